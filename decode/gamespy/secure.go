@@ -1,0 +1,33 @@
+package gamespy
+
+import "encoding/base64"
+
+// Key is the secret that the game's hosts share with the master server.
+const Key = "Nm3aZ9"
+
+// Validate returns the response to the challenge of a \secure\ query. It is RC4
+// with an output stage that takes in the data: the first index advances by the
+// byte of the challenge, too. The result is base64 of whole groups of three
+// bytes, with zeros at the end. An empty key leaves the RC4 state in order.
+func Validate(key, challenge string) string {
+	var s [256]byte
+	for i := range s {
+		s[i] = byte(i)
+	}
+	if len(key) > 0 {
+		var j byte
+		for i := range s {
+			j += s[i] + key[i%len(key)]
+			s[i], s[j] = s[j], s[i]
+		}
+	}
+	out := make([]byte, (len(challenge)+2)/3*3)
+	var i, j byte
+	for n := range len(challenge) {
+		i += challenge[n] + 1
+		j += s[i]
+		s[i], s[j] = s[j], s[i]
+		out[n] = challenge[n] ^ s[s[i]+s[j]]
+	}
+	return base64.StdEncoding.EncodeToString(out)
+}

@@ -1,0 +1,169 @@
+package names
+
+import (
+	"iter"
+
+	"github.com/bcdissect/bcdissect/decode/ship"
+)
+
+// Enum is an enumeration. The zero Enum has no values.
+type Enum struct{ t *table }
+
+// table is one word away from Enum so that an Enum fits into an interface
+// without an allocation.
+type table struct {
+	first []string // names of 0, 1, 2 …; "" for a value without one
+	more  []value  // values beyond first, in ascending order
+}
+
+type value struct {
+	v    uint64
+	name string
+}
+
+// Name returns the name of a value, "" if it has none.
+func (e Enum) Name(v uint64) string {
+	if e.t == nil {
+		return ""
+	}
+	if v < uint64(len(e.t.first)) {
+		return e.t.first[v]
+	}
+	for _, m := range e.t.more {
+		if m.v == v {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// Values yields the values that have a name, in ascending order, and the names.
+func (e Enum) Values() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		if e.t == nil {
+			return
+		}
+		for v, name := range e.t.first {
+			if name != "" && !yield(uint64(v), name) {
+				return
+			}
+		}
+		for _, m := range e.t.more {
+			if !yield(m.v, m.name) {
+				return
+			}
+		}
+	}
+}
+
+// Species are the kinds of ships and stations; package ship knows more of each.
+var Species = Enum{speciesTable()}
+
+func speciesTable() *table {
+	t := &table{first: []string{0: "unknown"}}
+	for c := range ship.All() {
+		for len(t.first) <= int(c.Species) {
+			t.first = append(t.first, "")
+		}
+		t.first[c.Species] = c.Name
+	}
+	return t
+}
+
+// TorpedoSpecies are the kinds of torpedoes and pulses.
+var TorpedoSpecies = Enum{&table{first: []string{
+	0:  "unknown",
+	1:  "disruptor",
+	2:  "photon",
+	3:  "quantum",
+	4:  "antimatter",
+	5:  "Cardassian torpedo",
+	6:  "Klingon torpedo",
+	7:  "positron",
+	8:  "pulse disruptor",
+	9:  "fusion bolt",
+	10: "Cardassian disruptor",
+	11: "Kessok disruptor",
+	12: "phased plasma",
+	13: "positron 2",
+	14: "photon 2",
+	15: "Romulan cannon",
+}}}
+
+// Systems are the star systems, that is maps, of multiplayer games.
+var Systems = Enum{&table{first: []string{
+	0: "unknown",
+	1: "Multi1",
+	2: "Multi2",
+	3: "Multi3",
+	4: "Multi4",
+	5: "Multi5",
+	6: "Multi6",
+	7: "Multi7",
+	8: "Albirea",
+	9: "Poseidon",
+}}}
+
+// EndGameReasons are the reasons why a game ended.
+var EndGameReasons = Enum{&table{first: []string{
+	0: "just over",
+	1: "time up",
+	2: "frag limit reached",
+	3: "score limit reached",
+	4: "starbase destroyed",
+	5: "Borg destroyed",
+	6: "Enterprise destroyed",
+}}}
+
+// BootReasons are the reasons why the host removes a player.
+var BootReasons = Enum{&table{first: []string{
+	0: "default",
+	1: "timed out",
+	2: "incorrect password",
+	3: "too many players",
+	4: "kicked by the server",
+	5: "banned",
+}}}
+
+// Teams are the sides of a team game.
+var Teams = Enum{&table{
+	first: []string{0: "team 1", 1: "team 2"},
+	more:  []value{{255, "no team"}},
+}}
+
+// PhaserLevels are the power levels of phasers.
+var PhaserLevels = Enum{&table{first: []string{
+	0: "low",
+	1: "medium",
+	2: "high",
+}}}
+
+// TractorModes are what tractor beams do to their target.
+var TractorModes = Enum{&table{first: []string{
+	0: "hold",
+	1: "tow",
+	2: "pull",
+	3: "push",
+	4: "dock stage 1",
+	5: "dock stage 2",
+}}}
+
+// ShieldFacings are the six shields of a ship in the order in which they are
+// sent.
+var ShieldFacings = Enum{&table{first: []string{
+	0: "front",
+	1: "rear",
+	2: "top",
+	3: "bottom",
+	4: "left",
+	5: "right",
+}}}
+
+// AmmoSlots are the kinds of torpedoes a ship carries, by number: which kind is
+// in which slot depends on the ship.
+var AmmoSlots = Enum{&table{first: []string{
+	0: "one",
+	1: "two",
+	2: "three",
+	3: "four",
+}}}

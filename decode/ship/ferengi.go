@@ -1,0 +1,33 @@
+package ship
+
+var marauder = Class{
+	Species: 9, Name: "Marauder", Constant: "MARAUDER", Faction: "Ferengi",
+	Playable: true, Total: 19, SnapshotBytes: 38,
+	OwnCycle: []uint8{0, 2, 5, 9}, OwnRepeat: 2,
+	Subsystems: []Subsystem{
+		hull("Hull", 1, 9000),
+		shield(2, 12000, [6]float32{6000, 4500, 3000, 4500, 3000, 3000}),
+		reactor("Warp Core", 3, 8000, 140000, 100000),
+		system(Phaser, "Phasers", 4, 1200,
+			part("Ventral Phaser", 14, 2000),
+		),
+		system(Impulse, "Impulse Engines", 5, 3000,
+			part("Port Impulse", 6, 2800),
+			part("Star Impulse", 7, 2800),
+		),
+		system(Warp, "Warp Engines", 8, 400,
+			part("Star Warp", 9, 5000),
+			part("Port Warp", 10, 5000),
+		),
+		system(Tractor, "Tractors", 11, 2000,
+			part("Forward Tractor", 18, 2500),
+			part("Aft Tractor", 19, 2500),
+		),
+		system(Sensor, "Sensor Array", 12, 8000),
+		system(Repair, "Repair Subsystem", 13, 2000),
+		system(Pulse, "Plasma Emitters", 15, 4000,
+			part("Port Emitter", 16, 4000),
+			part("Star Emitter", 17, 4000),
+		),
+	},
+}

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// high are the characters of bytes 80 to 9F in Windows-1252. Five of them are
+// not assigned and stand for themselves, as the WHATWG encoding standard has
+// it. The bytes above are those of Latin-1.
+var high = [32]rune{
+	'€', 0x81, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0x8D, 'Ž', 0x8F,
+	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9D, 'ž', 'Ÿ',
+}
+
+// IsPlain reports whether b is ASCII, which is the same in Windows-1252 and in
+// UTF-8. Control characters are ASCII, too.
+func IsPlain(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Text returns Windows-1252 text in UTF-8. Every byte is one character; control
+// characters stay what they are.
+func Text(b []byte) string {
+	if IsPlain(b) {
+		return string(b)
+	}
+	return string(AppendText(make([]byte, 0, len(b)+len(b)/2), b))
+}
+
+// AppendText appends Windows-1252 text in UTF-8.
+func AppendText(dst, b []byte) []byte {
+	for _, c := range b {
+		switch {
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		case c < 0xA0:
+			dst = utf8.AppendRune(dst, high[c-0x80])
+		default:
+			dst = utf8.AppendRune(dst, rune(c))
+		}
+	}
+	return dst
+}
+
+// WideText returns UTF-16LE text in UTF-8. Half of a surrogate pair becomes
+// U+FFFD, and so does a last byte that has no second. Nothing ends the text
+// before the end of b.
+func WideText(b []byte) string {
+	return string(AppendWideText(make([]byte, 0, len(b)), b))
+}
+
+// AppendWideText appends UTF-16LE text in UTF-8, as WideText does.
+func AppendWideText(dst, b []byte) []byte {
+	for len(b) >= 2 {
+		r := rune(binary.LittleEndian.Uint16(b))
+		b = b[2:]
+		if utf16.IsSurrogate(r) {
+			pair := rune(utf8.RuneError)
+			if len(b) >= 2 {
+				pair = utf16.DecodeRune(r, rune(binary.LittleEndian.Uint16(b)))
+			}
+			if r = pair; r != utf8.RuneError {
+				b = b[2:]
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	if len(b) > 0 {
+		dst = utf8.AppendRune(dst, utf8.RuneError)
+	}
+	return dst
+}
