@@ -1,0 +1,375 @@
+package decode
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// Env answers what a message alone does not say.
+type Env interface {
+	// Ship returns the class of a ship, nil if it is not known.
+	Ship(id wire.ObjectID) *ship.Class
+	// Base returns the last absolute position that the sender gave for the
+	// object; ok is false if the capture does not hold one.
+	Base(id wire.ObjectID) (p wire.Vec3, ok bool)
+}
+
+type mode uint8
+
+const (
+	reading mode = iota
+	writing
+	describing
+)
+
+// A Codec takes a walk through the fields of one message. It reads them from
+// bytes, writes them to bytes, or describes them. After the first error the
+// rest of the walk does nothing.
+type Codec struct {
+	fast    bool // reading, nobody watches, no error yet: the way to take first
+	showing bool // reading again what has been read
+	strict  bool // reading: refuse what the game reads but never writes, since dialects are told apart by it
+	mode    mode
+	dialect Dialect
+	buf     []byte
+	off     int // reading: next byte
+	err     *Error
+	fault   Error // what err points to, so that a fault does not allocate
+	env     Env
+
+	// The open bit group. Reading: bits not yet returned, lowest first, and
+	// how many. Writing: where the group byte is and how many bits it holds.
+	bits  uint8
+	nbits uint8
+	full  uint8 // reading: how many bits the group byte claimed
+	group int   // -1 if there was none yet
+
+	v     Visitor
+	field Field
+	grp   Group
+	conds []Cond
+	path  [12]step
+	depth int
+	past  int // after an error: groups begun since
+}
+
+type step struct {
+	name  string
+	index int // -1 for a struct or list
+}
+
+// start prepares the codec for reading payload from offset from.
+func (c *Codec) start(payload []byte, from int, d Dialect, env Env, v Visitor) {
+	c.mode, c.dialect, c.buf, c.off, c.err, c.env, c.v = reading, d, payload, from, nil, env, v
+	c.fast = v == nil
+	c.nbits, c.group, c.depth, c.past = 0, -1, 0, 0
+}
+
+// finish checks what can only be checked at the end of a message.
+func (c *Codec) finish() {
+	if c.mode == reading && c.err == nil && c.nbits > 0 {
+		c.fail("bits", c.group, ErrBits, strconv.Itoa(int(c.nbits))+" of its bits belong to no field")
+	}
+}
+
+// Dialect returns the dialect in which the message is taken to be written.
+func (c *Codec) Dialect() Dialect { return c.dialect }
+
+// Failed reports whether the walk has come upon an error.
+func (c *Codec) Failed() bool { return c.err != nil }
+
+// More reports whether bytes remain. It is true once while describing.
+func (c *Codec) More() bool { return c.mode != reading || c.err == nil && c.off < len(c.buf) }
+
+// Left returns how many bytes remain to be read.
+func (c *Codec) Left() int {
+	if c.mode != reading {
+		return 0
+	}
+	return len(c.buf) - c.off
+}
+
+// Offset returns the place of the next byte in the message.
+func (c *Codec) Offset() int {
+	if c.mode == writing {
+		return len(c.buf)
+	}
+	return c.off
+}
+
+// OnRead calls f while a message is read for the first time, so that the walk
+// can fetch from the session what the bytes do not say. When the message is
+// shown again, what f stored in the message is still there.
+func (c *Codec) OnRead(f func(Env)) {
+	if c.mode == reading && c.env != nil && c.err == nil {
+		f(c.env)
+	}
+}
+
+// Reading reports whether values come from bytes, for walks that compute what
+// is not sent.
+func (c *Codec) Reading() bool { return c.mode == reading }
+
+// Opcode returns the first byte of the message that is read.
+func (c *Codec) Opcode() Opcode {
+	if len(c.buf) == 0 {
+		return 0
+	}
+	return Opcode(c.buf[0])
+}
+
+// Attempt takes body through the codec if it accounts for all that remains of
+// the message; otherwise the fields of body are absent and their bytes stay
+// over. *fits keeps the outcome for when the message is shown or written.
+func (c *Codec) Attempt(fits *bool, body func()) {
+	if c.mode != reading || c.showing {
+		if c.mode == describing || *fits {
+			body()
+		}
+		return
+	}
+	if c.err != nil {
+		return
+	}
+	off, bits, nbits, full, group, depth := c.off, c.bits, c.nbits, c.full, c.group, c.depth
+	body()
+	*fits = c.err == nil && c.off == len(c.buf) && c.nbits == 0
+	if !*fits {
+		c.off, c.bits, c.nbits, c.full, c.group, c.depth = off, bits, nbits, full, group, depth
+		c.err, c.past = nil, 0
+		c.fast = c.v == nil
+	}
+}
+
+// Describing reports whether the walk is asked for every field that can occur.
+// Only helpers that stand for a loop may ask.
+func (c *Codec) Describing() bool { return c.mode == describing }
+
+// When takes body through the codec if cond holds. A describing codec always
+// takes it, and remembers the condition for its fields.
+func (c *Codec) When(cond Cond, body func()) {
+	if c.mode == describing {
+		c.conds = append(c.conds, cond)
+		body()
+		c.conds = c.conds[:len(c.conds)-1]
+		return
+	}
+	if cond.ok && c.err == nil {
+		body()
+	}
+}
+
+// Sender is a condition on the dialect of the message.
+func (c *Codec) Sender(d Dialect) Cond {
+	return Cond{Op: OpSender, Value: uint64(d), ok: c.dialect == d || d == Stock && c.dialect == Undecided}
+}
+
+// Remain is the condition that bytes remain. It cannot be used for fields
+// that a writer may leave out at will: while writing it holds if present does.
+func (c *Codec) Remain(present bool) Cond {
+	ok := present
+	if c.mode == reading {
+		ok = c.off < len(c.buf)
+	}
+	return Cond{Op: OpMore, ok: ok}
+}
+
+// Struct puts the fields of body under a name.
+func (c *Codec) Struct(name, doc string, body func()) {
+	c.begin(name, doc, GroupStruct, -1)
+	body()
+	c.end(name, GroupStruct, -1)
+}
+
+func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
+	if c.err != nil {
+		c.past++
+		return
+	}
+	if c.depth < len(c.path) {
+		c.path[c.depth] = step{name, index}
+	}
+	c.depth++
+	if c.v != nil {
+		c.grp = Group{Name: name, Doc: doc, Kind: kind, Index: index, Conds: c.conds}
+		c.v.Begin(&c.grp)
+	}
+}
+
+// end closes what begin opened. Groups that a visitor saw opened before an
+// error are closed for it, too; those after it were never opened.
+func (c *Codec) end(name string, kind GroupKind, index int) {
+	if c.past > 0 {
+		c.past--
+		return
+	}
+	c.depth--
+	if c.v != nil {
+		c.grp = Group{Name: name, Kind: kind, Index: index}
+		c.v.End(&c.grp)
+	}
+}
+
+// fail records the first error.
+func (c *Codec) fail(name string, off int, err error, detail string) {
+	if c.err != nil {
+		return
+	}
+	c.fault = Error{Field: c.at(name), Offset: off, Detail: detail, Err: err}
+	c.err, c.fast = &c.fault, false
+}
+
+// Reject records that the value of a field makes no sense.
+func (c *Codec) Reject(name string, off int, detail string) { c.fail(name, off, ErrValue, detail) }
+
+// Unresolved records that the session does not know what is needed to go on.
+func (c *Codec) Unresolved(name, detail string) { c.fail(name, c.off, ErrState, detail) }
+
+// at returns the path of a field in the open groups.
+func (c *Codec) at(name string) string {
+	if c.depth == 0 {
+		return name
+	}
+	var b []byte
+	for _, s := range c.path[:min(c.depth, len(c.path))] {
+		if s.index >= 0 {
+			b = append(b, '[')
+			b = strconv.AppendInt(b, int64(s.index), 10)
+			b = append(b, ']')
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, '.')
+		}
+		b = append(b, s.name...)
+	}
+	if len(b) > 0 {
+		b = append(b, '.')
+	}
+	return string(append(b, name...))
+}
+
+// take returns the next n bytes, or nil with the error set.
+func (c *Codec) take(name string, n int) []byte {
+	if c.err != nil {
+		return nil
+	}
+	if have := len(c.buf) - c.off; have < n {
+		c.fail(name, c.off, ErrShort, "")
+		c.fault.Need, c.fault.Have = n, have
+		return nil
+	}
+	b := c.buf[c.off : c.off+n : c.off+n]
+	c.off += n
+	return b
+}
+
+// place returns where the field that starts now begins.
+func (c *Codec) place() int { return c.Offset() }
+
+// watch gives a field to the visitor. The caller has set the value.
+func (c *Codec) watch(name, doc string, kind Kind, off int) {
+	c.field.Name, c.field.Doc, c.field.Kind = name, doc, kind
+	c.field.Off, c.field.End = off, c.Offset()
+	c.field.Conds = c.conds
+	c.v.Field(&c.field)
+}
+
+func (c *Codec) watchUint(name, doc string, kind Kind, off int, v uint64, names Names) {
+	if c.v == nil || c.err != nil {
+		return
+	}
+	c.field.Uint, c.field.Names = v, names
+	c.watch(name, doc, kind, off)
+	c.field.Names = nil
+}
+
+func (c *Codec) watchFloat(name, doc string, kind Kind, off int, v float64) {
+	if c.v == nil || c.err != nil {
+		return
+	}
+	c.field.Float = v
+	c.watch(name, doc, kind, off)
+}
+
+func (c *Codec) watchVec(name, doc string, kind Kind, off int, v [4]float32) {
+	if c.v == nil || c.err != nil {
+		return
+	}
+	c.field.Vec = v
+	c.watch(name, doc, kind, off)
+}
+
+func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
+	if c.v == nil || c.err != nil {
+		return
+	}
+	c.field.Bytes = b
+	c.watch(name, doc, kind, off)
+	c.field.Bytes = nil
+}
+
+// raw8 moves one byte between the message and *p.
+func (c *Codec) raw8(name string, p *uint8) bool {
+	switch c.mode {
+	case reading:
+		b := c.take(name, 1)
+		if b == nil {
+			return false
+		}
+		*p = b[0]
+	case writing:
+		c.buf = append(c.buf, *p)
+	case describing:
+	}
+	return true
+}
+
+func (c *Codec) raw16(name string, p *uint16) bool {
+	switch c.mode {
+	case reading:
+		b := c.take(name, 2)
+		if b == nil {
+			return false
+		}
+		*p = binary.LittleEndian.Uint16(b)
+	case writing:
+		c.buf = binary.LittleEndian.AppendUint16(c.buf, *p)
+	case describing:
+	}
+	return true
+}
+
+func (c *Codec) raw32(name string, p *uint32) bool {
+	switch c.mode {
+	case reading:
+		b := c.take(name, 4)
+		if b == nil {
+			return false
+		}
+		*p = binary.LittleEndian.Uint32(b)
+	case writing:
+		c.buf = binary.LittleEndian.AppendUint32(c.buf, *p)
+	case describing:
+	}
+	return true
+}
+
+// rawBytes moves n bytes. While reading, *p borrows them from the message.
+func (c *Codec) rawBytes(name string, p *[]byte, n int) bool {
+	switch c.mode {
+	case reading:
+		b := c.take(name, n)
+		if b == nil {
+			return false
+		}
+		*p = b
+	case writing:
+		c.buf = append(c.buf, *p...)
+	case describing:
+	}
+	return true
+}

@@ -1,0 +1,44 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Why a message does not decode. They come wrapped in an [*Error].
+var (
+	ErrShort = errors.New("message ends inside the field")
+	ErrValue = errors.New("impossible value")
+	ErrBits  = errors.New("impossible bit group")
+	ErrState = errors.New("not decodable without state that the capture does not hold")
+)
+
+// An Error tells where and why a message stopped making sense.
+type Error struct {
+	Message string // spec name, empty below the catalogue
+	Field   string // path, such as subsystems.entries[2].power
+	Offset  int    // in the payload, opcode included
+	Need    int    // bytes that the field needs, with ErrShort
+	Have    int    // bytes that were left, with ErrShort
+	Detail  string // numbers that the sentinel cannot carry
+	Err     error  // one of the sentinels
+}
+
+// Error returns message, place, cause and numbers.
+func (e *Error) Error() string {
+	return fmt.Sprintf("decode: %s.%s at +%d: %s", e.Message, e.Field, e.Offset, e.Reason())
+}
+
+// Reason returns cause and numbers without the place.
+func (e *Error) Reason() string {
+	switch {
+	case errors.Is(e.Err, ErrShort):
+		return fmt.Sprintf("%v (need %d, have %d)", e.Err, e.Need, e.Have)
+	case e.Detail != "":
+		return fmt.Sprintf("%v: %s", e.Err, e.Detail)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the sentinel.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,182 @@
+// Package event holds the game's serialised events. Sixteen opcodes carry one
+// each, and nothing else: class, code, source, destination, and a body that the
+// class decides. Any class may come under any of these opcodes.
+//
+// Byte slices of an [Event] share memory with the message they were read from.
+package event
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// A Class decides what body an event has.
+type Class uint32
+
+// The classes whose bodies are known. TGStringEvent and WeaponHitEvent exist in
+// the game, but no event of theirs has been seen.
+const (
+	ClassPlain     Class = 0x0101 // TGEvent
+	ClassBool      Class = 0x0104 // TGBoolEvent
+	ClassChar      Class = 0x0105 // TGCharEvent
+	ClassShort     Class = 0x0106 // TGShortEvent
+	ClassInt       Class = 0x0107 // TGIntEvent
+	ClassFloat     Class = 0x0108 // TGFloatEvent
+	ClassObject    Class = 0x010C // TGObjPtrEvent
+	ClassPlayer    Class = 0x0866 // TGPlayerEvent
+	ClassCollision Class = 0x8124 // CollisionEvent
+	ClassFiring    Class = 0x8128 // StartFiringEvent
+	ClassExploding Class = 0x8129 // ObjectExplodingEvent
+	ClassWarp      Class = 0x812A // WarpEvent
+)
+
+// String returns the class's name, or "" if it has none.
+func (c Class) String() string { return ClassName(uint32(c)) }
+
+// known reports whether the class's body is.
+func (c Class) known() bool {
+	switch c {
+	case ClassPlain, ClassBool, ClassChar, ClassShort, ClassInt, ClassFloat, ClassObject, ClassPlayer,
+		ClassCollision, ClassFiring, ClassExploding, ClassWarp:
+		return true
+	}
+	return false
+}
+
+// A Code tells what happened.
+type Code uint32
+
+// The codes that travel. Those that end in Notify are posted by the receiver
+// under the number next to them.
+const (
+	CodeDeletePlayer             Code = 0x00060005
+	CodeObjectExploding          Code = 0x0080004E
+	CodeObjectCollision          Code = 0x00800050
+	CodeTargetWasChanged         Code = 0x00800058
+	CodeRepairCompleted          Code = 0x00800074
+	CodeRepairCannotBeCompleted  Code = 0x00800075
+	CodeRepairIncreasePriority   Code = 0x00800076
+	CodeStartFiringNotify        Code = 0x008000D8
+	CodeStopFiringNotify         Code = 0x008000DA
+	CodeStopFiringAtTargetNotify Code = 0x008000DC
+	CodeSubsystemStateNotify     Code = 0x008000DD
+	CodeAddToRepairList          Code = 0x008000DF
+	CodeSetPhaserLevel           Code = 0x008000E0
+	CodeStartCloakingNotify      Code = 0x008000E2
+	CodeStopCloakingNotify       Code = 0x008000E4
+	CodeStartWarpNotify          Code = 0x008000EC
+	CodeNewPlayerInGame          Code = 0x008000F1
+	CodeTorpedoTypeChangedNotify Code = 0x008000FE
+)
+
+// String returns the code's name, or "" if it has none.
+func (c Code) String() string { return CodeName(uint32(c)) }
+
+// An Event is any of the game's serialised events. Of the fields below Dest
+// only those of its class mean something.
+type Event struct {
+	Class  Class
+	Code   Code
+	Source wire.ObjectID // 0 for none
+	Dest   wire.ObjectID // the object that the event is about
+
+	Byte         uint8         // ClassBool, ClassChar
+	Short        int16         // ClassShort
+	Int          int32         // ClassInt
+	Float        wire.F32      // ClassFloat
+	Object       wire.ObjectID // ClassObject
+	Player       uint8         // ClassPlayer
+	Contacts     []wire.Vec4b  // ClassCollision
+	Force        wire.F32      // ClassCollision
+	Target       wire.ObjectID // ClassFiring
+	Offset       wire.Vec4b    // ClassFiring
+	FiringPlayer int32         // ClassExploding
+	Lifetime     wire.F32      // ClassExploding
+	Set          []byte        // ClassWarp
+	Exit         [3]wire.F32   // ClassWarp
+	Duration     wire.F32      // ClassWarp
+	Body         []byte        // any other class
+}
+
+// Reset makes the event ready for another reading.
+func (m *Event) Reset() { *m = Event{Contacts: m.Contacts[:0]} }
+
+// Walk implements [decode.Message].
+func (m *Event) Walk(c *decode.Codec) {
+	decode.Enum32(c, "class", &m.Class, classNames{}, "decides the body")
+	decode.Enum32(c, "code", &m.Code, codeNames{}, "what happened")
+	c.Object("source", &m.Source, "what caused it, 0 for none")
+	c.Object("dest", &m.Dest, "what it is about; 0 for none, 0xFFFFFFFF for anything")
+	m.when(c, ClassBool, func() {
+		c.Bool8("value", &m.Byte, "for a subsystem: 1 switched on, 0 off")
+	})
+	m.when(c, ClassChar, func() {
+		decode.Enum8(c, "value", &m.Byte, m.Code.values(), "for a phaser system its power level, for a torpedo system the ammunition slot")
+	})
+	m.when(c, ClassShort, func() {
+		c.I16("value", &m.Short, "meaning depends on the code")
+	})
+	m.when(c, ClassInt, func() {
+		c.I32("value", &m.Int, "meaning depends on the code")
+	})
+	m.when(c, ClassFloat, func() {
+		c.F32("value", &m.Float, "meaning depends on the code")
+	})
+	m.when(c, ClassObject, func() {
+		c.Object("object", &m.Object, "a second object: target, former target, subsystem; 0 for none or all")
+	})
+	m.when(c, ClassPlayer, func() {
+		c.U8("player", &m.Player, "network id of the player")
+	})
+	m.when(c, ClassCollision, func() {
+		decode.List8(c, "contacts", &m.Contacts, 4, "points of contact, from the centre of dest in its own axes", func(e *wire.Vec4b) {
+			c.Dir3("dir", &e.Dir, "direction")
+			c.Ratio8("ratio", &e.Len, "distance as a share of the bounding radius")
+		})
+		c.F32("force", &m.Force, "of the impact")
+	})
+	m.when(c, ClassFiring, func() {
+		c.Object("target", &m.Target, "the object fired at, 0 for none")
+		c.Vec4b("offset", &m.Offset, "point aimed at, from the target's centre")
+	})
+	m.when(c, ClassExploding, func() {
+		c.I32("firing_player", &m.FiringPlayer, "network id of the one who shot, 0 for nobody")
+		c.F32("lifetime", &m.Lifetime, "length of the explosion in seconds")
+	})
+	m.when(c, ClassWarp, func() {
+		c.Str8("set", &m.Set, "where the warp leads")
+		c.Vec3("exit", &m.Exit, "three numbers, perhaps the point of arrival")
+		c.F32("duration", &m.Duration, "a number, perhaps seconds")
+	})
+	c.When(decode.Is("class", "any other", !m.Class.known() && (c.Left() > 0 || len(m.Body) > 0)), func() {
+		c.Bytes("body", &m.Body, "not decoded")
+	})
+}
+
+// when takes body through the codec if the event is of the class. It asks the
+// codec only where the answer matters: there are many classes.
+func (m *Event) when(c *decode.Codec, class Class, body func()) {
+	if m.Class == class || c.Describing() {
+		c.When(decode.Equals("class", m.Class, class), body)
+	}
+}
+
+// values returns the names of the values of a TGCharEvent, nil if they have
+// none.
+func (c Code) values() decode.Names {
+	if c == CodeSetPhaserLevel {
+		return names.PhaserLevels
+	}
+	return nil
+}
+
+type classNames struct{}
+
+// Name implements [decode.Names].
+func (classNames) Name(v uint64) string { return ClassName(uint32(v)) }
+
+type codeNames struct{}
+
+// Name implements [decode.Names].
+func (codeNames) Name(v uint64) string { return CodeName(uint32(v)) }

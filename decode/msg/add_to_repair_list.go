@@ -1,0 +1,22 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var addToRepairListSpec = decode.Spec{
+	Code:     0x0B,
+	Name:     "AddToRepairList",
+	Constant: "ADD_TO_REPAIR_LIST",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.FromGame,
+	Doc:      "A subsystem is queued for repair; the game has a handler, but sends 0x06 instead.",
+	Brief:    []string{"dest", "source"},
+	Layout:   decode.LayoutOf[AddToRepairList](),
+}
+
+// AddToRepairList is ADD_TO_REPAIR_LIST.
+type AddToRepairList struct{ event.Event }

@@ -1,0 +1,24 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var changedTargetSpec = decode.Spec{
+	Code:     0x0D,
+	Name:     "ChangedTarget",
+	Constant: "CHANGED_TARGET",
+	Aliases:  []string{"PythonEvent2"},
+	Dir:      decode.FromClient,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.FromGame,
+	Doc:      "A player took another target; the event names the former one.",
+	Brief:    []string{"dest", "object"},
+	Layout:   decode.LayoutOf[ChangedTarget](),
+}
+
+// ChangedTarget is CHANGED_TARGET; the destination is the player's ship, the
+// object the former target or 0, the source what caused the change, mostly 0.
+type ChangedTarget struct{ event.Event }

@@ -1,0 +1,28 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var chatSpec = decode.Spec{
+	Code:     0x2C,
+	Name:     "Chat",
+	Constant: "CHAT",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayEcho,
+	Evidence: decode.OnWire,
+	Doc:      "A player says something to all; the author sees it when the copy comes back.",
+	Brief:    []string{"sender", "text"},
+	Layout:   decode.LayoutOf[Chat](),
+}
+
+// Chat is a line of chat.
+type Chat struct {
+	Sender int32
+	Text   []byte
+}
+
+// Walk implements [decode.Message].
+func (m *Chat) Walk(c *decode.Codec) {
+	c.I32("sender", &m.Sender, "network id of the author")
+	c.Str16("text", &m.Text, "what was said")
+}

@@ -1,0 +1,20 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var checksumCompleteSpec = decode.Spec{
+	Code:     0x28,
+	Name:     "ChecksumComplete",
+	Constant: "SEND_FILE_COMPLETED",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The files are checked, and copied where that was needed; 0x00 and 0x01 follow.",
+	Layout:   decode.LayoutOf[ChecksumComplete](),
+}
+
+// ChecksumComplete is SEND_FILE_COMPLETED.
+type ChecksumComplete struct{}
+
+// Walk implements [decode.Message].
+func (*ChecksumComplete) Walk(*decode.Codec) {}

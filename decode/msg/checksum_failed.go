@@ -1,0 +1,24 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var checksumFailedSpec = decode.Spec{
+	Code:     0x22,
+	Name:     "ChecksumFailed",
+	Constant: "SYSTEM_CHECKSUM_FAILED",
+	Aliases:  []string{"VersionMismatch"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "A file of the client differs from the host's; the client is put out.",
+	Brief:    []string{"text"},
+	Layout:   decode.LayoutOf[ChecksumFailed](),
+}
+
+// ChecksumFailed is SYSTEM_CHECKSUM_FAILED.
+type ChecksumFailed struct{ Text []byte }
+
+// Walk implements [decode.Message].
+func (m *ChecksumFailed) Walk(c *decode.Codec) {
+	c.Str16("text", &m.Text, "name of the file")
+}

@@ -1,0 +1,31 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var checksumRequestSpec = decode.Spec{
+	Code:     0x20,
+	Name:     "ChecksumRequest",
+	Constant: "DO_CHECKSUM",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The host asks for the hashes of files, one directory a round.",
+	Brief:    []string{"round", "dir", "filter", "recursive"},
+	Layout:   decode.LayoutOf[ChecksumRequest](),
+}
+
+// ChecksumRequest is DO_CHECKSUM.
+type ChecksumRequest struct {
+	Round     uint8
+	Dir       []byte
+	Filter    []byte
+	Recursive bool
+}
+
+// Walk implements [decode.Message].
+func (m *ChecksumRequest) Walk(c *decode.Codec) {
+	c.U8("round", &m.Round, "0 to 3, then 255")
+	c.Str16("dir", &m.Dir, "directory")
+	c.Str16("filter", &m.Filter, "which files")
+	c.Bit("recursive", &m.Recursive, "with the directories in it")
+}

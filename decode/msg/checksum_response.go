@@ -1,0 +1,102 @@
+package msg
+
+import (
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+var checksumResponseSpec = decode.Spec{
+	Code:     0x21,
+	Name:     "ChecksumResponse",
+	Constant: "CHECKSUM",
+	Dir:      decode.FromClient,
+	Reliable: true,
+	Relay:    decode.RelayAnswer,
+	Evidence: decode.OnWire,
+	Doc:      "A client's hashes of the files that 0x20 asked for.",
+	Brief:    []string{"round", "dir_hash", "files_count", "subdirs_count"},
+	Layout:   decode.LayoutOf[ChecksumResponse](),
+}
+
+// ChecksumResponse is CHECKSUM.
+type ChecksumResponse struct {
+	Round       uint8
+	VersionHash uint32 // Round 0
+	DirHash     uint32
+	Found       bool // there is such a directory: the tree follows
+	Tree        ChecksumTree
+}
+
+// A ChecksumTree is a directory with all that is in it.
+type ChecksumTree struct {
+	Files   []ChecksumFile
+	Subdirs []uint32       // hashes of their names
+	Trees   []ChecksumTree // what is in each of Subdirs
+}
+
+// A ChecksumFile is a file as its hashes.
+type ChecksumFile struct {
+	Name    uint32
+	Content uint32
+}
+
+// Reset makes the message ready for another reading.
+func (m *ChecksumResponse) Reset() {
+	m.Tree.Reset()
+	*m = ChecksumResponse{Tree: m.Tree}
+}
+
+// Reset makes the tree ready for another reading.
+func (t *ChecksumTree) Reset() {
+	*t = ChecksumTree{Files: t.Files[:0], Subdirs: t.Subdirs[:0], Trees: t.Trees[:0]}
+}
+
+// Walk implements [decode.Message].
+func (m *ChecksumResponse) Walk(c *decode.Codec) {
+	c.U8("round", &m.Round, "of the request: 0 to 3, then 255")
+	c.When(decode.Equals("round", m.Round, 0), func() {
+		c.Hash32("version_hash", &m.VersionHash, names.Files, "of the game's version, 60")
+	})
+	c.Hash32("dir_hash", &m.DirHash, names.Files, "of the directory's path; one more if there is no such directory")
+	c.When(c.Remain(m.Found), func() {
+		m.Found = true
+		m.Tree.walk(c, 0)
+	})
+}
+
+// checksumDepth is how deep directories may lie in each other; those of the
+// game lie two deep.
+const checksumDepth = 4
+
+func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
+	decode.List16(c, "files", &t.Files, 8, "files in the directory", func(e *ChecksumFile) {
+		c.Hash32("name_hash", &e.Name, names.Files, "of the file's name")
+		c.Hash32("content_hash", &e.Content, nil, "of what is in it")
+	})
+	at := c.Offset()
+	decode.List8(c, "subdirs", &t.Subdirs, 4, "directories in the directory", func(e *uint32) {
+		c.Hash32("name_hash", e, names.Files, "of the directory's name")
+	})
+	if depth == checksumDepth {
+		if len(t.Subdirs) > 0 {
+			c.Reject("subdirs", at, "more than "+strconv.Itoa(checksumDepth)+" directories in each other")
+		}
+		return
+	}
+	if !c.Reading() && len(t.Trees) != len(t.Subdirs) {
+		c.Reject("trees", at, "not one for each of subdirs")
+		return
+	}
+	i := 0
+	decode.ListN(c, "trees", &t.Trees, len(t.Subdirs), 3, "what is in each of subdirs", func(e *ChecksumTree) {
+		name := ""
+		if i < len(t.Subdirs) {
+			name = names.FileName(t.Subdirs[i])
+		}
+		i++
+		c.Text("name", name, "of the directory, when known")
+		e.walk(c, depth+1)
+	})
+}

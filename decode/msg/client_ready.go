@@ -1,0 +1,25 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var clientReadySpec = decode.Spec{
+	Code:     0x2A,
+	Name:     "ClientReady",
+	Constant: "CLIENT_READY",
+	Aliases:  []string{"NewPlayerInGame"},
+	Dir:      decode.FromClient,
+	Reliable: true,
+	Relay:    decode.RelayAnswer,
+	Evidence: decode.OnWire,
+	Doc:      "A client has loaded the mission; the host sends it the game as it is.",
+	Brief:    []string{"modem"},
+	Layout:   decode.LayoutOf[ClientReady](),
+}
+
+// ClientReady is CLIENT_READY.
+type ClientReady struct{ Modem bool }
+
+// Walk implements [decode.Message].
+func (m *ClientReady) Walk(c *decode.Codec) {
+	c.Bit("modem", &m.Modem, "the client saves bandwidth")
+}

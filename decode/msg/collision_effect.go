@@ -1,0 +1,23 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var collisionEffectSpec = decode.Spec{
+	Code:     0x15,
+	Name:     "CollisionEffect",
+	Constant: "CLIENT_COLLISION",
+	Dir:      decode.FromClient,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.OnWire,
+	Doc:      "A ship ran into something.",
+	Brief:    []string{"dest", "source", "force"},
+	Layout:   decode.LayoutOf[CollisionEffect](),
+}
+
+// CollisionEffect is CLIENT_COLLISION; the destination is the reporting ship,
+// the source what it hit, 0 for planets and asteroids.
+type CollisionEffect struct{ event.Event }

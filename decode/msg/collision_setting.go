@@ -1,0 +1,24 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var collisionSettingSpec = decode.Spec{
+	Code:     0x16,
+	Name:     "CollisionSetting",
+	Constant: "COLLISION_ENABLED",
+	Aliases:  []string{"UICollisionSetting"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "The host switched collision damage on or off.",
+	Brief:    []string{"collisions"},
+	Layout:   decode.LayoutOf[CollisionSetting](),
+}
+
+// CollisionSetting is COLLISION_ENABLED.
+type CollisionSetting struct{ Collisions bool }
+
+// Walk implements [decode.Message].
+func (m *CollisionSetting) Walk(c *decode.Codec) {
+	c.Bit("collisions", &m.Collisions, "collisions do damage")
+}

@@ -1,0 +1,27 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var destroyObjectSpec = decode.Spec{
+	Code:     0x14,
+	Name:     "DestroyObject",
+	Constant: "DELETE_OBJECT_FROM_GAME",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.FromGame,
+	Doc:      "An object leaves the game, as the ship of a player who left; not sent for ships that are shot.",
+	Brief:    []string{"object_id"},
+	Layout:   decode.LayoutOf[DestroyObject](),
+}
+
+// DestroyObject is DELETE_OBJECT_FROM_GAME.
+type DestroyObject struct{ Object wire.ObjectID }
+
+// Walk implements [decode.Message].
+func (m *DestroyObject) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the object that is gone")
+}

@@ -1,0 +1,26 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+var endGameSpec = decode.Spec{
+	Code:     0x38,
+	Name:     "EndGame",
+	Constant: "END_GAME",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "The game is over; the host lets nobody in until it restarts.",
+	Brief:    []string{"reason"},
+	Layout:   decode.LayoutOf[EndGame](),
+}
+
+// EndGame ends the game.
+type EndGame struct{ Reason uint32 }
+
+// Walk implements [decode.Message].
+func (m *EndGame) Walk(c *decode.Codec) {
+	decode.Enum32(c, "reason", &m.Reason, names.EndGameReasons, "why")
+}

@@ -1,0 +1,36 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var explosionSpec = decode.Spec{
+	Code:     0x29,
+	Name:     "Explosion",
+	Constant: "DAMAGE_VOLUME",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.OnWire,
+	Doc:      "A ship is damaged in a sphere.",
+	Brief:    []string{"object_id", "damage", "radius"},
+	Layout:   decode.LayoutOf[Explosion](),
+}
+
+// Explosion is DAMAGE_VOLUME. A client that receives a ship which is damaged
+// already receives its damage again, volume by volume.
+type Explosion struct {
+	Object   wire.ObjectID
+	Position wire.Vec4h
+	Radius   wire.CF16
+	Damage   wire.CF16
+}
+
+// Walk implements [decode.Message].
+func (m *Explosion) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the damaged ship")
+	c.Vec4h("position", &m.Position, "centre of the sphere, from the ship's centre")
+	c.CF16("radius", &m.Radius, "of the sphere, game units")
+	c.CF16("damage", &m.Damage, "amount")
+}

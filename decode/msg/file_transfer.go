@@ -1,0 +1,27 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var fileTransferSpec = decode.Spec{
+	Code:     0x25,
+	Name:     "FileTransfer",
+	Constant: "FILE",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "The host sends a file that the client lacks or has otherwise.",
+	Brief:    []string{"name"},
+	Layout:   decode.LayoutOf[FileTransfer](),
+}
+
+// FileTransfer is FILE.
+type FileTransfer struct {
+	Name []byte
+	Data []byte
+}
+
+// Walk implements [decode.Message].
+func (m *FileTransfer) Walk(c *decode.Codec) {
+	c.Str16("name", &m.Name, "of the file")
+	c.Bytes("data", &m.Data, "its content")
+}

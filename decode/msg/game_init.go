@@ -1,0 +1,20 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var gameInitSpec = decode.Spec{
+	Code:     0x01,
+	Name:     "GameInit",
+	Constant: "GAME_INITIALIZE_DONE",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The client is to create its game object: the settings are complete.",
+	Layout:   decode.LayoutOf[GameInit](),
+}
+
+// GameInit is GAME_INITIALIZE_DONE.
+type GameInit struct{}
+
+// Walk implements [decode.Message].
+func (*GameInit) Walk(*decode.Codec) {}

@@ -1,0 +1,24 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var hostEventSpec = decode.Spec{
+	Code:     0x06,
+	Name:     "HostEvent",
+	Constant: "HOST_EVENT",
+	Aliases:  []string{"PythonEvent"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The host tells of repairs and of exploding ships.",
+	Brief:    []string{"code", "dest", "source", "lifetime"},
+	Layout:   decode.LayoutOf[HostEvent](),
+}
+
+// HostEvent is HOST_EVENT: ADD_TO_REPAIR_LIST, REPAIR_COMPLETED and
+// REPAIR_CANNOT_BE_COMPLETED with a subsystem as source and the repair subsystem
+// as destination, or OBJECT_EXPLODING with the ship as destination.
+type HostEvent struct{ event.Event }

@@ -1,0 +1,41 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+var missionInitSpec = decode.Spec{
+	Code:     0x35,
+	Name:     "MissionInit",
+	Constant: "MISSION_INIT",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The rules of the mission, for a client that joins.",
+	Brief:    []string{"system", "player_limit", "time_limit", "frag_limit"},
+	Layout:   decode.LayoutOf[MissionInit](),
+}
+
+// Unlimited is the value of a limit that does not exist.
+const Unlimited = 255
+
+// MissionInit tells the rules of the mission.
+type MissionInit struct {
+	PlayerLimit uint8
+	System      uint8
+	TimeLimit   uint8
+	EndTime     int32 // unless TimeLimit is Unlimited
+	FragLimit   uint8
+}
+
+// Walk implements [decode.Message].
+func (m *MissionInit) Walk(c *decode.Codec) {
+	c.U8("player_limit", &m.PlayerLimit, "how many can play")
+	decode.Enum8(c, "system", &m.System, names.Systems, "star system, that is map")
+	c.U8("time_limit", &m.TimeLimit, "minutes, 255 for none")
+	c.When(decode.Differs("time_limit", m.TimeLimit, Unlimited), func() {
+		c.I32("end_time", &m.EndTime, "when the game ends, in seconds of the game clock")
+	})
+	c.U8("frag_limit", &m.FragLimit, "kills that end the game, 255 for none")
+}

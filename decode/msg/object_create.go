@@ -1,0 +1,204 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var objectCreateSpec = decode.Spec{
+	Code:     0x02,
+	Name:     "ObjectCreate",
+	Constant: "CREATE_OBJECT",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Relay:    decode.RelaySlots,
+	Evidence: decode.FromGame,
+	Doc:      "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
+	Brief:    []string{"object_id", "species", "name", "set"},
+	Layout:   decode.LayoutOf[ObjectCreate](),
+}
+
+// ObjectCreate is CREATE_OBJECT.
+type ObjectCreate struct {
+	Slot uint8
+	Object
+}
+
+// Walk implements [decode.Message].
+func (m *ObjectCreate) Walk(c *decode.Codec) {
+	c.U8("slot", &m.Slot, "player slot of the owner; without meaning for the host's own objects")
+	m.Object.Walk(c)
+}
+
+var objectCreateTeamSpec = decode.Spec{
+	Code:     0x03,
+	Name:     "ObjectCreateTeam",
+	Constant: "CREATE_PLAYER_OBJECT",
+	Aliases:  []string{"ObjCreateTeam"},
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelaySlots,
+	Evidence: decode.OnWire,
+	Doc:      "A player's ship comes into being.",
+	Brief:    []string{"name", "species", "object_id", "set"},
+	Layout:   decode.LayoutOf[ObjectCreateTeam](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "A body of OpenBC's own, without class id.",
+		Layout:  decode.LayoutOf[ObjectCreateOpenBC](),
+	}},
+}
+
+// ObjectCreateTeam is CREATE_PLAYER_OBJECT.
+type ObjectCreateTeam struct {
+	Slot   uint8
+	Player uint8
+	Object
+}
+
+// Walk implements [decode.Message].
+func (m *ObjectCreateTeam) Walk(c *decode.Codec) {
+	c.U8("slot", &m.Slot, "player slot of the owner")
+	c.U8("net_player", &m.Player, "network id of the owner; documents call it a team")
+	m.Object.Walk(c)
+}
+
+// Classes of created objects.
+const (
+	ClassShip    uint32 = 0x8008 // also stations and asteroids
+	ClassTorpedo uint32 = 0x8009
+)
+
+// An Object is a game object as messages 02 and 03 write it.
+type Object struct {
+	Class       uint32
+	ID          wire.ObjectID
+	Species     uint8
+	Position    [3]wire.F32
+	Orientation [4]wire.F32
+	Velocity    wire.Vec4f
+	Name        []byte
+	Set         []byte
+	Ship        *ship.Class // ClassShip: what Species stands for; nil if it has no list
+	Snapshot    []Part      // ClassShip, if the list fits
+	Fits        bool        // whether the ship's list reads the snapshot to its end; other ships are modified
+	Torpedo     TorpedoBody // ClassTorpedo
+}
+
+// A TorpedoBody is what the game writes of a torpedo beyond what it writes of
+// every object.
+type TorpedoBody struct {
+	Owner        wire.ObjectID
+	Target       wire.ObjectID
+	FiringPlayer uint8
+	Lifetime     uint8
+	Offset       wire.Vec4b
+}
+
+// Reset makes the object ready for another reading.
+func (m *Object) Reset() { *m = Object{Snapshot: m.Snapshot[:0]} }
+
+// Reset makes the message ready for another reading.
+func (m *ObjectCreate) Reset() { m.Slot = 0; m.Object.Reset() }
+
+// Reset makes the message ready for another reading.
+func (m *ObjectCreateTeam) Reset() { m.Slot, m.Player = 0, 0; m.Object.Reset() }
+
+// Walk implements [decode.Message].
+func (m *Object) Walk(c *decode.Codec) {
+	decode.Enum32(c, "class", &m.Class, objectClasses{}, "decides what follows the set name")
+	c.Object("object_id", &m.ID, "the new object; a receiver that has it already ignores the message")
+	c.When(decode.Differs("class", m.Class, ClassTorpedo), func() {
+		decode.Enum8(c, "species", &m.Species, names.Species, "which ship, station or asteroid")
+		if s := ship.BySpecies(m.Species); s != nil && s.Subsystems != nil {
+			m.Ship = s
+		}
+	})
+	c.When(decode.Equals("class", m.Class, ClassTorpedo), func() {
+		decode.Enum8(c, "species", &m.Species, names.TorpedoSpecies, "which torpedo")
+	})
+	c.Vec3("position", &m.Position, "in the set, game units")
+	c.Quat("orientation", &m.Orientation, "quaternion w, x, y, z; forward is +Y, up is +Z")
+	c.Vec4f("velocity", &m.Velocity, "game units a second")
+	c.Str8("name", &m.Name, "object name; of a player's ship the player's name")
+	c.Str8("set", &m.Set, "the set in which it is, such as Multi1")
+	c.When(decode.Equals("class", m.Class, ClassShip), func() {
+		c.Text("ship", m.shipName(), "class of the ship, when known")
+		if c.Reading() && m.Ship == nil && c.More() {
+			c.Unresolved("subsystems", "the species has no known list")
+			return
+		}
+		c.Attempt(&m.Fits, func() { m.snapshot(c) })
+	})
+	c.When(decode.Equals("class", m.Class, ClassTorpedo), func() { m.torpedo(c) })
+}
+
+func (m *Object) torpedo(c *decode.Codec) {
+	c.Object("owner_id", &m.Torpedo.Owner, "the ship that fired")
+	c.Object("target_id", &m.Torpedo.Target, "0 for none")
+	c.U8("firing_player", &m.Torpedo.FiringPlayer, "network id of the shooter")
+	c.U8("lifetime", &m.Torpedo.Lifetime, "seconds")
+	c.Vec4b("target_offset", &m.Torpedo.Offset, "point aimed at, from the target's centre")
+}
+
+type objectClasses struct{}
+
+// Name implements [decode.Names].
+func (objectClasses) Name(v uint64) string {
+	switch uint32(v) {
+	case ClassShip:
+		return "ship"
+	case ClassTorpedo:
+		return "torpedo"
+	}
+	return ""
+}
+
+// ObjectCreateOpenBC is the ship creation that OpenBC's battle test sends.
+type ObjectCreateOpenBC struct {
+	Slot        uint8
+	Player      uint8
+	ID          wire.ObjectID
+	Species     uint8
+	Position    [3]wire.F32
+	Orientation [4]wire.F32
+	Forward     [3]wire.F32
+	Up          [3]wire.F32
+	Speed       wire.F32
+	Hull        wire.F32
+	Shields     [6]wire.F32
+	Subsystems  []wire.F32
+	Cloak       uint8
+	TorpedoType uint8
+}
+
+// Reset makes the message ready for another reading.
+func (m *ObjectCreateOpenBC) Reset() { *m = ObjectCreateOpenBC{Subsystems: m.Subsystems[:0]} }
+
+// Walk implements [decode.Message].
+func (m *ObjectCreateOpenBC) Walk(c *decode.Codec) {
+	c.U8("slot", &m.Slot, "player slot of the owner")
+	c.U8("net_player", &m.Player, "network id of the owner")
+	c.Object("object_id", &m.ID, "the new ship")
+	decode.Enum8(c, "species", &m.Species, names.Species, "which ship")
+	c.Vec3("position", &m.Position, "game units")
+	c.Quat("orientation", &m.Orientation, "quaternion")
+	c.Vec3("forward", &m.Forward, "direction of flight")
+	c.Vec3("up", &m.Up, "direction of the ship's top")
+	c.F32("speed", &m.Speed, "game units a second")
+	c.F32("hull", &m.Hull, "condition of the hull")
+	c.Struct("shields", "strength of each facing", func() {
+		for i, facing := range facingNames {
+			c.F32(facing, &m.Shields[i], "strength")
+		}
+	})
+	decode.List16(c, "conditions", &m.Subsystems, 4, "condition of each subsystem", func(e *wire.F32) {
+		c.F32("condition", e, "as the sender counts it")
+	})
+	c.U8("cloak_state", &m.Cloak, "as the sender counts it")
+	c.U8("torpedo_type", &m.TorpedoType, "selected ammunition")
+}
+
+var facingNames = [6]string{"front", "rear", "top", "bottom", "left", "right"}

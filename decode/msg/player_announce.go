@@ -1,0 +1,24 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var playerAnnounceSpec = decode.Spec{
+	Code:     0x17,
+	Name:     "PlayerAnnounce",
+	Constant: "NEW_PLAYER_IN_GAME",
+	Aliases:  []string{"DeletePlayerUI"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.OnWire,
+	Doc:      "A player has joined the game, or has left it.",
+	Brief:    []string{"player", "code"},
+	Layout:   decode.LayoutOf[PlayerAnnounce](),
+}
+
+// PlayerAnnounce is NEW_PLAYER_IN_GAME: code NEW_PLAYER_IN_GAME or
+// NETWORK_DELETE_PLAYER. The destination is the host's game object.
+type PlayerAnnounce struct{ event.Event }

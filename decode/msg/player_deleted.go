@@ -1,0 +1,39 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var playerDeletedSpec = decode.Spec{
+	Code:     0x18,
+	Name:     "PlayerDeleted",
+	Constant: "DELETE_PLAYER_FROM_GAME",
+	Aliases:  []string{"DeletePlayerAnim"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.FromGame,
+	Doc:      "A player has left; clients say so on the screen.",
+	Brief:    []string{"name"},
+	Layout:   decode.LayoutOf[PlayerDeleted](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "The length of the name has 16 bits.",
+		Common:  true,
+		Layout:  decode.LayoutOf[PlayerDeletedOpenBC](),
+	}},
+}
+
+// PlayerDeleted is DELETE_PLAYER_FROM_GAME.
+type PlayerDeleted struct{ Name []byte }
+
+// Walk implements [decode.Message].
+func (m *PlayerDeleted) Walk(c *decode.Codec) {
+	c.Str32("name", &m.Name, "player name")
+}
+
+// PlayerDeletedOpenBC is the form that the OpenBC server sends.
+type PlayerDeletedOpenBC struct{ Name []byte }
+
+// Walk implements [decode.Message].
+func (m *PlayerDeletedOpenBC) Walk(c *decode.Codec) {
+	c.Str16("name", &m.Name, "player name")
+}

@@ -1,0 +1,51 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var pulseFireSpec = decode.Spec{
+	Code:     0x1A,
+	Name:     "PulseFire",
+	Constant: "CREATE_PULSE",
+	Aliases:  []string{"BeamFire"},
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.OnWire,
+	Doc:      "A pulse weapon fired; phaser beams are 0x07.",
+	Brief:    []string{"weapon", "target"},
+	Layout:   decode.LayoutOf[PulseFire](),
+}
+
+// PulseFlags tell of a pulse.
+type PulseFlags uint8
+
+// The flags of a pulse.
+const (
+	PulseSound  PulseFlags = 0x01 // the shot is heard: it is the first of a series
+	PulseTarget PulseFlags = 0x02 // there is a target
+)
+
+var pulseFlagNames = decode.FlagNames{"sound", "target"}
+
+// PulseFire is CREATE_PULSE. Paired cannons send one each.
+type PulseFire struct {
+	Weapon       wire.ObjectID
+	FiringPlayer uint8
+	Direction    wire.Dir3
+	Flags        PulseFlags
+	Target       wire.ObjectID // PulseTarget
+}
+
+// Walk implements [decode.Message].
+func (m *PulseFire) Walk(c *decode.Codec) {
+	c.Object("weapon", &m.Weapon, "the weapon that fired, a child of the pulse system")
+	c.U8("firing_player", &m.FiringPlayer, "network id of the shooter")
+	c.Dir3("direction", &m.Direction, "of flight, in the world")
+	decode.Flags8(c, "flags", &m.Flags, pulseFlagNames, "how it was fired")
+	c.When(decode.Has("flags", m.Flags, PulseTarget), func() {
+		c.Object("target", &m.Target, "the object aimed at")
+	})
+}

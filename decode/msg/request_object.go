@@ -1,0 +1,27 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var requestObjectSpec = decode.Spec{
+	Code:     0x1E,
+	Name:     "RequestObject",
+	Constant: "SEND_OBJECT",
+	Dir:      decode.FromClient,
+	Reliable: true,
+	Relay:    decode.RelayAnswer,
+	Evidence: decode.FromGame,
+	Doc:      "A client asks for an object that it does not have; the host sends 0x02 or 0x03 and its damage, or nothing.",
+	Brief:    []string{"object_id"},
+	Layout:   decode.LayoutOf[RequestObject](),
+}
+
+// RequestObject is SEND_OBJECT.
+type RequestObject struct{ Object wire.ObjectID }
+
+// Walk implements [decode.Message].
+func (m *RequestObject) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the object wanted")
+}

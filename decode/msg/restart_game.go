@@ -1,0 +1,20 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var restartGameSpec = decode.Spec{
+	Code:     0x39,
+	Name:     "RestartGame",
+	Constant: "RESTART_GAME",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "The game begins anew.",
+	Layout:   decode.LayoutOf[RestartGame](),
+}
+
+// RestartGame begins the game anew.
+type RestartGame struct{}
+
+// Walk implements [decode.Message].
+func (*RestartGame) Walk(*decode.Codec) {}

@@ -1,0 +1,31 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var scoreSpec = decode.Spec{
+	Code:     0x37,
+	Name:     "Score",
+	Constant: "SCORE",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "What a player has reached so far, for a client that joins.",
+	Brief:    []string{"player", "kills", "deaths", "score"},
+	Layout:   decode.LayoutOf[Score](),
+}
+
+// Score is a player's score.
+type Score struct {
+	Player int32
+	Kills  int32
+	Deaths int32
+	Score  int32
+}
+
+// Walk implements [decode.Message].
+func (m *Score) Walk(c *decode.Codec) {
+	c.I32("player", &m.Player, "network id")
+	c.I32("kills", &m.Kills, "ships destroyed")
+	c.I32("deaths", &m.Deaths, "ships lost")
+	c.I32("score", &m.Score, "a tenth of the damage done")
+}

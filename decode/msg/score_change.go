@@ -1,0 +1,52 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var scoreChangeSpec = decode.Spec{
+	Code:     0x36,
+	Name:     "ScoreChange",
+	Constant: "SCORE_CHANGE",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "A ship was destroyed: who gained what by it.",
+	Brief:    []string{"victim", "killer", "deaths", "kills", "score"},
+	Layout:   decode.LayoutOf[ScoreChange](),
+}
+
+// ScoreChange tells the scores that changed with a death. Players are network
+// ids.
+type ScoreChange struct {
+	Killer  int32 // 0 for nobody
+	Kills   int32 // unless Killer is 0
+	Score   int32 // unless Killer is 0
+	Victim  int32
+	Deaths  int32
+	Updates []ScoreUpdate
+}
+
+// A ScoreUpdate is the score of a player who had a part in it.
+type ScoreUpdate struct {
+	Player int32
+	Score  int32 // unless Player is 0
+}
+
+// Reset makes the message ready for another reading.
+func (m *ScoreChange) Reset() { *m = ScoreChange{Updates: m.Updates[:0]} }
+
+// Walk implements [decode.Message].
+func (m *ScoreChange) Walk(c *decode.Codec) {
+	c.I32("killer", &m.Killer, "network id, 0 for nobody")
+	c.When(decode.Differs("killer", uint32(m.Killer), 0), func() {
+		c.I32("kills", &m.Kills, "the killer's kills")
+		c.I32("score", &m.Score, "the killer's score")
+	})
+	c.I32("victim", &m.Victim, "network id of the player whose ship is gone")
+	c.I32("deaths", &m.Deaths, "the victim's deaths")
+	decode.List8(c, "updates", &m.Updates, 4, "others who did damage", func(e *ScoreUpdate) {
+		c.I32("player", &e.Player, "network id")
+		c.When(decode.Differs("player", uint32(e.Player), 0), func() {
+			c.I32("score", &e.Score, "the player's score")
+		})
+	})
+}

@@ -1,0 +1,36 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+var scoreInitSpec = decode.Spec{
+	Code:     0x3F,
+	Name:     "ScoreInit",
+	Constant: "SCORE_INIT",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "What a player has reached so far, for a client that joins a team game.",
+	Brief:    []string{"player", "team", "kills", "deaths", "score"},
+	Layout:   decode.LayoutOf[ScoreInit](),
+}
+
+// ScoreInit is a player's score in a team game.
+type ScoreInit struct {
+	Player int32
+	Kills  int32
+	Deaths int32
+	Score  int32
+	Team   uint8
+}
+
+// Walk implements [decode.Message].
+func (m *ScoreInit) Walk(c *decode.Codec) {
+	c.I32("player", &m.Player, "network id")
+	c.I32("kills", &m.Kills, "ships destroyed")
+	c.I32("deaths", &m.Deaths, "ships lost")
+	c.I32("score", &m.Score, "a tenth of the damage done")
+	decode.Enum8(c, "team", &m.Team, names.Teams, "0 or 1, 255 for none")
+}

@@ -1,0 +1,35 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var scriptSpec = decode.Spec{
+	Code:     0x2B,
+	Name:     "Script",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.FromGame,
+	Doc:      "Any opcode from 0x2B on that no other message has: a mod's own message, without a common layout.",
+	Brief:    []string{"body"},
+	Layout:   decode.LayoutOf[Script](),
+	Rest:     true,
+}
+
+// Script is a message of a mod's scripts.
+type Script struct {
+	Op   decode.Opcode
+	Body []byte
+}
+
+// Opcode returns the first byte of the message, which is not that of the spec.
+func (m *Script) Opcode() decode.Opcode { return m.Op }
+
+// Walk implements [decode.Message].
+func (m *Script) Walk(c *decode.Codec) {
+	if c.Reading() {
+		m.Op = c.Opcode()
+	}
+	c.When(c.Remain(len(m.Body) > 0), func() {
+		c.Bytes("body", &m.Body, "what the mod makes of it")
+	})
+}

@@ -1,0 +1,43 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var settingsSpec = decode.Spec{
+	Code:     0x00,
+	Name:     "Settings",
+	Constant: "GAME_INITIALIZE",
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The host tells a joining client its slot and the rules of the game.",
+	Brief:    []string{"slot", "mission", "game_time", "new_name"},
+	Layout:   decode.LayoutOf[Settings](),
+}
+
+// Settings is GAME_INITIALIZE. Its three bits share one byte, the one in the
+// place of the first.
+type Settings struct {
+	GameTime   wire.F32
+	Collisions bool
+	HostModem  bool
+	Slot       uint8
+	Mission    []byte
+	Renamed    bool
+	NewName    []byte // Renamed
+}
+
+// Walk implements [decode.Message].
+func (m *Settings) Walk(c *decode.Codec) {
+	c.F32("game_time", &m.GameTime, "host's game clock in seconds")
+	c.Bit("collisions", &m.Collisions, "collisions do damage")
+	c.Bit("host_modem", &m.HostModem, "the host saves bandwidth")
+	c.U8("slot", &m.Slot, "slot given to the client; its object ids follow from it")
+	c.Str16("mission", &m.Mission, "mission script")
+	c.Bit("renamed", &m.Renamed, "another player has the client's name already")
+	c.When(decode.IsSet("renamed", m.Renamed), func() {
+		c.WStr32("new_name", &m.NewName, "the name that the client has from now on")
+	})
+}

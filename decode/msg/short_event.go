@@ -1,0 +1,15 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// ShortEvent is what OpenBC's battle test sends in the place of several events:
+// nothing but the object.
+type ShortEvent struct{ Object wire.ObjectID }
+
+// Walk implements [decode.Message].
+func (m *ShortEvent) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "what the event is about")
+}

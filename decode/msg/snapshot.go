@@ -1,0 +1,88 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/ship"
+)
+
+// A Part is what the snapshot in a ship's creation says of one entry of the
+// ship's list.
+type Part struct {
+	Index     uint8
+	Condition uint8
+	Children  []byte // a condition each
+	Power     int8   // per cent; negative when switched off
+	Main      uint8  // main battery
+	Backup    uint8  // backup battery
+	Facings   []byte // front, rear, top, bottom, left, right
+	Active    bool   // weapons: firing; cloak: engaged
+	Setting   uint8  // phaser level, ammunition slot or tractor mode
+}
+
+// snapshot walks the whole list of the ship, nothing left out.
+func (m *Object) snapshot(c *decode.Codec) {
+	n := 0
+	if m.Ship != nil {
+		n = len(m.Ship.Subsystems)
+	}
+	i := 0
+	decode.ListN(c, "subsystems", &m.Snapshot, n, 1, "state of every entry of the ship's list", func(e *Part) {
+		if c.Reading() {
+			e.Index = uint8(i)
+		}
+		i++
+		m.part(c, e)
+	})
+}
+
+func (m *Object) part(c *decode.Codec, e *Part) {
+	def := &noSubsystem
+	if m.Ship != nil && int(e.Index) < len(m.Ship.Subsystems) {
+		def = &m.Ship.Subsystems[e.Index]
+	}
+	c.Number("index", uint64(e.Index), "in the ship's list")
+	c.Text("name", def.Name, "of the subsystem")
+	c.Ratio8("condition", &e.Condition, "0 destroyed, 1 whole")
+	c.When(decode.Is("number of children", "not 0", len(def.Children) > 0), func() {
+		c.Ratios("children", &e.Children, len(def.Children), "condition of each part")
+	})
+	c.When(decode.Is("kind", "reactor", def.Kind == ship.Reactor), func() {
+		c.Ratio8("main_battery", &e.Main, "charge")
+		c.Ratio8("backup_battery", &e.Backup, "charge")
+	})
+	c.When(decode.Is("kind", "powered", def.Kind == ship.Powered), func() {
+		c.Percent8("power", &e.Power, "setting; negative when switched off")
+	})
+	c.When(decode.Is("role", "shield", def.Role == ship.Shield), func() {
+		c.Ratios("facings", &e.Facings, len(facingNames), "front, rear, top, bottom, left, right")
+	})
+	c.When(decode.Is("role", "weapon or cloak", hasActiveBit(def.Role)), func() {
+		c.Bit("active", &e.Active, "a weapon fires, a cloak is engaged")
+	})
+	c.When(decode.Is("role", "phaser", def.Role == ship.Phaser), func() {
+		decode.Enum8(c, "level", &e.Setting, names.PhaserLevels, "phaser power level")
+	})
+	c.When(decode.Is("role", "torpedo", def.Role == ship.Torpedo), func() {
+		c.U8("ammo", &e.Setting, "selected ammunition slot")
+	})
+	c.When(decode.Is("role", "tractor", def.Role == ship.Tractor), func() {
+		decode.Enum8(c, "mode", &e.Setting, names.TractorModes, "tractor mode")
+	})
+}
+
+func hasActiveBit(r ship.Role) bool {
+	switch r {
+	case ship.Phaser, ship.Pulse, ship.Torpedo, ship.Tractor, ship.Cloak:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *Object) shipName() string {
+	if m.Ship == nil {
+		return ""
+	}
+	return m.Ship.Name
+}

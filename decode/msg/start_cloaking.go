@@ -1,0 +1,28 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var startCloakingSpec = decode.Spec{
+	Code:     0x0E,
+	Name:     "StartCloaking",
+	Constant: "START_CLOAKING",
+	Aliases:  []string{"StartCloak"},
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.FromGame,
+	Doc:      "A cloaking device is switched on; the stock game tells that with 0x1C instead.",
+	Brief:    []string{"dest", "object_id"},
+	Layout:   decode.LayoutOf[StartCloaking](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "The object and nothing else.",
+		Layout:  decode.LayoutOf[ShortEvent](),
+	}},
+}
+
+// StartCloaking is START_CLOAKING; the destination is the cloaking device.
+type StartCloaking struct{ event.Event }

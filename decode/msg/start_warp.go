@@ -1,0 +1,22 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var startWarpSpec = decode.Spec{
+	Code:     0x10,
+	Name:     "StartWarp",
+	Constant: "START_WARP",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.FromProse,
+	Doc:      "A ship goes to warp; hardly ever sent.",
+	Brief:    []string{"dest", "set"},
+	Layout:   decode.LayoutOf[StartWarp](),
+}
+
+// StartWarp is START_WARP; the destination is the ship's warp engines.
+type StartWarp struct{ event.Event }

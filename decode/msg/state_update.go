@@ -1,0 +1,248 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var stateUpdateSpec = decode.Spec{
+	Code:     0x1C,
+	Name:     "StateUpdate",
+	Constant: "SHIP_UPDATE",
+	Dir:      decode.Either,
+	Relay:    decode.RelayConsume,
+	Evidence: decode.OnWire,
+	Doc:      "Where a ship is, how it moves and in what state it is; several a second for each ship.",
+	Brief:    []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power"},
+	Layout:   decode.LayoutOf[StateUpdate](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc: "The cloak bit is inverted. In the subsystem block the shield generator is a plain entry of one byte, " +
+			"a base or reactor entry closes the open bit group, and there are two entries at least.",
+		Layout: decode.LayoutOf[StateUpdate](),
+	}},
+	BySender: true,
+}
+
+// Dirty flags tell which fields of a StateUpdate are present.
+type Dirty uint8
+
+// The flags in numeric order. On the wire the field of DirtyCloak comes before
+// that of DirtySubsystems.
+const (
+	DirtyPosition   Dirty = 0x01
+	DirtyDelta      Dirty = 0x02
+	DirtyForward    Dirty = 0x04
+	DirtyUp         Dirty = 0x08
+	DirtySpeed      Dirty = 0x10
+	DirtySubsystems Dirty = 0x20
+	DirtyCloak      Dirty = 0x40
+	DirtyPower      Dirty = 0x80
+)
+
+var dirtyNames = decode.FlagNames{"POSITION", "DELTA", "FORWARD", "UP", "SPEED", "SUBSYSTEMS", "CLOAK", "POWER"}
+
+// DirtyNames returns the names of the dirty flags, bit 0 first.
+func DirtyNames() []string {
+	names := make([]string, 8)
+	for bit := range names {
+		names[bit] = dirtyNames.Name(uint64(bit))
+	}
+	return names
+}
+
+// StateUpdate is SHIP_UPDATE.
+type StateUpdate struct {
+	Object   wire.ObjectID
+	GameTime wire.F32
+	Flags    Dirty
+	Position [3]wire.F32 // DirtyPosition
+	HasHash  bool        // DirtyPosition
+	Hash     uint16      // HasHash
+	Delta    wire.Vec4h  // DirtyDelta
+	Forward  wire.Dir3   // DirtyForward
+	Up       wire.Dir3   // DirtyUp
+	Speed    wire.CF16   // DirtySpeed
+	Cloak    bool        // DirtyCloak, as sent: OpenBC means by 0 what the game means by 1
+	Start    uint8       // DirtySubsystems: index of the first entry
+	Entries  []Entry     // DirtySubsystems
+	Power    []Setting   // DirtyPower
+
+	// Class is the ship's class, which the session knows; nil if it does not.
+	Class *ship.Class
+
+	base    wire.Vec3
+	hasBase bool
+}
+
+// An Entry is what a subsystem block says of one entry of the ship's list.
+type Entry struct {
+	Index     uint8 // in the list
+	Condition uint8
+	Children  []byte // a condition each
+	HasPower  bool
+	Power     uint8  // per cent, 0 to 125
+	Main      uint8  // main battery
+	Backup    uint8  // backup battery
+	Facings   []byte // front, rear, top, bottom, left, right
+}
+
+// A Setting is the power that a player gives to a subsystem.
+type Setting struct {
+	Index uint8 // in the ship's list
+	Value uint8 // 204 is 100 per cent
+}
+
+// Reset makes the message ready for another reading.
+func (m *StateUpdate) Reset() {
+	*m = StateUpdate{Entries: m.Entries[:0], Power: m.Power[:0]}
+}
+
+// AbsolutePosition returns where the ship is, if the message and those before
+// it tell.
+func (m *StateUpdate) AbsolutePosition() (p wire.Vec3, ok bool) {
+	switch {
+	case m.Flags&DirtyPosition != 0:
+		return wire.Vec3{m.Position[0].Float(), m.Position[1].Float(), m.Position[2].Float()}, true
+	case m.Flags&DirtyDelta != 0 && m.hasBase:
+		return m.base.Add(m.Delta.Vec()), true
+	}
+	return p, false
+}
+
+// Walk implements [decode.Message].
+func (m *StateUpdate) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the ship")
+	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
+	c.Text("ship", m.className(), "class of the ship, when known")
+	c.F32("game_time", &m.GameTime, "sender's game clock in seconds")
+	decode.Flags8(c, "flags", &m.Flags, dirtyNames, "which fields follow")
+	c.When(decode.Has("flags", m.Flags, DirtyPosition), func() {
+		c.Vec3("position", &m.Position, "absolute in the set, game units")
+		c.Bit("has_hash", &m.HasHash, "clients send the integrity hash, hosts do not")
+		c.When(decode.IsSet("has_hash", m.HasHash), func() {
+			c.Hash16("integrity_hash", &m.Hash, "digest of the ship's properties, the same for all unmodified ships of a class")
+		})
+	})
+	c.When(decode.Has("flags", m.Flags, DirtyDelta), func() {
+		c.Vec4h("position_delta", &m.Delta, "from the last absolute position that was sent")
+		c.OnRead(func(env decode.Env) { m.base, m.hasBase = env.Base(m.Object) })
+		c.When(decode.Lacks("flags", m.Flags, DirtyPosition), func() {
+			c.Place("position", m.base.Add(m.Delta.Vec()), m.hasBase, "absolute, when the last absolute position is known")
+		})
+	})
+	c.When(decode.Has("flags", m.Flags, DirtyForward), func() {
+		c.Dir3("forward", &m.Forward, "the ship's +Y axis in the world")
+	})
+	c.When(decode.Has("flags", m.Flags, DirtyUp), func() {
+		c.Dir3("up", &m.Up, "the ship's +Z axis in the world")
+	})
+	c.When(decode.Has("flags", m.Flags, DirtySpeed), func() {
+		c.CF16("speed", &m.Speed, "game units a second, negative in reverse")
+	})
+	c.When(decode.Has("flags", m.Flags, DirtyCloak), func() {
+		c.BitNot("cloaked", &m.Cloak, c.Dialect() == decode.OpenBC, "the cloaking device is on")
+	})
+	c.When(decode.Has("flags", m.Flags, DirtySubsystems), func() {
+		c.Struct("subsystems", "state of the ship's subsystems, a part of the list a message", func() { m.block(c) })
+	})
+	c.When(decode.Has("flags", m.Flags, DirtyPower), func() {
+		decode.ListToEnd(c, "power", &m.Power, "power settings that the player changed", func(e *Setting) {
+			c.U8("index", &e.Index, "in the ship's list")
+			c.Text("name", m.subsystemName(e.Index), "of the subsystem, when known")
+			c.Power8("percent", &e.Value, "setting in per cent, 0 to 125")
+		})
+	})
+}
+
+// blockLimit is the number of bytes, start index included, after which no
+// further entry is begun.
+const blockLimit = 10
+
+// block walks the round-robin over the ship's list.
+func (m *StateUpdate) block(c *decode.Codec) {
+	begin := c.Offset()
+	c.U8("start", &m.Start, "index of the first entry in the ship's list")
+	if m.Class == nil && !c.Describing() {
+		c.Unresolved("entries", "the class of the ship is not known")
+		return
+	}
+	size := 0
+	if m.Class != nil {
+		size = len(m.Class.Subsystems)
+	}
+	if int(m.Start) >= size && !c.Describing() {
+		c.Reject("start", begin, "the ship's list is shorter")
+		return
+	}
+	openBC := c.Dialect() == decode.OpenBC
+	least := 1
+	if openBC {
+		least = 2
+	}
+	n := 0
+	more := func() bool {
+		if n >= size || n >= least && c.Offset()-begin >= blockLimit {
+			return false
+		}
+		n++
+		return true
+	}
+	decode.ListWhile(c, "entries", &m.Entries, "consecutive entries, from the last of the list on to the first", more, func(e *Entry) {
+		if c.Reading() {
+			e.Index = uint8((int(m.Start) + n - 1) % size)
+		}
+		m.entry(c, e, openBC)
+	})
+}
+
+// entry walks one entry of the block.
+func (m *StateUpdate) entry(c *decode.Codec, e *Entry, openBC bool) {
+	def := m.subsystem(e.Index)
+	kind, shield := def.Kind, def.Role == ship.Shield
+	if openBC && shield {
+		kind, shield = ship.Base, false
+	}
+	c.Number("index", uint64(e.Index), "in the ship's list")
+	c.Text("name", def.Name, "of the subsystem")
+	c.Ratio8("condition", &e.Condition, "0 destroyed, 1 whole")
+	c.When(decode.Is("number of children", "not 0", len(def.Children) > 0), func() {
+		c.Ratios("children", &e.Children, len(def.Children), "condition of each part")
+	})
+	if openBC && kind != ship.Powered {
+		c.CloseGroup()
+	}
+	c.When(decode.Is("kind", "powered", kind == ship.Powered), func() {
+		c.Bit("has_power", &e.HasPower, "0 for the recipient's own ship")
+		c.When(decode.IsSet("has_power", e.HasPower), func() {
+			c.U8("power", &e.Power, "setting in per cent, 0 to 125")
+		})
+	})
+	c.When(decode.Is("role", "shield", shield), func() {
+		c.Ratios("facings", &e.Facings, 6, "front, rear, top, bottom, left, right")
+	})
+	c.When(decode.Is("kind", "reactor", kind == ship.Reactor), func() {
+		c.Ratio8("main_battery", &e.Main, "charge")
+		c.Ratio8("backup_battery", &e.Backup, "charge")
+	})
+}
+
+func (m *StateUpdate) className() string {
+	if m.Class == nil {
+		return ""
+	}
+	return m.Class.Name
+}
+
+// noSubsystem stands for entries that the list does not have.
+var noSubsystem ship.Subsystem
+
+func (m *StateUpdate) subsystem(i uint8) *ship.Subsystem {
+	if m.Class == nil || int(i) >= len(m.Class.Subsystems) {
+		return &noSubsystem
+	}
+	return &m.Class.Subsystems[i]
+}
+
+func (m *StateUpdate) subsystemName(i uint8) string { return m.subsystem(i).Name }

@@ -1,0 +1,28 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var stopCloakingSpec = decode.Spec{
+	Code:     0x0F,
+	Name:     "StopCloaking",
+	Constant: "STOP_CLOAKING",
+	Aliases:  []string{"StopCloak"},
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.FromGame,
+	Doc:      "A cloaking device is switched off; the stock game tells that with 0x1C instead.",
+	Brief:    []string{"dest", "object_id"},
+	Layout:   decode.LayoutOf[StopCloaking](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "The object and nothing else.",
+		Layout:  decode.LayoutOf[ShortEvent](),
+	}},
+}
+
+// StopCloaking is STOP_CLOAKING; the destination is the cloaking device.
+type StopCloaking struct{ event.Event }

@@ -1,0 +1,27 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var stopFiringSpec = decode.Spec{
+	Code:     0x08,
+	Name:     "StopFiring",
+	Constant: "STOP_FIRING",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.OnWire,
+	Doc:      "A phaser or tractor system ceases to fire.",
+	Brief:    []string{"dest", "object_id"},
+	Layout:   decode.LayoutOf[StopFiring](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "The object and nothing else.",
+		Layout:  decode.LayoutOf[ShortEvent](),
+	}},
+}
+
+// StopFiring is STOP_FIRING; the destination is the weapon system.
+type StopFiring struct{ event.Event }

@@ -1,0 +1,23 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var stopFiringAtTargetSpec = decode.Spec{
+	Code:     0x09,
+	Name:     "StopFiringAtTarget",
+	Constant: "STOP_FIRING_AT_TARGET",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.FromGame,
+	Doc:      "A weapon system ceases to fire at one target.",
+	Brief:    []string{"dest", "object"},
+	Layout:   decode.LayoutOf[StopFiringAtTarget](),
+}
+
+// StopFiringAtTarget is STOP_FIRING_AT_TARGET; the destination is the weapon
+// system, the object its target or 0 for all.
+type StopFiringAtTarget struct{ event.Event }

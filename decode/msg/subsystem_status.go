@@ -1,0 +1,43 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var subsystemStatusSpec = decode.Spec{
+	Code:     0x0A,
+	Name:     "SubsystemStatus",
+	Constant: "SUBSYSTEM_STATE_CHANGED",
+	Aliases:  []string{"SubsysStatus", "SubsystemStatusChanged"},
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.OnWire,
+	Doc:      "A subsystem was switched on or off.",
+	Brief:    []string{"dest", "value", "object_id", "index", "condition"},
+	Layout:   decode.LayoutOf[SubsystemStatus](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "The condition of a subsystem by its index.",
+		Layout:  decode.LayoutOf[SubsystemStatusOpenBC](),
+	}},
+}
+
+// SubsystemStatus is SUBSYSTEM_STATE_CHANGED; the destination is the subsystem.
+type SubsystemStatus struct{ event.Event }
+
+// SubsystemStatusOpenBC is the form that OpenBC's battle test sends.
+type SubsystemStatusOpenBC struct {
+	Object    wire.ObjectID
+	Index     uint8
+	Condition wire.F32
+}
+
+// Walk implements [decode.Message].
+func (m *SubsystemStatusOpenBC) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the ship")
+	c.U8("index", &m.Index, "of the subsystem")
+	c.F32("condition", &m.Condition, "as the sender counts it")
+}

@@ -1,0 +1,31 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+var teamSpec = decode.Spec{
+	Code:     0x41,
+	Name:     "Team",
+	Constant: "TEAM",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayEcho,
+	Evidence: decode.FromGame,
+	Doc:      "A player chose a team.",
+	Brief:    []string{"player", "team"},
+	Layout:   decode.LayoutOf[Team](),
+}
+
+// Team is a player's choice.
+type Team struct {
+	Player int32
+	Team   uint8
+}
+
+// Walk implements [decode.Message].
+func (m *Team) Walk(c *decode.Codec) {
+	c.I32("player", &m.Player, "network id")
+	decode.Enum8(c, "team", &m.Team, names.Teams, "0 or 1")
+}

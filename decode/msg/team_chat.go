@@ -1,0 +1,19 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var teamChatSpec = decode.Spec{
+	Code:     0x2D,
+	Name:     "TeamChat",
+	Constant: "TEAM_CHAT",
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayTeam,
+	Evidence: decode.FromGame,
+	Doc:      "A player says something to the team.",
+	Brief:    []string{"sender", "text"},
+	Layout:   decode.LayoutOf[TeamChat](),
+}
+
+// TeamChat is a line of chat for the author's team.
+type TeamChat struct{ Chat }

@@ -1,0 +1,24 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+)
+
+var torpedoTypeChangeSpec = decode.Spec{
+	Code:     0x1B,
+	Name:     "TorpedoTypeChange",
+	Constant: "TORPEDO_TYPE_CHANGED",
+	Aliases:  []string{"TorpTypeChange"},
+	Dir:      decode.Either,
+	Reliable: true,
+	Relay:    decode.RelayForward,
+	Evidence: decode.FromGame,
+	Doc:      "A player selected another type of torpedo.",
+	Brief:    []string{"dest", "value"},
+	Layout:   decode.LayoutOf[TorpedoTypeChange](),
+}
+
+// TorpedoTypeChange is TORPEDO_TYPE_CHANGED; source and destination are the
+// torpedo system, the value is the ammunition slot, 0 to 3.
+type TorpedoTypeChange struct{ event.Event }

@@ -1,0 +1,13 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var unused04Spec = decode.Spec{
+	Code:     0x04,
+	Name:     "Unused04",
+	Constant: "DESTROY_OBJECT",
+	Aliases:  []string{"BootPlayer"},
+	Dir:      decode.Nobody,
+	Evidence: decode.Open,
+	Doc:      "The game neither sends nor handles it; OpenBC puts a player out with it, in an unreliable message.",
+}

@@ -1,0 +1,28 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+var verifyEnterSetSpec = decode.Spec{
+	Code:     0x1D,
+	Name:     "VerifyEnterSet",
+	Constant: "VERIFY_ENTER_SET",
+	Aliases:  []string{"ObjNotFound"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Relay:    decode.RelayAnswer,
+	Evidence: decode.FromGame,
+	Doc:      "The receiver should have this object; if it does not, it asks with 0x1E.",
+	Brief:    []string{"object_id"},
+	Layout:   decode.LayoutOf[VerifyEnterSet](),
+}
+
+// VerifyEnterSet is VERIFY_ENTER_SET.
+type VerifyEnterSet struct{ Object wire.ObjectID }
+
+// Walk implements [decode.Message].
+func (m *VerifyEnterSet) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the object that entered a set")
+}

@@ -1,0 +1,24 @@
+package msg
+
+import "github.com/bcdissect/bcdissect/decode"
+
+var versionDifferentSpec = decode.Spec{
+	Code:     0x23,
+	Name:     "VersionDifferent",
+	Constant: "VERSION_DIFFERENT",
+	Aliases:  []string{"SystemChecksumFail"},
+	Dir:      decode.FromHost,
+	Reliable: true,
+	Evidence: decode.FromGame,
+	Doc:      "The client has another version of the game than the host; it is put out.",
+	Brief:    []string{"text"},
+	Layout:   decode.LayoutOf[VersionDifferent](),
+}
+
+// VersionDifferent is VERSION_DIFFERENT.
+type VersionDifferent struct{ Text []byte }
+
+// Walk implements [decode.Message].
+func (m *VersionDifferent) Walk(c *decode.Codec) {
+	c.Str16("text", &m.Text, "version of the host")
+}

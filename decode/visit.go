@@ -1,0 +1,130 @@
+package decode
+
+// A Kind is the wire form of a field. The set is closed: whoever can show
+// every kind can show every message.
+type Kind uint8
+
+// The kinds, each with the part of a [Field] that holds its value.
+const (
+	KindU8       Kind = iota // Uint
+	KindU16                  // Uint
+	KindU32                  // Uint
+	KindI8                   // Int
+	KindI16                  // Int
+	KindI32                  // Int
+	KindF32                  // Float
+	KindBit                  // Uint 0 or 1; shares a byte with other bits
+	KindBool8                // Uint; a whole byte
+	KindEnum8                // Uint, Names
+	KindEnum32               // Uint, Names
+	KindFlags8               // Uint, Names by bit number
+	KindObject               // Uint: an object id
+	KindHash16               // Uint: shown in hexadecimal
+	KindHash32               // Uint: shown in hexadecimal; Names has file names
+	KindCF16                 // Float
+	KindRatio8               // Float 0 to 1: a byte of 255ths
+	KindPercent8             // Float: a signed byte of per cent, negative when switched off
+	KindPower8               // Float in per cent: a byte of which 204 is 100 %
+	KindDir3                 // Vec: three bytes
+	KindVec3                 // Vec: three f32
+	KindQuat                 // Vec, four f32: w, x, y, z
+	KindVec4h                // Vec: direction and CF16 length
+	KindVec4f                // Vec: direction and f32 length
+	KindRatios               // Bytes: an array of bytes of 255ths
+	KindStr8                 // Bytes: u8 length, Windows-1252 text
+	KindStr16                // Bytes: u16 length, Windows-1252 text
+	KindStr32                // Bytes: i32 length, Windows-1252 text
+	KindStr32z               // Bytes: i32 length with the final 00, Windows-1252 text, 00
+	KindWStr32               // Bytes: i32 number of characters, UTF-16LE
+	KindWStrz                // Bytes: UTF-16LE up to 00 00
+	KindIPv4                 // Bytes: four bytes in network order
+	KindBytes                // Bytes to the end of the message
+
+	KindText    // Text; this and what follows is derived and has no bytes of its own
+	KindIndex   // Uint
+	KindPlace   // Vec: computed from earlier messages
+	kindsNumber // not a kind
+)
+
+// kindNames are the names that docs print.
+var kindNames = [kindsNumber]string{
+	KindU8: "u8", KindU16: "u16", KindU32: "u32", KindI8: "s8", KindI16: "i16", KindI32: "i32",
+	KindF32: "f32", KindBit: "bit", KindBool8: "bool8", KindEnum8: "enum8", KindEnum32: "enum32",
+	KindFlags8: "flags8", KindObject: "object id", KindHash16: "hash16", KindHash32: "hash32",
+	KindCF16: "cf16", KindRatio8: "ratio8", KindPercent8: "percent8", KindPower8: "power8",
+	KindDir3: "cv3", KindVec3: "3 f32", KindQuat: "4 f32", KindVec4h: "cv4h", KindVec4f: "cv4f",
+	KindRatios: "ratio8 list", KindStr8: "str8", KindStr16: "str16", KindStr32: "str32",
+	KindStr32z: "str32z", KindWStr32: "wstr32", KindWStrz: "wide text, 00 00", KindIPv4: "IPv4",
+	KindBytes: "bytes", KindText: "derived text", KindIndex: "derived number", KindPlace: "derived vector",
+}
+
+// String returns the kind's name in docs.
+func (k Kind) String() string {
+	if k < kindsNumber {
+		return kindNames[k]
+	}
+	return "?"
+}
+
+// Derived reports whether fields of the kind have no bytes on the wire.
+func (k Kind) Derived() bool { return k >= KindText }
+
+// Names gives the text of an enumerated value, or of a bit number; empty if
+// there is none.
+type Names interface{ Name(v uint64) string }
+
+// A Field is one value of a message on its way to a visitor, which must not
+// keep it.
+type Field struct {
+	Name string
+	Doc  string
+	Kind Kind
+	Off  int // where its bytes begin in the payload
+	End  int // where they end; equal to Off if it has none of its own
+
+	Uint  uint64
+	Int   int64
+	Float float64
+	Vec   [4]float32
+	Bytes []byte // what was sent, without length prefix and terminator
+	Text  string // KindText
+	Names Names  // nil if the value has no names
+	Conds []Cond // while describing: what must hold for the field to be there
+}
+
+// A Group is a struct, a list or an element of a list.
+type Group struct {
+	Name  string
+	Doc   string
+	Kind  GroupKind
+	Index int // of an element
+	Conds []Cond
+}
+
+// A GroupKind tells groups apart.
+type GroupKind uint8
+
+// The kinds of groups.
+const (
+	GroupStruct  GroupKind = iota // fields under a name
+	GroupList                     // elements follow
+	GroupElement                  // fields of one element
+)
+
+// A Visitor sees the fields of a message in wire order.
+type Visitor interface {
+	Field(f *Field)
+	Begin(g *Group)
+	End(g *Group)
+}
+
+// FlagNames are the names of the bits of a flags byte, bit 0 first.
+type FlagNames []string
+
+// Name returns the name of a bit, empty if it has none.
+func (n FlagNames) Name(bit uint64) string {
+	if bit < uint64(len(n)) {
+		return n[bit]
+	}
+	return ""
+}
