@@ -1,0 +1,396 @@
+// Package fragment puts messages together that were sent in fragments. What it
+// remembers is bounded, and what it gives up to keep to a bound it reports.
+//
+// Fragments are copied: arguments are borrowed for the length of a call.
+// Slices in results belong to the table and are valid until its next call.
+package fragment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Limits bound what a table remembers.
+type Limits struct {
+	Groups int           // messages of which fragments are missing
+	Bytes  int           // of payload in all of them
+	Age    time.Duration // since the last fragment of a message
+}
+
+// DefaultLimits returns the limits that the zero values of Limits stand for.
+func DefaultLimits() Limits {
+	return Limits{Groups: 32, Bytes: 256 << 10, Age: 30 * time.Second}
+}
+
+const (
+	maxCount = 255     // fragments of a message: the count is a byte
+	maxPast  = 256     // fragments of complete messages that are remembered
+	keep     = 8 << 10 // bytes of a buffer that is worth keeping for the next message
+)
+
+// A Status is what became of a fragment.
+type Status uint8
+
+// The states.
+const (
+	Pending   Status = iota // stored; others are missing
+	Complete                // stored, and the last one: Message holds the message
+	Duplicate               // was there before
+	Invalid                 // not stored: Err says why
+)
+
+// String returns the status in lower case.
+func (s Status) String() string {
+	switch s {
+	case Pending:
+		return "pending"
+	case Complete:
+		return "complete"
+	case Duplicate:
+		return "duplicate"
+	case Invalid:
+		return "invalid"
+	}
+	return "?"
+}
+
+// Why a fragment is Invalid.
+var (
+	ErrIndex    = errors.New("fragment index out of range")
+	ErrCount    = errors.New("impossible fragment count")
+	ErrConflict = errors.New("fragment differs from the one that came before")
+	ErrBytes    = errors.New("fragments exceed the limit")
+)
+
+// A Reason tells why the fragments of a message were given up.
+type Reason uint8
+
+// The reasons.
+const (
+	AtFlush   Reason = iota // Flush was called
+	TooOld                  // no fragment came for longer than Limits.Age
+	TooMany                 // Limits.Groups: it was the one that had waited longest
+	TooLarge                // Limits.Bytes: likewise, or it exceeded the limit by itself
+	nrReasons               // not a reason
+)
+
+var reasonTexts = [nrReasons]string{
+	AtFlush: "at the end", TooOld: "after too long a time", TooMany: "for too many others", TooLarge: "for too many bytes",
+}
+
+// String returns the reason as a phrase that follows "given up".
+func (r Reason) String() string {
+	if r < nrReasons {
+		return reasonTexts[r]
+	}
+	return "?"
+}
+
+// A Group is a message of which fragments are missing.
+type Group struct {
+	Seq         uint16 // sequence number that its fragments share
+	Have        int    // fragments that came
+	Count       int    // fragments of the message; 0 if the first, which says so, did not come
+	Bytes       int    // payload of those that came
+	First, Last int    // frames of the earliest and the latest to come
+	Reason      Reason // why it was given up
+}
+
+// A Result is what Add made of a fragment.
+type Result struct {
+	Status  Status
+	Message []byte  // Complete: the payload of all fragments
+	Frames  []int   // Complete: their frames, in the order of their indexes
+	Evicted []Group // given up during the call, the one that had waited longest first
+	Err     error   // Invalid: one of the sentinels, with the numbers
+}
+
+// A Table holds the fragments of one direction of a conversation. It is not
+// safe for concurrent use.
+type Table struct {
+	limits Limits
+	groups []*group // the one that has waited longest first
+	free   []*group
+	bytes  int // in groups
+
+	past []past // fragments of complete messages, a ring
+	next int    // where the next one goes
+
+	message []byte
+	frames  []int
+	evicted []Group
+}
+
+type group struct {
+	seq         uint16
+	count       int
+	first, last int
+	at          time.Time // when the last fragment came
+	data        []byte    // of the pieces, as they came
+	pieces      []piece   // by index
+}
+
+type piece struct {
+	index    uint8
+	frame    int
+	off, end int // in the group's data
+}
+
+type past struct {
+	at    time.Time // when it last came
+	hash  uint64
+	seq   uint16
+	index uint8
+}
+
+// New returns an empty table. Limits that are not positive stand for those of
+// DefaultLimits.
+func New(l Limits) *Table {
+	d := DefaultLimits()
+	if l.Groups <= 0 {
+		l.Groups = d.Groups
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = d.Bytes
+	}
+	if l.Age <= 0 {
+		l.Age = d.Age
+	}
+	return &Table{limits: l}
+}
+
+// Held returns how many messages have fragments in the table, and the bytes of
+// payload that they have.
+func (t *Table) Held() (groups, payload int) { return len(t.groups), t.bytes }
+
+// Add stores a fragment of the message with the sequence number seq, which came
+// in a frame of the capture at a time of the capture. Time may go backwards;
+// what lies further off than Limits.Age, before or after, is old. The count is
+// that of fragment 0 and means nothing with others.
+//
+// The first of two fragments with the same index stays. A fragment of a message
+// that became complete lately is a Duplicate if its bytes are the same;
+// otherwise it begins another message, since sequence numbers come round again.
+func (t *Table) Add(now time.Time, seq uint16, index, count uint8, frame int, part []byte) Result {
+	t.evicted = t.evicted[:0]
+	for i := 0; i < len(t.groups); {
+		if t.old(now, t.groups[i].at) {
+			t.evict(i, TooOld)
+			continue
+		}
+		i++
+	}
+	r := t.add(now, seq, index, int(count), frame, part)
+	r.Evicted = t.evicted
+	return r
+}
+
+func (t *Table) add(now time.Time, seq uint16, index uint8, count, frame int, part []byte) Result {
+	if index == 0 && count == 0 {
+		return invalid("%w: fragment 0 announces none", ErrCount)
+	}
+	if index == maxCount {
+		return invalid("%w: %d, no message has so many", ErrIndex, index)
+	}
+	i := slices.IndexFunc(t.groups, func(g *group) bool { return g.seq == seq })
+	if i < 0 {
+		if t.passed(now, seq, index, part) {
+			return Result{Status: Duplicate}
+		}
+	} else if r, done := t.groups[i].check(now, index, count, part); done {
+		return r
+	}
+	g, err := t.room(i, seq, frame, len(part))
+	if err != nil {
+		return Result{Status: Invalid, Err: err}
+	}
+	if index == 0 {
+		g.count = count
+	}
+	g.at, g.last = now, frame
+	g.insert(index, frame, part)
+	t.bytes += len(part)
+	if len(g.pieces) < g.count || g.count == 0 {
+		return Result{Status: Pending}
+	}
+	return t.complete(now, g)
+}
+
+// check holds a fragment against those of its message that have come; done
+// tells that it cannot be stored.
+func (g *group) check(now time.Time, index uint8, count int, part []byte) (r Result, done bool) {
+	if i, held := g.find(index); held {
+		p := g.pieces[i]
+		if before := g.data[p.off:p.end]; !bytes.Equal(before, part) {
+			return invalid("%w: fragment %d has %d bytes, in frame %d it had %d", ErrConflict, index, len(part), p.frame, len(before)), true
+		}
+		if index == 0 && count != g.count {
+			return invalid("%w: %d, in frame %d it was %d", ErrCount, count, p.frame, g.count), true
+		}
+		g.at = now
+		return Result{Status: Duplicate}, true
+	}
+	if g.count > 0 && int(index) >= g.count {
+		return invalid("%w: %d, the message has %d", ErrIndex, index, g.count), true
+	}
+	if index == 0 {
+		if top := g.pieces[len(g.pieces)-1]; int(top.index) >= count {
+			return invalid("%w: %d, but frame %d brought fragment %d", ErrCount, count, top.frame, top.index), true
+		}
+	}
+	return Result{}, false
+}
+
+// find returns where the piece with the index is, or would be.
+func (g *group) find(index uint8) (i int, held bool) {
+	i = len(g.pieces)
+	for i > 0 && g.pieces[i-1].index >= index {
+		i--
+	}
+	return i, i < len(g.pieces) && g.pieces[i].index == index
+}
+
+func (g *group) insert(index uint8, frame int, part []byte) {
+	i, _ := g.find(index)
+	off := len(g.data)
+	g.data = append(g.data, part...)
+	g.pieces = slices.Insert(g.pieces, i, piece{index: index, frame: frame, off: off, end: len(g.data)})
+}
+
+// room returns the group for a fragment of n bytes, the newest of all, with
+// all limits kept. The group is at i, or is to be made if i is negative.
+func (t *Table) room(i int, seq uint16, frame, n int) (*group, error) {
+	var g *group
+	if i >= 0 {
+		g = t.groups[i]
+		t.groups = append(slices.Delete(t.groups, i, i+1), g)
+	}
+	has := n
+	if g != nil {
+		has += len(g.data)
+	}
+	if has > t.limits.Bytes {
+		if g != nil {
+			t.evict(len(t.groups)-1, TooLarge)
+		}
+		return nil, fmt.Errorf("%w: %d bytes, may hold %d", ErrBytes, has, t.limits.Bytes)
+	}
+	for t.bytes+n > t.limits.Bytes {
+		t.evict(0, TooLarge)
+	}
+	if g != nil {
+		return g, nil
+	}
+	if len(t.groups) >= t.limits.Groups {
+		t.evict(0, TooMany)
+	}
+	if last := len(t.free) - 1; last >= 0 {
+		g, t.free = t.free[last], t.free[:last]
+	} else {
+		g = new(group)
+	}
+	g.seq, g.first = seq, frame
+	t.groups = append(t.groups, g)
+	return g, nil
+}
+
+// complete joins the pieces of the newest group.
+func (t *Table) complete(now time.Time, g *group) Result {
+	if cap(t.message) > keep {
+		t.message = nil
+	}
+	t.message = slices.Grow(t.message[:0], len(g.data))
+	t.frames = t.frames[:0]
+	for _, p := range g.pieces {
+		part := g.data[p.off:p.end]
+		t.message = append(t.message, part...)
+		t.frames = append(t.frames, p.frame)
+		t.remember(past{at: now, hash: hash(part), seq: g.seq, index: p.index})
+	}
+	t.drop(len(t.groups) - 1)
+	return Result{Status: Complete, Message: t.message, Frames: t.frames}
+}
+
+func (t *Table) remember(p past) {
+	if len(t.past) < maxPast {
+		t.past = append(t.past, p)
+		return
+	}
+	t.past[t.next] = p
+	t.next = (t.next + 1) % maxPast
+}
+
+// passed reports whether the fragment is of a message that became complete
+// lately.
+func (t *Table) passed(now time.Time, seq uint16, index uint8, part []byte) bool {
+	var h uint64
+	for i := range t.past {
+		p := &t.past[i]
+		if p.seq != seq || p.index != index || t.old(now, p.at) {
+			continue
+		}
+		if h == 0 {
+			h = hash(part)
+		}
+		if p.hash == h {
+			p.at = now
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Table) old(now, then time.Time) bool {
+	d := now.Sub(then)
+	return d > t.limits.Age || d < -t.limits.Age
+}
+
+// evict gives up the group at i and notes it.
+func (t *Table) evict(i int, why Reason) {
+	g := t.groups[i]
+	t.evicted = append(t.evicted, Group{
+		Seq: g.seq, Have: len(g.pieces), Count: g.count, Bytes: len(g.data), First: g.first, Last: g.last, Reason: why,
+	})
+	t.drop(i)
+}
+
+// drop removes the group at i and keeps its memory for another, unless that is
+// much.
+func (t *Table) drop(i int) {
+	g := t.groups[i]
+	t.groups = slices.Delete(t.groups, i, i+1)
+	t.bytes -= len(g.data)
+	data, pieces := g.data[:0], g.pieces[:0]
+	if cap(data) > keep {
+		data = nil
+	}
+	*g = group{data: data, pieces: pieces}
+	t.free = append(t.free, g)
+}
+
+// Flush returns the messages that did not become complete, the one that has
+// waited longest first. The table is as new afterwards.
+func (t *Table) Flush() []Group {
+	t.evicted = t.evicted[:0]
+	for len(t.groups) > 0 {
+		t.evict(0, AtFlush)
+	}
+	t.past, t.next = t.past[:0], 0
+	return t.evicted
+}
+
+func invalid(format string, args ...any) Result {
+	return Result{Status: Invalid, Err: fmt.Errorf(format, args...)}
+}
+
+// hash is FNV-1a. It is the same in every run, and never 0 but by chance.
+func hash(b []byte) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return h
+}

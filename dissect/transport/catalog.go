@@ -1,0 +1,153 @@
+package transport
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+// Catalog returns the specs of the transport messages that have fields of
+// their own beside the header. Connect has two: the request and the accept.
+func Catalog() []*decode.Spec {
+	return []*decode.Spec{&nameChangeSpec, &connectSpec, &acceptSpec, &bootPlayerSpec, &disconnectSpec}
+}
+
+// SpecFor returns the spec for the body of a message, or nil: acknowledgements
+// and keepalives are all header, short forms are opaque, and what a Standard
+// message says is for the game's catalogue.
+func SpecFor(m *Message) *decode.Spec {
+	if m.Short {
+		if len(m.Body) > 0 {
+			return &shortSpec
+		}
+		return nil
+	}
+	switch m.Type {
+	case NameChange:
+		return &nameChangeSpec
+	case Connect:
+		if len(m.Body) == 1 {
+			return &acceptSpec
+		}
+		return &connectSpec
+	case BootPlayer:
+		return &bootPlayerSpec
+	case Disconnect:
+		return &disconnectSpec
+	case Acknowledge, DoNothing, Leave, Standard:
+	}
+	return nil
+}
+
+var shortSpec = decode.Spec{
+	Name: "ShortBody", Dir: decode.Either, Evidence: decode.OnWire,
+	Doc:    "The body of a message that OpenBC's test clients send with an 8-bit length; its meaning is not known.",
+	Layout: decode.LayoutOf[ShortBody](),
+}
+
+// ShortBody is the opaque body of a message with an 8-bit length.
+type ShortBody struct{ Body []byte }
+
+// Walk implements [decode.Message].
+func (m *ShortBody) Walk(c *decode.Codec) {
+	c.Bytes("body", &m.Body, "opaque")
+}
+
+var nameChangeSpec = decode.Spec{
+	Code: decode.Opcode(NameChange), Name: "NameChange", Constant: "NAME_CHANGE", Dir: decode.Either, Reliable: true,
+	Relay: decode.RelayEcho, Evidence: decode.OnWire,
+	Doc:    "A peer's id, address and player name; the host repeats it to everybody.",
+	Brief:  []string{"id", "name"},
+	Layout: decode.LayoutOf[Identity](),
+}
+
+// Identity is the body of a NameChange message.
+type Identity struct {
+	ID   uint8
+	Addr [4]byte
+	Name []byte
+}
+
+// Walk implements [decode.Message].
+func (m *Identity) Walk(c *decode.Codec) {
+	c.U8("id", &m.ID, "peer id of the player")
+	c.IPv4("ip", &m.Addr, "the player's own address as it sees it")
+	c.WStrz("name", &m.Name, "player name")
+}
+
+var connectSpec = decode.Spec{
+	Code: decode.Opcode(Connect), Name: "Connect", Constant: "CONNECT", Dir: decode.FromClient, Reliable: true,
+	Relay: decode.RelayAnswer, Evidence: decode.OnWire,
+	Doc:    "A client asks to be let in.",
+	Brief:  []string{"ip", "nonce"},
+	Layout: decode.LayoutOf[Request](),
+}
+
+// Request is the body of a client's Connect message.
+type Request struct {
+	Addr     [4]byte
+	Nonce    uint32
+	Password []byte
+}
+
+// Walk implements [decode.Message].
+func (m *Request) Walk(c *decode.Codec) {
+	c.IPv4("ip", &m.Addr, "the client's own address as it sees it")
+	c.U32("nonce", &m.Nonce, "random and not 0, the same in every repetition of one attempt")
+	c.WStrz("password", &m.Password, "empty for none")
+}
+
+var acceptSpec = decode.Spec{
+	Code: decode.Opcode(Connect), Name: "ConnectAccept", Constant: "CONNECT", Dir: decode.FromHost, Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The host lets a client in and tells it its peer id.",
+	Brief:    []string{"id"},
+	Layout:   decode.LayoutOf[Accept](),
+}
+
+// Accept is the body of the host's Connect message.
+type Accept struct{ ID uint8 }
+
+// Walk implements [decode.Message].
+func (m *Accept) Walk(c *decode.Codec) {
+	c.U8("id", &m.ID, "peer id that the client has from now on")
+}
+
+var bootPlayerSpec = decode.Spec{
+	Code: decode.Opcode(BootPlayer), Name: "BootPlayer", Constant: "BOOT_PLAYER", Dir: decode.FromHost, Reliable: true,
+	Evidence: decode.OnWire,
+	Doc:      "The host puts a player out, or tells the others that one is gone.",
+	Brief:    []string{"reason", "id"},
+	Layout:   decode.LayoutOf[Boot](),
+}
+
+// Boot is the body of a BootPlayer message.
+type Boot struct {
+	Reason uint8
+	ID     uint8
+}
+
+// Walk implements [decode.Message].
+func (m *Boot) Walk(c *decode.Codec) {
+	decode.Enum8(c, "reason", &m.Reason, names.BootReasons, "why")
+	c.U8("id", &m.ID, "peer id of the player, 255 for the receiver")
+}
+
+var disconnectSpec = decode.Spec{
+	Code: decode.Opcode(Disconnect), Name: "Disconnect", Constant: "DISCONNECT", Dir: decode.Either, Reliable: true,
+	Relay: decode.RelayForward, Evidence: decode.OnWire,
+	Doc:    "A player, or with id 1 the host, leaves in order.",
+	Brief:  []string{"id"},
+	Layout: decode.LayoutOf[Goodbye](),
+}
+
+// Goodbye is the body of a Disconnect message.
+type Goodbye struct {
+	ID   uint8
+	Addr [4]byte
+}
+
+// Walk implements [decode.Message].
+func (m *Goodbye) Walk(c *decode.Codec) {
+	c.U8("id", &m.ID, "peer id of the one who leaves")
+	c.IPv4("ip", &m.Addr, "its own address as it sees it")
+}

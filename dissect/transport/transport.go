@@ -1,0 +1,341 @@
+// Package transport splits deciphered datagrams into transport messages and
+// builds them. It knows headers, not what a game message says.
+//
+// Slices in results share memory with the datagram they come from.
+package transport
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A Type is the first byte of a transport message.
+type Type uint8
+
+// The types that exist. Leave belongs to the OpenBC test clients.
+const (
+	NameChange  Type = 0x00
+	Acknowledge Type = 0x01
+	DoNothing   Type = 0x02
+	Connect     Type = 0x03
+	BootPlayer  Type = 0x04
+	Disconnect  Type = 0x05
+	Leave       Type = 0x06
+	Standard    Type = 0x32
+)
+
+// Sizes that the game keeps to.
+const (
+	MaxDatagram = 512 // bytes of a datagram
+	MaxMessage  = 412 // bytes of a Standard message; a longer one is sent in fragments
+	MaxCount    = 255 // messages in a datagram
+)
+
+// Peer ids with a meaning of their own.
+const (
+	HostPeer       = 0x01 // the host
+	UnassignedPeer = 0xFF // a client that has no id yet
+	noPeer         = 0x5C // never given: the byte begins a GameSpy query
+	lastPeer       = 0x7E
+)
+
+// Kind is the word that JSON uses for the type.
+func (t Type) Kind() string {
+	switch t {
+	case NameChange:
+		return "name_change"
+	case Acknowledge:
+		return "ack"
+	case DoNothing:
+		return "keepalive"
+	case Connect:
+		return "connect"
+	case BootPlayer:
+		return "boot"
+	case Disconnect:
+		return "disconnect"
+	case Leave:
+		return "type_06"
+	case Standard:
+		return "standard"
+	}
+	return fmt.Sprintf("type_%02X", uint8(t))
+}
+
+// Why a datagram does not split further.
+var (
+	ErrType  = errors.New("unknown transport type")
+	ErrSize  = errors.New("impossible size")
+	ErrShort = errors.New("datagram ends inside the message")
+	ErrExtra = errors.New("bytes after the last message")
+	ErrEmpty = errors.New("too short for a datagram header")
+	ErrCount = errors.New("datagram announces more messages than it holds")
+)
+
+// Bits of the u16 that holds flags and size.
+const (
+	flagReliable = 0x8000
+	flagPriority = 0x4000
+	flagFragment = 0x2000 // Standard only
+	sizeControl  = 0x3FFF
+	sizeStandard = 0x1FFF
+	sizeShort    = 0xFF // an OpenBC short form
+)
+
+// Bits of an acknowledgement's flags.
+const (
+	ackFragment = 0x01 // the acknowledged message was a fragment
+	ackControl  = 0x02 // the acknowledged message had a type below 32
+)
+
+// A Header is what precedes the body of a transport message.
+type Header struct {
+	Type     Type
+	Len      int // bytes of the message, header included
+	Size     int // bytes of the header
+	Reliable bool
+	Priority bool
+	Short    bool // 8-bit length and no sequence number, as OpenBC sends some
+
+	HasSeq bool
+	Seq    uint16 // of the message; for Acknowledge of the message acknowledged
+
+	Fragment bool  // for Acknowledge: the message acknowledged was a fragment
+	Index    uint8 // of the fragment
+	Count    uint8 // of fragments; in fragment 0 only
+
+	AckFlags uint8 // Acknowledge only
+}
+
+// Control reports whether the message belongs to the sequence space of the
+// types below 32; for Acknowledge, whether the acknowledged message does.
+func (h *Header) Control() bool {
+	if h.Type == Acknowledge {
+		return h.AckFlags&ackControl != 0
+	}
+	return h.Type < Standard
+}
+
+// A Message is one transport message.
+type Message struct {
+	Header
+	Body []byte // after the header
+}
+
+// Next splits the first message off b. The error is ErrType, ErrSize or
+// ErrShort, wrapped with the numbers.
+func Next(b []byte) (m Message, rest []byte, err error) {
+	if len(b) == 0 {
+		return m, b, fmt.Errorf("%w: no byte left", ErrShort)
+	}
+	m.Type = Type(b[0])
+	switch m.Type {
+	case DoNothing:
+		m.Len, m.Size = 1, 1
+	case Acknowledge:
+		err = m.acknowledge(b)
+	case NameChange, Connect, BootPlayer, Disconnect, Leave:
+		err = m.control(b)
+	case Standard:
+		err = m.standard(b)
+	default:
+		err = fmt.Errorf("%w 0x%02X", ErrType, b[0])
+	}
+	if err != nil {
+		return m, b, err
+	}
+	m.Body = b[m.Size:m.Len:m.Len]
+	return m, b[m.Len:], nil
+}
+
+func (m *Message) acknowledge(b []byte) error {
+	if len(b) < 4 {
+		return short(4, len(b))
+	}
+	m.Seq, m.HasSeq = binary.LittleEndian.Uint16(b[1:]), true
+	m.AckFlags = b[3]
+	m.Len = 4
+	if m.AckFlags&ackFragment != 0 {
+		if len(b) < 5 {
+			return short(5, len(b))
+		}
+		m.Fragment, m.Index, m.Len = true, b[4], 5
+	}
+	m.Size = m.Len
+	return nil
+}
+
+// control reads the header of types 00 and 03 to 06. Stock senders always set
+// the reliable bit; without it the byte after the type is a length of 8 bits.
+func (m *Message) control(b []byte) error {
+	if m.Type == Leave || len(b) < 3 || b[2]&0x80 == 0 {
+		if len(b) < 2 {
+			return short(2, len(b))
+		}
+		m.Short, m.Len, m.Size = true, int(b[1]), 2
+		return m.fits(b)
+	}
+	fl := binary.LittleEndian.Uint16(b[1:])
+	m.Reliable, m.Priority = true, fl&flagPriority != 0
+	m.Len, m.Size = int(fl&sizeControl), 5
+	if err := m.fits(b); err != nil {
+		return err
+	}
+	m.Seq, m.HasSeq = binary.LittleEndian.Uint16(b[3:]), true
+	return nil
+}
+
+func (m *Message) standard(b []byte) error {
+	if len(b) < 3 {
+		return short(3, len(b))
+	}
+	fl := binary.LittleEndian.Uint16(b[1:])
+	m.Reliable, m.Priority, m.Fragment = fl&flagReliable != 0, fl&flagPriority != 0, fl&flagFragment != 0
+	m.Len, m.Size = int(fl&sizeStandard), 3
+	if m.Reliable {
+		m.Size += 2
+	}
+	if m.Fragment {
+		m.Size++
+	}
+	if err := m.fits(b); err != nil {
+		return err
+	}
+	at := 3
+	if m.Reliable {
+		m.Seq, m.HasSeq = binary.LittleEndian.Uint16(b[at:]), true
+		at += 2
+	}
+	if m.Fragment {
+		m.Index = b[at]
+		if m.Index == 0 {
+			m.Size++
+			if err := m.fits(b); err != nil {
+				return err
+			}
+			m.Count = b[at+1]
+		}
+	}
+	return nil
+}
+
+// fits checks the size of the message against its header and the datagram.
+func (m *Message) fits(b []byte) error {
+	if m.Len < m.Size {
+		return fmt.Errorf("%w: type 0x%02X says %d bytes, its header alone has %d", ErrSize, uint8(m.Type), m.Len, m.Size)
+	}
+	if m.Len > len(b) {
+		return short(m.Len, len(b))
+	}
+	return nil
+}
+
+func short(need, have int) error {
+	return fmt.Errorf("%w: need %d bytes, have %d", ErrShort, need, have)
+}
+
+// A Splitter takes a deciphered datagram apart.
+type Splitter struct {
+	Peer  uint8 // the sender's peer id
+	Count int   // messages announced
+
+	b    []byte
+	off  int
+	done int
+}
+
+// Split begins to take a deciphered datagram apart. A datagram of fewer than
+// two bytes is ErrEmpty.
+func Split(plain []byte) (Splitter, error) {
+	if len(plain) < 2 {
+		return Splitter{}, fmt.Errorf("%w: %d bytes", ErrEmpty, len(plain))
+	}
+	return Splitter{Peer: plain[0], Count: int(plain[1]), b: plain, off: 2}, nil
+}
+
+// Next returns the next message; ok is false at the end. An error ends the
+// datagram: what is left is in Rest.
+func (s *Splitter) Next() (m Message, ok bool, err error) {
+	if s.done == s.Count {
+		if s.off < len(s.b) {
+			return m, false, fmt.Errorf("%w: %d", ErrExtra, len(s.b)-s.off)
+		}
+		return m, false, nil
+	}
+	if s.off == len(s.b) {
+		return m, false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
+	}
+	m, rest, err := Next(s.b[s.off:])
+	if err != nil {
+		return m, false, err
+	}
+	s.done++
+	if m.Type == DoNothing && len(rest) > 0 && !fits(rest, s.Count-s.done) {
+		if long, ok := longKeepalive(s.b[s.off:]); ok && fits(s.b[s.off+long.Len:], s.Count-s.done) {
+			m, rest = long, s.b[s.off+long.Len:]
+		}
+	}
+	s.off = len(s.b) - len(rest)
+	return m, true, nil
+}
+
+// fits reports whether b is exactly n messages.
+func fits(b []byte, n int) bool {
+	for ; n > 0; n-- {
+		_, rest, err := Next(b)
+		if err != nil {
+			return false
+		}
+		b = rest
+	}
+	return len(b) == 0
+}
+
+// longKeepalive reads a DoNothing message that has the header of the other
+// types below 32. The game sends a single byte; this form is read only where
+// the datagram does not fit otherwise.
+func longKeepalive(b []byte) (m Message, ok bool) {
+	if len(b) < 5 || b[2]&0xC0 != 0xC0 {
+		return m, false
+	}
+	m.Type = DoNothing
+	if m.control(b) != nil {
+		return m, false
+	}
+	m.Body = b[m.Size:m.Len:m.Len]
+	return m, true
+}
+
+// Offset returns where in the datagram the next message begins.
+func (s *Splitter) Offset() int { return s.off }
+
+// Rest returns the bytes that have not been returned as messages.
+func (s *Splitter) Rest() []byte { return s.b[s.off:] }
+
+// Plausible reports whether a deciphered datagram is one of this game: the
+// sender id can exist, and the message list fits to the last byte. A datagram
+// that the capture cut short (whole is false) need fit only as far as it goes,
+// one message at least.
+func Plausible(plain []byte, whole bool) bool {
+	s, err := Split(plain)
+	if err != nil || s.Count == 0 || !PlausiblePeer(s.Peer) {
+		return false
+	}
+	for n := 0; ; n++ {
+		_, ok, err := s.Next()
+		if err != nil {
+			cut := errors.Is(err, ErrShort) || errors.Is(err, ErrCount)
+			return !whole && cut && n > 0
+		}
+		if !ok {
+			return true
+		}
+	}
+}
+
+// PlausiblePeer reports whether a sender can have the peer id. The OpenBC
+// server and its clients use the same range.
+func PlausiblePeer(id uint8) bool {
+	return id == UnassignedPeer || id >= HostPeer && id <= lastPeer && id != noPeer
+}
