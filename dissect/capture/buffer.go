@@ -1,0 +1,109 @@
+package capture
+
+import (
+	"errors"
+	"io"
+)
+
+// bufferSize holds the largest record that is buffered, and makes reads few.
+const bufferSize = 512 << 10
+
+// A buffer lends the bytes of a reader without copying each record. It reads
+// only when what is asked for is not there yet, so every complete record of a
+// pipe that is still being written is at hand.
+type buffer struct {
+	src    io.Reader
+	buf    []byte
+	lo, hi int   // what was read and not yet skipped
+	base   int64 // offset of buf[0] in src
+	err    error // why there is nothing more to read
+}
+
+func newBuffer(src io.Reader) *buffer {
+	return &buffer{src: src, buf: make([]byte, bufferSize)}
+}
+
+// offset returns the offset of the next byte that peek returns.
+func (b *buffer) offset() int64 { return b.base + int64(b.lo) }
+
+// end returns the offset behind all that was read.
+func (b *buffer) end() int64 { return b.base + int64(b.hi) }
+
+// peek returns the next n bytes, at most bufferSize, or fewer and why. They
+// stay in place until the next call of peek, discard or Read.
+func (b *buffer) peek(n int) ([]byte, error) {
+	if b.hi-b.lo >= n {
+		return b.buf[b.lo : b.lo+n], nil
+	}
+	return b.fill(n)
+}
+
+func (b *buffer) fill(n int) ([]byte, error) {
+	if b.err == nil && b.lo > 0 {
+		copy(b.buf, b.buf[b.lo:b.hi])
+		b.base += int64(b.lo)
+		b.hi -= b.lo
+		b.lo = 0
+	}
+	idle := 0
+	for b.err == nil && b.hi-b.lo < n {
+		got, err := b.src.Read(b.buf[b.hi:])
+		b.hi += got
+		b.err = err
+		if got > 0 {
+			idle = 0
+		} else if idle++; idle == 100 && err == nil {
+			b.err = io.ErrNoProgress
+		}
+	}
+	if b.hi-b.lo < n {
+		return b.buf[b.lo:b.hi], b.err
+	}
+	return b.buf[b.lo : b.lo+n], nil
+}
+
+// skip goes on behind n bytes that peek returned. They stay in place.
+func (b *buffer) skip(n int) { b.lo += n }
+
+// discard goes on behind the next n bytes, however many.
+func (b *buffer) discard(n int64) error {
+	for n > 0 {
+		some, err := b.peek(int(min(n, 64<<10)))
+		b.skip(len(some))
+		if n -= int64(len(some)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read implements [io.Reader] for what unpacks the buffer's bytes.
+func (b *buffer) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if b.lo == b.hi {
+		if _, err := b.peek(1); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, b.buf[b.lo:b.hi])
+	b.lo += n
+	return n, nil
+}
+
+// failed tells what it means that a record could not be had whole: err is from
+// peek or discard, begun tells whether some of the record was there.
+func (b *buffer) failed(err error, begun, inFrame bool) error {
+	switch {
+	case errors.Is(err, io.EOF) && !begun:
+		return io.EOF
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &stop{kind: ErrCut, offset: b.end(), inFrame: inFrame}
+	}
+	var p *packedError
+	if errors.As(err, &p) {
+		return &stop{kind: ErrDamaged, offset: b.end(), inFrame: inFrame, why: p.Error()}
+	}
+	return &stop{kind: err, offset: b.end(), inFrame: inFrame}
+}

@@ -1,0 +1,192 @@
+package capture
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Bounds of what the joiner remembers. The buffers of all datagrams together
+// take 16 MiB at most.
+const (
+	maxUnfinished = 256
+	maxWhole      = 1 << 16          // bytes of one IP datagram
+	maxSpans      = 128              // gaps that a datagram may have at one time
+	maxPieceAge   = 30 * time.Second // of capture time, from the first piece to come
+)
+
+// A piece is one IP fragment.
+type piece struct {
+	key    pieceKey
+	next   uint8 // what the whole begins with, if offset is 0
+	offset int
+	more   bool // not the last
+	data   []byte
+	full   int // length on the network, not less than len(data)
+}
+
+// A pieceKey is the same in all fragments of one datagram.
+type pieceKey struct {
+	src, dst netip.Addr
+	id       uint32
+	protocol uint8 // of IPv4 only
+}
+
+// A whole is a joined datagram. Its data are valid until the next piece is
+// added.
+type whole struct {
+	data []byte // up to the first byte that was not captured
+	full int
+	next uint8
+}
+
+// A joiner puts IP fragments together, in whatever order they come. Where they
+// overlap, what came first stays, so a repeated fragment does no harm.
+//
+// gopacket's ip4defrag is not used: it has no bounds, joins overlapping
+// fragments wrongly, and knows IPv4 only.
+type joiner struct {
+	parts   map[pieceKey]*part
+	order   []*part // oldest first
+	free    []*part
+	evicted int
+}
+
+// A part is a datagram that lacks fragments.
+type part struct {
+	key   pieceKey
+	since time.Time
+	data  []byte
+	spans []span // what is there, in order, none touching the next
+	full  int    // -1 until the last fragment came
+	held  int    // data from here on was cut off by the snap length
+	next  uint8
+}
+
+type span struct{ lo, hi int }
+
+// add takes a piece. If it was the last that lacked, add returns the whole.
+func (j *joiner) add(now time.Time, p *piece) (whole, outcome) {
+	end := p.offset + p.full
+	if p.full <= 0 || end >= maxWhole || p.more && p.full%8 != 0 {
+		return whole{}, malformed
+	}
+	for len(j.order) > 0 && now.Sub(j.order[0].since) > maxPieceAge {
+		j.evict(j.order[0])
+	}
+	u := j.parts[p.key]
+	if u != nil && now.Sub(u.since).Abs() > maxPieceAge {
+		j.evict(u) // of another time, with the same identification
+		u = nil
+	}
+	if u == nil {
+		u = j.begin(now, p.key)
+	}
+	if !u.insert(p, end) {
+		j.evict(u)
+		return whole{}, malformed
+	}
+	if p.offset == 0 {
+		u.next = p.next
+	}
+	if u.full < 0 || len(u.spans) != 1 || u.spans[0] != (span{0, u.full}) {
+		return whole{}, fragment
+	}
+	// The part goes to the free list, where its data stay until the next call.
+	j.drop(u)
+	return whole{u.data[:min(u.full, u.held)], u.full, u.next}, gaveDatagram
+}
+
+func (j *joiner) begin(now time.Time, key pieceKey) *part {
+	if len(j.order) == maxUnfinished {
+		j.evict(j.order[0])
+	}
+	var u *part
+	if n := len(j.free); n > 0 {
+		u, j.free = j.free[n-1], j.free[:n-1]
+	} else {
+		u = new(part)
+	}
+	*u = part{key: key, since: now, data: u.data[:0], spans: u.spans[:0], full: -1, held: maxWhole}
+	if j.parts == nil {
+		j.parts = make(map[pieceKey]*part)
+	}
+	j.parts[key] = u
+	j.order = append(j.order, u)
+	return u
+}
+
+func (j *joiner) evict(u *part) {
+	j.evicted++
+	j.drop(u)
+}
+
+func (j *joiner) drop(u *part) {
+	delete(j.parts, u.key)
+	i := slices.Index(j.order, u)
+	j.order = slices.Delete(j.order, i, i+1)
+	j.free = append(j.free, u)
+}
+
+// insert reports whether the piece agrees with what is there.
+func (u *part) insert(p *piece, end int) bool {
+	if !p.more {
+		if u.full >= 0 && u.full != end {
+			return false
+		}
+		u.full = end
+	}
+	last := end
+	if n := len(u.spans); n > 0 {
+		last = max(last, u.spans[n-1].hi)
+	}
+	if u.full >= 0 && last > u.full {
+		return false
+	}
+	u.grow(end)
+
+	// Fill the gaps only.
+	at := p.offset
+	for _, s := range u.spans {
+		if s.lo > at {
+			u.write(p, at, min(s.lo, end))
+		}
+		at = max(at, s.hi)
+	}
+	u.write(p, at, end)
+
+	// Replace all spans that the piece touches by one.
+	lo, hi := p.offset, end
+	i, _ := slices.BinarySearchFunc(u.spans, lo, func(s span, lo int) int { return s.hi - lo })
+	n := i
+	for ; n < len(u.spans) && u.spans[n].lo <= hi; n++ {
+		lo, hi = min(lo, u.spans[n].lo), max(hi, u.spans[n].hi)
+	}
+	u.spans = slices.Replace(u.spans, i, n, span{lo, hi})
+	return len(u.spans) <= maxSpans
+}
+
+// write copies the bytes from lo to hi of the whole, as far as they were
+// captured.
+func (u *part) write(p *piece, lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	have := p.offset + len(p.data)
+	if have < hi {
+		u.held = min(u.held, max(lo, have))
+	}
+	if lo < have {
+		copy(u.data[lo:hi], p.data[lo-p.offset:])
+	}
+}
+
+// grow makes room for n bytes, and for twice as many if that many are likely.
+func (u *part) grow(n int) {
+	if n > cap(u.data) {
+		bigger := make([]byte, n, min(max(n, 2*cap(u.data)), maxWhole))
+		copy(bigger, u.data)
+		u.data = bigger
+	}
+	u.data = u.data[:max(n, len(u.data))]
+}

@@ -1,0 +1,28 @@
+// Package capture turns packets into datagrams: it reads capture files and
+// hands out the UDP datagrams in them, in capture order.
+//
+// Files are recognised by content: pcap in both byte orders, with
+// microseconds or nanoseconds, and pcapng, each plain or inside gzip or zstd.
+// Frames are taken apart down to UDP and no further, whatever the port.
+// Datagrams sent in IP fragments are joined, within bounds.
+//
+// A file that was cut short or is damaged yields everything before the bad
+// place; then Next returns an error that wraps [ErrCut] or [ErrDamaged].
+// Reading does not resume behind damage: a wrong length leaves nothing to
+// find the next record by.
+//
+// A datagram and its payload belong to the source and are valid until it is
+// asked for the next one. Whoever keeps them clones them. Sources are not safe
+// for concurrent use, except where a method says so.
+package capture
+
+import "github.com/bcdissect/bcdissect/dissect"
+
+// A Source yields UDP datagrams in capture order.
+type Source interface {
+	// Next returns the next datagram. It is valid until the next call. After
+	// the last one Next returns [io.EOF] or, if it could not read everything,
+	// an error that says why; it goes on returning that.
+	Next() (*dissect.Datagram, error)
+	Close() error
+}

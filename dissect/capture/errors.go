@@ -1,0 +1,67 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// What callers tell apart. Errors that wrap these name the file, and are
+// complete sentences for people.
+var (
+	ErrNotCapture = errors.New("not a capture file (pcap, pcapng, or either in gzip or zstd)")
+	ErrEmpty      = errors.New("empty")
+	ErrCut        = errors.New("cut short") // everything before the cut was returned
+	ErrDamaged    = errors.New("damaged")   // everything before the damage was returned
+)
+
+// A stop is why the reader of a file format cannot go on. The file makes a
+// sentence of it, knowing its own name and the number of the frame.
+type stop struct {
+	kind    error  // ErrCut, ErrDamaged or what reading returned
+	offset  int64  // in the capture, after unpacking
+	inFrame bool   // a frame had begun
+	why     string // what is wrong, with ErrDamaged
+}
+
+func (s *stop) Error() string {
+	if s.why == "" {
+		return s.kind.Error()
+	}
+	return s.kind.Error() + ": " + s.why
+}
+
+func (s *stop) Unwrap() error { return s.kind }
+
+// sentence makes an error for people: frames were counted so far, and packed
+// tells that offsets do not count in the file itself.
+func (s *stop) sentence(name string, frames int, packed bool) error {
+	if !errors.Is(s.kind, ErrCut) && !errors.Is(s.kind, ErrDamaged) {
+		return named(name, s.kind)
+	}
+	place := fmt.Sprintf("after frame %d", frames)
+	switch {
+	case s.inFrame:
+		place = fmt.Sprintf("in frame %d", frames+1)
+	case frames == 0:
+		place = "before the first frame"
+	}
+	place = fmt.Sprintf("%s at byte %d", place, s.offset)
+	if packed {
+		place += " of the unpacked capture"
+	}
+	if s.why != "" {
+		return fmt.Errorf("%s: %w %s: %s; everything before it was read", name, s.kind, place, s.why)
+	}
+	return fmt.Errorf("%s: %w %s: everything before it was read", name, s.kind, place)
+}
+
+// named puts the name before an error and leaves out what the os package puts
+// there, which is the operation and the name again.
+func named(name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

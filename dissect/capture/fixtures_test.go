@@ -1,0 +1,202 @@
+package capture
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+func readFixture(t *testing.T, name string) ([]dissect.Datagram, Stats, error) {
+	t.Helper()
+	f, err := Open(fixtures.Path(name), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := datagrams(t, f)
+	return all, f.Stats(), err
+}
+
+func allCaptures(tb testing.TB) []string {
+	tb.Helper()
+	names := fixtures.Glob(tb, "captures/*.pcap")
+	names = append(names, fixtures.Glob(tb, "captures/*.gz")...)
+	names = append(names, fixtures.Glob(tb, "captures/variants/*.pcap")...)
+	return append(names, fixtures.Glob(tb, "captures/variants/*.pcapng")...)
+}
+
+// The counts of the independent decodes.
+func TestTruth(t *testing.T) {
+	for _, name := range fixtures.Glob(t, "captures/*.truth.json") {
+		t.Run(name, func(t *testing.T) {
+			var truth struct {
+				File    string
+				Capture struct {
+					Frames   int
+					Cut      int     `json:"frames_cut_by_snaplen"`
+					Duration float64 `json:"duration_s"`
+				}
+				Datagrams int `json:"udp_datagrams"`
+			}
+			if err := json.Unmarshal(fixtures.Read(t, name), &truth); err != nil {
+				t.Fatal(err)
+			}
+			all, stats, err := readFixture(t, "captures/"+truth.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cut := 0
+			for _, d := range all {
+				if d.Truncated() {
+					cut++
+				}
+			}
+			if stats.Frames != truth.Capture.Frames || stats.Datagrams != truth.Datagrams || len(all) != truth.Datagrams || cut != truth.Capture.Cut {
+				t.Errorf("got %d frames, %d datagrams, %d cut, want %d, %d, %d",
+					stats.Frames, len(all), cut, truth.Capture.Frames, truth.Datagrams, truth.Capture.Cut)
+			}
+			if got := stats.LastTime.Sub(stats.FirstTime).Seconds(); math.Abs(got-truth.Capture.Duration) > 1e-6 {
+				t.Errorf("got %v seconds, want %v", got, truth.Capture.Duration)
+			}
+		})
+	}
+}
+
+// One capture in all forms of file: the same datagrams.
+func TestVariants(t *testing.T) {
+	want, _, err := readFixture(t, "captures/join_flow.pcap")
+	if err != nil || len(want) != 160 {
+		t.Fatalf("got %d datagrams and %v, want 160", len(want), err)
+	}
+	names := append(fixtures.Glob(t, "captures/variants/*.pcap"), fixtures.Glob(t, "captures/variants/*.pcapng")...)
+	if len(names) != 17 {
+		t.Errorf("got %d variants, want 17", len(names))
+	}
+	for _, name := range names {
+		form := strings.TrimPrefix(name, "captures/variants/join_flow-")
+		t.Run(form, func(t *testing.T) {
+			got, _, err := readFixture(t, name)
+			count, cut := 160, 0
+			switch form {
+			case "headeronly.pcap":
+				count = 0
+			case "filecut.pcap":
+				count = 159
+				if !errors.Is(err, ErrCut) || !strings.HasSuffix(err.Error(), "filecut.pcap: cut short in frame 160 at byte 13361: everything before it was read") {
+					t.Errorf("got %v, want the place of the cut", err)
+				}
+				err = nil
+			case "snap60.pcap":
+				cut = 69
+			}
+			if err != nil || len(got) != count {
+				t.Fatalf("got %d datagrams and %v, want %d", len(got), err, count)
+			}
+			digits := int8(6)
+			if strings.HasPrefix(form, "n") && form != "null.pcap" {
+				digits = 9
+			}
+			for i, d := range got {
+				w := want[i]
+				if d.Truncated() {
+					cut--
+					w.Payload = w.Payload[:60-42] // of what the snap length left
+				}
+				if !d.Time.Equal(w.Time) || d.Digits != digits && form != "ns.pcapng" && form != "two-interfaces.pcapng" {
+					t.Errorf("frame %d: got %v with %d digits, want %v with %d", d.Number, d.Time, d.Digits, w.Time, digits)
+				}
+				if d.Number != w.Number || d.Src != w.Src || d.Dst != w.Dst || d.Full != w.Full || !bytes.Equal(d.Payload, w.Payload) {
+					t.Errorf("got %+v, want %+v", d, w)
+				}
+			}
+			if cut != 0 {
+				t.Errorf("got %d cut datagrams too few", cut)
+			}
+		})
+	}
+}
+
+// gopacket's full decoding is another opinion about every frame.
+func TestAgainstGopacket(t *testing.T) {
+	for _, name := range allCaptures(t) {
+		t.Run(name, func(t *testing.T) {
+			f, err := Open(fixtures.Path(name), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			for {
+				err := f.frames.next(&f.frame)
+				if errors.Is(err, io.EOF) || errors.Is(err, ErrCut) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				src, dst, payload, full := second(f.frame.link, f.frame.data)
+				if !f.decoder.decode(&f.frame) {
+					t.Fatal("no datagram")
+				}
+				d := &f.decoder.datagram
+				if d.Src != src || d.Dst != dst || !bytes.Equal(d.Payload, payload) || d.Full != full {
+					t.Fatalf("frame %d: got %v > %v, %d of %d bytes; gopacket has %v > %v, %d of %d",
+						d.Number, d.Src, d.Dst, len(d.Payload), d.Full, src, dst, len(payload), full)
+				}
+			}
+		})
+	}
+}
+
+// second decodes a frame with gopacket, which knows neither SLL2 nor IPv4 as a
+// link type.
+func second(link uint16, b []byte) (src, dst netip.AddrPort, payload []byte, full int) {
+	var first gopacket.Decoder = layers.LinkType(link)
+	switch link {
+	case linkSLL2:
+		first, b = layers.EthernetType(be16(b)), b[20:]
+	case linkIPv4:
+		first = layers.EthernetTypeIPv4
+	}
+	p := gopacket.NewPacket(b, first, gopacket.DecodeOptions{NoCopy: true})
+	udp, ok := p.Layer(layers.LayerTypeUDP).(*layers.UDP)
+	if !ok || p.NetworkLayer() == nil {
+		return src, dst, nil, 0
+	}
+	flow := p.NetworkLayer().NetworkFlow()
+	from, _ := netip.AddrFromSlice(flow.Src().Raw())
+	to, _ := netip.AddrFromSlice(flow.Dst().Raw())
+	return netip.AddrPortFrom(from, uint16(udp.SrcPort)), netip.AddrPortFrom(to, uint16(udp.DstPort)), udp.Payload, int(udp.Length) - 8
+}
+
+// Every capture is listed with what it is, its size and its checksum.
+func TestManifest(t *testing.T) {
+	manifest := string(fixtures.Read(t, "MANIFEST.md"))
+	for _, name := range append(fixtures.Glob(t, "captures/*.*"), fixtures.Glob(t, "captures/variants/*.*")...) {
+		b := fixtures.Read(t, name)
+		if len(b) >= 1<<20 {
+			t.Errorf("%s has %d bytes, want less than 1 MiB", name, len(b))
+		}
+		begins, ends := fmt.Sprintf("| %s | %d | ", name, len(b)), fmt.Sprintf(" | %x |", sha256.Sum256(b))
+		found := false
+		for line := range strings.Lines(manifest) {
+			line = strings.TrimSpace(line)
+			found = found || strings.HasPrefix(line, begins) && strings.HasSuffix(line, ends)
+		}
+		if !found {
+			t.Errorf("MANIFEST.md lacks %s%s", begins, ends)
+		}
+	}
+}

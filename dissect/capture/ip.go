@@ -1,0 +1,152 @@
+package capture
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+)
+
+// These headers are taken apart here and not by gopacket: they are where the
+// time goes, and its decoders refuse option lists that are merely odd, count a
+// hop-by-hop header as payload, and allocate for each option of one.
+
+const (
+	ipv4Header = 20
+	ipv6Header = 40
+	udpHeader  = 8
+)
+
+const (
+	protoUDP         = uint8(layers.IPProtocolUDP)
+	protoHopByHop    = uint8(layers.IPProtocolIPv6HopByHop)
+	protoRouting     = uint8(layers.IPProtocolIPv6Routing)
+	protoFragment    = uint8(layers.IPProtocolIPv6Fragment)
+	protoDestination = uint8(layers.IPProtocolIPv6Destination)
+)
+
+// ipv4 takes an IPv4 packet, and what may be padding behind it.
+func (d *decoder) ipv4(b []byte) outcome {
+	if len(b) < ipv4Header {
+		return d.short()
+	}
+	header, total := int(b[0]&0xf)*4, int(be16(b[2:]))
+	if total == 0 {
+		total = len(b) // left to the network card to fill in
+	}
+	if b[0]>>4 != 4 || header < ipv4Header || total < header {
+		return malformed
+	}
+	if b[9] != protoUDP {
+		return notUDP
+	}
+	if len(b) < header {
+		return d.short()
+	}
+	src, dst := netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
+	payload, full := b[header:min(total, len(b))], total-header
+	const moreFlag, offsetMask = 0x2000, 0x1fff
+	if place := be16(b[6:]); place&(moreFlag|offsetMask) != 0 {
+		p := piece{
+			key:    pieceKey{src: src, dst: dst, id: uint32(be16(b[4:])), protocol: protoUDP},
+			next:   protoUDP,
+			offset: int(place&offsetMask) * 8,
+			more:   place&moreFlag != 0,
+			data:   payload,
+			full:   full,
+		}
+		w, o := d.joiner.add(d.time, &p)
+		if o != gaveDatagram {
+			return o
+		}
+		payload, full = w.data, w.full
+	}
+	return d.udp(src, dst, payload, full)
+}
+
+// ipv6 takes an IPv6 packet, and what may be padding behind it.
+func (d *decoder) ipv6(b []byte) outcome {
+	if len(b) < ipv6Header {
+		return d.short()
+	}
+	if b[0]>>4 != 6 {
+		return malformed
+	}
+	full := int(be16(b[4:]))
+	if full == 0 {
+		full = len(b) - ipv6Header // a jumbogram, or left to the network card
+	}
+	next := b[6]
+	// A packet that crossed from IPv4 may say so in its addresses.
+	src, dst := netip.AddrFrom16([16]byte(b[8:24])).Unmap(), netip.AddrFrom16([16]byte(b[24:40])).Unmap()
+	b = b[ipv6Header:]
+	b = b[:min(full, len(b))]
+	for {
+		switch next {
+		case protoUDP:
+			return d.udp(src, dst, b, full)
+		case protoHopByHop, protoRouting, protoDestination:
+			if d.ext.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+				return d.short()
+			}
+			next, b, full = uint8(d.ext.NextHeader), d.ext.Payload, full-len(d.ext.Contents)
+		case protoFragment:
+			if len(b) < 8 {
+				return d.short()
+			}
+			place := be16(b[2:])
+			p := piece{
+				key:    pieceKey{src: src, dst: dst, id: binary.BigEndian.Uint32(b[4:])},
+				next:   b[0],
+				offset: int(place &^ 7),
+				more:   place&1 != 0,
+				data:   b[8:],
+				full:   full - 8,
+			}
+			next, b, full = p.next, p.data, p.full
+			if p.offset == 0 && !p.more {
+				continue // whole after all
+			}
+			if !leadsToUDP(next) {
+				return notUDP
+			}
+			w, o := d.joiner.add(d.time, &p)
+			if o != gaveDatagram {
+				return o
+			}
+			next, b, full = w.next, w.data, w.full
+		default:
+			return notUDP
+		}
+	}
+}
+
+// leadsToUDP tells whether the header behind a fragment header is UDP, or one
+// that may come before it. A fragment header may not come twice.
+func leadsToUDP(next uint8) bool {
+	return next == protoUDP || next == protoDestination || next == protoRouting || next == protoHopByHop
+}
+
+// udp takes a UDP datagram of which b was captured and which had full bytes on
+// the network, going by the IP header.
+func (d *decoder) udp(src, dst netip.Addr, b []byte, full int) outcome {
+	if full < udpHeader {
+		return malformed
+	}
+	if len(b) < udpHeader {
+		return d.short()
+	}
+	// A length beyond the packet is believed: the rest then counts as cut off.
+	// A length of zero stands for one that 16 bits do not hold.
+	if size := int(be16(b[4:])); size >= udpHeader {
+		full = size
+	} else if size != 0 {
+		return malformed
+	}
+	d.datagram.Src = netip.AddrPortFrom(src, be16(b))
+	d.datagram.Dst = netip.AddrPortFrom(dst, be16(b[2:]))
+	d.datagram.Payload = b[udpHeader:min(full, len(b))]
+	d.datagram.Full = full - udpHeader
+	return gaveDatagram
+}

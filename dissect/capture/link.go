@@ -1,0 +1,249 @@
+package capture
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// Link types, by their numbers in capture files. gopacket has them as uint8,
+// which the last one does not fit.
+const (
+	linkNull     = 0 // BSD loopback, family in the byte order of the capturing machine
+	linkEthernet = 1
+	linkPPP      = 9
+	linkRawBSD   = 12 // raw IP, as some systems number it
+	linkRawOpen  = 14
+	linkPPPHDLC  = 50
+	linkPPPoE    = 51
+	linkRaw      = 101
+	linkLoop     = 108 // OpenBSD loopback, family in network byte order
+	linkSLL      = 113 // Linux "any"
+	linkIPv4     = 228
+	linkIPv6     = 229
+	linkSLL2     = 276 // Linux "any", today
+)
+
+// What tells the next header, by gopacket's names where it has them.
+const (
+	etherIPv4    = uint16(layers.EthernetTypeIPv4)
+	etherIPv6    = uint16(layers.EthernetTypeIPv6)
+	etherVLAN    = uint16(layers.EthernetTypeDot1Q)
+	etherQinQ    = uint16(layers.EthernetTypeQinQ)
+	etherOldQinQ = uint16(0x9100) // from before there was a standard
+	etherSession = uint16(layers.EthernetTypePPPoESession)
+	etherMPLS    = uint16(layers.EthernetTypeMPLSUnicast)
+	etherMPLSall = uint16(layers.EthernetTypeMPLSMulticast)
+
+	pppIPv4    = uint16(layers.PPPTypeIPv4)
+	pppIPv6    = uint16(layers.PPPTypeIPv6)
+	pppMPLS    = uint16(layers.PPPTypeMPLSUnicast)
+	pppMPLSall = uint16(layers.PPPTypeMPLSMulticast)
+
+	familyIPv4        = uint8(layers.ProtocolFamilyIPv4)
+	familyIPv6BSD     = uint8(layers.ProtocolFamilyIPv6BSD)
+	familyIPv6FreeBSD = uint8(layers.ProtocolFamilyIPv6FreeBSD)
+	familyIPv6Darwin  = uint8(layers.ProtocolFamilyIPv6Darwin)
+	familyIPv6Linux   = uint8(layers.ProtocolFamilyIPv6Linux)
+	familyIPv6Windows = uint8(23) // Npcap's loopback adapter
+
+	cisco    = 0x0f // first byte of Cisco's HDLC, where PPP has ff
+	ciscoAll = 0x8f
+)
+
+// A decoder takes frames apart. It knows nothing of files, so live packets go
+// through it as well. It owns the datagram that it makes.
+type decoder struct {
+	tally    tally
+	joiner   joiner
+	datagram dissect.Datagram
+
+	// Of the frame at hand.
+	time time.Time
+	cut  bool // the capture holds less than the frame had
+
+	// Reused, so that nothing is allocated for a frame.
+	tag  layers.Dot1Q
+	loop layers.Loopback
+	ext  layers.IPv6ExtensionSkipper
+}
+
+// decode takes f apart and reports whether d.datagram is the datagram in it.
+func (d *decoder) decode(f *frame) bool {
+	d.tally.saw(f.time)
+	d.time = f.time
+	d.cut = f.full > len(f.data)
+	o := f.flaw
+	if o == gaveDatagram {
+		o = d.frame(f.link, f.data)
+	}
+	d.tally.counts[o]++
+	if o != gaveDatagram {
+		return false
+	}
+	d.datagram.Number = d.tally.frames
+	d.datagram.Time = f.time
+	d.datagram.Digits = f.digits
+	return true
+}
+
+// frame strips the link layer.
+func (d *decoder) frame(link uint16, b []byte) outcome {
+	switch link {
+	case linkEthernet:
+		if len(b) < 14 {
+			return d.short()
+		}
+		return d.network(be16(b[12:]), b[14:])
+	case linkSLL:
+		if len(b) < 16 {
+			return d.short()
+		}
+		return d.network(be16(b[14:]), b[16:])
+	case linkSLL2:
+		if len(b) < 20 {
+			return d.short()
+		}
+		return d.network(be16(b), b[20:])
+	case linkRaw, linkIPv4, linkIPv6, linkRawBSD, linkRawOpen:
+		return d.raw(b)
+	case linkNull, linkLoop:
+		return d.family(b)
+	case linkPPP:
+		return d.ppp(b)
+	case linkPPPHDLC:
+		if len(b) > 0 && (b[0] == cisco || b[0] == ciscoAll) {
+			if len(b) < 4 {
+				return d.short()
+			}
+			return d.network(be16(b[2:]), b[4:])
+		}
+		return d.ppp(b)
+	case linkPPPoE:
+		return d.pppoe(b)
+	}
+	d.tally.sawLink(link)
+	return unknownLink
+}
+
+// network goes by the Ethernet type, below any tags.
+func (d *decoder) network(kind uint16, b []byte) outcome {
+	for {
+		switch kind {
+		case etherIPv4:
+			return d.ipv4(b)
+		case etherIPv6:
+			return d.ipv6(b)
+		case etherVLAN, etherQinQ, etherOldQinQ:
+			if d.tag.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+				return d.short()
+			}
+			kind, b = uint16(d.tag.Type), d.tag.Payload
+		case etherSession:
+			return d.pppoe(b)
+		case etherMPLS, etherMPLSall:
+			return d.mpls(b)
+		default:
+			return notIP
+		}
+	}
+}
+
+// raw tells the version by the first byte, as nothing else does.
+func (d *decoder) raw(b []byte) outcome {
+	switch {
+	case len(b) == 0:
+		return d.short()
+	case b[0]>>4 == 4:
+		return d.ipv4(b)
+	case b[0]>>4 == 6:
+		return d.ipv6(b)
+	}
+	return notIP
+}
+
+// family goes by an address family of the system that captured. AF_INET is 2
+// everywhere, AF_INET6 nowhere the same.
+func (d *decoder) family(b []byte) outcome {
+	if len(b) < 4 {
+		return d.short()
+	}
+	// It guesses the byte order, which the file does not tell for certain.
+	if d.loop.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+		return malformed
+	}
+	switch uint8(d.loop.Family) {
+	case familyIPv4:
+		return d.ipv4(d.loop.Payload)
+	case familyIPv6BSD, familyIPv6FreeBSD, familyIPv6Darwin, familyIPv6Linux, familyIPv6Windows:
+		return d.ipv6(d.loop.Payload)
+	}
+	return notIP
+}
+
+// pppoe strips the header of a PPPoE session, whose length excludes padding.
+// gopacket's decoder panics on short frames.
+func (d *decoder) pppoe(b []byte) outcome {
+	if len(b) < 6 {
+		return d.short()
+	}
+	if layers.PPPoECode(b[1]) != layers.PPPoECodeSession {
+		return notIP
+	}
+	size := int(be16(b[4:]))
+	b = b[6:]
+	return d.ppp(b[:min(size, len(b))])
+}
+
+// ppp strips a PPP header, of which either half may have been negotiated away.
+// gopacket's decoder panics on short frames.
+func (d *decoder) ppp(b []byte) outcome {
+	if len(b) > 0 && b[0] == 0xff {
+		b = b[min(2, len(b)):] // address and control
+	}
+	if len(b) == 0 {
+		return d.short()
+	}
+	kind, size := uint16(b[0]), 1
+	if b[0]&1 == 0 {
+		if len(b) < 2 {
+			return d.short()
+		}
+		kind, size = be16(b), 2
+	}
+	switch kind {
+	case pppIPv4:
+		return d.ipv4(b[size:])
+	case pppIPv6:
+		return d.ipv6(b[size:])
+	case pppMPLS, pppMPLSall:
+		return d.mpls(b[size:])
+	}
+	return notIP
+}
+
+// mpls strips the labels. What is below is not said, but looks like IP or not.
+func (d *decoder) mpls(b []byte) outcome {
+	for len(b) >= 4 {
+		bottom := b[2]&1 != 0
+		b = b[4:]
+		if bottom {
+			return d.raw(b)
+		}
+	}
+	return d.short()
+}
+
+// short tells what it means that the frame ends inside a header.
+func (d *decoder) short() outcome {
+	if d.cut {
+		return cutShort
+	}
+	return malformed
+}
+
+func be16(b []byte) uint16 { return binary.BigEndian.Uint16(b) }

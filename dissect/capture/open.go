@@ -1,0 +1,221 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// stdinName is what errors call standard input.
+const stdinName = "standard input"
+
+// A File reads the datagrams of one capture file.
+type File struct {
+	name     string
+	closers  []func() error
+	frames   frameReader
+	packed   bool
+	frame    frame
+	err      error // what Next goes on returning
+	decoder  *decoder
+	progress *progress
+}
+
+// Open opens the named capture file, or stdin if the name is "-". It fails if
+// that is not a capture, or ends before its first frame could begin.
+func Open(name string, stdin io.Reader) (*File, error) {
+	p := new(progress)
+	p.expect([]string{name}, stdin)
+	return open(name, stdin, new(decoder), p)
+}
+
+// NewReader reads a capture from r. The name is for errors.
+func NewReader(name string, r io.Reader) (*File, error) {
+	return newFile(name, r, new(decoder), new(progress))
+}
+
+// open makes a file that counts frames, joins fragments and reports progress
+// in common with others.
+func open(name string, stdin io.Reader, d *decoder, p *progress) (*File, error) {
+	if name == "-" {
+		return newFile(stdinName, stdin, d, p)
+	}
+	r, err := os.Open(name)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	if info, err := r.Stat(); err == nil && info.IsDir() {
+		_ = r.Close()
+		return nil, fmt.Errorf("%s: %w: a directory", name, ErrNotCapture)
+	}
+	return newFile(name, r, d, p, r.Close)
+}
+
+func newFile(name string, r io.Reader, d *decoder, p *progress, closers ...func() error) (*File, error) {
+	f := &File{name: name, closers: closers, decoder: d, progress: p}
+	f.frame.time = time.Unix(0, 0).UTC() // for a first frame without a time
+	if err := f.recognise(newBuffer(&counter{r, p})); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) recognise(b *buffer) error {
+	inner, err := unpack(b)
+	if err != nil {
+		return f.stopped(b.failed(err, true, false))
+	}
+	if inner != nil {
+		f.packed = true
+		f.closers = append(f.closers, inner.Close)
+		b = newBuffer(inner)
+	}
+	magic, err := b.peek(4)
+	if err != nil {
+		if errors.Is(err, io.EOF) && len(magic) > 0 {
+			return f.foreign(magic)
+		}
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s: %w: there is no capture in it", f.name, ErrEmpty)
+		}
+		return f.stopped(b.failed(err, true, false))
+	}
+	pcap, err := newPcap(b, magic)
+	if err != nil {
+		return f.stopped(err)
+	}
+	if pcap != nil {
+		f.frames = pcap
+		return nil
+	}
+	ng, err := newPcapng(b, magic)
+	if err != nil {
+		return f.stopped(err)
+	}
+	if ng != nil {
+		f.frames = ng
+		return nil
+	}
+	head, _ := b.peek(512)
+	return f.foreign(head)
+}
+
+// Next implements [Source].
+func (f *File) Next() (*dissect.Datagram, error) {
+	for f.err == nil {
+		if err := f.frames.next(&f.frame); err != nil {
+			f.err = f.stopped(err)
+		} else if f.decoder.decode(&f.frame) {
+			return &f.decoder.datagram, nil
+		}
+	}
+	return nil, f.err
+}
+
+// stopped makes a sentence of what a frame reader returned.
+func (f *File) stopped(err error) error {
+	var s *stop
+	if errors.As(err, &s) {
+		return s.sentence(f.name, f.decoder.tally.frames, f.packed)
+	}
+	return err
+}
+
+// Close implements [Source]. It leaves standard input open.
+func (f *File) Close() error {
+	var first error
+	for len(f.closers) > 0 {
+		last := len(f.closers) - 1
+		if err := f.closers[last](); err != nil && first == nil {
+			first = named(f.name, err)
+		}
+		f.closers = f.closers[:last]
+	}
+	return first
+}
+
+// Stats tells what was read so far.
+func (f *File) Stats() Stats { return f.decoder.stats(f.progress) }
+
+// Progress returns how many bytes of the file were read and how large it is, 0
+// if that is not known. It may be called while Next runs.
+func (f *File) Progress() (read, size int64) { return f.progress.get() }
+
+// foreign tells that the file is not a capture, and what it is if that shows.
+func (f *File) foreign(head []byte) error {
+	begins := fmt.Sprintf("begins with % x", head[:min(len(head), 8)])
+	hint := guess(head)
+	if hint == "" && strings.HasSuffix(strings.ToLower(f.name), ".etl") {
+		hint = "a Windows trace, which pktmon etl2pcap converts"
+	}
+	if hint != "" {
+		return fmt.Errorf("%s: %w: it looks like %s; it %s", f.name, ErrNotCapture, hint, begins)
+	}
+	return fmt.Errorf("%s: %w: it %s", f.name, ErrNotCapture, begins)
+}
+
+// guess tells what a file that is not a capture may be, and what to do.
+func guess(head []byte) string {
+	const (
+		unpackFirst  = ", which has to be unpacked first"
+		convertFirst = ", which editcap converts"
+	)
+	known := []struct{ magic, is string }{
+		{"\xfd7zXZ\x00", "an xz file" + unpackFirst},
+		{"BZh", "a bzip2 file" + unpackFirst},
+		{"PK\x03\x04", "a zip archive" + unpackFirst},
+		{"7z\xbc\xaf\x27\x1c", "a 7z archive" + unpackFirst},
+		{"Rar!", "a rar archive" + unpackFirst},
+		{"\x04\x22\x4d\x18", "an lz4 file" + unpackFirst},
+		{"\x1f\x9d", "a file of compress" + unpackFirst},
+		{"\x1f\x8b", "a gzip file, packed twice" + unpackFirst},
+		{"\x28\xb5\x2f\xfd", "a zstd file, packed twice" + unpackFirst},
+		{"snoop\x00\x00\x00", "a snoop capture" + convertFirst},
+		{"btsnoop\x00", "a Bluetooth capture"},
+		{"GMBU", "a Network Monitor capture" + convertFirst},
+		{"RTSS", "a Network Monitor capture" + convertFirst},
+		{"XCP\x00", "a NetXRay capture" + convertFirst},
+		{"TRSNIFF data", "a Sniffer capture" + convertFirst},
+		{"ObserverPktBuffe", "an Observer capture" + convertFirst},
+		{"iptrace ", "an iptrace capture" + convertFirst},
+	}
+	for _, k := range known {
+		if strings.HasPrefix(string(head), k.magic) {
+			return k.is
+		}
+	}
+	if len(head) > 262 && string(head[257:262]) == "ustar" {
+		return "a tar archive" + unpackFirst
+	}
+	switch {
+	case all(head, "0123456789abcdefABCDEF: \t\r\n"):
+		return "hex digits, of which text2pcap makes a capture"
+	case isText(head):
+		return "text"
+	}
+	return ""
+}
+
+func all(b []byte, chars string) bool {
+	for _, c := range b {
+		if strings.IndexByte(chars, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isText(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

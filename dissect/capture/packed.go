@@ -1,0 +1,96 @@
+package capture
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxWindow bounds the memory for unpacking zstd. It is what the zstd tool
+// itself unpacks without being asked to; memory is used only as far as the
+// data reach back.
+const maxWindow = 128 << 20
+
+// unpack returns a reader of what is packed in b, or nil if its magic number is
+// neither gzip's nor zstd's. The reader must be closed.
+func unpack(b *buffer) (io.ReadCloser, error) {
+	magic, _ := b.peek(4) // why there are fewer comes up again
+	switch {
+	case len(magic) < 4:
+		return nil, nil
+	case isGzip(magic):
+		// The unpacker has a fast path for exactly this kind of reader.
+		z, err := gzip.NewReader(bufio.NewReaderSize(b, 64<<10))
+		if err != nil {
+			return nil, packedFault(err)
+		}
+		return &packed{Reader: z, close: z.Close}, nil
+	case isZstd(magic):
+		// One goroutine: the decoder's own would read ahead and outlive us.
+		z, err := zstd.NewReader(b,
+			zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow),
+			zstd.WithDecoderMaxMemory(maxWindow))
+		if err != nil {
+			return nil, packedFault(err)
+		}
+		return &packed{Reader: z, close: func() error { z.Close(); return nil }}, nil
+	}
+	return nil, nil
+}
+
+func isGzip(magic []byte) bool { return string(magic[:3]) == "\x1f\x8b\x08" }
+
+// isZstd also knows the skippable frame that pzstd and others put first.
+func isZstd(magic []byte) bool {
+	return string(magic) == "\x28\xb5\x2f\xfd" || magic[0]&0xf0 == 0x50 && string(magic[1:]) == "\x2a\x4d\x18"
+}
+
+// packed sorts the many errors of the unpackers: cut short
+// ([io.ErrUnexpectedEOF]), damaged (packedError), too big (errWindow) and
+// failed to read.
+type packed struct {
+	io.Reader
+	close func() error
+}
+
+func (p *packed) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	return n, packedFault(err)
+}
+
+func (p *packed) Close() error { return p.close() }
+
+// errWindow tells of sound data that are not unpacked here.
+var errWindow = fmt.Errorf("unpacking takes more than %d MiB of memory; unpack it with zstd -d --long=31 first", maxWindow>>20)
+
+// A packedError tells that packed data do not unpack.
+type packedError struct{ err error }
+
+func (e *packedError) Error() string { return "it does not unpack (" + e.err.Error() + ")" }
+func (e *packedError) Unwrap() error { return e.err }
+
+// A readError marks an error of the file itself on its way through an
+// unpacker.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return e.err.Error() }
+func (e *readError) Unwrap() error { return e.err }
+
+func packedFault(err error) error {
+	var r *readError
+	switch {
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case errors.As(err, &r):
+		return r.err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return errWindow
+	}
+	return &packedError{err}
+}

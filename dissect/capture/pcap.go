@@ -1,0 +1,119 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// Magic numbers of pcap files, as their writer's byte order has them.
+const (
+	pcapMicro    = 0xa1b2c3d4
+	pcapNano     = 0xa1b23c4d
+	pcapModified = 0xa1b2cd34 // microseconds, and 8 more bytes a record
+)
+
+const (
+	pcapHeader         = 24
+	pcapRecord         = 16
+	pcapRecordModified = 24
+)
+
+// A pcapReader reads the records of a pcap file.
+type pcapReader struct {
+	b       *buffer
+	big     bool
+	record  int // size of a record's header
+	unit    int64
+	digits  int8
+	link    uint16
+	swapped bool // lengths may stand in reverse order
+}
+
+// newPcap returns a reader if the file is a pcap file, which its first bytes
+// tell, otherwise nil.
+func newPcap(b *buffer, magic []byte) (*pcapReader, error) {
+	p := &pcapReader{b: b}
+	if !p.recognise(magic) {
+		return nil, nil
+	}
+	h, err := b.peek(pcapHeader)
+	if err != nil {
+		return nil, b.failed(err, true, false)
+	}
+	// Until version 2.3, some programs wrote the lengths of a record the other
+	// way round. The version was stuck at 2.4 ever after.
+	p.swapped = p.u16(h[4:]) == 2 && p.u16(h[6:]) <= 3
+	// The snap length (at 16) is a promise that not every file keeps, and the
+	// upper half of the link type speaks of a checksum behind each frame,
+	// where nothing looks.
+	p.link = uint16(p.u32(h[20:]))
+	b.skip(pcapHeader)
+	return p, nil
+}
+
+func (p *pcapReader) recognise(magic []byte) bool {
+	p.record, p.unit, p.digits = pcapRecord, 1000, 6
+	for _, p.big = range []bool{false, true} {
+		switch p.u32(magic) {
+		case pcapMicro:
+			return true
+		case pcapNano:
+			p.unit, p.digits = 1, 9
+			return true
+		case pcapModified:
+			p.record = pcapRecordModified
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pcapReader) next(f *frame) error {
+	h, err := p.b.peek(p.record)
+	if err != nil {
+		return p.b.failed(err, len(h) > 0, len(h) > 0)
+	}
+	sec, fraction := p.u32(h), p.u32(h[4:])
+	held, full := p.u32(h[8:]), p.u32(h[12:])
+	if p.swapped && held > full {
+		held, full = full, held
+	}
+	if held > maxFrame {
+		return &stop{
+			kind: ErrDamaged, offset: p.b.offset(), inFrame: true,
+			why: fmt.Sprintf("no frame is as long as %d bytes", held),
+		}
+	}
+	size := p.record + int(held)
+	r, err := p.b.peek(size)
+	if err != nil {
+		return p.b.failed(err, true, true)
+	}
+	p.b.skip(size)
+	f.time = time.Unix(int64(sec), int64(fraction)*p.unit).UTC()
+	f.digits = p.digits
+	f.flaw = gaveDatagram
+	f.link = p.link
+	f.data = r[p.record:]
+	f.full = fullLength(full, held)
+	return nil
+}
+
+// fullLength makes sense of a length on the network, which some programs leave
+// too small or zero.
+func fullLength(full, held uint32) int { return int(min(max(full, held), 1<<30)) }
+
+func (p *pcapReader) u32(b []byte) uint32 {
+	if p.big {
+		return binary.BigEndian.Uint32(b)
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+func (p *pcapReader) u16(b []byte) uint16 {
+	if p.big {
+		return binary.BigEndian.Uint16(b)
+	}
+	return binary.LittleEndian.Uint16(b)
+}

@@ -1,0 +1,287 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Block types of pcapng. All others are skipped.
+const (
+	ngSection   = 0x0a0d0d0a // reads the same in both byte orders
+	ngInterface = 1
+	ngPacket    = 2 // obsolete
+	ngSimple    = 3
+	ngEnhanced  = 6
+)
+
+const (
+	ngMagic = 0x1a2b3c4d
+	// ngMaxBlock bounds a block. Blocks that are skipped need no memory, so
+	// this only has to tell a length from damage.
+	ngMaxBlock = 128 << 20
+	// ngMaxInterfaces bounds what a section makes us remember.
+	ngMaxInterfaces = 1 << 16
+)
+
+// Options of an interface.
+const (
+	ngEndOfOptions = 0
+	ngResolution   = 9
+	ngOffset       = 14
+)
+
+// A link describes one interface of a section.
+type link struct {
+	kind   uint16
+	snap   uint32
+	digits int8
+	clock  resolution
+}
+
+// A pcapngReader reads the packet blocks of a pcapng file.
+type pcapngReader struct {
+	b     *buffer
+	big   bool
+	links []link // of the section
+}
+
+// newPcapng returns a reader if the file is a pcapng file, which its first
+// bytes tell, otherwise nil.
+func newPcapng(b *buffer, magic []byte) (*pcapngReader, error) {
+	if binary.LittleEndian.Uint32(magic) != ngSection {
+		return nil, nil
+	}
+	// The section header is read now, for two reasons: its magic number tells
+	// a capture from a text that happens to begin with line ends, and a file
+	// that ends inside is refused at once.
+	p := &pcapngReader{b: b}
+	h, err := b.peek(12)
+	if err != nil {
+		return nil, b.failed(err, true, false)
+	}
+	if !p.order(h) {
+		return nil, nil
+	}
+	total, err := p.length(h, false)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.section(total)
+}
+
+func (p *pcapngReader) next(f *frame) error {
+	for {
+		h, err := p.b.peek(12)
+		if err != nil {
+			return p.b.failed(err, len(h) > 0, false)
+		}
+		kind := p.u32(h)
+		if kind == ngSection && !p.order(h) {
+			return p.damaged(false, "a section without a known byte order")
+		}
+		isFrame := kind == ngEnhanced || kind == ngSimple || kind == ngPacket
+		total, err := p.length(h, isFrame)
+		if err != nil {
+			return err
+		}
+		switch {
+		case isFrame:
+			return p.packet(f, kind, total)
+		case kind == ngSection:
+			err = p.section(total)
+		case kind == ngInterface:
+			err = p.describe(total)
+		default:
+			err = p.pass(total, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// order learns the byte order of a section from its header.
+func (p *pcapngReader) order(h []byte) bool {
+	for _, p.big = range []bool{false, true} {
+		if p.u32(h[8:]) == ngMagic {
+			return true
+		}
+	}
+	return false
+}
+
+// length returns the length of the block that begins with h.
+func (p *pcapngReader) length(h []byte, inFrame bool) (int, error) {
+	total := p.u32(h[4:])
+	if total < 12 || total%4 != 0 || total > ngMaxBlock {
+		return 0, p.damaged(inFrame, "no block is as long as %d bytes", total)
+	}
+	return int(total), nil
+}
+
+// block returns the body of a block that is small enough to be buffered.
+func (p *pcapngReader) block(total int, inFrame bool) ([]byte, error) {
+	block, err := p.b.peek(total)
+	if err != nil {
+		return nil, p.b.failed(err, true, inFrame)
+	}
+	if again := p.u32(block[total-4:]); again != uint32(total) {
+		return nil, p.damaged(inFrame, "a block of %d bytes ends as one of %d", total, again)
+	}
+	p.b.skip(total)
+	return block[8 : total-4], nil
+}
+
+// pass skips a block of any size.
+func (p *pcapngReader) pass(total int, inFrame bool) error {
+	if total <= bufferSize {
+		_, err := p.block(total, inFrame)
+		return err
+	}
+	if err := p.b.discard(int64(total - 4)); err != nil {
+		return p.b.failed(err, true, inFrame)
+	}
+	end, err := p.b.peek(4)
+	if err != nil {
+		return p.b.failed(err, true, inFrame)
+	}
+	if again := p.u32(end); again != uint32(total) {
+		return p.damaged(inFrame, "a block of %d bytes ends as one of %d", total, again)
+	}
+	p.b.skip(4)
+	return nil
+}
+
+// section begins a section, whose interfaces are its own.
+func (p *pcapngReader) section(total int) error {
+	if total < 28 {
+		return p.damaged(false, "a section header of %d bytes", total)
+	}
+	h, err := p.b.peek(14)
+	if err != nil {
+		return p.b.failed(err, true, false)
+	}
+	if major := p.u16(h[12:]); major != 1 {
+		return p.damaged(false, "version %d of pcapng is not known", major)
+	}
+	p.links = p.links[:0]
+	return p.pass(total, false)
+}
+
+// describe adds an interface to the section.
+func (p *pcapngReader) describe(total int) error {
+	if total < 20 || total > bufferSize {
+		return p.damaged(false, "an interface description of %d bytes", total)
+	}
+	if len(p.links) == ngMaxInterfaces {
+		return p.damaged(false, "more than %d interfaces", ngMaxInterfaces)
+	}
+	body, err := p.block(total, false)
+	if err != nil {
+		return err
+	}
+	l := link{kind: p.u16(body), snap: p.u32(body[4:]), clock: microseconds}
+	for o := body[8:]; len(o) >= 4; {
+		code, size := p.u16(o), int(p.u16(o[2:]))
+		padded := 4 + (size+3)&^3
+		if code == ngEndOfOptions || padded > len(o) {
+			break
+		}
+		switch {
+		case code == ngResolution && size == 1:
+			l.clock.exp, l.clock.binary = o[4]&0x7f, o[4]&0x80 != 0
+		case code == ngOffset && size == 8:
+			l.clock.offset = p.i64(o[4:])
+		}
+		o = o[padded:]
+	}
+	l.digits = l.clock.digits()
+	p.links = append(p.links, l)
+	return nil
+}
+
+// packet fills f from one of the three kinds of packet blocks.
+func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
+	f.data = nil
+	if total > bufferSize {
+		f.flaw, f.full = oversized, total
+		return p.pass(total, true)
+	}
+	start := p.b.offset()
+	body, err := p.block(total, true)
+	if err != nil {
+		return err
+	}
+	head := 20
+	if kind == ngSimple {
+		head = 4
+	}
+	if len(body) < head {
+		return &stop{kind: ErrDamaged, offset: start, inFrame: true, why: fmt.Sprintf("a packet block of %d bytes", total)}
+	}
+	var which, held, full uint32
+	switch kind {
+	case ngEnhanced:
+		which, held, full = p.u32(body), p.u32(body[12:]), p.u32(body[16:])
+	case ngPacket:
+		which, held, full = uint32(p.u16(body)), p.u32(body[12:]), p.u32(body[16:])
+	case ngSimple:
+		full = p.u32(body)
+		held = min(full, uint32(len(body)-head))
+		if len(p.links) > 0 && p.links[0].snap > 0 {
+			held = min(held, p.links[0].snap)
+		}
+	}
+	data := body[head:]
+	if uint64(held) > uint64(len(data)) {
+		return &stop{
+			kind: ErrDamaged, offset: start, inFrame: true,
+			why: fmt.Sprintf("%d bytes of a frame in a block of %d", held, total),
+		}
+	}
+	f.full = fullLength(full, held)
+	if uint64(which) >= uint64(len(p.links)) {
+		f.flaw = noInterface
+		return nil
+	}
+	l := &p.links[which]
+	// A simple packet block has no time. Its frame keeps that of the one
+	// before, so that time does not jump.
+	if kind != ngSimple {
+		f.time = l.clock.time(uint64(p.u32(body[4:]))<<32 | uint64(p.u32(body[8:])))
+	}
+	f.digits = l.digits
+	f.link = l.kind
+	if held > maxFrame {
+		f.flaw = oversized
+		return nil
+	}
+	f.flaw = gaveDatagram
+	f.data = data[:held]
+	return nil
+}
+
+func (p *pcapngReader) damaged(inFrame bool, format string, args ...any) error {
+	return &stop{kind: ErrDamaged, offset: p.b.offset(), inFrame: inFrame, why: fmt.Sprintf(format, args...)}
+}
+
+func (p *pcapngReader) u16(b []byte) uint16 {
+	if p.big {
+		return binary.BigEndian.Uint16(b)
+	}
+	return binary.LittleEndian.Uint16(b)
+}
+
+func (p *pcapngReader) u32(b []byte) uint32 {
+	if p.big {
+		return binary.BigEndian.Uint32(b)
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+func (p *pcapngReader) i64(b []byte) int64 {
+	if p.big {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}

@@ -1,0 +1,103 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// A Series reads several capture files one after another as one stream: frames
+// are counted through, and IP fragments are joined across files, so that the
+// files of a capture that was rotated read like one.
+//
+// A file that was cut short or is damaged does not keep those behind it from
+// being read; a name that cannot be opened ends the stream there. Either is
+// told after everything that could be read.
+type Series struct {
+	names    []string // not yet opened
+	stdin    io.Reader
+	file     *File // nil between files
+	err      error // what Next goes on returning
+	troubles error // what it returns at the end
+	decoder  decoder
+	progress progress
+}
+
+// OpenAll opens the named capture files; "-" is stdin. It fails if the first
+// cannot be opened. The others are opened when their turn comes.
+func OpenAll(names []string, stdin io.Reader) (*Series, error) {
+	s := &Series{names: names, stdin: stdin}
+	s.progress.expect(names, stdin)
+	s.advance()
+	if s.troubles != nil && len(s.names) == 0 {
+		return nil, s.troubles
+	}
+	return s, nil
+}
+
+// Next implements [Source].
+func (s *Series) Next() (*dissect.Datagram, error) {
+	for s.err == nil {
+		if s.file == nil {
+			s.advance()
+			continue
+		}
+		d, err := s.file.Next()
+		if err == nil {
+			return d, nil
+		}
+		_ = s.file.Close() // nothing was written
+		s.file = nil
+		if !errors.Is(err, io.EOF) {
+			s.note(err)
+		}
+	}
+	return nil, s.err
+}
+
+// advance opens the next file, or sets err if there is none.
+func (s *Series) advance() {
+	if len(s.names) == 0 {
+		if s.err = s.troubles; s.err == nil {
+			s.err = io.EOF
+		}
+		return
+	}
+	f, err := open(s.names[0], s.stdin, &s.decoder, &s.progress)
+	s.names = s.names[1:]
+	if err != nil {
+		s.note(err)
+		return
+	}
+	s.file = f
+}
+
+// note keeps a trouble for the end, all of them in one line.
+func (s *Series) note(err error) {
+	if s.troubles == nil {
+		s.troubles = err
+	} else {
+		s.troubles = fmt.Errorf("%w; %w", s.troubles, err)
+	}
+	if !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) {
+		s.names = nil
+	}
+}
+
+// Close implements [Source]. It leaves standard input open.
+func (s *Series) Close() error {
+	s.names = nil
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// Stats tells what was read so far, of all files together.
+func (s *Series) Stats() Stats { return s.decoder.stats(&s.progress) }
+
+// Progress returns how many bytes of the files were read and how large they
+// are, 0 if that is not known. It may be called while Next runs.
+func (s *Series) Progress() (read, size int64) { return s.progress.get() }

@@ -1,0 +1,128 @@
+package capture
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Stats tells what a source has read so far. Each frame counts once: Frames is
+// Datagrams plus Other.Total().
+type Stats struct {
+	Frames    int       // every frame, whatever was in it
+	Datagrams int       // those that gave a datagram
+	Other     Other     // those that did not
+	FirstTime time.Time // of the first frame; zero if there is none
+	LastTime  time.Time // the latest of any frame
+
+	Unfinished int // datagrams in IP fragments that still lack some
+	Evicted    int // those given up: too old, too many, or contradictory
+
+	BytesRead int64 // of the files as they are, packed or not
+	Size      int64 // of the files, 0 if not known
+}
+
+// Other counts frames that gave no datagram, by reason.
+type Other struct {
+	NotIP       int // ARP and the like
+	NotUDP      int // TCP, ICMP and the like
+	Fragments   int // IP fragments, but for the one that completed a datagram
+	Cut         int // the snap length cut them before the end of the UDP header
+	Malformed   int // their headers contradict themselves
+	Oversized   int // too large to be looked at
+	NoInterface int // of an interface that the file does not describe
+	UnknownLink int // of a link type that is not known here
+	Links       []LinkCount
+}
+
+// Total returns how many frames gave no datagram.
+func (o Other) Total() int {
+	return o.NotIP + o.NotUDP + o.Fragments + o.Cut + o.Malformed + o.Oversized + o.NoInterface + o.UnknownLink
+}
+
+// A LinkCount counts the frames of one unknown link type. Of hostile captures
+// with more than a few, the first are listed.
+type LinkCount struct {
+	Type   int // the LINKTYPE number
+	Frames int
+}
+
+// maxLinks bounds how many unknown link types are told apart.
+const maxLinks = 16
+
+// An outcome is what became of a frame.
+type outcome uint8
+
+const (
+	gaveDatagram outcome = iota
+	notIP
+	notUDP
+	fragment
+	cutShort
+	malformed
+	oversized
+	noInterface
+	unknownLink
+	outcomes // their number
+)
+
+// A tally counts frames as they come.
+type tally struct {
+	frames      int
+	counts      [outcomes]int
+	links       []LinkCount
+	first, last time.Time
+}
+
+// saw counts a frame that arrived.
+func (t *tally) saw(at time.Time) {
+	if t.frames == 0 {
+		t.first, t.last = at, at
+	} else if at.After(t.last) {
+		t.last = at
+	}
+	t.frames++
+}
+
+// sawLink counts a frame of an unknown link type.
+func (t *tally) sawLink(link uint16) {
+	for i := range t.links {
+		if t.links[i].Type == int(link) {
+			t.links[i].Frames++
+			return
+		}
+	}
+	if len(t.links) < maxLinks {
+		t.links = append(t.links, LinkCount{Type: int(link), Frames: 1})
+	}
+}
+
+// stats puts together what is known of a source.
+func (d *decoder) stats(p *progress) Stats {
+	s := d.tally.stats()
+	s.Unfinished, s.Evicted = len(d.joiner.order), d.joiner.evicted
+	s.BytesRead, s.Size = p.get()
+	return s
+}
+
+func (t *tally) stats() Stats {
+	links := slices.Clone(t.links)
+	slices.SortFunc(links, func(a, b LinkCount) int { return cmp.Compare(a.Type, b.Type) })
+	return Stats{
+		Frames:    t.frames,
+		Datagrams: t.counts[gaveDatagram],
+		FirstTime: t.first,
+		LastTime:  t.last,
+		Other: Other{
+			NotIP:       t.counts[notIP],
+			NotUDP:      t.counts[notUDP],
+			Fragments:   t.counts[fragment],
+			Cut:         t.counts[cutShort],
+			Malformed:   t.counts[malformed],
+			Oversized:   t.counts[oversized],
+			NoInterface: t.counts[noInterface],
+			UnknownLink: t.counts[unknownLink],
+			Links:       links,
+		},
+	}
+}

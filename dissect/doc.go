@@ -1,0 +1,9 @@
+// Package dissect turns datagrams into records: it deciphers each datagram,
+// splits it into transport messages, joins fragments and decodes the game
+// messages inside, in capture order and with bounded memory.
+//
+// A byte slice that is an argument is borrowed until the call returns; a byte
+// slice in a result shares memory with the argument. Whoever keeps one clones
+// it. The package is public but not stable before v1: scripts rely on the
+// command line and its JSON.
+package dissect

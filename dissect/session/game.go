@@ -1,0 +1,247 @@
+package session
+
+import (
+	"net/netip"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Game is what is known of the game that a host runs, from all of its
+// conversations.
+type Game struct {
+	host  netip.AddrPort
+	voice voice
+	used  uint64
+	limit int
+
+	objects map[wire.ObjectID]*object
+	order   []wire.ObjectID // of objects, oldest first
+	players [256]string     // names by network id
+	slots   [wire.Slots]slot
+	system  uint8
+	mission string
+
+	Evicted int // objects given up to keep to the limit
+}
+
+// An object is a ship, station or torpedo that a message told of.
+type object struct {
+	class *ship.Class // nil if it is not a ship with a known list
+	other *ship.Class // what another message said of the same id before
+	name  string
+	owner uint8 // network id, 0 if not known
+}
+
+// A slot remembers the ships of a player, the newest last, so that ids of
+// subsystems can be resolved.
+type slot struct {
+	ships [4]wire.ObjectID
+	n     int
+}
+
+// maxName bounds the names that are kept; the game's are much shorter.
+const maxName = 64
+
+func newGame(host netip.AddrPort, limit int) *Game {
+	return &Game{host: host, limit: limit, objects: map[wire.ObjectID]*object{}}
+}
+
+// Player returns the name of the player with a network id.
+func (g *Game) Player(id uint8) string { return g.players[id] }
+
+// Mission returns the mission's script module and the star system, empty and
+// 0 if no message told.
+func (g *Game) Mission() (script string, system uint8) { return g.mission, g.system }
+
+// Other returns the class that an earlier message gave to a ship which a later
+// one called something else, or nil.
+func (g *Game) Other(id wire.ObjectID) *ship.Class {
+	if o := g.objects[id]; o != nil {
+		return o.other
+	}
+	return nil
+}
+
+// Settle makes class the class of a ship that messages disagree on.
+func (g *Game) Settle(id wire.ObjectID, class *ship.Class) {
+	if o := g.objects[id]; o != nil && o.class != class {
+		o.class, o.other = class, o.class
+	}
+}
+
+// Object returns what an object is, such as "Akira (Cady2)" for a ship and
+// "Akira (Cady2) / Torpedoes" for a part of it.
+func (g *Game) Object(id wire.ObjectID) string {
+	if o := g.objects[id]; o != nil {
+		return g.describe(o)
+	}
+	n, ok := id.Slot()
+	if !ok {
+		return ""
+	}
+	s := &g.slots[n]
+	for i := s.n - 1; i >= 0; i-- {
+		at := s.ships[i]
+		if at > id {
+			continue
+		}
+		o := g.objects[at]
+		if o == nil || o.class == nil {
+			continue
+		}
+		if part, _, ok := o.class.At(uint32(id - at)); ok {
+			return g.describe(o) + " / " + part
+		}
+	}
+	return ""
+}
+
+func (g *Game) describe(o *object) string {
+	class := "object"
+	if o.class != nil {
+		class = o.class.Name
+	}
+	name := o.name
+	if name == "" {
+		name = g.players[o.owner]
+	}
+	if name == "" {
+		return class
+	}
+	return class + " (" + name + ")"
+}
+
+func (g *Game) create(m *msg.Object, owner uint8) {
+	g.add(m.ID, m.Ship, clip(wire.Text(m.Name)), owner)
+}
+
+func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8) {
+	o := g.objects[id]
+	if o == nil {
+		if len(g.objects) >= g.limit {
+			delete(g.objects, g.order[0])
+			g.order = g.order[1:]
+			g.Evicted++
+		}
+		o = &object{}
+		g.objects[id] = o
+		g.order = append(g.order, id)
+	} else if o.class != class {
+		o.other = o.class
+	}
+	o.class, o.name, o.owner = class, name, owner
+	if class == nil {
+		return
+	}
+	if n, ok := id.Slot(); ok {
+		g.slots[n].push(id)
+	}
+}
+
+func (s *slot) push(id wire.ObjectID) {
+	for _, have := range s.ships[:s.n] {
+		if have == id {
+			return
+		}
+	}
+	if s.n == len(s.ships) {
+		copy(s.ships[:], s.ships[1:])
+		s.n--
+	}
+	s.ships[s.n] = id
+	s.n++
+}
+
+// Learn takes from a decoded message what later ones need.
+func (c *Conversation) Learn(s Side, m decode.Message) {
+	switch m := m.(type) {
+	case *msg.StateUpdate:
+		if m.Flags&msg.DirtyPosition != 0 {
+			if p, ok := m.AbsolutePosition(); ok {
+				c.sides[s].track(m.Object, p)
+			}
+		}
+		return
+	case *transport.Identity:
+		c.identity(s, m)
+		return
+	case *transport.Accept:
+		if s == Host {
+			c.id = m.ID
+		}
+		return
+	}
+	if c.game == nil {
+		return
+	}
+	switch m := m.(type) {
+	case *msg.ObjectCreateTeam:
+		c.game.create(&m.Object, m.Player)
+		c.names(s, m.Player, clip(wire.Text(m.Name)))
+	case *msg.ObjectCreate:
+		c.game.create(&m.Object, 0)
+	case *msg.ObjectCreateOpenBC:
+		c.game.add(m.ID, ship.BySpecies(m.Species), "", m.Player)
+	case *msg.Settings:
+		if s == Host {
+			c.slot = int(m.Slot)
+			c.game.mission = clip(wire.Text(m.Mission))
+		}
+	case *msg.MissionInit:
+		if s == Host {
+			c.game.system = m.System
+		}
+	}
+}
+
+// identity learns names. A client speaks of itself; what a host repeats is
+// taken only where nothing better is known, as OpenBC's test clients put other
+// numbers than their peer ids into the message.
+func (c *Conversation) identity(s Side, m *transport.Identity) {
+	name := clip(wire.WideText(m.Name))
+	if name == "" {
+		return
+	}
+	if s == Client {
+		c.name = name
+		if c.game != nil && c.id != 0 {
+			c.game.players[c.id] = name
+		}
+		return
+	}
+	if c.game != nil && c.game.players[m.ID] == "" {
+		c.game.players[m.ID] = name
+	}
+}
+
+// names fills in a player's name from a ship, if no better source told.
+func (c *Conversation) names(s Side, id uint8, name string) {
+	if name == "" {
+		return
+	}
+	if c.game.players[id] == "" {
+		c.game.players[id] = name
+	}
+	if s == Client && c.name == "" {
+		c.name = name
+	}
+}
+
+// clip bounds a name, at a character's border.
+func clip(s string) string {
+	if len(s) <= maxName {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if i > maxName {
+			break
+		}
+		n = i
+	}
+	return s[:n]
+}

@@ -1,0 +1,206 @@
+// Package session keeps what decoding needs to remember: who talks to whom,
+// which side is the host, in which dialect each writes, what has been seen
+// before, and which objects, players and positions the messages told of.
+//
+// All of it is bounded by [Limits]; what has to go, goes least recently used
+// first and is counted.
+package session
+
+import (
+	"cmp"
+	"hash/maphash"
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/fragment"
+)
+
+// A Side is one end of a conversation.
+type Side uint8
+
+// The sides.
+const (
+	Client Side = iota
+	Host
+)
+
+// String returns the side as notes name it.
+func (s Side) String() string {
+	if s == Host {
+		return "host"
+	}
+	return "client"
+}
+
+// Limits bound what is remembered.
+type Limits struct {
+	Conversations int             // address pairs
+	Games         int             // hosts
+	Objects       int             // objects of a game
+	Tracks        int             // objects with a base position, of each side of a conversation
+	Fragments     fragment.Limits // of each side of a conversation
+	Repeatable    int             // reliable messages of a sequence space that are known again when they are repeated
+	Repeat        time.Duration   // a reliable message with the number and bytes of another is a repetition within this time
+}
+
+// DefaultLimits returns limits that hold for any session that people play.
+func DefaultLimits() Limits {
+	return Limits{
+		Conversations: 256,
+		Games:         64,
+		Objects:       4096,
+		Tracks:        1024,
+		Fragments:     fragment.DefaultLimits(),
+		Repeatable:    2048,
+		Repeat:        30 * time.Second,
+	}
+}
+
+// A Table holds the conversations of a capture.
+type Table struct {
+	limits Limits
+	forced decode.Dialect
+	seed   maphash.Seed
+
+	convs map[pair]*Conversation
+	last  *Conversation // of the last lookup: most datagrams have a neighbour of the same conversation
+	// The least recently used conversation is newest.prev: the list is a ring.
+	newest *Conversation
+
+	games     map[netip.AddrPort]*Game
+	gameOrder []*Game // oldest use first
+	use       uint64  // counts lookups, to tell which game was used last
+
+	Evicted int // conversations given up to keep to the limit
+}
+
+// pair is an address pair in an order that does not depend on the direction.
+type pair struct{ low, high netip.AddrPort }
+
+func pairOf(a, b netip.AddrPort) pair {
+	if less(b, a) {
+		a, b = b, a
+	}
+	return pair{a, b}
+}
+
+func less(a, b netip.AddrPort) bool {
+	if c := a.Addr().Compare(b.Addr()); c != 0 {
+		return c < 0
+	}
+	return cmp.Less(a.Port(), b.Port())
+}
+
+// NewTable returns an empty table. A forced dialect other than Undecided is
+// that of every sender.
+func NewTable(l Limits, forced decode.Dialect) *Table {
+	return &Table{
+		limits: l,
+		forced: forced,
+		seed:   maphash.MakeSeed(),
+		convs:  map[pair]*Conversation{},
+		games:  map[netip.AddrPort]*Game{},
+	}
+}
+
+// Lookup returns the conversation between two addresses, or nil.
+func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
+	if c := t.last; c != nil && (c.a == a && c.b == b || c.a == b && c.b == a) {
+		return c
+	}
+	c := t.convs[pairOf(a, b)]
+	if c != nil {
+		t.touch(c)
+		t.last = c
+	}
+	return c
+}
+
+// Open starts the conversation of two addresses. If another one had to be
+// given up for it, it is returned as evicted.
+func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
+	if len(t.convs) >= t.limits.Conversations && t.newest != nil {
+		evicted = t.newest.prev
+		t.unlink(evicted)
+		delete(t.convs, pairOf(evicted.a, evicted.b))
+		t.Evicted++
+	}
+	c = &Conversation{table: t, a: a, b: b}
+	c.reset()
+	t.convs[pairOf(a, b)] = c
+	t.link(c)
+	t.last = c
+	return c, evicted
+}
+
+// All calls f for every conversation, most recently used first.
+func (t *Table) All(f func(*Conversation)) {
+	for c, n := t.newest, len(t.convs); n > 0; c, n = c.next, n-1 {
+		f(c)
+	}
+}
+
+func (t *Table) touch(c *Conversation) {
+	if t.newest != c {
+		t.unlink(c)
+		t.link(c)
+	}
+}
+
+func (t *Table) link(c *Conversation) {
+	if t.newest == nil {
+		c.prev, c.next = c, c
+	} else {
+		c.prev, c.next = t.newest.prev, t.newest
+		c.prev.next, c.next.prev = c, c
+	}
+	t.newest = c
+}
+
+func (t *Table) unlink(c *Conversation) {
+	if c.next == c {
+		t.newest = nil
+	} else {
+		c.prev.next, c.next.prev = c.next, c.prev
+		if t.newest == c {
+			t.newest = c.next
+		}
+	}
+	if t.last == c {
+		t.last = nil
+	}
+}
+
+// game returns the game that an address hosts.
+func (t *Table) game(host netip.AddrPort) *Game {
+	t.use++
+	if g := t.games[host]; g != nil {
+		g.used = t.use
+		return g
+	}
+	if len(t.games) >= t.limits.Games {
+		oldest := t.gameOrder[0]
+		for _, g := range t.gameOrder {
+			if g.used < oldest.used {
+				oldest = g
+			}
+		}
+		delete(t.games, oldest.host)
+		for i, g := range t.gameOrder {
+			if g == oldest {
+				t.gameOrder = append(t.gameOrder[:i], t.gameOrder[i+1:]...)
+				break
+			}
+		}
+	}
+	g := newGame(host, t.limits.Objects)
+	g.used = t.use
+	g.voice.dialect = t.forced
+	t.games[host] = g
+	t.gameOrder = append(t.gameOrder, g)
+	return g
+}
+
+// IsHost reports whether an address is known to host a game.
+func (t *Table) IsHost(a netip.AddrPort) bool { return t.games[a] != nil }
