@@ -1,0 +1,61 @@
+package report
+
+import (
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Escape returns text that came over the network in a form that a terminal
+// shows and does not obey: control characters and bytes that are not UTF-8 as
+// \x1b, other characters that cannot be seen, such as those that reverse the
+// direction of writing, as \u{202e}. A backslash stays as it is.
+func Escape(s string) string {
+	if plain(s) {
+		return s
+	}
+	return string(AppendEscaped(make([]byte, 0, len(s)+16), s))
+}
+
+// AppendEscaped appends what [Escape] returns for s.
+func AppendEscaped[T string | []byte](dst []byte, s T) []byte {
+	if plain(s) {
+		return append(dst, s...)
+	}
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != 0x7F {
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, n := utf8.RuneError, 1
+		if c >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+		}
+		switch {
+		case n == 1: // a control character, or not UTF-8
+			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
+		case unicode.IsGraphic(r):
+			dst = append(dst, s[i:i+n]...)
+		default:
+			dst = append(dst, `\u{`...)
+			dst = strconv.AppendUint(dst, uint64(r), 16)
+			dst = append(dst, '}')
+		}
+		i += n
+	}
+	return dst
+}
+
+const digits = "0123456789abcdef"
+
+// plain reports whether s is printable ASCII throughout.
+func plain[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7F {
+			return false
+		}
+	}
+	return true
+}

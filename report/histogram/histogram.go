@@ -1,0 +1,182 @@
+// Package histogram renders counts as bars: how often each opcode came, and
+// which dirty flags the ship updates had.
+package histogram
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// Options say how a histogram looks.
+type Options struct {
+	Width int  // columns; 0 for 100
+	Color bool // bars in colour, by ANSI sequences
+	ASCII bool // bars of number signs instead of blocks
+}
+
+const (
+	defaultWidth = 100
+	leastBar     = 6  // a bar with less room is left out
+	mostBar      = 60 // longer ones say nothing more
+
+	colorOn, colorOff = "\x1b[36m", "\x1b[0m"
+)
+
+// A Sink counts records and writes the histogram when it is closed. What only
+// the reader of a capture knows can be set in the tally before.
+type Sink struct {
+	report.Tally
+	w    io.Writer
+	opts Options
+}
+
+var _ report.Sink = (*Sink)(nil)
+
+// New returns a sink that writes to w.
+func New(w io.Writer, o Options) *Sink { return &Sink{w: w, opts: o} }
+
+// Close writes the histogram.
+func (s *Sink) Close() error { return Write(s.w, &s.Tally, s.opts) }
+
+// Write writes the histogram of a tally.
+func Write(w io.Writer, t *report.Tally, o Options) error {
+	_, err := w.Write(Append(nil, t, o))
+	return err
+}
+
+// Append appends the histogram of a tally.
+func Append(dst []byte, t *report.Tally, o Options) []byte {
+	if o.Width <= 0 {
+		o.Width = defaultWidth
+	}
+	dst = report.AppendSummary(dst, t)
+	dst = append(dst, '\n')
+	dst = opcodes(dst, t, &o)
+	for _, d := range []struct {
+		dir   dissect.Dir
+		title string
+	}{
+		{dissect.ToHost, "ship updates, client to host"},
+		{dissect.FromHost, "ship updates, host to client"},
+	} {
+		if f := &t.Flags[d.dir]; f.Total() > 0 {
+			dst = append(dst, '\n')
+			dst = flags(dst, f, d.title, &o)
+		}
+	}
+	return dst
+}
+
+func opcodes(dst []byte, t *report.Tally, o *Options) []byte {
+	p := plot{head: []string{"game messages", "count", "share", "bytes", "c2s", "s2c"}}
+	for _, c := range t.ByCount() {
+		name := c.Name
+		if name == "" {
+			name = "unknown"
+		}
+		p.add(c.Total, c.Opcode.String()+" "+name, count(c.Total), percent(t.Share(c.Total)), count(c.Bytes), count(c.ToHost), count(c.FromHost))
+	}
+	return p.append(dst, o)
+}
+
+func flags(dst []byte, f *report.FlagCount, title string, o *Options) []byte {
+	p := plot{head: []string{title, "count", "share"}}
+	total := f.Total()
+	for _, c := range f.ByCount() {
+		label := append([]byte(hex(c.Flags)), ' ')
+		label = report.AppendFlagNames(label, c.Flags)
+		p.add(c.Count, string(label), count(c.Count), percent(float64(c.Count)/float64(total)))
+	}
+	return p.append(dst, o)
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+func percent(share float64) string { return string(report.AppendPercent(nil, share)) }
+
+func hex(v uint8) string {
+	const digits = "0123456789ABCDEF"
+	return string([]byte{'0', 'x', digits[v>>4], digits[v&15]})
+}
+
+// A plot is rows of cells with a bar each. The first cell stands left, the
+// others right.
+type plot struct {
+	head []string
+	rows [][]string
+	size []int64 // of the bars
+}
+
+func (p *plot) add(size int64, cells ...string) {
+	p.rows = append(p.rows, cells)
+	p.size = append(p.size, size)
+}
+
+func (p *plot) append(dst []byte, o *Options) []byte {
+	widths := make([]int, len(p.head))
+	for i := range widths {
+		widths[i] = len(p.head[i])
+		for _, r := range p.rows {
+			widths[i] = max(widths[i], len(r[i]))
+		}
+	}
+	used := 0
+	for _, w := range widths {
+		used += w + 2
+	}
+	room := min(o.Width-used, mostBar)
+	var most int64
+	for _, n := range p.size {
+		most = max(most, n)
+	}
+	dst = cells(dst, p.head, widths)
+	for i, r := range p.rows {
+		dst = cells(dst, r, widths)
+		if room >= leastBar {
+			dst = dst[:len(dst)-1]
+			dst = append(dst, "  "...)
+			if o.Color {
+				dst = append(dst, colorOn...)
+			}
+			dst = bar(dst, p.size[i], most, room, o.ASCII)
+			if o.Color {
+				dst = append(dst, colorOff...)
+			}
+			dst = append(dst, '\n')
+		}
+	}
+	return dst
+}
+
+func cells(dst []byte, row []string, widths []int) []byte {
+	dst = append(dst, row[0]...)
+	dst = append(dst, strings.Repeat(" ", widths[0]-len(row[0]))...)
+	for i, c := range row[1:] {
+		dst = append(dst, strings.Repeat(" ", 2+widths[i+1]-len(c))...)
+		dst = append(dst, c...)
+	}
+	return append(dst, '\n')
+}
+
+// bar appends a bar of n, where most is as long as there is room. What came at
+// all has a bar that can be seen.
+func bar(dst []byte, n, most int64, room int, ascii bool) []byte {
+	const whole = 8 // blocks come in eighths
+	if ascii {
+		length := max(int((n*int64(room)+most/2)/most), 1)
+		return append(dst, strings.Repeat("#", length)...)
+	}
+	eighths := max(int((n*int64(room)*whole+most/2)/most), 1)
+	for ; eighths >= whole; eighths -= whole {
+		dst = append(dst, "█"...)
+	}
+	if eighths > 0 { // from U+258F, one eighth, down to U+2589, seven
+		dst = utf8.AppendRune(dst, rune(0x2590-eighths))
+	}
+	return dst
+}

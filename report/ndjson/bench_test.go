@@ -1,0 +1,92 @@
+package ndjson
+
+import (
+	"encoding/hex"
+	"io"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// allAkiras knows every ship as an Akira.
+type allAkiras struct{}
+
+func (allAkiras) Ship(wire.ObjectID) *ship.Class            { return ship.BySpecies(1) }
+func (allAkiras) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
+
+var (
+	client = netip.MustParseAddrPort("192.168.0.10:22102")
+	host   = netip.MustParseAddrPort("192.168.0.1:22101")
+	start  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+)
+
+// message makes the record of a reliable game message from a client.
+func message(tb testing.TB, payload string) *dissect.Record {
+	tb.Helper()
+	b, err := hex.DecodeString(payload)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := &dissect.Record{
+		Datagram: &dissect.Datagram{Number: 12, Time: start.Add(153 * time.Millisecond), Digits: 6, Src: client, Dst: host},
+		Dir:      dissect.ToHost,
+		Peer:     2,
+		Bytes:    append([]byte{0x32, byte(5 + len(b)), 0x80, 0x2C, 0x03}, b...),
+		Payload:  b,
+		Spec:     msg.Catalog().Lookup(decode.Opcode(b[0])),
+	}
+	r.Transport = transport.Header{Type: transport.Standard, Len: len(r.Bytes), Size: 5, Reliable: true, HasSeq: true, Seq: 812}
+	if r.Spec == nil {
+		r.Status, r.Rest = dissect.StatusUnknown, b[1:]
+		return r
+	}
+	res := decode.NewDecoder().Read(r.Spec, b, decode.Stock, allAkiras{})
+	r.SetMessage(res, b, 1)
+	switch {
+	case res.Err != nil:
+		r.Status = dissect.StatusMalformed
+	case len(res.Rest) > 0:
+		r.Status = dissect.StatusTrailing
+	}
+	return r
+}
+
+// Two ship updates: a client's of its own ship, and a host's with subsystems.
+const (
+	ownShip   = "1cffffff3f0080e1419d0000b042000084c2000092c22137fb0b684630bb5e000001cc02cc04cc"
+	otherShip = "1cffff0340000026423d0000c8420000a0c10000b04066007f0000007f544902ff64f0c080e0ff7f7d"
+)
+
+func BenchmarkRecord(b *testing.B) {
+	for _, bench := range []struct{ name, payload string }{
+		{"own ship", ownShip},
+		{"subsystems", otherShip},
+		{"torpedo", "190d0000400201df8711ffff03400088d85c"},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			r := message(b, bench.payload)
+			s := New(io.Discard, Options{})
+			line := NewEncoder(Options{}).Append(nil, r)
+			b.SetBytes(int64(len(line) + 1))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Record(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestShow(t *testing.T) {
+	for _, p := range []string{ownShip, otherShip} {
+		t.Logf("%s", NewEncoder(Options{}).Append(nil, message(t, p)))
+	}
+}

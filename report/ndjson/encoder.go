@@ -1,0 +1,235 @@
+package ndjson
+
+import (
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// An Encoder makes JSON objects of records. It is not safe for concurrent use.
+type Encoder struct {
+	opts   Options
+	start  time.Time
+	clock  clock
+	fields fields
+	viewer decode.Viewer
+}
+
+// NewEncoder returns an encoder.
+func NewEncoder(o Options) *Encoder { return &Encoder{opts: o, start: o.Start} }
+
+// Append appends the object of r, without a line end.
+func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
+	dst = e.place(dst, r)
+	switch r.Kind {
+	case dissect.KindMessage, dissect.KindPayload:
+		dst = e.message(dst, r)
+	case dissect.KindGameSpy:
+		dst = append(dst, `,"kind":"gamespy","len":`...)
+		dst = strconv.AppendInt(dst, int64(len(r.Bytes)), 10)
+		dst = status(dst, r)
+		dst = append(dst, `,"fields":{`...)
+		dst = append(appendPairs(dst, r.GameSpy.Pairs()), '}')
+	case dissect.KindMalformed:
+		dst = e.part(dst, r)
+		dst = append(dst, `,"kind":"malformed"`...)
+		dst = number(dst, `,"len":`, uint64(len(r.Bytes)))
+		dst = status(dst, r)
+	case dissect.KindEvicted:
+		dst = append(dst, `,"kind":"evicted"`...)
+		dst = status(dst, r)
+		dst = sequence(dst, &r.Transport)
+	}
+	rest := r.Rest
+	if r.Kind == dissect.KindMalformed {
+		rest = r.Bytes
+	}
+	if len(rest) > 0 {
+		dst = append(dst, `,"residue":"`...)
+		dst = append(hex.AppendEncode(dst, rest), '"')
+	}
+	if r.Err != nil {
+		dst = fault(dst, r)
+	}
+	if len(r.Notes) > 0 {
+		dst = notes(dst, r.Notes)
+	}
+	if e.opts.Payload && len(r.Payload) > 0 {
+		dst = append(dst, `,"payload":"`...)
+		dst = append(hex.AppendEncode(dst, r.Payload), '"')
+	}
+	return append(dst, '}')
+}
+
+// place appends where and when the datagram was seen, and which way it went. It
+// opens the object.
+func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
+	d := r.Datagram
+	if e.opts.NoCapture || d == nil {
+		dst = append(dst, `{"dir":"`...)
+		dst = append(dst, r.Dir.String()...)
+		return append(dst, '"')
+	}
+	dst = number(dst, `{"frame":`, uint64(d.Number))
+	if !d.Time.IsZero() { // what is given up at the end of a capture has no time
+		if e.start.IsZero() {
+			e.start = d.Time
+		}
+		dst = append(dst, `,"ts":"`...)
+		dst = e.clock.append(dst, d.Time, d.Digits)
+		dst = append(dst, `","rel":`...)
+		dst = appendSeconds(dst, d.Time.Sub(e.start), d.Digits)
+	}
+	dst = append(dst, `,"src":"`...)
+	dst = d.Src.AppendTo(dst)
+	dst = append(dst, `","dst":"`...)
+	dst = d.Dst.AppendTo(dst)
+	dst = append(dst, `","dir":"`...)
+	dst = append(dst, r.Dir.String()...)
+	return append(dst, '"')
+}
+
+// part appends who sent the datagram, and which of its messages this is. A
+// message that was given alone has neither.
+func (e *Encoder) part(dst []byte, r *dissect.Record) []byte {
+	if e.opts.NoCapture && r.Peer == 0 {
+		return dst
+	}
+	dst = number(dst, `,"peer":`, uint64(r.Peer))
+	return number(dst, `,"msg":`, uint64(r.Part))
+}
+
+// message appends the keys of a transport message, or of a game message alone.
+func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
+	h := &r.Transport
+	if h.Len > 0 {
+		dst = e.part(dst, r)
+		dst = append(dst, `,"kind":"`...)
+		dst = append(dst, h.Type.Kind()...)
+		dst = number(dst, `","type":`, uint64(h.Type))
+		dst = number(dst, `,"len":`, uint64(h.Len))
+		if h.Reliable {
+			dst = append(dst, `,"reliable":true`...)
+		}
+		if h.Priority {
+			dst = append(dst, `,"priority":true`...)
+		}
+	}
+	dst = status(dst, r)
+	dst = sequence(dst, h)
+	if len(r.Pieces) > 0 {
+		dst = append(dst, `,"reassembled":[`...)
+		for i, n := range r.Pieces {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = strconv.AppendInt(dst, int64(n), 10)
+		}
+		dst = append(dst, ']')
+	}
+	if r.Layout == decode.OpenBC || r.Sender == decode.OpenBC {
+		dst = append(dst, `,"dialect":"`...)
+		dst = append(dst, decode.OpenBC.String()...)
+		dst = append(dst, '"')
+	}
+	if op, ok := r.Opcode(); ok {
+		dst = number(dst, `,"opcode":`, uint64(op))
+		if r.Spec != nil {
+			dst = append(dst, `,"name":`...)
+			dst = appendString(dst, r.Spec.Name)
+		}
+	}
+	if r.Message != nil {
+		e.fields.b = append(dst, `,"fields":{`...)
+		r.Visit(&e.viewer, &e.fields)
+		dst = append(e.fields.b, '}')
+		e.fields.b = nil
+	}
+	return dst
+}
+
+// sequence appends what a header says of sequence numbers and fragments.
+func sequence(dst []byte, h *transport.Header) []byte {
+	if h.Type == transport.Acknowledge {
+		if !h.HasSeq {
+			return dst
+		}
+		dst = number(dst, `,"ack":{"seq":`, uint64(h.Seq))
+		if h.Control() {
+			dst = append(dst, `,"class":"control"`...)
+		} else {
+			dst = append(dst, `,"class":"data"`...)
+		}
+		if h.Fragment {
+			dst = number(dst, `,"fragment":`, uint64(h.Index))
+		}
+		return append(dst, '}')
+	}
+	if h.HasSeq {
+		dst = number(dst, `,"seq":`, uint64(h.Seq))
+	}
+	if h.Fragment && h.Len > 0 {
+		dst = number(dst, `,"fragment":{"index":`, uint64(h.Index))
+		if h.Index == 0 {
+			dst = number(dst, `,"count":`, uint64(h.Count))
+		}
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+func status(dst []byte, r *dissect.Record) []byte {
+	if r.Status == dissect.StatusOK {
+		return dst
+	}
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, r.Status.String()...)
+	return append(dst, '"')
+}
+
+// fault appends why the status is not fine.
+func fault(dst []byte, r *dissect.Record) []byte {
+	dst = append(dst, `,"error":{`...)
+	located, ok := errors.AsType[*decode.Error](r.Err)
+	switch {
+	case ok:
+		dst = number(dst, `"offset":`, uint64(located.Offset))
+		dst = append(dst, `,"field":`...)
+		dst = appendString(dst, located.Field)
+		dst = append(dst, `,"reason":`...)
+		dst = appendString(dst, located.Reason())
+	case r.Kind == dissect.KindMalformed:
+		dst = number(dst, `"offset":`, uint64(r.Offset))
+		dst = append(dst, `,"reason":`...)
+		dst = appendString(dst, r.Err.Error())
+	default:
+		dst = append(dst, `"reason":`...)
+		dst = appendString(dst, r.Err.Error())
+	}
+	return append(dst, '}')
+}
+
+func notes(dst []byte, notes []dissect.Note) []byte {
+	dst = append(dst, `,"notes":[`...)
+	for i, n := range notes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"code":`...)
+		dst = appendString(dst, n.Code)
+		dst = append(dst, `,"text":`...)
+		dst = appendString(dst, n.Text)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// number appends a key and its value.
+func number(dst []byte, key string, v uint64) []byte {
+	return strconv.AppendUint(append(dst, key...), v, 10)
+}

@@ -1,0 +1,99 @@
+package table
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// Stats writes counts as tables: opcodes, and the dirty flags of ship updates
+// for each direction.
+func Stats(w io.Writer, t *report.Tally, o Options) error {
+	if _, err := w.Write(append(report.AppendSummary(nil, t), '\n')); err != nil {
+		return err
+	}
+	th := newTheme(o.Color)
+	rows := [][]string{}
+	for _, c := range t.ByCount() {
+		name, look := c.Name, groups[c.Opcode]
+		if name == "" {
+			name, look = "unknown", yellow
+		}
+		name = string(th.append(nil, []byte(name), look))
+		rows = append(rows, []string{
+			c.Opcode.String(), name, count(c.ToHost), count(c.FromHost), count(c.Total), count(c.Bytes), percent(t.Share(c.Total)),
+		})
+	}
+	err := grid(w, o, []string{"opcode", "name", "c2s", "s2c", "total", "bytes", "share"}, rows, 2)
+	for _, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost} {
+		f := &t.Flags[dir]
+		total := f.Total()
+		if err != nil || total == 0 {
+			continue
+		}
+		rows := [][]string{}
+		for _, c := range f.ByCount() {
+			rows = append(rows, []string{
+				string(appendHex(nil, uint64(c.Flags), 2)), string(report.AppendFlagNames(nil, c.Flags)),
+				count(c.Count), percent(float64(c.Count) / float64(total)),
+			})
+		}
+		if _, err = w.Write([]byte("\n")); err == nil {
+			err = grid(w, o, []string{"flags", "ship updates " + dir.String(), "total", "share"}, rows, 2)
+		}
+	}
+	return err
+}
+
+// grid draws a table. The first columns are text and stand left, the others
+// are numbers.
+func grid(w io.Writer, o Options, head []string, rows [][]string, left int) error {
+	align := make(tw.Alignment, len(head))
+	for i := range align {
+		align[i] = tw.AlignRight
+		if i < left {
+			align[i] = tw.AlignLeft
+		}
+	}
+	symbols := tw.StyleLight
+	if o.ASCII {
+		symbols = tw.StyleASCII
+	}
+	var drawn bytes.Buffer
+	t := tablewriter.NewTable(&drawn,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Symbols:  tw.NewSymbols(symbols),
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.Lines{ShowHeaderLine: tw.On}},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithEastAsian(tw.Off),
+	)
+	t.Header(head)
+	if err := t.Bulk(rows); err != nil {
+		return err
+	}
+	if err := t.Render(); err != nil {
+		return err
+	}
+	var out []byte
+	for line := range bytes.Lines(drawn.Bytes()) { // cells are padded, the last ones for nothing
+		out = append(append(out, bytes.TrimRight(line, " \n")...), '\n')
+	}
+	_, err := w.Write(out)
+	return err
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+func percent(share float64) string { return string(report.AppendPercent(nil, share)) }

@@ -1,0 +1,185 @@
+package table
+
+import (
+	"strings"
+
+	"github.com/fatih/color"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A style is how a piece of text looks.
+type style uint8
+
+const (
+	normal  style = iota
+	faint         // what one looks past: acknowledgements, repetitions, labels
+	red           // malformed
+	yellow        // not understood to the end, and notes
+	green         // people: they come and talk, the game begins and ends
+	cyan          // weapons
+	magenta       // damage, death, and people who leave
+	blue          // objects and the file check
+	styleCount
+)
+
+// groups are the opcodes whose names have a colour. StateUpdate, nine in ten
+// messages of a game, has none.
+var groups = [256]style{
+	0x00: green, 0x01: green, 0x17: green, 0x2A: green, // a player joins
+	0x2C: green, 0x2D: green, // chat
+	0x35: green, 0x37: green, 0x38: green, 0x39: green, 0x3F: green, 0x40: green, 0x41: green, // the mission and its scores
+
+	0x07: cyan, 0x08: cyan, 0x09: cyan, 0x12: cyan, 0x19: cyan, 0x1A: cyan, 0x1B: cyan,
+
+	0x06: magenta, 0x0B: magenta, 0x11: magenta, // what is destroyed, and repaired
+	0x13: magenta, 0x14: magenta, 0x15: magenta, 0x18: magenta, 0x29: magenta, 0x36: magenta,
+
+	0x02: blue, 0x03: blue, 0x1D: blue, 0x1E: blue, 0x1F: blue,
+	0x20: blue, 0x21: blue, 0x22: blue, 0x23: blue, 0x25: blue, 0x27: blue, 0x28: blue,
+}
+
+// styles returns the style of a line and that of the name in it.
+func styles(r *dissect.Record) (line, name style) {
+	switch r.Kind {
+	case dissect.KindGameSpy:
+		return faint, faint
+	case dissect.KindMalformed:
+		if r.Cut {
+			return normal, yellow
+		}
+		return normal, red
+	case dissect.KindEvicted:
+		return normal, yellow
+	case dissect.KindMessage, dissect.KindPayload:
+	}
+	switch r.Status {
+	case dissect.StatusDuplicate, dissect.StatusPending:
+		return faint, faint
+	case dissect.StatusMalformed:
+		return normal, red
+	case dissect.StatusUnknown:
+		return normal, yellow
+	case dissect.StatusOK, dissect.StatusTrailing, dissect.StatusUnresolved:
+	}
+	if op, ok := r.Opcode(); ok {
+		return normal, groups[op]
+	}
+	switch r.Transport.Type {
+	case transport.Acknowledge, transport.DoNothing:
+		return faint, faint
+	case transport.Connect, transport.NameChange:
+		return normal, green
+	case transport.BootPlayer, transport.Disconnect, transport.Leave:
+		return normal, magenta
+	case transport.Standard:
+	}
+	return normal, normal
+}
+
+// A theme has what begins and what ends each style; both are empty without
+// colour.
+type theme [styleCount]struct{ on, off string }
+
+// newTheme returns the theme with or without colour. Whoever makes a sink knows
+// better than the library, which looks at standard output only.
+func newTheme(colors bool) *theme {
+	t := new(theme)
+	if !colors {
+		return t
+	}
+	for s, c := range [styleCount]*color.Color{
+		faint: color.New(color.Faint), red: color.New(color.FgRed, color.Bold), yellow: color.New(color.FgYellow),
+		green: color.New(color.FgGreen), cyan: color.New(color.FgCyan), magenta: color.New(color.FgMagenta), blue: color.New(color.FgBlue),
+	} {
+		if c != nil {
+			c.EnableColor()
+			t[s].on, t[s].off, _ = strings.Cut(c.Sprint("|"), "|")
+		}
+	}
+	return t
+}
+
+// signs are what is drawn beside text.
+type signs struct {
+	toHost, fromHost, nowhere string // all of the same width
+	arrow                     string
+	more                      string // something was left out
+}
+
+var (
+	unicodeSigns = signs{toHost: "→ host", fromHost: "← host", nowhere: "?     ", arrow: "→", more: "…"}
+	asciiSigns   = signs{toHost: "-> host", fromHost: "<- host", nowhere: "?      ", arrow: "->", more: "..."}
+)
+
+// A text is bytes with styles.
+type text struct {
+	b    []byte
+	runs []run // what came before the current style
+	now  style
+}
+
+// A run is a piece of a text in one style.
+type run struct {
+	end int
+	s   style
+}
+
+func (t *text) reset(s style) { t.b, t.runs, t.now = t.b[:0], t.runs[:0], s }
+
+// to changes the style of what is added from now on.
+func (t *text) to(s style) {
+	if s != t.now {
+		t.runs = append(t.runs, run{len(t.b), t.now})
+		t.now = s
+	}
+}
+
+// append appends the text with its styles.
+func (t *text) append(dst []byte, th *theme) []byte {
+	from := 0
+	for _, r := range t.runs {
+		dst = th.append(dst, t.b[from:r.end], r.s)
+		from = r.end
+	}
+	return th.append(dst, t.b[from:], t.now)
+}
+
+func (th *theme) append(dst, b []byte, s style) []byte {
+	if len(b) == 0 {
+		return dst
+	}
+	dst = append(dst, th[s].on...)
+	dst = append(dst, b...)
+	return append(dst, th[s].off...)
+}
+
+// pad adds n spaces.
+func (t *text) pad(n int) {
+	for ; n > 0; n-- {
+		t.b = append(t.b, ' ')
+	}
+}
+
+// right adds b at the right end of a column.
+func (t *text) right(b []byte, width int) {
+	t.pad(width - len(b))
+	t.b = append(t.b, b...)
+}
+
+// cut shortens the text to a width, and says so by a sign in the last column.
+func (t *text) cut(w *widths, width int, more string) {
+	n, cut := w.cut(t.b, width, more)
+	if !cut {
+		return
+	}
+	t.b = t.b[:n]
+	for len(t.runs) > 0 && t.runs[len(t.runs)-1].end >= n {
+		t.now = t.runs[len(t.runs)-1].s
+		t.runs = t.runs[:len(t.runs)-1]
+	}
+	if width >= w.of([]byte(more)) {
+		t.b = append(t.b, more...)
+	}
+}

@@ -1,0 +1,375 @@
+// Package table renders records for people at a terminal: a line for each, if
+// wanted with all fields below it, and counts as tables. It is the only package
+// that knows colours and widths of characters.
+//
+// Text from the network is escaped before it is written.
+package table
+
+import (
+	"io"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/hexdump"
+)
+
+// Options say how records look. Whether there is a terminal, how wide it is and
+// whether people want colour is for the caller to find out.
+type Options struct {
+	Color     bool      // by ANSI sequences
+	Width     int       // columns after which a line is cut; 0 for never
+	ASCII     bool      // no arrows, bars and ellipses
+	Verbose   bool      // all fields below the line
+	Hex       bool      // the deciphered bytes below the line
+	Live      bool      // write every record at once
+	NoCapture bool      // records are of no capture: no frame, times and addresses
+	Start     time.Time // what times count from; the first record if it is zero
+}
+
+// Columns of a line, each with a space after it. Longer contents push what
+// follows, except for names of players, which are cut.
+const (
+	frameWidth  = 6
+	timeWidth   = 8
+	playerWidth = 14
+	nameWidth   = 18
+
+	// indent is how far what is below a line is moved in.
+	indent = "       "
+)
+
+// A Sink writes a line for each record: frame, time, direction, player, what
+// the message is, its most important fields, and what is wrong with it.
+type Sink struct {
+	opts   Options
+	lines  *report.Lines
+	theme  *theme
+	signs  signs
+	viewer decode.Viewer
+	widths widths
+
+	head, body, tail text
+	brief            briefer
+	tree             tree
+	scratch          []byte
+}
+
+// New returns a sink that writes to w.
+func New(w io.Writer, o Options) *Sink {
+	s := &Sink{opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: unicodeSigns}
+	if o.ASCII {
+		s.signs = asciiSigns
+	}
+	s.brief.specs = map[*decode.Spec]*paths{}
+	return s
+}
+
+// SetStart sets the time that times count from. It is for callers who learn
+// the time of the first frame only when they have read it.
+func (s *Sink) SetStart(t time.Time) { s.opts.Start = t }
+
+// Close writes what is left.
+func (s *Sink) Close() error { return s.lines.Close() }
+
+// Record writes the line of r, and what belongs below it.
+func (s *Sink) Record(r *dissect.Record) error {
+	if err := s.lines.Err(); err != nil {
+		return err
+	}
+	dst := s.line(s.lines.Buffer(), r)
+	if s.opts.Verbose {
+		dst = s.details(dst, r)
+	}
+	if s.opts.Hex {
+		dst = hexdump.Append(dst, r.Bytes, 0, indent)
+		if len(r.Pieces) > 0 {
+			dst = append(dst, indent+"reassembled:\n"...)
+			dst = hexdump.Append(dst, r.Payload, 0, indent)
+		}
+	}
+	return s.lines.Done(dst)
+}
+
+// line appends the line of r.
+func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
+	base, name := styles(r)
+	s.head.reset(base)
+	s.body.reset(base)
+	s.tail.reset(base)
+	s.place(r)
+	s.head.to(name)
+	s.scratch = appendName(s.scratch[:0], r)
+	s.head.b = append(s.head.b, s.scratch...)
+	s.head.to(base)
+	space := nameWidth + 1 - len(s.scratch)
+	s.contents(r)
+	s.marks(r)
+
+	if len(s.body.b)+len(s.tail.b) > 0 {
+		s.head.pad(max(space, 1))
+	}
+	if len(s.body.b) > 0 && len(s.tail.b) > 0 {
+		s.body.b = append(s.body.b, ' ', ' ')
+	}
+	if s.opts.Width > 0 {
+		s.fit()
+	}
+	dst = s.head.append(dst, s.theme)
+	dst = s.body.append(dst, s.theme)
+	dst = s.tail.append(dst, s.theme)
+	return append(dst, '\n')
+}
+
+// leastBody is how many columns the fields of a message keep when what is wrong
+// with it needs room, too.
+const leastBody = 22
+
+// fit cuts the line to the width. What is wrong with a message comes before its
+// fields.
+func (s *Sink) fit() {
+	width, w := s.opts.Width, &s.widths
+	if len(s.head.b)+len(s.body.b)+len(s.tail.b) <= width {
+		return // no character is wider than it has bytes
+	}
+	head, body, tail := w.of(s.head.b), w.of(s.body.b), w.of(s.tail.b)
+	if head+body+tail <= width {
+		return
+	}
+	room := width - head
+	if room < 3 {
+		s.body.reset(normal)
+		s.tail.reset(normal)
+		s.head.cut(w, width, s.signs.more)
+		return
+	}
+	if tail > 0 {
+		room = max(room-tail, min(leastBody, room))
+	}
+	if body > room {
+		if tail == 0 {
+			s.body.cut(w, room, s.signs.more)
+		} else {
+			s.body.cut(w, room-2, s.signs.more)
+			s.body.b = append(s.body.b, ' ', ' ')
+		}
+		body = w.of(s.body.b)
+	}
+	s.tail.cut(w, width-head-body, s.signs.more)
+}
+
+// place adds frame, time, direction and player.
+func (s *Sink) place(r *dissect.Record) {
+	h := &s.head
+	if d := r.Datagram; d != nil && !s.opts.NoCapture {
+		s.scratch = appendInt(s.scratch[:0], int64(d.Number))
+		h.right(s.scratch, frameWidth)
+		h.b = append(h.b, ' ')
+		s.scratch = s.scratch[:0]
+		if !d.Time.IsZero() {
+			if s.opts.Start.IsZero() {
+				s.opts.Start = d.Time
+			}
+			s.scratch = appendSeconds(s.scratch, d.Time.Sub(s.opts.Start))
+		}
+		h.right(s.scratch, timeWidth)
+		h.b = append(h.b, ' ')
+	}
+	if !s.opts.NoCapture || r.Dir != dissect.DirUnknown {
+		switch r.Dir {
+		case dissect.ToHost:
+			h.b = append(h.b, s.signs.toHost...)
+		case dissect.FromHost:
+			h.b = append(h.b, s.signs.fromHost...)
+		case dissect.DirUnknown:
+			h.b = append(h.b, s.signs.nowhere...)
+		}
+		h.b = append(h.b, ' ')
+	}
+	if s.scratch = s.appendPlayer(s.scratch[:0], r); !s.opts.NoCapture || len(s.scratch) > 0 {
+		s.widths.fit(h, s.scratch, playerWidth, s.signs.more, r.Client == "")
+		h.b = append(h.b, ' ')
+	}
+}
+
+// appendPlayer appends who talks with the host: a name, else an address, else
+// the sender's id. Of what is of no capture it may know nothing.
+func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
+	switch {
+	case r.Client != "":
+		return report.AppendEscaped(dst, r.Client)
+	case r.Datagram != nil && !s.opts.NoCapture && r.Dir == dissect.FromHost:
+		return r.Datagram.Dst.AppendTo(dst)
+	case r.Datagram != nil && !s.opts.NoCapture:
+		return r.Datagram.Src.AppendTo(dst)
+	case r.Peer != 0:
+		return appendInt(append(dst, "peer "...), int64(r.Peer))
+	}
+	return dst
+}
+
+// appendName appends what the message is: the name of a game message, or the
+// kind of anything else.
+func appendName(dst []byte, r *dissect.Record) []byte {
+	switch r.Kind {
+	case dissect.KindGameSpy:
+		return append(append(dst, "gamespy "...), r.GameSpy.Kind()...)
+	case dissect.KindMalformed:
+		if r.Cut {
+			return append(dst, "cut"...)
+		}
+		return append(dst, "malformed"...)
+	case dissect.KindEvicted:
+		return append(dst, "evicted"...)
+	case dissect.KindMessage, dissect.KindPayload:
+	}
+	op, ok := r.Opcode()
+	switch {
+	case !ok && r.Transport.Fragment && r.Transport.Type == transport.Standard:
+		return append(dst, "fragment"...)
+	case !ok:
+		return append(dst, r.Transport.Type.Kind()...)
+	case r.Spec == nil:
+		return appendHex(append(dst, "unknown "...), uint64(op), 2)
+	case r.Spec.Code != op: // a spec that stands for all opcodes without one
+		dst = append(append(dst, r.Spec.Name...), ' ')
+		return appendHex(dst, uint64(op), 2)
+	}
+	return append(dst, r.Spec.Name...)
+}
+
+// shownBytes is how many bytes a line shows of what is not decoded.
+const shownBytes = 16
+
+// contents adds what the message says.
+func (s *Sink) contents(r *dissect.Record) {
+	t := &s.body
+	h := &r.Transport
+	switch {
+	case r.Kind == dissect.KindGameSpy:
+		s.pairs(r)
+	case r.Kind == dissect.KindMalformed:
+		t.b = appendBytes(t.b, r.Bytes, shownBytes, s.signs.more)
+	case r.Kind == dissect.KindEvicted:
+		if r.Err != nil {
+			t.b = report.AppendEscaped(t.b, r.Err.Error())
+		}
+	case r.Message != nil:
+		s.brief.append(s, r)
+	case r.Status == dissect.StatusUnknown:
+		t.b = appendBytes(t.b, r.Rest, shownBytes, s.signs.more)
+	case h.Type == transport.Acknowledge && h.HasSeq:
+		s.key("seq")
+		t.b = appendInt(t.b, int64(h.Seq))
+		if h.Fragment {
+			s.key("fragment")
+			t.b = appendInt(t.b, int64(h.Index)+1)
+		}
+		if h.Control() {
+			t.b = append(t.b, "  control"...)
+		}
+	case h.Fragment && h.Type == transport.Standard:
+		t.b = appendInt(t.b, int64(h.Index)+1)
+		if h.Index == 0 {
+			t.b = append(t.b, " of "...)
+			t.b = appendInt(t.b, int64(h.Count))
+		}
+		s.key("seq")
+		t.b = appendInt(t.b, int64(h.Seq))
+	}
+}
+
+// shownPairs is how many pairs of a GameSpy message a line shows.
+const shownPairs = 8
+
+// pairs adds the beginning of a GameSpy message.
+func (s *Sink) pairs(r *dissect.Record) {
+	n := 0
+	for key, value := range r.GameSpy.Pairs() {
+		if n++; n > shownPairs {
+			s.body.b = append(append(s.body.b, ' ', ' '), s.signs.more...)
+			return
+		}
+		if value == "" {
+			s.key("")
+			s.body.b = report.AppendEscaped(s.body.b, key)
+			continue
+		}
+		s.key(report.Escape(key))
+		s.body.b = report.AppendEscaped(s.body.b, value)
+	}
+}
+
+// key adds the label of a value.
+func (s *Sink) key(label string) {
+	t := &s.body
+	if len(t.b) > 0 {
+		t.b = append(t.b, ' ', ' ')
+	}
+	if label == "" {
+		return
+	}
+	base := t.now
+	t.to(faint)
+	t.b = append(t.b, label...)
+	t.to(base)
+	t.b = append(t.b, ' ')
+}
+
+// marks adds what is wrong with the message, or worth knowing.
+func (s *Sink) marks(r *dissect.Record) {
+	t := &s.tail
+	base := t.now
+	switch r.Status {
+	case dissect.StatusOK, dissect.StatusPending:
+	case dissect.StatusDuplicate:
+		s.mark("duplicate", base)
+	case dissect.StatusTrailing:
+		s.mark("trailing ", yellow)
+		t.b = appendCount(t.b, len(r.Rest), "byte")
+	case dissect.StatusUnknown:
+		s.mark("unknown", yellow)
+		if len(r.Rest) > 0 {
+			t.b = append(t.b, ", "...)
+			t.b = appendCount(t.b, len(r.Rest), "byte")
+		}
+	case dissect.StatusUnresolved:
+		s.mark("unresolved", yellow)
+		s.reason(r)
+	case dissect.StatusMalformed:
+		s.mark("malformed", red)
+		s.reason(r)
+	}
+	t.to(base)
+	if len(r.Pieces) > 0 {
+		s.mark("from ", faint)
+		t.b = appendCount(t.b, len(r.Pieces), "fragment")
+		t.to(base)
+	}
+	if r.Kind != dissect.KindMalformed && r.Kind != dissect.KindEvicted { // their notes repeat the error
+		for _, n := range r.Notes {
+			s.mark("[", yellow)
+			t.b = report.AppendEscaped(t.b, n.Code)
+			t.b = append(t.b, ']')
+			t.to(base)
+		}
+	}
+}
+
+func (s *Sink) mark(what string, look style) {
+	if len(s.tail.b) > 0 {
+		s.tail.b = append(s.tail.b, ' ', ' ')
+	}
+	s.tail.to(look)
+	s.tail.b = append(s.tail.b, what...)
+}
+
+// reason adds why the status is what it is.
+func (s *Sink) reason(r *dissect.Record) {
+	if r.Err != nil {
+		s.tail.b = append(s.tail.b, ": "...)
+		s.tail.b = appendReason(s.tail.b, r.Err, true)
+	}
+}

@@ -1,0 +1,268 @@
+package table
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/hexdump"
+)
+
+// treeBytes is how many bytes of a field stand beside it.
+const treeBytes = 8
+
+// A tree is a visitor that gathers the rows of a message: where each field is,
+// its bytes, its name, and its value.
+type tree struct {
+	sink *Sink
+	r    *dissect.Record
+	data []byte // what offsets are in
+
+	rows  []row
+	text  []byte // names and values
+	depth int
+	lists []int // rows of the open lists
+}
+
+// A row is one field or group. Its name and its value are parts of the text.
+type row struct {
+	off, end   int // no bytes of its own if they are equal
+	depth      int
+	name, tail int // the name begins here and ends where the value begins
+	value      int // the value ends here
+	n          int // of a list: elements
+	list       bool
+	style      style
+}
+
+// details appends what belongs below the line of r.
+func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
+	dst = s.header(dst, r)
+	t := &s.tree
+	t.sink, t.r, t.rows, t.text, t.depth, t.lists = s, r, t.rows[:0], t.text[:0], 0, t.lists[:0]
+	t.data = r.Payload
+	if t.data == nil && r.Kind == dissect.KindMessage && r.Transport.Size <= len(r.Bytes) {
+		t.data = r.Bytes[r.Transport.Size:]
+	}
+	if op, ok := r.Opcode(); ok {
+		t.add(0, 1, "opcode")
+		t.text = appendHex(t.text, uint64(op), 2)
+		if r.Spec != nil {
+			t.text = appendNote(t.text, r.Spec.Name)
+		}
+		t.close()
+	}
+	r.Visit(&s.viewer, t)
+	if n := len(r.Rest); n > 0 && n <= len(t.data) {
+		t.add(len(t.data)-n, len(t.data), "residue")
+		t.rows[len(t.rows)-1].style = yellow
+		t.text = appendCount(t.text, n, "byte")
+		t.close()
+	}
+	dst = t.append(dst)
+	if len(r.Rest) > treeBytes {
+		dst = hexdump.Append(dst, r.Rest, max(len(t.data)-len(r.Rest), 0), indent+"  ")
+	}
+	if r.Kind == dissect.KindGameSpy {
+		for key, value := range r.GameSpy.Pairs() {
+			dst = append(dst, indent...)
+			dst = report.AppendEscaped(dst, key)
+			if value != "" {
+				dst = report.AppendEscaped(append(dst, "  "...), value)
+			}
+			dst = append(dst, '\n')
+		}
+	}
+	if r.Err != nil {
+		look := yellow
+		if r.Status == dissect.StatusMalformed {
+			look = red
+		}
+		dst = s.remark(dst, look, "error  ")
+		dst = appendReason(dst, r.Err, false)
+		dst = append(append(dst, s.theme[look].off...), '\n')
+	}
+	for _, n := range r.Notes {
+		dst = s.remark(dst, yellow, "note   ")
+		dst = report.AppendEscaped(dst, n.Code)
+		dst = report.AppendEscaped(append(dst, ": "...), n.Text)
+		dst = append(append(dst, s.theme[yellow].off...), '\n')
+	}
+	return dst
+}
+
+// remark begins a line in a style.
+func (s *Sink) remark(dst []byte, look style, what string) []byte {
+	dst = append(dst, indent...)
+	dst = append(dst, s.theme[look].on...)
+	return append(dst, what...)
+}
+
+// header appends what is known of the datagram and of the message's header.
+func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
+	if d := r.Datagram; d != nil && !s.opts.NoCapture {
+		dst = append(dst, indent...)
+		if !d.Time.IsZero() {
+			dst = d.Time.UTC().AppendFormat(dst, "2006-01-02 15:04:05.000000000"[:timeLength(d.Digits)])
+			dst = append(dst, " UTC, "...)
+		}
+		dst = d.Src.AppendTo(dst)
+		dst = append(dst, ' ')
+		dst = append(dst, s.signs.arrow...)
+		dst = append(dst, ' ')
+		dst = d.Dst.AppendTo(dst)
+		dst = append(dst, '\n')
+	}
+	h := &r.Transport
+	if r.Kind != dissect.KindMessage || h.Len == 0 {
+		return dst
+	}
+	dst = append(dst, indent...)
+	dst = append(dst, h.Type.Kind()...)
+	if r.Peer != 0 {
+		dst = appendInt(append(dst, ", message "...), int64(r.Part))
+		dst = appendInt(append(dst, " of peer "...), int64(r.Peer))
+		dst = appendInt(append(dst, " at +"...), int64(r.Offset))
+	}
+	dst = appendCount(append(dst, ", "...), h.Len, "byte")
+	if h.Reliable {
+		dst = append(dst, ", reliable"...)
+	}
+	if h.Priority {
+		dst = append(dst, ", priority"...)
+	}
+	if h.HasSeq {
+		dst = appendInt(append(dst, ", seq "...), int64(h.Seq))
+	}
+	if h.Type == transport.Acknowledge {
+		dst = appendHex(append(dst, ", flags "...), uint64(h.AckFlags), 2)
+	}
+	if h.Fragment {
+		dst = appendInt(append(dst, ", fragment "...), int64(h.Index)+1)
+		if h.Count > 0 {
+			dst = appendInt(append(dst, " of "...), int64(h.Count))
+		}
+	}
+	for i, n := range r.Pieces {
+		if i == 0 {
+			dst = append(dst, ", from frames"...)
+		}
+		dst = appendInt(append(dst, ' '), int64(n))
+	}
+	if r.Layout == decode.OpenBC || r.Sender == decode.OpenBC {
+		dst = append(append(dst, ", dialect "...), decode.OpenBC.String()...)
+	}
+	return append(dst, '\n')
+}
+
+// timeLength is the length of a time with the given number of decimals.
+func timeLength(digits int8) int {
+	const seconds = len("2006-01-02 15:04:05")
+	if digits <= 0 {
+		return seconds
+	}
+	return seconds + 1 + int(min(digits, 9))
+}
+
+// add begins a row. The value is appended to the text, then the row is closed.
+func (t *tree) add(off, end int, name string) {
+	r := row{off: off, end: end, depth: t.depth, name: len(t.text)}
+	t.text = append(t.text, name...)
+	r.tail = len(t.text)
+	t.rows = append(t.rows, r)
+}
+
+func (t *tree) close() { t.rows[len(t.rows)-1].value = len(t.text) }
+
+// Begin implements [decode.Visitor].
+func (t *tree) Begin(g *decode.Group) {
+	switch g.Kind {
+	case decode.GroupStruct:
+		t.add(0, 0, g.Name)
+	case decode.GroupList:
+		t.add(0, 0, g.Name)
+		t.rows[len(t.rows)-1].list = true
+		t.lists = append(t.lists, len(t.rows)-1)
+	case decode.GroupElement:
+		t.rows[t.lists[len(t.lists)-1]].n++
+		t.add(0, 0, "[")
+		t.text = append(strconv.AppendInt(t.text, int64(g.Index), 10), ']')
+		t.rows[len(t.rows)-1].tail = len(t.text)
+	}
+	t.close()
+	t.depth++
+}
+
+// End implements [decode.Visitor].
+func (t *tree) End(g *decode.Group) {
+	t.depth--
+	if g.Kind == decode.GroupList {
+		t.lists = t.lists[:len(t.lists)-1]
+	}
+}
+
+// Field implements [decode.Visitor].
+func (t *tree) Field(f *decode.Field) {
+	t.add(f.Off, f.End, f.Name)
+	t.text = t.sink.appendFull(t.text, t.r, f)
+	t.close()
+}
+
+// append appends the rows in columns that are as wide as they need to be.
+func (t *tree) append(dst []byte) []byte {
+	places, bytes, names := 0, 0, 0
+	for i := range t.rows {
+		r := &t.rows[i]
+		places = max(places, len(r.place(t.sink.scratch[:0])))
+		n := 3*min(r.end-r.off, treeBytes) - 1
+		if r.end-r.off > treeBytes {
+			n += 1 + utf8.RuneCountInString(t.sink.signs.more)
+		}
+		bytes = max(bytes, n)
+		names = max(names, 2*r.depth+r.tail-r.name)
+	}
+	var line text
+	for i := range t.rows {
+		r := &t.rows[i]
+		line.reset(normal)
+		line.b = append(line.b, indent...)
+		line.to(faint)
+		t.sink.scratch = r.place(t.sink.scratch[:0])
+		line.b = append(line.b, t.sink.scratch...)
+		line.pad(places - len(t.sink.scratch))
+		line.b = append(line.b, "  "...)
+		from := len(line.b)
+		if r.off < r.end && r.end <= len(t.data) {
+			line.b = appendBytes(line.b, t.data[r.off:r.end], treeBytes, t.sink.signs.more)
+		}
+		line.pad(bytes - utf8.RuneCount(line.b[from:]))
+		line.to(r.style)
+		line.pad(2 + 2*r.depth)
+		line.b = append(line.b, t.text[r.name:r.tail]...)
+		if r.value > r.tail || r.list {
+			line.pad(names - 2*r.depth - (r.tail - r.name) + 2)
+			line.b = append(line.b, t.text[r.tail:r.value]...)
+		}
+		if r.list {
+			line.b = appendCount(line.b, r.n, "element")
+		}
+		dst = append(line.append(dst, t.sink.theme), '\n')
+	}
+	return dst
+}
+
+// place appends where the bytes of the row are, such as +10..14; the end is the
+// first byte that does not belong to it.
+func (r *row) place(dst []byte) []byte {
+	if r.off >= r.end {
+		return dst
+	}
+	dst = appendInt(append(dst, '+'), int64(r.off))
+	if r.end-r.off > 1 {
+		dst = appendInt(append(dst, ".."...), int64(r.end))
+	}
+	return dst
+}

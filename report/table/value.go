@@ -1,0 +1,374 @@
+package table
+
+import (
+	"encoding/hex"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// people are the fields that hold the network id of a player.
+var people = map[string]bool{
+	"player": true, "net_player": true, "firing_player": true, "sender": true, "victim": true, "killer": true,
+}
+
+// appendShort appends the value of a field as a line shows it: objects and
+// players by name, numbers with as many digits as matter.
+func (s *Sink) appendShort(dst []byte, r *dissect.Record, f *decode.Field) []byte {
+	switch f.Kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
+		if name := player(r, f); name != "" {
+			return report.AppendEscaped(dst, name)
+		}
+		return appendNumber(dst, f)
+	case decode.KindBit, decode.KindBool8:
+		return appendBool(dst, f.Uint)
+	case decode.KindEnum8, decode.KindEnum32:
+		if name := nameOf(f, f.Uint); name != "" {
+			return report.AppendEscaped(dst, name)
+		}
+		return appendEnum(dst, f.Uint)
+	case decode.KindFlags8:
+		return appendHex(dst, f.Uint, 2)
+	case decode.KindObject:
+		if name := object(r, f); name != "" {
+			return report.AppendEscaped(dst, name)
+		}
+		return appendObject(dst, wire.ObjectID(f.Uint))
+	case decode.KindHash16:
+		return appendHex(dst, f.Uint, 4)
+	case decode.KindHash32:
+		if name := nameOf(f, f.Uint); name != "" {
+			return report.AppendEscaped(dst, name)
+		}
+		return appendHex(dst, f.Uint, 8)
+	case decode.KindF32, decode.KindCF16:
+		return appendFloat(dst, f.Float)
+	case decode.KindRatio8:
+		return append(strconv.AppendInt(dst, int64(math.Round(f.Float*100)), 10), '%')
+	case decode.KindPercent8, decode.KindPower8:
+		return append(strconv.AppendInt(dst, int64(math.Round(f.Float)), 10), '%')
+	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace, decode.KindQuat:
+		dst = append(dst, '(')
+		for i, x := range vector(f) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendFloat(dst, float64(x))
+		}
+		return append(dst, ')')
+	case decode.KindRatios:
+		for i, c := range f.Bytes {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = append(strconv.AppendInt(dst, int64(math.Round(float64(c)/2.55)), 10), '%')
+		}
+		return dst
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		dst = append(dst, '"')
+		dst = s.appendText(dst, f)
+		return append(dst, '"')
+	case decode.KindIPv4:
+		return appendIPv4(dst, f.Bytes)
+	case decode.KindBytes:
+		return appendBytes(dst, f.Bytes, shownBytes, s.signs.more)
+	case decode.KindText:
+		return report.AppendEscaped(dst, f.Text)
+	}
+	return dst
+}
+
+// appendFull appends the value of a field with everything that can be said
+// about it.
+func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte {
+	switch f.Kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
+		dst = appendNumber(dst, f)
+		return appendNote(dst, player(r, f))
+	case decode.KindEnum8, decode.KindEnum32:
+		return appendNote(appendEnum(dst, f.Uint), nameOf(f, f.Uint))
+	case decode.KindHash32:
+		return appendNote(appendHex(dst, f.Uint, 8), nameOf(f, f.Uint))
+	case decode.KindFlags8:
+		dst = appendHex(dst, f.Uint, 2)
+		return appendFlags(dst, f)
+	case decode.KindObject:
+		id := wire.ObjectID(f.Uint)
+		dst = appendObject(dst, id)
+		name := object(r, f)
+		slot, ok := id.Slot()
+		switch {
+		case ok:
+			dst = appendInt(append(dst, " (slot "...), int64(slot))
+			if name != "" {
+				dst = report.AppendEscaped(append(dst, ", "...), name)
+			}
+			return append(dst, ')')
+		default:
+			return appendNote(dst, name)
+		}
+	case decode.KindF32, decode.KindCF16:
+		return appendExact(dst, f.Float)
+	case decode.KindRatio8:
+		return append(strconv.AppendFloat(dst, f.Float*100, 'f', 1, 64), '%')
+	case decode.KindPower8:
+		return append(strconv.AppendFloat(dst, f.Float, 'f', 1, 64), '%')
+	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace, decode.KindQuat:
+		dst = append(dst, '(')
+		for i, x := range vector(f) {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendExact(dst, float64(x))
+		}
+		return append(dst, ')')
+	case decode.KindBytes:
+		if len(f.Bytes) > treeBytes {
+			return appendCount(dst, len(f.Bytes), "byte")
+		}
+		return dst // they stand beside it
+	case decode.KindBit, decode.KindBool8, decode.KindHash16, decode.KindPercent8, decode.KindRatios, decode.KindStr8, decode.KindStr16,
+		decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindIPv4, decode.KindText:
+	}
+	return s.appendShort(dst, r, f)
+}
+
+// appendNote appends what a value means in brackets, if anybody knows.
+func appendNote(dst []byte, note string) []byte {
+	if note == "" {
+		return dst
+	}
+	dst = append(dst, ' ', '(')
+	return append(report.AppendEscaped(dst, note), ')')
+}
+
+func appendNumber(dst []byte, f *decode.Field) []byte {
+	if f.Kind == decode.KindI8 || f.Kind == decode.KindI16 || f.Kind == decode.KindI32 {
+		return strconv.AppendInt(dst, f.Int, 10)
+	}
+	return strconv.AppendUint(dst, f.Uint, 10)
+}
+
+func appendBool(dst []byte, v uint64) []byte {
+	switch v {
+	case 0:
+		return append(dst, "no"...)
+	case 1:
+		return append(dst, "yes"...)
+	}
+	return strconv.AppendUint(dst, v, 10)
+}
+
+// appendEnum appends the number of an enumerated value. Large ones are known by
+// their hexadecimal form.
+func appendEnum(dst []byte, v uint64) []byte {
+	if v > math.MaxUint8 {
+		return appendHex(dst, v, 4)
+	}
+	return strconv.AppendUint(dst, v, 10)
+}
+
+// appendFlags appends the names of the flags that are set.
+func appendFlags(dst []byte, f *decode.Field) []byte {
+	sep := " ("
+	for bit := range uint64(8) {
+		if f.Uint>>bit&1 == 0 {
+			continue
+		}
+		dst = append(dst, sep...)
+		sep = "|"
+		if name := nameOf(f, bit); name != "" {
+			dst = append(dst, name...)
+		} else {
+			dst = appendInt(append(dst, "bit"...), int64(bit))
+		}
+	}
+	if sep == "|" {
+		dst = append(dst, ')')
+	}
+	return dst
+}
+
+func appendObject(dst []byte, id wire.ObjectID) []byte {
+	switch id {
+	case 0:
+		return append(dst, "none"...)
+	case wire.Anyone:
+		return append(dst, "anyone"...)
+	}
+	return appendHex(dst, uint64(id), 8)
+}
+
+func nameOf(f *decode.Field, v uint64) string {
+	if f.Names == nil {
+		return ""
+	}
+	return f.Names.Name(v)
+}
+
+// object returns what the session knows of an object.
+func object(r *dissect.Record, f *decode.Field) string {
+	id := wire.ObjectID(f.Uint)
+	if r.Session == nil || id == 0 || id == wire.Anyone {
+		return ""
+	}
+	return r.Session.Object(id)
+}
+
+// player returns the name of the player that a field means.
+func player(r *dissect.Record, f *decode.Field) string {
+	if r.Session == nil || !people[f.Name] {
+		return ""
+	}
+	id := f.Uint
+	if f.Kind == decode.KindI32 {
+		id = uint64(f.Int)
+	}
+	if id == 0 || id > math.MaxUint8 {
+		return ""
+	}
+	return r.Session.Player(uint8(id))
+}
+
+func vector(f *decode.Field) []float32 {
+	if f.Kind == decode.KindQuat {
+		return f.Vec[:]
+	}
+	return f.Vec[:3]
+}
+
+// appendText appends text in UTF-8, escaped.
+func (s *Sink) appendText(dst []byte, f *decode.Field) []byte {
+	if f.Kind == decode.KindWStr32 || f.Kind == decode.KindWStrz {
+		s.scratch = wire.AppendWideText(s.scratch[:0], f.Bytes)
+	} else {
+		s.scratch = wire.AppendText(s.scratch[:0], f.Bytes)
+	}
+	return report.AppendEscaped(dst, s.scratch)
+}
+
+func appendIPv4(dst, b []byte) []byte {
+	for i, c := range b {
+		if i > 0 {
+			dst = append(dst, '.')
+		}
+		dst = strconv.AppendUint(dst, uint64(c), 10)
+	}
+	return dst
+}
+
+// appendBytes appends at most n bytes in hexadecimal.
+func appendBytes(dst, b []byte, n int, more string) []byte {
+	for i, c := range b[:min(n, len(b))] {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = hex.AppendEncode(dst, []byte{c})
+	}
+	if len(b) > n {
+		dst = append(append(dst, ' '), more...)
+	}
+	return dst
+}
+
+// appendReason appends an error: where a field is to blame, its place and the
+// reason. brief leaves out what the status says already.
+func appendReason(dst []byte, err error, brief bool) []byte {
+	e, ok := errors.AsType[*decode.Error](err)
+	switch {
+	case !ok:
+		return report.AppendEscaped(dst, err.Error())
+	case brief && e.Detail != "" && errors.Is(e.Err, decode.ErrState):
+		return report.AppendEscaped(dst, e.Detail)
+	}
+	dst = report.AppendEscaped(dst, e.Field)
+	dst = appendInt(append(dst, " at +"...), int64(e.Offset))
+	dst = append(dst, ": "...)
+	return report.AppendEscaped(dst, e.Reason())
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+// appendCount appends a number of things.
+func appendCount(dst []byte, n int, thing string) []byte {
+	dst = append(appendInt(dst, int64(n)), ' ')
+	dst = append(dst, thing...)
+	if n != 1 {
+		dst = append(dst, 's')
+	}
+	return dst
+}
+
+// appendHex appends v as 0x and upper-case digits, at least as many as asked.
+func appendHex(dst []byte, v uint64, digits int) []byte {
+	const hexDigits = "0123456789ABCDEF"
+	for digits < 16 && v>>(4*digits) != 0 {
+		digits++
+	}
+	dst = append(dst, '0', 'x')
+	for i := digits - 1; i >= 0; i-- {
+		dst = append(dst, hexDigits[v>>(4*i)&15])
+	}
+	return dst
+}
+
+// appendSeconds appends d in seconds with three decimals.
+func appendSeconds(dst []byte, d time.Duration) []byte {
+	u := uint64(d)
+	if d < 0 {
+		dst, u = append(dst, '-'), -u
+	}
+	ms := u / uint64(time.Millisecond)
+	dst = strconv.AppendUint(dst, ms/1000, 10)
+	return append(dst, '.', '0'+byte(ms/100%10), '0'+byte(ms/10%10), '0'+byte(ms%10))
+}
+
+// appendFloat appends a number with the decimals that matter to people: none
+// from 1000 on, three below 1.
+func appendFloat(dst []byte, f float64) []byte {
+	abs := math.Abs(f)
+	var decimals, scale uint64
+	switch {
+	case !(abs < 1e9): // large, infinite, not a number
+		return strconv.AppendFloat(dst, f, 'g', 4, 64)
+	case abs >= 1000:
+		decimals, scale = 0, 1
+	case abs >= 100:
+		decimals, scale = 1, 10
+	case abs >= 1:
+		decimals, scale = 2, 100
+	default:
+		decimals, scale = 3, 1000
+	}
+	n := uint64(abs*float64(scale) + 0.5)
+	for decimals > 0 && n%10 == 0 {
+		n, decimals, scale = n/10, decimals-1, scale/10
+	}
+	if f < 0 && n > 0 {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendUint(dst, n/scale, 10)
+	if decimals > 0 {
+		dst = append(dst, '.')
+		for n %= scale; decimals > 0; decimals-- {
+			scale /= 10
+			dst = append(dst, '0'+byte(n/scale%10))
+		}
+	}
+	return dst
+}
+
+// appendExact appends the shortest number that is f as a float32.
+func appendExact(dst []byte, f float64) []byte {
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		return strconv.AppendFloat(dst, f, 'g', -1, 32)
+	}
+	return strconv.AppendFloat(dst, f, 'f', -1, 32)
+}

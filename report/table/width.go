@@ -1,0 +1,93 @@
+package table
+
+import (
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+// widths measures how many columns of a terminal text takes. Looking up a
+// character takes long, so it remembers those it met.
+type widths struct{ wide map[rune]uint8 }
+
+// maxWide bounds how many characters are remembered.
+const maxWide = 4096
+
+// of returns the width of b.
+func (w *widths) of(b []byte) int {
+	n := 0
+	for i := 0; i < len(b); {
+		if b[i] < utf8.RuneSelf {
+			n, i = n+1, i+1
+			continue
+		}
+		r, size := utf8.DecodeRune(b[i:])
+		n, i = n+w.rune(r), i+size
+	}
+	return n
+}
+
+// rune returns the width of a character that is not ASCII.
+func (w *widths) rune(r rune) int {
+	switch {
+	case r < 0x300: // Latin
+		return 1
+	case r == '→' || r == '←' || r == '…': // wide only where people ask for it
+		return 1
+	}
+	if n, ok := w.wide[r]; ok {
+		return int(n)
+	}
+	n := twwidth.WidthWithOptions(string(r), twwidth.Options{})
+	if w.wide == nil || len(w.wide) >= maxWide {
+		w.wide = map[rune]uint8{}
+	}
+	w.wide[r] = uint8(n)
+	return n
+}
+
+// cut returns how many bytes of b fit into a width if more follows them, and
+// whether that is needed because b as a whole does not fit.
+func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
+	room := width - w.of([]byte(more))
+	if room < 0 {
+		room = width
+	}
+	col := 0
+	for i := 0; i < len(b); {
+		r, size := rune(b[i]), 1
+		c := 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(b[i:])
+			c = w.rune(r)
+		}
+		if col+c <= room {
+			n = i + size
+		}
+		if col += c; col > width {
+			return n, true
+		}
+		i += size
+	}
+	return len(b), false
+}
+
+// fit adds b to t as a column of the given width. If it is too long, its end
+// is cut, or its beginning.
+func (w *widths) fit(t *text, b []byte, width int, more string, beginning bool) {
+	n := w.of(b)
+	if n <= width {
+		t.b = append(t.b, b...)
+		t.pad(width - n)
+		return
+	}
+	if beginning { // an address, which is ASCII; its end is the port
+		t.b = append(t.b, more...)
+		t.b = append(t.b, b[n-width+w.of([]byte(more)):]...)
+		return
+	}
+	k, _ := w.cut(b, width, more)
+	t.b = append(t.b, b[:k]...)
+	t.b = append(t.b, more...)
+	t.pad(width - w.of(b[:k]) - w.of([]byte(more)))
+}
