@@ -1,0 +1,285 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+func newDecode(s streams) *cobra.Command {
+	var f common
+	var as choice
+	var hexDump, payload bool
+	cmd := &cobra.Command{
+		Use:   "decode [HEX]",
+		Short: "Decode one datagram, transport message or game payload given as hex",
+		Long: `Decode reads hex digits from its arguments, or from standard input if there are
+none, and decodes what they are: a datagram, enciphered or clear, a transport
+message, or the payload of a game message. Which of these it is, is found by
+trial; --as forces it.
+
+White space, colons, commas, dashes, 0x and everything from # to the end of a
+line are passed over.`,
+		Example: `  bcdissect decode 01D73368C3BF76DB
+  bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
+  bcdissect decode --as payload -T json < message.hex`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.format.value == "histogram" {
+				return errors.New("--format histogram: decode shows one message; use table or json")
+			}
+			cfg, err := f.config()
+			if err != nil {
+				return err
+			}
+			b, err := hexInput(args, s.in)
+			if err != nil {
+				return err
+			}
+			out, err := openOutput(f.output, s)
+			if err != nil {
+				return err
+			}
+			form, certain := guess(cfg, b)
+			if as.value != "auto" {
+				form, certain = forced(as.value, b), true
+			}
+			if !certain {
+				fmt.Fprintf(s.err, "bcdissect: nothing fits these bytes to the end; shown as a %s (--as says otherwise)\n", form.kind)
+			}
+			var sink report.Sink
+			if f.format.value == "json" {
+				sink = ndjson.New(out, ndjson.Options{NoCapture: true, Payload: payload})
+			} else {
+				sink = table.New(out, table.Options{
+					Color: out.colored(f.color.value), Width: out.width, Verbose: true, Hex: hexDump, NoCapture: true,
+				})
+			}
+			malformed := false
+			err = form.push(dissect.New(cfg), b, func(r *dissect.Record) error {
+				malformed = malformed || r.Status == dissect.StatusMalformed
+				return sink.Record(r)
+			})
+			if err == nil {
+				err = sink.Close()
+			}
+			if e := out.Close(); e != nil && err == nil {
+				err = plainPath(f.output, e)
+			}
+			if err != nil {
+				return failed(err)
+			}
+			if f.strict && malformed {
+				return &status{exitMalformed, errors.New("the message is malformed (--strict)")}
+			}
+			return nil
+		},
+	}
+	as = choice{"auto", []string{"auto", "datagram", "message", "payload"}}
+	f.format = choice{"table", []string{"table", "json"}}
+	f.dialect = choice{"auto", []string{"auto", "stock", "openbc"}}
+	f.color = choice{"auto", []string{"auto", "always", "never"}}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.Var(&as, "as", "what the bytes are")
+	fl.VarP(&f.format, "format", "T", "form of the report")
+	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")
+	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
+	fl.Var(&f.dialect, "dialect", "how the sender is taken to write")
+	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
+	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
+	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if the message is malformed")
+	as.complete(cmd, "as")
+	f.format.complete(cmd, "format")
+	f.dialect.complete(cmd, "dialect")
+	f.color.complete(cmd, "color")
+	return cmd
+}
+
+// maxHexInput bounds what is read from standard input: a datagram has at most
+// 64 KiB, and hex with comments a few times as many characters.
+const maxHexInput = 1 << 20
+
+// hexInput returns the bytes that the arguments, or else standard input, give
+// as hex.
+func hexInput(args []string, in io.Reader) ([]byte, error) {
+	text := strings.Join(args, " ")
+	if len(args) == 0 || len(args) == 1 && args[0] == "-" {
+		b, err := io.ReadAll(io.LimitReader(in, maxHexInput+1))
+		if err != nil {
+			return nil, failed(err)
+		}
+		if len(b) > maxHexInput {
+			return nil, failed(errors.New("standard input is too long for the hex of one datagram"))
+		}
+		text = string(b)
+	}
+	b, err := parseHex(text)
+	if err != nil {
+		return nil, failed(err)
+	}
+	if len(b) == 0 {
+		return nil, errors.New("no hex digits were given")
+	}
+	return b, nil
+}
+
+// parseHex reads hex digits in pairs. White space may stand anywhere, colons,
+// commas and dashes between pairs, 0x or \x before them; # begins a comment.
+func parseHex(text string) ([]byte, error) {
+	var b []byte
+	high := -1 // the first digit of a pair
+	line, column := 1, 0
+	comment, prefix := false, false
+	for i, r := range text {
+		column++
+		if r == '\n' {
+			line, column, comment = line+1, 0, false
+		}
+		if comment {
+			continue
+		}
+		next := byte(0)
+		if i+1 < len(text) {
+			next = text[i+1]
+		}
+		switch {
+		case prefix: // the x
+			prefix = false
+		case (r == '0' || r == '\\') && (next == 'x' || next == 'X') && high < 0:
+			prefix = true
+		case hexDigit(r) >= 0 && high < 0:
+			high = hexDigit(r)
+		case hexDigit(r) >= 0:
+			b = append(b, byte(high<<4|hexDigit(r)))
+			high = -1
+		case r == '#' && high < 0:
+			comment = true
+		case strings.ContainsRune(" \t\r\n", r): // also within a pair: lines may be wrapped anywhere
+		case strings.ContainsRune(":,-|", r) && high < 0:
+		case high >= 0:
+			return nil, fmt.Errorf("hex digits come in pairs; line %d, column %d ends one after its first digit", line, column)
+		default:
+			return nil, fmt.Errorf("%q in line %d, column %d is not a hex digit", r, line, column)
+		}
+	}
+	if high >= 0 {
+		return nil, errors.New("hex digits come in pairs; the last one is alone")
+	}
+	return b, nil
+}
+
+func hexDigit(r rune) int {
+	switch {
+	case r >= '0' && r <= '9':
+		return int(r - '0')
+	case r >= 'a' && r <= 'f':
+		return int(r-'a') + 10
+	case r >= 'A' && r <= 'F':
+		return int(r-'A') + 10
+	}
+	return -1
+}
+
+// A form is what bytes can be.
+type form struct {
+	kind string
+	push func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error
+}
+
+var (
+	enciphered = form{"datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(alone(b), cipher.Decrypt(nil, b), emit)
+	}}
+	clear = form{"deciphered datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(alone(b), b, emit)
+	}}
+	gameSpy = form{"GameSpy datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.Push(alone(b), emit)
+	}}
+	message = form{"transport message", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushMessage(alone(b), b, emit)
+	}}
+	gamePayload = form{"game payload", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPayload(alone(b), b, emit)
+	}}
+)
+
+// alone returns a datagram that belongs to no capture.
+func alone(b []byte) *dissect.Datagram {
+	nowhere := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
+	return &dissect.Datagram{Number: 1, Src: nowhere, Dst: nowhere, Payload: b, Full: len(b)}
+}
+
+// forced returns the form of an --as value.
+func forced(as string, b []byte) form {
+	switch as {
+	case "message":
+		return message
+	case "payload":
+		return gamePayload
+	}
+	switch {
+	case b[0] == '\\':
+		return gameSpy
+	case transport.Plausible(b, true) && !transport.Plausible(cipher.Decrypt(nil, b), true):
+		return clear
+	}
+	return enciphered
+}
+
+// guess finds out what bytes are: the first form that decodes to the last byte,
+// or else the first that at least splits; certain is false if none does.
+func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
+	if b[0] == '\\' {
+		return gameSpy, true
+	}
+	var splits []form
+	if transport.Plausible(cipher.Decrypt(nil, b), true) {
+		splits = append(splits, enciphered)
+	}
+	if transport.Plausible(b, true) {
+		splits = append(splits, clear)
+	}
+	if _, rest, err := transport.Next(b); err == nil && len(rest) == 0 {
+		splits = append(splits, message)
+	}
+	for _, f := range append(splits, gamePayload) {
+		if decodes(f, cfg, b) {
+			return f, true
+		}
+	}
+	if len(splits) > 0 {
+		return splits[0], true
+	}
+	return gamePayload, false
+}
+
+// decodes reports whether the bytes decode to the last one in a form. What
+// only lacks the state of a session decodes.
+func decodes(f form, cfg dissect.Config, b []byte) bool {
+	ok := true
+	// The error is that of the function given here, which returns none.
+	_ = f.push(dissect.New(cfg), b, func(r *dissect.Record) error {
+		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.Rest {
+			ok = false // any bytes would do
+		}
+		switch r.Status {
+		case dissect.StatusMalformed, dissect.StatusTrailing, dissect.StatusUnknown:
+			ok = false
+		case dissect.StatusOK, dissect.StatusPending, dissect.StatusDuplicate, dissect.StatusUnresolved:
+		}
+		return nil
+	})
+	return ok
+}

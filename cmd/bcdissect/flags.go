@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// A choice is a flag whose value is one of a few words.
+type choice struct {
+	value string
+	words []string
+}
+
+func (c *choice) String() string { return c.value }
+
+// Type returns the words as help shows them.
+func (c *choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
+	}
+	c.value = s
+	return nil
+}
+
+// complete offers the words to the shell.
+func (c *choice) complete(cmd *cobra.Command, flag string) {
+	// The error is that the flag does not exist, which the caller has just
+	// defined.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// common are the flags of every command that reads traffic.
+type common struct {
+	format     choice
+	dialect    choice
+	color      choice
+	ports      []uint
+	output     string
+	count      int
+	strict     bool
+	noProgress bool
+}
+
+func (f *common) define(cmd *cobra.Command, format string) {
+	f.format = choice{format, []string{"table", "json", "histogram"}}
+	f.dialect = choice{"auto", []string{"auto", "stock", "openbc"}}
+	f.color = choice{"auto", []string{"auto", "always", "never"}}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.VarP(&f.format, "format", "T", "form of the report")
+	fl.IntVarP(&f.count, "count", "c", 0, "stop after this many records; 0 for all")
+	fl.UintSliceVarP(&f.ports, "port", "p", nil, "host port, repeatable; by default the game is recognised by content on any UDP port")
+	fl.Var(&f.dialect, "dialect", "how every sender is taken to write")
+	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
+	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
+	fl.BoolVar(&f.noProgress, "no-progress", false, "do not draw progress on standard error")
+	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if anything was malformed")
+	f.format.complete(cmd, "format")
+	f.dialect.complete(cmd, "dialect")
+	f.color.complete(cmd, "color")
+}
+
+// config returns the pipeline's configuration.
+func (f *common) config() (dissect.Config, error) {
+	var cfg dissect.Config
+	for _, p := range f.ports {
+		if p == 0 || p > 0xFFFF {
+			return cfg, fmt.Errorf("--port %d: ports go from 1 to 65535", p)
+		}
+		cfg.Ports = append(cfg.Ports, uint16(p))
+	}
+	if f.count < 0 {
+		return cfg, fmt.Errorf("--count %d: cannot be negative", f.count)
+	}
+	switch f.dialect.value {
+	case "stock":
+		cfg.Dialect = decode.Stock
+	case "openbc":
+		cfg.Dialect = decode.OpenBC
+	}
+	return cfg, nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"bcdissect": main})
+}
+
+// TestScripts runs the program as users do. $CAPTURES is the folder of the
+// capture fixtures.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("CAPTURES", filepath.Join(fixtures.Dir(), "captures"))
+			for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM"} {
+				e.Setenv(name, "")
+			}
+			return nil
+		},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"status": wantStatus},
+		UpdateScripts: os.Getenv("UPDATE_GOLDEN") != "",
+	})
+}
+
+// wantStatus is the command "status N COMMAND ...", which fails unless the
+// command ends with that exit status.
+func wantStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND ...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// A progress line is drawn on a terminal, ten times a second, once the work
+// has gone on for a while, and taken away at the end.
+type progress struct {
+	w     io.Writer
+	began time.Time
+	drawn time.Time
+	on    bool // on a terminal
+	shown bool
+}
+
+const (
+	progressDelay = 500 * time.Millisecond
+	progressEvery = 100 * time.Millisecond
+)
+
+// newProgress returns the progress line of a command. Where the report itself
+// goes to the terminal line by line, the two would write over each other.
+func newProgress(s streams, off bool) *progress {
+	p := &progress{w: s.err, began: time.Now()}
+	f, ok := s.err.(*os.File)
+	p.on = ok && !off && term.IsTerminal(int(f.Fd()))
+	return p
+}
+
+// update draws the line if it is time to.
+func (p *progress) update(read, size int64, frames int) {
+	if !p.on {
+		return
+	}
+	now := time.Now()
+	if now.Sub(p.began) < progressDelay || now.Sub(p.drawn) < progressEvery {
+		return
+	}
+	p.drawn, p.shown = now, true
+	if size > 0 {
+		fmt.Fprintf(p.w, "\r\x1b[K%3d %%  %d frames", min(100, read*100/size), frames)
+		return
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%.1f MB  %d frames", float64(read)/1e6, frames)
+}
+
+// done takes the line away.
+func (p *progress) done() {
+	if p.shown {
+		fmt.Fprintf(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/histogram"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+func newRead(s streams) *cobra.Command {
+	var f common
+	var verbose, hex, payload bool
+	cmd := &cobra.Command{
+		Use:   "read FILE...",
+		Short: "Decode captures and report every message",
+		Long: `Read decodes capture files and reports every message in them.
+
+FILE is pcap or pcapng, plain, gzip or zstd; "-" is standard input. Several
+files are read one after another as one stream. Undecodable bytes are part of
+the report and never change the exit status, unless --strict is given.`,
+		Example: `  bcdissect read battle.pcap
+  bcdissect read battle.pcap -V -x | less -R
+  bcdissect read battle.pcap -T json | jq 'select(.name == "Chat") | .fields.text'
+  dumpcap -i eth0 -w - | bcdissect read -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return f.run(s, args, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
+				switch f.format.value {
+				case "json":
+					return ndjson.New(out, ndjson.Options{Payload: payload, Start: start}), nil
+				case "histogram":
+					t := new(report.Tally)
+					return t, func(c *counts) error {
+						c.fill(t)
+						return histogram.Write(out, t, histogram.Options{Width: out.width, Color: out.colored(f.color.value)})
+					}
+				}
+				return table.New(out, table.Options{
+					Color: out.colored(f.color.value), Width: out.width, Verbose: verbose, Hex: hex, Start: start,
+					Live: out.terminal && slices.Contains(args, "-"),
+				}), nil
+			})
+		},
+	}
+	f.define(cmd, "table")
+	fl := cmd.Flags()
+	fl.BoolVarP(&verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
+	fl.BoolVarP(&hex, "hex", "x", false, "table: hex dump of the deciphered message")
+	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
+	return cmd
+}
+
+func newStats(s streams) *cobra.Command {
+	var f common
+	cmd := &cobra.Command{
+		Use:   "stats FILE...",
+		Short: "Count what captures consist of: opcodes, directions, bytes, ship updates",
+		Long: `Stats counts what is in capture files: opcodes with shares, bytes and
+directions, transport messages, fragments and repetitions, and which fields the
+ship updates carry. A message counts once: repetitions are counted apart, and
+fragments when they are complete.`,
+		Example: `  bcdissect stats battle.pcap
+  bcdissect stats battle.pcap -T json | jq '.opcodes[0]'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return f.run(s, args, func(out *output, _ time.Time) (report.Sink, func(*counts) error) {
+				t := new(report.Tally)
+				return t, func(c *counts) error {
+					c.fill(t)
+					color := out.colored(f.color.value)
+					switch f.format.value {
+					case "json":
+						return ndjson.Stats(out, t)
+					case "table":
+						return table.Stats(out, t, table.Options{Color: color, Width: out.width})
+					}
+					return histogram.Write(out, t, histogram.Options{Width: out.width, Color: color})
+				}
+			})
+		},
+	}
+	f.define(cmd, "histogram")
+	return cmd
+}
+
+// counts are what the reader of a capture knows and a sink does not.
+type counts struct {
+	capture  capture.Stats
+	pipeline dissect.Stats
+}
+
+// fill puts the counts into a tally.
+func (c *counts) fill(t *report.Tally) {
+	t.Frames = int64(c.capture.Frames)
+	t.Duration = c.capture.LastTime.Sub(c.capture.FirstTime)
+	t.Other = int64(c.pipeline.Other)
+}
+
+// errEnough ends a reading that has shown as many records as asked for.
+var errEnough = errors.New("enough")
+
+// run reads the captures into a sink. makeSink returns it together with what is
+// left to do when everything has been read, which may be nil.
+func (f *common) run(s streams, names []string, makeSink func(*output, time.Time) (report.Sink, func(*counts) error)) (err error) {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	src, err := capture.OpenAll(names, s.in)
+	if err != nil {
+		return ofCapture(err)
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	out, err := openOutput(f.output, s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); e != nil && err == nil {
+			err = failed(plainPath(f.output, e))
+		}
+	}()
+
+	first, readErr := src.Next()
+	sink, finish := makeSink(out, src.Stats().FirstTime)
+	c := reader{
+		pipeline: dissect.New(cfg),
+		sink:     sink,
+		left:     f.count,
+		progress: newProgress(s, f.noProgress || out.terminal && finish == nil),
+	}
+	defer c.progress.done()
+	for d := first; readErr == nil; d, readErr = src.Next() {
+		if err := c.pipeline.Push(d, c.record); err != nil {
+			return f.ended(err, &c, src, sink, finish)
+		}
+		if d.Number&0xFF == 0 {
+			read, size := src.Progress()
+			c.progress.update(read, size, d.Number)
+		}
+	}
+	if err := c.pipeline.Flush(c.record); err != nil {
+		return f.ended(err, &c, src, sink, finish)
+	}
+	if err := f.ended(nil, &c, src, sink, finish); err != nil {
+		return err
+	}
+	if !errors.Is(readErr, io.EOF) {
+		return ofCapture(readErr)
+	}
+	if f.strict && c.malformed {
+		return &status{exitMalformed, errors.New("some of the traffic was malformed (--strict)")}
+	}
+	return nil
+}
+
+// ofCapture gives an error of reading its exit status: one of its own if
+// captures were cut short or damaged, and nothing else was the matter.
+func ofCapture(err error) error {
+	if onlyDamage(err) {
+		return &status{exitDamaged, err}
+	}
+	return failed(err)
+}
+
+func onlyDamage(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			if !onlyDamage(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return errors.Is(err, capture.ErrCut) || errors.Is(err, capture.ErrDamaged)
+}
+
+// ended closes the sink after all records, or after as many as asked for.
+func (f *common) ended(err error, c *reader, src *capture.Series, sink report.Sink, finish func(*counts) error) error {
+	c.progress.done()
+	if err != nil && !errors.Is(err, errEnough) {
+		return failed(err)
+	}
+	if e := sink.Close(); e != nil {
+		return failed(e)
+	}
+	if finish != nil {
+		if e := finish(&counts{src.Stats(), c.pipeline.Stats()}); e != nil {
+			return failed(e)
+		}
+	}
+	if err != nil && f.strict && c.malformed {
+		return &status{exitMalformed, errors.New("some of the traffic was malformed (--strict)")}
+	}
+	return nil
+}
+
+// A reader hands records to a sink and keeps count of them.
+type reader struct {
+	pipeline  *dissect.Pipeline
+	sink      report.Sink
+	left      int // records still to show, 0 for no limit
+	malformed bool
+	progress  *progress
+}
+
+func (c *reader) record(r *dissect.Record) error {
+	if r.Status == dissect.StatusMalformed && !r.Cut {
+		c.malformed = true
+	}
+	if err := c.sink.Record(r); err != nil {
+		return err
+	}
+	if c.left > 0 {
+		if c.left--; c.left == 0 {
+			return errEnough
+		}
+	}
+	return nil
+}
