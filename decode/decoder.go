@@ -90,6 +90,20 @@ func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result 
 	return best
 }
 
+// ReadAs decodes payload in the layout of one dialect.
+func (d *Decoder) ReadAs(s *Spec, payload []byte, as Dialect, env Env) Result {
+	if !s.Known() || len(payload) == 0 {
+		return Result{}
+	}
+	slots := d.layouts(s)
+	for i := range slots {
+		if slots[i].dialect == as {
+			return d.try(s, &slots[i], payload, 1, env)
+		}
+	}
+	return d.try(s, &slots[0], payload, 1, env)
+}
+
 // better reports whether a accounts for more of a message than b.
 func better(a, b *Result) bool {
 	switch {

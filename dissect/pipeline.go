@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/fragment"
 	"github.com/bcdissect/bcdissect/dissect/session"
@@ -473,6 +474,11 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 		p.decide(c, s, res.Dialect, session.Form, "a message has a form of that dialect")
 	}
 	p.take(res, r.Payload, 1)
+	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil && m.HasHash && m.Flags&msg.DirtyPosition != 0 {
+		if _, why := c.InferByHash(s, m.Object, m.Hash, m.Class); why != "" {
+			p.note("inferred", why)
+		}
+	}
 	if r.Err == nil || beyondHead(op, res.Err) {
 		c.Learn(s, r.Message)
 	}
@@ -523,8 +529,11 @@ func (p *Pipeline) state(c *session.Conversation, s session.Side, spec *decode.S
 		return res
 	}
 	id, class := m.Object, m.Class
+	if class == nil {
+		return p.infer(c, s, spec, m, res)
+	}
 	settled := c.Settled(s)
-	if settled && (res.Exact() || class == nil) {
+	if settled && res.Exact() {
 		return res
 	}
 	read := func() decode.Result {
@@ -537,7 +546,8 @@ func (p *Pipeline) state(c *session.Conversation, s session.Side, spec *decode.S
 	if sender != decode.Undecided && !res.Exact() && !settled {
 		res = read()
 	}
-	if !res.Exact() && class != nil && c.Game() != nil {
+	if !res.Exact() && c.Game() != nil {
+		c.Game().Doubt(id)
 		if other := c.Game().Other(id); other != nil {
 			c.Try(s, other)
 			again := read()
@@ -555,6 +565,27 @@ func (p *Pipeline) state(c *session.Conversation, s session.Side, spec *decode.S
 		p.decide(c, s, res.Dialect, session.Block, "only that rule reads its subsystem block to the end")
 	}
 	return res
+}
+
+// infer finds out the class of a ship whose creation the capture does not
+// hold, from the blocks that only one list fits.
+func (p *Pipeline) infer(c *session.Conversation, s session.Side, spec *decode.Spec, m *msg.StateUpdate, res decode.Result) decode.Result {
+	before := c.Dialect(s)
+	defer c.Try(s, nil)
+	class, why := c.Infer(s, m.Object, m.Start, func(class *ship.Class, d decode.Dialect) bool {
+		c.Try(s, class)
+		r := p.decoder.ReadAs(spec, p.rec.Payload, d, c.Env(s))
+		return r.Exact()
+	})
+	c.Try(s, nil)
+	if d := c.Dialect(s); d != before && d == decode.OpenBC {
+		p.note("dialect", fmt.Sprintf("the %s writes %s: no list fits its subsystem blocks otherwise", s, d))
+	}
+	if class != nil {
+		p.note("inferred", why)
+	}
+	// The trials used the message's memory.
+	return p.decoder.Read(spec, p.rec.Payload, c.Dialect(s), c.Env(s))
 }
 
 // take puts the result of decoding into the record.

@@ -116,6 +116,7 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the ship")
 	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
 	c.Text("ship", m.className(), "class of the ship, when known")
+	c.Text("ship_source", m.classSource(), "inferred: the capture does not hold the ship's creation, but other messages tell")
 	c.F32("game_time", &m.GameTime, "sender's game clock in seconds")
 	decode.Flags8(c, "flags", &m.Flags, dirtyNames, "which fields follow")
 	c.When(decode.Has("flags", m.Flags, DirtyPosition), func() {
@@ -233,6 +234,13 @@ func (m *StateUpdate) className() string {
 		return ""
 	}
 	return m.Class.Name
+}
+
+func (m *StateUpdate) classSource() string {
+	if m.Class == nil || !m.Class.Inferred {
+		return ""
+	}
+	return "inferred"
 }
 
 // noSubsystem stands for entries that the list does not have.

@@ -124,6 +124,7 @@ type Class struct {
 	Constant      string // of the game's scripts
 	Faction       string
 	Playable      bool        // players can fly it
+	Inferred      bool        // a ship is taken to be of this class from what its messages fit
 	Uncertain     bool        // the list follows from the script by a rule that no capture confirms
 	Subsystems    []Subsystem // in wire order; nil if the list is not known
 	Total         int         // subsystems and children; their offsets are 1 to Total

@@ -24,6 +24,8 @@ type Game struct {
 	slots   [wire.Slots]slot
 	system  uint8
 	mission string
+	guesses map[wire.ObjectID]*guess
+	hashes  map[uint16]*ship.Class // what integrity hashes stand for; nil for more than one class
 
 	Evicted int // objects given up to keep to the limit
 }
@@ -160,6 +162,9 @@ func (s *slot) push(id wire.ObjectID) {
 func (c *Conversation) Learn(s Side, m decode.Message) {
 	switch m := m.(type) {
 	case *msg.StateUpdate:
+		if s == Client {
+			c.owns(m.Object)
+		}
 		if m.Flags&msg.DirtyPosition != 0 {
 			if p, ok := m.AbsolutePosition(); ok {
 				c.sides[s].track(m.Object, p)
@@ -195,6 +200,16 @@ func (c *Conversation) Learn(s Side, m decode.Message) {
 		if s == Host {
 			c.game.system = m.System
 		}
+	}
+}
+
+// owns takes note that a client sends the updates of a ship: it is its own.
+func (c *Conversation) owns(id wire.ObjectID) {
+	if c.game == nil || c.id == 0 {
+		return
+	}
+	if o := c.game.objects[id]; o != nil && o.owner == 0 {
+		o.owner = c.id
 	}
 }
 
