@@ -530,7 +530,7 @@ func (p *Pipeline) state(c *session.Conversation, s session.Side, spec *decode.S
 	}
 	id, class := m.Object, m.Class
 	if class == nil {
-		return p.infer(c, s, spec, m, res)
+		return p.infer(c, s, spec, m)
 	}
 	settled := c.Settled(s)
 	if settled && res.Exact() {
@@ -569,7 +569,7 @@ func (p *Pipeline) state(c *session.Conversation, s session.Side, spec *decode.S
 
 // infer finds out the class of a ship whose creation the capture does not
 // hold, from the blocks that only one list fits.
-func (p *Pipeline) infer(c *session.Conversation, s session.Side, spec *decode.Spec, m *msg.StateUpdate, res decode.Result) decode.Result {
+func (p *Pipeline) infer(c *session.Conversation, s session.Side, spec *decode.Spec, m *msg.StateUpdate) decode.Result {
 	before := c.Dialect(s)
 	defer c.Try(s, nil)
 	class, why := c.Infer(s, m.Object, m.Start, func(class *ship.Class, d decode.Dialect) bool {

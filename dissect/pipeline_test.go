@@ -373,6 +373,8 @@ type feed struct {
 	t *testing.T
 	p *dissect.Pipeline
 	n int
+
+	check func(*dissect.Record) // sees records first, if not nil
 }
 
 func newFeed(t *testing.T, cfg dissect.Config) *feed {
@@ -391,6 +393,9 @@ func (f *feed) push(from, to netip.AddrPort, at time.Duration, plain string) []d
 	d := &dissect.Datagram{Number: f.n, Time: start.Add(at), Src: from, Dst: to, Payload: cipher.Encrypt(nil, b)}
 	d.Full = len(d.Payload)
 	if err := f.p.Push(d, func(r *dissect.Record) error {
+		if f.check != nil {
+			f.check(r)
+		}
 		c := *r
 		c.Notes = slices.Clone(r.Notes)
 		c.Payload = slices.Clone(r.Payload)

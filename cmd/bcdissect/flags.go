@@ -47,7 +47,9 @@ type common struct {
 	output     string
 	count      int
 	strict     bool
+	verify     bool
 	noProgress bool
+	selection
 }
 
 func (f *common) define(cmd *cobra.Command, format string) {
@@ -63,7 +65,9 @@ func (f *common) define(cmd *cobra.Command, format string) {
 	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
 	fl.BoolVar(&f.noProgress, "no-progress", false, "do not draw progress on standard error")
-	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if anything was malformed")
+	f.selection.define(cmd)
+	fl.BoolVar(&f.verify, "verify", false, "encode every message and datagram anew and report what differs")
+	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if anything was malformed, or differs under --verify")
 	f.format.complete(cmd, "format")
 	f.dialect.complete(cmd, "dialect")
 	f.color.complete(cmd, "color")
@@ -80,6 +84,9 @@ func (f *common) config() (dissect.Config, error) {
 	}
 	if f.count < 0 {
 		return cfg, fmt.Errorf("--count %d: cannot be negative", f.count)
+	}
+	if err := f.selection.check(); err != nil {
+		return cfg, err
 	}
 	switch f.dialect.value {
 	case "stock":

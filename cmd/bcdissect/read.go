@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -131,12 +132,23 @@ func (f *common) run(s streams, names []string, makeSink func(*output, time.Time
 	}()
 
 	first, readErr := src.Next()
+	if err := f.begin(src.Stats().FirstTime); err != nil {
+		return err
+	}
 	sink, finish := makeSink(out, src.Stats().FirstTime)
 	c := reader{
 		pipeline: dissect.New(cfg),
+		wanted:   &f.selection,
 		sink:     sink,
 		left:     f.count,
 		progress: newProgress(s, f.noProgress || out.terminal && finish == nil),
+	}
+	if f.verify {
+		c.verify = new(dissect.Verifier)
+		defer func() {
+			fmt.Fprintf(s.err, "bcdissect: verify: %d messages and %d datagrams were encoded anew, %d differ\n",
+				c.verify.Messages, c.verify.Datagrams, c.verify.Differ)
+		}()
 	}
 	defer c.progress.done()
 	for d := first; readErr == nil; d, readErr = src.Next() {
@@ -157,8 +169,17 @@ func (f *common) run(s streams, names []string, makeSink func(*output, time.Time
 	if !errors.Is(readErr, io.EOF) {
 		return ofCapture(readErr)
 	}
-	if f.strict && c.malformed {
+	return f.judged(&c)
+}
+
+// judged returns what --strict makes of the records.
+func (f *common) judged(c *reader) error {
+	switch {
+	case !f.strict:
+	case c.malformed:
 		return &status{exitMalformed, errors.New("some of the traffic was malformed (--strict)")}
+	case c.verify != nil && c.verify.Differ > 0:
+		return &status{exitMalformed, errors.New("some of the traffic is not encoded again as it was (--strict)")}
 	}
 	return nil
 }
@@ -198,8 +219,8 @@ func (f *common) ended(err error, c *reader, src *capture.Series, sink report.Si
 			return failed(e)
 		}
 	}
-	if err != nil && f.strict && c.malformed {
-		return &status{exitMalformed, errors.New("some of the traffic was malformed (--strict)")}
+	if err != nil {
+		return f.judged(c)
 	}
 	return nil
 }
@@ -207,6 +228,8 @@ func (f *common) ended(err error, c *reader, src *capture.Series, sink report.Si
 // A reader hands records to a sink and keeps count of them.
 type reader struct {
 	pipeline  *dissect.Pipeline
+	verify    *dissect.Verifier // nil unless asked for
+	wanted    *selection
 	sink      report.Sink
 	left      int // records still to show, 0 for no limit
 	malformed bool
@@ -216,6 +239,14 @@ type reader struct {
 func (c *reader) record(r *dissect.Record) error {
 	if r.Status == dissect.StatusMalformed && !r.Cut {
 		c.malformed = true
+	}
+	if c.verify != nil {
+		if differs := c.verify.Check(r); differs != "" {
+			r.Notes = append(r.Notes, dissect.Note{Code: "verify", Text: differs})
+		}
+	}
+	if !c.wanted.match(r) {
+		return nil
 	}
 	if err := c.sink.Record(r); err != nil {
 		return err

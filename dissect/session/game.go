@@ -78,12 +78,32 @@ func (g *Game) Settle(id wire.ObjectID, class *ship.Class) {
 // Object returns what an object is, such as "Akira (Cady2)" for a ship and
 // "Akira (Cady2) / Torpedoes" for a part of it.
 func (g *Game) Object(id wire.ObjectID) string {
-	if o := g.objects[id]; o != nil {
-		return g.describe(o)
+	at, part, ok := g.find(id)
+	switch {
+	case !ok:
+		return ""
+	case part == "":
+		return g.describe(g.objects[at])
+	}
+	return g.describe(g.objects[at]) + " / " + part
+}
+
+// ShipOf returns the ship that an object is or is a part of.
+func (g *Game) ShipOf(id wire.ObjectID) (ship wire.ObjectID, ok bool) {
+	ship, _, ok = g.find(id)
+	return ship, ok
+}
+
+// find returns the object that an id belongs to, and the name of the part
+// that it is, empty for the object itself. A part has an id between that of its
+// ship and that of the player's next one.
+func (g *Game) find(id wire.ObjectID) (object wire.ObjectID, part string, ok bool) {
+	if g.objects[id] != nil {
+		return id, "", true
 	}
 	n, ok := id.Slot()
 	if !ok {
-		return ""
+		return 0, "", false
 	}
 	s := &g.slots[n]
 	for i := s.n - 1; i >= 0; i-- {
@@ -96,10 +116,10 @@ func (g *Game) Object(id wire.ObjectID) string {
 			continue
 		}
 		if part, _, ok := o.class.At(uint32(id - at)); ok {
-			return g.describe(o) + " / " + part
+			return at, part, true
 		}
 	}
-	return ""
+	return 0, "", false
 }
 
 func (g *Game) describe(o *object) string {

@@ -25,6 +25,8 @@ import (
 // player 0 as an Akira.
 type world struct{}
 
+func (world) ShipOf(id wire.ObjectID) (wire.ObjectID, bool) { return id, true }
+
 func (world) Object(id wire.ObjectID) string {
 	switch id {
 	case 0x3FFFFFFF:

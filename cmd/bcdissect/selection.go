@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// selection is which records are shown. All are decoded all the same, since
+// later ones need what earlier ones tell.
+type selection struct {
+	player, object, from, to, frames string
+	dir                              choice
+	noAcks                           bool
+
+	objectID            wire.ObjectID
+	peer                int // -1 if the player is given by name
+	firstFrame          int
+	lastFrame           int // 0 for no end
+	fromTime, untilTime time.Time
+	viewer              decode.Viewer
+}
+
+func (s *selection) define(cmd *cobra.Command) {
+	s.dir = choice{"", []string{"c2s", "s2c", "unknown"}}
+	fl := cmd.Flags()
+	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this name or peer id")
+	fl.StringVar(&s.object, "object", "", "only messages that name this object or a part of it; its id, as 0x3FFFFFFF")
+	fl.StringVar(&s.from, "from", "", "only from this time on: seconds after the first frame, or 15:04:05, or RFC 3339 (UTC)")
+	fl.StringVar(&s.to, "to", "", "only up to this time")
+	fl.StringVar(&s.frames, "frames", "", "only these frames: A-B, A- or -B")
+	fl.Var(&s.dir, "dir", "only this direction")
+	fl.BoolVar(&s.noAcks, "no-acks", false, "without acknowledgements")
+	s.dir.complete(cmd, "dir")
+}
+
+// check parses what does not depend on the capture.
+func (s *selection) check() error {
+	s.peer = -1
+	if n, err := strconv.ParseUint(s.player, 0, 8); err == nil {
+		s.peer = int(n)
+	}
+	if s.object != "" {
+		id, err := strconv.ParseUint(s.object, 0, 32)
+		if err != nil {
+			return fmt.Errorf("--object %s: an object id is a number of 32 bits, such as 0x3FFFFFFF", s.object)
+		}
+		s.objectID = wire.ObjectID(id)
+	}
+	if s.frames != "" {
+		if err := s.parseFrames(); err != nil {
+			return fmt.Errorf("--frames %s: %w", s.frames, err)
+		}
+	}
+	// Whether times are well formed is known without a capture.
+	return s.begin(time.Unix(0, 0))
+}
+
+func (s *selection) parseFrames() error {
+	first, last, isRange := strings.Cut(s.frames, "-")
+	if !isRange {
+		last = first
+	}
+	var err error
+	if first != "" {
+		if s.firstFrame, err = strconv.Atoi(first); err != nil {
+			return errors.New("give frame numbers as A-B, A- or -B")
+		}
+	}
+	if last != "" {
+		if s.lastFrame, err = strconv.Atoi(last); err != nil {
+			return errors.New("give frame numbers as A-B, A- or -B")
+		}
+	}
+	if first == "" && last == "" || s.lastFrame != 0 && s.lastFrame < s.firstFrame {
+		return errors.New("that is no frame")
+	}
+	return nil
+}
+
+// begin learns the time of the first frame.
+func (s *selection) begin(start time.Time) (err error) {
+	if s.fromTime, err = timeOf(s.from, start, time.Time{}); err != nil {
+		return fmt.Errorf("--from %s: %w", s.from, err)
+	}
+	// A time without an end is the last that there is.
+	if s.untilTime, err = timeOf(s.to, start, time.Unix(1<<40, 0)); err != nil {
+		return fmt.Errorf("--to %s: %w", s.to, err)
+	}
+	return nil
+}
+
+// timeOf reads seconds after start, a time of start's day, or a whole time.
+func timeOf(text string, start, none time.Time) (time.Time, error) {
+	if text == "" {
+		return none, nil
+	}
+	if sec, err := strconv.ParseFloat(text, 64); err == nil {
+		const longest = 1e9 // seconds; more is no time in a capture
+		if !(sec > -longest && sec < longest) {
+			return none, errors.New("that many seconds are no time in a capture")
+		}
+		return start.Add(time.Duration(sec * float64(time.Second))), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if t, err := time.Parse("15:04:05.999999999", text); err == nil {
+		y, m, d := start.UTC().Date()
+		return time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC), nil
+	}
+	return none, errors.New("give seconds, 15:04:05, or 2006-01-02T15:04:05Z")
+}
+
+// match reports whether a record is to be shown.
+func (s *selection) match(r *dissect.Record) bool {
+	d := r.Datagram
+	switch {
+	case d.Number < s.firstFrame, s.lastFrame != 0 && d.Number > s.lastFrame:
+		return false
+	case d.Time.Before(s.fromTime) && s.from != "", d.Time.After(s.untilTime):
+		return false
+	case s.dir.value != "" && r.Dir.String() != s.dir.value:
+		return false
+	case s.noAcks && r.Kind == dissect.KindMessage && r.Transport.Type == transport.Acknowledge:
+		return false
+	case s.player != "" && !strings.EqualFold(r.Client, s.player) && (s.peer < 0 || int(r.ClientID) != s.peer):
+		return false
+	}
+	return s.object == "" || s.names(r)
+}
+
+// names reports whether a field of the record is the object or a part of it.
+func (s *selection) names(r *dissect.Record) bool {
+	v := objectFinder{id: s.objectID, session: r.Session}
+	r.Visit(&s.viewer, &v)
+	return v.found
+}
+
+type objectFinder struct {
+	id      wire.ObjectID
+	session dissect.Resolver
+	found   bool
+}
+
+func (v *objectFinder) Field(f *decode.Field) {
+	if f.Kind != decode.KindObject || v.found {
+		return
+	}
+	id := wire.ObjectID(f.Uint)
+	if id == v.id {
+		v.found = true
+		return
+	}
+	if v.session != nil {
+		ship, ok := v.session.ShipOf(id)
+		v.found = ok && ship == v.id
+	}
+}
+
+func (v *objectFinder) Begin(*decode.Group) {}
+func (v *objectFinder) End(*decode.Group)   {}

@@ -1,0 +1,92 @@
+package dissect
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Verifier encodes what was decoded again and holds it against the capture:
+// every message from its fields, every datagram from its messages. It has to
+// see all records of a pipeline, in order. Its zero value is ready to use.
+type Verifier struct {
+	Messages  int // encoded from their fields
+	Datagrams int // built from their messages and enciphered
+	Differ    int // messages and datagrams that came out otherwise
+
+	number  int  // of the current datagram
+	intact  bool // all of its messages are whole so far
+	plain   []byte
+	body    []byte
+	wire    []byte
+	message []byte
+}
+
+// Check looks at a record. It returns what differs, empty if nothing does. A
+// message of which decoding stopped counts as its bytes, and so does one that
+// was not decoded at all.
+func (v *Verifier) Check(r *Record) string {
+	if r.Kind == KindEvicted {
+		return ""
+	}
+	if r.Datagram.Number != v.number || r.Part == 0 {
+		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated()
+		v.plain = append(v.plain[:0], r.Peer, 0)
+	}
+	if r.Kind != KindMessage {
+		v.intact = false
+		return ""
+	}
+	body, differs := v.fields(r)
+	if differs == "" {
+		var err error
+		v.message, err = transport.Append(v.message[:0], &r.Transport, body)
+		if err != nil || !bytes.Equal(v.message, r.Bytes) {
+			differs = fmt.Sprintf("the message is built again as %x, was %x", v.message, r.Bytes)
+		}
+	}
+	if differs != "" {
+		v.Differ++
+	}
+	v.plain = append(v.plain, v.message...)
+	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact {
+		v.plain[1] = byte(r.Part + 1)
+		v.Datagrams++
+		v.wire = cipher.Encrypt(v.wire[:0], v.plain)
+		if differs == "" && !bytes.Equal(v.wire, r.Datagram.Payload) {
+			v.Differ++
+			differs = fmt.Sprintf("the datagram is built again as %x, was %x", v.wire, r.Datagram.Payload)
+		}
+	}
+	return differs
+}
+
+// fields encodes the body of a record's message. The body of a fragment is a
+// piece of what is encoded, and stays as it is.
+func (v *Verifier) fields(r *Record) (body []byte, differs string) {
+	body = r.Bytes[r.Transport.Size:]
+	if r.Message == nil || r.Err != nil {
+		return body, ""
+	}
+	v.Messages++
+	var err error
+	if r.fieldsAt > 0 {
+		v.body, err = decode.Append(v.body[:0], r.Spec, r.Message, r.Layout)
+	} else {
+		v.body, err = decode.AppendFields(v.body[:0], r.Spec.Name, r.Message, r.Layout)
+	}
+	if err != nil {
+		return body, err.Error()
+	}
+	v.body = append(v.body, r.Rest...)
+	if !bytes.Equal(v.body, r.fields) {
+		return body, fmt.Sprintf("%s is encoded as %x, was %x", r.Spec.Name, v.body, r.fields)
+	}
+	if r.Transport.Fragment {
+		return body, ""
+	}
+	return v.body, ""
+}
