@@ -91,6 +91,8 @@ type Resolver interface {
 	// Object returns what an object is, such as "Akira of Cady2" or
 	// "Torpedoes of Akira of Cady2"; empty if it is not known.
 	Object(id wire.ObjectID) string
+	// AppendObject appends what Object returns.
+	AppendObject(dst []byte, id wire.ObjectID) []byte
 	// ShipOf returns the ship that an object is or is a part of.
 	ShipOf(id wire.ObjectID) (ship wire.ObjectID, ok bool)
 }

@@ -85,7 +85,7 @@ func (f *common) config() (dissect.Config, error) {
 	if f.count < 0 {
 		return cfg, fmt.Errorf("--count %d: cannot be negative", f.count)
 	}
-	if err := f.selection.check(); err != nil {
+	if err := f.check(); err != nil {
 		return cfg, err
 	}
 	switch f.dialect.value {

@@ -77,21 +77,25 @@ func (g *Game) Settle(id wire.ObjectID, class *ship.Class) {
 
 // Object returns what an object is, such as "Akira (Cady2)" for a ship and
 // "Akira (Cady2) / Torpedoes" for a part of it.
-func (g *Game) Object(id wire.ObjectID) string {
+func (g *Game) Object(id wire.ObjectID) string { return string(g.AppendObject(nil, id)) }
+
+// AppendObject appends what Object returns.
+func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	at, part, ok := g.find(id)
-	switch {
-	case !ok:
-		return ""
-	case part == "":
-		return g.describe(g.objects[at])
+	if !ok {
+		return dst
 	}
-	return g.describe(g.objects[at]) + " / " + part
+	dst = g.describe(dst, g.objects[at])
+	if part != "" {
+		dst = append(append(dst, " / "...), part...)
+	}
+	return dst
 }
 
 // ShipOf returns the ship that an object is or is a part of.
-func (g *Game) ShipOf(id wire.ObjectID) (ship wire.ObjectID, ok bool) {
-	ship, _, ok = g.find(id)
-	return ship, ok
+func (g *Game) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
+	at, _, ok = g.find(id)
+	return at, ok
 }
 
 // find returns the object that an id belongs to, and the name of the part
@@ -122,19 +126,21 @@ func (g *Game) find(id wire.ObjectID) (object wire.ObjectID, part string, ok boo
 	return 0, "", false
 }
 
-func (g *Game) describe(o *object) string {
-	class := "object"
+func (g *Game) describe(dst []byte, o *object) []byte {
 	if o.class != nil {
-		class = o.class.Name
+		dst = append(dst, o.class.Name...)
+	} else {
+		dst = append(dst, "object"...)
 	}
 	name := o.name
 	if name == "" {
 		name = g.players[o.owner]
 	}
 	if name == "" {
-		return class
+		return dst
 	}
-	return class + " (" + name + ")"
+	dst = append(append(dst, " ("...), name...)
+	return append(dst, ')')
 }
 
 func (g *Game) create(m *msg.Object, owner uint8) {

@@ -145,10 +145,10 @@ func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
 		}
 	}
 	if r.Message != nil {
-		e.fields.b = append(dst, `,"fields":{`...)
+		e.fields.b, e.fields.session = append(dst, `,"fields":{`...), r.Session
 		r.Visit(&e.viewer, &e.fields)
 		dst = append(e.fields.b, '}')
-		e.fields.b = nil
+		e.fields.b, e.fields.session = nil, nil
 	}
 	return dst
 }

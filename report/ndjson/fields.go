@@ -7,13 +7,15 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
 )
 
 // fields is a visitor that appends the fields it sees to b, inside an object
 // that is open. Names of fields and groups come from walks and need no quoting.
 type fields struct {
-	b    []byte
-	text []byte // scratch
+	b       []byte
+	text    []byte           // scratch
+	session dissect.Resolver // nil if there is none
 }
 
 // comma separates what follows from what came before it in the same object or
@@ -92,6 +94,12 @@ func (v *fields) Field(f *decode.Field) {
 		if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
 			v.key(strings.TrimSuffix(f.Name, "_id"), "_slot")
 			v.b = strconv.AppendUint(v.b, uint64(slot), 10)
+		}
+		if v.session != nil {
+			if v.text = v.session.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
+				v.key(strings.TrimSuffix(f.Name, "_id"), "_name")
+				v.b = appendString(v.b, v.text)
+			}
 		}
 	case decode.KindDir3:
 		v.b = append(v.b, '[')

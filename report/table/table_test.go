@@ -27,6 +27,8 @@ type world struct{}
 
 func (world) ShipOf(id wire.ObjectID) (wire.ObjectID, bool) { return id, true }
 
+func (w world) AppendObject(dst []byte, id wire.ObjectID) []byte { return append(dst, w.Object(id)...) }
+
 func (world) Object(id wire.ObjectID) string {
 	switch id {
 	case 0x3FFFFFFF:
