@@ -55,6 +55,7 @@ type Pipeline struct {
 	plain []byte // the deciphered datagram
 	rec   Record
 	notes []Note
+	lost  Datagram // stands for a conversation that was given up
 }
 
 // New returns a pipeline.
@@ -82,6 +83,7 @@ var (
 	ErrOpcode   = errors.New("unknown opcode")
 	ErrFragment = errors.New("impossible fragment")
 	ErrEvicted  = errors.New("given up to keep to a limit")
+	ErrMissing  = errors.New("never became complete")
 )
 
 // Push takes a datagram and gives emit its records. It fails only if emit
@@ -120,7 +122,7 @@ func (p *Pipeline) Flush(emit func(*Record) error) error {
 	var err error
 	p.table.All(func(c *session.Conversation) {
 		if err == nil {
-			err = p.flush(c, nil, "at the end", emit)
+			err = p.flush(c, nil, ErrMissing, "until the end of the capture", emit)
 		}
 	})
 	return err
@@ -145,15 +147,24 @@ func (p *Pipeline) open(d *Datagram, emit func(*Record) error) (*session.Convers
 		return c, nil
 	}
 	p.stats.Evicted++
-	return c, p.flush(evicted, d, "with its conversation, the least recently used of too many", emit)
+	if err := p.flush(evicted, d, ErrEvicted, "gone with its conversation", emit); err != nil {
+		return c, err
+	}
+	host, client, _ := evicted.Addresses()
+	p.lost = Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Src: client, Dst: host}
+	p.rec = Record{Datagram: &p.lost, Kind: KindEvicted, Err: fmt.Errorf(
+		"%w: what was known of the conversation between %v and %v, the least recently used of more than %d",
+		ErrEvicted, client, host, p.cfg.Limits.Conversations)}
+	p.rec.Notes = append(p.notes[:0], Note{Code: "evicted", Text: p.rec.Err.Error()})
+	return c, emit(&p.rec)
 }
 
 // flush reports the incomplete fragments of a conversation.
-func (p *Pipeline) flush(c *session.Conversation, d *Datagram, when string, emit func(*Record) error) error {
+func (p *Pipeline) flush(c *session.Conversation, d *Datagram, why error, when string, emit func(*Record) error) error {
 	var err error
 	c.Flush(func(s session.Side, g fragment.Group) {
 		if err == nil {
-			err = p.evicted(c, s, d, &g, when, emit)
+			err = p.evicted(c, s, d, &g, why, when, emit)
 		}
 	})
 	return err
@@ -161,7 +172,7 @@ func (p *Pipeline) flush(c *session.Conversation, d *Datagram, when string, emit
 
 // evicted reports one group of fragments that is given up. Without a datagram
 // that is to blame, the record stands for the group alone.
-func (p *Pipeline) evicted(c *session.Conversation, s session.Side, d *Datagram, g *fragment.Group, when string, emit func(*Record) error) error {
+func (p *Pipeline) evicted(c *session.Conversation, s session.Side, d *Datagram, g *fragment.Group, why error, when string, emit func(*Record) error) error {
 	if d == nil {
 		d = &Datagram{Number: g.Last}
 		host, client, _ := c.Addresses()
@@ -174,7 +185,7 @@ func (p *Pipeline) evicted(c *session.Conversation, s session.Side, d *Datagram,
 	*r = Record{Datagram: d, Kind: KindEvicted, Status: StatusPending, Dir: dirOf(c, s)}
 	r.Transport = transport.Header{Type: transport.Standard, HasSeq: true, Seq: g.Seq, Reliable: true, Fragment: true, Count: uint8(g.Count)}
 	r.Err = fmt.Errorf("%w: message %d from frame %d on, %d of %s fragments, %s",
-		ErrEvicted, g.Seq, g.First, g.Have, countText(g.Count), when)
+		why, g.Seq, g.First, g.Have, countText(g.Count), when)
 	r.Notes = append(p.notes[:0], Note{Code: "incomplete", Text: r.Err.Error()})
 	return emit(r)
 }
@@ -383,7 +394,7 @@ func (p *Pipeline) connect(c *session.Conversation, d *Datagram, m *transport.Me
 	}
 	current := p.rec
 	notes := slices.Clone(p.notes)
-	if err := p.flush(c, d, "as the client connected anew", emit); err != nil {
+	if err := p.flush(c, d, ErrMissing, "before the client connected anew", emit); err != nil {
 		return err
 	}
 	p.rec, p.notes = current, append(p.notes[:0], notes...)
@@ -426,7 +437,7 @@ func (p *Pipeline) fragment(c *session.Conversation, d *Datagram, s session.Side
 	if len(res.Evicted) > 0 {
 		current := *r
 		for i := range res.Evicted {
-			if err := p.evicted(c, s, d, &res.Evicted[i], "to make room", emit); err != nil {
+			if err := p.evicted(c, s, d, &res.Evicted[i], ErrEvicted, res.Evicted[i].Reason.String(), emit); err != nil {
 				return err
 			}
 		}
@@ -480,7 +491,9 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 		}
 	}
 	if r.Err == nil || beyondHead(op, res.Err) {
-		c.Learn(s, r.Message)
+		if gone := c.Learn(s, r.Message); gone != 0 {
+			p.note("evicted", fmt.Sprintf("what was known of object 0x%08X is given up, the oldest of more than %d", uint32(gone), p.cfg.Limits.Objects))
+		}
 	}
 }
 

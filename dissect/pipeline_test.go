@@ -625,20 +625,25 @@ func TestLimits(t *testing.T) {
 	l := dissect.DefaultLimits()
 	l.Conversations = 4
 	f := newFeed(t, dissect.Config{Limits: l})
-	reported := 0
+	reported, conversations := 0, 0
 	for i := range 20 {
 		from := netip.AddrPortFrom(client.Addr(), uint16(5000+i))
 		for _, r := range f.push(from, host, 0, "02 01 32 0c a0 05 00 01 00 68 65 6c 6c 6f") {
-			if r.Kind == dissect.KindEvicted {
+			if r.Kind == dissect.KindEvicted && r.Transport.Fragment {
 				reported++
 				if !errors.Is(r.Err, dissect.ErrEvicted) {
+					t.Errorf("evicted: %v", r.Err)
+				}
+			} else if r.Kind == dissect.KindEvicted {
+				conversations++
+				if !strings.Contains(r.Err.Error(), "10.0.0.2:50") || len(r.Notes) != 1 {
 					t.Errorf("evicted: %v", r.Err)
 				}
 			}
 		}
 	}
-	if s := f.p.Stats(); s.Evicted != 16 || reported != 16 {
-		t.Errorf("got %d conversations given up, %d reported", s.Evicted, reported)
+	if s := f.p.Stats(); s.Evicted != 16 || reported != 16 || conversations != 16 {
+		t.Errorf("got %d conversations given up, %d reported, %d fragments reported", s.Evicted, conversations, reported)
 	}
 }
 

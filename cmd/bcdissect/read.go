@@ -106,6 +106,22 @@ func (c *counts) fill(t *report.Tally) {
 	t.Other = int64(c.pipeline.Other)
 }
 
+// warn tells what the report does not: frames that could not be looked at.
+func warn(s streams, c capture.Stats) {
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			fmt.Fprintf(s.err, "bcdissect: %d %s\n", n, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, l := range c.Other.Links {
+		say(l.Frames, "frames were passed over: their link type %d is not known here", l.Type)
+	}
+	say(c.Other.NoInterface, "frames were passed over: the file does not describe their interface")
+	say(c.Other.Oversized, "frames were passed over: they are too large to be looked at")
+	say(c.Evicted, "datagrams in IP fragments were given up: too old, too many or contradictory")
+	say(c.Unfinished, "datagrams in IP fragments lack some of them")
+}
+
 // errEnough ends a reading that has shown as many records as asked for.
 var errEnough = errors.New("enough")
 
@@ -153,7 +169,7 @@ func (f *common) run(s streams, names []string, makeSink func(*output, time.Time
 	defer c.progress.done()
 	for d := first; readErr == nil; d, readErr = src.Next() {
 		if err := c.pipeline.Push(d, c.record); err != nil {
-			return f.ended(err, &c, src, sink, finish)
+			return f.ended(s, err, &c, src, sink, finish)
 		}
 		if d.Number&0xFF == 0 {
 			read, size := src.Progress()
@@ -161,9 +177,9 @@ func (f *common) run(s streams, names []string, makeSink func(*output, time.Time
 		}
 	}
 	if err := c.pipeline.Flush(c.record); err != nil {
-		return f.ended(err, &c, src, sink, finish)
+		return f.ended(s, err, &c, src, sink, finish)
 	}
-	if err := f.ended(nil, &c, src, sink, finish); err != nil {
+	if err := f.ended(s, nil, &c, src, sink, finish); err != nil {
 		return err
 	}
 	if !errors.Is(readErr, io.EOF) {
@@ -206,7 +222,7 @@ func onlyDamage(err error) bool {
 }
 
 // ended closes the sink after all records, or after as many as asked for.
-func (f *common) ended(err error, c *reader, src *capture.Series, sink report.Sink, finish func(*counts) error) error {
+func (f *common) ended(s streams, err error, c *reader, src *capture.Series, sink report.Sink, finish func(*counts) error) error {
 	c.progress.done()
 	if err != nil && !errors.Is(err, errEnough) {
 		return failed(err)
@@ -214,6 +230,7 @@ func (f *common) ended(err error, c *reader, src *capture.Series, sink report.Si
 	if e := sink.Close(); e != nil {
 		return failed(e)
 	}
+	warn(s, src.Stats())
 	if finish != nil {
 		if e := finish(&counts{src.Stats(), c.pipeline.Stats()}); e != nil {
 			return failed(e)

@@ -143,15 +143,18 @@ func (g *Game) describe(dst []byte, o *object) []byte {
 	return append(dst, ')')
 }
 
-func (g *Game) create(m *msg.Object, owner uint8) {
-	g.add(m.ID, m.Ship, clip(wire.Text(m.Name)), owner)
+func (g *Game) create(m *msg.Object, owner uint8) (gone wire.ObjectID) {
+	return g.add(m.ID, m.Ship, clip(wire.Text(m.Name)), owner)
 }
 
-func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8) {
+// add remembers an object. To keep to the limit the oldest one may have to go;
+// gone is its id, or else 0.
+func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8) (gone wire.ObjectID) {
 	o := g.objects[id]
 	if o == nil {
 		if len(g.objects) >= g.limit {
-			delete(g.objects, g.order[0])
+			gone = g.order[0]
+			delete(g.objects, gone)
 			g.order = g.order[1:]
 			g.Evicted++
 		}
@@ -163,11 +166,12 @@ func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8
 	}
 	o.class, o.name, o.owner = class, name, owner
 	if class == nil {
-		return
+		return gone
 	}
 	if n, ok := id.Slot(); ok {
 		g.slots[n].push(id)
 	}
+	return gone
 }
 
 func (s *slot) push(id wire.ObjectID) {
@@ -184,8 +188,9 @@ func (s *slot) push(id wire.ObjectID) {
 	s.n++
 }
 
-// Learn takes from a decoded message what later ones need.
-func (c *Conversation) Learn(s Side, m decode.Message) {
+// Learn takes from a decoded message what later ones need. Gone is the id of an
+// object that had to be given up for it, or else 0.
+func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 	switch m := m.(type) {
 	case *msg.StateUpdate:
 		if s == Client {
@@ -196,27 +201,27 @@ func (c *Conversation) Learn(s Side, m decode.Message) {
 				c.sides[s].track(m.Object, p)
 			}
 		}
-		return
+		return 0
 	case *transport.Identity:
 		c.identity(s, m)
-		return
+		return 0
 	case *transport.Accept:
 		if s == Host {
 			c.id = m.ID
 		}
-		return
+		return 0
 	}
 	if c.game == nil {
-		return
+		return 0
 	}
 	switch m := m.(type) {
 	case *msg.ObjectCreateTeam:
-		c.game.create(&m.Object, m.Player)
+		gone = c.game.create(&m.Object, m.Player)
 		c.names(s, m.Player, clip(wire.Text(m.Name)))
 	case *msg.ObjectCreate:
-		c.game.create(&m.Object, 0)
+		gone = c.game.create(&m.Object, 0)
 	case *msg.ObjectCreateOpenBC:
-		c.game.add(m.ID, ship.BySpecies(m.Species), "", m.Player)
+		gone = c.game.add(m.ID, ship.BySpecies(m.Species), "", m.Player)
 	case *msg.Settings:
 		if s == Host {
 			c.slot = int(m.Slot)
@@ -227,6 +232,7 @@ func (c *Conversation) Learn(s Side, m decode.Message) {
 			c.game.system = m.System
 		}
 	}
+	return gone
 }
 
 // owns takes note that a client sends the updates of a ship: it is its own.
