@@ -52,8 +52,8 @@ type common struct {
 	selection
 }
 
-func (f *common) define(cmd *cobra.Command, format string) {
-	f.format = choice{format, []string{"table", "json", "histogram"}}
+func (f *common) define(cmd *cobra.Command, format string, formats ...string) {
+	f.format = choice{format, formats}
 	f.dialect = choice{"auto", []string{"auto", "stock", "openbc"}}
 	f.color = choice{"auto", []string{"auto", "always", "never"}}
 	fl := cmd.Flags()

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/csv"
 	"github.com/bcdissect/bcdissect/report/histogram"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -20,6 +21,7 @@ import (
 func newRead(s streams) *cobra.Command {
 	var f common
 	var verbose, hex, payload bool
+	var columns []string
 	cmd := &cobra.Command{
 		Use:   "read FILE...",
 		Short: "Decode captures and report every message",
@@ -30,12 +32,21 @@ files are read one after another as one stream. Undecodable bytes are part of
 the report and never change the exit status, unless --strict is given.`,
 		Example: `  bcdissect read battle.pcap
   bcdissect read battle.pcap -V -x | less -R
+  bcdissect read battle.pcap -T csv -e rel -e StateUpdate.object_name -e StateUpdate.speed
   bcdissect read battle.pcap -T json | jq 'select(.name == "Chat") | .fields.text'
   dumpcap -i eth0 -w - | bcdissect read -`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(columns) > 0 && !cmd.Flags().Changed("format") {
+				f.format.value = "csv"
+			}
+			if (f.format.value == "csv") != (len(columns) > 0) {
+				return errors.New("csv has the columns that -e names, such as -T csv -e frame -e StateUpdate.speed")
+			}
 			return f.run(s, args, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
 				switch f.format.value {
+				case "csv":
+					return csv.New(out, columns, ndjson.Options{Payload: true, Start: start}), nil
 				case "json":
 					return ndjson.New(out, ndjson.Options{Payload: payload, Start: start}), nil
 				case "histogram":
@@ -52,8 +63,9 @@ the report and never change the exit status, unless --strict is given.`,
 			})
 		},
 	}
-	f.define(cmd, "table")
+	f.define(cmd, "table", "table", "json", "histogram", "csv")
 	fl := cmd.Flags()
+	fl.StringSliceVarP(&columns, "fields", "e", nil, "csv: a column, repeatable: a key or field path of the JSON")
 	fl.BoolVarP(&verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
 	fl.BoolVarP(&hex, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
@@ -89,7 +101,7 @@ fragments when they are complete.`,
 			})
 		},
 	}
-	f.define(cmd, "histogram")
+	f.define(cmd, "histogram", "table", "json", "histogram")
 	return cmd
 }
 
