@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Catalog is an immutable set of specs.
@@ -33,6 +34,56 @@ func NewCatalog(specs ...*Spec) *Catalog {
 	return c
 }
 
+// A NameError tells that a message cannot be added to a catalogue, since a name
+// of it is taken.
+type NameError struct {
+	Spec  *Spec
+	Name  string
+	Taken *Spec // by this one
+}
+
+// Error returns who has the name.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("the name %s is taken by %v %s", e.Name, e.Taken.Code, e.Taken.Name)
+}
+
+// With returns a catalogue that has specs, too. One whose opcode is new, or had
+// only the spec that stands for the rest, gets it; one whose opcode is taken
+// becomes an alternative of the spec that has it. It fails with a [*NameError]
+// if names, in whatever case, are those of another message.
+func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
+	n := &Catalog{byCode: c.byCode, specs: slices.Clone(c.specs)}
+	for _, s := range specs {
+		for _, name := range s.Names() {
+			if taken := n.like(name); taken != nil {
+				return nil, &NameError{s, name, taken}
+			}
+		}
+		n.specs = append(n.specs, s)
+		old := n.byCode[s.Code]
+		if old == nil || old.Rest {
+			n.byCode[s.Code] = s
+			continue
+		}
+		both := *old
+		both.Instead = append(slices.Clone(old.Instead), s)
+		n.byCode[s.Code] = &both
+		n.specs[slices.Index(n.specs, old)] = &both
+	}
+	slices.SortStableFunc(n.specs, func(a, b *Spec) int { return int(a.Code) - int(b.Code) })
+	return n, nil
+}
+
+// like returns the spec with a name in whatever case, or nil.
+func (c *Catalog) like(name string) *Spec {
+	for _, s := range c.specs {
+		if slices.ContainsFunc(s.Names(), func(n string) bool { return strings.EqualFold(n, name) }) {
+			return s
+		}
+	}
+	return nil
+}
+
 // Lookup returns the spec of an opcode, or nil.
 func (c *Catalog) Lookup(op Opcode) *Spec { return c.byCode[op] }
 
@@ -46,5 +97,6 @@ func (c *Catalog) Find(name string) *Spec {
 	return nil
 }
 
-// All returns the specs in numeric order.
+// All returns the specs in numeric order. Alternatives follow the spec that has
+// their opcode.
 func (c *Catalog) All() []*Spec { return slices.Clone(c.specs) }

@@ -29,7 +29,7 @@ const (
 // bytes, writes them to bytes, or describes them. After the first error the
 // rest of the walk does nothing.
 type Codec struct {
-	fast    bool // reading, nobody watches, no error yet: the way to take first
+	fast    bool // reading, no error yet: the way to take first
 	showing bool // reading again what has been read
 	strict  bool // reading: refuse what the game reads but never writes, since dialects are told apart by it
 	mode    mode
@@ -48,6 +48,11 @@ type Codec struct {
 	group int   // -1 if there was none yet
 
 	v     Visitor
+	hide  uint64    // fields and groups whose names have these lengths are not shown
+	aside Visitor   // v while a group is open that is not shown
+	level int       // depth of that group
+	flags FlagNames // of the field that is shown
+	sizes []sizeOf
 	field Field
 	grp   Group
 	conds []Cond
@@ -64,7 +69,7 @@ type step struct {
 // start prepares the codec for reading payload from offset from.
 func (c *Codec) start(payload []byte, from int, d Dialect, env Env, v Visitor) {
 	c.mode, c.dialect, c.buf, c.off, c.err, c.env, c.v = reading, d, payload, from, nil, env, v
-	c.fast = v == nil
+	c.fast, c.aside = true, nil
 	c.nbits, c.group, c.depth, c.past = 0, -1, 0, 0
 }
 
@@ -140,7 +145,7 @@ func (c *Codec) Attempt(fits *bool, body func()) {
 	if !*fits {
 		c.off, c.bits, c.nbits, c.full, c.group, c.depth = off, bits, nbits, full, group, depth
 		c.err, c.past = nil, 0
-		c.fast = c.v == nil
+		c.fast = true
 	}
 }
 
@@ -194,6 +199,10 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 	}
 	c.depth++
 	if c.v != nil {
+		if kind != GroupElement && c.hides(name) {
+			c.v, c.aside, c.level = nil, c.v, c.depth
+			return
+		}
 		c.grp = Group{Name: name, Doc: doc, Kind: kind, Index: index, Conds: c.conds}
 		c.v.Begin(&c.grp)
 	}
@@ -207,10 +216,33 @@ func (c *Codec) end(name string, kind GroupKind, index int) {
 		return
 	}
 	c.depth--
+	if c.aside != nil && c.depth < c.level {
+		c.v, c.aside = c.aside, nil
+		return
+	}
 	if c.v != nil {
 		c.grp = Group{Name: name, Kind: kind, Index: index}
 		c.v.End(&c.grp)
 	}
+}
+
+// stopped is the error of a walk that a visitor has ended. Nobody sees it.
+var stopped Error
+
+// stop ends a walk that shows a message. The elements of an open list are
+// written into the message as they are read again, so those that remain are
+// read, without a visitor.
+func (c *Codec) stop() {
+	c.v, c.aside = nil, nil
+	if c.mode != reading || !c.showing || c.err != nil {
+		return
+	}
+	for _, s := range c.path[:min(c.depth, len(c.path))] {
+		if s.index >= 0 {
+			return
+		}
+	}
+	c.err, c.fast = &stopped, false
 }
 
 // fail records the first error.
@@ -218,8 +250,11 @@ func (c *Codec) fail(name string, off int, err error, detail string) {
 	if c.err != nil {
 		return
 	}
-	c.fault = Error{Field: c.at(name), Offset: off, Detail: detail, Err: err}
 	c.err, c.fast = &c.fault, false
+	c.fault = Error{Offset: off, Detail: detail, Err: err}
+	if !c.showing { // whoever is shown a message knows where it ends
+		c.fault.Field = c.at(name)
+	}
 }
 
 // Reject records that the value of a field makes no sense.
@@ -267,6 +302,24 @@ func (c *Codec) take(name string, n int) []byte {
 	return b
 }
 
+// hides reports whether what has the name need not be shown.
+func (c *Codec) hides(name string) bool { return c.hide>>choiceBit(name)&1 != 0 }
+
+// A sizeOf is what the field that counts a list is called.
+type sizeOf struct{ list, name, doc string }
+
+// sizeOf returns what the field that counts a list is called. It is put
+// together once.
+func (c *Codec) sizeOf(list string) *sizeOf {
+	for i := range c.sizes {
+		if c.sizes[i].list == list {
+			return &c.sizes[i]
+		}
+	}
+	c.sizes = append(c.sizes, sizeOf{list, list + "_count", "number of " + list})
+	return &c.sizes[len(c.sizes)-1]
+}
+
 // place returns where the field that starts now begins.
 func (c *Codec) place() int { return c.Offset() }
 
@@ -279,7 +332,7 @@ func (c *Codec) watch(name, doc string, kind Kind, off int) {
 }
 
 func (c *Codec) watchUint(name, doc string, kind Kind, off int, v uint64, names Names) {
-	if c.v == nil || c.err != nil {
+	if c.v == nil || c.err != nil || c.hides(name) {
 		return
 	}
 	c.field.Uint, c.field.Names = v, names
@@ -288,7 +341,7 @@ func (c *Codec) watchUint(name, doc string, kind Kind, off int, v uint64, names 
 }
 
 func (c *Codec) watchFloat(name, doc string, kind Kind, off int, v float64) {
-	if c.v == nil || c.err != nil {
+	if c.v == nil || c.err != nil || c.hides(name) {
 		return
 	}
 	c.field.Float = v
@@ -296,7 +349,7 @@ func (c *Codec) watchFloat(name, doc string, kind Kind, off int, v float64) {
 }
 
 func (c *Codec) watchVec(name, doc string, kind Kind, off int, v [4]float32) {
-	if c.v == nil || c.err != nil {
+	if c.v == nil || c.err != nil || c.hides(name) {
 		return
 	}
 	c.field.Vec = v
@@ -304,7 +357,7 @@ func (c *Codec) watchVec(name, doc string, kind Kind, off int, v [4]float32) {
 }
 
 func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
-	if c.v == nil || c.err != nil {
+	if c.v == nil || c.err != nil || c.hides(name) {
 		return
 	}
 	c.field.Bytes = b
@@ -314,6 +367,11 @@ func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
 
 // raw8 moves one byte between the message and *p.
 func (c *Codec) raw8(name string, p *uint8) bool {
+	if c.fast && c.off < len(c.buf) {
+		*p = c.buf[c.off]
+		c.off++
+		return true
+	}
 	switch c.mode {
 	case reading:
 		b := c.take(name, 1)
@@ -329,6 +387,11 @@ func (c *Codec) raw8(name string, p *uint8) bool {
 }
 
 func (c *Codec) raw16(name string, p *uint16) bool {
+	if c.fast && len(c.buf)-c.off >= 2 {
+		*p = binary.LittleEndian.Uint16(c.buf[c.off:])
+		c.off += 2
+		return true
+	}
 	switch c.mode {
 	case reading:
 		b := c.take(name, 2)
@@ -344,6 +407,11 @@ func (c *Codec) raw16(name string, p *uint16) bool {
 }
 
 func (c *Codec) raw32(name string, p *uint32) bool {
+	if c.fast && len(c.buf)-c.off >= 4 {
+		*p = binary.LittleEndian.Uint32(c.buf[c.off:])
+		c.off += 4
+		return true
+	}
 	switch c.mode {
 	case reading:
 		b := c.take(name, 4)

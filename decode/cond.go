@@ -54,12 +54,12 @@ func (c Cond) String() string {
 }
 
 // Has holds if all bits of want are set in v.
-func Has[T ~uint8](field string, v, want T) Cond {
+func Has[T ~uint8 | ~uint16 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpHas, Value: uint64(want), ok: v&want == want}
 }
 
 // Lacks holds if no bit of want is set in v.
-func Lacks[T ~uint8](field string, v, want T) Cond {
+func Lacks[T ~uint8 | ~uint16 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpLacks, Value: uint64(want), ok: v&want == 0}
 }
 
@@ -71,6 +71,13 @@ func Equals[T ~uint8 | ~uint32](field string, v, want T) Cond {
 // Differs holds if v is not want.
 func Differs[T ~uint8 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpDiffers, Value: uint64(want), ok: v != want}
+}
+
+// If returns the condition for a field that may itself be absent: it holds only
+// if there is true, too.
+func (c Cond) If(there bool) Cond {
+	c.ok = c.ok && there
+	return c
 }
 
 // Is holds if ok is true. It is for conditions on what is not a field of the

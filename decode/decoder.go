@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 )
 
@@ -9,8 +10,9 @@ import (
 // next message with the same layout. It is not safe for concurrent use.
 type Decoder struct {
 	codec Codec
-	slots map[*Spec][]slot
-	first [256]*entry // what slots holds for the specs seen, by opcode
+	specs map[*Spec]*entry
+	first [256]*entry // of the specs used last, by opcode
+	kept  Error       // of what the last Read of a spec with alternatives gave
 }
 
 type entry struct {
@@ -27,10 +29,11 @@ type slot struct {
 }
 
 // NewDecoder returns a decoder.
-func NewDecoder() *Decoder { return &Decoder{slots: map[*Spec][]slot{}} }
+func NewDecoder() *Decoder { return &Decoder{specs: map[*Spec]*entry{}} }
 
 // A Result is what became of a message.
 type Result struct {
+	Spec    *Spec   // that Message is of
 	Message Message // nil if the spec has no decoder; valid until the next Read with the same spec
 	Dialect Dialect // of the layout that Message has
 	Common  bool    // senders of other dialects use that layout, too
@@ -49,7 +52,7 @@ func (r *Result) Exact() bool { return r.Message != nil && r.Err == nil && len(r
 // further: that of another dialect is taken only where it fits.
 func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result {
 	if !s.Known() || len(payload) == 0 {
-		return Result{}
+		return Result{Spec: s}
 	}
 	slots := d.layouts(s)
 	first := 0
@@ -104,6 +107,25 @@ func (d *Decoder) ReadAs(s *Spec, payload []byte, as Dialect, env Env) Result {
 	return d.try(s, &slots[0], payload, 1, env)
 }
 
+// Instead returns the first of the messages that mods send in place of s which
+// accounts for every byte, or else r, what Read made of the payload. It is r
+// as well if that lacked only what the session does not know.
+func (d *Decoder) Instead(s *Spec, payload []byte, r Result, env Env) Result {
+	if len(s.Instead) == 0 || r.Exact() || r.Err != nil && errors.Is(r.Err, ErrState) {
+		return r
+	}
+	if r.Err != nil { // the codec's error is overwritten by what follows
+		d.kept = *r.Err
+		r.Err = &d.kept
+	}
+	for _, alt := range s.Instead {
+		if other := d.try(alt, &d.layouts(alt)[0], payload, 1, env); other.Exact() {
+			return other
+		}
+	}
+	return r
+}
+
 // better reports whether a accounts for more of a message than b.
 func better(a, b *Result) bool {
 	switch {
@@ -128,18 +150,18 @@ func (d *Decoder) layouts(s *Spec) []slot {
 	if e := d.first[s.Code]; e != nil && e.spec == s {
 		return e.slots
 	}
-	slots, ok := d.slots[s]
-	if !ok {
+	e := d.specs[s]
+	if e == nil {
 		m, reset := s.Layout.make()
-		slots = append(slots, slot{Stock, true, m, reset})
+		e = &entry{s, []slot{{Stock, true, m, reset}}}
 		for _, f := range s.Forms {
 			m, reset := f.Layout.make()
-			slots = append(slots, slot{f.Dialect, f.Common, m, reset})
+			e.slots = append(e.slots, slot{f.Dialect, f.Common, m, reset})
 		}
-		d.slots[s] = slots
+		d.specs[s] = e
 	}
-	d.first[s.Code] = &entry{s, slots}
-	return slots
+	d.first[s.Code] = e
+	return e.slots
 }
 
 func (d *Decoder) try(s *Spec, l *slot, payload []byte, from int, env Env) Result {
@@ -152,7 +174,7 @@ func (d *Decoder) try(s *Spec, l *slot, payload []byte, from int, env Env) Resul
 	if c.err != nil {
 		c.err.Message = s.Name
 	}
-	r := Result{Message: l.m, Dialect: l.dialect, Common: l.common, Rest: payload[c.off:], Err: c.err}
+	r := Result{Spec: s, Message: l.m, Dialect: l.dialect, Common: l.common, Rest: payload[c.off:], Err: c.err}
 	if r.Exact() {
 		r.Fits = 1 << l.dialect
 	}
@@ -172,6 +194,37 @@ func (w *Viewer) Show(m Message, payload []byte, from int, d Dialect, v Visitor)
 	m.Walk(&w.codec)
 	w.codec.v = nil
 }
+
+// A Choice is a part of what a message has to show. The zero Choice is all of
+// it.
+type Choice struct{ hide uint64 } // a bit for many names
+
+// choiceBit returns the bit that stands for a name.
+func choiceBit(name string) uint {
+	if name == "" {
+		return 0
+	}
+	return (uint(name[0])*3 + uint(len(name))) & 63
+}
+
+// Choose returns the choice of the fields and groups with the given names, and
+// of groups that these are in, whose names must be among them. It may show
+// others, too: a visitor still has to look at names.
+func Choose(names ...string) Choice {
+	hide := ^uint64(0)
+	for _, name := range names {
+		hide &^= 1 << choiceBit(name)
+	}
+	return Choice{hide}
+}
+
+// Narrow makes what follows show no more than a choice, which is faster.
+func (w *Viewer) Narrow(c Choice) { w.codec.hide = c.hide }
+
+// Stop ends the walk that Show is on: a visitor that has seen enough calls it,
+// and sees no more of the message, not even the end of groups that are open.
+// The message stays as it was read.
+func (w *Viewer) Stop() { w.codec.stop() }
 
 // Append writes a message, beginning with the opcode, in the given dialect.
 // It fails if a value does not fit its field.

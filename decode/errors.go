@@ -3,6 +3,7 @@ package decode
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // Why a message does not decode. They come wrapped in an [*Error].
@@ -30,14 +31,22 @@ func (e *Error) Error() string {
 }
 
 // Reason returns cause and numbers without the place.
-func (e *Error) Reason() string {
+func (e *Error) Reason() string { return string(e.AppendReason(nil)) }
+
+// AppendReason appends what Reason returns.
+func (e *Error) AppendReason(dst []byte) []byte {
+	dst = append(dst, e.Err.Error()...)
 	switch {
 	case errors.Is(e.Err, ErrShort):
-		return fmt.Sprintf("%v (need %d, have %d)", e.Err, e.Need, e.Have)
+		dst = append(dst, " (need "...)
+		dst = strconv.AppendInt(dst, int64(e.Need), 10)
+		dst = append(dst, ", have "...)
+		dst = strconv.AppendInt(dst, int64(e.Have), 10)
+		dst = append(dst, ')')
 	case e.Detail != "":
-		return fmt.Sprintf("%v: %s", e.Err, e.Detail)
+		dst = append(append(dst, ": "...), e.Detail...)
 	}
-	return e.Err.Error()
+	return dst
 }
 
 // Unwrap returns the sentinel.

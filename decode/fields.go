@@ -17,6 +17,9 @@ func (c *Codec) U8(name string, p *uint8, doc string) {
 	if c.fast && c.off < len(c.buf) {
 		*p = c.buf[c.off]
 		c.off++
+		if c.v != nil {
+			c.watchUint(name, doc, KindU8, c.off-1, uint64(*p), nil)
+		}
 		return
 	}
 	off := c.place()
@@ -49,7 +52,7 @@ func (c *Codec) I32(name string, p *int32, doc string) {
 		return
 	}
 	*p = int32(u)
-	if c.v != nil && c.err == nil {
+	if c.v != nil && c.err == nil && !c.hides(name) {
 		c.field.Int = int64(*p)
 		c.watch(name, doc, KindI32, off)
 	}
@@ -63,7 +66,7 @@ func (c *Codec) I16(name string, p *int16, doc string) {
 		return
 	}
 	*p = int16(u)
-	if c.v != nil && c.err == nil {
+	if c.v != nil && c.err == nil && !c.hides(name) {
 		c.field.Int = int64(*p)
 		c.watch(name, doc, KindI16, off)
 	}
@@ -119,11 +122,14 @@ func Flags8[T ~uint8](c *Codec, name string, p *T, names FlagNames, doc string) 
 	}
 	*p = T(u)
 	switch {
-	case c.v == nil: // a slice as an interface costs an allocation
+	case c.v == nil:
 	case names == nil:
 		c.watchUint(name, doc, KindFlags8, off, uint64(u), nil)
-	default:
+	case c.mode == describing: // whoever asks may keep it
 		c.watchUint(name, doc, KindFlags8, off, uint64(u), names)
+	default: // a slice as an interface costs an allocation, a pointer does not
+		c.flags = names
+		c.watchUint(name, doc, KindFlags8, off, uint64(u), &c.flags)
 	}
 }
 
@@ -132,6 +138,9 @@ func (c *Codec) Object(name string, p *wire.ObjectID, doc string) {
 	if c.fast && len(c.buf)-c.off >= 4 {
 		*p = wire.ObjectID(binary.LittleEndian.Uint32(c.buf[c.off:]))
 		c.off += 4
+		if c.v != nil {
+			c.watchUint(name, doc, KindObject, c.off-4, uint64(*p), nil)
+		}
 		return
 	}
 	off := c.place()
@@ -145,6 +154,9 @@ func (c *Codec) F32(name string, p *wire.F32, doc string) {
 	if c.fast && len(c.buf)-c.off >= 4 {
 		*p = wire.F32(binary.LittleEndian.Uint32(c.buf[c.off:]))
 		c.off += 4
+		if c.v != nil && !c.hides(name) {
+			c.watchFloat(name, doc, KindF32, c.off-4, float64(p.Float()))
+		}
 		return
 	}
 	off := c.place()
@@ -156,7 +168,7 @@ func (c *Codec) F32(name string, p *wire.F32, doc string) {
 // CF16 is a 16-bit logarithmic float.
 func (c *Codec) CF16(name string, p *wire.CF16, doc string) {
 	off := c.place()
-	if c.raw16(name, (*uint16)(p)) {
+	if c.raw16(name, (*uint16)(p)) && c.v != nil && !c.hides(name) {
 		c.watchFloat(name, doc, KindCF16, off, float64(p.Float()))
 	}
 }
@@ -166,6 +178,9 @@ func (c *Codec) Ratio8(name string, p *uint8, doc string) {
 	if c.fast && c.off < len(c.buf) {
 		*p = c.buf[c.off]
 		c.off++
+		if c.v != nil && !c.hides(name) {
+			c.watchFloat(name, doc, KindRatio8, c.off-1, float64(float32(*p)/255))
+		}
 		return
 	}
 	off := c.place()
@@ -195,7 +210,7 @@ func (c *Codec) Power8(name string, p *uint8, doc string) {
 // Dir3 is a direction of three bytes.
 func (c *Codec) Dir3(name string, p *wire.Dir3, doc string) {
 	off := c.place()
-	if !c.dir3(name, p) {
+	if !c.dir3(name, p) || c.v == nil || c.hides(name) {
 		return
 	}
 	v := p.Vec()
@@ -203,6 +218,12 @@ func (c *Codec) Dir3(name string, p *wire.Dir3, doc string) {
 }
 
 func (c *Codec) dir3(name string, p *wire.Dir3) bool {
+	if c.fast && len(c.buf)-c.off >= 3 {
+		b := c.buf[c.off : c.off+3]
+		*p = wire.Dir3{int8(b[0]), int8(b[1]), int8(b[2])}
+		c.off += 3
+		return true
+	}
 	switch c.mode {
 	case reading:
 		b := c.take(name, 3)
@@ -220,7 +241,7 @@ func (c *Codec) dir3(name string, p *wire.Dir3) bool {
 // Vec4h is a vector of direction and CF16 length.
 func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 	off := c.place()
-	if c.need(name, 5) && c.dir3(name, &p.Dir) && c.raw16(name, (*uint16)(&p.Len)) {
+	if c.need(name, 5) && c.dir3(name, &p.Dir) && c.raw16(name, (*uint16)(&p.Len)) && c.v != nil && !c.hides(name) {
 		v := p.Vec()
 		c.watchVec(name, doc, KindVec4h, off, [4]float32{v[0], v[1], v[2]})
 	}
@@ -229,7 +250,7 @@ func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 // Vec4f is a vector of direction and f32 length.
 func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
 	off := c.place()
-	if c.need(name, 7) && c.dir3(name, &p.Dir) && c.raw32(name, (*uint32)(&p.Len)) {
+	if c.need(name, 7) && c.dir3(name, &p.Dir) && c.raw32(name, (*uint32)(&p.Len)) && c.v != nil && !c.hides(name) {
 		v := p.Vec()
 		c.watchVec(name, doc, KindVec4f, off, [4]float32{v[0], v[1], v[2]})
 	}
@@ -272,9 +293,14 @@ func (c *Codec) floats(name string, p []wire.F32, kind Kind, doc string) {
 	if !c.need(name, 4*len(p)) {
 		return
 	}
-	var v [4]float32
 	for i := range p {
 		c.raw32(name, (*uint32)(&p[i]))
+	}
+	if c.v == nil || c.hides(name) {
+		return
+	}
+	var v [4]float32
+	for i := range p {
 		v[i] = p[i].Float()
 	}
 	c.watchVec(name, doc, kind, off, v)
@@ -285,6 +311,7 @@ func (c *Codec) Ratios(name string, p *[]byte, n int, doc string) {
 	if c.fast && len(c.buf)-c.off >= n {
 		*p = c.buf[c.off : c.off+n : c.off+n]
 		c.off += n
+		c.watchBytes(name, doc, KindRatios, c.off-n, *p)
 		return
 	}
 	off := c.place()
@@ -380,7 +407,11 @@ func (c *Codec) countedAt(name string, p *[]byte, kind Kind, doc string, off int
 			return
 		}
 		if zero != 0 {
-			c.Reject(name, c.off-1, fmt.Sprintf("the text ends with %02x, not 00", zero))
+			detail := ""
+			if !c.showing {
+				detail = fmt.Sprintf("the text ends with %02x, not 00", zero)
+			}
+			c.Reject(name, c.off-1, detail)
 			return
 		}
 	}
@@ -439,7 +470,7 @@ func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 // Text shows a text that follows from other fields or from the session. It
 // has no bytes of its own and is left out if it is empty.
 func (c *Codec) Text(name, text, doc string) {
-	if c.v == nil || c.err != nil || text == "" && c.mode != describing {
+	if c.v == nil || c.err != nil || text == "" && c.mode != describing || c.hides(name) {
 		return
 	}
 	c.field.Text = text
@@ -507,12 +538,20 @@ func (c *Codec) openGroup(name string) bool {
 	count, values := b[0]>>5, b[0]&0x1F
 	if count == 0 || count > 5 || values>>count != 0 {
 		c.off--
-		c.fail(name, c.off, ErrBits, fmt.Sprintf("0x%02x claims %d bits with values 0x%02x", b[0], count, values))
+		detail := ""
+		if !c.showing {
+			detail = fmt.Sprintf("0x%02x claims %d bits with values 0x%02x", b[0], count, values)
+		}
+		c.fail(name, c.off, ErrBits, detail)
 		return false
 	}
 	if c.strict && c.group >= 0 && c.full < 5 && c.dialect != OpenBC {
 		c.off--
-		c.fail(name, c.off, ErrBits, fmt.Sprintf("the group before it at +%d holds %d bits and is not full", c.group, c.full))
+		detail := ""
+		if !c.showing {
+			detail = fmt.Sprintf("the group before it at +%d holds %d bits and is not full", c.group, c.full)
+		}
+		c.fail(name, c.off, ErrBits, detail)
 		return false
 	}
 	c.group, c.bits, c.nbits, c.full = c.off-1, values, count, count
@@ -524,7 +563,11 @@ func (c *Codec) CloseGroup() {
 	switch c.mode {
 	case reading:
 		if c.nbits > 0 && c.err == nil {
-			c.fail("bits", c.group, ErrBits, fmt.Sprintf("%d of its bits belong to no field", c.nbits))
+			detail := ""
+			if !c.showing {
+				detail = fmt.Sprintf("%d of its bits belong to no field", c.nbits)
+			}
+			c.fail("bits", c.group, ErrBits, detail)
 		}
 	case writing:
 		c.group, c.nbits = -1, 0

@@ -16,11 +16,12 @@ func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body fun
 		return
 	}
 	u := uint8(n)
-	if c.fast && c.off < len(c.buf) { // the name of the count is not needed
+	if c.fast && c.v == nil && c.off < len(c.buf) { // the name of the count is not needed
 		u = c.buf[c.off]
 		c.off++
 	} else {
-		c.U8(name+"_count", &u, "number of "+name)
+		size := c.sizeOf(name)
+		c.U8(size.name, &u, size.doc)
 	}
 	list(c, name, s, int(u), least, doc, body)
 }
@@ -33,10 +34,11 @@ func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body fu
 		return
 	}
 	u := uint16(n)
-	if c.fast && len(c.buf)-c.off >= 2 { // the name of the count is not needed
+	if c.fast && c.v == nil && len(c.buf)-c.off >= 2 { // the name of the count is not needed
 		c.raw16(name, &u)
 	} else {
-		c.U16(name+"_count", &u, "number of "+name)
+		size := c.sizeOf(name)
+		c.U16(size.name, &u, size.doc)
 	}
 	list(c, name, s, int(u), least, doc, body)
 }
@@ -69,6 +71,9 @@ func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() boo
 	c.begin(name, doc, GroupList, -1)
 	switch c.mode {
 	case reading:
+		if c.err == &stopped { // the list is as it was read
+			break
+		}
 		*s = (*s)[:0]
 		_, keep := any((*T)(nil)).(resetter)
 		for i := 0; c.err == nil && more(); i++ {
@@ -80,6 +85,9 @@ func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() boo
 				*s = append(*s, zero)
 			}
 			element(c, i, &(*s)[i], body)
+			if c.err == &stopped { // at the end of the element: the others are still to be read
+				c.err, c.fast = nil, true
+			}
 		}
 	case writing:
 		for i := range *s {

@@ -143,6 +143,9 @@ type Spec struct {
 	Layout Layout
 	// Forms are the layouts of other dialects.
 	Forms []Form
+	// Instead are other messages that mods send with this opcode. One is taken
+	// where no layout of this spec accounts for every byte and its own does.
+	Instead []*Spec
 	// Rest is set if the spec stands for all higher opcodes, too, that have no
 	// spec of their own.
 	Rest bool
@@ -154,6 +157,15 @@ type Spec struct {
 
 // Known reports whether the spec has a decoder.
 func (s *Spec) Known() bool { return s.Layout.make != nil }
+
+// Names returns the spec's name, constant and aliases.
+func (s *Spec) Names() []string {
+	all := []string{s.Name}
+	if s.Constant != "" {
+		all = append(all, s.Constant)
+	}
+	return append(all, s.Aliases...)
+}
 
 // HasName reports whether name is the spec's name, constant or an alias.
 func (s *Spec) HasName(name string) bool {
@@ -171,6 +183,21 @@ type Form struct {
 // A Layout makes messages of one Go type.
 type Layout struct {
 	make func() (m Message, reset func())
+}
+
+// A Reusable is a message that is used again after a call of Reset.
+type Reusable interface {
+	Message
+	Reset()
+}
+
+// LayoutFrom returns the layout whose messages fresh returns, for messages that
+// are not told apart by their Go type.
+func LayoutFrom(fresh func() Reusable) Layout {
+	return Layout{make: func() (Message, func()) {
+		m := fresh()
+		return m, m.Reset
+	}}
 }
 
 // New returns a new message, or nil if the layout is the zero value.

@@ -1,5 +1,7 @@
 package decode
 
+import "iter"
+
 // A Kind is the wire form of a field. The set is closed: whoever can show
 // every kind can show every message.
 type Kind uint8
@@ -72,6 +74,29 @@ func (k Kind) Derived() bool { return k >= KindText }
 // Names gives the text of an enumerated value, or of a bit number; empty if
 // there is none.
 type Names interface{ Name(v uint64) string }
+
+// A Lister is names that can be listed.
+type Lister interface {
+	Names
+	// Values yields the values that have a name, in ascending order unless
+	// the names are of hashes, and the names.
+	Values() iter.Seq2[uint64, string]
+}
+
+// Values yields the values that have a name, and the names. Names that cannot
+// be listed are asked for every value of a byte.
+func Values(n Names) iter.Seq2[uint64, string] {
+	if l, ok := n.(Lister); ok {
+		return l.Values()
+	}
+	return func(yield func(uint64, string) bool) {
+		for v := range uint64(256) {
+			if name := n.Name(v); name != "" && !yield(v, name) {
+				return
+			}
+		}
+	}
+}
 
 // A Field is one value of a message on its way to a visitor, which must not
 // keep it.

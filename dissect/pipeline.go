@@ -472,7 +472,7 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 		r.Err = fmt.Errorf("%w %v", ErrOpcode, op)
 		return
-	case !spec.Known():
+	case !spec.Known() && len(spec.Instead) == 0:
 		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 		return
 	}
@@ -483,6 +483,13 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 		res = p.state(c, s, spec, sender, res)
 	} else if res.Exact() && !res.Common && res.Dialect != sender {
 		p.decide(c, s, res.Dialect, session.Form, "a message has a form of that dialect")
+	}
+	if len(spec.Instead) > 0 {
+		if res = p.decoder.Instead(spec, r.Payload, res, c.Env(s)); res.Message == nil {
+			r.Status, r.Rest = StatusUnknown, r.Payload[1:]
+			return
+		}
+		r.Spec = res.Spec
 	}
 	p.take(res, r.Payload, 1)
 	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil && m.HasHash && m.Flags&msg.DirtyPosition != 0 {

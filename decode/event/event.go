@@ -6,6 +6,8 @@
 package event
 
 import (
+	"iter"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -112,7 +114,7 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.Bool8("value", &m.Byte, "for a subsystem: 1 switched on, 0 off")
 	})
 	m.when(c, ClassChar, func() {
-		decode.Enum8(c, "value", &m.Byte, m.Code.values(), "for a phaser system its power level, for a torpedo system the ammunition slot")
+		decode.Enum8(c, "value", &m.Byte, m.values(c), "for a phaser system its power level, for a torpedo system the ammunition slot")
 	})
 	m.when(c, ClassShort, func() {
 		c.I16("value", &m.Short, "meaning depends on the code")
@@ -163,9 +165,9 @@ func (m *Event) when(c *decode.Codec, class Class, body func()) {
 }
 
 // values returns the names of the values of a TGCharEvent, nil if they have
-// none.
-func (c Code) values() decode.Names {
-	if c == CodeSetPhaserLevel {
+// none. The description has those that can occur.
+func (m *Event) values(c *decode.Codec) decode.Names {
+	if m.Code == CodeSetPhaserLevel || c.Describing() {
 		return names.PhaserLevels
 	}
 	return nil
@@ -176,7 +178,13 @@ type classNames struct{}
 // Name implements [decode.Names].
 func (classNames) Name(v uint64) string { return ClassName(uint32(v)) }
 
+// Values implements [decode.Lister].
+func (classNames) Values() iter.Seq2[uint64, string] { return Classes() }
+
 type codeNames struct{}
 
 // Name implements [decode.Names].
 func (codeNames) Name(v uint64) string { return CodeName(uint32(v)) }
+
+// Values implements [decode.Lister].
+func (codeNames) Values() iter.Seq2[uint64, string] { return Codes() }

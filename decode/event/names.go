@@ -1,5 +1,7 @@
 package event
 
+import "iter"
+
 // CodeName returns the name of an event code, the game's constant without its
 // prefix ET_; "" if there is none.
 func CodeName(code uint32) string {
@@ -26,6 +28,36 @@ func ClassName(id uint32) string {
 		return networkClassNames[i]
 	}
 	return ""
+}
+
+// Codes yields the event codes that have a name, in ascending order, and the
+// names.
+func Codes() iter.Seq2[uint64, string] {
+	return listed(table{networkCodes, networkCodeNames[:]}, table{appCodes, appCodeNames[:]})
+}
+
+// Classes yields the class ids that have a name, in ascending order, and the
+// names.
+func Classes() iter.Seq2[uint64, string] {
+	return listed(table{coreClasses, coreClassNames[:]}, table{networkClasses, networkClassNames[:]}, table{appClasses, appClassNames[:]})
+}
+
+// A table is names of consecutive numbers; "" is a number without one.
+type table struct {
+	first uint64
+	names []string
+}
+
+func listed(tables ...table) iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for _, t := range tables {
+			for i, name := range t.names {
+				if name != "" && !yield(t.first+uint64(i), name) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // The numbers from which the codes and class ids of each module count.

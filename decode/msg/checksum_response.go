@@ -1,8 +1,6 @@
 package msg
 
 import (
-	"strconv"
-
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"
 )
@@ -68,7 +66,10 @@ func (m *ChecksumResponse) Walk(c *decode.Codec) {
 
 // checksumDepth is how deep directories may lie in each other; those of the
 // game lie two deep.
-const checksumDepth = 4
+const (
+	checksumDepth = 4
+	tooDeep       = "more than 4 directories in each other"
+)
 
 func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
 	decode.List16(c, "files", &t.Files, 8, "files in the directory", func(e *ChecksumFile) {
@@ -81,7 +82,7 @@ func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
 	})
 	if depth == checksumDepth {
 		if len(t.Subdirs) > 0 {
-			c.Reject("subdirs", at, "more than "+strconv.Itoa(checksumDepth)+" directories in each other")
+			c.Reject("subdirs", at, tooDeep)
 		}
 		return
 	}

@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"iter"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -144,6 +146,13 @@ func (m *Object) torpedo(c *decode.Codec) {
 }
 
 type objectClasses struct{}
+
+// Values implements [decode.Lister].
+func (n objectClasses) Values() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		_ = yield(uint64(ClassShip), n.Name(uint64(ClassShip))) && yield(uint64(ClassTorpedo), n.Name(uint64(ClassTorpedo)))
+	}
+}
 
 // Name implements [decode.Names].
 func (objectClasses) Name(v uint64) string {

@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // FileHashes finds file names. It has the same method as Enum.
 type FileHashes struct{}
@@ -11,6 +14,18 @@ func (FileHashes) Name(v uint64) string {
 		return ""
 	}
 	return FileName(uint32(v))
+}
+
+// Values yields the hashes that have a name, in the order in which the file
+// check asks for the names, and the names.
+func (FileHashes) Values() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for name := range strings.FieldsSeq(fileNames) {
+			if !yield(uint64(Hash(name)), name) {
+				return
+			}
+		}
+	}
 }
 
 // Files are the hashes of the names in the stock game's file check.

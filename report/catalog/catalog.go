@@ -4,16 +4,23 @@
 package catalog
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An Entry is what is known of one message.
+// An Entry is what is known of one message. In JSON it begins with its layer and
+// its opcode or transport type.
 type Entry struct {
-	Opcode   int      `json:"opcode"`
+	Transport bool `json:"-"` // of a transport message
+	Opcode    int  `json:"-"` // or transport type
+
 	Name     string   `json:"name"`
 	Constant string   `json:"constant,omitempty"` // the game's own name
 	Aliases  []string `json:"aliases,omitempty"`  // names in public documents
@@ -22,15 +29,16 @@ type Entry struct {
 	Relay    string   `json:"relay"` // what the host does with a client's message
 	Evidence string   `json:"evidence"`
 	Doc      string   `json:"doc"`
-	Rest     bool     `json:"rest,omitempty"`    // stands for all higher opcodes without an entry
-	Layouts  []Layout `json:"layouts,omitempty"` // stock first; none if the layout is not known
+	Rest     bool     `json:"rest,omitempty"`       // stands for all higher opcodes without an entry
+	Instead  string   `json:"instead_of,omitempty"` // taken only where the message of this name does not fit
+	Layouts  []Layout `json:"layouts,omitempty"`    // stock first; none if the layout is not known
 }
 
 // A Layout is the way in which senders of one dialect write a message.
 type Layout struct {
 	Dialect string  `json:"dialect"`
 	Doc     string  `json:"doc,omitempty"` // how it differs from stock
-	Length  string  `json:"length"`        // in bytes, opcode included: 5, 10 or 18, 17 or more
+	Length  string  `json:"length"`        // in bytes: 5, 10 or 18, 17 or more. Opcodes count, headers of transport messages do not
 	Fields  []Field `json:"fields,omitempty"`
 }
 
@@ -42,36 +50,128 @@ type Field struct {
 	Bytes string   `json:"bytes,omitempty"` // 4, 2+n; absent if it has none of its own
 	When  []string `json:"when,omitempty"`  // what must hold, all of it, for the field to be there
 	Doc   string   `json:"doc"`
+
+	Values []Value `json:"values,omitempty"` // that have names, unless there are too many to list
+}
+
+// A Value is a value that has a name. Of flags it is a single bit.
+type Value struct {
+	Value uint64 `json:"value"`
+	Name  string `json:"name"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e *Entry) MarshalJSON() ([]byte, error) {
+	type entry Entry
+	v := struct {
+		Layer  string `json:"layer"`
+		Opcode *int   `json:"opcode,omitempty"`
+		Type   *int   `json:"type,omitempty"`
+		*entry
+	}{Layer: "game", Opcode: &e.Opcode, entry: (*entry)(e)}
+	if e.Transport {
+		v.Layer, v.Opcode, v.Type = "transport", nil, &e.Opcode
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // conditions are full of &
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// WriteJSON writes entries as JSON, an object a line.
+func WriteJSON(w io.Writer, entries []Entry) error {
+	var all []byte
+	for i := range entries {
+		b, err := entries[i].MarshalJSON()
+		if err != nil {
+			return err
+		}
+		all = append(append(all, b...), '\n')
+	}
+	_, err := w.Write(all)
+	return err
 }
 
 // Entries returns the entries of a catalogue in the order of their opcodes.
 func Entries(c *decode.Catalog) []Entry {
 	var all []Entry
 	for _, s := range c.All() {
-		all = append(all, NewEntry(s))
+		e := NewEntry(s)
+		if first := c.Lookup(s.Code); slices.Contains(first.Instead, s) {
+			e.Instead = first.Name
+		}
+		all = append(all, e)
 	}
 	return all
 }
 
-// NewEntry returns the entry of one message.
-func NewEntry(s *decode.Spec) Entry {
+// TransportEntries returns the entries of the transport messages that have
+// fields of their own beside the header.
+func TransportEntries() []Entry {
+	var all []Entry
+	for _, s := range transport.Catalog() {
+		all = append(all, newEntry(s, true))
+	}
+	return all
+}
+
+// NewEntry returns the entry of one game message.
+func NewEntry(s *decode.Spec) Entry { return newEntry(s, false) }
+
+func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	e := Entry{
-		Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
+		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
 		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Doc: s.Doc, Rest: s.Rest,
 	}
 	if s.Known() {
-		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, ""))
+		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))
 	}
 	for _, f := range s.Forms {
-		e.Layouts = append(e.Layouts, describe(f.Layout, f.Dialect, f.Doc))
+		e.Layouts = append(e.Layouts, describe(f.Layout, f.Dialect, f.Doc, ofTransport))
 	}
 	return e
 }
 
+// Meaning says what a relay class or a grade of evidence means, as entries name
+// it; empty if it is neither.
+func Meaning(word string) string {
+	for _, m := range slices.Concat(relayMeanings, evidenceMeanings) {
+		if m.word == word {
+			return m.meaning
+		}
+	}
+	return ""
+}
+
+type meaning struct{ word, meaning string }
+
+var relayMeanings = []meaning{
+	{decode.RelayForward.String(), "an unchanged copy goes to every other player in the game"},
+	{decode.RelaySlots.String(), "an unchanged copy goes to every other occupied slot"},
+	{decode.RelayEcho.String(), "a copy goes to all players, the sender included"},
+	{decode.RelayTeam.String(), "a copy goes to the sender's team, the sender included"},
+	{decode.RelayConsume.String(), "the host handles it, nobody else gets it"},
+	{decode.RelayAnswer.String(), "the host replies to the sender"},
+	{decode.RelayNone.String(), "no client sends it"},
+}
+
+var evidenceMeanings = []meaning{
+	{decode.OnWire.String(), "captured bytes of the real game parse to their end"},
+	{decode.FromGame.String(), "the game's code or scripts say so"},
+	{decode.FromProse.String(), "documents say so"},
+	{decode.Open.String(), "not known"},
+}
+
 var dirs = map[decode.Dir]string{decode.Either: "both", decode.FromClient: "c2s", decode.FromHost: "s2c", decode.Nobody: "none"}
 
-func describe(l decode.Layout, d decode.Dialect, doc string) Layout {
+func describe(l decode.Layout, d decode.Dialect, doc string, ofTransport bool) Layout {
 	v := &rows{names: map[string]decode.Names{}}
+	if !ofTransport {
+		v.size.least = 1 // the opcode
+	}
 	decode.Describe(l, d, v)
 	return Layout{Dialect: d.String(), Doc: doc, Length: v.size.String(), Fields: v.fields}
 }
@@ -126,7 +226,36 @@ func (v *rows) Field(f *decode.Field) {
 	if f.Names != nil {
 		v.names[at] = f.Names
 	}
-	v.fields = append(v.fields, Field{Path: at, Kind: f.Kind.String(), Bytes: sizes[f.Kind].text, When: v.when(f.Conds), Doc: f.Doc})
+	v.fields = append(v.fields, Field{
+		Path: at, Kind: f.Kind.String(), Bytes: sizes[f.Kind].text, When: v.when(f.Conds), Doc: f.Doc, Values: values(f),
+	})
+}
+
+// manyValues is how many values with names are not listed any more: file hashes
+// and event codes.
+const manyValues = 64
+
+// values returns the values of a field that have names.
+func values(f *decode.Field) []Value {
+	if f.Names == nil {
+		return nil
+	}
+	var all []Value
+	if f.Kind == decode.KindFlags8 {
+		for bit := range uint64(8) {
+			if name := f.Names.Name(bit); name != "" {
+				all = append(all, Value{1 << bit, name})
+			}
+		}
+		return all
+	}
+	for v, name := range decode.Values(f.Names) {
+		if len(all) == manyValues {
+			return nil
+		}
+		all = append(all, Value{v, name})
+	}
+	return all
 }
 
 // when puts conditions into words, with the names of the values they are about.
@@ -225,7 +354,7 @@ var sizes = map[decode.Kind]struct {
 // A size is the length of a message as far as it follows from its description.
 type size struct {
 	list   int // lists that are open
-	least  int // bytes of fields that are always there
+	least  int // bytes of what is always there
 	bits   int // the same for bits
 	open   bool
 	some   map[string]int // bytes under a single condition
@@ -265,10 +394,10 @@ func (s *size) add(f *decode.Field) {
 	}
 }
 
-// String returns the length with the opcode.
+// String returns the length.
 func (s *size) String() string {
 	const bitsInByte = 5
-	n := 1 + s.least + (s.bits+bitsInByte-1)/bitsInByte
+	n := s.least + (s.bits+bitsInByte-1)/bitsInByte
 	for i, a := range s.conds {
 		for _, b := range s.conds[i+1:] {
 			if opposite(a, b) || opposite(b, a) {

@@ -76,15 +76,15 @@ func TestEntry(t *testing.T) {
 		Opcode: 0x1A, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
 		Relay: "forward", Evidence: "on the wire", Doc: e.Doc,
 		Layouts: []Layout{{Dialect: "stock", Length: "10 or 14", Fields: []Field{
-			{"weapon", "object id", "4", nil, "the weapon that fired, a child of the pulse system"},
-			{"firing_player", "u8", "1", nil, "network id of the shooter"},
-			{"direction", "cv3", "3", nil, "of flight, in the world"},
-			{"flags", "flags8", "1", nil, "how it was fired"},
-			{"target", "object id", "4", []string{"flags & 0x02 (target)"}, "the object aimed at"},
+			{"weapon", "object id", "4", nil, "the weapon that fired, a child of the pulse system", nil},
+			{"firing_player", "u8", "1", nil, "network id of the shooter", nil},
+			{"direction", "cv3", "3", nil, "of flight, in the world", nil},
+			{"flags", "flags8", "1", nil, "how it was fired", []Value{{1, "sound"}, {2, "target"}}},
+			{"target", "object id", "4", []string{"flags & 0x02 (target)"}, "the object aimed at", nil},
 		}}},
 	}
-	got, _ := json.Marshal(e)
-	exp, _ := json.Marshal(want)
+	got, _ := json.Marshal(&e)
+	exp, _ := json.Marshal(&want)
 	if !bytes.Equal(got, exp) {
 		t.Errorf("got %s\nwant %s", got, exp)
 	}
@@ -147,5 +147,103 @@ func TestRows(t *testing.T) {
 	}
 	if got := Rows(msg.Catalog().Lookup(0x04), &Sample{Payload: []byte{4}}); got != nil {
 		t.Errorf("a message without a layout has the rows %v", got)
+	}
+}
+
+// Whatever the walk of a message shows is in the JSON, for every sample.
+func TestNothingIsMissing(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteJSON(&b, append(Entries(msg.Catalog()), TransportEntries()...)); err != nil {
+		t.Fatal(err)
+	}
+	type written struct {
+		Layer  string
+		Opcode *int
+		Type   *int
+		Entry
+	}
+	byOpcode := map[int]written{}
+	transports := 0
+	for line := range bytes.Lines(b.Bytes()) {
+		var w written
+		if err := json.Unmarshal(line, &w); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		switch {
+		case w.Layer == "game" && w.Opcode != nil && w.Type == nil:
+			byOpcode[*w.Opcode] = w
+		case w.Layer == "transport" && w.Opcode == nil && w.Type != nil:
+			transports++
+		default:
+			t.Errorf("of which layer is %s", line)
+		}
+	}
+	if len(byOpcode) != len(msg.Catalog().All()) || transports != len(TransportEntries()) {
+		t.Errorf("%d game messages, %d of the transport", len(byOpcode), transports)
+	}
+	compared := 0
+	for _, s := range messages.All(t) {
+		spec := msg.Catalog().Lookup(s.Opcode())
+		w := byOpcode[int(spec.Code)]
+		i := slices.IndexFunc(w.Layouts, func(l Layout) bool { return l.Dialect == s.Dialect.String() })
+		if i < 0 {
+			t.Errorf("%s: no layout of %v", s.Name, s.Dialect)
+			continue
+		}
+		r := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
+		v := new(shownFields)
+		new(decode.Viewer).Show(r.Message, s.Payload, 1, r.Dialect, v)
+		for _, f := range v.fields {
+			compared++
+			if repeated(f.Path) == 0 && !slices.ContainsFunc(w.Layouts[i].Fields, func(g Field) bool {
+				return g.Path == f.Path && g.Kind == f.Kind && g.Doc == f.Doc
+			}) {
+				t.Errorf("%s: %s, %s, is missing", s.Name, f.Path, f.Kind)
+			}
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d fields were compared", compared)
+	}
+}
+
+// shownFields is a visitor that keeps paths, kinds and meanings.
+type shownFields struct {
+	path   path
+	fields []Field
+}
+
+func (v *shownFields) Begin(g *decode.Group) { v.path.begin(g, "[]") }
+func (v *shownFields) End(*decode.Group)     { v.path.end() }
+
+func (v *shownFields) Field(f *decode.Field) {
+	v.fields = append(v.fields, Field{Path: v.path.join(f.Name), Kind: f.Kind.String(), Doc: f.Doc})
+}
+
+// A message that is taken in place of another one says so.
+func TestInstead(t *testing.T) {
+	c, err := msg.Catalog().With(&decode.Spec{Code: 0x2C, Name: "Emote"}, &decode.Spec{Code: 0xCD, Name: "Own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, e := range Entries(c) {
+		if e.Instead != "" || e.Name == "Own" {
+			got[e.Name] = e.Instead
+		}
+	}
+	if len(got) != 2 || got["Emote"] != "Chat" || got["Own"] != "" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMeaning(t *testing.T) {
+	for _, e := range Entries(msg.Catalog()) {
+		if Meaning(e.Relay) == "" || Meaning(e.Evidence) == "" {
+			t.Errorf("%s: nothing is said of %s or %s", e.Name, e.Relay, e.Evidence)
+		}
+	}
+	if Meaning("?") != "" {
+		t.Error("? has a meaning")
 	}
 }

@@ -68,25 +68,15 @@ ends in _MESSAGE in the game) and the names of other documents alike.
 
 * **Direction**: C>S from a client to the host, S>C from the host to clients.
 * **Relay**: what the game's host does with the message when a client sends it.
-  * %s: an unchanged copy goes to every other player in the game.
-  * %s: the same, to every occupied slot.
-  * %s: a copy goes to all players, the sender included.
-  * %s: a copy goes to the sender's team, the sender included.
-  * %s: the host handles it, nobody else gets it.
-  * %s: the host replies to the sender.
-  * %s: no client sends it.
-* **Evidence**: how sure the layout is.
-  * %s: captured bytes of the real game parse to their end.
-  * %s: the game's code or scripts say so.
-  * %s: documents say so.
-  * %s: not known.
-* **Length**: in bytes, with the opcode.
-
-`, code("bcdissect opcodes"),
-		code(decode.RelayForward.String()), code(decode.RelaySlots.String()), code(decode.RelayEcho.String()),
-		code(decode.RelayTeam.String()), code(decode.RelayConsume.String()), code(decode.RelayAnswer.String()),
-		code(decode.RelayNone.String()), code(decode.OnWire.String()), code(decode.FromGame.String()),
-		code(decode.FromProse.String()), code(decode.Open.String()))
+`, code("bcdissect opcodes"))
+	for _, m := range relayMeanings {
+		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
+	}
+	p.printf("* **Evidence**: how sure the layout is.\n")
+	for _, m := range evidenceMeanings {
+		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
+	}
+	p.printf("* **Length**: in bytes, with the opcode.\n\n")
 }
 
 func (p *page) contents(entries []Entry) {
@@ -158,7 +148,7 @@ func (p *page) layout(s *decode.Spec, e *Entry, l *Layout, samples []*Sample) {
 	} else {
 		p.printf("\n### Dialect %s\n\n%s %s.", l.Dialect, l.Doc, bytesOf)
 	}
-	key := fmt.Sprintf("%q", l.Fields)
+	key := fmt.Sprintf("%#v", l.Fields)
 	switch where := p.seen[key]; {
 	case len(l.Fields) == 0:
 		p.printf(" No fields.\n")

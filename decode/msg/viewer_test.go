@@ -1,0 +1,141 @@
+package msg
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/fixtures/messages"
+)
+
+// A stopper is a visitor that has seen enough after some calls.
+type stopper struct {
+	viewer *decode.Viewer
+	left   int
+	calls  int
+}
+
+func (v *stopper) call() {
+	v.calls++
+	if v.left--; v.left == 0 {
+		v.viewer.Stop()
+	}
+}
+
+func (v *stopper) Field(*decode.Field) { v.call() }
+func (v *stopper) Begin(*decode.Group) { v.call() }
+func (v *stopper) End(*decode.Group)   { v.call() }
+
+// TestStop stops the walk through every sample after every call: nothing more
+// is shown, and the message stays as it was read.
+func TestStop(t *testing.T) {
+	for _, s := range messages.All(t) {
+		spec := Catalog().Lookup(s.Opcode())
+		res := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
+		if res.Message == nil {
+			continue
+		}
+		var w decode.Viewer
+		show := func(calls int) int {
+			v := &stopper{viewer: &w, left: calls}
+			w.Show(res.Message, s.Payload, 1, res.Dialect, v)
+			return v.calls
+		}
+		total := show(0)
+		for n := 1; n <= total; n++ {
+			if got := show(n); got != n {
+				t.Errorf("%s: %d calls after %d", s.Name, got, n)
+			}
+			got, err := decode.Append(nil, spec, res.Message, res.Dialect)
+			if want := s.Payload[:len(s.Payload)-len(res.Rest)]; err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s: stopped after %d of %d calls, the message is %x, %v; want %x", s.Name, n, total, got, err, want)
+			}
+		}
+		if got := show(0); got != total {
+			t.Errorf("%s: %d calls at the end, %d at the start", s.Name, got, total)
+		}
+	}
+}
+
+// A trail is a visitor that writes down where the fields are that it sees.
+type trail struct {
+	groups []string
+	names  [][]string // of each field with those of its groups
+	seen   []string   // each field with its bytes
+}
+
+func (v *trail) Field(f *decode.Field) {
+	names := append(slices.Clone(v.groups), f.Name)
+	v.names = append(v.names, names)
+	v.seen = append(v.seen, fmt.Sprint(names, f.Kind, f.Off, f.End))
+}
+
+func (v *trail) Begin(g *decode.Group) { v.groups = append(v.groups, g.Name) }
+func (v *trail) End(*decode.Group)     { v.groups = v.groups[:len(v.groups)-1] }
+
+// TestNarrow narrows the walk through every sample to every field: it is shown
+// as it is without that.
+func TestNarrow(t *testing.T) {
+	for _, s := range messages.All(t) {
+		spec := Catalog().Lookup(s.Opcode())
+		res := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
+		if res.Message == nil {
+			continue
+		}
+		var w decode.Viewer
+		show := func(c decode.Choice) *trail {
+			v := &trail{}
+			w.Narrow(c)
+			w.Show(res.Message, s.Payload, 1, res.Dialect, v)
+			return v
+		}
+		all := show(decode.Choice{})
+		for i, names := range all.names {
+			part := show(decode.Choose(names...))
+			if !slices.Contains(part.seen, all.seen[i]) {
+				t.Errorf("%s: a choice of %q hides it", s.Name, names)
+			}
+			for _, f := range part.seen {
+				if !slices.Contains(all.seen, f) {
+					t.Errorf("%s: a choice of %q shows %s", s.Name, names, f)
+				}
+			}
+			if len(all.names) > 20 && len(part.names) > len(all.names)/2 && len(names) == 1 {
+				t.Errorf("%s: a choice of %q shows %d of %d fields", s.Name, names, len(part.names), len(all.names))
+			}
+		}
+	}
+}
+
+// lister is a visitor that checks the lists of names of the fields it sees.
+type lister struct{ t *testing.T }
+
+func (v lister) Begin(*decode.Group) {}
+func (v lister) End(*decode.Group)   {}
+func (v lister) Field(f *decode.Field) {
+	if f.Names == nil {
+		return
+	}
+	n := 0
+	for value, name := range decode.Values(f.Names) {
+		if n++; name == "" || f.Names.Name(value) != name {
+			v.t.Errorf("%s: %d is listed as %q, but called %q", f.Name, value, name, f.Names.Name(value))
+		}
+	}
+	if n == 0 {
+		v.t.Errorf("%s: no names are listed", f.Name)
+	}
+	for range decode.Values(f.Names) {
+		break
+	}
+}
+
+// TestValues holds that the names of values can be listed, and are listed as
+// they are.
+func TestValues(t *testing.T) {
+	for _, l := range layouts() {
+		decode.Describe(l.layout, l.dialect, lister{t})
+	}
+}

@@ -1,0 +1,81 @@
+package table
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/catalog"
+)
+
+func everything() []catalog.Entry {
+	return append(catalog.Entries(msg.Catalog()), catalog.TransportEntries()...)
+}
+
+func TestCatalog(t *testing.T) {
+	var b bytes.Buffer
+	if err := Catalog(&b, everything(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	fixtures.Golden(t, "opcodes/all.txt", b.Bytes())
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(line); n > catalogWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestEntry(t *testing.T) {
+	for _, name := range []string{"TorpedoFire", "StateUpdate", "GameInit", "Unused04", "BOOT_PLAYER"} {
+		for _, e := range everything() {
+			if e.Name != name && e.Constant != name {
+				continue
+			}
+			var b bytes.Buffer
+			if err := Entry(&b, &e, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			fixtures.Golden(t, "opcodes/"+strings.ToLower(name)+".txt", b.Bytes())
+		}
+	}
+}
+
+// Every message can be shown in any width, and every field is there.
+func TestEntries(t *testing.T) {
+	for _, width := range []int{20, 80, 200} {
+		for _, e := range everything() {
+			var b bytes.Buffer
+			if err := Entry(&b, &e, Options{Width: width, ASCII: true, Color: width == 80}); err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range e.Layouts {
+				for _, f := range l.Fields {
+					if !strings.Contains(b.String(), " "+f.Path+" ") {
+						t.Errorf("%s: %s is not shown", e.Name, f.Path)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "",
+		"one":                     "one",
+		"one two  three":          "one two|three",
+		"one inconceivable three": "one|inconceivable|three",
+		"seven 12":                "seven 12",
+	} {
+		var got []string
+		for l := range lines(text, 8) {
+			got = append(got, l)
+		}
+		if g := strings.Join(got, "|"); g != want {
+			t.Errorf("%q: got %q, want %q", text, g, want)
+		}
+	}
+}
