@@ -1,0 +1,1003 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// Limits of regular expressions: matching takes time in proportion to their
+// size and to that of the text.
+const (
+	maxPattern  = 1000 // bytes of one
+	maxProgram  = 1000 // instructions of one
+	maxPrograms = 5000 // instructions of all
+)
+
+// compiler makes nodes of expressions.
+type compiler struct {
+	text     string
+	ix       *index
+	f        *Filter
+	layouts  map[*layout]bool // those of which something is wanted
+	values   map[string]*vocabulary
+	programs int
+}
+
+func compile(text string, ix *index) (*Filter, *Error) {
+	e, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{text: text, ix: ix, f: &Filter{}, layouts: map[*layout]bool{}, values: map[string]*vocabulary{}}
+	c.f.game = ix.game
+	for i, s := range ix.specs {
+		c.f.seen[s.Code] = &shown{spec: s, id: i, next: c.f.seen[s.Code]}
+	}
+	if c.f.root, err = c.node(e); err != nil {
+		return nil, err
+	}
+	for l := range c.layouts {
+		c.f.branch(l).finish(l)
+	}
+	return c.f, nil
+}
+
+func (c *compiler) errorf(t token, format string, args ...any) *Error {
+	return errorAt(c.text, t.pos, t.end, fmt.Sprintf(format, args...))
+}
+
+// node compiles a part of the expression. Parts that take less come first:
+// which order they are looked at in makes no difference to what they are.
+func (c *compiler) node(e *expr) (node, *Error) {
+	if e.join == tokEnd {
+		return c.test(e.test)
+	}
+	var list []node
+	for _, sub := range e.list {
+		n, err := c.node(sub)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	if e.join == tokNot {
+		return not{list[0]}, nil
+	}
+	slices.SortStableFunc(list, func(a, b node) int { return a.cost() - b.cost() })
+	switch e.join {
+	case tokAnd:
+		return allOf(list), nil
+	case tokXor:
+		return oddOf(list), nil
+	default:
+		return anyOf(list), nil
+	}
+}
+
+// test compiles a comparison or a name alone.
+func (c *compiler) test(t *test) (node, *Error) {
+	w := t.left.word
+	if k := findKey(w.text); k != nil {
+		return c.key(k, -1, t)
+	}
+	base, element, err := c.index(w)
+	if err != nil {
+		return nil, err
+	}
+	if k := findKey(base); k != nil { // with an index
+		return c.key(k, element, t)
+	}
+	vs, specs, err := c.resolve(w, base)
+	if err != nil {
+		return nil, err
+	}
+	if vs != nil {
+		return c.field(vs, element, t)
+	}
+	switch {
+	case element >= 0 || t.left.len || t.left.masks != nil:
+		return nil, c.errorf(w, "%s is a message and has no value", base)
+	case t.op != opNone:
+		e := c.errorf(w, "%s is a message and has no value", base)
+		e.Suggestions = []string{"name", base + "." + c.example(specs)}
+		if e.Suggestions[1] == base+"." {
+			e.Suggestions = e.Suggestions[:1]
+		}
+		return nil, e
+	}
+	return isMessageOf(specs), nil
+}
+
+// example returns a field of one of the messages, empty if they have none.
+func (c *compiler) example(specs []*decode.Spec) string {
+	for _, s := range specs {
+		if len(s.Brief) > 0 && len(among(c.ix.paths[s.Brief[0]], specs)) > 0 {
+			return s.Brief[0]
+		}
+	}
+	return ""
+}
+
+// index takes the [n] off the end of a path; n is -1 if there is none.
+func (c *compiler) index(w token) (base string, n int, err *Error) {
+	at := strings.IndexByte(w.text, '[')
+	if at < 0 {
+		return w.text, -1, nil
+	}
+	digits, ok := strings.CutSuffix(w.text[at+1:], "]")
+	n, e := strconv.Atoi(digits)
+	w.pos += at
+	switch {
+	case !ok || strings.IndexByte(digits, '[') >= 0:
+		return "", 0, c.errorf(w, "an index stands at the end; a path into a list is that of all its elements")
+	case e != nil || n > 1<<16:
+		return "", 0, c.errorf(w, "no field has so many values")
+	}
+	return w.text[:at], n, nil
+}
+
+// resolve finds the fields or the messages that a word means.
+func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Error) {
+	if path, ok := strings.CutPrefix(base, "fields."); ok {
+		if vs := c.ix.paths[path]; vs != nil {
+			return vs, nil, nil
+		}
+		w.pos += len("fields.")
+		e := c.errorf(w, "no message has a field %s", clip(path))
+		e.Suggestions = nearest(path, c.ix.sorted())
+		return nil, nil, e
+	}
+	if vs := c.ix.paths[base]; vs != nil {
+		return vs, nil, nil
+	}
+	if specs := specsOf(c.ix.specs, base); specs != nil {
+		return nil, specs, nil
+	}
+	head, path, dotted := strings.Cut(base, ".")
+	specs := specsOf(c.ix.specs, head)
+	if !dotted || specs == nil {
+		return nil, nil, c.unknown(w, base)
+	}
+	if vs := among(c.ix.paths[path], specs); vs != nil {
+		return vs, nil, nil
+	}
+	w.pos += len(head) + 1
+	own := c.ix.own(specs)
+	switch {
+	case !slices.ContainsFunc(specs, (*decode.Spec).Known):
+		return nil, nil, c.errorf(w, "%s has no fields: its layout is not known", specs[0].Name)
+	case len(own) == 0:
+		return nil, nil, c.errorf(w, "%s has no fields", specs[0].Name)
+	}
+	e := c.errorf(w, "%s has no field %s", specs[0].Name, clip(path))
+	e.Suggestions = nearest(path, own)
+	return nil, nil, e
+}
+
+// unknown returns the error for a word that means nothing.
+func (c *compiler) unknown(w token, base string) *Error {
+	e := c.errorf(w, "there is no field, message or key %s", clip(base))
+	candidates := append(c.ix.sorted(), namesOf(c.ix.specs)...)
+	for i := range keys {
+		candidates = append(candidates, keys[i].name)
+	}
+	if head, path, ok := strings.Cut(base, "."); ok {
+		for _, name := range nearest(head, namesOf(c.ix.specs)) {
+			for _, p := range c.ix.own(specsOf(c.ix.specs, name)) {
+				candidates = append(candidates, name+"."+p)
+			}
+			if len(among(c.ix.paths[path], specsOf(c.ix.specs, name))) > 0 { // only the message is wrong
+				e.Suggestions = append(e.Suggestions, name+"."+path)
+			}
+		}
+	}
+	if e.Suggestions != nil {
+		return e
+	}
+	e.Suggestions = nearest(base, candidates)
+	return e
+}
+
+// known reports whether a word is the name of something that has a value.
+func (c *compiler) known(word string) bool {
+	if findKey(word) != nil || c.ix.paths[strings.TrimPrefix(word, "fields.")] != nil {
+		return true
+	}
+	head, path, ok := strings.Cut(word, ".")
+	return ok && len(among(c.ix.paths[path], specsOf(c.ix.specs, head))) > 0
+}
+
+// mismatch returns the error for a comparison that a class does not have.
+func (c *compiler) mismatch(t *test, cl class) *Error {
+	name := t.left.word.text
+	if t.op == opNone {
+		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, what[cl])
+	}
+	switch {
+	case cl == classVector:
+		e := c.errorf(t.left.word, "%s is a vector: compare one of its components", name)
+		e.Suggestions = []string{name + ".x", name + ".y", name + ".z"}
+		return e
+	case t.op == opContains || t.op == opMatches:
+		return c.errorf(t.opTok, "%s is %s: %s is for text and bytes", name, what[cl], t.op)
+	case t.op.order():
+		return c.errorf(t.opTok, "%s is %s: %s is for numbers and times", name, what[cl], t.op)
+	}
+	return c.errorf(t.left.word, "%s is %s and cannot be compared", name, what[cl])
+}
+
+// key compiles a comparison of a key.
+func (c *compiler) key(k *key, element int, t *test) (node, *Error) {
+	switch {
+	case t.left.len && t.op == opNone && t.left.masks == nil:
+		return nil, c.errorf(t.left.word, "the length is to be compared with something")
+	case t.left.len || element >= 0:
+		return c.sized(k, element, t)
+	case t.left.masks != nil && k.class != classNumber:
+		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.name, what[k.class])
+	case t.op == opNone && t.left.masks == nil:
+		return c.presence(k), nil
+	}
+	switch k.class {
+	case classNumber, classBool:
+		about := &numeric{name: k.name, bool: k.class == classBool, whole: true}
+		if k.opcode {
+			about.value, about.offer = c.opcode, namesOf(c.ix.specs[:c.ix.game])
+		}
+		n, err := c.numbers(about, t)
+		if err != nil {
+			return nil, err
+		}
+		return &numberKey{get: k.number, want: n, all: t.op.all()}, nil
+	case classTime, classSeconds:
+		return c.time(k, t)
+	case classWord:
+		ok, err := c.words(k, t)
+		if err != nil {
+			return nil, err
+		}
+		return &wordKey{get: k.word, ok: ok}, nil
+	case classText, classBytes:
+		var x *texts
+		var err *Error
+		if k.class == classBytes {
+			x, err = c.bytes(k.name, t)
+		} else {
+			x, err = c.texts(k.name, t, k.bare)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case k.bytes != nil:
+			return &bytesKey{get: k.bytes, want: x}, nil
+		case k.search != nil && !t.op.equality():
+			return &textKey{get: k.search, want: x}, nil
+		}
+		return &textKey{get: k.text, want: x, all: t.op.all()}, nil
+	case classAddress:
+		a, err := c.addresses(k.name, t, true)
+		if err != nil {
+			return nil, err
+		}
+		return &addressKey{get: k.address, want: a, all: t.op.all()}, nil
+	default:
+		return nil, c.errorf(t.left.word, "%s has no value: compare %s", k.name, k.note)
+	}
+}
+
+// presence compiles a key alone.
+func (c *compiler) presence(k *key) node {
+	switch {
+	case k.has != nil:
+		return hasKey(k.has)
+	case k.number != nil:
+		get := k.number
+		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
+	case k.text != nil:
+		get := k.text
+		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
+	case k.address != nil:
+		get := k.address
+		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
+	case k.bytes != nil:
+		return &bytesKey{get: k.bytes, want: &texts{contains: true}}
+	case k.word != nil:
+		ok := make([]bool, max(len(k.words), c.ix.game))
+		for i := range ok {
+			ok[i] = true
+		}
+		return &wordKey{get: k.word, ok: ok}
+	}
+	return &timeKey{has: true}
+}
+
+// sized compiles a comparison of the length of a key, or of one of its bytes.
+func (c *compiler) sized(k *key, element int, t *test) (node, *Error) {
+	if k.class != classText && k.class != classBytes || element >= 0 && k.class != classBytes {
+		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.name, what[k.class])
+	}
+	if element >= 0 && t.left.len {
+		return nil, c.errorf(t.left.word, "a byte has no length")
+	}
+	get := func(r *dissect.Record, i int) (int64, bool) {
+		b := k.bytes(c.f, r)
+		switch {
+		case i > 0 || element >= len(b) || len(b) == 0:
+			return 0, false
+		case element >= 0:
+			return int64(b[element]), true
+		case k.class == classText:
+			return int64(utf8.RuneCount(b)), true
+		}
+		return int64(len(b)), true
+	}
+	if k.text != nil {
+		get = func(r *dissect.Record, i int) (int64, bool) {
+			s, ok := k.text(r, i)
+			return int64(utf8.RuneCountInString(s)), ok
+		}
+	}
+	if t.op == opNone && t.left.masks == nil {
+		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok }), nil
+	}
+	n, err := c.numbers(&numeric{name: t.left.word.text, whole: true}, t)
+	if err != nil {
+		return nil, err
+	}
+	return &numberKey{get: get, want: n, all: t.op.all()}, nil
+}
+
+// field compiles a comparison of fields. Those that cannot be compared so are
+// left out, unless that is all of them.
+func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
+	vs, err := c.narrow(vs, element, t)
+	if err != nil {
+		return nil, err
+	}
+	a := &atom{view: vs[0].view, element: vs[0].element, all: t.op.all()}
+	a.has = t.op == opNone && t.left.masks == nil
+	ok := map[class]bool{}
+	var first *Error
+	for i := range vs {
+		cl := vs[i].class()
+		if _, done := ok[cl]; !done {
+			err := c.compare(a, cl, vs, t)
+			ok[cl] = err == nil
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	kept := false
+	for i := range vs {
+		v := &vs[i]
+		if !ok[v.class()] || t.left.masks != nil && !v.whole() {
+			continue
+		}
+		kept = true
+		c.layouts[v.layout] = true
+		c.f.want(v, a)
+	}
+	if !kept {
+		return nil, first
+	}
+	return a, nil
+}
+
+// narrow returns the variants of which the length or element can be taken that
+// is asked for.
+func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error) {
+	w := t.left.word
+	if element < 0 && !t.left.len {
+		return vs, nil
+	}
+	var kept []variant
+	for _, v := range vs {
+		if v.view != viewValue {
+			continue
+		}
+		array := !v.group && (v.kind == decode.KindRatios || v.kind == decode.KindBytes)
+		switch {
+		case t.left.len && element < 0:
+			if v.list || array || v.class() == classText {
+				v.view = viewLen
+				kept = append(kept, v)
+			}
+		case t.left.len:
+		case array || !v.group && element < len(components(v.kind)):
+			v.view, v.element = viewElement, element
+			kept = append(kept, v)
+		}
+	}
+	switch {
+	case kept != nil && t.left.len && t.op == opNone && t.left.masks == nil:
+		return nil, c.errorf(w, "the length is to be compared with something")
+	case kept != nil:
+		return kept, nil
+	case t.left.len:
+		return nil, c.errorf(w, "%s is %s and has no length", w.text, described(&vs[0]))
+	case vs[0].list:
+		return nil, c.errorf(w, "a path into a list is that of all its elements: leave [%d] out", element)
+	}
+	return nil, c.errorf(w, "%s is %s and has no [%d]", strings.TrimSuffix(w.text, fmt.Sprintf("[%d]", element)), described(&vs[0]), element)
+}
+
+// described returns what a variant is, for messages.
+func described(v *variant) string {
+	switch {
+	case v.list:
+		return "a list"
+	case v.group:
+		return "a group of fields"
+	}
+	return what[v.class()]
+}
+
+// compare sets what fields of a class are compared with.
+func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error) {
+	if a.has {
+		return nil
+	}
+	name := t.left.word.text
+	if t.left.masks != nil && cl != classNumber && cl != classBool {
+		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, what[cl])
+	}
+	switch cl {
+	case classNumber, classBool:
+		if a.numbers == nil { // otherwise it holds for the other class
+			a.numbers, err = c.numbers(c.numeric(name, vs), t)
+		}
+	case classText:
+		a.texts, err = c.texts(name, t, false)
+	case classBytes:
+		a.bytes, err = c.bytes(name, t)
+	case classAddress:
+		a.addresses, err = c.addresses(name, t, false)
+	case classVector:
+		err = c.mismatch(t, cl)
+	default:
+		i := slices.IndexFunc(vs, func(v variant) bool { return v.group })
+		e := c.errorf(t.left.word, "%s is %s: name one of its fields", name, described(&vs[i]))
+		prefix := vs[i].base + "."
+		for _, path := range c.ix.own([]*decode.Spec{vs[i].layout.spec}) {
+			if rest, ok := strings.CutPrefix(path, prefix); ok && len(e.Suggestions) < maxSuggestions && !strings.Contains(rest, ".") {
+				e.Suggestions = append(e.Suggestions, name+"."+rest)
+			}
+		}
+		err = e
+	}
+	return err
+}
+
+// A numeric is what numbers are compared with.
+type numeric struct {
+	name  string
+	bool  bool // true and false are numbers
+	asked bool // somebody wrote one of them
+	whole bool // all are whole
+	// value returns the number that goes by a name, or the names that depend
+	// on the field.
+	value func(word string) (spans []float64, named []named)
+	offer []string // the names
+}
+
+// numeric returns what the fields of a name are compared with.
+func (c *compiler) numeric(name string, vs []variant) *numeric {
+	n := &numeric{name: name}
+	for i := range vs {
+		v := &vs[i]
+		n.bool = n.bool || v.class() == classBool
+		n.whole = n.whole || v.whole()
+	}
+	k := c.values[name]
+	if k == nil {
+		k = newVocabulary(vs)
+		c.values[name] = k
+	}
+	if n.offer = k.names; k.names != nil {
+		n.value = func(word string) ([]float64, []named) { return nil, k.find(word) }
+	}
+	return n
+}
+
+// A vocabulary is the names that values of fields have.
+type vocabulary struct {
+	names  []string
+	exact  map[string][]named
+	folded map[string][]named // by what fold makes of the name
+}
+
+func newVocabulary(vs []variant) *vocabulary {
+	k := &vocabulary{exact: map[string][]named{}, folded: map[string][]named{}}
+	for i := range vs {
+		v := &vs[i]
+		if v.view != viewValue || v.names == nil {
+			continue
+		}
+		for value, name := range decode.Values(v.names) {
+			e := named{value, name, -1}
+			if v.kind == decode.KindFlags8 {
+				if value > 7 {
+					continue
+				}
+				e = named{1 << value, name, int(value)}
+			}
+			if slices.Contains(k.exact[name], e) {
+				continue
+			}
+			if k.exact[name] == nil {
+				k.names = append(k.names, name)
+			}
+			k.exact[name] = append(k.exact[name], e)
+			k.folded[fold(name)] = append(k.folded[fold(name)], e)
+		}
+	}
+	return k
+}
+
+// find returns the values of a name: those that have exactly it, or else those
+// that have it but for what people write in different ways.
+func (k *vocabulary) find(name string) []named {
+	if found := k.exact[name]; found != nil {
+		return found
+	}
+	return k.folded[fold(name)]
+}
+
+// opcode returns the opcodes of the messages that go by a name.
+func (c *compiler) opcode(word string) (spans []float64, _ []named) {
+	for _, s := range specsOf(c.ix.specs[:c.ix.game], word) {
+		spans = append(spans, float64(s.Code))
+	}
+	return spans, nil
+}
+
+// numbers compiles what a number is compared with.
+func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
+	n := &numbers{neg: t.op.negated()}
+	if err := c.mask(n, of, t); err != nil {
+		return nil, err
+	}
+	if t.op == opNone { // bits alone
+		n.wide = ranges[float64]{{1, math.Inf(1)}}
+		return n, nil
+	}
+	if t.op == opContains || t.op == opMatches {
+		return nil, c.errorf(t.opTok, "%s is a number: %s is for text and bytes", of.name, t.op)
+	}
+	var wide, short []span[float64]
+	for _, v := range t.values {
+		x, named, err := c.number(of, t, v.lo)
+		if err != nil {
+			return nil, err
+		}
+		n.named = append(n.named, named...)
+		if !v.span {
+			for _, x := range x {
+				switch {
+				case !math.IsNaN(x):
+					wide, short = append(wide, floats(t.op, x)), append(short, floats(t.op, single(x)))
+				case !t.op.equality() || t.op == opIn:
+					return nil, c.errorf(v.lo, "NaN has no place in an order or a set")
+				default:
+					n.nan = true
+				}
+			}
+			continue
+		}
+		y, alsoNamed, err := c.number(of, t, v.hi)
+		switch {
+		case err != nil:
+			return nil, err
+		case named != nil || alsoNamed != nil || len(x) != 1 || len(y) != 1:
+			return nil, c.errorf(v.lo, "a range is of numbers, not of names")
+		case math.IsNaN(x[0]) || math.IsNaN(y[0]) || x[0] > y[0]:
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "nothing is in this range")
+		}
+		wide = append(wide, span[float64]{x[0], y[0]})
+		short = append(short, span[float64]{single(x[0]), single(y[0])})
+	}
+	n.wide, n.short, n.bool = newRanges(wide), newRanges(short), of.asked
+	return n, nil
+}
+
+// number returns the number that a token is, several if its name is that of
+// several, or the names that depend on the field.
+func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []named, err *Error) {
+	text := v.text
+	if v.kind == tokString {
+		if text, err = c.unquote(v); err != nil {
+			return nil, nil, err
+		}
+	} else if x, ok := parseNumber(text); ok {
+		return []float64{x}, nil, nil
+	}
+	if v.kind == tokWord && of.bool {
+		switch strings.ToLower(text) {
+		case "true":
+			of.asked = true
+			return []float64{1}, nil, nil
+		case "false":
+			of.asked = true
+			return []float64{0}, nil, nil
+		}
+	}
+	if of.value != nil {
+		x, named := of.value(text)
+		if x != nil || named != nil {
+			if t.op.order() {
+				return nil, nil, c.errorf(v, "a name is equal or not, neither greater nor less: write a number")
+			}
+			return x, named, nil
+		}
+	}
+	return nil, nil, c.noNumber(of, v, text)
+}
+
+// noNumber returns the error for a value that is no number.
+func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
+	_, isNumber := parseNumber(text)
+	switch {
+	case v.kind == tokWord && c.known(text):
+		return c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(text))
+	case isNumber: // in quotes
+		e := c.errorf(v, "%s is a number, not text", of.name)
+		e.Suggestions = []string{text}
+		return e
+	case of.value != nil:
+		e := c.errorf(v, "%s is never %s", of.name, clip(text))
+		e.Suggestions = quote(nearest(text, of.offer))
+		return e
+	case of.bool:
+		e := c.errorf(v, "%s is true or false, not %s", of.name, clip(text))
+		e.Suggestions = []string{"true", "false"}
+		return e
+	}
+	if v.kind == tokWord {
+		return c.errorf(v, "%s is a number, and %s is none", of.name, clip(text))
+	}
+	return c.errorf(v, "%s is a number, not text", of.name)
+}
+
+// mask compiles the bits that are taken of a number.
+func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
+	if t.left.masks == nil {
+		return nil
+	}
+	if !of.whole {
+		return c.errorf(t.left.masks[0], "%s is not a whole number: & is for those", of.name)
+	}
+	n.bits, n.mask = true, math.MaxUint64
+	for _, m := range t.left.masks {
+		x, names, err := c.number(of, &test{op: opEq}, m)
+		if err != nil {
+			return err
+		}
+		var mask uint64
+		for i, name := range names {
+			switch {
+			case name.bit < 0:
+				return c.errorf(m, "%s is not the name of a flag", clip(m.text))
+			case i > 0 && name.v != names[0].v:
+				return c.errorf(m, "%s is a different flag in different messages: say of which, or write a number", clip(m.text))
+			}
+			mask = name.v
+			n.flags = append(n.flags, name)
+		}
+		if names == nil {
+			if len(x) != 1 || x[0] != math.Trunc(x[0]) || x[0] < 0 || x[0] > math.MaxUint32 {
+				return c.errorf(m, "bits are given as a number from 0 to 0xFFFFFFFF")
+			}
+			mask = uint64(x[0])
+		}
+		n.mask &= mask
+	}
+	return nil
+}
+
+// time compiles a comparison of the time.
+func (c *compiler) time(k *key, t *test) (node, *Error) {
+	if t.op == opContains || t.op == opMatches {
+		return nil, c.mismatch(t, k.class)
+	}
+	value := func(v token) (int64, *Error) {
+		read, example := parseTime, "2002-03-01T20:00:00Z"
+		if k.class == classSeconds {
+			read, example = parseSeconds, "12.5 or 1m30s"
+		}
+		ns, ok := read(v.text)
+		if !ok {
+			return 0, c.errorf(v, "%s is %s, such as %s", k.name, what[k.class], example)
+		}
+		return ns, nil
+	}
+	var spans []span[int64]
+	for _, v := range t.values {
+		lo, err := value(v.lo)
+		if err != nil {
+			return nil, err
+		}
+		if !v.span {
+			if s := ints(t.op, lo); s.lo <= s.hi {
+				spans = append(spans, s)
+			}
+			continue
+		}
+		hi, err := value(v.hi)
+		switch {
+		case err != nil:
+			return nil, err
+		case lo > hi:
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "nothing is in this range")
+		}
+		spans = append(spans, span[int64]{lo, hi})
+	}
+	rel := k.class == classSeconds
+	c.f.rel = c.f.rel || rel
+	return &timeKey{rel: rel, in: newRanges(spans), neg: t.op.negated()}, nil
+}
+
+// words compiles what a word is compared with: whether it may be each of those
+// that the key has.
+func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
+	words, offer := k.words, k.offer
+	if k.message {
+		words = make([]string, c.ix.game)
+		for i, s := range c.ix.specs[:c.ix.game] {
+			words[i] = s.Name
+		}
+		offer = namesOf(c.ix.specs[:c.ix.game])
+	}
+	if offer == nil {
+		offer = words
+	}
+	ok := make([]bool, len(words))
+	switch {
+	case t.op == opContains || t.op == opMatches:
+		x, err := c.texts(k.name, t, true)
+		if err != nil {
+			return nil, err
+		}
+		for i, w := range words {
+			ok[i] = x.has(w)
+		}
+		return ok, nil
+	case t.op.order():
+		return nil, c.mismatch(t, k.class)
+	}
+	for i := range ok {
+		ok[i] = t.op.negated()
+	}
+	find := c.finder(k, words)
+	for _, v := range t.values {
+		if v.span {
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is a word: there is no range of words", k.name)
+		}
+		text, err := c.unquote(v.lo)
+		if err != nil {
+			return nil, err
+		}
+		found := find(text)
+		if found == nil {
+			e := c.errorf(v.lo, "%s is never %s", k.name, clip(text))
+			if k.message {
+				e.Message = "there is no message " + clip(text)
+				if specs := specsOf(c.ix.specs[c.ix.game:], text); specs != nil {
+					e.Message = fmt.Sprintf("%s is a message of the transport and has no name in a record: write %s alone", specs[0].Name, specs[0].Name)
+				}
+			}
+			e.Suggestions = nearest(text, offer)
+			if e.Suggestions == nil && len(offer) <= len(realKinds) {
+				e.Message += fmt.Sprintf(", but one of %s", strings.Join(offer, ", "))
+			}
+			return nil, e
+		}
+		for _, i := range found {
+			ok[i] = !t.op.negated()
+		}
+	}
+	return ok, nil
+}
+
+// finder returns what finds the indices of the words that a text means.
+func (c *compiler) finder(k *key, words []string) func(text string) []int {
+	if k.message {
+		return func(text string) (found []int) {
+			for _, s := range specsOf(c.ix.specs[:c.ix.game], text) {
+				found = append(found, slices.Index(c.ix.specs, s))
+			}
+			return found
+		}
+	}
+	folded := map[string][]int{}
+	for i, w := range words {
+		folded[fold(w)] = append(folded[fold(w)], i)
+	}
+	return func(text string) []int { return folded[fold(text)] }
+}
+
+// unquote returns the text of a value.
+func (c *compiler) unquote(v token) (string, *Error) {
+	if v.kind != tokString {
+		return v.text, nil
+	}
+	text, bad := unquote(v.text)
+	if bad >= 0 {
+		at := v.pos + 1 + bad
+		return "", errorAt(c.text, at, at+2, `in a text, \ begins \", \\, \n, \r, \t, \x41 or \u0041`)
+	}
+	return text, nil
+}
+
+// texts compiles what a text is compared with. A bare one is a name itself.
+func (c *compiler) texts(name string, t *test, bare bool) (*texts, *Error) {
+	if t.op == opMatches {
+		return c.regexp(t.values[0].lo)
+	}
+	return c.textual(t, classText, name, func(v token) (string, *Error) {
+		text, err := c.unquote(v)
+		switch {
+		case err != nil || v.kind == tokString:
+			return text, err
+		case literal(text):
+			e := c.errorf(v, "%s is text, not a number", name)
+			e.Suggestions = []string{strconv.Quote(text)}
+			return "", e
+		case !bare && c.known(text):
+			e := c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(text))
+			e.Suggestions = []string{strconv.Quote(text)}
+			return "", e
+		}
+		return text, nil
+	})
+}
+
+// bytes compiles what bytes are compared with.
+func (c *compiler) bytes(name string, t *test) (*texts, *Error) {
+	if t.op == opMatches {
+		return c.regexp(t.values[0].lo)
+	}
+	return c.textual(t, classBytes, name, func(v token) (string, *Error) {
+		if v.kind == tokWord {
+			b, ok := parseBytes(v.text)
+			if !ok {
+				return "", c.errorf(v, "%s is bytes, such as 0a0b or 0a:0b, or a text in quotes", name)
+			}
+			return string(b), nil
+		}
+		text, err := c.unquote(v)
+		if err != nil {
+			return "", err
+		}
+		b, ok := encode(text)
+		if !ok {
+			return "", c.errorf(v, "the text has characters that a message cannot have (Windows-1252)")
+		}
+		return string(b), nil
+	})
+}
+
+// textual compiles what a text or bytes are compared with, other than regular
+// expressions.
+func (c *compiler) textual(t *test, cl class, name string, value func(token) (string, *Error)) (*texts, *Error) {
+	if t.op.order() {
+		return nil, c.mismatch(t, cl)
+	}
+	x := &texts{neg: t.op.negated()}
+	for _, v := range t.values {
+		if v.span {
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is %s: a range is of numbers", name, what[cl])
+		}
+		s, err := value(v.lo)
+		if err != nil {
+			return nil, err
+		}
+		switch t.op {
+		case opContains:
+			x.contains, x.part, x.partBytes = true, s, []byte(s)
+		case opIn:
+			if x.many == nil {
+				x.many = map[string]struct{}{}
+			}
+			x.many[s] = struct{}{}
+		default:
+			x.one = s
+		}
+	}
+	return x, nil
+}
+
+// regexp compiles a regular expression. A backslash before a quote is the only
+// one that is not the expression's.
+func (c *compiler) regexp(v token) (*texts, *Error) {
+	pattern := v.text
+	if v.kind == tokString {
+		pattern = strings.ReplaceAll(pattern, `\"`, `"`)
+		pattern = strings.ReplaceAll(pattern, `\'`, `'`)
+	}
+	if len(pattern) > maxPattern {
+		return nil, c.errorf(v, "the regular expression has %d bytes, %d are the limit", len(pattern), maxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		reason := err.Error()
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			reason = e.Code.String() + ": " + e.Expr
+		}
+		return nil, c.errorf(v, "not a regular expression: %s", reason)
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, c.errorf(v, "not a regular expression: %v", err)
+	}
+	if c.programs += len(prog.Inst); len(prog.Inst) > maxProgram || c.programs > maxPrograms {
+		return nil, c.errorf(v, "the regular expression is too large")
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, c.errorf(v, "not a regular expression: %v", err)
+	}
+	return &texts{re: re}, nil
+}
+
+// addresses compiles what an address is compared with.
+func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Error) {
+	if !t.op.equality() {
+		return nil, c.mismatch(t, classAddress)
+	}
+	x := &addresses{neg: t.op.negated()}
+	value := func(v token) (address, *Error) {
+		a, ok := parseAddress(v.text)
+		switch {
+		case !ok:
+			example := "10.0.0.5 or 10.0.0.0/8"
+			if ports {
+				example = "10.0.0.5, 10.0.0.0/8 or 10.0.0.5:22101"
+			}
+			return a, c.errorf(v, "%s is an address, such as %s", name, example)
+		case a.port >= 0 && !ports:
+			return a, c.errorf(v, "%s is an address without a port", name)
+		}
+		return a, nil
+	}
+	for _, v := range t.values {
+		a, err := value(v.lo)
+		if err != nil {
+			return nil, err
+		}
+		if v.span {
+			b, err := value(v.hi)
+			switch {
+			case err != nil:
+				return nil, err
+			case a.net.IsValid() || b.net.IsValid() || a.port >= 0 || b.port >= 0:
+				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "a range is of addresses alone")
+			case b.hi.Less(a.lo) || a.lo.Is4() != b.hi.Is4():
+				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "nothing is in this range")
+			}
+			a.hi = b.hi
+		}
+		x.any = append(x.any, a)
+	}
+	return x, nil
+}
+
+// quote puts those words in quotes that need them.
+func quote(words []string) []string {
+	for i, w := range words {
+		if w == "" || wordLen(w) != len(w) || literal(w) {
+			words[i] = strconv.Quote(w)
+		}
+	}
+	return words
+}

@@ -1,0 +1,204 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+)
+
+// Names returns everything that can stand on the left of a comparison, or
+// alone: the keys of a record, the names of messages, the paths of fields, and
+// those of the fields of each message. They are sorted.
+func Names(catalog *decode.Catalog) []string { return newIndex(catalog).names() }
+
+func (ix *index) names() []string {
+	var all []string
+	for i := range keys {
+		all = append(all, keys[i].name)
+	}
+	for _, s := range ix.specs {
+		all = append(all, s.Name)
+	}
+	for path, vs := range ix.paths {
+		if findKey(path) != nil {
+			path = "fields." + path
+		}
+		all = append(all, path)
+		for _, v := range vs {
+			all = append(all, v.layout.spec.Name+"."+strings.TrimPrefix(path, "fields."))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// What can stand behind an operand, and behind a comparison.
+var (
+	operators = []string{"==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in", "and", "or"}
+	joins     = []string{"and", "or"}
+)
+
+// Complete returns what an unfinished expression may become, for a shell: the
+// expression with its last word completed, or with a word after it. Names of
+// fields are offered part by part, as there are many.
+func Complete(expression string, catalog *decode.Catalog) []string {
+	if len(expression) > maxExpr {
+		return nil
+	}
+	toks, err := lex(expression)
+	if err != nil { // such as a quote that is open
+		return nil
+	}
+	toks = toks[:len(toks)-1]
+	word := ""
+	if n := len(toks); n > 0 && toks[n-1].kind == tokWord && toks[n-1].end == len(expression) {
+		word, toks = toks[n-1].text, toks[:n-1]
+	}
+	ix := newIndex(catalog)
+	var offers []string
+	switch left, place := before(toks); place {
+	case atValue:
+		offers = ix.values(left)
+	case atOperand:
+		offers = ix.steps(word)
+	case atOperator:
+		offers = operators
+	case atJoin:
+		offers = joins
+	}
+	start := expression[:len(expression)-len(word)]
+	var all []string
+	for _, o := range offers {
+		if len(o) >= len(word) && strings.EqualFold(o[:len(word)], word) {
+			all = append(all, start+o)
+		}
+	}
+	return all
+}
+
+// A place is what can follow.
+type place uint8
+
+const (
+	atOperand place = iota
+	atOperator
+	atValue
+	atJoin
+)
+
+// before tells what can follow some tokens: a value, and of what, an operand or
+// an operator.
+func before(toks []token) (left string, at place) {
+	n := len(toks)
+	if n == 0 {
+		return "", atOperand
+	}
+	// Inside a set, its beginning counts.
+	if k := toks[n-1].kind; k == tokBegin || k == tokComma || k == tokTo {
+		for n > 0 && toks[n-1].kind != tokBegin {
+			n--
+		}
+		n = max(n-1, 0)
+	}
+	if n == 0 {
+		return "", atOperand
+	}
+	switch t := toks[n-1]; t.kind {
+	case tokOp, tokMask:
+		return operandBefore(toks[:n-1]), atValue
+	case tokWord:
+		switch {
+		case opWords[lowered(t.text)] != opNone && n > 1:
+			return operandBefore(toks[:n-1]), atValue
+		case joinWords[lowered(t.text)] != 0:
+			return "", atOperand
+		case n > 1 && (toks[n-2].kind == tokOp || toks[n-2].kind == tokWord && opWords[lowered(toks[n-2].text)] != opNone):
+			return "", atJoin
+		}
+		return "", atOperator
+	case tokString, tokFinish:
+		return "", atJoin
+	case tokClose:
+		return "", atOperator
+	default:
+		return "", atOperand
+	}
+}
+
+// operandBefore returns the name that stands at the end of some tokens.
+func operandBefore(toks []token) string {
+	for i := len(toks) - 1; i >= 0; i-- {
+		switch t := toks[i]; {
+		case t.kind == tokWord && !literal(t.text) && joinWords[lowered(t.text)] == 0:
+			if i > 0 && toks[i-1].kind == tokMask { // the name of a flag
+				continue
+			}
+			return t.text
+		case t.kind != tokWord && t.kind != tokMask && t.kind != tokClose:
+			return ""
+		}
+	}
+	return ""
+}
+
+// steps returns the names that a word may become, up to the next dot.
+func (ix *index) steps(word string) []string {
+	dots := strings.Count(word, ".")
+	var all []string
+	for _, name := range ix.names() {
+		if strings.Count(name, ".") == dots {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// values returns the values that have names.
+func (ix *index) values(left string) []string {
+	if k := findKey(left); k != nil {
+		switch {
+		case k.message || k.opcode:
+			var all []string
+			for _, s := range ix.specs[:ix.game] {
+				all = append(all, s.Name)
+			}
+			return all
+		case k.offer != nil:
+			return k.offer
+		case k.class == classBool:
+			return []string{"true", "false"}
+		}
+		return k.words
+	}
+	c := compiler{text: left, ix: ix}
+	vs, _, err := c.resolve(token{text: left, end: len(left)}, left)
+	if err != nil || vs == nil {
+		return nil
+	}
+	var all []string
+	for _, name := range newVocabulary(vs).names {
+		if name = unquoted(name); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 && slices.ContainsFunc(vs, func(v variant) bool { return v.class() == classBool }) {
+		all = []string{"true", "false"}
+	}
+	return all
+}
+
+// unquoted returns the name of a value in a form that needs no quotes, which
+// shells have a meaning for.
+func unquoted(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '_'
+		case r < utf8.RuneSelf && (alnum(byte(r)) || r == '.' || r == '-'):
+			return r
+		}
+		return -1
+	}, name)
+}

@@ -1,0 +1,131 @@
+package filter
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+// An Error tells what is wrong with an expression, and where.
+type Error struct {
+	Expr        string
+	Column      int // the first character at fault, from 1; after the last one if something is missing
+	Length      int // characters at fault, 1 or more
+	Message     string
+	Suggestions []string // what may have been meant in its place, the likeliest first
+}
+
+// Error returns the column, what is wrong, and what may have been meant.
+func (e *Error) Error() string {
+	return "filter: column " + strconv.Itoa(e.Column) + ": " + e.Reason()
+}
+
+// Reason returns what is wrong without the place, and what may have been meant.
+func (e *Error) Reason() string {
+	var b strings.Builder
+	b.WriteString(e.Message)
+	for i, s := range e.Suggestions {
+		switch {
+		case i == 0:
+			b.WriteString("; did you mean ")
+		case i == len(e.Suggestions)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(s)
+	}
+	if len(e.Suggestions) > 0 {
+		b.WriteByte('?')
+	}
+	return b.String()
+}
+
+// Unprintable characters of an expression are shown as one that takes a cell.
+const hidden = '\u00B7'
+
+// window is how many characters of a long expression Caret shows on either
+// side of the fault.
+const window = 60
+
+// Caret returns two lines for a terminal: the expression, or the part of a long
+// one that matters, and a mark below what is at fault. Every character takes
+// one cell, and none is one that a terminal obeys.
+func (e *Error) Caret() string {
+	runes := []rune(strings.ToValidUTF8(e.Expr, string(unicode.ReplacementChar)))
+	if !utf8.ValidString(e.Expr) { // as columns count: a byte that is no character is one
+		runes = runes[:0]
+		for _, r := range e.Expr {
+			runes = append(runes, r)
+		}
+	}
+	for i, r := range runes {
+		switch {
+		case unicode.IsSpace(r):
+			runes[i] = ' '
+		case !unicode.IsPrint(r) || unicode.Is(unicode.Mn, r):
+			runes[i] = hidden
+		}
+	}
+	at := min(max(e.Column-1, 0), len(runes))
+	length := min(max(e.Length, 1), max(len(runes)-at, 1))
+	from, to := 0, len(runes)
+	if to > 2*window {
+		from, to = max(0, at-window), min(len(runes), at+window)
+		length = min(length, max(to-at, 1))
+	}
+	var b strings.Builder
+	before := at - from
+	if from > 0 {
+		b.WriteString("...")
+		before += 3
+	}
+	b.WriteString(string(runes[from:to]))
+	if to < len(runes) {
+		b.WriteString("...")
+	}
+	b.WriteByte('\n')
+	b.WriteString(strings.Repeat(" ", before))
+	b.WriteByte('^')
+	b.WriteString(strings.Repeat("~", length-1))
+	return b.String()
+}
+
+// nearest returns the candidates that a word may have been meant to be, the
+// likeliest first. Those come first whose last parts are the word: somebody left
+// out where the field is.
+func nearest(word string, candidates []string) []string {
+	var all []string
+	for _, c := range candidates {
+		if rest, ok := strings.CutSuffix(c, word); ok && strings.HasSuffix(rest, ".") && !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	for _, c := range names.Nearest(word, candidates) {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all[:min(len(all), maxSuggestions)]
+}
+
+// maxSuggestions is how many there are of an error.
+const maxSuggestions = 3
+
+// byteOffset returns where in the expression the fault begins.
+func (e *Error) byteOffset() int {
+	column := 1
+	for i := range e.Expr {
+		if column == e.Column {
+			return i
+		}
+		column++
+	}
+	return len(e.Expr)
+}

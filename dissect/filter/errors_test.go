@@ -1,0 +1,459 @@
+package filter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestErrors holds what is said of wrong expressions, and where the mark stands.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct{ expr, mark, reason string }{
+		// Names.
+		{
+			`sped > 5`,
+			`^~~~`,
+			`there is no field, message or key sped; did you mean speed, seq or set?`,
+		},
+		{
+			`name == Chat and StateUpdate.sped > 5`,
+			`                             ^~~~`,
+			`StateUpdate has no field sped; did you mean speed?`,
+		},
+		{
+			`fields.tagret == 1`,
+			`       ^~~~~~`,
+			`no message has a field tagret; did you mean target, target_id or target_name?`,
+		},
+		{
+			`TorpedoFyre.target`,
+			`^~~~~~~~~~~~~~~~~~`,
+			`there is no field, message or key TorpedoFyre.target; did you mean TorpedoFire.target?`,
+		},
+		{
+			`name_hash == 5`,
+			`^~~~~~~~~`,
+			`there is no field, message or key name_hash; did you mean files.name_hash, subdirs.name_hash or trees.files.name_hash?`,
+		},
+		{
+			`xyzzy_plugh`,
+			`^~~~~~~~~~~`,
+			`there is no field, message or key xyzzy_plugh`,
+		},
+		{
+			`Unused05.x == 1`,
+			`         ^`,
+			`Unused05 has no fields: its layout is not known`,
+		},
+		{
+			`GameInit.x == 1`,
+			`         ^`,
+			`GameInit has no fields`,
+		},
+		{
+			`name == TorpedoFyre`,
+			`        ^~~~~~~~~~~`,
+			`there is no message TorpedoFyre; did you mean TorpedoFire?`,
+		},
+		{
+			`name == Connect`,
+			`        ^~~~~~~`,
+			`Connect is a message of the transport and has no name in a record: write Connect alone`,
+		},
+		{
+			`species == Akirra`,
+			`           ^~~~~~`,
+			`species is never Akirra; did you mean Akira?`,
+		},
+		{
+			`reason == "time upp"`,
+			`          ^~~~~~~~~~`,
+			`reason is never time upp; did you mean "time up"?`,
+		},
+		{
+			`kind == akc`,
+			`        ^~~`,
+			`kind is never akc; did you mean ack?`,
+		},
+		{
+			`dir in {c2s, sideways}`,
+			`             ^~~~~~~~`,
+			`dir is never sideways, but one of unknown, c2s, s2c`,
+		},
+		{
+			`flags & SUBSYTEMS`,
+			`        ^~~~~~~~~`,
+			`flags is never SUBSYTEMS; did you mean SUBSYSTEMS?`,
+		},
+
+		// Types.
+		{
+			`speed > "fast"`,
+			`        ^~~~~~`,
+			`speed is a number, not text`,
+		},
+		{
+			`speed > fast`,
+			`        ^~~~`,
+			`speed is a number, and fast is none`,
+		},
+		{
+			`speed > "5"`,
+			`        ^~~`,
+			`speed is a number, not text; did you mean 5?`,
+		},
+		{
+			`speed contains "5"`,
+			`      ^~~~~~~~`,
+			`speed is a number: contains is for text and bytes`,
+		},
+		{
+			`speed & 4`,
+			`        ^`,
+			`speed is not a whole number: & is for those`,
+		},
+		{
+			`flags & 1.5`,
+			`        ^~~`,
+			`bits are given as a number from 0 to 0xFFFFFFFF`,
+		},
+		{
+			`text == 5`,
+			`        ^`,
+			`text is text, not a number; did you mean "5"?`,
+		},
+		{
+			`text < "b"`,
+			`     ^`,
+			`text is text: < is for numbers and times`,
+		},
+		{
+			`text & 1`,
+			`       ^`,
+			`text is text: & is for whole numbers`,
+		},
+		{
+			`text in {"a".."b"}`,
+			`         ^~~~~~~~`,
+			`text is text: a range is of numbers`,
+		},
+		{
+			`player == name`,
+			`          ^~~~`,
+			`name is a field: a field is compared with a value, not with another; did you mean "name"?`,
+		},
+		{
+			`kills > Score.deaths`,
+			`        ^~~~~~~~~~~~`,
+			`Score.deaths is a field: a field is compared with a value, not with another`,
+		},
+		{
+			`position == 3`,
+			`^~~~~~~~`,
+			`position is a vector: compare one of its components; did you mean position.x, position.y or position.z?`,
+		},
+		{
+			`position[3] == 3`,
+			`^~~~~~~~~~~`,
+			`position is a vector and has no [3]`,
+		},
+		{
+			`subsystems.entries[0].condition == 3`,
+			`                  ^~~~~~~~~~~~~`,
+			`an index stands at the end; a path into a list is that of all its elements`,
+		},
+		{
+			`shields == 5`,
+			`^~~~~~~`,
+			`shields is a group of fields: name one of its fields; did you mean shields.bottom, shields.front or shields.left?`,
+		},
+		{
+			`ack == 5`,
+			`^~~`,
+			`ack has no value: compare ack.seq, ack.class or ack.fragment`,
+		},
+		{
+			`Chat == "x"`,
+			`^~~~`,
+			`Chat is a message and has no value; did you mean name or Chat.sender?`,
+		},
+		{
+			`has_hash == maybe`,
+			`            ^~~~~`,
+			`has_hash is true or false, not maybe; did you mean true or false?`,
+		},
+		{
+			`species > Akira`,
+			`          ^~~~~`,
+			`a name is equal or not, neither greater nor less: write a number`,
+		},
+		{
+			`kind > ack`,
+			`     ^`,
+			`kind is a word: > is for numbers and times`,
+		},
+		{
+			`src == 10.0.0.300`,
+			`       ^~~~~~~~~~`,
+			`src is an address, such as 10.0.0.5, 10.0.0.0/8 or 10.0.0.5:22101`,
+		},
+		{
+			`ip == 10.0.0.3:5`,
+			`      ^~~~~~~~~~`,
+			`ip is an address without a port`,
+		},
+		{
+			`ts > yesterday`,
+			`     ^~~~~~~~~`,
+			`ts is a time, such as 2002-03-01T20:00:00Z`,
+		},
+		{
+			`rel > soon`,
+			`      ^~~~`,
+			`rel is a number of seconds, such as 12.5 or 1m30s`,
+		},
+		{
+			`residue == xyz`,
+			`           ^~~`,
+			`residue is bytes, such as 0a0b or 0a:0b, or a text in quotes`,
+		},
+		{
+			`len(speed) == 5`,
+			`    ^~~~~`,
+			`speed is a number and has no length`,
+		},
+		{
+			`len(text)`,
+			`    ^~~~`,
+			`the length is to be compared with something`,
+		},
+		{
+			`speed in {NaN}`,
+			`          ^~~`,
+			`NaN has no place in an order or a set`,
+		},
+		{
+			`speed in {5..1}`,
+			`          ^~~~`,
+			`nothing is in this range`,
+		},
+		{
+			`text matches "(["`,
+			`             ^~~~`,
+			`not a regular expression: missing closing ]: [`,
+		},
+		{
+			`text matches "(a{900}){900}"`,
+			`             ^~~~~~~~~~~~~~~`,
+			`not a regular expression: invalid repeat count: {900}`,
+		},
+		{
+			`text matches "a{900}b{900}"`,
+			`             ^~~~~~~~~~~~~~`,
+			`the regular expression is too large`,
+		},
+		{
+			`text contains "a\qb"`,
+			`                ^~`,
+			`in a text, \ begins \", \\, \n, \r, \t, \x41 or \u0041`,
+		},
+
+		// Syntax.
+		{
+			``,
+			`^`,
+			`the expression is empty`,
+		},
+		{
+			`speed > 1 and`,
+			`             ^`,
+			`expected a field, but the expression ends`,
+		},
+		{
+			`speed >`,
+			`       ^`,
+			`expected a value, but the expression ends`,
+		},
+		{
+			`name = Chat`,
+			`     ^`,
+			`= is not known; did you mean ==?`,
+		},
+		{
+			`speed > 1 | speed < 2`,
+			`          ^`,
+			`| is not known; did you mean ||?`,
+		},
+		{
+			`(speed > 1`,
+			`^`,
+			`this is never closed`,
+		},
+		{
+			`speed > 1)`,
+			`         ^`,
+			`nothing is open that this could close`,
+		},
+		{
+			`speed 5`,
+			`      ^`,
+			`expected and, or, or a comparison before this`,
+		},
+		{
+			`name == Chat name == Chat`,
+			`             ^~~~`,
+			`expected and, or, or a comparison before this`,
+		},
+		{
+			`(speed > 5) > 3`,
+			`            ^`,
+			`what is before this is true or false and has no value to compare`,
+		},
+		{
+			`1 < speed < 3`,
+			`          ^`,
+			`comparisons do not chain: write and between two`,
+		},
+		{
+			`speed > and`,
+			`        ^~~`,
+			`speed is a number, and and is none`,
+		},
+		{
+			`and speed`,
+			`^~~`,
+			`expected a field, not and`,
+		},
+		{
+			`speed in {}`,
+			`          ^`,
+			`expected a value, not }`,
+		},
+		{
+			`speed in {1 2}`,
+			`            ^`,
+			`expected , or }`,
+		},
+		{
+			`speed in 5`,
+			`         ^`,
+			`expected { and values`,
+		},
+		{
+			`lower(text) == "x"`,
+			`^~~~~`,
+			`there is no function lower, only len`,
+		},
+		{
+			`text contains "abc`,
+			`              ^~~~`,
+			`a text without a closing "`,
+		},
+		{
+			`sped > 5 and text contains "abc`,
+			`                           ^~~~`,
+			`a text without a closing "`,
+		},
+		{
+			`speed > 5 ; x`,
+			`          ^`,
+			`unexpected character`,
+		},
+		{
+			"text == \"\u00e9\u00e9\" and b\u00e4d == 1",
+			`                 ^~~`,
+			"there is no field, message or key b\u00e4d",
+		},
+		{
+			"speed\t> \"x\"",
+			`        ^~~`,
+			`speed is a number, not text`,
+		},
+		{
+			"speed > \xff",
+			`        ^`,
+			`the expression is not UTF-8 here`,
+		},
+	} {
+		t.Run(tt.expr, func(t *testing.T) {
+			_, err := Compile(tt.expr, nil)
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v", err)
+			}
+			shown, mark, _ := strings.Cut(e.Caret(), "\n")
+			if mark != tt.mark || e.Reason() != tt.reason {
+				t.Errorf("got\n%s\n%s\n%s\nwant\n%s\n%s", shown, mark, e.Reason(), tt.mark, tt.reason)
+			}
+			if e.Column != strings.IndexByte(tt.mark, '^')+1 || e.Length != len(strings.TrimSpace(tt.mark)) {
+				t.Errorf("got column %d, length %d", e.Column, e.Length)
+			}
+			if want := utf8.RuneCountInString(tt.expr); utf8.RuneCountInString(shown) != want || strings.ContainsAny(shown, "\t\r") {
+				t.Errorf("shows %q", shown)
+			}
+		})
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	_, err := Compile(`speed > 1 and tagret == 5`, nil)
+	if want := `filter: column 15: there is no field, message or key tagret; did you mean target, target_id or target_name?`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// TestLongCaret holds that of a long expression only the part in question is
+// shown.
+func TestLongCaret(t *testing.T) {
+	before, after := strings.Repeat("speed > 1 and ", 300), strings.Repeat(" or speed > 2", 300)
+	_, err := Compile(before+"sped == 5"+after, nil)
+	var e *Error
+	if !errors.As(err, &e) || e.Column != len(before)+1 {
+		t.Fatalf("got %v", err)
+	}
+	shown, mark, _ := strings.Cut(e.Caret(), "\n")
+	at := strings.IndexByte(mark, '^')
+	if len(shown) > 2*window+6 || !strings.HasPrefix(shown, "...") || !strings.HasSuffix(shown, "...") || !strings.HasPrefix(shown[at:], "sped ==") {
+		t.Errorf("got\n%s\n%s", shown, mark)
+	}
+}
+
+// TestLimits holds that what nobody types is refused.
+func TestLimits(t *testing.T) {
+	values := func(n int) string { return "speed in {1" + strings.Repeat(",2", n-1) + "}" }
+	for _, tt := range []struct {
+		name, expr, reason string
+	}{
+		{"length", strings.Repeat(" ", maxExpr) + "x", "the expression has 65537 bytes, 65536 are the limit"},
+		{"depth", strings.Repeat("(", maxDepth+1) + "x" + strings.Repeat(")", maxDepth+1), "more than 100 parentheses in each other"},
+		{"open", strings.Repeat("(", 60000), "more than 100 parentheses in each other"},
+		{"tests", strings.Repeat("up or ", maxTests) + "up", "more than 1000 comparisons"},
+		{"values", values(maxValues + 1), "more than 1000 values in a set"},
+		{"pattern", `text ~ "` + strings.Repeat("a", maxPattern+1) + `"`, "the regular expression has 1001 bytes, 1000 are the limit"},
+		{"patterns", strings.Repeat(`text ~ "a{900}" or `, 6) + "up", "the regular expression is too large"},
+		{"index", "residue[99999] == 1", "no field has so many values"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := compile(tt.expr, shared)
+			if err == nil || err.Reason() != tt.reason {
+				t.Fatalf("got %v", err)
+			}
+			if len(err.Caret()) > 10*window {
+				t.Errorf("got %d bytes to show", len(err.Caret()))
+			}
+		})
+	}
+	r := sample(t, "1c-client-9d")
+	for _, expr := range []string{
+		strings.Repeat("(", maxDepth) + "up" + strings.Repeat(")", maxDepth),
+		strings.Repeat("not ", 10000) + "up",
+		strings.Repeat("!", 60000) + "up",
+		strings.Repeat("up and ", maxTests-1) + "up",
+		values(maxValues) + " or up",
+	} {
+		if !must(t, expr).Match(r) {
+			t.Errorf("%.20s... does not hold", expr)
+		}
+	}
+}

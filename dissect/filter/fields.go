@@ -1,0 +1,546 @@
+package filter
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// An atom is a test of the fields at a path, the same in every layout that has
+// it. A walk through the fields tells all atoms of its layout what it sees;
+// after that each knows whether it holds.
+type atom struct {
+	view    view
+	element int
+	all     bool // of the values, not any
+	has     bool // that there is one is enough
+
+	// What the value may be, by its class; nil if it cannot be compared.
+	numbers   *numbers
+	texts     *texts
+	bytes     *texts
+	addresses *addresses
+
+	seen uint64 // the match in which there was a value
+	hit  uint64 // the match in which a value was what it may be; with all, was not
+}
+
+func (a *atom) eval(f *Filter, r *dissect.Record) bool {
+	if f.walked != f.epoch {
+		f.walked = f.epoch
+		f.walk(r)
+	}
+	if a.all {
+		return a.seen == f.epoch && a.hit != f.epoch
+	}
+	return a.hit == f.epoch
+}
+
+func (a *atom) cost() int { return costField }
+
+// tell takes note of a value.
+func (a *atom) tell(f *Filter, is bool) {
+	a.seen = f.epoch
+	if is != a.all {
+		a.hit = f.epoch
+	}
+}
+
+// look takes note of what a field has for the atom.
+func (a *atom) look(f *Filter, v *decode.Field) {
+	switch a.view {
+	case viewValue:
+		if a.has {
+			a.tell(f, true)
+			return
+		}
+		a.value(f, v)
+	case viewName:
+		if v.Names != nil {
+			if name := v.Names.Name(v.Uint); name != "" {
+				a.text(f, name)
+			}
+		}
+	case viewFlagNames:
+		if v.Names == nil {
+			return
+		}
+		if a.has {
+			a.tell(f, true)
+			return
+		}
+		for b := range uint64(8) {
+			if v.Uint>>b&1 == 0 {
+				continue
+			}
+			if name := v.Names.Name(b); name != "" {
+				a.text(f, name)
+			} else {
+				a.text(f, bitNames[b])
+			}
+		}
+	case viewSlot:
+		if slot, ok := wire.ObjectID(v.Uint).Slot(); ok {
+			a.tell(f, a.has || a.numbers.whole(int64(slot)))
+		}
+	case viewObject:
+		if s := f.visitor.session; s != nil {
+			f.text = s.AppendObject(f.text[:0], wire.ObjectID(v.Uint))
+			if len(f.text) > 0 {
+				a.tell(f, a.has || a.texts.hasBytes(f.text))
+			}
+		}
+	case viewElement:
+		a.part(f, v)
+	case viewLen:
+		a.length(f, v)
+	}
+}
+
+// bitNames are the names of flags that have none.
+var bitNames = [8]string{"bit0", "bit1", "bit2", "bit3", "bit4", "bit5", "bit6", "bit7"}
+
+func (a *atom) text(f *Filter, s string) { a.tell(f, a.has || a.texts.has(s)) }
+
+// value compares the value of a field.
+func (a *atom) value(f *Filter, v *decode.Field) {
+	switch v.Kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindHash32, decode.KindIndex,
+		decode.KindBit, decode.KindBool8, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8, decode.KindObject:
+		a.whole(f, v, int64(v.Uint))
+	case decode.KindI8, decode.KindI16, decode.KindI32:
+		a.whole(f, v, v.Int)
+	case decode.KindF32, decode.KindCF16, decode.KindRatio8:
+		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
+			a.tell(f, a.numbers.float(v.Float))
+		}
+	case decode.KindPercent8, decode.KindPower8:
+		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
+			a.tell(f, a.numbers.exact(math.Round(v.Float*100)/100)) // as JSON has it
+		}
+	case decode.KindRatios:
+		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
+			for _, c := range v.Bytes {
+				a.tell(f, a.numbers.float(ratio(c)))
+			}
+		}
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		if a.texts != nil {
+			a.tell(f, a.texts.hasBytes(f.plain(v)))
+		}
+	case decode.KindText:
+		if a.texts != nil {
+			a.tell(f, a.texts.has(v.Text))
+		}
+	case decode.KindIPv4:
+		if a.addresses != nil {
+			a.tell(f, a.addresses.has(ipv4(v.Bytes), 0))
+		}
+	case decode.KindBytes:
+		if a.bytes != nil {
+			a.tell(f, a.bytes.hasBytes(v.Bytes))
+		}
+	default: // vectors have no value
+	}
+}
+
+func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
+	if a.numbers == nil || a.numbers.bool && v.Kind != decode.KindBit && v.Kind != decode.KindBool8 {
+		return
+	}
+	if is, ok := a.numbers.field(v, n); ok {
+		a.tell(f, is)
+	}
+}
+
+// part compares one number of many.
+func (a *atom) part(f *Filter, v *decode.Field) {
+	switch v.Kind {
+	case decode.KindRatios:
+		if a.element < len(v.Bytes) {
+			a.tell(f, a.has || a.numbers.float(ratio(v.Bytes[a.element])))
+		}
+	case decode.KindBytes:
+		if a.element < len(v.Bytes) {
+			a.tell(f, a.has || a.numbers.whole(int64(v.Bytes[a.element])))
+		}
+	default:
+		if a.element < len(components(v.Kind)) {
+			a.tell(f, a.has || a.numbers.float(float64(v.Vec[a.element])))
+		}
+	}
+}
+
+// length compares how long a value is.
+func (a *atom) length(f *Filter, v *decode.Field) {
+	var n int
+	switch v.Kind {
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindRatios, decode.KindBytes:
+		n = len(v.Bytes)
+	case decode.KindWStr32, decode.KindWStrz:
+		n = utf8.RuneCount(f.plain(v))
+	case decode.KindText:
+		n = utf8.RuneCountInString(v.Text)
+	default:
+		return
+	}
+	a.tell(f, a.has || a.numbers.whole(int64(n)))
+}
+
+// plain returns the text of a field in UTF-8, until the next one.
+func (f *Filter) plain(v *decode.Field) []byte {
+	switch v.Kind {
+	case decode.KindWStr32, decode.KindWStrz:
+		f.text = wire.AppendWideText(f.text[:0], v.Bytes)
+		return f.text
+	default:
+		if wire.IsPlain(v.Bytes) {
+			return v.Bytes
+		}
+		f.text = wire.AppendText(f.text[:0], v.Bytes)
+		return f.text
+	}
+}
+
+// ipv4 returns the address that four bytes are.
+func ipv4(b []byte) netip.Addr {
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+func ratio(c byte) float64 { return float64(float32(c) / 255) }
+
+// A shown is what the filter wants to see of a spec's messages.
+type shown struct {
+	spec      *decode.Spec
+	id        int                        // its place in the index
+	byDialect [decode.OpenBC + 1]*branch // of the layout; nil if it has nothing
+	next      *shown                     // another spec with the same code
+}
+
+// A branch is a group of fields of which some are wanted; the first one is the
+// whole message.
+type branch struct {
+	name   string
+	parent *branch
+	leaves []leaf
+	groups []*branch
+	has    []*atom // want to know that the group is there
+	counts []*atom // want the number of elements
+	count  int
+	once   bool // of the first level: the group comes once at most
+
+	// Of the whole message:
+	wanted int           // leaves and groups after which there is no more to see
+	after  []string      // groups that come after everything wanted
+	choice decode.Choice // what is shown
+	gate   gate
+}
+
+// A gate is a field, such as flags, that tells which of the leaves and groups
+// that are wanted are not to come.
+type gate struct {
+	name   string // empty for none
+	checks []check
+}
+
+// A check is what decides whether one leaf or group can be there: one of the
+// lists of conditions on the gate must hold.
+type check [][]decode.Cond
+
+// holds reports whether one of the lists holds for a value.
+func (k check) holds(v uint64) bool {
+	return slices.ContainsFunc(k, func(all []decode.Cond) bool {
+		for i := range all {
+			if !satisfied(&all[i], v) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// satisfied reports whether a condition holds for a value of its field.
+func satisfied(c *decode.Cond, v uint64) bool {
+	switch c.Op {
+	case decode.OpHas:
+		return v&c.Value == c.Value
+	case decode.OpLacks:
+		return v&c.Value == 0
+	case decode.OpEquals:
+		return v == c.Value
+	case decode.OpDiffers:
+		return v != c.Value
+	default:
+		return true
+	}
+}
+
+// A leaf is a field with what wants to know of it.
+type leaf struct {
+	name  string
+	atoms []*atom
+}
+
+// walk tells the atoms of the record's layout what it holds.
+func (f *Filter) walk(r *dissect.Record) {
+	s := f.find(r.Spec)
+	if s == nil || r.Message == nil || int(r.Layout) >= len(s.byDialect) {
+		return
+	}
+	if b := s.byDialect[r.Layout]; b != nil {
+		v := &f.visitor
+		v.f, v.at, v.skip, v.wanted, v.session = f, b, 0, b.wanted, r.Session
+		f.viewer.Narrow(b.choice)
+		r.Visit(&f.viewer, &f.visitor)
+	}
+}
+
+// visitor shows fields to the atoms that want them.
+type visitor struct {
+	f      *Filter
+	at     *branch
+	skip   int // open groups of which nothing is wanted
+	wanted int
+
+	session dissect.Resolver // nil if there is none
+}
+
+// Begin implements [decode.Visitor].
+func (v *visitor) Begin(g *decode.Group) {
+	switch {
+	case v.skip > 0:
+		v.skip++
+		return
+	case g.Kind == decode.GroupElement:
+		v.at.count++
+		return
+	}
+	for _, b := range v.at.groups {
+		if b.name != g.Name {
+			continue
+		}
+		for _, a := range b.has {
+			a.tell(v.f, true)
+		}
+		if len(b.leaves) == 0 && len(b.groups) == 0 && len(b.counts) == 0 {
+			v.skip = 1
+			v.seen(b)
+			return
+		}
+		b.count = 0
+		v.at = b
+		return
+	}
+	if v.at.parent == nil && slices.Contains(v.at.after, g.Name) {
+		v.f.viewer.Stop()
+		return
+	}
+	v.skip = 1
+}
+
+// End implements [decode.Visitor].
+func (v *visitor) End(g *decode.Group) {
+	switch {
+	case v.skip > 0:
+		v.skip--
+		return
+	case g.Kind == decode.GroupElement:
+		return
+	}
+	b := v.at
+	for _, a := range b.counts {
+		a.tell(v.f, a.has || a.numbers.whole(int64(b.count)))
+	}
+	v.at = b.parent
+	v.seen(b)
+}
+
+// seen takes note that there is no more to come of a group.
+func (v *visitor) seen(b *branch) {
+	if b.parent.parent == nil && b.once {
+		v.less(1)
+	}
+}
+
+// less takes note that there are n things less to come, and ends the walk after
+// the last.
+func (v *visitor) less(n int) {
+	if v.wanted -= n; v.wanted == 0 {
+		v.f.viewer.Stop()
+	}
+}
+
+// Field implements [decode.Visitor].
+func (v *visitor) Field(f *decode.Field) {
+	if v.skip > 0 {
+		return
+	}
+	for i := range v.at.leaves {
+		l := &v.at.leaves[i]
+		if l.name != f.Name {
+			continue
+		}
+		for _, a := range l.atoms {
+			a.look(v.f, f)
+		}
+		if v.at.parent == nil {
+			v.less(1)
+		}
+		break
+	}
+	if v.at.parent == nil && v.at.gate.name == f.Name {
+		n := 0
+		for _, k := range v.at.gate.checks {
+			if !k.holds(f.Uint) {
+				n++
+			}
+		}
+		v.less(n)
+	}
+}
+
+// want adds an atom to what is shown of a layout.
+func (f *Filter) want(v *variant, a *atom) {
+	b := f.branch(v.layout)
+	names := strings.Split(v.base, ".")
+	last := len(names) - 1
+	for _, name := range names[:last] {
+		b = b.group(name)
+	}
+	switch {
+	case !v.group:
+		l := b.leaf(names[last])
+		if n := len(l.atoms); n == 0 || l.atoms[n-1] != a { // a field may be described twice
+			l.atoms = append(l.atoms, a)
+		}
+	case a.view == viewLen:
+		b = b.group(names[last])
+		b.counts = append(b.counts, a)
+	default:
+		b = b.group(names[last])
+		b.has = append(b.has, a)
+	}
+}
+
+// branch returns what is shown of a layout.
+func (f *Filter) branch(l *layout) *branch {
+	b := &f.find(l.spec).byDialect[l.dialect]
+	if *b == nil {
+		*b = &branch{}
+	}
+	return *b
+}
+
+func (b *branch) group(name string) *branch {
+	for _, g := range b.groups {
+		if g.name == name {
+			return g
+		}
+	}
+	g := &branch{name: name, parent: b}
+	b.groups = append(b.groups, g)
+	return g
+}
+
+func (b *branch) leaf(name string) *leaf {
+	for i := range b.leaves {
+		if b.leaves[i].name == name {
+			return &b.leaves[i]
+		}
+	}
+	b.leaves = append(b.leaves, leaf{name: name})
+	return &b.leaves[len(b.leaves)-1]
+}
+
+// wants reports whether something of the first level goes by the name.
+func (b *branch) wants(name string) bool {
+	return slices.ContainsFunc(b.leaves, func(l leaf) bool { return l.name == name }) ||
+		slices.ContainsFunc(b.groups, func(g *branch) bool { return g.name == name })
+}
+
+// finish finds out after what there is no more to see of a layout.
+func (b *branch) finish(l *layout) {
+	times := map[string]int{}
+	last := -1
+	for i, p := range l.top {
+		times[p.name]++
+		if b.wants(p.name) {
+			last = i
+		}
+	}
+	for i, p := range l.top {
+		if i > last && p.group && !slices.ContainsFunc(l.top[:last+1], func(q part) bool { return q.name == p.name }) {
+			b.after = append(b.after, p.name)
+		}
+	}
+	b.wanted = len(b.leaves)
+	for _, g := range b.groups {
+		g.once = times[g.name] == 1
+		b.wanted++
+	}
+	b.setGate(l)
+	b.choice = decode.Choose(append(append(b.names(nil), b.after...), b.gate.name)...)
+}
+
+// setGate finds the first field that decides on something wanted.
+func (b *branch) setGate(l *layout) {
+	at := slices.IndexFunc(l.top, func(p part) bool {
+		return gates(&p) && len(b.behind(l, p.name)) > 0
+	})
+	if at >= 0 {
+		b.gate = gate{l.top[at].name, b.behind(l, l.top[at].name)}
+	}
+}
+
+// gates reports whether a field's value is as conditions have it.
+func gates(p *part) bool {
+	switch p.kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8:
+		return !p.group
+	default:
+		return false
+	}
+}
+
+// behind returns the checks of what is wanted and depends on a field that comes
+// before it.
+func (b *branch) behind(l *layout, name string) []check {
+	at := slices.IndexFunc(l.top, func(p part) bool { return p.name == name })
+	var checks []check
+	for i, p := range l.top {
+		if !b.wants(p.name) || slices.ContainsFunc(l.top[:i], func(q part) bool { return q.name == p.name }) {
+			continue // each once
+		}
+		k, open := check{}, false
+		for j, q := range l.top {
+			if q.name != p.name {
+				continue
+			}
+			on := slices.DeleteFunc(slices.Clone(q.conds), func(c decode.Cond) bool { return c.Field != name || c.Op > decode.OpDiffers })
+			k = append(k, on)
+			open = open || j <= at || len(on) == 0 // it may be there in any case
+		}
+		if !open {
+			checks = append(checks, k)
+		}
+	}
+	return checks
+}
+
+// names appends the names of what is wanted.
+func (b *branch) names(all []string) []string {
+	for _, l := range b.leaves {
+		all = append(all, l.name)
+	}
+	for _, g := range b.groups {
+		all = g.names(append(all, g.name))
+	}
+	return all
+}

@@ -1,0 +1,276 @@
+package filter
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// An index is what the messages are described to have.
+type index struct {
+	specs []*decode.Spec // of the catalogue, then of the transport
+	game  int            // how many of them are of the catalogue
+	paths map[string][]variant
+}
+
+// A layout is one way in which the messages of a spec are written.
+type layout struct {
+	spec    *decode.Spec
+	dialect decode.Dialect
+	top     []part
+}
+
+// A part is a field or group that is in no other.
+type part struct {
+	name  string
+	group bool
+	kind  decode.Kind   // of a field
+	conds []decode.Cond // what must hold for it to be there
+}
+
+// A view is what is looked at of a field.
+type view uint8
+
+const (
+	viewValue     view = iota
+	viewName           // of an enumerated value
+	viewFlagNames      // of the bits that are set
+	viewSlot           // of an object id
+	viewObject         // the name of the object
+	viewElement        // of a vector, array or bytes
+	viewLen
+)
+
+// A variant is what a path leads to in one layout.
+type variant struct {
+	layout  *layout
+	base    string // path of the field or group that the walk shows
+	view    view
+	element int
+	kind    decode.Kind
+	names   decode.Names
+	group   bool // a struct or list, which has no value
+	list    bool
+}
+
+// class returns what kind of value the variant has.
+func (v *variant) class() class {
+	switch v.view {
+	case viewName, viewFlagNames, viewObject:
+		return classText
+	case viewSlot, viewElement, viewLen:
+		return classNumber
+	case viewValue:
+	}
+	if v.group {
+		return classNone
+	}
+	switch v.kind {
+	case decode.KindBit, decode.KindBool8:
+		return classBool
+	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return classVector
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
+		return classText
+	case decode.KindIPv4:
+		return classAddress
+	case decode.KindBytes:
+		return classBytes
+	default:
+		return classNumber
+	}
+}
+
+// whole reports whether the variant's value is a whole number.
+func (v *variant) whole() bool {
+	switch v.view {
+	case viewSlot, viewLen:
+		return true
+	case viewElement:
+		return v.kind == decode.KindBytes
+	case viewName, viewFlagNames, viewObject:
+		return false
+	case viewValue:
+	}
+	switch v.kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32,
+		decode.KindBit, decode.KindBool8, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8,
+		decode.KindObject, decode.KindHash16, decode.KindHash32, decode.KindIndex:
+		return true
+	default:
+		return false
+	}
+}
+
+// newIndex describes the messages of a catalogue and of the transport.
+func newIndex(catalog *decode.Catalog) *index {
+	if catalog == nil {
+		catalog = msg.Catalog()
+	}
+	ix := &index{specs: catalog.All(), paths: map[string][]variant{}}
+	ix.game = len(ix.specs)
+	ix.specs = append(ix.specs, transport.Catalog()...)
+	short := transport.Message{Header: transport.Header{Short: true}, Body: []byte{0}}
+	if s := transport.SpecFor(&short); s != nil && !slices.Contains(ix.specs, s) {
+		ix.specs = append(ix.specs, s)
+	}
+	for _, s := range ix.specs {
+		if s.Known() {
+			ix.describe(s, s.Layout, decode.Stock)
+		}
+		for _, f := range s.Forms {
+			ix.describe(s, f.Layout, f.Dialect)
+		}
+	}
+	return ix
+}
+
+func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
+	decode.Describe(l, d, &describer{ix: ix, layout: &layout{spec: s, dialect: d}})
+}
+
+// describer is a visitor that adds what it sees to an index.
+type describer struct {
+	ix     *index
+	layout *layout
+	groups []string
+}
+
+func (d *describer) path(name string) string {
+	if len(d.groups) == 0 {
+		return name
+	}
+	return strings.Join(d.groups, ".") + "." + name
+}
+
+func (d *describer) part(p part) {
+	if len(d.groups) == 0 {
+		p.conds = slices.Clone(p.conds)
+		d.layout.top = append(d.layout.top, p)
+	}
+}
+
+// Begin implements [decode.Visitor].
+func (d *describer) Begin(g *decode.Group) {
+	if g.Kind == decode.GroupElement {
+		return
+	}
+	d.part(part{name: g.Name, group: true, conds: g.Conds})
+	at := d.path(g.Name)
+	d.add(at, variant{base: at, group: true, list: g.Kind == decode.GroupList})
+	d.groups = append(d.groups, g.Name)
+}
+
+// End implements [decode.Visitor].
+func (d *describer) End(g *decode.Group) {
+	if g.Kind != decode.GroupElement {
+		d.groups = d.groups[:len(d.groups)-1]
+	}
+}
+
+// Field implements [decode.Visitor].
+func (d *describer) Field(f *decode.Field) {
+	d.part(part{name: f.Name, kind: f.Kind, conds: f.Conds})
+	at := d.path(f.Name)
+	v := variant{base: at, kind: f.Kind, names: f.Names}
+	d.add(at, v)
+	switch f.Kind {
+	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
+		if f.Names != nil {
+			v.view = viewName
+			d.add(at+"_name", v)
+		}
+	case decode.KindFlags8:
+		if f.Names != nil {
+			v.view = viewFlagNames
+			d.add(strings.TrimSuffix(at, "s")+"_names", v)
+		}
+	case decode.KindObject:
+		v.view = viewSlot
+		d.add(strings.TrimSuffix(at, "_id")+"_slot", v)
+		v.view = viewObject
+		d.add(strings.TrimSuffix(at, "_id")+"_name", v)
+	default:
+		v.view = viewElement
+		for i, c := range components(f.Kind) {
+			v.element = i
+			d.add(at+"."+string(c), v)
+		}
+	}
+}
+
+func (d *describer) add(path string, v variant) {
+	v.layout = d.layout
+	d.ix.paths[path] = append(d.ix.paths[path], v)
+}
+
+// components are the names of the parts of a vector, one letter each.
+func components(k decode.Kind) string {
+	switch k {
+	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return "xyz"
+	case decode.KindQuat:
+		return "wxyz"
+	default:
+		return ""
+	}
+}
+
+// specsOf returns the specs that a name means: those that have exactly it, or
+// else those that have it in other letters.
+func specsOf(specs []*decode.Spec, name string) []*decode.Spec {
+	var found []*decode.Spec
+	for _, s := range specs {
+		if s.HasName(name) {
+			found = append(found, s)
+		}
+	}
+	if found != nil {
+		return found
+	}
+	for _, s := range specs {
+		if slices.ContainsFunc(s.Names(), func(n string) bool { return strings.EqualFold(name, n) }) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// namesOf returns every name that the specs go by.
+func namesOf(specs []*decode.Spec) []string {
+	var all []string
+	for _, s := range specs {
+		all = append(all, s.Names()...)
+	}
+	return all
+}
+
+// among returns the variants that belong to some specs.
+func among(vs []variant, specs []*decode.Spec) []variant {
+	var own []variant
+	for _, v := range vs {
+		if slices.Contains(specs, v.layout.spec) {
+			own = append(own, v)
+		}
+	}
+	return own
+}
+
+// own returns the paths of the fields of some specs, sorted.
+func (ix *index) own(specs []*decode.Spec) []string {
+	var all []string
+	for path, vs := range ix.paths {
+		if slices.ContainsFunc(vs, func(v variant) bool { return slices.Contains(specs, v.layout.spec) }) {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// sorted returns all paths in order.
+func (ix *index) sorted() []string { return slices.Sorted(maps.Keys(ix.paths)) }

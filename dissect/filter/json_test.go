@@ -1,0 +1,238 @@
+package filter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures/messages"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+// flat is a JSON record as the filter sees it: what is there, and the values of
+// each path as literals of the language.
+type flat struct {
+	there  map[string]bool
+	values map[string][]string
+}
+
+func flatten(tb testing.TB, line []byte) *flat {
+	tb.Helper()
+	d := json.NewDecoder(strings.NewReader(string(line)))
+	d.UseNumber()
+	var v map[string]any
+	if err := d.Decode(&v); err != nil {
+		tb.Fatalf("%v\n%s", err, line)
+	}
+	f := &flat{map[string]bool{}, map[string][]string{}}
+	if v["kind"] == "gamespy" { // its fields are not the filter's
+		v["fields"] = map[string]any{}
+	}
+	f.add("", v)
+	return f
+}
+
+func (f *flat) add(path string, v any) {
+	f.there[path] = true
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if path != "" {
+				k = path + "." + k
+			}
+			f.add(k, e)
+		}
+	case []any:
+		names := ""
+		if len(v) > 0 {
+			if _, ok := v[0].(map[string]any); !ok {
+				names = map[int]string{3: "xyz", 4: "wxyz"}[len(v)]
+			}
+		}
+		for i, e := range v {
+			f.add(path, e)
+			if _, ok := e.(map[string]any); !ok {
+				f.add(fmt.Sprintf("%s[%d]", path, i), e)
+			}
+			if names != "" {
+				f.add(path+"."+names[i:i+1], e)
+			}
+		}
+	case json.Number:
+		f.value(path, strings.Replace(v.String(), "-0", "0", btoi(v == "-0")))
+	case bool:
+		f.value(path, strconv.FormatBool(v))
+	case string:
+		f.value(path, v)
+	}
+}
+
+func btoi(b bool) int { return int(bit(b)) }
+
+func (f *flat) value(path, v string) {
+	if !slices.Contains(f.values[path], v) {
+		f.values[path] = append(f.values[path], v)
+	}
+}
+
+// quoted writes a text as the language has it.
+func quotedText(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 0x10000 && !unicode.IsPrint(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + `"`
+}
+
+// equals returns the expression that a path has a value, empty if it is not to
+// be compared.
+func equals(path, v string) string {
+	if field, ok := strings.CutPrefix(path, "fields."); ok {
+		base, _, _ := strings.Cut(field, "[")
+		vs := shared.paths[base]
+		if vs == nil && strings.IndexByte("wxyz", base[len(base)-1]) >= 0 {
+			return "" // an array of as many values as a vector has
+		}
+		if vs == nil {
+			return "(" + path // a field without a name: no filter, and the test fails
+		}
+		switch cl := vs[0].class(); {
+		case vs[0].kind == decode.KindBytes:
+			if strings.Contains(field, "[") || v == "" {
+				return ""
+			}
+			return path + " == " + v
+		case cl == classText && strings.HasSuffix(field, "]"):
+			return "" // one of flag_names
+		case cl == classText || slices.Contains([]string{"NaN", "+Inf", "-Inf"}, v) && cl != classNumber:
+			return path + " == " + quotedText(v)
+		case !strings.Contains(field, "[") && slices.ContainsFunc(vs, func(v variant) bool { return v.class() == classVector }):
+			return ""
+		}
+		return path + " == " + v
+	}
+	k := findKey(path)
+	switch {
+	case k == nil && strings.HasPrefix(path, "reassembled"):
+		return "" // one of them
+	case k == nil:
+		return "(" + path
+	case k.class == classText:
+		return path + " == " + quotedText(v)
+	}
+	return path + " == " + v
+}
+
+// present is a filter for whether something is there.
+type present struct {
+	name, path string
+	messages   []*decode.Spec
+	f          *Filter
+}
+
+// allPresences returns filters for everything that JSON tells of, too.
+func allPresences(tb testing.TB) []present {
+	tb.Helper()
+	var presences []present
+	for _, name := range shared.names() {
+		p := present{name: name, path: name, f: must(tb, name)}
+		switch head, rest, dotted := strings.Cut(name, "."); {
+		case slices.Contains([]string{"addr", "port", "src.port", "dst.port", "note", "notes.code", "notes.text", "player"}, name):
+			continue // JSON has them in another form, or not at all
+		case findKey(name) != nil || head == "fields":
+		case specsOf(shared.specs, head) != nil && shared.paths[name] == nil:
+			p.messages = specsOf(shared.specs, head)
+			p.path = "fields." + rest
+			if !dotted {
+				p.path = ""
+			}
+		default:
+			p.path = "fields." + name
+		}
+		presences = append(presences, p)
+	}
+	return presences
+}
+
+// want reports whether it is there in a record and its JSON.
+func (p *present) want(r *dissect.Record, got *flat) bool {
+	return got.there[p.path] && (p.messages == nil || slices.Contains(p.messages, r.Spec))
+}
+
+// TestJSON holds the filter against the JSON record: what is in it is there for
+// the filter and has the same values, and what is not in it is not there.
+func TestJSON(t *testing.T) {
+	presences := allPresences(t)
+	compiled := map[string]*Filter{}
+	type comparison struct{ path, value, expr string }
+	var known []comparison
+	records := 0
+	check := func(r *dissect.Record) {
+		records++
+		enc := ndjson.NewEncoder(ndjson.Options{Payload: true, Start: start})
+		line := enc.Append(nil, r)
+		got := flatten(t, line)
+		for i := range presences {
+			p := &presences[i]
+			if want := p.want(r, got); p.f.Match(r) != want {
+				t.Errorf("%s: got %v, want %v\n%s", p.name, !want, want, line)
+			}
+		}
+		for path, values := range got.values {
+			for _, v := range values {
+				expr := equals(path, v)
+				if expr == "" {
+					continue
+				}
+				if compiled[expr] == nil {
+					compiled[expr] = must(t, expr)
+					known = append(known, comparison{path, v, expr})
+				}
+				if !compiled[expr].Match(r) {
+					t.Errorf("%s does not hold\n%s", expr, line)
+				}
+			}
+		}
+		for i := range min(len(known), 40) { // what other records have
+			c := known[(records*37+i*101)%len(known)]
+			want := slices.Contains(got.values[c.path], c.value)
+			if c.value == "0" || c.value == "1" { // what false and true are, too
+				want = want || slices.Contains(got.values[c.path], strconv.FormatBool(c.value == "1"))
+			}
+			if compiled[c.expr].Match(r) != want {
+				t.Errorf("%s: got %v, want %v\n%s", c.expr, !want, want, line)
+			}
+		}
+	}
+	for _, s := range messages.All(t) {
+		check(game(t, s.Payload, s.Dialect, s))
+	}
+	captures := []string{"stock_replay.pcap", "opcode_tour.pcap", "opcode_coverage.pcap", "forged_small.pcap", "gamespy.pcap", "stock_client.pcap", "join_flow.pcap"}
+	for _, name := range captures {
+		n := 0
+		eachRecord(t, name, func(r *dissect.Record) {
+			if n++; n <= 400 || r.Kind != dissect.KindMessage {
+				check(r)
+			}
+			if t.Failed() && n > 400 {
+				t.FailNow()
+			}
+		})
+	}
+	t.Logf("%d records, %d names, %d comparisons", records, len(presences), len(compiled))
+}

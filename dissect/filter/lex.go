@@ -1,0 +1,342 @@
+package filter
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+type tokenKind uint8
+
+const (
+	tokEnd tokenKind = iota
+	tokWord
+	tokString
+	tokOp // a comparison: op says which
+	tokAnd
+	tokOr
+	tokXor
+	tokNot
+	tokMask // &
+	tokOpen
+	tokClose
+	tokBegin // {
+	tokFinish
+	tokComma
+	tokTo // ..
+)
+
+// An op is a comparison.
+type op uint8
+
+const (
+	opNone op = iota // presence
+	opEq             // any value is equal
+	opNe             // all values differ
+	opAllEq
+	opAnyNe
+	opLt
+	opLe
+	opGt
+	opGe
+	opContains
+	opMatches
+	opIn
+)
+
+var opTexts = [...]string{
+	opEq: "==", opNe: "!=", opAllEq: "===", opAnyNe: "!==", opLt: "<", opLe: "<=", opGt: ">", opGe: ">=",
+	opContains: "contains", opMatches: "matches", opIn: "in",
+}
+
+func (o op) String() string { return opTexts[o] }
+
+// equality reports whether the op is one of those that only ask whether values
+// are the same.
+func (o op) equality() bool { return o >= opEq && o <= opAnyNe || o == opIn }
+
+// order reports whether the op asks which value is the greater.
+func (o op) order() bool { return o >= opLt && o <= opGe }
+
+// negated reports whether a value is what the op wants if it is not equal.
+func (o op) negated() bool { return o == opNe || o == opAnyNe }
+
+// all reports whether the op wants it of all values.
+func (o op) all() bool { return o == opNe || o == opAllEq }
+
+// opWords are comparisons in words.
+var opWords = map[string]op{
+	"eq": opEq, "ne": opNe, "lt": opLt, "le": opLe, "gt": opGt, "ge": opGe,
+	"any_eq": opEq, "all_ne": opNe, "all_eq": opAllEq, "any_ne": opAnyNe,
+	"contains": opContains, "matches": opMatches, "in": opIn,
+}
+
+// joinWords are what joins comparisons.
+var joinWords = map[string]tokenKind{"and": tokAnd, "or": tokOr, "xor": tokXor, "not": tokNot}
+
+// symbols are the tokens that no word is part of, longer ones before those that
+// they begin with.
+var symbols = []struct {
+	text string
+	kind tokenKind
+	op   op
+}{
+	{"!==", tokOp, opAnyNe},
+	{"===", tokOp, opAllEq},
+	{"==", tokOp, opEq},
+	{"!=", tokOp, opNe},
+	{"<=", tokOp, opLe},
+	{">=", tokOp, opGe},
+	{"<", tokOp, opLt},
+	{">", tokOp, opGt},
+	{"~", tokOp, opMatches},
+	{"&&", tokAnd, 0},
+	{"||", tokOr, 0},
+	{"^^", tokXor, 0},
+	{"!", tokNot, 0},
+	{"&", tokMask, 0},
+	{"(", tokOpen, 0},
+	{")", tokClose, 0},
+	{"{", tokBegin, 0},
+	{"}", tokFinish, 0},
+	{",", tokComma, 0},
+	{"..", tokTo, 0},
+}
+
+// wrong are what other languages write.
+var wrong = []struct{ text, instead string }{
+	{"<>", "!="}, {"=~", "matches"}, {"=<", "<="}, {"=>", ">="}, {"=", "=="}, {"|", "||"},
+}
+
+// A token is a part of the expression.
+type token struct {
+	kind tokenKind
+	op   op
+	text string // as it stands there, without the quotes of a string
+	pos  int    // bytes from the start of the expression
+	end  int
+}
+
+// lex takes the expression apart. The last token is tokEnd.
+func lex(expr string) ([]token, *Error) {
+	var all []token
+	for i := 0; ; {
+		for i < len(expr) && strings.IndexByte(" \t\r\n", expr[i]) >= 0 {
+			i++
+		}
+		if i == len(expr) {
+			return append(all, token{kind: tokEnd, pos: i, end: i}), nil
+		}
+		t, err := next(expr, i)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, t)
+		i = t.end
+	}
+}
+
+// next returns the token that begins at i.
+func next(expr string, i int) (token, *Error) {
+	rest := expr[i:]
+	if rest[0] == '"' || rest[0] == '\'' {
+		return quoted(expr, i)
+	}
+	if n := wordLen(rest); n > 0 {
+		return token{kind: tokWord, text: rest[:n], pos: i, end: i + n}, nil
+	}
+	if !strings.HasPrefix(rest, "==") {
+		for _, w := range wrong {
+			if strings.HasPrefix(rest, w.text) && !strings.HasPrefix(rest, "||") {
+				e := errorAt(expr, i, i+len(w.text), w.text+" is not known")
+				e.Suggestions = []string{w.instead}
+				return token{}, e
+			}
+		}
+	}
+	for _, s := range symbols {
+		if strings.HasPrefix(rest, s.text) {
+			return token{kind: s.kind, op: s.op, text: s.text, pos: i, end: i + len(s.text)}, nil
+		}
+	}
+	r, n := utf8.DecodeRuneInString(rest)
+	if r == utf8.RuneError && n == 1 {
+		return token{}, errorAt(expr, i, i+1, "the expression is not UTF-8 here")
+	}
+	return token{}, errorAt(expr, i, i+n, "unexpected character")
+}
+
+// quoted returns a string; a backslash takes the special meaning from a quote.
+func quoted(expr string, i int) (token, *Error) {
+	quote := expr[i]
+	for j := i + 1; j < len(expr); j++ {
+		switch expr[j] {
+		case '\\':
+			j++
+		case quote:
+			return token{kind: tokString, text: expr[i+1 : j], pos: i, end: j + 1}, nil
+		}
+	}
+	return token{}, errorAt(expr, i, len(expr), "a text without a closing "+string(quote))
+}
+
+// wordLen returns the length of the word with which s begins, 0 if there is
+// none. Words are names, paths, numbers, addresses, times: everything that
+// needs no quotes.
+func wordLen(s string) int {
+	if n := bracketed(s); n > 0 {
+		return n
+	}
+	n := 0
+	switch c := s[0]; {
+	case c == '-' || c == '+':
+		if len(s) < 2 || s[1] != '.' && !alnum(s[1]) {
+			return 0
+		}
+		n = 1
+	case c == '.':
+		if len(s) < 2 || s[1] < '0' || s[1] > '9' {
+			return 0
+		}
+	case c == ':':
+		if !strings.HasPrefix(s, "::") {
+			return 0
+		}
+	case !alnum(c) && c < utf8.RuneSelf:
+		return 0
+	}
+	for n < len(s) {
+		c := s[n]
+		switch {
+		case alnum(c) || c == ':' || c == '/':
+			n++
+		case c == '.':
+			if strings.HasPrefix(s[n:], "..") {
+				return n
+			}
+			n++
+		case c == '-': // as in seq-gap, 2002-03-01 and 1e-5
+			if n+1 == len(s) || !alnum(s[n+1]) {
+				return n
+			}
+			n++
+		case c == '+': // as in 1e+5 and 20:00:00+01:00
+			if n+1 == len(s) || s[n+1] < '0' || s[n+1] > '9' {
+				return n
+			}
+			n++
+		case c == '[': // as in forward[0]
+			k := 1
+			for n+k < len(s) && s[n+k] >= '0' && s[n+k] <= '9' {
+				k++
+			}
+			if k == 1 || n+k == len(s) || s[n+k] != ']' {
+				return n
+			}
+			n += k + 1
+		case c >= utf8.RuneSelf:
+			r, k := utf8.DecodeRuneInString(s[n:])
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				return n
+			}
+			n += k
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// bracketed returns the length of an IPv6 address in brackets, and of the port
+// behind it, with which s begins.
+func bracketed(s string) int {
+	if s[0] != '[' {
+		return 0
+	}
+	n := 1
+	for n < len(s) && (alnum(s[n]) || s[n] == ':' || s[n] == '.' || s[n] == '%') {
+		n++
+	}
+	if n == len(s) || s[n] != ']' {
+		return 0
+	}
+	n++
+	if n < len(s) && s[n] == ':' {
+		n++
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+func alnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// errorAt makes the error for the bytes from pos to end.
+func errorAt(expr string, pos, end int, message string) *Error {
+	return &Error{
+		Expr:    expr,
+		Column:  utf8.RuneCountInString(expr[:pos]) + 1,
+		Length:  max(1, utf8.RuneCountInString(expr[pos:end])),
+		Message: message,
+	}
+}
+
+// unquote returns what a string says: \n, \r, \t, \xHH for the character with
+// that number, \uHHHH; any other character stands for itself after a backslash
+// if it is not a letter or digit. On failure it returns where in s.
+func unquote(s string) (text string, bad int) {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, -1
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		at := i
+		i++ // a string does not end in a backslash
+		switch c := s[i]; c {
+		case 'n':
+			b.WriteByte('\n')
+		case 'r':
+			b.WriteByte('\r')
+		case 't':
+			b.WriteByte('\t')
+		case 'x', 'u':
+			digits := 2
+			if c == 'u' {
+				digits = 4
+			}
+			r, ok := hexRune(s[i+1:], digits)
+			if !ok {
+				return "", at
+			}
+			b.WriteRune(r)
+			i += digits
+		default:
+			if alnum(c) && c != '_' {
+				return "", at
+			}
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), -1
+}
+
+func hexRune(s string, digits int) (r rune, ok bool) {
+	if len(s) < digits {
+		return 0, false
+	}
+	for i := range digits {
+		d := strings.IndexByte("0123456789abcdef", s[i]|0x20)
+		if d < 0 || s[i] < '0' {
+			return 0, false
+		}
+		r = r<<4 | rune(d)
+	}
+	return r, true
+}

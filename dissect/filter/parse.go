@@ -1,0 +1,419 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits of an expression. They are far beyond what anybody types and keep a
+// match cheap.
+const (
+	maxExpr   = 64 << 10 // bytes
+	maxDepth  = 100      // parentheses in each other
+	maxTests  = 1000     // comparisons and presences
+	maxValues = 1000     // of a set
+)
+
+// An expr is a part of an expression: a test, or others joined.
+type expr struct {
+	join tokenKind // tokAnd, tokOr, tokXor, tokNot; tokEnd for a test
+	list []*expr
+	test *test
+}
+
+// A test is a comparison, or a field alone.
+type test struct {
+	left   operand
+	op     op
+	opTok  token
+	values []values
+}
+
+// An operand is what is looked at.
+type operand struct {
+	word  token
+	len   bool    // its length
+	masks []token // bits of it, if there are any
+}
+
+// Values are one value, or a range.
+type values struct {
+	lo, hi token
+	span   bool
+}
+
+// parse makes an expr of an expression.
+func parse(text string) (*expr, *Error) {
+	if len(text) > maxExpr {
+		return nil, errorAt(text[:maxExpr], 0, 0, fmt.Sprintf("the expression has %d bytes, %d are the limit", len(text), maxExpr))
+	}
+	toks, err := lex(text)
+	if err != nil {
+		// What comes first is at fault first.
+		if len(toks) > 0 {
+			toks = append(toks, token{kind: tokEnd, pos: err.byteOffset(), end: err.byteOffset()})
+			p := parser{text: text, toks: toks}
+			if _, e := p.whole(); e != nil && e.Column < err.Column {
+				return nil, e
+			}
+		}
+		return nil, err
+	}
+	p := parser{text: text, toks: toks}
+	return p.whole()
+}
+
+type parser struct {
+	text  string
+	toks  []token
+	at    int
+	depth int
+	tests int
+}
+
+func (p *parser) peek() *token { return &p.toks[p.at] }
+
+// take returns the next token; the last one stays.
+func (p *parser) take() token {
+	t := p.toks[p.at]
+	if t.kind != tokEnd {
+		p.at++
+	}
+	return t
+}
+
+func (p *parser) errorf(t token, format string, args ...any) *Error {
+	return errorAt(p.text, t.pos, t.end, fmt.Sprintf(format, args...))
+}
+
+func (p *parser) whole() (*expr, *Error) {
+	if p.peek().kind == tokEnd {
+		return nil, p.errorf(*p.peek(), "the expression is empty")
+	}
+	e, err := p.joined(tokOr)
+	if err != nil {
+		return nil, err
+	}
+	switch t := p.take(); t.kind {
+	case tokEnd:
+		return e, nil
+	case tokClose:
+		return nil, p.errorf(t, "nothing is open that this could close")
+	case tokWord, tokString, tokOpen, tokNot:
+		return nil, p.errorf(t, "expected and, or, or a comparison before this")
+	default:
+		return nil, p.errorf(t, "unexpected %s", t.text)
+	}
+}
+
+// join returns what the next token joins, and whether it does.
+func (p *parser) join(kind tokenKind) bool {
+	t := p.peek()
+	if t.kind == tokWord {
+		return joinWords[lowered(t.text)] == kind
+	}
+	return t.kind == kind
+}
+
+// lowered returns a word as it is, or in lower case if all of it is in upper
+// case.
+func lowered(word string) string {
+	if len(word) <= len("contains") && strings.ToUpper(word) == word {
+		return strings.ToLower(word)
+	}
+	return word
+}
+
+// joined parses operands of a join, and those of what binds tighter.
+func (p *parser) joined(kind tokenKind) (*expr, *Error) {
+	operand := p.negated
+	switch kind { // what binds tighter
+	case tokOr:
+		operand = func() (*expr, *Error) { return p.joined(tokXor) }
+	case tokXor:
+		operand = func() (*expr, *Error) { return p.joined(tokAnd) }
+	default:
+	}
+	first, err := operand()
+	if err != nil || !p.join(kind) {
+		return first, err
+	}
+	e := &expr{join: kind, list: []*expr{first}}
+	for p.join(kind) {
+		p.take()
+		next, err := operand()
+		if err != nil {
+			return nil, err
+		}
+		e.list = append(e.list, next)
+	}
+	return e, nil
+}
+
+// negated parses a test with any number of nots before it.
+func (p *parser) negated() (*expr, *Error) {
+	not := false
+	for p.join(tokNot) {
+		p.take()
+		not = !not
+	}
+	e, err := p.primary()
+	if err != nil || !not {
+		return e, err
+	}
+	return &expr{join: tokNot, list: []*expr{e}}, nil
+}
+
+func (p *parser) primary() (*expr, *Error) {
+	t := p.take()
+	switch t.kind {
+	case tokOpen:
+		return p.parenthesis(t)
+	case tokString:
+		return p.reversed(t)
+	case tokWord:
+		if joinWords[lowered(t.text)] != 0 || opWords[lowered(t.text)] != opNone {
+			return nil, p.errorf(t, "expected a field, not %s", t.text)
+		}
+		if literal(t.text) {
+			return p.reversed(t)
+		}
+		p.at--
+		left, err := p.operand()
+		if err != nil {
+			return nil, err
+		}
+		return p.compared(left)
+	case tokEnd:
+		return nil, p.errorf(t, "expected a field, but the expression ends")
+	default:
+		return nil, p.errorf(t, "expected a field, not %s", t.text)
+	}
+}
+
+// parenthesis parses what is between parentheses: an expression, or an operand
+// that is compared behind them.
+func (p *parser) parenthesis(open token) (*expr, *Error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.errorf(open, "more than %d parentheses in each other", maxDepth)
+	}
+	e, err := p.joined(tokOr)
+	if err != nil {
+		return nil, err
+	}
+	p.depth--
+	switch t := p.take(); t.kind {
+	case tokClose:
+	case tokEnd:
+		return nil, p.errorf(open, "this is never closed")
+	default:
+		return nil, p.errorf(t, "expected and, or, or ) before this")
+	}
+	t := p.peek()
+	switch o := p.peekOp(); {
+	case e.join == tokEnd && e.test.op == opNone && (o != opNone || t.kind == tokMask || p.notIn()):
+		left := e.test.left
+		p.tests-- // it was counted as a presence
+		if err := p.masks(&left); err != nil {
+			return nil, err
+		}
+		return p.compared(left)
+	case o != opNone:
+		return nil, p.errorf(*t, "what is before this is true or false and has no value to compare")
+	}
+	return e, nil
+}
+
+// operand parses a field with what is done to it.
+func (p *parser) operand() (operand, *Error) {
+	var o operand
+	t := p.take()
+	if p.peek().kind == tokOpen {
+		if t.text != "len" {
+			return o, p.errorf(t, "there is no function %s, only len", clip(t.text))
+		}
+		p.take()
+		o.len = true
+		if t = p.take(); t.kind != tokWord || literal(t.text) {
+			return o, p.errorf(t, "expected a field")
+		}
+		if c := p.take(); c.kind != tokClose {
+			return o, p.errorf(c, "expected )")
+		}
+	}
+	o.word = t
+	return o, p.masks(&o)
+}
+
+// masks parses the bits that are taken of an operand.
+func (p *parser) masks(o *operand) *Error {
+	for p.peek().kind == tokMask {
+		p.take()
+		t := p.take()
+		if t.kind != tokWord && t.kind != tokString {
+			return p.errorf(t, "expected a number or the name of a flag")
+		}
+		o.masks = append(o.masks, t)
+	}
+	return nil
+}
+
+// peekOp returns the comparison that is next, or opNone.
+func (p *parser) peekOp() op {
+	t := p.peek()
+	switch t.kind {
+	case tokOp:
+		return t.op
+	case tokWord:
+		return opWords[lowered(t.text)]
+	default:
+		return opNone
+	}
+}
+
+// notIn reports whether "not in" is next.
+func (p *parser) notIn() bool {
+	if !p.join(tokNot) || p.at+1 >= len(p.toks) {
+		return false
+	}
+	t := p.toks[p.at+1]
+	return t.kind == tokWord && lowered(t.text) == "in"
+}
+
+// compared parses what an operand is compared with.
+func (p *parser) compared(left operand) (*expr, *Error) {
+	if p.tests++; p.tests > maxTests {
+		return nil, p.errorf(left.word, "more than %d comparisons", maxTests)
+	}
+	e := &expr{test: &test{left: left}}
+	negated := p.notIn()
+	if negated {
+		p.take()
+	}
+	if e.test.op = p.peekOp(); e.test.op == opNone {
+		return e, nil
+	}
+	e.test.opTok = p.take()
+	if e.test.op == opIn {
+		if err := p.set(e.test); err != nil {
+			return nil, err
+		}
+		if negated {
+			e = &expr{join: tokNot, list: []*expr{e}}
+		}
+		return e, nil
+	}
+	v, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	e.test.values = []values{{lo: v}}
+	switch t := p.peek(); {
+	case t.kind == tokMask:
+		return nil, p.errorf(*t, "& goes to the field, before the comparison")
+	case p.peekOp() != opNone:
+		return nil, p.errorf(*t, "comparisons do not chain: write and between two")
+	}
+	return e, nil
+}
+
+// value takes a value.
+func (p *parser) value() (token, *Error) {
+	t := p.take()
+	switch t.kind {
+	case tokWord, tokString:
+		return t, nil
+	case tokEnd:
+		return t, p.errorf(t, "expected a value, but the expression ends")
+	default:
+		return t, p.errorf(t, "expected a value, not %s", t.text)
+	}
+}
+
+// set parses the values of an in.
+func (p *parser) set(t *test) *Error {
+	if b := p.take(); b.kind != tokBegin {
+		return p.errorf(b, "expected { and values")
+	}
+	for {
+		lo, err := p.value()
+		if err != nil {
+			return err
+		}
+		v := values{lo: lo}
+		if p.peek().kind == tokTo {
+			p.take()
+			v.span = true
+			if v.hi, err = p.value(); err != nil {
+				return err
+			}
+		}
+		if t.values = append(t.values, v); len(t.values) > maxValues {
+			return p.errorf(lo, "more than %d values in a set", maxValues)
+		}
+		switch d := p.take(); d.kind {
+		case tokFinish:
+			return nil
+		case tokComma:
+		default:
+			return p.errorf(d, "expected , or }")
+		}
+	}
+}
+
+// mirrored returns a comparison with its sides exchanged.
+func mirrored(o op) (m op, ok bool) {
+	switch o {
+	case opEq, opNe, opAllEq, opAnyNe:
+		return o, true
+	case opLt:
+		return opGt, true
+	case opLe:
+		return opGe, true
+	case opGt:
+		return opLt, true
+	case opGe:
+		return opLe, true
+	default:
+		return opNone, false
+	}
+}
+
+// reversed parses a comparison whose value is on the left.
+func (p *parser) reversed(v token) (*expr, *Error) {
+	o, known := mirrored(p.peekOp())
+	if !known {
+		return nil, p.errorf(v, "expected a field, not a value")
+	}
+	opTok := p.take()
+	if t := p.peek(); t.kind != tokWord || literal(t.text) {
+		return nil, p.errorf(*t, "expected a field")
+	}
+	left, err := p.operand()
+	if err != nil {
+		return nil, err
+	}
+	if p.tests++; p.tests > maxTests {
+		return nil, p.errorf(left.word, "more than %d comparisons", maxTests)
+	}
+	if p.peekOp() != opNone {
+		return nil, p.errorf(*p.peek(), "comparisons do not chain: write and between two")
+	}
+	return &expr{test: &test{left: left, op: o, opTok: opTok, values: []values{{lo: v}}}}, nil
+}
+
+// literal reports whether a word can only be a value: names begin with a
+// letter.
+func literal(word string) bool {
+	c := word[0]
+	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == ':' || c == '['
+}
+
+// clip shortens what a message repeats.
+func clip(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

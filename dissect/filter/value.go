@@ -1,0 +1,369 @@
+package filter
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"math"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// A span is the numbers from lo to hi, both included.
+type span[T cmp.Ordered] struct{ lo, hi T }
+
+// A ranges is a set of numbers: spans in ascending order that do not overlap.
+type ranges[T cmp.Ordered] []span[T]
+
+func (r ranges[T]) has(v T) bool {
+	if len(r) == 1 {
+		return r[0].lo <= v && v <= r[0].hi
+	}
+	lo, hi := 0, len(r)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		switch s := &r[mid]; {
+		case v < s.lo:
+			hi = mid
+		case v <= s.hi:
+			return true
+		default:
+			lo = mid + 1
+		}
+	}
+	return false
+}
+
+// newRanges makes a set of spans in any order.
+func newRanges[T cmp.Ordered](spans []span[T]) ranges[T] {
+	slices.SortFunc(spans, func(a, b span[T]) int { return cmp.Compare(a.lo, b.lo) })
+	var r ranges[T]
+	for _, s := range spans {
+		if n := len(r); n > 0 && s.lo <= r[n-1].hi {
+			r[n-1].hi = max(r[n-1].hi, s.hi)
+			continue
+		}
+		r = append(r, s)
+	}
+	return r
+}
+
+// floats are the numbers for which "v o x" holds, if o compares by order.
+func floats(o op, x float64) span[float64] {
+	inf := math.Inf(1)
+	switch o {
+	case opLt:
+		return span[float64]{-inf, math.Nextafter(x, -inf)}
+	case opLe:
+		return span[float64]{-inf, x}
+	case opGt:
+		return span[float64]{math.Nextafter(x, inf), inf}
+	case opGe:
+		return span[float64]{x, inf}
+	default:
+		return span[float64]{x, x}
+	}
+}
+
+// ints are the numbers for which "v o x" holds, if o compares by order.
+func ints(o op, x int64) span[int64] {
+	switch {
+	case o == opLt && x > math.MinInt64:
+		return span[int64]{math.MinInt64, x - 1}
+	case o == opLe:
+		return span[int64]{math.MinInt64, x}
+	case o == opGt && x < math.MaxInt64:
+		return span[int64]{x + 1, math.MaxInt64}
+	case o == opGe:
+		return span[int64]{x, math.MaxInt64}
+	case o.order(): // nothing is below the least and above the greatest
+		return span[int64]{1, 0}
+	}
+	return span[int64]{x, x}
+}
+
+// single returns the 32-bit float nearest to x, or x if that is none.
+func single(x float64) float64 {
+	if f := float64(float32(x)); !math.IsInf(f, 0) {
+		return f
+	}
+	return x
+}
+
+// A named value is compared by the name that goes with it: the same number may
+// stand for something else.
+type named struct {
+	v    uint64
+	name string
+	bit  int // of the flag that the name is of; -1 for other values
+}
+
+func (n *named) is(f *decode.Field, v uint64) bool { return v == n.v && n.known(f) }
+
+// known reports whether the field's value goes by the name.
+func (n *named) known(f *decode.Field) bool {
+	switch {
+	case f.Names == nil:
+		return false
+	case n.bit >= 0:
+		return f.Names.Name(uint64(n.bit)) == n.name
+	}
+	return f.Names.Name(n.v) == n.name
+}
+
+// A numbers is what a number may be.
+type numbers struct {
+	wide  ranges[float64]
+	short ranges[float64] // for 32-bit floats
+	nan   bool
+	named []named
+	neg   bool    // those that it may not be
+	bool  bool    // they are true and false: only what is either is compared
+	bits  bool    // only those of mask count
+	mask  uint64  // with flags
+	flags []named // bits in mask that go by name
+}
+
+// whole reports whether a whole number is one of n.
+func (n *numbers) whole(v int64) bool {
+	if n.bits {
+		v = int64(uint64(v) & n.mask)
+	}
+	return n.wide.has(float64(v)) != n.neg
+}
+
+// field reports whether the number of a field is one of n; ok is false if it
+// cannot be said, as it has none of the flags that n is about.
+func (n *numbers) field(f *decode.Field, v int64) (is, ok bool) {
+	if len(n.named) == 0 && len(n.flags) == 0 {
+		return n.whole(v), true
+	}
+	for i := range n.flags {
+		if !n.flags[i].known(f) {
+			return false, false
+		}
+	}
+	if n.bits {
+		v = int64(uint64(v) & n.mask)
+	}
+	is = n.wide.has(float64(v))
+	for i := 0; !is && i < len(n.named); i++ {
+		is = n.named[i].is(f, uint64(v))
+	}
+	return is != n.neg, true
+}
+
+// exact reports whether a number that is no 32-bit float is one of n.
+func (n *numbers) exact(v float64) bool { return n.wide.has(v) != n.neg }
+
+// float reports whether a 32-bit float is one of n.
+func (n *numbers) float(v float64) bool {
+	return (n.short.has(v) || n.nan && math.IsNaN(v)) != n.neg
+}
+
+// parseNumber reads a number as people write it.
+func parseNumber(s string) (x float64, ok bool) {
+	digits, neg := strings.CutPrefix(s, "-")
+	if !neg {
+		digits = strings.TrimPrefix(s, "+")
+	}
+	if digits == "" || digits[0] == '-' || digits[0] == '+' {
+		return 0, false
+	}
+	base := 10
+	switch {
+	case strings.HasPrefix(digits, "0x") || strings.HasPrefix(digits, "0X"):
+		base, digits = 16, digits[2:]
+	case strings.HasPrefix(digits, "0b") || strings.HasPrefix(digits, "0B"):
+		base, digits = 2, digits[2:]
+	}
+	if u, err := strconv.ParseUint(digits, base, 64); err == nil {
+		x = float64(u)
+	} else if x, err = strconv.ParseFloat(digits, 64); err != nil || base != 10 {
+		return 0, false
+	}
+	if neg {
+		x = -x
+	}
+	return x, true
+}
+
+// A texts is what a text may be.
+type texts struct {
+	one  string
+	many map[string]struct{}
+	re   *regexp.Regexp
+	neg  bool // those that it may not be
+
+	contains  bool // part
+	part      string
+	partBytes []byte
+}
+
+func (t *texts) has(s string) bool {
+	switch {
+	case t.re != nil:
+		return t.re.MatchString(s)
+	case t.contains:
+		return strings.Contains(s, t.part)
+	case t.many != nil:
+		_, ok := t.many[s]
+		return ok
+	}
+	return (s == t.one) != t.neg
+}
+
+func (t *texts) hasBytes(s []byte) bool {
+	switch {
+	case t.re != nil:
+		return t.re.Match(s)
+	case t.contains:
+		return bytes.Contains(s, t.partBytes)
+	case t.many != nil:
+		_, ok := t.many[string(s)]
+		return ok
+	}
+	return (string(s) == t.one) != t.neg
+}
+
+// parseBytes reads bytes in hexadecimal, with or without colons.
+func parseBytes(s string) (b []byte, ok bool) {
+	s = strings.TrimPrefix(s, "0x")
+	if strings.Contains(s, ":") {
+		for _, part := range strings.Split(s, ":") {
+			if len(part) != 2 {
+				return nil, false
+			}
+		}
+		s = strings.ReplaceAll(s, ":", "")
+	}
+	b, err := hex.DecodeString(s)
+	return b, err == nil && len(b) > 0
+}
+
+// encode returns a text as bytes of Windows-1252.
+func encode(s string) (b []byte, ok bool) {
+	for _, r := range s {
+		if r < 0x100 {
+			b = append(b, byte(r))
+			continue
+		}
+		i := slices.IndexFunc(special, func(c string) bool { return c == string(r) })
+		if i < 0 {
+			return nil, false
+		}
+		b = append(b, byte(0x80+i))
+	}
+	return b, true
+}
+
+// special are the characters of the bytes from 80 to 9F.
+var special = func() (all []string) {
+	for c := byte(0x80); c < 0xA0; c++ {
+		all = append(all, wire.Text([]byte{c}))
+	}
+	return all
+}()
+
+// An address is what an address may be: one, a net or a range, on any port or
+// on one.
+type address struct {
+	lo, hi netip.Addr
+	net    netip.Prefix // valid if it is a net
+	port   int          // -1 for any
+}
+
+func (a *address) has(ip netip.Addr, port uint16) bool {
+	if a.port >= 0 && int(port) != a.port {
+		return false
+	}
+	if a.net.IsValid() {
+		return a.net.Contains(ip)
+	}
+	return a.lo.Compare(ip) <= 0 && ip.Compare(a.hi) <= 0
+}
+
+// An addresses is what an address may be.
+type addresses struct {
+	any []address
+	neg bool
+}
+
+func (t *addresses) has(ip netip.Addr, port uint16) bool {
+	for i := range t.any {
+		if t.any[i].has(ip, port) {
+			return !t.neg
+		}
+	}
+	return t.neg
+}
+
+// parseAddress reads an address, a net, or an address with a port.
+func parseAddress(s string) (a address, ok bool) {
+	a.port = -1
+	if p, err := netip.ParsePrefix(s); err == nil {
+		a.net = p.Masked()
+		return a, true
+	}
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		a.lo, a.port = ap.Addr().Unmap().WithZone(""), int(ap.Port())
+		a.hi = a.lo
+		return a, true
+	}
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		s = s[1 : len(s)-1]
+	}
+	ip, err := netip.ParseAddr(s)
+	a.lo = ip.Unmap().WithZone("")
+	a.hi = a.lo
+	return a, err == nil
+}
+
+// parseTime reads a time, in UTC unless it says otherwise.
+func parseTime(s string) (ns int64, ok bool) {
+	for _, form := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
+	} {
+		t, err := time.Parse(form, s)
+		if err == nil && t.Year() > 1678 && t.Year() < 2262 { // what fits
+			return t.UnixNano(), true
+		}
+	}
+	return 0, false
+}
+
+// parseSeconds reads seconds, or hours, minutes and so on with their units.
+func parseSeconds(s string) (ns int64, ok bool) {
+	exact := s // unlike a float
+	if s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
+		exact += "s"
+	}
+	if d, err := time.ParseDuration(exact); err == nil {
+		return int64(d), true
+	}
+	x, ok := parseNumber(s) // 1e3
+	if x = math.Round(x * 1e9); !ok || !(math.Abs(x) < 1<<63) {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// fold returns a name without what people write in different ways: case, spaces
+// and signs.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
