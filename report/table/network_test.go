@@ -1,0 +1,164 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report/network"
+)
+
+var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// named knows every object by the same name.
+type named string
+
+func (n named) Player(uint8) string                                  { return "" }
+func (n named) Object(wire.ObjectID) string                          { return string(n) }
+func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return append(dst, n...) }
+func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }
+
+// measured returns a meter that has seen a player with a name that would clear
+// the screen: messages 0, 1 and 3 of which 1 was repeated, acknowledgements
+// after 20 and 40 ms, two updates of a ship, and two keepalives.
+func measured(player, ship string) *network.Meter {
+	host, client := netip.MustParseAddrPort("192.168.0.1:22101"), netip.MustParseAddrPort("192.168.0.10:22102")
+	m := new(network.Meter)
+	n := 0
+	add := func(ms int, dir dissect.Dir, h transport.Header, status dissect.Status, payload string) {
+		n++
+		h.HasSeq = h.Reliable || h.Type == transport.Acknowledge
+		d := &dissect.Datagram{Number: n, Time: began.Add(time.Duration(ms) * time.Millisecond), Src: client, Dst: host, Full: 20}
+		if dir == dissect.FromHost {
+			d.Src, d.Dst = host, client
+		}
+		_ = m.Record(&dissect.Record{
+			Datagram: d, Dir: dir, Transport: h, Status: status, Payload: []byte(payload), Client: player, Session: named(ship),
+		})
+	}
+	reliable := func(seq uint16) transport.Header {
+		return transport.Header{Type: transport.Standard, Reliable: true, Seq: seq}
+	}
+	ack := func(seq uint16) transport.Header { return transport.Header{Type: transport.Acknowledge, Seq: seq} }
+	loose := transport.Header{Type: transport.Standard}
+	idle := transport.Header{Type: transport.DoNothing}
+	add(0, dissect.ToHost, reliable(0), dissect.StatusOK, "\x2c")
+	add(20, dissect.FromHost, ack(0), dissect.StatusOK, "")
+	add(100, dissect.ToHost, reliable(1), dissect.StatusOK, "\x2c")
+	add(1100, dissect.ToHost, reliable(1), dissect.StatusDuplicate, "\x2c")
+	add(1200, dissect.ToHost, reliable(3), dissect.StatusOK, "\x2c")
+	add(1240, dissect.FromHost, ack(3), dissect.StatusOK, "")
+	add(1300, dissect.ToHost, loose, dissect.StatusOK, "\x1c\xff\xff\xff\x3f_____")
+	add(1350, dissect.ToHost, loose, dissect.StatusOK, "\x1c\xff\xff\xff\x3f_____")
+	add(6350, dissect.ToHost, idle, dissect.StatusOK, "")
+	add(11400, dissect.ToHost, idle, dissect.StatusOK, "")
+	return m
+}
+
+func TestNetwork(t *testing.T) {
+	var out bytes.Buffer
+	o := Options{ASCII: true, Start: began.Add(-time.Second)}
+	if err := Network(&out, measured("\x1b[2J", "Akira \u202e"), o); err != nil {
+		t.Fatal(err)
+	}
+	// The median of two is the shorter one. 20 ms is in the range from 19 to 20
+	// times 2^20 ns, whose middle is 20.45 ms; 40 ms was the longest.
+	want := `links     2
+streams   1 of ship updates
+
+ client              player   dir  datagrams  bytes  messages  reliable  resent data  resent control  lost  late  acks
+-----------------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J  c2s          8    160         8         4            1               0     1     0     0
+ 192.168.0.10:22102  \x1b[2J  s2c          2     40         2         0            0               0     0     0     2
+
+ client              player   dir  from s    to s  silent s  round trips  least ms  median ms  95% ms  most ms  keepalives  every s  most s
+--------------------------------------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J  c2s   1.000  12.400     5.050            2     20.00      20.45   40.00    40.00           2    5.050   5.050
+ 192.168.0.10:22102  \x1b[2J  s2c   1.020   2.240     1.220            0         -          -       -        -           0        -       -
+
+ client              player   dir  object      ship            updates  per s  every ms  jitter ms  longest ms
+---------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J  c2s  0x3FFFFFFF  Akira \u{202e}        2  20.00     50.00          -       50.00
+`
+	if got := out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestNetworkNames(t *testing.T) {
+	var out bytes.Buffer
+	m := measured(strings.Repeat("long name ", 100), strings.Repeat("你", 100))
+	if err := Network(&out, m, Options{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		" long name long name…  c2s ", " " + strings.Repeat("你", 14) + "…  ", "\x1b[31;1m1\x1b[", "\x1b[33m1\x1b[",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestNetworkOfSeveralHosts(t *testing.T) {
+	m := measured("Kirk", "")
+	other := netip.MustParseAddrPort("[2001:db8::1]:22101")
+	add := func(n int) {
+		_ = m.Record(&dissect.Record{
+			Datagram: &dissect.Datagram{Number: 100 + n, Dst: other, Src: netip.AddrPortFrom(other.Addr(), uint16(n+1))},
+			Dir:      dissect.ToHost, Transport: transport.Header{Type: transport.DoNothing},
+		})
+		_ = m.Record(&dissect.Record{Datagram: &dissect.Datagram{}})
+	}
+	contains := func(all ...string) {
+		var out bytes.Buffer
+		if err := Network(&out, m, Options{ASCII: true}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range all {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in\n%s", want, out.String())
+			}
+		}
+	}
+	add(0)
+	contains(
+		"given up  1 messages of an unknown sender\n\n",
+		"\n host                 client              player  dir ",
+		"\n 192.168.0.1:22101    192.168.0.10:22102  Kirk    c2s          8 ",
+		"\n [2001:db8::1]:22101  [2001:db8::1]:1             c2s          1      0         1         0            0               0     0     0     0\n",
+		"c2s       -       -         -            0         -          -       -        -           1        -       -\n",
+		"\n 192.168.0.1:22101  192.168.0.10:22102  Kirk    c2s  0x3FFFFFFF              2  20.00 ",
+	)
+	for n := range 699 {
+		add(1 + n)
+	}
+	// 256 conversations of 701 stay. Those that went had a link each, the first
+	// one two.
+	contains("given up  446 links, of more than 512\n          1 streams, of such links or of more than 4096\n          700 messages of an unknown sender\n\n")
+}
+
+func TestNetworkOfNothing(t *testing.T) {
+	var out bytes.Buffer
+	if err := Network(&out, new(network.Meter), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "links     0\nstreams   0 of ship updates\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNetworkErrors(t *testing.T) {
+	for _, m := range []*network.Meter{new(network.Meter), measured("", "")} {
+		if err := Network(closedWriter{}, m, Options{}); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
