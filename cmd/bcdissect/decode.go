@@ -80,7 +80,7 @@ line are passed over.`,
 				return failed(err)
 			}
 			if f.strict && malformed {
-				return &status{exitMalformed, errors.New("the message is malformed (--strict)")}
+				return &status{code: exitMalformed, err: errors.New("the message is malformed (--strict)")}
 			}
 			return nil
 		},
@@ -96,6 +96,7 @@ line are passed over.`,
 	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
 	fl.Var(&f.dialect, "dialect", "how the sender is taken to write")
+	f.definitions.define(cmd)
 	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
 	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if the message is malformed")

@@ -49,6 +49,8 @@ type common struct {
 	strict     bool
 	verify     bool
 	noProgress bool
+	columns    []string // of csv
+	definitions
 	selection
 }
 
@@ -65,6 +67,7 @@ func (f *common) define(cmd *cobra.Command, format string, formats ...string) {
 	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
 	fl.BoolVar(&f.noProgress, "no-progress", false, "do not draw progress on standard error")
+	f.definitions.define(cmd)
 	f.selection.define(cmd)
 	fl.BoolVar(&f.verify, "verify", false, "encode every message and datagram anew and report what differs")
 	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if anything was malformed, or differs under --verify")
@@ -85,8 +88,19 @@ func (f *common) config() (dissect.Config, error) {
 	if f.count < 0 {
 		return cfg, fmt.Errorf("--count %d: cannot be negative", f.count)
 	}
-	if err := f.check(); err != nil {
+	if len(f.defined) > 0 {
+		var err error
+		if cfg.Catalog, err = f.catalog(); err != nil {
+			return cfg, err
+		}
+	}
+	if err := f.check(cfg.Catalog); err != nil {
 		return cfg, err
+	}
+	for _, c := range f.columns {
+		if _, err := compileFilter("--fields", c, cfg.Catalog); err != nil {
+			return cfg, err
+		}
 	}
 	switch f.dialect.value {
 	case "stock":

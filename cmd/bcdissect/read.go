@@ -21,7 +21,6 @@ import (
 func newRead(s streams) *cobra.Command {
 	var f common
 	var verbose, hex, payload bool
-	var columns []string
 	cmd := &cobra.Command{
 		Use:   "read FILE...",
 		Short: "Decode captures and report every message",
@@ -37,16 +36,16 @@ the report and never change the exit status, unless --strict is given.`,
   dumpcap -i eth0 -w - | bcdissect read -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(columns) > 0 && !cmd.Flags().Changed("format") {
+			if len(f.columns) > 0 && !cmd.Flags().Changed("format") {
 				f.format.value = "csv"
 			}
-			if (f.format.value == "csv") != (len(columns) > 0) {
+			if (f.format.value == "csv") != (len(f.columns) > 0) {
 				return errors.New("csv has the columns that -e names, such as -T csv -e frame -e StateUpdate.speed")
 			}
 			return f.run(s, args, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
 				switch f.format.value {
 				case "csv":
-					return csv.New(out, columns, ndjson.Options{Payload: true, Start: start}), nil
+					return csv.New(out, f.columns, ndjson.Options{Payload: true, Start: start}), nil
 				case "json":
 					return ndjson.New(out, ndjson.Options{Payload: payload, Start: start}), nil
 				case "histogram":
@@ -65,7 +64,8 @@ the report and never change the exit status, unless --strict is given.`,
 	}
 	f.define(cmd, "table", "table", "json", "histogram", "csv")
 	fl := cmd.Flags()
-	fl.StringSliceVarP(&columns, "fields", "e", nil, "csv: a column, repeatable: a key or field path of the JSON")
+	fl.StringSliceVarP(&f.columns, "fields", "e", nil, "csv: a column, repeatable: a key or field path of the JSON")
+	completeFilter(cmd, "fields")
 	fl.BoolVarP(&verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
 	fl.BoolVarP(&hex, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
@@ -74,17 +74,25 @@ the report and never change the exit status, unless --strict is given.`,
 
 func newStats(s streams) *cobra.Command {
 	var f common
+	var links bool
 	cmd := &cobra.Command{
 		Use:   "stats FILE...",
 		Short: "Count what captures consist of: opcodes, directions, bytes, ship updates",
 		Long: `Stats counts what is in capture files: opcodes with shares, bytes and
 directions, transport messages, fragments and repetitions, and which fields the
 ship updates carry. A message counts once: repetitions are counted apart, and
-fragments when they are complete.`,
+fragments when they are complete.
+
+With --network it measures instead: round trips, repetitions, losses and silence
+of each player and direction, and how regularly the updates of ships come.`,
 		Example: `  bcdissect stats battle.pcap
-  bcdissect stats battle.pcap -T json | jq '.opcodes[0]'`,
+  bcdissect stats battle.pcap -T json | jq '.opcodes[0]'
+  bcdissect stats battle.pcap --network`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if links {
+				return f.networkStats(s, cmd, args)
+			}
 			return f.run(s, args, func(out *output, _ time.Time) (report.Sink, func(*counts) error) {
 				t := new(report.Tally)
 				return t, func(c *counts) error {
@@ -102,6 +110,7 @@ fragments when they are complete.`,
 		},
 	}
 	f.define(cmd, "histogram", "table", "json", "histogram")
+	cmd.Flags().BoolVar(&links, "network", false, "measure round trips, losses, silence and ship updates; a table unless -T json")
 	return cmd
 }
 
@@ -205,9 +214,9 @@ func (f *common) judged(c *reader) error {
 	switch {
 	case !f.strict:
 	case c.malformed:
-		return &status{exitMalformed, errors.New("some of the traffic was malformed (--strict)")}
+		return &status{code: exitMalformed, err: errors.New("some of the traffic was malformed (--strict)")}
 	case c.verify != nil && c.verify.Differ > 0:
-		return &status{exitMalformed, errors.New("some of the traffic is not encoded again as it was (--strict)")}
+		return &status{code: exitMalformed, err: errors.New("some of the traffic is not encoded again as it was (--strict)")}
 	}
 	return nil
 }
@@ -216,7 +225,7 @@ func (f *common) judged(c *reader) error {
 // captures were cut short or damaged, and nothing else was the matter.
 func ofCapture(err error) error {
 	if onlyDamage(err) {
-		return &status{exitDamaged, err}
+		return &status{code: exitDamaged, err: err}
 	}
 	return failed(err)
 }

@@ -26,8 +26,9 @@ const (
 
 // A status is an exit status that is not told by the kind of error alone.
 type status struct {
-	code int
-	err  error // nil if there is nothing to say
+	code  int
+	err   error  // nil if there is nothing to say
+	caret string // lines that point at the fault, if the error is of an expression
 }
 
 func (s *status) Error() string {
@@ -44,7 +45,7 @@ func failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &status{exitFailed, err}
+	return &status{code: exitFailed, err: err}
 }
 
 // run runs the program and returns its exit status.
@@ -64,7 +65,9 @@ func run(args []string, s streams) int {
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(s.err, "bcdissect: %s\n", oneLine(text))
-		if code == exitUsage {
+		if st != nil && st.caret != "" {
+			fmt.Fprintf(s.err, "%s\n", st.caret)
+		} else if code == exitUsage {
 			fmt.Fprintf(s.err, "Run 'bcdissect --help' for how it is used.\n")
 		}
 	}
@@ -96,7 +99,8 @@ together and decodes every message, as a table, as JSON or as a histogram.`,
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
   bcdissect stats capture.pcap             what the traffic consists of
-  bcdissect decode 01D73368C3BF76DB        a single datagram in hex`,
+  bcdissect decode 01D73368C3BF76DB        a single datagram in hex
+  bcdissect opcodes TorpedoFire            all there is to know of a message`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -105,6 +109,6 @@ together and decodes every message, as a table, as JSON or as a histogram.`,
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
-	cmd.AddCommand(newRead(s), newStats(s), newDecode(s), newVersion(s))
+	cmd.AddCommand(newRead(s), newStats(s), newDecode(s), newOpcodes(s), newVersion(s))
 	return cmd
 }

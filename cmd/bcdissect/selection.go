@@ -12,16 +12,19 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/filter"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // selection is which records are shown. All are decoded all the same, since
 // later ones need what earlier ones tell.
 type selection struct {
+	expression                       string
 	player, object, from, to, frames string
 	dir                              choice
 	noAcks                           bool
 
+	filter              *filter.Filter // nil for none
 	objectID            wire.ObjectID
 	peer                int // -1 if the player is given by name
 	firstFrame          int
@@ -33,6 +36,7 @@ type selection struct {
 func (s *selection) define(cmd *cobra.Command) {
 	s.dir = choice{"", []string{"c2s", "s2c", "unknown"}}
 	fl := cmd.Flags()
+	fl.StringVarP(&s.expression, "filter", "Y", "", "only records for which this holds, as 'name == Chat and text contains \"lag\"'; see docs/filter.md")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this name or peer id")
 	fl.StringVar(&s.object, "object", "", "only messages that name this object or a part of it; its id, as 0x3FFFFFFF")
 	fl.StringVar(&s.from, "from", "", "only from this time on: seconds after the first frame, or 15:04:05, or RFC 3339 (UTC)")
@@ -41,11 +45,34 @@ func (s *selection) define(cmd *cobra.Command) {
 	fl.Var(&s.dir, "dir", "only this direction")
 	fl.BoolVar(&s.noAcks, "no-acks", false, "without acknowledgements")
 	s.dir.complete(cmd, "dir")
+	completeFilter(cmd, "filter")
+}
+
+// completeFilter offers to the shell what a filter may go on with.
+func completeFilter(cmd *cobra.Command, flag string) {
+	// The error is that the flag does not exist.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return filter.Complete(begun, nil), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+// compileFilter compiles an expression. Its error points at the fault.
+func compileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Filter, error) {
+	f, err := filter.Compile(expression, catalog)
+	if bad := (*filter.Error)(nil); errors.As(err, &bad) {
+		return nil, &status{exitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
+	}
+	return f, err
 }
 
 // check parses what does not depend on the capture.
-func (s *selection) check() error {
+func (s *selection) check(catalog *decode.Catalog) (err error) {
 	s.peer = -1
+	if s.expression != "" {
+		if s.filter, err = compileFilter("--filter", s.expression, catalog); err != nil {
+			return err
+		}
+	}
 	if n, err := strconv.ParseUint(s.player, 0, 8); err == nil {
 		s.peer = int(n)
 	}
@@ -93,6 +120,9 @@ func (s *selection) begin(start time.Time) (err error) {
 		return fmt.Errorf("--from %s: %w", s.from, err)
 	}
 	// A time without an end is the last that there is.
+	if s.filter != nil {
+		s.filter.Start = start
+	}
 	if s.untilTime, err = timeOf(s.to, start, time.Unix(1<<40, 0)); err != nil {
 		return fmt.Errorf("--to %s: %w", s.to, err)
 	}
@@ -138,7 +168,7 @@ func (s *selection) match(r *dissect.Record) bool {
 	case s.player != "" && !strings.EqualFold(r.Client, s.player) && (s.peer < 0 || int(r.ClientID) != s.peer):
 		return false
 	}
-	return s.object == "" || s.names(r)
+	return (s.object == "" || s.names(r)) && (s.filter == nil || s.filter.Match(r))
 }
 
 // names reports whether a field of the record is the object or a part of it.

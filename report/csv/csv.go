@@ -52,19 +52,27 @@ func newColumn(name string) column {
 	path := name
 	if first, rest, ok := strings.Cut(name, "."); ok && first != "" && first[0] >= 'A' && first[0] <= 'Z' {
 		c.message, path = first, rest
-		c.paths = []string{"fields." + elements(path)}
+		c.paths = elements("fields." + path)
 		return c
 	}
-	c.paths = []string{elements(path)}
+	c.paths = elements(path)
 	if !strings.HasPrefix(path, "fields.") {
-		c.paths = append(c.paths, "fields."+elements(path))
+		c.paths = append(c.paths, elements("fields."+path)...)
 	}
 	return c
 }
 
-// elements turns the [] of a list into what the query language says for each
-// of its elements.
-func elements(path string) string { return strings.ReplaceAll(path, "[]", ".#") }
+// elements returns the path, and the paths that it is if one of its steps is a
+// list: what comes behind is then meant in every element.
+func elements(path string) []string {
+	paths := []string{path}
+	for i, c := range path {
+		if c == '.' {
+			paths = append(paths, path[:i]+".#"+path[i:])
+		}
+	}
+	return paths
+}
 
 // Record implements [report.Sink].
 func (s *Sink) Record(r *dissect.Record) error {
@@ -102,7 +110,7 @@ func (c *column) value(line []byte, r *dissect.Record) string {
 		switch v := gjson.GetBytes(line, path); {
 		case v.Type == gjson.String:
 			return v.String()
-		case v.Exists():
+		case v.Exists() && v.Raw != "[]":
 			return v.Raw // as the JSON has it
 		}
 	}

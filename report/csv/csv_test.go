@@ -55,6 +55,22 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// A path through a list is that of the field in every element.
+func TestLists(t *testing.T) {
+	var out strings.Builder
+	s := New(&out, []string{"updates.score"}, ndjson.Options{})
+	// Player 3 killed player 2; player 4 got 200 points.
+	if err := s.Record(record(t, 1, "360300000002000000901a000002000000030000000204000000c80000000500000064000000")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "updates.score\n\"[200,100]\"\n" {
+		t.Errorf("got %q", out.String())
+	}
+}
+
 // Records without any of the values make no row; the header is always there.
 func TestNothing(t *testing.T) {
 	var out strings.Builder

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/mods"
+)
+
+// definitions are the files in which people define messages of their own.
+type definitions struct{ defined []string }
+
+func (d *definitions) define(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&d.defined, "define", nil, "file that defines messages of a mod, repeatable; see docs/mods.md")
+	// The error is that the flag does not exist.
+	_ = cmd.MarkFlagFilename("define", "toml")
+}
+
+// catalog returns the game's messages together with those of the files.
+func (d *definitions) catalog() (*decode.Catalog, error) {
+	files := make([]mods.File, 0, len(d.defined))
+	for _, name := range d.defined {
+		b, err := readDefinitions(name)
+		if err != nil {
+			return nil, failed(plainPath(name, err))
+		}
+		files = append(files, mods.File{Name: name, Data: b})
+	}
+	c, err := mods.Extend(msg.Catalog(), files...)
+	return c, failed(err)
+}
+
+// readDefinitions reads a file, and no more than what shows that it is too
+// large.
+func readDefinitions(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	return io.ReadAll(io.LimitReader(f, mods.MaxSize+1))
+}

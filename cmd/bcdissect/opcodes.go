@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/report/catalog"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+func newOpcodes(s streams) *cobra.Command {
+	var f common
+	cmd := &cobra.Command{
+		Use:   "opcodes [NAME or 0xNN]",
+		Short: "Show the protocol table: opcode, name, direction, relay class, fields",
+		Long: `Opcodes shows what is known of the messages: all of them as a table, or one with
+every field, by its name, by the game's constant, by a name from other documents,
+or by its opcode. Transport messages follow those of the game.
+
+In the table a list has [] after its name, and a field that may be absent a
+question mark. --define adds the messages of a definition file, which is also a
+way to check one.`,
+		Example: `  bcdissect opcodes
+  bcdissect opcodes TorpedoFire
+  bcdissect opcodes 0x1C
+  bcdissect opcodes -T json | jq -r 'select(.relay == "forward") | .name'`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			all, err := f.entries()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			var words []string
+			for i := range all {
+				words = append(words, cobra.CompletionWithDesc(all[i].Name, all[i].Doc))
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			entries, err := f.entries()
+			if err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				if entries, err = choose(entries, args[0]); err != nil {
+					return err
+				}
+			}
+			out, err := openOutput(f.output, s)
+			if err != nil {
+				return err
+			}
+			o := table.Options{Color: out.colored(f.color.value), Width: out.width}
+			switch {
+			case f.format.value == "json":
+				err = catalog.WriteJSON(out, entries)
+			case len(args) == 0:
+				err = table.Catalog(out, entries, o)
+			default:
+				for i := range entries {
+					if i > 0 && err == nil {
+						_, err = fmt.Fprint(out, "\n\n")
+					}
+					if err == nil {
+						err = table.Entry(out, &entries[i], o)
+					}
+				}
+			}
+			if e := out.Close(); e != nil && err == nil {
+				err = plainPath(f.output, e)
+			}
+			return failed(err)
+		},
+	}
+	f.format = choice{"table", []string{"table", "json"}}
+	f.color = choice{"auto", []string{"auto", "always", "never"}}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.VarP(&f.format, "format", "T", "form of the report")
+	f.definitions.define(cmd)
+	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
+	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
+	f.format.complete(cmd, "format")
+	f.color.complete(cmd, "color")
+	return cmd
+}
+
+// entries returns what is known of all messages.
+func (f *common) entries() ([]catalog.Entry, error) {
+	c, err := f.catalog()
+	if err != nil {
+		return nil, err
+	}
+	return append(catalog.Entries(c), catalog.TransportEntries()...), nil
+}
+
+// choose returns the entries that somebody means by a name or an opcode. More
+// than one have the name if a transport message is called like one of the game.
+func choose(entries []catalog.Entry, word string) ([]catalog.Entry, error) {
+	if n, err := strconv.ParseUint(strings.ToLower(word), 0, 64); err == nil && word[0] >= '0' && word[0] <= '9' {
+		return withOpcode(entries, n)
+	}
+	var found []catalog.Entry
+	var known []string
+	for i := range entries {
+		e := &entries[i]
+		all := append([]string{e.Name, e.Constant}, e.Aliases...)
+		if slices.ContainsFunc(all, func(name string) bool { return strings.EqualFold(name, word) }) {
+			found = append(found, *e)
+		}
+		known = append(known, all...)
+	}
+	if len(found) == 0 {
+		hint := names.DidYouMean(word, known)
+		if hint == "" {
+			hint = "; bcdissect opcodes lists them all"
+		}
+		if _, err := strconv.ParseUint(word, 16, 8); err == nil {
+			hint = fmt.Sprintf(" (did you mean 0x%s?)", strings.ToUpper(word))
+		}
+		return nil, fmt.Errorf("no message is called %q%s", word, hint)
+	}
+	return found, nil
+}
+
+// withOpcode returns the entries of game messages with an opcode.
+func withOpcode(entries []catalog.Entry, n uint64) (found []catalog.Entry, err error) {
+	if n > 0xFF {
+		return nil, fmt.Errorf("an opcode is a byte, and %d is more", n)
+	}
+	var rest []catalog.Entry
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.Transport:
+		case e.Rest && e.Opcode <= int(n):
+			rest = append(rest, *e)
+		case e.Opcode == int(n):
+			found = append(found, *e)
+		}
+	}
+	if len(found) == 0 {
+		found = rest
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no message has the opcode 0x%02X", n)
+	}
+	return found, nil
+}
