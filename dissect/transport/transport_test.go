@@ -559,6 +559,11 @@ func FuzzSplit(f *testing.F) {
 		if !want {
 			return
 		}
+		for _, m := range list {
+			if m.Type == DoNothing && m.Len > 1 {
+				return // such a keepalive is known by the fit of the whole datagram
+			}
+		}
 		// Wherever it is cut after its first message, it stays recognisable.
 		for n := 2 + list[0].Len; n < min(len(plain), 2*MaxDatagram); n++ {
 			if !Plausible(plain[:n], false) {
