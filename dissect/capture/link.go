@@ -130,6 +130,16 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 	return unknownLink
 }
 
+// knownLink tells whether frame knows the link type.
+func knownLink(link uint16) bool {
+	switch link {
+	case linkNull, linkEthernet, linkPPP, linkRawBSD, linkRawOpen, linkPPPHDLC, linkPPPoE, linkRaw, linkLoop,
+		linkSLL, linkIPv4, linkIPv6, linkSLL2:
+		return true
+	}
+	return false
+}
+
 // network goes by the Ethernet type, below any tags.
 func (d *decoder) network(kind uint16, b []byte) outcome {
 	for {

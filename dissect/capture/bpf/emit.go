@@ -1,0 +1,129 @@
+package bpf
+
+import (
+	"slices"
+
+	"golang.org/x/net/bpf"
+)
+
+// An emitter writes the program of a graph from its end to its beginning, as
+// jumps only lead forward: where one leads to is known when it is written.
+type emitter struct {
+	g      *graph
+	header uint32 // where the IPv4 header is
+	snap   uint32
+	held   []registers
+	place  []int // where each node is reached, counted from the end, from 1
+	prog   []bpf.Instruction
+}
+
+// registers are what is known to be in them.
+type registers struct {
+	reached bool
+	a       field // without size if not known
+	x       bool  // the length of the IPv4 header
+}
+
+func newEmitter(g *graph, start *node, header, snap uint32) *emitter {
+	e := &emitter{g: g, header: header, snap: snap, held: make([]registers, start.id+1), place: make([]int, start.id+1)}
+	e.held[start.id].reached = true
+	for id := start.id; id > g.reject.id; id-- {
+		if r := e.held[id]; r.reached {
+			n := g.nodes[id]
+			after := registers{reached: true, a: n.test.field, x: r.x || n.test.behind}
+			e.meet(n.yes, after)
+			e.meet(n.no, after)
+		}
+	}
+	e.node(start)
+	return e
+}
+
+// meet notes with what in the registers a node is reached.
+func (e *emitter) meet(n *node, with registers) {
+	r := &e.held[n.id]
+	if !r.reached {
+		*r = with
+		return
+	}
+	if r.a != with.a {
+		r.a = field{}
+	}
+	r.x = r.x && with.x
+}
+
+func (e *emitter) program() []bpf.Instruction {
+	slices.Reverse(e.prog)
+	return e.prog
+}
+
+func (e *emitter) write(i bpf.Instruction) { e.prog = append(e.prog, i) }
+
+// node writes a node before all that follows it.
+func (e *emitter) node(n *node) {
+	if e.place[n.id] != 0 {
+		return
+	}
+	switch n {
+	case e.g.accept:
+		e.write(bpf.RetConstant{Val: e.snap})
+	case e.g.reject:
+		e.write(bpf.RetConstant{})
+	default:
+		e.node(n.yes)
+		e.node(n.no)
+		e.jump(n)
+		e.load(n.test.field, e.held[n.id])
+	}
+	e.place[n.id] = len(e.prog)
+}
+
+// maxSkip is how far a conditional jump reaches.
+const maxSkip = 255
+
+func (e *emitter) jump(n *node) {
+	// One that is too far goes to an instruction next to it that leads on. The
+	// other then has one more to skip.
+	if e.skip(n.no) > maxSkip-1 {
+		e.bridge(n.no)
+	}
+	if e.skip(n.yes) > maxSkip {
+		e.bridge(n.yes)
+	}
+	e.write(bpf.JumpIf{Cond: n.test.op, Val: n.test.val, SkipTrue: uint8(e.skip(n.yes)), SkipFalse: uint8(e.skip(n.no))})
+}
+
+// skip is how many instructions a jump that is written now skips to reach a node.
+func (e *emitter) skip(to *node) int { return len(e.prog) - e.place[to.id] }
+
+// bridge writes an instruction that leads to a node, by which the node is
+// reached from now on.
+func (e *emitter) bridge(to *node) {
+	switch to {
+	case e.g.accept:
+		e.write(bpf.RetConstant{Val: e.snap})
+	case e.g.reject:
+		e.write(bpf.RetConstant{})
+	default:
+		e.write(bpf.Jump{Skip: uint32(e.skip(to))})
+	}
+	e.place[to.id] = len(e.prog)
+}
+
+// load writes what brings a field into register A, unless it is there.
+func (e *emitter) load(f field, r registers) {
+	if r.a == f {
+		return
+	}
+	if f.mask != allBits {
+		e.write(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: f.mask})
+	}
+	if !f.behind {
+		e.write(bpf.LoadAbsolute{Off: f.off, Size: f.size})
+		return
+	}
+	e.write(bpf.LoadIndirect{Off: f.off, Size: f.size})
+	if !r.x {
+		e.write(bpf.LoadMemShift{Off: e.header})
+	}
+}

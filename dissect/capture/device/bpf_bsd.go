@@ -1,0 +1,167 @@
+//go:build (darwin || dragonfly || freebsd || netbsd || openbsd) && !(libpcap && cgo)
+
+//nolint:staticcheck // the calls of syscall that are said to be superseded have no successor
+package device
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// gopacket's bsdbpf is not used: it takes records apart by the size of a word,
+// which is wrong on macOS, and panics if there is no device to be had.
+
+const (
+	defaultBuffer = 4 << 20
+	smallBuffer   = 32 << 10
+	lookEvery     = 10 // reads without a packet
+)
+
+// A bpfDevice is one of /dev/bpf.
+type bpfDevice struct {
+	name   string
+	fd     int
+	kind   uint16 // LINKTYPE
+	layout layout
+	buffer []byte
+	rest   []byte // records not yet returned
+	idle   int    // reads that brought nothing
+}
+
+func openDriver(o *Options) (string, driver, error) {
+	all, err := netInterfaces()
+	if err != nil {
+		return "", nil, err
+	}
+	i, err := choose(all, o.Interface)
+	if err != nil {
+		return "", nil, err
+	}
+	if !i.Up {
+		return "", nil, fmt.Errorf("%s: %s", i.Name, down(i.Name))
+	}
+	d := &bpfDevice{name: i.Name, layout: layout{
+		word:  int(unsafe.Sizeof(unix.BpfHdr{}.Tstamp)) / 2,
+		align: unix.BPF_ALIGNMENT,
+	}}
+	if d.fd, err = openBPF(); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
+	}
+	if err := d.open(o); err != nil {
+		_ = d.close() // nothing was written
+		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
+	}
+	return i.Name, d, nil
+}
+
+func (d *bpfDevice) open(o *Options) error {
+	size := o.Buffer
+	if size <= 0 {
+		size = defaultBuffer
+	}
+	// The system may grant less, and some refuse what is too much. The size
+	// has to be set before the interface.
+	for {
+		granted, err := syscall.SetBpfBuflen(d.fd, size)
+		if err == nil {
+			d.buffer = make([]byte, granted)
+			break
+		}
+		if size /= 2; size < smallBuffer {
+			return fmt.Errorf("buffer: %w", err)
+		}
+	}
+	if err := syscall.SetBpfInterface(d.fd, d.name); err != nil {
+		if errors.Is(err, unix.ENETDOWN) {
+			return errors.New(down(d.name))
+		}
+		return err
+	}
+	if err := syscall.SetBpfImmediate(d.fd, 1); err != nil {
+		return fmt.Errorf("immediate mode: %w", err)
+	}
+	timeout := syscall.NsecToTimeval(int64(wait / time.Nanosecond))
+	if err := syscall.SetBpfTimeout(d.fd, &timeout); err != nil {
+		return fmt.Errorf("timeout: %w", err)
+	}
+	if o.Promiscuous {
+		if err := syscall.SetBpfPromisc(d.fd, 1); err != nil {
+			return fmt.Errorf("promiscuous mode: %w", err)
+		}
+	}
+	kind, err := syscall.BpfDatalink(d.fd)
+	if err != nil {
+		return fmt.Errorf("its kind: %w", err)
+	}
+	d.kind = linkOf(uint32(kind)) // some calls fill in only half of an int
+	return nil
+}
+
+// linkOf returns the LINKTYPE number for the system's own, which are the same
+// but for raw IP and OpenBSD's loopback.
+func linkOf(kind uint32) uint16 {
+	switch kind {
+	case syscall.DLT_RAW:
+		return linkRaw
+	case syscall.DLT_LOOP:
+		return linkLoop
+	}
+	return uint16(kind)
+}
+
+func (d *bpfDevice) link() uint16 { return d.kind }
+func (d *bpfDevice) digits() int8 { return 6 }
+
+// attach gives the filter to the system, which then forgets what it has
+// captured without it.
+func (d *bpfDevice) attach(program []bpf.RawInstruction) bool {
+	code := make([]syscall.BpfInsn, len(program))
+	for i, in := range program {
+		code[i] = syscall.BpfInsn{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
+	}
+	return syscall.SetBpf(d.fd, code) == nil
+}
+
+func (d *bpfDevice) start() error { return nil }
+
+func (d *bpfDevice) read(p *Packet) (bool, error) {
+	if len(d.rest) == 0 {
+		n, err := unix.Read(d.fd, d.buffer)
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN), err == nil && n == 0:
+			if d.idle++; d.idle%lookEvery == 0 {
+				return false, gone(d.name)
+			}
+			return false, nil
+		case errors.Is(err, unix.ENXIO), errors.Is(err, unix.EIO), errors.Is(err, unix.ENETDOWN):
+			if err := gone(d.name); err != nil {
+				return false, err
+			}
+			return false, fmt.Errorf("%s: %w", d.name, ErrDown)
+		case err != nil:
+			return false, fmt.Errorf("%s: %w", d.name, err)
+		}
+		d.rest = d.buffer[:n]
+	}
+	var ok bool
+	if d.rest, ok = d.layout.next(d.rest, p); !ok {
+		return false, fmt.Errorf("%s: the system yielded what is no packet", d.name)
+	}
+	return true, nil
+}
+
+func (d *bpfDevice) counters() (Counters, error) {
+	s, err := syscall.BpfStats(d.fd)
+	if err != nil {
+		return Counters{}, fmt.Errorf("%s: %w", d.name, err)
+	}
+	return Counters{Received: uint64(s.Recv), Dropped: uint64(s.Drop)}, nil
+}
+
+func (d *bpfDevice) close() error { return unix.Close(d.fd) }

@@ -1,0 +1,40 @@
+package device
+
+import "encoding/binary"
+
+// A layout tells how a system lays out the records that /dev/bpf yields: a
+// struct bpf_hdr (seconds, microseconds, two lengths, its own size), then the
+// packet, then padding.
+type layout struct {
+	word  int // size of the seconds, and of the microseconds with their padding
+	align int // of records, a power of two
+}
+
+// next takes the first record off b. It reports false if what is there is not
+// a record, which the kernel never yields.
+func (l layout) next(b []byte, p *Packet) (rest []byte, ok bool) {
+	fixed := 2*l.word + 10
+	if len(b) < fixed {
+		return nil, false
+	}
+	sec := int64(u32(b)) // good until 2106
+	if l.word == 8 {
+		sec = int64(binary.NativeEndian.Uint64(b))
+	}
+	// Fewer than a million microseconds fit into the first half of 8 bytes:
+	// where those are used, the lower half comes first.
+	micro := int64(u32(b[l.word:]))
+	h := b[2*l.word:]
+	held, full, start := uint64(u32(h)), u32(h[4:]), uint64(u16(h[8:]))
+	if start < uint64(fixed) || start+held > uint64(len(b)) {
+		return nil, false
+	}
+	p.Time = unixTime(sec, micro*1000)
+	p.Data = b[start : start+held]
+	p.Full = int(min(max(full, uint32(held)), 1<<30))
+	size := (start + held + uint64(l.align) - 1) &^ (uint64(l.align) - 1)
+	return b[min(size, uint64(len(b))):], true
+}
+
+func u16(b []byte) uint16 { return binary.NativeEndian.Uint16(b) }
+func u32(b []byte) uint32 { return binary.NativeEndian.Uint32(b) }

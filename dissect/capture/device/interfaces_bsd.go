@@ -1,0 +1,95 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package device
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+func interfaces() ([]Interface, error) {
+	all, err := netInterfaces()
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Loopback {
+			all[i].Description = "loopback"
+		}
+		if !all[i].Up {
+			all[i].Problem = down(all[i].Name)
+		}
+	}
+	fd, err := openBPF()
+	if err != nil {
+		return all, err
+	}
+	return all, unix.Close(fd)
+}
+
+// openBPF opens a free one of the devices that capture. Where there is
+// /dev/bpf, it stands for whichever is free.
+func openBPF() (int, error) {
+	const most = 256
+	busy := false
+	for n := -1; n < most; n++ {
+		name := "/dev/bpf"
+		if n >= 0 {
+			name = fmt.Sprintf("/dev/bpf%d", n)
+		}
+		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		switch {
+		case err == nil:
+			return fd, nil
+		case errors.Is(err, os.ErrPermission):
+			return -1, forbidden()
+		case errors.Is(err, unix.EBUSY):
+			busy = true
+		case n >= 0 && errors.Is(err, os.ErrNotExist):
+			if busy {
+				return -1, fmt.Errorf("%w: other programs use all of /dev/bpf*; end one of them", ErrUnavailable)
+			}
+			return -1, fmt.Errorf("%w: this system has no /dev/bpf", ErrUnavailable)
+		case n >= 0:
+			return -1, fmt.Errorf("%w: %s: %w", ErrUnavailable, name, err)
+		}
+	}
+	return -1, fmt.Errorf("%w: other programs use all of /dev/bpf*; end one of them", ErrUnavailable)
+}
+
+// forbidden says what to do about a lack of permission.
+func forbidden() error {
+	if runtime.GOOS == "darwin" {
+		return fmt.Errorf("%w: use sudo, or install ChmodBPF, which comes with Wireshark, and join the group access_bpf", ErrPermission)
+	}
+	return fmt.Errorf("%w: run as root, or let your group read /dev/bpf*", ErrPermission)
+}
+
+// down says what to do about an interface that is not up.
+func down(name string) string {
+	return fmt.Sprintf("it is down: sudo ifconfig %s up", name)
+}
+
+// gone looks whether an interface is still there and up, and returns an error
+// if it is not.
+func gone(name string) error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil //nolint:nilerr // then it is not known to be gone
+	}
+	for _, i := range all {
+		if i.Name != name {
+			continue
+		}
+		if i.Flags&net.FlagUp == 0 {
+			return fmt.Errorf("%s: %w", name, ErrDown)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: %w and is no longer there", name, ErrDown)
+}

@@ -1,0 +1,106 @@
+//go:build libpcap && cgo && !windows
+
+package device
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/google/gopacket/pcap"
+	"golang.org/x/net/bpf"
+)
+
+const defaultBuffer = 32 << 20
+
+// A handle is an interface that libpcap opened.
+type handle struct {
+	name   string
+	handle *pcap.Handle
+}
+
+func openDriver(o *Options) (string, driver, error) {
+	all, err := interfaces()
+	if len(all) == 0 {
+		return "", nil, err
+	}
+	i, err := choose(all, o.Interface)
+	if err != nil {
+		return "", nil, err
+	}
+	h := &handle{name: i.Name}
+	if h.handle, err = open(i.Name, o); err != nil {
+		if _, why := interfaces(); why != nil { // says what to do
+			err = why
+		}
+		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
+	}
+	return i.Name, h, nil
+}
+
+func open(name string, o *Options) (*pcap.Handle, error) {
+	h, err := pcap.NewInactiveHandle(name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.CleanUp()
+	size := o.Buffer
+	if size <= 0 {
+		size = defaultBuffer
+	}
+	// Immediate mode would make libpcap reserve room for the longest packet for
+	// each, and so lose almost all of a burst.
+	if err := errors.Join(
+		h.SetSnapLen(o.SnapLen), h.SetPromisc(o.Promiscuous), h.SetTimeout(wait), h.SetBufferSize(size),
+	); err != nil {
+		return nil, err
+	}
+	return h.Activate()
+}
+
+// link returns the number of the link type. gopacket keeps 8 bits of it, which
+// is enough for what libpcap chooses when it is not told what to choose.
+func (h *handle) link() uint16 {
+	const raw, rawOpen = 12, 14
+	if k := h.handle.LinkType(); k != raw && k != rawOpen {
+		return uint16(k)
+	}
+	return linkRaw
+}
+
+// digits is what gopacket asks libpcap for.
+func (h *handle) digits() int8 { return 9 }
+
+func (h *handle) attach(program []bpf.RawInstruction) bool {
+	code := make([]pcap.BPFInstruction, len(program))
+	for i, in := range program {
+		code[i] = pcap.BPFInstruction{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
+	}
+	return h.handle.SetBPFInstructionFilter(code) == nil
+}
+
+func (h *handle) start() error { return nil }
+
+func (h *handle) read(p *Packet) (bool, error) {
+	data, info, err := h.handle.ZeroCopyReadPacketData()
+	switch {
+	case errors.Is(err, pcap.NextErrorTimeoutExpired):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("%s: %w: %w", h.name, ErrDown, h.handle.Error())
+	}
+	p.Time, p.Data, p.Full = info.Timestamp.UTC(), data, max(info.Length, len(data))
+	return true, nil
+}
+
+func (h *handle) counters() (Counters, error) {
+	s, err := h.handle.Stats()
+	if err != nil {
+		return Counters{}, fmt.Errorf("%s: %w", h.name, err)
+	}
+	return Counters{Received: uint64(s.PacketsReceived), Dropped: uint64(s.PacketsDropped + s.PacketsIfDropped)}, nil
+}
+
+func (h *handle) close() error {
+	h.handle.Close()
+	return nil
+}

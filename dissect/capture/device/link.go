@@ -1,0 +1,9 @@
+package device
+
+// Link types, by their numbers in capture files.
+const (
+	linkEthernet = 1
+	linkRaw      = 101
+	linkLoop     = 108
+	linkSLL2     = 276
+)

@@ -1,0 +1,269 @@
+package device
+
+import (
+	"fmt"
+	"path/filepath"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/windows"
+)
+
+// Npcap's library is loaded when a capture begins and not before: a library
+// that is missing, or is not as expected, must not keep the program from doing
+// what needs no capture. gopacket/pcap loads it in init, and panics.
+
+// A library is the part of wpcap.dll that is used.
+type library struct {
+	findAllDevs, freeAllDevs,
+	create, setSnapLen, setPromisc, setTimeout, setImmediate, setBufferSize, activate,
+	dataLink, setFilter, nextEx, stats, getErr, statusToStr, closeHandle *windows.Proc
+}
+
+// npcap loads the library. Windows does that once and keeps it.
+func npcap() (*library, error) {
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return nil, err
+	}
+	// The first is where Npcap is, the second where WinPcap was, and Npcap if
+	// it was installed in its place. With the altered search path, what the
+	// library needs is found beside it.
+	var dll *windows.DLL
+	for _, path := range []string{filepath.Join(system, "Npcap", "wpcap.dll"), filepath.Join(system, "wpcap.dll")} {
+		if h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_WITH_ALTERED_SEARCH_PATH); err == nil {
+			dll = &windows.DLL{Name: path, Handle: h}
+			break
+		}
+	}
+	if dll == nil {
+		return nil, fmt.Errorf("%w: Npcap is not installed; get it from https://npcap.com\n%s", ErrUnavailable, withoutNpcap)
+	}
+	l := new(library)
+	for _, f := range []struct {
+		proc **windows.Proc
+		name string
+	}{
+		{&l.findAllDevs, "pcap_findalldevs"},
+		{&l.freeAllDevs, "pcap_freealldevs"},
+		{&l.create, "pcap_create"},
+		{&l.setSnapLen, "pcap_set_snaplen"},
+		{&l.setPromisc, "pcap_set_promisc"},
+		{&l.setTimeout, "pcap_set_timeout"},
+		{&l.setImmediate, "pcap_set_immediate_mode"},
+		{&l.setBufferSize, "pcap_set_buffer_size"},
+		{&l.activate, "pcap_activate"},
+		{&l.dataLink, "pcap_datalink"},
+		{&l.setFilter, "pcap_setfilter"},
+		{&l.nextEx, "pcap_next_ex"},
+		{&l.stats, "pcap_stats"},
+		{&l.getErr, "pcap_geterr"},
+		{&l.statusToStr, "pcap_statustostr"},
+		{&l.closeHandle, "pcap_close"},
+	} {
+		if *f.proc, err = dll.FindProc(f.name); err != nil {
+			return nil, fmt.Errorf("%w: %s is too old, it lacks %s; get Npcap from https://npcap.com\n%s",
+				ErrUnavailable, dll.Name, f.name, withoutNpcap)
+		}
+	}
+	return l, nil
+}
+
+// withoutNpcap says what else can be done.
+const withoutNpcap = `without it: "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
+	`"bcdissect read PktMon.pcapng"; or capture on another machine`
+
+// Npcap's structures, as pcap.h has them. Where they hold pointers, Go lays
+// them out as C does on every processor; a long of C has 4 bytes here.
+type (
+	pcapIf struct {
+		next        *pcapIf
+		name        *byte
+		description *byte
+		addresses   uintptr
+		flags       uint32
+	}
+	pcapHeader struct {
+		sec, micro int32
+		held, full uint32
+	}
+	pcapProgram struct {
+		size uint32
+		code *bpf.RawInstruction // laid out like a struct bpf_insn
+	}
+	pcapStats struct {
+		received, dropped, ifDropped uint32
+		_                            [5]uint32 // of versions that have more
+	}
+)
+
+// What pcap_activate and others return, from pcap.h.
+const (
+	pcapErrNoDevice     = -5
+	pcapErrPermission   = -8
+	pcapErrNotUp        = -9
+	pcapErrPromiscuous  = -11
+	pcapErrBufferLength = 256
+	pcapLoopback        = 1
+	pcapUp              = 2
+	pcapRunning         = 4
+)
+
+const defaultBuffer = 16 << 20
+
+// An adapter is an interface that is open.
+type adapter struct {
+	lib    *library
+	name   string
+	handle uintptr // a pcap_t
+	kind   uint16  // LINKTYPE
+}
+
+func openDriver(o *Options) (string, driver, error) {
+	lib, err := npcap()
+	if err != nil {
+		return "", nil, err
+	}
+	all, err := interfaces()
+	if err != nil {
+		return "", nil, err
+	}
+	i, err := choose(all, o.Interface)
+	if err != nil {
+		return "", nil, err
+	}
+	a := &adapter{lib: lib, name: i.Name}
+	if err := a.open(i.handle, o); err != nil {
+		_ = a.close() // nothing was written
+		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
+	}
+	return i.Name, a, nil
+}
+
+func (a *adapter) open(name string, o *Options) error {
+	device, err := windows.BytePtrFromString(name)
+	if err != nil {
+		return ErrNoInterface
+	}
+	why := new([pcapErrBufferLength]byte)
+	a.handle, _, _ = a.lib.create.Call(uintptr(unsafe.Pointer(device)), uintptr(unsafe.Pointer(why)))
+	if a.handle == 0 {
+		return text(&why[0])
+	}
+	size := o.Buffer
+	if size <= 0 {
+		size = defaultBuffer
+	}
+	promiscuous := uintptr(0)
+	if o.Promiscuous {
+		promiscuous = 1
+	}
+	for _, set := range []struct {
+		proc  *windows.Proc
+		value uintptr
+	}{
+		{a.lib.setSnapLen, uintptr(o.SnapLen)},
+		{a.lib.setPromisc, promiscuous},
+		{a.lib.setTimeout, uintptr(wait.Milliseconds())},
+		{a.lib.setImmediate, 1},
+		{a.lib.setBufferSize, uintptr(size)},
+	} {
+		// These fail only once the handle is active, which it is not.
+		_, _, _ = set.proc.Call(a.handle, set.value)
+	}
+	// What is above zero are warnings.
+	switch r, _, _ := a.lib.activate.Call(a.handle); int32(r) {
+	case pcapErrNoDevice:
+		return ErrNoInterface
+	case pcapErrPermission:
+		return fmt.Errorf("%w: run as administrator; Npcap may be installed for administrators only", ErrPermission)
+	case pcapErrNotUp:
+		return fmt.Errorf("it is down (%w)", a.problem(int32(r)))
+	case pcapErrPromiscuous:
+		return fmt.Errorf("promiscuous mode: %w", a.problem(int32(r)))
+	default:
+		if int32(r) < 0 {
+			return a.problem(int32(r))
+		}
+	}
+	kind, _, _ := a.lib.dataLink.Call(a.handle)
+	if int32(kind) < 0 {
+		return a.problem(int32(kind))
+	}
+	a.kind = linkOf(uint32(kind))
+	return nil
+}
+
+// linkOf returns the LINKTYPE number for Npcap's own, which are the same but
+// for raw IP.
+func linkOf(kind uint32) uint16 {
+	const raw = 12
+	if kind == raw {
+		return linkRaw
+	}
+	return uint16(kind)
+}
+
+// problem returns what Npcap says about a status.
+func (a *adapter) problem(status int32) error {
+	if r, _, _ := a.lib.getErr.Call(a.handle); r != 0 {
+		if err := text(*(**byte)(unsafe.Pointer(&r))); err.Error() != "" {
+			return err
+		}
+	}
+	r, _, _ := a.lib.statusToStr.Call(uintptr(status))
+	return text(*(**byte)(unsafe.Pointer(&r)))
+}
+
+// text makes an error of a C string, which may be nil.
+func text(c *byte) error { return npcapError(windows.BytePtrToString(c)) }
+
+// An npcapError is what Npcap says.
+type npcapError string
+
+func (e npcapError) Error() string { return string(e) }
+
+func (a *adapter) link() uint16 { return a.kind }
+func (a *adapter) digits() int8 { return 6 }
+
+// attach gives the filter to Npcap, which then forgets what it has captured
+// without it.
+func (a *adapter) attach(program []bpf.RawInstruction) bool {
+	p := pcapProgram{size: uint32(len(program)), code: &program[0]}
+	r, _, _ := a.lib.setFilter.Call(a.handle, uintptr(unsafe.Pointer(&p)))
+	return int32(r) == 0
+}
+
+func (a *adapter) start() error { return nil }
+
+func (a *adapter) read(p *Packet) (bool, error) {
+	var h *pcapHeader
+	var data *byte
+	r, _, _ := a.lib.nextEx.Call(a.handle, uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&data)))
+	switch int32(r) {
+	case 1:
+		p.Time = unixTime(int64(uint32(h.sec)), int64(h.micro)*1000)
+		p.Data = unsafe.Slice(data, h.held)
+		p.Full = int(min(max(h.full, h.held), 1<<30))
+		return true, nil
+	case 0:
+		return false, nil
+	}
+	return false, fmt.Errorf("%s: %w: %w", a.name, ErrDown, a.problem(int32(r)))
+}
+
+func (a *adapter) counters() (Counters, error) {
+	var s pcapStats
+	if r, _, _ := a.lib.stats.Call(a.handle, uintptr(unsafe.Pointer(&s))); int32(r) < 0 {
+		return Counters{}, fmt.Errorf("%s: %w", a.name, a.problem(int32(r)))
+	}
+	return Counters{Received: uint64(s.received), Dropped: uint64(s.dropped) + uint64(s.ifDropped)}, nil
+}
+
+func (a *adapter) close() error {
+	if a.handle != 0 {
+		_, _, _ = a.lib.closeHandle.Call(a.handle) // returns nothing
+		a.handle = 0
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+//go:build linux && !(libpcap && cgo)
+
+package device
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// The kernel writes packets into a ring of blocks that it shares with us, and
+// hands over a block when it is full, or some time after its first packet.
+// Unlike the buffer of a socket, the ring is as large as we like without the
+// right to configure the network.
+const (
+	blockSize     = 1 << 20
+	defaultBuffer = 32 << 20
+	retireMillis  = 20
+)
+
+// A socket is a packet socket with such a ring.
+type socket struct {
+	name   string
+	kind   uint16 // LINKTYPE
+	index  int    // of the interface, 0 for all
+	fd     int
+	ring   []byte
+	block  int    // whose turn it is
+	held   bool   // that block is ours
+	left   uint32 // packets in it
+	at     uint32 // offset of the next
+	made   []byte // a packet that is not in the ring as it has to be
+	end    error  // what to return when the ring is empty
+	counts Counters
+}
+
+func openDriver(o *Options) (string, driver, error) {
+	all, err := netInterfaces()
+	if err != nil {
+		return "", nil, err
+	}
+	all = append(all, Interface{Name: anyName, Up: true})
+	i, err := choose(all, o.Interface)
+	if err != nil {
+		return "", nil, err
+	}
+	if !i.Up {
+		return "", nil, fmt.Errorf("%s: %s", i.Name, down(i.Name))
+	}
+	s := &socket{name: i.Name, fd: -1}
+	if err := s.open(o); err != nil {
+		_ = s.close() // nothing was written
+		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
+	}
+	return i.Name, s, nil
+}
+
+// open makes the socket ready. Packets come only after start.
+func (s *socket) open(o *Options) (err error) {
+	// With protocol 0, nothing is received before the socket is bound, so
+	// nothing comes that the filter would not let through, nor what is not
+	// from the interface.
+	if s.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		return refused(err)
+	}
+	hardware := uint16(unix.ARPHRD_VOID)
+	if s.name != anyName {
+		i, err := net.InterfaceByName(s.name)
+		if err != nil {
+			return ErrNoInterface
+		}
+		s.index = i.Index
+		if hardware, err = s.hardware(); err != nil {
+			return err
+		}
+	}
+	var cooked bool
+	if s.kind, cooked = linkOf(hardware); cooked {
+		_ = unix.Close(s.fd) // nothing was written
+		if s.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+			return refused(err)
+		}
+	}
+	if s.index == 0 || hardware == unix.ARPHRD_LOOPBACK {
+		// Spares the ring the copies of what leaves through the loopback, if
+		// the kernel knows how. They are passed over in any case. Of other
+		// interfaces, what leaves is wanted.
+		if s.index != 0 {
+			_ = unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
+		}
+	} else if o.Promiscuous {
+		m := unix.PacketMreq{Ifindex: int32(s.index), Type: unix.PACKET_MR_PROMISC}
+		if err := unix.SetsockoptPacketMreq(s.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &m); err != nil {
+			return fmt.Errorf("promiscuous mode: %w", err)
+		}
+	}
+	return s.share(o.Buffer)
+}
+
+// linkOf returns the link type that packets of a kind of hardware are given,
+// and whether it is the one that stands for any.
+func linkOf(hardware uint16) (link uint16, cooked bool) {
+	switch hardware {
+	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:
+		return linkEthernet, false
+	case unix.ARPHRD_NONE, unix.ARPHRD_RAWIP, unix.ARPHRD_TUNNEL, unix.ARPHRD_TUNNEL6, unix.ARPHRD_SIT:
+		return linkRaw, false
+	}
+	return linkSLL2, true
+}
+
+// hardware returns the ARPHRD number of the interface.
+func (s *socket) hardware() (uint16, error) {
+	r, err := unix.NewIfreq(s.name)
+	if err != nil {
+		return 0, ErrNoInterface
+	}
+	if err := unix.IoctlIfreq(s.fd, unix.SIOCGIFHWADDR, r); err != nil {
+		return 0, fmt.Errorf("its kind: %w", err)
+	}
+	return r.Uint16(), nil // the family of the address that was returned
+}
+
+// share sets up the ring, a smaller one if memory is short.
+func (s *socket) share(size int) error {
+	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
+		return fmt.Errorf("packet ring: %w", err)
+	}
+	if size <= 0 {
+		size = defaultBuffer
+	}
+	const frame = 1 << 11 // of no consequence to this version of the ring
+	for blocks := max(2, min(size/blockSize, 1<<10)); ; blocks /= 2 {
+		err := unix.SetsockoptTpacketReq3(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
+			Block_size:     blockSize,
+			Block_nr:       uint32(blocks),
+			Frame_size:     frame,
+			Frame_nr:       uint32(blocks * (blockSize / frame)),
+			Retire_blk_tov: retireMillis,
+		})
+		if err == nil {
+			s.ring, err = unix.Mmap(s.fd, 0, blocks*blockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.ENOMEM) || blocks <= 2 {
+			return fmt.Errorf("packet ring: %w", err)
+		}
+	}
+}
+
+func (s *socket) link() uint16 { return s.kind }
+func (s *socket) digits() int8 { return 9 }
+
+func (s *socket) attach(program []bpf.RawInstruction) bool {
+	if s.kind == linkSLL2 {
+		program = forCooked(program)
+	}
+	if len(program) == 0 || len(program) > unix.BPF_MAXINSNS {
+		return false
+	}
+	code := make([]unix.SockFilter, len(program))
+	for i, in := range program {
+		code[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
+	}
+	return unix.SetsockoptSockFprog(s.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{
+		Len: uint16(len(code)), Filter: &code[0],
+	}) == nil
+}
+
+func (s *socket) start() error {
+	all := uint16(unix.ETH_P_ALL)
+	err := unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8, Ifindex: s.index})
+	if errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("%s: %w", s.name, ErrNoInterface)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+func (s *socket) read(p *Packet) (bool, error) {
+	if s.left == 0 && !s.nextBlock() {
+		if err := s.wait(); err != nil {
+			return false, err
+		}
+		if !s.nextBlock() {
+			return false, s.end
+		}
+	}
+	for s.left > 0 {
+		slot, ok := slotAt(s.current(), s.at)
+		if !ok {
+			return false, fmt.Errorf("%s: the kernel's packet ring is damaged", s.name)
+		}
+		s.left--
+		s.at += slot.next()
+		if slot.echo() {
+			continue
+		}
+		p.Time = unixTime(int64(u32(slot.head[headSec:])), int64(u32(slot.head[headNsec:])))
+		p.Data, p.Full = slot.data, slot.full
+		switch {
+		case s.kind == linkSLL2:
+			s.made = append(slot.appendCooked(s.made[:0]), slot.data...)
+			p.Data, p.Full = s.made, slot.full+cookedHeader
+		case s.kind == linkEthernet && len(slot.data) >= 12:
+			if tag, ok := slot.tag(); ok {
+				s.made = append(append(append(s.made[:0], slot.data[:12]...), tag[:]...), slot.data[12:]...)
+				p.Data, p.Full = s.made, slot.full+len(tag)
+			}
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// current returns the block whose turn it is.
+func (s *socket) current() []byte { return s.ring[s.block*blockSize:][:blockSize] }
+
+// status returns the word by which a block changes hands.
+func (s *socket) status() *uint32 {
+	return (*uint32)(unsafe.Pointer(&s.current()[blockStatus]))
+}
+
+// nextBlock gives the block that was read back to the kernel, and reports
+// whether there is another.
+func (s *socket) nextBlock() bool {
+	if s.held {
+		atomic.StoreUint32(s.status(), unix.TP_STATUS_KERNEL)
+		s.held = false
+		s.block = (s.block + 1) % (len(s.ring) / blockSize)
+	}
+	if atomic.LoadUint32(s.status())&unix.TP_STATUS_USER == 0 {
+		return false
+	}
+	s.held = true
+	s.left, s.at = u32(s.current()[blockPackets:]), u32(s.current()[blockFirst:])
+	return true
+}
+
+// wait waits for a block. When the socket reports its end, there may still be
+// packets in a block that the kernel has not yet handed over.
+func (s *socket) wait() error {
+	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
+	_, err := unix.Poll(fds, int(wait.Milliseconds()))
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	if fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) == 0 {
+		return nil
+	}
+	number, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	switch cause := unix.Errno(number); {
+	case err != nil:
+		s.end = fmt.Errorf("%s: %w", s.name, err)
+	case cause == unix.ENETDOWN:
+		s.end = fmt.Errorf("%s: %w", s.name, ErrDown)
+		if r, err := unix.NewIfreq(s.name); err == nil && errors.Is(unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, r), unix.ENODEV) {
+			s.end = fmt.Errorf("%s: %w and is no longer there", s.name, ErrDown)
+		}
+	default:
+		s.end = fmt.Errorf("%s: %w", s.name, cause)
+	}
+	_, err = unix.Poll(nil, 2*retireMillis)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+func (s *socket) counters() (Counters, error) {
+	// The kernel starts anew whenever it is asked.
+	c, err := unix.GetsockoptTpacketStatsV3(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return s.counts, fmt.Errorf("%s: %w", s.name, err)
+	}
+	s.counts.Received += uint64(c.Packets)
+	s.counts.Dropped += uint64(c.Drops)
+	return s.counts, nil
+}
+
+func (s *socket) close() error {
+	if s.fd < 0 {
+		return nil
+	}
+	if s.ring != nil {
+		_ = unix.Munmap(s.ring) // cannot fail for what Mmap returned
+	}
+	fd := s.fd
+	s.fd, s.ring = -1, nil
+	return unix.Close(fd)
+}

@@ -1,0 +1,252 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+// A script is a device that yields what it was given. An empty payload stands
+// for none that came in time.
+type script struct {
+	steps    chan step
+	counters device.Counters
+	closed   int
+	buf      []byte
+}
+
+type step struct {
+	payload string
+	err     error
+}
+
+func newScript(steps ...step) *script {
+	s := &script{steps: make(chan step, len(steps)), counters: device.Counters{Received: 1000, Dropped: 7}}
+	for _, one := range steps {
+		s.steps <- one
+	}
+	return s
+}
+
+func (s *script) Digits() int8 { return 9 }
+
+func (s *script) Read(p *device.Packet) (bool, error) {
+	select {
+	case one := <-s.steps:
+		if one.err != nil || one.payload == "" {
+			return false, one.err
+		}
+		s.buf = append(s.buf[:0], udp4([]byte(one.payload))...) // the same memory for every packet
+		*p = device.Packet{Time: time.Unix(1e9, 123).UTC(), Data: s.buf, Full: len(s.buf)}
+		return true, nil
+	default:
+		return false, nil
+	}
+}
+
+func (s *script) Counters() (device.Counters, error) { return s.counters, nil }
+
+func (s *script) Close() error {
+	s.closed++
+	return nil
+}
+
+func scripted(s *script, queue int) *Live {
+	l := newLive(s, queue)
+	l.frame.link = linkRaw
+	return l
+}
+
+// numberedSteps returns packets "0", "1" and so on.
+func numberedSteps(n int) []step {
+	var all []step
+	for i := range n {
+		all = append(all, step{payload: strconv.Itoa(i)})
+	}
+	return all
+}
+
+var errEnd = errors.New("the end")
+
+func TestLiveOverflow(t *testing.T) {
+	l := scripted(newScript(append(numberedSteps(10), step{err: errEnd})...), 4)
+	var written frames
+	l.Tee(&written)
+	l.starter.Do(func() { l.read() }) // all of it before the first Next
+	var got []string
+	all, err := datagrams(t, l)
+	for _, d := range all {
+		got = append(got, fmt.Sprintf("%d:%s", d.Number, d.Payload))
+	}
+	if fmt.Sprint(got) != "[1:0 2:1 3:2 4:3]" || !errors.Is(err, errEnd) {
+		t.Errorf("got %q and %v, want the first four", got, err)
+	}
+	if len(written) != 10 || !bytes.HasSuffix(written[9], []byte("9")) {
+		t.Errorf("got %d packets written, want all 10", len(written))
+	}
+	c := l.Counters()
+	if c.Read != 10 || c.Overflowed != 6 || c.Received != 1000 || c.Dropped != 7 || c.Time.IsZero() {
+		t.Errorf("got %+v, want 10 read, 6 overflowed, and the device's", c)
+	}
+	if s := l.Stats(); s.Frames != 4 || s.Datagrams != 4 {
+		t.Errorf("got %+v, want 4 frames", s)
+	}
+	if !l.Idle() {
+		t.Error("got work, want none")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Datagrams keep their numbers when some between them were lost.
+func TestLiveNumbers(t *testing.T) {
+	s := newScript(numberedSteps(6)...)
+	s.steps = make(chan step)
+	l := scripted(s, 2)
+	feed := func(from, to int) {
+		for i := from; i < to; i++ {
+			s.steps <- step{payload: strconv.Itoa(i)}
+		}
+		s.steps <- step{} // when this is taken, the one before is in its place
+	}
+	next := func() string {
+		d, err := l.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(d.Number, " ", string(d.Payload))
+	}
+	go feed(0, 1)
+	if got := next(); got != "1 0" {
+		t.Errorf("got %s, want the first", got)
+	}
+	feed(1, 5)
+	for _, want := range []string{"2 1", "3 2"} {
+		if got := next(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	feed(5, 6)
+	if got := next(); got != "6 5" {
+		t.Errorf("got %s, want the last", got)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is in the queue has a limit in bytes as well.
+func TestLiveBytes(t *testing.T) {
+	const size, count = 60000, 1200
+	steps := slices.Repeat([]step{{payload: string(numbers(size))}}, count)
+	l := scripted(newScript(append(steps, step{err: errEnd})...), 0)
+	l.starter.Do(func() { l.read() })
+	if got := l.size.Load(); got > maxWaiting || got < maxWaiting-size-100 {
+		t.Errorf("got %d bytes waiting, want just below %d", got, maxWaiting)
+	}
+	all, _ := datagrams(t, l)
+	if c := l.Counters(); c.Overflowed == 0 || len(all)+int(c.Overflowed) != count {
+		t.Errorf("got %d datagrams and %+v, want %d together", len(all), c, count)
+	}
+	if got := l.size.Load(); got != 0 {
+		t.Errorf("got %d bytes waiting, want none", got)
+	}
+}
+
+func TestLiveCloseDrains(t *testing.T) {
+	s := newScript()
+	s.steps = make(chan step)
+	l := scripted(s, 10)
+	go func() {
+		for _, one := range numberedSteps(3) {
+			s.steps <- one
+		}
+		s.steps <- step{}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if all, err := datagrams(t, l); len(all) != 3 || err != nil {
+		t.Errorf("got %d datagrams and %v, want 3", len(all), err)
+	}
+	if err := l.Close(); err != nil || s.closed != 1 {
+		t.Errorf("got %v and %d times closed, want once", err, s.closed)
+	}
+}
+
+func TestLiveCloseUnused(t *testing.T) {
+	s := newScript()
+	l := scripted(s, 0)
+	if err := l.Close(); err != nil || s.closed != 1 {
+		t.Errorf("got %v and %d times closed, want once", err, s.closed)
+	}
+	if _, err := l.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want %v", err, io.EOF)
+	}
+}
+
+// frames keeps the packets that it is given.
+type frames [][]byte
+
+func (f *frames) WritePacket(p *device.Packet) error {
+	*f = append(*f, bytes.Clone(p.Data))
+	return nil
+}
+func (f *frames) Flush(Counters) error { return nil }
+
+// A failing writer takes some packets, and then none.
+type failing struct {
+	packets int
+	flush   error
+	last    Counters
+}
+
+var errFull = errors.New("no space left")
+
+func (f *failing) WritePacket(*device.Packet) error {
+	if f.packets--; f.packets < 0 {
+		return errFull
+	}
+	return nil
+}
+
+func (f *failing) Flush(c Counters) error {
+	f.last = c
+	return f.flush
+}
+
+func TestLiveWriterFails(t *testing.T) {
+	for _, w := range []*failing{{packets: 2}, {packets: 9, flush: errFull}} {
+		l := scripted(newScript(append(numberedSteps(2), step{payload: "x"})...), 0)
+		l.Tee(w)
+		if w.flush != nil {
+			l.closing.Store(true)
+		}
+		all, err := datagrams(t, l)
+		if w.flush == nil && len(all) != 2 || !errors.Is(err, errFull) {
+			t.Errorf("got %d datagrams and %v, want 2 and %v", len(all), err, errFull)
+		}
+		if w.last.Received != 1000 {
+			t.Errorf("got %+v, want the device's counters", w.last)
+		}
+		_ = l.Close()
+	}
+}
+
+func TestKnownLink(t *testing.T) {
+	for link := range 1 << 16 {
+		var d decoder
+		d.frame(uint16(link), nil)
+		if known := len(d.tally.links) == 0; known != knownLink(uint16(link)) {
+			t.Errorf("link type %d: got %v, want %v", link, !known, known)
+		}
+	}
+}

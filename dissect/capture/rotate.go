@@ -1,0 +1,174 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+// A Rotation tells when to begin another file and how many to keep. Zero is
+// without a limit.
+type Rotation struct {
+	Duration time.Duration // of what a file holds
+	Size     int64         // bytes of a file
+	Packets  int           // of a file
+	Files    int           // to keep; the oldest are deleted
+}
+
+// Set adds a condition as dumpcap takes it: duration:SECONDS, filesize:KB of
+// 1000 bytes, packets:N or files:N.
+func (r *Rotation) Set(condition string) error {
+	what, text, ok := strings.Cut(condition, ":")
+	if !ok {
+		return fmt.Errorf("%q: %w", condition, errCondition)
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	const least, most = 1e-3, math.MaxInt32
+	if err != nil || !(n >= least && n <= most) || what != "duration" && n != math.Trunc(n) {
+		return fmt.Errorf("%q: %q is not a number that %s can have", condition, text, what)
+	}
+	switch what {
+	case "duration":
+		r.Duration = time.Duration(n * float64(time.Second))
+	case "filesize":
+		r.Size = int64(n) * 1000
+	case "packets":
+		r.Packets = int(n)
+	case "files":
+		r.Files = int(n)
+	default:
+		return fmt.Errorf("%q: %w", condition, errCondition)
+	}
+	return nil
+}
+
+var errCondition = errors.New("want duration:SECONDS, filesize:KB, packets:N or files:N")
+
+// Check reports what contradicts itself once all conditions are set.
+func (r *Rotation) Check() error {
+	if r.Files > 0 && r.Duration == 0 && r.Size == 0 && r.Packets == 0 {
+		return errors.New("files:N needs to know when a file is full: duration:SECONDS, filesize:KB or packets:N")
+	}
+	return nil
+}
+
+// A RotatingWriter writes packets to one file after another, each of them
+// complete. They are named as dumpcap does: a.pcapng becomes
+// a_00001_20061231235959.pcapng, with a number and the local time at which the
+// file begins. It implements [PacketWriter].
+//
+// A file is begun only when there is a packet for it, but for the first, so
+// that what is wrong with the name shows at once.
+type RotatingWriter struct {
+	prefix, suffix string
+	rotation       Rotation
+	options        WriterOptions
+	file           *Writer
+	begun          time.Time // of the first packet in the file
+	packets        int       // in the file
+	number         int       // of the file
+	kept           []string
+	counters       Counters
+	err            error
+}
+
+// NewRotatingWriter creates the first file. The time is for its name.
+func NewRotatingWriter(name string, r Rotation, now time.Time, o *WriterOptions) (*RotatingWriter, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	suffix := filepath.Ext(name)
+	w := &RotatingWriter{prefix: strings.TrimSuffix(name, suffix), suffix: suffix, rotation: r, options: *o}
+	if err := w.next(now); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// next begins a file.
+func (w *RotatingWriter) next(now time.Time) error {
+	const numbers = 100000 // that have five digits
+	w.number++
+	name := fmt.Sprintf("%s_%05d_%s%s", w.prefix, w.number%numbers, now.Local().Format("20060102150405"), w.suffix)
+	file, err := CreateWriter(name, &w.options)
+	if err != nil {
+		w.err = err
+		return err
+	}
+	w.file, w.packets = file, 0
+	w.kept = append(w.kept, name)
+	if w.rotation.Files > 0 && len(w.kept) > w.rotation.Files {
+		// Whoever deleted it already has done no harm.
+		if err := os.Remove(w.kept[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.err = named(w.kept[0], err)
+			return w.err
+		}
+		w.kept = w.kept[1:]
+	}
+	return nil
+}
+
+// full tells whether a packet belongs into the next file. There is at least
+// one in each.
+func (w *RotatingWriter) full(p *device.Packet) bool {
+	r := &w.rotation
+	return w.packets > 0 &&
+		(r.Packets > 0 && w.packets >= r.Packets ||
+			r.Duration > 0 && p.Time.Sub(w.begun) >= r.Duration ||
+			r.Size > 0 && w.file.size+int64(packetBlock(len(p.Data)))+statisticsBlock > r.Size)
+}
+
+// WritePacket implements [PacketWriter].
+func (w *RotatingWriter) WritePacket(p *device.Packet) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.full(p) {
+		// Of this file, all that is known by now.
+		w.file.counters = w.counters
+		w.file.counters.Time = w.file.last
+		if w.err = w.file.Close(); w.err != nil {
+			return w.err
+		}
+		if err := w.next(p.Time); err != nil {
+			return err
+		}
+	}
+	if w.packets == 0 {
+		w.begun = p.Time
+	}
+	w.packets++
+	return w.file.WritePacket(p)
+}
+
+// Flush implements [PacketWriter].
+func (w *RotatingWriter) Flush(c Counters) error {
+	if w.err != nil {
+		return w.err
+	}
+	w.counters = c
+	return w.file.Flush(c)
+}
+
+// Files returns the names of the files that there are, the oldest first.
+func (w *RotatingWriter) Files() []string { return w.kept }
+
+// Close ends the last file.
+func (w *RotatingWriter) Close() error {
+	if w.file == nil {
+		return w.err
+	}
+	err := w.file.Close()
+	if w.err == nil {
+		w.err = fmt.Errorf("%s: %w", w.prefix+w.suffix, os.ErrClosed)
+	}
+	return err
+}

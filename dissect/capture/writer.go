@@ -1,0 +1,245 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+// ngStatistics is the block that tells what was captured and what was lost.
+const ngStatistics = 5
+
+// Options of blocks that are written.
+const (
+	ngHardware    = 2 // of a section
+	ngSystem      = 3
+	ngApplication = 4
+
+	ngName        = 2 // of an interface
+	ngDescription = 3
+	ngFilter      = 11
+
+	ngStart    = 2 // of statistics
+	ngEnd      = 3
+	ngReceived = 4
+	ngDropped  = 5
+)
+
+// writeSize is how much is collected before it is written.
+const writeSize = 256 << 10
+
+// WriterOptions describe a capture in its file. What is empty is left out.
+type WriterOptions struct {
+	Link        uint16 // LINKTYPE number
+	SnapLen     int
+	Start       time.Time // of the capture
+	Hardware    string    // of this machine
+	System      string    // its operating system
+	Application string    // the program that writes, with its version
+	Interface   string
+	Description string // of the interface
+	Filter      string // as it was typed
+}
+
+// A Writer writes packets as pcapng, with times in nanoseconds. What it has
+// written can be read at any time: it writes blocks whole. It implements
+// [PacketWriter].
+type Writer struct {
+	name     string // for errors
+	w        io.Writer
+	buf      []byte
+	open     int   // where the block that is being made begins in buf
+	size     int64 // of the file, with what is in buf
+	start    time.Time
+	last     time.Time // of the last packet
+	counters Counters
+	err      error
+}
+
+// NewWriter returns a writer that has written the headers. The name is for
+// errors.
+func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
+	n := &Writer{name: name, w: w, buf: make([]byte, 0, writeSize), start: o.Start, last: o.Start}
+	n.begin(ngSection)
+	n.u32(ngMagic)
+	n.u32(1) // version 1.0
+	n.u32(math.MaxUint32)
+	n.u32(math.MaxUint32) // the section is as long as it is
+	n.text(ngHardware, o.Hardware)
+	n.text(ngSystem, o.System)
+	n.text(ngApplication, o.Application)
+	n.finish(true)
+
+	n.begin(ngInterface)
+	n.u32(uint32(o.Link))
+	n.u32(uint32(o.SnapLen))
+	n.text(ngName, o.Interface)
+	n.text(ngDescription, o.Description)
+	n.option(ngResolution, []byte{9})
+	if o.Filter != "" {
+		n.text(ngFilter, "\x00"+o.Filter) // a zero says that it is text
+	}
+	n.finish(true)
+	return n, n.flush()
+}
+
+// CreateWriter creates a file, or writes it anew.
+func CreateWriter(name string, o *WriterOptions) (*Writer, error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	w, err := NewWriter(name, f, o)
+	if err != nil {
+		_ = f.Close() // there is an error already
+		return nil, err
+	}
+	return w, nil
+}
+
+// WritePacket implements [PacketWriter].
+func (w *Writer) WritePacket(p *device.Packet) error {
+	if w.err != nil {
+		return w.err
+	}
+	if packetBlock(len(p.Data)) > cap(w.buf)-len(w.buf) {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.last = p.Time
+	w.begin(ngEnhanced)
+	w.u32(0) // the interface
+	w.time(p.Time)
+	w.u32(uint32(len(p.Data)))
+	w.u32(uint32(max(p.Full, len(p.Data))))
+	w.padded(p.Data)
+	w.finish(false)
+	return nil
+}
+
+// packetBlock returns how many bytes a packet takes.
+func packetBlock(data int) int { return 32 + (data+3)&^3 }
+
+// statisticsBlock is how many bytes are written at the end, at most.
+const statisticsBlock = 24 + 4*12 + 4
+
+// Flush implements [PacketWriter].
+func (w *Writer) Flush(c Counters) error {
+	w.counters = c
+	return w.flush()
+}
+
+// Close writes the counters that Flush was last given. If the writer has
+// created a file or was given what can be closed, it closes that.
+func (w *Writer) Close() error {
+	err := w.finishFile()
+	if c, ok := w.w.(io.Closer); ok {
+		if e := c.Close(); e != nil && err == nil {
+			err = named(w.name, e)
+		}
+	}
+	if w.err == nil {
+		w.err = fmt.Errorf("%s: %w", w.name, os.ErrClosed)
+	}
+	return err
+}
+
+func (w *Writer) finishFile() error {
+	if w.err != nil {
+		return w.err
+	}
+	end := w.counters.Time
+	if end.IsZero() {
+		end = w.last
+	}
+	w.begin(ngStatistics)
+	w.u32(0) // the interface
+	w.time(end)
+	if !w.start.IsZero() {
+		w.stamp(ngStart, w.start)
+		w.stamp(ngEnd, end)
+	}
+	w.number(ngReceived, w.counters.Received)
+	w.number(ngDropped, w.counters.Dropped)
+	w.finish(true)
+	return w.flush()
+}
+
+// flush writes what has been collected, which is whole blocks.
+func (w *Writer) flush() error {
+	if w.err == nil && len(w.buf) > 0 {
+		if _, err := w.w.Write(w.buf); err != nil {
+			w.err = named(w.name, err)
+		}
+		w.buf = w.buf[:0]
+	}
+	return w.err
+}
+
+// begin begins a block. Its length is filled in by finish.
+func (w *Writer) begin(kind uint32) {
+	w.open = len(w.buf)
+	w.u32(kind)
+	w.u32(0)
+}
+
+// finish ends a block, and its options if it has any.
+func (w *Writer) finish(options bool) {
+	if options {
+		w.u32(ngEndOfOptions)
+	}
+	size := len(w.buf) - w.open + 4
+	w.u32(uint32(size))
+	binary.LittleEndian.PutUint32(w.buf[w.open+4:], uint32(size))
+	w.size += int64(size)
+}
+
+func (w *Writer) u32(v uint32) { w.buf = binary.LittleEndian.AppendUint32(w.buf, v) }
+
+// time appends a time as blocks have it, which begins with the upper half.
+func (w *Writer) time(t time.Time) {
+	v := nanoseconds(t)
+	w.u32(uint32(v >> 32))
+	w.u32(uint32(v))
+}
+
+// nanoseconds returns the time since 1970, which no packet is older than.
+func nanoseconds(t time.Time) uint64 {
+	if t.Before(time.Unix(0, 0)) {
+		return 0
+	}
+	return uint64(t.Unix())*1e9 + uint64(t.Nanosecond())
+}
+
+func (w *Writer) padded(b []byte) {
+	w.buf = append(w.buf, b...)
+	w.buf = append(w.buf, make([]byte, -len(b)&3)...)
+}
+
+func (w *Writer) option(code uint16, value []byte) {
+	value = value[:min(len(value), math.MaxUint16)]
+	w.u32(uint32(code) | uint32(len(value))<<16)
+	w.padded(value)
+}
+
+func (w *Writer) text(code uint16, value string) {
+	if value != "" {
+		w.option(code, []byte(value))
+	}
+}
+
+func (w *Writer) number(code uint16, v uint64) {
+	w.option(code, binary.LittleEndian.AppendUint64(nil, v))
+}
+
+// stamp appends a time as options have it.
+func (w *Writer) stamp(code uint16, t time.Time) {
+	v := nanoseconds(t)
+	w.number(code, v>>32|v<<32)
+}
