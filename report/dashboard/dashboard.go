@@ -1,0 +1,146 @@
+// Package dashboard shows traffic on a whole terminal while it is read: who
+// plays, how good their links are, which messages are sent how often, and what
+// happens in the game. docs/dashboard.md describes what is seen and the keys.
+//
+// A [Dashboard] is a sink that one goroutine gives records to while another
+// one runs the screen. What it remembers is bounded whatever the traffic, and
+// text from the network is escaped.
+package dashboard
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// Options say how the dashboard looks and where it gets time from.
+type Options struct {
+	Title string // what is watched: a file, an interface
+	Color bool   // by ANSI sequences
+	ASCII bool   // no bars and ellipses
+
+	// Now tells how much time went by since a record came, so that rates fall
+	// when nothing comes. Without it time stands still between records.
+	Now func() time.Time
+
+	// Pacer is what the reader of a recorded session waits for; the key for
+	// pause then stops the reading and others change its speed. Without it
+	// pause stops the screen alone.
+	Pacer *Pacer
+
+	// Compile makes a filter of an expression. The filter is used by one
+	// goroutine at a time. Without it there are no filters.
+	Compile func(expr string) (func(*dissect.Record) bool, error)
+}
+
+// ErrQuit is returned for a record that comes after the user quit.
+var ErrQuit = errors.New("dashboard: the user quit")
+
+// frames is how often a second the screen is drawn at most.
+const frames = 10
+
+// A Dashboard counts records and shows what they tell. Its methods may be
+// called by different goroutines.
+type Dashboard struct {
+	opts Options
+
+	mu   sync.Mutex
+	s    state
+	prog *tea.Program
+	quit bool
+}
+
+// New returns a dashboard that has seen nothing.
+func New(o Options) *Dashboard {
+	d := &Dashboard{opts: o}
+	d.s.now = o.Now
+	d.s.pacer = o.Pacer
+	return d
+}
+
+// Record takes note of a record. It does not wait for the terminal. Its error
+// is [ErrQuit], or nil.
+func (d *Dashboard) Record(r *dissect.Record) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.quit {
+		return ErrQuit
+	}
+	d.s.record(r)
+	return nil
+}
+
+// Close tells that there are no more records. The screen stays until the user
+// quits.
+func (d *Dashboard) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.s.closed {
+		d.s.stand = d.s.clock()
+		d.s.closed = true
+	}
+	return nil
+}
+
+// SetDrops tells how many packets a live capture received and how many of
+// them it lost.
+func (d *Dashboard) SetDrops(received, dropped uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.s.received, d.s.dropped, d.s.live = received, dropped, true
+}
+
+// Run shows the dashboard until the user quits or Stop is called. Keys come
+// from in; out is the terminal, which Run leaves as it was.
+func (d *Dashboard) Run(in io.Reader, out io.Writer) error {
+	p := tea.NewProgram(newModel(d), tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(frames))
+	d.mu.Lock()
+	stopped := d.quit
+	if !stopped {
+		d.prog = p // to which Stop then can send, since it runs or will
+	}
+	d.mu.Unlock()
+	if stopped {
+		return nil
+	}
+	defer d.Stop()
+	_, err := p.Run()
+	if errors.Is(err, tea.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// Stop ends Run, and makes it end at once if it has not begun.
+func (d *Dashboard) Stop() {
+	d.mu.Lock()
+	d.quit = true
+	p := d.prog
+	d.mu.Unlock()
+	if d.opts.Pacer != nil {
+		d.opts.Pacer.Stop()
+	}
+	if p != nil {
+		p.Quit() // does not wait, and does nothing once the program has ended
+	}
+}
+
+// snapshot returns what is to be shown now.
+func (d *Dashboard) snapshot() snapshot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.s.snapshot()
+}
+
+// setFilter makes messages count for which keep holds. What was counted before
+// is forgotten.
+func (d *Dashboard) setFilter(keep func(*dissect.Record) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.s.setFilter(keep)
+}

@@ -1,0 +1,236 @@
+package dashboard
+
+import (
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// A pane is a part of the screen.
+type pane int
+
+const (
+	players pane = iota
+	opcodes
+	events
+	panes // how many there are
+)
+
+// model is the program that runs on the terminal. It looks at a snapshot, which
+// it takes anew a few times a second.
+type model struct {
+	d    *Dashboard
+	look look
+
+	width, height int
+	snap          snapshot
+	paused        bool
+	help          bool
+	zoomed        bool
+	focus         pane
+	scroll        [panes]int // rows from the top; of events from the bottom
+	sort          [panes]int // index of an order
+	page          int        // rows of the pane in focus
+
+	asking bool // for a filter
+	input  textinput.Model
+	reason string // why the filter is refused
+	filter string // the one that is applied
+}
+
+func newModel(d *Dashboard) *model {
+	m := &model{d: d, look: newLook(d.opts), width: 80, height: 24, input: textinput.New(), page: 1}
+	m.input.Prompt = ""
+	m.input.CharLimit = 1000
+	m.input.KeyMap.Paste.SetEnabled(false) // it runs other programs; terminals paste by themselves
+	m.input.SetVirtualCursor(false)
+	m.input.SetStyles(textinput.Styles{})
+	m.snap = d.snapshot()
+	return m
+}
+
+type tick struct{}
+
+// next makes the screen look at what came since, in a while.
+func next() tea.Cmd {
+	return tea.Tick(time.Second/frames, func(time.Time) tea.Msg { return tick{} })
+}
+
+// Init implements [tea.Model].
+func (m *model) Init() tea.Cmd { return next() }
+
+// Update implements [tea.Model].
+func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := message.(type) {
+	case tick:
+		if !m.paused || m.d.opts.Pacer != nil {
+			m.snap = m.d.snapshot()
+		}
+		return m, next()
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	case tea.PasteMsg:
+		if m.asking {
+			return m, m.edit(msg)
+		}
+	}
+	return m, nil
+}
+
+func (m *model) edit(msg tea.Msg) (cmd tea.Cmd) {
+	m.input, cmd = m.input.Update(msg)
+	return cmd
+}
+
+// key obeys a key.
+func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	switch {
+	case name == "ctrl+c":
+		return tea.Quit
+	case name == "ctrl+z":
+		return tea.Suspend
+	case m.asking:
+		return m.answer(k, name)
+	case m.help:
+		m.help = false
+		if name == "q" {
+			return tea.Quit
+		}
+		return nil
+	}
+	switch name {
+	case "q":
+		return tea.Quit
+	case "?", "h", "f1":
+		m.help = true
+	case "space", " ", "p":
+		m.pause()
+	case "/":
+		if m.d.opts.Compile == nil {
+			m.reason = "there are no filters here"
+			return nil
+		}
+		m.asking, m.reason = true, ""
+		m.input.SetValue(m.filter)
+		m.input.CursorEnd()
+		return m.input.Focus()
+	case "s":
+		p := m.focus
+		if p == events {
+			p = players
+		}
+		m.sort[p] = (m.sort[p] + 1) % len(orders[p])
+	case "z", "enter":
+		m.zoomed = !m.zoomed
+	case "tab":
+		m.focus = (m.focus + 1) % panes
+	case "shift+tab":
+		m.focus = (m.focus + panes - 1) % panes
+	case "1", "2", "3":
+		m.focus = pane(name[0] - '1')
+	case "+", "=":
+		m.hurry(2)
+	case "-":
+		m.hurry(0.5)
+	case "esc":
+		m.reason, m.zoomed = "", false
+	default:
+		m.move(name)
+	}
+	return nil
+}
+
+// pause stops the recording, or else the screen, or lets it go on.
+func (m *model) pause() {
+	m.paused = !m.paused
+	if p := m.d.opts.Pacer; p != nil {
+		p.SetPaused(m.paused)
+	}
+	m.snap = m.d.snapshot()
+}
+
+// hurry changes the speed of a recording.
+func (m *model) hurry(factor float64) {
+	if p := m.d.opts.Pacer; p != nil {
+		p.SetSpeed(p.Speed() * factor)
+		m.snap.speed = p.Speed()
+	}
+}
+
+// move scrolls the pane in focus. How far it can is known when it is drawn.
+func (m *model) move(key string) {
+	by := 0
+	switch key {
+	case "up", "k":
+		by = -1
+	case "down", "j":
+		by = 1
+	case "pgup", "b":
+		by = -m.page
+	case "pgdown", "f":
+		by = m.page
+	case "home", "g":
+		by = -1 << 20
+	case "end", "G":
+		by = 1 << 20
+	}
+	if m.focus == events { // the end stays in sight while lines come
+		by = -by
+	}
+	m.scroll[m.focus] = min(max(m.scroll[m.focus]+by, 0), m.most(m.focus))
+}
+
+// most returns how far a pane can be scrolled.
+func (m *model) most(p pane) int {
+	return max(m.rows(p)-max(m.page, 1), 0)
+}
+
+// rows returns how many rows a pane has to show.
+func (m *model) rows(p pane) int {
+	switch p {
+	case players:
+		return len(m.snap.players)
+	case opcodes:
+		return len(m.snap.kinds)
+	default:
+		return len(m.snap.events)
+	}
+}
+
+// answer takes a key while the user writes a filter.
+func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
+	switch name {
+	case "esc":
+		m.asking, m.reason = false, ""
+		m.input.Blur()
+		return nil
+	case "enter":
+		m.apply(m.input.Value())
+		return nil
+	}
+	m.reason = ""
+	return m.edit(k)
+}
+
+// apply makes an expression the filter, unless there is something wrong with
+// it.
+func (m *model) apply(expr string) {
+	var keep func(*dissect.Record) bool
+	if expr != "" {
+		var err error
+		if keep, err = m.d.opts.Compile(expr); err != nil {
+			m.reason = clean(err.Error(), maxText)
+			return
+		}
+	}
+	m.asking, m.reason, m.filter = false, "", expr
+	m.input.Blur()
+	m.d.setFilter(keep)
+	m.snap = m.d.snapshot()
+}

@@ -1,0 +1,129 @@
+package dashboard
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// nap is how long a pacer sleeps at a time, so that keys are obeyed soon.
+	nap = 50 * time.Millisecond
+
+	// longestGap is the silence in a recording that is waited for. What is
+	// longer, as between two files, is passed over.
+	longestGap = time.Minute
+
+	slowest, fastest = 1.0 / 16, 1024
+)
+
+// A Pacer makes the reading of a recorded session take as long as the session
+// did, or a share of it. Its methods may be called by different goroutines.
+type Pacer struct {
+	now   func() time.Time
+	sleep func(time.Duration)
+
+	mu      sync.Mutex
+	speed   float64
+	begun   bool
+	paused  bool
+	stopped bool
+	at      time.Time // in the recording, at the time since
+	since   time.Time
+}
+
+// NewPacer returns a pacer that reads speed seconds of a recording in one
+// second, by the given clock.
+func NewPacer(speed float64, now func() time.Time, sleep func(time.Duration)) *Pacer {
+	return &Pacer{now: now, sleep: sleep, speed: min(max(speed, slowest), fastest)}
+}
+
+// Wait returns when it is time for what was captured at t. Times that are
+// before those of an earlier call, or far after, begin a new recording.
+func (p *Pacer) Wait(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	for first := true; ; first = false {
+		d := p.left(t, first)
+		if d <= 0 {
+			return
+		}
+		p.sleep(min(d, nap))
+	}
+}
+
+// left returns how long to wait for t, or to look again.
+func (p *Pacer) left(t time.Time, first bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.stopped {
+		return 0
+	}
+	if !p.begun {
+		p.begun, p.at, p.since = true, t, now
+	}
+	gap := t.Sub(p.position(now))
+	if first && (gap > longestGap || gap < -longestGap) {
+		p.at, p.since, gap = t, now, 0
+	}
+	switch {
+	case p.paused:
+		return nap
+	case gap <= 0:
+		return 0
+	}
+	// A gap is a minute at most, so that this is no large number.
+	return max(time.Duration(float64(gap)/p.speed), 1)
+}
+
+// position returns the time in the recording.
+func (p *Pacer) position(now time.Time) time.Time {
+	if p.paused || !p.begun {
+		return p.at
+	}
+	return p.at.Add(time.Duration(float64(now.Sub(p.since)) * p.speed))
+}
+
+// rest makes the present the time from which on positions are counted.
+func (p *Pacer) rest() {
+	now := p.now()
+	p.at, p.since = p.position(now), now
+}
+
+// Position returns the time in the recording, zero before the first Wait.
+func (p *Pacer) Position() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.position(p.now())
+}
+
+// Speed returns how fast the recording is read.
+func (p *Pacer) Speed() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.speed
+}
+
+// SetSpeed changes how fast the recording is read, within limits.
+func (p *Pacer) SetSpeed(speed float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest()
+	p.speed = min(max(speed, slowest), fastest)
+}
+
+// SetPaused makes the recording stand still, or go on.
+func (p *Pacer) SetPaused(paused bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest()
+	p.paused = paused
+}
+
+// Stop makes this and every later Wait return at once.
+func (p *Pacer) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+}

@@ -1,0 +1,297 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/network"
+)
+
+// What is remembered and shown at most.
+const (
+	maxPlayers = 64  // rows of the table
+	maxEvents  = 200 // lines of events
+	maxGames   = 32  // hosts whose players and ships are remembered; the oldest goes first
+	maxShips   = 256 // of a game whose cloaking is remembered; the oldest goes first
+	maxName    = 48  // characters of a name
+	maxText    = 400 // characters of a line of chat
+)
+
+// state is what the records told. It is not safe for concurrent use.
+type state struct {
+	now   func() time.Time
+	pacer *Pacer
+	keep  func(*dissect.Record) bool // nil to count everything
+
+	meter network.Meter
+	tally report.Tally // of everything, whatever the filter
+
+	start, last time.Time // of capture time
+	arrived     time.Time // when the last record came, by now
+	stand       time.Time // capture time at the end
+	closed      bool
+
+	packets  int64
+	messages series
+	bytes    series
+	kinds    [512]*kind // by opcode; by 256 + type what is no game message
+
+	received, dropped uint64
+	live              bool
+
+	games  map[netip.AddrPort]*game
+	order  []netip.AddrPort // of games, oldest first
+	events []happening      // oldest first
+
+	seen           bool
+	datagram, part int // frame number of the last record's datagram, and which part of it that was
+}
+
+// kind is what is counted of an opcode or a type of transport messages.
+type kind struct {
+	name string
+	series
+}
+
+// record takes note of a record.
+func (s *state) record(r *dissect.Record) {
+	_ = s.meter.Record(r) // never fails
+	_ = s.tally.Record(r) // nor does this
+	if r.Datagram != nil && !r.Datagram.Time.IsZero() {
+		s.last = r.Datagram.Time
+		if s.start.IsZero() || s.last.Before(s.start) {
+			s.start = s.last
+		}
+		if s.now != nil {
+			s.arrived = s.now()
+		}
+	}
+	counted := s.keep == nil || s.keep(r)
+	if counted {
+		s.count(r)
+	}
+	s.happened(r, counted)
+}
+
+// count counts a record that the filter wants.
+func (s *state) count(r *dissect.Record) {
+	sec := s.last.Unix()
+	if s.begins(r) {
+		s.packets++
+		s.bytes.add(sec, int64(max(r.Datagram.Full, len(r.Datagram.Payload))))
+	}
+	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload {
+		return
+	}
+	s.messages.add(sec, 1)
+	i := 256 + int(r.Transport.Type)
+	if op, ok := r.Opcode(); ok {
+		i = int(op)
+	}
+	k := s.kinds[i]
+	if k == nil {
+		k = &kind{name: nameOf(r)}
+		s.kinds[i] = k
+	}
+	k.add(sec, 1)
+}
+
+// nameOf returns what a message is called.
+func nameOf(r *dissect.Record) string {
+	op, ok := r.Opcode()
+	switch {
+	case !ok && r.Transport.Fragment && r.Transport.Type == transport.Standard:
+		return "fragment"
+	case !ok:
+		return r.Transport.Type.Kind()
+	case r.Spec == nil || r.Spec.Code != op:
+		return "unknown"
+	}
+	return r.Spec.Name
+}
+
+// begins reports whether r is the first record of its datagram that comes here.
+func (s *state) begins(r *dissect.Record) bool {
+	if r.Datagram == nil {
+		return false
+	}
+	again := s.seen && r.Datagram.Number == s.datagram && r.Part > s.part
+	s.seen, s.datagram, s.part = true, r.Datagram.Number, r.Part
+	return !again
+}
+
+func (s *state) setFilter(keep func(*dissect.Record) bool) {
+	s.keep = keep
+	s.packets, s.messages, s.bytes = 0, series{}, series{}
+	s.kinds = [512]*kind{}
+	s.seen = false
+}
+
+// pause is how long nothing has to come before time goes on without it.
+const pause = 500 * time.Millisecond
+
+// clock returns the capture time.
+func (s *state) clock() time.Time {
+	switch {
+	case s.closed:
+		return s.stand
+	case s.last.IsZero() || s.now == nil:
+		return s.last
+	case s.pacer != nil:
+		if t := s.pacer.Position(); t.After(s.last) && t.Sub(s.last) < longestGap {
+			return t
+		}
+	default:
+		if idle := s.now().Sub(s.arrived); idle > pause {
+			return s.last.Add(idle)
+		}
+	}
+	return s.last
+}
+
+// A snapshot is what is shown. It shares nothing with the state.
+type snapshot struct {
+	start, now time.Time
+	closed     bool
+	speed      float64 // 0 if there is no pacer
+
+	packets, messages, errors int64
+	messageRate, byteRate     float64
+	live                      bool
+	received, dropped         uint64
+
+	players []player
+	hidden  int // players that have no row
+	kinds   []kindRow
+	events  []happening
+}
+
+// kindRow is a row of the table of opcodes.
+type kindRow struct {
+	code    string // in hex, empty if it is no game message
+	name    string
+	total   int64
+	rate    float64
+	history []uint32
+}
+
+// player is a row of the table of players. Text is escaped.
+type player struct {
+	host, client netip.AddrPort // client is zero if there is no link
+	name, ship   string
+	id           uint8
+	slot         int // -1 if it is not known
+	gone         bool
+	linked       bool
+	up, down     network.Link // from the client and to it
+}
+
+func (s *state) snapshot() snapshot {
+	out := snapshot{
+		start: s.start, now: s.clock(), closed: s.closed,
+		packets: s.packets, messages: s.messages.total, errors: s.tally.Errors,
+		live: s.live, received: s.received, dropped: s.dropped,
+		events: slices.Clone(s.events),
+	}
+	for i := range out.events {
+		out.events[i].links = nil
+	}
+	if s.pacer != nil {
+		out.speed = s.pacer.Speed()
+	}
+	now, since := out.now.Unix(), s.start.Unix()
+	out.messageRate, out.byteRate = s.messages.rate(now, since), s.bytes.rate(now, since)
+	for i, k := range s.kinds {
+		if k == nil {
+			continue
+		}
+		row := kindRow{name: k.name, total: k.total, rate: k.rate(now, since), history: k.history(now)}
+		if i < 256 {
+			row.code = fmt.Sprintf("%02X", i)
+		}
+		out.kinds = append(out.kinds, row)
+	}
+	out.players = s.players(out.now)
+	if n := len(out.players) - maxPlayers; n > 0 {
+		out.players, out.hidden = out.players[:maxPlayers], n
+	}
+	return out
+}
+
+// players returns everybody who has a link or was announced, those who were
+// heard last first.
+func (s *state) players(now time.Time) []player {
+	if !now.IsZero() {
+		s.meter.Advance(now)
+	}
+	var out []player
+	type member struct {
+		host netip.AddrPort
+		id   uint8
+	}
+	linked := map[member]bool{}
+	links := s.meter.Links()
+	for i := range links {
+		l := &links[i]
+		if n := len(out); n == 0 || out[n-1].host != l.Host || out[n-1].client != l.Client {
+			p := player{host: l.Host, client: l.Client, name: clean(l.Player, maxName), id: l.Peer, slot: -1, linked: true}
+			if m := s.member(l.Host, l.Peer); m != nil {
+				p.slot, p.ship, p.gone = m.slot, m.shown(), m.state == left
+				if p.name == "" {
+					p.name = m.name
+				}
+			}
+			linked[member{l.Host, l.Peer}] = true
+			out = append(out, p)
+		}
+		p := &out[len(out)-1]
+		if l.Dir == dissect.FromHost {
+			p.down = *l
+		} else {
+			p.up = *l
+		}
+	}
+	for _, host := range s.order {
+		g := s.games[host]
+		for id, m := range g.members {
+			if m == nil || m.name == "" || g.same(m) != m || linked[member{host, uint8(id)}] {
+				continue
+			}
+			out = append(out, player{host: host, name: m.name, ship: m.shown(), id: uint8(id), slot: m.slot, gone: m.state == left})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b player) int {
+		return cmp.Or(order(a.gone, b.gone), order(!a.linked, !b.linked), b.up.Last.Compare(a.up.Last))
+	})
+	return out
+}
+
+// order puts what holds after what does not.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// clean makes text from the network fit to be shown.
+func clean(s string, limit int) string {
+	n := 0
+	for i := range s {
+		if n == limit {
+			s = s[:i]
+			break
+		}
+		n++
+	}
+	return report.Escape(s)
+}

@@ -1,0 +1,281 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// orders are what tables can be sorted by.
+var orders = [panes][]string{
+	players: {"slot", "name", "msg/s", "B/s", "heard", "resent", "RTT"},
+	opcodes: {"rate", "count", "name", "opcode"},
+	events:  {"time"},
+}
+
+// sortedPlayers returns the players in the chosen order. What sorts the same stays in
+// the order of the snapshot.
+func sortedPlayers(rows []player, by string) []player {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b player) int {
+		switch by {
+		case "name":
+			return cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
+		case "heard":
+			return b.up.Last.Compare(a.up.Last)
+		case "msg/s":
+			return cmp.Compare(b.up.Rate.Messages, a.up.Rate.Messages)
+		case "B/s":
+			return cmp.Compare(b.up.Rate.Bytes, a.up.Rate.Bytes)
+		case "resent":
+			return cmp.Compare(b.resent(), a.resent())
+		case "RTT":
+			return cmp.Compare(b.rtt(), a.rtt())
+		}
+		// A slot that is not known, -1, comes last.
+		return cmp.Or(order(a.gone, b.gone), order(!a.linked, !b.linked), cmp.Compare(uint(a.slot), uint(b.slot)), cmp.Compare(a.id, b.id))
+	})
+	return rows
+}
+
+func sortedKinds(rows []kindRow, by string) []kindRow {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b kindRow) int {
+		switch by {
+		case "count":
+			return cmp.Compare(b.total, a.total)
+		case "name":
+			return cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
+		case "opcode": // the order of the snapshot
+			return 0
+		}
+		return cmp.Or(cmp.Compare(b.rate, a.rate), cmp.Compare(b.total, a.total))
+	})
+	return rows
+}
+
+// resent returns the repetitions in both directions.
+func (p *player) resent() int64 { return p.up.Repeated() + p.down.Repeated() }
+
+// rtt returns the time from one end to the other and back, 0 if nothing was
+// measured. Each direction is measured from the place of the capture on, so
+// that the sum of both is the whole way wherever that place is.
+func (p *player) rtt() time.Duration { return p.up.RTT.Median + p.down.RTT.Median }
+
+func (p *player) rtt95() time.Duration { return p.up.RTT.P95 + p.down.RTT.P95 }
+
+// A column of the table of players.
+type column struct {
+	title string
+	width int
+	right bool
+	keep  int // the higher, the longer it stays when room gets scarce
+	grow  int // up to this width
+	value func(*model, *player) (string, style)
+}
+
+// ofLink returns a value of a player who has a link, and nothing of others.
+func ofLink(f func(*model, *player) string) func(*model, *player) (string, style) {
+	return func(m *model, p *player) (string, style) {
+		if !p.linked {
+			return m.look.none, faint
+		}
+		return f(m, p), plain
+	}
+}
+
+func (l *look) columns() []column {
+	return []column{
+		{"Player", 10, false, 9, 24, func(_ *model, p *player) (string, style) {
+			switch {
+			case p.name != "":
+				return p.name, accent
+			case p.client.IsValid():
+				return p.client.String(), plain
+			}
+			return "?", plain
+		}},
+		{"slot", 5, true, 6, 0, func(m *model, p *player) (string, style) {
+			if p.slot < 0 {
+				return m.look.none, faint
+			}
+			return strconv.Itoa(p.slot), plain
+		}},
+		{"id", 3, true, 5, 0, func(m *model, p *player) (string, style) {
+			if p.id == 0 {
+				return m.look.none, faint
+			}
+			return strconv.Itoa(int(p.id)), plain
+		}},
+		{"ship", 11, false, 7, 26, func(m *model, p *player) (string, style) {
+			switch {
+			case p.gone:
+				return "(left)", faint
+			case p.ship == "":
+				return m.look.none, faint
+			}
+			return p.ship, plain
+		}},
+		{"msg/s", 6, true, 8, 0, ofLink(func(_ *model, p *player) string { return rate(p.up.Rate.Messages) })},
+		{"B/s", 6, true, 8, 0, ofLink(func(_ *model, p *player) string { return quantity(p.up.Rate.Bytes) })},
+		{l.out + "msg/s", 7, true, 3, 0, ofLink(func(_ *model, p *player) string { return rate(p.down.Rate.Messages) })},
+		{l.out + "B/s", 6, true, 3, 0, ofLink(func(_ *model, p *player) string { return quantity(p.down.Rate.Bytes) })},
+		{"heard", 6, true, 6, 0, func(m *model, p *player) (string, style) {
+			if p.up.Last.IsZero() {
+				return m.look.none, faint
+			}
+			age := max(m.snap.now.Sub(p.up.Last), 0)
+			st := plain
+			switch {
+			case p.gone:
+			case age > 30*time.Second:
+				st = bad
+			case age > 5*time.Second:
+				st = warn
+			}
+			return short(age), st
+		}},
+		{"resent", 7, true, 5, 0, func(m *model, p *player) (string, style) {
+			switch {
+			case !p.linked:
+				return m.look.none, faint
+			case p.resent() > 0:
+				return quantity(float64(p.resent())), warn
+			}
+			return "0", plain
+		}},
+		{"lost", 6, true, 3, 0, ofLink(func(_ *model, p *player) string { return quantity(float64(p.up.Lost() + p.down.Lost())) })},
+		{"RTT", 7, true, 6, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt()) }},
+		{"RTT 95%", 7, true, 2, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt95()) }},
+		{"packets", 8, true, 2, 0, ofLink(func(_ *model, p *player) string { return quantity(float64(p.up.Datagrams + p.down.Datagrams)) })},
+		{"silence", 7, true, 1, 0, ofLink(func(_ *model, p *player) string { return short(p.up.Silence) })},
+		{"address", 21, false, 1, 47, ofLink(func(_ *model, p *player) string { return p.client.String() })},
+	}
+}
+
+// fit returns the columns that have room in a width, with theirs.
+func fit(all []column, width int) []column {
+	out := slices.Clone(all)
+	used := func() (n int) {
+		for _, c := range out {
+			n += c.width + 1
+		}
+		return n - 1
+	}
+	for len(out) > 1 && used() > width {
+		least := 0
+		for i, c := range out {
+			if c.keep <= out[least].keep { // the last of those that matter least
+				least = i
+			}
+		}
+		out = slices.Delete(out, least, least+1)
+	}
+	if len(out) == 1 {
+		out[0].width = min(out[0].width, width)
+	}
+	for left := width - used(); left > 0; {
+		grown := false
+		for i := range out {
+			if c := &out[i]; c.width < c.grow && left > 0 {
+				c.width++
+				left--
+				grown = true
+			}
+		}
+		if !grown {
+			break
+		}
+	}
+	return out
+}
+
+// rate returns a number of things a second.
+func rate(v float64) string {
+	if v < 100 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return quantity(v)
+}
+
+// quantity returns a number in five characters or less.
+func quantity(v float64) string {
+	for _, unit := range []string{"", "k", "M", "G", "T"} {
+		switch {
+		case v < 9.95 && unit != "":
+			return strconv.FormatFloat(v, 'f', 1, 64) + unit
+		case v < 9999.5 && unit == "" || v < 999.5:
+			return strconv.FormatFloat(v, 'f', 0, 64) + unit
+		}
+		v /= 1000
+	}
+	return "many"
+}
+
+// thousands returns a number with its digits in groups.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// short returns a time in five characters or less.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%.0fm", d.Minutes())
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%.0fh", d.Hours())
+	}
+	return "days"
+}
+
+func millis(m *model, d time.Duration) (string, style) {
+	ms := float64(d) / float64(time.Millisecond)
+	st := plain
+	switch {
+	case d == 0:
+		return m.look.none, faint
+	case ms >= 1000:
+		return fmt.Sprintf("%.1fs", d.Seconds()), bad
+	case ms >= 300:
+		st = warn
+	}
+	if ms < 10 {
+		return fmt.Sprintf("%.1fms", ms), st
+	}
+	return fmt.Sprintf("%.0fms", ms), st
+}
+
+// clock returns a time since the start.
+func clock(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// spark draws the last counts, the newest to the right, the largest as high as
+// can be.
+func (l *look) spark(history []uint32, width int) string {
+	if width < len(history) {
+		history = history[len(history)-max(width, 0):]
+	}
+	most := uint32(1)
+	for _, n := range history {
+		most = max(most, n)
+	}
+	out := make([]rune, len(history))
+	for i, n := range history {
+		steps := uint64(len(l.bars) - 1)
+		out[i] = l.bars[(uint64(n)*steps+uint64(most)-1)/uint64(most)]
+	}
+	return string(out)
+}
