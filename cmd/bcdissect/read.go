@@ -20,7 +20,8 @@ import (
 
 func newRead(s streams) *cobra.Command {
 	var f common
-	var verbose, hex, payload bool
+	var w watching
+	var m messages
 	cmd := &cobra.Command{
 		Use:   "read FILE...",
 		Short: "Decode captures and report every message",
@@ -36,40 +37,67 @@ the report and never change the exit status, unless --strict is given.`,
   dumpcap -i eth0 -w - | bcdissect read -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(f.columns) > 0 && !cmd.Flags().Changed("format") {
-				f.format.value = "csv"
+			if err := w.check(cmd); err != nil {
+				return err
+			} else if w.on {
+				return w.read(&f, s, args)
 			}
-			if (f.format.value == "csv") != (len(f.columns) > 0) {
-				return errors.New("csv has the columns that -e names, such as -T csv -e frame -e StateUpdate.speed")
+			if err := m.check(&f, cmd); err != nil {
+				return err
 			}
+			live := slices.Contains(args, "-")
 			return f.run(s, args, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
-				switch f.format.value {
-				case "csv":
-					return csv.New(out, f.columns, ndjson.Options{Payload: true, Start: start}), nil
-				case "json":
-					return ndjson.New(out, ndjson.Options{Payload: payload, Start: start}), nil
-				case "histogram":
-					t := new(report.Tally)
-					return t, func(c *counts) error {
-						c.fill(t)
-						return histogram.Write(out, t, histogram.Options{Width: out.width, Color: out.colored(f.color.value)})
-					}
-				}
-				return table.New(out, table.Options{
-					Color: out.colored(f.color.value), Width: out.width, Verbose: verbose, Hex: hex, Start: start,
-					Live: out.terminal && slices.Contains(args, "-"),
-				}), nil
+				return m.sink(&f, out, start, live && out.terminal)
 			})
 		},
 	}
 	f.define(cmd, "table", "table", "json", "histogram", "csv")
+	m.define(&f, cmd)
+	w.define(cmd)
+	return cmd
+}
+
+// messages are the flags of a report that shows every message.
+type messages struct{ verbose, hex, payload bool }
+
+func (m *messages) define(f *common, cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringSliceVarP(&f.columns, "fields", "e", nil, "csv: a column, repeatable: a key or field path of the JSON")
 	completeFilter(cmd, "fields")
-	fl.BoolVarP(&verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
-	fl.BoolVarP(&hex, "hex", "x", false, "table: hex dump of the deciphered message")
-	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
-	return cmd
+	fl.BoolVarP(&m.verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
+	fl.BoolVarP(&m.hex, "hex", "x", false, "table: hex dump of the deciphered message")
+	fl.BoolVar(&m.payload, "payload", false, "json: the complete game payload as hex")
+}
+
+// check sees to it that csv has columns, and what has columns is csv.
+func (m *messages) check(f *common, cmd *cobra.Command) error {
+	if len(f.columns) > 0 && !cmd.Flags().Changed("format") {
+		f.format.value = "csv"
+	}
+	if (f.format.value == "csv") != (len(f.columns) > 0) {
+		return errors.New("csv has the columns that -e names, such as -T csv -e frame -e StateUpdate.speed")
+	}
+	return nil
+}
+
+// sink makes the sink of the format. A live one writes every message at once.
+func (m *messages) sink(f *common, out *output, start time.Time, live bool) (report.Sink, func(*counts) error) {
+	color := out.colored(f.color.value)
+	switch f.format.value {
+	case "csv":
+		return csv.New(out, f.columns, ndjson.Options{Payload: true, Start: start}), nil
+	case "json":
+		return ndjson.New(out, ndjson.Options{Payload: m.payload, Start: start, Live: live}), nil
+	case "histogram":
+		t := new(report.Tally)
+		return t, func(c *counts) error {
+			c.fill(t)
+			return histogram.Write(out, t, histogram.Options{Width: out.width, Color: color})
+		}
+	}
+	return table.New(out, table.Options{
+		Color: color, Width: out.width, Verbose: m.verbose, Hex: m.hex, Start: start, Live: live,
+	}), nil
 }
 
 func newStats(s streams) *cobra.Command {
@@ -146,9 +174,8 @@ func warn(s streams, c capture.Stats) {
 // errEnough ends a reading that has shown as many records as asked for.
 var errEnough = errors.New("enough")
 
-// run reads the captures into a sink. makeSink returns it together with what is
-// left to do when everything has been read, which may be nil.
-func (f *common) run(s streams, names []string, makeSink func(*output, time.Time) (report.Sink, func(*counts) error)) (err error) {
+// run reads the captures into a sink.
+func (f *common) run(s streams, names []string, makeSink sinkMaker) error {
 	cfg, err := f.config()
 	if err != nil {
 		return err
@@ -158,6 +185,22 @@ func (f *common) run(s streams, names []string, makeSink func(*output, time.Time
 		return ofCapture(err)
 	}
 	defer func() { _ = src.Close() }() // nothing was written
+	return f.report(s, cfg, src, makeSink)
+}
+
+// A source is where datagrams come from.
+type source interface {
+	capture.Source
+	Stats() capture.Stats
+	Progress() (read, size int64)
+}
+
+// A sinkMaker makes the sink of a report that begins at a time, and what is
+// left to do when everything has been read, which may be nil.
+type sinkMaker func(out *output, start time.Time) (sink report.Sink, finish func(*counts) error)
+
+// report reads a source into a sink.
+func (f *common) report(s streams, cfg dissect.Config, src source, makeSink sinkMaker) (err error) {
 	out, err := openOutput(f.output, s)
 	if err != nil {
 		return err
@@ -243,7 +286,7 @@ func onlyDamage(err error) bool {
 }
 
 // ended closes the sink after all records, or after as many as asked for.
-func (f *common) ended(s streams, err error, c *reader, src *capture.Series, sink report.Sink, finish func(*counts) error) error {
+func (f *common) ended(s streams, err error, c *reader, src source, sink report.Sink, finish func(*counts) error) error {
 	c.progress.done()
 	if err != nil && !errors.Is(err, errEnough) {
 		return failed(err)

@@ -109,6 +109,6 @@ together and decodes every message, as a table, as JSON or as a histogram.`,
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
-	cmd.AddCommand(newRead(s), newStats(s), newDecode(s), newOpcodes(s), newVersion(s))
+	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newDecode(s), newOpcodes(s), newVersion(s))
 	return cmd
 }

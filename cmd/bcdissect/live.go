@@ -1,0 +1,340 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/dashboard"
+)
+
+// capturing are the flags of a live capture.
+type capturing struct {
+	device.Options
+	filter string
+	write  string
+	rotate []string
+	stop   []string
+
+	rotation    capture.Rotation
+	stopAfter   time.Duration // 0 for never
+	stopPackets int           // 0 for never
+
+	opened func(*capture.Live) // is told of the capture, if not nil
+}
+
+func newLive(s streams) *cobra.Command {
+	var f common
+	var m messages
+	var l capturing
+	var w watching
+	cmd := &cobra.Command{
+		Use:   "live",
+		Short: "Decode traffic from a network interface while people play",
+		Long: `Live captures packets from a network interface and reports the game's messages
+in them as they come. Ctrl-C ends the capture, completes the report and the file
+of -w, and says how many packets came and how many were lost; a second Ctrl-C
+aborts.
+
+The interface is that of the default route unless -i names another; 'bcdissect
+interfaces' lists them. Capturing needs a right that not every user has; if it
+is missing, the error says how to get it.`,
+		Example: `  bcdissect live
+  bcdissect live -i eth0 -f 'udp port 22101' -w evening.pcapng
+  bcdissect live -i any -Y 'Chat or TeamChat'
+  bcdissect live -w ring.pcapng -b duration:600 -b files:12 -o /dev/null`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := w.check(cmd); err != nil {
+				return err
+			}
+			if err := l.check(); err != nil {
+				return err
+			}
+			if w.on {
+				return w.live(&f, s, &l)
+			}
+			if err := m.check(&f, cmd); err != nil {
+				return err
+			}
+			return l.run(&f, s, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
+				return m.sink(&f, out, start, true)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&l.Interface, "interface", "i", "", "interface to capture from; on Linux also any")
+	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets for which this holds, as 'udp port 22101'; see docs/live.md")
+	fl.StringVarP(&l.write, "write", "w", "", "also save the raw packets to this file, as pcapng")
+	fl.StringArrayVarP(&l.rotate, "ring-buffer", "b", nil, "with -w: another file at duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
+	fl.StringArrayVarP(&l.stop, "autostop", "a", nil, "stop at duration:SECONDS or packets:N, repeatable")
+	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "bytes of each packet to keep; 0 for all")
+	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "capture what is for other machines, too")
+	fl.BoolVar(&w.on, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
+	f.define(cmd, "table", "table", "json", "histogram", "csv")
+	m.define(&f, cmd)
+	return cmd
+}
+
+// live shows a live capture on the dashboard until the user quits.
+func (w *watching) live(f *common, s streams, l *capturing) error {
+	title := l.Interface
+	if title == "" {
+		title = "live"
+	}
+	return w.show(f, s, nil, title, nil, func(s streams, d *dashboard.Dashboard) error {
+		ended := make(chan struct{})
+		defer close(ended)
+		l.opened = func(live *capture.Live) {
+			quit := func() { _ = live.Close() } // said by whoever closes it in the end
+			w.quit.Store(&quit)
+			go drops(d, live, ended)
+		}
+		return l.run(f, s, func(_ *output, start time.Time) (report.Sink, func(*counts) error) {
+			w.start.Store(start.UnixNano())
+			return paced{d, nil}, nil
+		})
+	})
+}
+
+// drops keeps the dashboard informed of what is lost.
+func drops(d *dashboard.Dashboard, live *capture.Live, ended <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+			c := live.Counters()
+			d.SetDrops(c.Received, c.Dropped+c.Overflowed)
+		}
+	}
+}
+
+// check parses what does not depend on the interface.
+func (l *capturing) check() error {
+	for _, c := range l.rotate {
+		if err := l.rotation.Set(c); err != nil {
+			return fmt.Errorf("--ring-buffer: %w", err)
+		}
+	}
+	if err := l.rotation.Check(); err != nil {
+		return fmt.Errorf("--ring-buffer: %w", err)
+	}
+	if len(l.rotate) > 0 && l.write == "" {
+		return errors.New("--ring-buffer needs a file to write: -w FILE")
+	}
+	for _, c := range l.stop {
+		what, text, _ := strings.Cut(c, ":")
+		n, err := strconv.ParseFloat(text, 64)
+		const most = 1e9
+		if err != nil || !(n > 0 && n < most) {
+			return fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", c)
+		}
+		switch what {
+		case "duration":
+			l.stopAfter = time.Duration(n * float64(time.Second))
+		case "packets":
+			l.stopPackets = int(n)
+		default:
+			return fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", c)
+		}
+	}
+	if l.SnapLen < 0 || l.SnapLen > device.MaxSnapLen {
+		return fmt.Errorf("--snapshot-length %d: at most %d bytes can be kept", l.SnapLen, device.MaxSnapLen)
+	}
+	// A mistake in the filter is one on any kind of network.
+	const ethernet = 1
+	_, err := capturefilter.Compile(l.filter, ethernet, 0)
+	if bad := (*capturefilter.Error)(nil); errors.As(err, &bad) {
+		return &status{exitUsage, errors.New("--capture-filter: " + bad.Message), bad.Caret()}
+	}
+	return err
+}
+
+// run captures until something ends it.
+func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	if l.Interface == "" {
+		if l.Interface, err = device.Default(); err != nil {
+			return failed(err)
+		}
+	}
+	l.Filter = capturefilter.Program(l.filter, uint32(l.SnapLen))
+	live, err := capture.OpenLive(capture.LiveOptions{Options: l.Options})
+	if err != nil {
+		return failed(err)
+	}
+	defer func() {
+		if e := live.Close(); e != nil && err == nil {
+			err = failed(e)
+		}
+	}()
+	if l.write != "" {
+		closeFile, err := l.tee(live)
+		if err != nil {
+			return failed(err)
+		}
+		defer func() {
+			_ = live.Close() // said above; the writer must be left alone first
+			if e := closeFile(); e != nil && err == nil {
+				fmt.Fprintf(s.err, "bcdissect: %s\n", oneLine(e.Error()))
+			}
+		}()
+	}
+	if l.opened != nil {
+		l.opened(live)
+	}
+	fmt.Fprintf(s.err, "bcdissect: capturing on %s\n", oneLine(live.Interface()))
+	defer l.stopping(live)()
+	src := &liveSource{Live: live, packets: l.stopPackets}
+	err = f.report(s, cfg, src, makeSink)
+	l.summary(s, live)
+	return err
+}
+
+// tee has the packets written to a file, or to several.
+func (l *capturing) tee(live *capture.Live) (closeFile func() error, err error) {
+	o := live.WriterOptions()
+	o.Application, o.Filter, o.Start = "bcdissect "+versionText(), l.filter, time.Now()
+	o.Hardware = runtime.GOARCH
+	if len(l.rotate) > 0 {
+		w, err := capture.NewRotatingWriter(l.write, l.rotation, o.Start, &o)
+		if err != nil {
+			return nil, err
+		}
+		live.Tee(w)
+		return w.Close, nil
+	}
+	w, err := capture.CreateWriter(l.write, &o)
+	if err != nil {
+		return nil, err
+	}
+	live.Tee(w)
+	return w.Close, nil
+}
+
+// stopping ends the capture when the user or the clock says so. A second
+// interrupt finds no handler and ends the program.
+func (l *capturing) stopping(live *capture.Live) (done func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	finished := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			signal.Stop(signals)
+			_ = live.Close() // said by whoever closes it in the end
+		case <-finished:
+		}
+	}()
+	var clock *time.Timer
+	if l.stopAfter > 0 {
+		clock = time.AfterFunc(l.stopAfter, func() { _ = live.Close() }) // as above
+	}
+	return sync.OnceFunc(func() {
+		if clock != nil {
+			clock.Stop()
+		}
+		signal.Stop(signals)
+		close(finished)
+	})
+}
+
+// summary says what became of the packets.
+func (l *capturing) summary(s streams, live *capture.Live) {
+	_ = live.Close() // so that the counters are complete
+	c := live.Counters()
+	fmt.Fprintf(s.err, "bcdissect: %d packets captured, %d dropped by the system, %d passed over because the report was too slow\n",
+		c.Read, c.Dropped, c.Overflowed)
+	if l.write != "" && c.Overflowed > 0 {
+		fmt.Fprintf(s.err, "bcdissect: the file of -w has them all\n")
+	}
+}
+
+// A liveSource is a live capture that knows no progress, and may end after a
+// number of packets.
+type liveSource struct {
+	*capture.Live
+	packets int // 0 for no end
+}
+
+// Next implements [capture.Source].
+func (s *liveSource) Next() (*dissect.Datagram, error) {
+	d, err := s.Live.Next()
+	if err == nil && s.packets > 0 && d.Number > s.packets {
+		_ = s.Close() // said by whoever closes it in the end
+		return nil, io.EOF
+	}
+	return d, err
+}
+
+// Progress implements source.
+func (*liveSource) Progress() (read, size int64) { return 0, 0 }
+
+func newInterfaces(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "interfaces",
+		Short: "List the interfaces that live can capture from",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			all, err := device.Interfaces()
+			w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+			for i := range all {
+				_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", i+1, oneLine(all[i].Name), state(&all[i]), addresses(&all[i]), oneLine(all[i].Description))
+			}
+			if e := w.Flush(); e != nil {
+				return failed(e)
+			}
+			for i := range all {
+				if p := all[i].Problem; p != "" {
+					fmt.Fprintf(s.err, "bcdissect: %s: %s\n", oneLine(all[i].Name), oneLine(p))
+				}
+			}
+			return failed(err)
+		},
+	}
+}
+
+func state(i *device.Interface) string {
+	switch {
+	case i.Problem != "":
+		return "cannot be opened"
+	case !i.Up:
+		return "down"
+	case !i.Running:
+		return "not connected"
+	case i.Loopback:
+		return "loopback"
+	}
+	return "up"
+}
+
+func addresses(i *device.Interface) string {
+	texts := make([]string, len(i.Addresses))
+	for n, a := range i.Addresses {
+		texts[n] = a.Addr().String()
+	}
+	return strings.Join(texts, " ")
+}

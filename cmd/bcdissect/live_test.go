@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// TestLive captures on the loopback interface what this test sends there: one
+// session, whose counts are those of the file it is taken from.
+func TestLive(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("capturing on loopback is tested on Linux only")
+	}
+	file := filepath.Join(t.TempDir(), "live.pcapng")
+	host, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	port := host.LocalAddr().(*net.UDPAddr).AddrPort()
+
+	var out, errs bytes.Buffer
+	ended := make(chan int)
+	go func() {
+		_, number, _ := net.SplitHostPort(port.String())
+		ended <- run([]string{
+			"live", "-i", "lo", "-f", "udp port " + number, "-a", "duration:3", "-w", file, "-T", "histogram",
+		}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	}()
+	time.Sleep(time.Second) // nothing tells from outside when the capture has begun
+	sent := replay(t, host, port)
+	code := <-ended
+	if strings.Contains(errs.String(), "no permission to capture") {
+		t.Skip("this user may not capture")
+	}
+	if code != exitOK {
+		t.Fatalf("exit status %d: %s", code, errs.String())
+	}
+	if !strings.Contains(errs.String(), "0 dropped by the system, 0 passed over") {
+		t.Errorf("got %s", errs.String())
+	}
+	want := counted(t, filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"))
+	got := counted(t, file)
+	if sent < 4000 || got.Datagrams != want.Datagrams || got.Messages.Total != want.Messages.Total || got.Payload != want.Payload {
+		t.Errorf("the file of -w: got %+v, want %+v", got, want)
+	}
+	if !strings.Contains(out.String(), "0x1C StateUpdate") {
+		t.Errorf("the report: got %s", out.String())
+	}
+}
+
+// stats is a part of what stats -T json says.
+type stats struct {
+	Datagrams struct {
+		Game    int `json:"game"`
+		GameSpy int `json:"gamespy"`
+	} `json:"datagrams"`
+	Messages struct {
+		Total int `json:"total"`
+	} `json:"messages"`
+	Payload int `json:"payload_bytes"`
+}
+
+func counted(t *testing.T, file string) (v stats) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run([]string{"stats", "-T", "json", file}, streams{out: &out, err: &errs}); code != exitOK {
+		t.Fatalf("stats %s: exit status %d: %s", file, code, errs.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// replay sends the datagrams of a capture between its host and its clients, each
+// of which gets a socket of its own.
+func replay(t *testing.T, host *net.UDPConn, at netip.AddrPort) (sent int) {
+	t.Helper()
+	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	const hostPort = 29900 // in the capture
+	clients := map[netip.AddrPort]*net.UDPConn{}
+	client := func(was netip.AddrPort) *net.UDPConn {
+		if clients[was] == nil {
+			c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			clients[was] = c
+		}
+		return clients[was]
+	}
+	for {
+		d, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			return sent
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case d.Dst.Port() == hostPort:
+			_, err = client(d.Src).WriteToUDPAddrPort(d.Payload, at)
+		case d.Src.Port() == hostPort:
+			_, err = host.WriteToUDPAddrPort(d.Payload, client(d.Dst).LocalAddr().(*net.UDPAddr).AddrPort())
+		default:
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent++; sent%20 == 0 {
+			time.Sleep(time.Millisecond) // the receivers' buffers do not matter, the ring's does
+		}
+	}
+}
