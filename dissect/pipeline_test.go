@@ -90,6 +90,28 @@ func eachRecord(tb testing.TB, name string, cfg dissect.Config, f func(*dissect.
 	return p, src.Stats()
 }
 
+// hold returns all datagrams of a capture.
+func hold(tb testing.TB, name string) (held []*dissect.Datagram) {
+	tb.Helper()
+	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", name), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer src.Close()
+	for {
+		d, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			return held
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		c := *d
+		c.Payload = slices.Clone(d.Payload)
+		held = append(held, &c)
+	}
+}
+
 // captureOf returns the capture file that a truth file is about.
 func captureOf(t *testing.T, truthFile string) string {
 	t.Helper()
@@ -649,21 +671,7 @@ func TestLimits(t *testing.T) {
 
 // TestPushDoesNotAllocate: counting a capture costs no memory per datagram.
 func TestPushDoesNotAllocate(t *testing.T) {
-	var held []*dissect.Datagram
-	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	for {
-		d, err := src.Next()
-		if err != nil {
-			break
-		}
-		c := *d
-		c.Payload = slices.Clone(d.Payload)
-		held = append(held, &c)
-	}
+	held := hold(t, "networked_battle.pcap")
 	p := dissect.New(dissect.Config{})
 	emit := func(*dissect.Record) error { return nil }
 	for _, d := range held {
@@ -730,21 +738,7 @@ func FuzzPipeline(f *testing.F) {
 }
 
 func BenchmarkPush(b *testing.B) {
-	var held []*dissect.Datagram
-	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", "battle_mix.pcap.gz"), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer src.Close()
-	for {
-		d, err := src.Next()
-		if err != nil {
-			break
-		}
-		c := *d
-		c.Payload = slices.Clone(d.Payload)
-		held = append(held, &c)
-	}
+	held := hold(b, "battle_mix.pcap.gz")
 	emit := func(*dissect.Record) error { return nil }
 	b.ReportAllocs()
 	for b.Loop() {
