@@ -3,8 +3,11 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
 	"os"
 
+	"github.com/inconshreveable/mousetrap"
 	"github.com/spf13/cobra"
 )
 
@@ -12,5 +15,10 @@ func main() {
 	// Started from the Explorer, cobra would say that this is a command line
 	// tool and wait; a file dropped on the program has to be read instead.
 	cobra.MousetrapHelpText = "" //nolint:reassign // cobra has no other way to say it
-	os.Exit(run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	code := run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	if mousetrap.StartedByExplorer() { // the window would close before anything could be read
+		fmt.Fprintf(os.Stderr, "\nPress Enter to close this window.")
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // whatever ends the wait
+	}
+	os.Exit(code)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,7 @@ func failed(err error) error {
 // run runs the program and returns its exit status.
 func run(args []string, s streams) int {
 	root := newRoot(s)
-	root.SetArgs(args)
+	root.SetArgs(fileFirst(root, args))
 	err := root.Execute()
 	if err == nil || isClosedPipe(err) {
 		return exitOK
@@ -72,6 +73,21 @@ func run(args []string, s streams) int {
 		}
 	}
 	return code
+}
+
+// fileFirst puts the command read before arguments that begin with the name of
+// a file: that is what the program gets when a capture is dropped on it.
+func fileFirst(root *cobra.Command, args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	if c, _, err := root.Find(args); err == nil && c != root {
+		return args
+	}
+	if info, err := os.Stat(args[0]); err != nil || !info.Mode().IsRegular() {
+		return args
+	}
+	return append([]string{"read"}, args...)
 }
 
 // oneLine keeps an error on one line, and control characters that came in with
