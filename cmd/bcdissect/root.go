@@ -108,13 +108,15 @@ func newRoot(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bcdissect",
 		Short: "Read the multiplayer traffic of Star Trek: Bridge Commander",
-		Long: `bcdissect reads captures of the multiplayer protocol of Star Trek: Bridge
-Commander: it finds the game's datagrams, deciphers them, puts fragments
-together and decodes every message, as a table, as JSON or as a histogram.`,
+		Long: `bcdissect reads captures and live traffic of the multiplayer protocol of Star
+Trek: Bridge Commander: it finds the game's datagrams, deciphers them, puts
+fragments together and decodes every message, as a table, as JSON or as a
+histogram.`,
 		Example: `  bcdissect read capture.pcap              every message, a line each
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
   bcdissect stats capture.pcap             what the traffic consists of
+  bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
   bcdissect opcodes TorpedoFire            all there is to know of a message`,
 		SilenceErrors: true,
