@@ -1,4 +1,4 @@
-// Package gamespy reads the plain text that shares the game's port: queries of
+// Package gamespy reads and writes the plain text that shares the game's port: queries of
 // server browsers, the host's replies, and heartbeats. Such a datagram begins
 // with a backslash and lists keys and values: \key\value\key\value.
 //

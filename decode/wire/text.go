@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -74,6 +75,22 @@ func AppendWideText(dst, b []byte) []byte {
 	}
 	if len(b) > 0 {
 		dst = utf8.AppendRune(dst, utf8.RuneError)
+	}
+	return dst
+}
+
+// AppendTextOf appends UTF-8 text in Windows-1252. What has no byte there
+// becomes a question mark.
+func AppendTextOf(dst []byte, text string) []byte {
+	for _, r := range text {
+		switch at := slices.Index(high[:], r); {
+		case r < utf8.RuneSelf || r >= 0xA0 && r <= 0xFF:
+			dst = append(dst, byte(r))
+		case at >= 0:
+			dst = append(dst, byte(0x80+at))
+		default:
+			dst = append(dst, '?')
+		}
 	}
 	return dst
 }

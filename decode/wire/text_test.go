@@ -22,10 +22,19 @@ func TestText(t *testing.T) {
 			if got := string(AppendText([]byte("> "), []byte(tt.in))); got != "> "+tt.want {
 				t.Errorf("appended: got %q, want %q", got, "> "+tt.want)
 			}
+			if got := string(AppendTextOf([]byte("> "), tt.want)); got != "> "+tt.in {
+				t.Errorf("back: got %q, want %q", got, "> "+tt.in)
+			}
 			if got := IsPlain([]byte(tt.in)); got != (tt.in == tt.want) {
 				t.Errorf("plain: got %v", got)
 			}
 		})
+	}
+}
+
+func TestTextThatHasNoBytes(t *testing.T) {
+	if got := string(AppendTextOf(nil, "a李\u0100\U0001F680é")); got != "a???\xE9" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -1,0 +1,169 @@
+package gamespy
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+const (
+	// MaxQuery is how much of a query the game reads.
+	MaxQuery = 255
+	// MaxReply is how long a datagram of a reply can be; a longer reply is
+	// sent in several.
+	MaxReply = 1349
+
+	maxValue = 255 // characters of a value that Answer writes
+)
+
+// What the game says where a game has no limit.
+const (
+	NoTimeLimit = -1
+	NoFragLimit = -2
+)
+
+// A Game is what a host tells of its game. Text is UTF-8.
+type Game struct {
+	Version  string // 60 for version 1.1 of the game
+	Location string
+	Name     string
+	Mission  string // the script, such as Multiplayer.Episode.Mission1.Mission1
+	Map      string // DM, for instance
+	Count    int    // players in the game, without a dedicated server
+	Limit    int
+	Playing  bool // and not in the lobby
+
+	TimeLimit int // minutes, or NoTimeLimit
+	FragLimit int // or NoFragLimit
+	System    string
+	Password  bool // is asked for
+
+	Players []string // a dedicated server is the first of them
+}
+
+// Answer returns what a host replies to a query, as the datagrams to be sent;
+// none if it is no query. The number n counts the queries that the host has
+// answered, from 1.
+//
+// Text that others chose cannot add keys of its own: a backslash in a name
+// becomes a slash.
+func Answer(query Message, g *Game, n int) (datagrams [][]byte) {
+	query.text = query.text[:min(len(query.text), MaxQuery)]
+	if !query.Query() {
+		return nil
+	}
+	a := answer{n: n}
+	all := query.asks("status") || query.asks("packets")
+	separate := query.asks("packets")
+	for _, part := range []struct {
+		query string
+		write func(*answer, *Game)
+	}{{"basic", (*answer).basic}, {"info", (*answer).info}, {"rules", (*answer).rules}, {"players", (*answer).players}} {
+		if !all && !query.asks(part.query) {
+			continue
+		}
+		if separate && len(a.text) > 0 {
+			a.end()
+		}
+		part.write(&a, g)
+	}
+	if text, ok := query.after("echo"); ok {
+		a.raw("echo", text)
+	}
+	if challenge, ok := query.after("secure"); ok {
+		a.raw("validate", []byte(Validate(Key, string(challenge))))
+	}
+	a.raw("final", nil)
+	a.end()
+	return a.datagrams
+}
+
+// after returns what follows the word between backslashes, up to the next one.
+func (m Message) after(word string) (value []byte, ok bool) {
+	_, rest, ok := bytes.Cut(m.text, []byte(`\`+word+`\`))
+	value, _, _ = bytes.Cut(rest, []byte{'\\'})
+	return value, ok
+}
+
+// An answer is a reply that is being written.
+type answer struct {
+	n         int
+	text      []byte // of the datagram that is being filled
+	datagrams [][]byte
+}
+
+func (a *answer) basic(g *Game) {
+	a.pair("gamename", "bcommander")
+	a.pair("gamever", g.Version)
+	a.pair("location", g.Location)
+}
+
+func (a *answer) info(g *Game) {
+	name, mode := g.Name, "settings"
+	if g.Password {
+		name = "*" + name
+	}
+	if g.Playing {
+		mode = "openplaying"
+	}
+	a.pair("hostname", name)
+	a.pair("missionscript", g.Mission)
+	a.pair("mapname", g.Map)
+	a.pair("numplayers", strconv.Itoa(g.Count))
+	a.pair("maxplayers", strconv.Itoa(g.Limit))
+	a.pair("gamemode", mode)
+}
+
+func (a *answer) rules(g *Game) {
+	password := "0"
+	if g.Password {
+		password = "1"
+	}
+	a.pair("timelimit", strconv.Itoa(g.TimeLimit))
+	a.pair("fraglimit", strconv.Itoa(g.FragLimit))
+	a.pair("system", g.System)
+	a.pair("password", password)
+}
+
+func (a *answer) players(g *Game) {
+	for i, name := range g.Players {
+		a.pair("player_"+strconv.Itoa(i), name)
+	}
+}
+
+// pair adds a key with text that may be anything.
+func (a *answer) pair(key, value string) {
+	text := wire.AppendTextOf(nil, value)
+	text = text[:min(len(text), maxValue)]
+	for i, c := range text {
+		switch {
+		case c == '\\':
+			text[i] = '/'
+		case c < ' ' || c == 0x7F:
+			text[i] = '?'
+		}
+	}
+	a.raw(key, text)
+}
+
+// raw adds a key, in the next datagram if this one has no room for it and for
+// the number at the end.
+func (a *answer) raw(key string, value []byte) {
+	if len(a.text)+2+len(key)+len(value)+len(a.number()) > MaxReply {
+		a.end()
+	}
+	a.text = append(append(append(a.text, '\\'), key...), '\\')
+	a.text = append(a.text, value...)
+}
+
+// end numbers the datagram that is being filled.
+func (a *answer) end() {
+	a.datagrams = append(a.datagrams, append(a.text, a.number()...))
+	a.text = nil
+}
+
+// number returns the number of the query and of the datagram.
+func (a *answer) number() string {
+	return `\queryid\` + strconv.Itoa(a.n) + "." + strconv.Itoa(len(a.datagrams)+1)
+}
