@@ -1,6 +1,7 @@
-// Package gamespy reads and writes the plain text that shares the game's port: queries of
-// server browsers, the host's replies, and heartbeats. Such a datagram begins
-// with a backslash and lists keys and values: \key\value\key\value.
+// Package gamespy reads and writes the plain text that shares the game's port:
+// queries of server browsers, the host's replies, and heartbeats. Such a
+// datagram begins with a backslash and lists keys and values:
+// \key\value\key\value.
 //
 // A message borrows the bytes it was parsed from.
 package gamespy

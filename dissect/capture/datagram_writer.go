@@ -1,0 +1,72 @@
+package capture
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+// A DatagramWriter writes datagrams that a program has received and sent
+// itself, without having seen their packets: each in an IPv4 packet made for
+// it, so that everything that reads captures can read them.
+type DatagramWriter struct {
+	packets PacketWriter
+	buf     gopacket.SerializeBuffer
+	ip      layers.IPv4
+	udp     layers.UDP
+	payload gopacket.Payload
+	layers  [3]gopacket.SerializableLayer
+	packet  device.Packet
+}
+
+// CreateDatagramWriter creates a file. The options need not name a link type or
+// a snap length.
+func CreateDatagramWriter(name string, o *WriterOptions) (*DatagramWriter, *Writer, error) {
+	raw := *o
+	raw.Link, raw.SnapLen = linkRaw, math.MaxUint16
+	w, err := CreateWriter(name, &raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	return NewDatagramWriter(w), w, nil
+}
+
+// NewDatagramWriter returns a writer of datagrams that makes packets for
+// another. The link type of those is that of raw IP, 101.
+func NewDatagramWriter(w PacketWriter) *DatagramWriter {
+	d := &DatagramWriter{packets: w, buf: gopacket.NewSerializeBuffer()}
+	const ttl = 64
+	d.ip = layers.IPv4{Version: 4, TTL: ttl, Protocol: layers.IPProtocolUDP, Flags: layers.IPv4DontFragment}
+	d.layers = [...]gopacket.SerializableLayer{&d.ip, &d.udp, &d.payload}
+	return d
+}
+
+// Write writes a datagram, which is borrowed. Both addresses must be of IPv4.
+func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []byte) error {
+	from, to := src.Addr().Unmap(), dst.Addr().Unmap()
+	if !from.Is4() || !to.Is4() {
+		return fmt.Errorf("capture: a packet from %s to %s cannot be of IPv4", src, dst)
+	}
+	src4, dst4 := from.As4(), to.As4()
+	d.ip.SrcIP, d.ip.DstIP = append(d.ip.SrcIP[:0], src4[:]...), append(d.ip.DstIP[:0], dst4[:]...)
+	d.ip.Id++
+	d.udp.SrcPort, d.udp.DstPort = layers.UDPPort(src.Port()), layers.UDPPort(dst.Port())
+	if err := d.udp.SetNetworkLayerForChecksum(&d.ip); err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+	d.payload = payload
+	err := gopacket.SerializeLayers(d.buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, d.layers[:]...)
+	d.payload = nil
+	if err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+	b := d.buf.Bytes()
+	d.packet = device.Packet{Time: t, Data: b, Full: len(b)}
+	return d.packets.WritePacket(&d.packet)
+}
