@@ -94,3 +94,15 @@ func AppendTextOf(dst []byte, text string) []byte {
 	}
 	return dst
 }
+
+// AppendWideTextOf appends UTF-8 text as UTF-16LE.
+func AppendWideTextOf(dst []byte, text string) []byte {
+	for _, r := range text {
+		if a, b := utf16.EncodeRune(r); a != utf8.RuneError {
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(a))
+			r = b
+		}
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(r))
+	}
+	return dst
+}

@@ -120,6 +120,15 @@ var bootPlayerSpec = decode.Spec{
 	Layout:   decode.LayoutOf[Boot](),
 }
 
+// Reasons of a BootPlayer message; names.BootReasons has words for them.
+const (
+	BootTimedOut uint8 = 1
+	BootPassword uint8 = 2
+	BootFull     uint8 = 3
+	BootKicked   uint8 = 4
+	BootBanned   uint8 = 5
+)
+
 // Boot is the body of a BootPlayer message.
 type Boot struct {
 	Reason uint8

@@ -1,0 +1,207 @@
+package relay
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Opcodes that the host does more with than pass them on, or that it sends.
+const (
+	opSettings         decode.Opcode = 0x00
+	opGameInit         decode.Opcode = 0x01
+	opObjectCreate     decode.Opcode = 0x02
+	opObjectCreateTeam decode.Opcode = 0x03
+	opDestroyObject    decode.Opcode = 0x14
+	opPlayerAnnounce   decode.Opcode = 0x17
+	opStateUpdate      decode.Opcode = 0x1C
+	opVerifyEnterSet   decode.Opcode = 0x1D
+	opRequestObject    decode.Opcode = 0x1E
+	opChecksumRequest  decode.Opcode = 0x20
+	opChecksumResponse decode.Opcode = 0x21
+	opChecksumFailed   decode.Opcode = 0x22
+	opVersionDifferent decode.Opcode = 0x23
+	opChecksumComplete decode.Opcode = 0x28
+	opExplosion        decode.Opcode = 0x29
+	opClientReady      decode.Opcode = 0x2A
+	opMissionInit      decode.Opcode = 0x35
+	opScore            decode.Opcode = 0x37
+	opTeam             decode.Opcode = 0x41
+)
+
+// relayOf returns what the host does with a client's message.
+func (h *Host) relayOf(op decode.Opcode, spec *decode.Spec) decode.Relay {
+	if class, ok := h.like.relay[op]; ok {
+		return class
+	}
+	if class, ok := playable[op]; ok && h.cfg.Mode == Playable {
+		return class
+	}
+	if spec == nil {
+		return decode.RelayConsume
+	}
+	return spec.Relay
+}
+
+// game takes a client's game message.
+func (h *Host) game(p *peer, m *link.Message) {
+	op := decode.Opcode(m.Body[0])
+	spec := h.catalog.Lookup(op)
+	class := h.relayOf(op, spec)
+	if p.phase == Checking && op != opChecksumResponse && op != opClientReady {
+		h.report(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
+		return
+	}
+	var copied []byte // for all receivers
+	clone := func() []byte {
+		if copied == nil {
+			copied = bytes.Clone(m.Body)
+		}
+		return copied
+	}
+	var parsed decode.Message
+	switch op {
+	case opObjectCreate, opObjectCreateTeam, opChecksumResponse, opRequestObject, opDestroyObject, opTeam:
+		res := h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
+		if parsed = res.Message; res.Err != nil && op == opChecksumResponse {
+			h.report(Ignored, p, "hashes that do not read")
+			return
+		}
+	}
+	switch t := parsed.(type) {
+	case *msg.ChecksumResponse:
+		h.answer(p, t)
+	case *msg.RequestObject:
+		h.request(p, uint32(t.Object))
+	case *msg.DestroyObject:
+		p.forget(func(o *object) bool { return o.id == uint32(t.Object) })
+	case *msg.Team:
+		p.team, p.hasTeam = t.Team, true
+	case *msg.ObjectCreate:
+		h.store(p, object{uint32(t.ID), false, clone()})
+	case *msg.ObjectCreateTeam:
+		h.store(p, object{uint32(t.ID), true, clone()})
+	case *msg.ObjectCreateOpenBC:
+		h.store(p, object{uint32(t.ID), true, clone()})
+	}
+	if op == opClientReady {
+		h.ready(p)
+	}
+	copyTo := func(to *peer) {
+		h.stats.Copies++
+		h.queue(to, link.Message{Type: transport.Standard, Reliable: m.Reliable, Priority: m.Priority, Body: clone()})
+	}
+	switch class {
+	case decode.RelaySlots:
+		for _, o := range h.slots {
+			if o != nil && o != p {
+				copyTo(o)
+			}
+		}
+	case decode.RelayForward:
+		for _, o := range h.playing() {
+			if o != p {
+				copyTo(o)
+			}
+		}
+	case decode.RelayEcho:
+		for _, o := range h.playing() {
+			copyTo(o)
+		}
+	case decode.RelayTeam:
+		for _, o := range h.playing() {
+			if o == p || !p.hasTeam || o.hasTeam && o.team == p.team {
+				copyTo(o)
+			}
+		}
+	case decode.RelayNone, decode.RelayConsume, decode.RelayAnswer:
+	}
+	if op == opObjectCreateTeam && h.like.verifyEnter && parsed != nil {
+		if id := p.shipID(); id != 0 {
+			h.toPlaying(nil, opVerifyEnterSet, &msg.VerifyEnterSet{Object: wire.ObjectID(id)})
+		}
+	}
+}
+
+// playing returns the clients in the game: the members of the stock host's
+// groups. Those that are given up meanwhile are passed over by queue.
+func (h *Host) playing() []*peer {
+	h.group = h.group[:0]
+	for _, p := range h.peers {
+		if p.phase == Playing {
+			h.group = append(h.group, p)
+		}
+	}
+	return h.group
+}
+
+// store keeps the creation of an object for those who join later. A new ship
+// takes the place of the client's ship before it; beyond the limits the oldest
+// object goes.
+func (h *Host) store(p *peer, o object) {
+	if o.id == 0 {
+		return
+	}
+	p.forget(func(old *object) bool { return old.id == o.id || o.ship && old.ship })
+	l := &h.cfg.Limits
+	if len(o.body) > l.ObjectBytes {
+		h.report(Limited, p, "an object is too large to be kept for those who join later")
+		return
+	}
+	for len(p.objects) >= l.Objects || p.objectB+len(o.body) > l.ObjectBytes {
+		oldest := p.objects[0].id
+		p.forget(func(old *object) bool { return old.id == oldest })
+		h.report(Limited, p, fmt.Sprintf("object 0x%08X is not kept for those who join later: it has created too many", oldest))
+	}
+	p.objects = append(p.objects, o)
+	p.objectB += len(o.body)
+}
+
+// forget drops objects.
+func (p *peer) forget(which func(*object) bool) {
+	p.objects = slices.DeleteFunc(p.objects, func(o object) bool {
+		if !which(&o) {
+			return false
+		}
+		p.objectB -= len(o.body)
+		return true
+	})
+}
+
+// shipID returns the object id of the client's ship, 0 if it has none.
+func (p *peer) shipID() uint32 {
+	for _, o := range p.objects {
+		if o.ship {
+			return o.id
+		}
+	}
+	return 0
+}
+
+// request sends a client the creation of an object that it has not got.
+func (h *Host) request(p *peer, id uint32) {
+	for _, o := range h.peers {
+		for _, obj := range o.objects {
+			if obj.id == id {
+				h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Body: obj.body})
+				return
+			}
+		}
+	}
+}
+
+// noShips knows no ship's subsystems: the host reads no message that needs them.
+type noShips struct{}
+
+// Ship implements [decode.Env].
+func (noShips) Ship(wire.ObjectID) *ship.Class { return nil }
+
+// Base implements [decode.Env].
+func (noShips) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }

@@ -1,0 +1,477 @@
+package relay
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+var start = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A game is a host and clients that are connected to it without a network.
+type game struct {
+	t       *testing.T
+	host    *Host
+	now     time.Time
+	clients map[netip.AddrPort]*client
+	events  []string
+}
+
+// A client has a link, and lists what it is sent in hexadecimal.
+type client struct {
+	g    *game
+	addr netip.AddrPort
+	link *link.Link
+	got  []string
+	deaf bool
+}
+
+func newGame(t *testing.T, cfg Config) *game {
+	t.Helper()
+	g := &game{t: t, now: start, clients: map[netip.AddrPort]*client{}}
+	cfg.Mission = "Multiplayer.Episode.Mission1.Mission1"
+	cfg.System, cfg.TimeLimit, cfg.FragLimit = 1, msg.Unlimited, msg.Unlimited
+	cfg.Report = func(e Event) { g.events = append(g.events, fmt.Sprintf("%v %d %s", e.Kind, e.Peer, e.Text)) }
+	g.host = NewHost(cfg)
+	return g
+}
+
+// exchange carries datagrams until nobody has any.
+func (g *game) exchange() {
+	g.host.Advance(g.now)
+	for again := true; again; {
+		again = false
+		for {
+			to, d, ok := g.host.Send()
+			if !ok {
+				break
+			}
+			again = true
+			if c := g.clients[to]; c != nil && !c.deaf {
+				c.receive(cipher.Decrypt(nil, d))
+			}
+		}
+		for _, c := range g.clients {
+			for {
+				d, ok := c.link.Datagram(g.now, nil)
+				if !ok {
+					break
+				}
+				again = true
+				g.host.Receive(g.now, c.addr, cipher.Encrypt(nil, d))
+			}
+		}
+	}
+}
+
+// wait lets time pass.
+func (g *game) wait(d time.Duration) {
+	for end := g.now.Add(d); g.now.Before(end); {
+		g.now = g.now.Add(100 * time.Millisecond)
+		g.exchange()
+	}
+}
+
+func (c *client) receive(plain []byte) {
+	split, err := transport.Split(plain)
+	if err != nil {
+		c.g.t.Fatal(err)
+	}
+	for {
+		m, ok, err := split.Next()
+		if err != nil {
+			c.g.t.Fatal(err)
+		}
+		if !ok {
+			return
+		}
+		c.link.Receive(c.g.now, &m, func(m *link.Message) {
+			if m.Type == transport.Connect {
+				c.link.SetPeer(m.Body[0])
+			}
+			if m.Type == transport.Standard {
+				c.got = append(c.got, fmt.Sprintf("%X", m.Body))
+			} else {
+				c.got = append(c.got, fmt.Sprintf("%02X: %X", uint8(m.Type), m.Body))
+			}
+		})
+	}
+}
+
+func (c *client) send(m link.Message) {
+	c.g.t.Helper()
+	if err := c.link.Queue(c.g.now, m); err != nil {
+		c.g.t.Fatal(err)
+	}
+	c.g.exchange()
+}
+
+// say sends a reliable game message.
+func (c *client) say(body string) {
+	c.g.t.Helper()
+	c.send(link.Message{Type: transport.Standard, Reliable: true, Body: unhex(c.g.t, body)})
+}
+
+// take returns what the client was sent since the last call.
+func (c *client) take() []string {
+	got := c.got
+	c.got = nil
+	return got
+}
+
+// connect begins a client's session.
+func (g *game) connect(port uint16) *client {
+	g.t.Helper()
+	c := &client{g: g, addr: netip.AddrPortFrom(netip.MustParseAddr("10.10.10.239"), port), link: link.New(0xFF, link.Limits{})}
+	g.clients[c.addr] = c
+	c.send(link.Message{Type: transport.Connect, Body: unhex(g.t, "0A0A0AEF 5F0A0000 0000")})
+	return c
+}
+
+// The stock client's answers to the five rounds, the long ones without files.
+var answers = []string{
+	"21 00 43E20C7E 2FCBAF4D 0100 77B63E37 68A7A0F8 00",
+	"21 01 2FCBAF4D 0100 A1E60185 49009317 00",
+	"21 02 C4D117C0 0000 00",
+	"21 03 5D470934 0000 00",
+	"21 FF 3FD19487 0000 00",
+}
+
+// join brings a client into the game.
+func (g *game) join(port uint16) *client {
+	g.t.Helper()
+	c := g.connect(port)
+	c.send(link.Message{Type: transport.NameChange, Body: unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
+	for _, a := range answers {
+		c.say(a)
+	}
+	c.say("2A 20")
+	return c
+}
+
+// The first two datagrams of a stock join, as they were on the wire.
+func TestFirstDatagram(t *testing.T) {
+	h := NewHost(Config{})
+	from := netip.MustParseAddrPort("10.10.10.239:1234")
+	h.Receive(start, from, unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66"))
+	to, got, ok := h.Send()
+	want := unhex(t, `01 D4 03 E1 65 94 E4 39 3C 21 9F 64 1F 82 C6 08 4F 4F ED 41 43 31 D3 7D 01 28 E4 7B 8F B3 03 B3 B8 CC 21`)
+	if !ok || to != from || !bytes.Equal(got, want) {
+		t.Fatalf("to %v\n% X, want\n% X", to, got, want)
+	}
+	if _, _, ok := h.Send(); ok {
+		t.Error("the acknowledgement does not wait for the accept")
+	}
+	h.Advance(start.Add(time.Second / 20))
+	_, got, _ = h.Send()
+	if want := unhex(t, "01 01 01 00 00 02"); !bytes.Equal(cipher.Decrypt(nil, got), want) {
+		t.Errorf("then % X, want % X", cipher.Decrypt(nil, got), want)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	g := newGame(t, Config{Collisions: true})
+	a := g.join(1001)
+	want := []string{
+		"03: 02",
+		"20000800736372697074732F07004170702E70796320",
+		"00: 020A0A0AEF430061006400790032000000",
+		"20010800736372697074732F0C004175746F657865632E70796320",
+		"20020D00736372697074732F736869707305002A2E70796321",
+		"20031000736372697074732F6D61696E6D656E7505002A2E70796320",
+		"20FF1300536372697074732F4D756C7469706C6179657205002A2E70796321",
+		"28",
+		"0000000000610025004D756C7469706C617965722E457069736F64652E4D697373696F6E312E4D697373696F6E31",
+		"01",
+		"350801FFFF",
+		"1766080000F1008000000000004F06000002",
+	}
+	if got := a.take(); !slices.Equal(got, want) {
+		t.Errorf("the first client is sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+
+	ship := strings.Split("03 00 02 08800000 FFFFFF3F 01 000000000000000000000000 0000803F000000000000000000000000 00000000000000 0143 0153", " ")
+	a.say(strings.Join(ship, ""))
+	if got, want := a.take(), []string{"1DFFFFFF3F"}; !slices.Equal(got, want) {
+		t.Errorf("the one with a ship is sent %v, want %v", got, want)
+	}
+	b := g.join(1002)
+	got := b.take()
+	want = []string{
+		"350801FFFF",
+		"3702000000000000000000000000000000",
+		strings.Join(ship, ""),
+		"1766080000F1008000000000004F06000003",
+	}
+	if len(got) < 4 || !slices.Equal(got[len(got)-4:], want) {
+		t.Errorf("the second client is sent\n%s\nwant at the end\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got, want := a.take(), []string{"00: 020A0A0AEF430061006400790032000000", want[3]}; !slices.Equal(got, want) {
+		t.Errorf("the first client is sent %v, want %v", got, want)
+	}
+	if n := strings.Count(strings.Join(got, " "), "00: "); n != 2 {
+		t.Errorf("the second client is sent %d names, want its own and the other's", n)
+	}
+}
+
+func TestClasses(t *testing.T) {
+	tests := []struct {
+		name, body string
+		mode       Mode
+		to         string // which of three clients get a copy; the first one sends
+	}{
+		{"StartFiring", "07 28810000 D8008000 00000000 05000040", Strict, "bc"},
+		{"TorpedoFire", "19 01", Strict, "bc"},
+		{"ChangedTarget", "0D 01", Strict, ""},
+		{"CollisionEffect", "15 01", Strict, ""},
+		{"SelfDestructRequest", "13", Strict, ""},
+		{"Chat", "2C 02000000 0500 68656C6C6F", Strict, "abc"},
+		{"TeamChat", "2D 02000000 0500 68656C6C6F", Strict, "ab"},
+		{"StateUpdate", "1C FFFFFF3F 0000A041 80", Strict, ""},
+		{"StateUpdate", "1C FFFFFF3F 0000A041 80", Playable, "bc"},
+		{"Explosion", "29 01", Strict, ""},
+		{"Explosion", "29 01", Playable, "bc"},
+		{"unknown script", "77 010203", Strict, ""},
+		{"unknown", "F0 010203", Playable, ""},
+		{"RequestObject of none", "1E FFFFFF3F", Strict, ""},
+		{"HostEvent", "06 01", Playable, ""},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.name, " ", tt.mode), func(t *testing.T) {
+			g := newGame(t, Config{Mode: tt.mode})
+			all := []*client{g.join(1001), g.join(1002), g.join(1003)}
+			for i, team := range []string{"00", "00", "01"} {
+				all[i].say(fmt.Sprintf("41 0%d000000 %s", i+2, team))
+			}
+			for _, c := range all {
+				c.take()
+			}
+			all[0].say(tt.body)
+			to := ""
+			for i, c := range all {
+				for _, m := range c.take() {
+					if m != strings.ReplaceAll(tt.body, " ", "") {
+						t.Errorf("client %d is sent %s", i, m)
+					}
+					to += string(rune('a' + i))
+				}
+			}
+			if to != tt.to {
+				t.Errorf("copies to %q, want %q", to, tt.to)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Run("password", func(t *testing.T) {
+		g := newGame(t, Config{Password: "x"})
+		c := g.connect(1001)
+		if got, want := c.take(), []string{"04: 02FF"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+		c = &client{g: g, addr: netip.MustParseAddrPort("10.0.0.1:1"), link: link.New(0xFF, link.Limits{})}
+		g.clients[c.addr] = c
+		c.send(link.Message{Type: transport.Connect, Body: unhex(t, "0A0A0AEF 5F0A0000 7800 0000")})
+		if got := c.take(); len(got) != 2 || got[0] != "03: 02" {
+			t.Errorf("with the password it is sent %v", got)
+		}
+	})
+	t.Run("banned", func(t *testing.T) {
+		g := newGame(t, Config{Banned: func(claimed [4]byte, _ netip.Addr) bool { return claimed == [4]byte{10, 10, 10, 239} }})
+		if got, want := g.connect(1001).take(), []string{"04: 05FF"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	})
+	t.Run("full", func(t *testing.T) {
+		g := newGame(t, Config{Players: 1})
+		a := g.join(1001)
+		if got, want := g.connect(1002).take(), []string{"03: 03", "04: 0303"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+		a.send(link.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+		if got := g.connect(1003).take(); len(got) != 2 || got[0] != "03: 04" {
+			t.Errorf("when there is room it is sent %v", got)
+		}
+	})
+	t.Run("hashes", func(t *testing.T) {
+		g := newGame(t, Config{Check: func(a *msg.ChecksumResponse) string {
+			if a.Round == 1 {
+				return "Autoexec.pyc"
+			}
+			return ""
+		}})
+		c := g.connect(1001)
+		c.say(answers[0])
+		c.take()
+		c.say(answers[1])
+		if got, want := c.take(), []string{"220C004175746F657865632E707963"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+		c = g.connect(1002)
+		c.take()
+		c.say("21 00 00000000 2FCBAF4D 0000 00")
+		if got, want := c.take(), []string{"2302003630"}; !slices.Equal(got, want) {
+			t.Errorf("another version is sent %v, want %v", got, want)
+		}
+	})
+}
+
+func TestNonce(t *testing.T) {
+	g := newGame(t, Config{})
+	a := g.connect(1001)
+	a.take()
+	a.deaf = true
+	for _, tt := range []struct {
+		nonce string
+		peers int
+		id    uint8
+	}{{"5F0A0000", 1, 2}, {"5F0A0001", 1, 3}} {
+		body := unhex(t, "0A0A0AEF"+tt.nonce+"0000")
+		a.link = link.New(0xFF, link.Limits{})
+		a.send(link.Message{Type: transport.Connect, Body: body})
+		n, id := 0, uint8(0)
+		for p := range g.host.Peers() {
+			n++
+			id = p.ID
+		}
+		if n != tt.peers || id != tt.id {
+			t.Errorf("nonce %s: %d peers, the last has id %d; want %d and %d", tt.nonce, n, id, tt.peers, tt.id)
+		}
+	}
+}
+
+func TestLeave(t *testing.T) {
+	g := newGame(t, Config{})
+	a, b := g.join(1001), g.join(1002)
+	b.take()
+	a.send(link.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+	if got, want := b.take(), []string{"05: 020A0A0AEF"}; !slices.Equal(got, want) {
+		t.Errorf("the other is sent %v, want %v", got, want)
+	}
+	delete(g.clients, a.addr)
+	g.wait(16 * time.Second)
+	g.clients = nil // the other falls silent
+	g.wait(46 * time.Second)
+	for p := range g.host.Peers() {
+		t.Errorf("peer %d is still there", p.ID)
+	}
+	if len(g.host.byAddr) != 0 || g.host.slots != [MaxPlayers]*peer{} || g.host.ids != [lastID + 1]*peer{} {
+		t.Error("something is left of the clients")
+	}
+}
+
+func TestSilence(t *testing.T) {
+	g := newGame(t, Config{})
+	a, b := g.join(1001), g.join(1002)
+	b.take()
+	delete(g.clients, a.addr)
+	g.wait(44 * time.Second)
+	if got := b.take(); got != nil {
+		t.Errorf("after 44 s the other is sent %v", got)
+	}
+	g.wait(2 * time.Second)
+	if got, want := b.take(), []string{"04: 0102"}; !slices.Equal(got, want) {
+		t.Errorf("after 45 s the other is sent %v, want %v", got, want)
+	}
+}
+
+func TestKickAndShutdown(t *testing.T) {
+	g := newGame(t, Config{})
+	a, b := g.join(1001), g.join(1002)
+	a.take()
+	b.take()
+	if !g.host.Kick(g.now, 2, transport.BootKicked) || g.host.Kick(g.now, 9, transport.BootKicked) {
+		t.Error("Kick does not tell who is there")
+	}
+	g.exchange()
+	for _, c := range []*client{a, b} {
+		if got, want := c.take(), []string{"04: 0402"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	}
+	g.host.Shutdown(g.now)
+	g.exchange()
+	if got, want := b.take(), []string{"05: 0100000000"}; !slices.Equal(got, want) {
+		t.Errorf("sent %v, want %v", got, want)
+	}
+	if !g.host.Idle() {
+		t.Error("something still waits")
+	}
+}
+
+// A client that has proved nothing is sent no more than four times what it
+// sent, however long the host waits for it.
+func TestAmplification(t *testing.T) {
+	h := NewHost(Config{})
+	got, gave := 0, 0
+	from := netip.MustParseAddrPort("192.0.2.1:53")
+	for i := range 100 {
+		now := start.Add(time.Duration(i) * 300 * time.Millisecond)
+		if i%9 == 0 {
+			d := unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
+			got += len(d)
+			h.Receive(now, from, d)
+		}
+		h.Advance(now)
+		for {
+			_, d, ok := h.Send()
+			if !ok {
+				break
+			}
+			gave += len(d)
+		}
+		if gave > 4*got {
+			t.Fatalf("%d bytes for %d", gave, got)
+		}
+	}
+	if gave == 0 {
+		t.Error("nothing is sent at all")
+	}
+}
+
+func TestBrowser(t *testing.T) {
+	g := newGame(t, Config{Name: "My Game23", Map: "DM"})
+	g.join(1001)
+	from := netip.MustParseAddrPort("10.10.10.1:6500")
+	g.host.Receive(g.now, from, []byte(`\status\`))
+	_, got, ok := g.host.Send()
+	want := `\gamename\bcommander\gamever\60\location\1\hostname\My Game23\missionscript\Multiplayer.Episode.Mission1.Mission1` +
+		`\mapname\DM\numplayers\1\maxplayers\8\gamemode\openplaying\timelimit\-1\fraglimit\-2\system\Multi1\password\0` +
+		`\player_0\Dedicated Server\player_1\Cady2\final\\queryid\1.1`
+	if !ok || string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	n := 0
+	for range 1000 {
+		g.host.Receive(g.now, from, []byte(`\status\`))
+		for {
+			if _, _, ok := g.host.Send(); !ok {
+				break
+			}
+			n++
+		}
+	}
+	if n != 9 {
+		t.Errorf("%d more answers at once, want 9", n)
+	}
+}

@@ -1,0 +1,203 @@
+// Package relay is the host of a game as a state machine: datagrams and the
+// time go in, datagrams come out. It has no socket and no clock, so that the
+// program's own server, the comparison with a capture, and tests in simulated
+// time are all the same code.
+//
+// The host lets clients in as the stock game does, sends each the game as it
+// is, and passes messages on by the relay class of their [decode.Spec]. What it
+// passes on it copies byte for byte. It does not simulate the game: it keeps no
+// ships' condition and counts no kills.
+//
+// Whatever anybody sends, the host's memory is bounded by its [Limits].
+// A Host is not safe for concurrent use.
+package relay
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/link"
+)
+
+// A Mode says how far the host keeps to the stock game.
+type Mode uint8
+
+// The modes.
+const (
+	// Strict passes on what the stock host passes on. Ship updates are not
+	// among it: the stock host simulates the ships and sends its own.
+	Strict Mode = iota
+	// Playable also passes on ship updates and explosions, so that players
+	// see each other although nothing simulates.
+	Playable
+)
+
+// String returns the mode in lower case.
+func (m Mode) String() string {
+	if m == Playable {
+		return "playable"
+	}
+	return "strict"
+}
+
+// MaxPlayers is the number of slots.
+const MaxPlayers = 16
+
+// A Config describes a game.
+type Config struct {
+	Mode       Mode
+	Name       string // of the game, in server lists
+	Mission    string // the mission's script
+	Map        string // its short name, in server lists
+	System     uint8  // star system, 1 to 9
+	Players    int    // how many can play, 1 to MaxPlayers; 0 stands for 8
+	Password   string // empty for none
+	TimeLimit  uint8  // minutes; msg.Unlimited for none
+	FragLimit  uint8  // kills that end the game; msg.Unlimited for none
+	Collisions bool   // collisions do damage
+
+	// Like is the dialect of the host that this one is like in what it passes
+	// on and announces: decode.OpenBC, or the stock game's for any other.
+	Like decode.Dialect
+	// Catalog holds the game messages; nil stands for those of the game.
+	Catalog *decode.Catalog
+	// Banned says who is not let in, by the address that the client claims to
+	// have, as the game does, and by that of its datagrams. Nil bans nobody.
+	Banned func(claimed [4]byte, from netip.Addr) bool
+	// Check returns the name of the file that a client's hashes fail for, or
+	// "". Nil accepts any well-formed answer.
+	Check func(answer *msg.ChecksumResponse) (failed string)
+	// Limits bound memory and rates; zero fields stand for the defaults.
+	Limits Limits
+	// Report is told what happens; nil for nobody.
+	Report func(Event)
+}
+
+// Limits bound what traffic can make a host keep and send.
+type Limits struct {
+	Link link.Limits // of each client
+
+	Objects     int // of one client, that are kept for those who join later: 64
+	ObjectBytes int // in their creations: 64 KiB
+
+	PeerRate       Rate // datagrams of one client: 1,000 a second, 2,000 at once
+	ConnectRate    Rate // connects of one address: 1 a second, 16 at once
+	BrowserRate    Rate // GameSpy queries of one address: 5 a second, 10 at once
+	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
+	Addresses      int  // whose rates are remembered: 4,096
+
+	// Factor bounds what is sent to a client that has not shown that it
+	// receives anything: so many times the bytes that came from it. 4.
+	Factor int
+	// Unproved is how long such a client keeps its slot: 10 s.
+	Unproved time.Duration
+}
+
+// A Rate is how often something may happen.
+type Rate struct {
+	PerSecond float64
+	Burst     float64 // at once, after a rest
+}
+
+func (l Limits) orDefault() Limits {
+	number := func(p *int, n int) {
+		if *p == 0 {
+			*p = n
+		}
+	}
+	rate := func(p *Rate, perSecond, burst float64) {
+		if *p == (Rate{}) {
+			*p = Rate{perSecond, burst}
+		}
+	}
+	number(&l.Objects, 64)
+	number(&l.ObjectBytes, 64<<10)
+	rate(&l.PeerRate, 1000, 2000)
+	rate(&l.ConnectRate, 1, 16)
+	rate(&l.BrowserRate, 5, 10)
+	rate(&l.AllBrowserRate, 100, 200)
+	number(&l.Addresses, 4096)
+	number(&l.Factor, 4)
+	if l.Unproved == 0 {
+		l.Unproved = 10 * time.Second
+	}
+	return l
+}
+
+// An EventKind tells what happened.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	Connected  EventKind = iota // a client has an id
+	Refused                     // a client was not let in; Text says why
+	Named                       // a client told its name
+	Ready                       // a client is in the game
+	Left                        // a client left in order
+	TimedOut                    // a client was silent too long
+	Kicked                      // a client was put out; Text says why
+	Replaced                    // a client connected anew from the same address
+	Limited                     // a limit took effect; Text says which
+	Ignored                     // a client's message was of no use; Text says why
+	Overloaded                  // a client was given up: too much waits for it
+)
+
+// String returns the kind in lower case.
+func (k EventKind) String() string {
+	names := [...]string{
+		"connected", "refused", "named", "ready", "left", "timed-out", "kicked", "replaced", "limited", "ignored", "overloaded",
+	}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
+}
+
+// An Event tells of one thing that happened.
+type Event struct {
+	Time time.Time
+	Kind EventKind
+	Addr netip.AddrPort
+	Peer uint8  // id; 0 if it has none
+	Slot int    // -1 if it has none
+	Name []byte // as the client wrote it, UTF-16 little-endian; not safe for a terminal
+	Text string
+}
+
+// A Phase is how far a client has come.
+type Phase uint8
+
+// The phases.
+const (
+	Checking Phase = iota // its files are asked for
+	Loading               // it has the settings and loads the mission
+	Playing               // it is in the game
+	Leaving               // it has left; its acknowledgements are still repeated
+)
+
+// String returns the phase in lower case.
+func (p Phase) String() string { return [...]string{"checking", "loading", "playing", "leaving"}[p&3] }
+
+// PeerInfo describes a client for people.
+type PeerInfo struct {
+	Addr  netip.AddrPort
+	ID    uint8
+	Slot  int // -1 if it has none
+	Name  []byte
+	Phase Phase
+	Heard time.Time
+	Link  link.Stats
+}
+
+// Stats count what a host has done.
+type Stats struct {
+	Received  int // datagrams
+	Sent      int // datagrams
+	Malformed int // datagrams that do not split, in whole or in part
+	Strangers int // datagrams of unknown senders that ask for nothing
+	Limited   int // datagrams that a limit dropped
+	Queries   int // GameSpy queries answered
+	Copies    int // messages passed on, counted for each receiver
+}
