@@ -20,6 +20,7 @@ const (
 	opObjectCreate     decode.Opcode = 0x02
 	opObjectCreateTeam decode.Opcode = 0x03
 	opDestroyObject    decode.Opcode = 0x14
+	opCollisionEffect  decode.Opcode = 0x15
 	opPlayerAnnounce   decode.Opcode = 0x17
 	opStateUpdate      decode.Opcode = 0x1C
 	opVerifyEnterSet   decode.Opcode = 0x1D
@@ -36,13 +37,19 @@ const (
 	opTeam             decode.Opcode = 0x41
 )
 
-// relayOf returns what the host does with a client's message.
-func (h *Host) relayOf(op decode.Opcode, spec *decode.Spec) decode.Relay {
+// relayOf returns what the host does with a client's message. A playable host
+// does with a message of OpenBC's clients what their own host does.
+func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Relay {
 	if class, ok := h.like.relay[op]; ok {
 		return class
 	}
-	if class, ok := playable[op]; ok && h.cfg.Mode == Playable {
-		return class
+	if h.cfg.Mode == Playable {
+		if class, ok := playable[op]; ok {
+			return class
+		}
+		if class, ok := openBCProfile.relay[op]; ok && p.short {
+			return class
+		}
 	}
 	if spec == nil {
 		return decode.RelayConsume
@@ -54,7 +61,7 @@ func (h *Host) relayOf(op decode.Opcode, spec *decode.Spec) decode.Relay {
 func (h *Host) game(p *peer, m *link.Message) {
 	op := decode.Opcode(m.Body[0])
 	spec := h.catalog.Lookup(op)
-	class := h.relayOf(op, spec)
+	class := h.relayOf(p, op, spec)
 	if p.phase == Checking && op != opChecksumResponse && op != opClientReady {
 		h.report(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return

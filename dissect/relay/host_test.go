@@ -203,7 +203,7 @@ func TestJoin(t *testing.T) {
 		"0000000000610025004D756C7469706C617965722E457069736F64652E4D697373696F6E312E4D697373696F6E31",
 		"01",
 		"350801FFFF",
-		"1766080000F1008000000000004F06000002",
+		"1766080000F100800000000000FFFFFF3F02",
 	}
 	if got := a.take(); !slices.Equal(got, want) {
 		t.Errorf("the first client is sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -220,7 +220,7 @@ func TestJoin(t *testing.T) {
 		"350801FFFF",
 		"3702000000000000000000000000000000",
 		strings.Join(ship, ""),
-		"1766080000F1008000000000004F06000003",
+		"1766080000F100800000000000FFFF034003",
 	}
 	if len(got) < 4 || !slices.Equal(got[len(got)-4:], want) {
 		t.Errorf("the second client is sent\n%s\nwant at the end\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -279,6 +279,80 @@ func TestClasses(t *testing.T) {
 				t.Errorf("copies to %q, want %q", to, tt.to)
 			}
 		})
+	}
+}
+
+// A client that connects as OpenBC's do: eight-bit lengths, no nonce, every
+// acknowledgement with flags 0x80 and eight bits of the number, none for
+// control messages. Its datagrams are written here byte by byte.
+func TestOpenBCClient(t *testing.T) {
+	g := newGame(t, Config{Mode: Playable})
+	stock := g.join(1001)
+	from := netip.MustParseAddrPort("10.0.0.9:40000")
+	send := func(plain string) (got []transport.Message) {
+		t.Helper()
+		g.host.Receive(g.now, from, cipher.Encrypt(nil, unhex(t, plain)))
+		for {
+			to, d, ok := g.host.Send()
+			if !ok {
+				return got
+			}
+			plain := cipher.Decrypt(nil, d)
+			if to == stock.addr {
+				stock.receive(plain)
+				continue
+			}
+			split, err := transport.Split(plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for {
+				m, ok, err := split.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !ok {
+					break
+				}
+				m.Body = bytes.Clone(m.Body)
+				got = append(got, m)
+			}
+		}
+	}
+	first := send("FF 01 03 08 01 00 00 00 7F 00")
+	if len(first) != 2 || first[0].Type != transport.Connect || !bytes.HasPrefix(first[1].Body, []byte{0x20, 0}) {
+		t.Fatalf("first datagram: %+v", first)
+	}
+	send("02 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00")
+	for i, a := range answers {
+		send(fmt.Sprintf("02 01 01 %02X 00 80", i)) // acknowledges the request
+		body := unhex(t, a)
+		got := send(fmt.Sprintf("02 01 32 %02X 80 %02X 00 %X", 5+len(body), i, body))
+		if i < 4 && (len(got) != 2 || got[0].Type != transport.Acknowledge || got[1].Body[0] != 0x20) {
+			t.Errorf("round %d: %+v", i, got)
+		}
+	}
+	send("02 01 32 07 80 05 00 2A 20")
+	stock.take()
+	for i := 6; i < 600; i++ { // through two wraps of its numbers
+		send(fmt.Sprintf("02 01 32 0A 80 %02X 00 15 01 02 03 04", i&0xFF))
+	}
+	if got := stock.take(); len(got) != 594 || got[593] != "1501020304" {
+		t.Errorf("the other is sent %d copies, want 594", len(got))
+	}
+	for i := range 600 { // the other speaks; everything is acknowledged with eight bits
+		stock.say(fmt.Sprintf("07 %08X", i))
+	}
+	for i := range 3 * 256 {
+		send(fmt.Sprintf("02 01 01 %02X 00 80", i&0xFF))
+	}
+	if !g.host.byAddr[from].link.Idle() {
+		t.Error("messages are taken for not acknowledged")
+	}
+	stock.take()
+	send("02 01 06 02")
+	if got, want := stock.take(), []string{"05: 0300000000"}; !slices.Equal(got, want) {
+		t.Errorf("when it leaves, the other is sent %v, want %v", got, want)
 	}
 }
 

@@ -30,10 +30,6 @@ const version = "60"
 // dedicated is how a host without a player of its own calls itself.
 const dedicated = "Dedicated Server"
 
-// gameObject is the id of the host's own game object, which announcements name;
-// receivers put their own in its place.
-const gameObject wire.ObjectID = 0x64F
-
 // connect takes a client's wish to be let in; p is the peer at its address, if
 // there is one. It returns the peer that goes on, or nil.
 func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer {
@@ -242,8 +238,10 @@ func (h *Host) ready(p *peer) {
 	}
 	p.phase = Playing
 	h.report(Ready, p, "")
+	// The stock host names its own game object, whose id no client has: each
+	// puts its own in. OpenBC's clients want the player's first object.
 	h.toPlaying(nil, opPlayerAnnounce, &msg.PlayerAnnounce{Event: event.Event{
-		Class: event.ClassPlayer, Code: event.CodeNewPlayerInGame, Dest: gameObject, Player: p.id,
+		Class: event.ClassPlayer, Code: event.CodeNewPlayerInGame, Dest: wire.FirstObject(p.slot), Player: p.id,
 	}})
 }
 

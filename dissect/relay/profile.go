@@ -12,6 +12,13 @@ type profile struct {
 
 var (
 	stockProfile = profile{verifyEnter: true}
+	// openBCProfile passes on what clients of OpenBC expect of each other.
+	openBCProfile = profile{relay: map[decode.Opcode]decode.Relay{
+		opDestroyObject:   decode.RelayForward,
+		opCollisionEffect: decode.RelayForward,
+		opStateUpdate:     decode.RelayForward,
+		opExplosion:       decode.RelayForward,
+	}}
 	// playable are the messages that only the stock host's own simulation
 	// sends, and that players need of each other where there is none.
 	playable = map[decode.Opcode]decode.Relay{
@@ -20,4 +27,9 @@ var (
 	}
 )
 
-func profileOf(d decode.Dialect) *profile { return &stockProfile }
+func profileOf(d decode.Dialect) *profile {
+	if d == decode.OpenBC {
+		return &openBCProfile
+	}
+	return &stockProfile
+}
