@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -46,6 +47,16 @@ func AppendEscaped[T string | []byte](dst []byte, s T) []byte {
 		i += n
 	}
 	return dst
+}
+
+// ASCII returns text with a question mark for every character that is not ASCII.
+func ASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 const digits = "0123456789abcdef"

@@ -10,6 +10,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
+func TestASCII(t *testing.T) {
+	for in, want := range map[string]string{
+		"":             "",
+		"Kirk ~!":      "Kirk ~!",
+		"Jörg → 你好…":   "J?rg ? ???",
+		"a\xffb\u0301": "a?b?",
+	} {
+		if got := ASCII(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestEscape(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"nothing", "", ""},

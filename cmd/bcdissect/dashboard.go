@@ -59,6 +59,9 @@ func (w *watching) check(cmd *cobra.Command) error {
 // from, which are not to be closed before done is called.
 func screen(s streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
 	noTerminal := errors.New("--dashboard needs a terminal, and standard output is none that can be drawn on")
+	if s.noANSI {
+		return nil, nil, nil, errors.New("--dashboard cannot draw on this console; use Windows Terminal, or switch off its legacy mode")
+	}
 	out, ok := s.out.(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil, nil, nil, noTerminal
@@ -104,7 +107,7 @@ func (w *watching) show(f *common, s streams, names []string, title string, pace
 	}
 	defer done()
 	d := dashboard.New(dashboard.Options{
-		Title: title, Color: (&output{terminal: true}).colored(f.color.value), ASCII: plainTerminal(),
+		Title: title, Color: (&output{terminal: true}).colored(f.color.value), ASCII: s.ascii,
 		Now: time.Now, Pacer: pacer, Compile: w.compile,
 	})
 
@@ -189,15 +192,4 @@ func (w *watching) compile(expr string) (func(*dissect.Record) bool, error) {
 	}
 	f.Start = time.Unix(0, w.start.Load())
 	return f.Match, nil
-}
-
-// plainTerminal reports whether the terminal is known to show ASCII only.
-func plainTerminal() bool {
-	locale := os.Getenv("LC_ALL")
-	for _, v := range []string{"LC_CTYPE", "LANG"} {
-		if locale == "" {
-			locale = os.Getenv(v)
-		}
-	}
-	return locale == "C" || locale == "POSIX"
 }

@@ -61,8 +61,8 @@ line are passed over.`,
 			if f.format.value == "json" {
 				sink = ndjson.New(out, ndjson.Options{NoCapture: true, Payload: payload})
 			} else {
-				sink = table.New(out, table.Options{
-					Color: out.colored(f.color.value), Width: out.width, Verbose: true, Hex: hexDump, NoCapture: true,
+				sink = table.New(out.text(), table.Options{
+					Color: out.colored(f.color.value), ASCII: out.ascii, Width: out.width, Verbose: true, Hex: hexDump, NoCapture: true,
 				})
 			}
 			malformed := false

@@ -29,7 +29,7 @@ func (f *common) networkStats(s streams, cmd *cobra.Command, args []string) erro
 			if f.format.value == "json" {
 				return ndjson.Network(out, m)
 			}
-			return table.Network(out, m, table.Options{Color: out.colored(f.color.value), Width: out.width, Start: start})
+			return table.Network(out.text(), m, table.Options{Color: out.colored(f.color.value), ASCII: out.ascii, Width: out.width, Start: start})
 		}
 	})
 }

@@ -58,19 +58,19 @@ way to check one.`,
 			if err != nil {
 				return err
 			}
-			o := table.Options{Color: out.colored(f.color.value), Width: out.width}
+			o := table.Options{Color: out.colored(f.color.value), ASCII: out.ascii, Width: out.width}
 			switch {
 			case f.format.value == "json":
 				err = catalog.WriteJSON(out, entries)
 			case len(args) == 0:
-				err = table.Catalog(out, entries, o)
+				err = table.Catalog(out.text(), entries, o)
 			default:
 				for i := range entries {
 					if i > 0 && err == nil {
 						_, err = fmt.Fprint(out, "\n\n")
 					}
 					if err == nil {
-						err = table.Entry(out, &entries[i], o)
+						err = table.Entry(out.text(), &entries[i], o)
 					}
 				}
 			}

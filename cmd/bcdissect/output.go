@@ -17,6 +17,7 @@ type output struct {
 	file     *os.File // to be closed; nil for standard output
 	terminal bool
 	width    int // columns of the terminal, 0 if it is none
+	display
 }
 
 // openOutput opens the file of -o, or standard output if there is none.
@@ -28,7 +29,7 @@ func openOutput(name string, s streams) (*output, error) {
 		}
 		return &output{Writer: f, file: f}, nil
 	}
-	o := &output{Writer: s.out}
+	o := &output{Writer: s.out, display: s.display}
 	if f, ok := s.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		o.terminal = true
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -56,7 +57,7 @@ func (o *output) colored(flag string) bool {
 	case isOn("CLICOLOR_FORCE"), isOn("FORCE_COLOR"):
 		return true
 	}
-	return o.terminal && os.Getenv("TERM") != "dumb"
+	return o.terminal && !o.noANSI && os.Getenv("TERM") != "dumb"
 }
 
 func isOn(variable string) bool {

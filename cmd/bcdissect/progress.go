@@ -29,7 +29,7 @@ const (
 func newProgress(s streams, off bool) *progress {
 	p := &progress{w: s.err, began: time.Now()}
 	f, ok := s.err.(*os.File)
-	p.on = ok && !off && term.IsTerminal(int(f.Fd()))
+	p.on = ok && !off && !s.noANSI && term.IsTerminal(int(f.Fd()))
 	return p
 }
 

@@ -92,11 +92,11 @@ func (m *messages) sink(f *common, out *output, start time.Time, live bool) (rep
 		t := new(report.Tally)
 		return t, func(c *counts) error {
 			c.fill(t)
-			return histogram.Write(out, t, histogram.Options{Width: out.width, Color: color})
+			return histogram.Write(out.text(), t, histogram.Options{Width: out.width, Color: color, ASCII: out.ascii})
 		}
 	}
-	return table.New(out, table.Options{
-		Color: color, Width: out.width, Verbose: m.verbose, Hex: m.hex, Start: start, Live: live,
+	return table.New(out.text(), table.Options{
+		Color: color, ASCII: out.ascii, Width: out.width, Verbose: m.verbose, Hex: m.hex, Start: start, Live: live,
 	}), nil
 }
 
@@ -130,9 +130,9 @@ of each player and direction, and how regularly the updates of ships come.`,
 					case "json":
 						return ndjson.Stats(out, t)
 					case "table":
-						return table.Stats(out, t, table.Options{Color: color, Width: out.width})
+						return table.Stats(out.text(), t, table.Options{Color: color, ASCII: out.ascii, Width: out.width})
 					}
-					return histogram.Write(out, t, histogram.Options{Width: out.width, Color: color})
+					return histogram.Write(out.text(), t, histogram.Options{Width: out.width, Color: color, ASCII: out.ascii})
 				}
 			})
 		},

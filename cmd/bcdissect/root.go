@@ -14,6 +14,7 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	display
 }
 
 // Exit statuses that scripts rely on.

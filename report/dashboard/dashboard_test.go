@@ -22,6 +22,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // play gives the records of a capture to the dashboard.
@@ -132,17 +133,21 @@ func TestLayout(t *testing.T) {
 	}})
 	play(t, full, "battle_mix.pcap.gz")
 	full.SetDrops(1e12, 1e9)
-	colored := New(Options{Title: strings.Repeat("Ж字", 90), Color: true, ASCII: true})
-	tp := tape{d: colored, at: began}
-	for i := range 100 {
-		src := netip.AddrPortFrom(netip.MustParseAddr("fd00:1234:5678:9abc:def0:1234:5678:9abc"), uint16(50000+i))
-		tp.from(src, host, chatOf(uint8(i+2), "字字字字字字字字字字字字字字\x1b[2J", int32(i), strings.Repeat("字\u0301é👩‍🚀", 99)))
+	colored := New(Options{Title: strings.Repeat("Ж字", 90), Color: true})
+	ascii := New(Options{Title: strings.Repeat("Ж字", 90), ASCII: true})
+	for _, d := range []*Dashboard{colored, ascii} {
+		tp := tape{d: d, at: began}
+		for i := range 100 {
+			src := netip.AddrPortFrom(netip.MustParseAddr("fd00:1234:5678:9abc:def0:1234:5678:9abc"), uint16(50000+i))
+			tp.from(src, host, chatOf(uint8(i+2), "字字字字字字字字字字字字字字\x1b[2J", int32(i), strings.Repeat("字\u0301é👩‍🚀", 99)))
+		}
 	}
 	empty := New(Options{})
 	views := map[string]func() *model{
 		"empty":   func() *model { return newModel(empty) },
 		"full":    func() *model { return newModel(full) },
 		"colored": func() *model { return newModel(colored) },
+		"ascii":   func() *model { return newModel(ascii) },
 		"help":    func() *model { m := newModel(full); press(m, "?"); return m },
 		"asking":  func() *model { m := newModel(full); press(m, "/", strings.Repeat("字x", 80), "enter"); return m },
 		"zoomed":  func() *model { m := newModel(colored); press(m, "3z", "up", "up"); return m },
@@ -161,6 +166,9 @@ func TestLayout(t *testing.T) {
 					}
 					if name != "colored" && name != "zoomed" && strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7F }) {
 						t.Errorf("%s %dx%d: control characters in line %d: %q", name, width, height, i, line)
+					}
+					if name == "ascii" && report.ASCII(line) != line {
+						t.Errorf("%s %dx%d: line %d is not ASCII: %q", name, width, height, i, line)
 					}
 					if strings.Contains(line, "\x1b[2J") {
 						t.Errorf("%s %dx%d: line %d clears the screen", name, width, height, i)

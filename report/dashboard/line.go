@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // A style is how text stands out.
@@ -25,6 +27,7 @@ const (
 // look is how things are drawn.
 type look struct {
 	color  bool
+	ascii  bool
 	styles [styles]lipgloss.Style
 	more   string // the end of what is cut
 	bars   []rune // of sparklines, from none to most
@@ -35,7 +38,7 @@ type look struct {
 }
 
 func newLook(o Options) look {
-	l := look{color: o.Color, more: "…", bars: []rune(" ▁▂▃▄▅▆▇█"), mark: "▸", sorted: "▾", out: "↓", none: "–"}
+	l := look{color: o.Color, ascii: o.ASCII, more: "…", bars: []rune(" ▁▂▃▄▅▆▇█"), mark: "▸", sorted: "▾", out: "↓", none: "–"}
 	if o.ASCII {
 		l.more, l.bars, l.mark, l.sorted, l.out, l.none = "~", []rune(" .,:-=+*#"), ">", "*", "<", "-"
 	}
@@ -56,6 +59,9 @@ func newLook(o Options) look {
 
 // cut shortens text to a width.
 func (l *look) cut(s string, width int) string {
+	if l.ascii {
+		s = report.ASCII(s)
+	}
 	switch {
 	case width <= 0:
 		return ""

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// A display is what the terminal cannot show. The zero value shows everything.
+type display struct {
+	noANSI bool // neither colours nor a moving cursor: an old Windows console
+	ascii  bool // standard output: no characters but those of ASCII
+}
+
+// openDisplay finds out what the program's terminal can show and switches on
+// what is off there. What restore does has to be done before the program ends.
+func openDisplay(out, err *os.File) (d display, restore func()) {
+	d, restore = openConsole(out, err)
+	d.ascii = d.ascii || !utf8Locale(os.Getenv)
+	return d, restore
+}
+
+// utf8Locale reports whether the locale has UTF-8. A locale that is not set says
+// nothing: containers and services have none, and their terminals show UTF-8.
+func utf8Locale(getenv func(string) string) bool {
+	locale := getenv("LC_ALL")
+	for _, v := range []string{"LC_CTYPE", "LANG"} {
+		if locale == "" {
+			locale = getenv(v)
+		}
+	}
+	if locale == "" {
+		return true
+	}
+	_, charset, _ := strings.Cut(locale, ".") // as in de_DE.UTF-8@euro
+	charset, _, _ = strings.Cut(charset, "@")
+	charset = strings.ToLower(strings.ReplaceAll(charset, "-", ""))
+	return charset == "utf8"
+}
+
+// text returns where a report for people is to be written. Names that players
+// give themselves are not ASCII only, whatever the report draws.
+func (o *output) text() io.Writer {
+	if o.ascii {
+		return asciiWriter{o.Writer}
+	}
+	return o.Writer
+}
+
+// An asciiWriter writes a question mark for every other character of the UTF-8
+// that it is given.
+type asciiWriter struct{ w io.Writer }
+
+// Write implements [io.Writer]. A character may be divided between two calls:
+// its first byte stands for it, and the others are left out.
+func (a asciiWriter) Write(p []byte) (int, error) {
+	out := make([]byte, 0, len(p))
+	for _, c := range p {
+		switch {
+		case c < utf8.RuneSelf:
+			out = append(out, c)
+		case utf8.RuneStart(c):
+			out = append(out, '?')
+		}
+	}
+	if _, err := a.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestUTF8Locale(t *testing.T) {
+	for _, tt := range []struct {
+		all, ctype, lang string
+		want             bool
+	}{
+		{"", "", "", true},
+		{"C", "", "", false},
+		{"", "POSIX", "", false},
+		{"", "", "C", false},
+		{"", "", "C.UTF-8", true},
+		{"C", "", "de_DE.UTF-8", false},
+		{"", "en_US.utf8", "C", true},
+		{"de_DE.UTF-8@euro", "", "", true},
+		{"de_DE@euro", "", "", false},
+		{"", "", "de_DE", false},
+		{"", "", "ja_JP.eucJP", false},
+		{"", "", "ru_RU.ISO8859-5", false},
+	} {
+		env := map[string]string{"LC_ALL": tt.all, "LC_CTYPE": tt.ctype, "LANG": tt.lang}
+		if got := utf8Locale(func(name string) string { return env[name] }); got != tt.want {
+			t.Errorf("%v: got %v, want %v", env, got, tt.want)
+		}
+	}
+}
+
+func TestASCIIWriter(t *testing.T) {
+	const in, want = "Jörg → 你好 🚀 \x1b[31m|\n", "J?rg ? ?? ? \x1b[31m|\n"
+	var out strings.Builder
+	if n, err := io.Copy(asciiWriter{&out}, iotest.OneByteReader(strings.NewReader(in))); n != int64(len(in)) || err != nil || out.String() != want {
+		t.Errorf("got %q, %d and %v, want %q", out.String(), n, err, want)
+	}
+	broken := errors.New("broken")
+	r, w := io.Pipe()
+	_ = r.CloseWithError(broken)
+	if n, err := (asciiWriter{w}).Write([]byte("x")); n != 0 || !errors.Is(err, broken) {
+		t.Errorf("got %d and %v, want %v", n, err, broken)
+	}
+}
+
+// An old console has no colours unless they are asked for.
+func TestColored(t *testing.T) {
+	for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM"} {
+		t.Setenv(name, "")
+	}
+	for _, tt := range []struct {
+		o    output
+		flag string
+		want bool
+	}{
+		{output{terminal: true}, "auto", true},
+		{output{}, "auto", false},
+		{output{terminal: true, display: display{noANSI: true}}, "auto", false},
+		{output{terminal: true, display: display{noANSI: true}}, "always", true},
+		{output{terminal: true}, "never", false},
+	} {
+		if got := tt.o.colored(tt.flag); got != tt.want {
+			t.Errorf("%+v, %s: got %v, want %v", tt.o, tt.flag, got, tt.want)
+		}
+	}
+}

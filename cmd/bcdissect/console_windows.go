@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// openConsole switches on ANSI where standard output and standard error are
+// consoles. UTF-8 needs no switch, as package os hands characters to consoles,
+// not bytes; so the code page, which all programs of a console share, stays as
+// it is. A legacy console has no ANSI, and fonts without blocks and arrows.
+func openConsole(out, err *os.File) (d display, restore func()) {
+	var undo []func()
+	for _, f := range []*os.File{out, err} {
+		h := windows.Handle(f.Fd())
+		var mode uint32
+		if windows.GetConsoleMode(h, &mode) != nil {
+			continue // a file or a pipe
+		}
+		const ansi = windows.ENABLE_PROCESSED_OUTPUT | windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
+		if windows.SetConsoleMode(h, mode|ansi) != nil {
+			d.noANSI = true
+			d.ascii = d.ascii || f == out
+			continue
+		}
+		undo = append(undo, func() {
+			_ = windows.SetConsoleMode(h, mode) // the console may be gone
+		})
+		d.ascii = d.ascii || f == out && rasterFont(h)
+	}
+	return d, func() {
+		for i := len(undo) - 1; i >= 0; i-- { // both may be the same console
+			undo[i]()
+		}
+	}
+}
+
+// fontInfo is the CONSOLE_FONT_INFOEX of Windows.
+type fontInfo struct {
+	size   uint32
+	index  uint32
+	width  int16
+	height int16
+	family uint32
+	weight uint32
+	face   [32]uint16
+}
+
+var getFont = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetCurrentConsoleFontEx")
+
+// rasterFont reports whether a console draws with a font that has the
+// characters of one code page only. A console that does not tell has none.
+func rasterFont(console windows.Handle) bool {
+	const trueType = 4 // TMPF_TRUETYPE
+	if os.Getenv("WT_SESSION") != "" || getFont.Find() != nil {
+		return false // Windows Terminal draws by itself
+	}
+	info := fontInfo{size: uint32(unsafe.Sizeof(fontInfo{}))}
+	ok, _, _ := getFont.Call(uintptr(console), 0, uintptr(unsafe.Pointer(&info))) // an error is told by ok, too
+	return ok != 0 && info.height > 0 && info.family&trueType == 0
+}
