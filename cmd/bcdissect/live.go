@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -292,49 +291,3 @@ func (s *liveSource) Next() (*dissect.Datagram, error) {
 
 // Progress implements source.
 func (*liveSource) Progress() (read, size int64) { return 0, 0 }
-
-func newInterfaces(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "interfaces",
-		Short: "List the interfaces that live can capture from",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			all, err := device.Interfaces()
-			w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
-			for i := range all {
-				_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", i+1, oneLine(all[i].Name), state(&all[i]), addresses(&all[i]), oneLine(all[i].Description))
-			}
-			if e := w.Flush(); e != nil {
-				return failed(e)
-			}
-			for i := range all {
-				if p := all[i].Problem; p != "" {
-					fmt.Fprintf(s.err, "bcdissect: %s: %s\n", oneLine(all[i].Name), oneLine(p))
-				}
-			}
-			return failed(err)
-		},
-	}
-}
-
-func state(i *device.Interface) string {
-	switch {
-	case i.Problem != "":
-		return "cannot be opened"
-	case !i.Up:
-		return "down"
-	case !i.Running:
-		return "not connected"
-	case i.Loopback:
-		return "loopback"
-	}
-	return "up"
-}
-
-func addresses(i *device.Interface) string {
-	texts := make([]string, len(i.Addresses))
-	for n, a := range i.Addresses {
-		texts[n] = a.Addr().String()
-	}
-	return strings.Join(texts, " ")
-}

@@ -80,9 +80,10 @@ func isClosedPipe(err error) bool {
 	const (
 		windowsBrokenPipe = syscall.Errno(109)
 		windowsNoData     = syscall.Errno(232)
+		windowsNoReader   = syscall.Errno(233)
 	)
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) ||
-		onWindows && (errors.Is(err, windowsBrokenPipe) || errors.Is(err, windowsNoData))
+		onWindows && (errors.Is(err, windowsBrokenPipe) || errors.Is(err, windowsNoData) || errors.Is(err, windowsNoReader))
 }
 
 const onWindows = os.PathSeparator == '\\'

@@ -67,6 +67,9 @@ func run(args []string, s streams) int {
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(s.err, "bcdissect: %s\n", oneLine(text))
+		if ways := remedy(err); ways != "" {
+			fmt.Fprintf(s.err, "%s\n", oneLine(ways))
+		}
 		if st != nil && st.caret != "" {
 			fmt.Fprintf(s.err, "%s\n", st.caret)
 		} else if code == exitUsage {

@@ -37,7 +37,7 @@ func npcap() (*library, error) {
 		}
 	}
 	if dll == nil {
-		return nil, fmt.Errorf("%w: Npcap is not installed; get it from https://npcap.com\n%s", ErrUnavailable, withoutNpcap)
+		return nil, noNpcap{fmt.Errorf("%w: Npcap is not installed; get it from https://npcap.com", ErrUnavailable)}
 	}
 	l := new(library)
 	for _, f := range []struct {
@@ -62,16 +62,22 @@ func npcap() (*library, error) {
 		{&l.closeHandle, "pcap_close"},
 	} {
 		if *f.proc, err = dll.FindProc(f.name); err != nil {
-			return nil, fmt.Errorf("%w: %s is too old, it lacks %s; get Npcap from https://npcap.com\n%s",
-				ErrUnavailable, dll.Name, f.name, withoutNpcap)
+			return nil, noNpcap{fmt.Errorf("%w: %s is too old, it lacks %s; get Npcap from https://npcap.com", ErrUnavailable, dll.Name, f.name)}
 		}
 	}
 	return l, nil
 }
 
-// withoutNpcap says what else can be done.
-const withoutNpcap = `without it: "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
-	`"bcdissect read PktMon.pcapng"; or capture on another machine`
+// noNpcap is the error of a library that is missing or not fit.
+type noNpcap struct{ error }
+
+func (e noNpcap) Unwrap() error { return e.error }
+
+// Remedy says what else can be done.
+func (noNpcap) Remedy() string {
+	return `without it: "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
+		`"bcdissect read PktMon.pcapng"; or capture on another machine`
+}
 
 // Npcap's structures, as pcap.h has them. Where they hold pointers, Go lays
 // them out as C does on every processor; a long of C has 4 bytes here.

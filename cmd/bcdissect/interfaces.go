@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+func newInterfaces(s streams) *cobra.Command {
+	format := choice{"table", []string{"table", "json"}}
+	cmd := &cobra.Command{
+		Use:   "interfaces",
+		Short: "List the interfaces that live can capture from",
+		Long: `Interfaces lists what live can capture from: number and name, either of which -i
+takes, state, whether it can be opened, addresses and description. An asterisk
+marks what live takes without -i. What to do about one that cannot be opened is
+said on standard error.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			all, err := device.Interfaces()
+			chosen, _ := device.Default() // an error says that there is none
+			list := listed(all, err, chosen)
+			out, e := openOutput("", s)
+			if e != nil {
+				return e
+			}
+			if format.value == "json" {
+				e = writeInterfaces(out, list)
+			} else {
+				e = drawInterfaces(out.text(), list)
+			}
+			if e != nil {
+				return failed(e)
+			}
+			for i := range all {
+				if p := all[i].Problem; p != "" && format.value == "table" {
+					fmt.Fprintf(s.err, "bcdissect: %s: %s\n", oneLine(all[i].Name), oneLine(p))
+				}
+			}
+			return failed(err)
+		},
+	}
+	cmd.Flags().VarP(&format, "format", "T", "form of the list")
+	format.complete(cmd, "format")
+	return cmd
+}
+
+// An anInterface is an interface as it is listed.
+type anInterface struct {
+	Number      int          `json:"number"`
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Addresses   []netip.Addr `json:"addresses"`
+	Up          bool         `json:"up"`
+	Connected   bool         `json:"connected"`
+	Loopback    bool         `json:"loopback"`
+	Default     bool         `json:"default"`
+	Openable    bool         `json:"openable"`
+	Hint        string       `json:"hint,omitempty"`
+}
+
+// listed prepares interfaces for the list. The error is one that all have.
+func listed(all []device.Interface, err error, chosen string) []anInterface {
+	list := make([]anInterface, len(all))
+	for n := range all {
+		i := &all[n]
+		addresses := make([]netip.Addr, len(i.Addresses))
+		for k, a := range i.Addresses {
+			addresses[k] = a.Addr()
+		}
+		hint := oneLine(i.Problem)
+		if err != nil {
+			hint = oneLine(err.Error())
+			if ways := remedy(err); ways != "" {
+				hint += "; " + oneLine(ways)
+			}
+		}
+		list[n] = anInterface{
+			Number: n + 1, Name: oneLine(i.Name), Description: oneLine(i.Description), Addresses: addresses,
+			Up: i.Up, Connected: i.Running, Loopback: i.Loopback, Default: i.Name == chosen,
+			Openable: hint == "", Hint: hint,
+		}
+	}
+	return list
+}
+
+// remedy returns what an error says about ways around it, if it does.
+func remedy(err error) string {
+	if e := (interface{ Remedy() string })(nil); errors.As(err, &e) {
+		return e.Remedy()
+	}
+	return ""
+}
+
+// writeInterfaces writes a JSON object a line.
+func writeInterfaces(w io.Writer, list []anInterface) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for i := range list {
+		if err := e.Encode(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawInterfaces writes a table.
+func drawInterfaces(w io.Writer, list []anInterface) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "\tname\tstate\topens\taddresses\tdescription\n") // an error comes with Flush
+	for n := range list {
+		i := &list[n]
+		mark, opens := " ", "yes"
+		if i.Default {
+			mark = "*"
+		}
+		if !i.Openable {
+			opens = "no"
+		}
+		texts := make([]string, len(i.Addresses))
+		for k, a := range i.Addresses {
+			texts[k] = a.String()
+		}
+		_, _ = fmt.Fprintf(t, "%s%d\t%s\t%s\t%s\t%s\t%s\n", mark, i.Number, i.Name, state(i), opens, strings.Join(texts, " "), i.Description)
+	}
+	return t.Flush()
+}
+
+// state says whether anything can come from an interface.
+func state(i *anInterface) string {
+	switch {
+	case !i.Up:
+		return "down"
+	case !i.Connected:
+		return "not connected"
+	case i.Loopback:
+		return "loopback"
+	}
+	return "up"
+}
