@@ -3,12 +3,12 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 
 	"github.com/inconshreveable/mousetrap"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 func main() {
@@ -19,8 +19,19 @@ func main() {
 	code := run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, display: shown})
 	restore()
 	if mousetrap.StartedByExplorer() { // the window would close before anything could be read
-		fmt.Fprintf(os.Stderr, "\nPress Enter to close this window.")
-		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // whatever ends the wait
+		awaitKey()
 	}
 	os.Exit(code)
+}
+
+// awaitKey waits until somebody has read what is in the window.
+func awaitKey() {
+	key := "Enter"
+	stdin := int(os.Stdin.Fd())
+	if before, err := term.MakeRaw(stdin); err == nil {
+		defer func() { _ = term.Restore(stdin, before) }() // the window closes anyway
+		key = "any key"
+	}
+	fmt.Fprintf(os.Stderr, "\nPress %s to close this window.", key)
+	_, _ = os.Stdin.Read(make([]byte, 1)) // whatever ends the wait
 }
