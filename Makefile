@@ -5,6 +5,7 @@
 
 GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.11.4
+LICENCES ?= github.com/google/go-licenses@v1.6.0
 
 # The nearest tag, or the commit, or "dev" where there is no git.
 VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null),dev)
@@ -23,7 +24,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz bench cover check cross clean help
+.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz bench cover check cross repro licences clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -99,6 +100,25 @@ cross: ## build for each of PLATFORMS into dist/
 		echo "build $$p"; \
 		GOOS=$$os GOARCH=$$arch $(BUILD) -o "dist/bcdissect_$${os}_$$arch$$ext" ./cmd/bcdissect || exit 1; \
 	done
+
+# The second build is of a copy in another folder, and compiles everything anew:
+# only the source, the version and the compiler may show in the program.
+repro: ## build twice, from nothing and in different folders, and compare (a minute)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	mkdir "$$dir/copy" && cp -R cmd decode dissect report go.mod go.sum "$$dir/copy" && \
+	$(BUILD) -o "$$dir/here" ./cmd/bcdissect && \
+	(cd "$$dir/copy" && GOCACHE="$$dir/cache" $(BUILD) -o "$$dir/there" ./cmd/bcdissect) && \
+	cmp "$$dir/here" "$$dir/there" && echo "repro: two builds of $(VERSION) are the same"
+
+# What the tool says on standard error is that it cannot look up web pages.
+licences: ## list the modules in the program with their licences in docs/licences.md
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	for os in $(LINTOS); do \
+		$(GO) run -exec "env GOOS=$$os" $(LICENCES) report --ignore github.com/bcdissect --template docs/licences.tpl ./cmd/bcdissect \
+			>>"$$dir/rows" 2>"$$dir/errors" || { cat "$$dir/errors" >&2; exit 1; }; \
+	done && \
+	sed '/^|---/q' docs/licences.md >"$$dir/page" && grep . "$$dir/rows" | LC_ALL=C sort -u >>"$$dir/page" && \
+	cp "$$dir/page" docs/licences.md
 
 clean: ## remove what was built
 	rm -rf bin dist cover.out

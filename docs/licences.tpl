@@ -1,0 +1,2 @@
+{{range .}}| [{{.Name}}](https://pkg.go.dev/{{.Name}}@{{.Version}}?tab=licenses) | {{.Version}} | {{.LicenseName}} |
+{{end}}
