@@ -4,69 +4,224 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	bigint "math/big"
+	"reflect"
+	"slices"
 	"testing"
+	"testing/iotest"
+	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // FuzzReader reads anything. Besides what datagrams checks, reading ends, no
-// more bytes come out than go in, and what fails does so in one of the known
-// ways.
+// more bytes come out than go in, what fails does so in one of the known ways,
+// memory is bounded, a file that comes a byte at a time gives the same, and one
+// that is cut gives the beginning of it.
 func FuzzReader(f *testing.F) {
+	add := func(b []byte) { f.Add(b, uint16(len(b)/2)) }
 	for _, name := range allCaptures(f) {
 		if b := fixtures.Read(f, name); len(b) < 20<<10 {
-			f.Add(b)
-			f.Add(b[:min(len(b), 600)])
+			add(b)
+			add(b[:min(len(b), 600)])
 		}
 	}
 	pieces := fragments4(udp(numbers(100)), 7, 40)
 	frames := pcapOf(linkRaw, pieces[2], pieces[0], pieces[0], pieces[1], piece6(9, 60, 0, true, pieces[0][:24]))
-	f.Add(frames)
-	f.Add(gz(f, frames))
-	f.Add(zst(f, frames))
+	add(frames)
+	add(gz(f, frames))
+	add(zst(f, frames))
+	add(zst(f, frames, zstd.WithWindowSize(1<<26), zstd.WithSingleSegment(false)))
 	for _, link := range []uint32{linkEthernet, linkPPP, linkPPPHDLC, linkPPPoE, linkNull, linkSLL2} {
-		f.Add(pcapOf(link,
+		add(pcapOf(link,
 			hexBytes(f, macs+"88 a8 00 07 81 00 00 05 08 00"+hi4), hexBytes(f, macs+"88 64  11 00 00 2a 00 20  00 21"+hi4),
 			hexBytes(f, "ff 03 00 57"+hi6), hexBytes(f, "11 00 00 2a 00 20  00 21"+hi4), hexBytes(f, "1e 00 00 00"+hi6)))
 	}
 	for _, o := range []order{little, big} {
-		f.Add(join(section(o), iface(o, linkRaw, 20, option(o, 9, 0xc0), option(o, 14, 1, 2, 3, 4, 5, 6, 7, 8)),
+		add(join(section(o), iface(o, linkRaw, 20, option(o, 9, 0xc0), option(o, 14, 1, 2, 3, 4, 5, 6, 7, 8)),
 			enhanced(o, 0, 1<<60, hexBytes(f, hi4), 30, option(o, 1, 'c')), simple(o, hexBytes(f, hi6), 50),
 			block(o, ngPacket, make([]byte, 20)), block(o, 0x0bad, make([]byte, 20))))
 	}
 
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := NewReader("fuzz", bytes.NewReader(b))
-		if err != nil {
-			if !errors.Is(err, ErrNotCapture) && !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) && !errors.Is(err, errWindow) {
-				t.Fatalf("got %v", err)
+	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
+		all, err, joined, packed := readSome(t, bytes.NewReader(b))
+		if !known(err) {
+			t.Fatalf("got %v", err)
+		}
+		if !packed {
+			size := 0
+			for _, d := range all {
+				size += len(d.Payload)
 			}
+			if size > len(b) {
+				t.Errorf("got %d bytes out of %d", size, len(b))
+			}
+			if joined > len(b)/12 {
+				t.Errorf("got %d frames out of %d bytes", joined, len(b))
+			}
+		}
+		if len(b) < 4<<10 {
+			again, e, _, _ := readSome(t, iotest.OneByteReader(bytes.NewReader(b)))
+			if kindOf(e) != kindOf(err) || !packed && told(e) != told(err) || !alike(again, all) {
+				t.Errorf("got %d datagrams and %v, a byte at a time %d and %v", len(all), err, len(again), e)
+			}
+		}
+		if int(cut) < len(b) {
+			some, e, _, _ := readSome(t, bytes.NewReader(b[:cut]))
+			if !known(e) || len(some) > len(all) || !alike(some, all[:len(some)]) {
+				t.Errorf("cut to %d of %d bytes: got %d datagrams and %v, whole %d and %v", cut, len(b), len(some), e, len(all), err)
+			}
+		}
+	})
+}
+
+// maxSome is how many datagrams readSome reads of what is packed: a few bytes
+// may unpack to millions, which are all alike.
+const maxSome = 1000
+
+// readSome reads a capture, checks what it takes, and returns the datagrams with
+// the error at their end and the number of frames.
+func readSome(t *testing.T, from io.Reader) (all []dissect.Datagram, err error, frames int, packed bool) {
+	t.Helper()
+	var r *File
+	spent := fixtures.Allocated(func() {
+		if r, err = NewReader("fuzz", from); err != nil {
 			return
 		}
 		defer r.Close()
-		if r.packed {
-			// A few bytes may unpack to millions; the rest is the same.
-			for range 1000 {
-				if _, err := r.Next(); err != nil {
-					return
-				}
-			}
+		if packed = r.packed; !packed {
+			all, err = datagrams(t, r)
 			return
 		}
-		all, err := datagrams(t, r)
-		if err != nil && !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) {
-			t.Fatalf("got %v", err)
+		for len(all) < maxSome {
+			var d *dissect.Datagram
+			if d, err = r.Next(); err != nil {
+				return
+			}
+			c := *d
+			c.Payload = bytes.Clone(d.Payload)
+			all = append(all, c)
 		}
-		size := 0
-		for _, d := range all {
-			size += len(d.Payload)
-		}
-		if size > len(b) {
-			t.Errorf("got %d bytes out of %d", size, len(b))
-		}
+	})
+	// Buffers, unfinished fragments, and what this function keeps; the window
+	// of zstd, twice as its buffer grows.
+	most := uint64(24 << 20)
+	if packed {
+		most += 2*maxWindow + maxSome<<16
+	}
+	if spent > most {
+		t.Errorf("%d bytes were allocated", spent)
+	}
+	if r != nil {
 		checkJoiner(t, &r.decoder.joiner)
-		if n := r.Stats().Frames; n > len(b)/12 {
-			t.Errorf("got %d frames out of %d bytes", n, len(b))
+		frames = r.Stats().Frames
+	}
+	return all, err, frames, packed
+}
+
+// known reports whether reading may end like this.
+func known(err error) bool {
+	return err == nil || errors.Is(err, io.EOF) || kindOf(err) != nil
+}
+
+// told returns the text of an error.
+func told(err error) string {
+	if err == nil || errors.Is(err, io.EOF) {
+		return ""
+	}
+	return err.Error()
+}
+
+// alike compares datagrams that were read twice.
+func alike(a, b []dissect.Datagram) bool {
+	return slices.EqualFunc(a, b, func(x, y dissect.Datagram) bool {
+		same := bytes.Equal(x.Payload, y.Payload) && x.Time.Equal(y.Time)
+		x.Payload, y.Payload, x.Time = nil, nil, y.Time
+		return same && reflect.DeepEqual(x, y)
+	})
+}
+
+// FuzzPacked holds that packing a file makes no difference, in how many pieces
+// ever, and that a packed file that is cut gives the beginning of it.
+func FuzzPacked(f *testing.F) {
+	for _, name := range []string{"captures/variants/join_flow-nano.pcap", "captures/variants/join_flow-bigendian.pcapng"} {
+		b := fixtures.Read(f, name)
+		for form := range uint8(4) {
+			f.Add(b, form, uint16(len(b)/3), uint16(len(b)/5))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, form uint8, split, cut uint16) {
+		if len(b) > 64<<10 {
+			return
+		}
+		want, err, _, packed := readSome(t, bytes.NewReader(b))
+		if packed || len(want) >= maxSome {
+			return
+		}
+		at := min(int(split), len(b))
+		var whole []byte
+		switch form % 4 {
+		case 0:
+			whole = gz(t, b)
+		case 1:
+			whole = join(gz(t, b[:at]), gz(t, b[at:]))
+		case 2:
+			whole = zst(t, b)
+		case 3:
+			whole = join(zst(t, b[:at]), zst(t, b[at:]))
+		}
+		got, e, _, _ := readSome(t, bytes.NewReader(whole))
+		if !alike(got, want) || kindOf(e) != kindOf(err) {
+			t.Errorf("plain: %d datagrams and %v; packed: %d and %v", len(want), err, len(got), e)
+		}
+		if int(cut) < len(whole) {
+			some, e, _, _ := readSome(t, bytes.NewReader(whole[:cut]))
+			if !known(e) || len(some) > len(want) || !alike(some, want[:len(some)]) {
+				t.Errorf("cut to %d of %d bytes: %d datagrams and %v, whole %d and %v", cut, len(whole), len(some), e, len(want), err)
+			}
+		}
+	})
+}
+
+// kindOf returns which of the known errors err is.
+func kindOf(err error) error {
+	for _, k := range []error{ErrNotCapture, ErrEmpty, ErrCut, ErrDamaged, errWindow} {
+		if errors.Is(err, k) {
+			return k
+		}
+	}
+	return nil
+}
+
+// FuzzClock holds the times of pcapng's resolutions against the same in numbers
+// of any size. What no capture can hold is a time nevertheless.
+func FuzzClock(f *testing.F) {
+	for _, unit := range []uint8{0, 1, 6, 9, 19, 20, 28, 29, 127, 0x80, 0x80 | 20, 0x80 | 63, 0x80 | 64, 0x80 | 127} {
+		f.Add(unit, int64(0), uint64(1700000000123456789))
+		f.Add(unit, int64(-1<<63), uint64(1<<64-1))
+		f.Add(unit, int64(1<<63-1), uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, unit uint8, offset int64, stamp uint64) {
+		r := resolution{exp: unit & 0x7f, binary: unit&0x80 != 0, offset: offset}
+		got := r.time(stamp)
+		if d, y := r.digits(), got.Year(); d < 0 || d > 9 || y < 1 || y > 9999 {
+			t.Errorf("%d digits of %v", d, got)
+		}
+		base := int64(10)
+		if r.binary {
+			base = 2
+		}
+		scale := new(bigint.Int).Exp(bigint.NewInt(base), bigint.NewInt(int64(r.exp)), nil)
+		sec, rest := new(bigint.Int).DivMod(new(bigint.Int).SetUint64(stamp), scale, new(bigint.Int))
+		if sec.Cmp(bigint.NewInt(maxSecond)) > 0 || offset < minSecond || offset+sec.Int64() < minSecond || offset > maxSecond-sec.Int64() {
+			return
+		}
+		nsec := new(bigint.Int).Div(rest.Mul(rest, bigint.NewInt(1e9)), scale)
+		if want := time.Unix(sec.Int64()+offset, nsec.Int64()).UTC(); got != want {
+			t.Errorf("%d units of %d^-%d s and %d s: got %v, want %v", stamp, base, r.exp, offset, got, want)
 		}
 	})
 }

@@ -68,6 +68,10 @@ func newFile(name string, r io.Reader, d *decoder, p *progress, closers ...func(
 
 func (f *File) recognise(b *buffer) error {
 	inner, err := unpack(b)
+	var header *packedError
+	if errors.As(err, &header) { // it is at the beginning, however far the unpacker has read ahead
+		return f.stopped(&stop{kind: ErrDamaged, why: header.Error()})
+	}
 	if err != nil {
 		return f.stopped(b.failed(err, true, false))
 	}

@@ -93,6 +93,17 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// A header that does not unpack stands at the beginning, and an unpacker that
+// reads ahead makes no difference.
+func TestPackedHeader(t *testing.T) {
+	b := gz(t, pcapOf(linkRaw, udp4(numbers(200))))
+	b[3] |= 2 // a checksum of the header, which is not there
+	_, _, err := read(t, b)
+	if want := "test: damaged before the first frame at byte 0: it does not unpack (gzip: invalid header); everything before it was read"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // What is cut or damaged in the packed data is told like a cut in the capture,
 // after what could be unpacked.
 func TestPackedCut(t *testing.T) {
