@@ -258,6 +258,13 @@ func FuzzParse(f *testing.F) {
 		if kind := m.Kind(); (kind == KindQuery) != m.Query() || !slices.Contains([]string{KindQuery, KindReply, KindHeartbeat, KindOther}, kind) {
 			t.Errorf("kind %q", kind)
 		}
+		pairs := 0
+		for range m.Pairs() {
+			pairs++
+		}
+		if pairs > (len(b)+1)/2+1 {
+			t.Errorf("%d pairs in %d bytes", pairs, len(b))
+		}
 		var text []string
 		seen := map[string]bool{}
 		for k, v := range m.Pairs() {

@@ -348,6 +348,11 @@ func FuzzRead(f *testing.F) {
 		if len(v.groups) != 0 {
 			t.Fatalf("groups left open: %s", v.groups)
 		}
+		// The work is bounded: a byte holds eight bits, and no more fields than
+		// a message has at all need none.
+		if n := len(v.fields); n > 8*len(payload)+32 {
+			t.Fatalf("%d fields in %d bytes", n, len(payload))
+		}
 		if !r.Exact() {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
@@ -25,7 +26,13 @@ func FuzzCompile(f *testing.F) {
 	}
 	all := records(f)
 	f.Fuzz(func(t *testing.T, expr string) {
-		filter, err := compile(expr, shared)
+		var filter *Filter
+		var err *Error
+		spent := fixtures.Allocated(func() { filter, err = compile(expr, shared) })
+		// What a regular expression takes is bounded by package regexp.
+		if !strings.ContainsAny(expr, "~mM") && spent > uint64(4<<20+len(expr)<<12) {
+			t.Fatalf("%d bytes were allocated for %d", spent, len(expr))
+		}
 		if err != nil {
 			shown, mark, ok := strings.Cut(err.Caret(), "\n")
 			at := strings.IndexByte(mark, '^')

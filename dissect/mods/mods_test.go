@@ -166,7 +166,11 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(head))
 	f.Add([]byte(head + "[[message.field]]\nname = 'a'\nkind = \"u8\"\n[message.field.values]\n0 = \"\\u0041\"\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Extend(msg.Catalog(), File{"f", data})
+		var c *decode.Catalog
+		var err error
+		if spent := fixtures.Allocated(func() { c, err = Extend(msg.Catalog(), File{"f", data}) }); spent > uint64(8<<20+len(data)<<13) {
+			t.Fatalf("%d bytes were allocated for %d", spent, len(data))
+		}
 		if err != nil {
 			e, ok := errors.AsType[*Error](err)
 			if !ok || e.Line < 0 || e.Line > 1+strings.Count(string(data), "\n") || e.Reason == "" {

@@ -687,7 +687,10 @@ func FuzzRecord(f *testing.F) {
 		} else {
 			r.Err = errors.New(text)
 		}
-		line(t, Options{Payload: true}, r)
+		// A bit is a field with a name, and a character up to six.
+		if n := len(line(t, Options{Payload: true}, r)); n > 4000+12*len(text)+1000*len(b) {
+			t.Errorf("%d bytes make a line of %d", len(b), n)
+		}
 		r.Kind = dissect.KindMalformed
 		line(t, Options{}, r)
 	})

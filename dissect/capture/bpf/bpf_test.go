@@ -324,7 +324,11 @@ func FuzzCompile(f *testing.F) {
 		f.Add(expr, uint16(101), fixtures.Read(f, "captures/join_flow.pcap")[40:120])
 	}
 	f.Fuzz(func(t *testing.T, expr string, link uint16, b []byte) {
-		prog, err := Compile(expr, int(link), 0)
+		var prog []bpf.Instruction
+		var err error
+		if spent := fixtures.Allocated(func() { prog, err = Compile(expr, int(link), 0) }); spent > uint64(4<<20+len(expr)<<12) {
+			t.Fatalf("%d bytes were allocated for %d", spent, len(expr))
+		}
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) {
