@@ -97,15 +97,18 @@ func (s *selection) parseFrames() error {
 	if !isRange {
 		last = first
 	}
-	var err error
-	if first != "" {
-		if s.firstFrame, err = strconv.Atoi(first); err != nil {
-			return errors.New("give frame numbers as A-B, A- or -B")
+	for _, n := range []struct {
+		text  string
+		frame *int
+	}{{first, &s.firstFrame}, {last, &s.lastFrame}} {
+		if n.text == "" {
+			continue
 		}
-	}
-	if last != "" {
-		if s.lastFrame, err = strconv.Atoi(last); err != nil {
+		var err error
+		if *n.frame, err = strconv.Atoi(n.text); err != nil {
 			return errors.New("give frame numbers as A-B, A- or -B")
+		} else if *n.frame < 1 {
+			return errors.New("frames are counted from 1")
 		}
 	}
 	if first == "" && last == "" || s.lastFrame != 0 && s.lastFrame < s.firstFrame {

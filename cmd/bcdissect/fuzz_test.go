@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// FuzzHex holds that hex digits are read back however they are set out, and
+// that anything else is refused or holds as many bytes as it has pairs.
+func FuzzHex(f *testing.F) {
+	for _, s := range []string{
+		"01D73368C3BF76DB", "2C 02 00 00 00 05 00 68 65 6c 6c 6f", "0x01, 0x02 # three\n03", `\x01\x02`, "01:02-03|04", "0", "0x", "0 x1", "#", "1\n2",
+		"00000000: 0102", "é", "\xff", "0X0X00",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := parseHex(text)
+		if err != nil {
+			if b != nil || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("got %x and %v", b, err)
+			}
+			return
+		}
+		digits := 0
+		for _, r := range text {
+			if hexDigit(r) >= 0 {
+				digits++
+			}
+		}
+		if 2*len(b) > digits {
+			t.Fatalf("%d digits make %x", digits, b)
+		}
+		spaced := fmt.Sprintf("% x # %s", b, strings.ReplaceAll(text, "\n", " "))
+		prefixed := ""
+		for _, c := range b {
+			prefixed += fmt.Sprintf("0x%02X,\n", c)
+		}
+		for _, form := range []string{hex.EncodeToString(b), spaced, prefixed} {
+			if again, err := parseHex(form); err != nil || !bytes.Equal(again, b) {
+				t.Fatalf("%q: got %x and %v, want %x", form, again, err, b)
+			}
+		}
+	})
+}
+
+// FuzzSelection holds that frames and times are refused or mean something: the
+// end is not before the beginning, and a number of seconds is that many.
+func FuzzSelection(f *testing.F) {
+	for _, s := range []string{"1-5", "7", "-9", "3-", "-", "9-1", "1.5", "-2", "12:30:00", "2002-03-01T20:00:00Z", "2002-03-01 20:00:00.5", "1e300", "NaN", "inf", "0x10", "0", "0-0", "5-0"} {
+		f.Add(s)
+	}
+	start := time.Date(2002, 3, 1, 20, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return // no flag
+		}
+		s := selection{frames: text}
+		if err := s.parseFrames(); err == nil && (s.firstFrame < 0 || s.lastFrame < 0 || s.firstFrame+s.lastFrame == 0 || s.lastFrame != 0 && s.lastFrame < s.firstFrame) {
+			t.Errorf("frames %q: %d to %d", text, s.firstFrame, s.lastFrame)
+		}
+		at, err := timeOf(text, start, time.Time{})
+		if err != nil {
+			if !at.IsZero() {
+				t.Errorf("time %q: %v and %v", text, at, err)
+			}
+			return
+		}
+		if d := at.Sub(start); !strings.Contains(text, ":") && d.Abs() > 1e9*time.Second {
+			t.Errorf("time %q: %v", text, d)
+		}
+		// What JSON shows is read again as the same time.
+		if y := at.Year(); y >= 0 && y <= 9999 {
+			if again, err := timeOf(at.UTC().Format(time.RFC3339Nano), start, time.Time{}); err != nil || !again.Equal(at) {
+				t.Errorf("time %q: %v, then %v and %v", text, at, again, err)
+			}
+		}
+	})
+}
+
+// FuzzProgram runs the whole program over any file: it ends with one of the
+// documented statuses and at most a few lines of errors, what is JSON or CSV
+// is well formed, a terminal gets no control characters, the same file gives
+// the same output, and memory is bounded.
+func FuzzProgram(f *testing.F) {
+	for _, name := range []string{
+		"stock_replay.pcap", "gamespy.pcap", "restart.pcap", "variants/join_flow-headeronly.pcap", "variants/join_flow-two-interfaces.pcapng",
+	} {
+		b := fixtures.Read(f, "captures/"+name)
+		for how := range uint8(len(commands)) {
+			f.Add(b[:min(len(b), 4<<10)], how)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
+		if len(b) > 32<<10 || len(b) > 4 && (b[0] == 0x1f || b[0] == 0x28) {
+			return // what is packed may be long, and is fuzzed where it is unpacked
+		}
+		args := commands[int(how)%len(commands)]
+		var out, errs bytes.Buffer
+		code := 0
+		spent := fixtures.Allocated(func() { code = run(args, streams{in: bytes.NewReader(b), out: &out, err: &errs}) })
+		if most := uint64(96<<20 + len(b)<<12); spent > most {
+			t.Errorf("%d bytes were allocated for %d", spent, len(b))
+		}
+		switch code {
+		case exitOK, exitFailed, exitDamaged:
+		case exitMalformed:
+			if args[len(args)-1] != "--strict" {
+				t.Errorf("status %d: %s", code, errs.String())
+			}
+		default:
+			t.Errorf("status %d: %s", code, errs.String())
+		}
+		if (code == exitOK) != !strings.Contains(errs.String(), "bcdissect: standard input:") && code != exitMalformed {
+			t.Errorf("status %d, and errors %q", code, errs.String())
+		}
+		if n := strings.Count(errs.String(), "\n"); n > 20 {
+			t.Errorf("%d lines of errors", n)
+		}
+		wellFormed(t, args, out.String())
+		plain(t, errs.String())
+
+		var again bytes.Buffer
+		if c := run(args, streams{in: bytes.NewReader(b), out: &again, err: new(bytes.Buffer)}); c != code || again.String() != out.String() {
+			t.Errorf("status %d and %d bytes, then %d and %d", code, out.Len(), c, again.Len())
+		}
+	})
+}
+
+// commands are what FuzzProgram runs.
+var commands = [][]string{
+	{"read", "-", "-T", "json", "--payload"},
+	{"read", "-", "-V", "-x", "--verify"},
+	{"read", "-"},
+	{"stats", "-", "-T", "json", "--strict"},
+	{"stats", "-"},
+	{"stats", "-", "--network"},
+	{"stats", "-", "--network", "-T", "json"},
+	{"read", "-", "-e", "frame", "-e", "text", "-e", "StateUpdate.position", "-e", "error.reason", "-e", "player"},
+}
+
+// wellFormed checks the output of a command.
+func wellFormed(t *testing.T, args []string, out string) {
+	t.Helper()
+	all := strings.Join(args, " ")
+	switch {
+	case strings.Contains(all, "-T json"):
+		for line := range strings.Lines(out) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("not JSON: %q", line)
+			}
+		}
+	case strings.Contains(all, "-e "):
+		if _, err := csv.NewReader(strings.NewReader(out)).ReadAll(); err != nil {
+			t.Fatalf("not CSV: %v", err)
+		}
+		return // text as it is; it is for programs
+	}
+	plain(t, out)
+}
+
+// plain checks that text can be shown in a terminal.
+func plain(t *testing.T, text string) {
+	t.Helper()
+	for i, r := range text {
+		if r != '\n' && !unicode.IsGraphic(r) || r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
+			t.Fatalf("%q in %q", r, text[max(0, i-40):min(len(text), i+40)])
+		}
+	}
+}
