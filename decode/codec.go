@@ -31,7 +31,7 @@ const (
 type Codec struct {
 	fast    bool // reading, no error yet: the way to take first
 	showing bool // reading again what has been read
-	strict  bool // reading: refuse what the game reads but never writes, since dialects are told apart by it
+	strict  bool // reading: see FullGroups
 	mode    mode
 	dialect Dialect
 	buf     []byte
@@ -69,7 +69,7 @@ type step struct {
 // start prepares the codec for reading payload from offset from.
 func (c *Codec) start(payload []byte, from int, d Dialect, env Env, v Visitor) {
 	c.mode, c.dialect, c.buf, c.off, c.err, c.env, c.v = reading, d, payload, from, nil, env, v
-	c.fast, c.aside = true, nil
+	c.fast, c.aside, c.strict = true, nil, false
 	c.nbits, c.group, c.depth, c.past = 0, -1, 0, 0
 }
 
@@ -148,6 +148,11 @@ func (c *Codec) Attempt(fits *bool, body func()) {
 		c.fast = true
 	}
 }
+
+// FullGroups refuses from here on a bit group that begins before the one before
+// it is full, unless OpenBC is the sender. The game reads that but never writes
+// it; messages of which the dialect has to be found out are told apart by it.
+func (c *Codec) FullGroups() { c.strict = c.dialect != OpenBC }
 
 // Describing reports whether the walk is asked for every field that can occur.
 // Only helpers that stand for a loop may ask.

@@ -168,7 +168,6 @@ func (d *Decoder) try(s *Spec, l *slot, payload []byte, from int, env Env) Resul
 	c := &d.codec
 	l.reset()
 	c.start(payload, from, l.dialect, env, nil)
-	c.strict = s.BySender
 	l.m.Walk(c)
 	c.finish()
 	if c.err != nil {

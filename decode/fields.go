@@ -545,7 +545,7 @@ func (c *Codec) openGroup(name string) bool {
 		c.fail(name, c.off, ErrBits, detail)
 		return false
 	}
-	if c.strict && c.group >= 0 && c.full < 5 && c.dialect != OpenBC {
+	if c.strict && c.group >= 0 && c.full < 5 {
 		c.off--
 		detail := ""
 		if !c.showing {

@@ -345,6 +345,9 @@ func FuzzRead(f *testing.F) {
 			}
 			at = f.end
 		}
+		if at+len(r.Rest) != len(payload) {
+			t.Fatalf("fields end at %d and %d bytes are over, of %d: %v", at, len(r.Rest), len(payload), r.Err)
+		}
 		if len(v.groups) != 0 {
 			t.Fatalf("groups left open: %s", v.groups)
 		}

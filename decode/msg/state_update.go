@@ -113,6 +113,7 @@ func (m *StateUpdate) AbsolutePosition() (p wire.Vec3, ok bool) {
 
 // Walk implements [decode.Message].
 func (m *StateUpdate) Walk(c *decode.Codec) {
+	c.FullGroups()
 	c.Object("object_id", &m.Object, "the ship")
 	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
 	c.Text("ship", m.className(), "class of the ship, when known")
