@@ -63,7 +63,7 @@ func (h *Host) game(p *peer, m *link.Message) {
 	spec := h.catalog.Lookup(op)
 	class := h.relayOf(p, op, spec)
 	if p.phase == Checking && op != opChecksumResponse && op != opClientReady {
-		h.report(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
+		h.complain(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return
 	}
 	var copied []byte // for all receivers
@@ -78,7 +78,7 @@ func (h *Host) game(p *peer, m *link.Message) {
 	case opObjectCreate, opObjectCreateTeam, opChecksumResponse, opRequestObject, opDestroyObject, opTeam:
 		res := h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
 		if parsed = res.Message; res.Err != nil && op == opChecksumResponse {
-			h.report(Ignored, p, "hashes that do not read")
+			h.complain(Ignored, p, "hashes that do not read")
 			return
 		}
 	}
@@ -159,13 +159,13 @@ func (h *Host) store(p *peer, o object) {
 	p.forget(func(old *object) bool { return old.id == o.id || o.ship && old.ship })
 	l := &h.cfg.Limits
 	if len(o.body) > l.ObjectBytes {
-		h.report(Limited, p, "an object is too large to be kept for those who join later")
+		h.complain(Limited, p, "an object is too large to be kept for those who join later")
 		return
 	}
 	for len(p.objects) >= l.Objects || p.objectB+len(o.body) > l.ObjectBytes {
 		oldest := p.objects[0].id
 		p.forget(func(old *object) bool { return old.id == oldest })
-		h.report(Limited, p, fmt.Sprintf("object 0x%08X is not kept for those who join later: it has created too many", oldest))
+		h.complain(Limited, p, fmt.Sprintf("object 0x%08X is not kept for those who join later: it has created too many", oldest))
 	}
 	p.objects = append(p.objects, o)
 	p.objectB += len(o.body)

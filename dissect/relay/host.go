@@ -82,6 +82,7 @@ type peer struct {
 	gone    bool
 
 	link    *link.Link
+	born    time.Time
 	heard   time.Time
 	left    time.Time
 	name    []byte // UTF-16 little-endian
@@ -89,7 +90,8 @@ type peer struct {
 	team    uint8
 	hasTeam bool
 	rate    bucket
-	limited bool // said so already
+	bytes   bucket
+	said    int // complaints
 
 	objects []object
 	objectB int
@@ -153,6 +155,17 @@ func (h *Host) report(kind EventKind, p *peer, text string) {
 	h.cfg.Report(Event{Time: h.now, Kind: kind, Addr: p.addr, Peer: p.id, Slot: p.slot, Name: p.name, Text: text})
 }
 
+// complain reports what a client can cause at will, but not too often.
+func (h *Host) complain(kind EventKind, p *peer, text string) {
+	if p.said++; p.said > complaints {
+		return
+	}
+	if p.said == complaints {
+		text += " (the last report of this kind)"
+	}
+	h.report(kind, p, text)
+}
+
 // Receive takes a datagram as it came from the network. It is borrowed until
 // the call returns.
 func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
@@ -171,12 +184,9 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		h.stats.Strangers++
 		return
 	}
-	if p != nil && !p.rate.take(h.now) {
+	if p != nil && (!p.rate.take(h.now, 1) || !p.bytes.take(h.now, float64(len(datagram)))) {
 		h.stats.Limited++
-		if !p.limited {
-			p.limited = true
-			h.report(Limited, p, "more datagrams a second than allowed are dropped")
-		}
+		h.complain(Limited, p, "a datagram is dropped: it sends more than allowed")
 		return
 	}
 	h.plain = cipher.Decrypt(h.plain[:0], datagram)
@@ -272,7 +282,7 @@ func (p *peer) deadline(l *Limits) time.Time {
 	case p.phase == Leaving:
 		return p.left.Add(link.Linger)
 	case !p.proved:
-		return p.heard.Add(l.Unproved)
+		return p.born.Add(l.Unproved)
 	}
 	return p.heard.Add(link.SilenceLimit)
 }
@@ -451,7 +461,7 @@ func (h *Host) gameSpy(from netip.AddrPort, text []byte) {
 	if !query.Query() {
 		return
 	}
-	if !h.browsers.take(h.now, from.Addr()) || !h.all.take(h.now) {
+	if !h.browsers.take(h.now, from.Addr()) || !h.all.take(h.now, 1) {
 		h.stats.Limited++
 		return
 	}

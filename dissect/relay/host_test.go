@@ -286,7 +286,7 @@ func TestClasses(t *testing.T) {
 // acknowledgement with flags 0x80 and eight bits of the number, none for
 // control messages. Its datagrams are written here byte by byte.
 func TestOpenBCClient(t *testing.T) {
-	g := newGame(t, Config{Mode: Playable})
+	g := newGame(t, Config{Mode: Playable, Limits: Limits{PeerRate: Rate{1e6, 1e6}}}) // all at one moment
 	stock := g.join(1001)
 	from := netip.MustParseAddrPort("10.0.0.9:40000")
 	send := func(plain string) (got []transport.Message) {
@@ -547,5 +547,46 @@ func TestBrowser(t *testing.T) {
 	}
 	if n != 9 {
 		t.Errorf("%d more answers at once, want 9", n)
+	}
+}
+
+// Clients that nobody answers for cannot keep others out for long.
+func TestCrowded(t *testing.T) {
+	g := newGame(t, Config{Players: 2})
+	connect := unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
+	forged := func(port uint16) {
+		g.host.Receive(g.now, netip.AddrPortFrom(netip.MustParseAddr("192.0.2.7"), port), connect)
+	}
+	forged(1)
+	forged(2)
+	if got := g.connect(1001).take(); !slices.Equal(got, []string{"03: 04", "04: 0304"}) {
+		t.Errorf("at once: %v", got)
+	}
+	g.now = g.now.Add(3 * time.Second)
+	forged(1)
+	if got := g.connect(1002).take(); len(got) != 2 || got[0] != "03: 05" || got[1][:4] != "2000" {
+		t.Errorf("after 3 s: %v", got)
+	}
+	for range 12 {
+		g.now = g.now.Add(time.Second)
+		forged(2)
+		g.exchange()
+	}
+	for p := range g.host.Peers() {
+		if p.Addr.Port() == 2 && g.now.Sub(p.Heard) == 0 && p.ID == 3 {
+			t.Error("asking again keeps the slot for ever")
+		}
+	}
+}
+
+func TestComplaints(t *testing.T) {
+	g := newGame(t, Config{})
+	a := g.join(1001)
+	g.events = nil
+	for range 100 {
+		a.say("21 00 00000000 2FCBAF4D 0000 00")
+	}
+	if n := len(g.events); n != complaints {
+		t.Errorf("%d reports, want %d", n, complaints)
 	}
 }

@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
@@ -56,7 +57,8 @@ func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer
 		h.stats.Limited++
 		return nil
 	}
-	p = &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, heard: h.now, rate: bucket{rate: h.cfg.Limits.PeerRate}}
+	p = &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now}
+	p.rate.rate, p.bytes.rate = h.cfg.Limits.PeerRate, h.cfg.Limits.PeerBytes
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)
@@ -111,11 +113,9 @@ func (h *Host) admit(p *peer) bool {
 	h.ids[id], h.byAddr[p.addr] = p, p
 	h.peers = append(h.peers, p)
 	h.queue(p, link.Message{Type: transport.Connect, Body: []byte{id}})
-	for i := range h.cfg.Players {
-		if h.slots[i] == nil {
-			h.slots[i], p.slot = p, i
-			break
-		}
+	if p.slot = h.freeSlot(); p.slot < 0 {
+		h.crowd()
+		p.slot = h.freeSlot()
 	}
 	if p.slot < 0 {
 		h.queue(p, link.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, id}})
@@ -123,9 +123,23 @@ func (h *Host) admit(p *peer) bool {
 		h.leave(p)
 		return true
 	}
+	h.slots[p.slot] = p
 	h.report(Connected, p, "")
 	h.ask(p)
 	return true
+}
+
+// freeSlot returns the lowest free slot, -1 if there is none.
+func (h *Host) freeSlot() int { return slices.Index(h.slots[:h.cfg.Players], nil) }
+
+// crowd takes the slot from the client that has proved nothing for longest.
+func (h *Host) crowd() {
+	for _, p := range h.peers {
+		if !p.proved && p.slot >= 0 && h.now.Sub(p.born) >= crowded {
+			h.late(p)
+			return
+		}
+	}
 }
 
 // freeID returns the next id that nobody has, from where the last one was found.
@@ -148,7 +162,7 @@ func (h *Host) rename(p *peer, m *link.Message) {
 	res := h.decoder.ReadBody(transport.SpecFor(&transport.Message{Header: m.Header, Body: body}), body)
 	id, ok := res.Message.(*transport.Identity)
 	if !ok || res.Err != nil {
-		h.report(Ignored, p, "a name that does not read")
+		h.complain(Ignored, p, "a name that does not read")
 		return
 	}
 	first := p.naming == nil
@@ -174,10 +188,10 @@ func (h *Host) ask(p *peer) {
 func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 	switch {
 	case p.phase != Checking:
-		h.report(Ignored, p, "hashes that were not asked for")
+		h.complain(Ignored, p, "hashes that were not asked for")
 		return
 	case m.Round != checksums[p.round].Round:
-		h.report(Ignored, p, "hashes of another round than asked for")
+		h.complain(Ignored, p, "hashes of another round than asked for")
 		return
 	}
 	if h.cfg.Check != nil {
@@ -207,7 +221,7 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 // ready lets a client into the game.
 func (h *Host) ready(p *peer) {
 	if p.phase == Checking {
-		h.report(Ignored, p, "it is ready before its files are checked")
+		h.complain(Ignored, p, "it is ready before its files are checked")
 		return
 	}
 	init := msg.MissionInit{

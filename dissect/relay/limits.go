@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// A bucket says whether something may happen now: it fills with the rate and
-// each time takes one.
+// A bucket says whether something may happen now: it fills with the rate, and
+// what happens takes from it.
 type bucket struct {
 	rate  Rate
 	level float64
 	last  time.Time
 }
 
-func (b *bucket) take(now time.Time) bool {
+func (b *bucket) take(now time.Time, n float64) bool {
 	if b.last.IsZero() {
 		b.level = b.rate.Burst
 	} else if now.After(b.last) {
 		b.level = min(b.rate.Burst, b.level+b.rate.PerSecond*now.Sub(b.last).Seconds())
 	}
 	b.last = now
-	if b.level < 1 {
+	if b.level < n {
 		return false
 	}
-	b.level--
+	b.level -= n
 	return true
 }
 
@@ -53,7 +53,7 @@ func (r *rates) take(now time.Time, addr netip.Addr) bool {
 		b = &bucket{rate: r.rate}
 		r.by[addr] = b
 	}
-	return b.take(now)
+	return b.take(now, 1)
 }
 
 // forget drops the buckets that are full by now: forgetting them changes

@@ -80,9 +80,10 @@ type Limits struct {
 	Link link.Limits // of each client
 
 	Objects     int // of one client, that are kept for those who join later: 64
-	ObjectBytes int // in their creations: 64 KiB
+	ObjectBytes int // in their creations: 16 KiB
 
-	PeerRate       Rate // datagrams of one client: 1,000 a second, 2,000 at once
+	PeerRate       Rate // datagrams of one client: 500 a second, 1,000 at once
+	PeerBytes      Rate // bytes in them: 64 KiB a second, 256 KiB at once
 	ConnectRate    Rate // connects of one address: 1 a second, 16 at once
 	BrowserRate    Rate // GameSpy queries of one address: 5 a second, 10 at once
 	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
@@ -91,9 +92,18 @@ type Limits struct {
 	// Factor bounds what is sent to a client that has not shown that it
 	// receives anything: so many times the bytes that came from it. 4.
 	Factor int
-	// Unproved is how long such a client keeps its slot: 10 s.
+	// Unproved is how long such a client keeps its slot, however often it
+	// asks: 10 s. When the game is full it is less.
 	Unproved time.Duration
 }
+
+// crowded is how long a client that has proved nothing keeps its slot when
+// others want one.
+const crowded = 2 * time.Second
+
+// complaints is how often a host reports of one client that it sends what is
+// of no use or too much.
+const complaints = 20
 
 // A Rate is how often something may happen.
 type Rate struct {
@@ -113,8 +123,9 @@ func (l Limits) orDefault() Limits {
 		}
 	}
 	number(&l.Objects, 64)
-	number(&l.ObjectBytes, 64<<10)
-	rate(&l.PeerRate, 1000, 2000)
+	number(&l.ObjectBytes, 16<<10)
+	rate(&l.PeerRate, 500, 1000)
+	rate(&l.PeerBytes, 64<<10, 256<<10)
 	rate(&l.ConnectRate, 1, 16)
 	rate(&l.BrowserRate, 5, 10)
 	rate(&l.AllBrowserRate, 100, 200)
