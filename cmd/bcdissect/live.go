@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
@@ -181,7 +179,7 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 		}
 	}
 	l.Filter = capturefilter.Program(l.filter, uint32(l.SnapLen))
-	live, err := capture.OpenLive(capture.LiveOptions{Options: l.Options})
+	live, err := capture.OpenLive(capture.LiveOptions{Options: l.Options, Packets: l.stopPackets})
 	if err != nil {
 		return failed(err)
 	}
@@ -207,8 +205,7 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 	}
 	fmt.Fprintf(s.err, "bcdissect: capturing on %s\n", oneLine(live.Interface()))
 	defer l.stopping(live)()
-	src := &liveSource{Live: live, packets: l.stopPackets}
-	err = f.report(s, cfg, src, makeSink)
+	err = f.report(s, cfg, liveSource{live}, makeSink)
 	l.summary(s, live)
 	return err
 }
@@ -272,22 +269,8 @@ func (l *capturing) summary(s streams, live *capture.Live) {
 	}
 }
 
-// A liveSource is a live capture that knows no progress, and may end after a
-// number of packets.
-type liveSource struct {
-	*capture.Live
-	packets int // 0 for no end
-}
-
-// Next implements [capture.Source].
-func (s *liveSource) Next() (*dissect.Datagram, error) {
-	d, err := s.Live.Next()
-	if err == nil && s.packets > 0 && d.Number > s.packets {
-		_ = s.Close() // said by whoever closes it in the end
-		return nil, io.EOF
-	}
-	return d, err
-}
+// A liveSource is a live capture that knows no progress.
+type liveSource struct{ *capture.Live }
 
 // Progress implements source.
-func (*liveSource) Progress() (read, size int64) { return 0, 0 }
+func (liveSource) Progress() (read, size int64) { return 0, 0 }

@@ -25,6 +25,8 @@ type LiveOptions struct {
 	device.Options
 	// Queue is how many packets may wait for Next, 0 for 65536.
 	Queue int
+	// Packets is how many packets to read, 0 for no end.
+	Packets int
 }
 
 // A Live reads the datagrams that pass an interface, while they do.
@@ -40,6 +42,7 @@ type Live struct {
 	name    string
 	link    uint16
 	snap    int
+	most    int // packets to read, 0 for no end
 	writer  PacketWriter
 	decoder decoder
 	frame   frame
@@ -104,7 +107,7 @@ func OpenLive(o LiveOptions) (*Live, error) {
 		return nil, fmt.Errorf("%s: its link type %d is not known here; choose another interface", d.Name(), d.LinkType())
 	}
 	l := newLive(d, o.Queue)
-	l.name, l.link, l.snap = d.Name(), d.LinkType(), d.SnapLen()
+	l.name, l.link, l.snap, l.most = d.Name(), d.LinkType(), d.SnapLen(), o.Packets
 	l.frame.link = l.link
 	return l, nil
 }
@@ -138,8 +141,8 @@ func (l *Live) WriterOptions() WriterOptions {
 // is not closed. An error that it returns ends the capture.
 func (l *Live) Tee(w PacketWriter) { l.writer = w }
 
-// Next implements [Source]. It waits for a datagram. After Close it returns
-// those that had been captured and then [io.EOF]. If the capture ends by
+// Next implements [Source]. It waits for a datagram. After Close, or as many
+// packets as wanted, it returns those that had been captured and then [io.EOF]. If the capture ends by
 // itself, the error says why; it wraps [device.ErrDown] if the interface is no
 // longer up.
 //
@@ -203,14 +206,14 @@ func (l *Live) read() {
 	}
 }
 
-// readAll reads packets until somebody closes, which is no error, or there
-// are no more.
+// readAll reads packets until somebody closes or there are as many as wanted,
+// which is no error, or there are no more.
 func (l *Live) readAll() error {
 	var p device.Packet
 	var chunk []byte
 	number := 0
 	counted := time.Now()
-	for !l.closing.Load() {
+	for !l.closing.Load() && (l.most <= 0 || number < l.most) {
 		ok, err := l.source.Read(&p)
 		if err != nil {
 			return err

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// TestLiveLarge captures a battle of eight players in a network namespace, at
+// ten times the speed it was recorded with, which is 14,000 packets a second.
+// Nothing may be lost, and the file of -w must hold what the recording does.
+func TestLiveLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds, as the battle does")
+	}
+	sent, times := battleLarge(t)
+	send := cable(t)
+	const faster = 10
+
+	var out bytes.Buffer
+	errs := &spoken{until: "capturing on v0", said: make(chan struct{})}
+	go func() {
+		<-errs.said
+		began := time.Now()
+		for n, frame := range sent {
+			time.Sleep(time.Until(began.Add(times[n].Sub(times[0]) / faster)))
+			if err := send(frame); err != nil {
+				t.Error(err)
+			}
+		}
+		t.Logf("%d packets sent at %.0f a second", len(sent), float64(len(sent))/time.Since(began).Seconds())
+	}()
+	file := filepath.Join(t.TempDir(), "live.pcapng")
+	code := run([]string{
+		"live", "-i", "v0", "-w", file, "-T", "json", "-a", fmt.Sprintf("packets:%d", len(sent)), "-a", "duration:120",
+	}, streams{in: strings.NewReader(""), out: &out, err: errs})
+	all := fmt.Sprintf("bcdissect: %d packets captured, 0 dropped by the system, 0 passed over because the report was too slow\n", len(sent))
+	if code != exitOK || !strings.HasSuffix(errs.String(), all) {
+		t.Fatalf("exit status %d: %s", code, errs.String())
+	}
+	// This host uses 8 bits for numbers, so what is a repetition is told by
+	// time, too, and a faster battle has some more. All else is as it was.
+	got := statsOf(t, file)
+	if want := statsOf(t, pcapOf(t, sent, times, faster)); !reflect.DeepEqual(got, want) {
+		t.Errorf("stats of the file of -w: got %v, want %v", got, want)
+	}
+	want := statsOf(t, pcapOf(t, sent, times, 1))
+	for _, key := range []string{"frames", "datagrams", "messages", "errors"} {
+		if want[key] == nil || !reflect.DeepEqual(got[key], want[key]) {
+			t.Errorf("%s in stats of the file of -w: got %v, want %v", key, got[key], want[key])
+		}
+	}
+	var truth struct {
+		Messages struct{ Total int }
+	}
+	if err := json.Unmarshal(fixtures.Read(t, "captures/clear/battle_large.truth.json"), &truth); err != nil {
+		t.Fatal(err)
+	}
+	// Records of GameSpy are no messages.
+	if n := bytes.Count(out.Bytes(), []byte("\n")) - bytes.Count(out.Bytes(), []byte(`"kind":"gamespy"`)); n != truth.Messages.Total {
+		t.Errorf("got %d messages in the report, want %d", n, truth.Messages.Total)
+	}
+	tshark(t, file, len(sent))
+}
+
+// statsOf returns what stats says of a capture, but for how long it is.
+func statsOf(t *testing.T, file string) (v map[string]any) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run([]string{"stats", "-T", "json", file}, streams{out: &out, err: &errs}); code != exitOK {
+		t.Fatalf("stats %s: exit status %d: %s", file, code, errs.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	delete(v, "duration")
+	return v
+}
+
+// tshark has Wireshark read a file, if it is there.
+func tshark(t *testing.T, file string, packets int) {
+	t.Helper()
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Log("tshark is missing")
+		return
+	}
+	c := exec.Command("tshark", "-r", file, "-T", "fields", "-e", "frame.number")
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil || strings.Count(string(out), "\n") != packets {
+		t.Errorf("tshark reads %d packets of %d: %v: %s", strings.Count(string(out), "\n"), packets, err, said.String())
+	}
+}
+
+// battleLarge returns the frames of the capture that lies deciphered among the
+// fixtures, as they were, and when they came.
+func battleLarge(t *testing.T) (frames [][]byte, times []time.Time) {
+	t.Helper()
+	const headers = 14 + 20 + 8 // Ethernet, IPv4 without options and UDP
+	for _, name := range []string{"captures/clear/battle_large-1.pcap.zst", "captures/clear/battle_large-2.pcap.zst"} {
+		z, err := zstd.NewReader(bytes.NewReader(fixtures.Read(t, name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		r, err := pcapgo.NewReader(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			frame, info, err := r.ReadPacketData()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			cipher.Encrypt(frame[:headers], frame[headers:]) // in place
+			frames, times = append(frames, frame), append(times, info.Timestamp)
+		}
+	}
+	b, err := os.ReadFile(pcapOf(t, frames, times, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const digest = "96c72f0937dce96d092494bdfb0ae4616c218ef6fad13ec3e6544970c0376cb7"
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != digest {
+		t.Fatalf("got another capture, with the sha256 %x", sum)
+	}
+	return frames, times
+}
+
+// pcapOf returns the name of a file that holds frames as if they had come a
+// number of times faster than they did.
+func pcapOf(t *testing.T, frames [][]byte, times []time.Time, faster time.Duration) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := pcapgo.NewWriter(&b)
+	if err := w.WriteFileHeader(262144, layers.LinkTypeEthernet); err != nil {
+		t.Fatal(err)
+	}
+	for n, f := range frames {
+		at := times[0].Add(times[n].Sub(times[0]) / faster)
+		if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(f), Length: len(f)}, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "battle_large.pcap")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// cable gives the test a network of its own with the interfaces v0 and v1, and
+// returns what sends frames from one to the other. The test's thread is not
+// used for anything afterwards.
+func cable(t *testing.T) (send func(frame []byte) error) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a network namespace")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("ip is missing; it is in the package iproute2")
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skipf("no network namespace: %v", err)
+	}
+	for _, args := range []string{
+		"link add v0 type veth peer name v1",
+		"link set v0 addrgenmode none", // else IPv6 greets its neighbours
+		"link set v1 addrgenmode none",
+		"link set v0 up",
+		"link set v1 up",
+	} {
+		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+			t.Skipf("ip %s: %v: %s", args, err, out)
+		}
+	}
+	v1, err := net.InterfaceByName("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	return func(frame []byte) error { return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: v1.Index}) }
+}
+
+// A spoken is what was written, and tells when it has some text.
+type spoken struct {
+	until string
+	said  chan struct{} // closed when until was written
+
+	mu   sync.Mutex
+	text strings.Builder
+	once sync.Once
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Write(p)
+	if strings.Contains(s.text.String(), s.until) {
+		s.once.Do(func() { close(s.said) })
+	}
+	return len(p), nil
+}
+
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
