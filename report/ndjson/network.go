@@ -58,7 +58,7 @@ func appendLink(dst []byte, l *network.Link) []byte {
 	dst = integer(dst, `,"bytes":`, l.Bytes)
 	dst = integer(dst, `,"messages":`, l.Messages)
 	dst = class(append(dst, ',', '"'), &network.Class{
-		Reliable: l.Reliable(), Repeated: l.Repeated(), Acknowledged: l.Acknowledged(), Lost: l.Lost(), Late: l.Late(),
+		Reliable: l.Reliable(), Repeated: l.Repeated(), Duplicates: l.Duplicates(), Acknowledged: l.Acknowledged(), Lost: l.Lost(), Late: l.Late(),
 	})
 	dst = append(class(append(dst, `,"data":{"`...), &l.Data), '}')
 	dst = append(class(append(dst, `,"control":{"`...), &l.Control), '}')
@@ -126,6 +126,7 @@ func appendEnds(dst []byte, host, client netip.AddrPort, player string, peer uin
 func class(dst []byte, c *network.Class) []byte {
 	dst = integer(dst, `reliable":`, c.Reliable)
 	dst = integer(dst, `,"retransmissions":`, c.Repeated)
+	dst = integer(dst, `,"duplicates":`, c.Duplicates)
 	dst = integer(dst, `,"acknowledged":`, c.Acknowledged)
 	dst = integer(dst, `,"lost":`, c.Lost)
 	return integer(dst, `,"late":`, c.Late)

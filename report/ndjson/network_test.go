@@ -66,15 +66,15 @@ func TestNetwork(t *testing.T) {
 		{"nothing", new(network.Meter), `{"links":[],"ships":[],` + limits + `0}}`},
 		{"a game", m, `{"links":[` + ends +
 			`"dir":"c2s","first":"2026-01-02T03:04:05Z","last":"2026-01-02T03:04:15.45Z","restarts":0,"datagrams":9,"bytes":180,"messages":9,` +
-			`"reliable":4,"retransmissions":1,"acknowledged":1,"lost":2,"late":0,` +
-			`"data":{"reliable":3,"retransmissions":1,"acknowledged":1,"lost":2,"late":0},` +
-			`"control":{"reliable":1,"retransmissions":0,"acknowledged":0,"lost":0,"late":0},"acks":0,` +
+			`"reliable":4,"retransmissions":1,"duplicates":1,"acknowledged":1,"lost":2,"late":0,` +
+			`"data":{"reliable":3,"retransmissions":1,"duplicates":1,"acknowledged":1,"lost":2,"late":0},` +
+			`"control":{"reliable":1,"retransmissions":0,"duplicates":0,"acknowledged":0,"lost":0,"late":0},"acks":0,` +
 			`"rtt_n":1,"rtt_ms_min":47.123,"rtt_ms_median":47.123,"rtt_ms_p95":47.123,"rtt_ms_max":47.123,` +
 			`"silence_ms_longest":5050,"keepalives":2,"keepalive_ms_mean":5050,"keepalive_ms_longest":5050},` + ends +
 			`"dir":"s2c","first":"2026-01-02T03:04:05.047123Z","last":"2026-01-02T03:04:05.4Z","restarts":0,"datagrams":2,"bytes":40,"messages":2,` +
-			`"reliable":0,"retransmissions":0,"acknowledged":0,"lost":0,"late":0,` +
-			`"data":{"reliable":0,"retransmissions":0,"acknowledged":0,"lost":0,"late":0},` +
-			`"control":{"reliable":0,"retransmissions":0,"acknowledged":0,"lost":0,"late":0},"acks":1,` +
+			`"reliable":0,"retransmissions":0,"duplicates":0,"acknowledged":0,"lost":0,"late":0,` +
+			`"data":{"reliable":0,"retransmissions":0,"duplicates":0,"acknowledged":0,"lost":0,"late":0},` +
+			`"control":{"reliable":0,"retransmissions":0,"duplicates":0,"acknowledged":0,"lost":0,"late":0},"acks":1,` +
 			`"rtt_n":0,"silence_ms_longest":352.877,"keepalives":0}],"ships":[` + ends +
 			`"dir":"c2s","object_id":1073741823,"object_slot":0,"object_name":"Akira \u0007",` +
 			`"first":"2026-01-02T03:04:05.3Z","last":"2026-01-02T03:04:05.370001Z","updates":3,` +

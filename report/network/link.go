@@ -98,7 +98,9 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 	h := &r.Transport
 	c, s := l.class(h)
 	if r.Status == dissect.StatusDuplicate {
-		s.waiting.repeated(keyOf(h))
+		if k := keyOf(h); !s.waiting.repeated(k) && s.acknowledged(k).key == k {
+			c.Duplicates++
+		}
 		return // its number is no news, and one of 8 bits may have come round since
 	}
 	s.sequence.Bits = 16

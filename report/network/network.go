@@ -59,6 +59,7 @@ type Link struct {
 type Class struct {
 	Reliable     int64 // messages, repetitions included
 	Repeated     int64 // repetitions
+	Duplicates   int64 // repetitions of what had been acknowledged, so that the receiver had it already
 	Acknowledged int64 // messages of which an acknowledgement came, each once
 	Lost         int64 // sequence numbers between the first and the last that never came
 	Late         int64 // sequence numbers that came after a higher one
@@ -69,6 +70,10 @@ func (l *Link) Reliable() int64 { return l.Control.Reliable + l.Data.Reliable }
 
 // Repeated returns the repetitions of both classes.
 func (l *Link) Repeated() int64 { return l.Control.Repeated + l.Data.Repeated }
+
+// Duplicates returns the repetitions of both classes of what had been
+// acknowledged.
+func (l *Link) Duplicates() int64 { return l.Control.Duplicates + l.Data.Duplicates }
 
 // Acknowledged returns the messages of both classes that were acknowledged.
 func (l *Link) Acknowledged() int64 { return l.Control.Acknowledged + l.Data.Acknowledged }

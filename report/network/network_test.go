@@ -188,8 +188,9 @@ func TestRoundTrips(t *testing.T) {
 	check(t, "max", to.RTT.Max, 300*time.Millisecond)
 	about(t, "median", to.RTT.Median, 200*time.Millisecond) // the third of 50 100 200 250 300
 	about(t, "95%", to.RTT.P95, 300*time.Millisecond)       // the fifth
-	check(t, "data", to.Data, Class{Reliable: 11, Repeated: 2, Acknowledged: 7})
+	check(t, "data", to.Data, Class{Reliable: 11, Repeated: 2, Duplicates: 1, Acknowledged: 7})
 	check(t, "control", to.Control, Class{Reliable: 1, Acknowledged: 1})
+	check(t, "duplicates", to.Duplicates(), 1)
 	check(t, "acks", to.Acks, 3)
 	check(t, "n from the host", from.RTT.N, 2)
 	check(t, "min from the host", from.RTT.Min, 31*time.Millisecond)
@@ -664,7 +665,7 @@ func verify(tb testing.TB, m *Meter) {
 	}
 	for _, l := range links {
 		for _, c := range []Class{l.Control, l.Data} {
-			if c.Lost < 0 || c.Late < 0 || c.Repeated > c.Reliable || c.Acknowledged > c.Reliable-c.Repeated {
+			if c.Lost < 0 || c.Late < 0 || c.Repeated > c.Reliable || c.Duplicates > c.Repeated || c.Acknowledged > c.Reliable-c.Repeated {
 				tb.Fatalf("counts: %+v", c)
 			}
 		}

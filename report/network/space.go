@@ -38,9 +38,11 @@ func keyOf(h *transport.Header) key {
 	return k
 }
 
-// slot returns an index for the key. Numbers that follow each other, and
-// fragments of a message, get different ones.
-func (k key) slot(size uint32) uint32 { return (uint32(k) + uint32(k)>>16) & (size - 1) }
+// slot returns an index for the key. Numbers that follow each other, fragments
+// of a message, and the first of them and a whole message get different ones.
+func (k key) slot(size uint32) uint32 {
+	return (uint32(k) + uint32(k)>>16 + uint32(k)>>17&0x80) & (size - 1)
+}
 
 // arrive takes note of the number of a message that is not a repetition.
 func (s *space) arrive(seq uint16, c *Class, lost *GivenUp) {
@@ -219,11 +221,14 @@ func (w *waiting) take(k key) (message, bool) {
 	return out, true
 }
 
-// repeated takes note that a message was sent again.
-func (w *waiting) repeated(k key) {
-	if m, _ := w.find(k); m != nil {
+// repeated takes note that a message was sent again, and reports whether it
+// still waits.
+func (w *waiting) repeated(k key) bool {
+	m, _ := w.find(k)
+	if m != nil {
 		m.ambiguous = true
 	}
+	return m != nil
 }
 
 // clear forgets all messages.

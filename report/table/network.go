@@ -132,9 +132,9 @@ func (n *networkTables) traffic(links []network.Link) error {
 		l := &links[i]
 		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir,
 			count(l.Datagrams), count(l.Bytes), count(l.Messages), count(l.Reliable()),
-			n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Lost(), red), n.bad(l.Late(), yellow), count(l.Acks)))
+			n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Duplicates(), yellow), n.bad(l.Lost(), red), n.bad(l.Late(), yellow), count(l.Acks)))
 	}
-	return n.grid(n.head("datagrams", "bytes", "messages", "reliable", "resent data", "resent control", "lost", "late", "acks"), rows, 0)
+	return n.grid(n.head("datagrams", "bytes", "messages", "reliable", "resent data", "resent control", "duplicates", "lost", "late", "acks"), rows, 0)
 }
 
 func (n *networkTables) timing(links []network.Link) error {

@@ -73,10 +73,10 @@ func TestNetwork(t *testing.T) {
 	want := `links     2
 streams   1 of ship updates
 
- client              player   dir  datagrams  bytes  messages  reliable  resent data  resent control  lost  late  acks
------------------------------------------------------------------------------------------------------------------------
- 192.168.0.10:22102  \x1b[2J  c2s          8    160         8         4            1               0     1     0     0
- 192.168.0.10:22102  \x1b[2J  s2c          2     40         2         0            0               0     0     0     2
+ client              player   dir  datagrams  bytes  messages  reliable  resent data  resent control  duplicates  lost  late  acks
+-----------------------------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J  c2s          8    160         8         4            1               0           0     1     0     0
+ 192.168.0.10:22102  \x1b[2J  s2c          2     40         2         0            0               0           0     0     0     2
 
  client              player   dir  from s    to s  silent s  round trips  least ms  median ms  95% ms  most ms  keepalives  every s  most s
 --------------------------------------------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ func TestNetworkOfSeveralHosts(t *testing.T) {
 		"given up  1 messages of an unknown sender\n\n",
 		"\n host                 client              player  dir ",
 		"\n 192.168.0.1:22101    192.168.0.10:22102  Kirk    c2s          8 ",
-		"\n [2001:db8::1]:22101  [2001:db8::1]:1             c2s          1      0         1         0            0               0     0     0     0\n",
+		"\n [2001:db8::1]:22101  [2001:db8::1]:1             c2s          1      0         1         0            0               0           0     0     0     0\n",
 		"c2s       -       -         -            0         -          -       -        -           1        -       -\n",
 		"\n 192.168.0.1:22101  192.168.0.10:22102  Kirk    c2s  0x3FFFFFFF              2  20.00 ",
 	)
