@@ -16,6 +16,8 @@ LINTOS ?= linux windows darwin
 
 FUZZ ?= .
 FUZZTIME ?= 10s
+RUNS ?= 3000
+SEED ?= 1
 BENCH ?= .
 COUNT ?= 1
 
@@ -24,7 +26,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz bench cover check cross repro licences clean help
+.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz damage bench cover check cross repro licences clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -85,6 +87,10 @@ fuzz: ## run each fuzz target that matches FUZZ for FUZZTIME
 		set -- -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s -parallel 2 "$$pkg"; \
 		$(GO) test "$$@" </dev/null || $(GO) test "$$@" </dev/null || exit 1; \
 	done
+
+damage: build ## run the built program over RUNS damaged captures, made with SEED
+	DAMAGE_RUNS=$(RUNS) DAMAGE_SEED=$(SEED) DAMAGE_PROGRAM=$(CURDIR)/bin/bcdissect \
+		$(GO) test -run '^TestDamage$$' -v -count=1 -timeout 60m ./cmd/bcdissect
 
 bench: ## run the benchmarks that match BENCH, COUNT times
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
