@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,9 @@ line are passed over.`,
 			}
 			cfg, err := f.config()
 			if err != nil {
+				return err
+			}
+			if err := spare(f.output, s.in, append(slices.Clone(f.defined), "-")...); err != nil {
 				return err
 			}
 			b, err := hexInput(args, s.in)

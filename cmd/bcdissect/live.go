@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -173,6 +175,12 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 	if err != nil {
 		return err
 	}
+	if l.write != "" && filepath.Clean(l.write) == filepath.Clean(f.output) {
+		return fmt.Errorf("--output %s: the packets are written there (--write); give another name", f.output)
+	}
+	if err := spare(f.output, nil, append(slices.Clone(f.defined), l.write)...); err != nil {
+		return err
+	}
 	if l.Interface == "" {
 		if l.Interface, err = device.Default(); err != nil {
 			return failed(err)
@@ -189,6 +197,10 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 		}
 	}()
 	if l.write != "" {
+		// A pipe that is closed must end the report, and not the program
+		// before the file is complete.
+		signal.Ignore(syscall.SIGPIPE)
+		defer signal.Reset(syscall.SIGPIPE)
 		closeFile, err := l.tee(live)
 		if err != nil {
 			return failed(err)
@@ -236,6 +248,9 @@ func (l *capturing) tee(live *capture.Live) (closeFile func() error, err error) 
 func (l *capturing) stopping(live *capture.Live) (done func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP) // the terminal is gone
+	}
 	finished := make(chan struct{})
 	go func() {
 		select {

@@ -14,6 +14,7 @@ import (
 // An output is where a report goes.
 type output struct {
 	io.Writer
+	name     string   // for errors
 	file     *os.File // to be closed; nil for standard output
 	terminal bool
 	width    int // columns of the terminal, 0 if it is none
@@ -27,9 +28,9 @@ func openOutput(name string, s streams) (*output, error) {
 		if err != nil {
 			return nil, failed(plainPath(name, err))
 		}
-		return &output{Writer: f, file: f}, nil
+		return &output{Writer: f, name: name, file: f}, nil
 	}
-	o := &output{Writer: s.out, display: s.display}
+	o := &output{Writer: s.out, name: "standard output", display: s.display}
 	if f, ok := s.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		o.terminal = true
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -39,11 +40,38 @@ func openOutput(name string, s streams) (*output, error) {
 	return o, nil
 }
 
+// Write implements [io.Writer]. Its errors name the output.
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if err != nil {
+		err = plainPath(o.name, err)
+	}
+	return n, err
+}
+
 func (o *output) Close() error {
 	if o.file == nil {
 		return nil
 	}
 	return o.file.Close()
+}
+
+// spare refuses an output that would overwrite what is read.
+func spare(output string, stdin io.Reader, inputs ...string) error {
+	out, err := os.Stat(output)
+	if err != nil || !out.Mode().IsRegular() {
+		return nil // there is nothing yet, or nothing to overwrite
+	}
+	for _, name := range inputs {
+		in, err := os.Stat(name)
+		if f, ok := stdin.(*os.File); ok && name == "-" {
+			in, err = f.Stat()
+		}
+		if err == nil && os.SameFile(in, out) {
+			return fmt.Errorf("--output %s: that is what is read, and would be overwritten; give another name", output)
+		}
+	}
+	return nil
 }
 
 // colored decides about colour: the flag first, then NO_COLOR, then the

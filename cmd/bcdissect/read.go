@@ -180,6 +180,9 @@ func (f *common) run(s streams, names []string, makeSink sinkMaker) error {
 	if err != nil {
 		return err
 	}
+	if err := spare(f.output, s.in, append(slices.Clone(names), f.defined...)...); err != nil {
+		return err
+	}
 	src, err := capture.OpenAll(names, s.in)
 	if err != nil {
 		return ofCapture(err)
