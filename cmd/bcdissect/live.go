@@ -142,19 +142,14 @@ func (l *capturing) check() error {
 		return errors.New("--ring-buffer needs a file to write: -w FILE")
 	}
 	for _, c := range l.stop {
-		what, text, _ := strings.Cut(c, ":")
-		n, err := strconv.ParseFloat(text, 64)
-		const most = 1e9
-		if err != nil || !(n > 0 && n < most) {
-			return fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", c)
+		after, packets, err := autostop(c)
+		if err != nil {
+			return err
 		}
-		switch what {
-		case "duration":
-			l.stopAfter = time.Duration(n * float64(time.Second))
-		case "packets":
-			l.stopPackets = int(n)
-		default:
-			return fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", c)
+		if after > 0 {
+			l.stopAfter = after
+		} else {
+			l.stopPackets = packets
 		}
 	}
 	if l.SnapLen < 0 || l.SnapLen > device.MaxSnapLen {
@@ -167,6 +162,24 @@ func (l *capturing) check() error {
 		return &status{exitUsage, errors.New("--capture-filter: " + bad.Message), bad.Caret()}
 	}
 	return err
+}
+
+// autostop reads a condition under which to stop.
+func autostop(condition string) (after time.Duration, packets int, err error) {
+	bad := fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", condition)
+	what, text, _ := strings.Cut(condition, ":")
+	n, err := strconv.ParseFloat(text, 64)
+	const most = 1e9
+	if err != nil || !(n > 0 && n < most) {
+		return 0, 0, bad
+	}
+	switch what {
+	case "duration":
+		return time.Duration(n * float64(time.Second)), 0, nil
+	case "packets":
+		return 0, int(n), nil
+	}
+	return 0, 0, bad
 }
 
 // run captures until something ends it.

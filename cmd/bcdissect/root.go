@@ -131,6 +131,6 @@ histogram.`,
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
-	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newDecode(s), newOpcodes(s), newVersion(s))
+	cmd.AddCommand(newRead(s), newLive(s), newRelay(s), newInterfaces(s), newStats(s), newDecode(s), newOpcodes(s), newVersion(s))
 	return cmd
 }
