@@ -1,0 +1,505 @@
+package relay_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+)
+
+var (
+	began    = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
+	hostAddr = netip.MustParseAddrPort("192.0.2.1:22101")
+)
+
+// step is how far simulated time goes at once.
+const step = 10 * time.Millisecond
+
+// A world is a host, clients, and a network between them, in simulated time.
+type world struct {
+	t       testing.TB
+	now     time.Time
+	rand    *rand.Rand
+	host    *relay.Host
+	network relaytest.Network
+	trouble relaytest.Trouble
+	clients []*player
+	byAddr  map[netip.AddrPort]*player
+	events  []relay.Event
+
+	from, to map[netip.AddrPort]int // bytes that an address sent to the host and got
+	datagram int                    // of the host's
+}
+
+// A player is a client in a world, with what was seen of others.
+type player struct {
+	*relaytest.Client
+	addr    netip.AddrPort
+	calm    bool // there is no trouble on its way
+	mute    bool // nothing that it sends arrives
+	inGame  bool // it has been sent the mission
+	seen    [3]map[string]run
+	updates int
+}
+
+// A run are numbers of messages that came one after another.
+type run struct{ first, last int }
+
+func newWorld(tb testing.TB, seed uint64, cfg relay.Config) *world {
+	tb.Helper()
+	w := &world{
+		t: tb, now: began, rand: rand.New(rand.NewPCG(seed, 0)), byAddr: map[netip.AddrPort]*player{},
+		from: map[netip.AddrPort]int{}, to: map[netip.AddrPort]int{},
+	}
+	w.network.Rand = w.rand
+	cfg.Name, cfg.Mission, cfg.Map = "Test", "Multiplayer.Episode.Mission1.Mission1", "DM"
+	cfg.System, cfg.TimeLimit, cfg.FragLimit = 1, msg.Unlimited, msg.Unlimited
+	cfg.Report = func(e relay.Event) { w.events = append(w.events, e) }
+	w.host = relay.NewHost(cfg)
+	return w
+}
+
+// add adds a client, which has not connected yet.
+func (w *world) add(openBC bool) *player {
+	n := len(w.clients) + 1
+	p := &player{
+		Client: relaytest.NewClient(relaytest.Options{
+			Name: fmt.Sprintf("P%d", n), Nonce: uint32(n), OpenBC: openBC, First: 10000 * (n % 20),
+			Claimed: [4]byte{10, 0, 0, byte(n)},
+		}),
+		addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(n)}), uint16(4000+n)),
+	}
+	for i := range p.seen {
+		p.seen[i] = map[string]run{}
+	}
+	p.Deliver = func(_ time.Time, m *link.Message) { w.delivered(p, m) }
+	w.clients = append(w.clients, p)
+	w.byAddr[p.addr] = p
+	return p
+}
+
+// delivered checks what a client is given: that it should get it, and that no
+// reliable message is missing, doubled or out of order.
+func (w *world) delivered(p *player, m *link.Message) {
+	if m.Body[0] == 0x35 {
+		p.inGame = true
+	}
+	if m.Body[0] == 0x1C {
+		p.updates++
+		if !p.inGame || bytes.Equal(m.Body[1:5], idBytes(p)) {
+			w.t.Errorf("%s was sent an update of its own, or before it was in the game", p.Name)
+		}
+	}
+	stream, slot, name, number, ok := relaytest.Numbered(m.Body)
+	if !ok {
+		return
+	}
+	from := name
+	if stream != relaytest.Chat {
+		from = fmt.Sprintf("slot %d from %d", slot, number/10000*10000)
+	}
+	switch {
+	case stream == relaytest.Consume:
+		w.t.Errorf("%s was sent what only the host gets: % x", p.Name, m.Body)
+	case stream == relaytest.Forward && slot == p.Slot && number/10000 == p.First/10000:
+		w.t.Errorf("%s was sent its own message: % x", p.Name, m.Body)
+	case !p.inGame:
+		w.t.Errorf("%s was sent a message before it was in the game: % x", p.Name, m.Body)
+	case !m.Reliable:
+		w.t.Errorf("%s was sent a message that was reliable, and is no longer: % x", p.Name, m.Body)
+	}
+	r, ok := p.seen[stream][from]
+	if ok && number != r.last+1 {
+		w.t.Errorf("%v: %s got number %d of %s after %d", w.now.Sub(began), p.Name, number, from, r.last)
+	}
+	if !ok {
+		r.first = number
+	}
+	r.last = number
+	p.seen[stream][from] = r
+}
+
+func idBytes(p *player) []byte {
+	id := uint32(p.Ship())
+	return []byte{byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)}
+}
+
+// forward names the stream of a client's messages that others get.
+func (p *player) forward() string { return fmt.Sprintf("slot %d from %d", p.Slot, p.First) }
+
+// send sends a datagram to the host.
+func (w *world) send(from netip.AddrPort, datagram []byte, t *relaytest.Trouble) {
+	w.network.Send(w.now, from, hostAddr, datagram, t)
+}
+
+// advance lets time pass; each is called at every step.
+func (w *world) advance(d time.Duration, each func(tick int)) {
+	end := w.now.Add(d)
+	for tick := 0; w.now.Before(end); tick++ {
+		w.now = w.now.Add(step)
+		if each != nil {
+			each(tick)
+		}
+		for {
+			a, ok := w.network.Receive(w.now)
+			if !ok {
+				break
+			}
+			if a.To == hostAddr {
+				w.from[a.From] += len(a.Datagram)
+				w.host.Receive(w.now, a.From, a.Datagram)
+			} else if p := w.byAddr[a.To]; p != nil {
+				p.Receive(w.now, a.Datagram)
+			}
+		}
+		w.host.Advance(w.now)
+		for {
+			to, datagram, ok := w.host.Send()
+			if !ok {
+				break
+			}
+			w.datagram++
+			w.to[to] += len(datagram)
+			if len(datagram) > 512 && datagram[0] != '\\' {
+				w.t.Errorf("a datagram of %d bytes", len(datagram))
+			}
+			w.network.Send(w.now, hostAddr, to, datagram, w.troubleOf(w.byAddr[to]))
+		}
+		for _, p := range w.clients {
+			for {
+				datagram, ok := p.Datagram(w.now)
+				if !ok {
+					break
+				}
+				if !p.mute {
+					w.send(p.addr, datagram, w.troubleOf(p))
+				}
+			}
+		}
+	}
+}
+
+func (w *world) troubleOf(p *player) *relaytest.Trouble {
+	if p != nil && p.calm {
+		return &relaytest.Trouble{}
+	}
+	return &w.trouble
+}
+
+// join has clients join, one after another, and create ships.
+func (w *world) join(players ...*player) {
+	w.t.Helper()
+	for _, p := range players {
+		// A connect of OpenBC has no nonce: a second copy would begin anew.
+		p.calm = p.OpenBC
+		p.Connect(w.now)
+		for waited := 0; p.Phase != relaytest.Playing; waited++ {
+			w.advance(100*time.Millisecond, nil)
+			if waited == 600 {
+				w.t.Fatalf("%s has not joined in a minute: phase %d, reason %d; %v", p.Name, p.Phase, p.Reason, w.events)
+			}
+		}
+		p.calm = false
+		p.CreateShip(w.now)
+	}
+}
+
+// fight has clients fight for a while.
+func (w *world) fight(d time.Duration, players ...*player) {
+	w.advance(d, func(tick int) {
+		for i, p := range players {
+			if p.Phase == relaytest.Playing && (tick+i)%10 == 0 { // ten times a second, not all at once
+				p.Fight(w.now, tick/10)
+			}
+		}
+	})
+}
+
+// settle lets time pass in which everything can be repeated ten times. When all
+// is acknowledged cannot be waited for: OpenBC's clients do not acknowledge
+// control messages.
+func (w *world) settle() { w.advance(40*time.Second, nil) }
+
+// emptied checks that the host has forgotten everybody after a while.
+func (w *world) emptied() {
+	w.t.Helper()
+	w.advance(2*link.SilenceLimit, nil)
+	for p := range w.host.Peers() {
+		w.t.Errorf("the host still knows %v, %v", p.Addr, p.Phase)
+	}
+	if next := w.host.Advance(w.now); !next.IsZero() {
+		w.t.Errorf("an empty host wants to be called again in %v", next.Sub(w.now))
+	}
+}
+
+// fine checks that nothing went wrong with the clients.
+func (w *world) fine() {
+	w.t.Helper()
+	for _, p := range w.clients {
+		if p.Err != nil {
+			w.t.Error(p.Err)
+		}
+	}
+	for _, e := range w.events {
+		switch e.Kind {
+		case relay.Ignored, relay.Limited, relay.Overloaded, relay.Kicked, relay.Replaced:
+			w.t.Errorf("%v: %v %v: %s", e.Time.Sub(began), e.Addr, e.Kind, e.Text)
+		}
+	}
+}
+
+// rough is what the worst of networks does.
+var rough = relaytest.Trouble{
+	Loss: 0.05, Duplicate: 0.05, Reorder: 0.1, Cut: 0.02, Delay: 20 * time.Millisecond, Jitter: 40 * time.Millisecond,
+}
+
+// Whatever the network does, between clients that stay every reliable message
+// is delivered once and in order.
+func TestExactlyOnce(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newWorld(t, seed, relay.Config{Mode: relay.Playable, Collisions: true})
+			w.trouble = rough
+			stay := []*player{w.add(false), w.add(false), w.add(true), w.add(false)}
+			w.join(stay...)
+			w.fight(30*time.Second, stay...)
+			w.settle()
+			for _, a := range stay {
+				for _, b := range stay {
+					want := run{a.First + 1, a.Last(relaytest.Forward)}
+					got, ok := b.seen[relaytest.Forward][a.forward()]
+					if a != b && got != want || a == b && ok {
+						t.Errorf("%s got %v of %s, want %v", b.Name, got, a.Name, want)
+					}
+					want.last = a.Last(relaytest.Chat)
+					if got := b.seen[relaytest.Chat][a.Name]; got != want {
+						t.Errorf("%s got %v of the chat of %s, want %v", b.Name, got, a.Name, want)
+					}
+				}
+				if a.updates < 3*300*8/10 {
+					t.Errorf("%s got %d updates", a.Name, a.updates)
+				}
+			}
+
+			// One leaves, one falls silent, and two come: what those get who are
+			// not there all the time has no holes either.
+			late := []*player{w.add(false), w.add(false)}
+			stay[1].Leave(w.now)
+			stay[2].mute = true
+			w.join(late...)
+			all := append(slices.Clone(stay), late...)
+			w.fight(50*time.Second, all...) // longer than anybody may be silent
+			w.settle()
+			for _, a := range []*player{stay[0], stay[3]} {
+				for _, b := range late {
+					if got := b.seen[relaytest.Forward][a.forward()]; got.last != a.Last(relaytest.Forward) {
+						t.Errorf("%s got up to %d of %s, want %d", b.Name, got.last, a.Name, a.Last(relaytest.Forward))
+					}
+					if got := a.seen[relaytest.Forward][b.forward()]; got != (run{b.First + 1, b.Last(relaytest.Forward)}) {
+						t.Errorf("%s got %v of %s", a.Name, got, b.Name)
+					}
+				}
+			}
+			w.fine()
+			if got := w.kinds(relay.TimedOut); !slices.Equal(got, []string{stay[2].Name}) {
+				t.Errorf("timed out: %v, want %s", got, stay[2].Name)
+			}
+			for _, p := range []*player{stay[0], stay[3], late[0], late[1]} {
+				p.Leave(w.now)
+			}
+			w.emptied()
+		})
+	}
+}
+
+// kinds returns the names of the clients that something happened to.
+func (w *world) kinds(k relay.EventKind) (names []string) {
+	for _, e := range w.events {
+		if e.Kind == k {
+			name := "?"
+			if p := w.byAddr[e.Addr]; p != nil {
+				name = p.Name
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Who sends rubbish, in the name of others or of nobody, does not harm those
+// who play.
+func TestStrangers(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newWorld(t, seed, relay.Config{Mode: relay.Playable, Players: 16})
+			w.trouble = rough
+			stay := []*player{w.add(false), w.add(false), w.add(false)}
+			w.join(stay...)
+			strangers := make([]netip.AddrPort, 40)
+			for i := range strangers {
+				strangers[i] = netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, byte(i / 2)}), uint16(5000+i%2))
+			}
+			var overheard []byte
+			w.advance(30*time.Second, func(tick int) {
+				for i, p := range stay {
+					if (tick+i)%10 == 0 {
+						p.Fight(w.now, tick/10)
+					}
+				}
+				for range 3 {
+					from := strangers[w.rand.IntN(len(strangers))]
+					d := w.rubbish(&overheard)
+					w.send(from, d, &relaytest.Trouble{Flip: 0.3, Cut: 0.1})
+				}
+			})
+			w.settle()
+			for _, a := range stay {
+				for _, b := range stay {
+					want := run{a.First + 1, a.Last(relaytest.Forward)}
+					if got := b.seen[relaytest.Forward][a.forward()]; a != b && got != want {
+						t.Errorf("%s got %v of %s, want %v", b.Name, got, a.Name, want)
+					}
+				}
+				a.Leave(w.now)
+			}
+			queries := w.host.Stats().Queries
+			for _, s := range strangers {
+				// 5 browser replies a second of less than 400 bytes and 10 at once,
+				// shared by all ports of an address.
+				const browser = (30*5 + 10) * 400
+				if got, sent := w.to[s], w.from[s]; got > 4*sent+browser {
+					t.Errorf("%v sent %d bytes and got %d", s, sent, got)
+				}
+			}
+			if queries == 0 {
+				t.Error("no query was answered: the test does not test what it should")
+			}
+			w.emptied()
+		})
+	}
+}
+
+// rubbish returns a datagram that a stranger might send.
+func (w *world) rubbish(overheard *[]byte) []byte {
+	r := w.rand
+	random := func(n int) []byte {
+		b := make([]byte, r.IntN(n))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return b
+	}
+	switch r.IntN(7) {
+	case 0:
+		return random(600)
+	case 1: // random messages
+		return cipher.Encrypt(nil, append([]byte{0xFF, byte(r.IntN(4))}, random(100)...))
+	case 2: // somebody connects
+		c := relaytest.NewClient(relaytest.Options{Nonce: r.Uint32(), OpenBC: r.IntN(2) == 0})
+		c.Connect(w.now)
+		d, _ := c.Datagram(w.now)
+		return d
+	case 3:
+		return []byte(`\status\`)
+	case 4:
+		return append([]byte(`\packets\\secure\`), random(300)...)
+	case 5: // what a client sends, from elsewhere
+		p := w.clients[r.IntN(len(w.clients))]
+		c := relaytest.NewClient(p.Options)
+		c.Connect(w.now)
+		d, _ := c.Datagram(w.now)
+		*overheard = slices.Clone(d)
+		return d
+	default:
+		return *overheard
+	}
+}
+
+// What is sent to an address that has not shown that it gets it is no more than
+// a few times what came from it.
+func TestAmplification(t *testing.T) {
+	w := newWorld(t, 1, relay.Config{Players: 16})
+	victims := make([]netip.AddrPort, 300)
+	for i := range victims {
+		victims[i] = netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}), 53)
+	}
+	nonce := uint32(0)
+	w.advance(60*time.Second, func(tick int) {
+		for range 5 {
+			nonce++
+			c := relaytest.NewClient(relaytest.Options{Nonce: nonce, OpenBC: nonce%3 == 0})
+			c.Connect(w.now)
+			d, _ := c.Datagram(w.now)
+			w.send(victims[w.rand.IntN(len(victims))], d, &relaytest.Trouble{Duplicate: 0.5})
+		}
+	})
+	w.advance(60*time.Second, nil)
+	total, got := 0, 0
+	for _, v := range victims {
+		total += w.from[v]
+		got += w.to[v]
+		if w.to[v] > 4*w.from[v] {
+			t.Errorf("%v sent %d bytes and got %d", v, w.from[v], w.to[v])
+		}
+	}
+	if got > 2*total || got == 0 {
+		t.Errorf("%d bytes came and %d were sent", total, got)
+	}
+	w.emptied()
+}
+
+// Server browsers are answered, but not more often than a rate, which all ports
+// of an address share.
+func TestBrowserRate(t *testing.T) {
+	w := newWorld(t, 1, relay.Config{})
+	one := netip.MustParseAddr("203.0.113.7")
+	answers := func() (n int) {
+		for range 65535 {
+			_, d, ok := w.host.Send()
+			if !ok {
+				break
+			}
+			if !bytes.HasPrefix(d, []byte(`\gamename\bcommander\`)) {
+				t.Errorf("got %q", d)
+			}
+			n++
+		}
+		return n
+	}
+	for i := range 1000 {
+		w.host.Receive(w.now, netip.AddrPortFrom(one, uint16(i+1)), []byte(`\status\`))
+	}
+	if n := answers(); n != 10 {
+		t.Errorf("got %d answers at once, want 10", n)
+	}
+	w.host.Receive(w.now, netip.MustParseAddrPort("203.0.113.8:1"), []byte(`\status\`))
+	if n := answers(); n != 1 {
+		t.Error("another address is not answered")
+	}
+	w.now = w.now.Add(time.Second)
+	for i := range 1000 {
+		w.host.Receive(w.now, netip.AddrPortFrom(one, uint16(i+1)), []byte(`\status\`))
+	}
+	if n := answers(); n != 5 {
+		t.Errorf("got %d answers a second later, want 5", n)
+	}
+	// Many addresses share a rate of their own.
+	n := 0
+	w.now = w.now.Add(10 * time.Second)
+	for i := range 5000 {
+		w.host.Receive(w.now, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 1), []byte(`\status\`))
+		n += answers()
+	}
+	if n != 200 {
+		t.Errorf("got %d answers to 5000 addresses, want 200", n)
+	}
+}
