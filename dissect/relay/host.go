@@ -91,6 +91,7 @@ type peer struct {
 	hasTeam bool
 	rate    bucket
 	bytes   bucket
+	games   bucket
 	said    int // complaints
 
 	objects []object
@@ -218,6 +219,13 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 			p.link.Settle(transport.Connect) // what it sends it can only know from the accept
 		}
 		p.heard, p.awake = h.now, true
+		if m.Type == transport.Standard && !p.games.take(h.now, 1) {
+			// The others would get them all. Reliable ones come again, since
+			// they are not acknowledged.
+			h.stats.Limited++
+			h.complain(Limited, p, "a game message is dropped: it sends more than allowed")
+			return
+		}
 		p.link.Receive(h.now, &m, func(lm *link.Message) { h.deliver(p, lm) })
 		if p.gone {
 			return

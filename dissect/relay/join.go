@@ -58,7 +58,7 @@ func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer
 		return nil
 	}
 	p = &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now}
-	p.rate.rate, p.bytes.rate = h.cfg.Limits.PeerRate, h.cfg.Limits.PeerBytes
+	p.rate.rate, p.bytes.rate, p.games.rate = h.cfg.Limits.PeerRate, h.cfg.Limits.PeerBytes, h.cfg.Limits.GameRate
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)

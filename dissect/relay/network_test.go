@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/link"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 var (
@@ -37,7 +38,6 @@ type world struct {
 	events  []relay.Event
 
 	from, to map[netip.AddrPort]int // bytes that an address sent to the host and got
-	datagram int                    // of the host's
 }
 
 // A player is a client in a world, with what was seen of others.
@@ -46,6 +46,7 @@ type player struct {
 	addr    netip.AddrPort
 	calm    bool // there is no trouble on its way
 	mute    bool // nothing that it sends arrives
+	damaged bool // it may be given anything
 	inGame  bool // it has been sent the mission
 	seen    [3]map[string]run
 	updates int
@@ -90,6 +91,9 @@ func (w *world) add(openBC bool) *player {
 // delivered checks what a client is given: that it should get it, and that no
 // reliable message is missing, doubled or out of order.
 func (w *world) delivered(p *player, m *link.Message) {
+	if p.damaged {
+		return
+	}
 	if m.Body[0] == 0x35 {
 		p.inGame = true
 	}
@@ -167,7 +171,6 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 			if !ok {
 				break
 			}
-			w.datagram++
 			w.to[to] += len(datagram)
 			if len(datagram) > 512 && datagram[0] != '\\' {
 				w.t.Errorf("a datagram of %d bytes", len(datagram))
@@ -501,5 +504,114 @@ func TestBrowserRate(t *testing.T) {
 	}
 	if n != 200 {
 		t.Errorf("got %d answers to 5000 addresses, want 200", n)
+	}
+}
+
+// A client that floods the host does not harm the others, whatever becomes of
+// itself.
+func TestFlood(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		reliable bool
+		body     []byte
+	}{
+		{"reliable", true, []byte{0x09}},
+		{"unreliable", false, []byte{0x09}},
+		{"long", true, append([]byte{0x09}, make([]byte, 390)...)},
+		{"ready", true, []byte{0x2A, 0x20}},
+		{"chat", true, []byte{0x2C, 4, 0, 0, 0, 1, 0, 'x'}},
+		{"objects", true, []byte{0x1E, 0xFF, 0xFF, 0xFF, 0x3F}},
+		{"hashes", true, []byte{0x21, 0x02}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 1, relay.Config{Mode: relay.Playable})
+			w.trouble = relaytest.Trouble{Delay: 50 * time.Millisecond, Jitter: 10 * time.Millisecond}
+			stay := []*player{w.add(false), w.add(false)}
+			flood := w.add(false)
+			w.join(append(stay, flood)...)
+			w.advance(time.Second, nil)
+			flood.damaged = true
+			seq := uint16(7) // after five answers, 0x2A and 0x03
+			w.advance(4*time.Second, func(tick int) {
+				for i, p := range stay {
+					if (tick+i)%10 == 0 {
+						p.Fight(w.now, tick/10)
+					}
+				}
+				for range 20 { // 2,000 datagrams a second
+					plain := []byte{flood.ID, 0}
+					for plain[1] < 100 {
+						longer, err := transport.Append(plain, &transport.Header{Type: transport.Standard, Reliable: tt.reliable, Seq: seq}, tt.body)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if len(longer) > transport.MaxDatagram {
+							break
+						}
+						plain = longer
+						plain[1]++
+						seq++
+					}
+					w.send(flood.addr, cipher.Encrypt(nil, plain), &relaytest.Trouble{})
+				}
+			})
+			w.settle()
+			for i, p := range stay {
+				other := stay[1-i]
+				want := run{other.First + 1, other.Last(relaytest.Forward)}
+				if got := p.seen[relaytest.Forward][other.forward()]; got != want {
+					t.Errorf("%s got %v of %s, want %v", p.Name, got, other.Name, want)
+				}
+				if p.Phase != relaytest.Playing {
+					t.Errorf("%s is no longer in the game: phase %d, reason %d", p.Name, p.Phase, p.Reason)
+				}
+			}
+			for _, e := range w.events {
+				if e.Kind == relay.Overloaded && e.Addr != flood.addr {
+					t.Errorf("%v %v: %s", e.Addr, e.Kind, e.Text)
+				}
+			}
+			if n := 1000 + 400*4 + 100; len(w.events) > n || w.host.Stats().Copies > 2*n+2000 {
+				t.Errorf("%d events, %d copies", len(w.events), w.host.Stats().Copies)
+			}
+		})
+	}
+}
+
+// A client whose datagrams arrive damaged harms itself at most.
+func TestDamage(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newWorld(t, seed, relay.Config{Mode: relay.Playable})
+			stay := []*player{w.add(false), w.add(false)}
+			odd := w.add(false)
+			w.join(append(stay, odd)...)
+			w.trouble.Flip = 0.2
+			for _, p := range stay {
+				p.calm = true
+			}
+			odd.damaged = true
+			w.advance(40*time.Second, func(tick int) {
+				for i, p := range stay {
+					if (tick+i)%10 == 0 {
+						p.Fight(w.now, tick/10)
+					}
+				}
+				if tick%5 == 0 { // nothing that a bit makes a message of somebody else's
+					odd.SendBody(w.now, tick%10 == 0, append([]byte{0x09}, bytes.Repeat([]byte{0xEE}, 30)...))
+				}
+			})
+			w.settle()
+			for i, p := range stay {
+				other := stay[1-i]
+				want := run{other.First + 1, other.Last(relaytest.Forward)}
+				if got := p.seen[relaytest.Forward][other.forward()]; got != want || p.Phase != relaytest.Playing {
+					t.Errorf("%s got %v of %s, want %v; phase %d", p.Name, got, other.Name, want, p.Phase)
+				}
+				p.Leave(w.now)
+			}
+			odd.mute = true
+			w.emptied()
+		})
 	}
 }

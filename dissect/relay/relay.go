@@ -84,6 +84,7 @@ type Limits struct {
 
 	PeerRate       Rate // datagrams of one client: 500 a second, 1,000 at once
 	PeerBytes      Rate // bytes in them: 64 KiB a second, 256 KiB at once
+	GameRate       Rate // game messages of one client: 400 a second, 1,000 at once
 	ConnectRate    Rate // connects of one address: 1 a second, 16 at once
 	BrowserRate    Rate // GameSpy queries of one address: 5 a second, 10 at once
 	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
@@ -126,6 +127,7 @@ func (l Limits) orDefault() Limits {
 	number(&l.ObjectBytes, 16<<10)
 	rate(&l.PeerRate, 500, 1000)
 	rate(&l.PeerBytes, 64<<10, 256<<10)
+	rate(&l.GameRate, 400, 1000)
 	rate(&l.ConnectRate, 1, 16)
 	rate(&l.BrowserRate, 5, 10)
 	rate(&l.AllBrowserRate, 100, 200)
