@@ -47,7 +47,7 @@ func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Rela
 		if class, ok := playable[op]; ok {
 			return class
 		}
-		if class, ok := openBCProfile.relay[op]; ok && p.short {
+		if class, ok := playableOpenBC[op]; ok && p.short {
 			return class
 		}
 	}
@@ -62,7 +62,7 @@ func (h *Host) game(p *peer, m *link.Message) {
 	op := decode.Opcode(m.Body[0])
 	spec := h.catalog.Lookup(op)
 	class := h.relayOf(p, op, spec)
-	if p.phase == Checking && op != opChecksumResponse && op != opClientReady {
+	if p.phase == Checking && op != opChecksumResponse && (op != opClientReady || h.like.openBC) {
 		h.complain(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return
 	}
@@ -88,7 +88,9 @@ func (h *Host) game(p *peer, m *link.Message) {
 	case *msg.RequestObject:
 		h.request(p, uint32(t.Object))
 	case *msg.DestroyObject:
-		p.forget(func(o *object) bool { return o.id == uint32(t.Object) })
+		if !h.like.openBC {
+			p.forget(func(o *object) bool { return o.id == uint32(t.Object) })
+		}
 	case *msg.Team:
 		p.team, p.hasTeam = t.Team, true
 	case *msg.ObjectCreate:
@@ -101,9 +103,15 @@ func (h *Host) game(p *peer, m *link.Message) {
 	if op == opClientReady {
 		h.ready(p)
 	}
+	out := *m
+	if h.like.openBC {
+		if out, class = h.openBC(p, op, spec, class, out); !bytes.Equal(out.Body, m.Body) {
+			copied = out.Body
+		}
+	}
 	copyTo := func(to *peer) {
 		h.stats.Copies++
-		h.queue(to, link.Message{Type: transport.Standard, Reliable: m.Reliable, Priority: m.Priority, Body: clone()})
+		h.queue(to, link.Message{Type: transport.Standard, Reliable: out.Reliable, Priority: out.Priority, Body: clone()})
 	}
 	switch class {
 	case decode.RelaySlots:
@@ -138,11 +146,12 @@ func (h *Host) game(p *peer, m *link.Message) {
 }
 
 // playing returns the clients in the game: the members of the stock host's
-// groups. Those that are given up meanwhile are passed over by queue.
+// groups. OpenBC counts those that are loading among them. Those that are given
+// up meanwhile are passed over by queue.
 func (h *Host) playing() []*peer {
 	h.group = h.group[:0]
 	for _, p := range h.peers {
-		if p.phase == Playing {
+		if p.phase == Playing || h.like.openBC && p.phase == Loading {
 			h.group = append(h.group, p)
 		}
 	}
@@ -194,6 +203,10 @@ func (p *peer) shipID() uint32 {
 
 // request sends a client the creation of an object that it has not got.
 func (h *Host) request(p *peer, id uint32) {
+	if h.like.openBC {
+		h.requestOpenBC(p, wire.ObjectID(id))
+		return
+	}
 	for _, o := range h.peers {
 		for _, obj := range o.objects {
 			if obj.id == id {

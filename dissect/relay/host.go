@@ -349,7 +349,9 @@ func (h *Host) disconnect(p *peer, m *link.Message) {
 	}
 	h.report(Left, p, "")
 	h.leave(p)
-	h.controlToAll(transport.Disconnect, body, p)
+	if !h.like.openBC { // that tells of it with game messages
+		h.controlToAll(transport.Disconnect, body, p)
+	}
 }
 
 // Kick puts a client out and tells the others. It reports whether there is a

@@ -168,6 +168,9 @@ func (h *Host) rename(p *peer, m *link.Message) {
 	first := p.naming == nil
 	p.name, p.naming = bytes.Clone(id.Name), body
 	h.report(Named, p, "")
+	if h.like.openBC { // it sends a player's name to the player alone, as keepalive
+		return
+	}
 	h.controlToAll(transport.NameChange, body, nil)
 	if !first {
 		return
@@ -216,6 +219,26 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 		GameTime: wire.FloatBits(h.gameTime()), Collisions: h.cfg.Collisions, Slot: uint8(p.slot), Mission: []byte(h.cfg.Mission),
 	})
 	h.say(p, opGameInit, &msg.GameInit{})
+	if h.like.openBC { // it does not wait until the client is ready
+		for _, o := range h.peers {
+			if o.phase == Loading || o.phase == Playing {
+				h.say(p, opScore, &msg.Score{Player: int32(o.id)})
+			}
+		}
+		h.replicate(p)
+	}
+}
+
+// replicate sends a client all objects of the others.
+func (h *Host) replicate(p *peer) {
+	for _, o := range h.peers {
+		if o == p {
+			continue
+		}
+		for _, obj := range o.objects {
+			h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
+		}
+	}
 }
 
 // ready lets a client into the game.
@@ -231,6 +254,17 @@ func (h *Host) ready(p *peer) {
 		init.EndTime = 60 * int32(init.TimeLimit)
 	}
 	h.say(p, opMissionInit, &init)
+	if h.like.openBC {
+		p.phase = Playing
+		h.report(Ready, p, "")
+		h.announce(nil, p)
+		for _, o := range h.peers {
+			if o != p && o.phase == Playing {
+				h.announce(p, o)
+			}
+		}
+		return
+	}
 	known := false
 	for _, id := range h.scores {
 		if id == p.id {
@@ -242,21 +276,24 @@ func (h *Host) ready(p *peer) {
 	if !known {
 		h.scores = append(h.scores, p.id)
 	}
-	for _, o := range h.peers {
-		if o == p {
-			continue
-		}
-		for _, obj := range o.objects {
-			h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
-		}
-	}
+	h.replicate(p)
 	p.phase = Playing
 	h.report(Ready, p, "")
-	// The stock host names its own game object, whose id no client has: each
-	// puts its own in. OpenBC's clients want the player's first object.
-	h.toPlaying(nil, opPlayerAnnounce, &msg.PlayerAnnounce{Event: event.Event{
-		Class: event.ClassPlayer, Code: event.CodeNewPlayerInGame, Dest: wire.FirstObject(p.slot), Player: p.id,
-	}})
+	h.announce(nil, p)
+}
+
+// announce tells a client, or everybody in the game, of a player. The stock host
+// names its own game object, whose id no client has: each puts its own in.
+// OpenBC's clients want the player's first object.
+func (h *Host) announce(to, player *peer) {
+	m := &msg.PlayerAnnounce{Event: event.Event{
+		Class: event.ClassPlayer, Code: event.CodeNewPlayerInGame, Dest: wire.FirstObject(player.slot), Player: player.id,
+	}}
+	if to != nil {
+		h.say(to, opPlayerAnnounce, m)
+		return
+	}
+	h.toPlaying(nil, opPlayerAnnounce, m)
 }
 
 // gameTime returns the seconds of the game clock.

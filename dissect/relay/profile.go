@@ -1,6 +1,14 @@
 package relay
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"bytes"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
 
 // A profile says in what a host of one dialect differs from others.
 type profile struct {
@@ -8,22 +16,42 @@ type profile struct {
 	relay map[decode.Opcode]decode.Relay
 	// verifyEnter: every creation of a ship makes a VerifyEnterSet.
 	verifyEnter bool
+	// openBC: the host behaves as the OpenBC server is seen to do.
+	openBC bool
 }
 
 var (
 	stockProfile = profile{verifyEnter: true}
-	// openBCProfile passes on what clients of OpenBC expect of each other.
-	openBCProfile = profile{relay: map[decode.Opcode]decode.Relay{
-		opDestroyObject:   decode.RelayForward,
-		opCollisionEffect: decode.RelayForward,
-		opStateUpdate:     decode.RelayForward,
-		opExplosion:       decode.RelayForward,
-	}}
+	// openBCProfile is what captures of the OpenBC server show. What that
+	// server makes of its own simulation of the ships is not part of it.
+	openBCProfile = profile{
+		openBC: true,
+		relay: map[decode.Opcode]decode.Relay{
+			opObjectCreate:     decode.RelayForward,
+			opObjectCreateTeam: decode.RelayForward,
+			opHostEvent:        decode.RelayForward,
+			opDestroyObject:    decode.RelayForward,
+			opCollisionEffect:  decode.RelayForward,
+			opStateUpdate:      decode.RelayForward,
+			opExplosion:        decode.RelayForward,
+			opClientReady:      decode.RelayForward,
+			opTeamChat:         decode.RelayEcho,
+			opTeam:             decode.RelayForward,
+		},
+	}
 	// playable are the messages that only the stock host's own simulation
 	// sends, and that players need of each other where there is none.
 	playable = map[decode.Opcode]decode.Relay{
 		opStateUpdate: decode.RelayForward,
 		opExplosion:   decode.RelayForward,
+	}
+	// playableOpenBC are the messages that OpenBC's clients expect of each
+	// other besides.
+	playableOpenBC = map[decode.Opcode]decode.Relay{
+		opDestroyObject:   decode.RelayForward,
+		opCollisionEffect: decode.RelayForward,
+		opStateUpdate:     decode.RelayForward,
+		opExplosion:       decode.RelayForward,
 	}
 )
 
@@ -32,4 +60,60 @@ func profileOf(d decode.Dialect) *profile {
 		return &openBCProfile
 	}
 	return &stockProfile
+}
+
+// Opcodes that only OpenBC does more with than the stock game.
+const (
+	opHostEvent   decode.Opcode = 0x06
+	opTorpedoFire decode.Opcode = 0x19
+	opPulseFire   decode.Opcode = 0x1A
+	opChat        decode.Opcode = 0x2C
+	opTeamChat    decode.Opcode = 0x2D
+	opRestartGame decode.Opcode = 0x39
+)
+
+// openBC takes a client's game message as the OpenBC server does: it returns
+// the message that is to be passed on, and what is done with it. All copies are
+// without priority, ship updates unreliable and all others reliable.
+func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode.Relay, m link.Message) (link.Message, decode.Relay) {
+	m.Priority, m.Reliable = false, op != opStateUpdate
+	switch op {
+	case opObjectCreate, opObjectCreateTeam:
+		if len(m.Body) > 1 && int(m.Body[1]) != p.slot { // a creation for somebody else
+			class = decode.RelayConsume
+		}
+	case opStateUpdate:
+		const flags, subsystems = 9, 0x20
+		if len(m.Body) > flags && m.Body[flags] == subsystems && p.shipID() != 0 {
+			class = decode.RelayConsume
+		}
+	case opTorpedoFire, opPulseFire:
+		if res := h.decoder.ReadAs(spec, m.Body, decode.OpenBC, noShips{}); res.Err != nil {
+			class = decode.RelayConsume
+		}
+	case opChat, opTeamChat: // the sender's slot stands in the place of its id
+		if len(m.Body) > 1 && int(m.Body[1]) != p.slot {
+			m.Body = bytes.Clone(m.Body)
+			m.Body[1] = byte(p.slot)
+		}
+	case opRestartGame: // the first player is taken for the host
+		if p.slot == 0 {
+			class = decode.RelayEcho
+		}
+	}
+	return m, class
+}
+
+// requestOpenBC answers as the OpenBC server does: with the ship of the player
+// in whose range the object lies, whatever its id, or with the id alone.
+func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
+	if slot, ok := id.Slot(); ok && slot < len(h.slots) && h.slots[slot] != nil {
+		for _, o := range h.slots[slot].objects {
+			if o.ship {
+				h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Body: o.body})
+				return
+			}
+		}
+	}
+	h.say(p, opVerifyEnterSet, &msg.VerifyEnterSet{Object: id})
 }
