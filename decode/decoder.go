@@ -25,7 +25,24 @@ type slot struct {
 	dialect Dialect
 	common  bool
 	m       Message
+	fast    FastReader // m, if it is one
 	reset   func()
+}
+
+// A FastReader is a message that can also be read without a codec.
+type FastReader interface {
+	Message
+	// ReadFast reads a message whose bytes, opcode first, are all accounted
+	// for, and leaves it as its walk does. It may report false for any other,
+	// whose walk then tells what is wrong with it.
+	ReadFast(payload []byte, d Dialect, env Env) bool
+}
+
+// newSlot returns the slot of a layout.
+func newSlot(l Layout, d Dialect, common bool) slot {
+	m, reset := l.make()
+	fast, _ := m.(FastReader)
+	return slot{d, common, m, fast, reset}
 }
 
 // NewDecoder returns a decoder.
@@ -152,11 +169,9 @@ func (d *Decoder) layouts(s *Spec) []slot {
 	}
 	e := d.specs[s]
 	if e == nil {
-		m, reset := s.Layout.make()
-		e = &entry{s, []slot{{Stock, true, m, reset}}}
+		e = &entry{s, []slot{newSlot(s.Layout, Stock, true)}}
 		for _, f := range s.Forms {
-			m, reset := f.Layout.make()
-			e.slots = append(e.slots, slot{f.Dialect, f.Common, m, reset})
+			e.slots = append(e.slots, newSlot(f.Layout, f.Dialect, f.Common))
 		}
 		d.specs[s] = e
 	}
@@ -165,6 +180,9 @@ func (d *Decoder) layouts(s *Spec) []slot {
 }
 
 func (d *Decoder) try(s *Spec, l *slot, payload []byte, from int, env Env) Result {
+	if l.fast != nil && l.fast.ReadFast(payload, l.dialect, env) {
+		return Result{Spec: s, Message: l.m, Dialect: l.dialect, Common: l.common, Rest: payload[len(payload):], Fits: 1 << l.dialect}
+	}
 	c := &d.codec
 	l.reset()
 	c.start(payload, from, l.dialect, env, nil)
