@@ -53,6 +53,7 @@ type Pipeline struct {
 	stats   Stats
 
 	plain []byte // the deciphered datagram
+	part  transport.Message
 	rec   Record
 	notes []Note
 	lost  Datagram // stands for a conversation that was given up
@@ -253,16 +254,16 @@ func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Rec
 	}
 	s := p.sideOf(c, d, split.Peer)
 	c.Heard(s, split.Peer)
-	for part := 0; ; part++ {
+	for part, m := 0, &p.part; ; part++ {
 		offset := split.Offset()
-		m, ok, err := split.Next()
+		ok, err := split.Read(m)
 		if err != nil {
 			return p.malformed(c, d, s, part, offset, split.Rest(), err, emit)
 		}
 		if !ok {
 			return nil
 		}
-		if err := p.message(c, d, s, split.Peer, part, offset, &m, emit); err != nil {
+		if err := p.message(c, d, s, split.Peer, part, offset, m, emit); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type selection struct {
 	lastFrame           int // 0 for no end
 	fromTime, untilTime time.Time
 	viewer              decode.Viewer
+	all                 bool // nothing is left out
 }
 
 func (s *selection) define(cmd *cobra.Command) {
@@ -88,6 +89,7 @@ func (s *selection) check(catalog *decode.Catalog) (err error) {
 			return fmt.Errorf("--frames %s: %w", s.frames, err)
 		}
 	}
+	s.all = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.value == "" && !s.noAcks
 	// Whether times are well formed is known without a capture.
 	return s.begin(time.Unix(0, 0))
 }
@@ -158,6 +160,9 @@ func timeOf(text string, start, none time.Time) (time.Time, error) {
 
 // match reports whether a record is to be shown.
 func (s *selection) match(r *dissect.Record) bool {
+	if s.all {
+		return true
+	}
 	d := r.Datagram
 	switch {
 	case d.Number < s.firstFrame, s.lastFrame != 0 && d.Number > s.lastFrame:

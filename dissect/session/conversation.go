@@ -42,8 +42,20 @@ type side struct {
 	voice     voice // of a client; a host's is kept with its game
 	windows   [2]window
 	fragments *fragment.Table
-	tracks    map[wire.ObjectID]wire.Vec3
+	tracks    map[wire.ObjectID]*track
+	recent    [16]*track // of the objects of each player slot, to find most of them without the map
 	trial     *ship.Class
+}
+
+// A track is the last absolute position that a sender gave for an object.
+type track struct {
+	id wire.ObjectID
+	at wire.Vec3
+}
+
+// between reports whether the conversation is that of two addresses.
+func (c *Conversation) between(a, b netip.AddrPort) bool {
+	return c.a == a && c.b == b || c.a == b && c.b == a
 }
 
 func (c *Conversation) reset() {
@@ -238,7 +250,7 @@ func (s *side) Ship(id wire.ObjectID) *ship.Class {
 	if s.conv.game == nil {
 		return nil
 	}
-	if o := s.conv.game.objects[id]; o != nil {
+	if o := s.conv.game.object(id); o != nil {
 		return o.class
 	}
 	return nil
@@ -246,17 +258,40 @@ func (s *side) Ship(id wire.ObjectID) *ship.Class {
 
 // Base implements [decode.Env].
 func (s *side) Base(id wire.ObjectID) (wire.Vec3, bool) {
-	p, ok := s.tracks[id]
-	return p, ok
+	if t := s.trackOf(id); t != nil {
+		return t.at, true
+	}
+	return wire.Vec3{}, false
 }
+
+// trackOf returns what is known of an object's position, nil if nothing is.
+func (s *side) trackOf(id wire.ObjectID) *track {
+	recent := &s.recent[bySlot(id, len(s.recent))]
+	if t := *recent; t != nil && t.id == id {
+		return t
+	}
+	t := s.tracks[id]
+	if t != nil {
+		*recent = t
+	}
+	return t
+}
+
+// bySlot spreads objects over n places, so that the ships of a game's players
+// have one each.
+func bySlot(id wire.ObjectID, n int) int { return int(id+1) >> 18 & (n - 1) }
 
 // track remembers the absolute position that a sender gave for an object.
 func (s *side) track(id wire.ObjectID, p wire.Vec3) {
-	if s.tracks == nil {
-		s.tracks = map[wire.ObjectID]wire.Vec3{}
+	if t := s.trackOf(id); t != nil {
+		t.at = p
+		return
 	}
-	if _, ok := s.tracks[id]; !ok && len(s.tracks) >= s.conv.table.limits.Tracks {
+	if len(s.tracks) >= s.conv.table.limits.Tracks {
 		return // a sender with so many objects is not a player; its later ones go without
 	}
-	s.tracks[id] = p
+	if s.tracks == nil {
+		s.tracks = map[wire.ObjectID]*track{}
+	}
+	s.tracks[id] = &track{id, p}
 }

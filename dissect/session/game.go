@@ -19,6 +19,7 @@ type Game struct {
 	limit int
 
 	objects map[wire.ObjectID]*object
+	recent  [16]*object     // of each player slot, to find most of them without the map
 	order   []wire.ObjectID // of objects, oldest first
 	players [256]string     // names by network id
 	slots   [wire.Slots]slot
@@ -32,6 +33,7 @@ type Game struct {
 
 // An object is a ship, station or torpedo that a message told of.
 type object struct {
+	id    wire.ObjectID
 	class *ship.Class // nil if it is not a ship with a known list
 	other *ship.Class // what another message said of the same id before
 	name  string
@@ -58,6 +60,19 @@ func (g *Game) Player(id uint8) string { return g.players[id] }
 // Mission returns the mission's script module and the star system, empty and
 // 0 if no message told.
 func (g *Game) Mission() (script string, system uint8) { return g.mission, g.system }
+
+// object returns what is known of an object, nil if nothing is.
+func (g *Game) object(id wire.ObjectID) *object {
+	recent := &g.recent[bySlot(id, len(g.recent))]
+	if o := *recent; o != nil && o.id == id {
+		return o
+	}
+	o := g.objects[id]
+	if o != nil {
+		*recent = o
+	}
+	return o
+}
 
 // Other returns the class that an earlier message gave to a ship which a later
 // one called something else, or nil.
@@ -154,11 +169,14 @@ func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8
 	if o == nil {
 		if len(g.objects) >= g.limit {
 			gone = g.order[0]
+			if recent := &g.recent[bySlot(gone, len(g.recent))]; *recent == g.objects[gone] {
+				*recent = nil
+			}
 			delete(g.objects, gone)
 			g.order = g.order[1:]
 			g.Evicted++
 		}
-		o = &object{}
+		o = &object{id: id}
 		g.objects[id] = o
 		g.order = append(g.order, id)
 	} else if o.class != class {
@@ -240,7 +258,7 @@ func (c *Conversation) owns(id wire.ObjectID) {
 	if c.game == nil || c.id == 0 {
 		return
 	}
-	if o := c.game.objects[id]; o != nil && o.owner == 0 {
+	if o := c.game.object(id); o != nil && o.owner == 0 {
 		o.owner = c.id
 	}
 }

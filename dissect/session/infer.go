@@ -103,6 +103,9 @@ func (c *Conversation) InferByHash(s Side, id wire.ObjectID, hash uint16, known 
 	}
 	g := c.game
 	have, ok := g.hashes[hash]
+	if ok && have == known && known != nil {
+		return nil, "" // nothing new
+	}
 	if !ok {
 		for c := range ship.All() {
 			if c.Hash != 0 && c.Hash == hash {

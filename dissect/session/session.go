@@ -64,7 +64,9 @@ type Table struct {
 	seed   maphash.Seed
 
 	convs map[pair]*Conversation
-	last  *Conversation // of the last lookup: most datagrams have a neighbour of the same conversation
+	last  *Conversation // of the last lookup: many datagrams have a neighbour of the same conversation
+	// Conversations by their ports, to find most of them without the map.
+	recent [64]*Conversation
 	// The least recently used conversation is newest.prev: the list is a ring.
 	newest *Conversation
 
@@ -106,15 +108,25 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 
 // Lookup returns the conversation between two addresses, or nil.
 func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
-	if c := t.last; c != nil && (c.a == a && c.b == b || c.a == b && c.b == a) {
+	if c := t.last; c != nil && c.between(a, b) {
 		return c
 	}
-	c := t.convs[pairOf(a, b)]
-	if c != nil {
-		t.touch(c)
-		t.last = c
+	recent := t.recentOf(a, b)
+	c := *recent
+	if c == nil || !c.between(a, b) {
+		if c = t.convs[pairOf(a, b)]; c == nil {
+			return nil
+		}
+		*recent = c
 	}
+	t.touch(c)
+	t.last = c
 	return c
+}
+
+// recentOf returns where the conversation of two addresses may be found.
+func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
+	return &t.recent[(a.Port()^b.Port())%uint16(len(t.recent))]
 }
 
 // Open starts the conversation of two addresses. If another one had to be
@@ -124,6 +136,9 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 		evicted = t.newest.prev
 		t.unlink(evicted)
 		delete(t.convs, pairOf(evicted.a, evicted.b))
+		if recent := t.recentOf(evicted.a, evicted.b); *recent == evicted {
+			*recent = nil
+		}
 		t.Evicted++
 	}
 	c = &Conversation{table: t, a: a, b: b}

@@ -126,8 +126,16 @@ type Message struct {
 // Next splits the first message off b. The error is ErrType, ErrSize or
 // ErrShort, wrapped with the numbers.
 func Next(b []byte) (m Message, rest []byte, err error) {
+	if err := m.read(b); err != nil {
+		return m, b, err
+	}
+	return m, b[m.Len:], nil
+}
+
+// read reads the message that b begins with into m, which must be zero.
+func (m *Message) read(b []byte) (err error) {
 	if len(b) == 0 {
-		return m, b, fmt.Errorf("%w: no byte left", ErrShort)
+		return fmt.Errorf("%w: no byte left", ErrShort)
 	}
 	m.Type = Type(b[0])
 	switch m.Type {
@@ -142,11 +150,10 @@ func Next(b []byte) (m Message, rest []byte, err error) {
 	default:
 		err = fmt.Errorf("%w 0x%02X", ErrType, b[0])
 	}
-	if err != nil {
-		return m, b, err
+	if err == nil {
+		m.Body = b[m.Size:m.Len:m.Len]
 	}
-	m.Body = b[m.Size:m.Len:m.Len]
-	return m, b[m.Len:], nil
+	return err
 }
 
 func (m *Message) acknowledge(b []byte) error {
@@ -243,6 +250,9 @@ type Splitter struct {
 	b    []byte
 	off  int
 	done int
+
+	tried bool // whether what is left fits the datagram has been found out
+	fits  bool // it does, with keepalives of one byte
 }
 
 // Split begins to take a deciphered datagram apart. A datagram of fewer than
@@ -257,27 +267,45 @@ func Split(plain []byte) (Splitter, error) {
 // Next returns the next message; ok is false at the end. An error ends the
 // datagram: what is left is in Rest.
 func (s *Splitter) Next() (m Message, ok bool, err error) {
+	ok, err = s.Read(&m)
+	return m, ok, err
+}
+
+// Read is Next for a message that belongs to the caller.
+func (s *Splitter) Read(m *Message) (ok bool, err error) {
+	*m = Message{}
 	if s.done == s.Count {
 		if s.off < len(s.b) {
-			return m, false, fmt.Errorf("%w: %d", ErrExtra, len(s.b)-s.off)
+			return false, fmt.Errorf("%w: %d", ErrExtra, len(s.b)-s.off)
 		}
-		return m, false, nil
+		return false, nil
 	}
 	if s.off == len(s.b) {
-		return m, false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
+		return false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
 	}
-	m, rest, err := Next(s.b[s.off:])
-	if err != nil {
-		return m, false, err
+	if err := m.read(s.b[s.off:]); err != nil {
+		return false, err
 	}
 	s.done++
-	if m.Type == DoNothing && len(rest) > 0 && !fits(rest, s.Count-s.done) {
-		if long, ok := longKeepalive(s.b[s.off:]); ok && fits(s.b[s.off+long.Len:], s.Count-s.done) {
-			m, rest = long, s.b[s.off+long.Len:]
-		}
+	if m.Type == DoNothing {
+		s.keepalive(m)
 	}
-	s.off = len(s.b) - len(rest)
-	return m, true, nil
+	s.off += m.Len
+	return true, nil
+}
+
+// keepalive looks whether a DoNothing message has the long form.
+func (s *Splitter) keepalive(m *Message) {
+	b, left := s.b[s.off:], s.Count-s.done
+	if !s.tried { // what holds here holds for all keepalives that follow
+		s.tried, s.fits = true, fits(b[m.Len:], left)
+	}
+	if s.fits || len(b) == m.Len {
+		return
+	}
+	if long, ok := longKeepalive(b); ok && fits(b[long.Len:], left) {
+		*m, s.fits = long, true
+	}
 }
 
 // fits reports whether b is exactly n messages.
