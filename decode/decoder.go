@@ -110,6 +110,27 @@ func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result 
 	return best
 }
 
+// ReadFast decodes payload in the layout of its sender's dialect, which is
+// decided, if that can be done without a codec and accounts for every byte.
+// Otherwise the message is nil, and Read tells more.
+func (d *Decoder) ReadFast(s *Spec, payload []byte, sender Dialect, env Env) (Message, Dialect) {
+	if sender == Undecided || len(payload) == 0 {
+		return nil, Undecided
+	}
+	slots := d.layouts(s)
+	l := &slots[0]
+	for i := range slots {
+		if slots[i].dialect == sender {
+			l = &slots[i]
+			break
+		}
+	}
+	if l.fast == nil || !l.fast.ReadFast(payload, l.dialect, env) {
+		return nil, Undecided
+	}
+	return l.m, l.dialect
+}
+
 // ReadAs decodes payload in the layout of one dialect.
 func (d *Decoder) ReadAs(s *Spec, payload []byte, as Dialect, env Env) Result {
 	if !s.Known() || len(payload) == 0 {

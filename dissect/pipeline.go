@@ -53,7 +53,6 @@ type Pipeline struct {
 	stats   Stats
 
 	plain []byte // the deciphered datagram
-	part  transport.Message
 	rec   Record
 	notes []Note
 	lost  Datagram // stands for a conversation that was given up
@@ -254,16 +253,18 @@ func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Rec
 	}
 	s := p.sideOf(c, d, split.Peer)
 	c.Heard(s, split.Peer)
-	for part, m := 0, &p.part; ; part++ {
+	for part := 0; ; part++ {
 		offset := split.Offset()
-		ok, err := split.Read(m)
+		p.rec = Record{}
+		body, ok, err := split.Read(&p.rec.Transport)
 		if err != nil {
 			return p.malformed(c, d, s, part, offset, split.Rest(), err, emit)
 		}
 		if !ok {
 			return nil
 		}
-		if err := p.message(c, d, s, split.Peer, part, offset, m, emit); err != nil {
+		p.rec.Datagram, p.rec.Peer, p.rec.Part, p.rec.Offset = d, split.Peer, part, offset
+		if err := p.message(c, s, body, emit); err != nil {
 			return err
 		}
 	}
@@ -294,47 +295,47 @@ func (p *Pipeline) describe(r *Record, c *session.Conversation, s session.Side) 
 	}
 }
 
-// message makes the record of one transport message.
-func (p *Pipeline) message(c *session.Conversation, d *Datagram, s session.Side, peer uint8, part, offset int, m *transport.Message, emit func(*Record) error) error {
+// message completes the record of one transport message, which has its header
+// and where it stands.
+func (p *Pipeline) message(c *session.Conversation, s session.Side, body []byte, emit func(*Record) error) error {
 	r := &p.rec
+	h := &r.Transport
 	p.notes = p.notes[:0]
-	*r = Record{
-		Datagram: d, Part: part, Offset: offset, Dir: dirOf(c, s), Peer: peer,
-		Bytes: p.plain[offset : offset+m.Len : offset+m.Len], Transport: m.Header,
-	}
-	p.shape(c, s, m)
-	if m.Type == transport.Connect && s == session.Client {
-		if err := p.connect(c, d, m, emit); err != nil {
+	r.Dir = dirOf(c, s)
+	r.Bytes = p.plain[r.Offset : r.Offset+h.Len : r.Offset+h.Len]
+	p.shape(c, s, h)
+	if h.Type == transport.Connect && s == session.Client {
+		if err := p.connect(c, body, emit); err != nil {
 			return err
 		}
 	}
-	if m.HasSeq && m.Type != transport.Acknowledge && !m.Fragment {
-		repeated, missing := c.Arrive(s, d.Time, &m.Header, r.Bytes)
+	if h.HasSeq && h.Type != transport.Acknowledge && !h.Fragment {
+		repeated, missing := c.Arrive(s, r.Datagram.Time, h, r.Bytes)
 		if repeated {
 			r.Status = StatusDuplicate
-			if m.Type == transport.Standard {
-				r.Payload = m.Body
-				if len(m.Body) > 0 {
-					r.Spec = p.catalog.Lookup(decode.Opcode(m.Body[0]))
+			if h.Type == transport.Standard {
+				r.Payload = body
+				if len(body) > 0 {
+					r.Spec = p.catalog.Lookup(decode.Opcode(body[0]))
 				}
 			} else {
-				r.Spec = transport.SpecFor(m)
+				r.Spec = transport.SpecFor(&transport.Message{Header: *h, Body: body})
 			}
 			return p.finish(c, s, emit)
 		}
-		p.gap(m.Seq, missing)
+		p.gap(h.Seq, missing)
 	}
 	switch {
-	case m.Type != transport.Standard:
-		p.control(c, s, m)
-	case m.Fragment:
-		if err := p.fragment(c, d, s, m, emit); err != nil {
+	case h.Type != transport.Standard:
+		p.control(c, s, body)
+	case h.Fragment:
+		if err := p.fragment(c, s, body, emit); err != nil {
 			return err
 		}
-	case len(m.Body) == 0:
+	case len(body) == 0:
 		p.note("empty", "a game message without an opcode")
 	default:
-		r.Payload = m.Body
+		r.Payload = body
 		p.game(c, s)
 	}
 	return p.finish(c, s, emit)
@@ -361,8 +362,9 @@ func (p *Pipeline) gap(seq uint16, missing int) {
 
 // shape takes evidence for the sender's dialect from the forms of transport
 // messages.
-func (p *Pipeline) shape(c *session.Conversation, s session.Side, m *transport.Message) {
+func (p *Pipeline) shape(c *session.Conversation, s session.Side, m *transport.Header) {
 	switch {
+	case m.Type == transport.Standard: // by far the most
 	case m.Short:
 		p.decide(c, s, decode.OpenBC, session.Form, "a transport message with an 8-bit length")
 	case m.Type == transport.Acknowledge && m.AckFlags&0x80 != 0:
@@ -380,10 +382,10 @@ func (p *Pipeline) decide(c *session.Conversation, s session.Side, d decode.Dial
 }
 
 // connect starts the conversation anew if a client asks to be let in again.
-func (p *Pipeline) connect(c *session.Conversation, d *Datagram, m *transport.Message, emit func(*Record) error) error {
+func (p *Pipeline) connect(c *session.Conversation, body []byte, emit func(*Record) error) error {
 	var req transport.Request
-	if spec := transport.SpecFor(m); spec != nil {
-		if res := p.decoder.ReadBody(spec, m.Body); res.Err == nil {
+	if spec := transport.SpecFor(&transport.Message{Header: p.rec.Transport, Body: body}); spec != nil {
+		if res := p.decoder.ReadBody(spec, body); res.Err == nil {
 			if q, ok := res.Message.(*transport.Request); ok {
 				req = *q
 			}
@@ -395,46 +397,51 @@ func (p *Pipeline) connect(c *session.Conversation, d *Datagram, m *transport.Me
 	}
 	current := p.rec
 	notes := slices.Clone(p.notes)
-	if err := p.flush(c, d, ErrMissing, "before the client connected anew", emit); err != nil {
+	if err := p.flush(c, current.Datagram, ErrMissing, "before the client connected anew", emit); err != nil {
 		return err
 	}
 	p.rec, p.notes = current, append(p.notes[:0], notes...)
 	c.Restart()
 	c.Connected(req.Nonce)
-	p.shape(c, session.Client, m)
+	p.shape(c, session.Client, &p.rec.Transport)
 	p.note("restart", "the client connects anew: numbers and fragments begin again")
 	return nil
 }
 
 // control decodes the body of a transport message that is not a Standard one.
-func (p *Pipeline) control(c *session.Conversation, s session.Side, m *transport.Message) {
+func (p *Pipeline) control(c *session.Conversation, s session.Side, body []byte) {
 	r := &p.rec
-	spec := transport.SpecFor(m)
+	if r.Transport.Type == transport.Acknowledge {
+		r.Rest = body
+		return
+	}
+	spec := transport.SpecFor(&transport.Message{Header: r.Transport, Body: body})
 	if spec == nil {
-		r.Rest = m.Body
+		r.Rest = body
 		if len(r.Rest) > 0 {
 			r.Status = StatusUnknown
 		}
 		return
 	}
 	r.Spec = spec
-	p.take(p.decoder.ReadBody(spec, m.Body), m.Body, 0)
+	p.take(p.decoder.ReadBody(spec, body), body, 0)
 	if r.Err == nil {
 		c.Learn(s, r.Message)
 	}
 }
 
 // fragment adds a piece of a message.
-func (p *Pipeline) fragment(c *session.Conversation, d *Datagram, s session.Side, m *transport.Message, emit func(*Record) error) error {
+func (p *Pipeline) fragment(c *session.Conversation, s session.Side, body []byte, emit func(*Record) error) error {
 	r := &p.rec
+	d, h := r.Datagram, r.Transport
 	r.Status = StatusPending
-	if !m.HasSeq {
-		r.Status, r.Rest = StatusMalformed, m.Body
+	if !h.HasSeq {
+		r.Status, r.Rest = StatusMalformed, body
 		r.Err = fmt.Errorf("%w: it has no sequence number", ErrFragment)
 		return nil
 	}
-	p.gap(m.Seq, c.Fragment(s, m.Seq))
-	res := c.Fragments(s).Add(d.Time, m.Seq, m.Index, m.Count, d.Number, m.Body)
+	p.gap(h.Seq, c.Fragment(s, h.Seq))
+	res := c.Fragments(s).Add(d.Time, h.Seq, h.Index, h.Count, d.Number, body)
 	if len(res.Evicted) > 0 {
 		current := *r
 		for i := range res.Evicted {
@@ -449,7 +456,7 @@ func (p *Pipeline) fragment(c *session.Conversation, d *Datagram, s session.Side
 	case fragment.Duplicate:
 		r.Status = StatusDuplicate
 	case fragment.Invalid:
-		r.Status, r.Rest = StatusMalformed, m.Body
+		r.Status, r.Rest = StatusMalformed, body
 		r.Err = fmt.Errorf("%w: %w", ErrFragment, res.Err)
 	case fragment.Complete:
 		r.Status, r.Payload, r.Pieces = StatusOK, res.Message, res.Frames
@@ -479,6 +486,9 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 	}
 	p.evidence(c, s, op)
 	sender := c.Dialect(s)
+	if op == opStateUpdate && p.update(c, s, spec, sender) {
+		return
+	}
 	res := p.decoder.Read(spec, r.Payload, sender, c.Env(s))
 	if op == opStateUpdate {
 		res = p.state(c, s, spec, sender, res)
@@ -493,14 +503,38 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 		r.Spec = res.Spec
 	}
 	p.take(res, r.Payload, 1)
-	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil && m.HasHash && m.Flags&msg.DirtyPosition != 0 {
-		if _, why := c.InferByHash(s, m.Object, m.Hash, m.Class); why != "" {
-			p.note("inferred", why)
-		}
+	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil {
+		p.hash(c, s, m)
 	}
 	if r.Err == nil || beyondHead(op, res.Err) {
 		if gone := c.Learn(s, r.Message); gone != 0 {
 			p.note("evicted", fmt.Sprintf("what was known of object 0x%08X is given up, the oldest of more than %d", uint32(gone), p.cfg.Limits.Objects))
+		}
+	}
+}
+
+// update decodes the commonest of all messages: a ship update in order, from a
+// sender whose dialect no part of it puts in doubt. It reports false for any
+// other, having changed nothing but the decoder's memory.
+func (p *Pipeline) update(c *session.Conversation, s session.Side, spec *decode.Spec, sender decode.Dialect) bool {
+	r := &p.rec
+	fast, layout := p.decoder.ReadFast(spec, r.Payload, sender, c.Env(s))
+	m, ok := fast.(*msg.StateUpdate)
+	if !ok || m.Flags&msg.DirtySubsystems != 0 && !c.Settled(s) {
+		return false
+	}
+	r.Message, r.Layout, r.Rest = fast, layout, r.Payload[len(r.Payload):]
+	r.fields, r.fieldsAt = r.Payload, 1
+	p.hash(c, s, m)
+	c.Learn(s, fast)
+	return true
+}
+
+// hash takes from the integrity hash in an update what it tells of the ship.
+func (p *Pipeline) hash(c *session.Conversation, s session.Side, m *msg.StateUpdate) {
+	if m.HasHash && m.Flags&msg.DirtyPosition != 0 {
+		if _, why := c.InferByHash(s, m.Object, m.Hash, m.Class); why != "" {
+			p.note("inferred", why)
 		}
 	}
 }

@@ -30,7 +30,8 @@ func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) e
 	if err != nil {
 		return p.malformed(c, d, session.Client, 0, 0, rest, err, emit)
 	}
-	if err := p.message(c, d, session.Client, 0, 0, 0, &m, emit); err != nil || len(rest) == 0 {
+	p.rec = Record{Datagram: d, Transport: m.Header}
+	if err := p.message(c, session.Client, m.Body, emit); err != nil || len(rest) == 0 {
 		return err
 	}
 	return p.malformed(c, d, session.Client, 1, m.Len, rest, fmt.Errorf("%w: %d", transport.ErrExtra, len(rest)), emit)

@@ -129,111 +129,109 @@ func Next(b []byte) (m Message, rest []byte, err error) {
 	if err := m.read(b); err != nil {
 		return m, b, err
 	}
+	m.Body = b[m.Size:m.Len:m.Len]
 	return m, b[m.Len:], nil
 }
 
-// read reads the message that b begins with into m, which must be zero.
-func (m *Message) read(b []byte) (err error) {
+// read reads the header that b begins with into h, which must be zero.
+func (h *Header) read(b []byte) (err error) {
 	if len(b) == 0 {
 		return fmt.Errorf("%w: no byte left", ErrShort)
 	}
-	m.Type = Type(b[0])
-	switch m.Type {
+	h.Type = Type(b[0])
+	switch h.Type {
 	case DoNothing:
-		m.Len, m.Size = 1, 1
+		h.Len, h.Size = 1, 1
+		return nil
 	case Acknowledge:
-		err = m.acknowledge(b)
+		return h.acknowledge(b)
 	case NameChange, Connect, BootPlayer, Disconnect, Leave:
-		err = m.control(b)
+		return h.control(b)
 	case Standard:
-		err = m.standard(b)
+		return h.standard(b)
 	default:
-		err = fmt.Errorf("%w 0x%02X", ErrType, b[0])
+		return fmt.Errorf("%w 0x%02X", ErrType, b[0])
 	}
-	if err == nil {
-		m.Body = b[m.Size:m.Len:m.Len]
-	}
-	return err
 }
 
-func (m *Message) acknowledge(b []byte) error {
+func (h *Header) acknowledge(b []byte) error {
 	if len(b) < 4 {
 		return short(4, len(b))
 	}
-	m.Seq, m.HasSeq = binary.LittleEndian.Uint16(b[1:]), true
-	m.AckFlags = b[3]
-	m.Len = 4
-	if m.AckFlags&ackFragment != 0 {
+	h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[1:]), true
+	h.AckFlags = b[3]
+	h.Len = 4
+	if h.AckFlags&ackFragment != 0 {
 		if len(b) < 5 {
 			return short(5, len(b))
 		}
-		m.Fragment, m.Index, m.Len = true, b[4], 5
+		h.Fragment, h.Index, h.Len = true, b[4], 5
 	}
-	m.Size = m.Len
+	h.Size = h.Len
 	return nil
 }
 
 // control reads the header of types 00 and 03 to 06. Stock senders always set
 // the reliable bit; without it the byte after the type is a length of 8 bits.
-func (m *Message) control(b []byte) error {
-	if m.Type == Leave || len(b) < 3 || b[2]&0x80 == 0 {
+func (h *Header) control(b []byte) error {
+	if h.Type == Leave || len(b) < 3 || b[2]&0x80 == 0 {
 		if len(b) < 2 {
 			return short(2, len(b))
 		}
-		m.Short, m.Len, m.Size = true, int(b[1]), 2
-		return m.fits(b)
+		h.Short, h.Len, h.Size = true, int(b[1]), 2
+		return h.fits(b)
 	}
 	fl := binary.LittleEndian.Uint16(b[1:])
-	m.Reliable, m.Priority = true, fl&flagPriority != 0
-	m.Len, m.Size = int(fl&sizeControl), 5
-	if err := m.fits(b); err != nil {
+	h.Reliable, h.Priority = true, fl&flagPriority != 0
+	h.Len, h.Size = int(fl&sizeControl), 5
+	if err := h.fits(b); err != nil {
 		return err
 	}
-	m.Seq, m.HasSeq = binary.LittleEndian.Uint16(b[3:]), true
+	h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[3:]), true
 	return nil
 }
 
-func (m *Message) standard(b []byte) error {
+func (h *Header) standard(b []byte) error {
 	if len(b) < 3 {
 		return short(3, len(b))
 	}
 	fl := binary.LittleEndian.Uint16(b[1:])
-	m.Reliable, m.Priority, m.Fragment = fl&flagReliable != 0, fl&flagPriority != 0, fl&flagFragment != 0
-	m.Len, m.Size = int(fl&sizeStandard), 3
-	if m.Reliable {
-		m.Size += 2
+	h.Reliable, h.Priority, h.Fragment = fl&flagReliable != 0, fl&flagPriority != 0, fl&flagFragment != 0
+	h.Len, h.Size = int(fl&sizeStandard), 3
+	if h.Reliable {
+		h.Size += 2
 	}
-	if m.Fragment {
-		m.Size++
+	if h.Fragment {
+		h.Size++
 	}
-	if err := m.fits(b); err != nil {
+	if err := h.fits(b); err != nil {
 		return err
 	}
 	at := 3
-	if m.Reliable {
-		m.Seq, m.HasSeq = binary.LittleEndian.Uint16(b[at:]), true
+	if h.Reliable {
+		h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[at:]), true
 		at += 2
 	}
-	if m.Fragment {
-		m.Index = b[at]
-		if m.Index == 0 {
-			m.Size++
-			if err := m.fits(b); err != nil {
+	if h.Fragment {
+		h.Index = b[at]
+		if h.Index == 0 {
+			h.Size++
+			if err := h.fits(b); err != nil {
 				return err
 			}
-			m.Count = b[at+1]
+			h.Count = b[at+1]
 		}
 	}
 	return nil
 }
 
 // fits checks the size of the message against its header and the datagram.
-func (m *Message) fits(b []byte) error {
-	if m.Len < m.Size {
-		return fmt.Errorf("%w: type 0x%02X says %d bytes, its header alone has %d", ErrSize, uint8(m.Type), m.Len, m.Size)
+func (h *Header) fits(b []byte) error {
+	if h.Len < h.Size {
+		return fmt.Errorf("%w: type 0x%02X says %d bytes, its header alone has %d", ErrSize, uint8(h.Type), h.Len, h.Size)
 	}
-	if m.Len > len(b) {
-		return short(m.Len, len(b))
+	if h.Len > len(b) {
+		return short(h.Len, len(b))
 	}
 	return nil
 }
@@ -267,44 +265,44 @@ func Split(plain []byte) (Splitter, error) {
 // Next returns the next message; ok is false at the end. An error ends the
 // datagram: what is left is in Rest.
 func (s *Splitter) Next() (m Message, ok bool, err error) {
-	ok, err = s.Read(&m)
+	m.Body, ok, err = s.Read(&m.Header)
 	return m, ok, err
 }
 
-// Read is Next for a message that belongs to the caller.
-func (s *Splitter) Read(m *Message) (ok bool, err error) {
-	*m = Message{}
+// Read is Next for a header that belongs to the caller, and must be zero.
+func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	if s.done == s.Count {
 		if s.off < len(s.b) {
-			return false, fmt.Errorf("%w: %d", ErrExtra, len(s.b)-s.off)
+			return nil, false, fmt.Errorf("%w: %d", ErrExtra, len(s.b)-s.off)
 		}
-		return false, nil
+		return nil, false, nil
 	}
 	if s.off == len(s.b) {
-		return false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
+		return nil, false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
 	}
-	if err := m.read(s.b[s.off:]); err != nil {
-		return false, err
+	b := s.b[s.off:]
+	if err := h.read(b); err != nil {
+		return nil, false, err
 	}
 	s.done++
-	if m.Type == DoNothing {
-		s.keepalive(m)
+	if h.Type == DoNothing {
+		s.keepalive(h)
 	}
-	s.off += m.Len
-	return true, nil
+	s.off += h.Len
+	return b[h.Size:h.Len:h.Len], true, nil
 }
 
 // keepalive looks whether a DoNothing message has the long form.
-func (s *Splitter) keepalive(m *Message) {
+func (s *Splitter) keepalive(h *Header) {
 	b, left := s.b[s.off:], s.Count-s.done
 	if !s.tried { // what holds here holds for all keepalives that follow
-		s.tried, s.fits = true, fits(b[m.Len:], left)
+		s.tried, s.fits = true, fits(b[h.Len:], left)
 	}
-	if s.fits || len(b) == m.Len {
+	if s.fits || len(b) == h.Len {
 		return
 	}
 	if long, ok := longKeepalive(b); ok && fits(b[long.Len:], left) {
-		*m, s.fits = long, true
+		*h, s.fits = long, true
 	}
 }
 
@@ -323,16 +321,12 @@ func fits(b []byte, n int) bool {
 // longKeepalive reads a DoNothing message that has the header of the other
 // types below 32. The game sends a single byte; this form is read only where
 // the datagram does not fit otherwise.
-func longKeepalive(b []byte) (m Message, ok bool) {
+func longKeepalive(b []byte) (h Header, ok bool) {
 	if len(b) < 5 || b[2]&0xC0 != 0xC0 {
-		return m, false
+		return h, false
 	}
-	m.Type = DoNothing
-	if m.control(b) != nil {
-		return m, false
-	}
-	m.Body = b[m.Size:m.Len:m.Len]
-	return m, true
+	h.Type = DoNothing
+	return h, h.control(b) == nil
 }
 
 // Offset returns where in the datagram the next message begins.
