@@ -52,7 +52,8 @@ type Pipeline struct {
 	decoder *decode.Decoder
 	stats   Stats
 
-	plain []byte // the deciphered datagram
+	plain []byte // the deciphered datagram, which may be the caller's
+	own   []byte // room for one
 	rec   Record
 	notes []Note
 	lost  Datagram // stands for a conversation that was given up
@@ -89,6 +90,12 @@ var (
 // Push takes a datagram and gives emit its records. It fails only if emit
 // does. Datagrams that are not of the game make no record.
 func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
+	return p.push(d, nil, emit)
+}
+
+// push is Push for a datagram that may have been deciphered: if not, plain is
+// empty.
+func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
 	if !p.wanted(d) || len(d.Payload) == 0 {
 		p.stats.Other++
@@ -98,11 +105,14 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 		return p.gameSpy(d, emit)
 	}
 	c := p.table.Lookup(d.Src, d.Dst)
-	if c == nil && len(p.cfg.Ports) == 0 && !maybeGame(d) {
+	if c == nil && len(p.cfg.Ports) == 0 && !maybeGame(d.Payload) {
 		p.stats.Other++
 		return nil
 	}
-	p.plain = cipher.Decrypt(p.plain[:0], d.Payload)
+	if p.plain = plain; len(plain) == 0 {
+		p.own = cipher.Decrypt(p.own[:0], d.Payload)
+		p.plain = p.own
+	}
 	if c == nil {
 		if len(p.cfg.Ports) == 0 && !transport.Plausible(p.plain, !d.Truncated()) {
 			p.stats.Other++
@@ -134,9 +144,9 @@ func (p *Pipeline) wanted(d *Datagram) bool {
 	return len(p.cfg.Ports) == 0 || slices.Contains(p.cfg.Ports, d.Src.Port()) || slices.Contains(p.cfg.Ports, d.Dst.Port())
 }
 
-// maybeGame is a cheap test for datagrams that cannot be the game's.
-func maybeGame(d *Datagram) bool {
-	return len(d.Payload) > 2 && transport.PlausiblePeer(d.Payload[0]) && d.Payload[1] != cipher.FirstKey
+// maybeGame is a cheap test for payloads that cannot be the game's.
+func maybeGame(p []byte) bool {
+	return len(p) > 2 && transport.PlausiblePeer(p[0]) && p[1] != cipher.FirstKey
 }
 
 // open starts a conversation.

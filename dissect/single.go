@@ -11,7 +11,8 @@ import (
 // looked at.
 func (p *Pipeline) PushPlain(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
-	p.plain = append(p.plain[:0], plain...)
+	p.own = append(p.own[:0], plain...)
+	p.plain = p.own
 	c, err := p.conversation(d, emit)
 	if err != nil {
 		return err
@@ -21,7 +22,8 @@ func (p *Pipeline) PushPlain(d *Datagram, plain []byte, emit func(*Record) error
 
 // PushMessage takes a single transport message without its datagram.
 func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) error) error {
-	p.plain = append(p.plain[:0], message...)
+	p.own = append(p.own[:0], message...)
+	p.plain = p.own
 	c, err := p.conversation(d, emit)
 	if err != nil {
 		return err
@@ -39,7 +41,8 @@ func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) e
 
 // PushPayload takes a single game message without its transport message.
 func (p *Pipeline) PushPayload(d *Datagram, payload []byte, emit func(*Record) error) error {
-	p.plain = append(p.plain[:0], payload...)
+	p.own = append(p.own[:0], payload...)
+	p.plain = p.own
 	c, err := p.conversation(d, emit)
 	if err != nil {
 		return err

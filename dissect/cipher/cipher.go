@@ -36,6 +36,25 @@ func MessageCount(datagram []byte) int {
 	return int(datagram[1] ^ FirstKey)
 }
 
+// FirstType returns the type of the first transport message in an enciphered
+// datagram of at least three bytes, without deciphering it: the key of that
+// byte depends on the number of messages alone. Few types are known, so that
+// this tells the game's datagrams from most others.
+func FirstType(datagram []byte) byte {
+	return datagram[2] ^ secondKeys[datagram[1]^FirstKey]
+}
+
+// secondKeys are the key bytes of byte 2 for each byte 1.
+var secondKeys = func() (keys [256]byte) {
+	for n := range keys {
+		var two [2]byte
+		var s Stream
+		s.Encrypt(two[:], []byte{byte(n), 0})
+		keys[n] = two[1]
+	}
+	return keys
+}()
+
 // Decrypt appends the deciphered datagram to dst and returns the extended
 // slice. Byte 0 is copied as it is. dst may be datagram[:0], to decipher in
 // place; otherwise its spare room must not overlap datagram.

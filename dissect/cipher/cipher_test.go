@@ -471,3 +471,19 @@ func BenchmarkStream(b *testing.B) {
 		s.Decrypt(dst, in[1:8])
 	}
 }
+
+func TestFirstType(t *testing.T) {
+	for _, e := range examples {
+		wire := unhex(t, e.wire)
+		if len(wire) > 2 {
+			if got, want := FirstType(wire), unhex(t, e.plain)[2]; got != want {
+				t.Errorf("%s: got %02X, want %02X", e.name, got, want)
+			}
+		}
+	}
+	for n := range 256 {
+		if got := FirstType(plainEncrypt(nil, []byte{1, byte(n), 0x32})); got != 0x32 {
+			t.Errorf("%d messages: got %02X, want 32", n, got)
+		}
+	}
+}

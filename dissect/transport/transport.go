@@ -40,6 +40,9 @@ const (
 	lastPeer       = 0x7E
 )
 
+// Known reports whether there is such a type.
+func Known(t Type) bool { return t <= Leave || t == Standard }
+
 // Kind is the word that JSON uses for the type.
 func (t Type) Kind() string {
 	switch t {
