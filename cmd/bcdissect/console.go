@@ -43,9 +43,9 @@ func utf8Locale(getenv func(string) string) bool {
 // give themselves are not ASCII only, whatever the report draws.
 func (o *output) text() io.Writer {
 	if o.ascii {
-		return asciiWriter{o.Writer}
+		return asciiWriter{o}
 	}
-	return o.Writer
+	return o
 }
 
 // An asciiWriter writes a question mark for every other character of the UTF-8
