@@ -151,6 +151,8 @@ func TestLayout(t *testing.T) {
 		"help":    func() *model { m := newModel(full); press(m, "?"); return m },
 		"asking":  func() *model { m := newModel(full); press(m, "/", strings.Repeat("字x", 80), "enter"); return m },
 		"zoomed":  func() *model { m := newModel(colored); press(m, "3z", "up", "up"); return m },
+		"links":   func() *model { m := newModel(full); press(m, "4"); return m },
+		"ships":   func() *model { m := newModel(full); press(m, "5z"); return m },
 	}
 	for name, view := range views {
 		m := view()
@@ -177,6 +179,58 @@ func TestLayout(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The pane in the middle shows what stats --network measures.
+func TestLinksAndShips(t *testing.T) {
+	d := New(Options{Title: "battle_mix.pcap.gz"})
+	play(t, d, "battle_mix.pcap.gz")
+	m := newModel(d)
+	fields := func(text, part string) []string { return strings.Fields(lineWith(t, text, part)) }
+
+	press(m, "4")
+	small := screen(m, 80, 24)
+	for _, want := range []string{"▸▾Links 8", "Players 4", "Events and chat", "silence", "alive", "gap"} {
+		lineWith(t, small, want)
+	}
+	press(m, "z")
+	large := screen(m, 200, 50)
+	for _, l := range d.s.meter.Links() {
+		row := fmt.Sprint(fields(large, fmt.Sprintf("%-10s %s", l.Player, l.Dir)))
+		rtt, _ := millis(m, l.RTT.Median)
+		most, _ := millis(m, l.RTT.Max)
+		for _, want := range []string{rtt, most, fmt.Sprintf(" %d %d %d %d ", l.Repeated(), l.Duplicates(), l.Lost(), l.Late()), short(l.Silence), l.Client.String()} {
+			if !strings.Contains(row, want) {
+				t.Errorf("%s %s: got %s, want %s", l.Player, l.Dir, row, want)
+			}
+		}
+	}
+	press(m, "ss") // by repetitions, of which Bot0's link has most
+	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[2], "▾resent") || !strings.Contains(lines[3], "Bot0       s2c") {
+		t.Errorf("not sorted:\n%s", strings.Join(lines, "\n"))
+	}
+
+	press(m, "z5")
+	lineWith(t, screen(m, 80, 24), "▸▾Ships 24")
+	press(m, "z")
+	large = screen(m, 200, 50)
+	for _, s := range d.s.meter.Ships() {
+		row := fmt.Sprint(fields(large, fmt.Sprintf("%-19s %-10s %s", s.Name, s.Player, s.Dir)))
+		every, _ := millis(m, s.Mean)
+		jitter, _ := millis(m, s.Jitter)
+		longest, _ := millis(m, s.Longest)
+		if want := fmt.Sprintf(" %s %s %s %s %d ", rate(s.Rate), every, jitter, longest, s.Updates); !strings.Contains(row, want) {
+			t.Errorf("%s to %s: got %s, want %s", s.Name, s.Player, row, want)
+		}
+	}
+
+	// The tab key visits what is to be seen.
+	press(m, "esc", "tab")
+	lineWith(t, screen(m, 80, 24), "▸Events and chat")
+	press(m, "tab", "tab")
+	lineWith(t, screen(m, 80, 24), "▸▾Ships 24")
+	press(m, "2")
+	lineWith(t, screen(m, 80, 24), "▸Opcodes by rate")
 }
 
 // The counts are those of battle_mix.truth.json.

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
@@ -16,6 +17,8 @@ const (
 	players pane = iota
 	opcodes
 	events
+	links
+	ships
 	panes // how many there are
 )
 
@@ -31,6 +34,7 @@ type model struct {
 	help          bool
 	zoomed        bool
 	focus         pane
+	middle        pane       // the one between players and events: opcodes, links or ships
 	scroll        [panes]int // rows from the top; of events from the bottom
 	sort          [panes]int // index of an order
 	page          int        // rows of the pane in focus
@@ -42,7 +46,7 @@ type model struct {
 }
 
 func newModel(d *Dashboard) *model {
-	m := &model{d: d, look: newLook(d.opts), width: 80, height: 24, input: textinput.New(), page: 1}
+	m := &model{d: d, look: newLook(d.opts), width: 80, height: 24, input: textinput.New(), page: 1, middle: opcodes}
 	m.input.Prompt = ""
 	m.input.CharLimit = 1000
 	m.input.KeyMap.Paste.SetEnabled(false) // it runs other programs; terminals paste by themselves
@@ -129,11 +133,14 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "z", "enter":
 		m.zoomed = !m.zoomed
 	case "tab":
-		m.focus = (m.focus + 1) % panes
+		m.turn(1)
 	case "shift+tab":
-		m.focus = (m.focus + panes - 1) % panes
-	case "1", "2", "3":
+		m.turn(-1)
+	case "1", "2", "3", "4", "5":
 		m.focus = pane(name[0] - '1')
+		if m.focus != players && m.focus != events {
+			m.middle = m.focus
+		}
 	case "+", "=":
 		m.hurry(2)
 	case "-":
@@ -144,6 +151,13 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.move(name)
 	}
 	return nil
+}
+
+// turn moves the focus by a number of the panes that are there, either way.
+func (m *model) turn(by int) {
+	there := []pane{players, m.middle, events}
+	n := len(there)
+	m.focus = there[(slices.Index(there, m.focus)+by+n)%n]
 }
 
 // pause stops the recording, or else the screen, or lets it go on.
@@ -198,6 +212,10 @@ func (m *model) rows(p pane) int {
 		return len(m.snap.players)
 	case opcodes:
 		return len(m.snap.kinds)
+	case links:
+		return len(m.snap.links)
+	case ships:
+		return len(m.snap.ships)
 	default:
 		return len(m.snap.events)
 	}

@@ -167,7 +167,9 @@ type snapshot struct {
 	received, dropped         uint64
 
 	players []player
-	hidden  int // players that have no row
+	hidden  int            // players that have no row
+	links   []network.Link // text is escaped
+	ships   []network.Ship // as well
 	kinds   []kindRow
 	events  []happening
 }
@@ -217,7 +219,17 @@ func (s *state) snapshot() snapshot {
 		}
 		out.kinds = append(out.kinds, row)
 	}
-	out.players = s.players(out.now)
+	if !out.now.IsZero() {
+		s.meter.Advance(out.now)
+	}
+	out.links, out.ships = s.meter.Links(), s.meter.Ships()
+	out.players = s.players(out.links)
+	for i := range out.links {
+		out.links[i].Player = clean(out.links[i].Player, maxName)
+	}
+	for i := range out.ships {
+		out.ships[i].Player, out.ships[i].Name = clean(out.ships[i].Player, maxName), clean(out.ships[i].Name, maxName)
+	}
 	if n := len(out.players) - maxPlayers; n > 0 {
 		out.players, out.hidden = out.players[:maxPlayers], n
 	}
@@ -226,17 +238,13 @@ func (s *state) snapshot() snapshot {
 
 // players returns everybody who has a link or was announced, those who were
 // heard last first.
-func (s *state) players(now time.Time) []player {
-	if !now.IsZero() {
-		s.meter.Advance(now)
-	}
+func (s *state) players(links []network.Link) []player {
 	var out []player
 	type member struct {
 		host netip.AddrPort
 		id   uint8
 	}
 	linked := map[member]bool{}
-	links := s.meter.Links()
 	for i := range links {
 		l := &links[i]
 		if n := len(out); n == 0 || out[n-1].host != l.Host || out[n-1].client != l.Client {

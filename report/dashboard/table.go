@@ -14,6 +14,8 @@ var orders = [panes][]string{
 	players: {"slot", "name", "msg/s", "B/s", "heard", "resent", "RTT"},
 	opcodes: {"rate", "count", "name", "opcode"},
 	events:  {"time"},
+	links:   {"player", "RTT", "resent", "lost", "silence"},
+	ships:   {"ship", "player", "per s", "every", "jitter", "longest"},
 }
 
 // sortedPlayers returns the players in the chosen order. What sorts the same stays in
@@ -67,14 +69,14 @@ func (p *player) rtt() time.Duration { return p.up.RTT.Median + p.down.RTT.Media
 
 func (p *player) rtt95() time.Duration { return p.up.RTT.P95 + p.down.RTT.P95 }
 
-// A column of the table of players.
-type column struct {
+// A column of a table with rows of a kind.
+type column[T any] struct {
 	title string
 	width int
 	right bool
 	keep  int // the higher, the longer it stays when room gets scarce
 	grow  int // up to this width
-	value func(*model, *player) (string, style)
+	value func(*model, *T) (string, style)
 }
 
 // ofLink returns a value of a player who has a link, and nothing of others.
@@ -87,9 +89,9 @@ func ofLink(f func(*model, *player) string) func(*model, *player) (string, style
 	}
 }
 
-func (l *look) columns() []column {
-	return []column{
-		{"Player", 10, false, 9, 24, func(_ *model, p *player) (string, style) {
+func (l *look) playerColumns() []column[player] {
+	return []column[player]{
+		{"name", 10, false, 9, 24, func(_ *model, p *player) (string, style) {
 			switch {
 			case p.name != "":
 				return p.name, accent
@@ -157,7 +159,7 @@ func (l *look) columns() []column {
 }
 
 // fit returns the columns that have room in a width, with theirs.
-func fit(all []column, width int) []column {
+func fit[T any](all []column[T], width int) []column[T] {
 	out := slices.Clone(all)
 	used := func() (n int) {
 		for _, c := range out {

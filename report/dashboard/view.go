@@ -118,9 +118,9 @@ func (m *model) foot() string {
 	case m.help:
 		return r.add(faint, "any key goes back, q quits").String()
 	}
-	keys := "q quit  space pause  / filter  s sort  tab pane  arrows scroll  z zoom  ? help"
+	keys := "q quit  space pause  / filter  s sort  1-5 pane  arrows scroll  z zoom  ? help"
 	if m.d.opts.Pacer != nil {
-		keys = "q quit  space pause  +/- speed  / filter  s sort  tab pane  z zoom  ? help"
+		keys = "q quit  space pause  +/- speed  / filter  s sort  1-5 pane  z zoom  ? help"
 	}
 	if m.filter != "" {
 		r.add(warn, "filter "+clean(m.filter, maxText)).add(plain, "  ")
@@ -146,7 +146,7 @@ func (m *model) body(room int) []string {
 	p := min(max(len(m.snap.players), 1), max(room/3-1, 1)) + 1
 	out := m.pane(players, m.width, p)
 	rest := room - p
-	if m.width >= wide {
+	if m.width >= wide && m.middle == opcodes {
 		left := m.width * 9 / 20
 		a, b := m.pane(opcodes, left, rest), m.pane(events, m.width-left-2, rest)
 		for i := range rest {
@@ -154,8 +154,8 @@ func (m *model) body(room int) []string {
 		}
 		return out
 	}
-	o := min(max(len(m.snap.kinds), 1), max(rest/2-1, 1)) + 1
-	out = append(out, m.pane(opcodes, m.width, o)...)
+	o := min(max(m.rows(m.middle), 1), max(rest/2-1, 1)) + 1
+	out = append(out, m.pane(m.middle, m.width, o)...)
 	return append(out, m.pane(events, m.width, rest-o)...)
 }
 
@@ -177,6 +177,10 @@ func (m *model) pane(p pane, width, height int) []string {
 		out = m.players(width, from, room)
 	case opcodes:
 		out = m.opcodes(width, from, room)
+	case links:
+		out = drawTable(m, links, "Links "+strconv.Itoa(len(m.snap.links)), m.look.linkColumns(), sortedLinks(m.snap.links, orders[links][m.sort[links]]), nil, width, from, room)
+	case ships:
+		out = drawTable(m, ships, "Ships "+strconv.Itoa(len(m.snap.ships)), m.look.shipColumns(), sortedShips(m.snap.ships, orders[ships][m.sort[ships]]), nil, width, from, room)
 	default:
 		out = m.events(width, from, room)
 	}
@@ -196,9 +200,15 @@ func (m *model) head(p pane, width int) (*row, style) {
 }
 
 func (m *model) players(width, from, room int) []string {
-	by := orders[players][m.sort[players]]
-	rows := sortedPlayers(m.snap.players, by)
-	columns := m.look.columns()
+	name := "Players " + strconv.Itoa(len(m.snap.players)+m.snap.hidden)
+	rows := sortedPlayers(m.snap.players, orders[players][m.sort[players]])
+	return drawTable(m, players, name, m.look.playerColumns(), rows, func(p *player) bool { return p.gone }, width, from, room)
+}
+
+// drawTable returns a pane of columns, the first of which has the name of the
+// pane for its title. Rows that are past are faint.
+func drawTable[T any](m *model, p pane, name string, columns []column[T], rows []T, past func(*T) bool, width, from, room int) []string {
+	by := orders[p][m.sort[p]]
 	for i := range columns { // they grow as far as they have to
 		c := &columns[i]
 		need := 0
@@ -211,30 +221,30 @@ func (m *model) players(width, from, room int) []string {
 		c.grow = min(c.grow, need)
 	}
 	columns = fit(columns, width-1)
-	r, st := m.head(players, width)
+	r, st := m.head(p, width)
 	for i, c := range columns {
-		name := c.title
+		title := c.title
 		if i == 0 {
-			name = "Players " + strconv.Itoa(len(m.snap.players)+m.snap.hidden)
+			title = name
 		}
 		if i > 0 {
 			r.add(st, " ")
 		}
-		if c.title == by || i == 0 && by == "name" {
-			name = m.look.sorted + name
+		if c.title == by {
+			title = m.look.sorted + title
 		}
-		r.add(st, m.look.pad(name, c.width, c.right))
+		r.add(st, m.look.pad(title, c.width, c.right))
 	}
 	out := []string{r.fill(st, width).String()}
 	for i := from; i < len(rows) && len(out) <= room; i++ {
-		p := &rows[i]
+		row := &rows[i]
 		r := m.look.row(width).add(plain, " ")
 		for i, c := range columns {
 			if i > 0 {
 				r.add(plain, " ")
 			}
-			text, st := c.value(m, p)
-			if p.gone {
+			text, st := c.value(m, row)
+			if past != nil && past(row) {
 				st = faint
 			}
 			r.add(st, m.look.pad(text, c.width, c.right))
@@ -297,6 +307,7 @@ func (m *model) helpLines(room int) []string {
 		{"", "players and their links count everything; an empty filter ends it"},
 		{"s", "sort the pane by the next column"},
 		{"tab, 1 2 3", "the pane that keys are for: players, opcodes, events"},
+		{"4, 5", "instead of opcodes: links by direction, updates of ships"},
 		{"arrows, j k", "scroll it; so do pgup, pgdn, home and end"},
 		{"z, enter", "that pane alone, or all"},
 		{"?", "this help"},

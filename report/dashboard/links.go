@@ -1,0 +1,131 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/report/network"
+)
+
+// sortedLinks returns the links in the chosen order. What sorts the same stays
+// by host, client and direction.
+func sortedLinks(rows []network.Link, by string) []network.Link {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b network.Link) int {
+		switch by {
+		case "RTT":
+			return cmp.Compare(b.RTT.Median, a.RTT.Median)
+		case "resent":
+			return cmp.Compare(b.Repeated(), a.Repeated())
+		case "lost":
+			return cmp.Compare(b.Lost(), a.Lost())
+		case "silence":
+			return cmp.Compare(b.Silence, a.Silence)
+		}
+		return cmp.Compare(strings.ToLower(a.Player), strings.ToLower(b.Player))
+	})
+	return rows
+}
+
+// sortedShips returns the streams of ship updates in the chosen order. What
+// sorts the same stays by host, client, direction and object.
+func sortedShips(rows []network.Ship, by string) []network.Ship {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b network.Ship) int {
+		switch by {
+		case "player":
+			return cmp.Compare(strings.ToLower(a.Player), strings.ToLower(b.Player))
+		case "per s":
+			return cmp.Compare(b.Rate, a.Rate)
+		case "every":
+			return cmp.Compare(b.Mean, a.Mean)
+		case "jitter":
+			return cmp.Compare(b.Jitter, a.Jitter)
+		case "longest":
+			return cmp.Compare(b.Longest, a.Longest)
+		}
+		return cmp.Compare(strings.ToLower(shipName(&a)), strings.ToLower(shipName(&b)))
+	})
+	return rows
+}
+
+// shipName returns what a ship is, or its number.
+func shipName(s *network.Ship) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return fmt.Sprintf("0x%08X", uint32(s.Object))
+}
+
+// whose returns the name of a client.
+func whose(player string, client netip.AddrPort) (string, style) {
+	if player != "" {
+		return player, accent
+	}
+	return client.String(), plain
+}
+
+// trouble returns a count that should be 0.
+func trouble(n int64) (string, style) {
+	if n == 0 {
+		return "0", plain
+	}
+	return quantity(float64(n)), warn
+}
+
+// span returns a time if there is one.
+func (l *look) span(d time.Duration) (string, style) {
+	if d == 0 {
+		return l.none, faint
+	}
+	return short(d), plain
+}
+
+func (l *look) linkColumns() []column[network.Link] {
+	type link = network.Link
+	return []column[link]{
+		{"player", 10, false, 9, 24, func(_ *model, r *link) (string, style) { return whose(r.Player, r.Client) }},
+		{"dir", 3, true, 9, 0, func(_ *model, r *link) (string, style) { return r.Dir.String(), faint }},
+		{"msg/s", 6, true, 3, 0, func(_ *model, r *link) (string, style) { return rate(r.Rate.Messages), plain }},
+		{"RTT", 7, true, 8, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.Median) }},
+		{"95%", 7, true, 7, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.P95) }},
+		{"most", 7, true, 4, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.Max) }},
+		{"resent", 7, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Repeated()) }},
+		{"twice", 6, true, 6, 0, func(_ *model, r *link) (string, style) { return trouble(r.Duplicates()) }},
+		{"lost", 5, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Lost()) }},
+		{"late", 5, true, 3, 0, func(_ *model, r *link) (string, style) { return trouble(r.Late()) }},
+		{"silence", 8, true, 6, 0, func(m *model, r *link) (string, style) { return m.look.span(r.Silence) }},
+		{"alive", 6, true, 5, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Keepalives)), plain }},
+		{"every", 6, true, 5, 0, func(m *model, r *link) (string, style) { return m.look.span(r.KeepaliveMean) }},
+		{"gap", 6, true, 6, 0, func(m *model, r *link) (string, style) { return m.look.span(r.KeepaliveMax) }},
+		{"packets", 8, true, 2, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Datagrams)), plain }},
+		{"acks", 6, true, 1, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Acks)), plain }},
+		{"address", 21, false, 1, 47, func(_ *model, r *link) (string, style) { return r.Client.String(), faint }},
+	}
+}
+
+func (l *look) shipColumns() []column[network.Ship] {
+	type ship = network.Ship
+	return []column[ship]{
+		{"ship", 18, false, 9, 36, func(_ *model, r *ship) (string, style) { return shipName(r), plain }},
+		{"player", 10, false, 8, 24, func(_ *model, r *ship) (string, style) { return whose(r.Player, r.Client) }},
+		{"dir", 3, true, 8, 0, func(_ *model, r *ship) (string, style) { return r.Dir.String(), faint }},
+		{"per s", 6, true, 7, 0, func(_ *model, r *ship) (string, style) { return rate(r.Rate), plain }},
+		{"every", 7, true, 6, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Mean) }},
+		{"jitter", 7, true, 7, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Jitter) }},
+		{"longest", 7, true, 7, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Longest) }},
+		{"updates", 8, true, 3, 0, func(_ *model, r *ship) (string, style) { return quantity(float64(r.Updates)), plain }},
+		{"slot", 4, true, 2, 0, func(m *model, r *ship) (string, style) {
+			if slot, ok := r.Object.Slot(); ok {
+				return strconv.Itoa(slot), plain
+			}
+			return m.look.none, faint
+		}},
+		{"object", 10, false, 1, 0, func(_ *model, r *ship) (string, style) { return fmt.Sprintf("0x%08X", uint32(r.Object)), faint }},
+	}
+}
