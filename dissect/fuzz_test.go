@@ -127,8 +127,8 @@ func tellAll(t *testing.T, cfg dissect.Config, all []*dissect.Datagram, f func(*
 		f(r)
 		w := new(fieldText)
 		r.Visit(&v, w)
-		told = append(told, fmt.Sprint(r.Datagram.Number, r.Kind, r.Part, r.Offset, r.Dir, r.Peer, r.Status, r.Layout, r.Sender, r.Pieces, r.Err, r.Notes,
-			r.Cut, r.Client, r.ClientID, r.Bytes, r.Payload, r.Rest, w.String()))
+		told = append(told, fmt.Sprintf("%d %v %d %d %v %d %v %v %v %v %v %v %v %q %d %x %x %x %v", r.Datagram.Number, r.Kind, r.Part, r.Offset, r.Dir, r.Peer,
+			r.Status, r.Layout, r.Sender, r.Pieces, r.Err, r.Notes, r.Cut, r.Client, r.ClientID, r.Bytes, r.Payload, r.Rest, w))
 		if overwrite && r.Kind != dissect.KindGameSpy {
 			scribble(r.Payload)
 			r.Notes = nil

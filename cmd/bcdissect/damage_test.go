@@ -324,8 +324,14 @@ func (f *damageForm) beginning(out string, frames int) (lines int, err error) {
 			Frame int
 			TS    string
 		}
+		if want == "" {
+			break
+		}
+		if err := json.Unmarshal([]byte(want), &record); err != nil {
+			return lines, err
+		}
 		// What is told at the end of the capture has no time.
-		if json.Unmarshal([]byte(want), &record) != nil || record.Frame > frames || record.TS == "" {
+		if record.Frame > frames || record.TS == "" {
 			break
 		}
 		got, after, _ := strings.Cut(rest, "\n")

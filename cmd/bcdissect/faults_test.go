@@ -235,9 +235,18 @@ func TestDiskFull(t *testing.T) {
 	}
 	capture := fixtures.Path("captures/networked_battle.pcap")
 	for _, args := range [][]string{
-		{"read", capture}, {"read", "-V", "-x", capture}, {"read", "-T", "json", capture}, {"read", "-e", "frame", capture}, {"read", "-T", "histogram", capture},
-		{"stats", capture}, {"stats", "-T", "table", capture}, {"stats", "-T", "json", capture}, {"stats", "--network", capture},
-		{"stats", "--network", "-T", "json", capture}, {"decode", "01D73368C3BF76DB"}, {"decode", "-T", "json", "01D73368C3BF76DB"},
+		{"read", capture},
+		{"read", "-V", "-x", capture},
+		{"read", "-T", "json", capture},
+		{"read", "-e", "frame", capture},
+		{"read", "-T", "histogram", capture},
+		{"stats", capture},
+		{"stats", "-T", "table", capture},
+		{"stats", "-T", "json", capture},
+		{"stats", "--network", capture},
+		{"stats", "--network", "-T", "json", capture},
+		{"decode", "01D73368C3BF76DB"},
+		{"decode", "-T", "json", "01D73368C3BF76DB"},
 	} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {

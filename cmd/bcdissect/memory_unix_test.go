@@ -14,8 +14,9 @@ func peakMemory(p *os.ProcessState) int64 {
 	if !ok {
 		return 0
 	}
+	most := int64(u.Maxrss) //nolint:unconvert // it has 32 bits on some systems
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(u.Maxrss)
+		return most
 	}
-	return int64(u.Maxrss) << 10
+	return most << 10
 }

@@ -59,8 +59,8 @@ func (o *output) Close() error {
 // spare refuses an output that would overwrite what is read.
 func spare(output string, stdin io.Reader, inputs ...string) error {
 	out, err := os.Stat(output)
-	if err != nil || !out.Mode().IsRegular() {
-		return nil // there is nothing yet, or nothing to overwrite
+	if exists := err == nil; !exists || !out.Mode().IsRegular() {
+		return nil // nothing can be overwritten
 	}
 	for _, name := range inputs {
 		in, err := os.Stat(name)

@@ -47,7 +47,7 @@ func FuzzReader(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
-		all, err, joined, packed := readSome(t, bytes.NewReader(b))
+		all, frames, packed, err := readSome(t, bytes.NewReader(b))
 		if !known(err) {
 			t.Fatalf("got %v", err)
 		}
@@ -59,18 +59,18 @@ func FuzzReader(f *testing.F) {
 			if size > len(b) {
 				t.Errorf("got %d bytes out of %d", size, len(b))
 			}
-			if joined > len(b)/12 {
-				t.Errorf("got %d frames out of %d bytes", joined, len(b))
+			if frames > len(b)/12 {
+				t.Errorf("got %d frames out of %d bytes", frames, len(b))
 			}
 		}
 		if len(b) < 4<<10 {
-			again, e, _, _ := readSome(t, iotest.OneByteReader(bytes.NewReader(b)))
+			again, _, _, e := readSome(t, iotest.OneByteReader(bytes.NewReader(b)))
 			if kindOf(e) != kindOf(err) || !packed && told(e) != told(err) || !alike(again, all) {
 				t.Errorf("got %d datagrams and %v, a byte at a time %d and %v", len(all), err, len(again), e)
 			}
 		}
 		if int(cut) < len(b) {
-			some, e, _, _ := readSome(t, bytes.NewReader(b[:cut]))
+			some, _, _, e := readSome(t, bytes.NewReader(b[:cut]))
 			if !known(e) || len(some) > len(all) || !alike(some, all[:len(some)]) {
 				t.Errorf("cut to %d of %d bytes: got %d datagrams and %v, whole %d and %v", cut, len(b), len(some), e, len(all), err)
 			}
@@ -84,7 +84,7 @@ const maxSome = 1000
 
 // readSome reads a capture, checks what it takes, and returns the datagrams with
 // the error at their end and the number of frames.
-func readSome(t *testing.T, from io.Reader) (all []dissect.Datagram, err error, frames int, packed bool) {
+func readSome(t *testing.T, from io.Reader) (all []dissect.Datagram, frames int, packed bool, err error) {
 	t.Helper()
 	var r *File
 	spent := fixtures.Allocated(func() {
@@ -119,12 +119,12 @@ func readSome(t *testing.T, from io.Reader) (all []dissect.Datagram, err error, 
 		checkJoiner(t, &r.decoder.joiner)
 		frames = r.Stats().Frames
 	}
-	return all, err, frames, packed
+	return all, frames, packed, err
 }
 
 // known reports whether reading may end like this.
 func known(err error) bool {
-	return err == nil || errors.Is(err, io.EOF) || kindOf(err) != nil
+	return err == nil || errors.Is(err, io.EOF) || kindOf(err) > 0
 }
 
 // told returns the text of an error.
@@ -157,7 +157,7 @@ func FuzzPacked(f *testing.F) {
 		if len(b) > 64<<10 {
 			return
 		}
-		want, err, _, packed := readSome(t, bytes.NewReader(b))
+		want, _, packed, err := readSome(t, bytes.NewReader(b))
 		if packed || len(want) >= maxSome {
 			return
 		}
@@ -173,12 +173,12 @@ func FuzzPacked(f *testing.F) {
 		case 3:
 			whole = join(zst(t, b[:at]), zst(t, b[at:]))
 		}
-		got, e, _, _ := readSome(t, bytes.NewReader(whole))
+		got, _, _, e := readSome(t, bytes.NewReader(whole))
 		if !alike(got, want) || kindOf(e) != kindOf(err) {
 			t.Errorf("plain: %d datagrams and %v; packed: %d and %v", len(want), err, len(got), e)
 		}
 		if int(cut) < len(whole) {
-			some, e, _, _ := readSome(t, bytes.NewReader(whole[:cut]))
+			some, _, _, e := readSome(t, bytes.NewReader(whole[:cut]))
 			if !known(e) || len(some) > len(want) || !alike(some, want[:len(some)]) {
 				t.Errorf("cut to %d of %d bytes: %d datagrams and %v, whole %d and %v", cut, len(whole), len(some), e, len(want), err)
 			}
@@ -186,14 +186,9 @@ func FuzzPacked(f *testing.F) {
 	})
 }
 
-// kindOf returns which of the known errors err is.
-func kindOf(err error) error {
-	for _, k := range []error{ErrNotCapture, ErrEmpty, ErrCut, ErrDamaged, errWindow} {
-		if errors.Is(err, k) {
-			return k
-		}
-	}
-	return nil
+// kindOf returns which of the known errors err is, 0 for none.
+func kindOf(err error) int {
+	return 1 + slices.IndexFunc([]error{ErrNotCapture, ErrEmpty, ErrCut, ErrDamaged, errWindow}, func(k error) bool { return errors.Is(err, k) })
 }
 
 // FuzzClock holds the times of pcapng's resolutions against the same in numbers
