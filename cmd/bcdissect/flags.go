@@ -9,6 +9,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/filter"
+	"github.com/bcdissect/bcdissect/report/csv"
 )
 
 // A choice is a flag whose value is one of a few words.
@@ -106,6 +108,9 @@ func (f *common) config() (dissect.Config, error) {
 	for _, c := range f.columns {
 		if _, err := compileFilter("--fields", c, cfg.Catalog); err != nil {
 			return cfg, err
+		}
+		if err := csv.Check(c, filter.Names(cfg.Catalog)); err != nil {
+			return cfg, fmt.Errorf("--fields %s: %w", c, err)
 		}
 	}
 	switch f.dialect.value {

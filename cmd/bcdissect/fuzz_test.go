@@ -54,6 +54,41 @@ func FuzzHex(f *testing.F) {
 	})
 }
 
+// FuzzColumns holds that a column is refused with a mark or a reason, or has a
+// value wherever the filter of that name says that there is one.
+func FuzzColumns(f *testing.F) {
+	for _, s := range []string{
+		"frame", "text", "Chat.text", "chat.text", "CHAT.text", "START_FIRING.dest", "StateUpdate.position.x", "forward[2]", "error.reason", "frame == 1", "Chat", "src.port",
+		"fields.target", "notes", "subsystems.entries.condition", "position[", "a.b.c", "ack.seq", "ts", "", "residue", "flag_names", "class_name",
+	} {
+		f.Add(s)
+	}
+	b := fixtures.Read(f, "captures/stock_replay.pcap")
+	f.Fuzz(func(t *testing.T, name string) {
+		if name == "" || strings.ContainsAny(name, ",\"\r\n") || strings.HasPrefix(name, "-") {
+			return // none, or several columns
+		}
+		r := runIn(bytes.NewReader(b), "read", "-", "-e", name)
+		if r.status != exitOK {
+			if r.status != exitUsage || r.out != "" || !strings.HasPrefix(r.errors, "bcdissect: ") {
+				t.Errorf("status %d, %q, %q", r.status, r.out, r.errors)
+			}
+			return
+		}
+		rows, err := csv.NewReader(strings.NewReader(r.out)).ReadAll()
+		if err != nil || len(rows) == 0 || rows[0][0] != name {
+			t.Fatalf("got %.200q, %v", r.out, err)
+		}
+		has := runIn(bytes.NewReader(b), "read", "-", "-T", "json", "-Y", name)
+		if name == "player" {
+			return // as a column, that field of messages
+		}
+		if n := strings.Count(has.out, "\n"); has.status != exitOK || n != len(rows)-1 {
+			t.Errorf("%d rows, and %d records have it, status %d", len(rows)-1, n, has.status)
+		}
+	})
+}
+
 // FuzzSelection holds that frames and times are refused or mean something: the
 // end is not before the beginning, and a number of seconds is that many.
 func FuzzSelection(f *testing.F) {

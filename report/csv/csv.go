@@ -8,11 +8,15 @@ package csv
 
 import (
 	"encoding/csv"
+	"errors"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
@@ -32,9 +36,37 @@ type Sink struct {
 
 // A column is where its value stands in the JSON of a record.
 type column struct {
-	message string   // the message that must be there, empty for any
-	paths   []string // the first that exists counts
+	message string // what may be the message that must be there, empty for any
+	inside  []path // in that message; the first that exists counts
+	paths   []path // in others, if message may be a field just as well
 }
+
+// A path leads to a value in JSON, or to the vector that it is a component of.
+type path struct {
+	json      string
+	component byte // w, x, y or z; 0 if the value is meant
+}
+
+// Check tells why there can be no column of that name. Names are those that can
+// be: keys, fields, and messages, which have no value. The caller has checked
+// that what the name speaks of exists.
+func Check(name string, names []string) error {
+	switch {
+	case !columnName.MatchString(name):
+		return errors.New("a column is the name of a key or field, such as frame or StateUpdate.speed")
+	case name == "addr", name == "port", name == "src.port", name == "dst.port":
+		return errors.New("addresses are in the columns src and dst, with their ports")
+	case !strings.Contains(name, ".") && (isUpper(name[0]) || !slices.Contains(names, indexed.ReplaceAllString(name, ""))):
+		return errors.New("a message is no column; name one of its fields, or the column name")
+	}
+	return nil
+}
+
+var indexed = regexp.MustCompile(`\[\d+\]$`)
+
+var columnName = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+|\[\d+\])*$`)
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // New returns a sink that writes to w. Columns are keys such as frame, paths
 // such as fields.target or target, and paths of one message such as
@@ -49,29 +81,46 @@ func New(w io.Writer, columns []string, o ndjson.Options) *Sink {
 
 func newColumn(name string) column {
 	var c column
-	path := name
-	if first, rest, ok := strings.Cut(name, "."); ok && first != "" && first[0] >= 'A' && first[0] <= 'Z' {
-		c.message, path = first, rest
-		c.paths = elements("fields." + path)
-		return c
+	json := strings.NewReplacer("[", ".", "]", "").Replace(name)
+	if first, rest, ok := strings.Cut(json, "."); ok {
+		c.message, c.inside = first, paths("fields."+rest)
+		if isUpper(first[0]) {
+			return c
+		}
 	}
-	c.paths = elements(path)
-	if !strings.HasPrefix(path, "fields.") {
-		c.paths = append(c.paths, elements("fields."+path)...)
+	if first, _, _ := strings.Cut(json, "."); isKey(first) {
+		c.paths = paths(json)
+	} else {
+		c.paths = paths("fields." + json)
 	}
 	return c
 }
 
-// elements returns the path, and the paths that it is if one of its steps is a
-// list: what comes behind is then meant in every element.
-func elements(path string) []string {
-	paths := []string{path}
-	for i, c := range path {
+// isKey reports whether records have a key of that name, and a field of the same
+// name is meant only by its whole path.
+func isKey(name string) bool {
+	switch name {
+	case "frame", "ts", "rel", "src", "dst", "dir", "peer", "msg", "kind", "type", "len", "reliable", "priority", "status", "seq", "ack", "fragment",
+		"reassembled", "dialect", "opcode", "name", "fields", "residue", "error", "notes", "payload":
+		return true
+	}
+	return false
+}
+
+// paths returns the path, and the paths that it is if one of its steps is a
+// list, where what comes behind is meant in every element, or its last is a
+// component of a vector.
+func paths(json string) []path {
+	all := []path{{json: json}}
+	for i, c := range json {
 		if c == '.' {
-			paths = append(paths, path[:i]+".#"+path[i:])
+			all = append(all, path{json: json[:i] + ".#" + json[i:]})
 		}
 	}
-	return paths
+	if n := len(json) - 2; n > 0 && json[n] == '.' && strings.IndexByte("wxyz", json[n+1]) >= 0 {
+		all = append(all, path{json[:n], json[n+1]})
+	}
+	return all
 }
 
 // Record implements [report.Sink].
@@ -103,11 +152,16 @@ func (s *Sink) begin() error {
 }
 
 func (c *column) value(line []byte, r *dissect.Record) string {
-	if c.message != "" && (r.Spec == nil || !strings.EqualFold(r.Spec.Name, c.message)) {
-		return ""
+	list := c.paths
+	if c.message != "" && r.Spec != nil && called(r.Spec, c.message) {
+		list = c.inside
 	}
-	for _, path := range c.paths {
-		switch v := gjson.GetBytes(line, path); {
+	for _, p := range list {
+		v := gjson.GetBytes(line, p.json)
+		if p.component != 0 {
+			v = component(v, p.component)
+		}
+		switch {
 		case v.Type == gjson.String:
 			return v.String()
 		case v.Exists() && v.Raw != "[]":
@@ -115,6 +169,27 @@ func (c *column) value(line []byte, r *dissect.Record) string {
 		}
 	}
 	return ""
+}
+
+// called reports whether a message goes by a name.
+func called(s *decode.Spec, name string) bool {
+	if strings.EqualFold(s.Name, name) || strings.EqualFold(s.Constant, name) {
+		return true
+	}
+	return slices.ContainsFunc(s.Aliases, func(alias string) bool { return strings.EqualFold(alias, name) })
+}
+
+// component returns a component of a vector, x y z or w x y z.
+func component(v gjson.Result, name byte) (none gjson.Result) {
+	all := v.Array()
+	if !v.IsArray() || len(all) != 3 && len(all) != 4 {
+		return none
+	}
+	i := strings.IndexByte("wxyz"[4-len(all):], name)
+	if i < 0 || all[i].Type != gjson.Number && all[i].Type != gjson.String {
+		return none
+	}
+	return all[i]
 }
 
 // Close implements [report.Sink]. The header stands there even if no record

@@ -55,6 +55,40 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// Messages go by all of their names, in upper or lower case, and vectors have
+// components.
+func TestNames(t *testing.T) {
+	var out strings.Builder
+	s := New(&out, []string{"chat.text", "CHAT.text", "direction.x", "pulsefire.direction[0]", "direction.w"}, ndjson.Options{})
+	for _, payload := range []string{"1a77000040027f000001", "2c020000000200686f"} {
+		if err := s.Record(record(t, 1, payload)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	constant := msg.Catalog().Lookup(0x2C).Constant
+	if want := "chat.text,CHAT.text,direction.x,pulsefire.direction[0],direction.w\n,,1,1,\nho,ho,,,\n"; out.String() != want || constant != "CHAT" {
+		t.Errorf("got %q, want %q; the constant is %s", out.String(), want, constant)
+	}
+}
+
+// What can be compared but has no value of its own is no column.
+func TestCheck(t *testing.T) {
+	names := []string{"Chat", "frame", "position", "forward", "text"}
+	for _, name := range []string{"frame", "text", "forward[2]", "StateUpdate.position[2]", "error.reason", "chat.text", "position.x", "fields.text"} {
+		if err := Check(name, names); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", "frame == 1", "not frame", "(frame)", " frame", "Chat", "chat", "src.port", "addr", "a.#.b", "a|@pretty", "flags & 1", "5", "a..b", "é"} {
+		if Check(name, names) == nil {
+			t.Errorf("%q is a column", name)
+		}
+	}
+}
+
 // A path through a list is that of the field in every element.
 func TestLists(t *testing.T) {
 	var out strings.Builder
