@@ -352,6 +352,9 @@ func (l *Link) retransmit(now time.Time, b *builder) {
 	}
 }
 
+// sent returns when the message was sent last.
+func (o *outgoing) sent() time.Time { return o.due.Add(-o.interval) }
+
 // repeat sets the time of the next repetition.
 func (o *outgoing) repeat(now time.Time) {
 	if t := o.header.Type; t != transport.Connect && t != transport.Disconnect {

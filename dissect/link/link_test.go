@@ -208,6 +208,44 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
+// A number of eight bits may be that of two messages: it is for the one that
+// was sent last.
+func TestAcknowledgedWithEightBits(t *testing.T) {
+	l := New(1, Limits{})
+	l.Eight(true)
+	send := func(now time.Time) (bodies []string) {
+		for {
+			d, ok := l.Datagram(now, nil)
+			if !ok {
+				return bodies
+			}
+			for _, m := range split(t, d) {
+				bodies = append(bodies, string(m.Body))
+			}
+		}
+	}
+	acknowledge := func(now time.Time, seq int) {
+		h := transport.Header{Type: transport.Acknowledge, HasSeq: true, Seq: uint16(seq & 0xFF), AckFlags: 0x80}
+		l.Receive(now, &transport.Message{Header: h}, nil)
+	}
+	say(t, l, start, "0")
+	send(start) // and lost
+	for n := range 256 {
+		say(t, l, after(0.5), fmt.Sprint(n+1))
+	}
+	send(after(0.5))
+	for n := range 256 {
+		acknowledge(after(0.6), n+1)
+	}
+	if got := send(after(1)); !slices.Equal(got, []string{"0"}) {
+		t.Fatalf("repeated: got %q, want 0", got)
+	}
+	acknowledge(after(1.1), 0)
+	if !l.Idle() {
+		t.Error("not all is acknowledged")
+	}
+}
+
 func TestOrder(t *testing.T) {
 	deliver, got := collect()
 	l := New(1, Limits{})

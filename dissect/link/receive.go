@@ -71,21 +71,32 @@ func (l *Link) acknowledged(h *transport.Header) {
 	}
 }
 
-// remove removes the first message of a class that the acknowledgement fits.
+// remove removes the message of a class that the acknowledgement fits. Of eight
+// bits fit several when much is under way: it is for the one that was sent last.
 func (l *Link) remove(h *transport.Header, class int) bool {
 	mask := uint16(0xFFFF)
 	if l.eight {
 		mask = 0xFF
 	}
-	i := slices.IndexFunc(l.unacked, func(o outgoing) bool {
-		return classOf(o.header.Type) == class && (o.header.Seq^h.Seq)&mask == 0 &&
-			o.header.Fragment == h.Fragment && (!h.Fragment || o.header.Index == h.Index)
-	})
-	if i < 0 {
+	found := -1
+	for i := range l.unacked {
+		o := &l.unacked[i]
+		if (o.header.Seq^h.Seq)&mask != 0 || classOf(o.header.Type) != class ||
+			o.header.Fragment != h.Fragment || h.Fragment && o.header.Index != h.Index {
+			continue
+		}
+		if found < 0 || o.sent().After(l.unacked[found].sent()) {
+			found = i
+		}
+		if !l.eight {
+			break
+		}
+	}
+	if found < 0 {
 		return false
 	}
-	l.bytes -= len(l.unacked[i].body)
-	l.unacked = slices.Delete(l.unacked, i, i+1)
+	l.bytes -= len(l.unacked[found].body)
+	l.unacked = slices.Delete(l.unacked, found, found+1)
 	l.stats.Acknowledged++
 	return true
 }
