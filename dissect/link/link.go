@@ -279,14 +279,14 @@ func (l *Link) Datagram(now time.Time, dst []byte) (plain []byte, ok bool) {
 	}
 	b := builder{b: append(dst, l.peer, 0), start: len(dst), room: room}
 	l.expire(now)
-	l.sendAcks(now, &b, func(times int) bool { return times < acksAlone })
+	l.sendAcks(now, &b, 0, acksAlone)
 	l.retransmit(now, &b)
 	l.sendFirst(now, &b)
 	if b.count == 0 && !l.linger && !l.sent.IsZero() && now.Sub(l.sent) >= KeepaliveAfter {
 		b.add(&transport.Header{Type: transport.DoNothing}, nil)
 	}
 	if b.count > 0 || l.linger {
-		l.sendAcks(now, &b, func(times int) bool { return times >= acksAlone })
+		l.sendAcks(now, &b, acksAlone, acksAtMost)
 	}
 	if b.count == 0 {
 		return dst, false
@@ -323,18 +323,24 @@ func (l *Link) expire(now time.Time) {
 	}
 }
 
-func (l *Link) sendAcks(now time.Time, b *builder, which func(times int) bool) {
-	kept := l.acks[:0]
-	for _, a := range l.acks {
-		if which(a.times) && !a.due.After(now) && b.add(&a.header, nil) {
+// sendAcks sends the acknowledgements that are due and have been sent at least
+// so many times, and fewer than so many.
+func (l *Link) sendAcks(now time.Time, b *builder, least, most int) {
+	kept := 0
+	for i := range l.acks {
+		a := &l.acks[i]
+		if a.times >= least && a.times < most && !a.due.After(now) && b.add(&a.header, nil) {
 			a.times++
 			a.due = now.Add(AckInterval)
 		}
 		if a.times < acksAtMost {
-			kept = append(kept, a)
+			if kept < i {
+				l.acks[kept] = *a
+			}
+			kept++
 		}
 	}
-	l.acks = kept
+	l.acks = l.acks[:kept]
 }
 
 // retransmit repeats at most one message.

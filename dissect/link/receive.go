@@ -240,7 +240,7 @@ func (l *Link) ack(now time.Time, h *transport.Header) {
 	a := transport.AckOf(h)
 	most := 0
 	for i := range l.acks {
-		if l.acks[i].header == a {
+		if l.acks[i].header.Seq == a.Seq && l.acks[i].header == a {
 			l.acks[i].times, l.acks[i].due = 0, due
 			return
 		}
