@@ -65,6 +65,7 @@ type Client struct {
 	extra   [][]byte // deciphered datagrams that the link cannot make
 	plain   []byte
 	out     []byte
+	counted uint16 // reliable game messages
 	numbers [3]int // of the messages that Fight has sent, by stream
 }
 
@@ -95,7 +96,7 @@ func (c *Client) Connect(now time.Time) {
 	body := append([]byte(nil), c.Claimed[:]...)
 	body = binary.LittleEndian.AppendUint32(body, c.Nonce)
 	body = append(wire.AppendWideTextOf(body, c.Password), 0, 0)
-	c.queue(now, link.Message{Type: transport.Connect, Body: body})
+	c.Send(now, link.Message{Type: transport.Connect, Body: body})
 }
 
 // Leave says goodbye.
@@ -105,11 +106,16 @@ func (c *Client) Leave(now time.Time) {
 		c.extra = append(c.extra, []byte{c.ID, 1, byte(transport.Leave), 2})
 		return
 	}
-	c.queue(now, link.Message{Type: transport.Disconnect, Body: append([]byte{c.ID}, c.Claimed[:]...)})
+	c.Send(now, link.Message{Type: transport.Disconnect, Body: append([]byte{c.ID}, c.Claimed[:]...)})
 }
 
-func (c *Client) queue(now time.Time, m link.Message) {
-	c.failed(c.link.Queue(now, m))
+// Send sends any message.
+func (c *Client) Send(now time.Time, m link.Message) {
+	err := c.link.Queue(now, m)
+	if err == nil && m.Reliable {
+		c.counted++
+	}
+	c.failed(err)
 }
 
 func (c *Client) failed(err error) {
@@ -120,7 +126,7 @@ func (c *Client) failed(err error) {
 
 // SendBody sends a game message as it is.
 func (c *Client) SendBody(now time.Time, reliable bool, body []byte) {
-	c.queue(now, link.Message{Type: transport.Standard, Reliable: reliable, Body: body})
+	c.Send(now, link.Message{Type: transport.Standard, Reliable: reliable, Body: body})
 }
 
 // Say sends a game message.
@@ -144,12 +150,13 @@ func (c *Client) Datagram(now time.Time) (datagram []byte, ok bool) {
 	if c.Phase == Idle || c.Phase == Gone {
 		return nil, false
 	}
-	if len(c.extra) > 0 {
+	own := len(c.extra) > 0
+	if own {
 		c.plain, c.extra = append(c.plain[:0], c.extra[0]...), c.extra[1:]
 	} else if c.plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
 		return nil, false
 	}
-	if c.OpenBC {
+	if c.OpenBC && !own {
 		if c.plain, ok = openBC(c.plain); !ok {
 			return c.Datagram(now) // it would not have sent that one
 		}
@@ -168,8 +175,9 @@ func (c *Client) Next() time.Time {
 }
 
 // openBC rewrites a datagram in the forms of OpenBC's test clients: no nonce, a
-// keepalive of two bytes, numbers of eight bits, and acknowledgements with flags
-// of their own, for game messages only. It reports whether anything is left.
+// keepalive of two bytes, numbers of eight bits. Acknowledgements are left out:
+// those clients send them but once, and Receive does. It reports whether
+// anything is left.
 func openBC(plain []byte) (out []byte, ok bool) {
 	split, err := transport.Split(plain)
 	if err != nil {
@@ -186,14 +194,8 @@ func openBC(plain []byte) (out []byte, ok bool) {
 			out = append(out, 0x03, 0x08, 0x01, 0x00, 0x00, 0x00, 0x7F, 0x00)
 		case transport.DoNothing:
 			out = append(out, 0x00, 0x02)
-		case transport.Leave:
-			out = append(out, 0x06, 0x02)
 		case transport.Acknowledge:
-			if m.Control() {
-				continue
-			}
-			m.AckFlags |= 0x80
-			fallthrough
+			continue
 		default:
 			m.Seq &= 0xFF
 			if out, err = transport.Append(out, &m.Header, m.Body); err != nil {
@@ -219,7 +221,27 @@ func (c *Client) Receive(now time.Time, datagram []byte) {
 		if err != nil || !ok {
 			return
 		}
+		switch {
+		case c.OpenBC && m.Type == transport.Standard && m.HasSeq:
+			c.acknowledge(&m.Header)
+		case c.OpenBC && m.Type == transport.Acknowledge && !m.Control():
+			// The host has seen eight bits of the number only.
+			last := c.counted - 1
+			m.Seq = last - (last-m.Seq)&0xFF
+		}
 		c.link.Receive(now, &m, func(m *link.Message) { c.deliver(now, m) })
+	}
+}
+
+// acknowledge acknowledges a game message as OpenBC's test clients do: in a
+// datagram of its own, with flags of their own. They do so for no control
+// messages.
+func (c *Client) acknowledge(h *transport.Header) {
+	ack := transport.AckOf(h)
+	ack.Seq &= 0xFF
+	ack.AckFlags |= 0x80
+	if plain, err := transport.Append([]byte{c.ID, 1}, &ack, nil); err == nil {
+		c.extra = append(c.extra, plain)
 	}
 }
 
@@ -232,7 +254,7 @@ func (c *Client) deliver(now time.Time, m *link.Message) {
 			c.link.Settle(transport.Connect)
 			body := append([]byte{c.ID}, c.Claimed[:]...)
 			body = append(wire.AppendWideTextOf(body, c.Name), 0, 0)
-			c.queue(now, link.Message{Type: transport.NameChange, Body: body})
+			c.Send(now, link.Message{Type: transport.NameChange, Body: body})
 		}
 	case transport.BootPlayer:
 		if len(m.Body) == 2 && (m.Body[1] == c.ID || m.Body[1] == transport.UnassignedPeer) {
