@@ -60,26 +60,42 @@ func (f *common) define(cmd *cobra.Command, format string, formats ...string) {
 	f.defineReport(cmd, format, formats...)
 	fl := cmd.Flags()
 	fl.IntVarP(&f.count, "count", "c", 0, "stop after this many records; 0 for all")
-	fl.UintSliceVarP(&f.ports, "port", "p", nil, "host port, repeatable; by default the game is recognised by content on any UDP port")
+	f.definePorts(cmd)
 	fl.BoolVar(&f.verify, "verify", false, "encode every message and datagram anew and report what differs")
 	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if anything was malformed, or differs under --verify")
 }
 
 // defineReport defines the flags of what is reported and how.
 func (f *common) defineReport(cmd *cobra.Command, format string, formats ...string) {
+	f.form(cmd, format, formats...)
+	f.reading(cmd)
+	f.selection.define(cmd)
+}
+
+// form defines the flag that chooses the form of the report.
+func (f *common) form(cmd *cobra.Command, format string, formats ...string) {
 	f.format = choice{format, formats}
-	f.dialect = choice{"auto", []string{"auto", "stock", "openbc"}}
-	f.color = choice{"auto", []string{"auto", "always", "never"}}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.VarP(&f.format, "format", "T", "form of the report")
+	f.format.complete(cmd, "format")
+}
+
+// definePorts defines the flag of the ports that are the game's.
+func (f *common) definePorts(cmd *cobra.Command) {
+	cmd.Flags().UintSliceVarP(&f.ports, "port", "p", nil, "host port, repeatable; by default the game is recognised by content on any UDP port")
+}
+
+// reading defines the flags of every command that decodes traffic.
+func (f *common) reading(cmd *cobra.Command) {
+	f.dialect = choice{"auto", []string{"auto", "stock", "openbc"}}
+	f.color = choice{"auto", []string{"auto", "always", "never"}}
+	fl := cmd.Flags()
 	fl.Var(&f.dialect, "dialect", "how every sender is taken to write")
 	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
 	fl.BoolVar(&f.noProgress, "no-progress", false, "do not draw progress on standard error")
 	f.definitions.define(cmd)
-	f.selection.define(cmd)
-	f.format.complete(cmd, "format")
 	f.dialect.complete(cmd, "dialect")
 	f.color.complete(cmd, "color")
 }

@@ -40,7 +40,7 @@ func TestLive(t *testing.T) {
 		}, streams{in: strings.NewReader(""), out: &out, err: &errs})
 	}()
 	time.Sleep(time.Second) // nothing tells from outside when the capture has begun
-	sent := replay(t, host, port)
+	sent := sendAgain(t, host, port)
 	code := <-ended
 	if strings.Contains(errs.String(), "no permission to capture") {
 		t.Skip("this user may not capture")
@@ -85,9 +85,9 @@ func counted(t *testing.T, file string) (v stats) {
 	return v
 }
 
-// replay sends the datagrams of a capture between its host and its clients, each
+// sendAgain sends the datagrams of a capture between its host and its clients, each
 // of which gets a socket of its own.
-func replay(t *testing.T, host *net.UDPConn, at netip.AddrPort) (sent int) {
+func sendAgain(t *testing.T, host *net.UDPConn, at netip.AddrPort) (sent int) {
 	t.Helper()
 	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"), nil)
 	if err != nil {

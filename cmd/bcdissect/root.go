@@ -23,6 +23,7 @@ const (
 	exitFailed    = 1
 	exitUsage     = 2
 	exitDamaged   = 3 // the capture was cut short or its container is damaged
+	exitDiffers   = 4 // replay found differences
 	exitMalformed = 5 // --strict and something was malformed
 )
 
@@ -120,6 +121,7 @@ histogram.`,
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
   bcdissect stats capture.pcap             what the traffic consists of
+  bcdissect replay capture.pcap            what its host does otherwise than it should
   bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
   bcdissect opcodes TorpedoFire            all there is to know of a message`,
@@ -131,6 +133,7 @@ histogram.`,
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
-	cmd.AddCommand(newRead(s), newLive(s), newRelay(s), newInterfaces(s), newStats(s), newDecode(s), newOpcodes(s), newVersion(s))
+	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newReplay(s), newRelay(s),
+		newDecode(s), newOpcodes(s), newVersion(s))
 	return cmd
 }

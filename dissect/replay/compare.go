@@ -550,7 +550,7 @@ func (c *comparer) overdue(d *destination, x *expect, now time.Time) {
 	}
 	c.rep.Invariants.missed(c, x, false)
 	c.rep.differ(Difference{
-		Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: d.client.Addr, Detail: c.missingText(x),
+		Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: d.client.Addr, Detail: c.missingText(d, x),
 	}, row)
 }
 
@@ -563,11 +563,15 @@ func (c *comparer) deviantMissing(d *destination, x *expect) {
 	c.rep.deviate(c, deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
 }
 
-func (c *comparer) missingText(x *expect) string {
+func (c *comparer) missingText(d *destination, x *expect) string {
+	text := fmt.Sprintf("it should follow what %s sent in this frame", who(x.src.client))
 	if x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ {
-		return fmt.Sprintf("no copy of what %s sent in this frame", who(x.src.client))
+		text = fmt.Sprintf("no copy of what %s sent in this frame", who(x.src.client))
 	}
-	return fmt.Sprintf("it should follow what %s sent in this frame", who(x.src.client))
+	if d.skipped(x) {
+		text += "; the host used up a number that the capture does not hold: it may have been lost before the capture"
+	}
+	return text
 }
 
 // who names a client for people; the name is text from the network.
@@ -673,8 +677,6 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	switch {
 	case x.src == nil:
 		return "sent by the clock alone"
-	case d.skipped(x):
-		return "numbered by the host, but not in the capture: lost before it, or dropped from a full queue"
 	case near(d.cuts, x.src.time, latest):
 		return "the capture holds only a part of a datagram in which it may have been"
 	case c.t.cut > 0 && d.heard.Before(x.src.time):

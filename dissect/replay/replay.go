@@ -269,7 +269,6 @@ func (r *Replay) notes() {
 	note(t.gaps, "%d messages of clients are missing from the capture, by their numbers.", t.gaps)
 	note(t.cut, "The capture holds only a part of %d datagrams. What stood in the rest was not played, and not compared.", t.cut)
 	note(t.malformed, "%d datagrams made no sense and were not played.", t.malformed)
-	note(t.elsewhere, "%d messages are of other hosts than %v and were passed over; --port chooses a host by its port.", t.elsewhere, t.host)
 	note(t.refused, "%d clients beyond the limit of %d at a time were passed over.", t.refused, maxClients)
 	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
 	for _, p := range r.players {

@@ -205,9 +205,17 @@ func (r *Row) quantile(part float64) time.Duration {
 	return 0
 }
 
+// empty reports whether there is nothing to tell of a row.
+func (r *Row) empty() bool {
+	return r.Expected == 0 && r.Emitted == 0 && r.Explained == 0 && r.Excused == 0 && r.Missing == 0
+}
+
 // finish puts the rows into order.
 func (r *Report) finish(catalog *decode.Catalog) {
 	for _, row := range r.rows {
+		if row.empty() {
+			continue
+		}
 		row.MedianLag, row.P95Lag = row.quantile(0.5), row.quantile(0.95)
 		if row.Control {
 			row.Name = row.Type.Kind()

@@ -37,6 +37,7 @@ var (
 	ruleCloak     = &Rule{"refuses-cloak-and-warp", "passes StartCloaking and StartWarp on only if its own idea of the ship allows it; the stock host always does"}
 	ruleFragments = &Rule{"fragments-in-order-only", "loses messages whose fragments come doubled or out of order; the stock host puts them together"}
 	ruleScores    = &Rule{"scores-while-loading", "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when it is ready"}
+	ruleRequest   = &Rule{"answers-by-slot", "answers a request for an object with the last ship of the player in whose range it lies; the stock host with that object or not at all"}
 	ruleStrange   = &Rule{"other", "differs as hosts of its kind do, in a way that is not described"}
 )
 
@@ -96,12 +97,13 @@ func deviationOf(x *expect, how string) *Rule {
 			return ruleTeam
 		}
 	case opTeamChat:
-		if how == "extra" && x.to.playing {
-			return ruleTeamChat
-		}
+		return ruleTeamChat
 	case opObjectCreate, opObjectCreateTeam:
 		if copied && how == "missing" {
 			return ruleOwner
+		}
+		if x.src != nil && x.src.op == opRequestObject {
+			return ruleRequest
 		}
 		if !copied {
 			return ruleObjects

@@ -143,7 +143,6 @@ type timeline struct {
 
 	last      time.Time
 	now       *dissect.Datagram
-	elsewhere int // messages of other hosts
 	cut       int // datagrams that the capture holds only a part of
 	malformed int
 	refused   int // clients beyond the limit
@@ -172,8 +171,7 @@ func (t *timeline) record(r *dissect.Record) {
 		t.host = host
 	}
 	if host != t.host {
-		t.elsewhere++
-		return
+		return // it has a replay of its own
 	}
 	t.last, t.now = d.Time, d
 	if r.Part == 0 {

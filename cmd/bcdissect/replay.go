@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/replay"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// replaying are the flags of replay.
+type replaying struct {
+	common
+	against   choice
+	mode      choice
+	mission   string
+	system    uint8
+	players   int
+	timeLimit uint8
+	fragLimit uint8
+
+	cfg replay.Config
+}
+
+func newReplay(s streams) *cobra.Command {
+	var r replaying
+	cmd := &cobra.Command{
+		Use:   "replay FILE...",
+		Short: "Compare what a captured host sent with what a host should send",
+		Long: `Replay finds the host and its clients in a capture, plays what the clients sent
+to a model of the host, and compares, client by client, what the model sends
+with what the captured host sent: a table of all messages, every difference with
+its frame, what holds for every stock host, and how long copies took.
+
+A host that is known to be of a kind of its own, such as OpenBC, is held against
+that kind, and what is documented of it is named instead of counted;
+--against stock shows how far it is from the stock game's host. What a host
+makes of its own simulation cannot be compared. See docs/replay.md.
+
+The rules of the game are those that the capture shows unless flags say
+otherwise. The exit status is 4 if there are differences, and with
+--against stock also if there are documented ones.`,
+		Example: `  bcdissect replay evening.pcap
+  bcdissect replay evening.pcap --against stock
+  bcdissect replay evening.pcap -T json | jq '.differences[]'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := r.check(cmd); err != nil {
+				return err
+			}
+			return r.read(s, args)
+		},
+	}
+	r.define(cmd)
+	return cmd
+}
+
+func (r *replaying) define(cmd *cobra.Command) {
+	r.against = choice{"auto", []string{"auto", "stock", "openbc"}}
+	r.mode = choice{"strict", []string{"strict", "playable"}}
+	r.form(cmd, "table", "table", "json")
+	fl := cmd.Flags()
+	fl.Var(&r.against, "against", "the host that is expected; auto for one of the captured host's dialect")
+	fl.Var(&r.mode, "mode", "what of a model of the stock host: strict, or playable, which passes ship updates on")
+	fl.StringVar(&r.mission, "mission", "", "the mission's script, such as Multiplayer.Episode.Mission1.Mission1")
+	fl.Uint8Var(&r.system, "system", 0, "star system, 1 to 9")
+	fl.IntVar(&r.players, "player-limit", 0, "how many can play, 1 to 16")
+	fl.Uint8Var(&r.timeLimit, "time-limit", 0, "minutes, 255 for none")
+	fl.Uint8Var(&r.fragLimit, "frag-limit", 0, "kills that end the game, 255 for none")
+	r.definePorts(cmd)
+	r.reading(cmd)
+	r.against.complete(cmd, "against")
+	r.mode.complete(cmd, "mode")
+}
+
+// check makes the configuration out of the flags.
+func (r *replaying) check(cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
+	switch {
+	case set("system") && (r.system < 1 || r.system > 9):
+		return fmt.Errorf("--system %d: star systems go from 1 to 9", r.system)
+	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
+		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
+	}
+	r.cfg = replay.Config{
+		Game: relay.Config{Mission: r.mission, System: r.system, Players: r.players, TimeLimit: r.timeLimit, FragLimit: r.fragLimit},
+		Set: replay.Set{
+			Mode: set("mode"), Mission: set("mission"), System: set("system"), Players: set("player-limit"),
+			TimeLimit: set("time-limit"), FragLimit: set("frag-limit"),
+		},
+	}
+	if r.mode.value == "playable" {
+		r.cfg.Game.Mode = relay.Playable
+	}
+	switch r.against.value {
+	case "stock":
+		r.cfg.Against = decode.Stock
+	case "openbc":
+		r.cfg.Against = decode.OpenBC
+	}
+	if len(r.defined) > 0 {
+		catalog, err := r.catalog()
+		if err != nil {
+			return err
+		}
+		r.cfg.Catalog = catalog
+	} else {
+		r.cfg.Catalog = msg.Catalog()
+	}
+	return nil
+}
+
+// read compares captures.
+func (r *replaying) read(s streams, names []string) error {
+	var verdict error
+	err := r.run(s, names, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
+		hosts := replay.NewHosts(r.cfg)
+		return hosts, func(*counts) error {
+			reports, passed := hosts.Reports()
+			if len(reports) == 0 {
+				return errors.New("no host and no client of the game was found: there is nothing to compare")
+			}
+			if passed > 0 {
+				fmt.Fprintf(s.err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, replay.MaxHosts)
+			}
+			var err error
+			verdict, err = r.write(out, start, reports)
+			return err
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return verdict
+}
+
+// write writes reports and returns what the exit status is to be.
+func (r *replaying) write(out *output, start time.Time, reports []*replay.Report) (verdict, err error) {
+	for i, rep := range reports {
+		if !rep.Conforms() {
+			verdict = &status{code: exitDiffers}
+		}
+		if r.format.value == "json" {
+			err = ndjson.Replay(out, rep)
+		} else {
+			if i > 0 {
+				if _, err = out.Write([]byte("\n\n")); err != nil {
+					return verdict, err
+				}
+			}
+			err = table.Replay(out, rep, table.Options{Color: out.colored(r.color.value), Width: out.width, Start: start})
+		}
+		if err != nil {
+			return verdict, err
+		}
+	}
+	return verdict, nil
+}

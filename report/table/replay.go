@@ -1,0 +1,219 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/replay"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// shownDifferences are the differences that a table shows; JSON has more.
+const shownDifferences = 40
+
+// Replay writes how a host compares: who took part, a table of all opcodes, the
+// differences, what is documented or cannot be compared, the invariants, and
+// the verdict.
+func Replay(w io.Writer, r *replay.Report, o Options) error {
+	t := replayTables{w: w, o: o, theme: newTheme(o.Color), r: r}
+	t.head()
+	t.clients()
+	t.classes()
+	t.differences()
+	t.lists()
+	t.invariants()
+	t.verdict()
+	return t.err
+}
+
+type replayTables struct {
+	w     io.Writer
+	o     Options
+	theme *theme
+	r     *replay.Report
+	err   error
+}
+
+func (t *replayTables) printf(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format, args...)
+	}
+}
+
+func (t *replayTables) grid(head []string, rows [][]string, left int) {
+	if t.err == nil && len(rows) > 0 {
+		t.printf("\n")
+		t.err = grid(t.w, t.o, head, rows, left)
+	}
+}
+
+func (t *replayTables) paint(s string, look style) string {
+	return string(t.theme.append(nil, []byte(s), look))
+}
+
+// dialect names a dialect; there may be no evidence for any.
+func dialect(d decode.Dialect) string {
+	if d == decode.Undecided {
+		return "not known, taken for stock"
+	}
+	return d.String()
+}
+
+func (t *replayTables) head() {
+	r, g := t.r, &t.r.Game
+	against := r.Against.String()
+	if r.Against == decode.Undecided {
+		against = "its own dialect"
+	}
+	t.printf("host      %v, dialect %s\n", r.Host, dialect(r.Dialect))
+	t.printf("against   %s, mode %s, mission %s, system %d, %d players\n",
+		against, g.Mode, report.Escape(g.Mission), g.System, g.Players)
+	t.printf("played    %d messages of %d clients\n", r.Inputs, len(r.Clients))
+	for _, n := range r.Notes {
+		t.printf("%s\n", t.paint("note      "+report.Escape(n), yellow))
+	}
+}
+
+func (t *replayTables) clients() {
+	n := networkTables{more: unicodeSigns.more}
+	if t.o.ASCII {
+		n.more = asciiSigns.more
+	}
+	rows := [][]string{}
+	for _, c := range t.r.Clients {
+		slot, peer, join := "-", "-", "in the capture"
+		if c.Slot >= 0 {
+			slot = count(int64(c.Slot))
+		}
+		if c.Peer > 0 {
+			peer = count(int64(c.Peer))
+		}
+		if c.Adopted {
+			join = "before the capture"
+		}
+		rows = append(rows, []string{c.Addr.String(), n.name(c.Name, linkPlayerWidth), join, peer, slot, count(int64(c.First))})
+	}
+	t.grid([]string{"client", "player", "joined", "peer", "slot", "frame"}, rows, 3)
+}
+
+func (t *replayTables) classes() {
+	rows := [][]string{}
+	bad := func(n int) string {
+		if n == 0 {
+			return "0"
+		}
+		return t.paint(count(int64(n)), red)
+	}
+	for _, row := range append(append([]*replay.Row{}, t.r.Rows...), t.r.Controls...) {
+		op, relay := row.Opcode.String(), row.Relay.String()
+		if row.Control {
+			op, relay = "-", "-"
+		}
+		n := func(v int) string { return count(int64(v)) }
+		rows = append(rows, []string{
+			op, row.Name, relay, n(row.Expected), n(row.Emitted), n(row.Matched), bad(row.Missing), bad(row.Extra), bad(row.Differing),
+			n(row.Explained), n(row.Excused), n(row.NotComparable),
+			inMillis(row.MedianLag, row.Copies > 0), inMillis(row.P95Lag, row.Copies > 0),
+		})
+	}
+	t.grid([]string{
+		"opcode", "name", "relay", "expected", "emitted", "matched", "missing", "extra", "differs",
+		"documented", "excused", "apart", "median ms", "95% ms",
+	}, rows, 3)
+}
+
+func (t *replayTables) differences() {
+	r := t.r
+	rows := [][]string{}
+	for i := range r.Differences {
+		if i == shownDifferences {
+			break
+		}
+		d := &r.Differences[i]
+		what := d.Opcode.String()
+		if typ, control := d.Control(); control {
+			what = typ.Kind()
+		}
+		rows = append(rows, []string{d.Kind, what, d.To.String(), report.Escape(d.Detail), count(int64(d.Frame))})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	t.grid([]string{"difference", "opcode", "to", "why", "frame"}, rows, 4)
+	if more := r.Found - len(rows); more > 0 {
+		t.printf(" and %d more\n", more)
+	}
+}
+
+func (t *replayTables) lists() {
+	r := t.r
+	rows := [][]string{}
+	for _, d := range r.Deviations {
+		rows = append(rows, []string{count(int64(d.Count)), count(int64(d.First)), r.Dialect.String() + " " + d.Rule.Text})
+	}
+	t.grid([]string{"messages", "from frame", "what is documented of hosts of this kind"}, rows, 3)
+	for _, l := range []struct {
+		head string
+		list []*replay.Count
+	}{{"need not have come", r.Excused}, {"not compared", r.Apart}} {
+		rows := [][]string{}
+		for _, c := range l.list {
+			rows = append(rows, []string{count(int64(c.Count)), count(int64(c.First)), rowNames(c.Rows), c.Why})
+		}
+		t.grid([]string{"messages", "from frame", l.head, "why"}, rows, 4)
+	}
+}
+
+// rowNames names the messages that something is about, the first few of many.
+func rowNames(list []*replay.Row) string {
+	const most = 3
+	var b strings.Builder
+	for i, row := range list {
+		if i == most {
+			fmt.Fprintf(&b, " and %d others", len(list)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(row.Name)
+	}
+	return b.String()
+}
+
+func (t *replayTables) invariants() {
+	rows := [][]string{}
+	for i := range t.r.Invariants {
+		v := &t.r.Invariants[i]
+		look := green
+		failed := count(int64(v.Failed))
+		switch {
+		case v.Failed > 0:
+			look = red
+			failed += fmt.Sprintf(" from frame %d on", v.First)
+			if v.Known > 0 {
+				failed += fmt.Sprintf(", %d documented", v.Known)
+			}
+		case v.Checked == 0:
+			look = faint
+		}
+		rows = append(rows, []string{v.Text, t.paint(v.Verdict(), look), failed, count(int64(v.Checked))})
+	}
+	t.grid([]string{"of every stock host", "verdict", "failed", "checked"}, rows, 3)
+}
+
+func (t *replayTables) verdict() {
+	r := t.r
+	switch {
+	case r.Found > 0:
+		t.printf("\n%s\n", t.paint(fmt.Sprintf("%d differences", r.Found), red))
+	case !r.Conforms():
+		t.printf("\n%s\n", t.paint(fmt.Sprintf("no difference but those documented of %s hosts", r.Dialect), yellow))
+	case len(r.Deviations) > 0:
+		t.printf("\n%s\n", t.paint(fmt.Sprintf("conforms: it does what %s hosts do", r.Dialect), green))
+	default:
+		t.printf("\n%s\n", t.paint("conforms", green))
+	}
+}
