@@ -80,7 +80,8 @@ type destination struct {
 	last     map[*Client]ordered // by sender
 	cuts     []time.Time         // datagrams to the client that the capture cut short
 	heard    time.Time           // of the host
-	next     int64               // number after the highest of the data class
+	first    int64               // number of the data class
+	next     int64               // number after the highest
 	numbered time.Time           // of that
 	begun    bool
 	gaps     []gap
@@ -146,7 +147,7 @@ func (c *comparer) normal(dst []byte, typ transport.Type, op decode.Opcode, body
 	case op == opSettings && len(b) > 6:
 		clear(b[1:5])
 		b[5] &^= 0x02 // whether the host has a modem
-		if c.t.late() {
+		if c.t.partial() {
 			b[6] = 0
 		}
 	case op == opPlayerAnnounce && len(b) == announceLen:
@@ -363,7 +364,7 @@ func (x *expect) sender() *Client {
 // number keeps account of the numbers of the data class that the host uses.
 func (d *destination) number(e *Event) {
 	if !d.begun {
-		d.begun, d.next, d.numbered = true, e.Number+1, e.Time
+		d.begun, d.first, d.next, d.numbered = true, e.Number, e.Number+1, e.Time
 		return
 	}
 	if e.Number < d.next {
@@ -689,10 +690,20 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.op == opVerifyEnterSet && c.t.late():
 		return "the capture starts late"
+	case x.src.op == opRequestObject && c.ofStranger(x.src.object):
+		return "it asks for an object of a player of whom the capture holds nothing"
 	case x.op == opClientReady && x.src.client.Adopted:
 		return "the capture starts late"
 	}
 	return ""
+}
+
+// ofStranger reports whether an object is one of a player of whom the capture
+// holds nothing.
+func (c *comparer) ofStranger(id wire.ObjectID) bool {
+	known, _ := c.t.unseen()
+	slot, ok := id.Slot()
+	return c.t.partial() && ok && slot < 16 && known&(1<<slot) == 0
 }
 
 // surplus judges a message that nothing asked for.
@@ -704,6 +715,9 @@ func (c *comparer) surplus(d *destination, g *got) {
 		return
 	}
 	why, known := c.hostMade(d, g)
+	if !known && c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first) {
+		why, known = "it may follow what came before the capture", true
+	}
 	if !known && near(c.cuts, g.Time.Add(-latest), latest) {
 		why, known = "the capture holds only a part of a datagram that may have asked for it", true
 	}
@@ -767,7 +781,10 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 				return "the host ends the game", true
 			}
 		case transport.NameChange:
-			if c.sender == decode.OpenBC && (len(g.Body) == 0 || nameOfBody(g.Body) == d.client.Name) {
+			if c.sender == decode.OpenBC && (len(g.Body) == 0 || d.client.Name == "" || nameOfBody(g.Body) == d.client.Name) {
+				if d.client.Name == "" {
+					d.client.Name = nameOfBody(g.Body)
+				}
 				return "OpenBC sends a player its own name as keepalive", true
 			}
 		case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.Leave, transport.Standard:

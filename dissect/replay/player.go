@@ -40,13 +40,14 @@ type sent struct {
 // captured client said something, so that the model hears each as often as the
 // captured host did.
 type player struct {
-	host  *relay.Host
-	ends  map[*Client]*end
-	list  []*end
-	slots [relay.MaxPlayers]*end // those that fill a slot
-	next  time.Time
-	emit  func(*sent)
-	mute  bool // what is sent now has no counterpart in the capture
+	host    *relay.Host
+	ends    map[*Client]*end
+	list    []*end
+	slots   [relay.MaxPlayers]*end // those that fill a slot
+	next    time.Time
+	emit    func(*sent)
+	partial func() bool // whether the capture does not show all players
+	mute    bool        // what is sent now has no counterpart in the capture
 
 	catalog *decode.Catalog
 	plain   []byte
@@ -55,6 +56,9 @@ type player struct {
 	full    int // messages that an end had no room for
 	now     time.Time
 }
+
+// firstPeer is the first id that a client can have.
+const firstPeer = 2
 
 // everything is a rate that lets everything through: a capture has happened.
 var everything = relay.Rate{PerSecond: 1e9, Burst: 1e9}
@@ -74,6 +78,9 @@ func (p *player) event(e *Event) {
 			p.exchange(n)
 		}
 	case Joined:
+		if p.partial() {
+			p.fillBelow(e.Client.Slot) // others are there that the capture does not show
+		}
 		n := p.open(e.Client, e.Client.Addr)
 		p.connect(n, e.Body, e.Client.short)
 		p.exchange(n)
@@ -196,14 +203,16 @@ func (p *player) input(e *Event) {
 func (p *player) adopt(c *Client) {
 	p.mute = true
 	defer func() { p.mute = false }()
-	if c.Slot >= 0 && c.Slot < relay.MaxPlayers {
-		for s := range c.Slot {
-			p.fill(s)
-		}
-		if n := p.slots[c.Slot]; n != nil {
+	slot := c.Slot
+	if slot < 0 && c.Peer >= firstPeer { // where nobody has left, ids and slots go together
+		slot = int(c.Peer - firstPeer)
+	}
+	p.fillBelow(slot)
+	if slot >= 0 && slot < relay.MaxPlayers {
+		if n := p.slots[slot]; n != nil {
 			p.queue(n, link.Message{Type: transport.Disconnect, Body: goodbye(n.peer, n.addr)})
 			p.exchange(n)
-			p.slots[c.Slot] = nil
+			p.slots[slot] = nil
 			p.close(n)
 		}
 	}
@@ -211,6 +220,16 @@ func (p *player) adopt(c *Client) {
 	n.auto, n.enters = true, !c.Joining
 	p.connect(n, nil, true)
 	p.exchange(n)
+}
+
+// fillBelow fills the slots below one.
+func (p *player) fillBelow(slot int) {
+	muted := p.mute
+	p.mute = true
+	for s := range min(max(slot, 0), relay.MaxPlayers) {
+		p.fill(s)
+	}
+	p.mute = muted
 }
 
 // fill fills a slot if it is free.

@@ -170,6 +170,7 @@ func (r *Replay) begin() {
 		r.models[i] = m
 		r.players[i] = newPlayer(g, r.cfg.Catalog, nil)
 		p := r.players[i]
+		p.partial = r.t.partial
 		p.emit = func(s *sent) {
 			s.ends = p.list
 			r.cmp.expected(m, r.src, s)
@@ -241,16 +242,6 @@ func (r *Replay) Close() *Report {
 	return rep
 }
 
-// late reports whether the capture does not hold how all clients came.
-func (t *timeline) late() bool {
-	for _, c := range t.all {
-		if c.Adopted {
-			return true
-		}
-	}
-	return false
-}
-
 // notes says what the reader has to know of the capture.
 func (r *Replay) notes() {
 	note := func(n int, format string, args ...any) {
@@ -258,13 +249,8 @@ func (r *Replay) notes() {
 			r.rep.Notes = append(r.rep.Notes, fmt.Sprintf(format, args...))
 		}
 	}
-	t, adopted := r.t, 0
-	for _, c := range t.all {
-		if c.Adopted {
-			adopted++
-		}
-	}
-	note(adopted, "The capture does not hold how %d of %d clients joined. They were let in when they first appeared; what a host sends upon a join was not compared.", adopted, t.count)
+	t := r.t
+	note(t.adopted, "The capture does not hold how %d of %d clients joined. They were let in when they first appeared; what a host sends upon a join was not compared.", t.adopted, t.count)
 	note(len(t.strangers), "The host names %d players of whom the capture holds nothing, as a capture made at one client does. Copies of what they sent were not compared.", len(t.strangers))
 	note(t.gaps, "%d messages of clients are missing from the capture, by their numbers.", t.gaps)
 	note(t.cut, "The capture holds only a part of %d datagrams. What stood in the rest was not played, and not compared.", t.cut)

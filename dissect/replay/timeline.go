@@ -141,10 +141,11 @@ type timeline struct {
 	viewer  decode.Viewer
 	catalog *decode.Catalog
 
-	last      time.Time
+	begun     time.Time
 	now       *dissect.Datagram
 	cut       int // datagrams that the capture holds only a part of
 	malformed int
+	adopted   int // clients whose join the capture does not hold
 	refused   int // clients beyond the limit
 	gaps      int // messages of clients that the capture does not hold
 	strangers map[uint8]bool
@@ -173,7 +174,10 @@ func (t *timeline) record(r *dissect.Record) {
 	if host != t.host {
 		return // it has a replay of its own
 	}
-	t.last, t.now = d.Time, d
+	if t.now == nil {
+		t.begun = d.Time
+	}
+	t.now = d
 	if r.Part == 0 {
 		t.expire()
 	}
@@ -231,6 +235,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		return nil
 	}
 	c.Adopted = true
+	t.adopted++
 	if r.Dir == dissect.ToHost {
 		c.Peer = r.Peer
 	} else {
@@ -245,9 +250,6 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		c.Joining = true
 	}
 	c.playing = !c.Joining
-	if c.playing {
-		c.Slot = t.slotOf(r)
-	}
 	t.emit(&Event{Kind: Appeared, Time: r.Datagram.Time, Frame: r.Datagram.Number, Client: c, Number: -1})
 	return c
 }
@@ -380,6 +382,9 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		return
 	}
 	c.answers++
+	if c.Slot < 0 && c.playing {
+		c.Slot = t.slotOf(r)
+	}
 	e.Kind, e.Client, e.Broken = Input, c, broken
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
@@ -561,6 +566,13 @@ func (t *timeline) unseen() (known uint16, some bool) {
 	}
 	return known, len(t.strangers) > 0
 }
+
+// late reports whether the capture does not hold how all clients came.
+func (t *timeline) late() bool { return t.adopted > 0 }
+
+// partial reports whether there are or may be players of whom the capture holds
+// nothing.
+func (t *timeline) partial() bool { return t.adopted > 0 || len(t.strangers) > 0 }
 
 // A slotFinder notes in whose ranges the objects of a message lie.
 type slotFinder struct{ slots uint16 }
