@@ -207,6 +207,11 @@ func (p *player) adopt(c *Client) {
 	if slot < 0 && c.Peer >= firstPeer { // where nobody has left, ids and slots go together
 		slot = int(c.Peer - firstPeer)
 	}
+	for s := 0; slot < 0 && s < len(p.slots); s++ {
+		if p.slots[s] != nil {
+			slot = s
+		}
+	}
 	p.fillBelow(slot)
 	if slot >= 0 && slot < relay.MaxPlayers {
 		if n := p.slots[slot]; n != nil {

@@ -121,7 +121,7 @@ func (r *Replay) event(e *Event) {
 		return
 	}
 	r.waiting = append(r.waiting, e)
-	known := r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC)
+	known := r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {
 		r.begin()
 	}

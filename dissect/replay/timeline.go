@@ -261,7 +261,8 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 	}
 	switch m := r.Message.(type) {
 	case *msg.StateUpdate:
-		if s, ok := m.Object.Slot(); ok {
+		known, _ := t.unseen()
+		if s, ok := m.Object.Slot(); ok && s < 16 && known&(1<<s) == 0 {
 			return s
 		}
 	case *msg.ObjectCreateTeam, *msg.ObjectCreate, *msg.ObjectCreateOpenBC:
@@ -569,6 +570,20 @@ func (t *timeline) unseen() (known uint16, some bool) {
 
 // late reports whether the capture does not hold how all clients came.
 func (t *timeline) late() bool { return t.adopted > 0 }
+
+// placed reports whether the slots of all clients that the capture did not show
+// to join are known.
+func (t *timeline) placed() bool {
+	if t.adopted == 0 {
+		return true
+	}
+	for _, c := range t.clients {
+		if c.Adopted && c.Slot < 0 && !c.gone {
+			return false
+		}
+	}
+	return true
+}
 
 // partial reports whether there are or may be players of whom the capture holds
 // nothing.
