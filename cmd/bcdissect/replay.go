@@ -26,6 +26,9 @@ type replaying struct {
 	players   int
 	timeLimit uint8
 	fragLimit uint8
+	to        string
+	speed     float64
+	remote    bool
 
 	cfg replay.Config
 }
@@ -45,16 +48,24 @@ that kind, and what is documented of it is named instead of counted;
 --against stock shows how far it is from the stock game's host. What a host
 makes of its own simulation cannot be compared. See docs/replay.md.
 
+With --to the clients of the capture are played to a host that runs, over UDP:
+one socket each, at the speed of the capture or --speed times that, with ids and
+slots that the host gives. What the host sends is compared in the same way.
+
 The rules of the game are those that the capture shows unless flags say
 otherwise. The exit status is 4 if there are differences, and with
 --against stock also if there are documented ones.`,
 		Example: `  bcdissect replay evening.pcap
   bcdissect replay evening.pcap --against stock
-  bcdissect replay evening.pcap -T json | jq '.differences[]'`,
+  bcdissect replay evening.pcap -T json | jq '.differences[]'
+  bcdissect replay evening.pcap --to localhost:22101 --speed 4`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := r.check(cmd); err != nil {
 				return err
+			}
+			if r.to != "" {
+				return r.perform(s, args)
 			}
 			return r.read(s, args)
 		},
@@ -75,6 +86,9 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.IntVar(&r.players, "player-limit", 0, "how many can play, 1 to 16")
 	fl.Uint8Var(&r.timeLimit, "time-limit", 0, "minutes, 255 for none")
 	fl.Uint8Var(&r.fragLimit, "frag-limit", 0, "kills that end the game, 255 for none")
+	fl.StringVar(&r.to, "to", "", "play the clients to the host at this address, HOST:PORT, and compare what that sends")
+	fl.Float64Var(&r.speed, "speed", 1, "with --to: so many times as fast as the capture")
+	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: the host may be on another machine; have its owner's leave")
 	r.definePorts(cmd)
 	r.reading(cmd)
 	r.against.complete(cmd, "against")
@@ -89,6 +103,10 @@ func (r *replaying) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--system %d: star systems go from 1 to 9", r.system)
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
+	case r.to == "" && (set("speed") || set("yes-remote")):
+		return errors.New("--speed and --yes-remote go with --to")
+	case !(r.speed > 0 && r.speed <= maxSpeed):
+		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, maxSpeed)
 	}
 	r.cfg = replay.Config{
 		Game: relay.Config{Mission: r.mission, System: r.system, Players: r.players, TimeLimit: r.timeLimit, FragLimit: r.fragLimit},
@@ -123,16 +141,8 @@ func (r *replaying) read(s streams, names []string) error {
 	var verdict error
 	err := r.run(s, names, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
 		hosts := replay.NewHosts(r.cfg)
-		return hosts, func(*counts) error {
-			reports, passed := hosts.Reports()
-			if len(reports) == 0 {
-				return errors.New("no host and no client of the game was found: there is nothing to compare")
-			}
-			if passed > 0 {
-				fmt.Fprintf(s.err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, replay.MaxHosts)
-			}
-			var err error
-			verdict, err = r.write(out, start, reports)
+		return hosts, func(*counts) (err error) {
+			verdict, err = r.write(s, out, start, hosts)
 			return err
 		}
 	})
@@ -142,8 +152,15 @@ func (r *replaying) read(s streams, names []string) error {
 	return verdict
 }
 
-// write writes reports and returns what the exit status is to be.
-func (r *replaying) write(out *output, start time.Time, reports []*replay.Report) (verdict, err error) {
+// write writes the reports and returns what the exit status is to be.
+func (r *replaying) write(s streams, out *output, start time.Time, hosts *replay.Hosts) (verdict, err error) {
+	reports, passed := hosts.Reports()
+	if len(reports) == 0 {
+		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
+	}
+	if passed > 0 {
+		fmt.Fprintf(s.err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, replay.MaxHosts)
+	}
 	for i, rep := range reports {
 		if !rep.Conforms() {
 			verdict = &status{code: exitDiffers}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// serve runs a host on a socket of loopback until the test ends, and returns
+// its address.
+func serve(t *testing.T, cfg relay.Config) string {
+	t.Helper()
+	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		host := relay.NewHost(cfg)
+		buf := make([]byte, 2048)
+		for {
+			if err := socket.SetReadDeadline(time.Now().Add(5 * time.Millisecond)); err != nil {
+				return
+			}
+			n, from, err := socket.ReadFromUDPAddrPort(buf)
+			if timeout, ok := err.(net.Error); err != nil && (!ok || !timeout.Timeout()) {
+				return
+			}
+			if err == nil {
+				host.Receive(time.Now(), from, buf[:n])
+			}
+			host.Advance(time.Now())
+			for {
+				to, datagram, ok := host.Send()
+				if !ok {
+					break
+				}
+				if _, err := socket.WriteToUDPAddrPort(datagram, to); err != nil {
+					return
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = socket.Close()
+		<-done
+	})
+	return netip.MustParseAddrPort(socket.LocalAddr().String()).String()
+}
+
+// game is the game of stock_client.pcap.
+func game() relay.Config {
+	return relay.Config{
+		Mission: "Multiplayer.Episode.Mission1.Mission1", System: 1, Players: 8, TimeLimit: 255, FragLimit: 255, Collisions: true,
+	}
+}
+
+// What --to reports, as far as tests look at it.
+type performed struct {
+	Clients []struct {
+		Peer int
+		Slot int
+		Name string
+	}
+	Inputs      int
+	Classes     []struct{ Opcode, Expected, Matched int }
+	Differences []struct{ Kind, Detail string }
+	Conforms    bool
+}
+
+func perform(t *testing.T, args ...string) (p performed, code int, errText string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(append([]string{"replay", "-T", "json"}, args...), streams{out: &out, err: &errs})
+	if out.Len() > 0 {
+		if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+	}
+	return p, code, errs.String()
+}
+
+// TestReplayTo: the clients of a capture are played to a host that runs. Both
+// said 59 things; what of them a stock host passes on follows from the capture:
+// 2 creations, 4 shots of either kind, and 6 chat lines that both get.
+func TestReplayTo(t *testing.T) {
+	p, code, errs := perform(t, fixtures.Path("captures/stock_client.pcap"), "--to", serve(t, game()), "--speed", "40")
+	if code != exitOK || !p.Conforms || len(p.Differences) > 0 {
+		t.Fatalf("exit status %d, differences %v, said %q", code, p.Differences, errs)
+	}
+	if len(p.Clients) != 2 || p.Clients[0].Name != "Cady2" || p.Clients[1].Name != "Kirk" {
+		t.Errorf("clients %v, want Cady2 and Kirk", p.Clients)
+	}
+	want := map[int]int{0x03: 2, 0x07: 4, 0x08: 4, 0x19: 4, 0x2C: 12}
+	for _, c := range p.Classes {
+		if n, ok := want[c.Opcode]; ok {
+			if c.Matched < n || c.Matched != c.Expected {
+				t.Errorf("opcode %02X: %d of %d copies came, want at least %d", c.Opcode, c.Matched, c.Expected, n)
+			}
+			delete(want, c.Opcode)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("nothing of opcodes %v", want)
+	}
+}
+
+func TestReplayToOthers(t *testing.T) {
+	file := fixtures.Path("captures/stock_client.pcap")
+	for _, c := range []struct{ to, want string }{
+		{"192.0.2.1:22101", "another machine"},
+		{"nonsense", "HOST:PORT"},
+		{"127.0.0.1:0", "HOST:PORT"},
+	} {
+		if _, code, errs := perform(t, file, "--to", c.to); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("--to %s: exit status %d, said %q, want %q", c.to, code, errs, c.want)
+		}
+	}
+	for _, args := range [][]string{{"--speed", "2"}, {"--to", "127.0.0.1:22101", "--speed", "0"}, {"--yes-remote"}} {
+		if _, code, errs := perform(t, append([]string{file}, args...)...); code != exitUsage || !strings.Contains(errs, "--speed") {
+			t.Errorf("%v: exit status %d, said %q", args, code, errs)
+		}
+	}
+}
