@@ -23,6 +23,13 @@ type Sink interface {
 	Close() error
 }
 
+// A Flusher is a sink that can be made to write what it has collected, so that
+// what it writes can be put between what others write.
+type Flusher interface {
+	Sink
+	Flush() error
+}
+
 // ErrClosed is returned by a sink that is given a record after Close.
 var ErrClosed = errors.New("report: the sink is closed")
 
@@ -62,6 +69,9 @@ func (l *Lines) Done(buf []byte) error {
 	}
 	return l.flush()
 }
+
+// Flush writes what has been collected.
+func (l *Lines) Flush() error { return l.flush() }
 
 // Close writes what is left. Later records are refused.
 func (l *Lines) Close() error {

@@ -48,6 +48,7 @@ type common struct {
 	ports      []uint
 	output     string
 	count      int
+	jobs       int
 	strict     bool
 	verify     bool
 	noProgress bool
@@ -94,6 +95,7 @@ func (f *common) reading(cmd *cobra.Command) {
 	fl.Var(&f.dialect, "dialect", "how every sender is taken to write")
 	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
+	fl.IntVarP(&f.jobs, "jobs", "j", 0, "how many processors to use; 0 for as many as are useful")
 	fl.BoolVar(&f.noProgress, "no-progress", false, "do not draw progress on standard error")
 	f.definitions.define(cmd)
 	f.dialect.complete(cmd, "dialect")
@@ -111,6 +113,9 @@ func (f *common) config() (dissect.Config, error) {
 	}
 	if f.count < 0 {
 		return cfg, fmt.Errorf("--count %d: cannot be negative", f.count)
+	}
+	if f.jobs < 0 || f.jobs > mostJobs {
+		return cfg, fmt.Errorf("--jobs %d: give 1 to %d, or 0 for as many as are useful here", f.jobs, mostJobs)
 	}
 	if len(f.defined) > 0 {
 		var err error

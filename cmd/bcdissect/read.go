@@ -187,8 +187,9 @@ func (f *common) run(s streams, names []string, makeSink sinkMaker) error {
 	if err != nil {
 		return ofCapture(err)
 	}
-	defer func() { _ = src.Close() }() // nothing was written
-	return f.report(s, cfg, src, makeSink)
+	all := &files{Series: src}
+	defer func() { _ = all.Close() }() // nothing was written
+	return f.report(s, cfg, all, makeSink)
 }
 
 // A source is where datagrams come from.
@@ -218,41 +219,32 @@ func (f *common) report(s streams, cfg dissect.Config, src source, makeSink sink
 	if err := f.begin(src.Stats().FirstTime); err != nil {
 		return err
 	}
-	sink, finish := makeSink(out, src.Stats().FirstTime)
-	c := reader{
-		pipeline: dissect.New(cfg),
-		wanted:   &f.selection,
-		sink:     sink,
-		left:     f.count,
-		progress: newProgress(s, f.noProgress || out.terminal && finish == nil),
-	}
+	r := reading{common: f, s: s, cfg: cfg, src: src, out: out, makeSink: makeSink, start: src.Stats().FirstTime}
+	sink, finish := makeSink(out, r.start)
+	r.one = r.newReader(&f.selection, sink)
+	r.one.left = f.count
+	r.progress = newProgress(s, f.noProgress || out.terminal && finish == nil)
+	defer r.progress.done()
 	if f.verify {
-		c.verify = new(dissect.Verifier)
 		defer func() {
+			v := r.one.verify
 			fmt.Fprintf(s.err, "bcdissect: verify: %d messages and %d datagrams were encoded anew, %d differ\n",
-				c.verify.Messages, c.verify.Datagrams, c.verify.Differ)
+				v.Messages, v.Datagrams, v.Differ)
 		}()
 	}
-	defer c.progress.done()
-	for d := first; readErr == nil; d, readErr = src.Next() {
-		if err := c.pipeline.Push(d, c.record); err != nil {
-			return f.ended(s, err, &c, src, sink, finish)
-		}
-		if d.Number&0xFF == 0 {
-			read, size := src.Progress()
-			c.progress.update(read, size, d.Number)
-		}
+	if readErr == nil {
+		readErr, err = r.all(first)
 	}
-	if err := c.pipeline.Flush(c.record); err != nil {
-		return f.ended(s, err, &c, src, sink, finish)
+	if err == nil {
+		err = r.one.flush()
 	}
-	if err := f.ended(s, nil, &c, src, sink, finish); err != nil {
+	if err := f.ended(s, err, &r, sink, finish); err != nil || r.enough {
 		return err
 	}
 	if !errors.Is(readErr, io.EOF) {
 		return ofCapture(readErr)
 	}
-	return f.judged(&c)
+	return f.judged(r.one)
 }
 
 // judged returns what --strict makes of the records.
@@ -289,22 +281,23 @@ func onlyDamage(err error) bool {
 }
 
 // ended closes the sink after all records, or after as many as asked for.
-func (f *common) ended(s streams, err error, c *reader, src source, sink report.Sink, finish func(*counts) error) error {
-	c.progress.done()
-	if err != nil && !errors.Is(err, errEnough) {
+func (f *common) ended(s streams, err error, r *reading, sink report.Sink, finish func(*counts) error) error {
+	r.progress.done()
+	r.enough = errors.Is(err, errEnough)
+	if err != nil && !r.enough {
 		return failed(err)
 	}
 	if e := sink.Close(); e != nil {
 		return failed(e)
 	}
-	warn(s, src.Stats())
+	warn(s, r.src.Stats())
 	if finish != nil {
-		if e := finish(&counts{src.Stats(), c.pipeline.Stats()}); e != nil {
+		if e := finish(&counts{r.src.Stats(), r.one.pipeline.Stats()}); e != nil {
 			return failed(e)
 		}
 	}
-	if err != nil {
-		return f.judged(c)
+	if r.enough {
+		return f.judged(r.one)
 	}
 	return nil
 }
@@ -317,8 +310,10 @@ type reader struct {
 	sink      report.Sink
 	left      int // records still to show, 0 for no limit
 	malformed bool
-	progress  *progress
 }
+
+// flush takes what never became complete.
+func (c *reader) flush() error { return c.pipeline.Flush(c.record) }
 
 func (c *reader) record(r *dissect.Record) error {
 	if r.Status == dissect.StatusMalformed && !r.Cut {

@@ -94,6 +94,21 @@ func (s *selection) check(catalog *decode.Catalog) (err error) {
 	return s.begin(time.Unix(0, 0))
 }
 
+// again returns a selection of the same that can be used at the same time. The
+// capture begins at start.
+func (s *selection) again(catalog *decode.Catalog, start time.Time) (*selection, error) {
+	other := *s
+	other.viewer = decode.Viewer{}
+	if s.filter != nil {
+		var err error
+		if other.filter, err = compileFilter("--filter", s.expression, catalog); err != nil {
+			return nil, err
+		}
+		other.filter.Start = start
+	}
+	return &other, nil
+}
+
 func (s *selection) parseFrames() error {
 	first, last, isRange := strings.Cut(s.frames, "-")
 	if !isRange {

@@ -8,7 +8,10 @@ import (
 )
 
 // progress is how far a source is. Another goroutine may ask while it reads.
-type progress struct{ read, size atomic.Int64 }
+type progress struct {
+	read, size atomic.Int64
+	before     func() error // what is to be done before each reading, nil for nothing
+}
 
 func (p *progress) get() (read, size int64) { return p.read.Load(), p.size.Load() }
 
@@ -47,6 +50,11 @@ type counter struct {
 }
 
 func (c *counter) Read(b []byte) (int, error) {
+	if before := c.progress.before; before != nil {
+		if err := before(); err != nil {
+			return 0, &readError{err}
+		}
+	}
 	n, err := c.Reader.Read(b)
 	c.progress.read.Add(int64(n))
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -95,6 +95,11 @@ func (s *Series) Close() error {
 	return s.file.Close()
 }
 
+// BeforeRead makes Next call f each time before it reads from a file, and so
+// may have to wait: whoever collects datagrams can then hand on what there is.
+// An error of f ends the series.
+func (s *Series) BeforeRead(f func() error) { s.progress.before = f }
+
 // Stats tells what was read so far, of all files together.
 func (s *Series) Stats() Stats { return s.decoder.stats(&s.progress) }
 

@@ -192,6 +192,22 @@ func component(v gjson.Result, name byte) (none gjson.Result) {
 	return all[i]
 }
 
+// Continue makes the sink write no header: another has written it.
+func (s *Sink) Continue() { s.began = true }
+
+// Flush implements [report.Flusher]. It writes the header if nothing has been
+// written.
+func (s *Sink) Flush() error {
+	if s.closed {
+		return report.ErrClosed
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	s.w.Flush()
+	return s.w.Error()
+}
+
 // Close implements [report.Sink]. The header stands there even if no record
 // came.
 func (s *Sink) Close() error {

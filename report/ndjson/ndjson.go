@@ -46,5 +46,8 @@ func (s *Sink) Record(r *dissect.Record) error {
 	return s.lines.Done(append(s.enc.Append(s.lines.Buffer(), r), '\n'))
 }
 
+// Flush implements [report.Flusher].
+func (s *Sink) Flush() error { return s.lines.Flush() }
+
 // Close writes what is left.
 func (s *Sink) Close() error { return s.lines.Close() }

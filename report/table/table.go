@@ -71,6 +71,9 @@ func New(w io.Writer, o Options) *Sink {
 // the time of the first frame only when they have read it.
 func (s *Sink) SetStart(t time.Time) { s.opts.Start = t }
 
+// Flush implements [report.Flusher].
+func (s *Sink) Flush() error { return s.lines.Flush() }
+
 // Close writes what is left.
 func (s *Sink) Close() error { return s.lines.Close() }
 

@@ -1,0 +1,391 @@
+package main
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/csv"
+)
+
+// What a message means depends on those before it, so one goroutine has to
+// decode all of them in order. It can be spared all else: another reads ahead,
+// in batches, and deciphers them. Rendering takes several times as long as
+// decoding. It is shared out: each of several goroutines decodes everything,
+// which makes it know what it has to, and renders one batch in so many. The
+// outputs are then written in the order of the batches.
+
+const (
+	mostJobs   = 64
+	usefulJobs = 4 // beyond that, most of what each does is decoding
+)
+
+// newJobs returns how many goroutines are to do the work.
+func (f *common) newJobs() int {
+	if f.jobs > 0 {
+		return f.jobs
+	}
+	return min(runtime.GOMAXPROCS(0), usefulJobs)
+}
+
+// A reading is the way of a source into a report.
+type reading struct {
+	*common
+	s        streams
+	cfg      dissect.Config
+	src      source
+	out      *output
+	makeSink sinkMaker
+	start    time.Time // of the capture
+	one      *reader   // what all records go to, or what the readers came to in the end
+	progress *progress
+	enough   bool // as many records were shown as were asked for
+}
+
+// files are captures that are read by a goroutine. It may outlive the report
+// that they are read for, if nobody wants it any more while it waits for
+// standard input.
+type files struct {
+	*capture.Series
+	abandoned bool
+}
+
+// Close closes what nobody reads.
+func (f *files) Close() error {
+	if f.abandoned {
+		return nil
+	}
+	return f.Series.Close()
+}
+
+// newReader returns a reader of records into a sink.
+func (r *reading) newReader(wanted *selection, sink report.Sink) *reader {
+	c := &reader{pipeline: dissect.New(r.cfg), wanted: wanted, sink: sink}
+	if r.verify {
+		c.verify = new(dissect.Verifier)
+	}
+	return c
+}
+
+// all takes datagrams from the first one on to the end of the source. It
+// returns why the source ended, and what else made it end.
+func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
+	f, batched := r.src.(*files)
+	if !batched || r.count > 0 { // every datagram by itself
+		for d := first; readErr == nil; d, readErr = r.src.Next() {
+			if err := r.one.pipeline.Push(d, r.one.record); err != nil {
+				return nil, err
+			}
+			r.showProgress(d.Number)
+		}
+		return readErr, nil
+	}
+	b := &batches{files: f, batch: new(job)}
+	f.BeforeRead(b.handOn)
+	_, partly := r.one.sink.(report.Flusher)
+	jobs := r.newJobs()
+	switch {
+	case jobs == 1:
+		b.next = func(j *job) (*job, error) {
+			j.Decipher()
+			err := r.push(r.one, j)
+			j.Reset()
+			return j, err
+		}
+		return b.read(first)
+	case partly && !r.start.IsZero(): // else the first record would tell the renderers when it was
+		return r.render(b, first, jobs)
+	default:
+		return r.collect(b, first)
+	}
+}
+
+// push gives a batch to a reader's pipeline.
+func (r *reading) push(c *reader, j *job) error {
+	if err := c.pipeline.PushBatch(&j.Batch, c.record); err != nil {
+		return err
+	}
+	r.showProgress(j.Last().Number)
+	return nil
+}
+
+func (r *reading) showProgress(frame int) {
+	read, size := r.src.Progress()
+	r.progress.update(read, size, frame)
+}
+
+// A job is a batch that goes from hand to hand.
+type job struct {
+	dissect.Batch
+	users atomic.Int32 // who have not done with it yet
+}
+
+// batches reads a source in batches.
+type batches struct {
+	files *files
+	batch *job
+	next  func(*job) (*job, error) // takes a batch that is not empty, and returns an empty one
+	err   error                    // the error of next
+}
+
+// handOn hands on the batch, if there is anything in it.
+func (b *batches) handOn() error {
+	if b.err == nil && b.batch.Len() > 0 {
+		b.batch, b.err = b.next(b.batch)
+	}
+	return b.err
+}
+
+// read reads to the end of the source. It returns why that ended, or the error
+// of whoever took the batches.
+func (b *batches) read(first *dissect.Datagram) (readErr, err error) {
+	for d := first; readErr == nil && b.err == nil; d, readErr = b.files.Next() {
+		if !b.batch.Add(d) && b.handOn() == nil {
+			b.batch.Add(d)
+		}
+	}
+	return readErr, b.handOn()
+}
+
+// errAbandoned tells the goroutine that reads that nobody takes what it reads.
+var errAbandoned = errors.New("stopped")
+
+// ahead reads batches in a goroutine of its own and gives each to all takers.
+type ahead struct {
+	takers []chan *job
+	free   chan *job
+	stop   chan struct{}
+	ended  chan struct{} // closed after the takers' channels
+
+	waits   atomic.Bool // for the files
+	readErr error       // set when the takers' channels are closed
+}
+
+// start reads the files. It has at most size batches at a time.
+func (b *batches) start(first *dissect.Datagram, takers, size int) *ahead {
+	a := &ahead{free: make(chan *job, size), stop: make(chan struct{}), ended: make(chan struct{})}
+	for range takers {
+		a.takers = append(a.takers, make(chan *job, size))
+	}
+	for range size - 1 {
+		a.free <- new(job)
+	}
+	b.next = func(j *job) (*job, error) {
+		a.waits.Store(false)
+		j.Decipher()
+		j.users.Store(int32(takers))
+		for _, t := range a.takers {
+			t <- j // has room for all that there are
+		}
+		select {
+		case j := <-a.free:
+			return j, nil
+		case <-a.stop:
+			return j, errAbandoned
+		}
+	}
+	b.files.BeforeRead(func() error {
+		if err := b.handOn(); err != nil {
+			return err
+		}
+		a.waits.Store(true)
+		select {
+		case <-a.stop:
+			return errAbandoned
+		default:
+			return nil
+		}
+	})
+	go func() {
+		defer close(a.ended)
+		a.readErr, _ = b.read(first)
+		for _, t := range a.takers {
+			close(t)
+		}
+	}()
+	return a
+}
+
+// abandon stops the goroutine, unless it waits for more of the files: it is
+// then left to its fate.
+func (a *ahead) abandon(f *files) {
+	close(a.stop)
+	if a.waits.Load() {
+		f.abandoned = true
+		return
+	}
+	<-a.ended
+}
+
+// done gives a batch back.
+func (a *ahead) done(j *job) {
+	if j.users.Add(-1) == 0 {
+		j.Reset()
+		a.free <- j // has room for all that there are
+	}
+}
+
+// collect has one goroutine read and this one decode.
+func (r *reading) collect(b *batches, first *dissect.Datagram) (readErr, err error) {
+	const size = 4
+	a := b.start(first, 1, size)
+	for j := range a.takers[0] {
+		if err := r.push(r.one, j); err != nil {
+			a.abandon(b.files)
+			return nil, err
+		}
+		a.done(j)
+	}
+	<-a.ended
+	return a.readErr, nil
+}
+
+// A chunk is what the records of a batch, or those at the end, came to.
+type chunk struct {
+	text  []byte
+	frame int // the last one
+	err   error
+}
+
+// A renderer decodes all batches and renders some of them.
+type renderer struct {
+	*reader
+	flusher report.Flusher // the reader's sink
+	turn    bool           // the batch at hand is one of them
+	text    []byte
+	out     chan chunk
+	used    chan []byte // memory of chunks that have been written
+}
+
+// Write implements [io.Writer] for the sink.
+func (w *renderer) Write(b []byte) (int, error) {
+	w.text = append(w.text, b...)
+	return len(b), nil
+}
+
+func (w *renderer) record(rec *dissect.Record) error {
+	if !w.turn {
+		return nil
+	}
+	return w.reader.record(rec)
+}
+
+// run renders every one in so many batches, beginning with the one whose number
+// is nr. Batches are counted from 0; what is left at the end counts as one.
+func (w *renderer) run(a *ahead, nr, of int) {
+	defer close(w.out)
+	n := 0
+	for j := range a.takers[nr] {
+		w.turn = n%of == nr
+		err := w.pipeline.PushBatch(&j.Batch, w.record)
+		frame := j.Last().Number
+		a.done(j)
+		if w.turn && !w.hand(a, frame, err) || err != nil {
+			return
+		}
+		n++
+	}
+	w.turn = n%of == nr
+	if err := w.pipeline.Flush(w.record); w.turn {
+		w.hand(a, 0, err)
+	}
+}
+
+// hand hands over what has been rendered. It reports whether to go on.
+func (w *renderer) hand(a *ahead, frame int, err error) bool {
+	if err == nil {
+		err = w.flusher.Flush()
+	}
+	select {
+	case w.out <- chunk{w.text, frame, err}:
+	case <-a.stop:
+		return false
+	}
+	select {
+	case w.text = <-w.used:
+		return err == nil
+	case <-a.stop:
+		return false
+	}
+}
+
+const (
+	texts    = 3       // of a renderer: one that grows, one that waits and one that is written
+	keepText = 4 << 20 // how much memory of one is worth keeping
+)
+
+// render has one goroutine read, several decode and render, and this one write.
+func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr, err error) {
+	var workers []*renderer
+	for nr := range jobs {
+		w := &renderer{out: make(chan chunk, 1), used: make(chan []byte, texts)}
+		for range texts - 1 {
+			w.used <- nil
+		}
+		out := *r.out
+		out.Writer, out.file = w, nil
+		sink, _ := r.makeSink(&out, r.start)
+		flusher, ok := sink.(report.Flusher)
+		wanted, err := r.selection.again(r.cfg.Catalog, r.start)
+		if !ok || err != nil {
+			return nil, errors.Join(err, errors.New("this report cannot be put together from parts"))
+		}
+		if c, ok := sink.(*csv.Sink); ok && nr > 0 {
+			c.Continue()
+		}
+		w.flusher = flusher
+		w.reader = r.newReader(wanted, sink)
+		workers = append(workers, w)
+	}
+	if c, ok := r.one.sink.(*csv.Sink); ok {
+		c.Continue() // it has only to be closed
+	}
+	a := b.start(first, jobs, 2*jobs+2)
+	var all sync.WaitGroup
+	for nr, w := range workers {
+		all.Go(func() { w.run(a, nr, jobs) })
+	}
+	for n := 0; ; n++ {
+		w := workers[n%jobs]
+		c, ok := <-w.out
+		if !ok {
+			break
+		}
+		if err = c.err; err == nil {
+			_, err = r.out.Write(c.text)
+		}
+		if err != nil {
+			a.abandon(b.files)
+			return nil, err
+		}
+		if cap(c.text) > keepText {
+			c.text = nil
+		}
+		w.used <- c.text[:0] // has room for all that there are
+		if c.frame > 0 {
+			r.showProgress(c.frame)
+		}
+	}
+	all.Wait()
+	<-a.ended
+	r.sum(workers)
+	return a.readErr, nil
+}
+
+// sum makes one reader of all.
+func (r *reading) sum(workers []*renderer) {
+	r.one.pipeline = workers[0].pipeline
+	for _, w := range workers {
+		r.one.malformed = r.one.malformed || w.malformed
+		if v := w.verify; v != nil {
+			r.one.verify.Messages += v.Messages
+			r.one.verify.Datagrams += v.Datagrams
+			r.one.verify.Differ += v.Differ
+		}
+	}
+}
