@@ -54,6 +54,7 @@ type Pipeline struct {
 
 	plain []byte // the deciphered datagram, which may be the caller's
 	own   []byte // room for one
+	split transport.Splitter
 	rec   Record
 	notes []Note
 	lost  Datagram // stands for a conversation that was given up
@@ -257,27 +258,25 @@ func (p *Pipeline) sideOf(c *session.Conversation, d *Datagram, peer uint8) sess
 
 // datagram takes a deciphered datagram apart.
 func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Record) error) error {
-	split, err := transport.Split(p.plain)
-	if err != nil {
+	split := &p.split
+	if err := split.Start(p.plain); err != nil {
 		return p.malformed(c, d, session.Client, 0, 0, p.plain, err, emit)
 	}
 	s := p.sideOf(c, d, split.Peer)
 	c.Heard(s, split.Peer)
-	for part := 0; ; part++ {
+	for part := 0; !split.Done(); part++ {
 		offset := split.Offset()
 		p.rec = Record{}
-		body, ok, err := split.Read(&p.rec.Transport)
+		body, _, err := split.Read(&p.rec.Transport)
 		if err != nil {
 			return p.malformed(c, d, s, part, offset, split.Rest(), err, emit)
-		}
-		if !ok {
-			return nil
 		}
 		p.rec.Datagram, p.rec.Peer, p.rec.Part, p.rec.Offset = d, split.Peer, part, offset
 		if err := p.message(c, s, body, emit); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // malformed reports the rest of a datagram that does not split.

@@ -45,171 +45,173 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 	}
 	m.Object = wire.ObjectID(binary.LittleEndian.Uint32(b[1:]))
 	m.GameTime = wire.F32(binary.LittleEndian.Uint32(b[5:]))
-	m.Flags = Dirty(b[9])
-	if len(b) < int(stateLeast[m.Flags]) {
+	flags := Dirty(b[9])
+	m.Flags = flags
+	if len(b) < int(stateLeast[flags]) {
 		return false
 	}
 	if env != nil {
 		m.Class = env.Ship(m.Object)
 	}
-	r := fastReader{b: b, off: stateHead, openBC: d == decode.OpenBC}
-	if m.Flags&DirtyPosition != 0 {
-		p := r.b[r.off : r.off+positionBytes]
-		for i := range m.Position {
-			m.Position[i] = wire.F32(binary.LittleEndian.Uint32(p[4*i:]))
+	var group bitGroup
+	off, ok := stateHead, true
+	if flags&DirtyPosition != 0 {
+		p := b[off : off+positionBytes]
+		m.Position[0] = wire.F32(binary.LittleEndian.Uint32(p))
+		m.Position[1] = wire.F32(binary.LittleEndian.Uint32(p[4:]))
+		m.Position[2] = wire.F32(binary.LittleEndian.Uint32(p[8:]))
+		off += positionBytes
+		if m.HasHash, off, ok = group.next(b, off, d); !ok {
+			return false
 		}
-		r.off += positionBytes
-		m.HasHash = r.bit()
 		if m.HasHash {
-			if len(b)-r.off < 2 {
+			if len(b)-off < 2 {
 				return false
 			}
-			m.Hash = binary.LittleEndian.Uint16(b[r.off:])
-			r.off += 2
+			m.Hash = binary.LittleEndian.Uint16(b[off:])
+			off += 2
 		}
-		if len(b)-r.off < int(stateLeast[m.Flags&^DirtyPosition])-stateHead {
+		if len(b)-off < int(stateLeast[flags&^DirtyPosition])-stateHead {
 			return false
 		}
 	}
-	if m.Flags&DirtyDelta != 0 {
-		p := r.b[r.off : r.off+deltaBytes]
-		m.Delta = wire.Vec4h{
-			Dir: wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])},
-			Len: wire.CF16(binary.LittleEndian.Uint16(p[3:])),
-		}
-		r.off += deltaBytes
+	if flags&DirtyDelta != 0 {
+		p := b[off : off+deltaBytes]
+		m.Delta.Dir = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
+		m.Delta.Len = wire.CF16(binary.LittleEndian.Uint16(p[3:]))
+		off += deltaBytes
 		if env != nil {
 			m.base, m.hasBase = env.Base(m.Object)
 		}
 	}
-	if m.Flags&DirtyForward != 0 {
-		p := r.b[r.off : r.off+dirBytes]
+	if flags&DirtyForward != 0 {
+		p := b[off : off+dirBytes]
 		m.Forward = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
-		r.off += dirBytes
+		off += dirBytes
 	}
-	if m.Flags&DirtyUp != 0 {
-		p := r.b[r.off : r.off+dirBytes]
+	if flags&DirtyUp != 0 {
+		p := b[off : off+dirBytes]
 		m.Up = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
-		r.off += dirBytes
+		off += dirBytes
 	}
-	if m.Flags&DirtySpeed != 0 {
-		m.Speed = wire.CF16(binary.LittleEndian.Uint16(b[r.off:]))
-		r.off += speedBytes
+	if flags&DirtySpeed != 0 {
+		m.Speed = wire.CF16(binary.LittleEndian.Uint16(b[off:]))
+		off += speedBytes
 	}
-	if m.Flags&DirtyCloak != 0 {
-		m.Cloak = r.bit()
-	}
-	if m.Flags&DirtySubsystems != 0 {
-		if m.Class == nil || r.off >= len(b) {
-			return false
-		}
-		m.Start = b[r.off]
-		if !m.fastBlock(&r) {
+	if flags&DirtyCloak != 0 {
+		if m.Cloak, off, ok = group.next(b, off, d); !ok {
 			return false
 		}
 	}
-	if m.Flags&DirtyPower != 0 {
-		for ; len(b)-r.off >= 2; r.off += 2 {
-			m.Power = append(m.Power, Setting{Index: b[r.off], Value: b[r.off+1]})
+	if flags&DirtySubsystems != 0 {
+		if off, ok = m.fastBlock(b, off, d, &group); !ok {
+			return false
 		}
 	}
-	return !r.failed && r.off == len(b) && r.left == 0
+	if flags&DirtyPower != 0 {
+		for ; len(b)-off >= 2; off += 2 {
+			m.Power = append(m.Power, Setting{Index: b[off], Value: b[off+1]})
+		}
+	}
+	return off == len(b) && group.left == 0
 }
 
-// fastBlock reads a subsystem block, which begins with its start index.
-func (m *StateUpdate) fastBlock(r *fastReader) bool {
-	list := m.Class.Subsystems
-	i := int(m.Start)
-	if i >= len(list) {
-		return false
+// fastBlock reads a subsystem block, which begins with its start index. It
+// returns where the block ends.
+func (m *StateUpdate) fastBlock(b []byte, off int, d decode.Dialect, group *bitGroup) (end int, ok bool) {
+	if m.Class == nil || off >= len(b) {
+		return off, false
 	}
-	end := r.off + blockLimit
-	r.off++
-	least := 1
-	if r.openBC {
+	list := m.Class.Subsystems
+	i := int(b[off])
+	if i >= len(list) {
+		return off, false
+	}
+	m.Start = b[off]
+	full, least := off+blockLimit, 1
+	off++
+	openBC := d == decode.OpenBC
+	if openBC {
 		least = 2
 	}
-	for n := 0; n < len(list) && (n < least || r.off < end); n++ {
+	for n := 0; n < len(list) && (n < least || off < full); n++ {
 		def := &list[i]
 		kind, shield, children := def.Kind, def.Role == ship.Shield, len(def.Children)
-		if r.openBC && shield {
+		if openBC && shield {
 			kind, shield = ship.Base, false
 		}
-		if len(r.b)-r.off < 1+children {
-			return false
+		if len(b)-off < 1+children {
+			return off, false
 		}
-		m.Entries = append(m.Entries, Entry{Index: uint8(i), Condition: r.b[r.off]})
+		m.Entries = append(m.Entries, Entry{})
 		e := &m.Entries[len(m.Entries)-1]
-		r.off++
+		e.Index, e.Condition = uint8(i), b[off]
+		off++
 		if children > 0 {
-			e.Children = r.b[r.off : r.off+children : r.off+children]
-			r.off += children
+			e.Children = b[off : off+children : off+children]
+			off += children
 		}
 		switch kind {
 		case ship.Powered:
-			if e.HasPower = r.bit(); e.HasPower {
-				if r.off >= len(r.b) {
-					return false
+			if e.HasPower, off, ok = group.next(b, off, d); !ok {
+				return off, false
+			}
+			if e.HasPower {
+				if off >= len(b) {
+					return off, false
 				}
-				e.Power = r.b[r.off]
-				r.off++
+				e.Power = b[off]
+				off++
 			}
 		case ship.Base, ship.Reactor:
-			if r.openBC && r.left > 0 { // it closes the group of bits, which is not empty
-				return false
+			if openBC && group.left > 0 { // it closes the group of bits, which is not empty
+				return off, false
 			}
 		}
 		if shield {
-			if len(r.b)-r.off < facings {
-				return false
+			if len(b)-off < facings {
+				return off, false
 			}
-			e.Facings = r.b[r.off : r.off+facings : r.off+facings]
-			r.off += facings
+			e.Facings = b[off : off+facings : off+facings]
+			off += facings
 		}
 		if kind == ship.Reactor {
-			if len(r.b)-r.off < 2 {
-				return false
+			if len(b)-off < 2 {
+				return off, false
 			}
-			e.Main, e.Backup = r.b[r.off], r.b[r.off+1]
-			r.off += 2
+			e.Main, e.Backup = b[off], b[off+1]
+			off += 2
 		}
 		if i++; i == len(list) {
 			i = 0
 		}
 	}
-	return true
+	return off, true
 }
 
-// A fastReader is a message that is read without a codec.
-type fastReader struct {
-	b      []byte
-	off    int
-	openBC bool
-	failed bool
-
-	bits, left, full uint8 // of the group of bits that is open
-	any              bool  // there was a group
+// A bitGroup is the group of bits that is open.
+type bitGroup struct {
+	bits, left, full uint8
+	any              bool // there was a group
 }
 
-// bit reads the next bit, and before it the byte of its group if none is open.
-func (r *fastReader) bit() bool {
-	if r.left == 0 {
-		if r.off >= len(r.b) {
-			r.failed = true
-			return false
+// next returns the next bit, and where the next byte is: a group is opened if
+// none is open.
+func (g *bitGroup) next(b []byte, off int, d decode.Dialect) (bit bool, at int, ok bool) {
+	if g.left == 0 {
+		if off >= len(b) {
+			return false, off, false
 		}
-		b := r.b[r.off]
-		count, values := b>>5, b&0x1F
+		count, values := b[off]>>5, b[off]&0x1F
 		// The game fills a group before it begins another.
-		if count == 0 || count > 5 || values>>count != 0 || r.any && r.full < 5 && !r.openBC {
-			r.failed = true
-			return false
+		if count == 0 || count > 5 || values>>count != 0 || g.any && g.full < 5 && d != decode.OpenBC {
+			return false, off, false
 		}
-		r.off++
-		r.bits, r.left, r.full, r.any = values, count, count, true
+		off++
+		g.bits, g.left, g.full, g.any = values, count, count, true
 	}
-	bit := r.bits&1 != 0
-	r.bits >>= 1
-	r.left--
-	return bit
+	bit = g.bits&1 != 0
+	g.bits >>= 1
+	g.left--
+	return bit, off, true
 }

@@ -96,7 +96,9 @@ type Setting struct {
 
 // Reset makes the message ready for another reading.
 func (m *StateUpdate) Reset() {
-	*m = StateUpdate{Entries: m.Entries[:0], Power: m.Power[:0]}
+	entries, power := m.Entries[:0], m.Power[:0]
+	*m = StateUpdate{}
+	m.Entries, m.Power = entries, power
 }
 
 // AbsolutePosition returns where the ship is, if the message and those before

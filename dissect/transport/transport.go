@@ -258,12 +258,24 @@ type Splitter struct {
 
 // Split begins to take a deciphered datagram apart. A datagram of fewer than
 // two bytes is ErrEmpty.
-func Split(plain []byte) (Splitter, error) {
-	if len(plain) < 2 {
-		return Splitter{}, fmt.Errorf("%w: %d bytes", ErrEmpty, len(plain))
-	}
-	return Splitter{Peer: plain[0], Count: int(plain[1]), b: plain, off: 2}, nil
+func Split(plain []byte) (s Splitter, err error) {
+	err = s.Start(plain)
+	return s, err
 }
+
+// Start begins to take another datagram apart, as Split does.
+func (s *Splitter) Start(plain []byte) error {
+	*s = Splitter{}
+	if len(plain) < 2 {
+		return fmt.Errorf("%w: %d bytes", ErrEmpty, len(plain))
+	}
+	s.Peer, s.Count, s.b, s.off = plain[0], int(plain[1]), plain, 2
+	return nil
+}
+
+// Done reports whether all of the datagram has been returned as messages, as
+// many as it announced.
+func (s *Splitter) Done() bool { return s.done == s.Count && s.off == len(s.b) }
 
 // Next returns the next message; ok is false at the end. An error ends the
 // datagram: what is left is in Rest.
