@@ -18,6 +18,7 @@ type Decoder struct {
 type entry struct {
 	spec  *Spec
 	slots []slot
+	fast  [dialects]FastReader // by the sender's dialect, nil where there is none
 }
 
 // A slot is one layout with the message that is used for it.
@@ -114,21 +115,19 @@ func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result 
 // decided, if that can be done without a codec and accounts for every byte.
 // Otherwise the message is nil, and Read tells more.
 func (d *Decoder) ReadFast(s *Spec, payload []byte, sender Dialect, env Env) (Message, Dialect) {
-	if sender == Undecided || len(payload) == 0 {
-		return nil, Undecided
-	}
-	slots := d.layouts(s)
-	l := &slots[0]
-	for i := range slots {
-		if slots[i].dialect == sender {
-			l = &slots[i]
-			break
+	e := d.first[s.Code]
+	if e == nil || e.spec != s {
+		if !s.Known() {
+			return nil, Undecided
 		}
+		d.layouts(s)
+		e = d.first[s.Code]
 	}
-	if l.fast == nil || !l.fast.ReadFast(payload, l.dialect, env) {
+	fast := e.fast[sender%dialects]
+	if fast == nil || len(payload) == 0 || !fast.ReadFast(payload, sender, env) {
 		return nil, Undecided
 	}
-	return l.m, l.dialect
+	return fast, sender
 }
 
 // ReadAs decodes payload in the layout of one dialect.
@@ -190,9 +189,14 @@ func (d *Decoder) layouts(s *Spec) []slot {
 	}
 	e := d.specs[s]
 	if e == nil {
-		e = &entry{s, []slot{newSlot(s.Layout, Stock, true)}}
+		e = &entry{spec: s, slots: []slot{newSlot(s.Layout, Stock, true)}}
 		for _, f := range s.Forms {
 			e.slots = append(e.slots, newSlot(f.Layout, f.Dialect, f.Common))
+		}
+		for i := range e.slots {
+			if l := &e.slots[i]; l.dialect != Undecided {
+				e.fast[l.dialect] = l.fast
+			}
 		}
 		d.specs[s] = e
 	}

@@ -106,6 +106,8 @@ const (
 	Undecided Dialect = iota // no evidence yet: stock is tried first
 	Stock                    // the game and its dedicated server
 	OpenBC                   // the OpenBC server and its test clients
+
+	dialects = iota // their number
 )
 
 // String returns the dialect as JSON and flags name it.

@@ -30,20 +30,22 @@ type Batch struct {
 // room for it; in an empty batch there is.
 func (b *Batch) Add(d *Datagram) bool {
 	n := len(d.Payload)
-	if len(b.datagrams) > 0 && (len(b.datagrams) == cap(b.datagrams) || len(b.data)+n > cap(b.data)) {
-		return false
+	at, end := len(b.data), len(b.data)+n+cipher.Slack
+	if end > cap(b.data) || len(b.datagrams) == batchDatagrams {
+		if len(b.datagrams) > 0 {
+			return false
+		}
+		size := max(end, batchBytes)
+		b.data, b.clear = make([]byte, 0, size), make([]byte, size)
 	}
 	if b.datagrams == nil {
 		b.datagrams = make([]Datagram, 0, batchDatagrams)
 	}
-	if cap(b.data) < n || b.data == nil {
-		size := max(n, batchBytes)
-		b.data, b.clear = make([]byte, 0, size), make([]byte, size)
-	}
-	at := len(b.data)
-	b.data = append(b.data, d.Payload...)
+	b.data = b.data[:end]
 	b.datagrams = append(b.datagrams, *d)
-	b.datagrams[len(b.datagrams)-1].Payload = b.data[at : at+n : at+n]
+	kept := &b.datagrams[len(b.datagrams)-1]
+	kept.Payload = b.data[at : at+n : end]
+	copy(kept.Payload, d.Payload)
 	return true
 }
 
@@ -69,12 +71,15 @@ func (b *Batch) Decipher() {
 	at := 0
 	for i := range b.datagrams {
 		p := b.datagrams[i].Payload
-		if !likelyGame(p) {
-			p = nil
+		end := at + len(p) + cipher.Slack
+		if likelyGame(p) {
+			b.src = append(b.src, p)
+			b.dst = append(b.dst, b.clear[at:at+len(p):end])
+		} else {
+			b.src = append(b.src, nil)
+			b.dst = append(b.dst, nil)
 		}
-		b.src = append(b.src, p)
-		b.dst = append(b.dst, b.clear[at:at+len(p):at+len(p)])
-		at += len(p)
+		at = end
 	}
 	b.cipher.Decrypt(b.dst, b.src)
 }

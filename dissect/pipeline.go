@@ -535,7 +535,7 @@ func (p *Pipeline) update(c *session.Conversation, s session.Side, spec *decode.
 	r.Message, r.Layout, r.Rest = fast, layout, r.Payload[len(r.Payload):]
 	r.fields, r.fieldsAt = r.Payload, 1
 	p.hash(c, s, m)
-	c.Learn(s, fast)
+	c.Updated(s, m)
 	return true
 }
 

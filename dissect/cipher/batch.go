@@ -13,6 +13,9 @@ const (
 	block   = 16  // and bytes of each
 )
 
+// Slack is how much room behind a datagram makes a batch faster.
+const Slack = 32
+
 // A Batch deciphers many datagrams at once. Its zero value is ready for use. It
 // is not safe for concurrent use.
 type Batch struct {
@@ -24,7 +27,9 @@ type Batch struct {
 }
 
 // Decrypt deciphers each of the datagrams in src to the slice in dst with the
-// same index, which has to be as long. They must not overlap.
+// same index, which has to be as long. They must not overlap. Where both have
+// room for Slack bytes behind them, in their capacity, it is faster; that of dst
+// is overwritten.
 func (b *Batch) Decrypt(dst, src [][]byte) {
 	if !useRows || len(src) < fewest {
 		for i := range src {
@@ -83,13 +88,9 @@ func (b *Batch) sort(src [][]byte) []int32 {
 func (b *Batch) load(src [][]byte, group []int32) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
-		whole := b.whole(src, part)
-		for i, g := range part {
-			b.at[i] = &src[g][1]
-		}
+		whole, blocks := b.blocks(src, part, src)
 		toRows(&b.rows[0][lane], &b.at, whole)
-		longest := len(src[part[len(part)-1]]) - 1
-		for at := whole * block; at < longest; at += block {
+		for at := whole * block; at < blocks*block; at += block {
 			for i, g := range part {
 				if s := src[g][1:]; at < len(s) {
 					copy(b.ends[i][:], s[at:])
@@ -104,15 +105,9 @@ func (b *Batch) load(src [][]byte, group []int32) {
 func (b *Batch) store(dst, src [][]byte, group []int32) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
-		whole := b.whole(src, part)
-		for i, g := range part {
-			d := dst[g][:len(src[g])]
-			d[0] = src[g][0]
-			b.at[i] = &d[1]
-		}
+		whole, blocks := b.blocks(src, part, dst)
 		fromRows(&b.rows[0][lane], &b.at, whole)
-		longest := len(src[part[len(part)-1]]) - 1
-		for at := whole * block; at < longest; at += block {
+		for at := whole * block; at < blocks*block; at += block {
 			fromRows(&b.rows[at][lane], b.spare(), 1)
 			for i, g := range part {
 				if d := dst[g][1:len(src[g])]; at < len(d) {
@@ -120,17 +115,28 @@ func (b *Batch) store(dst, src [][]byte, group []int32) {
 				}
 			}
 		}
+		for _, g := range part {
+			dst[g][0] = src[g][0]
+		}
 	}
 	clear(b.at[:]) // nothing of the caller's is kept
 }
 
-// whole returns how many blocks all of the datagrams have, the first of which
-// is the shortest. Fewer than a side of them are moved by way of the ends.
-func (b *Batch) whole(src [][]byte, part []int32) int {
+// blocks points to the second bytes of where some of the datagrams are, or are
+// to be. It returns how many blocks can be moved at once, which is all of them
+// where there is room behind each datagram, and how many there are.
+func (b *Batch) blocks(src [][]byte, part []int32, where [][]byte) (whole, blocks int) {
+	blocks = (len(src[part[len(part)-1]]) - 1 + block - 1) / block
 	if len(part) < side {
-		return 0
+		return 0, blocks
 	}
-	return (len(src[part[0]]) - 1) / block
+	whole = blocks
+	for i, g := range part {
+		w := where[g]
+		b.at[i] = &w[1]
+		whole = min(whole, (cap(w)-1)/block)
+	}
+	return whole, blocks
 }
 
 // spare makes the ends the place to move to or from.

@@ -28,6 +28,30 @@ func many(n int, seed uint64) (plain, wire [][]byte) {
 	return plain, wire
 }
 
+// A datagram that has room behind it is deciphered as others are, and so are its
+// neighbours.
+func TestBatchSlack(t *testing.T) {
+	var b Batch
+	for slack := range Slack + 20 {
+		plain, wire := many(90, uint64(slack))
+		dst := make([][]byte, len(wire))
+		for i := range wire {
+			room := slack
+			if i%13 == 5 {
+				room = i % 3
+			}
+			wire[i] = append(make([]byte, 0, len(wire[i])+room), wire[i]...)
+			dst[i] = make([]byte, len(wire[i]), len(wire[i])+room)
+		}
+		b.Decrypt(dst, wire)
+		for i := range plain {
+			if !bytes.Equal(dst[i], plain[i]) {
+				t.Fatalf("slack %d, datagram %d of %d bytes:\n got % X\nwant % X", slack, i, len(plain[i]), dst[i], plain[i])
+			}
+		}
+	}
+}
+
 // room returns a destination for each datagram, with a byte behind it that
 // must stay.
 func room(src [][]byte) (dst, whole [][]byte) {

@@ -211,14 +211,7 @@ func (s *slot) push(id wire.ObjectID) {
 func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 	switch m := m.(type) {
 	case *msg.StateUpdate:
-		if s == Client {
-			c.owns(m.Object)
-		}
-		if m.Flags&msg.DirtyPosition != 0 {
-			if p, ok := m.AbsolutePosition(); ok {
-				c.sides[s].track(m.Object, p)
-			}
-		}
+		c.Updated(s, m)
 		return 0
 	case *transport.Identity:
 		c.identity(s, m)
@@ -251,6 +244,17 @@ func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 		}
 	}
 	return gone
+}
+
+// Updated is Learn for a ship update.
+func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
+	if s == Client {
+		c.owns(m.Object)
+	}
+	if m.Flags&msg.DirtyPosition != 0 {
+		p, _ := m.AbsolutePosition()
+		c.sides[s].track(m.Object, p)
+	}
 }
 
 // owns takes note that a client sends the updates of a ship: it is its own.

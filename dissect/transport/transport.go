@@ -296,6 +296,15 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 		return nil, false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
 	}
 	b := s.b[s.off:]
+	if len(b) >= 3 && Type(b[0]) == Standard && b[2]&0xE0 == 0 { // without sequence number: by far the most
+		h.Type, h.Len, h.Size = Standard, int(b[1])|int(b[2])<<8, 3
+		if err := h.fits(b); err != nil {
+			return nil, false, err
+		}
+		s.done++
+		s.off += h.Len
+		return b[3:h.Len:h.Len], true, nil
+	}
 	if err := h.read(b); err != nil {
 		return nil, false, err
 	}
