@@ -271,8 +271,16 @@ func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Rec
 		if err != nil {
 			return p.malformed(c, d, s, part, offset, split.Rest(), err, emit)
 		}
-		p.rec.Datagram, p.rec.Peer, p.rec.Part, p.rec.Offset = d, split.Peer, part, offset
-		if err := p.message(c, s, body, emit); err != nil {
+		r := &p.rec
+		r.Datagram, r.Peer, r.Part, r.Offset = d, split.Peer, part, offset
+		r.Dir = dirOf(c, s)
+		r.Bytes = p.plain[offset : offset+r.Transport.Len : offset+r.Transport.Len]
+		if isUpdate(&r.Transport, body) && p.unreliableUpdate(c, s, body) {
+			err = p.finish(c, s, emit)
+		} else {
+			err = p.message(c, s, body, emit)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -304,14 +312,27 @@ func (p *Pipeline) describe(r *Record, c *session.Conversation, s session.Side) 
 	}
 }
 
+// isUpdate reports whether a message is a ship update as most are sent: without
+// a sequence number, and so of nothing but itself.
+func isUpdate(h *transport.Header, body []byte) bool {
+	return h.Type == transport.Standard && !h.Reliable && !h.Fragment && len(body) > 0 && decode.Opcode(body[0]) == opStateUpdate
+}
+
+// unreliableUpdate completes the record of such a message, if it is in order.
+// All of it could be left to message.
+func (p *Pipeline) unreliableUpdate(c *session.Conversation, s session.Side, body []byte) bool {
+	r := &p.rec
+	p.notes = p.notes[:0]
+	r.Payload, r.Spec = body, p.catalog.Lookup(opStateUpdate)
+	return r.Spec != nil && p.update(c, s, r.Spec, c.Dialect(s))
+}
+
 // message completes the record of one transport message, which has its header
 // and where it stands.
 func (p *Pipeline) message(c *session.Conversation, s session.Side, body []byte, emit func(*Record) error) error {
 	r := &p.rec
 	h := &r.Transport
 	p.notes = p.notes[:0]
-	r.Dir = dirOf(c, s)
-	r.Bytes = p.plain[r.Offset : r.Offset+h.Len : r.Offset+h.Len]
 	p.shape(c, s, h)
 	if h.Type == transport.Connect && s == session.Client {
 		if err := p.connect(c, body, emit); err != nil {

@@ -32,7 +32,7 @@ func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) e
 	if err != nil {
 		return p.malformed(c, d, session.Client, 0, 0, rest, err, emit)
 	}
-	p.rec = Record{Datagram: d, Transport: m.Header}
+	p.rec = Record{Datagram: d, Dir: dirOf(c, session.Client), Transport: m.Header, Bytes: p.plain[:m.Len:m.Len]}
 	if err := p.message(c, session.Client, m.Body, emit); err != nil || len(rest) == 0 {
 		return err
 	}
