@@ -214,14 +214,14 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 		// before the file is complete.
 		signal.Ignore(syscall.SIGPIPE)
 		defer signal.Reset(syscall.SIGPIPE)
-		closeFile, err := l.tee(live)
-		if err != nil {
-			return failed(err)
+		closeFile, e := l.tee(live)
+		if e != nil {
+			return failed(e)
 		}
 		defer func() {
 			_ = live.Close() // said above; the writer must be left alone first
 			if e := closeFile(); e != nil && err == nil {
-				fmt.Fprintf(s.err, "bcdissect: %s\n", oneLine(e.Error()))
+				err = failed(e)
 			}
 		}()
 	}
@@ -229,7 +229,7 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 		l.opened(live)
 	}
 	fmt.Fprintf(s.err, "bcdissect: capturing on %s\n", oneLine(live.Interface()))
-	defer l.stopping(live)()
+	defer l.stopping(s, live)()
 	err = f.report(s, cfg, liveSource{live}, makeSink)
 	l.summary(s, live)
 	return err
@@ -256,9 +256,13 @@ func (l *capturing) tee(live *capture.Live) (closeFile func() error, err error) 
 	return w.Close, nil
 }
 
+// patience is how long a report may take to end before it is said what the
+// program waits for.
+const patience = time.Second
+
 // stopping ends the capture when the user or the clock says so. A second
-// interrupt finds no handler and ends the program.
-func (l *capturing) stopping(live *capture.Live) (done func()) {
+// interrupt ends the program, even if the report hangs at a pipe.
+func (l *capturing) stopping(s streams, live *capture.Live) (done func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
@@ -268,9 +272,23 @@ func (l *capturing) stopping(live *capture.Live) (done func()) {
 	go func() {
 		select {
 		case <-signals:
-			signal.Stop(signals)
 			_ = live.Close() // said by whoever closes it in the end
 		case <-finished:
+			return
+		}
+		hint := time.After(patience)
+		if l.opened != nil {
+			hint = nil // the dashboard has the terminal
+		}
+		for {
+			select {
+			case <-signals:
+				abort()
+			case <-hint:
+				fmt.Fprintf(s.err, "bcdissect: the report is not yet written; Ctrl-C again aborts\n")
+			case <-finished:
+				return
+			}
 		}
 	}()
 	var clock *time.Timer

@@ -24,6 +24,9 @@ func main() {
 	os.Exit(code)
 }
 
+// abort ends the program at once, as an interrupt does.
+func abort() { os.Exit(exitAborted) }
+
 // awaitKey waits until somebody has read what is in the window.
 func awaitKey() {
 	key := "Enter"

@@ -25,6 +25,7 @@ const (
 	exitDamaged   = 3 // the capture was cut short or its container is damaged
 	exitDiffers   = 4 // replay found differences
 	exitMalformed = 5 // --strict and something was malformed
+	exitAborted   = 130
 )
 
 // A status is an exit status that is not told by the kind of error alone.

@@ -171,15 +171,31 @@ func (w *Writer) finishFile() error {
 	return w.flush()
 }
 
-// flush writes what has been collected, which is whole blocks.
+// flush writes what has been collected, which is whole blocks. Where there is
+// no room for all of them, a file ends with the last one that is whole.
 func (w *Writer) flush() error {
 	if w.err == nil && len(w.buf) > 0 {
-		if _, err := w.w.Write(w.buf); err != nil {
+		if n, err := w.w.Write(w.buf); err != nil {
 			w.err = named(w.name, err)
+			if f, ok := w.w.(interface{ Truncate(size int64) error }); ok {
+				_ = f.Truncate(w.size - int64(len(w.buf)-wholeBlocks(w.buf[:n]))) // a pipe cannot be cut
+			}
 		}
 		w.buf = w.buf[:0]
 	}
 	return w.err
+}
+
+// wholeBlocks returns how many bytes at the beginning of b are whole blocks.
+func wholeBlocks(b []byte) (whole int) {
+	for len(b)-whole >= 8 {
+		size := int(binary.LittleEndian.Uint32(b[whole+4:]))
+		if size > len(b)-whole {
+			break
+		}
+		whole += size
+	}
+	return whole
 }
 
 // begin begins a block. Its length is filled in by finish.

@@ -260,6 +260,62 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
+// A smallDisk is a file on a disk with room for some bytes, of which it takes
+// as many as there is room for.
+type smallDisk struct {
+	*os.File
+	room int
+}
+
+func (d *smallDisk) Write(b []byte) (int, error) {
+	n, err := d.File.Write(b[:min(len(b), d.room)])
+	if d.room -= n; err == nil && n < len(b) {
+		err = errFull
+	}
+	return n, err
+}
+
+// A file that had no room for all packets can be read to its end.
+func TestWriterDiskFull(t *testing.T) {
+	headers := new(bytes.Buffer)
+	if _, err := NewWriter("x", headers, options()); err != nil {
+		t.Fatal(err)
+	}
+	block := packetBlock(len(packet(start, numbers(100)).Data))
+	for _, extra := range []int{0, 1, 7, 8, block - 1} {
+		path := filepath.Join(t.TempDir(), "small.pcapng")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWriter(path, &smallDisk{f, headers.Len() + 3*block + extra}, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 5 {
+			if err := w.WritePacket(packet(start, numbers(100))); err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 { // what comes next is not at the beginning of the file
+				if err := w.Flush(Counters{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := w.Close(); !errors.Is(err, errFull) {
+			t.Errorf("got %v, want %v", err, errFull)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _ := mustRead(t, b)
+		if len(all) != 3 || len(b) != headers.Len()+3*block {
+			t.Errorf("%d more bytes: got %d datagrams in %d bytes, want three and nothing else", extra, len(all), len(b))
+		}
+	}
+}
+
 func TestWriterAllocations(t *testing.T) {
 	w, err := NewWriter("x", io.Discard, options())
 	if err != nil {
