@@ -48,11 +48,11 @@ func TestWriteInterfaces(t *testing.T) {
 	}
 }
 
-// noDriver is an error with a way around it.
-type noDriver struct{}
+// driverError is an error with a way around it.
+type driverError struct{}
 
-func (noDriver) Error() string  { return "no driver" }
-func (noDriver) Remedy() string { return "read a file" }
+func (driverError) Error() string  { return "no driver" }
+func (driverError) Remedy() string { return "read a file" }
 
 // What keeps all interfaces from being opened is said of each.
 func TestListedAllClosed(t *testing.T) {
@@ -61,7 +61,7 @@ func TestListedAllClosed(t *testing.T) {
 		want string
 	}{
 		{errors.New("no permission"), "no permission"},
-		{fmt.Errorf("live: %w", noDriver{}), "live: no driver; read a file"},
+		{fmt.Errorf("live: %w", driverError{}), "live: no driver; read a file"},
 	} {
 		for _, i := range listed(cards, tt.err, "") {
 			if i.Openable || i.Hint != tt.want {

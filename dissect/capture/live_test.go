@@ -108,8 +108,8 @@ func TestLiveOverflow(t *testing.T) {
 
 // As many packets as wanted are read, not one more.
 func TestLivePackets(t *testing.T) {
-	device := newScript(numberedSteps(10)...)
-	l := scripted(device, 100)
+	source := newScript(numberedSteps(10)...)
+	l := scripted(source, 100)
 	l.most = 3
 	var written frames
 	l.Tee(&written)
@@ -117,11 +117,11 @@ func TestLivePackets(t *testing.T) {
 	if len(all) != 3 || string(all[2].Payload) != "2" || err != nil {
 		t.Errorf("got %d datagrams and %v, want the first three", len(all), err)
 	}
-	if len(written) != 3 || len(device.steps) != 7 || l.Counters().Read != 3 {
-		t.Errorf("got %d written and %d not read, want 3 and 7", len(written), len(device.steps))
+	if len(written) != 3 || len(source.steps) != 7 || l.Counters().Read != 3 {
+		t.Errorf("got %d written and %d not read, want 3 and 7", len(written), len(source.steps))
 	}
-	if err := l.Close(); err != nil || device.closed != 1 {
-		t.Errorf("closed %d times, %v", device.closed, err)
+	if err := l.Close(); err != nil || source.closed != 1 {
+		t.Errorf("closed %d times, %v", source.closed, err)
 	}
 }
 

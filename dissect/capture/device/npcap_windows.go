@@ -37,7 +37,7 @@ func npcap() (*library, error) {
 		}
 	}
 	if dll == nil {
-		return nil, noNpcap{fmt.Errorf("%w: Npcap is not installed; get it from https://npcap.com", ErrUnavailable)}
+		return nil, npcapMissingError{fmt.Errorf("%w: Npcap is not installed; get it from https://npcap.com", ErrUnavailable)}
 	}
 	l := new(library)
 	for _, f := range []struct {
@@ -62,19 +62,19 @@ func npcap() (*library, error) {
 		{&l.closeHandle, "pcap_close"},
 	} {
 		if *f.proc, err = dll.FindProc(f.name); err != nil {
-			return nil, noNpcap{fmt.Errorf("%w: %s is too old, it lacks %s; get Npcap from https://npcap.com", ErrUnavailable, dll.Name, f.name)}
+			return nil, npcapMissingError{fmt.Errorf("%w: %s is too old, it lacks %s; get Npcap from https://npcap.com", ErrUnavailable, dll.Name, f.name)}
 		}
 	}
 	return l, nil
 }
 
-// noNpcap is the error of a library that is missing or not fit.
-type noNpcap struct{ error }
+// npcapMissingError is the error of a library that is missing or not fit.
+type npcapMissingError struct{ error }
 
-func (e noNpcap) Unwrap() error { return e.error }
+func (e npcapMissingError) Unwrap() error { return e.error }
 
 // Remedy says what else can be done.
-func (noNpcap) Remedy() string {
+func (npcapMissingError) Remedy() string {
 	return `without it: "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
 		`"bcdissect read PktMon.pcapng"; or capture on another machine`
 }
