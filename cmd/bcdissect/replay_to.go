@@ -106,10 +106,12 @@ type arrival struct {
 }
 
 func newStage(ctx context.Context, to netip.AddrPort, r *replaying) *stage {
+	shared := r.cfg
+	shared.Shared = true
 	cfg := dissect.Config{Ports: []uint16{to.Port()}, Catalog: r.cfg.Catalog}
 	return &stage{
 		ctx: ctx, to: to, speed: r.speed,
-		performer: replay.NewPerformer(r.cfg.Catalog), hosts: replay.NewHosts(r.cfg), pipeline: dissect.New(cfg),
+		performer: replay.NewPerformer(r.cfg.Catalog), hosts: replay.NewHosts(shared), pipeline: dissect.New(cfg),
 		sockets: map[*replay.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals),
 	}
 }

@@ -30,6 +30,7 @@ type source struct {
 	typ     transport.Type
 	op      decode.Opcode
 	broken  bool
+	id      uint8         // that a Disconnect names
 	object  wire.ObjectID // that a RequestObject asks for
 	matched int           // copies that came
 }
@@ -192,8 +193,11 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 		return
 	}
 	body := bytes.Clone(s.body)
-	if s.typ == transport.Standard && s.op == opPlayerAnnounce && len(body) == announceLen && src != nil && src.client != nil {
-		c.renumber(body, s, src)
+	switch {
+	case s.typ == transport.Standard && s.op == opPlayerAnnounce && len(body) == announceLen:
+		s.renumber(&body[announceLen-1])
+	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
+		body[0] = src.id
 	}
 	op := s.op
 	if by == dialectModel && c.exploded(s, src) {
@@ -238,12 +242,11 @@ func (c *comparer) destroyed(e *Event) {
 	}
 }
 
-// renumber puts the captured peer id into an announcement.
-func (c *comparer) renumber(body []byte, s *sent, src *source) {
-	p := &body[announceLen-1]
+// renumber puts the captured peer id in the place of the model's.
+func (s *sent) renumber(id *uint8) {
 	for _, n := range s.ends {
-		if n.client != nil && n.peer == *p {
-			*p = n.client.Peer
+		if n.client != nil && n.peer == *id {
+			*id = n.client.Peer
 			return
 		}
 	}

@@ -90,9 +90,9 @@ func (p *player) event(e *Event) {
 		p.input(e)
 	case Left:
 		if n := p.ends[e.Client]; n != nil {
-			body := e.Body
-			if e.Type != transport.Disconnect || len(body) != 5 {
-				body = goodbye(n.peer, n.addr)
+			body := goodbye(n.peer, n.addr)
+			if e.Type == transport.Disconnect && len(e.Body) == len(body) {
+				copy(body[1:], e.Body[1:])
 			}
 			p.queue(n, link.Message{Type: transport.Disconnect, Body: body})
 			p.exchange(n)

@@ -30,6 +30,9 @@ type Config struct {
 	Game relay.Config
 	// Set tells what of Game is set.
 	Set Set
+	// Shared: the host's game may have players that the capture does not show,
+	// not even by name.
+	Shared bool
 	// Catalog holds the game messages; nil stands for those of the game.
 	Catalog *decode.Catalog
 }
@@ -65,6 +68,7 @@ func New(cfg Config) *Replay {
 	}
 	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, rows: map[rowKey]*Row{}, Invariants: newInvariants()}}
 	r.t = newTimeline(cfg.Catalog, r.event)
+	r.t.shared = cfg.Shared
 	return r
 }
 
@@ -204,6 +208,11 @@ func (r *Replay) play(e *Event) {
 	case Heard, Appeared, PutOut:
 	}
 	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken}
+	if e.Kind == Left {
+		if r.src.id = e.Client.Peer; e.Type == transport.Disconnect && len(e.Body) > 0 {
+			r.src.id = e.Body[0]
+		}
+	}
 	if e.standard() && e.Op == opRequestObject && len(e.Body) >= 5 {
 		r.src.object = wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:]))
 	}

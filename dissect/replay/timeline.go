@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -136,7 +137,9 @@ type timeline struct {
 	host    netip.AddrPort
 	sender  decode.Dialect // of the host
 	clients map[netip.AddrPort]*Client
-	all     []*Client // in the order of their first frame
+	order   []*Client // those in clients, in the order in which they came
+	all     []*Client // the first that there were
+	holding int       // messages that wait for one before them
 	count   int
 	viewer  decode.Viewer
 	catalog *decode.Catalog
@@ -145,6 +148,7 @@ type timeline struct {
 	now       *dissect.Datagram
 	cut       int // datagrams that the capture holds only a part of
 	malformed int
+	shared    bool
 	adopted   int // clients whose join the capture does not hold
 	refused   int // clients beyond the limit
 	gaps      int // messages of clients that the capture does not hold
@@ -275,21 +279,21 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 
 // add makes a client. Beyond the limit one that has ended is forgotten.
 func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
-	if len(t.clients) >= maxClients {
-		for a, old := range t.clients {
-			if old.gone {
-				delete(t.clients, a)
-				break
-			}
-		}
-		if len(t.clients) >= maxClients {
+	i := slices.IndexFunc(t.order, func(old *Client) bool { return old.Addr == addr })
+	if i < 0 && len(t.order) >= maxClients {
+		if i = slices.IndexFunc(t.order, func(old *Client) bool { return old.gone }); i < 0 {
 			t.refused++
 			return nil
 		}
 	}
+	if i >= 0 {
+		delete(t.clients, t.order[i].Addr)
+		t.order = slices.Delete(t.order, i, i+1)
+	}
 	c := &Client{Addr: addr, Slot: -1, First: frame, index: t.count}
 	t.count++
 	t.clients[addr] = c
+	t.order = append(t.order, c)
 	if len(t.all) < maxClients {
 		t.all = append(t.all, c)
 	}
@@ -403,6 +407,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		}
 	}
 	q.put(e)
+	t.holding++
 	t.release(c, k)
 }
 
@@ -422,13 +427,17 @@ func (t *timeline) release(c *Client, k int) {
 		}
 		q.next = max(q.next, e.Number+1)
 		q.events = q.events[1:]
+		t.holding--
 		t.input(e)
 	}
 }
 
 // expire releases what has waited too long.
 func (t *timeline) expire() {
-	for _, c := range t.clients {
+	if t.holding == 0 {
+		return
+	}
+	for _, c := range t.order {
 		t.release(c, 0)
 		t.release(c, 1)
 	}
@@ -549,7 +558,7 @@ func (t *timeline) putOut(peer uint8) {
 // byPeer returns the client that has the id and is not gone.
 func (t *timeline) byPeer(peer uint8) *Client {
 	var found *Client
-	for _, c := range t.clients {
+	for _, c := range t.order {
 		if c.Peer == peer && !c.gone && (found == nil || c.index > found.index) {
 			found = c
 		}
@@ -560,7 +569,7 @@ func (t *timeline) byPeer(peer uint8) *Client {
 // unseen reports whether there are players that the capture does not hold, and
 // the slots that are not theirs.
 func (t *timeline) unseen() (known uint16, some bool) {
-	for _, c := range t.clients {
+	for _, c := range t.order {
 		if !c.gone && c.Slot >= 0 && c.Slot < 16 {
 			known |= 1 << c.Slot
 		}
@@ -577,7 +586,7 @@ func (t *timeline) placed() bool {
 	if t.adopted == 0 {
 		return true
 	}
-	for _, c := range t.clients {
+	for _, c := range t.order {
 		if c.Adopted && c.Slot < 0 && !c.gone {
 			return false
 		}
@@ -587,7 +596,7 @@ func (t *timeline) placed() bool {
 
 // partial reports whether there are or may be players of whom the capture holds
 // nothing.
-func (t *timeline) partial() bool { return t.adopted > 0 || len(t.strangers) > 0 }
+func (t *timeline) partial() bool { return t.shared || t.adopted > 0 || len(t.strangers) > 0 }
 
 // A slotFinder notes in whose ranges the objects of a message lie.
 type slotFinder struct{ slots uint16 }
