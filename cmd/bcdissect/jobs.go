@@ -86,8 +86,7 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 		return readErr, nil
 	}
 	b := &batches{files: f, batch: new(job)}
-	f.BeforeRead(b.handOn)
-	_, partly := r.one.sink.(report.Flusher)
+	flusher, partly := r.one.sink.(report.Flusher)
 	jobs := r.newJobs()
 	switch {
 	case jobs == 1:
@@ -97,6 +96,13 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 			j.Reset()
 			return j, err
 		}
+		f.BeforeRead(func() error {
+			if err := b.handOn(); err != nil || !partly {
+				return err
+			}
+			b.err = flusher.Flush() // more may take long to come
+			return b.err
+		})
 		return b.read(first)
 	case partly && !r.start.IsZero(): // else the first record would tell the renderers when it was
 		return r.render(b, first, jobs)
