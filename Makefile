@@ -20,13 +20,15 @@ RUNS ?= 3000
 SEED ?= 1
 BENCH ?= .
 COUNT ?= 1
+ROUNDS ?= 7
+PART ?=
 
 BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz damage bench cover check cross repro licences clean help
+.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz damage bench compare cover check cross repro licences clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -94,6 +96,11 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 
 bench: ## run the benchmarks that match BENCH, COUNT times
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+# Captures are made once, in a temporary folder; tshark, tcpdump and valgrind are
+# left out where they are not installed. docs/performance.md explains the numbers.
+compare: ## hold whole runs against tshark, tcpdump and each other; PART= one of floor, tshark, jobs, growth, hostile, instructions
+	$(GO) run ./docs/bench -rounds $(ROUNDS) $(PART)
 
 cover: ## measure what the tests reach; cover.out is for go tool cover
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...

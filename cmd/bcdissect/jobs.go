@@ -337,7 +337,7 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 		out.Writer, out.file = w, nil
 		sink, _ := r.makeSink(&out, r.start)
 		flusher, ok := sink.(report.Flusher)
-		wanted, err := r.selection.again(r.cfg.Catalog, r.start)
+		wanted, err := r.again(r.cfg.Catalog, r.start)
 		if !ok || err != nil {
 			return nil, errors.Join(err, errors.New("this report cannot be put together from parts"))
 		}

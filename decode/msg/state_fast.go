@@ -23,11 +23,12 @@ const (
 var stateLeast = func() (least [256]uint8) {
 	for flags := range least {
 		n := stateHead
-		for flag, size := range map[Dirty]int{
-			DirtyPosition: positionBytes, DirtyDelta: deltaBytes, DirtyForward: dirBytes, DirtyUp: dirBytes, DirtySpeed: speedBytes,
-		} {
-			if Dirty(flags)&flag != 0 {
-				n += size
+		for _, part := range []struct {
+			flag Dirty
+			size int
+		}{{DirtyPosition, positionBytes}, {DirtyDelta, deltaBytes}, {DirtyForward, dirBytes}, {DirtyUp, dirBytes}, {DirtySpeed, speedBytes}} {
+			if Dirty(flags)&part.flag != 0 {
+				n += part.size
 			}
 		}
 		least[flags] = uint8(n)
@@ -54,7 +55,8 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 		m.Class = env.Ship(m.Object)
 	}
 	var group bitGroup
-	off, ok := stateHead, true
+	var ok bool
+	off := stateHead
 	if flags&DirtyPosition != 0 {
 		p := b[off : off+positionBytes]
 		m.Position[0] = wire.F32(binary.LittleEndian.Uint32(p))

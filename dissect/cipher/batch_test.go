@@ -165,10 +165,10 @@ func FuzzBatch(f *testing.F) {
 func BenchmarkBatch(b *testing.B) {
 	for _, n := range []int{32, 256} {
 		_, wire := many(n, 1)
-		bytes := 0
+		total := 0
 		for i := range wire {
 			wire[i] = wire[i][:min(len(wire[i]), 90)]
-			bytes += len(wire[i])
+			total += len(wire[i])
 		}
 		dst, _ := room(wire)
 		for _, form := range []struct {
@@ -193,7 +193,7 @@ func BenchmarkBatch(b *testing.B) {
 				f = func() { batch.Decrypt(dst, wire) }
 			}
 			b.Run(fmt.Sprintf("%s-%d", form.name, n), func(b *testing.B) {
-				b.SetBytes(int64(bytes))
+				b.SetBytes(int64(total))
 				b.ReportAllocs()
 				for b.Loop() {
 					f()

@@ -1,0 +1,436 @@
+// Command bench holds bcdissect as a whole program against others that read
+// captures, and against itself: go run ./docs/bench. It is what the numbers of
+// docs/performance.md come from.
+//
+// Programs take turns, round by round, and what counts is the median over the
+// rounds of the ratio of processor times: on a machine that does other things,
+// too, nothing else is worth much. Before anything is timed, their counts have
+// to agree.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A bench is what all comparisons share.
+type bench struct {
+	out    io.Writer
+	dir    string // of captures and the program
+	rounds int
+	n      int // datagrams of the capture that is read by bcdissect
+	few    int // and by programs that take long
+}
+
+func main() {
+	b := bench{out: os.Stdout}
+	fl := flag.NewFlagSet("bench", flag.ExitOnError)
+	fl.StringVar(&b.dir, "dir", filepath.Join(os.TempDir(), "bcdissect-bench"), "where captures are made")
+	fl.IntVar(&b.rounds, "rounds", 7, "how often each program runs")
+	fl.IntVar(&b.n, "n", 1_000_000, "datagrams of the large capture")
+	fl.IntVar(&b.few, "few", 20_000, "datagrams of the capture that slow programs read")
+	fl.Usage = func() {
+		fmt.Fprintf(fl.Output(), "usage: go run ./docs/bench [flags] [%s]\n", strings.Join(names(), " | "))
+		fl.PrintDefaults()
+	}
+	_ = fl.Parse(os.Args[1:]) // it exits
+	if err := b.run(fl.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1) //nolint:forbidigo // this is main
+	}
+}
+
+// parts are the comparisons, in the order in which they run.
+var parts = []struct {
+	name string
+	f    func(*bench) error
+}{
+	{"floor", (*bench).floor},
+	{"tshark", (*bench).tshark},
+	{"jobs", (*bench).jobs},
+	{"growth", (*bench).growth},
+	{"hostile", (*bench).hostile},
+	{"instructions", (*bench).instructions},
+}
+
+func names() (list []string) {
+	for _, p := range parts {
+		list = append(list, p.name)
+	}
+	return list
+}
+
+func (b *bench) run(wanted []string) error {
+	for _, w := range wanted {
+		if !slices.Contains(names(), w) {
+			return fmt.Errorf("there is no part %q, only %s", w, strings.Join(names(), ", "))
+		}
+	}
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return err
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.program(), "./cmd/bcdissect")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	for _, p := range parts {
+		if len(wanted) > 0 && !slices.Contains(wanted, p.name) {
+			continue
+		}
+		if err := p.f(b); errors.Is(err, errSkipped) {
+			fmt.Fprintf(b.out, "\n%s: %v\n", p.name, err)
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) program() string { return filepath.Join(b.dir, "bcdissect") }
+
+// errSkipped tells that something cannot be measured here.
+var errSkipped = errors.New("skipped")
+
+func need(tools ...string) error {
+	for _, t := range tools {
+		if _, err := exec.LookPath(t); err != nil {
+			return fmt.Errorf("%w: %s is not installed", errSkipped, t)
+		}
+	}
+	return nil
+}
+
+// capture returns the name of a capture, which is made if there is none.
+func (b *bench) capture(kind string, n int) (string, error) {
+	name := filepath.Join(b.dir, fmt.Sprintf("%s-%d.pcap", kind, n))
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	fmt.Fprintf(b.out, "making %s\n", name)
+	said, err := exec.Command("go", "run", "./fixtures/synth/bcsynth", "-kind", kind, "-n", strconv.Itoa(n), "-o", name+".part").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, said)
+	}
+	return name, os.Rename(name+".part", name)
+}
+
+// A subject is a program that is measured.
+type subject struct {
+	name string
+	args []string
+	env  []string
+	n    int // datagrams that it reads; for slow programs those beyond the first few
+
+	start string // a capture of next to nothing, whose time is taken off
+	file  string
+
+	runs []usage
+}
+
+// A usage is what a run took.
+type usage struct {
+	cpu, wall time.Duration
+	peak      int64 // bytes, 0 where the system does not tell
+}
+
+// once runs a program on a file.
+func (s *subject) once(file string, out io.Writer) (u usage, err error) {
+	args := append(slices.Clone(s.args), file)
+	c := exec.Command(args[0], args[1:]...)
+	c.Env = append(os.Environ(), s.env...)
+	var said strings.Builder
+	c.Stdout, c.Stderr = out, &said
+	began := time.Now() //nolint:forbidigo // this measures
+	if err := c.Run(); err != nil {
+		return u, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, said.String())
+	}
+	u.wall = time.Since(began)
+	u.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	u.peak = peak(c.ProcessState)
+	return u, nil
+}
+
+// measure runs all subjects in turn.
+func (b *bench) measure(subjects ...*subject) error {
+	for range b.rounds {
+		for _, s := range subjects {
+			u, err := s.once(s.file, nil)
+			if err != nil {
+				return err
+			}
+			if s.start != "" {
+				idle, err := s.once(s.start, nil)
+				if err != nil {
+					return err
+				}
+				u.cpu, u.wall = u.cpu-idle.cpu, u.wall-idle.wall
+			}
+			s.runs = append(s.runs, u)
+		}
+	}
+	return nil
+}
+
+// median returns the middle of what f makes of the runs.
+func median[T cmp.Ordered](n int, f func(run int) T) T {
+	all := make([]T, n)
+	for i := range all {
+		all[i] = f(i)
+	}
+	slices.Sort(all)
+	return all[n/2]
+}
+
+func (s *subject) cpu() time.Duration {
+	return median(len(s.runs), func(i int) time.Duration { return s.runs[i].cpu })
+}
+
+func (s *subject) wall() time.Duration {
+	return median(len(s.runs), func(i int) time.Duration { return s.runs[i].wall })
+}
+
+func (s *subject) peak() float64 {
+	return float64(median(len(s.runs), func(i int) int64 { return s.runs[i].peak })) / (1 << 20)
+}
+
+func (s *subject) perDatagram(i int) float64 {
+	return float64(s.runs[i].cpu.Nanoseconds()) / float64(s.n)
+}
+
+// over returns how many times the processor time of another a subject takes
+// for a datagram.
+func (s *subject) over(other *subject) float64 {
+	return median(len(s.runs), func(i int) float64 { return s.perDatagram(i) / other.perDatagram(i) })
+}
+
+// table writes what was measured, with ratios to one of the subjects.
+func (b *bench) table(title string, to *subject, subjects ...*subject) {
+	fmt.Fprintf(b.out, "\n%s (%d rounds)\n%-44s %10s %10s %10s %9s %8s\n", title, b.rounds, "", "CPU s", "wall s", "ns/dgram", "peak MiB", "ratio")
+	for _, s := range subjects {
+		fmt.Fprintf(b.out, "%-44s %10.3f %10.3f %10.0f %9.1f %8.2f\n", s.name, s.cpu().Seconds(), s.wall().Seconds(),
+			median(len(s.runs), s.perDatagram), s.peak(), s.over(to))
+	}
+}
+
+// ours returns bcdissect as a subject.
+func (b *bench) ours(file string, n int, args ...string) *subject {
+	return &subject{
+		name: "bcdissect " + strings.Join(args, " "), args: append([]string{b.program()}, args...),
+		file: file, n: n,
+	}
+}
+
+// floor holds the program against the least that can be done with a capture.
+func (b *bench) floor() error {
+	file, err := b.capture("play", b.n)
+	if err != nil {
+		return err
+	}
+	ours := []*subject{
+		b.ours(file, b.n, "stats", "-j", "1"), b.ours(file, b.n, "stats"),
+		b.ours(file, b.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull), b.ours(file, b.n, "read", "-j", "1", "-o", os.DevNull),
+	}
+	if err := need("tcpdump"); err != nil {
+		if err := b.measure(ours...); err != nil {
+			return err
+		}
+		b.table("Without a floor: tcpdump is not installed", ours[0], ours...)
+		return nil
+	}
+	floor := &subject{name: "tcpdump -w " + os.DevNull, args: []string{"tcpdump", "-w", os.DevNull, "-r"}, file: file, n: b.n}
+	all := append([]*subject{floor}, ours...)
+	if err := b.measure(all...); err != nil {
+		return err
+	}
+	b.table("Against tcpdump, which only reads and writes", floor, all...)
+	return nil
+}
+
+const script = "docs/bench/bc.lua"
+
+// tshark holds the program against tshark, alone and with a dissector.
+func (b *bench) tshark() error {
+	if err := need("tshark"); err != nil {
+		return err
+	}
+	few, err := b.capture("play", b.few)
+	if err != nil {
+		return err
+	}
+	none, err := b.capture("play", 10)
+	if err != nil {
+		return err
+	}
+	large, err := b.capture("play", b.n)
+	if err != nil {
+		return err
+	}
+	stats, json, table := b.ours(large, b.n, "stats", "-j", "1"), b.ours(large, b.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull),
+		b.ours(large, b.n, "read", "-j", "1", "-o", os.DevNull)
+	theirs := func(name, form string, args ...string) *subject {
+		return &subject{
+			name: name, args: append(append([]string{"tshark", "-n"}, args...), "-r"), env: []string{"BC_CIPHER=" + form},
+			file: few, start: none, n: b.few - 10,
+		}
+	}
+	lua := []string{"-q", "-X", "lua_script:" + script}
+	plain, tabled := theirs("tshark and Lua, cipher as described", "plain", lua...), theirs("tshark and Lua, cipher by tables", "table", lua...)
+	fields, ek := theirs("tshark -T fields -e udp.length", "", "-T", "fields", "-e", "udp.length"), theirs("tshark -T ek", "", "-T", "ek")
+
+	for _, t := range []*subject{plain, tabled} {
+		if err := b.agree(few, t); err != nil {
+			return err
+		}
+	}
+	if err := b.measure(stats, json, table, plain, tabled, fields, ek); err != nil {
+		return err
+	}
+	b.table("Against tshark; its start is taken off", stats, stats, json, table, plain, tabled, fields, ek)
+	fmt.Fprintf(b.out, "stats against Lua as described %.0f, Lua by tables %.0f, fields %.0f; read -T json against -T ek %.0f; read against Lua by tables %.0f\n",
+		plain.over(stats), tabled.over(stats), fields.over(stats), ek.over(json), tabled.over(table))
+	return nil
+}
+
+// agree checks that a program counts as many ship updates as bcdissect.
+func (b *bench) agree(file string, other *subject) error {
+	count := func(s *subject, pattern string) (string, error) {
+		var out strings.Builder
+		if _, err := s.once(file, &out); err != nil {
+			return "", err
+		}
+		found := regexp.MustCompile(pattern).FindStringSubmatch(out.String())
+		if found == nil {
+			return "", fmt.Errorf("%s does not count ship updates", s.name)
+		}
+		return found[1], nil
+	}
+	want, err := count(b.ours(file, 0, "stats", "-T", "json"), `"name":"StateUpdate",[^}]*"total":(\d+)`)
+	if err != nil {
+		return err
+	}
+	got, err := count(other, `0x1C (\d+)`)
+	if err == nil && got != want {
+		err = fmt.Errorf("%s counts %s ship updates, bcdissect %s", other.name, got, want)
+	}
+	return err
+}
+
+// jobs holds several processors against one.
+func (b *bench) jobs() error {
+	file, err := b.capture("play", b.n)
+	if err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"stats"}, {"read", "-T", "json", "-o", os.DevNull}, {"read", "-o", os.DevNull}} {
+		one, two := b.ours(file, b.n, append(args, "-j", "1")...), b.ours(file, b.n, append(args, "-j", "2")...)
+		if err := b.measure(one, two); err != nil {
+			return err
+		}
+		b.table("With two processors; wall time means something on an idle machine only", one, one, two)
+		faster := median(len(one.runs), func(i int) float64 { return one.runs[i].wall.Seconds() / two.runs[i].wall.Seconds() })
+		fmt.Fprintf(b.out, "faster by %.2f\n", faster)
+	}
+	return nil
+}
+
+// growth shows time and memory for captures of ten times the size each.
+func (b *bench) growth() error {
+	var all []*subject
+	for n := 10_000; n <= 10*b.n; n *= 10 {
+		file, err := b.capture("play", n)
+		if err != nil {
+			return err
+		}
+		s := b.ours(file, n, "stats", "-j", "1")
+		s.name = fmt.Sprintf("%s, %d datagrams", s.name, n)
+		all = append(all, s)
+	}
+	if err := b.measure(all...); err != nil {
+		return err
+	}
+	b.table("Growth; the ratio is that for a datagram", all[len(all)-1], all...)
+	if last := len(all) - 1; last > 0 {
+		fmt.Fprintf(b.out, "the largest takes %.2f times as long as the one before, and %.1f MiB more\n",
+			all[last].over(all[last-1])*float64(all[last].n)/float64(all[last-1].n), all[last].peak()-all[last-1].peak())
+	}
+	return nil
+}
+
+// hostile shows time for each byte, and memory, of captures that are made to
+// fill what a reader keeps.
+func (b *bench) hostile() error {
+	play, err := b.capture("play", b.n)
+	if err != nil {
+		return err
+	}
+	all := []*subject{b.ours(play, b.n, "stats", "-j", "1")}
+	for _, k := range []struct {
+		kind string
+		n    int
+	}{{"orphans", b.n}, {"flows", b.n}, {"records", max(b.n/200, 1)}, {"crowds", max(b.n/10, 1)}} {
+		file, err := b.capture(k.kind, k.n)
+		if err != nil {
+			return err
+		}
+		s := b.ours(file, k.n, "stats", "-j", "1")
+		s.name = fmt.Sprintf("%s, %d %s", s.name, k.n, k.kind)
+		all = append(all, s)
+	}
+	for _, s := range all { // for each byte, not for each datagram
+		info, err := os.Stat(s.file)
+		if err != nil {
+			return err
+		}
+		s.n = int(info.Size())
+	}
+	if err := b.measure(all...); err != nil {
+		return err
+	}
+	b.table("Hostile captures; per byte of the file, not per datagram", all[0], all...)
+	return nil
+}
+
+// instructions counts them by valgrind, as the difference of two captures: it
+// is the same however busy the machine is.
+func (b *bench) instructions() error {
+	if err := need("valgrind"); err != nil {
+		return err
+	}
+	const n = 20_000
+	var counts [2]int
+	for i := range counts {
+		file, err := b.capture("play", n*(i+1))
+		if err != nil {
+			return err
+		}
+		// The runtime's signals confuse valgrind.
+		c := exec.Command("valgrind", "--tool=callgrind", "--callgrind-out-file="+os.DevNull, b.program(), "stats", "-j", "1", file)
+		c.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
+		var said strings.Builder
+		c.Stderr = &said
+		if err := c.Run(); err != nil {
+			return fmt.Errorf("%w: %s", err, said.String())
+		}
+		found := regexp.MustCompile(`Collected : (\d+)`).FindStringSubmatch(said.String())
+		if found == nil {
+			return errors.New("valgrind does not say how many it collected")
+		}
+		if counts[i], err = strconv.Atoi(found[1]); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(b.out, "\nInstructions of stats for a datagram: %d\n", (counts[1]-counts[0])/n)
+	return nil
+}
