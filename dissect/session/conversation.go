@@ -59,8 +59,17 @@ func (c *Conversation) between(a, b netip.AddrPort) bool {
 }
 
 func (c *Conversation) reset() {
-	for s := range c.sides {
-		c.sides[s] = side{conv: c, voice: voice{dialect: c.table.forced}}
+	for i := range c.sides {
+		s := &c.sides[i]
+		windows, tracks := s.windows, s.tracks
+		*s = side{conv: c, voice: voice{dialect: c.table.forced}}
+		// Their memory is used again.
+		for i := range windows {
+			clear(windows[i].seen)
+			s.windows[i] = window{seen: windows[i].seen, order: windows[i].order[:0]}
+		}
+		clear(tracks)
+		s.tracks = tracks
 	}
 	c.name, c.id, c.slot, c.nonce = "", 0, -1, 0
 	c.accepted, c.asked, c.ready = false, false, false
