@@ -348,12 +348,12 @@ func listen(address string) (*net.UDPConn, error) {
 	}
 	err = plainNetwork(err)
 	switch {
-	case isErrno(err, syscall.EADDRINUSE, 10048):
+	case isErrno(err, syscall.EADDRINUSE, windowsInUse):
 		next := at.Port%0xFFFF + 1
 		return nil, failed(fmt.Errorf("port %d is in use, by another host or the game itself; end that, or choose another with --listen :%d", at.Port, next))
-	case isErrno(err, syscall.EACCES, 10013):
+	case isErrno(err, syscall.EACCES, windowsNoAccess):
 		return nil, failed(fmt.Errorf("no permission to listen on %s; ports from 1024 on need none, such as --listen :%s", at, gamePort))
-	case isErrno(err, syscall.EADDRNOTAVAIL, 10049):
+	case isErrno(err, syscall.EADDRNOTAVAIL, windowsNoAddress):
 		return nil, failed(fmt.Errorf("no interface of this machine has the address %s; --listen :%d listens on all", at.IP, at.Port))
 	}
 	return nil, failed(fmt.Errorf("--listen %s: %w", at, err))
@@ -372,8 +372,16 @@ func plainNetwork(err error) error {
 	return err
 }
 
-// isErrno reports whether an error is one of the system's. Windows has its own
-// numbers.
+// The numbers that Windows has for what sockets complain of.
+const (
+	windowsNoAccess  = 10013
+	windowsTooLong   = 10040
+	windowsInUse     = 10048
+	windowsNoAddress = 10049
+	windowsReset     = 10054
+)
+
+// isErrno reports whether an error is one of the system's.
 func isErrno(err error, number, windows syscall.Errno) bool {
 	return errors.Is(err, number) || onWindows && errors.Is(err, windows)
 }

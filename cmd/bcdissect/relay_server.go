@@ -117,14 +117,15 @@ func (s *server) receive() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil && n == 0:
-			// Windows reports here what became of datagrams sent before.
+		case isErrno(err, syscall.ECONNRESET, windowsReset) || isErrno(err, syscall.ECONNREFUSED, windowsReset):
+			// Windows says here that a client is no longer there.
+		case n == largest || isErrno(err, syscall.EMSGSIZE, windowsTooLong):
+			s.cut.Add(1)
+		case err != nil:
 			if bad++; bad >= badReads {
 				s.broken <- fmt.Errorf("receiving: %w", plainNetwork(err))
 				return
 			}
-		case err != nil || n == largest:
-			s.cut.Add(1)
 		case data == &spare:
 			s.dropped.Add(1)
 		default:

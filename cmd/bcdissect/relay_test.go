@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,11 +18,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
 
@@ -175,7 +181,7 @@ func (c *udpClient) play(until time.Time, each func(now time.Time, tick int)) {
 		case now.After(until.Add(30 * time.Second)):
 			c.faults = append(c.faults, c.Name+" waits for acknowledgements")
 			return
-		case now.After(until) && c.Client.Idle():
+		case now.After(until) && (c.Idle() || c.Phase == relaytest.Gone):
 			return
 		case now.Before(until) && now.Sub(began) > time.Duration(tick)*100*time.Millisecond:
 			each(now, tick)
@@ -363,8 +369,8 @@ func checkRecording(t *testing.T, file string, clients []*udpClient) {
 		words += c.Last(relaytest.Chat) - c.First
 	}
 	others := len(clients) - 1
-	count := func(dir string, names ...string) (n int) {
-		for _, name := range names {
+	count := func(dir string, opcodes ...string) (n int) {
+		for _, name := range opcodes {
 			n += seen[key{name + "standard", dir}]
 		}
 		return n
@@ -426,5 +432,354 @@ func TestRelayBrowser(t *testing.T) {
 	host.stop(t)
 	if said := host.String(); !strings.Contains(said, "1 queries answered") {
 		t.Errorf("got %s", said)
+	}
+}
+
+// join has a client on a good network join, or be refused, and returns it.
+func join(t *testing.T, at netip.AddrPort, n int) *udpClient {
+	t.Helper()
+	c := newUDPClient(t, at, n, &relaytest.Trouble{})
+	t.Cleanup(func() { _ = c.conn.Close() })
+	began := time.Now()
+	c.Connect(began)
+	for c.Phase != relaytest.Playing && c.Phase != relaytest.Gone && time.Since(began) < 30*time.Second {
+		c.play(time.Now().Add(50*time.Millisecond), func(time.Time, int) {})
+	}
+	return c
+}
+
+// The host's first datagram is that of the game's own host (TRANSPORT 19.2):
+// accept and first request for hashes. It reports what comes and goes.
+func TestRelayReport(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program cannot be interrupted from outside on Windows")
+	}
+	file := filepath.Join(t.TempDir(), "report.json")
+	host := startHost(t, "-T", "json", "-o", file, "--no-acks", "-Y", "kind != gamespy")
+	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(host.at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	connect := "\xFF\x01\x03\x0F\xC0\x00\x00\x0A\x0A\x0A\xEF\x5F\x0A\x00\x00\x00\x00"
+	if _, err := conn.Write(cipher.Encrypt(nil, []byte(connect))); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 2048)
+	n, err := conn.Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "\x01\x02\x03\x06\xC0\x00\x00\x02\x32\x1B\x80\x00\x00\x20\x00\x08\x00scripts/\x07\x00App.pyc\x20"
+	if got := string(cipher.Decrypt(nil, b[:n])); got != want {
+		t.Errorf("got\n% X, want\n% X", got, want)
+	}
+	if _, err := conn.Write([]byte(`\status\`)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err = conn.Read(b); err != nil || b[0] == '\\' && n < 200 {
+		t.Fatal(n, err)
+	}
+	host.stop(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i, want := range []string{`"dir":"c2s","peer":255,"msg":0,"kind":"connect"`, `"dir":"s2c","peer":1,"msg":0,"kind":"connect"`, `"name":"ChecksumRequest"`} {
+		if len(lines) < 3 || !strings.Contains(lines[i], want) {
+			t.Errorf("the report has no %s: %s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "gamespy") {
+		t.Errorf("the report holds what the filter leaves out: %s", text)
+	}
+}
+
+// Who is banned is not let in, and lists are read again on a hangup.
+func TestRelayBans(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no hangup on Windows")
+	}
+	bans := filepath.Join(t.TempDir(), "bans.txt")
+	write := func(text string) {
+		if err := os.WriteFile(bans, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("127.0.255.255\n")
+	host := startHost(t, "--bans", bans)
+	const banned = 5
+	if c := join(t, host.at, 1); c.Reason != banned {
+		t.Errorf("phase %d, reason %d; want reason %d", c.Phase, c.Reason, banned)
+	}
+	hangup := func(want string) {
+		t.Helper()
+		if err := host.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			if strings.Contains(host.String(), want) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("the host did not say %q: %s", want, host)
+	}
+	write("127.0.0\n")
+	hangup("the bans stay as they were: ")
+	write("# 127.0.255.255\n10.0.0.3\n")
+	hangup("1 bans read from")
+	c := join(t, host.at, 2)
+	if c.Phase != relaytest.Playing {
+		t.Errorf("phase %d, reason %d; want to play", c.Phase, c.Reason)
+	}
+	c.Leave(time.Now())
+	c.play(time.Now(), nil)
+	if c := join(t, host.at, 3); c.Reason != banned { // by the address that it claims
+		t.Errorf("phase %d, reason %d; want reason %d", c.Phase, c.Reason, banned)
+	}
+	host.stop(t)
+}
+
+// Files that differ from the list are refused.
+func TestRelayChecksums(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program cannot be interrupted from outside on Windows")
+	}
+	sums := filepath.Join(t.TempDir(), "sums.txt")
+	text := fmt.Sprintf("%08X scripts/App.pyc\n%08X scripts/ships/Hardpoints/ship7.pyc\n",
+		names.FileHash([]byte("App.pyc")), names.FileHash([]byte("ship7.pyc"))+1)
+	if err := os.WriteFile(sums, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	host := startHost(t, "--checksums", sums)
+	c := newUDPClient(t, host.at, 1, &relaytest.Trouble{})
+	defer c.conn.Close()
+	failed := make(chan string, 1)
+	c.Deliver = func(_ time.Time, m *link.Message) {
+		if m.Body[0] == 0x22 {
+			failed <- string(m.Body[3:])
+		}
+	}
+	c.Connect(time.Now())
+	for range 100 {
+		c.play(time.Now().Add(50*time.Millisecond), func(time.Time, int) {})
+		if len(failed) > 0 {
+			break
+		}
+	}
+	select {
+	case file := <-failed:
+		if file != "scripts/ships/Hardpoints/ship7.pyc" {
+			t.Errorf("got %q", file)
+		}
+	default:
+		t.Errorf("the client was not refused: phase %d; %s", c.Phase, host)
+	}
+	host.stop(t)
+}
+
+func TestChecksumList(t *testing.T) {
+	list := checksumList{}
+	for path, want := range map[string]bool{
+		"scripts/App.pyc": true, "SCRIPTS/ships/Akira.pyc": true, "scripts/Multiplayer/Episode/Episode.pyc": true,
+		"scripts": false, "scripts/": false, "scriptsApp.pyc": false, "data/x": false,
+	} {
+		if got := list.add(path, 1); got != want {
+			t.Errorf("%s: got %v, want %v", path, got, want)
+		}
+	}
+	file := func(name string, content uint32) msg.ChecksumFile {
+		return msg.ChecksumFile{Name: names.Hash(name), Content: content}
+	}
+	episode := msg.ChecksumTree{
+		Subdirs: []uint32{names.Hash("Other"), names.Hash("Episode")},
+		Trees:   []msg.ChecksumTree{{Files: []msg.ChecksumFile{file("Episode.pyc", 2)}}, {Files: []msg.ChecksumFile{file("Episode.pyc", 2)}}},
+	}
+	for _, tt := range []struct {
+		name string
+		m    msg.ChecksumResponse
+		want string
+	}{
+		{"the same", msg.ChecksumResponse{Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("App.pyc", 1)}}}, ""},
+		{"another", msg.ChecksumResponse{Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("App.pyc", 2)}}}, "scripts/App.pyc"},
+		{"unknown", msg.ChecksumResponse{Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("app.pyc", 2)}}}, ""},
+		{"missing", msg.ChecksumResponse{}, ""},
+		{"elsewhere", msg.ChecksumResponse{Round: 3, Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("App.pyc", 2)}}}, ""},
+		{"ships", msg.ChecksumResponse{Round: 2, Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("Akira.pyc", 2)}}}, "SCRIPTS/ships/Akira.pyc"},
+		{"deep", msg.ChecksumResponse{Round: 255, Tree: episode}, "scripts/Multiplayer/Episode/Episode.pyc"},
+	} {
+		if got := list.check(&tt.m); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestBanList(t *testing.T) {
+	bans := banList{{192, 0, 2, 7}, {198, 51, 255, 255}}
+	for _, tt := range []struct {
+		claimed [4]byte
+		from    string
+		want    bool
+	}{
+		{[4]byte{192, 0, 2, 7}, "203.0.113.1", true},
+		{[4]byte{10, 0, 0, 1}, "192.0.2.7", true},
+		{[4]byte{10, 0, 0, 1}, "::ffff:192.0.2.7", true},
+		{[4]byte{10, 0, 0, 1}, "192.0.2.8", false},
+		{[4]byte{198, 51, 0, 3}, "203.0.113.1", true},
+		{[4]byte{198, 52, 0, 3}, "203.0.113.1", false},
+		{[4]byte{10, 0, 0, 1}, "2001:db8::1", false},
+	} {
+		if got := bans.holds(tt.claimed, netip.MustParseAddr(tt.from)); got != tt.want {
+			t.Errorf("%v from %s: got %v, want %v", tt.claimed, tt.from, got, tt.want)
+		}
+	}
+}
+
+func TestRelayPortInUse(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	at := conn.LocalAddr().(*net.UDPAddr)
+	var out, errs bytes.Buffer
+	if code := run([]string{"relay", "--listen", at.String()}, streams{out: &out, err: &errs}); code != exitFailed {
+		t.Errorf("exit status %d", code)
+	}
+	want := fmt.Sprintf("bcdissect: port %d is in use, by another host or the game itself; end that, or choose another with --listen :%d\n", at.Port, at.Port%0xFFFF+1)
+	if errs.String() != want {
+		t.Errorf("got  %swant %s", errs.String(), want)
+	}
+}
+
+// newTestServer returns a server that is not run.
+func newTestServer(t *testing.T) *server {
+	t.Helper()
+	conn, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	s := newServer(conn, netip.MustParseAddrPort("192.0.2.1:22101"))
+	s.host = relay.NewHost(relay.Config{Name: "Test"})
+	s.console = newConsole(io.Discard, true)
+	return s
+}
+
+// The master server is told every five minutes, and of changes; nobody is told
+// if nobody is named.
+func TestHeartbeat(t *testing.T) {
+	master, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	if err := master.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestServer(t)
+	now := time.Now()
+	s.beat(now)
+	if s.bytesOut > 0 {
+		t.Error("there is no master server, but something was sent")
+	}
+	if s.master, err = masterOf(master.LocalAddr().String()); err != nil {
+		t.Fatal(err)
+	}
+	beats := func(at time.Duration, want string) {
+		t.Helper()
+		before := s.bytesOut
+		s.beat(now.Add(at))
+		if want == "" {
+			if s.bytesOut != before {
+				t.Errorf("%v: something was sent", at)
+			}
+			return
+		}
+		b := make([]byte, 256)
+		n, err := master.Read(b)
+		if err != nil || string(b[:n]) != want {
+			t.Errorf("%v: got %q, %v, want %q", at, b[:n], err, want)
+		}
+	}
+	const heartbeat = `\heartbeat\22101\gamename\bcommander`
+	beats(0, heartbeat)
+	beats(299*time.Second, "")
+	beats(300*time.Second, heartbeat)
+	c := relaytest.NewClient(relaytest.Options{Name: "P", Nonce: 1})
+	c.Connect(now)
+	d, _ := c.Datagram(now)
+	s.host.Receive(now, netip.MustParseAddrPort("198.51.100.1:4000"), d)
+	beats(309*time.Second, "")
+	beats(310*time.Second, heartbeat+`\statechanged\1`)
+	beats(320*time.Second, "")
+	beats(610*time.Second, heartbeat)
+}
+
+// What is said stands above the line that tells how things stand.
+func TestConsole(t *testing.T) {
+	var b strings.Builder
+	c := &console{w: &b, on: true}
+	c.status("1 of 8 players")
+	c.say("left \x1b[31m")
+	c.clear()
+	c.clear()
+	want := "\r\x1b[K1 of 8 players\r\x1b[Kbcdissect: left \\x1b[31m\n\r\x1b[K1 of 8 players\r\x1b[K"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+	b.Reset()
+	c.on = false
+	c.status("1 of 8 players")
+	c.say("left")
+	if b.String() != "bcdissect: left\n" {
+		t.Errorf("got %q", b.String())
+	}
+}
+
+// Of many events in a second, some are counted only.
+func TestEvents(t *testing.T) {
+	s := newTestServer(t)
+	var b strings.Builder
+	s.console.w = &b
+	for range 1000 {
+		s.event(relay.Event{Kind: relay.Refused, Addr: netip.MustParseAddrPort("198.51.100.1:4000"), Slot: -1, Name: []byte("A\x00\x1b\x00"), Text: "banned"})
+	}
+	s.everySecond(time.Now())
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != eventsAtOnce+1 || lines[0] != `bcdissect: 198.51.100.1:4000 refused "A\x1b": banned` || lines[eventsAtOnce] != "bcdissect: and 950 more" {
+		t.Errorf("got %d lines, %q", len(lines), lines)
+	}
+}
+
+// A report that stands still loses datagrams, which are counted; what is kept is
+// whole.
+func TestFeed(t *testing.T) {
+	f := newFeed()
+	a, b := netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("192.0.2.1:22101")
+	now := time.Now()
+	for n := range feedQueue + 100 {
+		f.put(now, a, b, fmt.Appendf(nil, "%d", n))
+	}
+	if got := f.dropped.Load(); got != 100 {
+		t.Errorf("%d were dropped, want 100", got)
+	}
+	f.close()
+	for n := range feedQueue {
+		d, err := f.Next()
+		if err != nil || d.Number != n+1 || string(d.Payload) != fmt.Sprint(n) || d.Src != a || d.Dst != b {
+			t.Fatalf("%d: got %+v, %v", n, d, err)
+		}
+	}
+	if _, err := f.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want the end", err)
+	}
+	if s := f.Stats(); s.Datagrams != feedQueue || !s.FirstTime.Equal(now) {
+		t.Errorf("got %+v", s)
 	}
 }
