@@ -277,8 +277,10 @@ func (h *Host) ready(p *peer) {
 		h.scores = append(h.scores, p.id)
 	}
 	h.replicate(p)
-	p.phase = Playing
-	h.report(Ready, p, "")
+	if p.phase != Playing { // clients may say it again
+		p.phase = Playing
+		h.report(Ready, p, "")
+	}
 	h.announce(nil, p)
 }
 
