@@ -124,6 +124,12 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	case "openbc":
 		r.cfg.Against = decode.OpenBC
 	}
+	switch r.dialect.value {
+	case "stock":
+		r.cfg.Dialect = decode.Stock
+	case "openbc":
+		r.cfg.Dialect = decode.OpenBC
+	}
 	if len(r.defined) > 0 {
 		catalog, err := r.catalog()
 		if err != nil {
@@ -173,7 +179,7 @@ func (r *replaying) write(s streams, out *output, start time.Time, hosts *replay
 					return verdict, err
 				}
 			}
-			err = table.Replay(out, rep, table.Options{Color: out.colored(r.color.value), Width: out.width, Start: start})
+			err = table.Replay(out.text(), rep, table.Options{Color: out.colored(r.color.value), ASCII: out.ascii, Width: out.width, Start: start})
 		}
 		if err != nil {
 			return verdict, err

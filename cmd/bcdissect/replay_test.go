@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +33,7 @@ func serve(t *testing.T, cfg relay.Config) string {
 				return
 			}
 			n, from, err := socket.ReadFromUDPAddrPort(buf)
-			if timeout, ok := err.(net.Error); err != nil && (!ok || !timeout.Timeout()) {
+			if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 				return
 			}
 			if err == nil {

@@ -20,11 +20,11 @@ import (
 type edit func(r *dissect.Record, pass func(*dissect.Record))
 
 // datagrams gives each datagram of a capture fixture.
-func datagrams(t testing.TB, name string, each func(*dissect.Datagram)) {
-	t.Helper()
+func datagrams(tb testing.TB, name string, each func(*dissect.Datagram)) {
+	tb.Helper()
 	src, err := capture.Open(fixtures.Path("captures/"+name), nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
 	for {
@@ -33,7 +33,7 @@ func datagrams(t testing.TB, name string, each func(*dissect.Datagram)) {
 			return
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		each(d)
 	}
@@ -41,16 +41,16 @@ func datagrams(t testing.TB, name string, each func(*dissect.Datagram)) {
 
 // compare compares a capture fixture, the first host alone, after an edit of
 // its records; wanted chooses datagrams, nil chooses all.
-func compare(t testing.TB, name string, against decode.Dialect, change edit, wanted func(*dissect.Datagram) bool) []*replay.Report {
-	t.Helper()
+func compare(tb testing.TB, name string, against decode.Dialect, change edit, wanted func(*dissect.Datagram) bool) []*replay.Report {
+	tb.Helper()
 	p := dissect.New(dissect.Config{})
 	hosts := replay.NewHosts(replay.Config{Against: against})
 	pass := func(r *dissect.Record) {
 		if err := hosts.Record(r); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	datagrams(t, name, func(d *dissect.Datagram) {
+	datagrams(tb, name, func(d *dissect.Datagram) {
 		if wanted != nil && !wanted(d) {
 			return
 		}
@@ -63,12 +63,12 @@ func compare(t testing.TB, name string, against decode.Dialect, change edit, wan
 			return nil
 		})
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	})
 	reports, passed := hosts.Reports()
 	if passed != 0 {
-		t.Errorf("%d messages of too many hosts", passed)
+		tb.Errorf("%d messages of too many hosts", passed)
 	}
 	return reports
 }

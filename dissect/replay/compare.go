@@ -79,6 +79,7 @@ type destination struct {
 	byKey    map[uint64][]*expect
 	gotByKey map[uint64][]*got
 	last     map[*Client]ordered // by sender
+	names    map[uint64]bool     // NameChanges that it should have got, or did
 	cuts     []time.Time         // datagrams to the client that the capture cut short
 	heard    time.Time           // of the host
 	first    int64               // number of the data class
@@ -127,7 +128,7 @@ func (c *comparer) dest(client *Client) *destination {
 	d := c.dests[client]
 	if d == nil {
 		d = &destination{
-			client: client, byKey: map[uint64][]*expect{}, gotByKey: map[uint64][]*got{}, last: map[*Client]ordered{},
+			client: client, byKey: map[uint64][]*expect{}, gotByKey: map[uint64][]*got{}, last: map[*Client]ordered{}, names: map[uint64]bool{},
 		}
 		c.dests[client] = d
 		c.order = append(c.order, d)
@@ -270,6 +271,9 @@ func (c *comparer) settle(now time.Time) {
 		c.index++
 		x.index = c.index
 		d := c.dest(x.to)
+		if x.typ == transport.NameChange && !d.new(x.key) {
+			continue // hosts differ in when they tell a newcomer of the others
+		}
 		if x.by&c.judge != 0 {
 			c.rep.row(x.typ, x.op).Expected++
 		}
@@ -284,12 +288,22 @@ func (c *comparer) settle(now time.Time) {
 		d.byKey[x.key] = append(live(d.byKey[x.key]), x)
 		if len(d.expects) > maxPending {
 			c.evict++
-			c.overdue(d, d.expects[0], now)
+			c.overdue(d, d.expects[0])
 			d.expects[0].done = true
 		}
 	}
 	clear(step)
 	c.expire(now)
+}
+
+// new reports whether a name was not told before.
+func (d *destination) new(key uint64) bool {
+	const most = 1024
+	if d.names[key] || len(d.names) >= most {
+		return false
+	}
+	d.names[key] = true
+	return true
 }
 
 // live drops what is done from the front.
@@ -409,20 +423,20 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	row := c.rep.row(x.typ, x.op)
 	if x.src != nil {
 		x.src.matched++
-		c.rep.Invariants.matched(c, x)
+		c.rep.Invariants.matched(x)
 	}
 	switch {
 	case x.by&c.judge != 0:
 		row.Matched++
-	case c.judge == dialectModel || c.models == stockModel|dialectModel && c.judge == stockModel:
+	default: // the other model alone sends it
 		row.Explained++
 	}
 	if x.by == dialectModel && c.models&stockModel != 0 {
 		if x.alt != nil && !x.alt.done {
 			x.alt.done = true
-			c.rep.deviate(c, deviationOf(x, "differs"), x.typ, x.op, g.Frame)
+			c.rep.deviate(deviationOf(x, "differs"), x.typ, x.op, g.Frame)
 		} else {
-			c.rep.deviate(c, deviationOf(x, "extra"), x.typ, x.op, g.Frame)
+			c.rep.deviate(deviationOf(x, "extra"), x.typ, x.op, g.Frame)
 		}
 	}
 	if x.by == stockModel && x.alt != nil {
@@ -470,7 +484,7 @@ func (c *comparer) expire(now time.Time) {
 				if x.src == nil || now.Sub(x.src.time) <= wait {
 					break
 				}
-				c.overdue(d, x, now)
+				c.overdue(d, x)
 				x.done = true
 			}
 			d.expects = d.expects[1:]
@@ -507,7 +521,7 @@ func (c *comparer) finish() {
 	for _, d := range c.order {
 		for _, x := range d.expects {
 			if !x.done {
-				c.overdue(d, x, c.last)
+				c.overdue(d, x)
 				x.done = true
 			}
 		}
@@ -522,18 +536,18 @@ func (c *comparer) finish() {
 }
 
 // overdue judges a message that did not come.
-func (c *comparer) overdue(d *destination, x *expect, now time.Time) {
+func (c *comparer) overdue(d *destination, x *expect) {
 	row := c.rep.row(x.typ, x.op)
 	if x.by&c.judge == 0 {
 		// Only the other model sends it, and the captured host does not.
 		if x.by == stockModel && c.models == stockModel|dialectModel {
-			c.deviantMissing(d, x)
+			c.deviantMissing(x)
 		}
 		return
 	}
 	if x.by == stockModel && c.models == stockModel|dialectModel {
 		row.Explained++
-		c.deviantMissing(d, x)
+		c.deviantMissing(x)
 		return
 	}
 	if g := d.instead(x); g != nil {
@@ -549,7 +563,7 @@ func (c *comparer) overdue(d *destination, x *expect, now time.Time) {
 	if rule := refusal(c, x); rule != nil {
 		row.Explained++
 		c.rep.Invariants.missed(c, x, true)
-		c.rep.deviate(c, rule, x.typ, x.op, x.src.frame)
+		c.rep.deviate(rule, x.typ, x.op, x.src.frame)
 		return
 	}
 	c.rep.Invariants.missed(c, x, false)
@@ -559,12 +573,12 @@ func (c *comparer) overdue(d *destination, x *expect, now time.Time) {
 }
 
 // deviantMissing names what a host of the captured one's dialect does not send.
-func (c *comparer) deviantMissing(d *destination, x *expect) {
+func (c *comparer) deviantMissing(x *expect) {
 	if x.alt != nil && x.alt.done {
 		return
 	}
 	c.rep.Invariants.missed(c, x, true)
-	c.rep.deviate(c, deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+	c.rep.deviate(deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
 }
 
 func (c *comparer) missingText(d *destination, x *expect) string {
@@ -784,6 +798,9 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 				return "the host ends the game", true
 			}
 		case transport.NameChange:
+			if d.names[g.key] {
+				return "the client has been told the name before", true
+			}
 			if c.sender == decode.OpenBC && (len(g.Body) == 0 || d.client.Name == "" || nameOfBody(g.Body) == d.client.Name) {
 				if d.client.Name == "" {
 					d.client.Name = nameOfBody(g.Body)

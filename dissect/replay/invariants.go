@@ -97,7 +97,7 @@ func (v *Invariants) expected(c *comparer, x *expect) {
 	}
 }
 
-func (v *Invariants) matched(c *comparer, x *expect) {
+func (v *Invariants) matched(x *expect) {
 	if x.by == dialectModel && x.src.op == x.op && x.src.matched == 1 && consumed(x.op) {
 		v[invConsumed].fail(x.src.frame, true)
 	}

@@ -15,9 +15,9 @@ type sighting struct {
 
 // numbers knows the messages of one sequence space again.
 type numbers struct {
-	seq   transport.Sequence
-	seen  []sighting // by number modulo its length
-	first int64
+	seq  transport.Sequence
+	seen []sighting // by number modulo its length
+	wide bool       // a number has had more than 8 bits
 }
 
 // at returns what was seen with a number.
@@ -37,8 +37,9 @@ func (n *numbers) take(seq uint16, digest uint64, eight bool) (number int64, fre
 	if n.seen == nil {
 		n.seen = make([]sighting, numbersKept)
 	}
+	n.wide = n.wide || seq > 0xFF
 	n.seq.Bits = 16
-	if eight {
+	if eight = eight && !n.wide; eight {
 		n.seq.Bits = 8
 		if next, ok := n.seq.Next(); ok {
 			ahead := int64(int8(uint8(seq) - uint8(next)))

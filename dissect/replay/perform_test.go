@@ -32,6 +32,7 @@ type live struct {
 }
 
 func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
+	t.Helper()
 	return &live{
 		t: t, host: relay.NewHost(cfg), performer: replay.NewPerformer(nil), addrs: map[netip.AddrPort]*replay.Client{},
 		got: map[netip.AddrPort][][]byte{}, hosts: replay.NewHosts(replay.Config{Against: against, Shared: true}), pipeline: dissect.New(dissect.Config{}),
@@ -149,13 +150,35 @@ func TestPerform(t *testing.T) {
 		op   byte
 		want int
 	}{
-		{"Cady2", 0x07, 2}, {"Cady2", 0x19, 2}, {"Cady2", 0x2C, 6}, {"Cady2", 0x15, 0}, {"Cady2", 0x1D, 2},
-		{"Kirk", 0x07, 2}, {"Kirk", 0x19, 2}, {"Kirk", 0x2C, 6}, {"Kirk", 0x15, 0}, {"Kirk", 0x1D, 2},
-		{"Cady2", 0x20, 5}, {"Kirk", 0x20, 5},
+		{"Cady2", 0x07, 2},
+		{"Cady2", 0x15, 0},
+		{"Cady2", 0x19, 2},
+		{"Cady2", 0x1D, 2},
+		{"Cady2", 0x20, 5},
+		{"Cady2", 0x2C, 6},
+		{"Kirk", 0x07, 2},
+		{"Kirk", 0x15, 0},
+		{"Kirk", 0x19, 2},
+		{"Kirk", 0x1D, 2},
+		{"Kirk", 0x20, 5},
+		{"Kirk", 0x2C, 6},
 	} {
 		if got := count(l.by(c.name), c.op); got != c.want {
 			t.Errorf("%s got %d messages %02X, want %d", c.name, got, c.op, c.want)
 		}
+	}
+}
+
+// TestPerformCaptures: a stock host does what it should with the clients of
+// other captures, too, and one that starts late.
+func TestPerformCaptures(t *testing.T) {
+	for _, name := range []string{"networked_battle.pcap", "opcode_tour.pcap", "restart.pcap", "lossy.pcap", "no_identity.pcap"} {
+		t.Run(name, func(t *testing.T) {
+			r := newLive(t, stockGame, decode.Undecided).play(name)
+			if r.Found > 0 || r.Dialect == decode.OpenBC {
+				t.Errorf("dialect %v, %d differences, the first %v", r.Dialect, r.Found, r.Differences[0])
+			}
+		})
 	}
 }
 

@@ -25,6 +25,8 @@ type Config struct {
 	// Against is the host that is expected: decode.Stock, decode.OpenBC, or
 	// Undecided for one of the captured host's dialect.
 	Against decode.Dialect
+	// Dialect, other than Undecided, is that of the captured host.
+	Dialect decode.Dialect
 	// Game is the game of the model. What is not set here is as the capture
 	// shows it.
 	Game relay.Config
@@ -58,6 +60,7 @@ type Replay struct {
 	waiting []*Event
 	first   time.Time
 	rules   struct{ settings, mission bool }
+	told    int // frame that told the last of the rules
 	src     *source
 }
 
@@ -69,6 +72,7 @@ func New(cfg Config) *Replay {
 	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, rows: map[rowKey]*Row{}, Invariants: newInvariants()}}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
+	r.t.sender, r.t.settled = cfg.Dialect, cfg.Dialect != decode.Undecided
 	return r
 }
 
@@ -98,7 +102,7 @@ func (r *Replay) learn(rec *dissect.Record) {
 		}
 	case *msg.MissionInit:
 		if !r.rules.mission {
-			r.rules.mission = true
+			r.rules.mission, r.told = true, rec.Datagram.Number
 			if !set.Players {
 				g.Players = int(m.PlayerLimit)
 			}
@@ -125,7 +129,8 @@ func (r *Replay) event(e *Event) {
 		return
 	}
 	r.waiting = append(r.waiting, e)
-	known := r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
+	// What follows in the datagram may tell of players that nothing else shows.
+	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {
 		r.begin()
 	}
@@ -234,7 +239,7 @@ func (r *Replay) scores(e *Event) {
 		return
 	}
 	if e.Op == opScore || e.Op == opScoreInit || e.Op == opTeamScore {
-		r.rep.deviate(r.cmp, ruleScores, transport.Standard, e.Op, e.Frame)
+		r.rep.deviate(ruleScores, transport.Standard, e.Op, e.Frame)
 	}
 }
 

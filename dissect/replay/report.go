@@ -125,7 +125,7 @@ func (r *Report) differ(d Difference, row *Row) {
 	}
 }
 
-func (r *Report) deviate(_ *comparer, rule *Rule, typ transport.Type, op decode.Opcode, frame int) {
+func (r *Report) deviate(rule *Rule, typ transport.Type, op decode.Opcode, frame int) {
 	i := slices.IndexFunc(r.Deviations, func(d *Deviation) bool { return d.Rule == rule })
 	if i < 0 {
 		i = len(r.Deviations)

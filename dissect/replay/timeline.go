@@ -76,6 +76,8 @@ type Client struct {
 	asked   int  // ChecksumRequests to it
 	settled bool // it got its Settings
 
+	initiated bool // it got MissionInit
+
 	in, out [2]numbers // by class: from it, and to it
 	held    [2]held
 	pieces  pieces
@@ -136,6 +138,7 @@ type timeline struct {
 
 	host    netip.AddrPort
 	sender  decode.Dialect // of the host
+	settled bool           // the sender is known from what it does, not from what it writes
 	clients map[netip.AddrPort]*Client
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
@@ -199,9 +202,6 @@ func (t *timeline) record(r *dissect.Record) {
 			t.malformed++
 		}
 		return
-	}
-	if r.Dir == dissect.FromHost && r.Sender != decode.Undecided {
-		t.sender = r.Sender
 	}
 	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect {
 		t.connect(r, addr)
@@ -362,7 +362,7 @@ func (t *timeline) message(r *dissect.Record, n *[2]numbers) (e *Event, ok bool)
 	if h.HasSeq {
 		// The pipeline knows a repetition by number and bytes. Where numbers
 		// have 8 bits, the same message comes with the same number again.
-		if e.Number, ok = n[class(h)].take(h.Seq, maphash.Bytes(t.seed, e.Body), r.Sender == decode.OpenBC); !ok {
+		if e.Number, ok = n[class(h)].take(h.Seq, maphash.Bytes(t.seed, e.Body), t.eight(r)); !ok {
 			return nil, false
 		}
 	} else if r.Status == dissect.StatusDuplicate {
@@ -477,6 +477,7 @@ func nameOf(body []byte) string {
 
 // fromHost takes a record of the host.
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
+	t.judge(r, c)
 	e, ok := t.message(r, &c.out)
 	if !ok {
 		return
@@ -485,6 +486,8 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	switch {
 	case e.Type == transport.Connect && len(e.Body) > 0:
 		c.Peer = e.Body[0]
+	case e.Type == transport.NameChange && len(e.Body) > 5 && r.Sender != decode.OpenBC:
+		t.meet(e.Body[0])
 	case e.standard():
 		t.learn(r, e)
 	}
@@ -497,6 +500,34 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	case e.standard() && e.Op == opPlayerAnnounce && len(e.Body) == announceLen && announceCode(e.Body) == event.CodeDeletePlayer:
 		t.putOut(e.Body[announceLen-1])
 	}
+}
+
+// judge finds out of what kind the host is from what it does: the messages that
+// it passes on are written by others. OpenBC sends scores with the Settings, the
+// stock game's host when the client is ready. Where the capture shows no join,
+// the forms of its messages have to do.
+func (t *timeline) judge(r *dissect.Record, c *Client) {
+	op, ok := r.Opcode()
+	if t.settled || !r.Game() || !ok {
+		return
+	}
+	switch {
+	case op == opClientReady, (op == opScore || op == opScoreInit) && c.settled && !c.initiated && !c.Adopted:
+		t.sender, t.settled = decode.OpenBC, true
+	case op == opMissionInit && c.settled && !c.Adopted:
+		t.sender, t.settled = decode.Stock, true
+	case t.adopted > 0 && r.Sender != decode.Undecided:
+		t.sender = r.Sender
+	}
+	c.initiated = c.initiated || op == opMissionInit
+}
+
+// eight reports whether the numbers of a sender have 8 bits.
+func (t *timeline) eight(r *dissect.Record) bool {
+	if r.Dir == dissect.FromHost && t.settled {
+		return t.sender == decode.OpenBC
+	}
+	return r.Sender == decode.OpenBC
 }
 
 // learn takes from a game message of the host what it tells of the clients.
@@ -516,10 +547,6 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 		peer := e.Body[announceLen-1]
 		if announceCode(e.Body) != event.CodeDeletePlayer {
 			t.meet(peer)
-		}
-	case opScore, opScoreInit:
-		if len(e.Body) > 4 {
-			t.meet(e.Body[1])
 		}
 	}
 	if e.Op == opStateUpdate {
