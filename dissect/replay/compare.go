@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"sort"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -68,6 +69,7 @@ const (
 	latest         = 3 * time.Second        // between a message and the one that came in its place
 	lastMoment     = 500 * time.Millisecond // before the end, in which nothing need come any more
 	maxPending     = 1 << 15                // messages of either kind to a client
+	mostLooked     = 1 << 10                // at, for one in the place of another
 	maxGaps        = 256
 )
 
@@ -405,7 +407,7 @@ func (d *destination) number(e *Event) {
 // skipped uses up a number that the host passed over about when it should have
 // sent the message.
 func (d *destination) skipped(x *expect) bool {
-	if x.src == nil || !x.reliable || x.typ != transport.Standard {
+	if !x.reliable || x.typ != transport.Standard {
 		return false
 	}
 	for i, g := range d.gaps {
@@ -481,7 +483,7 @@ func (c *comparer) expire(now time.Time) {
 				wait = unreliableWait
 			}
 			if !x.done {
-				if x.src == nil || now.Sub(x.src.time) <= wait {
+				if now.Sub(x.src.time) <= wait {
 					break
 				}
 				c.overdue(d, x)
@@ -602,18 +604,17 @@ func who(c *Client) string {
 
 // instead returns the captured message that came in place of one that did not.
 func (d *destination) instead(x *expect) *got {
-	if x.src == nil {
-		return nil
-	}
+	from, till := x.src.time.Add(-earliest), x.src.time.Add(latest)
+	i := sort.Search(len(d.gots), func(i int) bool { return !d.gots[i].Time.Before(from) })
 	var best *got
-	for _, g := range d.gots {
-		if g.done || g.Type != x.typ || g.Op != x.op || g.Time.Before(x.src.time.Add(-earliest)) || g.Time.After(x.src.time.Add(latest)) {
-			continue
-		}
-		if x.replica && sameObject(x.body, g.Body) {
+	for _, g := range d.gots[i:min(i+mostLooked, len(d.gots))] {
+		switch {
+		case g.Time.After(till):
+			return best
+		case g.done || g.Type != x.typ || g.Op != x.op:
+		case x.replica && sameObject(x.body, g.Body):
 			return g
-		}
-		if alike(x.body, g.Body) && best == nil {
+		case best == nil && alike(x.body, g.Body):
 			best = g
 		}
 	}
@@ -693,8 +694,6 @@ func byteAt(b []byte, i int) string {
 func (c *comparer) excused(d *destination, x *expect) string {
 	cl := d.client
 	switch {
-	case x.src == nil:
-		return "sent by the clock alone"
 	case near(d.cuts, x.src.time, latest):
 		return "the capture holds only a part of a datagram in which it may have been"
 	case c.t.cut > 0 && d.heard.Before(x.src.time):
@@ -726,6 +725,12 @@ func (c *comparer) ofStranger(id wire.ObjectID) bool {
 // surplus judges a message that nothing asked for.
 func (c *comparer) surplus(d *destination, g *got) {
 	row := c.rep.row(g.Type, g.Op)
+	if g.simulated() {
+		why, _ := c.hostMade(d, g)
+		row.NotComparable++
+		c.rep.incomparable(why, g.Type, g.Op, g.Frame)
+		return
+	}
 	if x := d.wanted(g); x != nil {
 		x.done = true
 		c.replaced(d, x, g, row)
@@ -747,6 +752,12 @@ func (c *comparer) surplus(d *destination, g *got) {
 	c.rep.differ(Difference{
 		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: d.client.Addr, Detail: "nothing that a client sent asks for it",
 	}, row)
+}
+
+// simulated reports whether no host passes a message on.
+func (g *got) simulated() bool {
+	const flags, subsystems = 9, 0x20
+	return g.standard() && g.Op == opStateUpdate && len(g.Body) > flags && g.Body[flags]&subsystems != 0
 }
 
 // near reports whether one of the times, which are in order, lies in a span.
@@ -773,12 +784,14 @@ func (c *comparer) cut(to *Client, at time.Time) {
 
 // wanted returns the expected message in whose place a captured one came.
 func (d *destination) wanted(g *got) *expect {
-	for _, x := range d.expects {
-		if x.done || x.typ != g.Type || x.op != g.Op || x.src == nil ||
-			g.Time.Before(x.src.time.Add(-earliest)) || g.Time.After(x.src.time.Add(latest)) {
-			continue
-		}
-		if x.replica && sameObject(x.body, g.Body) || alike(x.body, g.Body) {
+	from, till := g.Time.Add(-latest), g.Time.Add(earliest)
+	i := sort.Search(len(d.expects), func(i int) bool { return !d.expects[i].src.time.Before(from) })
+	for _, x := range d.expects[i:min(i+mostLooked, len(d.expects))] {
+		switch {
+		case x.src.time.After(till):
+			return nil
+		case x.done || x.typ != g.Type || x.op != g.Op:
+		case x.replica && sameObject(x.body, g.Body) || alike(x.body, g.Body):
 			return x
 		}
 	}
@@ -815,7 +828,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	case opHostEvent, opExplosion, opScoreChange, opEndGame, opRestartGame:
 		return simulated, true
 	case opStateUpdate:
-		if c.sender != decode.OpenBC || len(g.Body) > 9 && g.Body[9]&0x20 != 0 {
+		if c.sender != decode.OpenBC || g.simulated() {
 			return "ship updates are the host's simulation", true
 		}
 	case opScore, opScoreInit, opTeamScore:
