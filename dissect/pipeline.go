@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
@@ -55,6 +56,7 @@ type Pipeline struct {
 	plain []byte // the deciphered datagram, which may be the caller's
 	own   []byte // room for one
 	split transport.Splitter
+	text  []byte // where a text is made
 	rec   Record
 	notes []Note
 	lost  Datagram // stands for a conversation that was given up
@@ -163,12 +165,26 @@ func (p *Pipeline) open(d *Datagram, emit func(*Record) error) (*session.Convers
 	}
 	host, client, _ := evicted.Addresses()
 	p.lost = Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Src: client, Dst: host}
-	p.rec = Record{Datagram: &p.lost, Kind: KindEvicted, Err: fmt.Errorf(
-		"%w: what was known of the conversation between %v and %v, the least recently used of more than %d",
-		ErrEvicted, client, host, p.cfg.Limits.Conversations)}
-	p.rec.Notes = append(p.notes[:0], Note{Code: "evicted", Text: p.rec.Err.Error()})
+	text := append(p.text[:0], ErrEvicted.Error()...)
+	text = client.AppendTo(append(text, ": what was known of the conversation between "...))
+	text = host.AppendTo(append(text, " and "...))
+	text = append(text, ", the least recently used of more than "...)
+	text = strconv.AppendInt(text, int64(p.cfg.Limits.Conversations), 10)
+	p.text = text
+	why := &because{ErrEvicted, string(text)}
+	p.rec = Record{Datagram: &p.lost, Kind: KindEvicted, Err: why}
+	p.rec.Notes = append(p.notes[:0], Note{Code: "evicted", Text: why.text})
 	return c, emit(&p.rec)
 }
+
+// because is an error with a text of its own.
+type because struct {
+	is   error
+	text string
+}
+
+func (b *because) Error() string { return b.text }
+func (b *because) Unwrap() error { return b.is }
 
 // flush reports the incomplete fragments of a conversation.
 func (p *Pipeline) flush(c *session.Conversation, d *Datagram, why error, when string, emit func(*Record) error) error {

@@ -65,6 +65,7 @@ type Table struct {
 
 	convs map[pair]*Conversation
 	last  *Conversation // of the last lookup: many datagrams have a neighbour of the same conversation
+	spare *Conversation // the one that was given up last; its memory is used again
 	// Conversations by their ports, to find most of them without the map.
 	recent [64]*Conversation
 	// The least recently used conversation is newest.prev: the list is a ring.
@@ -130,7 +131,7 @@ func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
 }
 
 // Open starts the conversation of two addresses. If another one had to be
-// given up for it, it is returned as evicted.
+// given up for it, it is returned as evicted, and valid until the next call.
 func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 	if len(t.convs) >= t.limits.Conversations && t.newest != nil {
 		evicted = t.newest.prev
@@ -141,7 +142,11 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 		}
 		t.Evicted++
 	}
-	c = &Conversation{table: t, a: a, b: b}
+	if c = t.spare; c == nil {
+		c = new(Conversation)
+	}
+	t.spare = evicted
+	*c = Conversation{table: t, a: a, b: b, sides: c.sides}
 	c.reset()
 	t.convs[pairOf(a, b)] = c
 	t.link(c)
