@@ -286,3 +286,50 @@ func TestObjectsAreBounded(t *testing.T) {
 		t.Errorf("%d games, %d in order", len(table.games), len(table.gameOrder))
 	}
 }
+
+func BenchmarkLookup(b *testing.B) {
+	table := NewTable(DefaultLimits(), decode.Undecided)
+	for port := range 8 {
+		table.Open(clientAt(40000+port), host)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if table.Lookup(clientAt(40000+i%8), host) == nil {
+			b.Fatal("not found")
+		}
+	}
+}
+
+// Ever new conversations, each of which takes the place of another.
+func BenchmarkOpen(b *testing.B) {
+	table := NewTable(DefaultLimits(), decode.Undecided)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		table.Open(clientAt(i&0xFFFF), host)
+	}
+}
+
+func BenchmarkArrive(b *testing.B) {
+	table := NewTable(DefaultLimits(), decode.Undecided)
+	c, _ := table.Open(clientAt(1), host)
+	h := transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true}
+	message := make([]byte, 30)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		h.Seq++
+		message[3], message[4] = byte(i), byte(i>>8)
+		c.Arrive(Client, start.Add(time.Duration(i)*time.Millisecond), &h, message)
+	}
+}
+
+func BenchmarkLearn(b *testing.B) {
+	table := NewTable(DefaultLimits(), decode.Undecided)
+	c, _ := table.Open(clientAt(1), host)
+	c.SetHost(host)
+	c.Learn(Client, created(wire.FirstObject(0), 1, "Cady2"))
+	m := &msg.StateUpdate{Object: wire.FirstObject(0), Flags: msg.DirtyPosition}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Learn(Host, m)
+	}
+}

@@ -3,6 +3,7 @@ package csv
 import (
 	"encoding/hex"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +15,11 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-func record(t *testing.T, frame int, payload string) *dissect.Record {
-	t.Helper()
+func record(tb testing.TB, frame int, payload string) *dissect.Record {
+	tb.Helper()
 	b, err := hex.DecodeString(payload)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	r := &dissect.Record{
 		Datagram: &dissect.Datagram{Number: frame, Time: time.Unix(int64(frame), 0)},
@@ -136,5 +137,16 @@ func TestWriteError(t *testing.T) {
 	}
 	if err == nil || err.Error() != "the disk is full" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	s := New(io.Discard, []string{"frame", "name", "target", "TorpedoFire.firing_player"}, ndjson.Options{})
+	r := record(b, 1, "190d0000400201df8711ffff03400088d85c")
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Record(r); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

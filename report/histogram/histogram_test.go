@@ -160,3 +160,16 @@ func TestErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func BenchmarkAppend(b *testing.B) {
+	var t report.Tally
+	for op := range 60 {
+		t.Opcodes[op] = report.OpcodeCount{Name: "Some", Total: int64(1000 * op), Bytes: int64(op)}
+		t.Counted += int64(1000 * op)
+	}
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = Append(dst[:0], &t, Options{})
+	}
+}

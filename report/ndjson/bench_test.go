@@ -2,8 +2,13 @@ package ndjson
 
 import (
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/netip"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,6 +88,50 @@ func BenchmarkRecord(b *testing.B) {
 			}
 		})
 	}
+}
+
+// The same lines by encoding/json, from structs that have the values ready.
+func BenchmarkEncodingJSON(b *testing.B) {
+	for _, bench := range []struct{ name, payload string }{{"own ship", ownShip}, {"subsystems", otherShip}} {
+		b.Run(bench.name, func(b *testing.B) {
+			line := NewEncoder(Options{}).Append(nil, message(b, bench.payload))
+			var v any
+			if err := json.Unmarshal(line, &v); err != nil {
+				b.Fatal(err)
+			}
+			record := reflect.New(structOf(v)).Interface()
+			if err := json.Unmarshal(line, record); err != nil {
+				b.Fatal(err)
+			}
+			enc := json.NewEncoder(io.Discard)
+			b.SetBytes(int64(len(line) + 1))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := enc.Encode(record); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// structOf returns a type that holds a JSON value without maps.
+func structOf(v any) reflect.Type {
+	switch v := v.(type) {
+	case map[string]any:
+		var fields []reflect.StructField
+		for i, key := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, reflect.StructField{
+				Name: fmt.Sprintf("F%d", i), Type: structOf(v[key]), Tag: reflect.StructTag(fmt.Sprintf(`json:"%s"`, key)),
+			})
+		}
+		return reflect.StructOf(fields)
+	case []any:
+		if len(v) > 0 {
+			return reflect.SliceOf(structOf(v[0]))
+		}
+	}
+	return reflect.TypeOf(v)
 }
 
 func TestShow(t *testing.T) {
