@@ -60,8 +60,9 @@ func (s scene) datagrams() (all []*dissect.Datagram) {
 
 // FuzzSession pushes rows of datagrams of several players through a pipeline
 // with narrow limits. Every byte is accounted for, records are not more than
-// bytes, memory is bounded by what came, and neither a second pipeline nor one
-// whose borrowed memory is overwritten tells anything else.
+// bytes, memory is bounded by what came, and neither a second pipeline, nor one
+// whose borrowed memory is overwritten, nor one that takes several datagrams at
+// a time tells anything else.
 func FuzzSession(f *testing.F) {
 	for _, name := range []string{"stock_replay.pcap", "join_flow.pcap", "gamespy.pcap", "lossy.pcap", "restart.pcap", "opcode_tour.pcap", "stock_client.pcap"} {
 		held := hold(f, name)
@@ -88,7 +89,7 @@ func FuzzSession(f *testing.F) {
 		a := accounting{t: t}
 		var first []string
 		spent := fixtures.Allocated(func() {
-			first = tellAll(t, cfg, all, func(r *dissect.Record) { records++; a.record(r) }, false)
+			first = tellAll(t, cfg, all, func(r *dissect.Record) { records++; a.record(r) }, kept)
 		})
 		a.finish()
 		for _, d := range all {
@@ -102,24 +103,31 @@ func FuzzSession(f *testing.F) {
 		if most := uint64(8<<20 + 4096*(size+64*len(all))); spent > most {
 			t.Errorf("%d bytes were allocated for %d", spent, size)
 		}
-		for _, overwrite := range []bool{false, true} {
-			again := tellAll(t, cfg, all, func(*dissect.Record) {}, overwrite)
+		for _, way := range []way{kept, overwritten, batched} {
+			again := tellAll(t, cfg, all, func(*dissect.Record) {}, way)
 			for i := range min(len(first), len(again)) {
 				if first[i] != again[i] {
-					t.Fatalf("overwriting %v, got\n%s, then\n%s", overwrite, first[i], again[i])
+					t.Fatalf("%d: got\n%s, then\n%s", way, first[i], again[i])
 				}
 			}
 			if len(again) != len(first) {
-				t.Fatalf("overwriting %v, got %d records, then %d", overwrite, len(first), len(again))
+				t.Fatalf("%d: got %d records, then %d", way, len(first), len(again))
 			}
 		}
 	})
 }
 
+// A way is how datagrams come to a pipeline.
+type way int
+
+const (
+	kept        way = iota // one by one, from memory that stays as it is
+	overwritten            // and what was lent to the pipeline and by it is destroyed as soon as it may be
+	batched                // several at a time
+)
+
 // tellAll pushes datagrams through a new pipeline and returns what it tells.
-// With overwrite, what was lent to the pipeline and by it is destroyed as soon
-// as it may be.
-func tellAll(t *testing.T, cfg dissect.Config, all []*dissect.Datagram, f func(*dissect.Record), overwrite bool) (told []string) {
+func tellAll(t *testing.T, cfg dissect.Config, all []*dissect.Datagram, f func(*dissect.Record), how way) (told []string) {
 	t.Helper()
 	p := dissect.New(cfg)
 	var v decode.Viewer
@@ -129,19 +137,35 @@ func tellAll(t *testing.T, cfg dissect.Config, all []*dissect.Datagram, f func(*
 		r.Visit(&v, w)
 		told = append(told, fmt.Sprintf("%d %v %d %d %v %d %v %v %v %v %v %v %v %q %d %x %x %x %v", r.Datagram.Number, r.Kind, r.Part, r.Offset, r.Dir, r.Peer,
 			r.Status, r.Layout, r.Sender, r.Pieces, r.Err, r.Notes, r.Cut, r.Client, r.ClientID, r.Bytes, r.Payload, r.Rest, w))
-		if overwrite && r.Kind != dissect.KindGameSpy {
+		if how == overwritten && r.Kind != dissect.KindGameSpy {
 			scribble(r.Payload)
 			r.Notes = nil
 		}
 		return nil
 	}
-	for _, d := range all {
+	var b dissect.Batch
+	for i, d := range all {
 		lent := *d
 		lent.Payload = bytes.Clone(d.Payload)
+		if how == batched {
+			if !b.Add(&lent) {
+				t.Fatal("no room for a few datagrams")
+			}
+			scribble(lent.Payload)
+			if b.Len() < 7 && i < len(all)-1 {
+				continue
+			}
+			b.Decipher()
+			if err := p.PushBatch(&b, emit); err != nil {
+				t.Fatal(err)
+			}
+			b.Reset()
+			continue
+		}
 		if err := p.Push(&lent, emit); err != nil {
 			t.Fatal(err)
 		}
-		if overwrite {
+		if how == overwritten {
 			scribble(lent.Payload)
 		}
 	}
