@@ -33,6 +33,7 @@ func (l *fieldLines) Field(f *decode.Field) {
 		l.lines = append(l.lines, fmt.Sprintln(f.Name, f.Kind, f.Off, f.End))
 	}
 }
+
 func (l *fieldLines) Begin(g *decode.Group) {
 	l.lines = append(l.lines, fmt.Sprintln("begin", g.Name, g.Index))
 }
