@@ -8,7 +8,7 @@ import (
 // Bounds of a batch. One with these is small enough for the caches of a
 // processor, and large enough for what is done once for each to cost nothing.
 const (
-	batchDatagrams = 256
+	batchDatagrams = 1024
 	batchBytes     = 128 << 10
 )
 

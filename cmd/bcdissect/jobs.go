@@ -322,7 +322,7 @@ func (w *renderer) hand(a *ahead, frame int, err error) bool {
 
 const (
 	texts    = 3       // of a renderer: one that grows, one that waits and one that is written
-	keepText = 4 << 20 // how much memory of one is worth keeping
+	keepText = 8 << 20 // how much memory of one is worth keeping
 )
 
 // render has one goroutine read, several decode and render, and this one write.

@@ -72,7 +72,7 @@ func TestJobs(t *testing.T) {
 		t.Fatalf("got %d captures", len(names))
 	}
 	for _, o := range []synth.Options{
-		{Kind: synth.Play, Datagrams: 3000, Seed: 3},
+		{Kind: synth.Play, Datagrams: 6000, Seed: 3},
 		{Kind: synth.Orphans, Datagrams: 700, Seed: 1},
 		{Kind: synth.Flows, Datagrams: 700, Seed: 1},
 		{Kind: synth.Records, Datagrams: 5, Seed: 1},
