@@ -15,8 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report"
@@ -32,12 +30,9 @@ const (
 type hosting struct {
 	listen     string
 	name       string
-	mission    string
-	system     string
+	rules      gameRules
 	players    int
 	password   string
-	timeLimit  int
-	fragLimit  int
 	collisions bool
 	mode       choice
 	write      string
@@ -110,12 +105,9 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringVarP(&h.listen, "listen", "l", ":"+gamePort, "address and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
 	fl.StringVar(&h.name, "name", "bcdissect", "name of the game in server lists")
-	fl.StringVar(&h.mission, "mission", "Mission1", "mission, or its script as Multiplayer.Episode.Mission1.Mission1")
-	fl.StringVar(&h.system, "system", "Multi1", "star system, by number or name")
+	h.rules.define(cmd, "Mission1", "Multi1")
 	fl.IntVar(&h.players, "players", 8, "how many can play, at most 16; the game's own hosts offer up to 8")
 	fl.StringVar(&h.password, "password", "", "password that clients must give")
-	fl.IntVar(&h.timeLimit, "time-limit", 0, "minutes that the game lasts, as told to clients; 0 for no end")
-	fl.IntVar(&h.fragLimit, "frag-limit", 0, "kills that end the game, as told to clients; 0 for no end")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	fl.Var(&h.mode, "mode", "strict passes on only what the game's own host does, which leaves out where ships are")
 	fl.StringVarP(&h.write, "write", "w", "", "record all that comes and goes in this file, as pcapng")
@@ -124,18 +116,6 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at HOST[:PORT]; by default nobody is told")
 	fl.StringVarP(&h.stop, "autostop", "a", "", "stop at duration:SECONDS")
 	h.mode.complete(cmd, "mode")
-	// The error is that the flag does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// systems returns the names of the star systems, by number.
-func systems() (list []string) {
-	for number, name := range names.Systems.Values() {
-		if number > 0 { // none is not one to play in
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // check parses the flags.
@@ -153,16 +133,7 @@ func (h *hosting) check() (err error) {
 	if h.players < 1 || h.players > relay.MaxPlayers {
 		return fmt.Errorf("--players %d: between 1 and %d can play", h.players, relay.MaxPlayers)
 	}
-	if c.System, err = systemOf(h.system); err != nil {
-		return err
-	}
-	if c.Mission, err = missionOf(h.mission); err != nil {
-		return err
-	}
-	if c.TimeLimit, err = limitOf("--time-limit", h.timeLimit); err != nil {
-		return err
-	}
-	if c.FragLimit, err = limitOf("--frag-limit", h.fragLimit); err != nil {
+	if err := h.rules.fill(c); err != nil {
 		return err
 	}
 	c.Mode = relay.Playable
@@ -189,44 +160,6 @@ func (h *hosting) check() (err error) {
 		c.Check = list.check
 	}
 	return nil
-}
-
-// systemOf reads a star system, which is a number or a name.
-func systemOf(text string) (uint8, error) {
-	if n, err := strconv.ParseUint(text, 10, 8); err == nil && n > 0 && names.Systems.Name(n) != "" {
-		return uint8(n), nil
-	}
-	for number, name := range names.Systems.Values() {
-		if number > 0 && strings.EqualFold(text, name) {
-			return uint8(number), nil
-		}
-	}
-	list := systems()
-	return 0, fmt.Errorf("--system %s: no such star system%s; there are %s", text, names.DidYouMean(text, list), strings.Join(list, ", "))
-}
-
-// missionOf returns the script of a mission. One of the game's needs only its
-// own name; what has dots in it is a script already, maybe of a mod.
-func missionOf(text string) (string, error) {
-	bad := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
-	if text == "" || len(text) > 255 || strings.ContainsFunc(text, bad) {
-		return "", fmt.Errorf("--mission %s: want a name such as Mission1 or Multiplayer.Episode.Mission1.Mission1", text)
-	}
-	if strings.Contains(text, ".") {
-		return text, nil
-	}
-	return "Multiplayer.Episode." + text + "." + text, nil
-}
-
-// limitOf reads a limit of which 0 stands for none.
-func limitOf(flag string, n int) (uint8, error) {
-	switch {
-	case n == 0:
-		return msg.Unlimited, nil
-	case n < 0 || n >= msg.Unlimited:
-		return 0, fmt.Errorf("%s %d: give a number from 1 to %d, or 0 for no limit", flag, n, msg.Unlimited-1)
-	}
-	return uint8(n), nil
 }
 
 // run hosts a game until something ends it.

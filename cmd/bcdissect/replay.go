@@ -19,16 +19,13 @@ import (
 // replaying are the flags of replay.
 type replaying struct {
 	common
-	against   choice
-	mode      choice
-	mission   string
-	system    uint8
-	players   int
-	timeLimit uint8
-	fragLimit uint8
-	to        string
-	speed     float64
-	remote    bool
+	against choice
+	mode    choice
+	rules   gameRules
+	players int
+	to      string
+	speed   float64
+	remote  bool
 
 	cfg replay.Config
 }
@@ -81,11 +78,8 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Var(&r.against, "against", "the host that is expected; auto for one of the captured host's dialect")
 	fl.Var(&r.mode, "mode", "what of a model of the stock host: strict, or playable, which passes ship updates on")
-	fl.StringVar(&r.mission, "mission", "", "the mission's script, such as Multiplayer.Episode.Mission1.Mission1")
-	fl.Uint8Var(&r.system, "system", 0, "star system, 1 to 9")
+	r.rules.define(cmd, "", "")
 	fl.IntVar(&r.players, "player-limit", 0, "how many can play, 1 to 16")
-	fl.Uint8Var(&r.timeLimit, "time-limit", 0, "minutes, 255 for none")
-	fl.Uint8Var(&r.fragLimit, "frag-limit", 0, "kills that end the game, 255 for none")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at this address, HOST:PORT, and compare what that sends")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: so many times as fast as the capture")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: the host may be on another machine; have its owner's leave")
@@ -99,8 +93,6 @@ func (r *replaying) define(cmd *cobra.Command) {
 func (r *replaying) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	switch {
-	case set("system") && (r.system < 1 || r.system > 9):
-		return fmt.Errorf("--system %d: star systems go from 1 to 9", r.system)
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
 	case r.to == "" && (set("speed") || set("yes-remote")):
@@ -109,11 +101,14 @@ func (r *replaying) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, maxSpeed)
 	}
 	r.cfg = replay.Config{
-		Game: relay.Config{Mission: r.mission, System: r.system, Players: r.players, TimeLimit: r.timeLimit, FragLimit: r.fragLimit},
+		Game: relay.Config{Players: r.players},
 		Set: replay.Set{
 			Mode: set("mode"), Mission: set("mission"), System: set("system"), Players: set("player-limit"),
 			TimeLimit: set("time-limit"), FragLimit: set("frag-limit"),
 		},
+	}
+	if err := r.rules.fill(&r.cfg.Game); err != nil {
+		return err
 	}
 	if r.mode.value == "playable" {
 		r.cfg.Game.Mode = relay.Playable

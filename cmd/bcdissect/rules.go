@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+// gameRules are the flags of the rules of a game.
+type gameRules struct {
+	mission   string
+	system    string
+	timeLimit int
+	fragLimit int
+}
+
+func (g *gameRules) define(cmd *cobra.Command, mission, system string) {
+	fl := cmd.Flags()
+	fl.StringVar(&g.mission, "mission", mission, "mission, or its script as Multiplayer.Episode.Mission1.Mission1")
+	fl.StringVar(&g.system, "system", system, "star system, by number or name")
+	fl.IntVar(&g.timeLimit, "time-limit", 0, "minutes that the game lasts, as told to clients; 0 for no end")
+	fl.IntVar(&g.fragLimit, "frag-limit", 0, "kills that end the game, as told to clients; 0 for no end")
+	// The error is that the flag does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// fill parses the flags. Mission and system may be empty.
+func (g *gameRules) fill(c *relay.Config) (err error) {
+	if g.system != "" {
+		if c.System, err = systemOf(g.system); err != nil {
+			return err
+		}
+	}
+	if g.mission != "" {
+		if c.Mission, err = missionOf(g.mission); err != nil {
+			return err
+		}
+	}
+	if c.TimeLimit, err = limitOf("--time-limit", g.timeLimit); err != nil {
+		return err
+	}
+	c.FragLimit, err = limitOf("--frag-limit", g.fragLimit)
+	return err
+}
+
+// systems returns the names of the star systems, by number.
+func systems() (list []string) {
+	for number, name := range names.Systems.Values() {
+		if number > 0 { // none is not one to play in
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// systemOf reads a star system, which is a number or a name.
+func systemOf(text string) (uint8, error) {
+	if n, err := strconv.ParseUint(text, 10, 8); err == nil && n > 0 && names.Systems.Name(n) != "" {
+		return uint8(n), nil
+	}
+	for number, name := range names.Systems.Values() {
+		if number > 0 && strings.EqualFold(text, name) {
+			return uint8(number), nil
+		}
+	}
+	list := systems()
+	return 0, fmt.Errorf("--system %s: no such star system%s; there are %s", text, names.DidYouMean(text, list), strings.Join(list, ", "))
+}
+
+// missionOf returns the script of a mission. One of the game's needs only its
+// own name; what has dots in it is a script already, maybe of a mod.
+func missionOf(text string) (string, error) {
+	bad := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+	if text == "" || len(text) > 255 || strings.ContainsFunc(text, bad) {
+		return "", fmt.Errorf("--mission %s: want a name such as Mission1 or Multiplayer.Episode.Mission1.Mission1", text)
+	}
+	if strings.Contains(text, ".") {
+		return text, nil
+	}
+	return "Multiplayer.Episode." + text + "." + text, nil
+}
+
+// limitOf reads a limit of which 0 stands for none.
+func limitOf(flag string, n int) (uint8, error) {
+	switch {
+	case n == 0:
+		return msg.Unlimited, nil
+	case n < 0 || n >= msg.Unlimited:
+		return 0, fmt.Errorf("%s %d: give a number from 1 to %d, or 0 for no limit", flag, n, msg.Unlimited-1)
+	}
+	return uint8(n), nil
+}
