@@ -687,8 +687,9 @@ func FuzzRecord(f *testing.F) {
 		} else {
 			r.Err = errors.New(text)
 		}
-		// A bit is a field with a name, and a character up to six.
-		if n := len(line(t, Options{Payload: true}, r)); n > 4000+12*len(text)+1000*len(b) {
+		// A bit is a field with a name. The text comes three times, and a
+		// character of it may take six bytes.
+		if n := len(line(t, Options{Payload: true}, r)); n > 4000+3*6*len(text)+1000*len(b) {
 			t.Errorf("%d bytes make a line of %d", len(b), n)
 		}
 		r.Kind = dissect.KindMalformed
