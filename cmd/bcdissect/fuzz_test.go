@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,7 +127,7 @@ func FuzzSelection(f *testing.F) {
 // FuzzProgram runs the whole program over any file: it ends with one of the
 // documented statuses and at most a few lines of errors, what is JSON or CSV
 // is well formed, a terminal gets no control characters, the same file gives
-// the same output, and memory is bounded.
+// the same output with one processor or several, and memory is bounded.
 func FuzzProgram(f *testing.F) {
 	for _, name := range []string{
 		"stock_replay.pcap", "gamespy.pcap", "restart.pcap", "variants/join_flow-headeronly.pcap", "variants/join_flow-two-interfaces.pcapng",
@@ -143,7 +144,7 @@ func FuzzProgram(f *testing.F) {
 		args := commands[int(how)%len(commands)]
 		var out, errs bytes.Buffer
 		code := 0
-		spent := fixtures.Allocated(func() { code = run(args, streams{in: bytes.NewReader(b), out: &out, err: &errs}) })
+		spent := fixtures.Allocated(func() { code = run(with(args, "--jobs", "1"), streams{in: bytes.NewReader(b), out: &out, err: &errs}) })
 		if most := uint64(96<<20 + len(b)<<12); spent > most {
 			t.Errorf("%d bytes were allocated for %d", spent, len(b))
 		}
@@ -165,12 +166,15 @@ func FuzzProgram(f *testing.F) {
 		wellFormed(t, args, out.String())
 		plain(t, errs.String())
 
-		var again bytes.Buffer
-		if c := run(args, streams{in: bytes.NewReader(b), out: &again, err: new(bytes.Buffer)}); c != code || again.String() != out.String() {
-			t.Errorf("status %d and %d bytes, then %d and %d", code, out.Len(), c, again.Len())
+		again := runIn(bytes.NewReader(b), with(args, "--jobs", "3")...)
+		if again != (ran{code, out.String(), errs.String()}) {
+			t.Errorf("status %d, %d bytes and %q, then with more processors %d, %d and %q", code, out.Len(), errs.String(), again.status, len(again.out), again.errors)
 		}
 	})
 }
+
+// with returns arguments with more of them.
+func with(args []string, more ...string) []string { return slices.Concat(args, more) }
 
 // commands are what FuzzProgram runs.
 var commands = [][]string{
