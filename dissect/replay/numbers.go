@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -70,7 +71,21 @@ func (n *numbers) take(seq uint16, digest uint64, eight bool) (number int64, fre
 type held struct {
 	events []*Event
 	next   int64
+	got    bool // the host has acknowledged that one, so the capture does not hold it
 	begun  bool
+}
+
+// acknowledged takes note of an acknowledgement of the message that is waited
+// for. Unless the sender is known to count further, eight bits of its number say
+// which it is.
+func (q *held) acknowledged(seq uint16, wide bool) {
+	mask := uint16(eightBits - 1)
+	if wide {
+		mask = math.MaxUint16
+	}
+	if q.begun && (uint16(q.next)^seq)&mask == 0 {
+		q.got = true
+	}
 }
 
 func (q *held) put(e *Event) {

@@ -69,6 +69,25 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// A message that the host has acknowledged, and the capture does not hold, does
+// not come any more.
+func TestHeldAcknowledged(t *testing.T) {
+	for _, tt := range []struct {
+		seq  uint16
+		wide bool
+		want bool
+	}{{300, true, true}, {44, true, false}, {44, false, true}, {43, false, false}, {301, true, false}} {
+		q := held{begun: true, next: 300}
+		if q.acknowledged(tt.seq, tt.wide); q.got != tt.want {
+			t.Errorf("%d, %v: got %v, want %v", tt.seq, tt.wide, q.got, tt.want)
+		}
+	}
+	var q held
+	if q.acknowledged(0, false); q.got {
+		t.Error("nothing was waited for")
+	}
+}
+
 func TestPieces(t *testing.T) {
 	for _, c := range []struct {
 		name   string

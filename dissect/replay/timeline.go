@@ -123,12 +123,14 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 
 // Limits of a timeline.
 const (
-	maxClients  = 256             // of a capture; those that ended go first
-	maxHeld     = 64              // messages that wait for one before them
-	longestHeld = 2 * time.Second // that they wait
-	numbersKept = 1024            // sequence numbers that are known again
-	eightBits   = 256             // range of the numbers of an OpenBC sender
-	announceLen = 18              // bytes of a PlayerAnnounce
+	maxClients  = 256              // of a capture; those that ended go first
+	maxHeld     = 64               // messages of a client that wait for one before them
+	maxHolding  = 4096             // of all clients
+	longestHeld = 2 * time.Second  // that they wait for one that the host has got
+	longestLost = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
+	numbersKept = 1024             // sequence numbers that are known again
+	eightBits   = 256              // range of the numbers of an OpenBC sender
+	announceLen = 18               // bytes of a PlayerAnnounce
 )
 
 // A timeline finds the host and its clients in a capture, and what each said.
@@ -417,7 +419,11 @@ func (t *timeline) release(c *Client, k int) {
 	q := &c.held[k]
 	for len(q.events) > 0 {
 		e := q.events[0]
-		stuck := len(q.events) > maxHeld || t.now.Time.Sub(e.Time) > longestHeld || c.gone
+		longest := longestLost
+		if q.got || t.cut > 0 { // or may have been acknowledged
+			longest = longestHeld
+		}
+		stuck := len(q.events) > maxHeld || t.holding > maxHolding || t.now.Time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
 		case stuck:
@@ -425,7 +431,7 @@ func (t *timeline) release(c *Client, k int) {
 		default:
 			return
 		}
-		q.next = max(q.next, e.Number+1)
+		q.next, q.got = max(q.next, e.Number+1), false
 		q.events = q.events[1:]
 		t.holding--
 		t.input(e)
@@ -477,6 +483,10 @@ func nameOf(body []byte) string {
 
 // fromHost takes a record of the host.
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
+	if h := &r.Transport; h.Type == transport.Acknowledge {
+		k := class(h)
+		c.held[k].acknowledged(h.Seq, c.in[k].wide)
+	}
 	t.judge(r, c)
 	e, ok := t.message(r, &c.out)
 	if !ok {
