@@ -332,6 +332,10 @@ func TestRelaySession(t *testing.T) {
 		}
 	}
 	checkRecording(t, file, clients)
+	var out, errs bytes.Buffer
+	if code := run([]string{"replay", file, "--mode", "playable"}, streams{out: &out, err: &errs}); code != exitOK {
+		t.Errorf("replay: exit status %d: %s%s", code, errs.String(), out.String())
+	}
 }
 
 // stream is the name of what others see of a client.
