@@ -150,7 +150,7 @@ func FuzzHost(f *testing.F) {
 	f.Add([]byte{doJoin, 1, doSend, 1, 4, 1, 2, 4, 2, doSend, 1, 0, 1, 7, 2, 1, 2, 3, 4, 0, 0, doLeave, 1, doSay})
 	f.Add([]byte{doJoin, 2, doJoin, 2, doWait, 255, doSend, 2, 0x32, 1, 9, 0x2D, 5, 0, 0, 0, 1, 0, 'x', 'y', doSay})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 2000 {
+		if len(data) > 1000 {
 			return
 		}
 		g := &fuzzed{
@@ -178,7 +178,9 @@ func FuzzHost(f *testing.F) {
 			case doPlain:
 				g.receive(fuzzAddr(2+int(s.byte()%8)), cipher.Encrypt(nil, s.bytes()))
 			case doWait:
-				g.advance(time.Duration(s.byte()) * 20 * time.Millisecond)
+				if d := time.Duration(s.byte()) * 20 * time.Millisecond; g.now.Sub(began) < 2*time.Minute {
+					g.advance(d)
+				}
 			case doJoin:
 				b := s.byte()
 				g.join(2+int(b%4), b >= 128)

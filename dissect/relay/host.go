@@ -217,6 +217,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 			p.proved = true
 			p.link.SetRoom(0)
 			p.link.Settle(transport.Connect) // what it sends it can only know from the accept
+			h.introduce(p)
 		}
 		p.heard, p.awake = h.now, true
 		if m.Type == transport.Standard && !p.games.take(h.now, 1) {

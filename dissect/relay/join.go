@@ -165,14 +165,18 @@ func (h *Host) rename(p *peer, m *link.Message) {
 		h.complain(Ignored, p, "a name that does not read")
 		return
 	}
-	first := p.naming == nil
 	p.name, p.naming = bytes.Clone(id.Name), body
 	h.report(Named, p, "")
 	if h.like.openBC { // it sends a player's name to the player alone, as keepalive
 		return
 	}
 	h.controlToAll(transport.NameChange, body, nil)
-	if !first {
+}
+
+// introduce tells a newcomer the names of the others. Those that get a name
+// later tell it to all, so that nobody is told a name twice.
+func (h *Host) introduce(p *peer) {
+	if h.like.openBC || p.phase == Leaving {
 		return
 	}
 	for _, o := range h.peers {

@@ -324,6 +324,25 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
+// Everybody is told everybody's name once, in whatever order clients come.
+func TestNames(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed, relay.Config{Players: 16})
+		w.trouble = rough
+		for range 6 {
+			w.add(false).Connect(w.now)
+			w.advance(time.Duration(w.rand.IntN(3))*step, nil)
+		}
+		w.settle()
+		for _, p := range w.clients {
+			slices.Sort(p.Names)
+			if want := []string{"P1", "P2", "P3", "P4", "P5", "P6"}; !slices.Equal(p.Names, want) {
+				t.Errorf("seed %d: %s was told %v", seed, p.Name, p.Names)
+			}
+		}
+	}
+}
+
 // kinds returns the names of the clients that something happened to.
 func (w *world) kinds(k relay.EventKind) (names []string) {
 	for _, e := range w.events {

@@ -51,8 +51,9 @@ type Client struct {
 	Phase  Phase
 	ID     uint8
 	Slot   int
-	Reason int   // why it was put out, -1 otherwise
-	Err    error // the first thing that should not have happened
+	Reason int      // why it was put out, -1 otherwise
+	Err    error    // the first thing that should not have happened
+	Names  []string // that it was told, its own included
 
 	// Deliver is told of every game message, if it is not nil. The message
 	// is borrowed.
@@ -256,6 +257,10 @@ func (c *Client) deliver(now time.Time, m *link.Message) {
 			body = append(wire.AppendWideTextOf(body, c.Name), 0, 0)
 			c.Send(now, link.Message{Type: transport.NameChange, Body: body})
 		}
+	case transport.NameChange:
+		if len(m.Body) > 7 {
+			c.Names = append(c.Names, wire.WideText(m.Body[5:len(m.Body)-2]))
+		}
 	case transport.BootPlayer:
 		if len(m.Body) == 2 && (m.Body[1] == c.ID || m.Body[1] == transport.UnassignedPeer) {
 			c.Phase, c.Reason = Gone, int(m.Body[0])
@@ -268,7 +273,7 @@ func (c *Client) deliver(now time.Time, m *link.Message) {
 		if len(m.Body) > 0 {
 			c.game(now, m)
 		}
-	default: // names of others, which tests do not need
+	default:
 	}
 }
 
