@@ -78,7 +78,8 @@ type peer struct {
 	proved  bool // it receives what is sent to its address
 	got     int  // bytes, as long as it is not proved
 	gave    int
-	awake   bool // the link may have something to send
+	awake   bool      // the link may have something to send
+	tried   time.Time // when it had nothing that could be sent
 	gone    bool
 
 	link    *link.Link
@@ -254,6 +255,9 @@ func (h *Host) deliver(p *peer, m *link.Message) {
 	}
 }
 
+// patience is how long what cannot be sent waits for another try.
+const patience = time.Second / 4
+
 // Advance lets time pass. The host wants to be called again at next at the
 // latest; the zero time stands for never, unless something is received.
 func (h *Host) Advance(now time.Time) (next time.Time) {
@@ -276,6 +280,9 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 			continue
 		}
 		if due := p.link.Next(); !due.IsZero() {
+			if !due.After(p.tried) { // there was no room for it; it may not be asked for at once
+				due = p.tried.Add(patience)
+			}
 			if !due.After(h.now) {
 				p.awake = true
 			}
@@ -421,7 +428,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 		}
 		h.plain, ok = p.link.Datagram(h.now, h.plain[:0])
 		if !ok {
-			p.awake = false
+			p.awake, p.tried = false, h.now
 			continue
 		}
 		p.gave += len(h.plain)
