@@ -33,7 +33,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
 
-test: FUZZTIME = 5s
+test: FUZZTIME = 2s
 test: tidy-check lint cross unit32 fuzz race ## all that can fail: tidy, lint, cross, unit32, fuzz, race; what CI runs
 
 check: tidy-check lint cross race ## tidy, lint, cross, race: before every commit
