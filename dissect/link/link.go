@@ -164,7 +164,7 @@ func (l *Link) SetPeer(id uint8) { l.peer = id }
 func (l *Link) Eight(on bool) { l.eight = on && !l.wide }
 
 // SetRoom bounds the size of the next datagrams; 0 stands for the game's 512
-// bytes.
+// bytes. As long as there is a bound, acknowledgements are not repeated.
 func (l *Link) SetRoom(bytes int) { l.room = bytes }
 
 // Close puts the link into the state of one whose peer has left: it repeats its
@@ -279,14 +279,14 @@ func (l *Link) Datagram(now time.Time, dst []byte) (plain []byte, ok bool) {
 	}
 	b := builder{b: append(dst, l.peer, 0), start: len(dst), room: room}
 	l.expire(now)
-	l.sendAcks(now, &b, 0, acksAlone)
+	l.sendAcks(now, &b, 0, l.worth())
 	l.retransmit(now, &b)
 	l.sendFirst(now, &b)
 	if b.count == 0 && !l.linger && !l.sent.IsZero() && now.Sub(l.sent) >= KeepaliveAfter {
 		b.add(&transport.Header{Type: transport.DoNothing}, nil)
 	}
-	if b.count > 0 || l.linger {
-		l.sendAcks(now, &b, acksAlone, acksAtMost)
+	if b.count > 0 && l.room == 0 || l.linger {
+		l.sendAcks(now, &b, l.worth(), acksAtMost)
 	}
 	if b.count == 0 {
 		return dst, false
@@ -321,6 +321,15 @@ func (l *Link) expire(now time.Time) {
 	if len(l.unacked) > 0 && now.Sub(l.unacked[0].first) >= Lifetime {
 		l.stats.Expired += l.drop(func(o *outgoing) bool { return now.Sub(o.first) >= Lifetime })
 	}
+}
+
+// worth returns how often an acknowledgement is worth a datagram. Where room
+// is short, there are better uses for it than repetitions.
+func (l *Link) worth() int {
+	if l.room > 0 {
+		return 1
+	}
+	return acksAlone
 }
 
 // sendAcks sends the acknowledgements that are due and have been sent at least
@@ -419,7 +428,7 @@ func (l *Link) Next() time.Time {
 		sooner(l.unacked[i].due)
 	}
 	for i := range l.acks {
-		if l.linger || l.acks[i].times < acksAlone {
+		if l.linger || l.acks[i].times < l.worth() {
 			sooner(l.acks[i].due)
 		}
 	}
