@@ -214,10 +214,18 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		} else if p == nil {
 			h.stats.Strangers++
 			return
+		} else if first && split.Peer == transport.UnassignedPeer && m.Type != transport.Disconnect {
+			// The game listens to nobody who does not use an id. It has not heard
+			// the accept, so it gets it again.
+			h.stats.Strangers++
+			p.got += len(datagram)
+			p.awake = true
+			p.link.Repeat(h.now, transport.Connect)
+			return
 		} else if first && !p.proved {
 			p.proved = true
 			p.link.SetRoom(0)
-			p.link.Settle(transport.Connect) // what it sends it can only know from the accept
+			p.link.Settle(transport.Connect) // it uses its id, which it can only know from the accept
 			h.introduce(p)
 		}
 		p.heard, p.awake = h.now, true

@@ -66,6 +66,7 @@ type Client struct {
 	extra   [][]byte // deciphered datagrams that the link cannot make
 	plain   []byte
 	out     []byte
+	sent    time.Time
 	counted uint16 // reliable game messages
 	numbers [3]int // of the messages that Fight has sent, by stream
 }
@@ -151,17 +152,19 @@ func (c *Client) Datagram(now time.Time) (datagram []byte, ok bool) {
 	if c.Phase == Idle || c.Phase == Gone {
 		return nil, false
 	}
-	own := len(c.extra) > 0
-	if own {
+	switch {
+	case len(c.extra) > 0:
 		c.plain, c.extra = append(c.plain[:0], c.extra[0]...), c.extra[1:]
-	} else if c.plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
-		return nil, false
-	}
-	if c.OpenBC && !own {
-		if c.plain, ok = openBC(c.plain); !ok {
-			return c.Datagram(now) // it would not have sent that one
+	case !c.OpenBC:
+		if c.plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
+			return nil, false
+		}
+	default:
+		if c.plain, ok = c.openBC(now); !ok {
+			return nil, false
 		}
 	}
+	c.sent = now
 	c.out = cipher.Encrypt(c.out[:0], c.plain)
 	return c.out, true
 }
@@ -175,36 +178,50 @@ func (c *Client) Next() time.Time {
 	return c.link.Next()
 }
 
-// openBC rewrites a datagram in the forms of OpenBC's test clients: no nonce, a
-// keepalive of two bytes, numbers of eight bits. Acknowledgements are left out:
-// those clients send them but once, and Receive does. It reports whether
-// anything is left.
-func openBC(plain []byte) (out []byte, ok bool) {
-	split, err := transport.Split(plain)
-	if err != nil {
-		return nil, false
-	}
-	out = []byte{split.Peer, 0}
+// openBC returns the next datagram in the forms of OpenBC's test clients: with a
+// connect without nonce, a keepalive of two bytes, and numbers of eight bits.
+// Acknowledgements of the link are left out: those clients send them but once,
+// and Receive does.
+func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
 	for {
-		m, more, err := split.Next()
-		if err != nil || !more {
-			return out, out[1] > 0
+		if plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
+			break
+		}
+		if plain = rewrite(plain); plain[1] > 0 {
+			return plain, true
+		}
+	}
+	// Much of what the link sends is left out, so it does not know.
+	if c.Phase != Connecting && now.Sub(c.sent) >= link.KeepaliveAfter {
+		return []byte{c.ID, 1, byte(transport.NameChange), 2}, true
+	}
+	return nil, false
+}
+
+// rewrite rewrites a datagram, of which nothing may be left.
+func rewrite(plain []byte) []byte {
+	out := []byte{plain[0], 0}
+	split, err := transport.Split(plain)
+	for err == nil {
+		var m transport.Message
+		var more bool
+		if m, more, err = split.Next(); err != nil || !more {
+			break
 		}
 		switch m.Type {
+		case transport.Acknowledge, transport.DoNothing:
+			continue
 		case transport.Connect:
 			out = append(out, 0x03, 0x08, 0x01, 0x00, 0x00, 0x00, 0x7F, 0x00)
-		case transport.DoNothing:
-			out = append(out, 0x00, 0x02)
-		case transport.Acknowledge:
-			continue
 		default:
 			m.Seq &= 0xFF
-			if out, err = transport.Append(out, &m.Header, m.Body); err != nil {
-				return nil, false
+			if longer, err := transport.Append(out, &m.Header, m.Body); err == nil {
+				out = longer
 			}
 		}
 		out[1]++
 	}
+	return out
 }
 
 // Receive takes a datagram of the host's. What does not split is left out, as
