@@ -33,6 +33,7 @@ const (
 	badReads      = 100     // one after another, after which the socket is broken
 	eventsAtOnce  = 50      // that are said in a second
 	farewell      = 2 * time.Second
+	shortest      = time.Millisecond // between two looks at the timers
 	beatEvery     = 300 * time.Second
 	beatAtMost    = 10 * time.Second // after the one before, though the game has changed
 )
@@ -195,7 +196,7 @@ func (s *server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
 		if next.IsZero() {
 			timer.Stop()
 		} else {
-			timer.Reset(time.Until(next))
+			timer.Reset(max(time.Until(next), shortest))
 		}
 	}
 }
