@@ -53,13 +53,14 @@ type Pipeline struct {
 	decoder *decode.Decoder
 	stats   Stats
 
-	plain []byte // the deciphered datagram, which may be the caller's
-	own   []byte // room for one
-	split transport.Splitter
-	text  []byte // where a text is made
-	rec   Record
-	notes []Note
-	lost  Datagram // stands for a conversation that was given up
+	plain    []byte // the deciphered datagram, which may be the caller's
+	own      []byte // room for one
+	split    transport.Splitter
+	text     []byte // where a text is made
+	rec      Record
+	notes    []Note
+	lostGame netip.AddrPort // host of a game that was given up, until a record tells of it
+	lost     Datagram       // stands for a conversation that was given up
 }
 
 // New returns a pipeline.
@@ -267,7 +268,7 @@ func (p *Pipeline) sideOf(c *session.Conversation, d *Datagram, peer uint8) sess
 	case !transport.PlausiblePeer(peer):
 		return session.Client // nothing can be said from this datagram
 	}
-	c.SetHost(host)
+	p.lostGame = c.SetHost(host)
 	s, _ := c.SideOf(d.Src)
 	return s
 }
@@ -311,11 +312,13 @@ func (p *Pipeline) malformed(c *session.Conversation, d *Datagram, s session.Sid
 		r.Peer = p.plain[0]
 	}
 	p.describe(r, c, s)
+	p.beginNotes()
 	if d.Truncated() {
 		r.Cut = true
 		r.Err = fmt.Errorf("%w: %d of %d bytes", ErrCut, len(d.Payload), d.Full)
-		r.Notes = append(p.notes[:0], Note{Code: "cut", Text: r.Err.Error()})
+		p.note("cut", r.Err.Error())
 	}
+	r.Notes = p.notes
 	return emit(r)
 }
 
@@ -338,7 +341,7 @@ func isUpdate(h *transport.Header, body []byte) bool {
 // All of it could be left to message.
 func (p *Pipeline) unreliableUpdate(c *session.Conversation, s session.Side, body []byte) bool {
 	r := &p.rec
-	p.notes = p.notes[:0]
+	p.beginNotes()
 	r.Payload, r.Spec = body, p.catalog.Lookup(opStateUpdate)
 	return r.Spec != nil && p.update(c, s, r.Spec, c.Dialect(s))
 }
@@ -348,7 +351,7 @@ func (p *Pipeline) unreliableUpdate(c *session.Conversation, s session.Side, bod
 func (p *Pipeline) message(c *session.Conversation, s session.Side, body []byte, emit func(*Record) error) error {
 	r := &p.rec
 	h := &r.Transport
-	p.notes = p.notes[:0]
+	p.beginNotes()
 	p.shape(c, s, h)
 	if h.Type == transport.Connect && s == session.Client {
 		if err := p.connect(c, body, emit); err != nil {
@@ -395,6 +398,16 @@ func (p *Pipeline) finish(c *session.Conversation, s session.Side, emit func(*Re
 }
 
 func (p *Pipeline) note(code, text string) { p.notes = append(p.notes, Note{Code: code, Text: text}) }
+
+// beginNotes begins the notes of a record. The first after a game was given up
+// tells of it.
+func (p *Pipeline) beginNotes() {
+	p.notes = p.notes[:0]
+	if p.lostGame.IsValid() {
+		p.note("evicted", fmt.Sprintf("what was known of the game at %v is given up, the least recently used of more than %d", p.lostGame, p.cfg.Limits.Games))
+		p.lostGame = netip.AddrPort{}
+	}
+}
 
 // gap notes sequence numbers that were passed over.
 func (p *Pipeline) gap(seq uint16, missing int) {

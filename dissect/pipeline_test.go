@@ -751,3 +751,37 @@ func BenchmarkPush(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(held)), "ns/datagram")
 }
+
+// A game that is given up for another is told of, once.
+func TestGamesGivenUp(t *testing.T) {
+	limits := dissect.DefaultLimits()
+	limits.Games = 3
+	p := dissect.New(dissect.Config{Limits: limits})
+	var got []string
+	for i := range 5 {
+		d := &dissect.Datagram{
+			Number:  i + 1,
+			Src:     netip.MustParseAddrPort("10.0.0.1:1234"),
+			Dst:     netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), 22101),
+			Payload: []byte{0x02, 0xD7, 0x32}, // a keepalive
+			Full:    3,
+		}
+		for range 2 {
+			if err := p.Push(d, func(r *dissect.Record) error {
+				for _, n := range r.Notes {
+					got = append(got, fmt.Sprintf("%d %s: %s", r.Datagram.Number, n.Code, n.Text))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := []string{
+		"4 evicted: what was known of the game at 10.0.1.0:22101 is given up, the least recently used of more than 3",
+		"5 evicted: what was known of the game at 10.0.1.1:22101 is given up, the least recently used of more than 3",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

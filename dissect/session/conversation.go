@@ -99,13 +99,15 @@ func (c *Conversation) Addresses() (host, client netip.AddrPort, known bool) {
 	return c.b, c.a, c.known
 }
 
-// SetHost settles which address is the host.
-func (c *Conversation) SetHost(host netip.AddrPort) {
+// SetHost settles which address is the host. It returns the host of the game
+// that was given up to keep to the limit, if one was.
+func (c *Conversation) SetHost(host netip.AddrPort) (gone netip.AddrPort) {
 	if c.known {
-		return
+		return gone
 	}
 	c.known, c.hostIs = true, host
-	c.game = c.table.game(host)
+	c.game, gone = c.table.game(host)
+	return gone
 }
 
 // SideOf returns the side that an address is on.

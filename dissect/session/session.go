@@ -192,12 +192,13 @@ func (t *Table) unlink(c *Conversation) {
 	}
 }
 
-// game returns the game that an address hosts.
-func (t *Table) game(host netip.AddrPort) *Game {
+// game returns the game that an address hosts, and the host of the one that was
+// given up for it, if one was.
+func (t *Table) game(host netip.AddrPort) (g *Game, gone netip.AddrPort) {
 	t.use++
 	if g := t.games[host]; g != nil {
 		g.used = t.use
-		return g
+		return g, gone
 	}
 	if len(t.games) >= t.limits.Games {
 		oldest := t.gameOrder[0]
@@ -206,7 +207,8 @@ func (t *Table) game(host netip.AddrPort) *Game {
 				oldest = g
 			}
 		}
-		delete(t.games, oldest.host)
+		gone = oldest.host
+		delete(t.games, gone)
 		for i, g := range t.gameOrder {
 			if g == oldest {
 				t.gameOrder = append(t.gameOrder[:i], t.gameOrder[i+1:]...)
@@ -214,12 +216,12 @@ func (t *Table) game(host netip.AddrPort) *Game {
 			}
 		}
 	}
-	g := newGame(host, t.limits.Objects)
+	g = newGame(host, t.limits.Objects)
 	g.used = t.use
 	g.voice.dialect = t.forced
 	t.games[host] = g
 	t.gameOrder = append(t.gameOrder, g)
-	return g
+	return g, gone
 }
 
 // IsHost reports whether an address is known to host a game.
