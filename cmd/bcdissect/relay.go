@@ -133,7 +133,7 @@ func (h *hosting) check() (err error) {
 	if h.players < 1 || h.players > relay.MaxPlayers {
 		return fmt.Errorf("--players %d: between 1 and %d can play", h.players, relay.MaxPlayers)
 	}
-	if err := h.rules.fill(c); err != nil {
+	if err := h.rules.fill(c, true); err != nil {
 		return err
 	}
 	c.Mode = relay.Playable

@@ -107,7 +107,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 			TimeLimit: set("time-limit"), FragLimit: set("frag-limit"),
 		},
 	}
-	if err := r.rules.fill(&r.cfg.Game); err != nil {
+	if err := r.rules.fill(&r.cfg.Game, false); err != nil {
 		return err
 	}
 	if r.mode.value == "playable" {

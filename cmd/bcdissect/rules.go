@@ -30,14 +30,15 @@ func (g *gameRules) define(cmd *cobra.Command, mission, system string) {
 	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// fill parses the flags. Mission and system may be empty.
-func (g *gameRules) fill(c *relay.Config) (err error) {
-	if g.system != "" {
+// fill parses the flags. Mission and system may be empty if something else tells
+// them.
+func (g *gameRules) fill(c *relay.Config, needed bool) (err error) {
+	if needed || g.system != "" {
 		if c.System, err = systemOf(g.system); err != nil {
 			return err
 		}
 	}
-	if g.mission != "" {
+	if needed || g.mission != "" {
 		if c.Mission, err = missionOf(g.mission); err != nil {
 			return err
 		}
