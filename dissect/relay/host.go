@@ -303,6 +303,8 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 // deadline returns when the peer is given up.
 func (p *peer) deadline(l *Limits) time.Time {
 	switch {
+	case p.phase == Leaving && !p.proved: // its id is wanted
+		return p.left.Add(crowded)
 	case p.phase == Leaving:
 		return p.left.Add(link.Linger)
 	case !p.proved:

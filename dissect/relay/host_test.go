@@ -579,6 +579,23 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
+// Strangers that are turned away do not use up the ids.
+func TestIDsAreGivenBack(t *testing.T) {
+	g := newGame(t, Config{Players: 1})
+	g.join(1001)
+	connect := unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
+	for i := range 600 { // thirty a second
+		g.host.Receive(g.now, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}), 1), connect)
+		if i%3 == 0 {
+			g.now = g.now.Add(100 * time.Millisecond)
+			g.exchange()
+		}
+	}
+	if got := g.connect(1002).take(); len(got) != 2 || got[0][:3] != "03:" || got[1][:6] != "04: 03" {
+		t.Errorf("another client is sent %v", got)
+	}
+}
+
 func TestComplaints(t *testing.T) {
 	g := newGame(t, Config{})
 	a := g.join(1001)
