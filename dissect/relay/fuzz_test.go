@@ -206,6 +206,10 @@ func FuzzHost(f *testing.F) {
 			}
 			g.exchange()
 		}
+		// What the honest say too fast is dropped, and comes again.
+		for waited := 0; waited < 60 && (len(g.got[0]) < said || len(g.got[1]) < said); waited++ {
+			g.advance(time.Second)
+		}
 		for i, got := range g.got {
 			p := g.players[i]
 			if p.Phase != relaytest.Playing || p.Err != nil {
