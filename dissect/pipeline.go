@@ -334,7 +334,7 @@ func (p *Pipeline) describe(r *Record, c *session.Conversation, s session.Side) 
 // isUpdate reports whether a message is a ship update as most are sent: without
 // a sequence number, and so of nothing but itself.
 func isUpdate(h *transport.Header, body []byte) bool {
-	return h.Type == transport.Standard && !h.Reliable && !h.Fragment && len(body) > 0 && decode.Opcode(body[0]) == opStateUpdate
+	return h.Type == transport.Standard && !h.Reliable && !h.Fragment && len(body) > 0 && decode.Opcode(body[0]) == msg.OpStateUpdate
 }
 
 // unreliableUpdate completes the record of such a message, if it is in order.
@@ -342,7 +342,7 @@ func isUpdate(h *transport.Header, body []byte) bool {
 func (p *Pipeline) unreliableUpdate(c *session.Conversation, s session.Side, body []byte) bool {
 	r := &p.rec
 	p.beginNotes()
-	r.Payload, r.Spec = body, p.catalog.Lookup(opStateUpdate)
+	r.Payload, r.Spec = body, p.catalog.Lookup(msg.OpStateUpdate)
 	return r.Spec != nil && p.update(c, s, r.Spec, c.Dialect(s))
 }
 
@@ -545,11 +545,11 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 	}
 	p.evidence(c, s, op)
 	sender := c.Dialect(s)
-	if op == opStateUpdate && p.update(c, s, spec, sender) {
+	if op == msg.OpStateUpdate && p.update(c, s, spec, sender) {
 		return
 	}
 	res := p.decoder.Read(spec, r.Payload, sender, c.Env(s))
-	if op == opStateUpdate {
+	if op == msg.OpStateUpdate {
 		res = p.state(c, s, spec, sender, res)
 	} else if res.Exact() && !res.Common && res.Dialect != sender {
 		p.decide(c, s, res.Dialect, session.Form, "a message has a form of that dialect")
@@ -602,32 +602,23 @@ func (p *Pipeline) hash(c *session.Conversation, s session.Side, m *msg.StateUpd
 // object: what later messages need stands before that.
 func beyondHead(op decode.Opcode, err *decode.Error) bool {
 	switch op {
-	case opObjectCreate:
+	case msg.OpObjectCreate:
 		return err.Offset >= 2+4+4+1
-	case opObjectCreateTeam:
+	case msg.OpObjectCreateTeam:
 		return err.Offset >= 3+4+4+1
 	}
 	return false
 }
 
-// Opcodes that tell the session something.
-const (
-	opObjectCreate     decode.Opcode = 0x02
-	opObjectCreateTeam decode.Opcode = 0x03
-	opStateUpdate      decode.Opcode = 0x1C
-	opClientReady      decode.Opcode = 0x2A
-	opScore            decode.Opcode = 0x37
-)
-
 // evidence takes from an opcode what it tells of its sender.
 func (p *Pipeline) evidence(c *session.Conversation, s session.Side, op decode.Opcode) {
 	switch op {
-	case opClientReady:
+	case msg.OpClientReady:
 		if s == session.Host {
 			p.decide(c, s, decode.OpenBC, session.Form, "it passes ClientReady on, which the game's host does not")
 		}
 		c.Ready()
-	case opScore:
+	case msg.OpScore:
 		if s == session.Host && c.Joining() {
 			p.decide(c, s, decode.OpenBC, session.Form, "it sends scores before the client is ready")
 		}

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpChat is the opcode of [Chat].
+const OpChat decode.Opcode = 0x2C
+
 var chatSpec = decode.Spec{
-	Code:     0x2C,
+	Code:     OpChat,
 	Name:     "Chat",
 	Constant: "CHAT",
 	Dir:      decode.Either,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpChecksumComplete is the opcode of [ChecksumComplete].
+const OpChecksumComplete decode.Opcode = 0x28
+
 var checksumCompleteSpec = decode.Spec{
-	Code:     0x28,
+	Code:     OpChecksumComplete,
 	Name:     "ChecksumComplete",
 	Constant: "SEND_FILE_COMPLETED",
 	Dir:      decode.FromHost,

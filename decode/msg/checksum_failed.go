@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpChecksumFailed is the opcode of [ChecksumFailed].
+const OpChecksumFailed decode.Opcode = 0x22
+
 var checksumFailedSpec = decode.Spec{
-	Code:     0x22,
+	Code:     OpChecksumFailed,
 	Name:     "ChecksumFailed",
 	Constant: "SYSTEM_CHECKSUM_FAILED",
 	Aliases:  []string{"VersionMismatch"},

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpChecksumRequest is the opcode of [ChecksumRequest].
+const OpChecksumRequest decode.Opcode = 0x20
+
 var checksumRequestSpec = decode.Spec{
-	Code:     0x20,
+	Code:     OpChecksumRequest,
 	Name:     "ChecksumRequest",
 	Constant: "DO_CHECKSUM",
 	Dir:      decode.FromHost,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
+// OpChecksumResponse is the opcode of [ChecksumResponse].
+const OpChecksumResponse decode.Opcode = 0x21
+
 var checksumResponseSpec = decode.Spec{
-	Code:     0x21,
+	Code:     OpChecksumResponse,
 	Name:     "ChecksumResponse",
 	Constant: "CHECKSUM",
 	Dir:      decode.FromClient,

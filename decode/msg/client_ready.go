@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpClientReady is the opcode of [ClientReady].
+const OpClientReady decode.Opcode = 0x2A
+
 var clientReadySpec = decode.Spec{
-	Code:     0x2A,
+	Code:     OpClientReady,
 	Name:     "ClientReady",
 	Constant: "CLIENT_READY",
 	Aliases:  []string{"NewPlayerInGame"},

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpCollisionEffect is the opcode of [CollisionEffect].
+const OpCollisionEffect decode.Opcode = 0x15
+
 var collisionEffectSpec = decode.Spec{
-	Code:     0x15,
+	Code:     OpCollisionEffect,
 	Name:     "CollisionEffect",
 	Constant: "CLIENT_COLLISION",
 	Dir:      decode.FromClient,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpCollisionSetting is the opcode of [CollisionSetting].
+const OpCollisionSetting decode.Opcode = 0x16
+
 var collisionSettingSpec = decode.Spec{
-	Code:     0x16,
+	Code:     OpCollisionSetting,
 	Name:     "CollisionSetting",
 	Constant: "COLLISION_ENABLED",
 	Aliases:  []string{"UICollisionSetting"},

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpDestroyObject is the opcode of [DestroyObject].
+const OpDestroyObject decode.Opcode = 0x14
+
 var destroyObjectSpec = decode.Spec{
-	Code:     0x14,
+	Code:     OpDestroyObject,
 	Name:     "DestroyObject",
 	Constant: "DELETE_OBJECT_FROM_GAME",
 	Dir:      decode.FromHost,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
+// OpEndGame is the opcode of [EndGame].
+const OpEndGame decode.Opcode = 0x38
+
 var endGameSpec = decode.Spec{
-	Code:     0x38,
+	Code:     OpEndGame,
 	Name:     "EndGame",
 	Constant: "END_GAME",
 	Dir:      decode.FromHost,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpExplosion is the opcode of [Explosion].
+const OpExplosion decode.Opcode = 0x29
+
 var explosionSpec = decode.Spec{
-	Code:     0x29,
+	Code:     OpExplosion,
 	Name:     "Explosion",
 	Constant: "DAMAGE_VOLUME",
 	Dir:      decode.FromHost,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpFileTransfer is the opcode of [FileTransfer].
+const OpFileTransfer decode.Opcode = 0x25
+
 var fileTransferSpec = decode.Spec{
-	Code:     0x25,
+	Code:     OpFileTransfer,
 	Name:     "FileTransfer",
 	Constant: "FILE",
 	Dir:      decode.FromHost,

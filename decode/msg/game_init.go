@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpGameInit is the opcode of [GameInit].
+const OpGameInit decode.Opcode = 0x01
+
 var gameInitSpec = decode.Spec{
-	Code:     0x01,
+	Code:     OpGameInit,
 	Name:     "GameInit",
 	Constant: "GAME_INITIALIZE_DONE",
 	Dir:      decode.FromHost,

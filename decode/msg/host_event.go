@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpHostEvent is the opcode of [HostEvent].
+const OpHostEvent decode.Opcode = 0x06
+
 var hostEventSpec = decode.Spec{
-	Code:     0x06,
+	Code:     OpHostEvent,
 	Name:     "HostEvent",
 	Constant: "HOST_EVENT",
 	Aliases:  []string{"PythonEvent"},

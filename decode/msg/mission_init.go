@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
+// OpMissionInit is the opcode of [MissionInit].
+const OpMissionInit decode.Opcode = 0x35
+
 var missionInitSpec = decode.Spec{
-	Code:     0x35,
+	Code:     OpMissionInit,
 	Name:     "MissionInit",
 	Constant: "MISSION_INIT",
 	Dir:      decode.FromHost,

@@ -9,8 +9,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpObjectCreate is the opcode of [ObjectCreate].
+const OpObjectCreate decode.Opcode = 0x02
+
 var objectCreateSpec = decode.Spec{
-	Code:     0x02,
+	Code:     OpObjectCreate,
 	Name:     "ObjectCreate",
 	Constant: "CREATE_OBJECT",
 	Dir:      decode.FromHost,
@@ -34,8 +37,11 @@ func (m *ObjectCreate) Walk(c *decode.Codec) {
 	m.Object.Walk(c)
 }
 
+// OpObjectCreateTeam is the opcode of [ObjectCreateTeam].
+const OpObjectCreateTeam decode.Opcode = 0x03
+
 var objectCreateTeamSpec = decode.Spec{
-	Code:     0x03,
+	Code:     OpObjectCreateTeam,
 	Name:     "ObjectCreateTeam",
 	Constant: "CREATE_PLAYER_OBJECT",
 	Aliases:  []string{"ObjCreateTeam"},

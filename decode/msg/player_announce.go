@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpPlayerAnnounce is the opcode of [PlayerAnnounce].
+const OpPlayerAnnounce decode.Opcode = 0x17
+
 var playerAnnounceSpec = decode.Spec{
-	Code:     0x17,
+	Code:     OpPlayerAnnounce,
 	Name:     "PlayerAnnounce",
 	Constant: "NEW_PLAYER_IN_GAME",
 	Aliases:  []string{"DeletePlayerUI"},

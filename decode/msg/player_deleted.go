@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpPlayerDeleted is the opcode of [PlayerDeleted].
+const OpPlayerDeleted decode.Opcode = 0x18
+
 var playerDeletedSpec = decode.Spec{
-	Code:     0x18,
+	Code:     OpPlayerDeleted,
 	Name:     "PlayerDeleted",
 	Constant: "DELETE_PLAYER_FROM_GAME",
 	Aliases:  []string{"DeletePlayerAnim"},

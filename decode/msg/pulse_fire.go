@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpPulseFire is the opcode of [PulseFire].
+const OpPulseFire decode.Opcode = 0x1A
+
 var pulseFireSpec = decode.Spec{
-	Code:     0x1A,
+	Code:     OpPulseFire,
 	Name:     "PulseFire",
 	Constant: "CREATE_PULSE",
 	Aliases:  []string{"BeamFire"},

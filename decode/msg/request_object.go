@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpRequestObject is the opcode of [RequestObject].
+const OpRequestObject decode.Opcode = 0x1E
+
 var requestObjectSpec = decode.Spec{
-	Code:     0x1E,
+	Code:     OpRequestObject,
 	Name:     "RequestObject",
 	Constant: "SEND_OBJECT",
 	Dir:      decode.FromClient,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpRestartGame is the opcode of [RestartGame].
+const OpRestartGame decode.Opcode = 0x39
+
 var restartGameSpec = decode.Spec{
-	Code:     0x39,
+	Code:     OpRestartGame,
 	Name:     "RestartGame",
 	Constant: "RESTART_GAME",
 	Dir:      decode.FromHost,

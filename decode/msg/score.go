@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpScore is the opcode of [Score].
+const OpScore decode.Opcode = 0x37
+
 var scoreSpec = decode.Spec{
-	Code:     0x37,
+	Code:     OpScore,
 	Name:     "Score",
 	Constant: "SCORE",
 	Dir:      decode.FromHost,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpScoreChange is the opcode of [ScoreChange].
+const OpScoreChange decode.Opcode = 0x36
+
 var scoreChangeSpec = decode.Spec{
-	Code:     0x36,
+	Code:     OpScoreChange,
 	Name:     "ScoreChange",
 	Constant: "SCORE_CHANGE",
 	Dir:      decode.FromHost,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
+// OpScoreInit is the opcode of [ScoreInit].
+const OpScoreInit decode.Opcode = 0x3F
+
 var scoreInitSpec = decode.Spec{
-	Code:     0x3F,
+	Code:     OpScoreInit,
 	Name:     "ScoreInit",
 	Constant: "SCORE_INIT",
 	Dir:      decode.FromHost,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpSettings is the opcode of [Settings].
+const OpSettings decode.Opcode = 0x00
+
 var settingsSpec = decode.Spec{
-	Code:     0x00,
+	Code:     OpSettings,
 	Name:     "Settings",
 	Constant: "GAME_INITIALIZE",
 	Dir:      decode.FromHost,

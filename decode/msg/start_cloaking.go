@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpStartCloaking is the opcode of [StartCloaking].
+const OpStartCloaking decode.Opcode = 0x0E
+
 var startCloakingSpec = decode.Spec{
-	Code:     0x0E,
+	Code:     OpStartCloaking,
 	Name:     "StartCloaking",
 	Constant: "START_CLOAKING",
 	Aliases:  []string{"StartCloak"},

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpStartWarp is the opcode of [StartWarp].
+const OpStartWarp decode.Opcode = 0x10
+
 var startWarpSpec = decode.Spec{
-	Code:     0x10,
+	Code:     OpStartWarp,
 	Name:     "StartWarp",
 	Constant: "START_WARP",
 	Dir:      decode.Either,

@@ -6,8 +6,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpStateUpdate is the opcode of [StateUpdate].
+const OpStateUpdate decode.Opcode = 0x1C
+
 var stateUpdateSpec = decode.Spec{
-	Code:     0x1C,
+	Code:     OpStateUpdate,
 	Name:     "StateUpdate",
 	Constant: "SHIP_UPDATE",
 	Dir:      decode.Either,

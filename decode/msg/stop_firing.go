@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpStopFiring is the opcode of [StopFiring].
+const OpStopFiring decode.Opcode = 0x08
+
 var stopFiringSpec = decode.Spec{
-	Code:     0x08,
+	Code:     OpStopFiring,
 	Name:     "StopFiring",
 	Constant: "STOP_FIRING",
 	Dir:      decode.Either,

@@ -6,8 +6,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpSubsystemStatus is the opcode of [SubsystemStatus].
+const OpSubsystemStatus decode.Opcode = 0x0A
+
 var subsystemStatusSpec = decode.Spec{
-	Code:     0x0A,
+	Code:     OpSubsystemStatus,
 	Name:     "SubsystemStatus",
 	Constant: "SUBSYSTEM_STATE_CHANGED",
 	Aliases:  []string{"SubsysStatus", "SubsystemStatusChanged"},

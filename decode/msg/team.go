@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
+// OpTeam is the opcode of [Team].
+const OpTeam decode.Opcode = 0x41
+
 var teamSpec = decode.Spec{
-	Code:     0x41,
+	Code:     OpTeam,
 	Name:     "Team",
 	Constant: "TEAM",
 	Dir:      decode.Either,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpTeamChat is the opcode of [TeamChat].
+const OpTeamChat decode.Opcode = 0x2D
+
 var teamChatSpec = decode.Spec{
-	Code:     0x2D,
+	Code:     OpTeamChat,
 	Name:     "TeamChat",
 	Constant: "TEAM_CHAT",
 	Dir:      decode.Either,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
+// OpTeamScore is the opcode of [TeamScore].
+const OpTeamScore decode.Opcode = 0x40
+
 var teamScoreSpec = decode.Spec{
-	Code:     0x40,
+	Code:     OpTeamScore,
 	Name:     "TeamScore",
 	Constant: "TEAM_SCORE",
 	Dir:      decode.FromHost,

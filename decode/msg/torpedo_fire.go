@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpTorpedoFire is the opcode of [TorpedoFire].
+const OpTorpedoFire decode.Opcode = 0x19
+
 var torpedoFireSpec = decode.Spec{
-	Code:     0x19,
+	Code:     OpTorpedoFire,
 	Name:     "TorpedoFire",
 	Constant: "CREATE_TORP",
 	Dir:      decode.Either,

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpVerifyEnterSet is the opcode of [VerifyEnterSet].
+const OpVerifyEnterSet decode.Opcode = 0x1D
+
 var verifyEnterSetSpec = decode.Spec{
-	Code:     0x1D,
+	Code:     OpVerifyEnterSet,
 	Name:     "VerifyEnterSet",
 	Constant: "VERIFY_ENTER_SET",
 	Aliases:  []string{"ObjNotFound"},

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpVersionDifferent is the opcode of [VersionDifferent].
+const OpVersionDifferent decode.Opcode = 0x23
+
 var versionDifferentSpec = decode.Spec{
-	Code:     0x23,
+	Code:     OpVersionDifferent,
 	Name:     "VersionDifferent",
 	Constant: "VERSION_DIFFERENT",
 	Aliases:  []string{"SystemChecksumFail"},

@@ -13,30 +13,6 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Opcodes that the host does more with than pass them on, or that it sends.
-const (
-	opSettings         decode.Opcode = 0x00
-	opGameInit         decode.Opcode = 0x01
-	opObjectCreate     decode.Opcode = 0x02
-	opObjectCreateTeam decode.Opcode = 0x03
-	opDestroyObject    decode.Opcode = 0x14
-	opCollisionEffect  decode.Opcode = 0x15
-	opPlayerAnnounce   decode.Opcode = 0x17
-	opStateUpdate      decode.Opcode = 0x1C
-	opVerifyEnterSet   decode.Opcode = 0x1D
-	opRequestObject    decode.Opcode = 0x1E
-	opChecksumRequest  decode.Opcode = 0x20
-	opChecksumResponse decode.Opcode = 0x21
-	opChecksumFailed   decode.Opcode = 0x22
-	opVersionDifferent decode.Opcode = 0x23
-	opChecksumComplete decode.Opcode = 0x28
-	opExplosion        decode.Opcode = 0x29
-	opClientReady      decode.Opcode = 0x2A
-	opMissionInit      decode.Opcode = 0x35
-	opScore            decode.Opcode = 0x37
-	opTeam             decode.Opcode = 0x41
-)
-
 // relayOf returns what the host does with a client's message. A playable host
 // does with a message of OpenBC's clients what their own host does.
 func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Relay {
@@ -62,7 +38,7 @@ func (h *Host) game(p *peer, m *link.Message) {
 	op := decode.Opcode(m.Body[0])
 	spec := h.catalog.Lookup(op)
 	class := h.relayOf(p, op, spec)
-	if p.phase == Checking && op != opChecksumResponse && (op != opClientReady || h.like.openBC) {
+	if p.phase == Checking && op != msg.OpChecksumResponse && (op != msg.OpClientReady || h.like.openBC) {
 		h.complain(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return
 	}
@@ -75,9 +51,9 @@ func (h *Host) game(p *peer, m *link.Message) {
 	}
 	var parsed decode.Message
 	switch op {
-	case opObjectCreate, opObjectCreateTeam, opChecksumResponse, opRequestObject, opDestroyObject, opTeam:
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChecksumResponse, msg.OpRequestObject, msg.OpDestroyObject, msg.OpTeam:
 		res := h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
-		if parsed = res.Message; res.Err != nil && op == opChecksumResponse {
+		if parsed = res.Message; res.Err != nil && op == msg.OpChecksumResponse {
 			h.complain(Ignored, p, "hashes that do not read")
 			return
 		}
@@ -100,7 +76,7 @@ func (h *Host) game(p *peer, m *link.Message) {
 	case *msg.ObjectCreateOpenBC:
 		h.store(p, object{uint32(t.ID), true, clone()})
 	}
-	if op == opClientReady {
+	if op == msg.OpClientReady {
 		h.ready(p)
 	}
 	out := *m
@@ -138,9 +114,9 @@ func (h *Host) game(p *peer, m *link.Message) {
 		}
 	case decode.RelayNone, decode.RelayConsume, decode.RelayAnswer:
 	}
-	if op == opObjectCreateTeam && h.like.verifyEnter && parsed != nil {
+	if op == msg.OpObjectCreateTeam && h.like.verifyEnter && parsed != nil {
 		if id := p.shipID(); id != 0 {
-			h.toPlaying(nil, opVerifyEnterSet, &msg.VerifyEnterSet{Object: wire.ObjectID(id)})
+			h.toPlaying(nil, msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: wire.ObjectID(id)})
 		}
 	}
 }

@@ -188,7 +188,7 @@ func (h *Host) introduce(p *peer) {
 
 // ask asks a client for the files of its round.
 func (h *Host) ask(p *peer) {
-	h.say(p, opChecksumRequest, &checksums[p.round])
+	h.say(p, msg.OpChecksumRequest, &checksums[p.round])
 }
 
 // answer takes the hashes of a client's files.
@@ -203,12 +203,12 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 	}
 	if h.cfg.Check != nil {
 		if m.Round == 0 && m.VersionHash != names.Hash(version) {
-			h.say(p, opVersionDifferent, &msg.VersionDifferent{Text: []byte(version)})
+			h.say(p, msg.OpVersionDifferent, &msg.VersionDifferent{Text: []byte(version)})
 			h.report(Refused, p, "another version of the game")
 			return
 		}
 		if file := h.cfg.Check(m); file != "" {
-			h.say(p, opChecksumFailed, &msg.ChecksumFailed{Text: []byte(file)})
+			h.say(p, msg.OpChecksumFailed, &msg.ChecksumFailed{Text: []byte(file)})
 			h.report(Refused, p, "its file "+file+" differs")
 			return
 		}
@@ -218,15 +218,15 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 		return
 	}
 	p.phase = Loading
-	h.say(p, opChecksumComplete, &msg.ChecksumComplete{})
-	h.say(p, opSettings, &msg.Settings{
+	h.say(p, msg.OpChecksumComplete, &msg.ChecksumComplete{})
+	h.say(p, msg.OpSettings, &msg.Settings{
 		GameTime: wire.FloatBits(h.gameTime()), Collisions: h.cfg.Collisions, Slot: uint8(p.slot), Mission: []byte(h.cfg.Mission),
 	})
-	h.say(p, opGameInit, &msg.GameInit{})
+	h.say(p, msg.OpGameInit, &msg.GameInit{})
 	if h.like.openBC { // it does not wait until the client is ready
 		for _, o := range h.peers {
 			if o.phase == Loading || o.phase == Playing {
-				h.say(p, opScore, &msg.Score{Player: int32(o.id)})
+				h.say(p, msg.OpScore, &msg.Score{Player: int32(o.id)})
 			}
 		}
 		h.replicate(p)
@@ -257,7 +257,7 @@ func (h *Host) ready(p *peer) {
 	if init.TimeLimit != msg.Unlimited {
 		init.EndTime = 60 * int32(init.TimeLimit)
 	}
-	h.say(p, opMissionInit, &init)
+	h.say(p, msg.OpMissionInit, &init)
 	if h.like.openBC {
 		p.phase = Playing
 		h.report(Ready, p, "")
@@ -275,7 +275,7 @@ func (h *Host) ready(p *peer) {
 			known = true
 			continue
 		}
-		h.say(p, opScore, &msg.Score{Player: int32(id)})
+		h.say(p, msg.OpScore, &msg.Score{Player: int32(id)})
 	}
 	if !known {
 		h.scores = append(h.scores, p.id)
@@ -296,10 +296,10 @@ func (h *Host) announce(to, player *peer) {
 		Class: event.ClassPlayer, Code: event.CodeNewPlayerInGame, Dest: wire.FirstObject(player.slot), Player: player.id,
 	}}
 	if to != nil {
-		h.say(to, opPlayerAnnounce, m)
+		h.say(to, msg.OpPlayerAnnounce, m)
 		return
 	}
-	h.toPlaying(nil, opPlayerAnnounce, m)
+	h.toPlaying(nil, msg.OpPlayerAnnounce, m)
 }
 
 // gameTime returns the seconds of the game clock.

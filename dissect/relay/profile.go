@@ -27,31 +27,31 @@ var (
 	openBCProfile = profile{
 		openBC: true,
 		relay: map[decode.Opcode]decode.Relay{
-			opObjectCreate:     decode.RelayForward,
-			opObjectCreateTeam: decode.RelayForward,
-			opHostEvent:        decode.RelayForward,
-			opDestroyObject:    decode.RelayForward,
-			opCollisionEffect:  decode.RelayForward,
-			opStateUpdate:      decode.RelayForward,
-			opExplosion:        decode.RelayForward,
-			opClientReady:      decode.RelayForward,
-			opTeamChat:         decode.RelayEcho,
-			opTeam:             decode.RelayForward,
+			msg.OpObjectCreate:     decode.RelayForward,
+			msg.OpObjectCreateTeam: decode.RelayForward,
+			msg.OpHostEvent:        decode.RelayForward,
+			msg.OpDestroyObject:    decode.RelayForward,
+			msg.OpCollisionEffect:  decode.RelayForward,
+			msg.OpStateUpdate:      decode.RelayForward,
+			msg.OpExplosion:        decode.RelayForward,
+			msg.OpClientReady:      decode.RelayForward,
+			msg.OpTeamChat:         decode.RelayEcho,
+			msg.OpTeam:             decode.RelayForward,
 		},
 	}
 	// playable are the messages that only the stock host's own simulation
 	// sends, and that players need of each other where there is none.
 	playable = map[decode.Opcode]decode.Relay{
-		opStateUpdate: decode.RelayForward,
-		opExplosion:   decode.RelayForward,
+		msg.OpStateUpdate: decode.RelayForward,
+		msg.OpExplosion:   decode.RelayForward,
 	}
 	// playableOpenBC are the messages that OpenBC's clients expect of each
 	// other besides.
 	playableOpenBC = map[decode.Opcode]decode.Relay{
-		opDestroyObject:   decode.RelayForward,
-		opCollisionEffect: decode.RelayForward,
-		opStateUpdate:     decode.RelayForward,
-		opExplosion:       decode.RelayForward,
+		msg.OpDestroyObject:   decode.RelayForward,
+		msg.OpCollisionEffect: decode.RelayForward,
+		msg.OpStateUpdate:     decode.RelayForward,
+		msg.OpExplosion:       decode.RelayForward,
 	}
 )
 
@@ -62,41 +62,31 @@ func profileOf(d decode.Dialect) *profile {
 	return &stockProfile
 }
 
-// Opcodes that only OpenBC does more with than the stock game.
-const (
-	opHostEvent   decode.Opcode = 0x06
-	opTorpedoFire decode.Opcode = 0x19
-	opPulseFire   decode.Opcode = 0x1A
-	opChat        decode.Opcode = 0x2C
-	opTeamChat    decode.Opcode = 0x2D
-	opRestartGame decode.Opcode = 0x39
-)
-
 // openBC takes a client's game message as the OpenBC server does: it returns
 // the message that is to be passed on, and what is done with it. All copies are
 // without priority, ship updates unreliable and all others reliable.
 func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode.Relay, m link.Message) (link.Message, decode.Relay) {
-	m.Priority, m.Reliable = false, op != opStateUpdate
+	m.Priority, m.Reliable = false, op != msg.OpStateUpdate
 	switch op {
-	case opObjectCreate, opObjectCreateTeam:
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
 		if len(m.Body) > 1 && int(m.Body[1]) != p.slot { // a creation for somebody else
 			class = decode.RelayConsume
 		}
-	case opStateUpdate:
+	case msg.OpStateUpdate:
 		const flags, subsystems = 9, 0x20
 		if len(m.Body) > flags && m.Body[flags] == subsystems && p.shipID() != 0 {
 			class = decode.RelayConsume
 		}
-	case opTorpedoFire, opPulseFire:
+	case msg.OpTorpedoFire, msg.OpPulseFire:
 		if res := h.decoder.ReadAs(spec, m.Body, decode.OpenBC, noShips{}); res.Err != nil {
 			class = decode.RelayConsume
 		}
-	case opChat, opTeamChat: // the sender's slot stands in the place of its id
+	case msg.OpChat, msg.OpTeamChat: // the sender's slot stands in the place of its id
 		if len(m.Body) > 1 && int(m.Body[1]) != p.slot {
 			m.Body = bytes.Clone(m.Body)
 			m.Body[1] = byte(p.slot)
 		}
-	case opRestartGame: // the first player is taken for the host
+	case msg.OpRestartGame: // the first player is taken for the host
 		if p.slot == 0 {
 			class = decode.RelayEcho
 		}
@@ -115,5 +105,5 @@ func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
 			}
 		}
 	}
-	h.say(p, opVerifyEnterSet, &msg.VerifyEnterSet{Object: id})
+	h.say(p, msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: id})
 }

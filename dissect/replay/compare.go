@@ -10,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -148,15 +149,15 @@ func (c *comparer) normal(dst []byte, typ transport.Type, op decode.Opcode, body
 	case typ == transport.Connect:
 		return dst[:start] // the id
 	case typ != transport.Standard:
-	case op == opSettings && len(b) > 6:
+	case op == msg.OpSettings && len(b) > 6:
 		clear(b[1:5])
 		b[5] &^= 0x02 // whether the host has a modem
 		if c.t.partial() {
 			b[6] = 0
 		}
-	case op == opPlayerAnnounce && len(b) == announceLen:
+	case op == msg.OpPlayerAnnounce && len(b) == announceLen:
 		clear(b[13:17])
-	case op == opMissionInit && len(b) == 9:
+	case op == msg.OpMissionInit && len(b) == 9:
 		clear(b[4:8])
 	}
 	return dst
@@ -181,7 +182,7 @@ func (c *comparer) key(typ transport.Type, op decode.Opcode, reliable, priority 
 func compared(s *sent) bool {
 	switch s.typ {
 	case transport.Standard:
-		return s.op != opScore && s.op != opScoreInit && s.op != opTeamScore
+		return s.op != msg.OpScore && s.op != msg.OpScoreInit && s.op != msg.OpTeamScore
 	case transport.NameChange, transport.Connect, transport.Disconnect:
 		return true
 	case transport.BootPlayer, transport.Acknowledge, transport.DoNothing, transport.Leave:
@@ -197,23 +198,23 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	}
 	body := bytes.Clone(s.body)
 	switch {
-	case s.typ == transport.Standard && s.op == opPlayerAnnounce && len(body) == announceLen:
+	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce && len(body) == announceLen:
 		s.renumber(&body[announceLen-1])
 	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
 		body[0] = src.id
 	}
 	op := s.op
 	if by == dialectModel && c.exploded(s, src) {
-		if src.op != opRequestObject {
+		if src.op != msg.OpRequestObject {
 			return
 		}
-		op, body = opVerifyEnterSet, binary.LittleEndian.AppendUint32([]byte{byte(opVerifyEnterSet)}, uint32(src.object))
+		op, body = msg.OpVerifyEnterSet, binary.LittleEndian.AppendUint32([]byte{byte(msg.OpVerifyEnterSet)}, uint32(src.object))
 	}
 	x := &expect{
 		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
 		reliable: s.header.Reliable, priority: s.header.Priority,
 	}
-	x.replica = s.typ == transport.Standard && (op == opObjectCreate || op == opObjectCreateTeam) && src != nil && src.client == x.to
+	x.replica = s.typ == transport.Standard && (op == msg.OpObjectCreate || op == msg.OpObjectCreateTeam) && src != nil && src.client == x.to
 	x.key = c.key(x.typ, x.op, x.reliable, x.priority, body)
 	for _, o := range c.step {
 		if o.key == x.key && o.to == x.to && o.by&by == 0 {
@@ -227,7 +228,7 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 // exploded reports whether a model sends a client a ship that the captured
 // host's simulation has destroyed.
 func (c *comparer) exploded(s *sent, src *source) bool {
-	return s.typ == transport.Standard && s.op == opObjectCreateTeam && src != nil && src.client == s.to.client &&
+	return s.typ == transport.Standard && s.op == msg.OpObjectCreateTeam && src != nil && src.client == s.to.client &&
 		len(s.body) > 1 && s.body[1] < 16 && c.lost&(1<<s.body[1]) != 0
 }
 
@@ -236,9 +237,9 @@ func (c *comparer) destroyed(e *Event) {
 	b := e.Body
 	switch {
 	case !e.standard():
-	case e.Kind == Input && e.Op == opObjectCreateTeam && len(b) > 1 && b[1] < 16:
+	case e.Kind == Input && e.Op == msg.OpObjectCreateTeam && len(b) > 1 && b[1] < 16:
 		c.lost &^= 1 << b[1]
-	case e.Kind == Output && e.Op == opHostEvent && len(b) >= 17 && announceCode(b) == event.CodeObjectExploding:
+	case e.Kind == Output && e.Op == msg.OpHostEvent && len(b) >= 17 && announceCode(b) == event.CodeObjectExploding:
 		if slot, ok := wire.ObjectID(binary.LittleEndian.Uint32(b[13:])).Slot(); ok && slot < 16 {
 			c.lost |= 1 << slot
 		}
@@ -637,7 +638,7 @@ func alike(a, b []byte) bool {
 // class and id agree. The rest is what the host makes of it.
 func sameObject(a, b []byte) bool {
 	head := 2 + 8
-	if len(a) > 0 && decode.Opcode(a[0]) == opObjectCreateTeam {
+	if len(a) > 0 && decode.Opcode(a[0]) == msg.OpObjectCreateTeam {
 		head++
 	}
 	return len(a) >= head && len(b) >= head && bytes.Equal(a[:head], b[:head])
@@ -702,13 +703,13 @@ func (c *comparer) excused(d *destination, x *expect) string {
 		return "the capture ends before it could come"
 	case cl.gone && cl.left.Sub(x.src.time) < lastMoment:
 		return "the client was gone before it could come"
-	case c.t.late() && (x.op == opSettings || x.op == opMissionInit || x.op == opPlayerAnnounce):
+	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce):
 		return "the capture starts late"
-	case x.op == opVerifyEnterSet && c.t.late():
+	case x.op == msg.OpVerifyEnterSet && c.t.late():
 		return "the capture starts late"
-	case x.src.op == opRequestObject && c.ofStranger(x.src.object):
+	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
 		return "it asks for an object of a player of whom the capture holds nothing"
-	case x.op == opClientReady && x.src.client.Adopted:
+	case x.op == msg.OpClientReady && x.src.client.Adopted:
 		return "the capture starts late"
 	}
 	return ""
@@ -757,7 +758,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 // simulated reports whether no host passes a message on.
 func (g *got) simulated() bool {
 	const flags, subsystems = 9, 0x20
-	return g.standard() && g.Op == opStateUpdate && len(g.Body) > flags && g.Body[flags]&subsystems != 0
+	return g.standard() && g.Op == msg.OpStateUpdate && len(g.Body) > flags && g.Body[flags]&subsystems != 0
 }
 
 // near reports whether one of the times, which are in order, lies in a span.
@@ -825,36 +826,36 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 		return c.ofUnseen(g)
 	}
 	switch g.Op {
-	case opHostEvent, opExplosion, opScoreChange, opEndGame, opRestartGame:
+	case msg.OpHostEvent, msg.OpExplosion, msg.OpScoreChange, msg.OpEndGame, msg.OpRestartGame:
 		return simulated, true
-	case opStateUpdate:
+	case msg.OpStateUpdate:
 		if c.sender != decode.OpenBC || g.simulated() {
 			return "ship updates are the host's simulation", true
 		}
-	case opScore, opScoreInit, opTeamScore:
+	case msg.OpScore, msg.OpScoreInit, msg.OpTeamScore:
 		return "scores are the host's", true
-	case opDestroyObject, opPlayerDeleted:
+	case msg.OpDestroyObject, msg.OpPlayerDeleted:
 		return "what a host tells of a leave is not known", true
-	case opPlayerAnnounce:
+	case msg.OpPlayerAnnounce:
 		if len(g.Body) == announceLen && announceCode(g.Body) == event.CodeDeletePlayer {
 			return "what a host tells of a leave is not known", true
 		}
 		if c.t.late() {
 			return "the capture starts late", true
 		}
-	case opStopFiring, opSubsystemStatus:
+	case msg.OpStopFiring, msg.OpSubsystemStatus:
 		if c.sender != decode.OpenBC {
 			return simulated, true
 		}
-	case opCollisionSetting:
+	case msg.OpCollisionSetting:
 		return "the host changes an option", true
-	case opChecksumFailed, opVersionDifferent, opFileTransfer:
+	case msg.OpChecksumFailed, msg.OpVersionDifferent, msg.OpFileTransfer:
 		return "the host compares files", true
-	case opObjectCreate, opObjectCreateTeam:
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
 		if c.t.late() {
 			return "the capture starts late", true
 		}
-	case opVerifyEnterSet:
+	case msg.OpVerifyEnterSet:
 		if c.t.late() {
 			return "the capture starts late", true
 		}
@@ -880,7 +881,7 @@ func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
 		return text, true
 	case g.Slots == 0 && some:
 		return text, true
-	case g.standard() && (g.Op == opChat || g.Op == opTeamChat || g.Op == opTeam) && len(g.Body) > 4:
+	case g.standard() && (g.Op == msg.OpChat || g.Op == msg.OpTeamChat || g.Op == msg.OpTeam) && len(g.Body) > 4:
 		peer := binary.LittleEndian.Uint32(g.Body[1:])
 		if some && peer < 256 && c.t.byPeer(uint8(peer)) == nil {
 			return text, true

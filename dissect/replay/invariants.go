@@ -2,6 +2,7 @@ package replay
 
 import (
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -70,7 +71,7 @@ func (v *Invariants) of(c *comparer, x *expect) *Invariant {
 	if x.by&stockModel == 0 && c.models&stockModel != 0 || x.typ != transport.Standard || x.src == nil {
 		return nil
 	}
-	if x.op == opPlayerAnnounce && x.src.op == opClientReady {
+	if x.op == msg.OpPlayerAnnounce && x.src.op == msg.OpClientReady {
 		return &v[invAnnounce]
 	}
 	if x.src.op != x.op {
@@ -82,7 +83,7 @@ func (v *Invariants) of(c *comparer, x *expect) *Invariant {
 		return &v[invForward]
 	case spec.Relay == decode.RelaySlots && x.src.client != x.to:
 		return &v[invSlots]
-	case x.op == opChat:
+	case x.op == msg.OpChat:
 		return &v[invChat]
 	}
 	return nil
@@ -130,7 +131,7 @@ func (v *Invariants) extra(e *Event) {
 		v[invExact].fail(e.Frame, false)
 	case consumed(e.Op):
 		v[invConsumed].fail(e.Frame, false)
-	case e.Op == opPlayerAnnounce:
+	case e.Op == msg.OpPlayerAnnounce:
 		v[invAnnounce].fail(e.Frame, false)
 	}
 }
@@ -165,5 +166,5 @@ func exact(op decode.Opcode) bool { return op == 0x07 || op == 0x19 || op == 0x1
 
 // consumed reports whether no host passes messages of the opcode on.
 func consumed(op decode.Opcode) bool {
-	return op == 0x0D || op == 0x13 || op == 0x15 || op == opClientReady || op == opChecksumResponse
+	return op == 0x0D || op == 0x13 || op == 0x15 || op == msg.OpClientReady || op == msg.OpChecksumResponse
 }

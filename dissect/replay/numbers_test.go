@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -123,9 +124,9 @@ func TestLag(t *testing.T) {
 	}
 	r := Report{rows: map[rowKey]*Row{}}
 	for i := 1; i <= 100; i++ {
-		r.lag(transport.Standard, opChat, time.Duration(i)*time.Millisecond)
+		r.lag(transport.Standard, msg.OpChat, time.Duration(i)*time.Millisecond)
 	}
-	row := r.row(transport.Standard, opChat)
+	row := r.row(transport.Standard, msg.OpChat)
 	for _, c := range []struct {
 		part float64
 		want time.Duration

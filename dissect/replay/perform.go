@@ -156,12 +156,12 @@ func (p *Performer) answer(n *part) {
 		return
 	}
 	for _, round := range n.asked {
-		p.compose(n, opChecksumResponse, emptyAnswer(round))
+		p.compose(n, msg.OpChecksumResponse, emptyAnswer(round))
 	}
 	n.asked = nil
 	if n.loaded && !n.ready && !n.client.Joining {
 		n.ready = true
-		p.compose(n, opClientReady, &msg.ClientReady{})
+		p.compose(n, msg.OpClientReady, &msg.ClientReady{})
 	}
 }
 
@@ -178,9 +178,9 @@ func (n *part) may(e *Event) bool {
 		return false
 	case e.Kind == Left || !e.standard():
 		return true
-	case e.Op == opChecksumResponse:
+	case e.Op == msg.OpChecksumResponse:
 		return n.client.Adopted || n.loaded || len(n.asked) > 0
-	case e.Op == opClientReady:
+	case e.Op == msg.OpClientReady:
 		return n.loaded
 	}
 	return n.inGame
@@ -199,7 +199,7 @@ func (p *Performer) say(n *part, e *Event) {
 		if len(body) > 0 {
 			body[0] = n.peer
 		}
-	case e.standard() && e.Op == opChecksumResponse:
+	case e.standard() && e.Op == msg.OpChecksumResponse:
 		if n.client.Adopted || len(n.asked) == 0 {
 			return // nobody asks for it
 		}
@@ -208,7 +208,7 @@ func (p *Performer) say(n *part, e *Event) {
 		}
 		n.asked = n.asked[1:]
 	case e.standard():
-		if e.Op == opClientReady {
+		if e.Op == msg.OpClientReady {
 			n.ready = true
 		}
 		p.renumber(body)
@@ -221,11 +221,11 @@ func (p *Performer) say(n *part, e *Event) {
 func (p *Performer) renumber(body []byte) {
 	op := decode.Opcode(body[0])
 	switch op {
-	case opObjectCreate, opObjectCreateTeam:
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
 		if len(body) > 1 {
 			body[1] = byte(p.liveSlot(int(body[1])))
 		}
-	case opChat, opTeamChat, opTeam:
+	case msg.OpChat, msg.OpTeamChat, msg.OpTeam:
 		if len(body) >= 5 {
 			id := binary.LittleEndian.Uint32(body[1:])
 			for _, n := range p.parts {
@@ -353,18 +353,18 @@ func (n *part) take(m *link.Message) {
 		return
 	}
 	switch decode.Opcode(m.Body[0]) {
-	case opChecksumRequest:
+	case msg.OpChecksumRequest:
 		const rounds = 8 // more at a time are nonsense
 		if len(m.Body) > 1 && len(n.asked) < rounds {
 			n.asked = append(n.asked, m.Body[1])
 		}
-	case opSettings:
+	case msg.OpSettings:
 		if len(m.Body) > 6 {
 			n.slot = int(m.Body[6])
 		}
-	case opGameInit:
+	case msg.OpGameInit:
 		n.loaded = true
-	case opMissionInit:
+	case msg.OpMissionInit:
 		n.inGame = true
 	}
 }

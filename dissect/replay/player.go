@@ -191,7 +191,7 @@ func (p *player) input(e *Event) {
 	if n == nil {
 		return
 	}
-	if n.auto && e.standard() && e.Op == opChecksumResponse {
+	if n.auto && e.standard() && e.Op == msg.OpChecksumResponse {
 		return // it has answered by itself
 	}
 	p.queue(n, link.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
@@ -338,15 +338,15 @@ func (p *player) follow(n *end, op decode.Opcode, body []byte) {
 	var answer decode.Message
 	var as decode.Opcode
 	switch {
-	case op == opSettings && len(body) > 6:
+	case op == msg.OpSettings && len(body) > 6:
 		n.slot = int(body[6])
 		return
 	case !n.auto:
 		return
-	case op == opChecksumRequest && len(body) > 1:
-		answer, as = emptyAnswer(body[1]), opChecksumResponse
-	case op == opGameInit && n.enters:
-		answer, as = &msg.ClientReady{}, opClientReady
+	case op == msg.OpChecksumRequest && len(body) > 1:
+		answer, as = emptyAnswer(body[1]), msg.OpChecksumResponse
+	case op == msg.OpGameInit && n.enters:
+		answer, as = &msg.ClientReady{}, msg.OpClientReady
 	default:
 		return
 	}

@@ -197,7 +197,7 @@ func (r *Replay) play(e *Event) {
 	r.cmp.sender = r.t.sender
 	switch e.Kind {
 	case Output:
-		if e.standard() && e.Op == opSettings {
+		if e.standard() && e.Op == msg.OpSettings {
 			r.rep.Invariants.joined(e.Client)
 		}
 		r.scores(e)
@@ -218,7 +218,7 @@ func (r *Replay) play(e *Event) {
 			r.src.id = e.Body[0]
 		}
 	}
-	if e.standard() && e.Op == opRequestObject && len(e.Body) >= 5 {
+	if e.standard() && e.Op == msg.OpRequestObject && len(e.Body) >= 5 {
 		r.src.object = wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:]))
 	}
 	for i, p := range r.players {
@@ -228,7 +228,7 @@ func (r *Replay) play(e *Event) {
 		p.event(e)
 	}
 	r.cmp.settle(e.Time)
-	if e.Kind == Input && e.standard() && e.Op == opClientReady {
+	if e.Kind == Input && e.standard() && e.Op == msg.OpClientReady {
 		e.Client.ready = true
 	}
 }
@@ -238,7 +238,7 @@ func (r *Replay) scores(e *Event) {
 	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.ready || e.Client.Adopted {
 		return
 	}
-	if e.Op == opScore || e.Op == opScoreInit || e.Op == opTeamScore {
+	if e.Op == msg.OpScore || e.Op == msg.OpScoreInit || e.Op == msg.OpTeamScore {
 		r.rep.deviate(ruleScores, transport.Standard, e.Op, e.Frame)
 	}
 }

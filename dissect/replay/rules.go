@@ -2,6 +2,7 @@ package replay
 
 import (
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -58,7 +59,7 @@ func deviationOf(x *expect, how string) *Rule {
 		return ruleFragments
 	}
 	if how == "differs" {
-		if x.op == opChat || x.op == opTeamChat {
+		if x.op == msg.OpChat || x.op == msg.OpTeamChat {
 			return ruleChat
 		}
 		if x.alt != nil && (x.alt.reliable != x.reliable || x.alt.priority != x.priority) {
@@ -68,41 +69,41 @@ func deviationOf(x *expect, how string) *Rule {
 	}
 	copied := x.src != nil && x.src.op == x.op && x.src.client != x.to
 	switch x.op {
-	case opClientReady:
+	case msg.OpClientReady:
 		return ruleReady
 	case 0x15:
 		return ruleCollision
-	case opExplosion:
+	case msg.OpExplosion:
 		return ruleExplosion
-	case opHostEvent:
+	case msg.OpHostEvent:
 		return ruleEvent
-	case opDestroyObject:
+	case msg.OpDestroyObject:
 		return ruleDestroy
-	case opStateUpdate:
+	case msg.OpStateUpdate:
 		return ruleState
-	case opPlayerAnnounce:
+	case msg.OpPlayerAnnounce:
 		if how == "extra" && x.src != nil && x.src.client != x.to {
 			return ruleLoading
 		}
 		return rulePresent
-	case opVerifyEnterSet:
+	case msg.OpVerifyEnterSet:
 		if how == "missing" {
 			return ruleEnter
 		}
 		return ruleUnknown
-	case opRestartGame:
+	case msg.OpRestartGame:
 		return ruleRestart
-	case opTeam:
+	case msg.OpTeam:
 		if x.src != nil && x.src.client == x.to {
 			return ruleTeam
 		}
-	case opTeamChat:
+	case msg.OpTeamChat:
 		return ruleTeamChat
-	case opObjectCreate, opObjectCreateTeam:
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
 		if copied && how == "missing" {
 			return ruleOwner
 		}
-		if x.src != nil && x.src.op == opRequestObject {
+		if x.src != nil && x.src.op == msg.OpRequestObject {
 			return ruleRequest
 		}
 		if !copied {
@@ -126,7 +127,7 @@ func refusal(c *comparer, x *expect) *Rule {
 	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src == nil || x.src.op != x.op || x.src.matched > 0 {
 		return nil
 	}
-	if x.op == opStartCloaking || x.op == opStartWarp {
+	if x.op == msg.OpStartCloaking || x.op == msg.OpStartWarp {
 		return ruleCloak
 	}
 	return nil

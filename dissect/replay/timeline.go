@@ -16,44 +16,6 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Opcodes that the comparison knows by name.
-const (
-	opSettings         decode.Opcode = 0x00
-	opGameInit         decode.Opcode = 0x01
-	opObjectCreate     decode.Opcode = 0x02
-	opObjectCreateTeam decode.Opcode = 0x03
-	opHostEvent        decode.Opcode = 0x06
-	opStopFiring       decode.Opcode = 0x08
-	opSubsystemStatus  decode.Opcode = 0x0A
-	opStartCloaking    decode.Opcode = 0x0E
-	opStartWarp        decode.Opcode = 0x10
-	opDestroyObject    decode.Opcode = 0x14
-	opCollisionSetting decode.Opcode = 0x16
-	opPlayerAnnounce   decode.Opcode = 0x17
-	opPlayerDeleted    decode.Opcode = 0x18
-	opStateUpdate      decode.Opcode = 0x1C
-	opVerifyEnterSet   decode.Opcode = 0x1D
-	opRequestObject    decode.Opcode = 0x1E
-	opChecksumRequest  decode.Opcode = 0x20
-	opChecksumResponse decode.Opcode = 0x21
-	opChecksumFailed   decode.Opcode = 0x22
-	opVersionDifferent decode.Opcode = 0x23
-	opFileTransfer     decode.Opcode = 0x25
-	opChecksumComplete decode.Opcode = 0x28
-	opExplosion        decode.Opcode = 0x29
-	opClientReady      decode.Opcode = 0x2A
-	opChat             decode.Opcode = 0x2C
-	opTeamChat         decode.Opcode = 0x2D
-	opMissionInit      decode.Opcode = 0x35
-	opScoreChange      decode.Opcode = 0x36
-	opScore            decode.Opcode = 0x37
-	opEndGame          decode.Opcode = 0x38
-	opRestartGame      decode.Opcode = 0x39
-	opScoreInit        decode.Opcode = 0x3F
-	opTeamScore        decode.Opcode = 0x40
-	opTeam             decode.Opcode = 0x41
-)
-
 // A Client is one client of the captured host, from its connect to its end. One
 // that connects anew is another client.
 type Client struct {
@@ -252,7 +214,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	switch {
 	case r.Transport.Type != transport.Standard:
 		c.Joining = r.Transport.Type == transport.Connect
-	case game && (op >= opChecksumRequest && op <= opChecksumComplete || op <= opGameInit || op == opClientReady || op == opMissionInit):
+	case game && (op >= msg.OpChecksumRequest && op <= msg.OpChecksumComplete || op <= msg.OpGameInit || op == msg.OpClientReady || op == msg.OpMissionInit):
 		c.Joining = true
 	}
 	c.playing = !c.Joining
@@ -463,7 +425,7 @@ func (t *timeline) input(e *Event) {
 	switch {
 	case e.Type == transport.NameChange && len(e.Body) > 5:
 		c.Name = nameOf(e.Body)
-	case e.standard() && e.Op == opClientReady && (c.settled || c.Adopted):
+	case e.standard() && e.Op == msg.OpClientReady && (c.settled || c.Adopted):
 		c.playing = true
 	}
 	t.emit(e)
@@ -507,7 +469,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.end(c, PutOut)
 	case e.Type == transport.BootPlayer && len(e.Body) > 1:
 		t.putOut(e.Body[1])
-	case e.standard() && e.Op == opPlayerAnnounce && len(e.Body) == announceLen && announceCode(e.Body) == event.CodeDeletePlayer:
+	case e.standard() && e.Op == msg.OpPlayerAnnounce && len(e.Body) == announceLen && announceCode(e.Body) == event.CodeDeletePlayer:
 		t.putOut(e.Body[announceLen-1])
 	}
 }
@@ -522,14 +484,14 @@ func (t *timeline) judge(r *dissect.Record, c *Client) {
 		return
 	}
 	switch {
-	case op == opClientReady, (op == opScore || op == opScoreInit) && c.settled && !c.initiated && !c.Adopted:
+	case op == msg.OpClientReady, (op == msg.OpScore || op == msg.OpScoreInit) && c.settled && !c.initiated && !c.Adopted:
 		t.sender, t.settled = decode.OpenBC, true
-	case op == opMissionInit && c.settled && !c.Adopted:
+	case op == msg.OpMissionInit && c.settled && !c.Adopted:
 		t.sender, t.settled = decode.Stock, true
 	case t.adopted > 0 && r.Sender != decode.Undecided:
 		t.sender = r.Sender
 	}
-	c.initiated = c.initiated || op == opMissionInit
+	c.initiated = c.initiated || op == msg.OpMissionInit
 }
 
 // eight reports whether the numbers of a sender have 8 bits.
@@ -544,13 +506,13 @@ func (t *timeline) eight(r *dissect.Record) bool {
 func (t *timeline) learn(r *dissect.Record, e *Event) {
 	c := e.Client
 	switch e.Op {
-	case opSettings:
+	case msg.OpSettings:
 		if m, ok := r.Message.(*msg.Settings); ok && r.Err == nil {
 			c.Slot, c.settled = int(m.Slot), true
 		}
-	case opChecksumRequest:
+	case msg.OpChecksumRequest:
 		c.asked++
-	case opPlayerAnnounce:
+	case msg.OpPlayerAnnounce:
 		if len(e.Body) != announceLen {
 			break
 		}
@@ -559,7 +521,7 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 			t.meet(peer)
 		}
 	}
-	if e.Op == opStateUpdate {
+	if e.Op == msg.OpStateUpdate {
 		if len(e.Body) >= 5 {
 			if s, ok := wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:])).Slot(); ok {
 				e.Slots = 1 << s
