@@ -18,7 +18,6 @@ type Decoder struct {
 type entry struct {
 	spec  *Spec
 	slots []slot
-	fast  [dialects]FastReader // by the sender's dialect, nil where there is none
 }
 
 // A slot is one layout with the message that is used for it.
@@ -111,23 +110,18 @@ func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result 
 	return best
 }
 
-// ReadFast decodes payload in the layout of its sender's dialect, which is
-// decided, if that can be done without a codec and accounts for every byte.
-// Otherwise the message is nil, and Read tells more.
-func (d *Decoder) ReadFast(s *Spec, payload []byte, sender Dialect, env Env) (Message, Dialect) {
-	e := d.first[s.Code]
-	if e == nil || e.spec != s {
-		if !s.Known() {
-			return nil, Undecided
+// Fast returns the message that Read uses for a spec and a dialect, if it can be
+// read without a codec, or else nil.
+func (d *Decoder) Fast(s *Spec, sender Dialect) FastReader {
+	if !s.Known() {
+		return nil
+	}
+	for _, l := range d.layouts(s) {
+		if l.dialect == sender {
+			return l.fast
 		}
-		d.layouts(s)
-		e = d.first[s.Code]
 	}
-	fast := e.fast[sender%dialects]
-	if fast == nil || len(payload) == 0 || !fast.ReadFast(payload, sender, env) {
-		return nil, Undecided
-	}
-	return fast, sender
+	return nil
 }
 
 // ReadAs decodes payload in the layout of one dialect.
@@ -192,11 +186,6 @@ func (d *Decoder) layouts(s *Spec) []slot {
 		e = &entry{spec: s, slots: []slot{newSlot(s.Layout, Stock, true)}}
 		for _, f := range s.Forms {
 			e.slots = append(e.slots, newSlot(f.Layout, f.Dialect, f.Common))
-		}
-		for i := range e.slots {
-			if l := &e.slots[i]; l.dialect != Undecided {
-				e.fast[l.dialect] = l.fast
-			}
 		}
 		d.specs[s] = e
 	}

@@ -107,7 +107,7 @@ const (
 	Stock                    // the game and its dedicated server
 	OpenBC                   // the OpenBC server and its test clients
 
-	dialects = iota // their number
+	Dialects = iota // their number
 )
 
 // String returns the dialect as JSON and flags name it.

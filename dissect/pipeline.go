@@ -43,6 +43,7 @@ type Stats struct {
 	Other         int // not of the game: passed over
 	Conversations int // of the game
 	Evicted       int // conversations given up to keep to the limit
+	Malformed     int // records that stopped making sense, but for what the capture cut short
 }
 
 // A Pipeline turns datagrams into records. It is not safe for concurrent use.
@@ -55,9 +56,9 @@ type Pipeline struct {
 
 	plain    []byte // the deciphered datagram, which may be the caller's
 	own      []byte // room for one
-	split    transport.Splitter
 	text     []byte // where a text is made
 	rec      Record
+	updates  updates
 	notes    []Note
 	lostGame netip.AddrPort // host of a game that was given up, until a record tells of it
 	lost     Datagram       // stands for a conversation that was given up
@@ -71,12 +72,14 @@ func New(cfg Config) *Pipeline {
 	if cfg.Limits == (Limits{}) {
 		cfg.Limits = DefaultLimits()
 	}
-	return &Pipeline{
+	p := &Pipeline{
 		cfg:     cfg,
 		catalog: cfg.Catalog,
 		table:   session.NewTable(cfg.Limits, cfg.Dialect),
 		decoder: decode.NewDecoder(),
 	}
+	p.updates.init(p.catalog, p.decoder)
+	return p
 }
 
 // Stats returns the counts so far.
@@ -226,10 +229,10 @@ func countText(n int) string {
 }
 
 func dirOf(c *session.Conversation, s session.Side) Dir {
-	if _, _, known := c.Addresses(); !known {
+	switch {
+	case !c.HostKnown():
 		return DirUnknown
-	}
-	if s == session.Host {
+	case s == session.Host:
 		return FromHost
 	}
 	return ToHost
@@ -275,13 +278,22 @@ func (p *Pipeline) sideOf(c *session.Conversation, d *Datagram, peer uint8) sess
 
 // datagram takes a deciphered datagram apart.
 func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Record) error) error {
-	split := &p.split
+	var split transport.Splitter
 	if err := split.Start(p.plain); err != nil {
 		return p.malformed(c, d, session.Client, 0, 0, p.plain, err, emit)
 	}
 	s := p.sideOf(c, d, split.Peer)
 	c.Heard(s, split.Peer)
+	p.updates.begun = false
 	for part := 0; !split.Done(); part++ {
+		if message := split.Plain(); p.update(c, s, d, &split, part, message) {
+			split.Skip(message)
+			if err := emit(&p.updates.rec); err != nil {
+				return err
+			}
+			continue
+		}
+		p.updates.begun = false // the message may tell something new
 		offset := split.Offset()
 		p.rec = Record{}
 		body, _, err := split.Read(&p.rec.Transport)
@@ -292,12 +304,7 @@ func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Rec
 		r.Datagram, r.Peer, r.Part, r.Offset = d, split.Peer, part, offset
 		r.Dir = dirOf(c, s)
 		r.Bytes = p.plain[offset : offset+r.Transport.Len : offset+r.Transport.Len]
-		if isUpdate(&r.Transport, body) && p.unreliableUpdate(c, s, body) {
-			err = p.finish(c, s, emit)
-		} else {
-			err = p.message(c, s, body, emit)
-		}
-		if err != nil {
+		if err := p.message(c, s, body, emit); err != nil {
 			return err
 		}
 	}
@@ -317,6 +324,8 @@ func (p *Pipeline) malformed(c *session.Conversation, d *Datagram, s session.Sid
 		r.Cut = true
 		r.Err = fmt.Errorf("%w: %d of %d bytes", ErrCut, len(d.Payload), d.Full)
 		p.note("cut", r.Err.Error())
+	} else {
+		p.stats.Malformed++
 	}
 	r.Notes = p.notes
 	return emit(r)
@@ -329,21 +338,6 @@ func (p *Pipeline) describe(r *Record, c *session.Conversation, s session.Side) 
 	if g := c.Game(); g != nil {
 		r.Session = g
 	}
-}
-
-// isUpdate reports whether a message is a ship update as most are sent: without
-// a sequence number, and so of nothing but itself.
-func isUpdate(h *transport.Header, body []byte) bool {
-	return h.Type == transport.Standard && !h.Reliable && !h.Fragment && len(body) > 0 && decode.Opcode(body[0]) == msg.OpStateUpdate
-}
-
-// unreliableUpdate completes the record of such a message, if it is in order.
-// All of it could be left to message.
-func (p *Pipeline) unreliableUpdate(c *session.Conversation, s session.Side, body []byte) bool {
-	r := &p.rec
-	p.beginNotes()
-	r.Payload, r.Spec = body, p.catalog.Lookup(msg.OpStateUpdate)
-	return r.Spec != nil && p.update(c, s, r.Spec, c.Dialect(s))
 }
 
 // message completes the record of one transport message, which has its header
@@ -394,6 +388,9 @@ func (p *Pipeline) message(c *session.Conversation, s session.Side, body []byte,
 func (p *Pipeline) finish(c *session.Conversation, s session.Side, emit func(*Record) error) error {
 	p.describe(&p.rec, c, s)
 	p.rec.Notes = p.notes
+	if p.rec.Status == StatusMalformed {
+		p.stats.Malformed++
+	}
 	return emit(&p.rec)
 }
 
@@ -545,9 +542,6 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 	}
 	p.evidence(c, s, op)
 	sender := c.Dialect(s)
-	if op == msg.OpStateUpdate && p.update(c, s, spec, sender) {
-		return
-	}
 	res := p.decoder.Read(spec, r.Payload, sender, c.Env(s))
 	if op == msg.OpStateUpdate {
 		res = p.state(c, s, spec, sender, res)
@@ -570,23 +564,6 @@ func (p *Pipeline) game(c *session.Conversation, s session.Side) {
 			p.note("evicted", fmt.Sprintf("what was known of object 0x%08X is given up, the oldest of more than %d", uint32(gone), p.cfg.Limits.Objects))
 		}
 	}
-}
-
-// update decodes the commonest of all messages: a ship update in order, from a
-// sender whose dialect no part of it puts in doubt. It reports false for any
-// other, having changed nothing but the decoder's memory.
-func (p *Pipeline) update(c *session.Conversation, s session.Side, spec *decode.Spec, sender decode.Dialect) bool {
-	r := &p.rec
-	fast, layout := p.decoder.ReadFast(spec, r.Payload, sender, c.Env(s))
-	m, ok := fast.(*msg.StateUpdate)
-	if !ok || m.Flags&msg.DirtySubsystems != 0 && !c.Settled(s) {
-		return false
-	}
-	r.Message, r.Layout, r.Rest = fast, layout, r.Payload[len(r.Payload):]
-	r.fields, r.fieldsAt = r.Payload, 1
-	p.hash(c, s, m)
-	c.Updated(s, m)
-	return true
 }
 
 // hash takes from the integrity hash in an update what it tells of the ship.

@@ -65,9 +65,12 @@ const (
 
 // Record counts r. It never fails.
 func (t *Tally) Record(r *dissect.Record) error {
+	if r.Kind == dissect.KindMessage {
+		t.message(r)
+		return nil
+	}
 	switch r.Kind {
 	case dissect.KindMessage:
-		t.message(r)
 	case dissect.KindPayload:
 		t.game(r)
 	case dissect.KindGameSpy:
@@ -116,28 +119,32 @@ func (t *Tally) game(r *dissect.Record) {
 	if r.Status == dissect.StatusMalformed {
 		t.Errors++
 	}
-	if len(r.Payload) == 0 {
+	payload := r.Payload
+	if len(payload) == 0 {
 		return
 	}
 	t.Counted++
-	t.PayloadBytes += int64(len(r.Payload))
+	t.PayloadBytes += int64(len(payload))
 	t.ResidueBytes += int64(len(r.Rest))
-	o := &t.Opcodes[r.Payload[0]]
+	o := &t.Opcodes[payload[0]]
 	o.Total++
-	o.Bytes += int64(len(r.Payload))
-	switch r.Dir {
-	case dissect.ToHost:
-		o.ToHost++
-	case dissect.FromHost:
-		o.FromHost++
-	case dissect.DirUnknown:
-		// in the total only
-	}
+	o.Bytes += int64(len(payload))
 	if o.Name == "" && r.Spec != nil {
 		o.Name = r.Spec.Name
 	}
-	if r.Payload[0] == stateUpdate && len(r.Payload) > flagsAt && r.Dir != dissect.DirUnknown {
-		t.Flags[r.Dir][r.Payload[flagsAt]]++
+	var flags *FlagCount
+	switch r.Dir {
+	case dissect.ToHost:
+		o.ToHost++
+		flags = &t.Flags[dissect.ToHost]
+	case dissect.FromHost:
+		o.FromHost++
+		flags = &t.Flags[dissect.FromHost]
+	case dissect.DirUnknown:
+		return // in the total only
+	}
+	if payload[0] == stateUpdate && len(payload) > flagsAt {
+		flags[payload[flagsAt]]++
 	}
 }
 

@@ -77,8 +77,9 @@ func (r *reading) newReader(wanted *selection, sink report.Sink) *reader {
 func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	f, batched := r.src.(*files)
 	if !batched || r.count > 0 { // every datagram by itself
+		emit := r.one.emit()
 		for d := first; readErr == nil; d, readErr = r.src.Next() {
-			if err := r.one.pipeline.Push(d, r.one.record); err != nil {
+			if err := r.one.pipeline.Push(d, emit); err != nil {
 				return nil, err
 			}
 			r.showProgress(d.Number)
@@ -113,7 +114,7 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 
 // push gives a batch to a reader's pipeline.
 func (r *reading) push(c *reader, j *job) error {
-	if err := c.pipeline.PushBatch(&j.Batch, c.record); err != nil {
+	if err := c.pipeline.PushBatch(&j.Batch, c.emit()); err != nil {
 		return err
 	}
 	r.showProgress(j.Last().Number)
@@ -387,7 +388,6 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 func (r *reading) sum(workers []*renderer) {
 	r.one.pipeline = workers[0].pipeline
 	for _, w := range workers {
-		r.one.malformed = r.one.malformed || w.malformed
 		if v := w.verify; v != nil {
 			r.one.verify.Messages += v.Messages
 			r.one.verify.Datagrams += v.Datagrams

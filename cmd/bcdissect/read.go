@@ -251,7 +251,7 @@ func (f *common) report(s streams, cfg dissect.Config, src source, makeSink sink
 func (f *common) judged(c *reader) error {
 	switch {
 	case !f.strict:
-	case c.malformed:
+	case c.pipeline.Stats().Malformed > 0:
 		return &status{code: exitMalformed, err: errors.New("some of the traffic was malformed (--strict)")}
 	case c.verify != nil && c.verify.Differ > 0:
 		return &status{code: exitMalformed, err: errors.New("some of the traffic is not encoded again as it was (--strict)")}
@@ -304,21 +304,25 @@ func (f *common) ended(s streams, err error, r *reading, sink report.Sink, finis
 
 // A reader hands records to a sink and keeps count of them.
 type reader struct {
-	pipeline  *dissect.Pipeline
-	verify    *dissect.Verifier // nil unless asked for
-	wanted    *selection
-	sink      report.Sink
-	left      int // records still to show, 0 for no limit
-	malformed bool
+	pipeline *dissect.Pipeline
+	verify   *dissect.Verifier // nil unless asked for
+	wanted   *selection
+	sink     report.Sink
+	left     int // records still to show, 0 for no limit
 }
 
 // flush takes what never became complete.
-func (c *reader) flush() error { return c.pipeline.Flush(c.record) }
+func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
+
+// emit returns what takes the pipeline's records.
+func (c *reader) emit() func(*dissect.Record) error {
+	if c.wanted.all && c.verify == nil && c.left == 0 {
+		return c.sink.Record
+	}
+	return c.record
+}
 
 func (c *reader) record(r *dissect.Record) error {
-	if r.Status == dissect.StatusMalformed && !r.Cut {
-		c.malformed = true
-	}
 	if c.verify != nil {
 		if differs := c.verify.Check(r); differs != "" {
 			r.Notes = append(r.Notes, dissect.Note{Code: "verify", Text: differs})

@@ -2,6 +2,7 @@ package msg
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -63,9 +64,10 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 		m.Position[1] = wire.F32(binary.LittleEndian.Uint32(p[4:]))
 		m.Position[2] = wire.F32(binary.LittleEndian.Uint32(p[8:]))
 		off += positionBytes
-		if m.HasHash, off, ok = group.next(b, off, d); !ok {
+		if off, ok = group.open(b, off, d); !ok {
 			return false
 		}
+		m.HasHash = group.next()
 		if m.HasHash {
 			if len(b)-off < 2 {
 				return false
@@ -101,9 +103,10 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 		off += speedBytes
 	}
 	if flags&DirtyCloak != 0 {
-		if m.Cloak, off, ok = group.next(b, off, d); !ok {
+		if off, ok = group.open(b, off, d); !ok {
 			return false
 		}
+		m.Cloak = group.next()
 	}
 	if flags&DirtySubsystems != 0 {
 		if off, ok = m.fastBlock(b, off, d, &group); !ok {
@@ -136,7 +139,9 @@ func (m *StateUpdate) fastBlock(b []byte, off int, d decode.Dialect, group *bitG
 	if openBC {
 		least = 2
 	}
-	for n := 0; n < len(list) && (n < least || off < full); n++ {
+	entries := slices.Grow(m.Entries[:0], len(list))[:len(list)]
+	n := 0
+	for ; n < len(entries) && (n < least || off < full); n++ {
 		def := &list[i]
 		kind, shield, children := def.Kind, def.Role == ship.Shield, len(def.Children)
 		if openBC && shield {
@@ -145,9 +150,8 @@ func (m *StateUpdate) fastBlock(b []byte, off int, d decode.Dialect, group *bitG
 		if len(b)-off < 1+children {
 			return off, false
 		}
-		m.Entries = append(m.Entries, Entry{})
-		e := &m.Entries[len(m.Entries)-1]
-		e.Index, e.Condition = uint8(i), b[off]
+		e := &entries[n]
+		*e = Entry{Index: uint8(i), Condition: b[off]}
 		off++
 		if children > 0 {
 			e.Children = b[off : off+children : off+children]
@@ -155,10 +159,12 @@ func (m *StateUpdate) fastBlock(b []byte, off int, d decode.Dialect, group *bitG
 		}
 		switch kind {
 		case ship.Powered:
-			if e.HasPower, off, ok = group.next(b, off, d); !ok {
-				return off, false
+			if group.left == 0 {
+				if off, ok = group.open(b, off, d); !ok {
+					return off, false
+				}
 			}
-			if e.HasPower {
+			if e.HasPower = group.next(); e.HasPower {
 				if off >= len(b) {
 					return off, false
 				}
@@ -188,6 +194,7 @@ func (m *StateUpdate) fastBlock(b []byte, off int, d decode.Dialect, group *bitG
 			i = 0
 		}
 	}
+	m.Entries = entries[:n]
 	return off, true
 }
 
@@ -197,23 +204,28 @@ type bitGroup struct {
 	any              bool // there was a group
 }
 
-// next returns the next bit, and where the next byte is: a group is opened if
-// none is open.
-func (g *bitGroup) next(b []byte, off int, d decode.Dialect) (bit bool, at int, ok bool) {
-	if g.left == 0 {
-		if off >= len(b) {
-			return false, off, false
-		}
-		count, values := b[off]>>5, b[off]&0x1F
-		// The game fills a group before it begins another.
-		if count == 0 || count > 5 || values>>count != 0 || g.any && g.full < 5 && d != decode.OpenBC {
-			return false, off, false
-		}
-		off++
-		g.bits, g.left, g.full, g.any = values, count, count, true
+// open opens a group, which begins at off, if none is open. It returns where the
+// next byte is.
+func (g *bitGroup) open(b []byte, off int, d decode.Dialect) (at int, ok bool) {
+	if g.left > 0 {
+		return off, true
 	}
-	bit = g.bits&1 != 0
+	if off >= len(b) {
+		return off, false
+	}
+	count, values := b[off]>>5, b[off]&0x1F
+	// The game fills a group before it begins another.
+	if count == 0 || count > 5 || values>>count != 0 || g.any && g.full < 5 && d != decode.OpenBC {
+		return off, false
+	}
+	g.bits, g.left, g.full, g.any = values, count, count, true
+	return off + 1, true
+}
+
+// next returns the next bit of the group that is open.
+func (g *bitGroup) next() bool {
+	bit := g.bits&1 != 0
 	g.bits >>= 1
 	g.left--
-	return bit, off, true
+	return bit
 }

@@ -99,6 +99,9 @@ func (c *Conversation) Addresses() (host, client netip.AddrPort, known bool) {
 	return c.b, c.a, c.known
 }
 
+// HostKnown reports whether it is clear which address is the host.
+func (c *Conversation) HostKnown() bool { return c.known }
+
 // SetHost settles which address is the host. It returns the host of the game
 // that was given up to keep to the limit, if one was.
 func (c *Conversation) SetHost(host netip.AddrPort) (gone netip.AddrPort) {
@@ -292,12 +295,9 @@ func (s *side) trackOf(id wire.ObjectID) *track {
 // have one each.
 func bySlot(id wire.ObjectID, n int) int { return int(id+1) >> 18 & (n - 1) }
 
-// track remembers the absolute position that a sender gave for an object.
+// track remembers the absolute position that a sender gave for an object of
+// which there was none.
 func (s *side) track(id wire.ObjectID, p wire.Vec3) {
-	if t := s.trackOf(id); t != nil {
-		t.at = p
-		return
-	}
 	if len(s.tracks) >= s.conv.table.limits.Tracks {
 		return // a sender with so many objects is not a player; its later ones go without
 	}

@@ -252,8 +252,13 @@ func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
 		c.owns(m.Object)
 	}
 	if m.Flags&msg.DirtyPosition != 0 {
-		p, _ := m.AbsolutePosition()
-		c.sides[s].track(m.Object, p)
+		at := wire.Vec3{m.Position[0].Float(), m.Position[1].Float(), m.Position[2].Float()}
+		side := &c.sides[s]
+		if t := side.trackOf(m.Object); t != nil {
+			t.at = at
+		} else {
+			side.track(m.Object, at)
+		}
 	}
 }
 

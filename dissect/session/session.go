@@ -64,7 +64,6 @@ type Table struct {
 	seed   maphash.Seed
 
 	convs map[pair]*Conversation
-	last  *Conversation // of the last lookup: many datagrams have a neighbour of the same conversation
 	spare *Conversation // the one that was given up last; its memory is used again
 	// Conversations by their ports, to find most of them without the map.
 	recent [64]*Conversation
@@ -109,9 +108,6 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 
 // Lookup returns the conversation between two addresses, or nil.
 func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
-	if c := t.last; c != nil && c.between(a, b) {
-		return c
-	}
 	recent := t.recentOf(a, b)
 	c := *recent
 	if c == nil || !c.between(a, b) {
@@ -121,7 +117,6 @@ func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
 		*recent = c
 	}
 	t.touch(c)
-	t.last = c
 	return c
 }
 
@@ -150,7 +145,6 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 	c.reset()
 	t.convs[pairOf(a, b)] = c
 	t.link(c)
-	t.last = c
 	return c, evicted
 }
 
@@ -186,9 +180,6 @@ func (t *Table) unlink(c *Conversation) {
 		if t.newest == c {
 			t.newest = c.next
 		}
-	}
-	if t.last == c {
-		t.last = nil
 	}
 }
 

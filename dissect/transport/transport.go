@@ -86,6 +86,14 @@ const (
 	sizeShort    = 0xFF // an OpenBC short form
 )
 
+// PlainHeader is the size of the header of a Standard message that is not
+// reliable, a fragment or of priority.
+const PlainHeader = 3
+
+// plainMask has the bits that such a message lacks, in the upper byte of flags
+// and size.
+const plainMask = (flagReliable | flagPriority | flagFragment) >> 8
+
 // Bits of an acknowledgement's flags.
 const (
 	ackFragment = 0x01 // the acknowledged message was a fragment
@@ -265,11 +273,13 @@ func Split(plain []byte) (s Splitter, err error) {
 
 // Start begins to take another datagram apart, as Split does.
 func (s *Splitter) Start(plain []byte) error {
-	*s = Splitter{}
 	if len(plain) < 2 {
+		*s = Splitter{}
 		return fmt.Errorf("%w: %d bytes", ErrEmpty, len(plain))
 	}
-	s.Peer, s.Count, s.b, s.off = plain[0], int(plain[1]), plain, 2
+	s.Peer, s.Count = plain[0], int(plain[1])
+	s.b, s.off, s.done = plain, 2, 0
+	s.tried, s.fits = false, false
 	return nil
 }
 
@@ -296,15 +306,6 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 		return nil, false, fmt.Errorf("%w: %d of %d", ErrCount, s.done, s.Count)
 	}
 	b := s.b[s.off:]
-	if len(b) >= 3 && Type(b[0]) == Standard && b[2]&0xE0 == 0 { // without sequence number: by far the most
-		h.Type, h.Len, h.Size = Standard, int(b[1])|int(b[2])<<8, 3
-		if err := h.fits(b); err != nil {
-			return nil, false, err
-		}
-		s.done++
-		s.off += h.Len
-		return b[3:h.Len:h.Len], true, nil
-	}
 	if err := h.read(b); err != nil {
 		return nil, false, err
 	}
@@ -314,6 +315,27 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	}
 	s.off += h.Len
 	return b[h.Size:h.Len:h.Len], true, nil
+}
+
+// Plain returns the next message if that is a whole Standard one that is not
+// reliable, a fragment or of priority, as most are. For all others, which are for
+// Read, it returns nil.
+func (s *Splitter) Plain() []byte {
+	b := s.b[s.off:]
+	if s.done == s.Count || len(b) < PlainHeader || Type(b[0]) != Standard || b[2]&plainMask != 0 {
+		return nil
+	}
+	n := int(b[1]) | int(b[2])<<8
+	if n < PlainHeader || n > len(b) {
+		return nil
+	}
+	return b[:n:n]
+}
+
+// Skip goes on behind the message that Plain returned.
+func (s *Splitter) Skip(message []byte) {
+	s.done++
+	s.off += len(message)
 }
 
 // keepalive looks whether a DoNothing message has the long form.
