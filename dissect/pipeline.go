@@ -104,7 +104,7 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 // empty.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
-	if !p.wanted(d) || len(d.Payload) == 0 {
+	if len(d.Payload) == 0 || len(p.cfg.Ports) > 0 && !p.wanted(d) {
 		p.stats.Other++
 		return nil
 	}
@@ -145,10 +145,10 @@ func (p *Pipeline) Flush(emit func(*Record) error) error {
 	return err
 }
 
-// wanted reports whether the datagram is between addresses that the
+// wanted reports whether the datagram is from or to one of the ports that the
 // configuration asks for.
 func (p *Pipeline) wanted(d *Datagram) bool {
-	return len(p.cfg.Ports) == 0 || slices.Contains(p.cfg.Ports, d.Src.Port()) || slices.Contains(p.cfg.Ports, d.Dst.Port())
+	return slices.Contains(p.cfg.Ports, d.Src.Port()) || slices.Contains(p.cfg.Ports, d.Dst.Port())
 }
 
 // maybeGame is a cheap test for payloads that cannot be the game's.
@@ -284,16 +284,11 @@ func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Rec
 	}
 	s := p.sideOf(c, d, split.Peer)
 	c.Heard(s, split.Peer)
-	p.updates.begun = false
-	for part := 0; !split.Done(); part++ {
-		if message := split.Plain(); p.update(c, s, d, &split, part, message) {
-			split.Skip(message)
-			if err := emit(&p.updates.rec); err != nil {
-				return err
-			}
-			continue
+	for part := 0; ; part++ {
+		var err error
+		if part, err = p.passUpdates(c, s, d, &split, part, emit); err != nil || split.Done() {
+			return err
 		}
-		p.updates.begun = false // the message may tell something new
 		offset := split.Offset()
 		p.rec = Record{}
 		body, _, err := split.Read(&p.rec.Transport)
@@ -308,7 +303,6 @@ func (p *Pipeline) datagram(c *session.Conversation, d *Datagram, emit func(*Rec
 			return err
 		}
 	}
-	return nil
 }
 
 // malformed reports the rest of a datagram that does not split.

@@ -14,8 +14,7 @@ import (
 
 // updates holds the record of the ship update that was read last.
 type updates struct {
-	rec   Record
-	begun bool // the record is as the datagram and what is known of its sender have it
+	rec Record
 
 	forms   [decode.Dialects]*msg.StateUpdate // by the sender's dialect, nil where there is none
 	form    *msg.StateUpdate                  // of the sender
@@ -40,37 +39,50 @@ func (p *Pipeline) beginUpdates(c *session.Conversation, s session.Side, d *Data
 	r.Datagram, r.Peer, r.Dir = d, peer, dirOf(c, s)
 	p.describe(r, c, s)
 	r.Layout = r.Sender
-	u.form, u.env, u.settled = u.forms[r.Sender], c.Env(s), c.Settled(s)
+	u.env, u.settled = c.Env(s), c.Settled(s)
+	u.form = u.forms[r.Sender]
+	r.Message = u.form
 	if p.lostGame.IsValid() { // the next record has to tell of it
 		u.form = nil
 	}
-	u.begun = true
 }
 
-// update makes the record of the next message of a datagram if it is a ship update in order, from a sender whose dialect no part
-// of it puts in doubt. It reports false for any other, having changed nothing
-// but the decoder's memory.
-func (p *Pipeline) update(c *session.Conversation, s session.Side, d *Datagram, split *transport.Splitter, part int, message []byte) bool {
-	if len(message) <= transport.PlainHeader || decode.Opcode(message[transport.PlainHeader]) != msg.OpStateUpdate {
-		return false
+// isUpdate reports whether a message that is not reliable, a fragment or of
+// priority is a ship update.
+func isUpdate(message []byte) bool {
+	return len(message) > transport.PlainHeader && decode.Opcode(message[transport.PlainHeader]) == msg.OpStateUpdate
+}
+
+// passUpdates makes the records of ship updates that come next in a datagram, as
+// far as they are in order and no part of them puts the dialect of their sender
+// in doubt. Part is the index of the next message; it returns that of the first
+// other one, for which nothing has been done.
+func (p *Pipeline) passUpdates(c *session.Conversation, s session.Side, d *Datagram, split *transport.Splitter, part int, emit func(*Record) error) (int, error) {
+	message := split.Plain()
+	if !isUpdate(message) {
+		return part, nil
 	}
-	u := &p.updates
-	if !u.begun {
-		p.beginUpdates(c, s, d, split.Peer)
+	p.beginUpdates(c, s, d, split.Peer)
+	u, r := &p.updates, &p.updates.rec
+	for m := u.form; m != nil && isUpdate(message); message = split.Plain() {
+		body := message[transport.PlainHeader:]
+		if !m.ReadFast(body, r.Layout, u.env) || m.Flags&msg.DirtySubsystems != 0 && !u.settled {
+			break
+		}
+		r.Part, r.Offset, r.Transport.Len = part, split.Offset(), len(message)
+		r.Bytes, r.Payload, r.fields = message, body, body
+		r.Notes = nil
+		if m.HasHash {
+			p.notes = p.notes[:0]
+			p.hash(c, s, m)
+			r.Notes = p.notes
+		}
+		c.Updated(s, m)
+		split.Skip(message)
+		part++
+		if err := emit(r); err != nil {
+			return part, err
+		}
 	}
-	m, body := u.form, message[transport.PlainHeader:]
-	if m == nil || !m.ReadFast(body, u.rec.Layout, u.env) || m.Flags&msg.DirtySubsystems != 0 && !u.settled {
-		return false
-	}
-	r := &u.rec
-	r.Part, r.Offset, r.Transport.Len = part, split.Offset(), len(message)
-	r.Bytes, r.Payload, r.fields, r.Message = message, body, body, m
-	r.Notes = nil
-	if m.HasHash {
-		p.notes = p.notes[:0]
-		p.hash(c, s, m)
-		r.Notes = p.notes
-	}
-	c.Updated(s, m)
-	return true
+	return part, nil
 }

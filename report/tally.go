@@ -65,12 +65,9 @@ const (
 
 // Record counts r. It never fails.
 func (t *Tally) Record(r *dissect.Record) error {
-	if r.Kind == dissect.KindMessage {
-		t.message(r)
-		return nil
-	}
 	switch r.Kind {
 	case dissect.KindMessage:
+		t.message(r)
 	case dissect.KindPayload:
 		t.game(r)
 	case dissect.KindGameSpy:
@@ -100,18 +97,19 @@ func (t *Tally) message(r *dissect.Record) {
 	} else {
 		t.Unreliable++
 	}
-	fragment := h.Fragment && h.Type == transport.Standard
-	if fragment {
-		t.Fragments++
-	}
-	if r.Status == dissect.StatusDuplicate {
+	duplicate := r.Status == dissect.StatusDuplicate
+	if duplicate {
 		t.Duplicates++
-		return
 	}
-	if fragment && len(r.Payload) > 0 {
-		t.Reassembled++
+	if h.Fragment && h.Type == transport.Standard {
+		t.Fragments++
+		if !duplicate && len(r.Payload) > 0 {
+			t.Reassembled++
+		}
 	}
-	t.game(r)
+	if !duplicate {
+		t.game(r)
+	}
 }
 
 // game counts the game message of a record that is no repetition.
@@ -171,13 +169,14 @@ func (t *Tally) malformed(r *dissect.Record) {
 // begins reports whether r is the first record of its datagram. Frame numbers
 // alone do not tell where one capture ends and the next begins.
 func (t *Tally) begins(r *dissect.Record) bool {
-	if r.Datagram == nil {
+	d := r.Datagram
+	if d == nil {
 		return true
 	}
-	if t.seen && r.Datagram.Number == t.datagram && r.Part > 0 {
+	if r.Part > 0 && t.seen && d.Number == t.datagram {
 		return false
 	}
-	t.seen, t.datagram, t.bad = true, r.Datagram.Number, false
+	t.seen, t.datagram, t.bad = true, d.Number, false
 	return true
 }
 
