@@ -16,6 +16,7 @@ import (
 // connect.
 type Conversation struct {
 	table *Table
+	place int            // in the table
 	a, b  netip.AddrPort // in the order of the first datagram
 
 	known  bool // whether the host side is known
@@ -31,8 +32,6 @@ type Conversation struct {
 	asked    bool   // the connect request was seen
 	ready    bool   // the client has said that it is ready to play
 	nonce    uint32 // of the connect request, 0 if there was none
-
-	prev, next *Conversation
 }
 
 // side is what is remembered of one sender in a conversation. It answers what

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -67,12 +68,12 @@ type Table struct {
 	spare *Conversation // the one that was given up last; its memory is used again
 	// Conversations by their ports, to find most of them without the map.
 	recent [64]*Conversation
-	// The least recently used conversation is newest.prev: the list is a ring.
-	newest *Conversation
+	all    []*Conversation
+	used   []uint64 // when each of all was used last, as a number of lookups
 
 	games     map[netip.AddrPort]*Game
 	gameOrder []*Game // oldest use first
-	use       uint64  // counts lookups, to tell which game was used last
+	use       uint64  // counts lookups, to tell what was used last
 
 	Evicted int // conversations given up to keep to the limit
 }
@@ -116,7 +117,8 @@ func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
 		}
 		*recent = c
 	}
-	t.touch(c)
+	t.use++
+	t.used[c.place] = t.use
 	return c
 }
 
@@ -128,9 +130,10 @@ func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
 // Open starts the conversation of two addresses. If another one had to be
 // given up for it, it is returned as evicted, and valid until the next call.
 func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
-	if len(t.convs) >= t.limits.Conversations && t.newest != nil {
-		evicted = t.newest.prev
-		t.unlink(evicted)
+	at := len(t.all)
+	if at >= t.limits.Conversations && at > 0 {
+		at = slices.Index(t.used, slices.Min(t.used))
+		evicted = t.all[at]
 		delete(t.convs, pairOf(evicted.a, evicted.b))
 		if recent := t.recentOf(evicted.a, evicted.b); *recent == evicted {
 			*recent = nil
@@ -141,45 +144,24 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 		c = new(Conversation)
 	}
 	t.spare = evicted
-	*c = Conversation{table: t, a: a, b: b, sides: c.sides}
+	*c = Conversation{table: t, place: at, a: a, b: b, sides: c.sides}
 	c.reset()
 	t.convs[pairOf(a, b)] = c
-	t.link(c)
+	t.use++
+	if evicted == nil {
+		t.all, t.used = append(t.all, c), append(t.used, t.use)
+	} else {
+		t.all[at], t.used[at] = c, t.use
+	}
 	return c, evicted
 }
 
 // All calls f for every conversation, most recently used first.
 func (t *Table) All(f func(*Conversation)) {
-	for c, n := t.newest, len(t.convs); n > 0; c, n = c.next, n-1 {
+	order := slices.Clone(t.all)
+	slices.SortFunc(order, func(a, b *Conversation) int { return cmp.Compare(t.used[b.place], t.used[a.place]) })
+	for _, c := range order {
 		f(c)
-	}
-}
-
-func (t *Table) touch(c *Conversation) {
-	if t.newest != c {
-		t.unlink(c)
-		t.link(c)
-	}
-}
-
-func (t *Table) link(c *Conversation) {
-	if t.newest == nil {
-		c.prev, c.next = c, c
-	} else {
-		c.prev, c.next = t.newest.prev, t.newest
-		c.prev.next, c.next.prev = c, c
-	}
-	t.newest = c
-}
-
-func (t *Table) unlink(c *Conversation) {
-	if c.next == c {
-		t.newest = nil
-	} else {
-		c.prev.next, c.next.prev = c.next, c.prev
-		if t.newest == c {
-			t.newest = c.next
-		}
 	}
 }
 
