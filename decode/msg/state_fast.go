@@ -88,19 +88,15 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 			m.base, m.hasBase = env.Base(m.Object)
 		}
 	}
-	if flags&DirtyForward != 0 {
-		p := b[off : off+dirBytes]
+	const motion = DirtyForward | DirtyUp | DirtySpeed
+	if flags&motion == motion { // as in most
+		p := b[off : off+2*dirBytes+speedBytes]
 		m.Forward = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
-		off += dirBytes
-	}
-	if flags&DirtyUp != 0 {
-		p := b[off : off+dirBytes]
-		m.Up = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
-		off += dirBytes
-	}
-	if flags&DirtySpeed != 0 {
-		m.Speed = wire.CF16(binary.LittleEndian.Uint16(b[off:]))
-		off += speedBytes
+		m.Up = wire.Dir3{int8(p[3]), int8(p[4]), int8(p[5])}
+		m.Speed = wire.CF16(binary.LittleEndian.Uint16(p[6:]))
+		off += len(p)
+	} else {
+		off = m.fastMotion(b, off)
 	}
 	if flags&DirtyCloak != 0 {
 		if off, ok = group.open(b, off, d); !ok {
@@ -119,6 +115,26 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 		}
 	}
 	return off == len(b) && group.left == 0
+}
+
+// fastMotion reads those fields of direction and speed that are present, for
+// which there are bytes enough. It returns where they end.
+func (m *StateUpdate) fastMotion(b []byte, off int) int {
+	if m.Flags&DirtyForward != 0 {
+		p := b[off : off+dirBytes]
+		m.Forward = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
+		off += dirBytes
+	}
+	if m.Flags&DirtyUp != 0 {
+		p := b[off : off+dirBytes]
+		m.Up = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
+		off += dirBytes
+	}
+	if m.Flags&DirtySpeed != 0 {
+		m.Speed = wire.CF16(binary.LittleEndian.Uint16(b[off:]))
+		off += speedBytes
+	}
+	return off
 }
 
 // fastBlock reads a subsystem block, which begins with its start index. It
