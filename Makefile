@@ -6,6 +6,7 @@
 GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.11.4
 LICENCES ?= github.com/google/go-licenses@v1.6.0
+SCALIBR ?= github.com/google/osv-scalibr/binary/scalibr@v0.5.3
 
 # The nearest tag, or the commit, or "dev" where there is no git.
 VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null),dev)
@@ -28,7 +29,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz damage bench compare cover check cross repro licences clean help
+.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz damage bench compare cover check cross repro licences sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -132,6 +133,17 @@ licences: ## list the modules in the program with their licences in docs/licence
 	done && \
 	sed '/^|---/q' docs/licences.md >"$$dir/page" && grep . "$$dir/rows" | LC_ALL=C sort -u >>"$$dir/page" && \
 	cp "$$dir/page" docs/licences.md
+
+# The tool goes by what the compiler writes into a program, and lists folders.
+sbom: cross ## list what each program in dist/ is made of, as CycloneDX, in a file beside it (its first run builds the tool, which takes minutes)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	for f in dist/bcdissect_*; do \
+		case "$$f" in *.json) continue ;; esac; \
+		rm -rf "$$dir"/* && cp "$$f" "$$dir" && echo "sbom $$f.cdx.json" && \
+		$(GO) run $(SCALIBR) -root "$$dir" -plugins go/binary -offline \
+			-cdx-component-name bcdissect -cdx-component-type application -cdx-component-version '$(VERSION)' \
+			-o "cdx-json=$$f.cdx.json" >"$$dir/said" 2>&1 || { cat "$$dir/said" >&2; exit 1; }; \
+	done
 
 clean: ## remove what was built
 	rm -rf bin dist cover.out
