@@ -21,13 +21,19 @@ const Slack = 32
 type Batch struct {
 	rows   [longest + block][lanes]byte
 	ends   [side][block]byte // what does not fill a block
-	at     [side]*byte
 	counts [longest + 2]int32
-	order  []int32 // of datagrams, by length
+	sorted []place // by length
+}
+
+// A place is where a datagram is and where it goes.
+type place struct {
+	src, dst *byte
+	i        int32 // its index
+	n        int32 // its length, at most longest+1
 }
 
 // Decrypt deciphers each of the datagrams in src to the slice in dst with the
-// same index, which has to be as long. They must not overlap. Where both have
+// same index, which has to be as long. They must not overlap. Where all have
 // room for Slack bytes behind them, in their capacity, it is faster; that of dst
 // is overwritten.
 func (b *Batch) Decrypt(dst, src [][]byte) {
@@ -37,112 +43,116 @@ func (b *Batch) Decrypt(dst, src [][]byte) {
 		}
 		return
 	}
-	order := b.sort(src)
-	one := func(i int32) { Decrypt(dst[i][:0], src[i]) }
-	for len(order) > 0 && len(src[order[0]]) < 2 { // nothing to decipher
-		one(order[0])
-		order = order[1:]
+	one := func(places []place) {
+		for _, p := range places {
+			Decrypt(dst[p.i][:0], src[p.i])
+		}
 	}
-	for last := len(order) - 1; last >= 0 && len(src[order[last]]) > longest; last-- {
-		one(order[last])
-		order = order[:last]
+	slack := b.sort(dst, src)
+	begin, end := b.counts[1], b.counts[longest]
+	one(b.sorted[:begin]) // nothing to decipher
+	one(b.sorted[end:])
+	rest := b.sorted[begin:end]
+	for len(rest) >= fewest {
+		group := rest[:min(lanes, len(rest))]
+		rest = rest[len(group):]
+		b.load(src, group, slack)
+		decryptRows(&b.rows[1], int(group[len(group)-1].n)-1)
+		b.store(dst, group, slack)
 	}
-	for len(order) >= fewest {
-		group := order[:min(lanes, len(order))]
-		order = order[len(group):]
-		b.load(src, group)
-		decryptRows(&b.rows[0], len(src[group[len(group)-1]])-1)
-		b.store(dst, src, group)
-	}
-	for _, i := range order {
-		one(i)
-	}
+	one(rest)
+	clear(b.sorted) // nothing of the caller's is kept
 }
 
-// sort returns the indexes of the datagrams, the shortest first: those that are
-// deciphered side by side take as long as the longest of them.
-func (b *Batch) sort(src [][]byte) []int32 {
-	if cap(b.order) < len(src) {
-		b.order = make([]int32, len(src))
+// sort finds the places of the datagrams, the shortest first: those that are
+// deciphered side by side take as long as the longest of them. Those that are
+// longer than n begin at counts[n]. It returns how much room is behind each.
+func (b *Batch) sort(dst, src [][]byte) (slack int) {
+	if cap(b.sorted) < len(src) {
+		b.sorted = make([]place, len(src))
 	}
-	b.order = b.order[:len(src)]
-	clear(b.counts[:])
+	b.sorted = b.sorted[:len(src)]
+	sorted, counts, dst := b.sorted, &b.counts, dst[:len(src)]
+	clear(counts[:])
 	for _, s := range src {
-		b.counts[min(len(s), longest+1)]++
+		counts[min(uint(len(s)), longest+1)]++
 	}
 	sum := int32(0)
-	for i, n := range b.counts {
-		b.counts[i] = sum
-		sum += n
+	for n, c := range counts {
+		counts[n] = sum
+		sum += c
 	}
+	slack = Slack
 	for i, s := range src {
-		at := &b.counts[min(len(s), longest+1)]
-		b.order[*at] = int32(i)
-		*at++
+		n := min(uint(len(s)), longest+1)
+		p := &sorted[counts[n]]
+		counts[n]++
+		p.i, p.n = int32(i), int32(n)
+		if n > 0 {
+			d := dst[i]
+			p.src, p.dst = &s[0], &d[0]
+			slack = min(slack, cap(s)-len(s), cap(d)-len(s))
+		}
 	}
-	return b.order
+	return slack
 }
 
-// load puts byte i+1 of each datagram into row i. What is behind the end of a
+// load puts byte i of each datagram into row i. What is behind the end of a
 // datagram deciphers to rubbish.
-func (b *Batch) load(src [][]byte, group []int32) {
+func (b *Batch) load(src [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
-		whole, blocks := b.blocks(src, part, src)
-		toRows(&b.rows[0][lane], &b.at, whole)
+		whole, blocks := split(part, slack)
+		if whole > 0 {
+			toRows(&b.rows[0][lane], &part[0], whole)
+		}
 		for at := whole * block; at < blocks*block; at += block {
-			for i, g := range part {
-				if s := src[g][1:]; at < len(s) {
+			ends := b.spare()
+			for i, p := range part {
+				if s := src[p.i]; at < len(s) {
 					copy(b.ends[i][:], s[at:])
 				}
 			}
-			toRows(&b.rows[at][lane], b.spare(), 1)
+			toRows(&b.rows[at][lane], &ends[0], 1)
 		}
 	}
 }
 
 // store takes the plaintext out of the rows.
-func (b *Batch) store(dst, src [][]byte, group []int32) {
+func (b *Batch) store(dst [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
-		whole, blocks := b.blocks(src, part, dst)
-		fromRows(&b.rows[0][lane], &b.at, whole)
+		whole, blocks := split(part, slack)
+		if whole > 0 {
+			fromRows(&b.rows[0][lane], &part[0], whole)
+		}
 		for at := whole * block; at < blocks*block; at += block {
-			fromRows(&b.rows[at][lane], b.spare(), 1)
-			for i, g := range part {
-				if d := dst[g][1:len(src[g])]; at < len(d) {
+			ends := b.spare()
+			fromRows(&b.rows[at][lane], &ends[0], 1)
+			for i, p := range part {
+				if d := dst[p.i][:p.n]; at < len(d) {
 					copy(d[at:], b.ends[i][:])
 				}
 			}
 		}
-		for _, g := range part {
-			dst[g][0] = src[g][0]
-		}
 	}
-	clear(b.at[:]) // nothing of the caller's is kept
 }
 
-// blocks points to the second bytes of where some of the datagrams are, or are
-// to be. It returns how many blocks can be moved at once, which is all of them
-// where there is room behind each datagram, and how many there are.
-func (b *Batch) blocks(src [][]byte, part []int32, where [][]byte) (whole, blocks int) {
-	blocks = (len(src[part[len(part)-1]]) - 1 + block - 1) / block
-	if len(part) < side {
-		return 0, blocks
-	}
-	whole = blocks
-	for i, g := range part {
-		w := where[g]
-		b.at[i] = &w[1]
-		whole = min(whole, (cap(w)-1)/block)
+// split returns how many blocks of some datagrams can be moved at once, which
+// is all of them where there is room behind each, and how many there are.
+func split(part []place, slack int) (whole, blocks int) {
+	shortest, longest := int(part[0].n), int(part[len(part)-1].n)
+	blocks = (longest + block - 1) / block
+	if len(part) == side {
+		whole = min(blocks, (shortest+slack)/block)
 	}
 	return whole, blocks
 }
 
-// spare makes the ends the place to move to or from.
-func (b *Batch) spare() *[side]*byte {
-	for i := range b.ends {
-		b.at[i] = &b.ends[i][0]
+// spare returns the ends as places.
+func (b *Batch) spare() (ends [side]place) {
+	for i := range ends {
+		ends[i].src, ends[i].dst = &b.ends[i][0], &b.ends[i][0]
 	}
-	return &b.at
+	return ends
 }

@@ -8,15 +8,15 @@ import "golang.org/x/sys/cpu"
 func decryptRows(rows *[lanes]byte, n int)
 
 // toRows puts blocks of 16 bytes of eight datagrams into rows, beginning at
-// row: that of the first byte, at the place of the first datagram.
+// row: that of the first byte, at the lane of the first datagram.
 //
 //go:noescape
-func toRows(row *byte, src *[8]*byte, blocks int)
+func toRows(row *byte, from *place, blocks int)
 
 // fromRows is the reverse of toRows.
 //
 //go:noescape
-func fromRows(row *byte, dst *[8]*byte, blocks int)
+func fromRows(row *byte, to *place, blocks int)
 
 // useRows reports whether the processor has AVX2, and the operating system
 // keeps its registers.

@@ -1,3 +1,4 @@
+#include "go_asm.h"
 #include "textflag.h"
 
 // The constants of the cipher, once for each of 16 words.
@@ -21,19 +22,12 @@ WORDS(mulBy4, 0x38D438D438D438D4)
 WORDS(crossC, 0x015A015A015A015A)
 WORDS(ones, 0x0001000100010001)
 
-// Shuffles within 128 bits: exchange the bytes of each word; put the low byte
-// of each word in its high byte, too.
+// A shuffle within 128 bits: exchange the bytes of each word.
 DATA exchange<>+0(SB)/8, $0x0607040502030001
 DATA exchange<>+8(SB)/8, $0x0E0F0C0D0A0B0809
 DATA exchange<>+16(SB)/8, $0x0607040502030001
 DATA exchange<>+24(SB)/8, $0x0E0F0C0D0A0B0809
 GLOBL exchange<>(SB), RODATA|NOPTR, $32
-
-DATA double<>+0(SB)/8, $0x0606040402020000
-DATA double<>+8(SB)/8, $0x0E0E0C0C0A0A0808
-DATA double<>+16(SB)/8, $0x0606040402020000
-DATA double<>+24(SB)/8, $0x0E0E0C0C0A0A0808
-GLOBL double<>(SB), RODATA|NOPTR, $32
 
 // The names are those of tables.go. M is in Y0, C in Y1. Of 16 datagrams, s is
 // S, z is X in both bytes, w and p are the key words of this round and of the
@@ -63,17 +57,15 @@ GLOBL double<>(SB), RODATA|NOPTR, $32
 	VPADDW  ones<>(SB), t, t;    \
 	VPXOR   t, a, a
 
-// LAST makes the next S, deciphers the bytes at at, which become words with
-// the plaintext in both bytes in a, and feeds them back.
-#define LAST(at, s, z, w, a, r, t) \
+// LAST makes the next S, deciphers the bytes of c, which are in both bytes of
+// words, as then are those of the plaintext in a, and feeds them back.
+#define LAST(c, s, z, w, a, r, t) \
 	VPMULLW   r, Y0, s;              \
 	VPMULLW   w, Y1, t;              \
 	VPADDW    t, s, s;               \
 	VPSHUFB   exchange<>(SB), a, t;  \
 	VPXOR     t, a, a;               \
-	VPMOVZXBW at, t;                 \
-	VPSHUFB   double<>(SB), t, t;    \
-	VPXOR     t, a, a;               \
+	VPXOR     c, a, a;               \
 	VPXOR     a, z, z
 
 // func decryptRows(rows *[32]byte, n int)
@@ -100,14 +92,16 @@ loop:
 	ROUND(key3, mulBy3, Y10, Y11, Y12, Y13, Y14, Y15)
 	ROUND(key4, mulBy4, Y3, Y5, Y4, Y6, Y7, Y8)
 	ROUND(key4, mulBy4, Y10, Y12, Y11, Y13, Y14, Y15)
-	LAST((DI), Y2, Y3, Y4, Y6, Y7, Y8)
-	LAST(16(DI), Y9, Y10, Y11, Y13, Y14, Y15)
+	VMOVDQU    (DI), Y8
+	VPUNPCKLBW Y8, Y8, Y5
+	VPUNPCKHBW Y8, Y8, Y12
+	LAST(Y5, Y2, Y3, Y4, Y6, Y7, Y8)
+	LAST(Y12, Y9, Y10, Y11, Y13, Y14, Y15)
 
-	// A byte of each word, in the order in which they came.
+	// A byte of each word, which undoes what the unpacking did to their order.
 	VPSRLW    $8, Y6, Y6
 	VPSRLW    $8, Y13, Y13
 	VPACKUSWB Y13, Y6, Y6
-	VPERMQ    $0xD8, Y6, Y6
 	VMOVDQU   Y6, (DI)
 
 	ADDQ $32, DI
@@ -131,24 +125,22 @@ done:
 	VPUNPCKLBW a7, a3, b6; \
 	VPUNPCKHBW a7, a3, b7
 
-#define FORTH SHUFFLE(X0, X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, X13, X14, X15)
-#define BACK SHUFFLE(X8, X9, X10, X11, X12, X13, X14, X15, X0, X1, X2, X3, X4, X5, X6, X7)
-
+// The pointers in eight places, which begin at SI or one field behind.
 #define POINTERS \
-	MOVQ (SI), R8;     \
-	MOVQ 8(SI), R9;    \
-	MOVQ 16(SI), R10;  \
-	MOVQ 24(SI), R11;  \
-	MOVQ 32(SI), R12;  \
-	MOVQ 40(SI), R13;  \
-	MOVQ 48(SI), DX;   \
-	MOVQ 56(SI), AX;   \
+	MOVQ (place__size*0)(SI), R8;  \
+	MOVQ (place__size*1)(SI), R9;  \
+	MOVQ (place__size*2)(SI), R10; \
+	MOVQ (place__size*3)(SI), R11; \
+	MOVQ (place__size*4)(SI), R12; \
+	MOVQ (place__size*5)(SI), R13; \
+	MOVQ (place__size*6)(SI), DX;  \
+	MOVQ (place__size*7)(SI), AX;  \
 	XORL BX, BX
 
-// func toRows(row *byte, src *[8]*byte, blocks int)
+// func toRows(row *byte, from *place, blocks int)
 TEXT ·toRows(SB), NOSPLIT, $0-24
 	MOVQ row+0(FP), DI
-	MOVQ src+8(FP), SI
+	MOVQ from+8(FP), SI
 	MOVQ blocks+16(FP), CX
 	POINTERS
 	TESTQ CX, CX
@@ -159,13 +151,9 @@ toLoop:
 	VMOVDQU (R9)(BX*1), X1
 	VMOVDQU (R10)(BX*1), X2
 	VMOVDQU (R11)(BX*1), X3
-	VMOVDQU (R12)(BX*1), X4
-	VMOVDQU (R13)(BX*1), X5
-	VMOVDQU (DX)(BX*1), X6
-	VMOVDQU (AX)(BX*1), X7
-	FORTH
-	BACK
-	FORTH
+	SHUFFLE(X0, X1, X2, X3, (R12)(BX*1), (R13)(BX*1), (DX)(BX*1), (AX)(BX*1), X8, X9, X10, X11, X12, X13, X14, X15)
+	SHUFFLE(X8, X9, X10, X11, X12, X13, X14, X15, X0, X1, X2, X3, X4, X5, X6, X7)
+	SHUFFLE(X0, X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, X13, X14, X15)
 	VMOVQ   X8, (DI)
 	VMOVHPS X8, 32(DI)
 	VMOVQ   X9, 64(DI)
@@ -190,44 +178,70 @@ toLoop:
 toDone:
 	RET
 
-// func fromRows(row *byte, dst *[8]*byte, blocks int)
+// What is in a row and the next, in turn. It reads 16 bytes of that one, of
+// which it needs eight.
+#define PAIR(row, x) \
+	VMOVQ      (32*row)(DI), x;   \
+	VPUNPCKLBW (32*row+32)(DI), x, x
+
+// func fromRows(row *byte, to *place, blocks int)
 TEXT ·fromRows(SB), NOSPLIT, $0-24
 	MOVQ row+0(FP), DI
-	MOVQ dst+8(FP), SI
+	MOVQ to+8(FP), SI
+	ADDQ $place_dst, SI
 	MOVQ blocks+16(FP), CX
 	POINTERS
 	TESTQ CX, CX
 	JLE  fromDone
 
 fromLoop:
-	VMOVQ   (DI), X0
-	VMOVHPS 32(DI), X0, X0
-	VMOVQ   64(DI), X1
-	VMOVHPS 96(DI), X1, X1
-	VMOVQ   128(DI), X2
-	VMOVHPS 160(DI), X2, X2
-	VMOVQ   192(DI), X3
-	VMOVHPS 224(DI), X3, X3
-	VMOVQ   256(DI), X4
-	VMOVHPS 288(DI), X4, X4
-	VMOVQ   320(DI), X5
-	VMOVHPS 352(DI), X5, X5
-	VMOVQ   384(DI), X6
-	VMOVHPS 416(DI), X6, X6
-	VMOVQ   448(DI), X7
-	VMOVHPS 480(DI), X7, X7
-	FORTH
-	BACK
-	FORTH
-	BACK
-	VMOVDQU X0, (R8)(BX*1)
-	VMOVDQU X1, (R9)(BX*1)
-	VMOVDQU X2, (R10)(BX*1)
-	VMOVDQU X3, (R11)(BX*1)
-	VMOVDQU X4, (R12)(BX*1)
-	VMOVDQU X5, (R13)(BX*1)
-	VMOVDQU X6, (DX)(BX*1)
-	VMOVDQU X7, (AX)(BX*1)
+	PAIR(0, X0)
+	PAIR(2, X1)
+	PAIR(4, X2)
+	PAIR(6, X3)
+	PAIR(8, X4)
+	PAIR(10, X5)
+	PAIR(12, X6)
+	PAIR(14, X7)
+
+	// Four bytes of each datagram next to each other,
+	VPUNPCKLWD X1, X0, X8
+	VPUNPCKHWD X1, X0, X9
+	VPUNPCKLWD X3, X2, X10
+	VPUNPCKHWD X3, X2, X11
+	VPUNPCKLWD X5, X4, X12
+	VPUNPCKHWD X5, X4, X13
+	VPUNPCKLWD X7, X6, X14
+	VPUNPCKHWD X7, X6, X15
+
+	// then eight,
+	VPUNPCKLDQ X10, X8, X0
+	VPUNPCKHDQ X10, X8, X1
+	VPUNPCKLDQ X11, X9, X2
+	VPUNPCKHDQ X11, X9, X3
+	VPUNPCKLDQ X14, X12, X4
+	VPUNPCKHDQ X14, X12, X5
+	VPUNPCKLDQ X15, X13, X6
+	VPUNPCKHDQ X15, X13, X7
+
+	// then all.
+	VPUNPCKLQDQ X4, X0, X8
+	VPUNPCKHQDQ X4, X0, X9
+	VPUNPCKLQDQ X5, X1, X10
+	VPUNPCKHQDQ X5, X1, X11
+	VPUNPCKLQDQ X6, X2, X12
+	VPUNPCKHQDQ X6, X2, X13
+	VPUNPCKLQDQ X7, X3, X14
+	VPUNPCKHQDQ X7, X3, X15
+
+	VMOVDQU X8, (R8)(BX*1)
+	VMOVDQU X9, (R9)(BX*1)
+	VMOVDQU X10, (R10)(BX*1)
+	VMOVDQU X11, (R11)(BX*1)
+	VMOVDQU X12, (R12)(BX*1)
+	VMOVDQU X13, (R13)(BX*1)
+	VMOVDQU X14, (DX)(BX*1)
+	VMOVDQU X15, (AX)(BX*1)
 	ADDQ    $512, DI
 	ADDQ    $16, BX
 	DECQ    CX

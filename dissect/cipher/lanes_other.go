@@ -7,6 +7,6 @@ const useRows = false
 
 func decryptRows(*[lanes]byte, int) {}
 
-func toRows(*byte, *[8]*byte, int) {}
+func toRows(*byte, *place, int) {}
 
-func fromRows(*byte, *[8]*byte, int) {}
+func fromRows(*byte, *place, int) {}
