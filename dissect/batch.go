@@ -19,46 +19,52 @@ const (
 // Once it is deciphered, and until it is filled again, any number of pipelines
 // may be given it, also at the same time.
 type Batch struct {
-	datagrams []Datagram
-	data      []byte // their payloads, one after another
-	clear     []byte // the same, deciphered
-	src, dst  [][]byte
+	n         int
+	datagrams [batchDatagrams]Datagram
+	src, dst  [batchDatagrams][]byte // what to decipher and where to; nothing of the others
+	used      int                    // of data
+	data      []byte                 // the payloads, one after another
+	clear     []byte                 // the same, deciphered
 	cipher    cipher.Batch
 }
 
 // Add copies a datagram to the end of the batch. It reports whether there was
 // room for it; in an empty batch there is.
 func (b *Batch) Add(d *Datagram) bool {
-	n := len(d.Payload)
-	at, end := len(b.data), len(b.data)+n+cipher.Slack
-	if end > cap(b.data) || len(b.datagrams) == batchDatagrams {
-		if len(b.datagrams) > 0 {
+	i, at, payload := b.n, b.used, d.Payload
+	n := at + len(payload)
+	end := n + cipher.Slack
+	if end > len(b.data) || uint(i) >= batchDatagrams {
+		if i > 0 {
 			return false
 		}
 		size := max(end, batchBytes)
-		b.data, b.clear = make([]byte, 0, size), make([]byte, size)
+		b.data, b.clear = make([]byte, size), make([]byte, size)
+		return b.Add(d)
 	}
-	if b.datagrams == nil {
-		b.datagrams = make([]Datagram, 0, batchDatagrams)
+	own := b.data[at:n:end]
+	var src, dst []byte
+	if likelyGame(payload) {
+		src, dst = own, b.clear[at:n:end]
 	}
-	b.data = b.data[:end]
-	b.datagrams = append(b.datagrams, *d)
-	kept := &b.datagrams[len(b.datagrams)-1]
-	kept.Payload = b.data[at : at+n : end]
-	copy(kept.Payload, d.Payload)
+	kept := &b.datagrams[i]
+	*kept = *d
+	kept.Payload, b.src[i], b.dst[i] = own, src, dst
+	b.n, b.used = i+1, end
+	copy(own, payload)
 	return true
 }
 
 // Len returns the number of datagrams.
-func (b *Batch) Len() int { return len(b.datagrams) }
+func (b *Batch) Len() int { return b.n }
 
 // Last returns the last datagram; there must be one.
-func (b *Batch) Last() *Datagram { return &b.datagrams[len(b.datagrams)-1] }
+func (b *Batch) Last() *Datagram { return &b.datagrams[b.n-1] }
 
 // Reset empties the batch. It keeps its memory, unless that is unusually much.
 func (b *Batch) Reset() {
-	b.datagrams, b.data = b.datagrams[:0], b.data[:0]
-	if cap(b.data) > batchBytes {
+	b.n, b.used = 0, 0
+	if len(b.data) > batchBytes {
 		b.data, b.clear = nil, nil
 	}
 }
@@ -66,33 +72,17 @@ func (b *Batch) Reset() {
 // Decipher deciphers the datagrams that look like the game's. The others may be
 // anything, and large; should one be the game's after all, the pipeline
 // deciphers it.
-func (b *Batch) Decipher() {
-	b.src, b.dst = b.src[:0], b.dst[:0]
-	at := 0
-	for i := range b.datagrams {
-		p := b.datagrams[i].Payload
-		end := at + len(p) + cipher.Slack
-		if likelyGame(p) {
-			b.src = append(b.src, p)
-			b.dst = append(b.dst, b.clear[at:at+len(p):end])
-		} else {
-			b.src = append(b.src, nil)
-			b.dst = append(b.dst, nil)
-		}
-		at = end
-	}
-	b.cipher.Decrypt(b.dst, b.src)
-}
+func (b *Batch) Decipher() { b.cipher.Decrypt(b.dst[:b.n], b.src[:b.n]) }
 
-// likelyGame reports whether the first bytes of a payload are those of a
-// datagram of the game, which three of a hundred others are by chance.
+// likelyGame reports whether the first message of a payload is of a type that
+// the game has, which three of a hundred others are by chance.
 func likelyGame(p []byte) bool {
-	return maybeGame(p) && transport.Known(transport.Type(cipher.FirstType(p)))
+	return len(p) > 2 && transport.Known(transport.Type(cipher.FirstType(p)))
 }
 
 // PushBatch is Push for all datagrams of a batch that has been deciphered.
 func (p *Pipeline) PushBatch(b *Batch, emit func(*Record) error) error {
-	for i := range b.datagrams {
+	for i := range b.n {
 		if err := p.push(&b.datagrams[i], b.dst[i], emit); err != nil {
 			return err
 		}
