@@ -29,6 +29,10 @@ func (b *buffer) offset() int64 { return b.base + int64(b.lo) }
 // end returns the offset behind all that was read.
 func (b *buffer) end() int64 { return b.base + int64(b.hi) }
 
+// ready returns the next bytes that were read, however few. They stay in place
+// as those of peek do.
+func (b *buffer) ready() []byte { return b.buf[b.lo:b.hi] }
+
 // peek returns the next n bytes, at most bufferSize, or fewer and why. They
 // stay in place until the next call of peek, discard or Read.
 func (b *buffer) peek(n int) ([]byte, error) {

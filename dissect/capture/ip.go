@@ -56,13 +56,17 @@ func (d *decoder) ipv4(b []byte) outcome {
 			data:   payload,
 			full:   full,
 		}
-		w, o := d.joiner.add(d.time, &p)
+		w, o := d.joiner.add(d.datagram.Time, &p)
 		if o != gaveDatagram {
 			return o
 		}
 		payload, full = w.data, w.full
 	}
-	return d.udp(src, dst, payload, full)
+	h, payload, full, o := d.udp(payload, full)
+	if o == gaveDatagram {
+		d.give(src, dst, h, payload, full)
+	}
+	return o
 }
 
 // ipv6 takes an IPv6 packet, and what may be padding behind it.
@@ -85,7 +89,11 @@ func (d *decoder) ipv6(b []byte) outcome {
 	for {
 		switch next {
 		case protoUDP:
-			return d.udp(src, dst, b, full)
+			h, payload, full, o := d.udp(b, full)
+			if o == gaveDatagram {
+				d.give(src, dst, h, payload, full)
+			}
+			return o
 		case protoHopByHop, protoRouting, protoDestination:
 			if d.ext.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 				return d.short()
@@ -111,7 +119,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 			if !leadsToUDP(next) {
 				return notUDP
 			}
-			w, o := d.joiner.add(d.time, &p)
+			w, o := d.joiner.add(d.datagram.Time, &p)
 			if o != gaveDatagram {
 				return o
 			}
@@ -129,24 +137,27 @@ func leadsToUDP(next uint8) bool {
 }
 
 // udp takes a UDP datagram of which b was captured and which had full bytes on
-// the network, going by the IP header.
-func (d *decoder) udp(src, dst netip.Addr, b []byte, full int) outcome {
+// the network, going by the IP header. It returns the same of the payload.
+func (d *decoder) udp(b []byte, full int) (h *[udpHeader]byte, payload []byte, size int, o outcome) {
 	if full < udpHeader {
-		return malformed
+		return nil, nil, 0, malformed
 	}
 	if len(b) < udpHeader {
-		return d.short()
+		return nil, nil, 0, d.short()
 	}
 	// A length beyond the packet is believed: the rest then counts as cut off.
 	// A length of zero stands for one that 16 bits do not hold.
-	if size := int(be16(b[4:])); size >= udpHeader {
-		full = size
-	} else if size != 0 {
-		return malformed
+	h = (*[udpHeader]byte)(b)
+	if size = int(be16(h[4:])); size == 0 {
+		size = full
+	} else if size < udpHeader {
+		return nil, nil, 0, malformed
 	}
-	d.datagram.Src = netip.AddrPortFrom(src, be16(b))
-	d.datagram.Dst = netip.AddrPortFrom(dst, be16(b[2:]))
-	d.datagram.Payload = b[udpHeader:min(full, len(b))]
-	d.datagram.Full = full - udpHeader
-	return gaveDatagram
+	return h, b[udpHeader:min(size, len(b))], size - udpHeader, gaveDatagram
+}
+
+// give makes the datagram of what udp returned.
+func (d *decoder) give(src, dst netip.Addr, h *[udpHeader]byte, payload []byte, full int) {
+	d.datagram.Src, d.datagram.Dst = netip.AddrPortFrom(src, be16(h[0:])), netip.AddrPortFrom(dst, be16(h[2:]))
+	d.datagram.Payload, d.datagram.Full = payload, full
 }

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"encoding/binary"
-	"time"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
@@ -62,9 +61,7 @@ type decoder struct {
 	joiner   joiner
 	datagram dissect.Datagram
 
-	// Of the frame at hand.
-	time time.Time
-	cut  bool // the capture holds less than the frame had
+	cut bool // the capture holds less than the frame at hand had
 
 	// Reused, so that nothing is allocated for a frame.
 	tag  layers.Dot1Q
@@ -74,20 +71,23 @@ type decoder struct {
 
 // decode takes f apart and reports whether d.datagram is the datagram in it.
 func (d *decoder) decode(f *frame) bool {
-	d.tally.saw(f.time)
-	d.time = f.time
+	d.tally.saw(momentOf(f.time))
+	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
 	d.cut = f.full > len(f.data)
 	o := f.flaw
 	if o == gaveDatagram {
-		o = d.frame(f.link, f.data)
+		const header = 14 // of Ethernet, without tags
+		if b := f.data; f.link == linkEthernet && len(b) > header && be16(b[12:]) == etherIPv4 {
+			o = d.ipv4(b[header:]) // without a detour, as it is by far the commonest
+		} else {
+			o = d.frame(f.link, b)
+		}
 	}
-	d.tally.counts[o]++
 	if o != gaveDatagram {
+		d.tally.counts[o]++
 		return false
 	}
-	d.datagram.Number = d.tally.frames
-	d.datagram.Time = f.time
-	d.datagram.Digits = f.digits
+	d.tally.counts[gaveDatagram]++
 	return true
 }
 

@@ -3,6 +3,7 @@ package capture
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type pcapReader struct {
 	digits  int8
 	link    uint16
 	swapped bool // lengths may stand in reverse order
+	plain   bool // neither big nor swapped, as nearly all are
 }
 
 // newPcap returns a reader if the file is a pcap file, which its first bytes
@@ -44,6 +46,7 @@ func newPcap(b *buffer, magic []byte) (*pcapReader, error) {
 	// Until version 2.3, some programs wrote the lengths of a record the other
 	// way round. The version was stuck at 2.4 ever after.
 	p.swapped = p.u16(h[4:]) == 2 && p.u16(h[6:]) <= 3
+	p.plain = !p.big && !p.swapped
 	// The snap length (at 16) is a promise that not every file keeps, and the
 	// upper half of the link type speaks of a checksum behind each frame,
 	// where nothing looks.
@@ -70,34 +73,58 @@ func (p *pcapReader) recognise(magic []byte) bool {
 }
 
 func (p *pcapReader) next(f *frame) error {
-	h, err := p.b.peek(p.record)
-	if err != nil {
-		return p.b.failed(err, len(h) > 0, len(h) > 0)
-	}
-	sec, fraction := p.u32(h), p.u32(h[4:])
-	held, full := p.u32(h[8:]), p.u32(h[12:])
-	if p.swapped && held > full {
-		held, full = full, held
-	}
-	if held > maxFrame {
-		return &stop{
-			kind: ErrDamaged, offset: p.b.offset(), inFrame: true,
-			why: fmt.Sprintf("no frame is as long as %d bytes", held),
+	r := p.b.ready()
+	if len(r) < p.record {
+		var err error
+		if r, err = p.b.peek(p.record); err != nil {
+			return p.b.failed(err, len(r) > 0, len(r) > 0)
 		}
 	}
+	h := (*[pcapRecord]byte)(r)
+	sec, fraction := binary.LittleEndian.Uint32(h[0:]), binary.LittleEndian.Uint32(h[4:])
+	held, full := binary.LittleEndian.Uint32(h[8:]), binary.LittleEndian.Uint32(h[12:])
+	if !p.plain {
+		sec, fraction, held, full = p.reorder(sec, fraction, held, full)
+	}
+	if held > maxFrame {
+		return p.tooLong(held)
+	}
 	size := p.record + int(held)
-	r, err := p.b.peek(size)
-	if err != nil {
-		return p.b.failed(err, true, true)
+	if len(r) < size {
+		var err error
+		if r, err = p.b.peek(size); err != nil {
+			return p.b.failed(err, true, true)
+		}
 	}
 	p.b.skip(size)
+	data := r[p.record:size]
 	f.time = time.Unix(int64(sec), int64(fraction)*p.unit).UTC()
 	f.digits = p.digits
 	f.flaw = gaveDatagram
 	f.link = p.link
-	f.data = r[p.record:]
+	f.data = data
 	f.full = fullLength(full, held)
 	return nil
+}
+
+// reorder makes sense of a record's header that is not of the common kind.
+func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint32) {
+	if p.big {
+		sec, fraction = bits.ReverseBytes32(sec), bits.ReverseBytes32(fraction)
+		held, full = bits.ReverseBytes32(held), bits.ReverseBytes32(full)
+	}
+	if p.swapped && held > full {
+		held, full = full, held
+	}
+	return sec, fraction, held, full
+}
+
+// tooLong tells that there is no frame of such a length.
+func (p *pcapReader) tooLong(held uint32) error {
+	return &stop{
+		kind: ErrDamaged, offset: p.b.offset(), inFrame: true,
+		why: fmt.Sprintf("no frame is as long as %d bytes", held),
+	}
 }
 
 // fullLength makes sense of a length on the network, which some programs leave

@@ -71,14 +71,29 @@ type tally struct {
 	frames      int
 	counts      [outcomes]int
 	links       []LinkCount
-	first, last time.Time
+	first, last moment
 }
 
+// A moment is a time that compares faster.
+type moment struct {
+	sec  int64 // since 1970
+	nsec int
+}
+
+// momentOf returns the moment of a time.
+func momentOf(t time.Time) moment { return moment{t.Unix(), t.Nanosecond()} }
+
+// after reports whether m is later than o.
+func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec && m.nsec > o.nsec }
+
+// time returns the time, which is UTC.
+func (m moment) time() time.Time { return time.Unix(m.sec, int64(m.nsec)).UTC() }
+
 // saw counts a frame that arrived.
-func (t *tally) saw(at time.Time) {
+func (t *tally) saw(at moment) {
 	if t.frames == 0 {
 		t.first, t.last = at, at
-	} else if at.After(t.last) {
+	} else if at.after(t.last) {
 		t.last = at
 	}
 	t.frames++
@@ -106,13 +121,17 @@ func (d *decoder) stats(p *progress) Stats {
 }
 
 func (t *tally) stats() Stats {
+	var first, last time.Time
+	if t.frames > 0 {
+		first, last = t.first.time(), t.last.time()
+	}
 	links := slices.Clone(t.links)
 	slices.SortFunc(links, func(a, b LinkCount) int { return cmp.Compare(a.Type, b.Type) })
 	return Stats{
 		Frames:    t.frames,
 		Datagrams: t.counts[gaveDatagram],
-		FirstTime: t.first,
-		LastTime:  t.last,
+		FirstTime: first,
+		LastTime:  last,
 		Other: Other{
 			NotIP:       t.counts[notIP],
 			NotUDP:      t.counts[notUDP],
