@@ -151,10 +151,14 @@ func (b *batches) handOn() error {
 // read reads to the end of the source. It returns why that ended, or the error
 // of whoever took the batches.
 func (b *batches) read(first *dissect.Datagram) (readErr, err error) {
-	for d := first; readErr == nil && b.err == nil; d, readErr = b.files.Next() {
+	add := func(d *dissect.Datagram) bool {
 		if !b.batch.Add(d) && b.handOn() == nil {
 			b.batch.Add(d)
 		}
+		return b.err == nil
+	}
+	if add(first) {
+		readErr = b.files.Each(add)
 	}
 	return readErr, b.handOn()
 }

@@ -112,15 +112,31 @@ func (f *File) recognise(b *buffer) error {
 
 // Next implements [Source].
 func (f *File) Next() (*dissect.Datagram, error) {
-	for f.err == nil {
+	if err := f.each(notMore); err != nil {
+		return nil, err
+	}
+	return &f.decoder.datagram, nil
+}
+
+// each gives take one datagram after another. It returns nil if take has
+// returned false, otherwise why there are no more.
+func (f *File) each(take func(*dissect.Datagram) bool) error {
+	if f.err != nil {
+		return f.err
+	}
+	for {
 		if err := f.frames.next(&f.frame); err != nil {
 			f.err = f.stopped(err)
-		} else if f.decoder.decode(&f.frame) {
-			return &f.decoder.datagram, nil
+			return f.err
+		}
+		if f.decoder.decode(&f.frame) && !take(&f.decoder.datagram) {
+			return nil
 		}
 	}
-	return nil, f.err
 }
+
+// notMore takes a single datagram.
+func notMore(*dissect.Datagram) bool { return false }
 
 // stopped makes a sentence of what a frame reader returned.
 func (f *File) stopped(err error) error {

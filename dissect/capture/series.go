@@ -39,14 +39,23 @@ func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 
 // Next implements [Source].
 func (s *Series) Next() (*dissect.Datagram, error) {
+	if err := s.Each(notMore); err != nil {
+		return nil, err
+	}
+	return &s.decoder.datagram, nil
+}
+
+// Each gives take what Next would return, one datagram after another. It
+// returns nil if take has returned false, otherwise the error of Next.
+func (s *Series) Each(take func(*dissect.Datagram) bool) error {
 	for s.err == nil {
 		if s.file == nil {
 			s.advance()
 			continue
 		}
-		d, err := s.file.Next()
+		err := s.file.each(take)
 		if err == nil {
-			return d, nil
+			return nil
 		}
 		_ = s.file.Close() // nothing was written
 		s.file = nil
@@ -54,7 +63,7 @@ func (s *Series) Next() (*dissect.Datagram, error) {
 			s.note(err)
 		}
 	}
-	return nil, s.err
+	return s.err
 }
 
 // advance opens the next file, or sets err if there is none.

@@ -8,7 +8,41 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/dissect"
 )
+
+// Each goes on where Next stopped, and the other way round, across files.
+func TestSeriesEach(t *testing.T) {
+	one := tempFile(t, "one.pcap", pcapOf(linkRaw, udp4([]byte("a")), []byte{0x60}, udp4([]byte("b")), udp4([]byte("c"))))
+	two := tempFile(t, "two.pcap", pcapOf(linkRaw, udp4([]byte("d")), udp4([]byte("e")), udp4([]byte("f")))[:120])
+	s, err := OpenAll([]string{one, two}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got []byte
+	upTo := func(last string) func(*dissect.Datagram) bool {
+		return func(d *dissect.Datagram) bool {
+			got = append(got, d.Payload...)
+			return string(d.Payload) != last
+		}
+	}
+	if err := s.Each(upTo("b")); err != nil || string(got) != "ab" {
+		t.Errorf("got %q and %v, want ab", got, err)
+	}
+	if d, err := s.Next(); err != nil || string(d.Payload) != "c" {
+		t.Errorf("got %+v and %v, want c", d, err)
+	}
+	for range 2 { // the error stays
+		if err := s.Each(upTo("")); !errors.Is(err, ErrCut) || string(got) != "abde" {
+			t.Errorf("got %q and %v, want abde and %v", got, err, ErrCut)
+		}
+	}
+	if d, err := s.Next(); !errors.Is(err, ErrCut) {
+		t.Errorf("got %+v and %v, want %v", d, err, ErrCut)
+	}
+}
 
 func TestSeries(t *testing.T) {
 	dir := t.TempDir()
