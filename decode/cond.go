@@ -3,12 +3,13 @@ package decode
 import "fmt"
 
 // A Cond is a condition on a field that decides whether others are present. It
-// is evaluated when made and remembered for the description.
+// is evaluated when made and remembered for the description. It is small enough
+// for the compiler to take it apart: where nothing is described, only what it
+// evaluates to is left of it.
 type Cond struct {
-	Field string
-	Op    Op
+	Field string // OpIs: the whole condition
 	Value uint64
-	Text  string // OpIs
+	Op    Op
 	ok    bool
 }
 
@@ -23,7 +24,7 @@ const (
 	OpDiffers           // not equal to the value
 	OpMore              // bytes remain
 	OpSender            // the sender's dialect is the value
-	OpIs                // the field, of the ship's list or another table, is what Text says
+	OpIs                // the ship's list or another table says so
 )
 
 // String returns the condition as docs print it.
@@ -46,7 +47,7 @@ func (c Cond) String() string {
 	case OpMore:
 		return "bytes remain"
 	case OpIs:
-		return c.Field + " is " + c.Text
+		return c.Field
 	case OpSender:
 		return "sender is " + Dialect(c.Value).String()
 	}
@@ -81,9 +82,9 @@ func (c Cond) If(there bool) Cond {
 }
 
 // Is holds if ok is true. It is for conditions on what is not a field of the
-// message: field says of what, text what it must be.
-func Is(field, text string, ok bool) Cond {
-	return Cond{Field: field, Op: OpIs, Text: text, ok: ok}
+// message: text says which, such as "role is shield".
+func Is(text string, ok bool) Cond {
+	return Cond{Field: text, Op: OpIs, ok: ok}
 }
 
 // IsSet holds if the bit v is 1.

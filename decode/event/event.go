@@ -151,7 +151,7 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.Vec3("exit", &m.Exit, "three numbers, perhaps the point of arrival")
 		c.F32("duration", &m.Duration, "a number, perhaps seconds")
 	})
-	c.When(decode.Is("class", "any other", !m.Class.known() && (c.Left() > 0 || len(m.Body) > 0)), func() {
+	c.When(decode.Is("class is any other", !m.Class.known() && (c.Left() > 0 || len(m.Body) > 0)), func() {
 		c.Bytes("body", &m.Body, "not decoded")
 	})
 }

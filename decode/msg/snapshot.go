@@ -44,29 +44,29 @@ func (m *Object) part(c *decode.Codec, e *Part) {
 	c.Number("index", uint64(e.Index), "in the ship's list")
 	c.Text("name", def.Name, "of the subsystem")
 	c.Ratio8("condition", &e.Condition, "0 destroyed, 1 whole")
-	c.When(decode.Is("number of children", "not 0", len(def.Children) > 0), func() {
+	c.When(decode.Is("number of children is not 0", len(def.Children) > 0), func() {
 		c.Ratios("children", &e.Children, len(def.Children), "condition of each part")
 	})
-	c.When(decode.Is("kind", "reactor", def.Kind == ship.Reactor), func() {
+	c.When(decode.Is("kind is reactor", def.Kind == ship.Reactor), func() {
 		c.Ratio8("main_battery", &e.Main, "charge")
 		c.Ratio8("backup_battery", &e.Backup, "charge")
 	})
-	c.When(decode.Is("kind", "powered", def.Kind == ship.Powered), func() {
+	c.When(decode.Is("kind is powered", def.Kind == ship.Powered), func() {
 		c.Percent8("power", &e.Power, "setting; negative when switched off")
 	})
-	c.When(decode.Is("role", "shield", def.Role == ship.Shield), func() {
+	c.When(decode.Is("role is shield", def.Role == ship.Shield), func() {
 		c.Ratios("facings", &e.Facings, len(facingNames), "front, rear, top, bottom, left, right")
 	})
-	c.When(decode.Is("role", "weapon or cloak", hasActiveBit(def.Role)), func() {
+	c.When(decode.Is("role is weapon or cloak", hasActiveBit(def.Role)), func() {
 		c.Bit("active", &e.Active, "a weapon fires, a cloak is engaged")
 	})
-	c.When(decode.Is("role", "phaser", def.Role == ship.Phaser), func() {
+	c.When(decode.Is("role is phaser", def.Role == ship.Phaser), func() {
 		decode.Enum8(c, "level", &e.Setting, names.PhaserLevels, "phaser power level")
 	})
-	c.When(decode.Is("role", "torpedo", def.Role == ship.Torpedo), func() {
+	c.When(decode.Is("role is torpedo", def.Role == ship.Torpedo), func() {
 		c.U8("ammo", &e.Setting, "selected ammunition slot")
 	})
-	c.When(decode.Is("role", "tractor", def.Role == ship.Tractor), func() {
+	c.When(decode.Is("role is tractor", def.Role == ship.Tractor), func() {
 		decode.Enum8(c, "mode", &e.Setting, names.TractorModes, "tractor mode")
 	})
 }

@@ -214,22 +214,22 @@ func (m *StateUpdate) entry(c *decode.Codec, e *Entry, openBC bool) {
 	c.Number("index", uint64(e.Index), "in the ship's list")
 	c.Text("name", def.Name, "of the subsystem")
 	c.Ratio8("condition", &e.Condition, "0 destroyed, 1 whole")
-	c.When(decode.Is("number of children", "not 0", len(def.Children) > 0), func() {
+	c.When(decode.Is("number of children is not 0", len(def.Children) > 0), func() {
 		c.Ratios("children", &e.Children, len(def.Children), "condition of each part")
 	})
 	if openBC && kind != ship.Powered {
 		c.CloseGroup()
 	}
-	c.When(decode.Is("kind", "powered", kind == ship.Powered), func() {
+	c.When(decode.Is("kind is powered", kind == ship.Powered), func() {
 		c.Bit("has_power", &e.HasPower, "0 for the recipient's own ship")
 		c.When(decode.IsSet("has_power", e.HasPower), func() {
 			c.U8("power", &e.Power, "setting in per cent, 0 to 125")
 		})
 	})
-	c.When(decode.Is("role", "shield", shield), func() {
+	c.When(decode.Is("role is shield", shield), func() {
 		c.Ratios("facings", &e.Facings, 6, "front, rear, top, bottom, left, right")
 	})
-	c.When(decode.Is("kind", "reactor", kind == ship.Reactor), func() {
+	c.When(decode.Is("kind is reactor", kind == ship.Reactor), func() {
 		c.Ratio8("main_battery", &e.Main, "charge")
 		c.Ratio8("backup_battery", &e.Backup, "charge")
 	})
