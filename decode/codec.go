@@ -208,7 +208,11 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 			c.v, c.aside, c.level = nil, c.v, c.depth
 			return
 		}
-		c.grp = Group{Name: name, Doc: doc, Kind: kind, Index: index, Conds: c.conds}
+		g := &c.grp // field by field: as a whole it would be put together elsewhere and copied
+		g.Name, g.Doc, g.Kind, g.Index = name, doc, kind, index
+		if c.mode == describing {
+			g.Conds = c.conds
+		}
 		c.v.Begin(&c.grp)
 	}
 }
@@ -226,7 +230,8 @@ func (c *Codec) end(name string, kind GroupKind, index int) {
 		return
 	}
 	if c.v != nil {
-		c.grp = Group{Name: name, Kind: kind, Index: index}
+		g := &c.grp
+		g.Name, g.Doc, g.Kind, g.Index, g.Conds = name, "", kind, index, nil
 		c.v.End(&c.grp)
 	}
 }
@@ -332,7 +337,9 @@ func (c *Codec) place() int { return c.Offset() }
 func (c *Codec) watch(name, doc string, kind Kind, off int) {
 	c.field.Name, c.field.Doc, c.field.Kind = name, doc, kind
 	c.field.Off, c.field.End = off, c.Offset()
-	c.field.Conds = c.conds
+	if c.mode == describing {
+		c.field.Conds = c.conds
+	}
 	c.v.Field(&c.field)
 }
 
@@ -340,7 +347,12 @@ func (c *Codec) watchUint(name, doc string, kind Kind, off int, v uint64, names 
 	if c.v == nil || c.err != nil || c.hides(name) {
 		return
 	}
-	c.field.Uint, c.field.Names = v, names
+	c.field.Uint = v
+	if names == nil {
+		c.watch(name, doc, kind, off)
+		return
+	}
+	c.field.Names = names
 	c.watch(name, doc, kind, off)
 	c.field.Names = nil
 }
@@ -353,11 +365,12 @@ func (c *Codec) watchFloat(name, doc string, kind Kind, off int, v float64) {
 	c.watch(name, doc, kind, off)
 }
 
-func (c *Codec) watchVec(name, doc string, kind Kind, off int, v [4]float32) {
+func (c *Codec) watchVec(name, doc string, kind Kind, off int, x, y, z, w float32) {
 	if c.v == nil || c.err != nil || c.hides(name) {
 		return
 	}
-	c.field.Vec = v
+	v := &c.field.Vec
+	v[0], v[1], v[2], v[3] = x, y, z, w
 	c.watch(name, doc, kind, off)
 }
 

@@ -214,7 +214,7 @@ func (c *Codec) Dir3(name string, p *wire.Dir3, doc string) {
 		return
 	}
 	v := p.Vec()
-	c.watchVec(name, doc, KindDir3, off, [4]float32{v[0], v[1], v[2]})
+	c.watchVec(name, doc, KindDir3, off, v[0], v[1], v[2], 0)
 }
 
 func (c *Codec) dir3(name string, p *wire.Dir3) bool {
@@ -243,7 +243,7 @@ func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 	off := c.place()
 	if c.need(name, 5) && c.dir3(name, &p.Dir) && c.raw16(name, (*uint16)(&p.Len)) && c.v != nil && !c.hides(name) {
 		v := p.Vec()
-		c.watchVec(name, doc, KindVec4h, off, [4]float32{v[0], v[1], v[2]})
+		c.watchVec(name, doc, KindVec4h, off, v[0], v[1], v[2], 0)
 	}
 }
 
@@ -252,7 +252,7 @@ func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
 	off := c.place()
 	if c.need(name, 7) && c.dir3(name, &p.Dir) && c.raw32(name, (*uint32)(&p.Len)) && c.v != nil && !c.hides(name) {
 		v := p.Vec()
-		c.watchVec(name, doc, KindVec4f, off, [4]float32{v[0], v[1], v[2]})
+		c.watchVec(name, doc, KindVec4f, off, v[0], v[1], v[2], 0)
 	}
 }
 
@@ -299,11 +299,11 @@ func (c *Codec) floats(name string, p []wire.F32, kind Kind, doc string) {
 	if c.v == nil || c.hides(name) {
 		return
 	}
-	var v [4]float32
-	for i := range p {
-		v[i] = p[i].Float()
+	var w float32
+	if len(p) > 3 {
+		w = p[3].Float()
 	}
-	c.watchVec(name, doc, kind, off, v)
+	c.watchVec(name, doc, kind, off, p[0].Float(), p[1].Float(), p[2].Float(), w)
 }
 
 // Ratios is an array of n shares in 255ths.
@@ -486,7 +486,7 @@ func (c *Codec) Number(name string, v uint64, doc string) {
 // there is one.
 func (c *Codec) Place(name string, v wire.Vec3, known bool, doc string) {
 	if known || c.mode == describing {
-		c.watchVec(name, doc, KindPlace, c.Offset(), [4]float32{v[0], v[1], v[2]})
+		c.watchVec(name, doc, KindPlace, c.Offset(), v[0], v[1], v[2], 0)
 	}
 }
 
