@@ -63,10 +63,29 @@ const digits = "0123456789abcdef"
 
 // plain reports whether s is printable ASCII throughout.
 func plain[T string | []byte](s T) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7F {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if s[i] < ' ' || s[i] >= 0x7F {
+				return false
+			}
+		}
+		return true
+	}
+	for rest := s; ; {
+		b := rest[:8]
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		const each = 0x0101010101010101
+		if (w|(w-each*' ')|(w+each))&(each*0x80) != 0 { // some byte is below ' ', or 0x7F or more
 			return false
 		}
+		switch {
+		case len(rest) == 8:
+			return true
+		case len(rest) < 16: // what does not fill a word, with some of what came before
+			rest = s[len(s)-8:]
+		default:
+			rest = rest[8:]
+		}
 	}
-	return true
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -58,6 +59,28 @@ func TestEscape(t *testing.T) {
 				t.Errorf("escaped again: got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A byte is escaped or not wherever in a text it stands.
+func TestEscapeAnywhere(t *testing.T) {
+	for n := 1; n <= 24; n++ {
+		for at := range n {
+			for c := range 256 {
+				in := []byte(strings.Repeat("~ a", 8)[:n])
+				in[at] = byte(c)
+				want := string(in)
+				if c < ' ' || c > '~' {
+					want = fmt.Sprintf("%s\\x%02x%s", in[:at], c, in[at+1:])
+				}
+				if got := Escape(string(in)); got != want {
+					t.Fatalf("%q: got %q, want %q", in, got, want)
+				}
+				if got := string(AppendEscaped(nil, in)); got != want {
+					t.Fatalf("%q as bytes: got %q, want %q", in, got, want)
+				}
+			}
+		}
 	}
 }
 
