@@ -1,0 +1,33 @@
+package report
+
+import "math"
+
+// Vectors remembers the texts of the vectors that were written last. A host
+// tells everybody what one player told it, so most come several times, and
+// floats take long to write. Its zero value is ready to use.
+type Vectors struct{ slots [256]vectorText }
+
+// A vectorText is a vector and its text.
+type vectorText struct {
+	bits [3]uint32 // not values: there are two zeros, and many that are not numbers
+	n    uint8     // bytes of text, 0 for none
+	text [47]byte
+}
+
+// Append appends what text appends for v. It must be the same function in every
+// call, which appends the same for the same numbers.
+func (r *Vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v *[3]float32) []byte) []byte {
+	x, y, z := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2])
+	const mix = 0x9E3779B1
+	s := &r.slots[((x*mix^y)*mix^z)*mix>>24]
+	if s.bits[0] == x && s.bits[1] == y && s.bits[2] == z && s.n > 0 {
+		return append(dst, s.text[:s.n]...)
+	}
+	from := len(dst)
+	dst = text(dst, v)
+	s.n = 0
+	if len(dst)-from <= len(s.text) {
+		s.bits, s.n = [3]uint32{x, y, z}, uint8(copy(s.text[:], dst[from:]))
+	}
+	return dst
+}
