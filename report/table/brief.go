@@ -1,6 +1,7 @@
 package table
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -12,18 +13,30 @@ type path struct {
 	full  string
 	base  string // of a path that means the names of an enumeration or of flags: the field itself
 	label string
+	key   string // the label as it stands between two values
 }
 
-// paths are those of one spec.
+// paths are those of one spec, 64 at most.
 type paths struct {
-	all     []path
-	lengths uint64 // bit n: a path has n bytes modulo 64
+	all    []path
+	choice decode.Choice // what they lead through
+	at     [64]uint64    // by pathBit: bit n is set if path n may be meant
+}
+
+// pathBit returns the number, below 64, that stands for all paths of the same
+// length whose last names begin with the same letter.
+func pathBit(prefix int, name string) int {
+	if name == "" {
+		return prefix & 63
+	}
+	return (prefix + len(name) + 3*int(name[0])) & 63
 }
 
 // compile makes the paths of a spec's brief.
 func compile(spec *decode.Spec) *paths {
 	ps := &paths{}
-	for _, b := range spec.Brief {
+	var names []string
+	for i, b := range spec.Brief {
 		p := path{full: b}
 		if base, ok := strings.CutSuffix(b, "_names"); ok {
 			p.base = base + "s"
@@ -36,14 +49,23 @@ func compile(spec *decode.Spec) *paths {
 		}
 		p.label = p.label[strings.LastIndexByte(p.label, '.')+1:]
 		p.label = strings.TrimSuffix(p.label, "_id")
-		ps.lengths |= 1<<(len(p.full)&63) | 1<<(len(p.base)&63)
+		p.key = "  "
+		if p.label != "" {
+			p.key += p.label + " "
+		}
+		for _, way := range []string{p.full, p.base} {
+			if way == "" {
+				continue
+			}
+			last := way[strings.LastIndexByte(way, '.')+1:]
+			ps.at[pathBit(len(way)-len(last), last)] |= 1 << i
+			names = append(names, strings.Split(way, ".")...)
+		}
 		ps.all = append(ps.all, p)
 	}
+	ps.choice = decode.Choose(names...)
 	return ps
 }
-
-// mayHave is a cheap test whether one of the paths has n bytes.
-func (ps *paths) mayHave(n int) bool { return ps.lengths>>(n&63)&1 != 0 }
 
 // shownElements is how many elements of a list a line shows.
 const shownElements = 8
@@ -51,109 +73,161 @@ const shownElements = 8
 // A briefer is a visitor that gathers the values of the fields that a line
 // shows.
 type briefer struct {
-	specs map[*decode.Spec]*paths
+	specs  map[*decode.Spec]*paths
+	viewer decode.Viewer
 
 	sink   *Sink
 	r      *dissect.Record
+	spec   *decode.Spec
 	paths  *paths
-	values [][]byte // of each path
-	counts []int    // values or elements of each path
+	values []value // of each path; empty between two records
+	met    uint64  // bit n: path n led to something
 
 	prefix []byte // path of the open groups, each with a dot after it
 	marks  []int  // length of prefix before each open group
 
 	// While a group that is shown as a whole is open:
-	group   int // its path, from 1; 0 for none
-	depth   int // open groups with it
+	whole   *value // nil for none
+	inside  int    // open groups in it
 	list    bool
 	element int // values shown of the current element
 	start   int // where they begin
 }
 
+// A value is what a line shows of a path.
+type value struct {
+	text []byte
+	n    int // values or elements in it, and those that it has no room for
+}
+
 // append adds the brief of r's message to the line.
 func (b *briefer) append(s *Sink, r *dissect.Record) {
-	t := &s.body
 	if r.Spec == nil {
 		return
 	}
-	ps := b.specs[r.Spec]
-	if ps == nil {
-		ps = compile(r.Spec)
-		b.specs[r.Spec] = ps
+	if r.Spec != b.spec {
+		b.use(r.Spec)
 	}
-	if len(ps.all) == 0 {
+	if len(b.paths.all) == 0 {
 		return
 	}
-	b.sink, b.r, b.paths = s, r, ps
-	b.prefix, b.marks, b.group, b.list = b.prefix[:0], b.marks[:0], 0, false
+	b.sink, b.r, b.met = s, r, 0
+	b.prefix, b.marks, b.whole = b.prefix[:0], b.marks[:0], nil
+	b.viewer.Narrow(b.paths.choice)
+	r.Visit(&b.viewer, b)
+	s.body.b = b.gather(s, s.body.b)
+}
+
+// gather appends the values that were met to the line's text.
+func (b *briefer) gather(s *Sink, text []byte) []byte {
+	for set := b.met; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		p, v := &b.paths.all[i], &b.values[i]
+		if len(v.text) > 0 {
+			switch {
+			case s.theme != nil:
+				s.body.b = text
+				s.key(p.label)
+				text = s.body.b
+			case len(text) == 0:
+				text = append(text, p.key[2:]...)
+			default:
+				text = append(text, p.key...)
+			}
+			text = append(text, v.text...)
+		}
+		if n := v.n - shownElements; n > 0 {
+			text = append(text, " +"...)
+			text = appendInt(text, int64(n))
+		}
+		v.text, v.n = v.text[:0], 0
+	}
+	return text
+}
+
+// use takes up the paths of a spec.
+func (b *briefer) use(spec *decode.Spec) {
+	ps := b.specs[spec]
+	if ps == nil {
+		ps = compile(spec)
+		b.specs[spec] = ps
+	}
+	b.spec, b.paths = spec, ps
 	for len(b.values) < len(ps.all) {
-		b.values = append(b.values, nil)
-		b.counts = append(b.counts, 0)
-	}
-	for i := range ps.all {
-		b.values[i], b.counts[i] = b.values[i][:0], 0
-	}
-	r.Visit(&s.viewer, b)
-	for i := range ps.all {
-		if len(b.values[i]) > 0 {
-			s.key(ps.all[i].label)
-			t.b = append(t.b, b.values[i]...)
-		}
-		if n := b.counts[i] - shownElements; n > 0 {
-			t.b = append(t.b, " +"...)
-			t.b = appendInt(t.b, int64(n))
-		}
+		b.values = append(b.values, value{})
 	}
 }
 
 // Begin implements [decode.Visitor].
 func (b *briefer) Begin(g *decode.Group) {
-	b.marks = append(b.marks, len(b.prefix))
-	if g.Kind == decode.GroupElement {
-		if b.group > 0 {
-			b.element = 0
-			b.separate()
-		}
+	if b.whole != nil {
+		b.inside++
+		b.within(g)
 		return
 	}
-	if b.group > 0 && g.Kind == decode.GroupList && !b.list { // what the list says is worth more than what came before it
-		b.values[b.group-1] = b.values[b.group-1][:0]
-		b.list = true
+	if g.Kind != decode.GroupElement && b.open(g) {
+		return
 	}
-	if b.group == 0 && b.paths.mayHave(len(b.prefix)+len(g.Name)) {
-		for i := range b.paths.all {
-			if b.is(b.paths.all[i].full, g.Name) {
-				b.group, b.depth, b.list = i+1, len(b.marks), g.Kind == decode.GroupList
-				break
-			}
+	b.marks = append(b.marks, len(b.prefix))
+	if g.Kind != decode.GroupElement {
+		b.prefix = append(append(b.prefix, g.Name...), '.')
+	}
+}
+
+// open begins a group that is shown as a whole, if a path leads to it.
+func (b *briefer) open(g *decode.Group) bool {
+	for set := b.paths.at[pathBit(len(b.prefix), g.Name)]; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		if b.is(b.paths.all[i].full, g.Name) {
+			b.met |= 1 << i
+			b.whole, b.inside, b.list = &b.values[i], 0, g.Kind == decode.GroupList
+			b.viewer.Narrow(decode.Choice{})
+			return true
 		}
 	}
-	b.prefix = append(append(b.prefix, g.Name...), '.')
+	return false
+}
+
+// within begins a group in one that is shown as a whole.
+func (b *briefer) within(g *decode.Group) {
+	v := b.whole
+	switch {
+	case g.Kind == decode.GroupElement:
+		v.add()
+		b.element, b.start = 0, len(v.text)
+	case g.Kind == decode.GroupList && !b.list: // what the list says is worth more than what came before it
+		v.text = v.text[:0]
+		b.list = true
+	}
 }
 
 // End implements [decode.Visitor].
 func (b *briefer) End(*decode.Group) {
-	if b.group > 0 && len(b.marks) == b.depth {
-		b.group = 0
+	switch {
+	case b.inside > 0 && b.whole != nil:
+		b.inside--
+	case b.whole != nil:
+		b.whole = nil
+		b.viewer.Narrow(b.paths.choice)
+	default:
+		b.prefix = b.prefix[:b.marks[len(b.marks)-1]]
+		b.marks = b.marks[:len(b.marks)-1]
 	}
-	b.prefix = b.prefix[:b.marks[len(b.marks)-1]]
-	b.marks = b.marks[:len(b.marks)-1]
 }
 
 // Field implements [decode.Visitor].
 func (b *briefer) Field(f *decode.Field) {
-	if b.group > 0 {
+	if b.whole != nil {
 		b.part(f)
 		return
 	}
-	if !b.paths.mayHave(len(b.prefix) + len(f.Name)) {
-		return
-	}
-	for i := range b.paths.all {
+	for set := b.paths.at[pathBit(len(b.prefix), f.Name)]; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
 		p := &b.paths.all[i]
 		if b.is(p.full, f.Name) || p.base != "" && f.Names != nil && b.is(p.base, f.Name) {
-			if b.add(i) {
-				b.values[i] = b.sink.appendShort(b.values[i], b.r, f)
+			b.met |= 1 << i
+			if v := &b.values[i]; v.add() {
+				v.text = b.sink.appendShort(v.text, b.r, f)
 			}
 		}
 	}
@@ -162,43 +236,34 @@ func (b *briefer) Field(f *decode.Field) {
 // part adds a field of a group that is shown as a whole. Of an element it shows
 // what names it and the first value after that.
 func (b *briefer) part(f *decode.Field) {
-	i := b.group - 1
-	v := b.values[i]
+	v := b.whole
+	text := v.text
 	switch {
 	case !b.list: // a struct: all fields with their names
-		if len(v) > 0 {
-			v = append(v, ' ')
+		if len(text) > 0 {
+			text = append(text, ' ')
 		}
-		v = append(append(v, f.Name...), ' ')
-	case b.counts[i] > shownElements || b.element > 1:
+		text = append(append(text, f.Name...), ' ')
+	case v.n > shownElements || b.element > 1:
 		return
 	case b.element == 1 && f.Kind == decode.KindText && f.Name == "name": // better than the number that came before it
-		v = v[:b.start]
+		text = text[:b.start]
 	case b.element == 1:
-		v = append(v, ' ')
+		text = append(text, ' ')
 		b.element++
 	default:
 		b.element++
 	}
-	b.values[i] = b.sink.appendShort(v, b.r, f)
+	v.text = b.sink.appendShort(text, b.r, f)
 }
 
-// separate begins another element.
-func (b *briefer) separate() {
-	i := b.group - 1
-	if b.counts[i]++; b.counts[i] > 1 && b.counts[i] <= shownElements {
-		b.values[i] = append(b.values[i], ", "...)
-	}
-	b.start = len(b.values[i])
-}
-
-// add begins another value of a path, unless there are enough.
-func (b *briefer) add(i int) bool {
-	if b.counts[i]++; b.counts[i] > shownElements {
+// add begins another value or element, unless there are enough.
+func (v *value) add() bool {
+	if v.n++; v.n > shownElements {
 		return false
 	}
-	if b.counts[i] > 1 {
-		b.values[i] = append(b.values[i], ", "...)
+	if v.n > 1 {
+		v.text = append(v.text, ", "...)
 	}
 	return true
 }
@@ -206,5 +271,8 @@ func (b *briefer) add(i int) bool {
 // is reports whether full is the path of what has the name in the open groups.
 func (b *briefer) is(full, name string) bool {
 	n := len(b.prefix)
+	if n == 0 {
+		return full == name
+	}
 	return len(full) == n+len(name) && full[n:] == name && full[:n] == string(b.prefix)
 }

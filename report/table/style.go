@@ -78,17 +78,17 @@ func styles(r *dissect.Record) (line, name style) {
 	return normal, normal
 }
 
-// A theme has what begins and what ends each style; both are empty without
-// colour.
+// A theme has what begins and what ends each style. That of text without colour
+// is nil.
 type theme [styleCount]struct{ on, off string }
 
 // newTheme returns the theme with or without colour. Whoever makes a sink knows
 // better than the library, which looks at standard output only.
 func newTheme(colors bool) *theme {
-	t := new(theme)
 	if !colors {
-		return t
+		return nil
 	}
+	t := new(theme)
 	for s, c := range [styleCount]*color.Color{
 		faint: color.New(color.Faint), red: color.New(color.FgRed, color.Bold), yellow: color.New(color.FgYellow),
 		green: color.New(color.FgGreen), cyan: color.New(color.FgCyan), magenta: color.New(color.FgMagenta), blue: color.New(color.FgBlue),
@@ -99,6 +99,22 @@ func newTheme(colors bool) *theme {
 		}
 	}
 	return t
+}
+
+// on returns what begins a style.
+func (th *theme) on(s style) string {
+	if th == nil {
+		return ""
+	}
+	return th[s].on
+}
+
+// off returns what ends a style.
+func (th *theme) off(s style) string {
+	if th == nil {
+		return ""
+	}
+	return th[s].off
 }
 
 // signs are what is drawn beside text.
@@ -138,6 +154,9 @@ func (t *text) to(s style) {
 
 // append appends the text with its styles.
 func (t *text) append(dst []byte, th *theme) []byte {
+	if th == nil {
+		return append(dst, t.b...)
+	}
 	from := 0
 	for _, r := range t.runs {
 		dst = th.append(dst, t.b[from:r.end], r.s)
@@ -146,26 +165,31 @@ func (t *text) append(dst []byte, th *theme) []byte {
 	return th.append(dst, t.b[from:], t.now)
 }
 
+// append appends b in a style.
 func (th *theme) append(dst, b []byte, s style) []byte {
 	if len(b) == 0 {
 		return dst
 	}
-	dst = append(dst, th[s].on...)
+	dst = append(dst, th.on(s)...)
 	dst = append(dst, b...)
-	return append(dst, th[s].off...)
+	return append(dst, th.off(s)...)
 }
+
+// spaces are as many as columns usually need.
+const spaces = "                                "
 
 // pad adds n spaces.
-func (t *text) pad(n int) {
-	for ; n > 0; n-- {
-		t.b = append(t.b, ' ')
-	}
-}
+func (t *text) pad(n int) { t.b = pad(t.b, n) }
 
-// right adds b at the right end of a column.
-func (t *text) right(b []byte, width int) {
-	t.pad(width - len(b))
-	t.b = append(t.b, b...)
+// pad appends n spaces.
+func pad(dst []byte, n int) []byte {
+	for ; n > len(spaces); n -= len(spaces) {
+		dst = append(dst, spaces...)
+	}
+	if n > 0 {
+		dst = append(dst, spaces[:n]...)
+	}
+	return dst
 }
 
 // cut shortens the text to a width, and says so by a sign in the last column.

@@ -52,8 +52,10 @@ type Sink struct {
 	widths widths
 
 	head, body, tail text
+	left             left
 	brief            briefer
 	tree             tree
+	vectors          report.Vectors
 	scratch          []byte
 }
 
@@ -69,7 +71,7 @@ func New(w io.Writer, o Options) *Sink {
 
 // SetStart sets the time that times count from. It is for callers who learn
 // the time of the first frame only when they have read it.
-func (s *Sink) SetStart(t time.Time) { s.opts.Start = t }
+func (s *Sink) SetStart(t time.Time) { s.opts.Start, s.left.client = t, "" }
 
 // Flush implements [report.Flusher].
 func (s *Sink) Flush() error { return s.lines.Flush() }
@@ -98,16 +100,19 @@ func (s *Sink) Record(r *dissect.Record) error {
 
 // line appends the line of r.
 func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
-	base, name := styles(r)
+	var base, name style
+	if s.theme != nil {
+		base, name = styles(r)
+	}
 	s.head.reset(base)
 	s.body.reset(base)
 	s.tail.reset(base)
 	s.place(r)
 	s.head.to(name)
-	s.scratch = appendName(s.scratch[:0], r)
-	s.head.b = append(s.head.b, s.scratch...)
+	from := len(s.head.b)
+	s.head.b = appendName(s.head.b, r)
+	space := nameWidth + 1 - (len(s.head.b) - from)
 	s.head.to(base)
-	space := nameWidth + 1 - len(s.scratch)
 	s.contents(r)
 	s.marks(r)
 
@@ -120,9 +125,13 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	if s.opts.Width > 0 {
 		s.fit()
 	}
-	dst = s.head.append(dst, s.theme)
-	dst = s.body.append(dst, s.theme)
-	dst = s.tail.append(dst, s.theme)
+	if s.theme == nil {
+		dst = append(append(append(dst, s.head.b...), s.body.b...), s.tail.b...)
+	} else {
+		dst = s.head.append(dst, s.theme)
+		dst = s.body.append(dst, s.theme)
+		dst = s.tail.append(dst, s.theme)
+	}
 	return append(dst, '\n')
 }
 
@@ -163,38 +172,61 @@ func (s *Sink) fit() {
 	s.tail.cut(w, width-head-body, s.signs.more)
 }
 
+// A left is the left part of the last line, and what it was made of. The
+// messages of one datagram have it in common.
+type left struct {
+	text   []byte
+	number int
+	time   time.Time
+	dir    dissect.Dir
+	client string // empty if there is no such line
+}
+
 // place adds frame, time, direction and player.
 func (s *Sink) place(r *dissect.Record) {
-	h := &s.head
+	l, d := &s.left, r.Datagram
+	if d == nil || s.opts.NoCapture || r.Client == "" {
+		l.client = ""
+		s.head.b = s.appendPlace(s.head.b, r)
+		return
+	}
+	if r.Client != l.client || d.Number != l.number || r.Dir != l.dir || d.Time != l.time {
+		l.text = s.appendPlace(l.text[:0], r)
+		l.client, l.number, l.dir, l.time = r.Client, d.Number, r.Dir, d.Time
+	}
+	s.head.b = append(s.head.b, l.text...)
+}
+
+// appendPlace appends frame, time, direction and player.
+func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
-		s.scratch = appendInt(s.scratch[:0], int64(d.Number))
-		h.right(s.scratch, frameWidth)
-		h.b = append(h.b, ' ')
-		s.scratch = s.scratch[:0]
-		if !d.Time.IsZero() {
+		b = append(appendDecimal(b, false, uint64(d.Number), 0, frameWidth), ' ')
+		if d.Time.IsZero() {
+			b = pad(b, timeWidth)
+		} else {
 			if s.opts.Start.IsZero() {
 				s.opts.Start = d.Time
 			}
-			s.scratch = appendSeconds(s.scratch, d.Time.Sub(s.opts.Start))
+			b = appendSeconds(b, d.Time.Sub(s.opts.Start), timeWidth)
 		}
-		h.right(s.scratch, timeWidth)
-		h.b = append(h.b, ' ')
+		b = append(b, ' ')
 	}
 	if !s.opts.NoCapture || r.Dir != dissect.DirUnknown {
 		switch r.Dir {
 		case dissect.ToHost:
-			h.b = append(h.b, s.signs.toHost...)
+			b = append(b, s.signs.toHost...)
 		case dissect.FromHost:
-			h.b = append(h.b, s.signs.fromHost...)
+			b = append(b, s.signs.fromHost...)
 		case dissect.DirUnknown:
-			h.b = append(h.b, s.signs.nowhere...)
+			b = append(b, s.signs.nowhere...)
 		}
-		h.b = append(h.b, ' ')
+		b = append(b, ' ')
 	}
-	if s.scratch = s.appendPlayer(s.scratch[:0], r); !s.opts.NoCapture || len(s.scratch) > 0 {
-		s.widths.fit(h, s.scratch, playerWidth, s.signs.more, r.Client == "")
-		h.b = append(h.b, ' ')
+	from := len(b)
+	if b = s.appendPlayer(b, r); !s.opts.NoCapture || len(b) > from {
+		b = append(s.widths.fit(b, from, playerWidth, s.signs.more, r.Client == ""), ' ')
 	}
+	return b
 }
 
 // appendPlayer appends who talks with the host: a name, else an address, else

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -573,7 +576,7 @@ func TestNumbers(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0.000", 999 * time.Microsecond: "0.000", 1500 * time.Millisecond: "1.500", -20 * time.Millisecond: "-0.020", time.Hour: "3600.000",
 	} {
-		if got := string(appendSeconds(nil, d)); got != want {
+		if got := string(appendSeconds(nil, d, 0)); got != want {
 			t.Errorf("%v: got %s, want %s", d, got, want)
 		}
 	}
@@ -655,4 +658,51 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDecimals(t *testing.T) {
+	pow := []float64{1, 10, 100, 1000}
+	for _, n := range []uint64{0, 1, 9, 10, 99, 100, 999, 1000, 1001, 9999, 10000, 12345, 999999, 1<<32 - 1, 1 << 32, 1<<32 + 1, 1<<50 - 1} {
+		for decimals, scale := range pow {
+			for _, width := range []int{0, 6, 8, 20} {
+				for _, sign := range []string{"", "-"} {
+					want := fmt.Sprintf("> %*s", width, sign+strconv.FormatFloat(float64(n)/scale, 'f', decimals, 64))
+					if got := string(appendDecimal([]byte("> "), sign != "", n, decimals, width)); got != want {
+						t.Errorf("%s%d, %d decimals, %d columns: got %q, want %q", sign, n, decimals, width, got, want)
+					}
+				}
+			}
+		}
+	}
+	if got, want := string(appendDecimal(nil, true, math.MaxUint64, 3, 32)), "          -18446744073709551.615"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A line does not depend on those before it.
+func TestLinesAlone(t *testing.T) {
+	var rs []*dissect.Record
+	for _, payload := range []string{torpedo, chat, ownShip, "1C", "FF", ownShip, chat} {
+		for _, client := range []string{"Cady2", "Kirk", ""} {
+			for _, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost, dissect.DirUnknown} {
+				for n := range 3 {
+					r := message(t, payload)
+					r.Client, r.Dir = client, dir
+					r.Datagram.Number += n / 2
+					r.Datagram.Time = r.Datagram.Time.Add(time.Duration(n) * time.Second)
+					rs = append(rs, r, r)
+				}
+			}
+		}
+	}
+	for _, o := range []Options{{}, {Color: true}, {ASCII: true, Width: 80}, {Color: true, Width: 30}, {NoCapture: true}, {Verbose: true}} {
+		o.Start = start
+		var want strings.Builder
+		for _, r := range rs {
+			want.WriteString(shown(t, o, r))
+		}
+		if got := shown(t, o, rs...); got != want.String() {
+			t.Errorf("%+v:\n got %s\nwant %s", o, got, want.String())
+		}
+	}
 }

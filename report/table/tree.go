@@ -83,13 +83,13 @@ func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 		}
 		dst = s.remark(dst, look, "error  ")
 		dst = appendReason(dst, r.Err, false)
-		dst = append(append(dst, s.theme[look].off...), '\n')
+		dst = append(append(dst, s.theme.off(look)...), '\n')
 	}
 	for _, n := range r.Notes {
 		dst = s.remark(dst, yellow, "note   ")
 		dst = report.AppendEscaped(dst, n.Code)
 		dst = report.AppendEscaped(append(dst, ": "...), n.Text)
-		dst = append(append(dst, s.theme[yellow].off...), '\n')
+		dst = append(append(dst, s.theme.off(yellow)...), '\n')
 	}
 	return dst
 }
@@ -97,7 +97,7 @@ func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 // remark begins a line in a style.
 func (s *Sink) remark(dst []byte, look style, what string) []byte {
 	dst = append(dst, indent...)
-	dst = append(dst, s.theme[look].on...)
+	dst = append(dst, s.theme.on(look)...)
 	return append(dst, what...)
 }
 

@@ -13,9 +13,13 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// people are the fields that hold the network id of a player.
-var people = map[string]bool{
-	"player": true, "net_player": true, "firing_player": true, "sender": true, "victim": true, "killer": true,
+// meansPlayer reports whether the field of that name holds the network id of a player.
+func meansPlayer(name string) bool {
+	switch name {
+	case "player", "net_player", "firing_player", "sender", "victim", "killer":
+		return true
+	}
+	return false
 }
 
 // appendShort appends the value of a field as a line shows it: objects and
@@ -37,7 +41,7 @@ func (s *Sink) appendShort(dst []byte, r *dissect.Record, f *decode.Field) []byt
 	case decode.KindFlags8:
 		return appendHex(dst, f.Uint, 2)
 	case decode.KindObject:
-		if name := object(r, f); name != "" {
+		if name := s.object(r, f); len(name) > 0 {
 			return report.AppendEscaped(dst, name)
 		}
 		return appendObject(dst, wire.ObjectID(f.Uint))
@@ -51,24 +55,19 @@ func (s *Sink) appendShort(dst []byte, r *dissect.Record, f *decode.Field) []byt
 	case decode.KindF32, decode.KindCF16:
 		return appendFloat(dst, f.Float)
 	case decode.KindRatio8:
-		return append(strconv.AppendInt(dst, int64(math.Round(f.Float*100)), 10), '%')
+		return appendPercent(dst, f.Float*100)
 	case decode.KindPercent8, decode.KindPower8:
-		return append(strconv.AppendInt(dst, int64(math.Round(f.Float)), 10), '%')
-	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace, decode.KindQuat:
-		dst = append(dst, '(')
-		for i, x := range vector(f) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendFloat(dst, float64(x))
-		}
-		return append(dst, ')')
+		return appendPercent(dst, f.Float)
+	case decode.KindVec3, decode.KindPlace:
+		return s.vectors.Append(dst, (*[3]float32)(f.Vec[:]), appendVector)
+	case decode.KindDir3, decode.KindVec4h, decode.KindVec4f, decode.KindQuat:
+		return appendFloats(dst, vector(f))
 	case decode.KindRatios:
 		for i, c := range f.Bytes {
 			if i > 0 {
 				dst = append(dst, ' ')
 			}
-			dst = append(strconv.AppendInt(dst, int64(math.Round(float64(c)/2.55)), 10), '%')
+			dst = appendPercent(dst, float64(c)/2.55)
 		}
 		return dst
 	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
@@ -102,12 +101,12 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 	case decode.KindObject:
 		id := wire.ObjectID(f.Uint)
 		dst = appendObject(dst, id)
-		name := object(r, f)
+		name := s.object(r, f)
 		slot, ok := id.Slot()
 		switch {
 		case ok:
 			dst = appendInt(append(dst, " (slot "...), int64(slot))
-			if name != "" {
+			if len(name) > 0 {
 				dst = report.AppendEscaped(append(dst, ", "...), name)
 			}
 			return append(dst, ')')
@@ -141,8 +140,8 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 }
 
 // appendNote appends what a value means in brackets, if anybody knows.
-func appendNote(dst []byte, note string) []byte {
-	if note == "" {
+func appendNote[T string | []byte](dst []byte, note T) []byte {
+	if len(note) == 0 {
 		return dst
 	}
 	dst = append(dst, ' ', '(')
@@ -213,25 +212,23 @@ func nameOf(f *decode.Field, v uint64) string {
 	return f.Names.Name(v)
 }
 
-// object returns what the session knows of an object.
-func object(r *dissect.Record, f *decode.Field) string {
+// object returns what the session knows of an object, until it is asked again.
+func (s *Sink) object(r *dissect.Record, f *decode.Field) []byte {
 	id := wire.ObjectID(f.Uint)
 	if r.Session == nil || id == 0 || id == wire.Anyone {
-		return ""
+		return nil
 	}
-	return r.Session.Object(id)
+	s.scratch = r.Session.AppendObject(s.scratch[:0], id)
+	return s.scratch
 }
 
 // player returns the name of the player that a field means.
 func player(r *dissect.Record, f *decode.Field) string {
-	if r.Session == nil || !people[f.Name] {
-		return ""
-	}
 	id := f.Uint
 	if f.Kind == decode.KindI32 {
 		id = uint64(f.Int)
 	}
-	if id == 0 || id > math.MaxUint8 {
+	if r.Session == nil || id == 0 || id > math.MaxUint8 || !meansPlayer(f.Name) {
 		return ""
 	}
 	return r.Session.Player(uint8(id))
@@ -319,22 +316,39 @@ func appendHex(dst []byte, v uint64, digits int) []byte {
 	return dst
 }
 
-// appendSeconds appends d in seconds with three decimals.
-func appendSeconds(dst []byte, d time.Duration) []byte {
+// percents are the texts of whole percentages from 0 on.
+var percents = func() (texts [128]string) {
+	for n := range texts {
+		texts[n] = strconv.Itoa(n) + "%"
+	}
+	return texts
+}()
+
+// appendPercent appends a percentage without decimals.
+func appendPercent(dst []byte, f float64) []byte {
+	n := int64(math.Round(f))
+	if n >= 0 && n < int64(len(percents)) {
+		return append(dst, percents[n]...)
+	}
+	return append(appendInt(dst, n), '%')
+}
+
+// appendSeconds appends d in seconds with three decimals, at the right end of a
+// column.
+func appendSeconds(dst []byte, d time.Duration, width int) []byte {
 	u := uint64(d)
 	if d < 0 {
-		dst, u = append(dst, '-'), -u
+		u = -u
 	}
-	ms := u / uint64(time.Millisecond)
-	dst = strconv.AppendUint(dst, ms/1000, 10)
-	return append(dst, '.', '0'+byte(ms/100%10), '0'+byte(ms/10%10), '0'+byte(ms%10))
+	return appendDecimal(dst, d < 0, u/uint64(time.Millisecond), 3, width)
 }
 
 // appendFloat appends a number with the decimals that matter to people: none
 // from 1000 on, three below 1.
 func appendFloat(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
-	var decimals, scale uint64
+	var decimals int
+	var scale float64
 	switch {
 	case !(abs < 1e9): // large, infinite, not a number
 		return strconv.AppendFloat(dst, f, 'g', 4, 64)
@@ -347,22 +361,56 @@ func appendFloat(dst []byte, f float64) []byte {
 	default:
 		decimals, scale = 3, 1000
 	}
-	n := uint64(abs*float64(scale) + 0.5)
+	n := uint64(int64(abs*scale + 0.5))
 	for decimals > 0 && n%10 == 0 {
-		n, decimals, scale = n/10, decimals-1, scale/10
+		n, decimals = n/10, decimals-1
 	}
-	if f < 0 && n > 0 {
-		dst = append(dst, '-')
-	}
-	dst = strconv.AppendUint(dst, n/scale, 10)
-	if decimals > 0 {
-		dst = append(dst, '.')
-		for n %= scale; decimals > 0; decimals-- {
-			scale /= 10
-			dst = append(dst, '0'+byte(n/scale%10))
+	return appendDecimal(dst, f < 0 && n > 0, n, decimals, 0)
+}
+
+// appendDecimal appends a number of which the last digits are decimals, with
+// spaces before it if it is not as wide as the column.
+func appendDecimal(dst []byte, negative bool, n uint64, decimals, width int) []byte {
+	var b [32]byte // wider than any column
+	i := len(b) - 1
+	for ; n > math.MaxUint32 || decimals > 0; i-- {
+		b[i] = '0' + byte(n%10)
+		n /= 10
+		if decimals--; decimals == 0 {
+			i--
+			b[i] = '.'
 		}
 	}
-	return dst
+	m := uint32(n) // takes half as long to divide
+	for ; m >= 10; i-- {
+		b[i] = '0' + byte(m%10)
+		m /= 10
+	}
+	b[i] = '0' + byte(m)
+	if negative {
+		i--
+		b[i] = '-'
+	}
+	for len(b)-i < width {
+		i--
+		b[i] = ' '
+	}
+	return append(dst, b[i:]...)
+}
+
+// appendVector appends a vector.
+func appendVector(dst []byte, v *[3]float32) []byte { return appendFloats(dst, v[:]) }
+
+// appendFloats appends numbers in brackets.
+func appendFloats(dst []byte, fs []float32) []byte {
+	dst = append(dst, '(')
+	for i, x := range fs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendFloat(dst, float64(x))
+	}
+	return append(dst, ')')
 }
 
 // appendExact appends the shortest number that is f as a float32.

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -15,8 +17,12 @@ const maxWide = 4096
 
 // of returns the width of b.
 func (w *widths) of(b []byte) int {
-	n := 0
-	for i := 0; i < len(b); {
+	i := 0
+	for i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:])&0x8080808080808080 == 0 {
+		i += 8 // ASCII
+	}
+	n := i
+	for i < len(b) {
 		if b[i] < utf8.RuneSelf {
 			n, i = n+1, i+1
 			continue
@@ -72,22 +78,19 @@ func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
 	return len(b), false
 }
 
-// fit adds b to t as a column of the given width. If it is too long, its end
-// is cut, or its beginning.
-func (w *widths) fit(t *text, b []byte, width int, more string, beginning bool) {
+// fit makes what dst has from a place on a column of the given width. If it is
+// too long, its end is cut, or its beginning.
+func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) []byte {
+	b := dst[from:]
 	n := w.of(b)
 	if n <= width {
-		t.b = append(t.b, b...)
-		t.pad(width - n)
-		return
+		return pad(dst, width-n)
 	}
+	sign := w.of([]byte(more))
 	if beginning { // an address, which is ASCII; its end is the port
-		t.b = append(t.b, more...)
-		t.b = append(t.b, b[n-width+w.of([]byte(more)):]...)
-		return
+		return slices.Replace(dst, from, from+n-width+sign, []byte(more)...)
 	}
 	k, _ := w.cut(b, width, more)
-	t.b = append(t.b, b[:k]...)
-	t.b = append(t.b, more...)
-	t.pad(width - w.of(b[:k]) - w.of([]byte(more)))
+	dst = append(dst[:from+k], more...)
+	return pad(dst, width-w.of(b[:k])-sign)
 }
