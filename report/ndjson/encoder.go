@@ -3,6 +3,7 @@ package ndjson
 import (
 	"encoding/hex"
 	"errors"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -16,8 +17,29 @@ type Encoder struct {
 	opts   Options
 	start  time.Time
 	clock  clock
+	addrs  addresses
+	last   place
 	fields fields
 	viewer decode.Viewer
+}
+
+// A place is what a line says of its datagram, and what it was made of. The
+// messages of one datagram have it in common.
+type place struct {
+	text     []byte
+	number   int
+	time     time.Time
+	digits   int8
+	src, dst netip.AddrPort
+	dir      dissect.Dir
+	start    time.Time
+}
+
+// of reports whether r has the same place.
+func (p *place) of(r *dissect.Record, start time.Time) bool {
+	d := r.Datagram
+	return len(p.text) > 0 && d.Number == p.number && d.Time.Equal(p.time) && d.Digits == p.digits && d.Src == p.src && d.Dst == p.dst &&
+		r.Dir == p.dir && start.Equal(p.start)
 }
 
 // NewEncoder returns an encoder.
@@ -75,20 +97,31 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 		dst = append(dst, r.Dir.String()...)
 		return append(dst, '"')
 	}
+	if e.start.IsZero() {
+		e.start = d.Time
+	}
+	p := &e.last
+	if !p.of(r, e.start) {
+		p.text = e.appendPlace(p.text[:0], r)
+		p.number, p.time, p.digits, p.src, p.dst, p.dir, p.start = d.Number, d.Time, d.Digits, d.Src, d.Dst, r.Dir, e.start
+	}
+	return append(dst, p.text...)
+}
+
+// appendPlace appends where and when a datagram was seen, and which way it went.
+func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
+	d := r.Datagram
 	dst = number(dst, `{"frame":`, uint64(d.Number))
 	if !d.Time.IsZero() { // what is given up at the end of a capture has no time
-		if e.start.IsZero() {
-			e.start = d.Time
-		}
 		dst = append(dst, `,"ts":"`...)
 		dst = e.clock.append(dst, d.Time, d.Digits)
 		dst = append(dst, `","rel":`...)
 		dst = appendSeconds(dst, d.Time.Sub(e.start), d.Digits)
 	}
 	dst = append(dst, `,"src":"`...)
-	dst = d.Src.AppendTo(dst)
+	dst = e.addrs.append(dst, d.Src)
 	dst = append(dst, `","dst":"`...)
-	dst = d.Dst.AppendTo(dst)
+	dst = e.addrs.append(dst, d.Dst)
 	dst = append(dst, `","dir":"`...)
 	dst = append(dst, r.Dir.String()...)
 	return append(dst, '"')

@@ -2,12 +2,14 @@ package ndjson
 
 import (
 	"encoding/hex"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // fields is a visitor that appends the fields it sees to b, inside an object
@@ -16,6 +18,10 @@ type fields struct {
 	b       []byte
 	text    []byte           // scratch
 	session dissect.Resolver // nil if there is none
+	vectors report.Vectors
+	numbers report.Vectors // numbers alone, as vectors that are 0 but for the first
+	number  [3]float32
+	flags   map[flagTable]*[256]string
 }
 
 // comma separates what follows from what came before it in the same object or
@@ -26,22 +32,33 @@ func (v *fields) comma() {
 	}
 }
 
-func (v *fields) key(name, suffix string) {
-	v.comma()
-	v.b = append(v.b, '"')
-	v.b = append(v.b, name...)
-	v.b = append(v.b, suffix...)
-	v.b = append(v.b, '"', ':')
+// key begins a member of an object.
+func (v *fields) key(name string) { v.b = append(appendName(v.b, name), '"', ':') }
+
+// appendKey begins a member whose key is a name and what is added to it.
+func appendKey(b []byte, name, suffix string) []byte {
+	return append(append(appendName(b, name), suffix...), '"', ':')
+}
+
+// appendName appends the beginning of a key, and what separates it from what
+// came before.
+func appendName(b []byte, name string) []byte {
+	if c := b[len(b)-1]; c == '{' {
+		b = append(b, '"')
+	} else {
+		b = append(b, ',', '"')
+	}
+	return append(b, name...)
 }
 
 // Begin implements [decode.Visitor].
 func (v *fields) Begin(g *decode.Group) {
 	switch g.Kind {
 	case decode.GroupStruct:
-		v.key(g.Name, "")
+		v.key(g.Name)
 		v.b = append(v.b, '{')
 	case decode.GroupList:
-		v.key(g.Name, "")
+		v.key(g.Name)
 		v.b = append(v.b, '[')
 	case decode.GroupElement:
 		v.comma()
@@ -60,136 +77,178 @@ func (v *fields) End(g *decode.Group) {
 
 // Field implements [decode.Visitor].
 func (v *fields) Field(f *decode.Field) {
-	v.key(f.Name, "")
+	b := append(appendName(v.b, f.Name), '"', ':')
 	switch f.Kind {
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindIndex:
-		v.b = strconv.AppendUint(v.b, f.Uint, 10)
+		b = strconv.AppendUint(b, f.Uint, 10)
 	case decode.KindI8, decode.KindI16, decode.KindI32:
-		v.b = strconv.AppendInt(v.b, f.Int, 10)
+		b = strconv.AppendInt(b, f.Int, 10)
 	case decode.KindF32, decode.KindCF16:
-		v.b = appendFloat(v.b, float32(f.Float))
+		v.number[0] = float32(f.Float)
+		b = v.numbers.Append(b, &v.number, appendFirst)
 	case decode.KindRatio8:
-		v.b = append(v.b, ratios[index(f.Float*255)]...)
+		b = append(b, ratios[index(f.Float*255)]...)
 	case decode.KindPercent8:
-		v.b = strconv.AppendInt(v.b, int64(f.Float), 10)
+		b = strconv.AppendInt(b, int64(f.Float), 10)
 	case decode.KindPower8:
-		v.b = append(v.b, powers[index(f.Float*204/100)]...)
+		b = append(b, powers[index(f.Float*204/100)]...)
 	case decode.KindBit, decode.KindBool8:
 		switch f.Uint {
 		case 0:
-			v.b = append(v.b, "false"...)
+			b = append(b, "false"...)
 		case 1:
-			v.b = append(v.b, "true"...)
+			b = append(b, "true"...)
 		default:
-			v.b = strconv.AppendUint(v.b, f.Uint, 10)
+			b = strconv.AppendUint(b, f.Uint, 10)
 		}
 	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
-		v.b = strconv.AppendUint(v.b, f.Uint, 10)
-		v.name(f)
+		b = strconv.AppendUint(b, f.Uint, 10)
+		b = appendNameOf(b, f)
 	case decode.KindFlags8:
-		v.b = strconv.AppendUint(v.b, f.Uint, 10)
-		v.flags(f)
+		b = strconv.AppendUint(b, f.Uint, 10)
+		b = v.appendFlags(b, f)
 	case decode.KindObject:
-		v.b = strconv.AppendUint(v.b, f.Uint, 10)
+		b = strconv.AppendUint(b, f.Uint, 10)
 		if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
-			v.key(strings.TrimSuffix(f.Name, "_id"), "_slot")
-			v.b = strconv.AppendUint(v.b, uint64(slot), 10)
+			b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_slot")
+			b = strconv.AppendUint(b, uint64(slot), 10)
 		}
 		if v.session != nil {
 			if v.text = v.session.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
-				v.key(strings.TrimSuffix(f.Name, "_id"), "_name")
-				v.b = appendString(v.b, v.text)
+				b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_name")
+				b = appendString(b, v.text)
 			}
 		}
 	case decode.KindDir3:
-		v.b = append(v.b, '[')
+		b = append(b, '[')
 		for i, x := range f.Vec[:3] {
 			if i > 0 {
-				v.b = append(v.b, ',')
+				b = append(b, ',')
 			}
-			v.b = append(v.b, shares[uint8(index(float64(x)*127))]...)
+			b = append(b, shares[uint8(index(float64(x)*127))]...)
 		}
-		v.b = append(v.b, ']')
+		b = append(b, ']')
 	case decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		v.floats(f.Vec[:3])
+		b = v.vectors.Append(b, (*[3]float32)(f.Vec[:]), appendVector)
 	case decode.KindQuat:
-		v.floats(f.Vec[:])
+		b = appendFloats(b, f.Vec[:])
 	case decode.KindRatios:
-		v.b = append(v.b, '[')
+		b = append(b, '[')
 		for i, c := range f.Bytes {
 			if i > 0 {
-				v.b = append(v.b, ',')
+				b = append(b, ',')
 			}
-			v.b = append(v.b, ratios[c]...)
+			b = append(b, ratios[c]...)
 		}
-		v.b = append(v.b, ']')
+		b = append(b, ']')
 	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
 		if wire.IsPlain(f.Bytes) {
-			v.b = appendString(v.b, f.Bytes)
+			b = appendString(b, f.Bytes)
 		} else {
 			v.text = wire.AppendText(v.text[:0], f.Bytes)
-			v.b = appendString(v.b, v.text)
+			b = appendString(b, v.text)
 		}
 	case decode.KindWStr32, decode.KindWStrz:
 		v.text = wire.AppendWideText(v.text[:0], f.Bytes)
-		v.b = appendString(v.b, v.text)
+		b = appendString(b, v.text)
 	case decode.KindIPv4:
-		v.b = append(v.b, '"')
+		b = append(b, '"')
 		for i, c := range f.Bytes {
 			if i > 0 {
-				v.b = append(v.b, '.')
+				b = append(b, '.')
 			}
-			v.b = strconv.AppendUint(v.b, uint64(c), 10)
+			b = strconv.AppendUint(b, uint64(c), 10)
 		}
-		v.b = append(v.b, '"')
+		b = append(b, '"')
 	case decode.KindBytes:
-		v.b = append(v.b, '"')
-		v.b = hex.AppendEncode(v.b, f.Bytes)
-		v.b = append(v.b, '"')
+		b = append(b, '"')
+		b = hex.AppendEncode(b, f.Bytes)
+		b = append(b, '"')
 	case decode.KindText:
-		v.b = appendString(v.b, f.Text)
+		b = appendString(b, f.Text)
 	}
+	v.b = b
 }
 
-// name adds the text of an enumerated value beside the number.
-func (v *fields) name(f *decode.Field) {
+// appendNameOf appends the text of an enumerated value beside the number.
+func appendNameOf(b []byte, f *decode.Field) []byte {
 	if f.Names == nil {
-		return
+		return b
 	}
 	if name := f.Names.Name(f.Uint); name != "" {
-		v.key(f.Name, "_name")
-		v.b = appendString(v.b, name)
+		b = appendString(appendKey(b, f.Name, "_name"), name)
 	}
+	return b
 }
 
-// flags adds the names of the bits that are set beside the number.
-func (v *fields) flags(f *decode.Field) {
+// A flagTable is a table of names by bit number. Tables stay what they are.
+type flagTable struct {
+	first *string
+	names int
+}
+
+// maxFlagTables bounds how many tables are remembered.
+const maxFlagTables = 64
+
+// appendFlags appends the names of the bits that are set beside the number.
+// What they were for each value is remembered.
+func (v *fields) appendFlags(b []byte, f *decode.Field) []byte {
 	if f.Names == nil {
-		return
+		return b
 	}
-	v.key(strings.TrimSuffix(f.Name, "s"), "_names")
-	v.b = append(v.b, '[')
+	b = appendKey(b, strings.TrimSuffix(f.Name, "s"), "_names")
+	names, ok := f.Names.(*decode.FlagNames)
+	if !ok || len(*names) == 0 || f.Uint > math.MaxUint8 {
+		return appendFlagNames(b, f)
+	}
+	t := flagTable{&(*names)[0], len(*names)}
+	texts := v.flags[t]
+	if texts == nil {
+		if len(v.flags) >= maxFlagTables || v.flags == nil {
+			v.flags = map[flagTable]*[256]string{}
+		}
+		texts = new([256]string)
+		v.flags[t] = texts
+	}
+	if texts[f.Uint] == "" {
+		texts[f.Uint] = string(appendFlagNames(nil, f))
+	}
+	return append(b, texts[f.Uint]...)
+}
+
+// appendFlagNames appends an array of the names of the bits that are set.
+func appendFlagNames(b []byte, f *decode.Field) []byte {
+	b = append(b, '[')
 	for bit := range uint64(8) {
 		if f.Uint>>bit&1 == 0 {
 			continue
 		}
-		v.comma()
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
 		if name := f.Names.Name(bit); name != "" {
-			v.b = appendString(v.b, name)
+			b = appendString(b, name)
 		} else {
-			v.b = append(v.b, '"', 'b', 'i', 't', '0'+byte(bit), '"')
+			b = append(b, '"', 'b', 'i', 't', '0'+byte(bit), '"')
 		}
 	}
-	v.b = append(v.b, ']')
+	return append(b, ']')
 }
 
-func (v *fields) floats(fs []float32) {
-	v.b = append(v.b, '[')
+// appendVector appends a vector.
+func appendVector(dst []byte, v *[3]float32) []byte { return appendFloats(dst, v[:]) }
+
+// appendFirst appends the first number of a vector.
+func appendFirst(dst []byte, v *[3]float32) []byte { return appendFloat(dst, v[0]) }
+
+// appendFloats appends an array of numbers.
+func appendFloats(dst []byte, fs []float32) []byte {
+	dst = append(dst, '[')
 	for i, x := range fs {
 		if i > 0 {
-			v.b = append(v.b, ',')
+			dst = append(dst, ',')
 		}
-		v.b = appendFloat(v.b, x)
+		dst = appendFloat(dst, x)
 	}
-	v.b = append(v.b, ']')
+	return append(dst, ']')
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -638,6 +640,35 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A byte stands for itself or not wherever in a string it is.
+func TestStringAnywhere(t *testing.T) {
+	for n := 1; n <= 24; n++ {
+		for at := range n {
+			for c := range 256 {
+				in := []byte(strings.Repeat("~ a", 8)[:n])
+				in[at] = byte(c)
+				want := string(in)
+				if c >= utf8.RuneSelf {
+					want = string(in[:at]) + "\uFFFD" + string(in[at+1:])
+				}
+				text := appendString(nil, in)
+				var got string
+				if err := json.Unmarshal(text, &got); err != nil || got != want {
+					t.Fatalf("%q: got %s, %v", in, text, err)
+				}
+				if other := appendString(nil, string(in)); !bytes.Equal(other, text) {
+					t.Fatalf("%q: got %s, as bytes %s", in, other, text)
+				}
+				for _, b := range text {
+					if b < ' ' || b > '~' {
+						t.Fatalf("%q: got %q", in, text)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestAllocations(t *testing.T) {
 	// The names of flags are boxed by the walk that gives them to the codec,
 	// so this message has none.
@@ -695,4 +726,38 @@ func FuzzRecord(f *testing.F) {
 		r.Kind = dissect.KindMalformed
 		line(t, Options{}, r)
 	})
+}
+
+// What a line says of its datagram does not depend on the lines before it.
+func TestPlaces(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	one := NewEncoder(Options{Start: start})
+	lines := map[string]bool{}
+	for _, number := range []int{1, 2} {
+		for _, at := range []time.Time{start, start.Add(time.Second), {}} {
+			for _, digits := range []int8{0, 3, 9} {
+				for _, src := range []string{"192.0.2.1:22101", "192.0.2.2:22101", "192.0.2.2:22165", "[2001:db8::1%eth0.a.name.that.is.longer.than.any.other]:22101"} {
+					for _, dst := range []string{"192.0.2.1:22101", "192.0.2.2:22101"} {
+						for _, dir := range []dissect.Dir{dissect.DirUnknown, dissect.ToHost, dissect.FromHost} {
+							d := &dissect.Datagram{Number: number, Time: at, Digits: digits, Src: netip.MustParseAddrPort(src), Dst: netip.MustParseAddrPort(dst)}
+							r := &dissect.Record{Datagram: d, Dir: dir}
+							want := string(NewEncoder(Options{Start: start}).Append(nil, r))
+							for range 2 {
+								if got := string(one.Append(nil, r)); got != want {
+									t.Fatalf("got  %s\nwant %s", got, want)
+								}
+							}
+							if !strings.Contains(want, `"src":"`+src+`","dst":"`+dst+`"`) {
+								t.Fatalf("%s does not have %s and %s", want, src, dst)
+							}
+							lines[want] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	if want := 2 * (2*3 + 1) * 4 * 2 * 3; len(lines) != want { // without a time, digits do not matter
+		t.Errorf("%d lines, want %d", len(lines), want)
+	}
 }

@@ -3,6 +3,7 @@ package ndjson
 import (
 	"iter"
 	"math"
+	"net/netip"
 	"strconv"
 	"time"
 	"unicode"
@@ -74,7 +75,7 @@ func (c *clock) append(dst []byte, t time.Time, digits int8) []byte {
 		c.text = t.UTC().AppendFormat(c.text[:0], "2006-01-02T15:04:05")
 	}
 	dst = append(dst, c.text...)
-	dst = appendFraction(dst, t.Nanosecond(), digits)
+	dst = appendFraction(dst, uint32(t.Nanosecond()), digits)
 	return append(dst, 'Z')
 }
 
@@ -86,22 +87,52 @@ func appendSeconds(dst []byte, d time.Duration, digits int8) []byte {
 		dst, u = append(dst, '-'), -u
 	}
 	dst = strconv.AppendUint(dst, u/1e9, 10)
-	return appendFraction(dst, int(u%1e9), digits)
+	return appendFraction(dst, uint32(u%1e9), digits)
 }
+
+// billionths are how many billionths the last of a number of digits stands for.
+var billionths = [10]uint32{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1}
 
 // appendFraction appends a point and the first digits of ns billionths, or
 // nothing if no digits are wanted.
-func appendFraction(dst []byte, ns int, digits int8) []byte {
+func appendFraction(dst []byte, ns uint32, digits int8) []byte {
 	if digits <= 0 {
 		return dst
 	}
+	digits = min(digits, 9)
+	n := ns / billionths[digits]
 	var b [10]byte
-	b[0] = '.'
-	for i := 9; i > 0; i-- {
-		b[i] = '0' + byte(ns%10)
-		ns /= 10
+	for i := digits; i > 0; i-- {
+		b[i] = '0' + byte(n%10)
+		n /= 10
 	}
-	return append(dst, b[:1+min(digits, 9)]...)
+	b[0] = '.'
+	return append(dst, b[:1+digits]...)
+}
+
+// addresses remembers the texts of the addresses that were written last.
+type addresses struct{ slots [64]addressText }
+
+// An addressText is an address and its text.
+type addressText struct {
+	addr netip.AddrPort
+	n    uint8 // bytes of text, 0 for none
+	text [47]byte
+}
+
+// append appends an address.
+func (a *addresses) append(dst []byte, addr netip.AddrPort) []byte {
+	s := &a.slots[addr.Port()%uint16(len(a.slots))]
+	if s.n > 0 && s.addr == addr {
+		return append(dst, s.text[:s.n]...)
+	}
+	from := len(dst)
+	dst = addr.AppendTo(dst)
+	s.n = 0
+	if len(dst)-from <= len(s.text) {
+		s.addr, s.n = addr, uint8(copy(s.text[:], dst[from:]))
+	}
+	return dst
 }
 
 // needsCare tells which bytes of a string do not stand for themselves.
@@ -120,6 +151,9 @@ func careTable() *[256]bool {
 // UTF-8 become U+FFFD.
 func appendString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
+	if plain(s) {
+		return append(append(dst, s...), '"')
+	}
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -152,6 +186,36 @@ func appendString[T string | []byte](dst []byte, s T) []byte {
 	}
 	dst = append(dst, s[from:]...)
 	return append(dst, '"')
+}
+
+// plain reports whether every byte of a string stands for itself.
+func plain[T string | []byte](s T) bool {
+	if len(s) < 8 {
+		for i := range len(s) {
+			if needsCare[s[i]] {
+				return false
+			}
+		}
+		return true
+	}
+	for rest := s; ; {
+		b := rest[:8]
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		const each = 0x0101010101010101
+		quote, backslash := w^each*'"', w^each*'\\' // a byte of 0 where they are
+		if (w|(w-each*' ')|(w+each)|(quote-each)|(backslash-each))&(each*0x80) != 0 {
+			return false
+		}
+		switch {
+		case len(rest) == 8:
+			return true
+		case len(rest) < 16: // what does not fill a word, with some of what came before
+			rest = s[len(s)-8:]
+		default:
+			rest = rest[8:]
+		}
+	}
 }
 
 // appendUnit appends one UTF-16 unit as an escape.

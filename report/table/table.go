@@ -190,7 +190,7 @@ func (s *Sink) place(r *dissect.Record) {
 		s.head.b = s.appendPlace(s.head.b, r)
 		return
 	}
-	if r.Client != l.client || d.Number != l.number || r.Dir != l.dir || d.Time != l.time {
+	if r.Client != l.client || d.Number != l.number || r.Dir != l.dir || !d.Time.Equal(l.time) {
 		l.text = s.appendPlace(l.text[:0], r)
 		l.client, l.number, l.dir, l.time = r.Client, d.Number, r.Dir, d.Time
 	}
