@@ -55,7 +55,7 @@ type Sink struct {
 	left             left
 	brief            briefer
 	tree             tree
-	vectors          report.Vectors
+	vectors, exact   report.Vectors // as a line has them, and as the tree has them
 	scratch          []byte
 }
 

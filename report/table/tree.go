@@ -25,6 +25,7 @@ type tree struct {
 	text  []byte // names and values
 	depth int
 	lists []int // rows of the open lists
+	line  text
 }
 
 // A row is one field or group. Its name and its value are parts of the text.
@@ -224,7 +225,7 @@ func (t *tree) append(dst []byte) []byte {
 		bytes = max(bytes, n)
 		names = max(names, 2*r.depth+r.tail-r.name)
 	}
-	var line text
+	line := &t.line
 	for i := range t.rows {
 		r := &t.rows[i]
 		line.reset(normal)

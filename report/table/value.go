@@ -1,7 +1,6 @@
 package table
 
 import (
-	"encoding/hex"
 	"errors"
 	"math"
 	"strconv"
@@ -119,15 +118,10 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 		return append(strconv.AppendFloat(dst, f.Float*100, 'f', 1, 64), '%')
 	case decode.KindPower8:
 		return append(strconv.AppendFloat(dst, f.Float, 'f', 1, 64), '%')
-	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace, decode.KindQuat:
-		dst = append(dst, '(')
-		for i, x := range vector(f) {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = appendExact(dst, float64(x))
-		}
-		return append(dst, ')')
+	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return s.exact.Append(dst, (*[3]float32)(f.Vec[:]), appendExactVector)
+	case decode.KindQuat:
+		return appendExactFloats(dst, f.Vec[:])
 	case decode.KindBytes:
 		if len(f.Bytes) > treeBytes {
 			return appendCount(dst, len(f.Bytes), "byte")
@@ -261,13 +255,15 @@ func appendIPv4(dst, b []byte) []byte {
 	return dst
 }
 
+const lowerDigits = "0123456789abcdef"
+
 // appendBytes appends at most n bytes in hexadecimal.
 func appendBytes(dst, b []byte, n int, more string) []byte {
 	for i, c := range b[:min(n, len(b))] {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
-		dst = hex.AppendEncode(dst, []byte{c})
+		dst = append(dst, lowerDigits[c>>4], lowerDigits[c&15])
 	}
 	if len(b) > n {
 		dst = append(append(dst, ' '), more...)
@@ -419,4 +415,19 @@ func appendExact(dst []byte, f float64) []byte {
 		return strconv.AppendFloat(dst, f, 'g', -1, 32)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 32)
+}
+
+// appendExactVector appends a vector with the shortest numbers.
+func appendExactVector(dst []byte, v *[3]float32) []byte { return appendExactFloats(dst, v[:]) }
+
+// appendExactFloats appends the shortest numbers in brackets.
+func appendExactFloats(dst []byte, fs []float32) []byte {
+	dst = append(dst, '(')
+	for i, x := range fs {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = appendExact(dst, float64(x))
+	}
+	return append(dst, ')')
 }
