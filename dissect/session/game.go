@@ -74,6 +74,14 @@ func (g *Game) object(id wire.ObjectID) *object {
 	return o
 }
 
+// known is object for who only looks.
+func (g *Game) known(id wire.ObjectID) *object {
+	if o := g.recent[bySlot(id, len(g.recent))]; o != nil && o.id == id {
+		return o
+	}
+	return g.objects[id]
+}
+
 // Other returns the class that an earlier message gave to a ship which a later
 // one called something else, or nil.
 func (g *Game) Other(id wire.ObjectID) *ship.Class {
@@ -100,7 +108,7 @@ func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	if !ok {
 		return dst
 	}
-	dst = g.describe(dst, g.objects[at])
+	dst = g.describe(dst, g.known(at))
 	if part != "" {
 		dst = append(append(dst, " / "...), part...)
 	}
@@ -117,7 +125,7 @@ func (g *Game) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
 // that it is, empty for the object itself. A part has an id between that of its
 // ship and that of the player's next one.
 func (g *Game) find(id wire.ObjectID) (object wire.ObjectID, part string, ok bool) {
-	if g.objects[id] != nil {
+	if g.known(id) != nil {
 		return id, "", true
 	}
 	n, ok := id.Slot()
