@@ -8,8 +8,8 @@ import (
 // Bounds of a batch. One with these is small enough for the caches of a
 // processor, and large enough for what is done once for each to cost nothing.
 const (
-	batchDatagrams = 1024
-	batchBytes     = 128 << 10
+	batchDatagrams = 2048
+	batchBytes     = 256 << 10
 )
 
 // A Batch holds copies of datagrams on their way to a pipeline. What can be

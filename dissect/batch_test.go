@@ -93,7 +93,7 @@ func TestBatchBounds(t *testing.T) {
 		for b.Add(&small) {
 			n++
 		}
-		if n != b.Len() || n < 100 || n > 2000 {
+		if n != b.Len() || n < 100 || n > 4000 {
 			t.Errorf("round %d: got room for %d small datagrams", round, n)
 		}
 		b.Reset()
