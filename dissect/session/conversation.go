@@ -42,7 +42,7 @@ type side struct {
 	windows   [2]window
 	fragments *fragment.Table
 	tracks    map[wire.ObjectID]*track
-	recent    [16]*track // of the objects of each player slot, to find most of them without the map
+	recent    [places]*track // of the objects of each player slot, to find most of them without the map
 	trial     *ship.Class
 }
 
@@ -279,7 +279,7 @@ func (s *side) Base(id wire.ObjectID) (wire.Vec3, bool) {
 
 // trackOf returns what is known of an object's position, nil if nothing is.
 func (s *side) trackOf(id wire.ObjectID) *track {
-	recent := &s.recent[bySlot(id, len(s.recent))]
+	recent := &s.recent[bySlot(id)]
 	if t := *recent; t != nil && t.id == id {
 		return t
 	}
@@ -290,9 +290,12 @@ func (s *side) trackOf(id wire.ObjectID) *track {
 	return t
 }
 
-// bySlot spreads objects over n places, so that the ships of a game's players
+// places is how many objects are found without a map: one for each player slot.
+const places = 16
+
+// bySlot spreads objects over the places, so that the ships of a game's players
 // have one each.
-func bySlot(id wire.ObjectID, n int) int { return int(id+1) >> 18 & (n - 1) }
+func bySlot(id wire.ObjectID) int { return int(id+1) >> 18 & (places - 1) }
 
 // track remembers the absolute position that a sender gave for an object of
 // which there was none.

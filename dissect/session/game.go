@@ -19,7 +19,7 @@ type Game struct {
 	limit int
 
 	objects map[wire.ObjectID]*object
-	recent  [16]*object     // of each player slot, to find most of them without the map
+	recent  [places]*object // of each player slot, to find most of them without the map
 	order   []wire.ObjectID // of objects, oldest first
 	players [256]string     // names by network id
 	slots   [wire.Slots]slot
@@ -63,7 +63,7 @@ func (g *Game) Mission() (script string, system uint8) { return g.mission, g.sys
 
 // object returns what is known of an object, nil if nothing is.
 func (g *Game) object(id wire.ObjectID) *object {
-	recent := &g.recent[bySlot(id, len(g.recent))]
+	recent := &g.recent[bySlot(id)]
 	if o := *recent; o != nil && o.id == id {
 		return o
 	}
@@ -76,7 +76,7 @@ func (g *Game) object(id wire.ObjectID) *object {
 
 // known is object for who only looks.
 func (g *Game) known(id wire.ObjectID) *object {
-	if o := g.recent[bySlot(id, len(g.recent))]; o != nil && o.id == id {
+	if o := g.recent[bySlot(id)]; o != nil && o.id == id {
 		return o
 	}
 	return g.objects[id]
@@ -177,7 +177,7 @@ func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8
 	if o == nil {
 		if len(g.objects) >= g.limit {
 			gone = g.order[0]
-			if recent := &g.recent[bySlot(gone, len(g.recent))]; *recent == g.objects[gone] {
+			if recent := &g.recent[bySlot(gone)]; *recent == g.objects[gone] {
 				*recent = nil
 			}
 			delete(g.objects, gone)
