@@ -47,7 +47,7 @@ func FuzzReader(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
-		all, frames, packed, err := readSome(t, bytes.NewReader(b))
+		all, frames, packed, err := readSome(t, b, nil)
 		if !known(err) {
 			t.Fatalf("got %v", err)
 		}
@@ -64,13 +64,13 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		if len(b) < 4<<10 {
-			again, _, _, e := readSome(t, iotest.OneByteReader(bytes.NewReader(b)))
+			again, _, _, e := readSome(t, b, iotest.OneByteReader)
 			if kindOf(e) != kindOf(err) || !packed && told(e) != told(err) || !alike(again, all) {
 				t.Errorf("got %d datagrams and %v, a byte at a time %d and %v", len(all), err, len(again), e)
 			}
 		}
 		if int(cut) < len(b) {
-			some, _, _, e := readSome(t, bytes.NewReader(b[:cut]))
+			some, _, _, e := readSome(t, b[:cut], nil)
 			if !known(e) || len(some) > len(all) || !alike(some, all[:len(some)]) {
 				t.Errorf("cut to %d of %d bytes: got %d datagrams and %v, whole %d and %v", cut, len(b), len(some), e, len(all), err)
 			}
@@ -83,10 +83,15 @@ func FuzzReader(f *testing.F) {
 const maxSome = 1000
 
 // readSome reads a capture, checks what it takes, and returns the datagrams with
-// the error at their end and the number of frames.
-func readSome(t *testing.T, from io.Reader) (all []dissect.Datagram, frames int, packed bool, err error) {
+// the error at their end and the number of frames. The bytes come through
+// another reader, if there is one.
+func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []dissect.Datagram, frames int, packed bool, err error) {
 	t.Helper()
 	var r *File
+	var from io.Reader = bytes.NewReader(b)
+	if through != nil {
+		from = through(from)
+	}
 	spent := fixtures.Allocated(func() {
 		if r, err = NewReader("fuzz", from); err != nil {
 			return
@@ -107,10 +112,14 @@ func readSome(t *testing.T, from io.Reader) (all []dissect.Datagram, frames int,
 		}
 	})
 	// Buffers, unfinished fragments, and what this function keeps; the window
-	// of zstd, twice as its buffer grows.
+	// of zstd, twice as its buffer grows, which is asked for before anything
+	// has been unpacked.
 	most := uint64(24 << 20)
+	if len(b) >= 4 && isZstd(b[:4]) {
+		most += 2 * maxWindow
+	}
 	if packed {
-		most += 2*maxWindow + maxSome<<16
+		most += maxSome << 16
 	}
 	if spent > most {
 		t.Errorf("%d bytes were allocated", spent)
@@ -157,7 +166,7 @@ func FuzzPacked(f *testing.F) {
 		if len(b) > 64<<10 {
 			return
 		}
-		want, _, packed, err := readSome(t, bytes.NewReader(b))
+		want, _, packed, err := readSome(t, b, nil)
 		if packed || len(want) >= maxSome {
 			return
 		}
@@ -173,12 +182,12 @@ func FuzzPacked(f *testing.F) {
 		case 3:
 			whole = join(zst(t, b[:at]), zst(t, b[at:]))
 		}
-		got, _, _, e := readSome(t, bytes.NewReader(whole))
+		got, _, _, e := readSome(t, whole, nil)
 		if !alike(got, want) || kindOf(e) != kindOf(err) {
 			t.Errorf("plain: %d datagrams and %v; packed: %d and %v", len(want), err, len(got), e)
 		}
 		if int(cut) < len(whole) {
-			some, _, _, e := readSome(t, bytes.NewReader(whole[:cut]))
+			some, _, _, e := readSome(t, whole[:cut], nil)
 			if !known(e) || len(some) > len(want) || !alike(some, want[:len(some)]) {
 				t.Errorf("cut to %d of %d bytes: %d datagrams and %v, whole %d and %v", cut, len(whole), len(some), e, len(want), err)
 			}
