@@ -56,6 +56,8 @@ func Check(name string, names []string) error {
 		return errors.New("a column is the name of a key or field, such as frame or StateUpdate.speed")
 	case name == "addr", name == "port", name == "src.port", name == "dst.port":
 		return errors.New("addresses are in the columns src and dst, with their ports")
+	case name == "note":
+		return errors.New("they are in the column notes")
 	case !strings.Contains(name, ".") && (isUpper(name[0]) || !slices.Contains(names, indexed.ReplaceAllString(name, ""))):
 		return errors.New("a message is no column; name one of its fields, or the column name")
 	}
