@@ -61,22 +61,25 @@ func ASCII(s string) string {
 
 const digits = "0123456789abcdef"
 
-// plain reports whether s is printable ASCII throughout.
-func plain[T string | []byte](s T) bool {
+// Plain reports whether s is printable ASCII throughout and has neither of two
+// characters.
+func Plain[T string | []byte](s T, neither, nor byte) bool {
 	if len(s) < 8 {
 		for i := range len(s) {
-			if s[i] < ' ' || s[i] >= 0x7F {
+			if c := s[i]; c < ' ' || c >= 0x7F || c == neither || c == nor {
 				return false
 			}
 		}
 		return true
 	}
+	const each = 0x0101010101010101
+	without, and := each*uint64(neither), each*uint64(nor)
 	for rest := s; ; {
 		b := rest[:8]
 		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		const each = 0x0101010101010101
-		if (w|(w-each*' ')|(w+each))&(each*0x80) != 0 { // some byte is below ' ', or 0x7F or more
+		// Bytes below ' ', of 0x7F or more, and those that are 0 where one of the two is.
+		if (w|(w-each*' ')|(w+each)|((w^without)-each)|((w^and)-each))&(each*0x80) != 0 {
 			return false
 		}
 		switch {
@@ -89,3 +92,6 @@ func plain[T string | []byte](s T) bool {
 		}
 	}
 }
+
+// plain reports whether s is printable ASCII throughout.
+func plain[T string | []byte](s T) bool { return Plain(s, 0x7F, 0x7F) }

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // ratios, shares and powers are the texts of fields that have 256 values: they
@@ -189,34 +191,7 @@ func appendString[T string | []byte](dst []byte, s T) []byte {
 }
 
 // plain reports whether every byte of a string stands for itself.
-func plain[T string | []byte](s T) bool {
-	if len(s) < 8 {
-		for i := range len(s) {
-			if needsCare[s[i]] {
-				return false
-			}
-		}
-		return true
-	}
-	for rest := s; ; {
-		b := rest[:8]
-		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		const each = 0x0101010101010101
-		quote, backslash := w^each*'"', w^each*'\\' // a byte of 0 where they are
-		if (w|(w-each*' ')|(w+each)|(quote-each)|(backslash-each))&(each*0x80) != 0 {
-			return false
-		}
-		switch {
-		case len(rest) == 8:
-			return true
-		case len(rest) < 16: // what does not fill a word, with some of what came before
-			rest = s[len(s)-8:]
-		default:
-			rest = rest[8:]
-		}
-	}
-}
+func plain[T string | []byte](s T) bool { return report.Plain(s, '"', '\\') }
 
 // appendUnit appends one UTF-16 unit as an escape.
 func appendUnit(dst []byte, u rune) []byte {
