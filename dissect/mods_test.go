@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/decode/modfile"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/mods"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -30,7 +30,7 @@ field = [{ name = "who", kind = "u8" }]
 // A message of a mod is taken where its opcode is free, and elsewhere where the
 // game's own message does not fit and it does.
 func TestMods(t *testing.T) {
-	c, err := mods.Extend(msg.Catalog(), mods.File{Name: "own.toml", Data: []byte(ownMessages)})
+	c, err := modfile.Extend(msg.Catalog(), modfile.File{Name: "own.toml", Data: []byte(ownMessages)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,13 @@ package report
 import (
 	"strconv"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // AppendSummary appends what a tally says beside frequencies: a few lines of
 // text, each with a line end.
-func AppendSummary(dst []byte, t *Tally) []byte {
+func AppendSummary(dst []byte, t *measure.Tally) []byte {
 	item := func(n int64, thing string) {
 		dst = strconv.AppendInt(dst, n, 10)
 		dst = append(append(dst, ' '), thing...)

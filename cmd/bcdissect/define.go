@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/modfile"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/mods"
 )
 
 // definitions are the files in which people define messages of their own.
@@ -22,15 +22,15 @@ func (d *definitions) define(cmd *cobra.Command) {
 
 // catalog returns the game's messages together with those of the files.
 func (d *definitions) catalog() (*decode.Catalog, error) {
-	files := make([]mods.File, 0, len(d.defined))
+	files := make([]modfile.File, 0, len(d.defined))
 	for _, name := range d.defined {
 		b, err := readDefinitions(name)
 		if err != nil {
 			return nil, failed(plainPath(name, err))
 		}
-		files = append(files, mods.File{Name: name, Data: b})
+		files = append(files, modfile.File{Name: name, Data: b})
 	}
-	c, err := mods.Extend(msg.Catalog(), files...)
+	c, err := modfile.Extend(msg.Catalog(), files...)
 	return c, failed(err)
 }
 
@@ -42,5 +42,5 @@ func readDefinitions(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return io.ReadAll(io.LimitReader(f, mods.MaxSize+1))
+	return io.ReadAll(io.LimitReader(f, modfile.MaxSize+1))
 }

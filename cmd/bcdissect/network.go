@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
-	"github.com/bcdissect/bcdissect/report/network"
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
@@ -24,7 +24,7 @@ func (f *common) networkStats(s streams, cmd *cobra.Command, args []string) erro
 		return errBars
 	}
 	return f.run(s, args, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
-		m := new(network.Meter)
+		m := new(measure.Meter)
 		return m, func(*counts) error {
 			if f.format.value == "json" {
 				return ndjson.Network(out, m)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/decode/names"
-	"github.com/bcdissect/bcdissect/report/catalog"
+	"github.com/bcdissect/bcdissect/report/reference"
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
@@ -61,7 +61,7 @@ way to check one.`,
 			o := table.Options{Color: out.colored(f.color.value), ASCII: out.ascii, Width: out.width}
 			switch {
 			case f.format.value == "json":
-				err = catalog.WriteJSON(out, entries)
+				err = reference.WriteJSON(out, entries)
 			case len(args) == 0:
 				err = table.Catalog(out.text(), entries, o)
 			default:
@@ -94,21 +94,21 @@ way to check one.`,
 }
 
 // entries returns what is known of all messages.
-func (f *common) entries() ([]catalog.Entry, error) {
+func (f *common) entries() ([]reference.Entry, error) {
 	c, err := f.catalog()
 	if err != nil {
 		return nil, err
 	}
-	return append(catalog.Entries(c), catalog.TransportEntries()...), nil
+	return append(reference.Entries(c), reference.TransportEntries()...), nil
 }
 
 // choose returns the entries that somebody means by a name or an opcode. More
 // than one have the name if a transport message is called like one of the game.
-func choose(entries []catalog.Entry, word string) ([]catalog.Entry, error) {
+func choose(entries []reference.Entry, word string) ([]reference.Entry, error) {
 	if n, err := strconv.ParseUint(strings.ToLower(word), 0, 64); err == nil && word[0] >= '0' && word[0] <= '9' {
 		return withOpcode(entries, n)
 	}
-	var found []catalog.Entry
+	var found []reference.Entry
 	var known []string
 	for i := range entries {
 		e := &entries[i]
@@ -132,11 +132,11 @@ func choose(entries []catalog.Entry, word string) ([]catalog.Entry, error) {
 }
 
 // withOpcode returns the entries of game messages with an opcode.
-func withOpcode(entries []catalog.Entry, n uint64) (found []catalog.Entry, err error) {
+func withOpcode(entries []reference.Entry, n uint64) (found []reference.Entry, err error) {
 	if n > 0xFF {
 		return nil, fmt.Errorf("an opcode is a byte, and %d is more", n)
 	}
-	var rest []catalog.Entry
+	var rest []reference.Entry
 	for i := range entries {
 		switch e := &entries[i]; {
 		case e.Transport:

@@ -11,6 +11,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/csv"
 	"github.com/bcdissect/bcdissect/report/histogram"
@@ -89,7 +91,7 @@ func (m *messages) sink(f *common, out *output, start time.Time, live bool) (rep
 	case "json":
 		return ndjson.New(out, ndjson.Options{Payload: m.payload, Start: start, Live: live}), nil
 	case "histogram":
-		t := new(report.Tally)
+		t := new(measure.Tally)
 		return t, func(c *counts) error {
 			c.fill(t)
 			return histogram.Write(out.text(), t, histogram.Options{Width: out.width, Color: color, ASCII: out.ascii})
@@ -122,7 +124,7 @@ of each player and direction, and how regularly the updates of ships come.`,
 				return f.networkStats(s, cmd, args)
 			}
 			return f.run(s, args, func(out *output, _ time.Time) (report.Sink, func(*counts) error) {
-				t := new(report.Tally)
+				t := new(measure.Tally)
 				return t, func(c *counts) error {
 					c.fill(t)
 					color := out.colored(f.color.value)
@@ -149,7 +151,7 @@ type counts struct {
 }
 
 // fill puts the counts into a tally.
-func (c *counts) fill(t *report.Tally) {
+func (c *counts) fill(t *measure.Tally) {
 	t.Frames = int64(c.capture.Frames)
 	t.Duration = c.capture.LastTime.Sub(c.capture.FirstTime)
 	t.Other = int64(c.pipeline.Other)
@@ -194,7 +196,7 @@ func (f *common) run(s streams, names []string, makeSink sinkMaker) error {
 
 // A source is where datagrams come from.
 type source interface {
-	capture.Source
+	packet.Source
 	Stats() capture.Stats
 	Progress() (read, size int64)
 }

@@ -38,8 +38,8 @@ const (
 	beatAtMost    = 10 * time.Second // after the one before, though the game has changed
 )
 
-// A packet is a datagram that waits for the host.
-type packet struct {
+// An inbound is a datagram that waits for the host.
+type inbound struct {
 	from netip.AddrPort
 	size int
 	data *[largest]byte
@@ -58,7 +58,7 @@ type server struct {
 	reload  func() (string, error) // reads lists again; nil if there are none
 	feed    *feed                  // of the report; nil for none
 
-	waiting chan packet
+	waiting chan inbound
 	free    chan *[largest]byte
 	broken  chan error
 	dropped atomic.Int64 // because the host was busy
@@ -86,7 +86,7 @@ type server struct {
 func newServer(conn *net.UDPConn, seen netip.AddrPort) *server {
 	s := &server{
 		conn: conn, seen: seen,
-		waiting: make(chan packet, waitingAtMost), free: make(chan *[largest]byte, waitingAtMost), broken: make(chan error, 1),
+		waiting: make(chan inbound, waitingAtMost), free: make(chan *[largest]byte, waitingAtMost), broken: make(chan error, 1),
 	}
 	for range waitingAtMost {
 		s.free <- new([largest]byte)
@@ -131,7 +131,7 @@ func (s *server) receive() {
 			s.dropped.Add(1)
 		default:
 			bad = 0
-			s.waiting <- packet{from, n, data} // there is room for every free buffer
+			s.waiting <- inbound{from, n, data} // there is room for every free buffer
 			continue
 		}
 		if data != &spare {
@@ -202,7 +202,7 @@ func (s *server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
 }
 
 // take gives the host a datagram.
-func (s *server) take(now time.Time, p packet) {
+func (s *server) take(now time.Time, p inbound) {
 	payload := p.data[:p.size]
 	s.bytesIn += int64(p.size)
 	s.note(now, p.from, s.seen, payload)

@@ -26,8 +26,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
 
@@ -149,7 +149,7 @@ func (c *udpClient) through(random *rand.Rand, d []byte, to chan<- []byte) {
 }
 
 // delivered takes note of what others say.
-func (c *udpClient) delivered(_ time.Time, m *link.Message) {
+func (c *udpClient) delivered(_ time.Time, m *arq.Message) {
 	stream, slot, name, number, ok := relaytest.Numbered(m.Body)
 	if !ok {
 		return
@@ -564,7 +564,7 @@ func TestRelayChecksums(t *testing.T) {
 	c := newUDPClient(t, host.at, 1, &relaytest.Trouble{})
 	defer c.conn.Close()
 	failed := make(chan string, 1)
-	c.Deliver = func(_ time.Time, m *link.Message) {
+	c.Deliver = func(_ time.Time, m *arq.Message) {
 		if m.Body[0] == 0x22 {
 			failed <- string(m.Body[3:])
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
-	"github.com/bcdissect/bcdissect/dissect/replay"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -27,7 +27,7 @@ type replaying struct {
 	speed   float64
 	remote  bool
 
-	cfg replay.Config
+	cfg conform.Config
 }
 
 func newReplay(s streams) *cobra.Command {
@@ -100,9 +100,9 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	case !(r.speed > 0 && r.speed <= maxSpeed):
 		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, maxSpeed)
 	}
-	r.cfg = replay.Config{
+	r.cfg = conform.Config{
 		Game: relay.Config{Players: r.players},
-		Set: replay.Set{
+		Set: conform.Set{
 			Mode: set("mode"), Mission: set("mission"), System: set("system"), Players: set("player-limit"),
 			TimeLimit: set("time-limit"), FragLimit: set("frag-limit"),
 		},
@@ -141,7 +141,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 func (r *replaying) read(s streams, names []string) error {
 	var verdict error
 	err := r.run(s, names, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
-		hosts := replay.NewHosts(r.cfg)
+		hosts := conform.NewHosts(r.cfg)
 		return hosts, func(*counts) (err error) {
 			verdict, err = r.write(s, out, start, hosts)
 			return err
@@ -154,13 +154,13 @@ func (r *replaying) read(s streams, names []string) error {
 }
 
 // write writes the reports and returns what the exit status is to be.
-func (r *replaying) write(s streams, out *output, start time.Time, hosts *replay.Hosts) (verdict, err error) {
+func (r *replaying) write(s streams, out *output, start time.Time, hosts *conform.Hosts) (verdict, err error) {
 	reports, passed := hosts.Reports()
 	if len(reports) == 0 {
 		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
 	}
 	if passed > 0 {
-		fmt.Fprintf(s.err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, replay.MaxHosts)
+		fmt.Fprintf(s.err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, conform.MaxHosts)
 	}
 	for i, rep := range reports {
 		if !rep.Conforms() {

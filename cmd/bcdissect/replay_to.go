@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/replay"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -83,10 +83,10 @@ type stage struct {
 	to    netip.AddrPort
 	speed float64
 
-	performer *replay.Performer
-	hosts     *replay.Hosts
+	performer *conform.Performer
+	hosts     *conform.Hosts
 	pipeline  *dissect.Pipeline // of what is sent and received here
-	sockets   map[*replay.Client]*net.UDPConn
+	sockets   map[*conform.Client]*net.UDPConn
 	readers   sync.WaitGroup
 	incoming  chan arrival
 
@@ -99,7 +99,7 @@ type stage struct {
 
 // An arrival is a datagram of the host.
 type arrival struct {
-	client   *replay.Client
+	client   *conform.Client
 	socket   *net.UDPConn
 	datagram []byte
 	at       time.Time
@@ -111,8 +111,8 @@ func newStage(ctx context.Context, to netip.AddrPort, r *replaying) *stage {
 	cfg := dissect.Config{Ports: []uint16{to.Port()}, Catalog: r.cfg.Catalog}
 	return &stage{
 		ctx: ctx, to: to, speed: r.speed,
-		performer: replay.NewPerformer(r.cfg.Catalog), hosts: replay.NewHosts(shared), pipeline: dissect.New(cfg),
-		sockets: map[*replay.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals),
+		performer: conform.NewPerformer(r.cfg.Catalog), hosts: conform.NewHosts(shared), pipeline: dissect.New(cfg),
+		sockets: map[*conform.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals),
 	}
 }
 
@@ -238,7 +238,7 @@ func local(socket *net.UDPConn) netip.AddrPort {
 }
 
 // socket returns the socket of a client.
-func (s *stage) socket(c *replay.Client) (*net.UDPConn, error) {
+func (s *stage) socket(c *conform.Client) (*net.UDPConn, error) {
 	if socket := s.sockets[c]; socket != nil {
 		return socket, nil
 	}

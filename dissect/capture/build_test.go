@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -132,9 +132,9 @@ func udp(payload []byte) []byte {
 
 // datagrams reads everything and returns clones of the datagrams, and the error
 // at the end, which is nil for io.EOF. It checks what holds for every source.
-func datagrams(t *testing.T, s Source) ([]dissect.Datagram, error) {
+func datagrams(t *testing.T, s packet.Source) ([]packet.Datagram, error) {
 	t.Helper()
-	var all []dissect.Datagram
+	var all []packet.Datagram
 	number := 0
 	for {
 		d, err := s.Next()
@@ -169,7 +169,7 @@ func datagrams(t *testing.T, s Source) ([]dissect.Datagram, error) {
 	}
 }
 
-func checkStats(t *testing.T, s Source) {
+func checkStats(t *testing.T, s packet.Source) {
 	t.Helper()
 	st, ok := s.(interface{ Stats() Stats })
 	if !ok {
@@ -192,7 +192,7 @@ func checkStats(t *testing.T, s Source) {
 }
 
 // read reads a capture from memory.
-func read(t *testing.T, capture []byte) ([]dissect.Datagram, Stats, error) {
+func read(t *testing.T, capture []byte) ([]packet.Datagram, Stats, error) {
 	t.Helper()
 	f, err := NewReader("test", bytes.NewReader(capture))
 	if err != nil {
@@ -204,7 +204,7 @@ func read(t *testing.T, capture []byte) ([]dissect.Datagram, Stats, error) {
 }
 
 // mustRead reads a capture that is sound.
-func mustRead(t *testing.T, capture []byte) ([]dissect.Datagram, Stats) {
+func mustRead(t *testing.T, capture []byte) ([]packet.Datagram, Stats) {
 	t.Helper()
 	all, stats, err := read(t, capture)
 	if err != nil {
@@ -214,7 +214,7 @@ func mustRead(t *testing.T, capture []byte) ([]dissect.Datagram, Stats) {
 }
 
 // one reads a capture that holds a single datagram.
-func one(t *testing.T, capture []byte) dissect.Datagram {
+func one(t *testing.T, capture []byte) packet.Datagram {
 	t.Helper()
 	all, stats := mustRead(t, capture)
 	if len(all) != 1 {

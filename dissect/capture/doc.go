@@ -16,14 +16,3 @@
 // asked for the next one. Whoever keeps them clones them. Sources are not safe
 // for concurrent use, except where a method says so.
 package capture
-
-import "github.com/bcdissect/bcdissect/dissect"
-
-// A Source yields UDP datagrams in capture order.
-type Source interface {
-	// Next returns the next datagram. It is valid until the next call. After
-	// the last one Next returns [io.EOF] or, if it could not read everything,
-	// an error that says why; it goes on returning that.
-	Next() (*dissect.Datagram, error)
-	Close() error
-}

@@ -15,11 +15,11 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-func readFixture(t *testing.T, name string) ([]dissect.Datagram, Stats, error) {
+func readFixture(t *testing.T, name string) ([]packet.Datagram, Stats, error) {
 	t.Helper()
 	f, err := Open(fixtures.Path(name), nil)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -85,7 +85,7 @@ const maxSome = 1000
 // readSome reads a capture, checks what it takes, and returns the datagrams with
 // the error at their end and the number of frames. The bytes come through
 // another reader, if there is one.
-func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []dissect.Datagram, frames int, packed bool, err error) {
+func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []packet.Datagram, frames int, packed bool, err error) {
 	t.Helper()
 	var r *File
 	var from io.Reader = bytes.NewReader(b)
@@ -102,7 +102,7 @@ func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []
 			return
 		}
 		for len(all) < maxSome {
-			var d *dissect.Datagram
+			var d *packet.Datagram
 			if d, err = r.Next(); err != nil {
 				return
 			}
@@ -145,8 +145,8 @@ func told(err error) string {
 }
 
 // alike compares datagrams that were read twice.
-func alike(a, b []dissect.Datagram) bool {
-	return slices.EqualFunc(a, b, func(x, y dissect.Datagram) bool {
+func alike(a, b []packet.Datagram) bool {
+	return slices.EqualFunc(a, b, func(x, y packet.Datagram) bool {
 		same := bytes.Equal(x.Payload, y.Payload) && x.Time.Equal(y.Time)
 		x.Payload, y.Payload, x.Time = nil, nil, y.Time
 		return same && reflect.DeepEqual(x, y)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Link types, by their numbers in capture files. gopacket has them as uint8,
@@ -59,7 +59,7 @@ const (
 type decoder struct {
 	tally    tally
 	joiner   joiner
-	datagram dissect.Datagram
+	datagram packet.Datagram
 
 	cut bool // the capture holds less than the frame at hand had
 

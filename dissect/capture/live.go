@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Bounds of what waits between the goroutine that reads packets and Next.
@@ -148,7 +148,7 @@ func (l *Live) Tee(w PacketWriter) { l.writer = w }
 //
 // The number of a datagram is that of the packet among those that were read,
 // and so its number in the file that was written.
-func (l *Live) Next() (*dissect.Datagram, error) {
+func (l *Live) Next() (*packet.Datagram, error) {
 	l.starter.Do(func() { go l.read() })
 	for {
 		w, ok := <-l.queue

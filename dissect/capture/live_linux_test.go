@@ -21,8 +21,8 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -112,7 +112,7 @@ func talker(t *testing.T, port int) func(string) {
 }
 
 // until reads datagrams up to the one with the payload "end".
-func until(t *testing.T, s Source) []string {
+func until(t *testing.T, s packet.Source) []string {
 	t.Helper()
 	var got []string
 	for {
@@ -173,7 +173,7 @@ func TestLiveBattle(t *testing.T) {
 		}
 		t.Logf("%d packets sent at %.0f a second", len(sent), float64(len(sent))/time.Since(began).Seconds())
 	}()
-	var got []dissect.Datagram
+	var got []packet.Datagram
 	for range want {
 		d, err := l.Next()
 		if err != nil {
@@ -315,14 +315,14 @@ func TestLiveAny(t *testing.T) {
 
 // toPort returns a filter for datagrams over IPv4 to a port, for link types
 // whose header has the protocol and the packet at these offsets.
-func toPort(port uint32, protocol, packet uint32) []bpf.Instruction {
+func toPort(port uint32, protocol, header uint32) []bpf.Instruction {
 	return []bpf.Instruction{
 		bpf.LoadAbsolute{Off: protocol, Size: 2},
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(etherIPv4), SkipTrue: 6},
-		bpf.LoadAbsolute{Off: packet + 9, Size: 1},
+		bpf.LoadAbsolute{Off: header + 9, Size: 1},
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(protoUDP), SkipTrue: 4},
-		bpf.LoadMemShift{Off: packet},
-		bpf.LoadIndirect{Off: packet + 2, Size: 2},
+		bpf.LoadMemShift{Off: header},
+		bpf.LoadIndirect{Off: header + 2, Size: 2},
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: port, SkipTrue: 1},
 		bpf.RetConstant{Val: 65535},
 		bpf.RetConstant{Val: 0},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // stdinName is what errors call standard input.
@@ -111,7 +111,7 @@ func (f *File) recognise(b *buffer) error {
 }
 
 // Next implements [Source].
-func (f *File) Next() (*dissect.Datagram, error) {
+func (f *File) Next() (*packet.Datagram, error) {
 	if err := f.each(notMore); err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (f *File) Next() (*dissect.Datagram, error) {
 
 // each gives take one datagram after another. It returns nil if take has
 // returned false, otherwise why there are no more.
-func (f *File) each(take func(*dissect.Datagram) bool) error {
+func (f *File) each(take func(*packet.Datagram) bool) error {
 	if f.err != nil {
 		return f.err
 	}
@@ -136,7 +136,7 @@ func (f *File) each(take func(*dissect.Datagram) bool) error {
 }
 
 // notMore takes a single datagram.
-func notMore(*dissect.Datagram) bool { return false }
+func notMore(*packet.Datagram) bool { return false }
 
 // stopped makes a sentence of what a frame reader returned.
 func (f *File) stopped(err error) error {

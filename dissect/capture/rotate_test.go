@@ -50,7 +50,7 @@ func rotated(t *testing.T, name string, r Rotation, size int) (names []string, p
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		p := packet(start.Add(time.Duration(i+1)*time.Second), []byte(fmt.Sprintf("%-*d", size, i)))
+		p := packetOf(start.Add(time.Duration(i+1)*time.Second), []byte(fmt.Sprintf("%-*d", size, i)))
 		if err := errors.Join(w.WritePacket(p), w.Flush(Counters{})); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func rotated(t *testing.T, name string, r Rotation, size int) (names []string, p
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WritePacket(packet(start, nil)); !errors.Is(err, os.ErrClosed) {
+	if err := w.WritePacket(packetOf(start, nil)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v, want %v", err, os.ErrClosed)
 	}
 	entries, err := os.ReadDir(dir)
@@ -175,14 +175,14 @@ func TestRotatingWriterFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WritePacket(packet(start, nil)); err != nil {
+	if err := w.WritePacket(packetOf(start, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Skipf("an open file keeps its directory here: %v", err)
 	}
 	for range 2 {
-		if err := w.WritePacket(packet(start, nil)); !errors.Is(err, os.ErrNotExist) {
+		if err := w.WritePacket(packetOf(start, nil)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("got %v, want %v", err, os.ErrNotExist)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Series reads several capture files one after another as one stream: frames
@@ -38,7 +38,7 @@ func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 }
 
 // Next implements [Source].
-func (s *Series) Next() (*dissect.Datagram, error) {
+func (s *Series) Next() (*packet.Datagram, error) {
 	if err := s.Each(notMore); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Series) Next() (*dissect.Datagram, error) {
 
 // Each gives take what Next would return, one datagram after another. It
 // returns nil if take has returned false, otherwise the error of Next.
-func (s *Series) Each(take func(*dissect.Datagram) bool) error {
+func (s *Series) Each(take func(*packet.Datagram) bool) error {
 	for s.err == nil {
 		if s.file == nil {
 			s.advance()

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Each goes on where Next stopped, and the other way round, across files.
@@ -22,8 +22,8 @@ func TestSeriesEach(t *testing.T) {
 	}
 	defer s.Close()
 	var got []byte
-	upTo := func(last string) func(*dissect.Datagram) bool {
-		return func(d *dissect.Datagram) bool {
+	upTo := func(last string) func(*packet.Datagram) bool {
+		return func(d *packet.Datagram) bool {
 			got = append(got, d.Payload...)
 			return string(d.Payload) != last
 		}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -25,8 +25,8 @@ func options() *WriterOptions {
 	}
 }
 
-// packet returns a packet that holds an IPv4 datagram.
-func packet(at time.Time, payload []byte) *device.Packet {
+// packetOf returns a packet that holds an IPv4 datagram.
+func packetOf(at time.Time, payload []byte) *device.Packet {
 	b := udp4(payload)
 	return &device.Packet{Time: at, Data: b, Full: len(b)}
 }
@@ -84,7 +84,7 @@ func TestWriterBytes(t *testing.T) {
 }
 
 // sameDatagrams compares all but numbers and times.
-func sameDatagrams(t *testing.T, got, want []dissect.Datagram) {
+func sameDatagrams(t *testing.T, got, want []packet.Datagram) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("got %d datagrams, want %d", len(got), len(want))
@@ -161,7 +161,7 @@ func TestWriterCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3000 {
-		if err := w.WritePacket(packet(start, numbers(i))); err != nil {
+		if err := w.WritePacket(packetOf(start, numbers(i))); err != nil {
 			t.Fatal(err)
 		}
 		if i == 10 {
@@ -233,7 +233,7 @@ func TestWriterFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for err == nil {
-		err = w.WritePacket(packet(start, numbers(1000)))
+		err = w.WritePacket(packetOf(start, numbers(1000)))
 	}
 	for range 2 {
 		if !errors.Is(err, errFull) || err.Error() != "x.pcapng: no space left" {
@@ -255,7 +255,7 @@ func TestWriterFails(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := c.WritePacket(packet(start, nil)); !errors.Is(err, os.ErrClosed) {
+	if err := c.WritePacket(packetOf(start, nil)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v, want %v", err, os.ErrClosed)
 	}
 }
@@ -281,7 +281,7 @@ func TestWriterDiskFull(t *testing.T) {
 	if _, err := NewWriter("x", headers, options()); err != nil {
 		t.Fatal(err)
 	}
-	block := packetBlock(len(packet(start, numbers(100)).Data))
+	block := packetBlock(len(packetOf(start, numbers(100)).Data))
 	for _, extra := range []int{0, 1, 7, 8, block - 1} {
 		path := filepath.Join(t.TempDir(), "small.pcapng")
 		f, err := os.Create(path)
@@ -293,7 +293,7 @@ func TestWriterDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range 5 {
-			if err := w.WritePacket(packet(start, numbers(100))); err != nil {
+			if err := w.WritePacket(packetOf(start, numbers(100))); err != nil {
 				t.Fatal(err)
 			}
 			if n == 0 { // what comes next is not at the beginning of the file
@@ -321,7 +321,7 @@ func TestWriterAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := packet(start, numbers(101))
+	p := packetOf(start, numbers(101))
 	if n := testing.AllocsPerRun(10000, func() { _ = w.WritePacket(p) }); n != 0 {
 		t.Errorf("got %v allocations a packet, want 0", n)
 	}
@@ -340,7 +340,7 @@ func TestWriterWireshark(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if err := w.WritePacket(packet(start.Add(time.Duration(i)*1001), numbers(i))); err != nil {
+		if err := w.WritePacket(packetOf(start.Add(time.Duration(i)*1001), numbers(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -34,7 +34,7 @@ func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Rela
 }
 
 // game takes a client's game message.
-func (h *Host) game(p *peer, m *link.Message) {
+func (h *Host) game(p *peer, m *arq.Message) {
 	op := decode.Opcode(m.Body[0])
 	spec := h.catalog.Lookup(op)
 	class := h.relayOf(p, op, spec)
@@ -87,7 +87,7 @@ func (h *Host) game(p *peer, m *link.Message) {
 	}
 	copyTo := func(to *peer) {
 		h.stats.Copies++
-		h.queue(to, link.Message{Type: transport.Standard, Reliable: out.Reliable, Priority: out.Priority, Body: clone()})
+		h.queue(to, arq.Message{Type: transport.Standard, Reliable: out.Reliable, Priority: out.Priority, Body: clone()})
 	}
 	switch class {
 	case decode.RelaySlots:
@@ -186,7 +186,7 @@ func (h *Host) request(p *peer, id uint32) {
 	for _, o := range h.peers {
 		for _, obj := range o.objects {
 			if obj.id == id {
-				h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Body: obj.body})
+				h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: obj.body})
 				return
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -164,7 +164,7 @@ func FuzzHost(f *testing.F) {
 		for i := range g.got {
 			g.join(i, false)
 			other := fmt.Sprintf("P%d says ", 1-i)
-			g.players[i].Deliver = func(_ time.Time, m *link.Message) {
+			g.players[i].Deliver = func(_ time.Time, m *arq.Message) {
 				if m.Body[0] == 0x2C && len(m.Body) > 7 && bytes.HasPrefix(m.Body[7:], []byte(other)) {
 					g.got[i] = append(g.got[i], string(m.Body[7:]))
 				}
@@ -191,7 +191,7 @@ func FuzzHost(f *testing.F) {
 					body[0] = 0x2D // may pretend to be one of the honest
 				}
 				if p := g.players[2+who%4]; p != nil {
-					p.Send(g.now, link.Message{Type: transport.Type(kind), Reliable: flags&1 != 0, Priority: flags&2 != 0, Body: body})
+					p.Send(g.now, arq.Message{Type: transport.Type(kind), Reliable: flags&1 != 0, Priority: flags&2 != 0, Body: body})
 				}
 			case doSay:
 				said++
@@ -231,7 +231,7 @@ func FuzzHost(f *testing.F) {
 			}
 		}
 		clear(g.players[2:])
-		g.advance(2 * link.SilenceLimit)
+		g.advance(2 * arq.SilenceLimit)
 		for p := range g.host.Peers() {
 			t.Errorf("the host still knows %v, %v", p.Addr, p.Phase)
 		}

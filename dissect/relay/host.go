@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -82,7 +82,7 @@ type peer struct {
 	tried   time.Time // when it had nothing that could be sent
 	gone    bool
 
-	link    *link.Link
+	link    *arq.Link
 	born    time.Time
 	heard   time.Time
 	left    time.Time
@@ -236,7 +236,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 			h.complain(Limited, p, "a game message is dropped: it sends more than allowed")
 			return
 		}
-		p.link.Receive(h.now, &m, func(lm *link.Message) { h.deliver(p, lm) })
+		p.link.Receive(h.now, &m, func(lm *arq.Message) { h.deliver(p, lm) })
 		if p.gone {
 			return
 		}
@@ -244,7 +244,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 }
 
 // deliver takes a message whose turn has come.
-func (h *Host) deliver(p *peer, m *link.Message) {
+func (h *Host) deliver(p *peer, m *arq.Message) {
 	if p.phase == Leaving {
 		return
 	}
@@ -306,11 +306,11 @@ func (p *peer) deadline(l *Limits) time.Time {
 	case p.phase == Leaving && !p.proved: // its id is wanted
 		return p.left.Add(crowded)
 	case p.phase == Leaving:
-		return p.left.Add(link.Linger)
+		return p.left.Add(arq.Linger)
 	case !p.proved:
 		return p.born.Add(l.Unproved)
 	}
-	return p.heard.Add(link.SilenceLimit)
+	return p.heard.Add(arq.SilenceLimit)
 }
 
 // late gives up a peer whose time has come.
@@ -360,7 +360,7 @@ func (h *Host) leave(p *peer) {
 	p.link.Close()
 }
 
-func (h *Host) disconnect(p *peer, m *link.Message) {
+func (h *Host) disconnect(p *peer, m *arq.Message) {
 	body := []byte{p.id, p.claimed[0], p.claimed[1], p.claimed[2], p.claimed[3]}
 	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 && m.Body[0] == p.id {
 		body = bytes.Clone(m.Body) // unless it speaks for somebody else
@@ -451,7 +451,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 }
 
 // queue queues a message for a peer; one for which too much waits is given up.
-func (h *Host) queue(p *peer, m link.Message) {
+func (h *Host) queue(p *peer, m arq.Message) {
 	if p.gone || p.phase == Leaving && m.Type == transport.Standard {
 		return
 	}
@@ -469,7 +469,7 @@ func (h *Host) queue(p *peer, m link.Message) {
 func (h *Host) controlToAll(t transport.Type, body []byte, but *peer) {
 	for _, p := range slices.Clone(h.peers) {
 		if p != but && p.phase != Leaving && p.proved {
-			h.queue(p, link.Message{Type: t, Body: body})
+			h.queue(p, arq.Message{Type: t, Body: body})
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -40,7 +40,7 @@ type game struct {
 type client struct {
 	g    *game
 	addr netip.AddrPort
-	link *link.Link
+	link *arq.Link
 	got  []string
 	deaf bool
 }
@@ -104,7 +104,7 @@ func (c *client) receive(plain []byte) {
 		if !ok {
 			return
 		}
-		c.link.Receive(c.g.now, &m, func(m *link.Message) {
+		c.link.Receive(c.g.now, &m, func(m *arq.Message) {
 			if m.Type == transport.Connect {
 				c.link.SetPeer(m.Body[0])
 			}
@@ -117,7 +117,7 @@ func (c *client) receive(plain []byte) {
 	}
 }
 
-func (c *client) send(m link.Message) {
+func (c *client) send(m arq.Message) {
 	c.g.t.Helper()
 	if err := c.link.Queue(c.g.now, m); err != nil {
 		c.g.t.Fatal(err)
@@ -128,7 +128,7 @@ func (c *client) send(m link.Message) {
 // say sends a reliable game message.
 func (c *client) say(body string) {
 	c.g.t.Helper()
-	c.send(link.Message{Type: transport.Standard, Reliable: true, Body: unhex(c.g.t, body)})
+	c.send(arq.Message{Type: transport.Standard, Reliable: true, Body: unhex(c.g.t, body)})
 }
 
 // take returns what the client was sent since the last call.
@@ -141,9 +141,9 @@ func (c *client) take() []string {
 // connect begins a client's session.
 func (g *game) connect(port uint16) *client {
 	g.t.Helper()
-	c := &client{g: g, addr: netip.AddrPortFrom(netip.MustParseAddr("10.10.10.239"), port), link: link.New(0xFF, link.Limits{})}
+	c := &client{g: g, addr: netip.AddrPortFrom(netip.MustParseAddr("10.10.10.239"), port), link: arq.New(0xFF, arq.Limits{})}
 	g.clients[c.addr] = c
-	c.send(link.Message{Type: transport.Connect, Body: unhex(g.t, "0A0A0AEF 5F0A0000 0000")})
+	c.send(arq.Message{Type: transport.Connect, Body: unhex(g.t, "0A0A0AEF 5F0A0000 0000")})
 	return c
 }
 
@@ -160,7 +160,7 @@ var answers = []string{
 func (g *game) join(port uint16) *client {
 	g.t.Helper()
 	c := g.connect(port)
-	c.send(link.Message{Type: transport.NameChange, Body: unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
+	c.send(arq.Message{Type: transport.NameChange, Body: unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
 	for _, a := range answers {
 		c.say(a)
 	}
@@ -363,9 +363,9 @@ func TestRefusals(t *testing.T) {
 		if got, want := c.take(), []string{"04: 02FF"}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
-		c = &client{g: g, addr: netip.MustParseAddrPort("10.0.0.1:1"), link: link.New(0xFF, link.Limits{})}
+		c = &client{g: g, addr: netip.MustParseAddrPort("10.0.0.1:1"), link: arq.New(0xFF, arq.Limits{})}
 		g.clients[c.addr] = c
-		c.send(link.Message{Type: transport.Connect, Body: unhex(t, "0A0A0AEF 5F0A0000 7800 0000")})
+		c.send(arq.Message{Type: transport.Connect, Body: unhex(t, "0A0A0AEF 5F0A0000 7800 0000")})
 		if got := c.take(); len(got) != 2 || got[0] != "03: 02" {
 			t.Errorf("with the password it is sent %v", got)
 		}
@@ -382,7 +382,7 @@ func TestRefusals(t *testing.T) {
 		if got, want := g.connect(1002).take(), []string{"03: 03", "04: 0303"}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
-		a.send(link.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+		a.send(arq.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
 		if got := g.connect(1003).take(); len(got) != 2 || got[0] != "03: 04" {
 			t.Errorf("when there is room it is sent %v", got)
 		}
@@ -421,8 +421,8 @@ func TestNonce(t *testing.T) {
 		id    uint8
 	}{{"5F0A0000", 1, 2}, {"5F0A0001", 1, 3}} {
 		body := unhex(t, "0A0A0AEF"+tt.nonce+"0000")
-		a.link = link.New(0xFF, link.Limits{})
-		a.send(link.Message{Type: transport.Connect, Body: body})
+		a.link = arq.New(0xFF, arq.Limits{})
+		a.send(arq.Message{Type: transport.Connect, Body: body})
 		n, id := 0, uint8(0)
 		for p := range g.host.Peers() {
 			n++
@@ -438,7 +438,7 @@ func TestLeave(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b := g.join(1001), g.join(1002)
 	b.take()
-	a.send(link.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+	a.send(arq.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
 	if got, want := b.take(), []string{"05: 020A0A0AEF"}; !slices.Equal(got, want) {
 		t.Errorf("the other is sent %v, want %v", got, want)
 	}

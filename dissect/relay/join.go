@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -89,8 +89,8 @@ func (h *Host) replace(p *peer) {
 // again.
 func (h *Host) refuse(p *peer, reason uint8) {
 	h.report(Refused, p, names.BootReasons.Name(uint64(reason)))
-	l := link.New(transport.HostPeer, h.cfg.Limits.Link)
-	if err := l.Queue(h.now, link.Message{Type: transport.BootPlayer, Body: []byte{reason, transport.UnassignedPeer}}); err != nil {
+	l := arq.New(transport.HostPeer, h.cfg.Limits.Link)
+	if err := l.Queue(h.now, arq.Message{Type: transport.BootPlayer, Body: []byte{reason, transport.UnassignedPeer}}); err != nil {
 		return
 	}
 	if plain, ok := l.Datagram(h.now, nil); ok {
@@ -106,19 +106,19 @@ func (h *Host) admit(p *peer) bool {
 		return false
 	}
 	p.id = id
-	p.link = link.New(transport.HostPeer, h.cfg.Limits.Link)
+	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
 	if p.short {
 		p.link.Eight(true)
 	}
 	h.ids[id], h.byAddr[p.addr] = p, p
 	h.peers = append(h.peers, p)
-	h.queue(p, link.Message{Type: transport.Connect, Body: []byte{id}})
+	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
 	if p.slot = h.freeSlot(); p.slot < 0 {
 		h.crowd()
 		p.slot = h.freeSlot()
 	}
 	if p.slot < 0 {
-		h.queue(p, link.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, id}})
+		h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, id}})
 		h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
 		h.leave(p)
 		return true
@@ -157,7 +157,7 @@ func (h *Host) freeID() (id uint8, ok bool) {
 }
 
 // rename takes a client's name and passes it on.
-func (h *Host) rename(p *peer, m *link.Message) {
+func (h *Host) rename(p *peer, m *arq.Message) {
 	body := bytes.Clone(m.Body)
 	res := h.decoder.ReadBody(transport.SpecFor(&transport.Message{Header: m.Header, Body: body}), body)
 	id, ok := res.Message.(*transport.Identity)
@@ -181,7 +181,7 @@ func (h *Host) introduce(p *peer) {
 	}
 	for _, o := range h.peers {
 		if o != p && o.phase != Leaving && o.naming != nil {
-			h.queue(p, link.Message{Type: transport.NameChange, Body: o.naming})
+			h.queue(p, arq.Message{Type: transport.NameChange, Body: o.naming})
 		}
 	}
 }
@@ -240,7 +240,7 @@ func (h *Host) replicate(p *peer) {
 			continue
 		}
 		for _, obj := range o.objects {
-			h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
+			h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
 		}
 	}
 }
@@ -342,7 +342,7 @@ func (h *Host) encode(op decode.Opcode, m decode.Message) []byte {
 // say sends a client one of the host's own messages.
 func (h *Host) say(p *peer, op decode.Opcode, m decode.Message) {
 	if body := h.encode(op, m); body != nil {
-		h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Body: body})
+		h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: body})
 	}
 }
 
@@ -354,7 +354,7 @@ func (h *Host) toPlaying(but *peer, op decode.Opcode, m decode.Message) {
 	}
 	for _, p := range h.playing() {
 		if p != but {
-			h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Body: body})
+			h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: body})
 		}
 	}
 }

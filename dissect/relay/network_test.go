@@ -11,8 +11,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -82,7 +82,7 @@ func (w *world) add(openBC bool) *player {
 	for i := range p.seen {
 		p.seen[i] = map[string]run{}
 	}
-	p.Deliver = func(_ time.Time, m *link.Message) { w.delivered(p, m) }
+	p.Deliver = func(_ time.Time, m *arq.Message) { w.delivered(p, m) }
 	w.clients = append(w.clients, p)
 	w.byAddr[p.addr] = p
 	return p
@@ -90,7 +90,7 @@ func (w *world) add(openBC bool) *player {
 
 // delivered checks what a client is given: that it should get it, and that no
 // reliable message is missing, doubled or out of order.
-func (w *world) delivered(p *player, m *link.Message) {
+func (w *world) delivered(p *player, m *arq.Message) {
 	if p.damaged {
 		return
 	}
@@ -235,7 +235,7 @@ func (w *world) settle() { w.advance(40*time.Second, nil) }
 // emptied checks that the host has forgotten everybody after a while.
 func (w *world) emptied() {
 	w.t.Helper()
-	w.advance(2*link.SilenceLimit, nil)
+	w.advance(2*arq.SilenceLimit, nil)
 	for p := range w.host.Peers() {
 		w.t.Errorf("the host still knows %v, %v", p.Addr, p.Phase)
 	}

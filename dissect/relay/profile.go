@@ -6,7 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -65,7 +65,7 @@ func profileOf(d decode.Dialect) *profile {
 // openBC takes a client's game message as the OpenBC server does: it returns
 // the message that is to be passed on, and what is done with it. All copies are
 // without priority, ship updates unreliable and all others reliable.
-func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode.Relay, m link.Message) (link.Message, decode.Relay) {
+func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode.Relay, m arq.Message) (arq.Message, decode.Relay) {
 	m.Priority, m.Reliable = false, op != msg.OpStateUpdate
 	switch op {
 	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
@@ -100,7 +100,7 @@ func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
 	if slot, ok := id.Slot(); ok && slot < len(h.slots) && h.slots[slot] != nil {
 		for _, o := range h.slots[slot].objects {
 			if o.ship {
-				h.queue(p, link.Message{Type: transport.Standard, Reliable: true, Body: o.body})
+				h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: o.body})
 				return
 			}
 		}

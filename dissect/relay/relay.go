@@ -18,7 +18,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 )
 
 // A Mode says how far the host keeps to the stock game.
@@ -77,7 +77,7 @@ type Config struct {
 
 // Limits bound what traffic can make a host keep and send.
 type Limits struct {
-	Link link.Limits // of each client
+	Link arq.Limits // of each client
 
 	Objects     int // of one client, that are kept for those who join later: 64
 	ObjectBytes int // in their creations: 16 KiB
@@ -201,7 +201,7 @@ type PeerInfo struct {
 	Name  []byte
 	Phase Phase
 	Heard time.Time
-	Link  link.Stats
+	Link  arq.Stats
 }
 
 // Stats count what a host has done.

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bcdissect/bcdissect/report/network"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // sortedLinks returns the links in the chosen order. What sorts the same stays
 // by host, client and direction.
-func sortedLinks(rows []network.Link, by string) []network.Link {
+func sortedLinks(rows []measure.Link, by string) []measure.Link {
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b network.Link) int {
+	slices.SortStableFunc(rows, func(a, b measure.Link) int {
 		switch by {
 		case "RTT":
 			return cmp.Compare(b.RTT.Median, a.RTT.Median)
@@ -34,9 +34,9 @@ func sortedLinks(rows []network.Link, by string) []network.Link {
 
 // sortedShips returns the streams of ship updates in the chosen order. What
 // sorts the same stays by host, client, direction and object.
-func sortedShips(rows []network.Ship, by string) []network.Ship {
+func sortedShips(rows []measure.Ship, by string) []measure.Ship {
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b network.Ship) int {
+	slices.SortStableFunc(rows, func(a, b measure.Ship) int {
 		switch by {
 		case "player":
 			return cmp.Compare(strings.ToLower(a.Player), strings.ToLower(b.Player))
@@ -55,7 +55,7 @@ func sortedShips(rows []network.Ship, by string) []network.Ship {
 }
 
 // shipName returns what a ship is, or its number.
-func shipName(s *network.Ship) string {
+func shipName(s *measure.Ship) string {
 	if s.Name != "" {
 		return s.Name
 	}
@@ -86,8 +86,8 @@ func (l *look) span(d time.Duration) (string, style) {
 	return short(d), plain
 }
 
-func (l *look) linkColumns() []column[network.Link] {
-	type link = network.Link
+func (l *look) linkColumns() []column[measure.Link] {
+	type link = measure.Link
 	return []column[link]{
 		{"player", 10, false, 9, 24, func(_ *model, r *link) (string, style) { return whose(r.Player, r.Client) }},
 		{"dir", 3, true, 9, 0, func(_ *model, r *link) (string, style) { return r.Dir.String(), faint }},
@@ -109,8 +109,8 @@ func (l *look) linkColumns() []column[network.Link] {
 	}
 }
 
-func (l *look) shipColumns() []column[network.Ship] {
-	type ship = network.Ship
+func (l *look) shipColumns() []column[measure.Ship] {
+	type ship = measure.Ship
 	return []column[ship]{
 		{"ship", 18, false, 9, 36, func(_ *model, r *ship) (string, style) { return shipName(r), plain }},
 		{"player", 10, false, 8, 24, func(_ *model, r *ship) (string, style) { return whose(r.Player, r.Client) }},

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/network"
 )
 
 // What is remembered and shown at most.
@@ -29,8 +29,8 @@ type state struct {
 	pacer *Pacer
 	keep  func(*dissect.Record) bool // nil to count everything
 
-	meter network.Meter
-	tally report.Tally // of everything, whatever the filter
+	meter measure.Meter
+	tally measure.Tally // of everything, whatever the filter
 
 	start, last time.Time // of capture time
 	arrived     time.Time // when the last record came, by now
@@ -168,8 +168,8 @@ type snapshot struct {
 
 	players []player
 	hidden  int            // players that have no row
-	links   []network.Link // text is escaped
-	ships   []network.Ship // as well
+	links   []measure.Link // text is escaped
+	ships   []measure.Ship // as well
 	kinds   []kindRow
 	events  []happening
 }
@@ -191,7 +191,7 @@ type player struct {
 	slot         int // -1 if it is not known
 	gone         bool
 	linked       bool
-	up, down     network.Link // from the client and to it
+	up, down     measure.Link // from the client and to it
 }
 
 func (s *state) snapshot() snapshot {
@@ -238,7 +238,7 @@ func (s *state) snapshot() snapshot {
 
 // players returns everybody who has a link or was announced, those who were
 // heard last first.
-func (s *state) players(links []network.Link) []player {
+func (s *state) players(links []measure.Link) []player {
 	var out []player
 	type member struct {
 		host netip.AddrPort

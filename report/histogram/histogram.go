@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -30,7 +31,7 @@ const (
 // A Sink counts records and writes the histogram when it is closed. What only
 // the reader of a capture knows can be set in the tally before.
 type Sink struct {
-	report.Tally
+	measure.Tally
 	w    io.Writer
 	opts Options
 }
@@ -44,13 +45,13 @@ func New(w io.Writer, o Options) *Sink { return &Sink{w: w, opts: o} }
 func (s *Sink) Close() error { return Write(s.w, &s.Tally, s.opts) }
 
 // Write writes the histogram of a tally.
-func Write(w io.Writer, t *report.Tally, o Options) error {
+func Write(w io.Writer, t *measure.Tally, o Options) error {
 	_, err := w.Write(Append(nil, t, o))
 	return err
 }
 
 // Append appends the histogram of a tally.
-func Append(dst []byte, t *report.Tally, o Options) []byte {
+func Append(dst []byte, t *measure.Tally, o Options) []byte {
 	if o.Width <= 0 {
 		o.Width = defaultWidth
 	}
@@ -72,7 +73,7 @@ func Append(dst []byte, t *report.Tally, o Options) []byte {
 	return dst
 }
 
-func opcodes(dst []byte, t *report.Tally, o *Options) []byte {
+func opcodes(dst []byte, t *measure.Tally, o *Options) []byte {
 	p := plot{head: []string{"game messages", "count", "share", "bytes", "c2s", "s2c"}}
 	for _, c := range t.ByCount() {
 		name := c.Name
@@ -84,12 +85,12 @@ func opcodes(dst []byte, t *report.Tally, o *Options) []byte {
 	return p.append(dst, o)
 }
 
-func flags(dst []byte, f *report.FlagCount, title string, o *Options) []byte {
+func flags(dst []byte, f *measure.FlagCount, title string, o *Options) []byte {
 	p := plot{head: []string{title, "count", "share"}}
 	total := f.Total()
 	for _, c := range f.ByCount() {
 		label := append([]byte(hex(c.Flags)), ' ')
-		label = report.AppendFlagNames(label, c.Flags)
+		label = measure.AppendFlagNames(label, c.Flags)
 		p.add(c.Count, string(label), count(c.Count), percent(float64(c.Count)/float64(total)))
 	}
 	return p.append(dst, o)

@@ -10,23 +10,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 // counted is a tally of 800 ship updates, 100 lines of chat and a message
 // without a name.
-func counted() *report.Tally {
-	t := &report.Tally{
+func counted() *measure.Tally {
+	t := &measure.Tally{
 		Frames: 1500, Duration: 94312 * time.Millisecond, Other: 7,
 		Game: 900, GameSpy: 3, Malformed: 1,
 		Messages: 1100, Reliable: 101, Unreliable: 999, Duplicates: 4,
 		Fragments: 6, Reassembled: 2, Incomplete: 1,
 		Counted: 901, PayloadBytes: 25000, ResidueBytes: 2, Errors: 1,
 	}
-	t.Opcodes[0x1C] = report.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
-	t.Opcodes[0x2C] = report.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
-	t.Opcodes[0x2B] = report.OpcodeCount{Total: 1, Bytes: 2}
+	t.Opcodes[0x1C] = measure.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
+	t.Opcodes[0x2C] = measure.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
+	t.Opcodes[0x2B] = measure.OpcodeCount{Total: 1, Bytes: 2}
 	t.Flags[dissect.ToHost][0x9E] = 450
 	t.Flags[dissect.ToHost][0x80] = 50
 	t.Flags[dissect.FromHost][0x20] = 300
@@ -145,7 +145,7 @@ game messages  count    share  bytes  c2s  s2c
 }
 
 func TestNothing(t *testing.T) {
-	got := string(Append(nil, new(report.Tally), Options{}))
+	got := string(Append(nil, new(measure.Tally), Options{}))
 	if !strings.HasSuffix(got, "\n\ngame messages  count  share  bytes  c2s  s2c\n") {
 		t.Errorf("got %q", got)
 	}
@@ -162,9 +162,9 @@ func TestErrors(t *testing.T) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	var t report.Tally
+	var t measure.Tally
 	for op := range 60 {
-		t.Opcodes[op] = report.OpcodeCount{Name: "Some", Total: int64(1000 * op), Bytes: int64(op)}
+		t.Opcodes[op] = measure.OpcodeCount{Name: "Some", Total: int64(1000 * op), Bytes: int64(op)}
 		t.Counted += int64(1000 * op)
 	}
 	var dst []byte

@@ -7,17 +7,17 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bcdissect/bcdissect/report/network"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // Network writes what was measured as one object on one line.
-func Network(w io.Writer, m *network.Meter) error {
+func Network(w io.Writer, m *measure.Meter) error {
 	_, err := w.Write(append(AppendNetwork(nil, m), '\n'))
 	return err
 }
 
 // AppendNetwork appends what was measured as one object.
-func AppendNetwork(dst []byte, m *network.Meter) []byte {
+func AppendNetwork(dst []byte, m *measure.Meter) []byte {
 	dst = append(dst, `{"links":[`...)
 	for i, l := range m.Links() {
 		if i > 0 {
@@ -38,10 +38,10 @@ func AppendNetwork(dst []byte, m *network.Meter) []byte {
 		key          string
 		max, givenUp int64
 	}{
-		{`"links":{"max":`, network.MaxLinks, g.Links},
-		{`,"outstanding":{"max":`, network.MaxOutstanding, g.Outstanding},
-		{`,"missing":{"max":`, network.MaxMissing, g.Missing},
-		{`,"ships":{"max":`, network.MaxShips, g.Ships},
+		{`"links":{"max":`, measure.MaxLinks, g.Links},
+		{`,"outstanding":{"max":`, measure.MaxOutstanding, g.Outstanding},
+		{`,"missing":{"max":`, measure.MaxMissing, g.Missing},
+		{`,"ships":{"max":`, measure.MaxShips, g.Ships},
 	} {
 		dst = integer(dst, l.key, l.max)
 		dst = append(integer(dst, `,"given_up":`, l.givenUp), '}')
@@ -49,7 +49,7 @@ func AppendNetwork(dst []byte, m *network.Meter) []byte {
 	return append(integer(dst, `,"undirected":`, g.Undirected), "}}"...)
 }
 
-func appendLink(dst []byte, l *network.Link) []byte {
+func appendLink(dst []byte, l *measure.Link) []byte {
 	dst = appendEnds(dst, l.Host, l.Client, l.Player, l.Peer)
 	dst = append(append(append(dst, `,"dir":"`...), l.Dir.String()...), '"')
 	dst = span(dst, l.First, l.Last)
@@ -57,7 +57,7 @@ func appendLink(dst []byte, l *network.Link) []byte {
 	dst = integer(dst, `,"datagrams":`, l.Datagrams)
 	dst = integer(dst, `,"bytes":`, l.Bytes)
 	dst = integer(dst, `,"messages":`, l.Messages)
-	dst = class(append(dst, ',', '"'), &network.Class{
+	dst = class(append(dst, ',', '"'), &measure.Class{
 		Reliable: l.Reliable(), Repeated: l.Repeated(), Duplicates: l.Duplicates(), Acknowledged: l.Acknowledged(), Lost: l.Lost(), Late: l.Late(),
 	})
 	dst = append(class(append(dst, `,"data":{"`...), &l.Data), '}')
@@ -81,7 +81,7 @@ func appendLink(dst []byte, l *network.Link) []byte {
 	return append(dst, '}')
 }
 
-func appendShip(dst []byte, s *network.Ship) []byte {
+func appendShip(dst []byte, s *measure.Ship) []byte {
 	dst = appendEnds(dst, s.Host, s.Client, s.Player, s.Peer)
 	dst = append(append(append(dst, `,"dir":"`...), s.Dir.String()...), '"')
 	dst = number(dst, `,"object_id":`, uint64(s.Object))
@@ -123,7 +123,7 @@ func appendEnds(dst []byte, host, client netip.AddrPort, player string, peer uin
 }
 
 // class appends counts; the quotation mark of the first key is there.
-func class(dst []byte, c *network.Class) []byte {
+func class(dst []byte, c *measure.Class) []byte {
 	dst = integer(dst, `reliable":`, c.Reliable)
 	dst = integer(dst, `,"retransmissions":`, c.Repeated)
 	dst = integer(dst, `,"duplicates":`, c.Duplicates)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/report/network"
 )
 
 // named knows every object by the same name.
@@ -22,7 +22,7 @@ func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return ap
 func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }
 
 func TestNetwork(t *testing.T) {
-	m := new(network.Meter)
+	m := new(measure.Meter)
 	n := 0
 	add := func(us int, dir dissect.Dir, h transport.Header, status dissect.Status, payload string) {
 		n++
@@ -60,10 +60,10 @@ func TestNetwork(t *testing.T) {
 		`"missing":{"max":1024,"given_up":0},"ships":{"max":4096,"given_up":0},"undirected":`
 	tests := []struct {
 		name string
-		m    *network.Meter
+		m    *measure.Meter
 		want string
 	}{
-		{"nothing", new(network.Meter), `{"links":[],"ships":[],` + limits + `0}}`},
+		{"nothing", new(measure.Meter), `{"links":[],"ships":[],` + limits + `0}}`},
 		{"a game", m, `{"links":[` + ends +
 			`"dir":"c2s","first":"2026-01-02T03:04:05Z","last":"2026-01-02T03:04:15.45Z","restarts":0,"datagrams":9,"bytes":180,"messages":9,` +
 			`"reliable":4,"retransmissions":1,"duplicates":1,"acknowledged":1,"lost":2,"late":0,` +

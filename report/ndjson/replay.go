@@ -4,17 +4,17 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/bcdissect/bcdissect/dissect/replay"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 )
 
 // Replay writes the comparison of a host as one object on one line.
-func Replay(w io.Writer, r *replay.Report) error {
+func Replay(w io.Writer, r *conform.Report) error {
 	_, err := w.Write(append(AppendReplay(nil, r), '\n'))
 	return err
 }
 
 // AppendReplay appends the comparison of a host as one object.
-func AppendReplay(dst []byte, r *replay.Report) []byte {
+func AppendReplay(dst []byte, r *conform.Report) []byte {
 	dst = text(dst, `{"host":`, r.Host.String())
 	dst = text(dst, `,"dialect":`, r.Dialect.String())
 	dst = text(dst, `,"against":`, r.Against.String())
@@ -101,7 +101,7 @@ func comma(dst []byte, i int) []byte {
 
 func text(dst []byte, key, value string) []byte { return appendString(append(dst, key...), value) }
 
-func rows(dst []byte, list []*replay.Row) []byte {
+func rows(dst []byte, list []*conform.Row) []byte {
 	for i, row := range list {
 		dst = comma(dst, i)
 		if row.Control {
@@ -138,7 +138,7 @@ func rows(dst []byte, list []*replay.Row) []byte {
 }
 
 // opcodes appends which messages something is about.
-func opcodes(dst []byte, list []*replay.Row) []byte {
+func opcodes(dst []byte, list []*conform.Row) []byte {
 	dst = append(dst, `,"opcodes":[`...)
 	n := 0
 	for _, row := range list {
@@ -150,7 +150,7 @@ func opcodes(dst []byte, list []*replay.Row) []byte {
 	return append(dst, ']')
 }
 
-func counts(dst []byte, list []*replay.Count) []byte {
+func counts(dst []byte, list []*conform.Count) []byte {
 	for i, c := range list {
 		dst = comma(dst, i)
 		dst = text(dst, `{"why":`, c.Why)

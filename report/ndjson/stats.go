@@ -6,17 +6,17 @@ import (
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // Stats writes the counts as one object on one line.
-func Stats(w io.Writer, t *report.Tally) error {
+func Stats(w io.Writer, t *measure.Tally) error {
 	_, err := w.Write(append(AppendStats(nil, t), '\n'))
 	return err
 }
 
 // AppendStats appends the counts as one object.
-func AppendStats(dst []byte, t *report.Tally) []byte {
+func AppendStats(dst []byte, t *measure.Tally) []byte {
 	count := func(key string, n int64) { dst = strconv.AppendInt(append(dst, key...), n, 10) }
 
 	count(`{"frames":`, t.Frames)

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 func TestStats(t *testing.T) {
-	tally := &report.Tally{
+	tally := &measure.Tally{
 		Frames: 1500, Duration: 2608163 * time.Microsecond, Other: 7,
 		Game: 900, GameSpy: 3, Malformed: 1,
 		Messages: 1100, Reliable: 101, Unreliable: 999, Duplicates: 4,
@@ -20,19 +20,19 @@ func TestStats(t *testing.T) {
 		Counted: 900, PayloadBytes: 25000, ResidueBytes: 2, Errors: 1,
 	}
 	tally.Types[0x32], tally.Types[0x01] = 1000, 100
-	tally.Opcodes[0x1C] = report.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
-	tally.Opcodes[0x2C] = report.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
-	tally.Opcodes[0xCD] = report.OpcodeCount{Total: 100, Bytes: 2}
+	tally.Opcodes[0x1C] = measure.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
+	tally.Opcodes[0x2C] = measure.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
+	tally.Opcodes[0xCD] = measure.OpcodeCount{Total: 100, Bytes: 2}
 	tally.Flags[dissect.ToHost][0x9E] = 450
 	tally.Flags[dissect.ToHost][0x80] = 50
 	tally.Flags[dissect.FromHost][0x20] = 300
 
 	tests := []struct {
 		name string
-		t    *report.Tally
+		t    *measure.Tally
 		want string
 	}{
-		{"nothing", new(report.Tally), `{"frames":0,"duration":0,` +
+		{"nothing", new(measure.Tally), `{"frames":0,"duration":0,` +
 			`"datagrams":{"game":0,"gamespy":0,"malformed":0,"other":0},` +
 			`"messages":{"total":0,"by_type":{}},` +
 			`"reliability":{"reliable":0,"unreliable":0,"duplicates":0,"fragments":0,"reassembled":0,"incomplete":0},` +

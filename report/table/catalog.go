@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/report/catalog"
+	"github.com/bcdissect/bcdissect/report/reference"
 )
 
 // Tables of messages are no wider than the terminal, and not wider than people
@@ -24,7 +24,7 @@ const (
 
 // Catalog writes the protocol table: a row for each message, those of the game
 // and those of the transport apart.
-func Catalog(w io.Writer, entries []catalog.Entry, o Options) error {
+func Catalog(w io.Writer, entries []reference.Entry, o Options) error {
 	th := newTheme(o.Color)
 	var game, transport [][]string
 	shared := map[string]string{} // long lists of fields, with the first message that has them
@@ -57,7 +57,7 @@ func Catalog(w io.Writer, entries []catalog.Entry, o Options) error {
 }
 
 // Entry writes all that is known of one message.
-func Entry(w io.Writer, e *catalog.Entry, o Options) error {
+func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	th := newTheme(o.Color)
 	var b bytes.Buffer
 	title := code(e)
@@ -91,8 +91,8 @@ func Entry(w io.Writer, e *catalog.Entry, o Options) error {
 	if len(e.Layouts) > 0 {
 		about("reliable", map[bool]string{true: "yes", false: "no"}[e.Reliable])
 	}
-	about("relay", e.Relay+": "+catalog.Meaning(e.Relay))
-	about("evidence", e.Evidence+": "+catalog.Meaning(e.Evidence))
+	about("relay", e.Relay+": "+reference.Meaning(e.Relay))
+	about("evidence", e.Evidence+": "+reference.Meaning(e.Evidence))
 	if e.Instead != "" {
 		about("instead of", e.Instead+", where that does not fit to the last byte")
 	}
@@ -114,7 +114,7 @@ var directions = map[string]string{
 }
 
 // layout writes the fields of a layout.
-func layout(b *bytes.Buffer, e *catalog.Entry, l *catalog.Layout, o Options) error {
+func layout(b *bytes.Buffer, e *reference.Entry, l *reference.Layout, o Options) error {
 	length := l.Length + " bytes"
 	if l.Length == "1" {
 		length = "1 byte"
@@ -154,7 +154,7 @@ func layout(b *bytes.Buffer, e *catalog.Entry, l *catalog.Layout, o Options) err
 
 // own returns the conditions of a field that its list or struct, which stands
 // before it, has not.
-func own(before []catalog.Field, f *catalog.Field) []string {
+func own(before []reference.Field, f *reference.Field) []string {
 	dot := strings.LastIndexByte(f.Path, '.')
 	if dot < 0 {
 		return f.When
@@ -170,7 +170,7 @@ func own(before []catalog.Field, f *catalog.Field) []string {
 
 // valueNames returns the values of a field that have names, empty if there are
 // too many to read.
-func valueNames(f *catalog.Field) string {
+func valueNames(f *reference.Field) string {
 	if len(f.Values) > manyNames {
 		return ""
 	}
@@ -193,7 +193,7 @@ func (o *Options) width() int {
 }
 
 // code returns the opcode or transport type.
-func code(e *catalog.Entry) string {
+func code(e *reference.Entry) string {
 	s := decode.Opcode(e.Opcode).String()
 	if e.Rest {
 		s += "+"
@@ -201,7 +201,7 @@ func code(e *catalog.Entry) string {
 	return s
 }
 
-func name(e *catalog.Entry, th *theme) string {
+func name(e *reference.Entry, th *theme) string {
 	look := normal
 	if !e.Transport {
 		look = groups[uint8(e.Opcode)]
@@ -209,7 +209,7 @@ func name(e *catalog.Entry, th *theme) string {
 	return string(th.append(nil, []byte(e.Name), look))
 }
 
-func direction(e *catalog.Entry) string {
+func direction(e *reference.Entry) string {
 	if e.Dir == "none" {
 		return "-"
 	}
@@ -218,7 +218,7 @@ func direction(e *catalog.Entry) string {
 
 // fieldNames returns the fields of the first layout that are not parts of
 // others. A list has [] after its name, and what can be absent a question mark.
-func fieldNames(e *catalog.Entry) (all []string) {
+func fieldNames(e *reference.Entry) (all []string) {
 	if len(e.Layouts) == 0 {
 		return []string{"not known"}
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/fixtures"
-	"github.com/bcdissect/bcdissect/report/catalog"
+	"github.com/bcdissect/bcdissect/report/reference"
 )
 
-func everything() []catalog.Entry {
-	return append(catalog.Entries(msg.Catalog()), catalog.TransportEntries()...)
+func everything() []reference.Entry {
+	return append(reference.Entries(msg.Catalog()), reference.TransportEntries()...)
 }
 
 func TestCatalog(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/network"
 )
 
 // Columns after which names are cut.
@@ -19,7 +19,7 @@ const (
 
 // Network writes what was measured as tables: what each side sent, how long it
 // took, and the updates of each ship.
-func Network(w io.Writer, m *network.Meter, o Options) error {
+func Network(w io.Writer, m *measure.Meter, o Options) error {
 	n := networkTables{w: w, o: o, theme: newTheme(o.Color), more: unicodeSigns.more}
 	if o.ASCII {
 		n.more = asciiSigns.more
@@ -41,7 +41,7 @@ func Network(w io.Writer, m *network.Meter, o Options) error {
 }
 
 // appendGivenUp appends how much was measured, and what is missing from it.
-func appendGivenUp(dst []byte, g network.GivenUp, links, ships int) []byte {
+func appendGivenUp(dst []byte, g measure.GivenUp, links, ships int) []byte {
 	dst = append(dst, "links     "...)
 	dst = strconv.AppendInt(dst, int64(links), 10)
 	dst = append(dst, "\nstreams   "...)
@@ -52,8 +52,8 @@ func appendGivenUp(dst []byte, g network.GivenUp, links, ships int) []byte {
 		n    int64
 		what string
 	}{
-		{g.Links, " links, of more than " + count(network.MaxLinks)},
-		{g.Ships, " streams, of such links or of more than " + count(network.MaxShips)},
+		{g.Links, " links, of more than " + count(measure.MaxLinks)},
+		{g.Ships, " streams, of such links or of more than " + count(measure.MaxShips)},
 		{g.Outstanding, " messages, before an acknowledgement came"},
 		{g.Missing, " lost numbers, which may have come later"},
 		{g.Undirected, " messages of an unknown sender"},
@@ -126,7 +126,7 @@ func (n *networkTables) bad(c int64, look style) string {
 	return string(n.theme.append(nil, []byte(count(c)), look))
 }
 
-func (n *networkTables) traffic(links []network.Link) error {
+func (n *networkTables) traffic(links []measure.Link) error {
 	rows := [][]string{}
 	for i := range links {
 		l := &links[i]
@@ -137,7 +137,7 @@ func (n *networkTables) traffic(links []network.Link) error {
 	return n.grid(n.head("datagrams", "bytes", "messages", "reliable", "resent data", "resent control", "duplicates", "lost", "late", "acks"), rows, 0)
 }
 
-func (n *networkTables) timing(links []network.Link) error {
+func (n *networkTables) timing(links []measure.Link) error {
 	rows := [][]string{}
 	for i := range links {
 		l := &links[i]
@@ -150,7 +150,7 @@ func (n *networkTables) timing(links []network.Link) error {
 	return n.grid(n.head("from s", "to s", "silent s", "round trips", "least ms", "median ms", "95% ms", "most ms", "keepalives", "every s", "most s"), rows, 0)
 }
 
-func (n *networkTables) ships(ships []network.Ship) error {
+func (n *networkTables) ships(ships []measure.Ship) error {
 	rows := [][]string{}
 	for i := range ships {
 		s := &ships[i]

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/report/network"
 )
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -28,9 +28,9 @@ func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id
 // measured returns a meter that has seen a player with a name that would clear
 // the screen: messages 0, 1 and 3 of which 1 was repeated, acknowledgements
 // after 20 and 40 ms, two updates of a ship, and two keepalives.
-func measured(player, ship string) *network.Meter {
+func measured(player, ship string) *measure.Meter {
 	host, client := netip.MustParseAddrPort("192.168.0.1:22101"), netip.MustParseAddrPort("192.168.0.10:22102")
-	m := new(network.Meter)
+	m := new(measure.Meter)
 	n := 0
 	add := func(ms int, dir dissect.Dir, h transport.Header, status dissect.Status, payload string) {
 		n++
@@ -147,7 +147,7 @@ func TestNetworkOfSeveralHosts(t *testing.T) {
 
 func TestNetworkOfNothing(t *testing.T) {
 	var out bytes.Buffer
-	if err := Network(&out, new(network.Meter), Options{}); err != nil {
+	if err := Network(&out, new(measure.Meter), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "links     0\nstreams   0 of ship updates\n"; got != want {
@@ -156,7 +156,7 @@ func TestNetworkOfNothing(t *testing.T) {
 }
 
 func TestNetworkErrors(t *testing.T) {
-	for _, m := range []*network.Meter{new(network.Meter), measured("", "")} {
+	for _, m := range []*measure.Meter{new(measure.Meter), measured("", "")} {
 		if err := Network(closedWriter{}, m, Options{}); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("got %v", err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/dissect/replay"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -16,7 +16,7 @@ const shownDifferences = 40
 // Replay writes how a host compares: who took part, a table of all opcodes, the
 // differences, what is documented or cannot be compared, the invariants, and
 // the verdict.
-func Replay(w io.Writer, r *replay.Report, o Options) error {
+func Replay(w io.Writer, r *conform.Report, o Options) error {
 	t := replayTables{w: w, o: o, theme: newTheme(o.Color), r: r}
 	t.head()
 	t.clients()
@@ -32,7 +32,7 @@ type replayTables struct {
 	w     io.Writer
 	o     Options
 	theme *theme
-	r     *replay.Report
+	r     *conform.Report
 	err   error
 }
 
@@ -106,7 +106,7 @@ func (t *replayTables) classes() {
 		}
 		return t.paint(count(int64(n)), red)
 	}
-	for _, row := range append(append([]*replay.Row{}, t.r.Rows...), t.r.Controls...) {
+	for _, row := range append(append([]*conform.Row{}, t.r.Rows...), t.r.Controls...) {
 		op, relay := row.Opcode.String(), row.Relay.String()
 		if row.Control {
 			op, relay = "-", "-"
@@ -156,7 +156,7 @@ func (t *replayTables) lists() {
 	t.grid([]string{"messages", "from frame", "what is documented of hosts of this kind"}, rows, 3)
 	for _, l := range []struct {
 		head string
-		list []*replay.Count
+		list []*conform.Count
 	}{{"need not have come", r.Excused}, {"not compared", r.Apart}} {
 		rows := [][]string{}
 		for _, c := range l.list {
@@ -167,7 +167,7 @@ func (t *replayTables) lists() {
 }
 
 // rowNames names the messages that something is about, the first few of many.
-func rowNames(list []*replay.Row) string {
+func rowNames(list []*conform.Row) string {
 	const most = 3
 	var b strings.Builder
 	for i, row := range list {

@@ -10,12 +10,13 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
 
 // Stats writes counts as tables: opcodes, and the dirty flags of ship updates
 // for each direction.
-func Stats(w io.Writer, t *report.Tally, o Options) error {
+func Stats(w io.Writer, t *measure.Tally, o Options) error {
 	if _, err := w.Write(append(report.AppendSummary(nil, t), '\n')); err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func Stats(w io.Writer, t *report.Tally, o Options) error {
 		rows := [][]string{}
 		for _, c := range f.ByCount() {
 			rows = append(rows, []string{
-				string(appendHex(nil, uint64(c.Flags), 2)), string(report.AppendFlagNames(nil, c.Flags)),
+				string(appendHex(nil, uint64(c.Flags), 2)), string(measure.AppendFlagNames(nil, c.Flags)),
 				count(c.Count), percent(float64(c.Count) / float64(total)),
 			})
 		}

@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-func counted() *report.Tally {
-	t := &report.Tally{
+func counted() *measure.Tally {
+	t := &measure.Tally{
 		Frames: 1500, Duration: 94312 * time.Millisecond, Other: 7,
 		Game: 900, GameSpy: 3, Malformed: 1,
 		Messages: 1100, Reliable: 101, Unreliable: 999, Duplicates: 4,
 		Fragments: 6, Reassembled: 2, Incomplete: 1,
 		Counted: 901, PayloadBytes: 25000, ResidueBytes: 2, Errors: 1,
 	}
-	t.Opcodes[0x1C] = report.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
-	t.Opcodes[0x2C] = report.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
-	t.Opcodes[0x2B] = report.OpcodeCount{Total: 1, Bytes: 2}
+	t.Opcodes[0x1C] = measure.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
+	t.Opcodes[0x2C] = measure.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
+	t.Opcodes[0x2B] = measure.OpcodeCount{Total: 1, Bytes: 2}
 	t.Flags[dissect.ToHost][0x9E] = 450
 	t.Flags[dissect.ToHost][0x80] = 50
 	return t

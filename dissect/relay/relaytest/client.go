@@ -17,7 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/link"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -29,7 +29,7 @@ type Options struct {
 	Nonce    uint32  // other than 0
 	OpenBC   bool    // it writes as OpenBC's test clients do
 	First    int     // number of the first message that Fight numbers
-	Limits   link.Limits
+	Limits   arq.Limits
 }
 
 // A Phase is how far a client has come.
@@ -57,9 +57,9 @@ type Client struct {
 
 	// Deliver is told of every game message, if it is not nil. The message
 	// is borrowed.
-	Deliver func(now time.Time, m *link.Message)
+	Deliver func(now time.Time, m *arq.Message)
 
-	link    *link.Link
+	link    *arq.Link
 	decoder *decode.Decoder
 	catalog *decode.Catalog
 	objects map[wire.ObjectID]bool
@@ -74,7 +74,7 @@ type Client struct {
 // NewClient returns a client that has not connected.
 func NewClient(o Options) *Client {
 	c := &Client{
-		Options: o, Reason: -1, Slot: -1, link: link.New(transport.UnassignedPeer, o.Limits),
+		Options: o, Reason: -1, Slot: -1, link: arq.New(transport.UnassignedPeer, o.Limits),
 		decoder: decode.NewDecoder(), catalog: msg.Catalog(), objects: map[wire.ObjectID]bool{},
 	}
 	for i := range c.numbers {
@@ -90,7 +90,7 @@ func (c *Client) Ship() wire.ObjectID { return wire.FirstObject(c.Slot) }
 func (c *Client) Idle() bool { return c.link.Idle() }
 
 // Link returns the counts of the client's link.
-func (c *Client) Link() link.Stats { return c.link.Stats() }
+func (c *Client) Link() arq.Stats { return c.link.Stats() }
 
 // Connect asks to be let in, once a second until there is an answer.
 func (c *Client) Connect(now time.Time) {
@@ -98,7 +98,7 @@ func (c *Client) Connect(now time.Time) {
 	body := append([]byte(nil), c.Claimed[:]...)
 	body = binary.LittleEndian.AppendUint32(body, c.Nonce)
 	body = append(wire.AppendWideTextOf(body, c.Password), 0, 0)
-	c.Send(now, link.Message{Type: transport.Connect, Body: body})
+	c.Send(now, arq.Message{Type: transport.Connect, Body: body})
 }
 
 // Leave says goodbye.
@@ -108,11 +108,11 @@ func (c *Client) Leave(now time.Time) {
 		c.extra = append(c.extra, []byte{c.ID, 1, byte(transport.Leave), 2})
 		return
 	}
-	c.Send(now, link.Message{Type: transport.Disconnect, Body: append([]byte{c.ID}, c.Claimed[:]...)})
+	c.Send(now, arq.Message{Type: transport.Disconnect, Body: append([]byte{c.ID}, c.Claimed[:]...)})
 }
 
 // Send sends any message.
-func (c *Client) Send(now time.Time, m link.Message) {
+func (c *Client) Send(now time.Time, m arq.Message) {
 	err := c.link.Queue(now, m)
 	if err == nil && m.Reliable {
 		c.counted++
@@ -128,7 +128,7 @@ func (c *Client) failed(err error) {
 
 // SendBody sends a game message as it is.
 func (c *Client) SendBody(now time.Time, reliable bool, body []byte) {
-	c.Send(now, link.Message{Type: transport.Standard, Reliable: reliable, Body: body})
+	c.Send(now, arq.Message{Type: transport.Standard, Reliable: reliable, Body: body})
 }
 
 // Say sends a game message.
@@ -192,7 +192,7 @@ func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
 		}
 	}
 	// Much of what the link sends is left out, so it does not know.
-	if c.Phase != Connecting && now.Sub(c.sent) >= link.KeepaliveAfter {
+	if c.Phase != Connecting && now.Sub(c.sent) >= arq.KeepaliveAfter {
 		return []byte{c.ID, 1, byte(transport.NameChange), 2}, true
 	}
 	return nil, false
@@ -247,7 +247,7 @@ func (c *Client) Receive(now time.Time, datagram []byte) {
 			last := c.counted - 1
 			m.Seq = last - (last-m.Seq)&0xFF
 		}
-		c.link.Receive(now, &m, func(m *link.Message) { c.deliver(now, m) })
+		c.link.Receive(now, &m, func(m *arq.Message) { c.deliver(now, m) })
 	}
 }
 
@@ -263,7 +263,7 @@ func (c *Client) acknowledge(h *transport.Header) {
 	}
 }
 
-func (c *Client) deliver(now time.Time, m *link.Message) {
+func (c *Client) deliver(now time.Time, m *arq.Message) {
 	switch m.Type {
 	case transport.Connect:
 		if c.Phase == Connecting && len(m.Body) == 1 {
@@ -272,7 +272,7 @@ func (c *Client) deliver(now time.Time, m *link.Message) {
 			c.link.Settle(transport.Connect)
 			body := append([]byte{c.ID}, c.Claimed[:]...)
 			body = append(wire.AppendWideTextOf(body, c.Name), 0, 0)
-			c.Send(now, link.Message{Type: transport.NameChange, Body: body})
+			c.Send(now, arq.Message{Type: transport.NameChange, Body: body})
 		}
 	case transport.NameChange:
 		if len(m.Body) > 7 {
@@ -294,7 +294,7 @@ func (c *Client) deliver(now time.Time, m *link.Message) {
 	}
 }
 
-func (c *Client) game(now time.Time, m *link.Message) {
+func (c *Client) game(now time.Time, m *arq.Message) {
 	if c.Deliver != nil {
 		c.Deliver(now, m)
 	}

@@ -1,0 +1,311 @@
+// Package layout makes specs of messages that people describe as data, such as
+// those of a mod: a list of fields with kinds, conditions and names of values.
+// What it makes reads, writes and describes like the messages that are written
+// in Go, through the same codec.
+//
+// It knows no file format; a [Message] is what a loader found in one. Text in
+// definitions comes from outside and is refused if a terminal might obey it.
+package layout
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+// Limits of a definition.
+const (
+	MaxFields  = 256 // of a message, those of lists and structs included
+	MaxNesting = 4   // lists and structs in each other
+	maxName    = 48  // bytes of a name
+	maxText    = 400 // bytes of a doc
+	maxConds   = 8   // conditions of a field
+	maxValues  = 512 // names of values of a field
+	maxAliases = 16  // of a message
+	maxPaths   = 32  // of a brief
+)
+
+// Lines are the lines of a file on which the keys of something stand; "" is
+// where it begins. They may be nil.
+type Lines map[string]int
+
+// at returns the line of a key, or that of the whole.
+func (l Lines) at(key string) int {
+	if n, ok := l[key]; ok {
+		return n
+	}
+	return l[""]
+}
+
+// A Message is the definition of a message.
+type Message struct {
+	Lines      Lines
+	Opcode     int64
+	Name       string
+	Doc        string
+	Aliases    []string
+	Direction  string // c2s, s2c or both; empty for both
+	Unreliable bool
+	Relay      string   // as [decode.Relay] is printed; empty for the usual one
+	Brief      []string // paths; the first fields if empty
+	Fields     []Field
+}
+
+// A Field is the definition of a field, or of a list or struct of fields.
+type Field struct {
+	Lines  Lines
+	Name   string
+	Kind   string
+	Doc    string
+	When   []string // conditions, all of which must hold
+	Values []Value  // of an enumeration
+	Bits   []string // of flags: names, bit 0 first; empty for a bit without one
+	Count  string   // of a list: what counts it, u8, u16 or rest; empty for u8
+	Fields []Field  // of a list or struct
+}
+
+// A Value is a value with a name.
+type Value struct {
+	Line   int
+	Number int64
+	Name   string
+}
+
+// An Error tells what is wrong with a definition.
+type Error struct {
+	Line   int // 0 if the definition has no lines
+	Reason string
+}
+
+// Error returns line and reason.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
+}
+
+func fault(line int, format string, args ...any) *Error {
+	return &Error{line, fmt.Sprintf(format, args...)}
+}
+
+// Spec returns the spec of the message. The error is an [*Error].
+func (m *Message) Spec() (*decode.Spec, error) {
+	s, err := m.spec()
+	if err != nil { // a nil *Error would not be a nil error
+		return nil, err
+	}
+	return s, nil
+}
+
+func (m *Message) spec() (*decode.Spec, *Error) {
+	if m.Name == "" {
+		return nil, fault(m.Lines.at(""), "a message has no name")
+	}
+	if err := checkName(m.Lines.at("name"), "message", m.Name, messageName); err != nil {
+		return nil, err
+	}
+	if _, ok := m.Lines["opcode"]; !ok && m.Lines != nil {
+		return nil, fault(m.Lines.at(""), "message %s has no opcode", m.Name)
+	}
+	if m.Opcode < 0 || m.Opcode > 0xFF {
+		return nil, fault(m.Lines.at("opcode"), "message %s: opcode %d is not a byte", m.Name, m.Opcode)
+	}
+	s := &decode.Spec{
+		Code: decode.Opcode(m.Opcode), Name: m.Name, Aliases: m.Aliases, Reliable: !m.Unreliable,
+		Evidence: decode.FromProse, Doc: m.Doc,
+	}
+	switch {
+	case len(m.Aliases) > maxAliases:
+		return nil, fault(m.Lines.at("aliases"), "message %s has more than %d aliases", m.Name, maxAliases)
+	case len(m.Brief) > maxPaths:
+		return nil, fault(m.Lines.at("brief"), "message %s: brief: more than %d fields", m.Name, maxPaths)
+	}
+	for _, a := range m.Aliases {
+		if err := checkName(m.Lines.at("aliases"), "alias", a, messageName); err != nil {
+			return nil, err
+		}
+	}
+	for i, a := range s.Names() {
+		for _, b := range s.Names()[:i] {
+			if strings.EqualFold(a, b) {
+				return nil, fault(m.Lines.at("aliases"), "message %s has the name %s twice", m.Name, a)
+			}
+		}
+	}
+	if err := checkText(m.Lines.at("doc"), "the doc of message "+m.Name, m.Doc); err != nil {
+		return nil, err
+	}
+	if s.Doc == "" {
+		s.Doc = "Not described."
+	}
+	var ok bool
+	if s.Dir, ok = directions[m.Direction]; !ok {
+		return nil, unknown(m.Lines.at("direction"), "message "+m.Name, "direction", m.Direction, []string{"c2s", "s2c", "both"})
+	}
+	if s.Dir != decode.FromHost {
+		s.Relay = decode.RelayConsume
+	}
+	if m.Relay != "" {
+		if s.Relay, ok = relayNamed(m.Relay); !ok {
+			return nil, unknown(m.Lines.at("relay"), "message "+m.Name, "relay class", m.Relay, relayNames())
+		}
+	}
+	c := compiler{message: m.Name}
+	fields, err := c.fields(m.Fields, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	d := &definition{fields: fields, registers: c.registers}
+	s.Layout = decode.LayoutFrom(d.message)
+	if s.Brief, err = m.brief(d); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+var directions = map[string]decode.Dir{
+	"": decode.Either, "both": decode.Either, "c2s": decode.FromClient, "s2c": decode.FromHost,
+}
+
+func relays() iter.Seq[decode.Relay] {
+	return func(yield func(decode.Relay) bool) {
+		for r := decode.RelayNone; r <= decode.RelayAnswer && yield(r); r++ {
+		}
+	}
+}
+
+func relayNamed(name string) (decode.Relay, bool) {
+	for r := range relays() {
+		if r.String() == name {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+func relayNames() (all []string) {
+	for r := range relays() {
+		all = append(all, r.String())
+	}
+	return all
+}
+
+// maxBrief is how many fields a one-line report shows if the definition does
+// not say which.
+const maxBrief = 4
+
+// brief returns the paths for a one-line report.
+func (m *Message) brief(d *definition) ([]string, *Error) {
+	paths, values := d.paths()
+	if len(m.Brief) == 0 {
+		return values[:min(len(values), maxBrief)], nil
+	}
+	for _, b := range m.Brief {
+		found := false
+		for _, p := range paths {
+			found = found || p == b
+		}
+		if !found {
+			return nil, fault(m.Lines.at("brief"), "message %s: brief: there is no field %q%s", m.Name, b, names.DidYouMean(b, paths))
+		}
+	}
+	return m.Brief, nil
+}
+
+// unknown returns the error of a word that is none of a few.
+func unknown(line int, where, what, word string, known []string) *Error {
+	const few = 8
+	hint := names.DidYouMean(word, known)
+	if len(known) <= few {
+		hint = "; it is one of " + strings.Join(known, ", ")
+	}
+	return fault(line, "%s has unknown %s %q%s", where, what, word, hint)
+}
+
+// A style of names.
+type style uint8
+
+const (
+	messageName style = iota // letters, digits and underscores, a letter first
+	fieldName                // snake_case
+)
+
+// checkName refuses names that would not do in filters and as JSON keys.
+func checkName(line int, what, name string, s style) *Error {
+	good := name != ""
+	after := byte('_') // what stands before the next character; a name cannot begin with a digit
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z' && s == messageName:
+		case c >= '0' && c <= '9' && (i > 0 && s == messageName || after != '_'):
+		case c == '_' && i > 0 && (s == messageName || after != '_' && i < len(name)-1):
+		default:
+			good = false
+		}
+		after = c
+	}
+	switch {
+	case len(name) > maxName:
+		return fault(line, "the %s name %s is longer than %d bytes", what, strconv.Quote(name[:maxName]+"..."), maxName)
+	case !good && s == fieldName:
+		return fault(line, "%q does not do as the name of a %s: lower-case letters, digits and single underscores, such as ship_id", name, what)
+	case !good:
+		return fault(line, "%q does not do as the name of a %s: letters, digits and underscores, a letter first", name, what)
+	}
+	return nil
+}
+
+// checkText refuses text that is too long for a line, or that a terminal might
+// obey.
+func checkText(line int, what, text string) *Error {
+	if len(text) > maxText {
+		return fault(line, "%s is longer than %d bytes", what, maxText)
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return fault(line, "%s has a character that cannot be shown, %U; write it on one line", what, r)
+		}
+	}
+	return nil
+}
+
+// enumeration is the names of the values of a field.
+type enumeration struct{ values []Value } // in ascending order
+
+// Name implements [decode.Names].
+func (e *enumeration) Name(v uint64) string {
+	for i := range e.values {
+		if uint64(e.values[i].Number) == v {
+			return e.values[i].Name
+		}
+	}
+	return ""
+}
+
+// Values implements [decode.Lister].
+func (e *enumeration) Values() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for _, v := range e.values {
+			if !yield(uint64(v.Number), v.Name) {
+				return
+			}
+		}
+	}
+}
+
+// number returns the value with a name.
+func (e *enumeration) number(name string) (int64, bool) {
+	for _, v := range e.values {
+		if v.Name == name {
+			return v.Number, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,338 @@
+package layout
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// A Dynamic is a message of which only the definition knows the fields. It
+// keeps its values in the order of the walk: numbers as one or more cells, text
+// and bytes as slices. The count of a list stands before its elements. So it
+// takes no more memory than a small multiple of the bytes it was read from.
+type Dynamic struct {
+	def   *definition
+	cells []uint32
+	texts [][]byte // borrowed from the payload
+
+	// While a walk lasts:
+	cell, text int // the next ones
+	registers  []register
+}
+
+// A register is the value of a field that conditions refer to.
+type register struct {
+	value uint32
+	there bool
+}
+
+func (d *definition) message() decode.Reusable {
+	return &Dynamic{def: d, registers: make([]register, d.registers+1)}
+}
+
+// Reset makes the message ready for another reading.
+func (m *Dynamic) Reset() { m.cells, m.texts = m.cells[:0], m.texts[:0] }
+
+// Walk implements [decode.Message].
+func (m *Dynamic) Walk(c *decode.Codec) {
+	m.cell, m.text = 0, 0
+	m.fields(c, m.def.fields)
+}
+
+func (m *Dynamic) fields(c *decode.Codec, fields []field) {
+	for i := range fields {
+		f := &fields[i]
+		if f.reg > 0 {
+			m.registers[f.reg] = register{}
+		}
+		m.when(c, f, 0)
+	}
+}
+
+// when takes a field through the codec if its conditions from the nth on hold.
+func (m *Dynamic) when(c *decode.Codec, f *field, n int) {
+	if n == len(f.conds) {
+		m.value(c, f)
+		return
+	}
+	c.When(m.cond(c, &f.conds[n]), func() { m.when(c, f, n+1) })
+}
+
+func (m *Dynamic) cond(c *decode.Codec, cd *cond) decode.Cond {
+	r := m.registers[cd.reg]
+	switch cd.op {
+	case decode.OpEquals:
+		return decode.Equals(cd.field, r.value, cd.value).If(r.there)
+	case decode.OpDiffers:
+		return decode.Differs(cd.field, r.value, cd.value).If(r.there)
+	case decode.OpHas:
+		return decode.Has(cd.field, r.value, cd.value).If(r.there)
+	case decode.OpLacks:
+		return decode.Lacks(cd.field, r.value, cd.value).If(r.there)
+	case decode.OpMore, decode.OpSender, decode.OpIs:
+	}
+	more := m.get(c) != 0
+	if c.Reading() {
+		more = c.More()
+	}
+	m.put(c, number(more))
+	return c.Remain(more)
+}
+
+func number(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// get returns the next cell of a message that is written. One that is read or
+// described has none yet.
+func (m *Dynamic) get(c *decode.Codec) uint32 { return m.getAt(c, m.cell) }
+
+func (m *Dynamic) getAt(c *decode.Codec, i int) uint32 {
+	if c.Reading() || i >= len(m.cells) {
+		return 0
+	}
+	return m.cells[i]
+}
+
+// put keeps the next cell of a message that is read. When the message is shown,
+// what is read again is what was there before.
+func (m *Dynamic) put(c *decode.Codec, v uint32) {
+	if c.Failed() {
+		return
+	}
+	if c.Reading() {
+		if m.cell < len(m.cells) {
+			m.cells[m.cell] = v
+		} else {
+			m.cells = append(m.cells, v)
+		}
+	}
+	m.cell++
+}
+
+// keep is put for a field of one cell, to which conditions may refer.
+func (m *Dynamic) keep(c *decode.Codec, f *field, v uint32) {
+	m.put(c, v)
+	if f.reg > 0 && !c.Failed() {
+		m.registers[f.reg] = register{v, true}
+	}
+}
+
+func (m *Dynamic) getText(c *decode.Codec) []byte {
+	if c.Reading() || m.text >= len(m.texts) {
+		return nil
+	}
+	return m.texts[m.text]
+}
+
+func (m *Dynamic) putText(c *decode.Codec, b []byte) {
+	if c.Failed() {
+		return
+	}
+	if c.Reading() {
+		if m.text < len(m.texts) {
+			m.texts[m.text] = b
+		} else {
+			m.texts = append(m.texts, b)
+		}
+	}
+	m.text++
+}
+
+// value takes a field through the codec.
+func (m *Dynamic) value(c *decode.Codec, f *field) {
+	switch f.kind {
+	case u8, bool8, enum8, flags8, ratio8, percent8, power8:
+		m.byte(c, f)
+	case u16, i16, hash16, cf16:
+		m.short(c, f)
+	case u32, i32, f32, enum32, object, hash32:
+		m.long(c, f)
+	case bit:
+		v := m.get(c) != 0
+		c.Bit(f.name, &v, f.doc)
+		m.keep(c, f, number(v))
+	case dir3, vec3, quat, cv4h, cv4f:
+		m.vector(c, f)
+	case ipv4:
+		n := m.get(c)
+		v := [4]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}
+		c.IPv4(f.name, &v, f.doc)
+		m.put(c, uint32(v[0])|uint32(v[1])<<8|uint32(v[2])<<16|uint32(v[3])<<24)
+	case list:
+		m.list(c, f)
+	case group:
+		c.Struct(f.name, f.doc, func() { m.fields(c, f.fields) })
+	default:
+		m.string(c, f)
+	}
+}
+
+// names returns the names of the values; a nil *enumeration would not be nil
+// names.
+func (f *field) names() decode.Names {
+	if f.values == nil {
+		return nil
+	}
+	return f.values
+}
+
+func (m *Dynamic) byte(c *decode.Codec, f *field) {
+	v := uint8(m.get(c))
+	switch f.kind {
+	case bool8:
+		c.Bool8(f.name, &v, f.doc)
+	case enum8:
+		decode.Enum8(c, f.name, &v, f.names(), f.doc)
+	case flags8:
+		decode.Flags8(c, f.name, &v, f.bits, f.doc)
+	case ratio8:
+		c.Ratio8(f.name, &v, f.doc)
+	case percent8:
+		s := int8(v)
+		c.Percent8(f.name, &s, f.doc)
+		v = uint8(s)
+	case power8:
+		c.Power8(f.name, &v, f.doc)
+	default:
+		c.U8(f.name, &v, f.doc)
+	}
+	m.keep(c, f, uint32(v))
+}
+
+func (m *Dynamic) short(c *decode.Codec, f *field) {
+	v := uint16(m.get(c))
+	switch f.kind {
+	case i16:
+		s := int16(v)
+		c.I16(f.name, &s, f.doc)
+		m.keep(c, f, uint32(s)) // conditions compare all 32 bits
+		return
+	case hash16:
+		c.Hash16(f.name, &v, f.doc)
+	case cf16:
+		c.CF16(f.name, (*wire.CF16)(&v), f.doc)
+	default:
+		c.U16(f.name, &v, f.doc)
+	}
+	m.keep(c, f, uint32(v))
+}
+
+func (m *Dynamic) long(c *decode.Codec, f *field) {
+	v := m.get(c)
+	switch f.kind {
+	case i32:
+		s := int32(v)
+		c.I32(f.name, &s, f.doc)
+		v = uint32(s)
+	case f32:
+		c.F32(f.name, (*wire.F32)(&v), f.doc)
+	case enum32:
+		decode.Enum32(c, f.name, &v, f.names(), f.doc)
+	case object:
+		c.Object(f.name, (*wire.ObjectID)(&v), f.doc)
+	case hash32:
+		c.Hash32(f.name, &v, nil, f.doc)
+	default:
+		c.U32(f.name, &v, f.doc)
+	}
+	m.keep(c, f, v)
+}
+
+// vector moves a field of a direction, of several floats, or of both. Each is a
+// cell.
+func (m *Dynamic) vector(c *decode.Codec, f *field) {
+	switch f.kind {
+	case dir3:
+		v := direction(m.get(c))
+		c.Dir3(f.name, &v, f.doc)
+		m.put(c, directionCell(v))
+	case cv4h:
+		from := m.cell
+		v := wire.Vec4h{Dir: direction(m.getAt(c, from)), Len: wire.CF16(m.getAt(c, from+1))}
+		c.Vec4h(f.name, &v, f.doc)
+		m.put(c, directionCell(v.Dir))
+		m.put(c, uint32(v.Len))
+	case cv4f:
+		from := m.cell
+		v := wire.Vec4f{Dir: direction(m.getAt(c, from)), Len: wire.F32(m.getAt(c, from+1))}
+		c.Vec4f(f.name, &v, f.doc)
+		m.put(c, directionCell(v.Dir))
+		m.put(c, uint32(v.Len))
+	case quat:
+		var v [4]wire.F32
+		m.getFloats(c, v[:])
+		c.Quat(f.name, &v, f.doc)
+		m.putFloats(c, v[:])
+	default:
+		var v [3]wire.F32
+		m.getFloats(c, v[:])
+		c.Vec3(f.name, &v, f.doc)
+		m.putFloats(c, v[:])
+	}
+}
+
+func direction(n uint32) wire.Dir3 { return wire.Dir3{int8(n), int8(n >> 8), int8(n >> 16)} }
+
+func directionCell(d wire.Dir3) uint32 {
+	return uint32(uint8(d[0])) | uint32(uint8(d[1]))<<8 | uint32(uint8(d[2]))<<16
+}
+
+func (m *Dynamic) getFloats(c *decode.Codec, v []wire.F32) {
+	for i := range v {
+		v[i] = wire.F32(m.getAt(c, m.cell+i))
+	}
+}
+
+func (m *Dynamic) putFloats(c *decode.Codec, v []wire.F32) {
+	for _, x := range v {
+		m.put(c, uint32(x))
+	}
+}
+
+// string moves text or bytes.
+func (m *Dynamic) string(c *decode.Codec, f *field) {
+	b := m.getText(c)
+	switch f.kind {
+	case str8:
+		c.Str8(f.name, &b, f.doc)
+	case str16:
+		c.Str16(f.name, &b, f.doc)
+	case str32:
+		c.Str32(f.name, &b, f.doc)
+	case str32z:
+		c.Str32z(f.name, &b, f.doc)
+	case wstr32:
+		c.WStr32(f.name, &b, f.doc)
+	case wstrz:
+		c.WStrz(f.name, &b, f.doc)
+	default:
+		c.Bytes(f.name, &b, f.doc)
+	}
+	m.putText(c, b)
+}
+
+// list moves a list. The values of its elements are cells like all others, so
+// what the codec counts is empty.
+func (m *Dynamic) list(c *decode.Codec, f *field) {
+	at := m.cell
+	elements := make([]struct{}, m.get(c))
+	if c.Reading() && at == len(m.cells) { // when the message is shown, the number stays what it was
+		m.cells = append(m.cells, 0)
+	}
+	m.cell++
+	body := func(*struct{}) { m.fields(c, f.fields) }
+	switch f.count {
+	case byU8:
+		decode.List8(c, f.name, &elements, f.least, f.doc, body)
+	case byU16:
+		decode.List16(c, f.name, &elements, f.least, f.doc, body)
+	case toEnd:
+		decode.ListToEnd(c, f.name, &elements, f.doc, body)
+	}
+	if c.Reading() && !c.Failed() {
+		m.cells[at] = uint32(len(elements))
+	}
+}

@@ -1,0 +1,300 @@
+// Package modfile reads the files in which people define messages of their own,
+// such as those of a mod's scripts; docs/mods.md describes them. A file with a
+// mistake is refused, with the line and the reason.
+//
+// It is the only package that knows the format, TOML, and imports a parser of
+// it. It opens no files.
+package modfile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/layout"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+// Limits of a file.
+const (
+	MaxSize     = 1 << 20 // bytes
+	MaxMessages = 256
+)
+
+// A File is a file of definitions.
+type File struct {
+	Name string // for errors
+	Data []byte
+}
+
+// An Error tells what is wrong with a file, and where.
+type Error struct {
+	File   string
+	Line   int // 0 if it is no line's fault
+	Reason string
+}
+
+// Error returns file, line and reason, as compilers do.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Reason
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+}
+
+// Extend returns a catalogue that has the messages of files, too. The error is
+// an [*Error].
+func Extend(base *decode.Catalog, files ...File) (*decode.Catalog, error) {
+	for _, f := range files {
+		messages, err := f.messages()
+		if err != nil {
+			return nil, err
+		}
+		for i := range messages {
+			m := &messages[i]
+			s, err := m.Spec()
+			if e, ok := errors.AsType[*layout.Error](err); ok {
+				return nil, &Error{f.Name, e.Line, e.Reason}
+			}
+			with, err := base.With(s)
+			if e, ok := errors.AsType[*decode.NameError](err); ok {
+				key := "name"
+				if slices.Contains(m.Aliases, e.Name) {
+					key = "aliases"
+				}
+				return nil, &Error{f.Name, m.Lines[key], e.Error()}
+			}
+			base = with
+		}
+	}
+	return base, nil
+}
+
+// messages returns the definitions in the file.
+func (f *File) messages() ([]layout.Message, error) {
+	doc, err := parse(f.Data)
+	if err != nil {
+		return nil, &Error{f.Name, err.line, err.reason}
+	}
+	r := reader{}
+	all := r.messages(doc)
+	if r.err != nil {
+		return nil, &Error{f.Name, r.err.line, r.err.reason}
+	}
+	return all, nil
+}
+
+// A fault is a mistake in the file.
+type fault struct {
+	line   int
+	reason string
+}
+
+func faultAt(line int, format string, args ...any) *fault {
+	return &fault{line, fmt.Sprintf(format, args...)}
+}
+
+// A reader makes definitions of what a file holds. It remembers the first
+// mistake.
+type reader struct{ err *fault }
+
+func (r *reader) fail(line int, format string, args ...any) {
+	if r.err == nil {
+		r.err = faultAt(line, format, args...)
+	}
+}
+
+// A table is the keys of a TOML table that something is made of.
+type table struct {
+	r     *reader
+	n     *node
+	what  string // for errors
+	known []string
+	lines layout.Lines
+}
+
+// open begins to read a table.
+func (r *reader) open(n *node, what string) *table {
+	return &table{r, n, what, nil, layout.Lines{"": n.line}}
+}
+
+// get returns the value of a key, nil if it is not there or of another type.
+func (t *table) get(key string, want nodeKind) *node {
+	t.known = append(t.known, key)
+	e := t.n.find(key)
+	if e == nil {
+		return nil
+	}
+	t.lines[key] = e.line
+	if e.value.kind != want {
+		t.r.fail(e.line, "%s must be %s, and is %s", key, want, e.value.kind)
+		return nil
+	}
+	return e.value
+}
+
+// close refuses keys that nobody asked for.
+func (t *table) close() {
+	for i := range t.n.entries {
+		if e := &t.n.entries[i]; t.r.err == nil && !slices.Contains(t.known, e.key) {
+			t.r.fail(e.line, "%s has no key %q%s", t.what, shorten(e.key), names.DidYouMean(e.key, t.known))
+		}
+	}
+}
+
+// shorten keeps errors readable.
+func shorten(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+func (t *table) text(key string) string {
+	if n := t.get(key, text); n != nil {
+		t.bound(key, n)
+		return n.text
+	}
+	return ""
+}
+
+// bound refuses a text that is too long for any purpose.
+func (t *table) bound(key string, n *node) {
+	const most = 1000
+	if len(n.text) > most {
+		t.r.fail(n.line, "%s is longer than %d bytes", key, most)
+	}
+}
+
+// texts reads an array of texts.
+func (t *table) texts(key string) (all []string) {
+	n := t.get(key, array)
+	if n == nil {
+		return nil
+	}
+	for _, item := range n.items {
+		if item.kind != text {
+			t.r.fail(item.line, "%s must be an array of texts, and holds %s", key, item.kind)
+			return nil
+		}
+		t.bound(key, item)
+		all = append(all, item.text)
+	}
+	return all
+}
+
+func (r *reader) messages(doc *node) []layout.Message {
+	t := r.open(doc, "the file")
+	var all []layout.Message
+	if e := doc.find("message"); e != nil && e.value.kind == tables {
+		r.fail(e.line, "a message begins with [[message]], in two brackets")
+	}
+	if list := t.get("message", array); list != nil {
+		if len(list.items) > MaxMessages {
+			r.fail(list.items[MaxMessages].line, "more than %d messages", MaxMessages)
+			return nil
+		}
+		for _, n := range list.items {
+			if n.kind != tables {
+				r.fail(n.line, "a message must be a table, and is %s", n.kind)
+				return nil
+			}
+			all = append(all, r.message(n))
+		}
+	}
+	t.close()
+	if len(all) == 0 {
+		r.fail(0, "no message is defined; each begins with [[message]]")
+	}
+	return all
+}
+
+func (r *reader) message(n *node) layout.Message {
+	t := r.open(n, "a message")
+	m := layout.Message{Lines: t.lines}
+	if o := t.get("opcode", integer); o != nil {
+		m.Opcode = o.number
+	}
+	m.Name = t.text("name")
+	m.Doc = t.text("doc")
+	m.Aliases = t.texts("aliases")
+	m.Direction = t.text("direction")
+	if b := t.get("reliable", boolean); b != nil {
+		m.Unreliable = !b.yes
+	}
+	m.Relay = t.text("relay")
+	m.Brief = t.texts("brief")
+	m.Fields = r.fields(t)
+	t.close()
+	return m
+}
+
+func (r *reader) fields(t *table) (all []layout.Field) {
+	n := t.get("field", array)
+	if n == nil {
+		return nil
+	}
+	for _, item := range n.items {
+		if item.kind != tables {
+			r.fail(item.line, "a field must be a table, and is %s", item.kind)
+			return nil
+		}
+		if len(all) > layout.MaxFields {
+			break // the definition refuses them
+		}
+		all = append(all, r.field(item))
+	}
+	return all
+}
+
+func (r *reader) field(n *node) layout.Field {
+	t := r.open(n, "a field")
+	f := layout.Field{Lines: t.lines}
+	f.Name = t.text("name")
+	f.Kind = t.text("kind")
+	f.Doc = t.text("doc")
+	if e := n.find("when"); e != nil && e.value.kind == array {
+		f.When = t.texts("when")
+	} else if when := t.text("when"); e != nil {
+		f.When = []string{when}
+	}
+	f.Values = r.values(t)
+	f.Bits = t.texts("bits")
+	f.Count = t.text("count")
+	f.Fields = r.fields(t)
+	t.close()
+	return f
+}
+
+// values reads the names of values: an array for 0, 1, 2 and so on, or a table
+// with the values as keys.
+func (r *reader) values(t *table) (all []layout.Value) {
+	if e := t.n.find("values"); e != nil && e.value.kind == array {
+		for i, name := range t.texts("values") {
+			if name != "" { // a value without one
+				all = append(all, layout.Value{Line: e.value.items[i].line, Number: int64(i), Name: name})
+			}
+		}
+		return all
+	}
+	n := t.get("values", tables)
+	if n == nil {
+		return nil
+	}
+	for i := range n.entries {
+		e := &n.entries[i]
+		v, ok := number(e.key)
+		if !ok {
+			r.fail(e.line, "%q is not a number; values are written as in { 0 = \"off\", 0x10 = \"on\" }", shorten(e.key))
+			return nil
+		}
+		if e.value.kind != text {
+			r.fail(e.line, "the name of value %d must be a text, and is %s", v, e.value.kind)
+			return nil
+		}
+		all = append(all, layout.Value{Line: e.line, Number: v, Name: e.value.text})
+	}
+	return all
+}

@@ -1,0 +1,284 @@
+package modfile
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// A nodeKind is the type of a TOML value.
+type nodeKind uint8
+
+const (
+	text nodeKind = iota
+	integer
+	boolean
+	array
+	tables // a table; "table" is what is read from one
+	other  // floats and dates: nothing here is one
+)
+
+// String returns the type with its article.
+func (k nodeKind) String() string {
+	switch k {
+	case text:
+		return "a text in quotes"
+	case integer:
+		return "a whole number"
+	case boolean:
+		return "true or false"
+	case array:
+		return "an array"
+	case tables:
+		return "a table"
+	case other:
+	}
+	return "a float or a date"
+}
+
+// A node is a value with the line on which it stands.
+type node struct {
+	kind   nodeKind
+	line   int
+	text   string
+	number int64
+	yes    bool
+
+	items    []*node // of an array
+	appended bool    // an array of tables that [[x]] adds to
+
+	entries []entry // of a table, in the order of the file
+	header  bool    // [x] or [[x]] stands before it
+	fixed   bool    // it is an inline table: nothing can be added
+}
+
+type entry struct {
+	key   string
+	line  int
+	value *node
+}
+
+func (n *node) find(key string) *entry {
+	i := slices.IndexFunc(n.entries, func(e entry) bool { return e.key == key })
+	if i < 0 {
+		return nil
+	}
+	return &n.entries[i]
+}
+
+// Limits of a file that no definition comes near.
+const (
+	maxKeys  = 512 // of a table
+	maxDepth = 16  // of arrays and tables in each other
+)
+
+// A builder makes a tree of the expressions that the parser finds.
+type builder struct {
+	data     []byte
+	newlines []int
+	p        unstable.Parser
+	root     *node
+	current  *node // the table that keys go into
+}
+
+// parse returns the file as a table.
+func parse(data []byte) (*node, *fault) {
+	if len(data) > MaxSize {
+		return nil, faultAt(0, "larger than %d KiB", MaxSize>>10)
+	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	data = data[:len(data):len(data)] // the parser finds places by capacity
+	b := &builder{data: data, root: &node{kind: tables, line: 1, header: true}}
+	b.current = b.root
+	for i, c := range data {
+		if c == '\n' {
+			b.newlines = append(b.newlines, i)
+		}
+	}
+	if !utf8.Valid(data) {
+		at := 0
+		for at < len(data) {
+			r, n := utf8.DecodeRune(data[at:])
+			if r == utf8.RuneError && n == 1 {
+				break
+			}
+			at += n
+		}
+		return nil, faultAt(b.line(at), "not UTF-8 text")
+	}
+	b.p.Reset(data)
+	for b.p.NextExpression() {
+		if err := b.expression(b.p.Expression()); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.p.Error(); err != nil {
+		e, ok := errors.AsType[*unstable.ParserError](err)
+		if !ok {
+			return nil, faultAt(0, "%v", err)
+		}
+		return nil, faultAt(b.line(cap(data)-cap(e.Highlight)), "%s", e.Message)
+	}
+	return b.root, nil
+}
+
+// line returns the line, from 1, of an offset.
+func (b *builder) line(offset int) int { return 1 + sort.SearchInts(b.newlines, offset) }
+
+func (b *builder) expression(x *unstable.Node) *fault {
+	switch x.Kind {
+	case unstable.KeyValue:
+		return b.assign(b.current, x, 0)
+	case unstable.Table, unstable.ArrayTable:
+		return b.open(x)
+	default:
+		return nil
+	}
+}
+
+// open goes to the table of a header.
+func (b *builder) open(x *unstable.Node) *fault {
+	t := b.root
+	for it := x.Key(); it.Next(); {
+		k := it.Node()
+		key, line := string(k.Data), b.line(int(k.Raw.Offset))
+		e := t.find(key)
+		last := it.IsLast()
+		switch {
+		case e == nil && last && x.Kind == unstable.ArrayTable:
+			list := &node{kind: array, line: line, appended: true}
+			if err := t.add(key, line, list); err != nil {
+				return err
+			}
+			t = list.push(line)
+		case e == nil:
+			next := &node{kind: tables, line: line, header: last}
+			if err := t.add(key, line, next); err != nil {
+				return err
+			}
+			t = next
+		case last && x.Kind == unstable.ArrayTable:
+			if !e.value.appended {
+				return faultAt(line, "%s is %s since line %d; [[%s]] cannot add to it", shorten(key), e.value.kind, e.line, shorten(key))
+			}
+			t = e.value.push(line)
+		case e.value.appended && !last:
+			t = e.value.items[len(e.value.items)-1]
+		case e.value.kind != tables || e.value.fixed || last && e.value.header:
+			return faultAt(line, "%s is there already, since line %d", shorten(key), e.line)
+		default:
+			t = e.value
+			t.header = t.header || last
+		}
+	}
+	b.current = t
+	return nil
+}
+
+// push adds a table to an array of tables.
+func (n *node) push(line int) *node {
+	t := &node{kind: tables, line: line, header: true}
+	n.items = append(n.items, t)
+	return t
+}
+
+func (n *node) add(key string, line int, value *node) *fault {
+	if len(n.entries) == maxKeys {
+		return faultAt(line, "a table has more than %d keys", maxKeys)
+	}
+	n.entries = append(n.entries, entry{key, line, value})
+	return nil
+}
+
+// assign puts a key with its value into a table.
+func (b *builder) assign(t *node, x *unstable.Node, depth int) *fault {
+	for it := x.Key(); it.Next(); {
+		k := it.Node()
+		key, line := string(k.Data), b.line(int(k.Raw.Offset))
+		e := t.find(key)
+		if it.IsLast() {
+			if e != nil {
+				return faultAt(line, "the key %s is there already, since line %d", shorten(key), e.line)
+			}
+			value, err := b.value(x.Value(), line, depth)
+			if err != nil {
+				return err
+			}
+			return t.add(key, line, value)
+		}
+		if e == nil {
+			next := &node{kind: tables, line: line}
+			if err := t.add(key, line, next); err != nil {
+				return err
+			}
+			t = next
+			continue
+		}
+		if e.value.kind != tables || e.value.fixed {
+			return faultAt(line, "%s is %s since line %d; nothing can be added to it", shorten(key), e.value.kind, e.line)
+		}
+		t = e.value
+	}
+	return nil
+}
+
+// value returns a value; line is that of its key.
+func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
+	if depth == maxDepth {
+		return nil, faultAt(line, "more than %d arrays and tables in each other", maxDepth)
+	}
+	if x.Raw.Length > 0 {
+		line = b.line(int(x.Raw.Offset))
+	}
+	n := &node{line: line}
+	switch x.Kind {
+	case unstable.String:
+		n.kind, n.text = text, string(x.Data)
+	case unstable.Bool:
+		n.kind, n.yes = boolean, string(x.Data) == "true"
+	case unstable.Integer:
+		v, ok := number(string(x.Data))
+		if !ok {
+			return nil, faultAt(line, "%s is not a number of TOML, or too large", shorten(string(x.Data)))
+		}
+		n.kind, n.number = integer, v
+	case unstable.Array:
+		n.kind = array
+		for it := x.Children(); it.Next(); {
+			item, err := b.value(it.Node(), line, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			line = item.line
+			n.items = append(n.items, item)
+		}
+	case unstable.InlineTable:
+		n.kind, n.fixed = tables, false
+		for it := x.Children(); it.Next(); {
+			if err := b.assign(n, it.Node(), depth+1); err != nil {
+				return nil, err
+			}
+		}
+		n.fixed, n.header = true, true
+	default:
+		n.kind = other
+	}
+	return n, nil
+}
+
+// number reads a whole number as TOML writes it: decimal without leading zeros,
+// or with 0x, 0o or 0b.
+func number(s string) (int64, bool) {
+	digits := strings.TrimLeft(s, "+-")
+	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 0, 64)
+	return v, err == nil
+}

@@ -1,0 +1,893 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"sort"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A model is a bit for each host that the captured one is held against.
+type model uint8
+
+const (
+	stockModel model = 1 << iota
+	dialectModel
+)
+
+// A source is what made the model send: an input of the timeline.
+type source struct {
+	client  *Client
+	frame   int
+	time    time.Time
+	kind    Kind
+	typ     transport.Type
+	op      decode.Opcode
+	broken  bool
+	id      uint8         // that a Disconnect names
+	object  wire.ObjectID // that a RequestObject asks for
+	matched int           // copies that came
+}
+
+// An expect is a message that a model sent to a client, and that the captured
+// host should have sent, too.
+type expect struct {
+	key      uint64
+	to       *Client
+	by       model
+	src      *source
+	typ      transport.Type
+	op       decode.Opcode
+	body     []byte
+	reliable bool
+	priority bool
+	replica  bool    // an object as it was created, that the host describes as it is
+	alt      *expect // what the other model sent in its place
+	index    int
+	done     bool
+}
+
+// A got is a message that the captured host sent.
+type got struct {
+	*Event
+	key  uint64
+	done bool
+}
+
+// How long a message may be missing, and how many are waited for.
+const (
+	reliableWait   = 20 * time.Second
+	unreliableWait = 3 * time.Second
+	earliest       = time.Second            // that the captured host's copy may come before the model's
+	latest         = 3 * time.Second        // between a message and the one that came in its place
+	lastMoment     = 500 * time.Millisecond // before the end, in which nothing need come any more
+	maxPending     = 1 << 15                // messages of either kind to a client
+	mostLooked     = 1 << 10                // at, for one in the place of another
+	maxGaps        = 256
+)
+
+// A destination is what is compared of one client.
+type destination struct {
+	client   *Client
+	expects  []*expect // in order; done ones go from the front
+	gots     []*got
+	byKey    map[uint64][]*expect
+	gotByKey map[uint64][]*got
+	last     map[*Client]ordered // by sender
+	names    map[uint64]bool     // NameChanges that it should have got, or did
+	cuts     []time.Time         // datagrams to the client that the capture cut short
+	heard    time.Time           // of the host
+	first    int64               // number of the data class
+	next     int64               // number after the highest
+	numbered time.Time           // of that
+	begun    bool
+	gaps     []gap
+}
+
+// ordered is the last pair that matched.
+type ordered struct {
+	index  int
+	number int64
+}
+
+// A gap is a number that the captured host passed over.
+type gap struct {
+	number     int64
+	from, till time.Time
+}
+
+// A comparer holds what models send against what the captured host sent.
+type comparer struct {
+	judge  model          // that decides
+	models model          // that are there
+	sender decode.Dialect // of the captured host
+	t      *timeline
+	rep    *Report
+	seed   maphash.Seed
+	dests  map[*Client]*destination
+	order  []*destination
+	index  int
+	buf    []byte
+	step   []*expect // of the current input
+	evict  int
+	last   time.Time
+	lost   uint16      // slots whose ship the captured host has told to explode
+	cuts   []time.Time // datagrams of clients that the capture cut short
+}
+
+func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
+	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), dests: map[*Client]*destination{}}
+}
+
+func (c *comparer) dest(client *Client) *destination {
+	d := c.dests[client]
+	if d == nil {
+		d = &destination{
+			client: client, byKey: map[uint64][]*expect{}, gotByKey: map[uint64][]*got{}, last: map[*Client]ordered{}, names: map[uint64]bool{},
+		}
+		c.dests[client] = d
+		c.order = append(c.order, d)
+	}
+	return d
+}
+
+// normal appends the body as it is compared: without what depends on the host's
+// clock and on ids of its own.
+func (c *comparer) normal(dst []byte, typ transport.Type, op decode.Opcode, body []byte) []byte {
+	start := len(dst)
+	dst = append(dst, body...)
+	b := dst[start:]
+	switch {
+	case typ == transport.Connect:
+		return dst[:start] // the id
+	case typ != transport.Standard:
+	case op == msg.OpSettings && len(b) > 6:
+		clear(b[1:5])
+		b[5] &^= 0x02 // whether the host has a modem
+		if c.t.partial() {
+			b[6] = 0
+		}
+	case op == msg.OpPlayerAnnounce && len(b) == announceLen:
+		clear(b[13:17])
+	case op == msg.OpMissionInit && len(b) == 9:
+		clear(b[4:8])
+	}
+	return dst
+}
+
+func (c *comparer) key(typ transport.Type, op decode.Opcode, reliable, priority bool, body []byte) uint64 {
+	flags := byte(0)
+	if typ == transport.Standard {
+		if reliable {
+			flags |= 1
+		}
+		if priority {
+			flags |= 2
+		}
+	}
+	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, op, body)
+	return maphash.Bytes(c.seed, c.buf)
+}
+
+// compared reports whether a message that a model sends has a counterpart that
+// can be compared.
+func compared(s *sent) bool {
+	switch s.typ {
+	case transport.Standard:
+		return s.op != msg.OpScore && s.op != msg.OpScoreInit && s.op != msg.OpTeamScore
+	case transport.NameChange, transport.Connect, transport.Disconnect:
+		return true
+	case transport.BootPlayer, transport.Acknowledge, transport.DoNothing, transport.Leave:
+	}
+	return false
+}
+
+// expected takes a message that a model sent. Ids that the model gave are
+// replaced by those of the captured host.
+func (c *comparer) expected(by model, src *source, s *sent) {
+	if !compared(s) {
+		return
+	}
+	body := bytes.Clone(s.body)
+	switch {
+	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce && len(body) == announceLen:
+		s.renumber(&body[announceLen-1])
+	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
+		body[0] = src.id
+	}
+	op := s.op
+	if by == dialectModel && c.exploded(s, src) {
+		if src.op != msg.OpRequestObject {
+			return
+		}
+		op, body = msg.OpVerifyEnterSet, binary.LittleEndian.AppendUint32([]byte{byte(msg.OpVerifyEnterSet)}, uint32(src.object))
+	}
+	x := &expect{
+		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
+		reliable: s.header.Reliable, priority: s.header.Priority,
+	}
+	x.replica = s.typ == transport.Standard && (op == msg.OpObjectCreate || op == msg.OpObjectCreateTeam) && src != nil && src.client == x.to
+	x.key = c.key(x.typ, x.op, x.reliable, x.priority, body)
+	for _, o := range c.step {
+		if o.key == x.key && o.to == x.to && o.by&by == 0 {
+			o.by |= by
+			return
+		}
+	}
+	c.step = append(c.step, x)
+}
+
+// exploded reports whether a model sends a client a ship that the captured
+// host's simulation has destroyed.
+func (c *comparer) exploded(s *sent, src *source) bool {
+	return s.typ == transport.Standard && s.op == msg.OpObjectCreateTeam && src != nil && src.client == s.to.client &&
+		len(s.body) > 1 && s.body[1] < 16 && c.lost&(1<<s.body[1]) != 0
+}
+
+// destroyed notes ships that the captured host tells to explode, and new ones.
+func (c *comparer) destroyed(e *Event) {
+	b := e.Body
+	switch {
+	case !e.standard():
+	case e.Kind == Input && e.Op == msg.OpObjectCreateTeam && len(b) > 1 && b[1] < 16:
+		c.lost &^= 1 << b[1]
+	case e.Kind == Output && e.Op == msg.OpHostEvent && len(b) >= 17 && announceCode(b) == event.CodeObjectExploding:
+		if slot, ok := wire.ObjectID(binary.LittleEndian.Uint32(b[13:])).Slot(); ok && slot < 16 {
+			c.lost |= 1 << slot
+		}
+	}
+}
+
+// renumber puts the captured peer id in the place of the model's.
+func (s *sent) renumber(id *uint8) {
+	for _, n := range s.ends {
+		if n.client != nil && n.peer == *id {
+			*id = n.client.Peer
+			return
+		}
+	}
+}
+
+// settle adds what the models sent upon one input to what is waited for.
+func (c *comparer) settle(now time.Time) {
+	step := c.step
+	c.step = c.step[:0]
+	for _, x := range step {
+		if x.by == stockModel && c.models != stockModel {
+			for _, o := range step {
+				if o.by == dialectModel && o.alt == nil && o.to == x.to && o.typ == x.typ && o.op == x.op {
+					x.alt, o.alt = o, x
+					break
+				}
+			}
+		}
+	}
+	for _, x := range step {
+		c.index++
+		x.index = c.index
+		d := c.dest(x.to)
+		if x.typ == transport.NameChange && !d.new(x.key) {
+			continue // hosts differ in when they tell a newcomer of the others
+		}
+		if x.by&c.judge != 0 {
+			c.rep.row(x.typ, x.op).Expected++
+		}
+		if x.src != nil {
+			c.rep.Invariants.expected(c, x)
+		}
+		if g := firstGot(d.gotByKey[x.key], x); g != nil {
+			c.pair(d, x, g)
+			continue
+		}
+		d.expects = append(d.expects, x)
+		d.byKey[x.key] = append(live(d.byKey[x.key]), x)
+		if len(d.expects) > maxPending {
+			c.evict++
+			c.overdue(d, d.expects[0])
+			d.expects[0].done = true
+		}
+	}
+	clear(step)
+	c.expire(now)
+}
+
+// new reports whether a name was not told before.
+func (d *destination) new(key uint64) bool {
+	const most = 1024
+	if d.names[key] || len(d.names) >= most {
+		return false
+	}
+	d.names[key] = true
+	return true
+}
+
+// live drops what is done from the front.
+func live(list []*expect) []*expect {
+	for len(list) > 0 && list[0].done {
+		list = list[1:]
+	}
+	return list
+}
+
+func firstGot(list []*got, x *expect) *got {
+	for _, g := range list {
+		if !g.done && (x.src == nil || !g.Time.Before(x.src.time.Add(-earliest))) {
+			return g
+		}
+	}
+	return nil
+}
+
+// output takes a message of the captured host.
+func (c *comparer) output(e *Event) {
+	d := c.dest(e.Client)
+	d.heard = e.Time
+	c.destroyed(e)
+	c.rep.row(e.Type, e.Op).Emitted++
+	if e.standard() && e.Number >= 0 {
+		d.number(e)
+	}
+	g := &got{Event: e, key: c.key(e.Type, e.Op, e.Reliable, e.Priority, e.Body)}
+	if x := d.choose(g); x != nil {
+		c.pair(d, x, g)
+		return
+	}
+	d.gots = append(d.gots, g)
+	d.gotByKey[g.key] = append(d.gotByKey[g.key], g)
+	if len(d.gots) > maxPending {
+		c.evict++
+		c.surplus(d, d.gots[0])
+		d.gots[0].done = true
+	}
+}
+
+// choose returns the expected message that a captured one is: the first that
+// does not break the order in which the host passes on what a client sends.
+func (d *destination) choose(g *got) *expect {
+	var first *expect
+	list := live(d.byKey[g.key])
+	if len(list) == 0 {
+		delete(d.byKey, g.key)
+		return nil
+	}
+	d.byKey[g.key] = list
+	for _, x := range list {
+		if x.done {
+			continue
+		}
+		if first == nil {
+			first = x
+		}
+		if o, ok := d.last[x.sender()]; !ok || g.Number < o.number || x.index > o.index {
+			return x
+		}
+	}
+	return first
+}
+
+// sender returns the client of whose message the expected one is a copy.
+func (x *expect) sender() *Client {
+	if x.src == nil {
+		return nil
+	}
+	return x.src.client
+}
+
+// number keeps account of the numbers of the data class that the host uses.
+func (d *destination) number(e *Event) {
+	if !d.begun {
+		d.begun, d.first, d.next, d.numbered = true, e.Number, e.Number+1, e.Time
+		return
+	}
+	if e.Number < d.next {
+		for i := range d.gaps {
+			if d.gaps[i].number == e.Number {
+				d.gaps = append(d.gaps[:i], d.gaps[i+1:]...)
+				break
+			}
+		}
+		return
+	}
+	for n := max(d.next, e.Number-maxGaps); n < e.Number; n++ {
+		if len(d.gaps) == maxGaps {
+			d.gaps = d.gaps[1:]
+		}
+		d.gaps = append(d.gaps, gap{n, d.numbered, e.Time})
+	}
+	d.next, d.numbered = e.Number+1, e.Time
+}
+
+// skipped uses up a number that the host passed over about when it should have
+// sent the message.
+func (d *destination) skipped(x *expect) bool {
+	if !x.reliable || x.typ != transport.Standard {
+		return false
+	}
+	for i, g := range d.gaps {
+		if !x.src.time.Before(g.from.Add(-lastMoment)) && !x.src.time.After(g.till) {
+			d.gaps = append(d.gaps[:i], d.gaps[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// pair takes an expected and a captured message for the same.
+func (c *comparer) pair(d *destination, x *expect, g *got) {
+	x.done, g.done = true, true
+	row := c.rep.row(x.typ, x.op)
+	if x.src != nil {
+		x.src.matched++
+		c.rep.Invariants.matched(x)
+	}
+	switch {
+	case x.by&c.judge != 0:
+		row.Matched++
+	default: // the other model alone sends it
+		row.Explained++
+	}
+	if x.by == dialectModel && c.models&stockModel != 0 {
+		if x.alt != nil && !x.alt.done {
+			x.alt.done = true
+			c.rep.deviate(deviationOf(x, "differs"), x.typ, x.op, g.Frame)
+		} else {
+			c.rep.deviate(deviationOf(x, "extra"), x.typ, x.op, g.Frame)
+		}
+	}
+	if x.by == stockModel && x.alt != nil {
+		x.alt.done = true // it did as the stock host does
+		if c.judge == dialectModel {
+			row.Expected--
+		}
+	}
+	copied := x.src != nil && x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
+	if !copied {
+		return
+	}
+	if lag := g.Time.Sub(x.src.time); lag >= 0 {
+		c.rep.lag(x.typ, x.op, lag)
+	}
+	if g.Number < 0 || x.typ != transport.Standard {
+		return
+	}
+	o, ok := d.last[x.src.client]
+	switch {
+	case ok && x.index < o.index && g.Number > o.number:
+		c.rep.Invariants.disorder(g.Frame)
+		c.rep.differ(Difference{
+			Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: d.client.Addr,
+			Detail: fmt.Sprintf("it comes after a later message of the same sender; the original is in frame %d", x.src.frame),
+		}, row)
+		row.Matched--
+	case !ok || g.Number > o.number:
+		d.last[x.src.client] = ordered{x.index, g.Number}
+		c.rep.Invariants.inOrder()
+	}
+}
+
+// expire judges what has been waited for long enough.
+func (c *comparer) expire(now time.Time) {
+	c.last = now
+	for _, d := range c.order {
+		for len(d.expects) > 0 {
+			x := d.expects[0]
+			wait := reliableWait
+			if !x.reliable {
+				wait = unreliableWait
+			}
+			if !x.done {
+				if now.Sub(x.src.time) <= wait {
+					break
+				}
+				c.overdue(d, x)
+				x.done = true
+			}
+			d.expects = d.expects[1:]
+		}
+		for len(d.gots) > 0 {
+			g := d.gots[0]
+			if !g.done {
+				if now.Sub(g.Time) <= reliableWait {
+					break
+				}
+				c.surplus(d, g)
+				g.done = true
+			}
+			d.dropGot(g)
+			d.gots = d.gots[1:]
+		}
+	}
+}
+
+func (d *destination) dropGot(g *got) {
+	list := d.gotByKey[g.key]
+	for len(list) > 0 && list[0].done {
+		list = list[1:]
+	}
+	if len(list) == 0 {
+		delete(d.gotByKey, g.key)
+		return
+	}
+	d.gotByKey[g.key] = list
+}
+
+// finish judges all that is left.
+func (c *comparer) finish() {
+	for _, d := range c.order {
+		for _, x := range d.expects {
+			if !x.done {
+				c.overdue(d, x)
+				x.done = true
+			}
+		}
+		for _, g := range d.gots {
+			if !g.done {
+				c.surplus(d, g)
+				g.done = true
+			}
+		}
+		d.expects, d.gots = nil, nil
+	}
+}
+
+// overdue judges a message that did not come.
+func (c *comparer) overdue(d *destination, x *expect) {
+	row := c.rep.row(x.typ, x.op)
+	if x.by&c.judge == 0 {
+		// Only the other model sends it, and the captured host does not.
+		if x.by == stockModel && c.models == stockModel|dialectModel {
+			c.deviantMissing(x)
+		}
+		return
+	}
+	if x.by == stockModel && c.models == stockModel|dialectModel {
+		row.Explained++
+		c.deviantMissing(x)
+		return
+	}
+	if g := d.instead(x); g != nil {
+		c.replaced(d, x, g, row)
+		return
+	}
+	if why := c.excused(d, x); why != "" {
+		row.Excused++
+		c.rep.excuse(why, x.typ, x.op, x.src.frame)
+		c.rep.Invariants.excused(c, x)
+		return
+	}
+	if rule := refusal(c, x); rule != nil {
+		row.Explained++
+		c.rep.Invariants.missed(c, x, true)
+		c.rep.deviate(rule, x.typ, x.op, x.src.frame)
+		return
+	}
+	c.rep.Invariants.missed(c, x, false)
+	c.rep.differ(Difference{
+		Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: d.client.Addr, Detail: c.missingText(d, x),
+	}, row)
+}
+
+// deviantMissing names what a host of the captured one's dialect does not send.
+func (c *comparer) deviantMissing(x *expect) {
+	if x.alt != nil && x.alt.done {
+		return
+	}
+	c.rep.Invariants.missed(c, x, true)
+	c.rep.deviate(deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+}
+
+func (c *comparer) missingText(d *destination, x *expect) string {
+	text := fmt.Sprintf("it should follow what %s sent in this frame", who(x.src.client))
+	if x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ {
+		text = fmt.Sprintf("no copy of what %s sent in this frame", who(x.src.client))
+	}
+	if d.skipped(x) {
+		text += "; the host used up a number that the capture does not hold: it may have been lost before the capture"
+	}
+	return text
+}
+
+// who names a client for people; the name is text from the network.
+func who(c *Client) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Addr.String()
+}
+
+// instead returns the captured message that came in place of one that did not.
+func (d *destination) instead(x *expect) *got {
+	from, till := x.src.time.Add(-earliest), x.src.time.Add(latest)
+	i := sort.Search(len(d.gots), func(i int) bool { return !d.gots[i].Time.Before(from) })
+	var best *got
+	for _, g := range d.gots[i:min(i+mostLooked, len(d.gots))] {
+		switch {
+		case g.Time.After(till):
+			return best
+		case g.done || g.Type != x.typ || g.Op != x.op:
+		case x.replica && sameObject(x.body, g.Body):
+			return g
+		case best == nil && alike(x.body, g.Body):
+			best = g
+		}
+	}
+	return best
+}
+
+// alike reports whether two bodies have half of their bytes in common.
+func alike(a, b []byte) bool {
+	n := min(len(a), len(b))
+	same := 0
+	for i := range n {
+		if a[i] == b[i] {
+			same++
+		}
+	}
+	return 2*same >= max(len(a), len(b))
+}
+
+// sameObject reports whether two creations are of the same object: owner, team,
+// class and id agree. The rest is what the host makes of it.
+func sameObject(a, b []byte) bool {
+	head := 2 + 8
+	if len(a) > 0 && decode.Opcode(a[0]) == msg.OpObjectCreateTeam {
+		head++
+	}
+	return len(a) >= head && len(b) >= head && bytes.Equal(a[:head], b[:head])
+}
+
+// replaced judges a message that came in place of another.
+func (c *comparer) replaced(d *destination, x *expect, g *got, row *Row) {
+	g.done = true
+	if x.replica && sameObject(x.body, g.Body) {
+		row.Matched++
+		return
+	}
+	detail := ""
+	switch {
+	case x.reliable != g.Reliable:
+		detail = "it is not reliable, and the original is"
+		if g.Reliable {
+			detail = "it is reliable, and the original is not"
+		}
+	case x.priority != g.Priority:
+		detail = "it has not the priority of the original"
+		if g.Priority {
+			detail = "it has a priority that the original has not"
+		}
+	}
+	c.buf = c.normal(c.buf[:0], x.typ, x.op, x.body)
+	want := bytes.Clone(c.buf)
+	c.buf = c.normal(c.buf[:0], g.Type, g.Op, g.Body)
+	if at, w, h, differs := firstDifference(want, c.buf); differs {
+		detail = fmt.Sprintf("byte %d is %s, not %s; frame %d is what it follows", at, h, w, x.src.frame)
+	}
+	c.rep.Invariants.missed(c, x, false)
+	c.rep.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: d.client.Addr, Detail: detail}, row)
+}
+
+func firstDifference(want, have []byte) (at int, w, h string, differs bool) {
+	for at = range max(len(want), len(have)) {
+		w, h = byteAt(want, at), byteAt(have, at)
+		if w != h {
+			return at, w, h, true
+		}
+	}
+	return 0, "", "", false
+}
+
+func byteAt(b []byte, i int) string {
+	if i >= len(b) {
+		return "missing"
+	}
+	return fmt.Sprintf("%02X", b[i])
+}
+
+// excused tells why a message need not have come, empty if it should have.
+func (c *comparer) excused(d *destination, x *expect) string {
+	cl := d.client
+	switch {
+	case near(d.cuts, x.src.time, latest):
+		return "the capture holds only a part of a datagram in which it may have been"
+	case c.t.cut > 0 && d.heard.Before(x.src.time):
+		return "the host said nothing more to the client; why may be in a datagram of which the capture holds only a part"
+	case c.last.Sub(x.src.time) < lastMoment:
+		return "the capture ends before it could come"
+	case cl.gone && cl.left.Sub(x.src.time) < lastMoment:
+		return "the client was gone before it could come"
+	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce):
+		return "the capture starts late"
+	case x.op == msg.OpVerifyEnterSet && c.t.late():
+		return "the capture starts late"
+	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
+		return "it asks for an object of a player of whom the capture holds nothing"
+	case x.op == msg.OpClientReady && x.src.client.Adopted:
+		return "the capture starts late"
+	}
+	return ""
+}
+
+// ofStranger reports whether an object is one of a player of whom the capture
+// holds nothing.
+func (c *comparer) ofStranger(id wire.ObjectID) bool {
+	known, _ := c.t.unseen()
+	slot, ok := id.Slot()
+	return c.t.partial() && ok && slot < 16 && known&(1<<slot) == 0
+}
+
+// surplus judges a message that nothing asked for.
+func (c *comparer) surplus(d *destination, g *got) {
+	row := c.rep.row(g.Type, g.Op)
+	if g.simulated() {
+		why, _ := c.hostMade(d, g)
+		row.NotComparable++
+		c.rep.incomparable(why, g.Type, g.Op, g.Frame)
+		return
+	}
+	if x := d.wanted(g); x != nil {
+		x.done = true
+		c.replaced(d, x, g, row)
+		return
+	}
+	why, known := c.hostMade(d, g)
+	if !known && c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first) {
+		why, known = "it may follow what came before the capture", true
+	}
+	if !known && near(c.cuts, g.Time.Add(-latest), latest) {
+		why, known = "the capture holds only a part of a datagram that may have asked for it", true
+	}
+	if known {
+		row.NotComparable++
+		c.rep.incomparable(why, g.Type, g.Op, g.Frame)
+		return
+	}
+	c.rep.Invariants.extra(g.Event)
+	c.rep.differ(Difference{
+		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: d.client.Addr, Detail: "nothing that a client sent asks for it",
+	}, row)
+}
+
+// simulated reports whether no host passes a message on.
+func (g *got) simulated() bool {
+	const flags, subsystems = 9, 0x20
+	return g.standard() && g.Op == msg.OpStateUpdate && len(g.Body) > flags && g.Body[flags]&subsystems != 0
+}
+
+// near reports whether one of the times, which are in order, lies in a span.
+func near(times []time.Time, from time.Time, span time.Duration) bool {
+	for i := len(times) - 1; i >= 0 && !times[i].Before(from); i-- {
+		if !times[i].After(from.Add(span)) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut notes a datagram that the capture cut short.
+func (c *comparer) cut(to *Client, at time.Time) {
+	list := &c.cuts
+	if to != nil {
+		list = &c.dest(to).cuts
+	}
+	for len(*list) > 0 && ((*list)[0].Before(at.Add(-reliableWait-latest)) || len(*list) >= maxPending) {
+		*list = (*list)[1:]
+	}
+	*list = append(*list, at)
+}
+
+// wanted returns the expected message in whose place a captured one came.
+func (d *destination) wanted(g *got) *expect {
+	from, till := g.Time.Add(-latest), g.Time.Add(earliest)
+	i := sort.Search(len(d.expects), func(i int) bool { return !d.expects[i].src.time.Before(from) })
+	for _, x := range d.expects[i:min(i+mostLooked, len(d.expects))] {
+		switch {
+		case x.src.time.After(till):
+			return nil
+		case x.done || x.typ != g.Type || x.op != g.Op:
+		case x.replica && sameObject(x.body, g.Body) || alike(x.body, g.Body):
+			return x
+		}
+	}
+	return nil
+}
+
+// hostMade tells whether a message that no client's message explains is one
+// that a host sends by itself, and why it cannot be compared.
+func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
+	const simulated = "the host's own simulation decides"
+	if !g.standard() {
+		switch g.Type {
+		case transport.BootPlayer:
+			return "the host decides whom it puts out", true
+		case transport.Disconnect:
+			if len(g.Body) > 0 && (g.Body[0] == transport.HostPeer || g.Body[0] == d.client.Peer) {
+				return "the host ends the game", true
+			}
+		case transport.NameChange:
+			if d.names[g.key] {
+				return "the client has been told the name before", true
+			}
+			if c.sender == decode.OpenBC && (len(g.Body) == 0 || d.client.Name == "" || nameOfBody(g.Body) == d.client.Name) {
+				if d.client.Name == "" {
+					d.client.Name = nameOfBody(g.Body)
+				}
+				return "OpenBC sends a player its own name as keepalive", true
+			}
+		case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.Leave, transport.Standard:
+		}
+		return c.ofUnseen(g)
+	}
+	switch g.Op {
+	case msg.OpHostEvent, msg.OpExplosion, msg.OpScoreChange, msg.OpEndGame, msg.OpRestartGame:
+		return simulated, true
+	case msg.OpStateUpdate:
+		if c.sender != decode.OpenBC || g.simulated() {
+			return "ship updates are the host's simulation", true
+		}
+	case msg.OpScore, msg.OpScoreInit, msg.OpTeamScore:
+		return "scores are the host's", true
+	case msg.OpDestroyObject, msg.OpPlayerDeleted:
+		return "what a host tells of a leave is not known", true
+	case msg.OpPlayerAnnounce:
+		if len(g.Body) == announceLen && announceCode(g.Body) == event.CodeDeletePlayer {
+			return "what a host tells of a leave is not known", true
+		}
+		if c.t.late() {
+			return "the capture starts late", true
+		}
+	case msg.OpStopFiring, msg.OpSubsystemStatus:
+		if c.sender != decode.OpenBC {
+			return simulated, true
+		}
+	case msg.OpCollisionSetting:
+		return "the host changes an option", true
+	case msg.OpChecksumFailed, msg.OpVersionDifferent, msg.OpFileTransfer:
+		return "the host compares files", true
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
+		if c.t.late() {
+			return "the capture starts late", true
+		}
+	case msg.OpVerifyEnterSet:
+		if c.t.late() {
+			return "the capture starts late", true
+		}
+	}
+	return c.ofUnseen(g)
+}
+
+// nameOfBody returns the name in a NameChange, empty if there is none.
+func nameOfBody(body []byte) string {
+	if len(body) <= 5 {
+		return ""
+	}
+	return nameOf(body)
+}
+
+// ofUnseen tells whether a message can be a copy of what a client sent that the
+// capture does not hold.
+func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
+	known, some := c.t.unseen()
+	const text = "it comes from a player of whom the capture holds nothing"
+	switch {
+	case g.Slots&^known != 0 && (some || c.t.late()):
+		return text, true
+	case g.Slots == 0 && some:
+		return text, true
+	case g.standard() && (g.Op == msg.OpChat || g.Op == msg.OpTeamChat || g.Op == msg.OpTeam) && len(g.Body) > 4:
+		peer := binary.LittleEndian.Uint32(g.Body[1:])
+		if some && peer < 256 && c.t.byPeer(uint8(peer)) == nil {
+			return text, true
+		}
+	case !g.standard() && g.Type == transport.NameChange && some:
+		return text, true
+	}
+	return "", false
+}

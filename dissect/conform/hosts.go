@@ -1,0 +1,54 @@
+package conform
+
+import (
+	"net/netip"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// MaxHosts are the hosts of a capture that are looked at.
+const MaxHosts = 16
+
+// Hosts compares each host of a capture. It is a sink of records.
+type Hosts struct {
+	cfg    Config
+	by     map[netip.AddrPort]*Replay
+	order  []*Replay
+	passed int // messages of hosts beyond the limit
+}
+
+// NewHosts returns what holds each host of a capture against the same.
+func NewHosts(cfg Config) *Hosts { return &Hosts{cfg: cfg, by: map[netip.AddrPort]*Replay{}} }
+
+// Record takes a record of the pipeline. It is borrowed until the call returns.
+func (h *Hosts) Record(r *dissect.Record) error {
+	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed {
+		return nil
+	}
+	host := r.Datagram.Dst
+	if r.Dir == dissect.FromHost {
+		host = r.Datagram.Src
+	}
+	one := h.by[host]
+	if one == nil {
+		if len(h.order) == MaxHosts {
+			h.passed++
+			return nil
+		}
+		one = New(h.cfg)
+		h.by[host], h.order = one, append(h.order, one)
+	}
+	return one.Record(r)
+}
+
+// Close does nothing: it is there for a sink.
+func (h *Hosts) Close() error { return nil }
+
+// Reports judges what is left and returns the reports, in the order in which
+// the hosts were met, and the number of messages of further hosts.
+func (h *Hosts) Reports() (reports []*Report, passed int) {
+	for _, r := range h.order {
+		reports = append(reports, r.Close())
+	}
+	return reports, h.passed
+}

@@ -1,0 +1,170 @@
+package conform
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// An Invariant is something that holds for every stock host.
+type Invariant struct {
+	Name    string // for scripts
+	Text    string // for people
+	Checked int    // times that there was something to check
+	Failed  int
+	Known   int // of Failed: explained by a documented rule
+	First   int // frame of the first failure
+}
+
+// Verdict is PASS, FAIL or NOT SEEN.
+func (i *Invariant) Verdict() string {
+	switch {
+	case i.Failed > 0:
+		return "FAIL"
+	case i.Checked == 0:
+		return "NOT SEEN"
+	}
+	return "PASS"
+}
+
+func (i *Invariant) fail(frame int, known bool) {
+	if i.Failed == 0 || frame < i.First {
+		i.First = frame
+	}
+	i.Failed++
+	if known {
+		i.Known++
+	}
+}
+
+// The invariants.
+const (
+	invForward = iota
+	invExact
+	invSlots
+	invConsumed
+	invChat
+	invAnnounce
+	invChecksums
+	invOrder
+	invariants
+)
+
+// Invariants are what is checked of a captured host besides the comparison.
+type Invariants [invariants]Invariant
+
+func newInvariants() Invariants {
+	return Invariants{
+		invForward:   {Name: "forward-copies", Text: "a forwarded message reaches every other player in the game"},
+		invExact:     {Name: "exact-copies", Text: "StartFiring, TorpedoFire, PulseFire and TorpedoTypeChange reach each of them once"},
+		invSlots:     {Name: "creation-copies", Text: "a creation reaches every other occupied slot"},
+		invConsumed:  {Name: "nothing-for-consumed", Text: "ChangedTarget, SelfDestructRequest, CollisionEffect, ClientReady and ChecksumResponse are not passed on"},
+		invChat:      {Name: "chat-copies", Text: "a chat line reaches every player in the game, its sender included"},
+		invAnnounce:  {Name: "announcements", Text: "a newcomer is announced once to every player in the game, itself included"},
+		invChecksums: {Name: "checksum-requests", Text: "a join takes five ChecksumRequests"},
+		invOrder:     {Name: "order", Text: "copies of what one client sent come in its order"},
+	}
+}
+
+// of returns the invariant that a message of a model belongs to, or nil.
+func (v *Invariants) of(c *comparer, x *expect) *Invariant {
+	if x.by&stockModel == 0 && c.models&stockModel != 0 || x.typ != transport.Standard || x.src == nil {
+		return nil
+	}
+	if x.op == msg.OpPlayerAnnounce && x.src.op == msg.OpClientReady {
+		return &v[invAnnounce]
+	}
+	if x.src.op != x.op {
+		return nil
+	}
+	switch spec := c.t.catalog.Lookup(x.op); {
+	case spec == nil:
+	case spec.Relay == decode.RelayForward:
+		return &v[invForward]
+	case spec.Relay == decode.RelaySlots && x.src.client != x.to:
+		return &v[invSlots]
+	case x.op == msg.OpChat:
+		return &v[invChat]
+	}
+	return nil
+}
+
+func (v *Invariants) expected(c *comparer, x *expect) {
+	if i := v.of(c, x); i != nil {
+		i.Checked++
+		if exact(x.op) {
+			v[invExact].Checked++
+		}
+	}
+}
+
+func (v *Invariants) matched(x *expect) {
+	if x.by == dialectModel && x.src.op == x.op && x.src.matched == 1 && consumed(x.op) {
+		v[invConsumed].fail(x.src.frame, true)
+	}
+}
+
+func (v *Invariants) excused(c *comparer, x *expect) {
+	if i := v.of(c, x); i != nil {
+		i.Checked--
+		if exact(x.op) {
+			v[invExact].Checked--
+		}
+	}
+}
+
+func (v *Invariants) missed(c *comparer, x *expect, known bool) {
+	i := v.of(c, x)
+	if i == nil {
+		return
+	}
+	i.fail(x.src.frame, known)
+	if exact(x.op) {
+		v[invExact].fail(x.src.frame, known)
+	}
+}
+
+func (v *Invariants) extra(e *Event) {
+	switch {
+	case !e.standard():
+	case exact(e.Op):
+		v[invExact].fail(e.Frame, false)
+	case consumed(e.Op):
+		v[invConsumed].fail(e.Frame, false)
+	case e.Op == msg.OpPlayerAnnounce:
+		v[invAnnounce].fail(e.Frame, false)
+	}
+}
+
+// input notes a message of a client.
+func (v *Invariants) input(e *Event) {
+	if e.standard() && consumed(e.Op) {
+		v[invConsumed].Checked++
+	}
+}
+
+// joined notes that a client has got its Settings.
+func (v *Invariants) joined(c *Client) {
+	if c.Adopted || !c.settled {
+		return
+	}
+	v[invChecksums].Checked++
+	if c.asked != 5 {
+		v[invChecksums].fail(c.First, false)
+	}
+}
+
+func (v *Invariants) inOrder() { v[invOrder].Checked++ }
+
+func (v *Invariants) disorder(frame int) {
+	v[invOrder].Checked++
+	v[invOrder].fail(frame, false)
+}
+
+// exact reports whether no host adds messages of the opcode by itself.
+func exact(op decode.Opcode) bool { return op == 0x07 || op == 0x19 || op == 0x1A || op == 0x1B }
+
+// consumed reports whether no host passes messages of the opcode on.
+func consumed(op decode.Opcode) bool {
+	return op == 0x0D || op == 0x13 || op == 0x15 || op == msg.OpClientReady || op == msg.OpChecksumResponse
+}

@@ -1,0 +1,438 @@
+package conform
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// maxLine are the messages of a client that wait until the host lets it say
+// them; more are dropped and counted.
+const maxLine = 8192
+
+// A part is a captured client as it is played to a live host.
+type part struct {
+	client *Client
+	link   *arq.Link
+	peer   uint8 // id that the live host gave it, 0 until it did
+	slot   int   // -1 until the host told
+	asked  []uint8
+	loaded bool // it got GameInit
+	ready  bool // it has said so
+	inGame bool
+	line   []*Event
+	left   bool
+	booted bool
+}
+
+// A Performer plays the clients of a capture to a live host: it takes the
+// records of the capture when they are due and the datagrams of the host when
+// they come, and gives the datagrams of the clients. What a client says waits
+// until the host has come as far as the captured one had: an id before a name,
+// GameInit before ClientReady. Ids and slots in messages become those that the
+// host gave. It has no socket and no clock.
+type Performer struct {
+	t       *timeline
+	parts   []*part
+	by      map[*Client]*part
+	catalog *decode.Catalog
+	decoder *decode.Decoder
+	viewer  decode.Viewer
+	now     time.Time
+	turn    int
+	plain   []byte
+	wire    []byte
+
+	Dropped int // messages that waited in vain, or for too long a line
+}
+
+// NewPerformer returns a performer of a capture. A nil catalog stands for the
+// messages of the game.
+func NewPerformer(catalog *decode.Catalog) *Performer {
+	if catalog == nil {
+		catalog = msg.Catalog()
+	}
+	p := &Performer{by: map[*Client]*part{}, catalog: catalog, decoder: decode.NewDecoder()}
+	p.t = newTimeline(catalog, p.event)
+	return p
+}
+
+// Record takes a record of the capture that is due now.
+func (p *Performer) Record(now time.Time, r *dissect.Record) {
+	p.now = now
+	p.t.record(r)
+	for _, n := range p.parts {
+		p.speak(n)
+	}
+}
+
+// event takes an event of the capture.
+func (p *Performer) event(e *Event) {
+	switch e.Kind {
+	case Joined, Appeared:
+		p.forget()
+		n := &part{client: e.Client, link: arq.New(transport.UnassignedPeer, arq.Limits{}), slot: -1}
+		p.parts, p.by[e.Client] = append(p.parts, n), n
+		body := e.Body
+		if e.Client.short || e.Kind == Appeared {
+			req := transport.Request{Nonce: uint32(e.Client.index) + 1, Addr: claimed(e.Client.Addr)}
+			if body, _ = decode.AppendFields(nil, "Connect", &req, decode.Stock); body == nil {
+				return
+			}
+		}
+		p.queue(n, arq.Message{Type: transport.Connect, Body: body})
+	case Input, Left:
+		n := p.by[e.Client]
+		if n == nil || n.left {
+			return
+		}
+		if len(n.line) >= maxLine {
+			p.Dropped++
+			return
+		}
+		n.line = append(n.line, e)
+	case PutOut:
+		if n := p.by[e.Client]; n != nil { // that was the captured host's decision; here the client leaves
+			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})
+		}
+	case Heard, Output, Cut:
+	}
+}
+
+// forget forgets clients that are gone when there are many.
+func (p *Performer) forget() {
+	if len(p.parts) < maxClients {
+		return
+	}
+	kept := p.parts[:0]
+	for _, n := range p.parts {
+		if n.booted || n.left && n.link.Idle() {
+			delete(p.by, n.client)
+			continue
+		}
+		kept = append(kept, n)
+	}
+	clear(p.parts[len(kept):])
+	p.parts, p.turn = kept, 0
+}
+
+func (p *Performer) queue(n *part, m arq.Message) {
+	if n.link.Queue(p.now, m) != nil {
+		p.Dropped++
+	}
+}
+
+// speak queues what a client may say now.
+func (p *Performer) speak(n *part) {
+	if n.booted {
+		p.Dropped += len(n.line)
+		n.line = nil
+		return
+	}
+	p.answer(n)
+	for len(n.line) > 0 && !n.left {
+		e := n.line[0]
+		if !n.may(e) {
+			return
+		}
+		n.line = n.line[1:]
+		p.say(n, e)
+		p.answer(n)
+	}
+}
+
+// answer answers in the place of a client of which the capture does not hold
+// the answers.
+func (p *Performer) answer(n *part) {
+	if !n.client.Adopted {
+		return
+	}
+	for _, round := range n.asked {
+		p.compose(n, msg.OpChecksumResponse, emptyAnswer(round))
+	}
+	n.asked = nil
+	if n.loaded && !n.ready && !n.client.Joining {
+		n.ready = true
+		p.compose(n, msg.OpClientReady, &msg.ClientReady{})
+	}
+}
+
+func (p *Performer) compose(n *part, op decode.Opcode, m decode.Message) {
+	if b, err := decode.Append(nil, p.catalog.Lookup(op), m, decode.Stock); err == nil {
+		p.queue(n, arq.Message{Type: transport.Standard, Reliable: true, Body: b})
+	}
+}
+
+// may reports whether the host has come as far as a message needs.
+func (n *part) may(e *Event) bool {
+	switch {
+	case n.peer == 0:
+		return false
+	case e.Kind == Left || !e.standard():
+		return true
+	case e.Op == msg.OpChecksumResponse:
+		return n.client.Adopted || n.loaded || len(n.asked) > 0
+	case e.Op == msg.OpClientReady:
+		return n.loaded
+	}
+	return n.inGame
+}
+
+// say queues one message of a client, with the ids of the live host.
+func (p *Performer) say(n *part, e *Event) {
+	body := e.Body
+	switch {
+	case e.Kind == Left:
+		n.left = true
+		a := claimed(n.client.Addr)
+		p.queue(n, arq.Message{Type: transport.Disconnect, Body: []byte{n.peer, a[0], a[1], a[2], a[3]}})
+		return
+	case e.Type == transport.NameChange:
+		if len(body) > 0 {
+			body[0] = n.peer
+		}
+	case e.standard() && e.Op == msg.OpChecksumResponse:
+		if n.client.Adopted || len(n.asked) == 0 {
+			return // nobody asks for it
+		}
+		if len(body) > 1 {
+			body[1] = n.asked[0]
+		}
+		n.asked = n.asked[1:]
+	case e.standard():
+		if e.Op == msg.OpClientReady {
+			n.ready = true
+		}
+		p.renumber(body)
+	}
+	p.queue(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: body})
+}
+
+// renumber puts the ids of the live host into a game message: slots of
+// creations, ids of players, and objects in the ranges of players.
+func (p *Performer) renumber(body []byte) {
+	op := decode.Opcode(body[0])
+	switch op {
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
+		if len(body) > 1 {
+			body[1] = byte(p.liveSlot(int(body[1])))
+		}
+	case msg.OpChat, msg.OpTeamChat, msg.OpTeam:
+		if len(body) >= 5 {
+			id := binary.LittleEndian.Uint32(body[1:])
+			for _, n := range p.parts {
+				if n.peer != 0 && uint32(n.client.Peer) == id && !n.left {
+					binary.LittleEndian.PutUint32(body[1:], uint32(n.peer))
+					break
+				}
+			}
+		}
+	}
+	spec := p.catalog.Lookup(op)
+	if spec == nil || !p.moved() {
+		return
+	}
+	res := p.decoder.Read(spec, body, decode.Undecided, noShips{})
+	if res.Message == nil {
+		return
+	}
+	v := mover{p: p, body: body}
+	p.viewer.Show(res.Message, body, 1, res.Dialect, &v)
+}
+
+// moved reports whether a client has another slot than it had.
+func (p *Performer) moved() bool {
+	for _, n := range p.parts {
+		if n.slot >= 0 && n.client.Slot >= 0 && n.slot != n.client.Slot {
+			return true
+		}
+	}
+	return false
+}
+
+// liveSlot returns the slot that a captured client's slot has become.
+func (p *Performer) liveSlot(slot int) int {
+	for i := len(p.parts) - 1; i >= 0; i-- {
+		if n := p.parts[i]; n.client.Slot == slot && n.slot >= 0 {
+			return n.slot
+		}
+	}
+	return slot
+}
+
+// A mover moves the objects of a message into other ranges.
+type mover struct {
+	p    *Performer
+	body []byte
+}
+
+// Field implements [decode.Visitor].
+func (v *mover) Field(f *decode.Field) {
+	const width = 4
+	if f.Kind != decode.KindObject || f.End-f.Off != width || f.End > len(v.body) {
+		return
+	}
+	id := wire.ObjectID(binary.LittleEndian.Uint32(v.body[f.Off:]))
+	slot, ok := id.Slot()
+	if !ok {
+		return
+	}
+	to := v.p.liveSlot(slot)
+	id += wire.FirstObject(to) - wire.FirstObject(slot)
+	binary.LittleEndian.PutUint32(v.body[f.Off:], uint32(id))
+}
+
+// Begin implements [decode.Visitor].
+func (v *mover) Begin(*decode.Group) {}
+
+// End implements [decode.Visitor].
+func (v *mover) End(*decode.Group) {}
+
+// noShips knows no ship: messages that need one are read as far as they go.
+type noShips struct{}
+
+// Ship implements [decode.Env].
+func (noShips) Ship(wire.ObjectID) *ship.Class { return nil }
+
+// Base implements [decode.Env].
+func (noShips) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
+
+// Receive takes a datagram that the live host sent to a client. It is borrowed
+// until the call returns.
+func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
+	p.now = now
+	n := p.by[c]
+	if n == nil || len(datagram) == 0 || datagram[0] == '\\' {
+		return
+	}
+	plain := cipher.Decrypt(nil, datagram)
+	split, err := transport.Split(plain)
+	for err == nil {
+		var m transport.Message
+		var ok bool
+		if m, ok, err = split.Next(); err != nil || !ok {
+			break
+		}
+		n.link.Receive(now, &m, func(lm *arq.Message) { n.take(lm) })
+	}
+	p.speak(n)
+}
+
+// take takes a message of the live host.
+func (n *part) take(m *arq.Message) {
+	switch m.Type {
+	case transport.Connect:
+		if len(m.Body) > 0 {
+			n.peer = m.Body[0]
+			n.link.SetPeer(n.peer)
+		}
+		return
+	case transport.BootPlayer:
+		if len(m.Body) > 1 && (m.Body[1] == n.peer || m.Body[1] == transport.UnassignedPeer) {
+			n.booted = true
+		}
+		return
+	case transport.Disconnect:
+		if len(m.Body) > 0 && m.Body[0] == transport.HostPeer {
+			n.booted = true
+		}
+		return
+	case transport.Standard:
+	case transport.NameChange, transport.Acknowledge, transport.DoNothing, transport.Leave:
+		return
+	}
+	if len(m.Body) == 0 {
+		return
+	}
+	switch decode.Opcode(m.Body[0]) {
+	case msg.OpChecksumRequest:
+		const rounds = 8 // more at a time are nonsense
+		if len(m.Body) > 1 && len(n.asked) < rounds {
+			n.asked = append(n.asked, m.Body[1])
+		}
+	case msg.OpSettings:
+		if len(m.Body) > 6 {
+			n.slot = int(m.Body[6])
+		}
+	case msg.OpGameInit:
+		n.loaded = true
+	case msg.OpMissionInit:
+		n.inGame = true
+	}
+}
+
+// Send returns the next datagram of a client, as it goes to the network, until
+// ok is false. It is valid until the next call.
+func (p *Performer) Send(now time.Time) (c *Client, datagram []byte, ok bool) {
+	for ; p.turn < len(p.parts); p.turn++ {
+		n := p.parts[p.turn]
+		if n.booted {
+			continue
+		}
+		plain, ok := n.link.Datagram(now, p.plain[:0])
+		if !ok {
+			continue
+		}
+		p.plain = plain
+		p.wire = cipher.Encrypt(p.wire[:0], plain)
+		return n.client, p.wire, true
+	}
+	p.turn = 0
+	return nil, nil, false
+}
+
+// Next returns when Send may have something again without anything coming in.
+func (p *Performer) Next() (next time.Time) {
+	for _, n := range p.parts {
+		if n.booted || n.left && n.link.Idle() {
+			continue
+		}
+		if t := n.link.Next(); !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	return next
+}
+
+// Idle reports whether nothing waits to be said or to be acknowledged.
+func (p *Performer) Idle() bool {
+	for _, n := range p.parts {
+		if !n.booted && (len(n.line) > 0 || !n.link.Idle()) {
+			return false
+		}
+	}
+	return true
+}
+
+// Leave lets all clients leave that have not left. What they could not say is
+// dropped.
+func (p *Performer) Leave(now time.Time) {
+	p.now = now
+	for _, n := range p.parts {
+		p.Dropped += len(n.line)
+		n.line = nil
+		if !n.left && !n.booted && n.peer != 0 {
+			p.say(n, &Event{Kind: Left, Client: n.client, Type: transport.Leave})
+		}
+		n.left = true
+	}
+}
+
+// Stuck tells which clients never got into the game, for people. Names are text
+// from the network.
+func (p *Performer) Stuck() (names []string) {
+	for _, n := range p.parts {
+		if !n.inGame {
+			names = append(names, who(n.client))
+		}
+	}
+	return names
+}

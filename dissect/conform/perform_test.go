@@ -1,0 +1,258 @@
+package conform_test
+
+import (
+	"bytes"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+var hostAddr = netip.MustParseAddrPort("203.0.113.1:22101")
+
+// A live session is a capture that is played to a host in simulated time.
+type live struct {
+	t         *testing.T
+	host      *relay.Host
+	performer *conform.Performer
+	addrs     map[netip.AddrPort]*conform.Client
+	got       map[netip.AddrPort][][]byte // game messages by the captured address of who got them
+	first     func(now time.Time)         // before anything else
+	hosts     *conform.Hosts
+	pipeline  *dissect.Pipeline
+	frame     int
+	change    edit
+}
+
+func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
+	t.Helper()
+	return &live{
+		t: t, host: relay.NewHost(cfg), performer: conform.NewPerformer(nil), addrs: map[netip.AddrPort]*conform.Client{},
+		got: map[netip.AddrPort][][]byte{}, hosts: conform.NewHosts(conform.Config{Against: against, Shared: true}), pipeline: dissect.New(dissect.Config{}),
+	}
+}
+
+// play plays a capture and returns what comes of the comparison.
+func (l *live) play(name string) *conform.Report {
+	p := dissect.New(dissect.Config{})
+	var now time.Time
+	datagrams(l.t, name, func(d *dissect.Datagram) {
+		now = d.Time
+		if l.first != nil {
+			l.first(now)
+			l.first = nil
+		}
+		err := p.Push(d, func(r *dissect.Record) error {
+			l.performer.Record(now, r)
+			return nil
+		})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.exchange(now)
+	})
+	l.performer.Leave(now)
+	for range 100 {
+		now = now.Add(100 * time.Millisecond)
+		l.exchange(now)
+	}
+	if !l.performer.Idle() {
+		l.t.Error("something is left unsaid")
+	}
+	reports, _ := l.hosts.Reports()
+	return reports[0]
+}
+
+func (l *live) exchange(now time.Time) {
+	for {
+		c, datagram, ok := l.performer.Send(now)
+		if !ok {
+			break
+		}
+		l.addrs[c.Addr] = c
+		l.note(now, c.Addr, hostAddr, datagram)
+		l.host.Receive(now, c.Addr, datagram)
+	}
+	l.host.Advance(now)
+	for {
+		to, datagram, ok := l.host.Send()
+		if !ok {
+			return
+		}
+		if c := l.addrs[to]; c != nil {
+			l.note(now, hostAddr, to, datagram)
+			l.performer.Receive(now, c, datagram)
+		}
+	}
+}
+
+func (l *live) note(now time.Time, src, dst netip.AddrPort, datagram []byte) {
+	l.frame++
+	d := dissect.Datagram{Number: l.frame, Time: now, Src: src, Dst: dst, Payload: datagram, Full: len(datagram)}
+	err := l.pipeline.Push(&d, func(r *dissect.Record) error {
+		if r.Dir == dissect.FromHost && r.Game() {
+			l.got[r.Datagram.Dst] = append(l.got[r.Datagram.Dst], bytes.Clone(r.Payload))
+		}
+		if l.change != nil {
+			l.change(r, func(r *dissect.Record) { _ = l.hosts.Record(r) })
+			return nil
+		}
+		return l.hosts.Record(r)
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// by returns what the client with a name got.
+func (l *live) by(name string) [][]byte {
+	for addr, c := range l.addrs {
+		if c.Name == name {
+			return l.got[addr]
+		}
+	}
+	l.t.Fatalf("nobody is called %s", name)
+	return nil
+}
+
+func count(list [][]byte, op byte) (n int) {
+	for _, b := range list {
+		if b[0] == op {
+			n++
+		}
+	}
+	return n
+}
+
+var stockGame = relay.Config{
+	Mission: "Multiplayer.Episode.Mission1.Mission1", System: 1, Players: 8, TimeLimit: 255, FragLimit: 255, Collisions: true,
+}
+
+// TestPerform: the clients of a capture join a stock host, fight and leave, and
+// that does what a stock host does. What each gets follows from what the other
+// sends in the capture: one ship, two of each shot, three chat lines of its own
+// and three of the other.
+func TestPerform(t *testing.T) {
+	l := newLive(t, stockGame, decode.Undecided)
+	r := l.play("stock_client.pcap")
+	if !r.Conforms() || len(r.Deviations) > 0 || r.Dialect == decode.OpenBC {
+		t.Errorf("dialect %v, differences %v, deviations %v", r.Dialect, r.Differences, r.Deviations)
+	}
+	for _, c := range []struct {
+		name string
+		op   byte
+		want int
+	}{
+		{"Cady2", 0x07, 2},
+		{"Cady2", 0x15, 0},
+		{"Cady2", 0x19, 2},
+		{"Cady2", 0x1D, 2},
+		{"Cady2", 0x20, 5},
+		{"Cady2", 0x2C, 6},
+		{"Kirk", 0x07, 2},
+		{"Kirk", 0x15, 0},
+		{"Kirk", 0x19, 2},
+		{"Kirk", 0x1D, 2},
+		{"Kirk", 0x20, 5},
+		{"Kirk", 0x2C, 6},
+	} {
+		if got := count(l.by(c.name), c.op); got != c.want {
+			t.Errorf("%s got %d messages %02X, want %d", c.name, got, c.op, c.want)
+		}
+	}
+}
+
+// TestPerformCaptures: a stock host does what it should with the clients of
+// other captures, too, and one that starts late.
+func TestPerformCaptures(t *testing.T) {
+	for _, name := range []string{"networked_battle.pcap", "opcode_tour.pcap", "restart.pcap", "lossy.pcap", "no_identity.pcap"} {
+		t.Run(name, func(t *testing.T) {
+			r := newLive(t, stockGame, decode.Undecided).play(name)
+			if r.Found > 0 || r.Dialect == decode.OpenBC {
+				t.Errorf("dialect %v, %d differences, the first %v", r.Dialect, r.Found, r.Differences[0])
+			}
+		})
+	}
+}
+
+// A stock host with a fault is found out.
+func TestPerformFault(t *testing.T) {
+	l := newLive(t, stockGame, decode.Undecided)
+	done := false
+	l.change = func(r *dissect.Record, pass func(*dissect.Record)) {
+		pass(r)
+		if op, ok := r.Opcode(); ok && op == 0x1A && r.Dir == dissect.FromHost && !done { // as if it passed a collision on
+			done = true
+			r.Payload = append([]byte{0x15}, r.Payload[1:]...)
+			r.Transport.HasSeq, r.Transport.Reliable = false, false
+			pass(r)
+		}
+	}
+	r := l.play("stock_client.pcap")
+	if len(r.Differences) != 1 || r.Differences[0].Kind != "extra" || r.Differences[0].Opcode != 0x15 {
+		t.Errorf("differences %v, want one collision too many", r.Differences)
+	}
+}
+
+// TestPerformMoves: somebody else has the first slot, so that the clients get
+// the slots and ids after it. Their ships and what names them move along.
+func TestPerformMoves(t *testing.T) {
+	l := newLive(t, stockGame, decode.Undecided)
+	l.first = func(now time.Time) { occupy(t, l.host, now) }
+	r := l.play("stock_client.pcap")
+	if r.Found > 0 {
+		t.Errorf("differences %v", r.Differences)
+	}
+	for i, want := range []struct {
+		name       string
+		peer, slot int
+	}{{"Cady2", 3, 1}, {"Kirk", 4, 2}} {
+		if c := r.Clients[i]; c.Name != want.name || int(c.Peer) != want.peer || c.Slot != want.slot {
+			t.Errorf("%q has peer id %d and slot %d, want %v", c.Name, c.Peer, c.Slot, want)
+		}
+	}
+	for _, c := range []struct {
+		name string // who gets it
+		head []byte // of the other's ship: opcode, owner, team, class, id
+	}{
+		{"Kirk", []byte{0x03, 1, 2, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x03, 0x40}},
+		{"Cady2", []byte{0x03, 2, 3, 0x08, 0x80, 0, 0, 0xFF, 0xFF, 0x07, 0x40}},
+	} {
+		found := false
+		for _, b := range l.by(c.name) {
+			found = found || bytes.HasPrefix(b, c.head)
+		}
+		if !found {
+			t.Errorf("%s did not get a ship that begins with % X", c.name, c.head)
+		}
+	}
+	// Chat lines of the capture name peer 3, Kirk, who has 4 now.
+	for _, b := range l.by("Kirk") {
+		if b[0] == 0x2C && b[1] == 3 {
+			t.Errorf("a chat line still names peer 3: % X", b)
+		}
+	}
+}
+
+// occupy lets a silent client into a host, and keeps it there for a while.
+func occupy(t *testing.T, h *relay.Host, now time.Time) {
+	t.Helper()
+	addr := netip.MustParseAddrPort("203.0.113.9:1")
+	l := arq.New(transport.UnassignedPeer, arq.Limits{})
+	if err := l.Queue(now, arq.Message{Type: transport.Connect, Body: []byte{203, 0, 113, 9, 1, 0, 0, 0, 0, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	plain, ok := l.Datagram(now, nil)
+	if !ok {
+		t.Fatal("nothing to send")
+	}
+	h.Receive(now, addr, cipher.Encrypt(nil, plain))
+	h.Receive(now, addr, cipher.Encrypt(nil, []byte{2, 1, 2}))
+}

@@ -1,0 +1,366 @@
+package conform
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// An end is a client's end of its connection to the model host.
+type end struct {
+	client *Client // nil for one that only fills a slot
+	addr   netip.AddrPort
+	link   *arq.Link
+	peer   uint8 // id that the model gave it
+	slot   int   // -1 until the model told
+	auto   bool  // it answers checksum requests by itself
+	enters bool  // and says that it is ready
+	stand  bool  // it fills a slot
+}
+
+// A sent message is one that the model host sent to a client.
+type sent struct {
+	to     *end
+	ends   []*end // all of the model
+	typ    transport.Type
+	op     decode.Opcode
+	header transport.Header
+	body   []byte
+}
+
+// A player plays the captured clients against a model host, in a network
+// without delay and loss. Acknowledgements and keepalives flow only when the
+// captured client said something, so that the model hears each as often as the
+// captured host did.
+type player struct {
+	host    *relay.Host
+	ends    map[*Client]*end
+	list    []*end
+	slots   [relay.MaxPlayers]*end // those that fill a slot
+	next    time.Time
+	emit    func(*sent)
+	partial func() bool // whether the capture does not show all players
+	mute    bool        // what is sent now has no counterpart in the capture
+
+	catalog *decode.Catalog
+	plain   []byte
+	wire    []byte
+	given   int // addresses of those that fill slots
+	full    int // messages that an end had no room for
+	now     time.Time
+}
+
+// firstPeer is the first id that a client can have.
+const firstPeer = 2
+
+// everything is a rate that lets everything through: a capture has happened.
+var everything = relay.Rate{PerSecond: 1e9, Burst: 1e9}
+
+func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *player {
+	cfg.Limits.PeerRate, cfg.Limits.ConnectRate = everything, everything
+	cfg.Catalog = catalog
+	return &player{host: relay.NewHost(cfg), ends: map[*Client]*end{}, emit: emit, catalog: catalog}
+}
+
+// event plays an event of the timeline.
+func (p *player) event(e *Event) {
+	p.advance(e.Time)
+	switch e.Kind {
+	case Heard:
+		if n := p.ends[e.Client]; n != nil {
+			p.exchange(n)
+		}
+	case Joined:
+		if p.partial() {
+			p.fillBelow(e.Client.Slot) // others are there that the capture does not show
+		}
+		n := p.open(e.Client, e.Client.Addr)
+		p.connect(n, e.Body, e.Client.short)
+		p.exchange(n)
+	case Appeared:
+		p.adopt(e.Client)
+	case Input:
+		p.input(e)
+	case Left:
+		if n := p.ends[e.Client]; n != nil {
+			body := goodbye(n.peer, n.addr)
+			if e.Type == transport.Disconnect && len(e.Body) == len(body) {
+				copy(body[1:], e.Body[1:])
+			}
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: body})
+			p.exchange(n)
+			p.close(n)
+		}
+	case PutOut:
+		if n := p.ends[e.Client]; n != nil {
+			p.mute = true
+			p.host.Kick(e.Time, n.peer, transport.BootTimedOut)
+			p.deliver()
+			p.mute = false
+			p.close(n)
+		}
+	case Output, Cut:
+	}
+}
+
+// advance lets time pass for the model.
+func (p *player) advance(now time.Time) {
+	if now.After(p.now) {
+		p.now = now
+	}
+	if p.next.IsZero() || p.next.After(p.now) {
+		return
+	}
+	for _, n := range p.list {
+		if n.stand {
+			p.exchange(n)
+		}
+	}
+	p.next = p.host.Advance(p.now)
+	p.deliver()
+}
+
+// open makes an end. An end that the client's address had before is no more.
+func (p *player) open(c *Client, addr netip.AddrPort) *end {
+	n := &end{client: c, addr: addr, link: arq.New(transport.UnassignedPeer, arq.Limits{}), slot: -1}
+	if c != nil {
+		p.ends[c] = n
+	}
+	p.list = append(p.list, n)
+	return n
+}
+
+// close forgets an end.
+func (p *player) close(n *end) {
+	if n.client != nil {
+		delete(p.ends, n.client)
+	}
+	for i, o := range p.list {
+		if o == n {
+			p.list = append(p.list[:i], p.list[i+1:]...)
+			break
+		}
+	}
+}
+
+// connect queues the wish to be let in. The form is always the stock game's.
+func (p *player) connect(n *end, body []byte, short bool) {
+	if short || len(body) < 10 {
+		req := transport.Request{Nonce: uint32(p.given) + 1, Addr: claimed(n.addr)}
+		if n.client != nil {
+			req.Nonce = uint32(n.client.index) + 1
+		}
+		b, err := decode.AppendFields(nil, "Connect", &req, decode.Stock)
+		if err != nil {
+			return
+		}
+		body = b
+	}
+	p.queue(n, arq.Message{Type: transport.Connect, Body: body})
+}
+
+// claimed returns the address that a client says it has.
+func claimed(addr netip.AddrPort) (a [4]byte) {
+	if ip := addr.Addr().Unmap(); ip.Is4() {
+		a = ip.As4()
+	}
+	return a
+}
+
+func goodbye(id uint8, addr netip.AddrPort) []byte {
+	a := claimed(addr)
+	return []byte{id, a[0], a[1], a[2], a[3]}
+}
+
+func (p *player) queue(n *end, m arq.Message) {
+	if n.link.Queue(p.now, m) != nil {
+		p.full++
+	}
+}
+
+// input plays a client's message.
+func (p *player) input(e *Event) {
+	n := p.ends[e.Client]
+	if n == nil {
+		return
+	}
+	if n.auto && e.standard() && e.Op == msg.OpChecksumResponse {
+		return // it has answered by itself
+	}
+	p.queue(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
+	p.exchange(n)
+}
+
+// adopt lets a client in that the capture shows only later. The slots below
+// that of the client are filled, so that the model gives it the slot it had.
+func (p *player) adopt(c *Client) {
+	p.mute = true
+	defer func() { p.mute = false }()
+	slot := c.Slot
+	if slot < 0 && c.Peer >= firstPeer { // where nobody has left, ids and slots go together
+		slot = int(c.Peer - firstPeer)
+	}
+	for s := 0; slot < 0 && s < len(p.slots); s++ {
+		if p.slots[s] != nil {
+			slot = s
+		}
+	}
+	p.fillBelow(slot)
+	if slot >= 0 && slot < relay.MaxPlayers {
+		if n := p.slots[slot]; n != nil {
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, n.addr)})
+			p.exchange(n)
+			p.slots[slot] = nil
+			p.close(n)
+		}
+	}
+	n := p.open(c, c.Addr)
+	n.auto, n.enters = true, !c.Joining
+	p.connect(n, nil, true)
+	p.exchange(n)
+}
+
+// fillBelow fills the slots below one.
+func (p *player) fillBelow(slot int) {
+	muted := p.mute
+	p.mute = true
+	for s := range min(max(slot, 0), relay.MaxPlayers) {
+		p.fill(s)
+	}
+	p.mute = muted
+}
+
+// fill fills a slot if it is free.
+func (p *player) fill(slot int) {
+	for _, n := range p.list {
+		if n.slot == slot {
+			return
+		}
+	}
+	p.given++
+	// Addresses for documentation are nobody's.
+	n := p.open(nil, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(slot + 1)}), uint16(p.given)))
+	n.auto, n.stand = true, true
+	p.connect(n, nil, true)
+	p.exchange(n)
+	if n.slot >= 0 && n.slot < len(p.slots) {
+		p.slots[n.slot] = n
+	}
+}
+
+// exchange carries datagrams between an end and the model until neither has
+// any. The bound is never reached between well-behaved ends.
+func (p *player) exchange(n *end) {
+	for range 1000 {
+		plain, ok := n.link.Datagram(p.now, p.plain[:0])
+		if !ok {
+			p.next = p.host.Advance(p.now)
+			p.deliver()
+			if plain, ok = n.link.Datagram(p.now, p.plain[:0]); !ok {
+				return
+			}
+		}
+		p.plain = plain
+		p.wire = cipher.Encrypt(p.wire[:0], plain)
+		p.host.Receive(p.now, n.addr, p.wire)
+		p.deliver()
+	}
+}
+
+// deliver takes the model's datagrams to the ends.
+func (p *player) deliver() {
+	for {
+		to, datagram, ok := p.host.Send()
+		if !ok {
+			return
+		}
+		n := p.byAddr(to)
+		if n == nil || len(datagram) == 0 || datagram[0] == '\\' {
+			continue
+		}
+		plain := cipher.Decrypt(nil, datagram)
+		split, err := transport.Split(plain)
+		for err == nil {
+			var m transport.Message
+			if m, ok, err = split.Next(); err != nil || !ok {
+				break
+			}
+			n.link.Receive(p.now, &m, func(lm *arq.Message) { p.take(n, lm) })
+		}
+	}
+}
+
+// byAddr returns the newest end with an address.
+func (p *player) byAddr(addr netip.AddrPort) *end {
+	for i := len(p.list) - 1; i >= 0; i-- {
+		if p.list[i].addr == addr {
+			return p.list[i]
+		}
+	}
+	return nil
+}
+
+// take takes a message that the model sent to an end.
+func (p *player) take(n *end, m *arq.Message) {
+	s := sent{to: n, typ: m.Type, header: m.Header, body: m.Body}
+	s.header.Reliable, s.header.Priority = m.Reliable, m.Priority
+	switch m.Type {
+	case transport.Standard:
+		if len(m.Body) == 0 {
+			return
+		}
+		s.op = decode.Opcode(m.Body[0])
+		p.follow(n, s.op, m.Body)
+	case transport.Connect:
+		if len(m.Body) > 0 {
+			n.peer = m.Body[0]
+			n.link.SetPeer(n.peer)
+		}
+	case transport.NameChange, transport.BootPlayer, transport.Disconnect:
+	case transport.Acknowledge, transport.DoNothing, transport.Leave:
+		return
+	}
+	if !p.mute && n.client != nil {
+		p.emit(&s)
+	}
+}
+
+// follow learns from a game message of the model, and answers for an end that
+// does so by itself.
+func (p *player) follow(n *end, op decode.Opcode, body []byte) {
+	var answer decode.Message
+	var as decode.Opcode
+	switch {
+	case op == msg.OpSettings && len(body) > 6:
+		n.slot = int(body[6])
+		return
+	case !n.auto:
+		return
+	case op == msg.OpChecksumRequest && len(body) > 1:
+		answer, as = emptyAnswer(body[1]), msg.OpChecksumResponse
+	case op == msg.OpGameInit && n.enters:
+		answer, as = &msg.ClientReady{}, msg.OpClientReady
+	default:
+		return
+	}
+	b, err := decode.Append(nil, p.catalog.Lookup(as), answer, decode.Stock)
+	if err == nil {
+		p.queue(n, arq.Message{Type: transport.Standard, Reliable: true, Body: b})
+	}
+}
+
+// directories are those that a host asks for, by the number of the round.
+var directories = map[uint8]string{0: "scripts", 1: "scripts", 2: "scripts/ships", 3: "scripts/mainmenu", 0xFF: "Scripts/Multiplayer"}
+
+// emptyAnswer answers a host that asks for the files of a directory: there are
+// none.
+func emptyAnswer(round uint8) *msg.ChecksumResponse {
+	return &msg.ChecksumResponse{Round: round, VersionHash: names.Hash("60"), DirHash: names.Hash(directories[round]), Found: true}
+}

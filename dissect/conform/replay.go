@@ -1,0 +1,279 @@
+// Package conform holds a captured host against a model of it: it finds the host
+// and its clients in a capture, plays what the clients sent to the model, and
+// compares what that sends, client by client, with what the captured host sent.
+//
+// It has no socket and no clock. Records come from the pipeline; what has to be
+// kept of them is copied. Memory is bounded: messages are compared within
+// seconds, and the limits that had an effect are told in the report.
+package conform
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Config says what a capture is held against.
+type Config struct {
+	// Against is the host that is expected: decode.Stock, decode.OpenBC, or
+	// Undecided for one of the captured host's dialect.
+	Against decode.Dialect
+	// Dialect, other than Undecided, is that of the captured host.
+	Dialect decode.Dialect
+	// Game is the game of the model. What is not set here is as the capture
+	// shows it.
+	Game relay.Config
+	// Set tells what of Game is set.
+	Set Set
+	// Shared: the host's game may have players that the capture does not show,
+	// not even by name.
+	Shared bool
+	// Catalog holds the game messages; nil stands for those of the game.
+	Catalog *decode.Catalog
+}
+
+// A Set tells which parts of a game are given.
+type Set struct{ Mode, Mission, System, Players, TimeLimit, FragLimit, Collisions bool }
+
+// What the rules of the game are waited for: the capture shows them when the
+// first client has joined.
+const (
+	patience    = time.Minute
+	maxAwaiting = 4096 // events
+)
+
+// A Replay compares one capture. It is not safe for concurrent use.
+type Replay struct {
+	cfg     Config
+	t       *timeline
+	rep     *Report
+	cmp     *comparer
+	players [2]*player
+	models  [2]model
+	waiting []*Event
+	first   time.Time
+	rules   struct{ settings, mission bool }
+	told    int // frame that told the last of the rules
+	src     *source
+}
+
+// New returns a replay of no record yet.
+func New(cfg Config) *Replay {
+	if cfg.Catalog == nil {
+		cfg.Catalog = msg.Catalog()
+	}
+	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, rows: map[rowKey]*Row{}, Invariants: newInvariants()}}
+	r.t = newTimeline(cfg.Catalog, r.event)
+	r.t.shared = cfg.Shared
+	r.t.sender, r.t.settled = cfg.Dialect, cfg.Dialect != decode.Undecided
+	return r
+}
+
+// Record takes a record of the pipeline. It is borrowed until the call returns.
+func (r *Replay) Record(rec *dissect.Record) error {
+	r.learn(rec)
+	r.t.record(rec)
+	return nil
+}
+
+// learn learns the rules of the game from the host.
+func (r *Replay) learn(rec *dissect.Record) {
+	if r.cmp != nil || rec.Dir != dissect.FromHost || rec.Err != nil {
+		return
+	}
+	g, set := &r.cfg.Game, &r.cfg.Set
+	switch m := rec.Message.(type) {
+	case *msg.Settings:
+		if !r.rules.settings {
+			r.rules.settings = true
+			if !set.Mission {
+				g.Mission = string(m.Mission)
+			}
+			if !set.Collisions {
+				g.Collisions = m.Collisions
+			}
+		}
+	case *msg.MissionInit:
+		if !r.rules.mission {
+			r.rules.mission, r.told = true, rec.Datagram.Number
+			if !set.Players {
+				g.Players = int(m.PlayerLimit)
+			}
+			if !set.System {
+				g.System = m.System
+			}
+			if !set.TimeLimit {
+				g.TimeLimit = m.TimeLimit
+			}
+			if !set.FragLimit {
+				g.FragLimit = m.FragLimit
+			}
+		}
+	}
+}
+
+// event takes an event of the timeline.
+func (r *Replay) event(e *Event) {
+	if r.first.IsZero() {
+		r.first = e.Time
+	}
+	if r.cmp != nil {
+		r.play(e)
+		return
+	}
+	r.waiting = append(r.waiting, e)
+	// What follows in the datagram may tell of players that nothing else shows.
+	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
+	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {
+		r.begin()
+	}
+}
+
+// begin makes the models and plays what has been waited for.
+func (r *Replay) begin() {
+	g := r.cfg.Game
+	if !r.rules.mission {
+		if !r.cfg.Set.TimeLimit {
+			g.TimeLimit = msg.Unlimited
+		}
+		if !r.cfg.Set.FragLimit {
+			g.FragLimit = msg.Unlimited
+		}
+		if !r.cfg.Set.Players {
+			g.Players = relay.MaxPlayers
+		}
+	}
+	judge, models := stockModel, stockModel
+	openBC := r.t.sender == decode.OpenBC
+	switch r.cfg.Against {
+	case decode.OpenBC:
+		judge, models = dialectModel, dialectModel
+	case decode.Stock:
+		if openBC {
+			models |= dialectModel
+		}
+	case decode.Undecided:
+		if openBC {
+			judge, models = dialectModel, stockModel|dialectModel
+		}
+	}
+	r.rep.Game = g
+	r.cmp = newComparer(r.t, r.rep, judge, models)
+	r.cmp.sender = r.t.sender
+	for i, m := range []model{stockModel, dialectModel} {
+		if models&m == 0 {
+			continue
+		}
+		g := g
+		g.Like = decode.Stock
+		if m == dialectModel {
+			g.Like = decode.OpenBC
+		}
+		r.models[i] = m
+		r.players[i] = newPlayer(g, r.cfg.Catalog, nil)
+		p := r.players[i]
+		p.partial = r.t.partial
+		p.emit = func(s *sent) {
+			s.ends = p.list
+			r.cmp.expected(m, r.src, s)
+		}
+	}
+	waiting := r.waiting
+	r.waiting = nil
+	for _, e := range waiting {
+		r.play(e)
+	}
+}
+
+// play plays an event to the models and compares what comes of it.
+func (r *Replay) play(e *Event) {
+	r.cmp.sender = r.t.sender
+	switch e.Kind {
+	case Output:
+		if e.standard() && e.Op == msg.OpSettings {
+			r.rep.Invariants.joined(e.Client)
+		}
+		r.scores(e)
+		r.cmp.output(e)
+		return
+	case Cut:
+		r.cmp.cut(e.Client, e.Time)
+		return
+	case Input, Joined, Left:
+		r.cmp.destroyed(e)
+		r.rep.Inputs++
+		r.rep.Invariants.input(e)
+	case Heard, Appeared, PutOut:
+	}
+	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken}
+	if e.Kind == Left {
+		if r.src.id = e.Client.Peer; e.Type == transport.Disconnect && len(e.Body) > 0 {
+			r.src.id = e.Body[0]
+		}
+	}
+	if e.standard() && e.Op == msg.OpRequestObject && len(e.Body) >= 5 {
+		r.src.object = wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:]))
+	}
+	for i, p := range r.players {
+		if p == nil || r.models[i] == dialectModel && e.Broken {
+			continue
+		}
+		p.event(e)
+	}
+	r.cmp.settle(e.Time)
+	if e.Kind == Input && e.standard() && e.Op == msg.OpClientReady {
+		e.Client.ready = true
+	}
+}
+
+// scores notes scores that a client gets before it is ready.
+func (r *Replay) scores(e *Event) {
+	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.ready || e.Client.Adopted {
+		return
+	}
+	if e.Op == msg.OpScore || e.Op == msg.OpScoreInit || e.Op == msg.OpTeamScore {
+		r.rep.deviate(ruleScores, transport.Standard, e.Op, e.Frame)
+	}
+}
+
+// Close judges what is left and returns the report.
+func (r *Replay) Close() *Report {
+	if r.cmp == nil {
+		r.begin()
+	}
+	r.cmp.finish()
+	rep := r.rep
+	rep.Host, rep.Dialect, rep.Clients = r.t.host, r.t.sender, r.t.all
+	rep.finish(r.cfg.Catalog)
+	r.notes()
+	return rep
+}
+
+// notes says what the reader has to know of the capture.
+func (r *Replay) notes() {
+	note := func(n int, format string, args ...any) {
+		if n > 0 {
+			r.rep.Notes = append(r.rep.Notes, fmt.Sprintf(format, args...))
+		}
+	}
+	t := r.t
+	note(t.adopted, "The capture does not hold how %d of %d clients joined. They were let in when they first appeared; what a host sends upon a join was not compared.", t.adopted, t.count)
+	note(len(t.strangers), "The host names %d players of whom the capture holds nothing, as a capture made at one client does. Copies of what they sent were not compared.", len(t.strangers))
+	note(t.gaps, "%d messages of clients are missing from the capture, by their numbers.", t.gaps)
+	note(t.cut, "The capture holds only a part of %d datagrams. What stood in the rest was not played, and not compared.", t.cut)
+	note(t.malformed, "%d datagrams made no sense and were not played.", t.malformed)
+	note(t.refused, "%d clients beyond the limit of %d at a time were passed over.", t.refused, maxClients)
+	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
+	for _, p := range r.players {
+		if p != nil {
+			note(p.full, "%d messages were not played: too many were waiting.", p.full)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package conform
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Report says how a captured host compares.
+type Report struct {
+	Host     netip.AddrPort
+	Dialect  decode.Dialect // of the captured host
+	Against  decode.Dialect // of the model that decides; Undecided stands for the host's own
+	Game     relay.Config   // of the models
+	Clients  []*Client
+	Inputs   int // messages of clients that were played
+	Rows     []*Row
+	Controls []*Row // of transport messages
+
+	Differences []Difference // the first of them
+	Found       int          // all
+	Deviations  []*Deviation // documented, in the order in which they were met
+	Excused     []*Count     // messages that need not have come
+	Apart       []*Count     // messages of the host that cannot be compared
+	Invariants  Invariants
+	Notes       []string // what the reader has to know of the capture
+
+	rows map[rowKey]*Row
+}
+
+type rowKey struct {
+	typ transport.Type
+	op  decode.Opcode
+}
+
+// A Row counts the messages of one opcode, or of one transport type.
+type Row struct {
+	Type    transport.Type
+	Opcode  decode.Opcode
+	Name    string
+	Relay   decode.Relay
+	Control bool
+
+	Expected, Emitted, Matched int
+	Missing, Extra, Differing  int
+	NotComparable, Explained   int
+	Excused                    int
+	Copies                     int // of which the time that they took is known
+	MedianLag, P95Lag          time.Duration
+	lags                       []int32
+}
+
+// A Difference is a message that is missing, too many, or another.
+type Difference struct {
+	Kind   string // missing, extra or differs
+	Frame  int
+	Opcode decode.Opcode
+	To     netip.AddrPort
+	Detail string // may hold text from the network
+
+	typ transport.Type
+}
+
+// Control returns the type of the transport message that the difference is
+// about; ok is false if it is about a game message.
+func (d *Difference) Control() (t transport.Type, ok bool) {
+	return d.typ, d.typ != transport.Standard
+}
+
+// A Deviation counts what a documented rule explains.
+type Deviation struct {
+	Rule  *Rule
+	Count int
+	First int // frame
+	Rows  []*Row
+}
+
+// A Count counts messages that something holds for.
+type Count struct {
+	Why   string
+	Count int
+	First int // frame
+	Rows  []*Row
+}
+
+// MaxDifferences are kept in a report; the others are counted.
+const MaxDifferences = 200
+
+// Conforms reports whether the captured host does what is expected of it. Held
+// against its own kind, what is documented of that is no difference.
+func (r *Report) Conforms() bool {
+	return r.Found == 0 && (r.Against != decode.Stock || len(r.Deviations) == 0)
+}
+
+// row returns the row of an opcode or of a transport type.
+func (r *Report) row(typ transport.Type, op decode.Opcode) *Row {
+	if typ != transport.Standard {
+		op = 0
+	}
+	k := rowKey{typ, op}
+	row := r.rows[k]
+	if row == nil {
+		row = &Row{Type: typ, Opcode: op, Control: typ != transport.Standard}
+		r.rows[k] = row
+	}
+	return row
+}
+
+func (r *Report) differ(d Difference, row *Row) {
+	switch d.Kind {
+	case "missing":
+		row.Missing++
+	case "extra":
+		row.Extra++
+	case "differs":
+		row.Differing++
+	}
+	r.Found++
+	if len(r.Differences) < MaxDifferences {
+		r.Differences = append(r.Differences, d)
+	}
+}
+
+func (r *Report) deviate(rule *Rule, typ transport.Type, op decode.Opcode, frame int) {
+	i := slices.IndexFunc(r.Deviations, func(d *Deviation) bool { return d.Rule == rule })
+	if i < 0 {
+		i = len(r.Deviations)
+		r.Deviations = append(r.Deviations, &Deviation{Rule: rule, First: frame})
+	}
+	d := r.Deviations[i]
+	d.Count++
+	d.First = min(d.First, frame)
+	if row := r.row(typ, op); !slices.Contains(d.Rows, row) {
+		d.Rows = append(d.Rows, row)
+	}
+}
+
+func (r *Report) excuse(why string, typ transport.Type, op decode.Opcode, frame int) {
+	count(&r.Excused, why, r.row(typ, op), frame)
+}
+
+func (r *Report) incomparable(why string, typ transport.Type, op decode.Opcode, frame int) {
+	count(&r.Apart, why, r.row(typ, op), frame)
+}
+
+func count(list *[]*Count, why string, row *Row, frame int) {
+	i := slices.IndexFunc(*list, func(c *Count) bool { return c.Why == why })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, &Count{Why: why, First: frame})
+	}
+	c := (*list)[i]
+	c.Count++
+	c.First = min(c.First, frame)
+	if !slices.Contains(c.Rows, row) {
+		c.Rows = append(c.Rows, row)
+	}
+}
+
+// Relay latencies are counted in ranges that grow by a sixteenth.
+const lagSteps = 16
+
+func lagIndex(d time.Duration) int {
+	us := int64(d / time.Microsecond)
+	i := 0
+	for us >= 2*lagSteps {
+		us >>= 1
+		i += lagSteps
+	}
+	return i + int(us)
+}
+
+func lagOf(i int) time.Duration {
+	shift := 0
+	for i >= 2*lagSteps {
+		i -= lagSteps
+		shift++
+	}
+	return time.Duration((int64(2*i+1)<<shift)/2) * time.Microsecond
+}
+
+// lag counts how long a copy took.
+func (r *Report) lag(typ transport.Type, op decode.Opcode, d time.Duration) {
+	row := r.row(typ, op)
+	i := lagIndex(d)
+	for len(row.lags) <= i {
+		row.lags = append(row.lags, 0)
+	}
+	row.lags[i]++
+	row.Copies++
+}
+
+// quantile returns the time that a part of the copies took at most.
+func (r *Row) quantile(part float64) time.Duration {
+	left := int(part*float64(r.Copies)+0.9999999) - 1
+	for i, n := range r.lags {
+		if left -= int(n); left < 0 {
+			return lagOf(i)
+		}
+	}
+	return 0
+}
+
+// empty reports whether there is nothing to tell of a row.
+func (r *Row) empty() bool {
+	return r.Expected == 0 && r.Emitted == 0 && r.Explained == 0 && r.Excused == 0 && r.Missing == 0
+}
+
+// finish puts the rows into order.
+func (r *Report) finish(catalog *decode.Catalog) {
+	for _, row := range r.rows {
+		if row.empty() {
+			continue
+		}
+		row.MedianLag, row.P95Lag = row.quantile(0.5), row.quantile(0.95)
+		if row.Control {
+			row.Name = row.Type.Kind()
+			r.Controls = append(r.Controls, row)
+			continue
+		}
+		row.Name = "unknown"
+		if spec := catalog.Lookup(row.Opcode); spec != nil {
+			row.Name, row.Relay = spec.Name, spec.Relay
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	slices.SortFunc(r.Rows, func(a, b *Row) int { return int(a.Opcode) - int(b.Opcode) })
+	slices.SortFunc(r.Controls, func(a, b *Row) int { return int(a.Type) - int(b.Type) })
+	slices.SortStableFunc(r.Differences, func(a, b Difference) int { return a.Frame - b.Frame })
+	slices.SortFunc(r.Deviations, func(a, b *Deviation) int { return a.First - b.First })
+}

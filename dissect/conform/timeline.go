@@ -1,0 +1,617 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Client is one client of the captured host, from its connect to its end. One
+// that connects anew is another client.
+type Client struct {
+	Addr    netip.AddrPort
+	Peer    uint8  // id that the captured host gave it, 0 if not known
+	Slot    int    // -1 if not known
+	Name    string // text from the network
+	Adopted bool   // the capture does not hold how it came
+	Joining bool   // adopted before it was in the game
+	First   int    // frame
+
+	index   int
+	short   bool // connected with an 8-bit length
+	body    []byte
+	answers int // messages besides connects that came from it
+	left    time.Time
+	gone    bool
+	ready   bool // its ClientReady has been played
+	playing bool // it counts as being in the game: it is ready, or was adopted
+	asked   int  // ChecksumRequests to it
+	settled bool // it got its Settings
+
+	initiated bool // it got MissionInit
+
+	in, out [2]numbers // by class: from it, and to it
+	held    [2]held
+	pieces  pieces
+}
+
+// InGame reports whether the client is in the game.
+func (c *Client) InGame() bool { return c.playing && !c.gone }
+
+// A Kind tells what an Event is.
+type Kind uint8
+
+// The kinds of events.
+const (
+	Heard    Kind = iota // a datagram of a client, before what is in it
+	Joined               // a client asks to be let in
+	Appeared             // a client whose join the capture does not hold
+	Input                // a message of a client, as the host must have taken it
+	Output               // a message of the host
+	Left                 // a client leaves
+	PutOut               // the host tells others that it has put a client out
+	Cut                  // a datagram of which the capture holds only a part; Client is nil if a client sent it
+)
+
+// An Event is one thing that happened in the captured session. Its bodies
+// belong to whom it is given to.
+type Event struct {
+	Kind     Kind
+	Time     time.Time
+	Frame    int
+	Client   *Client
+	Type     transport.Type
+	Op       decode.Opcode // of a Standard message
+	Reliable bool
+	Priority bool
+	Body     []byte // game message, opcode first, or the body of a control message
+	Number   int64  // without wrap, -1 if it has none
+	Slots    uint16 // in whose ranges the objects lie that the message names
+	Broken   bool   // an Input whose fragments came doubled or out of order
+}
+
+// standard reports whether the event is a game message.
+func (e *Event) standard() bool { return e.Type == transport.Standard }
+
+// Limits of a timeline.
+const (
+	maxClients  = 256              // of a capture; those that ended go first
+	maxHeld     = 64               // messages of a client that wait for one before them
+	maxHolding  = 4096             // of all clients
+	longestHeld = 2 * time.Second  // that they wait for one that the host has got
+	longestLost = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
+	numbersKept = 1024             // sequence numbers that are known again
+	eightBits   = 256              // range of the numbers of an OpenBC sender
+	announceLen = 18               // bytes of a PlayerAnnounce
+)
+
+// A timeline finds the host and its clients in a capture, and what each said.
+type timeline struct {
+	emit func(*Event)
+	seed maphash.Seed
+
+	host    netip.AddrPort
+	sender  decode.Dialect // of the host
+	settled bool           // the sender is known from what it does, not from what it writes
+	clients map[netip.AddrPort]*Client
+	order   []*Client // those in clients, in the order in which they came
+	all     []*Client // the first that there were
+	holding int       // messages that wait for one before them
+	count   int
+	viewer  decode.Viewer
+	catalog *decode.Catalog
+
+	begun     time.Time
+	now       *dissect.Datagram
+	cut       int // datagrams that the capture holds only a part of
+	malformed int
+	shared    bool
+	adopted   int // clients whose join the capture does not hold
+	refused   int // clients beyond the limit
+	gaps      int // messages of clients that the capture does not hold
+	strangers map[uint8]bool
+}
+
+func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
+	return &timeline{
+		emit: emit, seed: maphash.MakeSeed(), catalog: catalog,
+		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{},
+	}
+}
+
+// record takes a record of the pipeline.
+func (t *timeline) record(r *dissect.Record) {
+	d := r.Datagram
+	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload {
+		return
+	}
+	host, addr := d.Dst, d.Src
+	if r.Dir == dissect.FromHost {
+		host, addr = d.Src, d.Dst
+	}
+	if !t.host.IsValid() {
+		t.host = host
+	}
+	if host != t.host {
+		return // it has a replay of its own
+	}
+	if t.now == nil {
+		t.begun = d.Time
+	}
+	t.now = d
+	if r.Part == 0 {
+		t.expire()
+	}
+	if r.Kind == dissect.KindMalformed {
+		if r.Cut {
+			t.cut++
+			e := &Event{Kind: Cut, Time: d.Time, Frame: d.Number, Number: -1}
+			if r.Dir == dissect.FromHost {
+				if e.Client = t.clients[addr]; e.Client == nil {
+					return
+				}
+			}
+			t.emit(e)
+		} else {
+			t.malformed++
+		}
+		return
+	}
+	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect {
+		t.connect(r, addr)
+		return
+	}
+	c := t.client(r, addr)
+	if c == nil {
+		return
+	}
+	if r.Dir == dissect.ToHost {
+		if r.Part == 0 {
+			t.emit(&Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1})
+		}
+		t.fromClient(r, c)
+		return
+	}
+	t.fromHost(r, c)
+}
+
+// client returns the client at an address. One that the capture has not shown
+// to join is taken up, unless all that is left of it are acknowledgements.
+func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
+	c := t.clients[addr]
+	if c != nil {
+		return c
+	}
+	switch h := &r.Transport; {
+	case h.Type == transport.Acknowledge, h.Type == transport.DoNothing, h.Type == transport.Leave,
+		h.Type == transport.BootPlayer, h.Type == transport.Disconnect:
+		return nil
+	case r.Peer == transport.UnassignedPeer:
+		return nil
+	}
+	if c = t.add(addr, r.Datagram.Number); c == nil {
+		return nil
+	}
+	c.Adopted = true
+	t.adopted++
+	if r.Dir == dissect.ToHost {
+		c.Peer = r.Peer
+	} else {
+		c.Peer = r.ClientID
+	}
+	c.Name = r.Client
+	op, game := r.Opcode()
+	switch {
+	case r.Transport.Type != transport.Standard:
+		c.Joining = r.Transport.Type == transport.Connect
+	case game && (op >= msg.OpChecksumRequest && op <= msg.OpChecksumComplete || op <= msg.OpGameInit || op == msg.OpClientReady || op == msg.OpMissionInit):
+		c.Joining = true
+	}
+	c.playing = !c.Joining
+	t.emit(&Event{Kind: Appeared, Time: r.Datagram.Time, Frame: r.Datagram.Number, Client: c, Number: -1})
+	return c
+}
+
+// slotOf returns the slot that a client's message gives away, -1 if none.
+func (t *timeline) slotOf(r *dissect.Record) int {
+	if r.Dir != dissect.ToHost {
+		return -1
+	}
+	switch m := r.Message.(type) {
+	case *msg.StateUpdate:
+		known, _ := t.unseen()
+		if s, ok := m.Object.Slot(); ok && s < 16 && known&(1<<s) == 0 {
+			return s
+		}
+	case *msg.ObjectCreateTeam, *msg.ObjectCreate, *msg.ObjectCreateOpenBC:
+		if len(r.Payload) > 1 && r.Payload[1] < 16 {
+			return int(r.Payload[1])
+		}
+	}
+	return -1
+}
+
+// add makes a client. Beyond the limit one that has ended is forgotten.
+func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
+	i := slices.IndexFunc(t.order, func(old *Client) bool { return old.Addr == addr })
+	if i < 0 && len(t.order) >= maxClients {
+		if i = slices.IndexFunc(t.order, func(old *Client) bool { return old.gone }); i < 0 {
+			t.refused++
+			return nil
+		}
+	}
+	if i >= 0 {
+		delete(t.clients, t.order[i].Addr)
+		t.order = slices.Delete(t.order, i, i+1)
+	}
+	c := &Client{Addr: addr, Slot: -1, First: frame, index: t.count}
+	t.count++
+	t.clients[addr] = c
+	t.order = append(t.order, c)
+	if len(t.all) < maxClients {
+		t.all = append(t.all, c)
+	}
+	return c
+}
+
+// connect takes a client's wish to be let in, which may be a repetition.
+func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
+	d, body := r.Datagram, r.Bytes[r.Transport.Size:]
+	if c := t.clients[addr]; c != nil && !c.gone {
+		if c.short == r.Transport.Short && bytes.Equal(c.body, body) && !c.Adopted && (!c.short || c.answers == 0) {
+			return
+		}
+		t.end(c, PutOut) // the game deletes the old peer at once
+	}
+	c := t.add(addr, d.Number)
+	if c == nil {
+		return
+	}
+	c.short, c.body = r.Transport.Short, bytes.Clone(body)
+	t.emit(&Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1})
+	t.emit(&Event{Kind: Joined, Time: d.Time, Frame: d.Number, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true})
+}
+
+// end ends a client.
+func (t *timeline) end(c *Client, how Kind) {
+	if c.gone {
+		return
+	}
+	t.release(c, 0)
+	t.release(c, 1)
+	c.gone, c.left = true, t.now.Time
+	if how == PutOut {
+		t.emit(&Event{Kind: PutOut, Time: t.now.Time, Frame: t.now.Number, Client: c, Number: -1})
+	}
+}
+
+func class(h *transport.Header) int {
+	if h.Control() {
+		return 0
+	}
+	return 1
+}
+
+// message makes an event of a record; ok is false if it says nothing new.
+func (t *timeline) message(r *dissect.Record, n *[2]numbers) (e *Event, ok bool) {
+	h := &r.Transport
+	switch h.Type {
+	case transport.Acknowledge, transport.DoNothing:
+		return nil, false
+	case transport.NameChange, transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.Standard:
+	}
+	d := r.Datagram
+	e = &Event{
+		Time: d.Time, Frame: d.Number, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
+	}
+	if h.Type == transport.Standard {
+		if len(r.Payload) == 0 {
+			return nil, false // a fragment, or nothing at all
+		}
+		e.Body, e.Op = r.Payload, decode.Opcode(r.Payload[0])
+		e.Reliable = h.Reliable || h.Fragment
+	} else {
+		e.Body = r.Bytes[h.Size:]
+	}
+	if h.HasSeq {
+		// The pipeline knows a repetition by number and bytes. Where numbers
+		// have 8 bits, the same message comes with the same number again.
+		if e.Number, ok = n[class(h)].take(h.Seq, maphash.Bytes(t.seed, e.Body), t.eight(r)); !ok {
+			return nil, false
+		}
+	} else if r.Status == dissect.StatusDuplicate {
+		return nil, false
+	}
+	e.Body = bytes.Clone(e.Body)
+	return e, true
+}
+
+// fromClient takes a record of a client.
+func (t *timeline) fromClient(r *dissect.Record, c *Client) {
+	h := &r.Transport
+	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer {
+		c.Peer = r.Peer
+	}
+	broken := false
+	if h.Type == transport.Standard && h.Fragment {
+		broken = c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
+	}
+	e, ok := t.message(r, &c.in)
+	if !ok || c.gone && h.Type != transport.Disconnect {
+		return
+	}
+	c.answers++
+	if c.Slot < 0 && c.playing {
+		c.Slot = t.slotOf(r)
+	}
+	e.Kind, e.Client, e.Broken = Input, c, broken
+	if h.Type == transport.Disconnect || h.Type == transport.Leave {
+		e.Kind = Left
+	}
+	if e.Number < 0 || e.Kind == Left {
+		t.input(e)
+		return
+	}
+	k := class(h)
+	q := &c.held[k]
+	if !q.begun {
+		q.begun, q.next = true, e.Number
+		if !c.Adopted && e.Number <= maxHeld && k == 1 {
+			q.next = 0 // the first of all
+		}
+	}
+	q.put(e)
+	t.holding++
+	t.release(c, k)
+}
+
+// release hands out messages of a client whose turn has come. When too many
+// wait, or too long, the capture does not hold the one that is waited for.
+func (t *timeline) release(c *Client, k int) {
+	q := &c.held[k]
+	for len(q.events) > 0 {
+		e := q.events[0]
+		longest := longestLost
+		if q.got || t.cut > 0 { // or may have been acknowledged
+			longest = longestHeld
+		}
+		stuck := len(q.events) > maxHeld || t.holding > maxHolding || t.now.Time.Sub(e.Time) > longest || c.gone
+		switch {
+		case e.Number <= q.next:
+		case stuck:
+			t.gaps += int(e.Number - q.next)
+		default:
+			return
+		}
+		q.next, q.got = max(q.next, e.Number+1), false
+		q.events = q.events[1:]
+		t.holding--
+		t.input(e)
+	}
+}
+
+// expire releases what has waited too long.
+func (t *timeline) expire() {
+	if t.holding == 0 {
+		return
+	}
+	for _, c := range t.order {
+		t.release(c, 0)
+		t.release(c, 1)
+	}
+}
+
+// input hands out an input, and learns from it.
+func (t *timeline) input(e *Event) {
+	c := e.Client
+	if e.Kind == Left {
+		if c.gone {
+			return
+		}
+		t.end(c, Left)
+		t.emit(e)
+		return
+	}
+	switch {
+	case e.Type == transport.NameChange && len(e.Body) > 5:
+		c.Name = nameOf(e.Body)
+	case e.standard() && e.Op == msg.OpClientReady && (c.settled || c.Adopted):
+		c.playing = true
+	}
+	t.emit(e)
+}
+
+// nameOf returns the name in the body of a NameChange.
+func nameOf(body []byte) string {
+	text := body[5:]
+	for i := 0; i+1 < len(text); i += 2 {
+		if text[i] == 0 && text[i+1] == 0 {
+			text = text[:i]
+			break
+		}
+	}
+	return wire.WideText(text)
+}
+
+// fromHost takes a record of the host.
+func (t *timeline) fromHost(r *dissect.Record, c *Client) {
+	if h := &r.Transport; h.Type == transport.Acknowledge {
+		k := class(h)
+		c.held[k].acknowledged(h.Seq, c.in[k].wide)
+	}
+	t.judge(r, c)
+	e, ok := t.message(r, &c.out)
+	if !ok {
+		return
+	}
+	e.Kind, e.Client = Output, c
+	switch {
+	case e.Type == transport.Connect && len(e.Body) > 0:
+		c.Peer = e.Body[0]
+	case e.Type == transport.NameChange && len(e.Body) > 5 && r.Sender != decode.OpenBC:
+		t.meet(e.Body[0])
+	case e.standard():
+		t.learn(r, e)
+	}
+	t.emit(e)
+	switch {
+	case e.Type == transport.BootPlayer && len(e.Body) > 1 && e.Body[1] == transport.UnassignedPeer:
+		t.end(c, PutOut)
+	case e.Type == transport.BootPlayer && len(e.Body) > 1:
+		t.putOut(e.Body[1])
+	case e.standard() && e.Op == msg.OpPlayerAnnounce && len(e.Body) == announceLen && announceCode(e.Body) == event.CodeDeletePlayer:
+		t.putOut(e.Body[announceLen-1])
+	}
+}
+
+// judge finds out of what kind the host is from what it does: the messages that
+// it passes on are written by others. OpenBC sends scores with the Settings, the
+// stock game's host when the client is ready. Where the capture shows no join,
+// the forms of its messages have to do.
+func (t *timeline) judge(r *dissect.Record, c *Client) {
+	op, ok := r.Opcode()
+	if t.settled || !r.Game() || !ok {
+		return
+	}
+	switch {
+	case op == msg.OpClientReady, (op == msg.OpScore || op == msg.OpScoreInit) && c.settled && !c.initiated && !c.Adopted:
+		t.sender, t.settled = decode.OpenBC, true
+	case op == msg.OpMissionInit && c.settled && !c.Adopted:
+		t.sender, t.settled = decode.Stock, true
+	case t.adopted > 0 && r.Sender != decode.Undecided:
+		t.sender = r.Sender
+	}
+	c.initiated = c.initiated || op == msg.OpMissionInit
+}
+
+// eight reports whether the numbers of a sender have 8 bits.
+func (t *timeline) eight(r *dissect.Record) bool {
+	if r.Dir == dissect.FromHost && t.settled {
+		return t.sender == decode.OpenBC
+	}
+	return r.Sender == decode.OpenBC
+}
+
+// learn takes from a game message of the host what it tells of the clients.
+func (t *timeline) learn(r *dissect.Record, e *Event) {
+	c := e.Client
+	switch e.Op {
+	case msg.OpSettings:
+		if m, ok := r.Message.(*msg.Settings); ok && r.Err == nil {
+			c.Slot, c.settled = int(m.Slot), true
+		}
+	case msg.OpChecksumRequest:
+		c.asked++
+	case msg.OpPlayerAnnounce:
+		if len(e.Body) != announceLen {
+			break
+		}
+		peer := e.Body[announceLen-1]
+		if announceCode(e.Body) != event.CodeDeletePlayer {
+			t.meet(peer)
+		}
+	}
+	if e.Op == msg.OpStateUpdate {
+		if len(e.Body) >= 5 {
+			if s, ok := wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:])).Slot(); ok {
+				e.Slots = 1 << s
+			}
+		}
+		return
+	}
+	v := slotFinder{}
+	r.Visit(&t.viewer, &v)
+	e.Slots = v.slots
+}
+
+func announceCode(body []byte) event.Code {
+	return event.Code(binary.LittleEndian.Uint32(body[5:]))
+}
+
+// meet notes a peer id that the host names. If no client has it, there is one
+// that the capture does not hold.
+func (t *timeline) meet(peer uint8) {
+	if peer > transport.HostPeer && t.byPeer(peer) == nil {
+		t.strangers[peer] = true
+	}
+}
+
+// putOut ends the client of which the host says that it is gone.
+func (t *timeline) putOut(peer uint8) {
+	delete(t.strangers, peer)
+	if c := t.byPeer(peer); c != nil {
+		t.end(c, PutOut)
+	}
+}
+
+// byPeer returns the client that has the id and is not gone.
+func (t *timeline) byPeer(peer uint8) *Client {
+	var found *Client
+	for _, c := range t.order {
+		if c.Peer == peer && !c.gone && (found == nil || c.index > found.index) {
+			found = c
+		}
+	}
+	return found
+}
+
+// unseen reports whether there are players that the capture does not hold, and
+// the slots that are not theirs.
+func (t *timeline) unseen() (known uint16, some bool) {
+	for _, c := range t.order {
+		if !c.gone && c.Slot >= 0 && c.Slot < 16 {
+			known |= 1 << c.Slot
+		}
+	}
+	return known, len(t.strangers) > 0
+}
+
+// late reports whether the capture does not hold how all clients came.
+func (t *timeline) late() bool { return t.adopted > 0 }
+
+// placed reports whether the slots of all clients that the capture did not show
+// to join are known.
+func (t *timeline) placed() bool {
+	if t.adopted == 0 {
+		return true
+	}
+	for _, c := range t.order {
+		if c.Adopted && c.Slot < 0 && !c.gone {
+			return false
+		}
+	}
+	return true
+}
+
+// partial reports whether there are or may be players of whom the capture holds
+// nothing.
+func (t *timeline) partial() bool { return t.shared || t.adopted > 0 || len(t.strangers) > 0 }
+
+// A slotFinder notes in whose ranges the objects of a message lie.
+type slotFinder struct{ slots uint16 }
+
+// Field implements [decode.Visitor].
+func (v *slotFinder) Field(f *decode.Field) {
+	if f.Kind != decode.KindObject {
+		return
+	}
+	if s, ok := wire.ObjectID(f.Uint).Slot(); ok && s < 16 {
+		v.slots |= 1 << s
+	}
+}
+
+// Begin implements [decode.Visitor].
+func (v *slotFinder) Begin(*decode.Group) {}
+
+// End implements [decode.Visitor].
+func (v *slotFinder) End(*decode.Group) {}

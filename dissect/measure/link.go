@@ -1,0 +1,155 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// link is what is counted and remembered of one direction.
+type link struct {
+	Link // counts; names and what is computed stay empty
+
+	spaces    [2]space
+	rtt       spread
+	rates     rates
+	last      moment // datagram
+	keepalive moment // the last one
+	spacing   mean   // of keepalives
+}
+
+// mean adds up times.
+type mean struct {
+	n   int64
+	sum float64 // nanoseconds; hostile times would overflow an integer
+}
+
+func (m *mean) add(ns int64) { m.n, m.sum = m.n+1, m.sum+float64(ns) }
+
+func (m *mean) value() time.Duration {
+	if m.n == 0 {
+		return 0
+	}
+	return time.Duration(m.sum / float64(m.n))
+}
+
+// class returns the counts and the sequence space of a message, or of the
+// message that an acknowledgement is for.
+func (l *link) class(h *transport.Header) (*Class, *space) {
+	if h.Control() {
+		return &l.Control, &l.spaces[0]
+	}
+	return &l.Data, &l.spaces[1]
+}
+
+// heard counts a datagram.
+func (l *link) heard(d *dissect.Datagram, at moment) {
+	size := int64(max(d.Full, len(d.Payload)))
+	l.Datagrams++
+	l.Bytes += size
+	if !at.known {
+		return
+	}
+	if gap, ok := at.since(l.last); ok {
+		l.Silence = max(l.Silence, time.Duration(gap))
+	}
+	if l.First.IsZero() {
+		l.First = d.Time
+	}
+	l.Last, l.last = d.Time, at
+	b := l.rates.at(at.ns)
+	b.datagrams++
+	b.bytes += uint64(size)
+}
+
+// message counts a transport message.
+func (l *link) message(r *dissect.Record, at moment) {
+	l.Messages++
+	repeated := r.Status == dissect.StatusDuplicate
+	if at.known {
+		b := l.rates.at(at.ns)
+		b.messages++
+		if repeated {
+			b.repeated++
+		}
+	}
+	h := &r.Transport
+	if h.Reliable {
+		c, _ := l.class(h)
+		c.Reliable++
+		if repeated {
+			c.Repeated++
+		}
+	}
+	if h.Type == transport.DoNothing || h.Type == transport.NameChange && h.Short && h.Len == h.Size {
+		l.Keepalives++
+		if gap, ok := at.since(l.keepalive); ok {
+			l.spacing.add(gap)
+			l.KeepaliveMax = max(l.KeepaliveMax, time.Duration(gap))
+		}
+		l.keepalive = at
+	}
+}
+
+// reliable follows the sequence number of a message.
+func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
+	h := &r.Transport
+	c, s := l.class(h)
+	if r.Status == dissect.StatusDuplicate {
+		if k := keyOf(h); !s.waiting.repeated(k) && s.acknowledged(k).key == k {
+			c.Duplicates++
+		}
+		return // its number is no news, and one of 8 bits may have come round since
+	}
+	s.sequence.Bits = 16
+	if r.Sender == decode.OpenBC {
+		s.sequence.Bits = 8
+	}
+	s.arrive(h.Seq, c, lost)
+	if s.send(keyOf(h), at) {
+		lost.Outstanding++
+	}
+}
+
+// acknowledge takes note of an acknowledgement that came for a message of this
+// link.
+func (l *link) acknowledge(h *transport.Header, at moment) {
+	c, s := l.class(h)
+	sent, ok := s.acknowledge(keyOf(h), at)
+	if !ok {
+		return
+	}
+	c.Acknowledged++
+	if sent.ambiguous {
+		return
+	}
+	if ns, ok := at.since(sent.at); ok {
+		l.rtt.add(ns)
+	}
+}
+
+// restart begins the numbers again.
+func (l *link) restart() {
+	for i := range l.spaces {
+		l.spaces[i].restart()
+	}
+	l.last, l.keepalive = moment{}, moment{}
+}
+
+// result returns the link with what is computed.
+func (l *link) result(c *conversation, now int64) Link {
+	out := l.Link
+	out.Host, out.Client, out.Player, out.Peer, out.Restarts = c.host, c.client, c.player, c.peer, c.restarts
+	out.Dir = dissect.ToHost
+	if l == &c.links[side(dissect.FromHost)] {
+		out.Dir = dissect.FromHost
+	}
+	out.KeepaliveMean = l.spacing.value()
+	out.RTT = l.rtt.result()
+	if !l.First.IsZero() {
+		out.Rate = l.rates.result(now, l.First.UnixNano())
+	}
+	return out
+}

@@ -1,0 +1,341 @@
+// Package measure counts records and measures the links of a game: how long a message and its
+// acknowledgement take, what is sent again, what is missing, how long a sender
+// is silent, and how regularly the positions of ships arrive. The numbers are
+// for people who look for lag; docs/network.md says how to read them.
+//
+// A [Meter] is a sink that counts records. It copies what it keeps of them, is
+// bounded whatever the traffic, and counts what it gives up to be so. Its
+// results can be asked for at any time, in the middle of a live capture too.
+package measure
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// What a meter remembers at most.
+const (
+	MaxLinks       = 512  // two for each conversation; the conversation that was silent longest goes first
+	MaxOutstanding = 1024 // messages of a link and class that wait for their acknowledgement; a message is given up when so many came after it
+	MaxMissing     = 1024 // numbers of a link and class, counted back from the highest, that can still turn up
+	MaxShips       = 4096 // streams of ship updates; the one that was silent longest goes first
+)
+
+// A Link is one direction of a conversation between a client and its host. Its
+// text is from the network: escape it before a terminal sees it.
+type Link struct {
+	Host, Client netip.AddrPort
+	Dir          dissect.Dir
+	Player       string // the client's player, the latest name if there were several; empty if it is not known
+	Peer         uint8  // the client's peer id, 0 if it is not known
+	Restarts     int64  // how often the client connected anew, which begins all numbers again
+
+	First, Last time.Time // when the sender was heard
+	Datagrams   int64
+	Bytes       int64 // of the datagrams' payloads, as they were on the network
+	Messages    int64 // transport messages, repetitions included
+	Control     Class // reliable messages of the transport layer itself
+	Data        Class // reliable messages of the game
+	Acks        int64 // acknowledgements that were sent in this direction
+
+	RTT RTT // of the messages sent in this direction
+
+	Silence       time.Duration // longest time between two datagrams
+	Keepalives    int64
+	KeepaliveMean time.Duration // between two keepalives, 0 if there were less
+	KeepaliveMax  time.Duration
+
+	Rate Rate // now
+}
+
+// A Class counts the reliable messages of a sequence space. A fragment counts
+// as a message.
+type Class struct {
+	Reliable     int64 // messages, repetitions included
+	Repeated     int64 // repetitions
+	Duplicates   int64 // repetitions of what had been acknowledged, so that the receiver had it already
+	Acknowledged int64 // messages of which an acknowledgement came, each once
+	Lost         int64 // sequence numbers between the first and the last that never came
+	Late         int64 // sequence numbers that came after a higher one
+}
+
+// Reliable returns the reliable messages of both classes, repetitions included.
+func (l *Link) Reliable() int64 { return l.Control.Reliable + l.Data.Reliable }
+
+// Repeated returns the repetitions of both classes.
+func (l *Link) Repeated() int64 { return l.Control.Repeated + l.Data.Repeated }
+
+// Duplicates returns the repetitions of both classes of what had been
+// acknowledged.
+func (l *Link) Duplicates() int64 { return l.Control.Duplicates + l.Data.Duplicates }
+
+// Acknowledged returns the messages of both classes that were acknowledged.
+func (l *Link) Acknowledged() int64 { return l.Control.Acknowledged + l.Data.Acknowledged }
+
+// Lost returns the sequence numbers of both classes that never came.
+func (l *Link) Lost() int64 { return l.Control.Lost + l.Data.Lost }
+
+// Late returns the sequence numbers of both classes that came after a higher
+// one.
+func (l *Link) Late() int64 { return l.Control.Late + l.Data.Late }
+
+// An RTT tells how much time passed at the place of the capture between
+// reliable messages and their first acknowledgements. Messages that were sent
+// again before that do not count, since nobody knows which of them was
+// acknowledged. Median and P95 are off by 3.2 % at most, and by a microsecond
+// where they are less than that.
+type RTT struct {
+	N                     int64 // how many were measured; 0 leaves the rest empty
+	Min, Median, P95, Max time.Duration
+}
+
+// A Rate is what was sent within the last 5 seconds, per second.
+type Rate struct{ Datagrams, Messages, Bytes, Repeated float64 }
+
+// A Ship is the stream of updates of one ship in one direction of a
+// conversation. Its text is from the network: escape it before a terminal sees
+// it.
+type Ship struct {
+	Host, Client netip.AddrPort
+	Dir          dissect.Dir
+	Player       string // whose conversation it is, as in Link
+	Peer         uint8
+	Object       wire.ObjectID
+	Name         string // what the object is, such as "Akira (Cady2)"; empty if it is not known
+
+	First, Last time.Time
+	Updates     int64
+	Intervals   int64         // between successive updates; times of the client connecting anew do not count
+	Mean        time.Duration // of the intervals
+	Jitter      time.Duration // mean of the differences between successive intervals, without sign
+	Longest     time.Duration // interval
+	Rate        float64       // updates a second: 1 / Mean; 0 if that is
+}
+
+// GivenUp counts what was given up to keep to the limits, and what has no
+// place in the report.
+type GivenUp struct {
+	Links       int64 // that are missing from the report
+	Outstanding int64 // messages whose acknowledgement, had it come, would not have been measured
+	Missing     int64 // lost numbers that count as lost even if they came later
+	Ships       int64 // streams that are missing from the report
+	Undirected  int64 // messages of which nobody knows who sent them
+}
+
+// A Meter measures. Its zero value is ready to use. It is not safe for
+// concurrent use.
+type Meter struct {
+	conversations map[pair]*conversation
+	last          *conversation // of the last record: most have a neighbour of the same conversation
+	uses          uint64
+
+	streams map[streamKey]*stream
+	newest  *stream // of a ring, in which the least recently heard is newest.prev
+	name    []byte
+
+	givenUp GivenUp
+	now     int64 // nanoseconds; when the last datagram came, or what Advance was told
+
+	seen           bool
+	datagram, part int // frame number of the last record's datagram, and which part of it that was
+}
+
+// pair is what tells conversations apart.
+type pair struct{ host, client netip.AddrPort }
+
+type conversation struct {
+	pair
+	player   string
+	peer     uint8
+	restarts int64
+	used     uint64 // by which the least recently used is found
+	streams  int    // of ships
+	links    [2]link
+}
+
+// side returns the index of the link of a direction.
+func side(d dissect.Dir) int {
+	if d == dissect.FromHost {
+		return 1
+	}
+	return 0
+}
+
+// Close does nothing.
+func (m *Meter) Close() error { return nil }
+
+// Record counts r. It never fails.
+func (m *Meter) Record(r *dissect.Record) error {
+	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.Datagram == nil {
+		return nil
+	}
+	if r.Dir != dissect.ToHost && r.Dir != dissect.FromHost {
+		m.givenUp.Undirected++
+		return nil
+	}
+	d := r.Datagram
+	c := m.conversation(r)
+	at := moment{d.Time.UnixNano(), !d.Time.IsZero()}
+	if restarts(r) {
+		m.restart(c)
+	}
+	if r.Client != "" {
+		c.player = r.Client
+	}
+	if r.ClientID != 0 {
+		c.peer = r.ClientID
+	}
+	l := &c.links[side(r.Dir)]
+	if m.begins(r) {
+		m.uses++
+		c.used = m.uses
+		if at.known {
+			m.now = at.ns
+		}
+		l.heard(d, at)
+	}
+	if r.Kind == dissect.KindMalformed {
+		return nil
+	}
+	l.message(r, at)
+	switch h := &r.Transport; {
+	case h.Type == transport.Acknowledge:
+		l.Acks++
+		if h.HasSeq {
+			c.links[1-side(r.Dir)].acknowledge(h, at)
+		}
+	case h.HasSeq:
+		l.reliable(r, at, &m.givenUp)
+	}
+	if id, ok := updated(r); ok {
+		m.update(c, r, id, at)
+	}
+	return nil
+}
+
+// Advance tells the time, for a dashboard whose rates have to fall when nothing
+// comes. Results do not depend on it otherwise.
+func (m *Meter) Advance(now time.Time) {
+	if t := now.UnixNano(); t > m.now {
+		m.now = t
+	}
+}
+
+// Links returns what was measured, by host, client and direction.
+func (m *Meter) Links() []Link {
+	var out []Link
+	for _, c := range m.conversations {
+		for i := range c.links {
+			if c.links[i].Datagrams > 0 {
+				out = append(out, c.links[i].result(c, m.now))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Link) int {
+		return cmp.Or(a.Host.Compare(b.Host), a.Client.Compare(b.Client), cmp.Compare(a.Dir, b.Dir))
+	})
+	return out
+}
+
+// GivenUp returns what is missing from the results.
+func (m *Meter) GivenUp() GivenUp { return m.givenUp }
+
+// conversation returns the conversation of a record.
+func (m *Meter) conversation(r *dissect.Record) *conversation {
+	p := pair{r.Datagram.Dst, r.Datagram.Src}
+	if r.Dir == dissect.FromHost {
+		p = pair{r.Datagram.Src, r.Datagram.Dst}
+	}
+	if m.last != nil && m.last.pair == p {
+		return m.last
+	}
+	c := m.conversations[p]
+	if c == nil {
+		c = m.open(p)
+	}
+	m.last = c
+	return c
+}
+
+// open makes room for a conversation.
+func (m *Meter) open(p pair) *conversation {
+	if m.conversations == nil {
+		m.conversations = map[pair]*conversation{}
+	}
+	var c *conversation
+	if len(m.conversations) < MaxLinks/2 {
+		c = new(conversation)
+	} else {
+		for _, other := range m.conversations {
+			if c == nil || other.used < c.used {
+				c = other
+			}
+		}
+		delete(m.conversations, c.pair)
+		for i := range c.links {
+			if c.links[i].Datagrams > 0 {
+				m.givenUp.Links++
+			}
+		}
+		if c.streams > 0 {
+			m.forget(c)
+		}
+		*c = conversation{}
+	}
+	m.uses++
+	c.pair, c.used = p, m.uses
+	m.conversations[p] = c
+	return c
+}
+
+// restarts reports whether the record is of a client that connects anew.
+func restarts(r *dissect.Record) bool {
+	if r.Transport.Type != transport.Connect || r.Dir != dissect.ToHost {
+		return false
+	}
+	return slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "restart" })
+}
+
+// restart begins the numbers of a conversation again. Times between the
+// connections are nobody's silence.
+func (m *Meter) restart(c *conversation) {
+	c.restarts++
+	for i := range c.links {
+		c.links[i].restart()
+	}
+	if c.streams > 0 {
+		for s := range m.ships() {
+			if s.conv == c {
+				s.pause()
+			}
+		}
+	}
+}
+
+// begins reports whether r is the first record of its datagram that comes here.
+// Frame numbers alone do not tell where one capture ends and the next begins.
+func (m *Meter) begins(r *dissect.Record) bool {
+	again := m.seen && r.Datagram.Number == m.datagram && r.Part > m.part
+	m.seen, m.datagram, m.part = true, r.Datagram.Number, r.Part
+	return !again
+}
+
+// A moment is a time, if there is one.
+type moment struct {
+	ns    int64
+	known bool
+}
+
+// since returns the time that passed since an earlier moment. Clocks that go
+// backwards, and captures that follow each other in another order than they
+// were made, tell nothing.
+func (t moment) since(earlier moment) (ns int64, ok bool) {
+	ns = t.ns - earlier.ns
+	return ns, t.known && earlier.known && ns >= 0 && t.ns >= earlier.ns
+}

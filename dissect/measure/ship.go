@@ -1,0 +1,182 @@
+package measure
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// streamKey is what tells streams of ship updates apart.
+type streamKey struct {
+	conv *conversation
+	dir  dissect.Dir
+	id   wire.ObjectID
+}
+
+// stream is what is counted and remembered of the updates of a ship.
+type stream struct {
+	streamKey
+	prev, next *stream
+
+	name        string
+	first, last time.Time
+	updates     int64
+	longest     time.Duration
+
+	before    moment // the last update
+	interval  int64  // before the last update
+	intervals mean
+	jitter    mean // of differences between intervals
+	follows   bool // interval is that before the last update
+}
+
+// updated returns the object that a ship update is about.
+func updated(r *dissect.Record) (id wire.ObjectID, ok bool) {
+	const stateUpdate, head = 0x1C, 1 + 4
+	if r.Status == dissect.StatusDuplicate || len(r.Payload) < head || r.Payload[0] != stateUpdate {
+		return 0, false
+	}
+	return wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[1:])), true
+}
+
+// update counts an update of a ship.
+func (m *Meter) update(c *conversation, r *dissect.Record, id wire.ObjectID, at moment) {
+	k := streamKey{c, r.Dir, id}
+	s := m.streams[k]
+	if s == nil {
+		s = m.begin(k)
+	} else if s != m.newest {
+		m.unlink(s)
+		m.link(s)
+	}
+	s.updates++
+	if r.Session != nil {
+		m.name = r.Session.AppendObject(m.name[:0], id)
+		if len(m.name) > 0 && !bytes.Equal(m.name, []byte(s.name)) {
+			s.name = string(m.name)
+		}
+	}
+	if !at.known {
+		return
+	}
+	if s.first.IsZero() {
+		s.first = r.Datagram.Time
+	}
+	s.last = r.Datagram.Time
+	if gap, ok := at.since(s.before); ok {
+		s.intervals.add(gap)
+		s.longest = max(s.longest, time.Duration(gap))
+		if s.follows {
+			s.jitter.add(max(gap-s.interval, s.interval-gap))
+		}
+		s.interval, s.follows = gap, true
+	} else {
+		s.follows = false
+	}
+	s.before = at
+}
+
+// pause keeps the time until the next update from counting.
+func (s *stream) pause() { s.before, s.follows = moment{}, false }
+
+// begin makes room for a stream.
+func (m *Meter) begin(k streamKey) *stream {
+	if m.streams == nil {
+		m.streams = map[streamKey]*stream{}
+	}
+	s := new(stream)
+	if len(m.streams) >= MaxShips {
+		s = m.newest.prev
+		m.drop(s)
+		*s = stream{}
+	}
+	s.streamKey = k
+	m.streams[k] = s
+	m.link(s)
+	k.conv.streams++
+	return s
+}
+
+// drop gives a stream up.
+func (m *Meter) drop(s *stream) {
+	m.unlink(s)
+	delete(m.streams, s.streamKey)
+	s.conv.streams--
+	m.givenUp.Ships++
+}
+
+// forget gives up the streams of a conversation.
+func (m *Meter) forget(c *conversation) {
+	for s := range m.ships() {
+		if s.conv == c {
+			m.drop(s)
+		}
+	}
+}
+
+// ships returns all streams, the latest heard first. The one at hand may be
+// dropped.
+func (m *Meter) ships() iter.Seq[*stream] {
+	return func(yield func(*stream) bool) {
+		s := m.newest
+		for range len(m.streams) {
+			next := s.next
+			if !yield(s) {
+				return
+			}
+			s = next
+		}
+	}
+}
+
+func (m *Meter) link(s *stream) {
+	if m.newest == nil {
+		s.prev, s.next = s, s
+	} else {
+		s.prev, s.next = m.newest.prev, m.newest
+		s.prev.next, s.next.prev = s, s
+	}
+	m.newest = s
+}
+
+func (m *Meter) unlink(s *stream) {
+	if s.next == s {
+		m.newest = nil
+		return
+	}
+	s.prev.next, s.next.prev = s.next, s.prev
+	if m.newest == s {
+		m.newest = s.next
+	}
+}
+
+// Ships returns what was measured of ship updates, by host, client, direction
+// and object.
+func (m *Meter) Ships() []Ship {
+	var out []Ship
+	for s := range m.ships() {
+		out = append(out, s.result())
+	}
+	slices.SortFunc(out, func(a, b Ship) int {
+		return cmp.Or(a.Host.Compare(b.Host), a.Client.Compare(b.Client), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.Object, b.Object))
+	})
+	return out
+}
+
+func (s *stream) result() Ship {
+	out := Ship{
+		Host: s.conv.host, Client: s.conv.client, Dir: s.dir, Player: s.conv.player, Peer: s.conv.peer,
+		Object: s.id, Name: s.name, First: s.first, Last: s.last,
+		Updates: s.updates, Intervals: s.intervals.n, Mean: s.intervals.value(), Jitter: s.jitter.value(), Longest: s.longest,
+	}
+	if s.intervals.sum > 0 {
+		out.Rate = float64(s.intervals.n) * float64(time.Second) / s.intervals.sum
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A space is the sequence numbers of one class of messages of a link.
+type space struct {
+	sequence transport.Sequence
+	missing  gaps
+	waiting  waiting
+	acked    *[256]ack // the latest acknowledgements, by the low bits of their keys
+	echoes   bool      // acknowledgements are sent several times
+}
+
+// echo is for how long an acknowledgement may be sent again. The game sends
+// each up to nine times, every two thirds of a second if there is anything else
+// to send.
+const echo = 10 * time.Second
+
+// An ack is an acknowledgement that came.
+type ack struct {
+	key key
+	at  moment
+}
+
+// A key names a message or fragment by the bits that its acknowledgement has.
+// Keys are never 0.
+type key uint32
+
+func keyOf(h *transport.Header) key {
+	k := key(h.Seq) | 1<<31
+	if h.Fragment {
+		k |= key(h.Index)<<16 | 1<<24
+	}
+	return k
+}
+
+// slot returns an index for the key. Numbers that follow each other, fragments
+// of a message, and the first of them and a whole message get different ones.
+func (k key) slot(size uint32) uint32 {
+	return (uint32(k) + uint32(k)>>16 + uint32(k)>>17&0x80) & (size - 1)
+}
+
+// arrive takes note of the number of a message that is not a repetition.
+func (s *space) arrive(seq uint16, c *Class, lost *GivenUp) {
+	next, begun := s.sequence.Next()
+	n := s.sequence.Unwrap(seq)
+	switch {
+	case !begun: // what came before is not of this capture
+	case n >= next:
+		c.Lost += n - next
+		lost.Missing += s.missing.advance(next, n)
+	case s.missing.fill(next, n):
+		c.Lost--
+		c.Late++
+	}
+}
+
+// send takes note of the time of a message that is not a repetition. It reports
+// whether another one had to be given up for it.
+func (s *space) send(k key, at moment) (gaveUp bool) {
+	before := s.acknowledged(k)
+	gap, ok := at.since(before.at)
+	// A number that has come round: what comes next may be a repetition of
+	// the old acknowledgement.
+	ambiguous := s.echoes && before.key == k && ok && gap < int64(echo)
+	return s.waiting.add(k, at, ambiguous)
+}
+
+// acknowledge takes the message that an acknowledgement is for, if this is the
+// first one.
+func (s *space) acknowledge(k key, at moment) (sent message, ok bool) {
+	sent, ok = s.waiting.take(k)
+	before := s.acknowledged(k)
+	if gap, known := at.since(before.at); !ok && known && before.key == k && gap < int64(echo) {
+		s.echoes = true
+	}
+	if s.acked == nil {
+		s.acked = new([256]ack)
+	}
+	s.acked[k.slot(256)] = ack{k, at}
+	return sent, ok
+}
+
+// acknowledged returns the latest acknowledgement that may be for the message.
+func (s *space) acknowledged(k key) ack {
+	if s.acked == nil {
+		return ack{}
+	}
+	return s.acked[k.slot(256)]
+}
+
+// restart begins the numbers again. Memory is kept.
+func (s *space) restart() {
+	s.sequence, s.missing = transport.Sequence{}, gaps{}
+	s.waiting.clear()
+	if s.acked != nil {
+		clear(s.acked[:])
+	}
+}
+
+// gaps are the missing numbers among the last MaxMissing.
+type gaps [MaxMissing / 64]uint64
+
+func (g *gaps) bit(n int64) (word *uint64, mask uint64) {
+	i := uint64(n) % MaxMissing // a power of two, so that negative numbers have their place, too
+	return &g[i/64], 1 << (i % 64)
+}
+
+// advance takes note of the number n, before which those from next on are
+// missing. It returns how many missing numbers are too far back from now on.
+func (g *gaps) advance(next, n int64) (gone int64) {
+	if n-next >= MaxMissing {
+		// All before and some of the new ones go at once.
+		for i := range g {
+			for w := g[i]; w != 0; w &= w - 1 {
+				gone++
+			}
+		}
+		*g = gaps{}
+		from := n - MaxMissing + 1
+		gone += from - next
+		next = from
+	}
+	for ; next <= n; next++ {
+		word, mask := g.bit(next)
+		if *word&mask != 0 {
+			gone++
+		}
+		if next == n {
+			*word &^= mask
+		} else {
+			*word |= mask
+		}
+	}
+	return gone
+}
+
+// fill takes note of a number before next, and reports whether it was missing.
+func (g *gaps) fill(next, n int64) bool {
+	if next-n > MaxMissing {
+		return false
+	}
+	word, mask := g.bit(n)
+	was := *word&mask != 0
+	*word &^= mask
+	return was
+}
+
+// waiting are the messages that wait for their acknowledgement: those among
+// the last MaxOutstanding, in a ring, and an index of it by key.
+type waiting struct {
+	ring  []message
+	next  int // where the next one goes once the ring is full
+	alive int // how many still wait
+	heads []uint16
+}
+
+// A message waits in the ring. It has been taken if its key is 0.
+type message struct {
+	key       key
+	ambiguous bool // nobody knows which transmission an acknowledgement is for
+	at        moment
+	chain     uint16 // 1 + index of the next message of the same slot, 0 for none
+}
+
+// find returns the message, and what refers to it.
+func (w *waiting) find(k key) (m *message, ref *uint16) {
+	if w.alive == 0 {
+		return nil, nil
+	}
+	for ref = &w.heads[k.slot(MaxOutstanding)]; *ref != 0; ref = &m.chain {
+		m = &w.ring[*ref-1]
+		if m.key == k {
+			return m, ref
+		}
+	}
+	return nil, nil
+}
+
+// add makes a message wait. It reports whether the oldest one was given up.
+func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
+	if m, _ := w.find(k); m != nil { // another message with a number that has come round
+		m.at, m.ambiguous = at, true
+		return false
+	}
+	if w.heads == nil {
+		w.heads = make([]uint16, MaxOutstanding)
+	}
+	if w.alive == 0 { // all heads are 0
+		w.ring, w.next = w.ring[:0], 0
+	}
+	if len(w.ring) < MaxOutstanding {
+		w.next = len(w.ring)
+		w.ring = append(w.ring, message{})
+	} else if old := w.ring[w.next].key; old != 0 {
+		w.take(old)
+		gaveUp = true
+	}
+	head := &w.heads[k.slot(MaxOutstanding)]
+	w.ring[w.next] = message{key: k, ambiguous: ambiguous, at: at, chain: *head}
+	*head = uint16(w.next + 1)
+	w.next = (w.next + 1) % MaxOutstanding
+	w.alive++
+	return gaveUp
+}
+
+// take returns a message, which does not wait any more.
+func (w *waiting) take(k key) (message, bool) {
+	m, ref := w.find(k)
+	if m == nil {
+		return message{}, false
+	}
+	*ref = m.chain
+	out := *m
+	m.key = 0
+	w.alive--
+	return out, true
+}
+
+// repeated takes note that a message was sent again, and reports whether it
+// still waits.
+func (w *waiting) repeated(k key) bool {
+	m, _ := w.find(k)
+	if m != nil {
+		m.ambiguous = true
+	}
+	return m != nil
+}
+
+// clear forgets all messages.
+func (w *waiting) clear() {
+	clear(w.heads)
+	w.ring, w.next, w.alive = w.ring[:0], 0, 0
+}

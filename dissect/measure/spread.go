@@ -1,0 +1,136 @@
+package measure
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// spread is a distribution of times: counts of ranges that grow with the time,
+// so that the middle of a range is off by 1/32 of any time in it at most.
+type spread struct {
+	n        int64
+	min, max int64
+	counts   [1 + octaves*steps + 1]uint32
+}
+
+// Each octave between lowest and lowest+octaves has steps ranges of the same
+// width. What is shorter than a microsecond has a range of its own, and so has
+// what is longer than 18 minutes.
+const (
+	lowest    = 10 // log2 of 1.024 µs in nanoseconds
+	octaves   = 30
+	stepsLog2 = 4
+	steps     = 1 << stepsLog2
+)
+
+func rangeOf(ns int64) int {
+	e := bits.Len64(uint64(ns)) - 1
+	switch {
+	case e < lowest:
+		return 0
+	case e >= lowest+octaves:
+		return 1 + octaves*steps
+	}
+	return 1 + (e-lowest)*steps + int(ns>>(e-stepsLog2))%steps
+}
+
+// middle returns the middle of a range.
+func middle(i int) int64 {
+	switch i {
+	case 0:
+		return 1 << lowest / 2
+	case 1 + octaves*steps:
+		return math.MaxInt64 // the result is not more than the longest time
+	}
+	i--
+	width := int64(1) << (lowest + i/steps - stepsLog2)
+	return (steps+int64(i%steps))*width + width/2
+}
+
+func (s *spread) add(ns int64) {
+	if s.n == 0 || ns < s.min {
+		s.min = ns
+	}
+	s.max = max(s.max, ns)
+	s.n++
+	s.counts[rangeOf(ns)]++
+}
+
+// quantile returns a time that is not exceeded by a share of all times.
+func (s *spread) quantile(share float64) time.Duration {
+	rank := max(1, int64(math.Ceil(share*float64(s.n))))
+	for i, c := range s.counts {
+		if rank -= int64(c); rank <= 0 {
+			return time.Duration(min(max(middle(i), s.min), s.max))
+		}
+	}
+	return time.Duration(s.max)
+}
+
+func (s *spread) result() RTT {
+	if s.n == 0 {
+		return RTT{}
+	}
+	return RTT{N: s.n, Min: time.Duration(s.min), Median: s.quantile(0.5), P95: s.quantile(0.95), Max: time.Duration(s.max)}
+}
+
+// rates remembers what was sent lately, in steps of a quarter of a second.
+type rates [window / step]bucket
+
+const (
+	window = 5 * time.Second
+	step   = 250 * time.Millisecond
+)
+
+// A bucket counts what was sent in one step of time.
+type bucket struct {
+	epoch                         int64 // number of the step
+	bytes                         uint64
+	datagrams, messages, repeated uint32
+}
+
+// epochOf returns the number of the step that a time is in.
+func epochOf(ns int64) int64 {
+	if ns < 0 {
+		return (ns+1)/int64(step) - 1
+	}
+	return ns / int64(step)
+}
+
+// at returns the bucket of a time.
+func (r *rates) at(ns int64) *bucket {
+	epoch := epochOf(ns)
+	b := &r[(epoch%int64(len(r))+int64(len(r)))%int64(len(r))]
+	if b.epoch != epoch {
+		*b = bucket{epoch: epoch}
+	}
+	return b
+}
+
+// result returns the rates at a time, of a link that was first heard at
+// another. The window ends now and begins with a step.
+func (r *rates) result(now, first int64) (out Rate) {
+	last := epochOf(now)
+	begin := last - int64(len(r)) + 1
+	for i := range r {
+		if b := &r[i]; b.epoch >= begin && b.epoch <= last {
+			out.Datagrams += float64(b.datagrams)
+			out.Messages += float64(b.messages)
+			out.Bytes += float64(b.bytes)
+			out.Repeated += float64(b.repeated)
+		}
+	}
+	// A link that began within the window had less time; a datagram or two
+	// make no rate yet, though.
+	span := now - last*int64(step) + int64(window-step)
+	if age := now - first; now >= first && age >= 0 && age < span {
+		span = max(age, int64(time.Second))
+	}
+	per := float64(time.Second) / float64(span)
+	out.Datagrams *= per
+	out.Messages *= per
+	out.Bytes *= per
+	out.Repeated *= per
+	return out
+}

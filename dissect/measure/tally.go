@@ -1,0 +1,253 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Tally is a [Sink] that counts. Its zero value is ready to use.
+type Tally struct {
+	// What only the reader of the capture knows is for the caller to set.
+	Frames   int64         // of the capture, whatever was in them
+	Duration time.Duration // from the first frame to the last
+	Other    int64         // UDP datagrams that are not the game's
+
+	Game      int64 // datagrams that split into messages to their last byte, or to where the capture cut them
+	GameSpy   int64 // datagrams of GameSpy text
+	Malformed int64 // datagrams of the game that do not split to their last byte
+
+	Messages    int64      // transport messages, repetitions included
+	Types       [256]int64 // the same, by transport type
+	Reliable    int64      // messages sent with an acknowledgement asked for
+	Unreliable  int64      // the others
+	Duplicates  int64      // messages seen before
+	Fragments   int64      // messages that carry a part of a larger one, repetitions included
+	Reassembled int64      // game messages put together from fragments
+	Incomplete  int64      // game messages of which fragments are missing
+
+	Counted      int64            // game messages, complete and not repetitions
+	Opcodes      [256]OpcodeCount // the same, by opcode
+	Flags        [3]FlagCount     // StateUpdates, by direction and dirty flags; DirUnknown is not used
+	PayloadBytes int64            // bytes of counted game messages
+	ResidueBytes int64            // those of them that no field accounts for
+	Errors       int64            // messages and datagrams that stopped making sense; what the capture cut short is no error
+
+	seen     bool
+	datagram int  // frame number of the datagram whose records come
+	bad      bool // it counts as malformed
+}
+
+// An OpcodeCount counts the game messages of one opcode.
+type OpcodeCount struct {
+	Opcode   decode.Opcode
+	Name     string // empty if the opcode is not known
+	ToHost   int64
+	FromHost int64
+	Total    int64 // with those whose direction is not known
+	Bytes    int64 // of their payloads
+}
+
+// A FlagCount counts StateUpdates by their dirty flags.
+type FlagCount [256]int64
+
+// stateUpdate is the opcode whose dirty flags are counted, flagsAt where in the
+// payload they stand.
+const (
+	stateUpdate = 0x1C
+	flagsAt     = 9
+)
+
+// Record counts r. It never fails.
+func (t *Tally) Record(r *dissect.Record) error {
+	switch r.Kind {
+	case dissect.KindMessage:
+		t.message(r)
+	case dissect.KindPayload:
+		t.game(r)
+	case dissect.KindGameSpy:
+		t.GameSpy++
+	case dissect.KindMalformed:
+		t.malformed(r)
+	case dissect.KindEvicted:
+		if r.Transport.Fragment {
+			t.Incomplete++
+		}
+	}
+	return nil
+}
+
+// Close does nothing.
+func (t *Tally) Close() error { return nil }
+
+func (t *Tally) message(r *dissect.Record) {
+	if t.begins(r) {
+		t.Game++
+	}
+	h := &r.Transport
+	t.Messages++
+	t.Types[h.Type]++
+	if h.Reliable {
+		t.Reliable++
+	} else {
+		t.Unreliable++
+	}
+	duplicate := r.Status == dissect.StatusDuplicate
+	if duplicate {
+		t.Duplicates++
+	}
+	if h.Fragment && h.Type == transport.Standard {
+		t.Fragments++
+		if !duplicate && len(r.Payload) > 0 {
+			t.Reassembled++
+		}
+	}
+	if !duplicate {
+		t.game(r)
+	}
+}
+
+// game counts the game message of a record that is no repetition.
+func (t *Tally) game(r *dissect.Record) {
+	if r.Status == dissect.StatusMalformed {
+		t.Errors++
+	}
+	payload := r.Payload
+	if len(payload) == 0 {
+		return
+	}
+	t.Counted++
+	t.PayloadBytes += int64(len(payload))
+	t.ResidueBytes += int64(len(r.Rest))
+	o := &t.Opcodes[payload[0]]
+	o.Total++
+	o.Bytes += int64(len(payload))
+	if o.Name == "" && r.Spec != nil {
+		o.Name = r.Spec.Name
+	}
+	var flags *FlagCount
+	switch r.Dir {
+	case dissect.ToHost:
+		o.ToHost++
+		flags = &t.Flags[dissect.ToHost]
+	case dissect.FromHost:
+		o.FromHost++
+		flags = &t.Flags[dissect.FromHost]
+	case dissect.DirUnknown:
+		return // in the total only
+	}
+	if payload[0] == stateUpdate && len(payload) > flagsAt {
+		flags[payload[flagsAt]]++
+	}
+}
+
+// malformed counts the rest of a datagram. If messages came before it, the
+// datagram has been counted as one of the game's.
+func (t *Tally) malformed(r *dissect.Record) {
+	if r.Cut { // the capture is to blame
+		if t.begins(r) {
+			t.Game++
+		}
+		return
+	}
+	t.Errors++
+	switch {
+	case t.begins(r):
+		t.Malformed++
+	case !t.bad:
+		t.Game--
+		t.Malformed++
+	}
+	t.bad = true
+}
+
+// begins reports whether r is the first record of its datagram. Frame numbers
+// alone do not tell where one capture ends and the next begins.
+func (t *Tally) begins(r *dissect.Record) bool {
+	d := r.Datagram
+	if d == nil {
+		return true
+	}
+	if r.Part > 0 && t.seen && d.Number == t.datagram {
+		return false
+	}
+	t.seen, t.datagram, t.bad = true, d.Number, false
+	return true
+}
+
+// Share returns n as a share of all counted game messages.
+func (t *Tally) Share(n int64) float64 {
+	if t.Counted == 0 {
+		return 0
+	}
+	return float64(n) / float64(t.Counted)
+}
+
+// ByCount returns the opcodes that occurred, the most frequent first, equals
+// in numeric order.
+func (t *Tally) ByCount() []OpcodeCount {
+	var out []OpcodeCount
+	for op, o := range t.Opcodes {
+		if o.Total > 0 {
+			o.Opcode = decode.Opcode(op)
+			out = append(out, o)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b OpcodeCount) int { return cmp.Compare(b.Total, a.Total) })
+	return out
+}
+
+// A FlagShare is how often a combination of dirty flags occurred.
+type FlagShare struct {
+	Flags uint8
+	Count int64
+}
+
+// ByCount returns the combinations that occurred, the most frequent first,
+// equals in numeric order.
+func (f *FlagCount) ByCount() []FlagShare {
+	var out []FlagShare
+	for flags, n := range f {
+		if n > 0 {
+			out = append(out, FlagShare{uint8(flags), n})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b FlagShare) int { return cmp.Compare(b.Count, a.Count) })
+	return out
+}
+
+// Total returns the number of StateUpdates.
+func (f *FlagCount) Total() int64 {
+	var n int64
+	for _, c := range f {
+		n += c
+	}
+	return n
+}
+
+// flagNames are the dirty flags, bit 0 first.
+var flagNames = msg.DirtyNames()
+
+// AppendFlagNames appends the names of the dirty flags that are set, such as
+// POSITION|FORWARD|UP.
+func AppendFlagNames(dst []byte, flags uint8) []byte {
+	if flags == 0 {
+		return append(dst, "none"...)
+	}
+	first := true
+	for bit, name := range flagNames {
+		if flags>>bit&1 == 0 {
+			continue
+		}
+		if !first {
+			dst = append(dst, '|')
+		}
+		dst, first = append(dst, name...), false
+	}
+	return dst
+}

@@ -1,0 +1,423 @@
+// Package reference renders what is known of the messages: the protocol table as
+// plain data, and as the page docs/opcodes.md. It reads no files; sample
+// messages for the page are given to it. What it returns belongs to the caller.
+package reference
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// An Entry is what is known of one message. In JSON it begins with its layer and
+// its opcode or transport type.
+type Entry struct {
+	Transport bool `json:"-"` // of a transport message
+	Opcode    int  `json:"-"` // or transport type
+
+	Name     string   `json:"name"`
+	Constant string   `json:"constant,omitempty"` // the game's own name
+	Aliases  []string `json:"aliases,omitempty"`  // names in public documents
+	Dir      string   `json:"dir"`                // c2s, s2c, both, none
+	Reliable bool     `json:"reliable"`
+	Relay    string   `json:"relay"` // what the host does with a client's message
+	Evidence string   `json:"evidence"`
+	Doc      string   `json:"doc"`
+	Rest     bool     `json:"rest,omitempty"`       // stands for all higher opcodes without an entry
+	Instead  string   `json:"instead_of,omitempty"` // taken only where the message of this name does not fit
+	Layouts  []Layout `json:"layouts,omitempty"`    // stock first; none if the layout is not known
+}
+
+// A Layout is the way in which senders of one dialect write a message.
+type Layout struct {
+	Dialect string  `json:"dialect"`
+	Doc     string  `json:"doc,omitempty"` // how it differs from stock
+	Length  string  `json:"length"`        // in bytes: 5, 10 or 18, 17 or more. Opcodes count, headers of transport messages do not
+	Fields  []Field `json:"fields,omitempty"`
+}
+
+// A Field is one row of a layout: a value, or a list or struct of values that
+// follow.
+type Field struct {
+	Path  string   `json:"path"`            // an element of list x is x[]
+	Kind  string   `json:"kind"`            // how it is written; list, struct
+	Bytes string   `json:"bytes,omitempty"` // 4, 2+n; absent if it has none of its own
+	When  []string `json:"when,omitempty"`  // what must hold, all of it, for the field to be there
+	Doc   string   `json:"doc"`
+
+	Values []Value `json:"values,omitempty"` // that have names, unless there are too many to list
+}
+
+// A Value is a value that has a name. Of flags it is a single bit.
+type Value struct {
+	Value uint64 `json:"value"`
+	Name  string `json:"name"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e *Entry) MarshalJSON() ([]byte, error) {
+	type entry Entry
+	v := struct {
+		Layer  string `json:"layer"`
+		Opcode *int   `json:"opcode,omitempty"`
+		Type   *int   `json:"type,omitempty"`
+		*entry
+	}{Layer: "game", Opcode: &e.Opcode, entry: (*entry)(e)}
+	if e.Transport {
+		v.Layer, v.Opcode, v.Type = "transport", nil, &e.Opcode
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // conditions are full of &
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// WriteJSON writes entries as JSON, an object a line.
+func WriteJSON(w io.Writer, entries []Entry) error {
+	var all []byte
+	for i := range entries {
+		b, err := entries[i].MarshalJSON()
+		if err != nil {
+			return err
+		}
+		all = append(append(all, b...), '\n')
+	}
+	_, err := w.Write(all)
+	return err
+}
+
+// Entries returns the entries of a catalogue in the order of their opcodes.
+func Entries(c *decode.Catalog) []Entry {
+	var all []Entry
+	for _, s := range c.All() {
+		e := NewEntry(s)
+		if first := c.Lookup(s.Code); slices.Contains(first.Instead, s) {
+			e.Instead = first.Name
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// TransportEntries returns the entries of the transport messages that have
+// fields of their own beside the header.
+func TransportEntries() []Entry {
+	var all []Entry
+	for _, s := range transport.Catalog() {
+		all = append(all, newEntry(s, true))
+	}
+	return all
+}
+
+// NewEntry returns the entry of one game message.
+func NewEntry(s *decode.Spec) Entry { return newEntry(s, false) }
+
+func newEntry(s *decode.Spec, ofTransport bool) Entry {
+	e := Entry{
+		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
+		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Doc: s.Doc, Rest: s.Rest,
+	}
+	if s.Known() {
+		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))
+	}
+	for _, f := range s.Forms {
+		e.Layouts = append(e.Layouts, describe(f.Layout, f.Dialect, f.Doc, ofTransport))
+	}
+	return e
+}
+
+// Meaning says what a relay class or a grade of evidence means, as entries name
+// it; empty if it is neither.
+func Meaning(word string) string {
+	for _, m := range slices.Concat(relayMeanings, evidenceMeanings) {
+		if m.word == word {
+			return m.meaning
+		}
+	}
+	return ""
+}
+
+type meaning struct{ word, meaning string }
+
+var relayMeanings = []meaning{
+	{decode.RelayForward.String(), "an unchanged copy goes to every other player in the game"},
+	{decode.RelaySlots.String(), "an unchanged copy goes to every other occupied slot"},
+	{decode.RelayEcho.String(), "a copy goes to all players, the sender included"},
+	{decode.RelayTeam.String(), "a copy goes to the sender's team, the sender included"},
+	{decode.RelayConsume.String(), "the host handles it, nobody else gets it"},
+	{decode.RelayAnswer.String(), "the host replies to the sender"},
+	{decode.RelayNone.String(), "no client sends it"},
+}
+
+var evidenceMeanings = []meaning{
+	{decode.OnWire.String(), "captured bytes of the real game parse to their end"},
+	{decode.FromGame.String(), "the game's code or scripts say so"},
+	{decode.FromProse.String(), "documents say so"},
+	{decode.Open.String(), "not known"},
+}
+
+var dirs = map[decode.Dir]string{decode.Either: "both", decode.FromClient: "c2s", decode.FromHost: "s2c", decode.Nobody: "none"}
+
+func describe(l decode.Layout, d decode.Dialect, doc string, ofTransport bool) Layout {
+	v := &rows{names: map[string]decode.Names{}}
+	if !ofTransport {
+		v.size.least = 1 // the opcode
+	}
+	decode.Describe(l, d, v)
+	return Layout{Dialect: d.String(), Doc: doc, Length: v.size.String(), Fields: v.fields}
+}
+
+// rows is a visitor that makes a row of everything it sees.
+type rows struct {
+	path   path
+	fields []Field
+	names  map[string]decode.Names // of the enumerations so far
+	size   size
+}
+
+func (v *rows) Begin(g *decode.Group) {
+	v.path.begin(g, "[]")
+	if g.Kind == decode.GroupElement {
+		return
+	}
+	kind := "struct"
+	if g.Kind == decode.GroupList {
+		kind = "list"
+		v.size.list++
+	}
+	at := v.path.String()
+	switch repeated(at) {
+	case 0:
+		v.fields = append(v.fields, Field{Path: at, Kind: kind, When: v.when(g.Conds), Doc: g.Doc})
+	case 1: // a list in an element of itself; deeper ones are not worth a word
+		outer := at[:strings.LastIndexByte(at, '.')]
+		for i := range v.fields {
+			if v.fields[i].Path+"[]" == outer && !strings.HasSuffix(v.fields[i].Doc, nested) {
+				v.fields[i].Doc += nested
+			}
+		}
+	}
+}
+
+const nested = "; an element may hold such a list again"
+
+func (v *rows) End(g *decode.Group) {
+	if g.Kind == decode.GroupList {
+		v.size.list--
+	}
+	v.path.end()
+}
+
+func (v *rows) Field(f *decode.Field) {
+	at := v.path.join(f.Name)
+	v.size.add(f)
+	if repeated(at) > 0 {
+		return
+	}
+	if f.Names != nil {
+		v.names[at] = f.Names
+	}
+	v.fields = append(v.fields, Field{
+		Path: at, Kind: f.Kind.String(), Bytes: sizes[f.Kind].text, When: v.when(f.Conds), Doc: f.Doc, Values: values(f),
+	})
+}
+
+// manyValues is how many values with names are not listed any more: file hashes
+// and event codes.
+const manyValues = 64
+
+// values returns the values of a field that have names.
+func values(f *decode.Field) []Value {
+	if f.Names == nil {
+		return nil
+	}
+	var all []Value
+	if f.Kind == decode.KindFlags8 {
+		for bit := range uint64(8) {
+			if name := f.Names.Name(bit); name != "" {
+				all = append(all, Value{1 << bit, name})
+			}
+		}
+		return all
+	}
+	for v, name := range decode.Values(f.Names) {
+		if len(all) == manyValues {
+			return nil
+		}
+		all = append(all, Value{v, name})
+	}
+	return all
+}
+
+// when puts conditions into words, with the names of the values they are about.
+func (v *rows) when(conds []decode.Cond) []string {
+	var all []string
+	for _, c := range conds {
+		text := c.String()
+		if name := v.valueName(c); name != "" {
+			text += " (" + name + ")"
+		}
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+func (v *rows) valueName(c decode.Cond) string {
+	names := v.names[v.path.join(c.Field)]
+	if names == nil {
+		names = v.names[c.Field]
+	}
+	if names == nil {
+		return ""
+	}
+	switch c.Op {
+	case decode.OpEquals, decode.OpDiffers:
+		return names.Name(c.Value)
+	case decode.OpHas, decode.OpLacks:
+		for bit := range uint64(8) {
+			if c.Value == 1<<bit {
+				return names.Name(bit)
+			}
+		}
+	case decode.OpMore, decode.OpSender, decode.OpIs:
+	}
+	return ""
+}
+
+// repeated returns how often a list stands directly in an element of a list of
+// the same name.
+func repeated(at string) int {
+	n := 0
+	parts := strings.Split(at, ".")
+	for i, p := range parts[1:] {
+		if q := parts[i]; strings.HasSuffix(q, "[]") && strings.TrimSuffix(p, "[]") == strings.TrimSuffix(q, "[]") {
+			n++
+		}
+	}
+	return n
+}
+
+// A path is where in a message a visitor is.
+type path struct{ groups []string }
+
+// begin goes into a group; index stands for the place of an element.
+func (p *path) begin(g *decode.Group, index string) {
+	if g.Kind == decode.GroupElement {
+		p.groups = append(p.groups, index)
+		return
+	}
+	p.groups = append(p.groups, g.Name)
+}
+
+func (p *path) end() { p.groups = p.groups[:len(p.groups)-1] }
+
+func (p *path) join(name string) string {
+	at := p.String()
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+func (p *path) String() string {
+	return strings.ReplaceAll(strings.Join(p.groups, "."), ".[", "[")
+}
+
+// sizes are the bytes of each kind: how many at least, and in words. A bit
+// shares its byte with others; a derived field has none.
+var sizes = map[decode.Kind]struct {
+	least int
+	text  string
+}{
+	decode.KindU8: {1, "1"}, decode.KindU16: {2, "2"}, decode.KindU32: {4, "4"}, decode.KindI8: {1, "1"},
+	decode.KindI16: {2, "2"}, decode.KindI32: {4, "4"}, decode.KindF32: {4, "4"}, decode.KindBit: {0, "shared"},
+	decode.KindBool8: {1, "1"}, decode.KindEnum8: {1, "1"}, decode.KindEnum32: {4, "4"}, decode.KindFlags8: {1, "1"},
+	decode.KindObject: {4, "4"}, decode.KindHash16: {2, "2"}, decode.KindHash32: {4, "4"}, decode.KindCF16: {2, "2"},
+	decode.KindRatio8: {1, "1"}, decode.KindPercent8: {1, "1"}, decode.KindPower8: {1, "1"}, decode.KindDir3: {3, "3"},
+	decode.KindVec3: {12, "12"}, decode.KindQuat: {16, "16"}, decode.KindVec4h: {5, "5"}, decode.KindVec4f: {7, "7"},
+	decode.KindRatios: {0, "n"}, decode.KindStr8: {1, "1+n"}, decode.KindStr16: {2, "2+n"}, decode.KindStr32: {4, "4+n"},
+	decode.KindStr32z: {5, "4+n"}, decode.KindWStr32: {4, "4+2n"}, decode.KindWStrz: {2, "2n+2"}, decode.KindIPv4: {4, "4"},
+	decode.KindBytes: {0, "n"}, decode.KindText: {}, decode.KindIndex: {}, decode.KindPlace: {},
+}
+
+// A size is the length of a message as far as it follows from its description.
+type size struct {
+	list   int // lists that are open
+	least  int // bytes of what is always there
+	bits   int // the same for bits
+	open   bool
+	some   map[string]int // bytes under a single condition
+	nested bool           // there are conditions within conditions
+	conds  []decode.Cond  // the keys of some
+}
+
+func (s *size) add(f *decode.Field) {
+	if f.Kind.Derived() {
+		return
+	}
+	b := sizes[f.Kind]
+	if s.list > 0 || strings.Contains(b.text, "n") {
+		s.open = true
+	}
+	if s.list > 0 {
+		return
+	}
+	switch len(f.Conds) {
+	case 0:
+		s.least += b.least
+		if f.Kind == decode.KindBit {
+			s.bits++
+		}
+	case 1:
+		key := f.Conds[0].String()
+		if _, ok := s.some[key]; !ok {
+			if s.some == nil {
+				s.some = map[string]int{}
+			}
+			s.conds = append(s.conds, f.Conds[0])
+		}
+		s.some[key] += b.least
+		s.nested = s.nested || f.Kind == decode.KindBit
+	default:
+		s.nested = true
+	}
+}
+
+// String returns the length.
+func (s *size) String() string {
+	const bitsInByte = 5
+	n := s.least + (s.bits+bitsInByte-1)/bitsInByte
+	for i, a := range s.conds {
+		for _, b := range s.conds[i+1:] {
+			if opposite(a, b) || opposite(b, a) {
+				n += min(s.some[a.String()], s.some[b.String()])
+			}
+		}
+	}
+	switch {
+	case s.open || s.nested || len(s.conds) > 1:
+		return strconv.Itoa(n) + " or more"
+	case len(s.conds) == 1:
+		return strconv.Itoa(n) + " or " + strconv.Itoa(n+s.some[s.conds[0].String()])
+	}
+	return strconv.Itoa(n)
+}
+
+// opposite reports whether b holds exactly when a does not.
+func opposite(a, b decode.Cond) bool {
+	if a.Field != b.Field || a.Value != b.Value {
+		return false
+	}
+	return a.Op == decode.OpEquals && b.Op == decode.OpDiffers
+}

@@ -1,0 +1,249 @@
+package reference
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/fixtures/messages"
+)
+
+func samples(tb testing.TB) []*Sample {
+	tb.Helper()
+	var all []*Sample
+	for _, s := range messages.All(tb) {
+		all = append(all, &Sample{Title: s.Title, From: s.From, Dialect: s.Dialect, Env: s, Payload: s.Payload})
+	}
+	return all
+}
+
+// The page says what the program does.
+func TestPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := Markdown(&b, msg.Catalog(), samples(t)); err != nil {
+		t.Fatal(err)
+	}
+	fixtures.Golden(t, "../../docs/opcodes.md", b.Bytes())
+}
+
+func entry(t *testing.T, name string) Entry {
+	t.Helper()
+	s := msg.Catalog().Find(name)
+	if s == nil {
+		t.Fatalf("no message %s", name)
+	}
+	return NewEntry(s)
+}
+
+// Lengths as the protocol reference gives them.
+func TestLengths(t *testing.T) {
+	for name, want := range map[string]string{
+		"Settings":            "9 or more",
+		"GameInit":            "1",
+		"ObjectCreate":        "48 or more",
+		"HostEvent":           "17 or more",
+		"CollisionSetting":    "2",
+		"DestroyObject":       "5",
+		"TorpedoFire":         "10 or 18",
+		"PulseFire":           "10 or 14",
+		"StateUpdate":         "10 or more",
+		"VerifyExitedWarp":    "10 or more",
+		"ChecksumRequest":     "7 or more",
+		"Explosion":           "14",
+		"ClientReady":         "2",
+		"Chat":                "7 or more",
+		"MissionInit":         "5 or 9",
+		"Score":               "17",
+		"ScoreInit":           "18",
+		"TeamScore":           "10",
+		"Team":                "6",
+		"SelfDestructRequest": "1",
+	} {
+		if got := entry(t, name).Layouts[0].Length; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestEntry(t *testing.T) {
+	e := entry(t, "PulseFire")
+	want := Entry{
+		Opcode: 0x1A, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
+		Relay: "forward", Evidence: "on the wire", Doc: e.Doc,
+		Layouts: []Layout{{Dialect: "stock", Length: "10 or 14", Fields: []Field{
+			{"weapon", "object id", "4", nil, "the weapon that fired, a child of the pulse system", nil},
+			{"firing_player", "u8", "1", nil, "network id of the shooter", nil},
+			{"direction", "cv3", "3", nil, "of flight, in the world", nil},
+			{"flags", "flags8", "1", nil, "how it was fired", []Value{{1, "sound"}, {2, "target"}}},
+			{"target", "object id", "4", []string{"flags & 0x02 (target)"}, "the object aimed at", nil},
+		}}},
+	}
+	got, _ := json.Marshal(&e)
+	exp, _ := json.Marshal(&want)
+	if !bytes.Equal(got, exp) {
+		t.Errorf("got %s\nwant %s", got, exp)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	all := Entries(msg.Catalog())
+	if !slices.IsSortedFunc(all, func(a, b Entry) int { return a.Opcode - b.Opcode }) {
+		t.Error("not in the order of opcodes")
+	}
+	for i := range all {
+		e := &all[i]
+		if e.Relay == "?" || e.Evidence == "?" || e.Dir == "" {
+			t.Errorf("%s: %q, %q, %q", e.Name, e.Relay, e.Evidence, e.Dir)
+		}
+		for _, l := range e.Layouts {
+			for _, f := range l.Fields {
+				if f.Path == "" || f.Kind == "?" || f.Doc == "" {
+					t.Errorf("%s: %+v", e.Name, f)
+				}
+			}
+		}
+	}
+}
+
+// A list whose elements hold such a list again is described once.
+func TestNested(t *testing.T) {
+	var trees []string
+	for _, f := range entry(t, "ChecksumResponse").Layouts[0].Fields {
+		if strings.HasPrefix(f.Path, "trees") {
+			trees = append(trees, f.Path)
+		}
+		if f.Path == "trees" && !strings.HasSuffix(f.Doc, nested) {
+			t.Errorf("trees: %q", f.Doc)
+		}
+	}
+	want := []string{
+		"trees", "trees[].name", "trees[].files_count", "trees[].files", "trees[].files[].name_hash", "trees[].files[].content_hash",
+		"trees[].subdirs_count", "trees[].subdirs", "trees[].subdirs[].name_hash",
+	}
+	if !slices.Equal(trees, want) {
+		t.Errorf("got %q, want %q", trees, want)
+	}
+}
+
+func TestRows(t *testing.T) {
+	s := &Sample{Dialect: decode.Stock, Payload: fixtures.Hex(t, "1a-target.hex")}
+	var got strings.Builder
+	for _, r := range Rows(msg.Catalog().Lookup(0x1A), s) {
+		got.WriteString(bytesText(r.Bytes) + " " + r.Path + " = " + r.Value + "\n")
+	}
+	want := `77 00 00 40 weapon = 0x40000077 (slot 0)
+02 firing_player = 2
+75 0e d2 direction = (0.92126, 0.11024, -0.3622)
+03 flags = 0x03 (sound, target)
+68 00 08 40 target = 0x40080068 (slot 2)
+`
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
+	}
+	if got := Rows(msg.Catalog().Lookup(0x04), &Sample{Payload: []byte{4}}); got != nil {
+		t.Errorf("a message without a layout has the rows %v", got)
+	}
+}
+
+// Whatever the walk of a message shows is in the JSON, for every sample.
+func TestNothingIsMissing(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteJSON(&b, append(Entries(msg.Catalog()), TransportEntries()...)); err != nil {
+		t.Fatal(err)
+	}
+	type written struct {
+		Layer  string
+		Opcode *int
+		Type   *int
+		Entry
+	}
+	byOpcode := map[int]written{}
+	transports := 0
+	for line := range bytes.Lines(b.Bytes()) {
+		var w written
+		if err := json.Unmarshal(line, &w); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		switch {
+		case w.Layer == "game" && w.Opcode != nil && w.Type == nil:
+			byOpcode[*w.Opcode] = w
+		case w.Layer == "transport" && w.Opcode == nil && w.Type != nil:
+			transports++
+		default:
+			t.Errorf("of which layer is %s", line)
+		}
+	}
+	if len(byOpcode) != len(msg.Catalog().All()) || transports != len(TransportEntries()) {
+		t.Errorf("%d game messages, %d of the transport", len(byOpcode), transports)
+	}
+	compared := 0
+	for _, s := range messages.All(t) {
+		spec := msg.Catalog().Lookup(s.Opcode())
+		w := byOpcode[int(spec.Code)]
+		i := slices.IndexFunc(w.Layouts, func(l Layout) bool { return l.Dialect == s.Dialect.String() })
+		if i < 0 {
+			t.Errorf("%s: no layout of %v", s.Name, s.Dialect)
+			continue
+		}
+		r := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
+		v := new(shownFields)
+		new(decode.Viewer).Show(r.Message, s.Payload, 1, r.Dialect, v)
+		for _, f := range v.fields {
+			compared++
+			if repeated(f.Path) == 0 && !slices.ContainsFunc(w.Layouts[i].Fields, func(g Field) bool {
+				return g.Path == f.Path && g.Kind == f.Kind && g.Doc == f.Doc
+			}) {
+				t.Errorf("%s: %s, %s, is missing", s.Name, f.Path, f.Kind)
+			}
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d fields were compared", compared)
+	}
+}
+
+// shownFields is a visitor that keeps paths, kinds and meanings.
+type shownFields struct {
+	path   path
+	fields []Field
+}
+
+func (v *shownFields) Begin(g *decode.Group) { v.path.begin(g, "[]") }
+func (v *shownFields) End(*decode.Group)     { v.path.end() }
+
+func (v *shownFields) Field(f *decode.Field) {
+	v.fields = append(v.fields, Field{Path: v.path.join(f.Name), Kind: f.Kind.String(), Doc: f.Doc})
+}
+
+// A message that is taken in place of another one says so.
+func TestInstead(t *testing.T) {
+	c, err := msg.Catalog().With(&decode.Spec{Code: 0x2C, Name: "Emote"}, &decode.Spec{Code: 0xCD, Name: "Own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, e := range Entries(c) {
+		if e.Instead != "" || e.Name == "Own" {
+			got[e.Name] = e.Instead
+		}
+	}
+	if len(got) != 2 || got["Emote"] != "Chat" || got["Own"] != "" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMeaning(t *testing.T) {
+	for _, e := range Entries(msg.Catalog()) {
+		if Meaning(e.Relay) == "" || Meaning(e.Evidence) == "" {
+			t.Errorf("%s: nothing is said of %s or %s", e.Name, e.Relay, e.Evidence)
+		}
+	}
+	if Meaning("?") != "" {
+		t.Error("? has a meaning")
+	}
+}
