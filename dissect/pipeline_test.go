@@ -778,8 +778,8 @@ func TestGamesGivenUp(t *testing.T) {
 		}
 	}
 	want := []string{
-		"4 evicted: what was known of the game at 10.0.1.0:22101 is given up, the least recently used of more than 3",
-		"5 evicted: what was known of the game at 10.0.1.1:22101 is given up, the least recently used of more than 3",
+		"4 evicted: the state of the game at 10.0.1.0:22101 is evicted, the least recently used of more than 3 games",
+		"5 evicted: the state of the game at 10.0.1.1:22101 is evicted, the least recently used of more than 3 games",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

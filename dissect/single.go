@@ -11,57 +11,41 @@ import (
 // looked at.
 func (p *Pipeline) PushPlain(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
-	p.own = append(p.own[:0], plain...)
-	p.plain = p.own
-	c, err := p.conversation(d, emit)
-	if err != nil {
-		return err
-	}
-	return p.datagram(c, d, emit)
+	return p.single(d, plain, emit).datagram()
 }
 
 // PushMessage takes a single transport message without its datagram.
 func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) error) error {
-	p.own = append(p.own[:0], message...)
-	p.plain = p.own
-	c, err := p.conversation(d, emit)
+	n := p.single(d, message, emit)
+	m, rest, err := transport.Next(n.plain)
 	if err != nil {
+		return n.malformed(0, 0, rest, err)
+	}
+	n.rec = Record{Datagram: d, Dir: dirOf(n.c, session.Client), Transport: m.Header, Bytes: n.plain[:m.Len:m.Len]}
+	if err := n.message(m.Body); err != nil || len(rest) == 0 {
 		return err
 	}
-	m, rest, err := transport.Next(p.plain)
-	if err != nil {
-		return p.malformed(c, d, session.Client, 0, 0, rest, err, emit)
-	}
-	p.rec = Record{Datagram: d, Dir: dirOf(c, session.Client), Transport: m.Header, Bytes: p.plain[:m.Len:m.Len]}
-	if err := p.message(c, session.Client, m.Body, emit); err != nil || len(rest) == 0 {
-		return err
-	}
-	return p.malformed(c, d, session.Client, 1, m.Len, rest, fmt.Errorf("%w: %d", transport.ErrExtra, len(rest)), emit)
+	return n.malformed(1, m.Len, rest, fmt.Errorf("%w: %d", transport.ErrExtra, len(rest)))
 }
 
 // PushPayload takes a single game message without its transport message.
 func (p *Pipeline) PushPayload(d *Datagram, payload []byte, emit func(*Record) error) error {
-	p.own = append(p.own[:0], payload...)
-	p.plain = p.own
-	c, err := p.conversation(d, emit)
-	if err != nil {
-		return err
-	}
-	p.notes = p.notes[:0]
-	p.rec = Record{Datagram: d, Kind: KindPayload, Bytes: p.plain, Payload: p.plain}
-	if len(p.plain) == 0 {
-		p.note("empty", "a game message without an opcode")
+	n := p.single(d, payload, emit)
+	n.rec = Record{Datagram: d, Kind: KindPayload, Bytes: n.plain, Payload: n.plain}
+	if len(n.plain) == 0 {
+		n.note("empty", "a game message without an opcode")
 	} else {
-		p.game(c, session.Client)
+		n.game()
 	}
-	return p.finish(c, session.Client, emit)
+	return n.finish()
 }
 
-// conversation returns the conversation of a datagram, a new one if there is
-// none.
-func (p *Pipeline) conversation(d *Datagram, emit func(*Record) error) (*session.Conversation, error) {
-	if c := p.table.Lookup(d.Src, d.Dst); c != nil {
-		return c, nil
+// single begins the pass of bytes that need no deciphering.
+func (p *Pipeline) single(d *Datagram, plain []byte, emit func(*Record) error) *pass {
+	p.own = append(p.own[:0], plain...)
+	c := p.table.Lookup(d.Src, d.Dst)
+	if c == nil {
+		c = p.open(d)
 	}
-	return p.open(d, emit)
+	return p.begin(d, c, p.own, emit)
 }

@@ -3,14 +3,13 @@ package dissect
 import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Nineteen of twenty messages are ship updates without a sequence number. What
 // is here makes their records, with less ado than what makes all others: most
 // of such a record is the same for all of a datagram, and is filled in once. All
-// of it could be left to Pipeline.message.
+// of it could be left to pass.message.
 
 // updates holds the record of the ship update that was read last.
 type updates struct {
@@ -34,15 +33,15 @@ func (u *updates) init(catalog *decode.Catalog, decoder *decode.Decoder) {
 }
 
 // beginUpdates makes the record ready for the updates of a datagram.
-func (p *Pipeline) beginUpdates(c *session.Conversation, s session.Side, d *Datagram, peer uint8) {
+func (p *pass) beginUpdates(peer uint8) {
 	u, r := &p.updates, &p.updates.rec
-	r.Datagram, r.Peer, r.Dir = d, peer, dirOf(c, s)
-	p.describe(r, c, s)
+	r.Datagram, r.Peer, r.Dir = p.d, peer, dirOf(p.c, p.side)
+	p.describe(r)
 	r.Layout = r.Sender
-	u.env, u.settled = c.Env(s), c.Settled(s)
+	u.env, u.settled = p.c.Env(p.side), p.c.Settled(p.side)
 	u.form = u.forms[r.Sender]
 	r.Message = u.form
-	if p.lostGame.IsValid() { // the next record has to tell of it
+	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record has to tell of it
 		u.form = nil
 	}
 }
@@ -57,12 +56,12 @@ func isUpdate(message []byte) bool {
 // far as they are in order and no part of them puts the dialect of their sender
 // in doubt. Part is the index of the next message; it returns that of the first
 // other one, for which nothing has been done.
-func (p *Pipeline) passUpdates(c *session.Conversation, s session.Side, d *Datagram, split *transport.Splitter, part int, emit func(*Record) error) (int, error) {
+func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	message := split.Plain()
 	if !isUpdate(message) {
 		return part, nil
 	}
-	p.beginUpdates(c, s, d, split.Peer)
+	p.beginUpdates(split.Peer)
 	u, r := &p.updates, &p.updates.rec
 	for m := u.form; m != nil && isUpdate(message); message = split.Plain() {
 		body := message[transport.PlainHeader:]
@@ -73,14 +72,13 @@ func (p *Pipeline) passUpdates(c *session.Conversation, s session.Side, d *Datag
 		r.Bytes, r.Payload, r.fields = message, body, body
 		r.Notes = nil
 		if m.HasHash {
-			p.notes = p.notes[:0]
-			p.hash(c, s, m)
-			r.Notes = p.notes
+			p.hash(m)
+			r.Notes, p.notes = p.notes, p.notes[:0]
 		}
-		c.Updated(s, m)
+		p.c.Updated(p.side, m)
 		split.Skip(message)
 		part++
-		if err := emit(r); err != nil {
+		if err := p.emit(r); err != nil {
 			return part, err
 		}
 	}

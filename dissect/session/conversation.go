@@ -43,7 +43,6 @@ type side struct {
 	fragments *fragment.Table
 	tracks    map[wire.ObjectID]*track
 	recent    [places]*track // of the objects of each player slot, to find most of them without the map
-	trial     *ship.Class
 }
 
 // A track is the last absolute position that a sender gave for an object.
@@ -252,14 +251,8 @@ func (c *Conversation) Fragments(s Side) *fragment.Table {
 	return *f
 }
 
-// Try makes Env answer class for every ship, until it is called with nil.
-func (c *Conversation) Try(s Side, class *ship.Class) { c.sides[s].trial = class }
-
 // Ship implements [decode.Env].
 func (s *side) Ship(id wire.ObjectID) *ship.Class {
-	if s.trial != nil {
-		return s.trial
-	}
 	if s.conv.game == nil {
 		return nil
 	}

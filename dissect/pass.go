@@ -1,0 +1,402 @@
+package dissect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/fragment"
+	"github.com/bcdissect/bcdissect/dissect/session"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A pass takes one datagram through the pipeline: it holds the datagram, its
+// conversation, and the record of the message that is being read.
+type pass struct {
+	*Pipeline
+	d     *Datagram
+	c     *session.Conversation // nil for GameSpy
+	side  session.Side          // of the sender
+	plain []byte                // the deciphered datagram
+	emit  func(*Record) error
+
+	rec   Record
+	notes []Note // of rec; those of before its message was begun stay
+}
+
+// begin makes the pass of a datagram.
+func (p *Pipeline) begin(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
+	n := &p.now
+	n.d, n.c, n.side, n.plain, n.emit = d, c, session.Client, plain, emit
+	return n
+}
+
+// gameSpy makes the record of a plain-text datagram.
+func (p *pass) gameSpy() error {
+	r := &p.rec
+	*r = Record{Datagram: p.d, Kind: KindGameSpy, Bytes: p.d.Payload, GameSpy: gamespy.Parse(p.d.Payload)}
+	switch {
+	case p.table.IsHost(p.d.Src):
+		r.Dir = FromHost
+	case p.table.IsHost(p.d.Dst):
+		r.Dir = ToHost
+	case r.GameSpy.Kind() == "query":
+		r.Dir = ToHost
+	case r.GameSpy.Kind() == "reply":
+		r.Dir = FromHost
+	}
+	return p.emit(r)
+}
+
+func dirOf(c *session.Conversation, s session.Side) Dir {
+	switch {
+	case !c.HostKnown():
+		return DirUnknown
+	case s == session.Host:
+		return FromHost
+	}
+	return ToHost
+}
+
+// findSide finds out which side sends the datagram. The sender's peer id
+// tells: 1 is the host's, all others are clients'.
+func (p *pass) findSide(peer uint8) {
+	s, known := p.c.SideOf(p.d.Src)
+	if !known {
+		host := p.d.Dst
+		switch {
+		case slices.Contains(p.cfg.Ports, p.d.Src.Port()) && !slices.Contains(p.cfg.Ports, p.d.Dst.Port()):
+			host = p.d.Src
+		case slices.Contains(p.cfg.Ports, p.d.Dst.Port()) && !slices.Contains(p.cfg.Ports, p.d.Src.Port()):
+		case peer == transport.HostPeer:
+			host = p.d.Src
+		case !transport.PlausiblePeer(peer):
+			return // nothing can be said from this datagram
+		}
+		if gone := p.c.SetHost(host); gone.IsValid() {
+			p.note("evicted", fmt.Sprintf("the state of the game at %v is evicted, the least recently used of more than %d games", gone, p.cfg.Limits.Games))
+		}
+		s, _ = p.c.SideOf(p.d.Src)
+	}
+	p.side = s
+}
+
+// datagram takes a deciphered datagram apart.
+func (p *pass) datagram() error {
+	var split transport.Splitter
+	if err := split.Start(p.plain); err != nil {
+		return p.malformed(0, 0, p.plain, err)
+	}
+	p.findSide(split.Peer)
+	p.c.Heard(p.side, split.Peer)
+	for part := 0; ; part++ {
+		var err error
+		if part, err = p.passUpdates(&split, part); err != nil || split.Done() {
+			return err
+		}
+		offset := split.Offset()
+		p.rec = Record{}
+		body, _, err := split.Read(&p.rec.Transport)
+		if err != nil {
+			return p.malformed(part, offset, split.Rest(), err)
+		}
+		r := &p.rec
+		r.Datagram, r.Peer, r.Part, r.Offset = p.d, split.Peer, part, offset
+		r.Dir = dirOf(p.c, p.side)
+		r.Bytes = p.plain[offset : offset+r.Transport.Len : offset+r.Transport.Len]
+		if err := p.message(body); err != nil {
+			return err
+		}
+	}
+}
+
+// malformed reports the rest of a datagram that does not split.
+func (p *pass) malformed(part, offset int, rest []byte, err error) error {
+	r := &p.rec
+	*r = Record{
+		Datagram: p.d, Kind: KindMalformed, Part: part, Offset: offset, Dir: dirOf(p.c, p.side),
+		Bytes: rest, Rest: rest, Status: StatusMalformed, Err: err,
+	}
+	if len(p.plain) > 0 {
+		r.Peer = p.plain[0]
+	}
+	if p.d.Truncated() {
+		r.Cut = true
+		r.Err = fmt.Errorf("%w: %d of %d bytes", ErrCut, len(p.d.Payload), p.d.Full)
+		p.note("cut", r.Err.Error())
+	}
+	return p.finish()
+}
+
+// describe fills in what a record says of its conversation.
+func (p *pass) describe(r *Record) {
+	r.Client, r.ClientID = p.c.Client()
+	r.Sender = p.c.Dialect(p.side)
+	if g := p.c.Game(); g != nil {
+		r.Session = g
+	}
+}
+
+// message completes the record of one transport message, which has its header
+// and its place, and gives it to emit.
+func (p *pass) message(body []byte) error {
+	r := &p.rec
+	h := &r.Transport
+	p.shape()
+	if h.Type == transport.Connect && p.side == session.Client {
+		p.connect(body)
+	}
+	if h.HasSeq && h.Type != transport.Acknowledge && !h.Fragment {
+		repeated, missing := p.c.Arrive(p.side, p.d.Time, h, r.Bytes)
+		if repeated {
+			r.Status = StatusDuplicate
+			p.repetition(body)
+			return p.finish()
+		}
+		p.gap(h.Seq, missing)
+	}
+	switch {
+	case h.Type != transport.Standard:
+		p.control(body)
+	case h.Fragment:
+		p.fragment(body)
+	case len(body) == 0:
+		p.note("empty", "a game message without an opcode")
+	default:
+		r.Payload = body
+		p.game()
+	}
+	return p.finish()
+}
+
+// repetition fills in the kind of a message that is not decoded again.
+func (p *pass) repetition(body []byte) {
+	r := &p.rec
+	if r.Transport.Type != transport.Standard {
+		r.Spec = transport.SpecFor(&transport.Message{Header: r.Transport, Body: body})
+		return
+	}
+	r.Payload = body
+	if len(body) > 0 {
+		r.Spec = p.catalog.Lookup(decode.Opcode(body[0]))
+	}
+}
+
+// finish hands out the records that wait and then the current one.
+func (p *pass) finish() error {
+	r := &p.rec
+	p.describe(r)
+	r.Notes = p.notes
+	p.notes = p.notes[:0]
+	if r.Status == StatusMalformed && !r.Cut {
+		p.stats.Malformed++
+	}
+	if err := p.asides.drain(p.emit); err != nil {
+		return err
+	}
+	return p.emit(r)
+}
+
+// note adds a note to the record in work, or to the next one if there is none.
+func (p *pass) note(code, text string) { p.notes = append(p.notes, Note{Code: code, Text: text}) }
+
+// gap notes sequence numbers that were passed over.
+func (p *pass) gap(seq uint16, missing int) {
+	switch {
+	case missing == 1:
+		p.note("seq-gap", fmt.Sprintf("number %d has not been seen", seq-1))
+	case missing > 1:
+		p.note("seq-gap", fmt.Sprintf("numbers %d to %d have not been seen", seq-uint16(missing), seq-1))
+	}
+}
+
+// shape takes evidence for the sender's dialect from the form of a transport
+// message.
+func (p *pass) shape() {
+	switch m := &p.rec.Transport; {
+	case m.Type == transport.Standard: // by far the most
+	case m.Short:
+		p.decide(decode.OpenBC, session.Form, "a transport message with an 8-bit length")
+	case m.Type == transport.Acknowledge && m.AckFlags&0x80 != 0:
+		p.decide(decode.OpenBC, session.Form, "acknowledgement flag 0x80")
+	case m.Type == transport.Connect && p.side == session.Client, m.Type == transport.Disconnect && p.side == session.Client, m.Type == transport.DoNothing:
+		p.decide(decode.Stock, session.Shape, "")
+	}
+}
+
+func (p *pass) decide(d decode.Dialect, by session.Strength, why string) {
+	before := p.c.Dialect(p.side)
+	if p.c.Decide(p.side, d, by) && (d != decode.Stock || before == decode.OpenBC) {
+		p.note("dialect", fmt.Sprintf("the %s writes %s: %s", p.side, d, why))
+	}
+}
+
+// connect starts the conversation anew if a client asks to be let in again.
+func (p *pass) connect(body []byte) {
+	var req transport.Request
+	if spec := transport.SpecFor(&transport.Message{Header: p.rec.Transport, Body: body}); spec != nil {
+		if res := p.decoder.ReadBody(spec, body); res.Err == nil {
+			if q, ok := res.Message.(*transport.Request); ok {
+				req = *q
+			}
+		}
+	}
+	restart := p.c.Connect(req.Nonce)
+	if restart {
+		p.flush(p.c, p.d, ErrMissing, "before the client connected anew")
+		p.c.Restart()
+	}
+	p.c.Connected(req.Nonce)
+	if restart {
+		p.shape()
+		p.note("restart", "the client connects anew: numbers and fragments begin again")
+	}
+}
+
+// control decodes the body of a transport message that is not a Standard one.
+func (p *pass) control(body []byte) {
+	r := &p.rec
+	if r.Transport.Type == transport.Acknowledge {
+		r.Rest = body
+		return
+	}
+	spec := transport.SpecFor(&transport.Message{Header: r.Transport, Body: body})
+	if spec == nil {
+		r.Rest = body
+		if len(r.Rest) > 0 {
+			r.Status = StatusUnknown
+		}
+		return
+	}
+	r.Spec = spec
+	p.take(p.decoder.ReadBody(spec, body), body, 0)
+	if r.Err == nil {
+		p.c.Learn(p.side, r.Message)
+	}
+}
+
+// fragment adds a piece of a message.
+func (p *pass) fragment(body []byte) {
+	r := &p.rec
+	h := &r.Transport
+	r.Status = StatusPending
+	if !h.HasSeq {
+		r.Status, r.Rest = StatusMalformed, body
+		r.Err = fmt.Errorf("%w: it has no sequence number", ErrFragment)
+		return
+	}
+	p.gap(h.Seq, p.c.Fragment(p.side, h.Seq))
+	res := p.c.Fragments(p.side).Add(p.d.Time, h.Seq, h.Index, h.Count, p.d.Number, body)
+	for i := range res.Evicted {
+		p.evictedFragments(p.c, p.side, p.d, &res.Evicted[i], ErrEvicted, res.Evicted[i].Reason.String())
+	}
+	switch res.Status {
+	case fragment.Pending:
+	case fragment.Duplicate:
+		r.Status = StatusDuplicate
+	case fragment.Invalid:
+		r.Status, r.Rest = StatusMalformed, body
+		r.Err = fmt.Errorf("%w: %w", ErrFragment, res.Err)
+	case fragment.Complete:
+		r.Status, r.Payload, r.Pieces = StatusOK, res.Message, res.Frames
+		if len(r.Payload) == 0 {
+			p.note("empty", "a game message without an opcode")
+			return
+		}
+		p.game()
+	}
+}
+
+// game decodes the game message in the record's payload.
+func (p *pass) game() {
+	r := &p.rec
+	op := decode.Opcode(r.Payload[0])
+	spec := p.catalog.Lookup(op)
+	r.Spec = spec
+	switch {
+	case spec == nil:
+		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
+		r.Err = fmt.Errorf("%w %v", ErrOpcode, op)
+		return
+	case !spec.Known() && len(spec.Instead) == 0:
+		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
+		return
+	}
+	p.evidence(op)
+	sender := p.c.Dialect(p.side)
+	res := p.decoder.Read(spec, r.Payload, sender, p.c.Env(p.side))
+	if op == msg.OpStateUpdate {
+		res = p.blocks.Check(p.c, p.side, spec, r.Payload, res)
+	} else if res.Exact() && !res.Common && res.Dialect != sender {
+		p.decide(res.Dialect, session.Form, "a message has a form of that dialect")
+	}
+	if len(spec.Instead) > 0 {
+		if res = p.decoder.Instead(spec, r.Payload, res, p.c.Env(p.side)); res.Message == nil {
+			r.Status, r.Rest = StatusUnknown, r.Payload[1:]
+			return
+		}
+		r.Spec = res.Spec
+	}
+	p.take(res, r.Payload, 1)
+	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil {
+		p.hash(m)
+	}
+	if r.Err == nil || beyondHead(op, res.Err) {
+		if gone := p.c.Learn(p.side, r.Message); gone != 0 {
+			p.note("evicted", fmt.Sprintf("object 0x%08X is evicted, the oldest of more than %d objects", uint32(gone), p.cfg.Limits.Objects))
+		}
+	}
+}
+
+// hash takes from the integrity hash in an update what it tells of the ship.
+func (p *pass) hash(m *msg.StateUpdate) {
+	if m.HasHash && m.Flags&msg.DirtyPosition != 0 {
+		if _, why := p.c.InferByHash(p.side, m.Object, m.Hash, m.Class); why != "" {
+			p.note("inferred", why)
+		}
+	}
+}
+
+// beyondHead reports whether decoding stopped behind the species of a new
+// object: what later messages need stands before that.
+func beyondHead(op decode.Opcode, err *decode.Error) bool {
+	switch op {
+	case msg.OpObjectCreate:
+		return err.Offset >= 2+4+4+1
+	case msg.OpObjectCreateTeam:
+		return err.Offset >= 3+4+4+1
+	}
+	return false
+}
+
+// evidence takes from an opcode what it tells of its sender.
+func (p *pass) evidence(op decode.Opcode) {
+	switch op {
+	case msg.OpClientReady:
+		if p.side == session.Host {
+			p.decide(decode.OpenBC, session.Form, "it passes ClientReady on, which the game's host does not")
+		}
+		p.c.Ready()
+	case msg.OpScore:
+		if p.side == session.Host && p.c.Joining() {
+			p.decide(decode.OpenBC, session.Form, "it sends scores before the client is ready")
+		}
+	}
+}
+
+// take puts the result of decoding into the record.
+func (p *pass) take(res decode.Result, fields []byte, at int) {
+	r := &p.rec
+	r.SetMessage(res, fields, at)
+	switch {
+	case res.Err != nil && errors.Is(res.Err, decode.ErrState):
+		r.Status = StatusUnresolved
+	case res.Err != nil:
+		r.Status = StatusMalformed
+	case len(res.Rest) > 0:
+		r.Status = StatusTrailing
+	}
+}
