@@ -85,6 +85,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 			copied = out.Body
 		}
 	}
+	h.stats.Messages[class]++
 	copyTo := func(to *peer) {
 		h.stats.Copies++
 		h.queue(to, arq.Message{Type: transport.Standard, Reliable: out.Reliable, Priority: out.Priority, Body: clone()})

@@ -10,7 +10,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -133,7 +132,10 @@ func (h *Host) Stats() Stats { return h.stats }
 func (h *Host) Peers() iter.Seq[PeerInfo] {
 	return func(yield func(PeerInfo) bool) {
 		for _, p := range h.peers {
-			if !yield(PeerInfo{p.addr, p.id, p.slot, p.name, p.phase, p.heard, p.link.Stats()}) {
+			if !yield(PeerInfo{
+				Addr: p.addr, ID: p.id, Slot: p.slot, Name: p.name, Phase: p.phase, Since: p.born, Heard: p.heard,
+				Proved: p.proved, OpenBC: p.short, Objects: len(p.objects), Link: p.link.Stats(),
+			}) {
 				return
 			}
 		}
@@ -151,6 +153,7 @@ func (h *Host) tick(now time.Time) {
 }
 
 func (h *Host) report(kind EventKind, p *peer, text string) {
+	h.stats.Events[kind]++
 	if h.cfg.Report == nil {
 		return
 	}
@@ -174,33 +177,34 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 	h.tick(now)
 	h.stats.Received++
 	if len(datagram) == 0 {
-		h.stats.Malformed++
+		h.drop(DropMalformed)
 		return
 	}
+	h.stats.BytesIn += int64(len(datagram))
 	if datagram[0] == '\\' {
 		h.gameSpy(from, datagram)
 		return
 	}
 	p := h.byAddr[from]
 	if p == nil && datagram[0] != transport.UnassignedPeer {
-		h.stats.Strangers++
+		h.drop(DropStranger)
 		return
 	}
 	if p != nil && (!p.rate.take(h.now, 1) || !p.bytes.take(h.now, float64(len(datagram)))) {
-		h.stats.Limited++
+		h.drop(DropDatagrams)
 		h.complain(Limited, p, "a datagram is dropped: it sends more than allowed")
 		return
 	}
 	h.plain = cipher.Decrypt(h.plain[:0], datagram)
 	split, err := transport.Split(h.plain)
 	if err != nil {
-		h.stats.Malformed++
+		h.drop(DropMalformed)
 		return
 	}
 	for first := true; ; first = false {
 		m, ok, err := split.Next()
 		if err != nil {
-			h.stats.Malformed++ // the messages before stand, as in the game
+			h.drop(DropMalformed) // the messages before stand, as in the game
 			return
 		}
 		if !ok {
@@ -212,12 +216,12 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 			}
 			p.got += len(datagram)
 		} else if p == nil {
-			h.stats.Strangers++
+			h.drop(DropStranger)
 			return
 		} else if first && split.Peer == transport.UnassignedPeer && m.Type != transport.Disconnect {
 			// The game listens to nobody who does not use an id. It has not heard
 			// the accept, so it gets it again.
-			h.stats.Strangers++
+			h.drop(DropStranger)
 			p.got += len(datagram)
 			p.awake = true
 			p.link.Repeat(h.now, transport.Connect)
@@ -232,7 +236,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		if m.Type == transport.Standard && !p.games.take(h.now, 1) {
 			// The others would get them all. Reliable ones come again, since
 			// they are not acknowledged.
-			h.stats.Limited++
+			h.drop(DropGame)
 			h.complain(Limited, p, "a game message is dropped: it sends more than allowed")
 			return
 		}
@@ -372,18 +376,11 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 	}
 }
 
-// Kick puts a client out and tells the others. It reports whether there is a
-// client with that id.
-func (h *Host) Kick(now time.Time, id, reason uint8) bool {
-	h.tick(now)
-	if id > lastID || h.ids[id] == nil || h.ids[id].phase == Leaving {
-		return false
-	}
-	p := h.ids[id]
-	h.report(Kicked, p, names.BootReasons.Name(uint64(reason)))
+// putOut puts a client out: it and the others are told, and the event says why.
+func (h *Host) putOut(p *peer, kind EventKind, reason uint8, why string) {
+	h.report(kind, p, why)
 	h.controlToAll(transport.BootPlayer, []byte{reason, p.id}, nil)
 	h.leave(p)
-	return true
 }
 
 // Shutdown tells all clients that the host leaves, and lets nobody in any more.
@@ -406,6 +403,25 @@ func (h *Host) Idle() bool {
 	return len(h.direct) == 0 && !slices.ContainsFunc(h.peers, func(p *peer) bool { return p.proved && !p.link.Idle() })
 }
 
+// sent counts a datagram.
+func (h *Host) sent(datagram []byte) {
+	h.stats.Sent++
+	h.stats.BytesOut += int64(len(datagram))
+}
+
+// drop counts what is not taken.
+func (h *Host) drop(why Drop) {
+	h.stats.Dropped[why]++
+	switch why {
+	case DropMalformed:
+		h.stats.Malformed++
+	case DropStranger, DropWrongID:
+		h.stats.Strangers++
+	default:
+		h.stats.Limited++
+	}
+}
+
 // smallest is what a datagram with one acknowledgement takes.
 const smallest = 2 + 4
 
@@ -419,7 +435,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	if len(h.direct) > 0 {
 		d := h.direct[0]
 		h.direct = h.direct[1:]
-		h.stats.Sent++
+		h.sent(d.datagram)
 		return d.to, d.datagram, true
 	}
 	h.direct = nil
@@ -443,7 +459,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 		}
 		p.gave += len(h.plain)
 		h.wire = cipher.Encrypt(h.wire[:0], h.plain)
-		h.stats.Sent++
+		h.sent(h.wire)
 		return p.addr, h.wire, true
 	}
 	h.sending = 0
@@ -477,7 +493,7 @@ func (h *Host) controlToAll(t transport.Type, body []byte, but *peer) {
 // sendDirect sends a datagram to somebody who has no link.
 func (h *Host) sendDirect(to netip.AddrPort, datagram []byte) {
 	if len(h.direct) >= directLimit {
-		h.stats.Limited++
+		h.drop(DropSend)
 		return
 	}
 	h.direct = append(h.direct, outgoing{to, datagram})
@@ -490,7 +506,7 @@ func (h *Host) gameSpy(from netip.AddrPort, text []byte) {
 		return
 	}
 	if !h.browsers.take(h.now, from.Addr()) || !h.all.take(h.now, 1) {
-		h.stats.Limited++
+		h.drop(DropQueries)
 		return
 	}
 	h.stats.Queries++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
@@ -141,7 +142,12 @@ func (c *client) take() []string {
 // connect begins a client's session.
 func (g *game) connect(port uint16) *client {
 	g.t.Helper()
-	c := &client{g: g, addr: netip.AddrPortFrom(netip.MustParseAddr("10.10.10.239"), port), link: arq.New(0xFF, arq.Limits{})}
+	return g.connectFrom(netip.AddrPortFrom(netip.MustParseAddr("10.10.10.239"), port))
+}
+
+func (g *game) connectFrom(addr netip.AddrPort) *client {
+	g.t.Helper()
+	c := &client{g: g, addr: addr, link: arq.New(0xFF, arq.Limits{})}
 	g.clients[c.addr] = c
 	c.send(arq.Message{Type: transport.Connect, Body: unhex(g.t, "0A0A0AEF 5F0A0000 0000")})
 	return c
@@ -159,7 +165,12 @@ var answers = []string{
 // join brings a client into the game.
 func (g *game) join(port uint16) *client {
 	g.t.Helper()
-	c := g.connect(port)
+	return g.joinFrom(netip.AddrPortFrom(netip.MustParseAddr("10.10.10.239"), port))
+}
+
+func (g *game) joinFrom(addr netip.AddrPort) *client {
+	g.t.Helper()
+	c := g.connectFrom(addr)
 	c.send(arq.Message{Type: transport.NameChange, Body: unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
 	for _, a := range answers {
 		c.say(a)
@@ -605,5 +616,75 @@ func TestComplaints(t *testing.T) {
 	}
 	if n := len(g.events); n != complaints {
 		t.Errorf("%d reports, want %d", n, complaints)
+	}
+}
+
+// What a control channel needs: who plays, a word to all, and bans that take
+// effect on those who are there.
+func TestControl(t *testing.T) {
+	banned := false
+	g := newGame(t, Config{Name: "Test", Banned: func(_ [4]byte, a netip.Addr) bool {
+		return banned && a == netip.MustParseAddr("192.0.2.66")
+	}})
+	a := g.join(1001)
+	b := g.joinFrom(netip.MustParseAddrPort("192.0.2.66:1002"))
+	list := g.host.Players()
+	if len(list) != 2 || list[0].ID != 2 || list[1].ID != 3 || list[1].Slot != 1 || string(list[0].Name) != "C\x00a\x00d\x00y\x002\x00" {
+		t.Errorf("players: %+v", list)
+	}
+	if s := g.host.Status(); s.Players != 2 || s.Playing != 2 || s.Limit != 8 || s.Name != "Test" || !s.Since.Equal(start) {
+		t.Errorf("status: %+v", s)
+	}
+	a.take()
+	b.take()
+	if n := g.host.Say(g.now, "hello"); n != 2 {
+		t.Errorf("said to %d, want 2", n)
+	}
+	g.exchange()
+	for _, c := range []*client{a, b} {
+		if got, want := c.take(), []string{"2C010000000500" + "68656C6C6F"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	}
+	g.host.Say(g.now, strings.Repeat("é", 150)) // 300 bytes
+	g.exchange()
+	if got := a.take(); len(got) != 2 || len(got[0]) != 2*(7+200) || len(got[1]) != 2*(7+100) {
+		t.Errorf("a long line is sent as %v", got)
+	}
+	b.take()
+	if n := g.host.Recheck(g.now); n != 0 {
+		t.Errorf("%d put out without a ban", n)
+	}
+	banned = true
+	if n := g.host.Recheck(g.now); n != 1 {
+		t.Errorf("%d put out, want 1", n)
+	}
+	g.exchange()
+	for _, c := range []*client{a, b} {
+		if got, want := c.take(), []string{"04: 0503"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	}
+	if s := g.host.Status(); s.Players != 1 || s.Stats.Events[Kicked] != 1 {
+		t.Errorf("status: %+v", s)
+	}
+}
+
+// Every id is given once, whatever the random numbers are.
+func TestRandomIDs(t *testing.T) {
+	for _, random := range []func() uint32{nil, func() uint32 { return 90 }, rand.New(rand.NewPCG(1, 2)).Uint32} {
+		h := NewHost(Config{Random: random})
+		seen := map[uint8]bool{}
+		for range lastID - firstID {
+			id, ok := h.freeID()
+			if !ok || id < firstID || id > lastID || id == skippedID || seen[id] {
+				t.Fatalf("id %d, %v", id, ok)
+			}
+			seen[id] = true
+			h.ids[id] = &peer{}
+		}
+		if id, ok := h.freeID(); ok {
+			t.Errorf("id %d although all are given", id)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer
 		res := h.decoder.ReadBody(transport.SpecFor(m), m.Body)
 		q, ok := res.Message.(*transport.Request)
 		if !ok || res.Err != nil {
-			h.stats.Malformed++
+			h.drop(DropMalformed)
 			return p
 		}
 		req = *q
@@ -54,7 +54,7 @@ func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer
 		h.replace(p)
 	}
 	if h.down || !h.connects.take(h.now, from.Addr()) {
-		h.stats.Limited++
+		h.drop(DropConnects)
 		return nil
 	}
 	p = &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now}
@@ -67,7 +67,7 @@ func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer
 		h.refuse(p, transport.BootPassword)
 		return nil
 	case !h.admit(p):
-		h.stats.Limited++
+		h.drop(DropConnects)
 		return nil
 	}
 	return p
@@ -142,8 +142,12 @@ func (h *Host) crowd() {
 	}
 }
 
-// freeID returns the next id that nobody has, from where the last one was found.
+// freeID returns an id that nobody has: a random one or, without randomness, the
+// next from where the last one was found, as the stock host does.
 func (h *Host) freeID() (id uint8, ok bool) {
+	if h.cfg.Random != nil {
+		h.nextID = firstID + uint8(h.cfg.Random()%(lastID-firstID+1))
+	}
 	for range lastID {
 		id = h.nextID
 		if h.nextID++; h.nextID > lastID {

@@ -71,7 +71,14 @@ type Config struct {
 	Check func(answer *msg.ChecksumResponse) (failed string)
 	// Limits bound memory and rates; zero fields stand for the defaults.
 	Limits Limits
-	// Report is told what happens; nil for nobody.
+	// Random returns random numbers that nobody can foresee, for the ids of
+	// clients: a client proves that it gets what is sent to its address by using
+	// its id. A host on a network needs it. Nil gives the ids in order, as the
+	// stock host does.
+	Random func() uint32
+	// Report is told what happens; nil for nobody. The host waits until it
+	// returns, so it must not block: what writes to a terminal or a pipe needs
+	// a queue of its own that drops and counts.
 	Report func(Event)
 }
 
@@ -154,13 +161,24 @@ const (
 	Replaced                    // a client connected anew from the same address
 	Limited                     // a limit took effect; Text says which
 	Ignored                     // a client's message was of no use; Text says why
-	Overloaded                  // a client was given up: too much waits for it
+	Overloaded                  // a client was put out: too much waits for it, or it acknowledges nothing
+	Corrected                   // a client spoke for somebody else; Text says what was done
+	EventKinds                  // how many kinds there are
 )
+
+// Routine reports whether an event is one that strangers or a single client can
+// cause as often as they like. A log may leave out repetitions of those; all
+// others happen a bounded number of times, and people need each of them to know
+// who is gone and why.
+func (k EventKind) Routine() bool {
+	return k == Refused || k == Limited || k == Ignored || k == Corrected || k == Named
+}
 
 // String returns the kind in lower case.
 func (k EventKind) String() string {
 	names := [...]string{
 		"connected", "refused", "named", "ready", "left", "timed-out", "kicked", "replaced", "limited", "ignored", "overloaded",
+		"corrected",
 	}
 	if int(k) < len(names) {
 		return names[k]
@@ -200,17 +218,58 @@ type PeerInfo struct {
 	Slot  int // -1 if it has none
 	Name  []byte
 	Phase Phase
-	Heard time.Time
-	Link  arq.Stats
+	Since time.Time // it connected
+	Heard time.Time // a datagram of its came
+	// Proved: it has shown that it gets what is sent to its address.
+	Proved  bool
+	OpenBC  bool // it connected as OpenBC's clients do
+	Objects int  // of its that are kept for those who join later
+	Link    arq.Stats
+}
+
+// A Drop is why a host did not take what came from the network.
+type Drop uint8
+
+// The reasons.
+const (
+	DropMalformed Drop = iota // it does not split, in whole or in part
+	DropStranger              // its sender is unknown and asks for nothing
+	DropWrongID               // it bears another id than the client at its address
+	DropConnects              // more connects of an address than allowed
+	DropCrowd                 // a connect that has to wait: its address has too many unfinished ones
+	DropDatagrams             // more datagrams of a client than allowed
+	DropBytes                 // more bytes
+	DropMessages              // more transport messages, acknowledgements included
+	DropControl               // more control messages, such as names
+	DropGame                  // more game messages
+	DropReliable              // more reliable game messages
+	DropFanOut                // more than may be passed on for one client
+	DropQueries               // more queries of server browsers
+	DropSend                  // a datagram to somebody without a session that nobody fetched
+	Drops                     // how many reasons there are
+)
+
+// String returns the reason in lower case, as one word.
+func (d Drop) String() string {
+	return [...]string{
+		"malformed", "stranger", "wrong-id", "connects", "crowd", "datagrams", "bytes", "messages", "control", "game",
+		"reliable", "fan-out", "queries", "send", "unknown",
+	}[min(d, Drops)]
 }
 
 // Stats count what a host has done.
 type Stats struct {
 	Received  int // datagrams
 	Sent      int // datagrams
+	BytesIn   int64
+	BytesOut  int64
 	Malformed int // datagrams that do not split, in whole or in part
 	Strangers int // datagrams of unknown senders that ask for nothing
-	Limited   int // datagrams that a limit dropped
+	Limited   int // datagrams and messages that a limit dropped
 	Queries   int // GameSpy queries answered
 	Copies    int // messages passed on, counted for each receiver
+
+	Dropped  [Drops]int                  // by reason; the sum of the three counts above
+	Events   [EventKinds]int             // by kind, those that were not reported included
+	Messages [decode.RelayAnswer + 1]int // game messages taken, by what was done with them
 }

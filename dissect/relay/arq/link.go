@@ -91,6 +91,12 @@ type Stats struct {
 	Early         int // held until those before them came
 	Refused       int // outside the window, beyond a limit, or impossible
 	Acknowledged  int
+
+	// How things stand:
+	RTT          time.Duration // smoothed round trip, 0 as long as none was measured
+	Waiting      int           // messages that are not sent or not acknowledged
+	WaitingBytes int           // in their bodies
+	Held         int           // messages and fragments that came too early
 }
 
 // The two sequence spaces.
@@ -172,7 +178,11 @@ func (l *Link) SetRoom(bytes int) { l.room = bytes }
 func (l *Link) Close() { l.linger = true }
 
 // Stats returns the counts so far.
-func (l *Link) Stats() Stats { return l.stats }
+func (l *Link) Stats() Stats {
+	s := l.stats
+	s.Waiting, s.WaitingBytes, s.Held = len(l.waiting)+len(l.unacked), l.bytes, l.held
+	return s
+}
 
 // Idle reports whether nothing waits to be sent or acknowledged.
 func (l *Link) Idle() bool { return len(l.waiting) == 0 && len(l.unacked) == 0 }
