@@ -25,7 +25,7 @@ func NewCatalog(specs ...*Spec) *Catalog {
 		c.byCode[s.Code], names[s.Name] = s, true
 	}
 	for _, s := range c.specs {
-		for op := int(s.Code) + 1; s.Rest && op < len(c.byCode); op++ {
+		for op := int(s.Code) + 1; s.CatchAll && op < len(c.byCode); op++ {
 			if c.byCode[op] == nil {
 				c.byCode[op] = s
 			}
@@ -61,12 +61,12 @@ func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
 		}
 		n.specs = append(n.specs, s)
 		old := n.byCode[s.Code]
-		if old == nil || old.Rest {
+		if old == nil || old.CatchAll {
 			n.byCode[s.Code] = s
 			continue
 		}
 		both := *old
-		both.Instead = append(slices.Clone(old.Instead), s)
+		both.Alternatives = append(slices.Clone(old.Alternatives), s)
 		n.byCode[s.Code] = &both
 		n.specs[slices.Index(n.specs, old)] = &both
 	}

@@ -30,7 +30,7 @@ func TestWith(t *testing.T) {
 	base := NewCatalog(
 		&Spec{Code: 0x10, Name: "Pair", Aliases: []string{"Couple"}, Layout: LayoutOf[pair]()},
 		&Spec{Code: 0x11, Name: "Unused"},
-		&Spec{Code: 0x2B, Name: "Script", Rest: true, Layout: LayoutOf[single]()},
+		&Spec{Code: 0x2B, Name: "Script", CatchAll: true, Layout: LayoutOf[single]()},
 	)
 	one := &Spec{Code: 0x10, Name: "One", Layout: LayoutOf[single]()}
 	own := &Spec{Code: 0xCD, Name: "Own", Layout: LayoutOf[single]()}
@@ -58,7 +58,7 @@ func TestWith(t *testing.T) {
 			t.Errorf("%s is not found", s.Name)
 		}
 	}
-	if c.Lookup(0x12) != nil || len(base.All()) != 3 || len(base.Lookup(0x10).Instead) != 0 || base.Lookup(0xCD).Name != "Script" {
+	if c.Lookup(0x12) != nil || len(base.All()) != 3 || len(base.Lookup(0x10).Alternatives) != 0 || base.Lookup(0xCD).Name != "Script" {
 		t.Error("the first catalogue is another now")
 	}
 
@@ -75,7 +75,7 @@ func TestWith(t *testing.T) {
 	} {
 		p := []byte(text)
 		s := c.Lookup(Opcode(p[0]))
-		r := d.Instead(s, p, d.Read(s, p, Stock, nil), nil)
+		r := d.ReadAlternatives(s, p, d.Read(s, p, Stock, nil), nil)
 		got := fmt.Sprintf("%s, %d over", r.Spec.Name, len(r.Rest))
 		if r.Err != nil {
 			got += ", " + r.Err.Error()
@@ -86,7 +86,7 @@ func TestWith(t *testing.T) {
 	}
 	p := []byte("\x10\x01")
 	s := c.Lookup(0x10)
-	if n := testing.AllocsPerRun(10, func() { d.Instead(s, p, d.Read(s, p, Stock, nil), nil) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { d.ReadAlternatives(s, p, d.Read(s, p, Stock, nil), nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -99,7 +99,7 @@ func TestInsteadOfUnresolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, s, p := NewDecoder(), c.Lookup(0x10), []byte("\x10\x01\x02")
-	if r := d.Instead(s, p, d.Read(s, p, Stock, nil), nil); r.Spec != s || !errors.Is(r.Err, ErrState) {
+	if r := d.ReadAlternatives(s, p, d.Read(s, p, Stock, nil), nil); r.Spec != s || !errors.Is(r.Err, ErrState) {
 		t.Errorf("got %s, %v", r.Spec.Name, r.Err)
 	}
 }

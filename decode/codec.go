@@ -313,7 +313,7 @@ func (c *Codec) take(name string, n int) []byte {
 }
 
 // hides reports whether what has the name need not be shown.
-func (c *Codec) hides(name string) bool { return c.hide>>choiceBit(name)&1 != 0 }
+func (c *Codec) hides(name string) bool { return c.hide>>nameBit(name)&1 != 0 }
 
 // A sizeOf is what the field that counts a list is called.
 type sizeOf struct{ list, name, doc string }

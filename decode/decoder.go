@@ -138,18 +138,18 @@ func (d *Decoder) ReadAs(s *Spec, payload []byte, as Dialect, env Env) Result {
 	return d.try(s, &slots[0], payload, 1, env)
 }
 
-// Instead returns the first of the messages that mods send in place of s which
-// accounts for every byte, or else r, what Read made of the payload. It is r
-// as well if that lacked only what the session does not know.
-func (d *Decoder) Instead(s *Spec, payload []byte, r Result, env Env) Result {
-	if len(s.Instead) == 0 || r.Exact() || r.Err != nil && errors.Is(r.Err, ErrState) {
+// ReadAlternatives returns the first alternative of s that accounts for every
+// byte. If there is none, or if r lacks only knowledge of the session, it
+// returns r, the result of Read.
+func (d *Decoder) ReadAlternatives(s *Spec, payload []byte, r Result, env Env) Result {
+	if len(s.Alternatives) == 0 || r.Exact() || r.Err != nil && errors.Is(r.Err, ErrState) {
 		return r
 	}
 	if r.Err != nil { // the codec's error is overwritten by what follows
 		d.kept = *r.Err
 		r.Err = &d.kept
 	}
-	for _, alt := range s.Instead {
+	for _, alt := range s.Alternatives {
 		if other := d.try(alt, &d.layouts(alt)[0], payload, 1, env); other.Exact() {
 			return other
 		}
@@ -226,31 +226,31 @@ func (w *Viewer) Show(m Message, payload []byte, from int, d Dialect, v Visitor)
 	w.codec.v = nil
 }
 
-// A Choice is a part of what a message has to show. The zero Choice is all of
-// it.
-type Choice struct{ hide uint64 } // a bit for many names
+// A FieldSet selects fields of messages by their names. The zero FieldSet
+// selects all.
+type FieldSet struct{ hide uint64 } // a bit for many names
 
-// choiceBit returns the bit that stands for a name.
-func choiceBit(name string) uint {
+// nameBit returns the bit that stands for a name.
+func nameBit(name string) uint {
 	if name == "" {
 		return 0
 	}
 	return (uint(name[0])*3 + uint(len(name))) & 63
 }
 
-// Choose returns the choice of the fields and groups with the given names, and
-// of groups that these are in, whose names must be among them. It may show
-// others, too: a visitor still has to look at names.
-func Choose(names ...string) Choice {
+// Fields selects the fields and groups with the given names. The names of the
+// groups around them must be among these. The set may contain further names, so
+// a visitor still compares names.
+func Fields(names ...string) FieldSet {
 	hide := ^uint64(0)
 	for _, name := range names {
-		hide &^= 1 << choiceBit(name)
+		hide &^= 1 << nameBit(name)
 	}
-	return Choice{hide}
+	return FieldSet{hide}
 }
 
-// Narrow makes what follows show no more than a choice, which is faster.
-func (w *Viewer) Narrow(c Choice) { w.codec.hide = c.hide }
+// Limit restricts the following calls of Show to a set, which is faster.
+func (w *Viewer) Limit(s FieldSet) { w.codec.hide = s.hide }
 
 // Stop ends the walk that Show is on: a visitor that has seen enough calls it,
 // and sees no more of the message, not even the end of groups that are open.

@@ -145,12 +145,12 @@ type Spec struct {
 	Layout Layout
 	// Forms are the layouts of other dialects.
 	Forms []Form
-	// Instead are other messages that mods send with this opcode. One is taken
-	// where no layout of this spec accounts for every byte and its own does.
-	Instead []*Spec
-	// Rest is set if the spec stands for all higher opcodes, too, that have no
-	// spec of their own.
-	Rest bool
+	// Alternatives are other messages that mods send with this opcode. One is
+	// used if it accounts for every byte and no layout of this spec does.
+	Alternatives []*Spec
+	// CatchAll is set if the spec also stands for all higher opcodes that have
+	// no spec of their own.
+	CatchAll bool
 	// BySender is set where a body of one dialect may parse in another with
 	// a wrong meaning: the sender's dialect alone chooses the layout, once it
 	// is decided.

@@ -321,7 +321,7 @@ func (p *pass) game() {
 		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 		r.Err = fmt.Errorf("%w %v", ErrOpcode, op)
 		return
-	case !spec.Known() && len(spec.Instead) == 0:
+	case !spec.Known() && len(spec.Alternatives) == 0:
 		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 		return
 	}
@@ -333,8 +333,8 @@ func (p *pass) game() {
 	} else if res.Exact() && !res.Common && res.Dialect != sender {
 		p.decide(res.Dialect, session.Form, "a message has a form of that dialect")
 	}
-	if len(spec.Instead) > 0 {
-		if res = p.decoder.Instead(spec, r.Payload, res, p.c.Env(p.side)); res.Message == nil {
+	if len(spec.Alternatives) > 0 {
+		if res = p.decoder.ReadAlternatives(spec, r.Payload, res, p.c.Env(p.side)); res.Message == nil {
 			r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 			return
 		}

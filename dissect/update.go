@@ -57,13 +57,13 @@ func isUpdate(message []byte) bool {
 // in doubt. Part is the index of the next message; it returns that of the first
 // other one, for which nothing has been done.
 func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
-	message := split.Plain()
+	message := split.Unreliable()
 	if !isUpdate(message) {
 		return part, nil
 	}
 	p.beginUpdates(split.Peer)
 	u, r := &p.updates, &p.updates.rec
-	for m := u.form; m != nil && isUpdate(message); message = split.Plain() {
+	for m := u.form; m != nil && isUpdate(message); message = split.Unreliable() {
 		body := message[transport.PlainHeader:]
 		if !m.ReadFast(body, r.Layout, u.env) || m.Flags&msg.DirtySubsystems != 0 && !u.settled {
 			break

@@ -276,7 +276,7 @@ func decodes(f form, cfg dissect.Config, b []byte) bool {
 	ok := true
 	// The error is that of the function given here, which returns none.
 	_ = f.push(dissect.New(cfg), b, func(r *dissect.Record) error {
-		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.Rest {
+		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.CatchAll {
 			ok = false // any bytes would do
 		}
 		switch r.Status {

@@ -38,7 +38,7 @@ func TestExample(t *testing.T) {
 	if s := c.Lookup(0xCD); s.Relay != decode.RelayConsume || s.Dir != decode.FromClient || strings.Join(s.Brief, " ") != "station" {
 		t.Errorf("got %+v", s)
 	}
-	if s := c.Lookup(0x2C); s.Name != "Chat" || len(s.Instead) != 1 || s.Instead[0].Name != "Emote" {
+	if s := c.Lookup(0x2C); s.Name != "Chat" || len(s.Alternatives) != 1 || s.Alternatives[0].Name != "Emote" {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -12,7 +12,7 @@ var scriptSpec = decode.Spec{
 	Doc:      "Any opcode from 0x2B on that no other message has: a mod's own message, without a common layout.",
 	Brief:    []string{"body"},
 	Layout:   decode.LayoutOf[Script](),
-	Rest:     true,
+	CatchAll: true,
 }
 
 // Script is a message of a mod's scripts.

@@ -75,9 +75,9 @@ func (v *trail) Field(f *decode.Field) {
 func (v *trail) Begin(g *decode.Group) { v.groups = append(v.groups, g.Name) }
 func (v *trail) End(*decode.Group)     { v.groups = v.groups[:len(v.groups)-1] }
 
-// TestNarrow narrows the walk through every sample to every field: it is shown
-// as it is without that.
-func TestNarrow(t *testing.T) {
+// TestLimit limits the walk through every sample to each field: that field
+// looks the same as without the limit.
+func TestLimit(t *testing.T) {
 	for _, s := range messages.All(t) {
 		spec := Catalog().Lookup(s.Opcode())
 		res := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
@@ -85,17 +85,17 @@ func TestNarrow(t *testing.T) {
 			continue
 		}
 		var w decode.Viewer
-		show := func(c decode.Choice) *trail {
+		show := func(c decode.FieldSet) *trail {
 			v := &trail{}
-			w.Narrow(c)
+			w.Limit(c)
 			w.Show(res.Message, s.Payload, 1, res.Dialect, v)
 			return v
 		}
-		all := show(decode.Choice{})
+		all := show(decode.FieldSet{})
 		for i, names := range all.names {
-			part := show(decode.Choose(names...))
+			part := show(decode.Fields(names...))
 			if !slices.Contains(part.seen, all.seen[i]) {
-				t.Errorf("%s: a choice of %q hides it", s.Name, names)
+				t.Errorf("%s: a set of %q hides it", s.Name, names)
 			}
 			for _, f := range part.seen {
 				if !slices.Contains(all.seen, f) {

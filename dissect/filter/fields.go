@@ -237,9 +237,9 @@ type branch struct {
 	once   bool // of the first level: the group comes once at most
 
 	// Of the whole message:
-	wanted int           // leaves and groups after which there is no more to see
-	after  []string      // groups that come after everything wanted
-	choice decode.Choice // what is shown
+	wanted int             // leaves and groups after which there is no more to see
+	after  []string        // groups that come after everything wanted
+	choice decode.FieldSet // what is shown
 	gate   gate
 }
 
@@ -297,7 +297,7 @@ func (f *Filter) walk(r *dissect.Record) {
 	if b := s.byDialect[r.Layout]; b != nil {
 		v := &f.visitor
 		v.f, v.at, v.skip, v.wanted, v.session = f, b, 0, b.wanted, r.Session
-		f.viewer.Narrow(b.choice)
+		f.viewer.Limit(b.choice)
 		r.Visit(&f.viewer, &f.visitor)
 	}
 }
@@ -486,7 +486,7 @@ func (b *branch) finish(l *layout) {
 		b.wanted++
 	}
 	b.setGate(l)
-	b.choice = decode.Choose(append(append(b.names(nil), b.after...), b.gate.name)...)
+	b.choice = decode.Fields(append(append(b.names(nil), b.after...), b.gate.name)...)
 }
 
 // setGate finds the first field that decides on something wanted.

@@ -62,11 +62,11 @@ func (b *Blocks) Check(c *Conversation, s Side, spec *decode.Spec, payload []byt
 		res = b.decoder.Read(spec, payload, sender, c.Env(s))
 	}
 	if g := c.Game(); g != nil && !res.Exact() {
-		g.Doubt(m.Object)
+		g.Unclassify(m.Object)
 		if other := g.Other(m.Object); other != nil {
 			if again := b.trials.Read(spec, payload, sender, b.assume(c, s, other)); again.Exact() {
 				b.note("class", fmt.Sprintf("the block fits %s; an earlier message called the ship %s", other.Name, class.Name))
-				g.Settle(m.Object, other)
+				g.Reclassify(m.Object, other)
 				res = b.decoder.Read(spec, payload, sender, c.Env(s))
 			}
 		}

@@ -91,8 +91,8 @@ func (g *Game) Other(id wire.ObjectID) *ship.Class {
 	return nil
 }
 
-// Settle makes class the class of a ship that messages disagree on.
-func (g *Game) Settle(id wire.ObjectID, class *ship.Class) {
+// Reclassify changes the class of a ship that messages disagree on.
+func (g *Game) Reclassify(id wire.ObjectID, class *ship.Class) {
 	if o := g.objects[id]; o != nil && o.class != class {
 		o.class, o.other = class, o.class
 	}

@@ -134,8 +134,8 @@ func (c *Conversation) InferByHash(s Side, id wire.ObjectID, hash uint16, known 
 	return class, fmt.Sprintf("the class of ship 0x%08X is inferred: integrity hash 0x%04X is that of %s", uint32(id), hash, class.Name)
 }
 
-// Doubt takes back an inferred class that does not fit.
-func (g *Game) Doubt(id wire.ObjectID) {
+// Unclassify takes back an inferred class that does not fit.
+func (g *Game) Unclassify(id wire.ObjectID) {
 	o := g.objects[id]
 	if o == nil || o.class == nil || !o.class.Inferred {
 		return

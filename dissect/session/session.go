@@ -64,8 +64,8 @@ type Table struct {
 	forced decode.Dialect
 	seed   maphash.Seed
 
-	convs map[pair]*Conversation
-	spare *Conversation // the one that was given up last; its memory is used again
+	convs    map[pair]*Conversation
+	recycled *Conversation // the one that was given up last; its memory is used again
 	// Conversations by their ports, to find most of them without the map.
 	recent [64]*Conversation
 	all    []*Conversation
@@ -140,10 +140,10 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 		}
 		t.Evicted++
 	}
-	if c = t.spare; c == nil {
+	if c = t.recycled; c == nil {
 		c = new(Conversation)
 	}
-	t.spare = evicted
+	t.recycled = evicted
 	*c = Conversation{table: t, place: at, a: a, b: b, sides: c.sides}
 	c.reset()
 	t.convs[pairOf(a, b)] = c

@@ -237,7 +237,7 @@ func TestObjects(t *testing.T) {
 	if o := g.Other(0x3FFFFFFF); o == nil || o.Name != "Akira" {
 		t.Errorf("other class: got %v", o)
 	}
-	g.Settle(0x3FFFFFFF, ship.BySpecies(1))
+	g.Reclassify(0x3FFFFFFF, ship.BySpecies(1))
 	if got := c.Env(Host).Ship(0x3FFFFFFF); got.Name != "Akira" {
 		t.Errorf("settled: got %v", got.Name)
 	}

@@ -317,10 +317,10 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	return b[h.Size:h.Len:h.Len], true, nil
 }
 
-// Plain returns the next message if that is a whole Standard one that is not
+// Unreliable returns the next message if that is a whole Standard one that is not
 // reliable, a fragment or of priority, as most are. For all others, which are for
 // Read, it returns nil.
-func (s *Splitter) Plain() []byte {
+func (s *Splitter) Unreliable() []byte {
 	b := s.b[s.off:]
 	if s.done == s.Count || len(b) < PlainHeader || Type(b[0]) != Standard || b[2]&plainMask != 0 {
 		return nil
@@ -332,7 +332,7 @@ func (s *Splitter) Plain() []byte {
 	return b[:n:n]
 }
 
-// Skip goes on behind the message that Plain returned.
+// Skip goes on behind the message that Unreliable returned.
 func (s *Splitter) Skip(message []byte) {
 	s.done++
 	s.off += len(message)

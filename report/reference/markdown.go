@@ -189,7 +189,7 @@ func choose(s *decode.Spec, l *Layout, samples []*Sample) (best *Sample, rows []
 	most := 0
 	for _, sample := range samples {
 		op := decode.Opcode(sample.Payload[0])
-		if op != s.Code && !s.Rest || op < s.Code || sample.Dialect.String() != l.Dialect {
+		if op != s.Code && !s.CatchAll || op < s.Code || sample.Dialect.String() != l.Dialect {
 			continue
 		}
 		r := Rows(s, sample)

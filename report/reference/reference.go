@@ -100,7 +100,7 @@ func Entries(c *decode.Catalog) []Entry {
 	var all []Entry
 	for _, s := range c.All() {
 		e := NewEntry(s)
-		if first := c.Lookup(s.Code); slices.Contains(first.Instead, s) {
+		if first := c.Lookup(s.Code); slices.Contains(first.Alternatives, s) {
 			e.Instead = first.Name
 		}
 		all = append(all, e)
@@ -124,7 +124,7 @@ func NewEntry(s *decode.Spec) Entry { return newEntry(s, false) }
 func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	e := Entry{
 		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
-		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Doc: s.Doc, Rest: s.Rest,
+		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Doc: s.Doc, Rest: s.CatchAll,
 	}
 	if s.Known() {
 		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))

@@ -19,8 +19,8 @@ type path struct {
 // paths are those of one spec, 64 at most.
 type paths struct {
 	all    []path
-	choice decode.Choice // what they lead through
-	at     [64]uint64    // by pathBit: bit n is set if path n may be meant
+	choice decode.FieldSet // what they lead through
+	at     [64]uint64      // by pathBit: bit n is set if path n may be meant
 }
 
 // pathBit returns the number, below 64, that stands for all paths of the same
@@ -63,7 +63,7 @@ func compile(spec *decode.Spec) *paths {
 		}
 		ps.all = append(ps.all, p)
 	}
-	ps.choice = decode.Choose(names...)
+	ps.choice = decode.Fields(names...)
 	return ps
 }
 
@@ -113,7 +113,7 @@ func (b *briefer) append(s *Sink, r *dissect.Record) {
 	}
 	b.sink, b.r, b.met = s, r, 0
 	b.prefix, b.marks, b.whole = b.prefix[:0], b.marks[:0], nil
-	b.viewer.Narrow(b.paths.choice)
+	b.viewer.Limit(b.paths.choice)
 	r.Visit(&b.viewer, b)
 	s.body.b = b.gather(s, s.body.b)
 }
@@ -181,7 +181,7 @@ func (b *briefer) open(g *decode.Group) bool {
 		if b.is(b.paths.all[i].full, g.Name) {
 			b.met |= 1 << i
 			b.whole, b.inside, b.list = &b.values[i], 0, g.Kind == decode.GroupList
-			b.viewer.Narrow(decode.Choice{})
+			b.viewer.Limit(decode.FieldSet{})
 			return true
 		}
 	}
@@ -208,7 +208,7 @@ func (b *briefer) End(*decode.Group) {
 		b.inside--
 	case b.whole != nil:
 		b.whole = nil
-		b.viewer.Narrow(b.paths.choice)
+		b.viewer.Limit(b.paths.choice)
 	default:
 		b.prefix = b.prefix[:b.marks[len(b.marks)-1]]
 		b.marks = b.marks[:len(b.marks)-1]
