@@ -98,6 +98,52 @@ func (e Evidence) String() string {
 	return "?"
 }
 
+// A Topic is what a message is about. Reports show messages of one topic alike.
+type Topic uint8
+
+// The topics.
+const (
+	TopicOther   Topic = iota // of a mod, or of nobody
+	TopicFlight               // how a ship moves, and what its player orders
+	TopicWeapons              // shots
+	TopicDamage               // damage, repair and death
+	TopicObjects              // objects come, are asked for and change their set
+	TopicJoining              // a player comes
+	TopicLeaving              // a player goes
+	TopicTalk                 // chat
+	TopicMatch                // the mission and its scores
+	TopicFiles                // the comparison of files
+
+	Topics = iota // their number
+)
+
+// String returns the topic as JSON names it.
+func (t Topic) String() string {
+	switch t {
+	case TopicOther:
+		return "other"
+	case TopicFlight:
+		return "flight"
+	case TopicWeapons:
+		return "weapons"
+	case TopicDamage:
+		return "damage"
+	case TopicObjects:
+		return "objects"
+	case TopicJoining:
+		return "joining"
+	case TopicLeaving:
+		return "leaving"
+	case TopicTalk:
+		return "talk"
+	case TopicMatch:
+		return "match"
+	case TopicFiles:
+		return "files"
+	}
+	return "?"
+}
+
 // A Dialect is the way a sender writes messages.
 type Dialect uint8
 
@@ -137,6 +183,7 @@ type Spec struct {
 	Reliable bool
 	Relay    Relay
 	Evidence Evidence
+	Topic    Topic
 	Doc      string   // one sentence
 	Brief    []string // paths of the fields that a one-line report shows, most important first
 

@@ -5,14 +5,18 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpAddToRepairList is the opcode of [AddToRepairList].
+const OpAddToRepairList decode.Opcode = 0x0B
+
 var addToRepairListSpec = decode.Spec{
-	Code:     0x0B,
+	Code:     OpAddToRepairList,
 	Name:     "AddToRepairList",
 	Constant: "ADD_TO_REPAIR_LIST",
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicDamage,
 	Doc:      "A subsystem is queued for repair; the game has a handler, but sends 0x06 instead.",
 	Brief:    []string{"dest", "source"},
 	Layout:   decode.LayoutOf[AddToRepairList](),

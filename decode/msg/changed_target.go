@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpChangedTarget is the opcode of [ChangedTarget].
+const OpChangedTarget decode.Opcode = 0x0D
+
 var changedTargetSpec = decode.Spec{
-	Code:     0x0D,
+	Code:     OpChangedTarget,
 	Name:     "ChangedTarget",
 	Constant: "CHANGED_TARGET",
 	Aliases:  []string{"PythonEvent2"},
@@ -14,6 +17,7 @@ var changedTargetSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFlight,
 	Doc:      "A player took another target; the event names the former one.",
 	Brief:    []string{"dest", "object"},
 	Layout:   decode.LayoutOf[ChangedTarget](),

@@ -13,6 +13,7 @@ var chatSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayEcho,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicTalk,
 	Doc:      "A player says something to all; the author sees it when the copy comes back.",
 	Brief:    []string{"sender", "text"},
 	Layout:   decode.LayoutOf[Chat](),

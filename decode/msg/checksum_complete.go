@@ -12,6 +12,7 @@ var checksumCompleteSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicFiles,
 	Doc:      "The files are checked, and copied where that was needed; 0x00 and 0x01 follow.",
 	Layout:   decode.LayoutOf[ChecksumComplete](),
 }

@@ -13,6 +13,7 @@ var checksumFailedSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFiles,
 	Doc:      "A file of the client differs from the host's; the client is put out.",
 	Brief:    []string{"text"},
 	Layout:   decode.LayoutOf[ChecksumFailed](),

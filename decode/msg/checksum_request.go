@@ -12,10 +12,14 @@ var checksumRequestSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicFiles,
 	Doc:      "The host asks for the hashes of files, one directory a round.",
 	Brief:    []string{"round", "dir", "filter", "recursive"},
 	Layout:   decode.LayoutOf[ChecksumRequest](),
 }
+
+// LastRound is the number of the round that comes after 3, the last.
+const LastRound = 255
 
 // ChecksumRequest is DO_CHECKSUM.
 type ChecksumRequest struct {

@@ -16,6 +16,7 @@ var checksumResponseSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayAnswer,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicFiles,
 	Doc:      "A client's hashes of the files that 0x20 asked for.",
 	Brief:    []string{"round", "dir_hash", "files_count", "subdirs_count"},
 	Layout:   decode.LayoutOf[ChecksumResponse](),

@@ -5,14 +5,18 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpClientEvent is the opcode of [ClientEvent].
+const OpClientEvent decode.Opcode = 0x0C
+
 var clientEventSpec = decode.Spec{
-	Code:     0x0C,
+	Code:     OpClientEvent,
 	Name:     "ClientEvent",
 	Constant: "CLIENT_EVENT",
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFlight,
 	Doc:      "Any event of a client; the game has a handler, but nothing in it sends this.",
 	Brief:    []string{"code", "dest", "source"},
 	Layout:   decode.LayoutOf[ClientEvent](),

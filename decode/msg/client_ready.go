@@ -14,6 +14,7 @@ var clientReadySpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayAnswer,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicJoining,
 	Doc:      "A client has loaded the mission; the host sends it the game as it is.",
 	Brief:    []string{"modem"},
 	Layout:   decode.LayoutOf[ClientReady](),

@@ -16,6 +16,7 @@ var collisionEffectSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicDamage,
 	Doc:      "A ship ran into something.",
 	Brief:    []string{"dest", "source", "force"},
 	Layout:   decode.LayoutOf[CollisionEffect](),

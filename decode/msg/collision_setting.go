@@ -13,6 +13,7 @@ var collisionSettingSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFlight,
 	Doc:      "The host switched collision damage on or off.",
 	Brief:    []string{"collisions"},
 	Layout:   decode.LayoutOf[CollisionSetting](),

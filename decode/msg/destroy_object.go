@@ -16,6 +16,7 @@ var destroyObjectSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicDamage,
 	Doc:      "An object leaves the game, as the ship of a player who left; not sent for ships that are shot.",
 	Brief:    []string{"object_id"},
 	Layout:   decode.LayoutOf[DestroyObject](),

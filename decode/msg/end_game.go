@@ -15,6 +15,7 @@ var endGameSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicMatch,
 	Doc:      "The game is over; the host lets nobody in until it restarts.",
 	Brief:    []string{"reason"},
 	Layout:   decode.LayoutOf[EndGame](),

@@ -16,6 +16,7 @@ var explosionSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicDamage,
 	Doc:      "A ship is damaged in a sphere.",
 	Brief:    []string{"object_id", "damage", "radius"},
 	Layout:   decode.LayoutOf[Explosion](),

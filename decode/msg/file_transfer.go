@@ -12,6 +12,7 @@ var fileTransferSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFiles,
 	Doc:      "The host sends a file that the client lacks or has otherwise.",
 	Brief:    []string{"name"},
 	Layout:   decode.LayoutOf[FileTransfer](),

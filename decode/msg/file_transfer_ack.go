@@ -2,14 +2,18 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpFileTransferAck is the opcode of [FileTransferAck].
+const OpFileTransferAck decode.Opcode = 0x27
+
 var fileTransferAckSpec = decode.Spec{
-	Code:     0x27,
+	Code:     OpFileTransferAck,
 	Name:     "FileTransferAck",
 	Constant: "FILE_RECEIVED_ACK",
 	Dir:      decode.FromClient,
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFiles,
 	Doc:      "A client has stored the file and is ready for the next.",
 	Layout:   decode.LayoutOf[FileTransferAck](),
 }

@@ -12,6 +12,7 @@ var gameInitSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicJoining,
 	Doc:      "The client is to create its game object: the settings are complete.",
 	Layout:   decode.LayoutOf[GameInit](),
 }

@@ -16,6 +16,7 @@ var hostEventSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicDamage,
 	Doc:      "The host tells of repairs and of exploding ships.",
 	Brief:    []string{"code", "dest", "source", "lifetime"},
 	Layout:   decode.LayoutOf[HostEvent](),

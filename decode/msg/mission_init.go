@@ -15,6 +15,7 @@ var missionInitSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicMatch,
 	Doc:      "The rules of the mission, for a client that joins.",
 	Brief:    []string{"system", "player_limit", "time_limit", "frag_limit"},
 	Layout:   decode.LayoutOf[MissionInit](),

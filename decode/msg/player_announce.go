@@ -17,6 +17,7 @@ var playerAnnounceSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicJoining,
 	Doc:      "A player has joined the game, or has left it.",
 	Brief:    []string{"player", "code"},
 	Layout:   decode.LayoutOf[PlayerAnnounce](),

@@ -14,6 +14,7 @@ var playerDeletedSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicLeaving,
 	Doc:      "A player has left; clients say so on the screen.",
 	Brief:    []string{"name"},
 	Layout:   decode.LayoutOf[PlayerDeleted](),

@@ -17,6 +17,7 @@ var pulseFireSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A pulse weapon fired; phaser beams are 0x07.",
 	Brief:    []string{"weapon", "target"},
 	Layout:   decode.LayoutOf[PulseFire](),

@@ -5,14 +5,18 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpRepairListPriority is the opcode of [RepairListPriority].
+const OpRepairListPriority decode.Opcode = 0x11
+
 var repairListPrioritySpec = decode.Spec{
-	Code:     0x11,
+	Code:     OpRepairListPriority,
 	Name:     "RepairListPriority",
 	Constant: "REPAIR_LIST_PRIORITY",
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicDamage,
 	Doc:      "A subsystem moves up in the queue for repair.",
 	Brief:    []string{"dest", "object"},
 	Layout:   decode.LayoutOf[RepairListPriority](),

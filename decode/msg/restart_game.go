@@ -12,6 +12,7 @@ var restartGameSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicMatch,
 	Doc:      "The game begins anew.",
 	Layout:   decode.LayoutOf[RestartGame](),
 }

@@ -12,6 +12,7 @@ var scoreSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicMatch,
 	Doc:      "What a player has reached so far, for a client that joins.",
 	Brief:    []string{"player", "kills", "deaths", "score"},
 	Layout:   decode.LayoutOf[Score](),

@@ -12,6 +12,7 @@ var scoreChangeSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicDamage,
 	Doc:      "A ship was destroyed: who gained what by it.",
 	Brief:    []string{"victim", "killer", "deaths", "kills", "score"},
 	Layout:   decode.LayoutOf[ScoreChange](),

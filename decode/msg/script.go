@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpScript is the opcode of [Script].
+const OpScript decode.Opcode = 0x2B
+
 var scriptSpec = decode.Spec{
-	Code:     0x2B,
+	Code:     OpScript,
 	Name:     "Script",
 	Dir:      decode.Either,
 	Reliable: true,

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpSelfDestructRequest is the opcode of [SelfDestructRequest].
+const OpSelfDestructRequest decode.Opcode = 0x13
+
 var selfDestructRequestSpec = decode.Spec{
-	Code:     0x13,
+	Code:     OpSelfDestructRequest,
 	Name:     "SelfDestructRequest",
 	Constant: "SELF_DESTRUCT_REQUEST",
 	Aliases:  []string{"HostMsg"},
@@ -11,6 +14,7 @@ var selfDestructRequestSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicDamage,
 	Doc:      "A player has the ship destroy itself.",
 	Layout:   decode.LayoutOf[SelfDestructRequest](),
 }

@@ -5,14 +5,18 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpSetPhaserLevel is the opcode of [SetPhaserLevel].
+const OpSetPhaserLevel decode.Opcode = 0x12
+
 var setPhaserLevelSpec = decode.Spec{
-	Code:     0x12,
+	Code:     OpSetPhaserLevel,
 	Name:     "SetPhaserLevel",
 	Constant: "SET_PHASER_LEVEL",
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A player set the power level of the phasers.",
 	Brief:    []string{"dest", "value"},
 	Layout:   decode.LayoutOf[SetPhaserLevel](),

@@ -15,6 +15,7 @@ var settingsSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicJoining,
 	Doc:      "The host tells a joining client its slot and the rules of the game.",
 	Brief:    []string{"slot", "mission", "game_time", "new_name"},
 	Layout:   decode.LayoutOf[Settings](),

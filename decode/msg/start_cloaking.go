@@ -17,6 +17,7 @@ var startCloakingSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFlight,
 	Doc:      "A cloaking device is switched on; the stock game tells that with 0x1C instead.",
 	Brief:    []string{"dest", "object_id"},
 	Layout:   decode.LayoutOf[StartCloaking](),

@@ -5,14 +5,18 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpStartFiring is the opcode of [StartFiring].
+const OpStartFiring decode.Opcode = 0x07
+
 var startFiringSpec = decode.Spec{
-	Code:     0x07,
+	Code:     OpStartFiring,
 	Name:     "StartFiring",
 	Constant: "START_FIRING",
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A phaser or tractor system begins to fire.",
 	Brief:    []string{"dest", "target", "object_id"},
 	Layout:   decode.LayoutOf[StartFiring](),

@@ -16,6 +16,7 @@ var startWarpSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromProse,
+	Topic:    decode.TopicFlight,
 	Doc:      "A ship goes to warp; hardly ever sent.",
 	Brief:    []string{"dest", "set"},
 	Layout:   decode.LayoutOf[StartWarp](),

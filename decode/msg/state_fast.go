@@ -19,6 +19,25 @@ const (
 	facings       = 6
 )
 
+// UpdatedObject returns the ship that a payload is an update of; ok is false if
+// it is no StateUpdate or too short to tell.
+func UpdatedObject(payload []byte) (id wire.ObjectID, ok bool) {
+	if len(payload) < 1+4 || decode.Opcode(payload[0]) != OpStateUpdate {
+		return 0, false
+	}
+	return wire.ObjectID(binary.LittleEndian.Uint32(payload[1:])), true
+}
+
+// UpdateHead returns the ship that a payload is an update of, and which fields
+// follow; ok is false if it is no StateUpdate or too short to tell.
+func UpdateHead(payload []byte) (id wire.ObjectID, flags Dirty, ok bool) {
+	id, ok = UpdatedObject(payload)
+	if !ok || len(payload) < stateHead {
+		return id, 0, false
+	}
+	return id, Dirty(payload[stateHead-1]), true
+}
+
 // stateLeast is the least number of bytes that an update has with each
 // combination of flags, bits not counted.
 var stateLeast = func() (least [256]uint8) {

@@ -16,6 +16,7 @@ var stateUpdateSpec = decode.Spec{
 	Dir:      decode.Either,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicFlight,
 	Doc:      "Where a ship is, how it moves and in what state it is; several a second for each ship.",
 	Brief:    []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power"},
 	Layout:   decode.LayoutOf[StateUpdate](),

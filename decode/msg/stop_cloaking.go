@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpStopCloaking is the opcode of [StopCloaking].
+const OpStopCloaking decode.Opcode = 0x0F
+
 var stopCloakingSpec = decode.Spec{
-	Code:     0x0F,
+	Code:     OpStopCloaking,
 	Name:     "StopCloaking",
 	Constant: "STOP_CLOAKING",
 	Aliases:  []string{"StopCloak"},
@@ -14,6 +17,7 @@ var stopCloakingSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFlight,
 	Doc:      "A cloaking device is switched off; the stock game tells that with 0x1C instead.",
 	Brief:    []string{"dest", "object_id"},
 	Layout:   decode.LayoutOf[StopCloaking](),

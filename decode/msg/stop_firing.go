@@ -16,6 +16,7 @@ var stopFiringSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A phaser or tractor system ceases to fire.",
 	Brief:    []string{"dest", "object_id"},
 	Layout:   decode.LayoutOf[StopFiring](),

@@ -5,14 +5,18 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpStopFiringAtTarget is the opcode of [StopFiringAtTarget].
+const OpStopFiringAtTarget decode.Opcode = 0x09
+
 var stopFiringAtTargetSpec = decode.Spec{
-	Code:     0x09,
+	Code:     OpStopFiringAtTarget,
 	Name:     "StopFiringAtTarget",
 	Constant: "STOP_FIRING_AT_TARGET",
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A weapon system ceases to fire at one target.",
 	Brief:    []string{"dest", "object"},
 	Layout:   decode.LayoutOf[StopFiringAtTarget](),

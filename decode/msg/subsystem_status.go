@@ -18,6 +18,7 @@ var subsystemStatusSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicFlight,
 	Doc:      "A subsystem was switched on or off.",
 	Brief:    []string{"dest", "value", "object_id", "index", "condition"},
 	Layout:   decode.LayoutOf[SubsystemStatus](),

@@ -16,6 +16,7 @@ var teamSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayEcho,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicMatch,
 	Doc:      "A player chose a team.",
 	Brief:    []string{"player", "team"},
 	Layout:   decode.LayoutOf[Team](),

@@ -13,6 +13,7 @@ var teamChatSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayTeam,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicTalk,
 	Doc:      "A player says something to the team.",
 	Brief:    []string{"sender", "text"},
 	Layout:   decode.LayoutOf[TeamChat](),

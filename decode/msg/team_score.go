@@ -15,6 +15,7 @@ var teamScoreSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicMatch,
 	Doc:      "What a team has reached so far.",
 	Brief:    []string{"team", "kills", "score"},
 	Layout:   decode.LayoutOf[TeamScore](),

@@ -16,6 +16,7 @@ var torpedoFireSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.OnWire,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A ship launched a torpedo.",
 	Brief:    []string{"tube", "target"},
 	Layout:   decode.LayoutOf[TorpedoFire](),

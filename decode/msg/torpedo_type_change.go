@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/event"
 )
 
+// OpTorpedoTypeChange is the opcode of [TorpedoTypeChange].
+const OpTorpedoTypeChange decode.Opcode = 0x1B
+
 var torpedoTypeChangeSpec = decode.Spec{
-	Code:     0x1B,
+	Code:     OpTorpedoTypeChange,
 	Name:     "TorpedoTypeChange",
 	Constant: "TORPEDO_TYPE_CHANGED",
 	Aliases:  []string{"TorpTypeChange"},
@@ -14,6 +17,7 @@ var torpedoTypeChangeSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicWeapons,
 	Doc:      "A player selected another type of torpedo.",
 	Brief:    []string{"dest", "value"},
 	Layout:   decode.LayoutOf[TorpedoTypeChange](),

@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpUnused04 is an opcode that the game does not use.
+const OpUnused04 decode.Opcode = 0x04
+
 var unused04Spec = decode.Spec{
-	Code:     0x04,
+	Code:     OpUnused04,
 	Name:     "Unused04",
 	Constant: "DESTROY_OBJECT",
 	Aliases:  []string{"BootPlayer"},

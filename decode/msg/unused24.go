@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpUnused24 is an opcode that the game does not use.
+const OpUnused24 decode.Opcode = 0x24
+
 var unused24Spec = decode.Spec{
-	Code:     0x24,
+	Code:     OpUnused24,
 	Name:     "Unused24",
 	Constant: "BEGIN_SEND_FILE",
 	Dir:      decode.Nobody,

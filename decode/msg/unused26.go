@@ -2,8 +2,11 @@ package msg
 
 import "github.com/bcdissect/bcdissect/decode"
 
+// OpUnused26 is an opcode that the game does not use.
+const OpUnused26 decode.Opcode = 0x26
+
 var unused26Spec = decode.Spec{
-	Code:     0x26,
+	Code:     OpUnused26,
 	Name:     "Unused26",
 	Constant: "DIRECTORY",
 	Dir:      decode.Nobody,

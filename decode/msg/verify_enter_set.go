@@ -17,6 +17,7 @@ var verifyEnterSetSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayAnswer,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicObjects,
 	Doc:      "The receiver should have this object; if it does not, it asks with 0x1E.",
 	Brief:    []string{"object_id"},
 	Layout:   decode.LayoutOf[VerifyEnterSet](),

@@ -5,8 +5,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
+// OpVerifyExitedWarp is the opcode of [VerifyExitedWarp].
+const OpVerifyExitedWarp decode.Opcode = 0x1F
+
 var verifyExitedWarpSpec = decode.Spec{
-	Code:     0x1F,
+	Code:     OpVerifyExitedWarp,
 	Name:     "VerifyExitedWarp",
 	Constant: "VERIFY_EXITED_WARP",
 	Aliases:  []string{"EnterSet"},
@@ -14,6 +17,7 @@ var verifyExitedWarpSpec = decode.Spec{
 	Reliable: true,
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicObjects,
 	Doc:      "A ship left warp and is in this set now.",
 	Brief:    []string{"object_id", "set"},
 	Layout:   decode.LayoutOf[VerifyExitedWarp](),

@@ -13,6 +13,7 @@ var versionDifferentSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Evidence: decode.FromGame,
+	Topic:    decode.TopicFiles,
 	Doc:      "The client has another version of the game than the host; it is put out.",
 	Brief:    []string{"text"},
 	Layout:   decode.LayoutOf[VersionDifferent](),

@@ -162,9 +162,15 @@ func (v *Invariants) disorder(frame int) {
 }
 
 // exact reports whether no host adds messages of the opcode by itself.
-func exact(op decode.Opcode) bool { return op == 0x07 || op == 0x19 || op == 0x1A || op == 0x1B }
+func exact(op decode.Opcode) bool {
+	return op == msg.OpStartFiring || op == msg.OpTorpedoFire || op == msg.OpPulseFire || op == msg.OpTorpedoTypeChange
+}
 
 // consumed reports whether no host passes messages of the opcode on.
 func consumed(op decode.Opcode) bool {
-	return op == 0x0D || op == 0x13 || op == 0x15 || op == msg.OpClientReady || op == msg.OpChecksumResponse
+	switch op {
+	case msg.OpChangedTarget, msg.OpSelfDestructRequest, msg.OpCollisionEffect, msg.OpClientReady, msg.OpChecksumResponse:
+		return true
+	}
+	return false
 }

@@ -357,7 +357,7 @@ func (p *player) follow(n *end, op decode.Opcode, body []byte) {
 }
 
 // directories are those that a host asks for, by the number of the round.
-var directories = map[uint8]string{0: "scripts", 1: "scripts", 2: "scripts/ships", 3: "scripts/mainmenu", 0xFF: "Scripts/Multiplayer"}
+var directories = map[uint8]string{0: "scripts", 1: "scripts", 2: "scripts/ships", 3: "scripts/mainmenu", msg.LastRound: "Scripts/Multiplayer"}
 
 // emptyAnswer answers a host that asks for the files of a directory: there are
 // none.

@@ -71,7 +71,7 @@ func deviationOf(x *expect, how string) *Rule {
 	switch x.op {
 	case msg.OpClientReady:
 		return ruleReady
-	case 0x15:
+	case msg.OpCollisionEffect:
 		return ruleCollision
 	case msg.OpExplosion:
 		return ruleExplosion
@@ -109,7 +109,7 @@ func deviationOf(x *expect, how string) *Rule {
 		if !copied {
 			return ruleObjects
 		}
-	case 0x19, 0x1A:
+	case msg.OpTorpedoFire, msg.OpPulseFire:
 		if how == "missing" {
 			return ruleShots
 		}

@@ -224,7 +224,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 
 // slotOf returns the slot that a client's message gives away, -1 if none.
 func (t *timeline) slotOf(r *dissect.Record) int {
-	if r.Dir != dissect.ToHost {
+	if r.Dir != dissect.ToHost || len(r.Rest)+1 >= len(r.Payload) { // nothing of it could be read
 		return -1
 	}
 	switch m := r.Message.(type) {
@@ -233,10 +233,20 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 		if s, ok := m.Object.Slot(); ok && s < 16 && known&(1<<s) == 0 {
 			return s
 		}
-	case *msg.ObjectCreateTeam, *msg.ObjectCreate, *msg.ObjectCreateOpenBC:
-		if len(r.Payload) > 1 && r.Payload[1] < 16 {
-			return int(r.Payload[1])
-		}
+	case *msg.ObjectCreateTeam:
+		return slotIn(m.Slot)
+	case *msg.ObjectCreate:
+		return slotIn(m.Slot)
+	case *msg.ObjectCreateOpenBC:
+		return slotIn(m.Slot)
+	}
+	return -1
+}
+
+// slotIn returns a slot that a message names, -1 if there is none such.
+func slotIn(slot uint8) int {
+	if slot < wire.Slots {
+		return int(slot)
 	}
 	return -1
 }

@@ -3,11 +3,11 @@ package measure
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"iter"
 	"slices"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -38,11 +38,10 @@ type stream struct {
 
 // updated returns the object that a ship update is about.
 func updated(r *dissect.Record) (id wire.ObjectID, ok bool) {
-	const stateUpdate, head = 0x1C, 1 + 4
-	if r.Status == dissect.StatusDuplicate || len(r.Payload) < head || r.Payload[0] != stateUpdate {
+	if r.Status == dissect.StatusDuplicate {
 		return 0, false
 	}
-	return wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[1:])), true
+	return msg.UpdatedObject(r.Payload)
 }
 
 // update counts an update of a ship.

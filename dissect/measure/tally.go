@@ -47,6 +47,7 @@ type Tally struct {
 type OpcodeCount struct {
 	Opcode   decode.Opcode
 	Name     string // empty if the opcode is not known
+	Topic    decode.Topic
 	ToHost   int64
 	FromHost int64
 	Total    int64 // with those whose direction is not known
@@ -55,13 +56,6 @@ type OpcodeCount struct {
 
 // A FlagCount counts StateUpdates by their dirty flags.
 type FlagCount [256]int64
-
-// stateUpdate is the opcode whose dirty flags are counted, flagsAt where in the
-// payload they stand.
-const (
-	stateUpdate = 0x1C
-	flagsAt     = 9
-)
 
 // Record counts r. It never fails.
 func (t *Tally) Record(r *dissect.Record) error {
@@ -128,7 +122,7 @@ func (t *Tally) game(r *dissect.Record) {
 	o.Total++
 	o.Bytes += int64(len(payload))
 	if o.Name == "" && r.Spec != nil {
-		o.Name = r.Spec.Name
+		o.Name, o.Topic = r.Spec.Name, r.Spec.Topic
 	}
 	var flags *FlagCount
 	switch r.Dir {
@@ -141,8 +135,8 @@ func (t *Tally) game(r *dissect.Record) {
 	case dissect.DirUnknown:
 		return // in the total only
 	}
-	if payload[0] == stateUpdate && len(payload) > flagsAt {
-		flags[payload[flagsAt]]++
+	if _, dirty, ok := msg.UpdateHead(payload); ok {
+		flags[dirty]++
 	}
 }
 

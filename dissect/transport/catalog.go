@@ -54,7 +54,7 @@ func (m *ShortBody) Walk(c *decode.Codec) {
 
 var nameChangeSpec = decode.Spec{
 	Code: decode.Opcode(NameChange), Name: "NameChange", Constant: "NAME_CHANGE", Dir: decode.Either, Reliable: true,
-	Relay: decode.RelayEcho, Evidence: decode.OnWire,
+	Relay: decode.RelayEcho, Evidence: decode.OnWire, Topic: decode.TopicJoining,
 	Doc:    "A peer's id, address and player name; the host repeats it to everybody.",
 	Brief:  []string{"id", "name"},
 	Layout: decode.LayoutOf[Identity](),
@@ -76,7 +76,7 @@ func (m *Identity) Walk(c *decode.Codec) {
 
 var connectSpec = decode.Spec{
 	Code: decode.Opcode(Connect), Name: "Connect", Constant: "CONNECT", Dir: decode.FromClient, Reliable: true,
-	Relay: decode.RelayAnswer, Evidence: decode.OnWire,
+	Relay: decode.RelayAnswer, Evidence: decode.OnWire, Topic: decode.TopicJoining,
 	Doc:    "A client asks to be let in.",
 	Brief:  []string{"ip", "nonce"},
 	Layout: decode.LayoutOf[Request](),
@@ -98,10 +98,10 @@ func (m *Request) Walk(c *decode.Codec) {
 
 var acceptSpec = decode.Spec{
 	Code: decode.Opcode(Connect), Name: "ConnectAccept", Constant: "CONNECT", Dir: decode.FromHost, Reliable: true,
-	Evidence: decode.OnWire,
-	Doc:      "The host lets a client in and tells it its peer id.",
-	Brief:    []string{"id"},
-	Layout:   decode.LayoutOf[Accept](),
+	Evidence: decode.OnWire, Topic: decode.TopicJoining,
+	Doc:    "The host lets a client in and tells it its peer id.",
+	Brief:  []string{"id"},
+	Layout: decode.LayoutOf[Accept](),
 }
 
 // Accept is the body of the host's Connect message.
@@ -114,10 +114,10 @@ func (m *Accept) Walk(c *decode.Codec) {
 
 var bootPlayerSpec = decode.Spec{
 	Code: decode.Opcode(BootPlayer), Name: "BootPlayer", Constant: "BOOT_PLAYER", Dir: decode.FromHost, Reliable: true,
-	Evidence: decode.OnWire,
-	Doc:      "The host puts a player out, or tells the others that one is gone.",
-	Brief:    []string{"reason", "id"},
-	Layout:   decode.LayoutOf[Boot](),
+	Evidence: decode.OnWire, Topic: decode.TopicLeaving,
+	Doc:    "The host puts a player out, or tells the others that one is gone.",
+	Brief:  []string{"reason", "id"},
+	Layout: decode.LayoutOf[Boot](),
 }
 
 // Reasons of a BootPlayer message; names.BootReasons has words for them.
@@ -143,7 +143,7 @@ func (m *Boot) Walk(c *decode.Codec) {
 
 var disconnectSpec = decode.Spec{
 	Code: decode.Opcode(Disconnect), Name: "Disconnect", Constant: "DISCONNECT", Dir: decode.Either, Reliable: true,
-	Relay: decode.RelayForward, Evidence: decode.OnWire,
+	Relay: decode.RelayForward, Evidence: decode.OnWire, Topic: decode.TopicLeaving,
 	Doc:    "A player, or with id 1 the host, leaves in order.",
 	Brief:  []string{"id"},
 	Layout: decode.LayoutOf[Goodbye](),

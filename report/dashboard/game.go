@@ -260,10 +260,10 @@ func (t *teller) message() {
 	case *msg.StopCloaking:
 		t.cloaked(t.shipOf(m.Dest), false)
 	case *msg.ShortEvent:
-		switch r.Payload[0] {
-		case opStartCloaking:
+		switch r.Spec.Code {
+		case msg.OpStartCloaking:
 			t.cloaked(t.shipOf(m.Object), true)
-		case opStopCloaking:
+		case msg.OpStopCloaking:
 			t.cloaked(t.shipOf(m.Object), false)
 		}
 	case *msg.Settings:
@@ -297,11 +297,6 @@ func (t *teller) says(on topic, m *msg.Chat) {
 	text := clean(string(m.Text), maxText)
 	t.tellOnce(on, strconv.Itoa(int(m.Sender))+" "+text, author+": "+text)
 }
-
-const (
-	opStartCloaking = 0x0E
-	opStopCloaking  = 0x0F
-)
 
 func limit(n uint8, of string) string {
 	if n == msg.Unlimited {

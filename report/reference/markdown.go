@@ -129,7 +129,7 @@ func (p *page) section(s *decode.Spec, e *Entry, samples []*Sample) {
 	if !e.Reliable && len(e.Layouts) > 0 {
 		p.printf(", unreliable")
 	}
-	p.printf("\n* Relay: %s\n* Evidence: %s\n", e.Relay, e.Evidence)
+	p.printf("\n* Relay: %s\n* Evidence: %s\n* Topic: %s\n", e.Relay, e.Evidence, e.Topic)
 	if len(e.Layouts) == 0 {
 		p.printf("\nThe layout is not known.\n")
 	}

@@ -28,6 +28,7 @@ type Entry struct {
 	Reliable bool     `json:"reliable"`
 	Relay    string   `json:"relay"` // what the host does with a client's message
 	Evidence string   `json:"evidence"`
+	Topic    string   `json:"topic"` // what it is about
 	Doc      string   `json:"doc"`
 	Rest     bool     `json:"rest,omitempty"`       // stands for all higher opcodes without an entry
 	Instead  string   `json:"instead_of,omitempty"` // taken only where the message of this name does not fit
@@ -124,7 +125,7 @@ func NewEntry(s *decode.Spec) Entry { return newEntry(s, false) }
 func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	e := Entry{
 		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
-		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Doc: s.Doc, Rest: s.CatchAll,
+		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Topic: s.Topic.String(), Doc: s.Doc, Rest: s.CatchAll,
 	}
 	if s.Known() {
 		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))
@@ -135,10 +136,10 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	return e
 }
 
-// Meaning says what a relay class or a grade of evidence means, as entries name
-// it; empty if it is neither.
+// Meaning says what a relay class, a grade of evidence or a topic means, as entries
+// name it; empty if it is none of these.
 func Meaning(word string) string {
-	for _, m := range slices.Concat(relayMeanings, evidenceMeanings) {
+	for _, m := range slices.Concat(relayMeanings, evidenceMeanings, topicMeanings) {
 		if m.word == word {
 			return m.meaning
 		}
@@ -163,6 +164,19 @@ var evidenceMeanings = []meaning{
 	{decode.FromGame.String(), "the game's code or scripts say so"},
 	{decode.FromProse.String(), "documents say so"},
 	{decode.Open.String(), "not known"},
+}
+
+var topicMeanings = []meaning{
+	{decode.TopicFlight.String(), "how a ship moves, and what its player orders"},
+	{decode.TopicWeapons.String(), "shots"},
+	{decode.TopicDamage.String(), "damage, repair and death"},
+	{decode.TopicObjects.String(), "objects come, are asked for and change their set"},
+	{decode.TopicJoining.String(), "a player comes"},
+	{decode.TopicLeaving.String(), "a player goes"},
+	{decode.TopicTalk.String(), "chat"},
+	{decode.TopicMatch.String(), "the mission and its scores"},
+	{decode.TopicFiles.String(), "the comparison of files"},
+	{decode.TopicOther.String(), "none of these"},
 }
 
 var dirs = map[decode.Dir]string{decode.Either: "both", decode.FromClient: "c2s", decode.FromHost: "s2c", decode.Nobody: "none"}

@@ -74,7 +74,7 @@ func TestEntry(t *testing.T) {
 	e := entry(t, "PulseFire")
 	want := Entry{
 		Opcode: 0x1A, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
-		Relay: "forward", Evidence: "on the wire", Doc: e.Doc,
+		Relay: "forward", Evidence: "on the wire", Topic: "weapons", Doc: e.Doc,
 		Layouts: []Layout{{Dialect: "stock", Length: "10 or 14", Fields: []Field{
 			{"weapon", "object id", "4", nil, "the weapon that fired, a child of the pulse system", nil},
 			{"firing_player", "u8", "1", nil, "network id of the shooter", nil},
@@ -239,8 +239,8 @@ func TestInstead(t *testing.T) {
 
 func TestMeaning(t *testing.T) {
 	for _, e := range Entries(msg.Catalog()) {
-		if Meaning(e.Relay) == "" || Meaning(e.Evidence) == "" {
-			t.Errorf("%s: nothing is said of %s or %s", e.Name, e.Relay, e.Evidence)
+		if Meaning(e.Relay) == "" || Meaning(e.Evidence) == "" || Meaning(e.Topic) == "" {
+			t.Errorf("%s: nothing is said of %s, %s or %s", e.Name, e.Relay, e.Evidence, e.Topic)
 		}
 	}
 	if Meaning("?") != "" {

@@ -91,6 +91,7 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	if len(e.Layouts) > 0 {
 		about("reliable", map[bool]string{true: "yes", false: "no"}[e.Reliable])
 	}
+	about("topic", e.Topic+": "+reference.Meaning(e.Topic))
 	about("relay", e.Relay+": "+reference.Meaning(e.Relay))
 	about("evidence", e.Evidence+": "+reference.Meaning(e.Evidence))
 	if e.Instead != "" {
@@ -204,7 +205,7 @@ func code(e *reference.Entry) string {
 func name(e *reference.Entry, th *theme) string {
 	look := normal
 	if !e.Transport {
-		look = groups[uint8(e.Opcode)]
+		look = topic(e.Topic)
 	}
 	return string(th.append(nil, []byte(e.Name), look))
 }

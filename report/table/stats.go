@@ -23,7 +23,7 @@ func Stats(w io.Writer, t *measure.Tally, o Options) error {
 	th := newTheme(o.Color)
 	rows := [][]string{}
 	for _, c := range t.ByCount() {
-		name, look := c.Name, groups[c.Opcode]
+		name, look := c.Name, topics[c.Topic]
 		if name == "" {
 			name, look = "unknown", yellow
 		}

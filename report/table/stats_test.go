@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
@@ -21,7 +22,7 @@ func counted() *measure.Tally {
 		Counted: 901, PayloadBytes: 25000, ResidueBytes: 2, Errors: 1,
 	}
 	t.Opcodes[0x1C] = measure.OpcodeCount{Name: "StateUpdate", ToHost: 500, FromHost: 300, Total: 800, Bytes: 24000}
-	t.Opcodes[0x2C] = measure.OpcodeCount{Name: "Chat", ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
+	t.Opcodes[0x2C] = measure.OpcodeCount{Name: "Chat", Topic: decode.TopicTalk, ToHost: 60, FromHost: 40, Total: 100, Bytes: 998}
 	t.Opcodes[0x2B] = measure.OpcodeCount{Total: 1, Bytes: 2}
 	t.Flags[dissect.ToHost][0x9E] = 450
 	t.Flags[dissect.ToHost][0x80] = 50

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fatih/color"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -24,20 +25,23 @@ const (
 	styleCount
 )
 
-// groups are the opcodes whose names have a colour. StateUpdate, nine in ten
-// messages of a game, has none.
-var groups = [256]style{
-	0x00: green, 0x01: green, 0x17: green, 0x2A: green, // a player joins
-	0x2C: green, 0x2D: green, // chat
-	0x35: green, 0x37: green, 0x38: green, 0x39: green, 0x3F: green, 0x40: green, 0x41: green, // the mission and its scores
+// topics are the styles of the names of messages. StateUpdate, nine in ten
+// messages of a game, and what else is about flight have none.
+var topics = [decode.Topics]style{
+	decode.TopicJoining: green, decode.TopicTalk: green, decode.TopicMatch: green,
+	decode.TopicWeapons: cyan,
+	decode.TopicDamage:  magenta, decode.TopicLeaving: magenta,
+	decode.TopicObjects: blue, decode.TopicFiles: blue,
+}
 
-	0x07: cyan, 0x08: cyan, 0x09: cyan, 0x12: cyan, 0x19: cyan, 0x1A: cyan, 0x1B: cyan,
-
-	0x06: magenta, 0x0B: magenta, 0x11: magenta, // what is destroyed, and repaired
-	0x13: magenta, 0x14: magenta, 0x15: magenta, 0x18: magenta, 0x29: magenta, 0x36: magenta,
-
-	0x02: blue, 0x03: blue, 0x1D: blue, 0x1E: blue, 0x1F: blue,
-	0x20: blue, 0x21: blue, 0x22: blue, 0x23: blue, 0x25: blue, 0x27: blue, 0x28: blue,
+// topic returns the style of what is about the topic of that name.
+func topic(name string) style {
+	for t, look := range topics {
+		if decode.Topic(t).String() == name {
+			return look
+		}
+	}
+	return normal
 }
 
 // styles returns the style of a line and that of the name in it.
@@ -63,8 +67,11 @@ func styles(r *dissect.Record) (line, name style) {
 		return normal, yellow
 	case dissect.StatusOK, dissect.StatusTrailing, dissect.StatusUnresolved:
 	}
-	if op, ok := r.Opcode(); ok {
-		return normal, groups[op]
+	if _, ok := r.Opcode(); ok {
+		if r.Spec == nil {
+			return normal, normal
+		}
+		return normal, topics[r.Spec.Topic]
 	}
 	switch r.Transport.Type {
 	case transport.Acknowledge, transport.DoNothing:
