@@ -24,7 +24,7 @@ COUNT ?= 1
 ROUNDS ?= 7
 PART ?=
 
-BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
+BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/bcdissect/bcdissect/cmd/internal/cli.version=$(VERSION)'
 LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help

@@ -22,6 +22,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -369,7 +370,7 @@ func exercise(t *testing.T, program string, command []string, file []byte) *dama
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(file), &out, &errs
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, context.DeadlineExceeded) && !isClosedPipe(err) {
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, context.DeadlineExceeded) && !cli.IsClosedPipe(err) {
 		t.Fatal(err)
 	}
 	return &damagedRun{
@@ -384,7 +385,7 @@ func (r *damagedRun) faults() (faults []string) {
 	switch {
 	case r.hung:
 		say("it hangs")
-	case r.status == exitOK, r.status == exitFailed, r.status == exitDamaged, r.status == exitMalformed && slices.Contains(r.command, "--strict"):
+	case r.status == cli.ExitOK, r.status == cli.ExitFailed, r.status == cli.ExitDamaged, r.status == cli.ExitMalformed && slices.Contains(r.command, "--strict"):
 	default:
 		say("status %d", r.status)
 	}
@@ -398,7 +399,7 @@ func (r *damagedRun) faults() (faults []string) {
 			break
 		}
 	}
-	if (r.status == exitFailed || r.status == exitDamaged) && r.errors == "" {
+	if (r.status == cli.ExitFailed || r.status == cli.ExitDamaged) && r.errors == "" {
 		say("status %d without an error", r.status)
 	}
 	if slices.Contains(r.command, "json") {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -231,8 +232,8 @@ func TestDashboardNeedsTerminal(t *testing.T) {
 		{[]string{"--dashboard", "-T", "json"}, "--format and --dashboard exclude each other"},
 	} {
 		var out, errs bytes.Buffer
-		code := run(append([]string{"read", capture}, test.args...), streams{in: strings.NewReader(""), out: &out, err: &errs})
-		if code != exitUsage || !strings.Contains(errs.String(), test.want) || out.Len() > 0 {
+		code := run(append([]string{"read", capture}, test.args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		if code != cli.ExitUsage || !strings.Contains(errs.String(), test.want) || out.Len() > 0 {
 			t.Errorf("%q: status %d, %q, %q", test.args, code, errs.String(), out.String())
 		}
 	}

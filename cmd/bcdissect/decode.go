@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -18,9 +19,9 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-func newDecode(s streams) *cobra.Command {
-	var f common
-	var as choice
+func newDecode(s cli.Streams) *cobra.Command {
+	var f cli.Common
+	var as cli.Choice
 	var hexDump, payload bool
 	cmd := &cobra.Command{
 		Use:   "decode [HEX]",
@@ -36,37 +37,37 @@ line are passed over.`,
   bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
   bcdissect decode --as payload -T json < message.hex`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if f.format.value == "histogram" {
+			if f.Format.Value == "histogram" {
 				return errors.New("--format histogram: decode shows one message; use table or json")
 			}
-			cfg, err := f.config()
+			cfg, err := f.Config()
 			if err != nil {
 				return err
 			}
-			if err := spare(f.output, s.in, append(slices.Clone(f.defined), "-")...); err != nil {
+			if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(f.Defined), "-")...); err != nil {
 				return err
 			}
-			b, err := hexInput(args, s.in)
+			b, err := hexInput(args, s.In)
 			if err != nil {
 				return err
 			}
-			out, err := openOutput(f.output, s)
+			out, err := cli.OpenOutput(f.Output, s)
 			if err != nil {
 				return err
 			}
 			form, certain := guess(cfg, b)
-			if as.value != "auto" {
-				form, certain = forced(as.value, b), true
+			if as.Value != "auto" {
+				form, certain = forced(as.Value, b), true
 			}
 			if !certain {
-				fmt.Fprintf(s.err, "bcdissect: nothing fits these bytes to the end; shown as a %s (--as says otherwise)\n", form.kind)
+				fmt.Fprintf(s.Err, "bcdissect: nothing fits these bytes to the end; shown as a %s (--as says otherwise)\n", form.kind)
 			}
 			var sink report.Sink
-			if f.format.value == "json" {
+			if f.Format.Value == "json" {
 				sink = ndjson.New(out, ndjson.Options{NoCapture: true, Payload: payload})
 			} else {
-				sink = table.New(out.text(), table.Options{
-					Color: out.colored(f.color.value), ASCII: out.ascii, Width: out.width, Verbose: true, Hex: hexDump, NoCapture: true,
+				sink = table.New(out.Text(), table.Options{
+					Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width, Verbose: true, Hex: hexDump, NoCapture: true,
 				})
 			}
 			malformed := false
@@ -78,36 +79,36 @@ line are passed over.`,
 				err = sink.Close()
 			}
 			if e := out.Close(); e != nil && err == nil {
-				err = plainPath(f.output, e)
+				err = cli.PlainPath(f.Output, e)
 			}
 			if err != nil {
-				return failed(err)
+				return cli.Failed(err)
 			}
-			if f.strict && malformed {
-				return &status{code: exitMalformed, err: errors.New("the message is malformed (--strict)")}
+			if f.Strict && malformed {
+				return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("the message is malformed (--strict)")}
 			}
 			return nil
 		},
 	}
-	as = choice{"auto", []string{"auto", "datagram", "message", "payload"}}
-	f.format = choice{"table", []string{"table", "json"}}
-	f.dialect = choice{"auto", []string{"auto", "stock", "openbc"}}
-	f.color = choice{"auto", []string{"auto", "always", "never"}}
+	as = cli.NewChoice("auto", "auto", "datagram", "message", "payload")
+	f.Format = cli.NewChoice("table", "table", "json")
+	f.Dialect = cli.NewChoice("auto", "auto", "stock", "openbc")
+	f.Color = cli.NewChoice("auto", "auto", "always", "never")
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.Var(&as, "as", "what the bytes are")
-	fl.VarP(&f.format, "format", "T", "form of the report")
+	fl.VarP(&f.Format, "format", "T", "form of the report")
 	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
-	fl.Var(&f.dialect, "dialect", "how the sender is taken to write")
-	f.definitions.define(cmd)
-	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
-	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
-	fl.BoolVar(&f.strict, "strict", false, "exit with status 5 if the message is malformed")
-	as.complete(cmd, "as")
-	f.format.complete(cmd, "format")
-	f.dialect.complete(cmd, "dialect")
-	f.color.complete(cmd, "color")
+	fl.Var(&f.Dialect, "dialect", "how the sender is taken to write")
+	f.Definitions.Define(cmd)
+	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
+	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
+	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if the message is malformed")
+	as.Complete(cmd, "as")
+	f.Format.Complete(cmd, "format")
+	f.Dialect.Complete(cmd, "dialect")
+	f.Color.Complete(cmd, "color")
 	return cmd
 }
 
@@ -122,16 +123,16 @@ func hexInput(args []string, in io.Reader) ([]byte, error) {
 	if len(args) == 0 || len(args) == 1 && args[0] == "-" {
 		b, err := io.ReadAll(io.LimitReader(in, maxHexInput+1))
 		if err != nil {
-			return nil, failed(err)
+			return nil, cli.Failed(err)
 		}
 		if len(b) > maxHexInput {
-			return nil, failed(errors.New("standard input is too long for the hex of one datagram"))
+			return nil, cli.Failed(errors.New("standard input is too long for the hex of one datagram"))
 		}
 		text = string(b)
 	}
 	b, err := parseHex(text)
 	if err != nil {
-		return nil, failed(err)
+		return nil, cli.Failed(err)
 	}
 	if len(b) == 0 {
 		return nil, errors.New("no hex digits were given")

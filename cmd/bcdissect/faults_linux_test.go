@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 )
 
@@ -162,7 +163,7 @@ func TestLiveEnds(t *testing.T) {
 			r := record(t, file)
 			r.seen(t, 20)
 			tt.stop(r)
-			if status := r.end(); status != exitOK {
+			if status := r.end(); status != cli.ExitOK {
 				t.Errorf("status %d: %q", status, r.said)
 			}
 			kinds, last, rest := blocks(t, file)
@@ -210,12 +211,12 @@ func TestLiveDiskFull(t *testing.T) {
 		}
 	}
 	all := strings.Join(r.said, "")
-	if status != exitFailed || !strings.Contains(all, file+": no space left on device") {
+	if status != cli.ExitFailed || !strings.Contains(all, file+": no space left on device") {
 		t.Errorf("status %d: %q", status, all)
 	}
 	kinds, _, _ := blocks(t, file)
 	read := runIn(nil, "stats", "-T", "json", file)
-	if kinds[ngPackets] < 100 || read.status != exitOK && read.status != exitDamaged || !strings.Contains(read.out, `"frames":`+strconv.Itoa(kinds[ngPackets])+",") {
+	if kinds[ngPackets] < 100 || read.status != cli.ExitOK && read.status != cli.ExitDamaged || !strings.Contains(read.out, `"frames":`+strconv.Itoa(kinds[ngPackets])+",") {
 		t.Errorf("the file has blocks %v; it is read with status %d as %s", kinds, read.status, read.out)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -24,7 +25,7 @@ type ran struct {
 
 func runIn(in io.Reader, args ...string) ran {
 	var out, errs bytes.Buffer
-	status := run(args, streams{in: in, out: &out, err: &errs})
+	status := run(args, cli.Streams{In: in, Out: &out, Err: &errs})
 	return ran{status, out.String(), errs.String()}
 }
 
@@ -59,13 +60,13 @@ func TestReadErrorInTheMiddle(t *testing.T) {
 			if want := linesOf(t, name, 100); r.out != want {
 				t.Errorf("got %d lines, want %d", strings.Count(r.out, "\n"), strings.Count(want, "\n"))
 			}
-			if r.status != exitFailed || r.errors != "bcdissect: standard input: input/output error\n" {
+			if r.status != cli.ExitFailed || r.errors != "bcdissect: standard input: input/output error\n" {
 				t.Errorf("status %d, %q", r.status, r.errors)
 			}
 		})
 	}
 	r := runIn(iotest.ErrReader(broken), "stats", "-")
-	if r.status != exitFailed || r.errors != "bcdissect: standard input: input/output error\n" || r.out != "" {
+	if r.status != cli.ExitFailed || r.errors != "bcdissect: standard input: input/output error\n" || r.out != "" {
 		t.Errorf("at once: status %d, %q, %q", r.status, r.errors, r.out)
 	}
 }
@@ -90,7 +91,7 @@ func TestGrowingFile(t *testing.T) {
 		if want := linesOf(t, name, frames); !strings.HasPrefix(r.out, want) || !cut && size < len(b) && r.out != want {
 			t.Errorf("%d bytes: got %d lines, want those of %d frames", size, strings.Count(r.out, "\n"), frames)
 		}
-		if cut != (r.status == exitDamaged) || cut != strings.Contains(r.errors, "cut short in frame") || !cut && r.status != exitOK {
+		if cut != (r.status == cli.ExitDamaged) || cut != strings.Contains(r.errors, "cut short in frame") || !cut && r.status != cli.ExitOK {
 			t.Errorf("%d bytes: status %d, %q", size, r.status, r.errors)
 		}
 	}
@@ -147,7 +148,7 @@ func TestOutputIsInput(t *testing.T) {
 			{"stats", name, "-o", path},
 			{"read", "--define", path, other, "-o", name},
 		} {
-			if r := runIn(nil, args...); r.status == exitOK || r.out != "" || !strings.Contains(r.errors, "bcdissect: ") {
+			if r := runIn(nil, args...); r.status == cli.ExitOK || r.out != "" || !strings.Contains(r.errors, "bcdissect: ") {
 				t.Errorf("%v: status %d, %q, %q", args, r.status, r.out, r.errors)
 			}
 		}
@@ -157,17 +158,17 @@ func TestOutputIsInput(t *testing.T) {
 		}
 		r := runIn(in, "read", "-", "-o", path)
 		_ = in.Close()
-		if r.status != exitUsage || !strings.Contains(r.errors, "that is what is read, and would be overwritten") {
+		if r.status != cli.ExitUsage || !strings.Contains(r.errors, "that is what is read, and would be overwritten") {
 			t.Errorf("standard input: status %d, %q", r.status, r.errors)
 		}
 	}
-	if r := runIn(nil, "live", "-w", path, "-o", path); r.status != exitUsage {
+	if r := runIn(nil, "live", "-w", path, "-o", path); r.status != cli.ExitUsage {
 		t.Errorf("live: status %d, %q", r.status, r.errors)
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, b) {
 		t.Errorf("the capture was overwritten: %v", err)
 	}
-	if r := runIn(nil, "stats", path, "-o", other); r.status != exitOK {
+	if r := runIn(nil, "stats", path, "-o", other); r.status != cli.ExitOK {
 		t.Errorf("another file: status %d, %q", r.status, r.errors)
 	}
 }
@@ -186,16 +187,16 @@ func TestUnreadable(t *testing.T) {
 			t.Skip("this user may read everything")
 		}
 		r := runIn(nil, "read", "-T", "json", first, path, first)
-		if r.status != exitFailed || r.out != want || !strings.Contains(r.errors, path+": permission denied") {
+		if r.status != cli.ExitFailed || r.out != want || !strings.Contains(r.errors, path+": permission denied") {
 			t.Errorf("status %d, %d bytes, %q", r.status, len(r.out), r.errors)
 		}
 	})
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
 		r := runIn(nil, "read", "-T", "json", first, name, first)
-		if r.status != exitFailed || r.out != want || strings.Count(r.errors, "\n") != 1 || !strings.Contains(r.errors, name+": ") {
+		if r.status != cli.ExitFailed || r.out != want || strings.Count(r.errors, "\n") != 1 || !strings.Contains(r.errors, name+": ") {
 			t.Errorf("%s: status %d, %d bytes, %q", name, r.status, len(r.out), r.errors)
 		}
-		if r := runIn(nil, "read", first, "-o", filepath.Join(name, "x", "y")); r.status != exitFailed || r.out != "" {
+		if r := runIn(nil, "read", first, "-o", filepath.Join(name, "x", "y")); r.status != cli.ExitFailed || r.out != "" {
 			t.Errorf("-o below %s: status %d, %q", name, r.status, r.errors)
 		}
 	}
@@ -203,7 +204,7 @@ func TestUnreadable(t *testing.T) {
 
 // A reader of the report that goes away ends the program, without a word.
 func TestClosedPipe(t *testing.T) {
-	if onWindows {
+	if cli.OnWindows {
 		t.Skip("a process that reads only the beginning is tested where there are signals")
 	}
 	for _, args := range [][]string{{"read", "-T", "json"}, {"read", "-V", "-x"}, {"read"}, {"read", "-e", "frame"}} {
@@ -253,12 +254,12 @@ func TestDiskFull(t *testing.T) {
 			t.Skip(err)
 		}
 		var errs bytes.Buffer
-		status := run(args, streams{in: strings.NewReader(""), out: full, err: &errs})
+		status := run(args, cli.Streams{In: strings.NewReader(""), Out: full, Err: &errs})
 		_ = full.Close()
-		if status != exitFailed || errs.String() != "bcdissect: standard output: no space left on device\n" {
+		if status != cli.ExitFailed || errs.String() != "bcdissect: standard output: no space left on device\n" {
 			t.Errorf("%v: status %d, %q", args, status, errs.String())
 		}
-		if r := runIn(nil, append(args, "-o", "/dev/full")...); r.status != exitFailed || r.out != "" || r.errors != "bcdissect: /dev/full: no space left on device\n" {
+		if r := runIn(nil, append(args, "-o", "/dev/full")...); r.status != cli.ExitFailed || r.out != "" || r.errors != "bcdissect: /dev/full: no space left on device\n" {
 			t.Errorf("%v: status %d, %q", args, r.status, r.errors)
 		}
 	}
@@ -268,9 +269,9 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		var errs bytes.Buffer
-		status := run(args, streams{in: strings.NewReader(""), out: full, err: &errs})
+		status := run(args, cli.Streams{In: strings.NewReader(""), Out: full, Err: &errs})
 		_ = full.Close()
-		if status != exitFailed || !strings.HasSuffix(errs.String(), "no space left on device\n") || strings.Count(errs.String(), "\n") != 1 {
+		if status != cli.ExitFailed || !strings.HasSuffix(errs.String(), "no space left on device\n") || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%v: status %d, %q", args, status, errs.String())
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -70,8 +70,8 @@ func FuzzColumns(f *testing.F) {
 			return // none, or several columns
 		}
 		r := runIn(bytes.NewReader(b), "read", "-", "-e", name)
-		if r.status != exitOK {
-			if r.status != exitUsage || r.out != "" || !strings.HasPrefix(r.errors, "bcdissect: ") {
+		if r.status != cli.ExitOK {
+			if r.status != cli.ExitUsage || r.out != "" || !strings.HasPrefix(r.errors, "bcdissect: ") {
 				t.Errorf("status %d, %q, %q", r.status, r.out, r.errors)
 			}
 			return
@@ -84,42 +84,8 @@ func FuzzColumns(f *testing.F) {
 		if name == "player" {
 			return // as a column, that field of messages
 		}
-		if n := strings.Count(has.out, "\n"); has.status != exitOK || n != len(rows)-1 {
+		if n := strings.Count(has.out, "\n"); has.status != cli.ExitOK || n != len(rows)-1 {
 			t.Errorf("%d rows, and %d records have it, status %d", len(rows)-1, n, has.status)
-		}
-	})
-}
-
-// FuzzSelection holds that frames and times are refused or mean something: the
-// end is not before the beginning, and a number of seconds is that many.
-func FuzzSelection(f *testing.F) {
-	for _, s := range []string{"1-5", "7", "-9", "3-", "-", "9-1", "1.5", "-2", "12:30:00", "2002-03-01T20:00:00Z", "2002-03-01 20:00:00.5", "1e300", "NaN", "inf", "0x10", "0", "0-0", "5-0"} {
-		f.Add(s)
-	}
-	start := time.Date(2002, 3, 1, 20, 0, 0, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, text string) {
-		if text == "" {
-			return // no flag
-		}
-		s := selection{frames: text}
-		if err := s.parseFrames(); err == nil && (s.firstFrame < 0 || s.lastFrame < 0 || s.firstFrame+s.lastFrame == 0 || s.lastFrame != 0 && s.lastFrame < s.firstFrame) {
-			t.Errorf("frames %q: %d to %d", text, s.firstFrame, s.lastFrame)
-		}
-		at, err := timeOf(text, start, time.Time{})
-		if err != nil {
-			if !at.IsZero() {
-				t.Errorf("time %q: %v and %v", text, at, err)
-			}
-			return
-		}
-		if d := at.Sub(start); !strings.Contains(text, ":") && d.Abs() > 1e9*time.Second {
-			t.Errorf("time %q: %v", text, d)
-		}
-		// What JSON shows is read again as the same time.
-		if y := at.Year(); y >= 0 && y <= 9999 {
-			if again, err := timeOf(at.UTC().Format(time.RFC3339Nano), start, time.Time{}); err != nil || !again.Equal(at) {
-				t.Errorf("time %q: %v, then %v and %v", text, at, again, err)
-			}
 		}
 	})
 }
@@ -144,20 +110,22 @@ func FuzzProgram(f *testing.F) {
 		args := commands[int(how)%len(commands)]
 		var out, errs bytes.Buffer
 		code := 0
-		spent := fixtures.Allocated(func() { code = run(with(args, "--jobs", "1"), streams{in: bytes.NewReader(b), out: &out, err: &errs}) })
+		spent := fixtures.Allocated(func() {
+			code = run(with(args, "--jobs", "1"), cli.Streams{In: bytes.NewReader(b), Out: &out, Err: &errs})
+		})
 		if most := uint64(96<<20 + len(b)<<12); spent > most {
 			t.Errorf("%d bytes were allocated for %d", spent, len(b))
 		}
 		switch code {
-		case exitOK, exitFailed, exitDamaged:
-		case exitMalformed:
+		case cli.ExitOK, cli.ExitFailed, cli.ExitDamaged:
+		case cli.ExitMalformed:
 			if args[len(args)-1] != "--strict" {
 				t.Errorf("status %d: %s", code, errs.String())
 			}
 		default:
 			t.Errorf("status %d: %s", code, errs.String())
 		}
-		if (code == exitOK) != !strings.Contains(errs.String(), "bcdissect: standard input:") && code != exitMalformed {
+		if (code == cli.ExitOK) != !strings.Contains(errs.String(), "bcdissect: standard input:") && code != cli.ExitMalformed {
 			t.Errorf("status %d, and errors %q", code, errs.String())
 		}
 		if n := strings.Count(errs.String(), "\n"); n > 20 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -11,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
-func newInterfaces(s streams) *cobra.Command {
-	format := choice{"table", []string{"table", "json"}}
+func newInterfaces(s cli.Streams) *cobra.Command {
+	format := cli.NewChoice("table", "table", "json")
 	cmd := &cobra.Command{
 		Use:   "interfaces",
 		Short: "List the interfaces that live can capture from",
@@ -28,28 +28,28 @@ said on standard error.`,
 			all, err := device.Interfaces()
 			chosen, _ := device.Default() // an error says that there is none
 			list := listed(all, err, chosen)
-			out, e := openOutput("", s)
+			out, e := cli.OpenOutput("", s)
 			if e != nil {
 				return e
 			}
-			if format.value == "json" {
+			if format.Value == "json" {
 				e = writeInterfaces(out, list)
 			} else {
-				e = drawInterfaces(out.text(), list)
+				e = drawInterfaces(out.Text(), list)
 			}
 			if e != nil {
-				return failed(e)
+				return cli.Failed(e)
 			}
 			for i := range all {
-				if p := all[i].Problem; p != "" && format.value == "table" {
-					fmt.Fprintf(s.err, "bcdissect: %s: %s\n", oneLine(all[i].Name), oneLine(p))
+				if p := all[i].Problem; p != "" && format.Value == "table" {
+					fmt.Fprintf(s.Err, "bcdissect: %s: %s\n", cli.OneLine(all[i].Name), cli.OneLine(p))
 				}
 			}
-			return failed(err)
+			return cli.Failed(err)
 		},
 	}
 	cmd.Flags().VarP(&format, "format", "T", "form of the list")
-	format.complete(cmd, "format")
+	format.Complete(cmd, "format")
 	return cmd
 }
 
@@ -76,28 +76,20 @@ func listed(all []device.Interface, err error, chosen string) []anInterface {
 		for k, a := range i.Addresses {
 			addresses[k] = a.Addr()
 		}
-		hint := oneLine(i.Problem)
+		hint := cli.OneLine(i.Problem)
 		if err != nil {
-			hint = oneLine(err.Error())
-			if ways := remedy(err); ways != "" {
-				hint += "; " + oneLine(ways)
+			hint = cli.OneLine(err.Error())
+			if ways := cli.Remedy(err); ways != "" {
+				hint += "; " + cli.OneLine(ways)
 			}
 		}
 		list[n] = anInterface{
-			Number: n + 1, Name: oneLine(i.Name), Description: oneLine(i.Description), Addresses: addresses,
+			Number: n + 1, Name: cli.OneLine(i.Name), Description: cli.OneLine(i.Description), Addresses: addresses,
 			Up: i.Up, Connected: i.Running, Loopback: i.Loopback, Default: i.Name == chosen,
 			Openable: hint == "", Hint: hint,
 		}
 	}
 	return list
-}
-
-// remedy returns what an error says about ways around it, if it does.
-func remedy(err error) string {
-	if e := (interface{ Remedy() string })(nil); errors.As(err, &e) {
-		return e.Remedy()
-	}
-	return ""
 }
 
 // writeInterfaces writes a JSON object a line.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
@@ -74,7 +75,7 @@ func TestListedAllClosed(t *testing.T) {
 func TestInterfaces(t *testing.T) {
 	var out, errs bytes.Buffer
 	// Without permission the status is 1, but there is a list.
-	if code := run([]string{"interfaces"}, streams{out: &out, err: &errs}); code != exitOK && errs.Len() == 0 {
+	if code := run([]string{"interfaces"}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK && errs.Len() == 0 {
 		t.Errorf("exit status %d without a reason", code)
 	}
 	if !strings.Contains(out.String(), "loopback") {

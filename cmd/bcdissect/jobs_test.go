@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/synth"
 )
@@ -39,7 +39,7 @@ type result struct {
 
 func runWith(stdin io.Reader, args ...string) (r result) {
 	var out, err bytes.Buffer
-	r.status = run(args, streams{in: stdin, out: &out, err: &err})
+	r.status = run(args, cli.Streams{In: stdin, Out: &out, Err: &err})
 	r.out, r.err = out.String(), err.String()
 	return r
 }
@@ -125,7 +125,7 @@ func TestJobsOfFewDatagrams(t *testing.T) {
 		}
 	}
 	for _, jobs := range []string{"-1", "65", "many"} {
-		if got := runWith(nil, "stats", "--jobs="+jobs, whole); got.status != exitUsage || !strings.Contains(got.err, "--jobs") {
+		if got := runWith(nil, "stats", "--jobs="+jobs, whole); got.status != cli.ExitUsage || !strings.Contains(got.err, "--jobs") {
 			t.Errorf("--jobs %s: got %+v", jobs, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestJobsShowAtOnce(t *testing.T) {
 			fromThem, toUs := io.Pipe()
 			ended := make(chan int, 1)
 			go func() {
-				code := run([]string{"read", "-T", "json", "--jobs", jobs, "-"}, streams{in: fromUs, out: toUs, err: io.Discard})
+				code := run([]string{"read", "-T", "json", "--jobs", jobs, "-"}, cli.Streams{In: fromUs, Out: toUs, Err: io.Discard})
 				_ = toUs.Close()
 				ended <- code
 			}()
@@ -161,7 +161,7 @@ func TestJobsShowAtOnce(t *testing.T) {
 				n++
 			}
 			want := strings.Count(runWith(bytes.NewReader(pcap), "read", "-T", "json", "-").out, "\n")
-			if code := <-ended; code != exitOK || n != want {
+			if code := <-ended; code != cli.ExitOK || n != want {
 				t.Errorf("status %d and %d lines, want %d", code, n, want)
 			}
 		})
@@ -187,10 +187,10 @@ func TestJobsOutputFails(t *testing.T) {
 	full := errors.New("disk full")
 	for _, jobs := range []string{"1", "2", "3"} {
 		for _, after := range []int{0, 1000, 1_000_000} {
-			for err, want := range map[error]int{syscall.EPIPE: exitOK, full: exitFailed} {
+			for err, want := range map[error]int{syscall.EPIPE: cli.ExitOK, full: cli.ExitFailed} {
 				var said bytes.Buffer
-				code := run([]string{"read", "-T", "json", "--jobs", jobs, play}, streams{out: &failing{after, err}, err: &said})
-				if code != want || (want == exitFailed) != strings.Contains(said.String(), "disk full") {
+				code := run([]string{"read", "-T", "json", "--jobs", jobs, play}, cli.Streams{Out: &failing{after, err}, Err: &said})
+				if code != want || (want == cli.ExitFailed) != strings.Contains(said.String(), "disk full") {
 					t.Errorf("%s jobs, %d bytes, %v: got status %d and %q", jobs, after, err, code, said.String())
 				}
 			}
@@ -198,18 +198,9 @@ func TestJobsOutputFails(t *testing.T) {
 		// The end of this input never comes.
 		fromUs, toThem := io.Pipe()
 		go func() { _, _ = toThem.Write(fixtures.Read(t, "captures/join_flow.pcap")) }()
-		if code := run([]string{"read", "--jobs", jobs, "-"}, streams{in: fromUs, out: &failing{0, syscall.EPIPE}, err: io.Discard}); code != exitOK {
+		if code := run([]string{"read", "--jobs", jobs, "-"}, cli.Streams{In: fromUs, Out: &failing{0, syscall.EPIPE}, Err: io.Discard}); code != cli.ExitOK {
 			t.Errorf("%s jobs: got status %d", jobs, code)
 		}
 		_ = toThem.Close()
-	}
-}
-
-func TestJobsByDefault(t *testing.T) {
-	if got, want := (&common{}).newJobs(), min(runtime.GOMAXPROCS(0), usefulJobs); got != want {
-		t.Errorf("got %d, want %d", got, want)
-	}
-	if got := (&common{jobs: 9}).newJobs(); got != 9 {
-		t.Errorf("got %d, want 9", got)
 	}
 }

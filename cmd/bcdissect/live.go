@@ -8,15 +8,17 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/watch"
 	"github.com/bcdissect/bcdissect/dissect/capture"
+
 	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 	"github.com/bcdissect/bcdissect/report"
@@ -38,11 +40,11 @@ type capturing struct {
 	opened func(*capture.Live) // is told of the capture, if not nil
 }
 
-func newLive(s streams) *cobra.Command {
-	var f common
-	var m messages
+func newLive(s cli.Streams) *cobra.Command {
+	var f cli.Common
+	var m reading.Messages
 	var l capturing
-	var w watching
+	var w watch.Flags
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Decode traffic from a network interface while people play",
@@ -60,20 +62,20 @@ is missing, the error says how to get it.`,
   bcdissect live -w ring.pcapng -b duration:600 -b files:12 -o /dev/null`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := w.check(cmd); err != nil {
+			if err := w.Check(cmd); err != nil {
 				return err
 			}
 			if err := l.check(); err != nil {
 				return err
 			}
-			if w.on {
-				return w.live(&f, s, &l)
+			if w.On {
+				return l.watch(&w, &f, s)
 			}
-			if err := m.check(&f, cmd); err != nil {
+			if err := m.Check(&f, cmd); err != nil {
 				return err
 			}
-			return l.run(&f, s, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
-				return m.sink(&f, out, start, true)
+			return l.run(&f, s, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+				return m.Sink(&f, out, start, true)
 			})
 		},
 	}
@@ -86,30 +88,27 @@ is missing, the error says how to get it.`,
 	fl.StringArrayVarP(&l.stop, "autostop", "a", nil, "stop at duration:SECONDS or packets:N, repeatable")
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "bytes of each packet to keep; 0 for all")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "capture what is for other machines, too")
-	fl.BoolVar(&w.on, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
-	f.define(cmd, "table", "table", "json", "histogram", "csv")
-	m.define(&f, cmd)
+	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
+	f.Define(cmd, "table", "table", "json", "histogram", "csv")
+	m.Define(&f, cmd)
 	return cmd
 }
 
 // live shows a live capture on the dashboard until the user quits.
-func (w *watching) live(f *common, s streams, l *capturing) error {
+func (l *capturing) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
 	title := l.Interface
 	if title == "" {
 		title = "live"
 	}
-	return w.show(f, s, nil, title, nil, func(s streams, d *dashboard.Dashboard) error {
+	return w.Show(f, s, nil, title, nil, func(s cli.Streams, d *dashboard.Dashboard) error {
 		ended := make(chan struct{})
 		defer close(ended)
 		l.opened = func(live *capture.Live) {
 			quit := func() { _ = live.Close() } // said by whoever closes it in the end
-			w.quit.Store(&quit)
+			w.StopBy(quit)
 			go drops(d, live, ended)
 		}
-		return l.run(f, s, func(_ *output, start time.Time) (report.Sink, func(*counts) error) {
-			w.start.Store(start.UnixNano())
-			return paced{d, nil}, nil
-		})
+		return l.run(f, s, w.Sink(d, nil))
 	})
 }
 
@@ -142,7 +141,7 @@ func (l *capturing) check() error {
 		return errors.New("--ring-buffer needs a file to write: -w FILE")
 	}
 	for _, c := range l.stop {
-		after, packets, err := autostop(c)
+		after, packets, err := cli.Autostop(c)
 		if err != nil {
 			return err
 		}
@@ -159,54 +158,36 @@ func (l *capturing) check() error {
 	const ethernet = 1
 	_, err := capturefilter.Compile(l.filter, ethernet, 0)
 	if bad := (*capturefilter.Error)(nil); errors.As(err, &bad) {
-		return &status{exitUsage, errors.New("--capture-filter: " + bad.Message), bad.Caret()}
+		return &cli.StatusError{Code: cli.ExitUsage, Err: errors.New("--capture-filter: " + bad.Message), Caret: bad.Caret()}
 	}
 	return err
 }
 
-// autostop reads a condition under which to stop.
-func autostop(condition string) (after time.Duration, packets int, err error) {
-	bad := fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", condition)
-	what, text, _ := strings.Cut(condition, ":")
-	n, err := strconv.ParseFloat(text, 64)
-	const most = 1e9
-	if err != nil || !(n > 0 && n < most) {
-		return 0, 0, bad
-	}
-	switch what {
-	case "duration":
-		return time.Duration(n * float64(time.Second)), 0, nil
-	case "packets":
-		return 0, int(n), nil
-	}
-	return 0, 0, bad
-}
-
 // run captures until something ends it.
-func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
-	cfg, err := f.config()
+func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker) (err error) {
+	cfg, err := f.Config()
 	if err != nil {
 		return err
 	}
-	if l.write != "" && filepath.Clean(l.write) == filepath.Clean(f.output) {
-		return fmt.Errorf("--output %s: the packets are written there (--write); give another name", f.output)
+	if l.write != "" && filepath.Clean(l.write) == filepath.Clean(f.Output) {
+		return fmt.Errorf("--output %s: the packets are written there (--write); give another name", f.Output)
 	}
-	if err := spare(f.output, nil, append(slices.Clone(f.defined), l.write)...); err != nil {
+	if err := cli.CheckOverwrite(f.Output, nil, append(slices.Clone(f.Defined), l.write)...); err != nil {
 		return err
 	}
 	if l.Interface == "" {
 		if l.Interface, err = device.Default(); err != nil {
-			return failed(err)
+			return cli.Failed(err)
 		}
 	}
 	l.Filter = capturefilter.Program(l.filter, uint32(l.SnapLen))
 	live, err := capture.OpenLive(capture.LiveOptions{Options: l.Options, Packets: l.stopPackets})
 	if err != nil {
-		return failed(err)
+		return cli.Failed(err)
 	}
 	defer func() {
 		if e := live.Close(); e != nil && err == nil {
-			err = failed(e)
+			err = cli.Failed(e)
 		}
 	}()
 	if l.write != "" {
@@ -216,21 +197,21 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 		defer signal.Reset(syscall.SIGPIPE)
 		closeFile, e := l.tee(live)
 		if e != nil {
-			return failed(e)
+			return cli.Failed(e)
 		}
 		defer func() {
 			_ = live.Close() // said above; the writer must be left alone first
 			if e := closeFile(); e != nil && err == nil {
-				err = failed(e)
+				err = cli.Failed(e)
 			}
 		}()
 	}
 	if l.opened != nil {
 		l.opened(live)
 	}
-	fmt.Fprintf(s.err, "bcdissect: capturing on %s\n", oneLine(live.Interface()))
+	fmt.Fprintf(s.Err, "bcdissect: capturing on %s\n", cli.OneLine(live.Interface()))
 	defer l.stopping(s, live)()
-	err = f.report(s, cfg, liveSource{live}, makeSink)
+	err = reading.Report(f, s, cfg, liveSource{live}, makeSink)
 	l.summary(s, live)
 	return err
 }
@@ -238,7 +219,7 @@ func (l *capturing) run(f *common, s streams, makeSink sinkMaker) (err error) {
 // tee has the packets written to a file, or to several.
 func (l *capturing) tee(live *capture.Live) (closeFile func() error, err error) {
 	o := live.WriterOptions()
-	o.Application, o.Filter, o.Start = "bcdissect "+versionText(), l.filter, time.Now()
+	o.Application, o.Filter, o.Start = "bcdissect "+cli.Version(), l.filter, time.Now()
 	o.Hardware = runtime.GOARCH
 	if len(l.rotate) > 0 {
 		w, err := capture.NewRotatingWriter(l.write, l.rotation, o.Start, &o)
@@ -262,7 +243,7 @@ const patience = time.Second
 
 // stopping ends the capture when the user or the clock says so. A second
 // interrupt ends the program, even if the report hangs at a pipe.
-func (l *capturing) stopping(s streams, live *capture.Live) (done func()) {
+func (l *capturing) stopping(s cli.Streams, live *capture.Live) (done func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
@@ -285,7 +266,7 @@ func (l *capturing) stopping(s streams, live *capture.Live) (done func()) {
 			case <-signals:
 				abort()
 			case <-hint:
-				fmt.Fprintf(s.err, "bcdissect: the report is not yet written; Ctrl-C again aborts\n")
+				fmt.Fprintf(s.Err, "bcdissect: the report is not yet written; Ctrl-C again aborts\n")
 			case <-finished:
 				return
 			}
@@ -305,18 +286,18 @@ func (l *capturing) stopping(s streams, live *capture.Live) (done func()) {
 }
 
 // summary says what became of the packets.
-func (l *capturing) summary(s streams, live *capture.Live) {
+func (l *capturing) summary(s cli.Streams, live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
-	fmt.Fprintf(s.err, "bcdissect: %d packets captured, %d dropped by the system, %d passed over because the report was too slow\n",
+	fmt.Fprintf(s.Err, "bcdissect: %d packets captured, %d dropped by the system, %d passed over because the report was too slow\n",
 		c.Read, c.Dropped, c.Overflowed)
 	if l.write != "" && c.Overflowed > 0 {
-		fmt.Fprintf(s.err, "bcdissect: the file of -w has them all\n")
+		fmt.Fprintf(s.Err, "bcdissect: the file of -w has them all\n")
 	}
 }
 
 // A liveSource is a live capture that knows no progress.
 type liveSource struct{ *capture.Live }
 
-// Progress implements source.
+// Progress implements [reading.Source].
 func (liveSource) Progress() (read, size int64) { return 0, 0 }

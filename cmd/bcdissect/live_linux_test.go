@@ -25,6 +25,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
@@ -56,9 +57,9 @@ func TestLiveLarge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "live.pcapng")
 	code := run([]string{
 		"live", "-i", "v0", "-w", file, "-T", "json", "-a", fmt.Sprintf("packets:%d", len(sent)), "-a", "duration:120",
-	}, streams{in: strings.NewReader(""), out: &out, err: errs})
+	}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs})
 	all := fmt.Sprintf("bcdissect: %d packets captured, 0 dropped by the system, 0 passed over because the report was too slow\n", len(sent))
-	if code != exitOK || !strings.HasSuffix(errs.String(), all) {
+	if code != cli.ExitOK || !strings.HasSuffix(errs.String(), all) {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
 	// This host uses 8 bits for numbers, so what is a repetition is told by
@@ -90,7 +91,7 @@ func TestLiveLarge(t *testing.T) {
 func statsOf(t *testing.T, file string) (v map[string]any) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run([]string{"stats", "-T", "json", file}, streams{out: &out, err: &errs}); code != exitOK {
+	if code := run([]string{"stats", "-T", "json", file}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK {
 		t.Fatalf("stats %s: exit status %d: %s", file, code, errs.String())
 	}
 	if err := json.Unmarshal(out.Bytes(), &v); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
@@ -37,7 +38,7 @@ func TestLive(t *testing.T) {
 		_, number, _ := net.SplitHostPort(port.String())
 		ended <- run([]string{
 			"live", "-i", "lo", "-f", "udp port " + number, "-a", "duration:3", "-w", file, "-T", "histogram",
-		}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+		}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	}()
 	time.Sleep(time.Second) // nothing tells from outside when the capture has begun
 	sent := sendAgain(t, host, port)
@@ -45,7 +46,7 @@ func TestLive(t *testing.T) {
 	if strings.Contains(errs.String(), "no permission to capture") {
 		t.Skip("this user may not capture")
 	}
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
 	if !strings.Contains(errs.String(), "0 dropped by the system, 0 passed over") {
@@ -76,7 +77,7 @@ type stats struct {
 func counted(t *testing.T, file string) (v stats) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run([]string{"stats", "-T", "json", file}, streams{out: &out, err: &errs}); code != exitOK {
+	if code := run([]string{"stats", "-T", "json", file}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK {
 		t.Fatalf("stats %s: exit status %d: %s", file, code, errs.String())
 	}
 	if err := json.Unmarshal(out.Bytes(), &v); err != nil {

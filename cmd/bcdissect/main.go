@@ -9,14 +9,16 @@ import (
 	"github.com/inconshreveable/mousetrap"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 func main() {
 	// Started from the Explorer, cobra would say that this is a command line
 	// tool and wait; a file dropped on the program has to be read instead.
 	cobra.MousetrapHelpText = "" //nolint:reassign // cobra has no other way to say it
-	shown, restore := openDisplay(os.Stdout, os.Stderr)
-	code := run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, display: shown})
+	shown, restore := cli.OpenDisplay(os.Stdout, os.Stderr)
+	code := run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Display: shown})
 	restore()
 	if mousetrap.StartedByExplorer() { // the window would close before anything could be read
 		awaitKey()
@@ -25,7 +27,7 @@ func main() {
 }
 
 // abort ends the program at once, as an interrupt does.
-func abort() { os.Exit(exitAborted) }
+func abort() { os.Exit(cli.ExitAborted) }
 
 // awaitKey waits until somebody has read what is in the window.
 func awaitKey() {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/report/reference"
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-func newOpcodes(s streams) *cobra.Command {
-	var f common
+func newOpcodes(s cli.Streams) *cobra.Command {
+	var f cli.Common
 	cmd := &cobra.Command{
 		Use:   "opcodes [NAME or 0xNN]",
 		Short: "Show the protocol table: opcode, name, direction, relay class, fields",
@@ -34,7 +35,7 @@ way to check one.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			all, err := f.entries()
+			all, err := allEntries(&f)
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
@@ -45,7 +46,7 @@ way to check one.`,
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			entries, err := f.entries()
+			entries, err := allEntries(&f)
 			if err != nil {
 				return err
 			}
@@ -54,48 +55,48 @@ way to check one.`,
 					return err
 				}
 			}
-			out, err := openOutput(f.output, s)
+			out, err := cli.OpenOutput(f.Output, s)
 			if err != nil {
 				return err
 			}
-			o := table.Options{Color: out.colored(f.color.value), ASCII: out.ascii, Width: out.width}
+			o := table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width}
 			switch {
-			case f.format.value == "json":
+			case f.Format.Value == "json":
 				err = reference.WriteJSON(out, entries)
 			case len(args) == 0:
-				err = table.Catalog(out.text(), entries, o)
+				err = table.Catalog(out.Text(), entries, o)
 			default:
 				for i := range entries {
 					if i > 0 && err == nil {
 						_, err = fmt.Fprint(out, "\n\n")
 					}
 					if err == nil {
-						err = table.Entry(out.text(), &entries[i], o)
+						err = table.Entry(out.Text(), &entries[i], o)
 					}
 				}
 			}
 			if e := out.Close(); e != nil && err == nil {
-				err = plainPath(f.output, e)
+				err = cli.PlainPath(f.Output, e)
 			}
-			return failed(err)
+			return cli.Failed(err)
 		},
 	}
-	f.format = choice{"table", []string{"table", "json"}}
-	f.color = choice{"auto", []string{"auto", "always", "never"}}
+	f.Format = cli.NewChoice("table", "table", "json")
+	f.Color = cli.NewChoice("auto", "auto", "always", "never")
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.VarP(&f.format, "format", "T", "form of the report")
-	f.definitions.define(cmd)
-	fl.StringVarP(&f.output, "output", "o", "", "write the report to this file")
-	fl.Var(&f.color, "color", "colour in the report; NO_COLOR is respected, too")
-	f.format.complete(cmd, "format")
-	f.color.complete(cmd, "color")
+	fl.VarP(&f.Format, "format", "T", "form of the report")
+	f.Definitions.Define(cmd)
+	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
+	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
+	f.Format.Complete(cmd, "format")
+	f.Color.Complete(cmd, "color")
 	return cmd
 }
 
-// entries returns what is known of all messages.
-func (f *common) entries() ([]reference.Entry, error) {
-	c, err := f.catalog()
+// allEntries returns what is known of all messages.
+func allEntries(f *cli.Common) ([]reference.Entry, error) {
+	c, err := f.Catalog()
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -32,7 +33,7 @@ func TestReadme(t *testing.T) {
 		}
 		ran++
 		var out, errs bytes.Buffer
-		if code := run(strings.Fields(command), streams{in: strings.NewReader(""), out: &out, err: &errs}); code != exitOK {
+		if code := run(strings.Fields(command), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != cli.ExitOK {
 			t.Errorf("%s: exit status %d, %s", command, code, errs.String())
 		}
 		if out.String() != lines[2] && os.Getenv("UPDATE_GOLDEN") == "" {

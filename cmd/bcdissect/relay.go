@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -15,26 +14,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report"
 )
 
-const (
-	gamePort   = "22101" // where clients look for hosts
-	masterPort = "27900"
-	longest    = 64 // characters of a game's name or password
-)
+const longest = 64 // characters of a game's name or password
 
 // hosting are the flags of a host.
 type hosting struct {
 	listen     string
 	name       string
-	rules      gameRules
+	rules      cli.GameRules
 	players    int
 	password   string
 	collisions bool
-	mode       choice
+	mode       cli.Choice
 	write      string
 	bans       string
 	checksums  string
@@ -42,13 +40,13 @@ type hosting struct {
 	stop       string
 
 	config    relay.Config
-	banned    banList
+	banned    server.BanList
 	stopAfter time.Duration // 0 for never
 }
 
-func newRelay(s streams) *cobra.Command {
-	var f common
-	var m messages
+func newRelay(s cli.Streams) *cobra.Command {
+	var f cli.Common
+	var m reading.Messages
 	var h hosting
 	cmd := &cobra.Command{
 		Use:   "relay",
@@ -66,13 +64,13 @@ players and ends; a second Ctrl-C aborts. See docs/relay.md.`,
   bcdissect relay -w evening.pcapng -T table -Y Chat`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := m.check(&f, cmd); err != nil {
+			if err := m.Check(&f, cmd); err != nil {
 				return err
 			}
-			if f.format.value == "none" && reportWanted(cmd) {
-				f.format.value = "table"
+			if f.Format.Value == "none" && reportWanted(cmd) {
+				f.Format.Value = "table"
 			}
-			cfg, err := f.config()
+			cfg, err := f.Config()
 			if err != nil {
 				return err
 			}
@@ -80,14 +78,14 @@ players and ends; a second Ctrl-C aborts. See docs/relay.md.`,
 			if err := h.check(); err != nil {
 				return err
 			}
-			return h.run(&f, s, cfg, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
-				return m.sink(&f, out, start, true)
+			return h.run(&f, s, cfg, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+				return m.Sink(&f, out, start, true)
 			})
 		},
 	}
 	h.define(cmd)
-	f.defineReport(cmd, "none", "none", "table", "json", "histogram", "csv")
-	m.define(&f, cmd)
+	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv")
+	m.Define(&f, cmd)
 	return cmd
 }
 
@@ -100,12 +98,12 @@ func reportWanted(cmd *cobra.Command) bool {
 }
 
 func (h *hosting) define(cmd *cobra.Command) {
-	h.mode = choice{relay.Playable.String(), []string{relay.Playable.String(), relay.Strict.String()}}
+	h.mode = cli.NewChoice(relay.Playable.String(), relay.Playable.String(), relay.Strict.String())
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&h.listen, "listen", "l", ":"+gamePort, "address and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
+	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "address and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
 	fl.StringVar(&h.name, "name", "bcdissect", "name of the game in server lists")
-	h.rules.define(cmd, "Mission1", "Multi1")
+	h.rules.Define(cmd, "Mission1", "Multi1")
 	fl.IntVar(&h.players, "players", 8, "how many can play, at most 16; the game's own hosts offer up to 8")
 	fl.StringVar(&h.password, "password", "", "password that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
@@ -115,7 +113,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.checksums, "checksums", "", "file of hashes that players' files must have; see docs/relay.md")
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at HOST[:PORT]; by default nobody is told")
 	fl.StringVarP(&h.stop, "autostop", "a", "", "stop at duration:SECONDS")
-	h.mode.complete(cmd, "mode")
+	h.mode.Complete(cmd, "mode")
 }
 
 // check parses the flags.
@@ -133,82 +131,82 @@ func (h *hosting) check() (err error) {
 	if h.players < 1 || h.players > relay.MaxPlayers {
 		return fmt.Errorf("--players %d: between 1 and %d can play", h.players, relay.MaxPlayers)
 	}
-	if err := h.rules.fill(c, true); err != nil {
+	if err := h.rules.Fill(c, true); err != nil {
 		return err
 	}
 	c.Mode = relay.Playable
-	if h.mode.value == relay.Strict.String() {
+	if h.mode.Value == relay.Strict.String() {
 		c.Mode = relay.Strict
 	}
 	if h.stop != "" {
 		var packets int
-		if h.stopAfter, packets, err = autostop(h.stop); err != nil || packets > 0 {
+		if h.stopAfter, packets, err = cli.Autostop(h.stop); err != nil || packets > 0 {
 			return fmt.Errorf("--autostop %s: want duration:SECONDS", h.stop)
 		}
 	}
 	if h.bans != "" {
-		if err := h.banned.load(h.bans); err != nil {
-			return failed(err)
+		if err := h.banned.Load(h.bans); err != nil {
+			return cli.Failed(err)
 		}
-		c.Banned = h.banned.holds
+		c.Banned = h.banned.Holds
 	}
 	if h.checksums != "" {
-		list, err := loadChecksums(h.checksums)
+		list, err := server.LoadChecksums(h.checksums)
 		if err != nil {
-			return failed(err)
+			return cli.Failed(err)
 		}
-		c.Check = list.check
+		c.Check = list.Check
 	}
 	return nil
 }
 
 // run hosts a game until something ends it.
-func (h *hosting) run(f *common, s streams, cfg dissect.Config, makeSink sinkMaker) error {
-	conn, err := listen(h.listen)
+func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink reading.SinkMaker) error {
+	conn, err := server.Listen(h.listen)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // nothing is written to it any more
 	at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	h.config.Map = mapOf(h.config.Mission)
-	srv := newServer(conn, seenAs(at))
+	srv := server.New(conn, server.SeenAs(at))
 	if h.heartbeat != "" {
-		if srv.master, err = masterOf(h.heartbeat); err != nil {
+		if srv.Master, err = server.Master(h.heartbeat); err != nil {
 			return err
 		}
 	}
-	reporting := f.format.value != "none"
-	toTerminal := reporting && f.output == "" && isTerminal(s.out)
-	srv.console = newConsole(s.err, f.noProgress || toTerminal)
+	reporting := f.Format.Value != "none"
+	toTerminal := reporting && f.Output == "" && cli.IsTerminal(s.Out)
+	srv.Console = server.NewConsole(s.Err, f.NoProgress || toTerminal)
 	if h.write != "" {
-		if err := srv.record(h.write); err != nil {
-			return failed(err)
+		if err := srv.Record(h.write); err != nil {
+			return cli.Failed(err)
 		}
 	}
-	h.config.Report = srv.event
-	srv.name, srv.players = h.name, h.players
-	srv.host = relay.NewHost(h.config)
+	h.config.Report = srv.Event
+	srv.Name, srv.Players = h.name, h.players
+	srv.Host = relay.NewHost(h.config)
 	if h.bans != "" {
-		srv.reload = func() (string, error) {
-			err := h.banned.load(h.bans)
+		srv.Reload = func() (string, error) {
+			err := h.banned.Load(h.bans)
 			return fmt.Sprintf("%d bans read from %s", len(h.banned), h.bans), err
 		}
 	}
-	fmt.Fprintf(s.err, "bcdissect: hosting %s on %s (%s)\n", oneLine(strconv.Quote(h.name)), at, h.mode.value)
+	fmt.Fprintf(s.Err, "bcdissect: hosting %s on %s (%s)\n", cli.OneLine(strconv.Quote(h.name)), at, h.mode.Value)
 	stop := h.stopping()
 	if !reporting {
-		return srv.serve(stop)
+		return srv.Serve(stop)
 	}
 
 	cfg.Ports = []uint16{at.Port()}
-	srv.feed = newFeed()
+	srv.Feed = server.NewFeed()
 	ended := make(chan error, 1)
 	quit := make(chan struct{})
 	go func() {
-		defer srv.feed.close()
-		ended <- srv.serve(either(stop, quit))
+		defer srv.Feed.End()
+		ended <- srv.Serve(either(stop, quit))
 	}()
-	reported := f.report(s, cfg, srv.feed, makeSink)
+	reported := reading.Report(f, s, cfg, srv.Feed, makeSink)
 	close(quit) // there may be nobody left to report to
 	if err := <-ended; err != nil {
 		return err
@@ -259,98 +257,4 @@ func mapOf(mission string) string {
 		return "DM"
 	}
 	return name
-}
-
-// listen opens the socket. The game knows no IPv6.
-func listen(address string) (*net.UDPConn, error) {
-	if !strings.Contains(address, ":") {
-		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
-			address = ":" + address
-		} else {
-			address += ":" + gamePort
-		}
-	}
-	at, err := net.ResolveUDPAddr("udp4", address)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %s: want an address of this machine and a port, such as :22101 or 192.168.1.5:22101 (%w)", address, plainNetwork(err))
-	}
-	conn, err := net.ListenUDP("udp4", at)
-	if err == nil {
-		_ = conn.SetReadBuffer(socketBuffer) // the system may have its own opinion
-		return conn, nil
-	}
-	err = plainNetwork(err)
-	switch {
-	case isErrno(err, syscall.EADDRINUSE, windowsInUse):
-		next := at.Port%0xFFFF + 1
-		return nil, failed(fmt.Errorf("port %d is in use, by another host or the game itself; end that, or choose another with --listen :%d", at.Port, next))
-	case isErrno(err, syscall.EACCES, windowsNoAccess):
-		return nil, failed(fmt.Errorf("no permission to listen on %s; ports from 1024 on need none, such as --listen :%s", at, gamePort))
-	case isErrno(err, syscall.EADDRNOTAVAIL, windowsNoAddress):
-		return nil, failed(fmt.Errorf("no interface of this machine has the address %s; --listen :%d listens on all", at.IP, at.Port))
-	}
-	return nil, failed(fmt.Errorf("--listen %s: %w", at, err))
-}
-
-// plainNetwork leaves out of an error what its message says anyway.
-func plainNetwork(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	var sys *os.SyscallError
-	if errors.As(err, &sys) {
-		err = sys.Err
-	}
-	return err
-}
-
-// The numbers that Windows has for what sockets complain of.
-const (
-	windowsNoAccess  = 10013
-	windowsTooLong   = 10040
-	windowsInUse     = 10048
-	windowsNoAddress = 10049
-	windowsReset     = 10054
-)
-
-// isErrno reports whether an error is one of the system's.
-func isErrno(err error, number, windows syscall.Errno) bool {
-	return errors.Is(err, number) || onWindows && errors.Is(err, windows)
-}
-
-// seenAs returns the address that recordings give the host: the one it listens
-// on, or if that is any, one of this machine.
-func seenAs(at netip.AddrPort) netip.AddrPort {
-	if !at.Addr().IsUnspecified() {
-		return at
-	}
-	found := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		return netip.AddrPortFrom(found, at.Port())
-	}
-	for _, a := range all {
-		prefix, err := netip.ParsePrefix(a.String())
-		if err == nil && prefix.Addr().Is4() && prefix.Addr().IsGlobalUnicast() {
-			return netip.AddrPortFrom(prefix.Addr(), at.Port())
-		}
-	}
-	return netip.AddrPortFrom(found, at.Port())
-}
-
-// masterOf finds the master server.
-func masterOf(text string) (netip.AddrPort, error) {
-	if !strings.Contains(text, ":") {
-		text += ":" + masterPort
-	}
-	at, err := net.ResolveUDPAddr("udp4", text)
-	if err == nil && at.IP == nil {
-		err = errors.New("a host is missing")
-	}
-	if err != nil {
-		return netip.AddrPort{}, failed(fmt.Errorf("--heartbeat %s: %w", text, plainNetwork(err)))
-	}
-	port := at.AddrPort()
-	return netip.AddrPortFrom(port.Addr().Unmap(), port.Port()), nil
 }

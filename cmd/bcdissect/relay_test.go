@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,11 +21,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
-	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
@@ -333,7 +331,7 @@ func TestRelaySession(t *testing.T) {
 	}
 	checkRecording(t, file, clients)
 	var out, errs bytes.Buffer
-	if code := run([]string{"replay", file, "--mode", "playable"}, streams{out: &out, err: &errs}); code != exitOK {
+	if code := run([]string{"replay", file, "--mode", "playable"}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK {
 		t.Errorf("replay: exit status %d: %s%s", code, errs.String(), out.String())
 	}
 }
@@ -347,7 +345,7 @@ func (c *udpClient) stream() string {
 func checkRecording(t *testing.T, file string, clients []*udpClient) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run([]string{"read", "-T", "json", "--strict", "--verify", file}, streams{out: &out, err: &errs}); code != exitOK {
+	if code := run([]string{"read", "-T", "json", "--strict", "--verify", file}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
 	if !strings.Contains(errs.String(), " 0 differ") {
@@ -587,63 +585,6 @@ func TestRelayChecksums(t *testing.T) {
 	host.stop(t)
 }
 
-func TestChecksumList(t *testing.T) {
-	list := checksumList{}
-	for path, want := range map[string]bool{
-		"scripts/App.pyc": true, "SCRIPTS/ships/Akira.pyc": true, "scripts/Multiplayer/Episode/Episode.pyc": true,
-		"scripts": false, "scripts/": false, "scriptsApp.pyc": false, "data/x": false,
-	} {
-		if got := list.add(path, 1); got != want {
-			t.Errorf("%s: got %v, want %v", path, got, want)
-		}
-	}
-	file := func(name string, content uint32) msg.ChecksumFile {
-		return msg.ChecksumFile{Name: names.Hash(name), Content: content}
-	}
-	episode := msg.ChecksumTree{
-		Subdirs: []uint32{names.Hash("Other"), names.Hash("Episode")},
-		Trees:   []msg.ChecksumTree{{Files: []msg.ChecksumFile{file("Episode.pyc", 2)}}, {Files: []msg.ChecksumFile{file("Episode.pyc", 2)}}},
-	}
-	for _, tt := range []struct {
-		name string
-		m    msg.ChecksumResponse
-		want string
-	}{
-		{"the same", msg.ChecksumResponse{Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("App.pyc", 1)}}}, ""},
-		{"another", msg.ChecksumResponse{Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("App.pyc", 2)}}}, "scripts/App.pyc"},
-		{"unknown", msg.ChecksumResponse{Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("app.pyc", 2)}}}, ""},
-		{"missing", msg.ChecksumResponse{}, ""},
-		{"elsewhere", msg.ChecksumResponse{Round: 3, Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("App.pyc", 2)}}}, ""},
-		{"ships", msg.ChecksumResponse{Round: 2, Tree: msg.ChecksumTree{Files: []msg.ChecksumFile{file("Akira.pyc", 2)}}}, "SCRIPTS/ships/Akira.pyc"},
-		{"deep", msg.ChecksumResponse{Round: 255, Tree: episode}, "scripts/Multiplayer/Episode/Episode.pyc"},
-	} {
-		if got := list.check(&tt.m); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestBanList(t *testing.T) {
-	bans := banList{{192, 0, 2, 7}, {198, 51, 255, 255}}
-	for _, tt := range []struct {
-		claimed [4]byte
-		from    string
-		want    bool
-	}{
-		{[4]byte{192, 0, 2, 7}, "203.0.113.1", true},
-		{[4]byte{10, 0, 0, 1}, "192.0.2.7", true},
-		{[4]byte{10, 0, 0, 1}, "::ffff:192.0.2.7", true},
-		{[4]byte{10, 0, 0, 1}, "192.0.2.8", false},
-		{[4]byte{198, 51, 0, 3}, "203.0.113.1", true},
-		{[4]byte{198, 52, 0, 3}, "203.0.113.1", false},
-		{[4]byte{10, 0, 0, 1}, "2001:db8::1", false},
-	} {
-		if got := bans.holds(tt.claimed, netip.MustParseAddr(tt.from)); got != tt.want {
-			t.Errorf("%v from %s: got %v, want %v", tt.claimed, tt.from, got, tt.want)
-		}
-	}
-}
-
 func TestRelayPortInUse(t *testing.T) {
 	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
@@ -652,138 +593,11 @@ func TestRelayPortInUse(t *testing.T) {
 	defer conn.Close()
 	at := conn.LocalAddr().(*net.UDPAddr)
 	var out, errs bytes.Buffer
-	if code := run([]string{"relay", "--listen", at.String()}, streams{out: &out, err: &errs}); code != exitFailed {
+	if code := run([]string{"relay", "--listen", at.String()}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitFailed {
 		t.Errorf("exit status %d", code)
 	}
 	want := fmt.Sprintf("bcdissect: port %d is in use, by another host or the game itself; end that, or choose another with --listen :%d\n", at.Port, at.Port%0xFFFF+1)
 	if errs.String() != want {
 		t.Errorf("got  %swant %s", errs.String(), want)
-	}
-}
-
-// newTestServer returns a server that is not run.
-func newTestServer(t *testing.T) *server {
-	t.Helper()
-	conn, err := listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	s := newServer(conn, netip.MustParseAddrPort("192.0.2.1:22101"))
-	s.host = relay.NewHost(relay.Config{Name: "Test"})
-	s.console = newConsole(io.Discard, true)
-	return s
-}
-
-// The master server is told every five minutes, and of changes; nobody is told
-// if nobody is named.
-func TestHeartbeat(t *testing.T) {
-	master, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	if err := master.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	s := newTestServer(t)
-	now := time.Now()
-	s.beat(now)
-	if s.bytesOut > 0 {
-		t.Error("there is no master server, but something was sent")
-	}
-	if s.master, err = masterOf(master.LocalAddr().String()); err != nil {
-		t.Fatal(err)
-	}
-	beats := func(at time.Duration, want string) {
-		t.Helper()
-		before := s.bytesOut
-		s.beat(now.Add(at))
-		if want == "" {
-			if s.bytesOut != before {
-				t.Errorf("%v: something was sent", at)
-			}
-			return
-		}
-		b := make([]byte, 256)
-		n, err := master.Read(b)
-		if err != nil || string(b[:n]) != want {
-			t.Errorf("%v: got %q, %v, want %q", at, b[:n], err, want)
-		}
-	}
-	const heartbeat = `\heartbeat\22101\gamename\bcommander`
-	beats(0, heartbeat)
-	beats(299*time.Second, "")
-	beats(300*time.Second, heartbeat)
-	c := relaytest.NewClient(relaytest.Options{Name: "P", Nonce: 1})
-	c.Connect(now)
-	d, _ := c.Datagram(now)
-	s.host.Receive(now, netip.MustParseAddrPort("198.51.100.1:4000"), d)
-	beats(309*time.Second, "")
-	beats(310*time.Second, heartbeat+`\statechanged\1`)
-	beats(320*time.Second, "")
-	beats(610*time.Second, heartbeat)
-}
-
-// What is said stands above the line that tells how things stand.
-func TestConsole(t *testing.T) {
-	var b strings.Builder
-	c := &console{w: &b, on: true}
-	c.status("1 of 8 players")
-	c.say("left \x1b[31m")
-	c.clear()
-	c.clear()
-	want := "\r\x1b[K1 of 8 players\r\x1b[Kbcdissect: left \\x1b[31m\n\r\x1b[K1 of 8 players\r\x1b[K"
-	if b.String() != want {
-		t.Errorf("got %q, want %q", b.String(), want)
-	}
-	b.Reset()
-	c.on = false
-	c.status("1 of 8 players")
-	c.say("left")
-	if b.String() != "bcdissect: left\n" {
-		t.Errorf("got %q", b.String())
-	}
-}
-
-// Of many events in a second, some are counted only.
-func TestEvents(t *testing.T) {
-	s := newTestServer(t)
-	var b strings.Builder
-	s.console.w = &b
-	for range 1000 {
-		s.event(relay.Event{Kind: relay.Refused, Addr: netip.MustParseAddrPort("198.51.100.1:4000"), Slot: -1, Name: []byte("A\x00\x1b\x00"), Text: "banned"})
-	}
-	s.everySecond(time.Now())
-	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != eventsAtOnce+1 || lines[0] != `bcdissect: 198.51.100.1:4000 refused "A\x1b": banned` || lines[eventsAtOnce] != "bcdissect: and 950 more" {
-		t.Errorf("got %d lines, %q", len(lines), lines)
-	}
-}
-
-// A report that stands still loses datagrams, which are counted; what is kept is
-// whole.
-func TestFeed(t *testing.T) {
-	f := newFeed()
-	a, b := netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("192.0.2.1:22101")
-	now := time.Now()
-	for n := range feedQueue + 100 {
-		f.put(now, a, b, fmt.Appendf(nil, "%d", n))
-	}
-	if got := f.dropped.Load(); got != 100 {
-		t.Errorf("%d were dropped, want 100", got)
-	}
-	f.close()
-	for n := range feedQueue {
-		d, err := f.Next()
-		if err != nil || d.Number != n+1 || string(d.Payload) != fmt.Sprint(n) || d.Src != a || d.Dst != b {
-			t.Fatalf("%d: got %+v, %v", n, d, err)
-		}
-	}
-	if _, err := f.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("got %v, want the end", err)
-	}
-	if s := f.Stats(); s.Datagrams != feedQueue || !s.FirstTime.Equal(now) {
-		t.Errorf("got %+v", s)
 	}
 }

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/stage"
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform"
@@ -18,10 +24,10 @@ import (
 
 // replaying are the flags of replay.
 type replaying struct {
-	common
-	against choice
-	mode    choice
-	rules   gameRules
+	cli.Common
+	against cli.Choice
+	mode    cli.Choice
+	rules   cli.GameRules
 	players int
 	to      string
 	speed   float64
@@ -30,7 +36,7 @@ type replaying struct {
 	cfg conform.Config
 }
 
-func newReplay(s streams) *cobra.Command {
+func newReplay(s cli.Streams) *cobra.Command {
 	var r replaying
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
@@ -72,21 +78,21 @@ otherwise. The exit status is 4 if there are differences, and with
 }
 
 func (r *replaying) define(cmd *cobra.Command) {
-	r.against = choice{"auto", []string{"auto", "stock", "openbc"}}
-	r.mode = choice{"strict", []string{"strict", "playable"}}
-	r.form(cmd, "table", "table", "json")
+	r.against = cli.NewChoice("auto", "auto", "stock", "openbc")
+	r.mode = cli.NewChoice("strict", "strict", "playable")
+	r.DefineFormat(cmd, "table", "table", "json")
 	fl := cmd.Flags()
 	fl.Var(&r.against, "against", "the host that is expected; auto for one of the captured host's dialect")
 	fl.Var(&r.mode, "mode", "what of a model of the stock host: strict, or playable, which passes ship updates on")
-	r.rules.define(cmd, "", "")
+	r.rules.Define(cmd, "", "")
 	fl.IntVar(&r.players, "player-limit", 0, "how many can play, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at this address, HOST:PORT, and compare what that sends")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: so many times as fast as the capture")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: the host may be on another machine; have its owner's leave")
-	r.definePorts(cmd)
-	r.reading(cmd)
-	r.against.complete(cmd, "against")
-	r.mode.complete(cmd, "mode")
+	r.DefinePorts(cmd)
+	r.DefineReading(cmd)
+	r.against.Complete(cmd, "against")
+	r.mode.Complete(cmd, "mode")
 }
 
 // check makes the configuration out of the flags.
@@ -97,8 +103,8 @@ func (r *replaying) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
 	case r.to == "" && (set("speed") || set("yes-remote")):
 		return errors.New("--speed and --yes-remote go with --to")
-	case !(r.speed > 0 && r.speed <= maxSpeed):
-		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, maxSpeed)
+	case !(r.speed > 0 && r.speed <= stage.MaxSpeed):
+		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, stage.MaxSpeed)
 	}
 	r.cfg = conform.Config{
 		Game: relay.Config{Players: r.players},
@@ -107,26 +113,26 @@ func (r *replaying) check(cmd *cobra.Command) error {
 			TimeLimit: set("time-limit"), FragLimit: set("frag-limit"),
 		},
 	}
-	if err := r.rules.fill(&r.cfg.Game, false); err != nil {
+	if err := r.rules.Fill(&r.cfg.Game, false); err != nil {
 		return err
 	}
-	if r.mode.value == "playable" {
+	if r.mode.Value == "playable" {
 		r.cfg.Game.Mode = relay.Playable
 	}
-	switch r.against.value {
+	switch r.against.Value {
 	case "stock":
 		r.cfg.Against = decode.Stock
 	case "openbc":
 		r.cfg.Against = decode.OpenBC
 	}
-	switch r.dialect.value {
+	switch r.Dialect.Value {
 	case "stock":
 		r.cfg.Dialect = decode.Stock
 	case "openbc":
 		r.cfg.Dialect = decode.OpenBC
 	}
-	if len(r.defined) > 0 {
-		catalog, err := r.catalog()
+	if len(r.Defined) > 0 {
+		catalog, err := r.Catalog()
 		if err != nil {
 			return err
 		}
@@ -138,11 +144,11 @@ func (r *replaying) check(cmd *cobra.Command) error {
 }
 
 // read compares captures.
-func (r *replaying) read(s streams, names []string) error {
+func (r *replaying) read(s cli.Streams, names []string) error {
 	var verdict error
-	err := r.run(s, names, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
+	err := reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		hosts := conform.NewHosts(r.cfg)
-		return hosts, func(*counts) (err error) {
+		return hosts, func(*reading.Counts) (err error) {
 			verdict, err = r.write(s, out, start, hosts)
 			return err
 		}
@@ -154,19 +160,19 @@ func (r *replaying) read(s streams, names []string) error {
 }
 
 // write writes the reports and returns what the exit status is to be.
-func (r *replaying) write(s streams, out *output, start time.Time, hosts *conform.Hosts) (verdict, err error) {
+func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts *conform.Hosts) (verdict, err error) {
 	reports, passed := hosts.Reports()
 	if len(reports) == 0 {
 		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
 	}
 	if passed > 0 {
-		fmt.Fprintf(s.err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, conform.MaxHosts)
+		fmt.Fprintf(s.Err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, conform.MaxHosts)
 	}
 	for i, rep := range reports {
 		if !rep.Conforms() {
-			verdict = &status{code: exitDiffers}
+			verdict = &cli.StatusError{Code: cli.ExitDiffers}
 		}
-		if r.format.value == "json" {
+		if r.Format.Value == "json" {
 			err = ndjson.Replay(out, rep)
 		} else {
 			if i > 0 {
@@ -174,11 +180,40 @@ func (r *replaying) write(s streams, out *output, start time.Time, hosts *confor
 					return verdict, err
 				}
 			}
-			err = table.Replay(out.text(), rep, table.Options{Color: out.colored(r.color.value), ASCII: out.ascii, Width: out.width, Start: start})
+			err = table.Replay(out.Text(), rep, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width, Start: start})
 		}
 		if err != nil {
 			return verdict, err
 		}
 	}
 	return verdict, nil
+}
+
+// perform plays the clients of captures to a host over UDP.
+func (r *replaying) perform(s cli.Streams, names []string) error {
+	to, err := stage.Target(r.to, r.remote)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var verdict error
+	var st *stage.Stage
+	err = reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		st = stage.New(ctx, to, r.speed, r.cfg)
+		return st, func(*reading.Counts) (err error) {
+			for _, text := range st.Complaints() {
+				fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(text))
+			}
+			verdict, err = r.write(s, out, start, st.Hosts)
+			return err
+		}
+	})
+	if st != nil {
+		st.Shut()
+	}
+	if err != nil {
+		return err
+	}
+	return verdict
 }

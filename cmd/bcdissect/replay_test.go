@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
@@ -81,7 +82,7 @@ type performed struct {
 func perform(t *testing.T, args ...string) (p performed, code int, errText string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(append([]string{"replay", "-T", "json"}, args...), streams{out: &out, err: &errs})
+	code = run(append([]string{"replay", "-T", "json"}, args...), cli.Streams{Out: &out, Err: &errs})
 	if out.Len() > 0 {
 		if err := json.Unmarshal(out.Bytes(), &p); err != nil {
 			t.Fatalf("%v: %s", err, out.String())
@@ -95,7 +96,7 @@ func perform(t *testing.T, args ...string) (p performed, code int, errText strin
 // 2 creations, 4 shots of either kind, and 6 chat lines that both get.
 func TestReplayTo(t *testing.T) {
 	p, code, errs := perform(t, fixtures.Path("captures/stock_client.pcap"), "--to", serve(t, game()), "--speed", "40")
-	if code != exitOK || !p.Conforms || len(p.Differences) > 0 {
+	if code != cli.ExitOK || !p.Conforms || len(p.Differences) > 0 {
 		t.Fatalf("exit status %d, differences %v, said %q", code, p.Differences, errs)
 	}
 	if len(p.Clients) != 2 || p.Clients[0].Name != "Cady2" || p.Clients[1].Name != "Kirk" {
@@ -122,12 +123,12 @@ func TestReplayToOthers(t *testing.T) {
 		{"nonsense", "HOST:PORT"},
 		{"127.0.0.1:0", "HOST:PORT"},
 	} {
-		if _, code, errs := perform(t, file, "--to", c.to); code != exitUsage || !strings.Contains(errs, c.want) {
+		if _, code, errs := perform(t, file, "--to", c.to); code != cli.ExitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("--to %s: exit status %d, said %q, want %q", c.to, code, errs, c.want)
 		}
 	}
 	for _, args := range [][]string{{"--speed", "2"}, {"--to", "127.0.0.1:22101", "--speed", "0"}, {"--yes-remote"}} {
-		if _, code, errs := perform(t, append([]string{file}, args...)...); code != exitUsage || !strings.Contains(errs, "--speed") {
+		if _, code, errs := perform(t, append([]string{file}, args...)...); code != cli.ExitUsage || !strings.Contains(errs, "--speed") {
 			t.Errorf("%v: exit status %d, said %q", args, code, errs)
 		}
 	}

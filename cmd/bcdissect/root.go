@@ -3,79 +3,38 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
-
-// streams are where the program reads from and writes to.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	display
-}
-
-// Exit statuses that scripts rely on.
-const (
-	exitOK        = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitDamaged   = 3 // the capture was cut short or its container is damaged
-	exitDiffers   = 4 // replay found differences
-	exitMalformed = 5 // --strict and something was malformed
-	exitAborted   = 130
-)
-
-// A status is an exit status that is not told by the kind of error alone.
-type status struct {
-	code  int
-	err   error  // nil if there is nothing to say
-	caret string // lines that point at the fault, if the error is of an expression
-}
-
-func (s *status) Error() string {
-	if s.err == nil {
-		return ""
-	}
-	return s.err.Error()
-}
-
-func (s *status) Unwrap() error { return s.err }
-
-// failed marks an error as one of the work, not of how it was asked for.
-func failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &status{code: exitFailed, err: err}
-}
 
 // run runs the program and returns its exit status.
-func run(args []string, s streams) int {
+func run(args []string, s cli.Streams) int {
 	root := newRoot(s)
 	root.SetArgs(fileFirst(root, args))
 	err := root.Execute()
-	if err == nil || isClosedPipe(err) {
-		return exitOK
+	if err == nil || cli.IsClosedPipe(err) {
+		return cli.ExitOK
 	}
 	// What carries no status comes from cobra: an unknown command or flag, or
 	// the wrong number of arguments.
-	code := exitUsage
-	var st *status
+	code := cli.ExitUsage
+	var st *cli.StatusError
 	if errors.As(err, &st) {
-		code = st.code
+		code = st.Code
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(s.err, "bcdissect: %s\n", oneLine(text))
-		if ways := remedy(err); ways != "" {
-			fmt.Fprintf(s.err, "%s\n", oneLine(ways))
+		fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(text))
+		if ways := cli.Remedy(err); ways != "" {
+			fmt.Fprintf(s.Err, "%s\n", cli.OneLine(ways))
 		}
-		if st != nil && st.caret != "" {
-			fmt.Fprintf(s.err, "%s\n", st.caret)
-		} else if code == exitUsage {
-			fmt.Fprintf(s.err, "Run 'bcdissect --help' for how it is used.\n")
+		if st != nil && st.Caret != "" {
+			fmt.Fprintf(s.Err, "%s\n", st.Caret)
+		} else if code == cli.ExitUsage {
+			fmt.Fprintf(s.Err, "Run 'bcdissect --help' for how it is used.\n")
 		}
 	}
 	return code
@@ -96,21 +55,7 @@ func fileFirst(root *cobra.Command, args []string) []string {
 	return append([]string{"read"}, args...)
 }
 
-// oneLine keeps an error on one line, and control characters that came in with
-// a file name from the terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case r < ' ' || r >= 0x7F && r < 0xA0:
-			return '?'
-		}
-		return r
-	}, strings.TrimSpace(s))
-}
-
-func newRoot(s streams) *cobra.Command {
+func newRoot(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bcdissect",
 		Short: "Read the multiplayer traffic of Star Trek: Bridge Commander",
@@ -131,9 +76,9 @@ histogram.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SetIn(s.in)
-	cmd.SetOut(s.out)
-	cmd.SetErr(s.err)
+	cmd.SetIn(s.In)
+	cmd.SetOut(s.Out)
+	cmd.SetErr(s.Err)
 	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newReplay(s), newRelay(s),
 		newDecode(s), newOpcodes(s), newVersion(s))
 	return cmd

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -53,17 +53,17 @@ func TestColored(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	for _, tt := range []struct {
-		o    output
+		o    Output
 		flag string
 		want bool
 	}{
-		{output{terminal: true}, "auto", true},
-		{output{}, "auto", false},
-		{output{terminal: true, display: display{noANSI: true}}, "auto", false},
-		{output{terminal: true, display: display{noANSI: true}}, "always", true},
-		{output{terminal: true}, "never", false},
+		{Output{Terminal: true}, "auto", true},
+		{Output{}, "auto", false},
+		{Output{Terminal: true, Display: Display{NoANSI: true}}, "auto", false},
+		{Output{Terminal: true, Display: Display{NoANSI: true}}, "always", true},
+		{Output{Terminal: true}, "never", false},
 	} {
-		if got := tt.o.colored(tt.flag); got != tt.want {
+		if got := tt.o.Colored(tt.flag); got != tt.want {
 			t.Errorf("%+v, %s: got %v, want %v", tt.o, tt.flag, got, tt.want)
 		}
 	}

@@ -1,8 +1,8 @@
 //go:build !windows
 
-package main
+package cli
 
 import "os"
 
 // openConsole finds nothing that is off: terminals elsewhere know ANSI.
-func openConsole(_, _ *os.File) (d display, restore func()) { return display{}, func() {} }
+func openConsole(_, _ *os.File) (d Display, restore func()) { return Display{}, func() {} }

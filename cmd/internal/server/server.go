@@ -1,9 +1,10 @@
-package main
+// Package server runs the host of a game behind a UDP socket: it receives and
+// sends, records, says what happens and feeds a report.
+package server
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -14,14 +15,11 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 	"github.com/bcdissect/bcdissect/dissect/relay"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 // Bounds of a server.
@@ -45,18 +43,18 @@ type inbound struct {
 	data *[largest]byte
 }
 
-// A server is a host behind a socket. One goroutine owns all of it but for the
+// A Server is a host behind a socket. One goroutine owns all of it but for the
 // socket's receiving side.
-type server struct {
+type Server struct {
 	conn    *net.UDPConn
-	host    *relay.Host
+	Host    *relay.Host
 	seen    netip.AddrPort // the address that recordings give the host
-	console *console
-	name    string
-	players int
-	master  netip.AddrPort         // that heartbeats go to, if it is valid
-	reload  func() (string, error) // reads lists again; nil if there are none
-	feed    *feed                  // of the report; nil for none
+	Console *Console
+	Name    string
+	Players int
+	Master  netip.AddrPort         // that heartbeats go to, if it is valid
+	Reload  func() (string, error) // reads lists again; nil if there are none
+	Feed    *Feed                  // of the report; nil for none
 
 	waiting chan inbound
 	free    chan *[largest]byte
@@ -83,8 +81,10 @@ type server struct {
 	drawn    time.Time
 }
 
-func newServer(conn *net.UDPConn, seen netip.AddrPort) *server {
-	s := &server{
+// New returns a server behind a socket; seen is the address that recordings
+// give it.
+func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
+	s := &Server{
 		conn: conn, seen: seen,
 		waiting: make(chan inbound, waitingAtMost), free: make(chan *[largest]byte, waitingAtMost), broken: make(chan error, 1),
 	}
@@ -94,10 +94,10 @@ func newServer(conn *net.UDPConn, seen netip.AddrPort) *server {
 	return s
 }
 
-// record has everything written to a file.
-func (s *server) record(name string) error {
+// Record has everything written to a file.
+func (s *Server) Record(name string) error {
 	packets, file, err := capture.CreateDatagramWriter(name, &capture.WriterOptions{
-		Start: time.Now(), Hardware: runtime.GOARCH, System: runtime.GOOS, Application: "bcdissect " + versionText(),
+		Start: time.Now(), Hardware: runtime.GOARCH, System: runtime.GOOS, Application: "bcdissect " + cli.Version(),
 		Interface: "relay", Description: "what the host received and sent, in packets made for it",
 	})
 	s.packets, s.file, s.fileName = packets, file, name
@@ -106,7 +106,7 @@ func (s *server) record(name string) error {
 
 // receive reads datagrams into the queue until the socket is closed. It never
 // waits for the host: what finds no room is dropped, as the system does.
-func (s *server) receive() {
+func (s *Server) receive() {
 	var spare [largest]byte
 	for bad := 0; ; {
 		data := &spare
@@ -140,10 +140,10 @@ func (s *server) receive() {
 	}
 }
 
-// serve runs the host until stop is closed, and takes leave of all players.
-func (s *server) serve(stop <-chan struct{}) error {
+// Serve runs the host until stop is closed, and takes leave of all players.
+func (s *Server) Serve(stop <-chan struct{}) error {
 	hangup := make(chan os.Signal, 1)
-	if s.reload != nil {
+	if s.Reload != nil {
 		signal.Notify(hangup, syscall.SIGHUP)
 		defer signal.Stop(hangup)
 	}
@@ -155,15 +155,15 @@ func (s *server) serve(stop <-chan struct{}) error {
 	err := s.loop(stop, hangup)
 	_ = s.conn.Close() // so that receive ends
 	<-received
-	s.console.clear()
+	s.Console.clear()
 	if e := s.closeFile(); err == nil {
 		err = e
 	}
 	s.summary()
-	return failed(err)
+	return cli.Failed(err)
 }
 
-func (s *server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
+func (s *Server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
 	s.began = time.Now()
 	s.beat(s.began)
 	second := time.NewTicker(time.Second)
@@ -184,13 +184,13 @@ func (s *server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
 			return err
 		case <-stop:
 			stop, deadline = nil, time.After(farewell)
-			s.console.say("stopping: taking leave of all players")
-			s.host.Shutdown(time.Now())
+			s.Console.say("stopping: taking leave of all players")
+			s.Host.Shutdown(time.Now())
 		case <-deadline:
 			return nil
 		}
 		next := s.answer()
-		if deadline != nil && s.host.Idle() {
+		if deadline != nil && s.Host.Idle() {
 			return nil
 		}
 		if next.IsZero() {
@@ -202,17 +202,17 @@ func (s *server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
 }
 
 // take gives the host a datagram.
-func (s *server) take(now time.Time, p inbound) {
+func (s *Server) take(now time.Time, p inbound) {
 	payload := p.data[:p.size]
 	s.bytesIn += int64(p.size)
 	s.note(now, p.from, s.seen, payload)
-	s.host.Receive(now, p.from, payload)
+	s.Host.Receive(now, p.from, payload)
 	s.free <- p.data
 }
 
 // answer gives the host what else has come, so that it can answer all of it at
 // once, and sends what it has to say.
-func (s *server) answer() (next time.Time) {
+func (s *Server) answer() (next time.Time) {
 	for range batch {
 		select {
 		case p := <-s.waiting:
@@ -223,9 +223,9 @@ func (s *server) answer() (next time.Time) {
 		break
 	}
 	now := time.Now()
-	next = s.host.Advance(now)
+	next = s.Host.Advance(now)
 	for {
-		to, datagram, ok := s.host.Send()
+		to, datagram, ok := s.Host.Send()
 		if !ok {
 			return next
 		}
@@ -233,7 +233,7 @@ func (s *server) answer() (next time.Time) {
 	}
 }
 
-func (s *server) send(now time.Time, to netip.AddrPort, datagram []byte) {
+func (s *Server) send(now time.Time, to netip.AddrPort, datagram []byte) {
 	if _, err := s.conn.WriteToUDPAddrPort(datagram, to); err != nil {
 		s.unsent++
 		s.sendErr = plainNetwork(err)
@@ -244,27 +244,27 @@ func (s *server) send(now time.Time, to netip.AddrPort, datagram []byte) {
 }
 
 // note records and reports a datagram.
-func (s *server) note(now time.Time, from, to netip.AddrPort, payload []byte) {
+func (s *Server) note(now time.Time, from, to netip.AddrPort, payload []byte) {
 	if s.file != nil {
 		s.recorded(s.packets.Write(now, from, to, payload))
 	}
-	if s.feed != nil {
-		s.feed.put(now, from, to, payload)
+	if s.Feed != nil {
+		s.Feed.put(now, from, to, payload)
 	}
 }
 
 // recorded gives up recording if it has failed. The players go on.
-func (s *server) recorded(err error) {
+func (s *Server) recorded(err error) {
 	if err == nil {
 		return
 	}
-	s.console.say("recording has ended: " + err.Error())
+	s.Console.say("recording has ended: " + err.Error())
 	s.fileError = err
 	_ = s.file.Close() // the error that matters is known
 	s.file = nil
 }
 
-func (s *server) closeFile() error {
+func (s *Server) closeFile() error {
 	if s.file == nil {
 		return s.fileError
 	}
@@ -278,32 +278,32 @@ func (s *server) closeFile() error {
 }
 
 // counters are what a recording tells at its end.
-func (s *server) counters() capture.Counters {
+func (s *Server) counters() capture.Counters {
 	lost := s.dropped.Load() + s.cut.Load()
 	return capture.Counters{
-		Counters: device.Counters{Received: uint64(int64(s.host.Stats().Received) + lost), Dropped: uint64(lost)},
+		Counters: device.Counters{Received: uint64(int64(s.Host.Stats().Received) + lost), Dropped: uint64(lost)},
 		Time:     time.Now(),
 	}
 }
 
 // everySecond does what is not worth doing for every datagram.
-func (s *server) everySecond(now time.Time) {
+func (s *Server) everySecond(now time.Time) {
 	if s.file != nil {
 		s.recorded(s.file.Flush(s.counters()))
 	}
 	if s.unsaid > 0 {
-		s.console.say(fmt.Sprintf("and %d more", s.unsaid))
+		s.Console.say(fmt.Sprintf("and %d more", s.unsaid))
 	}
 	s.events, s.unsaid = 0, 0
-	if s.master.IsValid() {
+	if s.Master.IsValid() {
 		s.beat(now)
 	}
 	s.draw(now)
 }
 
 // inGame counts the players.
-func (s *server) inGame() (n int) {
-	for p := range s.host.Peers() {
+func (s *Server) inGame() (n int) {
+	for p := range s.Host.Peers() {
 		if p.Phase != relay.Leaving {
 			n++
 		}
@@ -312,22 +312,22 @@ func (s *server) inGame() (n int) {
 }
 
 // draw shows how things stand.
-func (s *server) draw(now time.Time) {
-	stats := s.host.Stats()
+func (s *Server) draw(now time.Time) {
+	stats := s.Host.Stats()
 	seconds := max(now.Sub(s.drawn).Seconds(), 0.1)
 	text := fmt.Sprintf("%d of %d players, %.0f datagrams/s in, %.0f out, up %s",
-		s.inGame(), s.players, float64(stats.Received-s.last.Received)/seconds, float64(stats.Sent-s.last.Sent)/seconds,
+		s.inGame(), s.Players, float64(stats.Received-s.last.Received)/seconds, float64(stats.Sent-s.last.Sent)/seconds,
 		now.Sub(s.began).Round(time.Second))
 	if n := s.dropped.Load(); n > 0 {
 		text += fmt.Sprintf(", %d dropped", n)
 	}
 	s.last, s.drawn = stats, now
-	s.console.status(text)
+	s.Console.status(text)
 }
 
 // beat tells the master server of the game if it is time to.
-func (s *server) beat(now time.Time) {
-	if !s.master.IsValid() {
+func (s *Server) beat(now time.Time) {
+	if !s.Master.IsValid() {
 		return
 	}
 	count := s.inGame()
@@ -341,20 +341,20 @@ func (s *server) beat(now time.Time) {
 		text += `\statechanged\1`
 	}
 	s.beaten, s.count = now, count
-	s.send(now, s.master, []byte(text))
+	s.send(now, s.Master, []byte(text))
 }
 
 // reread reads the lists again.
-func (s *server) reread() {
-	text, err := s.reload()
+func (s *Server) reread() {
+	text, err := s.Reload()
 	if err != nil {
 		text = "the bans stay as they were: " + err.Error()
 	}
-	s.console.say(text)
+	s.Console.say(text)
 }
 
-// event says what has happened, though not more than anybody can read.
-func (s *server) event(e relay.Event) {
+// Event says what has happened, though not more than anybody can read.
+func (s *Server) Event(e relay.Event) {
 	if e.Kind == relay.Ready {
 		s.joined++
 	}
@@ -376,17 +376,17 @@ func (s *server) event(e relay.Event) {
 	if e.Text != "" {
 		fmt.Fprintf(&b, ": %s", e.Text)
 	}
-	s.console.say(b.String())
+	s.Console.say(b.String())
 }
 
 // summary says what there was.
-func (s *server) summary() {
-	stats := s.host.Stats()
-	s.console.say(fmt.Sprintf("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",
+func (s *Server) summary() {
+	stats := s.Host.Stats()
+	s.Console.say(fmt.Sprintf("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",
 		time.Since(s.began).Round(time.Second), s.joined, stats.Received, size(s.bytesIn), stats.Sent-s.unsent, size(s.bytesOut), stats.Copies, stats.Queries))
 	lost := func(n int, why string) {
 		if n > 0 {
-			s.console.say(fmt.Sprintf("%d datagrams %s", n, why))
+			s.Console.say(fmt.Sprintf("%d datagrams %s", n, why))
 		}
 	}
 	lost(int(s.dropped.Load()), "were dropped because the host was busy")
@@ -397,8 +397,8 @@ func (s *server) summary() {
 	if s.unsent > 0 {
 		lost(s.unsent, "could not be sent: "+s.sendErr.Error())
 	}
-	if s.feed != nil {
-		lost(int(s.feed.dropped.Load()), "are not in the report because it was too slow")
+	if s.Feed != nil {
+		lost(int(s.Feed.dropped.Load()), "are not in the report because it was too slow")
 	}
 }
 
@@ -409,112 +409,3 @@ func size(n int64) string {
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
-
-// A console is standard error with a line at its end that tells how things
-// stand, if it is a terminal.
-type console struct {
-	w     io.Writer
-	on    bool
-	shown string
-}
-
-func newConsole(w io.Writer, off bool) *console {
-	return &console{w: w, on: !off && isTerminal(w) && os.Getenv("TERM") != "dumb"}
-}
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// say writes a line above the status.
-func (c *console) say(text string) {
-	shown := c.shown
-	c.clear()
-	fmt.Fprintf(c.w, "bcdissect: %s\n", oneLine(report.Escape(text)))
-	c.status(shown)
-}
-
-// status shows the line at the end.
-func (c *console) status(text string) {
-	if c.on && text != "" {
-		fmt.Fprintf(c.w, "\r\x1b[K%s", text)
-		c.shown = text
-	}
-}
-
-// clear takes the line away.
-func (c *console) clear() {
-	if c.shown != "" {
-		fmt.Fprintf(c.w, "\r\x1b[K")
-		c.shown = ""
-	}
-}
-
-// A feed gives datagrams to a report. If the report is too slow, some are left
-// out and counted: players do not wait for it.
-type feed struct {
-	queue   chan dissect.Datagram
-	dropped atomic.Int64
-	chunk   []byte // of memory for payloads
-	number  int
-
-	taken dissect.Datagram // by Next
-	stats capture.Stats
-}
-
-// Bounds of a feed.
-const (
-	feedQueue = 1 << 14 // datagrams
-	feedChunk = 64 << 10
-)
-
-func newFeed() *feed { return &feed{queue: make(chan dissect.Datagram, feedQueue)} }
-
-func (f *feed) put(now time.Time, from, to netip.AddrPort, payload []byte) {
-	f.number++ // as in the recording
-	if len(payload) > cap(f.chunk)-len(f.chunk) {
-		f.chunk = make([]byte, 0, max(feedChunk, len(payload)))
-	}
-	at := len(f.chunk)
-	f.chunk = append(f.chunk, payload...)
-	const nanoseconds = 9
-	select {
-	case f.queue <- dissect.Datagram{
-		Number: f.number, Time: now.UTC(), Digits: nanoseconds, Src: from, Dst: to,
-		Payload: f.chunk[at:len(f.chunk):len(f.chunk)], Full: len(payload),
-	}:
-	default:
-		f.chunk = f.chunk[:at]
-		f.dropped.Add(1)
-	}
-}
-
-// close ends the report.
-func (f *feed) close() { close(f.queue) }
-
-// Next implements [capture.Source].
-func (f *feed) Next() (*dissect.Datagram, error) {
-	d, ok := <-f.queue
-	if !ok {
-		return nil, io.EOF
-	}
-	if f.stats.Frames == 0 {
-		f.stats.FirstTime = d.Time
-	}
-	f.stats.Frames++
-	f.stats.Datagrams++
-	f.stats.LastTime = d.Time
-	f.taken = d
-	return &f.taken, nil
-}
-
-// Close implements [capture.Source].
-func (*feed) Close() error { return nil }
-
-// Stats implements source.
-func (f *feed) Stats() capture.Stats { return f.stats }
-
-// Progress implements source.
-func (*feed) Progress() (read, size int64) { return 0, 0 }

@@ -1,4 +1,5 @@
-package main
+// Package stage plays captured clients to a host over UDP.
+package stage
 
 import (
 	"context"
@@ -6,20 +7,18 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"os/signal"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 // What a performance waits for, and how much comes in at once.
 const (
-	maxSpeed     = 1000
+	MaxSpeed     = 1000
 	noAnswer     = 10 * time.Second       // after which a host that never said anything is not there
 	lastWords    = 5 * time.Second        // that clients have to finish in
 	afterwards   = 700 * time.Millisecond // that the host's answers to a leave take at most
@@ -29,62 +28,33 @@ const (
 	everySession = 512                    // sockets
 )
 
-// perform plays the clients of captures to a host over UDP.
-func (r *replaying) perform(s streams, names []string) error {
-	to, err := r.target()
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var verdict error
-	var st *stage
-	err = r.run(s, names, func(out *output, start time.Time) (report.Sink, func(*counts) error) {
-		st = newStage(ctx, to, r)
-		return st, func(*counts) (err error) {
-			for _, text := range st.complaints() {
-				fmt.Fprintf(s.err, "bcdissect: %s\n", oneLine(text))
-			}
-			verdict, err = r.write(s, out, start, st.hosts)
-			return err
-		}
-	})
-	if st != nil {
-		st.shut()
-	}
-	if err != nil {
-		return err
-	}
-	return verdict
-}
-
-// target returns the address to play to, which must be this machine's unless
+// Target returns the address to play to, which must be this machine's unless
 // the user says that another is meant.
-func (r *replaying) target() (netip.AddrPort, error) {
-	addr, err := net.ResolveUDPAddr("udp", r.to)
+func Target(text string, remote bool) (netip.AddrPort, error) {
+	addr, err := net.ResolveUDPAddr("udp", text)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("--to %s: give the address of a host as HOST:PORT: %w", r.to, err)
+		return netip.AddrPort{}, fmt.Errorf("--to %s: give the address of a host as HOST:PORT: %w", text, err)
 	}
 	to := addr.AddrPort()
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
 	if !to.Addr().IsValid() || to.Port() == 0 {
-		return to, fmt.Errorf("--to %s: give the address of a host as HOST:PORT", r.to)
+		return to, fmt.Errorf("--to %s: give the address of a host as HOST:PORT", text)
 	}
-	if !to.Addr().IsLoopback() && !r.remote {
-		return to, fmt.Errorf("--to %s: that is another machine; play to hosts of others only with their leave, and then with --yes-remote", r.to)
+	if !to.Addr().IsLoopback() && !remote {
+		return to, fmt.Errorf("--to %s: that is another machine; play to hosts of others only with their leave, and then with --yes-remote", text)
 	}
 	return to, nil
 }
 
-// A stage is where captured clients play to a host: a sink of records that
+// A Stage is where captured clients play to a host: a sink of records that
 // takes each when it is due.
-type stage struct {
+type Stage struct {
 	ctx   context.Context
 	to    netip.AddrPort
 	speed float64
 
 	performer *conform.Performer
-	hosts     *conform.Hosts
+	Hosts     *conform.Hosts
 	pipeline  *dissect.Pipeline // of what is sent and received here
 	sockets   map[*conform.Client]*net.UDPConn
 	readers   sync.WaitGroup
@@ -105,22 +75,23 @@ type arrival struct {
 	at       time.Time
 }
 
-func newStage(ctx context.Context, to netip.AddrPort, r *replaying) *stage {
-	shared := r.cfg
+// New returns a stage for a performance to an address, speed times as fast as
+// the capture.
+func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Config) *Stage {
+	shared := cfg
 	shared.Shared = true
-	cfg := dissect.Config{Ports: []uint16{to.Port()}, Catalog: r.cfg.Catalog}
-	return &stage{
-		ctx: ctx, to: to, speed: r.speed,
-		performer: conform.NewPerformer(r.cfg.Catalog), hosts: conform.NewHosts(shared), pipeline: dissect.New(cfg),
+	return &Stage{
+		ctx: ctx, to: to, speed: speed,
+		performer: conform.NewPerformer(cfg.Catalog), Hosts: conform.NewHosts(shared), pipeline: dissect.New(dissect.Config{Ports: []uint16{to.Port()}, Catalog: cfg.Catalog}),
 		sockets: map[*conform.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals),
 	}
 }
 
 // errStopped ends a performance that the user interrupted.
-var errStopped = errEnough
+var errStopped = reading.ErrEnough
 
 // Record implements [report.Sink].
-func (s *stage) Record(r *dissect.Record) error {
+func (s *Stage) Record(r *dissect.Record) error {
 	if s.begun.IsZero() {
 		s.first, s.begun = r.Datagram.Time, time.Now()
 	}
@@ -135,7 +106,7 @@ func (s *stage) Record(r *dissect.Record) error {
 }
 
 // Close implements [report.Sink]: it lets the clients finish and leave.
-func (s *stage) Close() error {
+func (s *Stage) Close() error {
 	if s.begun.IsZero() {
 		return nil
 	}
@@ -153,7 +124,7 @@ func (s *stage) Close() error {
 }
 
 // until carries datagrams until a time has come, or something is so.
-func (s *stage) until(due time.Time, enough func() bool) error {
+func (s *Stage) until(due time.Time, enough func() bool) error {
 	for {
 		if err := s.flush(); err != nil {
 			return err
@@ -183,7 +154,7 @@ func (s *stage) until(due time.Time, enough func() bool) error {
 }
 
 // silent says that nobody is there.
-func (s *stage) silent() error {
+func (s *Stage) silent() error {
 	if s.refused != nil {
 		return fmt.Errorf("%v does not answer (%w): is a host running there?", s.to, s.refused)
 	}
@@ -191,7 +162,7 @@ func (s *stage) silent() error {
 }
 
 // flush sends what is to be sent, and takes what has come.
-func (s *stage) flush() error {
+func (s *Stage) flush() error {
 	for {
 		select {
 		case a := <-s.incoming:
@@ -215,18 +186,18 @@ func (s *stage) flush() error {
 	}
 }
 
-func (s *stage) receive(a arrival) {
+func (s *Stage) receive(a arrival) {
 	s.heard = true
 	s.note(a.at, s.to, local(a.socket), a.datagram)
 	s.performer.Receive(a.at, a.client, a.datagram)
 }
 
 // note takes a datagram of the performance for the comparison.
-func (s *stage) note(at time.Time, from, to netip.AddrPort, datagram []byte) {
+func (s *Stage) note(at time.Time, from, to netip.AddrPort, datagram []byte) {
 	s.frames++
 	d := dissect.Datagram{Number: s.frames, Time: at, Digits: 6, Src: from, Dst: to, Payload: datagram, Full: len(datagram)}
 	// Hosts never fails.
-	_ = s.pipeline.Push(&d, s.hosts.Record)
+	_ = s.pipeline.Push(&d, s.Hosts.Record)
 }
 
 func local(socket *net.UDPConn) netip.AddrPort {
@@ -238,7 +209,7 @@ func local(socket *net.UDPConn) netip.AddrPort {
 }
 
 // socket returns the socket of a client.
-func (s *stage) socket(c *conform.Client) (*net.UDPConn, error) {
+func (s *Stage) socket(c *conform.Client) (*net.UDPConn, error) {
 	if socket := s.sockets[c]; socket != nil {
 		return socket, nil
 	}
@@ -273,8 +244,8 @@ func (s *stage) socket(c *conform.Client) (*net.UDPConn, error) {
 	return socket, nil
 }
 
-// complaints says what the report does not.
-func (s *stage) complaints() (list []string) {
+// Complaints says what the report does not.
+func (s *Stage) Complaints() (list []string) {
 	if stuck := s.performer.Stuck(); len(stuck) > 0 {
 		list = append(list, fmt.Sprintf("%d clients never got into the game of %v: %s", len(stuck), s.to, strings.Join(stuck[:min(len(stuck), 8)], ", ")))
 	}
@@ -284,8 +255,8 @@ func (s *stage) complaints() (list []string) {
 	return list
 }
 
-// shut closes the sockets.
-func (s *stage) shut() {
+// Shut closes the sockets.
+func (s *Stage) Shut() {
 	for _, socket := range s.sockets {
 		_ = socket.Close() // nothing is kept in it
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// A display is what the terminal cannot show. The zero value shows everything.
-type display struct {
-	noANSI bool // neither colours nor a moving cursor: an old Windows console
-	ascii  bool // standard output: no characters but those of ASCII
+// A Display is what the terminal cannot show. The zero value shows everything.
+type Display struct {
+	NoANSI bool // neither colours nor a moving cursor: an old Windows console
+	ASCII  bool // standard output: no characters but those of ASCII
 }
 
-// openDisplay finds out what the program's terminal can show and switches on
+// OpenDisplay finds out what the program's terminal can show and switches on
 // what is off there. What restore does has to be done before the program ends.
-func openDisplay(out, err *os.File) (d display, restore func()) {
+func OpenDisplay(out, err *os.File) (d Display, restore func()) {
 	d, restore = openConsole(out, err)
-	d.ascii = d.ascii || !utf8Locale(os.Getenv)
+	d.ASCII = d.ASCII || !utf8Locale(os.Getenv)
 	return d, restore
 }
 
@@ -39,10 +39,10 @@ func utf8Locale(getenv func(string) string) bool {
 	return charset == "utf8"
 }
 
-// text returns where a report for people is to be written. Names that players
+// Text returns where a report for people is to be written. Names that players
 // give themselves are not ASCII only, whatever the report draws.
-func (o *output) text() io.Writer {
-	if o.ascii {
+func (o *Output) Text() io.Writer {
+	if o.ASCII {
 		return asciiWriter{o}
 	}
 	return o

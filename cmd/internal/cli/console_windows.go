@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // consoles. UTF-8 needs no switch, as package os hands characters to consoles,
 // not bytes; so the code page, which all programs of a console share, stays as
 // it is. A legacy console has no ANSI, and fonts without blocks and arrows.
-func openConsole(out, err *os.File) (d display, restore func()) {
+func openConsole(out, err *os.File) (d Display, restore func()) {
 	var undo []func()
 	for _, f := range []*os.File{out, err} {
 		h := windows.Handle(f.Fd())
@@ -21,14 +21,14 @@ func openConsole(out, err *os.File) (d display, restore func()) {
 		}
 		const ansi = windows.ENABLE_PROCESSED_OUTPUT | windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
 		if windows.SetConsoleMode(h, mode|ansi) != nil {
-			d.noANSI = true
-			d.ascii = d.ascii || f == out
+			d.NoANSI = true
+			d.ASCII = d.ASCII || f == out
 			continue
 		}
 		undo = append(undo, func() {
 			_ = windows.SetConsoleMode(h, mode) // the console may be gone
 		})
-		d.ascii = d.ascii || f == out && rasterFont(h)
+		d.ASCII = d.ASCII || f == out && rasterFont(h)
 	}
 	return d, func() {
 		for i := len(undo) - 1; i >= 0; i-- { // both may be the same console

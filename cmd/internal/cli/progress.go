@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/term"
 )
 
-// A progress line is drawn on a terminal, ten times a second, once the work
+// A Progress line is drawn on a terminal, ten times a second, once the work
 // has gone on for a while, and taken away at the end.
-type progress struct {
+type Progress struct {
 	w     io.Writer
 	began time.Time
 	drawn time.Time
@@ -24,17 +24,17 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// newProgress returns the progress line of a command. Where the report itself
+// NewProgress returns the progress line of a command. Where the report itself
 // goes to the terminal line by line, the two would write over each other.
-func newProgress(s streams, off bool) *progress {
-	p := &progress{w: s.err, began: time.Now()}
-	f, ok := s.err.(*os.File)
-	p.on = ok && !off && !s.noANSI && term.IsTerminal(int(f.Fd()))
+func NewProgress(s Streams, off bool) *Progress {
+	p := &Progress{w: s.Err, began: time.Now()}
+	f, ok := s.Err.(*os.File)
+	p.on = ok && !off && !s.NoANSI && term.IsTerminal(int(f.Fd()))
 	return p
 }
 
-// update draws the line if it is time to.
-func (p *progress) update(read, size int64, frames int) {
+// Update draws the line if it is time to.
+func (p *Progress) Update(read, size int64, frames int) {
 	if !p.on {
 		return
 	}
@@ -50,8 +50,8 @@ func (p *progress) update(read, size int64, frames int) {
 	fmt.Fprintf(p.w, "\r\x1b[K%.1f MB  %d frames", float64(read)/1e6, frames)
 }
 
-// done takes the line away.
-func (p *progress) done() {
+// Done takes the line away.
+func (p *Progress) Done() {
 	if p.shown {
 		fmt.Fprintf(p.w, "\r\x1b[K")
 		p.shown = false

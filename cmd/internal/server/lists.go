@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 )
@@ -26,7 +27,7 @@ const (
 func listLines(name string, take func(line string) error) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return plainPath(name, err)
+		return cli.PlainPath(name, err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	lines := bufio.NewScanner(io.LimitReader(f, maxListSize+1))
@@ -44,18 +45,18 @@ func listLines(name string, take func(line string) error) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return plainPath(name, err)
+		return cli.PlainPath(name, err)
 	}
 	return nil
 }
 
-// A banList are the addresses that are not let in; 255 stands for any number,
+// A BanList are the addresses that are not let in; 255 stands for any number,
 // as in the game's own banlist.txt.
-type banList [][4]byte
+type BanList [][4]byte
 
-// load reads the list from a file. If that fails the list stays as it was.
-func (b *banList) load(name string) error {
-	var list banList
+// Load reads the list from a file. If that fails the list stays as it was.
+func (b *BanList) Load(name string) error {
+	var list BanList
 	err := listLines(name, func(line string) error {
 		addr, err := netip.ParseAddr(line)
 		if err != nil || !addr.Is4() {
@@ -70,9 +71,9 @@ func (b *banList) load(name string) error {
 	return err
 }
 
-// holds reports whether a client is banned, by the address that it says it has,
+// Holds reports whether a client is banned, by the address that it says it has,
 // as the game does, or by the one that it really has.
-func (b *banList) holds(claimed [4]byte, from netip.Addr) bool {
+func (b *BanList) Holds(claimed [4]byte, from netip.Addr) bool {
 	from = from.Unmap()
 	for _, ban := range *b {
 		if fits(ban, claimed) || from.Is4() && fits(ban, from.As4()) {
@@ -107,8 +108,8 @@ var checkedDirs = []struct {
 	path  string
 }{{0, "scripts"}, {1, "scripts"}, {2, "scripts/ships"}, {3, "scripts/mainmenu"}, {0xFF, "Scripts/Multiplayer"}}
 
-// loadChecksums reads a list of lines such as "F8A0A768 scripts/App.pyc".
-func loadChecksums(name string) (checksumList, error) {
+// LoadChecksums reads a list of lines such as "F8A0A768 scripts/App.pyc".
+func LoadChecksums(name string) (checksumList, error) {
 	list := checksumList{}
 	err := listLines(name, func(line string) error {
 		hash, path, ok := strings.Cut(line, " ")
@@ -147,9 +148,9 @@ func (l checksumList) add(path string, hash uint32) (ok bool) {
 	return ok
 }
 
-// check returns the first file that differs, empty if none does. As with the
+// Check returns the first file that differs, empty if none does. As with the
 // game's own hosts, files that only one side has do not matter.
-func (l checksumList) check(m *msg.ChecksumResponse) (failed string) {
+func (l checksumList) Check(m *msg.ChecksumResponse) (failed string) {
 	return l.checkTree([]byte{m.Round}, &m.Tree)
 }
 

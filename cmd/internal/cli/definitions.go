@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -11,27 +11,28 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// definitions are the files in which people define messages of their own.
-type definitions struct{ defined []string }
+// Definitions are the files in which people define messages of their own.
+type Definitions struct{ Defined []string }
 
-func (d *definitions) define(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&d.defined, "define", nil, "file that defines messages of a mod, repeatable; see docs/mods.md")
+// Define defines the flags.
+func (d *Definitions) Define(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&d.Defined, "define", nil, "file that defines messages of a mod, repeatable; see docs/mods.md")
 	// The error is that the flag does not exist.
 	_ = cmd.MarkFlagFilename("define", "toml")
 }
 
-// catalog returns the game's messages together with those of the files.
-func (d *definitions) catalog() (*decode.Catalog, error) {
-	files := make([]modfile.File, 0, len(d.defined))
-	for _, name := range d.defined {
+// Catalog returns the game's messages together with those of the files.
+func (d *Definitions) Catalog() (*decode.Catalog, error) {
+	files := make([]modfile.File, 0, len(d.Defined))
+	for _, name := range d.Defined {
 		b, err := readDefinitions(name)
 		if err != nil {
-			return nil, failed(plainPath(name, err))
+			return nil, Failed(PlainPath(name, err))
 		}
 		files = append(files, modfile.File{Name: name, Data: b})
 	}
 	c, err := modfile.Extend(msg.Catalog(), files...)
-	return c, failed(err)
+	return c, Failed(err)
 }
 
 // readDefinitions reads a file, and no more than what shows that it is too

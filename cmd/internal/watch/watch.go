@@ -1,4 +1,5 @@
-package main
+// Package watch shows what commands read on the dashboard.
+package watch
 
 import (
 	"errors"
@@ -17,28 +18,31 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/dashboard"
 )
 
-// watching are the flags of the dashboard.
-type watching struct {
-	on    bool
+// Flags are the flags of the dashboard.
+type Flags struct {
+	On    bool
 	speed float64
 	start atomic.Int64           // of the capture, in nanoseconds
 	quit  atomic.Pointer[func()] // ends what gives records; nil if it ends by itself
 }
 
-func (w *watching) define(cmd *cobra.Command) {
+// Define defines the flags.
+func (w *Flags) Define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&w.on, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
+	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
 	fl.Float64Var(&w.speed, "speed", 0, "dashboard: seconds of the capture that pass in a second; 0 for as fast as can be")
 }
 
-// check tells what cannot be combined.
-func (w *watching) check(cmd *cobra.Command) error {
-	if !w.on {
+// Check tells what cannot be combined.
+func (w *Flags) Check(cmd *cobra.Command) error {
+	if !w.On {
 		if cmd.Flags().Changed("speed") {
 			return errors.New("--speed is for --dashboard")
 		}
@@ -57,20 +61,20 @@ func (w *watching) check(cmd *cobra.Command) error {
 
 // screen returns the terminal that the dashboard is for and where its keys come
 // from, which are not to be closed before done is called.
-func screen(s streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
+func screen(s cli.Streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
 	noTerminal := errors.New("--dashboard needs a terminal, and standard output is none that can be drawn on")
-	if s.noANSI {
+	if s.NoANSI {
 		return nil, nil, nil, errors.New("--dashboard cannot draw on this console; use Windows Terminal, or switch off its legacy mode")
 	}
-	out, ok := s.out.(*os.File)
+	out, ok := s.Out.(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil, nil, nil, noTerminal
 	}
-	if in, ok := s.in.(*os.File); ok && !slices.Contains(names, "-") && term.IsTerminal(int(in.Fd())) {
+	if in, ok := s.In.(*os.File); ok && !slices.Contains(names, "-") && term.IsTerminal(int(in.Fd())) {
 		return in, out, func() {}, nil
 	}
 	name := "/dev/tty"
-	if onWindows {
+	if cli.OnWindows {
 		name = "CONIN$"
 	}
 	tty, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -80,8 +84,8 @@ func screen(s streams, names []string) (keys io.Reader, out *os.File, done func(
 	return tty, out, func() { _ = tty.Close() }, nil
 }
 
-// read shows captures on the dashboard until the user quits.
-func (w *watching) read(f *common, s streams, names []string) error {
+// Captures shows captures on the dashboard until the user quits.
+func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 	var pacer *dashboard.Pacer
 	if w.speed > 0 {
 		pacer = dashboard.NewPacer(w.speed, time.Now, time.Sleep)
@@ -90,24 +94,32 @@ func (w *watching) read(f *common, s streams, names []string) error {
 	if len(names) > 1 {
 		title += fmt.Sprintf(" and %d more", len(names)-1)
 	}
-	return w.show(f, s, names, title, pacer, func(s streams, d *dashboard.Dashboard) error {
-		return f.run(s, names, func(_ *output, start time.Time) (report.Sink, func(*counts) error) {
-			w.start.Store(start.UnixNano())
-			return paced{d, pacer}, nil
-		})
+	return w.Show(f, s, names, title, pacer, func(s cli.Streams, d *dashboard.Dashboard) error {
+		return reading.Captures(f, s, names, w.Sink(d, pacer))
 	})
 }
 
-// show runs a dashboard while work gives it records. What work says on standard
+// Sink returns a maker of sinks that shows records on the dashboard.
+func (w *Flags) Sink(d *dashboard.Dashboard, pacer *dashboard.Pacer) reading.SinkMaker {
+	return func(_ *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		w.start.Store(start.UnixNano())
+		return paced{d, pacer}, nil
+	}
+}
+
+// StopBy sets the function that ends the source of records.
+func (w *Flags) StopBy(quit func()) { w.quit.Store(&quit) }
+
+// Show runs a dashboard while work gives it records. What work says on standard
 // error comes when the terminal is as it was.
-func (w *watching) show(f *common, s streams, names []string, title string, pacer *dashboard.Pacer, work func(streams, *dashboard.Dashboard) error) error {
+func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string, pacer *dashboard.Pacer, work func(cli.Streams, *dashboard.Dashboard) error) error {
 	keys, out, done, err := screen(s, names)
 	if err != nil {
 		return err
 	}
 	defer done()
 	d := dashboard.New(dashboard.Options{
-		Title: title, Color: (&output{terminal: true}).colored(f.color.value), ASCII: s.ascii,
+		Title: title, Color: (&cli.Output{Terminal: true}).Colored(f.Color.Value), ASCII: s.ASCII,
 		Now: time.Now, Pacer: pacer, Compile: w.compile,
 	})
 
@@ -133,7 +145,7 @@ func (w *watching) show(f *common, s streams, names []string, title string, pace
 			}
 			ended <- err
 		}()
-		err = work(streams{in: s.in, out: io.Discard, err: &said}, d)
+		err = work(cli.Streams{In: s.In, Out: io.Discard, Err: &said}, d)
 		if err != nil && !isVerdict(err) {
 			d.Stop() // there is nothing to look at
 			return
@@ -150,22 +162,22 @@ func (w *watching) show(f *common, s streams, names []string, title string, pace
 	select {
 	case err = <-ended:
 	case <-time.After(time.Second): // it waits for packets or for a pipe
-		return failed(shown)
+		return cli.Failed(shown)
 	}
 	if panicked != nil {
 		panic(panicked)
 	}
-	fmt.Fprintf(s.err, "%s", said.String())
+	fmt.Fprintf(s.Err, "%s", said.String())
 	if shown != nil && err == nil {
-		return failed(shown)
+		return cli.Failed(shown)
 	}
 	return err
 }
 
 // isVerdict reports whether an error comes after all records were shown.
 func isVerdict(err error) bool {
-	var st *status
-	return errors.As(err, &st) && (st.code == exitMalformed || st.code == exitDamaged)
+	var st *cli.StatusError
+	return errors.As(err, &st) && (st.Code == cli.ExitMalformed || st.Code == cli.ExitDamaged)
 }
 
 // paced gives records to the dashboard when it is time to.
@@ -179,14 +191,14 @@ func (p paced) Record(r *dissect.Record) error {
 		p.pacer.Wait(r.Datagram.Time)
 	}
 	if err := p.Dashboard.Record(r); err != nil {
-		return errEnough // the user quit
+		return reading.ErrEnough // the user quit
 	}
 	return nil
 }
 
 // compile makes a filter for the dashboard.
-func (w *watching) compile(expr string) (func(*dissect.Record) bool, error) {
-	f, err := compileFilter("filter", expr, nil)
+func (w *Flags) compile(expr string) (func(*dissect.Record) bool, error) {
+	f, err := cli.CompileFilter("filter", expr, nil)
 	if err != nil {
 		return nil, err
 	}

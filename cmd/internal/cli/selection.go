@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -16,12 +16,12 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// selection is which records are shown. All are decoded all the same, since
+// Selection is which records are shown. All are decoded all the same, since
 // later ones need what earlier ones tell.
-type selection struct {
+type Selection struct {
 	expression                       string
 	player, object, from, to, frames string
-	dir                              choice
+	dir                              Choice
 	noAcks                           bool
 
 	filter              *filter.Filter // nil for none
@@ -31,11 +31,12 @@ type selection struct {
 	lastFrame           int // 0 for no end
 	fromTime, untilTime time.Time
 	viewer              decode.Viewer
-	all                 bool // nothing is left out
+	All                 bool // nothing is left out
 }
 
-func (s *selection) define(cmd *cobra.Command) {
-	s.dir = choice{"", []string{"c2s", "s2c", "unknown"}}
+// DefineSelection defines the flags.
+func (s *Selection) DefineSelection(cmd *cobra.Command) {
+	s.dir = NewChoice("", "c2s", "s2c", "unknown")
 	fl := cmd.Flags()
 	fl.StringVarP(&s.expression, "filter", "Y", "", "only records for which this holds, as 'name == Chat and text contains \"lag\"'; see docs/filter.md")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this name or peer id")
@@ -45,32 +46,32 @@ func (s *selection) define(cmd *cobra.Command) {
 	fl.StringVar(&s.frames, "frames", "", "only these frames: A-B, A- or -B")
 	fl.Var(&s.dir, "dir", "only this direction")
 	fl.BoolVar(&s.noAcks, "no-acks", false, "without acknowledgements")
-	s.dir.complete(cmd, "dir")
-	completeFilter(cmd, "filter")
+	s.dir.Complete(cmd, "dir")
+	CompleteFilter(cmd, "filter")
 }
 
-// completeFilter offers to the shell what a filter may go on with.
-func completeFilter(cmd *cobra.Command, flag string) {
+// CompleteFilter offers to the shell what a filter may go on with.
+func CompleteFilter(cmd *cobra.Command, flag string) {
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return filter.Complete(begun, nil), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 }
 
-// compileFilter compiles an expression. Its error points at the fault.
-func compileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Filter, error) {
+// CompileFilter compiles an expression. Its error points at the fault.
+func CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Filter, error) {
 	f, err := filter.Compile(expression, catalog)
 	if bad := (*filter.Error)(nil); errors.As(err, &bad) {
-		return nil, &status{exitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
+		return nil, &StatusError{ExitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
 	}
 	return f, err
 }
 
 // check parses what does not depend on the capture.
-func (s *selection) check(catalog *decode.Catalog) (err error) {
+func (s *Selection) check(catalog *decode.Catalog) (err error) {
 	s.peer = -1
 	if s.expression != "" {
-		if s.filter, err = compileFilter("--filter", s.expression, catalog); err != nil {
+		if s.filter, err = CompileFilter("--filter", s.expression, catalog); err != nil {
 			return err
 		}
 	}
@@ -89,19 +90,19 @@ func (s *selection) check(catalog *decode.Catalog) (err error) {
 			return fmt.Errorf("--frames %s: %w", s.frames, err)
 		}
 	}
-	s.all = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.value == "" && !s.noAcks
+	s.All = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.Value == "" && !s.noAcks
 	// Whether times are well formed is known without a capture.
-	return s.begin(time.Unix(0, 0))
+	return s.Begin(time.Unix(0, 0))
 }
 
-// again returns a selection of the same that can be used at the same time. The
+// Again returns a selection of the same that can be used at the same time. The
 // capture begins at start.
-func (s *selection) again(catalog *decode.Catalog, start time.Time) (*selection, error) {
+func (s *Selection) Again(catalog *decode.Catalog, start time.Time) (*Selection, error) {
 	other := *s
 	other.viewer = decode.Viewer{}
 	if s.filter != nil {
 		var err error
-		if other.filter, err = compileFilter("--filter", s.expression, catalog); err != nil {
+		if other.filter, err = CompileFilter("--filter", s.expression, catalog); err != nil {
 			return nil, err
 		}
 		other.filter.Start = start
@@ -109,7 +110,7 @@ func (s *selection) again(catalog *decode.Catalog, start time.Time) (*selection,
 	return &other, nil
 }
 
-func (s *selection) parseFrames() error {
+func (s *Selection) parseFrames() error {
 	first, last, isRange := strings.Cut(s.frames, "-")
 	if !isRange {
 		last = first
@@ -134,8 +135,8 @@ func (s *selection) parseFrames() error {
 	return nil
 }
 
-// begin learns the time of the first frame.
-func (s *selection) begin(start time.Time) (err error) {
+// Begin learns the time of the first frame.
+func (s *Selection) Begin(start time.Time) (err error) {
 	if s.fromTime, err = timeOf(s.from, start, time.Time{}); err != nil {
 		return fmt.Errorf("--from %s: %w", s.from, err)
 	}
@@ -173,9 +174,9 @@ func timeOf(text string, start, none time.Time) (time.Time, error) {
 	return none, errors.New("give seconds, 15:04:05, or 2006-01-02T15:04:05Z")
 }
 
-// match reports whether a record is to be shown.
-func (s *selection) match(r *dissect.Record) bool {
-	if s.all {
+// Match reports whether a record is to be shown.
+func (s *Selection) Match(r *dissect.Record) bool {
+	if s.All {
 		return true
 	}
 	d := r.Datagram
@@ -184,7 +185,7 @@ func (s *selection) match(r *dissect.Record) bool {
 		return false
 	case d.Time.Before(s.fromTime) && s.from != "", d.Time.After(s.untilTime):
 		return false
-	case s.dir.value != "" && r.Dir.String() != s.dir.value:
+	case s.dir.Value != "" && r.Dir.String() != s.dir.Value:
 		return false
 	case s.noAcks && r.Kind == dissect.KindMessage && r.Transport.Type == transport.Acknowledge:
 		return false
@@ -195,7 +196,7 @@ func (s *selection) match(r *dissect.Record) bool {
 }
 
 // names reports whether a field of the record is the object or a part of it.
-func (s *selection) names(r *dissect.Record) bool {
+func (s *Selection) names(r *dissect.Record) bool {
 	v := objectFinder{id: s.objectID, session: r.Session}
 	r.Visit(&s.viewer, &v)
 	return v.found

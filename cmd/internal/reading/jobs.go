@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report"
@@ -20,30 +21,27 @@ import (
 // which makes it know what it has to, and renders one batch in so many. The
 // outputs are then written in the order of the batches.
 
-const (
-	mostJobs   = 64
-	usefulJobs = 4 // beyond that, most of what each does is decoding
-)
+const usefulJobs = 4 // beyond that, most of what each does is decoding
 
 // newJobs returns how many goroutines are to do the work.
-func (f *common) newJobs() int {
-	if f.jobs > 0 {
-		return f.jobs
+func newJobs(asked int) int {
+	if asked > 0 {
+		return asked
 	}
 	return min(runtime.GOMAXPROCS(0), usefulJobs)
 }
 
 // A reading is the way of a source into a report.
 type reading struct {
-	*common
-	s        streams
+	*cli.Common
+	s        cli.Streams
 	cfg      dissect.Config
-	src      source
-	out      *output
-	makeSink sinkMaker
+	src      Source
+	out      *cli.Output
+	makeSink SinkMaker
 	start    time.Time // of the capture
 	one      *reader   // what all records go to, or what the readers came to in the end
-	progress *progress
+	progress *cli.Progress
 	enough   bool // as many records were shown as were asked for
 }
 
@@ -64,9 +62,9 @@ func (f *files) Close() error {
 }
 
 // newReader returns a reader of records into a sink.
-func (r *reading) newReader(wanted *selection, sink report.Sink) *reader {
+func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 	c := &reader{pipeline: dissect.New(r.cfg), wanted: wanted, sink: sink}
-	if r.verify {
+	if r.Verify {
 		c.verify = new(dissect.Verifier)
 	}
 	return c
@@ -76,7 +74,7 @@ func (r *reading) newReader(wanted *selection, sink report.Sink) *reader {
 // returns why the source ended, and what else made it end.
 func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	f, batched := r.src.(*files)
-	if !batched || r.count > 0 { // every datagram by itself
+	if !batched || r.Count > 0 { // every datagram by itself
 		emit := r.one.emit()
 		for d := first; readErr == nil; d, readErr = r.src.Next() {
 			if err := r.one.pipeline.Push(d, emit); err != nil {
@@ -88,7 +86,7 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	}
 	b := &batches{files: f, batch: new(job)}
 	flusher, partly := r.one.sink.(report.Flusher)
-	jobs := r.newJobs()
+	jobs := newJobs(r.Jobs)
 	switch {
 	case jobs == 1:
 		b.next = func(j *job) (*job, error) {
@@ -123,7 +121,7 @@ func (r *reading) push(c *reader, j *job) error {
 
 func (r *reading) showProgress(frame int) {
 	read, size := r.src.Progress()
-	r.progress.update(read, size, frame)
+	r.progress.Update(read, size, frame)
 }
 
 // A job is a batch that goes from hand to hand.
@@ -338,11 +336,9 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 		for range texts - 1 {
 			w.used <- nil
 		}
-		out := *r.out
-		out.Writer, out.file = w, nil
-		sink, _ := r.makeSink(&out, r.start)
+		sink, _ := r.makeSink(r.out.To(w), r.start)
 		flusher, ok := sink.(report.Flusher)
-		wanted, err := r.again(r.cfg.Catalog, r.start)
+		wanted, err := r.Again(r.cfg.Catalog, r.start)
 		if !ok || err != nil {
 			return nil, errors.Join(err, errors.New("this report cannot be put together from parts"))
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -12,15 +12,16 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// gameRules are the flags of the rules of a game.
-type gameRules struct {
+// GameRules are the flags of the rules of a game.
+type GameRules struct {
 	mission   string
 	system    string
 	timeLimit int
 	fragLimit int
 }
 
-func (g *gameRules) define(cmd *cobra.Command, mission, system string) {
+// Define defines the flags.
+func (g *GameRules) Define(cmd *cobra.Command, mission, system string) {
 	fl := cmd.Flags()
 	fl.StringVar(&g.mission, "mission", mission, "mission, or its script as Multiplayer.Episode.Mission1.Mission1")
 	fl.StringVar(&g.system, "system", system, "star system, by number or name")
@@ -30,9 +31,9 @@ func (g *gameRules) define(cmd *cobra.Command, mission, system string) {
 	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// fill parses the flags. Mission and system may be empty if something else tells
+// Fill parses the flags. Mission and system may be empty if something else tells
 // them.
-func (g *gameRules) fill(c *relay.Config, needed bool) (err error) {
+func (g *GameRules) Fill(c *relay.Config, needed bool) (err error) {
 	if needed || g.system != "" {
 		if c.System, err = systemOf(g.system); err != nil {
 			return err

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/histogram"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+func newStats(s cli.Streams) *cobra.Command {
+	var f cli.Common
+	var links bool
+	cmd := &cobra.Command{
+		Use:   "stats FILE...",
+		Short: "Count what captures consist of: opcodes, directions, bytes, ship updates",
+		Long: `Stats counts what is in capture files: opcodes with shares, bytes and
+directions, transport messages, fragments and repetitions, and which fields the
+ship updates carry. A message counts once: repetitions are counted apart, and
+fragments when they are complete.
+
+With --network it measures instead: round trips, repetitions, losses and silence
+of each player and direction, and how regularly the updates of ships come.`,
+		Example: `  bcdissect stats battle.pcap
+  bcdissect stats battle.pcap -T json | jq '.opcodes[0]'
+  bcdissect stats battle.pcap --network`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if links {
+				return networkStats(&f, s, cmd, args)
+			}
+			return reading.Captures(&f, s, args, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
+				t := new(measure.Tally)
+				return t, func(c *reading.Counts) error {
+					c.Fill(t)
+					color := out.Colored(f.Color.Value)
+					switch f.Format.Value {
+					case "json":
+						return ndjson.Stats(out, t)
+					case "table":
+						return table.Stats(out.Text(), t, table.Options{Color: color, ASCII: out.ASCII, Width: out.Width})
+					}
+					return histogram.Write(out.Text(), t, histogram.Options{Width: out.Width, Color: color, ASCII: out.ASCII})
+				}
+			})
+		},
+	}
+	f.Define(cmd, "histogram", "table", "json", "histogram")
+	cmd.Flags().BoolVar(&links, "network", false, "measure round trips, losses, silence and ship updates; a table unless -T json")
+	return cmd
+}
+
+// errBars is what asking for measurements as a histogram is.
+var errBars = errors.New("--network: there is no histogram of it, use -T table or -T json")
+
+// networkStats reads captures and reports what was measured of their links.
+func networkStats(f *cli.Common, s cli.Streams, cmd *cobra.Command, args []string) error {
+	switch {
+	case !cmd.Flags().Changed("format"):
+		f.Format.Value = "table"
+	case f.Format.Value == "histogram":
+		return errBars
+	}
+	return reading.Captures(f, s, args, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		m := new(measure.Meter)
+		return m, func(*reading.Counts) error {
+			if f.Format.Value == "json" {
+				return ndjson.Network(out, m)
+			}
+			return table.Network(out.Text(), m, table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width, Start: start})
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// A Choice is a flag whose value is one of a few words.
+type Choice struct {
+	Value string
+	words []string
+}
+
+func (c *Choice) String() string { return c.Value }
+
+// NewChoice returns a choice with a default.
+func NewChoice(value string, words ...string) Choice { return Choice{value, words} }
+
+// Type returns the words as help shows them.
+func (c *Choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set implements pflag.Value.
+func (c *Choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
+	}
+	c.Value = s
+	return nil
+}
+
+// Complete offers the words to the shell.
+func (c *Choice) Complete(cmd *cobra.Command, flag string) {
+	// The error is that the flag does not exist, which the caller has just
+	// defined.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp))
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/filter"
+	"github.com/bcdissect/bcdissect/report/csv"
+)
+
+const mostJobs = 64
+
+// Common are the flags of every command that reads traffic.
+type Common struct {
+	Format     Choice
+	Dialect    Choice
+	Color      Choice
+	ports      []uint
+	Output     string
+	Count      int
+	Jobs       int
+	Strict     bool
+	Verify     bool
+	NoProgress bool
+	Columns    []string // of csv
+	Definitions
+	Selection
+}
+
+// Define defines the flags.
+func (f *Common) Define(cmd *cobra.Command, format string, formats ...string) {
+	f.DefineReport(cmd, format, formats...)
+	fl := cmd.Flags()
+	fl.IntVarP(&f.Count, "count", "c", 0, "stop after this many records; 0 for all")
+	f.DefinePorts(cmd)
+	fl.BoolVar(&f.Verify, "verify", false, "encode every message and datagram anew and report what differs")
+	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if anything was malformed, or differs under --verify")
+}
+
+// DefineReport defines the flags of what is reported and how.
+func (f *Common) DefineReport(cmd *cobra.Command, format string, formats ...string) {
+	f.DefineFormat(cmd, format, formats...)
+	f.DefineReading(cmd)
+	f.DefineSelection(cmd)
+}
+
+// DefineFormat defines the flag that chooses the form of the report.
+func (f *Common) DefineFormat(cmd *cobra.Command, format string, formats ...string) {
+	f.Format = NewChoice(format, formats...)
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.VarP(&f.Format, "format", "T", "form of the report")
+	f.Format.Complete(cmd, "format")
+}
+
+// DefinePorts defines the flag of the ports that are the game's.
+func (f *Common) DefinePorts(cmd *cobra.Command) {
+	cmd.Flags().UintSliceVarP(&f.ports, "port", "p", nil, "host port, repeatable; by default the game is recognised by content on any UDP port")
+}
+
+// DefineReading defines the flags of every command that decodes traffic.
+func (f *Common) DefineReading(cmd *cobra.Command) {
+	f.Dialect = NewChoice("auto", "auto", "stock", "openbc")
+	f.Color = NewChoice("auto", "auto", "always", "never")
+	fl := cmd.Flags()
+	fl.Var(&f.Dialect, "dialect", "how every sender is taken to write")
+	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
+	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
+	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "how many processors to use; 0 for as many as are useful")
+	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
+	f.Definitions.Define(cmd)
+	f.Dialect.Complete(cmd, "dialect")
+	f.Color.Complete(cmd, "color")
+}
+
+// Config returns the pipeline's configuration.
+func (f *Common) Config() (dissect.Config, error) {
+	var cfg dissect.Config
+	for _, p := range f.ports {
+		if p == 0 || p > 0xFFFF {
+			return cfg, fmt.Errorf("--port %d: ports go from 1 to 65535", p)
+		}
+		cfg.Ports = append(cfg.Ports, uint16(p))
+	}
+	if f.Count < 0 {
+		return cfg, fmt.Errorf("--count %d: cannot be negative", f.Count)
+	}
+	if f.Jobs < 0 || f.Jobs > mostJobs {
+		return cfg, fmt.Errorf("--jobs %d: give 1 to %d, or 0 for as many as are useful here", f.Jobs, mostJobs)
+	}
+	if len(f.Defined) > 0 {
+		var err error
+		if cfg.Catalog, err = f.Catalog(); err != nil {
+			return cfg, err
+		}
+	}
+	if err := f.check(cfg.Catalog); err != nil {
+		return cfg, err
+	}
+	for _, c := range f.Columns {
+		if _, err := CompileFilter("--fields", c, cfg.Catalog); err != nil {
+			return cfg, err
+		}
+		if err := csv.Check(c, filter.Names(cfg.Catalog)); err != nil {
+			return cfg, fmt.Errorf("--fields %s: %w", c, err)
+		}
+	}
+	switch f.Dialect.Value {
+	case "stock":
+		cfg.Dialect = decode.Stock
+	case "openbc":
+		cfg.Dialect = decode.OpenBC
+	}
+	return cfg, nil
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"syscall"
+)
+
+// Exit statuses that scripts rely on.
+const (
+	ExitOK        = 0
+	ExitFailed    = 1
+	ExitUsage     = 2
+	ExitDamaged   = 3 // the capture was cut short or its container is damaged
+	ExitDiffers   = 4 // replay found differences
+	ExitMalformed = 5 // --strict and something was malformed
+	ExitAborted   = 130
+)
+
+// A StatusError is an exit status that is not told by the kind of error alone.
+type StatusError struct {
+	Code  int
+	Err   error  // nil if there is nothing to say
+	Caret string // lines that point at the fault, if the error is of an expression
+}
+
+func (s *StatusError) Error() string {
+	if s.Err == nil {
+		return ""
+	}
+	return s.Err.Error()
+}
+
+func (s *StatusError) Unwrap() error { return s.Err }
+
+// Failed marks an error as one of the work, not of how it was asked for.
+func Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &StatusError{Code: ExitFailed, Err: err}
+}
+
+// OneLine keeps an error on one line, and control characters that came in with
+// a file name from the terminal.
+func OneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r < ' ' || r >= 0x7F && r < 0xA0:
+			return '?'
+		}
+		return r
+	}, strings.TrimSpace(s))
+}
+
+// Remedy returns what an error says about ways around it, if it does.
+func Remedy(err error) string {
+	if e := (interface{ Remedy() string })(nil); errors.As(err, &e) {
+		return e.Remedy()
+	}
+	return ""
+}
+
+// PlainPath puts the name before an error and leaves out the operation.
+func PlainPath(name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// IsClosedPipe reports whether the reader of our output has gone away, which
+// ends the program quietly. Windows has its own numbers for it.
+func IsClosedPipe(err error) bool {
+	const (
+		windowsBrokenPipe = syscall.Errno(109)
+		windowsNoData     = syscall.Errno(232)
+		windowsNoReader   = syscall.Errno(233)
+	)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) ||
+		OnWindows && (errors.Is(err, windowsBrokenPipe) || errors.Is(err, windowsNoData) || errors.Is(err, windowsNoReader))
+}

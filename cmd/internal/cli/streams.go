@@ -1,0 +1,26 @@
+// Package cli holds what the commands share: streams, exit statuses, flags and
+// outputs.
+package cli
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Streams are where the program reads from and writes to.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Display
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// OnWindows tells whether the program runs on Windows.
+const OnWindows = os.PathSeparator == '\\'

@@ -1,0 +1,17 @@
+package cli
+
+import "runtime/debug"
+
+// version is set by the linker; see the Makefile.
+var version = ""
+
+// Version returns the version that the linker set, or that of the module.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}

@@ -1,0 +1,218 @@
+// Package reading reads captures and live traffic into reports: one goroutine
+// decodes, others read ahead and render.
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// Counts are what the reader of a capture knows and a sink does not.
+type Counts struct {
+	capture  capture.Stats
+	pipeline dissect.Stats
+}
+
+// Fill puts the counts into a tally.
+func (c *Counts) Fill(t *measure.Tally) {
+	t.Frames = int64(c.capture.Frames)
+	t.Duration = c.capture.LastTime.Sub(c.capture.FirstTime)
+	t.Other = int64(c.pipeline.Other)
+}
+
+// warn tells what the report does not: frames that could not be looked at.
+func warn(s cli.Streams, c capture.Stats) {
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			fmt.Fprintf(s.Err, "bcdissect: %d %s\n", n, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, l := range c.Other.Links {
+		say(l.Frames, "frames were passed over: their link type %d is not known here", l.Type)
+	}
+	say(c.Other.NoInterface, "frames were passed over: the file does not describe their interface")
+	say(c.Other.Oversized, "frames were passed over: they are too large to be looked at")
+	say(c.Evicted, "datagrams in IP fragments were given up: too old, too many or contradictory")
+	say(c.Unfinished, "datagrams in IP fragments lack some of them")
+}
+
+// ErrEnough ends a reading that has shown as many records as asked for.
+var ErrEnough = errors.New("enough")
+
+// Captures reads captures into a sink.
+func Captures(f *cli.Common, s cli.Streams, names []string, makeSink SinkMaker) error {
+	cfg, err := f.Config()
+	if err != nil {
+		return err
+	}
+	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
+		return err
+	}
+	src, err := capture.OpenAll(names, s.In)
+	if err != nil {
+		return ofCapture(err)
+	}
+	all := &files{Series: src}
+	defer func() { _ = all.Close() }() // nothing was written
+	return Report(f, s, cfg, all, makeSink)
+}
+
+// A Source is where datagrams come from.
+type Source interface {
+	packet.Source
+	Stats() capture.Stats
+	Progress() (read, size int64)
+}
+
+// A SinkMaker makes the sink of a report that begins at a time, and what is
+// left to do when everything has been read, which may be nil.
+type SinkMaker func(out *cli.Output, start time.Time) (sink report.Sink, finish func(*Counts) error)
+
+// Report reads a source into a sink.
+func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSink SinkMaker) (err error) {
+	out, err := cli.OpenOutput(f.Output, s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); e != nil && err == nil {
+			err = cli.Failed(cli.PlainPath(f.Output, e))
+		}
+	}()
+
+	first, readErr := src.Next()
+	if err := f.Begin(src.Stats().FirstTime); err != nil {
+		return err
+	}
+	r := reading{Common: f, s: s, cfg: cfg, src: src, out: out, makeSink: makeSink, start: src.Stats().FirstTime}
+	sink, finish := makeSink(out, r.start)
+	r.one = r.newReader(&f.Selection, sink)
+	r.one.left = f.Count
+	r.progress = cli.NewProgress(s, f.NoProgress || out.Terminal && finish == nil)
+	defer r.progress.Done()
+	if f.Verify {
+		defer func() {
+			v := r.one.verify
+			fmt.Fprintf(s.Err, "bcdissect: verify: %d messages and %d datagrams were encoded anew, %d differ\n",
+				v.Messages, v.Datagrams, v.Differ)
+		}()
+	}
+	if readErr == nil {
+		readErr, err = r.all(first)
+	}
+	if err == nil {
+		err = r.one.flush()
+	}
+	if err := r.ended(err, sink, finish); err != nil || r.enough {
+		return err
+	}
+	if !errors.Is(readErr, io.EOF) {
+		return ofCapture(readErr)
+	}
+	return r.judged(r.one)
+}
+
+// judged returns what --strict makes of the records.
+func (r *reading) judged(c *reader) error {
+	switch {
+	case !r.Strict:
+	case c.pipeline.Stats().Malformed > 0:
+		return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("some of the traffic was malformed (--strict)")}
+	case c.verify != nil && c.verify.Differ > 0:
+		return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("some of the traffic is not encoded again as it was (--strict)")}
+	}
+	return nil
+}
+
+// ofCapture gives an error of reading its exit status: one of its own if
+// captures were cut short or damaged, and nothing else was the matter.
+func ofCapture(err error) error {
+	if onlyDamage(err) {
+		return &cli.StatusError{Code: cli.ExitDamaged, Err: err}
+	}
+	return cli.Failed(err)
+}
+
+func onlyDamage(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			if !onlyDamage(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return errors.Is(err, capture.ErrCut) || errors.Is(err, capture.ErrDamaged)
+}
+
+// ended closes the sink after all records, or after as many as asked for.
+func (r *reading) ended(err error, sink report.Sink, finish func(*Counts) error) error {
+	r.progress.Done()
+	r.enough = errors.Is(err, ErrEnough)
+	if err != nil && !r.enough {
+		return cli.Failed(err)
+	}
+	if e := sink.Close(); e != nil {
+		return cli.Failed(e)
+	}
+	warn(r.s, r.src.Stats())
+	if finish != nil {
+		if e := finish(&Counts{r.src.Stats(), r.one.pipeline.Stats()}); e != nil {
+			return cli.Failed(e)
+		}
+	}
+	if r.enough {
+		return r.judged(r.one)
+	}
+	return nil
+}
+
+// A reader hands records to a sink and keeps count of them.
+type reader struct {
+	pipeline *dissect.Pipeline
+	verify   *dissect.Verifier // nil unless asked for
+	wanted   *cli.Selection
+	sink     report.Sink
+	left     int // records still to show, 0 for no limit
+}
+
+// flush takes what never became complete.
+func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
+
+// emit returns what takes the pipeline's records.
+func (c *reader) emit() func(*dissect.Record) error {
+	if c.wanted.All && c.verify == nil && c.left == 0 {
+		return c.sink.Record
+	}
+	return c.record
+}
+
+func (c *reader) record(r *dissect.Record) error {
+	if c.verify != nil {
+		if differs := c.verify.Check(r); differs != "" {
+			r.Notes = append(r.Notes, dissect.Note{Code: "verify", Text: differs})
+		}
+	}
+	if !c.wanted.Match(r) {
+		return nil
+	}
+	if err := c.sink.Record(r); err != nil {
+		return err
+	}
+	if c.left > 0 {
+		if c.left--; c.left == 0 {
+			return ErrEnough
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"io"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// A Feed gives datagrams to a report. If the report is too slow, some are left
+// out and counted: players do not wait for it.
+type Feed struct {
+	queue   chan dissect.Datagram
+	dropped atomic.Int64
+	chunk   []byte // of memory for payloads
+	number  int
+
+	taken dissect.Datagram // by Next
+	stats capture.Stats
+}
+
+// Bounds of a feed.
+const (
+	feedQueue = 1 << 14 // datagrams
+	feedChunk = 64 << 10
+)
+
+// NewFeed returns an empty feed.
+func NewFeed() *Feed { return &Feed{queue: make(chan dissect.Datagram, feedQueue)} }
+
+func (f *Feed) put(now time.Time, from, to netip.AddrPort, payload []byte) {
+	f.number++ // as in the recording
+	if len(payload) > cap(f.chunk)-len(f.chunk) {
+		f.chunk = make([]byte, 0, max(feedChunk, len(payload)))
+	}
+	at := len(f.chunk)
+	f.chunk = append(f.chunk, payload...)
+	const nanoseconds = 9
+	select {
+	case f.queue <- dissect.Datagram{
+		Number: f.number, Time: now.UTC(), Digits: nanoseconds, Src: from, Dst: to,
+		Payload: f.chunk[at:len(f.chunk):len(f.chunk)], Full: len(payload),
+	}:
+	default:
+		f.chunk = f.chunk[:at]
+		f.dropped.Add(1)
+	}
+}
+
+// End ends the report.
+func (f *Feed) End() { close(f.queue) }
+
+// Next implements [capture.Source].
+func (f *Feed) Next() (*dissect.Datagram, error) {
+	d, ok := <-f.queue
+	if !ok {
+		return nil, io.EOF
+	}
+	if f.stats.Frames == 0 {
+		f.stats.FirstTime = d.Time
+	}
+	f.stats.Frames++
+	f.stats.Datagrams++
+	f.stats.LastTime = d.Time
+	f.taken = d
+	return &f.taken, nil
+}
+
+// Close implements [capture.Source].
+func (*Feed) Close() error { return nil }
+
+// Stats implements reading.Source.
+func (f *Feed) Stats() capture.Stats { return f.stats }
+
+// Progress implements reading.Source.
+func (*Feed) Progress() (read, size int64) { return 0, 0 }

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+)
+
+// GamePort is the first port on which clients look for hosts.
+const GamePort = "22101"
+
+const masterPort = "27900"
+
+// Listen opens the socket. The game knows no IPv6.
+func Listen(address string) (*net.UDPConn, error) {
+	if !strings.Contains(address, ":") {
+		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+			address = ":" + address
+		} else {
+			address += ":" + GamePort
+		}
+	}
+	at, err := net.ResolveUDPAddr("udp4", address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: want an address of this machine and a port, such as :22101 or 192.168.1.5:22101 (%w)", address, plainNetwork(err))
+	}
+	conn, err := net.ListenUDP("udp4", at)
+	if err == nil {
+		_ = conn.SetReadBuffer(socketBuffer) // the system may have its own opinion
+		return conn, nil
+	}
+	err = plainNetwork(err)
+	switch {
+	case isErrno(err, syscall.EADDRINUSE, windowsInUse):
+		next := at.Port%0xFFFF + 1
+		return nil, cli.Failed(fmt.Errorf("port %d is in use, by another host or the game itself; end that, or choose another with --listen :%d", at.Port, next))
+	case isErrno(err, syscall.EACCES, windowsNoAccess):
+		return nil, cli.Failed(fmt.Errorf("no permission to listen on %s; ports from 1024 on need none, such as --listen :%s", at, GamePort))
+	case isErrno(err, syscall.EADDRNOTAVAIL, windowsNoAddress):
+		return nil, cli.Failed(fmt.Errorf("no interface of this machine has the address %s; --listen :%d listens on all", at.IP, at.Port))
+	}
+	return nil, cli.Failed(fmt.Errorf("--listen %s: %w", at, err))
+}
+
+// plainNetwork leaves out of an error what its message says anyway.
+func plainNetwork(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	var sys *os.SyscallError
+	if errors.As(err, &sys) {
+		err = sys.Err
+	}
+	return err
+}
+
+// The numbers that Windows has for what sockets complain of.
+const (
+	windowsNoAccess  = 10013
+	windowsTooLong   = 10040
+	windowsInUse     = 10048
+	windowsNoAddress = 10049
+	windowsReset     = 10054
+)
+
+// isErrno reports whether an error is one of the system's.
+func isErrno(err error, number, windows syscall.Errno) bool {
+	return errors.Is(err, number) || cli.OnWindows && errors.Is(err, windows)
+}
+
+// SeenAs returns the address that recordings give the host: the one it listens
+// on, or if that is any, one of this machine.
+func SeenAs(at netip.AddrPort) netip.AddrPort {
+	if !at.Addr().IsUnspecified() {
+		return at
+	}
+	found := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.AddrPortFrom(found, at.Port())
+	}
+	for _, a := range all {
+		prefix, err := netip.ParsePrefix(a.String())
+		if err == nil && prefix.Addr().Is4() && prefix.Addr().IsGlobalUnicast() {
+			return netip.AddrPortFrom(prefix.Addr(), at.Port())
+		}
+	}
+	return netip.AddrPortFrom(found, at.Port())
+}
+
+// Master finds the master server.
+func Master(text string) (netip.AddrPort, error) {
+	if !strings.Contains(text, ":") {
+		text += ":" + masterPort
+	}
+	at, err := net.ResolveUDPAddr("udp4", text)
+	if err == nil && at.IP == nil {
+		err = errors.New("a host is missing")
+	}
+	if err != nil {
+		return netip.AddrPort{}, cli.Failed(fmt.Errorf("--heartbeat %s: %w", text, plainNetwork(err)))
+	}
+	port := at.AddrPort()
+	return netip.AddrPortFrom(port.Addr().Unmap(), port.Port()), nil
+}
