@@ -21,7 +21,7 @@ const maxLine = 8192
 // A part is a captured client as it is played to a live host.
 type part struct {
 	client *Client
-	link   *arq.Link
+	link   *arq.Endpoint
 	peer   uint8 // id that the live host gave it, 0 until it did
 	slot   int   // -1 until the host told
 	asked  []uint8

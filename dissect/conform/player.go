@@ -17,7 +17,7 @@ import (
 type end struct {
 	client *Client // nil for one that only fills a slot
 	addr   netip.AddrPort
-	link   *arq.Link
+	link   *arq.Endpoint
 	peer   uint8 // id that the model gave it
 	slot   int   // -1 until the model told
 	auto   bool  // it answers checksum requests by itself

@@ -81,7 +81,7 @@ type peer struct {
 	tried   time.Time // when it had nothing that could be sent
 	gone    bool
 
-	link    *arq.Link
+	link    *arq.Endpoint
 	born    time.Time
 	heard   time.Time
 	left    time.Time

@@ -41,7 +41,7 @@ type game struct {
 type client struct {
 	g    *game
 	addr netip.AddrPort
-	link *arq.Link
+	link *arq.Endpoint
 	got  []string
 	deaf bool
 }

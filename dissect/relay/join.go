@@ -107,6 +107,7 @@ func (h *Host) admit(p *peer) bool {
 	}
 	p.id = id
 	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
+	p.link.Adapt(h.cfg.Mode == Playable)
 	if p.short {
 		p.link.Eight(true)
 	}

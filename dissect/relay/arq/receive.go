@@ -19,12 +19,46 @@ type inbox struct {
 type early struct {
 	header transport.Header
 	body   []byte
-	pieces [][]byte // nil for those that are missing
-	count  int      // 0 as long as fragment 0 is missing
-	have   int
+	pieces []piece
+	there  [mostPieces/64 + 1]uint64 // a bit for each index of which there is a piece
+	top    int                       // the highest of them
+	count  int                       // 0 as long as fragment 0 is missing
 }
 
-func (e *early) complete() bool { return !e.header.Fragment || e.count > 0 && e.have == e.count }
+// A piece is a fragment that is held.
+type piece struct {
+	index uint8
+	body  []byte
+}
+
+// What it takes to keep an early message, and a piece of one, beside its body.
+const (
+	earlyBytes = 256
+	pieceSize  = 64
+)
+
+func (m *early) complete() bool {
+	return !m.header.Fragment || m.count > 0 && len(m.pieces) == m.count
+}
+
+// size returns how many bytes the message takes.
+func (m *early) size() int {
+	n := earlyBytes + len(m.body)
+	for i := range m.pieces {
+		n += pieceSize + len(m.pieces[i].body)
+	}
+	return n
+}
+
+// join returns the body of a complete message.
+func (m *early) join() []byte {
+	slices.SortFunc(m.pieces, func(a, b piece) int { return int(a.index) - int(b.index) })
+	var body []byte
+	for i := range m.pieces {
+		body = append(body, m.pieces[i].body...)
+	}
+	return body
+}
 
 // openBCAck is a bit that OpenBC's test clients set in every acknowledgement,
 // whatever the class of the message.
@@ -34,80 +68,83 @@ const openBCAck = 0x80
 // can be delivered now: the message itself, messages that waited for it, or
 // none. Control messages are delivered like game messages; acknowledgements and
 // keepalives are not.
-func (l *Link) Receive(now time.Time, m *transport.Message, deliver func(*Message)) {
+func (e *Endpoint) Receive(now time.Time, m *transport.Message, deliver func(*Message)) {
+	at := e.at(now)
 	switch {
 	case m.Type == transport.Acknowledge:
-		l.acknowledged(&m.Header)
+		e.acknowledged(at, &m.Header)
 	case m.Type == transport.DoNothing && !m.HasSeq:
 	case m.Short:
-		l.Eight(true)
-		l.deliver(&m.Header, m.Body, deliver)
+		e.Eight(true)
+		e.deliver(&m.Header, m.Body, deliver)
 	case !m.HasSeq && m.Fragment:
-		l.stats.Refused++
+		e.stats.Refused++
 	case !m.HasSeq:
-		l.deliver(&m.Header, m.Body, deliver)
+		e.deliver(&m.Header, m.Body, deliver)
 	default:
-		l.reliable(now, m, deliver)
+		e.reliable(at, m, deliver)
 	}
 }
 
-func (l *Link) deliver(h *transport.Header, body []byte, deliver func(*Message)) {
-	l.stats.Delivered++
+func (e *Endpoint) deliver(h *transport.Header, body []byte, deliver func(*Message)) {
+	e.stats.Delivered++
 	deliver(&Message{Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Body: body, Header: *h})
 }
 
 // acknowledged removes the message that an acknowledgement names.
-func (l *Link) acknowledged(h *transport.Header) {
+func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header) {
 	openBC := h.AckFlags&openBCAck != 0
 	if openBC {
-		l.Eight(true)
+		e.Eight(true)
 	}
 	class := data
 	if h.Control() {
 		class = control
 	}
-	if !l.remove(h, class) && openBC && class == data {
-		l.remove(h, control)
+	if e.remove(now, h, class) || openBC && class == data && e.remove(now, h, control) {
+		return
+	}
+	if !e.eight && int16(h.Seq-e.next[class]) >= 0 {
+		e.stats.Bogus++
 	}
 }
 
 // remove removes the message of a class that the acknowledgement fits. Of eight
 // bits fit several when much is under way: it is for the one that was sent last.
-func (l *Link) remove(h *transport.Header, class int) bool {
-	mask := uint16(0xFFFF)
-	if l.eight {
-		mask = 0xFF
-	}
-	found := -1
-	for i := range l.unacked {
-		o := &l.unacked[i]
-		if (o.header.Seq^h.Seq)&mask != 0 || classOf(o.header.Type) != class ||
-			o.header.Fragment != h.Fragment || h.Fragment && o.header.Index != h.Index {
-			continue
-		}
-		if found < 0 || o.sent().After(l.unacked[found].sent()) {
-			found = i
-		}
-		if !l.eight {
-			break
+func (e *Endpoint) remove(now time.Duration, h *transport.Header, class int) bool {
+	found := e.unacked[keyOf(class, h.Seq, h.Fragment, h.Index)]
+	if e.eight {
+		found = nil
+		const step = 1 << 8
+		newest := e.next[class] - 1
+		newest -= (newest - h.Seq) & (step - 1)
+		for i := 0; i <= e.limits.Waiting/step+1; i++ {
+			o := e.unacked[keyOf(class, newest-uint16(i*step), h.Fragment, h.Index)]
+			if o != nil && (found == nil || o.last > found.last) {
+				found = o
+			}
 		}
 	}
-	if found < 0 {
+	if found == nil {
 		return false
 	}
-	l.bytes -= len(l.unacked[found].body)
-	l.unacked = slices.Delete(l.unacked, found, found+1)
-	l.stats.Acknowledged++
+	if class == control {
+		e.answers = true
+	}
+	e.progress = now
+	e.measure(now, found)
+	e.forget(found)
+	e.stats.Acknowledged++
 	return true
 }
 
 // classify tells what to do with a number.
-func (l *Link) classify(in *inbox, seq uint16) transport.Action {
-	if l.eight && seq > 0xFF { // it counts further after all
-		l.eight, l.wide = false, true
+func (e *Endpoint) classify(in *inbox, seq uint16) transport.Action {
+	if e.eight && seq > 0xFF { // it counts further after all
+		e.eight, e.wide = false, true
 		in.expected = seq - uint16(int8(uint8(seq)-uint8(in.expected)))
 	}
-	if !l.eight {
+	if !e.eight {
 		return transport.Classify(in.expected, seq)
 	}
 	if int8(uint8(seq)-uint8(in.expected)) < 0 {
@@ -116,140 +153,129 @@ func (l *Link) classify(in *inbox, seq uint16) transport.Action {
 	return transport.ActionAccept
 }
 
-func (l *Link) reliable(now time.Time, m *transport.Message, deliver func(*Message)) {
-	in := &l.in[classOf(m.Type)]
-	switch l.classify(in, m.Seq) {
+func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver func(*Message)) {
+	in := &e.in[classOf(m.Type)]
+	switch e.classify(in, m.Seq) {
 	case transport.ActionSeen:
-		l.stats.Duplicates++
-		l.ack(now, &m.Header)
+		e.stats.Duplicates++
+		e.ack(now, &m.Header)
 		return
 	case transport.ActionOutside:
 		// Behind the wrap a repetition looks like the far future. To leave it
 		// unacknowledged would only make the other side go on.
 		if int16(m.Seq-in.expected) < 0 {
-			l.stats.Duplicates++
-			l.ack(now, &m.Header)
+			e.stats.Duplicates++
+			e.ack(now, &m.Header)
 		} else {
-			l.stats.Refused++
+			e.stats.Refused++
 		}
 		return
 	case transport.ActionAccept:
 	}
 	if m.Seq == in.expected && !m.Fragment && in.early[m.Seq] == nil {
-		l.ack(now, &m.Header)
-		l.advance(in)
-		l.deliver(&m.Header, m.Body, deliver)
-	} else if !l.hold(now, in, m) {
+		e.ack(now, &m.Header)
+		e.advance(in)
+		e.deliver(&m.Header, m.Body, deliver)
+	} else if !e.hold(now, in, m) {
 		return
 	}
 	for {
-		e := in.early[in.expected]
-		if e == nil || !e.complete() {
+		held := in.early[in.expected]
+		if held == nil || !held.complete() {
 			return
 		}
 		delete(in.early, in.expected)
-		l.advance(in)
-		body := e.body
-		if e.header.Fragment {
-			l.held -= e.have
-			body = bytes.Join(e.pieces[:e.count], nil)
+		e.advance(in)
+		e.heldB -= held.size()
+		body := held.body
+		if held.header.Fragment {
+			e.held -= len(held.pieces)
+			body = held.join()
 		} else {
-			l.held--
+			e.held--
 		}
-		l.heldB -= len(body)
-		l.deliver(&e.header, body, deliver)
+		e.deliver(&held.header, body, deliver)
 	}
 }
 
-func (l *Link) advance(in *inbox) {
+func (e *Endpoint) advance(in *inbox) {
 	in.expected++
-	if l.eight {
+	if e.eight {
 		in.expected &= 0xFF
 	}
 }
 
 // hold keeps a message or fragment until its turn comes. What is beyond the
 // limits is not acknowledged, so that it comes again.
-func (l *Link) hold(now time.Time, in *inbox, m *transport.Message) bool {
-	e := in.early[m.Seq]
+func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool {
+	held := in.early[m.Seq]
 	turn := m.Seq == in.expected
-	if !turn && (l.held >= l.limits.Held || l.heldB+len(m.Body) > l.limits.HeldBytes) && !e.has(m) {
-		l.stats.Refused++
+	cost := len(m.Body)
+	if held == nil {
+		cost += earlyBytes
+	}
+	if m.Fragment {
+		cost += pieceSize
+	}
+	if !turn && (e.held >= e.limits.Held || e.heldB+cost > e.limits.HeldBytes) && !held.has(m) {
+		e.stats.Refused++
 		return false
 	}
-	if e != nil && e.header.Fragment != m.Fragment || m.Fragment && !e.fits(m) {
-		l.stats.Refused++
+	if held != nil && held.header.Fragment != m.Fragment || m.Fragment && !held.fits(m) {
+		e.stats.Refused++
 		return false
 	}
-	l.ack(now, &m.Header)
-	if e.has(m) {
-		l.stats.Duplicates++
+	e.ack(now, &m.Header)
+	if held.has(m) {
+		e.stats.Duplicates++
 		return true
 	}
-	if e == nil {
-		e = &early{}
-		in.early[m.Seq] = e
+	if held == nil {
+		held = &early{}
+		in.early[m.Seq] = held
 	}
-	e.header = m.Header
-	l.held++
-	l.heldB += len(m.Body)
+	held.header = m.Header
+	e.held++
+	e.heldB += cost
 	if !turn {
-		l.stats.Early++
+		e.stats.Early++
 	}
 	if !m.Fragment {
-		e.body = bytes.Clone(m.Body)
+		held.body = bytes.Clone(m.Body)
 		return true
 	}
 	if m.Index == 0 {
-		e.count = int(m.Count)
+		held.count = int(m.Count)
 	}
-	for len(e.pieces) <= int(m.Index) {
-		e.pieces = append(e.pieces, nil)
-	}
-	e.pieces[m.Index] = append([]byte{}, m.Body...) // not nil, though empty
-	e.have++
+	held.top = max(held.top, int(m.Index))
+	held.there[m.Index/64] |= 1 << (m.Index % 64)
+	held.pieces = append(held.pieces, piece{m.Index, bytes.Clone(m.Body)})
 	return true
 }
 
 // has reports whether the message or fragment is held already.
-func (e *early) has(m *transport.Message) bool {
+func (m *early) has(t *transport.Message) bool {
 	switch {
-	case e == nil:
+	case m == nil:
 		return false
-	case !m.Fragment:
+	case !t.Fragment:
 		return true
 	}
-	return int(m.Index) < len(e.pieces) && e.pieces[m.Index] != nil
+	return m.there[t.Index/64]&(1<<(t.Index%64)) != 0
 }
 
 // fits reports whether a fragment can be one of this message.
-func (e *early) fits(m *transport.Message) bool {
-	if m.Index == 0 {
-		return m.Count > 0 && (e == nil || len(e.pieces) <= int(m.Count))
+func (m *early) fits(t *transport.Message) bool {
+	if t.Index == 0 {
+		return t.Count > 0 && (m == nil || m.top < int(t.Count))
 	}
-	return m.Index < mostPieces && (e == nil || e.count == 0 || int(m.Index) < e.count)
+	return t.Index < mostPieces && (m == nil || m.count == 0 || int(t.Index) < m.count)
 }
 
-// ack queues an acknowledgement, or begins anew with one that is still
-// repeated. Beyond the limit the one that has been sent most often goes.
-func (l *Link) ack(now time.Time, h *transport.Header) {
-	due := now
+// ack queues an acknowledgement.
+func (e *Endpoint) ack(now time.Duration, h *transport.Header) {
 	if h.Type == transport.Connect {
-		due = now.Add(connectAckWait) // the game sends the accept first
+		now += connectAckWait // the game sends the accept first
 	}
-	a := transport.AckOf(h)
-	most := 0
-	for i := range l.acks {
-		if l.acks[i].header.Seq == a.Seq && l.acks[i].header == a {
-			l.acks[i].times, l.acks[i].due = 0, due
-			return
-		}
-		if l.acks[i].times > l.acks[most].times {
-			most = i
-		}
-	}
-	if len(l.acks) >= l.limits.Acks {
-		l.acks = slices.Delete(l.acks, most, most+1)
-	}
-	l.acks = append(l.acks, ack{header: a, due: due})
+	e.acks.put(transport.AckOf(h), now, e.limits.Acks)
 }

@@ -59,7 +59,7 @@ type Client struct {
 	// is borrowed.
 	Deliver func(now time.Time, m *arq.Message)
 
-	link    *arq.Link
+	link    *arq.Endpoint
 	decoder *decode.Decoder
 	catalog *decode.Catalog
 	objects map[wire.ObjectID]bool

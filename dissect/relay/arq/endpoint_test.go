@@ -39,7 +39,7 @@ func split(t *testing.T, plain []byte) (list []transport.Message) {
 }
 
 // say queues a reliable game message.
-func say(t *testing.T, l *Link, now time.Time, body string) {
+func say(t *testing.T, l *Endpoint, now time.Time, body string) {
 	t.Helper()
 	if err := l.Queue(now, Message{Type: transport.Standard, Reliable: true, Body: []byte(body)}); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestDatagramBytes(t *testing.T) {
 
 // steps lets time pass in tenths of a second and returns when datagrams hold
 // the type.
-func steps(l *Link, typ transport.Type, until float64) (at []string) {
+func steps(l *Endpoint, typ transport.Type, until float64) (at []string) {
 	for i := 0; float64(i)/10 <= until; i++ {
 		for {
 			b, ok := l.Datagram(after(float64(i)/10), nil)
@@ -359,8 +359,8 @@ func TestFragments(t *testing.T) {
 	l := New(2, Limits{})
 	for size, pieces := range map[int]int{409: 1, 410: 2} { // without being reliable
 		l = New(2, Limits{})
-		if err := l.Queue(start, Message{Type: transport.Standard, Body: make([]byte, size)}); err != nil || len(l.waiting) != pieces {
-			t.Errorf("%d bytes make %d messages, want %d (%v)", size, len(l.waiting), pieces, err)
+		if err := l.Queue(start, Message{Type: transport.Standard, Body: make([]byte, size)}); err != nil || l.waiting() != pieces {
+			t.Errorf("%d bytes make %d messages, want %d (%v)", size, l.waiting(), pieces, err)
 		}
 	}
 	if err := l.Queue(start, Message{Type: transport.Standard, Body: make([]byte, MaxBody+1)}); !errors.Is(err, ErrLong) {
@@ -412,8 +412,8 @@ func TestLimits(t *testing.T) {
 	if l.held > 4 || l.heldB > 20 {
 		t.Errorf("%d messages, %d bytes are held", l.held, l.heldB)
 	}
-	if len(l.acks) > 5 {
-		t.Errorf("%d acknowledgements are kept", len(l.acks))
+	if len(l.acks.by) > 5 {
+		t.Errorf("%d acknowledgements are kept", len(l.acks.by))
 	}
 	for i := range uint16(101) { // what was refused comes again
 		l.Receive(start, reliable(transport.Standard, i, "xxxxxx"), deliver)
@@ -439,10 +439,10 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// FuzzLink sends messages over a line that loses, doubles and reorders, as the
+// FuzzEndpoint sends messages over a line that loses, doubles and reorders, as the
 // input says, and then over one that does not: every reliable message arrives
 // once, in order. The first line does not last so long that messages are given up.
-func FuzzLink(f *testing.F) {
+func FuzzEndpoint(f *testing.F) {
 	f.Add([]byte{}, uint8(3))
 	f.Add([]byte{1, 2, 3, 0, 9, 250, 7, 7, 1}, uint8(40))
 	f.Fuzz(func(t *testing.T, line []byte, count uint8) {
@@ -456,7 +456,7 @@ func FuzzLink(f *testing.F) {
 		deliver := func(m *Message) { got = append(got, string(m.Body)) }
 		now, tries := start, 0
 		var late [][]byte
-		move := func(from, to *Link, take func(*Message)) {
+		move := func(from, to *Endpoint, take func(*Message)) {
 			for {
 				d, ok := from.Datagram(now, nil)
 				if !ok {

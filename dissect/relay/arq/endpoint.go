@@ -1,0 +1,613 @@
+// Package arq is one end of a connection between a host and a client: it
+// numbers messages, repeats them until they are acknowledged, cuts long ones
+// into fragments, and puts what arrives back into order. It does so as the
+// stock game does, with its timers and its habit of acknowledging everything
+// several times; a host on a network has it repeat by the measured round trip.
+//
+// An endpoint has no socket, no clock and no cipher: transport messages and the
+// time go in, deciphered datagrams come out. It is not safe for concurrent use.
+// What it does for one message takes the same time however many wait.
+//
+// A body that is queued belongs to the endpoint from then on and must not
+// change; the same body may be queued on any number of endpoints. A message that
+// is delivered is valid until the function that it is given to returns.
+package arq
+
+import (
+	"errors"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Timers of the stock game.
+const (
+	FirstInterval  = time.Second              // until the first repetition
+	IntervalStep   = time.Second              // by which the interval grows
+	LongestWait    = 5 * time.Second          // an interval beyond falls back to the first
+	Lifetime       = 360 * time.Second        // after which a message is given up
+	KeepaliveAfter = 5 * time.Second          // without sending
+	SilenceLimit   = 45 * time.Second         // without hearing anything
+	Linger         = 15 * time.Second         // that a peer is remembered after it left
+	AckInterval    = 2 * time.Second / 3      // between repetitions of an acknowledgement
+	acksAlone      = 3                        // times that an acknowledgement is worth a datagram
+	acksAtMost     = 9                        // times that it is sent at all
+	connectAckWait = 50 * time.Millisecond    // by which that of a connect follows the accept
+	pieceBytes     = transport.MaxMessage - 6 // of a message in a fragment
+	firstBytes     = transport.MaxMessage - 7 // in fragment 0
+	mostPieces     = 255
+)
+
+// Timers of an endpoint that adapts.
+const (
+	shortestWait = 100 * time.Millisecond // for an acknowledgement, however near the other side is
+	evenWaits    = 2                      // repetitions after the same wait; then it doubles
+	burstBytes   = 8 << 10                // of repetitions that leave at once
+	burstPause   = 50 * time.Millisecond  // until more may
+)
+
+// unansweredTries is how often a control message is sent to a side whose
+// numbers have eight bits and that has never acknowledged one: OpenBC's clients
+// do not acknowledge any.
+const unansweredTries = 3
+
+// MaxBody is how long a game message can be.
+const MaxBody = firstBytes + (mostPieces-1)*pieceBytes
+
+// Why a message is not taken.
+var (
+	ErrLong = errors.New("longer than 255 fragments can carry")
+	ErrFull = errors.New("too many messages wait to be sent or acknowledged")
+)
+
+// Limits bound what an endpoint keeps. Zero stands for the default.
+type Limits struct {
+	Waiting      int // messages that are not sent or not acknowledged: 8,192
+	WaitingBytes int // in their bodies: 2 MiB
+	Held         int // messages and fragments that came too early: 1,024
+	HeldBytes    int // that they take, with what is kept about each: 256 KiB
+	Acks         int // acknowledgements to repeat: 512
+}
+
+func (l Limits) orDefault() Limits {
+	set := func(p *int, n int) {
+		if *p == 0 {
+			*p = n
+		}
+	}
+	set(&l.Waiting, 8192)
+	set(&l.WaitingBytes, 2<<20)
+	set(&l.Held, 1024)
+	set(&l.HeldBytes, 256<<10)
+	set(&l.Acks, 512)
+	return l
+}
+
+// A Message is what is sent or delivered.
+type Message struct {
+	Type     transport.Type
+	Reliable bool // of a Standard message; the other types always are
+	Priority bool
+	Alone    bool // to be sent: at most one such message a datagram
+	Body     []byte
+	// Header is that of a delivered message, or of the fragment that
+	// completed it.
+	Header transport.Header
+}
+
+// Stats count what an endpoint has done.
+type Stats struct {
+	Sent          int // messages, for the first time
+	Retransmitted int
+	Expired       int // given up after Lifetime, or by a side that acknowledges none of their kind
+	Delivered     int
+	Duplicates    int // reliable messages that had come before
+	Early         int // held until those before them came
+	Refused       int // outside the window, beyond a limit, or impossible
+	Acknowledged  int
+	Bogus         int // acknowledgements of what was never sent
+
+	// How things stand:
+	RTT          time.Duration // smoothed round trip, 0 as long as none was measured
+	Waiting      int           // messages that are not sent or not acknowledged
+	WaitingBytes int           // in their bodies
+	Held         int           // messages and fragments that came too early
+}
+
+// The two sequence spaces.
+const (
+	data = iota
+	control
+	classes
+)
+
+func classOf(t transport.Type) int {
+	if t < transport.Standard {
+		return control
+	}
+	return data
+}
+
+// keyOf returns a number for a message or fragment, other for each that can be
+// under way at one time.
+func keyOf(class int, seq uint16, fragment bool, index uint8) uint32 {
+	key := uint32(class)<<31 | uint32(seq)
+	if fragment {
+		key |= 1<<24 | uint32(index)<<16
+	}
+	return key
+}
+
+// An Endpoint is one end of a connection.
+type Endpoint struct {
+	peer   uint8
+	limits Limits
+	room   int
+	eight  bool // the other side's numbers have 8 bits
+	wide   bool // they have been seen to have more
+	linger bool
+	adapt  bool
+
+	epoch    time.Time // times are counted from here
+	next     [classes]uint16
+	urgent   fifo // not sent yet: with priority
+	plain    fifo // without
+	alone    fifo // at most one a datagram
+	queued   uint64
+	unacked  map[uint32]*outgoing
+	due      dueHeap // the same, those that are due first at its front
+	bytes    int     // in bodies of all of these
+	spare    *outgoing
+	progress time.Duration // when an acknowledgement came, or the first message to be acknowledged left
+	answers  bool          // the other side has acknowledged a control message
+
+	rtt, deviation, lowest time.Duration
+	burst                  time.Duration // when the last burst of repetitions began
+	burstSize              int
+
+	acks  acks
+	in    [classes]inbox
+	held  int // messages and fragments
+	heldB int // bytes that they take
+
+	sent  time.Duration // the last datagram; 0 for none, the first is at 1
+	stats Stats
+}
+
+// An outgoing message is one that is not acknowledged yet, or not sent.
+type outgoing struct {
+	body     []byte
+	order    uint64        // in which it was queued
+	first    time.Duration // when it was sent first, or queued
+	last     time.Duration // when it was sent last
+	before   time.Duration // and the time before
+	due      time.Duration
+	interval time.Duration
+	at       int // in the heap
+	tries    int
+
+	seq          uint16
+	typ          transport.Type
+	index, count uint8
+	reliable     bool
+	priority     bool
+	fragment     bool
+
+	next *outgoing // in a fifo, or spare
+}
+
+func (o *outgoing) header() transport.Header {
+	return transport.Header{
+		Type: o.typ, Reliable: o.reliable, Priority: o.priority, HasSeq: o.reliable, Seq: o.seq,
+		Fragment: o.fragment, Index: o.index, Count: o.count,
+	}
+}
+
+func (o *outgoing) key() uint32 { return keyOf(classOf(o.typ), o.seq, o.fragment, o.index) }
+
+// New returns an end of a connection whose datagrams begin with the peer id. It
+// repeats when the stock game would.
+func New(peer uint8, limits Limits) *Endpoint {
+	e := &Endpoint{peer: peer, limits: limits.orDefault(), unacked: map[uint32]*outgoing{}}
+	e.acks.by = map[uint32]*ack{}
+	for i := range e.in {
+		e.in[i].early = map[uint16]*early{}
+	}
+	return e
+}
+
+// at returns a time as it is counted here. The first one is 1, so that 0 can
+// stand for never.
+func (e *Endpoint) at(now time.Time) time.Duration {
+	if e.epoch.IsZero() {
+		e.epoch = now.Add(-1)
+	}
+	return now.Sub(e.epoch)
+}
+
+// SetPeer changes the peer id that datagrams begin with.
+func (e *Endpoint) SetPeer(id uint8) { e.peer = id }
+
+// Adapt says whether messages are repeated by the measured round trip, all that
+// are due at once, instead of after the stock game's seconds and one a datagram.
+// Clients accept either.
+func (e *Endpoint) Adapt(on bool) { e.adapt = on }
+
+// Eight says whether the other side counts to 255 and begins again, as OpenBC
+// does. An endpoint finds out for itself as soon as it meets a form that only
+// OpenBC writes.
+func (e *Endpoint) Eight(on bool) { e.eight = on && !e.wide }
+
+// SetRoom bounds the size of the next datagrams; 0 stands for the game's 512
+// bytes. As long as there is a bound, acknowledgements are not repeated.
+func (e *Endpoint) SetRoom(bytes int) { e.room = bytes }
+
+// Close puts the endpoint into the state of one whose peer has left: it repeats
+// its acknowledgements and sends what waits, but no keepalives.
+func (e *Endpoint) Close() { e.linger = true }
+
+// Stats returns the counts so far, and how things stand.
+func (e *Endpoint) Stats() Stats {
+	s := e.stats
+	s.RTT, s.Waiting, s.WaitingBytes, s.Held = e.rtt, e.waiting()+len(e.unacked), e.bytes, e.held
+	return s
+}
+
+// waiting returns how many messages have not been sent.
+func (e *Endpoint) waiting() int { return e.urgent.n + e.plain.n + e.alone.n }
+
+// Idle reports whether nothing waits to be sent or acknowledged.
+func (e *Endpoint) Idle() bool { return e.waiting()+len(e.unacked) == 0 }
+
+// Stalled returns how long the other side has acknowledged nothing of what it
+// has to.
+func (e *Endpoint) Stalled(now time.Time) time.Duration {
+	if len(e.unacked) == 0 {
+		return 0
+	}
+	return e.at(now) - e.progress
+}
+
+// Queue takes a message to be sent. Reliable messages are delivered in the
+// order in which they are queued. The error is ErrLong or ErrFull, and then
+// nothing is queued.
+func (e *Endpoint) Queue(now time.Time, m Message) error {
+	if e.waiting()+len(e.unacked) >= e.limits.Waiting || e.bytes+len(m.Body) > e.limits.WaitingBytes {
+		return ErrFull
+	}
+	at := e.at(now)
+	o := outgoing{typ: m.Type, reliable: m.Reliable || m.Type != transport.Standard, priority: m.Priority, body: m.Body}
+	if m.Type != transport.Standard {
+		o.priority = true
+		o.seq = e.number(control)
+		e.add(at, &o, false)
+		return nil
+	}
+	whole := transport.MaxMessage - 3
+	if o.reliable {
+		whole -= 2
+	}
+	if len(m.Body) <= whole {
+		if o.reliable {
+			o.seq = e.number(data)
+		}
+		e.add(at, &o, m.Alone)
+		return nil
+	}
+	if len(m.Body) > MaxBody {
+		return ErrLong
+	}
+	o.reliable, o.fragment = true, true
+	count := uint8((len(m.Body)-firstBytes+pieceBytes-1)/pieceBytes) + 1
+	o.seq = e.number(data)
+	size := firstBytes
+	for rest := m.Body; len(rest) > 0; o.index++ {
+		n := min(size, len(rest))
+		o.body, o.count = rest[:n:n], 0
+		if o.index == 0 {
+			o.count = count
+		}
+		e.add(at, &o, m.Alone)
+		rest, size = rest[n:], pieceBytes
+	}
+	return nil
+}
+
+func (e *Endpoint) number(class int) uint16 {
+	n := e.next[class]
+	e.next[class]++
+	return n
+}
+
+// add queues a copy of a message.
+func (e *Endpoint) add(now time.Duration, message *outgoing, alone bool) {
+	o := e.spare
+	if o == nil {
+		o = &outgoing{}
+	} else {
+		e.spare = o.next
+	}
+	*o = *message
+	e.queued++
+	o.order, o.first, o.due, o.next = e.queued, now, now, nil
+	e.bytes += len(o.body)
+	switch {
+	case o.priority:
+		e.urgent.push(o)
+	case alone:
+		e.alone.push(o)
+	default:
+		e.plain.push(o)
+	}
+}
+
+// free gives back a message that is in no queue any more.
+func (e *Endpoint) free(o *outgoing) {
+	e.bytes -= len(o.body)
+	*o = outgoing{next: e.spare}
+	e.spare = o
+}
+
+// forget removes a message that was sent.
+func (e *Endpoint) forget(o *outgoing) {
+	e.due.remove(o)
+	delete(e.unacked, o.key())
+	e.free(o)
+}
+
+// Repeat makes unacknowledged messages of a type due at once.
+func (e *Endpoint) Repeat(now time.Time, t transport.Type) {
+	at := e.at(now)
+	for _, o := range e.sentOf(func(o *outgoing) bool { return o.typ == t }) {
+		o.due = at
+		e.due.fix(o)
+	}
+}
+
+// Settle drops unacknowledged messages of a type, which the other side has
+// proved by other means to have.
+func (e *Endpoint) Settle(t transport.Type) {
+	for _, o := range e.sentOf(func(o *outgoing) bool { return o.typ == t }) {
+		e.forget(o)
+	}
+}
+
+// Abandon drops all game messages that wait to be sent or acknowledged, so that
+// there is room to say goodbye.
+func (e *Endpoint) Abandon() {
+	for _, q := range [...]*fifo{&e.plain, &e.alone, &e.urgent} {
+		kept := fifo{}
+		for o := q.pop(); o != nil; o = q.pop() {
+			if classOf(o.typ) == control {
+				kept.push(o)
+			} else {
+				e.free(o)
+			}
+		}
+		*q = kept
+	}
+	for _, o := range e.sentOf(func(o *outgoing) bool { return classOf(o.typ) == data }) {
+		e.forget(o)
+	}
+	e.spare = nil // there may be many
+}
+
+// sentOf returns the unacknowledged messages that which holds for.
+func (e *Endpoint) sentOf(which func(*outgoing) bool) (list []*outgoing) {
+	for _, o := range e.due {
+		if which(o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// Datagram appends the next datagram that is due, in its deciphered form, to
+// dst; ok is false if none is. It is called until then.
+func (e *Endpoint) Datagram(now time.Time, dst []byte) (plain []byte, ok bool) {
+	at := e.at(now)
+	room := transport.MaxDatagram
+	if e.room > 0 {
+		room = min(room, e.room)
+	}
+	b := builder{b: append(dst, e.peer, 0), start: len(dst), room: room}
+	e.acks.send(&e.acks.fresh, at, &b)
+	if e.room == 0 { // where room is short, there are better uses for it than repetitions
+		e.acks.send(&e.acks.again, at, &b)
+	}
+	e.retransmit(at, &b)
+	e.sendFirst(at, &b)
+	if b.count == 0 && !e.linger && e.sent != 0 && at-e.sent >= KeepaliveAfter {
+		b.add(&transport.Header{Type: transport.DoNothing}, nil)
+	}
+	if b.count > 0 && e.room == 0 || e.linger {
+		e.acks.send(&e.acks.again, at, &b)
+		e.acks.send(&e.acks.rider, at, &b)
+	}
+	if b.count == 0 {
+		return dst, false
+	}
+	b.b[b.start+1] = byte(b.count)
+	e.sent = at
+	return b.b, true
+}
+
+// A builder puts messages into a datagram.
+type builder struct {
+	b     []byte
+	start int
+	room  int
+	count int
+}
+
+func (b *builder) add(h *transport.Header, body []byte) bool {
+	if b.count == transport.MaxCount {
+		return false
+	}
+	longer, err := transport.Append(b.b, h, body)
+	if err != nil || len(longer)-b.start > b.room {
+		return false
+	}
+	b.b, b.count = longer, b.count+1
+	return true
+}
+
+// retransmit repeats what is due: one message or, where the endpoint adapts, as
+// many as fit.
+func (e *Endpoint) retransmit(now time.Duration, b *builder) {
+	for len(e.due) > 0 {
+		o := e.due[0]
+		if o.due > now {
+			return
+		}
+		if e.hopeless(now, o) {
+			e.stats.Expired++
+			e.forget(o)
+			continue
+		}
+		if e.adapt && now-e.burst >= burstPause {
+			e.burst, e.burstSize = now, 0
+		}
+		h := o.header()
+		if e.adapt && e.burstSize >= burstBytes || !b.add(&h, o.body) {
+			return
+		}
+		e.burstSize += len(o.body) + transport.PlainHeader
+		e.stats.Retransmitted++
+		o.before, o.last = o.last, now
+		o.tries++
+		o.due = min(now+e.interval(o), o.first+Lifetime)
+		e.due.fix(o)
+		if !e.adapt {
+			return
+		}
+	}
+}
+
+// hopeless reports whether a message that is due will not be acknowledged.
+func (e *Endpoint) hopeless(now time.Duration, o *outgoing) bool {
+	return now-o.first >= Lifetime ||
+		e.eight && !e.answers && classOf(o.typ) == control && o.typ != transport.Connect && o.tries >= unansweredTries
+}
+
+// interval returns how long a message that was just sent waits for its
+// acknowledgement.
+func (e *Endpoint) interval(o *outgoing) time.Duration {
+	fixed := o.typ == transport.Connect || o.typ == transport.Disconnect
+	switch {
+	case e.adapt && o.tries <= evenWaits:
+		o.interval = e.timeout()
+	case e.adapt:
+		o.interval = min(2*o.interval, LongestWait)
+	case o.interval == 0:
+		o.interval = FirstInterval
+	case !fixed:
+		if o.interval += IntervalStep; o.interval > LongestWait {
+			o.interval = FirstInterval
+		}
+	}
+	return o.interval
+}
+
+// timeout returns after how long an acknowledgement is overdue.
+func (e *Endpoint) timeout() time.Duration {
+	if e.lowest == 0 {
+		return FirstInterval
+	}
+	return min(max(e.rtt+4*e.deviation, shortestWait), FirstInterval)
+}
+
+// measure takes the round trip of a message that is acknowledged now. If it was
+// repeated, the acknowledgement is for the last time, unless that is so short
+// ago that it can only be for the time before.
+func (e *Endpoint) measure(now time.Duration, o *outgoing) {
+	trip := now - o.last
+	if o.tries > 1 && trip < e.lowest*3/4 {
+		trip = now - o.before
+	}
+	trip = max(trip, time.Microsecond)
+	if e.lowest == 0 {
+		e.rtt, e.deviation, e.lowest = trip, trip/2, trip
+		return
+	}
+	e.lowest = min(e.lowest, trip)
+	off := trip - e.rtt
+	e.rtt += off / 8
+	e.deviation += (max(off, -off) - e.deviation) / 4
+}
+
+// sendFirst sends what has not been sent before, up to the first message that
+// does not fit.
+func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
+	alone := false
+	for {
+		q := &e.urgent
+		if q.n == 0 {
+			q = &e.plain
+			if e.alone.n > 0 && !alone && (q.n == 0 || e.alone.first.order < q.first.order) {
+				q = &e.alone
+			}
+		}
+		if q.n == 0 {
+			return
+		}
+		o := q.first
+		h := o.header()
+		if !b.add(&h, o.body) {
+			return
+		}
+		q.pop()
+		alone = alone || q == &e.alone
+		e.stats.Sent++
+		if !o.reliable {
+			e.free(o)
+			continue
+		}
+		if len(e.unacked) == 0 {
+			e.progress = now
+		}
+		o.first, o.last, o.tries = now, now, 1
+		o.due = now + e.interval(o)
+		e.unacked[o.key()] = o
+		e.due.push(o)
+	}
+}
+
+// Next returns when Datagram may have something to send; the zero time stands
+// for never.
+func (e *Endpoint) Next() time.Time {
+	var next time.Duration
+	sooner := func(t time.Duration) {
+		if next == 0 || t < next {
+			next = t
+		}
+	}
+	for _, q := range [...]*fifo{&e.urgent, &e.plain, &e.alone} {
+		if q.n > 0 {
+			sooner(q.first.due)
+		}
+	}
+	if len(e.due) > 0 {
+		due := e.due[0].due
+		if e.adapt && e.burstSize >= burstBytes {
+			due = max(due, e.burst+burstPause)
+		}
+		sooner(due)
+	}
+	if a := e.acks.fresh.first; a != nil {
+		sooner(a.due)
+	}
+	if a := e.acks.again.first; a != nil && (e.room == 0 || e.linger) {
+		sooner(a.due)
+	}
+	if a := e.acks.rider.first; a != nil && e.linger {
+		sooner(a.due)
+	}
+	if !e.linger && e.sent != 0 {
+		sooner(e.sent + KeepaliveAfter)
+	}
+	if next == 0 {
+		return time.Time{}
+	}
+	return e.epoch.Add(next)
+}

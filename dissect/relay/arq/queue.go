@@ -1,0 +1,97 @@
+package arq
+
+// A fifo holds messages in the order in which they came.
+type fifo struct {
+	first, last *outgoing
+	n           int
+}
+
+func (q *fifo) push(o *outgoing) {
+	if o.next = nil; q.last == nil {
+		q.first = o
+	} else {
+		q.last.next = o
+	}
+	q.last = o
+	q.n++
+}
+
+func (q *fifo) pop() *outgoing {
+	o := q.first
+	if o == nil {
+		return nil
+	}
+	if q.first = o.next; q.first == nil {
+		q.last = nil
+	}
+	o.next = nil
+	q.n--
+	return o
+}
+
+// A dueHeap holds the messages that wait for an acknowledgement; the first is
+// due before all others. Of those that are due at one time the oldest comes
+// first.
+type dueHeap []*outgoing
+
+func (h dueHeap) less(i, j int) bool {
+	a, b := h[i], h[j]
+	return a.due < b.due || a.due == b.due && a.order < b.order
+}
+
+func (h dueHeap) swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+func (h dueHeap) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h.less(i, parent) {
+			return
+		}
+		h.swap(i, parent)
+		i = parent
+	}
+}
+
+func (h dueHeap) down(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && h.less(child+1, child) {
+			child++
+		}
+		if !h.less(child, i) {
+			return
+		}
+		h.swap(i, child)
+		i = child
+	}
+}
+
+func (h *dueHeap) push(o *outgoing) {
+	o.at = len(*h)
+	*h = append(*h, o)
+	h.up(o.at)
+}
+
+// fix puts a message that is due at another time in its place.
+func (h dueHeap) fix(o *outgoing) {
+	h.up(o.at)
+	h.down(o.at)
+}
+
+func (h *dueHeap) remove(o *outgoing) {
+	i, last := o.at, len(*h)-1
+	if i != last {
+		h.swap(i, last)
+	}
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	if i != last {
+		h.fix((*h)[i])
+	}
+}
