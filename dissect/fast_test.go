@@ -2,6 +2,7 @@ package dissect_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -9,6 +10,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // A walked update is read by its walk alone, and not by the fast way of
@@ -76,4 +80,54 @@ func TestUpdatesAsWalked(t *testing.T) {
 	if whole < 30_000 || others < 10 {
 		t.Errorf("got %d whole updates and %d others", whole, others)
 	}
+}
+
+// A pipeline that leaves out values now and then makes the records of one that
+// never does, but for those values: it learns as much.
+func TestOmitValues(t *testing.T) {
+	for _, name := range captures(t) {
+		var want []string
+		eachRecord(t, name, dissect.Config{}, func(r *dissect.Record) { want = append(want, string(line(r))) })
+
+		src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := dissect.New(dissect.Config{})
+		n, omitted := 0, 0
+		check := func(r *dissect.Record) error {
+			_, update := r.Opcode()
+			if r.Message == nil && update && r.Spec != nil && r.Spec.Name == "StateUpdate" && r.Status == dissect.StatusOK {
+				omitted++
+			} else if got := string(line(r)); n >= len(want) || got != want[n] {
+				t.Fatalf("%s:\n got %s\nwant %s", name, got, want[min(n, len(want)-1)])
+			}
+			n++
+			return nil
+		}
+		for {
+			d, err := src.Next()
+			if err != nil {
+				break
+			}
+			p.OmitValues(d.Number%7 < 4)
+			if err := p.Push(d, check); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Flush(check); err != nil {
+			t.Fatal(err)
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n != len(want) || omitted == 0 && name == "battle_mix.pcap.gz" {
+			t.Errorf("%s: %d records, %d of them without values, want %d", name, n, omitted, len(want))
+		}
+	}
+}
+
+// line returns a record as JSON.
+func line(r *dissect.Record) []byte {
+	return ndjson.NewEncoder(ndjson.Options{NoCapture: true}).Append(nil, r)
 }

@@ -50,6 +50,8 @@ type Pipeline struct {
 	blocks  *session.Blocks
 	stats   Stats
 
+	omitValues bool
+
 	own     []byte // room for a deciphered datagram
 	text    []byte // room for a text
 	now     pass   // of the datagram in work
@@ -79,6 +81,11 @@ func New(cfg Config) *Pipeline {
 
 // Stats returns the counts so far.
 func (p *Pipeline) Stats() Stats { return p.stats }
+
+// OmitValues makes records of ship updates come without Message from now on,
+// or with it again. Counting is faster without; later records are the same.
+// Updates whose layout is in doubt come with their Message in any case.
+func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
 
 // Why a record is not understood, beside the errors of the layers.
 var (

@@ -40,7 +40,10 @@ func (p *pass) beginUpdates(peer uint8) {
 	r.Layout = r.Sender
 	u.env, u.settled = p.c.Env(p.side), p.c.Settled(p.side)
 	u.form = u.forms[r.Sender]
-	r.Message = u.form
+	r.Message = nil
+	if u.form != nil && !p.omitValues {
+		r.Message = u.form
+	}
 	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record has to tell of it
 		u.form = nil
 	}
@@ -65,7 +68,13 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	u, r := &p.updates, &p.updates.rec
 	for m := u.form; m != nil && isUpdate(message); message = split.Unreliable() {
 		body := message[transport.PlainHeader:]
-		if !m.ReadFast(body, r.Layout, u.env) || m.Flags&msg.DirtySubsystems != 0 && !u.settled {
+		ok := false
+		if p.omitValues {
+			ok = m.ReadHead(body, r.Layout, u.env)
+		} else {
+			ok = m.ReadFast(body, r.Layout, u.env)
+		}
+		if !ok || m.Flags&msg.DirtySubsystems != 0 && !u.settled {
 			break
 		}
 		r.Part, r.Offset, r.Transport.Len = part, split.Offset(), len(message)

@@ -30,6 +30,13 @@ type Flusher interface {
 	Flush() error
 }
 
+// A Counter is a sink that does not look at the values of ship updates: it
+// takes records of them without a Message.
+type Counter interface {
+	Sink
+	OmitsValues()
+}
+
 // ErrClosed is returned by a sink that is given a record after Close.
 var ErrClosed = errors.New("report: the sink is closed")
 

@@ -2,6 +2,7 @@ package msg
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -15,8 +16,10 @@ const (
 	positionBytes = 12
 	deltaBytes    = 5
 	dirBytes      = 3
+	hashBytes     = 2
 	speedBytes    = 2
 	facings       = 6
+	batteries     = 2
 )
 
 // UpdatedObject returns the ship that a payload is an update of; ok is false if
@@ -56,48 +59,146 @@ var stateLeast = func() (least [256]uint8) {
 	return least
 }()
 
-// ReadFast implements [decode.FastReader]: nineteen of twenty game messages are
-// updates, and a walk takes several times as long. It has to be kept in step
-// with Walk; a test and a fuzz target hold them against each other.
-func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool {
-	m.Reset()
+// StateParts tells where the parts of an update lie, without their values.
+type StateParts struct {
+	Flags   Dirty
+	HasHash bool
+	Cloak   bool // as sent
+	Entries int  // of the subsystem block
+
+	motion  int // offset behind the position
+	block   int // offset of the subsystem block
+	power   int // offset of the power settings
+	class   *ship.Class
+	openBC  bool
+	entries [maxEntries]entryPart
+}
+
+// maxEntries is more than the longest list of subsystems has.
+const maxEntries = 64
+
+// An entryPart tells where an entry of a subsystem block lies.
+type entryPart struct {
+	condition uint16 // offset; the conditions of the children follow
+	tail      uint16 // offset behind those and the group of bits
+	hasPower  bool
+}
+
+// Locate finds the parts of an update whose bytes, opcode first, are all
+// accounted for. It reports false for any other, and for some that only
+// [StateUpdate.Walk] reads. An update with a subsystem block needs the class of
+// its ship.
+//
+// It is the fast form of the walk and has to be kept in step with it; a test
+// and a fuzz target hold them against each other. Counting needs no more than
+// the parts; StateUpdate.ReadFast fills in the values.
+func (p *StateParts) Locate(b []byte, d decode.Dialect, env decode.Env) (ok bool) {
 	if len(b) < stateHead {
 		return false
 	}
-	m.Object = wire.ObjectID(binary.LittleEndian.Uint32(b[1:]))
-	m.GameTime = wire.F32(binary.LittleEndian.Uint32(b[5:]))
-	flags := Dirty(b[9])
-	m.Flags = flags
+	flags := Dirty(b[stateHead-1])
+	p.Flags, p.HasHash, p.Cloak, p.Entries, p.class = flags, false, false, 0, nil
 	if len(b) < int(stateLeast[flags]) {
 		return false
 	}
-	if env != nil {
-		m.Class = env.Ship(m.Object)
-	}
 	var group bitGroup
-	var ok bool
 	off := stateHead
 	if flags&DirtyPosition != 0 {
-		p := b[off : off+positionBytes]
-		m.Position[0] = wire.F32(binary.LittleEndian.Uint32(p))
-		m.Position[1] = wire.F32(binary.LittleEndian.Uint32(p[4:]))
-		m.Position[2] = wire.F32(binary.LittleEndian.Uint32(p[8:]))
 		off += positionBytes
 		if off, ok = group.open(b, off, d); !ok {
 			return false
 		}
-		m.HasHash = group.next()
-		if m.HasHash {
-			if len(b)-off < 2 {
-				return false
-			}
-			m.Hash = binary.LittleEndian.Uint16(b[off:])
-			off += 2
+		if p.HasHash = group.next(); p.HasHash {
+			off += hashBytes
 		}
 		if len(b)-off < int(stateLeast[flags&^DirtyPosition])-stateHead {
 			return false
 		}
 	}
+	p.motion = off
+	off += int(stateLeast[flags&^DirtyPosition]) - stateHead
+	if flags&DirtyCloak != 0 {
+		if off, ok = group.open(b, off, d); !ok {
+			return false
+		}
+		p.Cloak = group.next()
+	}
+	if flags&DirtySubsystems != 0 {
+		if env == nil {
+			return false
+		}
+		if p.class = env.Ship(stateObject(b)); p.class == nil {
+			return false
+		}
+		p.block, p.openBC = off, d == decode.OpenBC
+		if off, ok = p.locateBlock(b, off, d, &group); !ok {
+			return false
+		}
+	}
+	p.power = off
+	if flags&DirtyPower != 0 {
+		off += (len(b) - off) &^ 1
+	}
+	return off == len(b) && group.left == 0
+}
+
+// stateObject returns the ship that an update is about.
+func stateObject(b []byte) wire.ObjectID { return wire.ObjectID(binary.LittleEndian.Uint32(b[1:])) }
+
+// ReadFast implements [decode.FastReader]: nineteen of twenty game messages are
+// updates, and a walk takes several times as long.
+func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool {
+	if m.parts == nil {
+		m.parts = new(StateParts)
+	}
+	if !m.parts.Locate(b, d, env) {
+		return false
+	}
+	m.Reset()
+	m.loadHead(b, env, m.parts)
+	m.loadRest(b, env, m.parts)
+	return true
+}
+
+// ReadHead reads an update as ReadFast does, but fills in no more than object,
+// class, flags, position and hash: the values that a session learns from it.
+// The others keep those of an earlier message.
+func (m *StateUpdate) ReadHead(b []byte, d decode.Dialect, env decode.Env) bool {
+	if m.parts == nil {
+		m.parts = new(StateParts)
+	}
+	if !m.parts.Locate(b, d, env) {
+		return false
+	}
+	m.loadHead(b, env, m.parts)
+	return true
+}
+
+// loadHead fills in the values that a session learns from an update whose
+// parts have been located.
+func (m *StateUpdate) loadHead(b []byte, env decode.Env, parts *StateParts) {
+	flags := parts.Flags
+	m.Object, m.Flags, m.Class = stateObject(b), flags, parts.class
+	if m.Class == nil && env != nil && flags&DirtySubsystems == 0 {
+		m.Class = env.Ship(m.Object)
+	}
+	m.HasHash = parts.HasHash
+	if flags&DirtyPosition != 0 {
+		p := b[stateHead : stateHead+positionBytes]
+		m.Position[0] = wire.F32(binary.LittleEndian.Uint32(p))
+		m.Position[1] = wire.F32(binary.LittleEndian.Uint32(p[4:]))
+		m.Position[2] = wire.F32(binary.LittleEndian.Uint32(p[8:]))
+		if m.HasHash {
+			m.Hash = binary.LittleEndian.Uint16(b[parts.motion-hashBytes:])
+		}
+	}
+}
+
+// loadRest fills in the other values of an update.
+func (m *StateUpdate) loadRest(b []byte, env decode.Env, parts *StateParts) {
+	flags := parts.Flags
+	m.GameTime = wire.F32(binary.LittleEndian.Uint32(b[5:]))
+	off := parts.motion
 	if flags&DirtyDelta != 0 {
 		p := b[off : off+deltaBytes]
 		m.Delta.Dir = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
@@ -113,32 +214,22 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 		m.Forward = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
 		m.Up = wire.Dir3{int8(p[3]), int8(p[4]), int8(p[5])}
 		m.Speed = wire.CF16(binary.LittleEndian.Uint16(p[6:]))
-		off += len(p)
 	} else {
-		off = m.fastMotion(b, off)
+		m.loadMotion(b, off)
 	}
-	if flags&DirtyCloak != 0 {
-		if off, ok = group.open(b, off, d); !ok {
-			return false
-		}
-		m.Cloak = group.next()
-	}
+	m.Cloak = parts.Cloak
 	if flags&DirtySubsystems != 0 {
-		if off, ok = m.fastBlock(b, off, d, &group); !ok {
-			return false
-		}
+		m.loadBlock(b, parts)
 	}
 	if flags&DirtyPower != 0 {
-		for ; len(b)-off >= 2; off += 2 {
+		for off := parts.power; len(b)-off >= 2; off += 2 {
 			m.Power = append(m.Power, Setting{Index: b[off], Value: b[off+1]})
 		}
 	}
-	return off == len(b) && group.left == 0
 }
 
-// fastMotion reads those fields of direction and speed that are present, for
-// which there are bytes enough. It returns where they end.
-func (m *StateUpdate) fastMotion(b []byte, off int) int {
+// loadMotion fills in those fields of direction and speed that are present.
+func (m *StateUpdate) loadMotion(b []byte, off int) {
 	if m.Flags&DirtyForward != 0 {
 		p := b[off : off+dirBytes]
 		m.Forward = wire.Dir3{int8(p[0]), int8(p[1]), int8(p[2])}
@@ -151,86 +242,90 @@ func (m *StateUpdate) fastMotion(b []byte, off int) int {
 	}
 	if m.Flags&DirtySpeed != 0 {
 		m.Speed = wire.CF16(binary.LittleEndian.Uint16(b[off:]))
-		off += speedBytes
 	}
-	return off
 }
 
-// fastBlock reads a subsystem block, which begins with its start index. It
-// returns where the block ends.
-func (m *StateUpdate) fastBlock(b []byte, off int, d decode.Dialect, group *bitGroup) (end int, ok bool) {
-	if m.Class == nil || off >= len(b) {
+// locateBlock finds the entries of a subsystem block, which begins with its
+// start index at off. It returns where the block ends.
+func (p *StateParts) locateBlock(b []byte, off int, d decode.Dialect, group *bitGroup) (end int, ok bool) {
+	list := p.class.Subsystems
+	if off >= len(b) || int(b[off]) >= len(list) || len(list) > maxEntries || len(b) > math.MaxUint16 {
 		return off, false
 	}
-	list := m.Class.Subsystems
 	i := int(b[off])
-	if i >= len(list) {
-		return off, false
-	}
-	m.Start = b[off]
 	full, least := off+blockLimit, 1
 	off++
 	openBC := d == decode.OpenBC
 	if openBC {
 		least = 2
 	}
-	entries := slices.Grow(m.Entries[:0], len(list))[:len(list)]
 	n := 0
-	for ; n < len(entries) && (n < least || off < full); n++ {
+	for ; n < len(list) && (n < least || off < full); n++ {
 		def := &list[i]
-		kind, shield, children := def.Kind, def.Role == ship.Shield, len(def.Children)
+		kind, shield := def.Kind, def.Role == ship.Shield
 		if openBC && shield {
 			kind, shield = ship.Base, false
 		}
-		if len(b)-off < 1+children {
+		e := &p.entries[n&(maxEntries-1)]
+		e.condition, e.hasPower = uint16(off), false
+		off += 1 + len(def.Children)
+		if kind == ship.Powered {
+			if off, ok = group.open(b, off, d); !ok {
+				return off, false
+			}
+			e.hasPower = group.next()
+		} else if openBC && group.left > 0 { // it closes the group of bits, which is not empty
 			return off, false
 		}
-		e := &entries[n]
-		*e = Entry{Index: uint8(i), Condition: b[off]}
-		off++
-		if children > 0 {
-			e.Children = b[off : off+children : off+children]
-			off += children
-		}
-		switch kind {
-		case ship.Powered:
-			if group.left == 0 {
-				if off, ok = group.open(b, off, d); !ok {
-					return off, false
-				}
-			}
-			if e.HasPower = group.next(); e.HasPower {
-				if off >= len(b) {
-					return off, false
-				}
-				e.Power = b[off]
-				off++
-			}
-		case ship.Base, ship.Reactor:
-			if openBC && group.left > 0 { // it closes the group of bits, which is not empty
-				return off, false
-			}
+		e.tail = uint16(off)
+		if e.hasPower {
+			off++
 		}
 		if shield {
-			if len(b)-off < facings {
-				return off, false
-			}
-			e.Facings = b[off : off+facings : off+facings]
 			off += facings
 		}
 		if kind == ship.Reactor {
-			if len(b)-off < 2 {
-				return off, false
-			}
-			e.Main, e.Backup = b[off], b[off+1]
-			off += 2
+			off += batteries
+		}
+		if off > len(b) {
+			return off, false
 		}
 		if i++; i == len(list) {
 			i = 0
 		}
 	}
-	m.Entries = entries[:n]
+	p.Entries = n
 	return off, true
+}
+
+// loadBlock fills in the entries of a subsystem block.
+func (m *StateUpdate) loadBlock(b []byte, parts *StateParts) {
+	list := m.Class.Subsystems
+	m.Start = b[parts.block]
+	m.Entries = slices.Grow(m.Entries[:0], parts.Entries)[:parts.Entries]
+	i := int(m.Start)
+	for n := range m.Entries {
+		def, part, e := &list[i], &parts.entries[n], &m.Entries[n]
+		at, tail := int(part.condition), int(part.tail)
+		*e = Entry{Index: uint8(i), Condition: b[at], HasPower: part.hasPower}
+		if children := len(def.Children); children > 0 {
+			e.Children = b[at+1 : at+1+children : at+1+children]
+		}
+		if e.HasPower {
+			e.Power = b[tail]
+			tail++
+		}
+		if def.Role == ship.Shield && !parts.openBC {
+			e.Facings = b[tail : tail+facings : tail+facings]
+			tail += facings
+		}
+		if def.Kind == ship.Reactor {
+			e.Main, e.Backup = b[tail], b[tail+1]
+		}
+		if i++; i == len(list) {
+			i = 0
+		}
+	}
 }
 
 // A bitGroup is the group of bits that is open.

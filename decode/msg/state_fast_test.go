@@ -47,6 +47,12 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 		return false
 	}
 	walk := &want.Message.(*walked).m
+	m.parts = nil
+	head := new(StateUpdate)
+	if !head.ReadHead(payload, as, env) || head.Object != walk.Object || head.Flags != walk.Flags || head.Class != walk.Class ||
+		head.Position != walk.Position || head.HasHash != walk.HasHash || head.Hash != walk.Hash {
+		t.Fatalf("% X, %v, %+v: the head is %+v, want %+v", payload, as, env, head, walk)
+	}
 	// Lists keep their memory: what is empty may be nil or not.
 	if len(m.Entries)+len(walk.Entries) == 0 {
 		m.Entries, walk.Entries = nil, nil

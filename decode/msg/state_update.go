@@ -78,6 +78,7 @@ type StateUpdate struct {
 
 	base    wire.Vec3
 	hasBase bool
+	parts   *StateParts // of ReadFast, used again
 }
 
 // An Entry is what a subsystem block says of one entry of the ship's list.
@@ -100,9 +101,9 @@ type Setting struct {
 
 // Reset makes the message ready for another reading.
 func (m *StateUpdate) Reset() {
-	entries, power := m.Entries[:0], m.Power[:0]
+	entries, power, parts := m.Entries[:0], m.Power[:0], m.parts
 	*m = StateUpdate{}
-	m.Entries, m.Power = entries, power
+	m.Entries, m.Power, m.parts = entries, power, parts
 }
 
 // AbsolutePosition returns where the ship is, if the message and those before

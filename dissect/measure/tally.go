@@ -76,6 +76,9 @@ func (t *Tally) Record(r *dissect.Record) error {
 	return nil
 }
 
+// OmitsValues marks the tally as a sink that takes ship updates without values.
+func (t *Tally) OmitsValues() {}
+
 // Close does nothing.
 func (t *Tally) Close() error { return nil }
 

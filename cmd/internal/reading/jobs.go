@@ -291,6 +291,7 @@ func (w *renderer) run(a *ahead, nr, of int) {
 	n := 0
 	for j := range a.takers[nr] {
 		w.turn = n%of == nr
+		w.pipeline.OmitValues(!w.turn)
 		err := w.pipeline.PushBatch(&j.Batch, w.record)
 		frame := j.Last().Number
 		a.done(j)

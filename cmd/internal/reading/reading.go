@@ -192,6 +192,8 @@ func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
 // emit returns what takes the pipeline's records.
 func (c *reader) emit() func(*dissect.Record) error {
 	if c.wanted.All && c.verify == nil && c.left == 0 {
+		_, counts := c.sink.(report.Counter)
+		c.pipeline.OmitValues(counts)
 		return c.sink.Record
 	}
 	return c.record
