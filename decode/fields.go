@@ -257,10 +257,10 @@ func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
 }
 
 // Vec4b is a direction and a length relative to a bounding radius that is not
-// in the message: a struct of dir and ratio.
+// in the message: a struct of direction and ratio.
 func (c *Codec) Vec4b(name string, p *wire.Vec4b, doc string) {
 	c.Struct(name, doc, func() {
-		c.Dir3("dir", &p.Dir, "direction")
+		c.Dir3("direction", &p.Dir, "from the centre")
 		c.Ratio8("ratio", &p.Len, "length as a share of the bounding radius")
 	})
 }

@@ -1,22 +1,43 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 func newVersion(s cli.Streams) *cobra.Command {
-	return &cobra.Command{
+	format := cli.NewChoice("text", "text", "json")
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
+		Long:  "Version prints the version; -T json adds the number of the JSON description.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if format.Value == "json" {
+				return cli.Failed(json.NewEncoder(s.Out).Encode(versionInfo{
+					cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, ndjson.Schema,
+				}))
+			}
 			_, err := fmt.Fprintf(s.Out, "bcdissect %s (%s, %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return cli.Failed(err)
 		},
 	}
+	cmd.Flags().VarP(&format, "format", "T", "output format")
+	format.Complete(cmd, "format")
+	return cmd
+}
+
+// A versionInfo is the version as JSON has it.
+type versionInfo struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	Schema  int    `json:"schema"` // of docs/json.md
 }

@@ -111,7 +111,7 @@ func (m *Event) Walk(c *decode.Codec) {
 	c.Object("source", &m.Source, "what caused it, 0 for none")
 	c.Object("dest", &m.Dest, "what it is about; 0 for none, 0xFFFFFFFF for anything")
 	m.when(c, ClassBool, func() {
-		c.Bool8("value", &m.Byte, "for a subsystem: 1 switched on, 0 off")
+		c.Bool8("enabled", &m.Byte, "for a subsystem: 1 switched on, 0 off")
 	})
 	m.when(c, ClassChar, func() {
 		decode.Enum8(c, "value", &m.Byte, m.values(c), "for a phaser system its power level, for a torpedo system the ammunition slot")
@@ -123,7 +123,7 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.I32("value", &m.Int, "meaning depends on the code")
 	})
 	m.when(c, ClassFloat, func() {
-		c.F32("value", &m.Float, "meaning depends on the code")
+		c.F32("amount", &m.Float, "meaning depends on the code")
 	})
 	m.when(c, ClassObject, func() {
 		c.Object("object", &m.Object, "a second object: target, former target, subsystem; 0 for none or all")
@@ -133,18 +133,18 @@ func (m *Event) Walk(c *decode.Codec) {
 	})
 	m.when(c, ClassCollision, func() {
 		decode.List8(c, "contacts", &m.Contacts, 4, "points of contact, from the centre of dest in its own axes", func(e *wire.Vec4b) {
-			c.Dir3("dir", &e.Dir, "direction")
+			c.Dir3("direction", &e.Dir, "from the centre")
 			c.Ratio8("ratio", &e.Len, "distance as a share of the bounding radius")
 		})
 		c.F32("force", &m.Force, "of the impact")
 	})
 	m.when(c, ClassFiring, func() {
 		c.Object("target", &m.Target, "the object fired at, 0 for none")
-		c.Vec4b("offset", &m.Offset, "point aimed at, from the target's centre")
+		c.Vec4b("target_offset", &m.Offset, "point aimed at, from the target's centre")
 	})
 	m.when(c, ClassExploding, func() {
 		c.I32("firing_player", &m.FiringPlayer, "network id of the one who shot, 0 for nobody")
-		c.F32("lifetime", &m.Lifetime, "length of the explosion in seconds")
+		c.F32("explosion_time", &m.Lifetime, "length of the explosion in seconds")
 	})
 	m.when(c, ClassWarp, func() {
 		c.Str8("set", &m.Set, "where the warp leads")

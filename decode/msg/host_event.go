@@ -18,7 +18,7 @@ var hostEventSpec = decode.Spec{
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicDamage,
 	Doc:      "The host tells of repairs and of exploding ships.",
-	Brief:    []string{"code", "dest", "source", "lifetime"},
+	Brief:    []string{"code", "dest", "source", "explosion_time"},
 	Layout:   decode.LayoutOf[HostEvent](),
 }
 

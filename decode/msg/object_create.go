@@ -137,7 +137,7 @@ func (m *Object) Walk(c *decode.Codec) {
 	c.When(decode.Equals("class", m.Class, ClassShip), func() {
 		c.Text("ship", m.shipName(), "class of the ship, when known")
 		if c.Reading() && m.Ship == nil && c.More() {
-			c.Unresolved("subsystems", "the species has no known list")
+			c.Unresolved("snapshot", "the species has no known list")
 			return
 		}
 		c.Attempt(&m.Fits, func() { m.snapshot(c) })

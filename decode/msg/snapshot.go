@@ -27,7 +27,7 @@ func (m *Object) snapshot(c *decode.Codec) {
 		n = len(m.Ship.Subsystems)
 	}
 	i := 0
-	decode.ListN(c, "subsystems", &m.Snapshot, n, 1, "state of every entry of the ship's list", func(e *Part) {
+	decode.ListN(c, "snapshot", &m.Snapshot, n, 1, "state of every entry of the ship's list", func(e *Part) {
 		if c.Reading() {
 			e.Index = uint8(i)
 		}

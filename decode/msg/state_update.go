@@ -18,7 +18,7 @@ var stateUpdateSpec = decode.Spec{
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFlight,
 	Doc:      "Where a ship is, how it moves and in what state it is; several a second for each ship.",
-	Brief:    []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power"},
+	Brief:    []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power_settings"},
 	Layout:   decode.LayoutOf[StateUpdate](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,
@@ -157,7 +157,7 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 		c.Struct("subsystems", "state of the ship's subsystems, a part of the list a message", func() { m.block(c) })
 	})
 	c.When(decode.Has("flags", m.Flags, DirtyPower), func() {
-		decode.ListToEnd(c, "power", &m.Power, "power settings that the player changed", func(e *Setting) {
+		decode.ListToEnd(c, "power_settings", &m.Power, "power settings that the player changed", func(e *Setting) {
 			c.U8("index", &e.Index, "in the ship's list")
 			c.Text("name", m.subsystemName(e.Index), "of the subsystem, when known")
 			c.Power8("percent", &e.Value, "setting in per cent, 0 to 125")

@@ -20,7 +20,7 @@ var subsystemStatusSpec = decode.Spec{
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFlight,
 	Doc:      "A subsystem was switched on or off.",
-	Brief:    []string{"dest", "value", "object_id", "index", "condition"},
+	Brief:    []string{"dest", "enabled", "object_id", "index", "condition"},
 	Layout:   decode.LayoutOf[SubsystemStatus](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

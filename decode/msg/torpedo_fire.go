@@ -58,7 +58,7 @@ func (m *TorpedoFire) Walk(c *decode.Codec) {
 	c.Dir3("direction", &m.Direction, "launch direction in the world")
 	c.When(decode.Lacks("flags", m.Flags, TorpedoNoTarget), func() {
 		c.Object("target", &m.Target, "the object aimed at")
-		c.Vec4b("offset", &m.Offset, "point aimed at, from the target's centre")
+		c.Vec4b("target_offset", &m.Offset, "point aimed at, from the target's centre")
 	})
 }
 
@@ -84,7 +84,7 @@ func (m *TorpedoFireOpenBC) Walk(c *decode.Codec) {
 	c.Dir3("direction", &m.Direction, "launch direction in the world")
 	c.When(decode.Has("flags", m.Flags, torpedoOpenBCTarget), func() {
 		c.Object("target", &m.Target, "the object aimed at")
-		c.Vec4h("offset", &m.Offset, "point aimed at, from the target's centre")
+		c.Vec4h("target_point", &m.Offset, "point aimed at, from the target's centre")
 	})
 }
 

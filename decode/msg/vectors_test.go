@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
@@ -34,6 +35,10 @@ func renames(pairs ...string) []rename {
 var gameRenames = renames(
 	`opcode`, "-",
 	`time`, "game_time",
+	`object\.subsystems(.*)`, "snapshot$1",
+	`event\.lifetime`, "explosion_time",
+	`(?:event\.)?offset\.(.*)`, "target_offset.$1",
+	`(.*(?:target_offset|contacts\[\d+\]))\.dir(\[.*)`, "$1.direction$2",
 	`(?:event|object)\.(.*)`, "$1",
 	`(.*)mag_byte`, "${1}ratio",
 	`obj`, "object",
@@ -48,8 +53,9 @@ var gameRenames = renames(
 	`cloak`, "cloaked",
 	`(.*)cond`, "${1}condition",
 	`(.*)_batt`, "${1}_battery",
-	`(subsystems.*)bit`, "${1}active",
-	`(power.*)value`, "${1}percent",
+	`((?:subsystems|snapshot).*)bit`, "${1}active",
+	`power(\[.*)`, "power_settings$1",
+	`(power_settings.*)value`, "${1}percent",
 	`tree\.(.*)`, "$1",
 	`(.*)subdirs(\[\d+\])\.tree\.(.*)`, "${1}trees$2.$3",
 	`(updates\[\d+\]\.|)id`, "${1}player",
@@ -207,6 +213,9 @@ func testVectors(t *testing.T, vectors []vector, names []rename) {
 					for _, n := range names {
 						path = n.pattern.ReplaceAllString(path, n.to)
 					}
+				}
+				if v.of["class"] == float64(event.ClassBool) && path == "value" {
+					path = "enabled"
 				}
 				if path == "-" {
 					return

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
 // Limits of regular expressions: matching takes time in proportion to their
@@ -22,6 +23,9 @@ const (
 	maxProgram  = 1000 // instructions of one
 	maxPrograms = 5000 // instructions of all
 )
+
+// maxOffer is how many words an error lists.
+const maxOffer = 11
 
 // compiler makes nodes of expressions.
 type compiler struct {
@@ -87,14 +91,14 @@ func (c *compiler) node(e *expr) (node, *Error) {
 // test compiles a comparison or a name alone.
 func (c *compiler) test(t *test) (node, *Error) {
 	w := t.left.word
-	if k := findKey(w.text); k != nil {
+	if k := key.Find(w.text); k != nil {
 		return c.key(k, -1, t)
 	}
 	base, element, err := c.index(w)
 	if err != nil {
 		return nil, err
 	}
-	if k := findKey(base); k != nil { // with an index
+	if k := key.Find(base); k != nil { // with an index
 		return c.key(k, element, t)
 	}
 	vs, specs, err := c.resolve(w, base)
@@ -188,8 +192,8 @@ func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Er
 func (c *compiler) unknown(w token, base string) *Error {
 	e := c.errorf(w, "there is no field, message or key %s", clip(base))
 	candidates := append(c.ix.sorted(), namesOf(c.ix.specs)...)
-	for i := range keys {
-		candidates = append(candidates, keys[i].name)
+	for _, k := range key.All() {
+		candidates = append(candidates, k.Name)
 	}
 	if head, path, ok := strings.Cut(base, "."); ok {
 		for _, name := range nearest(head, namesOf(c.ix.specs)) {
@@ -210,7 +214,7 @@ func (c *compiler) unknown(w token, base string) *Error {
 
 // known reports whether a word is the name of something that has a value.
 func (c *compiler) known(word string) bool {
-	if findKey(word) != nil || c.ix.paths[strings.TrimPrefix(word, "fields.")] != nil {
+	if key.Find(word) != nil || c.ix.paths[strings.TrimPrefix(word, "fields.")] != nil {
 		return true
 	}
 	head, path, ok := strings.Cut(word, ".")
@@ -237,28 +241,28 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 }
 
 // key compiles a comparison of a key.
-func (c *compiler) key(k *key, element int, t *test) (node, *Error) {
+func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	switch {
 	case t.left.len && t.op == opNone && t.left.masks == nil:
 		return nil, c.errorf(t.left.word, "the length is to be compared with something")
 	case t.left.len || element >= 0:
 		return c.sized(k, element, t)
-	case t.left.masks != nil && k.class != classNumber:
-		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.name, what[k.class])
+	case t.left.masks != nil && classOf(k) != classNumber:
+		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, what[classOf(k)])
 	case t.op == opNone && t.left.masks == nil:
-		return c.presence(k), nil
+		return hasKey(k.Present), nil
 	}
-	switch k.class {
+	switch classOf(k) {
 	case classNumber, classBool:
-		about := &numeric{name: k.name, bool: k.class == classBool, whole: true}
-		if k.opcode {
+		about := &numeric{name: k.Name, bool: classOf(k) == classBool, whole: true}
+		if k.Opcode {
 			about.value, about.offer = c.opcode, namesOf(c.ix.specs[:c.ix.game])
 		}
 		n, err := c.numbers(about, t)
 		if err != nil {
 			return nil, err
 		}
-		return &numberKey{get: k.number, want: n, all: t.op.all()}, nil
+		return &numberKey{get: k.Int, want: n, all: t.op.all()}, nil
 	case classTime, classSeconds:
 		return c.time(k, t)
 	case classWord:
@@ -266,84 +270,59 @@ func (c *compiler) key(k *key, element int, t *test) (node, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		return &wordKey{get: k.word, ok: ok}, nil
+		return &wordKey{get: wordOf(k), ok: ok}, nil
 	case classText, classBytes:
 		var x *texts
 		var err *Error
-		if k.class == classBytes {
-			x, err = c.bytes(k.name, t)
+		if classOf(k) == classBytes {
+			x, err = c.bytes(k.Name, t)
 		} else {
-			x, err = c.texts(k.name, t, k.bare)
+			x, err = c.texts(k.Name, t, k.Bare)
 		}
 		switch {
 		case err != nil:
 			return nil, err
-		case k.bytes != nil:
-			return &bytesKey{get: k.bytes, want: x}, nil
-		case k.search != nil && !t.op.equality():
-			return &textKey{get: k.search, want: x}, nil
+		case bytesOf(k) != nil:
+			return &bytesKey{get: bytesOf(k), want: x}, nil
+		case k.Search != nil && !t.op.equality():
+			return &textKey{get: k.Search, want: x}, nil
 		}
-		return &textKey{get: k.text, want: x, all: t.op.all()}, nil
+		return &textKey{get: k.Text, want: x, all: t.op.all()}, nil
 	case classAddress:
-		a, err := c.addresses(k.name, t, true)
+		a, err := c.addresses(k.Name, t, k.Type != key.IP)
 		if err != nil {
 			return nil, err
 		}
-		return &addressKey{get: k.address, want: a, all: t.op.all()}, nil
+		return &addressKey{get: k.Addr, want: a, all: t.op.all()}, nil
 	default:
-		return nil, c.errorf(t.left.word, "%s has no value: compare %s", k.name, k.note)
+		return nil, c.errorf(t.left.word, "%s has no value: compare %s", k.Name, k.Members)
 	}
-}
-
-// presence compiles a key alone.
-func (c *compiler) presence(k *key) node {
-	switch {
-	case k.has != nil:
-		return hasKey(k.has)
-	case k.number != nil:
-		get := k.number
-		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
-	case k.text != nil:
-		get := k.text
-		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
-	case k.address != nil:
-		get := k.address
-		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
-	case k.bytes != nil:
-		return &bytesKey{get: k.bytes, want: &texts{contains: true}}
-	case k.word != nil:
-		ok := make([]bool, max(len(k.words), c.ix.game))
-		for i := range ok {
-			ok[i] = true
-		}
-		return &wordKey{get: k.word, ok: ok}
-	}
-	return &timeKey{has: true}
 }
 
 // sized compiles a comparison of the length of a key, or of one of its bytes.
-func (c *compiler) sized(k *key, element int, t *test) (node, *Error) {
-	if k.class != classText && k.class != classBytes || element >= 0 && k.class != classBytes {
-		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.name, what[k.class])
+func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
+	if classOf(k) != classText && classOf(k) != classBytes || element >= 0 && classOf(k) != classBytes {
+		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.Name, what[classOf(k)])
 	}
 	if element >= 0 && t.left.len {
 		return nil, c.errorf(t.left.word, "a byte has no length")
 	}
+	whole := bytesOf(k)
 	get := func(r *dissect.Record, i int) (int64, bool) {
-		b := k.bytes(c.f, r)
+		b := whole(c.f, r)
 		switch {
 		case i > 0 || element >= len(b) || len(b) == 0:
 			return 0, false
 		case element >= 0:
 			return int64(b[element]), true
-		case k.class == classText:
+		case classOf(k) == classText:
 			return int64(utf8.RuneCount(b)), true
 		}
 		return int64(len(b)), true
 	}
-	if k.text != nil {
+	if k.Text != nil {
 		get = func(r *dissect.Record, i int) (int64, bool) {
-			s, ok := k.text(r, i)
+			s, ok := k.Text(r, i)
 			return int64(utf8.RuneCountInString(s)), ok
 		}
 	}
@@ -414,7 +393,7 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 				kept = append(kept, v)
 			}
 		case t.left.len:
-		case array || !v.group && element < len(components(v.kind)):
+		case array || !v.group && element < len(key.Components(v.kind)):
 			v.view, v.element = viewElement, element
 			kept = append(kept, v)
 		}
@@ -706,18 +685,18 @@ func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
 }
 
 // time compiles a comparison of the time.
-func (c *compiler) time(k *key, t *test) (node, *Error) {
+func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 	if t.op == opContains || t.op == opMatches {
-		return nil, c.mismatch(t, k.class)
+		return nil, c.mismatch(t, classOf(k))
 	}
 	value := func(v token) (int64, *Error) {
 		read, example := parseTime, "2002-03-01T20:00:00Z"
-		if k.class == classSeconds {
+		if classOf(k) == classSeconds {
 			read, example = parseSeconds, "12.5 or 1m30s"
 		}
 		ns, ok := read(v.text)
 		if !ok {
-			return 0, c.errorf(v, "%s is %s, such as %s", k.name, what[k.class], example)
+			return 0, c.errorf(v, "%s is %s, such as %s", k.Name, what[classOf(k)], example)
 		}
 		return ns, nil
 	}
@@ -742,16 +721,16 @@ func (c *compiler) time(k *key, t *test) (node, *Error) {
 		}
 		spans = append(spans, span[int64]{lo, hi})
 	}
-	rel := k.class == classSeconds
+	rel := classOf(k) == classSeconds
 	c.f.rel = c.f.rel || rel
 	return &timeKey{rel: rel, in: newRanges(spans), neg: t.op.negated()}, nil
 }
 
 // words compiles what a word is compared with: whether it may be each of those
 // that the key has.
-func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
-	words, offer := k.words, k.offer
-	if k.message {
+func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
+	words, offer := k.Words, k.Offer
+	if k.Message {
 		words = make([]string, c.ix.game)
 		for i, s := range c.ix.specs[:c.ix.game] {
 			words[i] = s.Name
@@ -764,7 +743,7 @@ func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
 	ok := make([]bool, len(words))
 	switch {
 	case t.op == opContains || t.op == opMatches:
-		x, err := c.texts(k.name, t, true)
+		x, err := c.texts(k.Name, t, true)
 		if err != nil {
 			return nil, err
 		}
@@ -773,7 +752,7 @@ func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
 		}
 		return ok, nil
 	case t.op.order():
-		return nil, c.mismatch(t, k.class)
+		return nil, c.mismatch(t, classOf(k))
 	}
 	for i := range ok {
 		ok[i] = t.op.negated()
@@ -781,7 +760,7 @@ func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
 	find := c.finder(k, words)
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is a word: there is no range of words", k.name)
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is a word: there is no range of words", k.Name)
 		}
 		text, err := c.unquote(v.lo)
 		if err != nil {
@@ -789,15 +768,15 @@ func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
 		}
 		found := find(text)
 		if found == nil {
-			e := c.errorf(v.lo, "%s is never %s", k.name, clip(text))
-			if k.message {
+			e := c.errorf(v.lo, "%s is never %s", k.Name, clip(text))
+			if k.Message {
 				e.Message = "there is no message " + clip(text)
 				if specs := specsOf(c.ix.specs[c.ix.game:], text); specs != nil {
 					e.Message = fmt.Sprintf("%s is a message of the transport and has no name in a record: write %s alone", specs[0].Name, specs[0].Name)
 				}
 			}
 			e.Suggestions = nearest(text, offer)
-			if e.Suggestions == nil && len(offer) <= len(realKinds) {
+			if e.Suggestions == nil && len(offer) <= maxOffer {
 				e.Message += fmt.Sprintf(", but one of %s", strings.Join(offer, ", "))
 			}
 			return nil, e
@@ -810,8 +789,8 @@ func (c *compiler) words(k *key, t *test) ([]bool, *Error) {
 }
 
 // finder returns what finds the indices of the words that a text means.
-func (c *compiler) finder(k *key, words []string) func(text string) []int {
-	if k.message {
+func (c *compiler) finder(k *key.Key, words []string) func(text string) []int {
+	if k.Message {
 		return func(text string) (found []int) {
 			for _, s := range specsOf(c.ix.specs[:c.ix.game], text) {
 				found = append(found, slices.Index(c.ix.specs, s))

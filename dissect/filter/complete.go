@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
 // Names returns everything that can stand on the left of a comparison, or
@@ -15,14 +16,14 @@ func Names(catalog *decode.Catalog) []string { return newIndex(catalog).names() 
 
 func (ix *index) names() []string {
 	var all []string
-	for i := range keys {
-		all = append(all, keys[i].name)
+	for _, k := range key.All() {
+		all = append(all, k.Name)
 	}
 	for _, s := range ix.specs {
 		all = append(all, s.Name)
 	}
 	for path, vs := range ix.paths {
-		if findKey(path) != nil {
+		if key.Find(path) != nil {
 			path = "fields." + path
 		}
 		all = append(all, path)
@@ -157,20 +158,20 @@ func (ix *index) steps(word string) []string {
 
 // values returns the values that have names.
 func (ix *index) values(left string) []string {
-	if k := findKey(left); k != nil {
+	if k := key.Find(left); k != nil {
 		switch {
-		case k.message || k.opcode:
+		case k.Message || k.Opcode:
 			var all []string
 			for _, s := range ix.specs[:ix.game] {
 				all = append(all, s.Name)
 			}
 			return all
-		case k.offer != nil:
-			return k.offer
-		case k.class == classBool:
+		case k.Offer != nil:
+			return k.Offer
+		case classOf(k) == classBool:
 			return []string{"true", "false"}
 		}
-		return k.words
+		return k.Words
 	}
 	c := compiler{text: left, ix: ix}
 	vs, _, err := c.resolve(token{text: left, end: len(left)}, left)

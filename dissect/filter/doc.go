@@ -8,12 +8,9 @@
 //
 // # What stands on the left
 //
-// The keys of a JSON record: frame, ts, rel, src, dst, dir, peer, msg, kind,
-// type, len, reliable, priority, status, seq, ack.seq, ack.class, ack.fragment,
-// fragment.index, fragment.count, reassembled, dialect, opcode, name, residue,
-// error.offset, error.field, error.reason, notes (or note), notes.text, payload.
-// Beside them addr and port are either side's, src.port and dst.port one side's,
-// and player is the name of the player whose conversation it is.
+// The keys of a record, of which package key has the table: those of the JSON
+// object, those that only columns have, such as src_port, and those of filters
+// alone, such as addr for either address.
 //
 // A decoded field by its path: fields.target or target for that of any message,
 // TorpedoFire.target for that of one. Messages go by their name, the game's own

@@ -171,7 +171,7 @@ func TestErrors(t *testing.T) {
 		{
 			`ack == 5`,
 			`^~~`,
-			`ack has no value: compare ack.seq, ack.class or ack.fragment`,
+			`ack has no value: compare ack.seq, ack.kind or ack.index`,
 		},
 		{
 			`Chat == "x"`,

@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
 // An atom is a test of the fields at a path, the same in every layout that has
@@ -89,6 +90,10 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 		if slot, ok := wire.ObjectID(v.Uint).Slot(); ok {
 			a.tell(f, a.has || a.numbers.whole(int64(slot)))
 		}
+	case viewByte:
+		if v.Uint > 1 {
+			a.tell(f, a.has || a.numbers.whole(int64(v.Uint)))
+		}
 	case viewObject:
 		if s := f.visitor.session; s != nil {
 			f.text = s.AppendObject(f.text[:0], wire.ObjectID(v.Uint))
@@ -154,6 +159,9 @@ func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
 	if a.numbers == nil || a.numbers.bool && v.Kind != decode.KindBit && v.Kind != decode.KindBool8 {
 		return
 	}
+	if a.numbers.bool { // a byte that is neither 0 nor 1 is true, as JSON has it
+		n = min(n, 1)
+	}
 	if is, ok := a.numbers.field(v, n); ok {
 		a.tell(f, is)
 	}
@@ -171,7 +179,7 @@ func (a *atom) part(f *Filter, v *decode.Field) {
 			a.tell(f, a.has || a.numbers.whole(int64(v.Bytes[a.element])))
 		}
 	default:
-		if a.element < len(components(v.Kind)) {
+		if a.element < len(key.Components(v.Kind)) {
 			a.tell(f, a.has || a.numbers.float(float64(v.Vec[a.element])))
 		}
 	}

@@ -120,7 +120,7 @@ func TestMatch(t *testing.T) {
 		{`target`, "torpedo"},
 		{`fields and not target and type != 50`, "boot, name"},
 		{`subsystems.entries`, "other"},
-		{`offset`, "torpedo"},
+		{`target_offset`, "torpedo"},
 		{`cloaked`, ""},
 		{`status`, "evicted, malformed, pending, short, trailing, unread"},
 		{`reliable and not opcode`, "boot, name, pending"},
@@ -144,8 +144,8 @@ func TestMatch(t *testing.T) {
 		{`len in {412, 8}`, "gamespy, pending"},
 		{`seq == 2 and kind == standard`, "pending"},
 		{`seq == 9`, "evicted"},
-		{`ack.seq == 5 and ack.class == control and ack.fragment == 7`, "ack"},
-		{`ack.class == data`, ""},
+		{`ack.seq == 5 and ack.kind == control and ack.index == 7`, "ack"},
+		{`ack.kind == data`, ""},
 		{`fragment.index == 0 and fragment.count == 3`, "pending"},
 		{`reassembled == 16`, "joined"},
 		{`reassembled != 16`, ""},
@@ -190,7 +190,7 @@ func TestMatch(t *testing.T) {
 		{`src in {192.168.0.0..192.168.0.3, 1.2.3.4}`, "ack, boot, keepalive, name"},
 		{`src != 10.0.0.0/8`, "ack, boot, keepalive, name"},
 		{`src == [::1]:22101 or src == ::1 or src == [::1] or src == fe80::/10`, ""},
-		{`port == 22102 and src.port == 22101 and dst.port != 22101`, "ack, boot, keepalive, name"},
+		{`port == 22102 and src_port == 22101 and dst_port != 22101`, "ack, boot, keepalive, name"},
 		{`port in {1..22101} and kind == ack`, "ack"},
 		{`rel > 12.5 and rel < 13.500001 and kind == ack`, "ack"},
 		{`rel == 13.5 and rel in {1..20, 1h} and kind == ack`, "ack"},
@@ -232,8 +232,8 @@ func TestMatch(t *testing.T) {
 		{`target_slot < 2`, "torpedo"},
 		{`has_hash == true`, "own"},
 		{`has_hash == false or has_hash == 2`, "other"},
-		{`value == false`, "switched"},
-		{`value != true`, "switched"},
+		{`enabled == false`, "switched"},
+		{`enabled != true`, "switched"},
 		{`ip == 127.0.0.1`, "name"},
 		{`ip == 127.0.0.0/8 and ip != 10.0.0.1`, "name"},
 		{`id == 2`, "boot, name"},
@@ -253,7 +253,7 @@ func TestMatch(t *testing.T) {
 		{`class == ship`, "create"},
 		{`class == TGCharEvent and value == low`, "level"},
 		{`value_name == low`, "level"},
-		{`subsystems.level == medium`, "create"},
+		{`snapshot.level == medium`, "create"},
 		{`code == STOP_FIRING_NOTIFY or code == set_phaser_level`, "level"},
 		{`trees.trees.files.name_hash_name ~ "pyc$"`, "tree"},
 
@@ -270,8 +270,8 @@ func TestMatch(t *testing.T) {
 		{`len(subsystems.entries) == 3`, "other"},
 		{`len(subsystems.entries.children) == 2`, "other"},
 		{`subsystems.entries.name == "Warp Core" and subsystems.entries.name contains "Array"`, "other"},
-		{`StateUpdate.power.percent == 100 and power.index == 4`, "own"},
-		{`len(contacts) == 2 and contacts_count == 2 and contacts.dir.x`, "contacts"},
+		{`StateUpdate.power_settings.percent == 100 and power_settings.index == 4`, "own"},
+		{`len(contacts) == 2 and contacts_count == 2 and contacts.direction.x`, "contacts"},
 		{`CollisionEffect.contacts.ratio > 0`, "contacts"},
 
 		// Text.
@@ -299,7 +299,7 @@ func TestMatch(t *testing.T) {
 
 		// Joins.
 		{`not not ack`, "ack"},
-		{`!ack && !fields && !status && kind`, "keepalive"},
+		{`!ack && !fields && !gamespy && !status && kind`, "keepalive"},
 		{`ack or BootPlayer and Chat`, "ack"},
 		{`(ack or Chat) and not reliable`, "ack"},
 		{`ack xor kind == ack xor kind == boot`, "boot"},
@@ -353,8 +353,8 @@ func TestNames(t *testing.T) {
 		t.Error("not sorted, or not unique")
 	}
 	for _, name := range []string{
-		"frame", "name", "src.port", "error.reason", "TorpedoFire", "Connect", "target", "fields.name", "Score.player",
-		"StateUpdate.subsystems.entries.condition", "TorpedoFire.offset.ratio", "position.x", "species_name", "flag_names", "object_slot", "contacts_count",
+		"frame", "name", "src_port", "error.reason", "TorpedoFire", "Connect", "target", "fields.name", "Score.player",
+		"StateUpdate.subsystems.entries.condition", "TorpedoFire.target_offset.ratio", "position.x", "species_name", "flag_names", "object_slot", "contacts_count",
 	} {
 		if !slices.Contains(all, name) {
 			t.Errorf("no %s", name)
@@ -462,7 +462,7 @@ func TestComplete(t *testing.T) {
 		{"name == To", []string{"name == TorpedoFire", "name == TorpedoTypeChange"}},
 		{"name == to", []string{"name == TorpedoFire", "name == TorpedoTypeChange"}},
 		{"kind == k", []string{"kind == keepalive"}},
-		{"TorpedoFire.ta", []string{"TorpedoFire.target", "TorpedoFire.target_name", "TorpedoFire.target_slot"}},
+		{"TorpedoFire.ta", []string{"TorpedoFire.target", "TorpedoFire.target_name", "TorpedoFire.target_offset", "TorpedoFire.target_point", "TorpedoFire.target_slot"}},
 		{"StateUpdate.subsystems.entries.co", []string{"StateUpdate.subsystems.entries.condition"}},
 		{"species == Bi", []string{"species == Bird_of_Prey", "species == Biranu_Station"}},
 		{"flags & SU", []string{"flags & SUBSYSTEMS"}},

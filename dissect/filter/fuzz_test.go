@@ -81,7 +81,7 @@ func FuzzMatch(f *testing.F) {
 		`text matches "(?i)l.g" or fields.name contains "a" or residue contains "x"`, `species == Akira and not species == disruptor`,
 		`subsystems.entries.condition != 0.5 or len(subsystems.entries) > 3 or subsystems.entries.children[3] < 1`,
 		`error.reason contains "ends inside" or error.field ~ "\[" or error.offset > 5`,
-		`value == true or value == medium or value > 1`, `len(text) > 5 or len(body) > 5 or body[2] == 1`,
+		`enabled == true or value == medium or amount > 1`, `len(text) > 5 or len(body) > 5 or body[2] == 1`,
 	} {
 		others = append(others, must(f, expr))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -36,13 +37,14 @@ type part struct {
 type view uint8
 
 const (
-	viewValue     view = iota
-	viewName           // of an enumerated value
-	viewFlagNames      // of the bits that are set
-	viewSlot           // of an object id
-	viewObject         // the name of the object
-	viewElement        // of a vector, array or bytes
-	viewLen
+	viewValue     = view(key.Value)
+	viewName      = view(key.ValueName)
+	viewFlagNames = view(key.FlagNames)
+	viewSlot      = view(key.Slot)
+	viewObject    = view(key.ObjectName)
+	viewByte      = view(key.Byte)
+	viewElement   = viewByte + 1 // of a vector, array or bytes
+	viewLen       = viewByte + 2
 )
 
 // A variant is what a path leads to in one layout.
@@ -62,7 +64,7 @@ func (v *variant) class() class {
 	switch v.view {
 	case viewName, viewFlagNames, viewObject:
 		return classText
-	case viewSlot, viewElement, viewLen:
+	case viewSlot, viewByte, viewElement, viewLen:
 		return classNumber
 	case viewValue:
 	}
@@ -88,7 +90,7 @@ func (v *variant) class() class {
 // whole reports whether the variant's value is a whole number.
 func (v *variant) whole() bool {
 	switch v.view {
-	case viewSlot, viewLen:
+	case viewSlot, viewByte, viewLen:
 		return true
 	case viewElement:
 		return v.kind == decode.KindBytes
@@ -113,11 +115,7 @@ func newIndex(catalog *decode.Catalog) *index {
 	}
 	ix := &index{specs: catalog.All(), paths: map[string][]variant{}}
 	ix.game = len(ix.specs)
-	ix.specs = append(ix.specs, transport.Catalog()...)
-	short := transport.Message{Header: transport.Header{Short: true}, Body: []byte{0}}
-	if s := transport.SpecFor(&short); s != nil && !slices.Contains(ix.specs, s) {
-		ix.specs = append(ix.specs, s)
-	}
+	ix.specs = append(ix.specs, transport.Specs()...)
 	for _, s := range ix.specs {
 		if s.Known() {
 			ix.describe(s, s.Layout, decode.Stock)
@@ -177,47 +175,20 @@ func (d *describer) Field(f *decode.Field) {
 	d.part(part{name: f.Name, kind: f.Kind, conds: f.Conds})
 	at := d.path(f.Name)
 	v := variant{base: at, kind: f.Kind, names: f.Names}
-	d.add(at, v)
-	switch f.Kind {
-	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
-		if f.Names != nil {
-			v.view = viewName
-			d.add(at+"_name", v)
-		}
-	case decode.KindFlags8:
-		if f.Names != nil {
-			v.view = viewFlagNames
-			d.add(strings.TrimSuffix(at, "s")+"_names", v)
-		}
-	case decode.KindObject:
-		v.view = viewSlot
-		d.add(strings.TrimSuffix(at, "_id")+"_slot", v)
-		v.view = viewObject
-		d.add(strings.TrimSuffix(at, "_id")+"_name", v)
-	default:
-		v.view = viewElement
-		for i, c := range components(f.Kind) {
-			v.element = i
-			d.add(at+"."+string(c), v)
-		}
+	for _, w := range key.Views(f) {
+		v.view = view(w)
+		d.add(d.path(w.Member(f.Name)), v)
+	}
+	v.view = viewElement
+	for i, c := range key.Components(f.Kind) {
+		v.element = i
+		d.add(at+"."+string(c), v)
 	}
 }
 
 func (d *describer) add(path string, v variant) {
 	v.layout = d.layout
 	d.ix.paths[path] = append(d.ix.paths[path], v)
-}
-
-// components are the names of the parts of a vector, one letter each.
-func components(k decode.Kind) string {
-	switch k {
-	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		return "xyz"
-	case decode.KindQuat:
-		return "wxyz"
-	default:
-		return ""
-	}
 }
 
 // specsOf returns the specs that a name means: those that have exactly it, or

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
@@ -31,8 +32,8 @@ func flatten(tb testing.TB, line []byte) *flat {
 		tb.Fatalf("%v\n%s", err, line)
 	}
 	f := &flat{map[string]bool{}, map[string][]string{}}
-	if v["kind"] == "gamespy" { // its fields are not the filter's
-		v["fields"] = map[string]any{}
+	if v["gamespy"] != nil { // its keys are not the filter's
+		v["gamespy"] = map[string]any{}
 	}
 	f.add("", v)
 	return f
@@ -73,7 +74,7 @@ func (f *flat) add(path string, v any) {
 	}
 }
 
-func btoi(b bool) int { return int(bit(b)) }
+func btoi(b bool) int { return map[bool]int{true: 1}[b] }
 
 func (f *flat) value(path, v string) {
 	if !slices.Contains(f.values[path], v) {
@@ -126,13 +127,13 @@ func equals(path, v string) string {
 		}
 		return path + " == " + v
 	}
-	k := findKey(path)
+	k := key.Find(path)
 	switch {
 	case k == nil && strings.HasPrefix(path, "reassembled"):
 		return "" // one of them
 	case k == nil:
 		return "(" + path
-	case k.class == classText:
+	case classOf(k) == classText:
 		return path + " == " + quotedText(v)
 	}
 	return path + " == " + v
@@ -152,9 +153,9 @@ func allPresences(tb testing.TB) []present {
 	for _, name := range shared.names() {
 		p := present{name: name, path: name, f: must(tb, name)}
 		switch head, rest, dotted := strings.Cut(name, "."); {
-		case slices.Contains([]string{"addr", "port", "src.port", "dst.port", "note", "notes.code", "notes.text", "player"}, name):
+		case key.Find(name) != nil && key.Find(name).Scope != key.Everywhere:
 			continue // JSON has them in another form, or not at all
-		case findKey(name) != nil || head == "fields":
+		case key.Find(name) != nil || head == "fields":
 		case specsOf(shared.specs, head) != nil && shared.paths[name] == nil:
 			p.messages = specsOf(shared.specs, head)
 			p.path = "fields." + rest

@@ -11,6 +11,10 @@ func Catalog() []*decode.Spec {
 	return []*decode.Spec{&nameChangeSpec, &connectSpec, &acceptSpec, &bootPlayerSpec, &disconnectSpec}
 }
 
+// Specs returns every spec that [SpecFor] returns: those of the catalogue, and
+// the short form that any type can have.
+func Specs() []*decode.Spec { return append(Catalog(), &shortSpec) }
+
 // SpecFor returns the spec for the body of a message, or nil: acknowledgements
 // and keepalives are all header, short forms are opaque, and what a Standard
 // message says is for the game's catalogue.

@@ -9,6 +9,7 @@ package csv
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
@@ -54,10 +56,12 @@ func Check(name string, names []string) error {
 	switch {
 	case !columnName.MatchString(name):
 		return errors.New("a column is the name of a key or field, such as frame or StateUpdate.speed")
-	case name == "addr", name == "port", name == "src.port", name == "dst.port":
+	case name == "addr", name == "port":
 		return errors.New("addresses are in the columns src and dst, with their ports")
 	case name == "note":
-		return errors.New("they are in the column notes")
+		return errors.New("notes are in the column notes")
+	case key.Find(name) != nil && key.Find(name).Scope != key.Everywhere:
+		return fmt.Errorf("%s is a key of filters only", name)
 	case !strings.Contains(name, ".") && (isUpper(name[0]) || !slices.Contains(names, indexed.ReplaceAllString(name, ""))):
 		return errors.New("a message is no column; name one of its fields, or the column name")
 	}
@@ -90,23 +94,12 @@ func newColumn(name string) column {
 			return c
 		}
 	}
-	if first, _, _ := strings.Cut(json, "."); isKey(first) {
+	if first, _, _ := strings.Cut(json, "."); key.Find(first) != nil {
 		c.paths = paths(json)
 	} else {
 		c.paths = paths("fields." + json)
 	}
 	return c
-}
-
-// isKey reports whether records have a key of that name, and a field of the same
-// name is meant only by its whole path.
-func isKey(name string) bool {
-	switch name {
-	case "frame", "ts", "rel", "src", "dst", "dir", "peer", "msg", "kind", "type", "len", "reliable", "priority", "status", "seq", "ack", "fragment",
-		"reassembled", "dialect", "opcode", "name", "fields", "residue", "error", "notes", "payload":
-		return true
-	}
-	return false
 }
 
 // paths returns the path, and the paths that it is if one of its steps is a

@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"", "frame == 1", "not frame", "(frame)", " frame", "Chat", "chat", "src.port", "addr", "a.#.b", "a|@pretty", "flags & 1", "5", "a..b", "é"} {
+	for _, name := range []string{"", "frame == 1", "not frame", "(frame)", " frame", "Chat", "chat", "port", "addr", "a.#.b", "a|@pretty", "flags & 1", "5", "a..b", "é"} {
 		if Check(name, names) == nil {
 			t.Errorf("%q is a column", name)
 		}

@@ -55,7 +55,7 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 		dst = append(dst, `,"kind":"gamespy","len":`...)
 		dst = strconv.AppendInt(dst, int64(len(r.Bytes)), 10)
 		dst = status(dst, r)
-		dst = append(dst, `,"fields":{`...)
+		dst = append(dst, `,"gamespy":{`...)
 		dst = append(appendPairs(dst, r.GameSpy.Pairs()), '}')
 	case dissect.KindMalformed:
 		dst = e.part(dst, r)
@@ -194,12 +194,12 @@ func sequence(dst []byte, h *transport.Header) []byte {
 		}
 		dst = number(dst, `,"ack":{"seq":`, uint64(h.Seq))
 		if h.Control() {
-			dst = append(dst, `,"class":"control"`...)
+			dst = append(dst, `,"kind":"control"`...)
 		} else {
-			dst = append(dst, `,"class":"data"`...)
+			dst = append(dst, `,"kind":"data"`...)
 		}
 		if h.Fragment {
-			dst = number(dst, `,"fragment":`, uint64(h.Index))
+			dst = number(dst, `,"index":`, uint64(h.Index))
 		}
 		return append(dst, '}')
 	}

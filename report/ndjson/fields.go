@@ -79,28 +79,6 @@ func (v *fields) End(g *decode.Group) {
 func (v *fields) Field(f *decode.Field) {
 	b := append(appendName(v.b, f.Name), '"', ':')
 	switch f.Kind {
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindIndex:
-		b = strconv.AppendUint(b, f.Uint, 10)
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		b = strconv.AppendInt(b, f.Int, 10)
-	case decode.KindF32, decode.KindCF16:
-		v.number[0] = float32(f.Float)
-		b = v.numbers.Append(b, &v.number, appendFirst)
-	case decode.KindRatio8:
-		b = append(b, ratios[index(f.Float*255)]...)
-	case decode.KindPercent8:
-		b = strconv.AppendInt(b, int64(f.Float), 10)
-	case decode.KindPower8:
-		b = append(b, powers[index(f.Float*204/100)]...)
-	case decode.KindBit, decode.KindBool8:
-		switch f.Uint {
-		case 0:
-			b = append(b, "false"...)
-		case 1:
-			b = append(b, "true"...)
-		default:
-			b = strconv.AppendUint(b, f.Uint, 10)
-		}
 	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
 		b = strconv.AppendUint(b, f.Uint, 10)
 		b = appendNameOf(b, f)
@@ -119,6 +97,36 @@ func (v *fields) Field(f *decode.Field) {
 				b = appendString(b, v.text)
 			}
 		}
+	case decode.KindBool8:
+		b = v.appendValue(b, f)
+		if f.Uint > 1 {
+			b = strconv.AppendUint(appendKey(b, f.Name, "_byte"), f.Uint, 10)
+		}
+	default:
+		b = v.appendValue(b, f)
+	}
+	v.b = b
+}
+
+// appendValue appends the value of a field.
+func (v *fields) appendValue(b []byte, f *decode.Field) []byte {
+	switch f.Kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindIndex,
+		decode.KindEnum8, decode.KindEnum32, decode.KindHash32, decode.KindFlags8, decode.KindObject:
+		b = strconv.AppendUint(b, f.Uint, 10)
+	case decode.KindI8, decode.KindI16, decode.KindI32:
+		b = strconv.AppendInt(b, f.Int, 10)
+	case decode.KindF32, decode.KindCF16:
+		v.number[0] = float32(f.Float)
+		b = v.numbers.Append(b, &v.number, appendFirst)
+	case decode.KindRatio8:
+		b = append(b, ratios[index(f.Float*255)]...)
+	case decode.KindPercent8:
+		b = strconv.AppendInt(b, int64(f.Float), 10)
+	case decode.KindPower8:
+		b = append(b, powers[index(f.Float*204/100)]...)
+	case decode.KindBit, decode.KindBool8:
+		b = strconv.AppendBool(b, f.Uint != 0)
 	case decode.KindDir3:
 		b = append(b, '[')
 		for i, x := range f.Vec[:3] {
@@ -167,7 +175,7 @@ func (v *fields) Field(f *decode.Field) {
 	case decode.KindText:
 		b = appendString(b, f.Text)
 	}
-	v.b = b
+	return b
 }
 
 // appendNameOf appends the text of an enumerated value beside the number.

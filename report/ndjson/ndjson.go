@@ -15,6 +15,10 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
+// Schema is the number of the description in docs/json.md. It counts changes
+// that break scripts.
+const Schema = 1
+
 // Options say what lines hold.
 type Options struct {
 	Payload   bool      // the complete game payload as hex

@@ -114,7 +114,7 @@ func appendEnds(dst []byte, host, client netip.AddrPort, player string, peer uin
 	dst = append(dst, `","client":"`...)
 	dst = append(client.AppendTo(dst), '"')
 	if player != "" {
-		dst = appendString(append(dst, `,"player":`...), player)
+		dst = appendString(append(dst, `,"player_name":`...), player)
 	}
 	if peer != 0 {
 		dst = number(dst, `,"peer":`, uint64(peer))

@@ -55,7 +55,7 @@ func TestNetwork(t *testing.T) {
 	add(10450000, dissect.ToHost, idle, dissect.StatusOK, "")
 	_ = m.Record(&dissect.Record{Datagram: &dissect.Datagram{}})
 
-	ends := `{"host":"192.168.0.1:22101","client":"192.168.0.10:22102","player":"\"\u001b[2J\u202e","peer":2,`
+	ends := `{"host":"192.168.0.1:22101","client":"192.168.0.10:22102","player_name":"\"\u001b[2J\u202e","peer":2,`
 	limits := `"limits":{"links":{"max":512,"given_up":0},"outstanding":{"max":1024,"given_up":0},` +
 		`"missing":{"max":1024,"given_up":0},"ships":{"max":4096,"given_up":0},"undirected":`
 	tests := []struct {

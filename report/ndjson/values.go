@@ -43,20 +43,15 @@ func index(f float64) int {
 }
 
 // appendFloat appends the shortest decimal number that is x as a float32. JSON
-// has no other numbers, so those are strings.
+// has no NaN and no infinity: both are null.
 func appendFloat(dst []byte, x float32) []byte {
 	if n := int32(x); float32(n) == x && n > -1<<24 && n < 1<<24 && (n != 0 || !math.Signbit(float64(x))) {
 		return strconv.AppendInt(dst, int64(n), 10)
 	}
 	f := float64(x)
 	switch abs := math.Abs(f); {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case abs > math.MaxFloat32:
-		if f < 0 {
-			return append(dst, `"-Inf"`...)
-		}
-		return append(dst, `"+Inf"`...)
+	case math.IsNaN(f) || abs > math.MaxFloat32:
+		return append(dst, "null"...)
 	case abs != 0 && (abs < 1e-6 || abs >= 1e21):
 		return strconv.AppendFloat(dst, f, 'e', -1, 32)
 	}

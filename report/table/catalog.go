@@ -263,7 +263,7 @@ func wrapped(w io.Writer, o Options, head []string, rows [][]string, most int) e
 		}
 		used += room[i] + 2 // and what separates it
 	}
-	room[last] = max(o.width()-used-1, leastColumn)
+	room[last] = max(o.width()-used-2, leastColumn) // the rule has a column on either side
 	var all [][]string
 	for _, r := range rows {
 		from := len(all)

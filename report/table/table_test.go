@@ -180,7 +180,7 @@ func TestLine(t *testing.T) {
 			name: "own ship",
 			r:    func() *dissect.Record { return message(t, ownShip) },
 			want: "    12    0.153 → host Cady2          StateUpdate        object Akira of Cady2  flags 0x9D  position (88,-66,-73)" +
-				"  speed 0  power Shield Generator 100%, Sensor Array 100%, Impulse Engines 100%",
+				"  speed 0  power_settings Shield Generator 100%, Sensor Array 100%, Impulse Engines 100%",
 		},
 		{
 			name: "own ship at 120 columns",
@@ -210,7 +210,7 @@ func TestLine(t *testing.T) {
 			name: "malformed at 120 columns",
 			o:    Options{Width: 120},
 			r:    func() *dissect.Record { return message(t, "190d0000400202df8711ffff03400088") },
-			want: "    12    0.153 → host Cady2          TorpedoFire        tube Torpedoes of A…  malformed: offset.dir at +14: message en…",
+			want: "    12    0.153 → host Cady2          TorpedoFire        tube Torpedoes of A…  malformed: target_offset.direction at +1…",
 		},
 		{
 			name: "unknown opcode",
@@ -394,7 +394,7 @@ func TestColor(t *testing.T) {
 	r := message(t, "190d0000400202df8711ffff03400088")
 	got := shown(t, Options{Color: true, Width: 120}, r)
 	want := "    12    0.153 → host Cady2          " + red + "TorpedoFire" + off + "        " +
-		"\x1b[2mtube\x1b[22m Torpedoes of A…  " + red + "malformed: offset.dir at +14: message en…" + off + "\n"
+		"\x1b[2mtube\x1b[22m Torpedoes of A…  " + red + "malformed: target_offset.direction at +1…" + off + "\n"
 	if got != want {
 		t.Errorf("\ngot  %q\nwant %q", got, want)
 	}
@@ -426,8 +426,8 @@ func TestVerbose(t *testing.T) {
        +6       01           flags          0x01 (bit0)
        +7..10   df 87 11     direction      (-0.25984251, -0.9527559, 0.13385826)
        +10..14  ff ff 03 40  target         0x4003FFFF (slot 1)
-                             offset
-       +14..17  00 88 d8       dir          (0, -0.9448819, -0.31496063)
+                             target_offset
+       +14..17  00 88 d8       direction    (0, -0.9448819, -0.31496063)
        +17      5c             ratio        36.1%
        note   seq-gap: number 811 \x1bhas not been seen
        0000  32 17 80 2c 03 19 0d 00  00 40 02 01 df 87 11 ff  2..,.....@......
