@@ -9,12 +9,12 @@ import (
 const bufferSize = 512 << 10
 
 // A buffer lends the bytes of a reader without copying each record. It reads
-// only when what is asked for is not there yet, so every complete record of a
-// pipe that is still being written is at hand.
+// only when the buffer lacks requested bytes, so every complete record of a
+// pipe that is still being written is available at once.
 type buffer struct {
 	src    io.Reader
 	buf    []byte
-	lo, hi int   // what was read and not yet skipped
+	lo, hi int   // bytes that were read and not yet skipped
 	base   int64 // offset of buf[0] in src
 	err    error // why there is nothing more to read
 }
@@ -81,7 +81,7 @@ func (b *buffer) discard(n int64) error {
 	return nil
 }
 
-// Read implements [io.Reader] for what unpacks the buffer's bytes.
+// Read implements [io.Reader] for decompressors.
 func (b *buffer) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -96,8 +96,8 @@ func (b *buffer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// failed tells what it means that a record could not be had whole: err is from
-// peek or discard, begun tells whether some of the record was there.
+// failed returns the error for an incomplete record: err is from peek or
+// discard, begun reports whether some of the record was there.
 func (b *buffer) failed(err error, begun, inFrame bool) error {
 	switch {
 	case errors.Is(err, io.EOF) && !begun:

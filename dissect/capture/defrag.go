@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of what the joiner remembers. The buffers of all datagrams together
+// Limits of the joiner's memory. The buffers of all datagrams together
 // take 16 MiB at most.
 const (
 	maxUnfinished = 256
@@ -18,7 +18,7 @@ const (
 // A piece is one IP fragment.
 type piece struct {
 	key    pieceKey
-	next   uint8 // what the whole begins with, if offset is 0
+	next   uint8 // protocol of the whole datagram, if offset is 0
 	offset int
 	more   bool // not the last
 	data   []byte
@@ -41,7 +41,7 @@ type whole struct {
 }
 
 // A joiner puts IP fragments together, in whatever order they come. Where they
-// overlap, what came first stays, so a repeated fragment does no harm.
+// overlap, the first bytes stay, so a repeated fragment does no harm.
 //
 // gopacket's ip4defrag is not used: it has no bounds, joins overlapping
 // fragments wrongly, and knows IPv4 only.
@@ -57,7 +57,7 @@ type part struct {
 	key   pieceKey
 	since time.Time
 	data  []byte
-	spans []span // what is there, in order, none touching the next
+	spans []span // received spans, in order, none touching the next
 	full  int    // -1 until the last fragment came
 	held  int    // data from here on was cut off by the snap length
 	next  uint8
@@ -128,7 +128,7 @@ func (j *joiner) drop(u *part) {
 	j.free = append(j.free, u)
 }
 
-// insert reports whether the piece agrees with what is there.
+// insert reports whether the piece agrees with the pieces received before.
 func (u *part) insert(p *piece, end int) bool {
 	if !p.more {
 		if u.full >= 0 && u.full != end {

@@ -1,5 +1,5 @@
-// Package capture turns packets into datagrams: it reads capture files, or what
-// passes a network interface, and hands out the UDP datagrams in them, in
+// Package capture turns packets into datagrams: it reads capture files or the
+// traffic of a network interface, and returns the UDP datagrams in them, in
 // capture order. Packets of an interface can be kept in pcapng files.
 //
 // Files are recognised by content: pcap in both byte orders, with

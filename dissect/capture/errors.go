@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// What callers tell apart. Errors that wrap these name the file, and are
-// complete sentences for people.
+// Kinds of errors. Errors that wrap these name the file and are complete
+// sentences for people.
 var (
 	ErrNotCapture = errors.New("not a capture file (pcap, pcapng, or either in gzip or zstd)")
 	ErrEmpty      = errors.New("empty")
@@ -18,10 +18,10 @@ var (
 // A stop is why the reader of a file format cannot go on. The file makes a
 // sentence of it, knowing its own name and the number of the frame.
 type stop struct {
-	kind    error  // ErrCut, ErrDamaged or what reading returned
+	kind    error  // ErrCut, ErrDamaged or the reader's error
 	offset  int64  // in the capture, after unpacking
 	inFrame bool   // a frame had begun
-	why     string // what is wrong, with ErrDamaged
+	why     string // the reason, with ErrDamaged
 }
 
 func (s *stop) Error() string {
@@ -56,8 +56,8 @@ func (s *stop) sentence(name string, frames int, packed bool) error {
 	return fmt.Errorf("%s: %w %s: everything before it was read", name, s.kind, place)
 }
 
-// named puts the name before an error and leaves out what the os package puts
-// there, which is the operation and the name again.
+// named puts the name before an error and removes the operation and the name
+// that the os package puts there.
 func named(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -26,7 +26,7 @@ const (
 	protoDestination = uint8(layers.IPProtocolIPv6Destination)
 )
 
-// ipv4 takes an IPv4 packet, and what may be padding behind it.
+// ipv4 takes an IPv4 packet, which padding may follow.
 func (d *decoder) ipv4(b []byte) outcome {
 	if len(b) < ipv4Header {
 		return d.short()
@@ -69,7 +69,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 	return o
 }
 
-// ipv6 takes an IPv6 packet, and what may be padding behind it.
+// ipv6 takes an IPv6 packet, which padding may follow.
 func (d *decoder) ipv6(b []byte) outcome {
 	if len(b) < ipv6Header {
 		return d.short()
@@ -136,8 +136,8 @@ func leadsToUDP(next uint8) bool {
 	return next == protoUDP || next == protoDestination || next == protoRouting || next == protoHopByHop
 }
 
-// udp takes a UDP datagram of which b was captured and which had full bytes on
-// the network, going by the IP header. It returns the same of the payload.
+// udp takes the captured bytes of a UDP datagram and its length on the network
+// according to the IP header. It returns both for the payload.
 func (d *decoder) udp(b []byte, full int) (h *[udpHeader]byte, payload []byte, size int, o outcome) {
 	if full < udpHeader {
 		return nil, nil, 0, malformed
@@ -156,7 +156,7 @@ func (d *decoder) udp(b []byte, full int) (h *[udpHeader]byte, payload []byte, s
 	return h, b[udpHeader:min(size, len(b))], size - udpHeader, gaveDatagram
 }
 
-// give makes the datagram of what udp returned.
+// give makes the datagram from the results of udp.
 func (d *decoder) give(src, dst netip.Addr, h *[udpHeader]byte, payload []byte, full int) {
 	d.datagram.Src, d.datagram.Dst = netip.AddrPortFrom(src, be16(h[0:])), netip.AddrPortFrom(dst, be16(h[2:]))
 	d.datagram.Payload, d.datagram.Full = payload, full

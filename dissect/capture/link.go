@@ -27,7 +27,7 @@ const (
 	linkSLL2     = 276 // Linux "any", today
 )
 
-// What tells the next header, by gopacket's names where it has them.
+// Numbers of the next header, by gopacket's names where it has them.
 const (
 	etherIPv4    = uint16(layers.EthernetTypeIPv4)
 	etherIPv6    = uint16(layers.EthernetTypeIPv6)
@@ -195,7 +195,7 @@ func (d *decoder) family(b []byte) outcome {
 	return notIP
 }
 
-// pppoe strips the header of a PPPoE session, whose length excludes padding.
+// pppoe strips the header of a PPPoE session; its length excludes padding.
 // gopacket's decoder panics on short frames.
 func (d *decoder) pppoe(b []byte) outcome {
 	if len(b) < 6 {
@@ -209,7 +209,7 @@ func (d *decoder) pppoe(b []byte) outcome {
 	return d.ppp(b[:min(size, len(b))])
 }
 
-// ppp strips a PPP header, of which either half may have been negotiated away.
+// ppp strips a PPP header. The peers may have agreed to omit either half.
 // gopacket's decoder panics on short frames.
 func (d *decoder) ppp(b []byte) outcome {
 	if len(b) > 0 && b[0] == 0xff {
@@ -236,7 +236,8 @@ func (d *decoder) ppp(b []byte) outcome {
 	return notIP
 }
 
-// mpls strips the labels. What is below is not said, but looks like IP or not.
+// mpls strips the labels. They do not name the protocol below, so its first
+// bits decide whether it is IP.
 func (d *decoder) mpls(b []byte) outcome {
 	for len(b) >= 4 {
 		bottom := b[2]&1 != 0
@@ -248,7 +249,7 @@ func (d *decoder) mpls(b []byte) outcome {
 	return d.short()
 }
 
-// short tells what it means that the frame ends inside a header.
+// short returns the outcome of a frame that ends inside a header.
 func (d *decoder) short() outcome {
 	if d.cut {
 		return cutShort

@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// Bounds of what waits between the goroutine that reads packets and Next.
+// Limits of the queue between the goroutine that reads packets and Next.
 const (
 	defaultQueue = 1 << 16  // packets
 	maxWaiting   = 64 << 20 // bytes of them
@@ -20,7 +20,7 @@ const (
 	tick         = time.Second / 2
 )
 
-// LiveOptions tell what to capture and how much to keep.
+// LiveOptions select the traffic to capture and limit the memory for it.
 type LiveOptions struct {
 	device.Options
 	// Queue is how many packets may wait for Next, 0 for 65536.
@@ -34,8 +34,8 @@ type LiveOptions struct {
 // One goroutine reads packets, numbers them, hands them to the writer, if there
 // is one, and puts them into a queue that Next takes them from. If Next is not
 // called often enough the queue overflows, which is counted and has no effect
-// on what is written: a terminal that stands still, or a pager, must not leave
-// holes in the file. If writing is too slow, packets wait in the system's
+// on the file: a terminal that stands still, or a pager, must not leave
+// holes in it. If writing is too slow, packets wait in the system's
 // buffer, and when that is full the system drops and counts them.
 type Live struct {
 	source  packetSource
@@ -54,7 +54,7 @@ type Live struct {
 	closing atomic.Bool
 	done    chan struct{} // closed when the reading goroutine has ended
 	end     error         // why it has; to be read when queue is closed
-	failed  error         // what closing the device returned
+	failed  error         // result of closing the device
 
 	mu       sync.Mutex
 	counters Counters
@@ -76,7 +76,7 @@ type waiting struct {
 	full   int
 }
 
-// Counters tell what became of packets so far.
+// Counters count packets by their fate so far.
 type Counters struct {
 	device.Counters           // as of the last half second, or the end
 	Time            time.Time // when these were asked for
@@ -130,7 +130,7 @@ func (l *Live) LinkType() uint16 { return l.link }
 // SnapLen returns how many bytes of a packet are kept.
 func (l *Live) SnapLen() int { return l.snap }
 
-// WriterOptions returns what a file of this capture can say about it. The
+// WriterOptions returns the facts about this capture for its file. The
 // caller adds the program, the filter and the start.
 func (l *Live) WriterOptions() WriterOptions {
 	return WriterOptions{Link: l.link, SnapLen: l.snap, Hardware: runtime.GOARCH, System: runtime.GOOS, Interface: l.name}
@@ -164,22 +164,22 @@ func (l *Live) Next() (*packet.Datagram, error) {
 	}
 }
 
-// Idle reports whether Next would have to wait, which is the time to flush
-// what was made of earlier datagrams. It may be called at any time.
+// Idle reports whether Next would have to wait: the time to flush the output
+// for earlier datagrams. It may be called at any time.
 func (l *Live) Idle() bool { return len(l.queue) == 0 }
 
-// Stats tells what was made of the packets that Next has taken so far.
+// Stats counts the packets that Next has taken so far.
 func (l *Live) Stats() Stats { return l.decoder.stats(new(progress)) }
 
-// Counters tells what became of packets so far. It may be called at any time.
+// Counters returns the counts of packets so far. It may be called at any time.
 func (l *Live) Counters() Counters {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.counters
 }
 
-// Close implements [Source]. It ends the capture; Next returns what is left
-// and then [io.EOF]. Close may be called at any time, by any goroutine and more
+// Close implements [Source]. It ends the capture; Next returns the remaining
+// datagrams and then [io.EOF]. Close may be called at any time, by any goroutine and more
 // than once, and returns when the device is closed.
 func (l *Live) Close() error {
 	l.closing.Store(true)

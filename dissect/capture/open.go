@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// stdinName is what errors call standard input.
+// stdinName is the name of standard input in errors.
 const stdinName = "standard input"
 
 // A File reads the datagrams of one capture file.
@@ -21,7 +21,7 @@ type File struct {
 	frames   frameReader
 	packed   bool
 	frame    frame
-	err      error // what Next goes on returning
+	err      error // every further result of Next
 	decoder  *decoder
 	progress *progress
 }
@@ -138,7 +138,7 @@ func (f *File) each(take func(*packet.Datagram) bool) error {
 // notMore takes a single datagram.
 func notMore(*packet.Datagram) bool { return false }
 
-// stopped makes a sentence of what a frame reader returned.
+// stopped turns the error of a frame reader into a sentence.
 func (f *File) stopped(err error) error {
 	var s *stop
 	if errors.As(err, &s) {
@@ -160,14 +160,15 @@ func (f *File) Close() error {
 	return first
 }
 
-// Stats tells what was read so far.
+// Stats counts the frames that were read so far.
 func (f *File) Stats() Stats { return f.decoder.stats(f.progress) }
 
 // Progress returns how many bytes of the file were read and how large it is, 0
 // if that is not known. It may be called while Next runs.
 func (f *File) Progress() (read, size int64) { return f.progress.get() }
 
-// foreign tells that the file is not a capture, and what it is if that shows.
+// foreign returns the error for a file that is not a capture, with its format
+// if the content shows it.
 func (f *File) foreign(head []byte) error {
 	begins := fmt.Sprintf("begins with % x", head[:min(len(head), 8)])
 	hint := guess(head)
@@ -180,7 +181,7 @@ func (f *File) foreign(head []byte) error {
 	return fmt.Errorf("%s: %w: it %s", f.name, ErrNotCapture, begins)
 }
 
-// guess tells what a file that is not a capture may be, and what to do.
+// guess names the likely format of a file that is not a capture, and a remedy.
 func guess(head []byte) string {
 	const (
 		unpackFirst  = ", which has to be unpacked first"

@@ -10,12 +10,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow bounds the memory for unpacking zstd. It is what the zstd tool
-// itself unpacks without being asked to; memory is used only as far as the
+// maxWindow bounds the memory for unpacking zstd. It is the largest window that
+// the zstd tool accepts by default; memory is used only as far as the
 // data reach back.
 const maxWindow = 128 << 20
 
-// unpack returns a reader of what is packed in b, or nil if its magic number is
+// unpack returns a reader of the content of b, or nil if its magic number is
 // neither gzip's nor zstd's. The reader must be closed.
 func unpack(b *buffer) (io.ReadCloser, error) {
 	magic, _ := b.peek(4) // why there are fewer comes up again

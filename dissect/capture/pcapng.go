@@ -19,7 +19,7 @@ const (
 	// ngMaxBlock bounds a block. Blocks that are skipped need no memory, so
 	// this only has to tell a length from damage.
 	ngMaxBlock = 128 << 20
-	// ngMaxInterfaces bounds what a section makes us remember.
+	// ngMaxInterfaces bounds the memory that a section can take.
 	ngMaxInterfaces = 1 << 16
 )
 
@@ -152,7 +152,7 @@ func (p *pcapngReader) pass(total int, inFrame bool) error {
 	return nil
 }
 
-// section begins a section, whose interfaces are its own.
+// section begins a section, which has its own interfaces.
 func (p *pcapngReader) section(total int) error {
 	if total < 28 {
 		return p.damaged(false, "a section header of %d bytes", total)

@@ -10,7 +10,7 @@ import (
 // progress is how far a source is. Another goroutine may ask while it reads.
 type progress struct {
 	read, size atomic.Int64
-	before     func() error // what is to be done before each reading, nil for nothing
+	before     func() error // called before each read, may be nil
 }
 
 func (p *progress) get() (read, size int64) { return p.read.Load(), p.size.Load() }
@@ -43,7 +43,7 @@ func sizeOf(name string, stdin io.Reader) (int64, bool) {
 	return info.Size(), true
 }
 
-// A counter counts what is read from a file, and marks its errors as such.
+// A counter counts the bytes read from a file and marks its errors as such.
 type counter struct {
 	io.Reader
 	progress *progress

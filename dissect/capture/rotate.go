@@ -17,7 +17,7 @@ import (
 // A Rotation tells when to begin another file and how many to keep. Zero is
 // without a limit.
 type Rotation struct {
-	Duration time.Duration // of what a file holds
+	Duration time.Duration // covered by one file
 	Size     int64         // bytes of a file
 	Packets  int           // of a file
 	Files    int           // to keep; the oldest are deleted
@@ -52,7 +52,7 @@ func (r *Rotation) Set(condition string) error {
 
 var errCondition = errors.New("want duration:SECONDS, filesize:KB, packets:N or files:N")
 
-// Check reports what contradicts itself once all conditions are set.
+// Check reports contradictions once all conditions are set.
 func (r *Rotation) Check() error {
 	if r.Files > 0 && r.Duration == 0 && r.Size == 0 && r.Packets == 0 {
 		return errors.New("files:N needs to know when a file is full: duration:SECONDS, filesize:KB or packets:N")
@@ -65,8 +65,8 @@ func (r *Rotation) Check() error {
 // a_00001_20061231235959.pcapng, with a number and the local time at which the
 // file begins. It implements [PacketWriter].
 //
-// A file is begun only when there is a packet for it, but for the first, so
-// that what is wrong with the name shows at once.
+// The first file is created at once, so that a bad name shows early; each
+// later one when there is a packet for it.
 type RotatingWriter struct {
 	prefix, suffix string
 	rotation       Rotation

@@ -19,8 +19,8 @@ type Series struct {
 	names    []string // not yet opened
 	stdin    io.Reader
 	file     *File // nil between files
-	err      error // what Next goes on returning
-	troubles error // what it returns at the end
+	err      error // every further result of Next
+	troubles error // its result at the end
 	decoder  decoder
 	progress progress
 }
@@ -45,7 +45,7 @@ func (s *Series) Next() (*packet.Datagram, error) {
 	return &s.decoder.datagram, nil
 }
 
-// Each gives take what Next would return, one datagram after another. It
+// Each calls take with the results of Next, one datagram after another. It
 // returns nil if take has returned false, otherwise the error of Next.
 func (s *Series) Each(take func(*packet.Datagram) bool) error {
 	for s.err == nil {
@@ -105,11 +105,11 @@ func (s *Series) Close() error {
 }
 
 // BeforeRead makes Next call f each time before it reads from a file, and so
-// may have to wait: whoever collects datagrams can then hand on what there is.
+// may have to wait: a caller that batches datagrams can then pass on its batch.
 // An error of f ends the series.
 func (s *Series) BeforeRead(f func() error) { s.progress.before = f }
 
-// Stats tells what was read so far, of all files together.
+// Stats counts the frames read so far in all files together.
 func (s *Series) Stats() Stats { return s.decoder.stats(&s.progress) }
 
 // Progress returns how many bytes of the files were read and how large they

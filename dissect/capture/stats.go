@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stats tells what a source has read so far. Each frame counts once: Frames is
+// Stats counts the frames of a source so far. Each frame counts once: Frames is
 // Datagrams plus Other.Total().
 type Stats struct {
 	Frames    int       // every frame, whatever was in it
@@ -50,7 +50,7 @@ type LinkCount struct {
 // maxLinks bounds how many unknown link types are told apart.
 const maxLinks = 16
 
-// An outcome is what became of a frame.
+// An outcome is the fate of a frame.
 type outcome uint8
 
 const (
@@ -112,7 +112,7 @@ func (t *tally) sawLink(link uint16) {
 	}
 }
 
-// stats puts together what is known of a source.
+// stats collects the counts of a source.
 func (d *decoder) stats(p *progress) Stats {
 	s := d.tally.stats()
 	s.Unfinished, s.Evicted = len(d.joiner.order), d.joiner.evicted

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// What a time can be in a report (RFC 3339 has four digits for the year).
+// The range of times in a report (RFC 3339 has four digits for the year).
 // Anything beyond comes from damage and is set to the nearer end.
 const (
 	minSecond = -62135596800 // year 1
 	maxSecond = 253402300799 // end of year 9999
 )
 
-// A resolution tells what the 64-bit timestamps of a pcapng interface count,
-// and from when.
+// A resolution is the unit of the 64-bit timestamps of a pcapng interface, and
+// their origin.
 type resolution struct {
 	exp    uint8 // the unit is 10^-exp or 2^-exp seconds, exp at most 127
 	binary bool
 	offset int64 // seconds to add
 }
 
-// microseconds is what an interface has if it does not say.
+// microseconds is the resolution of an interface that does not state one.
 var microseconds = resolution{exp: 6}
 
-// digits returns how many decimals of a second the unit amounts to, at most
-// what a time can show.
+// digits returns the number of decimals of a second that the unit has, at most
+// as many as a time can show.
 func (r resolution) digits() int8 {
 	if r.binary {
 		return int8(min((int(r.exp)*30103+99999)/100000, 9)) // exp * log10(2), rounded up

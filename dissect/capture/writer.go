@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
-// ngStatistics is the block that tells what was captured and what was lost.
+// ngStatistics is the block with the counts of captured and lost packets.
 const ngStatistics = 5
 
 // Options of blocks that are written.
@@ -33,7 +33,7 @@ const (
 // writeSize is how much is collected before it is written.
 const writeSize = 256 << 10
 
-// WriterOptions describe a capture in its file. What is empty is left out.
+// WriterOptions describe a capture in its file. Empty ones are left out.
 type WriterOptions struct {
 	Link        uint16 // LINKTYPE number
 	SnapLen     int
@@ -46,15 +46,15 @@ type WriterOptions struct {
 	Filter      string // as it was typed
 }
 
-// A Writer writes packets as pcapng, with times in nanoseconds. What it has
-// written can be read at any time: it writes blocks whole. It implements
+// A Writer writes packets as pcapng, with times in nanoseconds. The file can be
+// read at any time, since it always ends with a whole block. It implements
 // [PacketWriter].
 type Writer struct {
 	name     string // for errors
 	w        io.Writer
 	buf      []byte
 	open     int   // where the block that is being made begins in buf
-	size     int64 // of the file, with what is in buf
+	size     int64 // of the file, with the bytes in buf
 	start    time.Time
 	last     time.Time // of the last packet
 	counters Counters
@@ -136,7 +136,7 @@ func (w *Writer) Flush(c Counters) error {
 }
 
 // Close writes the counters that Flush was last given. If the writer has
-// created a file or was given what can be closed, it closes that.
+// created a file or was given an [io.Closer], it closes that.
 func (w *Writer) Close() error {
 	err := w.finishFile()
 	if c, ok := w.w.(io.Closer); ok {
@@ -171,8 +171,8 @@ func (w *Writer) finishFile() error {
 	return w.flush()
 }
 
-// flush writes what has been collected, which is whole blocks. Where there is
-// no room for all of them, a file ends with the last one that is whole.
+// flush writes the collected blocks. Where there is no room for all of them,
+// the file ends with the last whole one.
 func (w *Writer) flush() error {
 	if w.err == nil && len(w.buf) > 0 {
 		if n, err := w.w.Write(w.buf); err != nil {
