@@ -10,19 +10,26 @@ import (
 type Catalog struct {
 	byCode [256]*Spec
 	specs  []*Spec
+	added  []*Spec // of specs, those that came by With
 }
 
 // NewCatalog returns a catalogue of specs, in numeric order. It panics if two
 // have the same opcode or name: such a catalogue is a broken program.
 func NewCatalog(specs ...*Spec) *Catalog {
-	c := &Catalog{specs: slices.Clone(specs)}
+	c := &Catalog{}
+	for _, s := range specs {
+		c.specs = append(append(c.specs, s), s.Alternatives...)
+	}
 	slices.SortStableFunc(c.specs, func(a, b *Spec) int { return int(a.Code) - int(b.Code) })
 	names := map[string]bool{}
 	for _, s := range c.specs {
-		if c.byCode[s.Code] != nil || names[s.Name] {
+		first := c.byCode[s.Code]
+		if first != nil && !slices.Contains(first.Alternatives, s) || names[s.Name] {
 			panic(fmt.Sprintf("decode: %v %s is in the catalogue twice", s.Code, s.Name))
 		}
-		c.byCode[s.Code], names[s.Name] = s, true
+		if names[s.Name] = true; first == nil {
+			c.byCode[s.Code] = s
+		}
 	}
 	for _, s := range c.specs {
 		for op := int(s.Code) + 1; s.CatchAll && op < len(c.byCode); op++ {
@@ -52,21 +59,26 @@ func (e *NameError) Error() string {
 // becomes an alternative of the spec that has it. It fails with a [*NameError]
 // if names, in whatever case, are those of another message.
 func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
-	n := &Catalog{byCode: c.byCode, specs: slices.Clone(c.specs)}
+	n := &Catalog{byCode: c.byCode, specs: slices.Clone(c.specs), added: slices.Clone(c.added)}
 	for _, s := range specs {
 		for _, name := range s.Names() {
 			if taken := n.like(name); taken != nil {
 				return nil, &NameError{s, name, taken}
 			}
 		}
-		n.specs = append(n.specs, s)
+		n.specs, n.added = append(n.specs, s), append(n.added, s)
 		old := n.byCode[s.Code]
 		if old == nil || old.CatchAll {
 			n.byCode[s.Code] = s
 			continue
 		}
 		both := *old
-		both.Alternatives = append(slices.Clone(old.Alternatives), s)
+		// Whoever defines a message wants it, whatever else the opcode is for.
+		at := slices.IndexFunc(old.Alternatives, func(a *Spec) bool { return !slices.Contains(n.added, a) })
+		if at < 0 {
+			at = len(old.Alternatives)
+		}
+		both.Alternatives = slices.Insert(slices.Clone(old.Alternatives), at, s)
 		n.byCode[s.Code] = &both
 		n.specs[slices.Index(n.specs, old)] = &both
 	}

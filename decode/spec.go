@@ -187,6 +187,14 @@ type Spec struct {
 	Doc      string   // one sentence
 	Brief    []string // paths of the fields that a one-line report shows, most important first
 
+	// HostDialect is that of all hosts that send the message, Undecided if hosts
+	// of any do.
+	HostDialect Dialect
+	// Head is the number of bytes, opcode included, from which on a message that
+	// stops making sense still tells of what later ones need; 0 if only a whole
+	// one does.
+	Head int
+
 	// Layout is the stock game's layout; its zero value means that there is
 	// no decoder.
 	Layout Layout

@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/fragment"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -126,6 +127,9 @@ func (p *pass) malformed(part, offset int, rest []byte, err error) error {
 	if p.d.Truncated() {
 		r.Cut = true
 		r.Err = fmt.Errorf("%w: %d of %d bytes", ErrCut, len(p.d.Payload), p.d.Full)
+		if p.d.Full == packet.FullUnknown {
+			r.Err = fmt.Errorf("%w: %d bytes", ErrCut, len(p.d.Payload))
+		}
 		p.note("cut", r.Err.Error())
 	}
 	return p.finish()
@@ -325,7 +329,7 @@ func (p *pass) game() {
 		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 		return
 	}
-	p.evidence(op)
+	p.evidence(spec)
 	sender := p.c.Dialect(p.side)
 	res := p.decoder.Read(spec, r.Payload, sender, p.c.Env(p.side))
 	if op == msg.OpStateUpdate {
@@ -338,13 +342,15 @@ func (p *pass) game() {
 			r.Status, r.Rest = StatusUnknown, r.Payload[1:]
 			return
 		}
-		r.Spec = res.Spec
+		if r.Spec = res.Spec; r.Spec != spec {
+			p.evidence(r.Spec)
+		}
 	}
 	p.take(res, r.Payload, 1)
 	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil {
 		p.hash(m)
 	}
-	if r.Err == nil || beyondHead(op, res.Err) {
+	if r.Err == nil || spec.Head > 0 && res.Err.Offset >= spec.Head {
 		if gone := p.c.Learn(p.side, r.Message); gone != 0 {
 			p.note("evicted", fmt.Sprintf("object 0x%08X is evicted, the oldest of more than %d objects", uint32(gone), p.cfg.Limits.Objects))
 		}
@@ -360,25 +366,13 @@ func (p *pass) hash(m *msg.StateUpdate) {
 	}
 }
 
-// beyondHead reports whether decoding stopped behind the species of a new
-// object: what later messages need stands before that.
-func beyondHead(op decode.Opcode, err *decode.Error) bool {
-	switch op {
-	case msg.OpObjectCreate:
-		return err.Offset >= 2+4+4+1
-	case msg.OpObjectCreateTeam:
-		return err.Offset >= 3+4+4+1
+// evidence takes from a message what it tells of its sender.
+func (p *pass) evidence(spec *decode.Spec) {
+	if spec.HostDialect != decode.Undecided && p.side == session.Host {
+		p.decide(spec.HostDialect, session.Form, fmt.Sprintf("it sends %s, which only such hosts do", spec.Name))
 	}
-	return false
-}
-
-// evidence takes from an opcode what it tells of its sender.
-func (p *pass) evidence(op decode.Opcode) {
-	switch op {
+	switch spec.Code {
 	case msg.OpClientReady:
-		if p.side == session.Host {
-			p.decide(decode.OpenBC, session.Form, "it passes ClientReady on, which the game's host does not")
-		}
 		p.c.Ready()
 	case msg.OpScore:
 		if p.side == session.Host && p.c.Joining() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -26,6 +27,9 @@ type Config struct {
 	Ports []uint16
 	// Dialect, other than Undecided, is that of every sender.
 	Dialect decode.Dialect
+	// Ships, if not nil, is the class of all ships of which the traffic does not
+	// tell it.
+	Ships *ship.Class
 	// Catalog holds the game messages; nil stands for those of the game.
 	Catalog *decode.Catalog
 	// Limits bound the state; the zero value stands for DefaultLimits.
@@ -73,6 +77,7 @@ func New(cfg Config) *Pipeline {
 		table:   session.NewTable(cfg.Limits, cfg.Dialect),
 		decoder: decode.NewDecoder(),
 	}
+	p.table.AssumeShips(cfg.Ships)
 	p.now.Pipeline = p
 	p.blocks = session.NewBlocks(p.decoder, p.now.note)
 	p.updates.init(p.catalog, p.decoder)

@@ -52,7 +52,9 @@ func (v *Verifier) Check(r *Record) string {
 		v.Differ++
 	}
 	v.plain = append(v.plain, v.message...)
-	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact {
+	// A datagram that announces more messages than it holds is malformed, which
+	// its last record tells; there is nothing to build it from.
+	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact && cipher.MessageCount(r.Datagram.Payload) == r.Part+1 {
 		v.plain[1] = byte(r.Part + 1)
 		v.Datagrams++
 		v.wire = cipher.Encrypt(v.wire[:0], v.plain)

@@ -66,3 +66,24 @@ func TestVerifyFindsDifferences(t *testing.T) {
 		t.Errorf("%d differ, want 3", v.Differ)
 	}
 }
+
+// A datagram that announces more messages than it holds is malformed. Its messages
+// are held against what was sent, the datagram cannot be.
+func TestVerifyMissingMessages(t *testing.T) {
+	f := newFeed(t, dissect.Config{})
+	var v dissect.Verifier
+	malformed := 0
+	f.check = func(r *dissect.Record) {
+		if r.Status == dissect.StatusMalformed {
+			malformed++
+		}
+		if text := v.Check(r); text != "" {
+			t.Errorf("message %d: %s", r.Part, text)
+		}
+	}
+	f.push(client, host, 0, "02 01 32 11 80 01 00 2c 02 00 00 00 05 00 68 65 6c 6c 6f") // so that it is known to be the game's
+	f.push(client, host, time.Second, "02 03 32 11 80 02 00 2c 02 00 00 00 05 00 68 65 6c 6c 6f")
+	if malformed != 1 || v.Messages != 2 || v.Datagrams != 1 || v.Differ != 0 {
+		t.Errorf("%d malformed, %d messages, %d datagrams, %d differ", malformed, v.Messages, v.Datagrams, v.Differ)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,8 +11,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -22,27 +19,40 @@ import (
 func newDecode(s cli.Streams) *cobra.Command {
 	var f cli.Common
 	var as cli.Choice
-	var hexDump, payload bool
+	var of shipFlag
+	var hexDump, payload, deciphered bool
 	cmd := &cobra.Command{
 		Use:   "decode [HEX]",
 		Short: "Decode one datagram, transport message or game payload given as hex",
 		Long: `Decode reads hex digits from its arguments, or from standard input if there are
 none, and decodes what they are: a datagram, enciphered or clear, a transport
 message, or the payload of a game message. Which of these it is, is found by
-trial; --as forces it.
+trial; --as forces it. A clear datagram or message may be cut short, as those in
+documents and logs are. The sender's id, the first byte of a datagram, tells who
+sent it: 1 is the host.
+
+The subsystems of a ship update can be read only by who knows the ship; --ship or
+--species names it.
 
 White space, colons, commas, dashes, 0x and everything from # to the end of a
 line are passed over.`,
 		Example: `  bcdissect decode 01D73368C3BF76DB
   bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
-  bcdissect decode --as payload -T json < message.hex`,
-		RunE: func(_ *cobra.Command, args []string) error {
+  bcdissect decode --as payload -T json < message.hex
+  bcdissect decode --ship Sovereign 1C FFFFFF3F 80EC0442 20 00 FFFF20 FFFFFFFFFFFF`,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.Format.Value == "histogram" {
 				return errors.New("--format histogram: decode shows one message; use table or json")
 			}
 			cfg, err := f.Config()
 			if err != nil {
 				return err
+			}
+			if cfg.Ships, err = of.class(cmd); err != nil {
+				return err
+			}
+			if deciphered && as.Value != "auto" && as.Value != "datagram" {
+				return fmt.Errorf("--clear is for datagrams; --as %s is never enciphered", as.Value)
 			}
 			if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(f.Defined), "-")...); err != nil {
 				return err
@@ -56,8 +66,11 @@ line are passed over.`,
 				return err
 			}
 			form, certain := guess(cfg, b)
-			if as.Value != "auto" {
-				form, certain = forced(as.Value, b), true
+			switch {
+			case deciphered:
+				form, certain = clearForm(b), true
+			case as.Value != "auto":
+				form, certain = forced(cfg, as.Value, b), true
 			}
 			if !certain {
 				fmt.Fprintf(s.Err, "bcdissect: nothing fits these bytes to the end; shown as a %s (--as says otherwise)\n", form.kind)
@@ -72,7 +85,7 @@ line are passed over.`,
 			}
 			malformed := false
 			err = form.push(dissect.New(cfg), b, func(r *dissect.Record) error {
-				malformed = malformed || r.Status == dissect.StatusMalformed
+				malformed = malformed || r.Status == dissect.StatusMalformed && !r.Cut
 				return sink.Record(r)
 			})
 			if err == nil {
@@ -97,6 +110,8 @@ line are passed over.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.Var(&as, "as", "what the bytes are")
+	fl.BoolVar(&deciphered, "clear", false, "the bytes are a datagram that is not enciphered, or its beginning")
+	of.define(cmd)
 	fl.VarP(&f.Format, "format", "T", "form of the report")
 	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
@@ -195,97 +210,4 @@ func hexDigit(r rune) int {
 		return int(r-'A') + 10
 	}
 	return -1
-}
-
-// A form is what bytes can be.
-type form struct {
-	kind string
-	push func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error
-}
-
-var (
-	enciphered = form{"datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPlain(alone(b), cipher.Decrypt(nil, b), emit)
-	}}
-	clear = form{"deciphered datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPlain(alone(b), b, emit)
-	}}
-	gameSpy = form{"GameSpy datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.Push(alone(b), emit)
-	}}
-	message = form{"transport message", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushMessage(alone(b), b, emit)
-	}}
-	gamePayload = form{"game payload", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPayload(alone(b), b, emit)
-	}}
-)
-
-// alone returns a datagram that belongs to no capture.
-func alone(b []byte) *dissect.Datagram {
-	nowhere := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
-	return &dissect.Datagram{Number: 1, Src: nowhere, Dst: nowhere, Payload: b, Full: len(b)}
-}
-
-// forced returns the form of an --as value.
-func forced(as string, b []byte) form {
-	switch as {
-	case "message":
-		return message
-	case "payload":
-		return gamePayload
-	}
-	switch {
-	case b[0] == '\\':
-		return gameSpy
-	case transport.Plausible(b, true) && !transport.Plausible(cipher.Decrypt(nil, b), true):
-		return clear
-	}
-	return enciphered
-}
-
-// guess finds out what bytes are: the first form that decodes to the last byte,
-// or else the first that at least splits; certain is false if none does.
-func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
-	if b[0] == '\\' {
-		return gameSpy, true
-	}
-	var splits []form
-	if transport.Plausible(cipher.Decrypt(nil, b), true) {
-		splits = append(splits, enciphered)
-	}
-	if transport.Plausible(b, true) {
-		splits = append(splits, clear)
-	}
-	if _, rest, err := transport.Next(b); err == nil && len(rest) == 0 {
-		splits = append(splits, message)
-	}
-	for _, f := range append(splits, gamePayload) {
-		if decodes(f, cfg, b) {
-			return f, true
-		}
-	}
-	if len(splits) > 0 {
-		return splits[0], true
-	}
-	return gamePayload, false
-}
-
-// decodes reports whether the bytes decode to the last one in a form. What
-// only lacks the state of a session decodes.
-func decodes(f form, cfg dissect.Config, b []byte) bool {
-	ok := true
-	// The error is that of the function given here, which returns none.
-	_ = f.push(dissect.New(cfg), b, func(r *dissect.Record) error {
-		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.CatchAll {
-			ok = false // any bytes would do
-		}
-		switch r.Status {
-		case dissect.StatusMalformed, dissect.StatusTrailing, dissect.StatusUnknown:
-			ok = false
-		case dissect.StatusOK, dissect.StatusPending, dissect.StatusDuplicate, dissect.StatusUnresolved:
-		}
-		return nil
-	})
-	return ok
 }

@@ -46,7 +46,7 @@ func samplesOf(tb testing.TB, l *layout) []*messages.Sample {
 	tb.Helper()
 	var found []*messages.Sample
 	for _, s := range messages.All(tb) {
-		if Catalog().Lookup(s.Opcode()) == l.spec && s.Dialect == l.dialect {
+		if s.SpecIn(Catalog()) == l.spec && s.Dialect == l.dialect {
 			found = append(found, s)
 		}
 	}
@@ -315,7 +315,7 @@ func TestSamples(t *testing.T) {
 // message.
 func TestPrefixes(t *testing.T) {
 	for _, s := range messages.All(t) {
-		spec := Catalog().Lookup(s.Opcode())
+		spec := s.SpecIn(Catalog())
 		if spec == nil || !spec.Known() {
 			t.Errorf("%s: no such message", s.Name)
 			continue
@@ -358,7 +358,7 @@ func shortSnapshot(s *decode.Spec, r *decode.Result) bool {
 func TestReadDoesNotAllocate(t *testing.T) {
 	d := decode.NewDecoder()
 	for _, s := range messages.All(t) {
-		spec := Catalog().Lookup(s.Opcode())
+		spec := s.SpecIn(Catalog())
 		read(t, d, spec, s)
 		if n := testing.AllocsPerRun(10, func() { d.Read(spec, s.Payload, s.Dialect, s) }); n != 0 {
 			t.Errorf("%s: %v allocations", s.Name, n)
@@ -371,7 +371,7 @@ func TestDecoderForgets(t *testing.T) {
 	old := decode.NewDecoder()
 	for range 2 {
 		for _, s := range messages.All(t) {
-			spec := Catalog().Lookup(s.Opcode())
+			spec := s.SpecIn(Catalog())
 			r1, r2 := old.Read(spec, s.Payload, s.Dialect, s), decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
 			b1, err1 := decode.Append(nil, spec, r1.Message, r1.Dialect)
 			b2, err2 := decode.Append(nil, spec, r2.Message, r2.Dialect)
@@ -444,7 +444,7 @@ func FuzzRead(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	for _, s := range messages.All(b) {
-		spec := Catalog().Lookup(s.Opcode())
+		spec := s.SpecIn(Catalog())
 		b.Run(s.Name, func(b *testing.B) {
 			d := decode.NewDecoder()
 			b.ReportAllocs()

@@ -6,18 +6,19 @@ import "github.com/bcdissect/bcdissect/decode"
 const OpClientReady decode.Opcode = 0x2A
 
 var clientReadySpec = decode.Spec{
-	Code:     OpClientReady,
-	Name:     "ClientReady",
-	Constant: "CLIENT_READY",
-	Aliases:  []string{"NewPlayerInGame"},
-	Dir:      decode.FromClient,
-	Reliable: true,
-	Relay:    decode.RelayAnswer,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicJoining,
-	Doc:      "A client has loaded the mission; the host sends it the game as it is.",
-	Brief:    []string{"modem"},
-	Layout:   decode.LayoutOf[ClientReady](),
+	Code:        OpClientReady,
+	Name:        "ClientReady",
+	Constant:    "CLIENT_READY",
+	Aliases:     []string{"NewPlayerInGame"},
+	Dir:         decode.FromClient,
+	Reliable:    true,
+	Relay:       decode.RelayAnswer,
+	Evidence:    decode.OnWire,
+	HostDialect: decode.OpenBC,
+	Topic:       decode.TopicJoining,
+	Doc:         "A client has loaded the mission; the host sends it the game as it is.",
+	Brief:       []string{"modem"},
+	Layout:      decode.LayoutOf[ClientReady](),
 }
 
 // ClientReady is CLIENT_READY.

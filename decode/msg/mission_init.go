@@ -37,9 +37,9 @@ type MissionInit struct {
 func (m *MissionInit) Walk(c *decode.Codec) {
 	c.U8("player_limit", &m.PlayerLimit, "how many can play")
 	decode.Enum8(c, "system", &m.System, names.Systems, "star system, that is map")
-	c.U8("time_limit", &m.TimeLimit, "minutes, 255 for none")
+	decode.Enum8(c, "time_limit", &m.TimeLimit, names.Limits, "minutes, 255 for none")
 	c.When(decode.Differs("time_limit", m.TimeLimit, Unlimited), func() {
 		c.I32("end_time", &m.EndTime, "when the game ends, in seconds of the game clock")
 	})
-	c.U8("frag_limit", &m.FragLimit, "kills that end the game, 255 for none")
+	decode.Enum8(c, "frag_limit", &m.FragLimit, names.Limits, "kills that end the game, 255 for none")
 }

@@ -21,6 +21,7 @@ var objectCreateSpec = decode.Spec{
 	Relay:    decode.RelaySlots,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicObjects,
+	Head:     2 + 4 + 4 + 1, // as far as the species
 	Doc:      "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
 	Brief:    []string{"object_id", "species", "name", "set"},
 	Layout:   decode.LayoutOf[ObjectCreate](),
@@ -51,6 +52,7 @@ var objectCreateTeamSpec = decode.Spec{
 	Relay:    decode.RelaySlots,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicObjects,
+	Head:     3 + 4 + 4 + 1, // as far as the species
 	Doc:      "A player's ship comes into being.",
 	Brief:    []string{"name", "species", "object_id", "set"},
 	Layout:   decode.LayoutOf[ObjectCreateTeam](),

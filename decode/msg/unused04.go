@@ -9,8 +9,9 @@ var unused04Spec = decode.Spec{
 	Code:     OpUnused04,
 	Name:     "Unused04",
 	Constant: "DESTROY_OBJECT",
-	Aliases:  []string{"BootPlayer"},
 	Dir:      decode.Nobody,
 	Evidence: decode.Open,
-	Doc:      "The game neither sends nor handles it; OpenBC puts a player out with it, in an unreliable message.",
+	Doc:      "The game neither sends nor handles it.",
+	// OpenBC has a use for it.
+	Alternatives: []*decode.Spec{&bootPlayerSpec},
 }

@@ -32,7 +32,7 @@ func (v *stopper) End(*decode.Group)   { v.call() }
 // is shown, and the message stays as it was read.
 func TestStop(t *testing.T) {
 	for _, s := range messages.All(t) {
-		spec := Catalog().Lookup(s.Opcode())
+		spec := s.SpecIn(Catalog())
 		res := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
 		if res.Message == nil {
 			continue
@@ -79,7 +79,7 @@ func (v *trail) End(*decode.Group)     { v.groups = v.groups[:len(v.groups)-1] }
 // looks the same as without the limit.
 func TestLimit(t *testing.T) {
 	for _, s := range messages.All(t) {
-		spec := Catalog().Lookup(s.Opcode())
+		spec := s.SpecIn(Catalog())
 		res := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
 		if res.Message == nil {
 			continue

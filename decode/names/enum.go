@@ -125,6 +125,19 @@ var BootReasons = Enum{&table{first: []string{
 	5: "banned",
 }}}
 
+// OpenBCBootReasons are the reasons that the OpenBC server gives to a client that
+// it does not let in, or puts out.
+var OpenBCBootReasons = Enum{&table{first: []string{
+	0: "no reason given",
+	1: "another version",
+	2: "the server is full",
+	3: "banned",
+	4: "files differ",
+}}}
+
+// Limits are the values of a limit that stand for something else than a number.
+var Limits = Enum{&table{more: []value{{255, "no limit"}}}}
+
 // Teams are the sides of a team game.
 var Teams = Enum{&table{
 	first: []string{0: "team 1", 1: "team 2"},

@@ -3,6 +3,7 @@
 package packet
 
 import (
+	"math"
 	"net/netip"
 	"time"
 )
@@ -17,6 +18,10 @@ type Datagram struct {
 	Payload  []byte         // UDP payload; valid until the source is asked for the next datagram
 	Full     int            // payload length on the network; more than len(Payload) if cut short
 }
+
+// FullUnknown is the full length of a datagram that was cut short nobody knows
+// how far from its end.
+const FullUnknown = math.MaxInt
 
 // Truncated reports whether the capture holds less of the datagram than was
 // sent.

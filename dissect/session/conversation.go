@@ -253,13 +253,12 @@ func (c *Conversation) Fragments(s Side) *fragment.Table {
 
 // Ship implements [decode.Env].
 func (s *side) Ship(id wire.ObjectID) *ship.Class {
-	if s.conv.game == nil {
-		return nil
+	if s.conv.game != nil {
+		if o := s.conv.game.object(id); o != nil {
+			return o.class
+		}
 	}
-	if o := s.conv.game.object(id); o != nil {
-		return o.class
-	}
-	return nil
+	return s.conv.table.ships
 }
 
 // Base implements [decode.Env].

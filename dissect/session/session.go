@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/dissect/fragment"
 )
 
@@ -62,6 +63,7 @@ func DefaultLimits() Limits {
 type Table struct {
 	limits Limits
 	forced decode.Dialect
+	ships  *ship.Class // the class of objects of which nothing is known
 	seed   maphash.Seed
 
 	convs    map[pair]*Conversation
@@ -106,6 +108,9 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 		games:  map[netip.AddrPort]*Game{},
 	}
 }
+
+// AssumeShips takes all objects of which nothing is known for ships of a class.
+func (t *Table) AssumeShips(class *ship.Class) { t.ships = class }
 
 // Lookup returns the conversation between two addresses, or nil.
 func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {

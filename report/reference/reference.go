@@ -28,7 +28,8 @@ type Entry struct {
 	Reliable bool     `json:"reliable"`
 	Relay    string   `json:"relay"` // what the host does with a client's message
 	Evidence string   `json:"evidence"`
-	Topic    string   `json:"topic"` // what it is about
+	Topic    string   `json:"topic"`                  // what it is about
+	Hosts    string   `json:"host_dialect,omitempty"` // of all hosts that send it, if only such do
 	Doc      string   `json:"doc"`
 	Rest     bool     `json:"rest,omitempty"`       // stands for all higher opcodes without an entry
 	Instead  string   `json:"instead_of,omitempty"` // taken only where the message of this name does not fit
@@ -126,6 +127,9 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	e := Entry{
 		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
 		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Topic: s.Topic.String(), Doc: s.Doc, Rest: s.CatchAll,
+	}
+	if s.HostDialect != decode.Undecided {
+		e.Hosts = s.HostDialect.String()
 	}
 	if s.Known() {
 		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))

@@ -93,6 +93,9 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	}
 	about("topic", e.Topic+": "+reference.Meaning(e.Topic))
 	about("relay", e.Relay+": "+reference.Meaning(e.Relay))
+	if e.Hosts != "" {
+		about("hosts", "only those that write "+e.Hosts+" send it")
+	}
 	about("evidence", e.Evidence+": "+reference.Meaning(e.Evidence))
 	if e.Instead != "" {
 		about("instead of", e.Instead+", where that does not fit to the last byte")

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A form is what bytes can be.
+type form struct {
+	kind string
+	push func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error
+}
+
+var (
+	enciphered = form{"datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(alone(b), cipher.Decrypt(nil, b), emit)
+	}}
+	clear = form{"deciphered datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(alone(b), b, emit)
+	}}
+	encipheredStart = form{"datagram that is cut short", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(beginning(b), cipher.Decrypt(nil, b), emit)
+	}}
+	clearStart = form{"deciphered datagram that is cut short", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(beginning(b), b, emit)
+	}}
+	gameSpy = form{"GameSpy datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.Push(alone(b), emit)
+	}}
+	message = form{"transport message", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushMessage(alone(b), b, emit)
+	}}
+	messageStart = form{"transport message that is cut short", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushMessage(beginning(b), b, emit)
+	}}
+	gamePayload = form{"game payload", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPayload(alone(b), b, emit)
+	}}
+)
+
+// alone returns a datagram that belongs to no capture. Its addresses differ, so
+// that its sender can be told by the id in it.
+func alone(b []byte) *dissect.Datagram {
+	nowhere := netip.IPv4Unspecified()
+	return &dissect.Datagram{Number: 1, Src: netip.AddrPortFrom(nowhere, 0), Dst: netip.AddrPortFrom(nowhere, 1), Payload: b, Full: len(b)}
+}
+
+// beginning returns a datagram of which b is the beginning.
+func beginning(b []byte) *dissect.Datagram {
+	d := alone(b)
+	d.Full = packet.FullUnknown
+	return d
+}
+
+// forced returns the form of an --as value.
+func forced(cfg dissect.Config, as string, b []byte) form {
+	switch as {
+	case "message":
+		return message
+	case "payload":
+		return gamePayload
+	}
+	if b[0] == '\\' {
+		return gameSpy
+	}
+	plain := cipher.Decrypt(nil, b)
+	switch {
+	case transport.Plausible(plain, true):
+		return enciphered
+	case transport.Plausible(b, true):
+		return clear
+	}
+	if f, ok := cut(cfg, b, encipheredStart, clearStart); ok {
+		return f
+	}
+	return enciphered
+}
+
+// clearForm returns the form of a datagram that is not enciphered.
+func clearForm(b []byte) form {
+	if split, err := transport.Split(b); err == nil && endsEarly(&split) {
+		return clearStart
+	}
+	return clear
+}
+
+// guess finds out what bytes are: the first form that decodes to the last byte,
+// or one that does as far as the bytes go, or else the first that at least
+// splits; certain is false if none does.
+func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
+	if b[0] == '\\' {
+		return gameSpy, true
+	}
+	var splits []form
+	if transport.Plausible(cipher.Decrypt(nil, b), true) {
+		splits = append(splits, enciphered)
+	}
+	if transport.Plausible(b, true) {
+		splits = append(splits, clear)
+	}
+	if _, rest, err := transport.Next(b); err == nil && len(rest) == 0 {
+		splits = append(splits, message)
+	}
+	for _, f := range append(splits, gamePayload) {
+		if decodes(f, cfg, b) {
+			return f, true
+		}
+	}
+	if len(splits) > 0 {
+		return splits[0], true
+	}
+	if f, ok := cut(cfg, b, messageStart, clearStart, encipheredStart); ok {
+		return f, true
+	}
+	return gamePayload, false
+}
+
+// cut returns the first of the forms of which the bytes can be the beginning.
+func cut(cfg dissect.Config, b []byte, forms ...form) (f form, ok bool) {
+	for _, f := range forms {
+		plain := b
+		switch f.kind {
+		case messageStart.kind:
+			if starts(cfg, b) {
+				return f, true
+			}
+			continue
+		case encipheredStart.kind:
+			plain = cipher.Decrypt(nil, b)
+		}
+		split, err := transport.Split(plain)
+		if err == nil && split.Count > 0 && transport.PlausiblePeer(split.Peer) && endsEarly(&split) &&
+			(split.Offset() > datagramHeader || starts(cfg, split.Rest())) && decodes(f, cfg, b) {
+			return f, true
+		}
+	}
+	return f, false
+}
+
+// datagramHeader is the number of bytes before the first message of a datagram.
+const datagramHeader = 2
+
+// endsEarly goes through the messages of a datagram, and reports whether it
+// ends before the last one it announces does.
+func endsEarly(split *transport.Splitter) bool {
+	for {
+		_, ok, err := split.Next()
+		if err != nil {
+			return errors.Is(err, transport.ErrShort) || errors.Is(err, transport.ErrCount)
+		}
+		if !ok {
+			return false
+		}
+	}
+}
+
+// starts reports whether bytes are the beginning of a transport message that is
+// longer, with what a sender would write in it.
+func starts(cfg dissect.Config, b []byte) bool {
+	m, _, err := transport.Next(b)
+	if !errors.Is(err, transport.ErrShort) || m.Short {
+		return false
+	}
+	if m.Type != transport.Standard {
+		return m.Reliable || m.Type == transport.Acknowledge && m.Len > 0
+	}
+	if m.Size == 0 || m.Size >= len(b) || m.Fragment && m.Index > 0 {
+		return false
+	}
+	catalog := cfg.Catalog
+	if catalog == nil {
+		catalog = msg.Catalog()
+	}
+	spec := catalog.Lookup(decode.Opcode(b[m.Size]))
+	return spec != nil && spec.Known() && !spec.CatchAll
+}
+
+// decodes reports whether the bytes decode to the last one in a form, or to
+// where they are cut short. What only lacks the state of a session decodes.
+func decodes(f form, cfg dissect.Config, b []byte) bool {
+	ok := true
+	// The error is that of the function given here, which returns none.
+	_ = f.push(dissect.New(cfg), b, func(r *dissect.Record) error {
+		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.CatchAll {
+			ok = false // any bytes would do
+		}
+		switch r.Status {
+		case dissect.StatusMalformed:
+			ok = ok && r.Cut
+		case dissect.StatusTrailing, dissect.StatusUnknown:
+			ok = false
+		case dissect.StatusOK, dissect.StatusPending, dissect.StatusDuplicate, dissect.StatusUnresolved:
+		}
+		return nil
+	})
+	return ok
+}

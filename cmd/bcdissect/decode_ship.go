@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/ship"
+)
+
+// A shipFlag says of which class ships are whose creation is not at hand.
+type shipFlag struct {
+	name    string
+	species uint8
+}
+
+func (f *shipFlag) define(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.name, "ship", "", "class of the ship that an update is about, such as Sovereign")
+	fl.Uint8Var(&f.species, "species", 0, "the same as a species number: 5 is the Sovereign")
+	cmd.MarkFlagsMutuallyExclusive("ship", "species")
+	_ = cmd.RegisterFlagCompletionFunc("ship", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return shipNames(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// class returns the class that is meant, nil if none is.
+func (f *shipFlag) class(cmd *cobra.Command) (*ship.Class, error) {
+	fl := cmd.Flags()
+	switch {
+	case fl.Changed("ship"):
+		for c := range ship.All() {
+			if c.Subsystems != nil && sameName(c.Name, f.name) {
+				return c, nil
+			}
+		}
+		hint := names.DidYouMean(f.name, shipNames())
+		if hint == "" {
+			hint = "; the names are " + strings.Join(shipNames(), ", ")
+		}
+		return nil, fmt.Errorf("--ship %q: no ship with a subsystem list is called so%s", f.name, hint)
+	case fl.Changed("species"):
+		if c := ship.BySpecies(f.species); c != nil && c.Subsystems != nil {
+			return c, nil
+		}
+		return nil, fmt.Errorf("--species %d: no subsystem list of it is known; --ship takes a name", f.species)
+	}
+	return nil, nil
+}
+
+// sameName compares names of ships without spaces, apostrophes and case: they
+// are typed on command lines.
+func sameName(a, b string) bool {
+	plain := strings.NewReplacer(" ", "", "'", "", "-", "")
+	return strings.EqualFold(plain.Replace(a), plain.Replace(b))
+}
+
+// shipNames returns the names of the ships with a subsystem list.
+func shipNames() (all []string) {
+	for c := range ship.All() {
+		if c.Subsystems != nil {
+			all = append(all, c.Name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,27 @@
+package msg
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+var bootPlayerSpec = decode.Spec{
+	Code:        OpUnused04,
+	Name:        "BootPlayer",
+	Dir:         decode.FromHost,
+	Evidence:    decode.FromProse,
+	Topic:       decode.TopicLeaving,
+	HostDialect: decode.OpenBC,
+	Doc:         "The OpenBC server does not let a client in, or puts it out; the game does so with transport type 04.",
+	Brief:       []string{"reason"},
+	Layout:      decode.LayoutOf[BootPlayer](),
+}
+
+// BootPlayer is what the OpenBC server sends, unreliably, to a client that it
+// refuses.
+type BootPlayer struct{ Reason uint8 }
+
+// Walk implements [decode.Message].
+func (m *BootPlayer) Walk(c *decode.Codec) {
+	decode.Enum8(c, "reason", &m.Reason, names.OpenBCBootReasons, "why")
+}
