@@ -1,0 +1,69 @@
+#!/bin/sh
+# Builds the packages for this system (and an archive for Windows) twice, which
+# has to give the same files, and tries them: "make package-check" runs it. What
+# is not installed here is left out, and this is said. The package for Debian is
+# installed and removed only where CI is set, since that changes the system.
+set -eu
+cd "$(dirname "$0")/../../.."
+platforms="$(go env GOHOSTOS)/$(go env GOHOSTARCH) windows/amd64"
+folder=dist/packages
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+has() {
+	command -v "$1" >/dev/null && return
+	echo "package-check: without $1, which is not installed: $2" >&2
+	return 1
+}
+
+# try PROGRAM: the program runs and reads a capture.
+try() {
+	"$1" version | grep -q '^bcdissect '
+	"$1" read fixtures/captures/join_flow.pcap | grep -q ChecksumRequest
+}
+
+make --no-print-directory packages PLATFORMS="$platforms"
+cp $folder/SHA256SUMS "$dir/first"
+make --no-print-directory packages PLATFORMS="$platforms" >"$dir/said" 2>&1 || { cat "$dir/said"; exit 1; }
+diff "$dir/first" $folder/SHA256SUMS || { echo "package-check: the second build differs" >&2; exit 1; }
+if has sha256sum "the checksums are not checked"; then
+	(cd $folder && sha256sum --check --quiet SHA256SUMS)
+fi
+if has ruby "the formula is not checked"; then
+	ruby -c $folder/bcdissect.rb >/dev/null
+fi
+if has git "the workflows are not checked" && git rev-parse --git-dir >/dev/null 2>&1; then
+	go run "$ACTIONLINT"
+fi
+
+mkdir "$dir/archive"
+tar -xzf $folder/bcdissect_*.tar.gz -C "$dir/archive"
+try "$dir/archive/bcdissect"
+test -s "$dir/archive/man/bcdissect-read.1"
+test -s "$dir/archive/completions/bcdissect.bash"
+bash -n "$dir/archive/completions/bcdissect.bash"
+if has unzip "the archive for Windows is not checked"; then
+	unzip -tq $folder/*.zip
+fi
+
+if has rpm "the rpm is not checked"; then
+	rpm -qlp $folder/*.rpm | grep -qx /usr/bin/bcdissect
+	rpm -K --nosignature $folder/*.rpm
+fi
+if has lintian "the deb is not checked"; then
+	lintian --allow-root --fail-on error,warning $folder/*.deb
+fi
+if [ -z "${CI:-}" ] || [ "$(id -u)" != 0 ]; then
+	echo "package-check: the deb is not installed; that takes root and CI=1" >&2
+elif has dpkg "the deb is not installed"; then
+	if dpkg-query -W bcdissect >/dev/null 2>&1; then
+		echo "package-check: bcdissect is installed here; remove it first" >&2
+		exit 1
+	fi
+	trap 'dpkg -P bcdissect >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+	dpkg -i $folder/*.deb
+	try /usr/bin/bcdissect
+	dpkg -r bcdissect
+	test ! -e /usr/bin/bcdissect
+fi
+echo "package-check: all is well"

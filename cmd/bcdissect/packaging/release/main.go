@@ -1,0 +1,399 @@
+// Command release makes of the programs, manual pages and completions in dist
+// all that a release consists of: an archive for each system, packages for Linux
+// (deb and rpm, with nfpm), a Homebrew formula, a Scoop manifest and checksums.
+// "make packages" runs it.
+//
+// The same programs give the same files, byte for byte: names are sorted, and
+// every time is the one of -time.
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+)
+
+const (
+	homepage    = "https://github.com/bcdissect/bcdissect"
+	description = "Reads the multiplayer traffic of Star Trek: Bridge Commander"
+	licence     = "MIT"
+)
+
+//go:embed formula.rb.tmpl
+var formulaText string
+
+// A release is one version of the program.
+type release struct {
+	tag     string // as git names the version
+	version string // as packages for Linux compare it
+	time    time.Time
+	nfpm    string // the module that makes those packages
+	dist    string // folder of the built programs, with man/ and completions/
+	out     string // folder for what is written
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("release: ")
+	var r release
+	var seconds int64
+	flag.StringVar(&r.tag, "tag", "", "the version as git names it, such as v1.2.3")
+	flag.StringVar(&r.version, "version", "", "the version as packages for Linux compare it, such as 1.2.3")
+	flag.Int64Var(&seconds, "time", 0, "the time of every file, in seconds since 1970")
+	flag.StringVar(&r.nfpm, "nfpm", "", "the module that makes packages for Linux, with its version")
+	flag.Parse()
+	r.time = time.Unix(seconds, 0).UTC()
+	r.dist = "dist"
+	r.out = filepath.Join(r.dist, "packages")
+	if err := r.run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run works in the folder of the repository.
+func (r *release) run() error {
+	if r.tag == "" || r.version == "" || r.nfpm == "" {
+		return errors.New("-tag, -version and -nfpm are needed")
+	}
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	platforms, err := r.platforms()
+	if err != nil {
+		return err
+	}
+	if err := r.linux(platforms); err != nil {
+		return err
+	}
+	sums := map[string]string{} // of the archives, by their platform
+	for _, p := range platforms {
+		members, err := r.members(p)
+		if err != nil {
+			return err
+		}
+		b, err := pack(p, members, r.time)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(r.out, r.file(p)), b, 0o644); err != nil {
+			return err
+		}
+		sums[p] = fmt.Sprintf("%x", sha256.Sum256(b))
+	}
+	if err := r.formula(sums); err != nil {
+		return err
+	}
+	if err := r.scoop(sums); err != nil {
+		return err
+	}
+	return r.checksums()
+}
+
+// platforms returns the platforms that were built, as "linux_amd64".
+func (r *release) platforms() (all []string, err error) {
+	files, err := filepath.Glob(filepath.Join(r.dist, "bcdissect_*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		name := strings.TrimPrefix(filepath.Base(f), "bcdissect_")
+		if strings.HasSuffix(name, ".json") { // a bill of materials
+			continue
+		}
+		all = append(all, strings.TrimSuffix(name, ".exe"))
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: no programs; \"make cross\" builds them", r.dist)
+	}
+	return all, nil
+}
+
+func windows(platform string) bool { return strings.HasPrefix(platform, "windows_") }
+
+// file returns the name of a platform's archive.
+func (r *release) file(platform string) string {
+	if windows(platform) {
+		return r.name(platform) + ".zip"
+	}
+	return r.name(platform) + ".tar.gz"
+}
+
+// name returns what the files of a platform are called, without what tells their
+// form.
+func (r *release) name(platform string) string { return "bcdissect_" + r.number() + "_" + platform }
+
+// number returns the version without the v of its tag.
+func (r *release) number() string { return strings.TrimPrefix(r.tag, "v") }
+
+const authors = "bcdissect authors <bcdissect@users.noreply.github.com>"
+
+// linux makes the packages for Linux. Debian has the manual and changelogs packed,
+// and one changelog in a form of its own.
+func (r *release) linux(platforms []string) error {
+	folder := filepath.Join(r.dist, "linux")
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "man"), 0o755); err != nil {
+		return err
+	}
+	changes, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"changelog": changes,
+		"changelog.Debian": fmt.Appendf(nil, "bcdissect (%s-1) unstable; urgency=medium\n\n  * The changes are in changelog.gz.\n\n -- %s  %s\n",
+			r.version, authors, r.time.Format(time.RFC1123Z)),
+	}
+	pages, err := filepath.Glob(filepath.Join(r.dist, "man", "*.1"))
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		if files[filepath.Join("man", filepath.Base(page))], err = os.ReadFile(page); err != nil {
+			return err
+		}
+	}
+	for name, b := range files {
+		if b, err = packed(b); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, name+".gz"), b, 0o644); err != nil {
+			return err
+		}
+	}
+	for _, p := range platforms {
+		processor, ok := strings.CutPrefix(p, "linux_")
+		if !ok {
+			continue
+		}
+		for _, form := range []string{"deb", "rpm"} {
+			cmd := exec.Command("go", "run", r.nfpm, "package",
+				"-f", "cmd/bcdissect/packaging/nfpm.yaml", "-p", form, "-t", filepath.Join(r.out, r.name(p)+"."+form))
+			cmd.Env = append(os.Environ(), "ARCH="+processor, "VERSION="+r.version, "AUTHORS="+authors,
+				fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.time.Unix()))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("nfpm, for the %s of %s: %w\n%s", form, processor, err, out)
+			}
+		}
+	}
+	return nil
+}
+
+// packed returns bytes as gzip, without name and time.
+func packed(b []byte) ([]byte, error) {
+	var to bytes.Buffer
+	z, err := gzip.NewWriterLevel(&to, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := z.Write(b); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return to.Bytes(), err
+}
+
+// A member is a file in an archive.
+type member struct {
+	name string
+	data []byte
+	mode int64
+}
+
+// members returns what is in a platform's archive.
+func (r *release) members(platform string) (all []member, err error) {
+	program, suffix := "bcdissect", ""
+	if windows(platform) {
+		program, suffix = "bcdissect.exe", ".exe"
+	}
+	from := map[string]string{ // by the name in the archive
+		program:        filepath.Join(r.dist, "bcdissect_"+platform+suffix),
+		"README.md":    "README.md",
+		"CHANGELOG.md": "CHANGELOG.md",
+		"LICENSE":      "LICENSE",
+		"licences.md":  "docs/licences.md",
+	}
+	for _, folder := range []string{"man", "completions"} {
+		if folder == "man" && windows(platform) {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(r.dist, folder))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			from[path.Join(folder, f.Name())] = filepath.Join(r.dist, folder, f.Name())
+		}
+	}
+	for name, file := range from {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		mode := int64(0o644)
+		if name == program {
+			mode = 0o755
+		}
+		all = append(all, member{name, b, mode})
+	}
+	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	return all, nil
+}
+
+// pack returns an archive.
+func pack(platform string, members []member, at time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	if windows(platform) {
+		err := writeZip(&b, members, at)
+		return b.Bytes(), err
+	}
+	if err := writeTar(&b, members, at); err != nil {
+		return nil, err
+	}
+	return packed(b.Bytes())
+}
+
+func writeTar(w io.Writer, members []member, at time.Time) error {
+	t := tar.NewWriter(w)
+	for _, m := range members {
+		header := tar.Header{Name: m.name, Mode: m.mode, Size: int64(len(m.data)), ModTime: at, Format: tar.FormatUSTAR}
+		if err := t.WriteHeader(&header); err != nil {
+			return err
+		}
+		if _, err := t.Write(m.data); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+func writeZip(w io.Writer, members []member, at time.Time) error {
+	z := zip.NewWriter(w)
+	for _, m := range members {
+		header := zip.FileHeader{Name: m.name, Method: zip.Deflate, Modified: at}
+		header.SetMode(os.FileMode(m.mode))
+		f, err := z.CreateHeader(&header)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(m.data); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// url returns where an archive is downloaded from.
+func (r *release) url(platform string) string {
+	return homepage + "/releases/download/" + r.tag + "/" + r.file(platform)
+}
+
+// A download is an archive as package managers want to know it.
+type download struct{ URL, SHA256 string }
+
+// formula writes the Homebrew formula, of those systems that were built.
+func (r *release) formula(sums map[string]string) error {
+	t, err := template.New("formula.rb.tmpl").Parse(formulaText)
+	if err != nil {
+		return err
+	}
+	data := struct {
+		Description, Homepage, Version, Licence string
+		Systems                                 map[string]map[string]download // macos or linux, then arm or intel
+	}{description, homepage, r.number(), licence, map[string]map[string]download{}}
+	for platform, brew := range map[string][2]string{
+		"darwin_amd64": {"macos", "intel"}, "darwin_arm64": {"macos", "arm"},
+		"linux_amd64": {"linux", "intel"}, "linux_arm64": {"linux", "arm"},
+	} {
+		sum, ok := sums[platform]
+		if !ok {
+			continue
+		}
+		if data.Systems[brew[0]] == nil {
+			data.Systems[brew[0]] = map[string]download{}
+		}
+		data.Systems[brew[0]][brew[1]] = download{r.url(platform), sum}
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.out, "bcdissect.rb"), b.Bytes(), 0o644)
+}
+
+// scoop writes the Scoop manifest, of those systems that were built.
+func (r *release) scoop(sums map[string]string) error {
+	type archive struct {
+		URL  string `json:"url"`
+		Hash string `json:"hash"`
+	}
+	manifest := struct {
+		Version      string             `json:"version"`
+		Description  string             `json:"description"`
+		Homepage     string             `json:"homepage"`
+		License      string             `json:"license"`
+		Suggest      map[string]string  `json:"suggest"`
+		Architecture map[string]archive `json:"architecture"`
+		Bin          string             `json:"bin"`
+	}{
+		Version: r.number(), Description: description, Homepage: homepage, License: licence,
+		Suggest: map[string]string{"Npcap, for live capture": "extras/npcap-np"},
+		Bin:     "bcdissect.exe", Architecture: map[string]archive{},
+	}
+	for platform, name := range map[string]string{"windows_amd64": "64bit", "windows_386": "32bit", "windows_arm64": "arm64"} {
+		if sum, ok := sums[platform]; ok {
+			manifest.Architecture[name] = archive{r.url(platform), sum}
+		}
+	}
+	b, err := json.MarshalIndent(manifest, "", "    ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.out, "bcdissect.json"), append(b, '\n'), 0o644)
+}
+
+const checksumFile = "SHA256SUMS"
+
+// checksums writes the checksums of all that is in the folder, in the form that
+// "sha256sum -c" reads.
+func (r *release) checksums() error {
+	files, err := os.ReadDir(r.out) // sorted
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, f := range files {
+		if f.Name() == checksumFile {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(r.out, f.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(b), f.Name())
+	}
+	return os.WriteFile(filepath.Join(r.out, checksumFile), []byte(text.String()), 0o644)
+}
