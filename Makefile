@@ -7,6 +7,9 @@ GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.11.4
 LICENCES ?= github.com/google/go-licenses@v1.6.0
 SCALIBR ?= github.com/google/osv-scalibr/binary/scalibr@v0.5.3
+GREMLINS ?= github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
+NFPM ?= github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
+ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 
 # The nearest tag, or the commit, or "dev" where there is no git.
 VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null),dev)
@@ -14,6 +17,21 @@ VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/
 # What is released, and the systems whose files the linters read.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 windows/386
 LINTOS ?= linux windows darwin
+
+# The version as packages compare it: 1.2.3 of the tag v1.2.3, 1.2.3~rc1 of
+# v1.2.3-rc1, 1.2.3+4.gabcdef of the fourth commit after v1.2.3, 0.0.0+abcdef
+# before there is a tag. All files of a package have the time of the commit.
+PACKAGE_VERSION ?= $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+-g)/+\1/' -e 's/-(alpha|beta|rc)/~\1/' -e '/\./!s/^/0.0.0+/' -e 's/-/./g')
+PACKAGE_TIME ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),946684800)
+
+# The packages with tests that call fixtures.System.
+SYSTEM ?= ./cmd/... ./dissect/capture/...
+
+# The packages in which several goroutines share memory.
+CONCURRENT ?= ./cmd/... ./dissect/capture/... ./report/dashboard
+
+# The packages whose tests "make mutation" tries.
+MUTATED ?= decode dissect/transport dissect/fragment dissect/relay dissect/filter
 
 FUZZ ?= .
 FUZZTIME ?= 10s
@@ -24,23 +42,45 @@ COUNT ?= 1
 ROUNDS ?= 7
 PART ?=
 
+PACKAGING = cmd/bcdissect/packaging
 BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/bcdissect/bcdissect/cmd/internal/cli.version=$(VERSION)'
 LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test unit unit32 race lint fmt tidy tidy-check golden fuzz damage bench compare cover check cross repro licences sbom clean help
+.PHONY: build test system ci nightly unit32 race race-all vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
 
-test: FUZZTIME = 2s
-test: tidy-check lint cross unit32 fuzz race ## all that can fail: tidy, lint, cross, unit32, fuzz, race; what CI runs
-
-check: tidy-check lint cross race ## tidy, lint, cross, race: before every commit
-
-unit: ## the tests, quickly
+test: ## the tests: a minute, and one more for the first build
 	$(GO) test ./...
+
+# Tests that call fixtures.System are left out of "make test".
+system: ## the tests that need other programs, a terminal, a network namespace or time
+	BCDISSECT_SYSTEM=1 $(GO) test -count=1 -p 1 $(SYSTEM)
+
+check: tidy-check test lint vet race ## tidy, test, lint, vet, race: before every commit
+
+# Each stage says when it begins and how long it took, and all are listed at the
+# end. A check with a browser or with Wireshark goes before package-check.
+ci: STAGES = tidy-check test system lint vet race package-check
+ci: ## what has to pass before a merge, in at most 15 minutes on two processors
+	@$(STAGED)
+
+nightly: STAGES = test system unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: ## all there is, in some hours
+	@$(STAGED)
+
+STAGED = report=$$(mktemp) && trap 'rm -f "$$report"' EXIT && \
+	for stage in $(STAGES); do \
+		echo "== $$stage" && began=$$(date +%s) && \
+		if $(MAKE) --no-print-directory $$stage; then \
+			printf '%-14s %4d s\n' $$stage $$(($$(date +%s) - began)) >>"$$report"; \
+		else \
+			cat "$$report"; echo "$$stage failed after $$(($$(date +%s) - began)) s" >&2; exit 1; \
+		fi; \
+	done && cat "$$report"
 
 unit32: ## the tests as a 32-bit program, where this system can run one
 	@if GOARCH=386 CGO_ENABLED=0 $(GO) test unicode/utf16 >/dev/null 2>&1; then \
@@ -50,19 +90,31 @@ unit32: ## the tests as a 32-bit program, where this system can run one
 	fi
 
 # Where the race detector cannot be built, the tests are still worth running.
-race: ## the tests in random order under the race detector
+race: ## the tests of CONCURRENT in random order under the race detector
 	@if CGO_ENABLED=1 $(GO) build -race -o /dev/null runtime/cgo 2>/dev/null; then \
-		set -x; CGO_ENABLED=1 $(GO) test -race -shuffle=on ./...; \
+		set -x; CGO_ENABLED=1 $(GO) test -race -shuffle=on $(CONCURRENT); \
 	else \
 		echo "make: NO RACE DETECTOR: it needs a 64-bit system that Go supports and a C compiler ('go env CC' says $$($(GO) env CC))" >&2; \
-		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on ./...; \
+		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on $(CONCURRENT); \
 	fi
 
-lint: ## run the linters (.golangci.yml) over the files of each of LINTOS
+race-all: CONCURRENT = ./...
+race-all: race ## the same of all packages
+
+vet: ## go vet for the systems of LINTOS other than this one
+	@for os in $(filter-out $(shell $(GO) env GOOS),$(LINTOS)); do \
+		echo "vet $$os"; \
+		GOOS=$$os $(GO) vet ./... || exit 1; \
+	done
+
+lint: ## run the linters (.golangci.yml) over the files of this system
 	@echo "golangci-lint: $(GOLANGCI) (its first run builds it, which takes minutes)"
+	@os=$$($(GO) env GOOS); $(LINT) run --allow-parallel-runners
+
+lint-all: ## run the linters over the files of each of LINTOS
 	@for os in $(LINTOS); do \
 		echo "lint $$os"; \
-		$(LINT) run || exit 1; \
+		$(LINT) run --allow-parallel-runners || exit 1; \
 	done
 
 fmt: ## format the source
@@ -95,6 +147,16 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 	DAMAGE_RUNS=$(RUNS) DAMAGE_SEED=$(SEED) DAMAGE_PROGRAM=$(CURDIR)/bin/bcdissect \
 		$(GO) test -run '^TestDamage$$' -v -count=1 -timeout 60m ./cmd/bcdissect
 
+long: ## the tests that have a long form (BCDISSECT_LONG), in that form
+	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
+
+# A mutant that lives is a change of the code that no test of its package sees.
+mutation: ## change the code of MUTATED in small ways, and count which changes the tests notice (an hour)
+	@for dir in $(MUTATED); do \
+		echo "mutation $$dir"; \
+		$(GO) run $(GREMLINS) unleash --workers 2 --test-cpu 1 --timeout-coefficient 20 "./$$dir" || exit 1; \
+	done
+
 bench: ## run the benchmarks that match BENCH, COUNT times
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
@@ -108,6 +170,7 @@ cover: ## measure what the tests reach; cover.out is for go tool cover
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
 cross: ## build for each of PLATFORMS into dist/
+	@rm -f dist/bcdissect_*
 	@for p in $(PLATFORMS); do \
 		os=$${p%/*} arch=$${p#*/} ext=; \
 		if test "$$os" = windows; then ext=.exe; fi; \
@@ -123,6 +186,27 @@ repro: ## build twice, from nothing and in different folders, and compare (a min
 	$(BUILD) -o "$$dir/here" ./cmd/bcdissect && \
 	(cd "$$dir/copy" && GOCACHE="$$dir/cache" $(BUILD) -o "$$dir/there" ./cmd/bcdissect) && \
 	cmp "$$dir/here" "$$dir/there" && echo "repro: two builds of $(VERSION) are the same"
+
+# The manual comes from the same description of the commands as their --help. What
+# writes it is compiled in beside the program's own files, with what that needs
+# in a copy of go.mod; packaging/man/go.mod says why.
+man: ## write the manual, a page for each command, into dist/man
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	cp go.mod go.sum "$$dir" && rm -rf dist/man && mkdir -p dist/man && \
+	echo '{"Replace": {"cmd/bcdissect/man.go": "$(PACKAGING)/man/man.go"}}' >"$$dir/overlay.json" && \
+	SOURCE_DATE_EPOCH=$(PACKAGE_TIME) $(GO) run -overlay "$$dir/overlay.json" -mod=mod -modfile "$$dir/go.mod" ./cmd/bcdissect dist/man
+
+packages: build cross man ## make archives, deb, rpm, formula, manifest and checksums of all that is built, in dist/packages
+	@rm -rf dist/completions && mkdir -p dist/completions
+	@bin/bcdissect completion bash >dist/completions/bcdissect.bash
+	@bin/bcdissect completion zsh >dist/completions/_bcdissect
+	@bin/bcdissect completion fish >dist/completions/bcdissect.fish
+	@bin/bcdissect completion powershell >dist/completions/bcdissect.ps1
+	@$(GO) run ./$(PACKAGING)/release -tag '$(VERSION)' -version '$(PACKAGE_VERSION)' -time $(PACKAGE_TIME) -nfpm $(NFPM)
+	@cat dist/packages/SHA256SUMS
+
+package-check: ## build the packages of this system twice, compare them, and try them
+	@ACTIONLINT=$(ACTIONLINT) $(PACKAGING)/check.sh
 
 # What the tool says on standard error is that it cannot look up web pages.
 licences: ## list the modules in the program with their licences in docs/licences.md

@@ -114,9 +114,6 @@ func (x *terminal) settings() string {
 // program builds the program.
 func program(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
 	path := filepath.Join(t.TempDir(), "bcdissect")
 	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -125,6 +122,7 @@ func program(t *testing.T) string {
 }
 
 func TestDashboardOnTerminal(t *testing.T) {
+	fixtures.System(t)
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is missing")
 	}

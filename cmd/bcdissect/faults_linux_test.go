@@ -18,6 +18,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // A recording is a program that captures what its test sends on a network that
@@ -148,6 +149,7 @@ const (
 // Whatever ends a capture, the file of -w has all packets that were reported,
 // and says at its end how many came.
 func TestLiveEnds(t *testing.T) {
+	fixtures.System(t)
 	for _, tt := range []struct {
 		name string
 		stop func(r *recording)
@@ -183,6 +185,7 @@ func TestLiveEnds(t *testing.T) {
 // A disk that is full ends the capture with an error, and what is on it can be
 // read.
 func TestLiveDiskFull(t *testing.T) {
+	fixtures.System(t)
 	ownThread(t)
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		t.Skipf("no files of its own: %v", err)

@@ -34,9 +34,7 @@ import (
 // ten times the speed it was recorded with, which is 14,000 packets a second.
 // Nothing may be lost, and the file of -w must hold what the recording does.
 func TestLiveLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds, as the battle does")
-	}
+	fixtures.System(t)
 	sent, times := battleLarge(t)
 	send := cable(t)
 	const faster = 10

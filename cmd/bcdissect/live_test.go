@@ -21,6 +21,7 @@ import (
 // TestLive captures on the loopback interface what this test sends there: one
 // session, whose counts are those of the file it is taken from.
 func TestLive(t *testing.T) {
+	fixtures.System(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("capturing on loopback is tested on Linux only")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // keptPackets is a PacketWriter that keeps packets.
@@ -86,6 +87,7 @@ func TestDatagramWriter(t *testing.T) {
 		t.Errorf("got %v, want the end", err)
 	}
 
+	fixtures.System(t) // from here on with Wireshark
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
 		t.Skip("tshark is not installed")

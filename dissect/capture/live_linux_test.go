@@ -30,6 +30,7 @@ import (
 // which goes away with it. Its thread is not used for anything afterwards.
 func namespace(t *testing.T) {
 	t.Helper()
+	fixtures.System(t)
 	if os.Getuid() != 0 {
 		t.Skip("only root can make a network namespace")
 	}

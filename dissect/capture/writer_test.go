@@ -329,6 +329,7 @@ func TestWriterAllocations(t *testing.T) {
 
 // Wireshark's programs must have nothing to complain about.
 func TestWriterWireshark(t *testing.T) {
+	fixtures.System(t)
 	for _, name := range []string{"capinfos", "tshark"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("%s is missing; it is in the package tshark", name)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // linkNames are tcpdump's.
@@ -199,6 +201,7 @@ func numbers(from, count int) []string {
 
 // Programs decide as those of tcpdump do.
 func TestTcpdump(t *testing.T) {
+	fixtures.System(t)
 	if _, err := exec.LookPath("tcpdump"); err != nil {
 		t.Skip("there is no tcpdump to compare with")
 	}
