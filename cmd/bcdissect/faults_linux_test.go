@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
 	"io"
 	"net"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -36,6 +36,36 @@ type recording struct {
 // record starts capturing into a file. The thread of the test, which the
 // program inherits the network from, is not used for anything afterwards.
 func record(t *testing.T, file string, args ...string) *recording {
+	t.Helper()
+	r := prepare(t, file, args...)
+	errs, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.errs = bufio.NewReader(errs)
+	r.start(t)
+	if line, err := r.errs.ReadString('\n'); !strings.Contains(line, "capturing on lo") {
+		t.Fatalf("got %q and %v", line, err)
+	}
+	return r
+}
+
+// start starts the program.
+func (r *recording) start(t *testing.T) {
+	t.Helper()
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if r.cmd.ProcessState == nil {
+			_ = r.cmd.Process.Kill()
+			_ = r.cmd.Wait()
+		}
+	})
+}
+
+// prepare makes the network and the command.
+func prepare(t *testing.T, file string, args ...string) *recording {
 	t.Helper()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skipf("no network of its own: %v", err)
@@ -62,23 +92,7 @@ func record(t *testing.T, file string, args ...string) *recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	errs, err := r.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if r.cmd.ProcessState == nil {
-			_ = r.cmd.Process.Kill()
-			_ = r.cmd.Wait()
-		}
-	})
-	r.out, r.closer, r.errs = bufio.NewReader(out), out, bufio.NewReader(errs)
-	if line, err := r.errs.ReadString('\n'); !strings.Contains(line, "capturing on lo") {
-		t.Fatalf("got %q and %v", line, err)
-	}
+	r.out, r.closer = bufio.NewReader(out), out
 	return r
 }
 
@@ -120,32 +134,6 @@ func ownThread(t *testing.T) {
 	runtime.LockOSThread()
 }
 
-// blocks returns how many blocks of each type are in a pcapng file of this
-// machine's byte order, and what is behind the last whole one.
-func blocks(t *testing.T, file string) (kinds map[uint32]int, last uint32, rest int) {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds = map[uint32]int{}
-	for len(b) >= 12 {
-		kind, size := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint32(b[4:]))
-		if size < 12 || size > len(b) {
-			break
-		}
-		kinds[kind]++
-		last = kind
-		b = b[size:]
-	}
-	return kinds, last, len(b)
-}
-
-const (
-	ngPackets    = 6
-	ngStatistics = 5
-)
-
 // Whatever ends a capture, the file of -w has all packets that were reported,
 // and says at its end how many came.
 func TestLiveEnds(t *testing.T) {
@@ -179,6 +167,37 @@ func TestLiveEnds(t *testing.T) {
 				t.Errorf("it said %q", all)
 			}
 		})
+	}
+}
+
+// With a standard error that nobody reads the capture goes on, and SIGTERM ends
+// it.
+func TestLiveBlockedStandardError(t *testing.T) {
+	ownThread(t)
+	_, full := fullPipe(t)
+	file := filepath.Join(t.TempDir(), "live.pcapng")
+	r := prepare(t, file)
+	r.cmd.Stderr = full
+	r.start(t)
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		_, _ = r.out.ReadString('\n')
+	}()
+	for begun := false; !begun; { // it does not say when it begins
+		r.send()
+		select {
+		case <-reported:
+			begun = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, r.cmd); status != cli.ExitOK {
+		t.Errorf("status %d", status)
+	}
+	if kinds, last, rest := blocks(t, file); kinds[ngPackets] == 0 || last != ngStatistics || rest != 0 {
+		t.Errorf("the file has blocks %v, the last is %d, and %d bytes more", kinds, last, rest)
 	}
 }
 

@@ -3,13 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +90,7 @@ is missing, the error says how to get it.`,
 	return cmd
 }
 
-// live shows a live capture on the dashboard until the user quits.
+// watch shows a live capture on the dashboard until the user quits.
 func (l *capturing) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
 	title := l.Interface
 	if title == "" {
@@ -190,11 +186,13 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 			err = cli.Failed(e)
 		}
 	}()
+	interrupts := cli.NewInterrupts(s, l.stopAfter, false)
+	defer interrupts.Close()
+	log := cli.NewLog(s.Err, false)
+	defer log.Close()
+	s.Err = log
+	defer func() { err = log.Fail(err) }()
 	if l.write != "" {
-		// A pipe that is closed must end the report, and not the program
-		// before the file is complete.
-		signal.Ignore(syscall.SIGPIPE)
-		defer signal.Reset(syscall.SIGPIPE)
 		closeFile, e := l.tee(live)
 		if e != nil {
 			return cli.Failed(e)
@@ -209,10 +207,18 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	if l.opened != nil {
 		l.opened(live)
 	}
-	fmt.Fprintf(s.Err, "bcdissect: capturing on %s\n", cli.OneLine(live.Interface()))
-	defer l.stopping(s, live)()
-	err = reading.Report(f, s, cfg, liveSource{live}, makeSink)
-	l.summary(s, live)
+	log.Say("capturing on %s", live.Interface())
+	go func() {
+		<-interrupts.Stopped
+		_ = live.Close() // said by whoever closes it in the end
+	}()
+	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
+	if l.opened != nil { // the dashboard has the terminal, and waits for this goroutine
+		err = shown()
+	} else {
+		err = interrupts.Await(log, shown)
+	}
+	l.summary(log, live)
 	return err
 }
 
@@ -237,62 +243,13 @@ func (l *capturing) tee(live *capture.Live) (closeFile func() error, err error) 
 	return w.Close, nil
 }
 
-// patience is how long a report may take to end before it is said what the
-// program waits for.
-const patience = time.Second
-
-// stopping ends the capture when the user or the clock says so. A second
-// interrupt ends the program, even if the report hangs at a pipe.
-func (l *capturing) stopping(s cli.Streams, live *capture.Live) (done func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
-		signal.Notify(signals, syscall.SIGHUP) // the terminal is gone
-	}
-	finished := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			_ = live.Close() // said by whoever closes it in the end
-		case <-finished:
-			return
-		}
-		hint := time.After(patience)
-		if l.opened != nil {
-			hint = nil // the dashboard has the terminal
-		}
-		for {
-			select {
-			case <-signals:
-				abort()
-			case <-hint:
-				fmt.Fprintf(s.Err, "bcdissect: the report is not yet written; Ctrl-C again aborts\n")
-			case <-finished:
-				return
-			}
-		}
-	}()
-	var clock *time.Timer
-	if l.stopAfter > 0 {
-		clock = time.AfterFunc(l.stopAfter, func() { _ = live.Close() }) // as above
-	}
-	return sync.OnceFunc(func() {
-		if clock != nil {
-			clock.Stop()
-		}
-		signal.Stop(signals)
-		close(finished)
-	})
-}
-
 // summary says what became of the packets.
-func (l *capturing) summary(s cli.Streams, live *capture.Live) {
+func (l *capturing) summary(log *cli.Log, live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
-	fmt.Fprintf(s.Err, "bcdissect: %d packets captured, %d dropped by the system, %d passed over because the report was too slow\n",
-		c.Read, c.Dropped, c.Overflowed)
+	log.Say("%d packets captured, %d dropped by the system, %d passed over because the report was too slow", c.Read, c.Dropped, c.Overflowed)
 	if l.write != "" && c.Overflowed > 0 {
-		fmt.Fprintf(s.Err, "bcdissect: the file of -w has them all\n")
+		log.Say("the file of -w has them all")
 	}
 }
 

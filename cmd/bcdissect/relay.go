@@ -4,12 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,7 +157,7 @@ func (h *hosting) check() (err error) {
 }
 
 // run hosts a game until something ends it.
-func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink reading.SinkMaker) error {
+func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink reading.SinkMaker) (err error) {
 	conn, err := server.Listen(h.listen)
 	if err != nil {
 		return err
@@ -177,7 +173,12 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	}
 	reporting := f.Format.Value != "none"
 	toTerminal := reporting && f.Output == "" && cli.IsTerminal(s.Out)
-	srv.Console = server.NewConsole(s.Err, f.NoProgress || toTerminal)
+	interrupts := cli.NewInterrupts(s, h.stopAfter, h.bans != "")
+	defer interrupts.Close()
+	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
+	defer log.Close()
+	s.Err, srv.Log = log, log
+	defer func() { err = log.Fail(err) }()
 	if h.write != "" {
 		if err := srv.Record(h.write); err != nil {
 			return cli.Failed(err)
@@ -192,10 +193,9 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 			return fmt.Sprintf("%d bans read from %s", len(h.banned), h.bans), err
 		}
 	}
-	fmt.Fprintf(s.Err, "bcdissect: hosting %s on %s (%s)\n", cli.OneLine(strconv.Quote(h.name)), at, h.mode.Value)
-	stop := h.stopping()
+	log.Say("hosting %q on %s (%s)", h.name, at, h.mode.Value)
 	if !reporting {
-		return srv.Serve(stop)
+		return srv.Serve(interrupts.Stopped, interrupts.Reread)
 	}
 
 	cfg.Ports = []uint16{at.Port()}
@@ -204,9 +204,9 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	quit := make(chan struct{})
 	go func() {
 		defer srv.Feed.End()
-		ended <- srv.Serve(either(stop, quit))
+		ended <- srv.Serve(either(interrupts.Stopped, quit), interrupts.Reread)
 	}()
-	reported := reading.Report(f, s, cfg, srv.Feed, makeSink)
+	reported := interrupts.Await(log, func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) })
 	close(quit) // there may be nobody left to report to
 	if err := <-ended; err != nil {
 		return err
@@ -225,28 +225,6 @@ func either(a, b <-chan struct{}) <-chan struct{} {
 		}
 	}()
 	return c
-}
-
-// stopping returns a channel that is closed when the user or the clock says
-// that it is time to stop. A second interrupt finds no handler and ends the
-// program.
-func (h *hosting) stopping() <-chan struct{} {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	stop := make(chan struct{})
-	var clock <-chan time.Time
-	if h.stopAfter > 0 {
-		clock = time.After(h.stopAfter)
-	}
-	go func() {
-		select {
-		case <-signals:
-		case <-clock:
-		}
-		signal.Stop(signals)
-		close(stop)
-	}()
-	return stop
 }
 
 // mapOf returns what server lists call a mission. Of the game's own only the

@@ -16,16 +16,12 @@ func run(args []string, s cli.Streams) int {
 	root := newRoot(s)
 	root.SetArgs(fileFirst(root, args))
 	err := root.Execute()
-	if err == nil || cli.IsClosedPipe(err) {
-		return cli.ExitOK
+	code := cli.StatusOf(err)
+	if code == cli.ExitOK {
+		return code
 	}
-	// What carries no status comes from cobra: an unknown command or flag, or
-	// the wrong number of arguments.
-	code := cli.ExitUsage
 	var st *cli.StatusError
-	if errors.As(err, &st) {
-		code = st.Code
-	}
+	_ = errors.As(err, &st) // an error without a status has no caret
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(text))
 		if ways := cli.Remedy(err); ways != "" {

@@ -3,10 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // A Progress line is drawn on a terminal, ten times a second, once the work
@@ -28,8 +25,7 @@ const (
 // goes to the terminal line by line, the two would write over each other.
 func NewProgress(s Streams, off bool) *Progress {
 	p := &Progress{w: s.Err, began: time.Now()}
-	f, ok := s.Err.(*os.File)
-	p.on = ok && !off && !s.NoANSI && term.IsTerminal(int(f.Fd()))
+	p.on = !off && !s.NoANSI && IsTerminal(s.Err)
 	return p
 }
 

@@ -44,6 +44,18 @@ func Failed(err error) error {
 	return &StatusError{Code: ExitFailed, Err: err}
 }
 
+// StatusOf returns the exit status of an error. Those without one come from the
+// parser of the command line: an unknown flag, or the wrong number of arguments.
+func StatusOf(err error) int {
+	if err == nil || IsClosedPipe(err) {
+		return ExitOK
+	}
+	if st := (*StatusError)(nil); errors.As(err, &st) {
+		return st.Code
+	}
+	return ExitUsage
+}
+
 // OneLine keeps an error on one line, and control characters that came in with
 // a file name from the terminal.
 func OneLine(s string) string {

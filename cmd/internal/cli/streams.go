@@ -14,10 +14,14 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Display
+	Abort func() // ends the program at once; nil if nothing can
 }
 
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(w any) bool {
+	if l, ok := w.(*Log); ok {
+		w = l.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

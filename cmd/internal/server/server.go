@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -30,7 +29,7 @@ const (
 	batch         = 256     // of them that the host takes before it answers
 	badReads      = 100     // one after another, after which the socket is broken
 	eventsAtOnce  = 50      // that are said in a second
-	farewell      = 2 * time.Second
+	farewell      = 1500 * time.Millisecond
 	shortest      = time.Millisecond // between two looks at the timers
 	beatEvery     = 300 * time.Second
 	beatAtMost    = 10 * time.Second // after the one before, though the game has changed
@@ -49,7 +48,7 @@ type Server struct {
 	conn    *net.UDPConn
 	Host    *relay.Host
 	seen    netip.AddrPort // the address that recordings give the host
-	Console *Console
+	Log     *cli.Log
 	Name    string
 	Players int
 	Master  netip.AddrPort         // that heartbeats go to, if it is valid
@@ -140,22 +139,18 @@ func (s *Server) receive() {
 	}
 }
 
-// Serve runs the host until stop is closed, and takes leave of all players.
-func (s *Server) Serve(stop <-chan struct{}) error {
-	hangup := make(chan os.Signal, 1)
-	if s.Reload != nil {
-		signal.Notify(hangup, syscall.SIGHUP)
-		defer signal.Stop(hangup)
-	}
+// Serve runs the host until stop is closed, and takes leave of all players. It
+// reads the lists again when it is told to.
+func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
 		s.receive()
 	}()
-	err := s.loop(stop, hangup)
+	err := s.loop(stop, reread)
 	_ = s.conn.Close() // so that receive ends
 	<-received
-	s.Console.clear()
+	s.Log.Status("")
 	if e := s.closeFile(); err == nil {
 		err = e
 	}
@@ -163,7 +158,7 @@ func (s *Server) Serve(stop <-chan struct{}) error {
 	return cli.Failed(err)
 }
 
-func (s *Server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
+func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 	s.began = time.Now()
 	s.beat(s.began)
 	second := time.NewTicker(time.Second)
@@ -178,13 +173,13 @@ func (s *Server) loop(stop <-chan struct{}, hangup <-chan os.Signal) error {
 		case <-timer.C:
 		case <-second.C:
 			s.everySecond(time.Now())
-		case <-hangup:
+		case <-reread:
 			s.reread()
 		case err := <-s.broken:
 			return err
 		case <-stop:
 			stop, deadline = nil, time.After(farewell)
-			s.Console.say("stopping: taking leave of all players")
+			s.Log.Say("stopping: taking leave of all players")
 			s.Host.Shutdown(time.Now())
 		case <-deadline:
 			return nil
@@ -258,7 +253,7 @@ func (s *Server) recorded(err error) {
 	if err == nil {
 		return
 	}
-	s.Console.say("recording has ended: " + err.Error())
+	s.Log.Say("recording has ended: %s", err.Error())
 	s.fileError = err
 	_ = s.file.Close() // the error that matters is known
 	s.file = nil
@@ -292,7 +287,7 @@ func (s *Server) everySecond(now time.Time) {
 		s.recorded(s.file.Flush(s.counters()))
 	}
 	if s.unsaid > 0 {
-		s.Console.say(fmt.Sprintf("and %d more", s.unsaid))
+		s.Log.Say("and %d more", s.unsaid)
 	}
 	s.events, s.unsaid = 0, 0
 	if s.Master.IsValid() {
@@ -322,7 +317,7 @@ func (s *Server) draw(now time.Time) {
 		text += fmt.Sprintf(", %d dropped", n)
 	}
 	s.last, s.drawn = stats, now
-	s.Console.status(text)
+	s.Log.Status(text)
 }
 
 // beat tells the master server of the game if it is time to.
@@ -350,7 +345,7 @@ func (s *Server) reread() {
 	if err != nil {
 		text = "the bans stay as they were: " + err.Error()
 	}
-	s.Console.say(text)
+	s.Log.Say("%s", text)
 }
 
 // Event says what has happened, though not more than anybody can read.
@@ -358,9 +353,11 @@ func (s *Server) Event(e relay.Event) {
 	if e.Kind == relay.Ready {
 		s.joined++
 	}
-	if s.events++; s.events > eventsAtOnce {
-		s.unsaid++
-		return
+	if e.Kind.Routine() {
+		if s.events++; s.events > eventsAtOnce {
+			s.unsaid++
+			return
+		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", e.Addr, e.Kind)
@@ -376,17 +373,17 @@ func (s *Server) Event(e relay.Event) {
 	if e.Text != "" {
 		fmt.Fprintf(&b, ": %s", e.Text)
 	}
-	s.Console.say(b.String())
+	s.Log.Say("%s", b.String())
 }
 
 // summary says what there was.
 func (s *Server) summary() {
 	stats := s.Host.Stats()
-	s.Console.say(fmt.Sprintf("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",
-		time.Since(s.began).Round(time.Second), s.joined, stats.Received, size(s.bytesIn), stats.Sent-s.unsent, size(s.bytesOut), stats.Copies, stats.Queries))
+	s.Log.Say("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",
+		time.Since(s.began).Round(time.Second), s.joined, stats.Received, size(s.bytesIn), stats.Sent-s.unsent, size(s.bytesOut), stats.Copies, stats.Queries)
 	lost := func(n int, why string) {
 		if n > 0 {
-			s.Console.say(fmt.Sprintf("%d datagrams %s", n, why))
+			s.Log.Say("%d datagrams %s", n, why)
 		}
 	}
 	lost(int(s.dropped.Load()), "were dropped because the host was busy")

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -83,7 +84,7 @@ func newTestServer(t *testing.T) *Server {
 	t.Cleanup(func() { _ = conn.Close() })
 	s := New(conn, netip.MustParseAddrPort("192.0.2.1:22101"))
 	s.Host = relay.NewHost(relay.Config{Name: "Test"})
-	s.Console = NewConsole(io.Discard, true)
+	s.Log = cli.NewLog(io.Discard, false)
 	return s
 }
 
@@ -137,39 +138,34 @@ func TestHeartbeat(t *testing.T) {
 	beats(610*time.Second, heartbeat)
 }
 
-// What is said stands above the line that tells how things stand.
-func TestConsole(t *testing.T) {
-	var b strings.Builder
-	c := &Console{w: &b, on: true}
-	c.status("1 of 8 players")
-	c.say("left \x1b[31m")
-	c.clear()
-	c.clear()
-	want := "\r\x1b[K1 of 8 players\r\x1b[Kbcdissect: left \\x1b[31m\n\r\x1b[K1 of 8 players\r\x1b[K"
-	if b.String() != want {
-		t.Errorf("got %q, want %q", b.String(), want)
-	}
-	b.Reset()
-	c.on = false
-	c.status("1 of 8 players")
-	c.say("left")
-	if b.String() != "bcdissect: left\n" {
-		t.Errorf("got %q", b.String())
-	}
-}
-
-// Of many events in a second, some are counted only.
+// Repetitions beyond a number in a second are counted only. Everybody who is put
+// out is named.
 func TestEvents(t *testing.T) {
 	s := newTestServer(t)
 	var b strings.Builder
-	s.Console.w = &b
+	s.Log = cli.NewLog(&b, false)
+	at := netip.MustParseAddrPort("198.51.100.1:4000")
 	for range 1000 {
-		s.Event(relay.Event{Kind: relay.Refused, Addr: netip.MustParseAddrPort("198.51.100.1:4000"), Slot: -1, Name: []byte("A\x00\x1b\x00"), Text: "banned"})
+		s.Event(relay.Event{Kind: relay.Refused, Addr: at, Slot: -1, Name: []byte("A\x00\x1b\x00"), Text: "banned"})
+	}
+	for id := range uint8(8) {
+		s.Event(relay.Event{Kind: relay.Kicked, Addr: at, Peer: id + 2, Slot: int(id), Text: "kicked"})
 	}
 	s.everySecond(time.Now())
+	s.Log.Close()
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != eventsAtOnce+1 || lines[0] != `bcdissect: 198.51.100.1:4000 refused "A\x1b": banned` || lines[eventsAtOnce] != "bcdissect: and 950 more" {
-		t.Errorf("got %d lines, %q", len(lines), lines)
+	if want := eventsAtOnce + 8 + 1; len(lines) != want {
+		t.Fatalf("got %d lines, want %d: %q", len(lines), want, lines)
+	}
+	for n, want := range map[int]string{
+		0:                `bcdissect: 198.51.100.1:4000 refused "A\x1b": banned`,
+		eventsAtOnce:     "bcdissect: 198.51.100.1:4000 kicked id 2 slot 0: kicked",
+		eventsAtOnce + 7: "bcdissect: 198.51.100.1:4000 kicked id 9 slot 7: kicked",
+		eventsAtOnce + 8: "bcdissect: and 950 more",
+	} {
+		if lines[n] != want {
+			t.Errorf("line %d: got %q, want %q", n, lines[n], want)
+		}
 	}
 }
 

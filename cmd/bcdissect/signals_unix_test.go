@@ -1,0 +1,228 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+)
+
+// freePort returns an address of loopback that nobody listens on.
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return netip.MustParseAddrPort(c.LocalAddr().String())
+}
+
+// answers reports whether a host answers a server browser within five seconds.
+func answers(t *testing.T, at netip.AddrPort) bool {
+	t.Helper()
+	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b := make([]byte, 2048)
+	for range 50 {
+		_, _ = c.Write([]byte(`\basic\`)) // refused as long as nobody listens
+		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if n, err := c.Read(b); err == nil && strings.HasPrefix(string(b[:n]), `\gamename\bcommander`) {
+			return true
+		} else if err == nil {
+			t.Errorf("got %q", b[:n])
+		} else {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return false
+}
+
+// ends waits for a process that has to end within two seconds, and returns its
+// status.
+func ends(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	begun := time.Now()
+	kill := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer kill.Stop()
+	_ = cmd.Wait() // the status says it
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// fullPipe returns both ends of a pipe that has no room.
+func fullPipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = w.Close() })
+	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = w.Write(make([]byte, 4096))
+	}
+	return r, w
+}
+
+// With a standard error that nobody reads the game goes on, and SIGTERM ends it.
+func TestRelayBlockedStandardError(t *testing.T) {
+	at := freePort(t)
+	_, full := fullPipe(t)
+	file := filepath.Join(t.TempDir(), "relay.pcapng")
+	cmd := exec.Command("bcdissect", "relay", "--listen", at.String(), "-w", file)
+	cmd.Stderr = full
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	if !answers(t, at) {
+		t.Fatal("the host does not answer")
+	}
+	for n := range 3 {
+		if c := join(t, at, n+1); c.Phase != relaytest.Playing {
+			t.Errorf("client %d: phase %d", n, c.Phase)
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != cli.ExitOK {
+		t.Errorf("status %d", status)
+	}
+	if n := counted(t, file).Datagrams.Game; n == 0 {
+		t.Error("nothing was recorded")
+	}
+}
+
+// A report that nobody reads does not keep the host from ending.
+func TestRelayBlockedReport(t *testing.T) {
+	at := freePort(t)
+	_, full := fullPipe(t)
+	cmd := exec.Command("bcdissect", "relay", "--listen", at.String(), "-T", "json")
+	cmd.Stdout = full
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	if !answers(t, at) {
+		t.Fatal("the host does not answer")
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != cli.ExitFailed {
+		t.Errorf("status %d, want that of a report that is not complete", status)
+	}
+}
+
+// A closed standard error, as of "2>&1 | head -1", does not end the game.
+func TestRelayClosedStandardError(t *testing.T) {
+	at := freePort(t)
+	file := filepath.Join(t.TempDir(), "relay.pcapng")
+	cmd := exec.Command("bcdissect", "relay", "--listen", at.String(), "-w", file)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	if line, err := bufio.NewReader(pipe).ReadString('\n'); err != nil || !strings.Contains(line, "hosting") {
+		t.Fatalf("got %q and %v", line, err)
+	}
+	_ = pipe.Close()
+	for n := range 2 {
+		if c := join(t, at, n+1); c.Phase != relaytest.Playing {
+			t.Errorf("client %d: phase %d", n, c.Phase)
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != cli.ExitOK {
+		t.Errorf("status %d", status)
+	}
+	if n := counted(t, file).Datagrams.Game; n == 0 {
+		t.Error("nothing was recorded")
+	}
+}
+
+// A hangup ends a host like SIGTERM, unless it was started to outlive its
+// terminal.
+func TestRelayHangup(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "relay.pcapng")
+	host := startHost(t, "-w", file)
+	if c := join(t, host.at, 1); c.Phase != relaytest.Playing {
+		t.Errorf("phase %d", c.Phase)
+	}
+	_ = host.cmd.Process.Signal(syscall.SIGHUP)
+	<-host.done
+	if status := ends(t, host.cmd); status != cli.ExitOK || !strings.Contains(host.String(), "hosted for") {
+		t.Errorf("status %d: %s", status, host)
+	}
+	if _, last, rest := blocks(t, file); last != ngStatistics || rest != 0 {
+		t.Errorf("the file ends with block %d and %d bytes", last, rest)
+	}
+
+	at := freePort(t)
+	cmd := exec.Command("sh", "-c", `trap "" HUP; exec bcdissect relay --listen `+at.String()) // as nohup does
+	cmd.Stderr = io.Discard
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	if !answers(t, at) {
+		t.Fatal("the host does not answer")
+	}
+	_ = cmd.Process.Signal(syscall.SIGHUP)
+	time.Sleep(100 * time.Millisecond)
+	if !answers(t, at) {
+		t.Error("the hangup has ended it")
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != cli.ExitOK {
+		t.Errorf("status %d", status)
+	}
+}
+
+// blocks returns how many blocks of each type are in a pcapng file of this
+// machine's byte order, and what is behind the last whole one.
+func blocks(t *testing.T, file string) (kinds map[uint32]int, last uint32, rest int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds = map[uint32]int{}
+	for len(b) >= 12 {
+		kind, size := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint32(b[4:]))
+		if size < 12 || size > len(b) {
+			break
+		}
+		kinds[kind]++
+		last = kind
+		b = b[size:]
+	}
+	return kinds, last, len(b)
+}
+
+const (
+	ngPackets    = 6
+	ngStatistics = 5
+)

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// patience is how long a report may take to end before the user is told that
+// the command waits for it; hurry is how long it may take after SIGTERM or
+// SIGHUP.
+const (
+	patience = time.Second
+	hurry    = 1500 * time.Millisecond
+)
+
+// Interrupts are the signals and the clock that end a long-running command. A
+// second SIGINT or SIGTERM aborts the program.
+//
+// SIGHUP, which says that the terminal is gone, ends a command like SIGTERM. A
+// command that rereads files takes it for that instead. Under nohup it never
+// ends a command.
+type Interrupts struct {
+	Stopped <-chan struct{}  // closed when the command is to end
+	Reread  <-chan os.Signal // SIGHUP of a command that rereads files; else nil
+
+	signals chan os.Signal
+	done    chan struct{}
+	close   func()
+	urgent  atomic.Bool // SIGTERM or SIGHUP came
+}
+
+// NewInterrupts begins to listen for signals. A command stops by itself after a
+// time that is not zero.
+func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
+	stopped := make(chan struct{})
+	i := &Interrupts{Stopped: stopped, signals: make(chan os.Signal, 2), done: make(chan struct{})}
+	// A closed pipe makes writes fail, instead of ending the program before its
+	// files are complete.
+	signal.Ignore(syscall.SIGPIPE)
+	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
+	var hangup chan os.Signal
+	switch {
+	case rereads:
+		hangup = make(chan os.Signal, 1)
+		i.Reread = hangup
+		signal.Notify(hangup, syscall.SIGHUP)
+	case !signal.Ignored(syscall.SIGHUP): // as nohup does
+		signal.Notify(i.signals, syscall.SIGHUP)
+	}
+	var clock <-chan time.Time
+	if after > 0 {
+		clock = time.After(after)
+	}
+	go func() {
+		select {
+		case sig := <-i.signals:
+			i.urgent.Store(sig != os.Interrupt)
+		case <-clock:
+		case <-i.done:
+			return
+		}
+		close(stopped)
+		select {
+		case <-i.signals:
+			if s.Abort != nil {
+				s.Abort()
+			}
+		case <-i.done:
+		}
+	}()
+	i.close = sync.OnceFunc(func() {
+		signal.Stop(i.signals)
+		if hangup != nil {
+			signal.Stop(hangup)
+		}
+		close(i.done)
+		signal.Reset(syscall.SIGPIPE)
+	})
+	return i
+}
+
+// Close gives signals their usual effects back.
+func (i *Interrupts) Close() { i.close() }
+
+// errUnwritten is the end of a report that nobody takes.
+var errUnwritten = Failed(errors.New("the report is incomplete: its reader is too slow"))
+
+// Await runs a report. Once the command is to stop it says if the report takes
+// long to end; after SIGTERM or SIGHUP it leaves it unfinished.
+func (i *Interrupts) Await(l *Log, report func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- report() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-i.Stopped:
+	}
+	var giveUp <-chan time.Time
+	if i.urgent.Load() {
+		giveUp = time.After(hurry)
+	}
+	hint := time.After(patience)
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-hint:
+			l.Say("the report is not yet written; Ctrl-C again aborts")
+		case <-giveUp:
+			return errUnwritten
+		}
+	}
+}
