@@ -150,7 +150,7 @@ var commands = [][]string{
 	{"stats", "-"},
 	{"stats", "-", "--network"},
 	{"stats", "-", "--network", "-T", "json"},
-	{"read", "-", "-e", "frame", "-e", "text", "-e", "StateUpdate.position", "-e", "error.reason"},
+	{"read", "-", "-e", "frame", "-e", "text", "-e", "StateUpdate.position", "-e", "error.reason", "-e", "player_name"},
 }
 
 // wellFormed checks the output of a command.

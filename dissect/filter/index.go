@@ -128,67 +128,17 @@ func newIndex(catalog *decode.Catalog) *index {
 }
 
 func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
-	decode.Describe(l, d, &describer{ix: ix, layout: &layout{spec: s, dialect: d}})
-}
-
-// describer is a visitor that adds what it sees to an index.
-type describer struct {
-	ix     *index
-	layout *layout
-	groups []string
-}
-
-func (d *describer) path(name string) string {
-	if len(d.groups) == 0 {
-		return name
-	}
-	return strings.Join(d.groups, ".") + "." + name
-}
-
-func (d *describer) part(p part) {
-	if len(d.groups) == 0 {
-		p.conds = slices.Clone(p.conds)
-		d.layout.top = append(d.layout.top, p)
-	}
-}
-
-// Begin implements [decode.Visitor].
-func (d *describer) Begin(g *decode.Group) {
-	if g.Kind == decode.GroupElement {
-		return
-	}
-	d.part(part{name: g.Name, group: true, conds: g.Conds})
-	at := d.path(g.Name)
-	d.add(at, variant{base: at, group: true, list: g.Kind == decode.GroupList})
-	d.groups = append(d.groups, g.Name)
-}
-
-// End implements [decode.Visitor].
-func (d *describer) End(g *decode.Group) {
-	if g.Kind != decode.GroupElement {
-		d.groups = d.groups[:len(d.groups)-1]
-	}
-}
-
-// Field implements [decode.Visitor].
-func (d *describer) Field(f *decode.Field) {
-	d.part(part{name: f.Name, kind: f.Kind, conds: f.Conds})
-	at := d.path(f.Name)
-	v := variant{base: at, kind: f.Kind, names: f.Names}
-	for _, w := range key.Views(f) {
-		v.view = view(w)
-		d.add(d.path(w.Member(f.Name)), v)
-	}
-	v.view = viewElement
-	for i, c := range key.Components(f.Kind) {
-		v.element = i
-		d.add(at+"."+string(c), v)
-	}
-}
-
-func (d *describer) add(path string, v variant) {
-	v.layout = d.layout
-	d.ix.paths[path] = append(d.ix.paths[path], v)
+	of := &layout{spec: s, dialect: d}
+	key.Paths(l, d, func(path string, p key.Path) {
+		v := variant{layout: of, base: p.Base, view: view(p.View), kind: p.Kind, names: p.Names, group: p.Group, list: p.List}
+		switch {
+		case p.Element >= 0:
+			v.view, v.element = viewElement, p.Element
+		case p.View == key.Value && !strings.Contains(path, "."):
+			of.top = append(of.top, part{name: path, group: p.Group, kind: p.Kind, conds: p.Conds})
+		}
+		ix.paths[path] = append(ix.paths[path], v)
+	})
 }
 
 // specsOf returns the specs that a name means: those that have exactly it, or

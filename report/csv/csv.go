@@ -1,23 +1,26 @@
 // Package csv renders chosen columns of records as comma-separated values, with
 // a header row and the quoting of RFC 4180.
 //
-// A column is a key or a path of the JSON object that package ndjson makes of a
-// record, and holds what stands there: text without quotes, a number, or for
-// arrays and objects their JSON. It is empty where a record has no such value.
+// A column is a key of the table in package key or the path of a field, and
+// holds what the JSON object of package ndjson has there: text without quotes,
+// a number, or for arrays and objects their JSON. A float that is not finite is
+// NaN, +Inf or -Inf. A cell is empty where a record has no such value.
+//
+// Text comes from the network, and a file may be shown in a terminal or opened
+// in a spreadsheet. Control characters are escaped as in tables, and a text
+// that begins with =, +, - or @ gets an apostrophe before it, so that it is no
+// formula. Numbers stay as they are.
 package csv
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
-	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/report"
@@ -26,41 +29,38 @@ import (
 
 // A Sink writes a row for each record that has a value for any of its columns.
 type Sink struct {
-	w       *csv.Writer
+	lines   *report.Lines
 	enc     *ndjson.Encoder
 	columns []column
 	header  []string
-	row     []string
-	line    []byte
+	cells   []cell
+	fields  visitor
+	plans   [256][]*plan // by the code of the spec
 	began   bool
-	closed  bool
 }
 
-// A column is where its value stands in the JSON of a record.
+// A column is a key, or a field of messages.
 type column struct {
-	message string // what may be the message that must be there, empty for any
-	inside  []path // in that message; the first that exists counts
-	paths   []path // in others, if message may be a field just as well
-}
-
-// A path leads to a value in JSON, or to the vector that it is a component of.
-type path struct {
-	json      string
-	component byte // w, x, y or z; 0 if the value is meant
+	key     *key.Key // nil for a field
+	many    bool     // the key has a value for each element of a list
+	path    string   // of the field, in any message; empty if only one is meant
+	message string   // the message, if the first part of the name may be one
+	inside  string   // the path in that message
+	element int      // of a vector, array or bytes; -1 for all
 }
 
 // Check tells why there can be no column of that name. Names are those that can
 // be: keys, fields, and messages, which have no value. The caller has checked
 // that what the name speaks of exists.
 func Check(name string, names []string) error {
-	switch {
+	switch k := key.Find(name); {
 	case !columnName.MatchString(name):
 		return errors.New("a column is the name of a key or field, such as frame or StateUpdate.speed")
 	case name == "addr", name == "port":
 		return errors.New("addresses are in the columns src and dst, with their ports")
 	case name == "note":
 		return errors.New("notes are in the column notes")
-	case key.Find(name) != nil && key.Find(name).Scope != key.Everywhere:
+	case k != nil && k.Scope == key.Filter:
 		return fmt.Errorf("%s is a key of filters only", name)
 	case !strings.Contains(name, ".") && (isUpper(name[0]) || !slices.Contains(names, indexed.ReplaceAllString(name, ""))):
 		return errors.New("a message is no column; name one of its fields, or the column name")
@@ -68,7 +68,7 @@ func Check(name string, names []string) error {
 	return nil
 }
 
-var indexed = regexp.MustCompile(`\[\d+\]$`)
+var indexed = regexp.MustCompile(`\[(\d+)\]$`)
 
 var columnName = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+|\[\d+\])*$`)
 
@@ -78,7 +78,7 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 // such as fields.target or target, and paths of one message such as
 // TorpedoFire.target; the caller has checked that they exist.
 func New(w io.Writer, columns []string, o ndjson.Options) *Sink {
-	s := &Sink{w: csv.NewWriter(w), enc: ndjson.NewEncoder(o), header: columns, row: make([]string, len(columns))}
+	s := &Sink{lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns))}
 	for _, c := range columns {
 		s.columns = append(s.columns, newColumn(c))
 	}
@@ -86,105 +86,72 @@ func New(w io.Writer, columns []string, o ndjson.Options) *Sink {
 }
 
 func newColumn(name string) column {
-	var c column
-	json := strings.NewReplacer("[", ".", "]", "").Replace(name)
-	if first, rest, ok := strings.Cut(json, "."); ok {
-		c.message, c.inside = first, paths("fields."+rest)
-		if isUpper(first[0]) {
-			return c
+	c := column{element: -1}
+	if m := indexed.FindStringSubmatch(name); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			c.element = n
 		}
+		name = strings.TrimSuffix(name, m[0])
 	}
-	if first, _, _ := strings.Cut(json, "."); key.Find(first) != nil {
-		c.paths = paths(json)
-	} else {
-		c.paths = paths("fields." + json)
+	if path, ok := strings.CutPrefix(name, "fields."); ok {
+		c.path = path
+		return c
+	}
+	c.key = key.Find(name)
+	if head, rest, ok := strings.Cut(name, "."); ok {
+		c.message, c.inside = head, rest
+		c.many = c.key != nil && key.Find(head).List
+	}
+	if c.key == nil && !isUpper(name[0]) {
+		c.path = name
 	}
 	return c
 }
 
-// paths returns the path, and the paths that it is if one of its steps is a
-// list, where what comes behind is meant in every element, or its last is a
-// component of a vector.
-func paths(json string) []path {
-	all := []path{{json: json}}
-	for i, c := range json {
-		if c == '.' {
-			all = append(all, path{json: json[:i] + ".#" + json[i:]})
-		}
-	}
-	if n := len(json) - 2; n > 0 && json[n] == '.' && strings.IndexByte("wxyz", json[n+1]) >= 0 {
-		all = append(all, path{json[:n], json[n+1]})
-	}
-	return all
-}
-
 // Record implements [report.Sink].
 func (s *Sink) Record(r *dissect.Record) error {
-	if s.closed {
-		return report.ErrClosed
-	}
-	if err := s.begin(); err != nil {
+	if err := s.lines.Err(); err != nil {
 		return err
 	}
-	s.line = s.enc.Append(s.line[:0], r)
+	s.begin()
+	for i := range s.cells {
+		s.cells[i].text, s.cells[i].form = s.cells[i].text[:0], empty
+	}
+	if r.Message != nil {
+		s.visit(r)
+	}
 	some := false
-	for i := range s.columns {
-		s.row[i] = s.columns[i].value(s.line, r)
-		some = some || s.row[i] != ""
+	for i := range s.cells {
+		c := &s.cells[i]
+		if s.columns[i].key != nil && c.form == empty {
+			s.appendKey(c, r, &s.columns[i])
+		}
+		if c.form == list {
+			c.text = append(c.text, ']')
+		}
+		some = some || len(c.text) > 0
 	}
 	if !some {
 		return nil
 	}
-	return s.w.Write(s.row)
+	buf := s.lines.Buffer()
+	for i := range s.cells {
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = s.cells[i].append(buf)
+	}
+	return s.lines.Done(append(buf, '\n'))
 }
 
-func (s *Sink) begin() error {
+// begin writes the header, once.
+func (s *Sink) begin() {
 	if s.began {
-		return nil
+		return
 	}
 	s.began = true
-	return s.w.Write(s.header)
-}
-
-func (c *column) value(line []byte, r *dissect.Record) string {
-	list := c.paths
-	if c.message != "" && r.Spec != nil && called(r.Spec, c.message) {
-		list = c.inside
-	}
-	for _, p := range list {
-		v := gjson.GetBytes(line, p.json)
-		if p.component != 0 {
-			v = component(v, p.component)
-		}
-		switch {
-		case v.Type == gjson.String:
-			return v.String()
-		case v.Exists() && v.Raw != "[]":
-			return v.Raw // as the JSON has it
-		}
-	}
-	return ""
-}
-
-// called reports whether a message goes by a name.
-func called(s *decode.Spec, name string) bool {
-	if strings.EqualFold(s.Name, name) || strings.EqualFold(s.Constant, name) {
-		return true
-	}
-	return slices.ContainsFunc(s.Aliases, func(alias string) bool { return strings.EqualFold(alias, name) })
-}
-
-// component returns a component of a vector, x y z or w x y z.
-func component(v gjson.Result, name byte) (none gjson.Result) {
-	all := v.Array()
-	if !v.IsArray() || len(all) != 3 && len(all) != 4 {
-		return none
-	}
-	i := strings.IndexByte("wxyz"[4-len(all):], name)
-	if i < 0 || all[i].Type != gjson.Number && all[i].Type != gjson.String {
-		return none
-	}
-	return all[i]
+	buf := append(s.lines.Buffer(), strings.Join(s.header, ",")...)
+	_ = s.lines.Done(append(buf, '\n')) // its error is there again at the next line
 }
 
 // Continue makes the sink write no header: another has written it.
@@ -193,27 +160,15 @@ func (s *Sink) Continue() { s.began = true }
 // Flush implements [report.Flusher]. It writes the header if nothing has been
 // written.
 func (s *Sink) Flush() error {
-	if s.closed {
-		return report.ErrClosed
-	}
-	if err := s.begin(); err != nil {
-		return err
-	}
-	s.w.Flush()
-	return s.w.Error()
+	s.begin()
+	return s.lines.Flush()
 }
 
 // Close implements [report.Sink]. The header stands there even if no record
 // came.
 func (s *Sink) Close() error {
-	if s.closed {
-		return nil
+	if s.lines.Err() == nil {
+		s.begin()
 	}
-	err := s.begin()
-	s.closed = true
-	s.w.Flush()
-	if err != nil {
-		return err
-	}
-	return s.w.Error()
+	return s.lines.Close()
 }

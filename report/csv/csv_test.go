@@ -150,3 +150,66 @@ func BenchmarkRecord(b *testing.B) {
 		}
 	}
 }
+
+// Text from the network neither reaches a terminal as it is nor becomes a
+// formula; numbers are left alone.
+func TestHostileText(t *testing.T) {
+	for text, want := range map[string]string{
+		"=1+1":             "'=1+1",
+		"+1":               "'+1",
+		"-1":               "'-1",
+		"@SUM(A1)":         "'@SUM(A1)",
+		"1=1":              "1=1",
+		"\x1b]0;pwn\x07":   `\x1b]0;pwn\x07`,
+		"\r\n=1":           `\x0d\x0a=1`,
+		"a,b":              `"a,b"`,
+		`say "hi"`:         `"say ""hi"""`,
+		`"`:                `""""`,
+		" x":               `" x"`,
+		"=HYPERLINK(\",\"": `"'=HYPERLINK("","""`,
+		"\x80":             "€", // Windows-1252
+	} {
+		var out strings.Builder
+		s := New(&out, []string{"text"}, ndjson.Options{})
+		payload := hex.EncodeToString([]byte{0x2C, 2, 0, 0, 0, byte(len(text)), 0}) + hex.EncodeToString([]byte(text))
+		if err := errors.Join(s.Record(record(t, 1, payload)), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimPrefix(out.String(), "text\n"); got != want+"\n" {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	var out strings.Builder
+	s := New(&out, []string{"direction.x"}, ndjson.Options{})
+	if err := errors.Join(s.Record(record(t, 1, "190d0000400201df8711ffff03400088d85c")), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "direction.x\n-0.25984251\n" {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+// Floats that JSON has no number for.
+func TestSpecialFloats(t *testing.T) {
+	var out strings.Builder
+	s := New(&out, []string{"duration", "exit.y", "exit"}, ndjson.Options{})
+	// A WarpEvent whose numbers are 1, -Inf, NaN and NaN.
+	const warp = "102a810000ec00800000000000ffffff3f" + "00" + "0000803f" + "000080ff" + "0000c07f" + "0000c07f"
+	err := errors.Join(s.Record(record(t, 1, warp)), s.Close())
+	if err != nil || out.String() != "duration,exit.y,exit\nNaN,-Inf,\"[1,null,null]\"\n" {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}
+
+// Rows are made without allocation.
+func TestAllocation(t *testing.T) {
+	s := New(io.Discard, []string{"frame", "ts", "src", "name", "target", "direction", "TorpedoFire.target_offset", "direction.x"}, ndjson.Options{})
+	r := record(t, 1, "190d0000400201df8711ffff03400088d85c")
+	if n := testing.AllocsPerRun(200, func() {
+		if err := s.Record(r); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations a row", n)
+	}
+}

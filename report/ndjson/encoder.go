@@ -55,8 +55,7 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 		dst = append(dst, `,"kind":"gamespy","len":`...)
 		dst = strconv.AppendInt(dst, int64(len(r.Bytes)), 10)
 		dst = status(dst, r)
-		dst = append(dst, `,"gamespy":{`...)
-		dst = append(appendPairs(dst, r.GameSpy.Pairs()), '}')
+		dst = gameSpy(dst, r)
 	case dissect.KindMalformed:
 		dst = e.part(dst, r)
 		dst = append(dst, `,"kind":"malformed"`...)
@@ -155,16 +154,7 @@ func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
 	}
 	dst = status(dst, r)
 	dst = sequence(dst, h)
-	if len(r.Pieces) > 0 {
-		dst = append(dst, `,"reassembled":[`...)
-		for i, n := range r.Pieces {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = strconv.AppendInt(dst, int64(n), 10)
-		}
-		dst = append(dst, ']')
-	}
+	dst = pieces(dst, r.Pieces)
 	if r.Layout == decode.OpenBC || r.Sender == decode.OpenBC {
 		dst = append(dst, `,"dialect":"`...)
 		dst = append(dst, decode.OpenBC.String()...)
@@ -177,13 +167,43 @@ func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
 			dst = appendString(dst, r.Spec.Name)
 		}
 	}
-	if r.Message != nil {
-		e.fields.b, e.fields.session = append(dst, `,"fields":{`...), r.Session
-		r.Visit(&e.viewer, &e.fields)
-		dst = append(e.fields.b, '}')
-		e.fields.b, e.fields.session = nil, nil
+	return e.appendFields(dst, r)
+}
+
+// appendFields appends the decoded fields.
+func (e *Encoder) appendFields(dst []byte, r *dissect.Record) []byte {
+	if r.Message == nil {
+		return dst
 	}
+	e.fields.b, e.fields.session = append(dst, `,"fields":{`...), r.Session
+	r.Visit(&e.viewer, &e.fields)
+	dst = append(e.fields.b, '}')
+	e.fields.b, e.fields.session = nil, nil
 	return dst
+}
+
+// gameSpy appends the keys and values of a GameSpy datagram.
+func gameSpy(dst []byte, r *dissect.Record) []byte {
+	if r.Kind != dissect.KindGameSpy {
+		return dst
+	}
+	dst = append(dst, `,"gamespy":{`...)
+	return append(appendPairs(dst, r.GameSpy.Pairs()), '}')
+}
+
+// pieces appends the frames of the fragments of a message.
+func pieces(dst []byte, frames []int) []byte {
+	if len(frames) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"reassembled":[`...)
+	for i, n := range frames {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	}
+	return append(dst, ']')
 }
 
 // sequence appends what a header says of sequence numbers and fragments.
@@ -206,14 +226,19 @@ func sequence(dst []byte, h *transport.Header) []byte {
 	if h.HasSeq {
 		dst = number(dst, `,"seq":`, uint64(h.Seq))
 	}
-	if h.Fragment && h.Len > 0 {
-		dst = number(dst, `,"fragment":{"index":`, uint64(h.Index))
-		if h.Index == 0 {
-			dst = number(dst, `,"count":`, uint64(h.Count))
-		}
-		dst = append(dst, '}')
+	return fragment(dst, h)
+}
+
+// fragment appends the place of a fragment in its message.
+func fragment(dst []byte, h *transport.Header) []byte {
+	if !h.Fragment || h.Len == 0 || h.Type == transport.Acknowledge {
+		return dst
 	}
-	return dst
+	dst = number(dst, `,"fragment":{"index":`, uint64(h.Index))
+	if h.Index == 0 {
+		dst = number(dst, `,"count":`, uint64(h.Count))
+	}
+	return append(dst, '}')
 }
 
 func status(dst []byte, r *dissect.Record) []byte {

@@ -1,0 +1,176 @@
+package csv
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+// A form tells how the text of a cell is to be written.
+type form uint8
+
+const (
+	empty form = iota
+	plain      // a number, a word of the program, JSON: nothing to escape
+	text       // from the network
+	list       // a JSON array that is still open
+)
+
+// A cell is one value of a row.
+type cell struct {
+	text []byte
+	form form
+}
+
+// append appends the cell to a row.
+func (c *cell) append(dst []byte) []byte {
+	from := len(dst)
+	if c.form != text {
+		dst = append(dst, c.text...)
+	} else {
+		if len(c.text) > 0 && bytes.IndexByte([]byte("=+-@"), c.text[0]) >= 0 {
+			dst = append(dst, '\'')
+		}
+		dst = report.AppendEscaped(dst, c.text)
+	}
+	if needsQuotes(dst[from:]) {
+		return quote(dst, from)
+	}
+	return dst
+}
+
+// quote puts what begins at from in quotes, and doubles those in it.
+func quote(dst []byte, from int) []byte {
+	i := len(dst)
+	for range bytes.Count(dst[from:], []byte{'"'}) + 2 {
+		dst = append(dst, '"')
+	}
+	at := len(dst) - 2 // before the last quote
+	for i--; i >= from; i-- {
+		dst[at] = dst[i]
+		if at--; dst[i] == '"' {
+			dst[at] = '"'
+			at--
+		}
+	}
+	dst[at] = '"'
+	return dst
+}
+
+// needsQuotes reports whether a reader would take the text for something else.
+func needsQuotes(b []byte) bool {
+	return len(b) > 0 && (b[0] == ' ' || bytes.IndexByte(b, ',') >= 0 || bytes.IndexByte(b, '"') >= 0)
+}
+
+// appendKey fills a cell with the value of the key of a column.
+func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
+	k := of.key
+	if !k.Present(r) {
+		return
+	}
+	c.form = plain
+	switch {
+	case k.Type == key.Object || k.List:
+		c.text = s.enc.AppendObject(c.text, r, k.Name)
+	case k.Type == key.Int:
+		v, _ := k.Int(r, 0)
+		c.text = strconv.AppendInt(c.text, v, 10)
+	case k.Type == key.Bool:
+		v, _ := k.Int(r, 0)
+		c.text = strconv.AppendBool(c.text, v != 0)
+	case k.Type == key.Word:
+		c.text = append(c.text, k.Words[k.Word(r)]...)
+	case k.Type == key.Time:
+		c.text = s.enc.AppendTime(c.text, r)
+	case k.Type == key.Seconds:
+		c.text = s.enc.AppendSeconds(c.text, r)
+	case k.Type == key.Hex && of.element >= 0:
+		if b := k.Bytes(r); of.element < len(b) {
+			c.text = strconv.AppendUint(c.text, uint64(b[of.element]), 10)
+		}
+	case k.Type == key.Hex:
+		c.text = hex.AppendEncode(c.text, k.Bytes(r))
+	case k.Type == key.Address:
+		a, _ := k.Addr(r, 0)
+		c.text = a.AppendTo(c.text)
+	case k.Type == key.IP:
+		a, _ := k.Addr(r, 0)
+		c.text = a.Addr().AppendTo(c.text)
+	case k.Append != nil:
+		c.text, c.form = k.Append(c.text, r), text
+	case of.many:
+		appendTexts(c, r, k)
+	default:
+		v, _ := k.Text(r, 0)
+		c.text, c.form = append(c.text, v...), text
+	}
+}
+
+// appendTexts fills a cell with the texts of a key of which a record has many.
+func appendTexts(c *cell, r *dissect.Record, k *key.Key) {
+	c.form = list
+	for i := 0; ; i++ {
+		v, ok := k.Text(r, i)
+		if !ok {
+			return
+		}
+		c.text = ndjson.AppendString(append(c.text, separator(i)), v)
+	}
+}
+
+func separator(i int) byte {
+	if i == 0 {
+		return '['
+	}
+	return ','
+}
+
+// appendField fills a cell with the value of a field, or adds it to the values
+// that a path through a list has.
+func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
+	if l.inList {
+		from := len(c.text)
+		sep := byte(',')
+		if c.form == empty {
+			sep = '['
+		}
+		c.text = v.values.Append(append(c.text, sep), v.record, f, l.view, l.element)
+		if len(c.text) == from+1 {
+			c.text = c.text[:from]
+			return
+		}
+		c.form = list
+		return
+	}
+	if c.form != empty { // the layout has the path twice
+		return
+	}
+	c.form = plain
+	if l.element < 0 {
+		if kind := textOf(v.record, f, l.view, c); kind != empty {
+			c.form = kind
+			return
+		}
+	}
+	c.text = v.values.Append(c.text, v.record, f, l.view, l.element)
+	if string(c.text) == "null" {
+		c.text = strconv.AppendFloat(c.text[:0], special(f, l.element), 'f', -1, 32)
+	}
+	if len(c.text) == 0 {
+		c.form = empty
+	}
+}
+
+// special returns the float that JSON cannot write.
+func special(f *decode.Field, element int) float64 {
+	if element >= 0 {
+		return float64(f.Vec[element])
+	}
+	return f.Float
+}

@@ -1,0 +1,346 @@
+package csv
+
+import (
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+// A plan is what the columns show of one layout.
+type plan struct {
+	spec    *decode.Spec
+	dialect decode.Dialect
+	root    *node // nil if there is nothing to show
+	fields  decode.FieldSet
+	wanted  int // leaves and groups of the first level
+}
+
+// A node is a group of fields of which some are shown; the first one is the
+// whole message.
+type node struct {
+	name   string
+	parent *node
+	leaves []leaf
+	groups []*node
+	whole  []*whole
+}
+
+// A leaf is a field that a column shows.
+type leaf struct {
+	name    string
+	column  int
+	view    key.View
+	element int
+	inList  bool
+}
+
+// A whole is a group that a column shows as JSON.
+type whole struct {
+	column int
+	list   bool // it is a list
+	inList bool // it is in a list
+	depth  int  // open groups in it
+	group  ndjson.Group
+}
+
+// planOf returns the plan for the layout of r.
+func (s *Sink) planOf(r *dissect.Record) *plan {
+	all := s.plans[r.Spec.Code]
+	for _, p := range all {
+		if p.spec == r.Spec && p.dialect == r.Layout {
+			return p
+		}
+	}
+	p := s.newPlan(r)
+	s.plans[r.Spec.Code] = append(all, p)
+	return p
+}
+
+func (s *Sink) newPlan(r *dissect.Record) *plan {
+	p := &plan{spec: r.Spec, dialect: r.Layout}
+	layout := r.Spec.Layout
+	for _, f := range r.Spec.Forms {
+		if f.Dialect == r.Layout {
+			layout = f.Layout
+		}
+	}
+	wanted := map[string][]int{} // columns by path
+	for i := range s.columns {
+		c := &s.columns[i]
+		path := c.path
+		if c.message != "" && called(r.Spec, c.message) {
+			path = c.inside
+		}
+		if path != "" {
+			wanted[path] = append(wanted[path], i)
+		}
+	}
+	var names []string
+	times := map[string]int{} // of what is on the first level
+	key.Paths(layout, r.Layout, func(path string, at key.Path) {
+		for _, i := range wanted[path] {
+			if s.want(p, i, at) {
+				names = append(names, strings.Split(at.Base, ".")...)
+			}
+		}
+		if path == at.Base && !strings.Contains(path, ".") {
+			times[path]++
+		}
+		if at.View == key.Value && at.Element < 0 && p.shows(at.Base) { // members of a group that is shown
+			names = append(names, at.Base[strings.LastIndexByte(at.Base, '.')+1:])
+		}
+	})
+	p.fields = decode.Fields(names...)
+	if p.root != nil {
+		p.wanted = p.root.times(times)
+	}
+	return p
+}
+
+// times returns how many leaves and groups can come; more than that if one is
+// described twice, since there is no telling then which is the last.
+func (n *node) times(described map[string]int) int {
+	all := 0
+	for i := range n.leaves {
+		all += described[n.leaves[i].name]
+	}
+	for _, g := range n.groups {
+		all += described[g.name]
+	}
+	return all
+}
+
+// want adds a column to the plan. It reports whether the path has the element.
+func (s *Sink) want(p *plan, column int, at key.Path) bool {
+	element := s.columns[column].element
+	if at.Element >= 0 {
+		element = at.Element
+	}
+	if element >= 0 && (at.View != key.Value || at.Group ||
+		at.Kind != decode.KindRatios && at.Kind != decode.KindBytes && element >= len(key.Components(at.Kind))) {
+		return false
+	}
+	if p.root == nil {
+		p.root = &node{}
+	}
+	steps := strings.Split(at.Base, ".")
+	last := len(steps) - 1
+	n := p.root
+	for _, name := range steps[:last] {
+		n = n.group(name)
+	}
+	if at.Group {
+		n = n.group(steps[last])
+		n.whole = append(n.whole, &whole{column: column, list: at.List, inList: at.Within > 0})
+		return true
+	}
+	l := leaf{steps[last], column, at.View, element, at.Within > 0}
+	if !slices.Contains(n.leaves, l) { // a field may be described twice
+		n.leaves = append(n.leaves, l)
+	}
+	return true
+}
+
+// shows reports whether a group around the path is shown as a whole.
+func (p *plan) shows(path string) bool {
+	n := p.root
+	for _, name := range strings.Split(path, ".") {
+		if n == nil {
+			return false
+		}
+		i := slices.IndexFunc(n.groups, func(g *node) bool { return g.name == name })
+		if i < 0 {
+			return len(n.whole) > 0
+		}
+		n = n.groups[i]
+		if len(n.whole) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *node) group(name string) *node {
+	for _, g := range n.groups {
+		if g.name == name {
+			return g
+		}
+	}
+	g := &node{name: name, parent: n}
+	n.groups = append(n.groups, g)
+	return g
+}
+
+// called reports whether a message goes by a name.
+func called(s *decode.Spec, name string) bool {
+	return slices.ContainsFunc(s.Names(), func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// visitor fills cells with the fields that it sees.
+type visitor struct {
+	record *dissect.Record
+	cells  []cell
+	viewer decode.Viewer
+	values ndjson.Values
+	at     *node
+	skip   int      // open groups of which nothing is shown
+	open   []*whole // groups that are being rendered
+	left   int      // of the first level; 0 if the walk can end
+}
+
+// visit fills the cells of fields.
+func (s *Sink) visit(r *dissect.Record) {
+	p := s.planOf(r)
+	if p.root == nil {
+		return
+	}
+	v := &s.fields
+	v.record, v.cells, v.at, v.skip, v.open, v.left = r, s.cells, p.root, 0, v.open[:0], p.wanted
+	v.viewer.Limit(p.fields)
+	r.Visit(&v.viewer, v)
+	v.record = nil
+}
+
+// Begin implements [decode.Visitor].
+func (v *visitor) Begin(g *decode.Group) {
+	for _, w := range v.open {
+		w.depth++
+		w.group.Begin(g)
+	}
+	if g.Kind == decode.GroupElement && v.skip == 0 {
+		return
+	}
+	if v.skip == 0 {
+		for _, n := range v.at.groups {
+			if n.name != g.Name {
+				continue
+			}
+			for _, w := range n.whole {
+				w.depth = 0
+				w.group.Open(v.record, w.list)
+				v.open = append(v.open, w)
+			}
+			v.at = n
+			return
+		}
+	}
+	v.skip++
+}
+
+// End implements [decode.Visitor].
+func (v *visitor) End(g *decode.Group) {
+	for i := 0; i < len(v.open); {
+		w := v.open[i]
+		if w.depth == 0 {
+			v.close(w)
+			v.open = slices.Delete(v.open, i, i+1)
+			continue
+		}
+		w.depth--
+		w.group.End(g)
+		i++
+	}
+	switch {
+	case v.skip > 0:
+		v.skip--
+	case g.Kind != decode.GroupElement:
+		v.at = v.at.parent
+		if v.at.parent == nil {
+			v.seen()
+		}
+	}
+}
+
+// close puts a group into its cell.
+func (v *visitor) close(w *whole) {
+	c := &v.cells[w.column]
+	if !w.inList {
+		c.text, c.form = append(c.text[:0], w.group.Close()...), plain
+		return
+	}
+	sep := byte(',')
+	if c.form == empty {
+		c.form, sep = list, '['
+	}
+	c.text = append(append(c.text, sep), w.group.Close()...)
+}
+
+// Field implements [decode.Visitor].
+func (v *visitor) Field(f *decode.Field) {
+	for _, w := range v.open {
+		w.group.Field(f)
+	}
+	if v.skip > 0 {
+		return
+	}
+	for i := range v.at.leaves {
+		l := &v.at.leaves[i]
+		if l.name != f.Name {
+			continue
+		}
+		v.appendField(&v.cells[l.column], f, l)
+		if v.at.parent == nil {
+			v.seen()
+		}
+	}
+}
+
+// seen ends the walk after the last field that is shown.
+func (v *visitor) seen() {
+	if v.left--; v.left == 0 {
+		v.viewer.Stop()
+	}
+}
+
+// textOf puts the text of a field into a cell, and tells its form: empty if the
+// view is no text, which JSON writes without quotes.
+func textOf(r *dissect.Record, f *decode.Field, view key.View, c *cell) form {
+	switch view {
+	case key.ValueName:
+		if f.Names == nil {
+			return empty
+		}
+		c.text = append(c.text, f.Names.Name(f.Uint)...)
+		return text
+	case key.ObjectName:
+		if r.Session == nil {
+			return empty
+		}
+		c.text = r.Session.AppendObject(c.text, wire.ObjectID(f.Uint))
+		return text
+	case key.Value:
+	default:
+		return empty
+	}
+	switch f.Kind {
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
+		c.text = wire.AppendText(c.text, f.Bytes)
+		return text
+	case decode.KindWStr32, decode.KindWStrz:
+		c.text = wire.AppendWideText(c.text, f.Bytes)
+		return text
+	case decode.KindText:
+		c.text = append(c.text, f.Text...)
+		return text
+	case decode.KindBytes:
+		c.text = hex.AppendEncode(c.text, f.Bytes)
+		return plain
+	case decode.KindIPv4:
+		for i, b := range f.Bytes {
+			if i > 0 {
+				c.text = append(c.text, '.')
+			}
+			c.text = strconv.AppendUint(c.text, uint64(b), 10)
+		}
+		return plain
+	default:
+		return empty
+	}
+}
