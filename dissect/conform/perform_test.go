@@ -33,6 +33,7 @@ type live struct {
 
 func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
 	t.Helper()
+	cfg.Captured = true // some of these clients give a slot where their id belongs
 	return &live{
 		t: t, host: relay.NewHost(cfg), performer: conform.NewPerformer(nil), addrs: map[netip.AddrPort]*conform.Client{},
 		got: map[netip.AddrPort][][]byte{}, hosts: conform.NewHosts(conform.Config{Against: against, Shared: true}), pipeline: dissect.New(dissect.Config{}),

@@ -42,21 +42,27 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		h.complain(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return
 	}
-	var copied []byte // for all receivers
-	clone := func() []byte {
-		if copied == nil {
-			copied = bytes.Clone(m.Body)
-		}
-		return copied
-	}
-	var parsed decode.Message
+	var res decode.Result
 	switch op {
-	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChecksumResponse, msg.OpRequestObject, msg.OpDestroyObject, msg.OpTeam:
-		res := h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
-		if parsed = res.Message; res.Err != nil && op == msg.OpChecksumResponse {
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChecksumResponse, msg.OpRequestObject, msg.OpDestroyObject,
+		msg.OpTeam, msg.OpChat, msg.OpTeamChat:
+		res = h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
+		if res.Err != nil && op == msg.OpChecksumResponse {
 			h.complain(Ignored, p, "hashes that do not read")
 			return
 		}
+	}
+	parsed := res.Message
+	body := h.identified(p, spec, m.Body, &res)
+	if body == nil {
+		return
+	}
+	var copied []byte // for all receivers
+	clone := func() []byte {
+		if copied == nil {
+			copied = bytes.Clone(body)
+		}
+		return copied
 	}
 	switch t := parsed.(type) {
 	case *msg.ChecksumResponse:
@@ -80,13 +86,17 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		h.ready(p)
 	}
 	out := *m
+	out.Body = body
 	if h.like.openBC {
-		if out, class = h.openBC(p, op, spec, class, out); !bytes.Equal(out.Body, m.Body) {
+		if out, class = h.openBC(p, op, spec, class, out); !bytes.Equal(out.Body, body) {
 			copied = out.Body
 		}
 	}
 	h.stats.Messages[class]++
 	copyTo := func(to *peer) {
+		if !out.Reliable && h.outdated(to) {
+			return
+		}
 		h.stats.Copies++
 		h.queue(to, arq.Message{Type: transport.Standard, Reliable: out.Reliable, Priority: out.Priority, Body: clone()})
 	}

@@ -1,8 +1,8 @@
 package relay
 
 import (
-	"bytes"
 	"iter"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"time"
@@ -34,8 +34,8 @@ type Host struct {
 	start time.Time
 	down  bool // shut down: nobody is let in
 
-	byAddr map[netip.AddrPort]*peer
-	peers  []*peer // in the order in which they came
+	byAddr map[netip.AddrPort][]*peer // one that others know at most, and those that have proved nothing
+	peers  []*peer                    // in the order in which they came
 	slots  [MaxPlayers]*peer
 	ids    [lastID + 1]*peer
 	nextID uint8
@@ -47,6 +47,8 @@ type Host struct {
 	wire    []byte
 	group   []*peer
 
+	cause    *peer   // whose message the host is at
+	doomed   []*peer // that will be put out
 	connects rates
 	browsers rates
 	all      bucket
@@ -64,7 +66,7 @@ type outgoing struct {
 // directLimit bounds the datagrams that no link sends and nobody has fetched.
 const directLimit = 256
 
-// A peer is a client.
+// A peer is a client, or what could become one.
 type peer struct {
 	addr    netip.AddrPort
 	claimed [4]byte
@@ -73,30 +75,37 @@ type peer struct {
 	phase   Phase
 	round   int // of checksums, that is asked for
 	nonce   uint32
-	short   bool // it connected with an 8-bit length, without nonce
-	proved  bool // it receives what is sent to its address
-	got     int  // bytes, as long as it is not proved
+	short   bool      // it connected with an 8-bit length, without nonce
+	proved  bool      // it has used its id: it receives what is sent to its address
+	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
+	guesses [4]uint64 // a bit for each wrong id
+	got     int       // bytes, as long as it is not proved
 	gave    int
 	awake   bool      // the link may have something to send
 	tried   time.Time // when it had nothing that could be sent
+	pause   time.Time // until then it is sent nothing, see rival
+	doomed  bool      // it will be put out
 	gone    bool
 
 	link    *arq.Endpoint
 	born    time.Time
 	heard   time.Time
 	left    time.Time
-	name    []byte // UTF-16 little-endian
-	naming  []byte // body of its last NameChange
+	moved   time.Time // when its join last got further
+	name    []byte    // UTF-16 little-endian
+	naming  []byte    // body of its last NameChange
 	team    uint8
 	hasTeam bool
-	rate    bucket
-	bytes   bucket
-	games   bucket
-	said    int // complaints
+	said    [EventKinds]int // complaints
+	bogus   int             // acknowledgements that are paid for
+	budget  budget
 
 	objects []object
 	objectB int
 }
+
+// known reports whether others know the client: it has a slot, or had one.
+func (p *peer) known() bool { return p.proved || p.assumed }
 
 // An object is what a client created.
 type object struct {
@@ -117,7 +126,7 @@ func NewHost(cfg Config) *Host {
 	cfg.Limits = cfg.Limits.orDefault()
 	return &Host{
 		cfg: cfg, like: profileOf(cfg.Like), catalog: cfg.Catalog, decoder: decode.NewDecoder(),
-		byAddr: map[netip.AddrPort]*peer{}, nextID: firstID,
+		byAddr: map[netip.AddrPort][]*peer{}, nextID: firstID,
 		connects: newRates(cfg.Limits.ConnectRate, cfg.Limits.Addresses),
 		browsers: newRates(cfg.Limits.BrowserRate, cfg.Limits.Addresses),
 		all:      bucket{rate: cfg.Limits.AllBrowserRate},
@@ -162,10 +171,12 @@ func (h *Host) report(kind EventKind, p *peer, text string) {
 
 // complain reports what a client can cause at will, but not too often.
 func (h *Host) complain(kind EventKind, p *peer, text string) {
-	if p.said++; p.said > complaints {
+	p.said[kind]++
+	switch n := p.said[kind]; {
+	case n > complaints:
+		h.stats.Events[kind]++
 		return
-	}
-	if p.said == complaints {
+	case n == complaints:
 		text += " (the last report of this kind)"
 	}
 	h.report(kind, p, text)
@@ -176,24 +187,20 @@ func (h *Host) complain(kind EventKind, p *peer, text string) {
 func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 	h.tick(now)
 	h.stats.Received++
+	h.stats.BytesIn += int64(len(datagram))
 	if len(datagram) == 0 {
 		h.drop(DropMalformed)
 		return
 	}
-	h.stats.BytesIn += int64(len(datagram))
 	if datagram[0] == '\\' {
 		h.gameSpy(from, datagram)
 		return
 	}
-	p := h.byAddr[from]
-	if p == nil && datagram[0] != transport.UnassignedPeer {
-		h.drop(DropStranger)
-		return
-	}
-	if p != nil && (!p.rate.take(h.now, 1) || !p.bytes.take(h.now, float64(len(datagram)))) {
-		h.drop(DropDatagrams)
-		h.complain(Limited, p, "a datagram is dropped: it sends more than allowed")
-		return
+	var p *peer
+	if datagram[0] != transport.UnassignedPeer {
+		if p = h.speaker(from, datagram[0], len(datagram)); p == nil || !h.datagramAllowed(p, len(datagram)) {
+			return
+		}
 	}
 	h.plain = cipher.Decrypt(h.plain[:0], datagram)
 	split, err := transport.Split(h.plain)
@@ -210,39 +217,117 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		if !ok {
 			return
 		}
-		if first && m.Type == transport.Connect {
-			if p = h.connect(p, from, &m); p == nil {
+		if first && p == nil {
+			if p = h.unassigned(from, &m, len(datagram)); p == nil {
 				return
 			}
-			p.got += len(datagram)
-		} else if p == nil {
-			h.drop(DropStranger)
-			return
-		} else if first && split.Peer == transport.UnassignedPeer && m.Type != transport.Disconnect {
-			// The game listens to nobody who does not use an id. It has not heard
-			// the accept, so it gets it again.
-			h.drop(DropStranger)
-			p.got += len(datagram)
-			p.awake = true
-			p.link.Repeat(h.now, transport.Connect)
-			return
-		} else if first && !p.proved {
-			p.proved = true
-			p.link.SetRoom(0)
-			p.link.Settle(transport.Connect) // it uses its id, which it can only know from the accept
-			h.introduce(p)
 		}
-		p.heard, p.awake = h.now, true
-		if m.Type == transport.Standard && !p.games.take(h.now, 1) {
-			// The others would get them all. Reliable ones come again, since
-			// they are not acknowledged.
-			h.drop(DropGame)
-			h.complain(Limited, p, "a game message is dropped: it sends more than allowed")
+		p.heard, p.awake, p.pause = h.now, true, time.Time{}
+		if !h.messageAllowed(p, &m) {
 			return
 		}
+		h.cause = p
 		p.link.Receive(h.now, &m, func(lm *arq.Message) { h.deliver(p, lm) })
+		h.cause = nil
+		h.execute()
 		if p.gone {
 			return
+		}
+		if m.Type == transport.Acknowledge {
+			h.acknowledged(p)
+		}
+	}
+}
+
+// speaker returns whose datagram it is that comes from an address and bears an
+// id, nil if nobody's. Who uses the id that was sent to its address has proved
+// that it gets what is sent there.
+func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
+	var session, guest, short *peer
+	for _, p := range h.byAddr[from] {
+		switch {
+		case p.id == id || h.cfg.Captured:
+			session = p
+		case p.proved:
+		case p.short && id == firstID:
+			short = p
+		default:
+			guest = p
+		}
+	}
+	switch {
+	case session != nil:
+		session.got += size
+		h.proof(session)
+	case short != nil:
+		session = short
+		session.got += size
+		h.assume(session)
+	case len(h.byAddr[from]) == 0:
+		h.drop(DropStranger)
+	default:
+		h.drop(DropWrongID)
+		if guest != nil {
+			h.guess(guest, id)
+		}
+	}
+	if session != nil && session.gone {
+		return nil
+	}
+	return session
+}
+
+// guess counts an id that is not the one that a session was given. Who gets
+// what is sent to the address need not guess.
+func (h *Host) guess(p *peer, id uint8) {
+	p.guesses[id/64] |= 1 << (id % 64)
+	n := 0
+	for _, g := range p.guesses {
+		n += bits.OnesCount64(g)
+	}
+	if n < guessesMost {
+		return
+	}
+	h.complain(Refused, p, "it does not know the id that it was given: its address may be forged")
+	h.connects.charge(h.now, p.addr.Addr(), guessCosts)
+	for _, o := range slices.Clone(h.byAddr[p.addr]) {
+		if !o.known() {
+			h.remove(o)
+		}
+	}
+}
+
+// unassigned takes the first message of a datagram without an id, and returns
+// whose the rest is, nil if there is nothing more to do.
+func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *peer {
+	switch m.Type {
+	case transport.Connect:
+		return h.connect(from, m, size)
+	case transport.Disconnect, transport.Leave: // it has thought better of it
+		if list := h.byAddr[from]; len(list) > 0 && !list[len(list)-1].known() {
+			return list[len(list)-1]
+		}
+	case transport.NameChange, transport.Acknowledge, transport.DoNothing, transport.BootPlayer, transport.Standard:
+		// The game listens to nobody who does not use an id. It has not heard
+		// the accept, so it gets it again.
+		if list := h.byAddr[from]; len(list) > 0 && !list[len(list)-1].proved {
+			p := list[len(list)-1]
+			p.got += size
+			p.awake = true
+			p.link.Repeat(h.now, transport.Connect)
+		}
+	}
+	h.drop(DropStranger)
+	return nil
+}
+
+// acknowledged looks whether a client acknowledges what it was never sent: who
+// gets what it is sent knows better.
+func (h *Host) acknowledged(p *peer) {
+	n := p.link.Stats().Bogus
+	for ; p.bogus < n; p.bogus++ {
+		if !h.cfg.Captured && p.phase != Leaving && !p.budget.bogus.take(h.now, 1) {
+			h.putOut(p, Kicked, transport.BootKicked, "it acknowledges what it was not sent")
 		}
 	}
 }
@@ -274,26 +359,32 @@ const patience = time.Second / 4
 // latest; the zero time stands for never, unless something is received.
 func (h *Host) Advance(now time.Time) (next time.Time) {
 	h.tick(now)
+	h.execute()
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
 	for _, p := range slices.Clone(h.peers) {
-		deadline := p.deadline(&h.cfg.Limits)
-		if !deadline.After(h.now) && !p.gone {
+		if !p.gone && !p.deadline(&h.cfg).After(h.now) {
 			h.late(p)
 		}
 		if p.gone {
 			continue
 		}
-		sooner(p.deadline(&h.cfg.Limits))
+		if why := h.deaf(p); why != "" {
+			h.putOut(p, Overloaded, transport.BootTimedOut, why)
+		}
+		sooner(p.deadline(&h.cfg))
 		if !p.proved && h.room(p) < smallest {
 			continue
 		}
 		if due := p.link.Next(); !due.IsZero() {
 			if !due.After(p.tried) { // there was no room for it; it may not be asked for at once
 				due = p.tried.Add(patience)
+			}
+			if due.Before(p.pause) {
+				due = p.pause
 			}
 			if !due.After(h.now) {
 				p.awake = true
@@ -305,82 +396,51 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 }
 
 // deadline returns when the peer is given up.
-func (p *peer) deadline(l *Limits) time.Time {
+func (p *peer) deadline(cfg *Config) time.Time {
+	silent := p.heard.Add(arq.SilenceLimit)
 	switch {
-	case p.phase == Leaving && !p.proved: // its id is wanted
-		return p.left.Add(crowded)
+	case p.phase == Leaving && !p.known(): // its id is wanted
+		return p.left.Add(forgetAfter)
 	case p.phase == Leaving:
 		return p.left.Add(arq.Linger)
-	case !p.proved:
-		return p.born.Add(l.Unproved)
+	case !p.known():
+		return p.born.Add(cfg.Limits.Unproved)
+	case p.phase != Playing && !cfg.Captured:
+		if limit := p.born.Add(cfg.Limits.Joining); limit.Before(silent) {
+			return limit
+		}
 	}
-	return p.heard.Add(arq.SilenceLimit)
+	return silent
 }
 
 // late gives up a peer whose time has come.
 func (h *Host) late(p *peer) {
-	if p.phase == Leaving {
+	switch {
+	case p.phase == Leaving:
 		h.remove(p)
-		return
-	}
-	h.report(TimedOut, p, "nothing was heard of it for too long")
-	h.release(p)
-	h.remove(p)
-	h.announceGone(p)
-}
-
-// announceGone tells the other players that one has gone without a word.
-func (h *Host) announceGone(p *peer) {
-	h.controlToAll(transport.BootPlayer, []byte{transport.BootTimedOut, p.id}, p)
-}
-
-// release takes from a peer what others can have: its slot and its objects.
-func (h *Host) release(p *peer) {
-	if p.slot >= 0 {
-		h.slots[p.slot] = nil
-	}
-	p.slot = -1
-	p.objects, p.objectB = nil, 0
-}
-
-// remove forgets a peer.
-func (h *Host) remove(p *peer) {
-	p.gone = true
-	delete(h.byAddr, p.addr)
-	h.ids[p.id] = nil
-	if i := slices.Index(h.peers, p); i >= 0 {
-		h.peers = slices.Delete(h.peers, i, i+1)
-		if i < h.sending {
-			h.sending--
-		}
+	case !p.known():
+		h.report(Refused, p, "it has not used the id that it was given")
+		h.remove(p)
+	case h.now.Sub(p.heard) >= arq.SilenceLimit:
+		h.putOut(p, TimedOut, transport.BootTimedOut, "nothing was heard of it for too long")
+	default:
+		h.putOut(p, TimedOut, transport.BootTimedOut, "it has not got into the game for too long")
 	}
 }
 
-// leave begins the time in which a peer that has left is still answered.
-func (h *Host) leave(p *peer) {
-	h.release(p)
-	p.phase, p.left = Leaving, h.now
-	p.awake = true
-	p.link.Close()
-}
-
-func (h *Host) disconnect(p *peer, m *arq.Message) {
-	body := []byte{p.id, p.claimed[0], p.claimed[1], p.claimed[2], p.claimed[3]}
-	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 && m.Body[0] == p.id {
-		body = bytes.Clone(m.Body) // unless it speaks for somebody else
+// deaf says why a client has to go that acknowledges nothing, though it should;
+// "" if it need not.
+func (h *Host) deaf(p *peer) string {
+	if h.cfg.Captured || p.phase == Leaving || !p.known() {
+		return ""
 	}
-	h.report(Left, p, "")
-	h.leave(p)
-	if !h.like.openBC { // that tells of it with game messages
-		h.controlToAll(transport.Disconnect, body, p)
+	switch d := p.link.Stalled(h.now); {
+	case d >= deafFor && h.now.Sub(p.heard) < quietFor:
+		return "it acknowledges nothing of what it is sent"
+	case d >= deafAndFull && p.link.Stats().Waiting > muchWaiting:
+		return "it acknowledges nothing, and too much waits for it"
 	}
-}
-
-// putOut puts a client out: it and the others are told, and the event says why.
-func (h *Host) putOut(p *peer, kind EventKind, reason uint8, why string) {
-	h.report(kind, p, why)
-	h.controlToAll(transport.BootPlayer, []byte{reason, p.id}, nil)
-	h.leave(p)
+	return ""
 }
 
 // Shutdown tells all clients that the host leaves, and lets nobody in any more.
@@ -400,7 +460,7 @@ func (h *Host) Shutdown(now time.Time) {
 
 // Idle reports whether no client has anything left to acknowledge or to get.
 func (h *Host) Idle() bool {
-	return len(h.direct) == 0 && !slices.ContainsFunc(h.peers, func(p *peer) bool { return p.proved && !p.link.Idle() })
+	return len(h.direct) == 0 && !slices.ContainsFunc(h.peers, func(p *peer) bool { return p.known() && !p.link.Idle() })
 }
 
 // sent counts a datagram.
@@ -441,7 +501,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	h.direct = nil
 	for ; h.sending < len(h.peers); h.sending++ {
 		p := h.peers[h.sending]
-		if !p.awake {
+		if !p.awake || p.pause.After(h.now) {
 			continue
 		}
 		if !p.proved {
@@ -466,25 +526,51 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	return netip.AddrPort{}, nil, false
 }
 
-// queue queues a message for a peer; one for which too much waits is given up.
+// envelope is what a message costs beside its body.
+const envelope = 8
+
+// queue queues a message for a peer, at the expense of the client whose message
+// the host is at. A peer for which more waits than can be is put out.
 func (h *Host) queue(p *peer, m arq.Message) {
-	if p.gone || p.phase == Leaving && m.Type == transport.Standard {
+	if p.gone || p.doomed || p.phase == Leaving && m.Type == transport.Standard {
 		return
+	}
+	if h.cause != nil {
+		h.cause.budget.fanOut.charge(h.now, float64(len(m.Body)+envelope))
 	}
 	p.awake = true
 	if p.link.Queue(h.now, m) == nil || p.phase == Leaving {
 		return
 	}
-	h.report(Overloaded, p, "too much waits for it to be acknowledged")
-	h.leave(p)
-	h.announceGone(p)
+	p.doomed = true // not now: the message may be on its way to others
+	h.doomed = append(h.doomed, p)
+}
+
+// execute puts those out for whom more waits than can be.
+func (h *Host) execute() {
+	for len(h.doomed) > 0 {
+		p := h.doomed[0]
+		h.doomed = h.doomed[1:]
+		p.doomed = false
+		h.putOut(p, Overloaded, transport.BootTimedOut, "too much waits for it to be acknowledged")
+	}
+}
+
+// outdated reports whether a message that is not reliable would only be in the
+// way: its receiver is silent, or has not got those before.
+func (h *Host) outdated(p *peer) bool {
+	if h.cfg.Captured {
+		return false
+	}
+	waiting := p.link.Stats().Waiting
+	return waiting > muchWaiting || !p.proved && waiting > someWaiting || h.now.Sub(p.heard) > quietFor
 }
 
 // controlToAll queues a control message for every client that has not left,
 // but one.
 func (h *Host) controlToAll(t transport.Type, body []byte, but *peer) {
 	for _, p := range slices.Clone(h.peers) {
-		if p != but && p.phase != Leaving && p.proved {
+		if p != but && p.phase != Leaving && p.known() {
 			h.queue(p, arq.Message{Type: t, Body: body})
 		}
 	}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -31,34 +32,53 @@ const version = "60"
 // dedicated is how a host without a player of its own calls itself.
 const dedicated = "Dedicated Server"
 
-// connect takes a client's wish to be let in; p is the peer at its address, if
-// there is one. It returns the peer that goes on, or nil.
-func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer {
+// connect takes the wish to be let in that came from an address, and returns the
+// session that the rest of the datagram belongs to, or nil.
+func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *peer {
 	var req transport.Request
 	if !m.Short {
 		res := h.decoder.ReadBody(transport.SpecFor(m), m.Body)
 		q, ok := res.Message.(*transport.Request)
 		if !ok || res.Err != nil {
 			h.drop(DropMalformed)
-			return p
+			return nil
 		}
 		req = *q
 	}
-	if p != nil {
-		same := p.short == m.Short && p.nonce == req.Nonce && p.phase != Leaving && (!m.Short || !p.proved)
-		if same {
-			p.link.Repeat(h.now, transport.Connect) // it has not heard the accept
+	for _, p := range slices.Clone(h.byAddr[from]) {
+		switch {
+		case p.phase == Leaving:
+			h.remove(p)
+		case p.short == m.Short && p.nonce == req.Nonce && (!m.Short || !p.known()):
+			// It has not heard the accept, or this is an old copy.
+			p.got += size
 			p.awake = true
+			p.link.Repeat(h.now, transport.Connect)
+			if p.proved {
+				h.drop(DropStranger) // anybody can send it; nothing is proved
+				return nil
+			}
 			return p
+		case p.assumed && !p.proved || h.cfg.Captured:
+			h.replace(p, nil)
 		}
-		h.replace(p)
 	}
-	if h.down || !h.connects.take(h.now, from.Addr()) {
+	if h.down {
 		h.drop(DropConnects)
 		return nil
 	}
-	p = &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now}
-	p.rate.rate, p.bytes.rate, p.games.rate = h.cfg.Limits.PeerRate, h.cfg.Limits.PeerBytes, h.cfg.Limits.GameRate
+	if !h.cfg.Captured {
+		if h.crowded(from) {
+			h.drop(DropCrowd)
+			return nil
+		}
+		if !h.connects.take(h.now, from.Addr()) {
+			h.drop(DropConnects)
+			return nil
+		}
+	}
+	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, got: size}
+	p.budget = newBudget(&h.cfg.Limits)
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)
@@ -73,16 +93,119 @@ func (h *Host) connect(p *peer, from netip.AddrPort, m *transport.Message) *peer
 	return p
 }
 
-// replace forgets the session that a client had before it connected anew.
-func (h *Host) replace(p *peer) {
-	if p.phase != Leaving {
-		h.report(Replaced, p, "")
-		h.release(p)
-		h.remove(p)
-		h.announceGone(p)
+// crowded reports whether somebody at an address has to wait, because slots are
+// scarce and its address has enough joins that are not finished. A client that
+// is not answered asks again every second. One of those joins ends if it has
+// not got further for long.
+func (h *Host) crowded(from netip.AddrPort) bool {
+	free := 0
+	for _, p := range h.slots[:h.cfg.Players] {
+		if p == nil {
+			free++
+		}
+	}
+	if free > h.cfg.Players/2 {
+		return false
+	}
+	mine, idle := h.unfinished(from)
+	if mine < max(1, h.cfg.Players/4) {
+		return false
+	}
+	if idle == nil {
+		return true
+	}
+	h.putOut(idle, TimedOut, transport.BootTimedOut, "it does not get further into the game, and others of its address want to")
+	return false
+}
+
+// unfinished returns how many clients of an address, on other ports, are not in
+// the game yet, and the one that has not got further for longest, if that is
+// long.
+func (h *Host) unfinished(from netip.AddrPort) (n int, idle *peer) {
+	for _, p := range h.peers {
+		if p.addr.Addr() != from.Addr() || p.addr == from || p.phase > Loading || !p.known() && h.now.Sub(p.born) > forgetAfter {
+			continue
+		}
+		n++
+		if p.known() && h.now.Sub(p.moved) >= idleJoin && (idle == nil || p.moved.Before(idle.moved)) {
+			idle = p
+		}
+	}
+	return n, idle
+}
+
+// proof notes that a client has used its id: it gets what is sent to its
+// address. It takes the place of whoever had the address before.
+func (h *Host) proof(p *peer) {
+	if p.proved || p.phase == Leaving {
 		return
 	}
-	h.remove(p)
+	first := !p.assumed
+	p.proved, p.moved = true, h.now
+	p.link.SetRoom(0)
+	p.link.Settle(transport.Connect) // it uses its id, which it can only know from the accept
+	if first {
+		h.enter(p)
+	}
+}
+
+// assume lets a client in that uses an id that it was not given, as some of
+// OpenBC's test clients do. It has proved nothing: it is never sent more than
+// some times what came from it.
+func (h *Host) assume(p *peer) {
+	if p.assumed || p.proved || p.phase == Leaving {
+		return
+	}
+	p.assumed, p.moved = true, h.now
+	p.link.Settle(transport.Connect)
+	h.enter(p)
+}
+
+// enter gives a client a slot, and tells it who is there.
+func (h *Host) enter(p *peer) {
+	for _, o := range slices.Clone(h.byAddr[p.addr]) {
+		if o != p {
+			h.replace(o, p)
+		}
+	}
+	if p.slot < 0 && !h.seat(p) {
+		return
+	}
+	h.introduce(p)
+}
+
+// seat gives a client a slot. It is refused if there is none.
+func (h *Host) seat(p *peer) bool {
+	if p.slot = h.freeSlot(); p.slot < 0 {
+		if idle := h.intruder(); idle != nil {
+			h.putOut(idle, TimedOut, transport.BootTimedOut, "it does not get further into the game, and others want to")
+			p.slot = h.freeSlot()
+		}
+	}
+	if p.slot < 0 {
+		h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, p.id}})
+		h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
+		h.leave(p)
+		return false
+	}
+	h.slots[p.slot] = p
+	h.report(Connected, p, "")
+	return true
+}
+
+// intruder returns a client that takes a slot from others: its join does not get
+// further, and its address has more of those than it may when slots are scarce.
+func (h *Host) intruder() *peer {
+	for _, p := range h.peers {
+		if p.slot < 0 || p.phase > Loading || h.cfg.Captured {
+			continue
+		}
+		n, idle := h.unfinished(netip.AddrPortFrom(p.addr.Addr(), 0))
+		if idle != nil && n > max(1, h.cfg.Players/4) {
+			return idle
+		}
+	}
+	return nil
 }
 
 // refuse tells a client that it is not let in. It is told again when it asks
@@ -98,12 +221,38 @@ func (h *Host) refuse(p *peer, reason uint8) {
 	}
 }
 
-// admit gives a client an id, and a slot if there is one. It reports whether
-// there was an id.
+// admit gives a client an id, and begins to ask for its files. A slot it gets
+// when it has used the id. It reports whether there was an id.
 func (h *Host) admit(p *peer) bool {
+	list := h.byAddr[p.addr]
+	for len(list) > 0 && !list[0].known() && len(list) >= pendingMost || len(list) > pendingMost {
+		oldest := list[0]
+		if oldest.known() {
+			oldest = list[1]
+		}
+		h.remove(oldest)
+		list = h.byAddr[p.addr]
+	}
 	id, ok := h.freeID()
-	if !ok {
-		return false
+	for !ok {
+		i := slices.IndexFunc(h.peers, func(o *peer) bool { return !o.known() })
+		if i < 0 {
+			return false
+		}
+		h.remove(h.peers[i])
+		id, ok = h.freeID()
+	}
+	rival := false // of a session that others know
+	for _, o := range h.byAddr[p.addr] {
+		if !o.known() {
+			continue
+		}
+		rival = true
+		if h.now.Sub(o.heard) >= pauseQuiet && o.pause.IsZero() {
+			// If that has ended, what it is sent would be taken for a part of
+			// the new one.
+			o.pause = h.now.Add(pauseAtMost)
+		}
 	}
 	p.id = id
 	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
@@ -111,37 +260,25 @@ func (h *Host) admit(p *peer) bool {
 	if p.short {
 		p.link.Eight(true)
 	}
-	h.ids[id], h.byAddr[p.addr] = p, p
+	h.ids[id] = p
+	h.byAddr[p.addr] = append(h.byAddr[p.addr], p)
 	h.peers = append(h.peers, p)
 	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
-	if p.slot = h.freeSlot(); p.slot < 0 {
-		h.crowd()
-		p.slot = h.freeSlot()
+	if h.cfg.Captured && !h.seat(p) {
+		return true
 	}
-	if p.slot < 0 {
+	if !rival && p.slot < 0 && h.freeSlot() < 0 && h.intruder() == nil {
 		h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, id}})
 		h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
 		h.leave(p)
 		return true
 	}
-	h.slots[p.slot] = p
-	h.report(Connected, p, "")
 	h.ask(p)
 	return true
 }
 
 // freeSlot returns the lowest free slot, -1 if there is none.
 func (h *Host) freeSlot() int { return slices.Index(h.slots[:h.cfg.Players], nil) }
-
-// crowd takes the slot from the client that has proved nothing for longest.
-func (h *Host) crowd() {
-	for _, p := range h.peers {
-		if !p.proved && p.slot >= 0 && h.now.Sub(p.born) >= crowded {
-			h.late(p)
-			return
-		}
-	}
-}
 
 // freeID returns an id that nobody has: a random one or, without randomness, the
 // next from where the last one was found, as the stock host does.
@@ -161,13 +298,28 @@ func (h *Host) freeID() (id uint8, ok bool) {
 	return 0, false
 }
 
-// rename takes a client's name and passes it on.
+// rename takes a client's name and passes it on, unless it is the one it had or
+// it changes too often.
 func (h *Host) rename(p *peer, m *arq.Message) {
 	body := bytes.Clone(m.Body)
 	res := h.decoder.ReadBody(transport.SpecFor(&transport.Message{Header: m.Header, Body: body}), body)
 	id, ok := res.Message.(*transport.Identity)
 	if !ok || res.Err != nil {
 		h.complain(Ignored, p, "a name that does not read")
+		return
+	}
+	if id.ID != p.id && !h.cfg.Captured {
+		if !p.assumed {
+			h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
+		}
+		own := transport.Identity{ID: p.id, Addr: id.Addr, Name: id.Name}
+		corrected, err := decode.AppendFields(nil, "NameChange", &own, decode.Stock)
+		if err != nil {
+			return
+		}
+		body = corrected
+	}
+	if !h.cfg.Captured && (bytes.Equal(body, p.naming) || !p.budget.names.take(h.now, 1)) {
 		return
 	}
 	p.name, p.naming = bytes.Clone(id.Name), body
@@ -206,6 +358,7 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 		h.complain(Ignored, p, "hashes of another round than asked for")
 		return
 	}
+	p.moved = h.now
 	if h.cfg.Check != nil {
 		if m.Round == 0 && m.VersionHash != names.Hash(version) {
 			h.say(p, msg.OpVersionDifferent, &msg.VersionDifferent{Text: []byte(version)})
@@ -254,6 +407,10 @@ func (h *Host) replicate(p *peer) {
 func (h *Host) ready(p *peer) {
 	if p.phase == Checking {
 		h.complain(Ignored, p, "it is ready before its files are checked")
+		return
+	}
+	if p.phase == Playing && !h.cfg.Captured && !p.budget.ready.take(h.now, 1) {
+		h.complain(Limited, p, "it says too often that it is ready")
 		return
 	}
 	init := msg.MissionInit{
@@ -337,7 +494,11 @@ func (h *Host) gameInfo() *gamespy.Game {
 
 // encode writes one of the host's own messages.
 func (h *Host) encode(op decode.Opcode, m decode.Message) []byte {
-	body, err := decode.Append(nil, h.catalog.Lookup(op), m, decode.Stock)
+	return h.encodeAs(op, m, decode.Stock)
+}
+
+func (h *Host) encodeAs(op decode.Opcode, m decode.Message, d decode.Dialect) []byte {
+	body, err := decode.Append(nil, h.catalog.Lookup(op), m, d)
 	if err != nil {
 		return nil
 	}
@@ -346,7 +507,11 @@ func (h *Host) encode(op decode.Opcode, m decode.Message) []byte {
 
 // say sends a client one of the host's own messages.
 func (h *Host) say(p *peer, op decode.Opcode, m decode.Message) {
-	if body := h.encode(op, m); body != nil {
+	h.sayAs(p, op, m, decode.Stock)
+}
+
+func (h *Host) sayAs(p *peer, op decode.Opcode, m decode.Message, d decode.Dialect) {
+	if body := h.encodeAs(op, m, d); body != nil {
 		h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: body})
 	}
 }

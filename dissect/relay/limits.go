@@ -3,6 +3,8 @@ package relay
 import (
 	"net/netip"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A bucket says whether something may happen now: it fills with the rate, and
@@ -13,13 +15,31 @@ type bucket struct {
 	last  time.Time
 }
 
-func (b *bucket) take(now time.Time, n float64) bool {
+// fill lets the bucket fill up to now.
+func (b *bucket) fill(now time.Time) {
 	if b.last.IsZero() {
 		b.level = b.rate.Burst
 	} else if now.After(b.last) {
 		b.level = min(b.rate.Burst, b.level+b.rate.PerSecond*now.Sub(b.last).Seconds())
 	}
 	b.last = now
+}
+
+// charge takes what has happened already: the bucket may owe as much as it can
+// hold.
+func (b *bucket) charge(now time.Time, n float64) {
+	b.fill(now)
+	b.level = max(b.level-n, -b.rate.Burst)
+}
+
+// holds reports whether there is anything in the bucket.
+func (b *bucket) holds(now time.Time) bool {
+	b.fill(now)
+	return b.level > 0
+}
+
+func (b *bucket) take(now time.Time, n float64) bool {
+	b.fill(now)
 	if b.level < n {
 		return false
 	}
@@ -56,6 +76,13 @@ func (r *rates) take(now time.Time, addr netip.Addr) bool {
 	return b.take(now, 1)
 }
 
+// charge takes what an address has to pay beyond its rate.
+func (r *rates) charge(now time.Time, addr netip.Addr, n float64) {
+	if b := r.by[addr]; b != nil {
+		b.charge(now, n)
+	}
+}
+
 // forget drops the buckets that are full by now: forgetting them changes
 // nothing.
 func (r *rates) forget(now time.Time) {
@@ -65,4 +92,114 @@ func (r *rates) forget(now time.Time) {
 			delete(r.by, addr)
 		}
 	}
+}
+
+// A budget is what one client may send, and what the host sends because of it.
+type budget struct {
+	datagrams, bytes, messages, control, games, reliable, reliableBytes, fanOut bucket
+
+	names    bucket // that are passed on
+	ready    bucket // that the game is sent anew because it says it is ready
+	bogus    bucket // acknowledgements of what was never sent
+	patience bucket // that the host has with what is beyond the others
+}
+
+// How often a client may do what it hardly does twice.
+var (
+	nameRate  = Rate{1, 4}
+	readyRate = Rate{0.2, 3}
+	bogusRate = Rate{2, 64}
+)
+
+func newBudget(l *Limits) budget {
+	of := func(r Rate) bucket { return bucket{rate: r} }
+	return budget{
+		datagrams: of(l.PeerRate), bytes: of(l.PeerBytes), messages: of(l.MessageRate), control: of(l.ControlRate),
+		games: of(l.GameRate), reliable: of(l.ReliableRate), reliableBytes: of(l.ReliableBytes), fanOut: of(l.FanOut),
+		names: of(nameRate), ready: of(readyRate), bogus: of(bogusRate), patience: of(l.Patience),
+	}
+}
+
+// over says what a client must not do now, if it is beyond its budget.
+func (h *Host) over(p *peer, why Drop) {
+	h.drop(why)
+	if h.cfg.Captured {
+		return
+	}
+	h.complain(Limited, p, "it sends more "+why.what()+" than allowed; what is beyond is dropped")
+	if !p.budget.patience.take(h.now, 1) {
+		h.putOut(p, Kicked, transport.BootKicked, "it goes on sending more "+why.what()+" than allowed")
+	}
+}
+
+// what returns what there is too much of.
+func (d Drop) what() string {
+	switch d {
+	case DropDatagrams:
+		return "datagrams"
+	case DropBytes:
+		return "bytes"
+	case DropMessages:
+		return "transport messages"
+	case DropControl:
+		return "control messages"
+	case DropGame:
+		return "game messages"
+	case DropReliable:
+		return "reliable game messages"
+	case DropFanOut:
+		return "for others to receive"
+	case DropMalformed, DropStranger, DropWrongID, DropConnects, DropCrowd, DropQueries, DropSend, Drops:
+	}
+	return d.String()
+}
+
+// datagramAllowed reports whether a client may send a datagram of some size.
+func (h *Host) datagramAllowed(p *peer, size int) bool {
+	switch {
+	case h.cfg.Captured:
+		return true
+	case !p.budget.datagrams.take(h.now, 1):
+		h.over(p, DropDatagrams)
+	case !p.budget.bytes.take(h.now, float64(size)):
+		h.over(p, DropBytes)
+	default:
+		return true
+	}
+	return false
+}
+
+// messageAllowed reports whether a client may send a transport message. One that
+// it may not is not acknowledged, so that an honest client sends it again.
+func (h *Host) messageAllowed(p *peer, m *transport.Message) bool {
+	b := &p.budget
+	switch {
+	case h.cfg.Captured:
+		return true
+	case !b.messages.take(h.now, 1):
+		h.over(p, DropMessages)
+		return false
+	}
+	switch m.Type {
+	case transport.Acknowledge, transport.DoNothing, transport.Disconnect, transport.Leave:
+		return true
+	case transport.NameChange, transport.Connect, transport.BootPlayer:
+		if m.Short || b.control.take(h.now, 1) { // short ones are keepalives of OpenBC's clients
+			return true
+		}
+		h.over(p, DropControl)
+		return false
+	case transport.Standard:
+	}
+	switch {
+	case !b.games.take(h.now, 1):
+		h.over(p, DropGame)
+	case !b.fanOut.holds(h.now):
+		h.over(p, DropFanOut)
+	case m.Reliable && p.phase != Checking && (!b.reliable.take(h.now, 1) || !b.reliableBytes.take(h.now, float64(len(m.Body)))):
+		h.over(p, DropReliable)
+	default:
+		return true
+	}
+	return false
 }

@@ -71,6 +71,10 @@ type Config struct {
 	Check func(answer *msg.ChecksumResponse) (failed string)
 	// Limits bound memory and rates; zero fields stand for the defaults.
 	Limits Limits
+	// Captured says that the clients are those of a capture: what they said has
+	// happened. Nobody is limited, corrected or put out for it, and of a leave
+	// the others are told only what every host tells.
+	Captured bool
 	// Random returns random numbers that nobody can foresee, for the ids of
 	// clients: a client proves that it gets what is sent to its address by using
 	// its id. A host on a network needs it. Nil gives the ids in order, as the
@@ -91,7 +95,13 @@ type Limits struct {
 
 	PeerRate       Rate // datagrams of one client: 500 a second, 1,000 at once
 	PeerBytes      Rate // bytes in them: 64 KiB a second, 256 KiB at once
+	MessageRate    Rate // transport messages of one client, acknowledgements included: 4,000 a second, 8,000 at once
+	ControlRate    Rate // messages below 32 of one client, such as its name: 1 a second, 8 at once
 	GameRate       Rate // game messages of one client: 400 a second, 1,000 at once
+	ReliableRate   Rate // reliable ones of a client that others hear: 100 a second, 300 at once
+	ReliableBytes  Rate // bytes in them: 16 KiB a second, 64 KiB at once
+	FanOut         Rate // bytes that the host sends because of one client: 256 KiB a second, 1 MiB at once
+	Patience       Rate // what one client sends beyond all of these before it is put out: 20 a second, 3,000 at once
 	ConnectRate    Rate // connects of one address: 1 a second, 16 at once
 	BrowserRate    Rate // GameSpy queries of one address: 5 a second, 10 at once
 	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
@@ -100,14 +110,28 @@ type Limits struct {
 	// Factor bounds what is sent to a client that has not shown that it
 	// receives anything: so many times the bytes that came from it. 4.
 	Factor int
-	// Unproved is how long such a client keeps its slot, however often it
-	// asks: 10 s. When the game is full it is less.
+	// Unproved is how long such a client is remembered, however often it asks:
+	// 10 s. It has no slot.
 	Unproved time.Duration
+	// Joining is how long a client may take from its connect to the game: 60 s.
+	Joining time.Duration
 }
 
-// crowded is how long a client that has proved nothing keeps its slot when
-// others want one.
-const crowded = 2 * time.Second
+// Bounds of the host's patience.
+const (
+	forgetAfter = 2 * time.Second  // what is kept of somebody who was turned away
+	idleJoin    = 10 * time.Second // without progress, after which a client makes room for others
+	deafFor     = 30 * time.Second // that a client sends and acknowledges nothing
+	deafAndFull = 10 * time.Second // the same, when much waits for it
+	muchWaiting = 1024             // messages that wait for one client
+	quietFor    = 10 * time.Second // without a word, after which a client is sent no more ship updates
+	someWaiting = 64               // messages that wait for a client that has proved nothing
+	pendingMost = 4                // sessions of one address that have proved nothing
+	guessesMost = 3                // ids that are tried before a session is forgotten
+	guessCosts  = 30               // connects that this costs the address
+	pauseAtMost = time.Second      // that a session keeps silent because another one wants its place
+	pauseQuiet  = time.Second      // without a word, after which it does
+)
 
 // complaints is how often a host reports of one client that it sends what is
 // of no use or too much.
@@ -134,7 +158,13 @@ func (l Limits) orDefault() Limits {
 	number(&l.ObjectBytes, 16<<10)
 	rate(&l.PeerRate, 500, 1000)
 	rate(&l.PeerBytes, 64<<10, 256<<10)
+	rate(&l.MessageRate, 4000, 8000)
+	rate(&l.ControlRate, 1, 8)
 	rate(&l.GameRate, 400, 1000)
+	rate(&l.ReliableRate, 100, 300)
+	rate(&l.ReliableBytes, 16<<10, 64<<10)
+	rate(&l.FanOut, 256<<10, 1<<20)
+	rate(&l.Patience, 20, 3000)
 	rate(&l.ConnectRate, 1, 16)
 	rate(&l.BrowserRate, 5, 10)
 	rate(&l.AllBrowserRate, 100, 200)
@@ -142,6 +172,9 @@ func (l Limits) orDefault() Limits {
 	number(&l.Factor, 4)
 	if l.Unproved == 0 {
 		l.Unproved = 10 * time.Second
+	}
+	if l.Joining == 0 {
+		l.Joining = 60 * time.Second
 	}
 	return l
 }
