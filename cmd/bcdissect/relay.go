@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -186,6 +188,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	}
 	h.config.Report = srv.Event
 	srv.Name, srv.Players = h.name, h.players
+	h.config.Random = unforeseen
 	srv.Host = relay.NewHost(h.config)
 	if h.bans != "" {
 		srv.Reload = func() (string, error) {
@@ -212,6 +215,13 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 		return err
 	}
 	return reported
+}
+
+// unforeseen returns a random number that nobody can foresee.
+func unforeseen() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint32(b[:])
 }
 
 // either returns a channel that is closed when one of two is.

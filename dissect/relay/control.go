@@ -33,7 +33,7 @@ func (h *Host) Status() Status {
 		Limit: h.cfg.Players, Down: h.down, Stats: h.stats,
 	}
 	for _, p := range h.slots {
-		if p == nil {
+		if p == nil || !p.known() {
 			continue
 		}
 		s.Players++
@@ -48,7 +48,7 @@ func (h *Host) Status() Status {
 // came. Unlike those of [Host.Peers], names belong to the caller.
 func (h *Host) Players() (list []PeerInfo) {
 	for p := range h.Peers() {
-		if p.Slot >= 0 {
+		if p.Slot >= 0 && (p.Proved || p.Assumed) {
 			p.Name = bytes.Clone(p.Name)
 			list = append(list, p)
 		}

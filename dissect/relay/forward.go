@@ -103,7 +103,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	switch class {
 	case decode.RelaySlots:
 		for _, o := range h.slots {
-			if o != nil && o != p {
+			if o != nil && o != p && o.known() {
 				copyTo(o)
 			}
 		}

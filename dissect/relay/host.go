@@ -143,7 +143,7 @@ func (h *Host) Peers() iter.Seq[PeerInfo] {
 		for _, p := range h.peers {
 			if !yield(PeerInfo{
 				Addr: p.addr, ID: p.id, Slot: p.slot, Name: p.name, Phase: p.phase, Since: p.born, Heard: p.heard,
-				Proved: p.proved, OpenBC: p.short, Objects: len(p.objects), Link: p.link.Stats(),
+				Proved: p.proved, Assumed: p.assumed, OpenBC: p.short, Objects: len(p.objects), Link: p.link.Stats(),
 			}) {
 				return
 			}

@@ -98,13 +98,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 // is not answered asks again every second. One of those joins ends if it has
 // not got further for long.
 func (h *Host) crowded(from netip.AddrPort) bool {
-	free := 0
-	for _, p := range h.slots[:h.cfg.Players] {
-		if p == nil {
-			free++
-		}
-	}
-	if free > h.cfg.Players/2 {
+	if h.free() > h.cfg.Players/2 {
 		return false
 	}
 	mine, idle := h.unfinished(from)
@@ -168,24 +162,31 @@ func (h *Host) enter(p *peer) {
 			h.replace(o, p)
 		}
 	}
-	if p.slot < 0 && !h.seat(p) {
-		return
+	if h.seat(p) {
+		h.introduce(p)
 	}
-	h.introduce(p)
 }
 
-// seat gives a client a slot. It is refused if there is none.
+// seat gives a client its slot. It is refused if there is none.
 func (h *Host) seat(p *peer) bool {
-	if p.slot = h.freeSlot(); p.slot < 0 {
-		if idle := h.intruder(); idle != nil {
-			h.putOut(idle, TimedOut, transport.BootTimedOut, "it does not get further into the game, and others want to")
+	for _, take := range []func() *peer{h.unproved, h.intruder} {
+		if p.slot >= 0 {
+			break
+		}
+		if p.slot = h.freeSlot(); p.slot >= 0 {
+			break
+		}
+		switch o := take(); {
+		case o == nil:
+		case o.known():
+			h.putOut(o, TimedOut, transport.BootTimedOut, "it does not get further into the game, and others want to")
 			p.slot = h.freeSlot()
+		default:
+			p.slot, o.slot = o.slot, -1
 		}
 	}
 	if p.slot < 0 {
-		h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, p.id}})
-		h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
-		h.leave(p)
+		h.full(p)
 		return false
 	}
 	h.slots[p.slot] = p
@@ -193,11 +194,39 @@ func (h *Host) seat(p *peer) bool {
 	return true
 }
 
+// full tells a client that there is no slot for it.
+func (h *Host) full(p *peer) {
+	h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, p.id}})
+	h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
+	h.leave(p)
+}
+
+// unproved returns the client that has had a slot put by for longest without
+// having proved anything.
+func (h *Host) unproved() *peer {
+	for _, p := range h.peers {
+		if p.slot >= 0 && !p.known() {
+			return p
+		}
+	}
+	return nil
+}
+
+// free returns how many slots nobody has who is known to be there.
+func (h *Host) free() (n int) {
+	for _, p := range h.slots[:h.cfg.Players] {
+		if p == nil || !p.known() {
+			n++
+		}
+	}
+	return n
+}
+
 // intruder returns a client that takes a slot from others: its join does not get
 // further, and its address has more of those than it may when slots are scarce.
 func (h *Host) intruder() *peer {
 	for _, p := range h.peers {
-		if p.slot < 0 || p.phase > Loading || h.cfg.Captured {
+		if p.slot < 0 || !p.known() || p.phase > Loading || h.cfg.Captured {
 			continue
 		}
 		n, idle := h.unfinished(netip.AddrPortFrom(p.addr.Addr(), 0))
@@ -221,8 +250,9 @@ func (h *Host) refuse(p *peer, reason uint8) {
 	}
 }
 
-// admit gives a client an id, and begins to ask for its files. A slot it gets
-// when it has used the id. It reports whether there was an id.
+// admit gives a client an id, puts a slot by for it if one is free, as the stock
+// host does, and begins to ask for its files. The slot is its own when it has
+// used the id; until then others may take it. It reports whether there was an id.
 func (h *Host) admit(p *peer) bool {
 	list := h.byAddr[p.addr]
 	for len(list) > 0 && !list[0].known() && len(list) >= pendingMost || len(list) > pendingMost {
@@ -264,13 +294,13 @@ func (h *Host) admit(p *peer) bool {
 	h.byAddr[p.addr] = append(h.byAddr[p.addr], p)
 	h.peers = append(h.peers, p)
 	h.queue(p, arq.Message{Type: transport.Connect, Body: []byte{id}})
-	if h.cfg.Captured && !h.seat(p) {
-		return true
+	if !rival {
+		if p.slot = h.freeSlot(); p.slot >= 0 {
+			h.slots[p.slot] = p
+		}
 	}
-	if !rival && p.slot < 0 && h.freeSlot() < 0 && h.intruder() == nil {
-		h.queue(p, arq.Message{Type: transport.BootPlayer, Body: []byte{transport.BootFull, id}})
-		h.report(Refused, p, names.BootReasons.Name(uint64(transport.BootFull)))
-		h.leave(p)
+	if p.slot < 0 && !rival && h.free() == 0 && h.intruder() == nil {
+		h.full(p)
 		return true
 	}
 	h.ask(p)
@@ -484,7 +514,7 @@ func (h *Host) gameInfo() *gamespy.Game {
 		g.FragLimit = int(h.cfg.FragLimit)
 	}
 	for _, p := range h.slots {
-		if p != nil {
+		if p != nil && p.known() {
 			g.Count++
 			g.Players = append(g.Players, wire.WideText(p.name))
 		}

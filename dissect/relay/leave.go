@@ -27,6 +27,7 @@ func (h *Host) remove(p *peer) {
 		return
 	}
 	p.gone = true
+	h.release(p)
 	list := h.byAddr[p.addr]
 	if i := slices.Index(list, p); i >= 0 {
 		if list = slices.Delete(list, i, i+1); len(list) == 0 {
@@ -52,7 +53,7 @@ func (h *Host) leave(p *peer) {
 	p.phase, p.left = Leaving, h.now
 	p.awake = true
 	p.link.Close()
-	if slot >= 0 && !h.down && !h.cfg.Captured {
+	if slot >= 0 && p.known() && !h.down && !h.cfg.Captured {
 		h.tellOfLeave(p, wire.ObjectID(ship), slot)
 	}
 }

@@ -255,6 +255,7 @@ type PeerInfo struct {
 	Heard time.Time // a datagram of its came
 	// Proved: it has shown that it gets what is sent to its address.
 	Proved  bool
+	Assumed bool // it uses an id that it was not given, as some of OpenBC's clients do
 	OpenBC  bool // it connected as OpenBC's clients do
 	Objects int  // of its that are kept for those who join later
 	Link    arq.Stats

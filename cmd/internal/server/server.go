@@ -297,14 +297,7 @@ func (s *Server) everySecond(now time.Time) {
 }
 
 // inGame counts the players.
-func (s *Server) inGame() (n int) {
-	for p := range s.Host.Peers() {
-		if p.Phase != relay.Leaving {
-			n++
-		}
-	}
-	return n
-}
+func (s *Server) inGame() int { return s.Host.Status().Players }
 
 // draw shows how things stand.
 func (s *Server) draw(now time.Time) {

@@ -132,6 +132,11 @@ func TestHeartbeat(t *testing.T) {
 	c.Connect(now)
 	d, _ := c.Datagram(now)
 	s.Host.Receive(now, netip.MustParseAddrPort("198.51.100.1:4000"), d)
+	for _, answer, ok := s.Host.Send(); ok; _, answer, ok = s.Host.Send() {
+		c.Receive(now, answer)
+	}
+	d, _ = c.Datagram(now) // with its id
+	s.Host.Receive(now, netip.MustParseAddrPort("198.51.100.1:4000"), d)
 	beats(309*time.Second, "")
 	beats(310*time.Second, heartbeat+`\statechanged\1`)
 	beats(320*time.Second, "")
