@@ -59,10 +59,11 @@ func (h *hoarder) fill(l dissect.Limits) {
 	reliable := transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true}
 	for c := range l.Conversations + 2 {
 		for _, fromHost := range []bool{false, true} {
-			for i := range l.Repeatable + 100 {
+			for i := range transport.Laps*256 + 100 {
 				r := reliable
 				r.Seq = uint16(i)
 				h.send(c, fromHost, &r, chat)
+				h.send(c, fromHost, &transport.Header{Type: transport.NameChange, Seq: r.Seq}, nil)
 			}
 			for i := range l.Fragments.Bytes/len(piece) + 50 {
 				r := reliable

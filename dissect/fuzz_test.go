@@ -77,7 +77,7 @@ func FuzzSession(f *testing.F) {
 		}
 	}
 	limits := dissect.DefaultLimits()
-	limits.Conversations, limits.Games, limits.Objects, limits.Tracks, limits.Repeatable = 4, 2, 8, 4, 16
+	limits.Conversations, limits.Games, limits.Objects, limits.Tracks = 4, 2, 8, 4
 	limits.Fragments.Groups, limits.Fragments.Bytes = 3, 4<<10
 	f.Fuzz(func(t *testing.T, s []byte, how uint8) {
 		cfg := dissect.Config{Dialect: decode.Dialect(how % 3), Limits: limits}

@@ -22,6 +22,7 @@ type pass struct {
 	c     *session.Conversation // nil for GameSpy
 	side  session.Side          // of the sender
 	plain []byte                // the deciphered datagram
+	alone bool                  // it holds one message
 	emit  func(*Record) error
 
 	rec   Record
@@ -93,6 +94,7 @@ func (p *pass) datagram() error {
 	}
 	p.findSide(split.Peer)
 	p.c.Heard(p.side, split.Peer)
+	p.alone = split.Count == 1
 	for part := 0; ; part++ {
 		var err error
 		if part, err = p.passUpdates(&split, part); err != nil || split.Done() {
@@ -153,14 +155,12 @@ func (p *pass) message(body []byte) error {
 	if h.Type == transport.Connect && p.side == session.Client {
 		p.connect(body)
 	}
-	if h.HasSeq && h.Type != transport.Acknowledge && !h.Fragment {
-		repeated, missing := p.c.Arrive(p.side, p.d.Time, h, r.Bytes)
-		if repeated {
-			r.Status = StatusDuplicate
+	if h.HasSeq && h.Type != transport.Acknowledge {
+		p.number()
+		if r.Repeat {
 			p.repetition(body)
 			return p.finish()
 		}
-		p.gap(h.Seq, missing)
 	}
 	switch {
 	case h.Type != transport.Standard:
@@ -176,9 +176,31 @@ func (p *pass) message(body []byte) error {
 	return p.finish()
 }
 
+// number finds out what the number of the message tells.
+func (p *pass) number() {
+	r := &p.rec
+	v := p.c.Number(p.side, p.d.Time, &r.Transport, r.Bytes, p.alone)
+	r.Number, r.Repeat, r.Late, r.Gap = v.Number, v.Repeat, v.Late, v.Gap
+	if v.Forgot {
+		p.stats.Forgotten++
+	}
+	switch {
+	case v.Late:
+		p.note("seq-late", fmt.Sprintf("number %d was missing until now", v.Number))
+	case v.Gap == 1:
+		p.note("seq-gap", fmt.Sprintf("number %d has not been seen", v.Number-1))
+	case v.Gap > 1:
+		p.note("seq-gap", fmt.Sprintf("numbers %d to %d have not been seen", v.Number-int64(v.Gap), v.Number-1))
+	}
+}
+
 // repetition fills in the kind of a message that is not decoded again.
 func (p *pass) repetition(body []byte) {
 	r := &p.rec
+	r.Status = StatusDuplicate
+	if r.Transport.Fragment {
+		return
+	}
 	if r.Transport.Type != transport.Standard {
 		r.Spec = transport.SpecFor(&transport.Message{Header: r.Transport, Body: body})
 		return
@@ -206,16 +228,6 @@ func (p *pass) finish() error {
 
 // note adds a note to the record in work, or to the next one if there is none.
 func (p *pass) note(code, text string) { p.notes = append(p.notes, Note{Code: code, Text: text}) }
-
-// gap notes sequence numbers that were passed over.
-func (p *pass) gap(seq uint16, missing int) {
-	switch {
-	case missing == 1:
-		p.note("seq-gap", fmt.Sprintf("number %d has not been seen", seq-1))
-	case missing > 1:
-		p.note("seq-gap", fmt.Sprintf("numbers %d to %d have not been seen", seq-uint16(missing), seq-1))
-	}
-}
 
 // shape takes evidence for the sender's dialect from the form of a transport
 // message.
@@ -292,7 +304,6 @@ func (p *pass) fragment(body []byte) {
 		r.Err = fmt.Errorf("%w: it has no sequence number", ErrFragment)
 		return
 	}
-	p.gap(h.Seq, p.c.Fragment(p.side, h.Seq))
 	res := p.c.Fragments(p.side).Add(p.d.Time, h.Seq, h.Index, h.Count, p.d.Number, body)
 	for i := range res.Evicted {
 		p.evictedFragments(p.c, p.side, p.d, &res.Evicted[i], ErrEvicted, res.Evicted[i].Reason.String())
@@ -300,7 +311,7 @@ func (p *pass) fragment(body []byte) {
 	switch res.Status {
 	case fragment.Pending:
 	case fragment.Duplicate:
-		r.Status = StatusDuplicate
+		r.Status, r.Repeat = StatusDuplicate, true
 	case fragment.Invalid:
 		r.Status, r.Rest = StatusMalformed, body
 		r.Err = fmt.Errorf("%w: %w", ErrFragment, res.Err)

@@ -42,6 +42,7 @@ type Stats struct {
 	Other         int // not of the game: passed over
 	Conversations int // of the game
 	Evicted       int // conversations given up to keep to the limit
+	Forgotten     int // reliable messages that would not be known again within a minute, to keep to the limits of transport.Tracker
 	Malformed     int // records that stopped making sense, but for what the capture cut short
 }
 

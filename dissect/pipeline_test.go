@@ -458,8 +458,8 @@ func TestRepetition(t *testing.T) {
 	if r := f.push(host, client, time.Second, chat); r[0].Status != dissect.StatusDuplicate || r[0].Message != nil {
 		t.Errorf("repeated after 1 s: %v", r[0].Status)
 	}
-	if r := f.push(host, client, 32*time.Second, chat); r[0].Status != dissect.StatusOK {
-		t.Errorf("31 s after the last: %v", r[0].Status)
+	if r := f.push(host, client, 2*time.Minute, chat); r[0].Status != dissect.StatusDuplicate || !r[0].Repeat || r[0].Number != 1 {
+		t.Errorf("two minutes after the last: %v, number %d", r[0].Status, r[0].Number)
 	}
 	// The same number with other bytes is another message.
 	if r := f.push(host, client, 33*time.Second, "01 01 32 11 80 01 00 2c 02 00 00 00 05 00 68 65 6c 6c 70"); r[0].Status != dissect.StatusOK {

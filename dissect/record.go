@@ -111,6 +111,12 @@ type Record struct {
 	Bytes     []byte           // the whole transport message, deciphered; of GameSpy and malformed records their text or bytes
 	Transport transport.Header // of a message
 
+	// Of a message with a number that is no acknowledgement:
+	Number int64 // the number without wrap; the first of a sender is as it was sent
+	Repeat bool  // it repeats an earlier message; Status is StatusDuplicate
+	Late   bool  // its number was missing until now
+	Gap    int   // how many numbers before it are missing from now on
+
 	Spec    *decode.Spec   // of the game message, or of a transport message with fields; nil if there is none
 	Payload []byte         // the game message, reassembled, opcode first; nil for other transport types and while fragments are missing
 	Message decode.Message // nil if nothing was decoded

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,7 +185,8 @@ func second(link uint16, b []byte) (src, dst netip.AddrPort, payload []byte, ful
 // Every capture is listed with what it is, its size and its checksum.
 func TestManifest(t *testing.T) {
 	manifest := string(fixtures.Read(t, "MANIFEST.md"))
-	for _, name := range append(fixtures.Glob(t, "captures/*.*"), fixtures.Glob(t, "captures/variants/*.*")...) {
+	names := slices.Concat(fixtures.Glob(t, "captures/*.*"), fixtures.Glob(t, "captures/variants/*.*"), fixtures.Glob(t, "captures/reliability/*.*"))
+	for _, name := range names {
 		b := fixtures.Read(t, name)
 		if len(b) >= 1<<20 {
 			t.Errorf("%s has %d bytes, want less than 1 MiB", name, len(b))

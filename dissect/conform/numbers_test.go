@@ -8,56 +8,6 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-func TestNumbers(t *testing.T) {
-	type seen struct {
-		seq    uint16
-		digest uint64
-	}
-	for _, c := range []struct {
-		name  string
-		eight bool
-		seen  []seen
-		want  []int64 // -1 for a repetition
-	}{
-		{"in order", false, []seen{{0, 1}, {1, 2}, {2, 3}}, []int64{0, 1, 2}},
-		{"repeated", false, []seen{{0, 1}, {1, 2}, {0, 1}, {1, 2}, {2, 2}}, []int64{0, 1, -1, -1, 2}},
-		{"late", false, []seen{{0, 1}, {2, 3}, {1, 2}, {1, 2}}, []int64{0, 2, 1, -1}},
-		{"wrap", false, []seen{{65534, 1}, {65535, 2}, {0, 3}, {1, 1}}, []int64{65534, 65535, 65536, 65537}},
-		{"wrap of 8 bits", true, []seen{{254, 1}, {255, 2}, {0, 3}, {1, 1}}, []int64{254, 255, 256, 257}},
-		{"same bytes a lap later", true, lap(func(i int) seen { return seen{uint16(i % 256), uint64(i % 4)} }), counted(300)},
-		{"as a number to come, but said before", true, append(lap(func(i int) seen { return seen{uint16(i % 256), uint64(i)} }), seen{uint16(150), 150}), append(counted(300), -1)},
-		{"begins late", false, []seen{{500, 1}, {501, 2}, {499, 3}}, []int64{500, 501, 499}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var n numbers
-			for i, s := range c.seen {
-				got, fresh := n.take(s.seq, s.digest, c.eight)
-				if !fresh {
-					got = -1
-				}
-				if got != c.want[i] {
-					t.Fatalf("message %d: got %d, want %d", i, got, c.want[i])
-				}
-			}
-		})
-	}
-}
-
-// lap makes 300 of a thing: more than one lap of numbers of 8 bits.
-func lap[T any](f func(i int) T) (list []T) {
-	for i := range 300 {
-		list = append(list, f(i))
-	}
-	return list
-}
-
-func counted(n int) (list []int64) {
-	for i := range n {
-		list = append(list, int64(i))
-	}
-	return list
-}
-
 func TestHeld(t *testing.T) {
 	var q held
 	for _, n := range []int64{5, 2, 9, 3} {

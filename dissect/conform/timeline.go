@@ -3,7 +3,6 @@ package conform
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/maphash"
 	"net/netip"
 	"slices"
 	"time"
@@ -40,9 +39,9 @@ type Client struct {
 
 	initiated bool // it got MissionInit
 
-	in, out [2]numbers // by class: from it, and to it
-	held    [2]held
-	pieces  pieces
+	wide   [2]bool // by class: a number from it has had more than 8 bits
+	held   [2]held
+	pieces pieces
 }
 
 // InGame reports whether the client is in the game.
@@ -90,7 +89,6 @@ const (
 	maxHolding  = 4096             // of all clients
 	longestHeld = 2 * time.Second  // that they wait for one that the host has got
 	longestLost = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
-	numbersKept = 1024             // sequence numbers that are known again
 	eightBits   = 256              // range of the numbers of an OpenBC sender
 	announceLen = 18               // bytes of a PlayerAnnounce
 )
@@ -98,7 +96,6 @@ const (
 // A timeline finds the host and its clients in a capture, and what each said.
 type timeline struct {
 	emit func(*Event)
-	seed maphash.Seed
 
 	host    netip.AddrPort
 	sender  decode.Dialect // of the host
@@ -124,7 +121,7 @@ type timeline struct {
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
-		emit: emit, seed: maphash.MakeSeed(), catalog: catalog,
+		emit: emit, catalog: catalog,
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{},
 	}
 }
@@ -313,7 +310,10 @@ func class(h *transport.Header) int {
 }
 
 // message makes an event of a record; ok is false if it says nothing new.
-func (t *timeline) message(r *dissect.Record, n *[2]numbers) (e *Event, ok bool) {
+func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
+	if r.Repeat {
+		return nil, false
+	}
 	h := &r.Transport
 	switch h.Type {
 	case transport.Acknowledge, transport.DoNothing:
@@ -334,13 +334,7 @@ func (t *timeline) message(r *dissect.Record, n *[2]numbers) (e *Event, ok bool)
 		e.Body = r.Bytes[h.Size:]
 	}
 	if h.HasSeq {
-		// The pipeline knows a repetition by number and bytes. Where numbers
-		// have 8 bits, the same message comes with the same number again.
-		if e.Number, ok = n[class(h)].take(h.Seq, maphash.Bytes(t.seed, e.Body), t.eight(r)); !ok {
-			return nil, false
-		}
-	} else if r.Status == dissect.StatusDuplicate {
-		return nil, false
+		e.Number = r.Number
 	}
 	e.Body = bytes.Clone(e.Body)
 	return e, true
@@ -352,11 +346,14 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer {
 		c.Peer = r.Peer
 	}
+	if h.HasSeq && h.Seq >= eightBits {
+		c.wide[class(h)] = true
+	}
 	broken := false
 	if h.Type == transport.Standard && h.Fragment {
 		broken = c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
 	}
-	e, ok := t.message(r, &c.in)
+	e, ok := t.message(r)
 	if !ok || c.gone && h.Type != transport.Disconnect {
 		return
 	}
@@ -457,10 +454,10 @@ func nameOf(body []byte) string {
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	if h := &r.Transport; h.Type == transport.Acknowledge {
 		k := class(h)
-		c.held[k].acknowledged(h.Seq, c.in[k].wide)
+		c.held[k].acknowledged(h.Seq, c.wide[k])
 	}
 	t.judge(r, c)
-	e, ok := t.message(r, &c.out)
+	e, ok := t.message(r)
 	if !ok {
 		return
 	}
@@ -502,14 +499,6 @@ func (t *timeline) judge(r *dissect.Record, c *Client) {
 		t.sender = r.Sender
 	}
 	c.initiated = c.initiated || op == msg.OpMissionInit
-}
-
-// eight reports whether the numbers of a sender have 8 bits.
-func (t *timeline) eight(r *dissect.Record) bool {
-	if r.Dir == dissect.FromHost && t.settled {
-		return t.sender == decode.OpenBC
-	}
-	return r.Sender == decode.OpenBC
 }
 
 // learn takes from a game message of the host what it tells of the clients.

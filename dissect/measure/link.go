@@ -3,7 +3,6 @@ package measure
 import (
 	"time"
 
-	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -67,7 +66,7 @@ func (l *link) heard(d *dissect.Datagram, at moment) {
 // message counts a transport message.
 func (l *link) message(r *dissect.Record, at moment) {
 	l.Messages++
-	repeated := r.Status == dissect.StatusDuplicate
+	repeated := r.Repeat
 	if at.known {
 		b := l.rates.at(at.ns)
 		b.messages++
@@ -93,21 +92,21 @@ func (l *link) message(r *dissect.Record, at moment) {
 	}
 }
 
-// reliable follows the sequence number of a message.
+// reliable follows a message with a number.
 func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 	h := &r.Transport
 	c, s := l.class(h)
-	if r.Status == dissect.StatusDuplicate {
+	if r.Repeat {
 		if k := keyOf(h); !s.waiting.repeated(k) && s.acknowledged(k).key == k {
 			c.Duplicates++
 		}
 		return // its number is no news, and one of 8 bits may have come round since
 	}
-	s.sequence.Bits = 16
-	if r.Sender == decode.OpenBC {
-		s.sequence.Bits = 8
+	c.Lost += int64(r.Gap)
+	if r.Late {
+		c.Lost--
+		c.Late++
 	}
-	s.arrive(h.Seq, c, lost)
 	if s.send(keyOf(h), at) {
 		lost.Outstanding++
 	}

@@ -23,7 +23,6 @@ import (
 const (
 	MaxLinks       = 512  // two for each conversation; the conversation that was silent longest goes first
 	MaxOutstanding = 1024 // messages of a link and class that wait for their acknowledgement; a message is given up when so many came after it
-	MaxMissing     = 1024 // numbers of a link and class, counted back from the highest, that can still turn up
 	MaxShips       = 4096 // streams of ship updates; the one that was silent longest goes first
 )
 
@@ -123,7 +122,6 @@ type Ship struct {
 type GivenUp struct {
 	Links       int64 // that are missing from the report
 	Outstanding int64 // messages whose acknowledgement, had it come, would not have been measured
-	Missing     int64 // lost numbers that count as lost even if they came later
 	Ships       int64 // streams that are missing from the report
 	Undirected  int64 // messages of which nobody knows who sent them
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A space is the sequence numbers of one class of messages of a link.
+// A space is what is known of the acknowledgements of one class of messages of
+// a link.
 type space struct {
-	sequence transport.Sequence
-	missing  gaps
-	waiting  waiting
-	acked    *[256]ack // the latest acknowledgements, by the low bits of their keys
-	echoes   bool      // acknowledgements are sent several times
+	waiting waiting
+	acked   *[256]ack // the latest acknowledgements, by the low bits of their keys
+	echoes  bool      // acknowledgements are sent several times
 }
 
 // echo is for how long an acknowledgement may be sent again. The game sends
@@ -42,21 +41,6 @@ func keyOf(h *transport.Header) key {
 // of a message, and the first of them and a whole message get different ones.
 func (k key) slot(size uint32) uint32 {
 	return (uint32(k) + uint32(k)>>16 + uint32(k)>>17&0x80) & (size - 1)
-}
-
-// arrive takes note of the number of a message that is not a repetition.
-func (s *space) arrive(seq uint16, c *Class, lost *GivenUp) {
-	next, begun := s.sequence.Next()
-	n := s.sequence.Unwrap(seq)
-	switch {
-	case !begun: // what came before is not of this capture
-	case n >= next:
-		c.Lost += n - next
-		lost.Missing += s.missing.advance(next, n)
-	case s.missing.fill(next, n):
-		c.Lost--
-		c.Late++
-	}
 }
 
 // send takes note of the time of a message that is not a repetition. It reports
@@ -93,61 +77,12 @@ func (s *space) acknowledged(k key) ack {
 	return s.acked[k.slot(256)]
 }
 
-// restart begins the numbers again. Memory is kept.
+// restart forgets all messages. Memory is kept.
 func (s *space) restart() {
-	s.sequence, s.missing = transport.Sequence{}, gaps{}
 	s.waiting.clear()
 	if s.acked != nil {
 		clear(s.acked[:])
 	}
-}
-
-// gaps are the missing numbers among the last MaxMissing.
-type gaps [MaxMissing / 64]uint64
-
-func (g *gaps) bit(n int64) (word *uint64, mask uint64) {
-	i := uint64(n) % MaxMissing // a power of two, so that negative numbers have their place, too
-	return &g[i/64], 1 << (i % 64)
-}
-
-// advance takes note of the number n, before which those from next on are
-// missing. It returns how many missing numbers are too far back from now on.
-func (g *gaps) advance(next, n int64) (gone int64) {
-	if n-next >= MaxMissing {
-		// All before and some of the new ones go at once.
-		for i := range g {
-			for w := g[i]; w != 0; w &= w - 1 {
-				gone++
-			}
-		}
-		*g = gaps{}
-		from := n - MaxMissing + 1
-		gone += from - next
-		next = from
-	}
-	for ; next <= n; next++ {
-		word, mask := g.bit(next)
-		if *word&mask != 0 {
-			gone++
-		}
-		if next == n {
-			*word &^= mask
-		} else {
-			*word |= mask
-		}
-	}
-	return gone
-}
-
-// fill takes note of a number before next, and reports whether it was missing.
-func (g *gaps) fill(next, n int64) bool {
-	if next-n > MaxMissing {
-		return false
-	}
-	word, mask := g.bit(n)
-	was := *word&mask != 0
-	*word &^= mask
-	return was
 }
 
 // waiting are the messages that wait for their acknowledgement: those among

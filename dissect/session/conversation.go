@@ -1,7 +1,6 @@
 package session
 
 import (
-	"hash/maphash"
 	"net/netip"
 	"time"
 
@@ -39,7 +38,7 @@ type Conversation struct {
 type side struct {
 	conv      *Conversation
 	voice     voice // of a client; a host's is kept with its game
-	windows   [2]window
+	numbers   transport.Tracker
 	fragments *fragment.Table
 	tracks    map[wire.ObjectID]*track
 	recent    [places]*track // of the objects of each player slot, to find most of them without the map
@@ -59,13 +58,11 @@ func (c *Conversation) between(a, b netip.AddrPort) bool {
 func (c *Conversation) reset() {
 	for i := range c.sides {
 		s := &c.sides[i]
-		windows, tracks := s.windows, s.tracks
+		numbers, tracks := s.numbers, s.tracks
 		*s = side{conv: c, voice: voice{dialect: c.table.forced}}
 		// Their memory is used again.
-		for i := range windows {
-			clear(windows[i].seen)
-			s.windows[i] = window{seen: windows[i].seen, order: windows[i].order[:0]}
-		}
+		s.numbers = numbers
+		s.numbers.Reset()
 		clear(tracks)
 		s.tracks = tracks
 	}
@@ -166,80 +163,11 @@ func (c *Conversation) Ready() { c.ready = true }
 // Joining reports whether the client is known not to be ready to play yet.
 func (c *Conversation) Joining() bool { return c.asked && !c.ready }
 
-// A window remembers the reliable messages of one sequence space that can
-// still be repeated. A number alone does not tell: senders that keep 8 bits of
-// it use the same one again within seconds.
-type window struct {
-	seen  map[uint64]int64 // digest of a message to when it was last seen, in nanoseconds
-	order []uint64         // digests in the order of their first sighting
-	first int              // index of the oldest; those before it are forgotten
-	next  uint16           // the number that follows the highest seen
-	any   bool
-}
-
-// Arrive takes note of a reliable message. Repeated tells that it was there
-// before; missing is how many numbers before this one have been passed over
-// just now.
-func (c *Conversation) Arrive(s Side, now time.Time, h *transport.Header, message []byte) (repeated bool, missing int) {
-	class := 1
-	if h.Control() {
-		class = 0
-	}
-	w := &c.sides[s].windows[class]
-	// The digest covers the header, and with it the number.
-	if w.sight(maphash.Bytes(c.table.seed, message), now.UnixNano(), c.table.limits.Repeat.Nanoseconds(), c.table.limits.Repeatable) {
-		return true, 0
-	}
-	return false, w.advance(h.Seq)
-}
-
-// sight reports whether a message was seen before within the time, and
-// remembers it. What cannot be repeated any more goes; beyond the limit, so
-// does the oldest.
-func (w *window) sight(digest uint64, at, within int64, limit int) bool {
-	if w.seen == nil {
-		w.seen = map[uint64]int64{}
-	}
-	before, known := w.seen[digest]
-	w.seen[digest] = at
-	if known {
-		return at-before <= within && before-at <= within
-	}
-	w.order = append(w.order, digest)
-	for oldest := w.order[w.first]; len(w.order)-w.first > limit || at-w.seen[oldest] > within; oldest = w.order[w.first] {
-		delete(w.seen, oldest)
-		w.first++
-	}
-	if w.first > len(w.order)/2 { // the part in front is free: use it again
-		w.order = w.order[:copy(w.order, w.order[w.first:])]
-		w.first = 0
-	}
-	return false
-}
-
-// Fragment takes note of the number of a fragment, whose repetitions the
-// fragment table knows.
-func (c *Conversation) Fragment(s Side, seq uint16) (missing int) {
-	return c.sides[s].windows[1].advance(seq)
-}
-
-// advance returns how many numbers lie between the highest seen so far and
-// seq. Senders that keep 8 bits of the number go from 255 to 0.
-func (w *window) advance(seq uint16) (missing int) {
-	if !w.any {
-		w.any, w.next = true, seq+1
-		return 0
-	}
-	d := int16(seq - w.next)
-	if d < 0 {
-		if w.next == 256 && seq < 128 { // 255 was the last one before
-			w.next = seq + 1
-			return int(seq)
-		}
-		return 0
-	}
-	w.next = seq + 1
-	return int(d)
+// Number returns what the number of a side's message tells, which is no
+// acknowledgement: whether it repeats an earlier one, and what is missing before
+// it. Alone tells that nothing else is in its datagram.
+func (c *Conversation) Number(s Side, now time.Time, h *transport.Header, message []byte, alone bool) transport.Verdict {
+	return c.sides[s].numbers.Take(h, message, now, alone)
 }
 
 // Fragments returns the fragment table of a side.

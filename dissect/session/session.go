@@ -8,10 +8,8 @@ package session
 
 import (
 	"cmp"
-	"hash/maphash"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -42,8 +40,6 @@ type Limits struct {
 	Objects       int             // objects of a game
 	Tracks        int             // objects with a base position, of each side of a conversation
 	Fragments     fragment.Limits // of each side of a conversation
-	Repeatable    int             // reliable messages of a sequence space that are known again when they are repeated
-	Repeat        time.Duration   // a reliable message with the number and bytes of another is a repetition within this time
 }
 
 // DefaultLimits returns limits that hold for any session that people play.
@@ -54,8 +50,6 @@ func DefaultLimits() Limits {
 		Objects:       4096,
 		Tracks:        1024,
 		Fragments:     fragment.DefaultLimits(),
-		Repeatable:    2048,
-		Repeat:        30 * time.Second,
 	}
 }
 
@@ -64,7 +58,6 @@ type Table struct {
 	limits Limits
 	forced decode.Dialect
 	ships  *ship.Class // the class of objects of which nothing is known
-	seed   maphash.Seed
 
 	convs    map[pair]*Conversation
 	recycled *Conversation // the one that was given up last; its memory is used again
@@ -103,7 +96,6 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 	return &Table{
 		limits: l,
 		forced: forced,
-		seed:   maphash.MakeSeed(),
 		convs:  map[pair]*Conversation{},
 		games:  map[netip.AddrPort]*Game{},
 	}

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -14,10 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-var (
-	host  = netip.MustParseAddrPort("10.0.0.1:22101")
-	start = time.Date(2002, 3, 1, 20, 0, 0, 0, time.UTC)
-)
+var host = netip.MustParseAddrPort("10.0.0.1:22101")
 
 func clientAt(port int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("10.0.0.2"), uint16(port))
@@ -112,65 +108,6 @@ func TestDialectEvidence(t *testing.T) {
 	f.SetHost(host)
 	if f.Decide(Host, decode.OpenBC, Block) || f.Dialect(Host) != decode.Stock || f.Dialect(Client) != decode.Stock {
 		t.Error("evidence overrules what was forced")
-	}
-}
-
-func TestRepeatedWithin(t *testing.T) {
-	l := DefaultLimits()
-	l.Repeatable, l.Repeat = 3, 30*time.Second
-	table := NewTable(l, decode.Undecided)
-	c, _ := table.Open(clientAt(1), host)
-	h := transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true}
-	arrive := func(at time.Duration, seq uint16, text string) bool {
-		h.Seq = seq
-		repeated, _ := c.Arrive(Client, start.Add(at), &h, []byte(text))
-		return repeated
-	}
-	for _, step := range []struct {
-		at   time.Duration
-		seq  uint16
-		text string
-		want bool
-	}{
-		{0, 1, "1a", false},
-		{time.Second, 1, "1a", true},
-		{2 * time.Second, 1, "1b", false}, // the number again, with other bytes
-		{3 * time.Second, 1, "1a", true},  // and the first once more
-		{40 * time.Second, 1, "1a", false},
-		{41 * time.Second, 2, "2", false},
-		{42 * time.Second, 3, "3", false},
-		{43 * time.Second, 4, "4", false}, // beyond the limit: the oldest is forgotten
-		{44 * time.Second, 4, "4", true},
-		{44 * time.Second, 2, "2", true},
-		{10 * time.Second, 5, "5", false}, // time may go back
-		{11 * time.Second, 5, "5", true},
-	} {
-		if got := arrive(step.at, step.seq, step.text); got != step.want {
-			t.Errorf("%+v: got %v", step, got)
-		}
-		if n := len(c.sides[Client].windows[1].seen); n > l.Repeatable+1 {
-			t.Errorf("%+v: %d messages are remembered", step, n)
-		}
-	}
-}
-
-func TestMissingNumbers(t *testing.T) {
-	var w window
-	for _, step := range []struct {
-		seq  uint16
-		want int
-	}{
-		{10, 0}, {11, 0}, {14, 2}, {12, 0}, {15, 0}, {65535, 0}, {16, 0}, {255, 238}, {0, 0}, {1, 0}, {3, 1},
-	} {
-		if got := w.advance(step.seq); got != step.want {
-			t.Errorf("number %d: got %d, want %d", step.seq, got, step.want)
-		}
-	}
-	w = window{}
-	for _, seq := range []uint16{65534, 65535, 0, 1} {
-		if got := w.advance(seq); got != 0 {
-			t.Errorf("number %d across the wrap: got %d", seq, got)
-		}
 	}
 }
 
@@ -306,19 +243,6 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		table.Open(clientAt(i&0xFFFF), host)
-	}
-}
-
-func BenchmarkArrive(b *testing.B) {
-	table := NewTable(DefaultLimits(), decode.Undecided)
-	c, _ := table.Open(clientAt(1), host)
-	h := transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true}
-	message := make([]byte, 30)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		h.Seq++
-		message[3], message[4] = byte(i), byte(i>>8)
-		c.Arrive(Client, start.Add(time.Duration(i)*time.Millisecond), &h, message)
 	}
 }
 

@@ -40,7 +40,6 @@ func AppendNetwork(dst []byte, m *measure.Meter) []byte {
 	}{
 		{`"links":{"max":`, measure.MaxLinks, g.Links},
 		{`,"outstanding":{"max":`, measure.MaxOutstanding, g.Outstanding},
-		{`,"missing":{"max":`, measure.MaxMissing, g.Missing},
 		{`,"ships":{"max":`, measure.MaxShips, g.Ships},
 	} {
 		dst = integer(dst, l.key, l.max)

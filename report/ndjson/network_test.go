@@ -27,11 +27,14 @@ func TestNetwork(t *testing.T) {
 	add := func(us int, dir dissect.Dir, h transport.Header, status dissect.Status, payload string) {
 		n++
 		d := &dissect.Datagram{Number: n, Time: start.Add(time.Duration(us) * time.Microsecond), Src: client, Dst: host, Full: 20}
-		r := &dissect.Record{Datagram: d, Dir: dir, Transport: h, Status: status, Payload: []byte(payload)}
+		r := &dissect.Record{Datagram: d, Dir: dir, Transport: h, Status: status, Repeat: status == dissect.StatusDuplicate, Payload: []byte(payload)}
 		if dir == dissect.FromHost {
 			d.Src, d.Dst = host, client
 		} else {
 			r.Client, r.ClientID, r.Session = "\"\x1b[2J\u202e", 2, named("Akira \x07")
+		}
+		if h.Seq == 8 {
+			r.Gap = 2
 		}
 		_ = m.Record(r)
 	}
@@ -57,7 +60,7 @@ func TestNetwork(t *testing.T) {
 
 	ends := `{"host":"192.168.0.1:22101","client":"192.168.0.10:22102","player_name":"\"\u001b[2J\u202e","peer":2,`
 	limits := `"limits":{"links":{"max":512,"given_up":0},"outstanding":{"max":1024,"given_up":0},` +
-		`"missing":{"max":1024,"given_up":0},"ships":{"max":4096,"given_up":0},"undirected":`
+		`"ships":{"max":4096,"given_up":0},"undirected":`
 	tests := []struct {
 		name string
 		m    *measure.Meter

@@ -55,7 +55,6 @@ func appendGivenUp(dst []byte, g measure.GivenUp, links, ships int) []byte {
 		{g.Links, " links, of more than " + count(measure.MaxLinks)},
 		{g.Ships, " streams, of such links or of more than " + count(measure.MaxShips)},
 		{g.Outstanding, " messages, before an acknowledgement came"},
-		{g.Missing, " lost numbers, which may have come later"},
 		{g.Undirected, " messages of an unknown sender"},
 	} {
 		if l.n > 0 {

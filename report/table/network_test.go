@@ -39,9 +39,13 @@ func measured(player, ship string) *measure.Meter {
 		if dir == dissect.FromHost {
 			d.Src, d.Dst = host, client
 		}
-		_ = m.Record(&dissect.Record{
-			Datagram: d, Dir: dir, Transport: h, Status: status, Payload: []byte(payload), Client: player, Session: named(ship),
-		})
+		r := &dissect.Record{
+			Datagram: d, Dir: dir, Transport: h, Status: status, Repeat: status == dissect.StatusDuplicate, Payload: []byte(payload), Client: player, Session: named(ship),
+		}
+		if dir == dissect.ToHost && h.Seq == 3 {
+			r.Gap = 1
+		}
+		_ = m.Record(r)
 	}
 	reliable := func(seq uint16) transport.Header {
 		return transport.Header{Type: transport.Standard, Reliable: true, Seq: seq}

@@ -1,0 +1,390 @@
+package transport
+
+import (
+	"hash/maphash"
+	"time"
+)
+
+// What a tracker remembers at most, of each of its two number spaces.
+const (
+	// Laps is how many messages with the same low byte of their number are
+	// known again. The one that was seen longest ago goes first.
+	Laps = 8
+	// MaxMissing is how many numbers, counted back from the highest, can still
+	// come late.
+	MaxMissing = 1024
+	// MaxPieces is how many fragments are known again.
+	MaxPieces = 1024
+)
+
+// A sender with numbers of 8 bits uses each of them again within seconds, and
+// in a battle often for the same bytes. When it repeats a message is then known
+// by its rhythm: the OpenBC server looks once a second for messages that have
+// waited for two, and sends each in a datagram of its own.
+const (
+	waited      = 1900 * time.Millisecond // since the message was last sent
+	waitedMost  = 3300 * time.Millisecond
+	missed      = 3900 * time.Millisecond // if the capture lacks one repetition
+	missedMost  = 6600 * time.Millisecond
+	round       = 995 * time.Millisecond // between two looks
+	roundOff    = 60 * time.Millisecond  // by which one may be off
+	roundDrift  = 20 * time.Millisecond  // and by how much more for each round
+	roundsKnown = 8                      // after which nothing is known of the next
+	look        = 20 * time.Millisecond  // that one takes
+
+	bytesTell = time.Minute // for which the bytes of a message may tell that it is one again
+	clockSet  = time.Second // from which on a clock was set back, and no packet overtaken
+
+	lap    = 1 << 8 // numbers of 8 bits
+	near   = 32     // single losses do not make so large a gap
+	always = 128
+	mostly = 64
+)
+
+// A Verdict is what a tracker knows of the number of a message.
+type Verdict struct {
+	// Number is the number without wrap. The first of a space is as it was
+	// sent, and one before it may be negative.
+	Number int64
+	// Repeat tells that the message came before, with this number.
+	Repeat bool
+	// Late tells that the number was missing until now.
+	Late bool
+	// Gap is how many numbers before this one are missing from now on.
+	Gap int
+	// Forgot tells that another message, which came less than a minute ago,
+	// would not be known again from now on.
+	Forgot bool
+}
+
+// A Tracker follows the numbers of the messages that one sender sends to one
+// receiver. It tells which message is a repetition, which numbers are missing,
+// and what a number is without wrap; docs/protocol.md says by which rule. Its
+// zero value is ready for the first message. The time and the memory that it
+// takes do not grow with what it is given, nor does it allocate for a message
+// once its tables are there.
+type Tracker struct {
+	seed   maphash.Seed
+	seeded bool
+	spaces [2]space
+
+	now, ahead int64 // the time that does not go back, and by how much it is ahead of the clock
+	repeated   int64 // when the sender has last repeated something
+	repeats    bool
+}
+
+// A space is the numbers of one class of messages.
+type space struct {
+	begun bool
+	bits  uint8 // of the sender's numbers: 8, 16, or 0 while nothing tells
+	fresh int   // from -always to always: whether messages had bytes of laps before, or others, lately
+	next  int64 // follows the highest number
+
+	missing [MaxMissing / 64]uint64
+	laps    [Laps]*[lap]sighting // by the low byte of the number
+	pieces  *[MaxPieces]sighting
+}
+
+// A sighting is a message that came.
+type sighting struct {
+	digest uint64 // of all its bytes
+	number int64
+	at     int64 // when it came last
+	some   bool
+	resent bool // it came more than once
+}
+
+// An arrival is a message that comes.
+type arrival struct {
+	digest uint64
+	at     int64
+	seq    uint16
+	index  uint8 // of a fragment
+	piece  bool
+	alone  bool
+}
+
+// Reset forgets all messages, as for a new connection. Memory is kept.
+func (t *Tracker) Reset() {
+	t.now, t.ahead, t.repeated, t.repeats = 0, 0, 0, false
+	for i := range t.spaces {
+		s := &t.spaces[i]
+		for _, l := range s.laps {
+			if l != nil {
+				clear(l[:])
+			}
+		}
+		if s.pieces != nil {
+			clear(s.pieces[:])
+		}
+		*s = space{laps: s.laps, pieces: s.pieces}
+	}
+}
+
+// Take takes a message that has a number and is no acknowledgement: its header,
+// all of its bytes, when it came, and whether it stands alone in its datagram.
+func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verdict {
+	if !t.seeded {
+		t.seed, t.seeded = maphash.MakeSeed(), true
+	}
+	a := arrival{digest: maphash.Bytes(t.seed, message), at: t.clock(at.UnixNano()), seq: h.Seq, index: h.Index, piece: h.Fragment, alone: alone}
+	s := &t.spaces[1]
+	if h.Control() {
+		s = &t.spaces[0]
+	}
+	v := s.take(t, &a)
+	if v.Repeat {
+		t.repeated, t.repeats = a.at, true
+	}
+	return v
+}
+
+// clock makes time go on where a clock was set back.
+func (t *Tracker) clock(at int64) int64 {
+	at += t.ahead
+	if t.now-at > int64(clockSet) {
+		t.ahead += t.now - at
+		at = t.now
+	}
+	t.now = max(t.now, at)
+	return at
+}
+
+func (s *space) take(t *Tracker, a *arrival) Verdict {
+	if a.seq >= lap {
+		s.bits = 16
+	}
+	if !s.begun { // what came before is not of this capture
+		s.begun, s.next = true, int64(a.seq)
+	}
+	var n int64
+	var old *sighting
+	if s.bits == 16 {
+		n = s.next + int64(int16(a.seq-uint16(s.next)))
+		old = s.find(a, n)
+	} else {
+		n, old = s.narrow(t, a)
+	}
+	if old != nil {
+		old.at, old.resent = max(old.at, a.at), true
+		return Verdict{Number: old.number, Repeat: true}
+	}
+	v := Verdict{Number: n}
+	if n < s.next {
+		v.Late = s.fill(n)
+	} else {
+		v.Gap = int(n - s.next)
+		s.advance(n)
+	}
+	v.Forgot = s.keep(a, n)
+	return v
+}
+
+// narrow returns the number of a message whose sender may have 8 bits for it,
+// or the message that it repeats.
+func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
+	if s.bits == 0 && int64(a.seq) >= s.next { // there has been no wrap yet
+		return int64(a.seq), nil
+	}
+	ahead := int64(uint8(a.seq) - uint8(s.next))
+	old, conflict := s.again(t, a, ahead)
+	if ahead >= near && (old == nil || !s.rhythm(t, a, old)) {
+		// One that was missed comes to mind before one long ago, or to come.
+		for n := s.next + ahead - lap; n > s.next-MaxMissing; n -= lap {
+			if s.lacks(n) {
+				return n, nil
+			}
+		}
+	}
+	switch {
+	case old != nil:
+		return old.number, old
+	case ahead >= lap/2, s.bits == 0 && ahead >= near && !conflict:
+		return s.next + ahead - lap, nil
+	}
+	s.bits = 8
+	return s.next + ahead, nil
+}
+
+// again returns the message that another one repeats, nil if that is new.
+// Conflict tells that the low byte was seen with other bytes.
+func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, conflict bool) {
+	if a.piece {
+		if p := s.piece(a); p != nil && p.some && p.digest == a.digest && s.trust(t, a, p, ahead) {
+			old = p
+		}
+		return old, false
+	}
+	alike := false
+	for _, l := range s.laps {
+		if l == nil {
+			break
+		}
+		switch e := &l[uint8(a.seq)]; {
+		case !e.some:
+		case e.digest != a.digest:
+			conflict = true
+		default:
+			alike = true
+			if s.trust(t, a, e, ahead) && (old == nil || e.at > old.at) {
+				old = e
+			}
+		}
+	}
+	if ahead == 0 && old == nil && (alike || conflict) {
+		if alike {
+			s.fresh -= (s.fresh + always) / 8
+		} else {
+			s.fresh += (always - s.fresh) / 8
+		}
+	}
+	return old, conflict
+}
+
+// trust reports whether a message with the low byte and the bytes of an earlier
+// one is that one again, and none that is a lap later.
+func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
+	age := time.Duration(a.at - e.at)
+	switch {
+	case s.bits == 8 && age > bytesTell:
+		return false
+	case ahead >= near:
+		return true
+	case !a.alone:
+		return false
+	case s.fresh >= mostly:
+		return inTime(age) || ahead > 0 && afterMissed(age)
+	case !t.due(a.at, ahead == 0):
+		return false
+	case ahead == 0: // as of a new one
+		return e.resent && inTime(age)
+	}
+	return inTime(age) || e.resent && afterMissed(age)
+}
+
+// rhythm reports whether a message comes when and how an earlier one would be
+// repeated.
+func (s *space) rhythm(t *Tracker, a *arrival, e *sighting) bool {
+	age := time.Duration(a.at - e.at)
+	return a.alone && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
+}
+
+// inTime and afterMissed report whether a message of such an age is repeated.
+func inTime(age time.Duration) bool      { return waited <= age && age <= waitedMost }
+func afterMissed(age time.Duration) bool { return missed <= age && age <= missedMost }
+
+// due reports whether the sender may look now for what to repeat: when it has
+// just repeated something else, or some rounds later.
+func (t *Tracker) due(at int64, exactly bool) bool {
+	since := at - t.repeated
+	if !t.repeats || since <= int64(look) || since > roundsKnown*int64(round) {
+		return true
+	}
+	rounds := (since + int64(round)/2) / int64(round)
+	off := since - rounds*int64(round)
+	limit := int64(roundOff) + rounds*int64(roundDrift)
+	if exactly {
+		limit /= 2
+	}
+	return rounds > 0 && -limit <= off && off <= limit
+}
+
+// find returns the message with the number n, if it had the same bytes.
+func (s *space) find(a *arrival, n int64) *sighting {
+	if a.piece {
+		if p := s.piece(a); p != nil && p.some && p.number == n && p.digest == a.digest {
+			return p
+		}
+		return nil
+	}
+	for _, l := range s.laps {
+		if l == nil {
+			return nil
+		}
+		if e := &l[uint8(n)]; e.number == n && e.digest == a.digest && e.some {
+			return e
+		}
+	}
+	return nil
+}
+
+// piece returns the place of a fragment. Those of one message have one each,
+// and so have the first ones of messages that follow each other.
+func (s *space) piece(a *arrival) *sighting {
+	if s.pieces == nil {
+		return nil
+	}
+	return &s.pieces[(int(a.seq)*37+int(a.index))%MaxPieces]
+}
+
+// keep remembers a message. It reports whether one was forgotten for it that
+// may still be repeated.
+func (s *space) keep(a *arrival, n int64) (forgot bool) {
+	var e *sighting
+	if a.piece {
+		if s.pieces == nil {
+			s.pieces = new([MaxPieces]sighting)
+		}
+		e = s.piece(a)
+	} else {
+		e = s.room(uint8(n))
+	}
+	forgot = e.some && time.Duration(a.at-e.at) < bytesTell
+	*e = sighting{digest: a.digest, number: n, at: a.at, some: true}
+	return forgot
+}
+
+// room returns the place for a message with the low byte of its number.
+func (s *space) room(low uint8) (oldest *sighting) {
+	for i, l := range s.laps {
+		if l == nil {
+			l = new([lap]sighting)
+			s.laps[i] = l
+		}
+		e := &l[low]
+		if !e.some {
+			return e
+		}
+		if oldest == nil || e.at < oldest.at {
+			oldest = e
+		}
+	}
+	return oldest
+}
+
+// advance takes note of the number n, before which those from next on are
+// missing.
+func (s *space) advance(n int64) {
+	if n-s.next >= MaxMissing {
+		s.missing = [MaxMissing / 64]uint64{}
+		s.next = n - MaxMissing + 1
+	}
+	for ; s.next < n; s.next++ {
+		word, mask := s.bit(s.next)
+		*word |= mask
+	}
+	word, mask := s.bit(n)
+	*word &^= mask
+	s.next = n + 1
+}
+
+// lacks reports whether a number before next is missing.
+func (s *space) lacks(n int64) bool {
+	word, mask := s.bit(n)
+	return s.next-n <= MaxMissing && *word&mask != 0
+}
+
+// fill takes note of a number before next. It reports whether that was missing.
+func (s *space) fill(n int64) bool {
+	lacked := s.lacks(n)
+	if lacked {
+		word, mask := s.bit(n)
+		*word &^= mask
+	}
+	return lacked
+}
+
+func (s *space) bit(n int64) (word *uint64, mask uint64) {
+	i := uint64(n) % MaxMissing // a power of two, so that negative numbers have their place, too
+	return &s.missing[i/64], 1 << (i % 64)
+}
