@@ -68,7 +68,7 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	u, r := &p.updates, &p.updates.rec
 	for m := u.form; m != nil && isUpdate(message); message = split.Unreliable() {
 		body := message[transport.PlainHeader:]
-		ok := false
+		var ok bool
 		if p.omitValues {
 			ok = m.ReadHead(body, r.Layout, u.env)
 		} else {
