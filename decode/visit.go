@@ -114,6 +114,7 @@ type Field struct {
 	Bytes []byte // what was sent, without length prefix and terminator
 	Text  string // KindText
 	Names Names  // nil if the value has no names
+	Who   Who    // whether Uint, or Int, stands for a player
 	Conds []Cond // while describing: what must hold for the field to be there
 }
 

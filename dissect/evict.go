@@ -63,12 +63,14 @@ func (p *Pipeline) evictedFragments(c *session.Conversation, s session.Side, d *
 			at.Src, at.Dst = host, client
 		}
 	}
-	p.asides.add(at, Record{
+	r := Record{
 		Status: StatusPending, Dir: dirOf(c, s),
 		Transport: transport.Header{Type: transport.Standard, HasSeq: true, Seq: g.Seq, Reliable: true, Fragment: true, Count: uint8(g.Count)},
 		Err: fmt.Errorf("%w: message %d from frame %d on, %d of %s fragments, %s",
 			why, g.Seq, g.First, g.Have, countText(g.Count), when),
-	}, "incomplete")
+	}
+	r.isOf(c)
+	p.asides.add(at, r, "incomplete")
 }
 
 // evictedConversation queues the record of a conversation that made room for
@@ -82,8 +84,9 @@ func (p *Pipeline) evictedConversation(c *session.Conversation, d *Datagram) {
 	text = append(text, ", the least recently used of more than "...)
 	text = strconv.AppendInt(text, int64(p.cfg.Limits.Conversations), 10)
 	p.text = text
-	p.asides.add(Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Src: client, Dst: host},
-		Record{Err: &evictedError{string(text)}}, "evicted")
+	r := Record{Err: &evictedError{string(text)}}
+	r.isOf(c)
+	p.asides.add(Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Src: client, Dst: host}, r, "evicted")
 }
 
 // evictedError is ErrEvicted with the conversation that it is about.

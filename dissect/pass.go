@@ -40,6 +40,7 @@ func (p *Pipeline) begin(d *Datagram, c *session.Conversation, plain []byte, emi
 func (p *pass) gameSpy() error {
 	r := &p.rec
 	*r = Record{Datagram: p.d, Kind: KindGameSpy, Bytes: p.d.Payload, GameSpy: gamespy.Parse(p.d.Payload)}
+	r.Conversation = p.table.Number(p.d.Src, p.d.Dst)
 	switch {
 	case p.table.IsHost(p.d.Src):
 		r.Dir = FromHost
@@ -139,7 +140,7 @@ func (p *pass) malformed(part, offset int, rest []byte, err error) error {
 
 // describe fills in what a record says of its conversation.
 func (p *pass) describe(r *Record) {
-	r.Client, r.ClientID = p.c.Client()
+	r.isOf(p.c)
 	r.Sender = p.c.Dialect(p.side)
 	if g := p.c.Game(); g != nil {
 		r.Session = g

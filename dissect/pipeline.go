@@ -80,6 +80,7 @@ func New(cfg Config) *Pipeline {
 	}
 	p.table.AssumeShips(cfg.Ships)
 	p.now.Pipeline = p
+	p.table.Note = p.now.note
 	p.blocks = session.NewBlocks(p.decoder, p.now.note)
 	p.updates.init(p.catalog, p.decoder)
 	return p

@@ -4,6 +4,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -82,12 +83,15 @@ type Note struct {
 	Text string // for people
 }
 
+// A Player is one of the people in a host's game, as far as is known. It may
+// change with the next record.
+type Player = session.Player
+
 // A Resolver knows what the session knows of ids. Its answers are text from
 // the network: escape them before a terminal sees them.
 type Resolver interface {
-	// Player returns the name of the player with a network id, empty if it
-	// is not known.
-	Player(id uint8) string
+	// Player returns the player that a number means, nil if that is not known.
+	Player(by decode.Number, n int64) *Player
 	// Object returns what an object is, such as "Akira of Cady2" or
 	// "Torpedoes of Akira of Cady2"; empty if it is not known.
 	Object(id wire.ObjectID) string
@@ -131,9 +135,11 @@ type Record struct {
 
 	Cut bool // KindMalformed because the capture, not the sender, left bytes out
 
-	Client   string   // name of the player whose conversation it is, empty if not known
-	ClientID uint8    // peer id of that player, 0 if not known
-	Session  Resolver // nil if there is no session
+	Conversation int      // number of the address pair, from 1 in the order of their first datagrams
+	Player       *Player  // whose conversation it is; nil while that is not known
+	Client       string   // the player's name, empty if not known
+	ClientID     uint8    // peer id of the client, 0 if not known
+	Session      Resolver // nil if there is no session
 
 	GameSpy gamespy.Message // KindGameSpy
 
@@ -151,6 +157,41 @@ func (r *Record) SetMessage(res decode.Result, fields []byte, at int) {
 		r.Err = res.Err
 	}
 	r.fields, r.fieldsAt = fields, at
+}
+
+// isOf fills in whose conversation the record is of.
+func (r *Record) isOf(c *session.Conversation) {
+	r.Conversation, r.Player = c.Serial(), c.Player()
+	r.Client, r.ClientID = c.Client()
+}
+
+// NameOf returns the name of the player that the number in a field means, empty
+// if it means none or the name is not known.
+func (r *Record) NameOf(f *decode.Field) string {
+	if f.Who == decode.NoPlayer {
+		return ""
+	}
+	n := int64(f.Uint)
+	if f.Kind == decode.KindI32 {
+		n = f.Int
+	}
+	return r.PlayerName(f.Who, n)
+}
+
+// PlayerName returns the name of the player that a number means in the record's
+// message, empty if it means none or the name is not known.
+func (r *Record) PlayerName(who decode.Who, n int64) string {
+	by := who.In(r.Sender, r.Dir == ToHost)
+	switch {
+	case by == decode.Self:
+		return r.Client
+	case by == decode.NoNumber || r.Session == nil:
+		return ""
+	}
+	if p := r.Session.Player(by, n); p != nil {
+		return p.Name
+	}
+	return ""
 }
 
 // Visit takes v through the decoded fields, up to the byte where decoding

@@ -500,7 +500,7 @@ func TestRelayReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for i, want := range []string{`"dir":"c2s","peer":255,"msg":\d,"kind":"connect"`, `"dir":"s2c","peer":1,"msg":\d,"kind":"connect"`, `"name":"ChecksumRequest"`} {
+	for i, want := range []string{`"dir":"c2s","conversation":1,"peer":255,"msg":\d,"kind":"connect"`, `"dir":"s2c","conversation":1,"peer":1,"msg":\d,"kind":"connect"`, `"name":"ChecksumRequest"`} {
 		if len(lines) < 3 || !regexp.MustCompile(want).MatchString(lines[i]) {
 			t.Errorf("the report has no %s: %s", want, text)
 		}

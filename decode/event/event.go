@@ -129,7 +129,7 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.Object("object", &m.Object, "a second object: target, former target, subsystem; 0 for none or all")
 	})
 	m.when(c, ClassPlayer, func() {
-		c.U8("player", &m.Player, "network id of the player")
+		c.Player8("player", &m.Player, decode.ByID, "network id of the player")
 	})
 	m.when(c, ClassCollision, func() {
 		decode.List8(c, "contacts", &m.Contacts, 4, "points of contact, from the centre of dest in its own axes", func(e *wire.Vec4b) {
@@ -143,7 +143,7 @@ func (m *Event) Walk(c *decode.Codec) {
 		c.Vec4b("target_offset", &m.Offset, "point aimed at, from the target's centre")
 	})
 	m.when(c, ClassExploding, func() {
-		c.I32("firing_player", &m.FiringPlayer, "network id of the one who shot, 0 for nobody")
+		c.Player32("firing_player", &m.FiringPlayer, decode.ByID, "network id of the one who shot, 0 for nobody")
 		c.F32("explosion_time", &m.Lifetime, "length of the explosion in seconds")
 	})
 	m.when(c, ClassWarp, func() {

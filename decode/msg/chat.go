@@ -27,6 +27,6 @@ type Chat struct {
 
 // Walk implements [decode.Message].
 func (m *Chat) Walk(c *decode.Codec) {
-	c.I32("sender", &m.Sender, "network id of the author")
+	c.Player32("sender", &m.Sender, decode.Speaker, "the author: the network id, from an OpenBC host the slot")
 	c.Str16("text", &m.Text, "what was said")
 }

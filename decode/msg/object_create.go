@@ -72,8 +72,8 @@ type ObjectCreateTeam struct {
 
 // Walk implements [decode.Message].
 func (m *ObjectCreateTeam) Walk(c *decode.Codec) {
-	c.U8("slot", &m.Slot, "player slot of the owner")
-	c.U8("net_player", &m.Player, "network id of the owner; documents call it a team")
+	c.Player8("slot", &m.Slot, decode.BySlot, "player slot of the owner")
+	c.Player8("net_player", &m.Player, decode.ByIDStock, "network id of the owner; from OpenBC the team")
 	m.Object.Walk(c)
 }
 
@@ -150,7 +150,7 @@ func (m *Object) Walk(c *decode.Codec) {
 func (m *Object) torpedo(c *decode.Codec) {
 	c.Object("owner_id", &m.Torpedo.Owner, "the ship that fired")
 	c.Object("target_id", &m.Torpedo.Target, "0 for none")
-	c.U8("firing_player", &m.Torpedo.FiringPlayer, "network id of the shooter")
+	c.Player8("firing_player", &m.Torpedo.FiringPlayer, decode.ByIDStock, "network id of the shooter")
 	c.U8("lifetime", &m.Torpedo.Lifetime, "seconds")
 	c.Vec4b("target_offset", &m.Torpedo.Offset, "point aimed at, from the target's centre")
 }
@@ -198,8 +198,8 @@ func (m *ObjectCreateOpenBC) Reset() { *m = ObjectCreateOpenBC{Subsystems: m.Sub
 
 // Walk implements [decode.Message].
 func (m *ObjectCreateOpenBC) Walk(c *decode.Codec) {
-	c.U8("slot", &m.Slot, "player slot of the owner")
-	c.U8("net_player", &m.Player, "network id of the owner")
+	c.Player8("slot", &m.Slot, decode.BySlot, "player slot of the owner")
+	c.Player8("net_player", &m.Player, decode.ByIDStock, "the team, as far as is known")
 	c.Object("object_id", &m.ID, "the new ship")
 	decode.Enum8(c, "species", &m.Species, names.Species, "which ship")
 	c.Vec3("position", &m.Position, "game units")

@@ -46,7 +46,7 @@ type PulseFire struct {
 // Walk implements [decode.Message].
 func (m *PulseFire) Walk(c *decode.Codec) {
 	c.Object("weapon", &m.Weapon, "the weapon that fired, a child of the pulse system")
-	c.U8("firing_player", &m.FiringPlayer, "network id of the shooter")
+	c.Player8("firing_player", &m.FiringPlayer, decode.ByIDStock, "network id of the shooter")
 	c.Dir3("direction", &m.Direction, "of flight, in the world")
 	decode.Flags8(c, "flags", &m.Flags, pulseFlagNames, "how it was fired")
 	c.When(decode.Has("flags", m.Flags, PulseTarget), func() {

@@ -28,7 +28,7 @@ type Score struct {
 
 // Walk implements [decode.Message].
 func (m *Score) Walk(c *decode.Codec) {
-	c.I32("player", &m.Player, "network id")
+	c.Player32("player", &m.Player, decode.ByID, "network id")
 	c.I32("kills", &m.Kills, "ships destroyed")
 	c.I32("deaths", &m.Deaths, "ships lost")
 	c.I32("score", &m.Score, "a tenth of the damage done")

@@ -14,7 +14,7 @@ var scoreChangeSpec = decode.Spec{
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicDamage,
 	Doc:      "A ship was destroyed: who gained what by it.",
-	Brief:    []string{"victim", "killer", "deaths", "kills", "score"},
+	Brief:    []string{"victim", "killer", "deaths", "kills", "score", "updates"},
 	Layout:   decode.LayoutOf[ScoreChange](),
 }
 
@@ -40,15 +40,15 @@ func (m *ScoreChange) Reset() { *m = ScoreChange{Updates: m.Updates[:0]} }
 
 // Walk implements [decode.Message].
 func (m *ScoreChange) Walk(c *decode.Codec) {
-	c.I32("killer", &m.Killer, "network id, 0 for nobody")
+	c.Player32("killer", &m.Killer, decode.ByID, "network id, 0 for nobody")
 	c.When(decode.Differs("killer", uint32(m.Killer), 0), func() {
 		c.I32("kills", &m.Kills, "the killer's kills")
 		c.I32("score", &m.Score, "the killer's score")
 	})
-	c.I32("victim", &m.Victim, "network id of the player whose ship is gone")
+	c.Player32("victim", &m.Victim, decode.ByID, "network id of the player whose ship is gone")
 	c.I32("deaths", &m.Deaths, "the victim's deaths")
 	decode.List8(c, "updates", &m.Updates, 4, "others who did damage", func(e *ScoreUpdate) {
-		c.I32("player", &e.Player, "network id")
+		c.Player32("player", &e.Player, decode.ByID, "network id")
 		c.When(decode.Differs("player", uint32(e.Player), 0), func() {
 			c.I32("score", &e.Score, "the player's score")
 		})

@@ -30,6 +30,6 @@ type Team struct {
 
 // Walk implements [decode.Message].
 func (m *Team) Walk(c *decode.Codec) {
-	c.I32("player", &m.Player, "network id")
+	c.Player32("player", &m.Player, decode.Itself, "network id")
 	decode.Enum8(c, "team", &m.Team, names.Teams, "0 or 1")
 }

@@ -53,7 +53,7 @@ type TorpedoFire struct {
 // Walk implements [decode.Message].
 func (m *TorpedoFire) Walk(c *decode.Codec) {
 	c.Object("tube", &m.Tube, "the tube that fired, a child of the torpedo system")
-	c.U8("firing_player", &m.FiringPlayer, "network id of the shooter")
+	c.Player8("firing_player", &m.FiringPlayer, decode.ByIDStock, "network id of the shooter")
 	decode.Flags8(c, "flags", &m.Flags, torpedoFlagNames, "how it was launched")
 	c.Dir3("direction", &m.Direction, "launch direction in the world")
 	c.When(decode.Lacks("flags", m.Flags, TorpedoNoTarget), func() {
@@ -79,7 +79,7 @@ type TorpedoFireOpenBC struct {
 // Walk implements [decode.Message].
 func (m *TorpedoFireOpenBC) Walk(c *decode.Codec) {
 	c.Object("tube", &m.Tube, "the tube that fired")
-	c.U8("firing_player", &m.FiringPlayer, "network id of the shooter")
+	c.U8("firing_player", &m.FiringPlayer, "not the network id of the shooter; meaning not known")
 	decode.Flags8(c, "flags", &m.Flags, torpedoOpenBCFlagNames, "how it was launched")
 	c.Dir3("direction", &m.Direction, "launch direction in the world")
 	c.When(decode.Has("flags", m.Flags, torpedoOpenBCTarget), func() {

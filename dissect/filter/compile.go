@@ -254,7 +254,7 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	}
 	switch classOf(k) {
 	case classNumber, classBool:
-		about := &numeric{name: k.Name, bool: classOf(k) == classBool, whole: true}
+		about := &numeric{name: k.Name, bool: classOf(k) == classBool, whole: true, players: k.Player != nil}
 		if k.Opcode {
 			about.value, about.offer = c.opcode, namesOf(c.ix.specs[:c.ix.game])
 		}
@@ -262,7 +262,7 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		return &numberKey{get: k.Int, want: n, all: t.op.all()}, nil
+		return &numberKey{get: k.Int, want: n, all: t.op.all(), player: k.Player}, nil
 	case classTime, classSeconds:
 		return c.time(k, t)
 	case classWord:
@@ -460,10 +460,11 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 
 // A numeric is what numbers are compared with.
 type numeric struct {
-	name  string
-	bool  bool // true and false are numbers
-	asked bool // somebody wrote one of them
-	whole bool // all are whole
+	name    string
+	bool    bool // true and false are numbers
+	asked   bool // somebody wrote one of them
+	whole   bool // all are whole
+	players bool // they stand for players, who have names
 	// value returns the number that goes by a name, or the names that depend
 	// on the field.
 	value func(word string) (spans []float64, named []named)
@@ -477,6 +478,7 @@ func (c *compiler) numeric(name string, vs []variant) *numeric {
 		v := &vs[i]
 		n.bool = n.bool || v.class() == classBool
 		n.whole = n.whole || v.whole()
+		n.players = n.players || v.who != decode.NoPlayer && v.view == viewValue
 	}
 	k := c.values[name]
 	if k == nil {
@@ -552,10 +554,23 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 		return n, nil
 	}
 	if t.op == opContains || t.op == opMatches {
-		return nil, c.errorf(t.opTok, "%s is a number: %s is for text and bytes", of.name, t.op)
+		e := c.errorf(t.opTok, "%s is a number: %s is for text and bytes", of.name, t.op)
+		if of.players {
+			e.Message = fmt.Sprintf("%s is a number: %s is for its name", of.name, t.op)
+			e.Suggestions = []string{of.name + "_name"}
+		}
+		return nil, e
 	}
 	var wide, short []span[float64]
 	for _, v := range t.values {
+		if of.players && !v.span {
+			if name, ok, err := c.player(t, v.lo); err != nil {
+				return nil, err
+			} else if ok {
+				n.players = append(n.players, name)
+				continue
+			}
+		}
 		x, named, err := c.number(of, t, v.lo)
 		if err != nil {
 			return nil, err
@@ -588,6 +603,25 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 	}
 	n.wide, n.short, n.bool = newRanges(wide), newRanges(short), of.asked
 	return n, nil
+}
+
+// player returns the name of a player that a token is: a text, or a word that is
+// neither a number nor a field.
+func (c *compiler) player(t *test, v token) (name string, ok bool, err *Error) {
+	switch {
+	case v.kind == tokString:
+	case literal(v.text):
+		return "", false, nil
+	case c.known(v.text):
+		e := c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(v.text))
+		e.Suggestions = []string{strconv.Quote(v.text)}
+		return "", false, e
+	}
+	if t.op.order() {
+		return "", false, c.errorf(v, "a name is equal or not, neither greater nor less: write a number")
+	}
+	name, err = c.unquote(v)
+	return name, err == nil, err
 }
 
 // number returns the number that a token is, several if its name is that of

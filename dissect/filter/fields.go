@@ -95,11 +95,15 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 			a.tell(f, a.has || a.numbers.whole(int64(v.Uint)))
 		}
 	case viewObject:
-		if s := f.visitor.session; s != nil {
+		if s := f.visitor.record.Session; s != nil {
 			f.text = s.AppendObject(f.text[:0], wire.ObjectID(v.Uint))
 			if len(f.text) > 0 {
 				a.tell(f, a.has || a.texts.hasBytes(f.text))
 			}
+		}
+	case viewPlayer:
+		if name := f.visitor.record.NameOf(v); name != "" {
+			a.text(f, name)
 		}
 	case viewElement:
 		a.part(f, v)
@@ -157,6 +161,10 @@ func (a *atom) value(f *Filter, v *decode.Field) {
 
 func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
 	if a.numbers == nil || a.numbers.bool && v.Kind != decode.KindBit && v.Kind != decode.KindBool8 {
+		return
+	}
+	if len(a.numbers.players) > 0 && !a.numbers.bits {
+		a.tell(f, a.numbers.is(n, f.visitor.record.NameOf(v)))
 		return
 	}
 	if a.numbers.bool { // a byte that is neither 0 nor 1 is true, as JSON has it
@@ -304,7 +312,7 @@ func (f *Filter) walk(r *dissect.Record) {
 	}
 	if b := s.byDialect[r.Layout]; b != nil {
 		v := &f.visitor
-		v.f, v.at, v.skip, v.wanted, v.session = f, b, 0, b.wanted, r.Session
+		v.f, v.at, v.skip, v.wanted, v.record = f, b, 0, b.wanted, r
 		f.viewer.Limit(b.choice)
 		r.Visit(&f.viewer, &f.visitor)
 	}
@@ -317,7 +325,7 @@ type visitor struct {
 	skip   int // open groups of which nothing is wanted
 	wanted int
 
-	session dissect.Resolver // nil if there is none
+	record *dissect.Record
 }
 
 // Begin implements [decode.Visitor].

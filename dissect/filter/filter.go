@@ -140,6 +140,8 @@ type numberKey struct {
 	get  func(r *dissect.Record, i int) (int64, bool)
 	want *numbers
 	all  bool
+
+	player func(r *dissect.Record) string // the name of the player that it is, if it is one
 }
 
 func (n *numberKey) eval(_ *Filter, r *dissect.Record) bool {
@@ -148,7 +150,13 @@ func (n *numberKey) eval(_ *Filter, r *dissect.Record) bool {
 		if !ok {
 			return n.all && i > 0
 		}
-		if n.want.whole(v) != n.all {
+		var is bool
+		if n.player != nil && !n.want.bits {
+			is = n.want.is(v, n.player(r))
+		} else {
+			is = n.want.whole(v)
+		}
+		if is != n.all {
 			return !n.all
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -177,7 +178,16 @@ func TestMatch(t *testing.T) {
 		{`residue == 0x4d756c746931 or residue == 01:02:03`, "malformed, trailing"},
 		{`residue[0] == 0x4d and len(residue) == 6`, "trailing"},
 		{`payload[1] & 0x02 and payload matches "^\xCD|,\x02"`, "caf\u00e9, chat, trailing"},
-		{`len(player) == 5 and Script`, "mod"},
+		{`len(player_name) == 5 and Script`, "mod"},
+		{`player == Cady2 and Script`, "mod"},
+		{`player == "Cady2" and Script`, "mod"},
+		{`player == 1 and conversation == 4 and Script`, "mod"},
+		{`player in {7, "Kirk", Cady2} and Script`, "mod"},
+		{`player != Cady2 and Script`, ""},
+		{`player != Kirk and Script`, "mod"},
+		{`player == "1" and Script`, ""},
+		{`player_name == Cady2 and Script`, "mod"},
+		{`player & 1 and Script`, "mod"},
 
 		// Addresses and times.
 		{`src == 192.168.0.1 or dst == 10.0.0.5`, "ack, boot, keepalive, name"},
@@ -487,3 +497,51 @@ func TestComplete(t *testing.T) {
 		}
 	}
 }
+
+// A number that stands for a player is compared with the player's name.
+func TestPlayerFields(t *testing.T) {
+	score := game(t, []byte{0x36, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 9, 0, 0, 0}, decode.Stock, nil)
+	score.Dir, score.Session = dissect.FromHost, players{2: "Kirk", 3: "Ace", 4: "Cady2"}
+	chat := game(t, []byte{0x2C, 9, 0, 0, 0, 1, 0, 'x'}, decode.Stock, nil) // from a client, who is known
+	for expr, want := range map[string]bool{
+		`victim == "Cady2"`:              true,
+		`victim == Cady2`:                true,
+		`victim == Kirk`:                 false,
+		`victim == 4`:                    true,
+		`victim != Cady2`:                false,
+		`victim in {1, "Cady2"}`:         true,
+		`killer_name contains "ir"`:      true,
+		`ScoreChange.killer_name == Ace`: false,
+		`updates.player == Ace`:          true,
+		`updates.player_name == "Kirk"`:  false,
+		`killer == Kirk and deaths == 1`: true,
+	} {
+		if f := compiled(t, expr); f.Match(score) != want {
+			t.Errorf("%s: got %v", expr, !want)
+		}
+	}
+	if !compiled(t, `sender == Cady2 and sender == 9`).Match(chat) {
+		t.Error("a client's chat is not its player's")
+	}
+}
+
+func compiled(t *testing.T, expr string) *Filter {
+	t.Helper()
+	f, err := Compile(expr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+type players map[int64]string
+
+func (p players) Player(by decode.Number, n int64) *dissect.Player {
+	if name := p[n]; name != "" && by == decode.NetworkID {
+		return &dissect.Player{Name: name}
+	}
+	return nil
+}
+func (players) Object(wire.ObjectID) string                        { return "" }
+func (players) AppendObject(dst []byte, _ wire.ObjectID) []byte    { return dst }
+func (players) ShipOf(id wire.ObjectID) (_ wire.ObjectID, ok bool) { return id, true }

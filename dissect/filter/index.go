@@ -43,8 +43,9 @@ const (
 	viewSlot      = view(key.Slot)
 	viewObject    = view(key.ObjectName)
 	viewByte      = view(key.Byte)
-	viewElement   = viewByte + 1 // of a vector, array or bytes
-	viewLen       = viewByte + 2
+	viewPlayer    = view(key.PlayerName)
+	viewElement   = viewPlayer + 1 // of a vector, array or bytes
+	viewLen       = viewPlayer + 2
 )
 
 // A variant is what a path leads to in one layout.
@@ -55,6 +56,7 @@ type variant struct {
 	element int
 	kind    decode.Kind
 	names   decode.Names
+	who     decode.Who
 	group   bool // a struct or list, which has no value
 	list    bool
 }
@@ -62,7 +64,7 @@ type variant struct {
 // class returns what kind of value the variant has.
 func (v *variant) class() class {
 	switch v.view {
-	case viewName, viewFlagNames, viewObject:
+	case viewName, viewFlagNames, viewObject, viewPlayer:
 		return classText
 	case viewSlot, viewByte, viewElement, viewLen:
 		return classNumber
@@ -94,7 +96,7 @@ func (v *variant) whole() bool {
 		return true
 	case viewElement:
 		return v.kind == decode.KindBytes
-	case viewName, viewFlagNames, viewObject:
+	case viewName, viewFlagNames, viewObject, viewPlayer:
 		return false
 	case viewValue:
 	}
@@ -130,7 +132,7 @@ func newIndex(catalog *decode.Catalog) *index {
 func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
 	of := &layout{spec: s, dialect: d}
 	key.Paths(l, d, func(path string, p key.Path) {
-		v := variant{layout: of, base: p.Base, view: view(p.View), kind: p.Kind, names: p.Names, group: p.Group, list: p.List}
+		v := variant{layout: of, base: p.Base, view: view(p.View), kind: p.Kind, names: p.Names, who: p.Who, group: p.Group, list: p.List}
 		switch {
 		case p.Element >= 0:
 			v.view, v.element = viewElement, p.Element

@@ -36,7 +36,7 @@ func datagram() *dissect.Datagram {
 func game(tb testing.TB, payload []byte, d decode.Dialect, env decode.Env) *dissect.Record {
 	tb.Helper()
 	r := &dissect.Record{
-		Datagram: datagram(), Dir: dissect.ToHost, Peer: 3, Part: 1, Client: "Cady2", ClientID: 3, Sender: d,
+		Datagram: datagram(), Dir: dissect.ToHost, Peer: 3, Part: 1, Conversation: 4, Player: &dissect.Player{Index: 1, Name: "Cady2", ID: 3}, Client: "Cady2", ClientID: 3, Sender: d,
 		Bytes: append([]byte{0x32, byte(5 + len(payload)), 0x80, 0x2C, 0x03}, payload...), Payload: payload,
 		Spec: stock.Lookup(decode.Opcode(payload[0])),
 	}

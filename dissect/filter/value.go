@@ -130,6 +130,14 @@ type numbers struct {
 	bits  bool    // only those of mask count
 	mask  uint64  // with flags
 	flags []named // bits in mask that go by name
+
+	players []string // names of players that it may stand for
+}
+
+// is reports whether a number is one of n, or stands for a player of one of the
+// names.
+func (n *numbers) is(v int64, player string) bool {
+	return (n.wide.has(float64(v)) || player != "" && slices.Contains(n.players, player)) != n.neg
 }
 
 // whole reports whether a whole number is one of n.

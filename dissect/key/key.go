@@ -79,6 +79,7 @@ type Key struct {
 
 	// For filters:
 	Bare    bool                                               // the text is a name, which needs no quotes
+	Player  func(r *dissect.Record) string                     // the name of the player whose index the number is; empty if it is not known
 	Opcode  bool                                               // the number also goes by the name of the message
 	Message bool                                               // the text is the name of a message of the catalogue
 	Members string                                             // of an Object: the members to compare instead

@@ -19,12 +19,13 @@ const (
 	Slot            // player slot of an object id: target_slot of target_id
 	ObjectName      // the object: target_name of target_id
 	Byte            // value of a byte that should be 0 or 1 and is neither: open_byte of open
+	PlayerName      // player that the number means: sender_name of sender
 )
 
 // Member returns the JSON key of the view for a field of that name.
 func (v View) Member(field string) string {
 	switch v {
-	case ValueName:
+	case ValueName, PlayerName:
 		return field + "_name"
 	case FlagNames:
 		return strings.TrimSuffix(field, "s") + "_names"
@@ -41,6 +42,9 @@ func (v View) Member(field string) string {
 
 // Views returns the views of a field, in the order of the JSON object.
 func Views(f *decode.Field) []View {
+	if f.Who != decode.NoPlayer {
+		return []View{Value, PlayerName}
+	}
 	switch f.Kind {
 	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
 		if f.Names != nil {
@@ -70,7 +74,7 @@ type Shape struct {
 // Shape returns the JSON type of the view for fields of a kind.
 func (v View) Shape(k decode.Kind) Shape {
 	switch v {
-	case ValueName, ObjectName:
+	case ValueName, ObjectName, PlayerName:
 		return Shape{Type: "string"}
 	case FlagNames:
 		return Shape{Type: "string", Array: true}

@@ -15,6 +15,7 @@ type Path struct {
 	Element int           // component of a vector, -1 for all
 	Kind    decode.Kind   // of the field
 	Names   decode.Names  // of the field
+	Who     decode.Who    // of the field
 	Group   bool          // a struct or list, which has members
 	List    bool          // a list
 	Within  int           // lists around it
@@ -69,7 +70,7 @@ func (v *paths) End(g *decode.Group) {
 
 // Field implements [decode.Visitor].
 func (v *paths) Field(f *decode.Field) {
-	p := Path{Base: v.at(f.Name), Element: -1, Kind: f.Kind, Names: f.Names, Within: v.lists, Conds: slices.Clone(f.Conds)}
+	p := Path{Base: v.at(f.Name), Element: -1, Kind: f.Kind, Names: f.Names, Who: f.Who, Within: v.lists, Conds: slices.Clone(f.Conds)}
 	for _, p.View = range Views(f) {
 		v.yield(v.at(p.View.Member(f.Name)), p)
 	}

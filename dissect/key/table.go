@@ -36,6 +36,22 @@ var keys = []Key{
 		Word:  func(r *dissect.Record) int { return int(r.Dir) },
 	},
 	{
+		Name: "conversation", Type: Int, Doc: "number of the address pair, from 1 in the order of their first datagrams",
+		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Conversation), r.Conversation > 0 }),
+	},
+	{
+		Name: "player", Type: Int, Doc: "index of the player whose conversation it is, from 0 in the order in which the host's players appeared; " +
+			"left out while that is not known. A person who leaves and comes back from the same machine under the same name keeps it",
+		Int: one(func(r *dissect.Record) (int64, bool) {
+			if r.Player == nil {
+				return 0, false
+			}
+			return int64(r.Player.Index), true
+		}),
+		Player: func(r *dissect.Record) string { return r.Client },
+	},
+	{Name: "player_name", Type: Text, Text: playerName, Doc: "name of that player at this moment"},
+	{
 		Name: "peer", Type: Int, Doc: "peer id of the sender, the first byte of the datagram: 1 is the host, 255 a client that has none yet",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Peer), inDatagram(r) }),
 	},
@@ -199,8 +215,6 @@ var keys = []Key{
 		Name: "payload", Type: Hex, Doc: "the complete game message, opcode first; only with `--payload`",
 		Bytes: func(r *dissect.Record) []byte { return r.Payload },
 	},
-	{Name: "player_name", Type: Text, Scope: Column, Text: playerName, Doc: "name of the player whose conversation it is"},
-	{Name: "player", Type: Text, Scope: Filter, Text: playerName, Doc: "the same"},
 }
 
 // one makes a getter of values of a getter of one.

@@ -417,7 +417,7 @@ func TestOrder(t *testing.T) {
 // known knows objects by name.
 type known map[wire.ObjectID]string
 
-func (k known) Player(uint8) string                                  { return "" }
+func (k known) Player(decode.Number, int64) *dissect.Player          { return nil }
 func (k known) Object(id wire.ObjectID) string                       { return k[id] }
 func (k known) AppendObject(dst []byte, id wire.ObjectID) []byte     { return append(dst, k[id]...) }
 func (k known) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }

@@ -24,13 +24,17 @@ type Conversation struct {
 
 	sides [2]side
 
-	name     string // of the client's player
-	id       uint8  // the client's peer id, 0 until it is known
-	slot     int    // the client's slot, -1 until it is known
-	accepted bool   // the client has used an id of its own
-	asked    bool   // the connect request was seen
-	ready    bool   // the client has said that it is ready to play
-	nonce    uint32 // of the connect request, 0 if there was none
+	serial int     // see Serial
+	player *Player // of the game; nil until it is known
+	id     uint8   // the client's peer id, 0 until it is known
+	given  bool    // by the host; else it is the one that the client uses
+	slot   int     // the client's slot, -1 until it is known
+	spoke  bool    // the client has used an id of its own
+	warned bool    // the client uses another id than it was given, and a note says so
+	turned bool    // there was no room for another player, and a note says so
+	asked  bool    // the connect request was seen
+	ready  bool    // the client has said that it is ready to play
+	nonce  uint32  // of the connect request, 0 if there was none
 }
 
 // side is what is remembered of one sender in a conversation. It answers what
@@ -66,13 +70,16 @@ func (c *Conversation) reset() {
 		clear(tracks)
 		s.tracks = tracks
 	}
-	c.name, c.id, c.slot, c.nonce = "", 0, -1, 0
-	c.accepted, c.asked, c.ready = false, false, false
+	c.player, c.id, c.slot, c.nonce = nil, 0, -1, 0
+	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready = false, false, false, false, false, false
 }
 
 // Restart forgets what belongs to the connection: sequence numbers,
 // fragments, the player. The host stays who it is.
-func (c *Conversation) Restart() { c.reset() }
+func (c *Conversation) Restart() {
+	c.leave()
+	c.reset()
+}
 
 // Flush gives the fragments that never became whole to lost, and forgets them.
 func (c *Conversation) Flush(lost func(Side, fragment.Group)) {
@@ -125,27 +132,11 @@ func (c *Conversation) Env(s Side) decode.Env { return &c.sides[s] }
 // Game returns the game of the conversation, nil while the host is not known.
 func (c *Conversation) Game() *Game { return c.game }
 
-// Client returns name and peer id of the client's player: empty and 0 if they
-// are not known.
-func (c *Conversation) Client() (name string, id uint8) {
-	if c.name != "" || c.game == nil {
-		return c.name, c.id
-	}
-	return c.game.Player(c.id), c.id
-}
-
-// Heard takes note of a sender's peer id.
-func (c *Conversation) Heard(s Side, id uint8) {
-	if s == Client && id != transport.UnassignedPeer && id != c.id {
-		c.id, c.accepted = id, true
-	}
-}
-
 // Connect takes note of a client's connect request and reports whether it
 // begins a new connection. A stock client that tries again uses its nonce
 // again; a client that sends none begins anew once it had been let in.
 func (c *Conversation) Connect(nonce uint32) (restart bool) {
-	restart = c.accepted
+	restart = c.spoke
 	if nonce != 0 && nonce == c.nonce {
 		restart = false
 	} else if nonce != 0 && c.nonce != 0 {

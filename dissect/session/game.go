@@ -16,12 +16,12 @@ type Game struct {
 	host  netip.AddrPort
 	voice voice
 	used  uint64
-	limit int
+	most  int // objects
 
 	objects map[wire.ObjectID]*object
 	recent  [places]*object // of each player slot, to find most of them without the map
 	order   []wire.ObjectID // of objects, oldest first
-	players [256]string     // names by network id
+	roster
 	slots   [wire.Slots]slot
 	system  uint8
 	mission string
@@ -37,7 +37,7 @@ type object struct {
 	class *ship.Class // nil if it is not a ship with a known list
 	other *ship.Class // what another message said of the same id before
 	name  string
-	owner uint8 // network id, 0 if not known
+	owner *Player // nil if not known
 }
 
 // A slot remembers the ships of a player, the newest last, so that ids of
@@ -50,12 +50,9 @@ type slot struct {
 // maxName bounds the names that are kept; the game's are much shorter.
 const maxName = 64
 
-func newGame(host netip.AddrPort, limit int) *Game {
-	return &Game{host: host, limit: limit, objects: map[wire.ObjectID]*object{}}
+func newGame(host netip.AddrPort, l *Limits) *Game {
+	return &Game{host: host, most: l.Objects, roster: roster{limit: l.Players}, objects: map[wire.ObjectID]*object{}}
 }
-
-// Player returns the name of the player with a network id.
-func (g *Game) Player(id uint8) string { return g.players[id] }
 
 // Mission returns the mission's script module and the star system, empty and
 // 0 if no message told.
@@ -156,8 +153,8 @@ func (g *Game) describe(dst []byte, o *object) []byte {
 		dst = append(dst, "object"...)
 	}
 	name := o.name
-	if name == "" {
-		name = g.players[o.owner]
+	if name == "" && o.owner != nil {
+		name = o.owner.Name
 	}
 	if name == "" {
 		return dst
@@ -166,16 +163,16 @@ func (g *Game) describe(dst []byte, o *object) []byte {
 	return append(dst, ')')
 }
 
-func (g *Game) create(m *msg.Object, owner uint8) (gone wire.ObjectID) {
+func (g *Game) create(m *msg.Object, owner *Player) (gone wire.ObjectID) {
 	return g.add(m.ID, m.Ship, clip(wire.Text(m.Name)), owner)
 }
 
 // add remembers an object. To keep to the limit the oldest one may have to go;
 // gone is its id, or else 0.
-func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner uint8) (gone wire.ObjectID) {
+func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner *Player) (gone wire.ObjectID) {
 	o := g.objects[id]
 	if o == nil {
-		if len(g.objects) >= g.limit {
+		if len(g.objects) >= g.most {
 			gone = g.order[0]
 			if recent := &g.recent[bySlot(gone)]; *recent == g.objects[gone] {
 				*recent = nil
@@ -226,7 +223,17 @@ func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 		return 0
 	case *transport.Accept:
 		if s == Host {
-			c.id = m.ID
+			c.accept(m.ID)
+		}
+		return 0
+	case *transport.Goodbye:
+		if s == Client {
+			c.leave()
+		}
+		return 0
+	case *transport.Boot:
+		if s == Host && (m.ID == transport.UnassignedPeer || m.ID == c.id) {
+			c.leave()
 		}
 		return 0
 	}
@@ -235,15 +242,19 @@ func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 	}
 	switch m := m.(type) {
 	case *msg.ObjectCreateTeam:
-		gone = c.game.create(&m.Object, m.Player)
-		c.names(s, m.Player, clip(wire.Text(m.Name)))
+		gone = c.game.create(&m.Object, c.owner(s, m.Slot, m.Player))
 	case *msg.ObjectCreate:
-		gone = c.game.create(&m.Object, 0)
+		gone = c.game.create(&m.Object, nil)
 	case *msg.ObjectCreateOpenBC:
-		gone = c.game.add(m.ID, ship.BySpecies(m.Species), "", m.Player)
+		gone = c.game.create(&msg.Object{ID: m.ID, Ship: ship.BySpecies(m.Species)}, c.owner(s, m.Slot, 0))
+	case *msg.Team:
+		if p := c.meant(s, decode.Itself, int64(m.Player)); p != nil {
+			p.Team = int(m.Team)
+		}
 	case *msg.Settings:
 		if s == Host {
-			c.slot = int(m.Slot)
+			c.join("")
+			c.seated(int(m.Slot), true)
 			c.game.mission = clip(wire.Text(m.Mission))
 		}
 	case *msg.MissionInit:
@@ -272,45 +283,39 @@ func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
 
 // owns takes note that a client sends the updates of a ship: it is its own.
 func (c *Conversation) owns(id wire.ObjectID) {
-	if c.game == nil || c.id == 0 {
+	if c.game == nil || c.player == nil {
 		return
 	}
-	if o := c.game.object(id); o != nil && o.owner == 0 {
-		o.owner = c.id
+	if n, ok := id.Slot(); ok && c.slot < 0 {
+		c.seated(n, false)
+	}
+	if o := c.game.object(id); o != nil && o.owner == nil {
+		o.owner = c.player
 	}
 }
 
-// identity learns names. A client speaks of itself; what a host repeats is
-// taken only where nothing better is known, as OpenBC's test clients put other
-// numbers than their peer ids into the message.
-func (c *Conversation) identity(s Side, m *transport.Identity) {
-	name := clip(wire.WideText(m.Name))
-	if name == "" {
-		return
+// meant returns the player that a number means in a message of a side.
+func (c *Conversation) meant(s Side, who decode.Who, n int64) *Player {
+	by := who.In(c.Dialect(s), s == Client)
+	if by == decode.Self {
+		return c.player
+	}
+	return c.game.Player(by, n)
+}
+
+// owner returns the player whose ship comes into being. Clients create ships of
+// their own.
+func (c *Conversation) owner(s Side, slot, id uint8) *Player {
+	if s == Client && c.player != nil {
+		c.seated(int(slot), false)
+	}
+	if p := c.game.Player(decode.Slot, int64(slot)); p != nil {
+		return p
 	}
 	if s == Client {
-		c.name = name
-		if c.game != nil && c.id != 0 {
-			c.game.players[c.id] = name
-		}
-		return
+		return c.player
 	}
-	if c.game != nil && c.game.players[m.ID] == "" {
-		c.game.players[m.ID] = name
-	}
-}
-
-// names fills in a player's name from a ship, if no better source told.
-func (c *Conversation) names(s Side, id uint8, name string) {
-	if name == "" {
-		return
-	}
-	if c.game.players[id] == "" {
-		c.game.players[id] = name
-	}
-	if s == Client && c.name == "" {
-		c.name = name
-	}
+	return c.meant(s, decode.ByIDStock, int64(id))
 }
 
 // clip bounds a name, at a character's border.

@@ -163,7 +163,7 @@ func (g *Game) guess(id wire.ObjectID) *guess {
 
 // infer remembers the class of a ship, and its owner if that is known.
 func (g *Game) infer(id wire.ObjectID, class *ship.Class) {
-	name, owner := "", uint8(0)
+	name, owner := "", (*Player)(nil)
 	if o := g.objects[id]; o != nil {
 		name, owner = o.name, o.owner
 	}

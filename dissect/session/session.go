@@ -38,6 +38,7 @@ type Limits struct {
 	Conversations int             // address pairs
 	Games         int             // hosts
 	Objects       int             // objects of a game
+	Players       int             // players of a game
 	Tracks        int             // objects with a base position, of each side of a conversation
 	Fragments     fragment.Limits // of each side of a conversation
 }
@@ -48,6 +49,7 @@ func DefaultLimits() Limits {
 		Conversations: 256,
 		Games:         64,
 		Objects:       4096,
+		Players:       1024,
 		Tracks:        1024,
 		Fragments:     fragment.DefaultLimits(),
 	}
@@ -70,7 +72,14 @@ type Table struct {
 	gameOrder []*Game // oldest use first
 	use       uint64  // counts lookups, to tell what was used last
 
+	// Note, if set, is told of something worth knowing about the datagram in
+	// work.
+	Note func(code, text string)
+
 	Evicted int // conversations given up to keep to the limit
+
+	others map[pair]int // numbers of conversations that are not of the game
+	opened int          // conversations so far
 }
 
 // pair is an address pair in an order that does not depend on the direction.
@@ -98,11 +107,46 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 		forced: forced,
 		convs:  map[pair]*Conversation{},
 		games:  map[netip.AddrPort]*Game{},
+		others: map[pair]int{},
 	}
 }
 
 // AssumeShips takes all objects of which nothing is known for ships of a class.
 func (t *Table) AssumeShips(class *ship.Class) { t.ships = class }
+
+func (t *Table) note(code, text string) {
+	if t.Note != nil {
+		t.Note(code, text)
+	}
+}
+
+// Number returns the number of the conversation of two addresses, which need not
+// be of the game.
+func (t *Table) Number(a, b netip.AddrPort) int {
+	if c := t.Lookup(a, b); c != nil {
+		return c.serial
+	}
+	p := pairOf(a, b)
+	n, ok := t.others[p]
+	if !ok {
+		if len(t.others) >= t.limits.Conversations {
+			clear(t.others) // those that are still there get new numbers
+		}
+		n = t.claim(p)
+		t.others[p] = n
+	}
+	return n
+}
+
+// claim returns the number of a pair that becomes a conversation of the game.
+func (t *Table) claim(p pair) int {
+	if n, ok := t.others[p]; ok {
+		delete(t.others, p)
+		return n
+	}
+	t.opened++
+	return t.opened
+}
 
 // Lookup returns the conversation between two addresses, or nil.
 func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
@@ -131,6 +175,7 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 	if at >= t.limits.Conversations && at > 0 {
 		at = slices.Index(t.used, slices.Min(t.used))
 		evicted = t.all[at]
+		evicted.leave()
 		delete(t.convs, pairOf(evicted.a, evicted.b))
 		if recent := t.recentOf(evicted.a, evicted.b); *recent == evicted {
 			*recent = nil
@@ -141,7 +186,7 @@ func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 		c = new(Conversation)
 	}
 	t.recycled = evicted
-	*c = Conversation{table: t, place: at, a: a, b: b, sides: c.sides}
+	*c = Conversation{table: t, serial: t.claim(pairOf(a, b)), place: at, a: a, b: b, sides: c.sides}
 	c.reset()
 	t.convs[pairOf(a, b)] = c
 	t.use++
@@ -186,7 +231,7 @@ func (t *Table) game(host netip.AddrPort) (g *Game, gone netip.AddrPort) {
 			}
 		}
 	}
-	g = newGame(host, t.limits.Objects)
+	g = newGame(host, &t.limits)
 	g.used = t.use
 	g.voice.dialect = t.forced
 	t.games[host] = g

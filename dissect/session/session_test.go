@@ -191,8 +191,8 @@ func TestNames(t *testing.T) {
 	if name, id := c.Client(); name != "Bot" || id != 3 {
 		t.Errorf("client: got %q, %d", name, id)
 	}
-	if got := c.Game().Player(3); got != "Bot" {
-		t.Errorf("player 3: got %q", got)
+	if got := c.Game().Player(decode.NetworkID, 3); got == nil || got.Name != "Bot" {
+		t.Errorf("player 3: got %+v", got)
 	}
 	c.Learn(Client, &transport.Identity{ID: 3, Name: []byte(strings.Repeat("\xe9\x00", 500))})
 	if name, _ := c.Client(); len(name) > maxName || !strings.HasPrefix(name, "éé") {

@@ -73,7 +73,7 @@ type Identity struct {
 
 // Walk implements [decode.Message].
 func (m *Identity) Walk(c *decode.Codec) {
-	c.U8("id", &m.ID, "peer id of the player")
+	c.Player8("id", &m.ID, decode.Announced, "peer id of the player; OpenBC's test clients put the slot there")
 	c.IPv4("ip", &m.Addr, "the player's own address as it sees it")
 	c.WStrz("name", &m.Name, "player name")
 }
@@ -113,7 +113,7 @@ type Accept struct{ ID uint8 }
 
 // Walk implements [decode.Message].
 func (m *Accept) Walk(c *decode.Codec) {
-	c.U8("id", &m.ID, "peer id that the client has from now on")
+	c.Player8("id", &m.ID, decode.ByID, "peer id that the client has from now on")
 }
 
 var bootPlayerSpec = decode.Spec{
@@ -142,7 +142,7 @@ type Boot struct {
 // Walk implements [decode.Message].
 func (m *Boot) Walk(c *decode.Codec) {
 	decode.Enum8(c, "reason", &m.Reason, names.BootReasons, "why")
-	c.U8("id", &m.ID, "peer id of the player, 255 for the receiver")
+	c.Player8("id", &m.ID, decode.ByID, "peer id of the player, 255 for the receiver")
 }
 
 var disconnectSpec = decode.Spec{
@@ -161,6 +161,6 @@ type Goodbye struct {
 
 // Walk implements [decode.Message].
 func (m *Goodbye) Walk(c *decode.Codec) {
-	c.U8("id", &m.ID, "peer id of the one who leaves")
+	c.Player8("id", &m.ID, decode.Itself, "peer id of the one who leaves")
 	c.IPv4("ip", &m.Addr, "its own address as it sees it")
 }

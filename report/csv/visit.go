@@ -315,6 +315,9 @@ func textOf(r *dissect.Record, f *decode.Field, view key.View, c *cell) form {
 		}
 		c.text = r.Session.AppendObject(c.text, wire.ObjectID(f.Uint))
 		return text
+	case key.PlayerName:
+		c.text = append(c.text, r.NameOf(f)...)
+		return text
 	case key.Value:
 	default:
 		return empty

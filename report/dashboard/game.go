@@ -130,8 +130,8 @@ func (g *game) player(r *dissect.Record, id uint8) *member {
 		g.members[id] = m
 	}
 	if r.Session != nil {
-		if name := r.Session.Player(id); name != "" {
-			m.name = clean(name, maxName)
+		if p := r.Session.Player(decode.NetworkID, int64(id)); p != nil && p.Name != "" {
+			m.name = clean(p.Name, maxName)
 		}
 	}
 	if r.ClientID == id && r.Client != "" {
@@ -287,12 +287,11 @@ func (t *teller) message() {
 	}
 }
 
-// says tells a line of chat. Of what comes from a client the author is known,
-// whatever the message says.
+// says tells a line of chat.
 func (t *teller) says(on topic, m *msg.Chat) {
-	author := t.g.called(t.r, uint8(m.Sender))
-	if t.r.Dir == dissect.ToHost && t.r.Client != "" {
-		author = clean(t.r.Client, maxName)
+	author := "player " + strconv.Itoa(int(m.Sender))
+	if name := t.r.PlayerName(decode.Speaker, int64(m.Sender)); name != "" {
+		author = clean(name, maxName)
 	}
 	text := clean(string(m.Text), maxText)
 	t.tellOnce(on, strconv.Itoa(int(m.Sender))+" "+text, author+": "+text)

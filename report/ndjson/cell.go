@@ -100,6 +100,10 @@ func (v *Values) Append(dst []byte, r *dissect.Record, f *decode.Field, view key
 				dst = appendString(dst, v.text)
 			}
 		}
+	case key.PlayerName:
+		if name := r.NameOf(f); name != "" {
+			dst = appendString(dst, name)
+		}
 	case key.Byte:
 		if f.Uint > 1 {
 			dst = strconv.AppendUint(dst, f.Uint, 10)
@@ -131,7 +135,7 @@ type Group struct{ fields }
 
 // Open begins the group, which is a list or not.
 func (g *Group) Open(r *dissect.Record, list bool) {
-	g.session = r.Session
+	g.record = r
 	if g.b = append(g.b[:0], '{'); list {
 		g.b[0] = '['
 	}
@@ -139,7 +143,7 @@ func (g *Group) Open(r *dissect.Record, list bool) {
 
 // Close ends the group and returns it, until it is opened again.
 func (g *Group) Close() []byte {
-	g.session = nil
+	g.record = nil
 	if g.b[0] == '[' {
 		g.b = append(g.b, ']')
 	} else {

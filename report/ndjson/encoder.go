@@ -33,13 +33,17 @@ type place struct {
 	src, dst netip.AddrPort
 	dir      dissect.Dir
 	start    time.Time
+
+	conversation int
+	player       *dissect.Player
+	name         string
 }
 
 // of reports whether r has the same place.
 func (p *place) of(r *dissect.Record, start time.Time) bool {
 	d := r.Datagram
 	return len(p.text) > 0 && d.Number == p.number && d.Time.Equal(p.time) && d.Digits == p.digits && d.Src == p.src && d.Dst == p.dst &&
-		r.Dir == p.dir && start.Equal(p.start)
+		r.Dir == p.dir && start.Equal(p.start) && r.Conversation == p.conversation && r.Player == p.player && r.Client == p.name
 }
 
 // NewEncoder returns an encoder.
@@ -103,6 +107,7 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 	if !p.of(r, e.start) {
 		p.text = e.appendPlace(p.text[:0], r)
 		p.number, p.time, p.digits, p.src, p.dst, p.dir, p.start = d.Number, d.Time, d.Digits, d.Src, d.Dst, r.Dir, e.start
+		p.conversation, p.player, p.name = r.Conversation, r.Player, r.Client
 	}
 	return append(dst, p.text...)
 }
@@ -123,7 +128,17 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	dst = e.addrs.append(dst, d.Dst)
 	dst = append(dst, `","dir":"`...)
 	dst = append(dst, r.Dir.String()...)
-	return append(dst, '"')
+	dst = append(dst, '"')
+	if r.Conversation > 0 {
+		dst = number(dst, `,"conversation":`, uint64(r.Conversation))
+	}
+	if p := r.Player; p != nil {
+		dst = number(dst, `,"player":`, uint64(p.Index))
+	}
+	if r.Client != "" {
+		dst = appendString(append(dst, `,"player_name":`...), r.Client)
+	}
+	return dst
 }
 
 // part appends who sent the datagram, and which of its messages this is. A
@@ -175,10 +190,10 @@ func (e *Encoder) appendFields(dst []byte, r *dissect.Record) []byte {
 	if r.Message == nil {
 		return dst
 	}
-	e.fields.b, e.fields.session = append(dst, `,"fields":{`...), r.Session
+	e.fields.b, e.fields.record = append(dst, `,"fields":{`...), r
 	r.Visit(&e.viewer, &e.fields)
 	dst = append(e.fields.b, '}')
-	e.fields.b, e.fields.session = nil, nil
+	e.fields.b, e.fields.record = nil, nil
 	return dst
 }
 

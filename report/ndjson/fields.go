@@ -16,8 +16,8 @@ import (
 // that is open. Names of fields and groups come from walks and need no quoting.
 type fields struct {
 	b       []byte
-	text    []byte           // scratch
-	session dissect.Resolver // nil if there is none
+	text    []byte // scratch
+	record  *dissect.Record
 	vectors report.Vectors
 	numbers report.Vectors // numbers alone, as vectors that are 0 but for the first
 	number  [3]float32
@@ -91,8 +91,8 @@ func (v *fields) Field(f *decode.Field) {
 			b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_slot")
 			b = strconv.AppendUint(b, uint64(slot), 10)
 		}
-		if v.session != nil {
-			if v.text = v.session.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
+		if s := v.record.Session; s != nil {
+			if v.text = s.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
 				b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_name")
 				b = appendString(b, v.text)
 			}
@@ -104,6 +104,9 @@ func (v *fields) Field(f *decode.Field) {
 		}
 	default:
 		b = v.appendValue(b, f)
+		if f.Who != decode.NoPlayer {
+			b = v.appendPlayer(b, f)
+		}
 	}
 	v.b = b
 }
@@ -174,6 +177,14 @@ func (v *fields) appendValue(b []byte, f *decode.Field) []byte {
 		b = append(b, '"')
 	case decode.KindText:
 		b = appendString(b, f.Text)
+	}
+	return b
+}
+
+// appendPlayer appends the name of a player beside the number.
+func (v *fields) appendPlayer(b []byte, f *decode.Field) []byte {
+	if name := v.record.NameOf(f); name != "" {
+		b = appendString(appendKey(b, f.Name, "_name"), name)
 	}
 	return b
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -16,7 +17,7 @@ import (
 // named knows every object by the same name.
 type named string
 
-func (n named) Player(uint8) string                                  { return "" }
+func (n named) Player(decode.Number, int64) *dissect.Player          { return nil }
 func (n named) Object(wire.ObjectID) string                          { return string(n) }
 func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return append(dst, n...) }
 func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -20,7 +21,7 @@ var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // named knows every object by the same name.
 type named string
 
-func (n named) Player(uint8) string                                  { return "" }
+func (n named) Player(decode.Number, int64) *dissect.Player          { return nil }
 func (n named) Object(wire.ObjectID) string                          { return string(n) }
 func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return append(dst, n...) }
 func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }

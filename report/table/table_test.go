@@ -44,11 +44,11 @@ func (world) Object(id wire.ObjectID) string {
 	return ""
 }
 
-func (world) Player(id uint8) string {
-	if id == 2 {
-		return "Cady2"
+func (world) Player(by decode.Number, n int64) *dissect.Player {
+	if by == decode.NetworkID && n == 2 {
+		return &dissect.Player{Name: "Cady2"}
 	}
-	return ""
+	return nil
 }
 
 func (world) Ship(id wire.ObjectID) *ship.Class {
@@ -174,7 +174,7 @@ func TestLine(t *testing.T) {
 		{
 			name: "hostile chat",
 			r:    func() *dissect.Record { return message(t, "2C 07000000 0800 1B5B324A 07819B22") },
-			want: `    12    0.153 → host Cady2          Chat               sender 7  text "\x1b[2J\x07\u{81}›""`,
+			want: `    12    0.153 → host Cady2          Chat               sender Cady2  text "\x1b[2J\x07\u{81}›""`,
 		},
 		{
 			name: "own ship",
@@ -344,7 +344,7 @@ func TestLine(t *testing.T) {
 				r.Client = "你好世界" // 8 columns
 				return r
 			},
-			want: `    12    0.153 → host 你好世界       Chat               sender Cady2  text "hello"`,
+			want: `    12    0.153 → host 你好世界       Chat               sender 你好世界  text "hello"`,
 		},
 		{
 			name: "a name that is cut between wide characters",
@@ -353,7 +353,7 @@ func TestLine(t *testing.T) {
 				r.Client = "你好世界你好世界" // 16 columns; 6 characters and the ellipsis are 13
 				return r
 			},
-			want: `    12    0.153 → host 你好世界你好…  Chat               sender Cady2  text "hello"`,
+			want: `    12    0.153 → host 你好世界你好…  Chat               sender 你好世界你好世界  text "hello"`,
 		},
 		{
 			name: "a name with a combining accent",
@@ -362,7 +362,7 @@ func TestLine(t *testing.T) {
 				r.Client = "Rene\u0301" // 4 columns
 				return r
 			},
-			want: "    12    0.153 → host Rene\u0301           Chat               sender Cady2  text \"hello\"",
+			want: "    12    0.153 → host Rene\u0301           Chat               sender Rene\u0301  text \"hello\"",
 		},
 		{
 			name: "a hostile name",
@@ -371,7 +371,7 @@ func TestLine(t *testing.T) {
 				r.Client = "\u202eab\xff"
 				return r
 			},
-			want: `    12    0.153 → host \u{202e}ab\xff Chat               sender Cady2  text "hello"`,
+			want: `    12    0.153 → host \u{202e}ab\xff Chat               sender \u{202e}ab\xff  text "hello"`,
 		},
 		{
 			name: "a narrow terminal",

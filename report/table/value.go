@@ -12,24 +12,12 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// meansPlayer reports whether the field of that name holds the network id of a player.
-func meansPlayer(name string) bool {
-	switch name {
-	case "player", "net_player", "firing_player", "sender", "victim", "killer":
-		return true
-	}
-	return false
-}
-
 // appendShort appends the value of a field as a line shows it: objects and
 // players by name, numbers with as many digits as matter.
 func (s *Sink) appendShort(dst []byte, r *dissect.Record, f *decode.Field) []byte {
 	switch f.Kind {
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
-		if name := player(r, f); name != "" {
-			return report.AppendEscaped(dst, name)
-		}
-		return appendNumber(dst, f)
+		return appendWho(dst, r, f)
 	case decode.KindBit, decode.KindBool8:
 		return appendBool(dst, f.Uint)
 	case decode.KindEnum8, decode.KindEnum32:
@@ -89,7 +77,7 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 	switch f.Kind {
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
 		dst = appendNumber(dst, f)
-		return appendNote(dst, player(r, f))
+		return appendNote(dst, r.NameOf(f))
 	case decode.KindEnum8, decode.KindEnum32:
 		return appendNote(appendEnum(dst, f.Uint), nameOf(f, f.Uint))
 	case decode.KindHash32:
@@ -147,6 +135,21 @@ func appendNumber(dst []byte, f *decode.Field) []byte {
 		return strconv.AppendInt(dst, f.Int, 10)
 	}
 	return strconv.AppendUint(dst, f.Uint, 10)
+}
+
+// appendWho appends a number, or instead of it the name of the player that it
+// means. The name that a NameChange announces stands beside the number anyway.
+func appendWho(dst []byte, r *dissect.Record, f *decode.Field) []byte {
+	if f.Who == decode.NoPlayer || f.Who == decode.Announced {
+		return appendNumber(dst, f)
+	}
+	if name := r.NameOf(f); name != "" {
+		return report.AppendEscaped(dst, name)
+	}
+	if f.Who == decode.ByID && f.Uint == 0 && f.Int == 0 {
+		return append(dst, "nobody"...)
+	}
+	return appendNumber(dst, f)
 }
 
 func appendBool(dst []byte, v uint64) []byte {
@@ -214,18 +217,6 @@ func (s *Sink) object(r *dissect.Record, f *decode.Field) []byte {
 	}
 	s.scratch = r.Session.AppendObject(s.scratch[:0], id)
 	return s.scratch
-}
-
-// player returns the name of the player that a field means.
-func player(r *dissect.Record, f *decode.Field) string {
-	id := f.Uint
-	if f.Kind == decode.KindI32 {
-		id = uint64(f.Int)
-	}
-	if r.Session == nil || id == 0 || id > math.MaxUint8 || !meansPlayer(f.Name) {
-		return ""
-	}
-	return r.Session.Player(uint8(id))
 }
 
 func vector(f *decode.Field) []float32 {

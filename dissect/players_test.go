@@ -1,0 +1,144 @@
+package dissect_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// named shows the fields of a record that stand for players, each with the name
+// of the player.
+type named struct {
+	r    *dissect.Record
+	text string
+}
+
+func (v *named) Field(f *decode.Field) {
+	if f.Who != decode.NoPlayer {
+		v.text += fmt.Sprintf(" %s %d %s", f.Name, f.Uint+uint64(f.Int), v.r.NameOf(f))
+	}
+}
+
+func (v *named) Begin(*decode.Group) {}
+func (v *named) End(*decode.Group)   {}
+
+// playersOf returns the players that the messages of a frame name, and before
+// them whose conversation it is.
+func playersOf(t *testing.T, capture string, frame int, names ...string) (all []string) {
+	t.Helper()
+	var viewer decode.Viewer
+	eachRecord(t, capture, dissect.Config{}, func(r *dissect.Record) {
+		if r.Datagram.Number != frame || r.Message == nil || r.Spec == nil || !slices.Contains(names, r.Spec.Name) {
+			return
+		}
+		v := named{r: r, text: r.Client + ":"}
+		r.Visit(&viewer, &v)
+		all = append(all, v.text)
+	})
+	return all
+}
+
+// The expected names are those that the clients of the same addresses write in
+// their NameChange messages; ids are those of the accepts.
+func TestPlayersByNumber(t *testing.T) {
+	for _, tt := range []struct {
+		capture string
+		frame   int
+		name    string
+		want    []string
+	}{
+		// A slot: the client on port 40813 is Bot2, which has slot 2 and id 4.
+		{"battle_mix.pcap.gz", 3199, "Chat", []string{"Bot2: sender 2 Bot2"}},
+		{"battle_mix.pcap.gz", 3202, "Chat", []string{"Bot0: sender 2 Bot2"}},
+		{"battle_mix.pcap.gz", 3261, "TeamChat", []string{"Bot0: sender 3 Bot3"}},
+		// The byte behind the slot is the team.
+		{"battle_mix.pcap.gz", 149, "ObjectCreateTeam", []string{"Bot2: slot 2 Bot2 net_player 0 "}},
+		{"battle_mix.pcap.gz", 151, "ObjectCreateTeam", []string{
+			"Bot0: slot 1 Bot1 net_player 1 ", "Bot0: slot 2 Bot2 net_player 0 ", "Bot0: slot 3 Bot3 net_player 1 ",
+		}},
+		// Not the shooter's number.
+		{"battle_mix.pcap.gz", 435, "PulseFire", []string{"Bot1: firing_player 0 "}},
+		// Stock-shaped clients write network ids, the host's copies have slots.
+		// Frame 115 is Cady2's, though a 3 stands there.
+		{"stock_client.pcap", 115, "Chat", []string{"Cady2: sender 3 Cady2"}},
+		{"stock_client.pcap", 117, "Chat", []string{"Kirk: sender 0 Cady2"}},
+		{"stock_client.pcap", 178, "Chat", []string{"Cady2: sender 1 Kirk"}},
+		{"stock_client.pcap", 122, "NameChange", []string{"Kirk: id 3 Kirk"}},
+		{"stock_client.pcap", 308, "ScoreChange", []string{"Kirk: killer 0  victim 2 Cady2"}},
+		{"stock_client.pcap", 332, "Disconnect", []string{"Kirk: id 3 Kirk"}},
+		{"stock_client.pcap", 75, "ObjectCreateTeam", []string{"Kirk: slot 1 Kirk net_player 3 Kirk"}},
+		// A ship's name is no player's.
+		{"stock_replay.pcap", 32, "ObjectCreateTeam", []string{"Cady2: slot 1  net_player 3 "}},
+		// The host gave Player2 id 3, whose datagrams say 2.
+		{"join_flow.pcap", 84, "PlayerAnnounce", []string{"Player2: player 3 Player2", "Player2: player 2 Player1"}},
+		{"join_flow.pcap", 77, "Score", []string{"Player2: player 2 Player1", "Player2: player 3 Player2"}},
+		{"two_teams.pcap", 141, "ObjectCreateTeam", []string{"Bot2: slot 2 Bot2 net_player 0 "}},
+		{"two_teams.pcap", 148, "ObjectCreateTeam", []string{"Bot3: slot 2 Bot2 net_player 0 "}},
+	} {
+		t.Run(fmt.Sprint(tt.capture, " ", tt.frame), func(t *testing.T) {
+			if got := playersOf(t, tt.capture, tt.frame, tt.name); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestShipsOfTeams(t *testing.T) {
+	want := map[string]string{"Bot0": "Ambassador (Bot0)", "Bot1": "Galaxy (Bot1)", "Bot2": "Bird of Prey (Bot2)", "Bot3": "Galor (Bot3)"}
+	ships := 0
+	eachRecord(t, "two_teams.pcap", dissect.Config{}, func(r *dissect.Record) {
+		if m, ok := r.Message.(*msg.ObjectCreateOpenBC); ok && r.Dir == dissect.ToHost {
+			ships++
+			if got := r.Session.Object(m.ID); got != want[r.Client] {
+				t.Errorf("frame %d: %s's ship is %q, want %q", r.Datagram.Number, r.Client, got, want[r.Client])
+			}
+		}
+	})
+	if ships != 4 {
+		t.Errorf("%d ships", ships)
+	}
+}
+
+// Every record tells its conversation and, from the player's NameChange on,
+// the player.
+func TestWhoseConversation(t *testing.T) {
+	type place struct {
+		frame, conversation, player int
+		name                        string
+	}
+	var got []place
+	eachRecord(t, "join_flow.pcap", dissect.Config{}, func(r *dissect.Record) {
+		now := place{r.Datagram.Number, r.Conversation, -1, r.Client}
+		if r.Player != nil {
+			now.player = r.Player.Index
+			if r.Player.Name != r.Client {
+				t.Errorf("frame %d: player %q, client %q", r.Datagram.Number, r.Player.Name, r.Client)
+			}
+		}
+		for _, before := range got {
+			if before.conversation == now.conversation && before.player == now.player && before.name == now.name {
+				return
+			}
+		}
+		got = append(got, now)
+	})
+	// Frames of the first datagram and of the NameChange of each client, by hand from
+	// the addresses in the file.
+	want := []place{
+		{1, 1, -1, ""},                            // GameSpy
+		{4, 2, -1, ""}, {7, 2, 0, "JoinFlowTest"}, // to port 29870
+		{31, 3, -1, ""},                        // GameSpy
+		{34, 4, -1, ""}, {37, 4, 0, "Player1"}, // to port 29871
+		{60, 5, -1, ""}, {63, 5, 1, "Player2"}, // the same host
+		{94, 6, -1, ""},                          // GameSpy
+		{97, 7, -1, ""}, {100, 7, 0, "Survivor"}, // to port 29872
+		{123, 8, -1, ""}, {126, 8, 1, "Leaver"}, // the same host
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}

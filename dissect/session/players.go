@@ -1,0 +1,235 @@
+package session
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Player is one of the people in a host's game. What is known of a player may
+// change with the next message.
+type Player struct {
+	Index int            // in the order of first appearance in the game, from 0
+	Name  string         // as the player wrote it last, empty if not known
+	Names []string       // all names so far, oldest first, at most maxNames
+	ID    uint8          // network id: given by the host or else used by the client; 0 if not known
+	Slot  int            // -1 if not known
+	Team  int            // -1 if not known
+	Addr  netip.AddrPort // not valid if only messages of the host tell of the player
+
+	left bool // the connection has ended; the same person may come back
+}
+
+// maxNames bounds how many names of a player are kept.
+const maxNames = 16
+
+func (p *Player) rename(name string) {
+	if name == "" || name == p.Name {
+		return
+	}
+	p.Name = name
+	if len(p.Names) < maxNames {
+		p.Names = append(p.Names, name)
+	}
+}
+
+// A roster holds the players of a game.
+type roster struct {
+	players []*Player
+	byID    [256]*Player // who has the network id now
+	bySlot  [wire.Slots]*Player
+	limit   int
+}
+
+// Player returns the player that a number means, nil if that is not known.
+func (r *roster) Player(by decode.Number, n int64) *Player {
+	switch {
+	case by == decode.NetworkID && n > 0 && n < int64(len(r.byID)):
+		return r.byID[n]
+	case by == decode.Slot && n >= 0 && n < int64(len(r.bySlot)):
+		return r.bySlot[n]
+	}
+	return nil
+}
+
+// Players returns all players so far, by index.
+func (r *roster) Players() []*Player { return r.players }
+
+// enrol adds a player; nil if there are too many.
+func (r *roster) enrol(addr netip.AddrPort) *Player {
+	if len(r.players) >= r.limit {
+		return nil
+	}
+	p := &Player{Index: len(r.players), Slot: -1, Team: -1, Addr: addr}
+	r.players = append(r.players, p)
+	return p
+}
+
+// back returns the player of that name who has left and comes back from the
+// same machine, nil if there is none.
+func (r *roster) back(name string, addr netip.AddrPort) *Player {
+	for _, p := range r.players {
+		if p.left && p.Name == name && name != "" && p.Addr.Addr() == addr.Addr() {
+			return p
+		}
+	}
+	return nil
+}
+
+// setID gives a player a network id, which another one may have had.
+func (r *roster) setID(p *Player, id uint8) {
+	if p.ID != 0 && r.byID[p.ID] == p {
+		r.byID[p.ID] = nil
+	}
+	if p.ID = id; id != 0 {
+		r.byID[id] = p
+	}
+}
+
+// setSlot gives a player a slot.
+func (r *roster) setSlot(p *Player, slot int) {
+	if slot < 0 || slot >= len(r.bySlot) {
+		return
+	}
+	if p.Slot >= 0 && r.bySlot[p.Slot] == p {
+		r.bySlot[p.Slot] = nil
+	}
+	p.Slot, r.bySlot[slot] = slot, p
+}
+
+// Player returns the player whose conversation it is, nil while that is not
+// known.
+func (c *Conversation) Player() *Player { return c.player }
+
+// Serial counts the address pairs in the order of their first datagrams, from 1.
+func (c *Conversation) Serial() int { return c.serial }
+
+// Client returns name and peer id of the client's player: empty and 0 if they
+// are not known.
+func (c *Conversation) Client() (name string, id uint8) {
+	if c.player != nil {
+		name = c.player.Name
+	}
+	return name, c.id
+}
+
+// Heard takes note of a sender's peer id. The id that the host gave counts for
+// more than the one that the client uses: OpenBC's test clients all say 2.
+func (c *Conversation) Heard(s Side, id uint8) {
+	if s == Host || id == c.id && c.spoke || id == transport.UnassignedPeer {
+		return
+	}
+	c.spoke = true
+	switch {
+	case !c.given:
+		c.id = id
+	case id != c.id && !c.warned:
+		c.warned = true
+		c.table.note("peer", fmt.Sprintf("the client sends as peer %d, but the host gave it id %d", id, c.id))
+	}
+	if !c.asked { // it was there before the capture began
+		c.join("")
+	}
+}
+
+// accept takes note of the id that the host gives to the client.
+func (c *Conversation) accept(id uint8) {
+	c.id, c.given = id, true
+	if c.player != nil && c.game != nil {
+		c.game.setID(c.player, id)
+	}
+}
+
+// join makes the client a player of the game, if it is none yet. A name tells
+// whether it is one who has been there before.
+func (c *Conversation) join(name string) {
+	if c.game == nil {
+		return
+	}
+	if c.player == nil {
+		addr := c.client()
+		if c.player = c.game.back(name, addr); c.player == nil {
+			if c.player = c.game.enrol(addr); c.player == nil {
+				if !c.turned {
+					c.turned = true
+					c.table.note("evicted", fmt.Sprintf("a player gets no number: there are more than %d in this game", c.game.limit))
+				}
+				return
+			}
+		}
+		p := c.player
+		p.Addr, p.left = addr, false
+		if c.given || c.id != 0 && c.game.byID[c.id] == nil {
+			c.game.setID(p, c.id)
+		}
+		if c.slot >= 0 {
+			c.game.setSlot(p, c.slot)
+		}
+	}
+	c.player.rename(name)
+}
+
+// leave takes note that the client is not in the game any more.
+func (c *Conversation) leave() {
+	if c.player != nil {
+		c.player.left = true
+	}
+}
+
+// client returns the address of the client.
+func (c *Conversation) client() netip.AddrPort {
+	_, client, _ := c.Addresses()
+	return client
+}
+
+// seated takes note of the client's slot. Settings tell it for sure, objects
+// of its own only if nothing else does.
+func (c *Conversation) seated(slot int, sure bool) {
+	if c.slot >= 0 && !sure {
+		return
+	}
+	c.slot = slot
+	if c.player != nil && (sure || c.game.Player(decode.Slot, int64(slot)) == nil) {
+		c.game.setSlot(c.player, slot)
+	}
+}
+
+// identity learns names. A client speaks of itself, whatever number it writes.
+// The game's host repeats the names of all to all; the OpenBC server sends each
+// client its own message back.
+func (c *Conversation) identity(s Side, m *transport.Identity) {
+	name := clip(wire.WideText(m.Name))
+	if name == "" || c.game == nil {
+		return
+	}
+	if s == Client {
+		c.join(name)
+		return
+	}
+	own := c.player
+	if own != nil && own.Name == name {
+		return // the client's own comes back
+	}
+	if c.Dialect(Host) == decode.OpenBC || c.given && m.ID == c.id {
+		if own == nil || own.Name == "" {
+			c.join(name)
+		}
+		return
+	}
+	if m.ID <= transport.HostPeer || !transport.PlausiblePeer(m.ID) {
+		return // no player's
+	}
+	p := c.game.byID[m.ID]
+	if p == nil {
+		if p = c.game.enrol(netip.AddrPort{}); p == nil {
+			return
+		}
+		c.game.setID(p, m.ID)
+	}
+	if p.Name == "" || !p.Addr.IsValid() {
+		p.rename(name)
+	}
+}
