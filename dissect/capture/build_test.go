@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
-	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // order is a byte order that can append, too.
@@ -100,16 +99,6 @@ func simple(o order, data []byte, full int) []byte {
 }
 
 func pad4(b []byte) []byte { return append(slices.Clone(b), make([]byte, (4-len(b)%4)%4)...) }
-
-// hexBytes reads hex with comments.
-func hexBytes(tb testing.TB, text string) []byte {
-	tb.Helper()
-	b, err := fixtures.ParseHex(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
 
 // join returns the frames' bytes in one slice.
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

@@ -32,7 +32,7 @@ func TestDatagramWriterBytes(t *testing.T) {
 	if err := d.Write(start, netip.MustParseAddrPort("10.0.0.1:1000"), netip.MustParseAddrPort("10.0.0.2:2000"), []byte("abc")); err != nil {
 		t.Fatal(err)
 	}
-	want := hexBytes(t, `
+	want := fixtures.Unhex(t, `
 		45 00 001f 0001 4000 40 11 26cb 0a000001 0a000002 # ^(4500 + 1f + 1 + 4000 + 4011 + a00 + 1 + a00 + 2)
 		03e8 07d0 000b 1bbb 616263                        # ^(a00 + 1 + a00 + 2 + 11 + b + 3e8 + 7d0 + b + 6162 + 6300)`)
 	if len(k.packets) != 1 || !bytes.Equal(k.packets[0], want) {

@@ -37,12 +37,12 @@ func FuzzReader(f *testing.F) {
 	add(zst(f, frames, zstd.WithWindowSize(1<<26), zstd.WithSingleSegment(false)))
 	for _, link := range []uint32{linkEthernet, linkPPP, linkPPPHDLC, linkPPPoE, linkNull, linkSLL2} {
 		add(pcapOf(link,
-			hexBytes(f, macs+"88 a8 00 07 81 00 00 05 08 00"+hi4), hexBytes(f, macs+"88 64  11 00 00 2a 00 20  00 21"+hi4),
-			hexBytes(f, "ff 03 00 57"+hi6), hexBytes(f, "11 00 00 2a 00 20  00 21"+hi4), hexBytes(f, "1e 00 00 00"+hi6)))
+			fixtures.Unhex(f, macs+"88 a8 00 07 81 00 00 05 08 00"+hi4), fixtures.Unhex(f, macs+"88 64  11 00 00 2a 00 20  00 21"+hi4),
+			fixtures.Unhex(f, "ff 03 00 57"+hi6), fixtures.Unhex(f, "11 00 00 2a 00 20  00 21"+hi4), fixtures.Unhex(f, "1e 00 00 00"+hi6)))
 	}
 	for _, o := range []order{little, big} {
 		add(join(section(o), iface(o, linkRaw, 20, option(o, 9, 0xc0), option(o, 14, 1, 2, 3, 4, 5, 6, 7, 8)),
-			enhanced(o, 0, 1<<60, hexBytes(f, hi4), 30, option(o, 1, 'c')), simple(o, hexBytes(f, hi6), 50),
+			enhanced(o, 0, 1<<60, fixtures.Unhex(f, hi4), 30, option(o, 1, 'c')), simple(o, fixtures.Unhex(f, hi6), 50),
 			block(o, ngPacket, make([]byte, 20)), block(o, 0x0bad, make([]byte, 20))))
 	}
 
@@ -239,7 +239,7 @@ func FuzzFrame(f *testing.F) {
 			hi4, hi6, macs + "81 00 00 05 08 00" + hi4, macs + "88 64  11 00 00 2a 00 20  00 21" + hi4, macs + "88 47  00 01 01 40" + hi4,
 			"ff 03 00 57" + hi6, "1e 00 00 00" + hi6, "86 dd 00 00 00 00 00 02 00 01 00 06 02 00 00 00 00 01 00 00" + hi6,
 		} {
-			f.Add(link, uint8(0), hexBytes(f, text))
+			f.Add(link, uint8(0), fixtures.Unhex(f, text))
 		}
 	}
 	for i, p := range fragments4(udp(numbers(100)), 7, 40) {

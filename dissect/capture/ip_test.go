@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 func TestIP(t *testing.T) {
@@ -62,7 +64,7 @@ func TestIP(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all, stats := mustRead(t, pcapOf(linkRaw, hexBytes(t, tt.frame)))
+			all, stats := mustRead(t, pcapOf(linkRaw, fixtures.Unhex(t, tt.frame)))
 			got := ""
 			switch {
 			case len(all) == 1:
@@ -82,7 +84,7 @@ func TestIP(t *testing.T) {
 // A version that is not what the link layer announces is no IP packet.
 func TestIPVersion(t *testing.T) {
 	for _, frame := range []string{macs + "08 00" + hi6, macs + "86 dd" + hi4 + hi4} {
-		_, stats := mustRead(t, pcapOf(linkEthernet, hexBytes(t, frame)))
+		_, stats := mustRead(t, pcapOf(linkEthernet, fixtures.Unhex(t, frame)))
 		if stats.Other.Malformed != 1 {
 			t.Errorf("got %+v, want one malformed", stats)
 		}
@@ -90,7 +92,7 @@ func TestIPVersion(t *testing.T) {
 }
 
 func TestUnmapped(t *testing.T) {
-	d := one(t, pcapOf(linkRaw, hexBytes(t, `60 00 00 00  00 0a 11 40
+	d := one(t, pcapOf(linkRaw, fixtures.Unhex(t, `60 00 00 00  00 0a 11 40
 		00 00 00 00  00 00 00 00  00 00 ff ff  0a 00 00 01
 		fd 00 00 00  00 00 00 00  00 00 00 00  00 00 00 02
 		03 e8 07 d0  00 0a 00 00  68 69`)))
@@ -105,8 +107,8 @@ func TestSnapLength(t *testing.T) {
 		frame   []byte
 		headers int
 	}{
-		"IPv4": {hexBytes(t, hi4), 28},
-		"IPv6": {hexBytes(t, hi6), 48},
+		"IPv4": {fixtures.Unhex(t, hi4), 28},
+		"IPv6": {fixtures.Unhex(t, hi6), 48},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, stats := mustRead(t, cuts(linkRaw, tt.frame))
@@ -124,7 +126,7 @@ func TestSnapLength(t *testing.T) {
 
 // A frame larger than IPv4 can tell, with a length left to the network card.
 func TestOffloadBeyond64K(t *testing.T) {
-	frame := append(hexBytes(t, "45 00 00 00 00 00 00 00  40 11 00 00  0a 00 00 01  0a 00 00 02  03 e8 07 d0 00 00 00 00"), make([]byte, 70000)...)
+	frame := append(fixtures.Unhex(t, "45 00 00 00 00 00 00 00  40 11 00 00  0a 00 00 01  0a 00 00 02  03 e8 07 d0 00 00 00 00"), make([]byte, 70000)...)
 	if d := one(t, pcapOf(linkRaw, frame)); d.Full != 70000 || len(d.Payload) != 70000 {
 		t.Errorf("got %d of %d bytes, want 70000", len(d.Payload), d.Full)
 	}

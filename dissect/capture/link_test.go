@@ -3,6 +3,8 @@ package capture
 import (
 	"fmt"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // The datagram of most tests, by hand: "hi" from port 1000 to 2000.
@@ -70,7 +72,7 @@ func TestLinks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			frame := hexBytes(t, tt.frame)
+			frame := fixtures.Unhex(t, tt.frame)
 			d := one(t, pcapOf(tt.link, frame))
 			if got := fmt.Sprintf("%v > %v", d.Src, d.Dst); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -129,7 +131,7 @@ func TestOtherFrames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all, stats := mustRead(t, pcapOf(tt.link, hexBytes(t, tt.frame)))
+			all, stats := mustRead(t, pcapOf(tt.link, fixtures.Unhex(t, tt.frame)))
 			if got := stats.Other; len(all) != 0 || fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Errorf("got %d datagrams and %+v, want none and %+v", len(all), got, tt.want)
 			}

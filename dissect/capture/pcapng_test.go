@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // Two sections of different byte order, each with its own interfaces, and
 // everything that is to be skipped between them.
 func TestPcapngSections(t *testing.T) {
-	ethernet := hexBytes(t, macs+"08 00"+hi4)
-	raw := hexBytes(t, hi6)
-	null := hexBytes(t, "02 00 00 00"+hi4)
+	ethernet := fixtures.Unhex(t, macs+"08 00"+hi4)
+	raw := fixtures.Unhex(t, hi6)
+	null := fixtures.Unhex(t, "02 00 00 00"+hi4)
 	b := join(
 		section(little),
 		iface(little, linkEthernet, 0, option(little, 2, 'e', 't', 'h', '0'), option(little, 9, 9), option(little, 0)),
@@ -50,7 +52,7 @@ func TestPcapngSections(t *testing.T) {
 }
 
 func TestPcapngPackets(t *testing.T) {
-	frame := hexBytes(t, hi4)
+	frame := fixtures.Unhex(t, hi4)
 	padded := append(bytes.Clone(frame), 0xaa, 0xaa) // what a simple packet's padding could be mistaken for
 	for _, o := range []order{little, big} {
 		obsolete := o.AppendUint16(nil, 1)

@@ -52,7 +52,7 @@ func TestWriterBytes(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := hexBytes(t, `
+	want := fixtures.Unhex(t, `
 		0a0d0d0a 44000000  4d3c2b1a 0100 0000  ffffffff ffffffff # section, of unknown length
 		0200 0500 616d6436 34000000                              # hardware
 		0300 0500 6c696e75 78000000                              # system

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // many returns n datagrams with lengths as in play, and now and then any other,
@@ -117,7 +119,7 @@ func TestBatchVectors(t *testing.T) {
 	var wire, want [][]byte
 	for range 3 {
 		for _, v := range vectors(t) {
-			wire, want = append(wire, unhex(t, v.Cipher)), append(want, unhex(t, v.Plain))
+			wire, want = append(wire, fixtures.Unhex(t, v.Cipher)), append(want, fixtures.Unhex(t, v.Plain))
 		}
 	}
 	dst, _ := room(wire)

@@ -2,24 +2,14 @@ package cipher
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"os"
-	"strings"
 	"testing"
-)
 
-// unhex reads hex with spaces as one likes.
-func unhex(tb testing.TB, s string) []byte {
-	tb.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
-	if err != nil {
-		tb.Fatalf("%q: %v", s, err)
-	}
-	return b
-}
+	"github.com/bcdissect/bcdissect/fixtures"
+)
 
 // both checks one pair of datagrams in both directions, in the fast and the
 // plain form.
@@ -70,7 +60,7 @@ func vectors(tb testing.TB) []vector {
 func TestVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.ID, func(t *testing.T) {
-			plain, wire := unhex(t, v.Plain), unhex(t, v.Cipher)
+			plain, wire := fixtures.Unhex(t, v.Plain), fixtures.Unhex(t, v.Cipher)
 			if len(plain) != v.Length || len(wire) != v.Length {
 				t.Fatalf("got lengths %d and %d, want %d", len(plain), len(wire), v.Length)
 			}
@@ -134,7 +124,7 @@ var examples = []struct{ name, plain, wire string }{
 func TestExamples(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.name, func(t *testing.T) {
-			both(t, unhex(t, e.plain), unhex(t, e.wire))
+			both(t, fixtures.Unhex(t, e.plain), fixtures.Unhex(t, e.wire))
 		})
 	}
 }
@@ -170,7 +160,7 @@ func TestFirstKey(t *testing.T) {
 
 // The second key byte depends on the message count alone; here from count 1 up.
 func TestSecondKey(t *testing.T) {
-	want := unhex(t, `30 00 3A A8 B2 BF B8 CF 15 75 8F 18 0F DE 7C 0F`+
+	want := fixtures.Unhex(t, `30 00 3A A8 B2 BF B8 CF 15 75 8F 18 0F DE 7C 0F`+
 		`B9 28 85 A5 3C 76 E0 43 A3 D8 96 99 45 A3 15 B3`)
 	for i, want := range want {
 		for _, kind := range []byte{0x00, 0x01, 0x03, 0x32, 0xFF} {
@@ -195,7 +185,7 @@ func TestMessageCount(t *testing.T) {
 		{"02 DE", 8},
 		{"02 29", 255},
 	} {
-		if got := MessageCount(unhex(t, c.wire)); got != c.want {
+		if got := MessageCount(fixtures.Unhex(t, c.wire)); got != c.want {
 			t.Errorf("MessageCount(%s): got %d, want %d", c.wire, got, c.want)
 		}
 	}
@@ -268,7 +258,7 @@ var forms = []struct {
 }
 
 func TestAppends(t *testing.T) {
-	in := unhex(t, examples[5].wire)
+	in := fixtures.Unhex(t, examples[5].wire)
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
 			want := form.f(nil, in)
@@ -288,7 +278,7 @@ func TestAppends(t *testing.T) {
 }
 
 func TestInPlace(t *testing.T) {
-	in := unhex(t, examples[5].wire)
+	in := fixtures.Unhex(t, examples[5].wire)
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
 			// Every length, since a capture may cut a datagram anywhere; and
@@ -314,7 +304,7 @@ func TestInPlace(t *testing.T) {
 // A datagram that was cut short deciphers to the front of the whole one.
 func TestPrefix(t *testing.T) {
 	for _, e := range examples {
-		plain, wire := unhex(t, e.plain), unhex(t, e.wire)
+		plain, wire := fixtures.Unhex(t, e.plain), fixtures.Unhex(t, e.wire)
 		for n := range wire {
 			if got := Decrypt(nil, wire[:n]); !bytes.Equal(got, plain[:n]) {
 				t.Errorf("%s, %d bytes: got % X, want % X", e.name, n, got, plain[:n])
@@ -324,8 +314,8 @@ func TestPrefix(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	plain := unhex(t, examples[6].plain)
-	wire := unhex(t, examples[6].wire)
+	plain := fixtures.Unhex(t, examples[6].plain)
+	wire := fixtures.Unhex(t, examples[6].wire)
 	for _, c := range []struct {
 		name     string
 		f        func(s *Stream, dst, src []byte)
@@ -383,12 +373,12 @@ func TestAllocations(t *testing.T) {
 
 func FuzzCipher(f *testing.F) {
 	for _, v := range vectors(f) {
-		b := unhex(f, v.Cipher)
+		b := fixtures.Unhex(f, v.Cipher)
 		f.Add(b, uint(len(b)/3), uint(len(b)/2))
 	}
 	for _, e := range examples {
-		f.Add(unhex(f, e.plain), uint(2), uint(6))
-		f.Add(unhex(f, e.wire), uint(1), uint(1))
+		f.Add(fixtures.Unhex(f, e.plain), uint(2), uint(6))
+		f.Add(fixtures.Unhex(f, e.wire), uint(1), uint(1))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, i, j uint) {
 		same := func(what string, got, want []byte) {
@@ -464,7 +454,7 @@ func BenchmarkEncrypt(b *testing.B) { benchmark(b, Encrypt, plainEncrypt) }
 
 // The front of a datagram, as far as the first opcode.
 func BenchmarkStream(b *testing.B) {
-	in := unhex(b, examples[5].wire)
+	in := fixtures.Unhex(b, examples[5].wire)
 	dst := make([]byte, len(in))
 	for b.Loop() {
 		var s Stream
@@ -474,9 +464,9 @@ func BenchmarkStream(b *testing.B) {
 
 func TestFirstType(t *testing.T) {
 	for _, e := range examples {
-		wire := unhex(t, e.wire)
+		wire := fixtures.Unhex(t, e.wire)
 		if len(wire) > 2 {
-			if got, want := FirstType(wire), unhex(t, e.plain)[2]; got != want {
+			if got, want := FirstType(wire), fixtures.Unhex(t, e.plain)[2]; got != want {
 				t.Errorf("%s: got %02X, want %02X", e.name, got, want)
 			}
 		}

@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,17 +15,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
-
-// unhex returns bytes written as digits.
-func unhex(tb testing.TB, digits string) []byte {
-	tb.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(digits, " ", ""))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
 
 // bytes of a chat line by player 2.
 func chat(text string) []byte {
@@ -41,22 +31,22 @@ func records(tb testing.TB) map[string]*dissect.Record {
 		"no target": sample(tb, "19-no-target"),
 		"chat":      game(tb, chat("big lag here"), decode.Stock, nil),
 		"caf\u00e9": game(tb, chat("caf\xe9 \x80 5 \"quoted\" \\"), decode.Stock, nil),
-		"own":       game(tb, unhex(tb, "1cffffff3f0080e1419d0000b042000084c2000092c22137fb0b684630bb5e000001cc02cc04cc"), decode.Stock, oneClass{ship.BySpecies(1)}),
-		"other":     game(tb, unhex(tb, "1cffff0340000026423d0000c8420000a0c10000b04066007f0000007f544902ff64f0c080e0ff7f7d"), decode.Stock, oneClass{ship.BySpecies(1)}),
-		"unread":    game(tb, unhex(tb, "1cffff034000002642200a"), decode.Stock, oneClass{}),
-		"nan":       game(tb, unhex(tb, "1cffffff3f0000c07f00"), decode.Stock, oneClass{}),
+		"own":       game(tb, fixtures.Unhex(tb, "1cffffff3f0080e1419d0000b042000084c2000092c22137fb0b684630bb5e000001cc02cc04cc"), decode.Stock, oneClass{ship.BySpecies(1)}),
+		"other":     game(tb, fixtures.Unhex(tb, "1cffff0340000026423d0000c8420000a0c10000b04066007f0000007f544902ff64f0c080e0ff7f7d"), decode.Stock, oneClass{ship.BySpecies(1)}),
+		"unread":    game(tb, fixtures.Unhex(tb, "1cffff034000002642200a"), decode.Stock, oneClass{}),
+		"nan":       game(tb, fixtures.Unhex(tb, "1cffffff3f0000c07f00"), decode.Stock, oneClass{}),
 		"end":       sample(tb, "38-end-game"),
 		"create":    sample(tb, "03-akira"),
 		"level":     sample(tb, "12-low"),
 		"contacts":  sample(tb, "15-two-contacts"),
 		"tree":      sample(tb, "21-three-deep"),
 		"switched":  sample(tb, "0a-off"),
-		"short":     game(tb, unhex(tb, "1f0000044006000000"), decode.Stock, nil),
+		"short":     game(tb, fixtures.Unhex(tb, "1f0000044006000000"), decode.Stock, nil),
 		"trailing":  game(tb, append(chat("x"), "Multi1"...), decode.Stock, nil),
 		"mod":       game(tb, []byte{0xCD, 1, 2, 3}, decode.Stock, nil),
 		"ack":       control(tb, 0x01, 0x05, 0x00, 0x03, 0x07),
 		"boot":      control(tb, 0x04, 0x07, 0xC0, 0x02, 0x00, 0x04, 0x02),
-		"name":      control(tb, unhex(tb, "00 16 c0 01 00 02 7f000001 4300 6100 6400 7900 3200 0000")...),
+		"name":      control(tb, fixtures.Unhex(tb, "00 16 c0 01 00 02 7f000001 4300 6100 6400 7900 3200 0000")...),
 		"keepalive": control(tb, 0x02),
 		"gamespy": {
 			Datagram: datagram(), Kind: dissect.KindGameSpy, Dir: dissect.ToHost, Bytes: []byte(`\status\`),

@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // raw gives the host a datagram in its deciphered form.
@@ -67,7 +68,7 @@ func TestWrongIDProvesNothing(t *testing.T) {
 		connect []byte
 	}{
 		{"stock", stockConnect(1)},
-		{"OpenBC", unhex(t, "FF 01 03 08 01 00 00 00 7F 00")},
+		{"OpenBC", fixtures.Unhex(t, "FF 01 03 08 01 00 00 00 7F 00")},
 	} {
 		t.Run(forms.name, func(t *testing.T) {
 			g := newGame(t, Config{Random: func() uint32 { return random }})
@@ -141,10 +142,10 @@ func TestBlindJoin(t *testing.T) {
 	for range 30 {
 		send(stockConnect(1))
 		for i, a := range answers {
-			body := unhex(t, a)
+			body := fixtures.Unhex(t, a)
 			send(append([]byte{2, 1, 0x32, byte(5 + len(body)), 0x80, byte(i), 0}, body...))
 		}
-		send(unhex(t, "02 01 32 07 80 05 00 2A 20"))
+		send(fixtures.Unhex(t, "02 01 32 07 80 05 00 2A 20"))
 		g.now = g.now.Add(time.Second)
 	}
 	if out > 4*in || g.host.Status().Players > 0 {
@@ -160,7 +161,7 @@ func TestAssumedID(t *testing.T) {
 	talker := g.join(1001)
 	in, out := 0, 0
 	send := func(plain string) {
-		d := unhex(t, plain)
+		d := fixtures.Unhex(t, plain)
 		in += len(d)
 		g.raw(from, d)
 		out += g.sentTo(from)
@@ -168,7 +169,7 @@ func TestAssumedID(t *testing.T) {
 	send("FF 01 03 08 01 00 00 00 7F 00")
 	send("02 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00")
 	for i, a := range answers {
-		body := unhex(t, a)
+		body := fixtures.Unhex(t, a)
 		send(fmt.Sprintf("02 01 32 %02X 80 %02X 00 %X", 5+len(body), i, body))
 	}
 	send("02 01 32 07 80 05 00 2A 20")
@@ -176,7 +177,7 @@ func TestAssumedID(t *testing.T) {
 		t.Fatalf("%d play", s.Playing)
 	}
 	for range 300 {
-		talker.send(arq.Message{Type: transport.Standard, Body: append(unhex(t, "1C FFFFFF3F 0000A041 80"), make([]byte, 100)...)})
+		talker.send(arq.Message{Type: transport.Standard, Body: append(fixtures.Unhex(t, "1C FFFFFF3F 0000A041 80"), make([]byte, 100)...)})
 		g.now = g.now.Add(100 * time.Millisecond)
 		out += g.sentTo(from)
 		if out > 4*in {
@@ -194,8 +195,8 @@ func TestForgedConnect(t *testing.T) {
 	b.take()
 	for i := range uint32(10) {
 		g.raw(a.addr, stockConnect(0x1000+i))
-		g.raw(a.addr, unhex(t, "09 01 05 0A C0 02 00 09 0A 0A 0A EF")) // a leave with another id
-		g.raw(a.addr, unhex(t, "FF 01 06 02"))                         // and with none
+		g.raw(a.addr, fixtures.Unhex(t, "09 01 05 0A C0 02 00 09 0A 0A 0A EF")) // a leave with another id
+		g.raw(a.addr, fixtures.Unhex(t, "FF 01 06 02"))                         // and with none
 		g.now = g.now.Add(time.Second)
 		g.exchange()
 	}
@@ -228,7 +229,7 @@ func TestReconnect(t *testing.T) {
 	b.take()
 	again := &client{g: g, addr: a.addr, link: arq.New(0xFF, arq.Limits{})}
 	g.clients[a.addr] = again
-	again.send(arq.Message{Type: transport.Connect, Body: unhex(t, "0A0A0AEF 99999999 0000")})
+	again.send(arq.Message{Type: transport.Connect, Body: fixtures.Unhex(t, "0A0A0AEF 99999999 0000")})
 	if got := again.take(); len(got) != 3 || got[0] != "03: 04" || !strings.HasPrefix(got[1], "2000") && !strings.HasPrefix(got[2], "2000") {
 		t.Errorf("the newcomer is sent %v", got)
 	}
@@ -374,7 +375,7 @@ func TestImpersonation(t *testing.T) {
 		return "03" + slot + player + "08800000" + id + "01000000000000000000000000" + "0000803F000000000000000000000000" + "00000000000000" + "01430153"
 	}
 	body := func(s string) arq.Message {
-		return arq.Message{Type: transport.Standard, Reliable: true, Body: unhex(t, s)}
+		return arq.Message{Type: transport.Standard, Reliable: true, Body: fixtures.Unhex(t, s)}
 	}
 	tests := []struct {
 		name string
@@ -382,7 +383,7 @@ func TestImpersonation(t *testing.T) {
 		want []string    // what the one with id 2 and slot 0 is sent
 		log  string
 	}{
-		{"name", arq.Message{Type: transport.NameChange, Body: unhex(t, "02 0A0A0AEF 580000 00")}, []string{"00: 030A0A0AEF58000000"}, "as id 2"},
+		{"name", arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(t, "02 0A0A0AEF 580000 00")}, []string{"00: 030A0A0AEF58000000"}, "as id 2"},
 		{"chat", body("2C 02000000 0100 78"), []string{"2C03000000010078"}, "chat as id 2"},
 		{"chat as the host", body("2C 01000000 0100 78"), []string{"2C03000000010078"}, "chat as id 1"},
 		{"team chat", body("2D 02000000 0100 78"), []string{"2D03000000010078"}, "chat as id 2"},
@@ -504,7 +505,7 @@ func TestTellOfLeave(t *testing.T) {
 			switch how {
 			case "leave":
 				word = "05: 020A0A0AEF"
-				a.send(arq.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+				a.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
 			case "kick":
 				word = "04: 0402"
 				g.host.Kick(g.now, 2, transport.BootKicked)

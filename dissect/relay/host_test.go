@@ -2,7 +2,6 @@ package relay
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -15,18 +14,10 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 var start = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
-
-func unhex(t *testing.T, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // A game is a host and clients that are connected to it without a network.
 type game struct {
@@ -129,7 +120,7 @@ func (c *client) send(m arq.Message) {
 // say sends a reliable game message.
 func (c *client) say(body string) {
 	c.g.t.Helper()
-	c.send(arq.Message{Type: transport.Standard, Reliable: true, Body: unhex(c.g.t, body)})
+	c.send(arq.Message{Type: transport.Standard, Reliable: true, Body: fixtures.Unhex(c.g.t, body)})
 }
 
 // cady2 is the name of all these clients, as a PlayerDeleted has it.
@@ -158,7 +149,7 @@ func (g *game) connectFrom(addr netip.AddrPort) *client {
 	g.t.Helper()
 	c := &client{g: g, addr: addr, link: arq.New(0xFF, arq.Limits{})}
 	g.clients[c.addr] = c
-	c.send(arq.Message{Type: transport.Connect, Body: unhex(g.t, "0A0A0AEF 5F0A0000 0000")})
+	c.send(arq.Message{Type: transport.Connect, Body: fixtures.Unhex(g.t, "0A0A0AEF 5F0A0000 0000")})
 	return c
 }
 
@@ -180,7 +171,7 @@ func (g *game) join(port uint16) *client {
 func (g *game) joinFrom(addr netip.AddrPort) *client {
 	g.t.Helper()
 	c := g.connectFrom(addr)
-	c.send(arq.Message{Type: transport.NameChange, Body: unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
+	c.send(arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
 	for _, a := range answers {
 		c.say(a)
 	}
@@ -192,9 +183,9 @@ func (g *game) joinFrom(addr netip.AddrPort) *client {
 func TestFirstDatagram(t *testing.T) {
 	h := NewHost(Config{})
 	from := netip.MustParseAddrPort("10.10.10.239:1234")
-	h.Receive(start, from, unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66"))
+	h.Receive(start, from, fixtures.Unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66"))
 	to, got, ok := h.Send()
-	want := unhex(t, `01 D4 03 E1 65 94 E4 39 3C 21 9F 64 1F 82 C6 08 4F 4F ED 41 43 31 D3 7D 01 28 E4 7B 8F B3 03 B3 B8 CC 21`)
+	want := fixtures.Unhex(t, `01 D4 03 E1 65 94 E4 39 3C 21 9F 64 1F 82 C6 08 4F 4F ED 41 43 31 D3 7D 01 28 E4 7B 8F B3 03 B3 B8 CC 21`)
 	if !ok || to != from || !bytes.Equal(got, want) {
 		t.Fatalf("to %v\n% X, want\n% X", to, got, want)
 	}
@@ -203,7 +194,7 @@ func TestFirstDatagram(t *testing.T) {
 	}
 	h.Advance(start.Add(time.Second / 20))
 	_, got, _ = h.Send()
-	if want := unhex(t, "01 01 01 00 00 02"); !bytes.Equal(cipher.Decrypt(nil, got), want) {
+	if want := fixtures.Unhex(t, "01 01 01 00 00 02"); !bytes.Equal(cipher.Decrypt(nil, got), want) {
 		t.Errorf("then % X, want % X", cipher.Decrypt(nil, got), want)
 	}
 }
@@ -315,7 +306,7 @@ func TestOpenBCClient(t *testing.T) {
 	from := netip.MustParseAddrPort("10.0.0.9:40000")
 	send := func(plain string) (got []transport.Message) {
 		t.Helper()
-		g.host.Receive(g.now, from, cipher.Encrypt(nil, unhex(t, plain)))
+		g.host.Receive(g.now, from, cipher.Encrypt(nil, fixtures.Unhex(t, plain)))
 		for {
 			to, d, ok := g.host.Send()
 			if !ok {
@@ -350,7 +341,7 @@ func TestOpenBCClient(t *testing.T) {
 	send("02 01 00 12 80 00 00 00 7F 00 00 01 42 00 6F 00 74 00 00 00")
 	for i, a := range answers {
 		send(fmt.Sprintf("02 01 01 %02X 00 80", i)) // acknowledges the request
-		body := unhex(t, a)
+		body := fixtures.Unhex(t, a)
 		got := send(fmt.Sprintf("02 01 32 %02X 80 %02X 00 %X", 5+len(body), i, body))
 		if i < 4 && (len(got) != 2 || got[0].Type != transport.Acknowledge || got[1].Body[0] != 0x20) {
 			t.Errorf("round %d: %+v", i, got)
@@ -389,7 +380,7 @@ func TestRefusals(t *testing.T) {
 		}
 		c = &client{g: g, addr: netip.MustParseAddrPort("10.0.0.1:1"), link: arq.New(0xFF, arq.Limits{})}
 		g.clients[c.addr] = c
-		c.send(arq.Message{Type: transport.Connect, Body: unhex(t, "0A0A0AEF 5F0A0000 7800 0000")})
+		c.send(arq.Message{Type: transport.Connect, Body: fixtures.Unhex(t, "0A0A0AEF 5F0A0000 7800 0000")})
 		if got := c.take(); len(got) != 2 || got[0] != "03: 02" {
 			t.Errorf("with the password it is sent %v", got)
 		}
@@ -406,7 +397,7 @@ func TestRefusals(t *testing.T) {
 		if got, want := g.connect(1002).take(), []string{"03: 03", "04: 0303"}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
-		a.send(arq.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+		a.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
 		if got := g.connect(1003).take(); len(got) != 2 || got[0] != "03: 04" {
 			t.Errorf("when there is room it is sent %v", got)
 		}
@@ -438,7 +429,7 @@ func TestLeave(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b := g.join(1001), g.join(1002)
 	b.take()
-	a.send(arq.Message{Type: transport.Disconnect, Body: unhex(t, "02 0A0A0AEF")})
+	a.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
 	if got, want := b.take(), []string{"18" + cady2, "05: 020A0A0AEF"}; !sameButOrder(got, want) {
 		t.Errorf("the other is sent %v, want %v", got, want)
 	}
@@ -506,7 +497,7 @@ func TestAmplification(t *testing.T) {
 	for i := range 100 {
 		now := start.Add(time.Duration(i) * 300 * time.Millisecond)
 		if i%9 == 0 {
-			d := unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
+			d := fixtures.Unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
 			got += len(d)
 			h.Receive(now, from, d)
 		}
@@ -557,7 +548,7 @@ func TestBrowser(t *testing.T) {
 // Clients that nobody answers for keep nobody out.
 func TestForgedTakeNoSlots(t *testing.T) {
 	g := newGame(t, Config{Players: 2})
-	connect := unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
+	connect := fixtures.Unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
 	for i := range byte(20) {
 		g.host.Receive(g.now, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 1), connect)
 	}
@@ -586,7 +577,7 @@ func TestForgedTakeNoSlots(t *testing.T) {
 func TestIDsAreGivenBack(t *testing.T) {
 	g := newGame(t, Config{Players: 1})
 	g.join(1001)
-	connect := unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
+	connect := fixtures.Unhex(t, "FF D7 33 61 38 B3 5B 46 54 35 D1 4F C5 E2 55 71 66")
 	for i := range 600 { // thirty a second
 		g.host.Receive(g.now, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}), 1), connect)
 		if i%3 == 0 {

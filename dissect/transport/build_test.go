@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 func TestAppend(t *testing.T) {
@@ -30,11 +32,11 @@ func TestAppend(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := []byte{0xAA, 0xBB}
-			got, err := Append(before, &tt.h, bytesOf(t, tt.body))
+			got, err := Append(before, &tt.h, fixtures.Unhex(t, tt.body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := append(before, bytesOf(t, tt.want)...); !bytes.Equal(got, want) {
+			if want := append(before, fixtures.Unhex(t, tt.want)...); !bytes.Equal(got, want) {
 				t.Errorf("got % X, want % X", got, want)
 			}
 		})
@@ -86,13 +88,13 @@ func TestAckOf(t *testing.T) {
 		{"fragment 2", "32 07 A0 02 00 02 21", "01 02 00 01 02"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m, _, err := Next(bytesOf(t, tt.message))
+			m, _, err := Next(fixtures.Unhex(t, tt.message))
 			if err != nil {
 				t.Fatal(err)
 			}
 			ack := AckOf(&m.Header)
 			got, err := Append(nil, &ack, nil)
-			if err != nil || !bytes.Equal(got, bytesOf(t, tt.want)) {
+			if err != nil || !bytes.Equal(got, fixtures.Unhex(t, tt.want)) {
 				t.Fatalf("got % X, %v, want %s", got, err, tt.want)
 			}
 			back, _, err := Next(got)

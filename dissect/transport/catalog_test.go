@@ -10,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // bodies are bodies of the datagram examples and of the reference, with what
@@ -75,7 +76,7 @@ func TestBodies(t *testing.T) {
 	var c decode.Codec
 	for _, tt := range bodies {
 		t.Run(tt.spec+", "+tt.name, func(t *testing.T) {
-			s, b := spec(t, tt.spec), bytesOf(t, tt.hex)
+			s, b := spec(t, tt.spec), fixtures.Unhex(t, tt.hex)
 			m := s.Layout.New()
 			rest, err := decode.ReadFields(&c, s.Name, m, b, decode.Stock)
 			if err != nil || len(rest) > 0 {
@@ -176,7 +177,7 @@ func TestSpecFor(t *testing.T) {
 		{"data", "32 04 00 1C", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m, _, err := Next(bytesOf(t, tt.hex))
+			m, _, err := Next(fixtures.Unhex(t, tt.hex))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +196,7 @@ func FuzzBody(f *testing.F) {
 	for _, tt := range bodies {
 		for i, s := range Catalog() {
 			if s.Name == tt.spec {
-				f.Add(uint8(i), bytesOf(f, tt.hex))
+				f.Add(uint8(i), fixtures.Unhex(f, tt.hex))
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -64,14 +63,4 @@ func datagrams(tb testing.TB) [][]byte {
 		out = append(out, e.Hex[0])
 	}
 	return out
-}
-
-// bytesOf reads hex that stands in a test.
-func bytesOf(tb testing.TB, text string) []byte {
-	tb.Helper()
-	b, err := fixtures.ParseHex(text)
-	if err != nil {
-		tb.Fatalf("%s: %v", strings.TrimSpace(text), err)
-	}
-	return b
 }

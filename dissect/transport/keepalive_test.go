@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // A keepalive is one byte wherever the datagram fits that way; a header after
@@ -21,7 +23,7 @@ func TestLongKeepalive(t *testing.T) {
 		{"neither fits", "02 01 02 06 C0 03 00 03 00", []int{1}, ErrExtra},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := Split(bytesOf(t, tt.hex))
+			s, err := Split(fixtures.Unhex(t, tt.hex))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +39,7 @@ func TestLongKeepalive(t *testing.T) {
 				lens = append(lens, m.Len)
 				at := s.Offset()
 				again, err := Append(nil, &m.Header, m.Body)
-				if err != nil || !bytes.Equal(again, bytesOf(t, tt.hex)[at-m.Len:at]) {
+				if err != nil || !bytes.Equal(again, fixtures.Unhex(t, tt.hex)[at-m.Len:at]) {
 					t.Errorf("written again: %x, %v", again, err)
 				}
 			}

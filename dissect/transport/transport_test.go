@@ -13,6 +13,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // all splits a datagram as far as it goes.
@@ -151,7 +152,7 @@ func TestFragmentExamples(t *testing.T) {
 					}
 					ack := AckOf(&m.Header)
 					got, err := Append(nil, &ack, nil)
-					if err != nil || !bytes.Equal(got, bytesOf(t, want.Acks[i])) {
+					if err != nil || !bytes.Equal(got, fixtures.Unhex(t, want.Acks[i])) {
 						t.Errorf("acknowledge of fragment %d: got % X, %v, want %s", i, got, err, want.Acks[i])
 					}
 					whole = append(whole, m.Body...)
@@ -290,7 +291,7 @@ func TestNext(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := bytesOf(t, tt.hex)
+			b := fixtures.Unhex(t, tt.hex)
 			m, rest, err := Next(b)
 			if err != nil {
 				t.Fatal(err)
@@ -298,7 +299,7 @@ func TestNext(t *testing.T) {
 			if m.Header != tt.want {
 				t.Errorf("got %+v, want %+v", m.Header, tt.want)
 			}
-			if want := bytesOf(t, tt.body); !bytes.Equal(m.Body, want) {
+			if want := fixtures.Unhex(t, tt.body); !bytes.Equal(m.Body, want) {
 				t.Errorf("body: got % X, want % X", m.Body, want)
 			}
 			if len(rest) != tt.rest || m.Len+len(rest) != len(b) {
@@ -344,7 +345,7 @@ func TestSplitErrors(t *testing.T) {
 		{"none announced", "01 00 02", ErrExtra, ": 1", 0, "02"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := bytesOf(t, tt.hex)
+			b := fixtures.Unhex(t, tt.hex)
 			s, list, err := all(b)
 			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("got error %v, want %v with %q", err, tt.want, tt.text)
@@ -352,7 +353,7 @@ func TestSplitErrors(t *testing.T) {
 			if len(list) != tt.messages {
 				t.Errorf("got %d messages, want %d", len(list), tt.messages)
 			}
-			if want := bytesOf(t, tt.rest); !bytes.Equal(s.Rest(), want) {
+			if want := fixtures.Unhex(t, tt.rest); !bytes.Equal(s.Rest(), want) {
 				t.Errorf("rest: got % X, want % X", s.Rest(), want)
 			}
 			if Plausible(b, true) {
@@ -468,7 +469,7 @@ func TestPlausible(t *testing.T) {
 		{"deciphered with words made first", "01 90 73 49 AF 99 7A F1", false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := bytesOf(t, tt.hex)
+			b := fixtures.Unhex(t, tt.hex)
 			if got := Plausible(b, true); got != tt.whole {
 				t.Errorf("whole: got %v, want %v", got, tt.whole)
 			}
@@ -548,7 +549,7 @@ func FuzzSplit(f *testing.F) {
 		"", "01", "01 00", "FF 03 00 02 06 02 03 08 01 00 00 7F 00 01", "01 02 32 05 20 00 00 02",
 		"02 02 01 02 00 80 01 02 00 01 01", "01 01 32 0D E0 01 00 00 03 01 02", "5C 01 02",
 	} {
-		f.Add(bytesOf(f, text))
+		f.Add(fixtures.Unhex(f, text))
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		list, err := accounted(t, plain)

@@ -22,6 +22,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // world is a session that knows some objects and players, and the ship of
@@ -66,19 +67,10 @@ var (
 	start  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
-func unhex(tb testing.TB, s string) []byte {
-	tb.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
-
 // message makes the record of a reliable game message that Cady2 sends.
 func message(tb testing.TB, payload string) *dissect.Record {
 	tb.Helper()
-	b := unhex(tb, payload)
+	b := fixtures.Unhex(tb, payload)
 	r := control(tb, hex.EncodeToString([]byte{0x32, byte(5 + len(b)), 0x80, 0x2C, 0x03})+payload)
 	r.Client, r.ClientID, r.Session = "Cady2", 2, world{}
 	r.Payload, r.Spec = b, msg.Catalog().Lookup(decode.Opcode(b[0]))
@@ -103,7 +95,7 @@ func message(tb testing.TB, payload string) *dissect.Record {
 // not known.
 func control(tb testing.TB, b string) *dissect.Record {
 	tb.Helper()
-	raw := unhex(tb, b)
+	raw := fixtures.Unhex(tb, b)
 	m, rest, err := transport.Next(raw)
 	if err != nil || len(rest) > 0 {
 		tb.Fatalf("%s: %v, %d bytes left", b, err, len(rest))
@@ -522,7 +514,7 @@ func TestVerboseTroubles(t *testing.T) {
 			name: "a fragmented message",
 			r: func() *dissect.Record {
 				r := control(t, "3208a02c03 02 0102")
-				r.Payload, r.Pieces = unhex(t, chat), []int{10, 11, 12}
+				r.Payload, r.Pieces = fixtures.Unhex(t, chat), []int{10, 11, 12}
 				r.Spec = msg.Catalog().Lookup(0x2C)
 				r.SetMessage(decode.NewDecoder().Read(r.Spec, r.Payload, decode.Stock, nil), r.Payload, 1)
 				return r
@@ -623,7 +615,7 @@ func BenchmarkRecord(b *testing.B) {
 // a terminal would obey, whatever the traffic holds.
 func FuzzRecord(f *testing.F) {
 	for _, s := range []string{torpedo, chat, ownShip, "CD2A"} {
-		f.Add(unhex(f, s), "name \x1b\u202e你", uint8(120), uint8(0))
+		f.Add(fixtures.Unhex(f, s), "name \x1b\u202e你", uint8(120), uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, name string, width, status uint8) {
 		if len(b) == 0 || len(b) > 1000 {
