@@ -63,6 +63,9 @@ func beginning(b []byte) *dissect.Datagram {
 func forced(cfg dissect.Config, as string, b []byte) form {
 	switch as {
 	case "message":
+		if starts(cfg, b) {
+			return messageStart
+		}
 		return message
 	case "payload":
 		return gamePayload

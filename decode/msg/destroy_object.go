@@ -17,7 +17,7 @@ var destroyObjectSpec = decode.Spec{
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicDamage,
-	Doc:      "An object leaves the game, as the ship of a player who left; not sent for ships that are shot.",
+	Doc:      "An object leaves the game. The game's host does not send it, neither for ships that are shot nor for those of players who left.",
 	Brief:    []string{"object_id"},
 	Layout:   decode.LayoutOf[DestroyObject](),
 }

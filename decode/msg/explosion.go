@@ -17,7 +17,7 @@ var explosionSpec = decode.Spec{
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicDamage,
-	Doc:      "A ship is damaged in a sphere.",
+	Doc:      "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to 0x1E.",
 	Brief:    []string{"object_id", "damage", "radius"},
 	Layout:   decode.LayoutOf[Explosion](),
 }

@@ -18,7 +18,7 @@ var playerAnnounceSpec = decode.Spec{
 	Relay:    decode.RelayConsume,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicJoining,
-	Doc:      "A player has joined the game, or has left it.",
+	Doc:      "A player has joined the game. The layout allows for one who left, which the game's host does not send.",
 	Brief:    []string{"player", "code"},
 	Layout:   decode.LayoutOf[PlayerAnnounce](),
 }

@@ -15,7 +15,7 @@ var playerDeletedSpec = decode.Spec{
 	Relay:    decode.RelayConsume,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicLeaving,
-	Doc:      "A player has left; clients say so on the screen.",
+	Doc:      "A player has left, which the host tells the others after every kind of leave; clients say so on the screen.",
 	Brief:    []string{"name"},
 	Layout:   decode.LayoutOf[PlayerDeleted](),
 	Forms: []decode.Form{{

@@ -17,7 +17,7 @@ var startWarpSpec = decode.Spec{
 	Relay:    decode.RelayForward,
 	Evidence: decode.FromProse,
 	Topic:    decode.TopicFlight,
-	Doc:      "A ship goes to warp; hardly ever sent.",
+	Doc:      "A ship goes to warp; counted in one session, twice from a client.",
 	Brief:    []string{"dest", "set"},
 	Layout:   decode.LayoutOf[StartWarp](),
 }

@@ -16,7 +16,7 @@ var verifyEnterSetSpec = decode.Spec{
 	Dir:      decode.FromHost,
 	Reliable: true,
 	Relay:    decode.RelayAnswer,
-	Evidence: decode.FromGame,
+	Evidence: decode.OnWire,
 	Topic:    decode.TopicObjects,
 	Doc:      "The receiver should have this object; if it does not, it asks with 0x1E.",
 	Brief:    []string{"object_id"},
