@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -37,7 +38,8 @@ type Codec struct {
 	buf     []byte
 	off     int // reading: next byte
 	err     *Error
-	fault   Error // what err points to, so that a fault does not allocate
+	blank   []string // while writing: names of what is written as zero
+	fault   Error    // what err points to, so that a fault does not allocate
 	env     Env
 
 	// The open bit group. Reading: bits not yet returned, lowest first, and
@@ -383,6 +385,9 @@ func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
 	c.field.Bytes = nil
 }
 
+// blanks reports whether the number of that name is to be written as zero.
+func (c *Codec) blanks(name string) bool { return c.blank != nil && slices.Contains(c.blank, name) }
+
 // raw8 moves one byte between the message and *p.
 func (c *Codec) raw8(name string, p *uint8) bool {
 	if c.fast && c.off < len(c.buf) {
@@ -398,6 +403,10 @@ func (c *Codec) raw8(name string, p *uint8) bool {
 		}
 		*p = b[0]
 	case writing:
+		if c.blanks(name) {
+			c.buf = append(c.buf, 0)
+			return true
+		}
 		c.buf = append(c.buf, *p)
 	case describing:
 	}
@@ -418,6 +427,10 @@ func (c *Codec) raw16(name string, p *uint16) bool {
 		}
 		*p = binary.LittleEndian.Uint16(b)
 	case writing:
+		if c.blanks(name) {
+			c.buf = append(c.buf, 0, 0)
+			return true
+		}
 		c.buf = binary.LittleEndian.AppendUint16(c.buf, *p)
 	case describing:
 	}
@@ -438,6 +451,10 @@ func (c *Codec) raw32(name string, p *uint32) bool {
 		}
 		*p = binary.LittleEndian.Uint32(b)
 	case writing:
+		if c.blanks(name) {
+			c.buf = append(c.buf, 0, 0, 0, 0)
+			return true
+		}
 		c.buf = binary.LittleEndian.AppendUint32(c.buf, *p)
 	case describing:
 	}

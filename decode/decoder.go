@@ -267,8 +267,20 @@ func Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {
 	return appendFields(append(dst, byte(op)), s.Name, m, d, len(dst))
 }
 
+// AppendBlank is Append with zeros in the place of the numbers and bits of some
+// names.
+func AppendBlank(dst []byte, s *Spec, m Message, d Dialect, names []string) ([]byte, error) {
+	c := &Codec{mode: writing, dialect: d, buf: append(dst, byte(s.Code)), group: -1, blank: names}
+	return c.write(s.Name, m, len(dst))
+}
+
 func appendFields(dst []byte, name string, m Message, d Dialect, base int) ([]byte, error) {
 	c := &Codec{mode: writing, dialect: d, buf: dst, group: -1}
+	return c.write(name, m, base)
+}
+
+// write writes the fields of a message that began at base.
+func (c *Codec) write(name string, m Message, base int) ([]byte, error) {
 	m.Walk(c)
 	if c.err != nil {
 		c.err.Message = name

@@ -515,7 +515,7 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 			c.group, c.nbits = len(c.buf), 0
 			c.buf = append(c.buf, 0)
 		}
-		if *p {
+		if *p && !c.blanks(name) {
 			c.buf[c.group] |= 1 << c.nbits
 		}
 		c.nbits++

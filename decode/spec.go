@@ -144,6 +144,42 @@ func (t Topic) String() string {
 	return "?"
 }
 
+// An Origin is where a host takes the value of a field from.
+type Origin uint8
+
+// The origins.
+const (
+	HostClock Origin = iota // its game clock
+	HostIDs                 // the ids of its own objects
+	HostLine                // how it is connected
+	GivenSlot               // the slot that it gave to a client
+	GivenID                 // the network id that it gave to a client
+)
+
+// String returns the origin in words.
+func (o Origin) String() string {
+	switch o {
+	case HostClock:
+		return "the host's game clock"
+	case HostIDs:
+		return "the host's own objects"
+	case HostLine:
+		return "the host's connection"
+	case GivenSlot:
+		return "the slot that the host gave"
+	case GivenID:
+		return "the network id that the host gave"
+	}
+	return "?"
+}
+
+// A HostField is a field that hosts fill in by themselves: two hosts that do the
+// same need not agree in it.
+type HostField struct {
+	Name string
+	From Origin
+}
+
 // A Dialect is the way a sender writes messages.
 type Dialect uint8
 
@@ -187,6 +223,8 @@ type Spec struct {
 	Doc      string   // one sentence
 	Brief    []string // paths of the fields that a one-line report shows, most important first
 
+	// HostFields are the fields that follow the host's clock, its ids and the like.
+	HostFields []HostField
 	// HostDialect is that of all hosts that send the message, Undecided if hosts
 	// of any do.
 	HostDialect Dialect

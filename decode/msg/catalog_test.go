@@ -168,6 +168,73 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
+// The fields that hosts fill in by themselves exist, and only they are left out
+// where hosts are compared.
+func TestHostFields(t *testing.T) {
+	compared := 0
+	for _, s := range messages.All(t) {
+		spec := s.SpecIn(Catalog())
+		if len(spec.HostFields) == 0 {
+			continue
+		}
+		compared++
+		r := read(t, decode.NewDecoder(), spec, s)
+		var names []string
+		for _, f := range spec.HostFields {
+			names = append(names, f.Name)
+		}
+		b, err := decode.AppendBlank(nil, spec, r.Message, r.Dialect, names)
+		if err != nil || len(b) != len(s.Payload) {
+			t.Fatalf("%s: %x, %v", s.Name, b, err)
+		}
+		again := decode.NewDecoder().Read(spec, b, r.Dialect, s)
+		before, after := &values{of: map[string]any{}}, &values{of: map[string]any{}}
+		new(decode.Viewer).Show(r.Message, s.Payload, 1, r.Dialect, before)
+		new(decode.Viewer).Show(again.Message, b, 1, r.Dialect, after)
+		for path, v := range before.of {
+			switch blank := slices.Contains(names, path); {
+			case blank && after.of[path] != float64(0):
+				t.Errorf("%s: %s is %v", s.Name, path, after.of[path])
+			case !blank && after.of[path] != v:
+				t.Errorf("%s: %s was %v and is %v", s.Name, path, v, after.of[path])
+			}
+		}
+	}
+	if compared < 5 {
+		t.Errorf("only %d samples have such fields", compared)
+	}
+	for _, s := range Catalog().All() {
+		for _, f := range s.HostFields {
+			if !slices.ContainsFunc(describe(&layout{s, decode.Stock, s.Layout}).fields, func(d shown) bool { return d.path == f.Name }) {
+				t.Errorf("%s: there is no field %s", s.Name, f.Name)
+			}
+		}
+	}
+}
+
+// The head of a message ends with the field up to which it must be whole.
+func TestHeads(t *testing.T) {
+	seen := 0
+	for _, s := range messages.All(t) {
+		spec := s.SpecIn(Catalog())
+		if spec.Head == 0 || s.Dialect != decode.Stock {
+			continue
+		}
+		r := read(t, decode.NewDecoder(), spec, s)
+		for _, f := range show(s, &r).fields {
+			if f.path == "species" {
+				seen++
+				if f.end != spec.Head {
+					t.Errorf("%s: the species ends at %d, the head at %d", s.Name, f.end, spec.Head)
+				}
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("only %d samples", seen)
+	}
+}
+
 // What the stock host does with the messages of clients: section 2.4 of the
 // reference that the catalogue was written from. Messages that came later are not in it.
 func TestRelayClasses(t *testing.T) {

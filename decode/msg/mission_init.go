@@ -9,16 +9,17 @@ import (
 const OpMissionInit decode.Opcode = 0x35
 
 var missionInitSpec = decode.Spec{
-	Code:     OpMissionInit,
-	Name:     "MissionInit",
-	Constant: "MISSION_INIT",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicMatch,
-	Doc:      "The rules of the mission, for a client that joins.",
-	Brief:    []string{"system", "player_limit", "time_limit", "frag_limit"},
-	Layout:   decode.LayoutOf[MissionInit](),
+	Code:       OpMissionInit,
+	Name:       "MissionInit",
+	Constant:   "MISSION_INIT",
+	Dir:        decode.FromHost,
+	Reliable:   true,
+	Evidence:   decode.OnWire,
+	Topic:      decode.TopicMatch,
+	Doc:        "The rules of the mission, for a client that joins.",
+	Brief:      []string{"system", "player_limit", "time_limit", "frag_limit"},
+	HostFields: []decode.HostField{{Name: "end_time", From: decode.HostClock}},
+	Layout:     decode.LayoutOf[MissionInit](),
 }
 
 // Unlimited is the value of a limit that does not exist.

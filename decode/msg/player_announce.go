@@ -9,18 +9,19 @@ import (
 const OpPlayerAnnounce decode.Opcode = 0x17
 
 var playerAnnounceSpec = decode.Spec{
-	Code:     OpPlayerAnnounce,
-	Name:     "PlayerAnnounce",
-	Constant: "NEW_PLAYER_IN_GAME",
-	Aliases:  []string{"DeletePlayerUI"},
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Relay:    decode.RelayConsume,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicJoining,
-	Doc:      "A player has joined the game. The layout allows for one who left, which the game's host does not send.",
-	Brief:    []string{"player", "code"},
-	Layout:   decode.LayoutOf[PlayerAnnounce](),
+	Code:       OpPlayerAnnounce,
+	Name:       "PlayerAnnounce",
+	Constant:   "NEW_PLAYER_IN_GAME",
+	Aliases:    []string{"DeletePlayerUI"},
+	Dir:        decode.FromHost,
+	Reliable:   true,
+	Relay:      decode.RelayConsume,
+	Evidence:   decode.OnWire,
+	Topic:      decode.TopicJoining,
+	Doc:        "A player has joined the game. The layout allows for one who left, which the game's host does not send.",
+	Brief:      []string{"player", "code"},
+	HostFields: []decode.HostField{{Name: "dest", From: decode.HostIDs}, {Name: "player", From: decode.GivenID}},
+	Layout:     decode.LayoutOf[PlayerAnnounce](),
 }
 
 // PlayerAnnounce is NEW_PLAYER_IN_GAME: code NEW_PLAYER_IN_GAME or

@@ -18,7 +18,12 @@ var settingsSpec = decode.Spec{
 	Topic:    decode.TopicJoining,
 	Doc:      "The host tells a joining client its slot and the rules of the game.",
 	Brief:    []string{"slot", "mission", "game_time", "new_name"},
-	Layout:   decode.LayoutOf[Settings](),
+	HostFields: []decode.HostField{
+		{Name: "game_time", From: decode.HostClock},
+		{Name: "host_modem", From: decode.HostLine},
+		{Name: "slot", From: decode.GivenSlot},
+	},
+	Layout: decode.LayoutOf[Settings](),
 }
 
 // Settings is GAME_INITIALIZE. Its three bits share one byte, the one in the

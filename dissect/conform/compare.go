@@ -2,7 +2,6 @@ package conform
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"sort"
@@ -141,29 +140,17 @@ func (c *comparer) dest(client *Client) *destination {
 
 // normal appends the body as it is compared: without what depends on the host's
 // clock and on ids of its own.
-func (c *comparer) normal(dst []byte, typ transport.Type, op decode.Opcode, body []byte) []byte {
-	start := len(dst)
-	dst = append(dst, body...)
-	b := dst[start:]
+func (c *comparer) normal(dst []byte, typ transport.Type, body []byte) []byte {
 	switch {
 	case typ == transport.Connect:
-		return dst[:start] // the id
-	case typ != transport.Standard:
-	case op == msg.OpSettings && len(b) > 6:
-		clear(b[1:5])
-		b[5] &^= 0x02 // whether the host has a modem
-		if c.t.partial() {
-			b[6] = 0
-		}
-	case op == msg.OpPlayerAnnounce && len(b) == announceLen:
-		clear(b[13:17])
-	case op == msg.OpMissionInit && len(b) == 9:
-		clear(b[4:8])
+		return dst // the id
+	case typ != transport.Standard || len(body) == 0:
+		return append(dst, body...)
 	}
-	return dst
+	return c.t.bodies.comparable(dst, body, !c.t.partial())
 }
 
-func (c *comparer) key(typ transport.Type, op decode.Opcode, reliable, priority bool, body []byte) uint64 {
+func (c *comparer) key(typ transport.Type, reliable, priority bool, body []byte) uint64 {
 	flags := byte(0)
 	if typ == transport.Standard {
 		if reliable {
@@ -173,7 +160,7 @@ func (c *comparer) key(typ transport.Type, op decode.Opcode, reliable, priority 
 			flags |= 2
 		}
 	}
-	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, op, body)
+	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, body)
 	return maphash.Bytes(c.seed, c.buf)
 }
 
@@ -198,8 +185,12 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	}
 	body := bytes.Clone(s.body)
 	switch {
-	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce && len(body) == announceLen:
-		s.renumber(&body[announceLen-1])
+	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
+		body = c.t.bodies.change(body, func(m decode.Message) {
+			if a, ok := m.(*msg.PlayerAnnounce); ok {
+				s.renumber(&a.Player)
+			}
+		})
 	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
 		body[0] = src.id
 	}
@@ -208,14 +199,14 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 		if src.op != msg.OpRequestObject {
 			return
 		}
-		op, body = msg.OpVerifyEnterSet, binary.LittleEndian.AppendUint32([]byte{byte(msg.OpVerifyEnterSet)}, uint32(src.object))
+		op, body = msg.OpVerifyEnterSet, c.verifyEnterSet(src.object)
 	}
 	x := &expect{
 		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
 		reliable: s.header.Reliable, priority: s.header.Priority,
 	}
 	x.replica = s.typ == transport.Standard && (op == msg.OpObjectCreate || op == msg.OpObjectCreateTeam) && src != nil && src.client == x.to
-	x.key = c.key(x.typ, x.op, x.reliable, x.priority, body)
+	x.key = c.key(x.typ, x.reliable, x.priority, body)
 	for _, o := range c.step {
 		if o.key == x.key && o.to == x.to && o.by&by == 0 {
 			o.by |= by
@@ -228,20 +219,33 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 // exploded reports whether a model sends a client a ship that the captured
 // host's simulation has destroyed.
 func (c *comparer) exploded(s *sent, src *source) bool {
-	return s.typ == transport.Standard && s.op == msg.OpObjectCreateTeam && src != nil && src.client == s.to.client &&
-		len(s.body) > 1 && s.body[1] < 16 && c.lost&(1<<s.body[1]) != 0
+	if s.typ != transport.Standard || s.op != msg.OpObjectCreateTeam || src == nil || src.client != s.to.client {
+		return false
+	}
+	created, ok := createdBy(c.t.bodies.game(s.body))
+	return ok && slotIn(created.slot) >= 0 && c.lost&(1<<created.slot) != 0
+}
+
+// verifyEnterSet returns the message that names an object.
+func (c *comparer) verifyEnterSet(id wire.ObjectID) []byte {
+	// The error is of values that do not fit; this one does.
+	b, _ := decode.Append(nil, c.t.catalog.Lookup(msg.OpVerifyEnterSet), &msg.VerifyEnterSet{Object: id}, decode.Stock)
+	return b
 }
 
 // destroyed notes ships that the captured host tells to explode, and new ones.
 func (c *comparer) destroyed(e *Event) {
-	b := e.Body
 	switch {
 	case !e.standard():
-	case e.Kind == Input && e.Op == msg.OpObjectCreateTeam && len(b) > 1 && b[1] < 16:
-		c.lost &^= 1 << b[1]
-	case e.Kind == Output && e.Op == msg.OpHostEvent && len(b) >= 17 && announceCode(b) == event.CodeObjectExploding:
-		if slot, ok := wire.ObjectID(binary.LittleEndian.Uint32(b[13:])).Slot(); ok && slot < 16 {
-			c.lost |= 1 << slot
+	case e.Kind == Input && e.Op == msg.OpObjectCreateTeam:
+		if created, ok := createdBy(c.t.bodies.game(e.Body)); ok && slotIn(created.slot) >= 0 {
+			c.lost &^= 1 << created.slot
+		}
+	case e.Kind == Output && e.Op == msg.OpHostEvent:
+		if m, ok := c.t.bodies.game(e.Body).(*msg.HostEvent); ok && m.Code == event.CodeObjectExploding {
+			if slot, ok := m.Dest.Slot(); ok {
+				c.lost |= 1 << slot
+			}
 		}
 	}
 }
@@ -335,7 +339,7 @@ func (c *comparer) output(e *Event) {
 	if e.standard() && e.Number >= 0 {
 		d.number(e)
 	}
-	g := &got{Event: e, key: c.key(e.Type, e.Op, e.Reliable, e.Priority, e.Body)}
+	g := &got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
 	if x := d.choose(g); x != nil {
 		c.pair(d, x, g)
 		return
@@ -553,7 +557,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviantMissing(x)
 		return
 	}
-	if g := d.instead(x); g != nil {
+	if g := c.instead(d, x); g != nil {
 		c.replaced(d, x, g, row)
 		return
 	}
@@ -604,7 +608,7 @@ func who(c *Client) string {
 }
 
 // instead returns the captured message that came in place of one that did not.
-func (d *destination) instead(x *expect) *got {
+func (c *comparer) instead(d *destination, x *expect) *got {
 	from, till := x.src.time.Add(-earliest), x.src.time.Add(latest)
 	i := sort.Search(len(d.gots), func(i int) bool { return !d.gots[i].Time.Before(from) })
 	var best *got
@@ -613,7 +617,7 @@ func (d *destination) instead(x *expect) *got {
 		case g.Time.After(till):
 			return best
 		case g.done || g.Type != x.typ || g.Op != x.op:
-		case x.replica && sameObject(x.body, g.Body):
+		case x.replica && c.sameObject(x.body, g.Body):
 			return g
 		case best == nil && alike(x.body, g.Body):
 			best = g
@@ -636,18 +640,16 @@ func alike(a, b []byte) bool {
 
 // sameObject reports whether two creations are of the same object: owner, team,
 // class and id agree. The rest is what the host makes of it.
-func sameObject(a, b []byte) bool {
-	head := 2 + 8
-	if len(a) > 0 && decode.Opcode(a[0]) == msg.OpObjectCreateTeam {
-		head++
-	}
-	return len(a) >= head && len(b) >= head && bytes.Equal(a[:head], b[:head])
+func (c *comparer) sameObject(a, b []byte) bool {
+	first, ok := createdBy(c.t.bodies.game(a))
+	second, too := createdBy(c.t.bodies.game(b))
+	return ok && too && first == second
 }
 
 // replaced judges a message that came in place of another.
 func (c *comparer) replaced(d *destination, x *expect, g *got, row *Row) {
 	g.done = true
-	if x.replica && sameObject(x.body, g.Body) {
+	if x.replica && c.sameObject(x.body, g.Body) {
 		row.Matched++
 		return
 	}
@@ -664,9 +666,9 @@ func (c *comparer) replaced(d *destination, x *expect, g *got, row *Row) {
 			detail = "it has a priority that the original has not"
 		}
 	}
-	c.buf = c.normal(c.buf[:0], x.typ, x.op, x.body)
+	c.buf = c.normal(c.buf[:0], x.typ, x.body)
 	want := bytes.Clone(c.buf)
-	c.buf = c.normal(c.buf[:0], g.Type, g.Op, g.Body)
+	c.buf = c.normal(c.buf[:0], g.Type, g.Body)
 	if at, w, h, differs := firstDifference(want, c.buf); differs {
 		detail = fmt.Sprintf("byte %d is %s, not %s; frame %d is what it follows", at, h, w, x.src.frame)
 	}
@@ -732,7 +734,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 		c.rep.incomparable(why, g.Type, g.Op, g.Frame)
 		return
 	}
-	if x := d.wanted(g); x != nil {
+	if x := c.wanted(d, g); x != nil {
 		x.done = true
 		c.replaced(d, x, g, row)
 		return
@@ -757,8 +759,8 @@ func (c *comparer) surplus(d *destination, g *got) {
 
 // simulated reports whether no host passes a message on.
 func (g *got) simulated() bool {
-	const flags, subsystems = 9, 0x20
-	return g.standard() && g.Op == msg.OpStateUpdate && len(g.Body) > flags && g.Body[flags]&subsystems != 0
+	_, flags, ok := msg.UpdateHead(g.Body)
+	return ok && g.standard() && flags&msg.DirtySubsystems != 0
 }
 
 // near reports whether one of the times, which are in order, lies in a span.
@@ -784,7 +786,7 @@ func (c *comparer) cut(to *Client, at time.Time) {
 }
 
 // wanted returns the expected message in whose place a captured one came.
-func (d *destination) wanted(g *got) *expect {
+func (c *comparer) wanted(d *destination, g *got) *expect {
 	from, till := g.Time.Add(-latest), g.Time.Add(earliest)
 	i := sort.Search(len(d.expects), func(i int) bool { return !d.expects[i].src.time.Before(from) })
 	for _, x := range d.expects[i:min(i+mostLooked, len(d.expects))] {
@@ -792,7 +794,7 @@ func (d *destination) wanted(g *got) *expect {
 		case x.src.time.After(till):
 			return nil
 		case x.done || x.typ != g.Type || x.op != g.Op:
-		case x.replica && sameObject(x.body, g.Body) || alike(x.body, g.Body):
+		case x.replica && c.sameObject(x.body, g.Body) || alike(x.body, g.Body):
 			return x
 		}
 	}
@@ -808,16 +810,17 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 		case transport.BootPlayer:
 			return "the host decides whom it puts out", true
 		case transport.Disconnect:
-			if len(g.Body) > 0 && (g.Body[0] == transport.HostPeer || g.Body[0] == d.client.Peer) {
+			if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok && (m.ID == transport.HostPeer || m.ID == d.client.Peer) {
 				return "the host ends the game", true
 			}
 		case transport.NameChange:
 			if d.names[g.key] {
 				return "the client has been told the name before", true
 			}
-			if c.sender == decode.OpenBC && (len(g.Body) == 0 || d.client.Name == "" || nameOfBody(g.Body) == d.client.Name) {
+			name := c.t.bodies.name(g.Body)
+			if c.sender == decode.OpenBC && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
 				if d.client.Name == "" {
-					d.client.Name = nameOfBody(g.Body)
+					d.client.Name = name
 				}
 				return "OpenBC sends a player its own name as keepalive", true
 			}
@@ -837,7 +840,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	case msg.OpDestroyObject, msg.OpPlayerDeleted:
 		return "what a host tells of a leave is not known", true
 	case msg.OpPlayerAnnounce:
-		if len(g.Body) == announceLen && announceCode(g.Body) == event.CodeDeletePlayer {
+		if code, _, ok := c.t.announced(g.Event); ok && code == event.CodeDeletePlayer {
 			return "what a host tells of a leave is not known", true
 		}
 		if c.t.late() {
@@ -863,14 +866,6 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	return c.ofUnseen(g)
 }
 
-// nameOfBody returns the name in a NameChange, empty if there is none.
-func nameOfBody(body []byte) string {
-	if len(body) <= 5 {
-		return ""
-	}
-	return nameOf(body)
-}
-
 // ofUnseen tells whether a message can be a copy of what a client sent that the
 // capture does not hold.
 func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
@@ -881,9 +876,9 @@ func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
 		return text, true
 	case g.Slots == 0 && some:
 		return text, true
-	case g.standard() && (g.Op == msg.OpChat || g.Op == msg.OpTeamChat || g.Op == msg.OpTeam) && len(g.Body) > 4:
-		peer := binary.LittleEndian.Uint32(g.Body[1:])
-		if some && peer < 256 && c.t.byPeer(uint8(peer)) == nil {
+	case g.standard() && (g.Op == msg.OpChat || g.Op == msg.OpTeamChat || g.Op == msg.OpTeam):
+		peer, ok := author(c.t.bodies.game(g.Body))
+		if ok && some && peer < 256 && c.t.byPeer(uint8(peer)) == nil {
 			return text, true
 		}
 	case !g.standard() && g.Type == transport.NameChange && some:

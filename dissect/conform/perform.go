@@ -22,6 +22,7 @@ const maxLine = 8192
 type part struct {
 	client *Client
 	link   *arq.Endpoint
+	bodies *bodies
 	peer   uint8 // id that the live host gave it, 0 until it did
 	slot   int   // -1 until the host told
 	asked  []uint8
@@ -79,7 +80,7 @@ func (p *Performer) event(e *Event) {
 	switch e.Kind {
 	case Joined, Appeared:
 		p.forget()
-		n := &part{client: e.Client, link: arq.New(transport.UnassignedPeer, arq.Limits{}), slot: -1}
+		n := &part{client: e.Client, bodies: p.t.bodies, link: arq.New(transport.UnassignedPeer, arq.Limits{}), slot: -1}
 		p.parts, p.by[e.Client] = append(p.parts, n), n
 		body := e.Body
 		if e.Client.short || e.Kind == Appeared {
@@ -192,60 +193,68 @@ func (p *Performer) say(n *part, e *Event) {
 	switch {
 	case e.Kind == Left:
 		n.left = true
-		a := claimed(n.client.Addr)
-		p.queue(n, arq.Message{Type: transport.Disconnect, Body: []byte{n.peer, a[0], a[1], a[2], a[3]}})
+		p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, claimed(n.client.Addr))})
 		return
 	case e.Type == transport.NameChange:
-		if len(body) > 0 {
-			body[0] = n.peer
+		if m, ok := p.t.bodies.control(e.Type, body).(*transport.Identity); ok {
+			m.ID = n.peer
+			body = controlBody(m)
 		}
 	case e.standard() && e.Op == msg.OpChecksumResponse:
 		if n.client.Adopted || len(n.asked) == 0 {
 			return // nobody asks for it
 		}
-		if len(body) > 1 {
-			body[1] = n.asked[0]
-		}
+		body = p.t.bodies.change(body, func(m decode.Message) {
+			if m, ok := m.(*msg.ChecksumResponse); ok {
+				m.Round = n.asked[0]
+			}
+		})
 		n.asked = n.asked[1:]
 	case e.standard():
 		if e.Op == msg.OpClientReady {
 			n.ready = true
 		}
-		p.renumber(body)
+		body = p.renumber(body)
 	}
 	p.queue(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: body})
 }
 
 // renumber puts the ids of the live host into a game message: slots of
 // creations, ids of players, and objects in the ranges of players.
-func (p *Performer) renumber(body []byte) {
+func (p *Performer) renumber(body []byte) []byte {
 	op := decode.Opcode(body[0])
 	switch op {
-	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
-		if len(body) > 1 {
-			body[1] = byte(p.liveSlot(int(body[1])))
-		}
-	case msg.OpChat, msg.OpTeamChat, msg.OpTeam:
-		if len(body) >= 5 {
-			id := binary.LittleEndian.Uint32(body[1:])
-			for _, n := range p.parts {
-				if n.peer != 0 && uint32(n.client.Peer) == id && !n.left {
-					binary.LittleEndian.PutUint32(body[1:], uint32(n.peer))
-					break
-				}
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChat, msg.OpTeamChat, msg.OpTeam:
+		body = p.t.bodies.change(body, func(m decode.Message) {
+			if c, ok := createdBy(m); ok {
+				setSlot(m, uint8(p.liveSlot(int(c.slot))))
 			}
-		}
+			if id, ok := author(m); ok {
+				setAuthor(m, p.livePeer(id))
+			}
+		})
 	}
 	spec := p.catalog.Lookup(op)
 	if spec == nil || !p.moved() {
-		return
+		return body
 	}
 	res := p.decoder.Read(spec, body, decode.Undecided, noShips{})
 	if res.Message == nil {
-		return
+		return body
 	}
 	v := mover{p: p, body: body}
 	p.viewer.Show(res.Message, body, 1, res.Dialect, &v)
+	return body
+}
+
+// livePeer returns the id that a captured client's id has become.
+func (p *Performer) livePeer(id uint32) uint32 {
+	for _, n := range p.parts {
+		if n.peer != 0 && uint32(n.client.Peer) == id && !n.left {
+			return uint32(n.peer)
+		}
+	}
+	return id
 }
 
 // moved reports whether a client has another slot than it had.
@@ -330,18 +339,18 @@ func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
 func (n *part) take(m *arq.Message) {
 	switch m.Type {
 	case transport.Connect:
-		if len(m.Body) > 0 {
-			n.peer = m.Body[0]
+		if a, ok := n.bodies.control(m.Type, m.Body).(*transport.Accept); ok {
+			n.peer = a.ID
 			n.link.SetPeer(n.peer)
 		}
 		return
 	case transport.BootPlayer:
-		if len(m.Body) > 1 && (m.Body[1] == n.peer || m.Body[1] == transport.UnassignedPeer) {
+		if b, ok := n.bodies.control(m.Type, m.Body).(*transport.Boot); ok && (b.ID == n.peer || b.ID == transport.UnassignedPeer) {
 			n.booted = true
 		}
 		return
 	case transport.Disconnect:
-		if len(m.Body) > 0 && m.Body[0] == transport.HostPeer {
+		if b, ok := n.bodies.control(m.Type, m.Body).(*transport.Goodbye); ok && b.ID == transport.HostPeer {
 			n.booted = true
 		}
 		return
@@ -352,19 +361,17 @@ func (n *part) take(m *arq.Message) {
 	if len(m.Body) == 0 {
 		return
 	}
-	switch decode.Opcode(m.Body[0]) {
-	case msg.OpChecksumRequest:
+	switch m := n.bodies.game(m.Body).(type) {
+	case *msg.ChecksumRequest:
 		const rounds = 8 // more at a time are nonsense
-		if len(m.Body) > 1 && len(n.asked) < rounds {
-			n.asked = append(n.asked, m.Body[1])
+		if len(n.asked) < rounds {
+			n.asked = append(n.asked, m.Round)
 		}
-	case msg.OpSettings:
-		if len(m.Body) > 6 {
-			n.slot = int(m.Body[6])
-		}
-	case msg.OpGameInit:
+	case *msg.Settings:
+		n.slot = int(m.Slot)
+	case *msg.GameInit:
 		n.loaded = true
-	case msg.OpMissionInit:
+	case *msg.MissionInit:
 		n.inGame = true
 	}
 }

@@ -50,6 +50,7 @@ type player struct {
 	mute    bool        // what is sent now has no counterpart in the capture
 
 	catalog *decode.Catalog
+	bodies  *bodies
 	plain   []byte
 	wire    []byte
 	given   int // addresses of those that fill slots
@@ -62,7 +63,7 @@ const firstPeer = 2
 
 func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *player {
 	cfg.Captured, cfg.Catalog = true, catalog
-	return &player{host: relay.NewHost(cfg), ends: map[*Client]*end{}, emit: emit, catalog: catalog}
+	return &player{host: relay.NewHost(cfg), ends: map[*Client]*end{}, emit: emit, catalog: catalog, bodies: newBodies(catalog)}
 }
 
 // event plays an event of the timeline.
@@ -86,11 +87,11 @@ func (p *player) event(e *Event) {
 		p.input(e)
 	case Left:
 		if n := p.ends[e.Client]; n != nil {
-			body := goodbye(n.peer, n.addr)
-			if e.Type == transport.Disconnect && len(e.Body) == len(body) {
-				copy(body[1:], e.Body[1:])
+			addr := claimed(n.addr)
+			if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
+				addr = m.Addr
 			}
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: body})
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, addr)})
 			p.exchange(n)
 			p.close(n)
 		}
@@ -170,9 +171,8 @@ func claimed(addr netip.AddrPort) (a [4]byte) {
 	return a
 }
 
-func goodbye(id uint8, addr netip.AddrPort) []byte {
-	a := claimed(addr)
-	return []byte{id, a[0], a[1], a[2], a[3]}
+func goodbye(id uint8, addr [4]byte) []byte {
+	return controlBody(&transport.Goodbye{ID: id, Addr: addr})
 }
 
 func (p *player) queue(n *end, m arq.Message) {
@@ -211,7 +211,7 @@ func (p *player) adopt(c *Client) {
 	p.fillBelow(slot)
 	if slot >= 0 && slot < relay.MaxPlayers {
 		if n := p.slots[slot]; n != nil {
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, n.addr)})
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, claimed(n.addr))})
 			p.exchange(n)
 			p.slots[slot] = nil
 			p.close(n)
@@ -313,10 +313,10 @@ func (p *player) take(n *end, m *arq.Message) {
 			return
 		}
 		s.op = decode.Opcode(m.Body[0])
-		p.follow(n, s.op, m.Body)
+		p.follow(n, m.Body)
 	case transport.Connect:
-		if len(m.Body) > 0 {
-			n.peer = m.Body[0]
+		if a, ok := p.bodies.control(m.Type, m.Body).(*transport.Accept); ok {
+			n.peer = a.ID
 			n.link.SetPeer(n.peer)
 		}
 	case transport.NameChange, transport.BootPlayer, transport.Disconnect:
@@ -330,20 +330,23 @@ func (p *player) take(n *end, m *arq.Message) {
 
 // follow learns from a game message of the model, and answers for an end that
 // does so by itself.
-func (p *player) follow(n *end, op decode.Opcode, body []byte) {
+func (p *player) follow(n *end, body []byte) {
 	var answer decode.Message
 	var as decode.Opcode
-	switch {
-	case op == msg.OpSettings && len(body) > 6:
-		n.slot = int(body[6])
-		return
+	switch op := decode.Opcode(body[0]); {
+	case op == msg.OpSettings:
+		if m, ok := p.bodies.game(body).(*msg.Settings); ok {
+			n.slot = int(m.Slot)
+		}
 	case !n.auto:
-		return
-	case op == msg.OpChecksumRequest && len(body) > 1:
-		answer, as = emptyAnswer(body[1]), msg.OpChecksumResponse
+	case op == msg.OpChecksumRequest:
+		if m, ok := p.bodies.game(body).(*msg.ChecksumRequest); ok {
+			answer, as = emptyAnswer(m.Round), msg.OpChecksumResponse
+		}
 	case op == msg.OpGameInit && n.enters:
 		answer, as = &msg.ClientReady{}, msg.OpClientReady
-	default:
+	}
+	if answer == nil {
 		return
 	}
 	b, err := decode.Append(nil, p.catalog.Lookup(as), answer, decode.Stock)

@@ -8,13 +8,11 @@
 package conform
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -214,12 +212,15 @@ func (r *Replay) play(e *Event) {
 	}
 	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken}
 	if e.Kind == Left {
-		if r.src.id = e.Client.Peer; e.Type == transport.Disconnect && len(e.Body) > 0 {
-			r.src.id = e.Body[0]
+		r.src.id = e.Client.Peer
+		if m, ok := r.t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
+			r.src.id = m.ID
 		}
 	}
-	if e.standard() && e.Op == msg.OpRequestObject && len(e.Body) >= 5 {
-		r.src.object = wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:]))
+	if e.standard() && e.Op == msg.OpRequestObject {
+		if m, ok := r.t.bodies.game(e.Body).(*msg.RequestObject); ok {
+			r.src.object = m.Object
+		}
 	}
 	for i, p := range r.players {
 		if p == nil || r.models[i] == dialectModel && e.Broken {

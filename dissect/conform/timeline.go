@@ -2,7 +2,6 @@ package conform
 
 import (
 	"bytes"
-	"encoding/binary"
 	"net/netip"
 	"slices"
 	"time"
@@ -90,7 +89,6 @@ const (
 	longestHeld = 2 * time.Second  // that they wait for one that the host has got
 	longestLost = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
 	eightBits   = 256              // range of the numbers of an OpenBC sender
-	announceLen = 18               // bytes of a PlayerAnnounce
 )
 
 // A timeline finds the host and its clients in a capture, and what each said.
@@ -107,6 +105,7 @@ type timeline struct {
 	count   int
 	viewer  decode.Viewer
 	catalog *decode.Catalog
+	bodies  *bodies
 
 	begun     time.Time
 	now       *dissect.Datagram
@@ -121,7 +120,7 @@ type timeline struct {
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
-		emit: emit, catalog: catalog,
+		emit: emit, catalog: catalog, bodies: newBodies(catalog),
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{},
 	}
 }
@@ -230,20 +229,9 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 		if s, ok := m.Object.Slot(); ok && s < 16 && known&(1<<s) == 0 {
 			return s
 		}
-	case *msg.ObjectCreateTeam:
-		return slotIn(m.Slot)
-	case *msg.ObjectCreate:
-		return slotIn(m.Slot)
-	case *msg.ObjectCreateOpenBC:
-		return slotIn(m.Slot)
 	}
-	return -1
-}
-
-// slotIn returns a slot that a message names, -1 if there is none such.
-func slotIn(slot uint8) int {
-	if slot < wire.Slots {
-		return int(slot)
+	if c, ok := createdBy(r.Message); ok {
+		return slotIn(c.slot)
 	}
 	return -1
 }
@@ -430,24 +418,14 @@ func (t *timeline) input(e *Event) {
 		return
 	}
 	switch {
-	case e.Type == transport.NameChange && len(e.Body) > 5:
-		c.Name = nameOf(e.Body)
+	case e.Type == transport.NameChange:
+		if name := t.bodies.name(e.Body); name != "" {
+			c.Name = name
+		}
 	case e.standard() && e.Op == msg.OpClientReady && (c.settled || c.Adopted):
 		c.playing = true
 	}
 	t.emit(e)
-}
-
-// nameOf returns the name in the body of a NameChange.
-func nameOf(body []byte) string {
-	text := body[5:]
-	for i := 0; i+1 < len(text); i += 2 {
-		if text[i] == 0 && text[i+1] == 0 {
-			text = text[:i]
-			break
-		}
-	}
-	return wire.WideText(text)
 }
 
 // fromHost takes a record of the host.
@@ -463,22 +441,42 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	}
 	e.Kind, e.Client = Output, c
 	switch {
-	case e.Type == transport.Connect && len(e.Body) > 0:
-		c.Peer = e.Body[0]
-	case e.Type == transport.NameChange && len(e.Body) > 5 && r.Sender != decode.OpenBC:
-		t.meet(e.Body[0])
 	case e.standard():
 		t.learn(r, e)
+		t.emit(e)
+		if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer {
+			t.putOut(peer)
+		}
+		return
+	case e.Type == transport.Acknowledge, e.Type == transport.Leave:
+		t.emit(e)
+		return
+	}
+	m := t.bodies.control(e.Type, e.Body)
+	switch m := m.(type) {
+	case *transport.Accept:
+		c.Peer = m.ID
+	case *transport.Identity:
+		if r.Sender != decode.OpenBC {
+			t.meet(m.ID)
+		}
 	}
 	t.emit(e)
-	switch {
-	case e.Type == transport.BootPlayer && len(e.Body) > 1 && e.Body[1] == transport.UnassignedPeer:
-		t.end(c, PutOut)
-	case e.Type == transport.BootPlayer && len(e.Body) > 1:
-		t.putOut(e.Body[1])
-	case e.standard() && e.Op == msg.OpPlayerAnnounce && len(e.Body) == announceLen && announceCode(e.Body) == event.CodeDeletePlayer:
-		t.putOut(e.Body[announceLen-1])
+	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Boot); ok {
+		if m.ID == transport.UnassignedPeer {
+			t.end(c, PutOut)
+		} else {
+			t.putOut(m.ID)
+		}
 	}
+}
+
+// announced returns what an event that is a PlayerAnnounce says.
+func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
+	if e.Op != msg.OpPlayerAnnounce {
+		return 0, 0, false
+	}
+	return t.bodies.announced(e.Body)
 }
 
 // judge finds out of what kind the host is from what it does: the messages that
@@ -512,17 +510,13 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	case msg.OpChecksumRequest:
 		c.asked++
 	case msg.OpPlayerAnnounce:
-		if len(e.Body) != announceLen {
-			break
-		}
-		peer := e.Body[announceLen-1]
-		if announceCode(e.Body) != event.CodeDeletePlayer {
+		if code, peer, ok := t.announced(e); ok && code != event.CodeDeletePlayer {
 			t.meet(peer)
 		}
 	}
 	if e.Op == msg.OpStateUpdate {
-		if len(e.Body) >= 5 {
-			if s, ok := wire.ObjectID(binary.LittleEndian.Uint32(e.Body[1:])).Slot(); ok {
+		if id, ok := msg.UpdatedObject(e.Body); ok {
+			if s, ok := id.Slot(); ok {
 				e.Slots = 1 << s
 			}
 		}
@@ -531,10 +525,6 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	v := slotFinder{}
 	r.Visit(&t.viewer, &v)
 	e.Slots = v.slots
-}
-
-func announceCode(body []byte) event.Code {
-	return event.Code(binary.LittleEndian.Uint32(body[5:]))
 }
 
 // meet notes a peer id that the host names. If no client has it, there is one

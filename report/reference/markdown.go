@@ -130,6 +130,9 @@ func (p *page) section(s *decode.Spec, e *Entry, samples []*Sample) {
 		p.printf(", unreliable")
 	}
 	p.printf("\n* Relay: %s\n* Evidence: %s\n* Topic: %s\n", e.Relay, e.Evidence, e.Topic)
+	for _, f := range e.Host {
+		p.printf("* `%s` follows %s\n", f.Field, f.From)
+	}
 	if e.Hosts != "" {
 		p.printf("* Hosts that send it: %s\n", e.Hosts)
 	}

@@ -21,19 +21,26 @@ type Entry struct {
 	Transport bool `json:"-"` // of a transport message
 	Opcode    int  `json:"-"` // or transport type
 
-	Name     string   `json:"name"`
-	Constant string   `json:"constant,omitempty"` // the game's own name
-	Aliases  []string `json:"aliases,omitempty"`  // names in public documents
-	Dir      string   `json:"dir"`                // c2s, s2c, both, none
-	Reliable bool     `json:"reliable"`
-	Relay    string   `json:"relay"` // what the host does with a client's message
-	Evidence string   `json:"evidence"`
-	Topic    string   `json:"topic"`                  // what it is about
-	Hosts    string   `json:"host_dialect,omitempty"` // of all hosts that send it, if only such do
-	Doc      string   `json:"doc"`
-	Rest     bool     `json:"rest,omitempty"`       // stands for all higher opcodes without an entry
-	Instead  string   `json:"instead_of,omitempty"` // taken only where the message of this name does not fit
-	Layouts  []Layout `json:"layouts,omitempty"`    // stock first; none if the layout is not known
+	Name     string      `json:"name"`
+	Constant string      `json:"constant,omitempty"` // the game's own name
+	Aliases  []string    `json:"aliases,omitempty"`  // names in public documents
+	Dir      string      `json:"dir"`                // c2s, s2c, both, none
+	Reliable bool        `json:"reliable"`
+	Relay    string      `json:"relay"` // what the host does with a client's message
+	Evidence string      `json:"evidence"`
+	Topic    string      `json:"topic"`                  // what it is about
+	Hosts    string      `json:"host_dialect,omitempty"` // of all hosts that send it, if only such do
+	Doc      string      `json:"doc"`
+	Rest     bool        `json:"rest,omitempty"`        // stands for all higher opcodes without an entry
+	Host     []HostField `json:"host_fields,omitempty"` // that hosts fill in by themselves
+	Instead  string      `json:"instead_of,omitempty"`  // taken only where the message of this name does not fit
+	Layouts  []Layout    `json:"layouts,omitempty"`     // stock first; none if the layout is not known
+}
+
+// A HostField is a field that a host fills in by itself.
+type HostField struct {
+	Field string `json:"field"`
+	From  string `json:"from"` // what it follows
 }
 
 // A Layout is the way in which senders of one dialect write a message.
@@ -127,6 +134,9 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	e := Entry{
 		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
 		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Topic: s.Topic.String(), Doc: s.Doc, Rest: s.CatchAll,
+	}
+	for _, f := range s.HostFields {
+		e.Host = append(e.Host, HostField{f.Name, f.From.String()})
 	}
 	if s.HostDialect != decode.Undecided {
 		e.Hosts = s.HostDialect.String()

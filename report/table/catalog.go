@@ -93,6 +93,9 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	}
 	about("topic", e.Topic+": "+reference.Meaning(e.Topic))
 	about("relay", e.Relay+": "+reference.Meaning(e.Relay))
+	for _, f := range e.Host {
+		about("of the host", f.Field+": "+f.From)
+	}
 	if e.Hosts != "" {
 		about("hosts", "only those that write "+e.Hosts+" send it")
 	}

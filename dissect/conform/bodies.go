@@ -1,0 +1,191 @@
+package conform
+
+import (
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// bodies reads bodies of messages, and writes them with other values. What it
+// returns is valid until the next message of the same kind.
+type bodies struct {
+	catalog *decode.Catalog
+	decoder *decode.Decoder
+}
+
+func newBodies(catalog *decode.Catalog) *bodies {
+	return &bodies{catalog: catalog, decoder: decode.NewDecoder()}
+}
+
+// game returns the game message that a body holds, nil if the body is not one to
+// its end, or as far as matters of its kind.
+func (b *bodies) game(body []byte) decode.Message {
+	res := b.result(body)
+	if res.Exact() || res.Message != nil && res.Spec.Head > 0 && (res.Err == nil || res.Err.Offset >= res.Spec.Head) {
+		return res.Message
+	}
+	return nil
+}
+
+func (b *bodies) result(body []byte) decode.Result {
+	if len(body) == 0 {
+		return decode.Result{}
+	}
+	spec := b.catalog.Lookup(decode.Opcode(body[0]))
+	if spec == nil {
+		return decode.Result{}
+	}
+	return b.decoder.Read(spec, body, decode.Undecided, noShips{})
+}
+
+// change returns the game message in a body as f changes it. It leaves alone what
+// cannot be read.
+func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
+	res := b.result(body)
+	if res.Message == nil || res.Err != nil && res.Err.Offset < res.Spec.Head {
+		return body
+	}
+	f(res.Message)
+	out, err := decode.Append(nil, res.Spec, res.Message, res.Dialect)
+	read := len(body) - len(res.Rest) // what follows the place of an error was not read
+	if err != nil || len(out) < read {
+		return body
+	}
+	return append(out[:read], res.Rest...)
+}
+
+// comparable appends a game message without those fields in which hosts that do
+// the same differ.
+func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
+	spec := b.catalog.Lookup(decode.Opcode(body[0]))
+	if spec == nil || len(spec.HostFields) == 0 {
+		return append(dst, body...)
+	}
+	res := b.result(body)
+	if !res.Exact() {
+		return append(dst, body...)
+	}
+	var blank []string
+	for _, f := range spec.HostFields {
+		switch f.From {
+		case decode.HostClock, decode.HostIDs, decode.HostLine:
+			blank = append(blank, f.Name)
+		case decode.GivenSlot:
+			if !slots {
+				blank = append(blank, f.Name)
+			}
+		case decode.GivenID: // is replaced by what the captured host gave
+		}
+	}
+	out, err := decode.AppendBlank(slices.Clip(dst), res.Spec, res.Message, res.Dialect, blank)
+	if err != nil {
+		return append(dst, body...)
+	}
+	return out
+}
+
+// control returns what the body of a control message says, nil if it makes no
+// sense.
+func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
+	spec := transport.SpecFor(&transport.Message{Header: transport.Header{Type: typ}, Body: body})
+	if spec == nil {
+		return nil
+	}
+	if res := b.decoder.ReadBody(spec, body); res.Err == nil {
+		return res.Message
+	}
+	return nil
+}
+
+// announced returns what a PlayerAnnounce says of which player.
+func (b *bodies) announced(body []byte) (code event.Code, peer uint8, ok bool) {
+	m, ok := b.game(body).(*msg.PlayerAnnounce)
+	if !ok || m.Class != event.ClassPlayer {
+		return 0, 0, false
+	}
+	return m.Code, m.Player, true
+}
+
+// A creation is what tells a created object from others.
+type creation struct {
+	slot, player uint8
+	class        uint32
+	id           wire.ObjectID
+}
+
+// createdBy returns the object that a message creates.
+func createdBy(m decode.Message) (c creation, ok bool) {
+	switch m := m.(type) {
+	case *msg.ObjectCreate:
+		return creation{m.Slot, 0, m.Class, m.ID}, true
+	case *msg.ObjectCreateTeam:
+		return creation{m.Slot, m.Player, m.Class, m.ID}, true
+	case *msg.ObjectCreateOpenBC:
+		return creation{m.Slot, m.Player, 0, m.ID}, true
+	}
+	return c, false
+}
+
+// slotIn returns a slot that a message names, -1 if there is none such.
+func slotIn(slot uint8) int {
+	if slot < wire.Slots {
+		return int(slot)
+	}
+	return -1
+}
+
+// author returns the network id of the player who says something, or takes a side.
+func author(m decode.Message) (id uint32, ok bool) {
+	switch m := m.(type) {
+	case *msg.Chat:
+		return uint32(m.Sender), true
+	case *msg.TeamChat:
+		return uint32(m.Sender), true
+	case *msg.Team:
+		return uint32(m.Player), true
+	}
+	return 0, false
+}
+
+// setAuthor is the reverse of author.
+func setAuthor(m decode.Message, id uint32) {
+	switch m := m.(type) {
+	case *msg.Chat:
+		m.Sender = int32(id)
+	case *msg.TeamChat:
+		m.Sender = int32(id)
+	case *msg.Team:
+		m.Player = int32(id)
+	}
+}
+
+// name returns the name in the body of a NameChange, empty if there is none.
+func (b *bodies) name(body []byte) string {
+	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {
+		return wire.WideText(m.Name)
+	}
+	return ""
+}
+
+// setSlot puts a slot into a message that creates an object.
+func setSlot(m decode.Message, slot uint8) {
+	switch m := m.(type) {
+	case *msg.ObjectCreate:
+		m.Slot = slot
+	case *msg.ObjectCreateTeam:
+		m.Slot = slot
+	case *msg.ObjectCreateOpenBC:
+		m.Slot = slot
+	}
+}
+
+// controlBody returns the body of a control message.
+func controlBody(m decode.Message) []byte {
+	// The error is of text that does not fit; this comes from a message.
+	b, _ := decode.AppendFields(nil, "body", m, decode.Stock)
+	return b
+}
