@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
@@ -54,7 +55,7 @@ func TestUpdatesAsWalked(t *testing.T) {
 	var viewer decode.Viewer
 	whole, others := 0, 0
 	for _, name := range captures(t) {
-		eachRecord(t, name, dissect.Config{}, func(r *dissect.Record) {
+		recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) {
 			m, ok := r.Message.(*msg.StateUpdate)
 			if !ok {
 				return
@@ -87,7 +88,7 @@ func TestUpdatesAsWalked(t *testing.T) {
 func TestOmitValues(t *testing.T) {
 	for _, name := range captures(t) {
 		var want []string
-		eachRecord(t, name, dissect.Config{}, func(r *dissect.Record) { want = append(want, string(line(r))) })
+		recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) { want = append(want, string(line(r))) })
 
 		src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", name), nil)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/netip"
 	"os"
@@ -18,10 +17,10 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // truth is what other software found in a capture.
@@ -62,54 +61,15 @@ func readTruth(t *testing.T, name string) truth {
 	return v
 }
 
-// eachRecord runs a capture through a pipeline.
-func eachRecord(tb testing.TB, name string, cfg dissect.Config, f func(*dissect.Record)) (*dissect.Pipeline, capture.Stats) {
-	tb.Helper()
-	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", name), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
-	p := dissect.New(cfg)
-	emit := func(r *dissect.Record) error { f(r); return nil }
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) || errors.Is(err, capture.ErrCut) {
-			break
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if err := p.Push(d, emit); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := p.Flush(emit); err != nil {
-		tb.Fatal(err)
-	}
-	return p, src.Stats()
-}
-
 // hold returns all datagrams of a capture.
 func hold(tb testing.TB, name string) (held []*dissect.Datagram) {
 	tb.Helper()
-	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", name), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) {
-			return held
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
+	recorded.Datagrams(tb, name, func(d *dissect.Datagram) {
 		c := *d
 		c.Payload = slices.Clone(d.Payload)
 		held = append(held, &c)
-	}
+	})
+	return held
 }
 
 // captureOf returns the capture file that a truth file is about.
@@ -144,7 +104,7 @@ func TestTruth(t *testing.T) {
 				}
 				m[dir.String()][key]++
 			}
-			_, stats := eachRecord(t, captureOf(t, base), dissect.Config{}, func(r *dissect.Record) {
+			stats := recorded.Records(t, captureOf(t, base), dissect.Config{}, func(r *dissect.Record) {
 				switch r.Kind {
 				case dissect.KindGameSpy:
 					gamespy++
@@ -314,7 +274,7 @@ func TestEveryByteIsAccountedFor(t *testing.T) {
 	for _, name := range captures(t) {
 		t.Run(name, func(t *testing.T) {
 			a := accounting{t: t}
-			eachRecord(t, name, dissect.Config{}, a.record)
+			recorded.Records(t, name, dissect.Config{}, a.record)
 			a.finish()
 		})
 	}
@@ -323,7 +283,7 @@ func TestEveryByteIsAccountedFor(t *testing.T) {
 // TestStockBytesDecode: every byte string of the real game decodes to its end.
 func TestStockBytesDecode(t *testing.T) {
 	n := 0
-	eachRecord(t, "stock_replay.pcap", dissect.Config{}, func(r *dissect.Record) {
+	recorded.Records(t, "stock_replay.pcap", dissect.Config{}, func(r *dissect.Record) {
 		n++
 		if r.Err != nil || len(r.Rest) > 0 || r.Status != dissect.StatusOK && r.Status != dissect.StatusDuplicate {
 			t.Errorf("frame %d: %v, %v, %d bytes over", r.Datagram.Number, r.Status, r.Err, len(r.Rest))
@@ -341,7 +301,7 @@ func TestStockBytesDecode(t *testing.T) {
 func TestVariants(t *testing.T) {
 	list := func(name string) []string {
 		var out []string
-		eachRecord(t, name, dissect.Config{}, func(r *dissect.Record) {
+		recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) {
 			out = append(out, fmt.Sprintf("%d %d %v %x %v %v", r.Datagram.Number, r.Part, r.Dir, r.Bytes, r.Status, r.Cut))
 		})
 		return out
@@ -622,7 +582,7 @@ func TestPositionFromDelta(t *testing.T) {
 // The host of stock_client.pcap is OpenBC, its clients are stock.
 func TestDialectOfEachSender(t *testing.T) {
 	senders := map[string]int{}
-	eachRecord(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) {
+	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) {
 		if r.Spec != nil && r.Spec.Name == "StateUpdate" {
 			senders[r.Dir.String()+" "+r.Sender.String()]++
 		}
@@ -631,7 +591,7 @@ func TestDialectOfEachSender(t *testing.T) {
 		t.Errorf("got %v, want %v", senders, want)
 	}
 	malformed := 0
-	eachRecord(t, "stock_client.pcap", dissect.Config{Dialect: decode.Stock}, func(r *dissect.Record) {
+	recorded.Records(t, "stock_client.pcap", dissect.Config{Dialect: decode.Stock}, func(r *dissect.Record) {
 		if r.Status == dissect.StatusMalformed || r.Status == dissect.StatusTrailing {
 			malformed++
 		}
@@ -694,7 +654,7 @@ func TestPushDoesNotAllocate(t *testing.T) {
 
 func FuzzPipeline(f *testing.F) {
 	n := 0
-	eachRecord(f, "stock_replay.pcap", dissect.Config{}, func(r *dissect.Record) {
+	recorded.Records(f, "stock_replay.pcap", dissect.Config{}, func(r *dissect.Record) {
 		if r.Part == 0 && n < 60 {
 			f.Add(cipher.Decrypt(nil, r.Datagram.Payload), r.Dir == dissect.FromHost, uint8(0))
 			n++

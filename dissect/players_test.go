@@ -8,6 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // named shows the fields of a record that stand for players, each with the name
@@ -31,7 +32,7 @@ func (v *named) End(*decode.Group)   {}
 func playersOf(t *testing.T, capture string, frame int, names ...string) (all []string) {
 	t.Helper()
 	var viewer decode.Viewer
-	eachRecord(t, capture, dissect.Config{}, func(r *dissect.Record) {
+	recorded.Records(t, capture, dissect.Config{}, func(r *dissect.Record) {
 		if r.Datagram.Number != frame || r.Message == nil || r.Spec == nil || !slices.Contains(names, r.Spec.Name) {
 			return
 		}
@@ -90,7 +91,7 @@ func TestPlayersByNumber(t *testing.T) {
 func TestShipsOfTeams(t *testing.T) {
 	want := map[string]string{"Bot0": "Ambassador (Bot0)", "Bot1": "Galaxy (Bot1)", "Bot2": "Bird of Prey (Bot2)", "Bot3": "Galor (Bot3)"}
 	ships := 0
-	eachRecord(t, "two_teams.pcap", dissect.Config{}, func(r *dissect.Record) {
+	recorded.Records(t, "two_teams.pcap", dissect.Config{}, func(r *dissect.Record) {
 		if m, ok := r.Message.(*msg.ObjectCreateOpenBC); ok && r.Dir == dissect.ToHost {
 			ships++
 			if got := r.Session.Object(m.ID); got != want[r.Client] {
@@ -111,7 +112,7 @@ func TestWhoseConversation(t *testing.T) {
 		name                        string
 	}
 	var got []place
-	eachRecord(t, "join_flow.pcap", dissect.Config{}, func(r *dissect.Record) {
+	recorded.Records(t, "join_flow.pcap", dissect.Config{}, func(r *dissect.Record) {
 		now := place{r.Datagram.Number, r.Conversation, -1, r.Client}
 		if r.Player != nil {
 			now.player = r.Player.Index

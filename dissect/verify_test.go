@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // TestVerify: every message of every capture is written back byte for byte, and
@@ -16,7 +17,7 @@ func TestVerify(t *testing.T) {
 	for _, name := range captures(t) {
 		t.Run(name, func(t *testing.T) {
 			var v dissect.Verifier
-			eachRecord(t, name, dissect.Config{}, func(r *dissect.Record) {
+			recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) {
 				if text := v.Check(r); text != "" {
 					t.Errorf("frame %d, message %d: %s", r.Datagram.Number, r.Part, text)
 				}

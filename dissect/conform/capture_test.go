@@ -3,41 +3,19 @@ package conform_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // An edit passes on a record of a capture, changes it, or leaves it out.
 type edit func(r *dissect.Record, pass func(*dissect.Record))
-
-// datagrams gives each datagram of a capture fixture.
-func datagrams(tb testing.TB, name string, each func(*dissect.Datagram)) {
-	tb.Helper()
-	src, err := capture.Open(fixtures.Path("captures/"+name), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = src.Close() }()
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		each(d)
-	}
-}
 
 // compare compares a capture fixture, the first host alone, after an edit of
 // its records; wanted chooses datagrams, nil chooses all.
@@ -50,7 +28,7 @@ func compare(tb testing.TB, name string, against decode.Dialect, change edit, wa
 			tb.Fatal(err)
 		}
 	}
-	datagrams(tb, name, func(d *dissect.Datagram) {
+	recorded.Datagrams(tb, name, func(d *dissect.Datagram) {
 		if wanted != nil && !wanted(d) {
 			return
 		}
@@ -212,7 +190,7 @@ func TestAltered(t *testing.T) {
 		}), true, []string{"extra 116 0x1C"}},
 		{"to its sender", once(torpedo, torpedoCopy, func(r *dissect.Record, pass func(*dissect.Record)) {
 			d := other(r)
-			datagrams(t, "networked_battle.pcap", func(o *dissect.Datagram) {
+			recorded.Datagrams(t, "networked_battle.pcap", func(o *dissect.Datagram) {
 				if o.Number == torpedoFrame {
 					d.Dst = o.Src
 				}

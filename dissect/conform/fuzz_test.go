@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // FuzzReplay: whatever a capture holds, the counts of a report fit together: a
@@ -16,7 +17,7 @@ import (
 func FuzzReplay(f *testing.F) {
 	for _, name := range []string{"stock_client.pcap", "opcode_coverage.pcap", "restart.pcap"} {
 		var seed []byte
-		datagrams(f, name, func(d *dissect.Datagram) {
+		recorded.Datagrams(f, name, func(d *dissect.Datagram) {
 			if len(d.Payload) == 0 || len(d.Payload) > 255 || d.Payload[0] == '\\' || len(seed) > 2000 {
 				return
 			}

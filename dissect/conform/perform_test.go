@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 var hostAddr = netip.MustParseAddrPort("203.0.113.1:22101")
@@ -44,7 +45,7 @@ func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
 func (l *live) play(name string) *conform.Report {
 	p := dissect.New(dissect.Config{})
 	var now time.Time
-	datagrams(l.t, name, func(d *dissect.Datagram) {
+	recorded.Datagrams(l.t, name, func(d *dissect.Datagram) {
 		now = d.Time
 		if l.first != nil {
 			l.first(now)

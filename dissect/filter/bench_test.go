@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 func BenchmarkMatch(b *testing.B) {
@@ -37,7 +38,7 @@ func BenchmarkCapture(b *testing.B) {
 	// not.
 	var all []*dissect.Record
 	n := 0
-	eachRecord(b, "battle_mix.pcap.gz", func(r *dissect.Record) {
+	recorded.Records(b, "battle_mix.pcap.gz", dissect.Config{Catalog: stock}, func(r *dissect.Record) {
 		if n++; n%20 == 0 {
 			all = append(all, clone(b, r))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
@@ -226,7 +227,7 @@ func TestJSON(t *testing.T) {
 	captures := []string{"stock_replay.pcap", "opcode_tour.pcap", "opcode_coverage.pcap", "forged_small.pcap", "gamespy.pcap", "stock_client.pcap", "join_flow.pcap"}
 	for _, name := range captures {
 		n := 0
-		eachRecord(t, name, func(r *dissect.Record) {
+		recorded.Records(t, name, dissect.Config{Catalog: stock}, func(r *dissect.Record) {
 			if n++; n <= 400 || r.Kind != dissect.KindMessage {
 				check(r)
 			}

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"errors"
-	"io"
 	"net/netip"
 	"slices"
 	"testing"
@@ -13,9 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
 
@@ -115,33 +112,6 @@ func clone(tb testing.TB, r *dissect.Record) *dissect.Record {
 	}
 	k.Status, k.Sender = status, sender
 	return &k
-}
-
-// eachRecord runs a capture through a pipeline.
-func eachRecord(tb testing.TB, name string, f func(*dissect.Record)) {
-	tb.Helper()
-	src, err := capture.Open(fixtures.Path("captures/"+name), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer src.Close()
-	p := dissect.New(dissect.Config{Catalog: stock})
-	emit := func(r *dissect.Record) error { f(r); return nil }
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) || errors.Is(err, capture.ErrCut) {
-			break
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if err := p.Push(d, emit); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := p.Flush(emit); err != nil {
-		tb.Fatal(err)
-	}
 }
 
 // must compiles a filter of the stock catalogue.
