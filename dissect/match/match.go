@@ -8,42 +8,53 @@
 // does not give is nil or absent; zero means zero.
 //
 // Times are seconds since the first frame of the capture. Distances are game
-// units. A reference to a player is an index into Match.Players.
+// units. A reference to a player is an index into Match.Players. Text is from
+// the network: escape it before a terminal or a browser sees it.
 package match
 
 import (
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A Match is one match of one host, from its first sign to its end, its
-// restart, or the end of the capture.
+// A Match is one match of one host, from its first sign to its restart, to the
+// next mission, or to the end of the capture.
 type Match struct {
 	Host    netip.AddrPort
-	Dialect decode.Dialect
-	Mission string // script module, empty if not known
-	Map     string // star system, empty if not known
+	Dialect decode.Dialect // of the host, or else of the first client
+	Name    string         // of the server, as GameSpy tells
+	Mission string         // script module, empty if not known
+	Map     string         // star system, empty if not known
 	Rules   Rules
 
 	Origin  time.Time // of all times in seconds: the first frame of the capture
 	Begin   float64
-	End     float64
-	EndedBy string // reason that the host gave, empty if none was seen
-	Late    bool   // the capture begins within the match
-	Open    bool   // the capture ends within the match
-	Vantage int    // index of the player at whose computer the capture was made, VantageHost or VantageUnknown
+	End     float64  // the last that is known of the match
+	Over    *float64 // the host said that the match is over; play may go on
+	EndedBy string   // reason that the host gave, empty if none was seen
+	Late    bool     // the capture begins within the match
+	Open    bool     // the capture ends within the match
+	Vantage int      // index of the player at whose computer the capture was made, VantageHost or VantageUnknown
+
+	// Leaders are the players with the highest score, or else the most kills,
+	// several if they are equal; empty if nobody has any. LeadingTeam is the
+	// team that leads, nil without teams and if teams are equal. They won if
+	// Over is set.
+	Leaders     []int
+	LeadingTeam *int
 
 	Players []Player
 	Lives   []Life
-	Kills   []Kill
-	Scores  []Score
+	Kills   []Kill  // losses of ships, those without a killer too
+	Scores  []Score // what the host said, when it changed
 	Shots   []Shot
 	Chat    []Talk
 	Events  []Event // all that happened, in order
-	Lines   []Line  // one for each conversation of a player
+	Lines   []Line  // one for each address of a player
 	Unusual []Finding
 
 	Evicted Evicted
@@ -55,8 +66,35 @@ const (
 	VantageHost    = -2
 )
 
-// NoPlayer stands for a player that is not known.
-const NoPlayer = -1
+// NoPlayer stands for a player that is not known, and NoLife for such a life.
+const (
+	NoPlayer = -1
+	NoLife   = -1
+)
+
+// NameOf returns the name of a player, or a description if there is no name.
+func (m *Match) NameOf(player int) string {
+	if player < 0 || player >= len(m.Players) {
+		return "somebody"
+	}
+	p := &m.Players[player]
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.ID != 0:
+		return "player " + strconv.Itoa(int(p.ID))
+	case p.Slot >= 0:
+		return "slot " + strconv.Itoa(p.Slot)
+	case p.Address.IsValid():
+		return p.Address.String()
+	}
+	return "player #" + strconv.Itoa(player+1)
+}
+
+// Clock returns the time of day of a time in seconds.
+func (m *Match) Clock(t float64) time.Time {
+	return m.Origin.Add(time.Duration(t * float64(time.Second)))
+}
 
 // Rules are the settings of a match. Nil is not known or no limit.
 type Rules struct {
@@ -68,25 +106,26 @@ type Rules struct {
 	Collisions  *bool
 }
 
-// A Player is one person in a match. Several stays of the same name are one
+// A Player is one person in a match. Several stays of the same person are one
 // player.
 type Player struct {
-	Name    string   // the last one
-	Names   []string // all in order, if there were several
-	ID      uint8    // network id, 0 if not known
-	Slot    int      // -1 if not known
-	Team    *int
+	Name    string         // the last one
+	Names   []string       // all in order, if there were several
+	ID      uint8          // network id, 0 if not known
+	Slot    int            // -1 if not known
+	Team    *int           // from 0
 	Address netip.AddrPort // of the last stay, invalid if not captured
 	Joined  *float64
 	Ready   *float64 // first ready to play
 	Left    *float64
-	LeftHow string // disconnect, kicked, silence ...; empty if the player stayed
-	Stays   int
+	LeftHow string // disconnect, host, silence, or a reason to put the player out; empty if the player stayed
+	Stays   int    // connections that the capture shows to begin
 
 	Kills, Deaths int       // as counted here
 	Score         *int      // the last that the host gave
 	HostSays      *HostSays // the host's last word
-	Damage        *float64  // done to others, as the scores tell
+	Damage        *float64  // done to ships of others, as the clients' damage messages tell (OpenBC)
+	Shots         int
 }
 
 // HostSays is the standing of a player as the host last sent it.
@@ -97,7 +136,7 @@ type HostSays struct {
 
 // A Life is one ship of one player from its creation to its end.
 type Life struct {
-	Player int
+	Player int    // NoPlayer if not known
 	Ship   string // class, empty if not known
 	Name   string // of the ship
 	Object wire.ObjectID
@@ -105,13 +144,15 @@ type Life struct {
 	End    float64
 	EndHow string // killed, destroyed, left, replaced, restarted; empty if it lasts to the end
 	Frame  int    // of the creation, or of the first sighting
+	Late   bool   // the creation was not captured
 	Killer int    // NoPlayer if not known
 
-	Track     []Sample    // thinned
-	Condition []Condition // hull and shields over time
+	Track     []Sample    // thinned: no position is further than 0.5 units from the line between its neighbours
+	Condition []Condition // hull and shields, when they changed
 	Systems   []System    // subsystems that lost condition
-	MaxSpeed  float64
-	Updates   int
+	Repairs   []Repair
+	MaxSpeed  float64 // as the updates say
+	Updates   int     // updates of the ship that made the track
 }
 
 // A Sample is where a ship is and how it moves at a moment.
@@ -144,24 +185,33 @@ type Level struct {
 	Value float32
 }
 
-// A Kill is the end of a ship by somebody's doing.
+// A Repair is a step in the repair of a subsystem.
+type Repair struct {
+	T      float64
+	Frame  int
+	System string
+	How    string // queued, repaired, lost
+}
+
+// A Kill is the loss of a ship, by somebody's doing or nobody's.
 type Kill struct {
 	T        float64
 	Frame    int
 	Victim   int
-	Killer   int // NoPlayer for nobody: a collision, self-destruction
-	Weapon   string
+	Killer   int    // NoPlayer for nobody: a collision, self-destruction
+	Weapon   string // that hit last, as far as shots tell; collision, self-destruction
 	Distance *float64
 	Ship     string // class of the victim's ship
 	With     string // class of the killer's ship
 	At       *[3]float32
+	Life     int // of the victim, NoLife if not known
 	Assists  []Assist
 }
 
 // An Assist is a player's share in a kill.
 type Assist struct {
 	Player int
-	Score  int
+	Score  int // the player's score from then on, as the host says
 }
 
 // A Score is the standing of a player or a team from a moment on.
@@ -169,7 +219,7 @@ type Score struct {
 	T             float64
 	Frame         int
 	Player        int // NoPlayer for a team
-	Team          int
+	Team          int // -1 for a player
 	Kills, Deaths *int
 	Score         *int
 }
@@ -180,10 +230,10 @@ type Shot struct {
 	End    *float64 // of a beam
 	Frame  int
 	Player int
-	Life   int    // index into Match.Lives, -1 if not known
+	Life   int    // index into Match.Lives, NoLife if not known
 	Weapon string // name of the subsystem, empty if not known
 	Kind   ShotKind
-	Target int   // life that it is aimed at, -1 if not known
+	Target int   // life that it is aimed at, NoLife if not known
 	Hit    *bool // nil if the traffic does not tell
 }
 
@@ -196,6 +246,9 @@ const (
 	Torpedo
 	Pulse
 )
+
+// String returns the kind in lower case.
+func (k ShotKind) String() string { return [...]string{"beam", "torpedo", "pulse"}[k] }
 
 // A Talk is one line of chat.
 type Talk struct {
@@ -239,26 +292,25 @@ type Event struct {
 
 // A Line is the quality of a player's connection.
 type Line struct {
-	Player       int
-	Conversation int
-	Address      netip.AddrPort
-	Verdict      string        // in words
-	RTT          time.Duration // median, 0 if not measured
-	Lost         int64         // messages in both directions that never arrived at the place of capture
-	Resent       int64         // retransmissions in both directions
-	Silence      time.Duration // the longest
-	SilenceAt    float64
-	Points       []LinePoint
+	Player    int
+	Address   netip.AddrPort
+	Verdict   string        // in words
+	RTT       time.Duration // median, 0 if not measured
+	Lost      int64         // messages in both directions that never arrived at the place of capture
+	Resent    int64         // retransmissions in both directions
+	Silence   time.Duration // the player's longest
+	SilenceAt float64       // when it began
+	Points    []LinePoint
 }
 
 // A LinePoint is the quality of a connection during some seconds.
 type LinePoint struct {
-	T       float64
-	RTT     float32 // seconds, negative if not measured
+	T       float64 // when they began
+	RTT     float32 // mean in seconds, negative if not measured
 	Lost    int
 	Resent  int
 	Updates int     // ship updates of the player
-	Silence float32 // longest, seconds
+	Silence float32 // the player's longest that ended then, in seconds
 }
 
 // A Finding is something out of the ordinary, with its numbers. It is no
@@ -267,7 +319,7 @@ type Finding struct {
 	T      float64
 	Frame  int
 	Player int
-	Kind   string // speed, turn, fire_rate, damage, hash, forged
+	Kind   string // speed, turn, fire_rate, jump, position, damage, hash, forged, undead
 	Text   string
 	Value  float64
 	Limit  float64
@@ -276,5 +328,5 @@ type Finding struct {
 
 // Evicted counts the items that were left out to keep to the limits.
 type Evicted struct {
-	Matches, Players, Lives, Kills, Shots, Chat, Events, Samples, Findings int
+	Matches, Players, Lives, Kills, Scores, Shots, Chat, Events, Samples, Conditions, Findings int
 }

@@ -17,6 +17,27 @@ type link struct {
 	last      moment // datagram
 	keepalive moment // the last one
 	spacing   mean   // of keepalives
+	lap       lap
+}
+
+// lap is what is counted anew in each lap.
+type lap struct {
+	rtt            mean
+	updates        int64
+	lost, repeated int64 // of the link when the lap began
+	silence        time.Duration
+	silenceAt      time.Time
+}
+
+// endLap returns the lap and begins the next.
+func (l *link) endLap() Lap {
+	lost, repeated := l.Lost(), l.Repeated()
+	out := Lap{
+		RTT: l.lap.rtt.value(), Lost: lost - l.lap.lost, Repeated: repeated - l.lap.repeated, Updates: l.lap.updates,
+		Silence: l.lap.silence, SilenceAt: l.lap.silenceAt,
+	}
+	l.lap = lap{lost: lost, repeated: repeated}
+	return out
 }
 
 // mean adds up times.
@@ -52,7 +73,7 @@ func (l *link) heard(d *dissect.Datagram, at moment) {
 		return
 	}
 	if gap, ok := at.since(l.last); ok {
-		l.Silence = max(l.Silence, time.Duration(gap))
+		l.silent(time.Duration(gap))
 	}
 	if l.First.IsZero() {
 		l.First = d.Time
@@ -61,6 +82,16 @@ func (l *link) heard(d *dissect.Datagram, at moment) {
 	b := l.rates.at(at.ns)
 	b.datagrams++
 	b.bytes += uint64(size)
+}
+
+// silent takes note of the time between the last two datagrams.
+func (l *link) silent(gap time.Duration) {
+	if gap > l.lap.silence {
+		l.lap.silence, l.lap.silenceAt = gap, l.Last
+	}
+	if gap > l.Silence {
+		l.Silence, l.SilenceAt = gap, l.Last
+	}
 }
 
 // message counts a transport message.
@@ -126,6 +157,7 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 	}
 	if ns, ok := at.since(sent.at); ok {
 		l.rtt.add(ns)
+		l.lap.rtt.add(ns)
 	}
 }
 

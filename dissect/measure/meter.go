@@ -46,6 +46,7 @@ type Link struct {
 	RTT RTT // of the messages sent in this direction
 
 	Silence       time.Duration // longest time between two datagrams
+	SilenceAt     time.Time     // when that began
 	Keepalives    int64
 	KeepaliveMean time.Duration // between two keepalives, 0 if there were less
 	KeepaliveMax  time.Duration
@@ -129,6 +130,9 @@ type GivenUp struct {
 // A Meter measures. Its zero value is ready to use. It is not safe for
 // concurrent use.
 type Meter struct {
+	// LinksOnly leaves the streams of ship updates out, which saves time.
+	LinksOnly bool
+
 	conversations map[pair]*conversation
 	last          *conversation // of the last record: most have a neighbour of the same conversation
 	uses          uint64
@@ -164,6 +168,9 @@ func side(d dissect.Dir) int {
 	}
 	return 0
 }
+
+// dirs are the directions of links by their index.
+var dirs = [2]dissect.Dir{dissect.ToHost, dissect.FromHost}
 
 // Close does nothing.
 func (m *Meter) Close() error { return nil }
@@ -212,7 +219,10 @@ func (m *Meter) Record(r *dissect.Record) error {
 		l.reliable(r, at, &m.givenUp)
 	}
 	if id, ok := updated(r); ok {
-		m.update(c, r, id, at)
+		l.lap.updates++
+		if !m.LinksOnly {
+			m.update(c, r, id, at)
+		}
 	}
 	return nil
 }
@@ -239,6 +249,31 @@ func (m *Meter) Links() []Link {
 		return cmp.Or(a.Host.Compare(b.Host), a.Client.Compare(b.Client), cmp.Compare(a.Dir, b.Dir))
 	})
 	return out
+}
+
+// A Lap is what happened on a link since the last lap, or since it began.
+type Lap struct {
+	Host, Client   netip.AddrPort
+	Dir            dissect.Dir
+	RTT            time.Duration // mean, 0 if none was measured
+	Lost, Repeated int64         // Lost is negative if numbers came that had been counted as lost
+	Updates        int64         // of ships
+	Silence        time.Duration // the longest that ended in the lap
+	SilenceAt      time.Time     // when that began
+}
+
+// Laps yields what happened on each link since it was called last, in no
+// order.
+func (m *Meter) Laps(yield func(*Lap)) {
+	for _, c := range m.conversations {
+		for i := range c.links {
+			if l := &c.links[i]; l.Datagrams > 0 {
+				out := l.endLap()
+				out.Host, out.Client, out.Dir = c.host, c.client, dirs[i]
+				yield(&out)
+			}
+		}
+	}
 }
 
 // GivenUp returns what is missing from the results.

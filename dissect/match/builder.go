@@ -1,0 +1,527 @@
+package match
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Limits of a capture, over all of its matches. Further items are counted in
+// Evicted.
+const (
+	MaxMatches    = 256
+	MaxHosts      = 64   // at a time; the one that was silent longest ends first
+	MaxPlayers    = 1024 // of a match
+	MaxLives      = 16384
+	MaxKills      = 16384
+	MaxScores     = 65536
+	MaxShots      = 200_000
+	MaxChat       = 16384
+	MaxEvents     = 65536
+	MaxSamples    = 1_000_000
+	MaxConditions = 200_000 // of hulls, shields and subsystems
+	MaxFindings   = 512     // of a match
+	MaxPoints     = 1024    // of a line; its steps become longer
+	maxText       = 1024    // bytes of a name or a line of chat
+)
+
+// Times in seconds.
+const (
+	lapSeconds     = 5.0  // between the points of a line
+	silentSeconds  = 3.0  // from which on a silence is told
+	goneSeconds    = 15.0 // of silence at the end of the capture, after which a player is taken to have left
+	noticeSeconds  = 2.0  // between the host's deletion of a ship and the notice that its player left
+	malformedAgain = 10.0 // within which malformed messages of a sender are told once
+)
+
+// A Builder folds records into matches. It implements report.Sink. It keeps no
+// record, is bounded whatever the traffic, and is not safe for concurrent use.
+type Builder struct {
+	origin  time.Time
+	hosts   map[netip.AddrPort]*game
+	last    *game // of the last record
+	matches []*Match
+	meter   measure.Meter
+	now     float64
+	lap     float64 // when the laps of the lines end
+	names   map[netip.AddrPort]string
+
+	used struct{ lives, kills, scores, shots, chat, events, samples, conditions int }
+	lost int // matches
+}
+
+// New returns a builder of matches whose times begin with the first frame of
+// the capture; a zero time stands for that of the first record.
+func New(origin time.Time) *Builder {
+	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, meter: measure.Meter{LinksOnly: true}}
+}
+
+// room reports whether another item may be kept, and counts it or the loss.
+func room(used *int, limit int, evicted *int) bool {
+	if *used >= limit {
+		*evicted++
+		return false
+	}
+	*used++
+	return true
+}
+
+// Record folds a record. It never fails.
+func (b *Builder) Record(r *dissect.Record) error {
+	if r.Datagram == nil {
+		return nil
+	}
+	if !r.Datagram.Time.IsZero() {
+		if b.origin.IsZero() {
+			b.origin = r.Datagram.Time
+		}
+		b.now = r.Datagram.Time.Sub(b.origin).Seconds()
+	}
+	_ = b.meter.Record(r) // never fails
+	if b.now >= b.lap {
+		b.endLap()
+	}
+	if r.Kind == dissect.KindGameSpy {
+		b.gameSpy(r)
+		return nil
+	}
+	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindEvicted {
+		return nil
+	}
+	g := b.game(r)
+	g.seen(r, b.now)
+	switch {
+	case r.Status == dissect.StatusMalformed:
+		if !r.Cut {
+			g.malformed(r)
+		}
+		return nil
+	case r.Message == nil || r.Status == dissect.StatusDuplicate:
+		return nil
+	}
+	if m, ok := r.Message.(*msg.StateUpdate); ok {
+		g.update(r, m)
+		return nil
+	}
+	g.message(r)
+	return nil
+}
+
+// Close ends all matches.
+func (b *Builder) Close() error {
+	b.endLap()
+	return nil
+}
+
+// Matches returns the matches so far, in the order of their beginnings. They
+// are valid until the next record.
+func (b *Builder) Matches() []*Match {
+	all := slices.Clone(b.matches)
+	for _, g := range b.hosts {
+		if g.m.played() {
+			g.finish()
+			all = append(all, g.m)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y *Match) int {
+		switch {
+		case x.Begin < y.Begin:
+			return -1
+		case x.Begin > y.Begin:
+			return 1
+		}
+		return x.Host.Compare(y.Host)
+	})
+	if len(all) > 0 {
+		all[0].Evicted.Matches = b.lost
+	}
+	return all
+}
+
+// played reports whether there is anything to tell of a match.
+func (m *Match) played() bool {
+	return len(m.Lives)+len(m.Kills)+len(m.Chat)+len(m.Scores) > 0 ||
+		slices.ContainsFunc(m.Players, func(p Player) bool { return p.Joined != nil || p.Ready != nil || p.Left != nil })
+}
+
+func hostOf(r *dissect.Record) (host, client netip.AddrPort) {
+	if r.Dir == dissect.FromHost {
+		return r.Datagram.Src, r.Datagram.Dst
+	}
+	return r.Datagram.Dst, r.Datagram.Src
+}
+
+// game returns the game of a record's host.
+func (b *Builder) game(r *dissect.Record) *game {
+	host, _ := hostOf(r)
+	if g := b.last; g != nil && g.host == host {
+		return g
+	}
+	g := b.hosts[host]
+	if g == nil {
+		if len(b.hosts) >= MaxHosts {
+			b.evictHost()
+		}
+		g = newGame(b, host)
+		b.hosts[host] = g
+	}
+	b.last = g
+	return g
+}
+
+// evictHost ends the match of the host that was silent longest.
+func (b *Builder) evictHost() {
+	var old *game
+	for _, g := range b.hosts {
+		if old == nil || g.heard < old.heard || g.heard == old.heard && g.host.Compare(old.host) < 0 {
+			old = g
+		}
+	}
+	old.close()
+	delete(b.hosts, old.host)
+}
+
+// keep takes a match that has ended.
+func (b *Builder) keep(m *Match) {
+	if len(b.matches) >= MaxMatches {
+		b.lost++
+		return
+	}
+	b.matches = append(b.matches, m)
+}
+
+// gameSpy learns the name of the server.
+func (b *Builder) gameSpy(r *dissect.Record) {
+	if r.Dir != dissect.FromHost || r.GameSpy.Kind() != gamespy.KindReply {
+		return
+	}
+	name, ok := r.GameSpy.Get("hostname")
+	if !ok || name == "" {
+		return
+	}
+	if b.names == nil {
+		b.names = map[netip.AddrPort]string{}
+	}
+	if _, known := b.names[r.Datagram.Src]; known || len(b.names) < MaxHosts {
+		b.names[r.Datagram.Src] = clip(name)
+	}
+}
+
+// A game is the match that a host plays now, and what is remembered for it.
+type game struct {
+	b     *Builder
+	host  netip.AddrPort
+	m     *Match
+	heard float64 // when a record came last
+	who   who
+
+	ships     map[wire.ObjectID]int // object to the index of its latest life
+	recent    [wire.Slots]recent    // of them, one for each slot
+	state     []*lifeState          // by life
+	ends      []ended               // ships that the host deleted, until it is clear why
+	kills     []killState           // by kill
+	lines     map[netip.AddrPort]*lineState
+	odd       map[oddKey]int // findings by kind and player
+	faults    map[faultKey]float64
+	hashes    map[hashKey]hashSeen
+	teams     bool          // the mission has teams
+	events    map[int][]int // by player without a name
+	accidents map[int]accident
+	rates     map[rateKey]*rateState
+}
+
+func newGame(b *Builder, host netip.AddrPort) *game {
+	g := &game{b: b, host: host}
+	g.who.init()
+	g.begin()
+	return g
+}
+
+// begin begins a match.
+func (g *game) begin() {
+	g.m = &Match{
+		Host: g.host, Name: g.b.names[g.host], Origin: g.b.origin, Begin: g.b.now, End: g.b.now, Vantage: VantageUnknown,
+	}
+	g.ships, g.recent, g.state = map[wire.ObjectID]int{}, [wire.Slots]recent{}, nil
+	g.ends, g.kills, g.lines = nil, nil, map[netip.AddrPort]*lineState{}
+	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]float64{}, map[hashKey]hashSeen{}
+	g.accidents = map[int]accident{}
+	g.events, g.rates = map[int][]int{}, map[rateKey]*rateState{}
+	g.teams = false
+}
+
+// close ends the match for good.
+func (g *game) close() {
+	if g.m.played() {
+		g.finish()
+		g.b.keep(g.m)
+	}
+}
+
+// seen takes note that there was a record.
+func (g *game) seen(r *dissect.Record, now float64) {
+	g.heard = now
+	if now > g.m.End {
+		g.m.End = now
+	}
+	if len(g.ends) > 0 {
+		g.settleEnds(now)
+	}
+	if r.Sender != decode.Undecided && (r.Dir == dissect.FromHost || g.m.Dialect == decode.Undecided) {
+		g.m.Dialect = r.Sender
+	}
+}
+
+// event adds a line to the events.
+func (g *game) event(frame int, kind EventKind, player int, text string) {
+	g.eventAt(g.b.now, frame, kind, player, text)
+}
+
+func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text string) {
+	if !room(&g.b.used.events, MaxEvents, &g.m.Evicted.Events) {
+		return
+	}
+	if player >= 0 && player < len(g.m.Players) && g.m.Players[player].Name == "" {
+		g.events[player] = append(g.events[player], len(g.m.Events)) // the name may come yet
+	}
+	g.m.Events = append(g.m.Events, Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text})
+}
+
+// malformed tells that a message makes no sense.
+func (g *game) malformed(r *dissect.Record) {
+	name := "data"
+	if r.Spec != nil && r.Kind != dissect.KindMalformed {
+		name = r.Spec.Name
+	}
+	k := faultKey{r.Datagram.Src, name}
+	if last, ok := g.faults[k]; ok && g.b.now-last < malformedAgain {
+		return
+	}
+	if len(g.faults) >= MaxPlayers {
+		clear(g.faults)
+	}
+	g.faults[k] = g.b.now
+	text := "malformed " + name
+	if r.Err != nil {
+		text += ": " + clip(r.Err.Error())
+	}
+	player := NoPlayer
+	if r.Dir == dissect.ToHost {
+		player = g.client(r)
+	}
+	g.event(r.Datagram.Number, EventError, player, text)
+}
+
+type faultKey struct {
+	from netip.AddrPort
+	name string
+}
+
+// message folds a message other than a ship update.
+func (g *game) message(r *dissect.Record) {
+	frame := r.Datagram.Number
+	switch m := r.Message.(type) {
+	case *transport.Accept, *transport.Identity, *transport.Goodbye, *transport.Boot:
+		g.connection(r)
+	case *msg.Settings:
+		if r.Dir == dissect.FromHost {
+			g.settings(r, m)
+		}
+	case *msg.MissionInit:
+		if r.Dir == dissect.FromHost {
+			g.rules(r, m)
+		}
+	case *msg.ClientReady:
+		g.ready(r)
+	case *msg.PlayerAnnounce:
+		g.announced(r, &m.Event)
+	case *msg.PlayerDeleted:
+		g.deleted(r, wire.Text(m.Name))
+	case *msg.PlayerDeletedOpenBC:
+		g.deleted(r, wire.Text(m.Name))
+	case *msg.EndGame:
+		if g.first(r) {
+			g.over(r, named(names.EndGameReasons, uint64(m.Reason)))
+		}
+	case *msg.RestartGame:
+		if g.first(r) {
+			g.restart(r)
+		}
+	case *msg.Chat:
+		if g.first(r) {
+			g.says(r, m, false)
+		}
+	case *msg.TeamChat:
+		if g.first(r) {
+			g.says(r, &m.Chat, true)
+		}
+	case *msg.Team:
+		if p := g.speaker(r, m.Player); p != NoPlayer && g.first(r) {
+			g.setTeam(frame, p, int(m.Team))
+		}
+	default:
+		g.battle(r)
+	}
+}
+
+// battle folds the messages of ships, shots and scores.
+func (g *game) battle(r *dissect.Record) {
+	switch m := r.Message.(type) {
+	case *msg.ObjectCreateTeam:
+		if m.Class != msg.ClassTorpedo {
+			g.created(r, m.Slot, m.Player, &m.Object)
+		}
+	case *msg.ObjectCreateOpenBC:
+		g.created(r, m.Slot, m.Player, openBCObject(m))
+	case *msg.DestroyObject:
+		if g.first(r) {
+			g.destroyed(r, m.Object)
+		}
+	case *msg.HostEvent:
+		if g.first(r) {
+			g.hostEvent(r, &m.Event)
+		}
+	case *msg.ScoreChange:
+		if r.Dir == dissect.FromHost && g.first(r) {
+			g.scoreChange(r, m)
+		}
+	case *msg.Score:
+		if r.Dir == dissect.FromHost {
+			g.hostSays(r, m.Player, &m.Kills, &m.Deaths, &m.Score)
+		}
+	case *msg.ScoreInit:
+		if r.Dir == dissect.FromHost {
+			g.teams = true
+			if p := g.hostSays(r, m.Player, &m.Kills, &m.Deaths, &m.Score); p != NoPlayer && m.Team < noTeam {
+				g.setTeam(r.Datagram.Number, p, int(m.Team))
+			}
+		}
+	case *msg.TeamScore:
+		if r.Dir == dissect.FromHost {
+			g.teamScore(r, m)
+		}
+	default:
+		g.action(r)
+	}
+}
+
+// noTeam and above are no teams.
+const noTeam = 16
+
+// settings learns the mission, which begins anew if it is another one.
+func (g *game) settings(r *dissect.Record, m *msg.Settings) {
+	mission := clip(wire.Text(m.Mission))
+	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {
+		g.next("another mission")
+	}
+	if g.m.Mission != mission {
+		g.m.Mission = mission
+		g.event(r.Datagram.Number, EventMatch, NoPlayer, "mission "+mission)
+	}
+	on := m.Collisions
+	g.m.Rules.Collisions = &on
+	g.joined(r, int(m.Slot))
+}
+
+// rules learns the rules of the mission.
+func (g *game) rules(r *dissect.Record, m *msg.MissionInit) {
+	rules := &g.m.Rules
+	if system := named(names.Systems, uint64(m.System)); system != g.m.Map {
+		g.m.Map = system
+		g.event(r.Datagram.Number, EventMatch, NoPlayer, "map "+system)
+	}
+	rules.PlayerLimit = number(int(m.PlayerLimit))
+	rules.TimeLimit, rules.NoTimeLimit = limit(m.TimeLimit)
+	rules.FragLimit, rules.NoFragLimit = limit(m.FragLimit)
+}
+
+func limit(n uint8) (value *int, none bool) {
+	if n == msg.Unlimited {
+		return nil, true
+	}
+	return number(int(n)), false
+}
+
+func number(n int) *int { return &n }
+
+// over takes note that the host ends the match.
+func (g *game) over(r *dissect.Record, reason string) {
+	t := g.b.now
+	if g.m.Over == nil {
+		g.m.Over, g.m.EndedBy = &t, reason
+	}
+	g.event(r.Datagram.Number, EventMatch, NoPlayer, "the host ends the match: "+reason)
+}
+
+// restart begins the next match with the players who are there.
+func (g *game) restart(r *dissect.Record) {
+	g.event(r.Datagram.Number, EventMatch, NoPlayer, "the match restarts")
+	for i := range g.state {
+		g.endLife(i, g.b.now, "restarted")
+	}
+	g.next("restart")
+}
+
+// next ends the match and begins the next one.
+func (g *game) next(why string) {
+	old := g.m
+	for i := range g.state {
+		g.endLife(i, g.b.now, "restarted")
+	}
+	g.b.endLap()
+	if old.EndedBy == "" {
+		old.EndedBy = why
+	}
+	g.close()
+	old.Open = false
+	g.begin()
+	m := g.m
+	m.Dialect, m.Mission, m.Map, m.Rules, m.Name = old.Dialect, old.Mission, old.Map, old.Rules, old.Name
+	g.carry(old)
+}
+
+// finish computes the parts of a match that follow from others.
+func (g *game) finish() {
+	m := g.m
+	m.Name = g.b.names[g.host]
+	g.settleEnds(math.Inf(1))
+	for i, s := range g.state {
+		l := &m.Lives[i]
+		if !s.over {
+			l.End = m.End
+		}
+		g.flushTrack(i)
+	}
+	g.finishPlayers()
+	g.finishLines()
+	g.unusual()
+	m.lead()
+	slices.SortStableFunc(m.Events, func(a, b Event) int {
+		switch {
+		case a.T < b.T:
+			return -1
+		case a.T > b.T:
+			return 1
+		}
+		return 0
+	})
+	clear(g.events) // they have other places now
+}
+
+// named returns the name of a value, or its number.
+func named(n decode.Names, v uint64) string {
+	if s := n.Name(v); s != "" {
+		return s
+	}
+	return digits(int(v))
+}

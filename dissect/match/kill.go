@@ -1,0 +1,410 @@
+package match
+
+import (
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// Three kinds of messages report the loss of a ship: the host's exploding event
+// and its score change, which come together, and a client's DestroyObject
+// (OpenBC). Reports are of one loss if they are of the same player, no new ship
+// of that player came between, and they are close in time.
+const (
+	sameLoss    = 3.0  // seconds between any two reports of a loss
+	samePair    = 15.0 // between an exploding event and the score change that goes with it
+	wreckTime   = 15.0 // after a loss, during which updates may be those of a wreck
+	lastShot    = 10.0 // before a loss, within which the weapon is looked for
+	selfTime    = 3.0  // between the request to self-destruct, or a collision, and the loss
+	damageFresh = 60.0
+)
+
+// A source is the kind of message that reports a loss.
+type source uint8
+
+const (
+	exploding source = 1 << iota
+	scoring
+	destroying
+)
+
+// killState is what is remembered of a kill while reports may come.
+type killState struct {
+	life    int
+	sources source
+	event   int // index in Events, -1 if there was no room
+}
+
+// An ended is a ship that the host deleted.
+type ended struct {
+	life, frame int
+	t           float64
+}
+
+// lose takes note of a report of a loss. Killer is NoPlayer if the report names
+// none.
+func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
+	if k, s := g.report(victim, life, from); k != nil {
+		s.sources |= from
+		if k.Killer == NoPlayer && killer != NoPlayer {
+			g.credit(k, killer)
+			g.retell(k, s)
+		}
+		return k
+	}
+	if !room(&g.b.used.kills, MaxKills, &g.m.Evicted.Kills) {
+		return nil
+	}
+	k := Kill{T: g.b.now, Frame: frame, Victim: victim, Killer: NoPlayer, Life: life}
+	if life != NoLife {
+		l, s := &g.m.Lives[life], g.state[life]
+		k.Ship = l.Ship
+		if s.have {
+			at := s.at
+			k.At = &at
+		}
+		if !s.over || l.EndHow == "killed" || l.EndHow == "destroyed" {
+			g.endLife(life, g.b.now, "destroyed")
+			l.End, s.wreck = g.b.now, g.b.now+wreckTime
+		}
+	}
+	if victim != NoPlayer {
+		g.m.Players[victim].Deaths++
+	}
+	g.m.Kills = append(g.m.Kills, k)
+	kept := &g.m.Kills[len(g.m.Kills)-1]
+	g.kills = append(g.kills, killState{life: life, sources: from, event: -1})
+	if killer != NoPlayer {
+		g.credit(kept, killer)
+	} else {
+		g.accident(kept)
+	}
+	s := &g.kills[len(g.kills)-1]
+	n := len(g.m.Events)
+	g.event(frame, EventLoss, victim, "")
+	if len(g.m.Events) > n {
+		s.event = n
+	}
+	g.retell(kept, s)
+	return kept
+}
+
+// report returns the loss that a report is of, nil if it is of a new one.
+func (g *game) report(victim, life int, from source) (*Kill, *killState) {
+	for i := len(g.m.Kills) - 1; i >= 0; i-- {
+		k, s := &g.m.Kills[i], &g.kills[i]
+		if g.b.now-k.T > samePair {
+			break
+		}
+		if k.Victim != victim || s.life != life {
+			continue
+		}
+		pair := (exploding|scoring)&^s.sources == from && from != destroying
+		if g.b.now-k.T <= sameLoss || pair {
+			return k, s
+		}
+		break
+	}
+	return nil, nil
+}
+
+// credit gives a kill to a player.
+func (g *game) credit(k *Kill, killer int) {
+	k.Killer = killer
+	if killer != k.Victim {
+		g.m.Players[killer].Kills++
+	}
+	own := g.current(killer)
+	if own != NoLife {
+		k.With = g.m.Lives[own].Ship
+	}
+	if killer != k.Victim {
+		k.Distance = g.distance(k.Life, own)
+	}
+	if k.Life != NoLife {
+		l := &g.m.Lives[k.Life]
+		l.Killer = killer
+		if l.EndHow == "destroyed" {
+			l.EndHow = "killed"
+		}
+	}
+	k.Weapon = g.weapon(k.Life, killer)
+}
+
+// weapon returns the name of the weapon that a player fired last at a ship.
+func (g *game) weapon(life, by int) string {
+	for i := len(g.m.Shots) - 1; i >= 0; i-- {
+		s := &g.m.Shots[i]
+		if g.b.now-s.T > lastShot {
+			return ""
+		}
+		if s.Player != by || s.Target != NoLife && s.Target != life {
+			continue
+		}
+		if s.Target == NoLife && g.aimed(i, life, by) {
+			continue // another shot is known to be aimed at the ship
+		}
+		if s.Weapon != "" {
+			return s.Weapon
+		}
+		return s.Kind.String()
+	}
+	return ""
+}
+
+// aimed reports whether an earlier shot of the player is aimed at the ship.
+func (g *game) aimed(before, life, by int) bool {
+	for i := before - 1; i >= 0; i-- {
+		s := &g.m.Shots[i]
+		if g.b.now-s.T > lastShot {
+			break
+		}
+		if s.Player == by && s.Target == life && life != NoLife {
+			return true
+		}
+	}
+	return false
+}
+
+// accident tells why a ship without a killer was lost, if that is known.
+func (g *game) accident(k *Kill) {
+	if k.Victim == NoPlayer {
+		return
+	}
+	switch a := g.accidents[k.Victim]; {
+	case a.how == "" || g.b.now-a.t > selfTime:
+	default:
+		k.Weapon = a.how
+	}
+}
+
+// accident is the last thing that may have cost a player the ship.
+type accident struct {
+	t   float64
+	how string
+}
+
+// retell writes the line of a kill.
+func (g *game) retell(k *Kill, s *killState) {
+	if s.event < 0 {
+		return
+	}
+	e := &g.m.Events[s.event]
+	e.Text = g.m.Tell(k)
+	if k.Killer != NoPlayer {
+		e.Kind = EventKill
+	}
+}
+
+// Tell returns a kill in words.
+func (m *Match) Tell(k *Kill) string {
+	ship := ""
+	if k.Ship != "" {
+		ship = "'s " + k.Ship
+	}
+	victim := m.NameOf(k.Victim)
+	if k.Killer == NoPlayer {
+		text := victim + " loses " + withArticle(k.Ship)
+		if k.Ship == "" {
+			text = victim + " loses the ship"
+		}
+		if k.Weapon != "" {
+			text += ": " + k.Weapon
+		}
+		return text
+	}
+	text := m.NameOf(k.Killer) + " destroys " + victim + ship
+	if k.Killer == k.Victim {
+		text = victim + " destroys the own " + k.Ship
+	}
+	if k.Weapon != "" {
+		text += " with " + k.Weapon
+	}
+	if k.Distance != nil {
+		text += " at " + strconv.FormatFloat(*k.Distance, 'f', 0, 64) + " units"
+	}
+	return text
+}
+
+// hostEvent folds an event of the host.
+func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
+	switch e.Code {
+	case event.CodeObjectExploding:
+		life, ok := g.lifeOf(e.Dest)
+		if !ok || r.Dir != dissect.FromHost {
+			return // a station, or something else that no player flies
+		}
+		killer := NoPlayer
+		if e.Class == event.ClassExploding {
+			killer = g.byID(r, e.FiringPlayer)
+		}
+		g.lose(r.Datagram.Number, g.m.Lives[life].Player, life, killer, exploding)
+	case event.CodeAddToRepairList:
+		g.repair(r, e.Source, "queued")
+	case event.CodeRepairCompleted:
+		g.repair(r, e.Object, "repaired")
+	case event.CodeRepairCannotBeCompleted:
+		g.repair(r, e.Object, "lost")
+	}
+}
+
+// repair notes a step of a repair.
+func (g *game) repair(r *dissect.Record, part wire.ObjectID, how string) {
+	life, name := g.part(r, part)
+	if life == NoLife || !room(&g.b.used.conditions, MaxConditions, &g.m.Evicted.Conditions) {
+		return
+	}
+	l := &g.m.Lives[life]
+	l.Repairs = append(l.Repairs, Repair{T: g.b.now, Frame: r.Datagram.Number, System: name, How: how})
+}
+
+// part returns the life and the name of a subsystem.
+func (g *game) part(r *dissect.Record, id wire.ObjectID) (life int, name string) {
+	if life, ok := g.lifeOf(id); ok {
+		return life, ""
+	}
+	if r.Session == nil {
+		return NoLife, ""
+	}
+	at, ok := r.Session.ShipOf(id)
+	if !ok {
+		return NoLife, ""
+	}
+	if life, ok = g.lifeOf(at); !ok {
+		return NoLife, ""
+	}
+	if c := g.state[life].class; c != nil {
+		name, _, _ = c.At(uint32(id - at))
+	}
+	return life, name
+}
+
+// scoreChange folds the scores that change with a loss.
+func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
+	frame := r.Datagram.Number
+	victim, killer := g.byID(r, m.Victim), g.byID(r, m.Killer)
+	if victim == NoPlayer {
+		g.event(frame, EventError, NoPlayer, "a score change names no player whose ship is lost")
+		return
+	}
+	k := g.lose(frame, victim, g.current(victim), killer, scoring)
+	g.score(frame, victim, nil, &m.Deaths, nil)
+	if killer != NoPlayer {
+		g.score(frame, killer, &m.Kills, nil, &m.Score)
+	}
+	for i := range m.Updates {
+		u := &m.Updates[i]
+		p := g.byID(r, u.Player)
+		if p == NoPlayer {
+			continue
+		}
+		g.score(frame, p, nil, nil, &u.Score)
+		if k != nil && p != killer {
+			k.Assists = append(k.Assists, Assist{Player: p, Score: int(u.Score)})
+		}
+	}
+}
+
+// hostSays folds the standing of a player, as a host sends it to those who
+// join.
+func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32) int {
+	p := g.byID(r, id)
+	if p != NoPlayer {
+		g.score(r.Datagram.Number, p, kills, deaths, score)
+	}
+	return p
+}
+
+// score takes note of what the host says of a player.
+func (g *game) score(frame, player int, kills, deaths, score *int32) {
+	p := &g.m.Players[player]
+	if p.HostSays == nil {
+		p.HostSays = &HostSays{}
+	}
+	h := p.HostSays
+	changed := set(&h.Kills, kills)
+	changed = set(&h.Deaths, deaths) || changed
+	changed = set(&h.Score, score) || changed
+	if !changed {
+		return
+	}
+	h.Frame = frame
+	p.Score = h.Score
+	if room(&g.b.used.scores, MaxScores, &g.m.Evicted.Scores) {
+		g.m.Scores = append(g.m.Scores, Score{
+			T: g.b.now, Frame: frame, Player: player, Team: -1, Kills: h.Kills, Deaths: h.Deaths, Score: h.Score,
+		})
+	}
+}
+
+// set puts a number that is told into its place, and reports whether it is
+// another one.
+func set(place **int, told *int32) bool {
+	if told == nil || *place != nil && **place == int(*told) {
+		return false
+	}
+	*place = number(int(*told))
+	return true
+}
+
+// teamScore folds the standing of a team.
+func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
+	g.teams = true
+	if m.Team >= noTeam {
+		return
+	}
+	team := int(m.Team)
+	for i := len(g.m.Scores) - 1; i >= 0; i-- {
+		if s := &g.m.Scores[i]; s.Player == NoPlayer && s.Team == team {
+			if *s.Kills == int(m.Kills) && *s.Score == int(m.Score) {
+				return
+			}
+			break
+		}
+	}
+	if room(&g.b.used.scores, MaxScores, &g.m.Evicted.Scores) {
+		g.m.Scores = append(g.m.Scores, Score{
+			T: g.b.now, Frame: r.Datagram.Number, Player: NoPlayer, Team: team, Kills: number(int(m.Kills)), Score: number(int(m.Score)),
+		})
+	}
+}
+
+// destroyed folds the deletion of an object. A client sends it for a ship that
+// it destroyed (OpenBC), a host for those of players who leave.
+func (g *game) destroyed(r *dissect.Record, id wire.ObjectID) {
+	life, ok := g.lifeOf(id)
+	if !ok {
+		return
+	}
+	frame, victim := r.Datagram.Number, g.m.Lives[life].Player
+	if r.Dir == dissect.ToHost {
+		killer := g.client(r)
+		if killer == victim {
+			killer = NoPlayer
+		}
+		g.lose(frame, victim, life, killer, destroying)
+		return
+	}
+	if !g.state[life].over {
+		g.ends = append(g.ends, ended{life, frame, g.b.now})
+	}
+}
+
+// settleEnds decides about the ships that a host deleted: if no notice came
+// that the player left, they were lost.
+func (g *game) settleEnds(now float64) {
+	for len(g.ends) > 0 && now-g.ends[0].t > noticeSeconds {
+		e := g.ends[0]
+		g.ends = g.ends[1:]
+		if g.state[e.life].over {
+			continue
+		}
+		at := g.b.now
+		g.b.now = e.t
+		g.lose(e.frame, g.m.Lives[e.life].Player, e.life, NoPlayer, destroying)
+		g.b.now = at
+	}
+}

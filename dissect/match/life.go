@@ -1,0 +1,388 @@
+package match
+
+import (
+	"math"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// lifeState is what is remembered of a life while it lasts.
+type lifeState struct {
+	class *ship.Class
+	over  bool
+	wreck float64 // until when updates may be those of a wreck
+	own   bool    // the owner's own updates are captured
+	feed  feed    // of positions, if not
+	block feed    // of subsystems
+	track thinner
+	at    [3]float32
+	seen  float64 // when at was
+	have  bool    // at is known
+	speed float32
+	cloak bool
+
+	hull    float32
+	shields [6]float32
+	full    float32          // condition of a whole hull, in the sender's units
+	levels  map[uint16]int   // index in Systems of a subsystem
+	values  map[uint16]uint8 // last condition of a subsystem
+	shots   map[ShotKind]int // last shot of a kind
+	beams   map[wire.ObjectID]int
+	jump    jump
+	hashed  int // 1 + the integrity hash that was compared last
+	lastHit int // the shot that was fired at it last, -1
+}
+
+// A feed is the stream of updates of a ship that is believed, where a host
+// sends the same to several players.
+type feed struct {
+	client int // conversation's player
+	at     float64
+}
+
+// feedSilence is how long a feed must be silent for another to take its place.
+const feedSilence = 2
+
+// takes reports whether the feed is that of the player.
+func (f *feed) takes(player int, now float64) bool {
+	if f.at != 0 && f.client != player && now-f.at < feedSilence {
+		return false
+	}
+	f.client, f.at = player, now
+	return true
+}
+
+// recent finds the lives of most objects without a map.
+type recent struct {
+	id   wire.ObjectID
+	life int
+}
+
+// lifeOf returns the latest life of an object.
+func (g *game) lifeOf(id wire.ObjectID) (life int, ok bool) {
+	slot, in := id.Slot()
+	if in {
+		if c := &g.recent[slot]; c.id == id {
+			return c.life, true
+		}
+	}
+	life, ok = g.ships[id]
+	if ok && in {
+		g.recent[slot] = recent{id, life}
+	}
+	return life, ok
+}
+
+// openBCObject returns what a creation in OpenBC's own form tells.
+func openBCObject(m *msg.ObjectCreateOpenBC) *msg.Object {
+	return &msg.Object{
+		Class: msg.ClassShip, ID: m.ID, Species: m.Species, Ship: ship.BySpecies(m.Species), Position: m.Position, Orientation: m.Orientation,
+	}
+}
+
+// created folds the creation of a player's ship. Copies, and what a host sends
+// to those who ask for a ship, tell nothing new.
+func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
+	fromOwner := r.Dir == dissect.ToHost
+	if old, ok := g.lifeOf(o.ID); ok && (!fromOwner || !g.state[old].over) {
+		g.describe(old, r, o)
+		return
+	}
+	owner := g.owner(r, slot, id)
+	if owner != NoPlayer {
+		p := &g.m.Players[owner]
+		if name := clip(wire.Text(o.Name)); p.Name == "" && name != "" && !p.Address.IsValid() {
+			g.rename(r.Datagram.Number, owner, name)
+		}
+		if r.Sender == decode.OpenBC && g.teams && id <= 1 && p.Team == nil {
+			g.setTeam(r.Datagram.Number, owner, int(id))
+		}
+	}
+	for i := range g.state { // a player has one ship at a time
+		if owner != NoPlayer && g.m.Lives[i].Player == owner && !g.state[i].over {
+			g.endLife(i, g.b.now, "replaced")
+		}
+	}
+	i := g.born(r, o.ID, owner)
+	if i == NoLife {
+		return
+	}
+	g.describe(i, r, o)
+	g.place(i, o)
+	ship := g.m.Lives[i].Ship
+	if ship == "" {
+		ship = "a ship"
+	}
+	g.event(r.Datagram.Number, EventSpawn, owner, g.m.NameOf(owner)+" enters in "+withArticle(ship))
+}
+
+// born begins a life; NoLife if there are too many.
+func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
+	if !room(&g.b.used.lives, MaxLives, &g.m.Evicted.Lives) {
+		return NoLife
+	}
+	i := len(g.m.Lives)
+	g.m.Lives = append(g.m.Lives, Life{Player: owner, Object: id, Begin: g.b.now, End: g.b.now, Frame: r.Datagram.Number, Killer: NoPlayer})
+	s := &lifeState{hull: -1, lastHit: -1}
+	for j := range s.shields {
+		s.shields[j] = -1
+	}
+	g.state = append(g.state, s)
+	g.ships[id] = i
+	if slot, ok := id.Slot(); ok {
+		g.recent[slot] = recent{id, i}
+	}
+	return i
+}
+
+// describe fills in what a creation says of a ship.
+func (g *game) describe(i int, _ *dissect.Record, o *msg.Object) {
+	l, s := &g.m.Lives[i], g.state[i]
+	if o.Ship != nil {
+		s.class = o.Ship
+	}
+	if name := names.Species.Name(uint64(o.Species)); name != "" {
+		l.Ship = name
+	} else if l.Ship == "" {
+		l.Ship = "species " + digits(int(o.Species))
+	}
+	if o.Ship != nil && o.Ship.Name != "" {
+		l.Ship = o.Ship.Name
+	}
+	if l.Name == "" {
+		l.Name = clip(wire.Text(o.Name))
+	}
+}
+
+// place begins the track with the place of creation.
+func (g *game) place(i int, o *msg.Object) {
+	at, ok := position(o.Position)
+	if !ok {
+		return
+	}
+	s := g.state[i]
+	forward, up := axes(o.Orientation)
+	s.at, s.seen, s.have = at, g.b.now, true
+	g.push(i, &Sample{T: g.b.now, At: at, Forward: forward, Up: up})
+}
+
+// axes returns the ship's forward and up directions: the second and third axes
+// of the rotation.
+func axes(q [4]wire.F32) (forward, up [3]float32) {
+	w, x, y, z := float64(q[0].Float()), float64(q[1].Float()), float64(q[2].Float()), float64(q[3].Float())
+	if n := w*w + x*x + y*y + z*z; !(n > 0.5 && n < 2) {
+		return [3]float32{0, 1, 0}, [3]float32{0, 0, 1}
+	}
+	forward = [3]float32{float32(2 * (x*y - w*z)), float32(1 - 2*(x*x+z*z)), float32(2 * (y*z + w*x))}
+	up = [3]float32{float32(2 * (x*z + w*y)), float32(2 * (y*z - w*x)), float32(1 - 2*(x*x+y*y))}
+	return forward, up
+}
+
+// maxCoordinate bounds positions that are believed: no set is that large.
+const maxCoordinate = 1e6
+
+// position returns a position that can be believed.
+func position(p [3]wire.F32) (at [3]float32, ok bool) {
+	at = [3]float32{p[0].Float(), p[1].Float(), p[2].Float()}
+	return at, believed(at)
+}
+
+func believed(at [3]float32) bool {
+	for _, v := range at {
+		if !(v > -maxCoordinate && v < maxCoordinate) {
+			return false
+		}
+	}
+	return true
+}
+
+// owner returns the player whose ship is created.
+func (g *game) owner(r *dissect.Record, slot, id uint8) int {
+	if r.Dir == dissect.ToHost {
+		i := g.client(r)
+		if i != NoPlayer && g.m.Players[i].Slot < 0 {
+			g.setSlot(i, int(slot))
+		}
+		return i
+	}
+	if p := g.slot(int(slot)); p != NoPlayer {
+		return p
+	}
+	p := NoPlayer
+	if r.Sender != decode.OpenBC {
+		p = g.byID(r, int32(id))
+	}
+	if p == NoPlayer {
+		p = g.add()
+	}
+	g.setSlot(p, int(slot))
+	return p
+}
+
+// late begins the life of a ship whose creation was not captured.
+func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
+	slot, ok := id.Slot()
+	if !ok {
+		return NoLife // not a player's
+	}
+	owner := NoPlayer
+	if r.Dir == dissect.ToHost {
+		owner = g.client(r)
+		if owner != NoPlayer && g.m.Players[owner].Slot < 0 {
+			g.setSlot(owner, slot)
+		}
+	} else if owner = g.slot(slot); owner == NoPlayer {
+		owner = g.add()
+		g.setSlot(owner, slot)
+	}
+	i := g.born(r, id, owner)
+	if i != NoLife {
+		g.m.Lives[i].Late = true
+	}
+	return i
+}
+
+// current returns the latest life of a player.
+func (g *game) current(player int) int {
+	for i := len(g.m.Lives) - 1; i >= 0 && player != NoPlayer; i-- {
+		if g.m.Lives[i].Player == player {
+			return i
+		}
+	}
+	return NoLife
+}
+
+// endLife ends a life, if it lasts.
+func (g *game) endLife(i int, t float64, how string) {
+	s := g.state[i]
+	if s.over {
+		return
+	}
+	g.flushTrack(i)
+	s.over, s.wreck = true, math.Inf(1)
+	l := &g.m.Lives[i]
+	l.End, l.EndHow = t, how
+}
+
+// update folds a ship update.
+func (g *game) update(r *dissect.Record, m *msg.StateUpdate) {
+	i, ok := g.lifeOf(m.Object)
+	if !ok {
+		if i = g.late(r, m.Object); i == NoLife {
+			return
+		}
+	}
+	s, l := g.state[i], &g.m.Lives[i]
+	if s.class == nil && m.Class != nil {
+		s.class = m.Class
+		if l.Ship == "" {
+			l.Ship = m.Class.Name
+		}
+	}
+	from := g.client(r)
+	if s.over && !g.flies(i, r, from) {
+		return
+	}
+	if m.Flags&msg.DirtySubsystems != 0 && s.block.takes(from, g.b.now) {
+		g.blocks(i, m)
+	}
+	switch {
+	case r.Dir == dissect.ToHost && l.Player == NoPlayer:
+		l.Player, s.own = from, true
+	case r.Dir == dissect.ToHost && from != l.Player:
+		g.found(r.Datagram.Number, from, "forged", "sends updates of a ship of "+g.m.NameOf(l.Player), 0, 0)
+		return
+	case r.Dir == dissect.ToHost:
+		s.own = true
+	case s.own || !s.feed.takes(from, g.b.now):
+		return
+	}
+	if m.HasHash && m.Flags&msg.DirtyPosition != 0 && r.Dir == dissect.ToHost {
+		g.hash(r.Datagram.Number, i, m.Hash)
+	}
+	g.move(i, r, m)
+}
+
+// flies reports whether a ship that was reported lost is there nevertheless: its
+// owner sends updates when even its wreck must be gone.
+func (g *game) flies(i int, r *dissect.Record, from int) bool {
+	s, l := g.state[i], &g.m.Lives[i]
+	if g.b.now < s.wreck || r.Dir != dissect.ToHost || from != l.Player {
+		return false
+	}
+	if l.EndHow != "killed" && l.EndHow != "destroyed" {
+		return false
+	}
+	g.found(r.Datagram.Number, l.Player, "undead", "goes on flying a ship whose loss was reported", g.b.now-l.End, 0)
+	s.over = false
+	l.EndHow = ""
+	return true
+}
+
+// move takes position and motion from an update.
+func (g *game) move(i int, r *dissect.Record, m *msg.StateUpdate) {
+	s, l := g.state[i], &g.m.Lives[i]
+	l.Updates++
+	if m.Flags&msg.DirtySpeed != 0 {
+		s.speed = m.Speed.Float()
+		if v := math.Abs(float64(s.speed)); v > l.MaxSpeed {
+			l.MaxSpeed = v
+		}
+	}
+	if m.Flags&msg.DirtyCloak != 0 {
+		g.cloaks(r.Datagram.Number, i, m.Cloak != (r.Layout == decode.OpenBC))
+	}
+	last := &s.track.last
+	next := Sample{T: g.b.now, At: s.at, Forward: last.Forward, Up: last.Up, Speed: s.speed, Cloaked: s.cloak}
+	if m.Flags&msg.DirtyForward != 0 {
+		next.Forward = m.Forward.Vec()
+	}
+	if m.Flags&msg.DirtyUp != 0 {
+		next.Up = m.Up.Vec()
+	}
+	if at, ok := m.AbsolutePosition(); ok {
+		if !believed(at) {
+			g.found(r.Datagram.Number, l.Player, "position", "sends a position that cannot be", 0, maxCoordinate)
+			return
+		}
+		if m.Flags&msg.DirtyPosition != 0 {
+			g.jumps(r.Datagram.Number, i, at, m.GameTime.Float())
+		}
+		next.At = at
+		s.at, s.seen, s.have = at, g.b.now, true
+	}
+	if s.have {
+		g.push(i, &next)
+	}
+}
+
+// cloaks takes note of the cloak of a ship.
+func (g *game) cloaks(frame, i int, on bool) {
+	s := g.state[i]
+	if s.cloak == on {
+		return
+	}
+	s.cloak = on
+	kind, text := EventDecloak, " decloaks"
+	if on {
+		kind, text = EventCloak, " cloaks"
+	}
+	p := g.m.Lives[i].Player
+	g.event(frame, kind, p, g.m.NameOf(p)+text)
+}
+
+// withArticle puts an article before a noun.
+func withArticle(s string) string {
+	switch {
+	case s == "a ship":
+		return s
+	case len(s) > 0 && (s[0] == 'A' || s[0] == 'E' || s[0] == 'I' || s[0] == 'O'):
+		return "an " + s
+	}
+	return "a " + s
+}

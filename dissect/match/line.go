@@ -1,0 +1,150 @@
+package match
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+)
+
+// lineState is what is remembered of a player's connection.
+type lineState struct {
+	points []LinePoint
+	step   float64 // seconds between points
+	up     measure.Link
+	down   measure.Link
+}
+
+// endLap adds a point to every line.
+func (b *Builder) endLap() {
+	begin := b.lap - lapSeconds
+	for b.lap <= b.now {
+		b.lap += lapSeconds
+	}
+	if begin < 0 {
+		begin = max(0, b.lap-2*lapSeconds)
+	}
+	b.meter.Laps(func(l *measure.Lap) {
+		if g := b.hosts[l.Host]; g != nil {
+			g.lapOf(l, begin)
+		}
+	})
+}
+
+// lapOf adds what happened on a link to the line.
+func (g *game) lapOf(lap *measure.Lap, begin float64) {
+	l := g.lines[lap.Client]
+	if l == nil {
+		if len(g.lines) >= MaxPlayers {
+			return
+		}
+		l = &lineState{step: lapSeconds}
+		g.lines[lap.Client] = l
+	}
+	n := len(l.points)
+	if n == 0 || l.points[n-1].T+l.step <= begin {
+		if n == MaxPoints {
+			l.halve()
+		}
+		l.points = append(l.points, LinePoint{T: begin, RTT: -1})
+		n = len(l.points)
+	}
+	p := &l.points[n-1]
+	if lap.RTT > 0 {
+		p.RTT = max(p.RTT, float32(lap.RTT.Seconds()))
+	}
+	p.Lost += int(lap.Lost)
+	p.Resent += int(lap.Repeated)
+	if lap.Dir != dissect.ToHost {
+		return
+	}
+	p.Updates += int(lap.Updates)
+	p.Silence = max(p.Silence, float32(lap.Silence.Seconds()))
+	if lap.Silence.Seconds() >= silentSeconds {
+		player, ok := g.who.clients[lap.Client]
+		if !ok {
+			return
+		}
+		t := lap.SilenceAt.Sub(g.b.origin).Seconds()
+		g.eventAt(t, 0, EventSilence, player, fmt.Sprintf("%s is silent for %.1f s", g.m.NameOf(player), lap.Silence.Seconds()))
+	}
+}
+
+// halve doubles the step of the points.
+func (l *lineState) halve() {
+	kept := l.points[:0]
+	for i := 0; i < len(l.points); i += 2 {
+		p := l.points[i]
+		if i+1 < len(l.points) {
+			q := &l.points[i+1]
+			p.RTT, p.Silence = max(p.RTT, q.RTT), max(p.Silence, q.Silence)
+			p.Lost, p.Resent, p.Updates = p.Lost+q.Lost, p.Resent+q.Resent, p.Updates+q.Updates
+		}
+		kept = append(kept, p)
+	}
+	l.points, l.step = kept, 2*l.step
+}
+
+// finishLines says how good each player's connection was. Round trips are
+// measured between a message and its acknowledgement at the place of capture:
+// at the host the answers of the player count, at a player those of the host.
+func (g *game) finishLines() {
+	links := g.b.meter.Links()
+	m := g.m
+	m.Lines = nil
+	for i := range links {
+		l := &links[i]
+		player, ok := g.who.clients[l.Client]
+		if l.Host != g.host || !ok || l.Dir != dissect.ToHost {
+			continue
+		}
+		line := Line{
+			Player: player, Address: l.Client, Lost: l.Lost(), Resent: l.Repeated(), RTT: l.RTT.Median,
+			Silence: l.Silence, SilenceAt: l.SilenceAt.Sub(g.b.origin).Seconds(),
+		}
+		if i+1 < len(links) && links[i+1].Client == l.Client && links[i+1].Host == l.Host {
+			down := &links[i+1]
+			line.Lost += down.Lost()
+			line.Resent += down.Repeated()
+			line.RTT = max(line.RTT, down.RTT.Median)
+		}
+		if s := g.lines[l.Client]; s != nil {
+			line.Points = s.points
+		}
+		line.Verdict = m.verdict(&line)
+		m.Lines = append(m.Lines, line)
+	}
+	slices.SortStableFunc(m.Lines, func(a, b Line) int { return a.Player - b.Player })
+}
+
+// verdict says in words how good a line is.
+func (m *Match) verdict(l *Line) string {
+	text := "round trip not measured"
+	if l.RTT > 0 {
+		text = "round trip " + millis(l.RTT)
+	}
+	text += fmt.Sprintf(", %d lost", l.Lost)
+	if l.Resent > 0 {
+		text += fmt.Sprintf(", %d sent again", l.Resent)
+	}
+	if l.Silence.Seconds() >= silentSeconds {
+		text += fmt.Sprintf(", silent %.1f s at %s", l.Silence.Seconds(), m.Clock(l.SilenceAt).UTC().Format(time.TimeOnly))
+	}
+	return text
+}
+
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 1:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+var _ = netip.AddrPort{}

@@ -1,0 +1,258 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// connection folds a message of the transport layer.
+func (g *game) connection(r *dissect.Record) {
+	frame := r.Datagram.Number
+	switch m := r.Message.(type) {
+	case *transport.Accept:
+		if r.Dir == dissect.FromHost {
+			g.joined(r, -1)
+		}
+	case *transport.Identity:
+		if r.Dir == dissect.ToHost {
+			g.client(r) // whose name the record knows
+		}
+	case *transport.Goodbye:
+		if r.Dir == dissect.ToHost {
+			g.leaves(frame, g.client(r), "disconnect")
+		} else if m.ID == transport.HostPeer && g.first(r) {
+			g.event(frame, EventMatch, NoPlayer, "the host closes the game")
+		}
+	case *transport.Boot:
+		g.boot(r, m)
+	}
+}
+
+// boot folds the host's refusal or removal of a player.
+func (g *game) boot(r *dissect.Record, m *transport.Boot) {
+	reason := named(names.BootReasons, uint64(m.Reason))
+	p := NoPlayer
+	if m.ID == transport.UnassignedPeer || m.ID == r.ClientID {
+		p = g.client(r)
+	} else {
+		p = g.byID(r, int32(m.ID))
+	}
+	if p == NoPlayer {
+		return
+	}
+	if g.m.Players[p].Joined == nil {
+		g.event(r.Datagram.Number, EventRefused, p, g.m.NameOf(p)+" is refused: "+reason)
+		return
+	}
+	g.leaves(r.Datagram.Number, p, reason)
+}
+
+// joined takes note that the host lets a client in. Slot is -1 if it is not
+// told.
+func (g *game) joined(r *dissect.Record, slot int) {
+	i := g.client(r)
+	if i == NoPlayer {
+		return
+	}
+	g.setSlot(i, slot)
+	g.joins(r.Datagram.Number, i)
+}
+
+// joins takes note that a player comes, unless that is known.
+func (g *game) joins(frame, i int) {
+	p := &g.m.Players[i]
+	if p.Joined != nil && p.Left == nil {
+		return
+	}
+	t, again := g.b.now, p.Left != nil
+	if p.Joined == nil {
+		p.Joined = &t
+	}
+	p.Left, p.LeftHow = nil, ""
+	p.Stays++
+	text := " joins"
+	if again {
+		text = " comes back"
+	}
+	g.event(frame, EventJoin, i, g.m.NameOf(i)+text)
+}
+
+// ready takes note that a player is ready to play.
+func (g *game) ready(r *dissect.Record) {
+	if r.Dir != dissect.ToHost {
+		return // OpenBC passes it on
+	}
+	i := g.client(r)
+	if i == NoPlayer || g.m.Players[i].Ready != nil {
+		return
+	}
+	t := g.b.now
+	g.m.Players[i].Ready = &t
+	g.event(r.Datagram.Number, EventReady, i, g.m.NameOf(i)+" is ready")
+}
+
+// announced folds what a host says of a player.
+func (g *game) announced(r *dissect.Record, e *event.Event) {
+	if r.Dir != dissect.FromHost || e.Class != event.ClassPlayer {
+		return
+	}
+	i := g.byID(r, int32(e.Player))
+	switch {
+	case i == NoPlayer:
+	case e.Code == event.CodeDeletePlayer:
+		g.leaves(r.Datagram.Number, i, "host")
+	case e.Code == event.CodeNewPlayerInGame && g.m.Players[i].Left == nil && !g.m.Players[i].Address.IsValid():
+		g.joins(r.Datagram.Number, i) // its own conversation is not captured
+	}
+}
+
+// deleted folds the notice that a player left.
+func (g *game) deleted(r *dissect.Record, name string) {
+	if r.Dir != dissect.FromHost {
+		return
+	}
+	found := NoPlayer
+	for i := range g.m.Players {
+		if p := &g.m.Players[i]; p.Name == clip(name) && p.Left == nil {
+			if found != NoPlayer {
+				return // several have the name
+			}
+			found = i
+		}
+	}
+	if found != NoPlayer {
+		g.leaves(r.Datagram.Number, found, "host")
+	}
+}
+
+// leaves takes note that a player is gone, unless that is known.
+func (g *game) leaves(frame, i int, how string) {
+	if i == NoPlayer || g.m.Players[i].Left != nil {
+		return
+	}
+	p := &g.m.Players[i]
+	t := g.b.now
+	p.Left, p.LeftHow = &t, how
+	for s := range g.state {
+		if g.m.Lives[s].Player == i && !g.state[s].over {
+			g.endLife(s, t, "left")
+		}
+	}
+	text := " leaves"
+	switch how {
+	case "disconnect", "host":
+	default:
+		text = " is put out: " + how
+	}
+	g.event(frame, EventLeave, i, g.m.NameOf(i)+text)
+}
+
+// says folds a line of chat.
+func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
+	p := g.speaker(r, m.Sender)
+	frame := r.Datagram.Number
+	text := clip(wire.Text(m.Text))
+	if room(&g.b.used.chat, MaxChat, &g.m.Evicted.Chat) {
+		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: text, Team: team})
+	}
+	to := ": "
+	if team {
+		to = " (team): "
+	}
+	g.event(frame, EventChat, p, g.m.NameOf(p)+to+text)
+}
+
+// finishPlayers tells who fell silent.
+func (g *game) finishPlayers() {
+	m := g.m
+	m.Open, m.Late = false, false
+	conversations := 0
+	var alone int
+	for i := range m.Players {
+		p := &m.Players[i]
+		if p.Address.IsValid() {
+			conversations++
+			alone = i
+		}
+		if p.Left == nil && p.Joined != nil {
+			m.Open = true
+		}
+	}
+	for i := range m.Lives {
+		m.Late = m.Late || m.Lives[i].Late
+	}
+	switch {
+	case conversations > 1:
+		m.Vantage = VantageHost
+	case conversations == 1 && len(m.Players) > 1:
+		m.Vantage = alone
+	default:
+		m.Vantage = VantageUnknown
+	}
+}
+
+// lead finds who leads: by the host's scores, or else by kills.
+func (m *Match) lead() {
+	m.Leaders, m.LeadingTeam = nil, nil
+	best := [2]int{0, 0}
+	for i := range m.Players {
+		p := &m.Players[i]
+		own := [2]int{p.Kills, 0}
+		if p.Score != nil {
+			own[1] = *p.Score
+		}
+		if h := p.HostSays; h != nil && h.Kills != nil {
+			own[0] = max(own[0], *h.Kills)
+		}
+		own[0], own[1] = own[1], own[0] // the score counts first
+		switch c := slices.Compare(own[:], best[:]); {
+		case own == [2]int{}:
+		case c > 0:
+			best, m.Leaders = own, []int{i}
+		case c == 0:
+			m.Leaders = append(m.Leaders, i)
+		}
+	}
+	type standing struct{ score, kills int }
+	teams := map[int]standing{}
+	for i := range m.Scores {
+		if s := &m.Scores[i]; s.Player == NoPlayer && s.Team >= 0 {
+			now := teams[s.Team]
+			if s.Score != nil {
+				now.score = *s.Score
+			}
+			if s.Kills != nil {
+				now.kills = *s.Kills
+			}
+			teams[s.Team] = now
+		}
+	}
+	counted := map[int]int{}
+	for i := range m.Players {
+		if p := &m.Players[i]; p.Team != nil {
+			counted[*p.Team] += p.Kills
+		}
+	}
+	for team, kills := range counted {
+		now := teams[team]
+		now.kills = max(now.kills, kills)
+		teams[team] = now
+	}
+	var order []int
+	for team := range teams {
+		order = append(order, team)
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(teams[b].score, teams[a].score), cmp.Compare(teams[b].kills, teams[a].kills), cmp.Compare(a, b))
+	})
+	if len(order) > 1 && teams[order[0]] != teams[order[1]] {
+		m.LeadingTeam = &order[0]
+	}
+}
