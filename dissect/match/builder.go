@@ -13,7 +13,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Limits of a capture, over all of its matches. Further items are counted in
@@ -330,9 +329,11 @@ type faultKey struct {
 // message folds a message other than a ship update.
 func (g *game) message(r *dissect.Record) {
 	frame := r.Datagram.Number
-	switch m := r.Message.(type) {
-	case *transport.Accept, *transport.Identity, *transport.Goodbye, *transport.Boot:
+	if len(r.Payload) == 0 {
 		g.connection(r)
+		return
+	}
+	switch m := r.Message.(type) {
 	case *msg.Settings:
 		if r.Dir == dissect.FromHost {
 			g.settings(r, m)

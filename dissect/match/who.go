@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -57,7 +58,12 @@ func (w *who) init() {
 // first reports whether the message is no copy of one that came before.
 func (g *game) first(r *dissect.Record) bool {
 	w := &g.who
-	d := maphash.Bytes(w.seed, r.Payload[min(5, len(r.Payload)):]) ^ uint64(r.Payload[0])
+	body := r.Payload
+	switch r.Message.(type) {
+	case *msg.Chat, *msg.TeamChat: // OpenBC writes another author into it
+		body = body[min(5, len(body)):]
+	}
+	d := maphash.Bytes(w.seed, body) ^ uint64(r.Payload[0])
 	_, client := hostOf(r)
 	for i := range w.copies {
 		c := &w.copies[i]

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+func newSession(s cli.Streams) *cobra.Command {
+	var f cli.Common
+	var o sessionFlags
+	cmd := &cobra.Command{
+		Use:   "session FILE...",
+		Short: "Tell who played, who won, who destroyed whom, and how good the lines were",
+		Long: `Session tells the story of captures: the matches in them, players and ships,
+scores, kills with weapon and distance, chat, and the quality of each player's
+connection.
+
+Several files are several evenings; a league table adds them up. The form of the
+report follows the name of -o: .acmi and .zip.acmi are for Tacview, .json is the
+whole model.`,
+		Example: `  bcdissect session evening.pcap
+  bcdissect session evening.pcap --events
+  bcdissect session evening.pcap -T json | jq '.matches[].kills'
+  bcdissect session evening.pcap -o evening.acmi
+  bcdissect session *.pcap`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(&f, cmd); err != nil {
+				return err
+			}
+			return o.run(&f, s, args)
+		},
+	}
+	f.DefineFormat(cmd, "table", "table", "json")
+	f.DefineReading(cmd)
+	f.DefinePorts(cmd)
+	cmd.Flags().BoolVar(&o.events, "events", false, "table: list all events in order")
+	cmd.Flags().BoolVar(&o.tracks, "tracks", false, "json: include the flight of each ship")
+	return cmd
+}
+
+// sessionFlags are the flags of the command session.
+type sessionFlags struct{ events, tracks bool }
+
+// check finds the form of the report and refuses flags that do not fit it.
+func (o *sessionFlags) check(f *cli.Common, cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("format") && filepath.Ext(f.Output) == ".json" {
+		f.Format.Value = "json"
+	}
+	json := f.Format.Value == "json"
+	switch {
+	case o.tracks && !json:
+		return errors.New("--tracks: only JSON holds tracks; add -T json")
+	case o.events && json:
+		return errors.New("--events: JSON always holds the events; leave --events out")
+	}
+	return nil
+}
+
+// run reads the captures one after another and writes the report.
+func (o *sessionFlags) run(f *cli.Common, s cli.Streams, names []string) error {
+	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
+		return err
+	}
+	var all []*match.Match
+	var damaged error
+	read := *f
+	read.Output = ""
+	for _, name := range names {
+		var b *match.Builder
+		err := reading.Captures(&read, s, []string{name}, func(_ *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+			b = match.New(start)
+			return b, func(*reading.Counts) error { return nil }
+		})
+		if b != nil {
+			all = append(all, b.Matches()...)
+		}
+		switch code := (*cli.StatusError)(nil); {
+		case err == nil:
+		case errors.As(err, &code) && code.Code == cli.ExitDamaged && b != nil:
+			damaged = errors.Join(damaged, err)
+		default:
+			return err
+		}
+	}
+	if err := o.write(f, s, names, all); err != nil {
+		return err
+	}
+	if damaged != nil {
+		return &cli.StatusError{Code: cli.ExitDamaged, Err: damaged}
+	}
+	return nil
+}
+
+// write writes the report.
+func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all []*match.Match) (err error) {
+	out, err := cli.OpenOutput(f.Output, s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); e != nil && err == nil {
+			err = cli.Failed(cli.PlainPath(f.Output, e))
+		}
+	}()
+	var league []match.Standing
+	if len(names) > 1 {
+		league = match.League(all)
+	}
+	if f.Format.Value == "json" {
+		bases := make([]string, len(names))
+		for i, name := range names {
+			bases[i] = filepath.Base(name)
+		}
+		return wrapped(ndjson.Session(out, all, league, ndjson.SessionOptions{Captures: bases, Tracks: o.tracks}))
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))
+		return wrapped(err)
+	}
+	return wrapped(table.Session(out.Text(), all, league, table.SessionOptions{
+		Options: table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width}, Events: o.events,
+	}))
+}
+
+// wrapped gives an error of writing its exit status.
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cli.Failed(err)
+}

@@ -1,0 +1,59 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Standing is what a player achieved in several captures.
+type Standing struct {
+	Name                         string
+	Matches, Wins, Kills, Deaths int
+}
+
+// League adds up what players of the same name achieved, the best first. A
+// match counts for those who flew a ship in it, and is won by the leader, or by
+// all of the leading team.
+func League(all []*Match) []Standing {
+	byName := map[string]*Standing{}
+	for _, m := range all {
+		flew := map[int]bool{}
+		for i := range m.Lives {
+			flew[m.Lives[i].Player] = true
+		}
+		for i := range m.Players {
+			p := &m.Players[i]
+			if !flew[i] && p.Kills+p.Deaths == 0 || p.Name == "" {
+				continue
+			}
+			s := byName[p.Name]
+			if s == nil {
+				s = &Standing{Name: p.Name}
+				byName[p.Name] = s
+			}
+			s.Matches++
+			s.Kills += p.Kills
+			s.Deaths += p.Deaths
+			if m.Won(i) {
+				s.Wins++
+			}
+		}
+	}
+	var out []Standing
+	for _, s := range byName {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b Standing) int {
+		return cmp.Or(b.Wins-a.Wins, b.Kills-a.Kills, a.Deaths-b.Deaths, cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// Won reports whether a player is the only leader, or of the leading team.
+func (m *Match) Won(player int) bool {
+	if m.LeadingTeam != nil {
+		team := m.Players[player].Team
+		return team != nil && *team == *m.LeadingTeam
+	}
+	return len(m.Leaders) == 1 && m.Leaders[0] == player
+}
