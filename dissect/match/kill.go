@@ -14,12 +14,11 @@ import (
 // (OpenBC). Reports are of one loss if they are of the same player, no new ship
 // of that player came between, and they are close in time.
 const (
-	sameLoss    = 3.0  // seconds between any two reports of a loss
-	samePair    = 15.0 // between an exploding event and the score change that goes with it
-	wreckTime   = 15.0 // after a loss, during which updates may be those of a wreck
-	lastShot    = 10.0 // before a loss, within which the weapon is looked for
-	selfTime    = 3.0  // between the request to self-destruct, or a collision, and the loss
-	damageFresh = 60.0
+	sameLoss  = 3.0  // seconds between any two reports of a loss
+	samePair  = 15.0 // between an exploding event and the score change that goes with it
+	wreckTime = 15.0 // after a loss, during which updates may be those of a wreck
+	lastShot  = 10.0 // before a loss, within which the weapon is looked for
+	selfTime  = 3.0  // between the request to self-destruct, or a collision, and the loss
 )
 
 // A source is the kind of message that reports a loss.
@@ -218,7 +217,7 @@ func (m *Match) Tell(k *Kill) string {
 	}
 	text := m.NameOf(k.Killer) + " destroys " + victim + ship
 	if k.Killer == k.Victim {
-		text = victim + " destroys the own " + k.Ship
+		text = victim + " destroys the own ship"
 	}
 	if k.Weapon != "" {
 		text += " with " + k.Weapon
@@ -234,8 +233,12 @@ func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
 	switch e.Code {
 	case event.CodeObjectExploding:
 		life, ok := g.lifeOf(e.Dest)
-		if !ok || r.Dir != dissect.FromHost {
+		switch {
+		case !ok:
 			return // a station, or something else that no player flies
+		case r.Dir != dissect.FromHost:
+			g.found(r.Datagram.Number, g.client(r), "forged", "sends an explosion, which only a host does", 0, 0)
+			return
 		}
 		killer := NoPlayer
 		if e.Class == event.ClassExploding {
@@ -393,13 +396,18 @@ func (g *game) destroyed(r *dissect.Record, id wire.ObjectID) {
 	}
 }
 
-// settleEnds decides about the ships that a host deleted: if no notice came
-// that the player left, they were lost.
+// settleEnds decides about the ships that a host deleted, if no notice came that
+// the player left. A loss that a client reported would have been captured where
+// several clients are; where there is one, it may be that of another.
 func (g *game) settleEnds(now float64) {
 	for len(g.ends) > 0 && now-g.ends[0].t > noticeSeconds {
 		e := g.ends[0]
 		g.ends = g.ends[1:]
 		if g.state[e.life].over {
+			continue
+		}
+		if g.captured() > 1 {
+			g.endLife(e.life, e.t, "removed")
 			continue
 		}
 		at := g.b.now

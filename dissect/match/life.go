@@ -318,7 +318,7 @@ func (g *game) flies(i int, r *dissect.Record, from int) bool {
 	if l.EndHow != "killed" && l.EndHow != "destroyed" {
 		return false
 	}
-	g.found(r.Datagram.Number, l.Player, "undead", "goes on flying a ship whose loss was reported", g.b.now-l.End, 0)
+	g.found(r.Datagram.Number, l.Player, "undead", "still flies a ship whose loss was reported, seconds later", g.b.now-l.End, 0)
 	s.over = false
 	l.EndHow = ""
 	return true

@@ -2,7 +2,6 @@ package match
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -14,8 +13,9 @@ import (
 type lineState struct {
 	points []LinePoint
 	step   float64 // seconds between points
-	up     measure.Link
-	down   measure.Link
+
+	silence   time.Duration // the longest of the player
+	silenceAt float64
 }
 
 // endLap adds a point to every line.
@@ -63,6 +63,9 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 	}
 	p.Updates += int(lap.Updates)
 	p.Silence = max(p.Silence, float32(lap.Silence.Seconds()))
+	if lap.Silence > l.silence {
+		l.silence, l.silenceAt = lap.Silence, lap.SilenceAt.Sub(g.b.origin).Seconds()
+	}
 	if lap.Silence.Seconds() >= silentSeconds {
 		player, ok := g.who.clients[lap.Client]
 		if !ok {
@@ -101,18 +104,18 @@ func (g *game) finishLines() {
 		if l.Host != g.host || !ok || l.Dir != dissect.ToHost {
 			continue
 		}
-		line := Line{
-			Player: player, Address: l.Client, Lost: l.Lost(), Resent: l.Repeated(), RTT: l.RTT.Median,
-			Silence: l.Silence, SilenceAt: l.SilenceAt.Sub(g.b.origin).Seconds(),
-		}
+		line := Line{Player: player, Address: l.Client, RTT: l.RTT.Median}
 		if i+1 < len(links) && links[i+1].Client == l.Client && links[i+1].Host == l.Host {
-			down := &links[i+1]
-			line.Lost += down.Lost()
-			line.Resent += down.Repeated()
-			line.RTT = max(line.RTT, down.RTT.Median)
+			line.RTT = max(line.RTT, links[i+1].RTT.Median)
 		}
-		if s := g.lines[l.Client]; s != nil {
-			line.Points = s.points
+		s := g.lines[l.Client]
+		if s == nil {
+			continue // none of it is of this match
+		}
+		line.Points, line.Silence, line.SilenceAt = s.points, s.silence, s.silenceAt
+		for k := range s.points {
+			line.Lost += int64(s.points[k].Lost)
+			line.Resent += int64(s.points[k].Resent)
 		}
 		line.Verdict = m.verdict(&line)
 		m.Lines = append(m.Lines, line)
@@ -146,5 +149,3 @@ func millis(d time.Duration) string {
 	}
 	return fmt.Sprintf("%.0f ms", ms)
 }
-
-var _ = netip.AddrPort{}

@@ -142,7 +142,7 @@ type Life struct {
 	Object wire.ObjectID
 	Begin  float64
 	End    float64
-	EndHow string // killed, destroyed, left, replaced, restarted; empty if it lasts to the end
+	EndHow string // killed, destroyed, left, removed, replaced, restarted; empty if it lasts to the end
 	Frame  int    // of the creation, or of the first sighting
 	Late   bool   // the creation was not captured
 	Killer int    // NoPlayer if not known

@@ -169,32 +169,32 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	g.event(frame, EventChat, p, g.m.NameOf(p)+to+text)
 }
 
-// finishPlayers tells who fell silent.
+// captured returns how many players have a connection in the capture.
+func (g *game) captured() (n int) {
+	for i := range g.m.Players {
+		if g.m.Players[i].Address.IsValid() {
+			n++
+		}
+	}
+	return n
+}
+
+// finishPlayers tells whether the capture holds the whole match, and where it
+// was made: only the host has connections with several players.
 func (g *game) finishPlayers() {
 	m := g.m
-	m.Open, m.Late = false, false
-	conversations := 0
-	var alone int
+	m.Open, m.Late, m.Vantage = false, false, VantageUnknown
 	for i := range m.Players {
-		p := &m.Players[i]
-		if p.Address.IsValid() {
-			conversations++
-			alone = i
-		}
-		if p.Left == nil && p.Joined != nil {
-			m.Open = true
-		}
+		m.Open = m.Open || m.Players[i].Left == nil && m.Players[i].Joined != nil
 	}
 	for i := range m.Lives {
 		m.Late = m.Late || m.Lives[i].Late
 	}
-	switch {
-	case conversations > 1:
+	switch n := g.captured(); {
+	case n > 1:
 		m.Vantage = VantageHost
-	case conversations == 1 && len(m.Players) > 1:
-		m.Vantage = alone
-	default:
-		m.Vantage = VantageUnknown
+	case n == 1 && len(m.Players) > 1:
+		m.Vantage = slices.IndexFunc(m.Players, func(p Player) bool { return p.Address.IsValid() })
 	}
 }
 

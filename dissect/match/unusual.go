@@ -177,24 +177,49 @@ func (g *game) unusual() {
 // compare reports the lives whose value exceeds that of other players' ships of
 // the class by far.
 func (g *game) compare(kind, text string, of func(life int) (value float64, frame int, t float64)) {
-	m := g.m
-	for i := range m.Lives {
+	lives := g.m.Lives
+	classes := map[string]*classMost{}
+	for i := range lives {
+		if v, _, _ := of(i); v > 0 && lives[i].Ship != "" {
+			c := classes[lives[i].Ship]
+			if c == nil {
+				c = &classMost{by: NoPlayer, ships: map[int]int{}}
+				classes[lives[i].Ship] = c
+			}
+			c.add(lives[i].Player, v)
+		}
+	}
+	for i := range lives {
+		c := classes[lives[i].Ship]
 		value, frame, t := of(i)
-		most, others := 0.0, 0
-		for j := range m.Lives {
-			if m.Lives[j].Ship != m.Lives[i].Ship || m.Lives[j].Ship == "" || m.Lives[j].Player == m.Lives[i].Player {
-				continue
-			}
-			if v, _, _ := of(j); v > 0 {
-				others++
-				most = max(most, v)
-			}
+		if c == nil || c.by != lives[i].Player || c.all-c.ships[c.by] < oddOthers || value <= c.second*oddFactor {
+			continue
 		}
-		if others >= oddOthers && value > most*oddFactor {
-			now := g.b.now
-			g.b.now = t
-			g.found(frame, m.Lives[i].Player, kind, text, value, most)
-			g.b.now = now
-		}
+		now := g.b.now
+		g.b.now = t
+		g.found(frame, lives[i].Player, kind, text, value, c.second)
+		g.b.now = now
+	}
+}
+
+// classMost is the most of all ships of a class, and the most of all that are
+// not of the same player.
+type classMost struct {
+	most, second float64
+	by           int
+	all          int         // ships
+	ships        map[int]int // by player
+}
+
+func (c *classMost) add(player int, v float64) {
+	c.all++
+	c.ships[player]++
+	switch {
+	case player == c.by:
+		c.most = max(c.most, v)
+	case v > c.most:
+		c.most, c.second, c.by = v, c.most, player
+	default:
+		c.second = max(c.second, v)
 	}
 }

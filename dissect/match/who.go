@@ -28,9 +28,11 @@ func clip(s string) string {
 
 // who tells players apart, and copies from originals.
 type who struct {
-	clients map[netip.AddrPort]int
-	byID    [256]int
-	bySlot  [wire.Slots]int
+	clients    map[netip.AddrPort]int
+	last       netip.AddrPort // the client that was asked for last
+	lastPlayer int
+	byID       [256]int
+	bySlot     [wire.Slots]int
 
 	seed   maphash.Seed
 	copies [64]copied
@@ -100,6 +102,9 @@ func (g *game) add() int {
 func (g *game) client(r *dissect.Record) int {
 	_, addr := hostOf(r)
 	w := &g.who
+	if w.last == addr {
+		return w.lastPlayer
+	}
 	i, ok := w.clients[addr]
 	if !ok {
 		if r.ClientID != 0 && w.byID[r.ClientID] != NoPlayer && !g.m.Players[w.byID[r.ClientID]].Address.IsValid() {
@@ -116,6 +121,9 @@ func (g *game) client(r *dissect.Record) int {
 	}
 	if r.Client != "" && r.Client != p.Name {
 		g.rename(r.Datagram.Number, i, r.Client)
+	}
+	if r.Client != "" {
+		w.last, w.lastPlayer = addr, i
 	}
 	return i
 }
@@ -211,6 +219,7 @@ func (g *game) carry(old *Match) {
 		})
 	}
 	w := &g.who
+	w.last = netip.AddrPort{}
 	for k, i := range w.clients {
 		if w.clients[k] = at[i]; at[i] == NoPlayer {
 			delete(w.clients, k)
