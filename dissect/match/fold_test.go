@@ -486,8 +486,12 @@ func TestFold(t *testing.T) {
 					what      string
 					got, want []string
 				}{
-					{"losses", g.Losses, want.Losses}, {"kills", g.Kills, want.Kills}, {"deaths", g.Deaths, want.Deaths},
-					{"scores", g.Scores, want.Scores}, {"lives", g.Lives, want.Lives}, {"chat", g.Chat, want.Chat},
+					{"losses", g.Losses, want.Losses},
+					{"kills", g.Kills, want.Kills},
+					{"deaths", g.Deaths, want.Deaths},
+					{"scores", g.Scores, want.Scores},
+					{"lives", g.Lives, want.Lives},
+					{"chat", g.Chat, want.Chat},
 				} {
 					if !slices.Equal(c.got, c.want) {
 						t.Errorf("%s, %s:\n got %q\nwant %q", host, c.what, c.got, c.want)

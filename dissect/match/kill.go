@@ -230,7 +230,7 @@ func (m *Match) Tell(k *Kill) string {
 
 // hostEvent folds an event of the host.
 func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
-	switch e.Code {
+	switch e.Code { //nolint:exhaustive // the others tell nothing of ships
 	case event.CodeObjectExploding:
 		life, ok := g.lifeOf(e.Dest)
 		switch {

@@ -28,10 +28,8 @@ type lifeState struct {
 
 	hull    float32
 	shields [6]float32
-	full    float32          // condition of a whole hull, in the sender's units
 	levels  map[uint16]int   // index in Systems of a subsystem
 	values  map[uint16]uint8 // last condition of a subsystem
-	shots   map[ShotKind]int // last shot of a kind
 	beams   map[wire.ObjectID]int
 	jump    jump
 	hashed  int // 1 + the integrity hash that was compared last
@@ -114,11 +112,11 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	}
 	g.describe(i, r, o)
 	g.place(i, o)
-	ship := g.m.Lives[i].Ship
-	if ship == "" {
-		ship = "a ship"
+	class := g.m.Lives[i].Ship
+	if class == "" {
+		class = "a ship"
 	}
-	g.event(r.Datagram.Number, EventSpawn, owner, g.m.NameOf(owner)+" enters in "+withArticle(ship))
+	g.event(r.Datagram.Number, EventSpawn, owner, g.m.NameOf(owner)+" enters in "+withArticle(class))
 }
 
 // born begins a life; NoLife if there are too many.
@@ -230,7 +228,7 @@ func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
 	if !ok {
 		return NoLife // not a player's
 	}
-	owner := NoPlayer
+	var owner int
 	if r.Dir == dissect.ToHost {
 		owner = g.client(r)
 		if owner != NoPlayer && g.m.Players[owner].Slot < 0 {

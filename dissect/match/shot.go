@@ -33,7 +33,7 @@ func (g *game) action(r *dissect.Record) {
 	case *msg.ShortEvent:
 		g.short(r, m.Object)
 	case *msg.SubsystemStatusOpenBC:
-		g.subsystem(r, m)
+		g.subsystem(m)
 	case *msg.SelfDestructRequest:
 		g.mayCost(g.client(r), "self-destruction")
 	case *msg.CollisionEffect:
@@ -200,7 +200,7 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 
 // subsystem folds the condition of a subsystem as OpenBC's battle test sends
 // it, in the units of the class.
-func (g *game) subsystem(r *dissect.Record, m *msg.SubsystemStatusOpenBC) {
+func (g *game) subsystem(m *msg.SubsystemStatusOpenBC) {
 	life, ok := g.lifeOf(m.Object)
 	if !ok {
 		return

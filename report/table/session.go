@@ -22,7 +22,7 @@ const (
 	sessionKills = 40
 	sessionChat  = 24
 	sessionOdd   = 20
-	sessionName    = 24
+	sessionName  = 24
 )
 
 // Session writes matches as pages of text, and the league table if there is
@@ -164,15 +164,14 @@ func (s *sessionPage) vantage(m *match.Match) string {
 
 // outcome says how a match ended and who leads.
 func (s *sessionPage) outcome(m *match.Match) string {
-	text, verb := "", " leads"
+	var text, verb string
 	switch {
 	case m.Over != nil:
-		text = "The host ended it at " + minutes(*m.Over) + ": " + s.text(m.EndedBy) + ". "
-		verb = " won"
+		text, verb = "The host ended it at "+minutes(*m.Over)+": "+s.text(m.EndedBy)+". ", " won"
 	case m.EndedBy != "":
 		text, verb = "It ended by "+s.text(m.EndedBy)+". ", " won"
 	case m.Open:
-		text = "The capture ends before the match does. "
+		text, verb = "The capture ends before the match does. ", " leads"
 	default:
 		text, verb = "All players left. ", " won"
 	}
@@ -441,8 +440,17 @@ func (s *sessionPage) evicted(e *match.Evicted) {
 		n    int
 		what string
 	}{
-		{e.Matches, "matches"}, {e.Players, "players"}, {e.Lives, "ships"}, {e.Kills, "kills"}, {e.Scores, "scores"}, {e.Shots, "shots"},
-		{e.Chat, "chat lines"}, {e.Events, "events"}, {e.Samples, "positions"}, {e.Conditions, "conditions"}, {e.Findings, "findings"},
+		{e.Matches, "matches"},
+		{e.Players, "players"},
+		{e.Lives, "ships"},
+		{e.Kills, "kills"},
+		{e.Scores, "scores"},
+		{e.Shots, "shots"},
+		{e.Chat, "chat lines"},
+		{e.Events, "events"},
+		{e.Samples, "positions"},
+		{e.Conditions, "conditions"},
+		{e.Findings, "findings"},
 	} {
 		if n.n > 0 {
 			out = append(out, strconv.Itoa(n.n)+" "+n.what)
