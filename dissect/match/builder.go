@@ -328,7 +328,6 @@ type faultKey struct {
 
 // message folds a message other than a ship update.
 func (g *game) message(r *dissect.Record) {
-	frame := r.Datagram.Number
 	if len(r.Payload) == 0 {
 		g.connection(r)
 		return
@@ -367,9 +366,7 @@ func (g *game) message(r *dissect.Record) {
 			g.says(r, &m.Chat, true)
 		}
 	case *msg.Team:
-		if p := g.speaker(r, m.Player); p != NoPlayer && g.first(r) {
-			g.setTeam(frame, p, int(m.Team))
-		}
+		g.number(r, decode.Itself, int64(m.Player)) // whose team the session knows
 	default:
 		g.battle(r)
 	}
@@ -431,7 +428,7 @@ func (g *game) settings(r *dissect.Record, m *msg.Settings) {
 	}
 	on := m.Collisions
 	g.m.Rules.Collisions = &on
-	g.joined(r, int(m.Slot))
+	g.joined(r)
 }
 
 // rules learns the rules of the mission.

@@ -202,24 +202,14 @@ func believed(at [3]float32) bool {
 // owner returns the player whose ship is created.
 func (g *game) owner(r *dissect.Record, slot, id uint8) int {
 	if r.Dir == dissect.ToHost {
-		i := g.client(r)
-		if i != NoPlayer && g.m.Players[i].Slot < 0 {
-			g.setSlot(i, int(slot))
+		return g.meet(r)
+	}
+	if r.Session != nil && r.Session.Player(decode.Slot, int64(slot)) == nil {
+		if p := g.number(r, decode.ByIDStock, int64(id)); p != NoPlayer {
+			return p
 		}
-		return i
 	}
-	if p := g.slot(int(slot)); p != NoPlayer {
-		return p
-	}
-	p := NoPlayer
-	if r.Sender != decode.OpenBC {
-		p = g.byID(r, int32(id))
-	}
-	if p == NoPlayer {
-		p = g.add()
-	}
-	g.setSlot(p, int(slot))
-	return p
+	return g.numbered(r, decode.Slot, int64(slot))
 }
 
 // late begins the life of a ship whose creation was not captured.
@@ -228,15 +218,9 @@ func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
 	if !ok {
 		return NoLife // not a player's
 	}
-	var owner int
-	if r.Dir == dissect.ToHost {
-		owner = g.client(r)
-		if owner != NoPlayer && g.m.Players[owner].Slot < 0 {
-			g.setSlot(owner, slot)
-		}
-	} else if owner = g.slot(slot); owner == NoPlayer {
-		owner = g.add()
-		g.setSlot(owner, slot)
+	owner := g.meet(r)
+	if r.Dir == dissect.FromHost {
+		owner = g.numbered(r, decode.Slot, int64(slot))
 	}
 	i := g.born(r, id, owner)
 	if i != NoLife {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
@@ -17,16 +18,15 @@ func (g *game) connection(r *dissect.Record) {
 	frame := r.Datagram.Number
 	switch m := r.Message.(type) {
 	case *transport.Accept:
-		if r.Dir == dissect.FromHost {
-			g.joined(r, -1)
+		if _, client := hostOf(r); r.Dir == dissect.FromHost && len(g.who.accepted) < MaxPlayers {
+			g.who.accepted[client] = accepted{g.b.now, frame}
+			g.meet(r) // if the client has been there before
 		}
 	case *transport.Identity:
-		if r.Dir == dissect.ToHost {
-			g.client(r) // whose name the record knows
-		}
+		g.meet(r) // whose name the session knows
 	case *transport.Goodbye:
 		if r.Dir == dissect.ToHost {
-			g.leaves(frame, g.client(r), "disconnect")
+			g.leaves(frame, g.meet(r), "disconnect")
 		} else if m.ID == transport.HostPeer && g.first(r) {
 			g.event(frame, EventMatch, NoPlayer, "the host closes the game")
 		}
@@ -38,40 +38,37 @@ func (g *game) connection(r *dissect.Record) {
 // boot folds the host's refusal or removal of a player.
 func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 	reason := named(names.BootReasons, uint64(m.Reason))
-	var p int
+	p := g.byID(r, int32(m.ID))
 	if m.ID == transport.UnassignedPeer || m.ID == r.ClientID {
-		p = g.client(r)
-	} else {
-		p = g.byID(r, int32(m.ID))
+		p = g.meet(r)
 	}
-	if p == NoPlayer {
-		return
-	}
-	if g.m.Players[p].Joined == nil {
-		g.event(r.Datagram.Number, EventRefused, p, g.m.NameOf(p)+" is refused: "+reason)
+	if p == NoPlayer || g.m.Players[p].Joined == nil {
+		_, client := hostOf(r)
+		delete(g.who.accepted, client)
+		name := client.String()
+		if p != NoPlayer {
+			name = g.m.NameOf(p)
+		}
+		g.event(r.Datagram.Number, EventRefused, p, name+" is refused: "+reason)
 		return
 	}
 	g.leaves(r.Datagram.Number, p, reason)
 }
 
-// joined takes note that the host lets a client in. Slot is -1 if it is not
-// told.
-func (g *game) joined(r *dissect.Record, slot int) {
-	i := g.client(r)
-	if i == NoPlayer {
-		return
+// joined takes note that the host lets a client play.
+func (g *game) joined(r *dissect.Record) {
+	if i := g.meet(r); i != NoPlayer {
+		g.joins(g.b.now, r.Datagram.Number, i)
 	}
-	g.setSlot(i, slot)
-	g.joins(r.Datagram.Number, i)
 }
 
 // joins takes note that a player comes, unless that is known.
-func (g *game) joins(frame, i int) {
+func (g *game) joins(t float64, frame, i int) {
 	p := &g.m.Players[i]
 	if p.Joined != nil && p.Left == nil {
 		return
 	}
-	t, again := g.b.now, p.Left != nil
+	again := p.Left != nil
 	if p.Joined == nil {
 		p.Joined = &t
 	}
@@ -81,7 +78,7 @@ func (g *game) joins(frame, i int) {
 	if again {
 		text = " comes back"
 	}
-	g.event(frame, EventJoin, i, g.m.NameOf(i)+text)
+	g.eventAt(t, frame, EventJoin, i, g.m.NameOf(i)+text)
 }
 
 // ready takes note that a player is ready to play.
@@ -89,7 +86,7 @@ func (g *game) ready(r *dissect.Record) {
 	if r.Dir != dissect.ToHost {
 		return // OpenBC passes it on
 	}
-	i := g.client(r)
+	i := g.meet(r)
 	if i == NoPlayer || g.m.Players[i].Ready != nil {
 		return
 	}
@@ -109,7 +106,7 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 	case e.Code == event.CodeDeletePlayer:
 		g.leaves(r.Datagram.Number, i, "host")
 	case e.Code == event.CodeNewPlayerInGame && g.m.Players[i].Left == nil && !g.m.Players[i].Address.IsValid():
-		g.joins(r.Datagram.Number, i) // its own conversation is not captured
+		g.joins(g.b.now, r.Datagram.Number, i) // its own conversation is not captured
 	}
 }
 
@@ -156,7 +153,7 @@ func (g *game) leaves(frame, i int, how string) {
 
 // says folds a line of chat.
 func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
-	p := g.speaker(r, m.Sender)
+	p := g.number(r, decode.Speaker, int64(m.Sender))
 	frame := r.Datagram.Number
 	text := clip(wire.Text(m.Text))
 	if room(&g.b.used.chat, MaxChat, &g.m.Evicted.Chat) {

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"hash/maphash"
 	"net/netip"
 	"strconv"
 	"unicode/utf8"
@@ -26,17 +25,29 @@ func clip(s string) string {
 	return s[:n]
 }
 
-// who tells players apart, and copies from originals.
+// who tells players apart, as the session does, and copies from originals.
 type who struct {
-	clients    map[netip.AddrPort]int
-	last       netip.AddrPort // the client that was asked for last
-	lastPlayer int
-	byID       [256]int
-	bySlot     [wire.Slots]int
+	players  map[*dissect.Player]int
+	last     *dissect.Player // the one that was asked for last
+	at       int             // its index
+	clients  map[netip.AddrPort]int
+	accepted map[netip.AddrPort]accepted // clients that are let in and have said nothing yet
+	// Players of whom only their numbers are known.
+	strangers map[stranger]int
 
-	seed   maphash.Seed
 	copies [64]copied
 	oldest int
+}
+
+type stranger struct {
+	by decode.Number
+	n  int64
+}
+
+// accepted is when a host let a client in.
+type accepted struct {
+	t     float64
+	frame int
 }
 
 // copied is a message that may be passed on.
@@ -47,14 +58,8 @@ type copied struct {
 }
 
 func (w *who) init() {
-	w.clients = map[netip.AddrPort]int{}
-	for i := range w.byID {
-		w.byID[i] = NoPlayer
-	}
-	for i := range w.bySlot {
-		w.bySlot[i] = NoPlayer
-	}
-	w.seed = maphash.MakeSeed()
+	w.players, w.clients, w.strangers = map[*dissect.Player]int{}, map[netip.AddrPort]int{}, map[stranger]int{}
+	w.accepted = map[netip.AddrPort]accepted{}
 }
 
 // first reports whether the message is no copy of one that came before.
@@ -65,7 +70,7 @@ func (g *game) first(r *dissect.Record) bool {
 	case *msg.Chat, *msg.TeamChat: // OpenBC writes another author into it
 		body = body[min(5, len(body)):]
 	}
-	d := maphash.Bytes(w.seed, body) ^ uint64(r.Payload[0])
+	d := digest(body) ^ uint64(r.Payload[0])<<56
 	_, client := hostOf(r)
 	for i := range w.copies {
 		c := &w.copies[i]
@@ -88,6 +93,15 @@ func (g *game) first(r *dissect.Record) bool {
 	return true
 }
 
+// digest is FNV-1a.
+func digest(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}
+
 // add adds a player; NoPlayer if there are too many.
 func (g *game) add() int {
 	if len(g.m.Players) >= MaxPlayers {
@@ -98,75 +112,114 @@ func (g *game) add() int {
 	return len(g.m.Players) - 1
 }
 
-// client returns the player whose conversation it is.
+// client returns the player whose conversation it is, NoPlayer while that is
+// not known.
 func (g *game) client(r *dissect.Record) int {
-	_, addr := hostOf(r)
-	w := &g.who
-	if w.last == addr {
-		return w.lastPlayer
+	if r.Player == nil {
+		return NoPlayer
 	}
-	i, ok := w.clients[addr]
-	if !ok {
-		if r.ClientID != 0 && w.byID[r.ClientID] != NoPlayer && !g.m.Players[w.byID[r.ClientID]].Address.IsValid() {
-			i = w.byID[r.ClientID]
-		} else if i = g.add(); i == NoPlayer {
-			return i
+	if r.Player == g.who.last {
+		return g.who.at
+	}
+	return g.meet(r)
+}
+
+// meet is client for one that was not the last. It takes note of what the
+// session knows of the player by now.
+func (g *game) meet(r *dissect.Record) int {
+	if r.Player == nil {
+		return NoPlayer
+	}
+	w := &g.who
+	i := g.known(r, r.Player)
+	if i == NoPlayer {
+		return i
+	}
+	_, addr := hostOf(r)
+	if at, ok := w.clients[addr]; !ok || at != i {
+		if len(w.clients) < 4*MaxPlayers {
+			w.clients[addr] = i
 		}
-		w.clients[addr] = i
 		g.m.Players[i].Address = addr
 	}
-	p := &g.m.Players[i]
-	if r.ClientID != 0 && p.ID == 0 {
-		p.ID, w.byID[r.ClientID] = r.ClientID, i
+	if a, ok := w.accepted[addr]; ok {
+		delete(w.accepted, addr)
+		g.joins(a.t, a.frame, i)
 	}
-	if r.Client != "" && r.Client != p.Name {
-		g.rename(r.Datagram.Number, i, r.Client)
+	w.last, w.at = r.Player, i
+	return i
+}
+
+// known returns the index of a player of the session.
+func (g *game) known(r *dissect.Record, p *dissect.Player) int {
+	w := &g.who
+	i, ok := w.players[p]
+	if !ok {
+		if i = g.strange(p); i == NoPlayer {
+			if i = g.add(); i == NoPlayer {
+				return i
+			}
+		}
+		w.players[p] = i
 	}
-	if r.Client != "" {
-		w.last, w.lastPlayer = addr, i
+	m := &g.m.Players[i]
+	m.ID, m.Slot = p.ID, p.Slot
+	if p.Name != m.Name {
+		g.rename(r.Datagram.Number, i, p.Name)
+	}
+	if p.Team >= 0 && p.Team < noTeam {
+		g.setTeam(r.Datagram.Number, i, p.Team)
+	}
+	return i
+}
+
+// strange returns the player of whom only a number was known until now.
+func (g *game) strange(p *dissect.Player) int {
+	for _, s := range [2]stranger{{decode.NetworkID, int64(p.ID)}, {decode.Slot, int64(p.Slot)}} {
+		if i, ok := g.who.strangers[s]; ok {
+			delete(g.who.strangers, s)
+			return i
+		}
+	}
+	return NoPlayer
+}
+
+// number returns the player that a number in a message means.
+func (g *game) number(r *dissect.Record, who decode.Who, n int64) int {
+	return g.numbered(r, who.In(r.Sender, r.Dir == dissect.ToHost), n)
+}
+
+func (g *game) numbered(r *dissect.Record, by decode.Number, n int64) int {
+	switch {
+	case by == decode.Self:
+		return g.meet(r)
+	case by == decode.NoNumber, by == decode.NetworkID && (n <= 0 || n > 255), by == decode.Slot && (n < 0 || n >= wire.Slots):
+		return NoPlayer
+	}
+	if r.Session != nil {
+		if p := r.Session.Player(by, n); p != nil {
+			return g.known(r, p)
+		}
+	}
+	s := stranger{by, n}
+	i, ok := g.who.strangers[s]
+	if ok {
+		return i
+	}
+	if i = g.add(); i == NoPlayer {
+		return i
+	}
+	g.who.strangers[s] = i
+	if by == decode.Slot {
+		g.m.Players[i].Slot = int(n)
+	} else {
+		g.m.Players[i].ID = uint8(n)
 	}
 	return i
 }
 
 // byID returns the player with a network id.
-func (g *game) byID(r *dissect.Record, id int32) int {
-	if id <= 0 || id > 255 {
-		return NoPlayer
-	}
-	i := g.who.byID[id]
-	if i == NoPlayer {
-		if i = g.add(); i == NoPlayer {
-			return i
-		}
-		g.who.byID[id] = i
-		g.m.Players[i].ID = uint8(id)
-	}
-	if r.Session != nil && g.m.Players[i].Name == "" {
-		if name := r.Session.Player(uint8(id)); name != "" {
-			g.rename(r.Datagram.Number, i, name)
-		}
-	}
-	return i
-}
-
-// slot returns the player in a slot.
-func (g *game) slot(slot int) int {
-	if slot < 0 || slot >= len(g.who.bySlot) {
-		return NoPlayer
-	}
-	return g.who.bySlot[slot]
-}
-
-// speaker returns the player who is said to speak.
-func (g *game) speaker(r *dissect.Record, n int32) int {
-	switch {
-	case r.Dir == dissect.ToHost:
-		return g.client(r)
-	case r.Sender == decode.OpenBC:
-		return g.slot(int(n))
-	}
-	return g.byID(r, n)
-}
+func (g *game) byID(r *dissect.Record, id int32) int { return g.number(r, decode.ByID, int64(id)) }
 
 func (g *game) rename(frame, player int, name string) {
 	p := &g.m.Players[player]
@@ -185,14 +238,6 @@ func (g *game) rename(frame, player int, name string) {
 	if len(p.Names) < 16 {
 		p.Names = append(p.Names, name)
 	}
-}
-
-// setSlot gives a player a slot.
-func (g *game) setSlot(player, slot int) {
-	if player == NoPlayer || slot < 0 || slot >= wire.Slots {
-		return
-	}
-	g.m.Players[player].Slot, g.who.bySlot[slot] = slot, player
 }
 
 func (g *game) setTeam(frame, player, team int) {
@@ -219,20 +264,19 @@ func (g *game) carry(old *Match) {
 		})
 	}
 	w := &g.who
-	w.last = netip.AddrPort{}
-	for k, i := range w.clients {
-		if w.clients[k] = at[i]; at[i] == NoPlayer {
-			delete(w.clients, k)
-		}
-	}
-	for i, p := range w.byID {
-		if p != NoPlayer {
-			w.byID[i] = at[p]
-		}
-	}
-	for i, p := range w.bySlot {
-		if p != NoPlayer {
-			w.bySlot[i] = at[p]
+	w.last = nil
+	move(w.players, at)
+	move(w.clients, at)
+	move(w.strangers, at)
+}
+
+// move gives players their new indices, and forgets those who have none.
+func move[K comparable](of map[K]int, at []int) {
+	for k, i := range of {
+		if at[i] == NoPlayer {
+			delete(of, k)
+		} else {
+			of[k] = at[i]
 		}
 	}
 }
