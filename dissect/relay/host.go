@@ -77,9 +77,10 @@ type peer struct {
 	nonce   uint32
 	short   bool      // it connected with an 8-bit length, without nonce
 	proved  bool      // it has used its id: it receives what is sent to its address
+	trusted bool      // it has also got into the game: it is sent what there is to send
 	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
 	guesses [4]uint64 // a bit for each wrong id
-	got     int       // bytes, as long as it is not proved
+	got     int       // bytes, as long as it is not trusted
 	gave    int
 	awake   bool      // the link may have something to send
 	tried   time.Time // when it had nothing that could be sent
@@ -278,18 +279,24 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 }
 
 // guess counts an id that is not the one that a session was given. Who gets
-// what is sent to the address need not guess.
+// what is sent to the address need not guess; a datagram of a session that has
+// ended can bear a wrong one, but only one.
 func (h *Host) guess(p *peer, id uint8) {
-	p.guesses[id/64] |= 1 << (id % 64)
+	bit := uint64(1) << (id % 64)
+	if p.guesses[id/64]&bit != 0 {
+		return
+	}
+	p.guesses[id/64] |= bit
 	n := 0
 	for _, g := range p.guesses {
 		n += bits.OnesCount64(g)
 	}
+	h.connects.charge(h.now, p.addr.Addr(), guessCosts)
 	if n < guessesMost {
 		return
 	}
 	h.complain(Refused, p, "it does not know the id that it was given: its address may be forged")
-	h.connects.charge(h.now, p.addr.Addr(), guessCosts)
+	h.connects.charge(h.now, p.addr.Addr(), guessedCosts)
 	for _, o := range slices.Clone(h.byAddr[p.addr]) {
 		if !o.known() {
 			h.remove(o)
@@ -376,7 +383,7 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 			h.putOut(p, Overloaded, transport.BootTimedOut, why)
 		}
 		sooner(p.deadline(&h.cfg))
-		if !p.proved && h.room(p) < smallest {
+		if !p.trusted && h.room(p) < smallest {
 			continue
 		}
 		if due := p.link.Next(); !due.IsZero() {
@@ -485,8 +492,14 @@ func (h *Host) drop(why Drop) {
 // smallest is what a datagram with one acknowledgement takes.
 const smallest = 2 + 4
 
-// room returns how many bytes may be sent to a peer that has proved nothing.
-func (h *Host) room(p *peer) int { return h.cfg.Limits.Factor*p.got - p.gave }
+// room returns how many bytes may be sent to a peer that is not trusted.
+func (h *Host) room(p *peer) int {
+	room := h.cfg.Limits.Factor*p.got - p.gave
+	if p.proved {
+		room += allowance
+	}
+	return room
+}
 
 // Send returns the next datagram to be sent, as it goes to the network. It is
 // called after Receive and Advance until ok is false; the datagram is valid
@@ -504,7 +517,7 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 		if !p.awake || p.pause.After(h.now) {
 			continue
 		}
-		if !p.proved {
+		if !p.trusted {
 			room := h.room(p)
 			if room < smallest {
 				p.awake = false
@@ -563,7 +576,7 @@ func (h *Host) outdated(p *peer) bool {
 		return false
 	}
 	waiting := p.link.Stats().Waiting
-	return waiting > muchWaiting || !p.proved && waiting > someWaiting || h.now.Sub(p.heard) > quietFor
+	return waiting > muchWaiting || !p.trusted && waiting > someWaiting || h.now.Sub(p.heard) > quietFor
 }
 
 // controlToAll queues a control message for every client that has not left,

@@ -136,10 +136,20 @@ func (h *Host) proof(p *peer) {
 	}
 	first := !p.assumed
 	p.proved, p.moved = true, h.now
-	p.link.SetRoom(0)
 	p.link.Settle(transport.Connect) // it uses its id, which it can only know from the accept
+	h.trust(p)
 	if first {
 		h.enter(p)
+	}
+}
+
+// trust lets a client have what there is to send, if it has used its id and got
+// into the game. That takes more bytes of it than of the host: what is sent to
+// it before can keep to a limit, and an id that was guessed is of little use.
+func (h *Host) trust(p *peer) {
+	if p.proved && (p.phase == Playing || h.cfg.Captured) {
+		p.trusted = true
+		p.link.SetRoom(0)
 	}
 }
 
@@ -284,6 +294,9 @@ func (h *Host) admit(p *peer) bool {
 			o.pause = h.now.Add(pauseAtMost)
 		}
 	}
+	if list = h.byAddr[p.addr]; len(list) > 0 && !list[len(list)-1].known() {
+		p.guesses = list[len(list)-1].guesses // a new session is no new chance
+	}
 	p.id = id
 	p.link = arq.New(transport.HostPeer, h.cfg.Limits.Link)
 	p.link.Adapt(h.cfg.Mode == Playable)
@@ -363,7 +376,7 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 // introduce tells a newcomer the names of the others. Those that get a name
 // later tell it to all, so that nobody is told a name twice.
 func (h *Host) introduce(p *peer) {
-	if h.like.openBC || p.phase == Leaving {
+	if h.like.openBC || p.phase == Leaving || !p.proved {
 		return
 	}
 	for _, o := range h.peers {
@@ -452,6 +465,7 @@ func (h *Host) ready(p *peer) {
 	h.say(p, msg.OpMissionInit, &init)
 	if h.like.openBC {
 		p.phase = Playing
+		h.trust(p)
 		h.report(Ready, p, "")
 		h.announce(nil, p)
 		for _, o := range h.peers {
@@ -475,6 +489,7 @@ func (h *Host) ready(p *peer) {
 	h.replicate(p)
 	if p.phase != Playing { // clients may say it again
 		p.phase = Playing
+		h.trust(p)
 		h.report(Ready, p, "")
 	}
 	h.announce(nil, p)

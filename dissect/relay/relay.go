@@ -107,8 +107,9 @@ type Limits struct {
 	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
 	Addresses      int  // whose rates are remembered: 4,096
 
-	// Factor bounds what is sent to a client that has not shown that it
-	// receives anything: so many times the bytes that came from it. 4.
+	// Factor bounds what is sent to a client until it has shown that it gets
+	// what is sent to its address, and got into the game: so many times the
+	// bytes that came from it, and 4 KiB once it has used the id it was given. 4.
 	Factor int
 	// Unproved is how long such a client is remembered, however often it asks:
 	// 10 s. It has no slot.
@@ -119,18 +120,20 @@ type Limits struct {
 
 // Bounds of the host's patience.
 const (
-	forgetAfter = 2 * time.Second  // what is kept of somebody who was turned away
-	idleJoin    = 10 * time.Second // without progress, after which a client makes room for others
-	deafFor     = 30 * time.Second // that a client sends and acknowledges nothing
-	deafAndFull = 10 * time.Second // the same, when much waits for it
-	muchWaiting = 1024             // messages that wait for one client
-	quietFor    = 10 * time.Second // without a word, after which a client is sent no more ship updates
-	someWaiting = 64               // messages that wait for a client that has proved nothing
-	pendingMost = 4                // sessions of one address that have proved nothing
-	guessesMost = 3                // ids that are tried before a session is forgotten
-	guessCosts  = 30               // connects that this costs the address
-	pauseAtMost = time.Second      // that a session keeps silent because another one wants its place
-	pauseQuiet  = time.Second      // without a word, after which it does
+	forgetAfter  = 2 * time.Second  // what is kept of somebody who was turned away
+	idleJoin     = 10 * time.Second // without progress, after which a client makes room for others
+	deafFor      = 30 * time.Second // that a client sends and acknowledges nothing
+	deafAndFull  = 10 * time.Second // the same, when much waits for it
+	muchWaiting  = 2048             // messages that wait for one client
+	quietFor     = 10 * time.Second // without a word, after which a client is sent no more ship updates
+	allowance    = 4 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
+	someWaiting  = 64               // messages that wait for a client that has proved nothing
+	pendingMost  = 4                // sessions of one address that have proved nothing
+	guessesMost  = 3                // ids that are tried before a session is forgotten
+	guessCosts   = 5                // connects that a wrong id costs the address
+	guessedCosts = 30               // and those that make the session forgotten
+	pauseAtMost  = time.Second      // that a session keeps silent because another one wants its place
+	pauseQuiet   = time.Second      // without a word, after which it does
 )
 
 // complaints is how often a host reports of one client that it sends what is

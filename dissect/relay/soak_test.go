@@ -15,7 +15,7 @@ import (
 // minutes are short ones, unless BCDISSECT_LONG is set.
 func TestSoak(t *testing.T) {
 	minutes, seconds := 10, 6
-	if os.Getenv("BCDISSECT_LONG") != "" {
+	if long() {
 		seconds = 60
 	}
 	w := newWorld(t, 1, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
@@ -57,6 +57,9 @@ func TestSoak(t *testing.T) {
 	}
 	w.emptied()
 }
+
+// long reports whether tests may take minutes.
+func long() bool { return os.Getenv("BCDISSECT_LONG") != "" }
 
 func heap() uint64 {
 	runtime.GC()
