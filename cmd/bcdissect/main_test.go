@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,7 +16,19 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"bcdissect": main})
+	testscript.Main(tests{m}, map[string]func(){"bcdissect": main})
+}
+
+type tests struct{ *testing.M }
+
+// Run runs the tests. Programs that they start must hear a hangup even if this
+// one is run by nohup: they inherit that a signal is ignored, but not that it is
+// caught.
+func (t tests) Run() int {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	return t.M.Run()
 }
 
 // TestScripts runs the program as users do. $CAPTURES is the folder of the
