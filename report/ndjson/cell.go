@@ -109,7 +109,9 @@ func (v *Values) Append(dst []byte, r *dissect.Record, f *decode.Field, view key
 			dst = strconv.AppendUint(dst, f.Uint, 10)
 		}
 	case key.Value:
-		dst = v.appendValue(dst, f)
+		v.b, v.bare = dst, true
+		v.Field(f)
+		dst, v.b = v.b, nil
 	}
 	return dst
 }

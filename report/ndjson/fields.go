@@ -22,6 +22,7 @@ type fields struct {
 	numbers report.Vectors // numbers alone, as vectors that are 0 but for the first
 	number  [3]float32
 	flags   map[flagTable]*[256]string
+	bare    bool // values alone, without names and without what goes beside them
 }
 
 // comma separates what follows from what came before it in the same object or
@@ -77,45 +78,12 @@ func (v *fields) End(g *decode.Group) {
 
 // Field implements [decode.Visitor].
 func (v *fields) Field(f *decode.Field) {
-	b := append(appendName(v.b, f.Name), '"', ':')
-	switch f.Kind {
-	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
-		b = strconv.AppendUint(b, f.Uint, 10)
-		b = appendNameOf(b, f)
-	case decode.KindFlags8:
-		b = strconv.AppendUint(b, f.Uint, 10)
-		b = v.appendFlags(b, f)
-	case decode.KindObject:
-		b = strconv.AppendUint(b, f.Uint, 10)
-		if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
-			b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_slot")
-			b = strconv.AppendUint(b, uint64(slot), 10)
-		}
-		if s := v.record.Session; s != nil {
-			if v.text = s.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
-				b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_name")
-				b = appendString(b, v.text)
-			}
-		}
-	case decode.KindBool8:
-		b = v.appendValue(b, f)
-		if f.Uint > 1 {
-			b = strconv.AppendUint(appendKey(b, f.Name, "_byte"), f.Uint, 10)
-		}
-	default:
-		b = v.appendValue(b, f)
-		if f.Who != decode.NoPlayer {
-			b = v.appendPlayer(b, f)
-		}
+	b := v.b
+	if !v.bare {
+		b = append(appendName(b, f.Name), '"', ':')
 	}
-	v.b = b
-}
-
-// appendValue appends the value of a field.
-func (v *fields) appendValue(b []byte, f *decode.Field) []byte {
 	switch f.Kind {
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindIndex,
-		decode.KindEnum8, decode.KindEnum32, decode.KindHash32, decode.KindFlags8, decode.KindObject:
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindIndex:
 		b = strconv.AppendUint(b, f.Uint, 10)
 	case decode.KindI8, decode.KindI16, decode.KindI32:
 		b = strconv.AppendInt(b, f.Int, 10)
@@ -128,8 +96,28 @@ func (v *fields) appendValue(b []byte, f *decode.Field) []byte {
 		b = strconv.AppendInt(b, int64(f.Float), 10)
 	case decode.KindPower8:
 		b = append(b, powers[index(f.Float*204/100)]...)
-	case decode.KindBit, decode.KindBool8:
+	case decode.KindBit:
 		b = strconv.AppendBool(b, f.Uint != 0)
+	case decode.KindBool8:
+		b = strconv.AppendBool(b, f.Uint != 0)
+		if f.Uint > 1 && !v.bare {
+			b = strconv.AppendUint(appendKey(b, f.Name, "_byte"), f.Uint, 10)
+		}
+	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
+		b = strconv.AppendUint(b, f.Uint, 10)
+		if !v.bare {
+			b = appendNameOf(b, f)
+		}
+	case decode.KindFlags8:
+		b = strconv.AppendUint(b, f.Uint, 10)
+		if !v.bare {
+			b = v.appendFlags(b, f)
+		}
+	case decode.KindObject:
+		b = strconv.AppendUint(b, f.Uint, 10)
+		if !v.bare {
+			b = v.appendObject(b, f)
+		}
 	case decode.KindDir3:
 		b = append(b, '[')
 		for i, x := range f.Vec[:3] {
@@ -177,6 +165,24 @@ func (v *fields) appendValue(b []byte, f *decode.Field) []byte {
 		b = append(b, '"')
 	case decode.KindText:
 		b = appendString(b, f.Text)
+	}
+	if f.Who != decode.NoPlayer && !v.bare {
+		b = v.appendPlayer(b, f)
+	}
+	v.b = b
+}
+
+// appendObject appends the slot and the name of an object beside its id.
+func (v *fields) appendObject(b []byte, f *decode.Field) []byte {
+	if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
+		b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_slot")
+		b = strconv.AppendUint(b, uint64(slot), 10)
+	}
+	if s := v.record.Session; s != nil {
+		if v.text = s.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
+			b = appendKey(b, strings.TrimSuffix(f.Name, "_id"), "_name")
+			b = appendString(b, v.text)
+		}
 	}
 	return b
 }
