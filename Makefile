@@ -48,7 +48,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system ci nightly unit32 race race-all vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
+.PHONY: build test system ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -64,11 +64,11 @@ check: tidy-check test lint vet race ## tidy, test, lint, vet, race: before ever
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check test system lint vet race package-check
+ci: STAGES = tidy-check test system schema lint vet race package-check
 ci: ## what has to pass before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = test system unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: STAGES = test system schema unit32 lint-all race-all cross packages fuzz damage long mutation compare
 nightly: ## all there is, in some hours
 	@$(STAGED)
 
@@ -106,6 +106,10 @@ vet: ## go vet for the systems of LINTOS other than this one
 		echo "vet $$os"; \
 		GOOS=$$os $(GO) vet ./... || exit 1; \
 	done
+
+# The validator is in a module of its own and stays out of the program's go.mod.
+schema: ## hold the JSON of every fixture against the schemas in docs/schema
+	cd docs/schema/check && $(GO) vet ./... && $(GO) test -count=1 ./...
 
 lint: ## run the linters (.golangci.yml) over the files of this system
 	@echo "golangci-lint: $(GOLANGCI) (its first run builds it, which takes minutes)"

@@ -76,6 +76,6 @@ histogram.`,
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
 	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newRelay(s),
-		newDecode(s), newOpcodes(s), newVersion(s))
+		newDecode(s), newOpcodes(s), newSchema(s), newVersion(s))
 	return cmd
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/report/schema"
+)
+
+func newSchema(s cli.Streams) *cobra.Command {
+	var f cli.Definitions
+	var output string
+	network := false
+	cmd := &cobra.Command{
+		Use:   "schema [COMMAND]",
+		Short: "Print the JSON Schema of a command's output",
+		Long: `Schema prints the JSON Schema (draft 2020-12) of a command's -T json output: of
+one line if the command writes several. Without COMMAND it lists the commands.
+docs/schema holds the same schemas; --define adds the messages of a mod.`,
+		Example: `  bcdissect schema
+  bcdissect schema read >read.schema.json
+  bcdissect schema stats --network`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: slices.DeleteFunc(schema.Commands(), func(name string) bool { return strings.Contains(name, " ") }),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text := strings.Join(schema.Commands(), "\n") + "\n"
+			if len(args) > 0 || network {
+				name := strings.Join(args, "")
+				if network {
+					name += " --network"
+				}
+				c, err := f.Catalog()
+				if err != nil {
+					return err
+				}
+				found := schema.For(name, c)
+				if found == nil {
+					return fmt.Errorf("%s: no JSON output; choose one of %s", name, strings.Join(schema.Commands(), ", "))
+				}
+				b, err := found.Marshal()
+				if err != nil {
+					return cli.Failed(err)
+				}
+				text = string(b)
+			}
+			out, err := cli.OpenOutput(output, s)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(out, text)
+			if e := out.Close(); err == nil {
+				err = e
+			}
+			return cli.Failed(err)
+		},
+	}
+	cmd.Flags().BoolVar(&network, "network", false, "of stats: the schema of stats --network")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the schema to this file")
+	f.Define(cmd)
+	return cmd
+}

@@ -1,0 +1,150 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+)
+
+// Commands are the names of the commands whose output has a schema.
+func Commands() []string {
+	all := []string{"read", "live", "decode"}
+	for _, c := range commands {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// File returns the name of the file that holds the schema of a command in
+// docs/schema.
+func File(command string) string { return strings.ReplaceAll(command, " --", "-") + ".json" }
+
+// For returns the schema of a command's output, nil if it has none. The
+// catalogue is that of the records; nil stands for that of the game.
+func For(command string, c *decode.Catalog) *Schema {
+	if c == nil {
+		c = msg.Catalog()
+	}
+	switch command {
+	case "read", "live":
+		return records(c, command, true)
+	case "decode":
+		return records(c, command, false)
+	}
+	for _, o := range commands {
+		if o.name == command {
+			p := parser{rest: strings.Fields(o.shape)}
+			return root(p.value(), command, o.doc)
+		}
+	}
+	return nil
+}
+
+// commands are the outputs that are no records. A shape lists members and their
+// types: i for integers, n for numbers, s for strings, b for true and false, t
+// for times, { } for objects, [ ] for arrays, and < > for objects with any
+// keys. A member with a question mark may be absent.
+var commands = []struct{ name, doc, shape string }{
+	{"stats", "One object.", `{
+		frames i duration n
+		datagrams { game i gamespy i malformed i other i }
+		messages { total i by_type < i > }
+		reliability { reliable i unreliable i duplicates i fragments i reassembled i incomplete i }
+		opcodes [ { opcode i name? s c2s i s2c i total i bytes i share n } ]
+		state_flags { c2s < i > s2c < i > }
+		payload_bytes i residue_bytes i errors i
+	}`},
+	{"stats --network", "One object.", `{
+		links [ {
+			host s client s player_name? s peer? i dir s first? t last? t restarts i datagrams i bytes i messages i
+			` + class + ` data { ` + class + ` } control { ` + class + ` }
+			acks i rtt_n i rtt_ms_min? n rtt_ms_median? n rtt_ms_p95? n rtt_ms_max? n
+			silence_ms_longest? n keepalives i keepalive_ms_mean? n keepalive_ms_longest? n
+		} ]
+		ships [ {
+			host s client s player_name? s peer? i dir s object_id i object_slot? i object_name? s first? t last? t updates i
+			rate_per_s? n interval_ms_mean? n interval_ms_longest? n jitter_ms? n
+		} ]
+		limits { links { ` + limit + ` } outstanding { ` + limit + ` } ships { ` + limit + ` } undirected i }
+	}`},
+	{"replay", "One line for each host.", `{
+		host s dialect s against s clients [ { addr s peer? i slot? i name? s frame i adopted? b } ]
+		mode s mission s system i player_limit i inputs i
+		classes [ { opcode i name s relay s ` + counts + ` } ]
+		control [ { type i name s ` + counts + ` } ]
+		differences [ { kind s frame i type? i opcode? i to s detail s } ]
+		differences_total i
+		deviations [ { rule s count i frame i opcodes [ i ] text s } ]
+		excused [ { why s count i frame i opcodes [ i ] } ]
+		not_compared [ { why s count i frame i opcodes [ i ] } ]
+		invariants [ { name s verdict s checked i failed i documented i frame? i text s } ]
+		notes [ s ] conforms b
+	}`},
+	{"opcodes", "One line for each message.", `{
+		layer s opcode? i type? i name s constant? s aliases? [ s ] dir s reliable b relay s evidence s topic s host_dialect? s doc s rest? b instead_of? s
+		layouts? [ {
+			dialect s doc? s length s
+			fields? [ { path s kind s bytes? s when? [ s ] doc s values? [ { value i name s } ] } ]
+		} ]
+	}`},
+	{"interfaces", "One line for each interface.", `{
+		number i name s description s addresses [ s ] up b connected b loopback b default b openable b hint? s
+	}`},
+	{"version", "One object.", `{ version s go s os s arch s schema i }`},
+}
+
+const (
+	class  = `reliable i retransmissions i duplicates i acknowledged i lost i late i`
+	limit  = `max i given_up i`
+	counts = `expected i emitted i matched i missing i extra i differs i not_comparable i documented i excused i
+		latency_ms_median? n latency_ms_p95? n`
+)
+
+// A parser makes a schema of a shape.
+type parser struct{ rest []string }
+
+func (p *parser) next() string {
+	if len(p.rest) == 0 {
+		return ""
+	}
+	word := p.rest[0]
+	p.rest = p.rest[1:]
+	return word
+}
+
+func (p *parser) value() *Schema {
+	switch word := p.next(); word {
+	case "i":
+		return &Schema{Type: "integer"}
+	case "n":
+		return &Schema{Type: "number"}
+	case "s":
+		return &Schema{Type: "string"}
+	case "b":
+		return &Schema{Type: "boolean"}
+	case "t":
+		return &Schema{Type: "string", Format: "date-time"}
+	case "[":
+		s := &Schema{Type: "array", Items: p.value()}
+		p.next()
+		return s
+	case "<":
+		s := &Schema{Type: "object", Additional: p.value()}
+		p.next()
+		return s
+	case "{":
+		s := &Schema{Type: "object", Properties: map[string]*Schema{}, Additional: false}
+		for name := p.next(); name != "}"; name = p.next() {
+			name, optional := strings.CutSuffix(name, "?")
+			if !optional {
+				s.Required = append(s.Required, name)
+			}
+			s.Properties[name] = p.value()
+		}
+		return s
+	default:
+		panic(fmt.Sprintf("schema: %q is no type", word))
+	}
+}
