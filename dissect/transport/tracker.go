@@ -30,6 +30,7 @@ const (
 	roundOff    = 60 * time.Millisecond  // by which one may be off
 	roundDrift  = 20 * time.Millisecond  // and by how much more for each round
 	roundsKnown = 8                      // after which nothing is known of the next
+	soonest     = 900 * time.Millisecond // that anything is repeated
 	look        = 20 * time.Millisecond  // that one takes
 
 	bytesTell = time.Minute // for which the bytes of a message may tell that it is one again
@@ -132,11 +133,7 @@ func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verd
 	if h.Control() {
 		s = &t.spaces[0]
 	}
-	v := s.take(t, &a)
-	if v.Repeat {
-		t.repeated, t.repeats = a.at, true
-	}
-	return v
+	return s.take(t, &a)
 }
 
 // clock makes time go on where a clock was set back.
@@ -166,6 +163,9 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 		n, old = s.narrow(t, a)
 	}
 	if old != nil {
+		if a.at-old.at >= int64(soonest) { // the network doubles datagrams, too
+			t.repeated, t.repeats = a.at, true
+		}
 		old.at, old.resent = max(old.at, a.at), true
 		return Verdict{Number: old.number, Repeat: true}
 	}
@@ -187,7 +187,7 @@ func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 		return int64(a.seq), nil
 	}
 	ahead := int64(uint8(a.seq) - uint8(s.next))
-	old, conflict := s.again(t, a, ahead)
+	old, conflict, alike := s.again(t, a, ahead)
 	if ahead >= near && (old == nil || !s.rhythm(t, a, old)) {
 		// One that was missed comes to mind before one long ago, or to come.
 		for n := s.next + ahead - lap; n > s.next-MaxMissing; n -= lap {
@@ -199,7 +199,7 @@ func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 	switch {
 	case old != nil:
 		return old.number, old
-	case ahead >= lap/2, s.bits == 0 && ahead >= near && !conflict:
+	case ahead >= lap/2 && (!alike || s.bits != 8), s.bits == 0 && ahead >= near && !conflict:
 		return s.next + ahead - lap, nil
 	}
 	s.bits = 8
@@ -208,14 +208,13 @@ func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 
 // again returns the message that another one repeats, nil if that is new.
 // Conflict tells that the low byte was seen with other bytes.
-func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, conflict bool) {
+func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, conflict, alike bool) {
 	if a.piece {
 		if p := s.piece(a); p != nil && p.some && p.digest == a.digest && s.trust(t, a, p, ahead) {
 			old = p
 		}
-		return old, false
+		return old, false, false
 	}
-	alike := false
 	for _, l := range s.laps {
 		if l == nil {
 			break
@@ -238,7 +237,7 @@ func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, confl
 			s.fresh += (always - s.fresh) / 8
 		}
 	}
-	return old, conflict
+	return old, conflict, alike
 }
 
 // trust reports whether a message with the low byte and the bytes of an earlier
@@ -248,8 +247,10 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 	switch {
 	case s.bits == 8 && age > bytesTell:
 		return false
-	case ahead >= near:
+	case ahead >= near && (s.bits != 8 || s.fresh >= 0 || age < soonest):
 		return true
+	case ahead >= near:
+		return a.alone && (e.resent || inTime(age) || afterMissed(age))
 	case !a.alone:
 		return false
 	case s.fresh >= mostly:
@@ -263,10 +264,10 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 }
 
 // rhythm reports whether a message comes when and how an earlier one would be
-// repeated.
+// repeated, or so soon that the network has doubled it.
 func (s *space) rhythm(t *Tracker, a *arrival, e *sighting) bool {
 	age := time.Duration(a.at - e.at)
-	return a.alone && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
+	return age < soonest || a.alone && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
 }
 
 // inTime and afterMissed report whether a message of such an age is repeated.

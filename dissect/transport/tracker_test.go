@@ -92,6 +92,12 @@ func TestTracker(t *testing.T) {
 		"ahead, with others": then(own(counted(0, 300, 0xFF, 100)), taken{at: 3, seq: 60, text: "60", with: true, number: 316, gap: 16}),
 		"ahead, too soon":    then(own(counted(0, 300, 0xFF, 150)), taken{at: 2.1, seq: 60, text: "60", number: 316, gap: 16}),
 		"long ago":           then(own(counted(0, 300, 0xFF, 100)), taken{at: 200, seq: 44 + 100, text: "144", number: 400, gap: 100}),
+		// With the same bytes in every lap, they do not tell an outage of the
+		// capture from repetitions.
+		"outage":                   then(counted(0, 400, 0xFF, 15), taken{at: 31, seq: 204, text: "0", number: 460, gap: 60}, taken{at: 31.1, seq: 205, text: "1", number: 461}),
+		"outage, longer":           then(counted(0, 400, 0xFF, 15), taken{at: 37, seq: 44, text: "0", number: 556, gap: 156}, taken{at: 37.1, seq: 45, text: "1", number: 557}),
+		"doubled, and same bytes":  then(counted(0, 400, 0xFF, 15), taken{at: 26.61, seq: 143, text: "1", with: true, number: 399, repeat: true}, taken{at: 26.7, seq: 144, text: "0", number: 400}),
+		"repeated, and same bytes": then(counted(0, 400, 0xFF, 15), taken{at: 29, seq: 143, text: "1", number: 399, repeat: true}, taken{at: 29, seq: 144, text: "0", number: 400}),
 		"missing, and a lap later": {
 			{seq: 0}, {seq: 100, number: 100, gap: 99}, {seq: 250, number: 250, gap: 149}, {seq: 20, number: 276, gap: 25}, // 8 bits
 			{at: 3, seq: 90, number: 90, late: true}, {at: 3, seq: 21, number: 277},
