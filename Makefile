@@ -48,7 +48,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
+.PHONY: build test system acmi ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -60,11 +60,14 @@ test: ## the tests: a minute, and one more for the first build
 system: ## the tests that need other programs, a terminal, a network namespace or time
 	BCDISSECT_SYSTEM=1 $(GO) test -count=1 -p 1 $(SYSTEM)
 
+acmi: ## recordings for Tacview, read by a parser of another project
+	cd report/acmi/acmitest && $(GO) test ./...
+
 check: tidy-check test lint vet race ## tidy, test, lint, vet, race: before every commit
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check test system schema lint vet race package-check
+ci: STAGES = tidy-check test system acmi schema lint vet race package-check
 ci: ## what has to pass before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 

@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/acmi"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -61,6 +62,9 @@ func (o *sessionFlags) check(f *cli.Common, cmd *cobra.Command) error {
 		f.Format.Value = "json"
 	}
 	json := f.Format.Value == "json"
+	if strings.HasSuffix(f.Output, ".acmi") && (cmd.Flags().Changed("format") || o.tracks || o.events) {
+		return errors.New("-o FILE.acmi is a recording for Tacview; leave -T, --tracks and --events out")
+	}
 	switch {
 	case o.tracks && !json:
 		return errors.New("--tracks: only JSON holds tracks; add -T json")
@@ -120,14 +124,18 @@ func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all [
 	if len(names) > 1 {
 		league = match.League(all)
 	}
-	if f.Format.Value == "json" {
+	switch {
+	case strings.HasSuffix(f.Output, ".zip.acmi"):
+		return wrapped(acmi.WriteZip(out, all))
+	case strings.HasSuffix(f.Output, ".acmi"):
+		return wrapped(acmi.Write(out, all))
+	case f.Format.Value == "json":
 		bases := make([]string, len(names))
 		for i, name := range names {
 			bases[i] = filepath.Base(name)
 		}
 		return wrapped(ndjson.Session(out, all, league, ndjson.SessionOptions{Captures: bases, Tracks: o.tracks}))
-	}
-	if len(all) == 0 {
+	case len(all) == 0:
 		_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))
 		return wrapped(err)
 	}

@@ -1,0 +1,292 @@
+// Package acmi writes matches as flight recordings for Tacview: ACMI 2.2, as
+// text or zipped. One game unit is one metre of a flat world; its x axis points
+// east, its y axis north, and space begins 10 km above the ground.
+package acmi
+
+import (
+	"archive/zip"
+	"bufio"
+	"cmp"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
+)
+
+const (
+	ground    = 10_000.0  // altitude of z = 0, in metres
+	perDegree = 111_319.5 // metres of a degree at the equator
+)
+
+// WriteZip writes matches as a zipped recording.
+func WriteZip(w io.Writer, all []*match.Match) error {
+	z := zip.NewWriter(w)
+	f, err := z.CreateHeader(&zip.FileHeader{Name: "session.txt.acmi", Method: zip.Deflate}) // without a time
+	if err != nil {
+		return err
+	}
+	if err := Write(f, all); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// Write writes matches as one recording.
+func Write(w io.Writer, all []*match.Match) error {
+	r := recording{w: bufio.NewWriter(w)}
+	r.collect(all)
+	r.head(all)
+	for i := range r.entries {
+		e := &r.entries[i]
+		if i == 0 || e.t != r.entries[i-1].t {
+			r.text("#", number(e.t, 3), "\n")
+		}
+		r.entry(e)
+	}
+	return r.w.Flush() // which has the first error
+}
+
+// kind is what an entry of a recording is. Entries of one moment are written in
+// this order.
+type kind uint8
+
+const (
+	appears kind = iota
+	sample
+	health
+	target
+	message
+	loss
+	vanishes
+)
+
+// An entry is something that happens at a moment.
+type entry struct {
+	t    float64 // since the recording begins
+	kind kind
+	m    *match.Match
+	life int // index in the match; of a message the player
+	id   int // of the object, from 1
+	n    int // index of the sample, condition, shot, kill or line of chat
+}
+
+type recording struct {
+	w       *bufio.Writer
+	begin   time.Time
+	entries []entry
+}
+
+func (r *recording) text(parts ...string) {
+	for _, p := range parts {
+		_, _ = r.w.WriteString(p) // Flush returns the error
+	}
+}
+
+// number formats a number with at most so many decimals.
+func number(x float64, decimals int) string {
+	p := math.Pow10(decimals)
+	x = math.Round(x*p) / p
+	if x == 0 {
+		x = 0 // no negative zero
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// collect puts everything that happens in order.
+func (r *recording) collect(all []*match.Match) {
+	for _, m := range all {
+		if r.begin.IsZero() || m.Origin.Before(r.begin) {
+			r.begin = m.Origin
+		}
+	}
+	id := 1
+	for _, m := range all {
+		add := func(t float64, k kind, life, id, n int) {
+			r.entries = append(r.entries, entry{m.Origin.Sub(r.begin).Seconds() + t, k, m, life, id, n})
+		}
+		ids := make([]int, len(m.Lives))
+		for i := range m.Lives {
+			l := &m.Lives[i]
+			if len(l.Track) == 0 {
+				continue // nobody knows where it was
+			}
+			ids[i] = id
+			add(l.Track[0].T, appears, i, id, 0)
+			for n := range l.Track {
+				add(l.Track[n].T, sample, i, id, n)
+			}
+			for n := range l.Condition {
+				if c := &l.Condition[n]; c.Hull >= 0 && c.T >= l.Track[0].T && c.T <= l.End {
+					add(c.T, health, i, id, n)
+				}
+			}
+			add(max(l.End, l.Track[len(l.Track)-1].T), vanishes, i, id, 0)
+			id++
+		}
+		r.shots(m, ids, add)
+		for n := range m.Chat {
+			add(m.Chat[n].T, message, m.Chat[n].Player, 0, n)
+		}
+		for n := range m.Kills {
+			k := &m.Kills[n]
+			of := 0
+			if k.Life >= 0 {
+				of = ids[k.Life]
+			}
+			add(k.T, loss, k.Life, of, n)
+		}
+	}
+	slices.SortStableFunc(r.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(math.Round(a.t*1e3), math.Round(b.t*1e3)), cmp.Compare(a.kind, b.kind))
+	})
+	for i := range r.entries {
+		r.entries[i].t = math.Round(r.entries[i].t*1e3) / 1e3
+	}
+}
+
+// shots adds the targets that ships fire at, when they change.
+func (r *recording) shots(m *match.Match, ids []int, add func(t float64, k kind, life, id, n int)) {
+	last := map[int]int{}
+	for n := range m.Shots {
+		s := &m.Shots[n]
+		if s.Life < 0 || s.Target < 0 || ids[s.Life] == 0 || ids[s.Target] == 0 || last[s.Life] == ids[s.Target] {
+			continue
+		}
+		if l := &m.Lives[s.Life]; s.T < l.Track[0].T || s.T > l.End {
+			continue
+		}
+		last[s.Life] = ids[s.Target]
+		add(s.T, target, s.Life, ids[s.Life], ids[s.Target])
+	}
+}
+
+// head writes what holds for the whole recording. It says nothing of when it is
+// made.
+func (r *recording) head(all []*match.Match) {
+	r.text("FileType=text/acmi/tacview\nFileVersion=2.2\n")
+	r.text("0,ReferenceTime=", r.begin.UTC().Format("2006-01-02T15:04:05.000Z"), "\n")
+	r.text("0,ReferenceLongitude=0\n0,ReferenceLatitude=0\n0,DataSource=bcdissect\n")
+	if len(all) > 0 {
+		m := all[0]
+		r.text("0,Title=", value(strings.TrimSpace(m.Map+" "+m.Name)), "\n")
+	}
+}
+
+// value makes text fit to be a value: commas are escaped, and so that nothing
+// else is, backslashes become slashes. Characters that cannot be seen go.
+func value(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case c == ',':
+			b.WriteString(`\,`)
+		case c == '\\':
+			b.WriteByte('/')
+		case c == '|':
+			b.WriteRune('¦')
+		case unicode.IsGraphic(c):
+			b.WriteRune(c)
+		default:
+			b.WriteByte('?')
+		}
+	}
+	return b.String()
+}
+
+func hex(id int) string { return strconv.FormatInt(int64(id), 16) }
+
+// entry writes one entry.
+func (r *recording) entry(e *entry) {
+	switch e.kind {
+	case appears:
+		r.appears(e)
+	case sample:
+		r.sample(e)
+	case health:
+		c := &e.m.Lives[e.life].Condition[e.n]
+		r.text(hex(e.id), ",Health=", number(float64(c.Hull), 3), "\n")
+	case target:
+		r.text(hex(e.id), ",LockedTarget=", hex(e.n), "\n")
+	case message:
+		c := &e.m.Chat[e.n]
+		r.text("0,Event=Message|", value(e.m.NameOf(c.Player)+": "+c.Text), "\n")
+	case loss:
+		k := &e.m.Kills[e.n]
+		if e.id != 0 {
+			r.text("0,Event=Destroyed|", hex(e.id), "|\n")
+		}
+		r.text("0,Event=Bookmark|", value(e.m.Tell(k)), "\n")
+	case vanishes:
+		r.text("-", hex(e.id), "\n")
+	}
+}
+
+// colors are those that Tacview knows, by team and else by player.
+var colors = [...]string{"Blue", "Red", "Green", "Orange", "Violet", "Cyan"}
+
+func (r *recording) appears(e *entry) {
+	l := &e.m.Lives[e.life]
+	ship := l.Ship
+	if ship == "" {
+		ship = "ship"
+	}
+	who := value(e.m.NameOf(l.Player))
+	r.text(hex(e.id), ",Type=Air+FixedWing,Name=", value(ship), ",CallSign=", who, ",Pilot=", who)
+	color := max(l.Player, 0)
+	if l.Player >= 0 {
+		if team := e.m.Players[l.Player].Team; team != nil {
+			color = *team
+			r.text(",Coalition=Team ", strconv.Itoa(*team+1))
+		}
+	}
+	r.text(",Color=", colors[color%len(colors)], "\n")
+}
+
+func (r *recording) sample(e *entry) {
+	l := &e.m.Lives[e.life]
+	s := &l.Track[e.n]
+	x, y, z := float64(s.At[0]), float64(s.At[1]), float64(s.At[2])
+	roll, pitch, yaw := angles(&s.Forward, &s.Up)
+	r.text(hex(e.id), ",T=", number(x/perDegree, 9), "|", number(y/perDegree, 9), "|", number(z+ground, 3),
+		"|", number(roll, 1), "|", number(pitch, 1), "|", number(yaw, 1), "|", number(x, 3), "|", number(y, 3), "|", number(yaw, 1))
+	if before := e.n > 0 && l.Track[e.n-1].Cloaked; s.Cloaked != before {
+		visible := "1"
+		if s.Cloaked {
+			visible = "0.3"
+		}
+		r.text(",Visible=", visible)
+	}
+	r.text("\n")
+}
+
+// angles returns roll, pitch and yaw in degrees: yaw clockwise from north, pitch
+// up from the horizon, roll to the right.
+func angles(forward, up *[3]float32) (roll, pitch, yaw float64) {
+	const degrees = 180 / math.Pi
+	fx, fy, fz := float64(forward[0]), float64(forward[1]), float64(forward[2])
+	length := math.Sqrt(fx*fx + fy*fy + fz*fz)
+	if !(length > 0) {
+		return 0, 0, 0
+	}
+	fx, fy, fz = fx/length, fy/length, fz/length
+	pitch = math.Asin(min(max(fz, -1), 1)) * degrees
+	yaw = math.Atan2(fx, fy) * degrees
+	if yaw < 0 {
+		yaw += 360
+	}
+	// Level wings would point to the right and have no part of z.
+	flat := math.Hypot(fx, fy)
+	if flat < 1e-6 {
+		return 0, pitch, yaw
+	}
+	rx, ry := fy/flat, -fx/flat
+	// Up of level wings is right x forward.
+	lx, ly, lz := ry*fz, -rx*fz, rx*fy-ry*fx
+	ux, uy, uz := float64(up[0]), float64(up[1]), float64(up[2])
+	return math.Atan2(ux*rx+uy*ry, ux*lx+uy*ly+uz*lz) * degrees, pitch, yaw
+}
