@@ -321,8 +321,11 @@ var attacks = []struct {
 	}},
 	{"blind joins", func(s *siege) func(int) { // a recorded join, sent in the name of many
 		recorded := [][]byte{
-			{2, 1, byte(transport.DoNothing)}, {2, 1, 0x32, 7, 0x80, 5, 0, 0x2A, 0x20}, {77, 1, byte(transport.DoNothing)},
-			{2, 2, 1, 0, 0, 2, 1, 0, 0, 0}, {9, 1, byte(transport.DoNothing)},
+			{2, 1, byte(transport.DoNothing)},
+			{2, 1, 0x32, 7, 0x80, 5, 0, 0x2A, 0x20},
+			{77, 1, byte(transport.DoNothing)},
+			{2, 2, 1, 0, 0, 2, 1, 0, 0, 0},
+			{9, 1, byte(transport.DoNothing)},
 		}
 		return func(tick int) {
 			victim := s.forged(tick / 100)

@@ -675,3 +675,68 @@ func TestRandomIDs(t *testing.T) {
 		}
 	}
 }
+
+// A leave always means the sender, whatever id it names.
+func TestLeaveForAnother(t *testing.T) {
+	g := newGame(t, Config{})
+	a, b, c := g.join(1001), g.join(1002), g.join(1003)
+	for _, x := range []*client{a, b, c} {
+		x.take()
+	}
+	b.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")}) // a's id
+	for _, x := range []*client{a, c} {
+		if got, want := x.take(), []string{"18" + cady2, "05: 030A0A0AEF"}; !sameButOrder(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	}
+	for p := range g.host.Peers() {
+		if (p.ID == 3) != (p.Phase == Leaving) {
+			t.Errorf("id %d is %v", p.ID, p.Phase)
+		}
+	}
+}
+
+// Who has left is answered for 15 seconds: its goodbye may come again, because
+// the answer got lost.
+func TestLinger(t *testing.T) {
+	g := newGame(t, Config{})
+	a := g.join(1001)
+	a.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
+	delete(g.clients, a.addr)
+	again := fixtures.Unhex(t, "02 01 05 0A C0 02 00 02 0A 0A 0A EF")
+	g.wait(14 * time.Second)
+	g.raw(a.addr, again)
+	if g.sentTo(a.addr) == 0 {
+		t.Error("not answered 14 s after it left")
+	}
+	g.wait(2 * time.Second)
+	g.raw(a.addr, again)
+	if n := g.sentTo(a.addr); n > 0 || g.peerAt(a.addr) != nil {
+		t.Errorf("%d bytes 16 s after it left", n)
+	}
+}
+
+// Team chat is for those of the sender's team, and not for those who have none.
+func TestTeamChat(t *testing.T) {
+	g := newGame(t, Config{})
+	a, b, none, other := g.join(1001), g.join(1002), g.join(1003), g.join(1004)
+	a.say("41 02000000 00")
+	b.say("41 03000000 00")
+	other.say("41 05000000 01")
+	all := []*client{a, b, none, other}
+	for _, c := range all {
+		c.take()
+	}
+	a.say("2D 02000000 0100 78")
+	for i, c := range all {
+		if n := len(c.take()); n != []int{1, 1, 0, 0}[i] {
+			t.Errorf("client %d is sent %d lines", i, n)
+		}
+	}
+	none.say("2D 04000000 0100 78") // its team is not known: all may be
+	for i, c := range all {
+		if n := len(c.take()); n != 1 {
+			t.Errorf("client %d is sent %d lines of one without a team", i, n)
+		}
+	}
+}
