@@ -3,9 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,14 +21,8 @@ import (
 // capturing are the flags of a live capture.
 type capturing struct {
 	device.Options
-	filter string
-	write  string
-	rotate []string
-	stop   []string
-
-	rotation    capture.Rotation
-	stopAfter   time.Duration // 0 for never
-	stopPackets int           // 0 for never
+	filter    string
+	recording cli.Recording
 
 	opened func(*capture.Live) // is told of the capture, if not nil
 }
@@ -79,9 +70,7 @@ is missing, the error says how to get it.`,
 	fl.SortFlags = false
 	fl.StringVarP(&l.Interface, "interface", "i", "", "interface to capture from; on Linux also any")
 	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets for which this holds, as 'udp port 22101'; see docs/live.md")
-	fl.StringVarP(&l.write, "write", "w", "", "also save the raw packets to this file, as pcapng")
-	fl.StringArrayVarP(&l.rotate, "ring-buffer", "b", nil, "with -w: another file at duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
-	fl.StringArrayVarP(&l.stop, "autostop", "a", nil, "stop at duration:SECONDS or packets:N, repeatable")
+	l.recording.Define(cmd, "also save the raw packets to this file, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "bytes of each packet to keep; 0 for all")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "capture what is for other machines, too")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
@@ -125,27 +114,8 @@ func drops(d *dashboard.Dashboard, live *capture.Live, ended <-chan struct{}) {
 
 // check parses what does not depend on the interface.
 func (l *capturing) check() error {
-	for _, c := range l.rotate {
-		if err := l.rotation.Set(c); err != nil {
-			return fmt.Errorf("--ring-buffer: %w", err)
-		}
-	}
-	if err := l.rotation.Check(); err != nil {
-		return fmt.Errorf("--ring-buffer: %w", err)
-	}
-	if len(l.rotate) > 0 && l.write == "" {
-		return errors.New("--ring-buffer needs a file to write: -w FILE")
-	}
-	for _, c := range l.stop {
-		after, packets, err := cli.Autostop(c)
-		if err != nil {
-			return err
-		}
-		if after > 0 {
-			l.stopAfter = after
-		} else {
-			l.stopPackets = packets
-		}
+	if err := l.recording.Check(time.Now()); err != nil {
+		return err
 	}
 	if l.SnapLen < 0 || l.SnapLen > device.MaxSnapLen {
 		return fmt.Errorf("--snapshot-length %d: at most %d bytes can be kept", l.SnapLen, device.MaxSnapLen)
@@ -165,10 +135,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	if err != nil {
 		return err
 	}
-	if l.write != "" && filepath.Clean(l.write) == filepath.Clean(f.Output) {
-		return fmt.Errorf("--output %s: the packets are written there (--write); give another name", f.Output)
-	}
-	if err := cli.CheckOverwrite(f.Output, nil, append(slices.Clone(f.Defined), l.write)...); err != nil {
+	if err := cli.CheckOverwrite(f.Output, nil, f.Defined...); err != nil {
 		return err
 	}
 	if l.Interface == "" {
@@ -177,7 +144,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		}
 	}
 	l.Filter = capturefilter.Program(l.filter, uint32(l.SnapLen))
-	live, err := capture.OpenLive(capture.LiveOptions{Options: l.Options, Packets: l.stopPackets})
+	live, err := capture.OpenLive(capture.LiveOptions{Options: l.Options, Packets: l.recording.Packets})
 	if err != nil {
 		return cli.Failed(err)
 	}
@@ -186,20 +153,23 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 			err = cli.Failed(e)
 		}
 	}()
-	interrupts := cli.NewInterrupts(s, l.stopAfter, false)
+	interrupts := cli.NewInterrupts(s, l.recording.After, false)
 	defer interrupts.Close()
 	log := cli.NewLog(s.Err, false)
 	defer log.Close()
 	s.Err = log
 	defer func() { err = log.Fail(err) }()
-	if l.write != "" {
-		closeFile, e := l.tee(live)
+	if l.recording.Name != "" {
+		o := live.WriterOptions()
+		o.Filter = l.filter
+		file, e := l.recording.Open(f.Output, &o, f.Defined...)
 		if e != nil {
-			return cli.Failed(e)
+			return e
 		}
+		live.Tee(file)
 		defer func() {
 			_ = live.Close() // said above; the writer must be left alone first
-			if e := closeFile(); e != nil && err == nil {
+			if e := file.Close(); e != nil && err == nil {
 				err = cli.Failed(e)
 			}
 		}()
@@ -222,33 +192,12 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	return err
 }
 
-// tee has the packets written to a file, or to several.
-func (l *capturing) tee(live *capture.Live) (closeFile func() error, err error) {
-	o := live.WriterOptions()
-	o.Application, o.Filter, o.Start = "bcdissect "+cli.Version(), l.filter, time.Now()
-	o.Hardware = runtime.GOARCH
-	if len(l.rotate) > 0 {
-		w, err := capture.NewRotatingWriter(l.write, l.rotation, o.Start, &o)
-		if err != nil {
-			return nil, err
-		}
-		live.Tee(w)
-		return w.Close, nil
-	}
-	w, err := capture.CreateWriter(l.write, &o)
-	if err != nil {
-		return nil, err
-	}
-	live.Tee(w)
-	return w.Close, nil
-}
-
 // summary says what became of the packets.
 func (l *capturing) summary(log *cli.Log, live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
 	log.Say("%d packets captured, %d dropped by the system, %d passed over because the report was too slow", c.Read, c.Dropped, c.Overflowed)
-	if l.write != "" && c.Overflowed > 0 {
+	if l.recording.Name != "" && c.Overflowed > 0 {
 		log.Say("the file of -w has them all")
 	}
 }

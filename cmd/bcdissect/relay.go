@@ -31,15 +31,14 @@ type hosting struct {
 	password   string
 	collisions bool
 	mode       cli.Choice
-	write      string
+	recording  cli.Recording
+	strangers  bool
 	bans       string
 	checksums  string
 	heartbeat  string
-	stop       string
 
-	config    relay.Config
-	banned    server.BanList
-	stopAfter time.Duration // 0 for never
+	config relay.Config
+	banned server.BanList
 }
 
 func newRelay(s cli.Streams) *cobra.Command {
@@ -106,11 +105,11 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.password, "password", "", "password that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	fl.Var(&h.mode, "mode", "strict passes on only what the game's own host does, which leaves out where ships are")
-	fl.StringVarP(&h.write, "write", "w", "", "record all that comes and goes in this file, as pcapng")
+	h.recording.Define(cmd, "record the game's datagrams in this file, as pcapng; %Y%m%d-%H%M%S is the time")
+	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.bans, "bans", "", "file of addresses that are not let in, one a line, 255 for any number; read again on SIGHUP")
 	fl.StringVar(&h.checksums, "checksums", "", "file of hashes that players' files must have; see docs/relay.md")
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at HOST[:PORT]; by default nobody is told")
-	fl.StringVarP(&h.stop, "autostop", "a", "", "stop at duration:SECONDS")
 	h.mode.Complete(cmd, "mode")
 }
 
@@ -136,11 +135,8 @@ func (h *hosting) check() (err error) {
 	if h.mode.Value == relay.Strict.String() {
 		c.Mode = relay.Strict
 	}
-	if h.stop != "" {
-		var packets int
-		if h.stopAfter, packets, err = cli.Autostop(h.stop); err != nil || packets > 0 {
-			return fmt.Errorf("--autostop %s: want duration:SECONDS", h.stop)
-		}
+	if err := h.recording.Check(time.Now()); err != nil {
+		return err
 	}
 	if h.bans != "" {
 		if err := h.banned.Load(h.bans); err != nil {
@@ -175,16 +171,23 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	}
 	reporting := f.Format.Value != "none"
 	toTerminal := reporting && f.Output == "" && cli.IsTerminal(s.Out)
-	interrupts := cli.NewInterrupts(s, h.stopAfter, h.bans != "")
+	interrupts := cli.NewInterrupts(s, h.recording.After, h.bans != "")
 	defer interrupts.Close()
 	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
 	defer log.Close()
 	s.Err, srv.Log = log, log
 	defer func() { err = log.Fail(err) }()
-	if h.write != "" {
-		if err := srv.Record(h.write); err != nil {
-			return cli.Failed(err)
+	srv.Strangers, srv.Packets = h.strangers, h.recording.Packets
+	inputs := append(slices.Clone(f.Defined), h.bans, h.checksums)
+	if err := cli.CheckOverwrite(f.Output, nil, inputs...); err != nil {
+		return err
+	}
+	if h.recording.Name != "" {
+		file, err := h.recording.Open(f.Output, server.RecordingOptions(), inputs...)
+		if err != nil {
+			return err
 		}
+		srv.Record(file)
 	}
 	h.config.Report = srv.Event
 	srv.Name, srv.Players = h.name, h.players

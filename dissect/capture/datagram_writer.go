@@ -25,16 +25,11 @@ type DatagramWriter struct {
 	packet  device.Packet
 }
 
-// CreateDatagramWriter creates a file. The options need not name a link type or
-// a snap length.
-func CreateDatagramWriter(name string, o *WriterOptions) (*DatagramWriter, *Writer, error) {
-	raw := *o
-	raw.Link, raw.SnapLen = linkRaw, math.MaxUint16
-	w, err := CreateWriter(name, &raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	return NewDatagramWriter(w), w, nil
+// DatagramOptions sets those options that a file of datagrams has: link type and
+// snap length.
+func DatagramOptions(o WriterOptions) *WriterOptions {
+	o.Link, o.SnapLen = linkRaw, math.MaxUint16
+	return &o
 }
 
 // NewDatagramWriter returns a writer of datagrams that makes packets for

@@ -43,10 +43,11 @@ func TestDatagramWriterBytes(t *testing.T) {
 // What was written is what is read, by this program and by tshark.
 func TestDatagramWriter(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "relay.pcapng")
-	d, w, err := CreateDatagramWriter(name, &WriterOptions{Application: "bcdissect 1.2", Start: start})
+	w, err := CreateWriter(name, DatagramOptions(WriterOptions{Application: "bcdissect 1.2", Start: start}))
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := NewDatagramWriter(w)
 	host, client := netip.MustParseAddrPort("192.0.2.1:22101"), netip.MustParseAddrPort("[::ffff:198.51.100.7]:4000")
 	payloads := [][]byte{[]byte(`\status\`), {0x01}, {}, bytes.Repeat([]byte{0xFF}, 512), make([]byte, 65507)}
 	for i, p := range payloads {

@@ -82,6 +82,8 @@ type Counters struct {
 	Time            time.Time // when these were asked for
 	Read            uint64    // packets that were read, and written if they are
 	Overflowed      uint64    // of those, how many found no room in the queue for Next
+	Skipped         uint64    // of those received, how many were left out of the file on purpose
+	NoRoom          uint64    // of those dropped, how many found no room in the system's buffer
 }
 
 // A PacketWriter keeps packets. It is called by the goroutine that reads them,

@@ -123,7 +123,7 @@ func (w *RotatingWriter) full(p *device.Packet) bool {
 	return w.packets > 0 &&
 		(r.Packets > 0 && w.packets >= r.Packets ||
 			r.Duration > 0 && p.Time.Sub(w.begun) >= r.Duration ||
-			r.Size > 0 && w.file.size+int64(packetBlock(len(p.Data)))+statisticsBlock > r.Size)
+			r.Size > 0 && w.file.size+int64(packetBlock(len(p.Data)))+statisticsBlock+moreStatistics > r.Size)
 }
 
 // WritePacket implements [PacketWriter].

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -28,6 +29,8 @@ const (
 	ngEnd      = 3
 	ngReceived = 4
 	ngDropped  = 5
+	ngAccepted = 6
+	ngOSDrop   = 7
 )
 
 // writeSize is how much is collected before it is written.
@@ -44,7 +47,18 @@ type WriterOptions struct {
 	Interface   string
 	Description string // of the interface
 	Filter      string // as it was typed
+
+	Overwrite bool // a file that holds something
 }
+
+// A FileWriter writes packets to a file, or to several.
+type FileWriter interface {
+	PacketWriter
+	Close() error
+}
+
+// ErrNotEmpty says that a file holds something and is not to be overwritten.
+var ErrNotEmpty = errors.New("the file is not empty")
 
 // A Writer writes packets as pcapng, with times in nanoseconds. The file can be
 // read at any time, since it always ends with a whole block. It implements
@@ -88,9 +102,11 @@ func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
 	return n, n.flush()
 }
 
-// CreateWriter creates a file, or writes it anew.
+// CreateWriter creates a file that only its owner can read, since packets tell
+// who played and what they said. A regular file that holds something is an
+// error unless the options say otherwise.
 func CreateWriter(name string, o *WriterOptions) (*Writer, error) {
-	f, err := os.Create(name)
+	f, err := create(name, o.Overwrite)
 	if err != nil {
 		return nil, named(name, err)
 	}
@@ -100,6 +116,31 @@ func CreateWriter(name string, o *WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+func create(name string, overwrite bool) (*os.File, error) {
+	const mode = 0o600
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		switch {
+		case info.Size() > 0 && !overwrite:
+			err = ErrNotEmpty
+		case info.Mode().Perm() != mode:
+			err = f.Chmod(mode)
+		}
+		if err == nil {
+			err = f.Truncate(0)
+		}
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
 }
 
 // WritePacket implements [PacketWriter].
@@ -126,8 +167,12 @@ func (w *Writer) WritePacket(p *device.Packet) error {
 // packetBlock returns how many bytes a packet takes.
 func packetBlock(data int) int { return 32 + (data+3)&^3 }
 
-// statisticsBlock is how many bytes are written at the end, at most.
-const statisticsBlock = 24 + 4*12 + 4
+// statisticsBlock is how many bytes are written at the end; moreStatistics is
+// what two optional counters add.
+const (
+	statisticsBlock = 24 + 4*12 + 4
+	moreStatistics  = 2 * 12
+)
 
 // Flush implements [PacketWriter].
 func (w *Writer) Flush(c Counters) error {
@@ -167,6 +212,10 @@ func (w *Writer) finishFile() error {
 	}
 	w.number(ngReceived, w.counters.Received)
 	w.number(ngDropped, w.counters.Dropped)
+	if c := &w.counters; c.Skipped > 0 || c.NoRoom > 0 {
+		w.number(ngAccepted, c.Received-c.Dropped-c.Skipped)
+		w.number(ngOSDrop, c.NoRoom)
+	}
 	w.finish(true)
 	return w.flush()
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Autostop reads a condition under which to stop.
-func Autostop(condition string) (after time.Duration, packets int, err error) {
+// autostop reads a condition under which to stop.
+func autostop(condition string) (after time.Duration, packets int, err error) {
 	bad := fmt.Errorf("--autostop %s: want duration:SECONDS or packets:N", condition)
 	what, text, _ := strings.Cut(condition, ":")
 	n, err := strconv.ParseFloat(text, 64)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 )
@@ -13,6 +14,8 @@ type Output struct {
 	io.Writer
 	name     string   // for errors
 	file     *os.File // to be closed; nil for standard output
+	replaces string   // the file whose place it takes when it is closed; or empty
+	failed   bool
 	Terminal bool
 	Width    int // columns of the terminal, 0 if it is none
 	Display
@@ -21,11 +24,11 @@ type Output struct {
 // OpenOutput opens the file of -o, or standard output if there is none.
 func OpenOutput(name string, s Streams) (*Output, error) {
 	if name != "" && name != "-" {
-		f, err := os.Create(name)
+		f, replaces, err := createOutput(name)
 		if err != nil {
 			return nil, Failed(PlainPath(name, err))
 		}
-		return &Output{Writer: f, name: name, file: f}, nil
+		return &Output{Writer: f, name: name, file: f, replaces: replaces}, nil
 	}
 	o := &Output{Writer: s.Out, name: "standard output", Display: s.Display}
 	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -37,10 +40,43 @@ func OpenOutput(name string, s Streams) (*Output, error) {
 	return o, nil
 }
 
+// createOutput creates a file. One that exists and holds something stays as it
+// is until all of the report is in another beside it, which then replaces it.
+func createOutput(name string) (f *os.File, replaces string, err error) {
+	old, err := os.Stat(name)
+	if err != nil || !old.Mode().IsRegular() || old.Size() == 0 {
+		f, err = os.Create(name)
+		return f, "", err
+	}
+	if err := writable(name); err != nil {
+		return nil, "", err
+	}
+	if replaces, err = filepath.EvalSymlinks(name); err != nil {
+		return nil, "", err
+	}
+	f, err = os.CreateTemp(filepath.Dir(replaces), ".bcdissect-*")
+	if err != nil { // nothing can be put into the folder
+		f, err = os.Create(name)
+		return f, "", err
+	}
+	_ = f.Chmod(old.Mode().Perm()) // not everywhere
+	return f, replaces, nil
+}
+
+// writable reports why a file cannot be written to.
+func writable(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // Write implements [io.Writer]. Its errors name the output.
 func (o *Output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err != nil {
+		o.failed = true
 		err = PlainPath(o.name, err)
 	}
 	return n, err
@@ -53,30 +89,50 @@ func (o *Output) To(w io.Writer) *Output {
 	return &other
 }
 
-// Close closes the file of -o.
+// Close closes the file of -o. If all could be written, it takes the place of
+// the one that was there before.
 func (o *Output) Close() error {
 	if o.file == nil {
 		return nil
 	}
-	return o.file.Close()
+	err := o.file.Close()
+	if o.replaces == "" {
+		return err
+	}
+	if err == nil && !o.failed {
+		err = os.Rename(o.file.Name(), o.replaces)
+	}
+	if err != nil || o.failed {
+		_ = os.Remove(o.file.Name()) // the error that matters is known
+	}
+	return err
 }
 
-// CheckOverwrite refuses an output that would overwrite what is read.
+// CheckOverwrite refuses an output that would overwrite an input.
 func CheckOverwrite(output string, stdin io.Reader, inputs ...string) error {
-	out, err := os.Stat(output)
-	if exists := err == nil; !exists || !out.Mode().IsRegular() {
-		return nil // nothing can be overwritten
-	}
-	for _, name := range inputs {
-		in, err := os.Stat(name)
-		if f, ok := stdin.(*os.File); ok && name == "-" {
-			in, err = f.Stat()
-		}
-		if err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("--output %s: that is what is read, and would be overwritten; give another name", output)
-		}
+	if sameFile(output, stdin, inputs...) {
+		return fmt.Errorf("--output %s: that is what is read, and would be overwritten; give another name", output)
 	}
 	return nil
+}
+
+// sameFile reports whether a regular file that exists is one of others, by
+// whatever name.
+func sameFile(name string, stdin io.Reader, others ...string) bool {
+	file, err := os.Stat(name)
+	if exists := err == nil; !exists || !file.Mode().IsRegular() {
+		return false // nothing can be overwritten
+	}
+	for _, other := range others {
+		in, err := os.Stat(other)
+		if f, ok := stdin.(*os.File); ok && other == "-" {
+			in, err = f.Stat()
+		}
+		if err == nil && os.SameFile(in, file) {
+			return true
+		}
+	}
+	return false
 }
 
 // Colored decides about colour: the flag first, then NO_COLOR, then the

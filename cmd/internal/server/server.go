@@ -29,6 +29,7 @@ const (
 	batch         = 256     // of them that the host takes before it answers
 	badReads      = 100     // one after another, after which the socket is broken
 	eventsAtOnce  = 50      // that are said in a second
+	oddAtMost     = 100     // datagrams without a session that are recorded in a second
 	farewell      = 1500 * time.Millisecond
 	shortest      = time.Millisecond // between two looks at the timers
 	beatEvery     = 300 * time.Second
@@ -54,6 +55,10 @@ type Server struct {
 	Master  netip.AddrPort         // that heartbeats go to, if it is valid
 	Reload  func() (string, error) // reads lists again; nil if there are none
 	Feed    *Feed                  // of the report; nil for none
+	// Strangers are to be recorded and reported, too: datagrams without a
+	// session that nobody answers.
+	Strangers bool
+	Packets   int // to record or report before the host stops; 0 for no end
 
 	waiting chan inbound
 	free    chan *[largest]byte
@@ -62,9 +67,13 @@ type Server struct {
 	cut     atomic.Int64 // because they were too large
 
 	packets   *capture.DatagramWriter
-	file      *capture.Writer // nil once it has failed, or without
-	fileName  string
+	file      capture.FileWriter // nil once it has failed, or without
 	fileError error
+	noted     int          // datagrams that were recorded or reported
+	skipped   int          // received datagrams that were not, because the host ignored them
+	unnoted   int          // sent datagrams that were not
+	odd       int          // in this second, noted of those without a session
+	noRoom    atomic.Int64 // in the system's buffer
 
 	began    time.Time
 	events   int // in this second
@@ -93,27 +102,30 @@ func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
 	return s
 }
 
-// Record has everything written to a file.
-func (s *Server) Record(name string) error {
-	packets, file, err := capture.CreateDatagramWriter(name, &capture.WriterOptions{
-		Start: time.Now(), Hardware: runtime.GOARCH, System: runtime.GOOS, Application: "bcdissect " + cli.Version(),
-		Interface: "relay", Description: "what the host received and sent, in packets made for it",
+// RecordingOptions describe the recording of a host.
+func RecordingOptions() *capture.WriterOptions {
+	return capture.DatagramOptions(capture.WriterOptions{
+		System: runtime.GOOS, Interface: "relay", Description: "what the host received and sent, in packets made for it",
 	})
-	s.packets, s.file, s.fileName = packets, file, name
-	return err
+}
+
+// Record has datagrams written to a file, which the server closes.
+func (s *Server) Record(file capture.FileWriter) {
+	s.packets, s.file = capture.NewDatagramWriter(file), file
 }
 
 // receive reads datagrams into the queue until the socket is closed. It never
 // waits for the host: what finds no room is dropped, as the system does.
 func (s *Server) receive() {
 	var spare [largest]byte
+	socket := newSocket(s.conn, &s.noRoom)
 	for bad := 0; ; {
 		data := &spare
 		select {
 		case data = <-s.free:
 		default:
 		}
-		n, from, err := s.conn.ReadFromUDPAddrPort(data[:])
+		n, from, err := socket.read(data[:])
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
@@ -166,6 +178,11 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var deadline <-chan time.Time // of players to say goodbye; nil while hosting
+	takeLeave := func() {
+		stop, deadline = nil, time.After(farewell)
+		s.Log.Say("stopping: taking leave of all players")
+		s.Host.Shutdown(time.Now())
+	}
 	for {
 		select {
 		case p := <-s.waiting:
@@ -178,13 +195,14 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 		case err := <-s.broken:
 			return err
 		case <-stop:
-			stop, deadline = nil, time.After(farewell)
-			s.Log.Say("stopping: taking leave of all players")
-			s.Host.Shutdown(time.Now())
+			takeLeave()
 		case <-deadline:
 			return nil
 		}
 		next := s.answer()
+		if s.Packets > 0 && s.noted == s.Packets && deadline == nil {
+			takeLeave()
+		}
 		if deadline != nil && s.Host.Idle() {
 			return nil
 		}
@@ -200,9 +218,34 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 func (s *Server) take(now time.Time, p inbound) {
 	payload := p.data[:p.size]
 	s.bytesIn += int64(p.size)
-	s.note(now, p.from, s.seen, payload)
+	known, before := s.Host.Knows(p.from), s.Host.Stats()
 	s.Host.Receive(now, p.from, payload)
+	if s.Strangers || s.matters(p.from, known, &before) {
+		s.note(now, p.from, s.seen, payload)
+	} else {
+		s.skipped++
+	}
 	s.free <- p.data
+}
+
+// matters reports whether a datagram is worth recording: the host has taken it,
+// or answers it. Strangers could otherwise fill the disk.
+func (s *Server) matters(from netip.AddrPort, known bool, before *relay.Stats) bool {
+	after := s.Host.Stats()
+	switch {
+	case after.Limited > before.Limited && after.Messages == before.Messages, after.Strangers > before.Strangers:
+		return false
+	case known || after.Queries > before.Queries || s.Host.Knows(from):
+		return true
+	}
+	return after.Events != before.Events && s.oddOne()
+}
+
+// oddOne counts a datagram without a session, such as a connect that is
+// refused. It reports whether there were few of them in this second.
+func (s *Server) oddOne() bool {
+	s.odd++
+	return s.odd <= oddAtMost
 }
 
 // answer gives the host what else has come, so that it can answer all of it at
@@ -235,11 +278,19 @@ func (s *Server) send(now time.Time, to netip.AddrPort, datagram []byte) {
 		return
 	}
 	s.bytesOut += int64(len(datagram))
-	s.note(now, s.seen, to, datagram)
+	if s.Strangers || datagram[0] == '\\' || s.Host.Knows(to) || s.oddOne() {
+		s.note(now, s.seen, to, datagram)
+	} else {
+		s.unnoted++
+	}
 }
 
 // note records and reports a datagram.
 func (s *Server) note(now time.Time, from, to netip.AddrPort, payload []byte) {
+	if s.Packets > 0 && s.noted == s.Packets {
+		return
+	}
+	s.noted++
 	if s.file != nil {
 		s.recorded(s.packets.Write(now, from, to, payload))
 	}
@@ -274,10 +325,12 @@ func (s *Server) closeFile() error {
 
 // counters are what a recording tells at its end.
 func (s *Server) counters() capture.Counters {
-	lost := s.dropped.Load() + s.cut.Load()
+	noRoom := s.noRoom.Load()
+	lost := s.dropped.Load() + s.cut.Load() + noRoom
 	return capture.Counters{
 		Counters: device.Counters{Received: uint64(int64(s.Host.Stats().Received) + lost), Dropped: uint64(lost)},
-		Time:     time.Now(),
+		Skipped:  uint64(s.skipped), NoRoom: uint64(noRoom),
+		Time: time.Now(),
 	}
 }
 
@@ -289,7 +342,7 @@ func (s *Server) everySecond(now time.Time) {
 	if s.unsaid > 0 {
 		s.Log.Say("and %d more", s.unsaid)
 	}
-	s.events, s.unsaid = 0, 0
+	s.events, s.unsaid, s.odd = 0, 0, 0
 	if s.Master.IsValid() {
 		s.beat(now)
 	}
@@ -306,7 +359,7 @@ func (s *Server) draw(now time.Time) {
 	text := fmt.Sprintf("%d of %d players, %.0f datagrams/s in, %.0f out, up %s",
 		s.inGame(), s.Players, float64(stats.Received-s.last.Received)/seconds, float64(stats.Sent-s.last.Sent)/seconds,
 		now.Sub(s.began).Round(time.Second))
-	if n := s.dropped.Load(); n > 0 {
+	if n := s.dropped.Load() + s.noRoom.Load(); n > 0 {
 		text += fmt.Sprintf(", %d dropped", n)
 	}
 	s.last, s.drawn = stats, now
@@ -379,11 +432,15 @@ func (s *Server) summary() {
 			s.Log.Say("%d datagrams %s", n, why)
 		}
 	}
+	lost(int(s.noRoom.Load()), "were dropped by the system because the host was busy")
 	lost(int(s.dropped.Load()), "were dropped because the host was busy")
 	lost(int(s.cut.Load()), "were dropped because they were too large")
 	lost(stats.Limited, "were dropped by a limit")
 	lost(stats.Malformed, "did not make sense, in whole or in part")
 	lost(stats.Strangers, "came from strangers")
+	if s.packets != nil || s.Feed != nil {
+		lost(s.skipped+s.unnoted, "of strangers and beyond limits are not recorded (--strangers)")
+	}
 	if s.unsent > 0 {
 		lost(s.unsent, "could not be sent: "+s.sendErr.Error())
 	}

@@ -1,0 +1,105 @@
+//go:build unix
+
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+)
+
+// flood sends datagrams that no host wants, some of each kind.
+func flood(t *testing.T, to string, n int) {
+	t.Helper()
+	c, err := net.Dial("udp4", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range n {
+		text := []string{"\\\\nonsense\\\\", "\x02garbage", "\xffgarbage", "\x01"}[i%4]
+		if _, err := c.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if i%100 == 99 {
+			time.Sleep(time.Millisecond) // so that the host gets them
+		}
+	}
+}
+
+// What strangers send does not fill the disk: it is counted. What players send
+// is recorded.
+func TestRelayRecordsNoStrangers(t *testing.T) {
+	const garbage = 2000
+	for _, tt := range []struct {
+		args []string
+		min  int
+		max  int
+	}{
+		{nil, 20, garbage / 4},
+		{[]string{"--strangers"}, garbage, 2 * garbage},
+	} {
+		file := filepath.Join(t.TempDir(), "relay.pcapng")
+		host := startHost(t, append(tt.args, "-w", file)...)
+		flood(t, host.at.String(), garbage)
+		if !answers(t, host.at) {
+			t.Error("the host does not answer")
+		}
+		if c := join(t, host.at, 1); c.Phase != relaytest.Playing {
+			t.Errorf("phase %d", c.Phase)
+		}
+		host.stop(t)
+		kinds, last, rest := blocks(t, file)
+		if n := kinds[ngPackets]; n < tt.min || n > tt.max || last != ngStatistics || rest != 0 {
+			t.Errorf("%v: %d packets, want %d to %d; the last block is %d, and %d bytes more", tt.args, n, tt.min, tt.max, last, rest)
+		}
+		if got := strings.Contains(host.String(), "are not recorded"); got != (tt.args == nil) {
+			t.Errorf("%v: it said %s", tt.args, host)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("got %v and %v, want 0600", info.Mode(), err)
+		}
+	}
+}
+
+// A host begins new files and ends after as many datagrams as told.
+func TestRelayRecordsFiles(t *testing.T) {
+	dir := t.TempDir()
+	host := startHost(t, "-w", filepath.Join(dir, "%Y.pcapng"), "-b", "packets:12", "-b", "files:2", "-a", "packets:30")
+	c := newUDPClient(t, host.at, 1, &relaytest.Trouble{})
+	defer c.conn.Close()
+	c.Connect(time.Now())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-host.done
+	}()
+	for begun := time.Now(); ; {
+		now := time.Now()
+		c.play(now.Add(20*time.Millisecond), func(time.Time, int) {})
+		select {
+		case <-ended:
+		default:
+			if now.Sub(begun) < 20*time.Second {
+				continue
+			}
+			t.Fatalf("the host does not end: %s", host)
+		}
+		break
+	}
+	_ = host.cmd.Wait()
+	files, err := filepath.Glob(filepath.Join(dir, time.Now().Format("2006")+"_0000[23]_*.pcapng"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("got %v and %v", files, err)
+	}
+	for n, want := range []int{12, 6} {
+		if kinds, last, rest := blocks(t, files[n]); kinds[ngPackets] != want || last != ngStatistics || rest != 0 {
+			t.Errorf("%s: got blocks %v, the last is %d, and %d bytes more, want %d packets", files[n], kinds, last, rest, want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// A Recording is the file that a command writes packets to, with the flags that
+// it is chosen by.
+type Recording struct {
+	Name    string        // of the file; empty for none
+	After   time.Duration // when the command stops by itself; 0 for never
+	Packets int           // after how many of them; 0 for no end
+
+	rotate   []string
+	stop     []string
+	force    bool
+	rotation capture.Rotation
+}
+
+// Define defines the flags.
+func (r *Recording) Define(cmd *cobra.Command, write string) {
+	fl := cmd.Flags()
+	fl.StringVarP(&r.Name, "write", "w", "", write)
+	fl.StringArrayVarP(&r.rotate, "ring-buffer", "b", nil, "with -w: another file at duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
+	fl.StringArrayVarP(&r.stop, "autostop", "a", nil, "stop at duration:SECONDS or packets:N, repeatable")
+	fl.BoolVar(&r.force, "force", false, "with -w: overwrite a file that is not empty")
+}
+
+// Check parses the flags. Patterns in the name stand for the time at which the
+// command begins.
+func (r *Recording) Check(now time.Time) error {
+	for _, c := range r.rotate {
+		if err := r.rotation.Set(c); err != nil {
+			return fmt.Errorf("--ring-buffer: %w", err)
+		}
+	}
+	if err := r.rotation.Check(); err != nil {
+		return fmt.Errorf("--ring-buffer: %w", err)
+	}
+	switch {
+	case len(r.rotate) > 0 && r.Name == "":
+		return errors.New("--ring-buffer needs a file to write: -w FILE")
+	case r.force && r.Name == "":
+		return errors.New("--force needs a file to write: -w FILE")
+	}
+	for _, c := range r.stop {
+		after, packets, err := autostop(c)
+		if err != nil {
+			return err
+		}
+		if after > 0 {
+			r.After = after
+		} else {
+			r.Packets = packets
+		}
+	}
+	name, err := expandTime(r.Name, now)
+	if err != nil {
+		return fmt.Errorf("--write %s: %w", r.Name, err)
+	}
+	r.Name = name
+	return nil
+}
+
+// expandTime replaces the patterns in a file name by a local time.
+func expandTime(name string, now time.Time) (string, error) {
+	var b strings.Builder
+	now = now.Local()
+	layouts := map[byte]string{'Y': "2006", 'm': "01", 'd': "02", 'H': "15", 'M': "04", 'S': "05"}
+	for i := 0; i < len(name); i++ {
+		if name[i] != '%' {
+			b.WriteByte(name[i])
+			continue
+		}
+		i++
+		if i < len(name) && name[i] == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		layout := ""
+		if i < len(name) {
+			layout = layouts[name[i]]
+		}
+		if layout == "" {
+			return "", errors.New("the patterns are %Y, %m, %d, %H, %M and %S, and %% for a percent sign")
+		}
+		b.WriteString(now.Format(layout))
+	}
+	return b.String(), nil
+}
+
+// Open creates the file, or the first of several. An existing file is
+// overwritten only if it is empty or if that is forced, and never if it is the
+// output of the report or an input.
+func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...string) (capture.FileWriter, error) {
+	if output != "" && filepath.Clean(r.Name) == filepath.Clean(output) {
+		return nil, fmt.Errorf("--output %s: the packets are written there (--write); give another name", output)
+	}
+	if sameFile(r.Name, nil, inputs...) {
+		return nil, fmt.Errorf("--write %s: is an input file; give another name", r.Name)
+	}
+	o.Application, o.Hardware, o.Start, o.Overwrite = "bcdissect "+Version(), runtime.GOARCH, time.Now(), r.force
+	var w capture.FileWriter
+	var err error
+	if len(r.rotate) > 0 {
+		w, err = capture.NewRotatingWriter(r.Name, r.rotation, o.Start, o)
+	} else {
+		w, err = capture.CreateWriter(r.Name, o)
+	}
+	if errors.Is(err, capture.ErrNotEmpty) {
+		err = fmt.Errorf("%w; give another name, such as one with %%Y%%m%%d-%%H%%M%%S, or --force", err)
+	}
+	if err != nil {
+		return nil, Failed(err)
+	}
+	if output != "" && sameFile(output, nil, r.Name) { // by a link
+		_ = w.Close() // nothing was written
+		return nil, fmt.Errorf("--output %s: the packets are written there (--write); give another name", output)
+	}
+	return w, nil
+}
