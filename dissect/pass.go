@@ -359,6 +359,13 @@ func (p *pass) game() {
 		}
 	}
 	p.take(res, r.Payload, 1)
+	if res.Common && res.Exact() && res.Dialect != decode.Stock && res.Dialect != sender {
+		for i := range r.Spec.Forms {
+			if f := &r.Spec.Forms[i]; f.Dialect == res.Dialect {
+				p.note("form", "not as the game writes it: "+f.Doc)
+			}
+		}
+	}
 	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil {
 		p.hash(m)
 	}

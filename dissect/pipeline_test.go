@@ -159,12 +159,22 @@ func TestTruth(t *testing.T) {
 				return
 			}
 			for op, n := range unexplained {
+				if !otherDecoderKnows(op) {
+					continue
+				}
 				if n > want.Unexplained[op] {
 					t.Errorf("opcode %s: %d messages are not explained, another decoder leaves %d", op, n, want.Unexplained[op])
 				}
 			}
 		})
 	}
+}
+
+// otherDecoderKnows reports whether the other decoder has a layout for an opcode.
+// Whatever it takes for a mod's message is explained to it, which says nothing of
+// messages that have got a layout here since.
+func otherDecoderKnows(op string) bool {
+	return op < "0x2b" || slices.Contains([]string{"0x2c", "0x2d", "0x35", "0x36", "0x37", "0x38", "0x39", "0x3f", "0x40", "0x41"}, op)
 }
 
 func noZeros(m map[string]int) map[string]int {

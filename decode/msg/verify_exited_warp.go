@@ -21,6 +21,12 @@ var verifyExitedWarpSpec = decode.Spec{
 	Doc:      "A ship left warp and is in this set now.",
 	Brief:    []string{"object_id", "set"},
 	Layout:   decode.LayoutOf[VerifyExitedWarp](),
+	Forms: []decode.Form{{
+		Dialect: decode.OpenBC,
+		Doc:     "The length of the name does not count the 00 at its end, which may be missing.",
+		Common:  true,
+		Layout:  decode.LayoutOf[VerifyExitedWarpBare](),
+	}},
 }
 
 // VerifyExitedWarp is VERIFY_EXITED_WARP. A client that has the object moves it;
@@ -34,4 +40,29 @@ type VerifyExitedWarp struct {
 func (m *VerifyExitedWarp) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the ship")
 	c.Str32z("set", &m.Set, "where it is, such as Multi1")
+}
+
+// VerifyExitedWarpBare is a form that programs send which do not count the end of
+// the name.
+type VerifyExitedWarpBare struct {
+	Object wire.ObjectID
+	Set    []byte
+	Ended  bool
+	End    uint8 // Ended
+}
+
+// Walk implements [decode.Message].
+func (m *VerifyExitedWarpBare) Walk(c *decode.Codec) {
+	c.Object("object_id", &m.Object, "the ship")
+	at := c.Offset()
+	c.Str32("set", &m.Set, "where it is, such as Multi1")
+	if c.Reading() {
+		if n := len(m.Set); n > 0 && m.Set[n-1] == 0 {
+			c.Reject("set", at, "the length counts the 00 at its end")
+		}
+	}
+	c.When(c.Remain(m.Ended), func() {
+		m.Ended = true
+		c.U8("end", &m.End, "the 00 at the end of the name")
+	})
 }

@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"bytes"
-
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -69,12 +67,11 @@ func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode
 	m.Priority, m.Reliable = false, op != msg.OpStateUpdate
 	switch op {
 	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
-		if len(m.Body) > 1 && int(m.Body[1]) != p.slot { // a creation for somebody else
+		if slot, ok := h.ownerSlot(spec, m.Body); ok && int(slot) != p.slot { // a creation for somebody else
 			class = decode.RelayConsume
 		}
 	case msg.OpStateUpdate:
-		const flags, subsystems = 9, 0x20
-		if len(m.Body) > flags && m.Body[flags] == subsystems && p.shipID() != 0 {
+		if _, flags, ok := msg.UpdateHead(m.Body); ok && flags == msg.DirtySubsystems && p.shipID() != 0 {
 			class = decode.RelayConsume
 		}
 	case msg.OpTorpedoFire, msg.OpPulseFire:
@@ -82,16 +79,52 @@ func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode
 			class = decode.RelayConsume
 		}
 	case msg.OpChat, msg.OpTeamChat: // the sender's slot stands in the place of its id
-		if len(m.Body) > 1 && int(m.Body[1]) != p.slot {
-			m.Body = bytes.Clone(m.Body)
-			m.Body[1] = byte(p.slot)
-		}
+		m.Body = h.spokenBy(spec, m.Body, p.slot)
 	case msg.OpRestartGame: // the first player is taken for the host
 		if p.slot == 0 {
 			class = decode.RelayEcho
 		}
 	}
 	return m, class
+}
+
+// ownerSlot returns the slot that a creation says its object belongs to, whatever
+// else is in it.
+func (h *Host) ownerSlot(spec *decode.Spec, body []byte) (slot uint8, ok bool) {
+	res := h.decoder.Read(spec, body, decode.Undecided, noShips{})
+	if len(res.Rest)+1 >= len(body) { // not even the slot
+		return 0, false
+	}
+	switch m := res.Message.(type) {
+	case *msg.ObjectCreate:
+		return m.Slot, true
+	case *msg.ObjectCreateTeam:
+		return m.Slot, true
+	case *msg.ObjectCreateOpenBC:
+		return m.Slot, true
+	}
+	return 0, false
+}
+
+// spokenBy returns a line of chat with another author.
+func (h *Host) spokenBy(spec *decode.Spec, body []byte, author int) []byte {
+	res := h.decoder.Read(spec, body, decode.Undecided, noShips{})
+	if !res.Exact() {
+		return body
+	}
+	switch m := res.Message.(type) {
+	case *msg.Chat:
+		m.Sender = m.Sender&^0xFF | int32(author) // it writes one byte
+	case *msg.TeamChat:
+		m.Sender = m.Sender&^0xFF | int32(author)
+	default:
+		return body
+	}
+	b, err := decode.Append(nil, spec, res.Message, res.Dialect)
+	if err != nil {
+		return body
+	}
+	return b
 }
 
 // requestOpenBC answers as the OpenBC server does: with the ship of the player
