@@ -23,11 +23,20 @@ type tests struct{ *testing.M }
 
 // Run runs the tests. Programs that they start must hear a hangup even if this
 // one is run by nohup: they inherit that a signal is ignored, but not that it is
-// caught.
+// caught. Hosts make their control sockets in a folder whose paths are short
+// enough for them.
 func (t tests) Run() int {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	dir, err := os.MkdirTemp("", "bc")
+	if err == nil {
+		err = os.Setenv("XDG_RUNTIME_DIR", dir)
+	}
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
 	return t.M.Run()
 }
 
@@ -38,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CAPTURES", filepath.Join(fixtures.Dir(), "captures"))
+			e.Setenv("XDG_RUNTIME_DIR", os.Getenv("XDG_RUNTIME_DIR"))
 			for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"} {
 				e.Setenv(name, "")
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/control"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -36,9 +37,10 @@ type hosting struct {
 	bans       string
 	checksums  string
 	heartbeat  string
+	control    string
+	metrics    string
 
 	config relay.Config
-	banned server.BanList
 }
 
 func newRelay(s cli.Streams) *cobra.Command {
@@ -80,6 +82,7 @@ players and ends; a second Ctrl-C aborts. See docs/relay.md.`,
 			})
 		},
 	}
+	cmd.AddCommand(newControl(s))
 	h.define(cmd)
 	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv")
 	m.Define(&f, cmd)
@@ -109,6 +112,8 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.bans, "bans", "", "file of addresses that are not let in, one a line, 255 for any number; read again on SIGHUP")
 	fl.StringVar(&h.checksums, "checksums", "", "file of hashes that players' files must have; see docs/relay.md")
+	fl.StringVar(&h.control, "control", "", "socket for 'relay ctl'; by default PORT.sock in a folder of the user, none for no socket")
+	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or address; by default nobody is served")
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at HOST[:PORT]; by default nobody is told")
 	h.mode.Complete(cmd, "mode")
 }
@@ -138,12 +143,6 @@ func (h *hosting) check() (err error) {
 	if err := h.recording.Check(time.Now()); err != nil {
 		return err
 	}
-	if h.bans != "" {
-		if err := h.banned.Load(h.bans); err != nil {
-			return cli.Failed(err)
-		}
-		c.Banned = h.banned.Holds
-	}
 	if h.checksums != "" {
 		list, err := server.LoadChecksums(h.checksums)
 		if err != nil {
@@ -164,6 +163,12 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	h.config.Map = mapOf(h.config.Mission)
 	srv := server.New(conn, server.SeenAs(at))
+	h.config.Banned = srv.Bans.Holds
+	if srv.Bans.File = h.bans; h.bans != "" {
+		if err := srv.Bans.Load(); err != nil {
+			return cli.Failed(err)
+		}
+	}
 	if h.heartbeat != "" {
 		if srv.Master, err = server.Master(h.heartbeat); err != nil {
 			return err
@@ -193,13 +198,22 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	srv.Name, srv.Players = h.name, h.players
 	h.config.Random = unforeseen
 	srv.Host = relay.NewHost(h.config)
-	if h.bans != "" {
-		srv.Reload = func() (string, error) {
-			err := h.banned.Load(h.bans)
-			return fmt.Sprintf("%d bans read from %s", len(h.banned), h.bans), err
-		}
-	}
 	log.Say("hosting %q on %s (%s)", h.name, at, h.mode.Value)
+	closeControl, err := h.openControl(srv, log, at.Port())
+	if err != nil {
+		return err
+	}
+	defer closeControl()
+	if h.metrics != "" {
+		l, err := server.ListenMetrics(h.metrics)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }() // nothing is kept in it
+		log.Say("metrics on http://%s/metrics", l.Addr())
+		srv.Metrics = true
+		go srv.ServeMetrics(l)
+	}
 	if !reporting {
 		return srv.Serve(interrupts.Stopped, interrupts.Reread)
 	}
@@ -225,6 +239,31 @@ func unforeseen() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return binary.LittleEndian.Uint32(b[:])
+}
+
+// openControl opens the socket of relay ctl. That the usual one cannot be opened
+// is no reason not to host a game.
+func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (closeControl func(), err error) {
+	if h.control == "none" {
+		return func() {}, nil
+	}
+	path := h.control
+	if path == "" {
+		path, err = control.Path(port)
+	}
+	var l *control.Listener
+	if err == nil {
+		l, err = control.Listen(path)
+	}
+	if err != nil && h.control != "" {
+		return nil, cli.Failed(fmt.Errorf("--control %w", err))
+	}
+	if err != nil {
+		log.Say("relay ctl cannot reach this host: %s", err.Error())
+		return func() {}, nil
+	}
+	go l.Serve(srv.Handle)
+	return l.Close, nil
 }
 
 // either returns a channel that is closed when one of two is.

@@ -548,8 +548,11 @@ func TestRelayBans(t *testing.T) {
 	if c.Phase != relaytest.Playing {
 		t.Errorf("phase %d, reason %d; want to play", c.Phase, c.Reason)
 	}
-	c.Leave(time.Now())
-	c.play(time.Now(), nil)
+	write("10.0.0.2\n10.0.0.3\n")
+	hangup("2 bans read from " + bans + ", 1 put out") // it plays
+	if !c.until(c.isGone) || c.Reason != banned {
+		t.Errorf("phase %d, reason %d; want reason %d", c.Phase, c.Reason, banned)
+	}
 	if c := join(t, host.at, 3); c.Reason != banned { // by the address that it claims
 		t.Errorf("phase %d, reason %d; want reason %d", c.Phase, c.Reason, banned)
 	}

@@ -3,4 +3,4 @@ package relay
 import "net/netip"
 
 // Knows reports whether a client at an address has a session.
-func (h *Host) Knows(addr netip.AddrPort) bool { return h.byAddr[addr] != nil }
+func (h *Host) Knows(addr netip.AddrPort) bool { return len(h.byAddr[addr]) > 0 }

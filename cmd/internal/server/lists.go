@@ -50,13 +50,13 @@ func listLines(name string, take func(line string) error) error {
 	return nil
 }
 
-// A BanList are the addresses that are not let in; 255 stands for any number,
+// A banList are the addresses that are not let in; 255 stands for any number,
 // as in the game's own banlist.txt.
-type BanList [][4]byte
+type banList [][4]byte
 
-// Load reads the list from a file. If that fails the list stays as it was.
-func (b *BanList) Load(name string) error {
-	var list BanList
+// load reads the list from a file. If that fails the list stays as it was.
+func (b *banList) load(name string) error {
+	var list banList
 	err := listLines(name, func(line string) error {
 		addr, err := netip.ParseAddr(line)
 		if err != nil || !addr.Is4() {
@@ -71,9 +71,9 @@ func (b *BanList) Load(name string) error {
 	return err
 }
 
-// Holds reports whether a client is banned, by the address that it says it has,
+// holds reports whether a client is banned, by the address that it says it has,
 // as the game does, or by the one that it really has.
-func (b *BanList) Holds(claimed [4]byte, from netip.Addr) bool {
+func (b *banList) holds(claimed [4]byte, from netip.Addr) bool {
 	from = from.Unmap()
 	for _, ban := range *b {
 		if fits(ban, claimed) || from.Is4() && fits(ban, from.As4()) {

@@ -52,15 +52,18 @@ type Server struct {
 	Log     *cli.Log
 	Name    string
 	Players int
-	Master  netip.AddrPort         // that heartbeats go to, if it is valid
-	Reload  func() (string, error) // reads lists again; nil if there are none
-	Feed    *Feed                  // of the report; nil for none
+	Master  netip.AddrPort // that heartbeats go to, if it is valid
+	Bans    *Bans          // that are read again on a hangup
+	Feed    *Feed          // of the report; nil for none
 	// Strangers are to be recorded and reported, too: datagrams without a
 	// session that nobody answers.
 	Strangers bool
 	Packets   int // to record or report before the host stops; 0 for no end
 
 	waiting chan inbound
+	orders  chan order
+	metrics atomic.Pointer[[]byte] // for scrapers; see publish
+	Metrics bool                   // are wanted
 	free    chan *[largest]byte
 	broken  chan error
 	dropped atomic.Int64 // because the host was busy
@@ -95,6 +98,7 @@ func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
 	s := &Server{
 		conn: conn, seen: seen,
 		waiting: make(chan inbound, waitingAtMost), free: make(chan *[largest]byte, waitingAtMost), broken: make(chan error, 1),
+		orders: make(chan order), Bans: &Bans{},
 	}
 	for range waitingAtMost {
 		s.free <- new([largest]byte)
@@ -173,6 +177,9 @@ func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 	s.began = time.Now()
 	s.beat(s.began)
+	if s.Metrics {
+		s.publish()
+	}
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	timer := time.NewTimer(0)
@@ -191,7 +198,9 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 		case <-second.C:
 			s.everySecond(time.Now())
 		case <-reread:
-			s.reread()
+			s.reread(time.Now())
+		case o := <-s.orders:
+			o.answer <- s.obey(time.Now(), o.request)
 		case err := <-s.broken:
 			return err
 		case <-stop:
@@ -347,6 +356,9 @@ func (s *Server) everySecond(now time.Time) {
 		s.beat(now)
 	}
 	s.draw(now)
+	if s.Metrics {
+		s.publish()
+	}
 }
 
 // inGame counts the players.
@@ -385,13 +397,13 @@ func (s *Server) beat(now time.Time) {
 	s.send(now, s.Master, []byte(text))
 }
 
-// reread reads the lists again.
-func (s *Server) reread() {
-	text, err := s.Reload()
-	if err != nil {
-		text = "the bans stay as they were: " + err.Error()
+// reread reads the bans again, and puts out who is banned now.
+func (s *Server) reread(now time.Time) {
+	if err := s.Bans.Load(); err != nil {
+		s.Log.Say("the bans stay as they were: %s", err.Error())
+		return
 	}
-	s.Log.Say("%s", text)
+	s.Log.Say("%d bans read from %s, %d put out", len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
 }
 
 // Event says what has happened, though not more than anybody can read.

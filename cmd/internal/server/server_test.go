@@ -54,7 +54,7 @@ func TestChecksumList(t *testing.T) {
 }
 
 func TestBanList(t *testing.T) {
-	bans := BanList{{192, 0, 2, 7}, {198, 51, 255, 255}}
+	bans := banList{{192, 0, 2, 7}, {198, 51, 255, 255}}
 	for _, tt := range []struct {
 		claimed [4]byte
 		from    string
@@ -68,7 +68,7 @@ func TestBanList(t *testing.T) {
 		{[4]byte{198, 52, 0, 3}, "203.0.113.1", false},
 		{[4]byte{10, 0, 0, 1}, "2001:db8::1", false},
 	} {
-		if got := bans.Holds(tt.claimed, netip.MustParseAddr(tt.from)); got != tt.want {
+		if got := bans.holds(tt.claimed, netip.MustParseAddr(tt.from)); got != tt.want {
 			t.Errorf("%v from %s: got %v, want %v", tt.claimed, tt.from, got, tt.want)
 		}
 	}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/control"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
+)
+
+// controlling are the flags of relay ctl.
+type controlling struct {
+	listen string
+	path   string
+	format cli.Choice
+}
+
+func newControl(s cli.Streams) *cobra.Command {
+	var c controlling
+	cmd := &cobra.Command{
+		Use:   "ctl",
+		Short: "Look after a running host: players, kick, ban, say",
+		Long: `Ctl asks a host that runs on this machine to do something. Host and ctl have to be
+run by the same user; --listen or --control choose one of several hosts.`,
+		Example: `  bcdissect relay ctl players
+  bcdissect relay ctl kick 3
+  bcdissect relay ctl -l 22102 say 'Five more minutes'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.format = cli.NewChoice("table", "table", "json")
+	fl := cmd.PersistentFlags()
+	fl.SortFlags = false
+	fl.StringVarP(&c.listen, "listen", "l", server.GamePort, "port of the host, or its --listen")
+	fl.StringVar(&c.path, "control", "", "control socket of the host, if it was given one")
+	fl.VarP(&c.format, "format", "T", "form of the answer")
+	c.format.Complete(cmd, "format")
+	for _, sub := range []struct {
+		use, short string
+		args       cobra.PositionalArgs
+	}{
+		{"status", "Show how the game stands", cobra.NoArgs},
+		{"players", "List the players", cobra.NoArgs},
+		{"kick NAME|ID", "Put a player out", cobra.ExactArgs(1)},
+		{"ban NAME|ID|ADDRESS", "Ban a player's address, or any; saved in the file of --bans", cobra.ExactArgs(1)},
+		{"say TEXT...", "Say something to all players", cobra.MinimumNArgs(1)},
+	} {
+		name, _, _ := strings.Cut(sub.use, " ")
+		cmd.AddCommand(&cobra.Command{
+			Use: sub.use, Short: sub.short, Args: sub.args, ValidArgsFunction: cobra.NoFileCompletions,
+			RunE: func(_ *cobra.Command, args []string) error {
+				return c.ask(s.Out, control.Request{Command: name, Argument: strings.Join(args, " ")})
+			},
+		})
+	}
+	return cmd
+}
+
+// ask sends a request and shows the answer.
+func (c *controlling) ask(out io.Writer, r control.Request) error {
+	path := c.path
+	if path == "" {
+		port, err := strconv.ParseUint(c.listen[strings.LastIndexByte(c.listen, ':')+1:], 10, 16)
+		if err != nil || port == 0 {
+			return fmt.Errorf("--listen %s: want the port of a host, such as %s", c.listen, server.GamePort)
+		}
+		if path, err = control.Path(uint16(port)); err != nil {
+			return cli.Failed(err)
+		}
+	}
+	a, err := control.Ask(path, r)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	if a.Error != "" {
+		return cli.Failed(errors.New(a.Error))
+	}
+	if c.format.Value == "json" {
+		return cli.Failed(c.writeJSON(out, r.Command, &a))
+	}
+	switch r.Command {
+	case "status":
+		return cli.Failed(drawStatus(out, a.Status))
+	case "players":
+		return cli.Failed(drawPlayers(out, a.Players))
+	}
+	_, err = fmt.Fprintln(out, cli.OneLine(a.Text))
+	return cli.Failed(err)
+}
+
+// writeJSON writes an object, or one a player.
+func (c *controlling) writeJSON(out io.Writer, command string, a *control.Answer) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	switch command {
+	case "status":
+		return e.Encode(a.Status)
+	case "players":
+		for i := range a.Players {
+			if err := e.Encode(&a.Players[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return e.Encode(a)
+}
+
+func drawStatus(out io.Writer, s *control.Status) error {
+	if s == nil {
+		return errors.New("the host did not say how it is")
+	}
+	var dropped []string
+	for _, reason := range slices.Sorted(maps.Keys(s.Dropped)) {
+		dropped = append(dropped, fmt.Sprintf("%d %s", s.Dropped[reason], reason))
+	}
+	if len(dropped) == 0 {
+		dropped = []string{"nothing"}
+	}
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		_, _ = fmt.Fprintf(t, "%s\t%s\n", name, cli.OneLine(fmt.Sprintf(format, args...))) // an error comes with Flush
+	}
+	row("game", "%q, %s, %s", s.Name, s.Mission, s.Mode)
+	row("players", "%d of %d, %d in the game", s.Players, s.Limit, s.Playing)
+	row("up", "%v", (time.Duration(s.Uptime) * time.Second).String())
+	row("received", "%d datagrams, %d bytes", s.Received, s.BytesIn)
+	row("sent", "%d datagrams, %d bytes", s.Sent, s.BytesOut)
+	row("dropped", "%s", strings.Join(dropped, ", "))
+	row("recording", "%v", s.Recording)
+	return t.Flush()
+}
+
+func drawPlayers(out io.Writer, players []control.Player) error {
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "id\tslot\tname\taddress\tphase\tconnected\tround trip\twaiting\n") // an error comes with Flush
+	for _, p := range players {
+		_, _ = fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%v\t%.0f ms\t%d\n", p.ID, p.Slot, cli.OneLine(p.Name), p.Address, cli.OneLine(p.Phase),
+			time.Duration(p.Connected)*time.Second, p.RoundTrip*1e3, p.Waiting)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,256 @@
+// Package control is the socket over which the owner of a host looks after a
+// running game: a request is a line of JSON, and so is its answer.
+package control
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Bounds of a control socket.
+const (
+	maxRequest = 4 << 10
+	maxAnswer  = 64 << 10
+	clients    = 4               // at once; others wait
+	requests   = 100             // of a client
+	patience   = 5 * time.Second // with a client that reads or writes slowly
+	longPath   = 103             // bytes that every system takes for a socket's path
+)
+
+// A Request asks a host to do something.
+type Request struct {
+	Command  string `json:"command"`
+	Argument string `json:"argument,omitempty"`
+}
+
+// An Answer says what a host has done, or describes the game.
+type Answer struct {
+	Error   string   `json:"error,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	Status  *Status  `json:"status,omitempty"`
+	Players []Player `json:"players,omitempty"`
+}
+
+// A Status describes a game.
+type Status struct {
+	Name      string         `json:"name"`
+	Mission   string         `json:"mission"`
+	Mode      string         `json:"mode"`
+	Uptime    float64        `json:"uptime"` // seconds
+	Players   int            `json:"players"`
+	Playing   int            `json:"playing"`
+	Limit     int            `json:"limit"`
+	Received  int            `json:"received"` // datagrams
+	Sent      int            `json:"sent"`
+	BytesIn   int64          `json:"bytes_in"`
+	BytesOut  int64          `json:"bytes_out"`
+	Dropped   map[string]int `json:"dropped"` // datagrams and messages, by reason
+	Recording bool           `json:"recording"`
+}
+
+// A Player describes a client that has a slot.
+type Player struct {
+	ID        uint8   `json:"id"`
+	Slot      int     `json:"slot"`
+	Name      string  `json:"name"` // control characters are escaped
+	Address   string  `json:"address"`
+	Phase     string  `json:"phase"`
+	Connected float64 `json:"connected"`  // seconds
+	Silent    float64 `json:"silent"`     // seconds since its last datagram
+	RoundTrip float64 `json:"round_trip"` // seconds; 0 if it is not known
+	Waiting   int     `json:"waiting"`    // messages that it has not acknowledged
+}
+
+// Path returns where the socket of the host on a port is, unless it is told
+// otherwise: in a folder that belongs to the user.
+func Path(port uint16) (string, error) {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if dir == "" || runtime.GOOS == "windows" {
+		var err error
+		if dir, err = os.UserCacheDir(); err != nil {
+			return "", errors.New("neither XDG_RUNTIME_DIR nor a folder of the user is known; choose a path with --control")
+		}
+	}
+	return filepath.Join(dir, "bcdissect", strconv.Itoa(int(port))+".sock"), nil
+}
+
+// A Listener accepts requests.
+type Listener struct {
+	path   string
+	socket net.Listener
+	open   sync.WaitGroup
+	slots  chan struct{}
+	done   chan struct{}
+}
+
+// Listen makes a socket that only its owner can use. A socket that a host has
+// left behind is replaced.
+func Listen(path string) (*Listener, error) {
+	if len(path) > longPath {
+		return nil, fmt.Errorf("%s: the path of a socket has at most %d bytes", path, longPath)
+	}
+	const private = 0o700
+	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
+		return nil, plain(path, err)
+	}
+	l, err := listenPrivately(path)
+	if errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && err != nil {
+		if abandoned(path) {
+			_ = os.Remove(path) // listening says why it cannot be
+			l, err = listenPrivately(path)
+		} else {
+			return nil, fmt.Errorf("%s: is in use, by another host on this port or by a file", path)
+		}
+	}
+	if err != nil {
+		return nil, plain(path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil && runtime.GOOS != "windows" {
+		_ = l.Close() // nothing was accepted
+		return nil, plain(path, err)
+	}
+	return &Listener{path: path, socket: l, slots: make(chan struct{}, clients), done: make(chan struct{})}, nil
+}
+
+// abandoned reports whether a path is a socket that nobody listens on.
+func abandoned(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return false
+	}
+	c, err := net.DialTimeout("unix", path, time.Second)
+	if err != nil {
+		return true
+	}
+	_ = c.Close() // nothing was sent
+	return false
+}
+
+// plain leaves out of an error the operation and the path, which it begins with.
+func plain(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	var o *net.OpError
+	if errors.As(err, &o) {
+		err = o.Err
+	}
+	var s *os.SyscallError
+	if errors.As(err, &s) {
+		err = s.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// Serve answers requests until the listener is closed. Handle may be called by
+// several goroutines at once.
+func (l *Listener) Serve(handle func(Request) Answer) {
+	for {
+		select {
+		case l.slots <- struct{}{}:
+		case <-l.done:
+			return
+		}
+		c, err := l.socket.Accept()
+		if err != nil {
+			<-l.slots
+			select {
+			case <-l.done:
+				return
+			case <-time.After(patience / 10): // too many open files, for one
+				continue
+			}
+		}
+		l.open.Go(func() {
+			serve(c, handle)
+			_ = c.Close() // an answer that did not arrive is the client's concern
+			<-l.slots
+		})
+	}
+}
+
+// serve answers the requests of a client.
+func serve(c net.Conn, handle func(Request) Answer) {
+	lines := bufio.NewReaderSize(c, maxRequest)
+	for range requests {
+		if c.SetDeadline(time.Now().Add(patience)) != nil {
+			return
+		}
+		line, err := lines.ReadSlice('\n')
+		var answer Answer
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			answer.Error = fmt.Sprintf("a request has at most %d bytes", maxRequest)
+		case err != nil:
+			return
+		default:
+			var r Request
+			if json.Unmarshal(line, &r) != nil {
+				answer.Error = "a request is a line of JSON"
+			} else {
+				answer = handle(r)
+			}
+		}
+		b, e := json.Marshal(answer)
+		if e != nil {
+			return
+		}
+		if _, e := c.Write(append(b, '\n')); e != nil || err != nil {
+			return
+		}
+	}
+}
+
+// Close removes the socket. Answers that are being written get a moment.
+func (l *Listener) Close() {
+	close(l.done)
+	_ = l.socket.Close() // removes it, too
+	ended := make(chan struct{})
+	go func() {
+		l.open.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience / 50):
+	}
+}
+
+// Ask sends a request to the host behind a socket.
+func Ask(path string, r Request) (a Answer, err error) {
+	c, err := net.DialTimeout("unix", path, patience)
+	if err != nil {
+		return a, fmt.Errorf("no host answers (%w); choose one with --listen PORT or --control PATH", plain(path, err))
+	}
+	defer func() { _ = c.Close() }() // the answer has come
+	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
+		return a, plain(path, err)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return a, err
+	}
+	if _, err := c.Write(append(b, '\n')); err != nil {
+		return a, plain(path, err)
+	}
+	line, err := bufio.NewReaderSize(c, maxAnswer).ReadSlice('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &a)
+	}
+	if err != nil {
+		return a, fmt.Errorf("the host did not answer (%w)", plain(path, err))
+	}
+	return a, nil
+}

@@ -1,0 +1,186 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+// Bounds of the metrics' server.
+const (
+	scrapers   = 8 // connections at once; others wait
+	scrapeTime = 5 * time.Second
+	headerSize = 4 << 10
+)
+
+// metricsType is the content type of Prometheus' text format.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+// ListenMetrics opens the port of the metrics. Without an address it is one of
+// this machine alone.
+func ListenMetrics(address string) (net.Listener, error) {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = ":" + address
+	}
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+		return nil, fmt.Errorf("--metrics %s: want an address and port, such as 9101 or 127.0.0.1:9101", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, cli.Failed(fmt.Errorf("--metrics %s: %w", address, plainNetwork(err)))
+	}
+	return &boundedListener{l, make(chan struct{}, scrapers)}, nil
+}
+
+// ServeMetrics answers scrapers until the listener is closed. What they get is
+// at most a second old: they never wait for the host, nor the host for them.
+func (s *Server) ServeMetrics(l net.Listener) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		text := s.metrics.Load()
+		if text == nil {
+			http.Error(w, "the host has not begun", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", metricsType)
+		_, _ = w.Write(*text) // a scraper that goes away has its reasons
+	})
+	web := &http.Server{
+		Handler: mux, ReadHeaderTimeout: scrapeTime, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, MaxHeaderBytes: headerSize,
+		ErrorLog: log.New(io.Discard, "", 0), // scrapers must not fill the log
+	}
+	web.SetKeepAlivesEnabled(false) // nobody holds a connection for nothing
+	_ = web.Serve(l)                // it ends with the listener
+}
+
+// A boundedListener accepts no more connections than it has room for.
+type boundedListener struct {
+	net.Listener
+	slots chan struct{}
+}
+
+// Accept implements [net.Listener].
+func (l *boundedListener) Accept() (net.Conn, error) {
+	l.slots <- struct{}{}
+	c, err := l.Listener.Accept()
+	free := sync.OnceFunc(func() { <-l.slots })
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return &boundedConn{c, free}, nil
+}
+
+type boundedConn struct {
+	net.Conn
+	free func()
+}
+
+// Close implements [net.Conn].
+func (c *boundedConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}
+
+// publish makes the metrics that scrapers get. The number of their labels does
+// not depend on what players do.
+func (s *Server) publish() {
+	var b bytes.Buffer
+	family := func(name, kind, help string) {
+		fmt.Fprintf(&b, "# HELP bcdissect_%s %s\n# TYPE bcdissect_%s %s\n", name, help, name, kind)
+	}
+	value := func(name, label, of string, v float64) {
+		if label != "" {
+			label = fmt.Sprintf("{%s=%q}", label, of)
+		}
+		fmt.Fprintf(&b, "bcdissect_%s%s %s\n", name, label, strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	single := func(name, kind, help string, v float64) {
+		family(name, kind, help)
+		value(name, "", "", v)
+	}
+	is := s.Host.Status()
+	family("info", "gauge", "Version of the program.")
+	value("info", "version", cli.Version(), 1)
+	single("start_time_seconds", "gauge", "When the host began, in seconds since 1970.", float64(s.began.UnixMilli())/1e3)
+
+	phases := [relay.Leaving]int{}
+	players := s.Host.Players()
+	for _, p := range players {
+		if int(p.Phase) < len(phases) {
+			phases[p.Phase]++
+		}
+	}
+	family("players", "gauge", "Clients that have a slot, by how far they have come.")
+	for phase, n := range phases {
+		value("players", "phase", relay.Phase(phase).String(), float64(n))
+	}
+	single("player_limit", "gauge", "Players that the game has room for.", float64(is.Limit))
+
+	family("datagrams_total", "counter", "Datagrams that the host took and sent.")
+	value("datagrams_total", "direction", "in", float64(is.Stats.Received))
+	value("datagrams_total", "direction", "out", float64(is.Stats.Sent-s.unsent))
+	family("bytes_total", "counter", "Bytes of datagrams that the host took and sent.")
+	value("bytes_total", "direction", "in", float64(s.bytesIn))
+	value("bytes_total", "direction", "out", float64(s.bytesOut))
+	family("messages_total", "counter", "Game messages that the host took, by relay class.")
+	for class, n := range is.Stats.Messages {
+		value("messages_total", "class", decode.Relay(class).String(), float64(n))
+	}
+	single("copies_total", "counter", "Messages that were passed on, counted for each receiver.", float64(is.Stats.Copies))
+	single("queries_total", "counter", "Queries of server browsers that were answered.", float64(is.Stats.Queries))
+	family("drops_total", "counter", "Datagrams and messages that were not taken or not sent, by reason.")
+	for reason, n := range s.drops(&is.Stats) {
+		value("drops_total", "reason", reason, float64(n))
+	}
+	single("unrecorded_total", "counter", "Datagrams that were left out of recording and report.", float64(s.skipped+s.unnoted))
+	family("events_total", "counter", "Events, by kind.")
+	for kind, n := range is.Stats.Events {
+		value("events_total", "kind", relay.EventKind(kind).String(), float64(n))
+	}
+
+	slices.SortFunc(players, func(a, b relay.PeerInfo) int { return a.Slot - b.Slot })
+	family("round_trip_seconds", "gauge", "Smoothed round trip to the player in a slot.")
+	for _, p := range players {
+		if p.Link.RTT > 0 {
+			value("round_trip_seconds", "slot", strconv.Itoa(p.Slot), p.Link.RTT.Seconds())
+		}
+	}
+	family("waiting_messages", "gauge", "Messages that the player in a slot has not acknowledged.")
+	for _, p := range players {
+		value("waiting_messages", "slot", strconv.Itoa(p.Slot), float64(p.Link.Waiting))
+	}
+	single("memory_bytes", "gauge", "Memory that the program has from the system.", float64(memory()))
+	single("goroutines", "gauge", "Goroutines of the program.", float64(runtime.NumGoroutine()))
+	text := b.Bytes()
+	s.metrics.Store(&text)
+}
+
+// memory returns how much memory the program has from the system.
+func memory() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	for _, s := range samples {
+		if s.Value.Kind() != metrics.KindUint64 {
+			return 0 // a runtime without it
+		}
+	}
+	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}
