@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/match"
@@ -52,15 +53,15 @@ type sessionMatch struct {
 	Map     string       `json:"map,omitempty"`
 	Rules   sessionRules `json:"rules"`
 
-	Begin   string   `json:"begin"`
-	End     string   `json:"end"`
-	BeginT  float64  `json:"begin_t"`
-	EndT    float64  `json:"end_t"`
-	OverT   *float64 `json:"over_t,omitempty"`
-	EndedBy string   `json:"ended_by,omitempty"`
-	Late    bool     `json:"late,omitempty"`
-	Open    bool     `json:"open,omitempty"`
-	Vantage any      `json:"captured_at,omitempty"`
+	Begin   string        `json:"begin"`
+	End     string        `json:"end"`
+	BeginT  float64       `json:"begin_t"`
+	EndT    float64       `json:"end_t"`
+	OverT   *float64      `json:"over_t,omitempty"`
+	EndedBy string        `json:"ended_by,omitempty"`
+	Late    bool          `json:"late,omitempty"`
+	Open    bool          `json:"open,omitempty"`
+	Vantage *sessionPlace `json:"captured_at,omitempty"`
 
 	Leaders     []int `json:"leaders,omitempty"`
 	LeadingTeam *int  `json:"leading_team,omitempty"`
@@ -113,6 +114,12 @@ type sessionSays struct {
 	Frame  int  `json:"frame"`
 }
 
+// sessionPlace is where a capture was made: at the host or at a player.
+type sessionPlace struct {
+	Host bool `json:"host,omitempty"`
+	sessionRef
+}
+
 // sessionRef is a player: an index and the name.
 type sessionRef struct {
 	Player *int   `json:"player,omitempty"`
@@ -140,9 +147,9 @@ type sessionLife struct {
 }
 
 type sessionCondition struct {
-	T       float64    `json:"t"`
-	Hull    *float64   `json:"hull,omitempty"`
-	Shields []*float64 `json:"shields,omitempty"`
+	T       float64   `json:"t"`
+	Hull    *float64  `json:"hull,omitempty"`
+	Shields []float64 `json:"shields,omitempty"`
 }
 
 type sessionSystem struct {
@@ -308,9 +315,9 @@ func newSessionMatch(m *match.Match, tracks bool) sessionMatch {
 	out.Dialect = m.Dialect.String()
 	switch {
 	case m.Vantage == match.VantageHost:
-		out.Vantage = "host"
+		out.Vantage = &sessionPlace{Host: true}
 	case m.Vantage >= 0:
-		out.Vantage = ref(m, m.Vantage)
+		out.Vantage = &sessionPlace{sessionRef: ref(m, m.Vantage)}
 	}
 	for i := range m.Players {
 		out.Players = append(out.Players, newSessionPlayer(&m.Players[i]))
@@ -390,12 +397,9 @@ func newSessionLife(m *match.Match, l *match.Life, tracks bool) sessionLife {
 	for i := range l.Condition {
 		c := &l.Condition[i]
 		s := sessionCondition{T: round6(c.T), Hull: share(c.Hull)}
-		for _, f := range c.Shields {
-			if f >= 0 {
-				for _, f := range c.Shields {
-					s.Shields = append(s.Shields, share(f))
-				}
-				break
+		if !slices.ContainsFunc(c.Shields[:], func(f float32) bool { return f < 0 }) {
+			for _, f := range c.Shields {
+				s.Shields = append(s.Shields, *share(f))
 			}
 		}
 		out.Condition = append(out.Condition, s)

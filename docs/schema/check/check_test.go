@@ -117,6 +117,7 @@ func TestCaptures(t *testing.T) {
 		{"stats", []string{"stats", "-T", "json"}, 30},
 		{"stats-network", []string{"stats", "--network", "-T", "json"}, 30},
 		{"replay", []string{"replay", "-T", "json"}, 15},
+		{"session", []string{"session", "--tracks", "-T", "json"}, 30},
 	} {
 		t.Run(of.schema, func(t *testing.T) {
 			s := compile(t, of.schema)
