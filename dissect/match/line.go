@@ -54,7 +54,7 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 	}
 	p := &l.points[n-1]
 	if lap.RTT > 0 {
-		p.RTT = max(p.RTT, float32(lap.RTT.Seconds()))
+		p.RTT = max(p.RTT, 0) + float32(lap.RTT.Seconds())
 	}
 	p.Lost += int(lap.Lost)
 	p.Resent += int(lap.Repeated)
@@ -91,9 +91,9 @@ func (l *lineState) halve() {
 	l.points, l.step = kept, 2*l.step
 }
 
-// finishLines says how good each player's connection was. Round trips are
-// measured between a message and its acknowledgement at the place of capture:
-// at the host the answers of the player count, at a player those of the host.
+// finishLines says how good each player's connection was. Each direction's round
+// trip is measured from the place of the capture on: the sum of both is the
+// whole way, wherever that place is.
 func (g *game) finishLines() {
 	links := g.b.meter.Links()
 	m := g.m
@@ -106,7 +106,7 @@ func (g *game) finishLines() {
 		}
 		line := Line{Player: player, Address: l.Client, RTT: l.RTT.Median}
 		if i+1 < len(links) && links[i+1].Client == l.Client && links[i+1].Host == l.Host {
-			line.RTT = max(line.RTT, links[i+1].RTT.Median)
+			line.RTT += links[i+1].RTT.Median
 		}
 		s := g.lines[l.Client]
 		if s == nil {

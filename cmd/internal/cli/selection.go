@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/filter"
@@ -22,7 +23,7 @@ type Selection struct {
 	expression                       string
 	player, object, from, to, frames string
 	dir                              Choice
-	noAcks                           bool
+	noAcks, noUpdates                bool
 
 	filter              *filter.Filter // nil for none
 	objectID            wire.ObjectID
@@ -46,6 +47,7 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl.StringVar(&s.frames, "frames", "", "only these frames: A-B, A- or -B")
 	fl.Var(&s.dir, "dir", "only this direction")
 	fl.BoolVar(&s.noAcks, "no-acks", false, "without acknowledgements")
+	fl.BoolVar(&s.noUpdates, "no-updates", false, "without ship updates")
 	s.dir.Complete(cmd, "dir")
 	CompleteFilter(cmd, "filter")
 }
@@ -90,7 +92,7 @@ func (s *Selection) check(catalog *decode.Catalog) (err error) {
 			return fmt.Errorf("--frames %s: %w", s.frames, err)
 		}
 	}
-	s.All = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.Value == "" && !s.noAcks
+	s.All = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.Value == "" && !s.noAcks && !s.noUpdates
 	// Whether times are well formed is known without a capture.
 	return s.Begin(time.Unix(0, 0))
 }
@@ -189,10 +191,17 @@ func (s *Selection) Match(r *dissect.Record) bool {
 		return false
 	case s.noAcks && r.Kind == dissect.KindMessage && r.Transport.Type == transport.Acknowledge:
 		return false
+	case s.noUpdates && isUpdate(r):
+		return false
 	case s.player != "" && !strings.EqualFold(r.Client, s.player) && (s.peer < 0 || int(r.ClientID) != s.peer):
 		return false
 	}
 	return (s.object == "" || s.names(r)) && (s.filter == nil || s.filter.Match(r))
+}
+
+func isUpdate(r *dissect.Record) bool {
+	op, ok := r.Opcode()
+	return ok && op == msg.OpStateUpdate
 }
 
 // names reports whether a field of the record is the object or a part of it.
