@@ -1,9 +1,11 @@
 package match
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -46,6 +48,10 @@ const (
 // A Builder folds records into matches. It implements report.Sink. It keeps no
 // record, is bounded whatever the traffic, and is not safe for concurrent use.
 type Builder struct {
+	// OnEvent, if set, is told of each event when it is found. Its text may still
+	// change: names, and killers, may become known later.
+	OnEvent func(*Match, *Event)
+
 	origin  time.Time
 	hosts   map[netip.AddrPort]*game
 	last    *game // of the last record
@@ -133,13 +139,7 @@ func (b *Builder) Matches() []*Match {
 		}
 	}
 	slices.SortStableFunc(all, func(x, y *Match) int {
-		switch {
-		case x.Begin < y.Begin:
-			return -1
-		case x.Begin > y.Begin:
-			return 1
-		}
-		return x.Host.Compare(y.Host)
+		return cmp.Or(cmp.Compare(x.Begin, y.Begin), x.Host.Compare(y.Host))
 	})
 	if len(all) > 0 {
 		all[0].Evicted.Matches = b.lost
@@ -233,8 +233,9 @@ type game struct {
 	odd       map[oddKey]int // findings by kind and player
 	faults    map[faultKey]float64
 	hashes    map[hashKey]hashSeen
-	teams     bool          // the mission has teams
-	events    map[int][]int // by player without a name
+	teams     bool               // the mission has teams
+	log       []*Event           // as m.Events, in the order in which they were found
+	nameless  map[int][]nameless // by player
 	accidents map[int]accident
 	rates     map[rateKey]*rateState
 }
@@ -255,7 +256,7 @@ func (g *game) begin() {
 	g.ends, g.kills, g.lines = nil, nil, map[netip.AddrPort]*lineState{}
 	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]float64{}, map[hashKey]hashSeen{}
 	g.accidents = map[int]accident{}
-	g.events, g.rates = map[int][]int{}, map[rateKey]*rateState{}
+	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
 	g.teams = false
 }
 
@@ -282,18 +283,32 @@ func (g *game) seen(r *dissect.Record, now float64) {
 }
 
 // event adds a line to the events.
-func (g *game) event(frame int, kind EventKind, player int, text string) {
-	g.eventAt(g.b.now, frame, kind, player, text)
+func (g *game) event(frame int, kind EventKind, player int, text string) *Event {
+	return g.eventAt(g.b.now, frame, kind, player, text)
 }
 
-func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text string) {
+func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text string) *Event {
 	if !room(&g.b.used.events, MaxEvents, &g.m.Evicted.Events) {
-		return
+		return nil
 	}
-	if player >= 0 && player < len(g.m.Players) && g.m.Players[player].Name == "" {
-		g.events[player] = append(g.events[player], len(g.m.Events)) // the name may come yet
+	e := &Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text}
+	g.log = append(g.log, e)
+	if player >= 0 && g.m.Players[player].Name == "" {
+		if name := g.m.NameOf(player); strings.HasPrefix(text, name) { // the name may come yet
+			g.nameless[player] = append(g.nameless[player], nameless{e, len(name)})
+		}
 	}
-	g.m.Events = append(g.m.Events, Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text})
+	if g.b.OnEvent != nil {
+		g.b.OnEvent(g.m, e)
+	}
+	return e
+}
+
+// nameless is an event that begins with the description of a player of so many
+// bytes.
+type nameless struct {
+	*Event
+	described int
 }
 
 // malformed tells that a message makes no sense.
@@ -504,16 +519,11 @@ func (g *game) finish() {
 	g.finishLines()
 	g.unusual()
 	m.lead()
-	slices.SortStableFunc(m.Events, func(a, b Event) int {
-		switch {
-		case a.T < b.T:
-			return -1
-		case a.T > b.T:
-			return 1
-		}
-		return 0
-	})
-	clear(g.events) // they have other places now
+	m.Events = make([]Event, len(g.log))
+	for i, e := range g.log {
+		m.Events[i] = *e
+	}
+	slices.SortStableFunc(m.Events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })
 }
 
 // named returns the name of a value, or its number.

@@ -4,10 +4,12 @@ import (
 	"io"
 	"math"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/report/acmi"
@@ -20,7 +22,7 @@ import (
 // are finite and in order, and every report can be written.
 func FuzzBuilder(f *testing.F) {
 	for _, name := range fixtures.Glob(f, "messages/*.hex") {
-		f.Add(fixtures.Hex(f, name), uint8(3))
+		f.Add(fixtures.Hex(f, strings.TrimPrefix(name, "messages/")), uint8(3))
 	}
 	f.Add([]byte("\x1c\xff\xff\xff\x3f\x00\x00\x00\x00\x01\xff\xff\xff\xff\xca\xf2\x49\x71\x00\x00\xc0\x7f\x20"), uint8(2))
 	host, client := netip.MustParseAddrPort("10.0.0.1:22101"), netip.MustParseAddrPort("10.0.0.2:1000")
@@ -45,8 +47,7 @@ func FuzzBuilder(f *testing.F) {
 				return
 			}
 			plain := append([]byte{peer, 1, 0x32, byte(length), byte(length >> 8), 0, 0}, message...)
-			plain[4] = byte(length >> 8)
-			d.Payload = encrypt(plain)
+			d.Payload = cipher.Encrypt(nil, plain)
 			d.Full = len(d.Payload)
 			if err := p.Push(d, b.Record); err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ const (
 type killState struct {
 	life    int
 	sources source
-	event   int // index in Events, -1 if there was no room
+	event   *Event // nil if there was no room
 }
 
 // An ended is a ship that the host deleted.
@@ -75,18 +75,14 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	}
 	g.m.Kills = append(g.m.Kills, k)
 	kept := &g.m.Kills[len(g.m.Kills)-1]
-	g.kills = append(g.kills, killState{life: life, sources: from, event: -1})
+	g.kills = append(g.kills, killState{life: life, sources: from})
 	if killer != NoPlayer {
 		g.credit(kept, killer)
 	} else {
 		g.accident(kept)
 	}
 	s := &g.kills[len(g.kills)-1]
-	n := len(g.m.Events)
-	g.event(frame, EventLoss, victim, "")
-	if len(g.m.Events) > n {
-		s.event = n
-	}
+	s.event = g.event(frame, EventLoss, victim, g.m.Tell(kept))
 	g.retell(kept, s)
 	return kept
 }
@@ -188,13 +184,12 @@ type accident struct {
 
 // retell writes the line of a kill.
 func (g *game) retell(k *Kill, s *killState) {
-	if s.event < 0 {
+	if s.event == nil {
 		return
 	}
-	e := &g.m.Events[s.event]
-	e.Text = g.m.Tell(k)
+	s.event.Text = g.m.Tell(k)
 	if k.Killer != NoPlayer {
-		e.Kind = EventKill
+		s.event.Kind = EventKill
 	}
 }
 

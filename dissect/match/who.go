@@ -227,14 +227,19 @@ func (g *game) rename(frame, player int, name string) {
 	if name == "" || name == p.Name {
 		return
 	}
-	for _, i := range g.events[player] {
-		g.m.Events[i].Text = name + g.m.Events[i].Text[len(g.m.NameOf(player)):]
+	for _, e := range g.nameless[player] {
+		e.Text = name + e.Text[e.described:]
 	}
-	delete(g.events, player)
+	delete(g.nameless, player)
 	if p.Name != "" {
 		g.event(frame, EventName, player, p.Name+" is now called "+name)
 	}
 	p.Name = name
+	for i := range g.kills {
+		if k := &g.m.Kills[i]; k.Victim == player || k.Killer == player {
+			g.retell(k, &g.kills[i])
+		}
+	}
 	if len(p.Names) < 16 {
 		p.Names = append(p.Names, name)
 	}
