@@ -46,7 +46,7 @@ func TestColumns(t *testing.T) {
 	}
 	const want = "frame,name,target,TorpedoFire.firing_player,fields.direction,text\n" +
 		"1,TorpedoFire,1074003967,2,\"[-0.25984251,-0.9527559,0.13385826]\",\n" +
-		"2,PulseFire,,,\"[1,0,0]\",\n" +
+		"2,PulseFire,,,\"[1.0,0.0,0.0]\",\n" +
 		"3,Chat,,,,\"say \"\"hi\"\", ok\"\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -70,7 +70,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	constant := msg.Catalog().Lookup(0x2C).Constant
-	if want := "chat.text,CHAT.text,direction.x,pulsefire.direction[0],direction.w\n,,1,1,\nho,ho,,,\n"; out.String() != want || constant != "CHAT" {
+	if want := "chat.text,CHAT.text,direction.x,pulsefire.direction[0],direction.w\n,,1.0,1.0,\nho,ho,,,\n"; out.String() != want || constant != "CHAT" {
 		t.Errorf("got %q, want %q; the constant is %s", out.String(), want, constant)
 	}
 }
@@ -196,7 +196,7 @@ func TestSpecialFloats(t *testing.T) {
 	// A WarpEvent whose numbers are 1, -Inf, NaN and NaN.
 	const warp = "102a810000ec00800000000000ffffff3f" + "00" + "0000803f" + "000080ff" + "0000c07f" + "0000c07f"
 	err := errors.Join(s.Record(record(t, 1, warp)), s.Close())
-	if err != nil || out.String() != "duration,exit.y,exit\nNaN,-Inf,\"[1,null,null]\"\n" {
+	if err != nil || out.String() != "duration,exit.y,exit\nNaN,-Inf,\"[1.0,null,null]\"\n" {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 }

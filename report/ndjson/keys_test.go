@@ -1,6 +1,7 @@
 package ndjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,21 +123,20 @@ func newLineChecker() *lineChecker {
 // check holds one line against the table: every key is in it, with its type,
 // and in its order.
 func (c *lineChecker) check(line []byte) error {
-	var record struct {
-		Name    string
-		Gamespy map[string]string // all of them are text
-	}
-	if err := json.Unmarshal(line, &record); err != nil {
-		return err
-	}
 	var raw map[string]any
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return err
 	}
-	fields := c.fields[record.Name]
-	delete(raw, "gamespy")
-	if record.Gamespy != nil {
+	name, _ := raw["name"].(string)
+	fields := c.fields[name]
+	if pairs, ok := raw["gamespy"].(map[string]any); ok {
 		c.keys["gamespy"] = true
+		for at, v := range pairs { // any keys
+			if _, ok := v.(string); !ok {
+				return fmt.Errorf("gamespy.%s is not text", at)
+			}
+		}
+		delete(raw, "gamespy")
 	}
 	if err := c.object("", raw, fields); err != nil {
 		return err
@@ -191,25 +191,28 @@ func (c *lineChecker) object(path string, v map[string]any, fields map[string]st
 
 // order reports keys of the record that are not in the order of the table.
 func (c *lineChecker) order(line []byte) error {
-	d := json.NewDecoder(strings.NewReader(string(line)))
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	last := -1
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
+	last, depth, text := -1, 0, false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
 		}
-		at := slices.IndexFunc(key.All(), func(k key.Key) bool { return k.Name == name })
+		if depth != 1 || !text || line[i] != '"' || line[i-1] == ':' {
+			continue
+		}
+		name, _, _ := bytes.Cut(line[i+1:], []byte{'"'})
+		at := slices.IndexFunc(key.All(), func(k key.Key) bool { return k.Name == string(name) })
 		if at <= last {
 			return fmt.Errorf("%s is not in its place", name)
 		}
 		last = at
-		var skipped json.RawMessage
-		if err := d.Decode(&skipped); err != nil {
-			return err
-		}
 	}
 	return nil
 }

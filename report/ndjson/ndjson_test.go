@@ -77,7 +77,7 @@ func TestRecord(t *testing.T) {
 			want: standard + `,"len":23,"reliable":true,"seq":812,"opcode":25,"name":"TorpedoFire",` +
 				`"fields":{"tube":1073741837,"tube_slot":0,"firing_player":2,"flags":1,"flag_names":["bit0"],` +
 				`"direction":[-0.25984251,-0.9527559,0.13385826],"target":1074003967,"target_slot":1,` +
-				`"target_offset":{"direction":[0,-0.9448819,-0.31496063],"ratio":0.36078432}}}`,
+				`"target_offset":{"direction":[0.0,-0.9448819,-0.31496063],"ratio":0.36078432}}}`,
 		},
 		{
 			name: "payload",
@@ -305,11 +305,11 @@ func TestKinds(t *testing.T) {
 		{"i16", "ffff", func(c *decode.Codec) { c.I16("n", new(int16), "") }, `{"n":-1}`},
 		{"i32", "00000080", func(c *decode.Codec) { c.I32("n", new(int32), "") }, `{"n":-2147483648}`},
 		{"f32", "cdcccc3d", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":0.1}`},
-		{"f32 whole", "00007a44", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":1000}`},
-		{"f32 minus 0", "00000080", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":-0}`},
+		{"f32 whole", "00007a44", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":1000.0}`},
+		{"f32 minus 0", "00000080", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":-0.0}`},
 		{"f32 tiny", "01000000", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":1e-45}`},
 		{"f32 largest", "ffff7f7f", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":3.4028235e+38}`},
-		{"f32 2^24", "0000804b", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":16777216}`},
+		{"f32 2^24", "0000804b", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":16777216.0}`},
 		{"f32 not a number", "0000c07f", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":null}`},
 		{"f32 infinite", "0000807f", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":null}`},
 		{"f32 minus infinite", "000080ff", func(c *decode.Codec) { c.F32("x", new(wire.F32), "") }, `{"x":null}`},
@@ -350,12 +350,12 @@ func TestKinds(t *testing.T) {
 			"hash32", "01000000", func(c *decode.Codec) { c.Hash32("hash", new(uint32), decode.FlagNames{"", "App.pyc"}, "") },
 			`{"hash":1,"hash_name":"App.pyc"}`,
 		},
-		{"cf16", "0000", func(c *decode.Codec) { c.CF16("x", new(wire.CF16), "") }, `{"x":0}`},
+		{"cf16", "0000", func(c *decode.Codec) { c.CF16("x", new(wire.CF16), "") }, `{"x":0.0}`},
 		{"ratio8", "00ff80", func(c *decode.Codec) {
 			c.Ratio8("a", new(uint8), "")
 			c.Ratio8("b", new(uint8), "")
 			c.Ratio8("c", new(uint8), "")
-		}, `{"a":0,"b":1,"c":0.5019608}`},
+		}, `{"a":0.0,"b":1.0,"c":0.5019608}`},
 		{"percent8", "9c64", func(c *decode.Codec) {
 			c.Percent8("a", new(int8), "")
 			c.Percent8("b", new(int8), "")
@@ -365,17 +365,17 @@ func TestKinds(t *testing.T) {
 			c.Power8("b", new(uint8), "")
 			c.Power8("c", new(uint8), "")
 			c.Power8("d", new(uint8), "")
-		}, `{"a":100,"b":125,"c":0,"d":62.75}`},
-		{"dir3", "007f80", func(c *decode.Codec) { c.Dir3("d", new(wire.Dir3), "") }, `{"d":[0,1,-1.007874]}`},
-		{"vec3", "0000b042 0000003f 0000c07f", func(c *decode.Codec) { c.Vec3("v", new([3]wire.F32), "") }, `{"v":[88,0.5,null]}`},
+		}, `{"a":100.0,"b":125.0,"c":0.0,"d":62.75}`},
+		{"dir3", "007f80", func(c *decode.Codec) { c.Dir3("d", new(wire.Dir3), "") }, `{"d":[0.0,1.0,-1.007874]}`},
+		{"vec3", "0000b042 0000003f 0000c07f", func(c *decode.Codec) { c.Vec3("v", new([3]wire.F32), "") }, `{"v":[88.0,0.5,null]}`},
 		{
 			"quat", "0000803f 00000000 00000000 000000bf", func(c *decode.Codec) { c.Quat("q", new([4]wire.F32), "") },
-			`{"q":[1,0,0,-0.5]}`,
+			`{"q":[1.0,0.0,0.0,-0.5]}`,
 		},
-		{"vec4h", "7f0081 0010", func(c *decode.Codec) { c.Vec4h("v", new(wire.Vec4h), "") }, `{"v":[0.001,0,-0.001]}`},
-		{"vec4f", "7f0081 00002041", func(c *decode.Codec) { c.Vec4f("v", new(wire.Vec4f), "") }, `{"v":[10,0,-10]}`},
-		{"vec4b", "7f0081 ff", func(c *decode.Codec) { c.Vec4b("v", new(wire.Vec4b), "") }, `{"v":{"direction":[1,0,-1],"ratio":1}}`},
-		{"ratios", "ff0080", func(c *decode.Codec) { c.Ratios("r", new([]byte), 3, "") }, `{"r":[1,0,0.5019608]}`},
+		{"vec4h", "7f0081 0010", func(c *decode.Codec) { c.Vec4h("v", new(wire.Vec4h), "") }, `{"v":[0.001,0.0,-0.001]}`},
+		{"vec4f", "7f0081 00002041", func(c *decode.Codec) { c.Vec4f("v", new(wire.Vec4f), "") }, `{"v":[10.0,0.0,-10.0]}`},
+		{"vec4b", "7f0081 ff", func(c *decode.Codec) { c.Vec4b("v", new(wire.Vec4b), "") }, `{"v":{"direction":[1.0,0.0,-1.0],"ratio":1.0}}`},
+		{"ratios", "ff0080", func(c *decode.Codec) { c.Ratios("r", new([]byte), 3, "") }, `{"r":[1.0,0.0,0.5019608]}`},
 		{"no ratios", "", func(c *decode.Codec) { c.Ratios("r", new([]byte), 0, "") }, `{"r":[]}`},
 		{"str8", "05 4361647932", func(c *decode.Codec) { c.Str8("s", new([]byte), "") }, `{"s":"Cady2"}`},
 		{"str16", "0600 80e9225c1b0a", func(c *decode.Codec) { c.Str16("s", new([]byte), "") }, `{"s":"€é\"\\\u001b\u000a"}`},
@@ -393,7 +393,7 @@ func TestKinds(t *testing.T) {
 			c.Text("none", "", "")
 			c.Number("index", 3, "")
 			c.Place("at", wire.Vec3{1, 2.5, -3}, true, "")
-		}, `{"name":"Hull","index":3,"at":[1,2.5,-3]}`},
+		}, `{"name":"Hull","index":3,"at":[1.0,2.5,-3.0]}`},
 		{"groups", "02 01 02 03", func(c *decode.Codec) {
 			list := []uint8{}
 			c.Struct("outer", "", func() {

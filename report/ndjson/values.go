@@ -1,6 +1,7 @@
 package ndjson
 
 import (
+	"bytes"
 	"iter"
 	"math"
 	"net/netip"
@@ -20,7 +21,7 @@ var (
 	ratios = texts(func(c uint8) string { return shortest(float32(c) / 255) })
 	shares = texts(func(c uint8) string { return shortest(float32(int8(c)) / 127) })
 	powers = texts(func(c uint8) string {
-		return strconv.FormatFloat(math.Round(float64(c)*10000/204)/100, 'f', -1, 64)
+		return string(withPoint(strconv.AppendFloat(nil, math.Round(float64(c)*10000/204)/100, 'f', -1, 64), 0))
 	})
 )
 
@@ -42,20 +43,30 @@ func index(f float64) int {
 	return int(f + 0.5)
 }
 
-// appendFloat appends the shortest decimal number that is x as a float32. JSON
-// has no NaN and no infinity: both are null.
+// appendFloat appends the shortest decimal number that is x as a float32, with a
+// point or an exponent: engines that learn the types of columns from the first
+// lines tell floats from integers by them, and none reads integers of more than
+// 64 bits. JSON has no NaN and no infinity: both are null.
 func appendFloat(dst []byte, x float32) []byte {
 	if n := int32(x); float32(n) == x && n > -1<<24 && n < 1<<24 && (n != 0 || !math.Signbit(float64(x))) {
-		return strconv.AppendInt(dst, int64(n), 10)
+		return append(strconv.AppendInt(dst, int64(n), 10), ".0"...)
 	}
 	f := float64(x)
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f) || abs > math.MaxFloat32:
 		return append(dst, "null"...)
-	case abs != 0 && (abs < 1e-6 || abs >= 1e21):
+	case abs != 0 && (abs < 1e-6 || abs >= 1e15):
 		return strconv.AppendFloat(dst, f, 'e', -1, 32)
 	}
-	return strconv.AppendFloat(dst, f, 'f', -1, 32)
+	return withPoint(strconv.AppendFloat(dst, f, 'f', -1, 32), len(dst))
+}
+
+// withPoint appends .0 to a number that begins at from and has no point.
+func withPoint(dst []byte, from int) []byte {
+	if bytes.IndexByte(dst[from:], '.') < 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
 }
 
 // A clock writes times; it keeps what it wrote of the last second.
