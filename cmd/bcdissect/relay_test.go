@@ -25,6 +25,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -97,7 +98,7 @@ func (p *hostProcess) stop(t *testing.T) {
 type udpClient struct {
 	*relaytest.Client
 	conn    *net.UDPConn
-	trouble *relaytest.Trouble
+	trouble *relay.Trouble
 	rand    *rand.Rand  // of its own datagrams
 	arrived chan []byte // what the network has let through
 	late    chan []byte // the same of its own datagrams
@@ -107,7 +108,7 @@ type udpClient struct {
 	replies int // to server browsers
 }
 
-func newUDPClient(t *testing.T, at netip.AddrPort, n int, trouble *relaytest.Trouble) *udpClient {
+func newUDPClient(t *testing.T, at netip.AddrPort, n int, trouble *relay.Trouble) *udpClient {
 	t.Helper()
 	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(at))
 	if err != nil {
@@ -225,7 +226,7 @@ func TestRelaySession(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "relay.pcapng")
 	host := startHost(t, "--name", "Loop", "--players", "8", "-w", file)
-	trouble := &relaytest.Trouble{Loss: 0.05, Duplicate: 0.05, Reorder: 0.05, Jitter: 10 * time.Millisecond}
+	trouble := &relay.Trouble{Loss: 0.05, Duplicate: 0.05, Reorder: 0.05, Jitter: 10 * time.Millisecond}
 	clients := make([]*udpClient, players)
 	for n := range clients {
 		clients[n] = newUDPClient(t, host.at, n+1, trouble)
@@ -442,7 +443,7 @@ func TestRelayBrowser(t *testing.T) {
 // join has a client on a good network join, or be refused, and returns it.
 func join(t *testing.T, at netip.AddrPort, n int) *udpClient {
 	t.Helper()
-	c := newUDPClient(t, at, n, &relaytest.Trouble{})
+	c := newUDPClient(t, at, n, &relay.Trouble{})
 	t.Cleanup(func() { _ = c.conn.Close() })
 	began := time.Now()
 	c.Connect(began)
@@ -572,7 +573,7 @@ func TestRelayChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := startHost(t, "--checksums", sums)
-	c := newUDPClient(t, host.at, 1, &relaytest.Trouble{})
+	c := newUDPClient(t, host.at, 1, &relay.Trouble{})
 	defer c.conn.Close()
 	failed := make(chan string, 1)
 	c.Deliver = func(_ time.Time, m *arq.Message) {

@@ -43,7 +43,7 @@ func besiege(t *testing.T, players int, cfg relay.Config) *siege {
 	t.Helper()
 	cfg.Mode = relay.Playable
 	s := &siege{world: newWorld(t, 1, cfg)}
-	s.trouble = relaytest.Trouble{Delay: 5 * time.Millisecond}
+	s.trouble = relay.Trouble{Delay: 5 * time.Millisecond}
 	for range players {
 		c := &chatter{player: s.add(false), said: map[int]time.Time{}, lines: map[int32]int{}}
 		s.chatters = append(s.chatters, c)
@@ -157,7 +157,7 @@ func (s *siege) forged(n int) netip.AddrPort {
 
 // inject has the host receive a datagram in its deciphered form.
 func (s *siege) inject(from netip.AddrPort, plain []byte) {
-	s.send(from, cipher.Encrypt(nil, plain), &relaytest.Trouble{})
+	s.send(from, cipher.Encrypt(nil, plain), &relay.Trouble{})
 }
 
 // connect returns a request to be let in.
@@ -347,7 +347,7 @@ var attacks = []struct {
 				if s.random[0] == '\\' {
 					continue
 				}
-				s.send(s.forged(tick*50+n), s.random[:s.rand.IntN(len(s.random))], &relaytest.Trouble{})
+				s.send(s.forged(tick*50+n), s.random[:s.rand.IntN(len(s.random))], &relay.Trouble{})
 			}
 		}
 	}},
@@ -431,11 +431,11 @@ func TestAttackMemory(t *testing.T) {
 func TestEchoLatency(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		trouble relaytest.Trouble
+		trouble relay.Trouble
 		most    time.Duration
 	}{
-		{"idle", relaytest.Trouble{Delay: 5 * time.Millisecond}, 50 * time.Millisecond},
-		{"loss", relaytest.Trouble{Delay: 20 * time.Millisecond, Loss: 0.05}, 300 * time.Millisecond},
+		{"idle", relay.Trouble{Delay: 5 * time.Millisecond}, 50 * time.Millisecond},
+		{"loss", relay.Trouble{Delay: 20 * time.Millisecond, Loss: 0.05}, 300 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := besiege(t, 8, relay.Config{})
@@ -460,7 +460,7 @@ func TestSixteen(t *testing.T) {
 		d = 10 * time.Minute
 	}
 	w := newWorld(t, 3, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
-	w.trouble = relaytest.Trouble{Loss: 0.05, Duplicate: 0.05, Reorder: 0.1, Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond}
+	w.trouble = relay.Trouble{Loss: 0.05, Duplicate: 0.05, Reorder: 0.1, Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond}
 	var all []*player
 	for range relay.MaxPlayers {
 		all = append(all, w.add(false))

@@ -31,8 +31,8 @@ type world struct {
 	now     time.Time
 	rand    *rand.Rand
 	host    *relay.Host
-	network relaytest.Network
-	trouble relaytest.Trouble
+	network relay.Network
+	trouble relay.Trouble
 	clients []*player
 	byAddr  map[netip.AddrPort]*player
 	events  []relay.Event
@@ -142,7 +142,7 @@ func idBytes(p *player) []byte {
 func (p *player) forward() string { return fmt.Sprintf("slot %d from %d", p.Slot, p.First) }
 
 // send sends a datagram to the host.
-func (w *world) send(from netip.AddrPort, datagram []byte, t *relaytest.Trouble) {
+func (w *world) send(from netip.AddrPort, datagram []byte, t *relay.Trouble) {
 	w.network.Send(w.now, from, hostAddr, datagram, t)
 }
 
@@ -192,9 +192,9 @@ func (w *world) advance(d time.Duration, each func(tick int)) {
 	}
 }
 
-func (w *world) troubleOf(p *player) *relaytest.Trouble {
+func (w *world) troubleOf(p *player) *relay.Trouble {
 	if p != nil && p.calm {
-		return &relaytest.Trouble{}
+		return &relay.Trouble{}
 	}
 	return &w.trouble
 }
@@ -262,7 +262,7 @@ func (w *world) fine() {
 }
 
 // rough is what the worst of networks does.
-var rough = relaytest.Trouble{
+var rough = relay.Trouble{
 	Loss: 0.05, Duplicate: 0.05, Reorder: 0.1, Cut: 0.02, Delay: 20 * time.Millisecond, Jitter: 40 * time.Millisecond,
 }
 
@@ -381,7 +381,7 @@ func TestStrangers(t *testing.T) {
 				for range 3 {
 					from := strangers[w.rand.IntN(len(strangers))]
 					d := w.rubbish(&overheard)
-					w.send(from, d, &relaytest.Trouble{Flip: 0.3, Cut: 0.1})
+					w.send(from, d, &relay.Trouble{Flip: 0.3, Cut: 0.1})
 				}
 			})
 			w.settle()
@@ -462,7 +462,7 @@ func TestAmplification(t *testing.T) {
 			c := relaytest.NewClient(relaytest.Options{Nonce: nonce, OpenBC: nonce%3 == 0})
 			c.Connect(w.now)
 			d, _ := c.Datagram(w.now)
-			w.send(victims[w.rand.IntN(len(victims))], d, &relaytest.Trouble{Duplicate: 0.5})
+			w.send(victims[w.rand.IntN(len(victims))], d, &relay.Trouble{Duplicate: 0.5})
 		}
 	})
 	w.advance(60*time.Second, nil)
@@ -545,7 +545,7 @@ func TestFlood(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, 1, relay.Config{Mode: relay.Playable})
-			w.trouble = relaytest.Trouble{Delay: 50 * time.Millisecond, Jitter: 10 * time.Millisecond}
+			w.trouble = relay.Trouble{Delay: 50 * time.Millisecond, Jitter: 10 * time.Millisecond}
 			stay := []*player{w.add(false), w.add(false)}
 			flood := w.add(false)
 			w.join(append(stay, flood)...)
@@ -572,7 +572,7 @@ func TestFlood(t *testing.T) {
 						plain[1]++
 						seq++
 					}
-					w.send(flood.addr, cipher.Encrypt(nil, plain), &relaytest.Trouble{})
+					w.send(flood.addr, cipher.Encrypt(nil, plain), &relay.Trouble{})
 				}
 			})
 			w.settle()

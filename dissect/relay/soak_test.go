@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/relay"
-	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
 
 // Ten minutes of battle of sixteen players take no more memory than two. The
@@ -19,7 +18,7 @@ func TestSoak(t *testing.T) {
 		seconds = 60
 	}
 	w := newWorld(t, 1, relay.Config{Mode: relay.Playable, Players: relay.MaxPlayers})
-	w.trouble = relaytest.Trouble{Loss: 0.01, Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond}
+	w.trouble = relay.Trouble{Loss: 0.01, Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond}
 	var all []*player
 	for n := range relay.MaxPlayers {
 		all = append(all, w.add(n%4 == 3))

@@ -1,4 +1,4 @@
-package relaytest
+package relay
 
 import (
 	"container/heap"

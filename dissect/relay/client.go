@@ -1,0 +1,359 @@
+package relay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A ClientConfig says who a client is, and how much it does by itself.
+type ClientConfig struct {
+	Name     string // told to the host as soon as it lets the client in; empty leaves that to the caller
+	Password string
+	Claimed  [4]byte // its address, as it sees it
+	Nonce    uint32  // other than 0
+	OpenBC   bool    // it writes as OpenBC's test clients do
+	Limits   arq.Limits
+
+	// Answer returns the hashes of the files of a round. Nil leaves answers to
+	// the caller, see Client.Asked.
+	Answer func(round uint8) *msg.ChecksumResponse
+	Enter  bool // it says that it is ready as soon as it can
+	Ask    bool // it asks for ships that it is told of and does not know
+
+	// Deliver is told of every message of the host's, transport messages
+	// included; nil for nobody. The message is borrowed. What the client does by
+	// itself follows.
+	Deliver func(now time.Time, m *arq.Message)
+}
+
+// A ClientPhase is how far a client has come.
+type ClientPhase uint8
+
+// The phases of clients.
+const (
+	ClientIdle       ClientPhase = iota // it has not asked yet
+	ClientConnecting                    // it asks to be let in
+	ClientJoining                       // it has an id
+	ClientPlaying                       // it was announced
+	ClientLeaving                       // it has said goodbye
+	ClientGone                          // it was put out, or the host has left
+)
+
+// mostAsked are the rounds that a client remembers to be asked for: more at a
+// time are nonsense.
+const mostAsked = 8
+
+// A Client is one client of the game as a state machine: datagrams of the host
+// and the time go in, datagrams come out. Like a [Host] it has no socket and no
+// clock; a [Network] between them makes what trouble a test wants.
+type Client struct {
+	ClientConfig
+	Phase  ClientPhase
+	ID     uint8   // 0 as long as it has none
+	Slot   int     // -1 as long as it is not known
+	Reason int     // why it was put out, -1 otherwise
+	Err    error   // the first thing that should not have happened
+	Asked  []uint8 // rounds that are not answered yet, if Answer is nil
+	Loaded bool    // it has been sent all that it needs to load the mission
+	InGame bool    // it has been sent the mission's rules
+
+	link    *arq.Endpoint
+	decoder *decode.Decoder
+	catalog *decode.Catalog
+	ships   map[wire.ObjectID]bool
+	extra   [][]byte // deciphered datagrams that the link cannot make
+	plain   []byte
+	out     []byte
+	in      []byte
+	sent    time.Time
+	counted uint16 // reliable game messages
+}
+
+// NewClient returns a client that has not connected.
+func NewClient(cfg ClientConfig) *Client {
+	return &Client{
+		ClientConfig: cfg, Reason: -1, Slot: -1, link: arq.New(transport.UnassignedPeer, cfg.Limits),
+		decoder: decode.NewDecoder(), catalog: msg.Catalog(), ships: map[wire.ObjectID]bool{},
+	}
+}
+
+// Idle reports whether all that the client has sent is acknowledged.
+func (c *Client) Idle() bool { return c.link.Idle() }
+
+// Link returns the counts of the client's connection.
+func (c *Client) Link() arq.Stats { return c.link.Stats() }
+
+// Connect asks to be let in, once a second until there is an answer. The body
+// is that of a captured request; nil stands for one made of the configuration.
+func (c *Client) Connect(now time.Time, body []byte) {
+	if body == nil {
+		req := transport.Request{Addr: c.Claimed, Nonce: c.Nonce, Password: wire.AppendWideTextOf(nil, c.Password)}
+		body = c.control("Connect", &req)
+	}
+	c.Phase = ClientConnecting
+	c.Send(now, arq.Message{Type: transport.Connect, Body: body})
+}
+
+// Leave says goodbye.
+func (c *Client) Leave(now time.Time) {
+	c.Phase = ClientLeaving
+	if c.OpenBC {
+		c.extra = append(c.extra, []byte{c.ID, 1, byte(transport.Leave), 2})
+		return
+	}
+	c.Send(now, arq.Message{Type: transport.Disconnect, Body: c.control("Disconnect", &transport.Goodbye{ID: c.ID, Addr: c.Claimed})})
+}
+
+// control returns the body of a transport message.
+func (c *Client) control(name string, m decode.Message) []byte {
+	body, err := decode.AppendFields(nil, name, m, decode.Stock)
+	c.failed(err)
+	return body
+}
+
+// Queue sends any message. The error is that of [arq.Endpoint.Queue].
+func (c *Client) Queue(now time.Time, m arq.Message) error {
+	err := c.link.Queue(now, m)
+	if err == nil && m.Reliable {
+		c.counted++
+	}
+	return err
+}
+
+// Send sends any message; Err keeps what is wrong with it.
+func (c *Client) Send(now time.Time, m arq.Message) { c.failed(c.Queue(now, m)) }
+
+func (c *Client) failed(err error) {
+	if c.Err == nil && err != nil {
+		c.Err = fmt.Errorf("%s: %w", c.Name, err)
+	}
+}
+
+// SendBody sends a game message as it is.
+func (c *Client) SendBody(now time.Time, reliable bool, body []byte) {
+	c.Send(now, arq.Message{Type: transport.Standard, Reliable: reliable, Body: body})
+}
+
+// Say sends a game message.
+func (c *Client) Say(now time.Time, op decode.Opcode, m decode.Message) {
+	c.SayAs(now, op, m, decode.Stock)
+}
+
+// SayAs sends a game message in the form of a dialect.
+func (c *Client) SayAs(now time.Time, op decode.Opcode, m decode.Message, d decode.Dialect) {
+	spec := c.catalog.Lookup(op)
+	body, err := decode.Append(nil, spec, m, d)
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	c.SendBody(now, spec.Reliable, body)
+}
+
+// Know says that the client knows a ship, such as its own.
+func (c *Client) Know(id wire.ObjectID) { c.ships[id] = true }
+
+// Datagram returns the next datagram that is due, as it goes to the network; it
+// is valid until the next call.
+func (c *Client) Datagram(now time.Time) (datagram []byte, ok bool) {
+	if c.Phase == ClientIdle || c.Phase == ClientGone {
+		return nil, false
+	}
+	switch {
+	case len(c.extra) > 0:
+		c.plain, c.extra = append(c.plain[:0], c.extra[0]...), c.extra[1:]
+	case !c.OpenBC:
+		if c.plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
+			return nil, false
+		}
+	default:
+		if c.plain, ok = c.openBC(now); !ok {
+			return nil, false
+		}
+	}
+	c.sent = now
+	c.out = cipher.Encrypt(c.out[:0], c.plain)
+	return c.out, true
+}
+
+// Next returns when Datagram may have something to send; the zero time stands
+// for never.
+func (c *Client) Next() time.Time {
+	if c.Phase == ClientIdle || c.Phase == ClientGone {
+		return time.Time{}
+	}
+	return c.link.Next()
+}
+
+// openBC returns the next datagram in the forms of OpenBC's test clients: with a
+// connect without nonce, a keepalive of two bytes, and numbers of eight bits.
+// Acknowledgements of the link are left out: those clients send them but once,
+// and Receive does.
+func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
+	for {
+		if plain, ok = c.link.Datagram(now, c.plain[:0]); !ok {
+			break
+		}
+		if plain = rewrite(plain); plain[1] > 0 {
+			return plain, true
+		}
+	}
+	// Much of what the link sends is left out, so it does not know.
+	if c.Phase != ClientConnecting && now.Sub(c.sent) >= arq.KeepaliveAfter {
+		return []byte{c.ID, 1, byte(transport.NameChange), 2}, true
+	}
+	return nil, false
+}
+
+// openBCConnect is how OpenBC's test clients ask to be let in.
+var openBCConnect = []byte{byte(transport.Connect), 8, 1, 0, 0, 0, 127, 0}
+
+// rewrite rewrites a datagram, of which nothing may be left.
+func rewrite(plain []byte) []byte {
+	out := []byte{plain[0], 0}
+	split, err := transport.Split(plain)
+	for err == nil {
+		var m transport.Message
+		var more bool
+		if m, more, err = split.Next(); err != nil || !more {
+			break
+		}
+		switch m.Type {
+		case transport.Acknowledge, transport.DoNothing:
+			continue
+		case transport.Connect:
+			out = append(out, openBCConnect...)
+		case transport.NameChange, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.Standard:
+			m.Seq &= 0xFF
+			if longer, err := transport.Append(out, &m.Header, m.Body); err == nil {
+				out = longer
+			}
+		}
+		out[1]++
+	}
+	return out
+}
+
+// Receive takes a datagram of the host's, which is borrowed until the call
+// returns. What does not split is left out, as in the game.
+func (c *Client) Receive(now time.Time, datagram []byte) {
+	if c.Phase == ClientGone || len(datagram) == 0 || datagram[0] != transport.HostPeer {
+		return
+	}
+	c.in = cipher.Decrypt(c.in[:0], datagram)
+	split, err := transport.Split(c.in)
+	if err != nil {
+		return
+	}
+	for {
+		m, ok, err := split.Next()
+		if err != nil || !ok {
+			return
+		}
+		switch {
+		case c.OpenBC && m.Type == transport.Standard && m.HasSeq:
+			c.acknowledge(&m.Header)
+		case c.OpenBC && m.Type == transport.Acknowledge && !m.Control():
+			// The host has seen eight bits of the number only.
+			last := c.counted - 1
+			m.Seq = last - (last-m.Seq)&0xFF
+		}
+		c.link.Receive(now, &m, func(m *arq.Message) { c.deliver(now, m) })
+	}
+}
+
+// acknowledge acknowledges a game message as OpenBC's test clients do: in a
+// datagram of its own, with flags of their own. They do so for no control
+// messages.
+func (c *Client) acknowledge(h *transport.Header) {
+	ack := transport.AckOf(h)
+	ack.Seq &= 0xFF
+	ack.AckFlags |= 0x80
+	if plain, err := transport.Append([]byte{c.ID, 1}, &ack, nil); err == nil {
+		c.extra = append(c.extra, plain)
+	}
+}
+
+func (c *Client) deliver(now time.Time, m *arq.Message) {
+	if c.Deliver != nil {
+		c.Deliver(now, m)
+	}
+	if m.Type == transport.Standard {
+		if len(m.Body) > 0 {
+			c.game(now, m.Body)
+		}
+		return
+	}
+	spec := transport.SpecFor(&transport.Message{Header: m.Header, Body: m.Body})
+	if spec == nil {
+		return
+	}
+	switch t := c.decoder.ReadBody(spec, m.Body).Message.(type) {
+	case *transport.Accept:
+		if c.Phase != ClientConnecting {
+			return
+		}
+		c.Phase, c.ID = ClientJoining, t.ID
+		c.link.SetPeer(c.ID)
+		c.link.Settle(transport.Connect)
+		if c.Name != "" {
+			own := transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, c.Name)}
+			c.Send(now, arq.Message{Type: transport.NameChange, Body: c.control("NameChange", &own)})
+		}
+	case *transport.Boot:
+		if t.ID == c.ID || t.ID == transport.UnassignedPeer {
+			c.Phase, c.Reason = ClientGone, int(t.Reason)
+		}
+	case *transport.Goodbye:
+		if t.ID == transport.HostPeer {
+			c.Phase = ClientGone
+		}
+	}
+}
+
+// game takes a game message of the host's.
+func (c *Client) game(now time.Time, body []byte) {
+	op := decode.Opcode(body[0])
+	switch op {
+	case msg.OpChecksumRequest, msg.OpSettings, msg.OpGameInit, msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpVerifyEnterSet, msg.OpObjectCreateTeam:
+	default:
+		return
+	}
+	switch m := c.decoder.Read(c.catalog.Lookup(op), body, decode.Stock, nil).Message.(type) {
+	case *msg.ChecksumRequest:
+		switch {
+		case c.Answer != nil:
+			c.Say(now, msg.OpChecksumResponse, c.Answer(m.Round))
+		case len(c.Asked) < mostAsked:
+			c.Asked = append(c.Asked, m.Round)
+		}
+	case *msg.Settings:
+		c.Slot = int(m.Slot)
+	case *msg.GameInit:
+		c.Loaded = true
+		if c.Enter {
+			c.Say(now, msg.OpClientReady, new(msg.ClientReady))
+		}
+	case *msg.MissionInit:
+		c.InGame = true
+	case *msg.PlayerAnnounce:
+		if m.Player == c.ID && c.Phase == ClientJoining {
+			c.Phase = ClientPlaying
+		}
+	case *msg.ObjectCreateTeam:
+		c.ships[m.ID] = true
+	case *msg.ObjectCreateOpenBC:
+		c.ships[m.ID] = true
+	case *msg.VerifyEnterSet:
+		if c.Ask && !c.ships[m.Object] {
+			c.Say(now, msg.OpRequestObject, &msg.RequestObject{Object: m.Object})
+		}
+	}
+}
