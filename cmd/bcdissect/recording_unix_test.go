@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 )
 
@@ -71,7 +72,7 @@ func TestRelayRecordsNoStrangers(t *testing.T) {
 func TestRelayRecordsFiles(t *testing.T) {
 	dir := t.TempDir()
 	host := startHost(t, "-w", filepath.Join(dir, "%Y.pcapng"), "-b", "packets:12", "-b", "files:2", "-a", "packets:30")
-	c := newUDPClient(t, host.at, 1, &relaytest.Trouble{})
+	c := newUDPClient(t, host.at, 1, &relay.Trouble{})
 	defer c.conn.Close()
 	c.Connect(time.Now())
 	ended := make(chan struct{})

@@ -253,7 +253,7 @@ func (c *comparer) destroyed(e *Event) {
 // renumber puts the captured peer id in the place of the model's.
 func (s *sent) renumber(id *uint8) {
 	for _, n := range s.ends {
-		if n.client != nil && n.peer == *id {
+		if n.client != nil && n.live.ID == *id {
 			*id = n.client.Peer
 			return
 		}

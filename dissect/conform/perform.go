@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -20,19 +20,15 @@ const maxLine = 8192
 
 // A part is a captured client as it is played to a live host.
 type part struct {
-	client *Client
-	link   *arq.Endpoint
-	bodies *bodies
-	peer   uint8 // id that the live host gave it, 0 until it did
-	slot   int   // -1 until the host told
-	asked  []uint8
-	loaded bool // it got GameInit
-	ready  bool // it has said so
-	inGame bool
+	client *Client       // as it was captured
+	live   *relay.Client // as it is played; what it says is all from here
+	ready  bool          // it has said so
 	line   []*Event
 	left   bool
-	booted bool
 }
+
+// out reports whether the live host has put the client out, or ended.
+func (n *part) out() bool { return n.live.Phase == relay.ClientGone }
 
 // A Performer plays the clients of a capture to a live host: it takes the
 // records of the capture when they are due and the datagrams of the host when
@@ -49,8 +45,6 @@ type Performer struct {
 	viewer  decode.Viewer
 	now     time.Time
 	turn    int
-	plain   []byte
-	wire    []byte
 
 	Dropped int // messages that waited in vain, or for too long a line
 }
@@ -80,7 +74,7 @@ func (p *Performer) event(e *Event) {
 	switch e.Kind {
 	case Joined, Appeared:
 		p.forget()
-		n := &part{client: e.Client, bodies: p.t.bodies, link: arq.New(transport.UnassignedPeer, arq.Limits{}), slot: -1}
+		n := &part{client: e.Client, live: relay.NewClient(relay.ClientConfig{Catalog: p.catalog})}
 		p.parts, p.by[e.Client] = append(p.parts, n), n
 		body := e.Body
 		if e.Client.short || e.Kind == Appeared {
@@ -89,7 +83,7 @@ func (p *Performer) event(e *Event) {
 				return
 			}
 		}
-		p.queue(n, arq.Message{Type: transport.Connect, Body: body})
+		n.live.Connect(p.now, body)
 	case Input, Left:
 		n := p.by[e.Client]
 		if n == nil || n.left {
@@ -115,7 +109,7 @@ func (p *Performer) forget() {
 	}
 	kept := p.parts[:0]
 	for _, n := range p.parts {
-		if n.booted || n.left && n.link.Idle() {
+		if n.out() || n.left && n.live.Idle() {
 			delete(p.by, n.client)
 			continue
 		}
@@ -126,14 +120,14 @@ func (p *Performer) forget() {
 }
 
 func (p *Performer) queue(n *part, m arq.Message) {
-	if n.link.Queue(p.now, m) != nil {
+	if n.live.Queue(p.now, m) != nil {
 		p.Dropped++
 	}
 }
 
 // speak queues what a client may say now.
 func (p *Performer) speak(n *part) {
-	if n.booted {
+	if n.out() {
 		p.Dropped += len(n.line)
 		n.line = nil
 		return
@@ -156,11 +150,11 @@ func (p *Performer) answer(n *part) {
 	if !n.client.Adopted {
 		return
 	}
-	for _, round := range n.asked {
+	for _, round := range n.live.Asked {
 		p.compose(n, msg.OpChecksumResponse, emptyAnswer(round))
 	}
-	n.asked = nil
-	if n.loaded && !n.ready && !n.client.Joining {
+	n.live.Asked = nil
+	if n.live.Loaded && !n.ready && !n.client.Joining {
 		n.ready = true
 		p.compose(n, msg.OpClientReady, &msg.ClientReady{})
 	}
@@ -175,16 +169,16 @@ func (p *Performer) compose(n *part, op decode.Opcode, m decode.Message) {
 // may reports whether the host has come as far as a message needs.
 func (n *part) may(e *Event) bool {
 	switch {
-	case n.peer == 0:
+	case n.live.ID == 0:
 		return false
 	case e.Kind == Left || !e.standard():
 		return true
 	case e.Op == msg.OpChecksumResponse:
-		return n.client.Adopted || n.loaded || len(n.asked) > 0
+		return n.client.Adopted || n.live.Loaded || len(n.live.Asked) > 0
 	case e.Op == msg.OpClientReady:
-		return n.loaded
+		return n.live.Loaded
 	}
-	return n.inGame
+	return n.live.InGame
 }
 
 // say queues one message of a client, with the ids of the live host.
@@ -193,23 +187,23 @@ func (p *Performer) say(n *part, e *Event) {
 	switch {
 	case e.Kind == Left:
 		n.left = true
-		p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, claimed(n.client.Addr))})
+		p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, claimed(n.client.Addr))})
 		return
 	case e.Type == transport.NameChange:
 		if m, ok := p.t.bodies.control(e.Type, body).(*transport.Identity); ok {
-			m.ID = n.peer
+			m.ID = n.live.ID
 			body = controlBody(m)
 		}
 	case e.standard() && e.Op == msg.OpChecksumResponse:
-		if n.client.Adopted || len(n.asked) == 0 {
+		if n.client.Adopted || len(n.live.Asked) == 0 {
 			return // nobody asks for it
 		}
 		body = p.t.bodies.change(body, func(m decode.Message) {
 			if m, ok := m.(*msg.ChecksumResponse); ok {
-				m.Round = n.asked[0]
+				m.Round = n.live.Asked[0]
 			}
 		})
-		n.asked = n.asked[1:]
+		n.live.Asked = n.live.Asked[1:]
 	case e.standard():
 		if e.Op == msg.OpClientReady {
 			n.ready = true
@@ -250,8 +244,8 @@ func (p *Performer) renumber(body []byte) []byte {
 // livePeer returns the id that a captured client's id has become.
 func (p *Performer) livePeer(id uint32) uint32 {
 	for _, n := range p.parts {
-		if n.peer != 0 && uint32(n.client.Peer) == id && !n.left {
-			return uint32(n.peer)
+		if n.live.ID != 0 && uint32(n.client.Peer) == id && !n.left {
+			return uint32(n.live.ID)
 		}
 	}
 	return id
@@ -260,7 +254,7 @@ func (p *Performer) livePeer(id uint32) uint32 {
 // moved reports whether a client has another slot than it had.
 func (p *Performer) moved() bool {
 	for _, n := range p.parts {
-		if n.slot >= 0 && n.client.Slot >= 0 && n.slot != n.client.Slot {
+		if n.live.Slot >= 0 && n.client.Slot >= 0 && n.live.Slot != n.client.Slot {
 			return true
 		}
 	}
@@ -270,8 +264,8 @@ func (p *Performer) moved() bool {
 // liveSlot returns the slot that a captured client's slot has become.
 func (p *Performer) liveSlot(slot int) int {
 	for i := len(p.parts) - 1; i >= 0; i-- {
-		if n := p.parts[i]; n.client.Slot == slot && n.slot >= 0 {
-			return n.slot
+		if n := p.parts[i]; n.client.Slot == slot && n.live.Slot >= 0 {
+			return n.live.Slot
 		}
 	}
 	return slot
@@ -322,58 +316,8 @@ func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
 	if n == nil || len(datagram) == 0 || datagram[0] == '\\' {
 		return
 	}
-	plain := cipher.Decrypt(nil, datagram)
-	split, err := transport.Split(plain)
-	for err == nil {
-		var m transport.Message
-		var ok bool
-		if m, ok, err = split.Next(); err != nil || !ok {
-			break
-		}
-		n.link.Receive(now, &m, func(lm *arq.Message) { n.take(lm) })
-	}
+	n.live.Receive(now, datagram)
 	p.speak(n)
-}
-
-// take takes a message of the live host.
-func (n *part) take(m *arq.Message) {
-	switch m.Type {
-	case transport.Connect:
-		if a, ok := n.bodies.control(m.Type, m.Body).(*transport.Accept); ok {
-			n.peer = a.ID
-			n.link.SetPeer(n.peer)
-		}
-		return
-	case transport.BootPlayer:
-		if b, ok := n.bodies.control(m.Type, m.Body).(*transport.Boot); ok && (b.ID == n.peer || b.ID == transport.UnassignedPeer) {
-			n.booted = true
-		}
-		return
-	case transport.Disconnect:
-		if b, ok := n.bodies.control(m.Type, m.Body).(*transport.Goodbye); ok && b.ID == transport.HostPeer {
-			n.booted = true
-		}
-		return
-	case transport.Standard:
-	case transport.NameChange, transport.Acknowledge, transport.DoNothing, transport.Leave:
-		return
-	}
-	if len(m.Body) == 0 {
-		return
-	}
-	switch m := n.bodies.game(m.Body).(type) {
-	case *msg.ChecksumRequest:
-		const rounds = 8 // more at a time are nonsense
-		if len(n.asked) < rounds {
-			n.asked = append(n.asked, m.Round)
-		}
-	case *msg.Settings:
-		n.slot = int(m.Slot)
-	case *msg.GameInit:
-		n.loaded = true
-	case *msg.MissionInit:
-		n.inGame = true
-	}
 }
 
 // Send returns the next datagram of a client, as it goes to the network, until
@@ -381,16 +325,12 @@ func (n *part) take(m *arq.Message) {
 func (p *Performer) Send(now time.Time) (c *Client, datagram []byte, ok bool) {
 	for ; p.turn < len(p.parts); p.turn++ {
 		n := p.parts[p.turn]
-		if n.booted {
+		if n.out() {
 			continue
 		}
-		plain, ok := n.link.Datagram(now, p.plain[:0])
-		if !ok {
-			continue
+		if datagram, ok = n.live.Datagram(now); ok {
+			return n.client, datagram, true
 		}
-		p.plain = plain
-		p.wire = cipher.Encrypt(p.wire[:0], plain)
-		return n.client, p.wire, true
 	}
 	p.turn = 0
 	return nil, nil, false
@@ -399,10 +339,10 @@ func (p *Performer) Send(now time.Time) (c *Client, datagram []byte, ok bool) {
 // Next returns when Send may have something again without anything coming in.
 func (p *Performer) Next() (next time.Time) {
 	for _, n := range p.parts {
-		if n.booted || n.left && n.link.Idle() {
+		if n.out() || n.left && n.live.Idle() {
 			continue
 		}
-		if t := n.link.Next(); !t.IsZero() && (next.IsZero() || t.Before(next)) {
+		if t := n.live.Next(); !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
@@ -412,7 +352,7 @@ func (p *Performer) Next() (next time.Time) {
 // Idle reports whether nothing waits to be said or to be acknowledged.
 func (p *Performer) Idle() bool {
 	for _, n := range p.parts {
-		if !n.booted && (len(n.line) > 0 || !n.link.Idle()) {
+		if !n.out() && (len(n.line) > 0 || !n.live.Idle()) {
 			return false
 		}
 	}
@@ -426,7 +366,7 @@ func (p *Performer) Leave(now time.Time) {
 	for _, n := range p.parts {
 		p.Dropped += len(n.line)
 		n.line = nil
-		if !n.left && !n.booted && n.peer != 0 {
+		if !n.left && !n.out() && n.live.ID != 0 {
 			p.say(n, &Event{Kind: Left, Client: n.client, Type: transport.Leave})
 		}
 		n.left = true
@@ -437,7 +377,7 @@ func (p *Performer) Leave(now time.Time) {
 // from the network.
 func (p *Performer) Stuck() (names []string) {
 	for _, n := range p.parts {
-		if !n.inGame {
+		if !n.live.InGame {
 			names = append(names, who(n.client))
 		}
 	}

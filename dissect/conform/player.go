@@ -7,7 +7,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
-	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -15,14 +14,11 @@ import (
 
 // An end is a client's end of its connection to the model host.
 type end struct {
-	client *Client // nil for one that only fills a slot
+	client *Client // as it was captured; nil for one that only fills a slot
 	addr   netip.AddrPort
-	link   *arq.Endpoint
-	peer   uint8 // id that the model gave it
-	slot   int   // -1 until the model told
-	auto   bool  // it answers checksum requests by itself
-	enters bool  // and says that it is ready
-	stand  bool  // it fills a slot
+	live   *relay.Client // as it is played
+	auto   bool          // it answers checksum requests by itself
+	stand  bool          // it fills a slot
 }
 
 // A sent message is one that the model host sent to a client.
@@ -51,8 +47,6 @@ type player struct {
 
 	catalog *decode.Catalog
 	bodies  *bodies
-	plain   []byte
-	wire    []byte
 	given   int // addresses of those that fill slots
 	full    int // messages that an end had no room for
 	now     time.Time
@@ -91,14 +85,14 @@ func (p *player) event(e *Event) {
 			if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
 				addr = m.Addr
 			}
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, addr)})
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, addr)})
 			p.exchange(n)
 			p.close(n)
 		}
 	case PutOut:
 		if n := p.ends[e.Client]; n != nil {
 			p.mute = true
-			p.host.Kick(e.Time, n.peer, transport.BootTimedOut)
+			p.host.Kick(e.Time, n.live.ID, transport.BootTimedOut)
 			p.deliver()
 			p.mute = false
 			p.close(n)
@@ -126,7 +120,10 @@ func (p *player) advance(now time.Time) {
 
 // open makes an end. An end that the client's address had before is no more.
 func (p *player) open(c *Client, addr netip.AddrPort) *end {
-	n := &end{client: c, addr: addr, link: arq.New(transport.UnassignedPeer, arq.Limits{}), slot: -1}
+	n := &end{client: c, addr: addr}
+	n.live = relay.NewClient(relay.ClientConfig{
+		Catalog: p.catalog, Deliver: func(_ time.Time, m *arq.Message) { p.take(n, m) },
+	})
 	if c != nil {
 		p.ends[c] = n
 	}
@@ -160,7 +157,7 @@ func (p *player) connect(n *end, body []byte, short bool) {
 		}
 		body = b
 	}
-	p.queue(n, arq.Message{Type: transport.Connect, Body: body})
+	n.live.Connect(p.now, body)
 }
 
 // claimed returns the address that a client says it has.
@@ -176,7 +173,7 @@ func goodbye(id uint8, addr [4]byte) []byte {
 }
 
 func (p *player) queue(n *end, m arq.Message) {
-	if n.link.Queue(p.now, m) != nil {
+	if n.live.Queue(p.now, m) != nil {
 		p.full++
 	}
 }
@@ -211,14 +208,14 @@ func (p *player) adopt(c *Client) {
 	p.fillBelow(slot)
 	if slot >= 0 && slot < relay.MaxPlayers {
 		if n := p.slots[slot]; n != nil {
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.peer, claimed(n.addr))})
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, claimed(n.addr))})
 			p.exchange(n)
 			p.slots[slot] = nil
 			p.close(n)
 		}
 	}
 	n := p.open(c, c.Addr)
-	n.auto, n.enters = true, !c.Joining
+	n.auto, n.live.Answer, n.live.Enter = true, emptyAnswer, !c.Joining
 	p.connect(n, nil, true)
 	p.exchange(n)
 }
@@ -236,18 +233,18 @@ func (p *player) fillBelow(slot int) {
 // fill fills a slot if it is free.
 func (p *player) fill(slot int) {
 	for _, n := range p.list {
-		if n.slot == slot {
+		if n.live.Slot == slot {
 			return
 		}
 	}
 	p.given++
 	// Addresses for documentation are nobody's.
 	n := p.open(nil, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(slot + 1)}), uint16(p.given)))
-	n.auto, n.stand = true, true
+	n.auto, n.live.Answer, n.stand = true, emptyAnswer, true
 	p.connect(n, nil, true)
 	p.exchange(n)
-	if n.slot >= 0 && n.slot < len(p.slots) {
-		p.slots[n.slot] = n
+	if n.live.Slot >= 0 && n.live.Slot < len(p.slots) {
+		p.slots[n.live.Slot] = n
 	}
 }
 
@@ -255,17 +252,15 @@ func (p *player) fill(slot int) {
 // any. The bound is never reached between well-behaved ends.
 func (p *player) exchange(n *end) {
 	for range 1000 {
-		plain, ok := n.link.Datagram(p.now, p.plain[:0])
+		datagram, ok := n.live.Datagram(p.now)
 		if !ok {
 			p.next = p.host.Advance(p.now)
 			p.deliver()
-			if plain, ok = n.link.Datagram(p.now, p.plain[:0]); !ok {
+			if datagram, ok = n.live.Datagram(p.now); !ok {
 				return
 			}
 		}
-		p.plain = plain
-		p.wire = cipher.Encrypt(p.wire[:0], plain)
-		p.host.Receive(p.now, n.addr, p.wire)
+		p.host.Receive(p.now, n.addr, datagram)
 		p.deliver()
 	}
 }
@@ -277,18 +272,8 @@ func (p *player) deliver() {
 		if !ok {
 			return
 		}
-		n := p.byAddr(to)
-		if n == nil || len(datagram) == 0 || datagram[0] == '\\' {
-			continue
-		}
-		plain := cipher.Decrypt(nil, datagram)
-		split, err := transport.Split(plain)
-		for err == nil {
-			var m transport.Message
-			if m, ok, err = split.Next(); err != nil || !ok {
-				break
-			}
-			n.link.Receive(p.now, &m, func(lm *arq.Message) { p.take(n, lm) })
+		if n := p.byAddr(to); n != nil {
+			n.live.Receive(p.now, datagram)
 		}
 	}
 }
@@ -313,45 +298,12 @@ func (p *player) take(n *end, m *arq.Message) {
 			return
 		}
 		s.op = decode.Opcode(m.Body[0])
-		p.follow(n, m.Body)
-	case transport.Connect:
-		if a, ok := p.bodies.control(m.Type, m.Body).(*transport.Accept); ok {
-			n.peer = a.ID
-			n.link.SetPeer(n.peer)
-		}
-	case transport.NameChange, transport.BootPlayer, transport.Disconnect:
+	case transport.Connect, transport.NameChange, transport.BootPlayer, transport.Disconnect:
 	case transport.Acknowledge, transport.DoNothing, transport.Leave:
 		return
 	}
 	if !p.mute && n.client != nil {
 		p.emit(&s)
-	}
-}
-
-// follow learns from a game message of the model, and answers for an end that
-// does so by itself.
-func (p *player) follow(n *end, body []byte) {
-	var answer decode.Message
-	var as decode.Opcode
-	switch op := decode.Opcode(body[0]); {
-	case op == msg.OpSettings:
-		if m, ok := p.bodies.game(body).(*msg.Settings); ok {
-			n.slot = int(m.Slot)
-		}
-	case !n.auto:
-	case op == msg.OpChecksumRequest:
-		if m, ok := p.bodies.game(body).(*msg.ChecksumRequest); ok {
-			answer, as = emptyAnswer(m.Round), msg.OpChecksumResponse
-		}
-	case op == msg.OpGameInit && n.enters:
-		answer, as = &msg.ClientReady{}, msg.OpClientReady
-	}
-	if answer == nil {
-		return
-	}
-	b, err := decode.Append(nil, p.catalog.Lookup(as), answer, decode.Stock)
-	if err == nil {
-		p.queue(n, arq.Message{Type: transport.Standard, Reliable: true, Body: b})
 	}
 }
 

@@ -20,6 +20,7 @@ type ClientConfig struct {
 	Nonce    uint32  // other than 0
 	OpenBC   bool    // it writes as OpenBC's test clients do
 	Limits   arq.Limits
+	Catalog  *decode.Catalog // of game messages; nil for those of the game
 
 	// Answer returns the hashes of the files of a round. Nil leaves answers to
 	// the caller, see Client.Asked.
@@ -28,8 +29,8 @@ type ClientConfig struct {
 	Ask    bool // it asks for ships that it is told of and does not know
 
 	// Deliver is told of every message of the host's, transport messages
-	// included; nil for nobody. The message is borrowed. What the client does by
-	// itself follows.
+	// included; nil for nobody. The message is borrowed. The client knows by then
+	// what it can learn from it.
 	Deliver func(now time.Time, m *arq.Message)
 }
 
@@ -66,7 +67,6 @@ type Client struct {
 
 	link    *arq.Endpoint
 	decoder *decode.Decoder
-	catalog *decode.Catalog
 	ships   map[wire.ObjectID]bool
 	extra   [][]byte // deciphered datagrams that the link cannot make
 	plain   []byte
@@ -78,9 +78,12 @@ type Client struct {
 
 // NewClient returns a client that has not connected.
 func NewClient(cfg ClientConfig) *Client {
+	if cfg.Catalog == nil {
+		cfg.Catalog = msg.Catalog()
+	}
 	return &Client{
 		ClientConfig: cfg, Reason: -1, Slot: -1, link: arq.New(transport.UnassignedPeer, cfg.Limits),
-		decoder: decode.NewDecoder(), catalog: msg.Catalog(), ships: map[wire.ObjectID]bool{},
+		decoder: decode.NewDecoder(), ships: map[wire.ObjectID]bool{},
 	}
 }
 
@@ -95,7 +98,7 @@ func (c *Client) Link() arq.Stats { return c.link.Stats() }
 func (c *Client) Connect(now time.Time, body []byte) {
 	if body == nil {
 		req := transport.Request{Addr: c.Claimed, Nonce: c.Nonce, Password: wire.AppendWideTextOf(nil, c.Password)}
-		body = c.control("Connect", &req)
+		body = c.encode("Connect", &req)
 	}
 	c.Phase = ClientConnecting
 	c.Send(now, arq.Message{Type: transport.Connect, Body: body})
@@ -108,11 +111,11 @@ func (c *Client) Leave(now time.Time) {
 		c.extra = append(c.extra, []byte{c.ID, 1, byte(transport.Leave), 2})
 		return
 	}
-	c.Send(now, arq.Message{Type: transport.Disconnect, Body: c.control("Disconnect", &transport.Goodbye{ID: c.ID, Addr: c.Claimed})})
+	c.Send(now, arq.Message{Type: transport.Disconnect, Body: c.encode("Disconnect", &transport.Goodbye{ID: c.ID, Addr: c.Claimed})})
 }
 
-// control returns the body of a transport message.
-func (c *Client) control(name string, m decode.Message) []byte {
+// encode returns the body of a transport message.
+func (c *Client) encode(name string, m decode.Message) []byte {
 	body, err := decode.AppendFields(nil, name, m, decode.Stock)
 	c.failed(err)
 	return body
@@ -148,7 +151,7 @@ func (c *Client) Say(now time.Time, op decode.Opcode, m decode.Message) {
 
 // SayAs sends a game message in the form of a dialect.
 func (c *Client) SayAs(now time.Time, op decode.Opcode, m decode.Message, d decode.Dialect) {
-	spec := c.catalog.Lookup(op)
+	spec := c.Catalog.Lookup(op)
 	body, err := decode.Append(nil, spec, m, d)
 	if err != nil {
 		c.failed(err)
@@ -282,15 +285,18 @@ func (c *Client) acknowledge(h *transport.Header) {
 }
 
 func (c *Client) deliver(now time.Time, m *arq.Message) {
+	if m.Type != transport.Standard {
+		c.control(now, m)
+	} else if len(m.Body) > 0 {
+		c.game(now, m.Body)
+	}
 	if c.Deliver != nil {
 		c.Deliver(now, m)
 	}
-	if m.Type == transport.Standard {
-		if len(m.Body) > 0 {
-			c.game(now, m.Body)
-		}
-		return
-	}
+}
+
+// control takes a message below 32 of the host's.
+func (c *Client) control(now time.Time, m *arq.Message) {
 	spec := transport.SpecFor(&transport.Message{Header: m.Header, Body: m.Body})
 	if spec == nil {
 		return
@@ -305,7 +311,7 @@ func (c *Client) deliver(now time.Time, m *arq.Message) {
 		c.link.Settle(transport.Connect)
 		if c.Name != "" {
 			own := transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, c.Name)}
-			c.Send(now, arq.Message{Type: transport.NameChange, Body: c.control("NameChange", &own)})
+			c.Send(now, arq.Message{Type: transport.NameChange, Body: c.encode("NameChange", &own)})
 		}
 	case *transport.Boot:
 		if t.ID == c.ID || t.ID == transport.UnassignedPeer {
@@ -326,7 +332,7 @@ func (c *Client) game(now time.Time, body []byte) {
 	default:
 		return
 	}
-	switch m := c.decoder.Read(c.catalog.Lookup(op), body, decode.Stock, nil).Message.(type) {
+	switch m := c.decoder.Read(c.Catalog.Lookup(op), body, decode.Stock, nil).Message.(type) {
 	case *msg.ChecksumRequest:
 		switch {
 		case c.Answer != nil:

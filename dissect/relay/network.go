@@ -2,10 +2,16 @@ package relay
 
 import (
 	"container/heap"
-	"math/rand/v2"
 	"net/netip"
 	"time"
 )
+
+// Random are random numbers, such as those of math/rand/v2.
+type Random interface {
+	Float64() float64
+	IntN(n int) int
+	Int64N(n int64) int64
+}
 
 // Trouble is what a network does to datagrams. Each share is from 0 to 1.
 type Trouble struct {
@@ -20,7 +26,7 @@ type Trouble struct {
 
 // Copies returns after how long each copy of a datagram arrives; none if it is
 // lost.
-func (t *Trouble) Copies(r *rand.Rand) (after []time.Duration) {
+func (t *Trouble) Copies(r Random) (after []time.Duration) {
 	n := 1
 	switch {
 	case r.Float64() < t.Loss:
@@ -42,7 +48,7 @@ func (t *Trouble) Copies(r *rand.Rand) (after []time.Duration) {
 }
 
 // Damage returns what becomes of a datagram's bytes, in memory of its own.
-func (t *Trouble) Damage(r *rand.Rand, datagram []byte) []byte {
+func (t *Trouble) Damage(r Random, datagram []byte) []byte {
 	d := append([]byte(nil), datagram...)
 	if len(d) > 0 && r.Float64() < t.Cut {
 		d = d[:r.IntN(len(d))]
@@ -56,7 +62,7 @@ func (t *Trouble) Damage(r *rand.Rand, datagram []byte) []byte {
 // A Network carries datagrams in simulated time. It makes the same trouble each
 // time that it is given the same random numbers.
 type Network struct {
-	Rand    *rand.Rand
+	Rand    Random
 	pending arrivals
 	sent    int
 }
