@@ -244,6 +244,9 @@ type Spec struct {
 	// CatchAll is set if the spec also stands for all higher opcodes that have
 	// no spec of their own.
 	CatchAll bool
+	// Broadcast is set where the host sends its own to all players, each of
+	// whom gets the same bytes.
+	Broadcast bool
 	// BySender is set where a body of one dialect may parse in another with
 	// a wrong meaning: the sender's dialect alone chooses the layout, once it
 	// is decided.

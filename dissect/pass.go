@@ -25,8 +25,10 @@ type pass struct {
 	alone bool                  // it holds one message
 	emit  func(*Record) error
 
-	rec   Record
-	notes []Note // of rec; those of before its message was begun stay
+	rec     Record
+	from    session.Origin // of rec
+	sighted bool           // from is that of the message which is read next
+	notes   []Note         // of rec; those of before its message was begun stay
 }
 
 // begin makes the pass of a datagram.
@@ -141,6 +143,9 @@ func (p *pass) malformed(part, offset int, rest []byte, err error) error {
 // describe fills in what a record says of its conversation.
 func (p *pass) describe(r *Record) {
 	r.isOf(p.c)
+	if r.Writer == decode.Undecided {
+		r.Writer = p.c.Dialect(p.side)
+	}
 	r.Sender = p.c.Dialect(p.side)
 	if g := p.c.Game(); g != nil {
 		r.Session = g
@@ -332,6 +337,14 @@ func (p *pass) game() {
 	op := decode.Opcode(r.Payload[0])
 	spec := p.catalog.Lookup(op)
 	r.Spec = spec
+	chat := op == msg.OpChat || op == msg.OpTeamChat
+	switch {
+	case p.sighted:
+		p.sighted = false
+		p.origin(p.from)
+	case !chat:
+		p.origin(p.c.Origin(p.side, p.d.Number, p.d.Time, spec, r.Payload))
+	}
 	switch {
 	case spec == nil:
 		r.Status, r.Rest = StatusUnknown, r.Payload[1:]
@@ -343,10 +356,16 @@ func (p *pass) game() {
 	}
 	p.evidence(spec)
 	sender := p.c.Dialect(p.side)
+	own := session.WritesItself(p.side, spec, &p.from)
+	if p.from.Passed && r.Writer != decode.Undecided {
+		sender = r.Writer
+	}
 	res := p.decoder.Read(spec, r.Payload, sender, p.c.Env(p.side))
-	if op == msg.OpStateUpdate {
+	switch {
+	case !own:
+	case op == msg.OpStateUpdate:
 		res = p.blocks.Check(p.c, p.side, spec, r.Payload, res)
-	} else if res.Exact() && !res.Common && res.Dialect != sender {
+	case res.Exact() && !res.Common && res.Dialect != sender:
 		p.decide(res.Dialect, session.Form, "a message has a form of that dialect")
 	}
 	if len(spec.Alternatives) > 0 {
@@ -366,6 +385,9 @@ func (p *pass) game() {
 			}
 		}
 	}
+	if chat {
+		p.chat(spec)
+	}
 	if m, ok := r.Message.(*msg.StateUpdate); ok && r.Err == nil {
 		p.hash(m)
 	}
@@ -373,6 +395,24 @@ func (p *pass) game() {
 		if gone := p.c.Learn(p.side, r.Message); gone != 0 {
 			p.note("evicted", fmt.Sprintf("object 0x%08X is evicted, the oldest of more than %d objects", uint32(gone), p.cfg.Limits.Objects))
 		}
+	}
+}
+
+// origin takes over where the message comes from.
+func (p *pass) origin(from session.Origin) {
+	r := &p.rec
+	p.from = from
+	r.CopyOf, r.Author, r.Writer = from.CopyOf, from.Author, from.Writer
+	r.First = from.CopyOf == 0
+}
+
+// chat finds out where a line of chat comes from.
+func (p *pass) chat(spec *decode.Spec) {
+	switch m := p.rec.Message.(type) {
+	case *msg.Chat:
+		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.d.Time, spec, m))
+	case *msg.TeamChat:
+		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.d.Time, spec, &m.Chat))
 	}
 }
 

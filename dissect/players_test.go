@@ -143,3 +143,57 @@ func TestWhoseConversation(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
+
+// A line of chat comes once from its author and once to each player in the game,
+// the author included.
+func TestCopiesOfChat(t *testing.T) {
+	type line struct {
+		author, text string
+		to           map[int]bool
+	}
+	lines := map[int]*line{}
+	copies, players := 0, 4 // until Bot3 leaves
+	text := func(m decode.Message) (string, bool) {
+		switch m := m.(type) {
+		case *msg.Chat:
+			return "all " + string(m.Text), true
+		case *msg.TeamChat:
+			return "team " + string(m.Text), true
+		}
+		return "", false
+	}
+	recorded.Records(t, "battle_mix.pcap.gz", dissect.Config{}, func(r *dissect.Record) {
+		said, ok := text(r.Message)
+		if !ok {
+			return
+		}
+		if r.Dir == dissect.ToHost {
+			if !r.First || r.CopyOf != 0 || r.Author != nil {
+				t.Errorf("frame %d: an author's own line is first %v, copy of %d", r.Datagram.Number, r.First, r.CopyOf)
+			}
+			lines[r.Datagram.Number] = &line{r.Client, said, map[int]bool{}}
+			return
+		}
+		copies++
+		l := lines[r.CopyOf]
+		switch {
+		case l == nil || r.First:
+			t.Errorf("frame %d: copy of %d, first %v", r.Datagram.Number, r.CopyOf, r.First)
+		case l.text != said || r.Author == nil || r.Author.Name != l.author || l.to[r.Conversation]:
+			t.Errorf("frame %d: %q is not the copy of frame %d, %q of %s", r.Datagram.Number, said, r.CopyOf, l.text, l.author)
+		default:
+			l.to[r.Conversation] = true
+		}
+	})
+	// By hand: after Bot3 is gone, one line of Bot3 comes to nobody (frame 10626)
+	// and two lines come to the three others (frames 11399 and 12250).
+	full := 0
+	for _, l := range lines {
+		if len(l.to) == players {
+			full++
+		}
+	}
+	if len(lines) != 17 || copies != 62 || full != 14 {
+		t.Errorf("%d lines, %d copies, %d lines with a copy to all four", len(lines), copies, full)
+	}
+}

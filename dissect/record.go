@@ -135,6 +135,11 @@ type Record struct {
 
 	Cut bool // KindMalformed because the capture, not the sender, left bytes out
 
+	CopyOf int            // frame of the first sighting of the message that this is a host's copy of, 0 if it is none
+	First  bool           // a complete game message that is neither a repetition nor a copy
+	Author *Player        // who wrote what a host passes on, nil if not known
+	Writer decode.Dialect // the dialect of the one who wrote the message: of a copy its author's
+
 	Conversation int      // number of the address pair, from 1 in the order of their first datagrams
 	Player       *Player  // whose conversation it is; nil while that is not known
 	Client       string   // the player's name, empty if not known
@@ -181,8 +186,10 @@ func (r *Record) NameOf(f *decode.Field) string {
 // PlayerName returns the name of the player that a number means in the record's
 // message, empty if it means none or the name is not known.
 func (r *Record) PlayerName(who decode.Who, n int64) string {
-	by := who.In(r.Sender, r.Dir == ToHost)
+	by := who.In(r.Writer, r.Dir == ToHost)
 	switch {
+	case who == decode.Speaker && r.Author != nil:
+		return r.Author.Name
 	case by == decode.Self:
 		return r.Client
 	case by == decode.NoNumber || r.Session == nil:

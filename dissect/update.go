@@ -41,12 +41,23 @@ func (p *pass) beginUpdates(peer uint8) {
 	u.env, u.settled = p.c.Env(p.side), p.c.Settled(p.side)
 	u.form = u.forms[r.Sender]
 	r.Message = nil
-	if u.form != nil && !p.omitValues {
-		r.Message = u.form
-	}
 	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record has to tell of it
 		u.form = nil
 	}
+}
+
+// updateOrigin finds out where an update comes from. It returns the message in
+// the form of the one who wrote it.
+func (p *pass) updateOrigin(body []byte) *msg.StateUpdate {
+	u, r := &p.updates, &p.updates.rec
+	from := p.c.Origin(p.side, p.d.Number, p.d.Time, r.Spec, body)
+	p.from = from
+	r.CopyOf, r.Author, r.Writer, r.First = from.CopyOf, from.Author, from.Writer, from.CopyOf == 0
+	r.Layout = r.Sender
+	if from.Passed && from.Writer != decode.Undecided {
+		r.Layout = from.Writer
+	}
+	return u.forms[r.Layout]
 }
 
 // isUpdate reports whether a message that is not reliable, a fragment or of
@@ -66,15 +77,19 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	}
 	p.beginUpdates(split.Peer)
 	u, r := &p.updates, &p.updates.rec
-	for m := u.form; m != nil && isUpdate(message); message = split.Unreliable() {
+	for ; u.form != nil && isUpdate(message); message = split.Unreliable() {
 		body := message[transport.PlainHeader:]
-		var ok bool
-		if p.omitValues {
+		m := p.updateOrigin(body)
+		ok := false
+		switch {
+		case m == nil:
+		case p.omitValues:
 			ok = m.ReadHead(body, r.Layout, u.env)
-		} else {
+		default:
+			r.Message = m
 			ok = m.ReadFast(body, r.Layout, u.env)
 		}
-		if !ok || m.Flags&msg.DirtySubsystems != 0 && !u.settled {
+		if p.sighted = !ok || m.Flags&msg.DirtySubsystems != 0 && !u.settled; p.sighted {
 			break
 		}
 		r.Part, r.Offset, r.Transport.Len = part, split.Offset(), len(message)

@@ -9,17 +9,18 @@ import (
 const OpDestroyObject decode.Opcode = 0x14
 
 var destroyObjectSpec = decode.Spec{
-	Code:     OpDestroyObject,
-	Name:     "DestroyObject",
-	Constant: "DELETE_OBJECT_FROM_GAME",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Relay:    decode.RelayConsume,
-	Evidence: decode.FromGame,
-	Topic:    decode.TopicDamage,
-	Doc:      "An object leaves the game. The game's host does not send it, neither for ships that are shot nor for those of players who left.",
-	Brief:    []string{"object_id"},
-	Layout:   decode.LayoutOf[DestroyObject](),
+	Code:      OpDestroyObject,
+	Name:      "DestroyObject",
+	Constant:  "DELETE_OBJECT_FROM_GAME",
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Relay:     decode.RelayConsume,
+	Evidence:  decode.FromGame,
+	Topic:     decode.TopicDamage,
+	Doc:       "An object leaves the game. The game's host does not send it, neither for ships that are shot nor for those of players who left.",
+	Brief:     []string{"object_id"},
+	Layout:    decode.LayoutOf[DestroyObject](),
 }
 
 // DestroyObject is DELETE_OBJECT_FROM_GAME.

@@ -9,16 +9,17 @@ import (
 const OpEndGame decode.Opcode = 0x38
 
 var endGameSpec = decode.Spec{
-	Code:     OpEndGame,
-	Name:     "EndGame",
-	Constant: "END_GAME",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Evidence: decode.FromGame,
-	Topic:    decode.TopicMatch,
-	Doc:      "The game is over; the host lets nobody in until it restarts.",
-	Brief:    []string{"reason"},
-	Layout:   decode.LayoutOf[EndGame](),
+	Code:      OpEndGame,
+	Name:      "EndGame",
+	Constant:  "END_GAME",
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Evidence:  decode.FromGame,
+	Topic:     decode.TopicMatch,
+	Doc:       "The game is over; the host lets nobody in until it restarts.",
+	Brief:     []string{"reason"},
+	Layout:    decode.LayoutOf[EndGame](),
 }
 
 // EndGame ends the game.

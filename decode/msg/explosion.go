@@ -9,17 +9,18 @@ import (
 const OpExplosion decode.Opcode = 0x29
 
 var explosionSpec = decode.Spec{
-	Code:     OpExplosion,
-	Name:     "Explosion",
-	Constant: "DAMAGE_VOLUME",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Relay:    decode.RelayConsume,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicDamage,
-	Doc:      "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to 0x1E.",
-	Brief:    []string{"object_id", "damage", "radius"},
-	Layout:   decode.LayoutOf[Explosion](),
+	Code:      OpExplosion,
+	Name:      "Explosion",
+	Constant:  "DAMAGE_VOLUME",
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Relay:     decode.RelayConsume,
+	Evidence:  decode.OnWire,
+	Topic:     decode.TopicDamage,
+	Doc:       "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to 0x1E.",
+	Brief:     []string{"object_id", "damage", "radius"},
+	Layout:    decode.LayoutOf[Explosion](),
 }
 
 // Explosion is DAMAGE_VOLUME. A client that receives a ship which is damaged

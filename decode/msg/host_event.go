@@ -9,17 +9,18 @@ import (
 const OpHostEvent decode.Opcode = 0x06
 
 var hostEventSpec = decode.Spec{
-	Code:     OpHostEvent,
-	Name:     "HostEvent",
-	Constant: "HOST_EVENT",
-	Aliases:  []string{"PythonEvent"},
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicDamage,
-	Doc:      "The host tells of repairs and of exploding ships.",
-	Brief:    []string{"code", "dest", "source", "explosion_time"},
-	Layout:   decode.LayoutOf[HostEvent](),
+	Code:      OpHostEvent,
+	Name:      "HostEvent",
+	Constant:  "HOST_EVENT",
+	Aliases:   []string{"PythonEvent"},
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Evidence:  decode.OnWire,
+	Topic:     decode.TopicDamage,
+	Doc:       "The host tells of repairs and of exploding ships.",
+	Brief:     []string{"code", "dest", "source", "explosion_time"},
+	Layout:    decode.LayoutOf[HostEvent](),
 }
 
 // HostEvent is HOST_EVENT: ADD_TO_REPAIR_LIST, REPAIR_COMPLETED and

@@ -14,6 +14,7 @@ var playerAnnounceSpec = decode.Spec{
 	Constant:   "NEW_PLAYER_IN_GAME",
 	Aliases:    []string{"DeletePlayerUI"},
 	Dir:        decode.FromHost,
+	Broadcast:  true,
 	Reliable:   true,
 	Relay:      decode.RelayConsume,
 	Evidence:   decode.OnWire,

@@ -6,15 +6,16 @@ import "github.com/bcdissect/bcdissect/decode"
 const OpRestartGame decode.Opcode = 0x39
 
 var restartGameSpec = decode.Spec{
-	Code:     OpRestartGame,
-	Name:     "RestartGame",
-	Constant: "RESTART_GAME",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Evidence: decode.FromGame,
-	Topic:    decode.TopicMatch,
-	Doc:      "The game begins anew.",
-	Layout:   decode.LayoutOf[RestartGame](),
+	Code:      OpRestartGame,
+	Name:      "RestartGame",
+	Constant:  "RESTART_GAME",
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Evidence:  decode.FromGame,
+	Topic:     decode.TopicMatch,
+	Doc:       "The game begins anew.",
+	Layout:    decode.LayoutOf[RestartGame](),
 }
 
 // RestartGame begins the game anew.

@@ -6,16 +6,17 @@ import "github.com/bcdissect/bcdissect/decode"
 const OpScoreChange decode.Opcode = 0x36
 
 var scoreChangeSpec = decode.Spec{
-	Code:     OpScoreChange,
-	Name:     "ScoreChange",
-	Constant: "SCORE_CHANGE",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicDamage,
-	Doc:      "A ship was destroyed: who gained what by it.",
-	Brief:    []string{"victim", "killer", "deaths", "kills", "score", "updates"},
-	Layout:   decode.LayoutOf[ScoreChange](),
+	Code:      OpScoreChange,
+	Name:      "ScoreChange",
+	Constant:  "SCORE_CHANGE",
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Evidence:  decode.OnWire,
+	Topic:     decode.TopicDamage,
+	Doc:       "A ship was destroyed: who gained what by it.",
+	Brief:     []string{"victim", "killer", "deaths", "kills", "score", "updates"},
+	Layout:    decode.LayoutOf[ScoreChange](),
 }
 
 // ScoreChange tells the scores that changed with a death. Players are network

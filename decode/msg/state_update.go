@@ -10,16 +10,17 @@ import (
 const OpStateUpdate decode.Opcode = 0x1C
 
 var stateUpdateSpec = decode.Spec{
-	Code:     OpStateUpdate,
-	Name:     "StateUpdate",
-	Constant: "SHIP_UPDATE",
-	Dir:      decode.Either,
-	Relay:    decode.RelayConsume,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicFlight,
-	Doc:      "Where a ship is, how it moves and in what state it is; several a second for each ship.",
-	Brief:    []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power_settings"},
-	Layout:   decode.LayoutOf[StateUpdate](),
+	Code:      OpStateUpdate,
+	Name:      "StateUpdate",
+	Constant:  "SHIP_UPDATE",
+	Dir:       decode.Either,
+	Broadcast: true,
+	Relay:     decode.RelayConsume,
+	Evidence:  decode.OnWire,
+	Topic:     decode.TopicFlight,
+	Doc:       "Where a ship is, how it moves and in what state it is; several a second for each ship.",
+	Brief:     []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power_settings"},
+	Layout:    decode.LayoutOf[StateUpdate](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,
 		Doc: "The cloak bit is inverted. In the subsystem block the shield generator is a plain entry of one byte, " +

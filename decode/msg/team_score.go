@@ -9,16 +9,17 @@ import (
 const OpTeamScore decode.Opcode = 0x40
 
 var teamScoreSpec = decode.Spec{
-	Code:     OpTeamScore,
-	Name:     "TeamScore",
-	Constant: "TEAM_SCORE",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Evidence: decode.FromGame,
-	Topic:    decode.TopicMatch,
-	Doc:      "What a team has reached so far.",
-	Brief:    []string{"team", "kills", "score"},
-	Layout:   decode.LayoutOf[TeamScore](),
+	Code:      OpTeamScore,
+	Name:      "TeamScore",
+	Constant:  "TEAM_SCORE",
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Evidence:  decode.FromGame,
+	Topic:     decode.TopicMatch,
+	Doc:       "What a team has reached so far.",
+	Brief:     []string{"team", "kills", "score"},
+	Layout:    decode.LayoutOf[TeamScore](),
 }
 
 // TeamScore is the score of a team.

@@ -9,18 +9,19 @@ import (
 const OpVerifyEnterSet decode.Opcode = 0x1D
 
 var verifyEnterSetSpec = decode.Spec{
-	Code:     OpVerifyEnterSet,
-	Name:     "VerifyEnterSet",
-	Constant: "VERIFY_ENTER_SET",
-	Aliases:  []string{"ObjNotFound"},
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Relay:    decode.RelayAnswer,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicObjects,
-	Doc:      "The receiver should have this object; if it does not, it asks with 0x1E.",
-	Brief:    []string{"object_id"},
-	Layout:   decode.LayoutOf[VerifyEnterSet](),
+	Code:      OpVerifyEnterSet,
+	Name:      "VerifyEnterSet",
+	Constant:  "VERIFY_ENTER_SET",
+	Aliases:   []string{"ObjNotFound"},
+	Dir:       decode.FromHost,
+	Broadcast: true,
+	Reliable:  true,
+	Relay:     decode.RelayAnswer,
+	Evidence:  decode.OnWire,
+	Topic:     decode.TopicObjects,
+	Doc:       "The receiver should have this object; if it does not, it asks with 0x1E.",
+	Brief:     []string{"object_id"},
+	Layout:    decode.LayoutOf[VerifyEnterSet](),
 }
 
 // VerifyEnterSet is VERIFY_ENTER_SET.

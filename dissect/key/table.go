@@ -52,6 +52,35 @@ var keys = []Key{
 	},
 	{Name: "player_name", Type: Text, Text: playerName, Doc: "name of that player at this moment"},
 	{
+		Name: "copy_of", Type: Int, Doc: "frame of the first sighting of the message that this is a host's copy of: a client's, the host's own to another client, " +
+			"or, if the original is not in the capture, the first copy",
+		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.CopyOf), r.CopyOf > 0 }),
+	},
+	{
+		Name: "author", Type: Int, Doc: "of what a host passes on, index of the player who wrote it; left out if that is not known",
+		Int: one(func(r *dissect.Record) (int64, bool) {
+			if r.Author == nil {
+				return 0, false
+			}
+			return int64(r.Author.Index), true
+		}),
+		Player: func(r *dissect.Record) string {
+			if r.Author == nil {
+				return ""
+			}
+			return r.Author.Name
+		},
+	},
+	{
+		Name: "author_name", Type: Text, Doc: "name of that player at this moment",
+		Text: func(r *dissect.Record, i int) (string, bool) {
+			if r.Author == nil {
+				return "", false
+			}
+			return r.Author.Name, i == 0 && r.Author.Name != ""
+		},
+	},
+	{
 		Name: "peer", Type: Int, Doc: "peer id of the sender, the first byte of the datagram: 1 is the host, 255 a client that has none yet",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Peer), inDatagram(r) }),
 	},

@@ -25,6 +25,7 @@ type Conversation struct {
 	sides [2]side
 
 	serial int     // see Serial
+	bit    uint64  // stands for the conversation among those of its game
 	player *Player // of the game; nil until it is known
 	id     uint8   // the client's peer id, 0 until it is known
 	given  bool    // by the host; else it is the one that the client uses
@@ -112,6 +113,8 @@ func (c *Conversation) SetHost(host netip.AddrPort) (gone netip.AddrPort) {
 	}
 	c.known, c.hostIs = true, host
 	c.game, gone = c.table.game(host)
+	c.bit = bitOf(c.game.heard)
+	c.game.heard++
 	return gone
 }
 

@@ -15,6 +15,23 @@ const (
 	Block                     // a subsystem block that only one rule reads to its end
 )
 
+// passedOn reports whether hosts pass a client's message on, so that its form
+// tells of its author and not of the host.
+func passedOn(spec *decode.Spec) bool {
+	switch spec.Relay {
+	case decode.RelayForward, decode.RelaySlots, decode.RelayEcho, decode.RelayTeam:
+		return true
+	case decode.RelayNone, decode.RelayConsume, decode.RelayAnswer:
+	}
+	return false
+}
+
+// WritesItself reports whether the body of a message is the work of its sender,
+// and so tells of the sender's dialect. Hosts pass on what clients wrote.
+func WritesItself(s Side, spec *decode.Spec, from *Origin) bool {
+	return s == Client || !from.Passed && !passedOn(spec)
+}
+
 // A voice is the dialect of one sender and why it is taken to be that.
 type voice struct {
 	dialect  decode.Dialect

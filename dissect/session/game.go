@@ -17,6 +17,9 @@ type Game struct {
 	voice voice
 	used  uint64
 	most  int // objects
+	heard int // conversations so far
+
+	updates, others originals // messages that may come again as copies
 
 	objects map[wire.ObjectID]*object
 	recent  [places]*object // of each player slot, to find most of them without the map

@@ -8,6 +8,7 @@ package session
 
 import (
 	"cmp"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 
@@ -78,6 +79,7 @@ type Table struct {
 
 	Evicted int // conversations given up to keep to the limit
 
+	seed   maphash.Seed
 	others map[pair]int // numbers of conversations that are not of the game
 	opened int          // conversations so far
 }
@@ -108,6 +110,7 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 		convs:  map[pair]*Conversation{},
 		games:  map[netip.AddrPort]*Game{},
 		others: map[pair]int{},
+		seed:   maphash.MakeSeed(),
 	}
 }
 

@@ -51,7 +51,7 @@ func NewEncoder(o Options) *Encoder { return &Encoder{opts: o, start: o.Start} }
 
 // Append appends the object of r, without a line end.
 func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
-	dst = e.place(dst, r)
+	dst = origin(e.place(dst, r), r)
 	switch r.Kind {
 	case dissect.KindMessage, dissect.KindPayload:
 		dst = e.message(dst, r)
@@ -137,6 +137,20 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	}
 	if r.Client != "" {
 		dst = appendString(append(dst, `,"player_name":`...), r.Client)
+	}
+	return dst
+}
+
+// origin appends what the message is a copy of, and who wrote it.
+func origin(dst []byte, r *dissect.Record) []byte {
+	if r.CopyOf > 0 {
+		dst = number(dst, `,"copy_of":`, uint64(r.CopyOf))
+	}
+	if p := r.Author; p != nil {
+		dst = number(dst, `,"author":`, uint64(p.Index))
+		if p.Name != "" {
+			dst = appendString(append(dst, `,"author_name":`...), p.Name)
+		}
 	}
 	return dst
 }
