@@ -15,11 +15,11 @@ import (
 // filler is the byte that the vectors of bitpack.json write between bits.
 const filler = 0xEE
 
-// A bitRun is a message that ops describe: a letter T or F for a bit, x for a
-// byte, and | where the open group is closed.
+// A bitRun is a message described by ops: T or F is a bit, x is a byte, and |
+// closes the open group.
 type bitRun struct {
 	ops  string
-	read strings.Builder // what the walk saw
+	read strings.Builder // trace of the walk
 }
 
 func (m *bitRun) Walk(c *decode.Codec) {
@@ -47,7 +47,8 @@ func (m *bitRun) Walk(c *decode.Codec) {
 	}
 }
 
-// asks has bits of unknown value where ops has them.
+// asks returns ops with every T replaced by F, so that reading has to supply
+// the bits.
 func asks(ops string) string { return strings.ReplaceAll(ops, "T", "F") }
 
 func TestBitVectors(t *testing.T) {
@@ -97,14 +98,14 @@ func TestBitVectors(t *testing.T) {
 	}
 }
 
-// checkBits writes ops, which must give b, and reads b.
+// checkBits writes ops, compares the result with b, and reads b back.
 func checkBits(t *testing.T, ops, back string, b []byte) {
 	t.Helper()
 	got, err := decode.AppendFields(nil, "Bits", &bitRun{ops: ops}, decode.Stock)
 	if err != nil || !bytes.Equal(got, b) {
 		t.Errorf("written: got %x, %v, want %x", got, err, b)
 	}
-	// Behind other bytes, as after an opcode.
+	// Appended to other bytes, as after an opcode.
 	got, err = decode.AppendFields([]byte{1, 2}, "Bits", &bitRun{ops: ops}, decode.Stock)
 	if err != nil || !bytes.Equal(got[2:], b) || got[0] != 1 || got[1] != 2 {
 		t.Errorf("appended: got %x, %v, want %x after 0102", got, err, b)
@@ -162,8 +163,8 @@ func TestBitErrors(t *testing.T) {
 	}
 }
 
-// A group that is not full reads as one that is not full: fewer bits than were
-// asked for open another group.
+// A group that is not full reads back as such: the codec opens another group
+// for the missing bits.
 func TestBitsOfSeveralGroups(t *testing.T) {
 	m := &bitRun{ops: "FFF"}
 	rest, err := decode.ReadFields(new(decode.Codec), "Bits", m, []byte{0x21, 0x42}, decode.Stock)

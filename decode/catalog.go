@@ -10,11 +10,11 @@ import (
 type Catalog struct {
 	byCode [256]*Spec
 	specs  []*Spec
-	added  []*Spec // of specs, those that came by With
+	added  []*Spec // specs added by With
 }
 
-// NewCatalog returns a catalogue of specs, in numeric order. It panics if two
-// have the same opcode or name: such a catalogue is a broken program.
+// NewCatalog returns a catalogue of specs, in numeric order. It panics on a
+// duplicate opcode or name, which is a programming error.
 func NewCatalog(specs ...*Spec) *Catalog {
 	c := &Catalog{}
 	for _, s := range specs {
@@ -41,23 +41,23 @@ func NewCatalog(specs ...*Spec) *Catalog {
 	return c
 }
 
-// A NameError tells that a message cannot be added to a catalogue, since a name
-// of it is taken.
+// A NameError reports a message that cannot be added to a catalogue because one
+// of its names is taken.
 type NameError struct {
 	Spec  *Spec
 	Name  string
-	Taken *Spec // by this one
+	Taken *Spec // the spec that has the name
 }
 
-// Error returns who has the name.
+// Error names the message, the name and its present owner.
 func (e *NameError) Error() string {
 	return fmt.Sprintf("the name %s is taken by %v %s", e.Name, e.Taken.Code, e.Taken.Name)
 }
 
-// With returns a catalogue that has specs, too. One whose opcode is new, or had
-// only the spec that stands for the rest, gets it; one whose opcode is taken
-// becomes an alternative of the spec that has it. It fails with a [*NameError]
-// if names, in whatever case, are those of another message.
+// With returns a catalogue extended by specs. A spec with a new opcode, or one
+// covered only by the catch-all spec, is added; a spec with a known opcode
+// becomes an alternative of the existing one. With returns a [*NameError] if a
+// name is taken by another message, ignoring case.
 func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
 	n := &Catalog{byCode: c.byCode, specs: slices.Clone(c.specs), added: slices.Clone(c.added)}
 	for _, s := range specs {
@@ -73,7 +73,7 @@ func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
 			continue
 		}
 		both := *old
-		// Whoever defines a message wants it, whatever else the opcode is for.
+		// Added messages come before the alternatives of the game.
 		at := slices.IndexFunc(old.Alternatives, func(a *Spec) bool { return !slices.Contains(n.added, a) })
 		if at < 0 {
 			at = len(old.Alternatives)
@@ -86,7 +86,7 @@ func (c *Catalog) With(specs ...*Spec) (*Catalog, error) {
 	return n, nil
 }
 
-// like returns the spec with a name in whatever case, or nil.
+// like returns the spec with the given name, ignoring case, or nil.
 func (c *Catalog) like(name string) *Spec {
 	for _, s := range c.specs {
 		if slices.ContainsFunc(s.Names(), func(n string) bool { return strings.EqualFold(n, name) }) {
@@ -109,6 +109,6 @@ func (c *Catalog) Find(name string) *Spec {
 	return nil
 }
 
-// All returns the specs in numeric order. Alternatives follow the spec that has
-// their opcode.
+// All returns the specs in numeric order; alternatives follow the spec with the
+// same opcode.
 func (c *Catalog) All() []*Spec { return slices.Clone(c.specs) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A pair is a message of a few bytes.
+// A pair is a message of two bytes.
 type pair struct{ A, B uint8 }
 
 func (m *pair) Walk(c *Codec) {
@@ -64,9 +64,9 @@ func TestWith(t *testing.T) {
 
 	d := NewDecoder()
 	for text, want := range map[string]string{
-		"\x10\x01\x02":     "Pair, 0 over", // the game's fits
+		"\x10\x01\x02":     "Pair, 0 over", // the stock layout fits
 		"\x10\x01":         "One, 0 over",
-		"\x10\x01\x02\x03": "Pair, 1 over", // neither does
+		"\x10\x01\x02\x03": "Pair, 1 over", // neither layout fits
 		"\x10":             "Pair, 0 over, decode: Pair.a at +1: message ends inside the field (need 1, have 0)",
 		"\x11\x01":         "Now, 0 over",
 		"\x11":             "Unused, 0 over", // no message
@@ -91,7 +91,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// A message that only lacks state may be the game's after all.
+// A message that only lacks session state may still be the game's.
 func TestInsteadOfUnresolved(t *testing.T) {
 	base := NewCatalog(&Spec{Code: 0x10, Name: "Known", Layout: LayoutOf[stateful]()})
 	c, err := base.With(&Spec{Code: 0x10, Name: "Own", Layout: LayoutOf[pair]()})

@@ -9,12 +9,12 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Env answers what a message alone does not say.
+// Env answers questions that need the state of the session.
 type Env interface {
-	// Ship returns the class of a ship, nil if it is not known.
+	// Ship returns the class of a ship, or nil if it is unknown.
 	Ship(id wire.ObjectID) *ship.Class
-	// Base returns the last absolute position that the sender gave for the
-	// object; ok is false if the capture does not hold one.
+	// Base returns the last absolute position that the sender gave for the object;
+	// ok is false if there is none.
 	Base(id wire.ObjectID) (p wire.Vec3, ok bool)
 }
 
@@ -26,41 +26,41 @@ const (
 	describing
 )
 
-// A Codec takes a walk through the fields of one message. It reads them from
+// A Codec runs a walk through the fields of one message: it reads them from
 // bytes, writes them to bytes, or describes them. After the first error the
 // rest of the walk does nothing.
 type Codec struct {
-	fast    bool // reading, no error yet: the way to take first
-	showing bool // reading again what has been read
+	fast    bool // reading, no error yet: take the fast path
+	showing bool // showing a message that was already read
 	strict  bool // reading: see FullGroups
 	mode    mode
 	dialect Dialect
 	buf     []byte
 	off     int // reading: next byte
 	err     *Error
-	blank   []string // while writing: names of what is written as zero
-	fault   Error    // what err points to, so that a fault does not allocate
+	blank   []string // writing: names of fields written as zero
+	fault   Error    // backing store of err, so that a fault does not allocate
 	env     Env
 
-	// The open bit group. Reading: bits not yet returned, lowest first, and
-	// how many. Writing: where the group byte is and how many bits it holds.
+	// The open bit group. Reading: the remaining bits, lowest first, and their
+	// number. Writing: the place of the group byte and its number of bits.
 	bits  uint8
 	nbits uint8
 	full  uint8 // reading: how many bits the group byte claimed
 	group int   // -1 if there was none yet
 
 	v     Visitor
-	hide  uint64    // fields and groups whose names have these lengths are not shown
-	aside Visitor   // v while a group is open that is not shown
-	level int       // depth of that group
-	flags FlagNames // of the field that is shown
+	hide  uint64    // bits of names to hide; see nameBit
+	aside Visitor   // the visitor while a hidden group is open
+	level int       // depth of the hidden group
+	flags FlagNames // of the field being shown
 	sizes []sizeOf
 	field Field
 	grp   Group
 	conds []Cond
 	path  [12]step
 	depth int
-	past  int // after an error: groups begun since
+	past  int // after an error: groups opened since
 }
 
 type step struct {
@@ -75,23 +75,23 @@ func (c *Codec) start(payload []byte, from int, d Dialect, env Env, v Visitor) {
 	c.nbits, c.group, c.depth, c.past = 0, -1, 0, 0
 }
 
-// finish checks what can only be checked at the end of a message.
+// finish makes the checks that need the end of the message.
 func (c *Codec) finish() {
 	if c.mode == reading && c.err == nil && c.nbits > 0 {
 		c.fail("bits", c.group, ErrBits, strconv.Itoa(int(c.nbits))+" of its bits belong to no field")
 	}
 }
 
-// Dialect returns the dialect in which the message is taken to be written.
+// Dialect returns the dialect used to read or write the message.
 func (c *Codec) Dialect() Dialect { return c.dialect }
 
-// Failed reports whether the walk has come upon an error.
+// Failed reports whether the walk has failed.
 func (c *Codec) Failed() bool { return c.err != nil }
 
-// More reports whether bytes remain. It is true once while describing.
+// More reports whether bytes remain. While describing it is true once.
 func (c *Codec) More() bool { return c.mode != reading || c.err == nil && c.off < len(c.buf) }
 
-// Left returns how many bytes remain to be read.
+// Left returns the number of unread bytes.
 func (c *Codec) Left() int {
 	if c.mode != reading {
 		return 0
@@ -99,7 +99,7 @@ func (c *Codec) Left() int {
 	return len(c.buf) - c.off
 }
 
-// Offset returns the place of the next byte in the message.
+// Offset returns the offset of the next byte in the message.
 func (c *Codec) Offset() int {
 	if c.mode == writing {
 		return len(c.buf)
@@ -107,20 +107,19 @@ func (c *Codec) Offset() int {
 	return c.off
 }
 
-// OnRead calls f while a message is read for the first time, so that the walk
-// can fetch from the session what the bytes do not say. When the message is
-// shown again, what f stored in the message is still there.
+// OnRead calls f while a message is first read, so that the walk can fetch
+// values from the session. They stay in the message when it is shown again.
 func (c *Codec) OnRead(f func(Env)) {
 	if c.mode == reading && c.env != nil && c.err == nil {
 		f(c.env)
 	}
 }
 
-// Reading reports whether values come from bytes, for walks that compute what
-// is not sent.
+// Reading reports whether values come from bytes. Walks use it to compute
+// derived values.
 func (c *Codec) Reading() bool { return c.mode == reading }
 
-// Opcode returns the first byte of the message that is read.
+// Opcode returns the first byte of the message being read.
 func (c *Codec) Opcode() Opcode {
 	if len(c.buf) == 0 {
 		return 0
@@ -128,9 +127,9 @@ func (c *Codec) Opcode() Opcode {
 	return Opcode(c.buf[0])
 }
 
-// Attempt takes body through the codec if it accounts for all that remains of
-// the message; otherwise the fields of body are absent and their bytes stay
-// over. *fits keeps the outcome for when the message is shown or written.
+// Attempt runs body if it accounts for the rest of the message. Otherwise the
+// fields of body are absent and their bytes are left over. *fits keeps the
+// outcome for later showing or writing.
 func (c *Codec) Attempt(fits *bool, body func()) {
 	if c.mode != reading || c.showing {
 		if c.mode == describing || *fits {
@@ -151,17 +150,17 @@ func (c *Codec) Attempt(fits *bool, body func()) {
 	}
 }
 
-// FullGroups refuses from here on a bit group that begins before the one before
-// it is full, unless OpenBC is the sender. The game reads that but never writes
-// it; messages of which the dialect has to be found out are told apart by it.
+// FullGroups rejects every further bit group that begins before the previous
+// one is full, unless the dialect is OpenBC. The game reads such groups but
+// never writes them, so they help to detect the dialect.
 func (c *Codec) FullGroups() { c.strict = c.dialect != OpenBC }
 
-// Describing reports whether the walk is asked for every field that can occur.
-// Only helpers that stand for a loop may ask.
+// Describing reports whether the walk lists every possible field. Only helpers
+// that replace a loop may ask.
 func (c *Codec) Describing() bool { return c.mode == describing }
 
-// When takes body through the codec if cond holds. A describing codec always
-// takes it, and remembers the condition for its fields.
+// When runs body if cond holds. A describing codec always runs it and attaches
+// the condition to its fields.
 func (c *Codec) When(cond Cond, body func()) {
 	if c.mode == describing {
 		c.conds = append(c.conds, cond)
@@ -179,8 +178,8 @@ func (c *Codec) Sender(d Dialect) Cond {
 	return Cond{Op: OpSender, Value: uint64(d), ok: c.dialect == d || d == Stock && c.dialect == Undecided}
 }
 
-// Remain is the condition that bytes remain. It cannot be used for fields
-// that a writer may leave out at will: while writing it holds if present does.
+// Remain is the condition that bytes remain; while writing, it holds if present
+// does. It does not suit fields that a writer may omit at will.
 func (c *Codec) Remain(present bool) Cond {
 	ok := present
 	if c.mode == reading {
@@ -189,7 +188,7 @@ func (c *Codec) Remain(present bool) Cond {
 	return Cond{Op: OpMore, ok: ok}
 }
 
-// Struct puts the fields of body under a name.
+// Struct groups the fields of body under a name.
 func (c *Codec) Struct(name, doc string, body func()) {
 	c.begin(name, doc, GroupStruct, -1)
 	body()
@@ -210,7 +209,7 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 			c.v, c.aside, c.level = nil, c.v, c.depth
 			return
 		}
-		g := &c.grp // field by field: as a whole it would be put together elsewhere and copied
+		g := &c.grp // field by field: copying the whole struct is slower
 		g.Name, g.Doc, g.Kind, g.Index = name, doc, kind, index
 		if c.mode == describing {
 			g.Conds = c.conds
@@ -219,8 +218,8 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 	}
 }
 
-// end closes what begin opened. Groups that a visitor saw opened before an
-// error are closed for it, too; those after it were never opened.
+// end closes the group opened by begin. A group opened before an error is
+// closed for the visitor, too; groups after the error were never opened.
 func (c *Codec) end(name string, kind GroupKind, index int) {
 	if c.past > 0 {
 		c.past--
@@ -238,12 +237,11 @@ func (c *Codec) end(name string, kind GroupKind, index int) {
 	}
 }
 
-// stopped is the error of a walk that a visitor has ended. Nobody sees it.
+// stopped is the error of a walk ended by its visitor. It is never reported.
 var stopped Error
 
-// stop ends a walk that shows a message. The elements of an open list are
-// written into the message as they are read again, so those that remain are
-// read, without a visitor.
+// stop ends the showing of a message. Showing re-reads the elements of an open
+// list into the message, so the remaining ones are re-read without a visitor.
 func (c *Codec) stop() {
 	c.v, c.aside = nil, nil
 	if c.mode != reading || !c.showing || c.err != nil {
@@ -264,18 +262,18 @@ func (c *Codec) fail(name string, off int, err error, detail string) {
 	}
 	c.err, c.fast = &c.fault, false
 	c.fault = Error{Offset: off, Detail: detail, Err: err}
-	if !c.showing { // whoever is shown a message knows where it ends
+	if !c.showing { // a message being shown has already reported its error
 		c.fault.Field = c.at(name)
 	}
 }
 
-// Reject records that the value of a field makes no sense.
+// Reject records an invalid field value.
 func (c *Codec) Reject(name string, off int, detail string) { c.fail(name, off, ErrValue, detail) }
 
-// Unresolved records that the session does not know what is needed to go on.
+// Unresolved records that required session state is missing.
 func (c *Codec) Unresolved(name, detail string) { c.fail(name, c.off, ErrState, detail) }
 
-// at returns the path of a field in the open groups.
+// at returns the path of a field, including the open groups.
 func (c *Codec) at(name string) string {
 	if c.depth == 0 {
 		return name
@@ -314,14 +312,14 @@ func (c *Codec) take(name string, n int) []byte {
 	return b
 }
 
-// hides reports whether what has the name need not be shown.
+// hides reports whether fields with this name may be skipped.
 func (c *Codec) hides(name string) bool { return c.hide>>nameBit(name)&1 != 0 }
 
-// A sizeOf is what the field that counts a list is called.
+// A sizeOf is the name and description of a list's count field.
 type sizeOf struct{ list, name, doc string }
 
-// sizeOf returns what the field that counts a list is called. It is put
-// together once.
+// sizeOf returns the name and description of a list's count field, and caches
+// them.
 func (c *Codec) sizeOf(list string) *sizeOf {
 	for i := range c.sizes {
 		if c.sizes[i].list == list {
@@ -332,10 +330,10 @@ func (c *Codec) sizeOf(list string) *sizeOf {
 	return &c.sizes[len(c.sizes)-1]
 }
 
-// place returns where the field that starts now begins.
+// place returns the offset at which the next field begins.
 func (c *Codec) place() int { return c.Offset() }
 
-// watch gives a field to the visitor. The caller has set the value.
+// watch passes a field to the visitor. The caller has set the value.
 func (c *Codec) watch(name, doc string, kind Kind, off int) {
 	c.field.Name, c.field.Doc, c.field.Kind = name, doc, kind
 	c.field.Off, c.field.End = off, c.Offset()
@@ -385,7 +383,7 @@ func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
 	c.field.Bytes = nil
 }
 
-// blanks reports whether the number of that name is to be written as zero.
+// blanks reports whether the field of that name is written as zero.
 func (c *Codec) blanks(name string) bool { return c.blank != nil && slices.Contains(c.blank, name) }
 
 // raw8 moves one byte between the message and *p.

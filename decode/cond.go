@@ -3,9 +3,8 @@ package decode
 import "fmt"
 
 // A Cond is a condition on a field that decides whether others are present. It
-// is evaluated when made and remembered for the description. It is small enough
-// for the compiler to take it apart: where nothing is described, only what it
-// evaluates to is left of it.
+// is evaluated on creation and kept for the description. It is small enough for
+// the compiler to keep only the result where nothing is described.
 type Cond struct {
 	Field string // OpIs: the whole condition
 	Value uint64
@@ -24,10 +23,10 @@ const (
 	OpDiffers           // not equal to the value
 	OpMore              // bytes remain
 	OpSender            // the sender's dialect is the value
-	OpIs                // the ship's list or another table says so
+	OpIs                // a ship's list or another table decides
 )
 
-// String returns the condition as docs print it.
+// String returns the condition as printed in the documentation.
 func (c Cond) String() string {
 	switch c.Op {
 	case OpHas:
@@ -74,15 +73,15 @@ func Differs[T ~uint8 | ~uint32](field string, v, want T) Cond {
 	return Cond{Field: field, Op: OpDiffers, Value: uint64(want), ok: v != want}
 }
 
-// If returns the condition for a field that may itself be absent: it holds only
-// if there is true, too.
+// If adds a condition for a field that may itself be absent: the result holds
+// only if there is true as well.
 func (c Cond) If(there bool) Cond {
 	c.ok = c.ok && there
 	return c
 }
 
-// Is holds if ok is true. It is for conditions on what is not a field of the
-// message: text says which, such as "role is shield".
+// Is holds if ok is true. It serves conditions outside the message's fields;
+// text describes them, as in "role is shield".
 func Is(text string, ok bool) Cond {
 	return Cond{Field: text, Op: OpIs, ok: ok}
 }

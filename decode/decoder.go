@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// A Decoder reads messages into structs that it owns and uses again for the
-// next message with the same layout. It is not safe for concurrent use.
+// A Decoder reads messages into structs that it reuses for the next message
+// with the same layout. It is not safe for concurrent use.
 type Decoder struct {
 	codec Codec
 	specs map[*Spec]*entry
-	first [256]*entry // of the specs used last, by opcode
-	kept  Error       // of what the last Read of a spec with alternatives gave
+	first [256]*entry // most recent specs, by opcode
+	kept  Error       // error of the last Read of a spec with alternatives
 }
 
 type entry struct {
@@ -20,21 +20,21 @@ type entry struct {
 	slots []slot
 }
 
-// A slot is one layout with the message that is used for it.
+// A slot is a layout with its reusable message.
 type slot struct {
 	dialect Dialect
 	common  bool
 	m       Message
-	fast    FastReader // m, if it is one
+	fast    FastReader // m, if it implements FastReader
 	reset   func()
 }
 
 // A FastReader is a message that can also be read without a codec.
 type FastReader interface {
 	Message
-	// ReadFast reads a message whose bytes, opcode first, are all accounted
-	// for, and leaves it as its walk does. It may report false for any other,
-	// whose walk then tells what is wrong with it.
+	// ReadFast reads a message that decodes to its last byte, opcode included,
+	// with the same result as its walk. It may report false for any other message;
+	// the walk then finds the error.
 	ReadFast(payload []byte, d Dialect, env Env) bool
 }
 
@@ -48,25 +48,25 @@ func newSlot(l Layout, d Dialect, common bool) slot {
 // NewDecoder returns a decoder.
 func NewDecoder() *Decoder { return &Decoder{specs: map[*Spec]*entry{}} }
 
-// A Result is what became of a message.
+// A Result is the outcome of decoding a message.
 type Result struct {
-	Spec    *Spec   // that Message is of
+	Spec    *Spec   // the spec of Message
 	Message Message // nil if the spec has no decoder; valid until the next Read with the same spec
-	Dialect Dialect // of the layout that Message has
-	Common  bool    // senders of other dialects use that layout, too
-	Rest    []byte  // bytes after the last field that was read
-	Err     *Error  // why Message is not complete; valid until the next Read
-	Fits    uint8   // bit 1<<Dialect: this dialect reads the message to its end; only dialects that were tried
+	Dialect Dialect // dialect of Message's layout
+	Common  bool    // other dialects use the layout, too
+	Rest    []byte  // bytes after the last decoded field
+	Err     *Error  // reason why Message is incomplete; valid until the next Read
+	Fits    uint8   // bit 1<<Dialect: this dialect reads the message to its end; only for dialects tried
 }
 
 // Exact reports whether every byte is accounted for.
 func (r *Result) Exact() bool { return r.Message != nil && r.Err == nil && len(r.Rest) == 0 }
 
-// Read decodes payload, whose first byte is the opcode. The layout of the
-// sender's dialect is tried first; the others follow if it does not fit and
-// the spec allows it. The result is the first layout that accounts for every
-// byte. If there is none, it is the sender's, unless the game's own gets
-// further: that of another dialect is taken only where it fits.
+// Read decodes payload, which begins with the opcode. It tries the layout of
+// the sender's dialect first, and the others if that does not fit and the spec
+// allows it. The result is the first layout that accounts for every byte.
+// Failing that, it is the sender's layout, or the stock layout if that gets
+// further; another dialect's layout must fit completely.
 func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result {
 	if !s.Known() || len(payload) == 0 {
 		return Result{Spec: s}
@@ -110,8 +110,8 @@ func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result 
 	return best
 }
 
-// Fast returns the message that Read uses for a spec and a dialect, if it can be
-// read without a codec, or else nil.
+// Fast returns the message that Read reuses for a spec and a dialect if it can
+// be read without a codec, and nil otherwise.
 func (d *Decoder) Fast(s *Spec, sender Dialect) FastReader {
 	if !s.Known() {
 		return nil
@@ -139,13 +139,13 @@ func (d *Decoder) ReadAs(s *Spec, payload []byte, as Dialect, env Env) Result {
 }
 
 // ReadAlternatives returns the first alternative of s that accounts for every
-// byte. If there is none, or if r lacks only knowledge of the session, it
-// returns r, the result of Read.
+// byte. It returns r, the result of Read, if there is none or if r only lacks
+// session state.
 func (d *Decoder) ReadAlternatives(s *Spec, payload []byte, r Result, env Env) Result {
 	if len(s.Alternatives) == 0 || r.Exact() || r.Err != nil && errors.Is(r.Err, ErrState) {
 		return r
 	}
-	if r.Err != nil { // the codec's error is overwritten by what follows
+	if r.Err != nil { // the next call overwrites the codec's error
 		d.kept = *r.Err
 		r.Err = &d.kept
 	}
@@ -168,8 +168,8 @@ func better(a, b *Result) bool {
 	return a.Err.Offset > b.Err.Offset
 }
 
-// ReadBody decodes the fields of a message that has no opcode before them, as
-// transport messages have not.
+// ReadBody decodes the fields of a message without an opcode, such as a
+// transport message.
 func (d *Decoder) ReadBody(s *Spec, fields []byte) Result {
 	if !s.Known() {
 		return Result{Rest: fields}
@@ -216,9 +216,9 @@ func (d *Decoder) try(s *Spec, l *slot, payload []byte, from int, env Env) Resul
 // for concurrent use.
 type Viewer struct{ codec Codec }
 
-// Show takes v through the fields of m, which was read from payload in the
-// given dialect, up to the first byte that does not decode. The fields begin
-// at offset from, after the opcode of a game message.
+// Show walks v through the fields of m, which was read from payload in the
+// given dialect, up to the first byte that does not decode. The fields begin at
+// offset from, after the opcode of a game message.
 func (w *Viewer) Show(m Message, payload []byte, from int, d Dialect, v Visitor) {
 	w.codec.start(payload, from, d, nil, v)
 	w.codec.showing = true
@@ -228,9 +228,9 @@ func (w *Viewer) Show(m Message, payload []byte, from int, d Dialect, v Visitor)
 
 // A FieldSet selects fields of messages by their names. The zero FieldSet
 // selects all.
-type FieldSet struct{ hide uint64 } // a bit for many names
+type FieldSet struct{ hide uint64 } // one bit may stand for several names
 
-// nameBit returns the bit that stands for a name.
+// nameBit returns the bit of a name.
 func nameBit(name string) uint {
 	if name == "" {
 		return 0
@@ -238,9 +238,9 @@ func nameBit(name string) uint {
 	return (uint(name[0])*3 + uint(len(name))) & 63
 }
 
-// Fields selects the fields and groups with the given names. The names of the
-// groups around them must be among these. The set may contain further names, so
-// a visitor still compares names.
+// Fields selects the fields and groups with the given names. The names of their
+// enclosing groups must be included. The set may contain further names, so a
+// visitor must still compare names.
 func Fields(names ...string) FieldSet {
 	hide := ^uint64(0)
 	for _, name := range names {
@@ -249,12 +249,11 @@ func Fields(names ...string) FieldSet {
 	return FieldSet{hide}
 }
 
-// Limit restricts the following calls of Show to a set, which is faster.
+// Limit restricts later calls of Show to a set of fields, which is faster.
 func (w *Viewer) Limit(s FieldSet) { w.codec.hide = s.hide }
 
-// Stop ends the walk that Show is on: a visitor that has seen enough calls it,
-// and sees no more of the message, not even the end of groups that are open.
-// The message stays as it was read.
+// Stop ends the current Show. A visitor calls it when it needs no more of the
+// message; it does not see the end of open groups. The message stays complete.
 func (w *Viewer) Stop() { w.codec.stop() }
 
 // Append writes a message, beginning with the opcode, in the given dialect.
@@ -267,8 +266,8 @@ func Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {
 	return appendFields(append(dst, byte(op)), s.Name, m, d, len(dst))
 }
 
-// AppendBlank is Append with zeros in the place of the numbers and bits of some
-// names.
+// AppendBlank is Append with the numbers and bits of some names written as
+// zero.
 func AppendBlank(dst []byte, s *Spec, m Message, d Dialect, names []string) ([]byte, error) {
 	c := &Codec{mode: writing, dialect: d, buf: append(dst, byte(s.Code)), group: -1, blank: names}
 	return c.write(s.Name, m, len(dst))
@@ -290,8 +289,8 @@ func (c *Codec) write(name string, m Message, base int) ([]byte, error) {
 	return c.buf, nil
 }
 
-// ReadFields decodes the fields of a message that is not from a catalogue of
-// game messages: fields begins with the first of them.
+// ReadFields decodes the fields of a message outside the catalogue of game
+// messages; fields begins with the first of them.
 func ReadFields(c *Codec, name string, m Message, fields []byte, d Dialect) (rest []byte, err *Error) {
 	c.start(fields, 0, d, nil, nil)
 	m.Walk(c)
@@ -307,7 +306,7 @@ func AppendFields(dst []byte, name string, m Message, d Dialect) ([]byte, error)
 	return appendFields(dst, name, m, d, len(dst))
 }
 
-// Describe takes v through every field that a message of the layout can have.
+// Describe walks v through every possible field of a layout.
 func Describe(l Layout, d Dialect, v Visitor) {
 	m := l.New()
 	if m == nil {
@@ -316,12 +315,12 @@ func Describe(l Layout, d Dialect, v Visitor) {
 	DescribeMessage(m, d, v)
 }
 
-// DescribeMessage takes v through every field that m can have.
+// DescribeMessage walks v through every possible field of m.
 func DescribeMessage(m Message, d Dialect, v Visitor) {
 	m.Walk(&Codec{mode: describing, dialect: d, group: -1, v: v})
 }
 
-// RoundTrips reports whether m, written again, gives exactly the bytes it was
+// RoundTrips returns an error unless writing m again gives the bytes it was
 // read from.
 func RoundTrips(s *Spec, r *Result, payload []byte) error {
 	got, err := Append(nil, s, r.Message, r.Dialect)

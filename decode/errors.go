@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Why a message does not decode. They come wrapped in an [*Error].
+// The reasons why a message does not decode, wrapped in an [*Error].
 var (
 	ErrShort = errors.New("message ends inside the field")
 	ErrValue = errors.New("impossible value")
@@ -14,14 +14,14 @@ var (
 	ErrState = errors.New("not decodable without state that the capture does not hold")
 )
 
-// An Error tells where and why a message stopped making sense.
+// An Error tells where and why decoding a message failed.
 type Error struct {
 	Message string // spec name, empty below the catalogue
 	Field   string // path, such as subsystems.entries[2].power
 	Offset  int    // in the payload, opcode included
 	Need    int    // bytes that the field needs, with ErrShort
 	Have    int    // bytes that were left, with ErrShort
-	Detail  string // numbers that the sentinel cannot carry
+	Detail  string // numbers for the message text
 	Err     error  // one of the sentinels
 }
 
@@ -33,7 +33,7 @@ func (e *Error) Error() string {
 // Reason returns cause and numbers without the place.
 func (e *Error) Reason() string { return string(e.AppendReason(nil)) }
 
-// AppendReason appends what Reason returns.
+// AppendReason appends the text of Reason.
 func (e *Error) AppendReason(dst []byte) []byte {
 	dst = append(dst, e.Err.Error()...)
 	switch {

@@ -8,9 +8,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// The methods and functions here are the fields that walks are made of. Each
-// takes the field's name on the wire, where its value is kept, and what it
-// means. The value stays as it is if the message ends too early.
+// The methods and functions below are the fields that make up walks. Each takes
+// the field's wire name, a pointer to its value, and its description. The value
+// stays unchanged if the message ends too early.
 
 // U8 is a number from 0 to 255.
 func (c *Codec) U8(name string, p *uint8, doc string) {
@@ -88,7 +88,7 @@ func (c *Codec) Hash16(name string, p *uint16, doc string) {
 	}
 }
 
-// Hash32 is a 32-bit digest; names, if not nil, knows what some are made of.
+// Hash32 is a 32-bit digest; names, if not nil, maps digests to their sources.
 func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
 	off := c.place()
 	if c.raw32(name, p) {
@@ -96,7 +96,7 @@ func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
 	}
 }
 
-// Enum8 is a byte whose values have names.
+// Enum8 is a byte with named values.
 func Enum8[T ~uint8](c *Codec, name string, p *T, names Names, doc string) {
 	off, u := c.place(), uint8(*p)
 	if c.raw8(name, &u) {
@@ -105,7 +105,7 @@ func Enum8[T ~uint8](c *Codec, name string, p *T, names Names, doc string) {
 	}
 }
 
-// Enum32 is a 32-bit number whose values have names.
+// Enum32 is a 32-bit number with named values.
 func Enum32[T ~uint32](c *Codec, name string, p *T, names Names, doc string) {
 	off, u := c.place(), uint32(*p)
 	if c.raw32(name, &u) {
@@ -125,9 +125,9 @@ func Flags8[T ~uint8](c *Codec, name string, p *T, names FlagNames, doc string) 
 	case c.v == nil:
 	case names == nil:
 		c.watchUint(name, doc, KindFlags8, off, uint64(u), nil)
-	case c.mode == describing: // whoever asks may keep it
+	case c.mode == describing: // a describing visitor may keep the names
 		c.watchUint(name, doc, KindFlags8, off, uint64(u), names)
-	default: // a slice as an interface costs an allocation, a pointer does not
+	default: // a pointer avoids the allocation of a slice in an interface
 		c.flags = names
 		c.watchUint(name, doc, KindFlags8, off, uint64(u), &c.flags)
 	}
@@ -199,7 +199,7 @@ func (c *Codec) Percent8(name string, p *int8, doc string) {
 	}
 }
 
-// Power8 is a power setting of which 204 is 100 per cent.
+// Power8 is a power setting with 204 for 100 per cent.
 func (c *Codec) Power8(name string, p *uint8, doc string) {
 	off := c.place()
 	if c.raw8(name, p) {
@@ -335,8 +335,8 @@ func (c *Codec) Str32z(name string, p *[]byte, doc string) { c.counted(name, p, 
 // WStr32 is text in UTF-16LE; the length counts characters.
 func (c *Codec) WStr32(name string, p *[]byte, doc string) { c.counted(name, p, KindWStr32, doc) }
 
-// counted moves a text with its length. A text that is not whole is not there
-// at all: its length belongs to the bytes that are left over.
+// counted moves a text with its length. If the text is incomplete the whole
+// field is absent: its length counts among the bytes left over.
 func (c *Codec) counted(name string, p *[]byte, kind Kind, doc string) {
 	off, before := c.place(), c.err
 	c.countedAt(name, p, kind, doc, off)
@@ -467,8 +467,8 @@ func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 	}
 }
 
-// Text shows a text that follows from other fields or from the session. It
-// has no bytes of its own and is left out if it is empty.
+// Text shows a text derived from other fields or from the session. It has no
+// bytes of its own and is omitted if empty.
 func (c *Codec) Text(name, text, doc string) {
 	if c.v == nil || c.err != nil || text == "" && c.mode != describing || c.hides(name) {
 		return
@@ -477,12 +477,12 @@ func (c *Codec) Text(name, text, doc string) {
 	c.watch(name, doc, KindText, c.Offset())
 }
 
-// Number shows a number that follows from other fields or from the session.
+// Number shows a number derived from other fields or from the session.
 func (c *Codec) Number(name string, v uint64, doc string) {
 	c.watchUint(name, doc, KindIndex, c.Offset(), v, nil)
 }
 
-// Place shows a vector that follows from earlier messages; known tells whether
+// Place shows a vector derived from earlier messages; known reports whether
 // there is one.
 func (c *Codec) Place(name string, v wire.Vec3, known bool, doc string) {
 	if known || c.mode == describing {
@@ -490,12 +490,12 @@ func (c *Codec) Place(name string, v wire.Vec3, known bool, doc string) {
 	}
 }
 
-// Bit is one bit. Bits share group bytes: three bits of count, five of values;
-// other fields in between do not close a group, the fifth bit does.
+// Bit is one bit. Bits share a group byte: three bits for the count, five for
+// values. Fields in between do not close a group; the fifth bit does.
 func (c *Codec) Bit(name string, p *bool, doc string) { c.bit(name, p, false, doc) }
 
-// BitNot is a bit that is shown as its opposite if inverted is set: some
-// senders mean by 0 what others mean by 1.
+// BitNot is a bit that is shown inverted if inverted is set, because some
+// senders swap 0 and 1.
 func (c *Codec) BitNot(name string, p *bool, inverted bool, doc string) {
 	c.bit(name, p, inverted, doc)
 }
@@ -529,7 +529,7 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 	c.watchUint(name, doc, KindBit, off, u, nil)
 }
 
-// openGroup reads the group byte that stands here.
+// openGroup reads the group byte at the current offset.
 func (c *Codec) openGroup(name string) bool {
 	b := c.take(name, 1)
 	if b == nil {

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// The helpers here are the only loops that a walk may have: they refuse a
-// hostile count before anything is allocated, and describe one element.
+// The helpers below are the only loops allowed in a walk: they reject a hostile
+// count before allocating, and describe one element.
 
-// List8 is a list that a byte counts. Each element takes least bytes or more.
+// List8 is a list with a u8 count. Each element takes least bytes or more.
 func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body func(e *T)) {
 	n := len(*s)
 	if c.mode == writing && n > math.MaxUint8 {
@@ -26,7 +26,7 @@ func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body fun
 	list(c, name, s, int(u), least, doc, body)
 }
 
-// List16 is a list that a u16 counts.
+// List16 is a list with a u16 count.
 func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body func(e *T)) {
 	n := len(*s)
 	if c.mode == writing && n > math.MaxUint16 {
@@ -43,7 +43,7 @@ func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body fu
 	list(c, name, s, int(u), least, doc, body)
 }
 
-// ListN is a list of n elements; n comes from a field before or from the
+// ListN is a list of n elements; n comes from an earlier field or from the
 // session.
 func ListN[T any](c *Codec, name string, s *[]T, n, least int, doc string, body func(e *T)) {
 	list(c, name, s, n, least, doc, body)
@@ -59,19 +59,19 @@ func list[T any](c *Codec, name string, s *[]T, n, least int, doc string, body f
 	ListWhile(c, name, s, doc, func() bool { i++; return i <= n }, body)
 }
 
-// ListToEnd is a list that takes all that remains of the message.
+// ListToEnd is a list that takes the rest of the message.
 func ListToEnd[T any](c *Codec, name string, s *[]T, doc string, body func(e *T)) {
 	ListWhile(c, name, s, doc, c.More, body)
 }
 
-// ListWhile is a list that goes on as long as more says so. The body must
+// ListWhile is a list that continues while more returns true. The body must
 // read at least one byte, or more must count. Elements with a Reset method keep
-// their memory from one message to the next.
+// their memory between messages.
 func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() bool, body func(e *T)) {
 	c.begin(name, doc, GroupList, -1)
 	switch c.mode {
 	case reading:
-		if c.err == &stopped { // the list is as it was read
+		if c.err == &stopped { // the list stays as read
 			break
 		}
 		*s = (*s)[:0]
@@ -85,7 +85,7 @@ func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() boo
 				*s = append(*s, zero)
 			}
 			element(c, i, &(*s)[i], body)
-			if c.err == &stopped { // at the end of the element: the others are still to be read
+			if c.err == &stopped { // stopped at the end of an element: re-read the others
 				c.err, c.fast = nil, true
 			}
 		}

@@ -8,27 +8,27 @@ const (
 	NoNumber  Number = iota // of no player
 	NetworkID               // given by the host: 1 is the host, clients have 2 and more
 	Slot                    // in the host's table of players, from 0
-	Self                    // whatever it is: of the player whose conversation it is
+	Self                    // any numbering: the player whose conversation it is
 )
 
-// A Who tells which player the number in a field means. That depends on the
-// dialect of the one who wrote the message, and on who that is.
+// A Who tells which player a number in a field refers to. That depends on the
+// dialect and the role of the message's sender.
 type Who uint8
 
-// The meanings. Behind each stands its evidence in OpenBC's dialect; the game
-// itself writes network ids everywhere but in the slot of a new object.
+// The meanings, with the evidence for OpenBC's dialect. The game itself writes
+// network ids everywhere except for the slot of a new object.
 const (
 	NoPlayer  Who = iota // the field is of no player
 	ByID                 // OpenBC: a network id, too (scores, announcements)
 	BySlot               // OpenBC: a slot, too (ship creation)
-	Speaker              // OpenBC: the slot (chat); of a client's message always the client
-	Itself               // OpenBC: a network id; of a client's message always the client
-	Announced            // OpenBC: the client, which gets its own name back (NameChange)
+	Speaker              // OpenBC: the slot (chat); in a client's message always that client
+	Itself               // OpenBC: a network id; in a client's message always that client
+	Announced            // OpenBC: the client, whose own name comes back (NameChange)
 	ByIDStock            // OpenBC: not a player but a team, an index or 0 (ship creation, shots)
 )
 
-// In returns how the number is to be understood in a message that somebody of
-// the dialect wrote.
+// In returns the numbering used in a message, given its sender's dialect and
+// role.
 func (w Who) In(d Dialect, byClient bool) Number {
 	switch w {
 	case ByID:
@@ -55,14 +55,14 @@ func (w Who) In(d Dialect, byClient bool) Number {
 	return NoNumber
 }
 
-// Player8 is a number of 8 bits that stands for a player.
+// Player8 is an 8-bit player number.
 func (c *Codec) Player8(name string, p *uint8, who Who, doc string) {
 	c.field.Who = who
 	c.U8(name, p, doc)
 	c.field.Who = NoPlayer
 }
 
-// Player32 is a number of 32 bits with sign that stands for a player.
+// Player32 is a signed 32-bit player number.
 func (c *Codec) Player32(name string, p *int32, who Who, doc string) {
 	c.field.Who = who
 	c.I32(name, p, doc)

@@ -8,10 +8,10 @@ import (
 // An Opcode is the first byte of a game message.
 type Opcode uint8
 
-// String returns the opcode as documents print it, such as 0x1C.
+// String returns the opcode as printed in documents, such as 0x1C.
 func (o Opcode) String() string { return fmt.Sprintf("0x%02X", uint8(o)) }
 
-// A Dir tells who sends a message.
+// A Dir is the direction of a message.
 type Dir uint8
 
 // The directions.
@@ -22,7 +22,7 @@ const (
 	Nobody                // the game neither sends nor handles it
 )
 
-// String returns the direction as tables print it.
+// String returns the direction as printed in tables.
 func (d Dir) String() string {
 	switch d {
 	case Either:
@@ -37,7 +37,7 @@ func (d Dir) String() string {
 	return "?"
 }
 
-// A Relay class tells what the stock host does with a client's message.
+// A Relay is the stock host's way of handling a client's message.
 type Relay uint8
 
 // The relay classes.
@@ -72,18 +72,18 @@ func (r Relay) String() string {
 	return "?"
 }
 
-// Evidence tells how sure the layout of a message is.
+// Evidence grades the certainty of a message's layout.
 type Evidence uint8
 
-// The grades, from the least sure.
+// The grades, least certain first.
 const (
 	Open      Evidence = iota // not known
-	FromProse                 // documents say so
-	FromGame                  // the game's code or scripts say so
+	FromProse                 // from documents
+	FromGame                  // from the game's code or scripts
 	OnWire                    // captured bytes of the real game parse to their end
 )
 
-// String returns the grade as docs print it.
+// String returns the grade as printed in docs.
 func (e Evidence) String() string {
 	switch e {
 	case Open:
@@ -98,26 +98,27 @@ func (e Evidence) String() string {
 	return "?"
 }
 
-// A Topic is what a message is about. Reports show messages of one topic alike.
+// A Topic is the subject of a message. Reports show messages of one topic
+// alike.
 type Topic uint8
 
 // The topics.
 const (
-	TopicOther   Topic = iota // of a mod, or of nobody
-	TopicFlight               // how a ship moves, and what its player orders
+	TopicOther   Topic = iota // defined by a mod, or unused
+	TopicFlight               // ship movement and orders
 	TopicWeapons              // shots
 	TopicDamage               // damage, repair and death
-	TopicObjects              // objects come, are asked for and change their set
-	TopicJoining              // a player comes
-	TopicLeaving              // a player goes
+	TopicObjects              // objects appear, are requested and change their set
+	TopicJoining              // a player joins
+	TopicLeaving              // a player leaves
 	TopicTalk                 // chat
 	TopicMatch                // the mission and its scores
 	TopicFiles                // the comparison of files
 
-	Topics = iota // their number
+	Topics = iota // number of topics
 )
 
-// String returns the topic as JSON names it.
+// String returns the topic as written in JSON.
 func (t Topic) String() string {
 	switch t {
 	case TopicOther:
@@ -144,16 +145,16 @@ func (t Topic) String() string {
 	return "?"
 }
 
-// An Origin is where a host takes the value of a field from.
+// An Origin is the source of a field's value on a host.
 type Origin uint8
 
 // The origins.
 const (
 	HostClock Origin = iota // its game clock
 	HostIDs                 // the ids of its own objects
-	HostLine                // how it is connected
-	GivenSlot               // the slot that it gave to a client
-	GivenID                 // the network id that it gave to a client
+	HostLine                // its connection
+	GivenSlot               // the slot it assigned to a client
+	GivenID                 // the network id it assigned to a client
 )
 
 // String returns the origin in words.
@@ -173,8 +174,8 @@ func (o Origin) String() string {
 	return "?"
 }
 
-// A HostField is a field that hosts fill in by themselves: two hosts that do the
-// same need not agree in it.
+// A HostField is a field that a host fills in on its own: two equal hosts may
+// differ in it.
 type HostField struct {
 	Name string
 	From Origin
@@ -189,10 +190,10 @@ const (
 	Stock                    // the game and its dedicated server
 	OpenBC                   // the OpenBC server and its test clients
 
-	Dialects = iota // their number
+	Dialects = iota // number of dialects
 )
 
-// String returns the dialect as JSON and flags name it.
+// String returns the dialect as written in JSON and flags.
 func (d Dialect) String() string {
 	switch d {
 	case Undecided:
@@ -205,11 +206,11 @@ func (d Dialect) String() string {
 	return "?"
 }
 
-// A Message is a decoded message. Walk names its fields in wire order; what
-// happens with each is up to the codec, and the walk must not care.
+// A Message is a decoded message. Walk names its fields in wire order and must
+// not depend on the codec's mode.
 type Message interface{ Walk(c *Codec) }
 
-// A Spec is all there is to know of one kind of message besides its fields.
+// A Spec is the description of one kind of message, apart from its fields.
 type Spec struct {
 	Code     Opcode
 	Name     string   // equals the Go type
@@ -223,33 +224,31 @@ type Spec struct {
 	Doc      string   // one sentence
 	Brief    []string // paths of the fields that a one-line report shows, most important first
 
-	// HostFields are the fields that follow the host's clock, its ids and the like.
+	// HostFields are the fields that depend on the host's clock, its ids and the
+	// like.
 	HostFields []HostField
-	// HostDialect is that of all hosts that send the message, Undecided if hosts
-	// of any do.
+	// HostDialect is the dialect of all hosts that send the message, or Undecided
+	// if hosts of any dialect send it.
 	HostDialect Dialect
-	// Head is the number of bytes, opcode included, from which on a message that
-	// stops making sense still tells of what later ones need; 0 if only a whole
-	// one does.
+	// Head is the length, opcode included, of the part that later messages depend
+	// on: if it decodes, a broken message is still of use. 0 if the whole must
+	// decode.
 	Head int
 
-	// Layout is the stock game's layout; its zero value means that there is
-	// no decoder.
+	// Layout is the stock game's layout; its zero value means no decoder.
 	Layout Layout
 	// Forms are the layouts of other dialects.
 	Forms []Form
 	// Alternatives are other messages that mods send with this opcode. One is
 	// used if it accounts for every byte and no layout of this spec does.
 	Alternatives []*Spec
-	// CatchAll is set if the spec also stands for all higher opcodes that have
-	// no spec of their own.
+	// CatchAll is set if the spec also covers all higher opcodes without a spec.
 	CatchAll bool
-	// Broadcast is set where the host sends its own to all players, each of
-	// whom gets the same bytes.
+	// Broadcast is set if the host sends its own to all players, the same bytes to
+	// each.
 	Broadcast bool
-	// BySender is set where a body of one dialect may parse in another with
-	// a wrong meaning: the sender's dialect alone chooses the layout, once it
-	// is decided.
+	// BySender is set if a body of one dialect may parse in another with a wrong
+	// meaning. Once the sender's dialect is decided, it alone chooses the layout.
 	BySender bool
 }
 
@@ -270,11 +269,11 @@ func (s *Spec) HasName(name string) bool {
 	return name == s.Name || name == s.Constant && name != "" || slices.Contains(s.Aliases, name)
 }
 
-// A Form is the layout that senders of another dialect use for an opcode.
+// A Form is the layout of another dialect for an opcode.
 type Form struct {
 	Dialect Dialect
 	Doc     string
-	Common  bool // others send it, too: it does not tell its sender's dialect
+	Common  bool // other dialects send it, too: it is no evidence of the sender's dialect
 	Layout  Layout
 }
 
@@ -283,14 +282,14 @@ type Layout struct {
 	make func() (m Message, reset func())
 }
 
-// A Reusable is a message that is used again after a call of Reset.
+// A Reusable is a message that can be used again after Reset.
 type Reusable interface {
 	Message
 	Reset()
 }
 
-// LayoutFrom returns the layout whose messages fresh returns, for messages that
-// are not told apart by their Go type.
+// LayoutFrom returns the layout of the messages made by fresh, for messages
+// that share a Go type.
 func LayoutFrom(fresh func() Reusable) Layout {
 	return Layout{make: func() (Message, func()) {
 		m := fresh()
@@ -307,9 +306,9 @@ func (l Layout) New() Message {
 	return m
 }
 
-// LayoutOf returns the layout whose messages are of type T. A type that wants
-// to keep the memory of its slices from one message to the next has a Reset
-// method; others are set to their zero value before each use.
+// LayoutOf returns the layout of messages of type T. A type with a Reset method
+// keeps the memory of its slices between messages; other types are set to their
+// zero value before each use.
 func LayoutOf[T any, P interface {
 	*T
 	Message

@@ -2,11 +2,11 @@ package decode
 
 import "iter"
 
-// A Kind is the wire form of a field. The set is closed: whoever can show
+// A Kind is the wire form of a field. The set is closed: a visitor that handles
 // every kind can show every message.
 type Kind uint8
 
-// The kinds, each with the part of a [Field] that holds its value.
+// The kinds, with the part of a [Field] that holds the value.
 const (
 	KindU8       Kind = iota // Uint
 	KindU16                  // Uint
@@ -26,7 +26,7 @@ const (
 	KindCF16                 // Float
 	KindRatio8               // Float 0 to 1: a byte of 255ths
 	KindPercent8             // Float: a signed byte of per cent, negative when switched off
-	KindPower8               // Float in per cent: a byte of which 204 is 100 %
+	KindPower8               // Float in per cent: a byte, 204 for 100 %
 	KindDir3                 // Vec: three bytes
 	KindVec3                 // Vec: three f32
 	KindQuat                 // Vec, four f32: w, x, y, z
@@ -42,13 +42,13 @@ const (
 	KindIPv4                 // Bytes: four bytes in network order
 	KindBytes                // Bytes to the end of the message
 
-	KindText    // Text; this and what follows is derived and has no bytes of its own
+	KindText    // Text; this and the following kinds are derived and have no bytes of their own
 	KindIndex   // Uint
 	KindPlace   // Vec: computed from earlier messages
 	kindsNumber // not a kind
 )
 
-// kindNames are the names that docs print.
+// kindNames are the kinds' names in docs.
 var kindNames = [kindsNumber]string{
 	KindU8: "u8", KindU16: "u16", KindU32: "u32", KindI8: "s8", KindI16: "i16", KindI32: "i32",
 	KindF32: "f32", KindBit: "bit", KindBool8: "bool8", KindEnum8: "enum8", KindEnum32: "enum32",
@@ -71,20 +71,20 @@ func (k Kind) String() string {
 // Derived reports whether fields of the kind have no bytes on the wire.
 func (k Kind) Derived() bool { return k >= KindText }
 
-// Names gives the text of an enumerated value, or of a bit number; empty if
-// there is none.
+// Names gives the text of an enumerated value or of a bit number; "" if it has
+// none.
 type Names interface{ Name(v uint64) string }
 
-// A Lister is names that can be listed.
+// A Lister is a set of names that can be listed.
 type Lister interface {
 	Names
-	// Values yields the values that have a name, in ascending order unless
-	// the names are of hashes, and the names.
+	// Values yields the named values with their names, in ascending order except
+	// for hashes.
 	Values() iter.Seq2[uint64, string]
 }
 
-// Values yields the values that have a name, and the names. Names that cannot
-// be listed are asked for every value of a byte.
+// Values yields the named values with their names. If n cannot be listed, it is
+// asked for every value of a byte.
 func Values(n Names) iter.Seq2[uint64, string] {
 	if l, ok := n.(Lister); ok {
 		return l.Values()
@@ -98,24 +98,24 @@ func Values(n Names) iter.Seq2[uint64, string] {
 	}
 }
 
-// A Field is one value of a message on its way to a visitor, which must not
-// keep it.
+// A Field is one value of a message on its way to a visitor. The visitor must
+// not keep it.
 type Field struct {
 	Name string
 	Doc  string
 	Kind Kind
-	Off  int // where its bytes begin in the payload
-	End  int // where they end; equal to Off if it has none of its own
+	Off  int // offset of its first byte in the payload
+	End  int // offset after its last byte; equal to Off if it has no bytes
 
 	Uint  uint64
 	Int   int64
 	Float float64
 	Vec   [4]float32
-	Bytes []byte // what was sent, without length prefix and terminator
+	Bytes []byte // wire bytes without length prefix and terminator
 	Text  string // KindText
-	Names Names  // nil if the value has no names
-	Who   Who    // whether Uint, or Int, stands for a player
-	Conds []Cond // while describing: what must hold for the field to be there
+	Names Names  // nil if the values have no names
+	Who   Who    // meaning of a player number in Uint or Int
+	Conds []Cond // while describing: conditions for the field's presence
 }
 
 // A Group is a struct, a list or an element of a list.
@@ -127,7 +127,7 @@ type Group struct {
 	Conds []Cond
 }
 
-// A GroupKind tells groups apart.
+// A GroupKind is the kind of a group.
 type GroupKind uint8
 
 // The kinds of groups.

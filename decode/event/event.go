@@ -1,6 +1,6 @@
 // Package event holds the game's serialised events. Sixteen opcodes carry one
-// each, and nothing else: class, code, source, destination, and a body that the
-// class decides. Any class may come under any of these opcodes.
+// event and nothing else: class, code, source, destination, and a body that
+// depends on the class. Any class may come with any of these opcodes.
 //
 // Byte slices of an [Event] share memory with the message they were read from.
 package event
@@ -13,11 +13,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A Class decides what body an event has.
+// A Class determines the body of an event.
 type Class uint32
 
-// The classes whose bodies are known. TGStringEvent and WeaponHitEvent exist in
-// the game, but no event of theirs has been seen.
+// The classes with a known body. TGStringEvent and WeaponHitEvent exist in the
+// game, but no event of theirs has been seen.
 const (
 	ClassPlain     Class = 0x0101 // TGEvent
 	ClassBool      Class = 0x0104 // TGBoolEvent
@@ -36,7 +36,7 @@ const (
 // String returns the class's name, or "" if it has none.
 func (c Class) String() string { return ClassName(uint32(c)) }
 
-// known reports whether the class's body is.
+// known reports whether the class has a known body.
 func (c Class) known() bool {
 	switch c {
 	case ClassPlain, ClassBool, ClassChar, ClassShort, ClassInt, ClassFloat, ClassObject, ClassPlayer,
@@ -46,11 +46,11 @@ func (c Class) known() bool {
 	return false
 }
 
-// A Code tells what happened.
+// A Code is the kind of occurrence that an event reports.
 type Code uint32
 
-// The codes that travel. Those that end in Notify are posted by the receiver
-// under the number next to them.
+// The codes seen on the wire. The receiver posts codes ending in Notify under
+// the number next to them.
 const (
 	CodeDeletePlayer             Code = 0x00060005
 	CodeObjectExploding          Code = 0x0080004E
@@ -75,8 +75,8 @@ const (
 // String returns the code's name, or "" if it has none.
 func (c Code) String() string { return CodeName(uint32(c)) }
 
-// An Event is any of the game's serialised events. Of the fields below Dest
-// only those of its class mean something.
+// An Event is any of the game's serialised events. Of the fields below Dest,
+// only those of its class are meaningful.
 type Event struct {
 	Class  Class
 	Code   Code
@@ -101,7 +101,7 @@ type Event struct {
 	Body         []byte        // any other class
 }
 
-// Reset makes the event ready for another reading.
+// Reset prepares the event for reuse.
 func (m *Event) Reset() { *m = Event{Contacts: m.Contacts[:0]} }
 
 // Walk implements [decode.Message].
@@ -156,16 +156,16 @@ func (m *Event) Walk(c *decode.Codec) {
 	})
 }
 
-// when takes body through the codec if the event is of the class. It asks the
-// codec only where the answer matters: there are many classes.
+// when runs body if the event is of the class. It asks the codec only where the
+// answer matters, since there are many classes.
 func (m *Event) when(c *decode.Codec, class Class, body func()) {
 	if m.Class == class || c.Describing() {
 		c.When(decode.Equals("class", m.Class, class), body)
 	}
 }
 
-// values returns the names of the values of a TGCharEvent, nil if they have
-// none. The description has those that can occur.
+// values returns the value names of a TGCharEvent, or nil if it has none. While
+// describing it returns those that can occur.
 func (m *Event) values(c *decode.Codec) decode.Names {
 	if m.Code == CodeSetPhaserLevel || c.Describing() {
 		return names.PhaserLevels

@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Every class with its body as the protocol reference lays it out.
+// Every class, with its body laid out as in the protocol reference.
 var events = []struct {
 	name  string
 	event Event
@@ -63,7 +63,7 @@ func TestWalk(t *testing.T) {
 			if e != nil || len(rest) > 0 || !reflect.DeepEqual(got, want) {
 				t.Errorf("read as %+v, rest %x, error %v; want %+v", got, rest, e, want)
 			}
-			if want.Class.known() { // what follows is not the event's
+			if want.Class.known() { // the rest is not part of the event
 				rest, e = decode.ReadFields(new(decode.Codec), "event", &got, append(bytesOf, 0xAA), decode.Stock)
 				if e != nil || !bytes.Equal(rest, []byte{0xAA}) {
 					t.Errorf("with a byte more: rest %x, error %v", rest, e)

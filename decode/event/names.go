@@ -14,9 +14,9 @@ func CodeName(code uint32) string {
 	return ""
 }
 
-// ClassName returns the name of a class id: of an event or object class as it
-// is commonly written, of any other class the game's constant without its
-// prefix CT_; "" if there is none.
+// ClassName returns the name of a class id: the common name of an event or
+// object class, and for other classes the game's constant without its prefix
+// CT_; "" if there is none.
 func ClassName(id uint32) string {
 	if i := id - appClasses; i < uint32(len(appClassNames)) {
 		return appClassNames[i]
@@ -30,19 +30,17 @@ func ClassName(id uint32) string {
 	return ""
 }
 
-// Codes yields the event codes that have a name, in ascending order, and the
-// names.
+// Codes yields the named event codes with their names, in ascending order.
 func Codes() iter.Seq2[uint64, string] {
 	return listed(table{networkCodes, networkCodeNames[:]}, table{appCodes, appCodeNames[:]})
 }
 
-// Classes yields the class ids that have a name, in ascending order, and the
-// names.
+// Classes yields the named class ids with their names, in ascending order.
 func Classes() iter.Seq2[uint64, string] {
 	return listed(table{coreClasses, coreClassNames[:]}, table{networkClasses, networkClassNames[:]}, table{appClasses, appClassNames[:]})
 }
 
-// A table is names of consecutive numbers; "" is a number without one.
+// A table holds the names of consecutive numbers; "" is a number without one.
 type table struct {
 	first uint64
 	names []string
@@ -60,7 +58,7 @@ func listed(tables ...table) iter.Seq2[uint64, string] {
 	}
 }
 
-// The numbers from which the codes and class ids of each module count.
+// The first code and class id of each module.
 const (
 	appCodes     = 0x00800000
 	networkCodes = 0x00060000
@@ -70,8 +68,8 @@ const (
 	appClasses     = 0x8000
 )
 
-// appCodeNames are the names of the codes 0x00800001 and up, in the order of
-// the game's constants.
+// appCodeNames are the names of the codes from 0x00800001, in the order of the
+// game's constants.
 var appCodeNames = [...]string{
 	0x01:  "TEMP_TYPE",
 	0x02:  "QUIT",
@@ -354,7 +352,7 @@ var appCodeNames = [...]string{
 	0x117: "LAST_SCRIPT_EVENT",
 }
 
-// networkCodeNames are the names of the codes 0x00060001 and up.
+// networkCodeNames are the names of the codes from 0x00060001.
 var networkCodeNames = [...]string{
 	1: "NETWORK_MESSAGE_EVENT",
 	2: "NETWORK_CONNECT_EVENT",
@@ -365,7 +363,7 @@ var networkCodeNames = [...]string{
 	7: "NETWORK_NAME_CHANGE_EVENT",
 }
 
-// coreClassNames are the names of the classes 0x0101 and up.
+// coreClassNames are the names of the classes from 0x0101.
 var coreClassNames = [...]string{
 	0x01: "TGEvent",
 	0x02: "TGEVENTHANDLEROBJECT",
@@ -382,7 +380,7 @@ var coreClassNames = [...]string{
 	0x0D: "TGACTION",
 }
 
-// networkClassNames are the names of the classes 0x0864 and up.
+// networkClassNames are the names of the classes from 0x0864.
 var networkClassNames = [...]string{
 	0x64: "NETWORK",
 	0x65: "MessageEvent",
@@ -390,7 +388,7 @@ var networkClassNames = [...]string{
 	0x67: "GAMESPY_EVENT",
 }
 
-// appClassNames are the names of the classes 0x8001 and up.
+// appClassNames are the names of the classes from 0x8001.
 var appClassNames = [...]string{
 	0x01:  "TEMP_TYPE",
 	0x02:  "BASE_OBJECT",

@@ -8,22 +8,21 @@ import (
 )
 
 const (
-	// MaxQuery is how much of a query the game reads.
+	// MaxQuery is the number of bytes of a query that the game reads.
 	MaxQuery = 255
-	// MaxReply is how long a datagram of a reply can be; a longer reply is
-	// sent in several.
+	// MaxReply is the maximum length of a reply datagram; a longer reply is split.
 	MaxReply = 1349
 
 	maxValue = 255 // characters of a value that Answer writes
 )
 
-// What the game says where a game has no limit.
+// The texts for a game without a limit.
 const (
 	NoTimeLimit = -1
 	NoFragLimit = -2
 )
 
-// A Game is what a host tells of its game. Text is UTF-8.
+// A Game is the information in a host's reply. Text is UTF-8.
 type Game struct {
 	Version  string // 60 for version 1.1 of the game
 	Location string
@@ -37,17 +36,17 @@ type Game struct {
 	TimeLimit int // minutes, or NoTimeLimit
 	FragLimit int // or NoFragLimit
 	System    string
-	Password  bool // is asked for
+	Password  bool // a password is required
 
-	Players []string // a dedicated server is the first of them
+	Players []string // includes a dedicated server as first
 }
 
-// Answer returns what a host replies to a query, as the datagrams to be sent;
-// none if it is no query. The number n counts the queries that the host has
-// answered, from 1.
+// Answer returns a host's reply to a query, as a list of datagrams; none if the
+// message is not a query. The number n counts the host's answered queries, from
+// 1.
 //
-// Text that others chose cannot add keys of its own: a backslash in a name
-// becomes a slash.
+// Text from other people cannot add keys: a backslash in a name becomes a
+// slash.
 func Answer(query Message, g *Game, n int) (datagrams [][]byte) {
 	query.text = query.text[:min(len(query.text), MaxQuery)]
 	if !query.Query() {
@@ -79,17 +78,17 @@ func Answer(query Message, g *Game, n int) (datagrams [][]byte) {
 	return a.datagrams
 }
 
-// after returns what follows the word between backslashes, up to the next one.
+// after returns the text between the given word and the next backslash.
 func (m Message) after(word string) (value []byte, ok bool) {
 	_, rest, ok := bytes.Cut(m.text, []byte(`\`+word+`\`))
 	value, _, _ = bytes.Cut(rest, []byte{'\\'})
 	return value, ok
 }
 
-// An answer is a reply that is being written.
+// An answer is a reply under construction.
 type answer struct {
 	n         int
-	text      []byte // of the datagram that is being filled
+	text      []byte // of the current datagram
 	datagrams [][]byte
 }
 
@@ -132,7 +131,7 @@ func (a *answer) players(g *Game) {
 	}
 }
 
-// pair adds a key with text that may be anything.
+// pair adds a key with arbitrary text.
 func (a *answer) pair(key, value string) {
 	text := wire.AppendTextOf(nil, value)
 	text = text[:min(len(text), maxValue)]
@@ -147,8 +146,8 @@ func (a *answer) pair(key, value string) {
 	a.raw(key, text)
 }
 
-// raw adds a key, in the next datagram if this one has no room for it and for
-// the number at the end.
+// raw adds a key, in the next datagram if this one lacks room for it and the
+// final number.
 func (a *answer) raw(key string, value []byte) {
 	if len(a.text)+2+len(key)+len(value)+len(a.number()) > MaxReply {
 		a.end()
@@ -157,7 +156,7 @@ func (a *answer) raw(key string, value []byte) {
 	a.text = append(a.text, value...)
 }
 
-// end numbers the datagram that is being filled.
+// end numbers the current datagram.
 func (a *answer) end() {
 	a.datagrams = append(a.datagrams, append(a.text, a.number()...))
 	a.text = nil

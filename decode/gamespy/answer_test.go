@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// stockGame is the game of the stock host's reply.
+// stockGame is the game in the stock host's reply.
 var stockGame = Game{
 	Version: "60", Location: "1", Name: "My Game23",
 	Mission: "Multiplayer.Episode.Mission1.Mission1", Map: "DM", Count: 0, Limit: 8, Playing: true,
@@ -75,8 +75,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// A reply that is too long is cut between two keys, and only its last part has
-// the end.
+// A long reply is cut between two keys, and only its last part has the end.
 func TestAnswerParts(t *testing.T) {
 	g := stockGame
 	g.Players = nil
@@ -122,8 +121,8 @@ func TestAnswerParts(t *testing.T) {
 	}
 }
 
-// No query makes a reply that has keys of the asker's making, or that is long
-// without being long itself.
+// No query adds its own keys to a reply, and only a long query gets a long
+// reply.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`\status\`), `name`)
 	f.Add([]byte(`\echo\final\packets\secure\\`), `a\final\`)

@@ -17,16 +17,16 @@ import (
 
 // The kinds of messages.
 const (
-	KindQuery     = "query"     // somebody asks a host
-	KindReply     = "reply"     // what the host answers, or a part of it
-	KindHeartbeat = "heartbeat" // a host tells the master server that it is there
+	KindQuery     = "query"     // a question to a host
+	KindReply     = "reply"     // a host's answer, or a part of it
+	KindHeartbeat = "heartbeat" // a host announces itself to the master server
 	KindOther     = "other"
 )
 
-// queries are the keys that a host answers, wherever in the text they stand.
+// queries are the keys that a host answers, anywhere in the text.
 var queries = []string{"basic", "info", "rules", "players", "status", "packets", "echo", "secure"}
 
-// answers are the keys that a reply or a part of one can begin with, besides
+// answers are the possible first keys of a reply or of a part of one, besides
 // player_0 and so on.
 var answers = []string{
 	"gamename", "gamever", "location",
@@ -35,16 +35,16 @@ var answers = []string{
 	"validate", "final", "queryid",
 }
 
-// A Message is one datagram of GameSpy text. Its zero value is one without any.
+// A Message is one datagram of GameSpy text. The zero value is empty.
 type Message struct{ text []byte }
 
-// Parse takes any bytes as a message; none are impossible, and none are lost.
+// Parse returns b as a message. Any bytes are valid, and none are lost.
 func Parse(b []byte) Message { return Message{b} }
 
-// Append appends the message as it was sent.
+// Append appends the message unchanged.
 func (m Message) Append(dst []byte) []byte { return append(dst, m.text...) }
 
-// Kind tells what the message is for: one of the constants.
+// Kind returns the purpose of the message, one of the constants.
 func (m Message) Kind() string {
 	first, _, _ := bytes.Cut(bytes.TrimPrefix(m.text, []byte{'\\'}), []byte{'\\'})
 	key := string(first)
@@ -54,7 +54,7 @@ func (m Message) Kind() string {
 	case slices.Contains(answers, key) || strings.HasPrefix(key, "player_"):
 		return KindReply
 	case key == "echo" && m.has(`\final\`):
-		return KindReply // to a query that has the same form but for its end
+		return KindReply // the reply to a query has the same form except at its end
 	}
 	for range m.Queries() {
 		return KindQuery
@@ -68,10 +68,9 @@ func (m Message) Kind() string {
 // Query reports whether the message asks a host for something.
 func (m Message) Query() bool { return m.Kind() == KindQuery }
 
-// Queries returns what the message asks for if it is a query: status, info and
-// so on, each once. The host looks for \status\ and so on anywhere in the text,
-// so that \basic\info\ asks for both, although as a pair it is one key and its
-// value.
+// Queries returns the information requested by a query: status, info and so on,
+// each once. The host searches the whole text for \status\ and the like, so
+// \basic\info\ requests both, although as a pair it is one key and its value.
 func (m Message) Queries() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, q := range queries {
@@ -98,9 +97,9 @@ func (m Message) asks(word string) bool {
 
 func (m Message) has(s string) bool { return bytes.Contains(m.text, []byte(s)) }
 
-// Pairs returns keys and values in the order of the text, repeated keys too. A
-// key at the end that has no value comes with an empty one; a backslash at the
-// very end begins no key.
+// Pairs returns keys and values in the order of the text, including repeated
+// keys. A final key without a value comes with an empty one; a final backslash
+// begins no key.
 func (m Message) Pairs() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		m.pairs(func(key, value []byte) bool { return yield(wire.Text(key), wire.Text(value)) })

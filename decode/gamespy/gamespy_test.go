@@ -12,13 +12,13 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// statusReply is what a stock host answered to \status\: 267 bytes.
+// statusReply is a stock host's reply to \status\: 267 bytes.
 const statusReply = `\gamename\bcommander\gamever\60\location\1\hostname\My Game23` +
 	`\missionscript\Multiplayer.Episode.Mission1.Mission1\mapname\DM\numplayers\0\maxplayers\8` +
 	`\gamemode\openplaying\timelimit\-1\fraglimit\-2\system\Multi1\password\0` +
 	`\player_0\Dedicated Server\final\\queryid\2.1`
 
-// told writes pairs as key=value.
+// told returns pairs as key=value.
 func told(m Message) string {
 	var b strings.Builder
 	for k, v := range m.Pairs() {

@@ -6,9 +6,9 @@ import "encoding/base64"
 const Key = "Nm3aZ9"
 
 // Validate returns the response to the challenge of a \secure\ query. It is RC4
-// with an output stage that takes in the data: the first index advances by the
-// byte of the challenge, too. The result is base64 of whole groups of three
-// bytes, with zeros at the end. An empty key leaves the RC4 state in order.
+// with a modified output stage: the first index also advances by the byte of
+// the challenge. The result is base64 of whole groups of three bytes, padded
+// with zeros. An empty key leaves the RC4 state in order.
 func Validate(key, challenge string) string {
 	var s [256]byte
 	for i := range s {

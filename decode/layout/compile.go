@@ -10,10 +10,10 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// A definition is what all messages of a spec share. It does not change.
+// A definition is the part shared by all messages of a spec. It is immutable.
 type definition struct {
 	fields    []field
-	registers int // values that conditions refer to
+	registers int // number of values that conditions refer to
 }
 
 // A field is one step of a walk.
@@ -25,12 +25,12 @@ type field struct {
 	values *enumeration     // nil if they have no names
 	bits   decode.FlagNames // nil if they have no names
 	count  count
-	least  int     // bytes of an element
+	least  int     // minimum bytes of an element
 	fields []field // of a list or struct
-	reg    int     // where conditions find the value, from 1; 0 if there is none
+	reg    int     // register with the value for conditions, from 1; 0 if unused
 }
 
-// A count is what tells the number of a list's elements.
+// A count is the form of a list's element count.
 type count uint8
 
 const (
@@ -39,7 +39,7 @@ const (
 	toEnd
 )
 
-// A cond is a condition on a field before.
+// A cond is a condition on an earlier field.
 type cond struct {
 	op    decode.Op
 	field string
@@ -56,8 +56,8 @@ type compiler struct {
 	registers int
 }
 
-// A scope is the fields that conditions can see: those before in the same list
-// or struct, and before that list or struct.
+// A scope is the fields visible to conditions: the earlier ones in the same
+// list or struct, and those before that list or struct.
 type scope struct {
 	fields []field
 	outer  *scope
@@ -83,11 +83,11 @@ func (s *scope) names() (all []string) {
 	return all
 }
 
-// fields compiles the fields of a message, list or struct. More says that other
-// fields follow behind it.
+// fields compiles the fields of a message, list or struct. more is set if other
+// fields follow them.
 func (c *compiler) fields(defs []Field, outer *scope, more bool) ([]field, *Error) {
 	all := make([]field, 0, len(defs)) // never moved: conditions point into it
-	keys := map[string]string{}        // JSON keys, with the fields that have them
+	keys := map[string]string{}        // JSON keys and their fields
 	for i := range defs {
 		f, err := c.field(&defs[i], &scope{all, outer}, more || i < len(defs)-1)
 		if err != nil {
@@ -107,8 +107,7 @@ func (c *compiler) fields(defs []Field, outer *scope, more bool) ([]field, *Erro
 	return all, nil
 }
 
-// keys returns the names under which reports show the field: some kinds have
-// more than one.
+// keys returns the field's names in reports; some kinds have more than one.
 func (f *field) keys() []string {
 	all := []string{f.name}
 	switch {
@@ -209,7 +208,7 @@ func (c *compiler) nested(def *Field, f *field, where string, s *scope, more boo
 	return nil
 }
 
-// least returns how many bytes fields have whatever they hold.
+// least returns the minimum number of bytes of fields.
 func least(fields []field) int {
 	n := 0
 	for i := range fields {
@@ -290,10 +289,10 @@ func (c *compiler) conds(def *Field, s *scope, where string) (all []cond, err *E
 	return all, nil
 }
 
-// moreBytes is the condition on what is left of the message.
+// moreBytes is the condition that unread bytes remain.
 const moreBytes = "bytes remain"
 
-// cond compiles a condition. It returns what is wrong with one that is none.
+// cond compiles a condition. For an invalid one it returns the reason.
 func (c *compiler) cond(text string, s *scope) (cd cond, reason string) {
 	text = strings.TrimSpace(text)
 	if text == moreBytes {
@@ -366,8 +365,7 @@ func opposite(op decode.Op) decode.Op {
 	}
 }
 
-// constant returns the value that a field is compared with: a number, or the
-// name of a value.
+// constant returns the value in a comparison: a number, or the name of a value.
 func (f *field) constant(text string) (v uint32, reason string) {
 	text = strings.TrimSpace(text)
 	n, err := strconv.ParseInt(text, 0, 64)
@@ -391,8 +389,7 @@ func (f *field) constant(text string) (v uint32, reason string) {
 	return uint32(n), ""
 }
 
-// mask returns the bits that a condition looks at: a number, or the name of a
-// bit.
+// mask returns the bits in a condition: a number, or the name of a bit.
 func (f *field) mask(text string) (v uint32, reason string) {
 	text = strings.TrimSpace(text)
 	if f.kind == bit || forms[f.kind].signed {
@@ -410,8 +407,8 @@ func (f *field) mask(text string) (v uint32, reason string) {
 	return 0, strconv.Quote(text) + " is neither a number nor the name of a bit"
 }
 
-// paths returns the paths that a one-line report can show, and those among them
-// that are single values.
+// paths returns the possible paths for a one-line report, and those of single
+// values among them.
 func (d *definition) paths() (all, values []string) {
 	var add func(prefix string, fields []field)
 	add = func(prefix string, fields []field) {

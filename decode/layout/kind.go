@@ -42,12 +42,12 @@ const (
 	kinds // not a kind
 )
 
-// A form is what is known of a kind.
+// A form is the description of a kind.
 type form struct {
 	name   string
-	also   string // the name by which docs know the kind
-	least  int    // bytes that it has at least
-	width  int    // bits of the number that conditions compare; 0 if they cannot
+	also   string // the kind's name in docs
+	least  int    // minimum bytes
+	width  int    // bits of the number in conditions; 0 if not comparable
 	signed bool
 }
 
@@ -96,7 +96,8 @@ func Kinds() []string {
 	return all
 }
 
-// kindNamed returns the kind with a name, its own or that of docs.
+// kindNamed returns the kind with the given name, either its own or that in
+// docs.
 func kindNamed(name string) (kind, bool) {
 	k := slices.IndexFunc(forms[:], func(f form) bool { return name != "" && (f.name == name || f.also == name) })
 	return kind(max(k, 0)), k >= 0
@@ -104,5 +105,5 @@ func kindNamed(name string) (kind, bool) {
 
 func (k kind) enumerated() bool { return k == enum8 || k == enum32 }
 
-// nested reports whether fields of the kind have fields.
+// nested reports whether the kind contains fields.
 func (k kind) nested() bool { return k == list || k == group }

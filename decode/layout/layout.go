@@ -1,10 +1,11 @@
-// Package layout makes specs of messages that people describe as data, such as
-// those of a mod: a list of fields with kinds, conditions and names of values.
-// What it makes reads, writes and describes like the messages that are written
-// in Go, through the same codec.
+// Package layout makes specs of messages from definitions in data, such as
+// those of a mod: a list of fields with kinds, conditions and value names. The
+// resulting messages are read, written and described by the same codec as those
+// written in Go.
 //
-// It knows no file format; a [Message] is what a loader found in one. Text in
-// definitions comes from outside and is refused if a terminal might obey it.
+// The package knows no file format; loaders return a [Message]. Text in
+// definitions comes from outside and is rejected if it could control a
+// terminal.
 package layout
 
 import (
@@ -20,21 +21,21 @@ import (
 
 // Limits of a definition.
 const (
-	MaxFields  = 256 // of a message, those of lists and structs included
-	MaxNesting = 4   // lists and structs in each other
-	maxName    = 48  // bytes of a name
-	maxText    = 400 // bytes of a doc
-	maxConds   = 8   // conditions of a field
-	maxValues  = 512 // names of values of a field
+	MaxFields  = 256 // of a message, including those of lists and structs
+	MaxNesting = 4   // nested lists and structs
+	maxName    = 48  // bytes in a name
+	maxText    = 400 // bytes in a doc
+	maxConds   = 8   // conditions on a field
+	maxValues  = 512 // value names of a field
 	maxAliases = 16  // of a message
-	maxPaths   = 32  // of a brief
+	maxPaths   = 32  // in a brief
 )
 
-// Lines are the lines of a file on which the keys of something stand; "" is
-// where it begins. They may be nil.
+// Lines are the line numbers of keys in a file; "" is the first line of the
+// definition. A nil Lines is valid.
 type Lines map[string]int
 
-// at returns the line of a key, or that of the whole.
+// at returns the line of a key, or of the definition.
 func (l Lines) at(key string) int {
 	if n, ok := l[key]; ok {
 		return n
@@ -51,7 +52,7 @@ type Message struct {
 	Aliases    []string
 	Direction  string // c2s, s2c or both; empty for both
 	Unreliable bool
-	Relay      string   // as [decode.Relay] is printed; empty for the usual one
+	Relay      string   // a name of [decode.Relay]; empty for the default
 	Brief      []string // paths; the first fields if empty
 	Fields     []Field
 }
@@ -62,21 +63,21 @@ type Field struct {
 	Name   string
 	Kind   string
 	Doc    string
-	When   []string // conditions, all of which must hold
-	Values []Value  // of an enumeration
-	Bits   []string // of flags: names, bit 0 first; empty for a bit without one
-	Count  string   // of a list: what counts it, u8, u16 or rest; empty for u8
-	Fields []Field  // of a list or struct
+	When   []string // conditions that must all hold
+	Values []Value  // for enumerations
+	Bits   []string // for flags: names, bit 0 first; empty for an unnamed bit
+	Count  string   // for lists: form of the count, u8, u16 or rest; empty for u8
+	Fields []Field  // for lists and structs
 }
 
-// A Value is a value with a name.
+// A Value is a named value.
 type Value struct {
 	Line   int
 	Number int64
 	Name   string
 }
 
-// An Error tells what is wrong with a definition.
+// An Error is a mistake in a definition.
 type Error struct {
 	Line   int // 0 if the definition has no lines
 	Reason string
@@ -97,7 +98,7 @@ func fault(line int, format string, args ...any) *Error {
 // Spec returns the spec of the message. The error is an [*Error].
 func (m *Message) Spec() (*decode.Spec, error) {
 	s, err := m.spec()
-	if err != nil { // a nil *Error would not be a nil error
+	if err != nil { // avoids a typed nil
 		return nil, err
 	}
 	return s, nil
@@ -196,11 +197,11 @@ func relayNames() (all []string) {
 	return all
 }
 
-// maxBrief is how many fields a one-line report shows if the definition does
-// not say which.
+// maxBrief is the number of fields in a one-line report if the definition has
+// no brief.
 const maxBrief = 4
 
-// brief returns the paths for a one-line report.
+// brief returns the paths of the one-line report.
 func (m *Message) brief(d *definition) ([]string, *Error) {
 	paths, values := d.paths()
 	if len(m.Brief) == 0 {
@@ -218,7 +219,7 @@ func (m *Message) brief(d *definition) ([]string, *Error) {
 	return m.Brief, nil
 }
 
-// unknown returns the error of a word that is none of a few.
+// unknown returns the error for a word that is not among the known ones.
 func unknown(line int, where, what, word string, known []string) *Error {
 	const few = 8
 	hint := names.DidYouMean(word, known)
@@ -228,7 +229,7 @@ func unknown(line int, where, what, word string, known []string) *Error {
 	return fault(line, "%s has unknown %s %q%s", where, what, word, hint)
 }
 
-// A style of names.
+// A style is a rule for names.
 type style uint8
 
 const (
@@ -236,10 +237,10 @@ const (
 	fieldName                // snake_case
 )
 
-// checkName refuses names that would not do in filters and as JSON keys.
+// checkName rejects names that are unfit for filters and JSON keys.
 func checkName(line int, what, name string, s style) *Error {
 	good := name != ""
-	after := byte('_') // what stands before the next character; a name cannot begin with a digit
+	after := byte('_') // the previous character; a name cannot begin with a digit
 	for i := range len(name) {
 		c := name[i]
 		switch {
@@ -262,8 +263,8 @@ func checkName(line int, what, name string, s style) *Error {
 	return nil
 }
 
-// checkText refuses text that is too long for a line, or that a terminal might
-// obey.
+// checkText rejects text that is too long for a line or could control a
+// terminal.
 func checkText(line int, what, text string) *Error {
 	if len(text) > maxText {
 		return fault(line, "%s is longer than %d bytes", what, maxText)
@@ -276,7 +277,7 @@ func checkText(line int, what, text string) *Error {
 	return nil
 }
 
-// enumeration is the names of the values of a field.
+// An enumeration is the value names of a field.
 type enumeration struct{ values []Value } // in ascending order
 
 // Name implements [decode.Names].
@@ -300,7 +301,7 @@ func (e *enumeration) Values() iter.Seq2[uint64, string] {
 	}
 }
 
-// number returns the value with a name.
+// number returns the value with the given name.
 func (e *enumeration) number(name string) (int64, bool) {
 	for _, v := range e.values {
 		if v.Name == name {

@@ -31,11 +31,11 @@ func hex(tb testing.TB, text string) []byte {
 	return b
 }
 
-// A seen is a visitor that writes down what it sees.
+// A seen is a visitor that records fields and groups.
 type seen struct {
 	strings.Builder
 	viewer *decode.Viewer
-	left   int // fields and groups until it has seen enough; negative for never
+	left   int // calls until it stops; negative for never
 	at     int
 	gap    bool
 	kinds  []string // path and kind of each field
@@ -100,7 +100,7 @@ func show(r *decode.Result, payload []byte) *seen {
 	return s
 }
 
-// all has a field of every kind, each with bytes and what they mean.
+// all has a field of every kind, with its bytes and value.
 var all = []struct{ kind, bytes, want string }{
 	{"u8", "ff", "255"},
 	{"u16", "01 02", "513"},
@@ -169,8 +169,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// rich is a message with everything that bears on the order of values: lists in
-// lists, conditions on fields that may be absent, bits and texts.
+// rich is a message with everything that affects the order of values: nested
+// lists, conditions on optional fields, bits and texts.
 func rich() []Field {
 	return []Field{
 		{Name: "mode", Kind: "enum8", Values: []Value{{Number: 1, Name: "on"}}},
@@ -196,7 +196,7 @@ func rich() []Field {
 	}
 }
 
-const richHex = "cd 01 02 0201 07 41 02" + // loud, with one bit more to come in its group
+const richHex = "cd 01 02 0201 07 41 02" + // loud, with another bit in its group
 	" 00000000 0200 ffff 02 6869 0500 09" +
 	" 01000040 0000 7f0000ff3f" +
 	" 0a 0b 0c"
@@ -227,8 +227,8 @@ func TestReadDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// check reads a payload, and holds the message to what every message has to do:
-// see also the conformance test of the game's messages.
+// check reads a payload and checks the invariants of all messages; see also the
+// conformance test of the game's messages.
 func check(t *testing.T, s *decode.Spec, payload []byte) decode.Result {
 	t.Helper()
 	d := decode.NewDecoder()
@@ -245,7 +245,7 @@ func check(t *testing.T, s *decode.Spec, payload []byte) decode.Result {
 		}
 	}
 	total := strings.Count(first.String(), " ")
-	for n := range min(total, 40) { // a visitor that stops leaves the message as it was
+	for n := range min(total, 40) { // stopping the visitor leaves the message complete
 		v := new(decode.Viewer)
 		v.Show(r.Message, payload, 1, r.Dialect, &seen{viewer: v, left: n, at: 1})
 	}
@@ -263,7 +263,7 @@ func check(t *testing.T, s *decode.Spec, payload []byte) decode.Result {
 	return r
 }
 
-// Every beginning of a message reads as a shorter one or fails where it ends.
+// Every prefix of a message reads as a shorter one or fails where it ends.
 func TestPrefixes(t *testing.T) {
 	s := spec(t, rich()...)
 	payload := hex(t, strings.ReplaceAll(richHex, " ", ""))
@@ -275,7 +275,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// random returns fields that make a valid definition.
+// random returns the fields of a valid definition.
 func random(r *rand.Rand, depth int, known []Field, last bool) []Field {
 	var fields []Field
 	n := 1 + r.Intn(5)
@@ -320,7 +320,7 @@ func random(r *rand.Rand, depth int, known []Field, last bool) []Field {
 	return fields
 }
 
-// FuzzRead holds random definitions to what messages must do, on any bytes.
+// FuzzRead checks the invariants of messages for random definitions and bytes.
 func FuzzRead(f *testing.F) {
 	for seed := range int64(20) {
 		f.Add(seed, bytes.Repeat([]byte{1, 0, 2}, 40))
@@ -337,8 +337,8 @@ func FuzzRead(f *testing.F) {
 		if !r.Exact() {
 			return
 		}
-		// Bit groups can be written in more than one way, so what is written
-		// first may differ from what was read. From then on nothing does.
+		// Bit groups have several encodings, so the first rewrite may differ from the
+		// input. Later ones must not.
 		once, err := decode.Append(nil, s, r.Message, r.Dialect)
 		if err != nil {
 			t.Fatalf("not written: %v", err)

@@ -5,21 +5,21 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A Dynamic is a message of which only the definition knows the fields. It
-// keeps its values in the order of the walk: numbers as one or more cells, text
-// and bytes as slices. The count of a list stands before its elements. So it
-// takes no more memory than a small multiple of the bytes it was read from.
+// A Dynamic is a message defined at run time. It keeps its values in walk
+// order: numbers as one or more cells, text and bytes as slices, the count of a
+// list before its elements. Its memory is at most a small multiple of its
+// payload.
 type Dynamic struct {
 	def   *definition
 	cells []uint32
 	texts [][]byte // borrowed from the payload
 
-	// While a walk lasts:
+	// During a walk:
 	cell, text int // the next ones
 	registers  []register
 }
 
-// A register is the value of a field that conditions refer to.
+// A register is the value of a field used in conditions.
 type register struct {
 	value uint32
 	there bool
@@ -29,7 +29,7 @@ func (d *definition) message() decode.Reusable {
 	return &Dynamic{def: d, registers: make([]register, d.registers+1)}
 }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *Dynamic) Reset() { m.cells, m.texts = m.cells[:0], m.texts[:0] }
 
 // Walk implements [decode.Message].
@@ -48,7 +48,7 @@ func (m *Dynamic) fields(c *decode.Codec, fields []field) {
 	}
 }
 
-// when takes a field through the codec if its conditions from the nth on hold.
+// when runs a field through the codec if its conditions from the nth on hold.
 func (m *Dynamic) when(c *decode.Codec, f *field, n int) {
 	if n == len(f.conds) {
 		m.value(c, f)
@@ -85,8 +85,8 @@ func number(b bool) uint32 {
 	return 0
 }
 
-// get returns the next cell of a message that is written. One that is read or
-// described has none yet.
+// get returns the next cell of a message being written. While reading or
+// describing there is none yet.
 func (m *Dynamic) get(c *decode.Codec) uint32 { return m.getAt(c, m.cell) }
 
 func (m *Dynamic) getAt(c *decode.Codec, i int) uint32 {
@@ -96,8 +96,8 @@ func (m *Dynamic) getAt(c *decode.Codec, i int) uint32 {
 	return m.cells[i]
 }
 
-// put keeps the next cell of a message that is read. When the message is shown,
-// what is read again is what was there before.
+// put stores the next cell of a message being read. When the message is shown,
+// it reads the same value again.
 func (m *Dynamic) put(c *decode.Codec, v uint32) {
 	if c.Failed() {
 		return
@@ -112,7 +112,7 @@ func (m *Dynamic) put(c *decode.Codec, v uint32) {
 	m.cell++
 }
 
-// keep is put for a field of one cell, to which conditions may refer.
+// keep is put for a field of one cell that conditions may use.
 func (m *Dynamic) keep(c *decode.Codec, f *field, v uint32) {
 	m.put(c, v)
 	if f.reg > 0 && !c.Failed() {
@@ -141,7 +141,7 @@ func (m *Dynamic) putText(c *decode.Codec, b []byte) {
 	m.text++
 }
 
-// value takes a field through the codec.
+// value runs a field through the codec.
 func (m *Dynamic) value(c *decode.Codec, f *field) {
 	switch f.kind {
 	case u8, bool8, enum8, flags8, ratio8, percent8, power8:
@@ -170,8 +170,7 @@ func (m *Dynamic) value(c *decode.Codec, f *field) {
 	}
 }
 
-// names returns the names of the values; a nil *enumeration would not be nil
-// names.
+// names returns the value names. It returns a plain nil for a nil *enumeration.
 func (f *field) names() decode.Names {
 	if f.values == nil {
 		return nil
@@ -241,7 +240,7 @@ func (m *Dynamic) long(c *decode.Codec, f *field) {
 	m.keep(c, f, v)
 }
 
-// vector moves a field of a direction, of several floats, or of both. Each is a
+// vector moves a field made of a direction, several floats, or both, each in a
 // cell.
 func (m *Dynamic) vector(c *decode.Codec, f *field) {
 	switch f.kind {
@@ -314,12 +313,12 @@ func (m *Dynamic) string(c *decode.Codec, f *field) {
 	m.putText(c, b)
 }
 
-// list moves a list. The values of its elements are cells like all others, so
-// what the codec counts is empty.
+// list moves a list. The values of its elements are cells, too, so the codec
+// counts empty elements.
 func (m *Dynamic) list(c *decode.Codec, f *field) {
 	at := m.cell
 	elements := make([]struct{}, m.get(c))
-	if c.Reading() && at == len(m.cells) { // when the message is shown, the number stays what it was
+	if c.Reading() && at == len(m.cells) { // showing keeps the number of elements
 		m.cells = append(m.cells, 0)
 	}
 	m.cell++

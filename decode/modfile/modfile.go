@@ -1,9 +1,8 @@
-// Package modfile reads the files in which people define messages of their own,
-// such as those of a mod's scripts; docs/mods.md describes them. A file with a
-// mistake is refused, with the line and the reason.
+// Package modfile reads user-defined messages from files, such as those of a
+// mod's scripts; docs/mods.md describes the format. A file with a mistake is
+// rejected with the line and the reason.
 //
-// It is the only package that knows the format, TOML, and imports a parser of
-// it. It opens no files.
+// It alone knows the format, TOML, and imports its parser. It opens no files.
 package modfile
 
 import (
@@ -28,14 +27,14 @@ type File struct {
 	Data []byte
 }
 
-// An Error tells what is wrong with a file, and where.
+// An Error is a mistake in a file.
 type Error struct {
 	File   string
-	Line   int // 0 if it is no line's fault
+	Line   int // 0 if it concerns no single line
 	Reason string
 }
 
-// Error returns file, line and reason, as compilers do.
+// Error returns file, line and reason in the style of a compiler.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Reason
@@ -43,8 +42,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
 }
 
-// Extend returns a catalogue that has the messages of files, too. The error is
-// an [*Error].
+// Extend returns base extended by the messages of files. The error is an
+// [*Error].
 func Extend(base *decode.Catalog, files ...File) (*decode.Catalog, error) {
 	for _, f := range files {
 		messages, err := f.messages()
@@ -95,8 +94,7 @@ func faultAt(line int, format string, args ...any) *fault {
 	return &fault{line, fmt.Sprintf(format, args...)}
 }
 
-// A reader makes definitions of what a file holds. It remembers the first
-// mistake.
+// A reader turns a parsed file into definitions. It keeps the first mistake.
 type reader struct{ err *fault }
 
 func (r *reader) fail(line int, format string, args ...any) {
@@ -105,7 +103,7 @@ func (r *reader) fail(line int, format string, args ...any) {
 	}
 }
 
-// A table is the keys of a TOML table that something is made of.
+// A table is an open TOML table.
 type table struct {
 	r     *reader
 	n     *node
@@ -114,12 +112,12 @@ type table struct {
 	lines layout.Lines
 }
 
-// open begins to read a table.
+// open starts reading a table.
 func (r *reader) open(n *node, what string) *table {
 	return &table{r, n, what, nil, layout.Lines{"": n.line}}
 }
 
-// get returns the value of a key, nil if it is not there or of another type.
+// get returns the value of a key, or nil if it is missing or has another type.
 func (t *table) get(key string, want nodeKind) *node {
 	t.known = append(t.known, key)
 	e := t.n.find(key)
@@ -134,7 +132,7 @@ func (t *table) get(key string, want nodeKind) *node {
 	return e.value
 }
 
-// close refuses keys that nobody asked for.
+// close rejects unknown keys.
 func (t *table) close() {
 	for i := range t.n.entries {
 		if e := &t.n.entries[i]; t.r.err == nil && !slices.Contains(t.known, e.key) {
@@ -160,7 +158,7 @@ func (t *table) text(key string) string {
 	return ""
 }
 
-// bound refuses a text that is too long for any purpose.
+// bound rejects a text that exceeds every limit.
 func (t *table) bound(key string, n *node) {
 	const most = 1000
 	if len(n.text) > most {
@@ -242,7 +240,7 @@ func (r *reader) fields(t *table) (all []layout.Field) {
 			return nil
 		}
 		if len(all) > layout.MaxFields {
-			break // the definition refuses them
+			break // the definition rejects them
 		}
 		all = append(all, r.field(item))
 	}
@@ -268,12 +266,12 @@ func (r *reader) field(n *node) layout.Field {
 	return f
 }
 
-// values reads the names of values: an array for 0, 1, 2 and so on, or a table
-// with the values as keys.
+// values reads value names: an array for 0, 1, 2 and so on, or a table with the
+// values as keys.
 func (r *reader) values(t *table) (all []layout.Value) {
 	if e := t.n.find("values"); e != nil && e.value.kind == array {
 		for i, name := range t.texts("values") {
-			if name != "" { // a value without one
+			if name != "" { // "" is an unnamed value
 				all = append(all, layout.Value{Line: e.value.items[i].line, Number: int64(i), Name: name})
 			}
 		}

@@ -43,7 +43,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The page describes every kind.
+// The documentation describes every kind.
 func TestPage(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(filepath.Dir(fixtures.Dir()), "docs", "mods.md"))
 	if err != nil {
@@ -142,7 +142,7 @@ func manyFields() string {
 	return b.String()
 }
 
-// What a file can say and still be right.
+// Forms of definitions that are accepted.
 func TestForms(t *testing.T) {
 	for name, file := range map[string]string{
 		"windows":     "\uFEFF" + strings.ReplaceAll(head+"field = [ {name = \"a\", kind = \"u8\"} ]\n", "\n", "\r\n"),
@@ -159,8 +159,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// FuzzLoad holds that whatever is in a file either makes a catalogue, whose
-// messages can be described and read, or an error with a line of the file.
+// FuzzLoad checks that any file gives either a catalogue with messages that can
+// be described and read, or an error with a line of the file.
 func FuzzLoad(f *testing.F) {
 	f.Add(example(f).Data)
 	f.Add([]byte(head))

@@ -20,8 +20,8 @@ const (
 	integer
 	boolean
 	array
-	tables // a table; "table" is what is read from one
-	other  // floats and dates: nothing here is one
+	tables // reading one gives a "table"
+	other  // floats and dates: no key takes one
 )
 
 // String returns the type with its article.
@@ -42,7 +42,7 @@ func (k nodeKind) String() string {
 	return "a float or a date"
 }
 
-// A node is a value with the line on which it stands.
+// A node is a value with its line.
 type node struct {
 	kind   nodeKind
 	line   int
@@ -51,11 +51,11 @@ type node struct {
 	yes    bool
 
 	items    []*node // of an array
-	appended bool    // an array of tables that [[x]] adds to
+	appended bool    // an array of tables extended by [[x]]
 
 	entries []entry // of a table, in the order of the file
-	header  bool    // [x] or [[x]] stands before it
-	fixed   bool    // it is an inline table: nothing can be added
+	header  bool    // has a header [x] or [[x]]
+	fixed   bool    // an inline table: cannot be extended
 }
 
 type entry struct {
@@ -72,19 +72,19 @@ func (n *node) find(key string) *entry {
 	return &n.entries[i]
 }
 
-// Limits of a file that no definition comes near.
+// Limits of a file, far above those of definitions.
 const (
 	maxKeys  = 512 // of a table
-	maxDepth = 16  // of arrays and tables in each other
+	maxDepth = 16  // nested arrays and tables
 )
 
-// A builder makes a tree of the expressions that the parser finds.
+// A builder makes a tree from the parser's expressions.
 type builder struct {
 	data     []byte
 	newlines []int
 	p        unstable.Parser
 	root     *node
-	current  *node // the table that keys go into
+	current  *node // the table for new keys
 }
 
 // parse returns the file as a table.
@@ -93,7 +93,7 @@ func parse(data []byte) (*node, *fault) {
 		return nil, faultAt(0, "larger than %d KiB", MaxSize>>10)
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	data = data[:len(data):len(data)] // the parser finds places by capacity
+	data = data[:len(data):len(data)] // the parser locates values by capacity
 	b := &builder{data: data, root: &node{kind: tables, line: 1, header: true}}
 	b.current = b.root
 	for i, c := range data {
@@ -142,7 +142,7 @@ func (b *builder) expression(x *unstable.Node) *fault {
 	}
 }
 
-// open goes to the table of a header.
+// open makes the table of a header current.
 func (b *builder) open(x *unstable.Node) *fault {
 	t := b.root
 	for it := x.Key(); it.Next(); {
@@ -196,7 +196,7 @@ func (n *node) add(key string, line int, value *node) *fault {
 	return nil
 }
 
-// assign puts a key with its value into a table.
+// assign adds a key and its value to a table.
 func (b *builder) assign(t *node, x *unstable.Node, depth int) *fault {
 	for it := x.Key(); it.Next(); {
 		k := it.Node()
@@ -228,7 +228,7 @@ func (b *builder) assign(t *node, x *unstable.Node, depth int) *fault {
 	return nil
 }
 
-// value returns a value; line is that of its key.
+// value returns a value; line is the line of its key.
 func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
 	if depth == maxDepth {
 		return nil, faultAt(line, "more than %d arrays and tables in each other", maxDepth)

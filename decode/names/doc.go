@@ -1,5 +1,4 @@
-// Package names gives names to numbers: to the values of enumerations and to
-// the hashes that stand for file names. Names are lower case but for proper
-// names, and are meant for people, filters and JSON alike. Nothing here changes
-// after the program has started.
+// Package names maps numbers to names: the values of enumerations and the
+// hashes of file names. Names are lower case except for proper names, and serve
+// people, filters and JSON alike. All tables are immutable.
 package names

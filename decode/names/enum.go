@@ -37,7 +37,7 @@ func (e Enum) Name(v uint64) string {
 	return ""
 }
 
-// Values yields the values that have a name, in ascending order, and the names.
+// Values yields the named values with their names, in ascending order.
 func (e Enum) Values() iter.Seq2[uint64, string] {
 	return func(yield func(uint64, string) bool) {
 		if e.t == nil {
@@ -90,7 +90,7 @@ var TorpedoSpecies = Enum{&table{first: []string{
 	15: "Romulan cannon",
 }}}
 
-// Systems are the star systems, that is maps, of multiplayer games.
+// Systems are the star systems, or maps, of multiplayer games.
 var Systems = Enum{&table{first: []string{
 	0: "unknown",
 	1: "Multi1",
@@ -104,7 +104,7 @@ var Systems = Enum{&table{first: []string{
 	9: "Poseidon",
 }}}
 
-// EndGameReasons are the reasons why a game ended.
+// EndGameReasons are the reasons for the end of a game.
 var EndGameReasons = Enum{&table{first: []string{
 	0: "just over",
 	1: "time up",
@@ -125,8 +125,8 @@ var BootReasons = Enum{&table{first: []string{
 	5: "banned",
 }}}
 
-// OpenBCBootReasons are the reasons that the OpenBC server gives to a client that
-// it does not let in, or puts out.
+// OpenBCBootReasons are the OpenBC server's reasons for refusing or removing a
+// client.
 var OpenBCBootReasons = Enum{&table{first: []string{
 	0: "no reason given",
 	1: "another version",
@@ -135,7 +135,7 @@ var OpenBCBootReasons = Enum{&table{first: []string{
 	4: "files differ",
 }}}
 
-// Limits are the values of a limit that stand for something else than a number.
+// Limits are the values of a limit with a special meaning.
 var Limits = Enum{&table{more: []value{{255, "no limit"}}}}
 
 // Teams are the sides of a team game.
@@ -151,7 +151,7 @@ var PhaserLevels = Enum{&table{first: []string{
 	2: "high",
 }}}
 
-// TractorModes are what tractor beams do to their target.
+// TractorModes are the effects of a tractor beam on its target.
 var TractorModes = Enum{&table{first: []string{
 	0: "hold",
 	1: "tow",
@@ -161,8 +161,7 @@ var TractorModes = Enum{&table{first: []string{
 	5: "dock stage 2",
 }}}
 
-// ShieldFacings are the six shields of a ship in the order in which they are
-// sent.
+// ShieldFacings are the six shields of a ship, in wire order.
 var ShieldFacings = Enum{&table{first: []string{
 	0: "front",
 	1: "rear",
@@ -172,8 +171,8 @@ var ShieldFacings = Enum{&table{first: []string{
 	5: "right",
 }}}
 
-// AmmoSlots are the kinds of torpedoes a ship carries, by number: which kind is
-// in which slot depends on the ship.
+// AmmoSlots are a ship's torpedo slots. The torpedo type in a slot depends on
+// the ship.
 var AmmoSlots = Enum{&table{first: []string{
 	0: "one",
 	1: "two",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// FileHashes finds file names. It has the same method as Enum.
+// FileHashes maps hashes to file names.
 type FileHashes struct{}
 
 // Name is FileName.
@@ -16,8 +16,8 @@ func (FileHashes) Name(v uint64) string {
 	return FileName(uint32(v))
 }
 
-// Values yields the hashes that have a name, in the order in which the file
-// check asks for the names, and the names.
+// Values yields the known hashes with their names, in the order of the file
+// check.
 func (FileHashes) Values() iter.Seq2[uint64, string] {
 	return func(yield func(uint64, string) bool) {
 		for name := range strings.FieldsSeq(fileNames) {
@@ -31,11 +31,11 @@ func (FileHashes) Values() iter.Seq2[uint64, string] {
 // Files are the hashes of the names in the stock game's file check.
 var Files FileHashes
 
-// FileName returns the file or directory name that has a hash, "" if no name of
-// the stock game has it. The version of the game, "60", is sent as a hash too.
+// FileName returns the file or directory name with the given hash, or "" if it
+// is not in the stock game. The game version, "60", is sent as a hash, too.
 func FileName(hash uint32) string { return byHash[hash] }
 
-// byHash is only read once it is made.
+// byHash is read-only.
 var byHash = makeByHash()
 
 func makeByHash() map[uint32]string {
@@ -47,7 +47,7 @@ func makeByHash() map[uint32]string {
 	return m
 }
 
-// fileNames are what the file check can name, in the order in which it asks.
+// fileNames are the names that the file check can request, in its order.
 const fileNames = `
 60
 

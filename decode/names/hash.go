@@ -5,10 +5,9 @@ import (
 	"math/bits"
 )
 
-// Hash returns the hash by which the file check names a file or a directory.
-// Case matters. A file and a directory inside another are hashed by bare name;
-// the directory that was asked for is hashed as a whole path without a slash at
-// its end.
+// Hash returns the hash of a file or directory name in the file check. Case
+// matters. Files and nested directories are hashed by bare name; the requested
+// directory is hashed as a whole path without a trailing slash.
 func Hash(s string) uint32 {
 	var h0, h1, h2, h3 uint8
 	for i := range len(s) {
@@ -21,10 +20,10 @@ func Hash(s string) uint32 {
 	return uint32(h0)<<24 | uint32(h1)<<16 | uint32(h2)<<8 | uint32(h3)
 }
 
-// FileHash returns the hash by which the file check compares the content of a
-// file. The second word of a file, the time stamp of compiled Python, does not
-// count. Of one to three bytes that remain after the last whole word the game
-// takes the first, with its sign, as often as there are bytes; so does this.
+// FileHash returns the file check's hash of a file's content. It ignores the
+// second word, the time stamp of compiled Python. If one to three bytes remain
+// after the last whole word, it hashes the first of them, sign-extended, once
+// per remaining byte, as the game does.
 func FileHash(content []byte) uint32 {
 	var h uint32
 	for n := 0; len(content) >= 4; n++ {

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// How much is done to find out what a word was meant to be.
+// Limits of the search for suggestions.
 const (
 	maxNearest = 3
-	maxMeant   = 64 // bytes of a word beyond which nobody asks
-	leastPart  = 3  // bytes of a word that may be a part of what was meant
+	maxMeant   = 64 // longest word to search for, in bytes
+	leastPart  = 3  // shortest word to search for inside candidates, in bytes
 )
 
-// Nearest returns the words among candidates that word may have been meant to
-// be, the likeliest first and not many: those that differ in few letters, and
-// those that begin with it or hold it.
+// Nearest returns the few candidates most similar to word, best first: those
+// that differ in few letters, and those that begin with word or contain it.
 func Nearest(word string, candidates []string) []string {
 	if word == "" || len(word) > maxMeant {
 		return nil
@@ -53,8 +52,8 @@ func Nearest(word string, candidates []string) []string {
 	return names
 }
 
-// DidYouMean returns the nearest candidates as the end of an error message,
-// " (did you mean A or B?)", empty if there is none.
+// DidYouMean returns the nearest candidates as the end of an error message, "
+// (did you mean A or B?)", or "" if there is none.
 func DidYouMean(word string, candidates []string) string {
 	near := Nearest(word, candidates)
 	if len(near) == 0 {
@@ -67,8 +66,8 @@ func DidYouMean(word string, candidates []string) string {
 	return " (did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "?)"
 }
 
-// distance returns how many letters must be changed, added, left out or
-// exchanged with a neighbour to make b of a; more than limit if it is that many.
+// distance returns the number of letters to change, insert, delete or swap with
+// a neighbour to turn a into b, or a number above limit if it is greater.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

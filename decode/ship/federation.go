@@ -434,9 +434,10 @@ var fedStarbase = Class{
 	},
 }
 
-// The script takes the Sovereign's list, adds some of its properties again,
-// which are taken to replace the first ones, and adds Engineering. Whether the
-// game then has 12 entries or keeps the Sovereign's 11 is not known.
+// The script takes the Sovereign's list, adds some of its properties again, and
+// adds Engineering. The repeated properties are assumed to replace the first
+// ones. Whether the game then has 12 entries or keeps the Sovereign's 11 is
+// unknown.
 var enterprise = Class{
 	Species: 37, Name: "Enterprise", Constant: "ENTERPRISE", Faction: "Federation",
 	Uncertain: true, Total: 34, SnapshotBytes: 55,
@@ -485,7 +486,7 @@ var enterprise = Class{
 }
 
 // The script takes the Akira's list and adds some of its properties again; they
-// are taken to replace the first ones.
+// are assumed to replace the first ones.
 var geronimo = Class{
 	Species: 38, Name: "Geronimo", Constant: "GERONIMO", Faction: "Federation",
 	Uncertain: true, Total: 31, SnapshotBytes: 51,

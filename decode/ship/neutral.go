@@ -45,7 +45,7 @@ var asteroid3 = Class{
 }
 
 // The script takes the Space Facility's list and adds some of its properties
-// again; they are taken to replace the first ones.
+// again; they are assumed to replace the first ones.
 var biranuStation = Class{
 	Species: 36, Name: "Biranu Station", Constant: "BIRANUSTATION", Faction: "Neutral",
 	Uncertain: true, Total: 5, SnapshotBytes: 16,
@@ -109,7 +109,7 @@ var escapePod = Class{
 	},
 }
 
-// No list is known: the game's ship scripts have none for it.
+// The list is unknown: the game has no ship script for it.
 var borgCube = Class{
 	Species: 45, Name: "BorgCube", Constant: "BORGCUBE", Faction: "Borg",
 }

@@ -2,7 +2,7 @@ package ship
 
 import "iter"
 
-// Kind is how a subsystem is written in the subsystem block of an update.
+// Kind is a subsystem's format in the subsystem block of an update.
 type Kind uint8
 
 // The kinds.
@@ -26,7 +26,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Role is what a subsystem does; it decides what a snapshot says of it.
+// Role is the function of a subsystem; it determines its format in a snapshot.
 type Role uint8
 
 // Roles of the entries of a list.
@@ -45,7 +45,7 @@ const (
 	Cloak                       // cloaking device
 )
 
-// Roles of their children.
+// Roles of the entries' children.
 const (
 	ImpulseEngine Role = iota + Cloak + 1
 	WarpEngine
@@ -76,7 +76,7 @@ var roleNames = [...]string{
 	TractorProjector: "tractor projector",
 }
 
-// childRoles is the role of a system's children; other roles have none.
+// childRoles maps the role of a system to that of its children.
 var childRoles = [...]Role{
 	Impulse: ImpulseEngine,
 	Warp:    WarpEngine,
@@ -99,7 +99,7 @@ type Child struct {
 	Name         string // as in the ship's script
 	Role         Role
 	Offset       uint8   // object id of the child = id of the ship + Offset
-	MaxCondition float32 // what the condition byte 255 stands for
+	MaxCondition float32 // condition at byte 255
 }
 
 // Subsystem is one entry of a list.
@@ -108,7 +108,7 @@ type Subsystem struct {
 	Role          Role
 	Kind          Kind
 	Offset        uint8   // object id of the subsystem = id of the ship + Offset
-	MaxCondition  float32 // what the condition byte 255 stands for
+	MaxCondition  float32 // condition at byte 255
 	Children      []Child // in wire order
 	MainBattery   float32 // capacity, for reactors
 	BackupBattery float32 // capacity, for reactors
@@ -117,27 +117,27 @@ type Subsystem struct {
 	Shields [6]float32
 }
 
-// Class is what all ships of one species have in common.
+// Class holds the common properties of all ships of a species.
 type Class struct {
 	Species       uint8
 	Name          string // for display
-	Constant      string // of the game's scripts
+	Constant      string // in the game's scripts
 	Faction       string
 	Playable      bool        // players can fly it
-	Inferred      bool        // a ship is taken to be of this class from what its messages fit
-	Uncertain     bool        // the list follows from the script by a rule that no capture confirms
-	Subsystems    []Subsystem // in wire order; nil if the list is not known
+	Inferred      bool        // the class was inferred from a ship's messages
+	Uncertain     bool        // the list is derived from the script by a rule without a capture to confirm it
+	Subsystems    []Subsystem // in wire order; nil if unknown
 	Total         int         // subsystems and children; their offsets are 1 to Total
 	SnapshotBytes int         // size of the snapshot in messages 02 and 03
-	Hash          uint16      // integrity hash sent by an unmodified client, 0 if not known
+	Hash          uint16      // integrity hash of an unmodified client, 0 if unknown
 	// OwnCycle are the start indices of successive subsystem blocks about the
-	// recipient's own ship; the block after the last starts at OwnRepeat, which
-	// is one of them, and the cycle goes on from there.
+	// recipient's own ship. The block after the last starts at OwnRepeat, one of
+	// these indices, and the cycle continues from there.
 	OwnCycle  []uint8
 	OwnRepeat uint8
 }
 
-// At returns the subsystem whose object id is that of the ship plus offset.
+// At returns the subsystem with the object id of the ship plus offset.
 func (c *Class) At(offset uint32) (name string, role Role, ok bool) {
 	for i := range c.Subsystems {
 		s := &c.Subsystems[i]
@@ -153,8 +153,8 @@ func (c *Class) At(offset uint32) (name string, role Role, ok bool) {
 	return "", 0, false
 }
 
-// BySpecies returns the class of a species, nil if there is none. It is shared
-// and must not be changed.
+// BySpecies returns the class of a species, or nil if there is none. Classes
+// are shared and must not be changed.
 func BySpecies(species uint8) *Class {
 	if int(species) < len(classes) {
 		return classes[species]
@@ -162,8 +162,7 @@ func BySpecies(species uint8) *Class {
 	return nil
 }
 
-// All yields the classes in the order of their species. They are shared and
-// must not be changed.
+// All yields the classes by species. They are shared and must not be changed.
 func All() iter.Seq[*Class] {
 	return func(yield func(*Class) bool) {
 		for _, c := range classes {
@@ -223,7 +222,7 @@ var classes = [...]*Class{
 	45: &borgCube,
 }
 
-// The functions below make the entries of a list.
+// The functions below make list entries.
 
 func hull(name string, offset uint8, condition float32) Subsystem {
 	return Subsystem{Name: name, Role: Hull, Kind: Base, Offset: offset, MaxCondition: condition}
@@ -241,7 +240,7 @@ func reactor(name string, offset uint8, condition, mainBattery, backupBattery fl
 	}
 }
 
-// system makes any other subsystem; all of them are powered.
+// system makes any other subsystem; all of these are powered.
 func system(role Role, name string, offset uint8, condition float32, parts ...Child) Subsystem {
 	for i := range parts {
 		parts[i].Role = childRoles[role]
@@ -249,7 +248,7 @@ func system(role Role, name string, offset uint8, condition float32, parts ...Ch
 	return Subsystem{Name: name, Role: role, Kind: Powered, Offset: offset, MaxCondition: condition, Children: parts}
 }
 
-// part makes a child; its role follows from the system it is given to.
+// part makes a child; its system determines its role.
 func part(name string, offset uint8, condition float32) Child {
 	return Child{Name: name, Offset: offset, MaxCondition: condition}
 }

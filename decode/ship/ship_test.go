@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// The lists of the protocol description, typed by hand: names in wire order with
-// the number of children, the number of all subsystems, the size of the snapshot.
+// The lists of the protocol description, typed by hand: names in wire order
+// with the number of children, the number of all subsystems, and the snapshot
+// size.
 var lists = []struct {
 	species  uint8
 	name     string
@@ -67,8 +68,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// snapshotBytes is the size of a snapshot by the rules of its layout. Bits
-// share a group byte, five at most.
+// snapshotBytes returns the size of a snapshot, computed from its layout. Bits
+// share a group byte, at most five each.
 func snapshotBytes(t *testing.T, c *Class) int {
 	t.Helper()
 	n, bits := 0, 0
@@ -296,9 +297,9 @@ func TestOffsetsAreOneToTotal(t *testing.T) {
 	}
 }
 
-// cycle follows the updates of a ship to its owner by the rule of the block:
-// whole entries are written while fewer than 10 bytes, the start index
-// included, were used, or until the list came full circle.
+// cycle computes the start indices of a ship's updates to its owner: a block
+// takes whole entries while fewer than 10 bytes, start index included, are
+// used, or until the list has come full circle.
 func cycle(c *Class) (starts []uint8, repeat uint8) {
 	start := 0
 	for !slices.Contains(starts, uint8(start)) {

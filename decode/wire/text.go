@@ -8,8 +8,8 @@ import (
 )
 
 // high are the characters of bytes 80 to 9F in Windows-1252. Five of them are
-// not assigned and stand for themselves, as the WHATWG encoding standard has
-// it. The bytes above are those of Latin-1.
+// unassigned and stand for themselves, as in the WHATWG encoding standard.
+// Higher bytes are Latin-1.
 var high = [32]rune{
 	'€', 0x81, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0x8D, 'Ž', 0x8F,
 	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9D, 'ž', 'Ÿ',
@@ -27,7 +27,7 @@ func IsPlain(b []byte) bool {
 }
 
 // Text returns Windows-1252 text in UTF-8. Every byte is one character; control
-// characters stay what they are.
+// characters are kept.
 func Text(b []byte) string {
 	if IsPlain(b) {
 		return string(b)
@@ -50,9 +50,8 @@ func AppendText(dst, b []byte) []byte {
 	return dst
 }
 
-// WideText returns UTF-16LE text in UTF-8. Half of a surrogate pair becomes
-// U+FFFD, and so does a last byte that has no second. Nothing ends the text
-// before the end of b.
+// WideText returns UTF-16LE text in UTF-8. Half a surrogate pair and a final
+// odd byte each become U+FFFD. A NUL does not end the text.
 func WideText(b []byte) string {
 	return string(AppendWideText(make([]byte, 0, len(b)), b))
 }
@@ -79,8 +78,8 @@ func AppendWideText(dst, b []byte) []byte {
 	return dst
 }
 
-// AppendTextOf appends UTF-8 text in Windows-1252. What has no byte there
-// becomes a question mark.
+// AppendTextOf appends UTF-8 text in Windows-1252. Other characters become
+// question marks.
 func AppendTextOf(dst []byte, text string) []byte {
 	for _, r := range text {
 		switch at := slices.Index(high[:], r); {

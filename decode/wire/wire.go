@@ -1,17 +1,16 @@
-// Package wire holds value types that keep the bits that were sent. Their
-// methods give the meaning; nothing is lost between reading a message and
-// writing it again.
+// Package wire holds value types that keep their wire bits. Methods return the
+// meaning; reading and rewriting a message loses nothing.
 //
 // All numbers on the wire are little-endian and unaligned.
 package wire
 
 import "math"
 
-// An F32 is an IEEE-754 single as its 32 bits. A float32 would not do: moving
-// a signalling NaN through a floating-point register may change its bits.
+// An F32 is an IEEE-754 single as its 32 bits. A float32 would not do: moving a
+// signalling NaN through a floating-point register may change its bits.
 type F32 uint32
 
-// FloatBits returns f as the bits that are sent.
+// FloatBits returns the wire bits of f.
 func FloatBits(f float32) F32 { return F32(math.Float32bits(f)) }
 
 // Float returns the number.
@@ -22,8 +21,8 @@ func (f F32) Float() float32 { return math.Float32frombits(uint32(f)) }
 // 11 to 0 divide the range into 4095 steps.
 type CF16 uint16
 
-// cf16Limits are the ends of the eight ranges. They are made as the game makes
-// them, by multiplying in float32, so that borders fall on the same side.
+// cf16Limits are the limits of the eight ranges, multiplied up in float32 as in
+// the game, so that values at a limit fall on the same side.
 var cf16Limits = makeLimits()
 
 func makeLimits() (l [9]float32) {
@@ -34,24 +33,24 @@ func makeLimits() (l [9]float32) {
 	return l
 }
 
-// cf16Step is one mantissa step as a part of a range: the game multiplies by
-// this float32 instead of dividing by 4095.
+// cf16Step is one mantissa step as a fraction of a range: the game multiplies
+// by this float32 instead of dividing by 4095.
 const cf16Step = float32(1.0 / 4095)
 
 // Float returns the number, from -10000 to 10000.
 func (v CF16) Float() float32 {
 	e := v >> 12 & 7
 	lo, hi := cf16Limits[e], cf16Limits[e+1]
-	f := lo + float32((hi-lo)*(float32(v&0xFFF)*cf16Step)) // rounded, lest some machine fuse it
+	f := lo + float32((hi-lo)*(float32(v&0xFFF)*cf16Step)) // explicit rounding prevents fused multiply-add
 	if v&0x8000 != 0 {
 		return -f
 	}
 	return f
 }
 
-// NewCF16 packs f, rounding towards zero. The borders of the ranges are those
-// of float32 arithmetic, so that powers of ten may fall a step short. Magnitudes
-// above 10000, and NaN, become the largest value of their sign.
+// NewCF16 packs f, rounding towards zero. The range limits are float32 results,
+// so powers of ten may fall a step short. Magnitudes above 10000, and NaN,
+// become the largest value of their sign.
 func NewCF16(f float32) CF16 {
 	var sign CF16
 	if f < 0 {
@@ -75,8 +74,8 @@ func (d Dir3) Vec() Vec3 {
 }
 
 // NewDir3 packs the direction of v, rounding towards zero, and returns its
-// length. A vector shorter than 1e-6, and one that is not finite, has no
-// direction and length 0.
+// length. A vector that is shorter than 1e-6 or not finite has no direction and
+// length 0.
 func NewDir3(v Vec3) (d Dir3, length float32) {
 	x, y, z := float64(v[0]), float64(v[1]), float64(v[2])
 	length = float32(math.Sqrt(float64(x*x) + float64(y*y) + float64(z*z)))
@@ -95,8 +94,8 @@ type Vec3 [3]float32
 // Add returns v + w.
 func (v Vec3) Add(w Vec3) Vec3 { return Vec3{v[0] + w[0], v[1] + w[1], v[2] + w[2]} }
 
-// Scale returns v times f. It rounds, so that no sum is fused with it: results
-// are the same on every machine.
+// Scale returns v times f. Explicit rounding prevents fused multiply-add, so
+// that results are the same on every machine.
 func (v Vec3) Scale(f float32) Vec3 {
 	return Vec3{float32(v[0] * f), float32(v[1] * f), float32(v[2] * f)}
 }
@@ -107,8 +106,8 @@ type Vec4h struct {
 	Len CF16
 }
 
-// Vec returns the vector. The direction is not made a unit vector again, as
-// the game does not do so either; the result is up to 2 % short.
+// Vec returns the vector. Like the game, it does not normalise the direction;
+// the result is up to 2 % short.
 func (v Vec4h) Vec() Vec3 { return v.Dir.Vec().Scale(v.Len.Float()) }
 
 // NewVec4h packs v.
@@ -126,17 +125,17 @@ type Vec4f struct {
 // Vec returns the vector.
 func (v Vec4f) Vec() Vec3 { return v.Dir.Vec().Scale(v.Len.Float()) }
 
-// A Vec4b is a direction and a length relative to the bounding radius of an
-// object that the message does not carry: 4 bytes, length 255 for one radius.
+// A Vec4b is a direction and a length relative to an object's bounding radius,
+// which is not in the message: 4 bytes, length 255 for one radius.
 type Vec4b struct {
 	Dir Dir3
 	Len uint8
 }
 
-// Ratio returns the length as a share of the bounding radius, 0 to 1.
+// Ratio returns the length as a fraction of the bounding radius, 0 to 1.
 func (v Vec4b) Ratio() float32 { return float32(v.Len) / 255 }
 
-// An ObjectID names a game object or one of its subsystems. 0 is none,
+// An ObjectID identifies a game object or one of its subsystems. 0 is none,
 // [Anyone] a marker seen as destination only.
 type ObjectID uint32
 
@@ -146,7 +145,7 @@ const (
 
 	// Slots is the number of player slots of a host.
 	Slots = 16
-	// Anyone is the destination of an event that is for every object.
+	// Anyone is the destination of an event for every object.
 	Anyone ObjectID = 0xFFFFFFFF
 )
 
@@ -156,8 +155,8 @@ func FirstObject(slot int) ObjectID {
 	return ObjectID(firstPlayerObject + slot*objectsPerSlot)
 }
 
-// Slot returns the player slot, 0 to 15, in whose range the id lies; ok is
-// false for ids outside every range, which the host gives to its own objects.
+// Slot returns the player slot, 0 to 15, of the id. It returns false for ids
+// outside the slot ranges, which the host gives to its own objects.
 func (o ObjectID) Slot() (slot int, ok bool) {
 	if o < firstPlayerObject || o >= firstPlayerObject+Slots*objectsPerSlot {
 		return 0, false

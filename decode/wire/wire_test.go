@@ -45,7 +45,7 @@ func (r *raw16) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// near reports whether got is want, but for a millionth.
+// near reports whether got is within a millionth of want.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Abs(want) }
 
 func floatOf(h hexBytes) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(h)) }
@@ -117,8 +117,8 @@ func TestCF16(t *testing.T) {
 			t.Errorf("%v: got %04x, want %04x", tt.in, got, tt.want)
 		}
 	}
-	// Greater bits are greater numbers, and packing what was unpacked loses
-	// at most the one step that rounding towards zero can cost.
+	// Greater bits are greater numbers, and unpacking and packing lose at most the
+	// one step of rounding towards zero.
 	last := float32(-1)
 	for v := range CF16(0x8000) {
 		f := v.Float()
@@ -318,7 +318,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 			t.Errorf("%v: got %v, length %v, want none", v, d, n)
 		}
 	}
-	// What overflows a float32 when squared is a vector all the same.
+	// A vector with a square that overflows float32 is still packed.
 	if d, n := NewDir3(Vec3{0, -1e30, 0}); d != (Dir3{0, -127, 0}) || n != 1e30 {
 		t.Errorf("got %v, length %v", d, n)
 	}
@@ -334,8 +334,8 @@ func TestVec4f(t *testing.T) {
 	}
 }
 
-// Numbers keep their bits; only of signalling NaNs, which are not among these,
-// may a float32 lose some.
+// Numbers keep their bits, except that a float32 may lose some of a signalling
+// NaN, and none of these is one.
 func TestF32(t *testing.T) {
 	for _, bits := range []uint32{0, 0x80000000, 0x3F800000, 0x7F800000, 0x7FC00000, 0x00000001} {
 		if got := FloatBits(F32(bits).Float()); got != F32(bits) {
