@@ -1,7 +1,7 @@
 package session
 
 import (
-	"hash/maphash"
+	"encoding/binary"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -38,16 +38,16 @@ type original struct {
 
 // originals are those of a game that were seen last.
 type originals struct {
-	seed maphash.Seed
-	all  []original // bucket after bucket
-	next []uint8    // by bucket: the place of the next one
-	size int        // of a bucket
+	all     []original // bucket after bucket
+	digests []uint64   // of all, apart, since most of them are not it
+	next    []uint8    // by bucket: the place of the next one
+	size    int        // of a bucket
 }
 
 // make gives the table its memory, unless it has it.
-func (o *originals) make(buckets, size int, seed maphash.Seed) {
+func (o *originals) make(buckets, size int) {
 	if o.all == nil {
-		*o = originals{seed, make([]original, buckets*size), make([]uint8, buckets), size}
+		*o = originals{make([]original, buckets*size), make([]uint64, buckets*size), make([]uint8, buckets), size}
 	}
 }
 
@@ -58,11 +58,13 @@ func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o
 // Alone is whether all that may be it have the same author.
 func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, alone bool) {
 	from := o.bucket(digest) * o.size
-	b := o.all[from : from+o.size]
 	alone = true
-	for i := range b {
-		e := &b[i]
-		if e.digest != digest || e.received&receiver != 0 || at-e.at > int64(copyTime) || e.at-at > int64(copyTime) ||
+	for i, d := range o.digests[from : from+o.size] {
+		if d != digest {
+			continue
+		}
+		e := &o.all[from+i]
+		if e.received&receiver != 0 || at-e.at > int64(copyTime) || e.at-at > int64(copyTime) ||
 			author != nil && e.author != nil && e.author != author {
 			continue
 		}
@@ -83,7 +85,8 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 
 func (o *originals) add(e *original) {
 	i := o.bucket(e.digest)
-	o.all[i*o.size+int(o.next[i])] = *e
+	at := i*o.size + int(o.next[i])
+	o.all[at], o.digests[at] = *e, e.digest
 	if o.next[i]++; int(o.next[i]) == o.size {
 		o.next[i] = 0
 	}
@@ -108,11 +111,11 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 	o := &g.others
 	if spec != nil && spec.Code == msg.OpStateUpdate {
 		o = &g.updates
-		o.make(updateBuckets, updatesInBucket, c.table.seed)
+		o.make(updateBuckets, updatesInBucket)
 	} else {
-		o.make(otherBuckets, othersInBucket, c.table.seed)
+		o.make(otherBuckets, othersInBucket)
 	}
-	e := original{digest: maphash.Bytes(o.seed, payload), at: at.UnixNano(), frame: frame, dialect: own.Writer}
+	e := original{digest: digest(payload), at: at.UnixNano(), frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
@@ -132,8 +135,8 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at time.Time, spec *decode.
 		return own
 	}
 	o := &g.others
-	o.make(otherBuckets, othersInBucket, c.table.seed)
-	e := original{digest: maphash.Bytes(o.seed, m.Text) ^ uint64(spec.Code)<<32, at: at.UnixNano(), frame: frame, dialect: own.Writer}
+	o.make(otherBuckets, othersInBucket)
+	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: at.UnixNano(), frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		o.add(&e)
@@ -170,6 +173,26 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 		o.add(e)
 	}
 	return Origin{Writer: e.dialect}
+}
+
+// digest returns a number for bytes that others hardly have. It is the same in
+// every run and in every pipeline, and so is the choice of originals that make
+// room for others.
+func digest(b []byte) uint64 {
+	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
+	h := uint64(len(b)) * k0
+	for ; len(b) >= 8; b = b[8:] {
+		h = (h ^ binary.LittleEndian.Uint64(b)) * k1
+		h ^= h >> 32
+	}
+	var tail uint64
+	for i, c := range b {
+		tail |= uint64(c) << (8 * i)
+	}
+	h = (h ^ tail) * k1
+	h ^= h >> 32
+	h *= k0
+	return h ^ h>>29
 }
 
 // bitOf returns the bit of the n-th conversation of a game.

@@ -8,7 +8,6 @@ package session
 
 import (
 	"cmp"
-	"hash/maphash"
 	"net/netip"
 	"slices"
 
@@ -79,7 +78,6 @@ type Table struct {
 
 	Evicted int // conversations given up to keep to the limit
 
-	seed   maphash.Seed
 	others map[pair]int // numbers of conversations that are not of the game
 	opened int          // conversations so far
 }
@@ -110,7 +108,6 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 		convs:  map[pair]*Conversation{},
 		games:  map[netip.AddrPort]*Game{},
 		others: map[pair]int{},
-		seed:   maphash.MakeSeed(),
 	}
 }
 

@@ -257,3 +257,27 @@ func BenchmarkLearn(b *testing.B) {
 		c.Learn(Host, m)
 	}
 }
+
+// Bytes in any place change the digest, and so does their number.
+func TestDigest(t *testing.T) {
+	seen := map[uint64]string{}
+	for n := range 70 {
+		b := make([]byte, n)
+		for i := -1; i < n; i++ {
+			for bit := range 8 {
+				if i >= 0 {
+					b[i] = 1 << bit
+				}
+				if d, text := digest(b), string(b); seen[d] != "" && seen[d] != text+"." {
+					t.Fatalf("%x and %x have the same digest", text, seen[d])
+				} else {
+					seen[d] = text + "."
+				}
+				if i < 0 {
+					break
+				}
+				b[i] = 0
+			}
+		}
+	}
+}
