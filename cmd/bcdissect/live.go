@@ -157,7 +157,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	defer interrupts.Close()
 	log := cli.NewLog(s.Err, false)
 	defer log.Close()
-	s.Err = log
+	s.Err, s.Graceful = log, true
 	defer func() { err = log.Fail(err) }()
 	if l.recording.Name != "" {
 		o := live.WriterOptions()

@@ -180,7 +180,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	defer interrupts.Close()
 	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
 	defer log.Close()
-	s.Err, srv.Log = log, log
+	s.Err, s.Graceful, srv.Log = log, true, log
 	defer func() { err = log.Fail(err) }()
 	srv.Strangers, srv.Packets = h.strangers, h.recording.Packets
 	inputs := append(slices.Clone(f.Defined), h.bans, h.checksums)

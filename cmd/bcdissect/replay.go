@@ -197,6 +197,7 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	s.Graceful = true
 	var verdict error
 	var st *stage.Stage
 	err = reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // freePort returns an address of loopback that nobody listens on.
@@ -198,6 +199,45 @@ func TestRelayHangup(t *testing.T) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if status := ends(t, cmd); status != cli.ExitOK {
 		t.Errorf("status %d", status)
+	}
+}
+
+// An interrupt leaves the report that was there before, and nothing else.
+func TestReadKilled(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "report.txt")
+	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bcdissect", "read", "-", "-o", name)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	b := fixtures.Read(t, "captures/join_flow.pcap")
+	if _, err := in.Write(b[:len(b)/2]); err != nil {
+		t.Fatal(err)
+	}
+	files := func() int {
+		all, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	for n := 0; files() < 2 && n < 1000; n++ {
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != -1 {
+		t.Errorf("status %d, want an end by the signal", status)
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != "before" || files() != 1 {
+		t.Errorf("the file holds %q, %v; there are %d", got, err, files())
 	}
 }
 

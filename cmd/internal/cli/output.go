@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/term"
 )
@@ -15,6 +17,7 @@ type Output struct {
 	name     string   // for errors
 	file     *os.File // to be closed; nil for standard output
 	replaces string   // the file whose place it takes when it is closed; or empty
+	unwatch  func()   // once nothing is left behind by a kill
 	failed   bool
 	Terminal bool
 	Width    int // columns of the terminal, 0 if it is none
@@ -28,7 +31,11 @@ func OpenOutput(name string, s Streams) (*Output, error) {
 		if err != nil {
 			return nil, Failed(PlainPath(name, err))
 		}
-		return &Output{Writer: f, name: name, file: f, replaces: replaces}, nil
+		o := &Output{Writer: f, name: name, file: f, replaces: replaces, unwatch: func() {}}
+		if replaces != "" && !s.Graceful {
+			o.unwatch = removeWhenKilled(f.Name(), s.Abort)
+		}
+		return o, nil
 	}
 	o := &Output{Writer: s.Out, name: "standard output", Display: s.Display}
 	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -63,6 +70,33 @@ func createOutput(name string) (f *os.File, replaces string, err error) {
 	return f, replaces, nil
 }
 
+// removeWhenKilled removes a file when a signal ends the program.
+func removeWhenKilled(name string, abort func()) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		select {
+		case <-done:
+		case s := <-signals:
+			_ = os.Remove(name) // what is left is not worth an error
+			signal.Reset(s)
+			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
+				if abort != nil { // where a program cannot send itself a signal
+					abort()
+				}
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
 // writable reports why a file cannot be written to.
 func writable(name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -95,6 +129,7 @@ func (o *Output) Close() error {
 	if o.file == nil {
 		return nil
 	}
+	defer o.unwatch()
 	err := o.file.Close()
 	if o.replaces == "" {
 		return err

@@ -14,7 +14,8 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Display
-	Abort func() // ends the program at once; nil if nothing can
+	Abort    func() // ends the program at once; nil if nothing can
+	Graceful bool   // the command completes its report after an interrupt
 }
 
 // IsTerminal reports whether a stream is a terminal.

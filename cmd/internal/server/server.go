@@ -58,12 +58,12 @@ type Server struct {
 	// Strangers are to be recorded and reported, too: datagrams without a
 	// session that nobody answers.
 	Strangers bool
-	Packets   int // to record or report before the host stops; 0 for no end
+	Packets   int  // to record or report before the host stops; 0 for no end
+	Metrics   bool // are made for scrapers
 
 	waiting chan inbound
 	orders  chan order
 	metrics atomic.Pointer[[]byte] // for scrapers; see publish
-	Metrics bool                   // are wanted
 	free    chan *[largest]byte
 	broken  chan error
 	dropped atomic.Int64 // because the host was busy
