@@ -45,7 +45,7 @@ func AppendSummary(dst []byte, t *measure.Tally) []byte {
 	dst = append(dst, "game       "...)
 	item(t.Counted, "messages")
 	next(t.PayloadBytes, "bytes")
-	next(t.ResidueBytes, "not accounted for\n")
+	next(t.ResidueBytes, "undecoded\n")
 	return dst
 }
 

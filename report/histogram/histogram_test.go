@@ -37,7 +37,7 @@ const summary = `frames     1500 in 94.312 s
 datagrams  900 of the game, 3 of GameSpy, 1 malformed, 7 other
 messages   1100: 101 reliable, 999 unreliable, 4 duplicate, 1 with errors
 fragments  6: 2 reassembled, 1 incomplete
-game       901 messages, 25000 bytes, 2 not accounted for
+game       901 messages, 25000 bytes, 2 undecoded
 `
 
 func TestAppend(t *testing.T) {
@@ -134,7 +134,7 @@ func TestSink(t *testing.T) {
 	want := `datagrams  3 of the game, 0 of GameSpy, 0 malformed, 0 other
 messages   3: 3 reliable, 0 unreliable, 0 duplicate, 0 with errors
 fragments  0: 0 reassembled, 0 incomplete
-game       3 messages, 6 bytes, 0 not accounted for
+game       3 messages, 6 bytes, 0 undecoded
 
 game messages  count    share  bytes  c2s  s2c
 0x2A unknown       3  100.00%      6    3    0

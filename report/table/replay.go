@@ -119,8 +119,8 @@ func (t *replayTables) classes() {
 		})
 	}
 	t.grid([]string{
-		"opcode", "name", "relay", "expected", "emitted", "matched", "missing", "extra", "differs",
-		"documented", "excused", "apart", "median ms", "95% ms",
+		"opcode", "name", "relay", "expected", "sent", "matched", "missing", "extra", "differs",
+		"documented", "not required", "not compared", "median ms", "95% ms",
 	}, rows, 3)
 }
 
@@ -153,11 +153,11 @@ func (t *replayTables) lists() {
 	for _, d := range r.Deviations {
 		rows = append(rows, []string{count(int64(d.Count)), count(int64(d.First)), r.Dialect.String() + " " + d.Rule.Text})
 	}
-	t.grid([]string{"messages", "from frame", "what is documented of hosts of this kind"}, rows, 3)
+	t.grid([]string{"messages", "from frame", "documented behaviour of this dialect"}, rows, 3)
 	for _, l := range []struct {
 		head string
 		list []*conform.Count
-	}{{"need not have come", r.Excused}, {"not compared", r.Apart}} {
+	}{{"not required", r.Excused}, {"not compared", r.Apart}} {
 		rows := [][]string{}
 		for _, c := range l.list {
 			rows = append(rows, []string{count(int64(c.Count)), count(int64(c.First)), rowNames(c.Rows), c.Why})
@@ -201,7 +201,7 @@ func (t *replayTables) invariants() {
 		}
 		rows = append(rows, []string{v.Text, t.paint(v.Verdict(), look), failed, count(int64(v.Checked))})
 	}
-	t.grid([]string{"of every stock host", "verdict", "failed", "checked"}, rows, 3)
+	t.grid([]string{"rule for every stock host", "verdict", "failed", "checked"}, rows, 3)
 }
 
 func (t *replayTables) verdict() {
@@ -210,9 +210,9 @@ func (t *replayTables) verdict() {
 	case r.Found > 0:
 		t.printf("\n%s\n", t.paint(fmt.Sprintf("%d differences", r.Found), red))
 	case !r.Conforms():
-		t.printf("\n%s\n", t.paint(fmt.Sprintf("no difference but those documented of %s hosts", r.Dialect), yellow))
+		t.printf("\n%s\n", t.paint(fmt.Sprintf("only documented differences of %s hosts", r.Dialect), yellow))
 	case len(r.Deviations) > 0:
-		t.printf("\n%s\n", t.paint(fmt.Sprintf("conforms: it does what %s hosts do", r.Dialect), green))
+		t.printf("\n%s\n", t.paint(fmt.Sprintf("conforms to %s hosts", r.Dialect), green))
 	default:
 		t.printf("\n%s\n", t.paint("conforms", green))
 	}

@@ -38,7 +38,7 @@ func TestStats(t *testing.T) {
 datagrams  900 of the game, 3 of GameSpy, 1 malformed, 7 other
 messages   1100: 101 reliable, 999 unreliable, 4 duplicate, 1 with errors
 fragments  6: 2 reassembled, 1 incomplete
-game       901 messages, 25000 bytes, 2 not accounted for
+game       901 messages, 25000 bytes, 2 undecoded
 
  opcode  name         c2s  s2c  total  bytes   share
 -----------------------------------------------------
