@@ -20,10 +20,10 @@ import (
 
 const modulePath = "github.com/bcdissect/bcdissect"
 
-// A built is a package as the go command lists it.
+// A built is a package as listed by the go command.
 type built struct{ path, dir, export, files string }
 
-// builtPackages returns the program's packages and all that these import.
+// builtPackages returns the program's packages and all their imports.
 func builtPackages(t *testing.T) map[string]built {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Export}}\t{{join .GoFiles \" \"}}", modulePath+"/...")
@@ -61,8 +61,7 @@ func above(path string) bool {
 	return false
 }
 
-// A checker finds opcodes that are written as numbers, and places in game
-// messages.
+// A checker finds numeric opcodes and offsets into game messages.
 type checker struct {
 	fset     *token.FileSet
 	importer types.Importer
@@ -78,8 +77,8 @@ func (c *checker) parse(name string, src any) (*ast.File, error) {
 	return parser.ParseFile(c.fset, name, src, parser.SkipObjectResolution)
 }
 
-// check returns a line for each thing that code above the descriptions should
-// take from them.
+// check returns a line for each fact that the code should read from the message
+// descriptions.
 func (c *checker) check(path string, files []*ast.File) (found []string, err error) {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: c.importer, FakeImportC: true}
@@ -95,7 +94,7 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 			report(b, "the first byte of a message is compared with a number; use an opcode of decode/msg")
 		}
 	}
-	none := map[ast.Expr]bool{} // zeros that stand for no opcode
+	none := map[ast.Expr]bool{} // zeros that are not opcodes
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -145,7 +144,7 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 	return slices.Compact(found), nil
 }
 
-// zeros notes the expressions that are 0.
+// zeros records the expressions that are 0.
 func zeros(found map[ast.Expr]bool, list []ast.Expr) {
 	for _, e := range list {
 		if b, ok := e.(*ast.BasicLit); ok && b.Value == "0" {
@@ -158,7 +157,7 @@ func isOpcode(t types.Type) bool {
 	return t != nil && types.TypeString(t, nil) == modulePath+"/decode.Opcode"
 }
 
-// firstByte reports whether e is x[0], as it is or converted.
+// firstByte reports whether e is x[0], possibly converted.
 func firstByte(info *types.Info, e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && info.Types[call.Fun].IsType() {
@@ -173,8 +172,8 @@ func firstByte(info *types.Info, e ast.Expr) bool {
 	return ok && b.Kind() == types.Uint8 && v != nil && constant.Sign(v) == 0
 }
 
-// number reports whether e is a constant that the package itself gives as a
-// number.
+// number reports whether e is a constant with a numeric value in the package
+// itself.
 func number(info *types.Info, e ast.Expr, path string) bool {
 	e = ast.Unparen(e)
 	if info.Types[e].Value == nil {
@@ -192,7 +191,7 @@ func number(info *types.Info, e ast.Expr, path string) bool {
 	return false
 }
 
-// gameBody reports whether e has the name of the bytes of a game message.
+// gameBody reports whether e is named like the bytes of a game message.
 func gameBody(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -203,8 +202,8 @@ func gameBody(e ast.Expr) bool {
 	return false
 }
 
-// What stands above the descriptions of messages knows neither their opcodes nor
-// where their fields lie.
+// Packages above the message descriptions know neither opcodes nor field
+// offsets.
 func TestNoOpcodesAbove(t *testing.T) {
 	all := builtPackages(t)
 	c := newChecker(all)

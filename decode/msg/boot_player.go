@@ -17,7 +17,7 @@ var bootPlayerSpec = decode.Spec{
 	Layout:      decode.LayoutOf[BootPlayer](),
 }
 
-// BootPlayer is what the OpenBC server sends, unreliably, to a client that it
+// BootPlayer is the OpenBC server's unreliable message to a client that it
 // refuses.
 type BootPlayer struct{ Reason uint8 }
 

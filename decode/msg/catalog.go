@@ -1,5 +1,5 @@
-// Package msg holds the game's messages, one file each: what is known of the
-// message, its Go type and its walk.
+// Package msg holds the game's messages, one file each: its description, its Go
+// type and its walk.
 package msg
 
 import "github.com/bcdissect/bcdissect/decode"

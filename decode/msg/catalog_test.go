@@ -18,7 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
 
-// A layout is one way in which a spec's messages are written.
+// A layout is one of the layouts of a spec.
 type layout struct {
 	spec    *decode.Spec
 	dialect decode.Dialect
@@ -53,18 +53,18 @@ func samplesOf(tb testing.TB, l *layout) []*messages.Sample {
 	return found
 }
 
-// A shown is a field that a visitor saw.
+// A shown is a field shown to a visitor.
 type shown struct {
 	path, doc string
 	kind      decode.Kind
 	off, end  int
 }
 
-// what returns the field without its place in a message.
+// what returns the field without its offsets.
 func (f shown) what() shown { f.off, f.end = 0, 0; return f }
 
-// A collector keeps the fields that it sees, with the paths that docs and
-// filters use: an element of list x is x[].
+// A collector records fields with the paths used in docs and filters: an
+// element of list x is x[].
 type collector struct {
 	groups []string
 	fields []shown
@@ -105,7 +105,7 @@ func show(s *messages.Sample, r *decode.Result) *collector {
 	return c
 }
 
-// read reads a sample, which must fit its own dialect to the last byte.
+// read reads a sample, which must fit its own dialect completely.
 func read(tb testing.TB, d *decode.Decoder, spec *decode.Spec, s *messages.Sample) decode.Result {
 	tb.Helper()
 	r := d.Read(spec, s.Payload, s.Dialect, s)
@@ -168,8 +168,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// The fields that hosts fill in by themselves exist, and only they are left out
-// where hosts are compared.
+// Host fields exist, and comparisons of hosts omit only these.
 func TestHostFields(t *testing.T) {
 	compared := 0
 	for _, s := range messages.All(t) {
@@ -212,7 +211,7 @@ func TestHostFields(t *testing.T) {
 	}
 }
 
-// The head of a message ends with the field up to which it must be whole.
+// The head of a message ends with the last field that must decode.
 func TestHeads(t *testing.T) {
 	seen := 0
 	for _, s := range messages.All(t) {
@@ -235,8 +234,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// What the stock host does with the messages of clients: section 2.4 of the
-// reference that the catalogue was written from. Messages that came later are not in it.
+// The stock host's handling of clients' messages, from section 2.4 of the
+// reference used for the catalogue. Later messages are not in it.
 func TestRelayClasses(t *testing.T) {
 	known := map[decode.Relay]string{
 		decode.RelaySlots:   "02 03",
@@ -265,13 +264,14 @@ func TestRelayClasses(t *testing.T) {
 	}
 }
 
-// A spec that is not in the catalogue does nothing, and nobody else would notice.
+// A spec missing from the catalogue has no effect, and no other test would
+// notice.
 func TestAllInCatalog(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs := map[string]string{} // the file of each variable
+	specs := map[string]string{} // file of each variable
 	listed := map[string]bool{}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -289,7 +289,7 @@ func TestAllInCatalog(t *testing.T) {
 						specs[n.Names[i].Name] = name
 					}
 				}
-			case *ast.UnaryExpr: // &theSpec, in the catalogue or as an alternative of one that is
+			case *ast.UnaryExpr: // &theSpec, in the catalogue or as an alternative of one in it
 				if id, ok := n.X.(*ast.Ident); ok && n.Op == token.AND {
 					listed[id.Name] = true
 				}
@@ -332,10 +332,10 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// Every sample is read to its end, shows only what is described, accounts for
-// every byte, and is written back as it was.
+// Every sample decodes completely, shows only described fields, accounts for
+// every byte, and is rewritten unchanged.
 func TestSamples(t *testing.T) {
-	everShown := map[shown]bool{} // without offsets: what walks share is tested once
+	everShown := map[shown]bool{} // without offsets: shared walks are tested once
 	for _, l := range layouts() {
 		t.Run(l.String(), func(t *testing.T) {
 			samples := samplesOf(t, &l)
@@ -378,7 +378,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Every beginning of a sample fails with a located error, or reads as a shorter
+// Every prefix of a sample fails with a located error, or reads as a shorter
 // message.
 func TestPrefixes(t *testing.T) {
 	for _, s := range messages.All(t) {
@@ -415,9 +415,9 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// shortSnapshot reports whether the message is a ship's creation without the
-// snapshot, which is left alone unless it is whole: that of a modified ship has
-// another length.
+// shortSnapshot reports whether the message is a ship creation with an
+// incomplete snapshot. Such a snapshot is not decoded, because a modified ship
+// has a snapshot of another length.
 func shortSnapshot(s *decode.Spec, r *decode.Result) bool {
 	return (s.Code == 0x02 || s.Code == 0x03) && len(r.Rest) > 0
 }
@@ -433,7 +433,7 @@ func TestReadDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A decoder that read other messages before gives the same result as a new one.
+// A reused decoder gives the same result as a new one.
 func TestDecoderForgets(t *testing.T) {
 	old := decode.NewDecoder()
 	for range 2 {
@@ -481,22 +481,22 @@ func FuzzRead(f *testing.F) {
 		if len(v.groups) != 0 {
 			t.Fatalf("groups left open: %s", v.groups)
 		}
-		// The work is bounded: a byte holds eight bits, and no more fields than
-		// a message has at all need none.
+		// The work is bounded: a byte holds at most eight bits, and the fields
+		// without bytes are few.
 		if n := len(v.fields); n > 8*len(payload)+32 {
 			t.Fatalf("%d fields in %d bytes", n, len(payload))
 		}
 		if !r.Exact() {
 			return
 		}
-		// Some bit groups can be written in more than one way, so what is
-		// written first may differ from what was read. From then on nothing does.
+		// Some bit groups have several encodings, so the first rewrite may differ
+		// from the input. Later ones must not.
 		once, err := decode.Append(nil, spec, r.Message, r.Dialect)
 		if err != nil {
 			t.Fatalf("not written: %v", err)
 		}
 		if spec.Code == 0x1C && !bytes.Equal(once, payload) {
-			return // how many entries a block has follows from its length, which is another now
+			return // a block's number of entries depends on its length, which has changed
 		}
 		again := d.Read(spec, once, r.Dialect, s)
 		if !again.Exact() {

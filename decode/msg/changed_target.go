@@ -23,6 +23,7 @@ var changedTargetSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ChangedTarget](),
 }
 
-// ChangedTarget is CHANGED_TARGET; the destination is the player's ship, the
-// object the former target or 0, the source what caused the change, mostly 0.
+// ChangedTarget is CHANGED_TARGET. The destination is the player's ship, the
+// object the former target or 0, and the source the cause of the change, mostly
+// 0.
 type ChangedTarget struct{ event.Event }

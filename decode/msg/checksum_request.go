@@ -18,7 +18,7 @@ var checksumRequestSpec = decode.Spec{
 	Layout:   decode.LayoutOf[ChecksumRequest](),
 }
 
-// LastRound is the number of the round that comes after 3, the last.
+// LastRound is the number of the final round, after round 3.
 const LastRound = 255
 
 // ChecksumRequest is DO_CHECKSUM.

@@ -27,30 +27,30 @@ type ChecksumResponse struct {
 	Round       uint8
 	VersionHash uint32 // Round 0
 	DirHash     uint32
-	Found       bool // there is such a directory: the tree follows
+	Found       bool // the directory exists: the tree follows
 	Tree        ChecksumTree
 }
 
-// A ChecksumTree is a directory with all that is in it.
+// A ChecksumTree is a directory with its contents.
 type ChecksumTree struct {
 	Files   []ChecksumFile
 	Subdirs []uint32       // hashes of their names
-	Trees   []ChecksumTree // what is in each of Subdirs
+	Trees   []ChecksumTree // contents of each of Subdirs
 }
 
-// A ChecksumFile is a file as its hashes.
+// A ChecksumFile holds the hashes of a file.
 type ChecksumFile struct {
 	Name    uint32
 	Content uint32
 }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *ChecksumResponse) Reset() {
 	m.Tree.Reset()
 	*m = ChecksumResponse{Tree: m.Tree}
 }
 
-// Reset makes the tree ready for another reading.
+// Reset prepares the tree for reuse.
 func (t *ChecksumTree) Reset() {
 	*t = ChecksumTree{Files: t.Files[:0], Subdirs: t.Subdirs[:0], Trees: t.Trees[:0]}
 }
@@ -68,8 +68,8 @@ func (m *ChecksumResponse) Walk(c *decode.Codec) {
 	})
 }
 
-// checksumDepth is how deep directories may lie in each other; those of the
-// game lie two deep.
+// checksumDepth is the maximum nesting of directories; those of the game are
+// nested two deep.
 const (
 	checksumDepth = 4
 	tooDeep       = "more than 4 directories in each other"

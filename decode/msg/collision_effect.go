@@ -22,6 +22,6 @@ var collisionEffectSpec = decode.Spec{
 	Layout:   decode.LayoutOf[CollisionEffect](),
 }
 
-// CollisionEffect is CLIENT_COLLISION; the destination is the reporting ship,
-// the source what it hit, 0 for planets and asteroids.
+// CollisionEffect is CLIENT_COLLISION. The destination is the reporting ship,
+// the source the other object, 0 for planets and asteroids.
 type CollisionEffect struct{ event.Event }

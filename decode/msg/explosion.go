@@ -23,8 +23,8 @@ var explosionSpec = decode.Spec{
 	Layout:    decode.LayoutOf[Explosion](),
 }
 
-// Explosion is DAMAGE_VOLUME. A client that receives a ship which is damaged
-// already receives its damage again, volume by volume.
+// Explosion is DAMAGE_VOLUME. A client that receives an already damaged ship
+// also receives its damage again, volume by volume.
 type Explosion struct {
 	Object   wire.ObjectID
 	Position wire.Vec4h

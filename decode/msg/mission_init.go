@@ -22,10 +22,10 @@ var missionInitSpec = decode.Spec{
 	Layout:     decode.LayoutOf[MissionInit](),
 }
 
-// Unlimited is the value of a limit that does not exist.
+// Unlimited is the value for no limit.
 const Unlimited = 255
 
-// MissionInit tells the rules of the mission.
+// MissionInit holds the rules of the mission.
 type MissionInit struct {
 	PlayerLimit uint8
 	System      uint8

@@ -21,7 +21,7 @@ var objectCreateSpec = decode.Spec{
 	Relay:    decode.RelaySlots,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicObjects,
-	Head:     2 + 4 + 4 + 1, // as far as the species
+	Head:     2 + 4 + 4 + 1, // up to the species
 	Doc:      "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
 	Brief:    []string{"object_id", "species", "name", "set"},
 	Layout:   decode.LayoutOf[ObjectCreate](),
@@ -52,7 +52,7 @@ var objectCreateTeamSpec = decode.Spec{
 	Relay:    decode.RelaySlots,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicObjects,
-	Head:     3 + 4 + 4 + 1, // as far as the species
+	Head:     3 + 4 + 4 + 1, // up to the species
 	Doc:      "A player's ship comes into being.",
 	Brief:    []string{"name", "species", "object_id", "set"},
 	Layout:   decode.LayoutOf[ObjectCreateTeam](),
@@ -83,7 +83,7 @@ const (
 	ClassTorpedo uint32 = 0x8009
 )
 
-// An Object is a game object as messages 02 and 03 write it.
+// An Object is a game object in messages 02 and 03.
 type Object struct {
 	Class       uint32
 	ID          wire.ObjectID
@@ -93,14 +93,13 @@ type Object struct {
 	Velocity    wire.Vec4f
 	Name        []byte
 	Set         []byte
-	Ship        *ship.Class // ClassShip: what Species stands for; nil if it has no list
+	Ship        *ship.Class // ClassShip: the class of Species; nil if it has no list
 	Snapshot    []Part      // ClassShip, if the list fits
-	Fits        bool        // whether the ship's list reads the snapshot to its end; other ships are modified
+	Fits        bool        // whether the snapshot matches the ship's list; it does not for modified ships
 	Torpedo     TorpedoBody // ClassTorpedo
 }
 
-// A TorpedoBody is what the game writes of a torpedo beyond what it writes of
-// every object.
+// A TorpedoBody is the part of an object that only torpedoes have.
 type TorpedoBody struct {
 	Owner        wire.ObjectID
 	Target       wire.ObjectID
@@ -109,13 +108,13 @@ type TorpedoBody struct {
 	Offset       wire.Vec4b
 }
 
-// Reset makes the object ready for another reading.
+// Reset prepares the object for reuse.
 func (m *Object) Reset() { *m = Object{Snapshot: m.Snapshot[:0]} }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *ObjectCreate) Reset() { m.Slot = 0; m.Object.Reset() }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *ObjectCreateTeam) Reset() { m.Slot, m.Player = 0, 0; m.Object.Reset() }
 
 // Walk implements [decode.Message].
@@ -175,7 +174,7 @@ func (objectClasses) Name(v uint64) string {
 	return ""
 }
 
-// ObjectCreateOpenBC is the ship creation that OpenBC's battle test sends.
+// ObjectCreateOpenBC is the ship creation of OpenBC's battle test.
 type ObjectCreateOpenBC struct {
 	Slot        uint8
 	Player      uint8
@@ -193,7 +192,7 @@ type ObjectCreateOpenBC struct {
 	TorpedoType uint8
 }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *ObjectCreateOpenBC) Reset() { *m = ObjectCreateOpenBC{Subsystems: m.Subsystems[:0]} }
 
 // Walk implements [decode.Message].

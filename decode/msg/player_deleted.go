@@ -35,7 +35,7 @@ func (m *PlayerDeleted) Walk(c *decode.Codec) {
 	c.Str32("name", &m.Name, "player name")
 }
 
-// PlayerDeletedOpenBC is the form that the OpenBC server sends.
+// PlayerDeletedOpenBC is the form sent by the OpenBC server.
 type PlayerDeletedOpenBC struct{ Name []byte }
 
 // Walk implements [decode.Message].

@@ -23,12 +23,12 @@ var pulseFireSpec = decode.Spec{
 	Layout:   decode.LayoutOf[PulseFire](),
 }
 
-// PulseFlags tell of a pulse.
+// PulseFlags are the flags of a pulse.
 type PulseFlags uint8
 
-// The flags of a pulse.
+// The pulse flags.
 const (
-	PulseSound  PulseFlags = 0x01 // the shot is heard: it is the first of a series
+	PulseSound  PulseFlags = 0x01 // the shot is audible: it is the first of a series
 	PulseTarget PulseFlags = 0x02 // there is a target
 )
 

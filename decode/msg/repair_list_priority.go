@@ -22,6 +22,6 @@ var repairListPrioritySpec = decode.Spec{
 	Layout:   decode.LayoutOf[RepairListPriority](),
 }
 
-// RepairListPriority is REPAIR_LIST_PRIORITY; the destination is the repair
-// subsystem, the object the subsystem that moves up. The source means nothing.
+// RepairListPriority is REPAIR_LIST_PRIORITY. The destination is the repair
+// subsystem, the object the subsystem that moves up. The source has no meaning.
 type RepairListPriority struct{ event.Event }

@@ -18,7 +18,7 @@ var restartGameSpec = decode.Spec{
 	Layout:    decode.LayoutOf[RestartGame](),
 }
 
-// RestartGame begins the game anew.
+// RestartGame restarts the game.
 type RestartGame struct{}
 
 // Walk implements [decode.Message].

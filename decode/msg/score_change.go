@@ -19,8 +19,7 @@ var scoreChangeSpec = decode.Spec{
 	Layout:    decode.LayoutOf[ScoreChange](),
 }
 
-// ScoreChange tells the scores that changed with a death. Players are network
-// ids.
+// ScoreChange holds the scores changed by a death. Players are network ids.
 type ScoreChange struct {
 	Killer  int32 // 0 for nobody
 	Kills   int32 // unless Killer is 0
@@ -30,13 +29,13 @@ type ScoreChange struct {
 	Updates []ScoreUpdate
 }
 
-// A ScoreUpdate is the score of a player who had a part in it.
+// A ScoreUpdate is the score of a player with a share in the kill.
 type ScoreUpdate struct {
 	Player int32
 	Score  int32 // unless Player is 0
 }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *ScoreChange) Reset() { *m = ScoreChange{Updates: m.Updates[:0]} }
 
 // Walk implements [decode.Message].

@@ -24,7 +24,7 @@ type Script struct {
 	Body []byte
 }
 
-// Opcode returns the first byte of the message, which is not that of the spec.
+// Opcode returns the message's own opcode instead of the spec's.
 func (m *Script) Opcode() decode.Opcode { return m.Op }
 
 // Walk implements [decode.Message].

@@ -26,8 +26,8 @@ var settingsSpec = decode.Spec{
 	Layout: decode.LayoutOf[Settings](),
 }
 
-// Settings is GAME_INITIALIZE. Its three bits share one byte, the one in the
-// place of the first.
+// Settings is GAME_INITIALIZE. Its three bits share one byte, at the place of
+// the first.
 type Settings struct {
 	GameTime   wire.F32
 	Collisions bool

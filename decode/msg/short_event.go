@@ -5,8 +5,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// ShortEvent is what OpenBC's battle test sends in the place of several events:
-// nothing but the object.
+// ShortEvent replaces several events in OpenBC's battle test and holds nothing
+// but the object.
 type ShortEvent struct{ Object wire.ObjectID }
 
 // Walk implements [decode.Message].

@@ -6,12 +6,11 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 )
 
-// A Part is what the snapshot in a ship's creation says of one entry of the
-// ship's list.
+// A Part is an entry of the ship's list in the snapshot of a ship's creation.
 type Part struct {
 	Index     uint8
 	Condition uint8
-	Children  []byte // a condition each
+	Children  []byte // condition of each
 	Power     int8   // per cent; negative when switched off
 	Main      uint8  // main battery
 	Backup    uint8  // backup battery
@@ -20,7 +19,7 @@ type Part struct {
 	Setting   uint8  // phaser level, ammunition slot or tractor mode
 }
 
-// snapshot walks the whole list of the ship, nothing left out.
+// snapshot walks the ship's whole list.
 func (m *Object) snapshot(c *decode.Codec) {
 	n := 0
 	if m.Ship != nil {

@@ -22,8 +22,8 @@ const (
 	batteries     = 2
 )
 
-// UpdatedObject returns the ship that a payload is an update of; ok is false if
-// it is no StateUpdate or too short to tell.
+// UpdatedObject returns the ship of an update; ok is false if the payload is
+// not a StateUpdate or is too short.
 func UpdatedObject(payload []byte) (id wire.ObjectID, ok bool) {
 	if len(payload) < 1+4 || decode.Opcode(payload[0]) != OpStateUpdate {
 		return 0, false
@@ -31,8 +31,8 @@ func UpdatedObject(payload []byte) (id wire.ObjectID, ok bool) {
 	return wire.ObjectID(binary.LittleEndian.Uint32(payload[1:])), true
 }
 
-// UpdateHead returns the ship that a payload is an update of, and which fields
-// follow; ok is false if it is no StateUpdate or too short to tell.
+// UpdateHead returns the ship and the flags of an update; ok is false if the
+// payload is not a StateUpdate or is too short.
 func UpdateHead(payload []byte) (id wire.ObjectID, flags Dirty, ok bool) {
 	id, ok = UpdatedObject(payload)
 	if !ok || len(payload) < stateHead {
@@ -41,8 +41,8 @@ func UpdateHead(payload []byte) (id wire.ObjectID, flags Dirty, ok bool) {
 	return id, Dirty(payload[stateHead-1]), true
 }
 
-// stateLeast is the least number of bytes that an update has with each
-// combination of flags, bits not counted.
+// stateLeast is the minimum size of an update for each combination of flags,
+// without bits.
 var stateLeast = func() (least [256]uint8) {
 	for flags := range least {
 		n := stateHead
@@ -59,7 +59,7 @@ var stateLeast = func() (least [256]uint8) {
 	return least
 }()
 
-// StateParts tells where the parts of an update lie, without their values.
+// StateParts holds the offsets of an update's parts, without their values.
 type StateParts struct {
 	Flags   Dirty
 	HasHash bool
@@ -74,24 +74,24 @@ type StateParts struct {
 	entries [maxEntries]entryPart
 }
 
-// maxEntries is more than the longest list of subsystems has.
+// maxEntries exceeds the longest list of subsystems.
 const maxEntries = 64
 
-// An entryPart tells where an entry of a subsystem block lies.
+// An entryPart holds the offsets of an entry in a subsystem block.
 type entryPart struct {
 	condition uint16 // offset; the conditions of the children follow
 	tail      uint16 // offset behind those and the group of bits
 	hasPower  bool
 }
 
-// Locate finds the parts of an update whose bytes, opcode first, are all
-// accounted for. It reports false for any other, and for some that only
+// Locate finds the parts of an update that decodes to its last byte, opcode
+// included. It reports false for any other, and for some that only
 // [StateUpdate.Walk] reads. An update with a subsystem block needs the class of
 // its ship.
 //
-// It is the fast form of the walk and has to be kept in step with it; a test
-// and a fuzz target hold them against each other. Counting needs no more than
-// the parts; StateUpdate.ReadFast fills in the values.
+// Locate is the fast form of the walk and must match it; a test and a fuzz
+// target compare the two. Counting needs only the parts; StateUpdate.ReadFast
+// fills in the values.
 func (p *StateParts) Locate(b []byte, d decode.Dialect, env decode.Env) (ok bool) {
 	if len(b) < stateHead {
 		return false
@@ -142,7 +142,7 @@ func (p *StateParts) Locate(b []byte, d decode.Dialect, env decode.Env) (ok bool
 	return off == len(b) && group.left == 0
 }
 
-// stateObject returns the ship that an update is about.
+// stateObject returns the ship of an update.
 func stateObject(b []byte) wire.ObjectID { return wire.ObjectID(binary.LittleEndian.Uint32(b[1:])) }
 
 // ReadFast implements [decode.FastReader]: nineteen of twenty game messages are
@@ -160,9 +160,9 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 	return true
 }
 
-// ReadHead reads an update as ReadFast does, but fills in no more than object,
-// class, flags, position and hash: the values that a session learns from it.
-// The others keep those of an earlier message.
+// ReadHead is like ReadFast but fills in only the values used by a session:
+// object, class, flags, position and hash. The other fields keep the values of
+// an earlier message.
 func (m *StateUpdate) ReadHead(b []byte, d decode.Dialect, env decode.Env) bool {
 	if m.parts == nil {
 		m.parts = new(StateParts)
@@ -174,8 +174,7 @@ func (m *StateUpdate) ReadHead(b []byte, d decode.Dialect, env decode.Env) bool 
 	return true
 }
 
-// loadHead fills in the values that a session learns from an update whose
-// parts have been located.
+// loadHead fills in the values used by a session, from located parts.
 func (m *StateUpdate) loadHead(b []byte, env decode.Env, parts *StateParts) {
 	flags := parts.Flags
 	m.Object, m.Flags, m.Class = stateObject(b), flags, parts.class
@@ -228,7 +227,7 @@ func (m *StateUpdate) loadRest(b []byte, env decode.Env, parts *StateParts) {
 	}
 }
 
-// loadMotion fills in those fields of direction and speed that are present.
+// loadMotion fills in the direction and speed fields that are present.
 func (m *StateUpdate) loadMotion(b []byte, off int) {
 	if m.Flags&DirtyForward != 0 {
 		p := b[off : off+dirBytes]
@@ -246,7 +245,7 @@ func (m *StateUpdate) loadMotion(b []byte, off int) {
 }
 
 // locateBlock finds the entries of a subsystem block, which begins with its
-// start index at off. It returns where the block ends.
+// start index at off. It returns the offset after the block.
 func (p *StateParts) locateBlock(b []byte, off int, d decode.Dialect, group *bitGroup) (end int, ok bool) {
 	list := p.class.Subsystems
 	if off >= len(b) || int(b[off]) >= len(list) || len(list) > maxEntries || len(b) > math.MaxUint16 {
@@ -274,7 +273,7 @@ func (p *StateParts) locateBlock(b []byte, off int, d decode.Dialect, group *bit
 				return off, false
 			}
 			e.hasPower = group.next()
-		} else if openBC && group.left > 0 { // it closes the group of bits, which is not empty
+		} else if openBC && group.left > 0 { // closes the group of bits, which is not empty
 			return off, false
 		}
 		e.tail = uint16(off)
@@ -328,14 +327,14 @@ func (m *StateUpdate) loadBlock(b []byte, parts *StateParts) {
 	}
 }
 
-// A bitGroup is the group of bits that is open.
+// A bitGroup is the open group of bits.
 type bitGroup struct {
 	bits, left, full uint8
 	any              bool // there was a group
 }
 
-// open opens a group, which begins at off, if none is open. It returns where the
-// next byte is.
+// open opens a group at off unless one is open. It returns the offset of the
+// next byte.
 func (g *bitGroup) open(b []byte, off int, d decode.Dialect) (at int, ok bool) {
 	if g.left > 0 {
 		return off, true
@@ -352,7 +351,7 @@ func (g *bitGroup) open(b []byte, off int, d decode.Dialect) (at int, ok bool) {
 	return off + 1, true
 }
 
-// next returns the next bit of the group that is open.
+// next returns the next bit of the open group.
 func (g *bitGroup) next() bool {
 	bit := g.bits&1 != 0
 	g.bits >>= 1

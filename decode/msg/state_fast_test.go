@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
 
-// A walked update is read by the walk alone.
+// A walked update has no fast reader, so it is read by its walk.
 type walked struct{ m StateUpdate }
 
 func (w *walked) Walk(c *decode.Codec) { w.m.Walk(c) }
@@ -21,7 +21,7 @@ var walkedSpec = decode.Spec{
 	Forms: []decode.Form{{Dialect: decode.OpenBC, Layout: decode.LayoutOf[walked]()}},
 }
 
-// every ship is of one species, and all bases are known or none.
+// everyShip gives all ships one class, and knows all bases or none.
 type everyShip struct {
 	species uint8
 	based   bool
@@ -33,9 +33,8 @@ func (e everyShip) Base(id wire.ObjectID) (wire.Vec3, bool) {
 	return wire.Vec3{float32(id & 0xFF), 2, 3}, e.based
 }
 
-// compareFast holds the fast way of reading an update against its walk: it
-// takes a message if and only if the walk accounts for all of it, and leaves
-// the same behind.
+// compareFast compares the fast reader with the walk: it accepts a message if
+// and only if the walk decodes it completely, with the same result.
 func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte, as decode.Dialect, env decode.Env) (taken bool) {
 	t.Helper()
 	want := d.ReadAs(&walkedSpec, payload, as, env)
@@ -53,7 +52,7 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 		head.Position != walk.Position || head.HasHash != walk.HasHash || head.Hash != walk.Hash {
 		t.Fatalf("% X, %v, %+v: the head is %+v, want %+v", payload, as, env, head, walk)
 	}
-	// Lists keep their memory: what is empty may be nil or not.
+	// Lists keep their memory: an empty one may be nil or not.
 	if len(m.Entries)+len(walk.Entries) == 0 {
 		m.Entries, walk.Entries = nil, nil
 	}
@@ -66,8 +65,8 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 	return true
 }
 
-// Every flag value, with every class of ship, in both dialects, whole and cut
-// anywhere, with something behind it and with each of its bytes changed.
+// Every flag value, with every class of ship, in both dialects: whole, cut
+// anywhere, with a trailing byte and with each byte changed.
 func TestReadFast(t *testing.T) {
 	d, m := decode.NewDecoder(), new(StateUpdate)
 	var listed []uint8
@@ -98,12 +97,12 @@ func TestReadFast(t *testing.T) {
 			}
 		}
 	}
-	if taken < 480 { // of 512; a cloak bit before a closed group is not in order
+	if taken < 480 { // of 512; a cloak bit before a closed group is invalid
 		t.Errorf("only %d whole messages were taken", taken)
 	}
 }
 
-// someUpdate returns an update in order, with as much in it as the flags say.
+// someUpdate returns a valid update with the parts named by the flags.
 func someUpdate(t *testing.T, flags Dirty, as decode.Dialect, env everyShip) []byte {
 	t.Helper()
 	m := &StateUpdate{
@@ -114,7 +113,7 @@ func someUpdate(t *testing.T, flags Dirty, as decode.Dialect, env everyShip) []b
 	list := m.Class.Subsystems
 	m.Start = uint8(int(flags) % len(list))
 	var b []byte
-	for n := range 12 { // as many entries as make a block that is read whole
+	for n := range 12 { // enough entries for a complete block
 		m.Entries = m.Entries[:0]
 		for i := range n {
 			e := Entry{Condition: 200, HasPower: i%2 == 0, Power: 100, Facings: []byte{1, 2, 3, 4, 5, 6}, Main: 7, Backup: 8}

@@ -30,11 +30,11 @@ var stateUpdateSpec = decode.Spec{
 	BySender: true,
 }
 
-// Dirty flags tell which fields of a StateUpdate are present.
+// Dirty flags mark the fields present in a StateUpdate.
 type Dirty uint8
 
-// The flags in numeric order. On the wire the field of DirtyCloak comes before
-// that of DirtySubsystems.
+// The flags in numeric order. On the wire the field of DirtyCloak precedes that
+// of DirtySubsystems.
 const (
 	DirtyPosition   Dirty = 0x01
 	DirtyDelta      Dirty = 0x02
@@ -69,24 +69,24 @@ type StateUpdate struct {
 	Forward  wire.Dir3   // DirtyForward
 	Up       wire.Dir3   // DirtyUp
 	Speed    wire.CF16   // DirtySpeed
-	Cloak    bool        // DirtyCloak, as sent: OpenBC means by 0 what the game means by 1
+	Cloak    bool        // DirtyCloak, as sent: inverted in OpenBC
 	Start    uint8       // DirtySubsystems: index of the first entry
 	Entries  []Entry     // DirtySubsystems
 	Power    []Setting   // DirtyPower
 
-	// Class is the ship's class, which the session knows; nil if it does not.
+	// Class is the ship's class from the session, or nil if unknown.
 	Class *ship.Class
 
 	base    wire.Vec3
 	hasBase bool
-	parts   *StateParts // of ReadFast, used again
+	parts   *StateParts // reused by ReadFast
 }
 
-// An Entry is what a subsystem block says of one entry of the ship's list.
+// An Entry is an entry of the ship's list in a subsystem block.
 type Entry struct {
-	Index     uint8 // in the list
+	Index     uint8 // in the ship's list
 	Condition uint8
-	Children  []byte // a condition each
+	Children  []byte // condition of each
 	HasPower  bool
 	Power     uint8  // per cent, 0 to 125
 	Main      uint8  // main battery
@@ -94,21 +94,21 @@ type Entry struct {
 	Facings   []byte // front, rear, top, bottom, left, right
 }
 
-// A Setting is the power that a player gives to a subsystem.
+// A Setting is a player's power setting for a subsystem.
 type Setting struct {
 	Index uint8 // in the ship's list
 	Value uint8 // 204 is 100 per cent
 }
 
-// Reset makes the message ready for another reading.
+// Reset prepares the message for reuse.
 func (m *StateUpdate) Reset() {
 	entries, power, parts := m.Entries[:0], m.Power[:0], m.parts
 	*m = StateUpdate{}
 	m.Entries, m.Power, m.parts = entries, power, parts
 }
 
-// AbsolutePosition returns where the ship is, if the message and those before
-// it tell.
+// AbsolutePosition returns the position of the ship, if this and earlier
+// messages determine it.
 func (m *StateUpdate) AbsolutePosition() (p wire.Vec3, ok bool) {
 	switch {
 	case m.Flags&DirtyPosition != 0:
@@ -166,11 +166,11 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 	})
 }
 
-// blockLimit is the number of bytes, start index included, after which no
-// further entry is begun.
+// blockLimit is the size, start index included, at which a block begins no
+// further entry.
 const blockLimit = 10
 
-// block walks the round-robin over the ship's list.
+// block walks the subsystem block, a round-robin over the ship's list.
 func (m *StateUpdate) block(c *decode.Codec) {
 	begin := c.Offset()
 	c.U8("start", &m.Start, "index of the first entry in the ship's list")
@@ -252,7 +252,7 @@ func (m *StateUpdate) classSource() string {
 	return "inferred"
 }
 
-// noSubsystem stands for entries that the list does not have.
+// noSubsystem replaces entries missing from the list.
 var noSubsystem ship.Subsystem
 
 func (m *StateUpdate) subsystem(i uint8) *ship.Subsystem {

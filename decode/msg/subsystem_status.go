@@ -32,7 +32,7 @@ var subsystemStatusSpec = decode.Spec{
 // SubsystemStatus is SUBSYSTEM_STATE_CHANGED; the destination is the subsystem.
 type SubsystemStatus struct{ event.Event }
 
-// SubsystemStatusOpenBC is the form that OpenBC's battle test sends.
+// SubsystemStatusOpenBC is the form sent by OpenBC's battle test.
 type SubsystemStatusOpenBC struct {
 	Object    wire.ObjectID
 	Index     uint8

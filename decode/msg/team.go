@@ -22,7 +22,7 @@ var teamSpec = decode.Spec{
 	Layout:   decode.LayoutOf[Team](),
 }
 
-// Team is a player's choice.
+// Team is a player's choice of team.
 type Team struct {
 	Player int32
 	Team   uint8

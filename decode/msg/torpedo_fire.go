@@ -27,20 +27,20 @@ var torpedoFireSpec = decode.Spec{
 	}},
 }
 
-// TorpedoFlags tell how a torpedo was launched.
+// TorpedoFlags are the flags of a torpedo launch.
 type TorpedoFlags uint8
 
-// The flags of a torpedo.
+// The torpedo flags.
 const (
 	TorpedoBit0     TorpedoFlags = 0x01 // probably the skewed launch geometry
-	TorpedoBit1     TorpedoFlags = 0x02 // probably whether the launch is heard
+	TorpedoBit1     TorpedoFlags = 0x02 // probably whether the launch is audible
 	TorpedoNoTarget TorpedoFlags = 0x04 // nothing follows the direction
 )
 
 var torpedoFlagNames = decode.FlagNames{"bit0", "bit1", "no_target"}
 
-// TorpedoFire is CREATE_TORP. The type of torpedo is not in it: it is the one
-// selected in the tube's system.
+// TorpedoFire is CREATE_TORP. It does not carry the torpedo type, which is the
+// one selected in the tube's system.
 type TorpedoFire struct {
 	Tube         wire.ObjectID
 	FiringPlayer uint8
@@ -62,7 +62,7 @@ func (m *TorpedoFire) Walk(c *decode.Codec) {
 	})
 }
 
-// torpedoOpenBCTarget is the flag that OpenBC's test clients set when a target
+// torpedoOpenBCTarget is the flag set by OpenBC's test clients when a target
 // follows.
 const torpedoOpenBCTarget TorpedoFlags = 0x02
 

@@ -16,9 +16,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
 
-// The examples in fixtures/vectors were decoded by other software. They name
-// some fields otherwise; a rename says how this package calls what a pattern
-// matches, "-" if it follows from other values that are compared.
+// The examples in fixtures/vectors were decoded by other software with some
+// different field names. A rename maps a pattern to this package's name, or to
+// "-" for a field that follows from others.
 type rename struct {
 	pattern *regexp.Regexp
 	to      string
@@ -83,7 +83,7 @@ var transportRenames = renames(
 	`pos(\[\d\])`, "position$1",
 )
 
-// values keeps what a viewer shows: numbers, texts and hex by path.
+// values records a viewer's numbers, texts and hex by path.
 type values struct {
 	groups []string
 	of     map[string]any
@@ -137,7 +137,7 @@ func (v *values) Field(f *decode.Field) {
 	}
 }
 
-// flatten calls leaf for every value that is neither object nor array.
+// flatten calls leaf for every value except objects and arrays.
 func flatten(path string, v any, leaf func(path string, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -153,7 +153,7 @@ func flatten(path string, v any, leaf func(path string, v any)) {
 	}
 }
 
-// matches compares what a viewer shows with what an example says.
+// matches compares a shown value with an example.
 func matches(path, was string, got, want any) bool {
 	switch w := want.(type) {
 	case bool:
@@ -185,7 +185,7 @@ type vector struct {
 	hex     string
 	species uint8
 	want    map[string]any
-	cut     bool // the example is only the beginning of a message
+	cut     bool // the example is only a prefix of a message
 }
 
 func testVectors(t *testing.T, vectors []vector, names []rename) {
@@ -269,7 +269,7 @@ func TestTransportExamples(t *testing.T) {
 		if e.Layer != "app" {
 			continue
 		}
-		if _, ok := e.Expect["owner_slot"]; ok { // what it calls a team there is none
+		if _, ok := e.Expect["owner_slot"]; ok { // here the field is a team
 			e.Expect["net_player"] = e.Expect["team"]
 			delete(e.Expect, "team")
 		}

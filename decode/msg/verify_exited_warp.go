@@ -29,8 +29,8 @@ var verifyExitedWarpSpec = decode.Spec{
 	}},
 }
 
-// VerifyExitedWarp is VERIFY_EXITED_WARP. A client that has the object moves it;
-// one that has not asks with 0x1E.
+// VerifyExitedWarp is VERIFY_EXITED_WARP. A client moves the object if it has
+// it, and otherwise requests it with 0x1E.
 type VerifyExitedWarp struct {
 	Object wire.ObjectID
 	Set    []byte
@@ -42,8 +42,8 @@ func (m *VerifyExitedWarp) Walk(c *decode.Codec) {
 	c.Str32z("set", &m.Set, "where it is, such as Multi1")
 }
 
-// VerifyExitedWarpBare is a form that programs send which do not count the end of
-// the name.
+// VerifyExitedWarpBare is the form sent by programs that do not count the
+// terminator of the name.
 type VerifyExitedWarpBare struct {
 	Object wire.ObjectID
 	Set    []byte

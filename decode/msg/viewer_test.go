@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
 
-// A stopper is a visitor that has seen enough after some calls.
+// A stopper is a visitor that stops after some calls.
 type stopper struct {
 	viewer *decode.Viewer
 	left   int
@@ -28,8 +28,8 @@ func (v *stopper) Field(*decode.Field) { v.call() }
 func (v *stopper) Begin(*decode.Group) { v.call() }
 func (v *stopper) End(*decode.Group)   { v.call() }
 
-// TestStop stops the walk through every sample after every call: nothing more
-// is shown, and the message stays as it was read.
+// TestStop stops the walk of every sample after every call: nothing more is
+// shown, and the message stays complete.
 func TestStop(t *testing.T) {
 	for _, s := range messages.All(t) {
 		spec := s.SpecIn(Catalog())
@@ -59,10 +59,10 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A trail is a visitor that writes down where the fields are that it sees.
+// A trail is a visitor that records field offsets.
 type trail struct {
 	groups []string
-	names  [][]string // of each field with those of its groups
+	names  [][]string // of each field and its groups
 	seen   []string   // each field with its bytes
 }
 
@@ -75,8 +75,8 @@ func (v *trail) Field(f *decode.Field) {
 func (v *trail) Begin(g *decode.Group) { v.groups = append(v.groups, g.Name) }
 func (v *trail) End(*decode.Group)     { v.groups = v.groups[:len(v.groups)-1] }
 
-// TestLimit limits the walk through every sample to each field: that field
-// looks the same as without the limit.
+// TestLimit limits the walk of every sample to each field, which must look the
+// same as without the limit.
 func TestLimit(t *testing.T) {
 	for _, s := range messages.All(t) {
 		spec := s.SpecIn(Catalog())
@@ -109,7 +109,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// lister is a visitor that checks the lists of names of the fields it sees.
+// A lister is a visitor that checks the name lists of fields.
 type lister struct{ t *testing.T }
 
 func (v lister) Begin(*decode.Group) {}
@@ -132,8 +132,8 @@ func (v lister) Field(f *decode.Field) {
 	}
 }
 
-// TestValues holds that the names of values can be listed, and are listed as
-// they are.
+// TestValues checks that names of values can be listed, and that the list
+// matches the names.
 func TestValues(t *testing.T) {
 	for _, l := range layouts() {
 		decode.Describe(l.layout, l.dialect, lister{t})
