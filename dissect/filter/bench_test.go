@@ -31,11 +31,11 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkCapture matches every record of a battle: the cost of a record is
-// what it reports.
+// BenchmarkCapture matches every record of a battle; its metric is the cost per
+// record.
 func BenchmarkCapture(b *testing.B) {
-	// Every 20th: a pipeline's records are in the cache, all of a capture's are
-	// not.
+	// Every 20th: in a pipeline the records are in the cache; those of a whole
+	// capture do not fit.
 	var all []*dissect.Record
 	n := 0
 	recorded.Records(b, "battle_mix.pcap.gz", dissect.Config{Catalog: stock}, func(r *dissect.Record) {
@@ -44,7 +44,7 @@ func BenchmarkCapture(b *testing.B) {
 		}
 	})
 	for _, expr := range []string{
-		`frame == 0`, // the cost of looking at a record at all
+		`frame == 0`, // the minimum cost per record
 		`name == TorpedoFire`,
 		`name == TorpedoFire and fields.target == 0x4003FFFF`,
 		`StateUpdate.speed > 5`,

@@ -16,23 +16,23 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// Limits of regular expressions: matching takes time in proportion to their
-// size and to that of the text.
+// Limits of regular expressions. Matching time is proportional to their size
+// and to the length of the text.
 const (
-	maxPattern  = 1000 // bytes of one
-	maxProgram  = 1000 // instructions of one
-	maxPrograms = 5000 // instructions of all
+	maxPattern  = 1000 // bytes in one
+	maxProgram  = 1000 // instructions in one
+	maxPrograms = 5000 // instructions in all
 )
 
-// maxOffer is how many words an error lists.
+// maxOffer is the maximum number of words listed in an error.
 const maxOffer = 11
 
-// compiler makes nodes of expressions.
+// compiler turns expressions into nodes.
 type compiler struct {
 	text     string
 	ix       *index
 	f        *Filter
-	layouts  map[*layout]bool // those of which something is wanted
+	layouts  map[*layout]bool // layouts with requested fields
 	values   map[string]*vocabulary
 	programs int
 }
@@ -60,8 +60,8 @@ func (c *compiler) errorf(t token, format string, args ...any) *Error {
 	return errorAt(c.text, t.pos, t.end, fmt.Sprintf(format, args...))
 }
 
-// node compiles a part of the expression. Parts that take less come first:
-// which order they are looked at in makes no difference to what they are.
+// node compiles a part of the expression. It puts cheap parts first, since the
+// order of evaluation does not affect the result.
 func (c *compiler) node(e *expr) (node, *Error) {
 	if e.join == tokEnd {
 		return c.test(e.test)
@@ -88,7 +88,7 @@ func (c *compiler) node(e *expr) (node, *Error) {
 	}
 }
 
-// test compiles a comparison or a name alone.
+// test compiles a comparison or a bare name.
 func (c *compiler) test(t *test) (node, *Error) {
 	w := t.left.word
 	if k := key.Find(w.text); k != nil {
@@ -122,7 +122,7 @@ func (c *compiler) test(t *test) (node, *Error) {
 	return isMessageOf(specs), nil
 }
 
-// example returns a field of one of the messages, empty if they have none.
+// example returns a field of one of the messages, or "" if they have none.
 func (c *compiler) example(specs []*decode.Spec) string {
 	for _, s := range specs {
 		if len(s.Brief) > 0 && len(among(c.ix.paths[s.Brief[0]], specs)) > 0 {
@@ -132,7 +132,7 @@ func (c *compiler) example(specs []*decode.Spec) string {
 	return ""
 }
 
-// index takes the [n] off the end of a path; n is -1 if there is none.
+// index splits a trailing [n] off a path; n is -1 if there is none.
 func (c *compiler) index(w token) (base string, n int, err *Error) {
 	at := strings.IndexByte(w.text, '[')
 	if at < 0 {
@@ -150,7 +150,7 @@ func (c *compiler) index(w token) (base string, n int, err *Error) {
 	return w.text[:at], n, nil
 }
 
-// resolve finds the fields or the messages that a word means.
+// resolve returns the fields or messages named by a word.
 func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Error) {
 	if path, ok := strings.CutPrefix(base, "fields."); ok {
 		if vs := c.ix.paths[path]; vs != nil {
@@ -188,7 +188,7 @@ func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Er
 	return nil, nil, e
 }
 
-// unknown returns the error for a word that means nothing.
+// unknown returns the error for an unknown word.
 func (c *compiler) unknown(w token, base string) *Error {
 	e := c.errorf(w, "there is no field, message or key %s", clip(base))
 	candidates := append(c.ix.sorted(), namesOf(c.ix.specs)...)
@@ -212,7 +212,7 @@ func (c *compiler) unknown(w token, base string) *Error {
 	return e
 }
 
-// known reports whether a word is the name of something that has a value.
+// known reports whether a word names something with a value.
 func (c *compiler) known(word string) bool {
 	if key.Find(word) != nil || c.ix.paths[strings.TrimPrefix(word, "fields.")] != nil {
 		return true
@@ -221,7 +221,7 @@ func (c *compiler) known(word string) bool {
 	return ok && len(among(c.ix.paths[path], specsOf(c.ix.specs, head))) > 0
 }
 
-// mismatch returns the error for a comparison that a class does not have.
+// mismatch returns the error for an operator that a class does not support.
 func (c *compiler) mismatch(t *test, cl class) *Error {
 	name := t.left.word.text
 	if t.op == opNone {
@@ -299,7 +299,7 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	}
 }
 
-// sized compiles a comparison of the length of a key, or of one of its bytes.
+// sized compiles a comparison of a key's length or of one of its bytes.
 func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
 	if classOf(k) != classText && classOf(k) != classBytes || element >= 0 && classOf(k) != classBytes {
 		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.Name, what[classOf(k)])
@@ -336,8 +336,8 @@ func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
 	return &numberKey{get: get, want: n, all: t.op.all()}, nil
 }
 
-// field compiles a comparison of fields. Those that cannot be compared so are
-// left out, unless that is all of them.
+// field compiles a comparison of fields. It omits fields that do not support
+// the comparison, unless that is all of them.
 func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
 	vs, err := c.narrow(vs, element, t)
 	if err != nil {
@@ -373,8 +373,7 @@ func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
 	return a, nil
 }
 
-// narrow returns the variants of which the length or element can be taken that
-// is asked for.
+// narrow returns the variants that have the requested length or element.
 func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error) {
 	w := t.left.word
 	if element < 0 && !t.left.len {
@@ -411,7 +410,7 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 	return nil, c.errorf(w, "%s is %s and has no [%d]", strings.TrimSuffix(w.text, fmt.Sprintf("[%d]", element)), described(&vs[0]), element)
 }
 
-// described returns what a variant is, for messages.
+// described returns a description of a variant for errors.
 func described(v *variant) string {
 	switch {
 	case v.list:
@@ -422,7 +421,7 @@ func described(v *variant) string {
 	return what[v.class()]
 }
 
-// compare sets what fields of a class are compared with.
+// compare sets an atom's comparison with fields of a class.
 func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error) {
 	if a.has {
 		return nil
@@ -433,7 +432,7 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 	}
 	switch cl {
 	case classNumber, classBool:
-		if a.numbers == nil { // otherwise it holds for the other class
+		if a.numbers == nil { // otherwise the other class has values
 			a.numbers, err = c.numbers(c.numeric(name, vs), t)
 		}
 	case classText:
@@ -458,20 +457,20 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 	return err
 }
 
-// A numeric is what numbers are compared with.
+// A numeric describes the values of numeric fields.
 type numeric struct {
 	name    string
-	bool    bool // true and false are numbers
-	asked   bool // somebody wrote one of them
-	whole   bool // all are whole
-	players bool // they stand for players, who have names
-	// value returns the number that goes by a name, or the names that depend
-	// on the field.
+	bool    bool // true and false are valid values
+	asked   bool // the expression uses true or false
+	whole   bool // all are whole numbers
+	players bool // the numbers stand for players, who have names
+	// value returns the numbers with a name, or the names that depend on the
+	// field.
 	value func(word string) (spans []float64, named []named)
-	offer []string // the names
+	offer []string // names for suggestions
 }
 
-// numeric returns what the fields of a name are compared with.
+// numeric returns the description of the numeric fields of a name.
 func (c *compiler) numeric(name string, vs []variant) *numeric {
 	n := &numeric{name: name}
 	for i := range vs {
@@ -491,11 +490,11 @@ func (c *compiler) numeric(name string, vs []variant) *numeric {
 	return n
 }
 
-// A vocabulary is the names that values of fields have.
+// A vocabulary is the value names of fields.
 type vocabulary struct {
 	names  []string
 	exact  map[string][]named
-	folded map[string][]named // by what fold makes of the name
+	folded map[string][]named // by folded name
 }
 
 func newVocabulary(vs []variant) *vocabulary {
@@ -526,8 +525,8 @@ func newVocabulary(vs []variant) *vocabulary {
 	return k
 }
 
-// find returns the values of a name: those that have exactly it, or else those
-// that have it but for what people write in different ways.
+// find returns the values with exactly the given name, or else those with the
+// same folded name.
 func (k *vocabulary) find(name string) []named {
 	if found := k.exact[name]; found != nil {
 		return found
@@ -535,7 +534,7 @@ func (k *vocabulary) find(name string) []named {
 	return k.folded[fold(name)]
 }
 
-// opcode returns the opcodes of the messages that go by a name.
+// opcode returns the opcodes of the messages with a name.
 func (c *compiler) opcode(word string) (spans []float64, _ []named) {
 	for _, s := range specsOf(c.ix.specs[:c.ix.game], word) {
 		spans = append(spans, float64(s.Code))
@@ -543,13 +542,13 @@ func (c *compiler) opcode(word string) (spans []float64, _ []named) {
 	return spans, nil
 }
 
-// numbers compiles what a number is compared with.
+// numbers compiles the values of a numeric comparison.
 func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 	n := &numbers{neg: t.op.negated()}
 	if err := c.mask(n, of, t); err != nil {
 		return nil, err
 	}
-	if t.op == opNone { // bits alone
+	if t.op == opNone { // a bit mask alone
 		n.wide = ranges[float64]{{1, math.Inf(1)}}
 		return n, nil
 	}
@@ -605,8 +604,8 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 	return n, nil
 }
 
-// player returns the name of a player that a token is: a text, or a word that is
-// neither a number nor a field.
+// player returns the player name in a token: a text, or a word that is neither
+// a number nor a field.
 func (c *compiler) player(t *test, v token) (name string, ok bool, err *Error) {
 	switch {
 	case v.kind == tokString:
@@ -624,8 +623,8 @@ func (c *compiler) player(t *test, v token) (name string, ok bool, err *Error) {
 	return name, err == nil, err
 }
 
-// number returns the number that a token is, several if its name is that of
-// several, or the names that depend on the field.
+// number returns the number in a token. A name may give several numbers, or the
+// names that depend on the field.
 func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []named, err *Error) {
 	text := v.text
 	if v.kind == tokString {
@@ -657,13 +656,13 @@ func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []n
 	return nil, nil, c.noNumber(of, v, text)
 }
 
-// noNumber returns the error for a value that is no number.
+// noNumber returns the error for a value that is not a number.
 func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 	_, isNumber := parseNumber(text)
 	switch {
 	case v.kind == tokWord && c.known(text):
 		return c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(text))
-	case isNumber: // in quotes
+	case isNumber: // quoted
 		e := c.errorf(v, "%s is a number, not text", of.name)
 		e.Suggestions = []string{text}
 		return e
@@ -682,7 +681,7 @@ func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 	return c.errorf(v, "%s is a number, not text", of.name)
 }
 
-// mask compiles the bits that are taken of a number.
+// mask compiles a bit mask.
 func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
 	if t.left.masks == nil {
 		return nil
@@ -760,8 +759,8 @@ func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 	return &timeKey{rel: rel, in: newRanges(spans), neg: t.op.negated()}, nil
 }
 
-// words compiles what a word is compared with: whether it may be each of those
-// that the key has.
+// words compiles the values of a word comparison: for each of the key's words,
+// whether it matches.
 func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
 	words, offer := k.Words, k.Offer
 	if k.Message {
@@ -822,7 +821,7 @@ func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
 	return ok, nil
 }
 
-// finder returns what finds the indices of the words that a text means.
+// finder returns a function from a text to the indices of matching words.
 func (c *compiler) finder(k *key.Key, words []string) func(text string) []int {
 	if k.Message {
 		return func(text string) (found []int) {
@@ -852,7 +851,7 @@ func (c *compiler) unquote(v token) (string, *Error) {
 	return text, nil
 }
 
-// texts compiles what a text is compared with. A bare one is a name itself.
+// texts compiles the values of a text comparison. A bare one is a name itself.
 func (c *compiler) texts(name string, t *test, bare bool) (*texts, *Error) {
 	if t.op == opMatches {
 		return c.regexp(t.values[0].lo)
@@ -875,7 +874,7 @@ func (c *compiler) texts(name string, t *test, bare bool) (*texts, *Error) {
 	})
 }
 
-// bytes compiles what bytes are compared with.
+// bytes compiles the values of a byte comparison.
 func (c *compiler) bytes(name string, t *test) (*texts, *Error) {
 	if t.op == opMatches {
 		return c.regexp(t.values[0].lo)
@@ -900,7 +899,7 @@ func (c *compiler) bytes(name string, t *test) (*texts, *Error) {
 	})
 }
 
-// textual compiles what a text or bytes are compared with, other than regular
+// textual compiles the values of a text or byte comparison other than regular
 // expressions.
 func (c *compiler) textual(t *test, cl class, name string, value func(token) (string, *Error)) (*texts, *Error) {
 	if t.op.order() {
@@ -930,8 +929,8 @@ func (c *compiler) textual(t *test, cl class, name string, value func(token) (st
 	return x, nil
 }
 
-// regexp compiles a regular expression. A backslash before a quote is the only
-// one that is not the expression's.
+// regexp compiles a regular expression. It removes only the backslashes that
+// escape quotes.
 func (c *compiler) regexp(v token) (*texts, *Error) {
 	pattern := v.text
 	if v.kind == tokString {
@@ -963,7 +962,7 @@ func (c *compiler) regexp(v token) (*texts, *Error) {
 	return &texts{re: re}, nil
 }
 
-// addresses compiles what an address is compared with.
+// addresses compiles the values of an address comparison.
 func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Error) {
 	if !t.op.equality() {
 		return nil, c.mismatch(t, classAddress)
@@ -1005,7 +1004,7 @@ func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Err
 	return x, nil
 }
 
-// quote puts those words in quotes that need them.
+// quote quotes the words that need it.
 func quote(words []string) []string {
 	for i, w := range words {
 		if w == "" || wordLen(w) != len(w) || literal(w) {

@@ -9,9 +9,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// Names returns everything that can stand on the left of a comparison, or
-// alone: the keys of a record, the names of messages, the paths of fields, and
-// those of the fields of each message. They are sorted.
+// Names returns every valid left side of a comparison, sorted: the keys of a
+// record, the names of messages, the paths of fields, and the paths of the
+// fields of each message.
 func Names(catalog *decode.Catalog) []string { return newIndex(catalog).names() }
 
 func (ix *index) names() []string {
@@ -35,21 +35,21 @@ func (ix *index) names() []string {
 	return slices.Compact(all)
 }
 
-// What can stand behind an operand, and behind a comparison.
+// Possible continuations after an operand and after a comparison.
 var (
 	operators = []string{"==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in", "and", "or"}
 	joins     = []string{"and", "or"}
 )
 
-// Complete returns what an unfinished expression may become, for a shell: the
-// expression with its last word completed, or with a word after it. Names of
-// fields are offered part by part, as there are many.
+// Complete returns the completions of an unfinished expression for a shell: the
+// expression with its last word completed or with another word. It offers field
+// names part by part, because there are many.
 func Complete(expression string, catalog *decode.Catalog) []string {
 	if len(expression) > maxExpr {
 		return nil
 	}
 	toks, err := lex(expression)
-	if err != nil { // such as a quote that is open
+	if err != nil { // such as an open quote
 		return nil
 	}
 	toks = toks[:len(toks)-1]
@@ -79,7 +79,7 @@ func Complete(expression string, catalog *decode.Catalog) []string {
 	return all
 }
 
-// A place is what can follow.
+// A place is the kind of token that can follow.
 type place uint8
 
 const (
@@ -89,14 +89,14 @@ const (
 	atJoin
 )
 
-// before tells what can follow some tokens: a value, and of what, an operand or
-// an operator.
+// before returns the kind of token that can follow toks, and for a value its
+// left operand.
 func before(toks []token) (left string, at place) {
 	n := len(toks)
 	if n == 0 {
 		return "", atOperand
 	}
-	// Inside a set, its beginning counts.
+	// Inside a set, the set's start decides.
 	if k := toks[n-1].kind; k == tokBegin || k == tokComma || k == tokTo {
 		for n > 0 && toks[n-1].kind != tokBegin {
 			n--
@@ -128,12 +128,12 @@ func before(toks []token) (left string, at place) {
 	}
 }
 
-// operandBefore returns the name that stands at the end of some tokens.
+// operandBefore returns the name of the last operand in toks.
 func operandBefore(toks []token) string {
 	for i := len(toks) - 1; i >= 0; i-- {
 		switch t := toks[i]; {
 		case t.kind == tokWord && !literal(t.text) && joinWords[lowered(t.text)] == 0:
-			if i > 0 && toks[i-1].kind == tokMask { // the name of a flag
+			if i > 0 && toks[i-1].kind == tokMask { // skip the name of a flag
 				continue
 			}
 			return t.text
@@ -144,7 +144,7 @@ func operandBefore(toks []token) string {
 	return ""
 }
 
-// steps returns the names that a word may become, up to the next dot.
+// steps returns the completions of a word up to the next dot.
 func (ix *index) steps(word string) []string {
 	dots := strings.Count(word, ".")
 	var all []string
@@ -156,7 +156,7 @@ func (ix *index) steps(word string) []string {
 	return all
 }
 
-// values returns the values that have names.
+// values returns the named values.
 func (ix *index) values(left string) []string {
 	if k := key.Find(left); k != nil {
 		switch {
@@ -190,8 +190,8 @@ func (ix *index) values(left string) []string {
 	return all
 }
 
-// unquoted returns the name of a value in a form that needs no quotes, which
-// shells have a meaning for.
+// unquoted returns a value's name in a form without quotes, because shells
+// interpret quotes.
 func unquoted(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
