@@ -11,21 +11,21 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// An Error tells what is wrong with an expression, and where.
+// An Error is a mistake in an expression.
 type Error struct {
 	Expr        string
-	Column      int // the first character at fault, from 1; after the last one if something is missing
-	Length      int // characters at fault, 1 or more
+	Column      int // first wrong character, from 1; after the last one if something is missing
+	Length      int // number of wrong characters, at least 1
 	Message     string
-	Suggestions []string // what may have been meant in its place, the likeliest first
+	Suggestions []string // possible replacements, best first
 }
 
-// Error returns the column, what is wrong, and what may have been meant.
+// Error returns the column, the reason and the suggestions.
 func (e *Error) Error() string {
 	return "filter: column " + strconv.Itoa(e.Column) + ": " + e.Reason()
 }
 
-// Reason returns what is wrong without the place, and what may have been meant.
+// Reason returns the reason and the suggestions, without the column.
 func (e *Error) Reason() string {
 	var b strings.Builder
 	b.WriteString(e.Message)
@@ -46,19 +46,19 @@ func (e *Error) Reason() string {
 	return b.String()
 }
 
-// Unprintable characters of an expression are shown as one that takes a cell.
+// hidden replaces unprintable characters; it fills one cell.
 const hidden = '\u00B7'
 
-// window is how many characters of a long expression Caret shows on either
-// side of the fault.
+// window is the number of characters of a long expression that Caret shows on
+// either side of the mistake.
 const window = 60
 
-// Caret returns two lines for a terminal: the expression, or the part of a long
-// one that matters, and a mark below what is at fault. Every character takes
-// one cell, and none is one that a terminal obeys.
+// Caret returns two lines for a terminal: the expression, or the relevant part
+// of a long one, and a mark below the mistake. Every character takes one cell,
+// and control characters are replaced.
 func (e *Error) Caret() string {
 	runes := []rune(strings.ToValidUTF8(e.Expr, string(unicode.ReplacementChar)))
-	if !utf8.ValidString(e.Expr) { // as columns count: a byte that is no character is one
+	if !utf8.ValidString(e.Expr) { // count each invalid byte as one character, as columns do
 		runes = runes[:0]
 		for _, r := range e.Expr {
 			runes = append(runes, r)
@@ -96,9 +96,9 @@ func (e *Error) Caret() string {
 	return b.String()
 }
 
-// nearest returns the candidates that a word may have been meant to be, the
-// likeliest first. Those come first whose last parts are the word: somebody left
-// out where the field is.
+// nearest returns the candidates most similar to word, best first. Candidates
+// with word as their last part come before others: the user omitted the rest of
+// the path.
 func nearest(word string, candidates []string) []string {
 	var all []string
 	for _, c := range candidates {
@@ -115,10 +115,10 @@ func nearest(word string, candidates []string) []string {
 	return all[:min(len(all), maxSuggestions)]
 }
 
-// maxSuggestions is how many there are of an error.
+// maxSuggestions is the maximum number of suggestions in an error.
 const maxSuggestions = 3
 
-// byteOffset returns where in the expression the fault begins.
+// byteOffset returns the byte offset of the mistake in the expression.
 func (e *Error) byteOffset() int {
 	column := 1
 	for i := range e.Expr {

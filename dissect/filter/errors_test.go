@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestErrors holds what is said of wrong expressions, and where the mark stands.
+// TestErrors checks the errors for wrong expressions and the place of the mark.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ expr, mark, reason string }{
 		// Names.
@@ -403,8 +403,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestLongCaret holds that of a long expression only the part in question is
-// shown.
+// TestLongCaret checks that Caret shows only the relevant part of a long
+// expression.
 func TestLongCaret(t *testing.T) {
 	before, after := strings.Repeat("speed > 1 and ", 300), strings.Repeat(" or speed > 2", 300)
 	_, err := Compile(before+"sped == 5"+after, nil)
@@ -419,7 +419,7 @@ func TestLongCaret(t *testing.T) {
 	}
 }
 
-// TestLimits holds that what nobody types is refused.
+// TestLimits checks the limits on expressions.
 func TestLimits(t *testing.T) {
 	values := func(n int) string { return "speed in {1" + strings.Repeat(",2", n-1) + "}" }
 	for _, tt := range []struct {

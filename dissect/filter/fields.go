@@ -13,23 +13,23 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// An atom is a test of the fields at a path, the same in every layout that has
-// it. A walk through the fields tells all atoms of its layout what it sees;
-// after that each knows whether it holds.
+// An atom is a test of the fields at a path in every layout with that path. A
+// walk passes the fields to the atoms of its layout, after which each atom
+// knows its result.
 type atom struct {
 	view    view
 	element int
-	all     bool // of the values, not any
-	has     bool // that there is one is enough
+	all     bool // all values must match, not any
+	has     bool // presence is enough
 
-	// What the value may be, by its class; nil if it cannot be compared.
+	// The accepted values, by class; nil if the class cannot be compared.
 	numbers   *numbers
 	texts     *texts
 	bytes     *texts
 	addresses *addresses
 
-	seen uint64 // the match in which there was a value
-	hit  uint64 // the match in which a value was what it may be; with all, was not
+	seen uint64 // last match in which there was a value
+	hit  uint64 // last match in which a value was accepted; with all, rejected
 }
 
 func (a *atom) eval(f *Filter, r *dissect.Record) bool {
@@ -45,7 +45,7 @@ func (a *atom) eval(f *Filter, r *dissect.Record) bool {
 
 func (a *atom) cost() int { return costField }
 
-// tell takes note of a value.
+// tell records whether a value is accepted.
 func (a *atom) tell(f *Filter, is bool) {
 	a.seen = f.epoch
 	if is != a.all {
@@ -53,7 +53,7 @@ func (a *atom) tell(f *Filter, is bool) {
 	}
 }
 
-// look takes note of what a field has for the atom.
+// look tests a field.
 func (a *atom) look(f *Filter, v *decode.Field) {
 	switch a.view {
 	case viewValue:
@@ -112,7 +112,7 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 	}
 }
 
-// bitNames are the names of flags that have none.
+// bitNames are the names of unnamed flags.
 var bitNames = [8]string{"bit0", "bit1", "bit2", "bit3", "bit4", "bit5", "bit6", "bit7"}
 
 func (a *atom) text(f *Filter, s string) { a.tell(f, a.has || a.texts.has(s)) }
@@ -131,7 +131,7 @@ func (a *atom) value(f *Filter, v *decode.Field) {
 		}
 	case decode.KindPercent8, decode.KindPower8:
 		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
-			a.tell(f, a.numbers.exact(math.Round(v.Float*100)/100)) // as JSON has it
+			a.tell(f, a.numbers.exact(math.Round(v.Float*100)/100)) // as in JSON
 		}
 	case decode.KindRatios:
 		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
@@ -167,7 +167,7 @@ func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
 		a.tell(f, a.numbers.is(n, f.visitor.record.NameOf(v)))
 		return
 	}
-	if a.numbers.bool { // a byte that is neither 0 nor 1 is true, as JSON has it
+	if a.numbers.bool { // as in JSON, a byte other than 0 is true
 		n = min(n, 1)
 	}
 	if is, ok := a.numbers.field(v, n); ok {
@@ -175,7 +175,7 @@ func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
 	}
 }
 
-// part compares one number of many.
+// part tests one of many numbers.
 func (a *atom) part(f *Filter, v *decode.Field) {
 	switch v.Kind {
 	case decode.KindRatios:
@@ -193,7 +193,7 @@ func (a *atom) part(f *Filter, v *decode.Field) {
 	}
 }
 
-// length compares how long a value is.
+// length tests the length of a value.
 func (a *atom) length(f *Filter, v *decode.Field) {
 	var n int
 	switch v.Kind {
@@ -209,7 +209,7 @@ func (a *atom) length(f *Filter, v *decode.Field) {
 	a.tell(f, a.has || a.numbers.whole(int64(n)))
 }
 
-// plain returns the text of a field in UTF-8, until the next one.
+// plain returns the text of a field in UTF-8, valid until the next call.
 func (f *Filter) plain(v *decode.Field) []byte {
 	switch v.Kind {
 	case decode.KindWStr32, decode.KindWStrz:
@@ -224,7 +224,7 @@ func (f *Filter) plain(v *decode.Field) []byte {
 	}
 }
 
-// ipv4 returns the address that four bytes are.
+// ipv4 returns four bytes as an address.
 func ipv4(b []byte) netip.Addr {
 	a, _ := netip.AddrFromSlice(b)
 	return a
@@ -232,42 +232,41 @@ func ipv4(b []byte) netip.Addr {
 
 func ratio(c byte) float64 { return float64(float32(c) / 255) }
 
-// A shown is what the filter wants to see of a spec's messages.
+// A shown describes the fields that the filter needs of a spec's messages.
 type shown struct {
 	spec      *decode.Spec
-	id        int                        // its place in the index
-	byDialect [decode.OpenBC + 1]*branch // of the layout; nil if it has nothing
+	id        int                        // place in the index
+	byDialect [decode.OpenBC + 1]*branch // by layout; nil if there is nothing to see
 	next      *shown                     // another spec with the same code
 }
 
-// A branch is a group of fields of which some are wanted; the first one is the
-// whole message.
+// A branch is a group with needed fields; the first one is the whole message.
 type branch struct {
 	name   string
 	parent *branch
 	leaves []leaf
 	groups []*branch
-	has    []*atom // want to know that the group is there
-	counts []*atom // want the number of elements
+	has    []*atom // need the group's presence
+	counts []*atom // need the number of elements
 	count  int
-	once   bool // of the first level: the group comes once at most
+	once   bool // at the first level: the group comes at most once
 
-	// Of the whole message:
-	wanted int             // leaves and groups after which there is no more to see
-	after  []string        // groups that come after everything wanted
-	choice decode.FieldSet // what is shown
+	// For the whole message:
+	wanted int             // number of needed leaves and groups
+	after  []string        // groups after all needed fields
+	choice decode.FieldSet // fields to show
 	gate   gate
 }
 
-// A gate is a field, such as flags, that tells which of the leaves and groups
-// that are wanted are not to come.
+// A gate is a field, such as flags, that rules out some of the needed leaves
+// and groups.
 type gate struct {
-	name   string // empty for none
+	name   string // empty if there is no gate
 	checks []check
 }
 
-// A check is what decides whether one leaf or group can be there: one of the
-// lists of conditions on the gate must hold.
+// A check decides whether a leaf or group can be present: one of the lists of
+// conditions on the gate must hold.
 type check [][]decode.Cond
 
 // holds reports whether one of the lists holds for a value.
@@ -298,13 +297,13 @@ func satisfied(c *decode.Cond, v uint64) bool {
 	}
 }
 
-// A leaf is a field with what wants to know of it.
+// A leaf is a field with its atoms.
 type leaf struct {
 	name  string
 	atoms []*atom
 }
 
-// walk tells the atoms of the record's layout what it holds.
+// walk passes the fields of a record to the atoms of its layout.
 func (f *Filter) walk(r *dissect.Record) {
 	s := f.find(r.Spec)
 	if s == nil || r.Message == nil || int(r.Layout) >= len(s.byDialect) {
@@ -318,11 +317,11 @@ func (f *Filter) walk(r *dissect.Record) {
 	}
 }
 
-// visitor shows fields to the atoms that want them.
+// A visitor passes fields to their atoms.
 type visitor struct {
 	f      *Filter
 	at     *branch
-	skip   int // open groups of which nothing is wanted
+	skip   int // open groups without needed fields
 	wanted int
 
 	record *dissect.Record
@@ -378,15 +377,15 @@ func (v *visitor) End(g *decode.Group) {
 	v.seen(b)
 }
 
-// seen takes note that there is no more to come of a group.
+// seen records that a group has no more needed fields.
 func (v *visitor) seen(b *branch) {
 	if b.parent.parent == nil && b.once {
 		v.less(1)
 	}
 }
 
-// less takes note that there are n things less to come, and ends the walk after
-// the last.
+// less records that n fewer items are to come, and ends the walk after the
+// last.
 func (v *visitor) less(n int) {
 	if v.wanted -= n; v.wanted == 0 {
 		v.f.viewer.Stop()
@@ -422,7 +421,7 @@ func (v *visitor) Field(f *decode.Field) {
 	}
 }
 
-// want adds an atom to what is shown of a layout.
+// want adds an atom to a layout.
 func (f *Filter) want(v *variant, a *atom) {
 	b := f.branch(v.layout)
 	names := strings.Split(v.base, ".")
@@ -445,7 +444,7 @@ func (f *Filter) want(v *variant, a *atom) {
 	}
 }
 
-// branch returns what is shown of a layout.
+// branch returns the root branch of a layout, and makes it if necessary.
 func (f *Filter) branch(l *layout) *branch {
 	b := &f.find(l.spec).byDialect[l.dialect]
 	if *b == nil {
@@ -475,13 +474,14 @@ func (b *branch) leaf(name string) *leaf {
 	return &b.leaves[len(b.leaves)-1]
 }
 
-// wants reports whether something of the first level goes by the name.
+// wants reports whether the branch needs an item of the first level with this
+// name.
 func (b *branch) wants(name string) bool {
 	return slices.ContainsFunc(b.leaves, func(l leaf) bool { return l.name == name }) ||
 		slices.ContainsFunc(b.groups, func(g *branch) bool { return g.name == name })
 }
 
-// finish finds out after what there is no more to see of a layout.
+// finish determines the point after which a layout has no more needed fields.
 func (b *branch) finish(l *layout) {
 	times := map[string]int{}
 	last := -1
@@ -505,7 +505,7 @@ func (b *branch) finish(l *layout) {
 	b.choice = decode.Fields(append(append(b.names(nil), b.after...), b.gate.name)...)
 }
 
-// setGate finds the first field that decides on something wanted.
+// setGate finds the first field that decides about a needed item.
 func (b *branch) setGate(l *layout) {
 	at := slices.IndexFunc(l.top, func(p part) bool {
 		return gates(&p) && len(b.behind(l, p.name)) > 0
@@ -515,7 +515,7 @@ func (b *branch) setGate(l *layout) {
 	}
 }
 
-// gates reports whether a field's value is as conditions have it.
+// gates reports whether conditions can refer to the field.
 func gates(p *part) bool {
 	switch p.kind {
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8:
@@ -525,14 +525,13 @@ func gates(p *part) bool {
 	}
 }
 
-// behind returns the checks of what is wanted and depends on a field that comes
-// before it.
+// behind returns the checks of needed items that depend on an earlier field.
 func (b *branch) behind(l *layout, name string) []check {
 	at := slices.IndexFunc(l.top, func(p part) bool { return p.name == name })
 	var checks []check
 	for i, p := range l.top {
 		if !b.wants(p.name) || slices.ContainsFunc(l.top[:i], func(q part) bool { return q.name == p.name }) {
-			continue // each once
+			continue // only once
 		}
 		k, open := check{}, false
 		for j, q := range l.top {
@@ -541,7 +540,7 @@ func (b *branch) behind(l *layout, name string) []check {
 			}
 			on := slices.DeleteFunc(slices.Clone(q.conds), func(c decode.Cond) bool { return c.Field != name || c.Op > decode.OpDiffers })
 			k = append(k, on)
-			open = open || j <= at || len(on) == 0 // it may be there in any case
+			open = open || j <= at || len(on) == 0 // it may always be present
 		}
 		if !open {
 			checks = append(checks, k)
@@ -550,7 +549,7 @@ func (b *branch) behind(l *layout, name string) []check {
 	return checks
 }
 
-// names appends the names of what is wanted.
+// names appends the names of needed fields and groups.
 func (b *branch) names(all []string) []string {
 	for _, l := range b.leaves {
 		all = append(all, l.name)

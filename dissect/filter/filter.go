@@ -10,25 +10,23 @@ import (
 
 // A Filter is a compiled expression. It is not safe for concurrent use.
 type Filter struct {
-	// Start is the time that rel counts from: that of the first record if it
-	// is zero.
+	// Start is the origin of rel; if zero, it is the time of the first record.
 	Start time.Time
 
 	root node
 	rel  bool
-	game int         // how many of the specs are of the catalogue
+	game int         // number of the catalogue's specs
 	seen [256]*shown // the specs by their code
 
-	epoch   uint64 // counts matches: what was found out in an earlier one is no longer true
-	walked  uint64 // the match that last looked at fields
+	epoch   uint64 // counts matches, so that results of earlier ones are stale
+	walked  uint64 // last match that walked the fields
 	viewer  decode.Viewer
 	visitor visitor
-	text    []byte // a text while it is looked at
+	text    []byte // buffer for a text
 }
 
-// Compile makes a filter of an expression about messages of the catalogue,
-// which must be that of the records; nil stands for that of the game. The error
-// is an [*Error].
+// Compile compiles an expression about messages of a catalogue, which must be
+// that of the records; nil means the stock catalogue. The error is an [*Error].
 func Compile(expression string, catalog *decode.Catalog) (*Filter, error) {
 	f, err := compile(expression, newIndex(catalog))
 	if err != nil {
@@ -46,8 +44,7 @@ func (f *Filter) Match(r *dissect.Record) bool {
 	return f.root.eval(f, r)
 }
 
-// find returns what the filter wants to see of a spec, nil if it does not know
-// the spec.
+// find returns the needed fields of a spec, or nil for an unknown spec.
 func (f *Filter) find(s *decode.Spec) *shown {
 	if s == nil {
 		return nil
@@ -62,11 +59,12 @@ func (f *Filter) find(s *decode.Spec) *shown {
 // A node is a part of a compiled expression.
 type node interface {
 	eval(f *Filter, r *dissect.Record) bool
-	// cost tells what it takes: parts that take less are looked at first.
+	// cost returns the relative cost of a match; cheaper parts are evaluated
+	// first.
 	cost() int
 }
 
-// The costs.
+// The costs of nodes.
 const (
 	costKey   = 1
 	costText  = 2
@@ -115,7 +113,7 @@ type not struct{ node }
 
 func (n not) eval(f *Filter, r *dissect.Record) bool { return !n.node.eval(f, r) }
 
-// isMessageOf holds for records of some messages.
+// isMessageOf matches records of some messages.
 type isMessageOf []*decode.Spec
 
 func (n isMessageOf) eval(_ *Filter, r *dissect.Record) bool {
@@ -129,7 +127,7 @@ func (n isMessageOf) eval(_ *Filter, r *dissect.Record) bool {
 
 func (n isMessageOf) cost() int { return costKey }
 
-// hasKey holds for records that have a key.
+// hasKey matches records that have a key.
 type hasKey func(r *dissect.Record) bool
 
 func (n hasKey) eval(_ *Filter, r *dissect.Record) bool { return n(r) }
@@ -141,7 +139,7 @@ type numberKey struct {
 	want *numbers
 	all  bool
 
-	player func(r *dissect.Record) string // the name of the player that it is, if it is one
+	player func(r *dissect.Record) string // name of the player with the number; nil if the key is not a player
 }
 
 func (n *numberKey) eval(_ *Filter, r *dissect.Record) bool {
@@ -167,7 +165,7 @@ func (n *numberKey) cost() int { return costKey }
 // timeKey compares the time, or the time since the start.
 type timeKey struct {
 	rel bool
-	has bool // that is enough
+	has bool // presence is enough
 	in  ranges[int64]
 	neg bool
 }
@@ -190,7 +188,7 @@ func (n *timeKey) eval(f *Filter, r *dissect.Record) bool {
 
 func (n *timeKey) cost() int { return costKey }
 
-// wordKey compares one of a few words.
+// wordKey compares a word from a small set.
 type wordKey struct {
 	get func(f *Filter, r *dissect.Record) int
 	ok  []bool

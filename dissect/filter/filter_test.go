@@ -18,12 +18,12 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// bytes of a chat line by player 2.
+// chat returns a chat line of player 2.
 func chat(text string) []byte {
 	return append([]byte{0x2C, 2, 0, 0, 0, byte(len(text)), 0}, text...)
 }
 
-// records are what TestMatch is about.
+// records returns the records of TestMatch.
 func records(tb testing.TB) map[string]*dissect.Record {
 	tb.Helper()
 	all := map[string]*dissect.Record{
@@ -78,7 +78,7 @@ func TestMatch(t *testing.T) {
 	all := records(t)
 	for _, tt := range []struct {
 		expr string
-		want string // names of the records for which it holds, in order
+		want string // names of the matching records, in order
 	}{
 		// The examples of the help.
 		{`name == TorpedoFire and fields.target == 0x4003FFFF`, "torpedo"},
@@ -246,7 +246,7 @@ func TestMatch(t *testing.T) {
 		{`reason_name contains "kick"`, "boot"},
 		{`reason == 4`, "boot"},
 		{`species == Akira`, "create"},
-		{`species == disruptor`, ""}, // the torpedo with the Akira's number
+		{`species == disruptor`, ""}, // the torpedo with the same number as the Akira
 		{`species in {akira, "Bird of Prey", 40..50}`, "create"},
 		{`species_name == "Akira"`, "create"},
 		{`species_name == "akira"`, ""},
@@ -345,8 +345,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestNames holds that the names of everything in the description compile, and
-// that all of a message's names mean that message.
+// TestNames checks that all described names compile, and that all names of a
+// message stand for that message.
 func TestNames(t *testing.T) {
 	all := Names(nil)
 	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
@@ -383,7 +383,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCatalog holds that a filter is about the messages of its catalogue.
+// TestCatalog checks that a filter uses its catalogue.
 func TestCatalog(t *testing.T) {
 	c := decode.NewCatalog(stock.Lookup(0x2C))
 	if _, err := Compile(`TorpedoFire`, c); err == nil {
@@ -403,7 +403,7 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestAllocations holds that a match costs none, whatever is looked at.
+// TestAllocations checks that no match allocates.
 func TestAllocations(t *testing.T) {
 	all := records(t)
 	for _, expr := range append([]string{
@@ -422,9 +422,9 @@ func TestAllocations(t *testing.T) {
 				f.Match(r)
 			}
 		}
-		match() // buffers grow to what they need
-		// The pool that package regexp has is not always full: under the race
-		// detector it is emptied at random.
+		match() // grow the buffers
+		// The pool of package regexp is not always full: the race detector empties it
+		// at random.
 		n := testing.AllocsPerRun(1, match)
 		for range 50 {
 			n = min(n, testing.AllocsPerRun(1, match))
@@ -438,8 +438,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestMessageStays holds that looking at fields does not change a message: what
-// comes after the filter sees all of it.
+// TestMessageStays checks that matching does not change a message, so that
+// later stages see all of it.
 func TestMessageStays(t *testing.T) {
 	r := records(t)["other"]
 	f := must(t, `subsystems.entries.condition == 1 or object_id == 1 or speed == 1`)
@@ -488,11 +488,11 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// A number that stands for a player is compared with the player's name.
+// A player number is compared with the player's name.
 func TestPlayerFields(t *testing.T) {
 	score := game(t, []byte{0x36, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 9, 0, 0, 0}, decode.Stock, nil)
 	score.Dir, score.Session = dissect.FromHost, players{2: "Kirk", 3: "Ace", 4: "Cady2"}
-	chat := game(t, []byte{0x2C, 9, 0, 0, 0, 1, 0, 'x'}, decode.Stock, nil) // from a client, who is known
+	chat := game(t, []byte{0x2C, 9, 0, 0, 0, 1, 0, 'x'}, decode.Stock, nil) // from a known client
 	for expr, want := range map[string]bool{
 		`victim == "Cady2"`:              true,
 		`victim == Cady2`:                true,

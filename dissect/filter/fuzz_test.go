@@ -13,8 +13,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// FuzzCompile holds that any text is a filter, which matches any record one way
-// or the other, or has an error that points into it.
+// FuzzCompile checks that any text gives either a filter that matches any
+// record or an error inside the text.
 func FuzzCompile(f *testing.F) {
 	for _, expr := range []string{
 		`name == TorpedoFire and fields.target == 0x4003FFFF`, `StateUpdate.speed > 5`, `flags & 0x20`, `opcode in {0x07..0x0C, 0x19}`,
@@ -68,8 +68,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// FuzzMatch holds the filter against JSON for messages of any bytes: what one
-// has, the other has.
+// FuzzMatch compares the filter with JSON for arbitrary messages: both must
+// have the same fields.
 func FuzzMatch(f *testing.F) {
 	for _, s := range messages.All(f) {
 		f.Add(s.Payload, uint8(s.Dialect), s.Species)

@@ -11,29 +11,29 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An index is what the messages are described to have.
+// An index holds the described fields of all messages.
 type index struct {
-	specs []*decode.Spec // of the catalogue, then of the transport
-	game  int            // how many of them are of the catalogue
+	specs []*decode.Spec // the catalogue's, then the transport's
+	game  int            // number of the catalogue's specs
 	paths map[string][]variant
 }
 
-// A layout is one way in which the messages of a spec are written.
+// A layout is one of the layouts of a spec.
 type layout struct {
 	spec    *decode.Spec
 	dialect decode.Dialect
 	top     []part
 }
 
-// A part is a field or group that is in no other.
+// A part is a top-level field or group.
 type part struct {
 	name  string
 	group bool
 	kind  decode.Kind   // of a field
-	conds []decode.Cond // what must hold for it to be there
+	conds []decode.Cond // conditions for its presence
 }
 
-// A view is what is looked at of a field.
+// A view is the aspect of a field that a path selects.
 type view uint8
 
 const (
@@ -48,10 +48,10 @@ const (
 	viewLen       = viewPlayer + 2
 )
 
-// A variant is what a path leads to in one layout.
+// A variant is a path in one layout.
 type variant struct {
 	layout  *layout
-	base    string // path of the field or group that the walk shows
+	base    string // path of the field or group in the walk
 	view    view
 	element int
 	kind    decode.Kind
@@ -61,7 +61,7 @@ type variant struct {
 	list    bool
 }
 
-// class returns what kind of value the variant has.
+// class returns the class of the variant's value.
 func (v *variant) class() class {
 	switch v.view {
 	case viewName, viewFlagNames, viewObject, viewPlayer:
@@ -110,7 +110,7 @@ func (v *variant) whole() bool {
 	}
 }
 
-// newIndex describes the messages of a catalogue and of the transport.
+// newIndex indexes the messages of a catalogue and of the transport.
 func newIndex(catalog *decode.Catalog) *index {
 	if catalog == nil {
 		catalog = msg.Catalog()
@@ -143,8 +143,8 @@ func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
 	})
 }
 
-// specsOf returns the specs that a name means: those that have exactly it, or
-// else those that have it in other letters.
+// specsOf returns the specs with exactly the given name, or else those with it
+// in another case.
 func specsOf(specs []*decode.Spec, name string) []*decode.Spec {
 	var found []*decode.Spec
 	for _, s := range specs {
@@ -163,7 +163,7 @@ func specsOf(specs []*decode.Spec, name string) []*decode.Spec {
 	return found
 }
 
-// namesOf returns every name that the specs go by.
+// namesOf returns all names of specs.
 func namesOf(specs []*decode.Spec) []string {
 	var all []string
 	for _, s := range specs {
@@ -172,7 +172,7 @@ func namesOf(specs []*decode.Spec) []string {
 	return all
 }
 
-// among returns the variants that belong to some specs.
+// among returns the variants of some specs.
 func among(vs []variant, specs []*decode.Spec) []variant {
 	var own []variant
 	for _, v := range vs {
@@ -183,7 +183,7 @@ func among(vs []variant, specs []*decode.Spec) []variant {
 	return own
 }
 
-// own returns the paths of the fields of some specs, sorted.
+// own returns the field paths of some specs, sorted.
 func (ix *index) own(specs []*decode.Spec) []string {
 	var all []string
 	for path, vs := range ix.paths {

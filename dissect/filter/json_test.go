@@ -17,8 +17,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// flat is a JSON record as the filter sees it: what is there, and the values of
-// each path as literals of the language.
+// flat is a JSON record in the filter's terms: the paths present, and their
+// values as literals.
 type flat struct {
 	there  map[string]bool
 	values map[string][]string
@@ -33,7 +33,7 @@ func flatten(tb testing.TB, line []byte) *flat {
 		tb.Fatalf("%v\n%s", err, line)
 	}
 	f := &flat{map[string]bool{}, map[string][]string{}}
-	if v["gamespy"] != nil { // its keys are not the filter's
+	if v["gamespy"] != nil { // filters do not see its keys
 		v["gamespy"] = map[string]any{}
 	}
 	f.add("", v)
@@ -83,7 +83,7 @@ func (f *flat) value(path, v string) {
 	}
 }
 
-// quoted writes a text as the language has it.
+// quotedText writes a text as a filter literal.
 func quotedText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -101,17 +101,17 @@ func quotedText(s string) string {
 	return b.String() + `"`
 }
 
-// equals returns the expression that a path has a value, empty if it is not to
-// be compared.
+// equals returns the expression that a path has a value, or "" if it cannot be
+// compared.
 func equals(path, v string) string {
 	if field, ok := strings.CutPrefix(path, "fields."); ok {
 		base, _, _ := strings.Cut(field, "[")
 		vs := shared.paths[base]
 		if vs == nil && strings.IndexByte("wxyz", base[len(base)-1]) >= 0 {
-			return "" // an array of as many values as a vector has
+			return "" // an array with the length of a vector
 		}
 		if vs == nil {
-			return "(" + path // a field without a name: no filter, and the test fails
+			return "(" + path // a field without a name: an invalid filter, so the test fails
 		}
 		switch cl := vs[0].class(); {
 		case vs[0].kind == decode.KindBytes:
@@ -140,14 +140,14 @@ func equals(path, v string) string {
 	return path + " == " + v
 }
 
-// present is a filter for whether something is there.
+// present is a filter for the presence of something.
 type present struct {
 	name, path string
 	messages   []*decode.Spec
 	f          *Filter
 }
 
-// allPresences returns filters for everything that JSON tells of, too.
+// allPresences returns a filter for everything that JSON can show.
 func allPresences(tb testing.TB) []present {
 	tb.Helper()
 	var presences []present
@@ -171,13 +171,13 @@ func allPresences(tb testing.TB) []present {
 	return presences
 }
 
-// want reports whether it is there in a record and its JSON.
+// want reports whether a record and its JSON have it.
 func (p *present) want(r *dissect.Record, got *flat) bool {
 	return got.there[p.path] && (p.messages == nil || slices.Contains(p.messages, r.Spec))
 }
 
-// TestJSON holds the filter against the JSON record: what is in it is there for
-// the filter and has the same values, and what is not in it is not there.
+// TestJSON compares the filter with JSON records: the filter finds exactly the
+// fields in the JSON, with the same values.
 func TestJSON(t *testing.T) {
 	presences := allPresences(t)
 	compiled := map[string]*Filter{}
@@ -210,10 +210,10 @@ func TestJSON(t *testing.T) {
 				}
 			}
 		}
-		for i := range min(len(known), 40) { // what other records have
+		for i := range min(len(known), 40) { // fields of other records
 			c := known[(records*37+i*101)%len(known)]
 			want := slices.Contains(got.values[c.path], c.value)
-			if c.value == "0" || c.value == "1" { // what false and true are, too
+			if c.value == "0" || c.value == "1" { // may also be false or true
 				want = want || slices.Contains(got.values[c.path], strconv.FormatBool(c.value == "1"))
 			}
 			if compiled[c.expr].Match(r) != want {

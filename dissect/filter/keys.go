@@ -5,14 +5,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
-// A class is what kind of value something has.
+// A class is the type of a value.
 type class uint8
 
 const (
-	classNone class = iota // it is there or not
+	classNone class = iota // presence only
 	classNumber
 	classBool
-	classWord // one of a few words
+	classWord // one of a small set of words
 	classText
 	classBytes
 	classAddress
@@ -21,21 +21,21 @@ const (
 	classVector
 )
 
-// what are the classes in messages.
+// what holds the names of classes for errors.
 var what = [...]string{
 	classNone: "not a value", classNumber: "a number", classBool: "true or false", classWord: "a word", classText: "text",
 	classBytes: "bytes", classAddress: "an address", classTime: "a time", classSeconds: "a number of seconds",
 	classVector: "a vector",
 }
 
-// classes are the classes of the types of keys.
+// classes maps types of keys to classes.
 var classes = [...]class{
 	key.Object: classNone, key.Int: classNumber, key.Bool: classBool, key.Word: classWord, key.Text: classText, key.Hex: classBytes,
 	key.Address: classAddress, key.IP: classAddress, key.Time: classTime, key.Seconds: classSeconds,
 }
 
-// classOf returns the class of a key. A message goes by words, and notes by
-// their text.
+// classOf returns the class of a key. A message is compared as words, and notes
+// as text.
 func classOf(k *key.Key) class {
 	switch {
 	case k.Message:
@@ -46,7 +46,7 @@ func classOf(k *key.Key) class {
 	return classes[k.Type]
 }
 
-// wordOf returns the getter of the word of a key.
+// wordOf returns the getter of a key's word.
 func wordOf(k *key.Key) func(f *Filter, r *dissect.Record) int {
 	if !k.Message {
 		return func(_ *Filter, r *dissect.Record) int { return k.Word(r) }
@@ -59,8 +59,8 @@ func wordOf(k *key.Key) func(f *Filter, r *dissect.Record) int {
 	}
 }
 
-// bytesOf returns the getter of the bytes of a key, or of its text until the
-// next one; nil if it has neither.
+// bytesOf returns the getter of a key's bytes or text, valid until the next
+// call; nil if it has neither.
 func bytesOf(k *key.Key) func(f *Filter, r *dissect.Record) []byte {
 	switch {
 	case k.Bytes != nil:

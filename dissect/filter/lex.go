@@ -12,7 +12,7 @@ const (
 	tokEnd tokenKind = iota
 	tokWord
 	tokString
-	tokOp // a comparison: op says which
+	tokOp // a comparison, given by op
 	tokAnd
 	tokOr
 	tokXor
@@ -26,7 +26,7 @@ const (
 	tokTo // ..
 )
 
-// An op is a comparison.
+// An op is a comparison operator.
 type op uint8
 
 const (
@@ -51,31 +51,29 @@ var opTexts = [...]string{
 
 func (o op) String() string { return opTexts[o] }
 
-// equality reports whether the op is one of those that only ask whether values
-// are the same.
+// equality reports whether the op tests for equality.
 func (o op) equality() bool { return o >= opEq && o <= opAnyNe || o == opIn }
 
-// order reports whether the op asks which value is the greater.
+// order reports whether the op compares by order.
 func (o op) order() bool { return o >= opLt && o <= opGe }
 
-// negated reports whether a value is what the op wants if it is not equal.
+// negated reports whether the op accepts unequal values.
 func (o op) negated() bool { return o == opNe || o == opAnyNe }
 
-// all reports whether the op wants it of all values.
+// all reports whether all values must match.
 func (o op) all() bool { return o == opNe || o == opAllEq }
 
-// opWords are comparisons in words.
+// opWords are the operators written as words.
 var opWords = map[string]op{
 	"eq": opEq, "ne": opNe, "lt": opLt, "le": opLe, "gt": opGt, "ge": opGe,
 	"any_eq": opEq, "all_ne": opNe, "all_eq": opAllEq, "any_ne": opAnyNe,
 	"contains": opContains, "matches": opMatches, "in": opIn,
 }
 
-// joinWords are what joins comparisons.
+// joinWords are the words that join comparisons.
 var joinWords = map[string]tokenKind{"and": tokAnd, "or": tokOr, "xor": tokXor, "not": tokNot}
 
-// symbols are the tokens that no word is part of, longer ones before those that
-// they begin with.
+// symbols are the tokens other than words, longer ones before their prefixes.
 var symbols = []struct {
 	text string
 	kind tokenKind
@@ -103,7 +101,7 @@ var symbols = []struct {
 	{"..", tokTo, 0},
 }
 
-// wrong are what other languages write.
+// wrong maps operators of other languages to this one.
 var wrong = []struct{ text, instead string }{
 	{"<>", "!="}, {"=~", "matches"}, {"=<", "<="}, {"=>", ">="}, {"=", "=="}, {"|", "||"},
 }
@@ -112,12 +110,12 @@ var wrong = []struct{ text, instead string }{
 type token struct {
 	kind tokenKind
 	op   op
-	text string // as it stands there, without the quotes of a string
-	pos  int    // bytes from the start of the expression
+	text string // text of the token, without the quotes of a string
+	pos  int    // byte offset in the expression
 	end  int
 }
 
-// lex takes the expression apart. The last token is tokEnd.
+// lex splits the expression into tokens. The last one is tokEnd.
 func lex(expr string) ([]token, *Error) {
 	var all []token
 	for i := 0; ; {
@@ -136,7 +134,7 @@ func lex(expr string) ([]token, *Error) {
 	}
 }
 
-// next returns the token that begins at i.
+// next returns the token at offset i.
 func next(expr string, i int) (token, *Error) {
 	rest := expr[i:]
 	if rest[0] == '"' || rest[0] == '\'' {
@@ -166,7 +164,7 @@ func next(expr string, i int) (token, *Error) {
 	return token{}, errorAt(expr, i, i+n, "unexpected character")
 }
 
-// quoted returns a string; a backslash takes the special meaning from a quote.
+// quoted returns a string. A backslash escapes a quote.
 func quoted(expr string, i int) (token, *Error) {
 	quote := expr[i]
 	for j := i + 1; j < len(expr); j++ {
@@ -180,9 +178,8 @@ func quoted(expr string, i int) (token, *Error) {
 	return token{}, errorAt(expr, i, len(expr), "a text without a closing "+string(quote))
 }
 
-// wordLen returns the length of the word with which s begins, 0 if there is
-// none. Words are names, paths, numbers, addresses, times: everything that
-// needs no quotes.
+// wordLen returns the length of the word at the start of s, 0 if there is none.
+// Words are names, paths, numbers, addresses and times, which need no quotes.
 func wordLen(s string) int {
 	if n := bracketed(s); n > 0 {
 		return n
@@ -247,8 +244,8 @@ func wordLen(s string) int {
 	return n
 }
 
-// bracketed returns the length of an IPv6 address in brackets, and of the port
-// behind it, with which s begins.
+// bracketed returns the length of a bracketed IPv6 address with its port at the
+// start of s.
 func bracketed(s string) int {
 	if s[0] != '[' {
 		return 0
@@ -284,9 +281,9 @@ func errorAt(expr string, pos, end int, message string) *Error {
 	}
 }
 
-// unquote returns what a string says: \n, \r, \t, \xHH for the character with
-// that number, \uHHHH; any other character stands for itself after a backslash
-// if it is not a letter or digit. On failure it returns where in s.
+// unquote interprets the escapes of a string: \n, \r, \t, \xHH, \uHHHH, and a
+// backslash before any character other than a letter or digit. On failure bad
+// is the offset of the mistake.
 func unquote(s string) (text string, bad int) {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s, -1
@@ -298,7 +295,7 @@ func unquote(s string) (text string, bad int) {
 			continue
 		}
 		at := i
-		i++ // a string does not end in a backslash
+		i++ // a string never ends in a backslash
 		switch c := s[i]; c {
 		case 'n':
 			b.WriteByte('\n')

@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// Limits of an expression. They are far beyond what anybody types and keep a
-// match cheap.
+// Limits of an expression, far above any typed one, to keep a match cheap.
 const (
 	maxExpr   = 64 << 10 // bytes
-	maxDepth  = 100      // parentheses in each other
+	maxDepth  = 100      // nested parentheses
 	maxTests  = 1000     // comparisons and presences
-	maxValues = 1000     // of a set
+	maxValues = 1000     // in a set
 )
 
-// An expr is a part of an expression: a test, or others joined.
+// An expr is a node of the syntax tree: a test, or others joined.
 type expr struct {
 	join tokenKind // tokAnd, tokOr, tokXor, tokNot; tokEnd for a test
 	list []*expr
 	test *test
 }
 
-// A test is a comparison, or a field alone.
+// A test is a comparison or a bare field.
 type test struct {
 	left   operand
 	op     op
@@ -29,27 +28,27 @@ type test struct {
 	values []values
 }
 
-// An operand is what is looked at.
+// An operand is the left side of a comparison.
 type operand struct {
 	word  token
 	len   bool    // its length
-	masks []token // bits of it, if there are any
+	masks []token // bit masks, if any
 }
 
-// Values are one value, or a range.
+// Values is a single value or a range.
 type values struct {
 	lo, hi token
 	span   bool
 }
 
-// parse makes an expr of an expression.
+// parse returns the syntax tree of an expression.
 func parse(text string) (*expr, *Error) {
 	if len(text) > maxExpr {
 		return nil, errorAt(text[:maxExpr], 0, 0, fmt.Sprintf("the expression has %d bytes, %d are the limit", len(text), maxExpr))
 	}
 	toks, err := lex(text)
 	if err != nil {
-		// What comes first is at fault first.
+		// The first mistake is reported.
 		if len(toks) > 0 {
 			toks = append(toks, token{kind: tokEnd, pos: err.byteOffset(), end: err.byteOffset()})
 			p := parser{text: text, toks: toks}
@@ -73,7 +72,7 @@ type parser struct {
 
 func (p *parser) peek() *token { return &p.toks[p.at] }
 
-// take returns the next token; the last one stays.
+// take returns and consumes the next token; the last one stays.
 func (p *parser) take() token {
 	t := p.toks[p.at]
 	if t.kind != tokEnd {
@@ -106,7 +105,7 @@ func (p *parser) whole() (*expr, *Error) {
 	}
 }
 
-// join returns what the next token joins, and whether it does.
+// join consumes a joining token and reports whether there was one.
 func (p *parser) join(kind tokenKind) bool {
 	t := p.peek()
 	if t.kind == tokWord {
@@ -115,8 +114,8 @@ func (p *parser) join(kind tokenKind) bool {
 	return t.kind == kind
 }
 
-// lowered returns a word as it is, or in lower case if all of it is in upper
-// case.
+// lowered returns a word in lower case if it is all upper case, and otherwise
+// unchanged.
 func lowered(word string) string {
 	if len(word) <= len("contains") && strings.ToUpper(word) == word {
 		return strings.ToLower(word)
@@ -124,10 +123,10 @@ func lowered(word string) string {
 	return word
 }
 
-// joined parses operands of a join, and those of what binds tighter.
+// joined parses operands of one precedence, and those that bind tighter.
 func (p *parser) joined(kind tokenKind) (*expr, *Error) {
 	operand := p.negated
-	switch kind { // what binds tighter
+	switch kind { // next tighter one
 	case tokOr:
 		operand = func() (*expr, *Error) { return p.joined(tokXor) }
 	case tokXor:
@@ -150,7 +149,7 @@ func (p *parser) joined(kind tokenKind) (*expr, *Error) {
 	return e, nil
 }
 
-// negated parses a test with any number of nots before it.
+// negated parses a test after any number of nots.
 func (p *parser) negated() (*expr, *Error) {
 	not := false
 	for p.join(tokNot) {
@@ -191,8 +190,7 @@ func (p *parser) primary() (*expr, *Error) {
 	}
 }
 
-// parenthesis parses what is between parentheses: an expression, or an operand
-// that is compared behind them.
+// parenthesis parses a parenthesised expression or operand.
 func (p *parser) parenthesis(open token) (*expr, *Error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.errorf(open, "more than %d parentheses in each other", maxDepth)
@@ -224,7 +222,7 @@ func (p *parser) parenthesis(open token) (*expr, *Error) {
 	return e, nil
 }
 
-// operand parses a field with what is done to it.
+// operand parses an operand with its masks.
 func (p *parser) operand() (operand, *Error) {
 	var o operand
 	t := p.take()
@@ -245,7 +243,7 @@ func (p *parser) operand() (operand, *Error) {
 	return o, p.masks(&o)
 }
 
-// masks parses the bits that are taken of an operand.
+// masks parses the bit masks of an operand.
 func (p *parser) masks(o *operand) *Error {
 	for p.peek().kind == tokMask {
 		p.take()
@@ -258,7 +256,7 @@ func (p *parser) masks(o *operand) *Error {
 	return nil
 }
 
-// peekOp returns the comparison that is next, or opNone.
+// peekOp returns the next token's comparison, or opNone.
 func (p *parser) peekOp() op {
 	t := p.peek()
 	switch t.kind {
@@ -271,7 +269,7 @@ func (p *parser) peekOp() op {
 	}
 }
 
-// notIn reports whether "not in" is next.
+// notIn reports whether "not in" follows.
 func (p *parser) notIn() bool {
 	if !p.join(tokNot) || p.at+1 >= len(p.toks) {
 		return false
@@ -280,7 +278,7 @@ func (p *parser) notIn() bool {
 	return t.kind == tokWord && lowered(t.text) == "in"
 }
 
-// compared parses what an operand is compared with.
+// compared parses the right side of a comparison.
 func (p *parser) compared(left operand) (*expr, *Error) {
 	if p.tests++; p.tests > maxTests {
 		return nil, p.errorf(left.word, "more than %d comparisons", maxTests)
@@ -317,7 +315,7 @@ func (p *parser) compared(left operand) (*expr, *Error) {
 	return e, nil
 }
 
-// value takes a value.
+// value consumes a value.
 func (p *parser) value() (token, *Error) {
 	t := p.take()
 	switch t.kind {
@@ -361,7 +359,7 @@ func (p *parser) set(t *test) *Error {
 	}
 }
 
-// mirrored returns a comparison with its sides exchanged.
+// mirrored returns the comparison with its sides exchanged.
 func mirrored(o op) (m op, ok bool) {
 	switch o {
 	case opEq, opNe, opAllEq, opAnyNe:
@@ -379,7 +377,7 @@ func mirrored(o op) (m op, ok bool) {
 	}
 }
 
-// reversed parses a comparison whose value is on the left.
+// reversed parses a comparison with its value on the left.
 func (p *parser) reversed(v token) (*expr, *Error) {
 	o, known := mirrored(p.peekOp())
 	if !known {
@@ -402,14 +400,14 @@ func (p *parser) reversed(v token) (*expr, *Error) {
 	return &expr{test: &test{left: left, op: o, opTok: opTok, values: []values{{lo: v}}}}, nil
 }
 
-// literal reports whether a word can only be a value: names begin with a
+// literal reports whether a word can only be a value; names begin with a
 // letter.
 func literal(word string) bool {
 	c := word[0]
 	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == ':' || c == '['
 }
 
-// clip shortens what a message repeats.
+// clip shortens a text for an error.
 func clip(s string) string {
 	const most = 40
 	if len(s) <= most {

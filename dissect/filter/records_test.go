@@ -24,12 +24,12 @@ var (
 	shared = newIndex(stock)
 )
 
-// datagram is what records are of: frame 12, 13.5 s after the start.
+// datagram returns the records' datagram: frame 12, 13.5 s after the start.
 func datagram() *dissect.Datagram {
 	return &dissect.Datagram{Number: 12, Time: start.Add(13500 * time.Millisecond), Digits: 6, Src: client, Dst: host}
 }
 
-// game makes the record of a reliable game message from a client.
+// game returns the record of a reliable game message from a client.
 func game(tb testing.TB, payload []byte, d decode.Dialect, env decode.Env) *dissect.Record {
 	tb.Helper()
 	r := &dissect.Record{
@@ -55,7 +55,7 @@ func game(tb testing.TB, payload []byte, d decode.Dialect, env decode.Env) *diss
 	return r
 }
 
-// sample makes the record of a message in fixtures/messages.
+// sample returns the record of a message in fixtures/messages.
 func sample(tb testing.TB, name string) *dissect.Record {
 	tb.Helper()
 	all := messages.All(tb)
@@ -66,7 +66,7 @@ func sample(tb testing.TB, name string) *dissect.Record {
 	return game(tb, all[i].Payload, all[i].Dialect, all[i])
 }
 
-// control makes the record of a transport message without a game message.
+// control returns the record of a transport message without a game message.
 func control(tb testing.TB, bytes ...byte) *dissect.Record {
 	tb.Helper()
 	m, rest, err := transport.Next(bytes)
@@ -81,13 +81,13 @@ func control(tb testing.TB, bytes ...byte) *dissect.Record {
 	return r
 }
 
-// oneClass knows every ship as one of a class.
+// oneClass gives every ship the same class.
 type oneClass struct{ c *ship.Class }
 
 func (e oneClass) Ship(wire.ObjectID) *ship.Class          { return e.c }
 func (oneClass) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
 
-// clone returns a copy of a record that stays what it is.
+// clone returns an independent copy of a record.
 func clone(tb testing.TB, r *dissect.Record) *dissect.Record {
 	tb.Helper()
 	k := *r
@@ -114,7 +114,7 @@ func clone(tb testing.TB, r *dissect.Record) *dissect.Record {
 	return &k
 }
 
-// must compiles a filter of the stock catalogue.
+// must compiles a filter for the stock catalogue.
 func must(tb testing.TB, expr string) *Filter {
 	tb.Helper()
 	f, err := compile(expr, shared)

@@ -17,10 +17,10 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A span is the numbers from lo to hi, both included.
+// A span is the numbers from lo to hi, inclusive.
 type span[T cmp.Ordered] struct{ lo, hi T }
 
-// A ranges is a set of numbers: spans in ascending order that do not overlap.
+// A ranges is a set of numbers, as disjoint spans in ascending order.
 type ranges[T cmp.Ordered] []span[T]
 
 func (r ranges[T]) has(v T) bool {
@@ -42,7 +42,7 @@ func (r ranges[T]) has(v T) bool {
 	return false
 }
 
-// newRanges makes a set of spans in any order.
+// newRanges makes a set from spans in any order.
 func newRanges[T cmp.Ordered](spans []span[T]) ranges[T] {
 	slices.SortFunc(spans, func(a, b span[T]) int { return cmp.Compare(a.lo, b.lo) })
 	var r ranges[T]
@@ -56,7 +56,7 @@ func newRanges[T cmp.Ordered](spans []span[T]) ranges[T] {
 	return r
 }
 
-// floats are the numbers for which "v o x" holds, if o compares by order.
+// floats returns the numbers for which "v o x" holds, for an order op.
 func floats(o op, x float64) span[float64] {
 	inf := math.Inf(1)
 	switch o {
@@ -73,7 +73,7 @@ func floats(o op, x float64) span[float64] {
 	}
 }
 
-// ints are the numbers for which "v o x" holds, if o compares by order.
+// ints returns the numbers for which "v o x" holds, for an order op.
 func ints(o op, x int64) span[int64] {
 	switch {
 	case o == opLt && x > math.MinInt64:
@@ -84,13 +84,13 @@ func ints(o op, x int64) span[int64] {
 		return span[int64]{x + 1, math.MaxInt64}
 	case o == opGe:
 		return span[int64]{x, math.MaxInt64}
-	case o.order(): // nothing is below the least and above the greatest
+	case o.order(): // nothing is below the least or above the greatest
 		return span[int64]{1, 0}
 	}
 	return span[int64]{x, x}
 }
 
-// single returns the 32-bit float nearest to x, or x if that is none.
+// single returns the 32-bit float nearest to x, or x if there is none.
 func single(x float64) float64 {
 	if f := float64(float32(x)); !math.IsInf(f, 0) {
 		return f
@@ -98,17 +98,17 @@ func single(x float64) float64 {
 	return x
 }
 
-// A named value is compared by the name that goes with it: the same number may
-// stand for something else.
+// A named value is compared by number and name, because the number may have
+// another meaning in another field.
 type named struct {
 	v    uint64
 	name string
-	bit  int // of the flag that the name is of; -1 for other values
+	bit  int // bit number of a flag, -1 for other values
 }
 
 func (n *named) is(f *decode.Field, v uint64) bool { return v == n.v && n.known(f) }
 
-// known reports whether the field's value goes by the name.
+// known reports whether the field's value has this name.
 func (n *named) known(f *decode.Field) bool {
 	switch {
 	case f.Names == nil:
@@ -119,28 +119,27 @@ func (n *named) known(f *decode.Field) bool {
 	return f.Names.Name(n.v) == n.name
 }
 
-// A numbers is what a number may be.
+// A numbers is a set of accepted numbers.
 type numbers struct {
 	wide  ranges[float64]
 	short ranges[float64] // for 32-bit floats
 	nan   bool
 	named []named
-	neg   bool    // those that it may not be
-	bool  bool    // they are true and false: only what is either is compared
-	bits  bool    // only those of mask count
-	mask  uint64  // with flags
-	flags []named // bits in mask that go by name
+	neg   bool    // accept all others instead
+	bool  bool    // true and false: accept only fields of these values
+	bits  bool    // apply mask
+	mask  uint64  // bits, with those of flags
+	flags []named // named bits of mask
 
-	players []string // names of players that it may stand for
+	players []string // accepted player names
 }
 
-// is reports whether a number is one of n, or stands for a player of one of the
-// names.
+// is reports whether n accepts a number, or the player's name.
 func (n *numbers) is(v int64, player string) bool {
 	return (n.wide.has(float64(v)) || player != "" && slices.Contains(n.players, player)) != n.neg
 }
 
-// whole reports whether a whole number is one of n.
+// whole reports whether n accepts a whole number.
 func (n *numbers) whole(v int64) bool {
 	if n.bits {
 		v = int64(uint64(v) & n.mask)
@@ -148,8 +147,8 @@ func (n *numbers) whole(v int64) bool {
 	return n.wide.has(float64(v)) != n.neg
 }
 
-// field reports whether the number of a field is one of n; ok is false if it
-// cannot be said, as it has none of the flags that n is about.
+// field reports whether n accepts the number of a field; ok is false if the
+// field has none of the flags in n.
 func (n *numbers) field(f *decode.Field, v int64) (is, ok bool) {
 	if len(n.named) == 0 && len(n.flags) == 0 {
 		return n.whole(v), true
@@ -169,15 +168,15 @@ func (n *numbers) field(f *decode.Field, v int64) (is, ok bool) {
 	return is != n.neg, true
 }
 
-// exact reports whether a number that is no 32-bit float is one of n.
+// exact reports whether n accepts a number that is not a 32-bit float.
 func (n *numbers) exact(v float64) bool { return n.wide.has(v) != n.neg }
 
-// float reports whether a 32-bit float is one of n.
+// float reports whether n accepts a 32-bit float.
 func (n *numbers) float(v float64) bool {
 	return (n.short.has(v) || n.nan && math.IsNaN(v)) != n.neg
 }
 
-// parseNumber reads a number as people write it.
+// parseNumber reads a number in any common notation.
 func parseNumber(s string) (x float64, ok bool) {
 	digits, neg := strings.CutPrefix(s, "-")
 	if !neg {
@@ -204,14 +203,14 @@ func parseNumber(s string) (x float64, ok bool) {
 	return x, true
 }
 
-// A texts is what a text may be.
+// A texts is a set of accepted texts.
 type texts struct {
 	one  string
 	many map[string]struct{}
 	re   *regexp.Regexp
-	neg  bool // those that it may not be
+	neg  bool // accept all others instead
 
-	contains  bool // part
+	contains  bool // substrings
 	part      string
 	partBytes []byte
 }
@@ -242,7 +241,7 @@ func (t *texts) hasBytes(s []byte) bool {
 	return (string(s) == t.one) != t.neg
 }
 
-// parseBytes reads bytes in hexadecimal, with or without colons.
+// parseBytes reads hexadecimal bytes, with or without colons.
 func parseBytes(s string) (b []byte, ok bool) {
 	s = strings.TrimPrefix(s, "0x")
 	if strings.Contains(s, ":") {
@@ -257,7 +256,7 @@ func parseBytes(s string) (b []byte, ok bool) {
 	return b, err == nil && len(b) > 0
 }
 
-// encode returns a text as bytes of Windows-1252.
+// encode returns a text in Windows-1252.
 func encode(s string) (b []byte, ok bool) {
 	for _, r := range s {
 		if r < 0x100 {
@@ -273,7 +272,7 @@ func encode(s string) (b []byte, ok bool) {
 	return b, true
 }
 
-// special are the characters of the bytes from 80 to 9F.
+// special are the characters of bytes 80 to 9F.
 var special = func() (all []string) {
 	for c := byte(0x80); c < 0xA0; c++ {
 		all = append(all, wire.Text([]byte{c}))
@@ -281,11 +280,10 @@ var special = func() (all []string) {
 	return all
 }()
 
-// An address is what an address may be: one, a net or a range, on any port or
-// on one.
+// An address is an accepted address or network, on any port or on one.
 type address struct {
 	lo, hi netip.Addr
-	net    netip.Prefix // valid if it is a net
+	net    netip.Prefix // valid for a network
 	port   int          // -1 for any
 }
 
@@ -299,7 +297,7 @@ func (a *address) has(ip netip.Addr, port uint16) bool {
 	return a.lo.Compare(ip) <= 0 && ip.Compare(a.hi) <= 0
 }
 
-// An addresses is what an address may be.
+// An addresses is a set of accepted addresses.
 type addresses struct {
 	any []address
 	neg bool
@@ -314,7 +312,7 @@ func (t *addresses) has(ip netip.Addr, port uint16) bool {
 	return t.neg
 }
 
-// parseAddress reads an address, a net, or an address with a port.
+// parseAddress reads an address, a network, or an address with a port.
 func parseAddress(s string) (a address, ok bool) {
 	a.port = -1
 	if p, err := netip.ParsePrefix(s); err == nil {
@@ -335,23 +333,23 @@ func parseAddress(s string) (a address, ok bool) {
 	return a, err == nil
 }
 
-// parseTime reads a time, in UTC unless it says otherwise.
+// parseTime reads a time, in UTC by default.
 func parseTime(s string) (ns int64, ok bool) {
 	for _, form := range []string{
 		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
 		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
 	} {
 		t, err := time.Parse(form, s)
-		if err == nil && t.Year() > 1678 && t.Year() < 2262 { // what fits
+		if err == nil && t.Year() > 1678 && t.Year() < 2262 { // the range of int64
 			return t.UnixNano(), true
 		}
 	}
 	return 0, false
 }
 
-// parseSeconds reads seconds, or hours, minutes and so on with their units.
+// parseSeconds reads seconds, or a duration with units.
 func parseSeconds(s string) (ns int64, ok bool) {
-	exact := s // unlike a float
+	exact := s // exact, unlike a float
 	if s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
 		exact += "s"
 	}
@@ -365,8 +363,7 @@ func parseSeconds(s string) (ns int64, ok bool) {
 	return int64(x), true
 }
 
-// fold returns a name without what people write in different ways: case, spaces
-// and signs.
+// fold returns a name without differences in spelling: case, spaces and signs.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
