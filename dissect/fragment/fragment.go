@@ -27,7 +27,6 @@ func DefaultLimits() Limits {
 
 const (
 	maxCount = 255     // fragments of a message: the count is a byte
-	maxPast  = 256     // fragments of complete messages that are remembered
 	keep     = 8 << 10 // bytes of a buffer that is worth keeping for the next message
 )
 
@@ -116,9 +115,6 @@ type Table struct {
 	free   []*group
 	bytes  int // in groups
 
-	past []past // fragments of complete messages, a ring
-	next int    // where the next one goes
-
 	message []byte
 	frames  []int
 	evicted []Group
@@ -137,13 +133,6 @@ type piece struct {
 	index    uint8
 	frame    int
 	off, end int // in the group's data
-}
-
-type past struct {
-	at    time.Time // when it last came
-	hash  uint64
-	seq   uint16
-	index uint8
 }
 
 // New returns an empty table. Limits that are not positive stand for those of
@@ -172,8 +161,8 @@ func (t *Table) Held() (groups, payload int) { return len(t.groups), t.bytes }
 // that of fragment 0 and means nothing with others.
 //
 // The first of two fragments with the same index stays. A fragment of a message
-// that became complete lately is a Duplicate if its bytes are the same;
-// otherwise it begins another message, since sequence numbers come round again.
+// that is complete begins another message with the same number: numbers come
+// round again. The caller keeps retransmissions from the table.
 func (t *Table) Add(now time.Time, seq uint16, index, count uint8, frame int, part []byte) Result {
 	t.evicted = t.evicted[:0]
 	for i := 0; i < len(t.groups); {
@@ -196,12 +185,10 @@ func (t *Table) add(now time.Time, seq uint16, index uint8, count, frame int, pa
 		return invalid("%w: %d, no message has so many", ErrIndex, index)
 	}
 	i := slices.IndexFunc(t.groups, func(g *group) bool { return g.seq == seq })
-	if i < 0 {
-		if t.passed(now, seq, index, part) {
-			return Result{Status: Duplicate}
+	if i >= 0 {
+		if r, done := t.groups[i].check(now, index, count, part); done {
+			return r
 		}
-	} else if r, done := t.groups[i].check(now, index, count, part); done {
-		return r
 	}
 	g, err := t.room(i, seq, frame, len(part))
 	if err != nil {
@@ -216,7 +203,7 @@ func (t *Table) add(now time.Time, seq uint16, index uint8, count, frame int, pa
 	if len(g.pieces) < g.count || g.count == 0 {
 		return Result{Status: Pending}
 	}
-	return t.complete(now, g)
+	return t.complete(g)
 }
 
 // check holds a fragment against those of its message that have come; done
@@ -298,7 +285,7 @@ func (t *Table) room(i int, seq uint16, frame, n int) (*group, error) {
 }
 
 // complete joins the pieces of the newest group.
-func (t *Table) complete(now time.Time, g *group) Result {
+func (t *Table) complete(g *group) Result {
 	if cap(t.message) > keep {
 		t.message = nil
 	}
@@ -308,39 +295,9 @@ func (t *Table) complete(now time.Time, g *group) Result {
 		part := g.data[p.off:p.end]
 		t.message = append(t.message, part...)
 		t.frames = append(t.frames, p.frame)
-		t.remember(past{at: now, hash: hash(part), seq: g.seq, index: p.index})
 	}
 	t.drop(len(t.groups) - 1)
 	return Result{Status: Complete, Message: t.message, Frames: t.frames}
-}
-
-func (t *Table) remember(p past) {
-	if len(t.past) < maxPast {
-		t.past = append(t.past, p)
-		return
-	}
-	t.past[t.next] = p
-	t.next = (t.next + 1) % maxPast
-}
-
-// passed reports whether the fragment is of a message that became complete
-// lately.
-func (t *Table) passed(now time.Time, seq uint16, index uint8, part []byte) bool {
-	var h uint64
-	for i := range t.past {
-		p := &t.past[i]
-		if p.seq != seq || p.index != index || t.old(now, p.at) {
-			continue
-		}
-		if h == 0 {
-			h = hash(part)
-		}
-		if p.hash == h {
-			p.at = now
-			return true
-		}
-	}
-	return false
 }
 
 func (t *Table) old(now, then time.Time) bool {
@@ -378,19 +335,9 @@ func (t *Table) Flush() []Group {
 	for len(t.groups) > 0 {
 		t.evict(0, AtFlush)
 	}
-	t.past, t.next = t.past[:0], 0
 	return t.evicted
 }
 
 func invalid(format string, args ...any) Result {
 	return Result{Status: Invalid, Err: fmt.Errorf(format, args...)}
-}
-
-// hash is FNV-1a. It is the same in every run, and never 0 but by chance.
-func hash(b []byte) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 0x100000001b3
-	}
-	return h
 }
