@@ -291,6 +291,9 @@ func (p *pass) control(body []byte) {
 		if len(r.Rest) > 0 {
 			r.Status = StatusUnknown
 		}
+		if r.Transport.Type == transport.DoNothing && r.Transport.Len > 1 {
+			p.note("form", "not as the game writes it: a keepalive with a header; the game's is one byte")
+		}
 		return
 	}
 	r.Spec = spec

@@ -755,3 +755,29 @@ func TestGamesGivenUp(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// Forms that the game does not write are read, and a note says so. The
+// numbers are those of the generator of forged_small: its frames with a
+// keepalive of six bytes, with a name in 1F whose final 00 is not counted, and
+// with a 16-bit length in 18.
+func TestForms(t *testing.T) {
+	got := map[string]int{}
+	recorded.Records(t, "forged_small.pcap", dissect.Config{}, func(r *dissect.Record) {
+		long := r.Transport.Type == transport.DoNothing && r.Transport.Len > 1
+		noted := slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "form" })
+		if r.Status == dissect.StatusMalformed && r.Spec != nil && (r.Spec.Name == "VerifyExitedWarp" || r.Spec.Name == "PlayerDeleted") {
+			t.Errorf("frame %d: %v", r.Datagram.Number, r.Err)
+		}
+		switch {
+		case long && noted:
+			got["keepalive"]++
+		case long:
+			t.Errorf("frame %d: a keepalive of %d bytes has no note", r.Datagram.Number, r.Transport.Len)
+		case noted && r.Spec != nil:
+			got[r.Spec.Name]++
+		}
+	})
+	if got["keepalive"] == 0 || got["VerifyExitedWarp"] == 0 {
+		t.Errorf("got notes for %v", got)
+	}
+}
