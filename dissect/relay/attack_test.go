@@ -353,6 +353,24 @@ var attacks = []struct {
 	}},
 }
 
+// A flood of names throws nobody out, however long the way is on which those
+// who get them acknowledge them.
+func TestNameFlood(t *testing.T) {
+	for _, trip := range []time.Duration{0, 60 * time.Millisecond, 150 * time.Millisecond} {
+		t.Run(trip.String(), func(t *testing.T) {
+			s := besiege(t, 4, relay.Config{})
+			s.trouble = relay.Trouble{Delay: trip / 2}
+			goOn := attacks[0].begin(s)
+			flood := s.clients[len(s.clients)-1]
+			s.chat(10*time.Second, goOn)
+			s.unharmed()
+			if flood.Phase != relaytest.Gone || !slices.Contains(s.kinds(relay.Kicked), flood.Name) {
+				t.Errorf("the one who does it: phase %d; kicked: %v", flood.Phase, s.kinds(relay.Kicked))
+			}
+		})
+	}
+}
+
 // Whatever others do, those who chat are not thrown out, cut off or deceived,
 // nobody who has proved nothing is sent more than four times what came from its
 // address, and memory is bounded.

@@ -225,7 +225,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		}
 		p.heard, p.awake, p.pause = h.now, true, time.Time{}
 		if !h.messageAllowed(p, &m) {
-			return
+			continue
 		}
 		h.cause = p
 		p.link.Receive(h.now, &m, func(lm *arq.Message) { h.deliver(p, lm) })
