@@ -321,3 +321,102 @@ func TestCost(t *testing.T) {
 		}
 	}
 }
+
+// Stalled tells how long nothing was acknowledged that should have been.
+func TestStalled(t *testing.T) {
+	l := New(1, Limits{})
+	if d := l.Stalled(after(9)); d != 0 {
+		t.Errorf("%v without a message", d)
+	}
+	say(t, l, after(10), "a")
+	say(t, l, after(10), "b")
+	sendAll(t, l, after(10))
+	if d := l.Stalled(after(13)); d != 3*time.Second {
+		t.Errorf("%v, want 3 s after they were sent", d)
+	}
+	l.Receive(after(15), acknowledgement(0, 0), nil)
+	if d := l.Stalled(after(16)); d != time.Second {
+		t.Errorf("%v, want 1 s after the first was acknowledged", d)
+	}
+	l.Receive(after(17), acknowledgement(1, 0), nil)
+	if d := l.Stalled(after(30)); d != 0 {
+		t.Errorf("%v with nothing to acknowledge", d)
+	}
+	say(t, l, after(40), "c") // the time in which nothing was asked does not count
+	sendAll(t, l, after(40))
+	if d := l.Stalled(after(41)); d != time.Second {
+		t.Errorf("%v, want 1 s", d)
+	}
+}
+
+// The limits hold to the message and to the byte, whether it was sent or not.
+func TestQueueLimits(t *testing.T) {
+	fill := func(l *Endpoint, body string) (n int) {
+		for n < 100 && l.Queue(start, Message{Type: transport.Standard, Reliable: true, Body: []byte(body)}) == nil {
+			if n++; n%2 == 0 {
+				sendAll(t, l, start)
+			}
+		}
+		return n
+	}
+	l := New(1, Limits{Waiting: 7})
+	if n := fill(l, "x"); n != 7 || l.Stats().Waiting != 7 || l.Stats().WaitingBytes != 7 {
+		t.Errorf("%d messages, %+v; want 7", n, l.Stats())
+	}
+	l = New(1, Limits{WaitingBytes: 30})
+	if n := fill(l, "0123456789"); n != 3 || l.Stats().WaitingBytes != 30 {
+		t.Errorf("%d messages of 10 bytes, %+v; want 3", n, l.Stats())
+	}
+	l.Receive(start, acknowledgement(0, 0), nil)
+	if n := fill(l, "0123456789"); n != 1 {
+		t.Errorf("%d more when one is acknowledged", n)
+	}
+}
+
+// Repeat and Settle are about messages of one type.
+func TestRepeatAndSettle(t *testing.T) {
+	l := New(1, Limits{})
+	for _, typ := range []transport.Type{transport.Connect, transport.NameChange} {
+		if err := l.Queue(start, Message{Type: typ, Body: make([]byte, 8)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Datagram(start, nil)
+	types := func(now time.Time) (list []transport.Type) {
+		for d, ok := l.Datagram(now, nil); ok; d, ok = l.Datagram(now, nil) {
+			for _, m := range split(t, d) {
+				list = append(list, m.Type)
+			}
+		}
+		return list
+	}
+	l.Repeat(after(0.5), transport.Connect)
+	if got := types(after(0.5)); !slices.Equal(got, []transport.Type{transport.Connect}) {
+		t.Errorf("repeated %v, want the connect", got)
+	}
+	l.Settle(transport.Connect)
+	if got := types(after(3)); !slices.Equal(got, []transport.Type{transport.NameChange}) {
+		t.Errorf("then %v, want the name", got)
+	}
+	if l.Receive(after(3), acknowledgement(1, 2), nil); !l.Idle() {
+		t.Error("the name is not acknowledged")
+	}
+}
+
+// A keepalive is due five seconds after the last datagram, not before.
+func TestKeepaliveIsExact(t *testing.T) {
+	l := New(1, Limits{})
+	if err := l.Queue(start, Message{Type: transport.Standard, Body: []byte{1}}); err != nil {
+		t.Fatal(err)
+	}
+	sendAll(t, l, start)
+	if next := l.Next(); !next.Equal(after(5)) {
+		t.Errorf("next %v", next.Sub(start))
+	}
+	if _, ok := l.Datagram(after(5).Add(-1), nil); ok {
+		t.Error("a keepalive too early")
+	}
+	if _, ok := l.Datagram(after(5), nil); !ok {
+		t.Error("no keepalive after five seconds")
+	}
+}
