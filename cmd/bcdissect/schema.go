@@ -14,16 +14,20 @@ import (
 func newSchema(s cli.Streams) *cobra.Command {
 	var f cli.Definitions
 	var output string
-	network := false
+	var network, empty bool
 	cmd := &cobra.Command{
 		Use:   "schema [COMMAND]",
 		Short: "Print the JSON Schema of a command's output",
 		Long: `Schema prints the JSON Schema (draft 2020-12) of a command's -T json output: of
 one line if the command writes several. Without COMMAND it lists the commands.
-docs/schema holds the same schemas; --define adds the messages of a mod.`,
+docs/schema holds the same schemas; --define adds the messages of a mod.
+
+--empty prints a line that has every key, with null for a value. Put it before the
+lines of a capture for an engine that learns its columns from the first lines.`,
 		Example: `  bcdissect schema
   bcdissect schema read >read.schema.json
-  bcdissect schema stats --network`,
+  bcdissect schema stats --network
+  bcdissect schema read --empty >keys.ndjson`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: slices.DeleteFunc(schema.Commands(), func(name string) bool { return strings.Contains(name, " ") }),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,6 +49,9 @@ docs/schema holds the same schemas; --define adds the messages of a mod.`,
 				if err != nil {
 					return cli.Failed(err)
 				}
+				if empty {
+					b = found.Empty()
+				}
 				text = string(b)
 			}
 			out, err := cli.OpenOutput(output, s)
@@ -59,6 +66,7 @@ docs/schema holds the same schemas; --define adds the messages of a mod.`,
 		},
 	}
 	cmd.Flags().BoolVar(&network, "network", false, "of stats: the schema of stats --network")
+	cmd.Flags().BoolVar(&empty, "empty", false, "instead, a line with every key and no values")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the schema to this file")
 	f.Define(cmd)
 	return cmd

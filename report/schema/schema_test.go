@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -50,5 +51,41 @@ func TestRead(t *testing.T) {
 	}
 	if len(For("decode", nil).Required) != 1 || len(s.Required) != 4 {
 		t.Error("the required keys are wrong")
+	}
+}
+
+// An empty line has every key of every message, and nothing but null.
+func TestEmpty(t *testing.T) {
+	var line map[string]any
+	if err := json.Unmarshal(For("read", nil).Empty(), &line); err != nil {
+		t.Fatal(err)
+	}
+	var keys int
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, e := range v {
+				walk(path+"."+name, e)
+			}
+		case []any:
+			for _, e := range v {
+				walk(path, e)
+			}
+		case nil:
+			keys++
+		default:
+			t.Errorf("%s is %v", path, v)
+		}
+	}
+	walk("", line)
+	fields, _ := line["fields"].(map[string]any)
+	for _, name := range []string{"sender", "explosion_time", "target_point", "target_offset", "snapshot", "power_settings", "password"} {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("no %s", name)
+		}
+	}
+	if keys < 150 {
+		t.Errorf("only %d keys", keys)
 	}
 }
