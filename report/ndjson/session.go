@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/netip"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ type SessionOptions struct {
 // Session writes matches as one object on one line. The league table is nil
 // unless several captures were read.
 func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
-	out := session{Schema: 1, Captures: o.Captures, Matches: make([]sessionMatch, 0, len(all)), League: make([]sessionStanding, 0, len(league))}
+	out := session{Schema: Schema, Captures: o.Captures, Matches: make([]sessionMatch, 0, len(all)), League: make([]sessionStanding, 0, len(league))}
 	for _, m := range all {
 		out.Matches = append(out.Matches, newSessionMatch(m, o.Tracks))
 	}
@@ -29,6 +30,9 @@ func Session(w io.Writer, all []*match.Match, league []match.Standing, o Session
 	}
 	return json.NewEncoder(w).Encode(&out)
 }
+
+// SessionType is the type of the object that [Session] writes.
+var SessionType = reflect.TypeFor[session]()
 
 type session struct {
 	Schema   int               `json:"schema"`

@@ -2,15 +2,18 @@ package schema
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/reference"
 )
 
 // Commands are the names of the commands whose output has a schema.
 func Commands() []string {
-	all := []string{"read", "live", "decode"}
+	all := []string{"read", "live", "decode", "session", "opcodes"}
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
@@ -32,6 +35,15 @@ func For(command string, c *decode.Catalog) *Schema {
 		return records(c, command, true)
 	case "decode":
 		return records(c, command, false)
+	case "session":
+		return root(of(ndjson.SessionType), command, "One object.")
+	}
+	if command == "opcodes" {
+		s := of(reflect.TypeFor[reference.Entry]())
+		s.Properties["layer"] = &Schema{Type: "string", Enum: []string{"game", "transport"}}
+		s.Properties["opcode"], s.Properties["type"] = &Schema{Type: "integer"}, &Schema{Type: "integer"} // one of them
+		s.Required = append(s.Required, "layer")
+		return root(s, command, "One line for each message.")
 	}
 	for _, o := range commands {
 		if o.name == command {
@@ -114,13 +126,6 @@ var commands = []struct{ name, doc, shape string }{
 		not_compared [ { why s count i frame i opcodes [ i ] } ]
 		invariants [ { name s verdict s checked i failed i documented i frame? i text s } ]
 		notes [ s ] conforms b
-	}`},
-	{"opcodes", "One line for each message.", `{
-		layer s opcode? i type? i name s constant? s aliases? [ s ] dir s reliable b relay s evidence s topic s host_dialect? s doc s rest? b instead_of? s
-		layouts? [ {
-			dialect s doc? s length s
-			fields? [ { path s kind s bytes? s when? [ s ] doc s values? [ { value i name s } ] } ]
-		} ]
 	}`},
 	{"interfaces", "One line for each interface.", `{
 		number i name s description s addresses [ s ] up b connected b loopback b default b openable b hint? s
