@@ -1,7 +1,7 @@
-// Package bpf compiles capture filters to programs for the packet filter of the
-// operating system.
+// Package bpf compiles capture filters to programs for the operating system's
+// packet filter.
 //
-// The language is the part of tcpdump's that telling games apart takes:
+// The language is the subset of tcpdump's that is useful to select games:
 //
 //	ip  ip6  udp  tcp                     the protocol
 //	host 10.0.0.5      ip6 host ::1       either address
@@ -13,18 +13,18 @@
 //	and  or  not                          also && || !
 //	( … )
 //
-// It means what it means to tcpdump, which may surprise. The words and and or
-// bind equally and from the left, so that "udp or tcp and port 5" is
-// "(udp or tcp) and port 5". A value alone takes over what stood before the
-// last one: "udp port 1 or 2", "host 10.0.0.5 or 10.0.0.6". Without ip, an IPv4
-// address is also looked for in ARP and RARP. Ports are those of packets and
-// first fragments of IPv4, and of IPv6 packets without extension headers.
-// Frames with a VLAN tag are neither ip nor ip6. A packet that ends before what
-// is asked for is never kept, not even by "not port 5".
+// It has tcpdump's semantics, including the surprising parts. The words and and
+// or have the same precedence and associate to the left, so that "udp or tcp
+// and port 5" is "(udp or tcp) and port 5". A bare value inherits the
+// qualifiers of the previous one: "udp port 1 or 2", "host 10.0.0.5 or
+// 10.0.0.6". Without ip, an IPv4 address also matches ARP and RARP. Ports are
+// those of IPv4 packets and first fragments, and of IPv6 packets without
+// extension headers. Frames with a VLAN tag are neither ip nor ip6. A packet
+// that ends before a tested field never matches, not even "not port 5".
 //
-// Everything else is refused: names of hosts and services, which would have to
-// be looked up, addresses of the link layer, lengths, bytes at an offset; also
-// what is easily a mistake, such as "host 10.1", a network to tcpdump.
+// Everything else is an error: names of hosts and services, which would require
+// look-ups, link-layer addresses, lengths, bytes at an offset, and likely
+// mistakes such as "host 10.1", which is a network to tcpdump.
 package bpf
 
 import (
@@ -35,27 +35,27 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// Limits, beyond which a filter is refused.
+// Limits on filters.
 const (
 	MaxLength       = 4096 // bytes of an expression
-	MaxDepth        = 100  // parentheses and negations inside each other
-	MaxInstructions = 4096 // of a program; systems take no more
+	MaxDepth        = 100  // nested parentheses and negations
+	MaxInstructions = 4096 // in a program; systems accept no more
 )
 
-// maxSnap is what tcpdump keeps of a packet if nobody says how much.
+// maxSnap is tcpdump's default snap length.
 const maxSnap = 256 << 10
 
-// ErrLink is for link types that no filter can be compiled for.
+// ErrLink reports a link type without support for capture filters.
 var ErrLink = errors.New("capture filters cannot be used on this kind of network")
 
-// Compile compiles a filter for packets of a LINKTYPE. The program returns snap,
-// or 256 KiB if that is 0, for packets to keep, and 0 for others. The empty
-// expression keeps every packet, of any link type.
+// Compile compiles a filter for packets of a LINKTYPE. The program returns
+// snap, or 256 KiB if snap is 0, for matching packets and 0 for others. The
+// empty expression matches every packet of any link type.
 //
-// An error about the expression is an [*Error]; one that no packet can match is
-// refused, too. Of link types there are Ethernet (1), Linux "cooked" (113 and
-// 276), BSD loopback (0 and 108, with the address families of the system this
-// runs on) and IP (101, 228, 229); others make an [ErrLink].
+// A mistake in the expression gives an [*Error], as does an expression that no
+// packet can match. The supported link types are Ethernet (1), Linux "cooked"
+// (113 and 276), BSD loopback (0 and 108, with this system's address families)
+// and IP (101, 228, 229); others give an [ErrLink].
 func Compile(expr string, link int, snap uint32) ([]bpf.Instruction, error) {
 	if snap == 0 {
 		snap = maxSnap
@@ -96,12 +96,12 @@ func Compile(expr string, link int, snap uint32) ([]bpf.Instruction, error) {
 	return prog, nil
 }
 
-// Assemble makes of a program what the kernel takes.
+// Assemble encodes a program for the kernel.
 func Assemble(prog []bpf.Instruction) ([]bpf.RawInstruction, error) { return bpf.Assemble(prog) }
 
-// Accepts returns how many bytes of a packet a program keeps, 0 if none. It is
-// for systems that filter in user space. To filter many packets, make the
-// virtual machine once, with NewVM of golang.org/x/net/bpf.
+// Accepts returns the number of bytes of a packet that a program keeps, 0 to
+// reject it. It is for systems that filter in user space. To filter many
+// packets, reuse a virtual machine made by NewVM of golang.org/x/net/bpf.
 func Accepts(prog []bpf.Instruction, packet []byte) (int, error) {
 	vm, err := bpf.NewVM(prog)
 	if err != nil {
@@ -110,8 +110,8 @@ func Accepts(prog []bpf.Instruction, packet []byte) (int, error) {
 	return vm.Run(packet)
 }
 
-// Program returns what compiles an expression once the link type is known, into
-// the form that systems take. An empty expression needs no program.
+// Program returns a function that compiles and encodes an expression once the
+// link type is known. An empty expression needs no program.
 func Program(expr string, snap uint32) func(link uint16) ([]bpf.RawInstruction, error) {
 	return func(link uint16) ([]bpf.RawInstruction, error) {
 		if expr == "" {

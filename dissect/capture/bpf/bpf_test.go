@@ -12,8 +12,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// What filters keep of the packets made by hand. On links without ARP, VLAN
-// tags and IPv6, those that are left.
+// The matches of filters among handmade packets. Links without ARP, VLAN tags
+// or IPv6 have fewer packets.
 func TestMeaning(t *testing.T) {
 	const (
 		udp4 = "udp|udp back|udp dns|udp both ports|udp options|udp all options|udp first fragment|udp later fragment|udp last fragment|udp whole|same address|zero address"
@@ -62,7 +62,7 @@ func TestMeaning(t *testing.T) {
 		{"udp port (53 or 68)", "udp dns|same address|zero address"},
 		{"udp port 53 and not host 10.0.0.1", "udp dns"},
 		{"src port 40000 and dst port not 6500", "udp dns|same address|sctp6"},
-		// From the left, and without precedence.
+		// Left-associative, without precedence.
 		{"port 53 or udp and dst 10.1.2.3", "udp dns"},
 		{"port 53 or (udp and dst 10.1.2.3)", "udp dns|same address|sctp6"},
 		{"not port 53 or udp and dst 10.1.2.3", "udp dns|tcp|rarp"},
@@ -90,7 +90,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// What a value takes over from the one before, shown by what says the same.
+// Inherited qualifiers, each with an equivalent explicit filter.
 func TestTakingOver(t *testing.T) {
 	for _, c := range [][]string{
 		{"udp port 1 or 2", "udp port 1 or udp port 2", "udp port (1 or 2)", "(udp port 1) or (udp port 2)", "udp port 1||2"},
@@ -114,7 +114,7 @@ func TestTakingOver(t *testing.T) {
 			t.Errorf("%q: %v", c[0], err)
 		}
 		for _, other := range c[1:] {
-			// Programs may differ where they test what no packet can be.
+			// Programs may differ in tests of impossible packets.
 			vm, vm2 := machine(t, want), compile(t, 1, other)
 			for _, port := range []uint16{0, 1, 2, 3, 4, 5} {
 				for _, p := range append(packets(),
@@ -132,7 +132,7 @@ func TestTakingOver(t *testing.T) {
 	}
 }
 
-// A packet that ends before what is asked for is not kept, whatever is asked.
+// A packet that ends before a tested field never matches.
 func TestCutPacket(t *testing.T) {
 	whole, _ := packet{"", typeIPv4, ipv4(17, "10.0.0.1", "10.0.0.2", 0, 0, transport(1, 2))}.onLink(1)
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func TestCutPacket(t *testing.T) {
 	}
 }
 
-// Jumps that reach further than 255 instructions.
+// Jumps over more than 255 instructions.
 func TestLongProgram(t *testing.T) {
 	listed := func(port int) bool { return port >= 1000 && port < 1400 || port == 22101 }
 	list := strings.Join(numbers(1000, 400), " or ")
@@ -215,7 +215,7 @@ func TestSnap(t *testing.T) {
 	}
 }
 
-// What people write takes no more instructions than tcpdump needs.
+// Common filters take no more instructions than in tcpdump.
 func TestSize(t *testing.T) {
 	for expr, want := range map[string]int{ // from tcpdump 4.99.3 with libpcap 1.10.3
 		"ip": 4, "udp": 12, "port 53": 24, "host 1.2.3.4": 14, "net 10": 18, "host 1.2.3.4 and port 5": 19, "not (udp and tcp)": 1,
@@ -242,7 +242,7 @@ func TestLimits(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("(", n) + "udp" + strings.Repeat(")", n) }
 	for _, c := range []struct {
 		name, expr string
-		column     int // of the error, 0 if there is none
+		column     int // of the error, 0 for none
 		length     int
 	}{
 		{"length", "udp" + strings.Repeat(" ", MaxLength-3), 0, 0},
@@ -271,7 +271,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// gamePackets are those of one fixture.
+// gamePackets returns the packets of one fixture.
 func gamePackets(tb testing.TB) [][]byte {
 	tb.Helper()
 	var all [][]byte
@@ -312,8 +312,8 @@ func BenchmarkAccepts(b *testing.B) {
 	}
 }
 
-// FuzzCompile compiles anything. What does not compile tells where it is at
-// fault. What does runs on any packet, and keeps none that its negation keeps.
+// FuzzCompile compiles any expression. An error points to the mistake; a
+// program runs on any packet, and never matches together with its negation.
 func FuzzCompile(f *testing.F) {
 	for i, expr := range byHand {
 		p := packets()[i%len(packets())]
@@ -352,7 +352,7 @@ func FuzzCompile(f *testing.F) {
 		}
 		negated, err := Compile("not ("+expr+")", int(link), 0)
 		if err != nil {
-			return // too long or too deep now
+			return // too long or too deep after the change
 		}
 		if also, err := Accepts(negated, b); err != nil || kept > 0 && also > 0 {
 			t.Fatalf("keeps %d bytes, its negation %d: %v", kept, also, err)
@@ -360,8 +360,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// checkError checks what holds of every error: it points into the expression
-// or right behind it, and its two lines can be shown.
+// checkError checks every error: it points into the expression or right behind
+// it, and its two lines are printable.
 func checkError(t *testing.T, e *Error) {
 	t.Helper()
 	characters := len([]rune(e.Expr))

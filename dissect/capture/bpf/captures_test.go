@@ -11,8 +11,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// captured returns the packets of all captures by link type. Of those that only
-// differ in what no filter can ask for, there is one.
+// captured returns the packets of all captures by link type. Packets that no
+// filter can distinguish are included once.
 func captured(tb testing.TB) map[int][][]byte {
 	tb.Helper()
 	type key struct {
@@ -30,7 +30,7 @@ func captured(tb testing.TB) map[int][][]byte {
 		frames(tb, name, func(link int, data []byte) {
 			total++
 			head := bytes.Clone(data[:min(len(data), 80)])
-			// A header of IPv4 without options, which nearly all have.
+			// An IPv4 header without options, as in nearly all packets.
 			if l, ok := links[link]; ok && len(head) > int(l.size)+24 && head[l.size] == 0x45 {
 				head = head[:l.size+24]
 				at := head[l.size:]
@@ -51,8 +51,8 @@ func captured(tb testing.TB) map[int][][]byte {
 	return all
 }
 
-// frames calls f with every packet of a capture. It reads what the fixtures
-// have, and no more.
+// frames calls f with every packet of a capture. It supports only the formats
+// of the fixtures.
 func frames(tb testing.TB, name string, f func(link int, data []byte)) {
 	tb.Helper()
 	b := fixtures.Read(tb, name)
@@ -77,14 +77,14 @@ func frames(tb testing.TB, name string, f func(link int, data []byte)) {
 	for b = b[24:]; len(b) >= 16; {
 		size := int(order.Uint32(b[8:]))
 		if len(b) < 16+size {
-			return // the file was cut on purpose
+			return // the file is truncated on purpose
 		}
 		f(link, b[16:16+size])
 		b = b[16+size:]
 	}
 }
 
-// blocks does so for pcapng.
+// blocks is frames for pcapng.
 func blocks(b []byte, f func(link int, data []byte)) {
 	order := binary.ByteOrder(binary.LittleEndian)
 	if b[8] == 0x1a {

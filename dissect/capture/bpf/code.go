@@ -8,10 +8,10 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// An expr is a condition. It adds to the graph the tests that lead to yes if it
-// holds and to no if not, and returns the first of them. In which order fields
-// are looked at is tcpdump's: it shows on packets that are cut short, since to
-// look beyond the end of a packet is to reject it.
+// An expr is a condition. It adds its tests to the graph, which lead to yes if
+// it holds and to no if not, and returns the first of them. The order of tests
+// is tcpdump's. It matters for short packets, since a test beyond the end of a
+// packet rejects it.
 type expr func(g *graph, yes, no *node) *node
 
 func conj(a, b expr) expr {
@@ -29,7 +29,7 @@ func neg(a expr) expr {
 func always(_ *graph, yes, _ *node) *node { return yes }
 func never(_ *graph, _, no *node) *node   { return no }
 
-// A match says which values of a field will do.
+// A match is a condition on a field's value.
 type match func(f field) expr
 
 func is(v uint32) match { return func(f field) expr { return check(test{f, bpf.JumpEqual, v}) } }
@@ -44,14 +44,14 @@ func check(t test) expr {
 	return func(g *graph, yes, no *node) *node { return g.test(t, yes, no) }
 }
 
-// A link tells where the network layer begins, and how to tell what it is. What
-// a link type cannot carry is never there.
+// A link describes a link type: the offset of the network layer and the test
+// for each protocol. Protocols that it cannot carry never match.
 type link struct {
 	size                  uint32
 	ipv4, ipv6, arp, rarp expr
 }
 
-// links are the link types that filters can be compiled for.
+// links are the supported link types.
 var links = map[int]link{
 	0:   family(binary.NativeEndian),
 	1:   etherType(14, 12),
@@ -68,7 +68,8 @@ func etherType(size, off uint32) link {
 	return link{size, kind(0x0800), kind(0x86dd), kind(0x0806), kind(0x8035)}
 }
 
-// family is a link with an address family in front, by this system's numbers.
+// family returns a link with an address family in front, in this system's
+// numbers.
 func family(order binary.ByteOrder) link {
 	kind := func(v uint32) expr {
 		var b [4]byte
@@ -82,7 +83,7 @@ func version(v uint32) test {
 	return test{field{off: 0, size: 1, mask: 0xf0}, bpf.JumpEqual, v}
 }
 
-// at is a field of the network layer.
+// at returns a field of the network layer.
 func (l link) at(off uint32, size int) field {
 	return field{off: l.size + off, size: size, mask: allBits}
 }
@@ -95,7 +96,7 @@ const (
 	protoSCTP     = 132
 )
 
-// proto is the condition that a packet is of a protocol.
+// proto returns the condition for a protocol.
 func (l link) proto(p proto) expr {
 	var number match
 	switch p {
@@ -115,7 +116,8 @@ func (l link) proto(p proto) expr {
 			conj(is(protoFragment)(l.at(6, 1)), number(l.at(40, 1))))))
 }
 
-// sided is a condition on a field of the sender, of the receiver or of both.
+// sided returns a condition on a field of the sender, of the receiver or of
+// both.
 func sided(s sides, sender, receiver expr) expr {
 	switch s {
 	case src:
@@ -129,7 +131,7 @@ func sided(s sides, sender, receiver expr) expr {
 	}
 }
 
-// ports is a condition on ports.
+// ports returns a condition on ports.
 func (l link) ports(p proto, s sides, m match) expr {
 	var protocols []uint32
 	switch p {
@@ -142,7 +144,7 @@ func (l link) ports(p proto, s sides, m match) expr {
 	}
 	v4, v6 := expr(never), expr(never)
 	for _, n := range protocols {
-		behind := func(off uint32) field { // an IPv4 header, which may have options
+		behind := func(off uint32) field { // behind an IPv4 header, which may have options
 			f := l.at(off, 2)
 			f.behind = true
 			return f
@@ -154,7 +156,7 @@ func (l link) ports(p proto, s sides, m match) expr {
 	return disj(conj(l.ipv6, v6), conj(l.ipv4, v4))
 }
 
-// net4 is a condition on IPv4 addresses.
+// net4 returns a condition on IPv4 addresses.
 func (l link) net4(p proto, s sides, net netip.Prefix) expr {
 	in := func(kind expr, sender, receiver uint32) expr {
 		addr := net.Addr().As4()
@@ -167,7 +169,7 @@ func (l link) net4(p proto, s sides, net netip.Prefix) expr {
 	return disj(disj(packet, in(l.arp, 14, 24)), in(l.rarp, 14, 24))
 }
 
-// net6 is a condition on IPv6 addresses.
+// net6 returns a condition on IPv6 addresses.
 func (l link) net6(s sides, net netip.Prefix) expr {
 	addr := net.Addr().As16()
 	return conj(l.ipv6, sided(s, l.inNet(8, addr[:], net.Bits()), l.inNet(24, addr[:], net.Bits())))

@@ -6,22 +6,22 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// An emitter writes the program of a graph from its end to its beginning, as
-// jumps only lead forward: where one leads to is known when it is written.
+// An emitter writes the program of a graph from its end to its start. Jumps
+// only lead forward, so their targets are known when they are written.
 type emitter struct {
 	g      *graph
-	header uint32 // where the IPv4 header is
+	header uint32 // offset of the IPv4 header
 	snap   uint32
 	held   []registers
-	place  []int // where each node is reached, counted from the end, from 1
+	place  []int // place of each node, counted from the end, from 1
 	prog   []bpf.Instruction
 }
 
-// registers are what is known to be in them.
+// registers are the known contents of the registers.
 type registers struct {
 	reached bool
-	a       field // without size if not known
-	x       bool  // the length of the IPv4 header
+	a       field // size 0 if unknown
+	x       bool  // holds the length of the IPv4 header
 }
 
 func newEmitter(g *graph, start *node, header, snap uint32) *emitter {
@@ -39,7 +39,7 @@ func newEmitter(g *graph, start *node, header, snap uint32) *emitter {
 	return e
 }
 
-// meet notes with what in the registers a node is reached.
+// meet records the registers at a node.
 func (e *emitter) meet(n *node, with registers) {
 	r := &e.held[n.id]
 	if !r.reached {
@@ -59,7 +59,7 @@ func (e *emitter) program() []bpf.Instruction {
 
 func (e *emitter) write(i bpf.Instruction) { e.prog = append(e.prog, i) }
 
-// node writes a node before all that follows it.
+// node writes a node before its successors.
 func (e *emitter) node(n *node) {
 	if e.place[n.id] != 0 {
 		return
@@ -78,12 +78,12 @@ func (e *emitter) node(n *node) {
 	e.place[n.id] = len(e.prog)
 }
 
-// maxSkip is how far a conditional jump reaches.
+// maxSkip is the reach of a conditional jump.
 const maxSkip = 255
 
 func (e *emitter) jump(n *node) {
-	// One that is too far goes to an instruction next to it that leads on. The
-	// other then has one more to skip.
+	// A target out of reach needs a bridge: an adjacent jump. The other branch
+	// then skips one more instruction.
 	if e.skip(n.no) > maxSkip-1 {
 		e.bridge(n.no)
 	}
@@ -93,11 +93,10 @@ func (e *emitter) jump(n *node) {
 	e.write(bpf.JumpIf{Cond: n.test.op, Val: n.test.val, SkipTrue: uint8(e.skip(n.yes)), SkipFalse: uint8(e.skip(n.no))})
 }
 
-// skip is how many instructions a jump that is written now skips to reach a node.
+// skip returns the number of instructions between the next one and a node.
 func (e *emitter) skip(to *node) int { return len(e.prog) - e.place[to.id] }
 
-// bridge writes an instruction that leads to a node, by which the node is
-// reached from now on.
+// bridge writes a jump to a node, and makes it the node's place.
 func (e *emitter) bridge(to *node) {
 	switch to {
 	case e.g.accept:
@@ -110,7 +109,8 @@ func (e *emitter) bridge(to *node) {
 	e.place[to.id] = len(e.prog)
 }
 
-// load writes what brings a field into register A, unless it is there.
+// load writes the instructions that load a field into register A, unless it is
+// there.
 func (e *emitter) load(f field, r registers) {
 	if r.a == f {
 		return

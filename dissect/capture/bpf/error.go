@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// An Error tells what is wrong with an expression, and where.
+// An Error is a mistake in an expression.
 type Error struct {
 	Expr    string
-	Column  int // the first character at fault, from 1; after the last one if something is missing
-	Length  int // characters at fault, 1 or more
+	Column  int // first wrong character, from 1; after the last one if something is missing
+	Length  int // number of wrong characters, at least 1
 	Message string
 }
 
-// Error returns the column and what is wrong.
+// Error returns the column and the reason.
 func (e *Error) Error() string {
 	return "capture filter: column " + strconv.Itoa(e.Column) + ": " + e.Message
 }
@@ -31,16 +31,16 @@ func fault(expr string, pos, end int, message string) *Error {
 }
 
 const (
-	hidden = '\u00B7' // stands for what cannot be printed
-	window = 60       // characters of a long expression that are shown on either side
+	hidden = '\u00B7' // replaces unprintable characters
+	window = 60       // characters of a long expression shown on either side
 )
 
-// Caret returns two lines for a terminal: the expression, or the part of a long
-// one that matters, and a mark below what is at fault. Every character takes
-// one cell, and none is one that a terminal obeys.
+// Caret returns two lines for a terminal: the expression, or the relevant part
+// of a long one, and a mark below the mistake. Every character takes one cell,
+// and control characters are replaced.
 func (e *Error) Caret() string {
 	var runes []rune
-	for _, r := range e.Expr { // a byte that is no character counts as one
+	for _, r := range e.Expr { // an invalid byte counts as one character
 		switch {
 		case unicode.IsSpace(r):
 			r = ' '

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is refused, with the mark below what is at fault.
+// Rejected expressions, with the mark below the mistake.
 func TestRefused(t *testing.T) {
 	const known = "there are ip, ip6, udp, tcp, src, dst, host, net, port, portrange, and, or, not"
 	for _, c := range []struct{ expr, mark, message string }{
@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What no packet of a link type can be is refused there.
+// Expressions that cannot match on a link type are rejected for it.
 func TestNothing(t *testing.T) {
 	for link, exprs := range map[int][]string{
 		1:   {"tcp and udp", "not (udp or not udp)", "port 5 and ip and ip6"},
@@ -114,8 +114,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Caret shows the part of a long expression that matters, and nothing that a
-// terminal would obey or that takes no cell of its own.
+// Caret shows the relevant part of a long expression, without control
+// characters and characters of zero width.
 func TestCaret(t *testing.T) {
 	long := "port 1" + strings.Repeat(" or 1", 50)
 	for _, c := range []struct{ expr, want string }{

@@ -9,7 +9,7 @@ type field struct {
 	off    uint32
 	size   int
 	mask   uint32 // the bits that count
-	behind bool   // the length of the IPv4 header comes on top of off
+	behind bool   // off is relative to the end of the IPv4 header
 }
 
 const allBits = 0xffffffff
@@ -21,12 +21,12 @@ type test struct {
 	val uint32
 }
 
-// A node is a test with what follows if it holds and if it does not, or one of
-// the two ends, which have none. Nodes do not change.
+// A node is a test with its two successors, or one of the two end nodes. Nodes
+// are immutable.
 type node struct {
 	test    test
 	yes, no *node
-	id      int // greater than those of the nodes that follow
+	id      int // greater than those of its successors
 }
 
 // A graph is a filter as nodes without duplicates.
@@ -53,8 +53,8 @@ func (g *graph) add(n node) *node {
 	return &n
 }
 
-// test returns the node for a test. If its outcome makes no difference that is
-// what follows.
+// test returns the node for a test. If both outcomes lead to the same node, it
+// returns that.
 func (g *graph) test(t test, yes, no *node) *node {
 	if yes == no {
 		return yes
@@ -68,7 +68,7 @@ func (g *graph) test(t test, yes, no *node) *node {
 	return n
 }
 
-// A fact is the outcome of a test, and the facts that were found before it.
+// A fact is the outcome of a test, linked to earlier facts.
 type fact struct {
 	before *fact
 	depth  int
@@ -76,7 +76,7 @@ type fact struct {
 	holds  bool
 }
 
-// common returns what is known whichever of two ways was taken.
+// common returns the facts shared by two paths.
 func common(a, b *fact) *fact {
 	for a != b {
 		switch {
@@ -91,9 +91,9 @@ func common(a, b *fact) *fact {
 	return a
 }
 
-// decides tells whether the outcome of a test follows from facts, and what it
-// is. It only follows from facts on the same field: a test that is the first to
-// look at a field rejects packets that end before it, and so is never left out.
+// decides reports whether the facts imply the outcome of a test, and the
+// outcome. Only facts about the same field count: the first test of a field
+// rejects packets that end before it, and so must stay.
 func (f *fact) decides(t test) (holds, known bool) {
 	low, high := uint32(0), uint32(allBits)
 	seen := false
@@ -133,11 +133,10 @@ func (f *fact) decides(t test) (holds, known bool) {
 	}
 }
 
-// maxPasses is more than expressions that people write need.
+// maxPasses is more than common expressions need.
 const maxPasses = 10
 
-// simplify leaves out tests whose outcome is known from earlier ones, and those
-// that make no difference.
+// simplify removes tests implied by earlier ones, and tests without effect.
 func (g *graph) simplify(start *node) *node {
 	for range maxPasses {
 		next := g.pass(start)
@@ -152,12 +151,12 @@ func (g *graph) simplify(start *node) *node {
 func (g *graph) pass(start *node) *node {
 	type way struct {
 		taken   bool
-		facts   *fact // of all ways that lead here
+		facts   *fact // common to all paths to the node
 		yes, no *node
 	}
 	ways := make([]way, start.id+1)
 	ways[start.id].taken = true
-	// follow skips from n the tests whose outcome is known.
+	// follow skips tests after n with an implied outcome.
 	follow := func(f *fact, n *node) *node {
 		for n != g.accept && n != g.reject {
 			holds, known := f.decides(n.test)
@@ -173,7 +172,7 @@ func (g *graph) pass(start *node) *node {
 		}
 		return n
 	}
-	// What leads to a node has greater ids, so that all ways to it are known.
+	// Predecessors have greater ids, so all paths to a node are known.
 	for id := start.id; id > g.reject.id; id-- {
 		w := &ways[id]
 		if !w.taken {

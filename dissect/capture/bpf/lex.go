@@ -11,7 +11,7 @@ type kind uint8
 const (
 	end kind = iota
 	word
-	value // begins with a digit or holds a colon: a number, an address
+	value // begins with a digit or contains a colon: a number or an address
 	opening
 	closing
 	slash
@@ -27,7 +27,7 @@ type token struct {
 	pos, end int
 }
 
-// String quotes the token for a message, so much of it as identifies it.
+// String returns the token quoted for an error, shortened if it is long.
 func (t token) String() string {
 	const enough = 32
 	if len(t.text) > enough {
@@ -36,10 +36,10 @@ func (t token) String() string {
 	return strconv.Quote(t.text)
 }
 
-// keywords are the words of the language, in lower case as tcpdump's.
+// keywords are the words of the language, lower-case as in tcpdump.
 const keywords = "ip, ip6, udp, tcp, src, dst, host, net, port, portrange, and, or, not"
 
-// refused are words that tcpdump has beside them, as far as people use them.
+// refused are further common words of tcpdump.
 const refused = "ah, arp, atalk, broadcast, byte, decnet, dir, direction, esp, ether, gateway, geneve, greater, icmp, icmp6, ifindex, " +
 	"igmp, inbound, ipx, iso, len, length, less, link, llc, mask, mpls, multicast, netbeui, outbound, pim, pppoed, pppoes, proto, " +
 	"protochain, rarp, sctp, stp, subtype, type, vlan, vrrp, vxlan, wlan"
@@ -53,13 +53,13 @@ func among(list, s string) bool {
 	return false
 }
 
-// isName tells a word that can only be the name of a host or a service.
+// isName reports whether a word can only be a host or service name.
 func (t token) isName() bool {
 	lower := strings.ToLower(t.text)
 	return t.kind == word && !among(keywords, lower) && !among(refused, lower)
 }
 
-// lex cuts an expression into tokens, of which the last one is the end.
+// lex splits an expression into tokens; the last one is the end.
 func lex(expr string) ([]token, error) {
 	var tokens []token
 	for at := 0; ; {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Ethernet types, by which packets also say what they are on other links.
+// Ethernet types. Some other link types use them, too.
 const (
 	typeIPv4 = 0x0800
 	typeIPv6 = 0x86dd
@@ -16,15 +16,15 @@ const (
 	typeVLAN = 0x8100
 )
 
-// A packet is what is below the link layer.
+// A packet is a packet without its link layer.
 type packet struct {
 	name string
 	kind uint16
 	data []byte
 }
 
-// onLink puts the header of a link type in front. It reports whether the link
-// can carry such a packet.
+// onLink adds the header of a link type. It reports whether the link can carry
+// the packet.
 func (p packet) onLink(link int) ([]byte, bool) {
 	family := map[uint16]uint32{typeIPv4: syscall.AF_INET, typeIPv6: syscall.AF_INET6}[p.kind]
 	var head []byte
@@ -49,14 +49,15 @@ func (p packet) onLink(link int) ([]byte, bool) {
 	return append(head, p.data...), family != 0 || len(head) > 4
 }
 
-// transport is a header that begins with ports, and something behind it.
+// transport returns a header that begins with ports, and a payload.
 func transport(src, dst uint16) []byte {
 	b := binary.BigEndian.AppendUint16(nil, src)
 	b = binary.BigEndian.AppendUint16(b, dst)
 	return append(b, 0, 12, 0, 0, 'g', 'a', 'm', 'e')
 }
 
-// ipv4 makes a packet with options of as many words, and a fragment field.
+// ipv4 returns a packet with the given number of option words and fragment
+// field.
 func ipv4(number byte, src, dst string, options int, fragment uint16, body []byte) []byte {
 	b := make([]byte, 20, 80)
 	b[0] = 0x45 + byte(options)
@@ -81,7 +82,7 @@ func ipv6(number byte, src, dst string, body []byte) []byte {
 	return append(b, body...)
 }
 
-// arp makes what ARP and RARP have for IPv4 on Ethernet.
+// arp returns the ARP and RARP body for IPv4 on Ethernet.
 func arp(src, dst string) []byte {
 	b := make([]byte, 28)
 	copy(b, []byte{0, 1, 8, 0, 6, 4, 0, 1})
@@ -90,7 +91,7 @@ func arp(src, dst string) []byte {
 	return b
 }
 
-// packets are of everything that filters tell apart.
+// packets covers everything that filters distinguish.
 func packets() []packet {
 	const a, b, c, d = "10.0.0.1", "10.0.0.2", "192.168.1.20", "10.1.2.3"
 	const a6, b6, c6 = "2001:db8::1", "2001:db8:0:1::2", "fe80::2"

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// What a word before a value says of it, by the word.
+// The qualifiers of a value.
 type (
-	proto string // ip, ip6, udp, tcp or nothing
-	class string // host, net, port, portrange or nothing
-	sides string // src, dst, both, either or nothing
+	proto string // ip, ip6, udp, tcp or none
+	class string // host, net, port, portrange or none
+	sides string // src, dst, both, either or none
 )
 
 const (
@@ -31,17 +31,17 @@ const (
 	either sides = "either"
 )
 
-// A qual is what stands before a value, or before an earlier one that the value
-// takes it over from.
+// A qual is the set of qualifiers of a value, written before it or inherited
+// from an earlier one.
 type qual struct {
 	proto proto
 	sides sides
 	class class
 	by    token // the protocol
-	set   bool  // there is something to take over
+	set   bool  // there are qualifiers to inherit
 }
 
-// kind returns the class, which is host if nobody says.
+// kind returns the class, host by default.
 func (q qual) kind() class {
 	if q.class == "" {
 		return host
@@ -59,7 +59,7 @@ type parser struct {
 
 func (p *parser) peek() token { return p.tokens[p.at] }
 
-// next returns the next token. The end remains.
+// next consumes a token. The end token stays.
 func (p *parser) next() token {
 	t := p.tokens[p.at]
 	if t.kind != end {
@@ -68,7 +68,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// refuse makes an error about a token.
+// refuse returns an error about a token.
 func (p *parser) refuse(t token, format string, args ...any) error {
 	return fault(p.expr, t.pos, t.end, fmt.Sprintf(format, args...))
 }
@@ -88,7 +88,7 @@ func (p *parser) parse() (expr, error) {
 	}
 }
 
-// unwanted refuses what stands where a condition is complete.
+// unwanted rejects a token after a complete condition.
 func (p *parser) unwanted(t token, last string) error {
 	if t.kind == word && !among(keywords, t.text) {
 		return p.unknown(t)
@@ -96,8 +96,8 @@ func (p *parser) unwanted(t token, last string) error {
 	return p.want(t, "and, or or "+last)
 }
 
-// chain reads conditions with and and or between them. From each the qualifier
-// is carried on to the next; before is what the first one may carry on.
+// chain parses conditions joined by and and or. Each condition inherits the
+// qualifiers of the previous one, the first one those of before.
 func (p *parser) chain(before qual) (expr, error) {
 	e, q, err := p.term(before)
 	if err != nil {
@@ -121,7 +121,8 @@ func (p *parser) chain(before qual) (expr, error) {
 	return e, nil
 }
 
-// beginsValue tells whether a value comes next, past parentheses and negations.
+// beginsValue reports whether a value follows, skipping parentheses and
+// negations.
 func (p *parser) beginsValue() bool {
 	for _, t := range p.tokens[p.at:] {
 		switch t.kind {
@@ -133,7 +134,7 @@ func (p *parser) beginsValue() bool {
 	return false
 }
 
-// enter counts what stands inside of what, up to leave.
+// enter counts a nesting level until leave.
 func (p *parser) enter(t token) error {
 	p.depth++
 	if p.depth > MaxDepth {
@@ -155,7 +156,7 @@ func (p *parser) close(open token) error {
 	}
 }
 
-// term reads one condition, a negated one or several in parentheses.
+// term parses one condition, a negated one, or several in parentheses.
 func (p *parser) term(before qual) (expr, qual, error) {
 	t := p.next()
 	switch t.kind {
@@ -175,7 +176,7 @@ func (p *parser) term(before qual) (expr, qual, error) {
 		if err != nil {
 			return nil, before, err
 		}
-		return e, before, p.close(t) // what is said inside does not count outside
+		return e, before, p.close(t) // qualifiers inside do not apply outside
 	case word:
 		p.at--
 		return p.primitive()
@@ -186,7 +187,7 @@ func (p *parser) term(before qual) (expr, qual, error) {
 	}
 }
 
-// primitive reads a protocol, or qualifiers with a value.
+// primitive parses a protocol, or qualifiers with a value.
 func (p *parser) primitive() (expr, qual, error) {
 	q := qual{set: true}
 	t := p.next()
@@ -222,7 +223,7 @@ func (p *parser) primitive() (expr, qual, error) {
 	return p.values(q)
 }
 
-// sides reads the other side if it follows the first one.
+// sides parses the second of two sides, if present.
 func (p *parser) sides(first sides) (sides, error) {
 	op, t := p.peek().kind, p.tokens[min(p.at+1, len(p.tokens)-1)]
 	second := sides(t.text)
@@ -239,7 +240,7 @@ func (p *parser) sides(first sides) (sides, error) {
 	return either, nil
 }
 
-// bare refuses a value without anything that says what it is.
+// bare rejects a value without qualifiers.
 func (p *parser) bare(t token) error {
 	switch {
 	case looksLikeAddress(t.text):
@@ -250,7 +251,7 @@ func (p *parser) bare(t token) error {
 	return p.unknown(t)
 }
 
-// unknown refuses a word that is none of the language.
+// unknown rejects an unknown word.
 func (p *parser) unknown(t token) error {
 	if lower := strings.ToLower(t.text); lower != t.text && among(keywords, lower) {
 		return p.refuse(t, "%v is written in lower case: %s", t, lower)
@@ -258,8 +259,8 @@ func (p *parser) unknown(t token) error {
 	return p.refuse(t, "%v is not supported; there are %s", t, keywords)
 }
 
-// values reads one value, a negated one or several in parentheses, all of the
-// same qualifier.
+// values parses one value, a negated one, or several in parentheses, all with
+// the same qualifiers.
 func (p *parser) values(q qual) (expr, qual, error) {
 	t := p.next()
 	switch t.kind {
@@ -296,7 +297,7 @@ func (p *parser) values(q qual) (expr, qual, error) {
 	}
 }
 
-// value makes the condition that a single value stands for.
+// value returns the condition for a single value.
 func (p *parser) value(q qual, t token) (expr, error) {
 	if !q.set {
 		if t.kind == value {
@@ -329,7 +330,7 @@ func (p *parser) value(q qual, t token) (expr, error) {
 	}
 }
 
-// fits refuses a protocol that does not go with what follows, before value t.
+// fits rejects a protocol that is incompatible with value t.
 func (p *parser) fits(q qual, t token) error {
 	kind := q.kind()
 	ports := kind == port || kind == portRange
@@ -342,7 +343,7 @@ func (p *parser) fits(q qual, t token) error {
 	return nil
 }
 
-// want refuses a token that stands where something else is missing.
+// want rejects a token where another kind is required.
 func (p *parser) want(t token, what string) error {
 	if t.kind == end {
 		return p.refuse(t, "want %s", what)
@@ -350,7 +351,7 @@ func (p *parser) want(t token, what string) error {
 	return p.refuse(t, "want %s, got %v", what, t)
 }
 
-// ports reads a port, or two with a dash between them.
+// ports parses a port or a range of ports.
 func (p *parser) ports(q qual, t token) (expr, error) {
 	low, high, two := strings.Cut(t.text, "-")
 	first, ok := decimal(low)
@@ -377,7 +378,7 @@ func (p *parser) ports(q qual, t token) (expr, error) {
 	return p.link.ports(q.proto, q.sides, within(uint32(min(first, last)), uint32(max(first, last)))), nil
 }
 
-// decimal reads a number without sign and leading zeros.
+// decimal parses a number without sign and leading zeros.
 func decimal(s string) (uint64, bool) {
 	n, err := strconv.ParseUint(s, 10, 32)
 	return n, err == nil && (s[0] != '0' || s == "0")
@@ -388,7 +389,7 @@ func looksLikePort(s string) bool {
 	return ok && n <= 65535
 }
 
-// portOrNet tells what a number may have been meant to be.
+// portOrNet suggests corrections for a bare number.
 func portOrNet(s string) string {
 	if _, _, ok := shortNet(s); ok {
 		return "port " + s + " or net " + s
@@ -401,7 +402,7 @@ func looksLikeAddress(s string) bool {
 	return err == nil
 }
 
-// host reads an address.
+// host parses an address.
 func (p *parser) host(q qual, t token) (expr, error) {
 	addr, err := netip.ParseAddr(t.text)
 	switch {
@@ -422,8 +423,8 @@ func (p *parser) host(q qual, t token) (expr, error) {
 	return p.addresses(q, t, netip.PrefixFrom(addr, addr.BitLen()))
 }
 
-// net reads a network: an address or the beginning of an IPv4 address, and the
-// number of bits that count.
+// net parses a network: a full or shortened IPv4 address or an IPv6 address,
+// with an optional prefix length.
 func (p *parser) net(q qual, t token) (expr, error) {
 	addr, bits, ok := shortNet(t.text)
 	if !ok {
@@ -452,8 +453,8 @@ func (p *parser) net(q qual, t token) (expr, error) {
 	return p.addresses(q, t, netip.PrefixFrom(addr, bits))
 }
 
-// shortNet reads one to four numbers with dots, and returns how many bits they
-// are. To tcpdump, 0 is the address 0.0.0.0.
+// shortNet parses one to four numbers with dots, and returns their number of
+// bits. Like tcpdump, it reads 0 as the address 0.0.0.0.
 func shortNet(s string) (addr netip.Addr, bits int, ok bool) {
 	var b [4]byte
 	parts := strings.Split(s, ".")
@@ -474,7 +475,7 @@ func shortNet(s string) (addr netip.Addr, bits int, ok bool) {
 	return netip.AddrFrom4(b), bits, true
 }
 
-// addresses makes the condition for a network, which may be a single address.
+// addresses returns the condition for a network or a single address.
 func (p *parser) addresses(q qual, t token, net netip.Prefix) (expr, error) {
 	if is4 := net.Addr().Is4(); is4 && q.proto == ip6 || !is4 && q.proto == ip {
 		kind := "IPv6"

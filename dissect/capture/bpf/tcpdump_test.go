@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// linkNames are tcpdump's.
+// linkNames are tcpdump's names of link types.
 var linkNames = map[int]string{
 	0: "NULL", 1: "EN10MB", 101: "RAW", 108: "LOOP", 113: "LINUX_SLL", 228: "IPV4", 229: "IPV6", 276: "LINUX_SLL2",
 }
@@ -44,7 +44,8 @@ func tcpdump(tb testing.TB, link int, flags, expr string) *bpf.VM {
 	return machine(tb, prog)
 }
 
-// nothing is the program of filters that both refuse as no packet matches.
+// nothing is the program for filters rejected by both compilers because no
+// packet matches.
 var nothing = []bpf.Instruction{bpf.RetConstant{}}
 
 func machine(tb testing.TB, prog []bpf.Instruction) *bpf.VM {
@@ -56,7 +57,7 @@ func machine(tb testing.TB, prog []bpf.Instruction) *bpf.VM {
 	return vm
 }
 
-// compile compiles an expression as well.
+// compile compiles an expression with this package.
 func compile(tb testing.TB, link int, expr string) *bpf.VM {
 	tb.Helper()
 	prog, err := Compile(expr, link, 0)
@@ -70,7 +71,7 @@ func compile(tb testing.TB, link int, expr string) *bpf.VM {
 	return machine(tb, prog)
 }
 
-// A writer writes filters of all forms that there are.
+// A writer generates filters of every form.
 type writer struct{ *rand.Rand }
 
 func (w writer) pick(of string) string {
@@ -98,7 +99,7 @@ func (w writer) portRange() string {
 	return w.pick("22101-22110|29870-29879|1-1023|30000-65535|0-65535|6500-6500")
 }
 
-// value writes what fits a class; version is 4, 6 or 0 for either.
+// value returns a value of a class; version is 4, 6 or 0 for either.
 func (w writer) value(class string, version int) string {
 	if version == 0 {
 		version = w.IntN(3)*2 + 2 // mostly IPv4
@@ -120,7 +121,7 @@ func (w writer) value(class string, version int) string {
 
 func (w writer) join() string { return w.pick(" and | or | or | && | or ") }
 
-// primitive writes a protocol, or qualifiers with values.
+// primitive returns a protocol, or qualifiers with values.
 func (w writer) primitive() string {
 	if w.chance(4) {
 		return w.pick("ip|ip6|udp|tcp")
@@ -175,7 +176,7 @@ func (w writer) filter(depth int) string {
 	}
 }
 
-// byHand are filters whose form deserves to be tried for certain.
+// byHand are filters that are always tested.
 var byHand = []string{
 	"", "udp port 22101", "udp portrange 22101-22110", "portrange 22110-22101", "portrange 53",
 	"udp or tcp and port 53", "udp and tcp or port 53", "not udp port 22101 or 53", "not (udp port 22101 or 53)",
@@ -199,7 +200,7 @@ func numbers(from, count int) []string {
 	return all
 }
 
-// Programs decide as those of tcpdump do.
+// Programs decide like those of tcpdump.
 func TestTcpdump(t *testing.T) {
 	fixtures.System(t)
 	if _, err := exec.LookPath("tcpdump"); err != nil {
@@ -227,15 +228,15 @@ func TestTcpdump(t *testing.T) {
 			kept, doubts := 0, 0
 			for _, expr := range filters {
 				if link != 1 && len(expr) > 600 {
-					continue // their jumps are the same on all links
+					continue // the jumps are the same on all links
 				}
 				ours, theirs := compile(t, link, expr), tcpdump(t, link, "-dd", expr)
 				for _, b := range all[link] {
 					got, err := ours.Run(b)
 					want, err2 := theirs.Run(b)
 					if got != want {
-						// The optimiser of libpcap 1.10.3 makes "!(net ::/1 and ::/1 and 2001:db8::/32)"
-						// keep what it should not. Its program without -O is right.
+						// The optimiser of libpcap 1.10.3 turns "!(net ::/1 and ::/1 and
+						// 2001:db8::/32)" into a wrong program. Its program without -O is right.
 						want, err2 = tcpdump(t, link, "-ddO", expr).Run(b)
 						doubts++
 					}

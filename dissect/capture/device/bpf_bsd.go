@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gopacket's bsdbpf is not used: it takes records apart by the size of a word,
-// which is wrong on macOS, and panics if there is no device to be had.
+// gopacket's bsdbpf is not used: it splits records by the word size, which is
+// wrong on macOS, and panics if no device is free.
 
 const (
 	defaultBuffer = 4 << 20
@@ -23,7 +23,7 @@ const (
 	lookEvery     = 10 // reads without a packet
 )
 
-// A bpfDevice is one of /dev/bpf.
+// A bpfDevice is an open /dev/bpf device.
 type bpfDevice struct {
 	name   string
 	fd     int
@@ -31,7 +31,7 @@ type bpfDevice struct {
 	layout layout
 	buffer []byte
 	rest   []byte // records not yet returned
-	idle   int    // reads that brought nothing
+	idle   int    // consecutive empty reads
 }
 
 func openDriver(o *Options) (string, driver, error) {
@@ -65,8 +65,8 @@ func (d *bpfDevice) open(o *Options) error {
 	if size <= 0 {
 		size = defaultBuffer
 	}
-	// The system may grant less, and some refuse what is too much. The size
-	// has to be set before the interface.
+	// The system may grant less, and some systems reject a large size. The size
+	// must be set before the interface.
 	for {
 		granted, err := syscall.SetBpfBuflen(d.fd, size)
 		if err == nil {
@@ -99,12 +99,12 @@ func (d *bpfDevice) open(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("its kind: %w", err)
 	}
-	d.kind = linkOf(uint32(kind)) // some calls fill in only half of an int
+	d.kind = linkOf(uint32(kind)) // some calls set only half of an int
 	return nil
 }
 
-// linkOf returns the LINKTYPE number for the system's own, which are the same
-// but for raw IP and OpenBSD's loopback.
+// linkOf returns the LINKTYPE for the system's own number. They differ only for
+// raw IP and OpenBSD's loopback.
 func linkOf(kind uint32) uint16 {
 	switch kind {
 	case syscall.DLT_RAW:
@@ -118,8 +118,8 @@ func linkOf(kind uint32) uint16 {
 func (d *bpfDevice) link() uint16 { return d.kind }
 func (d *bpfDevice) digits() int8 { return 6 }
 
-// attach gives the filter to the system, which then forgets what it has
-// captured without it.
+// attach installs the filter. The system then discards the packets captured
+// without it.
 func (d *bpfDevice) attach(program []bpf.RawInstruction) bool {
 	code := make([]syscall.BpfInsn, len(program))
 	for i, in := range program {

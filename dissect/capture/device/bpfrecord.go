@@ -2,27 +2,27 @@ package device
 
 import "encoding/binary"
 
-// A layout tells how a system lays out the records that /dev/bpf yields: a
-// struct bpf_hdr (seconds, microseconds, two lengths, its own size), then the
-// packet, then padding.
+// A layout describes a system's records from /dev/bpf: a struct bpf_hdr
+// (seconds, microseconds, two lengths, its own size), then the packet, then
+// padding.
 type layout struct {
 	word  int // size of the seconds, and of the microseconds with their padding
 	align int // of records, a power of two
 }
 
-// next takes the first record off b. It reports false if what is there is not
-// a record, which the kernel never yields.
+// next splits the first record off b. It reports false for a malformed record,
+// which the kernel never returns.
 func (l layout) next(b []byte, p *Packet) (rest []byte, ok bool) {
 	fixed := 2*l.word + 10
 	if len(b) < fixed {
 		return nil, false
 	}
-	sec := int64(u32(b)) // good until 2106
+	sec := int64(u32(b)) // until 2106
 	if l.word == 8 {
 		sec = int64(binary.NativeEndian.Uint64(b))
 	}
-	// Fewer than a million microseconds fit into the first half of 8 bytes:
-	// where those are used, the lower half comes first.
+	// Fewer than a million microseconds fit into the first half of 8 bytes. In
+	// layouts that use all 8, the lower half comes first.
 	micro := int64(u32(b[l.word:]))
 	h := b[2*l.word:]
 	held, full, start := uint64(u32(h)), u32(h[4:]), uint64(u16(h[8:]))

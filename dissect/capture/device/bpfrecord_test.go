@@ -9,8 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// Two packets as read from /dev/bpf, by struct bpf_hdr of net/bpf.h of the
-// systems. Their times are 123456789.000042 s and a second later.
+// Two packets as read from /dev/bpf, as struct bpf_hdr of each system's
+// net/bpf.h. Their times are 123456789.000042 s and a second later.
 var recordExamples = []struct {
 	name   string
 	layout layout
@@ -35,7 +35,7 @@ var recordExamples = []struct {
 		15cd5b07 2a000000  06000000 09000000 1800 0100 0000 00 00
 		a0a1a2a3a4a5 0000
 		16cd5b07 2b000000  05000000 05000000 1800 0100 0000 00 00
-		b0b1b2b3b4`}, // the last is not padded
+		b0b1b2b3b4`}, // the last record is not padded
 }
 
 func TestRecord(t *testing.T) {

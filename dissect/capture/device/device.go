@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// wait is how long Read waits for a packet.
+// wait is the time that Read waits for a packet.
 const wait = 100 * time.Millisecond
 
 // A Device is an open interface.
@@ -15,28 +15,28 @@ type Device struct {
 	driver driver
 	name   string
 	snap   int
-	vm     *bpf.VM // filters if the system does not; otherwise nil
+	vm     *bpf.VM // filters in user space; nil if the system does
 }
 
-// A driver captures in the way of one system.
+// A driver captures packets on one operating system.
 type driver interface {
-	// link returns the LINKTYPE number of all packets.
+	// link returns the LINKTYPE of all packets.
 	link() uint16
-	// digits returns how many decimals of a second there are in times.
+	// digits returns the number of decimals of a second in timestamps.
 	digits() int8
-	// attach lets the system run a filter. It reports false if the system
-	// cannot run it. Nothing that the filter refuses is read afterwards.
+	// attach installs a filter in the system, or reports false if the system
+	// cannot run it. Packets that it rejects are not read afterwards.
 	attach(program []bpf.RawInstruction) bool
-	// start begins to capture, if that has not yet begun.
+	// start begins the capture, unless it has begun.
 	start() error
-	// read waits for a packet, but not much longer than wait, and reports
-	// whether one came.
+	// read waits for a packet, not much longer than wait, and reports whether one
+	// arrived.
 	read(p *Packet) (bool, error)
 	counters() (Counters, error)
 	close() error
 }
 
-// Open begins to capture from an interface.
+// Open starts a capture on an interface.
 func Open(o Options) (*Device, error) {
 	if o.SnapLen == 0 {
 		o.SnapLen = MaxSnapLen
@@ -71,15 +71,15 @@ func (d *Device) begin(filter func(uint16) ([]bpf.RawInstruction, error)) error 
 	return d.driver.start()
 }
 
-// machine returns what runs a filter where the system does not.
+// machine returns the virtual machine for filtering in user space.
 func machine(program []bpf.RawInstruction) (*bpf.VM, error) {
-	code, _ := bpf.Disassemble(program) // what it does not know, the machine refuses
+	code, _ := bpf.Disassemble(program) // the virtual machine rejects unknown instructions
 	return bpf.NewVM(code)
 }
 
-// Read fills p with the next packet. It reports false, to be called again, if
-// none came within about a tenth of a second. An error is the end; what was
-// captured before it has been returned.
+// Read fills p with the next packet. It returns false if none arrived within
+// about a tenth of a second; call it again. An error ends the capture, after
+// all earlier packets have been returned.
 func (d *Device) Read(p *Packet) (bool, error) {
 	ok, err := d.driver.read(p)
 	if !ok || err != nil {
@@ -103,22 +103,21 @@ func (d *Device) Read(p *Packet) (bool, error) {
 // Name returns the name of the interface.
 func (d *Device) Name() string { return d.name }
 
-// LinkType returns the LINKTYPE number of all packets.
+// LinkType returns the LINKTYPE of all packets.
 func (d *Device) LinkType() uint16 { return d.driver.link() }
 
-// SnapLen returns how many bytes of a packet are kept.
+// SnapLen returns the snap length.
 func (d *Device) SnapLen() int { return d.snap }
 
-// Digits returns how many decimals of a second there are in the times of
-// packets.
+// Digits returns the number of decimals of a second in the times of packets.
 func (d *Device) Digits() int8 { return d.driver.digits() }
 
-// Counters returns what was counted so far. On Linux, packets that a filter
-// refuses which the kernel cannot run are among the received.
+// Counters returns the counts so far. If the Linux kernel cannot run a filter,
+// the received packets include those that it rejects.
 func (d *Device) Counters() (Counters, error) { return d.driver.counters() }
 
 // Close ends the capture. It must not be called while Read runs.
 func (d *Device) Close() error { return d.driver.close() }
 
-// unixTime returns the time that a system tells, in UTC.
+// unixTime returns a system's time in UTC.
 func unixTime(sec, nsec int64) time.Time { return time.Unix(sec, nsec).UTC() }

@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// FuzzRecords takes records off any bytes, in all layouts: each is shorter than
-// what it was taken from and holds bytes of it, and reading ends.
+// FuzzRecords splits records off any bytes, in all layouts: each is shorter
+// than its source and consists of its bytes, and reading ends.
 func FuzzRecords(f *testing.F) {
 	for i, e := range recordExamples {
 		b, err := fixtures.ParseHex(e.bytes)

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// An Interface is one that packets may be captured from.
+// An Interface is a network interface for captures.
 type Interface struct {
 	Name        string
-	Description string // what it is, if that is known
+	Description string // empty if unknown
 	Addresses   []netip.Prefix
 	Up          bool   // switched on
 	Running     bool   // and connected
-	Loopback    bool   // for what this machine sends to itself
-	Problem     string // why it cannot be opened and what to do, or empty
+	Loopback    bool   // carries this machine's traffic to itself
+	Problem     string // reason why it cannot be opened, with a remedy, or empty
 
-	handle string // what the system calls it, if that is not its name
+	handle string // system name, if different from Name
 }
 
-// Interfaces lists the interfaces. The list comes with an error if none of
-// them can be opened now; the error says why and what to do.
+// Interfaces lists the interfaces. It also returns an error if none of them can
+// be opened now, with the reason and the remedy.
 func Interfaces() ([]Interface, error) { return interfaces() }
 
-// Default returns the name of the interface that leads to the internet. It
-// asks the system for a route there, and sends nothing.
+// Default returns the name of the interface that leads to the internet. It asks
+// the system for a route and sends nothing.
 func Default() (string, error) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return "", err
 	}
-	// The addresses are for documentation, and belong to nobody.
+	// Addresses reserved for documentation.
 	for _, to := range []string{"192.0.2.1:9", "[2001:db8::1]:9"} {
 		c, err := net.Dial("udp", to)
 		if err != nil {
@@ -57,7 +57,7 @@ func Default() (string, error) {
 	return "", fmt.Errorf("no interface leads to the internet; choose one of %s", list(names))
 }
 
-// owner returns the name of the interface that has an address.
+// owner returns the name of the interface with an address.
 func owner(all []net.Interface, of net.Addr) string {
 	from, err := netip.ParseAddrPort(of.String())
 	if err != nil {
@@ -76,7 +76,7 @@ func owner(all []net.Interface, of net.Addr) string {
 func prefixes(i *net.Interface) []netip.Prefix {
 	addrs, err := i.Addrs()
 	if err != nil {
-		return nil // an interface that has just gone has no addresses
+		return nil // an interface that has just disappeared has no addresses
 	}
 	var all []netip.Prefix
 	for _, a := range addrs {
@@ -87,8 +87,7 @@ func prefixes(i *net.Interface) []netip.Prefix {
 	return all
 }
 
-// choose returns the interface that somebody calls by a name, or by a number
-// in the list.
+// choose returns the interface with a given name, or number in the list.
 func choose(all []Interface, name string) (*Interface, error) {
 	for i := range all {
 		if all[i].Name == name || all[i].handle == name && name != "" {
@@ -110,7 +109,7 @@ func choose(all []Interface, name string) (*Interface, error) {
 	return nil, fmt.Errorf("%s: %w; there are %s", name, ErrNoInterface, list(names))
 }
 
-// list joins names for people, not too many of them.
+// list joins names for people, shortened if there are many.
 func list(names []string) string {
 	const most = 20
 	if len(names) == 0 {

@@ -32,8 +32,8 @@ func interfaces() ([]Interface, error) {
 	return all, unix.Close(fd)
 }
 
-// openBPF opens a free one of the devices that capture. Where there is
-// /dev/bpf, it stands for whichever is free.
+// openBPF opens a free capture device. On systems with /dev/bpf, that opens any
+// free one.
 func openBPF() (int, error) {
 	const most = 256
 	busy := false
@@ -62,7 +62,7 @@ func openBPF() (int, error) {
 	return -1, fmt.Errorf("%w: other programs use all of /dev/bpf*; end one of them", ErrUnavailable)
 }
 
-// forbidden says what to do about a lack of permission.
+// forbidden returns the error for lack of permission, with its remedy.
 func forbidden() error {
 	if runtime.GOOS == "darwin" {
 		return fmt.Errorf("%w: use sudo, or install ChmodBPF, which comes with Wireshark, and join the group access_bpf", ErrPermission)
@@ -70,17 +70,16 @@ func forbidden() error {
 	return fmt.Errorf("%w: run as root, or let your group read /dev/bpf*", ErrPermission)
 }
 
-// down says what to do about an interface that is not up.
+// down returns the remedy for an interface that is down.
 func down(name string) string {
 	return fmt.Sprintf("it is down: sudo ifconfig %s up", name)
 }
 
-// gone looks whether an interface is still there and up, and returns an error
-// if it is not.
+// gone returns an error if an interface is missing or down.
 func gone(name string) error {
 	all, err := net.Interfaces()
 	if err != nil {
-		return nil //nolint:nilerr // then it is not known to be gone
+		return nil //nolint:nilerr // assume that it is there
 	}
 	for _, i := range all {
 		if i.Name != name {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// anyName stands for all interfaces at once.
+// anyName stands for all interfaces.
 const anyName = "any"
 
-// sysNet is where the kernel tells what it knows of interfaces.
+// sysNet is the kernel's directory of interfaces.
 const sysNet = "/sys/class/net"
 
 func interfaces() ([]Interface, error) {
@@ -35,7 +35,7 @@ func interfaces() ([]Interface, error) {
 	return all, unix.Close(fd)
 }
 
-// describe says what an interface is.
+// describe returns a description of an interface.
 func describe(i *Interface) string {
 	has := func(what string) bool {
 		_, err := os.Stat(filepath.Join(sysNet, i.Name, what))
@@ -56,12 +56,12 @@ func describe(i *Interface) string {
 	return "virtual"
 }
 
-// down says what to do about an interface that is not up.
+// down returns the remedy for an interface that is down.
 func down(name string) string {
 	return fmt.Sprintf("it is down: sudo ip link set %s up", name)
 }
 
-// refused says why no packet socket can be had.
+// refused returns the error for a packet socket that cannot be opened.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
@@ -72,7 +72,7 @@ func refused(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// program returns the path of this program as a shell takes it.
+// program returns the path of this program, quoted for a shell.
 func program() string {
 	path, err := os.Executable()
 	if err != nil {

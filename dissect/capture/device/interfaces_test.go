@@ -31,8 +31,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Everywhere there is a loopback, and what is wrong is said in a sentence or
-// two.
+// Every system has a loopback interface, and problems are described in a
+// sentence or two.
 func TestInterfaces(t *testing.T) {
 	all, err := Interfaces()
 	if err != nil {

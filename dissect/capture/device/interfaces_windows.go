@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// npfPrefix is what Npcap puts before the name of an adapter.
+// npfPrefix is Npcap's prefix of adapter names.
 const npfPrefix = `\Device\NPF_`
 
-// interfaces lists what Npcap captures from, by the names that Windows shows.
-// If Npcap cannot be asked, it lists what Windows knows.
+// interfaces lists Npcap's interfaces by their Windows names. Without Npcap it
+// lists those of Windows.
 func interfaces() ([]Interface, error) {
 	known, err := adapters()
 	if err != nil {
@@ -33,7 +33,7 @@ func interfaces() ([]Interface, error) {
 	return all, nil
 }
 
-// devices lists what Npcap captures from, and what is known of it.
+// devices lists Npcap's interfaces, with details from known.
 func (l *library) devices(known []Interface) ([]Interface, error) {
 	var first *pcapIf
 	why := new([pcapErrBufferLength]byte)
@@ -65,14 +65,14 @@ func (l *library) devices(known []Interface) ([]Interface, error) {
 	return all, nil
 }
 
-// adapters lists what Windows knows. What Npcap does not list has no handle
-// there and cannot be opened.
+// adapters lists the interfaces of Windows. An interface that Npcap does not
+// list has no handle there and cannot be opened.
 func adapters() ([]Interface, error) {
 	const flags = windows.GAA_FLAG_SKIP_ANYCAST | windows.GAA_FLAG_SKIP_MULTICAST | windows.GAA_FLAG_SKIP_DNS_SERVER
 	const most = 4 << 20
 	var first *windows.IpAdapterAddresses
 	for size := uint32(16 << 10); first == nil; {
-		// 8 bytes are the alignment that the structures need.
+		// The structures need an alignment of 8 bytes.
 		b := make([]uint64, (size+7)/8)
 		a := (*windows.IpAdapterAddresses)(unsafe.Pointer(&b[0]))
 		err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0, a, &size)

@@ -12,7 +12,7 @@ import (
 
 const defaultBuffer = 32 << 20
 
-// A handle is an interface that libpcap opened.
+// A handle is an interface opened by libpcap.
 type handle struct {
 	name   string
 	handle *pcap.Handle
@@ -29,7 +29,7 @@ func openDriver(o *Options) (string, driver, error) {
 	}
 	h := &handle{name: i.Name}
 	if h.handle, err = open(i.Name, o); err != nil {
-		if _, why := interfaces(); why != nil { // says what to do
+		if _, why := interfaces(); why != nil { // with its remedy
 			err = why
 		}
 		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
@@ -47,8 +47,8 @@ func open(name string, o *Options) (*pcap.Handle, error) {
 	if size <= 0 {
 		size = defaultBuffer
 	}
-	// Immediate mode would make libpcap reserve room for the longest packet for
-	// each, and so lose almost all of a burst.
+	// Immediate mode would make libpcap reserve room for the longest packet each
+	// time, and so lose almost all of a burst.
 	if err := errors.Join(
 		h.SetSnapLen(o.SnapLen), h.SetPromisc(o.Promiscuous), h.SetTimeout(wait), h.SetBufferSize(size),
 	); err != nil {
@@ -57,8 +57,8 @@ func open(name string, o *Options) (*pcap.Handle, error) {
 	return h.Activate()
 }
 
-// link returns the number of the link type. gopacket keeps 8 bits of it, which
-// is enough for what libpcap chooses when it is not told what to choose.
+// link returns the link type. gopacket keeps 8 bits of it, which is enough for
+// libpcap's default choice.
 func (h *handle) link() uint16 {
 	const raw, rawOpen = 12, 14
 	if k := h.handle.LinkType(); k != raw && k != rawOpen {
@@ -67,7 +67,7 @@ func (h *handle) link() uint16 {
 	return linkRaw
 }
 
-// digits is what gopacket asks libpcap for.
+// digits returns the precision requested from libpcap.
 func (h *handle) digits() int8 { return 9 }
 
 func (h *handle) attach(program []bpf.RawInstruction) bool {

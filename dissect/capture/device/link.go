@@ -1,6 +1,6 @@
 package device
 
-// Link types, by their numbers in capture files.
+// LINKTYPE numbers, as in capture files.
 const (
 	linkEthernet = 1
 	linkRaw      = 101

@@ -4,7 +4,7 @@ package device
 
 import "net"
 
-// netInterfaces lists what the standard library knows of.
+// netInterfaces lists the interfaces known to the standard library.
 func netInterfaces() ([]Interface, error) {
 	all, err := net.Interfaces()
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Npcap's library is loaded when a capture begins and not before: a library
-// that is missing, or is not as expected, must not keep the program from doing
-// what needs no capture. gopacket/pcap loads it in init, and panics.
+// Npcap's library is loaded when a capture begins, so that a missing or
+// unexpected library does not break the rest of the program. gopacket/pcap
+// loads it in init, and panics.
 
-// A library is the part of wpcap.dll that is used.
+// A library is the part of wpcap.dll used here.
 type library struct {
 	findAllDevs, freeAllDevs,
 	create, setSnapLen, setPromisc, setTimeout, setImmediate, setBufferSize, activate,
 	dataLink, setFilter, nextEx, stats, getErr, statusToStr, closeHandle *windows.Proc
 }
 
-// npcap loads the library. Windows does that once and keeps it.
+// npcap loads the library. Windows keeps it loaded.
 func npcap() (*library, error) {
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
 		return nil, err
 	}
-	// The first is where Npcap is, the second where WinPcap was, and Npcap if
-	// it was installed in its place. With the altered search path, what the
-	// library needs is found beside it.
+	// The first path is Npcap's. The second is WinPcap's, also used by Npcap as a
+	// replacement. The altered search path finds the library's own dependencies
+	// beside it.
 	var dll *windows.DLL
 	for _, path := range []string{filepath.Join(system, "Npcap", "wpcap.dll"), filepath.Join(system, "wpcap.dll")} {
 		if h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_WITH_ALTERED_SEARCH_PATH); err == nil {
@@ -68,19 +68,19 @@ func npcap() (*library, error) {
 	return l, nil
 }
 
-// npcapMissingError is the error of a library that is missing or not fit.
+// npcapMissingError reports a missing or unfit library.
 type npcapMissingError struct{ error }
 
 func (e npcapMissingError) Unwrap() error { return e.error }
 
-// Remedy says what else can be done.
+// Remedy returns alternatives to Npcap.
 func (npcapMissingError) Remedy() string {
 	return `without it: "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
 		`"bcdissect read PktMon.pcapng"; or capture on another machine`
 }
 
-// Npcap's structures, as pcap.h has them. Where they hold pointers, Go lays
-// them out as C does on every processor; a long of C has 4 bytes here.
+// Npcap's structures, from pcap.h. Go lays out those with pointers as C does on
+// every processor; a C long has 4 bytes here.
 type (
 	pcapIf struct {
 		next        *pcapIf
@@ -95,15 +95,15 @@ type (
 	}
 	pcapProgram struct {
 		size uint32
-		code *bpf.RawInstruction // laid out like a struct bpf_insn
+		code *bpf.RawInstruction // same layout as a struct bpf_insn
 	}
 	pcapStats struct {
 		received, dropped, ifDropped uint32
-		_                            [5]uint32 // of versions that have more
+		_                            [5]uint32 // for longer versions of the structure
 	}
 )
 
-// What pcap_activate and others return, from pcap.h.
+// Status codes of pcap_activate and others, from pcap.h.
 const (
 	pcapErrNoDevice     = -5
 	pcapErrPermission   = -8
@@ -117,7 +117,7 @@ const (
 
 const defaultBuffer = 16 << 20
 
-// An adapter is an interface that is open.
+// An adapter is an open interface.
 type adapter struct {
 	lib    *library
 	name   string
@@ -174,10 +174,10 @@ func (a *adapter) open(name string, o *Options) error {
 		{a.lib.setImmediate, 1},
 		{a.lib.setBufferSize, uintptr(size)},
 	} {
-		// These fail only once the handle is active, which it is not.
+		// These fail only on an active handle, and it is not active yet.
 		_, _, _ = set.proc.Call(a.handle, set.value)
 	}
-	// What is above zero are warnings.
+	// Positive values are warnings.
 	switch r, _, _ := a.lib.activate.Call(a.handle); int32(r) {
 	case pcapErrNoDevice:
 		return ErrNoInterface
@@ -200,8 +200,8 @@ func (a *adapter) open(name string, o *Options) error {
 	return nil
 }
 
-// linkOf returns the LINKTYPE number for Npcap's own, which are the same but
-// for raw IP.
+// linkOf returns the LINKTYPE for Npcap's own number; they differ only for raw
+// IP.
 func linkOf(kind uint32) uint16 {
 	const raw = 12
 	if kind == raw {
@@ -210,7 +210,7 @@ func linkOf(kind uint32) uint16 {
 	return uint16(kind)
 }
 
-// problem returns what Npcap says about a status.
+// problem returns Npcap's error for a status.
 func (a *adapter) problem(status int32) error {
 	if r, _, _ := a.lib.getErr.Call(a.handle); r != 0 {
 		if err := text(*(**byte)(unsafe.Pointer(&r))); err.Error() != "" {
@@ -221,10 +221,10 @@ func (a *adapter) problem(status int32) error {
 	return text(*(**byte)(unsafe.Pointer(&r)))
 }
 
-// text makes an error of a C string, which may be nil.
+// text converts a C string, which may be nil, to an error.
 func text(c *byte) error { return npcapError(windows.BytePtrToString(c)) }
 
-// An npcapError is what Npcap says.
+// An npcapError is an error text from Npcap.
 type npcapError string
 
 func (e npcapError) Error() string { return string(e) }
@@ -232,8 +232,8 @@ func (e npcapError) Error() string { return string(e) }
 func (a *adapter) link() uint16 { return a.kind }
 func (a *adapter) digits() int8 { return 6 }
 
-// attach gives the filter to Npcap, which then forgets what it has captured
-// without it.
+// attach installs the filter. Npcap then discards the packets captured without
+// it.
 func (a *adapter) attach(program []bpf.RawInstruction) bool {
 	p := pcapProgram{size: uint32(len(program)), code: &program[0]}
 	r, _, _ := a.lib.setFilter.Call(a.handle, uintptr(unsafe.Pointer(&p)))

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where things are in the memory that the kernel shares with us, as
-// linux/if_packet.h has them: struct tpacket_block_desc at the start of a
-// block, then for each packet a struct tpacket3_hdr and a struct sockaddr_ll.
+// Offsets in the memory shared with the kernel, from linux/if_packet.h: struct
+// tpacket_block_desc at the start of a block, then for each packet a struct
+// tpacket3_hdr and a struct sockaddr_ll.
 const (
 	blockStatus  = 8
 	blockPackets = 12
@@ -42,8 +42,8 @@ type slot struct {
 	full int
 }
 
-// slotAt finds the packet whose headers begin at an offset of a block. It
-// reports false if they contradict themselves, which the kernel never does.
+// slotAt returns the packet with its headers at an offset of a block. It
+// reports false for inconsistent headers, which the kernel never writes.
 func slotAt(block []byte, at uint32) (slot, bool) {
 	if uint64(at)+headEnd > uint64(len(block)) {
 		return slot{}, false
@@ -59,14 +59,13 @@ func slotAt(block []byte, at uint32) (slot, bool) {
 
 func (s *slot) next() uint32 { return u32(s.head[headNext:]) }
 
-// echo tells whether this is the copy of a packet that leaves through the
-// loopback interface. Another comes when it arrives there.
+// echo reports whether this is the outgoing copy of a loopback packet. The
+// incoming one follows.
 func (s *slot) echo() bool {
 	return s.head[addressKind] == unix.PACKET_OUTGOING && u16(s.head[addressType:]) == unix.ARPHRD_LOOPBACK
 }
 
-// tag returns the VLAN tag that the kernel or the network card took out of the
-// packet, and whether there is one.
+// tag returns the VLAN tag removed by the kernel or the network card, if any.
 func (s *slot) tag() (tag [4]byte, ok bool) {
 	status := u32(s.head[headStatus:])
 	if status&unix.TP_STATUS_VLAN_VALID == 0 {
@@ -81,11 +80,11 @@ func (s *slot) tag() (tag [4]byte, ok bool) {
 	return tag, true
 }
 
-// cookedHeader is the size of the header of Linux "cooked" captures, version
-// 2, which takes the place of whatever link layer there was.
+// cookedHeader is the size of the "cooked" header of Linux, version 2, which
+// replaces the link layer.
 const cookedHeader = 20
 
-// appendCooked appends such a header for the packet.
+// appendCooked appends the cooked header of the packet.
 func (s *slot) appendCooked(b []byte) []byte {
 	b = append(b, s.head[addressProtocol:addressProtocol+2]...) // in network order
 	b = append(b, 0, 0)
@@ -95,16 +94,16 @@ func (s *slot) appendCooked(b []byte) []byte {
 	return append(b, s.head[addressBytes:addressBytes+8]...)
 }
 
-// forCooked makes a filter for cooked packets one that the kernel can run. It
-// sees them without that header, whose fields it has in another place. It
-// returns nil if there is no such filter.
+// forCooked adapts a filter for cooked packets to the kernel, which sees
+// packets without the cooked header and has its fields elsewhere. It returns
+// nil if that is impossible.
 func forCooked(program []bpf.RawInstruction) []bpf.RawInstruction {
 	const (
 		classMask, sizeMask, modeMask = 0x07, 0x18, 0xe0
 		load, loadX                   = unix.BPF_LD, unix.BPF_LDX
 	)
-	// What the kernel knows of a packet, at offsets that no packet has
-	// (SKF_AD_OFF in linux/filter.h).
+	// The kernel's data about a packet, at offsets outside any packet (SKF_AD_OFF
+	// in linux/filter.h).
 	const (
 		ad         = 0xfffff000
 		adProtocol = ad + 0
@@ -140,7 +139,7 @@ func forCooked(program []bpf.RawInstruction) []bpf.RawInstruction {
 		case loads && mode == unix.BPF_LEN:
 			return nil
 		case in.Op == unix.BPF_RET|unix.BPF_K && in.K != 0:
-			in.K = MaxSnapLen // it counts without the header; what is too much is cut later
+			in.K = MaxSnapLen // the kernel's length excludes the header; excess bytes are cut later
 		}
 		fixed[i] = in
 	}

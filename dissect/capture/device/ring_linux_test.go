@@ -10,9 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// native reads hex in which numbers of more than a byte are written as they
-// lie in the memory of a machine with the low byte first, and turns them round
-// where that is not so.
+// native decodes hex of little-endian numbers and converts them to the byte
+// order of this machine.
 func native(tb testing.TB, text string) []byte {
 	tb.Helper()
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
@@ -25,8 +24,8 @@ func native(tb testing.TB, text string) []byte {
 	return b
 }
 
-// A packet in the ring, by struct tpacket3_hdr and struct sockaddr_ll of
-// linux/if_packet.h: 6 bytes of 9, with a VLAN tag of 100.
+// A packet in the ring, as struct tpacket3_hdr and struct sockaddr_ll of
+// linux/if_packet.h: 6 bytes of 9, with VLAN tag 100.
 const slotHex = `
 	60000000                  # next: 96 bytes on
 	15cd5b07 40420f00         # 123456789 s, 1000000 ns
@@ -55,7 +54,7 @@ func TestSlot(t *testing.T) {
 		t.Errorf("got tag % x and %v", tag, ok)
 	}
 	s.head[headStatus] = unix.TP_STATUS_USER | unix.TP_STATUS_VLAN_VALID
-	s.head[headTPID] = 0xff // not valid
+	s.head[headTPID] = 0xff // invalid
 	if tag, ok := s.tag(); !ok || tag != [4]byte{0x81, 0, 0x20, 0x64} {
 		t.Errorf("got tag % x and %v", tag, ok)
 	}
@@ -88,7 +87,7 @@ func TestSlotEcho(t *testing.T) {
 	}
 }
 
-// The kernel does not lie, but the program must not die of it.
+// Damaged slots, which the kernel never writes, must not crash the program.
 func TestSlotDamaged(t *testing.T) {
 	b := native(t, slotHex)
 	for n := range b {
@@ -113,8 +112,8 @@ func TestSlotDamaged(t *testing.T) {
 	}
 }
 
-// Filters for cooked packets, and as the kernel is given them. The numbers
-// are those of SKF_AD_OFF, SKF_AD_PROTOCOL and so on in linux/filter.h.
+// Filters for cooked packets, and their form for the kernel. The numbers are
+// those of SKF_AD_OFF, SKF_AD_PROTOCOL and so on in linux/filter.h.
 func TestForCooked(t *testing.T) {
 	const ad = 0xfffff000
 	tests := []struct {

@@ -13,29 +13,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel writes packets into a ring of blocks that it shares with us, and
-// hands over a block when it is full, or some time after its first packet.
-// Unlike the buffer of a socket, the ring is as large as we like without the
-// right to configure the network.
+// The kernel writes packets into a ring of blocks in shared memory, and hands
+// over a block when it is full or some time after its first packet. Unlike a
+// socket buffer, the ring may be large without the right to configure the
+// network.
 const (
 	blockSize     = 1 << 20
 	defaultBuffer = 32 << 20
 	retireMillis  = 20
 )
 
-// A socket is a packet socket with such a ring.
+// A socket is a packet socket with a ring.
 type socket struct {
 	name   string
 	kind   uint16 // LINKTYPE
 	index  int    // of the interface, 0 for all
 	fd     int
 	ring   []byte
-	block  int    // whose turn it is
-	held   bool   // that block is ours
+	block  int    // index of the current block
+	held   bool   // the current block is ours
 	left   uint32 // packets in it
-	at     uint32 // offset of the next
-	made   []byte // a packet that is not in the ring as it has to be
-	end    error  // what to return when the ring is empty
+	at     uint32 // offset of the next packet
+	made   []byte // buffer for a packet that must be rewritten
+	end    error  // error to return when the ring is empty
 	counts Counters
 }
 
@@ -60,11 +60,10 @@ func openDriver(o *Options) (string, driver, error) {
 	return i.Name, s, nil
 }
 
-// open makes the socket ready. Packets come only after start.
+// open prepares the socket. Packets arrive only after start.
 func (s *socket) open(o *Options) (err error) {
-	// With protocol 0, nothing is received before the socket is bound, so
-	// nothing comes that the filter would not let through, nor what is not
-	// from the interface.
+	// Protocol 0 keeps the socket from receiving before it is bound, so that no
+	// packet arrives without the filter or from other interfaces.
 	if s.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 		return refused(err)
 	}
@@ -87,9 +86,9 @@ func (s *socket) open(o *Options) (err error) {
 		}
 	}
 	if s.index == 0 || hardware == unix.ARPHRD_LOOPBACK {
-		// Spares the ring the copies of what leaves through the loopback, if
-		// the kernel knows how. They are passed over in any case. Of other
-		// interfaces, what leaves is wanted.
+		// Saves the ring the outgoing copies of loopback packets, if the kernel
+		// supports it; they are skipped in any case. Other interfaces need their
+		// outgoing packets.
 		if s.index != 0 {
 			_ = unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
 		}
@@ -102,8 +101,8 @@ func (s *socket) open(o *Options) (err error) {
 	return s.share(o.Buffer)
 }
 
-// linkOf returns the link type that packets of a kind of hardware are given,
-// and whether it is the one that stands for any.
+// linkOf returns the link type for a kind of hardware, and whether it is the
+// cooked one.
 func linkOf(hardware uint16) (link uint16, cooked bool) {
 	switch hardware {
 	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:
@@ -123,10 +122,10 @@ func (s *socket) hardware() (uint16, error) {
 	if err := unix.IoctlIfreq(s.fd, unix.SIOCGIFHWADDR, r); err != nil {
 		return 0, fmt.Errorf("its kind: %w", err)
 	}
-	return r.Uint16(), nil // the family of the address that was returned
+	return r.Uint16(), nil // family of the returned address
 }
 
-// share sets up the ring, a smaller one if memory is short.
+// share sets up the ring, with a smaller size if memory is short.
 func (s *socket) share(size int) error {
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
 		return fmt.Errorf("packet ring: %w", err)
@@ -134,7 +133,7 @@ func (s *socket) share(size int) error {
 	if size <= 0 {
 		size = defaultBuffer
 	}
-	const frame = 1 << 11 // of no consequence to this version of the ring
+	const frame = 1 << 11 // unused by this version of the ring
 	for blocks := max(2, min(size/blockSize, 1<<10)); ; blocks /= 2 {
 		err := unix.SetsockoptTpacketReq3(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
 			Block_size:     blockSize,
@@ -222,16 +221,16 @@ func (s *socket) read(p *Packet) (bool, error) {
 	return false, nil
 }
 
-// current returns the block whose turn it is.
+// current returns the current block.
 func (s *socket) current() []byte { return s.ring[s.block*blockSize:][:blockSize] }
 
-// status returns the word by which a block changes hands.
+// status returns the status word of the current block.
 func (s *socket) status() *uint32 {
 	return (*uint32)(unsafe.Pointer(&s.current()[blockStatus]))
 }
 
-// nextBlock gives the block that was read back to the kernel, and reports
-// whether there is another.
+// nextBlock returns the finished block to the kernel, and reports whether
+// another is ready.
 func (s *socket) nextBlock() bool {
 	if s.held {
 		atomic.StoreUint32(s.status(), unix.TP_STATUS_KERNEL)
@@ -246,8 +245,8 @@ func (s *socket) nextBlock() bool {
 	return true
 }
 
-// wait waits for a block. When the socket reports its end, there may still be
-// packets in a block that the kernel has not yet handed over.
+// wait waits for a block. When the socket reports its end, the kernel may still
+// hold a block with packets.
 func (s *socket) wait() error {
 	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
 	_, err := unix.Poll(fds, int(wait.Milliseconds()))
@@ -277,7 +276,7 @@ func (s *socket) wait() error {
 }
 
 func (s *socket) counters() (Counters, error) {
-	// The kernel starts anew whenever it is asked.
+	// The kernel resets the counters on every call.
 	c, err := unix.GetsockoptTpacketStatsV3(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
 		return s.counts, fmt.Errorf("%s: %w", s.name, err)
@@ -292,7 +291,7 @@ func (s *socket) close() error {
 		return nil
 	}
 	if s.ring != nil {
-		_ = unix.Munmap(s.ring) // cannot fail for what Mmap returned
+		_ = unix.Munmap(s.ring) // cannot fail for memory from Mmap
 	}
 	fd := s.fd
 	s.fd, s.ring = -1, nil
