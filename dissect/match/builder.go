@@ -147,6 +147,17 @@ func (b *Builder) Matches() []*Match {
 	return all
 }
 
+// Current returns the matches that are going on, by host. What is computed at
+// their end is missing from them.
+func (b *Builder) Current() []*Match {
+	all := make([]*Match, 0, len(b.hosts))
+	for _, g := range b.hosts {
+		all = append(all, g.m)
+	}
+	slices.SortFunc(all, func(x, y *Match) int { return x.Host.Compare(y.Host) })
+	return all
+}
+
 // played reports whether there is anything to tell of a match.
 func (m *Match) played() bool {
 	return len(m.Lives)+len(m.Kills)+len(m.Chat)+len(m.Scores) > 0 ||
@@ -231,7 +242,7 @@ type game struct {
 	kills     []killState           // by kill
 	lines     map[netip.AddrPort]*lineState
 	odd       map[oddKey]int // findings by kind and player
-	faults    map[faultKey]float64
+	faults    map[faultKey]*Event
 	hashes    map[hashKey]hashSeen
 	teams     bool               // the mission has teams
 	log       []*Event           // as m.Events, in the order in which they were found
@@ -254,7 +265,7 @@ func (g *game) begin() {
 	}
 	g.ships, g.recent, g.state = map[wire.ObjectID]int{}, [wire.Slots]recent{}, nil
 	g.ends, g.kills, g.lines = nil, nil, map[netip.AddrPort]*lineState{}
-	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]float64{}, map[hashKey]hashSeen{}
+	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[hashKey]hashSeen{}
 	g.accidents = map[int]accident{}
 	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
 	g.teams = false
@@ -318,13 +329,13 @@ func (g *game) malformed(r *dissect.Record) {
 		name = r.Spec.Name
 	}
 	k := faultKey{r.Datagram.Src, name}
-	if last, ok := g.faults[k]; ok && g.b.now-last < malformedAgain {
+	if f, ok := g.faults[k]; ok && g.b.now-f.T < malformedAgain {
+		f.Times = max(f.Times, 1) + 1
 		return
 	}
 	if len(g.faults) >= MaxPlayers {
 		clear(g.faults)
 	}
-	g.faults[k] = g.b.now
 	text := "malformed " + name
 	if r.Err != nil {
 		text += ": " + clip(r.Err.Error())
@@ -333,7 +344,10 @@ func (g *game) malformed(r *dissect.Record) {
 	if r.Dir == dissect.ToHost {
 		player = g.client(r)
 	}
-	g.event(r.Datagram.Number, EventError, player, text)
+	text = r.Datagram.Src.String() + ": " + text
+	if e := g.event(r.Datagram.Number, EventError, player, text); e != nil {
+		g.faults[k] = e
+	}
 }
 
 type faultKey struct {
@@ -449,13 +463,31 @@ func (g *game) settings(r *dissect.Record, m *msg.Settings) {
 // rules learns the rules of the mission.
 func (g *game) rules(r *dissect.Record, m *msg.MissionInit) {
 	rules := &g.m.Rules
-	if system := named(names.Systems, uint64(m.System)); system != g.m.Map {
-		g.m.Map = system
-		g.event(r.Datagram.Number, EventMatch, NoPlayer, "map "+system)
-	}
+	before, system := *rules, named(names.Systems, uint64(m.System))
 	rules.PlayerLimit = number(int(m.PlayerLimit))
 	rules.TimeLimit, rules.NoTimeLimit = limit(m.TimeLimit)
 	rules.FragLimit, rules.NoFragLimit = limit(m.FragLimit)
+	was, now := g.m.Map+before.limits(), system+rules.limits()
+	if g.m.Map = system; was != now {
+		g.event(r.Datagram.Number, EventMatch, NoPlayer, "map "+now)
+	}
+}
+
+// limits returns the limits that there are, as they follow the name of a map.
+func (r *Rules) limits() string {
+	text := ""
+	for _, l := range []struct {
+		n  *int
+		of string
+	}{{r.PlayerLimit, "player"}, {r.TimeLimit, "minute"}, {r.FragLimit, "kill"}} {
+		if l.n == nil {
+			continue
+		}
+		if text += ", " + digits(*l.n) + " " + l.of; *l.n != 1 {
+			text += "s"
+		}
+	}
+	return text
 }
 
 func limit(n uint8) (value *int, none bool) {

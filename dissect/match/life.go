@@ -350,6 +350,7 @@ func (g *game) cloaks(frame, i int, on bool) {
 		return
 	}
 	s.cloak = on
+	g.m.Lives[i].Cloaked = on
 	kind, text := EventDecloak, " decloaks"
 	if on {
 		kind, text = EventCloak, " cloaks"

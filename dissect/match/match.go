@@ -151,6 +151,7 @@ type Life struct {
 	Condition []Condition // hull and shields, when they changed
 	Systems   []System    // subsystems that lost condition
 	Repairs   []Repair
+	Cloaked   bool    // at the end
 	MaxSpeed  float64 // as the updates say
 	Updates   int     // updates of the ship that made the track
 }
@@ -287,6 +288,7 @@ type Event struct {
 	Frame  int
 	Kind   EventKind
 	Player int // NoPlayer if it is about none
+	Times  int // how often it happened within a short time; 0 is once
 	Text   string
 }
 

@@ -70,7 +70,10 @@ func (g *game) first(r *dissect.Record) bool {
 	case *msg.Chat, *msg.TeamChat: // OpenBC writes another author into it
 		body = body[min(5, len(body)):]
 	}
-	d := digest(body) ^ uint64(r.Payload[0])<<56
+	d := digest(body) ^ uint64(r.Transport.Type)<<56
+	if len(r.Payload) > 0 {
+		d ^= uint64(r.Payload[0]) << 48
+	}
 	_, client := hostOf(r)
 	for i := range w.copies {
 		c := &w.copies[i]
@@ -199,6 +202,11 @@ func (g *game) numbered(r *dissect.Record, by decode.Number, n int64) int {
 	if r.Session != nil {
 		if p := r.Session.Player(by, n); p != nil {
 			return g.known(r, p)
+		}
+	}
+	for i := range g.m.Players { // without a session
+		if r.Session == nil && by == decode.NetworkID && g.m.Players[i].ID == uint8(n) {
+			return i
 		}
 	}
 	s := stranger{by, n}

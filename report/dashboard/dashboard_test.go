@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,9 +87,10 @@ func quits(cmd tea.Cmd) bool {
 
 // A tape makes records by hand.
 type tape struct {
-	d      *Dashboard
-	number int
-	at     time.Time
+	d       *Dashboard
+	number  int
+	at      time.Time
+	players map[netip.AddrPort]*dissect.Player
 }
 
 var (
@@ -106,6 +108,21 @@ func (p *tape) from(src, dst netip.AddrPort, r dissect.Record) {
 	if src == host {
 		r.Dir = dissect.FromHost
 	}
+	if client := src; r.Client != "" {
+		if src == host {
+			client = dst
+		}
+		if client == spock {
+			r.Client, r.ClientID = "Spock", 3
+		}
+		if p.players == nil {
+			p.players = map[netip.AddrPort]*dissect.Player{}
+		}
+		if p.players[client] == nil {
+			p.players[client] = &dissect.Player{Name: r.Client, ID: r.ClientID, Slot: -1, Team: -1, Addr: client}
+		}
+		r.Player = p.players[client]
+	}
 	if r.Payload == nil && r.Transport.Type == 0 && r.Kind == dissect.KindMessage {
 		r.Payload, r.Transport.Type = []byte{0x2C}, transport.Standard
 	}
@@ -113,7 +130,10 @@ func (p *tape) from(src, dst netip.AddrPort, r dissect.Record) {
 }
 
 func chatOf(id uint8, name string, sender int32, text string) dissect.Record {
-	return dissect.Record{Client: name, ClientID: id, Message: &msg.Chat{Sender: sender, Text: []byte(text)}}
+	return dissect.Record{
+		Client: name, ClientID: id, Payload: append([]byte{0x2C, 0, 0, 0, 0}, text...), Transport: transport.Header{Type: transport.Standard},
+		Message: &msg.Chat{Sender: sender, Text: []byte(text)},
+	}
 }
 
 func lineWith(t *testing.T, text, part string) string {
@@ -194,7 +214,7 @@ func TestLinksAndShips(t *testing.T) {
 		lineWith(t, small, want)
 	}
 	press(m, "z")
-	large := screen(m, 200, 50)
+	large := screen(m, 200, 70)
 	for _, l := range d.s.meter.Links() {
 		row := fmt.Sprint(fields(large, fmt.Sprintf("%-10s %s", l.Player, l.Dir)))
 		rtt, _ := millis(m, l.RTT.Median)
@@ -244,8 +264,8 @@ func TestCapture(t *testing.T) {
 	for _, want := range []string{"Players 4", "Bot0", "Bot1", "Bot2", "Bot3", "Galaxy", "msg/s", "heard", "resent", "RTT", "Opcodes by rate", "1C StateUpdate", "Events and chat", "Bot1 leaves", "? help"} {
 		lineWith(t, small, want)
 	}
-	large := screen(m, 200, 50)
-	for _, want := range []string{"address", "127.0.0.13:39240", "silence", "lost", "Bot0 joins", "KessokLight (Bot0) cloaks", "127.0.0.11:39656 connects, id 2", "map Multi3, 8 players, 1 minute, 50 kills"} {
+	large := screen(m, 200, 70)
+	for _, want := range []string{"address", "127.0.0.13:39240", "silence", "lost", "Bot0 joins", "Bot0 cloaks", "map Multi3, 8 players, 1 minute, 50 kills", "Bot1 enters in a Keldon", "Bot2 destroys Bot1's Keldon with torpedo", "k/d", "score", " 1/0 ", " 0/1 "} {
 		lineWith(t, large, want)
 	}
 	if n := strings.Count(large, "Bot1 leaves"); n != 1 {
@@ -261,7 +281,7 @@ func TestEscapes(t *testing.T) {
 	if strings.ContainsAny(text, "\x1b\a\r\u202e") {
 		t.Errorf("it came through: %q", text)
 	}
-	lineWith(t, text, `K\x1b[31mirk\u{202e}: \x1b]0;owned\x07\x0d\x0ahello\xff`)
+	lineWith(t, text, `K\x1b[31mirk\u{202e}: \x1b]0;owned\x07\x0d\x0ahelloÿ`)
 	lineWith(t, text, `evil\x1b]0;x\x07`)
 }
 
@@ -357,11 +377,14 @@ func TestEvents(t *testing.T) {
 	control := func(kind transport.Type, m decode.Message) dissect.Record {
 		return dissect.Record{Client: "Kirk", ClientID: 2, Transport: transport.Header{Type: kind}, Payload: nil, Message: m}
 	}
+	n := byte(0)
 	game := func(m decode.Message) dissect.Record {
-		return dissect.Record{Client: "Kirk", ClientID: 2, Payload: []byte{0xFE}, Transport: transport.Header{Type: transport.Standard}, Message: m}
+		n++
+		return dissect.Record{Client: "Kirk", ClientID: 2, Payload: []byte{0xFE, n}, Transport: transport.Header{Type: transport.Standard}, Message: m}
 	}
 	ship := wire.FirstObject(1)
 	tp.from(host, kirk, control(transport.Connect, &transport.Accept{ID: 2}))
+	tp.players[kirk].Slot = 1
 	tp.from(host, kirk, game(&msg.Settings{Slot: 1, Mission: []byte("Mission1")}))
 	tp.from(host, kirk, game(&msg.MissionInit{PlayerLimit: 8, System: 3, TimeLimit: 255, FragLimit: 1}))
 	tp.from(host, kirk, game(&msg.MissionInit{PlayerLimit: 8, System: 3, TimeLimit: 255, FragLimit: 1}))
@@ -390,27 +413,25 @@ func TestEvents(t *testing.T) {
 	tp.from(host, spock, control(transport.Disconnect, &transport.Goodbye{ID: 1}))
 	var got []string
 	for _, e := range d.s.events {
-		got = append(got, fmt.Sprintf("%s %d %s", e.topic, e.times, e.text))
+		got = append(got, fmt.Sprintf("%s %d %s", e.Kind, e.Times, e.Text))
 	}
 	want := []string{
-		"join 1 10.0.0.2:1001 connects, id 2",
-		"game 1 mission Mission1",
-		"game 1 map Multi3, 8 players, 1 kill",
-		"join 1 Kirk joins",
-		"cloak 1 object 0x4003FFFF cloaks",
-		"cloak 1 object 0x4003FFFF decloaks",
-		"death 1 object 0x4003FFFF explodes, shot by player 3",
-		"death 1 Kirk is killed by player 3: kills 1, score 50",
-		"death 1 Kirk dies, for the 12th time",
-		`error 3 10.0.0.2:1001: malformed data: bad\x1b[m`,
-		"leave 1 Kirk disconnects",
-		"leave 1 the host closes the game",
+		"join 0 Kirk joins",
+		"match 0 mission Mission1",
+		"match 0 map Multi3, 8 players, 1 kill",
+		"spawn 0 Kirk enters in an Akira",
+		"cloak 0 Kirk cloaks",
+		"decloak 0 Kirk decloaks",
+		"kill 0 Spock destroys Kirk's Akira",
+		"error 3 10.0.0.2:1001: malformed data: bad\x1b[m",
+		"leave 0 Kirk leaves",
+		"match 0 the host closes the game",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if p := newModel(d).snap.players; !p[0].gone {
-		t.Errorf("%+v has not left", p[0])
+	if p := newModel(d).snap.players; !slices.ContainsFunc(p, func(p player) bool { return p.name == "Kirk" && p.gone && p.deaths == 1 }) {
+		t.Errorf("%+v: Kirk has not left", p)
 	}
 }
 
@@ -427,16 +448,11 @@ func TestBounds(t *testing.T) {
 		tp.at = tp.at.Add(time.Millisecond)
 	}
 	s := d.snapshot()
-	if len(s.players) != maxPlayers || s.hidden == 0 || len(s.events) != maxEvents || len(d.s.games) != maxGames || len(d.s.order) != maxGames {
-		t.Errorf("%d players and %d more, %d events, %d games", len(s.players), s.hidden, len(s.events), len(d.s.games))
-	}
-	for _, g := range d.s.games {
-		if len(g.ships) > maxShips || len(g.ships) != len(g.order) {
-			t.Errorf("%d ships", len(g.ships))
-		}
+	if len(s.players) != maxPlayers || s.hidden == 0 || len(s.events) != maxEvents {
+		t.Errorf("%d players and %d more, %d events", len(s.players), s.hidden, len(s.events))
 	}
 	for _, e := range s.events {
-		if len([]rune(e.text)) > maxText+maxName+2 {
+		if len([]rune(e.text)) > maxText+2*maxName {
 			t.Errorf("a text of %d characters", len(e.text))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
@@ -17,8 +18,6 @@ import (
 const (
 	maxPlayers = 64  // rows of the table
 	maxEvents  = 200 // lines of events
-	maxGames   = 32  // hosts whose players and ships are remembered; the oldest goes first
-	maxShips   = 256 // of a game whose cloaking is remembered; the oldest goes first
 	maxName    = 48  // characters of a name
 	maxText    = 400 // characters of a line of chat
 )
@@ -45,9 +44,9 @@ type state struct {
 	received, dropped uint64
 	live              bool
 
-	games  map[netip.AddrPort]*game
-	order  []netip.AddrPort // of games, oldest first
-	events []happening      // oldest first
+	story  *match.Builder
+	wanted bool        // the filter wants the record in work
+	events []happening // oldest first
 
 	seen           bool
 	datagram, part int // frame number of the last record's datagram, and which part of it that was
@@ -72,11 +71,33 @@ func (s *state) record(r *dissect.Record) {
 			s.arrived = s.now()
 		}
 	}
-	counted := s.keep == nil || s.keep(r)
-	if counted {
+	s.wanted = s.keep == nil || s.keep(r)
+	if s.wanted {
 		s.count(r)
 	}
-	s.happened(r, counted)
+	if s.story == nil {
+		s.story = match.New(time.Time{})
+		s.story.OnEvent = s.happened
+	}
+	_ = s.story.Record(r) // nor does this
+}
+
+// A happening is a line of the list of events. Its text is not escaped.
+type happening struct {
+	at time.Time
+	*match.Event
+}
+
+// happened adds a line, and drops the oldest if there are too many. If the
+// filter does not want the record, there is no line.
+func (s *state) happened(m *match.Match, e *match.Event) {
+	if !s.wanted {
+		return
+	}
+	if len(s.events) >= maxEvents {
+		s.events = slices.Delete(s.events, 0, len(s.events)-maxEvents+1)
+	}
+	s.events = append(s.events, happening{m.Clock(e.T), e})
 }
 
 // count counts a record that the filter wants.
@@ -171,7 +192,15 @@ type snapshot struct {
 	links   []measure.Link // text is escaped
 	ships   []measure.Ship // as well
 	kinds   []kindRow
-	events  []happening
+	events  []eventRow
+}
+
+// eventRow is a line of the list of events. Text is escaped.
+type eventRow struct {
+	at    time.Time
+	kind  match.EventKind
+	text  string
+	times int
 }
 
 // kindRow is a row of the table of opcodes.
@@ -189,6 +218,9 @@ type player struct {
 	name, ship   string
 	id           uint8
 	slot         int // -1 if it is not known
+	kills        int
+	deaths       int
+	score        *int
 	gone         bool
 	linked       bool
 	up, down     measure.Link // from the client and to it
@@ -199,10 +231,9 @@ func (s *state) snapshot() snapshot {
 		start: s.start, now: s.clock(), closed: s.closed,
 		packets: s.packets, messages: s.messages.total, errors: s.tally.Errors,
 		live: s.live, received: s.received, dropped: s.dropped,
-		events: slices.Clone(s.events),
 	}
-	for i := range out.events {
-		out.events[i].links = nil
+	for _, e := range s.events {
+		out.events = append(out.events, eventRow{e.at, e.Kind, clean(e.Text, maxText+2*maxName), e.Times})
 	}
 	if s.pacer != nil {
 		out.speed = s.pacer.Speed()
@@ -236,26 +267,19 @@ func (s *state) snapshot() snapshot {
 	return out
 }
 
-// players returns everybody who has a link or was announced, those who were
-// heard last first.
+// players returns everybody who has a link or is known of, those who were heard
+// last first.
 func (s *state) players(links []measure.Link) []player {
-	var out []player
-	type member struct {
-		host netip.AddrPort
-		id   uint8
+	var matches []*match.Match
+	if s.story != nil {
+		matches = s.story.Current()
 	}
-	linked := map[member]bool{}
+	var out []player
 	for i := range links {
 		l := &links[i]
 		if n := len(out); n == 0 || out[n-1].host != l.Host || out[n-1].client != l.Client {
 			p := player{host: l.Host, client: l.Client, name: clean(l.Player, maxName), id: l.Peer, slot: -1, linked: true}
-			if m := s.member(l.Host, l.Peer); m != nil {
-				p.slot, p.ship, p.gone = m.slot, m.shown(), m.state == left
-				if p.name == "" {
-					p.name = m.name
-				}
-			}
-			linked[member{l.Host, l.Peer}] = true
+			p.of(matches)
 			out = append(out, p)
 		}
 		p := &out[len(out)-1]
@@ -265,19 +289,63 @@ func (s *state) players(links []measure.Link) []player {
 			p.up = *l
 		}
 	}
-	for _, host := range s.order {
-		g := s.games[host]
-		for id, m := range g.members {
-			if m == nil || m.name == "" || g.same(m) != m || linked[member{host, uint8(id)}] {
-				continue
+	for _, m := range matches {
+		for i := range m.Players {
+			if k := &m.Players[i]; !k.Address.IsValid() && k.Name != "" {
+				p := player{host: m.Host, name: clean(k.Name, maxName), id: k.ID}
+				p.fill(m, i)
+				out = append(out, p)
 			}
-			out = append(out, player{host: host, name: m.name, ship: m.shown(), id: uint8(id), slot: m.slot, gone: m.state == left})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b player) int {
 		return cmp.Or(order(a.gone, b.gone), order(!a.linked, !b.linked), b.up.Last.Compare(a.up.Last))
 	})
 	return out
+}
+
+// of fills in what the match tells of the player with the address.
+func (p *player) of(matches []*match.Match) {
+	for _, m := range matches {
+		if m.Host != p.host {
+			continue
+		}
+		for i := range m.Players {
+			if m.Players[i].Address == p.client {
+				p.fill(m, i)
+			}
+		}
+	}
+}
+
+// fill fills in what a match tells of a player.
+func (p *player) fill(m *match.Match, i int) {
+	k := &m.Players[i]
+	p.slot, p.kills, p.deaths, p.score, p.gone = k.Slot, k.Kills, k.Deaths, k.Score, k.Left != nil
+	if k.ID != 0 {
+		p.id = k.ID
+	}
+	if p.name == "" {
+		p.name = clean(k.Name, maxName)
+	}
+	for l := len(m.Lives) - 1; l >= 0; l-- {
+		if life := &m.Lives[l]; life.Player == i {
+			p.ship = shown(life)
+			return
+		}
+	}
+}
+
+// shown returns a ship with what happened to it.
+func shown(l *match.Life) string {
+	name := clean(l.Ship, maxName)
+	switch {
+	case l.EndHow == "killed" || l.EndHow == "destroyed":
+		return name + " (lost)"
+	case l.Cloaked:
+		return name + " (cloaked)"
+	}
+	return name
 }
 
 // order puts what holds after what does not.

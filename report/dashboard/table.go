@@ -106,7 +106,7 @@ func (l *look) playerColumns() []column[player] {
 			}
 			return strconv.Itoa(p.slot), plain
 		}},
-		{"id", 3, true, 5, 0, func(m *model, p *player) (string, style) {
+		{"id", 3, true, 3, 0, func(m *model, p *player) (string, style) {
 			if p.id == 0 {
 				return m.look.none, faint
 			}
@@ -120,6 +120,15 @@ func (l *look) playerColumns() []column[player] {
 				return m.look.none, faint
 			}
 			return p.ship, plain
+		}},
+		{"k/d", 5, true, 7, 0, func(_ *model, p *player) (string, style) {
+			return strconv.Itoa(p.kills) + "/" + strconv.Itoa(p.deaths), plain
+		}},
+		{"score", 6, true, 5, 0, func(m *model, p *player) (string, style) {
+			if p.score == nil {
+				return m.look.none, faint
+			}
+			return strconv.Itoa(*p.score), plain
 		}},
 		{"msg/s", 6, true, 8, 0, ofLink(func(_ *model, p *player) string { return rate(p.up.Rate.Messages) })},
 		{"B/s", 6, true, 8, 0, ofLink(func(_ *model, p *player) string { return quantity(p.up.Rate.Bytes) })},

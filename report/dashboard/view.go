@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/dissect/match"
+
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 )
@@ -273,8 +275,10 @@ func (m *model) opcodes(width, from, room int) []string {
 	return out
 }
 
-var topicStyles = [...]style{
-	onChat: accent, onTeam: accent, onJoin: good, onLeave: warn, onDeath: bad, onCloak: plain, onGame: plain, onError: bad,
+//nolint:exhaustive // the others are plain
+var eventStyles = map[match.EventKind]style{
+	match.EventChat: accent, match.EventJoin: good, match.EventReady: good, match.EventLeave: warn, match.EventRefused: warn,
+	match.EventKill: bad, match.EventLoss: bad, match.EventError: bad, match.EventSilence: warn,
 }
 
 func (m *model) events(width, from, room int) []string {
@@ -288,7 +292,7 @@ func (m *model) events(width, from, room int) []string {
 	end := len(all) - from
 	for _, e := range all[max(end-room, 0):max(end, 0)] {
 		r := m.look.row(width)
-		r.add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").add(topicStyles[e.topic], m.look.pad(e.topic.String(), 5, false)+" ")
+		r.add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").add(eventStyles[e.kind], m.look.pad(string(e.kind), 7, false)+" ")
 		text := e.text
 		if e.times > 1 {
 			text = fmt.Sprintf("(%s times) %s", quantity(float64(e.times)), text)

@@ -224,7 +224,8 @@ type sessionEvent struct {
 	Frame int     `json:"frame,omitempty"`
 	Kind  string  `json:"kind"`
 	sessionRef
-	Text string `json:"text"`
+	Times int    `json:"times,omitempty"`
+	Text  string `json:"text"`
 }
 
 type sessionLine struct {
@@ -348,7 +349,7 @@ func newSessionMatch(m *match.Match, tracks bool) sessionMatch {
 	}
 	for i := range m.Events {
 		e := &m.Events[i]
-		out.Events = append(out.Events, sessionEvent{round6(e.T), e.Frame, string(e.Kind), ref(m, e.Player), e.Text})
+		out.Events = append(out.Events, sessionEvent{round6(e.T), e.Frame, string(e.Kind), ref(m, e.Player), e.Times, e.Text})
 	}
 	for i := range m.Lines {
 		out.Lines = append(out.Lines, newSessionLine(m, &m.Lines[i]))

@@ -104,7 +104,7 @@ var commands = []struct{ name, doc, shape string }{
 			scores [ { t n frame i ` + player + ` team? i kills? i deaths? i score? i } ]
 			shots [ { t n end? n frame i ` + player + ` life? i weapon? s kind s target_life? i hit? b } ]
 			chat [ { t n frame i ` + player + ` text s team b } ]
-			events [ { t n frame? i kind s ` + player + ` text s } ]
+			events [ { t n frame? i kind s ` + player + ` times? i text s } ]
 			lines [ {
 				` + player + ` address s verdict s rtt? n lost i resent i silence n silence_at? n
 				points? [ { t n rtt? n lost i resent i updates i silence n } ]

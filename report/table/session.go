@@ -384,7 +384,11 @@ func (s *sessionPage) events(m *match.Match) {
 		if e.Frame > 0 {
 			frame = strconv.Itoa(e.Frame)
 		}
-		s.line("%8s  %7s  %-7s  %s", minutes(e.T), frame, e.Kind, s.styled(s.text(e.Text), eventStyles[e.Kind]))
+		times := ""
+		if e.Times > 1 {
+			times = fmt.Sprintf(" (%d times)", e.Times)
+		}
+		s.line("%8s  %7s  %-7s  %s%s", minutes(e.T), frame, e.Kind, s.styled(s.text(e.Text), eventStyles[e.Kind]), times)
 	}
 }
 
