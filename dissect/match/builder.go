@@ -245,6 +245,7 @@ type game struct {
 	faults    map[faultKey]*Event
 	hashes    map[hashKey]hashSeen
 	teams     bool               // the mission has teams
+	closed    bool               // the host has said that it closes the game
 	log       []*Event           // as m.Events, in the order in which they were found
 	nameless  map[int][]nameless // by player
 	accidents map[int]accident
@@ -268,7 +269,7 @@ func (g *game) begin() {
 	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[hashKey]hashSeen{}
 	g.accidents = map[int]accident{}
 	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
-	g.teams = false
+	g.teams, g.closed = false, false
 }
 
 // close ends the match for good.
@@ -379,19 +380,19 @@ func (g *game) message(r *dissect.Record) {
 	case *msg.PlayerDeletedOpenBC:
 		g.deleted(r, wire.Text(m.Name))
 	case *msg.EndGame:
-		if g.first(r) {
+		if first(r) {
 			g.over(r, named(names.EndGameReasons, uint64(m.Reason)))
 		}
 	case *msg.RestartGame:
-		if g.first(r) {
+		if first(r) {
 			g.restart(r)
 		}
 	case *msg.Chat:
-		if g.first(r) {
+		if first(r) {
 			g.says(r, m, false)
 		}
 	case *msg.TeamChat:
-		if g.first(r) {
+		if first(r) {
 			g.says(r, &m.Chat, true)
 		}
 	case *msg.Team:
@@ -411,15 +412,15 @@ func (g *game) battle(r *dissect.Record) {
 	case *msg.ObjectCreateOpenBC:
 		g.created(r, m.Slot, m.Player, openBCObject(m))
 	case *msg.DestroyObject:
-		if g.first(r) {
+		if first(r) {
 			g.destroyed(r, m.Object)
 		}
 	case *msg.HostEvent:
-		if g.first(r) {
+		if first(r) {
 			g.hostEvent(r, &m.Event)
 		}
 	case *msg.ScoreChange:
-		if r.Dir == dissect.FromHost && g.first(r) {
+		if r.Dir == dissect.FromHost && first(r) {
 			g.scoreChange(r, m)
 		}
 	case *msg.Score:

@@ -27,7 +27,8 @@ func (g *game) connection(r *dissect.Record) {
 	case *transport.Goodbye:
 		if r.Dir == dissect.ToHost {
 			g.leaves(frame, g.meet(r), "disconnect")
-		} else if m.ID == transport.HostPeer && g.first(r) {
+		} else if m.ID == transport.HostPeer && !g.closed {
+			g.closed = true // it tells every player
 			g.event(frame, EventMatch, NoPlayer, "the host closes the game")
 		}
 	case *transport.Boot:

@@ -10,7 +10,7 @@ import (
 
 // action folds what ships do. The host passes these messages on unchanged.
 func (g *game) action(r *dissect.Record) {
-	if r.Spec == nil || !g.first(r) {
+	if r.Spec == nil || !first(r) {
 		return
 	}
 	switch m := r.Message.(type) {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -25,7 +24,7 @@ func clip(s string) string {
 	return s[:n]
 }
 
-// who tells players apart, as the session does, and copies from originals.
+// who tells players apart, as the session does.
 type who struct {
 	players  map[*dissect.Player]int
 	last     *dissect.Player // the one that was asked for last
@@ -34,9 +33,6 @@ type who struct {
 	accepted map[netip.AddrPort]accepted // clients that are let in and have said nothing yet
 	// Players of whom only their numbers are known.
 	strangers map[stranger]int
-
-	copies [64]copied
-	oldest int
 }
 
 type stranger struct {
@@ -50,60 +46,13 @@ type accepted struct {
 	frame int
 }
 
-// copied is a message that may be passed on.
-type copied struct {
-	digest uint64
-	at     float64
-	links  []netip.AddrPort // sources and destinations
-}
-
 func (w *who) init() {
 	w.players, w.clients, w.strangers = map[*dissect.Player]int{}, map[netip.AddrPort]int{}, map[stranger]int{}
 	w.accepted = map[netip.AddrPort]accepted{}
 }
 
-// first reports whether the message is no copy of one that came before.
-func (g *game) first(r *dissect.Record) bool {
-	w := &g.who
-	body := r.Payload
-	switch r.Message.(type) {
-	case *msg.Chat, *msg.TeamChat: // OpenBC writes another author into it
-		body = body[min(5, len(body)):]
-	}
-	d := digest(body) ^ uint64(r.Transport.Type)<<56
-	if len(r.Payload) > 0 {
-		d ^= uint64(r.Payload[0]) << 48
-	}
-	_, client := hostOf(r)
-	for i := range w.copies {
-		c := &w.copies[i]
-		if c.digest != d || g.b.now-c.at > 5 {
-			continue
-		}
-		again := false
-		for _, l := range c.links {
-			again = again || l == client
-		}
-		if again && r.Dir == dissect.FromHost && c.links[0] != client || again && r.Dir == dissect.ToHost {
-			continue
-		}
-		c.links = append(c.links, client)
-		return false
-	}
-	c := &w.copies[w.oldest]
-	w.oldest = (w.oldest + 1) % len(w.copies)
-	c.digest, c.at, c.links = d, g.b.now, append(c.links[:0], client)
-	return true
-}
-
-// digest is FNV-1a.
-func digest(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h
-}
+// first reports whether the message is no copy that a host passes on.
+func first(r *dissect.Record) bool { return r.CopyOf == 0 }
 
 // add adds a player; NoPlayer if there are too many.
 func (g *game) add() int {

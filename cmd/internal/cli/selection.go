@@ -23,7 +23,7 @@ type Selection struct {
 	expression                       string
 	player, object, from, to, frames string
 	dir                              Choice
-	noAcks, noUpdates                bool
+	noAcks, noUpdates, once          bool
 
 	filter              *filter.Filter // nil for none
 	objectID            wire.ObjectID
@@ -47,6 +47,7 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl.StringVar(&s.frames, "frames", "", "only these frames: A-B, A- or -B")
 	fl.Var(&s.dir, "dir", "only this direction")
 	fl.BoolVar(&s.noAcks, "no-acks", false, "without acknowledgements")
+	fl.BoolVar(&s.once, "once", false, "each message once: no retransmissions, no copies that a host passes on")
 	fl.BoolVar(&s.noUpdates, "no-updates", false, "without ship updates")
 	s.dir.Complete(cmd, "dir")
 	CompleteFilter(cmd, "filter")
@@ -92,7 +93,7 @@ func (s *Selection) check(catalog *decode.Catalog) (err error) {
 			return fmt.Errorf("--frames %s: %w", s.frames, err)
 		}
 	}
-	s.All = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.Value == "" && !s.noAcks && !s.noUpdates
+	s.All = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.Value == "" && !s.noAcks && !s.noUpdates && !s.once
 	// Whether times are well formed is known without a capture.
 	return s.Begin(time.Unix(0, 0))
 }
@@ -192,6 +193,8 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	case s.noAcks && r.Kind == dissect.KindMessage && r.Transport.Type == transport.Acknowledge:
 		return false
 	case s.noUpdates && isUpdate(r):
+		return false
+	case s.once && (r.Status == dissect.StatusDuplicate || r.CopyOf != 0):
 		return false
 	case s.player != "" && !strings.EqualFold(r.Client, s.player) && (s.peer < 0 || int(r.ClientID) != s.peer):
 		return false
