@@ -15,7 +15,7 @@ import (
 // SIGHUP.
 const (
 	patience = time.Second
-	hurry    = 1500 * time.Millisecond
+	hurry    = 1250 * time.Millisecond
 )
 
 // Interrupts are the signals and the clock that end a long-running command. A

@@ -30,7 +30,7 @@ const (
 	badReads      = 100     // one after another, after which the socket is broken
 	eventsAtOnce  = 50      // that are said in a second
 	oddAtMost     = 100     // datagrams without a session that are recorded in a second
-	farewell      = 1500 * time.Millisecond
+	farewell      = time.Second
 	shortest      = time.Millisecond // between two looks at the timers
 	beatEvery     = 300 * time.Second
 	beatAtMost    = 10 * time.Second // after the one before, though the game has changed
