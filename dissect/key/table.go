@@ -40,8 +40,8 @@ var keys = []Key{
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Conversation), r.Conversation > 0 }),
 	},
 	{
-		Name: "player", Type: Int, Doc: "index of the player whose conversation it is, from 0 in the order in which the host's players appeared; " +
-			"left out while that is not known. A person who leaves and comes back from the same machine under the same name keeps it",
+		Name: "player", Type: Int, Doc: "index of the player of this conversation, from 0 in the order in which the host's players appeared; " +
+			"left out while unknown. A person who leaves and comes back from the same machine under the same name keeps it",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Player == nil {
 				return 0, false
@@ -57,7 +57,7 @@ var keys = []Key{
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.CopyOf), r.CopyOf > 0 }),
 	},
 	{
-		Name: "author", Type: Int, Doc: "of what a host passes on, index of the player who wrote it; left out if that is not known",
+		Name: "author", Type: Int, Doc: "of a host's copy, index of the player who wrote the message; left out if unknown",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Author == nil {
 				return 0, false
@@ -88,7 +88,7 @@ var keys = []Key{
 		Name: "msg", Type: Int, Doc: "index of the message in its datagram, from 0",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Part), inDatagram(r) }),
 	},
-	{Name: "kind", Type: Word, Words: kindWords, Offer: realKinds, Word: kindOf, Doc: "what the record is, see below"},
+	{Name: "kind", Type: Word, Words: kindWords, Offer: realKinds, Word: kindOf, Doc: "kind of record, see below"},
 	{
 		Name: "type", Type: Int, Doc: "transport type, the first byte of the message",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Transport.Type), isMessage(r) }),
@@ -198,7 +198,7 @@ var keys = []Key{
 	},
 	{Name: "residue", Type: Hex, Bytes: residue, Doc: "the bytes after the last field that was decoded"},
 	{
-		Name: "error", Type: Object, Members: "error.reason, error.field or error.offset", Doc: "why `status` is what it is",
+		Name: "error", Type: Object, Members: "error.reason, error.field or error.offset", Doc: "reason for `status`",
 		Has: func(r *dissect.Record) bool { return r.Err != nil },
 	},
 	{
