@@ -1,41 +1,41 @@
 package cipher
 
-// State is fresh in every datagram, so any number can be deciphered side by
-// side. Within one, a byte has to wait for the one before it; a vector unit
-// that works on the same byte of 32 datagrams at once waits as long, and has 32
-// bytes then.
+// Every datagram starts with fresh state, so datagrams can be deciphered in
+// parallel. Within a datagram each byte depends on the previous one. A vector
+// unit that handles the same byte of 32 datagrams at once has the same latency,
+// but yields 32 bytes.
 
 const (
-	lanes   = 32  // datagrams that are deciphered side by side
-	longest = 512 // bytes of a datagram that is; the game sends none that is longer
-	fewest  = 6   // datagrams for which the vectors pay
-	side    = 8   // datagrams that are moved into rows and out of them at once,
+	lanes   = 32  // datagrams deciphered in parallel
+	longest = 512 // longest datagram deciphered so, in bytes; the game sends none longer
+	fewest  = 6   // minimum number of datagrams for the vectors to pay
+	side    = 8   // datagrams moved into and out of rows at once,
 	block   = 16  // and bytes of each
 )
 
-// Slack is how much room behind a datagram makes a batch faster.
+// Slack is the number of spare bytes behind a datagram that make a batch
+// faster.
 const Slack = 32
 
 // A Batch deciphers many datagrams at once. Its zero value is ready for use. It
 // is not safe for concurrent use.
 type Batch struct {
 	rows   [longest + block][lanes]byte
-	ends   [side][block]byte // what does not fill a block
+	ends   [side][block]byte // partial blocks
 	counts [longest + 2]int32
 	sorted []place // by length
 }
 
-// A place is where a datagram is and where it goes.
+// A place is a datagram's source and destination.
 type place struct {
 	src, dst *byte
 	i        int32 // its index
 	n        int32 // its length, at most longest+1
 }
 
-// Decrypt deciphers each of the datagrams in src to the slice in dst with the
-// same index, which has to be as long. They must not overlap. Where all have
-// room for Slack bytes behind them, in their capacity, it is faster; that of dst
-// is overwritten.
+// Decrypt deciphers each datagram in src to the slice of the same index and
+// length in dst. They must not overlap. It is faster if all have a spare
+// capacity of Slack bytes; that of dst is overwritten.
 func (b *Batch) Decrypt(dst, src [][]byte) {
 	if !useRows || len(src) < fewest {
 		for i := range src {
@@ -61,12 +61,12 @@ func (b *Batch) Decrypt(dst, src [][]byte) {
 		b.store(dst, group, slack)
 	}
 	one(rest)
-	clear(b.sorted) // nothing of the caller's is kept
+	clear(b.sorted) // drop references to the caller's memory
 }
 
-// sort finds the places of the datagrams, the shortest first: those that are
-// deciphered side by side take as long as the longest of them. Those that are
-// longer than n begin at counts[n]. It returns how much room is behind each.
+// sort collects the places of the datagrams, shortest first, because parallel
+// datagrams take as long as the longest of them. Those longer than n begin at
+// counts[n]. It returns the least spare capacity.
 func (b *Batch) sort(dst, src [][]byte) (slack int) {
 	if cap(b.sorted) < len(src) {
 		b.sorted = make([]place, len(src))
@@ -97,8 +97,8 @@ func (b *Batch) sort(dst, src [][]byte) (slack int) {
 	return slack
 }
 
-// load puts byte i of each datagram into row i. What is behind the end of a
-// datagram deciphers to rubbish.
+// load puts byte i of each datagram into row i. Bytes behind the end of a
+// datagram decipher to rubbish.
 func (b *Batch) load(src [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
@@ -138,8 +138,8 @@ func (b *Batch) store(dst [][]byte, group []place, slack int) {
 	}
 }
 
-// split returns how many blocks of some datagrams can be moved at once, which
-// is all of them where there is room behind each, and how many there are.
+// split returns the number of blocks that can be moved at once, and of all
+// blocks. They are equal if there is spare room behind each datagram.
 func split(part []place, slack int) (whole, blocks int) {
 	shortest, longest := int(part[0].n), int(part[len(part)-1].n)
 	blocks = (longest + block - 1) / block

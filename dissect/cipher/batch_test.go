@@ -9,8 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// many returns n datagrams with lengths as in play, and now and then any other,
-// plain and enciphered by the plain form.
+// many returns n datagrams, plain and enciphered by the plain form, with
+// typical and some arbitrary lengths.
 func many(n int, seed uint64) (plain, wire [][]byte) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range n {
@@ -30,7 +30,7 @@ func many(n int, seed uint64) (plain, wire [][]byte) {
 	return plain, wire
 }
 
-// A datagram that has room behind it is deciphered as others are, and so are its
+// Spare room behind a datagram does not change the result for it or its
 // neighbours.
 func TestBatchSlack(t *testing.T) {
 	var b Batch
@@ -54,8 +54,8 @@ func TestBatchSlack(t *testing.T) {
 	}
 }
 
-// room returns a destination for each datagram, with a byte behind it that
-// must stay.
+// room returns a destination for each datagram, followed by a byte that must
+// stay unchanged.
 func room(src [][]byte) (dst, whole [][]byte) {
 	for _, s := range src {
 		b := bytes.Repeat([]byte{0xA5}, len(s)+1)
@@ -114,7 +114,7 @@ func TestBatchLengths(t *testing.T) {
 	}
 }
 
-// The vectors come out side by side as they do alone.
+// The vectors give the same result in a batch as alone.
 func TestBatchVectors(t *testing.T) {
 	var wire, want [][]byte
 	for range 3 {

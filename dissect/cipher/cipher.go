@@ -1,34 +1,33 @@
-// Package cipher is the stream cipher of game datagrams: PC1 with an 80-bit
-// key, the letters "AlbyRules!", and plaintext fed back into the key.
+// Package cipher implements the stream cipher of game datagrams: PC1 with an
+// 80-bit key, the letters "AlbyRules!", and plaintext fed back into the key.
 //
-// Byte 0 of a datagram, the sender's peer id, is clear. Bytes 1 and on are
+// Byte 0 of a datagram, the sender's peer id, is clear. The other bytes are
 // enciphered from a fresh state, in both directions alike: nothing carries over
-// from one datagram to the next. Each key byte depends on all plaintext before
-// it, so a datagram is deciphered from its front; it can be left off after any
-// byte and taken up again ([Stream]), and one that a capture cut short
-// deciphers up to the cut. The cipher protects nothing and checks nothing: any
-// bytes decipher to something. GameSpy text, which begins with a backslash,
-// shares the port and is not enciphered; telling it apart is the caller's task.
+// between datagrams. Each key byte depends on all earlier plaintext, so a
+// datagram must be deciphered from its start. Deciphering can pause after any
+// byte ([Stream]), and a truncated datagram deciphers up to its end. The cipher
+// provides neither secrecy nor integrity: any bytes decipher to something.
+// GameSpy text, which begins with a backslash, shares the port and is not
+// enciphered; the caller must tell it apart.
 //
-// Sources are borrowed for the length of a call and not written to, unless the
-// caller makes source and destination the same memory. Destinations belong to
-// the caller. Nothing is allocated where the destination has room, and
-// everything here may be used by any number of goroutines, each with a Stream
-// of its own.
+// Sources are borrowed for the length of a call and not written to, unless
+// source and destination are the same memory. Destinations belong to the
+// caller. Nothing is allocated if the destination has room. All functions are
+// safe for concurrent use, and each goroutine needs its own Stream.
 package cipher
 
 import "slices"
 
-// FirstKey is the first key byte of every datagram, since nothing is fed back
-// yet. Byte 1, the number of transport messages, is always enciphered with it.
+// FirstKey is the first key byte of every datagram, before any feedback. It
+// always enciphers byte 1, the number of transport messages.
 const FirstKey = 0xD6
 
-// MessageCount returns the number of transport messages that an enciphered
-// datagram claims to hold, without deciphering it. It is 0 if the datagram is
-// too short to say; game traffic has at least 1.
+// MessageCount returns the number of transport messages announced by an
+// enciphered datagram, without deciphering it. It is 0 if the datagram is too
+// short; game traffic has at least 1.
 //
 // Few hosts put many messages into one datagram, so a small count is a cheap
-// sign that a payload is of this game, though no proof.
+// sign, though no proof, that a payload belongs to this game.
 func MessageCount(datagram []byte) int {
 	if len(datagram) < 2 {
 		return 0
@@ -38,8 +37,8 @@ func MessageCount(datagram []byte) int {
 
 // FirstType returns the type of the first transport message in an enciphered
 // datagram of at least three bytes, without deciphering it: the key of that
-// byte depends on the number of messages alone. Few types are known, so that
-// this tells the game's datagrams from most others.
+// byte depends only on the number of messages. Few types exist, so this
+// distinguishes the game's datagrams from most others.
 func FirstType(datagram []byte) byte {
 	return datagram[2] ^ secondKeys[datagram[1]^FirstKey]
 }
@@ -56,7 +55,7 @@ var secondKeys = func() (keys [256]byte) {
 }()
 
 // Decrypt appends the deciphered datagram to dst and returns the extended
-// slice. Byte 0 is copied as it is. dst may be datagram[:0], to decipher in
+// slice. It copies byte 0 unchanged. dst may be datagram[:0], to decipher in
 // place; otherwise its spare room must not overlap datagram.
 func Decrypt(dst, datagram []byte) []byte {
 	n := len(dst)
@@ -71,7 +70,7 @@ func Decrypt(dst, datagram []byte) []byte {
 }
 
 // Encrypt appends the enciphered datagram to dst and returns the extended
-// slice. Byte 0 is copied as it is. dst may be datagram[:0], to encipher in
+// slice. It copies byte 0 unchanged. dst may be datagram[:0], to encipher in
 // place; otherwise its spare room must not overlap datagram.
 func Encrypt(dst, datagram []byte) []byte {
 	n := len(dst)
@@ -86,8 +85,8 @@ func Encrypt(dst, datagram []byte) []byte {
 }
 
 // A Stream is the state of the cipher between two bytes of a datagram. The zero
-// value stands before byte 1. It is a plain value: a copy goes on from the same
-// place.
+// value is the state before byte 1. It is a plain value: a copy continues from
+// the same place.
 type Stream struct {
 	sum uint16 // generator: M*R + A, see tables.go
 	fed byte   // exclusive-or of all plaintext so far
@@ -107,8 +106,8 @@ func (s *Stream) Decrypt(dst, src []byte) {
 		v := r.v ^ uint64(c)<<shift
 		var acc uint64
 		acc, sum = combine(r12, r34, r5f)
-		// v holds X and the enciphered byte, so that the fold gives X' at once.
-		// The plaintext byte, X' ^ X, is not waited for.
+		// v holds X and the enciphered byte, so that the fold gives X' at once,
+		// without waiting for the plaintext byte, X' ^ X.
 		next := acc ^ v ^ acc>>8
 		dst[i] = byte((next ^ x) >> shift)
 		x = next
@@ -135,13 +134,13 @@ func (s *Stream) Encrypt(dst, src []byte) {
 	s.store(sum, x)
 }
 
-// load returns the state as the loops keep it: shifted as the table is.
+// load returns the state in the form used by the loops: shifted like the table.
 func (s *Stream) load() (sum, x uint64) {
 	return uint64(s.sum) << shift, uint64(s.fed) << shift
 }
 
-// store takes over the state of a loop. Bits outside the shifted byte of x may
-// hold rubbish.
+// store saves the state of a loop. Bits outside the shifted byte of x may hold
+// rubbish.
 func (s *Stream) store(sum, x uint64) {
 	s.sum, s.fed = uint16(sum>>shift), byte(x>>shift)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// both checks one pair of datagrams in both directions, in the fast and the
+// both checks a pair of datagrams in both directions, with the fast and the
 // plain form.
 func both(t *testing.T, plain, wire []byte) {
 	t.Helper()
@@ -70,7 +70,7 @@ func TestVectors(t *testing.T) {
 }
 
 // The connect accept was captured from a stock server. The other enciphered
-// forms were computed with programs that share no code with this package.
+// forms were computed by independent programs.
 var examples = []struct{ name, plain, wire string }{
 	{
 		"connect accept",
@@ -129,7 +129,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The greatest datagram, by the checksums of both forms.
+// The longest datagram, by the checksums of both forms.
 func TestLongest(t *testing.T) {
 	plain := make([]byte, 512)
 	plain[0] = 0x02
@@ -191,7 +191,7 @@ func TestMessageCount(t *testing.T) {
 	}
 }
 
-// What is worked out for one X, at places and as sums over all X.
+// The columns of some X, and their sums over all X.
 func TestColumns(t *testing.T) {
 	all := func(x byte) [7]uint16 {
 		e, v, f := columns(x)
@@ -221,7 +221,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// The packed rows hold those numbers and nothing else, so that no sum can reach
+// The packed rows hold these numbers and nothing else, so that no sum overflows
 // into its neighbour.
 func TestTable(t *testing.T) {
 	for i, r := range table {
@@ -248,7 +248,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// forms are the two functions of the package, to test what holds for both.
+// forms are the package's two functions, for tests of their common properties.
 var forms = []struct {
 	name string
 	f    func(dst, datagram []byte) []byte
@@ -281,8 +281,8 @@ func TestInPlace(t *testing.T) {
 	in := fixtures.Unhex(t, examples[5].wire)
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
-			// Every length, since a capture may cut a datagram anywhere; and
-			// bytes behind it, which must stay.
+			// Every length, since a capture may cut a datagram anywhere, followed by
+			// bytes that must stay unchanged.
 			for n := range len(in) + 1 {
 				want := form.f(nil, in[:n])
 				buf := append(bytes.Clone(in[:n]), 0xA5, 0x5A)
@@ -301,7 +301,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// A datagram that was cut short deciphers to the front of the whole one.
+// A truncated datagram deciphers to the front of the whole one.
 func TestPrefix(t *testing.T) {
 	for _, e := range examples {
 		plain, wire := fixtures.Unhex(t, e.plain), fixtures.Unhex(t, e.wire)
@@ -332,7 +332,7 @@ func TestStream(t *testing.T) {
 					got[0], got[len(c.in)] = c.in[0], 0xA5
 					c.f(&s, got[1:], c.in[1:i])
 					c.f(&s, got[i:], c.in[i:j])
-					again := s // a copy goes on by itself
+					again := s // a copy continues on its own
 					c.f(&s, got[j:], c.in[j:])
 					if !bytes.Equal(got[:len(c.in)], c.want) || got[len(c.in)] != 0xA5 {
 						t.Fatalf("split at %d and %d: got % X, want % X A5", i, j, got, c.want)
@@ -422,8 +422,7 @@ func FuzzCipher(f *testing.F) {
 	})
 }
 
-// The first datagram is one of the usual size; the second and third are a short
-// one and the greatest.
+// A typical datagram, a short one and the longest one.
 var benchSizes = []int{40, 8, 512}
 
 func benchmark(b *testing.B, fast, plain func(dst, datagram []byte) []byte) {
@@ -452,7 +451,7 @@ func benchmark(b *testing.B, fast, plain func(dst, datagram []byte) []byte) {
 func BenchmarkDecrypt(b *testing.B) { benchmark(b, Decrypt, plainDecrypt) }
 func BenchmarkEncrypt(b *testing.B) { benchmark(b, Encrypt, plainEncrypt) }
 
-// The front of a datagram, as far as the first opcode.
+// The front of a datagram, up to the first opcode.
 func BenchmarkStream(b *testing.B) {
 	in := fixtures.Unhex(b, examples[5].wire)
 	dst := make([]byte, len(in))

@@ -7,14 +7,14 @@ import (
 )
 
 // A host's answer to a connection request: from the host (01), one message,
-// which gives the client the peer id 2.
+// which assigns peer id 2 to the client.
 func ExampleDecrypt() {
 	wire := []byte{0x01, 0xD7, 0x33, 0x68, 0xC3, 0xBF, 0x76, 0xDB}
 	fmt.Printf("% X\n", cipher.Decrypt(nil, wire))
 	// Output: 01 01 03 06 C0 00 00 02
 }
 
-// To see only the kind of the first message, stop after it.
+// To see only the type of the first message, stop after it.
 func ExampleStream() {
 	wire := []byte{0x01, 0xD7, 0x33, 0x68, 0xC3, 0xBF, 0x76, 0xDB}
 	var s cipher.Stream

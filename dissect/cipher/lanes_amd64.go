@@ -7,8 +7,8 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func decryptRows(rows *[lanes]byte, n int)
 
-// toRows puts blocks of 16 bytes of eight datagrams into rows, beginning at
-// row: that of the first byte, at the lane of the first datagram.
+// toRows puts blocks of 16 bytes of eight datagrams into rows. row is the row
+// of the first byte, at the lane of the first datagram.
 //
 //go:noescape
 func toRows(row *byte, from *place, blocks int)
@@ -18,6 +18,5 @@ func toRows(row *byte, from *place, blocks int)
 //go:noescape
 func fromRows(row *byte, to *place, blocks int)
 
-// useRows reports whether the processor has AVX2, and the operating system
-// keeps its registers.
+// useRows reports whether the processor and the operating system support AVX2.
 var useRows = cpu.X86.HasAVX2

@@ -2,7 +2,7 @@
 
 package cipher
 
-// useRows is false where there is no vector form.
+// useRows is false: there is no vector form.
 const useRows = false
 
 func decryptRows(*[lanes]byte, int) {}

@@ -1,7 +1,7 @@
 package cipher
 
-// The cipher as it is described, step by step, with the ten key bytes in hand:
-// what the fast form must equal, and what its speed is measured against.
+// The cipher exactly as described, with the ten key bytes. It is the reference
+// for the results and the speed of the fast form.
 
 type plain struct {
 	k    [10]byte // the key, changed after every byte

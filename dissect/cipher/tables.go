@@ -1,18 +1,18 @@
 package cipher
 
 // Feedback puts the same plaintext byte into all ten key bytes, so the key is
-// always the original one with a single byte X, the exclusive-or of all
-// plaintext so far, in each of its bytes. Hence the five key words of a step,
+// always the original one combined with a single byte X in each of its bytes,
+// the exclusive-or of all plaintext so far. Hence the five key words of a step,
 // advanced or not, depend on X alone, and its five rounds become additions.
 // Modulo 2^16, with S = M*R + A (R the running sum of the generator and A the
-// cross term, both left over from the byte before), the sums after the rounds
+// cross term, both left over from the previous byte), the sums after the rounds
 // are
 //
 //	R1 = S + E1(X), R2 = M*S + E2(X), ... R5 = M^4*S + E5(X)
 //
 // and the next S is M^5*S + F(X). The key byte is the exclusive-or of both
-// halves of R1 ^ R2 ^ R3 ^ R4 ^ R5 ^ V(X), V being the advanced key words
-// combined. Seven numbers for each X replace the key schedule.
+// halves of R1 ^ R2 ^ R3 ^ R4 ^ R5 ^ V(X), with V the combined advanced key
+// words. Seven numbers for each X replace the key schedule.
 
 const (
 	mul   = 0x4E35 // M, the generator's factor
@@ -30,7 +30,7 @@ var key = [5]uint16{0x416C, 0x6279, 0x5275, 0x6C65, 0x7321}
 // columns returns E1..E5, V and F for one X.
 func columns(x byte) (e [5]uint16, v, f uint16) {
 	z := uint16(x) * 0x0101
-	var advanced, before uint16 // word and cross term of the round before
+	var advanced, before uint16 // word and cross term of the previous round
 	for i, k := range key {
 		w := k ^ z ^ advanced
 		t := cross * w
@@ -46,20 +46,19 @@ func columns(x byte) (e [5]uint16, v, f uint16) {
 	return e, v, mul*e[4] + before
 }
 
-// shift is where the numbers of a row begin in their words. It makes a byte of
-// X at that place an offset into the table, rows being 1<<shift bytes: the
-// compiler turns table[x>>shift&0xFF] into one AND, and no shift is left
-// between a byte and the look-up for the next.
+// shift is the position of a row's numbers in their words. It makes a byte of X
+// at that position an offset into the table, since rows have 1<<shift bytes:
+// the compiler turns table[x>>shift&0xFF] into one AND, without a shift between
+// a byte and the look-up for the next.
 const shift = 5
 
-// A row is what the loops need for one X. Deciphering cannot begin a byte
-// before the one ahead of it is done, so its speed is the length of that chain:
-// the look-up, one addition, the exclusive-ors. To keep the look-ups few, two
-// numbers share a word, the second one 32 bits above the first. Multiplying S,
-// which is cut to 16 bits, by two factors placed alike then gives two sums at
-// once. A lower sum stays below 2^32 (the greatest is (2^16-1) * (mul2+1)), so
-// it never reaches the upper one; what lies above the 16 bits of either is
-// rubbish and dropped at the end.
+// A row holds the numbers for one X. Deciphering a byte must wait for the
+// previous one, so the speed depends on the length of that chain: the look-up,
+// one addition, the exclusive-ors. To save look-ups, two numbers share a word,
+// the second one 32 bits above the first. Multiplying S, cut to 16 bits, by two
+// factors in the same layout gives two sums at once. A lower sum stays below
+// 2^32 (its maximum is (2^16-1) * (mul2+1)), so it never reaches the upper one;
+// bits above the lower 16 of either are rubbish and dropped at the end.
 type row struct {
 	e12, e34 uint64
 	e5f      uint64
@@ -72,16 +71,16 @@ const (
 	mul5f = mul4 | mul5<<32
 )
 
-// combine returns R1 ^ R2 ^ R3 ^ R4 ^ R5 and the next S. V joins only after the
+// combine returns R1 ^ R2 ^ R3 ^ R4 ^ R5 and the next S. V joins after the
 // fold, as a byte, and so may be looked up last: there are four look-ups, and a
-// processor begins two or three at a time. That the sums are written out in
-// both loops and not here is what makes the compiler keep that order.
+// processor starts two or three at a time. Both loops compute the sums
+// themselves, because that makes the compiler keep this order.
 func combine(r12, r34, r5f uint64) (acc, next uint64) {
 	r1234 := r12 ^ r34
 	return r1234 ^ r5f ^ r1234>>32, r5f >> 32 & (0xFFFF << shift)
 }
 
-// table has a row for each X. It is never written after its declaration.
+// table has a row for each X. It is read-only.
 var table = makeTable()
 
 func makeTable() (t [256]row) {

@@ -18,7 +18,7 @@ import (
 )
 
 // fragments calls each with the fragments of a deciphered datagram, up to the
-// message that does not fit if there is one.
+// first malformed message.
 func fragments(t *testing.T, plain []byte, each func(m *transport.Message)) {
 	t.Helper()
 	s, err := transport.Split(plain)
@@ -36,7 +36,7 @@ func fragments(t *testing.T, plain []byte, each func(m *transport.Message)) {
 	}
 }
 
-// A whole is one message that was put together, in the words of the truth file.
+// A whole is a reassembled message in the terms of the truth file.
 type whole struct {
 	First  int `json:"frame_first"`
 	Last   int `json:"frame_last"`
@@ -73,7 +73,7 @@ func TestStockClient(t *testing.T) {
 	var (
 		got  []whole
 		n    int
-		late int // retransmissions of fragments that the table has joined
+		late int // retransmitted fragments of complete messages
 		seen = map[fragment.Status]int{}
 	)
 	for _, p := range packets(t, "captures/stock_client.pcap") {
@@ -130,8 +130,8 @@ func TestStockClient(t *testing.T) {
 	}
 }
 
-// Both sides of forged_small.pcap send messages whose fragments are shuffled or
-// of which one is missing.
+// Both sides of forged_small.pcap send messages with shuffled or missing
+// fragments.
 func TestForged(t *testing.T) {
 	type group struct {
 		Dir       string
@@ -208,8 +208,8 @@ type packet struct {
 	payload  []byte
 }
 
-// packets reads a little-endian pcap file of Ethernet frames that all carry
-// UDP over IPv4.
+// packets reads a little-endian pcap file of Ethernet frames with UDP over
+// IPv4.
 func packets(t *testing.T, name string) []packet {
 	t.Helper()
 	b := fixtures.Read(t, name)

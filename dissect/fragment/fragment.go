@@ -1,5 +1,5 @@
-// Package fragment puts messages together that were sent in fragments. What it
-// remembers is bounded, and what it gives up to keep to a bound it reports.
+// Package fragment reassembles fragmented messages. Its memory is bounded, and
+// it reports every eviction.
 //
 // Fragments are copied: arguments are borrowed for the length of a call.
 // Slices in results belong to the table and are valid until its next call.
@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-// Limits bound what a table remembers.
+// Limits bound the memory of a table.
 type Limits struct {
-	Groups int           // messages of which fragments are missing
+	Groups int           // incomplete messages
 	Bytes  int           // of payload in all of them
 	Age    time.Duration // since the last fragment of a message
 }
 
-// DefaultLimits returns the limits that the zero values of Limits stand for.
+// DefaultLimits returns the defaults for zero values of Limits.
 func DefaultLimits() Limits {
 	return Limits{Groups: 32, Bytes: 256 << 10, Age: 30 * time.Second}
 }
 
 const (
 	maxCount = 255     // fragments of a message: the count is a byte
-	keep     = 8 << 10 // bytes of a buffer that is worth keeping for the next message
+	keep     = 8 << 10 // largest buffer to keep for the next message, in bytes
 )
 
-// A Status is what became of a fragment.
+// A Status is the outcome for a fragment.
 type Status uint8
 
 // The states.
 const (
 	Pending   Status = iota // stored; others are missing
 	Complete                // stored, and the last one: Message holds the message
-	Duplicate               // was there before
-	Invalid                 // not stored: Err says why
+	Duplicate               // received before
+	Invalid                 // not stored: Err has the reason
 )
 
 // String returns the status in lower case.
@@ -56,7 +56,7 @@ func (s Status) String() string {
 	return "?"
 }
 
-// Why a fragment is Invalid.
+// The reasons for Invalid.
 var (
 	ErrIndex    = errors.New("fragment index out of range")
 	ErrCount    = errors.New("impossible fragment count")
@@ -70,9 +70,9 @@ type Reason uint8
 // The reasons.
 const (
 	AtFlush   Reason = iota // Flush was called
-	TooOld                  // no fragment came for longer than Limits.Age
-	TooMany                 // Limits.Groups: it was the one that had waited longest
-	TooLarge                // Limits.Bytes: likewise, or it exceeded the limit by itself
+	TooOld                  // no fragment for longer than Limits.Age
+	TooMany                 // Limits.Groups: the group had waited longest
+	TooLarge                // Limits.Bytes: likewise, or the group alone exceeded the limit
 	nrReasons               // not a reason
 )
 
@@ -88,22 +88,22 @@ func (r Reason) String() string {
 	return "?"
 }
 
-// A Group is a message of which fragments are missing.
+// A Group is an incomplete message.
 type Group struct {
-	Seq         uint16 // sequence number that its fragments share
-	Have        int    // fragments that came
-	Count       int    // fragments of the message; 0 if the first, which says so, did not come
-	Bytes       int    // payload of those that came
-	First, Last int    // frames of the earliest and the latest to come
-	Reason      Reason // why it was given up
+	Seq         uint16 // sequence number of its fragments
+	Have        int    // received fragments
+	Count       int    // fragments of the message; 0 if the first, which holds the count, is missing
+	Bytes       int    // payload bytes received
+	First, Last int    // frames of the earliest and latest fragment
+	Reason      Reason // reason for the eviction
 }
 
-// A Result is what Add made of a fragment.
+// A Result is the outcome of Add.
 type Result struct {
 	Status  Status
 	Message []byte  // Complete: the payload of all fragments
 	Frames  []int   // Complete: their frames, in the order of their indexes
-	Evicted []Group // given up during the call, the one that had waited longest first
+	Evicted []Group // evicted during the call, longest-waiting first
 	Err     error   // Invalid: one of the sentinels, with the numbers
 }
 
@@ -111,7 +111,7 @@ type Result struct {
 // safe for concurrent use.
 type Table struct {
 	limits Limits
-	groups []*group // the one that has waited longest first
+	groups []*group // longest-waiting first
 	free   []*group
 	bytes  int // in groups
 
@@ -124,8 +124,8 @@ type group struct {
 	seq         uint16
 	count       int
 	first, last int
-	at          time.Time // when the last fragment came
-	data        []byte    // of the pieces, as they came
+	at          time.Time // time of the last fragment
+	data        []byte    // payload of the pieces, in order of arrival
 	pieces      []piece   // by index
 }
 
@@ -135,8 +135,7 @@ type piece struct {
 	off, end int // in the group's data
 }
 
-// New returns an empty table. Limits that are not positive stand for those of
-// DefaultLimits.
+// New returns an empty table. Limits that are not positive get their defaults.
 func New(l Limits) *Table {
 	d := DefaultLimits()
 	if l.Groups <= 0 {
@@ -151,18 +150,17 @@ func New(l Limits) *Table {
 	return &Table{limits: l}
 }
 
-// Held returns how many messages have fragments in the table, and the bytes of
-// payload that they have.
+// Held returns the number of incomplete messages in the table and their bytes
+// of payload.
 func (t *Table) Held() (groups, payload int) { return len(t.groups), t.bytes }
 
-// Add stores a fragment of the message with the sequence number seq, which came
-// in a frame of the capture at a time of the capture. Time may go backwards;
-// what lies further off than Limits.Age, before or after, is old. The count is
-// that of fragment 0 and means nothing with others.
+// Add stores a fragment of the message with sequence number seq; now and frame
+// are its capture time and frame. Time may go backwards; anything further away
+// than Limits.Age, before or after, is old. Only fragment 0 has a valid count.
 //
-// The first of two fragments with the same index stays. A fragment of a message
-// that is complete begins another message with the same number: numbers come
-// round again. The caller keeps retransmissions from the table.
+// The first of two fragments with the same index stays. A fragment of a
+// complete message begins a new message with the same number, since numbers
+// wrap. The caller must filter out retransmissions.
 func (t *Table) Add(now time.Time, seq uint16, index, count uint8, frame int, part []byte) Result {
 	t.evicted = t.evicted[:0]
 	for i := 0; i < len(t.groups); {
@@ -206,8 +204,8 @@ func (t *Table) add(now time.Time, seq uint16, index uint8, count, frame int, pa
 	return t.complete(g)
 }
 
-// check holds a fragment against those of its message that have come; done
-// tells that it cannot be stored.
+// check compares a fragment with the received ones of its message; done means
+// that it cannot be stored.
 func (g *group) check(now time.Time, index uint8, count int, part []byte) (r Result, done bool) {
 	if i, held := g.find(index); held {
 		p := g.pieces[i]
@@ -231,7 +229,8 @@ func (g *group) check(now time.Time, index uint8, count int, part []byte) (r Res
 	return Result{}, false
 }
 
-// find returns where the piece with the index is, or would be.
+// find returns the index of a piece in the group, or its place if it is
+// missing.
 func (g *group) find(index uint8) (i int, held bool) {
 	i = len(g.pieces)
 	for i > 0 && g.pieces[i-1].index >= index {
@@ -247,8 +246,8 @@ func (g *group) insert(index uint8, frame int, part []byte) {
 	g.pieces = slices.Insert(g.pieces, i, piece{index: index, frame: frame, off: off, end: len(g.data)})
 }
 
-// room returns the group for a fragment of n bytes, the newest of all, with
-// all limits kept. The group is at i, or is to be made if i is negative.
+// room returns the group for a fragment of n bytes as the newest one, within
+// all limits. The group is at i, or is created if i is negative.
 func (t *Table) room(i int, seq uint16, frame, n int) (*group, error) {
 	var g *group
 	if i >= 0 {
@@ -305,7 +304,7 @@ func (t *Table) old(now, then time.Time) bool {
 	return d > t.limits.Age || d < -t.limits.Age
 }
 
-// evict gives up the group at i and notes it.
+// evict removes the group at i and records it.
 func (t *Table) evict(i int, why Reason) {
 	g := t.groups[i]
 	t.evicted = append(t.evicted, Group{
@@ -314,8 +313,8 @@ func (t *Table) evict(i int, why Reason) {
 	t.drop(i)
 }
 
-// drop removes the group at i and keeps its memory for another, unless that is
-// much.
+// drop removes the group at i and keeps its memory for another, unless it is
+// large.
 func (t *Table) drop(i int) {
 	g := t.groups[i]
 	t.groups = slices.Delete(t.groups, i, i+1)
@@ -328,8 +327,8 @@ func (t *Table) drop(i int) {
 	t.free = append(t.free, g)
 }
 
-// Flush returns the messages that did not become complete, the one that has
-// waited longest first. The table is as new afterwards.
+// Flush returns the incomplete messages, longest-waiting first, and empties the
+// table.
 func (t *Table) Flush() []Group {
 	t.evicted = t.evicted[:0]
 	for len(t.groups) > 0 {

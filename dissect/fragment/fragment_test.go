@@ -15,13 +15,13 @@ func at(seconds float64) time.Time {
 	return time.Unix(1_000_000_000, 0).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// A step is one fragment and what is to become of it.
+// A step is a fragment and its expected outcome.
 type step struct {
 	at           float64 // seconds
 	seq          uint16
 	index, count uint8
 	part         string
-	want         string // as told writes it
+	want         string // as written by told
 }
 
 // told writes a result in one line.
@@ -170,7 +170,7 @@ func TestOrders(t *testing.T) {
 		{"too many", Limits{Groups: 2}, []step{
 			{0, 1, 0, 2, "a", "pending"},
 			{0, 2, 0, 2, "b", "pending"},
-			{0, 1, 0, 2, "a", "duplicate"}, // does not make it younger than it is
+			{0, 1, 0, 2, "a", "duplicate"}, // does not extend its age
 			{0, 3, 0, 2, "c", "pending; 1 given up for too many others: 1 of 2, 1 bytes, frames 1 to 1"},
 			{0, 2, 1, 0, "B", `complete "bB" [2 5]`},
 			{0, 1, 1, 0, "A", "pending"}, // its first fragment is gone
@@ -244,7 +244,7 @@ func TestOrders(t *testing.T) {
 				if got := told(&r); got != s.want {
 					t.Errorf("step %d: got %s\nwant %s", i+1, got, s.want)
 				}
-				clear(part) // the table may not have kept it
+				clear(part) // the table must not keep it
 			}
 			var lost []string
 			for _, g := range table.Flush() {
@@ -301,7 +301,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// The largest message: 255 fragments, in an order that is neither.
+// The largest message: 255 fragments, in mixed order.
 func TestLargest(t *testing.T) {
 	table := New(Limits{})
 	var want []byte
@@ -329,7 +329,7 @@ func TestLargest(t *testing.T) {
 
 func partOf(i int) []byte { return fmt.Appendf(nil, "<%d>", i) }
 
-// Whatever is sent, the table stays small.
+// Hostile input cannot make the table grow.
 func TestHostile(t *testing.T) {
 	large := make([]byte, 8185)
 	for _, tt := range []struct {
@@ -380,11 +380,11 @@ func TestNoAllocation(t *testing.T) {
 	round := func() {
 		for i := range 3 {
 			part[0]++
-			for range 2 { // once more as duplicate
+			for range 2 { // the second is a duplicate
 				table.Add(at(float64(seq)), seq, uint8(i), 3, int(seq), part)
 			}
 		}
-		table.Add(at(float64(seq)), seq+1000, 1, 0, 1, part) // incomplete; given up in time
+		table.Add(at(float64(seq)), seq+1000, 1, 0, 1, part) // incomplete; evicted in time
 		seq++
 	}
 	for range 200 {
@@ -395,8 +395,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// FuzzReassemble feeds a table what the input says, four bytes a fragment, and
-// checks it against a plain account of what came.
+// FuzzReassemble decodes the input to fragments, four bytes each, and compares
+// the table with a simple model.
 func FuzzReassemble(f *testing.F) {
 	f.Add([]byte{0, 0, 3, 0, 0, 1, 0, 1, 0, 2, 0, 2})
 	f.Add([]byte{1, 2, 0, 0, 1, 1, 0, 1, 1, 0, 3, 2, 1, 0, 3, 2})

@@ -1,9 +1,9 @@
-// Package key holds the table of the keys of a record: name, type, meaning and
+// Package key holds the table of a record's keys: the name, type, meaning and
 // getter of each, in the order of the JSON object. JSON, columns, filters,
-// completion, docs/json.md and the JSON Schema all follow it.
+// completion, docs/json.md and the JSON Schema are all derived from it.
 //
-// The keys of decoded fields are not in the table: they follow from the
-// descriptions of the messages, see [Members].
+// The keys of decoded fields are not in the table: they are derived from the
+// message descriptions, see [Members].
 package key
 
 import (
@@ -20,16 +20,16 @@ const (
 	Object  Type = iota // has members and no value of its own
 	Int                 // Int
 	Bool                // Int 0 or 1
-	Word                // Word: one of a few words
+	Word                // one of a small set of words
 	Text                // Text or Append
 	Hex                 // Bytes
 	Address             // Addr: IP address and port
-	IP                  // Addr, of which only the IP address counts
+	IP                  // Addr, without the port
 	Time                // of the datagram
-	Seconds             // of the datagram, since the capture began
+	Seconds             // of the datagram, since the start of the capture
 )
 
-// String returns the type as docs/json.md names it.
+// String returns the type as named in docs/json.md.
 func (t Type) String() string {
 	switch t {
 	case Object:
@@ -45,7 +45,7 @@ func (t Type) String() string {
 	}
 }
 
-// A Scope tells where a key can be used.
+// A Scope is the set of places where a key can be used.
 type Scope uint8
 
 // The scopes.
@@ -55,9 +55,9 @@ const (
 	Filter                  // filters only
 )
 
-// A Key is one key of a record. Of the getters, the one of its type is set.
-// Those with an index return the values one by one until ok is false; keys that
-// are no lists have one value at most.
+// A Key is one key of a record. The getter for its type is set. Getters with an
+// index return the values one by one until ok is false; keys that are not lists
+// have at most one value.
 type Key struct {
 	Name  string // path in the JSON object: ack, ack.seq
 	Type  Type
@@ -65,23 +65,23 @@ type Key struct {
 	Scope Scope
 	Doc   string
 
-	// Has reports whether the JSON object has the key. Nil means that it has
-	// it if there is a value.
+	// Has reports whether the JSON object has the key. If nil, the key is present
+	// whenever it has a value.
 	Has    func(r *dissect.Record) bool
 	Int    func(r *dissect.Record, i int) (v int64, ok bool)
 	Word   func(r *dissect.Record) int // index in Words, -1 for none
 	Words  []string
-	Offer  []string // the words that occur, if not all of Words do
+	Offer  []string // possible words, if not all of Words
 	Text   func(r *dissect.Record, i int) (s string, ok bool)
-	Append func(dst []byte, r *dissect.Record) []byte // text that is not kept anywhere; empty for none
+	Append func(dst []byte, r *dissect.Record) []byte // computed text; empty for none
 	Bytes  func(r *dissect.Record) []byte
 	Addr   func(r *dissect.Record, i int) (a netip.AddrPort, ok bool)
 
 	// For filters:
 	Bare    bool                                               // the text is a name, which needs no quotes
-	Player  func(r *dissect.Record) string                     // the name of the player whose index the number is; empty if it is not known
-	Opcode  bool                                               // the number also goes by the name of the message
-	Message bool                                               // the text is the name of a message of the catalogue
+	Player  func(r *dissect.Record) string                     // name of the player with the number as index; empty if unknown
+	Opcode  bool                                               // the number may also be given as a message name
+	Message bool                                               // the text is the name of a message in the catalogue
 	Members string                                             // of an Object: the members to compare instead
 	Search  func(r *dissect.Record, i int) (s string, ok bool) // texts for contains and matches, if not Text
 }
@@ -89,7 +89,7 @@ type Key struct {
 // All returns the table. The caller must not change it.
 func All() []Key { return keys }
 
-// Find returns the key of a name, nil if there is none.
+// Find returns the key with a name, or nil.
 func Find(name string) *Key {
 	for i := range keys {
 		if keys[i].Name == name {
@@ -99,8 +99,8 @@ func Find(name string) *Key {
 	return nil
 }
 
-// Present reports whether the JSON object of r has the key. It does not know
-// the options of the encoder.
+// Present reports whether the JSON object of r has the key, regardless of
+// encoder options.
 func (k *Key) Present(r *dissect.Record) bool {
 	ok := false
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// docs/json.md has the table.
+// docs/json.md contains the table.
 func TestPage(t *testing.T) {
 	const begin, end = "<!-- keys: written by make golden -->\n", "<!-- /keys -->\n"
 	page := fixtures.Read(t, "../docs/json.md")
@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 	fixtures.Golden(t, "../../docs/json.md", []byte(b.String()))
 }
 
-// Every key has the getter of its type, a meaning, and its object before it.
+// Every key has the getter of its type, a meaning, and follows its object.
 func TestTable(t *testing.T) {
 	seen := map[string]*Key{}
 	for i := range All() {
@@ -105,7 +105,7 @@ func (s *shapes) End(*decode.Group) {}
 func (s *shapes) Field(f *decode.Field) {
 	for _, v := range Views(f) {
 		shape := v.Shape(f.Kind)
-		shape.Null = false // null can stand for any number
+		shape.Null = false // null can replace any number
 		s.add(v.Member(f.Name), fmt.Sprintf("%+v", shape))
 	}
 }
@@ -123,7 +123,7 @@ func (s *shapes) specs(all []*decode.Spec) {
 	}
 }
 
-// twoTypes returns the names that have two types.
+// twoTypes returns the names with two types.
 func (s *shapes) twoTypes() []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s.of)) {
@@ -134,8 +134,8 @@ func (s *shapes) twoTypes() []string {
 	return all
 }
 
-// A name has one type, in whatever message, form or header it stands. The
-// members of error and notes, which tell of the record, count apart.
+// A name has the same type in every message, form and header. The members of
+// error and notes, which describe the record, are counted separately.
 func TestOneType(t *testing.T) {
 	s := &shapes{of: map[string]map[string][]string{}}
 	s.specs(msg.Catalog().All())
@@ -164,7 +164,7 @@ func TestOneType(t *testing.T) {
 	}
 }
 
-// The check finds two types: of a value, of an element, and of a companion.
+// The check finds two types of a value, of an element, and of a companion.
 func TestTwoTypes(t *testing.T) {
 	s := &shapes{of: map[string]map[string][]string{}}
 	for _, f := range []decode.Field{

@@ -6,23 +6,22 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// A View is one member that a field makes of its value in the JSON object. The
-// first is the value itself, the others are left out where there is nothing to
-// show.
+// A View is one member of the JSON object derived from a field. The first is
+// the value itself; the others are left out if empty.
 type View uint8
 
 // The views.
 const (
 	Value      View = iota
 	ValueName       // name of an enumerated value: species_name of species
-	FlagNames       // names of the bits that are set: flag_names of flags
+	FlagNames       // names of the set bits: flag_names of flags
 	Slot            // player slot of an object id: target_slot of target_id
-	ObjectName      // the object: target_name of target_id
-	Byte            // value of a byte that should be 0 or 1 and is neither: open_byte of open
-	PlayerName      // player that the number means: sender_name of sender
+	ObjectName      // description of the object: target_name of target_id
+	Byte            // a byte other than 0 and 1 in place of a bool: open_byte of open
+	PlayerName      // name of the player with the number: sender_name of sender
 )
 
-// Member returns the JSON key of the view for a field of that name.
+// Member returns the JSON key of the view for a field with the given name.
 func (v View) Member(field string) string {
 	switch v {
 	case ValueName, PlayerName:

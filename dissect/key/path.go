@@ -10,7 +10,7 @@ import (
 // A Path is the target of a path in the fields of a layout, such as
 // subsystems.entries.condition, target_name or position.x.
 type Path struct {
-	Base    string        // path of the field or group that the walk shows
+	Base    string        // path of the field or group in the walk
 	View    View          // of the field
 	Element int           // component of a vector, -1 for all
 	Kind    decode.Kind   // of the field
@@ -18,12 +18,12 @@ type Path struct {
 	Who     decode.Who    // of the field
 	Group   bool          // a struct or list, which has members
 	List    bool          // a list
-	Within  int           // lists around it
-	Conds   []decode.Cond // of the field or group; all must hold for it to be there
+	Within  int           // number of enclosing lists
+	Conds   []decode.Cond // of the field or group; all must hold for its presence
 }
 
 // Paths calls yield for every path in a layout, in the order of the walk. A
-// path through a list is that of the member in every element. A layout may have
+// path through a list stands for the member in every element. A layout may have
 // a path several times, under different conditions.
 func Paths(l decode.Layout, d decode.Dialect, yield func(path string, p Path)) {
 	decode.Describe(l, d, &paths{yield: yield})

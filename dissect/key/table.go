@@ -246,7 +246,7 @@ var keys = []Key{
 	},
 }
 
-// one makes a getter of values of a getter of one.
+// one turns a getter of one value into a getter of values.
 func one(get func(r *dissect.Record) (v int64, ok bool)) func(r *dissect.Record, i int) (int64, bool) {
 	return func(r *dissect.Record, i int) (int64, bool) {
 		if i > 0 {
@@ -256,7 +256,7 @@ func one(get func(r *dissect.Record) (v int64, ok bool)) func(r *dissect.Record,
 	}
 }
 
-// Indices of the kinds of records that are no transport types.
+// Indices of the record kinds other than transport types.
 const (
 	kindGameSpy = 256 + iota
 	kindMalformed
@@ -273,7 +273,7 @@ var kindWords = func() []string {
 	return words
 }()
 
-// realKinds are the kinds that are not made up for a number that no message has.
+// realKinds are the kinds without placeholders for unused numbers.
 var realKinds = []string{
 	"standard", "ack", "keepalive", "connect", "name_change", "boot", "disconnect", "type_06", "gamespy", "malformed", "evicted",
 }
@@ -286,7 +286,7 @@ var statusWords = func() []string {
 	return words
 }()
 
-// isMessage reports whether the record is of one transport message.
+// isMessage reports whether the record is a single transport message.
 func isMessage(r *dissect.Record) bool { return r.Kind == dissect.KindMessage && r.Transport.Len > 0 }
 
 // inDatagram reports whether the record has a place in a datagram of messages.
@@ -320,7 +320,7 @@ func kindOf(r *dissect.Record) int {
 	return -1
 }
 
-// dialectOf returns 1 for OpenBC's, 0 for any other.
+// dialectOf returns 1 for OpenBC, 0 for any other dialect.
 func dialectOf(r *dissect.Record) int {
 	switch {
 	case r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload:
@@ -331,7 +331,7 @@ func dialectOf(r *dissect.Record) int {
 	return 0
 }
 
-// residue returns the bytes that no field accounts for.
+// residue returns the undecoded bytes.
 func residue(r *dissect.Record) []byte {
 	if r.Kind == dissect.KindMalformed {
 		return r.Bytes
@@ -339,7 +339,7 @@ func residue(r *dissect.Record) []byte {
 	return r.Rest
 }
 
-// located returns the error that names a field, nil if there is none.
+// located returns the error with a field, or nil.
 func located(r *dissect.Record) *decode.Error {
 	if r.Err == nil {
 		return nil

@@ -6,12 +6,12 @@ import (
 )
 
 // Append writes a transport message: the header's flags and numbers, then the
-// body. Len and Size of the header are not used. What the type settles is
-// written whatever the header says: types 00 and 03 to 05 are reliable unless
-// Short, Leave is always short, only Standard has fragments.
+// body. It ignores Len and Size of the header. Properties fixed by the type
+// override the header: types 00 and 03 to 05 are reliable unless Short, Leave
+// is always short, and only Standard has fragments.
 //
-// A body that does not fit the size field of its type, or one for a type that
-// has none, is ErrSize; a type that Next does not know is ErrType.
+// The error is ErrSize if the body does not fit the size field of its type or
+// the type has no body, and ErrType if Next does not know the type.
 func Append(dst []byte, h *Header, body []byte) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, byte(h.Type))
@@ -65,7 +65,7 @@ func Append(dst []byte, h *Header, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w 0x%02X", ErrType, uint8(h.Type))
 }
 
-// appendControl writes what follows the type of a message below 32.
+// appendControl writes a message with a type below 32, after the type.
 func (h *Header) appendControl(dst []byte, start int, body []byte) ([]byte, error) {
 	dst = append(dst, 0, 0)
 	dst = binary.LittleEndian.AppendUint16(dst, h.Seq)
@@ -100,7 +100,7 @@ func putFlags(b []byte, size int, reliable, priority, fragment bool) {
 	binary.LittleEndian.PutUint16(b, fl)
 }
 
-// AckOf returns the header that acknowledges a reliable message.
+// AckOf returns the header of the acknowledgement for a reliable message.
 func AckOf(h *Header) Header {
 	a := Header{Type: Acknowledge, Seq: h.Seq, HasSeq: true}
 	if h.Fragment {

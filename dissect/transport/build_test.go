@@ -16,7 +16,7 @@ func TestAppend(t *testing.T) {
 		body string
 		want string
 	}{
-		// What the type settles need not be said.
+		// Properties fixed by the type need not be set.
 		{"accept", Header{Type: Connect, Priority: true}, "02", "03 06 C0 00 00 02"},
 		{"control without priority", Header{Type: BootPlayer, Seq: 2}, "04 02", "04 07 80 02 00 04 02"},
 		{"control is never a fragment", Header{Type: Disconnect, Fragment: true, Index: 3}, "02", "05 06 80 00 00 02"},
@@ -76,8 +76,8 @@ func TestAppendErrors(t *testing.T) {
 	}
 }
 
-// Acknowledgements that followed these messages, from the examples of a join
-// and a leave.
+// Acknowledgements that followed these messages in the examples of a join and a
+// leave.
 func TestAckOf(t *testing.T) {
 	for _, tt := range []struct{ name, message, want string }{
 		{"connect", "03 06 C0 00 00 02", "01 00 00 02"},

@@ -5,19 +5,19 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 
-// Catalog returns the specs of the transport messages that have fields of
-// their own beside the header. Connect has two: the request and the accept.
+// Catalog returns the specs of the transport messages with fields besides the
+// header. Connect has two: the request and the accept.
 func Catalog() []*decode.Spec {
 	return []*decode.Spec{&nameChangeSpec, &connectSpec, &acceptSpec, &bootPlayerSpec, &disconnectSpec}
 }
 
-// Specs returns every spec that [SpecFor] returns: those of the catalogue, and
-// the short form that any type can have.
+// Specs returns every possible result of [SpecFor]: the catalogue and the short
+// form, which any type can have.
 func Specs() []*decode.Spec { return append(Catalog(), &shortSpec) }
 
 // SpecFor returns the spec for the body of a message, or nil: acknowledgements
-// and keepalives are all header, short forms are opaque, and what a Standard
-// message says is for the game's catalogue.
+// and keepalives are all header, short forms are opaque, and Standard messages
+// belong to the game's catalogue.
 func SpecFor(m *Message) *decode.Spec {
 	if m.Short {
 		if len(m.Body) > 0 {
@@ -124,7 +124,7 @@ var bootPlayerSpec = decode.Spec{
 	Layout: decode.LayoutOf[Boot](),
 }
 
-// Reasons of a BootPlayer message; names.BootReasons has words for them.
+// Reasons of a BootPlayer message; names.BootReasons has their names.
 const (
 	BootTimedOut uint8 = 1
 	BootPassword uint8 = 2

@@ -13,8 +13,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// bodies are bodies of the datagram examples and of the reference, with what
-// they say.
+// bodies are bodies from the datagram examples and the reference, with their
+// meaning.
 var bodies = []struct {
 	spec, name, hex, want string
 }{
@@ -30,7 +30,7 @@ var bodies = []struct {
 	{"Disconnect", "stock client", "02 0A 0A 0A EF", "id=2 ip=10.10.10.239"},
 }
 
-// A lister writes fields as name=value, and checks that they lie end to end.
+// A lister writes fields as name=value, and checks that they are contiguous.
 type lister struct {
 	t    *testing.T
 	text []string
@@ -118,7 +118,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// described notes the names of fields.
+// described records the names of fields.
 type described struct {
 	t     *testing.T
 	names map[string]bool

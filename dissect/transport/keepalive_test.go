@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A keepalive is one byte wherever the datagram fits that way; a header after
-// it is taken only where nothing else fits.
+// A keepalive is one byte if the datagram splits that way; a header after it is
+// read only if nothing else fits.
 func TestLongKeepalive(t *testing.T) {
 	for _, tt := range []struct {
 		name, hex string

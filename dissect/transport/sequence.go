@@ -1,12 +1,12 @@
 package transport
 
-// An Action is what the stock game does with a reliable message, by its
-// sequence number.
+// An Action is the stock game's treatment of a reliable message, depending on
+// its sequence number.
 type Action uint8
 
 // The actions.
 const (
-	ActionAccept  Action = iota // new: held until its turn comes
+	ActionAccept  Action = iota // new: held until its turn
 	ActionSeen                  // delivered before: acknowledged again and dropped
 	ActionOutside               // too far ahead: dropped
 )
@@ -24,13 +24,12 @@ func (a Action) String() string {
 	return "?"
 }
 
-// window is how far a sequence number may be from the expected one.
+// window is the maximum distance of a sequence number from the expected one.
 const window = 0x4000
 
-// Classify tells what the stock game does with a reliable message if it
-// expects another. It compares the numbers as plain integers, as the game does,
-// so that close to the wrap a message may be dropped which modular arithmetic
-// would take for seen.
+// Classify returns the stock game's treatment of a reliable message. Like the
+// game, it compares the numbers as plain integers, so that close to the wrap it
+// may drop a message that modular arithmetic would treat as seen.
 func Classify(expected, seq uint16) Action {
 	switch d := int(seq) - int(expected); {
 	case d >= window:

@@ -10,7 +10,7 @@ func TestClassifyExamples(t *testing.T) {
 	if len(list) != 10 {
 		t.Errorf("got %d examples, want 10", len(list))
 	}
-	// The examples' words for the actions.
+	// Names of the actions in the examples.
 	words := map[string]Action{"accept": ActionAccept, "duplicate": ActionSeen, "drop": ActionOutside}
 	for _, e := range list {
 		t.Run(e.Name, func(t *testing.T) {

@@ -5,97 +5,97 @@ import (
 	"time"
 )
 
-// What a tracker remembers at most, of each of its two number spaces.
+// Limits of a tracker, for each of its two number spaces.
 const (
-	// Laps is how many messages with the same low byte of their number are
-	// known again. The one that was seen longest ago goes first.
+	// Laps is the number of messages with the same low byte that are recognised
+	// again. The one seen longest ago is dropped first.
 	Laps = 8
-	// MaxMissing is how many numbers, counted back from the highest, can still
-	// come late.
+	// MaxMissing is the range below the highest number in which missing numbers
+	// are tracked.
 	MaxMissing = 1024
-	// MaxPieces is how many fragments are known again.
+	// MaxPieces is the number of fragments that are recognised again.
 	MaxPieces = 1024
 )
 
-// A sender with numbers of 8 bits uses each of them again within seconds, and
-// in a battle often for the same bytes. When it repeats a message is then known
-// by its rhythm: the OpenBC server looks once a second for messages that have
+// A sender with 8-bit numbers reuses each of them within seconds, and in a
+// battle often with the same bytes. Its retransmissions are then recognised by
+// their rhythm: once a second, the OpenBC server looks for messages that have
 // waited for two, and sends each in a datagram of its own.
 const (
-	waited      = 1900 * time.Millisecond // since the message was last sent
+	waited      = 1900 * time.Millisecond // since the last transmission
 	waitedMost  = 3300 * time.Millisecond
-	missed      = 3900 * time.Millisecond // if the capture lacks one repetition
+	missed      = 3900 * time.Millisecond // if the capture lacks one retransmission
 	missedMost  = 6600 * time.Millisecond
-	round       = 995 * time.Millisecond // between two looks
-	roundOff    = 60 * time.Millisecond  // by which one may be off
-	roundDrift  = 20 * time.Millisecond  // and by how much more for each round
-	roundsKnown = 8                      // after which nothing is known of the next
-	soonest     = 900 * time.Millisecond // that anything is repeated
-	look        = 20 * time.Millisecond  // that one takes
+	round       = 995 * time.Millisecond // between two rounds
+	roundOff    = 60 * time.Millisecond  // deviation of one round
+	roundDrift  = 20 * time.Millisecond  // additional deviation per round
+	roundsKnown = 8                      // number of predictable rounds
+	soonest     = 900 * time.Millisecond // minimum time before a retransmission
+	look        = 20 * time.Millisecond  // duration of a round
 
-	bytesTell = time.Minute // for which the bytes of a message may tell that it is one again
-	clockSet  = time.Second // from which on a clock was set back, and no packet overtaken
+	bytesTell = time.Minute // how long equal bytes identify a message
+	clockSet  = time.Second // a larger step back means that the clock was set, not that packets were reordered
 
-	lap    = 1 << 8 // numbers of 8 bits
-	near   = 32     // single losses do not make so large a gap
+	lap    = 1 << 8 // number of 8-bit numbers
+	near   = 32     // more than the usual gap from single losses
 	always = 128
 	mostly = 64
 )
 
-// A Verdict is what a tracker knows of the number of a message.
+// A Verdict is the tracker's finding about a message's number.
 type Verdict struct {
-	// Number is the number without wrap. The first of a space is as it was
-	// sent, and one before it may be negative.
+	// Number is the number without wrap. The first of a space is as sent, and
+	// earlier ones may be negative.
 	Number int64
-	// Repeat tells that the message came before, with this number.
+	// Repeat means that the message was seen before, with this number.
 	Repeat bool
-	// Late tells that the number was missing until now.
+	// Late means that the number was missing until now.
 	Late bool
-	// Gap is how many numbers before this one are missing from now on.
+	// Gap is the number of missing numbers directly before this one, if newly
+	// missing.
 	Gap int
-	// Forgot tells that another message, which came less than a minute ago,
-	// would not be known again from now on.
+	// Forgot means that the tracker dropped a message less than a minute old, and
+	// would not recognise its retransmission.
 	Forgot bool
 }
 
-// A Tracker follows the numbers of the messages that one sender sends to one
-// receiver. It tells which message is a repetition, which numbers are missing,
-// and what a number is without wrap; docs/protocol.md says by which rule. Its
-// zero value is ready for the first message. The time and the memory that it
-// takes do not grow with what it is given, nor does it allocate for a message
-// once its tables are there.
+// A Tracker follows the numbers of the messages from one sender to one
+// receiver. It recognises retransmissions and missing numbers, and removes the
+// wrap from numbers; docs/protocol.md has the rules. Its zero value is ready
+// for the first message. Time and memory per message are constant, and once its
+// tables exist it does not allocate.
 type Tracker struct {
 	seed   maphash.Seed
 	seeded bool
 	spaces [2]space
 
-	now, ahead int64 // the time that does not go back, and by how much it is ahead of the clock
-	repeated   int64 // when the sender has last repeated something
+	now, ahead int64 // monotonic time, and its lead over the clock
+	repeated   int64 // time of the sender's last retransmission
 	repeats    bool
 }
 
 // A space is the numbers of one class of messages.
 type space struct {
 	begun bool
-	bits  uint8 // of the sender's numbers: 8, 16, or 0 while nothing tells
-	fresh int   // from -always to always: whether messages had bytes of laps before, or others, lately
-	next  int64 // follows the highest number
+	bits  uint8 // of the sender's numbers: 8, 16, or 0 while unknown
+	fresh int   // -always to always: recent messages repeated the bytes of earlier laps, or had new ones
+	next  int64 // one more than the highest number
 
 	missing [MaxMissing / 64]uint64
 	laps    [Laps]*[lap]sighting // by the low byte of the number
 	pieces  *[MaxPieces]sighting
 }
 
-// A sighting is a message that came.
+// A sighting is a message seen earlier.
 type sighting struct {
 	digest uint64 // of all its bytes
 	number int64
-	at     int64 // when it came last
+	at     int64 // time of the last transmission
 	some   bool
-	resent bool // it came more than once
+	resent bool // seen more than once
 }
 
-// An arrival is a message that comes.
+// An arrival is the current message.
 type arrival struct {
 	digest uint64
 	at     int64
@@ -105,7 +105,7 @@ type arrival struct {
 	alone  bool
 }
 
-// Reset forgets all messages, as for a new connection. Memory is kept.
+// Reset forgets all messages, as for a new connection. It keeps the memory.
 func (t *Tracker) Reset() {
 	t.now, t.ahead, t.repeated, t.repeats = 0, 0, 0, false
 	for i := range t.spaces {
@@ -122,8 +122,8 @@ func (t *Tracker) Reset() {
 	}
 }
 
-// Take takes a message that has a number and is no acknowledgement: its header,
-// all of its bytes, when it came, and whether it stands alone in its datagram.
+// Take handles a numbered message other than an acknowledgement: its header,
+// its bytes, its time, and whether it is alone in its datagram.
 func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verdict {
 	if !t.seeded {
 		t.seed, t.seeded = maphash.MakeSeed(), true
@@ -136,7 +136,7 @@ func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verd
 	return s.take(t, &a)
 }
 
-// clock makes time go on where a clock was set back.
+// clock keeps time monotonic when a clock was set back.
 func (t *Tracker) clock(at int64) int64 {
 	at += t.ahead
 	if t.now-at > int64(clockSet) {
@@ -151,7 +151,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 	if a.seq >= lap {
 		s.bits = 16
 	}
-	if !s.begun { // what came before is not of this capture
+	if !s.begun { // the start of this capture
 		s.begun, s.next = true, int64(a.seq)
 	}
 	var n int64
@@ -163,7 +163,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 		n, old = s.narrow(t, a)
 	}
 	if old != nil {
-		if a.at-old.at >= int64(soonest) { // the network doubles datagrams, too
+		if a.at-old.at >= int64(soonest) { // the network duplicates datagrams, too
 			t.repeated, t.repeats = a.at, true
 		}
 		old.at, old.resent = max(old.at, a.at), true
@@ -180,16 +180,16 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 	return v
 }
 
-// narrow returns the number of a message whose sender may have 8 bits for it,
-// or the message that it repeats.
+// narrow returns the number of a message from a sender that may have 8-bit
+// numbers, or the earlier message if it is a retransmission.
 func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
-	if s.bits == 0 && int64(a.seq) >= s.next { // there has been no wrap yet
+	if s.bits == 0 && int64(a.seq) >= s.next { // no wrap yet
 		return int64(a.seq), nil
 	}
 	ahead := int64(uint8(a.seq) - uint8(s.next))
 	old, conflict, alike := s.again(t, a, ahead)
 	if ahead >= near && (old == nil || !s.rhythm(t, a, old)) {
-		// One that was missed comes to mind before one long ago, or to come.
+		// A missing number is more likely than an old or a future one.
 		for n := s.next + ahead - lap; n > s.next-MaxMissing; n -= lap {
 			if s.lacks(n) {
 				return n, nil
@@ -206,8 +206,8 @@ func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 	return s.next + ahead, nil
 }
 
-// again returns the message that another one repeats, nil if that is new.
-// Conflict tells that the low byte was seen with other bytes.
+// again returns the earlier message if this one repeats it, or nil for a new
+// message. conflict means that the low byte was seen with other bytes.
 func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, conflict, alike bool) {
 	if a.piece {
 		if p := s.piece(a); p != nil && p.some && p.digest == a.digest && s.trust(t, a, p, ahead) {
@@ -241,7 +241,7 @@ func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, confl
 }
 
 // trust reports whether a message with the low byte and the bytes of an earlier
-// one is that one again, and none that is a lap later.
+// one is a retransmission of it instead of a message a lap later.
 func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 	age := time.Duration(a.at - e.at)
 	switch {
@@ -257,25 +257,25 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 		return inTime(age) || ahead > 0 && afterMissed(age)
 	case !t.due(a.at, ahead == 0):
 		return false
-	case ahead == 0: // as of a new one
+	case ahead == 0: // as for a new message
 		return e.resent && inTime(age)
 	}
 	return inTime(age) || e.resent && afterMissed(age)
 }
 
-// rhythm reports whether a message comes when and how an earlier one would be
-// repeated, or so soon that the network has doubled it.
+// rhythm reports whether a message arrives like a retransmission of an earlier
+// one, or so soon that the network has duplicated it.
 func (s *space) rhythm(t *Tracker, a *arrival, e *sighting) bool {
 	age := time.Duration(a.at - e.at)
 	return age < soonest || a.alone && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
 }
 
-// inTime and afterMissed report whether a message of such an age is repeated.
+// inTime and afterMissed report whether a message of that age is retransmitted.
 func inTime(age time.Duration) bool      { return waited <= age && age <= waitedMost }
 func afterMissed(age time.Duration) bool { return missed <= age && age <= missedMost }
 
-// due reports whether the sender may look now for what to repeat: when it has
-// just repeated something else, or some rounds later.
+// due reports whether a retransmission may come now: right after another one, a
+// whole number of rounds later, or at any time if none is recent.
 func (t *Tracker) due(at int64, exactly bool) bool {
 	since := at - t.repeated
 	if !t.repeats || since <= int64(look) || since > roundsKnown*int64(round) {
@@ -309,8 +309,8 @@ func (s *space) find(a *arrival, n int64) *sighting {
 	return nil
 }
 
-// piece returns the place of a fragment. Those of one message have one each,
-// and so have the first ones of messages that follow each other.
+// piece returns the place of a fragment. The fragments of a message have
+// separate places, as have the first ones of consecutive messages.
 func (s *space) piece(a *arrival) *sighting {
 	if s.pieces == nil {
 		return nil
@@ -318,8 +318,8 @@ func (s *space) piece(a *arrival) *sighting {
 	return &s.pieces[(int(a.seq)*37+int(a.index))%MaxPieces]
 }
 
-// keep remembers a message. It reports whether one was forgotten for it that
-// may still be repeated.
+// keep stores a message. It reports whether it dropped one that may still be
+// retransmitted.
 func (s *space) keep(a *arrival, n int64) (forgot bool) {
 	var e *sighting
 	if a.piece {
@@ -353,8 +353,7 @@ func (s *space) room(low uint8) (oldest *sighting) {
 	return oldest
 }
 
-// advance takes note of the number n, before which those from next on are
-// missing.
+// advance moves next past the number n; the numbers in between become missing.
 func (s *space) advance(n int64) {
 	if n-s.next >= MaxMissing {
 		s.missing = [MaxMissing / 64]uint64{}
@@ -375,7 +374,8 @@ func (s *space) lacks(n int64) bool {
 	return s.next-n <= MaxMissing && *word&mask != 0
 }
 
-// fill takes note of a number before next. It reports whether that was missing.
+// fill marks a number before next as present. It reports whether it was
+// missing.
 func (s *space) fill(n int64) bool {
 	lacked := s.lacks(n)
 	if lacked {
@@ -386,6 +386,6 @@ func (s *space) fill(n int64) bool {
 }
 
 func (s *space) bit(n int64) (word *uint64, mask uint64) {
-	i := uint64(n) % MaxMissing // a power of two, so that negative numbers have their place, too
+	i := uint64(n) % MaxMissing // a power of two, so that negative numbers work, too
 	return &s.missing[i/64], 1 << (i % 64)
 }

@@ -10,13 +10,13 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// A taken message is what a tracker is given, and what it has to say.
+// A taken message is an input of a tracker and the expected verdict.
 type taken struct {
 	at    float64 // seconds
 	seq   uint16
 	text  string
-	with  bool // others are in the datagram
-	piece int  // of a fragment, its index from 1
+	with  bool // with others in the datagram
+	piece int  // fragment index, from 1
 
 	number int64
 	repeat bool
@@ -24,7 +24,7 @@ type taken struct {
 	gap    int
 }
 
-// give gives a tracker a message.
+// give passes the message to a tracker.
 func (m *taken) give(t *Tracker) Verdict {
 	h := Header{Type: Standard, Reliable: true, HasSeq: true, Seq: m.seq}
 	if m.piece > 0 {
@@ -36,8 +36,8 @@ func (m *taken) give(t *Tracker) Verdict {
 	return v
 }
 
-// counted are new messages with the numbers from first on, of as many bits as
-// the mask has, so many a second, whose bytes are the same every two messages.
+// counted returns new messages with consecutive numbers from first, masked, at
+// a given rate; every second message has the same bytes.
 func counted(first, n int, mask uint16, perSecond float64) (list []taken) {
 	for i := range n {
 		list = append(list, taken{
@@ -49,7 +49,7 @@ func counted(first, n int, mask uint16, perSecond float64) (list []taken) {
 
 func then(list []taken, more ...taken) []taken { return append(list, more...) }
 
-// own gives each message a text of its own.
+// own gives each message unique text.
 func own(list []taken) []taken {
 	for i := range list {
 		list[i].text = fmt.Sprint(i)
@@ -86,14 +86,14 @@ func TestTracker(t *testing.T) {
 		"repeated after a lap": then(own(counted(0, 300, 0xFF, 100)),
 			taken{at: 3.2, seq: 20, text: "20", number: 20, repeat: true}, taken{at: 5.3, seq: 20, text: "20", number: 20, repeat: true},
 			taken{at: 5.3, seq: 44, number: 300}),
-		// 60 is 16 numbers ahead, which is no gap if it comes when it would be
-		// repeated, and one if it does not.
+		// 60 is 16 numbers ahead: no gap at the time of a retransmission, and a gap
+		// at any other.
 		"ahead, in time":     then(own(counted(0, 300, 0xFF, 100)), taken{at: 3, seq: 60, text: "60", number: 60, repeat: true}),
 		"ahead, with others": then(own(counted(0, 300, 0xFF, 100)), taken{at: 3, seq: 60, text: "60", with: true, number: 316, gap: 16}),
 		"ahead, too soon":    then(own(counted(0, 300, 0xFF, 150)), taken{at: 2.1, seq: 60, text: "60", number: 316, gap: 16}),
 		"long ago":           then(own(counted(0, 300, 0xFF, 100)), taken{at: 200, seq: 44 + 100, text: "144", number: 400, gap: 100}),
-		// With the same bytes in every lap, they do not tell an outage of the
-		// capture from repetitions.
+		// Bytes that are equal in every lap do not distinguish an outage of the
+		// capture from retransmissions.
 		"outage":                   then(counted(0, 400, 0xFF, 15), taken{at: 31, seq: 204, text: "0", number: 460, gap: 60}, taken{at: 31.1, seq: 205, text: "1", number: 461}),
 		"outage, longer":           then(counted(0, 400, 0xFF, 15), taken{at: 37, seq: 44, text: "0", number: 556, gap: 156}, taken{at: 37.1, seq: 45, text: "1", number: 557}),
 		"doubled, and same bytes":  then(counted(0, 400, 0xFF, 15), taken{at: 26.61, seq: 143, text: "1", with: true, number: 399, repeat: true}, taken{at: 26.7, seq: 144, text: "0", number: 400}),
@@ -136,7 +136,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// Control messages have numbers of their own, and a new connection has new ones.
+// Control messages have separate numbers, and a new connection starts anew.
 func TestTrackerSpaces(t *testing.T) {
 	var tr Tracker
 	name := Header{Type: NameChange, Reliable: true, HasSeq: true}
@@ -159,8 +159,9 @@ func TestTrackerSpaces(t *testing.T) {
 	}
 }
 
-// A server like OpenBC's: numbers of 8 bits; once a second it sends again, each
-// by itself, what has waited for two seconds.
+// server simulates a server like OpenBC's: 8-bit numbers, and once a second a
+// retransmission, each in its own datagram, of the messages that have waited
+// for two seconds.
 func server(perSecond float64, alike bool, lost float64, random *rand.Rand) (list []taken) {
 	type unanswered struct {
 		m  taken
@@ -200,8 +201,8 @@ func server(perSecond float64, alike bool, lost float64, random *rand.Rand) (lis
 	return list
 }
 
-// TestTrackerOfServer: as fast as battles are, or chat whose bytes are never the
-// same at any speed, no message is taken for another.
+// TestTrackerOfServer: at the speed of battles, and for unique chat lines at
+// any speed, no message is mistaken for another.
 func TestTrackerOfServer(t *testing.T) {
 	for _, c := range []struct {
 		perSecond float64
@@ -224,7 +225,7 @@ func TestTrackerOfServer(t *testing.T) {
 			if repeats < 60 {
 				t.Errorf("only %d repetitions", repeats)
 			}
-			// Where some are missing, it is the gaps that are, or come late.
+			// Missing messages must be exactly the gaps, or arrive late.
 			tr = Tracker{}
 			wrong, gaps, late := 0, 0, 0
 			first := map[int64]bool{}
@@ -252,7 +253,7 @@ func TestTrackerOfServer(t *testing.T) {
 	}
 }
 
-// The bits must count what a set of all numbers counts.
+// The bits must agree with a set of all numbers.
 func TestMissingLikeASet(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -267,7 +268,7 @@ func TestMissingLikeASet(t *testing.T) {
 			case 1, 2, 3:
 				n = next - int64(random.IntN(1500))
 			}
-			if n < 256 || n > 65000 { // so that it has 16 bits, and no wrap
+			if n < 256 || n > 65000 { // 16 bits, without a wrap
 				continue
 			}
 			m := taken{seq: uint16(n), text: fmt.Sprint(i)}
@@ -337,9 +338,9 @@ func TestTrackerDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzTracker gives a tracker any messages. A number keeps the bits that were
-// sent, a repetition is of a message that was there, and what is missing
-// is so between the first and the last.
+// FuzzTracker gives a tracker arbitrary messages. A number keeps the bits sent,
+// a retransmission has an earlier message, and missing numbers are between the
+// first and the last.
 func FuzzTracker(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 3, 255, 0, 1, 0, 0, 0, 0, 1})
 	f.Add([]byte{255, 255, 0, 1, 0, 0, 0, 2, 1, 0, 0, 3, 0, 0, 0, 2})

@@ -1,5 +1,5 @@
 // Package transport splits deciphered datagrams into transport messages and
-// builds them. It knows headers, not what a game message says.
+// builds them. It knows their headers, but not the game messages inside.
 //
 // Slices in results share memory with the datagram they come from.
 package transport
@@ -13,7 +13,7 @@ import (
 // A Type is the first byte of a transport message.
 type Type uint8
 
-// The types that exist. Leave belongs to the OpenBC test clients.
+// The known types. Leave belongs to the OpenBC test clients.
 const (
 	NameChange  Type = 0x00
 	Acknowledge Type = 0x01
@@ -25,25 +25,25 @@ const (
 	Standard    Type = 0x32
 )
 
-// Sizes that the game keeps to.
+// The game's size limits.
 const (
 	MaxDatagram = 512 // bytes of a datagram
 	MaxMessage  = 412 // bytes of a Standard message; a longer one is sent in fragments
 	MaxCount    = 255 // messages in a datagram
 )
 
-// Peer ids with a meaning of their own.
+// Special peer ids.
 const (
 	HostPeer       = 0x01 // the host
-	UnassignedPeer = 0xFF // a client that has no id yet
-	noPeer         = 0x5C // never given: the byte begins a GameSpy query
+	UnassignedPeer = 0xFF // a client without an id
+	noPeer         = 0x5C // never assigned: the byte begins a GameSpy query
 	lastPeer       = 0x7E
 )
 
-// Known reports whether there is such a type.
+// Known reports whether the type exists.
 func Known(t Type) bool { return t <= Leave || t == Standard }
 
-// Kind is the word that JSON uses for the type.
+// Kind returns the type's name in JSON.
 func (t Type) Kind() string {
 	switch t {
 	case NameChange:
@@ -66,7 +66,7 @@ func (t Type) Kind() string {
 	return fmt.Sprintf("type_%02X", uint8(t))
 }
 
-// Why a datagram does not split further.
+// The reasons why a datagram cannot be split further.
 var (
 	ErrType  = errors.New("unknown transport type")
 	ErrSize  = errors.New("impossible size")
@@ -86,12 +86,12 @@ const (
 	sizeShort    = 0xFF // an OpenBC short form
 )
 
-// PlainHeader is the size of the header of a Standard message that is not
-// reliable, a fragment or of priority.
+// PlainHeader is the size of the header of a Standard message without the
+// reliable, priority and fragment flags.
 const PlainHeader = 3
 
-// plainMask has the bits that such a message lacks, in the upper byte of flags
-// and size.
+// plainMask holds the flags absent from such a message, in the upper byte of
+// flags and size.
 const plainMask = (flagReliable | flagPriority | flagFragment) >> 8
 
 // Bits of an acknowledgement's flags.
@@ -100,27 +100,27 @@ const (
 	ackControl  = 0x02 // the acknowledged message had a type below 32
 )
 
-// A Header is what precedes the body of a transport message.
+// A Header is the header of a transport message.
 type Header struct {
 	Type     Type
 	Len      int // bytes of the message, header included
 	Size     int // bytes of the header
 	Reliable bool
 	Priority bool
-	Short    bool // 8-bit length and no sequence number, as OpenBC sends some
+	Short    bool // 8-bit length and no sequence number, sent by OpenBC
 
 	HasSeq bool
-	Seq    uint16 // of the message; for Acknowledge of the message acknowledged
+	Seq    uint16 // of the message; for Acknowledge, of the acknowledged message
 
-	Fragment bool  // for Acknowledge: the message acknowledged was a fragment
+	Fragment bool  // for Acknowledge, whether the acknowledged message was a fragment
 	Index    uint8 // of the fragment
 	Count    uint8 // of fragments; in fragment 0 only
 
 	AckFlags uint8 // Acknowledge only
 }
 
-// Control reports whether the message belongs to the sequence space of the
-// types below 32; for Acknowledge, whether the acknowledged message does.
+// Control reports whether the message, or the acknowledged message for
+// Acknowledge, belongs to the sequence space of the types below 32.
 func (h *Header) Control() bool {
 	if h.Type == Acknowledge {
 		return h.AckFlags&ackControl != 0
@@ -134,8 +134,8 @@ type Message struct {
 	Body []byte // after the header
 }
 
-// Next splits the first message off b. The error is ErrType, ErrSize or
-// ErrShort, wrapped with the numbers.
+// Next splits the first message off b. The error wraps ErrType, ErrSize or
+// ErrShort with the numbers.
 func Next(b []byte) (m Message, rest []byte, err error) {
 	if err := m.read(b); err != nil {
 		return m, b, err
@@ -144,7 +144,7 @@ func Next(b []byte) (m Message, rest []byte, err error) {
 	return m, b[m.Len:], nil
 }
 
-// read reads the header that b begins with into h, which must be zero.
+// read reads the header at the start of b into h, which must be zero.
 func (h *Header) read(b []byte) (err error) {
 	if len(b) == 0 {
 		return fmt.Errorf("%w: no byte left", ErrShort)
@@ -183,7 +183,7 @@ func (h *Header) acknowledge(b []byte) error {
 }
 
 // control reads the header of types 00 and 03 to 06. Stock senders always set
-// the reliable bit; without it the byte after the type is a length of 8 bits.
+// the reliable bit; without it the byte after the type is an 8-bit length.
 func (h *Header) control(b []byte) error {
 	if h.Type == Leave || len(b) < 3 || b[2]&0x80 == 0 {
 		if len(b) < 2 {
@@ -251,7 +251,7 @@ func short(need, have int) error {
 	return fmt.Errorf("%w: need %d bytes, have %d", ErrShort, need, have)
 }
 
-// A Splitter takes a deciphered datagram apart.
+// A Splitter splits a deciphered datagram into messages.
 type Splitter struct {
 	Peer  uint8 // the sender's peer id
 	Count int   // messages announced
@@ -260,18 +260,18 @@ type Splitter struct {
 	off  int
 	done int
 
-	tried bool // whether what is left fits the datagram has been found out
-	fits  bool // it does, with keepalives of one byte
+	tried bool // whether fits is valid
+	fits  bool // the rest of the datagram fits with keepalives of one byte
 }
 
-// Split begins to take a deciphered datagram apart. A datagram of fewer than
-// two bytes is ErrEmpty.
+// Split starts splitting a deciphered datagram. It returns ErrEmpty for fewer
+// than two bytes.
 func Split(plain []byte) (s Splitter, err error) {
 	err = s.Start(plain)
 	return s, err
 }
 
-// Start begins to take another datagram apart, as Split does.
+// Start starts splitting another datagram, like Split.
 func (s *Splitter) Start(plain []byte) error {
 	if len(plain) < 2 {
 		*s = Splitter{}
@@ -283,12 +283,12 @@ func (s *Splitter) Start(plain []byte) error {
 	return nil
 }
 
-// Done reports whether all of the datagram has been returned as messages, as
-// many as it announced.
+// Done reports whether the whole datagram has been split into exactly the
+// announced number of messages.
 func (s *Splitter) Done() bool { return s.done == s.Count && s.off == len(s.b) }
 
 // Next returns the next message; ok is false at the end. An error ends the
-// datagram: what is left is in Rest.
+// datagram; Rest returns the remaining bytes.
 func (s *Splitter) Next() (m Message, ok bool, err error) {
 	m.Body, ok, err = s.Read(&m.Header)
 	return m, ok, err
@@ -317,9 +317,9 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	return b[h.Size:h.Len:h.Len], true, nil
 }
 
-// Unreliable returns the next message if that is a whole Standard one that is not
-// reliable, a fragment or of priority, as most are. For all others, which are for
-// Read, it returns nil.
+// Unreliable returns the next message if it is a complete Standard one without
+// the reliable, priority and fragment flags, as most are. Otherwise it returns
+// nil; use Read.
 func (s *Splitter) Unreliable() []byte {
 	b := s.b[s.off:]
 	if s.done == s.Count || len(b) < PlainHeader || Type(b[0]) != Standard || b[2]&plainMask != 0 {
@@ -332,16 +332,16 @@ func (s *Splitter) Unreliable() []byte {
 	return b[:n:n]
 }
 
-// Skip goes on behind the message that Unreliable returned.
+// Skip advances past the message returned by Unreliable.
 func (s *Splitter) Skip(message []byte) {
 	s.done++
 	s.off += len(message)
 }
 
-// keepalive looks whether a DoNothing message has the long form.
+// keepalive handles a DoNothing message in the long form.
 func (s *Splitter) keepalive(h *Header) {
 	b, left := s.b[s.off:], s.Count-s.done
-	if !s.tried { // what holds here holds for all keepalives that follow
+	if !s.tried { // the result holds for all later keepalives
 		s.tried, s.fits = true, fits(b[h.Len:], left)
 	}
 	if s.fits || len(b) == h.Len {
@@ -364,9 +364,9 @@ func fits(b []byte, n int) bool {
 	return len(b) == 0
 }
 
-// longKeepalive reads a DoNothing message that has the header of the other
-// types below 32. The game sends a single byte; this form is read only where
-// the datagram does not fit otherwise.
+// longKeepalive reads a DoNothing message with the header of the other types
+// below 32. The game sends a single byte; this form is read only if the
+// datagram does not fit otherwise.
 func longKeepalive(b []byte) (h Header, ok bool) {
 	if len(b) < 5 || b[2]&0xC0 != 0xC0 {
 		return h, false
@@ -375,16 +375,16 @@ func longKeepalive(b []byte) (h Header, ok bool) {
 	return h, h.control(b) == nil
 }
 
-// Offset returns where in the datagram the next message begins.
+// Offset returns the offset of the next message in the datagram.
 func (s *Splitter) Offset() int { return s.off }
 
-// Rest returns the bytes that have not been returned as messages.
+// Rest returns the bytes after the last message returned.
 func (s *Splitter) Rest() []byte { return s.b[s.off:] }
 
-// Plausible reports whether a deciphered datagram is one of this game: the
-// sender id can exist, and the message list fits to the last byte. A datagram
-// that the capture cut short (whole is false) need fit only as far as it goes,
-// one message at least.
+// Plausible reports whether a deciphered datagram belongs to this game: the
+// sender id is valid, and the message list fits to the last byte. A truncated
+// datagram (whole is false) must fit as far as it goes, with one message at
+// least.
 func Plausible(plain []byte, whole bool) bool {
 	s, err := Split(plain)
 	if err != nil || s.Count == 0 || !PlausiblePeer(s.Peer) {

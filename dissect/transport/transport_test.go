@@ -16,7 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// all splits a datagram as far as it goes.
+// all splits as much of a datagram as possible.
 func all(plain []byte) (s Splitter, list []Message, err error) {
 	if s, err = Split(plain); err != nil {
 		return s, nil, err
@@ -30,7 +30,7 @@ func all(plain []byte) (s Splitter, list []Message, err error) {
 	}
 }
 
-// facts are what the examples state of a message, in their words.
+// facts returns a message's properties in the terms of the examples.
 func facts(tb testing.TB, m *Message) map[string]any {
 	tb.Helper()
 	f := map[string]any{
@@ -161,7 +161,7 @@ func TestFragmentExamples(t *testing.T) {
 					t.Errorf("checksum of the parts: got %s, want %s", got, want.CRC)
 				}
 			case "fragment0_captured_prefix":
-				// The datagram's first 29 of 418 bytes: both headers are there.
+				// The first 29 of the datagram's 418 bytes include both headers.
 				b := e.Hex[0]
 				s, list, err := all(b)
 				if !errors.Is(err, ErrShort) || len(list) != 1 || s.Count != 2 {
@@ -377,8 +377,8 @@ func TestSplitErrors(t *testing.T) {
 	}
 }
 
-// accounted checks that messages and rest are the datagram, byte for byte, and
-// that each message can be built again.
+// accounted checks that messages and rest make up the datagram, byte for byte,
+// and that each message can be rebuilt.
 func accounted(tb testing.TB, plain []byte) (list []Message, err error) {
 	tb.Helper()
 	s, list, err := all(plain)
@@ -419,7 +419,7 @@ func TestEveryPrefix(t *testing.T) {
 			}
 			for n := range b {
 				list, err := accounted(t, b[:n:n])
-				// As many messages as end before the cut.
+				// Only the messages that end before the cut.
 				want := max(0, slices.IndexFunc(ends, func(end int) bool { return end > n })-1)
 				if len(list) != want {
 					t.Errorf("%d bytes: got %d messages, want %d", n, len(list), want)
@@ -487,7 +487,7 @@ func TestPlausiblePeer(t *testing.T) {
 			n++
 		}
 	}
-	// 01 to 7E but for 5C, and FF.
+	// 01 to 7E except 5C, and FF.
 	if n != 0x7E-1+1 {
 		t.Errorf("got %d peer ids, want %d", n, 0x7E)
 	}
@@ -562,10 +562,10 @@ func FuzzSplit(f *testing.F) {
 		}
 		for _, m := range list {
 			if m.Type == DoNothing && m.Len > 1 {
-				return // such a keepalive is known by the fit of the whole datagram
+				return // such a keepalive is recognised by the fit of the whole datagram
 			}
 		}
-		// Wherever it is cut after its first message, it stays recognisable.
+		// A cut anywhere after the first message leaves it plausible.
 		for n := 2 + list[0].Len; n < min(len(plain), 2*MaxDatagram); n++ {
 			if !Plausible(plain[:n], false) {
 				t.Errorf("not plausible when cut to %d of %d bytes", n, len(plain))

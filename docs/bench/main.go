@@ -1,11 +1,10 @@
-// Command bench holds bcdissect as a whole program against others that read
-// captures, and against itself: go run ./docs/bench. It is what the numbers of
-// docs/performance.md come from.
+// Command bench compares bcdissect, as a whole program, with other programs
+// that read captures, and with itself: go run ./docs/bench. It produces the
+// numbers of docs/performance.md.
 //
-// Programs take turns, round by round, and what counts is the median over the
-// rounds of the ratio of processor times: on a machine that does other things,
-// too, nothing else is worth much. Before anything is timed, their counts have
-// to agree.
+// Programs take turns, round by round. The result is the median over the rounds
+// of the ratio of processor times, the only useful measure on a busy machine.
+// Before any timing, the programs' counts must agree.
 package main
 
 import (
@@ -24,13 +23,13 @@ import (
 	"time"
 )
 
-// A bench is what all comparisons share.
+// A bench holds the state shared by all comparisons.
 type bench struct {
 	out    io.Writer
 	dir    string // of captures and the program
 	rounds int
-	n      int // datagrams of the capture that is read by bcdissect
-	few    int // and by programs that take long
+	n      int // datagrams of the capture for bcdissect
+	few    int // and of the capture for slow programs
 }
 
 func main() {
@@ -51,7 +50,7 @@ func main() {
 	}
 }
 
-// parts are the comparisons, in the order in which they run.
+// parts are the comparisons, in the order of execution.
 var parts = []struct {
 	name string
 	f    func(*bench) error
@@ -100,7 +99,7 @@ func (b *bench) run(wanted []string) error {
 
 func (b *bench) program() string { return filepath.Join(b.dir, "bcdissect") }
 
-// errSkipped tells that something cannot be measured here.
+// errSkipped means that something cannot be measured here.
 var errSkipped = errors.New("skipped")
 
 func need(tools ...string) error {
@@ -112,7 +111,7 @@ func need(tools ...string) error {
 	return nil
 }
 
-// capture returns the name of a capture, which is made if there is none.
+// capture returns the name of a capture, and makes it if necessary.
 func (b *bench) capture(kind string, n int) (string, error) {
 	name := filepath.Join(b.dir, fmt.Sprintf("%s-%d.pcap", kind, n))
 	if _, err := os.Stat(name); err == nil {
@@ -126,23 +125,23 @@ func (b *bench) capture(kind string, n int) (string, error) {
 	return name, os.Rename(name+".part", name)
 }
 
-// A subject is a program that is measured.
+// A subject is a measured program.
 type subject struct {
 	name string
 	args []string
 	env  []string
-	n    int // datagrams that it reads; for slow programs those beyond the first few
+	n    int // datagrams that it reads; for slow programs those after the first few
 
-	start string // a capture of next to nothing, whose time is taken off
+	start string // a tiny capture; its time is subtracted
 	file  string
 
 	runs []usage
 }
 
-// A usage is what a run took.
+// A usage is the cost of a run.
 type usage struct {
 	cpu, wall time.Duration
-	peak      int64 // bytes, 0 where the system does not tell
+	peak      int64 // bytes, 0 if unknown on this system
 }
 
 // once runs a program on a file.
@@ -183,7 +182,7 @@ func (b *bench) measure(subjects ...*subject) error {
 	return nil
 }
 
-// median returns the middle of what f makes of the runs.
+// median returns the median of f over the runs.
 func median[T cmp.Ordered](n int, f func(run int) T) T {
 	all := make([]T, n)
 	for i := range all {
@@ -201,7 +200,7 @@ func (s *subject) wall() time.Duration {
 	return median(len(s.runs), func(i int) time.Duration { return s.runs[i].wall })
 }
 
-// best returns the wall time of the round that was disturbed least.
+// best returns the wall time of the least disturbed round.
 func (s *subject) best() time.Duration {
 	return slices.MinFunc(s.runs, func(a, b usage) int { return cmp.Compare(a.wall, b.wall) }).wall
 }
@@ -214,13 +213,12 @@ func (s *subject) perDatagram(i int) float64 {
 	return float64(s.runs[i].cpu.Nanoseconds()) / float64(s.n)
 }
 
-// over returns how many times the processor time of another a subject takes
-// for a datagram.
+// over returns the ratio of processor times per datagram to another subject.
 func (s *subject) over(other *subject) float64 {
 	return median(len(s.runs), func(i int) float64 { return s.perDatagram(i) / other.perDatagram(i) })
 }
 
-// table writes what was measured, with ratios to one of the subjects.
+// table writes the measurements, with ratios to one of the subjects.
 func (b *bench) table(title string, to *subject, subjects ...*subject) {
 	fmt.Fprintf(b.out, "\n%s (%d rounds)\n%-44s %10s %10s %10s %9s %8s\n", title, b.rounds, "", "CPU s", "wall s", "ns/dgram", "peak MiB", "ratio")
 	for _, s := range subjects {
@@ -237,7 +235,7 @@ func (b *bench) ours(file string, n int, args ...string) *subject {
 	}
 }
 
-// floor holds the program against the least that can be done with a capture.
+// floor compares the program with the minimum work for a capture.
 func (b *bench) floor() error {
 	file, err := b.capture("play", b.n)
 	if err != nil {
@@ -265,7 +263,7 @@ func (b *bench) floor() error {
 
 const script = "docs/bench/bc.lua"
 
-// tshark holds the program against tshark, alone and with a dissector.
+// tshark compares the program with tshark, alone and with a dissector.
 func (b *bench) tshark() error {
 	if err := need("tshark"); err != nil {
 		return err
@@ -332,7 +330,7 @@ func (b *bench) agree(file string, other *subject) error {
 	return err
 }
 
-// jobs holds several processors against one.
+// jobs compares several processors with one.
 func (b *bench) jobs() error {
 	file, err := b.capture("play", b.n)
 	if err != nil {
@@ -349,7 +347,7 @@ func (b *bench) jobs() error {
 	return nil
 }
 
-// growth shows time and memory for captures of ten times the size each.
+// growth measures time and memory for captures that grow tenfold.
 func (b *bench) growth() error {
 	var all []*subject
 	for n := 10_000; n <= 10*b.n; n *= 10 {
@@ -372,8 +370,8 @@ func (b *bench) growth() error {
 	return nil
 }
 
-// hostile shows time for each byte, and memory, of captures that are made to
-// fill what a reader keeps.
+// hostile measures time per byte and memory for captures that fill a reader's
+// state.
 func (b *bench) hostile() error {
 	play, err := b.capture("play", b.n)
 	if err != nil {
@@ -392,7 +390,7 @@ func (b *bench) hostile() error {
 		s.name = fmt.Sprintf("%s, %d %s", s.name, k.n, k.kind)
 		all = append(all, s)
 	}
-	for _, s := range all { // for each byte, not for each datagram
+	for _, s := range all { // per byte, not per datagram
 		info, err := os.Stat(s.file)
 		if err != nil {
 			return err
@@ -406,8 +404,8 @@ func (b *bench) hostile() error {
 	return nil
 }
 
-// instructions counts them by valgrind, as the difference of two captures: it
-// is the same however busy the machine is.
+// instructions counts instructions with valgrind, as the difference between two
+// captures. The count does not depend on the load of the machine.
 func (b *bench) instructions() error {
 	if err := need("valgrind"); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// peak returns the most memory that a process had.
+// peak returns the maximum memory of a process.
 func peak(s *os.ProcessState) int64 {
 	r, ok := s.SysUsage().(*syscall.Rusage)
 	if !ok {
