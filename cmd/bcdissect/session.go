@@ -16,6 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/acmi"
 	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/page"
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
@@ -30,11 +31,12 @@ scores, kills with weapon and distance, chat, and the quality of each player's
 connection.
 
 Several files are several evenings; a league table adds them up. The form of the
-report follows the name of -o: .acmi and .zip.acmi are for Tacview, .json is the
-whole model.`,
+report follows the name of -o: .html is a page for a browser, with the flights to
+watch, .acmi and .zip.acmi are for Tacview, .json is the whole model.`,
 		Example: `  bcdissect session evening.pcap
   bcdissect session evening.pcap --events
   bcdissect session evening.pcap -T json | jq '.matches[].kills'
+  bcdissect session evening.pcap -o evening.html
   bcdissect session evening.pcap -o evening.acmi
   bcdissect session *.pcap`,
 		Args: cobra.MinimumNArgs(1),
@@ -64,6 +66,9 @@ func (o *sessionFlags) check(f *cli.Common, cmd *cobra.Command) error {
 	json := f.Format.Value == "json"
 	if strings.HasSuffix(f.Output, ".acmi") && (cmd.Flags().Changed("format") || o.tracks || o.events) {
 		return errors.New("-o FILE.acmi is a recording for Tacview; leave -T, --tracks and --events out")
+	}
+	if strings.HasSuffix(f.Output, ".html") && (cmd.Flags().Changed("format") || o.tracks || o.events) {
+		return errors.New("-o FILE.html is a page for a browser, which holds tracks and events; leave -T, --tracks and --events out")
 	}
 	switch {
 	case o.tracks && !json:
@@ -124,16 +129,18 @@ func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all [
 	if len(names) > 1 {
 		league = match.League(all)
 	}
+	bases := make([]string, len(names))
+	for i, name := range names {
+		bases[i] = filepath.Base(name)
+	}
 	switch {
+	case strings.HasSuffix(f.Output, ".html"):
+		return wrapped(page.Write(out, all, page.Options{Captures: bases, League: league}))
 	case strings.HasSuffix(f.Output, ".zip.acmi"):
 		return wrapped(acmi.WriteZip(out, all))
 	case strings.HasSuffix(f.Output, ".acmi"):
 		return wrapped(acmi.Write(out, all))
 	case f.Format.Value == "json":
-		bases := make([]string, len(names))
-		for i, name := range names {
-			bases[i] = filepath.Base(name)
-		}
 		return wrapped(ndjson.Session(out, all, league, ndjson.SessionOptions{Captures: bases, Tracks: o.tracks}))
 	case len(all) == 0:
 		_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))

@@ -1,0 +1,286 @@
+package page
+
+import (
+	"math"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
+)
+
+// columns holds rows of numbers, column by column: of each number the
+// difference from the one above it, as a signed variable-length integer. The
+// script reads the columns in the order in which they were written.
+type columns struct{ bytes []byte }
+
+// add writes the column of n numbers.
+func (c *columns) add(n int, value func(i int) int64) {
+	last := int64(0)
+	for i := range n {
+		v := value(i)
+		d := v - last
+		last = v
+		for u := uint64(d)<<1 ^ uint64(d>>63); ; u >>= 7 { // 0, -1, 1, -2 …
+			if u < 0x80 {
+				c.bytes = append(c.bytes, byte(u))
+				break
+			}
+			c.bytes = append(c.bytes, byte(u)|0x80)
+		}
+	}
+}
+
+// milliseconds of a time, and thousandths of a share.
+func thousandths(x float64) int64 { return whole(float64(x * 1000)) }
+
+// share is a share of the whole in thousandths, -1 if it is not known.
+func share(x float32) int64 {
+	if !(x >= 0) {
+		return -1
+	}
+	return thousandths(min(float64(x), 1))
+}
+
+// whole rounds a number; one that the script could not hold becomes 0.
+func whole(x float64) int64 {
+	if !(math.Abs(x) < 1<<40) {
+		return 0
+	}
+	return int64(math.Round(x))
+}
+
+// A box is where a ship flew: the corner of it, and the size of a step of its
+// positions, which are from 0 to 65535 in each axis.
+type box [4]float64
+
+const farthest = 1e7 // from the middle of the map, in game units
+
+func boxOf(track []match.Sample) box {
+	b := box{0, 0, 0, 1}
+	if len(track) == 0 {
+		return b
+	}
+	most := float32(math.MaxFloat32)
+	low, high := [3]float32{most, most, most}, [3]float32{-most, -most, -most}
+	for i := range track {
+		for k, x := range track[i].At {
+			if math.Abs(float64(x)) < farthest { // not infinite, and a number
+				low[k], high[k] = min(low[k], x), max(high[k], x)
+			}
+		}
+	}
+	size := 0.01
+	for k := range low {
+		if low[k] > high[k] {
+			continue
+		}
+		b[k] = round(float64(low[k]), 3)
+		size = max(size, float64(high[k])-b[k])
+	}
+	b[3] = size / 65535
+	return b
+}
+
+func (b *box) steps(axis int, x float32) int64 {
+	return min(max(whole((float64(x)-b[axis])/b[3]), 0), 65535)
+}
+
+func round(x float64, decimals int) float64 {
+	p := math.Pow10(decimals)
+	if y := math.Round(x * p); !math.IsInf(y, 0) && !math.IsNaN(y) {
+		return y / p
+	}
+	return 0
+}
+
+// A track in the page has a point for each of the moments of a grid at most.
+const (
+	finest     = 0.125  // seconds between moments, doubled until the points are few enough
+	mostPoints = 60_000 // of a page
+	leap       = 25     // game units within a moment that no ship flies
+)
+
+// smooth returns the mean of the samples around each moment: two sources of a
+// ship's positions, its player and the host's copies, disagree by the time that a
+// message takes, so that the ship would tremble. It leaves leaps as they are.
+func smooth(track []match.Sample, step float64) []match.Sample {
+	var out []match.Sample
+	var sum match.Sample
+	var n float32
+	flush := func() {
+		if n == 0 {
+			return
+		}
+		s := sum
+		s.T /= float64(n)
+		for k := range s.At {
+			s.At[k] /= n
+			s.Forward[k] /= n
+			s.Up[k] /= n
+		}
+		s.Speed /= n
+		out = append(out, s)
+		n = 0
+	}
+	for i := range track {
+		s := &track[i]
+		if n > 0 {
+			last := &track[i-1]
+			if math.Floor(s.T/step) != math.Floor(last.T/step) || s.Cloaked != last.Cloaked || far(&s.At, &last.At) {
+				flush()
+			}
+		}
+		if n == 0 {
+			sum, n = *s, 1
+			continue
+		}
+		sum.T += s.T
+		for k := range s.At {
+			sum.At[k] += s.At[k]
+			sum.Forward[k] += s.Forward[k]
+			sum.Up[k] += s.Up[k]
+		}
+		sum.Speed += s.Speed
+		n++
+	}
+	flush()
+	return even(out)
+}
+
+// even returns the weighted mean of each sample and those around it, up to the
+// next leap or pause.
+func even(track []match.Sample) []match.Sample {
+	const pause = 1 // second
+	out := make([]match.Sample, len(track))
+	joined := func(i int) bool { // with the sample before
+		return track[i].T-track[i-1].T < pause && !far(&track[i].At, &track[i-1].At)
+	}
+	for i := range track {
+		out[i] = track[i]
+		sum, weight := [3]float32{}, float32(0)
+		add := func(k int, w float32) {
+			for a := range sum {
+				sum[a] += float32(w * track[k].At[a])
+			}
+			weight += w
+		}
+		// As many on either side, so that the mean does not lag.
+		n := 0
+		for n < 3 && i-n > 0 && i+n+1 < len(track) && joined(i-n) && joined(i+n+1) {
+			n++
+		}
+		add(i, 4)
+		for k := 1; k <= n; k++ {
+			add(i-k, float32(4-k))
+			add(i+k, float32(4-k))
+		}
+		for a := range sum {
+			out[i].At[a] = sum[a] / weight
+		}
+	}
+	return out
+}
+
+func far(a, b *[3]float32) bool {
+	for k := range a {
+		if d := a[k] - b[k]; d > leap || d < -leap {
+			return true
+		}
+	}
+	return false
+}
+
+// tracks returns the flights of all ships, coarser the more there are.
+func tracks(all []*match.Match) map[*match.Life][]match.Sample {
+	out := map[*match.Life][]match.Sample{}
+	for step := finest; ; step *= 2 {
+		n := 0
+		for _, m := range all {
+			for i := range m.Lives {
+				l := &m.Lives[i]
+				out[l] = smooth(l.Track, step)
+				n += len(out[l])
+			}
+		}
+		if n <= mostPoints || step > 60 {
+			return out
+		}
+	}
+}
+
+// addTrack writes a flight.
+func (c *columns) addTrack(track []match.Sample, b *box) {
+	n := len(track)
+	c.add(n, func(i int) int64 { return thousandths(track[i].T) })
+	for k := range 3 {
+		c.add(n, func(i int) int64 { return b.steps(k, track[i].At[k]) })
+	}
+	for k := range 3 {
+		c.add(n, func(i int) int64 { return whole(float64(track[i].Forward[k]) * 100) })
+	}
+	for k := range 3 {
+		c.add(n, func(i int) int64 { return whole(float64(track[i].Up[k]) * 100) })
+	}
+	c.add(n, func(i int) int64 { return whole(float64(track[i].Speed) * 10) })
+	c.add(n, func(i int) int64 {
+		if track[i].Cloaked {
+			return 1
+		}
+		return 0
+	})
+}
+
+// addCondition writes the state of hull and shields over time.
+func (c *columns) addCondition(h []match.Condition) {
+	n := len(h)
+	c.add(n, func(i int) int64 { return thousandths(h[i].T) })
+	c.add(n, func(i int) int64 { return share(h[i].Hull) })
+	for k := range 6 {
+		c.add(n, func(i int) int64 { return share(h[i].Shields[k]) })
+	}
+}
+
+// addLevels writes the condition of a subsystem over time.
+func (c *columns) addLevels(h []match.Level) {
+	c.add(len(h), func(i int) int64 { return thousandths(h[i].T) })
+	c.add(len(h), func(i int) int64 { return share(h[i].Value) })
+}
+
+// addShots writes shots: the end is -1 where it is not known, and whether it hit
+// is 0 for no, 1 for yes, 2 for unknown.
+func (c *columns) addShots(shots []match.Shot) {
+	n := len(shots)
+	c.add(n, func(i int) int64 { return thousandths(shots[i].T) })
+	c.add(n, func(i int) int64 {
+		if shots[i].End == nil {
+			return -1
+		}
+		return thousandths(max(*shots[i].End-shots[i].T, 0))
+	})
+	c.add(n, func(i int) int64 { return int64(shots[i].Life) })
+	c.add(n, func(i int) int64 { return int64(shots[i].Target) })
+	c.add(n, func(i int) int64 { return int64(shots[i].Kind) })
+	c.add(n, func(i int) int64 {
+		switch h := shots[i].Hit; {
+		case h == nil:
+			return 2
+		case *h:
+			return 1
+		}
+		return 0
+	})
+}
+
+// addLine writes the quality of a connection over time.
+func (c *columns) addLine(points []match.LinePoint) {
+	n := len(points)
+	c.add(n, func(i int) int64 { return thousandths(points[i].T) })
+	c.add(n, func(i int) int64 {
+		if points[i].RTT < 0 {
+			return -1
+		}
+		return whole(float64(points[i].RTT) * 1e4) // tenths of a millisecond
+	})
+	c.add(n, func(i int) int64 { return int64(points[i].Lost) })
+	c.add(n, func(i int) int64 { return int64(points[i].Resent) })
+	c.add(n, func(i int) int64 { return int64(points[i].Updates) })
+	c.add(n, func(i int) int64 { return thousandths(float64(points[i].Silence)) })
+}

@@ -1,0 +1,138 @@
+// The data of the page: a JSON object, and the columns that it counts.
+
+// read returns the data once the columns are unpacked.
+async function read() {
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const base64 = atob(document.getElementById('columns').textContent);
+  const packed = Uint8Array.from(base64, (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  let at = 0;
+  // column reads n numbers, each the sum of the differences up to it.
+  const column = (n, scale = 1) => {
+    const out = new Float64Array(n);
+    let last = 0;
+    for (let i = 0; i < n; i++) {
+      let u = 0, factor = 1, byte;
+      do {
+        byte = bytes[at++];
+        u += (byte & 0x7f) * factor;
+        factor *= 128;
+      } while (byte & 0x80);
+      last += u % 2 ? -(u + 1) / 2 : u / 2;
+      out[i] = last * scale;
+    }
+    return out;
+  };
+  for (const m of data.matches) {
+    m.duration = Math.max(m.end - m.begin, 0.1);
+    for (const l of m.lives) {
+      const n = l.points, [x, y, z, step] = l.box;
+      const t = column(n, 1e-3);
+      const at3 = [column(n), column(n), column(n)];
+      [x, y, z].forEach((low, k) => { for (let i = 0; i < n; i++) at3[k][i] = low + at3[k][i] * step; });
+      l.track = { n, t, at: at3, forward: [column(n), column(n), column(n)], up: [column(n), column(n), column(n)], speed: column(n, 0.1), cloaked: column(n) };
+      l.state = { n: l.condition, t: column(l.condition, 1e-3), hull: column(l.condition, 1e-3), shields: Array.from({ length: 6 }, () => column(l.condition, 1e-3)) };
+      for (const s of l.systems || []) { s.t = column(s.levels, 1e-3); s.value = column(s.levels, 1e-3); }
+    }
+    const n = m.shots;
+    m.shots = { n, t: column(n, 1e-3), length: column(n, 1e-3), life: column(n), target: column(n), kind: column(n), hit: column(n) };
+    for (const l of m.lines) {
+      const k = l.points;
+      l.points = { n: k, t: column(k, 1e-3), rtt: column(k, 1e-4), lost: column(k), resent: column(k), updates: column(k), silence: column(k, 1e-3) };
+    }
+    m.teamed = m.teams.length > 0;
+    m.players.forEach((p, i) => {
+      p.color = m.teamed ? (p.team === undefined ? 7 : p.team % 8) : i % 8;
+      p.lives = m.lives.map((l, k) => (l.player === i ? k : -1)).filter((k) => k >= 0);
+      p.line = m.lines.find((l) => l.player === i);
+    });
+  }
+  return data;
+}
+
+// before returns how many of the first n times, in order, are not after t.
+function before(times, n, t) {
+  let low = 0, high = n;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (times[mid] <= t) low = mid + 1; else high = mid;
+  }
+  return low;
+}
+
+const leap = 25; // game units between two points of a track that no ship flies
+
+// poseAt returns where a life's ship is at a moment, or null if nobody knows.
+function poseAt(l, t, out) {
+  const k = l.track;
+  if (k.n === 0) return null;
+  const j = before(k.t, k.n, t), i = Math.max(j - 1, 0);
+  let share = 0;
+  if (j > 0 && j < k.n) {
+    share = (t - k.t[i]) / (k.t[j] - k.t[i]);
+    const way = Math.hypot(k.at[0][j] - k.at[0][i], k.at[1][j] - k.at[1][i], k.at[2][j] - k.at[2][i]);
+    if (way > leap + 12 * (k.t[j] - k.t[i])) share = 0;
+  }
+  const next = share > 0 ? j : i;
+  for (let a = 0; a < 3; a++) {
+    out.at[a] = k.at[a][i] + (k.at[a][next] - k.at[a][i]) * share;
+    out.forward[a] = k.forward[a][i] + (k.forward[a][next] - k.forward[a][i]) * share;
+    out.up[a] = k.up[a][i] + (k.up[a][next] - k.up[a][i]) * share;
+  }
+  out.speed = k.speed[i];
+  out.cloaked = k.cloaked[i] === 1;
+  return out;
+}
+
+const newPose = () => ({ at: [0, 0, 0], forward: [0, 1, 0], up: [0, 0, 1], speed: 0, cloaked: false });
+
+// latest returns the last known value of a column at a moment, or -1.
+function latest(times, values, n, t) {
+  for (let i = before(times, n, t) - 1; i >= 0; i--) if (values[i] >= 0) return values[i];
+  return -1;
+}
+
+// shieldsAt returns the mean of the facings that are known, or -1.
+function shieldsAt(l, t) {
+  let sum = 0, n = 0;
+  for (const f of l.state.shields) {
+    const v = latest(l.state.t, f, l.state.n, t);
+    if (v >= 0) { sum += v; n++; }
+  }
+  return n ? sum / n : -1;
+}
+
+const alive = (l, t) => t >= l.begin && t <= l.end;
+
+// Words and numbers.
+
+const nameOf = (m, player) => (player >= 0 && player < m.players.length ? m.players[player].name : 'somebody');
+const colorOf = (m, player) => (player >= 0 && player < m.players.length ? m.players[player].color : 'none');
+
+function clock(t, digits = 1) {
+  const p = 10 ** digits, whole = Math.round(Math.abs(t) * p), s = Math.floor(whole / p);
+  const tail = digits ? '.' + String(whole % p).padStart(digits, '0') : '';
+  const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
+  return (t < 0 ? '−' : '') + (h ? h + ':' + String(m).padStart(2, '0') : m) + ':' + String(s % 60).padStart(2, '0') + tail;
+}
+
+const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ' ');
+const plural = (n, one, many = one + 's') => n + ' ' + (n === 1 ? one : many);
+
+const months = 'January February March April May June July August September October November December'.split(' ');
+
+function date(ms) {
+  const d = new Date(ms), two = (n) => String(n).padStart(2, '0');
+  return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${d.getUTCFullYear()}, ${two(d.getUTCHours())}:${two(d.getUTCMinutes())} UTC`;
+}
+
+const words = (list) => (list.length < 2 ? list.join('') : list.slice(0, -1).join(', ') + ' and ' + list[list.length - 1]);
+
+// outcome says who won or leads.
+function outcome(m) {
+  const who = m.leading_team !== undefined ? ['Team ' + (m.leading_team + 1)] : (m.leaders || []).map((p) => nameOf(m, p));
+  if (!who.length) return m.over !== undefined ? 'Nobody won' : 'Nobody scored';
+  if (who.length > 1) return words(who) + ' are level';
+  return who[0] + (m.over !== undefined ? ' wins' : ' leads');
+}

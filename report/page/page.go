@@ -1,0 +1,122 @@
+// Package page writes matches as a web page: one file with its own script and
+// style, which loads nothing from anywhere. The script draws the replay, the
+// charts and the tables from the data in the page; what it draws from is a
+// JSON object and a block of packed columns.
+//
+// Text from the network is escaped as for a terminal, and reaches the page as
+// text only: the script makes no markup of it.
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// The script's files share one scope, in this order.
+var (
+	//go:embed style.css
+	style string
+	//go:embed data.js
+	scriptData string
+	//go:embed shapes.js
+	scriptShapes string
+	//go:embed scene.js
+	scriptScene string
+	//go:embed panels.js
+	scriptPanels string
+	//go:embed main.js
+	scriptMain string
+)
+
+// Options say what is known beside the matches.
+type Options struct {
+	Captures []string         // the files, in order
+	League   []match.Standing // over all of them, nil for one file
+}
+
+// Write writes a page. The same matches and options give the same bytes.
+func Write(w io.Writer, all []*match.Match, o Options) error {
+	var columns columns
+	data := collect(all, o, &columns)
+	text, err := json.Marshal(data) // with <, >, &, U+2028 and U+2029 as \u003c and so on
+	if err != nil {
+		return err
+	}
+	packed, err := deflate(columns.bytes)
+	if err != nil {
+		return err
+	}
+	script := "'use strict';\n(() => {\n" + scriptData + scriptShapes + scriptScene + scriptPanels + scriptMain + "})();\n"
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src '" + hash(script) + "'; style-src '" + hash(style) + "'"
+
+	b := bufio.NewWriter(w)
+	for _, part := range []string{
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+		`<meta http-equiv="Content-Security-Policy" content="`, policy, "\">\n",
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1, viewport-fit=cover\">\n",
+		"<meta name=\"color-scheme\" content=\"dark light\">\n<meta name=\"generator\" content=\"bcdissect\">\n",
+		"<link rel=\"icon\" href=\"data:,\">\n",
+		"<title>", html.EscapeString(title(all)), "</title>\n<style>", style, "</style>\n</head>\n<body>\n",
+		"<noscript><p>The replay and the tables of this page are drawn by its own script, which is turned off here.</p></noscript>\n",
+		"<main id=\"page\"></main>\n",
+		`<script type="application/json" id="data">`, string(text), "</script>\n",
+		`<script type="application/octet-stream" id="columns">`, base64.StdEncoding.EncodeToString(packed), "</script>\n",
+		"<script>", script, "</script>\n</body>\n</html>\n",
+	} {
+		_, _ = b.WriteString(part) // Flush returns the error
+	}
+	return b.Flush()
+}
+
+// hash is the source of an inline script or style in a content security policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func deflate(p []byte) ([]byte, error) {
+	var out bytes.Buffer
+	z, err := flate.NewWriter(&out, flate.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := z.Write(p); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// title names the map of the first match and its day.
+func title(all []*match.Match) string {
+	if len(all) == 0 {
+		return "No match"
+	}
+	m := all[0]
+	name := m.Map
+	if name == "" {
+		name = mission(m.Mission)
+	}
+	if name == "" {
+		name = "Match"
+	}
+	return report.Escape(name) + " · " + m.Clock(m.Begin).UTC().Format("2 January 2006")
+}
+
+// mission is the name of a mission without that of its package.
+func mission(module string) string {
+	return module[strings.LastIndexByte(module, '.')+1:]
+}
