@@ -107,6 +107,10 @@ func (m *StateUpdate) Reset() {
 	m.Entries, m.Power, m.parts = entries, power, parts
 }
 
+// Base returns the last absolute position before the message, if it has a
+// relative one and that is known.
+func (m *StateUpdate) Base() (p wire.Vec3, ok bool) { return m.base, m.hasBase }
+
 // AbsolutePosition returns the position of the ship, if this and earlier
 // messages determine it.
 func (m *StateUpdate) AbsolutePosition() (p wire.Vec3, ok bool) {

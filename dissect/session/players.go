@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -25,6 +26,16 @@ type Player struct {
 
 // maxNames bounds how many names of a player are kept.
 const maxNames = 16
+
+// Clone returns a copy of what is known of the player now, nil of nil.
+func (p *Player) Clone() *Player {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	c.Names = slices.Clone(p.Names)
+	return &c
+}
 
 func (p *Player) rename(name string) {
 	if name == "" || name == p.Name {

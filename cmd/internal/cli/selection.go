@@ -27,7 +27,8 @@ type Selection struct {
 
 	filter              *filter.Filter // nil for none
 	objectID            wire.ObjectID
-	peer                int // -1 if the player is given by name
+	peer                int           // -1 if the player is given by name
+	stays               map[stay]bool // of the player; nil while they are not known beforehand
 	firstFrame          int
 	lastFrame           int // 0 for no end
 	fromTime, untilTime time.Time
@@ -40,7 +41,7 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	s.dir = NewChoice("", "c2s", "s2c", "unknown")
 	fl := cmd.Flags()
 	fl.StringVarP(&s.expression, "filter", "Y", "", "only records for which this holds, as 'name == Chat and text contains \"lag\"'; see docs/filter.md")
-	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this name or peer id")
+	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this name or peer id, from its first datagram")
 	fl.StringVar(&s.object, "object", "", "only messages that name this object or a part of it; its id, as 0x3FFFFFFF")
 	fl.StringVar(&s.from, "from", "", "only from this time on: seconds after the first frame, or 15:04:05, or RFC 3339 (UTC)")
 	fl.StringVar(&s.to, "to", "", "only up to this time")
@@ -177,6 +178,40 @@ func timeOf(text string, start, none time.Time) (time.Time, error) {
 	return none, errors.New("give seconds, 15:04:05, or 2006-01-02T15:04:05Z")
 }
 
+// A stay is a player in a conversation. Player is -1 for the part of it before
+// the player is known.
+type stay struct{ conversation, player int }
+
+func stayOf(r *dissect.Record) stay {
+	if r.Player == nil {
+		return stay{r.Conversation, -1}
+	}
+	return stay{r.Conversation, r.Player.Index}
+}
+
+// WantsPlayer reports whether the conversation of one player is asked for.
+func (s *Selection) WantsPlayer() bool { return s.player != "" }
+
+// KnowsPlayer reports whether Learn has been given all records.
+func (s *Selection) KnowsPlayer() bool { return s.stays != nil }
+
+// IsPlayer reports whether the record is known to be of that player.
+func (s *Selection) IsPlayer(r *dissect.Record) bool {
+	return strings.EqualFold(r.Client, s.player) || s.peer > 0 && int(r.ClientID) == s.peer
+}
+
+// Learn takes note of a record of a first reading, so that Match of a second one
+// knows the player's conversation from its first datagram.
+func (s *Selection) Learn(r *dissect.Record) {
+	if s.stays == nil {
+		s.stays = map[stay]bool{}
+	}
+	if s.IsPlayer(r) {
+		s.stays[stayOf(r)] = true
+		s.stays[stay{r.Conversation, -1}] = true
+	}
+}
+
 // Match reports whether a record is to be shown.
 func (s *Selection) Match(r *dissect.Record) bool {
 	if s.All {
@@ -196,7 +231,7 @@ func (s *Selection) Match(r *dissect.Record) bool {
 		return false
 	case s.once && (r.Status == dissect.StatusDuplicate || r.CopyOf != 0):
 		return false
-	case s.player != "" && !strings.EqualFold(r.Client, s.player) && (s.peer < 0 || int(r.ClientID) != s.peer):
+	case s.stays != nil && !s.stays[stayOf(r)]:
 		return false
 	}
 	return (s.object == "" || s.names(r)) && (s.filter == nil || s.filter.Match(r))

@@ -67,6 +67,9 @@ func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 	if r.Verify {
 		c.verify = new(dissect.Verifier)
 	}
+	if wanted.WantsPlayer() && !wanted.KnowsPlayer() {
+		c.held = newHolder(wanted.IsPlayer, c.show)
+	}
 	return c
 }
 
@@ -88,7 +91,7 @@ func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	flusher, partly := r.one.sink.(report.Flusher)
 	jobs := newJobs(r.Jobs)
 	switch {
-	case jobs == 1:
+	case jobs == 1 || r.one.held != nil:
 		b.next = func(j *job) (*job, error) {
 			j.Decipher()
 			err := r.push(r.one, j)

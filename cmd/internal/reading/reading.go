@@ -62,6 +62,11 @@ func Captures(f *cli.Common, s cli.Streams, names []string, makeSink SinkMaker) 
 	if err != nil {
 		return ofCapture(err)
 	}
+	if f.WantsPlayer() {
+		if err := learn(f, cfg, names); err != nil {
+			return err
+		}
+	}
 	all := &files{Series: src}
 	defer func() { _ = all.Close() }() // nothing was written
 	return Report(f, s, cfg, all, makeSink)
@@ -183,7 +188,8 @@ type reader struct {
 	verify   *dissect.Verifier // nil unless asked for
 	wanted   *cli.Selection
 	sink     report.Sink
-	left     int // records still to show, 0 for no limit
+	left     int     // records still to show, 0 for no limit
+	held     *holder // nil unless a player's records come before the name is known
 }
 
 // flush takes what never became complete.
@@ -205,6 +211,14 @@ func (c *reader) record(r *dissect.Record) error {
 			r.Notes = append(r.Notes, dissect.Note{Code: "verify", Text: differs})
 		}
 	}
+	if c.held != nil {
+		return c.held.record(r)
+	}
+	return c.show(r)
+}
+
+// show gives a record to the sink if it is wanted.
+func (c *reader) show(r *dissect.Record) error {
 	if !c.wanted.Match(r) {
 		return nil
 	}

@@ -1,0 +1,127 @@
+package reading
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// A player's conversation begins before the player's name is known. Files are
+// read twice: first to learn which conversation it is. What comes through a pipe
+// or from the network is held back until there is a name.
+
+// learn reads files to learn which conversation is that of the wanted player. It
+// leaves what can be read once to the holder, and errors to the second reading.
+func learn(f *cli.Common, cfg dissect.Config, names []string) error {
+	if slices.ContainsFunc(names, func(name string) bool { return !regular(name) }) {
+		return nil
+	}
+	src, err := capture.OpenAll(names, nil)
+	if err != nil {
+		return ofCapture(err)
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	p := dissect.New(cfg)
+	p.OmitValues(true)
+	take := func(r *dissect.Record) error { f.Learn(r); return nil }
+	f.Learn(&dissect.Record{}) // even if there are no records
+	for {
+		d, err := src.Next()
+		if err != nil {
+			return nil // the second reading comes upon it, too
+		}
+		if err := p.Push(d, take); err != nil {
+			return err
+		}
+	}
+}
+
+// regular reports whether a name is that of a file that can be read again.
+func regular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Limits of what is held back.
+const (
+	heldOfOne = 256       // records of a conversation
+	heldOfAll = 16 * 1024 // records
+	heldAtAll = 1024      // conversations
+)
+
+// A holder holds back the records of conversations without a name.
+type holder struct {
+	is    func(*dissect.Record) bool
+	show  func(*dissect.Record) error
+	of    map[int]*held // by conversation
+	count int
+}
+
+// held are the records of a conversation that wait.
+type held struct {
+	records []*dissect.Record
+	gone    int // records before those
+}
+
+func newHolder(is func(*dissect.Record) bool, show func(*dissect.Record) error) *holder {
+	return &holder{is: is, show: show, of: map[int]*held{}}
+}
+
+// record shows a record of the player, after those that were held back; it holds
+// back those of nobody, and forgets those of others.
+func (h *holder) record(r *dissect.Record) error {
+	w := h.of[r.Conversation]
+	switch {
+	case h.is(r):
+		if w == nil {
+			return h.show(r)
+		}
+		h.forget(r.Conversation)
+		if w.gone > 0 {
+			first := append(w.records, r)[0]
+			first.Notes = append(first.Notes, dissect.Note{
+				Code: "late", Text: fmt.Sprintf("the conversation begins late: %d records before this one came too long before the name", w.gone),
+			})
+		}
+		for _, r := range w.records {
+			if err := h.show(r); err != nil {
+				return err
+			}
+		}
+		return h.show(r)
+	case r.Client != "":
+		h.forget(r.Conversation)
+		return nil
+	}
+	if w == nil {
+		if len(h.of) >= heldAtAll {
+			h.forget(slices.Min(slices.Collect(maps.Keys(h.of))))
+		}
+		w = &held{}
+		h.of[r.Conversation] = w
+	}
+	if len(w.records) >= heldOfOne || h.count >= heldOfAll {
+		w.gone++
+		if len(w.records) == 0 {
+			return nil
+		}
+		w.records = slices.Delete(w.records, 0, 1)
+		h.count--
+	}
+	w.records = append(w.records, r.Clone())
+	h.count++
+	return nil
+}
+
+// forget lets go of what is held back of a conversation.
+func (h *holder) forget(conversation int) {
+	if w := h.of[conversation]; w != nil {
+		h.count -= len(w.records)
+		delete(h.of, conversation)
+	}
+}

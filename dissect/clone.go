@@ -1,0 +1,134 @@
+package dissect
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// Clone returns a copy of the record that stays valid. It knows of the session
+// what the record's fields name, as it was then.
+func (r *Record) Clone() *Record {
+	c := *r
+	if r.Datagram != nil {
+		d := *r.Datagram
+		d.Payload = bytes.Clone(d.Payload)
+		c.Datagram = &d
+	}
+	c.Bytes, c.Payload, c.Rest = bytes.Clone(r.Bytes), bytes.Clone(r.Payload), bytes.Clone(r.Rest)
+	c.fields = bytes.Clone(r.fields)
+	c.Pieces, c.Notes = slices.Clone(r.Pieces), slices.Clone(r.Notes)
+	if e, ok := r.Err.(*decode.Error); ok { //nolint:errorlint // the decoder's own, whose memory it uses again
+		fault := *e
+		c.Err = &fault
+	}
+	if r.Kind == KindGameSpy {
+		c.GameSpy = gamespy.Parse(c.Bytes)
+	}
+	if r.Message != nil {
+		c.Message = r.readAgain(c.fields)
+	}
+	c.Player, c.Author = r.Player.Clone(), r.Author.Clone()
+	if r.Session != nil {
+		f := frozen{r: r, players: map[numbered]*Player{}, objects: map[wire.ObjectID]object{}}
+		var w decode.Viewer
+		r.Visit(&w, &f)
+		f.r = nil
+		c.Session = &f
+	}
+	return &c
+}
+
+// A numbered is a number that stands for a player.
+type numbered struct {
+	by decode.Number
+	n  int64
+}
+
+// An object is what a session knew of an object.
+type object struct {
+	text  string
+	ship  wire.ObjectID
+	known bool
+}
+
+// frozen is what a session knew of the players and objects that a record names.
+// It is the visitor that collects it, too.
+type frozen struct {
+	r       *Record
+	players map[numbered]*Player
+	objects map[wire.ObjectID]object
+}
+
+// Begin implements [decode.Visitor].
+func (f *frozen) Begin(*decode.Group) {}
+
+// End implements [decode.Visitor].
+func (f *frozen) End(*decode.Group) {}
+
+// Field implements [decode.Visitor].
+func (f *frozen) Field(v *decode.Field) {
+	switch s := f.r.Session; {
+	case v.Who != decode.NoPlayer:
+		n := int64(v.Uint)
+		if v.Kind == decode.KindI32 {
+			n = v.Int
+		}
+		by := v.Who.In(f.r.Writer, f.r.Dir == ToHost)
+		f.players[numbered{by, n}] = s.Player(by, n).Clone()
+	case v.Kind == decode.KindObject:
+		id := wire.ObjectID(v.Uint)
+		o := object{text: s.Object(id)}
+		o.ship, o.known = s.ShipOf(id)
+		f.objects[id] = o
+	}
+}
+
+// Player implements [Resolver].
+func (f *frozen) Player(by decode.Number, n int64) *Player { return f.players[numbered{by, n}] }
+
+// Object implements [Resolver].
+func (f *frozen) Object(id wire.ObjectID) string { return f.objects[id].text }
+
+// AppendObject implements [Resolver].
+func (f *frozen) AppendObject(dst []byte, id wire.ObjectID) []byte {
+	return append(dst, f.objects[id].text...)
+}
+
+// ShipOf implements [Resolver].
+func (f *frozen) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
+	o := f.objects[id]
+	return o.ship, o.known
+}
+
+// readAgain reads the message of the record from a copy of its bytes.
+func (r *Record) readAgain(fields []byte) decode.Message {
+	d := decode.NewDecoder()
+	if r.fieldsAt == 0 {
+		return d.ReadBody(r.Spec, fields).Message
+	}
+	env := then{}
+	if m, ok := r.Message.(*msg.StateUpdate); ok {
+		env.class = m.Class
+		env.base, env.known = m.Base()
+	}
+	return d.ReadAs(r.Spec, fields, r.Layout, &env).Message
+}
+
+// then answers what decoding asked when the record was made.
+type then struct {
+	class *ship.Class
+	base  wire.Vec3
+	known bool
+}
+
+// Ship implements [decode.Env].
+func (t *then) Ship(wire.ObjectID) *ship.Class { return t.class }
+
+// Base implements [decode.Env].
+func (t *then) Base(wire.ObjectID) (wire.Vec3, bool) { return t.base, t.known }
