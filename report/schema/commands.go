@@ -36,7 +36,7 @@ func For(command string, c *decode.Catalog) *Schema {
 	case "decode":
 		return records(c, command, false)
 	case "session":
-		return root(of(ndjson.SessionType), command, "One object.")
+		return root(of(ndjson.SessionType), command, "One object. Times are seconds since the first frame; docs/session.md explains the members.")
 	}
 	if command == "opcodes" {
 		s := of(reflect.TypeFor[reference.Entry]())
@@ -81,39 +81,6 @@ var commands = []struct{ name, doc, shape string }{
 		} ]
 		limits { links { ` + limit + ` } outstanding { ` + limit + ` } ships { ` + limit + ` } undirected i }
 	}`},
-	{"session", "One object. Times are seconds since the first frame; docs/session.md explains the members.", `{
-		schema i captures [ s ]
-		matches [ {
-			host s server? s dialect s mission? s map? s
-			rules { player_limit? i time_limit? i frag_limit? i no_time_limit? b no_frag_limit? b collisions? b }
-			begin t end t begin_t n end_t n over_t? n ended_by? s late? b open? b
-			captured_at? { host? b ` + player + ` } leaders? [ i ] leading_team? i
-			players [ {
-				name s names? [ s ] id? i slot? i team? i address? s joined? n ready? n left? n left_how? s stays i
-				kills i deaths i score? i host_says? { kills? i deaths? i score? i frame i } damage? n shots i
-			} ]
-			lives [ {
-				` + player + ` ship? s ship_name? s object_id i begin n end n end_how? s frame i late? b killer? i killer_name? s max_speed n updates i
-				condition? [ { t n hull? n shields? [ n ] } ] systems? [ { name s history [ [ n ] ] } ]
-				repairs? [ { t n frame i system? s how s } ] track? [ [ n ] ]
-			} ]
-			kills [ {
-				t n frame i victim? i victim_name? s killer? i killer_name? s weapon? s distance? n ship? s killer_ship? s at? [ n ] life? i
-				assists? [ { ` + player + ` score i } ]
-			} ]
-			scores [ { t n frame i ` + player + ` team? i kills? i deaths? i score? i } ]
-			shots [ { t n end? n frame i ` + player + ` life? i weapon? s kind s target_life? i hit? b } ]
-			chat [ { t n frame i ` + player + ` text s team b } ]
-			events [ { t n frame? i kind s ` + player + ` times? i text s } ]
-			lines [ {
-				` + player + ` address s verdict s rtt? n lost i resent i silence n silence_at? n
-				points? [ { t n rtt? n lost i resent i updates i silence n } ]
-			} ]
-			unusual [ { t n frame i ` + player + ` kind s text s value? n limit? n count i } ]
-			evicted? < i >
-		} ]
-		league? [ { name s matches i wins i kills i deaths i } ]
-	}`},
 	{"replay", "One line for each host.", `{
 		host s dialect s against s clients [ { addr s peer? i slot? i name? s frame i adopted? b } ]
 		mode s mission s system i player_limit i inputs i
@@ -135,7 +102,6 @@ var commands = []struct{ name, doc, shape string }{
 
 const (
 	class  = `reliable i retransmissions i duplicates i acknowledged i lost i late i`
-	player = `player? i player_name? s`
 	limit  = `max i given_up i`
 	counts = `expected i emitted i matched i missing i extra i differs i not_comparable i documented i excused i
 		latency_ms_median? n latency_ms_p95? n`

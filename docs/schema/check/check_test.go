@@ -116,7 +116,6 @@ func TestCaptures(t *testing.T) {
 		{"read", []string{"read", "-T", "json", "--payload"}, 60000},
 		{"stats", []string{"stats", "-T", "json"}, 30},
 		{"stats-network", []string{"stats", "--network", "-T", "json"}, 30},
-		{"session", []string{"session", "-T", "json"}, 15},
 		{"replay", []string{"replay", "-T", "json"}, 15},
 		{"session", []string{"session", "--tracks", "-T", "json"}, 30},
 	} {
