@@ -57,7 +57,8 @@ type Builder struct {
 	last    *game // of the last record
 	matches []*Match
 	meter   measure.Meter
-	now     float64
+	frame   int     // of the last datagram
+	now     float64 // its time
 	lap     float64 // when the laps of the lines end
 	names   map[netip.AddrPort]string
 
@@ -86,16 +87,10 @@ func (b *Builder) Record(r *dissect.Record) error {
 	if r.Datagram == nil {
 		return nil
 	}
-	if !r.Datagram.Time.IsZero() {
-		if b.origin.IsZero() {
-			b.origin = r.Datagram.Time
-		}
-		b.now = r.Datagram.Time.Sub(b.origin).Seconds()
+	if r.Datagram.Number != b.frame {
+		b.comes(r.Datagram)
 	}
 	_ = b.meter.Record(r) // never fails
-	if b.now >= b.lap {
-		b.endLap()
-	}
 	if r.Kind == dissect.KindGameSpy {
 		b.gameSpy(r)
 		return nil
@@ -120,6 +115,20 @@ func (b *Builder) Record(r *dissect.Record) error {
 	}
 	g.message(r)
 	return nil
+}
+
+// comes takes note of the time of the next datagram.
+func (b *Builder) comes(d *dissect.Datagram) {
+	b.frame = d.Number
+	if !d.Time.IsZero() {
+		if b.origin.IsZero() {
+			b.origin = d.Time
+		}
+		b.now = d.Time.Sub(b.origin).Seconds()
+	}
+	if b.now >= b.lap {
+		b.endLap()
+	}
 }
 
 // Close ends all matches.

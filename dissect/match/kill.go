@@ -283,6 +283,11 @@ func (g *game) part(r *dissect.Record, id wire.ObjectID) (life int, name string)
 // scoreChange folds the scores that change with a loss.
 func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 	frame := r.Datagram.Number
+	if n := len(g.m.Kills); n > 0 && g.kills[n-1].sources == exploding && g.m.Kills[n-1].Frame == frame {
+		if v := g.m.Kills[n-1].Victim; v != NoPlayer && g.m.Players[v].ID == 0 && g.m.Players[v].Slot >= 0 {
+			g.link(r, m.Victim, g.m.Players[v].Slot) // the explosion names the ship, the score change the player
+		}
+	}
 	victim, killer := g.byID(r, m.Victim), g.byID(r, m.Killer)
 	if victim == NoPlayer {
 		g.event(frame, EventError, NoPlayer, "a score change names no player whose ship is lost")

@@ -101,6 +101,9 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 	if r.Dir != dissect.FromHost || e.Class != event.ClassPlayer {
 		return
 	}
+	if slot, ok := e.Dest.Slot(); ok && e.Dest == wire.FirstObject(slot) {
+		g.link(r, int32(e.Player), slot) // OpenBC names the player's first object
+	}
 	i := g.byID(r, int32(e.Player))
 	switch {
 	case i == NoPlayer:

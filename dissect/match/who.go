@@ -175,6 +175,48 @@ func (g *game) numbered(r *dissect.Record, by decode.Number, n int64) int {
 	return i
 }
 
+// link takes note that a network id and a slot are of one player, where the
+// session knows only one of them, or none.
+func (g *game) link(r *dissect.Record, id int32, slot int) {
+	if id <= 0 || id > 255 {
+		return
+	}
+	both := [2]stranger{{decode.NetworkID, int64(id)}, {decode.Slot, int64(slot)}}
+	found := NoPlayer
+	for _, s := range both {
+		i, ok := g.who.strangers[s]
+		if r.Session != nil {
+			if p := r.Session.Player(s.by, s.n); p != nil {
+				i, ok = g.known(r, p), true
+			}
+		}
+		switch {
+		case !ok:
+		case found != NoPlayer:
+			return // both are known, as one or as two
+		default:
+			found = i
+		}
+	}
+	if found == NoPlayer {
+		if found = g.add(); found == NoPlayer {
+			return
+		}
+	}
+	p := &g.m.Players[found]
+	if p.ID == 0 {
+		p.ID = uint8(id)
+	}
+	if p.Slot < 0 {
+		p.Slot = slot
+	}
+	for _, s := range both {
+		if _, ok := g.who.strangers[s]; !ok {
+			g.who.strangers[s] = found
+		}
+	}
+}
+
 // byID returns the player with a network id.
 func (g *game) byID(r *dissect.Record, id int32) int { return g.number(r, decode.ByID, int64(id)) }
 
