@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -17,12 +18,18 @@ import (
 // compared.
 const copyTime = 30 * time.Second
 
+// creationTime is copyTime for the creation of an object, which newcomers get
+// as long as the object is there.
+const creationTime = 24 * time.Hour
+
 // Sizes of the tables of originals: buckets, a power of two, and how many
 // originals each has. Equal messages share a bucket; a trigger that is held
 // makes ten of them before the first copy comes.
 const (
-	updateBuckets, updatesInBucket = 256, 8 // several seconds of a full game
+	updateBuckets, updatesInBucket = 512, 4 // several seconds of a full game
 	otherBuckets, othersInBucket   = 64, 32
+
+	creationBuckets, creationsInBucket = 32, 8
 )
 
 // An original is a message that may come again as a copy.
@@ -42,12 +49,13 @@ type originals struct {
 	digests []uint64   // of all, apart, since most of them are not it
 	next    []uint8    // by bucket: the place of the next one
 	size    int        // of a bucket
+	within  time.Duration
 }
 
 // make gives the table its memory, unless it has it.
-func (o *originals) make(buckets, size int) {
+func (o *originals) make(buckets, size int, within time.Duration) {
 	if o.all == nil {
-		*o = originals{make([]original, buckets*size), make([]uint64, buckets*size), make([]uint8, buckets), size}
+		*o = originals{make([]original, buckets*size), make([]uint64, buckets*size), make([]uint8, buckets), size, within}
 	}
 }
 
@@ -58,13 +66,14 @@ func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o
 // Alone is whether all that may be it have the same author.
 func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, alone bool) {
 	from := o.bucket(digest) * o.size
+	within := int64(o.within)
 	alone = true
 	for i, d := range o.digests[from : from+o.size] {
 		if d != digest {
 			continue
 		}
 		e := &o.all[from+i]
-		if e.received&receiver != 0 || at-e.at > int64(copyTime) || e.at-at > int64(copyTime) ||
+		if e.received&receiver != 0 || at-e.at > within || e.at-at > within ||
 			author != nil && e.author != nil && e.author != author {
 			continue
 		}
@@ -109,11 +118,15 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 		return own
 	}
 	o := &g.others
-	if spec != nil && spec.Code == msg.OpStateUpdate {
+	switch {
+	case spec != nil && spec.Code == msg.OpStateUpdate:
 		o = &g.updates
-		o.make(updateBuckets, updatesInBucket)
-	} else {
-		o.make(otherBuckets, othersInBucket)
+		o.make(updateBuckets, updatesInBucket, copyTime)
+	case spec != nil && spec.Relay == decode.RelaySlots:
+		o = &g.creations
+		o.make(creationBuckets, creationsInBucket, creationTime)
+	default:
+		o.make(otherBuckets, othersInBucket, copyTime)
 	}
 	e := original{digest: digest(payload), at: at.UnixNano(), frame: frame, dialect: own.Writer}
 	if s == Client {
@@ -135,7 +148,7 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at time.Time, spec *decode.
 		return own
 	}
 	o := &g.others
-	o.make(otherBuckets, othersInBucket)
+	o.make(otherBuckets, othersInBucket, copyTime)
 	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: at.UnixNano(), frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
@@ -181,18 +194,24 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 func digest(b []byte) uint64 {
 	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 	h := uint64(len(b)) * k0
-	for ; len(b) >= 8; b = b[8:] {
-		h = (h ^ binary.LittleEndian.Uint64(b)) * k1
-		h ^= h >> 32
-	}
 	var tail uint64
-	for i, c := range b {
-		tail |= uint64(c) << (8 * i)
+	if n := len(b); n >= 8 {
+		tail = binary.LittleEndian.Uint64(b[n-8:])
+		for ; len(b) > 8; b = b[8:] {
+			h = mix(h^binary.LittleEndian.Uint64(b), k1)
+		}
+	} else {
+		for i, c := range b {
+			tail |= uint64(c) << (8 * i)
+		}
 	}
-	h = (h ^ tail) * k1
-	h ^= h >> 32
-	h *= k0
-	return h ^ h>>29
+	return mix(mix(h^tail, k1), k0)
+}
+
+// mix multiplies and folds the product.
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
 }
 
 // bitOf returns the bit of the n-th conversation of a game.

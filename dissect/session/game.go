@@ -19,7 +19,7 @@ type Game struct {
 	most  int // objects
 	heard int // conversations so far
 
-	updates, others originals // messages that may come again as copies
+	updates, creations, others originals // messages that may come again as copies
 
 	objects map[wire.ObjectID]*object
 	recent  [places]*object // of each player slot, to find most of them without the map
