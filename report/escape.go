@@ -18,7 +18,7 @@ func Escape(s string) string {
 	return string(AppendEscaped(make([]byte, 0, len(s)+16), s))
 }
 
-// AppendEscaped appends what [Escape] returns for s.
+// AppendEscaped appends the result of [Escape] for s.
 func AppendEscaped[T string | []byte](dst []byte, s T) []byte {
 	if plain(s) {
 		return append(dst, s...)
@@ -85,7 +85,7 @@ func Plain[T string | []byte](s T, neither, nor byte) bool {
 		switch {
 		case len(rest) == 8:
 			return true
-		case len(rest) < 16: // what does not fill a word, with some of what came before
+		case len(rest) < 16: // the rest, less than a word, with some of the bytes before it
 			rest = s[len(s)-8:]
 		default:
 			rest = rest[8:]

@@ -1,10 +1,9 @@
-// Package report is for what is said about records. A [Sink] renders them; each
-// form of output has a package of its own below this one. Here is what they
-// share: the counts of [Tally], the escaping of text from the network, and a
-// writer of lines.
+// Package report is the base of all reporters. A [Sink] renders records; each
+// form of output has a package of its own below this one. They share the counts
+// of [Tally], the escaping of text from the network, and a writer of lines.
 //
 // A sink borrows the record until Record returns. Sinks are not safe for
-// concurrent use, and do not close what they write to.
+// concurrent use, and do not close the writer.
 package report
 
 import (
@@ -19,12 +18,12 @@ type Sink interface {
 	// Record renders one record. Its error is that of the writer below; it
 	// is returned again by every later call.
 	Record(r *dissect.Record) error
-	// Close writes what is left to write.
+	// Close writes the rest of the output.
 	Close() error
 }
 
-// A Flusher is a sink that can be made to write what it has collected, so that
-// what it writes can be put between what others write.
+// A Flusher is a sink that can flush its buffer, so that its output can be
+// interleaved with that of others.
 type Flusher interface {
 	Sink
 	Flush() error
@@ -43,7 +42,7 @@ var ErrClosed = errors.New("report: the sink is closed")
 // bunch is how many bytes a [Lines] collects before it writes them.
 const bunch = 1 << 16
 
-// Lines collects what a sink renders and writes it in large pieces, or a piece
+// Lines buffers the output of a sink and writes it in large pieces, or a piece
 // for each record. After an error it writes nothing more.
 type Lines struct {
 	w    io.Writer
@@ -68,7 +67,7 @@ func (l *Lines) Err() error { return l.err }
 // Buffer returns the buffer that the next record is to be appended to.
 func (l *Lines) Buffer() []byte { return l.buf }
 
-// Done takes back the buffer with what was appended.
+// Done takes back the buffer with the appended text.
 func (l *Lines) Done(buf []byte) error {
 	l.buf = buf
 	if l.err == nil && !l.live && len(buf) < bunch {
@@ -77,10 +76,10 @@ func (l *Lines) Done(buf []byte) error {
 	return l.flush()
 }
 
-// Flush writes what has been collected.
+// Flush writes the buffered text.
 func (l *Lines) Flush() error { return l.flush() }
 
-// Close writes what is left. Later records are refused.
+// Close flushes. Later records are refused.
 func (l *Lines) Close() error {
 	if errors.Is(l.err, ErrClosed) {
 		return nil

@@ -81,7 +81,7 @@ func TestEscapeAnywhere(t *testing.T) {
 	}
 }
 
-// taking is a writer that remembers what it was given, and fails in the end.
+// taking is a writer that keeps its input, and fails in the end.
 type taking struct {
 	got  []string
 	fail int // the write that fails, from 1

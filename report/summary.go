@@ -7,8 +7,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// AppendSummary appends what a tally says beside frequencies: a few lines of
-// text, each with a line end.
+// AppendSummary appends the totals of a tally, without the frequencies: a few
+// lines of text, each with a line end.
 func AppendSummary(dst []byte, t *measure.Tally) []byte {
 	item := func(n int64, thing string) {
 		dst = strconv.AppendInt(dst, n, 10)

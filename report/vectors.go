@@ -2,8 +2,8 @@ package report
 
 import "math"
 
-// Vectors remembers the texts of the vectors that were written last. A host
-// tells everybody what one player told it, so most come several times, and
+// Vectors caches the texts of the vectors that were written last. A host copies
+// a player's messages to everybody, so most vectors come several times, and
 // floats take long to write. Its zero value is ready to use.
 type Vectors struct{ slots [256]vectorText }
 
@@ -14,8 +14,8 @@ type vectorText struct {
 	text [47]byte
 }
 
-// Append appends what text appends for v. It must be the same function in every
-// call, which appends the same for the same numbers.
+// Append appends the text of v. Every call must pass the same function, and it
+// must append the same text for the same numbers.
 func (r *Vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v *[3]float32) []byte) []byte {
 	x, y, z := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2])
 	const mix = 0x9E3779B1

@@ -51,8 +51,8 @@ func Write(w io.Writer, all []*match.Match) error {
 	return r.w.Flush() // which has the first error
 }
 
-// kind is what an entry of a recording is. Entries of one moment are written in
-// this order.
+// kind is the kind of an entry. Entries of one moment are written in this
+// order.
 type kind uint8
 
 const (
@@ -165,8 +165,8 @@ func (r *recording) shots(m *match.Match, ids []int, add func(t float64, k kind,
 	}
 }
 
-// head writes what holds for the whole recording. It says nothing of when it is
-// made.
+// head writes the global properties of the recording. It leaves out the
+// creation time.
 func (r *recording) head(all []*match.Match) {
 	r.text("FileType=text/acmi/tacview\nFileVersion=2.2\n")
 	r.text("0,ReferenceTime=", r.begin.UTC().Format("2006-01-02T15:04:05.000Z"), "\n")

@@ -45,7 +45,7 @@ func (c *cell) append(dst []byte) []byte {
 	return dst
 }
 
-// quote puts what begins at from in quotes, and doubles those in it.
+// quote puts dst[from:] in quotes, and doubles the quotes in it.
 func quote(dst []byte, from int) []byte {
 	i := len(dst)
 	for range bytes.Count(dst[from:], []byte{'"'}) + 2 {
@@ -112,7 +112,7 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	}
 }
 
-// appendTexts fills a cell with the texts of a key of which a record has many.
+// appendTexts fills a cell with the texts of a key with many values.
 func appendTexts(c *cell, r *dissect.Record, k *key.Key) {
 	c.form = list
 	for i := 0; ; i++ {

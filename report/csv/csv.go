@@ -2,8 +2,8 @@
 // a header row and the quoting of RFC 4180.
 //
 // A column is a key of the table in package key or the path of a field, and
-// holds what the JSON object of package ndjson has there: text without quotes,
-// a number, or for arrays and objects their JSON. A float that is not finite is
+// holds its value in the JSON object of package ndjson: text without quotes, a
+// number, or for arrays and objects their JSON. A float that is not finite is
 // NaN, +Inf or -Inf. A cell is empty where a record has no such value.
 //
 // Text comes from the network, and a file may be shown in a terminal or opened
@@ -49,9 +49,9 @@ type column struct {
 	element int      // of a vector, array or bytes; -1 for all
 }
 
-// Check tells why there can be no column of that name. Names are those that can
-// be: keys, fields, and messages, which have no value. The caller has checked
-// that what the name speaks of exists.
+// Check returns an error if there can be no column of that name, with similar
+// names from names: keys, fields, and messages, which have no value. The caller
+// has checked that the name refers to something.
 func Check(name string, names []string) error {
 	switch k := key.Find(name); {
 	case !columnName.MatchString(name):

@@ -75,7 +75,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What can be compared but has no value of its own is no column.
+// A key that can be compared but has no value of its own is no column.
 func TestCheck(t *testing.T) {
 	names := []string{"Chat", "frame", "position", "forward", "text"}
 	for _, name := range []string{"frame", "text", "forward[2]", "StateUpdate.position[2]", "error.reason", "chat.text", "position.x", "fields.text"} {
@@ -193,7 +193,7 @@ func TestHostileText(t *testing.T) {
 func TestSpecialFloats(t *testing.T) {
 	var out strings.Builder
 	s := New(&out, []string{"duration", "exit.y", "exit"}, ndjson.Options{})
-	// A WarpEvent whose numbers are 1, -Inf, NaN and NaN.
+	// A WarpEvent with the numbers 1, -Inf, NaN and NaN.
 	const warp = "102a810000ec00800000000000ffffff3f" + "00" + "0000803f" + "000080ff" + "0000c07f" + "0000c07f"
 	err := errors.Join(s.Record(record(t, 1, warp)), s.Close())
 	if err != nil || out.String() != "duration,exit.y,exit\nNaN,-Inf,\"[1.0,null,null]\"\n" {

@@ -21,7 +21,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// values returns what stands at a path in JSON, and whether there is a list of
+// values returns the values at a path in JSON, and whether there is a list of
 // objects on the way.
 func values(tb testing.TB, raw json.RawMessage, steps []string) (all []json.RawMessage, inList bool) {
 	tb.Helper()
@@ -140,7 +140,7 @@ func allColumns() []checked {
 	return all
 }
 
-// Every column has what JSON has there.
+// Every column has the value that JSON has.
 func TestJSON(t *testing.T) {
 	columns := allColumns()
 	if len(columns) < 1000 {

@@ -13,7 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// A plan is what the columns show of one layout.
+// A plan maps the columns to the fields of one layout.
 type plan struct {
 	spec    *decode.Spec
 	dialect decode.Dialect
@@ -22,8 +22,7 @@ type plan struct {
 	wanted  int // leaves and groups of the first level
 }
 
-// A node is a group of fields of which some are shown; the first one is the
-// whole message.
+// A node is a group with shown fields; the first one is the whole message.
 type node struct {
 	name   string
 	parent *node
@@ -83,7 +82,7 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 		}
 	}
 	var names []string
-	times := map[string]int{} // of what is on the first level
+	times := map[string]int{} // of the first level
 	key.Paths(layout, r.Layout, func(path string, at key.Path) {
 		for _, i := range wanted[path] {
 			if s.want(p, i, at) {
@@ -190,7 +189,7 @@ type visitor struct {
 	viewer decode.Viewer
 	values ndjson.Values
 	at     *node
-	skip   int      // open groups of which nothing is shown
+	skip   int      // open groups without shown fields
 	open   []*whole // groups that are being rendered
 	left   int      // of the first level; 0 if the walk can end
 }

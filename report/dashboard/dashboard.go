@@ -1,10 +1,10 @@
-// Package dashboard shows traffic on a whole terminal while it is read: who
-// plays, how good their links are, which messages are sent how often, and what
-// happens in the game. docs/dashboard.md describes what is seen and the keys.
+// Package dashboard shows traffic on a whole terminal while it is read:
+// players, the quality of their links, message rates and the events of the
+// game. docs/dashboard.md describes the screen and the keys.
 //
-// A [Dashboard] is a sink that one goroutine gives records to while another
-// one runs the screen. What it remembers is bounded whatever the traffic, and
-// text from the network is escaped.
+// A [Dashboard] is a sink that one goroutine gives records to while another one
+// runs the screen. Its memory is bounded for any traffic, and text from the
+// network is escaped.
 package dashboard
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Options say how the dashboard looks and where it gets time from.
 type Options struct {
-	Title string // what is watched: a file, an interface
+	Title string // the source: a file, an interface
 	Color bool   // by ANSI sequences
 	ASCII bool   // no bars and ellipses
 
@@ -28,9 +28,9 @@ type Options struct {
 	// when nothing comes. Without it time stands still between records.
 	Now func() time.Time
 
-	// Pacer is what the reader of a recorded session waits for; the key for
-	// pause then stops the reading and others change its speed. Without it
-	// pause stops the screen alone.
+	// Pacer delays the reader of a recorded session; the pause key then
+	// stops the reading and other keys change its speed. Without it pause
+	// stops the screen alone.
 	Pacer *Pacer
 
 	// Compile makes a filter of an expression. The filter is used by one
@@ -44,8 +44,8 @@ var ErrQuit = errors.New("dashboard: the user quit")
 // frames is how often a second the screen is drawn at most.
 const frames = 10
 
-// A Dashboard counts records and shows what they tell. Its methods may be
-// called by different goroutines.
+// A Dashboard counts and shows records. Its methods may be called by different
+// goroutines.
 type Dashboard struct {
 	opts Options
 
@@ -130,15 +130,14 @@ func (d *Dashboard) Stop() {
 	}
 }
 
-// snapshot returns what is to be shown now.
+// snapshot returns the present state for the screen.
 func (d *Dashboard) snapshot() snapshot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.s.snapshot()
 }
 
-// setFilter makes messages count for which keep holds. What was counted before
-// is forgotten.
+// setFilter counts only messages that keep accepts. Earlier counts are cleared.
 func (d *Dashboard) setFilter(keep func(*dissect.Record) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

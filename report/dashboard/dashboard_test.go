@@ -201,7 +201,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// The pane in the middle shows what stats --network measures.
+// The pane in the middle shows the measurements of stats --network.
 func TestLinksAndShips(t *testing.T) {
 	d := New(Options{Title: "battle_mix.pcap.gz"})
 	play(t, d, "battle_mix.pcap.gz")
@@ -225,7 +225,7 @@ func TestLinksAndShips(t *testing.T) {
 			}
 		}
 	}
-	press(m, "ss") // by repetitions, of which Bot0's link has most
+	press(m, "ss") // by retransmissions: Bot0's link has most
 	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[2], "▾resent") || !strings.Contains(lines[3], "Bot0       s2c") {
 		t.Errorf("not sorted:\n%s", strings.Join(lines, "\n"))
 	}
@@ -244,7 +244,7 @@ func TestLinksAndShips(t *testing.T) {
 		}
 	}
 
-	// The tab key visits what is to be seen.
+	// The tab key visits the visible panes.
 	press(m, "esc", "tab")
 	lineWith(t, screen(m, 80, 24), "▸Events and chat")
 	press(m, "tab", "tab")
@@ -480,7 +480,7 @@ func TestKeys(t *testing.T) {
 	press(m, "x")
 	lineWith(t, screen(m, 80, 24), "Events and chat")
 
-	// Pause: the screen stands still, and shows what came when it goes on.
+	// Pause: the screen stands still, and catches up when it goes on.
 	press(m, " ")
 	tp.from(spock, host, chatOf(3, "Spock", 3, "fascinating"))
 	m.Update(tick{})
@@ -635,7 +635,7 @@ func TestPace(t *testing.T) {
 	lineWith(t, screen(m, 80, 24), "00:00:20  PAUSED")
 }
 
-// TestRun runs the program on what is no terminal.
+// TestRun runs the program without a terminal.
 func TestRun(t *testing.T) {
 	for _, way := range []string{"q", "stop", "stopped"} {
 		d := New(Options{Title: way, Now: time.Now})

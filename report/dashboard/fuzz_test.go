@@ -15,8 +15,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// FuzzScreen shows what any datagrams lead to, on terminals of any size and
-// after any keys: the lines fit, and nothing in them is a control character.
+// FuzzScreen shows any datagrams, on terminals of any size and after any keys:
+// the lines fit, and hold no control characters.
 func FuzzScreen(f *testing.F) {
 	for _, name := range []string{"stock_replay.pcap", "join_flow.pcap", "gamespy.pcap", "restart.pcap"} {
 		src, err := capture.Open(fixtures.Path("captures/"+name), nil)

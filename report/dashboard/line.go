@@ -29,11 +29,11 @@ type look struct {
 	color  bool
 	ascii  bool
 	styles [styles]lipgloss.Style
-	more   string // the end of what is cut
+	more   string // the end of cut text
 	bars   []rune // of sparklines, from none to most
 	mark   string // of the pane in focus
 	sorted string // of the column that is sorted by
-	out    string // of what goes to the player
+	out    string // before numbers of the traffic to the player
 	none   string
 }
 
@@ -94,7 +94,7 @@ type row struct {
 
 func (l *look) row(width int) *row { return &row{look: l, width: width} }
 
-// add adds text. What has no room is left out.
+// add adds text, as far as there is room.
 func (r *row) add(st style, s string) *row {
 	s = r.look.cut(s, r.width-r.used)
 	if s == "" {

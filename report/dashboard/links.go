@@ -12,8 +12,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// sortedLinks returns the links in the chosen order. What sorts the same stays
-// by host, client and direction.
+// sortedLinks returns the links in the chosen order. Equal ones stay ordered by
+// host, client and direction.
 func sortedLinks(rows []measure.Link, by string) []measure.Link {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b measure.Link) int {
@@ -32,8 +32,8 @@ func sortedLinks(rows []measure.Link, by string) []measure.Link {
 	return rows
 }
 
-// sortedShips returns the streams of ship updates in the chosen order. What
-// sorts the same stays by host, client, direction and object.
+// sortedShips returns the streams of ship updates in the chosen order. Equal
+// ones stay ordered by host, client, direction and object.
 func sortedShips(rows []measure.Ship, by string) []measure.Ship {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b measure.Ship) int {
@@ -54,7 +54,7 @@ func sortedShips(rows []measure.Ship, by string) []measure.Ship {
 	return rows
 }
 
-// shipName returns what a ship is, or its number.
+// shipName returns the name of a ship, or its number.
 func shipName(s *measure.Ship) string {
 	if s.Name != "" {
 		return s.Name

@@ -58,7 +58,7 @@ func newModel(d *Dashboard) *model {
 
 type tick struct{}
 
-// next makes the screen look at what came since, in a while.
+// next schedules the next refresh of the screen.
 func next() tea.Cmd {
 	return tea.Tick(time.Second/frames, func(time.Time) tea.Msg { return tick{} })
 }

@@ -9,8 +9,8 @@ const (
 	// nap is how long a pacer sleeps at a time, so that keys are obeyed soon.
 	nap = 50 * time.Millisecond
 
-	// longestGap is the silence in a recording that is waited for. What is
-	// longer, as between two files, is passed over.
+	// longestGap is the longest silence in a recording that is waited for.
+	// A longer one, as between two files, is skipped.
 	longestGap = time.Minute
 
 	slowest, fastest = 1.0 / 16, 1024
@@ -37,8 +37,8 @@ func NewPacer(speed float64, now func() time.Time, sleep func(time.Duration)) *P
 	return &Pacer{now: now, sleep: sleep, speed: min(max(speed, slowest), fastest)}
 }
 
-// Wait returns when it is time for what was captured at t. Times that are
-// before those of an earlier call, or far after, begin a new recording.
+// Wait returns when it is time for a packet captured at t. A time before that
+// of an earlier call, or long after it, begins a new recording.
 func (p *Pacer) Wait(t time.Time) {
 	if t.IsZero() {
 		return

@@ -41,9 +41,9 @@ func (s *series) at(sec int64) uint32 {
 	return s.n[slot(sec)]
 }
 
-// rate returns the mean of the last whole seconds before now, a second. Of what
-// has only begun since it is what the current second has. since is when the
-// capture began.
+// rate returns the mean per second over the last whole seconds before now. In
+// the first second of the capture, which began at since, it is the current
+// count.
 func (s *series) rate(now, since int64) float64 {
 	whole := min(now-since, recent)
 	if whole <= 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// What is remembered and shown at most.
+// Limits of the state and of the screen.
 const (
 	maxPlayers = 64  // rows of the table
 	maxEvents  = 200 // lines of events
@@ -22,14 +22,15 @@ const (
 	maxText    = 400 // characters of a line of chat
 )
 
-// state is what the records told. It is not safe for concurrent use.
+// state collects the contents of the records. It is not safe for concurrent
+// use.
 type state struct {
 	now   func() time.Time
 	pacer *Pacer
 	keep  func(*dissect.Record) bool // nil to count everything
 
 	meter measure.Meter
-	tally measure.Tally // of everything, whatever the filter
+	tally measure.Tally // of all records, regardless of the filter
 
 	start, last time.Time // of capture time
 	arrived     time.Time // when the last record came, by now
@@ -39,7 +40,7 @@ type state struct {
 	packets  int64
 	messages series
 	bytes    series
-	kinds    [512]*kind // by opcode; by 256 + type what is no game message
+	kinds    [512]*kind // by opcode; transport messages by 256 + type
 
 	received, dropped uint64
 	live              bool
@@ -52,7 +53,7 @@ type state struct {
 	datagram, part int // frame number of the last record's datagram, and which part of it that was
 }
 
-// kind is what is counted of an opcode or a type of transport messages.
+// kind holds the counts of an opcode or a transport type.
 type kind struct {
 	name string
 	series
@@ -123,7 +124,7 @@ func (s *state) count(r *dissect.Record) {
 	k.add(sec, 1)
 }
 
-// nameOf returns what a message is called.
+// nameOf returns the name of a message.
 func nameOf(r *dissect.Record) string {
 	op, ok := r.Opcode()
 	switch {
@@ -176,7 +177,7 @@ func (s *state) clock() time.Time {
 	return s.last
 }
 
-// A snapshot is what is shown. It shares nothing with the state.
+// A snapshot is the data of one screen. It shares no memory with the state.
 type snapshot struct {
 	start, now time.Time
 	closed     bool
@@ -304,7 +305,7 @@ func (s *state) players(links []measure.Link) []player {
 	return out
 }
 
-// of fills in what the match tells of the player with the address.
+// of fills in the matches' facts about the player with the address.
 func (p *player) of(matches []*match.Match) {
 	for _, m := range matches {
 		if m.Host != p.host {
@@ -318,7 +319,7 @@ func (p *player) of(matches []*match.Match) {
 	}
 }
 
-// fill fills in what a match tells of a player.
+// fill fills in a match's facts about a player.
 func (p *player) fill(m *match.Match, i int) {
 	k := &m.Players[i]
 	p.slot, p.kills, p.deaths, p.score, p.gone = k.Slot, k.Kills, k.Deaths, k.Score, k.Left != nil
@@ -336,7 +337,7 @@ func (p *player) fill(m *match.Match, i int) {
 	}
 }
 
-// shown returns a ship with what happened to it.
+// shown returns a ship with its state.
 func shown(l *match.Life) string {
 	name := clean(l.Ship, maxName)
 	switch {
@@ -348,7 +349,7 @@ func shown(l *match.Life) string {
 	return name
 }
 
-// order puts what holds after what does not.
+// order puts true after false.
 func order(a, b bool) int {
 	switch {
 	case a == b:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// orders are what tables can be sorted by.
+// orders are the columns that tables can be sorted by.
 var orders = [panes][]string{
 	players: {"slot", "name", "msg/s", "B/s", "heard", "resent", "RTT"},
 	opcodes: {"rate", "count", "name", "opcode"},
@@ -18,8 +18,8 @@ var orders = [panes][]string{
 	ships:   {"ship", "player", "per s", "every", "jitter", "longest"},
 }
 
-// sortedPlayers returns the players in the chosen order. What sorts the same stays in
-// the order of the snapshot.
+// sortedPlayers returns the players in the chosen order. Equal ones stay in the
+// order of the snapshot.
 func sortedPlayers(rows []player, by string) []player {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b player) int {

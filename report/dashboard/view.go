@@ -55,7 +55,7 @@ func (m *model) lines() []string {
 	return append(out[:m.height-1], m.foot())
 }
 
-// top returns the first line: what is watched, how long, in what state.
+// top returns the first line: source, time and state.
 func (m *model) top() string {
 	s := &m.snap
 	state := "live"
@@ -207,8 +207,8 @@ func (m *model) players(width, from, room int) []string {
 	return drawTable(m, players, name, m.look.playerColumns(), rows, func(p *player) bool { return p.gone }, width, from, room)
 }
 
-// drawTable returns a pane of columns, the first of which has the name of the
-// pane for its title. Rows that are past are faint.
+// drawTable returns a pane of columns. The title of the first column is the
+// name of the pane. Past rows are faint.
 func drawTable[T any](m *model, p pane, name string, columns []column[T], rows []T, past func(*T) bool, width, from, room int) []string {
 	by := orders[p][m.sort[p]]
 	for i := range columns { // they grow as far as they have to

@@ -28,8 +28,9 @@ const (
 	colorOn, colorOff = "\x1b[36m", "\x1b[0m"
 )
 
-// A Sink counts records and writes the histogram when it is closed. What only
-// the reader of a capture knows can be set in the tally before.
+// A Sink counts records and writes the histogram when it is closed. Before
+// that, the reader of the capture sets the counts that only it knows in the
+// tally.
 type Sink struct {
 	measure.Tally
 	w    io.Writer
@@ -164,8 +165,8 @@ func cells(dst []byte, row []string, widths []int) []byte {
 	return append(dst, '\n')
 }
 
-// bar appends a bar of n, where most is as long as there is room. What came at
-// all has a bar that can be seen.
+// bar appends a bar for n; most fills the room. Any n above 0 gets a visible
+// bar.
 func bar(dst []byte, n, most int64, room int, ascii bool) []byte {
 	const whole = 8 // blocks come in eighths
 	if ascii {

@@ -73,8 +73,8 @@ const (
 )
 
 // different makes records that differ in frame, time and, in updates, the
-// sender's clock and the position: an encoder remembers what it wrote last.
-// size is how many bytes all their lines have.
+// sender's clock and the position: an encoder caches its last output. size is
+// the length of all their lines in bytes.
 func different(b *testing.B, payload string) (records []*dissect.Record, size int) {
 	b.Helper()
 	raw, err := hex.DecodeString(payload)

@@ -131,8 +131,7 @@ func appendElement(dst []byte, f *decode.Field, i int) []byte {
 	return appendFloat(dst, f.Vec[i])
 }
 
-// A Group renders a group of fields as lines have it: it is shown what is
-// inside.
+// A Group renders a group of fields as in lines: its fields are shown to it.
 type Group struct{ fields }
 
 // Open begins the group, which is a list or not.

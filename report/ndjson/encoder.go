@@ -23,8 +23,8 @@ type Encoder struct {
 	viewer decode.Viewer
 }
 
-// A place is what a line says of its datagram, and what it was made of. The
-// messages of one datagram have it in common.
+// A place is the part of a line about its datagram, with its inputs. The
+// messages of one datagram share it.
 type place struct {
 	text     []byte
 	number   int
@@ -116,7 +116,7 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	d := r.Datagram
 	dst = number(dst, `{"frame":`, uint64(d.Number))
-	if !d.Time.IsZero() { // what is given up at the end of a capture has no time
+	if !d.Time.IsZero() { // an eviction at the end of a capture has no time
 		dst = append(dst, `,"ts":"`...)
 		dst = e.clock.append(dst, d.Time, d.Digits)
 		dst = append(dst, `","rel":`...)
@@ -141,7 +141,7 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// origin appends what the message is a copy of, and who wrote it.
+// origin appends the original of a copy, and its author.
 func origin(dst []byte, r *dissect.Record) []byte {
 	if r.CopyOf > 0 {
 		dst = number(dst, `,"copy_of":`, uint64(r.CopyOf))
@@ -235,7 +235,7 @@ func pieces(dst []byte, frames []int) []byte {
 	return append(dst, ']')
 }
 
-// sequence appends what a header says of sequence numbers and fragments.
+// sequence appends the sequence numbers and fragment indexes of a header.
 func sequence(dst []byte, h *transport.Header) []byte {
 	if h.Type == transport.Acknowledge {
 		if !h.HasSeq {

@@ -22,11 +22,11 @@ type fields struct {
 	numbers report.Vectors // numbers alone, as vectors that are 0 but for the first
 	number  [3]float32
 	flags   map[flagTable]*[256]string
-	bare    bool // values alone, without names and without what goes beside them
+	bare    bool // values alone, without names and companion keys
 }
 
-// comma separates what follows from what came before it in the same object or
-// array. A value never ends in an opening bracket.
+// comma separates members of the same object or array. A value never ends in an
+// opening bracket.
 func (v *fields) comma() {
 	if c := v.b[len(v.b)-1]; c != '{' && c != '[' {
 		v.b = append(v.b, ',')
@@ -36,13 +36,12 @@ func (v *fields) comma() {
 // key begins a member of an object.
 func (v *fields) key(name string) { v.b = append(appendName(v.b, name), '"', ':') }
 
-// appendKey begins a member whose key is a name and what is added to it.
+// appendKey begins a member; its key is a name and a suffix.
 func appendKey(b []byte, name, suffix string) []byte {
 	return append(append(appendName(b, name), suffix...), '"', ':')
 }
 
-// appendName appends the beginning of a key, and what separates it from what
-// came before.
+// appendName appends the beginning of a key, after a comma if one is needed.
 func appendName(b []byte, name string) []byte {
 	if c := b[len(b)-1]; c == '{' {
 		b = append(b, '"')
@@ -206,7 +205,7 @@ func appendNameOf(b []byte, f *decode.Field) []byte {
 	return b
 }
 
-// A flagTable is a table of names by bit number. Tables stay what they are.
+// A flagTable is a table of names by bit number. Tables do not change.
 type flagTable struct {
 	first *string
 	names int
@@ -215,8 +214,8 @@ type flagTable struct {
 // maxFlagTables bounds how many tables are remembered.
 const maxFlagTables = 64
 
-// appendFlags appends the names of the bits that are set beside the number.
-// What they were for each value is remembered.
+// appendFlags appends the number and the names of the bits that are set. The
+// names for each value are cached.
 func (v *fields) appendFlags(b []byte, f *decode.Field) []byte {
 	if f.Names == nil {
 		return b

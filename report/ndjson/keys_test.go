@@ -27,7 +27,7 @@ import (
 type lineChecker struct {
 	keys   map[string]bool              // those that came
 	fields map[string]map[string]string // of each message by name, path and type
-	types  map[string]string            // of each path in a line, whatever the message
+	types  map[string]string            // of each path in a line, in any message
 }
 
 // jsonType names the type of a value: of arrays, that of their elements.
@@ -234,8 +234,8 @@ func allCaptures(t *testing.T) []string {
 	return all
 }
 
-// The encoder writes what the table and the descriptions say, in every line of
-// every capture: there is one list of keys.
+// The encoder follows the table and the descriptions, in every line of every
+// capture: there is one list of keys.
 func TestKeys(t *testing.T) {
 	c := newLineChecker()
 	lines := 0

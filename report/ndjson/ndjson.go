@@ -2,9 +2,9 @@
 // object. docs/json.md describes both; keys that exist do not change.
 //
 // Lines are made by appending: fields are shown to a visitor that writes them
-// straight into the buffer, and a line that has no error to tell of costs no
-// allocation. Whatever a record holds, its line is one line of valid JSON, with
-// nothing in it that a terminal would obey.
+// straight into the buffer, and a line without an error costs no allocation.
+// Every record makes one line of valid JSON, without control characters for a
+// terminal.
 package ndjson
 
 import (
@@ -19,12 +19,12 @@ import (
 // that break scripts.
 const Schema = 1
 
-// Options say what lines hold.
+// Options choose the contents of lines.
 type Options struct {
 	Payload   bool      // the complete game payload as hex
 	NoCapture bool      // records are of no capture: no frame, times and addresses
 	Live      bool      // write every line at once
-	Start     time.Time // what rel counts from; the first record if it is zero
+	Start     time.Time // origin of rel; the first record if it is zero
 }
 
 // A Sink writes a line for each record.
@@ -53,5 +53,5 @@ func (s *Sink) Record(r *dissect.Record) error {
 // Flush implements [report.Flusher].
 func (s *Sink) Flush() error { return s.lines.Flush() }
 
-// Close writes what is left.
+// Close flushes the output.
 func (s *Sink) Close() error { return s.lines.Close() }

@@ -428,7 +428,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Every value of the kinds that are looked up must be what computing it gives.
+// Every value of the kinds that are looked up must equal the computed one.
 func TestTables(t *testing.T) {
 	for i := range 256 {
 		c := uint8(i)
@@ -728,7 +728,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// What a line says of its datagram does not depend on the lines before it.
+// The part of a line about its datagram does not depend on the lines before it.
 func TestPlaces(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	one := NewEncoder(Options{Start: start})

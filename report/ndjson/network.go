@@ -10,13 +10,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// Network writes what was measured as one object on one line.
+// Network writes the measurements as one object on one line.
 func Network(w io.Writer, m *measure.Meter) error {
 	_, err := w.Write(append(AppendNetwork(nil, m), '\n'))
 	return err
 }
 
-// AppendNetwork appends what was measured as one object.
+// AppendNetwork appends the measurements as one object.
 func AppendNetwork(dst []byte, m *measure.Meter) []byte {
 	dst = append(dst, `{"links":[`...)
 	for i, l := range m.Links() {
@@ -106,7 +106,7 @@ func appendShip(dst []byte, s *measure.Ship) []byte {
 	return append(dst, '}')
 }
 
-// appendEnds opens an object with who talks to whom.
+// appendEnds opens an object with host, client and player.
 func appendEnds(dst []byte, host, client netip.AddrPort, player string, peer uint8) []byte {
 	dst = append(dst, `{"host":"`...)
 	dst = host.AppendTo(dst)

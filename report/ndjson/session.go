@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// SessionOptions choose what the JSON of matches holds.
+// SessionOptions choose the contents of the JSON of matches.
 type SessionOptions struct {
 	Captures []string // the files, in order
 	Tracks   bool     // the flight of each ship, too

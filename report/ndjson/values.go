@@ -14,8 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// ratios, shares and powers are the texts of fields that have 256 values: they
-// are most of what a message holds, and looking them up costs a tenth of making
+// ratios, shares and powers are the texts of fields with 256 values: most
+// fields of a message are such, and looking them up costs a tenth of formatting
 // them.
 var (
 	ratios = texts(func(c uint8) string { return shortest(float32(c) / 255) })
@@ -69,7 +69,7 @@ func withPoint(dst []byte, from int) []byte {
 	return dst
 }
 
-// A clock writes times; it keeps what it wrote of the last second.
+// A clock writes times; it caches the text of the last second.
 type clock struct {
 	second int64
 	text   []byte

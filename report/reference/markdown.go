@@ -101,7 +101,7 @@ func opcode(e *Entry) string {
 
 func title(e *Entry) string { return opcode(e) + " " + e.Name }
 
-// anchor is what GitHub makes of a heading.
+// anchor returns GitHub's anchor for the heading of an entry.
 func anchor(e *Entry) string { return strings.ReplaceAll(strings.ToLower(title(e)), " ", "-") }
 
 func direction(e *Entry) string {

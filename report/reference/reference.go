@@ -1,6 +1,6 @@
-// Package reference renders what is known of the messages: the protocol table as
-// plain data, and as the page docs/opcodes.md. It reads no files; sample
-// messages for the page are given to it. What it returns belongs to the caller.
+// Package reference describes the messages: the protocol table as plain data,
+// and as the page docs/opcodes.md. It reads no files; the caller supplies
+// sample messages for the page and owns the results.
 package reference
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An Entry is what is known of one message. In JSON it begins with its layer and
-// its opcode or transport type.
+// An Entry describes one message. In JSON it begins with its layer and its
+// opcode or transport type.
 type Entry struct {
 	Transport bool `json:"-"` // of a transport message
 	Opcode    int  `json:"-"` // or transport type
@@ -26,9 +26,9 @@ type Entry struct {
 	Aliases  []string    `json:"aliases,omitempty"`  // names in public documents
 	Dir      string      `json:"dir"`                // c2s, s2c, both, none
 	Reliable bool        `json:"reliable"`
-	Relay    string      `json:"relay"` // what the host does with a client's message
+	Relay    string      `json:"relay"` // the host's rule for a client's message
 	Evidence string      `json:"evidence"`
-	Topic    string      `json:"topic"`                  // what it is about
+	Topic    string      `json:"topic"`                  // theme, such as weapons or chat
 	Hosts    string      `json:"host_dialect,omitempty"` // of all hosts that send it, if only such do
 	Doc      string      `json:"doc"`
 	Rest     bool        `json:"rest,omitempty"`        // stands for all higher opcodes without an entry
@@ -40,7 +40,7 @@ type Entry struct {
 // A HostField is a field that a host fills in by itself.
 type HostField struct {
 	Field string `json:"field"`
-	From  string `json:"from"` // what it follows
+	From  string `json:"from"` // the source of the value
 }
 
 // A Layout is the way in which senders of one dialect write a message.
@@ -57,7 +57,7 @@ type Field struct {
 	Path  string   `json:"path"`            // an element of list x is x[]
 	Kind  string   `json:"kind"`            // how it is written; list, struct
 	Bytes string   `json:"bytes,omitempty"` // 4, 2+n; absent if it has none of its own
-	When  []string `json:"when,omitempty"`  // what must hold, all of it, for the field to be there
+	When  []string `json:"when,omitempty"`  // conditions that must all hold for the field to be there
 	Doc   string   `json:"doc"`
 
 	Values []Value `json:"values,omitempty"` // that have names, unless there are too many to list
@@ -150,8 +150,8 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	return e
 }
 
-// Meaning says what a relay class, a grade of evidence or a topic means, as entries
-// name it; empty if it is none of these.
+// Meaning returns the meaning of a relay class, a grade of evidence or a topic,
+// as entries name it; empty for any other word.
 func Meaning(word string) string {
 	for _, m := range slices.Concat(relayMeanings, evidenceMeanings, topicMeanings) {
 		if m.word == word {
@@ -382,7 +382,7 @@ var sizes = map[decode.Kind]struct {
 // A size is the length of a message as far as it follows from its description.
 type size struct {
 	list   int // lists that are open
-	least  int // bytes of what is always there
+	least  int // bytes of the fields that are always there
 	bits   int // the same for bits
 	open   bool
 	some   map[string]int // bytes under a single condition

@@ -22,7 +22,7 @@ func samples(tb testing.TB) []*Sample {
 	return all
 }
 
-// The page says what the program does.
+// The page agrees with the program.
 func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	if err := Markdown(&b, msg.Catalog(), samples(t)); err != nil {
@@ -110,7 +110,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// A list whose elements hold such a list again is described once.
+// A list with elements that hold the same list again is described once.
 func TestNested(t *testing.T) {
 	var trees []string
 	for _, f := range entry(t, "ChecksumResponse").Layouts[0].Fields {
@@ -150,7 +150,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Whatever the walk of a message shows is in the JSON, for every sample.
+// Every field that the walk of a message shows is in the JSON, for every
+// sample.
 func TestNothingIsMissing(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteJSON(&b, append(Entries(msg.Catalog()), TransportEntries()...)); err != nil {

@@ -14,9 +14,9 @@ import (
 // A Sample is a message for the page.
 type Sample struct {
 	Title   string
-	From    string // whose bytes they are
+	From    string // the origin of the bytes
 	Dialect decode.Dialect
-	Env     decode.Env // what is needed to read it; may be nil
+	Env     decode.Env // facts needed to read it; may be nil
 	Payload []byte
 }
 

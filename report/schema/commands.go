@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/reference"
 )
 
-// Commands are the names of the commands whose output has a schema.
+// Commands returns the names of the commands with a schema for their output.
 func Commands() []string {
 	all := []string{"read", "live", "decode", "session", "opcodes"}
 	for _, c := range commands {

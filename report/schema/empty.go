@@ -11,7 +11,7 @@ import (
 // all of them if this line is the first.
 func (s *Schema) Empty() []byte {
 	all := *s
-	if all.Properties["fields"] != nil { // whatever the message
+	if all.Properties["fields"] != nil { // in any message
 		all.Properties = maps.Clone(all.Properties)
 		fields := &Schema{Properties: map[string]*Schema{}}
 		for _, name := range slices.Sorted(maps.Keys(s.Defs)) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// of returns the schema of what package encoding/json makes of a type.
+// of returns the schema of a type's encoding by package encoding/json.
 func of(t reflect.Type) *Schema {
 	switch t.Kind() {
 	case reflect.Pointer:

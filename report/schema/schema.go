@@ -185,7 +185,7 @@ func (s *Schema) define(spec *decode.Spec) {
 	}
 }
 
-// fields is a visitor that adds what it sees to the innermost open schema.
+// fields is a visitor that adds each field to the innermost open schema.
 type fields struct{ open []*Schema }
 
 func (v *fields) in() *Schema { return v.open[len(v.open)-1] }

@@ -26,7 +26,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Schemas tell types, what must be there, and what a message may hold.
+// Schemas tell types, required keys, and the fields of each message.
 func TestRead(t *testing.T) {
 	s := For("read", nil)
 	if p := s.Properties["frame"]; p.Type != "integer" || !strings.Contains(p.Description, "frame") {

@@ -52,7 +52,7 @@ func matches(t *testing.T, name string) []*match.Match {
 	return b.Matches()
 }
 
-// recording is what the parser finds.
+// recording holds the parser's findings.
 type recording struct {
 	tracks    map[uint64][]position
 	names     map[uint64]string
