@@ -5,31 +5,30 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Bounds of a batch. One with these is small enough for the caches of a
-// processor, and large enough for what is done once for each to cost nothing.
+// Limits of a batch: small enough for the processor's caches, and large enough
+// to amortise the cost per batch.
 const (
 	batchDatagrams = 2048
 	batchBytes     = 256 << 10
 )
 
-// A Batch holds copies of datagrams on their way to a pipeline. What can be
-// found out of a datagram without those before it, its plaintext, it finds out
-// for all of them at once. Its zero value is empty.
+// A Batch holds copies of datagrams on their way to a pipeline, and deciphers
+// all of them at once. Its zero value is empty.
 //
-// Once it is deciphered, and until it is filled again, any number of pipelines
-// may be given it, also at the same time.
+// Once deciphered, and until it is refilled, a batch may be pushed into any
+// number of pipelines, also concurrently.
 type Batch struct {
 	n         int
 	datagrams [batchDatagrams]Datagram
-	src, dst  [batchDatagrams][]byte // what to decipher and where to; nothing of the others
-	used      int                    // of data
+	src, dst  [batchDatagrams][]byte // source and destination of deciphering; empty for other traffic
+	used      int                    // bytes of data
 	data      []byte                 // the payloads, one after another
 	clear     []byte                 // the same, deciphered
 	cipher    cipher.Batch
 }
 
 // Add copies a datagram to the end of the batch. It reports whether there was
-// room for it; in an empty batch there is.
+// room; an empty batch has room for any datagram.
 func (b *Batch) Add(d *Datagram) bool {
 	i, at, payload := b.n, b.used, d.Payload
 	n := at + len(payload)
@@ -61,7 +60,7 @@ func (b *Batch) Len() int { return b.n }
 // Last returns the last datagram; there must be one.
 func (b *Batch) Last() *Datagram { return &b.datagrams[b.n-1] }
 
-// Reset empties the batch. It keeps its memory, unless that is unusually much.
+// Reset empties the batch. It keeps its memory unless that is unusually large.
 func (b *Batch) Reset() {
 	b.n, b.used = 0, 0
 	if len(b.data) > batchBytes {
@@ -69,18 +68,18 @@ func (b *Batch) Reset() {
 	}
 }
 
-// Decipher deciphers the datagrams that look like the game's. The others may be
-// anything, and large; should one be the game's after all, the pipeline
+// Decipher deciphers the datagrams that look like the game's. It skips others,
+// which may be large; if one belongs to the game after all, the pipeline
 // deciphers it.
 func (b *Batch) Decipher() { b.cipher.Decrypt(b.dst[:b.n], b.src[:b.n]) }
 
-// likelyGame reports whether the first message of a payload is of a type that
-// the game has, which three of a hundred others are by chance.
+// likelyGame reports whether the first message of a payload has a type of the
+// game. By chance, three of a hundred other payloads have one.
 func likelyGame(p []byte) bool {
 	return len(p) > 2 && transport.Known(transport.Type(cipher.FirstType(p)))
 }
 
-// PushBatch is Push for all datagrams of a batch that has been deciphered.
+// PushBatch is Push for all datagrams of a deciphered batch.
 func (p *Pipeline) PushBatch(b *Batch, emit func(*Record) error) error {
 	for i := range b.n {
 		if err := p.push(&b.datagrams[i], b.dst[i], emit); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// Datagrams in batches give the records that they give one by one.
+// Batched datagrams give the same records as single ones.
 func TestPushBatch(t *testing.T) {
 	for _, name := range captures(t) {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func sameLines(t *testing.T, got, want []byte) {
 	t.Fatalf("got %d lines, want %d", len(g), len(w))
 }
 
-// A batch has room for one datagram of any size, and for few of the largest.
+// A batch has room for one datagram of any size, and for a few of the largest.
 func TestBatchBounds(t *testing.T) {
 	var b dissect.Batch
 	small, large := dissect.Datagram{Payload: []byte("small")}, dissect.Datagram{Payload: make([]byte, 65507)}
@@ -112,7 +112,7 @@ func TestBatchBounds(t *testing.T) {
 	}
 }
 
-// A batch that is full stops at the first error.
+// PushBatch stops at the first error.
 func TestPushBatchFails(t *testing.T) {
 	var b dissect.Batch
 	for _, d := range hold(t, "join_flow.pcap")[:20] {

@@ -13,9 +13,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// TestStateIsBounded fills everything that traffic can make a pipeline remember,
-// for a thirty-second of the conversations and games that it remembers by
-// default. Twice as much traffic must not take more memory.
+// TestStateIsBounded exceeds every limit of a pipeline's state, with a
+// thirty-second of the default number of conversations and games. Twice as much
+// traffic must not take more memory.
 func TestStateIsBounded(t *testing.T) {
 	const part = 32
 	l := dissect.DefaultLimits()
@@ -35,7 +35,7 @@ func TestStateIsBounded(t *testing.T) {
 	runtime.KeepAlive(h.p)
 }
 
-// heap returns how many bytes are in use.
+// heap returns the number of bytes in use.
 func heap() int {
 	var m runtime.MemStats
 	runtime.GC()
@@ -43,7 +43,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// A hoarder sends what has to be remembered.
+// A hoarder sends messages that fill the state.
 type hoarder struct {
 	t      *testing.T
 	p      *dissect.Pipeline

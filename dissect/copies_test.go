@@ -13,13 +13,13 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A table is a game that is made up: a host and clients, each with a port.
+// A table is a simulated game: a host and clients, each with a port.
 type table struct {
 	t     *testing.T
 	p     *dissect.Pipeline
 	frame int
-	seqs  map[int]uint16 // of reliable messages by port, negative for those of the host to it
-	seen  []string       // of game messages: frame, client, name, and where it comes from
+	seqs  map[int]uint16 // reliable sequence numbers by port, negative from the host
+	seen  []string       // of game messages: frame, client, name and origin
 	last  dissect.Record
 }
 
@@ -30,8 +30,8 @@ func newTable(t *testing.T) *table {
 
 var tableHost = netip.MustParseAddrPort("10.0.0.1:22101")
 
-// send sends a message of a client to the host, or of the host to a client. Its
-// port is negative for what the host sends.
+// send sends a message from a client to the host, or with a negative port from
+// the host to a client.
 func (b *table) send(port int, peer uint8, h transport.Header, body []byte) {
 	b.t.Helper()
 	if h.Reliable {
@@ -80,7 +80,7 @@ func (b *table) game(port int, payload ...byte) {
 	b.send(port, peer, transport.Header{Type: transport.Standard, Reliable: true}, payload)
 }
 
-// join lets a client in, with its port as its id, and gives it a slot.
+// join admits a client with its port as its id, and gives it a slot.
 func (b *table) join(port int, name string) {
 	wide := []byte{uint8(port), 10, 0, 0, 9}
 	for _, c := range name {
@@ -93,7 +93,7 @@ func (b *table) join(port int, name string) {
 	b.seen = nil
 }
 
-// chat is a line of chat.
+// chat returns a line of chat.
 func chat(sender uint8, text string) []byte {
 	return append([]byte{byte(msg.OpChat), sender, 0, 0, 0, uint8(len(text)), 0}, text...)
 }
@@ -105,8 +105,8 @@ func (b *table) want(lines ...string) {
 	}
 }
 
-// A line typed twice is two lines, each with its copies, also if the copies of
-// the first come after the second.
+// A line typed twice is two lines, each with its copies, even if copies of the
+// first come after the second.
 func TestLineTypedTwice(t *testing.T) {
 	b := newTable(t)
 	b.join(2, "Ann")
@@ -114,7 +114,7 @@ func TestLineTypedTwice(t *testing.T) {
 	first := b.frame + 1
 	b.game(2, chat(2, "gg")...)
 	b.game(2, chat(2, "gg")...)
-	b.game(3, chat(3, "gg")...) // somebody else's
+	b.game(3, chat(3, "gg")...) // another player's
 	for range 2 {
 		b.game(-2, chat(2, "gg")...)
 		b.game(-3, chat(2, "gg")...)
@@ -131,8 +131,8 @@ func TestLineTypedTwice(t *testing.T) {
 	)
 }
 
-// Where the original is missing the first copy is first; a later message with
-// the same bytes to the same player is another one.
+// Without the original, the first copy counts as the original. A later message
+// with the same bytes to the same player is a different one.
 func TestCopyWithoutOriginal(t *testing.T) {
 	b := newTable(t)
 	b.join(2, "Ann")
@@ -149,8 +149,7 @@ func TestCopyWithoutOriginal(t *testing.T) {
 	)
 }
 
-// What a host sends to each client alone is no copy, though the bytes are the
-// same.
+// Equal messages from a host to single clients are not copies.
 func TestSameWordsToEach(t *testing.T) {
 	b := newTable(t)
 	b.join(2, "Ann")
@@ -161,7 +160,7 @@ func TestSameWordsToEach(t *testing.T) {
 	b.want(fmt.Sprintf("%d Ann ChecksumComplete first", first), fmt.Sprintf("%d Bob ChecksumComplete first", first+1))
 }
 
-// A host that passes on OpenBC's forms does not write them.
+// A host that forwards OpenBC's forms does not use them itself.
 func TestHostPassesFormsOn(t *testing.T) {
 	b := newTable(t)
 	b.join(2, "Ann")
@@ -184,7 +183,7 @@ func TestHostPassesFormsOn(t *testing.T) {
 			t.Errorf("the copy is read as %v: %v (original missing: %v)", b.last.Layout, b.last.Status, missing)
 		}
 	}
-	// A ship update, whose cloak bit OpenBC's clients invert.
+	// A ship update with a cloak bit, which OpenBC's clients invert.
 	update := []byte{byte(msg.OpStateUpdate), 0xFF, 0xFF, 0xFF, 0x3F, 0, 0, 0x80, 0x3F, byte(msg.DirtyCloak), 0x20}
 	b.send(2, 2, transport.Header{Type: transport.Standard}, update)
 	b.send(-3, 1, transport.Header{Type: transport.Standard}, update)

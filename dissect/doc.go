@@ -2,8 +2,8 @@
 // splits it into transport messages, joins fragments and decodes the game
 // messages inside, in capture order and with bounded memory.
 //
-// A byte slice that is an argument is borrowed until the call returns; a byte
-// slice in a result shares memory with the argument. Whoever keeps one clones
-// it. The package is public but not stable before v1: scripts rely on the
+// A byte slice argument is borrowed until the call returns; a byte slice in a
+// result shares memory with the argument and must be cloned to be kept. The
+// package is public but not stable before v1: scripts should rely on the
 // command line and its JSON.
 package dissect

@@ -9,15 +9,15 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An aside is a record of state that was given up. It belongs to no message.
+// An aside is a record of an eviction. It belongs to no message.
 type aside struct {
 	rec      Record
 	datagram Datagram
 	note     [1]Note
 }
 
-// asides are the records of evictions that wait for their turn, which comes
-// before the record of the message that caused them.
+// asides are pending records of evictions. They are emitted before the record
+// of the message that caused them.
 type asides struct{ waiting []aside }
 
 // add queues a record of kind KindEvicted.
@@ -26,7 +26,7 @@ func (a *asides) add(d Datagram, r Record, code string) {
 	a.waiting = append(a.waiting, aside{rec: r, datagram: d, note: [1]Note{{Code: code, Text: r.Err.Error()}}})
 }
 
-// drain gives emit the records that wait.
+// drain emits the pending records.
 func (a *asides) drain(emit func(*Record) error) error {
 	if len(a.waiting) == 0 {
 		return nil
@@ -50,8 +50,8 @@ func (p *Pipeline) flush(c *session.Conversation, d *Datagram, why error, when s
 	c.Flush(func(s session.Side, g fragment.Group) { p.evictedFragments(c, s, d, &g, why, when) })
 }
 
-// evictedFragments queues the record of one group of fragments. Without a
-// datagram that caused the eviction, the record stands for the group alone.
+// evictedFragments queues the record of an evicted group of fragments. Without
+// a datagram that caused the eviction, the record describes the group alone.
 func (p *Pipeline) evictedFragments(c *session.Conversation, s session.Side, d *Datagram, g *fragment.Group, why error, when string) {
 	at := Datagram{Number: g.Last}
 	if d != nil {
@@ -73,11 +73,12 @@ func (p *Pipeline) evictedFragments(c *session.Conversation, s session.Side, d *
 	p.asides.add(at, r, "incomplete")
 }
 
-// evictedConversation queues the record of a conversation that made room for
-// the one that d begins.
+// evictedConversation queues the record of the conversation evicted for the one
+// that d begins.
 func (p *Pipeline) evictedConversation(c *session.Conversation, d *Datagram) {
 	host, client, _ := c.Addresses()
-	// Hostile traffic can cause many of these: fmt would take half of the time.
+	// Hostile traffic can cause many of these, and fmt would take half of the
+	// time.
 	text := append(p.text[:0], ErrEvicted.Error()...)
 	text = client.AppendTo(append(text, ": the conversation between "...))
 	text = host.AppendTo(append(text, " and "...))
@@ -89,7 +90,7 @@ func (p *Pipeline) evictedConversation(c *session.Conversation, d *Datagram) {
 	p.asides.add(Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Src: client, Dst: host}, r, "evicted")
 }
 
-// evictedError is ErrEvicted with the conversation that it is about.
+// evictedError is ErrEvicted with a description of the conversation.
 type evictedError struct{ text string }
 
 func (e *evictedError) Error() string { return e.text }

@@ -16,21 +16,20 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// A walked update is read by its walk alone, and not by the fast way of
-// msg.StateUpdate.
+// A walked update has no fast reader, so it is read by its walk.
 type walked struct{ m msg.StateUpdate }
 
 func (w *walked) Walk(c *decode.Codec) { w.m.Walk(c) }
 func (w *walked) Reset()               { w.m.Reset() }
 
-// known is what the pipeline knew of a ship.
+// known is the pipeline's knowledge of a ship.
 type known struct{ class *ship.Class }
 
 func (k known) Ship(wire.ObjectID) *ship.Class          { return k.class }
 func (known) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
 
-// fieldLines writes down which fields are shown of a message, but for positions
-// that follow from earlier messages. Their values are compared in package msg.
+// fieldLines records the fields shown, except for positions derived from
+// earlier messages. Package msg tests their values.
 type fieldLines struct{ lines []string }
 
 func (l *fieldLines) Field(f *decode.Field) {
@@ -44,8 +43,8 @@ func (l *fieldLines) Begin(g *decode.Group) {
 }
 func (l *fieldLines) End(g *decode.Group) { l.lines = append(l.lines, fmt.Sprintln("end", g.Name)) }
 
-// Every ship update of every capture comes out of the pipeline as its walk
-// reads it: the fields, the bytes that are left over, and whether it is whole.
+// The pipeline returns every ship update of every capture as its walk reads it:
+// the fields, the undecoded bytes, and whether it is complete.
 func TestUpdatesAsWalked(t *testing.T) {
 	spec := &decode.Spec{
 		Code: 0x1C, Name: "StateUpdate", BySender: true, Layout: decode.LayoutOf[walked](),
@@ -83,8 +82,8 @@ func TestUpdatesAsWalked(t *testing.T) {
 	}
 }
 
-// A pipeline that leaves out values now and then makes the records of one that
-// never does, but for those values: it learns as much.
+// A pipeline that sometimes omits values makes the same records as one that
+// never does, apart from these values: it learns as much.
 func TestOmitValues(t *testing.T) {
 	for _, name := range captures(t) {
 		var want []string

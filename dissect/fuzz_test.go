@@ -14,9 +14,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A scene is a row of datagrams as bytes that a fuzzer can change: for each a
-// byte that says who sends to whom, one for the time that has passed, two for
-// the length, and the bytes, deciphered.
+// A scene is a sequence of datagrams in a form for fuzzing: for each a byte for
+// sender and receiver, one for the elapsed time, two for the length, and the
+// deciphered bytes.
 type scene []byte
 
 func (s scene) add(d *dissect.Datagram, clientPort uint16) scene {
@@ -50,7 +50,7 @@ func (s scene) datagrams() (all []*dissect.Datagram) {
 		if who&1 != 0 {
 			d.Src, d.Dst = d.Dst, d.Src
 		}
-		if who&0x80 != 0 { // the snap length was shorter
+		if who&0x80 != 0 { // truncated by the snap length
 			d.Payload = payload[:len(payload)/2]
 		}
 		all = append(all, d)
@@ -58,11 +58,11 @@ func (s scene) datagrams() (all []*dissect.Datagram) {
 	return all
 }
 
-// FuzzSession pushes rows of datagrams of several players through a pipeline
-// with narrow limits. Every byte is accounted for, records are not more than
-// bytes, memory is bounded by what came, and neither a second pipeline, nor one
-// whose borrowed memory is overwritten, nor one that takes several datagrams at
-// a time tells anything else.
+// FuzzSession pushes datagrams of several players through a pipeline with
+// narrow limits. Every byte is accounted for, there are at most as many records
+// as bytes, and memory is bounded by the input. A second pipeline, one with its
+// borrowed memory overwritten, and one that takes batches all give the same
+// records.
 func FuzzSession(f *testing.F) {
 	for _, name := range []string{"stock_replay.pcap", "join_flow.pcap", "gamespy.pcap", "lossy.pcap", "restart.pcap", "opcode_tour.pcap", "stock_client.pcap"} {
 		held := hold(f, name)
@@ -95,8 +95,8 @@ func FuzzSession(f *testing.F) {
 		for _, d := range all {
 			size += len(d.Payload)
 		}
-		// A message has a byte at least; a datagram one more record if its end
-		// makes no sense, and what is given up came in one.
+		// A message has at least one byte. A datagram may add a record for its
+		// malformed end, and evicted state came in earlier messages.
 		if most := 2*size + 2*len(all); records > most {
 			t.Errorf("%d records of %d bytes in %d datagrams", records, size, len(all))
 		}
@@ -117,16 +117,16 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// A way is how datagrams come to a pipeline.
+// A way is a way to push datagrams into a pipeline.
 type way int
 
 const (
-	kept        way = iota // one by one, from memory that stays as it is
-	overwritten            // and what was lent to the pipeline and by it is destroyed as soon as it may be
-	batched                // several at a time
+	kept        way = iota // one by one, from memory that stays unchanged
+	overwritten            // one by one, with all borrowed memory overwritten as early as allowed
+	batched                // in batches
 )
 
-// tellAll pushes datagrams through a new pipeline and returns what it tells.
+// tellAll pushes datagrams through a new pipeline and returns its records.
 func tellAll(t *testing.T, cfg dissect.Config, all []*dissect.Datagram, f func(*dissect.Record), how way) (told []string) {
 	t.Helper()
 	p := dissect.New(cfg)
@@ -184,7 +184,7 @@ func scribble(b []byte) {
 	}
 }
 
-// fieldText makes text of fields.
+// fieldText writes fields as text.
 type fieldText struct{ bytes.Buffer }
 
 func (w *fieldText) Field(f *decode.Field) {

@@ -14,9 +14,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// TestLateStart cuts the first half off a capture, so that it holds no
-// creations of the ships in it, and counts how many subsystem blocks can be
-// read by the classes that are inferred, and whether those are the right ones.
+// TestLateStart cuts off the first half of a capture and with it the ship
+// creations. It counts the subsystem blocks read with inferred classes, and
+// checks the classes.
 func TestLateStart(t *testing.T) {
 	for _, name := range []string{"battle_mix.pcap.gz", os.Getenv("BCDISSECT_LATE_CAPTURE")} {
 		if name == "" {

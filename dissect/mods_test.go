@@ -27,8 +27,8 @@ name = "Kick"
 field = [{ name = "who", kind = "u8" }]
 `
 
-// A message of a mod is taken where its opcode is free, and elsewhere where the
-// game's own message does not fit and it does.
+// A mod's message is used if its opcode is free, or if it fits and the game's
+// own message does not.
 func TestMods(t *testing.T) {
 	c, err := modfile.Extend(msg.Catalog(), modfile.File{Name: "own.toml", Data: []byte(ownMessages)})
 	if err != nil {

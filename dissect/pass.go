@@ -14,8 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A pass takes one datagram through the pipeline: it holds the datagram, its
-// conversation, and the record of the message that is being read.
+// A pass takes one datagram through the pipeline. It holds the datagram, its
+// conversation, and the record of the current message.
 type pass struct {
 	*Pipeline
 	d     *Datagram
@@ -27,11 +27,11 @@ type pass struct {
 
 	rec     Record
 	from    session.Origin // of rec
-	sighted bool           // from is that of the message which is read next
-	notes   []Note         // of rec; those of before its message was begun stay
+	sighted bool           // from belongs to the next message
+	notes   []Note         // of rec; notes from before its message began are kept
 }
 
-// begin makes the pass of a datagram.
+// begin prepares the pass of a datagram.
 func (p *Pipeline) begin(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
 	n := &p.now
 	n.d, n.c, n.side, n.plain, n.emit = d, c, session.Client, plain, emit
@@ -66,8 +66,8 @@ func dirOf(c *session.Conversation, s session.Side) Dir {
 	return ToHost
 }
 
-// findSide finds out which side sends the datagram. The sender's peer id
-// tells: 1 is the host's, all others are clients'.
+// findSide determines the sender's side from its peer id: 1 is the host's, all
+// others are clients'.
 func (p *pass) findSide(peer uint8) {
 	s, known := p.c.SideOf(p.d.Src)
 	if !known {
@@ -79,7 +79,7 @@ func (p *pass) findSide(peer uint8) {
 		case peer == transport.HostPeer:
 			host = p.d.Src
 		case !transport.PlausiblePeer(peer):
-			return // nothing can be said from this datagram
+			return // this datagram gives no evidence
 		}
 		if gone := p.c.SetHost(host); gone.IsValid() {
 			p.note("evicted", fmt.Sprintf("the state of the game at %v is evicted, the least recently used of more than %d games", gone, p.cfg.Limits.Games))
@@ -89,7 +89,7 @@ func (p *pass) findSide(peer uint8) {
 	p.side = s
 }
 
-// datagram takes a deciphered datagram apart.
+// datagram splits a deciphered datagram.
 func (p *pass) datagram() error {
 	var split transport.Splitter
 	if err := split.Start(p.plain); err != nil {
@@ -140,7 +140,7 @@ func (p *pass) malformed(part, offset int, rest []byte, err error) error {
 	return p.finish()
 }
 
-// describe fills in what a record says of its conversation.
+// describe fills in a record's conversation.
 func (p *pass) describe(r *Record) {
 	r.isOf(p.c)
 	if r.Writer == decode.Undecided {
@@ -152,8 +152,8 @@ func (p *pass) describe(r *Record) {
 	}
 }
 
-// message completes the record of one transport message, which has its header
-// and its place, and gives it to emit.
+// message completes the record of a transport message, which already has its
+// header and place, and emits it.
 func (p *pass) message(body []byte) error {
 	r := &p.rec
 	h := &r.Transport
@@ -182,7 +182,7 @@ func (p *pass) message(body []byte) error {
 	return p.finish()
 }
 
-// number finds out what the number of the message tells.
+// number tracks the number of the message.
 func (p *pass) number() {
 	r := &p.rec
 	v := p.c.Number(p.side, p.d.Time, &r.Transport, r.Bytes, p.alone)
@@ -217,7 +217,7 @@ func (p *pass) repetition(body []byte) {
 	}
 }
 
-// finish hands out the records that wait and then the current one.
+// finish emits the pending records and then the current one.
 func (p *pass) finish() error {
 	r := &p.rec
 	p.describe(r)
@@ -232,14 +232,14 @@ func (p *pass) finish() error {
 	return p.emit(r)
 }
 
-// note adds a note to the record in work, or to the next one if there is none.
+// note adds a note to the current record, or to the next one if there is none.
 func (p *pass) note(code, text string) { p.notes = append(p.notes, Note{Code: code, Text: text}) }
 
-// shape takes evidence for the sender's dialect from the form of a transport
-// message.
+// shape takes the form of a transport message as evidence for the sender's
+// dialect.
 func (p *pass) shape() {
 	switch m := &p.rec.Transport; {
-	case m.Type == transport.Standard: // by far the most
+	case m.Type == transport.Standard: // by far the most frequent
 	case m.Short:
 		p.decide(decode.OpenBC, session.Form, "a transport message with an 8-bit length")
 	case m.Type == transport.Acknowledge && m.AckFlags&0x80 != 0:
@@ -256,7 +256,7 @@ func (p *pass) decide(d decode.Dialect, by session.Strength, why string) {
 	}
 }
 
-// connect starts the conversation anew if a client asks to be let in again.
+// connect restarts the conversation if a client requests a new connection.
 func (p *pass) connect(body []byte) {
 	var req transport.Request
 	if spec := transport.SpecFor(&transport.Message{Header: p.rec.Transport, Body: body}); spec != nil {
@@ -278,7 +278,7 @@ func (p *pass) connect(body []byte) {
 	}
 }
 
-// control decodes the body of a transport message that is not a Standard one.
+// control decodes the body of a transport message other than Standard.
 func (p *pass) control(body []byte) {
 	r := &p.rec
 	if r.Transport.Type == transport.Acknowledge {
@@ -303,7 +303,7 @@ func (p *pass) control(body []byte) {
 	}
 }
 
-// fragment adds a piece of a message.
+// fragment adds a fragment to its message.
 func (p *pass) fragment(body []byte) {
 	r := &p.rec
 	h := &r.Transport
@@ -401,7 +401,7 @@ func (p *pass) game() {
 	}
 }
 
-// origin takes over where the message comes from.
+// origin fills in the origin of the message.
 func (p *pass) origin(from session.Origin) {
 	r := &p.rec
 	p.from = from
@@ -409,7 +409,7 @@ func (p *pass) origin(from session.Origin) {
 	r.First = from.CopyOf == 0
 }
 
-// chat finds out where a line of chat comes from.
+// chat determines the origin of a line of chat.
 func (p *pass) chat(spec *decode.Spec) {
 	switch m := p.rec.Message.(type) {
 	case *msg.Chat:
@@ -419,7 +419,7 @@ func (p *pass) chat(spec *decode.Spec) {
 	}
 }
 
-// hash takes from the integrity hash in an update what it tells of the ship.
+// hash infers a ship's class from the integrity hash in an update.
 func (p *pass) hash(m *msg.StateUpdate) {
 	if m.HasHash && m.Flags&msg.DirtyPosition != 0 {
 		if _, why := p.c.InferByHash(p.side, m.Object, m.Hash, m.Class); why != "" {
@@ -428,7 +428,7 @@ func (p *pass) hash(m *msg.StateUpdate) {
 	}
 }
 
-// evidence takes from a message what it tells of its sender.
+// evidence takes a message as evidence for its sender's dialect.
 func (p *pass) evidence(spec *decode.Spec) {
 	if spec.HostDialect != decode.Undecided && p.side == session.Host {
 		p.decide(spec.HostDialect, session.Form, fmt.Sprintf("it sends %s, which only such hosts do", spec.Name))

@@ -13,37 +13,36 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Limits bound the state that traffic can fill.
+// Limits bound the state of a pipeline.
 type Limits = session.Limits
 
-// DefaultLimits returns limits that hold for any session that people play.
+// DefaultLimits returns limits that exceed any real session.
 func DefaultLimits() Limits { return session.DefaultLimits() }
 
-// A Config says how traffic is to be understood.
+// A Config holds the options of a pipeline.
 type Config struct {
-	// Ports are the host ports. If there are any, all UDP traffic of these
-	// ports is taken to be the game's and no other; if there are none, the
-	// game's traffic is recognised by content on any port.
+	// Ports are the host ports. If set, all UDP traffic of these ports and no
+	// other counts as the game's; otherwise the game's traffic is detected by
+	// content on any port.
 	Ports []uint16
-	// Dialect, other than Undecided, is that of every sender.
+	// Dialect, unless Undecided, applies to every sender.
 	Dialect decode.Dialect
-	// Ships, if not nil, is the class of all ships of which the traffic does not
-	// tell it.
+	// Ships, if not nil, is the class of ships of unknown class.
 	Ships *ship.Class
-	// Catalog holds the game messages; nil stands for those of the game.
+	// Catalog holds the game messages; nil means the stock catalogue.
 	Catalog *decode.Catalog
-	// Limits bound the state; the zero value stands for DefaultLimits.
+	// Limits bound the state; zero values mean DefaultLimits.
 	Limits Limits
 }
 
-// Stats count what a pipeline was given.
+// Stats count a pipeline's input.
 type Stats struct {
 	Datagrams     int // all
-	Other         int // not of the game: passed over
+	Other         int // not of the game: skipped
 	Conversations int // of the game
-	Evicted       int // conversations given up to keep to the limit
-	Forgotten     int // reliable messages that would not be known again within a minute, to keep to the limits of transport.Tracker
-	Malformed     int // records that stopped making sense, but for what the capture cut short
+	Evicted       int // evicted conversations
+	Forgotten     int // reliable messages dropped by the limits of transport.Tracker within a minute, so that a retransmission would not be recognised
+	Malformed     int // malformed records, except for truncated ones
 }
 
 // A Pipeline turns datagrams into records. It is not safe for concurrent use.
@@ -57,9 +56,9 @@ type Pipeline struct {
 
 	omitValues bool
 
-	own     []byte // room for a deciphered datagram
-	text    []byte // room for a text
-	now     pass   // of the datagram in work
+	own     []byte // buffer for a deciphered datagram
+	text    []byte // buffer for a text
+	now     pass   // current datagram
 	updates updates
 	asides  asides
 }
@@ -89,12 +88,12 @@ func New(cfg Config) *Pipeline {
 // Stats returns the counts so far.
 func (p *Pipeline) Stats() Stats { return p.stats }
 
-// OmitValues makes records of ship updates come without Message from now on,
-// or with it again. Counting is faster without; later records are the same.
-// Updates whose layout is in doubt come with their Message in any case.
+// OmitValues makes later records of ship updates come without Message, or with
+// it again. Counting is faster without; other records stay the same. Updates of
+// uncertain layout always have their Message.
 func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
 
-// Why a record is not understood, beside the errors of the layers.
+// The reasons why a record is not understood, besides the errors of the layers.
 var (
 	ErrCut      = errors.New("the capture holds only a part of the datagram")
 	ErrOpcode   = errors.New("unknown opcode")
@@ -103,14 +102,14 @@ var (
 	ErrMissing  = errors.New("never became complete")
 )
 
-// Push takes a datagram and gives emit its records. It fails only if emit
-// does. Datagrams that are not of the game make no record.
+// Push emits the records of a datagram. It fails only if emit fails. Datagrams
+// of other traffic make no record.
 func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 	return p.push(d, nil, emit)
 }
 
-// push is Push for a datagram that may have been deciphered: if not, plain is
-// empty.
+// push is Push for a datagram that may already be deciphered; otherwise plain
+// is empty.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
 	if len(d.Payload) == 0 || len(p.cfg.Ports) > 0 && !p.wanted(d) {
@@ -139,7 +138,7 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 	return p.begin(d, c, plain, emit).datagram()
 }
 
-// Flush gives emit the fragments of messages that never became complete.
+// Flush emits records of the fragments of incomplete messages.
 func (p *Pipeline) Flush(emit func(*Record) error) error {
 	p.table.All(func(c *session.Conversation) {
 		p.flush(c, nil, ErrMissing, "until the end of the capture")
@@ -147,18 +146,18 @@ func (p *Pipeline) Flush(emit func(*Record) error) error {
 	return p.asides.drain(emit)
 }
 
-// wanted reports whether the datagram is from or to one of the ports that the
-// configuration asks for.
+// wanted reports whether the datagram is from or to one of the configured
+// ports.
 func (p *Pipeline) wanted(d *Datagram) bool {
 	return slices.Contains(p.cfg.Ports, d.Src.Port()) || slices.Contains(p.cfg.Ports, d.Dst.Port())
 }
 
-// maybeGame is a cheap test for payloads that cannot be the game's.
+// maybeGame is a cheap test that rejects payloads of other traffic.
 func maybeGame(p []byte) bool {
 	return len(p) > 2 && transport.PlausiblePeer(p[0]) && p[1] != cipher.FirstKey
 }
 
-// open starts a conversation. Another one may have to be given up for it.
+// open starts a conversation, and may evict another one.
 func (p *Pipeline) open(d *Datagram) *session.Conversation {
 	c, evicted := p.table.Open(d.Src, d.Dst)
 	p.stats.Conversations++
@@ -170,6 +169,6 @@ func (p *Pipeline) open(d *Datagram) *session.Conversation {
 	return c
 }
 
-// Session returns the conversation of two addresses for inspection, nil if
-// there is none.
+// Session returns the conversation between two addresses for inspection, or
+// nil.
 func (p *Pipeline) Session(a, b netip.AddrPort) *session.Conversation { return p.table.Lookup(a, b) }

@@ -23,7 +23,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
-// truth is what other software found in a capture.
+// truth is the content of a capture according to other software.
 type truth struct {
 	Capture struct {
 		Frames int `json:"frames"`
@@ -72,7 +72,7 @@ func hold(tb testing.TB, name string) (held []*dissect.Datagram) {
 	return held
 }
 
-// captureOf returns the capture file that a truth file is about.
+// captureOf returns the capture of a truth file.
 func captureOf(t *testing.T, truthFile string) string {
 	t.Helper()
 	stem := strings.TrimSuffix(truthFile, ".truth.json")
@@ -85,7 +85,8 @@ func captureOf(t *testing.T, truthFile string) string {
 	return ""
 }
 
-// TestTruth holds the counts of every capture against an independent decode.
+// TestTruth compares the counts of every capture with those of an independent
+// decoder.
 func TestTruth(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(fixtures.Dir(), "captures", "*.truth.json"))
 	if err != nil || len(files) < 10 {
@@ -170,9 +171,9 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// otherDecoderKnows reports whether the other decoder has a layout for an opcode.
-// Whatever it takes for a mod's message is explained to it, which says nothing of
-// messages that have got a layout here since.
+// otherDecoderKnows reports whether the other decoder has a layout for an
+// opcode. It counts mod messages as explained, so its counts do not apply to
+// messages that have gained a layout here.
 func otherDecoderKnows(op string) bool {
 	return op < "0x2b" || slices.Contains([]string{"0x2c", "0x2d", "0x35", "0x36", "0x37", "0x38", "0x39", "0x3f", "0x40", "0x41"}, op)
 }
@@ -183,7 +184,7 @@ func noZeros(m map[string]int) map[string]int {
 	return m
 }
 
-// captures are all captures among the fixtures.
+// captures returns all captures among the fixtures.
 func captures(tb testing.TB) []string {
 	tb.Helper()
 	var names []string
@@ -212,7 +213,7 @@ type accounting struct {
 	t      testing.TB
 	number int
 	plain  []byte
-	next   int // where the next record has to begin
+	next   int // offset of the next record
 }
 
 func (a *accounting) record(r *dissect.Record) {
@@ -290,7 +291,7 @@ func TestEveryByteIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestStockBytesDecode: every byte string of the real game decodes to its end.
+// TestStockBytesDecode: every byte string of the real game decodes completely.
 func TestStockBytesDecode(t *testing.T) {
 	n := 0
 	recorded.Records(t, "stock_replay.pcap", dissect.Config{}, func(r *dissect.Record) {
@@ -307,7 +308,7 @@ func TestStockBytesDecode(t *testing.T) {
 	}
 }
 
-// TestVariants: one capture in other file forms gives the same records.
+// TestVariants: a capture in other file formats gives the same records.
 func TestVariants(t *testing.T) {
 	list := func(name string) []string {
 		var out []string
@@ -435,7 +436,7 @@ func TestRepetition(t *testing.T) {
 	if r := f.push(host, client, 33*time.Second, "01 01 32 11 80 01 00 2c 02 00 00 00 05 00 68 65 6c 6c 70"); r[0].Status != dissect.StatusOK {
 		t.Errorf("other bytes: %v", r[0].Status)
 	}
-	// The other direction has numbers of its own.
+	// The other direction has separate numbers.
 	if r := f.push(client, host, 33*time.Second, "02 01 32 11 80 01 00 2c 02 00 00 00 05 00 68 65 6c 6c 6f"); r[0].Status != dissect.StatusOK {
 		t.Errorf("other direction: %v", r[0].Status)
 	}
@@ -468,7 +469,7 @@ func TestGapAndRestart(t *testing.T) {
 	}
 }
 
-// A sender that keeps 8 bits of the number goes from 255 to 0 without a gap.
+// A sender with 8-bit numbers goes from 255 to 0 without a gap.
 func TestNumbersOfEightBits(t *testing.T) {
 	f := newFeed(t, dissect.Config{})
 	for n := range 600 {
@@ -495,7 +496,7 @@ func TestFragments(t *testing.T) {
 	if r := f.push(client, host, time.Second, "02 01 32 05 20 01 ff"); r[0].Status != dissect.StatusMalformed || !errors.Is(r[0].Err, dissect.ErrFragment) {
 		t.Errorf("piece without a number: %v %v", r[0].Status, r[0].Err)
 	}
-	// What never becomes complete is reported at the end.
+	// Incomplete messages are reported at the end.
 	f.push(client, host, 2*time.Second, "02 01 32 0c a0 09 00 01 00 68 65 6c 6c 6f")
 	var lost []string
 	if err := f.p.Flush(func(r *dissect.Record) error {
@@ -537,7 +538,7 @@ func TestUnknownAndDamaged(t *testing.T) {
 	}
 }
 
-// Other traffic makes no records, unless its port is said to be a host's.
+// Other traffic makes no records, unless its port is declared as a host's.
 func TestOtherTraffic(t *testing.T) {
 	dns := "1d2e 0100 0001 0000 0000 0000 0765 7861 6d70 6c65 0363 6f6d 0000 0100 01"
 	b, err := hex.DecodeString(strings.ReplaceAll(dns, " ", ""))
@@ -589,7 +590,7 @@ func TestPositionFromDelta(t *testing.T) {
 	}
 }
 
-// The host of stock_client.pcap is OpenBC, its clients are stock.
+// The host of stock_client.pcap uses OpenBC, its clients the stock dialect.
 func TestDialectOfEachSender(t *testing.T) {
 	senders := map[string]int{}
 	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) {
@@ -611,8 +612,8 @@ func TestDialectOfEachSender(t *testing.T) {
 	}
 }
 
-// TestLimits: more conversations than the limit cost no more memory, and what
-// goes is counted and reported.
+// TestLimits: conversations beyond the limit cost no more memory, and evictions
+// are counted and reported.
 func TestLimits(t *testing.T) {
 	l := dissect.DefaultLimits()
 	l.Conversations = 4
@@ -639,7 +640,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestPushDoesNotAllocate: counting a capture costs no memory per datagram.
+// TestPushDoesNotAllocate: counting a capture allocates nothing per datagram.
 func TestPushDoesNotAllocate(t *testing.T) {
 	held := hold(t, "networked_battle.pcap")
 	p := dissect.New(dissect.Config{})
@@ -686,7 +687,7 @@ func FuzzPipeline(f *testing.F) {
 		if plain[0] != '\\' {
 			payload = cipher.Encrypt(nil, plain)
 		}
-		// The same bytes as they are, again, from the other side, and cut.
+		// The same bytes unchanged, repeated, from the other side, and truncated.
 		for i := range 4 {
 			d := &dissect.Datagram{Number: i + 1, Time: start, Src: src, Dst: dst, Payload: payload, Full: len(payload)}
 			if i == 2 {
@@ -722,7 +723,7 @@ func BenchmarkPush(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(held)), "ns/datagram")
 }
 
-// A game that is given up for another is told of, once.
+// An evicted game is reported once.
 func TestGamesGivenUp(t *testing.T) {
 	limits := dissect.DefaultLimits()
 	limits.Games = 3
@@ -756,10 +757,9 @@ func TestGamesGivenUp(t *testing.T) {
 	}
 }
 
-// Forms that the game does not write are read, and a note says so. The
-// numbers are those of the generator of forged_small: its frames with a
-// keepalive of six bytes, with a name in 1F whose final 00 is not counted, and
-// with a 16-bit length in 18.
+// Forms that the game does not write are read, with a note. The numbers come
+// from the generator of forged_small: its frames with a keepalive of six bytes,
+// with a name in 1F with an uncounted final 00, and with a 16-bit length in 18.
 func TestForms(t *testing.T) {
 	got := map[string]int{}
 	recorded.Records(t, "forged_small.pcap", dissect.Config{}, func(r *dissect.Record) {

@@ -11,8 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
-// named shows the fields of a record that stand for players, each with the name
-// of the player.
+// named records the fields that stand for players, with the players' names.
 type named struct {
 	r    *dissect.Record
 	text string
@@ -27,8 +26,8 @@ func (v *named) Field(f *decode.Field) {
 func (v *named) Begin(*decode.Group) {}
 func (v *named) End(*decode.Group)   {}
 
-// playersOf returns the players that the messages of a frame name, and before
-// them whose conversation it is.
+// playersOf returns the players named in a frame's messages, each preceded by
+// the player of the conversation.
 func playersOf(t *testing.T, capture string, frame int, names ...string) (all []string) {
 	t.Helper()
 	var viewer decode.Viewer
@@ -43,8 +42,8 @@ func playersOf(t *testing.T, capture string, frame int, names ...string) (all []
 	return all
 }
 
-// The expected names are those that the clients of the same addresses write in
-// their NameChange messages; ids are those of the accepts.
+// The expected names are those in the NameChange messages of the clients with
+// the same addresses; ids are those of the accepts.
 func TestPlayersByNumber(t *testing.T) {
 	for _, tt := range []struct {
 		capture string
@@ -52,7 +51,7 @@ func TestPlayersByNumber(t *testing.T) {
 		name    string
 		want    []string
 	}{
-		// A slot: the client on port 40813 is Bot2, which has slot 2 and id 4.
+		// A slot: the client on port 40813 is Bot2, with slot 2 and id 4.
 		{"battle_mix.pcap.gz", 3199, "Chat", []string{"Bot2: sender 2 Bot2"}},
 		{"battle_mix.pcap.gz", 3202, "Chat", []string{"Bot0: sender 2 Bot2"}},
 		{"battle_mix.pcap.gz", 3261, "TeamChat", []string{"Bot0: sender 3 Bot3"}},
@@ -63,8 +62,8 @@ func TestPlayersByNumber(t *testing.T) {
 		}},
 		// Not the shooter's number.
 		{"battle_mix.pcap.gz", 435, "PulseFire", []string{"Bot1: firing_player 0 "}},
-		// Stock-shaped clients write network ids, the host's copies have slots.
-		// Frame 115 is Cady2's, though a 3 stands there.
+		// Stock-shaped clients write network ids, the host's copies have slots. Frame
+		// 115 is Cady2's, although it says 3.
 		{"stock_client.pcap", 115, "Chat", []string{"Cady2: sender 3 Cady2"}},
 		{"stock_client.pcap", 117, "Chat", []string{"Kirk: sender 0 Cady2"}},
 		{"stock_client.pcap", 178, "Chat", []string{"Cady2: sender 1 Kirk"}},
@@ -72,9 +71,9 @@ func TestPlayersByNumber(t *testing.T) {
 		{"stock_client.pcap", 308, "ScoreChange", []string{"Kirk: killer 0  victim 2 Cady2"}},
 		{"stock_client.pcap", 332, "Disconnect", []string{"Kirk: id 3 Kirk"}},
 		{"stock_client.pcap", 75, "ObjectCreateTeam", []string{"Kirk: slot 1 Kirk net_player 3 Kirk"}},
-		// A ship's name is no player's.
+		// A ship's name is not a player's.
 		{"stock_replay.pcap", 32, "ObjectCreateTeam", []string{"Cady2: slot 1  net_player 3 "}},
-		// The host gave Player2 id 3, whose datagrams say 2.
+		// The host assigned id 3 to Player2, but Player2's datagrams say 2.
 		{"join_flow.pcap", 84, "PlayerAnnounce", []string{"Player2: player 3 Player2", "Player2: player 2 Player1"}},
 		{"join_flow.pcap", 77, "Score", []string{"Player2: player 2 Player1", "Player2: player 3 Player2"}},
 		{"two_teams.pcap", 141, "ObjectCreateTeam", []string{"Bot2: slot 2 Bot2 net_player 0 "}},
@@ -104,8 +103,8 @@ func TestShipsOfTeams(t *testing.T) {
 	}
 }
 
-// Every record tells its conversation and, from the player's NameChange on,
-// the player.
+// Every record has its conversation and, from the player's NameChange on, the
+// player.
 func TestWhoseConversation(t *testing.T) {
 	type place struct {
 		frame, conversation, player int
@@ -127,8 +126,8 @@ func TestWhoseConversation(t *testing.T) {
 		}
 		got = append(got, now)
 	})
-	// Frames of the first datagram and of the NameChange of each client, by hand from
-	// the addresses in the file.
+	// Frames of the first datagram and of the NameChange of each client, read by
+	// hand from the addresses in the file.
 	want := []place{
 		{1, 1, -1, ""},                            // GameSpy
 		{4, 2, -1, ""}, {7, 2, 0, "JoinFlowTest"}, // to port 29870
@@ -144,8 +143,8 @@ func TestWhoseConversation(t *testing.T) {
 	}
 }
 
-// A line of chat comes once from its author and once to each player in the game,
-// the author included.
+// A line of chat comes once from its author and once to each player in the
+// game, including the author.
 func TestCopiesOfChat(t *testing.T) {
 	type line struct {
 		author, text string
@@ -185,8 +184,8 @@ func TestCopiesOfChat(t *testing.T) {
 			l.to[r.Conversation] = true
 		}
 	})
-	// By hand: after Bot3 is gone, one line of Bot3 comes to nobody (frame 10626)
-	// and two lines come to the three others (frames 11399 and 12250).
+	// By hand: after Bot3 has left, one line of Bot3 reaches nobody (frame 10626)
+	// and two lines reach the three others (frames 11399 and 12250).
 	full := 0
 	for _, l := range lines {
 		if len(l.to) == players {

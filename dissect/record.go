@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Dir is the way a datagram goes.
+// A Dir is the direction of a datagram.
 type Dir uint8
 
 // The directions.
@@ -18,7 +18,7 @@ const (
 	FromHost       // to a client
 )
 
-// String returns the direction as JSON names it.
+// String returns the direction as written in JSON.
 func (d Dir) String() string {
 	switch d {
 	case ToHost:
@@ -30,7 +30,7 @@ func (d Dir) String() string {
 	return "unknown"
 }
 
-// A Kind tells what a record is about.
+// A Kind is the kind of a record.
 type Kind uint8
 
 // The kinds of records.
@@ -38,25 +38,25 @@ const (
 	KindMessage   Kind = iota // one transport message
 	KindGameSpy               // a datagram of GameSpy text
 	KindMalformed             // the part of a datagram that does not split into messages
-	KindEvicted               // no bytes: state was given up to keep to a limit
-	KindPayload               // a game message of which the transport is not known
+	KindEvicted               // no bytes: an eviction
+	KindPayload               // a game message without its transport message
 )
 
-// A Status tells how far a record was understood.
+// A Status is the result of decoding a record.
 type Status uint8
 
 // The statuses.
 const (
 	StatusOK         Status = iota
-	StatusPending           // a fragment; the message is not complete
+	StatusPending           // a fragment of an incomplete message
 	StatusDuplicate         // seen before, not decoded again
-	StatusTrailing          // decoded, with bytes left over: Rest
+	StatusTrailing          // decoded, with undecoded bytes: Rest
 	StatusUnresolved        // needs state that the capture does not hold
 	StatusUnknown           // no decoder for the opcode or the transport type
-	StatusMalformed         // stopped making sense: Err
+	StatusMalformed         // malformed: Err
 )
 
-// String returns the status as JSON names it, empty for OK.
+// String returns the status as written in JSON, "" for OK.
 func (s Status) String() string {
 	switch s {
 	case StatusOK:
@@ -77,101 +77,101 @@ func (s Status) String() string {
 	return "?"
 }
 
-// A Note is worth knowing and no error.
+// A Note is a remark about a record that is not an error.
 type Note struct {
 	Code string // stable, for scripts: seq-gap, dialect, evicted ...
 	Text string // for people
 }
 
-// A Player is one of the people in a host's game, as far as is known. It may
-// change with the next record.
+// A Player is a player in a host's game. Later records may change its
+// properties.
 type Player = session.Player
 
-// A Resolver knows what the session knows of ids. Its answers are text from
-// the network: escape them before a terminal sees them.
+// A Resolver resolves ids with the state of the session. Its texts come from
+// the network: escape them before they reach a terminal.
 type Resolver interface {
-	// Player returns the player that a number means, nil if that is not known.
+	// Player returns the player with a number, or nil if unknown.
 	Player(by decode.Number, n int64) *Player
-	// Object returns what an object is, such as "Akira of Cady2" or
-	// "Torpedoes of Akira of Cady2"; empty if it is not known.
+	// Object describes an object, for example "Akira of Cady2" or "Torpedoes of
+	// Akira of Cady2"; "" if unknown.
 	Object(id wire.ObjectID) string
-	// AppendObject appends what Object returns.
+	// AppendObject appends the result of Object.
 	AppendObject(dst []byte, id wire.ObjectID) []byte
-	// ShipOf returns the ship that an object is or is a part of.
+	// ShipOf returns the ship with the given id or with a part of that id.
 	ShipOf(id wire.ObjectID) (ship wire.ObjectID, ok bool)
 }
 
-// A Record is one transport message, one GameSpy datagram, or the part of a
-// datagram that makes no sense. It is valid until the function it was given to
-// returns, and so is all that it refers to.
+// A Record is one transport message, one GameSpy datagram, or the malformed
+// part of a datagram. The record and everything it refers to are valid until
+// the emit function returns.
 type Record struct {
 	Datagram *Datagram
 	Kind     Kind
 	Part     int   // index of the message in its datagram, from 0
 	Offset   int   // of Bytes in the deciphered datagram
-	Dir      Dir   // DirUnknown if nothing tells
-	Peer     uint8 // sender's peer id: the datagram's first byte; 0 for GameSpy
+	Dir      Dir   // DirUnknown without evidence
+	Peer     uint8 // sender's peer id, the datagram's first byte; 0 for GameSpy
 
-	Bytes     []byte           // the whole transport message, deciphered; of GameSpy and malformed records their text or bytes
+	Bytes     []byte           // the whole transport message, deciphered; for GameSpy and malformed records their text or bytes
 	Transport transport.Header // of a message
 
-	// Of a message with a number that is no acknowledgement:
-	Number int64 // the number without wrap; the first of a sender is as it was sent
-	Repeat bool  // it repeats an earlier message; Status is StatusDuplicate
-	Late   bool  // its number was missing until now
-	Gap    int   // how many numbers before it are missing from now on
+	// For a numbered message other than an acknowledgement:
+	Number int64 // number without wrap; a sender's first is as sent
+	Repeat bool  // a duplicate of an earlier message; Status is StatusDuplicate
+	Late   bool  // number was missing until now
+	Gap    int   // missing numbers directly before this one
 
 	Spec    *decode.Spec   // of the game message, or of a transport message with fields; nil if there is none
 	Payload []byte         // the game message, reassembled, opcode first; nil for other transport types and while fragments are missing
-	Message decode.Message // nil if nothing was decoded
-	Layout  decode.Dialect // the dialect that Message is written in
-	Sender  decode.Dialect // the dialect that the sender is known to write
-	Pieces  []int          // frames of all fragments, on the message that completed it
+	Message decode.Message // nil if not decoded
+	Layout  decode.Dialect // dialect of Message
+	Sender  decode.Dialect // known dialect of the sender
+	Pieces  []int          // frames of all fragments, on the message that completes them
 
-	Rest   []byte // bytes of Payload, or of the body, that Message does not account for
+	Rest   []byte // undecoded bytes of Payload or of the body
 	Status Status
-	Err    error // why Status is not OK; *decode.Error where a field is to blame
+	Err    error // reason why Status is not OK; *decode.Error if it concerns a field
 	Notes  []Note
 
 	Cut bool // KindMalformed because the capture, not the sender, left bytes out
 
-	CopyOf int            // frame of the first sighting of the message that this is a host's copy of, 0 if it is none
-	First  bool           // a complete game message that is neither a repetition nor a copy
-	Author *Player        // who wrote what a host passes on, nil if not known
-	Writer decode.Dialect // the dialect of the one who wrote the message: of a copy its author's
+	CopyOf int            // for a host's copy, frame of the original's first sighting; otherwise 0
+	First  bool           // a complete game message, neither a duplicate nor a copy
+	Author *Player        // author of a forwarded message, nil if unknown
+	Writer decode.Dialect // dialect of the author: for a copy, that of the original's
 
-	Conversation int      // number of the address pair, from 1 in the order of their first datagrams
-	Player       *Player  // whose conversation it is; nil while that is not known
-	Client       string   // the player's name, empty if not known
-	ClientID     uint8    // peer id of the client, 0 if not known
-	Session      Resolver // nil if there is no session
+	Conversation int      // number of the address pair, from 1 in order of first datagrams
+	Player       *Player  // player of the conversation; nil until known
+	Client       string   // the player's name, "" if unknown
+	ClientID     uint8    // peer id of the client, 0 if unknown
+	Session      Resolver // nil without a session
 
 	GameSpy gamespy.Message // KindGameSpy
 
-	fieldsAt int // where the fields of Message begin: 1 after an opcode
+	fieldsAt int // offset of Message's fields: 1 after an opcode
 	fields   []byte
 }
 
-// SetMessage sets what a decoder made of the record's fields, which begin at
-// offset at: after the opcode of a game message, or at the start of the body of
-// a transport message. The result's memory is borrowed.
+// SetMessage sets a decoder's result for the record's fields, which begin at
+// offset at: after the opcode of a game message, or at the start of a transport
+// message's body. The result's memory is borrowed.
 func (r *Record) SetMessage(res decode.Result, fields []byte, at int) {
 	r.Message, r.Layout, r.Rest = res.Message, res.Dialect, res.Rest
 	r.Err = nil
-	if res.Err != nil { // a nil *decode.Error would not be a nil error
+	if res.Err != nil { // avoids a typed nil
 		r.Err = res.Err
 	}
 	r.fields, r.fieldsAt = fields, at
 }
 
-// isOf fills in whose conversation the record is of.
+// isOf fills in the record's conversation and player.
 func (r *Record) isOf(c *session.Conversation) {
 	r.Conversation, r.Player = c.Serial(), c.Player()
 	r.Client, r.ClientID = c.Client()
 }
 
-// NameOf returns the name of the player that the number in a field means, empty
-// if it means none or the name is not known.
+// NameOf returns the name of the player in a field, "" if it is no player or
+// unknown.
 func (r *Record) NameOf(f *decode.Field) string {
 	if f.Who == decode.NoPlayer {
 		return ""
@@ -183,8 +183,8 @@ func (r *Record) NameOf(f *decode.Field) string {
 	return r.PlayerName(f.Who, n)
 }
 
-// PlayerName returns the name of the player that a number means in the record's
-// message, empty if it means none or the name is not known.
+// PlayerName returns the name of the player with a number in the record's
+// message, "" if it is no player or unknown.
 func (r *Record) PlayerName(who decode.Who, n int64) string {
 	by := who.In(r.Writer, r.Dir == ToHost)
 	switch {
@@ -201,16 +201,16 @@ func (r *Record) PlayerName(who decode.Who, n int64) string {
 	return ""
 }
 
-// Visit takes v through the decoded fields, up to the byte where decoding
-// stopped. Offsets are in Payload, or in the body of a transport message.
+// Visit walks v through the decoded fields, up to the first undecoded byte.
+// Offsets are relative to Payload, or to the body of a transport message.
 func (r *Record) Visit(w *decode.Viewer, v decode.Visitor) {
 	if r.Message != nil {
 		w.Show(r.Message, r.fields, r.fieldsAt, r.Layout, v)
 	}
 }
 
-// Game reports whether the record is a complete game message that is not a
-// repetition: what frequencies count.
+// Game reports whether the record counts in frequencies: a complete game
+// message that is not a duplicate.
 func (r *Record) Game() bool {
 	return r.Kind == KindMessage && len(r.Payload) > 0 && r.Status != StatusDuplicate
 }

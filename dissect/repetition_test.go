@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A logged capture is one of which the sending program logged what it sent again.
+// A logged capture comes with the sending program's log of its retransmissions.
 type logged struct {
 	name  string
 	list  []*dissect.Datagram
@@ -41,8 +41,8 @@ func allLogged(t *testing.T) (all []logged) {
 // A place is a frame and the index of a message in it.
 type place struct{ frame, part int }
 
-// TestRepetitions: every message that a host has sent again is a repetition, and
-// no other is.
+// TestRepetitions: exactly the messages that a host retransmitted are detected
+// as duplicates.
 func TestRepetitions(t *testing.T) {
 	for _, l := range allLogged(t) {
 		t.Run(l.name, func(t *testing.T) {
@@ -66,9 +66,9 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-// TestRepetitionsOfLossyCaptures: where a capture lacks datagrams, no new message
-// is taken for a repetition, and none of which an earlier transmission is there
-// is taken for new.
+// TestRepetitionsOfLossyCaptures: if a capture lacks datagrams, no new message
+// is taken for a duplicate, and no retransmission of a captured message is
+// taken for a new one.
 func TestRepetitionsOfLossyCaptures(t *testing.T) {
 	for _, l := range allLogged(t) {
 		t.Run(l.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestRepetitionsOfLossyCaptures(t *testing.T) {
 	}
 }
 
-// run gives the records of datagrams to f.
+// run passes the records of datagrams to f.
 func run(t *testing.T, list []*dissect.Datagram, f func(*dissect.Record)) {
 	t.Helper()
 	p := dissect.New(dissect.Config{})

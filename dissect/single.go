@@ -7,8 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// PushPlain takes a datagram that is deciphered already; d.Payload is not
-// looked at.
+// PushPlain takes an already deciphered datagram and ignores d.Payload.
 func (p *Pipeline) PushPlain(d *Datagram, plain []byte, emit func(*Record) error) error {
 	p.stats.Datagrams++
 	return p.single(d, plain, emit).datagram()
@@ -40,7 +39,7 @@ func (p *Pipeline) PushPayload(d *Datagram, payload []byte, emit func(*Record) e
 	return n.finish()
 }
 
-// single begins the pass of bytes that need no deciphering.
+// single begins the pass of plaintext bytes.
 func (p *Pipeline) single(d *Datagram, plain []byte, emit func(*Record) error) *pass {
 	p.own = append(p.own[:0], plain...)
 	c := p.table.Lookup(d.Src, d.Dst)

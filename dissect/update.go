@@ -6,19 +6,18 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Nineteen of twenty messages are ship updates without a sequence number. What
-// is here makes their records, with less ado than what makes all others: most
-// of such a record is the same for all of a datagram, and is filled in once. All
-// of it could be left to pass.message.
+// Nineteen of twenty messages are ship updates without a sequence number. This
+// is their fast path: it reuses one record per datagram, since most of it is
+// the same for all updates. pass.message would give the same records.
 
-// updates holds the record of the ship update that was read last.
+// updates holds the record of the current ship update.
 type updates struct {
 	rec Record
 
-	forms   [decode.Dialects]*msg.StateUpdate // by the sender's dialect, nil where there is none
+	forms   [decode.Dialects]*msg.StateUpdate // by the sender's dialect, nil if there is none
 	form    *msg.StateUpdate                  // of the sender
 	env     decode.Env                        // of the sender
-	settled bool                              // the sender's dialect is beyond doubt
+	settled bool                              // the sender's dialect is final
 }
 
 func (u *updates) init(catalog *decode.Catalog, decoder *decode.Decoder) {
@@ -32,7 +31,7 @@ func (u *updates) init(catalog *decode.Catalog, decoder *decode.Decoder) {
 	u.rec = Record{Spec: spec, fieldsAt: 1, Transport: transport.Header{Type: transport.Standard, Size: transport.PlainHeader}}
 }
 
-// beginUpdates makes the record ready for the updates of a datagram.
+// beginUpdates prepares the record for the updates of a datagram.
 func (p *pass) beginUpdates(peer uint8) {
 	u, r := &p.updates, &p.updates.rec
 	r.Datagram, r.Peer, r.Dir = p.d, peer, dirOf(p.c, p.side)
@@ -41,13 +40,13 @@ func (p *pass) beginUpdates(peer uint8) {
 	u.env, u.settled = p.c.Env(p.side), p.c.Settled(p.side)
 	u.form = u.forms[r.Sender]
 	r.Message = nil
-	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record has to tell of it
+	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record must include them
 		u.form = nil
 	}
 }
 
-// updateOrigin finds out where an update comes from. It returns the message in
-// the form of the one who wrote it.
+// updateOrigin determines the origin of an update. It returns the message in
+// its author's form.
 func (p *pass) updateOrigin(body []byte) *msg.StateUpdate {
 	u, r := &p.updates, &p.updates.rec
 	from := p.c.Origin(p.side, p.d.Number, p.d.Time, r.Spec, body)
@@ -60,16 +59,16 @@ func (p *pass) updateOrigin(body []byte) *msg.StateUpdate {
 	return u.forms[r.Layout]
 }
 
-// isUpdate reports whether a message that is not reliable, a fragment or of
-// priority is a ship update.
+// isUpdate reports whether a message without the reliable, priority and
+// fragment flags is a ship update.
 func isUpdate(message []byte) bool {
 	return len(message) > transport.PlainHeader && decode.Opcode(message[transport.PlainHeader]) == msg.OpStateUpdate
 }
 
-// passUpdates makes the records of ship updates that come next in a datagram, as
-// far as they are in order and no part of them puts the dialect of their sender
-// in doubt. Part is the index of the next message; it returns that of the first
-// other one, for which nothing has been done.
+// passUpdates makes the records of the next ship updates in a datagram. It
+// stops before anything other than a valid update that is consistent with its
+// sender's dialect. part is the index of the next message; the result is the
+// index of the first unhandled one.
 func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	message := split.Unreliable()
 	if !isUpdate(message) {

@@ -9,25 +9,24 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Verifier encodes what was decoded again and holds it against the capture:
-// every message from its fields, every datagram from its messages. It has to
-// see all records of a pipeline, in order. Its zero value is ready to use.
+// A Verifier re-encodes decoded messages and compares them with the capture:
+// every message from its fields, every datagram from its messages. It must see
+// all records of a pipeline, in order. Its zero value is ready to use.
 type Verifier struct {
 	Messages  int // encoded from their fields
 	Datagrams int // built from their messages and enciphered
-	Differ    int // messages and datagrams that came out otherwise
+	Differ    int // messages and datagrams with a different result
 
 	number  int  // of the current datagram
-	intact  bool // all of its messages are whole so far
+	intact  bool // all of its messages are intact so far
 	plain   []byte
 	body    []byte
 	wire    []byte
 	message []byte
 }
 
-// Check looks at a record. It returns what differs, empty if nothing does. A
-// message of which decoding stopped counts as its bytes, and so does one that
-// was not decoded at all.
+// Check returns the differences of a record, or "" if there are none. A message
+// that does not decode completely is compared as bytes.
 func (v *Verifier) Check(r *Record) string {
 	if r.Kind == KindEvicted {
 		return ""
@@ -52,8 +51,8 @@ func (v *Verifier) Check(r *Record) string {
 		v.Differ++
 	}
 	v.plain = append(v.plain, v.message...)
-	// A datagram that announces more messages than it holds is malformed, which
-	// its last record tells; there is nothing to build it from.
+	// A datagram with fewer messages than announced is malformed, as its last
+	// record says; it cannot be rebuilt.
 	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact && cipher.MessageCount(r.Datagram.Payload) == r.Part+1 {
 		v.plain[1] = byte(r.Part + 1)
 		v.Datagrams++
@@ -66,8 +65,8 @@ func (v *Verifier) Check(r *Record) string {
 	return differs
 }
 
-// fields encodes the body of a record's message. The body of a fragment is a
-// piece of what is encoded, and stays as it is.
+// fields encodes the body of a record's message. The body of a fragment is part
+// of an encoded message, and is copied.
 func (v *Verifier) fields(r *Record) (body []byte, differs string) {
 	body = r.Bytes[r.Transport.Size:]
 	if r.Message == nil || r.Err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
-// TestVerify: every message of every capture is written back byte for byte, and
-// every intact datagram enciphered again as it was.
+// TestVerify: every message of every capture is rewritten byte for byte, and
+// every intact datagram is enciphered to the same bytes.
 func TestVerify(t *testing.T) {
 	messages, datagrams := 0, 0
 	for _, name := range captures(t) {
@@ -31,7 +31,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// A message that is not what the bytes say is found.
+// Verifier detects a message that does not match its bytes.
 func TestVerifyFindsDifferences(t *testing.T) {
 	f := newFeed(t, dissect.Config{})
 	var v dissect.Verifier
@@ -68,8 +68,8 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	}
 }
 
-// A datagram that announces more messages than it holds is malformed. Its messages
-// are held against what was sent, the datagram cannot be.
+// A datagram with fewer messages than announced is malformed. Its messages are
+// compared, the datagram cannot be.
 func TestVerifyMissingMessages(t *testing.T) {
 	f := newFeed(t, dissect.Config{})
 	var v dissect.Verifier
@@ -82,7 +82,7 @@ func TestVerifyMissingMessages(t *testing.T) {
 			t.Errorf("message %d: %s", r.Part, text)
 		}
 	}
-	f.push(client, host, 0, "02 01 32 11 80 01 00 2c 02 00 00 00 05 00 68 65 6c 6c 6f") // so that it is known to be the game's
+	f.push(client, host, 0, "02 01 32 11 80 01 00 2c 02 00 00 00 05 00 68 65 6c 6c 6f") // makes the conversation known
 	f.push(client, host, time.Second, "02 03 32 11 80 02 00 2c 02 00 00 00 05 00 68 65 6c 6c 6f")
 	if malformed != 1 || v.Messages != 2 || v.Datagrams != 1 || v.Differ != 0 {
 		t.Errorf("%d malformed, %d messages, %d datagrams, %d differ", malformed, v.Messages, v.Datagrams, v.Differ)

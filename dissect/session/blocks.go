@@ -9,23 +9,24 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Blocks reads ship updates again whose subsystem block does not fit. The
-// sender's dialect may have been decided from less than a block, another
-// message may have given the ship another class, and the class may be unknown.
+// Blocks re-reads ship updates with a subsystem block that does not fit.
+// Possible reasons are a dialect decided on weak evidence, another class from
+// an earlier message, and an unknown class.
 type Blocks struct {
-	decoder *decode.Decoder // whose results the caller gets
-	trials  *decode.Decoder // for readings under an assumption: they leave those results alone
+	decoder *decode.Decoder // its results go to the caller
+	trials  *decode.Decoder // for trial readings, which leave those results alone
 	assumed assumed
 	note    func(code, text string)
 }
 
-// NewBlocks returns the reader of blocks that belongs to a decoder. Each
-// finding is given to note.
+// NewBlocks returns the block reader of a decoder. It passes every finding to
+// note.
 func NewBlocks(d *decode.Decoder, note func(code, text string)) *Blocks {
 	return &Blocks{decoder: d, trials: decode.NewDecoder(), note: note}
 }
 
-// assumed is what a sender's messages may ask, if a ship were of a class.
+// assumed is the environment of a sender's messages under the assumption that a
+// ship has a certain class.
 type assumed struct {
 	decode.Env
 	class *ship.Class
@@ -34,14 +35,14 @@ type assumed struct {
 // Ship implements [decode.Env].
 func (a *assumed) Ship(wire.ObjectID) *ship.Class { return a.class }
 
-// assume returns the environment in which every ship is of a class.
+// assume returns an environment that gives every ship the same class.
 func (b *Blocks) assume(c *Conversation, s Side, class *ship.Class) decode.Env {
 	b.assumed = assumed{c.Env(s), class}
 	return &b.assumed
 }
 
 // Check takes the result of reading an update. It returns that result, or the
-// one of reading the update again with what its block has taught.
+// result of re-reading the update after learning from its block.
 func (b *Blocks) Check(c *Conversation, s Side, spec *decode.Spec, payload []byte, res decode.Result) decode.Result {
 	m, ok := res.Message.(*msg.StateUpdate)
 	if !ok || m.Flags&msg.DirtySubsystems == 0 {
@@ -77,7 +78,7 @@ func (b *Blocks) Check(c *Conversation, s Side, spec *decode.Spec, payload []byt
 	return res
 }
 
-// decide takes a block as evidence for the dialect of its sender.
+// decide records a block as evidence for its sender's dialect.
 func (b *Blocks) decide(c *Conversation, s Side, d decode.Dialect, why string) {
 	before := c.Dialect(s)
 	if c.Decide(s, d, Block) && (d != decode.Stock || before == decode.OpenBC) {
@@ -85,8 +86,8 @@ func (b *Blocks) decide(c *Conversation, s Side, d decode.Dialect, why string) {
 	}
 }
 
-// infer finds out the class of a ship whose creation the capture does not
-// hold, from the blocks that only one list fits.
+// infer infers the class of a ship without a creation in the capture, from
+// blocks that fit only one list.
 func (b *Blocks) infer(c *Conversation, s Side, spec *decode.Spec, payload []byte, m *msg.StateUpdate, res decode.Result) decode.Result {
 	before := c.Dialect(s)
 	class, why := c.Infer(s, m.Object, m.Start, func(class *ship.Class, d decode.Dialect) bool {

@@ -11,51 +11,50 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Conversation is what two addresses said to each other since the last
-// connect.
+// A Conversation is the traffic between two addresses since the last connect.
 type Conversation struct {
 	table *Table
-	place int            // in the table
+	place int            // index in the table
 	a, b  netip.AddrPort // in the order of the first datagram
 
 	known  bool // whether the host side is known
 	hostIs netip.AddrPort
-	game   *Game // of the host, nil until it is known
+	game   *Game // of the host, nil until known
 
 	sides [2]side
 
 	serial int     // see Serial
-	bit    uint64  // stands for the conversation among those of its game
-	player *Player // of the game; nil until it is known
-	id     uint8   // the client's peer id, 0 until it is known
-	given  bool    // by the host; else it is the one that the client uses
-	slot   int     // the client's slot, -1 until it is known
-	spoke  bool    // the client has used an id of its own
-	warned bool    // the client uses another id than it was given, and a note says so
-	turned bool    // there was no room for another player, and a note says so
+	bit    uint64  // the conversation's bit in its game
+	player *Player // of the game; nil until known
+	id     uint8   // the client's peer id, 0 until known
+	given  bool    // the host assigned id; otherwise the client uses it
+	slot   int     // the client's slot, -1 until known
+	spoke  bool    // the client has used its own id
+	warned bool    // a note has said that the client uses another id than assigned
+	turned bool    // a note has said that there was no room for another player
 	asked  bool    // the connect request was seen
 	ready  bool    // the client has said that it is ready to play
-	nonce  uint32  // of the connect request, 0 if there was none
+	nonce  uint32  // of the connect request, 0 if none
 }
 
-// side is what is remembered of one sender in a conversation. It answers what
-// decoding that sender's messages needs to know.
+// side is the state of one sender in a conversation. It is the environment for
+// decoding that sender's messages.
 type side struct {
 	conv      *Conversation
-	voice     voice // of a client; a host's is kept with its game
+	voice     voice // of a client; the game holds a host's
 	numbers   transport.Tracker
 	fragments *fragment.Table
 	tracks    map[wire.ObjectID]*track
-	recent    [places]*track // of the objects of each player slot, to find most of them without the map
+	recent    [places]*track // by player slot, to find most objects without the map
 }
 
-// A track is the last absolute position that a sender gave for an object.
+// A track is a sender's last absolute position of an object.
 type track struct {
 	id wire.ObjectID
 	at wire.Vec3
 }
 
-// between reports whether the conversation is that of two addresses.
+// between reports whether the conversation is between two addresses.
 func (c *Conversation) between(a, b netip.AddrPort) bool {
 	return c.a == a && c.b == b || c.a == b && c.b == a
 }
@@ -65,7 +64,7 @@ func (c *Conversation) reset() {
 		s := &c.sides[i]
 		numbers, tracks := s.numbers, s.tracks
 		*s = side{conv: c, voice: voice{dialect: c.table.forced}}
-		// Their memory is used again.
+		// Reuse their memory.
 		s.numbers = numbers
 		s.numbers.Reset()
 		clear(tracks)
@@ -75,14 +74,14 @@ func (c *Conversation) reset() {
 	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready = false, false, false, false, false, false
 }
 
-// Restart forgets what belongs to the connection: sequence numbers,
-// fragments, the player. The host stays who it is.
+// Restart forgets the state of the connection: sequence numbers, fragments, the
+// player. It keeps the host.
 func (c *Conversation) Restart() {
 	c.leave()
 	c.reset()
 }
 
-// Flush gives the fragments that never became whole to lost, and forgets them.
+// Flush passes the incomplete messages to lost, and forgets them.
 func (c *Conversation) Flush(lost func(Side, fragment.Group)) {
 	for s := range c.sides {
 		if f := c.sides[s].fragments; f != nil {
@@ -93,8 +92,7 @@ func (c *Conversation) Flush(lost func(Side, fragment.Group)) {
 	}
 }
 
-// Addresses returns host and client; known is false while it is not clear
-// which is which.
+// Addresses returns host and client; known is false until the host is known.
 func (c *Conversation) Addresses() (host, client netip.AddrPort, known bool) {
 	if c.hostIs == c.a {
 		return c.a, c.b, c.known
@@ -102,11 +100,11 @@ func (c *Conversation) Addresses() (host, client netip.AddrPort, known bool) {
 	return c.b, c.a, c.known
 }
 
-// HostKnown reports whether it is clear which address is the host.
+// HostKnown reports whether the host is known.
 func (c *Conversation) HostKnown() bool { return c.known }
 
-// SetHost settles which address is the host. It returns the host of the game
-// that was given up to keep to the limit, if one was.
+// SetHost sets the host's address. It returns the host of an evicted game, if
+// any.
 func (c *Conversation) SetHost(host netip.AddrPort) (gone netip.AddrPort) {
 	if c.known {
 		return gone
@@ -118,7 +116,7 @@ func (c *Conversation) SetHost(host netip.AddrPort) (gone netip.AddrPort) {
 	return gone
 }
 
-// SideOf returns the side that an address is on.
+// SideOf returns the side of an address.
 func (c *Conversation) SideOf(src netip.AddrPort) (s Side, known bool) {
 	if !c.known {
 		return Client, false
@@ -129,15 +127,15 @@ func (c *Conversation) SideOf(src netip.AddrPort) (s Side, known bool) {
 	return Client, true
 }
 
-// Env returns what decoding the side's messages may ask.
+// Env returns the environment for decoding the side's messages.
 func (c *Conversation) Env(s Side) decode.Env { return &c.sides[s] }
 
-// Game returns the game of the conversation, nil while the host is not known.
+// Game returns the game of the conversation, or nil until the host is known.
 func (c *Conversation) Game() *Game { return c.game }
 
-// Connect takes note of a client's connect request and reports whether it
-// begins a new connection. A stock client that tries again uses its nonce
-// again; a client that sends none begins anew once it had been let in.
+// Connect handles a client's connect request and reports whether it begins a
+// new connection. A stock client retries with the same nonce; a client without
+// a nonce begins a new connection if it had been admitted.
 func (c *Conversation) Connect(nonce uint32) (restart bool) {
 	restart = c.spoke
 	if nonce != 0 && nonce == c.nonce {
@@ -148,18 +146,18 @@ func (c *Conversation) Connect(nonce uint32) (restart bool) {
 	return restart
 }
 
-// Connected remembers the nonce of the request that began the connection.
+// Connected stores the nonce of the request that began the connection.
 func (c *Conversation) Connected(nonce uint32) { c.nonce, c.asked = nonce, true }
 
-// Ready takes note that the client is ready to play.
+// Ready records that the client is ready to play.
 func (c *Conversation) Ready() { c.ready = true }
 
-// Joining reports whether the client is known not to be ready to play yet.
+// Joining reports whether the client has connected but is not ready to play.
 func (c *Conversation) Joining() bool { return c.asked && !c.ready }
 
-// Number returns what the number of a side's message tells, which is no
-// acknowledgement: whether it repeats an earlier one, and what is missing before
-// it. Alone tells that nothing else is in its datagram.
+// Number tracks the number of a side's message other than an acknowledgement,
+// and reports duplicates and missing numbers. alone means that nothing else is
+// in its datagram.
 func (c *Conversation) Number(s Side, now time.Time, h *transport.Header, message []byte, alone bool) transport.Verdict {
 	return c.sides[s].numbers.Take(h, message, now, alone)
 }
@@ -191,7 +189,7 @@ func (s *side) Base(id wire.ObjectID) (wire.Vec3, bool) {
 	return wire.Vec3{}, false
 }
 
-// trackOf returns what is known of an object's position, nil if nothing is.
+// trackOf returns the position track of an object, or nil.
 func (s *side) trackOf(id wire.ObjectID) *track {
 	recent := &s.recent[bySlot(id)]
 	if t := *recent; t != nil && t.id == id {
@@ -204,18 +202,18 @@ func (s *side) trackOf(id wire.ObjectID) *track {
 	return t
 }
 
-// places is how many objects are found without a map: one for each player slot.
+// places is the number of objects found without a map: one for each player
+// slot.
 const places = 16
 
-// bySlot spreads objects over the places, so that the ships of a game's players
-// have one each.
+// bySlot spreads objects over the places, so that each player's ship has its
+// own.
 func bySlot(id wire.ObjectID) int { return int(id+1) >> 18 & (places - 1) }
 
-// track remembers the absolute position that a sender gave for an object of
-// which there was none.
+// track stores the first absolute position from a sender for an object.
 func (s *side) track(id wire.ObjectID, p wire.Vec3) {
 	if len(s.tracks) >= s.conv.table.limits.Tracks {
-		return // a sender with so many objects is not a player; its later ones go without
+		return // not a player; later objects have no position
 	}
 	if s.tracks == nil {
 		s.tracks = map[wire.ObjectID]*track{}

@@ -9,22 +9,21 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
-// A host passes most messages of a client on to the other clients, byte for
-// byte, and sends many of its own to all of them. The copies are told by their
-// bytes: a message of the host is a copy of the oldest message with the same
-// bytes that came within copyTime and of which its receiver has not had a copy
-// yet. So a line typed twice is two messages with as many copies each. Of chat,
-// where hosts write another number for the author, the text and the author are
-// compared.
+// A host forwards most messages of a client to the other clients unchanged, and
+// sends many of its own to all of them. Copies are recognised by their bytes: a
+// message of the host is a copy of the oldest message with the same bytes, at
+// most copyTime old, that its receiver has not had yet. So a line typed twice
+// is two messages, each with its copies. For chat, where hosts rewrite the
+// author's number, text and author are compared.
 const copyTime = 30 * time.Second
 
-// creationTime is copyTime for the creation of an object, which newcomers get
-// as long as the object is there.
+// creationTime is copyTime for object creations: newcomers receive them as long
+// as the object exists.
 const creationTime = 24 * time.Hour
 
-// Sizes of the tables of originals: buckets, a power of two, and how many
-// originals each has. Equal messages share a bucket; a trigger that is held
-// makes ten of them before the first copy comes.
+// Sizes of the tables of originals: the number of buckets, a power of two, and
+// of originals per bucket. Equal messages share a bucket; a held trigger makes
+// ten of them before the first copy arrives.
 const (
 	updateBuckets, updatesInBucket = 512, 4 // several seconds of a full game
 	otherBuckets, othersInBucket   = 64, 32
@@ -32,27 +31,27 @@ const (
 	creationBuckets, creationsInBucket = 32, 8
 )
 
-// An original is a message that may come again as a copy.
+// An original is a message that may come back as a copy.
 type original struct {
 	digest   uint64
 	at       int64  // nanoseconds
-	received uint64 // which conversations have had it or a copy, a bit each
+	received uint64 // conversations that have had it or a copy, a bit each
 	author   *Player
 	frame    int
-	dialect  decode.Dialect // of the one who wrote it
-	client   bool           // a client wrote it
+	dialect  decode.Dialect // of the author
+	client   bool           // written by a client
 }
 
-// originals are those of a game that were seen last.
+// originals are the recent messages of a game.
 type originals struct {
 	all     []original // bucket after bucket
-	digests []uint64   // of all, apart, since most of them are not it
-	next    []uint8    // by bucket: the place of the next one
+	digests []uint64   // of all; a separate array makes the search faster
+	next    []uint8    // by bucket: index of the next one
 	size    int        // of a bucket
 	within  time.Duration
 }
 
-// make gives the table its memory, unless it has it.
+// make allocates the table, unless it exists.
 func (o *originals) make(buckets, size int, within time.Duration) {
 	if o.all == nil {
 		*o = originals{make([]original, buckets*size), make([]uint64, buckets*size), make([]uint8, buckets), size, within}
@@ -62,8 +61,8 @@ func (o *originals) make(buckets, size int, within time.Duration) {
 // bucket returns the number of a digest's bucket.
 func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o.next)-1)) }
 
-// find returns the original of a copy for a receiver, nil if there is none.
-// Alone is whether all that may be it have the same author.
+// find returns the original of a copy for a receiver, or nil. alone reports
+// whether all candidates have the same author.
 func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, alone bool) {
 	from := o.bucket(digest) * o.size
 	within := int64(o.within)
@@ -101,16 +100,16 @@ func (o *originals) add(e *original) {
 	}
 }
 
-// An Origin tells where a message of a game comes from.
+// An Origin is the source of a game message.
 type Origin struct {
-	CopyOf int            // frame of the first sighting, 0 if this is the first
-	Author *Player        // who wrote the original, nil if it is the host or not known
-	Passed bool           // the host passes on the work of a client
-	Writer decode.Dialect // the dialect of that client or else of the sender
+	CopyOf int            // frame of the first sighting, 0 if this is it
+	Author *Player        // author of the original, nil if it is the host or unknown
+	Passed bool           // the host forwards a client's message
+	Writer decode.Dialect // dialect of that client, or otherwise of the sender
 }
 
-// Origin takes note of a complete game message that repeats no earlier one, and
-// tells where it comes from. Spec is nil for an unknown opcode.
+// Origin tracks a complete game message that is not a duplicate, and returns
+// its source. spec is nil for an unknown opcode.
 func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
 	g := c.game
 	own := Origin{Writer: c.Dialect(s)}
@@ -132,7 +131,7 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 	if s == Client {
 		e.author, e.client = c.player, true
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
-			e.received = c.bit // only echoes come back to their author
+			e.received = c.bit // only echoes return to their author
 		}
 		o.add(&e)
 		return own
@@ -157,18 +156,18 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at time.Time, spec *decode.
 	}
 	author := c.meant(Host, decode.Speaker, int64(m.Sender))
 	from := c.fromHost(o, &e, author, spec)
-	from.Writer = own.Writer // of the number, which the host may have written
+	from.Writer = own.Writer // of the number, which the host may have rewritten
 	if from.Author == nil {
 		from.Author = author
 	}
 	return from
 }
 
-// fromHost tells where a message of the host comes from.
+// fromHost returns the origin of a message from the host.
 func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec *decode.Spec) Origin {
 	receiver := c.bit
 	if spec != nil && spec.Relay == decode.RelaySlots {
-		receiver = 0 // an object is created once; who asks for it gets the message again
+		receiver = 0 // an object is created once; a client that requests it gets the message again
 	}
 	if first, alone := o.find(e.digest, receiver, e.at, author); first != nil {
 		first.received |= c.bit
@@ -188,9 +187,8 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 	return Origin{Writer: e.dialect}
 }
 
-// digest returns a number for bytes that others hardly have. It is the same in
-// every run and in every pipeline, and so is the choice of originals that make
-// room for others.
+// digest returns a hash that is almost unique. It is the same in every run and
+// pipeline, and so is the eviction of originals.
 func digest(b []byte) uint64 {
 	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 	h := uint64(len(b)) * k0
@@ -214,5 +212,5 @@ func mix(a, b uint64) uint64 {
 	return high ^ low
 }
 
-// bitOf returns the bit of the n-th conversation of a game.
+// bitOf returns the bit of a game's n-th conversation.
 func bitOf(n int) uint64 { return 1 << (uint(n) % 64) }

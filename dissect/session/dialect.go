@@ -4,19 +4,19 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// Strength says how much a piece of evidence for a dialect counts. Stronger
-// evidence overrides weaker; equal evidence does not overrule what is decided.
+// Strength is the weight of evidence for a dialect. Stronger evidence overrides
+// weaker; equal evidence does not change the decision.
 type Strength uint8
 
 // The strengths, weakest first.
 const (
 	Shape Strength = iota + 1 // the way of connecting, acknowledging, leaving
-	Form                      // messages that only one kind of sender sends
+	Form                      // messages of only one kind of sender
 	Block                     // a subsystem block that only one rule reads to its end
 )
 
-// passedOn reports whether hosts pass a client's message on, so that its form
-// tells of its author and not of the host.
+// passedOn reports whether hosts forward a client's message, so that its form
+// is evidence about the author and not the host.
 func passedOn(spec *decode.Spec) bool {
 	switch spec.Relay {
 	case decode.RelayForward, decode.RelaySlots, decode.RelayEcho, decode.RelayTeam:
@@ -26,26 +26,24 @@ func passedOn(spec *decode.Spec) bool {
 	return false
 }
 
-// WritesItself reports whether the body of a message is the work of its sender,
-// and so tells of the sender's dialect. Hosts pass on what clients wrote.
+// WritesItself reports whether the sender wrote the body of a message, which
+// then is evidence for its dialect. Hosts forward messages written by clients.
 func WritesItself(s Side, spec *decode.Spec, from *Origin) bool {
 	return s == Client || !from.Passed && !passedOn(spec)
 }
 
-// A voice is the dialect of one sender and why it is taken to be that.
+// A voice is a sender's dialect with the strength of its evidence.
 type voice struct {
 	dialect  decode.Dialect
 	strength Strength
 }
 
-// Dialect returns the dialect of the side's sender, Undecided if nothing has
-// told yet.
+// Dialect returns the dialect of the side's sender, Undecided without evidence.
 func (c *Conversation) Dialect(s Side) decode.Dialect {
 	return c.voice(s).dialect
 }
 
-// Settled reports whether no evidence can change the dialect of a side's
-// sender any more.
+// Settled reports whether the dialect of a side's sender is final.
 func (c *Conversation) Settled(s Side) bool {
 	return c.table.forced != decode.Undecided || c.voice(s).strength == Block
 }
@@ -58,7 +56,7 @@ func (c *Conversation) voice(s Side) *voice {
 }
 
 // Decide takes evidence for the dialect of a side's sender. It reports whether
-// the sender is from now on taken to be another than before.
+// the dialect changed.
 func (c *Conversation) Decide(s Side, d decode.Dialect, by Strength) (changed bool) {
 	if c.table.forced != decode.Undecided {
 		return false

@@ -10,58 +10,56 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Game is what is known of the game that a host runs, from all of its
-// conversations.
+// A Game is the state of a host's game, from all of its conversations.
 type Game struct {
 	host  netip.AddrPort
 	voice voice
 	used  uint64
-	most  int // objects
+	most  int // limit of objects
 	heard int // conversations so far
 
-	updates, creations, others originals // messages that may come again as copies
+	updates, creations, others originals // messages that may come back as copies
 
 	objects map[wire.ObjectID]*object
-	recent  [places]*object // of each player slot, to find most of them without the map
+	recent  [places]*object // by player slot, to find most objects without the map
 	order   []wire.ObjectID // of objects, oldest first
 	roster
 	slots   [wire.Slots]slot
 	system  uint8
 	mission string
 	guesses map[wire.ObjectID]*guess
-	hashes  map[uint16]*ship.Class // what integrity hashes stand for; nil for more than one class
+	hashes  map[uint16]*ship.Class // by integrity hash; nil if several classes share it
 
-	Evicted int // objects given up to keep to the limit
+	Evicted int // evicted objects
 }
 
-// An object is a ship, station or torpedo that a message told of.
+// An object is a ship, station or torpedo known from a message.
 type object struct {
 	id    wire.ObjectID
-	class *ship.Class // nil if it is not a ship with a known list
-	other *ship.Class // what another message said of the same id before
+	class *ship.Class // nil unless it is a ship with a known list
+	other *ship.Class // class in an earlier message with the same id
 	name  string
-	owner *Player // nil if not known
+	owner *Player // nil if unknown
 }
 
-// A slot remembers the ships of a player, the newest last, so that ids of
-// subsystems can be resolved.
+// A slot holds the ships of a player, newest last, to resolve subsystem ids.
 type slot struct {
 	ships [4]wire.ObjectID
 	n     int
 }
 
-// maxName bounds the names that are kept; the game's are much shorter.
+// maxName limits the stored names; those of the game are much shorter.
 const maxName = 64
 
 func newGame(host netip.AddrPort, l *Limits) *Game {
 	return &Game{host: host, most: l.Objects, roster: roster{limit: l.Players}, objects: map[wire.ObjectID]*object{}}
 }
 
-// Mission returns the mission's script module and the star system, empty and
-// 0 if no message told.
+// Mission returns the mission's script module and the star system, or "" and 0
+// if unknown.
 func (g *Game) Mission() (script string, system uint8) { return g.mission, g.system }
 
-// object returns what is known of an object, nil if nothing is.
+// object returns a known object, or nil.
 func (g *Game) object(id wire.ObjectID) *object {
 	recent := &g.recent[bySlot(id)]
 	if o := *recent; o != nil && o.id == id {
@@ -74,7 +72,7 @@ func (g *Game) object(id wire.ObjectID) *object {
 	return o
 }
 
-// known is object for who only looks.
+// known is object without updating the cache.
 func (g *Game) known(id wire.ObjectID) *object {
 	if o := g.recent[bySlot(id)]; o != nil && o.id == id {
 		return o
@@ -82,8 +80,8 @@ func (g *Game) known(id wire.ObjectID) *object {
 	return g.objects[id]
 }
 
-// Other returns the class that an earlier message gave to a ship which a later
-// one called something else, or nil.
+// Other returns a ship's class from an earlier message if a later one
+// contradicted it, or nil.
 func (g *Game) Other(id wire.ObjectID) *ship.Class {
 	if o := g.objects[id]; o != nil {
 		return o.other
@@ -91,18 +89,18 @@ func (g *Game) Other(id wire.ObjectID) *ship.Class {
 	return nil
 }
 
-// Reclassify changes the class of a ship that messages disagree on.
+// Reclassify changes the class of a ship with contradictory messages.
 func (g *Game) Reclassify(id wire.ObjectID, class *ship.Class) {
 	if o := g.objects[id]; o != nil && o.class != class {
 		o.class, o.other = class, o.class
 	}
 }
 
-// Object returns what an object is, such as "Akira (Cady2)" for a ship and
-// "Akira (Cady2) / Torpedoes" for a part of it.
+// Object describes an object, for example "Akira (Cady2)" for a ship and "Akira
+// (Cady2) / Torpedoes" for a part of it.
 func (g *Game) Object(id wire.ObjectID) string { return string(g.AppendObject(nil, id)) }
 
-// AppendObject appends what Object returns.
+// AppendObject appends the result of Object.
 func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	at, part, ok := g.find(id)
 	if !ok {
@@ -115,15 +113,15 @@ func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
 	return dst
 }
 
-// ShipOf returns the ship that an object is or is a part of.
+// ShipOf returns the ship with the given id or with a part of that id.
 func (g *Game) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
 	at, _, ok = g.find(id)
 	return at, ok
 }
 
-// find returns the object that an id belongs to, and the name of the part
-// that it is, empty for the object itself. A part has an id between that of its
-// ship and that of the player's next one.
+// find returns the object of an id, and the name of the part or "" for the
+// object itself. The id of a part lies between those of its ship and of the
+// player's next ship.
 func (g *Game) find(id wire.ObjectID) (object wire.ObjectID, part string, ok bool) {
 	if g.known(id) != nil {
 		return id, "", true
@@ -170,8 +168,8 @@ func (g *Game) create(m *msg.Object, owner *Player) (gone wire.ObjectID) {
 	return g.add(m.ID, m.Ship, clip(wire.Text(m.Name)), owner)
 }
 
-// add remembers an object. To keep to the limit the oldest one may have to go;
-// gone is its id, or else 0.
+// add stores an object. It returns the id of the oldest object if that was
+// evicted, or 0.
 func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner *Player) (gone wire.ObjectID) {
 	o := g.objects[id]
 	if o == nil {
@@ -214,8 +212,8 @@ func (s *slot) push(id wire.ObjectID) {
 	s.n++
 }
 
-// Learn takes from a decoded message what later ones need. Gone is the id of an
-// object that had to be given up for it, or else 0.
+// Learn stores the facts in a decoded message that later messages need. It
+// returns the id of an evicted object, or 0.
 func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 	switch m := m.(type) {
 	case *msg.StateUpdate:
@@ -284,7 +282,7 @@ func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
 	}
 }
 
-// owns takes note that a client sends the updates of a ship: it is its own.
+// owns records the client as the owner of a ship that it sends updates of.
 func (c *Conversation) owns(id wire.ObjectID) {
 	if c.game == nil || c.player == nil {
 		return
@@ -297,7 +295,7 @@ func (c *Conversation) owns(id wire.ObjectID) {
 	}
 }
 
-// meant returns the player that a number means in a message of a side.
+// meant returns the player behind a number in a side's message.
 func (c *Conversation) meant(s Side, who decode.Who, n int64) *Player {
 	by := who.In(c.Dialect(s), s == Client)
 	if by == decode.Self {
@@ -306,8 +304,8 @@ func (c *Conversation) meant(s Side, who decode.Who, n int64) *Player {
 	return c.game.Player(by, n)
 }
 
-// owner returns the player whose ship comes into being. Clients create ships of
-// their own.
+// owner returns the player of a newly created ship. Clients create their own
+// ships.
 func (c *Conversation) owner(s Side, slot, id uint8) *Player {
 	if s == Client && c.player != nil {
 		c.seated(int(slot), false)
@@ -321,7 +319,7 @@ func (c *Conversation) owner(s Side, slot, id uint8) *Player {
 	return c.meant(s, decode.ByIDStock, int64(id))
 }
 
-// clip bounds a name, at a character's border.
+// clip shortens a name at a character boundary.
 func clip(s string) string {
 	if len(s) <= maxName {
 		return s

@@ -10,23 +10,23 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A guess is what is known of a ship whose creation the capture does not hold:
-// which species fit all of its subsystem blocks so far, under either rule of
-// writing them.
+// A guess is the knowledge about a ship without a creation in the capture: the
+// species that fit all of its subsystem blocks so far, under each dialect's
+// rule.
 type guess struct {
-	alive  [3]uint64 // by dialect, a bit for each species
-	blocks int       // that fitted
+	alive  [3]uint64 // by dialect, a bit for each fitting species
+	blocks int       // fitting blocks
 	starts uint64    // a bit for each start index seen
-	resets int       // how often nothing fitted any more
+	resets int       // times that no species was left
 }
 
-// When a guess is good, and when to give up. A capture of a ship without damage
-// holds little more than lengths, and one block alone fits many lists.
+// Limits for accepting and abandoning a guess. Blocks of an undamaged ship hold
+// little more than lengths, and a single block fits many lists.
 const (
-	enoughBlocks = 3  // blocks that only one list fits
-	enoughStarts = 2  // different places in the list that they begin at
+	enoughBlocks = 3  // blocks that fit only one list
+	enoughStarts = 2  // different start indices
 	tooMany      = 64 // blocks after which several lists still fit
-	tooOften     = 4  // resets: the ship's list is none of those known
+	tooOften     = 4  // resets: the ship has an unknown list
 	maxGuesses   = 256
 )
 
@@ -42,9 +42,9 @@ func allSpecies() (set uint64) {
 	return set
 }
 
-// Infer takes a subsystem block of a ship whose class is not known. Fits tells
-// whether a class reads the block to its end under the rule of a dialect. When
-// only one list is left, the ship gets its class, and why says from what.
+// Infer takes a subsystem block of a ship of unknown class. fits reports
+// whether a class reads the block to its end in a dialect. When only one list
+// is left, Infer sets the class and returns it with the evidence.
 func (c *Conversation) Infer(s Side, id wire.ObjectID, start uint8, fits func(*ship.Class, decode.Dialect) bool) (class *ship.Class, why string) {
 	if s != Host || c.game == nil {
 		return nil, ""
@@ -73,7 +73,7 @@ func (c *Conversation) Infer(s Side, id wire.ObjectID, start uint8, fits func(*s
 	g.blocks++
 	g.starts |= 1 << (start & 63)
 	if len(dialects) == 2 {
-		// A rule that no list at all fits is not the sender's.
+		// A rule that fits no list is not the sender's.
 		switch {
 		case g.alive[decode.Stock] == 0:
 			c.Decide(s, decode.OpenBC, Block)
@@ -95,8 +95,8 @@ func (c *Conversation) Infer(s Side, id wire.ObjectID, start uint8, fits func(*s
 	return class, fmt.Sprintf("the class of ship 0x%08X is inferred: %d subsystem blocks fit %s and no other", uint32(id), blocks, class.Name)
 }
 
-// InferByHash gives a ship the class whose integrity hash its client sent. A
-// class of which a ship was created in the capture teaches its hash.
+// InferByHash gives a ship the class of its client's integrity hash. Hashes are
+// learned from ships that were created in the capture.
 func (c *Conversation) InferByHash(s Side, id wire.ObjectID, hash uint16, known *ship.Class) (class *ship.Class, why string) {
 	if s != Client || c.game == nil {
 		return nil, ""
@@ -118,7 +118,7 @@ func (c *Conversation) InferByHash(s Side, id wire.ObjectID, hash uint16, known 
 			return nil, ""
 		}
 		if ok && have != known {
-			known = nil // two classes send it: it tells nothing
+			known = nil // several classes send it: it is no evidence
 		}
 		if g.hashes == nil {
 			g.hashes = map[uint16]*ship.Class{}
@@ -134,7 +134,7 @@ func (c *Conversation) InferByHash(s Side, id wire.ObjectID, hash uint16, known 
 	return class, fmt.Sprintf("the class of ship 0x%08X is inferred: integrity hash 0x%04X is that of %s", uint32(id), hash, class.Name)
 }
 
-// Unclassify takes back an inferred class that does not fit.
+// Unclassify drops an inferred class that does not fit.
 func (g *Game) Unclassify(id wire.ObjectID) {
 	o := g.objects[id]
 	if o == nil || o.class == nil || !o.class.Inferred {
@@ -161,7 +161,7 @@ func (g *Game) guess(id wire.ObjectID) *guess {
 	return n
 }
 
-// infer remembers the class of a ship, and its owner if that is known.
+// infer sets the class of a ship, and its owner if known.
 func (g *Game) infer(id wire.ObjectID, class *ship.Class) {
 	name, owner := "", (*Player)(nil)
 	if o := g.objects[id]; o != nil {
@@ -177,8 +177,8 @@ func several(set uint64, n int) bool {
 	return n == 0
 }
 
-// common returns what the species of a set have in common if their lists have
-// the same shape, or else nil: then it matters which one it is.
+// common returns the shared class of a set of species if their lists have the
+// same shape, or nil otherwise.
 func common(set uint64) *ship.Class {
 	var all []*ship.Class
 	for c := range ship.All() {
@@ -204,8 +204,8 @@ func common(set uint64) *ship.Class {
 	return inferred(strings.Join(names, " or "), all...)
 }
 
-// inferred returns a class that stands for any of those given. Entries have
-// the names that they all have.
+// inferred returns a class that represents all given ones. Its entries have
+// only the names common to all.
 func inferred(name string, all ...*ship.Class) *ship.Class {
 	c := *all[0]
 	c.Name, c.Inferred = name, true
@@ -220,8 +220,7 @@ func inferred(name string, all ...*ship.Class) *ship.Class {
 	return &c
 }
 
-// sameShape reports whether the lists of two classes are written with the same
-// bytes.
+// sameShape reports whether the lists of two classes have the same wire format.
 func sameShape(a, b *ship.Class) bool {
 	if len(a.Subsystems) != len(b.Subsystems) {
 		return false

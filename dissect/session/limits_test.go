@@ -7,8 +7,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A capture with many ships of which nobody knows the class does not fill
-// memory: a few hundred are enough for any game.
+// A capture with many ships of unknown class does not fill memory: a few
+// hundred guesses are enough for any game.
 func TestGuessesAreBounded(t *testing.T) {
 	const most = 1000
 	c := &Conversation{game: &Game{}}

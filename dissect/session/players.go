@@ -10,21 +10,21 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Player is one of the people in a host's game. What is known of a player may
-// change with the next message.
+// A Player is a player in a host's game. Later messages may change its
+// properties.
 type Player struct {
-	Index int            // in the order of first appearance in the game, from 0
-	Name  string         // as the player wrote it last, empty if not known
+	Index int            // in order of first appearance in the game, from 0
+	Name  string         // as last written by the player, "" if unknown
 	Names []string       // all names so far, oldest first, at most maxNames
-	ID    uint8          // network id: given by the host or else used by the client; 0 if not known
-	Slot  int            // -1 if not known
-	Team  int            // -1 if not known
-	Addr  netip.AddrPort // not valid if only messages of the host tell of the player
+	ID    uint8          // network id, assigned by the host or else used by the client; 0 if unknown
+	Slot  int            // -1 if unknown
+	Team  int            // -1 if unknown
+	Addr  netip.AddrPort // invalid if only the host's messages mention the player
 
-	left bool // the connection has ended; the same person may come back
+	left bool // the connection has ended; the player may return
 }
 
-// maxNames bounds how many names of a player are kept.
+// maxNames is the maximum number of stored names of a player.
 const maxNames = 16
 
 // Clone returns a copy of what is known of the player now, nil of nil.
@@ -50,12 +50,12 @@ func (p *Player) rename(name string) {
 // A roster holds the players of a game.
 type roster struct {
 	players []*Player
-	byID    [256]*Player // who has the network id now
+	byID    [256]*Player // current owner of the network id
 	bySlot  [wire.Slots]*Player
 	limit   int
 }
 
-// Player returns the player that a number means, nil if that is not known.
+// Player returns the player with a number, or nil if unknown.
 func (r *roster) Player(by decode.Number, n int64) *Player {
 	switch {
 	case by == decode.NetworkID && n > 0 && n < int64(len(r.byID)):
@@ -79,8 +79,8 @@ func (r *roster) enrol(addr netip.AddrPort) *Player {
 	return p
 }
 
-// back returns the player of that name who has left and comes back from the
-// same machine, nil if there is none.
+// back returns the player of that name who left and now returns from the same
+// machine, or nil.
 func (r *roster) back(name string, addr netip.AddrPort) *Player {
 	for _, p := range r.players {
 		if p.left && p.Name == name && name != "" && p.Addr.Addr() == addr.Addr() {
@@ -90,7 +90,7 @@ func (r *roster) back(name string, addr netip.AddrPort) *Player {
 	return nil
 }
 
-// setID gives a player a network id, which another one may have had.
+// setID gives a player a network id, and takes it from any other.
 func (r *roster) setID(p *Player, id uint8) {
 	if p.ID != 0 && r.byID[p.ID] == p {
 		r.byID[p.ID] = nil
@@ -111,15 +111,15 @@ func (r *roster) setSlot(p *Player, slot int) {
 	p.Slot, r.bySlot[slot] = slot, p
 }
 
-// Player returns the player whose conversation it is, nil while that is not
-// known.
+// Player returns the player of the conversation, or nil until known.
 func (c *Conversation) Player() *Player { return c.player }
 
-// Serial counts the address pairs in the order of their first datagrams, from 1.
+// Serial is the number of the address pair in the order of first datagrams,
+// from 1.
 func (c *Conversation) Serial() int { return c.serial }
 
-// Client returns name and peer id of the client's player: empty and 0 if they
-// are not known.
+// Client returns name and peer id of the client's player, or "" and 0 if
+// unknown.
 func (c *Conversation) Client() (name string, id uint8) {
 	if c.player != nil {
 		name = c.player.Name
@@ -127,8 +127,8 @@ func (c *Conversation) Client() (name string, id uint8) {
 	return name, c.id
 }
 
-// Heard takes note of a sender's peer id. The id that the host gave counts for
-// more than the one that the client uses: OpenBC's test clients all say 2.
+// Heard records a sender's peer id. The id assigned by the host takes
+// precedence over the one used by the client: OpenBC's test clients all use 2.
 func (c *Conversation) Heard(s Side, id uint8) {
 	if s == Host || id == c.id && c.spoke || id == transport.UnassignedPeer {
 		return
@@ -141,12 +141,12 @@ func (c *Conversation) Heard(s Side, id uint8) {
 		c.warned = true
 		c.table.note("peer", fmt.Sprintf("the client sends as peer %d, but the host gave it id %d", id, c.id))
 	}
-	if !c.asked { // it was there before the capture began
+	if !c.asked { // it joined before the capture began
 		c.join("")
 	}
 }
 
-// accept takes note of the id that the host gives to the client.
+// accept records the id assigned to the client.
 func (c *Conversation) accept(id uint8) {
 	c.id, c.given = id, true
 	if c.player != nil && c.game != nil {
@@ -154,8 +154,8 @@ func (c *Conversation) accept(id uint8) {
 	}
 }
 
-// join makes the client a player of the game, if it is none yet. A name tells
-// whether it is one who has been there before.
+// join makes the client a player of the game, if it is not one yet. A name
+// identifies a returning player.
 func (c *Conversation) join(name string) {
 	if c.game == nil {
 		return
@@ -183,7 +183,7 @@ func (c *Conversation) join(name string) {
 	c.player.rename(name)
 }
 
-// leave takes note that the client is not in the game any more.
+// leave records that the client has left the game.
 func (c *Conversation) leave() {
 	if c.player != nil {
 		c.player.left = true
@@ -196,8 +196,8 @@ func (c *Conversation) client() netip.AddrPort {
 	return client
 }
 
-// seated takes note of the client's slot. Settings tell it for sure, objects
-// of its own only if nothing else does.
+// seated records the client's slot. Settings are certain evidence; objects of
+// its own count only without them.
 func (c *Conversation) seated(slot int, sure bool) {
 	if c.slot >= 0 && !sure {
 		return
@@ -208,9 +208,9 @@ func (c *Conversation) seated(slot int, sure bool) {
 	}
 }
 
-// identity learns names. A client speaks of itself, whatever number it writes.
-// The game's host repeats the names of all to all; the OpenBC server sends each
-// client its own message back.
+// identity learns names. A client's message names the client, whatever its
+// number. The stock host repeats all names to all clients; the OpenBC server
+// returns each client's own message.
 func (c *Conversation) identity(s Side, m *transport.Identity) {
 	name := clip(wire.WideText(m.Name))
 	if name == "" || c.game == nil {
@@ -222,7 +222,7 @@ func (c *Conversation) identity(s Side, m *transport.Identity) {
 	}
 	own := c.player
 	if own != nil && own.Name == name {
-		return // the client's own comes back
+		return // the client's own name returns
 	}
 	if c.Dialect(Host) == decode.OpenBC || c.given && m.ID == c.id {
 		if own == nil || own.Name == "" {
@@ -231,7 +231,7 @@ func (c *Conversation) identity(s Side, m *transport.Identity) {
 		return
 	}
 	if m.ID <= transport.HostPeer || !transport.PlausiblePeer(m.ID) {
-		return // no player's
+		return // not a player's
 	}
 	p := c.game.byID[m.ID]
 	if p == nil {

@@ -1,9 +1,9 @@
-// Package session keeps what decoding needs to remember: who talks to whom,
-// which side is the host, in which dialect each writes, what has been seen
-// before, and which objects, players and positions the messages told of.
+// Package session holds the state for decoding: conversations with their host
+// side, the dialect of each sender, the messages seen so far, and the objects,
+// players and positions known from messages.
 //
-// All of it is bounded by [Limits]; what has to go, goes least recently used
-// first and is counted.
+// [Limits] bound all of it. Evictions take the least recently used entry first
+// and are counted.
 package session
 
 import (
@@ -25,7 +25,7 @@ const (
 	Host
 )
 
-// String returns the side as notes name it.
+// String returns the side as named in notes.
 func (s Side) String() string {
 	if s == Host {
 		return "host"
@@ -33,17 +33,17 @@ func (s Side) String() string {
 	return "client"
 }
 
-// Limits bound what is remembered.
+// Limits bound the state.
 type Limits struct {
 	Conversations int             // address pairs
 	Games         int             // hosts
-	Objects       int             // objects of a game
-	Players       int             // players of a game
-	Tracks        int             // objects with a base position, of each side of a conversation
-	Fragments     fragment.Limits // of each side of a conversation
+	Objects       int             // per game
+	Players       int             // per game
+	Tracks        int             // objects with a base position, per side of a conversation
+	Fragments     fragment.Limits // per side of a conversation
 }
 
-// DefaultLimits returns limits that hold for any session that people play.
+// DefaultLimits returns limits that exceed any real session.
 func DefaultLimits() Limits {
 	return Limits{
 		Conversations: 256,
@@ -59,30 +59,29 @@ func DefaultLimits() Limits {
 type Table struct {
 	limits Limits
 	forced decode.Dialect
-	ships  *ship.Class // the class of objects of which nothing is known
+	ships  *ship.Class // default class of unknown objects
 
 	convs    map[pair]*Conversation
-	recycled *Conversation // the one that was given up last; its memory is used again
-	// Conversations by their ports, to find most of them without the map.
+	recycled *Conversation // most recently evicted one, for reuse
+	// Conversations by port, to find most of them without the map.
 	recent [64]*Conversation
 	all    []*Conversation
-	used   []uint64 // when each of all was used last, as a number of lookups
+	used   []uint64 // last use of each of all, as a number of lookups
 
 	games     map[netip.AddrPort]*Game
-	gameOrder []*Game // oldest use first
-	use       uint64  // counts lookups, to tell what was used last
+	gameOrder []*Game // least recently used first
+	use       uint64  // counts lookups
 
-	// Note, if set, is told of something worth knowing about the datagram in
-	// work.
+	// Note, if set, receives notes about the current datagram.
 	Note func(code, text string)
 
-	Evicted int // conversations given up to keep to the limit
+	Evicted int // evicted conversations
 
-	others map[pair]int // numbers of conversations that are not of the game
+	others map[pair]int // numbers of conversations outside the game
 	opened int          // conversations so far
 }
 
-// pair is an address pair in an order that does not depend on the direction.
+// pair is an address pair, independent of the direction.
 type pair struct{ low, high netip.AddrPort }
 
 func pairOf(a, b netip.AddrPort) pair {
@@ -99,8 +98,8 @@ func less(a, b netip.AddrPort) bool {
 	return cmp.Less(a.Port(), b.Port())
 }
 
-// NewTable returns an empty table. A forced dialect other than Undecided is
-// that of every sender.
+// NewTable returns an empty table. A forced dialect other than Undecided
+// applies to every sender.
 func NewTable(l Limits, forced decode.Dialect) *Table {
 	return &Table{
 		limits: l,
@@ -111,7 +110,7 @@ func NewTable(l Limits, forced decode.Dialect) *Table {
 	}
 }
 
-// AssumeShips takes all objects of which nothing is known for ships of a class.
+// AssumeShips sets the default class of unknown objects.
 func (t *Table) AssumeShips(class *ship.Class) { t.ships = class }
 
 func (t *Table) note(code, text string) {
@@ -120,8 +119,8 @@ func (t *Table) note(code, text string) {
 	}
 }
 
-// Number returns the number of the conversation of two addresses, which need not
-// be of the game.
+// Number returns the number of the conversation between two addresses, which
+// need not belong to the game.
 func (t *Table) Number(a, b netip.AddrPort) int {
 	if c := t.Lookup(a, b); c != nil {
 		return c.serial
@@ -130,7 +129,7 @@ func (t *Table) Number(a, b netip.AddrPort) int {
 	n, ok := t.others[p]
 	if !ok {
 		if len(t.others) >= t.limits.Conversations {
-			clear(t.others) // those that are still there get new numbers
+			clear(t.others) // remaining pairs get new numbers
 		}
 		n = t.claim(p)
 		t.others[p] = n
@@ -163,13 +162,13 @@ func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
 	return c
 }
 
-// recentOf returns where the conversation of two addresses may be found.
+// recentOf returns the cache slot for two addresses.
 func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
 	return &t.recent[(a.Port()^b.Port())%uint16(len(t.recent))]
 }
 
-// Open starts the conversation of two addresses. If another one had to be
-// given up for it, it is returned as evicted, and valid until the next call.
+// Open starts the conversation between two addresses. It may evict another one,
+// which is returned and stays valid until the next call.
 func (t *Table) Open(a, b netip.AddrPort) (c, evicted *Conversation) {
 	at := len(t.all)
 	if at >= t.limits.Conversations && at > 0 {
@@ -207,8 +206,7 @@ func (t *Table) All(f func(*Conversation)) {
 	}
 }
 
-// game returns the game that an address hosts, and the host of the one that was
-// given up for it, if one was.
+// game returns the game of a host, and the host of an evicted game, if any.
 func (t *Table) game(host netip.AddrPort) (g *Game, gone netip.AddrPort) {
 	t.use++
 	if g := t.games[host]; g != nil {

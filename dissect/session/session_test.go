@@ -30,7 +30,7 @@ func TestLookupInBothDirections(t *testing.T) {
 	}
 }
 
-// The conversation that goes is the one that was not used for longest.
+// The least recently used conversation is evicted.
 func TestLeastRecentlyUsedGoesFirst(t *testing.T) {
 	l := DefaultLimits()
 	l.Conversations = 3
@@ -84,11 +84,11 @@ func TestDialectEvidence(t *testing.T) {
 		then    decode.Dialect
 	}{
 		{Host, decode.Stock, Shape, true, decode.Stock},
-		{Host, decode.OpenBC, Shape, false, decode.Stock}, // no stronger than what decided
+		{Host, decode.OpenBC, Shape, false, decode.Stock}, // not stronger than the decision
 		{Host, decode.OpenBC, Form, true, decode.OpenBC},
 		{Host, decode.OpenBC, Block, false, decode.OpenBC}, // confirms
 		{Host, decode.Stock, Block, false, decode.OpenBC},
-		{Client, decode.Stock, Shape, true, decode.Stock}, // a side of its own
+		{Client, decode.Stock, Shape, true, decode.Stock}, // a separate side
 	} {
 		if got := c.Decide(step.side, step.dialect, step.by); got != step.changed {
 			t.Errorf("%+v: changed %v", step, got)
@@ -122,12 +122,12 @@ func TestConnectAgain(t *testing.T) {
 		c.Connected(nonce)
 	}
 	step(7, false)
-	step(7, false) // tried again
+	step(7, false) // retry
 	c.Heard(Client, 2)
 	step(7, false)
 	step(8, true)
 	c.Restart()
-	step(8, false) // the one that began it
+	step(8, false) // the request that began it
 }
 
 func created(id wire.ObjectID, species uint8, name string) *msg.ObjectCreateTeam {
@@ -161,7 +161,7 @@ func TestObjects(t *testing.T) {
 	if got := c.Env(Host).Ship(0x3FFFFFFF); got == nil || got.Name != "Akira" {
 		t.Errorf("class: got %v", got)
 	}
-	// The next ship of the slot; subsystems of both resolve.
+	// The slot's next ship; subsystems of both resolve.
 	c.Learn(Client, created(0x40000021, 5, "Cady2"))
 	if got := g.Object(0x40000021 + 26); got != "Sovereign (Cady2) / Phasers" {
 		t.Errorf("second ship's phasers: got %q", got)
@@ -169,7 +169,7 @@ func TestObjects(t *testing.T) {
 	if got := g.Object(0x40000005); got != "Akira (Cady2) / Phasers" {
 		t.Errorf("first ship's phasers: got %q", got)
 	}
-	// The same id under another class keeps the first as the alternative.
+	// The same id with another class keeps the first class as the alternative.
 	c.Learn(Client, created(0x3FFFFFFF, 5, "Cady2"))
 	if o := g.Other(0x3FFFFFFF); o == nil || o.Name != "Akira" {
 		t.Errorf("other class: got %v", o)
@@ -185,7 +185,7 @@ func TestNames(t *testing.T) {
 	c, _ := table.Open(clientAt(1), host)
 	c.SetHost(host)
 	c.Heard(Client, 3)
-	// OpenBC's test client gives itself number 0; the datagram knows better.
+	// OpenBC's test client gives itself number 0; the datagram has the right one.
 	c.Learn(Client, &transport.Identity{ID: 0, Name: []byte("B\x00o\x00t\x00")})
 	c.Learn(Host, &transport.Identity{ID: 3, Name: []byte("X\x00")})
 	if name, id := c.Client(); name != "Bot" || id != 3 {
@@ -237,7 +237,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// Ever new conversations, each of which takes the place of another.
+// New conversations, each of which evicts another.
 func BenchmarkOpen(b *testing.B) {
 	table := NewTable(DefaultLimits(), decode.Undecided)
 	b.ReportAllocs()
@@ -258,7 +258,7 @@ func BenchmarkLearn(b *testing.B) {
 	}
 }
 
-// Bytes in any place change the digest, and so does their number.
+// Changing or appending bytes changes the digest.
 func TestDigest(t *testing.T) {
 	seen := map[uint64]string{}
 	for n := range 70 {

@@ -60,7 +60,7 @@ type Verdict struct {
 }
 
 // A Tracker follows the numbers of the messages from one sender to one
-// receiver. It recognises retransmissions and missing numbers, and removes the
+// receiver. It recognises duplicates and missing numbers, and removes the
 // wrap from numbers; docs/protocol.md has the rules. Its zero value is ready
 // for the first message. Time and memory per message are constant, and once its
 // tables exist it does not allocate.
@@ -181,7 +181,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 }
 
 // narrow returns the number of a message from a sender that may have 8-bit
-// numbers, or the earlier message if it is a retransmission.
+// numbers, or the earlier message if it is a duplicate.
 func (s *space) narrow(t *Tracker, a *arrival) (n int64, old *sighting) {
 	if s.bits == 0 && int64(a.seq) >= s.next { // no wrap yet
 		return int64(a.seq), nil
