@@ -7,9 +7,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// link is what is counted and remembered of one direction.
+// link holds the counts and the state of one direction.
 type link struct {
-	Link // counts; names and what is computed stay empty
+	Link // counts; names and computed values stay empty
 
 	spaces    [2]space
 	rtt       spread
@@ -20,7 +20,7 @@ type link struct {
 	lap       lap
 }
 
-// lap is what is counted anew in each lap.
+// lap holds the counts of the current lap.
 type lap struct {
 	rtt            mean
 	updates        int64
@@ -169,7 +169,7 @@ func (l *link) restart() {
 	l.last, l.keepalive = moment{}, moment{}
 }
 
-// result returns the link with what is computed.
+// result returns the link with its computed values.
 func (l *link) result(c *conversation, now int64) Link {
 	out := l.Link
 	out.Host, out.Client, out.Player, out.Peer, out.Restarts = c.host, c.client, c.player, c.peer, c.restarts

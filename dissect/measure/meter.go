@@ -1,11 +1,10 @@
-// Package measure counts records and measures the links of a game: how long a message and its
-// acknowledgement take, what is sent again, what is missing, how long a sender
-// is silent, and how regularly the positions of ships arrive. The numbers are
-// for people who look for lag; docs/network.md says how to read them.
+// Package measure counts records and measures the links of a game: round trips,
+// retransmissions, losses, silence, and the regularity of ship updates. The
+// numbers are for people who look for lag; docs/network.md explains them.
 //
-// A [Meter] is a sink that counts records. It copies what it keeps of them, is
-// bounded whatever the traffic, and counts what it gives up to be so. Its
-// results can be asked for at any time, in the middle of a live capture too.
+// A [Meter] is a sink that counts records. It keeps copies, its memory is
+// bounded for any traffic, and it counts evictions. Its results can be read at
+// any time, also during a live capture.
 package measure
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// What a meter remembers at most.
+// Limits of a meter's state.
 const (
 	MaxLinks       = 512  // two for each conversation; the conversation that was silent longest goes first
 	MaxOutstanding = 1024 // messages of a link and class that wait for their acknowledgement; a message is given up when so many came after it
@@ -59,8 +58,8 @@ type Link struct {
 type Class struct {
 	Reliable     int64 // messages, repetitions included
 	Repeated     int64 // repetitions
-	Duplicates   int64 // repetitions of what had been acknowledged, so that the receiver had it already
-	Acknowledged int64 // messages of which an acknowledgement came, each once
+	Duplicates   int64 // retransmissions of acknowledged messages, which the receiver had already
+	Acknowledged int64 // acknowledged messages, each once
 	Lost         int64 // sequence numbers between the first and the last that never came
 	Late         int64 // sequence numbers that came after a higher one
 }
@@ -71,8 +70,8 @@ func (l *Link) Reliable() int64 { return l.Control.Reliable + l.Data.Reliable }
 // Repeated returns the repetitions of both classes.
 func (l *Link) Repeated() int64 { return l.Control.Repeated + l.Data.Repeated }
 
-// Duplicates returns the repetitions of both classes of what had been
-// acknowledged.
+// Duplicates returns the retransmissions of acknowledged messages of both
+// classes.
 func (l *Link) Duplicates() int64 { return l.Control.Duplicates + l.Data.Duplicates }
 
 // Acknowledged returns the messages of both classes that were acknowledged.
@@ -95,7 +94,7 @@ type RTT struct {
 	Min, Median, P95, Max time.Duration
 }
 
-// A Rate is what was sent within the last 5 seconds, per second.
+// A Rate is the traffic of the last 5 seconds, per second.
 type Rate struct{ Datagrams, Messages, Bytes, Repeated float64 }
 
 // A Ship is the stream of updates of one ship in one direction of a
@@ -104,10 +103,10 @@ type Rate struct{ Datagrams, Messages, Bytes, Repeated float64 }
 type Ship struct {
 	Host, Client netip.AddrPort
 	Dir          dissect.Dir
-	Player       string // whose conversation it is, as in Link
+	Player       string // the player of the conversation, as in Link
 	Peer         uint8
 	Object       wire.ObjectID
-	Name         string // what the object is, such as "Akira (Cady2)"; empty if it is not known
+	Name         string // the object, such as "Akira (Cady2)"; empty if unknown
 
 	First, Last time.Time
 	Updates     int64
@@ -118,13 +117,12 @@ type Ship struct {
 	Rate        float64       // updates a second: 1 / Mean; 0 if that is
 }
 
-// GivenUp counts what was given up to keep to the limits, and what has no
-// place in the report.
+// GivenUp counts evictions, and messages that have no place in the report.
 type GivenUp struct {
 	Links       int64 // that are missing from the report
-	Outstanding int64 // messages whose acknowledgement, had it come, would not have been measured
+	Outstanding int64 // evicted messages: their acknowledgements are not measured
 	Ships       int64 // streams that are missing from the report
-	Undirected  int64 // messages of which nobody knows who sent them
+	Undirected  int64 // messages of unknown senders
 }
 
 // A Meter measures. Its zero value is ready to use. It is not safe for
@@ -142,13 +140,13 @@ type Meter struct {
 	name    []byte
 
 	givenUp GivenUp
-	now     int64 // nanoseconds; when the last datagram came, or what Advance was told
+	now     int64 // nanoseconds; time of the last datagram or of Advance
 
 	seen           bool
 	datagram, part int // frame number of the last record's datagram, and which part of it that was
 }
 
-// pair is what tells conversations apart.
+// pair identifies a conversation.
 type pair struct{ host, client netip.AddrPort }
 
 type conversation struct {
@@ -227,15 +225,15 @@ func (m *Meter) Record(r *dissect.Record) error {
 	return nil
 }
 
-// Advance tells the time, for a dashboard whose rates have to fall when nothing
-// comes. Results do not depend on it otherwise.
+// Advance sets the time, so that the rates of a dashboard fall during silence.
+// Results do not depend on it otherwise.
 func (m *Meter) Advance(now time.Time) {
 	if t := now.UnixNano(); t > m.now {
 		m.now = t
 	}
 }
 
-// Links returns what was measured, by host, client and direction.
+// Links returns the measurements, by host, client and direction.
 func (m *Meter) Links() []Link {
 	var out []Link
 	for _, c := range m.conversations {
@@ -251,7 +249,7 @@ func (m *Meter) Links() []Link {
 	return out
 }
 
-// A Lap is what happened on a link since the last lap, or since it began.
+// A Lap holds the traffic of a link since the last lap, or since its beginning.
 type Lap struct {
 	Host, Client   netip.AddrPort
 	Dir            dissect.Dir
@@ -262,8 +260,7 @@ type Lap struct {
 	SilenceAt      time.Time     // when that began
 }
 
-// Laps yields what happened on each link since it was called last, in no
-// order.
+// Laps yields the traffic of each link since the last call, in no order.
 func (m *Meter) Laps(yield func(*Lap)) {
 	for _, c := range m.conversations {
 		for i := range c.links {
@@ -276,7 +273,7 @@ func (m *Meter) Laps(yield func(*Lap)) {
 	}
 }
 
-// GivenUp returns what is missing from the results.
+// GivenUp returns the parts missing from the results.
 func (m *Meter) GivenUp() GivenUp { return m.givenUp }
 
 // conversation returns the conversation of a record.

@@ -225,7 +225,7 @@ func TestRepeatedAcknowledgementOfAnOldNumber(t *testing.T) {
 	check(t, "acknowledged", from.Acknowledged(), 3)
 }
 
-// Losses are what the records say of their numbers.
+// Losses follow from the numbers of the records.
 func TestLosses(t *testing.T) {
 	with := func(r dissect.Record, gap int, late bool) dissect.Record {
 		r.Gap, r.Late = gap, late
@@ -242,7 +242,7 @@ func TestLosses(t *testing.T) {
 	check(t, "from the host", from.Data, Class{Reliable: 1, Lost: 3})
 }
 
-// What a meter calls lost is what the notes of the records say.
+// The losses of a meter agree with the notes of the records.
 func TestLossesAgreeWithNotes(t *testing.T) {
 	for name, want := range map[string]struct{ missing, late int64 }{
 		"reliability/g_s5_p4_droptx.pcap.gz": {23, 13}, // 12, 1 and 10 numbers, from frame 3448 on
@@ -652,8 +652,8 @@ func verify(tb testing.TB, m *Meter) {
 	}
 }
 
-// FuzzMeter takes six bytes for each record. Whatever they say, limits are kept
-// and counts agree with each other.
+// FuzzMeter takes six bytes for each record. For any bytes, limits are kept and
+// counts agree with each other.
 func FuzzMeter(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0})
 	f.Add([]byte{0x00, 0, 5, 0, 0, 10, 0x12, 0, 5, 0, 0, 20, 0x00, 0, 9, 0, 0, 1, 0x80, 0, 9, 0, 0, 1, 0x04, 0, 0, 0, 0, 9})
@@ -725,7 +725,7 @@ func TestHostileTimes(t *testing.T) {
 	}
 }
 
-// What is counted must be what others count.
+// The counts must agree with those of the tally.
 func TestCapturesAgreeWithTally(t *testing.T) {
 	for _, name := range []string{
 		"forged_small.pcap", "join_flow.pcap", "lossy.pcap", "networked_battle.pcap", "opcode_tour.pcap",

@@ -12,14 +12,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// streamKey is what tells streams of ship updates apart.
+// streamKey identifies a stream of ship updates.
 type streamKey struct {
 	conv *conversation
 	dir  dissect.Dir
 	id   wire.ObjectID
 }
 
-// stream is what is counted and remembered of the updates of a ship.
+// stream holds the counts and the state of the updates of a ship.
 type stream struct {
 	streamKey
 	prev, next *stream
@@ -155,7 +155,7 @@ func (m *Meter) unlink(s *stream) {
 	}
 }
 
-// Ships returns what was measured of ship updates, by host, client, direction
+// Ships returns the measurements of ship updates, by host, client, direction
 // and object.
 func (m *Meter) Ships() []Ship {
 	var out []Ship

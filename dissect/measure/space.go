@@ -6,8 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A space is what is known of the acknowledgements of one class of messages of
-// a link.
+// A space tracks the acknowledgements of one class of messages of a link.
 type space struct {
 	waiting waiting
 	acked   *[256]ack // the latest acknowledgements, by the low bits of their keys
@@ -48,8 +47,8 @@ func (k key) slot(size uint32) uint32 {
 func (s *space) send(k key, at moment) (gaveUp bool) {
 	before := s.acknowledged(k)
 	gap, ok := at.since(before.at)
-	// A number that has come round: what comes next may be a repetition of
-	// the old acknowledgement.
+	// A number that has come round: the next acknowledgement may repeat the
+	// old one.
 	ambiguous := s.echoes && before.key == k && ok && gap < int64(echo)
 	return s.waiting.add(k, at, ambiguous)
 }
@@ -102,7 +101,7 @@ type message struct {
 	chain     uint16 // 1 + index of the next message of the same slot, 0 for none
 }
 
-// find returns the message, and what refers to it.
+// find returns the message, and the reference to it.
 func (w *waiting) find(k key) (m *message, ref *uint16) {
 	if w.alive == 0 {
 		return nil, nil

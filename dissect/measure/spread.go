@@ -15,8 +15,8 @@ type spread struct {
 }
 
 // Each octave between lowest and lowest+octaves has steps ranges of the same
-// width. What is shorter than a microsecond has a range of its own, and so has
-// what is longer than 18 minutes.
+// width. Times below a microsecond share one range, and so do times above 18
+// minutes.
 const (
 	lowest    = 10 // log2 of 1.024 µs in nanoseconds
 	octaves   = 30
@@ -75,7 +75,7 @@ func (s *spread) result() RTT {
 	return RTT{N: s.n, Min: time.Duration(s.min), Median: s.quantile(0.5), P95: s.quantile(0.95), Max: time.Duration(s.max)}
 }
 
-// rates remembers what was sent lately, in steps of a quarter of a second.
+// rates holds the recent traffic, in steps of a quarter of a second.
 type rates [window / step]bucket
 
 const (
@@ -83,7 +83,7 @@ const (
 	step   = 250 * time.Millisecond
 )
 
-// A bucket counts what was sent in one step of time.
+// A bucket counts the traffic of one step of time.
 type bucket struct {
 	epoch                         int64 // number of the step
 	bytes                         uint64

@@ -13,8 +13,8 @@ import (
 
 // A Tally is a [Sink] that counts. Its zero value is ready to use.
 type Tally struct {
-	// What only the reader of the capture knows is for the caller to set.
-	Frames   int64         // of the capture, whatever was in them
+	// The caller sets these: only the reader of the capture knows them.
+	Frames   int64         // all frames of the capture
 	Duration time.Duration // from the first frame to the last
 	Other    int64         // UDP datagrams that are not the game's
 
@@ -29,17 +29,17 @@ type Tally struct {
 	Duplicates  int64      // messages seen before
 	Fragments   int64      // messages that carry a part of a larger one, repetitions included
 	Reassembled int64      // game messages put together from fragments
-	Incomplete  int64      // game messages of which fragments are missing
+	Incomplete  int64      // game messages with missing fragments
 
 	Counted      int64            // game messages, complete and not repetitions
 	Opcodes      [256]OpcodeCount // the same, by opcode
 	Flags        [3]FlagCount     // StateUpdates, by direction and dirty flags; DirUnknown is not used
 	PayloadBytes int64            // bytes of counted game messages
 	ResidueBytes int64            // those of them that no field accounts for
-	Errors       int64            // messages and datagrams that stopped making sense; what the capture cut short is no error
+	Errors       int64            // malformed messages and datagrams; a cut by the capture is no error
 
 	seen     bool
-	datagram int  // frame number of the datagram whose records come
+	datagram int  // frame number of the current datagram
 	bad      bool // it counts as malformed
 }
 
@@ -50,7 +50,7 @@ type OpcodeCount struct {
 	Topic    decode.Topic
 	ToHost   int64
 	FromHost int64
-	Total    int64 // with those whose direction is not known
+	Total    int64 // includes messages of unknown direction
 	Bytes    int64 // of their payloads
 }
 

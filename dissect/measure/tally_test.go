@@ -37,21 +37,21 @@ func TestTally(t *testing.T) {
 	)
 	var tally Tally
 	for _, r := range []*dissect.Record{
-		// A datagram of three messages: an acknowledgement of a fragment, two
-		// opcodes of which one has bytes left over.
+		// A datagram of three messages: an acknowledgement of a
+		// fragment, and two opcodes, one with bytes left over.
 		part(1, 0, dissect.ToHost, ackPiece, ""),
 		part(1, 1, dissect.ToHost, loose, update),
 		with(part(1, 2, dissect.ToHost, reliable, "\x2cabc"), dissect.StatusTrailing, "bc"),
 		// The last of them again: a duplicate.
 		with(part(2, 0, dissect.ToHost, reliable, "\x2cabc"), dissect.StatusDuplicate, ""),
-		// A message in two fragments, of which the first is repeated.
+		// A message in two fragments; the first is repeated.
 		with(part(3, 0, dissect.FromHost, piece, ""), dissect.StatusPending, ""),
 		with(part(4, 0, dissect.FromHost, piece, ""), dissect.StatusDuplicate, ""),
 		part(5, 0, dissect.FromHost, piece, "\x21fragmented"),
 		// One that was never completed.
 		{Datagram: &dissect.Datagram{Number: 5}, Kind: dissect.KindEvicted, Transport: piece},
-		// The other direction, another flag; one too short for flags; one whose
-		// direction is not known.
+		// The other direction, another flag; one too short for flags;
+		// one of unknown direction.
 		part(6, 0, dissect.FromHost, loose, "\x1c________\x20"),
 		part(6, 1, dissect.FromHost, loose, "\x1c________"),
 		part(7, 0, dissect.DirUnknown, loose, update),

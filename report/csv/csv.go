@@ -49,9 +49,9 @@ type column struct {
 	element int      // of a vector, array or bytes; -1 for all
 }
 
-// Check returns an error if there can be no column of that name, with similar
-// names from names: keys, fields, and messages, which have no value. The caller
-// has checked that the name refers to something.
+// Check returns an error if there can be no column of that name. names holds
+// the known names: keys, fields, and messages, which have no value. The caller
+// has checked that the name refers to one of them.
 func Check(name string, names []string) error {
 	switch k := key.Find(name); {
 	case !columnName.MatchString(name):

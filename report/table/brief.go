@@ -19,12 +19,12 @@ type path struct {
 // paths are those of one spec, 64 at most.
 type paths struct {
 	all    []path
-	choice decode.FieldSet // what they lead through
+	choice decode.FieldSet // fields of the groups on the way
 	at     [64]uint64      // by pathBit: bit n is set if path n may be meant
 }
 
-// pathBit returns the number, below 64, that stands for all paths of the same
-// length whose last names begin with the same letter.
+// pathBit returns a number below 64 for all paths of the same length with last
+// names that begin with the same letter.
 func pathBit(prefix int, name string) int {
 	if name == "" {
 		return prefix & 63
@@ -94,7 +94,7 @@ type briefer struct {
 	start   int // where they begin
 }
 
-// A value is what a line shows of a path.
+// A value is the text that a line shows for a path.
 type value struct {
 	text []byte
 	n    int // values or elements in it, and those that it has no room for
@@ -195,7 +195,7 @@ func (b *briefer) within(g *decode.Group) {
 	case g.Kind == decode.GroupElement:
 		v.add()
 		b.element, b.start = 0, len(v.text)
-	case g.Kind == decode.GroupList && !b.list: // what the list says is worth more than what came before it
+	case g.Kind == decode.GroupList && !b.list: // the list is worth more than the fields before it
 		v.text = v.text[:0]
 		b.list = true
 	}
@@ -234,7 +234,7 @@ func (b *briefer) Field(f *decode.Field) {
 }
 
 // part adds a field of a group that is shown as a whole. Of an element it shows
-// what names it and the first value after that.
+// the name and the first value after it.
 func (b *briefer) part(f *decode.Field) {
 	v := b.whole
 	text := v.text
@@ -268,7 +268,7 @@ func (v *value) add() bool {
 	return true
 }
 
-// is reports whether full is the path of what has the name in the open groups.
+// is reports whether full is the path of the name in the open groups.
 func (b *briefer) is(full, name string) bool {
 	n := len(b.prefix)
 	if n == 0 {

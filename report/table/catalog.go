@@ -224,7 +224,7 @@ func direction(e *reference.Entry) string {
 }
 
 // fieldNames returns the fields of the first layout that are not parts of
-// others. A list has [] after its name, and what can be absent a question mark.
+// others. A list has [] after its name, and an optional field a question mark.
 func fieldNames(e *reference.Entry) (all []string) {
 	if len(e.Layouts) == 0 {
 		return []string{"not known"}
@@ -252,9 +252,8 @@ func fieldNames(e *reference.Entry) (all []string) {
 	return all
 }
 
-// wrapped draws a table whose last column is as wide as there is room, and whose
-// other columns are no wider than most, if that is not 0. Longer text goes on
-// below.
+// wrapped draws a table. The last column fills the room; the others are no
+// wider than most, if that is not 0. Longer text is wrapped.
 func wrapped(w io.Writer, o Options, head []string, rows [][]string, most int) error {
 	last := len(head) - 1
 	room := make([]int, len(head))
@@ -267,7 +266,7 @@ func wrapped(w io.Writer, o Options, head []string, rows [][]string, most int) e
 		if most > 0 {
 			room[i] = min(room[i], most)
 		}
-		used += room[i] + 2 // and what separates it
+		used += room[i] + 2 // and the separator
 	}
 	room[last] = max(o.width()-used-2, leastColumn) // the rule has a column on either side
 	var all [][]string

@@ -17,8 +17,8 @@ const (
 	shipNameWidth   = 30
 )
 
-// Network writes what was measured as tables: what each side sent, how long it
-// took, and the updates of each ship.
+// Network writes the measurements as tables: the traffic and delays of each
+// side, and the updates of each ship.
 func Network(w io.Writer, m *measure.Meter, o Options) error {
 	n := networkTables{w: w, o: o, theme: newTheme(o.Color), more: unicodeSigns.more}
 	if o.ASCII {
@@ -40,7 +40,8 @@ func Network(w io.Writer, m *measure.Meter, o Options) error {
 	return n.ships(ships)
 }
 
-// appendGivenUp appends how much was measured, and what is missing from it.
+// appendGivenUp appends the number of links and ships measured, and the
+// evictions.
 func appendGivenUp(dst []byte, g measure.GivenUp, links, ships int) []byte {
 	dst = append(dst, "links     "...)
 	dst = strconv.AppendInt(dst, int64(links), 10)
@@ -78,7 +79,7 @@ type networkTables struct {
 	hosts  bool // there are several
 }
 
-// head returns the heads of a table after those that say who talks to whom.
+// head returns the heads of a table after those of player, host and client.
 func (n *networkTables) head(heads ...string) []string {
 	out := []string{"client", "player", "dir"}
 	if n.hosts {
@@ -96,8 +97,8 @@ func (n *networkTables) row(host, client netip.AddrPort, player string, dir diss
 	return append(out, cells...)
 }
 
-// grid draws a table with a number of columns of text after those that say who
-// talks to whom.
+// grid draws a table with a number of text columns after those of player, host
+// and client.
 func (n *networkTables) grid(head []string, rows [][]string, left int) error {
 	if _, err := n.w.Write([]byte("\n")); err != nil {
 		return err

@@ -27,8 +27,8 @@ func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return ap
 func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }
 
 // measured returns a meter that has seen a player with a name that would clear
-// the screen: messages 0, 1 and 3 of which 1 was repeated, acknowledgements
-// after 20 and 40 ms, two updates of a ship, and two keepalives.
+// the screen: messages 0, 1 (twice) and 3, acknowledgements after 20 and 40 ms,
+// two updates of a ship, and two keepalives.
 func measured(player, ship string) *measure.Meter {
 	host, client := netip.MustParseAddrPort("192.168.0.1:22101"), netip.MustParseAddrPort("192.168.0.10:22102")
 	m := new(measure.Meter)
@@ -73,8 +73,8 @@ func TestNetwork(t *testing.T) {
 	if err := Network(&out, measured("\x1b[2J", "Akira \u202e"), o); err != nil {
 		t.Fatal(err)
 	}
-	// The median of two is the shorter one. 20 ms is in the range from 19 to 20
-	// times 2^20 ns, whose middle is 20.45 ms; 40 ms was the longest.
+	// The median of two is the shorter one. 20 ms is in the range from 19
+	// to 20 times 2^20 ns, with the middle 20.45 ms; 40 ms was the longest.
 	want := `links     2
 streams   1 of ship updates
 

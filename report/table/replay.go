@@ -13,9 +13,9 @@ import (
 // shownDifferences are the differences that a table shows; JSON has more.
 const shownDifferences = 40
 
-// Replay writes how a host compares: who took part, a table of all opcodes, the
-// differences, what is documented or cannot be compared, the invariants, and
-// the verdict.
+// Replay writes the report of a comparison: the clients, a table of all
+// opcodes, the differences, the documented and the not compared messages, the
+// invariants, and the verdict.
 func Replay(w io.Writer, r *conform.Report, o Options) error {
 	t := replayTables{w: w, o: o, theme: newTheme(o.Color), r: r}
 	t.head()

@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// SessionOptions choose what the story of matches holds.
+// SessionOptions choose the contents of the story of matches.
 type SessionOptions struct {
 	Options
 	Events bool // all events in order, instead of kills and chat
@@ -355,7 +355,7 @@ func (s *sessionPage) assists(m *match.Match, k *match.Kill) string {
 	return strings.Join(out, ", ")
 }
 
-// chat lists what was said.
+// chat lists the chat lines.
 func (s *sessionPage) chat(m *match.Match) {
 	if len(m.Chat) == 0 {
 		return
@@ -410,7 +410,7 @@ func (s *sessionPage) lines(m *match.Match) {
 	}
 }
 
-// unusual lists what is out of the ordinary.
+// unusual lists the unusual events.
 func (s *sessionPage) unusual(m *match.Match) {
 	if len(m.Unusual) == 0 {
 		return
@@ -437,7 +437,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 	}
 }
 
-// evicted says what is missing from the report.
+// evicted lists the parts missing from the report.
 func (s *sessionPage) evicted(e *match.Evicted) {
 	var out []string
 	for _, n := range []struct {

@@ -15,7 +15,7 @@ type style uint8
 
 const (
 	normal  style = iota
-	faint         // what one looks past: acknowledgements, repetitions, labels
+	faint         // background: acknowledgements, duplicates, labels
 	red           // malformed
 	yellow        // not understood to the end, and notes
 	green         // people: they come and talk, the game begins and ends
@@ -25,8 +25,8 @@ const (
 	styleCount
 )
 
-// topics are the styles of the names of messages. StateUpdate, nine in ten
-// messages of a game, and what else is about flight have none.
+// topics are the styles of the names of messages. Flight has none: StateUpdate
+// is nine in ten messages of a game.
 var topics = [decode.Topics]style{
 	decode.TopicJoining: green, decode.TopicTalk: green, decode.TopicMatch: green,
 	decode.TopicWeapons: cyan,
@@ -34,7 +34,7 @@ var topics = [decode.Topics]style{
 	decode.TopicObjects: blue, decode.TopicFiles: blue,
 }
 
-// topic returns the style of what is about the topic of that name.
+// topic returns the style of the topic of that name.
 func topic(name string) style {
 	for t, look := range topics {
 		if decode.Topic(t).String() == name {
@@ -85,12 +85,12 @@ func styles(r *dissect.Record) (line, name style) {
 	return normal, normal
 }
 
-// A theme has what begins and what ends each style. That of text without colour
-// is nil.
+// A theme holds the sequences that begin and end each style. It is nil without
+// colour.
 type theme [styleCount]struct{ on, off string }
 
-// newTheme returns the theme with or without colour. Whoever makes a sink knows
-// better than the library, which looks at standard output only.
+// newTheme returns the theme with or without colour. The maker of a sink
+// decides, since the library looks at standard output only.
 func newTheme(colors bool) *theme {
 	if !colors {
 		return nil
@@ -108,7 +108,7 @@ func newTheme(colors bool) *theme {
 	return t
 }
 
-// on returns what begins a style.
+// on returns the sequence that begins a style.
 func (th *theme) on(s style) string {
 	if th == nil {
 		return ""
@@ -116,7 +116,7 @@ func (th *theme) on(s style) string {
 	return th[s].on
 }
 
-// off returns what ends a style.
+// off returns the sequence that ends a style.
 func (th *theme) off(s style) string {
 	if th == nil {
 		return ""
@@ -124,7 +124,7 @@ func (th *theme) off(s style) string {
 	return th[s].off
 }
 
-// signs are what is drawn beside text.
+// signs are the drawn characters beside text.
 type signs struct {
 	toHost, fromHost, nowhere string // all of the same width
 	arrow                     string
@@ -139,7 +139,7 @@ var (
 // A text is bytes with styles.
 type text struct {
 	b    []byte
-	runs []run // what came before the current style
+	runs []run // the runs before the current style
 	now  style
 }
 
@@ -151,7 +151,7 @@ type run struct {
 
 func (t *text) reset(s style) { t.b, t.runs, t.now = t.b[:0], t.runs[:0], s }
 
-// to changes the style of what is added from now on.
+// to sets the style of the text added next.
 func (t *text) to(s style) {
 	if s != t.now {
 		t.runs = append(t.runs, run{len(t.b), t.now})

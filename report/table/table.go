@@ -26,23 +26,23 @@ type Options struct {
 	Hex       bool      // the deciphered bytes below the line
 	Live      bool      // write every record at once
 	NoCapture bool      // records are of no capture: no frame, times and addresses
-	Start     time.Time // what times count from; the first record if it is zero
+	Start     time.Time // origin of times; the first record if it is zero
 }
 
-// Columns of a line, each with a space after it. Longer contents push what
-// follows, except for names of players, which are cut.
+// Columns of a line, each with a space after it. Longer contents push the rest
+// of the line, except for names of players, which are cut.
 const (
 	frameWidth  = 6
 	timeWidth   = 8
 	playerWidth = 14
 	nameWidth   = 18
 
-	// indent is how far what is below a line is moved in.
+	// indent begins the lines below a record's line.
 	indent = "       "
 )
 
-// A Sink writes a line for each record: frame, time, direction, player, what
-// the message is, its most important fields, and what is wrong with it.
+// A Sink writes a line for each record: frame, time, direction, player, the
+// message's name, its most important fields, and its faults.
 type Sink struct {
 	opts   Options
 	lines  *report.Lines
@@ -76,10 +76,10 @@ func (s *Sink) SetStart(t time.Time) { s.opts.Start, s.left.client = t, "" }
 // Flush implements [report.Flusher].
 func (s *Sink) Flush() error { return s.lines.Flush() }
 
-// Close writes what is left.
+// Close flushes the output.
 func (s *Sink) Close() error { return s.lines.Close() }
 
-// Record writes the line of r, and what belongs below it.
+// Record writes the line of r, and the details below it.
 func (s *Sink) Record(r *dissect.Record) error {
 	if err := s.lines.Err(); err != nil {
 		return err
@@ -135,12 +135,12 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	return append(dst, '\n')
 }
 
-// leastBody is how many columns the fields of a message keep when what is wrong
-// with it needs room, too.
+// leastBody is the number of columns that the fields of a message keep when its
+// faults need room, too.
 const leastBody = 22
 
-// fit cuts the line to the width. What is wrong with a message comes before its
-// fields.
+// fit cuts the line to the width. The faults of a message take precedence over
+// its fields.
 func (s *Sink) fit() {
 	width, w := s.opts.Width, &s.widths
 	if len(s.head.b)+len(s.body.b)+len(s.tail.b) <= width {
@@ -172,8 +172,8 @@ func (s *Sink) fit() {
 	s.tail.cut(w, width-head-body, s.signs.more)
 }
 
-// A left is the left part of the last line, and what it was made of. The
-// messages of one datagram have it in common.
+// A left is the left part of the last line, with its inputs. The messages of
+// one datagram share it.
 type left struct {
 	text   []byte
 	number int
@@ -229,8 +229,8 @@ func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	return b
 }
 
-// appendPlayer appends who talks with the host: a name, else an address, else
-// the sender's id. Of what is of no capture it may know nothing.
+// appendPlayer appends the host's counterpart: a name, else an address, else
+// the sender's id. Without a capture there may be none.
 func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 	switch {
 	case r.Client != "":
@@ -245,8 +245,8 @@ func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// appendName appends what the message is: the name of a game message, or the
-// kind of anything else.
+// appendName appends the name of a game message, or the kind of any other
+// record.
 func appendName(dst []byte, r *dissect.Record) []byte {
 	switch r.Kind {
 	case dissect.KindGameSpy:
@@ -275,10 +275,10 @@ func appendName(dst []byte, r *dissect.Record) []byte {
 	return append(dst, r.Spec.Name...)
 }
 
-// shownBytes is how many bytes a line shows of what is not decoded.
+// shownBytes is the number of undecoded bytes that a line shows.
 const shownBytes = 16
 
-// contents adds what the message says.
+// contents adds the contents of the message.
 func (s *Sink) contents(r *dissect.Record) {
 	t := &s.body
 	h := &r.Transport
@@ -353,7 +353,7 @@ func (s *Sink) key(label string) {
 	t.b = append(t.b, ' ')
 }
 
-// marks adds what is wrong with the message, or worth knowing.
+// marks adds the faults and notes of the message.
 func (s *Sink) marks(r *dissect.Record) {
 	t := &s.tail
 	base := t.now
@@ -401,7 +401,7 @@ func (s *Sink) mark(what string, look style) {
 	s.tail.b = append(s.tail.b, what...)
 }
 
-// reason adds why the status is what it is.
+// reason adds the reason for the status.
 func (s *Sink) reason(r *dissect.Record) {
 	if r.Err != nil {
 		s.tail.b = append(s.tail.b, ": "...)

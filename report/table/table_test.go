@@ -91,8 +91,8 @@ func message(tb testing.TB, payload string) *dissect.Record {
 	return r
 }
 
-// control makes the record of a transport message from a client whose name is
-// not known.
+// control makes the record of a transport message from a client without a known
+// name.
 func control(tb testing.TB, b string) *dissect.Record {
 	tb.Helper()
 	raw := fixtures.Unhex(tb, b)
@@ -111,7 +111,7 @@ func control(tb testing.TB, b string) *dissect.Record {
 	return r
 }
 
-// shown returns what a sink writes of records.
+// shown returns a sink's output for records.
 func shown(tb testing.TB, o Options, rs ...*dissect.Record) string {
 	tb.Helper()
 	if o.Start.IsZero() {
@@ -397,7 +397,7 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// Colour is what the caller says, whatever the environment does.
+// The caller decides about colour, not the environment.
 func TestColorIsForced(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	if got := shown(t, Options{Color: true}, message(t, torpedo)); !strings.Contains(got, "\x1b[36mTorpedoFire\x1b[0m") {
@@ -611,8 +611,8 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// FuzzRecord checks that no line is wider than asked for and none carries what
-// a terminal would obey, whatever the traffic holds.
+// FuzzRecord checks that no line is too wide and none carries control
+// characters, for any traffic.
 func FuzzRecord(f *testing.F) {
 	for _, s := range []string{torpedo, chat, ownShip, "CD2A"} {
 		f.Add(fixtures.Unhex(f, s), "name \x1b\u202e你", uint8(120), uint8(0))

@@ -19,7 +19,7 @@ const treeBytes = 8
 type tree struct {
 	sink *Sink
 	r    *dissect.Record
-	data []byte // what offsets are in
+	data []byte // the bytes that offsets refer to
 
 	rows  []row
 	text  []byte // names and values
@@ -39,7 +39,7 @@ type row struct {
 	style      style
 }
 
-// details appends what belongs below the line of r.
+// details appends the text below the line of r.
 func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 	dst = s.header(dst, r)
 	t := &s.tree
@@ -102,7 +102,7 @@ func (s *Sink) remark(dst []byte, look style, what string) []byte {
 	return append(dst, what...)
 }
 
-// header appends what is known of the datagram and of the message's header.
+// header appends the fields of the datagram and of the message's header.
 func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
 		dst = append(dst, indent...)

@@ -121,7 +121,7 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 	return s.appendShort(dst, r, f)
 }
 
-// appendNote appends what a value means in brackets, if anybody knows.
+// appendNote appends the meaning of a value in brackets, if it is known.
 func appendNote[T string | []byte](dst []byte, note T) []byte {
 	if len(note) == 0 {
 		return dst
@@ -209,7 +209,8 @@ func nameOf(f *decode.Field, v uint64) string {
 	return f.Names.Name(v)
 }
 
-// object returns what the session knows of an object, until it is asked again.
+// object returns the session's description of an object, valid until the next
+// call.
 func (s *Sink) object(r *dissect.Record, f *decode.Field) []byte {
 	id := wire.ObjectID(f.Uint)
 	if r.Session == nil || id == 0 || id == wire.Anyone {
@@ -262,8 +263,8 @@ func appendBytes(dst, b []byte, n int, more string) []byte {
 	return dst
 }
 
-// appendReason appends an error: where a field is to blame, its place and the
-// reason. brief leaves out what the status says already.
+// appendReason appends an error: the place of the field, if one is to blame,
+// and the reason. brief leaves out the part that the status shows already.
 func appendReason(dst []byte, err error, brief bool) []byte {
 	e, ok := errors.AsType[*decode.Error](err)
 	switch {
@@ -355,8 +356,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return appendDecimal(dst, f < 0 && n > 0, n, decimals, 0)
 }
 
-// appendDecimal appends a number of which the last digits are decimals, with
-// spaces before it if it is not as wide as the column.
+// appendDecimal appends a number with its last digits as decimals,
+// right-aligned in the column.
 func appendDecimal(dst []byte, negative bool, n uint64, decimals, width int) []byte {
 	var b [32]byte // wider than any column
 	i := len(b) - 1

@@ -78,8 +78,8 @@ func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
 	return len(b), false
 }
 
-// fit makes what dst has from a place on a column of the given width. If it is
-// too long, its end is cut, or its beginning.
+// fit pads or cuts dst[from:] to a column of the given width. Long text loses
+// its end, or its beginning.
 func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) []byte {
 	b := dst[from:]
 	n := w.of(b)
