@@ -64,7 +64,7 @@ var (
 	ErrBytes    = errors.New("fragments exceed the limit")
 )
 
-// A Reason tells why the fragments of a message were given up.
+// A Reason is the reason for the eviction of an incomplete message.
 type Reason uint8
 
 // The reasons.
