@@ -11,8 +11,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Clone returns a copy of the record that stays valid. It knows of the session
-// what the record's fields name, as it was then.
+// Clone returns a copy of the record that stays valid. It includes the
+// session's current knowledge of the players and objects in the record's
+// fields.
 func (r *Record) Clone() *Record {
 	c := *r
 	if r.Datagram != nil {
@@ -23,7 +24,7 @@ func (r *Record) Clone() *Record {
 	c.Bytes, c.Payload, c.Rest = bytes.Clone(r.Bytes), bytes.Clone(r.Payload), bytes.Clone(r.Rest)
 	c.fields = bytes.Clone(r.fields)
 	c.Pieces, c.Notes = slices.Clone(r.Pieces), slices.Clone(r.Notes)
-	if e, ok := r.Err.(*decode.Error); ok { //nolint:errorlint // the decoder's own, whose memory it uses again
+	if e, ok := r.Err.(*decode.Error); ok { //nolint:errorlint // the decoder's own, which it reuses
 		fault := *e
 		c.Err = &fault
 	}
@@ -44,21 +45,21 @@ func (r *Record) Clone() *Record {
 	return &c
 }
 
-// A numbered is a number that stands for a player.
+// A numbered is a player number.
 type numbered struct {
 	by decode.Number
 	n  int64
 }
 
-// An object is what a session knew of an object.
+// An object is a session's knowledge of an object.
 type object struct {
 	text  string
 	ship  wire.ObjectID
 	known bool
 }
 
-// frozen is what a session knew of the players and objects that a record names.
-// It is the visitor that collects it, too.
+// frozen is a session's knowledge of the players and objects in a record. It is
+// also the visitor that collects it.
 type frozen struct {
 	r       *Record
 	players map[numbered]*Player
@@ -106,7 +107,7 @@ func (f *frozen) ShipOf(id wire.ObjectID) (at wire.ObjectID, ok bool) {
 	return o.ship, o.known
 }
 
-// readAgain reads the message of the record from a copy of its bytes.
+// readAgain re-reads the message of the record from a copy of its bytes.
 func (r *Record) readAgain(fields []byte) decode.Message {
 	d := decode.NewDecoder()
 	if r.fieldsAt == 0 {
@@ -120,7 +121,7 @@ func (r *Record) readAgain(fields []byte) decode.Message {
 	return d.ReadAs(r.Spec, fields, r.Layout, &env).Message
 }
 
-// then answers what decoding asked when the record was made.
+// then is the environment of the record's first decoding.
 type then struct {
 	class *ship.Class
 	base  wire.Vec3

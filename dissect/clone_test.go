@@ -9,7 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// A clone says at the end of a capture what the record said when it came.
+// A clone shows the same at the end of a capture as the record did when it was
+// emitted.
 func TestClone(t *testing.T) {
 	for _, name := range []string{"stock_client.pcap", "networked_battle.pcap", "forged_small.pcap", "gamespy.pcap", "opcode_tour.pcap"} {
 		var then [][]byte

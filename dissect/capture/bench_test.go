@@ -33,7 +33,7 @@ func BenchmarkNextVLAN(b *testing.B) {
 	benchmarkNext(b, bytes.Clone(fixtures.Read(b, "captures/variants/join_flow-vlan.pcap")))
 }
 
-// endless repeats what follows the header of a capture.
+// An endless repeats a capture after its header.
 type endless struct {
 	rest, all []byte
 	header    int
@@ -48,8 +48,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// benchmarkNext measures one call of Next. A pcapng file simply begins a new
-// section each time round.
+// benchmarkNext measures one call of Next. A pcapng file begins a new section
+// on each repetition.
 func benchmarkNext(b *testing.B, capture []byte) {
 	b.Helper()
 	header := pcapHeader
@@ -68,8 +68,8 @@ func benchmarkNext(b *testing.B, capture []byte) {
 	}
 }
 
-// TestAllocations holds reading to no allocation for a frame, of either format
-// and with the headers that the everyday ones have not.
+// TestAllocations checks that reading a frame does not allocate, in either
+// format and with unusual headers.
 func TestAllocations(t *testing.T) {
 	for _, name := range []string{
 		"captures/battle_mix.pcap.gz", "captures/battle_mix.pcapng.gz", "captures/battle_mix-s96.pcap.gz",

@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// order is a byte order that can append, too.
+// order is a byte order that can also append.
 type order interface {
 	binary.ByteOrder
 	binary.AppendByteOrder
@@ -119,8 +119,8 @@ func udp(payload []byte) []byte {
 	return append(append(b, 0, 0), payload...)
 }
 
-// datagrams reads everything and returns clones of the datagrams, and the error
-// at the end, which is nil for io.EOF. It checks what holds for every source.
+// datagrams reads everything and returns clones of the datagrams and the final
+// error, nil for io.EOF. It checks the properties common to all sources.
 func datagrams(t *testing.T, s packet.Source) ([]packet.Datagram, error) {
 	t.Helper()
 	var all []packet.Datagram
@@ -192,7 +192,7 @@ func read(t *testing.T, capture []byte) ([]packet.Datagram, Stats, error) {
 	return all, f.Stats(), err
 }
 
-// mustRead reads a capture that is sound.
+// mustRead reads an intact capture.
 func mustRead(t *testing.T, capture []byte) ([]packet.Datagram, Stats) {
 	t.Helper()
 	all, stats, err := read(t, capture)
@@ -202,7 +202,7 @@ func mustRead(t *testing.T, capture []byte) ([]packet.Datagram, Stats) {
 	return all, stats
 }
 
-// one reads a capture that holds a single datagram.
+// one reads a capture with a single datagram.
 func one(t *testing.T, capture []byte) packet.Datagram {
 	t.Helper()
 	all, stats := mustRead(t, capture)

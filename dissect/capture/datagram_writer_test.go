@@ -15,7 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// keptPackets is a PacketWriter that keeps packets.
+// keptPackets is a PacketWriter that stores packets.
 type keptPackets struct{ packets [][]byte }
 
 func (k *keptPackets) WritePacket(p *device.Packet) error {
@@ -25,7 +25,7 @@ func (k *keptPackets) WritePacket(p *device.Packet) error {
 
 func (*keptPackets) Flush(Counters) error { return nil }
 
-// A packet worked out by hand: RFC 791, 768 and 1071.
+// A packet worked out by hand from RFC 791, 768 and 1071.
 func TestDatagramWriterBytes(t *testing.T) {
 	var k keptPackets
 	d := NewDatagramWriter(&k)
@@ -40,7 +40,7 @@ func TestDatagramWriterBytes(t *testing.T) {
 	}
 }
 
-// What was written is what is read, by this program and by tshark.
+// This program and tshark read the written datagrams unchanged.
 func TestDatagramWriter(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "relay.pcapng")
 	w, err := CreateWriter(name, DatagramOptions(WriterOptions{Application: "bcdissect 1.2", Start: start}))
@@ -88,7 +88,7 @@ func TestDatagramWriter(t *testing.T) {
 		t.Errorf("got %v, want the end", err)
 	}
 
-	fixtures.System(t) // from here on with Wireshark
+	fixtures.System(t) // the rest needs Wireshark
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
 		t.Skip("tshark is not installed")

@@ -40,8 +40,8 @@ type whole struct {
 	next uint8
 }
 
-// A joiner puts IP fragments together, in whatever order they come. Where they
-// overlap, the first bytes stay, so a repeated fragment does no harm.
+// A joiner reassembles IP fragments in any order. Where fragments overlap, the
+// first bytes stay, so a repeated fragment does no harm.
 //
 // gopacket's ip4defrag is not used: it has no bounds, joins overlapping
 // fragments wrongly, and knows IPv4 only.

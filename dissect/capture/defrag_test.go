@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// fragments4 cuts what follows an IPv4 header into pieces of at most size
-// bytes.
+// fragments4 cuts an IPv4 payload into fragments of at most size bytes.
 func fragments4(payload []byte, id uint16, size int) [][]byte {
 	var all [][]byte
 	for at := 0; at < len(payload); at += size {
@@ -30,7 +29,8 @@ func piece4(id uint16, offset int, more bool, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// piece6 returns an IPv6 fragment whose payload begins with the given header.
+// piece6 returns an IPv6 fragment with a payload that begins with the given
+// header.
 func piece6(id uint32, next byte, offset int, more bool, payload []byte) []byte {
 	place := uint16(offset)
 	if more {
@@ -46,7 +46,7 @@ func piece6(id uint32, next byte, offset int, more bool, payload []byte) []byte 
 	return append(b, payload...)
 }
 
-// numbers returns n bytes that differ from one multiple of 8 to the next.
+// numbers returns n bytes that differ between multiples of 8.
 func numbers(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -139,7 +139,7 @@ func sameOther(a, b Other) bool {
 		a.Cut == b.Cut && a.Malformed == b.Malformed && a.UnknownLink == b.UnknownLink
 }
 
-// The snap length cuts each piece, so only the first counts.
+// The snap length cuts each fragment, so only the first counts.
 func TestFragmentsCut(t *testing.T) {
 	payload := numbers(100)
 	whole := udp(payload)
@@ -153,7 +153,7 @@ func TestFragmentsCut(t *testing.T) {
 	}
 }
 
-// A piece cut inside the UDP header leaves no datagram when all are there.
+// A fragment cut inside the UDP header makes no datagram.
 func TestFragmentsCutInHeader(t *testing.T) {
 	whole := udp(numbers(100))
 	first, second := piece4(7, 0, true, whole[:80]), piece4(7, 80, false, whole[80:])
@@ -230,7 +230,7 @@ func TestFragmentsEvicted(t *testing.T) {
 	})
 }
 
-// Nothing of a datagram that used a buffer before shows in the next.
+// A reused buffer shows nothing of its earlier datagram.
 func TestFragmentsReuse(t *testing.T) {
 	short := udp([]byte("short"))
 	frames := fragments4(udp(bytes.Repeat([]byte{0xee}, 2000)), 7, 1480)

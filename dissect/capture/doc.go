@@ -4,7 +4,7 @@
 //
 // Files are recognised by content: pcap in both byte orders, with
 // microseconds or nanoseconds, and pcapng, each plain or inside gzip or zstd.
-// Frames are taken apart down to UDP and no further, whatever the port.
+// Frames are decoded down to UDP and no further, on any port.
 // Datagrams sent in IP fragments are joined, within bounds.
 //
 // A file that was cut short or is damaged yields everything before the bad
@@ -12,7 +12,7 @@
 // Reading does not resume behind damage: a wrong length leaves nothing to
 // find the next record by.
 //
-// A datagram and its payload belong to the source and are valid until it is
-// asked for the next one. Whoever keeps them clones them. Sources are not safe
-// for concurrent use, except where a method says so.
+// A datagram and its payload belong to the source and are valid until the next
+// one is read; clone them to keep them. Sources are not safe for concurrent use,
+// except for methods documented as such.
 package capture

@@ -39,7 +39,7 @@ func allCaptures(tb testing.TB) []string {
 	return append(names, fixtures.Glob(tb, "captures/variants/*.pcapng")...)
 }
 
-// The counts of the independent decodes.
+// The counts agree with independent decoders.
 func TestTruth(t *testing.T) {
 	for _, name := range fixtures.Glob(t, "captures/*.truth.json") {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// One capture in all forms of file: the same datagrams.
+// One capture in all file formats gives the same datagrams.
 func TestVariants(t *testing.T) {
 	want, _, err := readFixture(t, "captures/join_flow.pcap")
 	if err != nil || len(want) != 160 {
@@ -114,7 +114,7 @@ func TestVariants(t *testing.T) {
 				w := want[i]
 				if d.Truncated() {
 					cut--
-					w.Payload = w.Payload[:60-42] // of what the snap length left
+					w.Payload = w.Payload[:60-42] // the snap length leaves less
 				}
 				if !d.Time.Equal(w.Time) || d.Digits != digits && form != "ns.pcapng" && form != "two-interfaces.pcapng" {
 					t.Errorf("frame %d: got %v with %d digits, want %v with %d", d.Number, d.Time, d.Digits, w.Time, digits)
@@ -130,7 +130,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// gopacket's full decoding is another opinion about every frame.
+// gopacket's full decoding agrees about every frame.
 func TestAgainstGopacket(t *testing.T) {
 	for _, name := range allCaptures(t) {
 		t.Run(name, func(t *testing.T) {
@@ -161,8 +161,8 @@ func TestAgainstGopacket(t *testing.T) {
 	}
 }
 
-// second decodes a frame with gopacket, which knows neither SLL2 nor IPv4 as a
-// link type.
+// second decodes a frame with gopacket, which supports neither SLL2 nor IPv4 as
+// a link type.
 func second(link uint16, b []byte) (src, dst netip.AddrPort, payload []byte, full int) {
 	var first gopacket.Decoder = layers.LinkType(link)
 	switch link {
@@ -182,7 +182,7 @@ func second(link uint16, b []byte) (src, dst netip.AddrPort, payload []byte, ful
 	return netip.AddrPortFrom(from, uint16(udp.SrcPort)), netip.AddrPortFrom(to, uint16(udp.DstPort)), udp.Payload, int(udp.Length) - 8
 }
 
-// Every capture is listed with what it is, its size and its checksum.
+// The manifest lists every capture with its description, size and checksum.
 func TestManifest(t *testing.T) {
 	manifest := string(fixtures.Read(t, "MANIFEST.md"))
 	names := slices.Concat(fixtures.Glob(t, "captures/*.*"), fixtures.Glob(t, "captures/variants/*.*"), fixtures.Glob(t, "captures/reliability/*.*"))

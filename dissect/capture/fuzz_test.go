@@ -17,10 +17,10 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// FuzzReader reads anything. Besides what datagrams checks, reading ends, no
-// more bytes come out than go in, what fails does so in one of the known ways,
-// memory is bounded, a file that comes a byte at a time gives the same, and one
-// that is cut gives the beginning of it.
+// FuzzReader reads arbitrary bytes. Besides the checks of datagrams: reading
+// ends, returns no more bytes than the input has, fails only with known errors,
+// and has bounded memory. The result does not change if the input comes a byte
+// at a time, and a truncated input gives a prefix of it.
 func FuzzReader(f *testing.F) {
 	add := func(b []byte) { f.Add(b, uint16(len(b)/2)) }
 	for _, name := range allCaptures(f) {
@@ -78,13 +78,12 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// maxSome is how many datagrams readSome reads of what is packed: a few bytes
-// may unpack to millions, which are all alike.
+// maxSome is the maximum number of datagrams that readSome reads from packed
+// data: a few bytes may unpack to millions of equal ones.
 const maxSome = 1000
 
-// readSome reads a capture, checks what it takes, and returns the datagrams with
-// the error at their end and the number of frames. The bytes come through
-// another reader, if there is one.
+// readSome reads a capture, checks the memory, and returns the datagrams, the
+// final error and the number of frames. through, if not nil, wraps the reader.
 func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []packet.Datagram, frames int, packed bool, err error) {
 	t.Helper()
 	var r *File
@@ -111,9 +110,8 @@ func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []
 			all = append(all, c)
 		}
 	})
-	// Buffers, unfinished fragments, and what this function keeps; the window
-	// of zstd, twice as its buffer grows, which is asked for before anything
-	// has been unpacked.
+	// Buffers, unfinished fragments, and this function's own data; and twice the
+	// window of zstd as its buffer grows, which is allocated before unpacking.
 	most := uint64(24 << 20)
 	if len(b) >= 4 && isZstd(b[:4]) {
 		most += 2 * maxWindow
@@ -131,7 +129,7 @@ func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []
 	return all, frames, packed, err
 }
 
-// known reports whether reading may end like this.
+// known reports whether reading may end with this error.
 func known(err error) bool {
 	return err == nil || errors.Is(err, io.EOF) || kindOf(err) > 0
 }
@@ -144,7 +142,7 @@ func told(err error) string {
 	return err.Error()
 }
 
-// alike compares datagrams that were read twice.
+// alike compares datagrams from two readings.
 func alike(a, b []packet.Datagram) bool {
 	return slices.EqualFunc(a, b, func(x, y packet.Datagram) bool {
 		same := bytes.Equal(x.Payload, y.Payload) && x.Time.Equal(y.Time)
@@ -153,8 +151,8 @@ func alike(a, b []packet.Datagram) bool {
 	})
 }
 
-// FuzzPacked holds that packing a file makes no difference, in how many pieces
-// ever, and that a packed file that is cut gives the beginning of it.
+// FuzzPacked checks that packing a file, in any number of pieces, makes no
+// difference, and that a truncated packed file gives a prefix.
 func FuzzPacked(f *testing.F) {
 	for _, name := range []string{"captures/variants/join_flow-nano.pcap", "captures/variants/join_flow-bigendian.pcapng"} {
 		b := fixtures.Read(f, name)
@@ -195,13 +193,13 @@ func FuzzPacked(f *testing.F) {
 	})
 }
 
-// kindOf returns which of the known errors err is, 0 for none.
+// kindOf returns the index of a known error, 0 for none.
 func kindOf(err error) int {
 	return 1 + slices.IndexFunc([]error{ErrNotCapture, ErrEmpty, ErrCut, ErrDamaged, errWindow}, func(k error) bool { return errors.Is(err, k) })
 }
 
-// FuzzClock holds the times of pcapng's resolutions against the same in numbers
-// of any size. What no capture can hold is a time nevertheless.
+// FuzzClock compares timestamps in pcapng's resolutions with big-number
+// arithmetic. Times beyond any capture must also work.
 func FuzzClock(f *testing.F) {
 	for _, unit := range []uint8{0, 1, 6, 9, 19, 20, 28, 29, 127, 0x80, 0x80 | 20, 0x80 | 63, 0x80 | 64, 0x80 | 127} {
 		f.Add(unit, int64(0), uint64(1700000000123456789))
@@ -230,7 +228,7 @@ func FuzzClock(f *testing.F) {
 	})
 }
 
-// FuzzFrame takes single frames apart, of any link type.
+// FuzzFrame decodes single frames of any link type.
 func FuzzFrame(f *testing.F) {
 	for _, link := range []uint16{
 		linkNull, linkEthernet, linkPPP, linkRawBSD, linkPPPHDLC, linkPPPoE, linkRaw, linkLoop, linkSLL, linkIPv6, linkSLL2,
@@ -248,7 +246,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add(uint16(linkRaw), uint8(3), piece6(9, 60, 0, true, join([]byte{17, 0, 0, 0, 0, 0, 0, 0}, udp(nil))))
 	f.Fuzz(func(t *testing.T, link uint16, cut uint8, b []byte) {
 		var d decoder
-		// Twice, so that pieces meet.
+		// Twice, so that fragments meet.
 		for range 2 {
 			f := frame{link: link, data: b, full: len(b) + int(cut)}
 			if !d.decode(&f) {
@@ -262,7 +260,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// checkJoiner checks the bounds and that both indexes agree.
+// checkJoiner checks the limits, and that both indexes agree.
 func checkJoiner(t *testing.T, j *joiner) {
 	t.Helper()
 	if len(j.order) != len(j.parts) || len(j.order) > maxUnfinished || len(j.order)+len(j.free) > maxUnfinished+1 {
@@ -282,7 +280,7 @@ func checkJoiner(t *testing.T, j *joiner) {
 	}
 }
 
-// Random cuts of random data come together in any order.
+// Randomly cut fragments of random data are joined in any order.
 func FuzzFragments(f *testing.F) {
 	f.Add([]byte{0, 5, 5, 5, 10, 9})
 	f.Add([]byte{3, 3, 0, 2, 1, 4, 2, 20})

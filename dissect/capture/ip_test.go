@@ -81,7 +81,7 @@ func TestIP(t *testing.T) {
 	}
 }
 
-// A version that is not what the link layer announces is no IP packet.
+// A packet with another IP version than the link layer announces is not IP.
 func TestIPVersion(t *testing.T) {
 	for _, frame := range []string{macs + "08 00" + hi6, macs + "86 dd" + hi4 + hi4} {
 		_, stats := mustRead(t, pcapOf(linkEthernet, fixtures.Unhex(t, frame)))
@@ -101,7 +101,7 @@ func TestUnmapped(t *testing.T) {
 	}
 }
 
-// A snap length that leaves some of the payload gives a datagram that says so.
+// A truncated payload gives a datagram marked as truncated.
 func TestSnapLength(t *testing.T) {
 	for name, tt := range map[string]struct {
 		frame   []byte
@@ -124,7 +124,8 @@ func TestSnapLength(t *testing.T) {
 	}
 }
 
-// A frame larger than IPv4 can tell, with a length left to the network card.
+// A frame larger than IPv4's length field, which the network card would fill
+// in.
 func TestOffloadBeyond64K(t *testing.T) {
 	frame := append(fixtures.Unhex(t, "45 00 00 00 00 00 00 00  40 11 00 00  0a 00 00 01  0a 00 00 02  03 e8 07 d0 00 00 00 00"), make([]byte, 70000)...)
 	if d := one(t, pcapOf(linkRaw, frame)); d.Full != 70000 || len(d.Payload) != 70000 {

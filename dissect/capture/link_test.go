@@ -7,7 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// The datagram of most tests, by hand: "hi" from port 1000 to 2000.
+// The datagram of most tests, written by hand: "hi" from port 1000 to 2000.
 const (
 	hi4 = `45 00 00 1e  12 34 00 00  40 11 00 00  0a 00 00 01  0a 00 00 02 # 10.0.0.1 > 10.0.0.2
 	       03 e8 07 d0  00 0a 00 00  68 69
@@ -81,7 +81,7 @@ func TestLinks(t *testing.T) {
 				t.Errorf("got %q of %d bytes, want hi", d.Payload, d.Full)
 			}
 
-			// Of every beginning, the snap length may have left just that.
+			// The snap length may leave any prefix.
 			_, stats := mustRead(t, cuts(tt.link, frame))
 			if stats.Other.Malformed != 0 || stats.Frames != len(frame) {
 				t.Errorf("got %+v of a frame cut everywhere", stats)
@@ -93,7 +93,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// cuts returns a capture with every beginning of a frame.
+// cuts returns a capture with every prefix of a frame.
 func cuts(link uint32, frame []byte) []byte {
 	b := pcapStart(little, pcapMicro, 65535, link)
 	for n := range frame {

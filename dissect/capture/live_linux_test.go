@@ -1,6 +1,6 @@
 //go:build !(libpcap && cgo)
 
-// libpcap names link types otherwise.
+// libpcap has other names for link types.
 
 package capture
 
@@ -26,8 +26,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// namespace gives the test a network of its own, which nothing else sees and
-// which goes away with it. Its thread is not used for anything afterwards.
+// namespace gives the test a network namespace, which is isolated and
+// disappears with it. Its thread is not reused.
 func namespace(t *testing.T) {
 	t.Helper()
 	fixtures.System(t)
@@ -51,8 +51,8 @@ func ip(t *testing.T, args string) {
 	}
 }
 
-// veth makes two interfaces, v0 and v1, of which each receives what the other
-// sends, and nothing else.
+// veth makes two connected interfaces, v0 and v1; each receives only the
+// packets of the other.
 func veth(t *testing.T) {
 	t.Helper()
 	namespace(t)
@@ -60,12 +60,12 @@ func veth(t *testing.T) {
 		t.Skipf("no veth pair: %v: %s", err, out)
 	}
 	for _, name := range []string{"v0", "v1"} {
-		ip(t, "link set "+name+" addrgenmode none") // else IPv6 greets its neighbours
+		ip(t, "link set "+name+" addrgenmode none") // prevents IPv6 neighbour discovery
 		ip(t, "link set "+name+" up")
 	}
 }
 
-// openLive opens an interface, which is closed at the end of the test.
+// openLive opens an interface, and closes it at the end of the test.
 func openLive(t *testing.T, o device.Options) *Live {
 	t.Helper()
 	l, err := OpenLive(LiveOptions{Options: o})
@@ -99,7 +99,7 @@ func sender(t *testing.T, name string) func([]byte) {
 // talker returns a function that sends datagrams to a port of this machine.
 func talker(t *testing.T, port int) func(string) {
 	t.Helper()
-	// Somebody listens, lest there be answers that it is unreachable.
+	// A listener prevents ICMP errors.
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func talker(t *testing.T, port int) func(string) {
 	}
 }
 
-// until reads datagrams up to the one with the payload "end".
+// until reads datagrams up to one with the payload "end".
 func until(t *testing.T, s packet.Source) []string {
 	t.Helper()
 	var got []string
@@ -149,8 +149,8 @@ func framesOf(t *testing.T, name string) (all [][]byte) {
 	}
 }
 
-// TestLiveBattle sends a battle as fast as it can, which is many times faster
-// than a game. Everything must arrive, in Next and in the file.
+// TestLiveBattle sends a battle at full speed, many times faster than a game.
+// Everything must arrive, in Next and in the file.
 func TestLiveBattle(t *testing.T) {
 	veth(t)
 	const name = "captures/battle_mix.pcap.gz"
@@ -220,7 +220,7 @@ func TestLiveBattle(t *testing.T) {
 	}
 }
 
-// The kernel takes VLAN tags out of packets.
+// The kernel removes VLAN tags from packets.
 func TestLiveVLAN(t *testing.T) {
 	veth(t)
 	l := openLive(t, device.Options{Interface: "v0", SnapLen: 64})
@@ -266,7 +266,7 @@ func TestLiveVLAN(t *testing.T) {
 	}
 }
 
-// What a machine sends to itself passes the loopback twice, out and in.
+// Packets of a machine to itself pass the loopback twice, out and in.
 func TestLiveLoopback(t *testing.T) {
 	for _, name := range []string{"lo", "any"} {
 		t.Run(name, func(t *testing.T) {
@@ -314,8 +314,8 @@ func TestLiveAny(t *testing.T) {
 	}
 }
 
-// toPort returns a filter for datagrams over IPv4 to a port, for link types
-// whose header has the protocol and the packet at these offsets.
+// toPort returns a filter for IPv4 datagrams to a port, for link types with the
+// protocol and the packet at these header offsets.
 func toPort(port uint32, protocol, header uint32) []bpf.Instruction {
 	return []bpf.Instruction{
 		bpf.LoadAbsolute{Off: protocol, Size: 2},
@@ -336,12 +336,12 @@ func TestLiveFilter(t *testing.T) {
 		on       string
 		filter   []bpf.Instruction
 		link     uint16
-		received uint64 // by the kernel's count
+		received uint64 // in the kernel's count
 	}{
 		{"in the kernel", "lo", toPort(22101, 12, 14), linkEthernet, 3},
 		{"in the kernel, any", "any", toPort(22101, 0, 20), linkSLL2, 6}, // both directions
-		// It asks for the length, which the kernel has without the header, so
-		// the kernel passes everything.
+		// It tests the length, which the kernel knows without the header, so the
+		// kernel accepts everything.
 		{"here, any", "any", append([]bpf.Instruction{
 			bpf.LoadExtension{Num: bpf.ExtLen},
 			bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 20 + 28, SkipTrue: 8},
@@ -388,7 +388,7 @@ func TestLiveFilterRefused(t *testing.T) {
 	}
 }
 
-// Next is waiting, as nothing comes, and Close must end that.
+// Close must end a Next that waits without traffic.
 func TestLiveClose(t *testing.T) {
 	namespace(t)
 	l := openLive(t, device.Options{Interface: "lo"})

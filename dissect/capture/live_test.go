@@ -13,8 +13,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
-// A script is a device that yields what it was given. An empty payload stands
-// for none that came in time.
+// A script is a device that returns prepared packets. An empty payload stands
+// for a timeout.
 type script struct {
 	steps    chan step
 	counters device.Counters
@@ -43,7 +43,7 @@ func (s *script) Read(p *device.Packet) (bool, error) {
 		if one.err != nil || one.payload == "" {
 			return false, one.err
 		}
-		s.buf = append(s.buf[:0], udp4([]byte(one.payload))...) // the same memory for every packet
+		s.buf = append(s.buf[:0], udp4([]byte(one.payload))...) // all packets share this memory
 		*p = device.Packet{Time: time.Unix(1e9, 123).UTC(), Data: s.buf, Full: len(s.buf)}
 		return true, nil
 	default:
@@ -79,7 +79,7 @@ func TestLiveOverflow(t *testing.T) {
 	l := scripted(newScript(append(numberedSteps(10), step{err: errEnd})...), 4)
 	var written frames
 	l.Tee(&written)
-	l.starter.Do(func() { l.read() }) // all of it before the first Next
+	l.starter.Do(func() { l.read() }) // read everything before the first Next
 	var got []string
 	all, err := datagrams(t, l)
 	for _, d := range all {
@@ -106,7 +106,7 @@ func TestLiveOverflow(t *testing.T) {
 	}
 }
 
-// As many packets as wanted are read, not one more.
+// Exactly the requested number of packets is read.
 func TestLivePackets(t *testing.T) {
 	source := newScript(numberedSteps(10)...)
 	l := scripted(source, 100)
@@ -125,7 +125,7 @@ func TestLivePackets(t *testing.T) {
 	}
 }
 
-// Datagrams keep their numbers when some between them were lost.
+// Datagrams keep their numbers if others between them were lost.
 func TestLiveNumbers(t *testing.T) {
 	s := newScript(numberedSteps(6)...)
 	s.steps = make(chan step)
@@ -134,7 +134,7 @@ func TestLiveNumbers(t *testing.T) {
 		for i := from; i < to; i++ {
 			s.steps <- step{payload: strconv.Itoa(i)}
 		}
-		s.steps <- step{} // when this is taken, the one before is in its place
+		s.steps <- step{} // when it is read, the previous one is in its place
 	}
 	next := func() string {
 		d, err := l.Next()
@@ -162,7 +162,7 @@ func TestLiveNumbers(t *testing.T) {
 	}
 }
 
-// What is in the queue has a limit in bytes as well.
+// The queue also has a limit in bytes.
 func TestLiveBytes(t *testing.T) {
 	const size, count = 60000, 1200
 	steps := slices.Repeat([]step{{payload: string(numbers(size))}}, count)
@@ -212,7 +212,7 @@ func TestLiveCloseUnused(t *testing.T) {
 	}
 }
 
-// frames keeps the packets that it is given.
+// frames stores packets.
 type frames [][]byte
 
 func (f *frames) WritePacket(p *device.Packet) error {
@@ -221,7 +221,7 @@ func (f *frames) WritePacket(p *device.Packet) error {
 }
 func (f *frames) Flush(Counters) error { return nil }
 
-// A failing writer takes some packets, and then none.
+// A failing writer accepts some packets, and then fails.
 type failing struct {
 	packets int
 	flush   error

@@ -72,7 +72,7 @@ func TestPacked(t *testing.T) {
 		"pcap.zst, window":     zst(t, pcap, zstd.WithWindowSize(1<<26), zstd.WithSingleSegment(false)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Readers that return little at a time make no difference.
+			// Readers that return few bytes at a time make no difference.
 			for _, r := range []io.Reader{bytes.NewReader(b), iotest.OneByteReader(bytes.NewReader(b)), iotest.DataErrReader(bytes.NewReader(b))} {
 				f, err := NewReader("test", r)
 				if err != nil {
@@ -93,19 +93,19 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// A header that does not unpack stands at the beginning, and an unpacker that
-// reads ahead makes no difference.
+// A damaged packed header is reported at the start, also with an unpacker that
+// reads ahead.
 func TestPackedHeader(t *testing.T) {
 	b := gz(t, pcapOf(linkRaw, udp4(numbers(200))))
-	b[3] |= 2 // a checksum of the header, which is not there
+	b[3] |= 2 // announces a header checksum, which is missing
 	_, _, err := read(t, b)
 	if want := "test: damaged before the first frame at byte 0: it does not unpack (gzip: invalid header); everything before it was read"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// What is cut or damaged in the packed data is told like a cut in the capture,
-// after what could be unpacked.
+// Truncation and damage of packed data are reported like those of the capture,
+// after everything that unpacks.
 func TestPackedCut(t *testing.T) {
 	capture := pcapOf(linkRaw, udp4(numbers(200)), udp4([]byte("two")))
 	for name, b := range map[string][]byte{
@@ -274,7 +274,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Reading that fails is neither a cut nor damage, whatever is around it.
+// A read error is neither truncation nor damage, whatever wraps the reader.
 func TestReadFails(t *testing.T) {
 	broken := &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}
 	capture := pcapOf(linkRaw, udp4([]byte("one")), udp4([]byte("two")))
@@ -305,7 +305,7 @@ func TestReadIdle(t *testing.T) {
 	}
 }
 
-// Each datagram of a pipe is there as soon as it was written.
+// Each datagram of a pipe is available as soon as it is written.
 func TestPipe(t *testing.T) {
 	r, w := io.Pipe()
 	start := pcapStart(little, pcapMicro, 0, linkRaw)

@@ -66,10 +66,10 @@ func (p *packed) Read(b []byte) (int, error) {
 
 func (p *packed) Close() error { return p.close() }
 
-// errWindow tells of sound data that are not unpacked here.
+// errWindow reports intact data with an unsupported window size.
 var errWindow = fmt.Errorf("unpacking takes more than %d MiB of memory; unpack it with zstd -d --long=31 first", maxWindow>>20)
 
-// A packedError tells that packed data do not unpack.
+// A packedError reports packed data that do not unpack.
 type packedError struct{ err error }
 
 func (e *packedError) Error() string { return "it does not unpack (" + e.err.Error() + ")" }

@@ -49,7 +49,7 @@ func TestPcapForms(t *testing.T) {
 	}
 }
 
-// Times need not be in order, nor there at all, nor within their second.
+// Times may be unordered, missing, or beyond their second.
 func TestPcapTimes(t *testing.T) {
 	frame := udp4(nil)
 	b := pcapStart(little, pcapMicro, 0, linkRaw)
@@ -67,7 +67,7 @@ func TestPcapTimes(t *testing.T) {
 	}
 }
 
-// Some programs leave the length on the network at zero.
+// Some programs write a network length of zero.
 func TestPcapFullTooSmall(t *testing.T) {
 	frame := udp4([]byte("hi"))
 	b := pcapAppend(pcapStart(little, pcapMicro, 0, linkRaw), little, 0, 0, frame, 0)
@@ -110,13 +110,13 @@ func TestPcapDamaged(t *testing.T) {
 	}
 }
 
-// Wherever a file ends, what is complete is read and the rest is told.
+// A truncated file is read up to its last complete record, and then reported.
 func TestPcapEveryCut(t *testing.T) {
 	frame := udp4([]byte("hi")) // 30 bytes, 46 with its header
 	everyCut(t, pcapOf(linkRaw, frame, frame), pcapHeader, []int{24, 70, 116})
 }
 
-// everyCut reads every beginning of a capture. Whole holds the offsets at which
+// everyCut reads every prefix of a capture. whole holds the offsets at which
 // the n-th datagram is complete.
 func everyCut(t *testing.T, capture []byte, header int, whole []int) {
 	t.Helper()

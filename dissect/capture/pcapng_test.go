@@ -12,7 +12,7 @@ import (
 )
 
 // Two sections of different byte order, each with its own interfaces, and
-// everything that is to be skipped between them.
+// blocks to skip between them.
 func TestPcapngSections(t *testing.T) {
 	ethernet := fixtures.Unhex(t, macs+"08 00"+hi4)
 	raw := fixtures.Unhex(t, hi6)
@@ -53,7 +53,7 @@ func TestPcapngSections(t *testing.T) {
 
 func TestPcapngPackets(t *testing.T) {
 	frame := fixtures.Unhex(t, hi4)
-	padded := append(bytes.Clone(frame), 0xaa, 0xaa) // what a simple packet's padding could be mistaken for
+	padded := append(bytes.Clone(frame), 0xaa, 0xaa) // a simple packet's padding could look like this
 	for _, o := range []order{little, big} {
 		obsolete := o.AppendUint16(nil, 1)
 		obsolete = o.AppendUint16(obsolete, 0xffff)
@@ -76,8 +76,7 @@ func TestPcapngPackets(t *testing.T) {
 		for _, d := range all {
 			got = append(got, fmt.Sprintf("%d@%d %q/%d", d.Number, d.Time.Unix(), d.Payload, d.Full))
 		}
-		// The second frame has no time of its own; the third ends behind
-		// UDP's header.
+		// The second frame has no timestamp; the third ends behind the UDP header.
 		want := `[1@5 "h"/2 2@5 "h"/2 3@5 ""/2 4@7 "h"/2 5@9 "hi"/2]`
 		if fmt.Sprint(got) != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -147,7 +146,7 @@ func TestPcapngResolution(t *testing.T) {
 	}
 }
 
-// Options that do not fit are left alone.
+// Malformed options are skipped.
 func TestPcapngOptions(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -183,7 +182,7 @@ func TestPcapngMinorVersion(t *testing.T) {
 	}
 }
 
-// Blocks and frames that are too large to be looked at are counted or skipped.
+// Blocks and frames over the size limit are counted or skipped.
 func TestPcapngLarge(t *testing.T) {
 	frame := udp4([]byte("hi"))
 	long := append(bytes.Clone(frame), make([]byte, maxFrame)...)
@@ -259,7 +258,7 @@ func TestPcapngInterfaces(t *testing.T) {
 func TestPcapngEveryCut(t *testing.T) {
 	frame := udp4([]byte("hi"))
 	b := join(section(big), iface(big, linkRaw, 0), enhanced(big, 0, 1, frame, 30), enhanced(big, 0, 1, frame, 30))
-	// A file that ends between two blocks is whole: section 28, interface 20.
+	// A file that ends between two blocks is complete: section 28, interface 20.
 	for n := range len(b) + 1 {
 		all, _, err := read(t, b[:n])
 		count, whole := 0, n == 28 || n == 48 || n == 112 || n == 176

@@ -106,7 +106,7 @@ func (w *RotatingWriter) next(now time.Time) error {
 	w.file, w.packets = file, 0
 	w.kept = append(w.kept, name)
 	if w.rotation.Files > 0 && len(w.kept) > w.rotation.Files {
-		// Whoever deleted it already has done no harm.
+		// It may already be deleted.
 		if err := os.Remove(w.kept[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.err = named(w.kept[0], err)
 			return w.err
@@ -116,8 +116,8 @@ func (w *RotatingWriter) next(now time.Time) error {
 	return nil
 }
 
-// full tells whether a packet belongs into the next file. There is at least
-// one in each.
+// full reports whether a packet belongs in the next file. Each file has at least
+// one.
 func (w *RotatingWriter) full(p *device.Packet) bool {
 	r := &w.rotation
 	return w.packets > 0 &&

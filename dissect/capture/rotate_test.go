@@ -41,7 +41,7 @@ func TestRotationSet(t *testing.T) {
 }
 
 // rotated writes 10 packets, one a second, and returns the payloads in each
-// file that is left. Each file must be whole.
+// remaining file. Each file must be complete.
 func rotated(t *testing.T, name string, r Rotation, size int) (names []string, payloads [][]string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// Each goes on where Next stopped, and the other way round, across files.
+// Each continues where Next stopped, and vice versa, across files.
 func TestSeriesEach(t *testing.T) {
 	one := tempFile(t, "one.pcap", pcapOf(linkRaw, udp4([]byte("a")), []byte{0x60}, udp4([]byte("b")), udp4([]byte("c"))))
 	two := tempFile(t, "two.pcap", pcapOf(linkRaw, udp4([]byte("d")), udp4([]byte("e")), udp4([]byte("f")))[:120])
@@ -114,7 +114,7 @@ func TestSeriesFirstFails(t *testing.T) {
 	}
 }
 
-// A datagram whose IP fragments lie in two files of a rotated capture.
+// A datagram with its IP fragments in two files of a rotated capture.
 func TestSeriesFragments(t *testing.T) {
 	pieces := fragments4(udp(numbers(100)), 7, 80)
 	one := tempFile(t, "one.pcap", pcapOf(linkRaw, pieces[0]))

@@ -9,16 +9,16 @@ import (
 // Stats counts the frames of a source so far. Each frame counts once: Frames is
 // Datagrams plus Other.Total().
 type Stats struct {
-	Frames    int       // every frame, whatever was in it
-	Datagrams int       // those that gave a datagram
-	Other     Other     // those that did not
+	Frames    int       // all frames
+	Datagrams int       // frames with a datagram
+	Other     Other     // all others
 	FirstTime time.Time // of the first frame; zero if there is none
 	LastTime  time.Time // the latest of any frame
 
-	Unfinished int // datagrams in IP fragments that still lack some
-	Evicted    int // those given up: too old, too many, or contradictory
+	Unfinished int // datagrams with missing IP fragments
+	Evicted    int // evicted: too old, too many, or contradictory
 
-	BytesRead int64 // of the files as they are, packed or not
+	BytesRead int64 // of the files, packed or not
 	Size      int64 // of the files, 0 if not known
 }
 
@@ -47,7 +47,7 @@ type LinkCount struct {
 	Frames int
 }
 
-// maxLinks bounds how many unknown link types are told apart.
+// maxLinks limits the number of unknown link types counted separately.
 const maxLinks = 16
 
 // An outcome is the fate of a frame.

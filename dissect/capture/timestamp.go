@@ -60,7 +60,7 @@ func (r resolution) time(stamp uint64) time.Time {
 	return unixTime(int64(min(sec, maxSecond)), r.offset, int64(nsec))
 }
 
-// unixTime adds offset seconds, whatever they are.
+// unixTime adds an offset of any number of seconds.
 func unixTime(sec, offset, nsec int64) time.Time {
 	sec += max(-1<<40, min(offset, 1<<40))
 	return time.Unix(max(minSecond, min(sec, maxSecond)), nsec).UTC()

@@ -102,9 +102,9 @@ func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
 	return n, n.flush()
 }
 
-// CreateWriter creates a file that only its owner can read, since packets tell
-// who played and what they said. A regular file that holds something is an
-// error unless the options say otherwise.
+// CreateWriter creates a file that only its owner can read, since packets hold
+// names and chat. A non-empty regular file is an error unless o.Overwrite is
+// set.
 func CreateWriter(name string, o *WriterOptions) (*Writer, error) {
 	f, err := create(name, o.Overwrite)
 	if err != nil {
@@ -164,11 +164,11 @@ func (w *Writer) WritePacket(p *device.Packet) error {
 	return nil
 }
 
-// packetBlock returns how many bytes a packet takes.
+// packetBlock returns the size of a packet's block.
 func packetBlock(data int) int { return 32 + (data+3)&^3 }
 
-// statisticsBlock is how many bytes are written at the end; moreStatistics is
-// what two optional counters add.
+// statisticsBlock is the size of the final block; moreStatistics is the size of
+// its two optional counters.
 const (
 	statisticsBlock = 24 + 4*12 + 4
 	moreStatistics  = 2 * 12

@@ -25,13 +25,13 @@ func options() *WriterOptions {
 	}
 }
 
-// packetOf returns a packet that holds an IPv4 datagram.
+// packetOf returns a packet with an IPv4 datagram.
 func packetOf(at time.Time, payload []byte) *device.Packet {
 	b := udp4(payload)
 	return &device.Packet{Time: at, Data: b, Full: len(b)}
 }
 
-// The bytes of a whole file, worked out by hand from the format's description
+// The bytes of a whole file, worked out by hand from the format specification
 // (draft-ietf-opsawg-pcapng).
 func TestWriterBytes(t *testing.T) {
 	var out bytes.Buffer
@@ -97,7 +97,7 @@ func sameDatagrams(t *testing.T, got, want []packet.Datagram) {
 	}
 }
 
-// What is written is read again as it was, whatever the reader was.
+// Written packets are read back unchanged, whichever reader was used.
 func TestWriterRoundTrip(t *testing.T) {
 	for _, name := range []string{"battle_mix.pcap.gz", "battle_mix-s96.pcap.gz", "variants/join_flow-sll2.pcap"} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 }
 
-// A calls keeps what each call of Write was given.
+// A calls stores the argument of each call of Write.
 type calls [][]byte
 
 func (c *calls) Write(b []byte) (int, error) {
@@ -152,8 +152,8 @@ func (c *calls) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What a crash leaves behind is a file without its last packets, and not one
-// that is damaged: every write ends with a block.
+// A crash leaves a file without its last packets, but not a damaged one: every
+// write ends with a block.
 func TestWriterCrash(t *testing.T) {
 	var out calls
 	w, err := NewWriter("x", &out, options())
@@ -212,7 +212,7 @@ func TestWriterLarge(t *testing.T) {
 	}
 }
 
-// A full disk takes some bytes and no more.
+// A fullDisk accepts some bytes and no more.
 type fullDisk int
 
 func (f *fullDisk) Write(b []byte) (int, error) {
@@ -260,8 +260,7 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
-// A smallDisk is a file on a disk with room for some bytes, of which it takes
-// as many as there is room for.
+// A smallDisk is a file on a disk with limited space; a write fills it up.
 type smallDisk struct {
 	*os.File
 	room int
@@ -275,7 +274,7 @@ func (d *smallDisk) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A file that had no room for all packets can be read to its end.
+// A file truncated by a full disk can be read to its end.
 func TestWriterDiskFull(t *testing.T) {
 	headers := new(bytes.Buffer)
 	if _, err := NewWriter("x", headers, options()); err != nil {
@@ -296,7 +295,7 @@ func TestWriterDiskFull(t *testing.T) {
 			if err := w.WritePacket(packetOf(start, numbers(100))); err != nil {
 				t.Fatal(err)
 			}
-			if n == 0 { // what comes next is not at the beginning of the file
+			if n == 0 { // the next write is not at the start of the file
 				if err := w.Flush(Counters{}); err != nil {
 					t.Fatal(err)
 				}
@@ -327,7 +326,7 @@ func TestWriterAllocations(t *testing.T) {
 	}
 }
 
-// Wireshark's programs must have nothing to complain about.
+// Wireshark's programs accept the file.
 func TestWriterWireshark(t *testing.T) {
 	fixtures.System(t)
 	for _, name := range []string{"capinfos", "tshark"} {
@@ -345,7 +344,7 @@ func TestWriterWireshark(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Before the end it can be read already.
+	// The file is readable before its end.
 	if err := w.Flush(Counters{Counters: device.Counters{Received: 7, Dropped: 2}, Time: start.Add(time.Second)}); err != nil {
 		t.Fatal(err)
 	}
