@@ -23,6 +23,7 @@ type capturing struct {
 	device.Options
 	filter    string
 	recording cli.Recording
+	page      string // of --session
 
 	opened func(*capture.Live) // is told of the capture, if not nil
 }
@@ -70,6 +71,7 @@ is missing, the error says how to get it.`,
 	fl.SortFlags = false
 	fl.StringVarP(&l.Interface, "interface", "i", "", "interface to capture from; on Linux also any")
 	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets for which this holds, as 'udp port 22101'; see docs/live.md")
+	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML file, written every minute")
 	l.recording.Define(cmd, "also save the raw packets to this file, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "bytes of each packet to keep; 0 for all")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "capture what is for other machines, too")
@@ -135,6 +137,9 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	if err != nil {
 		return err
 	}
+	if l.page != "" && !f.All {
+		return errors.New("--session needs every record; leave out the flags that choose some")
+	}
 	if err := cli.CheckOverwrite(f.Output, nil, f.Defined...); err != nil {
 		return err
 	}
@@ -182,6 +187,9 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		<-interrupts.Stopped
 		_ = live.Close() // said by whoever closes it in the end
 	}()
+	if l.page != "" {
+		makeSink = withPage(l.page, makeSink)
+	}
 	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
 	if l.opened != nil { // the dashboard has the terminal, and waits for this goroutine
 		err = shown()

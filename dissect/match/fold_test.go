@@ -187,6 +187,10 @@ func (f *fold) add(m *message) {
 		if host {
 			f.slots[m.num("slot")] = client
 		}
+	case "PlayerAnnounce": // OpenBC names the player's first object beside the id
+		if n := m.num("dest") - 0x3FFFFFFF; host && n >= 0 && n%0x40000 == 0 && f.slots[n/0x40000] == "" {
+			f.slots[n/0x40000] = f.player(m.num("player"))
+		}
 	case "ObjectCreateTeam":
 		f.create(m, host, client)
 	case "Score", "ScoreInit":

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/page"
+)
+
+// refresh is how often a page is written anew, in the time of the capture.
+const refresh = time.Minute
+
+// A pageSink writes the page of the matches so far, beside another report.
+type pageSink struct {
+	report.Sink
+	story *match.Builder
+	name  string
+	next  time.Time
+}
+
+// withPage makes sinks that also keep a page up to date.
+func withPage(name string, makeSink reading.SinkMaker) reading.SinkMaker {
+	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		sink, finish := makeSink(out, start)
+		return &pageSink{Sink: sink, story: match.New(start), name: name, next: start.Add(refresh)}, finish
+	}
+}
+
+// Record implements [report.Sink].
+func (s *pageSink) Record(r *dissect.Record) error {
+	if r.Datagram != nil && r.Datagram.Time.After(s.next) {
+		s.next = r.Datagram.Time.Add(refresh)
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	if err := s.story.Record(r); err != nil {
+		return err
+	}
+	return s.Sink.Record(r)
+}
+
+// Close implements [report.Sink].
+func (s *pageSink) Close() error {
+	if err := s.story.Close(); err != nil {
+		return err
+	}
+	if err := s.write(); err != nil {
+		return err
+	}
+	return s.Sink.Close()
+}
+
+// write replaces the page at once, so that a browser never loads half of it.
+func (s *pageSink) write() error {
+	f, err := os.CreateTemp(filepath.Dir(s.name), ".session-*")
+	if err != nil {
+		return cli.PlainPath(s.name, err)
+	}
+	err = page.Write(f, s.story.Matches(), page.Options{})
+	if e := f.Chmod(0o644); err == nil {
+		err = e
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), s.name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error counts
+		return cli.PlainPath(s.name, err)
+	}
+	return nil
+}
