@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// bodies reads bodies of messages, and writes them with other values. What it
-// returns is valid until the next message of the same kind.
+// bodies reads bodies of messages, and writes them with other values. A result
+// is valid until the next message of the same kind.
 type bodies struct {
 	catalog *decode.Catalog
 	decoder *decode.Decoder
@@ -42,8 +42,8 @@ func (b *bodies) result(body []byte) decode.Result {
 	return b.decoder.Read(spec, body, decode.Undecided, noShips{})
 }
 
-// change returns the game message in a body as f changes it. It leaves alone what
-// cannot be read.
+// change returns the game message in a body, changed by f. It leaves unreadable
+// messages alone.
 func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
 	res := b.result(body)
 	if res.Message == nil || res.Err != nil && res.Err.Offset < res.Spec.Head {
@@ -51,7 +51,7 @@ func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
 	}
 	f(res.Message)
 	out, err := decode.Append(nil, res.Spec, res.Message, res.Dialect)
-	read := len(body) - len(res.Rest) // what follows the place of an error was not read
+	read := len(body) - len(res.Rest) // bytes behind an error were not read
 	if err != nil || len(out) < read {
 		return body
 	}
@@ -78,7 +78,7 @@ func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 			if !slots {
 				blank = append(blank, f.Name)
 			}
-		case decode.GivenID: // is replaced by what the captured host gave
+		case decode.GivenID: // is replaced by the captured host's value
 		}
 	}
 	out, err := decode.AppendBlank(slices.Clip(dst), res.Spec, res.Message, res.Dialect, blank)
@@ -88,8 +88,8 @@ func (b *bodies) comparable(dst, body []byte, slots bool) []byte {
 	return out
 }
 
-// control returns what the body of a control message says, nil if it makes no
-// sense.
+// control decodes the body of a control message, or returns nil if it is
+// malformed.
 func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
 	spec := transport.SpecFor(&transport.Message{Header: transport.Header{Type: typ}, Body: body})
 	if spec == nil {
@@ -101,7 +101,7 @@ func (b *bodies) control(typ transport.Type, body []byte) decode.Message {
 	return nil
 }
 
-// announced returns what a PlayerAnnounce says of which player.
+// announced returns the event code and the player of a PlayerAnnounce.
 func (b *bodies) announced(body []byte) (code event.Code, peer uint8, ok bool) {
 	m, ok := b.game(body).(*msg.PlayerAnnounce)
 	if !ok || m.Class != event.ClassPlayer {
@@ -110,7 +110,7 @@ func (b *bodies) announced(body []byte) (code event.Code, peer uint8, ok bool) {
 	return m.Code, m.Player, true
 }
 
-// A creation is what tells a created object from others.
+// A creation identifies a created object.
 type creation struct {
 	slot, player uint8
 	class        uint32

@@ -89,8 +89,8 @@ func TestOpenBC(t *testing.T) {
 	}
 }
 
-// TestDeviations holds the numbers of messages that rules explain against what
-// other software counts in the same captures: the stock host sends none of
+// TestDeviations compares the numbers of messages that rules explain with the
+// counts of other software in the same captures: the stock host sends none of
 // these, so all of them are documented.
 func TestDeviations(t *testing.T) {
 	for _, c := range []struct{ name, rule, opcode string }{
@@ -139,8 +139,8 @@ const (
 	updateCopy                = 116
 )
 
-// TestAltered: a host that does what it should not is found, whatever it is
-// held against that says so.
+// TestAltered: a host that misbehaves is found, with every model that forbids
+// it.
 func TestAltered(t *testing.T) {
 	const torpedo, update = 0x19, 0x1C
 	other := func(r *dissect.Record) *dissect.Datagram {
@@ -225,7 +225,7 @@ func TestAltered(t *testing.T) {
 	}
 }
 
-// TestPartial: what a capture does not hold is not held against the host.
+// TestPartial: the host is not blamed for messages outside the capture.
 func TestPartial(t *testing.T) {
 	from := func(frame int) func(*dissect.Datagram) bool {
 		return func(d *dissect.Datagram) bool { return d.Number >= frame }
@@ -233,7 +233,7 @@ func TestPartial(t *testing.T) {
 	only := func(addr string) func(*dissect.Datagram) bool {
 		return func(d *dissect.Datagram) bool { return d.Src.String() == addr || d.Dst.String() == addr }
 	}
-	const late, one = "does not hold how", "of whom the capture holds nothing"
+	const late, one = "lacks the joins", "without captured traffic"
 	for _, c := range []struct {
 		name   string
 		wanted func(*dissect.Datagram) bool
@@ -266,22 +266,22 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// TestCutDatagrams: what stood in datagrams that a snap length cut is not held
-// against the host.
+// TestCutDatagrams: the host is not blamed for the cut parts of datagrams.
 func TestCutDatagrams(t *testing.T) {
 	r := compare(t, "battle_mix-s96.pcap.gz", decode.Undecided, nil, nil)[0]
 	if r.Found > 0 {
 		t.Errorf("%d differences, the first %v", r.Found, r.Differences[0])
 	}
-	// So many packets of the file are longer than what is stored of them.
+	// The number of packets in the file that are longer than their stored
+	// part.
 	if !strings.Contains(strings.Join(r.Notes, " "), "only a part of 5318 datagrams") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }
 
-// TestClients: who took part, as stock_client.truth.json and the capture's
-// Settings have it; and the invariants, of which the documented faults of that
-// server break four.
+// TestClients: the clients, as in stock_client.truth.json and the capture's
+// Settings; and the invariants: the documented faults of that server break
+// four.
 func TestClients(t *testing.T) {
 	r := compare(t, "stock_client.pcap", decode.Stock, nil, nil)[0]
 	if len(r.Clients) != 2 {

@@ -22,7 +22,7 @@ const (
 	dialectModel
 )
 
-// A source is what made the model send: an input of the timeline.
+// A source is the input of the timeline that made the model send.
 type source struct {
 	client  *Client
 	frame   int
@@ -49,7 +49,7 @@ type expect struct {
 	reliable bool
 	priority bool
 	replica  bool    // an object as it was created, that the host describes as it is
-	alt      *expect // what the other model sent in its place
+	alt      *expect // the other model's message in its place
 	index    int
 	done     bool
 }
@@ -73,7 +73,8 @@ const (
 	maxGaps        = 256
 )
 
-// A destination is what is compared of one client.
+// A destination holds the messages to one client that wait for their
+// counterpart.
 type destination struct {
 	client   *Client
 	expects  []*expect // in order; done ones go from the front
@@ -103,7 +104,8 @@ type gap struct {
 	from, till time.Time
 }
 
-// A comparer holds what models send against what the captured host sent.
+// A comparer compares the messages of the models with those of the captured
+// host.
 type comparer struct {
 	judge  model          // that decides
 	models model          // that are there
@@ -118,7 +120,7 @@ type comparer struct {
 	step   []*expect // of the current input
 	evict  int
 	last   time.Time
-	lost   uint16      // slots whose ship the captured host has told to explode
+	lost   uint16      // slots of ships that the captured host has told to explode
 	cuts   []time.Time // datagrams of clients that the capture cut short
 }
 
@@ -138,8 +140,8 @@ func (c *comparer) dest(client *Client) *destination {
 	return d
 }
 
-// normal appends the body as it is compared: without what depends on the host's
-// clock and on ids of its own.
+// normal appends the body as it is compared: without values that depend on the
+// host's clock or ids.
 func (c *comparer) normal(dst []byte, typ transport.Type, body []byte) []byte {
 	switch {
 	case typ == transport.Connect:
@@ -260,7 +262,7 @@ func (s *sent) renumber(id *uint8) {
 	}
 }
 
-// settle adds what the models sent upon one input to what is waited for.
+// settle adds the models' messages for one input to the expected ones.
 func (c *comparer) settle(now time.Time) {
 	step := c.step
 	c.step = c.step[:0]
@@ -313,7 +315,7 @@ func (d *destination) new(key uint64) bool {
 	return true
 }
 
-// live drops what is done from the front.
+// live drops finished entries from the front.
 func live(list []*expect) []*expect {
 	for len(list) > 0 && list[0].done {
 		list = list[1:]
@@ -353,8 +355,8 @@ func (c *comparer) output(e *Event) {
 	}
 }
 
-// choose returns the expected message that a captured one is: the first that
-// does not break the order in which the host passes on what a client sends.
+// choose returns the expected message that matches a captured one: the first
+// that keeps the order of the client's messages.
 func (d *destination) choose(g *got) *expect {
 	var first *expect
 	list := live(d.byKey[g.key])
@@ -377,7 +379,7 @@ func (d *destination) choose(g *got) *expect {
 	return first
 }
 
-// sender returns the client of whose message the expected one is a copy.
+// sender returns the client that sent the original of the expected message.
 func (x *expect) sender() *Client {
 	if x.src == nil {
 		return nil
@@ -477,7 +479,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	}
 }
 
-// expire judges what has been waited for long enough.
+// expire judges messages that have waited long enough.
 func (c *comparer) expire(now time.Time) {
 	c.last = now
 	for _, d := range c.order {
@@ -579,7 +581,8 @@ func (c *comparer) overdue(d *destination, x *expect) {
 	}, row)
 }
 
-// deviantMissing names what a host of the captured one's dialect does not send.
+// deviantMissing records a message that a host of the captured one's dialect
+// does not send.
 func (c *comparer) deviantMissing(x *expect) {
 	if x.alt != nil && x.alt.done {
 		return
@@ -589,9 +592,9 @@ func (c *comparer) deviantMissing(x *expect) {
 }
 
 func (c *comparer) missingText(d *destination, x *expect) string {
-	text := fmt.Sprintf("it should follow what %s sent in this frame", who(x.src.client))
+	text := fmt.Sprintf("expected after the message of %s in this frame", who(x.src.client))
 	if x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ {
-		text = fmt.Sprintf("no copy of what %s sent in this frame", who(x.src.client))
+		text = fmt.Sprintf("no copy of the message of %s in this frame", who(x.src.client))
 	}
 	if d.skipped(x) {
 		text += "; the host used up a number that the capture does not hold: it may have been lost before the capture"
@@ -639,7 +642,7 @@ func alike(a, b []byte) bool {
 }
 
 // sameObject reports whether two creations are of the same object: owner, team,
-// class and id agree. The rest is what the host makes of it.
+// class and id agree. The rest is up to the host.
 func (c *comparer) sameObject(a, b []byte) bool {
 	first, ok := createdBy(c.t.bodies.game(a))
 	second, too := createdBy(c.t.bodies.game(b))
@@ -661,16 +664,16 @@ func (c *comparer) replaced(d *destination, x *expect, g *got, row *Row) {
 			detail = "it is reliable, and the original is not"
 		}
 	case x.priority != g.Priority:
-		detail = "it has not the priority of the original"
+		detail = "it lacks the priority of the original"
 		if g.Priority {
-			detail = "it has a priority that the original has not"
+			detail = "it has priority, and the original has not"
 		}
 	}
 	c.buf = c.normal(c.buf[:0], x.typ, x.body)
 	want := bytes.Clone(c.buf)
 	c.buf = c.normal(c.buf[:0], g.Type, g.Body)
 	if at, w, h, differs := firstDifference(want, c.buf); differs {
-		detail = fmt.Sprintf("byte %d is %s, not %s; frame %d is what it follows", at, h, w, x.src.frame)
+		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
 	}
 	c.rep.Invariants.missed(c, x, false)
 	c.rep.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: d.client.Addr, Detail: detail}, row)
@@ -693,14 +696,14 @@ func byteAt(b []byte, i int) string {
 	return fmt.Sprintf("%02X", b[i])
 }
 
-// excused tells why a message need not have come, empty if it should have.
+// excused returns the reason why a message is not required, empty if it is.
 func (c *comparer) excused(d *destination, x *expect) string {
 	cl := d.client
 	switch {
 	case near(d.cuts, x.src.time, latest):
-		return "the capture holds only a part of a datagram in which it may have been"
+		return "it may have been in the cut part of a datagram"
 	case c.t.cut > 0 && d.heard.Before(x.src.time):
-		return "the host said nothing more to the client; why may be in a datagram of which the capture holds only a part"
+		return "the host sent nothing more to the client; the reason may be in the cut part of a datagram"
 	case c.last.Sub(x.src.time) < lastMoment:
 		return "the capture ends before it could come"
 	case cl.gone && cl.left.Sub(x.src.time) < lastMoment:
@@ -710,15 +713,15 @@ func (c *comparer) excused(d *destination, x *expect) string {
 	case x.op == msg.OpVerifyEnterSet && c.t.late():
 		return "the capture starts late"
 	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
-		return "it asks for an object of a player of whom the capture holds nothing"
+		return "it asks for an object of a player without captured traffic"
 	case x.op == msg.OpClientReady && x.src.client.Adopted:
 		return "the capture starts late"
 	}
 	return ""
 }
 
-// ofStranger reports whether an object is one of a player of whom the capture
-// holds nothing.
+// ofStranger reports whether an object belongs to a player without captured
+// traffic.
 func (c *comparer) ofStranger(id wire.ObjectID) bool {
 	known, _ := c.t.unseen()
 	slot, ok := id.Slot()
@@ -741,10 +744,10 @@ func (c *comparer) surplus(d *destination, g *got) {
 	}
 	why, known := c.hostMade(d, g)
 	if !known && c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first) {
-		why, known = "it may follow what came before the capture", true
+		why, known = "it may answer a message from before the capture", true
 	}
 	if !known && near(c.cuts, g.Time.Add(-latest), latest) {
-		why, known = "the capture holds only a part of a datagram that may have asked for it", true
+		why, known = "its cause may be in the cut part of a datagram", true
 	}
 	if known {
 		row.NotComparable++
@@ -753,7 +756,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 	}
 	c.rep.Invariants.extra(g.Event)
 	c.rep.differ(Difference{
-		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: d.client.Addr, Detail: "nothing that a client sent asks for it",
+		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: d.client.Addr, Detail: "no message of a client causes it",
 	}, row)
 }
 
@@ -785,7 +788,7 @@ func (c *comparer) cut(to *Client, at time.Time) {
 	*list = append(*list, at)
 }
 
-// wanted returns the expected message in whose place a captured one came.
+// wanted returns the expected message that a captured one replaces.
 func (c *comparer) wanted(d *destination, g *got) *expect {
 	from, till := g.Time.Add(-latest), g.Time.Add(earliest)
 	i := sort.Search(len(d.expects), func(i int) bool { return !d.expects[i].src.time.Before(from) })
@@ -808,7 +811,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	if !g.standard() {
 		switch g.Type {
 		case transport.BootPlayer:
-			return "the host decides whom it puts out", true
+			return "the host decides about kicks", true
 		case transport.Disconnect:
 			if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok && (m.ID == transport.HostPeer || m.ID == d.client.Peer) {
 				return "the host ends the game", true
@@ -866,11 +869,11 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	return c.ofUnseen(g)
 }
 
-// ofUnseen tells whether a message can be a copy of what a client sent that the
-// capture does not hold.
+// ofUnseen reports whether a message can be a copy from a client without
+// captured traffic.
 func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
 	known, some := c.t.unseen()
-	const text = "it comes from a player of whom the capture holds nothing"
+	const text = "it comes from a player without captured traffic"
 	switch {
 	case g.Slots&^known != 0 && (some || c.t.late()):
 		return text, true

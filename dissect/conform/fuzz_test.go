@@ -12,8 +12,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
-// FuzzReplay: whatever a capture holds, the counts of a report fit together: a
-// message of the host has one fate, and so has one that was expected.
+// FuzzReplay: for any capture the counts of a report add up: each sent and each
+// expected message has exactly one result.
 func FuzzReplay(f *testing.F) {
 	for _, name := range []string{"stock_client.pcap", "opcode_coverage.pcap", "restart.pcap"} {
 		var seed []byte

@@ -17,7 +17,7 @@ type Hosts struct {
 	passed int // messages of hosts beyond the limit
 }
 
-// NewHosts returns what holds each host of a capture against the same.
+// NewHosts returns a comparer for every host in a capture.
 func NewHosts(cfg Config) *Hosts { return &Hosts{cfg: cfg, by: map[netip.AddrPort]*Replay{}} }
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
@@ -44,8 +44,8 @@ func (h *Hosts) Record(r *dissect.Record) error {
 // Close does nothing: it is there for a sink.
 func (h *Hosts) Close() error { return nil }
 
-// Reports judges what is left and returns the reports, in the order in which
-// the hosts were met, and the number of messages of further hosts.
+// Reports judges the waiting messages and returns the reports, in the order in
+// which the hosts were met, and the number of messages of further hosts.
 func (h *Hosts) Reports() (reports []*Report, passed int) {
 	for _, r := range h.order {
 		reports = append(reports, r.Close())

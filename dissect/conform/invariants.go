@@ -50,7 +50,7 @@ const (
 	invariants
 )
 
-// Invariants are what is checked of a captured host besides the comparison.
+// Invariants are the rules checked besides the comparison.
 type Invariants [invariants]Invariant
 
 func newInvariants() Invariants {

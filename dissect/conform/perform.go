@@ -21,7 +21,7 @@ const maxLine = 8192
 // A part is a captured client as it is played to a live host.
 type part struct {
 	client *Client       // as it was captured
-	live   *relay.Client // as it is played; what it says is all from here
+	live   *relay.Client // as it is played; it sends only messages from here
 	ready  bool          // it has said so
 	line   []*Event
 	left   bool
@@ -32,10 +32,10 @@ func (n *part) out() bool { return n.live.Phase == relay.ClientGone }
 
 // A Performer plays the clients of a capture to a live host: it takes the
 // records of the capture when they are due and the datagrams of the host when
-// they come, and gives the datagrams of the clients. What a client says waits
-// until the host has come as far as the captured one had: an id before a name,
-// GameInit before ClientReady. Ids and slots in messages become those that the
-// host gave. It has no socket and no clock.
+// they come, and gives the datagrams of the clients. A client's messages wait
+// until the host is as far as the captured one was: an id before a name,
+// GameInit before ClientReady. Ids and slots in messages become those of the
+// live host. It has no socket and no clock.
 type Performer struct {
 	t       *timeline
 	parts   []*part
@@ -125,7 +125,7 @@ func (p *Performer) queue(n *part, m arq.Message) {
 	}
 }
 
-// speak queues what a client may say now.
+// speak queues the messages that a client may send now.
 func (p *Performer) speak(n *part) {
 	if n.out() {
 		p.Dropped += len(n.line)
@@ -144,8 +144,7 @@ func (p *Performer) speak(n *part) {
 	}
 }
 
-// answer answers in the place of a client of which the capture does not hold
-// the answers.
+// answer answers for a client without captured answers.
 func (p *Performer) answer(n *part) {
 	if !n.client.Adopted {
 		return
@@ -359,7 +358,7 @@ func (p *Performer) Idle() bool {
 	return true
 }
 
-// Leave lets all clients leave that have not left. What they could not say is
+// Leave lets all clients leave that have not left. Their unsent messages are
 // dropped.
 func (p *Performer) Leave(now time.Time) {
 	p.now = now

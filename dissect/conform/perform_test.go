@@ -41,7 +41,7 @@ func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
 	}
 }
 
-// play plays a capture and returns what comes of the comparison.
+// play plays a capture and returns the report of the comparison.
 func (l *live) play(name string) *conform.Report {
 	p := dissect.New(dissect.Config{})
 	var now time.Time
@@ -113,7 +113,7 @@ func (l *live) note(now time.Time, src, dst netip.AddrPort, datagram []byte) {
 	}
 }
 
-// by returns what the client with a name got.
+// by returns the messages that the client with a name received.
 func (l *live) by(name string) [][]byte {
 	for addr, c := range l.addrs {
 		if c.Name == name {
@@ -138,9 +138,8 @@ var stockGame = relay.Config{
 }
 
 // TestPerform: the clients of a capture join a stock host, fight and leave, and
-// that does what a stock host does. What each gets follows from what the other
-// sends in the capture: one ship, two of each shot, three chat lines of its own
-// and three of the other.
+// the host conforms. Each receives copies of the other's captured messages: one
+// ship, two of each shot, three chat lines of its own and three of the other.
 func TestPerform(t *testing.T) {
 	l := newLive(t, stockGame, decode.Undecided)
 	r := l.play("stock_client.pcap")
@@ -171,8 +170,8 @@ func TestPerform(t *testing.T) {
 	}
 }
 
-// TestPerformCaptures: a stock host does what it should with the clients of
-// other captures, too, and one that starts late.
+// TestPerformCaptures: a stock host conforms with the clients of other
+// captures, too, also with one that starts late.
 func TestPerformCaptures(t *testing.T) {
 	for _, name := range []string{"networked_battle.pcap", "opcode_tour.pcap", "restart.pcap", "lossy.pcap", "no_identity.pcap"} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +203,8 @@ func TestPerformFault(t *testing.T) {
 }
 
 // TestPerformMoves: somebody else has the first slot, so that the clients get
-// the slots and ids after it. Their ships and what names them move along.
+// the slots and ids after it. Their ships, and the messages that name them,
+// move along.
 func TestPerformMoves(t *testing.T) {
 	l := newLive(t, stockGame, decode.Undecided)
 	l.first = func(now time.Time) { occupy(t, l.host, now) }

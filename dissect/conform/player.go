@@ -43,7 +43,7 @@ type player struct {
 	next    time.Time
 	emit    func(*sent)
 	partial func() bool // whether the capture does not show all players
-	mute    bool        // what is sent now has no counterpart in the capture
+	mute    bool        // present messages have no counterpart in the capture
 
 	catalog *decode.Catalog
 	bodies  *bodies

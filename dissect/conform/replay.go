@@ -1,10 +1,11 @@
-// Package conform holds a captured host against a model of it: it finds the host
-// and its clients in a capture, plays what the clients sent to the model, and
-// compares what that sends, client by client, with what the captured host sent.
+// Package conform compares a captured host with a model: it finds the host and
+// its clients in a capture, plays the clients' messages to the model, and
+// compares the model's messages with those of the captured host, client by
+// client.
 //
-// It has no socket and no clock. Records come from the pipeline; what has to be
-// kept of them is copied. Memory is bounded: messages are compared within
-// seconds, and the limits that had an effect are told in the report.
+// It has no socket and no clock. Records come from the pipeline; data to keep
+// is copied. Memory is bounded: messages are compared within seconds, and the
+// report names the limits that were reached.
 package conform
 
 import (
@@ -18,17 +19,17 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Config says what a capture is held against.
+// A Config chooses the model for a capture.
 type Config struct {
 	// Against is the host that is expected: decode.Stock, decode.OpenBC, or
 	// Undecided for one of the captured host's dialect.
 	Against decode.Dialect
 	// Dialect, other than Undecided, is that of the captured host.
 	Dialect decode.Dialect
-	// Game is the game of the model. What is not set here is as the capture
-	// shows it.
+	// Game is the game of the model. Values that are not set come from the
+	// capture.
 	Game relay.Config
-	// Set tells what of Game is set.
+	// Set lists the fields of Game that are set.
 	Set Set
 	// Shared: the host's game may have players that the capture does not show,
 	// not even by name.
@@ -40,7 +41,7 @@ type Config struct {
 // A Set tells which parts of a game are given.
 type Set struct{ Mode, Mission, System, Players, TimeLimit, FragLimit, Collisions bool }
 
-// What the rules of the game are waited for: the capture shows them when the
+// Limits of the wait for the rules of the game: the capture shows them when the
 // first client has joined.
 const (
 	patience    = time.Minute
@@ -127,14 +128,14 @@ func (r *Replay) event(e *Event) {
 		return
 	}
 	r.waiting = append(r.waiting, e)
-	// What follows in the datagram may tell of players that nothing else shows.
+	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {
 		r.begin()
 	}
 }
 
-// begin makes the models and plays what has been waited for.
+// begin makes the models and plays the waiting events.
 func (r *Replay) begin() {
 	g := r.cfg.Game
 	if !r.rules.mission {
@@ -190,7 +191,7 @@ func (r *Replay) begin() {
 	}
 }
 
-// play plays an event to the models and compares what comes of it.
+// play plays an event to the models and compares their messages.
 func (r *Replay) play(e *Event) {
 	r.cmp.sender = r.t.sender
 	switch e.Kind {
@@ -244,7 +245,7 @@ func (r *Replay) scores(e *Event) {
 	}
 }
 
-// Close judges what is left and returns the report.
+// Close judges the waiting messages and returns the report.
 func (r *Replay) Close() *Report {
 	if r.cmp == nil {
 		r.begin()
@@ -257,7 +258,7 @@ func (r *Replay) Close() *Report {
 	return rep
 }
 
-// notes says what the reader has to know of the capture.
+// notes adds the notes about the capture to the report.
 func (r *Replay) notes() {
 	note := func(n int, format string, args ...any) {
 		if n > 0 {
@@ -265,12 +266,12 @@ func (r *Replay) notes() {
 		}
 	}
 	t := r.t
-	note(t.adopted, "The capture does not hold how %d of %d clients joined. They were let in when they first appeared; what a host sends upon a join was not compared.", t.adopted, t.count)
-	note(len(t.strangers), "The host names %d players of whom the capture holds nothing, as a capture made at one client does. Copies of what they sent were not compared.", len(t.strangers))
+	note(t.adopted, "The capture lacks the joins of %d of %d clients. They entered the model when they first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
+	note(len(t.strangers), "The host names %d players without captured traffic, as in a capture made at one client. Copies of their messages were not compared.", len(t.strangers))
 	note(t.gaps, "%d messages of clients are missing from the capture, by their numbers.", t.gaps)
-	note(t.cut, "The capture holds only a part of %d datagrams. What stood in the rest was not played, and not compared.", t.cut)
-	note(t.malformed, "%d datagrams made no sense and were not played.", t.malformed)
-	note(t.refused, "%d clients beyond the limit of %d at a time were passed over.", t.refused, maxClients)
+	note(t.cut, "The capture holds only a part of %d datagrams. The rest was not played, and not compared.", t.cut)
+	note(t.malformed, "%d malformed datagrams were not played.", t.malformed)
+	note(t.refused, "%d clients beyond the limit of %d at a time were ignored.", t.refused, maxClients)
 	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
 	for _, p := range r.players {
 		if p != nil {

@@ -24,10 +24,10 @@ type Report struct {
 	Differences []Difference // the first of them
 	Found       int          // all
 	Deviations  []*Deviation // documented, in the order in which they were met
-	Excused     []*Count     // messages that need not have come
+	Excused     []*Count     // messages that were not required
 	Apart       []*Count     // messages of the host that cannot be compared
 	Invariants  Invariants
-	Notes       []string // what the reader has to know of the capture
+	Notes       []string // notes about the capture
 
 	rows map[rowKey]*Row
 }
@@ -49,7 +49,7 @@ type Row struct {
 	Missing, Extra, Differing  int
 	NotComparable, Explained   int
 	Excused                    int
-	Copies                     int // of which the time that they took is known
+	Copies                     int // copies with a known delay
 	MedianLag, P95Lag          time.Duration
 	lags                       []int32
 }
@@ -71,7 +71,7 @@ func (d *Difference) Control() (t transport.Type, ok bool) {
 	return d.typ, d.typ != transport.Standard
 }
 
-// A Deviation counts what a documented rule explains.
+// A Deviation counts the messages that a documented rule explains.
 type Deviation struct {
 	Rule  *Rule
 	Count int
@@ -90,8 +90,8 @@ type Count struct {
 // MaxDifferences are kept in a report; the others are counted.
 const MaxDifferences = 200
 
-// Conforms reports whether the captured host does what is expected of it. Held
-// against its own kind, what is documented of that is no difference.
+// Conforms reports whether the captured host agrees with the model. With the
+// model of its own dialect, documented deviations are no difference.
 func (r *Report) Conforms() bool {
 	return r.Found == 0 && (r.Against != decode.Stock || len(r.Deviations) == 0)
 }

@@ -42,8 +42,8 @@ var (
 	ruleStrange   = &Rule{"other", "differs as hosts of its kind do, in a way that is not described"}
 )
 
-// deviationOf names what an expected message shows of the difference between
-// the two models. How is what the captured host does, seen from the stock host.
+// deviationOf names the rule behind the two models' disagreement about a
+// message. how is the captured host's difference from the stock host.
 func deviationOf(x *expect, how string) *Rule {
 	if x.typ != transport.Standard {
 		switch x.typ {
@@ -120,8 +120,8 @@ func deviationOf(x *expect, how string) *Rule {
 	return ruleStrange
 }
 
-// refusal explains why a host of OpenBC's kind passes a message on to nobody,
-// which depends on what it knows of the ship. It explains nothing if anybody
+// refusal returns the rule by which an OpenBC host passes a message on to
+// nobody, because of its own state of the ship. It explains nothing if anybody
 // got a copy.
 func refusal(c *comparer, x *expect) *Rule {
 	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src == nil || x.src.op != x.op || x.src.matched > 0 {

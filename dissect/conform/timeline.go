@@ -46,23 +46,23 @@ type Client struct {
 // InGame reports whether the client is in the game.
 func (c *Client) InGame() bool { return c.playing && !c.gone }
 
-// A Kind tells what an Event is.
+// A Kind is the kind of an Event.
 type Kind uint8
 
 // The kinds of events.
 const (
-	Heard    Kind = iota // a datagram of a client, before what is in it
+	Heard    Kind = iota // a datagram of a client, before its messages
 	Joined               // a client asks to be let in
-	Appeared             // a client whose join the capture does not hold
+	Appeared             // a client without a captured join
 	Input                // a message of a client, as the host must have taken it
 	Output               // a message of the host
 	Left                 // a client leaves
 	PutOut               // the host tells others that it has put a client out
-	Cut                  // a datagram of which the capture holds only a part; Client is nil if a client sent it
+	Cut                  // a datagram that the capture cut; Client is nil if a client sent it
 )
 
-// An Event is one thing that happened in the captured session. Its bodies
-// belong to whom it is given to.
+// An Event is one thing that happened in the captured session. Its receiver
+// owns the bodies.
 type Event struct {
 	Kind     Kind
 	Time     time.Time
@@ -74,8 +74,8 @@ type Event struct {
 	Priority bool
 	Body     []byte // game message, opcode first, or the body of a control message
 	Number   int64  // without wrap, -1 if it has none
-	Slots    uint16 // in whose ranges the objects lie that the message names
-	Broken   bool   // an Input whose fragments came doubled or out of order
+	Slots    uint16 // the slots of the objects that the message names
+	Broken   bool   // an Input with doubled or disordered fragments
 }
 
 // standard reports whether the event is a game message.
@@ -91,13 +91,13 @@ const (
 	eightBits   = 256              // range of the numbers of an OpenBC sender
 )
 
-// A timeline finds the host and its clients in a capture, and what each said.
+// A timeline finds the host, its clients and their messages in a capture.
 type timeline struct {
 	emit func(*Event)
 
 	host    netip.AddrPort
 	sender  decode.Dialect // of the host
-	settled bool           // the sender is known from what it does, not from what it writes
+	settled bool           // the sender's dialect is known from its actions, not from its forms
 	clients map[netip.AddrPort]*Client
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
@@ -112,7 +112,7 @@ type timeline struct {
 	cut       int // datagrams that the capture holds only a part of
 	malformed int
 	shared    bool
-	adopted   int // clients whose join the capture does not hold
+	adopted   int // clients without a captured join
 	refused   int // clients beyond the limit
 	gaps      int // messages of clients that the capture does not hold
 	strangers map[uint8]bool
@@ -370,8 +370,8 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	t.release(c, k)
 }
 
-// release hands out messages of a client whose turn has come. When too many
-// wait, or too long, the capture does not hold the one that is waited for.
+// release hands out the messages of a client in order. When too many wait, or
+// too long, the capture does not hold the missing one.
 func (t *timeline) release(c *Client, k int) {
 	q := &c.held[k]
 	for len(q.events) > 0 {
@@ -395,7 +395,7 @@ func (t *timeline) release(c *Client, k int) {
 	}
 }
 
-// expire releases what has waited too long.
+// expire releases messages that have waited too long.
 func (t *timeline) expire() {
 	if t.holding == 0 {
 		return
@@ -471,7 +471,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	}
 }
 
-// announced returns what an event that is a PlayerAnnounce says.
+// announced returns the contents of an event that is a PlayerAnnounce.
 func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
 	if e.Op != msg.OpPlayerAnnounce {
 		return 0, 0, false
@@ -479,10 +479,10 @@ func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
 	return t.bodies.announced(e.Body)
 }
 
-// judge finds out of what kind the host is from what it does: the messages that
-// it passes on are written by others. OpenBC sends scores with the Settings, the
-// stock game's host when the client is ready. Where the capture shows no join,
-// the forms of its messages have to do.
+// judge detects the host's dialect from its actions: clients wrote the messages
+// that it passes on. OpenBC sends scores with the Settings, the stock game's
+// host when the client is ready. Where the capture shows no join, the forms of
+// its messages decide.
 func (t *timeline) judge(r *dissect.Record, c *Client) {
 	op, ok := r.Opcode()
 	if t.settled || !r.Game() || !ok {
@@ -499,7 +499,7 @@ func (t *timeline) judge(r *dissect.Record, c *Client) {
 	c.initiated = c.initiated || op == msg.OpMissionInit
 }
 
-// learn takes from a game message of the host what it tells of the clients.
+// learn takes facts about the clients from a game message of the host.
 func (t *timeline) learn(r *dissect.Record, e *Event) {
 	c := e.Client
 	switch e.Op {
@@ -535,7 +535,7 @@ func (t *timeline) meet(peer uint8) {
 	}
 }
 
-// putOut ends the client of which the host says that it is gone.
+// putOut ends the client that the host reports as gone.
 func (t *timeline) putOut(peer uint8) {
 	delete(t.strangers, peer)
 	if c := t.byPeer(peer); c != nil {
@@ -582,11 +582,10 @@ func (t *timeline) placed() bool {
 	return true
 }
 
-// partial reports whether there are or may be players of whom the capture holds
-// nothing.
+// partial reports whether there are or may be players without captured traffic.
 func (t *timeline) partial() bool { return t.shared || t.adopted > 0 || len(t.strangers) > 0 }
 
-// A slotFinder notes in whose ranges the objects of a message lie.
+// A slotFinder notes the slots of the objects in a message.
 type slotFinder struct{ slots uint16 }
 
 // Field implements [decode.Visitor].
