@@ -87,7 +87,7 @@ func (p *Pipeline) evictedConversation(c *session.Conversation, d *Datagram) {
 	p.text = text
 	r := Record{Err: &evictedError{string(text)}}
 	r.isOf(c)
-	p.asides.add(Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Src: client, Dst: host}, r, "evicted")
+	p.asides.add(Datagram{Number: d.Number, Time: d.Time, Digits: d.Digits, Capture: d.Capture, Src: client, Dst: host}, r, "evicted")
 }
 
 // evictedError is ErrEvicted with a description of the conversation.

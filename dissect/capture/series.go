@@ -17,6 +17,7 @@ import (
 // told after everything that could be read.
 type Series struct {
 	names    []string // not yet opened
+	several  bool
 	stdin    io.Reader
 	file     *File // nil between files
 	err      error // every further result of Next
@@ -28,7 +29,7 @@ type Series struct {
 // OpenAll opens the named capture files; "-" is stdin. It fails if the first
 // cannot be opened. The others are opened when their turn comes.
 func OpenAll(names []string, stdin io.Reader) (*Series, error) {
-	s := &Series{names: names, stdin: stdin}
+	s := &Series{names: names, several: len(names) > 1, stdin: stdin}
 	s.progress.expect(names, stdin)
 	s.advance()
 	if s.troubles != nil && len(s.names) == 0 {
@@ -75,6 +76,9 @@ func (s *Series) advance() {
 		return
 	}
 	f, err := open(s.names[0], s.stdin, &s.decoder, &s.progress)
+	if s.several {
+		s.decoder.datagram.Capture = s.names[0]
+	}
 	s.names = s.names[1:]
 	if err != nil {
 		s.note(err)

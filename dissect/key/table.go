@@ -20,6 +20,15 @@ var keys = []Key{
 			return int64(r.Datagram.Number), true
 		}),
 	},
+	{
+		Name: "capture", Type: Text, Doc: "name of the file, if several are read",
+		Text: func(r *dissect.Record, i int) (string, bool) {
+			if r.Datagram == nil {
+				return "", false
+			}
+			return r.Datagram.Capture, i == 0 && r.Datagram.Capture != ""
+		},
+	},
 	{Name: "ts", Type: Time, Doc: "capture time, RFC 3339 in UTC, with as many decimals as the capture has"},
 	{Name: "rel", Type: Seconds, Doc: "seconds since the first frame of the capture"},
 	{Name: "src", Type: Address, Addr: source, Doc: "sender: `ip:port`, `[ip]:port` for IPv6"},

@@ -17,6 +17,7 @@ type Datagram struct {
 	Src, Dst netip.AddrPort // unmapped: an IPv4 address is never in IPv6 form
 	Payload  []byte         // UDP payload; valid until the next datagram is read
 	Full     int            // payload length on the network; more than len(Payload) if truncated
+	Capture  string         // name of the file, if several are read as one stream
 }
 
 // FullUnknown is the full length of a truncated datagram of unknown length.

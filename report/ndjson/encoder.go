@@ -34,6 +34,7 @@ type place struct {
 	dir      dissect.Dir
 	start    time.Time
 
+	capture      string
 	conversation int
 	player       *dissect.Player
 	name         string
@@ -43,7 +44,7 @@ type place struct {
 func (p *place) of(r *dissect.Record, start time.Time) bool {
 	d := r.Datagram
 	return len(p.text) > 0 && d.Number == p.number && d.Time.Equal(p.time) && d.Digits == p.digits && d.Src == p.src && d.Dst == p.dst &&
-		r.Dir == p.dir && start.Equal(p.start) && r.Conversation == p.conversation && r.Player == p.player && r.Client == p.name
+		r.Dir == p.dir && start.Equal(p.start) && r.Conversation == p.conversation && d.Capture == p.capture && r.Player == p.player && r.Client == p.name
 }
 
 // NewEncoder returns an encoder.
@@ -107,7 +108,7 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 	if !p.of(r, e.start) {
 		p.text = e.appendPlace(p.text[:0], r)
 		p.number, p.time, p.digits, p.src, p.dst, p.dir, p.start = d.Number, d.Time, d.Digits, d.Src, d.Dst, r.Dir, e.start
-		p.conversation, p.player, p.name = r.Conversation, r.Player, r.Client
+		p.capture, p.conversation, p.player, p.name = d.Capture, r.Conversation, r.Player, r.Client
 	}
 	return append(dst, p.text...)
 }
@@ -116,6 +117,9 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	d := r.Datagram
 	dst = number(dst, `{"frame":`, uint64(d.Number))
+	if d.Capture != "" {
+		dst = appendString(append(dst, `,"capture":`...), d.Capture)
+	}
 	if !d.Time.IsZero() { // an eviction at the end of a capture has no time
 		dst = append(dst, `,"ts":"`...)
 		dst = e.clock.append(dst, d.Time, d.Digits)
