@@ -162,7 +162,7 @@ func (c *compiler) field(def *Field, s *scope, more bool) (f field, err *Error) 
 	case f.kind.nested():
 		err = c.nested(def, &f, where, s, more)
 	case len(def.Fields) > 0:
-		err = fault(at("field"), "%s: fields belong into a list or struct, and its kind is %s", where, def.Kind)
+		err = fault(at("field"), "%s: fields belong in a list or struct, and its kind is %s", where, def.Kind)
 	case def.Count != "":
 		err = fault(at("count"), "%s: a count belongs to a list, and its kind is %s", where, def.Kind)
 	}
@@ -173,7 +173,7 @@ func (c *compiler) field(def *Field, s *scope, more bool) (f field, err *Error) 
 func (c *compiler) nested(def *Field, f *field, where string, s *scope, more bool) (err *Error) {
 	at := def.Lines.at
 	if c.depth == MaxNesting {
-		return fault(at("kind"), "%s: more than %d lists and structs in each other", where, MaxNesting)
+		return fault(at("kind"), "%s: more than %d nested lists and structs", where, MaxNesting)
 	}
 	if len(def.Fields) == 0 {
 		return fault(at(""), "%s: a %s needs fields", where, def.Kind)
@@ -320,7 +320,7 @@ func (c *compiler) cond(text string, s *scope) (cd cond, reason string) {
 	switch {
 	case right == "":
 		if f.kind != bit && f.kind != bool8 {
-			return cd, "write what it is compared with, such as " + name + " == 1"
+			return cd, "write a value to compare with, such as " + name + " == 1"
 		}
 		cd.op = decode.OpDiffers // from 0
 	case strings.HasPrefix(right, "=="):
@@ -339,7 +339,7 @@ func (c *compiler) cond(text string, s *scope) (cd cond, reason string) {
 		}
 		cd.value, reason = f.mask(mask)
 	default:
-		return cd, "after the name comes ==, != or &"
+		return cd, "expected ==, != or & after the name"
 	}
 	if not {
 		cd.op = opposite(cd.op)
@@ -397,7 +397,7 @@ func (f *field) mask(text string) (v uint32, reason string) {
 	}
 	if n, err := strconv.ParseUint(text, 0, 64); err == nil {
 		if n == 0 || n >= 1<<forms[f.kind].width {
-			return 0, "the bits are none of the field's"
+			return 0, "the field has no such bits"
 		}
 		return uint32(n), ""
 	}

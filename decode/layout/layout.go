@@ -256,9 +256,9 @@ func checkName(line int, what, name string, s style) *Error {
 	case len(name) > maxName:
 		return fault(line, "the %s name %s is longer than %d bytes", what, strconv.Quote(name[:maxName]+"..."), maxName)
 	case !good && s == fieldName:
-		return fault(line, "%q does not do as the name of a %s: lower-case letters, digits and single underscores, such as ship_id", name, what)
+		return fault(line, "%q is not a valid %s name: lower-case letters, digits and single underscores, such as ship_id", name, what)
 	case !good:
-		return fault(line, "%q does not do as the name of a %s: letters, digits and underscores, a letter first", name, what)
+		return fault(line, "%q is not a valid %s name: letters, digits and underscores, a letter first", name, what)
 	}
 	return nil
 }

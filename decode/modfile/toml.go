@@ -171,7 +171,7 @@ func (b *builder) open(x *unstable.Node) *fault {
 		case e.value.appended && !last:
 			t = e.value.items[len(e.value.items)-1]
 		case e.value.kind != tables || e.value.fixed || last && e.value.header:
-			return faultAt(line, "%s is there already, since line %d", shorten(key), e.line)
+			return faultAt(line, "%s is already defined in line %d", shorten(key), e.line)
 		default:
 			t = e.value
 			t.header = t.header || last
@@ -204,7 +204,7 @@ func (b *builder) assign(t *node, x *unstable.Node, depth int) *fault {
 		e := t.find(key)
 		if it.IsLast() {
 			if e != nil {
-				return faultAt(line, "the key %s is there already, since line %d", shorten(key), e.line)
+				return faultAt(line, "the key %s is already defined in line %d", shorten(key), e.line)
 			}
 			value, err := b.value(x.Value(), line, depth)
 			if err != nil {
@@ -231,7 +231,7 @@ func (b *builder) assign(t *node, x *unstable.Node, depth int) *fault {
 // value returns a value; line is the line of its key.
 func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
 	if depth == maxDepth {
-		return nil, faultAt(line, "more than %d arrays and tables in each other", maxDepth)
+		return nil, faultAt(line, "more than %d nested arrays and tables", maxDepth)
 	}
 	if x.Raw.Length > 0 {
 		line = b.line(int(x.Raw.Offset))
@@ -245,7 +245,7 @@ func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
 	case unstable.Integer:
 		v, ok := number(string(x.Data))
 		if !ok {
-			return nil, faultAt(line, "%s is not a number of TOML, or too large", shorten(string(x.Data)))
+			return nil, faultAt(line, "%s is not a TOML number, or too large", shorten(string(x.Data)))
 		}
 		n.kind, n.number = integer, v
 	case unstable.Array:

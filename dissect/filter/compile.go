@@ -143,9 +143,9 @@ func (c *compiler) index(w token) (base string, n int, err *Error) {
 	w.pos += at
 	switch {
 	case !ok || strings.IndexByte(digits, '[') >= 0:
-		return "", 0, c.errorf(w, "an index stands at the end; a path into a list is that of all its elements")
+		return "", 0, c.errorf(w, "an index must be at the end; a path into a list covers all its elements")
 	case e != nil || n > 1<<16:
-		return "", 0, c.errorf(w, "no field has so many values")
+		return "", 0, c.errorf(w, "the index is too large for any field")
 	}
 	return w.text[:at], n, nil
 }
@@ -179,7 +179,7 @@ func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Er
 	own := c.ix.own(specs)
 	switch {
 	case !slices.ContainsFunc(specs, (*decode.Spec).Known):
-		return nil, nil, c.errorf(w, "%s has no fields: its layout is not known", specs[0].Name)
+		return nil, nil, c.errorf(w, "%s has no fields: its layout is unknown", specs[0].Name)
 	case len(own) == 0:
 		return nil, nil, c.errorf(w, "%s has no fields", specs[0].Name)
 	}
@@ -244,7 +244,7 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	switch {
 	case t.left.len && t.op == opNone && t.left.masks == nil:
-		return nil, c.errorf(t.left.word, "the length is to be compared with something")
+		return nil, c.errorf(t.left.word, "compare the length with a number")
 	case t.left.len || element >= 0:
 		return c.sized(k, element, t)
 	case t.left.masks != nil && classOf(k) != classNumber:
@@ -399,13 +399,13 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 	}
 	switch {
 	case kept != nil && t.left.len && t.op == opNone && t.left.masks == nil:
-		return nil, c.errorf(w, "the length is to be compared with something")
+		return nil, c.errorf(w, "compare the length with a number")
 	case kept != nil:
 		return kept, nil
 	case t.left.len:
 		return nil, c.errorf(w, "%s is %s and has no length", w.text, described(&vs[0]))
 	case vs[0].list:
-		return nil, c.errorf(w, "a path into a list is that of all its elements: leave [%d] out", element)
+		return nil, c.errorf(w, "a path into a list covers all its elements: omit [%d]", element)
 	}
 	return nil, c.errorf(w, "%s is %s and has no [%d]", strings.TrimSuffix(w.text, fmt.Sprintf("[%d]", element)), described(&vs[0]), element)
 }
@@ -581,7 +581,7 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 				case !math.IsNaN(x):
 					wide, short = append(wide, floats(t.op, x)), append(short, floats(t.op, single(x)))
 				case !t.op.equality() || t.op == opIn:
-					return nil, c.errorf(v.lo, "NaN has no place in an order or a set")
+					return nil, c.errorf(v.lo, "NaN cannot be ordered or part of a set")
 				default:
 					n.nan = true
 				}
@@ -593,9 +593,9 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 		case err != nil:
 			return nil, err
 		case named != nil || alsoNamed != nil || len(x) != 1 || len(y) != 1:
-			return nil, c.errorf(v.lo, "a range is of numbers, not of names")
+			return nil, c.errorf(v.lo, "a range needs numbers, not names")
 		case math.IsNaN(x[0]) || math.IsNaN(y[0]) || x[0] > y[0]:
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "nothing is in this range")
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "the range is empty")
 		}
 		wide = append(wide, span[float64]{x[0], y[0]})
 		short = append(short, span[float64]{single(x[0]), single(y[0])})
@@ -612,12 +612,12 @@ func (c *compiler) player(t *test, v token) (name string, ok bool, err *Error) {
 	case literal(v.text):
 		return "", false, nil
 	case c.known(v.text):
-		e := c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(v.text))
+		e := c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(v.text))
 		e.Suggestions = []string{strconv.Quote(v.text)}
 		return "", false, e
 	}
 	if t.op.order() {
-		return "", false, c.errorf(v, "a name is equal or not, neither greater nor less: write a number")
+		return "", false, c.errorf(v, "names have no order: write a number")
 	}
 	name, err = c.unquote(v)
 	return name, err == nil, err
@@ -648,7 +648,7 @@ func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []n
 		x, named := of.value(text)
 		if x != nil || named != nil {
 			if t.op.order() {
-				return nil, nil, c.errorf(v, "a name is equal or not, neither greater nor less: write a number")
+				return nil, nil, c.errorf(v, "names have no order: write a number")
 			}
 			return x, named, nil
 		}
@@ -661,7 +661,7 @@ func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 	_, isNumber := parseNumber(text)
 	switch {
 	case v.kind == tokWord && c.known(text):
-		return c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(text))
+		return c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(text))
 	case isNumber: // quoted
 		e := c.errorf(v, "%s is a number, not text", of.name)
 		e.Suggestions = []string{text}
@@ -676,7 +676,7 @@ func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 		return e
 	}
 	if v.kind == tokWord {
-		return c.errorf(v, "%s is a number, and %s is none", of.name, clip(text))
+		return c.errorf(v, "%s is not a number (%s is numeric)", clip(text), of.name)
 	}
 	return c.errorf(v, "%s is a number, not text", of.name)
 }
@@ -687,7 +687,7 @@ func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
 		return nil
 	}
 	if !of.whole {
-		return c.errorf(t.left.masks[0], "%s is not a whole number: & is for those", of.name)
+		return c.errorf(t.left.masks[0], "%s is not a whole number: & needs one", of.name)
 	}
 	n.bits, n.mask = true, math.MaxUint64
 	for _, m := range t.left.masks {
@@ -701,14 +701,14 @@ func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
 			case name.bit < 0:
 				return c.errorf(m, "%s is not the name of a flag", clip(m.text))
 			case i > 0 && name.v != names[0].v:
-				return c.errorf(m, "%s is a different flag in different messages: say of which, or write a number", clip(m.text))
+				return c.errorf(m, "%s is a different flag in different messages: name the message, or write a number", clip(m.text))
 			}
 			mask = name.v
 			n.flags = append(n.flags, name)
 		}
 		if names == nil {
 			if len(x) != 1 || x[0] != math.Trunc(x[0]) || x[0] < 0 || x[0] > math.MaxUint32 {
-				return c.errorf(m, "bits are given as a number from 0 to 0xFFFFFFFF")
+				return c.errorf(m, "bits must be a number from 0 to 0xFFFFFFFF")
 			}
 			mask = uint64(x[0])
 		}
@@ -750,7 +750,7 @@ func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 		case err != nil:
 			return nil, err
 		case lo > hi:
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "nothing is in this range")
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "the range is empty")
 		}
 		spans = append(spans, span[int64]{lo, hi})
 	}
@@ -793,7 +793,7 @@ func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
 	find := c.finder(k, words)
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is a word: there is no range of words", k.Name)
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is a word: a range needs numbers", k.Name)
 		}
 		text, err := c.unquote(v.lo)
 		if err != nil {
@@ -805,12 +805,12 @@ func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
 			if k.Message {
 				e.Message = "there is no message " + clip(text)
 				if specs := specsOf(c.ix.specs[c.ix.game:], text); specs != nil {
-					e.Message = fmt.Sprintf("%s is a message of the transport and has no name in a record: write %s alone", specs[0].Name, specs[0].Name)
+					e.Message = fmt.Sprintf("%s is a transport message without a name in records: write %s alone", specs[0].Name, specs[0].Name)
 				}
 			}
 			e.Suggestions = nearest(text, offer)
 			if e.Suggestions == nil && len(offer) <= maxOffer {
-				e.Message += fmt.Sprintf(", but one of %s", strings.Join(offer, ", "))
+				e.Message += fmt.Sprintf("; it is one of %s", strings.Join(offer, ", "))
 			}
 			return nil, e
 		}
@@ -866,7 +866,7 @@ func (c *compiler) texts(name string, t *test, bare bool) (*texts, *Error) {
 			e.Suggestions = []string{strconv.Quote(text)}
 			return "", e
 		case !bare && c.known(text):
-			e := c.errorf(v, "%s is a field: a field is compared with a value, not with another", clip(text))
+			e := c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(text))
 			e.Suggestions = []string{strconv.Quote(text)}
 			return "", e
 		}
@@ -893,7 +893,7 @@ func (c *compiler) bytes(name string, t *test) (*texts, *Error) {
 		}
 		b, ok := encode(text)
 		if !ok {
-			return "", c.errorf(v, "the text has characters that a message cannot have (Windows-1252)")
+			return "", c.errorf(v, "the text has characters outside Windows-1252")
 		}
 		return string(b), nil
 	})
@@ -908,7 +908,7 @@ func (c *compiler) textual(t *test, cl class, name string, value func(token) (st
 	x := &texts{neg: t.op.negated()}
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is %s: a range is of numbers", name, what[cl])
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is %s: a range needs numbers", name, what[cl])
 		}
 		s, err := value(v.lo)
 		if err != nil {
@@ -938,7 +938,7 @@ func (c *compiler) regexp(v token) (*texts, *Error) {
 		pattern = strings.ReplaceAll(pattern, `\'`, `'`)
 	}
 	if len(pattern) > maxPattern {
-		return nil, c.errorf(v, "the regular expression has %d bytes, %d are the limit", len(pattern), maxPattern)
+		return nil, c.errorf(v, "the regular expression has %d bytes; the limit is %d", len(pattern), maxPattern)
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -993,9 +993,9 @@ func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Err
 			case err != nil:
 				return nil, err
 			case a.net.IsValid() || b.net.IsValid() || a.port >= 0 || b.port >= 0:
-				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "a range is of addresses alone")
+				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "a range needs plain addresses")
 			case b.hi.Less(a.lo) || a.lo.Is4() != b.hi.Is4():
-				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "nothing is in this range")
+				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "the range is empty")
 			}
 			a.hi = b.hi
 		}

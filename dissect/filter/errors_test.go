@@ -44,7 +44,7 @@ func TestErrors(t *testing.T) {
 		{
 			`Unused05.x == 1`,
 			`         ^`,
-			`Unused05 has no fields: its layout is not known`,
+			`Unused05 has no fields: its layout is unknown`,
 		},
 		{
 			`GameInit.x == 1`,
@@ -59,7 +59,7 @@ func TestErrors(t *testing.T) {
 		{
 			`name == Connect`,
 			`        ^~~~~~~`,
-			`Connect is a message of the transport and has no name in a record: write Connect alone`,
+			`Connect is a transport message without a name in records: write Connect alone`,
 		},
 		{
 			`species == Akirra`,
@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 		{
 			`dir in {c2s, sideways}`,
 			`             ^~~~~~~~`,
-			`dir is never sideways, but one of unknown, c2s, s2c`,
+			`dir is never sideways; it is one of unknown, c2s, s2c`,
 		},
 		{
 			`flags & SUBSYTEMS`,
@@ -96,7 +96,7 @@ func TestErrors(t *testing.T) {
 		{
 			`speed > fast`,
 			`        ^~~~`,
-			`speed is a number, and fast is none`,
+			`fast is not a number (speed is numeric)`,
 		},
 		{
 			`speed > "5"`,
@@ -111,12 +111,12 @@ func TestErrors(t *testing.T) {
 		{
 			`speed & 4`,
 			`        ^`,
-			`speed is not a whole number: & is for those`,
+			`speed is not a whole number: & needs one`,
 		},
 		{
 			`flags & 1.5`,
 			`        ^~~`,
-			`bits are given as a number from 0 to 0xFFFFFFFF`,
+			`bits must be a number from 0 to 0xFFFFFFFF`,
 		},
 		{
 			`text == 5`,
@@ -136,17 +136,17 @@ func TestErrors(t *testing.T) {
 		{
 			`text in {"a".."b"}`,
 			`         ^~~~~~~~`,
-			`text is text: a range is of numbers`,
+			`text is text: a range needs numbers`,
 		},
 		{
 			`player == name`,
 			`          ^~~~`,
-			`name is a field: a field is compared with a value, not with another; did you mean "name"?`,
+			`name is a field: fields cannot be compared with each other; did you mean "name"?`,
 		},
 		{
 			`kills > Score.deaths`,
 			`        ^~~~~~~~~~~~`,
-			`Score.deaths is a field: a field is compared with a value, not with another`,
+			`Score.deaths is a field: fields cannot be compared with each other`,
 		},
 		{
 			`position == 3`,
@@ -161,7 +161,7 @@ func TestErrors(t *testing.T) {
 		{
 			`subsystems.entries[0].condition == 3`,
 			`                  ^~~~~~~~~~~~~`,
-			`an index stands at the end; a path into a list is that of all its elements`,
+			`an index must be at the end; a path into a list covers all its elements`,
 		},
 		{
 			`shields == 5`,
@@ -186,7 +186,7 @@ func TestErrors(t *testing.T) {
 		{
 			`species > Akira`,
 			`          ^~~~~`,
-			`a name is equal or not, neither greater nor less: write a number`,
+			`names have no order: write a number`,
 		},
 		{
 			`kind > ack`,
@@ -226,17 +226,17 @@ func TestErrors(t *testing.T) {
 		{
 			`len(text)`,
 			`    ^~~~`,
-			`the length is to be compared with something`,
+			`compare the length with a number`,
 		},
 		{
 			`speed in {NaN}`,
 			`          ^~~`,
-			`NaN has no place in an order or a set`,
+			`NaN cannot be ordered or part of a set`,
 		},
 		{
 			`speed in {5..1}`,
 			`          ^~~~`,
-			`nothing is in this range`,
+			`the range is empty`,
 		},
 		{
 			`text matches "(["`,
@@ -293,7 +293,7 @@ func TestErrors(t *testing.T) {
 		{
 			`speed > 1)`,
 			`         ^`,
-			`nothing is open that this could close`,
+			`there is no matching (`,
 		},
 		{
 			`speed 5`,
@@ -308,17 +308,17 @@ func TestErrors(t *testing.T) {
 		{
 			`(speed > 5) > 3`,
 			`            ^`,
-			`what is before this is true or false and has no value to compare`,
+			`the left side is true or false and has no value to compare`,
 		},
 		{
 			`1 < speed < 3`,
 			`          ^`,
-			`comparisons do not chain: write and between two`,
+			`comparisons do not chain: join them with and`,
 		},
 		{
 			`speed > and`,
 			`        ^~~`,
-			`speed is a number, and and is none`,
+			`and is not a number (speed is numeric)`,
 		},
 		{
 			`and speed`,
@@ -425,14 +425,14 @@ func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name, expr, reason string
 	}{
-		{"length", strings.Repeat(" ", maxExpr) + "x", "the expression has 65537 bytes, 65536 are the limit"},
-		{"depth", strings.Repeat("(", maxDepth+1) + "x" + strings.Repeat(")", maxDepth+1), "more than 100 parentheses in each other"},
-		{"open", strings.Repeat("(", 60000), "more than 100 parentheses in each other"},
+		{"length", strings.Repeat(" ", maxExpr) + "x", "the expression has 65537 bytes; the limit is 65536"},
+		{"depth", strings.Repeat("(", maxDepth+1) + "x" + strings.Repeat(")", maxDepth+1), "more than 100 nested parentheses"},
+		{"open", strings.Repeat("(", 60000), "more than 100 nested parentheses"},
 		{"tests", strings.Repeat("up or ", maxTests) + "up", "more than 1000 comparisons"},
 		{"values", values(maxValues + 1), "more than 1000 values in a set"},
-		{"pattern", `text ~ "` + strings.Repeat("a", maxPattern+1) + `"`, "the regular expression has 1001 bytes, 1000 are the limit"},
+		{"pattern", `text ~ "` + strings.Repeat("a", maxPattern+1) + `"`, "the regular expression has 1001 bytes; the limit is 1000"},
 		{"patterns", strings.Repeat(`text ~ "a{900}" or `, 6) + "up", "the regular expression is too large"},
-		{"index", "residue[99999] == 1", "no field has so many values"},
+		{"index", "residue[99999] == 1", "the index is too large for any field"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := compile(tt.expr, shared)

@@ -44,7 +44,7 @@ type values struct {
 // parse returns the syntax tree of an expression.
 func parse(text string) (*expr, *Error) {
 	if len(text) > maxExpr {
-		return nil, errorAt(text[:maxExpr], 0, 0, fmt.Sprintf("the expression has %d bytes, %d are the limit", len(text), maxExpr))
+		return nil, errorAt(text[:maxExpr], 0, 0, fmt.Sprintf("the expression has %d bytes; the limit is %d", len(text), maxExpr))
 	}
 	toks, err := lex(text)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *parser) whole() (*expr, *Error) {
 	case tokEnd:
 		return e, nil
 	case tokClose:
-		return nil, p.errorf(t, "nothing is open that this could close")
+		return nil, p.errorf(t, "there is no matching (")
 	case tokWord, tokString, tokOpen, tokNot:
 		return nil, p.errorf(t, "expected and, or, or a comparison before this")
 	default:
@@ -193,7 +193,7 @@ func (p *parser) primary() (*expr, *Error) {
 // parenthesis parses a parenthesised expression or operand.
 func (p *parser) parenthesis(open token) (*expr, *Error) {
 	if p.depth++; p.depth > maxDepth {
-		return nil, p.errorf(open, "more than %d parentheses in each other", maxDepth)
+		return nil, p.errorf(open, "more than %d nested parentheses", maxDepth)
 	}
 	e, err := p.joined(tokOr)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *parser) parenthesis(open token) (*expr, *Error) {
 		}
 		return p.compared(left)
 	case o != opNone:
-		return nil, p.errorf(*t, "what is before this is true or false and has no value to compare")
+		return nil, p.errorf(*t, "the left side is true or false and has no value to compare")
 	}
 	return e, nil
 }
@@ -308,9 +308,9 @@ func (p *parser) compared(left operand) (*expr, *Error) {
 	e.test.values = []values{{lo: v}}
 	switch t := p.peek(); {
 	case t.kind == tokMask:
-		return nil, p.errorf(*t, "& goes to the field, before the comparison")
+		return nil, p.errorf(*t, "& belongs to the field, before the comparison")
 	case p.peekOp() != opNone:
-		return nil, p.errorf(*t, "comparisons do not chain: write and between two")
+		return nil, p.errorf(*t, "comparisons do not chain: join them with and")
 	}
 	return e, nil
 }
@@ -395,7 +395,7 @@ func (p *parser) reversed(v token) (*expr, *Error) {
 		return nil, p.errorf(left.word, "more than %d comparisons", maxTests)
 	}
 	if p.peekOp() != opNone {
-		return nil, p.errorf(*p.peek(), "comparisons do not chain: write and between two")
+		return nil, p.errorf(*p.peek(), "comparisons do not chain: join them with and")
 	}
 	return &expr{test: &test{left: left, op: o, opTok: opTok, values: []values{{lo: v}}}}, nil
 }

@@ -65,7 +65,7 @@ func Compile(expr string, link int, snap uint32) ([]bpf.Instruction, error) {
 		for !utf8.RuneStart(expr[at]) && at > MaxLength-utf8.UTFMax {
 			at--
 		}
-		return nil, fault(expr, at, len(expr), fmt.Sprintf("%d bytes are too long for a filter; %d are allowed", len(expr), MaxLength))
+		return nil, fault(expr, at, len(expr), fmt.Sprintf("the filter has %d bytes; the limit is %d", len(expr), MaxLength))
 	}
 	tokens, err := lex(expr)
 	if err != nil {

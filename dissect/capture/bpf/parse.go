@@ -138,7 +138,7 @@ func (p *parser) beginsValue() bool {
 func (p *parser) enter(t token) error {
 	p.depth++
 	if p.depth > MaxDepth {
-		return p.refuse(t, "more than %d parentheses and negations inside each other", MaxDepth)
+		return p.refuse(t, "more than %d nested parentheses and negations", MaxDepth)
 	}
 	return nil
 }
@@ -244,9 +244,9 @@ func (p *parser) sides(first sides) (sides, error) {
 func (p *parser) bare(t token) error {
 	switch {
 	case looksLikeAddress(t.text):
-		return p.refuse(t, "nothing says what this is; write host %s", t.text)
+		return p.refuse(t, "missing qualifier; write host %s", t.text)
 	case looksLikePort(t.text):
-		return p.refuse(t, "nothing says what this is; write %s", portOrNet(t.text))
+		return p.refuse(t, "missing qualifier; write %s", portOrNet(t.text))
 	}
 	return p.unknown(t)
 }
@@ -369,7 +369,7 @@ func (p *parser) ports(q qual, t token) (expr, error) {
 	case !ok:
 		return nil, p.refuse(t, "this is not a port; ports are decimal numbers")
 	case first > 65535 || last > 65535:
-		return nil, p.refuse(t, "ports end with 65535")
+		return nil, p.refuse(t, "the largest port is 65535")
 	case two && q.class == port:
 		return nil, p.refuse(t, "these are two ports; write portrange %s", t.text)
 	case q.class == port:

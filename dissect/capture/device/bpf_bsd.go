@@ -151,7 +151,7 @@ func (d *bpfDevice) read(p *Packet) (bool, error) {
 	}
 	var ok bool
 	if d.rest, ok = d.layout.next(d.rest, p); !ok {
-		return false, fmt.Errorf("%s: the system yielded what is no packet", d.name)
+		return false, fmt.Errorf("%s: malformed record from the kernel", d.name)
 	}
 	return true, nil
 }

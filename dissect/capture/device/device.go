@@ -42,7 +42,7 @@ func Open(o Options) (*Device, error) {
 		o.SnapLen = MaxSnapLen
 	}
 	if o.SnapLen < 0 || o.SnapLen > MaxSnapLen {
-		return nil, fmt.Errorf("no snap length: %d, the most is %d", o.SnapLen, MaxSnapLen)
+		return nil, fmt.Errorf("snap length %d is out of range; the maximum is %d", o.SnapLen, MaxSnapLen)
 	}
 	name, driver, err := openDriver(&o)
 	if err != nil {
