@@ -9,6 +9,7 @@ LICENCES ?= github.com/google/go-licenses@v1.6.0
 SCALIBR ?= github.com/google/osv-scalibr/binary/scalibr@v0.5.3
 GREMLINS ?= github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 NFPM ?= github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
+CHROMIUM ?= chromium
 ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 
 # The nearest tag, or the commit, or "dev" where there is no git.
@@ -48,7 +49,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
+.PHONY: build test system acmi browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -63,11 +64,19 @@ system: ## the tests that need other programs, a terminal, a network namespace o
 acmi: ## recordings for Tacview, read by a parser of another project
 	cd report/acmi/acmitest && $(GO) test ./...
 
+# The driver is in a module of its own and stays out of the program's go.mod.
+browser: ## the web page of a session, opened in Chromium where it is installed
+	@if command -v $(CHROMIUM) >/dev/null; then \
+		cd report/page/browsertest && $(GO) vet ./... && CHROMIUM=$(CHROMIUM) $(GO) test -count=1 ./...; \
+	else \
+		echo "make: no browser tests: $(CHROMIUM) is not installed" >&2; \
+	fi
+
 check: tidy-check test lint vet race ## tidy, test, lint, vet, race: before every commit
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check test system acmi schema lint vet race package-check
+ci: STAGES = tidy-check test system acmi schema lint vet race browser package-check
 ci: ## what has to pass before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 

@@ -63,6 +63,15 @@ function before(times, n, t) {
 
 const leap = 25; // game units between two points of a track that no ship flies
 
+// curve returns a value between two points of a track on a smooth line through
+// them, which leaves each in the direction from the one before to the one after.
+function curve(t, v, n, i, share) {
+  const j = i + 1, dt = t[j] - t[i], rise = v[j] - v[i];
+  const slope = (a, b) => (a >= 0 && b < n && t[b] - t[a] < 3 * dt + 0.5 && Math.abs(v[b] - v[a]) < leap ? ((v[b] - v[a]) / (t[b] - t[a])) * dt : rise);
+  const p = slope(i - 1, j), q = slope(i, j + 1), s = share;
+  return v[i] + s * (p + s * (3 * rise - 2 * p - q + s * (p + q - 2 * rise)));
+}
+
 // poseAt returns where a life's ship is at a moment, or null if nobody knows.
 function poseAt(l, t, out) {
   const k = l.track;
@@ -76,7 +85,7 @@ function poseAt(l, t, out) {
   }
   const next = share > 0 ? j : i;
   for (let a = 0; a < 3; a++) {
-    out.at[a] = k.at[a][i] + (k.at[a][next] - k.at[a][i]) * share;
+    out.at[a] = next === i ? k.at[a][i] : curve(k.t, k.at[a], k.n, i, share);
     out.forward[a] = k.forward[a][i] + (k.forward[a][next] - k.forward[a][i]) * share;
     out.up[a] = k.up[a][i] + (k.up[a][next] - k.up[a][i]) * share;
   }

@@ -351,7 +351,7 @@ async function main() {
   const data = app.data;
   const light = h('button', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: () => paint(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light') }, '◐');
   page.append(h('div', { class: 'bars' }, h('i'), h('b', null, 'Session'), h('span', { class: 'cut' }, data.captures.join(', ')), h('i', { class: 'mid' }), light, h('i', { class: 'end' })));
-  if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, 'The capture holds no match.')); document.documentElement.dataset.ready = ''; return; }
+  if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, 'The capture holds no match.')); document.documentElement.dataset.ready = Math.round(performance.now()); return; }
   const pick = h('select', { id: 'pick', 'aria-label': 'Match', onchange: () => { open(+pick.value); } }, data.matches.map((m, i) => h('option', { value: i }, `Match ${i + 1}: ${m.map || 'unknown map'}, ${date(m.origin + m.begin * 1000)}, ${clock(m.end - m.begin, 0)}`)));
   if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick));
   page.append(h('div', { id: 'match' }));
@@ -365,7 +365,7 @@ async function main() {
     const { t, n } = fromLink();
     if (n !== null && n !== app.index) { pick.value = String(n); open(n, t ?? undefined); } else if (t !== null) app.seek(t);
   });
-  document.documentElement.dataset.ready = '';
+  document.documentElement.dataset.ready = Math.round(performance.now());
 }
 
 main();

@@ -24,7 +24,7 @@ class Scene {
   theme() {
     const s = getComputedStyle(document.documentElement), v = (n) => s.getPropertyValue(n).trim();
     this.colors = Array.from({ length: 8 }, (_, i) => v('--c' + i));
-    this.ink = { text: v('--text'), soft: v('--soft'), faint: v('--faint'), space: v('--space'), rule: v('--rule'), alarm: v('--alarm'), warn: v('--warn'), good: v('--good'), shield: v('--shield'), grid: v('--grid'), star: v('--star'), accent: v('--accent') };
+    this.ink = { text: v('--text'), soft: v('--soft'), faint: v('--faint'), space: v('--space'), rule: v('--rule'), alarm: v('--alarm'), warn: v('--warn'), good: v('--good'), shield: v('--shield'), grid: v('--grid'), glow: v('--glow'), star: v('--star'), accent: v('--accent') };
     this.dark = s.colorScheme === 'dark';
   }
 
@@ -88,6 +88,7 @@ class Scene {
 
   // aim moves the camera to where it should be; true while it still moves.
   aim(t, dt) {
+    this.basis();
     const g = this.goal, c = this.cam, ships = this.flying(t).map((i) => [i, this.poses[i].at]);
     const followed = ships.find(([i]) => this.m.lives[i].player === this.follow);
     if (followed) g.at = [...followed[1]];
@@ -100,7 +101,12 @@ class Scene {
       const far = points.map((p) => away(p, median)).sort((a, b) => a - b)[points.length >> 1];
       if (points.length > 2) points = points.filter((p) => away(p, median) <= 4 * far + 80); // one who left does not shrink the rest
       if (!followed) g.at = center(points);
-      g.size = Math.max(...points.map((p) => away(p, g.at)), 18) * (this.w < 600 ? 1.3 : 1.18) + 6;
+      // The least size at which all points are within the middle of the canvas.
+      const half = Math.min(this.w, this.h * 1.25) / 2, across = half / (this.w * 0.4), upright = half / (this.h * 0.34);
+      g.size = Math.max(16, ...points.map((p) => {
+        const d = p.map((x, k) => x - g.at[k]), on = (v) => d[0] * v[0] + d[1] * v[1] + d[2] * v[2];
+        return Math.max(Math.abs(on(this.right)) * across, Math.abs(on(this.upward)) * upright) - (on(this.into) * (1 - c.flat)) / 2.6;
+      }));
       if (followed) g.size = Math.min(g.size, 120);
     } else if (this.fit && !this.settled) g.at = [...this.middle];
     if (!this.settled) {
@@ -121,6 +127,11 @@ class Scene {
     const g = this.g, m = this.m;
     this.basis();
     g.fillStyle = this.ink.space;
+    g.fillRect(0, 0, this.w, this.h);
+    const glow = g.createRadialGradient(this.w / 2, this.h * 0.52, 0, this.w / 2, this.h * 0.52, Math.max(this.w, this.h) * 0.62);
+    glow.addColorStop(0, `rgb(${this.ink.glow})`);
+    glow.addColorStop(1, `rgb(${this.ink.glow} / 0)`);
+    g.fillStyle = glow;
     g.fillRect(0, 0, this.w, this.h);
     this.sky();
     this.grid();
@@ -179,7 +190,7 @@ class Scene {
           if (p && last) {
             const mid = Math.abs(along - reach / pieces) / reach, fade = 1 - Math.hypot(mid, off);
             if (fade > 0.02) {
-              g.strokeStyle = `rgb(${this.ink.grid} / ${(fade * fade * (strong ? 0.34 : 0.17)).toFixed(3)})`;
+              g.strokeStyle = `rgb(${this.ink.grid} / ${(fade * fade * (strong ? 0.42 : 0.2)).toFixed(3)})`;
               g.beginPath();
               g.moveTo(last[0], last[1]);
               g.lineTo(p[0], p[1]);
@@ -203,7 +214,7 @@ class Scene {
     g.font = '12px system-ui, sans-serif';
     g.textAlign = 'left';
     g.textBaseline = 'alphabetic';
-    g.fillText(`${+step.toPrecision(3)} units`, x + 5, y - 6);
+    g.fillText(`${+step.toPrecision(3)} units`, x, y - 10);
   }
 
   // stem is the line from a ship to the grid, which tells its height.
@@ -229,7 +240,8 @@ class Scene {
   trail(i, t) {
     const l = this.m.lives[i], k = l.track, g = this.g, long = 10, bands = 12;
     g.strokeStyle = this.color(l.player);
-    g.lineJoin = g.lineCap = 'round';
+    g.lineJoin = 'round';
+    g.lineCap = 'butt';
     const from = Math.max(t - long, l.begin), first = before(k.t, k.n, from), last = before(k.t, k.n, t);
     const faint = this.poses[i].cloaked ? 0.3 : 1;
     let old = null, band = -1, was = null;
@@ -249,7 +261,14 @@ class Scene {
       old = s;
       was = p;
     };
-    for (let n = first; n < last; n++) put([k.at[0][n], k.at[1][n], k.at[2][n]], k.t[n], 1);
+    for (let n = first; n < last; n++) {
+      put([k.at[0][n], k.at[1][n], k.at[2][n]], k.t[n], 1);
+      const gap = (n + 1 < last ? k.t[n + 1] : t) - k.t[n];
+      for (let j = 1, parts = Math.min(Math.ceil(gap / 0.2), 20); j < parts; j++) {
+        const at = k.t[n] + (gap * j) / parts;
+        put([...poseAt(l, at, (this.spare ??= newPose())).at], at, 1);
+      }
+    }
     put(this.poses[i].at, t, 1);
     if (band >= 0) g.stroke();
     g.globalAlpha = 1;
@@ -257,7 +276,7 @@ class Scene {
 
   ship(i, s, t) {
     const g = this.g, l = this.m.lives[i], p = this.poses[i], color = this.color(l.player);
-    const size = Math.min(Math.max(s[2] * 2.4, this.w < 600 ? 11 : 15), 60); // in pixels: half a length
+    const size = Math.min(Math.max(s[2] * 2.4, this.w < 600 ? 12 : 17), 60); // in pixels: half a length
     const unit = (v) => { const n = Math.hypot(...v) || 1; return v.map((x) => x / n); };
     const f = unit(p.forward), u = unit(p.up);
     const side = unit([f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]);
@@ -314,7 +333,7 @@ class Scene {
       if (!a) continue;
       let b = this.place(q.target[i], t);
       const aimed = b !== null;
-      b ??= { at: a.at.map((x, k) => x + a.forward[k] * 18) };
+      b ??= { at: a.at.map((x, k) => x + a.forward[k] * Math.min(this.cam.size * 0.22, 18)) };
       const A = this.project(...a.at), color = this.color(this.m.lives[q.life[i]].player);
       g.strokeStyle = g.fillStyle = color;
       if (beam) {
@@ -438,9 +457,11 @@ class Scene {
       const [x, y] = best[0], color = this.color(l.player), dim = this.poses[i].cloaked ? 0.45 : 1;
       const left = best[1] === 0 || best[1] === 3 ? x + (width - tw) / 2 : x + 2;
       g.globalAlpha = dim;
-      g.lineWidth = 3.5;
+      g.lineWidth = 3;
       g.strokeStyle = this.ink.space;
+      g.globalAlpha = dim * 0.7;
       g.strokeText(text, left, y + 12, 190);
+      g.globalAlpha = dim;
       g.fillStyle = color;
       g.fillText(text, left, y + 12, 190);
       const shield = shieldsAt(l, t), hull = latest(l.state.t, l.state.hull, l.state.n, t);

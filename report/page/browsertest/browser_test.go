@@ -1,0 +1,404 @@
+// Package browsertest opens pages in Chromium. It is a module of its own so that
+// the program does not depend on the driver.
+package browsertest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/page"
+)
+
+// matches returns the matches of a fixture.
+func matches(t *testing.T, name string) []*match.Match {
+	t.Helper()
+	src, err := capture.OpenAll([]string{filepath.Join("../../../fixtures/captures", name)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	var b *match.Builder
+	p := dissect.New(dissect.Config{})
+	for {
+		d, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if b == nil {
+			b = match.New(src.Stats().FirstTime)
+		}
+		if err := p.Push(d, b.Record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Flush(b.Record); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Matches()
+}
+
+// A tab is a page in a browser, with all that it asked for and complained of.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	said     []string
+	requests []string
+}
+
+// open writes a page, opens it in a browser of its own, and waits until it is
+// ready. When the test ends, the page must have asked for nothing but itself, and
+// have complained of nothing.
+func open(t *testing.T, all []*match.Match, hash string, width, height int) *tab {
+	t.Helper()
+	path, err := exec.LookPath(cmp.Or(os.Getenv("CHROMIUM"), "chromium"))
+	if err != nil {
+		t.Fatalf("Chromium: %v; install it or name it in CHROMIUM", err)
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b, all, page.Options{Captures: []string{"evening.pcap"}}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "evening.html")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("blink-settings", "preferredColorScheme=0"), chromedp.WindowSize(width, height)) // dark
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	p := &tab{t: t, ctx: ctx}
+	url := "file://" + file
+	if err := chromedp.Listen(ctx, p.hear); err != nil {
+		t.Fatal(err)
+	}
+	p.call(chromedp.Call(ctx, network.Enable, network.EnableParams{}))
+	p.call(chromedp.Call(ctx, log.Enable, cdp.Empty{}))
+	p.call(chromedp.Call(ctx, runtime.Enable, cdp.Empty{}))
+	p.do(chromedp.Navigate(url + hash))
+	p.until(`"ready" in document.documentElement.dataset`)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, r := range p.requests {
+			if !strings.HasPrefix(r, url) && r != "data:," {
+				t.Errorf("the page asks for %s", r)
+			}
+		}
+		if len(p.requests) == 0 {
+			t.Error("not even the request for the page itself was heard of")
+		}
+		for _, s := range p.said {
+			t.Errorf("the console says: %s", s)
+		}
+	})
+	return p
+}
+
+func (p *tab) hear(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		p.requests = append(p.requests, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		p.said = append(p.said, fmt.Sprintf("%+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		p.said = append(p.said, fmt.Sprintf("%+v", e))
+	case *log.EventEntryAdded:
+		p.said = append(p.said, e.Entry.Text)
+	}
+}
+
+func (p *tab) call(_ cdp.Empty, err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eval returns the value of an expression in the page.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits for an expression to hold.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	for range 300 {
+		if eval[bool](p, expression) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.t.Fatalf("in 15 seconds there was never %s", expression)
+}
+
+// now is the moment that the replay shows, as assistive technology reads it.
+func (p *tab) now() float64 {
+	p.t.Helper()
+	time.Sleep(300 * time.Millisecond) // it is told eight times a second
+	return eval[float64](p, `+document.getElementById("time").getAttribute("aria-valuenow")`)
+}
+
+// ink counts the bright pixels of the replay, which is dark.
+const ink = `(() => { const c = document.querySelector("canvas.space"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+	let n = 0; for (let i = 0; i < d.length; i += 4) if (Math.max(d[i], d[i+1], d[i+2]) > 110) n++; return n; })()`
+
+// TestScores compares the score board with the matches that the page is of.
+func TestScores(t *testing.T) {
+	for _, name := range []string{"battle_mix.pcap.gz", "networked_battle.pcap", "stock_client.pcap", "two_teams.pcap"} {
+		t.Run(name, func(t *testing.T) {
+			all := matches(t, name)
+			p := open(t, all, "", 1440, 900)
+			m := all[0]
+			type row struct{ Name, Kills, Deaths string }
+			got := eval[[]row](p, `[...document.querySelectorAll(".board tr[data-player]")].map((r) => ({Name: r.querySelector("th bdi").textContent,
+				Kills: r.querySelector("[data-kills]").firstChild.textContent, Deaths: r.querySelector("[data-deaths]").firstChild.textContent}))`)
+			var want []row
+			for i := range m.Players {
+				want = append(want, row{report.Escape(m.NameOf(i)), strconv.Itoa(m.Players[i].Kills), strconv.Itoa(m.Players[i].Deaths)})
+			}
+			order := func(a, b row) int { return cmp.Compare(a.Name, b.Name) }
+			slices.SortFunc(got, order)
+			slices.SortFunc(want, order)
+			if !slices.Equal(got, want) {
+				t.Errorf("the score board shows %v, not %v", got, want)
+			}
+			if n := eval[int](p, `document.querySelectorAll(".killtable tbody tr").length`); n != len(m.Kills) {
+				t.Errorf("%d kills are listed, not %d", n, len(m.Kills))
+			}
+			if n := eval[int](p, `document.querySelectorAll(".talk li").length`); n != len(m.Chat) {
+				t.Errorf("%d lines of chat are listed, not %d", n, len(m.Chat))
+			}
+			if n := eval[int](p, `document.querySelectorAll(".flight").length`); n != len(m.Lives) {
+				t.Errorf("%d ships are listed, not %d", n, len(m.Lives))
+			}
+		})
+	}
+}
+
+// TestSort turns the order of the score board round.
+func TestSort(t *testing.T) {
+	p := open(t, matches(t, "battle_mix.pcap.gz"), "", 1440, 900)
+	const names = `[...document.querySelectorAll(".board tr[data-player]")].map((r) => r.dataset.player).join()`
+	const click = `document.querySelector(".board th button").click()` // Player
+	// Team 1 leads and comes first, whatever the order within the teams.
+	for _, want := range []string{"Bot0,Bot2,Bot1,Bot3", "Bot2,Bot0,Bot3,Bot1"} {
+		eval[chromedp.Void](p, click)
+		if got := eval[string](p, names); got != want {
+			t.Errorf("the players are %s, not %s", got, want)
+		}
+	}
+}
+
+// TestMoments goes to moments by a link, a kill, a line of chat, the keyboard and
+// another link. The loss is frame 11454 at 72.59 s, the first line of chat is at 11.5 s.
+func TestMoments(t *testing.T) {
+	all := matches(t, "battle_mix.pcap.gz")
+	p := open(t, all, "#t=30.5", 1440, 900)
+	if got := p.now(); got != 30.5 {
+		t.Errorf("#t=30.5 shows %v", got)
+	}
+	if theme := eval[string](p, `document.documentElement.dataset.theme`); theme != "dark" {
+		t.Errorf("the page is %s for somebody who prefers it dark", theme)
+	}
+	if n := eval[int](p, ink); n < 300 {
+		t.Errorf("the replay draws %d bright pixels", n)
+	}
+	p.do(chromedp.Click(chromedp.CSS(".killtable .time")))
+	if got := p.now(); got < 70.5 || got > 74 { // it plays, from two seconds before
+		t.Errorf("a click on the kill shows %v", got)
+	}
+	p.until(`document.querySelector(".play").getAttribute("aria-label") === "Pause"`)
+	first := p.now()
+	if next := p.now(); next <= first {
+		t.Errorf("the replay stands still at %v", first)
+	}
+	p.do(chromedp.Click(chromedp.CSS(".play")))
+	p.do(chromedp.Click(chromedp.CSS(".talk .time")))
+	if got, want := p.now(), all[0].Chat[0].T; math.Abs(got-want) > 0.06 {
+		t.Errorf("a click on the first line of chat shows %v, not %v", got, want)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#time")), chromedp.KeyEvent(kb.End))
+	if got := p.now(); math.Abs(got-all[0].End) > 0.06 {
+		t.Errorf("the key End shows %v, not %v", got, all[0].End)
+	}
+	p.do(chromedp.KeyEvent(kb.ArrowLeft))
+	if got := p.now(); math.Abs(got-(all[0].End-1)) > 0.06 {
+		t.Errorf("the arrow to the left shows %v, not a second before %v", got, all[0].End)
+	}
+	eval[chromedp.Void](p, `location.hash = "#t=42"`)
+	if got := p.now(); got != 42 {
+		t.Errorf("#t=42 shows %v", got)
+	}
+	p.until(`[...document.querySelectorAll(".roster button:not(.gone) .name")].map((e) => e.textContent).join() === "Bot0,Bot1,Bot2,Bot3"`)
+}
+
+// TestSelector changes between two matches, also by a link.
+func TestSelector(t *testing.T) {
+	all := append(matches(t, "battle_mix.pcap.gz"), matches(t, "stock_client.pcap")...)
+	p := open(t, all, "#m=2&t=8", 1440, 900)
+	if got := p.now(); got != 8 {
+		t.Errorf("#m=2&t=8 shows %v", got)
+	}
+	const first = `document.querySelector(".board tr[data-player]").dataset.player`
+	if got := eval[string](p, first); got != "Kirk" && got != "Cady2" {
+		t.Errorf("the second match is of %s", got)
+	}
+	eval[chromedp.Void](p, `(() => { const s = document.getElementById("pick"); s.value = "0"; s.dispatchEvent(new Event("change")); })()`)
+	if got := eval[string](p, first); got != "Bot2" {
+		t.Errorf("the first match is of %s", got)
+	}
+}
+
+// TestHostile has names and chat with markup. They appear as text, the same as in
+// the other reports, and neither run nor widen the page of a phone.
+func TestHostile(t *testing.T) {
+	evil := "</script><img src=x onerror=document.title='run'><b>\"'&lt;\u202e\u0007" + strings.Repeat("W", 300)
+	all := matches(t, "battle_mix.pcap.gz")
+	m := all[0]
+	for i := range m.Players {
+		m.Players[i].Name = strconv.Itoa(i) + evil
+	}
+	m.Map, m.Name, m.Chat[0].Text, m.Kills[0].Weapon = evil, evil, evil, evil
+	for i := range m.Lives {
+		m.Lives[i].Ship = "__proto__"
+	}
+	p := open(t, all, "#t=72.8", 390, 844)
+	for selector, want := range map[string]string{
+		".board tr[data-player] th bdi": report.Escape("2" + evil), "h1 bdi": report.Escape(evil), ".talk li bdi:last-child": report.Escape(evil),
+	} {
+		if got := eval[string](p, `document.querySelector(`+strconv.Quote(selector)+`).textContent`); got != want {
+			t.Errorf("%s shows %q, not %q", selector, got, want)
+		}
+	}
+	if n := eval[int](p, `document.querySelectorAll("img, b:not(.bars b, .keyline b), iframe, object, embed").length`); n != 0 {
+		t.Errorf("%d elements come from text", n)
+	}
+	if title := eval[string](p, `document.title`); !strings.HasPrefix(title, "</script><img") {
+		t.Errorf("the title is %q", title)
+	}
+	if wide := eval[int](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+		t.Errorf("the page is %d pixels wider than the phone", wide)
+	}
+}
+
+// long is half an hour of eight ships that turn and fire all the time.
+func long() []*match.Match {
+	m := &match.Match{End: 33 * 60, Map: "Long"}
+	for i := range 8 {
+		m.Players = append(m.Players, match.Player{Name: "player " + strconv.Itoa(i)})
+		l := match.Life{Player: i, Ship: "Galaxy", End: m.End}
+		for k := range 33 * 60 * 4 {
+			at := float64(k) / 4
+			a := at/7 + float64(i)
+			l.Track = append(l.Track, match.Sample{
+				T: at, At: [3]float32{float32(80 * math.Sin(a)), float32(60 * math.Cos(a*1.3)), float32(20 * math.Sin(a/3))},
+				Forward: [3]float32{float32(math.Cos(a)), float32(-math.Sin(a)), 0}, Up: [3]float32{0, 0, 1}, Speed: 5,
+			})
+			if k%40 == 0 {
+				l.Condition = append(l.Condition, match.Condition{T: at, Hull: float32(0.5 + math.Sin(at)/2), Shields: [6]float32{1, 1, 1, 1, 1, 0.5}})
+			}
+		}
+		m.Lives = append(m.Lives, l)
+	}
+	for k := range 12_000 {
+		m.Shots = append(m.Shots, match.Shot{T: float64(k) / 6, Life: k % 8, Target: (k + 3) % 8, Kind: match.ShotKind(k % 3)})
+	}
+	return []*match.Match{m}
+}
+
+// TestDrag opens half an hour and drags the time bar across it. Other work on the
+// machine may disturb both, so that the best of some tries counts.
+func TestDrag(t *testing.T) {
+	p := open(t, long(), "", 1440, 900)
+	const ready = `+document.documentElement.dataset.ready` // milliseconds since the navigation
+	soonest := eval[float64](p, ready)
+	for range 2 {
+		p.do(chromedp.Reload())
+		p.until(`"ready" in document.documentElement.dataset`)
+		soonest = min(soonest, eval[float64](p, ready))
+	}
+	t.Logf("ready after %.0f ms", soonest)
+	if soonest > 1500 {
+		t.Errorf("the page is ready after %.0f ms, more than 1500", soonest)
+	}
+	// Each frame moves the pointer. The middle one of the times between them counts.
+	const drag = `new Promise((done) => {
+		const bar = document.getElementById("time"), r = bar.getBoundingClientRect(), times = [];
+		const send = (type, share) => bar.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, clientX: r.left + r.width * share, clientY: r.top + 20 }));
+		bar.setPointerCapture = () => {};
+		send("pointerdown", 0.1);
+		let last = 0, n = 0;
+		const step = (now) => {
+			if (n > 5) times.push(now - last);
+			last = now;
+			if (n++ < 90) { send("pointermove", 0.1 + 0.008 * n); requestAnimationFrame(step); return; }
+			send("pointerup", 0.82);
+			times.sort((a, b) => a - b);
+			done(times[times.length >> 1]);
+		};
+		requestAnimationFrame(step);
+	})`
+	best := math.Inf(1)
+	for range 4 {
+		best = min(best, eval[float64](p, drag))
+		if best <= 20 {
+			break
+		}
+	}
+	t.Logf("%.1f ms a frame", best)
+	if best > 20 {
+		t.Errorf("a frame takes %.1f ms while the time bar is dragged, more than 20", best)
+	}
+	if got := p.now(); math.Abs(got-0.82*33*60) > 10 {
+		t.Errorf("the drag ends at %v", got)
+	}
+}
