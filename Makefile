@@ -1,7 +1,7 @@
-# Everything that is done to this project more than once. "make help" lists it.
+# All recurring tasks of this project. "make help" lists it.
 # It needs Go, a C compiler for the race detector, and git for the version.
 # Tools are fetched by "go run" at the version named here, so that go.mod holds
-# only what the program is made of.
+# only the modules of the program.
 
 GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.11.4
@@ -15,7 +15,7 @@ ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 # The nearest tag, or the commit, or "dev" where there is no git.
 VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null),dev)
 
-# What is released, and the systems whose files the linters read.
+# The released systems, and the systems for which the linters run.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 windows/386
 LINTOS ?= linux windows darwin
 
@@ -31,7 +31,7 @@ SYSTEM ?= ./cmd/... ./dissect/capture/...
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/... ./dissect/capture/... ./report/dashboard
 
-# The packages whose tests "make mutation" tries.
+# The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/fragment dissect/relay dissect/filter
 
 FUZZ ?= .
@@ -77,11 +77,11 @@ check: tidy-check test lint vet race ## tidy, test, lint, vet, race: before ever
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
 ci: STAGES = tidy-check test system acmi schema lint vet race browser package-check
-ci: ## what has to pass before a merge, in at most 15 minutes on two processors
+ci: ## all checks before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 
 nightly: STAGES = test system schema unit32 lint-all race-all cross packages fuzz damage long mutation compare
-nightly: ## all there is, in some hours
+nightly: ## everything, in some hours
 	@$(STAGED)
 
 STAGED = report=$$(mktemp) && trap 'rm -f "$$report"' EXIT && \
@@ -111,7 +111,7 @@ race: ## the tests of CONCURRENT in random order under the race detector
 	fi
 
 race-all: CONCURRENT = ./...
-race-all: race ## the same of all packages
+race-all: race ## the same for all packages
 
 vet: ## go vet for the systems of LINTOS other than this one
 	@for os in $(filter-out $(shell $(GO) env GOOS),$(LINTOS)); do \
@@ -120,7 +120,7 @@ vet: ## go vet for the systems of LINTOS other than this one
 	done
 
 # The validator is in a module of its own and stays out of the program's go.mod.
-schema: ## hold the JSON of every fixture against the schemas in docs/schema
+schema: ## validate the JSON of every fixture against the schemas in docs/schema
 	cd docs/schema/check && $(GO) vet ./... && $(GO) test -count=1 ./...
 
 lint: ## run the linters (.golangci.yml) over the files of this system
@@ -136,18 +136,18 @@ lint-all: ## run the linters over the files of each of LINTOS
 fmt: ## format the source
 	os=$$($(GO) env GOOS); $(LINT) fmt
 
-tidy: ## bring go.mod and go.sum in order
+tidy: ## tidy go.mod and go.sum
 	$(GO) mod tidy
 
 tidy-check:
 	$(GO) mod tidy -diff
 
-golden: ## write the expected outputs anew; read the diff before you commit it
+golden: ## update the expected outputs; read the diff before you commit it
 	UPDATE_GOLDEN=1 $(GO) test -count=1 ./...
 	@if test -e .git; then git status --short; fi
 
-# The fuzzer now and then reports its own deadline as a failure. What it really
-# finds it writes to testdata/fuzz, where the second run meets it at once.
+# The fuzzer now and then reports its own deadline as a failure. Real failures
+# are saved in testdata/fuzz, so the second run fails at once.
 fuzz: ## run each fuzz target that matches FUZZ for FUZZTIME
 	@list=$$($(GO) test -list '^Fuzz' ./...) || { printf '%s\n' "$$list"; exit 1; }; \
 	printf '%s\n' "$$list" | \
@@ -167,7 +167,7 @@ long: ## the tests that have a long form (BCDISSECT_LONG), in that form
 	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
 
 # A mutant that lives is a change of the code that no test of its package sees.
-mutation: ## change the code of MUTATED in small ways, and count which changes the tests notice (an hour)
+mutation: ## change the code of MUTATED in small ways, and count the changes that tests notice (an hour)
 	@for dir in $(MUTATED); do \
 		echo "mutation $$dir"; \
 		$(GO) run $(GREMLINS) unleash --workers 2 --test-cpu 1 --timeout-coefficient 20 "./$$dir" || exit 1; \
@@ -178,10 +178,10 @@ bench: ## run the benchmarks that match BENCH, COUNT times
 
 # Captures are made once, in a temporary folder; tshark, tcpdump and valgrind are
 # left out where they are not installed. docs/performance.md explains the numbers.
-compare: ## hold whole runs against tshark, tcpdump and each other; PART= one of floor, tshark, jobs, growth, hostile, instructions
+compare: ## time whole runs against tshark, tcpdump and each other; PART= one of floor, tshark, jobs, growth, hostile, instructions
 	$(GO) run ./docs/bench -rounds $(ROUNDS) $(PART)
 
-cover: ## measure what the tests reach; cover.out is for go tool cover
+cover: ## measure test coverage; cover.out is for go tool cover
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
@@ -196,23 +196,23 @@ cross: ## build for each of PLATFORMS into dist/
 
 # The second build is of a copy in another folder, and compiles everything anew:
 # only the source, the version and the compiler may show in the program.
-repro: ## build twice, from nothing and in different folders, and compare (a minute)
+repro: ## build twice, from scratch and in different folders, and compare (a minute)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	mkdir "$$dir/copy" && cp -R cmd decode dissect report go.mod go.sum "$$dir/copy" && \
 	$(BUILD) -o "$$dir/here" ./cmd/bcdissect && \
 	(cd "$$dir/copy" && GOCACHE="$$dir/cache" $(BUILD) -o "$$dir/there" ./cmd/bcdissect) && \
 	cmp "$$dir/here" "$$dir/there" && echo "repro: two builds of $(VERSION) are the same"
 
-# The manual comes from the same description of the commands as their --help. What
-# writes it is compiled in beside the program's own files, with what that needs
-# in a copy of go.mod; packaging/man/go.mod says why.
+# The manual comes from the same description of the commands as their --help. Its
+# writer is compiled in beside the program's own files, with its dependencies in
+# a copy of go.mod; packaging/man/go.mod gives the reason.
 man: ## write the manual, a page for each command, into dist/man
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	cp go.mod go.sum "$$dir" && rm -rf dist/man && mkdir -p dist/man && \
 	echo '{"Replace": {"cmd/bcdissect/man.go": "$(PACKAGING)/man/man.go"}}' >"$$dir/overlay.json" && \
 	SOURCE_DATE_EPOCH=$(PACKAGE_TIME) $(GO) run -overlay "$$dir/overlay.json" -mod=mod -modfile "$$dir/go.mod" ./cmd/bcdissect dist/man
 
-packages: build cross man ## make archives, deb, rpm, formula, manifest and checksums of all that is built, in dist/packages
+packages: build cross man ## make archives, deb, rpm, formula, manifest and checksums in dist/packages
 	@rm -rf dist/completions && mkdir -p dist/completions
 	@bin/bcdissect completion bash >dist/completions/bcdissect.bash
 	@bin/bcdissect completion zsh >dist/completions/_bcdissect
@@ -224,7 +224,7 @@ packages: build cross man ## make archives, deb, rpm, formula, manifest and chec
 package-check: ## build the packages of this system twice, compare them, and try them
 	@ACTIONLINT=$(ACTIONLINT) $(PACKAGING)/check.sh
 
-# What the tool says on standard error is that it cannot look up web pages.
+# On standard error the tool only complains that it cannot look up web pages.
 licences: ## list the modules in the program with their licences in docs/licences.md
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	for os in $(LINTOS); do \
@@ -234,8 +234,8 @@ licences: ## list the modules in the program with their licences in docs/licence
 	sed '/^|---/q' docs/licences.md >"$$dir/page" && grep . "$$dir/rows" | LC_ALL=C sort -u >>"$$dir/page" && \
 	cp "$$dir/page" docs/licences.md
 
-# The tool goes by what the compiler writes into a program, and lists folders.
-sbom: cross ## list what each program in dist/ is made of, as CycloneDX, in a file beside it (its first run builds the tool, which takes minutes)
+# The tool reads the build information in a program, and lists folders.
+sbom: cross ## write a CycloneDX bill of materials for each program in dist/ (the first run builds the tool, in minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	for f in dist/bcdissect_*; do \
 		case "$$f" in *.json) continue ;; esac; \
@@ -245,7 +245,7 @@ sbom: cross ## list what each program in dist/ is made of, as CycloneDX, in a fi
 			-o "cdx-json=$$f.cdx.json" >"$$dir/said" 2>&1 || { cat "$$dir/said" >&2; exit 1; }; \
 	done
 
-clean: ## remove what was built
+clean: ## remove built files
 	rm -rf bin dist cover.out
 
 help: ## list the targets

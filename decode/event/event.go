@@ -107,9 +107,9 @@ func (m *Event) Reset() { *m = Event{Contacts: m.Contacts[:0]} }
 // Walk implements [decode.Message].
 func (m *Event) Walk(c *decode.Codec) {
 	decode.Enum32(c, "class", &m.Class, classNames{}, "decides the body")
-	decode.Enum32(c, "code", &m.Code, codeNames{}, "what happened")
-	c.Object("source", &m.Source, "what caused it, 0 for none")
-	c.Object("dest", &m.Dest, "what it is about; 0 for none, 0xFFFFFFFF for anything")
+	decode.Enum32(c, "code", &m.Code, codeNames{}, "the kind of event")
+	c.Object("source", &m.Source, "the object that caused it, 0 for none")
+	c.Object("dest", &m.Dest, "the object concerned; 0 for none, 0xFFFFFFFF for any")
 	m.when(c, ClassBool, func() {
 		c.Bool8("enabled", &m.Byte, "for a subsystem: 1 switched on, 0 off")
 	})

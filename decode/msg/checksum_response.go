@@ -78,7 +78,7 @@ const (
 func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
 	decode.List16(c, "files", &t.Files, 8, "files in the directory", func(e *ChecksumFile) {
 		c.Hash32("name_hash", &e.Name, names.Files, "of the file's name")
-		c.Hash32("content_hash", &e.Content, nil, "of what is in it")
+		c.Hash32("content_hash", &e.Content, nil, "of its contents")
 	})
 	at := c.Offset()
 	decode.List8(c, "subdirs", &t.Subdirs, 4, "directories in the directory", func(e *uint32) {
@@ -95,7 +95,7 @@ func (t *ChecksumTree) walk(c *decode.Codec, depth int) {
 		return
 	}
 	i := 0
-	decode.ListN(c, "trees", &t.Trees, len(t.Subdirs), 3, "what is in each of subdirs", func(e *ChecksumTree) {
+	decode.ListN(c, "trees", &t.Trees, len(t.Subdirs), 3, "the contents of each of subdirs", func(e *ChecksumTree) {
 		name := ""
 		if i < len(t.Subdirs) {
 			name = names.FileName(t.Subdirs[i])

@@ -119,7 +119,7 @@ func (m *ObjectCreateTeam) Reset() { m.Slot, m.Player = 0, 0; m.Object.Reset() }
 
 // Walk implements [decode.Message].
 func (m *Object) Walk(c *decode.Codec) {
-	decode.Enum32(c, "class", &m.Class, objectClasses{}, "decides what follows the set name")
+	decode.Enum32(c, "class", &m.Class, objectClasses{}, "decides the fields after the set name")
 	c.Object("object_id", &m.ID, "the new object; a receiver that has it already ignores the message")
 	c.When(decode.Differs("class", m.Class, ClassTorpedo), func() {
 		decode.Enum8(c, "species", &m.Species, names.Species, "which ship, station or asteroid")

@@ -13,7 +13,7 @@ var scoreSpec = decode.Spec{
 	Reliable: true,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicMatch,
-	Doc:      "What a player has reached so far, for a client that joins.",
+	Doc:      "The present score of a player, for a client that joins.",
 	Brief:    []string{"player", "kills", "deaths", "score"},
 	Layout:   decode.LayoutOf[Score](),
 }

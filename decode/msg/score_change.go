@@ -14,7 +14,7 @@ var scoreChangeSpec = decode.Spec{
 	Reliable:  true,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicDamage,
-	Doc:       "A ship was destroyed: who gained what by it.",
+	Doc:       "A ship was destroyed: the new scores.",
 	Brief:     []string{"victim", "killer", "deaths", "kills", "score", "updates"},
 	Layout:    decode.LayoutOf[ScoreChange](),
 }
@@ -45,7 +45,7 @@ func (m *ScoreChange) Walk(c *decode.Codec) {
 		c.I32("kills", &m.Kills, "the killer's kills")
 		c.I32("score", &m.Score, "the killer's score")
 	})
-	c.Player32("victim", &m.Victim, decode.ByID, "network id of the player whose ship is gone")
+	c.Player32("victim", &m.Victim, decode.ByID, "network id of the player who lost the ship")
 	c.I32("deaths", &m.Deaths, "the victim's deaths")
 	decode.List8(c, "updates", &m.Updates, 4, "others who did damage", func(e *ScoreUpdate) {
 		c.Player32("player", &e.Player, decode.ByID, "network id")

@@ -16,7 +16,7 @@ var scoreInitSpec = decode.Spec{
 	Reliable: true,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicMatch,
-	Doc:      "What a player has reached so far, for a client that joins a team game.",
+	Doc:      "The present score of a player, for a client that joins a team game.",
 	Brief:    []string{"player", "team", "kills", "deaths", "score"},
 	Layout:   decode.LayoutOf[ScoreInit](),
 }

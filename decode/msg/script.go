@@ -33,6 +33,6 @@ func (m *Script) Walk(c *decode.Codec) {
 		m.Op = c.Opcode()
 	}
 	c.When(c.Remain(len(m.Body) > 0), func() {
-		c.Bytes("body", &m.Body, "what the mod makes of it")
+		c.Bytes("body", &m.Body, "defined by the mod")
 	})
 }

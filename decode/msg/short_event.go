@@ -11,5 +11,5 @@ type ShortEvent struct{ Object wire.ObjectID }
 
 // Walk implements [decode.Message].
 func (m *ShortEvent) Walk(c *decode.Codec) {
-	c.Object("object_id", &m.Object, "what the event is about")
+	c.Object("object_id", &m.Object, "the object concerned")
 }

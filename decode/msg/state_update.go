@@ -18,7 +18,7 @@ var stateUpdateSpec = decode.Spec{
 	Relay:     decode.RelayConsume,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicFlight,
-	Doc:       "Where a ship is, how it moves and in what state it is; several a second for each ship.",
+	Doc:       "Position, movement and condition of a ship; several a second for each ship.",
 	Brief:     []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power_settings"},
 	Layout:    decode.LayoutOf[StateUpdate](),
 	Forms: []decode.Form{{

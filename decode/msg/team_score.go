@@ -17,7 +17,7 @@ var teamScoreSpec = decode.Spec{
 	Reliable:  true,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicMatch,
-	Doc:       "What a team has reached so far.",
+	Doc:       "The present score of a team.",
 	Brief:     []string{"team", "kills", "score"},
 	Layout:    decode.LayoutOf[TeamScore](),
 }

@@ -841,10 +841,10 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	case msg.OpScore, msg.OpScoreInit, msg.OpTeamScore:
 		return "scores are the host's", true
 	case msg.OpDestroyObject, msg.OpPlayerDeleted:
-		return "what a host tells of a leave is not known", true
+		return "the messages of a stock host for a leave are not known", true
 	case msg.OpPlayerAnnounce:
 		if code, _, ok := c.t.announced(g.Event); ok && code == event.CodeDeletePlayer {
-			return "what a host tells of a leave is not known", true
+			return "the messages of a stock host for a leave are not known", true
 		}
 		if c.t.late() {
 			return "the capture starts late", true

@@ -62,7 +62,7 @@ func newInvariants() Invariants {
 		invChat:      {Name: "chat-copies", Text: "a chat line reaches every player in the game, its sender included"},
 		invAnnounce:  {Name: "announcements", Text: "a newcomer is announced once to every player in the game, itself included"},
 		invChecksums: {Name: "checksum-requests", Text: "a join takes five ChecksumRequests"},
-		invOrder:     {Name: "order", Text: "copies of what one client sent come in its order"},
+		invOrder:     {Name: "order", Text: "copies of one client's messages come in its order"},
 	}
 }
 

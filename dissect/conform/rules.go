@@ -30,15 +30,15 @@ var (
 	ruleObjects   = &Rule{"objects-while-loading", "sends a newcomer the ships with the Settings; the stock host sends them when it is ready"}
 	ruleOwner     = &Rule{"own-creations-only", "drops creations that name a slot other than the sender's; the stock host passes them on"}
 	ruleTeam      = &Rule{"team-not-echoed", "does not send Team back to its sender; the stock host does"}
-	rulePriority  = &Rule{"class-of-copies", "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host keeps what the original had"}
+	rulePriority  = &Rule{"class-of-copies", "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
 	ruleRestart   = &Rule{"passes-restart", "lets the first player restart the game; the stock host alone restarts it"}
 	ruleNames     = &Rule{"names-not-passed-on", "tells nobody the names of others; the stock host passes NameChange on to everybody"}
 	ruleLeave     = &Rule{"leave-not-passed-on", "tells of a leave with game messages; the stock host passes Disconnect on"}
 	ruleShots     = &Rule{"drops-unread-shots", "drops TorpedoFire and PulseFire that it cannot read in its own layout; the stock host passes them on"}
 	ruleCloak     = &Rule{"refuses-cloak-and-warp", "passes StartCloaking and StartWarp on only if its own idea of the ship allows it; the stock host always does"}
-	ruleFragments = &Rule{"fragments-in-order-only", "loses messages whose fragments come doubled or out of order; the stock host puts them together"}
+	ruleFragments = &Rule{"fragments-in-order-only", "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
 	ruleScores    = &Rule{"scores-while-loading", "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when it is ready"}
-	ruleRequest   = &Rule{"answers-by-slot", "answers a request for an object with the last ship of the player in whose range it lies; the stock host with that object or not at all"}
+	ruleRequest   = &Rule{"answers-by-slot", "answers a request for an object with the last ship of the player that owns its range; the stock host with that object or not at all"}
 	ruleStrange   = &Rule{"other", "differs as hosts of its kind do, in a way that is not described"}
 )
 

@@ -307,7 +307,7 @@ func (m *model) helpLines(room int) []string {
 		{"q, ctrl+c", "quit"},
 		{"space, p", "pause: a recording stands still; of live traffic the screen does"},
 		{"+, -", "a recording goes twice or half as fast"},
-		{"/", "filter: opcodes, rates and events count what it chooses, from then on"},
+		{"/", "filter: opcodes, rates and events count matching records from then on"},
 		{"", "players and their links count everything; an empty filter ends it"},
 		{"s", "sort the pane by the next column"},
 		{"tab, 1 2 3", "the pane that keys are for: players, opcodes, events"},

@@ -29,8 +29,7 @@ const (
 )
 
 // A Sink counts records and writes the histogram when it is closed. Before
-// that, the reader of the capture sets the counts that only it knows in the
-// tally.
+// that, the reader of the capture adds its own counts to the tally.
 type Sink struct {
 	measure.Tally
 	w    io.Writer

@@ -67,12 +67,12 @@ little-endian and nothing is aligned. Filters and %s take the name, the game's c
 ends in _MESSAGE in the game) and the names of other documents alike.
 
 * **Direction**: C>S from a client to the host, S>C from the host to clients.
-* **Relay**: what the game's host does with the message when a client sends it.
+* **Relay**: the host's rule for the message of a client.
 `, code("bcdissect opcodes"))
 	for _, m := range relayMeanings {
 		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
 	}
-	p.printf("* **Evidence**: how sure the layout is.\n")
+	p.printf("* **Evidence**: the certainty of the layout.\n")
 	for _, m := range evidenceMeanings {
 		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
 	}
@@ -251,14 +251,14 @@ var legend = []struct {
 	{[]decode.Kind{decode.KindBit}, "bits share bytes: bits 7 to 5 of a byte count the bits in it, 1 to 5; bits 4 to 0 are the bits, the first in bit 0. " +
 		"The byte stands where its first bit does; other fields between bits do not end it, the fifth bit does"},
 	{[]decode.Kind{decode.KindBool8}, "a whole byte, 0 or 1"},
-	{[]decode.Kind{decode.KindEnum8}, "a number whose values have names"},
-	{[]decode.Kind{decode.KindEnum32}, "a number whose values have names"},
+	{[]decode.Kind{decode.KindEnum8}, "a number with names for its values"},
+	{[]decode.Kind{decode.KindEnum32}, "a number with names for its values"},
 	{[]decode.Kind{decode.KindObject}, "0 for none; slot n owns the 0x40000 ids from 0x3FFFFFFF + n * 0x40000 on, a ship's subsystems follow the ship"},
 	{[]decode.Kind{decode.KindCF16}, "a float on a logarithmic scale: bit 15 is the sign; bits 14 to 12 choose one of eight ranges, 0 to 0.001, then a decade each up to 10000; " +
 		"bits 11 to 0 divide the range into 4095 steps"},
 	{[]decode.Kind{decode.KindRatio8}, "a share of a whole, 255 for all of it"},
 	{[]decode.Kind{decode.KindRatios}, "several of these"},
-	{[]decode.Kind{decode.KindPercent8}, "per cent with a sign, negative for what is switched off"},
+	{[]decode.Kind{decode.KindPercent8}, "per cent with a sign, negative if switched off"},
 	{[]decode.Kind{decode.KindPower8}, "204 is 100 per cent"},
 	{[]decode.Kind{decode.KindDir3}, "a direction: three signed bytes, 127 for 1"},
 	{[]decode.Kind{decode.KindVec4h}, "a vector: direction as cv3, length as cf16"},

@@ -181,7 +181,7 @@ var evidenceMeanings = []meaning{
 }
 
 var topicMeanings = []meaning{
-	{decode.TopicFlight.String(), "how a ship moves, and what its player orders"},
+	{decode.TopicFlight.String(), "movement of ships, and orders of players"},
 	{decode.TopicWeapons.String(), "shots"},
 	{decode.TopicDamage.String(), "damage, repair and death"},
 	{decode.TopicObjects.String(), "objects come, are asked for and change their set"},

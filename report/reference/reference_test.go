@@ -176,7 +176,7 @@ func TestNothingIsMissing(t *testing.T) {
 		case w.Layer == "transport" && w.Opcode == nil && w.Type != nil:
 			transports++
 		default:
-			t.Errorf("of which layer is %s", line)
+			t.Errorf("unknown layer %s", line)
 		}
 	}
 	if len(byName) != len(msg.Catalog().All()) || transports != len(TransportEntries()) {
