@@ -1,4 +1,4 @@
-# All recurring tasks of this project. "make help" lists it.
+# All recurring tasks of this project. "make help" lists them.
 # It needs Go, a C compiler for the race detector, and git for the version.
 # Tools are fetched by "go run" at the version named here, so that go.mod holds
 # only the modules of the program.

@@ -46,7 +46,8 @@ const (
 )
 
 // A Builder folds records into matches. It implements report.Sink. It keeps no
-// record, is bounded whatever the traffic, and is not safe for concurrent use.
+// record, its memory is bounded for any traffic, and it is not safe for
+// concurrent use.
 type Builder struct {
 	// OnEvent, if set, is told of each event when it is found. Its text may still
 	// change: names, and killers, may become known later.
@@ -66,8 +67,8 @@ type Builder struct {
 	lost int // matches
 }
 
-// New returns a builder of matches whose times begin with the first frame of
-// the capture; a zero time stands for that of the first record.
+// New returns a builder. Times in its matches count from origin, the first
+// frame of the capture, or from the first record if origin is zero.
 func New(origin time.Time) *Builder {
 	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, meter: measure.Meter{LinksOnly: true}}
 }
@@ -156,8 +157,8 @@ func (b *Builder) Matches() []*Match {
 	return all
 }
 
-// Current returns the matches that are going on, by host. What is computed at
-// their end is missing from them.
+// Current returns the matches that are going on, by host. Values computed at
+// the end of a match are missing.
 func (b *Builder) Current() []*Match {
 	all := make([]*Match, 0, len(b.hosts))
 	for _, g := range b.hosts {
@@ -236,7 +237,7 @@ func (b *Builder) gameSpy(r *dissect.Record) {
 	}
 }
 
-// A game is the match that a host plays now, and what is remembered for it.
+// A game is the match that a host plays now, with its state.
 type game struct {
 	b     *Builder
 	host  netip.AddrPort
@@ -405,7 +406,7 @@ func (g *game) message(r *dissect.Record) {
 			g.says(r, &m.Chat, true)
 		}
 	case *msg.Team:
-		g.number(r, decode.Itself, int64(m.Player)) // whose team the session knows
+		g.number(r, decode.Itself, int64(m.Player)) // the session knows the player's team
 	default:
 		g.battle(r)
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
-// The fold below counts kills, deaths, scores, lives and chat from what "read
-// -T json" writes, by the rules of docs/session.md. It shares nothing with the
-// model: copies are counted away by their numbers and not one by one, players
-// are known by their addresses.
+// The fold below counts kills, deaths, scores, lives and chat from the output
+// of "read -T json", by the rules of docs/session.md. It shares nothing with
+// the model: copies are counted away by their numbers and not one by one,
+// players are known by their addresses.
 
 // message is a line of JSON, as far as the fold needs it.
 type message struct {
@@ -47,7 +47,7 @@ func (m *message) text(key string) string {
 	return s
 }
 
-// told is what the fold and the model must agree about, sorted.
+// told holds the values that must agree between fold and model, sorted.
 type told struct {
 	Losses []string // victim, killer
 	Kills  []string // of players who have any
@@ -122,7 +122,7 @@ type report interface {
 	Close() error
 }
 
-// A fold is what is known of one host's game.
+// A fold is the state of one host's game.
 type fold struct {
 	ids     map[string]int    // of clients by address, as the host gave them
 	addrs   map[int]string    // the other way round
@@ -210,7 +210,8 @@ func (f *fold) add(m *message) {
 			c.byAuthor[client]++
 		}
 	case "HostEvent":
-		// What a client sends first is no word of the host, even if a host passes it on.
+		// A message that a client sends first is not the host's, even
+		// if the host passes it on.
 		if m.text("code_name") == "OBJECT_EXPLODING" && !f.repeated(m, fmt.Sprint("explodes", m.num("dest"))) && host {
 			if owner, ok := f.owner(m.num("dest")); ok {
 				f.lose(m, owner, f.killer(m.num("firing_player")), m.num("dest"), "explodes")
@@ -231,8 +232,8 @@ func (f *fold) add(m *message) {
 	}
 }
 
-// owner returns the player whose ship an object is: the one that created it, or
-// else the one in whose range of numbers it lies.
+// owner returns the player of a ship: its creator, or else the owner of its id
+// range.
 func (f *fold) owner(object int) (owner string, ok bool) {
 	if owner, ok = f.objects[object]; ok {
 		return owner, true
@@ -315,7 +316,7 @@ func (f *fold) lose(m *message, victim, killer string, object int, kind string) 
 	f.losses = append(f.losses, loss{m.Rel, victim, killer, object, map[string]bool{kind: true}})
 }
 
-// tell returns what the fold has found.
+// tell returns the results of the fold.
 func (f *fold) tell() told {
 	var out told
 	kills, deaths := map[string]int{}, map[string]int{}
@@ -362,7 +363,7 @@ func counts(of map[string]int) (out []string) {
 	return out
 }
 
-// folded returns what the messages tell, by host.
+// folded returns the results of the fold, by host.
 func folded(all []message) map[string]told {
 	games := map[string]*fold{}
 	for i := range all {
@@ -397,7 +398,7 @@ func folded(all []message) map[string]told {
 	return out
 }
 
-// modelled returns what the matches tell, by host.
+// modelled returns the results of the matches, by host.
 func modelled(all []*match.Match) map[string]told {
 	out := map[string]told{}
 	for _, m := range all {

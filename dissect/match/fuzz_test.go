@@ -18,8 +18,8 @@ import (
 )
 
 // FuzzBuilder gives game messages of any content to a builder, from a client
-// and from the host in turn. Whatever they are, references lead somewhere, tracks
-// are finite and in order, and every report can be written.
+// and from the host in turn. For any content, references are valid, tracks are
+// finite and in order, and every report can be written.
 func FuzzBuilder(f *testing.F) {
 	for _, name := range fixtures.Glob(f, "messages/*.hex") {
 		f.Add(fixtures.Hex(f, strings.TrimPrefix(name, "messages/")), uint8(3))
@@ -74,7 +74,7 @@ func FuzzBuilder(f *testing.F) {
 	})
 }
 
-// wellFormed checks what holds for every match.
+// wellFormed checks the rules for every match.
 func wellFormed(t *testing.T, m *match.Match) {
 	t.Helper()
 	player := func(i int) {

@@ -30,7 +30,7 @@ const (
 	destroying
 )
 
-// killState is what is remembered of a kill while reports may come.
+// killState is the state of a kill while reports may come.
 type killState struct {
 	life    int
 	sources source
@@ -290,7 +290,7 @@ func (g *game) scoreChange(r *dissect.Record, m *msg.ScoreChange) {
 	}
 	victim, killer := g.byID(r, m.Victim), g.byID(r, m.Killer)
 	if victim == NoPlayer {
-		g.event(frame, EventError, NoPlayer, "a score change names no player whose ship is lost")
+		g.event(frame, EventError, NoPlayer, "a score change names no player who lost a ship")
 		return
 	}
 	k := g.lose(frame, victim, g.current(victim), killer, scoring)
@@ -321,7 +321,7 @@ func (g *game) hostSays(r *dissect.Record, id int32, kills, deaths, score *int32
 	return p
 }
 
-// score takes note of what the host says of a player.
+// score notes the host's score of a player.
 func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	p := &g.m.Players[player]
 	if p.HostSays == nil {

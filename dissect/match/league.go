@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A Standing is what a player achieved in several captures.
+// A Standing adds up a player's results in several captures.
 type Standing struct {
 	Name                         string
 	Matches, Wins, Kills, Deaths int
 }
 
-// League adds up what players of the same name achieved, the best first. A
-// match counts for those who flew a ship in it, and is won by the leader, or by
-// all of the leading team.
+// League adds up the results of players by name, the best first. A match counts
+// for those who flew a ship in it, and is won by the leader, or by all of the
+// leading team.
 func League(all []*Match) []Standing {
 	byName := map[string]*Standing{}
 	for _, m := range all {

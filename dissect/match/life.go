@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// lifeState is what is remembered of a life while it lasts.
+// lifeState is the state of a life while it lasts.
 type lifeState struct {
 	class *ship.Class
 	over  bool
@@ -76,15 +76,15 @@ func (g *game) lifeOf(id wire.ObjectID) (life int, ok bool) {
 	return life, ok
 }
 
-// openBCObject returns what a creation in OpenBC's own form tells.
+// openBCObject returns the object of a creation in OpenBC's own form.
 func openBCObject(m *msg.ObjectCreateOpenBC) *msg.Object {
 	return &msg.Object{
 		Class: msg.ClassShip, ID: m.ID, Species: m.Species, Ship: ship.BySpecies(m.Species), Position: m.Position, Orientation: m.Orientation,
 	}
 }
 
-// created folds the creation of a player's ship. Copies, and what a host sends
-// to those who ask for a ship, tell nothing new.
+// created folds the creation of a player's ship. Copies, and a host's answers
+// to requests for a ship, tell nothing new.
 func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	fromOwner := r.Dir == dissect.ToHost
 	if old, ok := g.lifeOf(o.ID); ok && (!fromOwner || !g.state[old].over) {
@@ -138,7 +138,7 @@ func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
 	return i
 }
 
-// describe fills in what a creation says of a ship.
+// describe fills in a creation's facts about a ship.
 func (g *game) describe(i int, _ *dissect.Record, o *msg.Object) {
 	l, s := &g.m.Lives[i], g.state[i]
 	if o.Ship != nil {
@@ -199,7 +199,7 @@ func believed(at [3]float32) bool {
 	return true
 }
 
-// owner returns the player whose ship is created.
+// owner returns the player of a created ship.
 func (g *game) owner(r *dissect.Record, slot, id uint8) int {
 	if r.Dir == dissect.ToHost {
 		return g.meet(r)
@@ -212,7 +212,7 @@ func (g *game) owner(r *dissect.Record, slot, id uint8) int {
 	return g.numbered(r, decode.Slot, int64(slot))
 }
 
-// late begins the life of a ship whose creation was not captured.
+// late begins the life of a ship without a captured creation.
 func (g *game) late(r *dissect.Record, id wire.ObjectID) int {
 	slot, ok := id.Slot()
 	if !ok {
@@ -300,7 +300,7 @@ func (g *game) flies(i int, r *dissect.Record, from int) bool {
 	if l.EndHow != "killed" && l.EndHow != "destroyed" {
 		return false
 	}
-	g.found(r.Datagram.Number, l.Player, "undead", "still flies a ship whose loss was reported, seconds later", g.b.now-l.End, 0)
+	g.found(r.Datagram.Number, l.Player, "undead", "still flies a ship seconds after its reported loss", g.b.now-l.End, 0)
 	s.over = false
 	l.EndHow = ""
 	return true

@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// lineState is what is remembered of a player's connection.
+// lineState is the state of a player's connection.
 type lineState struct {
 	points []LinePoint
 	step   float64 // seconds between points
@@ -34,7 +34,7 @@ func (b *Builder) endLap() {
 	})
 }
 
-// lapOf adds what happened on a link to the line.
+// lapOf adds the traffic of a link to the line.
 func (g *game) lapOf(lap *measure.Lap, begin float64) {
 	l := g.lines[lap.Client]
 	if l == nil {

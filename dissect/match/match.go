@@ -1,6 +1,5 @@
-// Package match tells the story of a capture: which matches were played, by
-// which players in which ships, who destroyed whom, how the ships flew, what
-// was said, and how good each player's connection was.
+// Package match tells the story of a capture: its matches, players, ships,
+// kills, tracks and chat, and the quality of each player's connection.
 //
 // A [Builder] folds records into matches; the types here are the result. All
 // reports read them: text, JSON, the web page, the flight recording, and the
@@ -50,7 +49,7 @@ type Match struct {
 	Players []Player
 	Lives   []Life
 	Kills   []Kill  // losses of ships, those without a killer too
-	Scores  []Score // what the host said, when it changed
+	Scores  []Score // the host's scores, at each change
 	Shots   []Shot
 	Chat    []Talk
 	Events  []Event // all that happened, in order
@@ -260,7 +259,7 @@ type Talk struct {
 	Team   bool
 }
 
-// An EventKind tells what happened.
+// An EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.

@@ -23,7 +23,7 @@ func (g *game) connection(r *dissect.Record) {
 			g.meet(r) // if the client has been there before
 		}
 	case *transport.Identity:
-		g.meet(r) // whose name the session knows
+		g.meet(r) // the session knows the player's name
 	case *transport.Goodbye:
 		if r.Dir == dissect.ToHost {
 			g.leaves(frame, g.meet(r), "disconnect")
@@ -96,7 +96,7 @@ func (g *game) ready(r *dissect.Record) {
 	g.event(r.Datagram.Number, EventReady, i, g.m.NameOf(i)+" is ready")
 }
 
-// announced folds what a host says of a player.
+// announced folds a host's announcement of a player.
 func (g *game) announced(r *dissect.Record, e *event.Event) {
 	if r.Dir != dissect.FromHost || e.Class != event.ClassPlayer {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// action folds what ships do. The host passes these messages on unchanged.
+// action folds the actions of ships. The host passes these messages on
+// unchanged.
 func (g *game) action(r *dissect.Record) {
 	if r.Spec == nil || !first(r) {
 		return
@@ -63,7 +64,7 @@ func (g *game) cloakEvent(r *dissect.Record, id wire.ObjectID, on bool) {
 	}
 }
 
-// mayCost notes what may cost a player the ship.
+// mayCost notes an event that may cost a player the ship.
 func (g *game) mayCost(player int, how string) {
 	if player != NoPlayer {
 		g.accidents[player] = accident{g.b.now, how}

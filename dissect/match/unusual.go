@@ -76,7 +76,7 @@ type jump struct {
 	set  bool
 }
 
-// A ship moves by its speed; jumpSlack allows for what lies between two updates
+// A ship moves by its speed; jumpSlack allows for changes between two updates
 // of the speed, and jumpLeast for the coarse speed itself.
 const (
 	jumpSlack = 3.0
@@ -139,8 +139,8 @@ func (g *game) rate(frame, _, life int, kind ShotKind) {
 	}
 }
 
-// A ship of a class is out of the ordinary if it exceeds by half the most of
-// all other players' ships of the class, of which there must be so many.
+// A ship is unusual if it exceeds by half the maximum of all other players'
+// ships of its class, if there are so many.
 const (
 	oddFactor = 1.5
 	oddOthers = 2
@@ -174,8 +174,8 @@ func (g *game) unusual() {
 	}
 }
 
-// compare reports the lives whose value exceeds that of other players' ships of
-// the class by far.
+// compare reports the lives with a value far above those of other players'
+// ships of the class.
 func (g *game) compare(kind, text string, of func(life int) (value float64, frame int, t float64)) {
 	lives := g.m.Lives
 	classes := map[string]*classMost{}

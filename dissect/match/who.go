@@ -31,7 +31,7 @@ type who struct {
 	at       int             // its index
 	clients  map[netip.AddrPort]int
 	accepted map[netip.AddrPort]accepted // clients that are let in and have said nothing yet
-	// Players of whom only their numbers are known.
+	// Players known only by their numbers.
 	strangers map[stranger]int
 }
 
@@ -64,8 +64,7 @@ func (g *game) add() int {
 	return len(g.m.Players) - 1
 }
 
-// client returns the player whose conversation it is, NoPlayer while that is
-// not known.
+// client returns the player of the conversation, NoPlayer while unknown.
 func (g *game) client(r *dissect.Record) int {
 	if r.Player == nil {
 		return NoPlayer
@@ -76,8 +75,8 @@ func (g *game) client(r *dissect.Record) int {
 	return g.meet(r)
 }
 
-// meet is client for one that was not the last. It takes note of what the
-// session knows of the player by now.
+// meet is client for one that was not the last. It copies the session's present
+// facts about the player.
 func (g *game) meet(r *dissect.Record) int {
 	if r.Player == nil {
 		return NoPlayer
@@ -125,7 +124,7 @@ func (g *game) known(r *dissect.Record, p *dissect.Player) int {
 	return i
 }
 
-// strange returns the player of whom only a number was known until now.
+// strange returns the player that was known only by a number until now.
 func (g *game) strange(p *dissect.Player) int {
 	for _, s := range [2]stranger{{decode.NetworkID, int64(p.ID)}, {decode.Slot, int64(p.Slot)}} {
 		if i, ok := g.who.strangers[s]; ok {
