@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// bufferSize holds the largest record that is buffered, and makes reads few.
+// bufferSize holds the largest buffered record, and makes reads few.
 const bufferSize = 512 << 10
 
 // A buffer lends the bytes of a reader without copying each record. It reads
@@ -14,9 +14,9 @@ const bufferSize = 512 << 10
 type buffer struct {
 	src    io.Reader
 	buf    []byte
-	lo, hi int   // bytes that were read and not yet skipped
+	lo, hi int   // bytes read and not yet skipped
 	base   int64 // offset of buf[0] in src
-	err    error // why there is nothing more to read
+	err    error // error that ends reading
 }
 
 func newBuffer(src io.Reader) *buffer {
@@ -26,15 +26,15 @@ func newBuffer(src io.Reader) *buffer {
 // offset returns the offset of the next byte that peek returns.
 func (b *buffer) offset() int64 { return b.base + int64(b.lo) }
 
-// end returns the offset behind all that was read.
+// end returns the offset after the last byte read.
 func (b *buffer) end() int64 { return b.base + int64(b.hi) }
 
-// ready returns the next bytes that were read, however few. They stay in place
-// as those of peek do.
+// ready returns the buffered bytes, however few. They stay in place like those
+// of peek.
 func (b *buffer) ready() []byte { return b.buf[b.lo:b.hi] }
 
-// peek returns the next n bytes, at most bufferSize, or fewer and why. They
-// stay in place until the next call of peek, discard or Read.
+// peek returns the next n bytes, at most bufferSize, or fewer and the reason.
+// They stay in place until the next call of peek, discard or Read.
 func (b *buffer) peek(n int) ([]byte, error) {
 	if b.hi-b.lo >= n {
 		return b.buf[b.lo : b.lo+n], nil
@@ -66,10 +66,10 @@ func (b *buffer) fill(n int) ([]byte, error) {
 	return b.buf[b.lo : b.lo+n], nil
 }
 
-// skip goes on behind n bytes that peek returned. They stay in place.
+// skip skips n bytes returned by peek. They stay in place.
 func (b *buffer) skip(n int) { b.lo += n }
 
-// discard goes on behind the next n bytes, however many.
+// discard skips the next n bytes, any number.
 func (b *buffer) discard(n int64) error {
 	for n > 0 {
 		some, err := b.peek(int(min(n, 64<<10)))
@@ -96,8 +96,8 @@ func (b *buffer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// failed returns the error for an incomplete record: err is from peek or
-// discard, begun reports whether some of the record was there.
+// failed returns the error for an incomplete record. err is from peek or
+// discard; begun reports whether part of the record was read.
 func (b *buffer) failed(err error, begun, inFrame bool) error {
 	switch {
 	case errors.Is(err, io.EOF) && !begun:

@@ -12,9 +12,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
-// A DatagramWriter writes datagrams that a program has received and sent
-// itself, without having seen their packets: each in an IPv4 packet made for
-// it, so that everything that reads captures can read them.
+// A DatagramWriter writes the datagrams that a program itself has sent and
+// received. It puts each into an IPv4 packet of its own, so that all capture
+// readers can read the file.
 type DatagramWriter struct {
 	packets PacketWriter
 	buf     gopacket.SerializeBuffer
@@ -25,15 +25,14 @@ type DatagramWriter struct {
 	packet  device.Packet
 }
 
-// DatagramOptions sets those options that a file of datagrams has: link type and
-// snap length.
+// DatagramOptions sets the link type and snap length of a file of datagrams.
 func DatagramOptions(o WriterOptions) *WriterOptions {
 	o.Link, o.SnapLen = linkRaw, math.MaxUint16
 	return &o
 }
 
-// NewDatagramWriter returns a writer of datagrams that makes packets for
-// another. The link type of those is that of raw IP, 101.
+// NewDatagramWriter returns a writer of datagrams on top of a packet writer
+// with the link type of raw IP, 101.
 func NewDatagramWriter(w PacketWriter) *DatagramWriter {
 	d := &DatagramWriter{packets: w, buf: gopacket.NewSerializeBuffer()}
 	const ttl = 64
@@ -42,7 +41,7 @@ func NewDatagramWriter(w PacketWriter) *DatagramWriter {
 	return d
 }
 
-// Write writes a datagram, which is borrowed. Both addresses must be of IPv4.
+// Write writes a borrowed datagram. Both addresses must be IPv4.
 func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []byte) error {
 	from, to := src.Addr().Unmap(), dst.Addr().Unmap()
 	if !from.Is4() || !to.Is4() {

@@ -11,8 +11,8 @@ import (
 const (
 	maxUnfinished = 256
 	maxWhole      = 1 << 16          // bytes of one IP datagram
-	maxSpans      = 128              // gaps that a datagram may have at one time
-	maxPieceAge   = 30 * time.Second // of capture time, from the first piece to come
+	maxSpans      = 128              // gaps in one datagram
+	maxPieceAge   = 30 * time.Second // of capture time, since the first fragment
 )
 
 // A piece is one IP fragment.
@@ -25,17 +25,17 @@ type piece struct {
 	full   int // length on the network, not less than len(data)
 }
 
-// A pieceKey is the same in all fragments of one datagram.
+// A pieceKey identifies the fragments of one datagram.
 type pieceKey struct {
 	src, dst netip.Addr
 	id       uint32
-	protocol uint8 // of IPv4 only
+	protocol uint8 // IPv4 only
 }
 
-// A whole is a joined datagram. Its data are valid until the next piece is
+// A whole is a joined datagram. Its data are valid until the next fragment is
 // added.
 type whole struct {
-	data []byte // up to the first byte that was not captured
+	data []byte // up to the first missing byte
 	full int
 	next uint8
 }
@@ -52,20 +52,20 @@ type joiner struct {
 	evicted int
 }
 
-// A part is a datagram that lacks fragments.
+// A part is an incomplete datagram.
 type part struct {
 	key   pieceKey
 	since time.Time
 	data  []byte
 	spans []span // received spans, in order, none touching the next
-	full  int    // -1 until the last fragment came
-	held  int    // data from here on was cut off by the snap length
+	full  int    // -1 until the last fragment arrives
+	held  int    // the snap length cut off data from here on
 	next  uint8
 }
 
 type span struct{ lo, hi int }
 
-// add takes a piece. If it was the last that lacked, add returns the whole.
+// add takes a fragment. It returns the whole if that is complete now.
 func (j *joiner) add(now time.Time, p *piece) (whole, outcome) {
 	end := p.offset + p.full
 	if p.full <= 0 || end >= maxWhole || p.more && p.full%8 != 0 {
@@ -76,7 +76,7 @@ func (j *joiner) add(now time.Time, p *piece) (whole, outcome) {
 	}
 	u := j.parts[p.key]
 	if u != nil && now.Sub(u.since).Abs() > maxPieceAge {
-		j.evict(u) // of another time, with the same identification
+		j.evict(u) // an older datagram with the same identification
 		u = nil
 	}
 	if u == nil {
@@ -166,8 +166,7 @@ func (u *part) insert(p *piece, end int) bool {
 	return len(u.spans) <= maxSpans
 }
 
-// write copies the bytes from lo to hi of the whole, as far as they were
-// captured.
+// write copies the captured bytes from lo to hi of the whole.
 func (u *part) write(p *piece, lo, hi int) {
 	if lo >= hi {
 		return

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// Kinds of errors. Errors that wrap these name the file and are complete
+// The kinds of errors. Errors that wrap these name the file, in complete
 // sentences for people.
 var (
 	ErrNotCapture = errors.New("not a capture file (pcap, pcapng, or either in gzip or zstd)")
@@ -15,8 +15,8 @@ var (
 	ErrDamaged    = errors.New("damaged")   // everything before the damage was returned
 )
 
-// A stop is why the reader of a file format cannot go on. The file makes a
-// sentence of it, knowing its own name and the number of the frame.
+// A stop is the reason why the reader of a file format stopped. The file turns
+// it into a sentence with its own name and the number of the frame.
 type stop struct {
 	kind    error  // ErrCut, ErrDamaged or the reader's error
 	offset  int64  // in the capture, after unpacking
@@ -33,8 +33,8 @@ func (s *stop) Error() string {
 
 func (s *stop) Unwrap() error { return s.kind }
 
-// sentence makes an error for people: frames were counted so far, and packed
-// tells that offsets do not count in the file itself.
+// sentence makes an error for people. frames is the number of frames so far;
+// packed means that offsets are not those of the file itself.
 func (s *stop) sentence(name string, frames int, packed bool) error {
 	if !errors.Is(s.kind, ErrCut) && !errors.Is(s.kind, ErrDamaged) {
 		return named(name, s.kind)

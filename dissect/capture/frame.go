@@ -2,16 +2,16 @@ package capture
 
 import "time"
 
-// maxFrame is the most bytes that a frame may hold: the largest snap length
-// that capture programs use. A larger length in a pcap file means damage.
+// maxFrame is the maximum size of a frame: the largest snap length of common
+// capture programs. A larger length in a pcap file means damage.
 const maxFrame = 256 << 10
 
-// A frame is a packet as it was captured. Data is valid until the reader that
-// filled the frame is asked for the next one.
+// A frame is a captured packet. Data is valid until the reader fills the next
+// frame.
 type frame struct {
 	time   time.Time
 	digits int8    // decimals of a second in time
-	flaw   outcome // why there is no data, or gaveDatagram
+	flaw   outcome // reason for missing data, or gaveDatagram
 	link   uint16  // LINKTYPE of data
 	data   []byte
 	full   int // length on the network
@@ -19,7 +19,7 @@ type frame struct {
 
 // A frameReader reads frames of one file format.
 type frameReader interface {
-	// next fills f with the next frame. At the end of the capture it returns
-	// io.EOF, and if it cannot go on, a *stop.
+	// next fills f with the next frame. It returns io.EOF at the end of the
+	// capture, and a *stop for other errors.
 	next(f *frame) error
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// These headers are taken apart here and not by gopacket: they are where the
-// time goes, and its decoders refuse option lists that are merely odd, count a
-// hop-by-hop header as payload, and allocate for each option of one.
+// These headers are decoded here and not by gopacket: they take most of the
+// time, and its decoders reject odd but valid option lists, count a hop-by-hop
+// header as payload, and allocate for each of its options.
 
 const (
 	ipv4Header = 20
@@ -26,14 +26,14 @@ const (
 	protoDestination = uint8(layers.IPProtocolIPv6Destination)
 )
 
-// ipv4 takes an IPv4 packet, which padding may follow.
+// ipv4 decodes an IPv4 packet with optional padding.
 func (d *decoder) ipv4(b []byte) outcome {
 	if len(b) < ipv4Header {
 		return d.short()
 	}
 	header, total := int(b[0]&0xf)*4, int(be16(b[2:]))
 	if total == 0 {
-		total = len(b) // left to the network card to fill in
+		total = len(b) // the network card fills it in
 	}
 	if b[0]>>4 != 4 || header < ipv4Header || total < header {
 		return malformed
@@ -69,7 +69,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 	return o
 }
 
-// ipv6 takes an IPv6 packet, which padding may follow.
+// ipv6 decodes an IPv6 packet with optional padding.
 func (d *decoder) ipv6(b []byte) outcome {
 	if len(b) < ipv6Header {
 		return d.short()
@@ -79,7 +79,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 	}
 	full := int(be16(b[4:]))
 	if full == 0 {
-		full = len(b) - ipv6Header // a jumbogram, or left to the network card
+		full = len(b) - ipv6Header // a jumbogram, or the network card fills it in
 	}
 	next := b[6]
 	// A packet that crossed from IPv4 may say so in its addresses.
@@ -114,7 +114,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 			}
 			next, b, full = p.next, p.data, p.full
 			if p.offset == 0 && !p.more {
-				continue // whole after all
+				continue // complete after all
 			}
 			if !leadsToUDP(next) {
 				return notUDP
@@ -130,8 +130,8 @@ func (d *decoder) ipv6(b []byte) outcome {
 	}
 }
 
-// leadsToUDP tells whether the header behind a fragment header is UDP, or one
-// that may come before it. A fragment header may not come twice.
+// leadsToUDP reports whether the header after a fragment header is UDP, or one
+// that may precede it. A second fragment header is invalid.
 func leadsToUDP(next uint8) bool {
 	return next == protoUDP || next == protoDestination || next == protoRouting || next == protoHopByHop
 }
@@ -145,8 +145,8 @@ func (d *decoder) udp(b []byte, full int) (h *[udpHeader]byte, payload []byte, s
 	if len(b) < udpHeader {
 		return nil, nil, 0, d.short()
 	}
-	// A length beyond the packet is believed: the rest then counts as cut off.
-	// A length of zero stands for one that 16 bits do not hold.
+	// A length beyond the packet is accepted: the rest counts as cut off. A length
+	// of zero means more than 16 bits can hold.
 	h = (*[udpHeader]byte)(b)
 	if size = int(be16(h[4:])); size == 0 {
 		size = full

@@ -9,8 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// Link types, by their numbers in capture files. gopacket has them as uint8,
-// which the last one does not fit.
+// LINKTYPE numbers, as in capture files. gopacket has them as uint8, which is
+// too small for the last one.
 const (
 	linkNull     = 0 // BSD loopback, family in the byte order of the capturing machine
 	linkEthernet = 1
@@ -54,22 +54,22 @@ const (
 	ciscoAll = 0x8f
 )
 
-// A decoder takes frames apart. It knows nothing of files, so live packets go
-// through it as well. It owns the datagram that it makes.
+// A decoder decodes frames. It is independent of files, so it also handles live
+// packets. It owns the resulting datagram.
 type decoder struct {
 	tally    tally
 	joiner   joiner
 	datagram packet.Datagram
 
-	cut bool // the capture holds less than the frame at hand had
+	cut bool // the capture lacks the end of the current frame
 
-	// Reused, so that nothing is allocated for a frame.
+	// Reused to avoid allocations.
 	tag  layers.Dot1Q
 	loop layers.Loopback
 	ext  layers.IPv6ExtensionSkipper
 }
 
-// decode takes f apart and reports whether d.datagram is the datagram in it.
+// decode decodes f and reports whether d.datagram holds its datagram.
 func (d *decoder) decode(f *frame) bool {
 	d.tally.saw(momentOf(f.time))
 	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
@@ -78,7 +78,7 @@ func (d *decoder) decode(f *frame) bool {
 	if o == gaveDatagram {
 		const header = 14 // of Ethernet, without tags
 		if b := f.data; f.link == linkEthernet && len(b) > header && be16(b[12:]) == etherIPv4 {
-			o = d.ipv4(b[header:]) // without a detour, as it is by far the commonest
+			o = d.ipv4(b[header:]) // a direct call for the most common type
 		} else {
 			o = d.frame(f.link, b)
 		}
@@ -130,7 +130,7 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 	return unknownLink
 }
 
-// knownLink tells whether frame knows the link type.
+// knownLink reports whether frame supports the link type.
 func knownLink(link uint16) bool {
 	switch link {
 	case linkNull, linkEthernet, linkPPP, linkRawBSD, linkRawOpen, linkPPPHDLC, linkPPPoE, linkRaw, linkLoop,
@@ -140,7 +140,7 @@ func knownLink(link uint16) bool {
 	return false
 }
 
-// network goes by the Ethernet type, below any tags.
+// network dispatches on the Ethernet type, below any tags.
 func (d *decoder) network(kind uint16, b []byte) outcome {
 	for {
 		switch kind {
@@ -163,7 +163,7 @@ func (d *decoder) network(kind uint16, b []byte) outcome {
 	}
 }
 
-// raw tells the version by the first byte, as nothing else does.
+// raw detects the IP version from the first byte.
 func (d *decoder) raw(b []byte) outcome {
 	switch {
 	case len(b) == 0:
@@ -176,13 +176,13 @@ func (d *decoder) raw(b []byte) outcome {
 	return notIP
 }
 
-// family goes by an address family of the system that captured. AF_INET is 2
-// everywhere, AF_INET6 nowhere the same.
+// family dispatches on the capturing system's address family. AF_INET is 2
+// everywhere; AF_INET6 differs.
 func (d *decoder) family(b []byte) outcome {
 	if len(b) < 4 {
 		return d.short()
 	}
-	// It guesses the byte order, which the file does not tell for certain.
+	// It guesses the byte order, which the file does not state reliably.
 	if d.loop.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 		return malformed
 	}

@@ -23,20 +23,20 @@ const (
 // LiveOptions select the traffic to capture and limit the memory for it.
 type LiveOptions struct {
 	device.Options
-	// Queue is how many packets may wait for Next, 0 for 65536.
+	// Queue is the maximum number of packets waiting for Next, 0 for 65536.
 	Queue int
-	// Packets is how many packets to read, 0 for no end.
+	// Packets is the number of packets to read, 0 for no end.
 	Packets int
 }
 
-// A Live reads the datagrams that pass an interface, while they do.
+// A Live reads datagrams from an interface.
 //
-// One goroutine reads packets, numbers them, hands them to the writer, if there
-// is one, and puts them into a queue that Next takes them from. If Next is not
-// called often enough the queue overflows, which is counted and has no effect
-// on the file: a terminal that stands still, or a pager, must not leave
-// holes in it. If writing is too slow, packets wait in the system's
-// buffer, and when that is full the system drops and counts them.
+// One goroutine reads packets, numbers them, passes them to the writer, if any,
+// and queues them for Next. If Next is not called often enough, the queue
+// overflows; this is counted and does not affect the file, so that a stopped
+// terminal or a pager leaves no holes in it. If writing is too slow, packets
+// wait in the system's buffer; when that is full, the system drops and counts
+// them.
 type Live struct {
 	source  packetSource
 	name    string
@@ -53,14 +53,14 @@ type Live struct {
 	closer  sync.Once
 	closing atomic.Bool
 	done    chan struct{} // closed when the reading goroutine has ended
-	end     error         // why it has; to be read when queue is closed
+	end     error         // its reason; read it only after queue is closed
 	failed  error         // result of closing the device
 
 	mu       sync.Mutex
 	counters Counters
 }
 
-// A packetSource is a device, or in tests something like it.
+// A packetSource is a device, or a replacement in tests.
 type packetSource interface {
 	Read(p *device.Packet) (bool, error)
 	Digits() int8
@@ -68,7 +68,7 @@ type packetSource interface {
 	Close() error
 }
 
-// waiting is a packet in the queue.
+// A waiting is a packet in the queue.
 type waiting struct {
 	number int
 	time   time.Time
@@ -79,26 +79,25 @@ type waiting struct {
 // Counters count packets by their fate so far.
 type Counters struct {
 	device.Counters           // as of the last half second, or the end
-	Time            time.Time // when these were asked for
-	Read            uint64    // packets that were read, and written if they are
-	Overflowed      uint64    // of those, how many found no room in the queue for Next
-	Skipped         uint64    // of those received, how many were left out of the file on purpose
-	NoRoom          uint64    // of those dropped, how many found no room in the system's buffer
+	Time            time.Time // time of this query
+	Read            uint64    // packets read, and written if there is a writer
+	Overflowed      uint64    // read packets that found no room in the queue for Next
+	Skipped         uint64    // received packets left out of the file on purpose
+	NoRoom          uint64    // dropped packets that found no room in the system's buffer
 }
 
-// A PacketWriter keeps packets. It is called by the goroutine that reads them,
-// so its time is taken from reading.
+// A PacketWriter stores packets. The reading goroutine calls it, so a slow
+// writer delays reading.
 type PacketWriter interface {
-	// WritePacket writes a packet, which is borrowed.
+	// WritePacket writes a borrowed packet.
 	WritePacket(p *device.Packet) error
-	// Flush sees to it that a crash of this program loses nothing that was
-	// written so far, and takes note of the counters. It is called every half
-	// second and once at the end.
+	// Flush protects everything written so far against a crash of this program,
+	// and stores the counters. It is called every half second and once at the end.
 	Flush(c Counters) error
 }
 
-// OpenLive opens an interface. Packets are read from the first call of Next
-// on; until then, the system keeps them.
+// OpenLive opens an interface. Reading starts with the first call of Next;
+// until then the system buffers the packets.
 func OpenLive(o LiveOptions) (*Live, error) {
 	d, err := device.Open(o.Options)
 	if err != nil {
@@ -126,10 +125,10 @@ func newLive(s packetSource, queue int) *Live {
 // Interface returns the name of the interface.
 func (l *Live) Interface() string { return l.name }
 
-// LinkType returns the LINKTYPE number of the packets.
+// LinkType returns the LINKTYPE of the packets.
 func (l *Live) LinkType() uint16 { return l.link }
 
-// SnapLen returns how many bytes of a packet are kept.
+// SnapLen returns the snap length.
 func (l *Live) SnapLen() int { return l.snap }
 
 // WriterOptions returns the facts about this capture for its file. The
@@ -138,18 +137,18 @@ func (l *Live) WriterOptions() WriterOptions {
 	return WriterOptions{Link: l.link, SnapLen: l.snap, Hardware: runtime.GOARCH, System: runtime.GOOS, Interface: l.name}
 }
 
-// Tee has all packets written, too. It must be called before the first Next.
-// The writer is no longer used when Close has returned, or Next an error; it
-// is not closed. An error that it returns ends the capture.
+// Tee also writes all packets to a writer. It must be called before the first
+// Next. The writer is not used after Close has returned or Next has failed, and
+// is not closed. An error from it ends the capture.
 func (l *Live) Tee(w PacketWriter) { l.writer = w }
 
-// Next implements [Source]. It waits for a datagram. After Close, or as many
-// packets as wanted, it returns those that had been captured and then [io.EOF]. If the capture ends by
-// itself, the error says why; it wraps [device.ErrDown] if the interface is no
-// longer up.
+// Next implements [Source]. It waits for a datagram. After Close, or after the
+// requested number of packets, it returns the remaining datagrams and then
+// [io.EOF]. If the capture ends by itself, Next returns the reason, which wraps
+// [device.ErrDown] if the interface went down.
 //
-// The number of a datagram is that of the packet among those that were read,
-// and so its number in the file that was written.
+// The number of a datagram is that of its packet among those read, which is
+// also its number in the written file.
 func (l *Live) Next() (*packet.Datagram, error) {
 	l.starter.Do(func() { go l.read() })
 	for {
@@ -170,7 +169,7 @@ func (l *Live) Next() (*packet.Datagram, error) {
 // for earlier datagrams. It may be called at any time.
 func (l *Live) Idle() bool { return len(l.queue) == 0 }
 
-// Stats counts the packets that Next has taken so far.
+// Stats counts the packets taken by Next so far.
 func (l *Live) Stats() Stats { return l.decoder.stats(new(progress)) }
 
 // Counters returns the counts of packets so far. It may be called at any time.
@@ -181,11 +180,11 @@ func (l *Live) Counters() Counters {
 }
 
 // Close implements [Source]. It ends the capture; Next returns the remaining
-// datagrams and then [io.EOF]. Close may be called at any time, by any goroutine and more
-// than once, and returns when the device is closed.
+// datagrams and then [io.EOF]. Close may be called repeatedly, at any time and
+// by any goroutine. It returns when the device is closed.
 func (l *Live) Close() error {
 	l.closing.Store(true)
-	l.starter.Do(func() { // nothing was read
+	l.starter.Do(func() { // no packet was read
 		l.end = io.EOF
 		close(l.queue)
 		close(l.done)
@@ -195,7 +194,7 @@ func (l *Live) Close() error {
 	return l.failed
 }
 
-// read runs in a goroutine of its own until the capture ends.
+// read runs in a separate goroutine until the capture ends.
 func (l *Live) read() {
 	defer close(l.done)
 	defer close(l.queue)
@@ -208,8 +207,8 @@ func (l *Live) read() {
 	}
 }
 
-// readAll reads packets until somebody closes or there are as many as wanted,
-// which is no error, or there are no more.
+// readAll reads packets until Close, the requested number of packets, or the
+// end of the capture. The first two are not errors.
 func (l *Live) readAll() error {
 	var p device.Packet
 	var chunk []byte
@@ -251,13 +250,13 @@ func (l *Live) readAll() error {
 		from := len(chunk)
 		chunk = append(chunk, p.Data...)
 		l.size.Add(int64(len(p.Data)))
-		// Nobody else sends, so there still is room.
+		// There is only one sender, so there is still room.
 		l.queue <- waiting{number, p.Time, chunk[from:len(chunk):len(chunk)], p.Full}
 	}
 	return nil
 }
 
-// count asks the device for its counters and has the writer flush.
+// count gets the device's counters and flushes the writer.
 func (l *Live) count(now time.Time) error {
 	c, err := l.source.Counters()
 	l.mu.Lock()

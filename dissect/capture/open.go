@@ -21,13 +21,13 @@ type File struct {
 	frames   frameReader
 	packed   bool
 	frame    frame
-	err      error // every further result of Next
+	err      error // result of all later calls of Next
 	decoder  *decoder
 	progress *progress
 }
 
 // Open opens the named capture file, or stdin if the name is "-". It fails if
-// that is not a capture, or ends before its first frame could begin.
+// the file is not a capture or ends before its first frame.
 func Open(name string, stdin io.Reader) (*File, error) {
 	p := new(progress)
 	p.expect([]string{name}, stdin)
@@ -39,8 +39,7 @@ func NewReader(name string, r io.Reader) (*File, error) {
 	return newFile(name, r, new(decoder), new(progress))
 }
 
-// open makes a file that counts frames, joins fragments and reports progress
-// in common with others.
+// open makes a file with shared frame counting, defragmentation and progress.
 func open(name string, stdin io.Reader, d *decoder, p *progress) (*File, error) {
 	if name == "-" {
 		return newFile(stdinName, stdin, d, p)
@@ -69,7 +68,7 @@ func newFile(name string, r io.Reader, d *decoder, p *progress, closers ...func(
 func (f *File) recognise(b *buffer) error {
 	inner, err := unpack(b)
 	var header *packedError
-	if errors.As(err, &header) { // it is at the beginning, however far the unpacker has read ahead
+	if errors.As(err, &header) { // report the start of the file, although the unpacker may have read ahead
 		return f.stopped(&stop{kind: ErrDamaged, why: header.Error()})
 	}
 	if err != nil {
@@ -118,8 +117,8 @@ func (f *File) Next() (*packet.Datagram, error) {
 	return &f.decoder.datagram, nil
 }
 
-// each gives take one datagram after another. It returns nil if take has
-// returned false, otherwise why there are no more.
+// each passes one datagram after another to take. It returns nil if take
+// returned false, and otherwise the reason for the end.
 func (f *File) each(take func(*packet.Datagram) bool) error {
 	if f.err != nil {
 		return f.err
@@ -160,11 +159,11 @@ func (f *File) Close() error {
 	return first
 }
 
-// Stats counts the frames that were read so far.
+// Stats counts the frames read so far.
 func (f *File) Stats() Stats { return f.decoder.stats(f.progress) }
 
-// Progress returns how many bytes of the file were read and how large it is, 0
-// if that is not known. It may be called while Next runs.
+// Progress returns the number of bytes read and the size of the file, 0 if
+// unknown. It may be called while Next runs.
 func (f *File) Progress() (read, size int64) { return f.progress.get() }
 
 // foreign returns the error for a file that is not a capture, with its format

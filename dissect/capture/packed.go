@@ -10,15 +10,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow bounds the memory for unpacking zstd. It is the largest window that
-// the zstd tool accepts by default; memory is used only as far as the
-// data reach back.
+// maxWindow limits the memory for unpacking zstd. It is the default limit of
+// the zstd tool; memory is used only as far as the data reach back.
 const maxWindow = 128 << 20
 
-// unpack returns a reader of the content of b, or nil if its magic number is
-// neither gzip's nor zstd's. The reader must be closed.
+// unpack returns a reader of the unpacked content of b, or nil if its magic
+// number is neither gzip's nor zstd's. The reader must be closed.
 func unpack(b *buffer) (io.ReadCloser, error) {
-	magic, _ := b.peek(4) // why there are fewer comes up again
+	magic, _ := b.peek(4) // any error comes up again
 	switch {
 	case len(magic) < 4:
 		return nil, nil
@@ -51,9 +50,8 @@ func isZstd(magic []byte) bool {
 	return string(magic) == "\x28\xb5\x2f\xfd" || magic[0]&0xf0 == 0x50 && string(magic[1:]) == "\x2a\x4d\x18"
 }
 
-// packed sorts the many errors of the unpackers: cut short
-// ([io.ErrUnexpectedEOF]), damaged (packedError), too big (errWindow) and
-// failed to read.
+// packed sorts the unpackers' errors into truncation ([io.ErrUnexpectedEOF]),
+// damage (packedError), excessive memory (errWindow) and read errors.
 type packed struct {
 	io.Reader
 	close func() error

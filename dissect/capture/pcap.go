@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Magic numbers of pcap files, as their writer's byte order has them.
+// Magic numbers of pcap files, in their writer's byte order.
 const (
 	pcapMicro    = 0xa1b2c3d4
 	pcapNano     = 0xa1b23c4d
@@ -28,12 +28,12 @@ type pcapReader struct {
 	unit    int64
 	digits  int8
 	link    uint16
-	swapped bool // lengths may stand in reverse order
-	plain   bool // neither big nor swapped, as nearly all are
+	swapped bool // lengths may be in reverse order
+	plain   bool // neither big nor swapped, the common case
 }
 
-// newPcap returns a reader if the file is a pcap file, which its first bytes
-// tell, otherwise nil.
+// newPcap returns a reader if the file's first bytes are those of a pcap file,
+// and nil otherwise.
 func newPcap(b *buffer, magic []byte) (*pcapReader, error) {
 	p := &pcapReader{b: b}
 	if !p.recognise(magic) {
@@ -43,13 +43,12 @@ func newPcap(b *buffer, magic []byte) (*pcapReader, error) {
 	if err != nil {
 		return nil, b.failed(err, true, false)
 	}
-	// Until version 2.3, some programs wrote the lengths of a record the other
-	// way round. The version was stuck at 2.4 ever after.
+	// Before version 2.3, some programs reversed the two lengths of a record. The
+	// version then stayed at 2.4.
 	p.swapped = p.u16(h[4:]) == 2 && p.u16(h[6:]) <= 3
 	p.plain = !p.big && !p.swapped
-	// The snap length (at 16) is a promise that not every file keeps, and the
-	// upper half of the link type speaks of a checksum behind each frame,
-	// where nothing looks.
+	// The snap length (at 16) is not reliable. The upper half of the link type
+	// announces a checksum behind each frame, which is ignored.
 	p.link = uint16(p.u32(h[20:]))
 	b.skip(pcapHeader)
 	return p, nil
@@ -107,7 +106,7 @@ func (p *pcapReader) next(f *frame) error {
 	return nil
 }
 
-// reorder makes sense of a record's header that is not of the common kind.
+// reorder interprets a record's header of an unusual kind.
 func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint32) {
 	if p.big {
 		sec, fraction = bits.ReverseBytes32(sec), bits.ReverseBytes32(fraction)
@@ -119,7 +118,7 @@ func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint3
 	return sec, fraction, held, full
 }
 
-// tooLong tells that there is no frame of such a length.
+// tooLong reports an impossible frame length.
 func (p *pcapReader) tooLong(held uint32) error {
 	return &stop{
 		kind: ErrDamaged, offset: p.b.offset(), inFrame: true,
@@ -127,8 +126,8 @@ func (p *pcapReader) tooLong(held uint32) error {
 	}
 }
 
-// fullLength makes sense of a length on the network, which some programs leave
-// too small or zero.
+// fullLength corrects a length on the network, which some programs set too
+// small or to zero.
 func fullLength(full, held uint32) int { return int(min(max(full, held), 1<<30)) }
 
 func (p *pcapReader) u32(b []byte) uint32 {

@@ -16,10 +16,10 @@ const (
 
 const (
 	ngMagic = 0x1a2b3c4d
-	// ngMaxBlock bounds a block. Blocks that are skipped need no memory, so
-	// this only has to tell a length from damage.
+	// ngMaxBlock is the maximum size of a block. Skipped blocks need no memory, so
+	// this only distinguishes a length from damage.
 	ngMaxBlock = 128 << 20
-	// ngMaxInterfaces bounds the memory that a section can take.
+	// ngMaxInterfaces limits the memory of a section.
 	ngMaxInterfaces = 1 << 16
 )
 
@@ -45,15 +45,15 @@ type pcapngReader struct {
 	links []link // of the section
 }
 
-// newPcapng returns a reader if the file is a pcapng file, which its first
-// bytes tell, otherwise nil.
+// newPcapng returns a reader if the file's first bytes are those of a pcapng
+// file, and nil otherwise.
 func newPcapng(b *buffer, magic []byte) (*pcapngReader, error) {
 	if binary.LittleEndian.Uint32(magic) != ngSection {
 		return nil, nil
 	}
-	// The section header is read now, for two reasons: its magic number tells
-	// a capture from a text that happens to begin with line ends, and a file
-	// that ends inside is refused at once.
+	// Read the section header now, for two reasons: its magic number distinguishes
+	// a capture from a text that begins with line ends, and a file that ends
+	// inside it is rejected at once.
 	p := &pcapngReader{b: b}
 	h, err := b.peek(12)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *pcapngReader) next(f *frame) error {
 	}
 }
 
-// order learns the byte order of a section from its header.
+// order determines the byte order of a section from its header.
 func (p *pcapngReader) order(h []byte) bool {
 	for _, p.big = range []bool{false, true} {
 		if p.u32(h[8:]) == ngMagic {
@@ -110,7 +110,7 @@ func (p *pcapngReader) order(h []byte) bool {
 	return false
 }
 
-// length returns the length of the block that begins with h.
+// length returns the length of the block with header h.
 func (p *pcapngReader) length(h []byte, inFrame bool) (int, error) {
 	total := p.u32(h[4:])
 	if total < 12 || total%4 != 0 || total > ngMaxBlock {
@@ -119,7 +119,7 @@ func (p *pcapngReader) length(h []byte, inFrame bool) (int, error) {
 	return int(total), nil
 }
 
-// block returns the body of a block that is small enough to be buffered.
+// block returns the body of a block that fits the buffer.
 func (p *pcapngReader) block(total int, inFrame bool) ([]byte, error) {
 	block, err := p.b.peek(total)
 	if err != nil {
@@ -245,8 +245,8 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 		return nil
 	}
 	l := &p.links[which]
-	// A simple packet block has no time. Its frame keeps that of the one
-	// before, so that time does not jump.
+	// A simple packet block has no time. Its frame keeps the time of the previous
+	// one, so that time does not jump.
 	if kind != ngSimple {
 		f.time = l.clock.time(uint64(p.u32(body[4:]))<<32 | uint64(p.u32(body[8:])))
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// progress is how far a source is. Another goroutine may ask while it reads.
+// progress is the position of a source. Other goroutines may read it.
 type progress struct {
 	read, size atomic.Int64
 	before     func() error // called before each read, may be nil
@@ -15,7 +15,7 @@ type progress struct {
 
 func (p *progress) get() (read, size int64) { return p.read.Load(), p.size.Load() }
 
-// expect sets the size to that of all files together, if each has one.
+// expect sets the size to that of all files together, if all are known.
 func (p *progress) expect(names []string, stdin io.Reader) {
 	total := int64(0)
 	for _, name := range names {

@@ -14,8 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
-// A Rotation tells when to begin another file and how many to keep. Zero is
-// without a limit.
+// A Rotation limits each file and the number of files. Zero means no limit.
 type Rotation struct {
 	Duration time.Duration // covered by one file
 	Size     int64         // bytes of a file
@@ -23,7 +22,7 @@ type Rotation struct {
 	Files    int           // to keep; the oldest are deleted
 }
 
-// Set adds a condition as dumpcap takes it: duration:SECONDS, filesize:KB of
+// Set adds a condition in dumpcap's notation: duration:SECONDS, filesize:KB of
 // 1000 bytes, packets:N or files:N.
 func (r *Rotation) Set(condition string) error {
 	what, text, ok := strings.Cut(condition, ":")
@@ -60,13 +59,12 @@ func (r *Rotation) Check() error {
 	return nil
 }
 
-// A RotatingWriter writes packets to one file after another, each of them
-// complete. They are named as dumpcap does: a.pcapng becomes
-// a_00001_20061231235959.pcapng, with a number and the local time at which the
-// file begins. It implements [PacketWriter].
+// A RotatingWriter writes packets to a sequence of complete files, named like
+// those of dumpcap: a.pcapng becomes a_00001_20061231235959.pcapng, with a
+// number and the local start time of the file. It implements [PacketWriter].
 //
-// The first file is created at once, so that a bad name shows early; each
-// later one when there is a packet for it.
+// The first file is created at once, to detect a bad name early; each later one
+// with its first packet.
 type RotatingWriter struct {
 	prefix, suffix string
 	rotation       Rotation
@@ -80,7 +78,7 @@ type RotatingWriter struct {
 	err            error
 }
 
-// NewRotatingWriter creates the first file. The time is for its name.
+// NewRotatingWriter creates the first file. The time is part of its name.
 func NewRotatingWriter(name string, r Rotation, now time.Time, o *WriterOptions) (*RotatingWriter, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -93,9 +91,9 @@ func NewRotatingWriter(name string, r Rotation, now time.Time, o *WriterOptions)
 	return w, nil
 }
 
-// next begins a file.
+// next starts a file.
 func (w *RotatingWriter) next(now time.Time) error {
-	const numbers = 100000 // that have five digits
+	const numbers = 100000 // five digits
 	w.number++
 	name := fmt.Sprintf("%s_%05d_%s%s", w.prefix, w.number%numbers, now.Local().Format("20060102150405"), w.suffix)
 	file, err := CreateWriter(name, &w.options)
@@ -132,7 +130,7 @@ func (w *RotatingWriter) WritePacket(p *device.Packet) error {
 		return w.err
 	}
 	if w.full(p) {
-		// Of this file, all that is known by now.
+		// All counters known by now.
 		w.file.counters = w.counters
 		w.file.counters.Time = w.file.last
 		if w.err = w.file.Close(); w.err != nil {
@@ -158,10 +156,10 @@ func (w *RotatingWriter) Flush(c Counters) error {
 	return w.file.Flush(c)
 }
 
-// Files returns the names of the files that there are, the oldest first.
+// Files returns the names of the existing files, oldest first.
 func (w *RotatingWriter) Files() []string { return w.kept }
 
-// Close ends the last file.
+// Close closes the last file.
 func (w *RotatingWriter) Close() error {
 	if w.file == nil {
 		return w.err

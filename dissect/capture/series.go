@@ -8,26 +8,26 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A Series reads several capture files one after another as one stream: frames
-// are counted through, and IP fragments are joined across files, so that the
-// files of a capture that was rotated read like one.
+// A Series reads several capture files as one stream: frame numbers continue,
+// and IP fragments are joined across files, so that a rotated capture reads
+// like a single file.
 //
-// A file that was cut short or is damaged does not keep those behind it from
-// being read; a name that cannot be opened ends the stream there. Either is
-// told after everything that could be read.
+// After a truncated or damaged file it continues with the next; a name that
+// cannot be opened ends the stream. Next reports either after all readable
+// data.
 type Series struct {
 	names    []string // not yet opened
 	several  bool
 	stdin    io.Reader
 	file     *File // nil between files
-	err      error // every further result of Next
-	troubles error // its result at the end
+	err      error // result of all later calls of Next
+	troubles error // errors to report at the end
 	decoder  decoder
 	progress progress
 }
 
 // OpenAll opens the named capture files; "-" is stdin. It fails if the first
-// cannot be opened. The others are opened when their turn comes.
+// cannot be opened. It opens the others when it reaches them.
 func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 	s := &Series{names: names, several: len(names) > 1, stdin: stdin}
 	s.progress.expect(names, stdin)
@@ -46,8 +46,8 @@ func (s *Series) Next() (*packet.Datagram, error) {
 	return &s.decoder.datagram, nil
 }
 
-// Each calls take with the results of Next, one datagram after another. It
-// returns nil if take has returned false, otherwise the error of Next.
+// Each passes the datagrams of Next to take. It returns nil if take returned
+// false, and otherwise the error of Next.
 func (s *Series) Each(take func(*packet.Datagram) bool) error {
 	for s.err == nil {
 		if s.file == nil {
@@ -87,7 +87,7 @@ func (s *Series) advance() {
 	s.file = f
 }
 
-// note keeps a trouble for the end, all of them in one line.
+// note keeps an error for the end, where all are joined in one line.
 func (s *Series) note(err error) {
 	if s.troubles == nil {
 		s.troubles = err
@@ -108,14 +108,14 @@ func (s *Series) Close() error {
 	return s.file.Close()
 }
 
-// BeforeRead makes Next call f each time before it reads from a file, and so
-// may have to wait: a caller that batches datagrams can then pass on its batch.
-// An error of f ends the series.
+// BeforeRead makes Next call f before each read from a file, which may block: a
+// caller that batches datagrams can then process its batch. An error of f ends
+// the series.
 func (s *Series) BeforeRead(f func() error) { s.progress.before = f }
 
 // Stats counts the frames read so far in all files together.
 func (s *Series) Stats() Stats { return s.decoder.stats(&s.progress) }
 
-// Progress returns how many bytes of the files were read and how large they
-// are, 0 if that is not known. It may be called while Next runs.
+// Progress returns the number of bytes read and the size of all files, 0 if
+// unknown. It may be called while Next runs.
 func (s *Series) Progress() (read, size int64) { return s.progress.get() }

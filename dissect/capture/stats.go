@@ -22,26 +22,26 @@ type Stats struct {
 	Size      int64 // of the files, 0 if not known
 }
 
-// Other counts frames that gave no datagram, by reason.
+// Other counts frames without a datagram, by reason.
 type Other struct {
 	NotIP       int // ARP and the like
 	NotUDP      int // TCP, ICMP and the like
-	Fragments   int // IP fragments, but for the one that completed a datagram
-	Cut         int // the snap length cut them before the end of the UDP header
-	Malformed   int // their headers contradict themselves
-	Oversized   int // too large to be looked at
-	NoInterface int // of an interface that the file does not describe
-	UnknownLink int // of a link type that is not known here
+	Fragments   int // IP fragments, except those that completed a datagram
+	Cut         int // cut by the snap length before the end of the UDP header
+	Malformed   int // inconsistent headers
+	Oversized   int // too large to decode
+	NoInterface int // of an interface without a description in the file
+	UnknownLink int // of an unknown link type
 	Links       []LinkCount
 }
 
-// Total returns how many frames gave no datagram.
+// Total returns the number of frames without a datagram.
 func (o Other) Total() int {
 	return o.NotIP + o.NotUDP + o.Fragments + o.Cut + o.Malformed + o.Oversized + o.NoInterface + o.UnknownLink
 }
 
-// A LinkCount counts the frames of one unknown link type. Of hostile captures
-// with more than a few, the first are listed.
+// A LinkCount counts the frames of one unknown link type. A hostile capture may
+// have many; only the first few are listed.
 type LinkCount struct {
 	Type   int // the LINKTYPE number
 	Frames int
@@ -63,10 +63,10 @@ const (
 	oversized
 	noInterface
 	unknownLink
-	outcomes // their number
+	outcomes // number of outcomes
 )
 
-// A tally counts frames as they come.
+// A tally counts frames.
 type tally struct {
 	frames      int
 	counts      [outcomes]int
@@ -74,7 +74,7 @@ type tally struct {
 	first, last moment
 }
 
-// A moment is a time that compares faster.
+// A moment is a time with a faster comparison.
 type moment struct {
 	sec  int64 // since 1970
 	nsec int
@@ -89,7 +89,7 @@ func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec &&
 // time returns the time, which is UTC.
 func (m moment) time() time.Time { return time.Unix(m.sec, int64(m.nsec)).UTC() }
 
-// saw counts a frame that arrived.
+// saw counts a frame.
 func (t *tally) saw(at moment) {
 	if t.frames == 0 {
 		t.first, t.last = at, at

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// The range of times in a report (RFC 3339 has four digits for the year).
-// Anything beyond comes from damage and is set to the nearer end.
+// The range of times in a report (RFC 3339 has four digits for the year). Times
+// beyond come from damage and are clamped.
 const (
 	minSecond = -62135596800 // year 1
 	maxSecond = 253402300799 // end of year 9999
 )
 
-// A resolution is the unit of the 64-bit timestamps of a pcapng interface, and
-// their origin.
+// A resolution is the unit and origin of a pcapng interface's 64-bit
+// timestamps.
 type resolution struct {
 	exp    uint8 // the unit is 10^-exp or 2^-exp seconds, exp at most 127
 	binary bool
@@ -23,8 +23,8 @@ type resolution struct {
 // microseconds is the resolution of an interface that does not state one.
 var microseconds = resolution{exp: 6}
 
-// digits returns the number of decimals of a second that the unit has, at most
-// as many as a time can show.
+// digits returns the unit's number of decimals of a second, limited to those of
+// a time.
 func (r resolution) digits() int8 {
 	if r.binary {
 		return int8(min((int(r.exp)*30103+99999)/100000, 9)) // exp * log10(2), rounded up
@@ -40,9 +40,9 @@ func (r resolution) time(stamp uint64) time.Time {
 		hi, lo := bits.Mul64(stamp&(1<<r.exp-1), 1e9)
 		nsec = hi<<(64-r.exp) | lo>>r.exp
 	case r.binary:
-		hi, _ := bits.Mul64(stamp, 1e9) // less than a second in all
+		hi, _ := bits.Mul64(stamp, 1e9) // below one second
 		nsec = hi >> (r.exp - 64)
-	case r.exp == 6: // by far the commonest, and constants divide faster
+	case r.exp == 6: // the most common one; division by constants is faster
 		sec, nsec = stamp/1e6, stamp%1e6*1e3
 	case r.exp == 9:
 		sec, nsec = stamp/1e9, stamp%1e9

@@ -15,7 +15,7 @@ import (
 // ngStatistics is the block with the counts of captured and lost packets.
 const ngStatistics = 5
 
-// Options of blocks that are written.
+// Block options.
 const (
 	ngHardware    = 2 // of a section
 	ngSystem      = 3
@@ -33,7 +33,7 @@ const (
 	ngOSDrop   = 7
 )
 
-// writeSize is how much is collected before it is written.
+// writeSize is the number of bytes to collect before a write.
 const writeSize = 256 << 10
 
 // WriterOptions describe a capture in its file. Empty ones are left out.
@@ -43,12 +43,12 @@ type WriterOptions struct {
 	Start       time.Time // of the capture
 	Hardware    string    // of this machine
 	System      string    // its operating system
-	Application string    // the program that writes, with its version
+	Application string    // name and version of the writing program
 	Interface   string
 	Description string // of the interface
-	Filter      string // as it was typed
+	Filter      string // as typed
 
-	Overwrite bool // a file that holds something
+	Overwrite bool // allows an existing file with content
 }
 
 // A FileWriter writes packets to a file, or to several.
@@ -57,17 +57,17 @@ type FileWriter interface {
 	Close() error
 }
 
-// ErrNotEmpty says that a file holds something and is not to be overwritten.
+// ErrNotEmpty reports a non-empty file that must not be overwritten.
 var ErrNotEmpty = errors.New("the file is not empty")
 
-// A Writer writes packets as pcapng, with times in nanoseconds. The file can be
-// read at any time, since it always ends with a whole block. It implements
+// A Writer writes packets as pcapng, with times in nanoseconds. The file is
+// readable at any time, since it always ends with a whole block. It implements
 // [PacketWriter].
 type Writer struct {
 	name     string // for errors
 	w        io.Writer
 	buf      []byte
-	open     int   // where the block that is being made begins in buf
+	open     int   // offset in buf of the block being made
 	size     int64 // of the file, with the bytes in buf
 	start    time.Time
 	last     time.Time // of the last packet
@@ -75,15 +75,14 @@ type Writer struct {
 	err      error
 }
 
-// NewWriter returns a writer that has written the headers. The name is for
-// errors.
+// NewWriter returns a writer and writes the headers. The name is for errors.
 func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
 	n := &Writer{name: name, w: w, buf: make([]byte, 0, writeSize), start: o.Start, last: o.Start}
 	n.begin(ngSection)
 	n.u32(ngMagic)
 	n.u32(1) // version 1.0
 	n.u32(math.MaxUint32)
-	n.u32(math.MaxUint32) // the section is as long as it is
+	n.u32(math.MaxUint32) // a section of unknown length
 	n.text(ngHardware, o.Hardware)
 	n.text(ngSystem, o.System)
 	n.text(ngApplication, o.Application)
@@ -96,7 +95,7 @@ func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
 	n.text(ngDescription, o.Description)
 	n.option(ngResolution, []byte{9})
 	if o.Filter != "" {
-		n.text(ngFilter, "\x00"+o.Filter) // a zero says that it is text
+		n.text(ngFilter, "\x00"+o.Filter) // a zero marks text
 	}
 	n.finish(true)
 	return n, n.flush()
@@ -180,8 +179,8 @@ func (w *Writer) Flush(c Counters) error {
 	return w.flush()
 }
 
-// Close writes the counters that Flush was last given. If the writer has
-// created a file or was given an [io.Closer], it closes that.
+// Close writes the last counters given to Flush. It closes the file if the
+// writer created it or if it is an [io.Closer].
 func (w *Writer) Close() error {
 	err := w.finishFile()
 	if c, ok := w.w.(io.Closer); ok {

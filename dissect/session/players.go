@@ -27,7 +27,7 @@ type Player struct {
 // maxNames is the maximum number of stored names of a player.
 const maxNames = 16
 
-// Clone returns a copy of what is known of the player now, nil of nil.
+// Clone returns a copy of the player in its current state, or nil for nil.
 func (p *Player) Clone() *Player {
 	if p == nil {
 		return nil
