@@ -14,7 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A model is a bit for each host that the captured one is held against.
+// A model is a bit for each host that the captured one is compared with.
 type model uint8
 
 const (
@@ -98,7 +98,7 @@ type ordered struct {
 	number int64
 }
 
-// A gap is a number that the captured host passed over.
+// A gap is a sequence number that the captured host skipped.
 type gap struct {
 	number     int64
 	from, till time.Time
@@ -411,8 +411,8 @@ func (d *destination) number(e *Event) {
 	d.next, d.numbered = e.Number+1, e.Time
 }
 
-// skipped uses up a number that the host passed over about when it should have
-// sent the message.
+// skipped uses up a number that the host skipped about when it should have sent
+// the message.
 func (d *destination) skipped(x *expect) bool {
 	if !x.reliable || x.typ != transport.Standard {
 		return false

@@ -15,7 +15,7 @@ import (
 )
 
 // A Client is one client of the captured host, from its connect to its end. One
-// that connects anew is another client.
+// that connects again is another client.
 type Client struct {
 	Addr    netip.AddrPort
 	Peer    uint8  // id that the captured host gave it, 0 if not known

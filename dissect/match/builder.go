@@ -456,7 +456,7 @@ func (g *game) battle(r *dissect.Record) {
 // noTeam and above are no teams.
 const noTeam = 16
 
-// settings learns the mission, which begins anew if it is another one.
+// settings learns the mission. A new mission begins a new match.
 func (g *game) settings(r *dissect.Record, m *msg.Settings) {
 	mission := clip(wire.Text(m.Mission))
 	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {

@@ -199,7 +199,7 @@ func (g *game) finishPlayers() {
 	}
 }
 
-// lead finds who leads: by the host's scores, or else by kills.
+// lead finds the leader: by the host's scores, or else by kills.
 func (m *Match) lead() {
 	m.Leaders, m.LeadingTeam = nil, nil
 	best := [2]int{0, 0}

@@ -24,7 +24,7 @@ func clip(s string) string {
 	return s[:n]
 }
 
-// who tells players apart, as the session does.
+// who identifies players, as the session does.
 type who struct {
 	players  map[*dissect.Player]int
 	last     *dissect.Player // the one that was asked for last

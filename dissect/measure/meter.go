@@ -32,7 +32,7 @@ type Link struct {
 	Dir          dissect.Dir
 	Player       string // the client's player, the latest name if there were several; empty if it is not known
 	Peer         uint8  // the client's peer id, 0 if it is not known
-	Restarts     int64  // how often the client connected anew, which begins all numbers again
+	Restarts     int64  // number of new connects, which restart all sequence numbers
 
 	First, Last time.Time // when the sender was heard
 	Datagrams   int64
@@ -110,7 +110,7 @@ type Ship struct {
 
 	First, Last time.Time
 	Updates     int64
-	Intervals   int64         // between successive updates; times of the client connecting anew do not count
+	Intervals   int64         // between successive updates; new connects of the client do not count
 	Mean        time.Duration // of the intervals
 	Jitter      time.Duration // mean of the differences between successive intervals, without sign
 	Longest     time.Duration // interval
@@ -324,7 +324,7 @@ func (m *Meter) open(p pair) *conversation {
 	return c
 }
 
-// restarts reports whether the record is of a client that connects anew.
+// restarts reports whether the record is a new connect of a client.
 func restarts(r *dissect.Record) bool {
 	if r.Transport.Type != transport.Connect || r.Dir != dissect.ToHost {
 		return false

@@ -18,7 +18,7 @@ type series struct {
 func slot(sec int64) int { return int(uint64(sec) % span) } // span is a power of two
 
 // add counts k at a second. Clocks that go back a little find their second,
-// those that go back far begin anew.
+// those that go back far restart the series.
 func (s *series) add(sec, k int64) {
 	s.total += k
 	switch {

@@ -159,7 +159,7 @@ func origin(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// part appends who sent the datagram, and which of its messages this is. A
+// part appends the sender of the datagram, and the index of the message. A
 // message that was given alone has neither.
 func (e *Encoder) part(dst []byte, r *dissect.Record) []byte {
 	if e.opts.NoCapture && r.Peer == 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// lineChecker holds lines against the table of keys and the descriptions of
+// lineChecker checks lines against the table of keys and the descriptions of
 // the messages.
 type lineChecker struct {
 	keys   map[string]bool              // those that came
@@ -120,7 +120,7 @@ func newLineChecker() *lineChecker {
 	return c
 }
 
-// check holds one line against the table: every key is in it, with its type,
+// check checks one line against the table: every key is in it, with its type,
 // and in its order.
 func (c *lineChecker) check(line []byte) error {
 	var raw map[string]any
