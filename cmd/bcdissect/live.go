@@ -137,8 +137,10 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	if err != nil {
 		return err
 	}
-	if l.page != "" && !f.All {
-		return errors.New("--session needs every record; leave out the flags that choose some")
+	if l.page != "" {
+		if err := checkPage(l.page, f); err != nil {
+			return err
+		}
 	}
 	if err := cli.CheckOverwrite(f.Output, nil, f.Defined...); err != nil {
 		return err
@@ -188,7 +190,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		_ = live.Close() // said by whoever closes it in the end
 	}()
 	if l.page != "" {
-		makeSink = withPage(l.page, makeSink)
+		makeSink = withPage(l.page, log.Say, makeSink)
 	}
 	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
 	if l.opened != nil { // the dashboard has the terminal, and waits for this goroutine

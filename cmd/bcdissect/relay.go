@@ -17,6 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -34,6 +35,7 @@ type hosting struct {
 	mode       cli.Choice
 	recording  cli.Recording
 	strangers  bool
+	page       string // of --session
 	bans       string
 	checksums  string
 	heartbeat  string
@@ -77,7 +79,15 @@ players and ends; a second Ctrl-C aborts. See docs/relay.md.`,
 			if err := h.check(); err != nil {
 				return err
 			}
+			if h.page != "" {
+				if err := checkPage(h.page, &f); err != nil {
+					return err
+				}
+			}
 			return h.run(&f, s, cfg, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+				if f.Format.Value == "none" {
+					return new(measure.Tally), nil // the page alone
+				}
 				return m.Sink(&f, out, start, true)
 			})
 		},
@@ -110,6 +120,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.Var(&h.mode, "mode", "strict passes on only what the game's own host does, which leaves out where ships are")
 	h.recording.Define(cmd, "record the game's datagrams in this file, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
+	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML file, written every minute")
 	fl.StringVar(&h.bans, "bans", "", "file of addresses that are not let in, one a line, 255 for any number; read again on SIGHUP")
 	fl.StringVar(&h.checksums, "checksums", "", "file of hashes that players' files must have; see docs/relay.md")
 	fl.StringVar(&h.control, "control", "", "socket for 'relay ctl'; by default PORT.sock in a folder of the user, none for no socket")
@@ -174,8 +185,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 			return err
 		}
 	}
-	reporting := f.Format.Value != "none"
-	toTerminal := reporting && f.Output == "" && cli.IsTerminal(s.Out)
+	toTerminal := f.Format.Value != "none" && f.Output == "" && cli.IsTerminal(s.Out)
 	interrupts := cli.NewInterrupts(s, h.recording.After, h.bans != "")
 	defer interrupts.Close()
 	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
@@ -214,7 +224,9 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 		srv.Metrics = true
 		go srv.ServeMetrics(l)
 	}
-	if !reporting {
+	if h.page != "" {
+		makeSink = withPage(h.page, log.Say, makeSink)
+	} else if f.Format.Value == "none" {
 		return srv.Serve(interrupts.Stopped, interrupts.Reread)
 	}
 

@@ -511,6 +511,44 @@ func TestRelayReport(t *testing.T) {
 	}
 }
 
+// A host keeps a page of its game beside the recording: the same that
+// session makes of the recording.
+func TestRelayPage(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program cannot be interrupted from outside on Windows")
+	}
+	dir := t.TempDir()
+	live, file, later := filepath.Join(dir, "live.html"), filepath.Join(dir, "relay.pcapng"), filepath.Join(dir, "later.html")
+	host := startHost(t, "--session", live, "-w", file)
+	for n := 1; n <= 2; n++ {
+		c := join(t, host.at, n)
+		if c.Phase != relaytest.Playing {
+			t.Fatalf("phase %d, reason %d; want to play", c.Phase, c.Reason)
+		}
+		c.CreateShip(time.Now())
+		c.play(time.Now().Add(300*time.Millisecond), func(now time.Time, tick int) { c.Fight(now, tick) })
+	}
+	host.stop(t)
+	var out, errs bytes.Buffer
+	if code := run([]string{"session", file, "-o", later}, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK {
+		t.Fatalf("session: exit status %d: %s", code, errs.String())
+	}
+	var pages [2][]byte
+	for i, name := range []string{live, later} {
+		var err error
+		if pages[i], err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages[1] = bytes.Replace(pages[1], []byte(`"captures":["relay.pcapng"]`), []byte(`"captures":[]`), 1)
+	if !bytes.Contains(pages[0], []byte("Player 2")) || !bytes.Equal(pages[0], pages[1]) {
+		t.Errorf("the page while playing has %d bytes, that of the recording %d", len(pages[0]), len(pages[1]))
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, ".session-*")); err != nil || len(files) > 0 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+}
+
 // Who is banned is not let in, and lists are read again on a hangup.
 func TestRelayBans(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,13 +23,29 @@ type pageSink struct {
 	story *match.Builder
 	name  string
 	next  time.Time
+	say   func(format string, args ...any)
 }
 
-// withPage makes sinks that also keep a page up to date.
-func withPage(name string, makeSink reading.SinkMaker) reading.SinkMaker {
+// checkPage checks before a long report that its page can be written: every
+// record counts for it, and its folder takes files.
+func checkPage(name string, f *cli.Common) error {
+	if !f.All {
+		return errors.New("--session needs every record; leave out the flags that choose some")
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), ".session-*")
+	if err != nil {
+		return cli.Failed(cli.PlainPath(name, err))
+	}
+	_ = file.Close() // nothing was written
+	return os.Remove(file.Name())
+}
+
+// withPage makes sinks that also keep a page up to date. A page that cannot be
+// written is reported to say, and tried again; only the last one must succeed.
+func withPage(name string, say func(format string, args ...any), makeSink reading.SinkMaker) reading.SinkMaker {
 	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		sink, finish := makeSink(out, start)
-		return &pageSink{Sink: sink, story: match.New(start), name: name, next: start.Add(refresh)}, finish
+		return &pageSink{Sink: sink, story: match.New(start), name: name, next: start.Add(refresh), say: say}, finish
 	}
 }
 
@@ -37,7 +54,7 @@ func (s *pageSink) Record(r *dissect.Record) error {
 	if r.Datagram != nil && r.Datagram.Time.After(s.next) {
 		s.next = r.Datagram.Time.Add(refresh)
 		if err := s.write(); err != nil {
-			return err
+			s.say("%v", err)
 		}
 	}
 	if err := s.story.Record(r); err != nil {

@@ -28,7 +28,7 @@ func TestPageWhilePlaying(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
-	makeSink := withPage(name, func(*cli.Output, time.Time) (report.Sink, func(*reading.Counts) error) {
+	makeSink := withPage(name, t.Errorf, func(*cli.Output, time.Time) (report.Sink, func(*reading.Counts) error) {
 		return new(measure.Tally), nil
 	})
 	var sink report.Sink
