@@ -37,7 +37,7 @@ type Match struct {
 	EndedBy string   // reason that the host gave, empty if none was seen
 	Late    bool     // the capture begins within the match
 	Open    bool     // the capture ends within the match
-	Vantage int      // index of the player at whose computer the capture was made, VantageHost or VantageUnknown
+	Vantage int      // index of the player who made the capture, VantageHost or VantageUnknown
 
 	// Leaders are the players with the highest score, or else the most kills,
 	// several if they are equal; empty if nobody has any. LeadingTeam is the

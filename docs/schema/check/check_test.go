@@ -166,7 +166,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// The schema refuses what it should.
+// The schema refuses invalid lines.
 func TestRefused(t *testing.T) {
 	s := compile(t, "read")
 	const good = `{"frame":1,"src":"a:1","dst":"b:2","dir":"c2s","peer":2,"msg":0,"kind":"standard","opcode":44,"name":"Chat","fields":{"sender":2,"text":"x"}}`
