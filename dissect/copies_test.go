@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
 // A table is a simulated game: a host and clients, each with a port.
@@ -194,4 +195,37 @@ func TestHostPassesFormsOn(t *testing.T) {
 	if b.last.Layout == decode.OpenBC || b.last.CopyOf != 0 {
 		t.Errorf("the host's own update: layout %v, copy of %d", b.last.Layout, b.last.CopyOf)
 	}
+}
+
+// What a host does at a join tells its dialect: OpenBC sends the scores before
+// the client is ready, the game's host sends the mission first.
+func TestHostByItsJoin(t *testing.T) {
+	mission := []byte{byte(msg.OpMissionInit), 8, 1, 255, 255}
+	for _, tt := range []struct {
+		name  string
+		first []byte
+		want  decode.Dialect
+	}{
+		{"scores", append([]byte{byte(msg.OpScore), 2}, make([]byte, 15)...), decode.OpenBC},
+		{"team scores", append([]byte{byte(msg.OpScoreInit), 2}, make([]byte, 16)...), decode.OpenBC},
+		{"mission", mission, decode.Stock},
+	} {
+		b := newTable(t)
+		b.send(2, 0xFF, transport.Header{Type: transport.Connect, Reliable: true}, []byte{10, 0, 0, 9, 1, 2, 3, 4, 0, 0})
+		b.join(2, "Ann")
+		b.game(-2, tt.first...)
+		b.game(-2, mission...)
+		if b.last.Sender != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, b.last.Sender, tt.want)
+		}
+	}
+}
+
+// Every message of forged_small is in the stock format by construction.
+func TestForgedIsStock(t *testing.T) {
+	recorded.Records(t, "forged_small.pcap", dissect.Config{}, func(r *dissect.Record) {
+		if r.Sender == decode.OpenBC {
+			t.Fatalf("frame %d: the sender is taken for OpenBC", r.Datagram.Number)
+		}
+	})
 }

@@ -436,9 +436,13 @@ func (p *pass) evidence(spec *decode.Spec) {
 	switch spec.Code {
 	case msg.OpClientReady:
 		p.c.Ready()
-	case msg.OpScore:
+	case msg.OpScore, msg.OpScoreInit:
 		if p.side == session.Host && p.c.Joining() {
 			p.decide(decode.OpenBC, session.Form, "it sends scores before the client is ready")
+		}
+	case msg.OpMissionInit:
+		if p.side == session.Host && p.c.Seated() {
+			p.decide(decode.Stock, session.Form, "")
 		}
 	}
 }

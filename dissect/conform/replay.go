@@ -71,7 +71,7 @@ func New(cfg Config) *Replay {
 	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, rows: map[rowKey]*Row{}, Invariants: newInvariants()}}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
-	r.t.sender, r.t.settled = cfg.Dialect, cfg.Dialect != decode.Undecided
+	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
 	return r
 }
 

@@ -36,8 +36,6 @@ type Client struct {
 	asked   int  // ChecksumRequests to it
 	settled bool // it got its Settings
 
-	initiated bool // it got MissionInit
-
 	wide   [2]bool // by class: a number from it has had more than 8 bits
 	held   [2]held
 	pieces pieces
@@ -97,7 +95,7 @@ type timeline struct {
 
 	host    netip.AddrPort
 	sender  decode.Dialect // of the host
-	settled bool           // the sender's dialect is known from its actions, not from its forms
+	forced  decode.Dialect // the dialect that the host is said to write, Undecided for none
 	clients map[netip.AddrPort]*Client
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
@@ -434,7 +432,9 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		k := class(h)
 		c.held[k].acknowledged(h.Seq, c.wide[k])
 	}
-	t.judge(r, c)
+	if t.forced == decode.Undecided {
+		t.sender = r.Sender // what the session has found out
+	}
 	e, ok := t.message(r)
 	if !ok {
 		return
@@ -477,26 +477,6 @@ func (t *timeline) announced(e *Event) (code event.Code, peer uint8, ok bool) {
 		return 0, 0, false
 	}
 	return t.bodies.announced(e.Body)
-}
-
-// judge detects the host's dialect from its actions: clients wrote the messages
-// that it passes on. OpenBC sends scores with the Settings, the stock game's
-// host when the client is ready. Where the capture shows no join, the forms of
-// its messages decide.
-func (t *timeline) judge(r *dissect.Record, c *Client) {
-	op, ok := r.Opcode()
-	if t.settled || !r.Game() || !ok {
-		return
-	}
-	switch {
-	case op == msg.OpClientReady, (op == msg.OpScore || op == msg.OpScoreInit) && c.settled && !c.initiated && !c.Adopted:
-		t.sender, t.settled = decode.OpenBC, true
-	case op == msg.OpMissionInit && c.settled && !c.Adopted:
-		t.sender, t.settled = decode.Stock, true
-	case t.adopted > 0 && r.Sender != decode.Undecided:
-		t.sender = r.Sender
-	}
-	c.initiated = c.initiated || op == msg.OpMissionInit
 }
 
 // learn takes facts about the clients from a game message of the host.

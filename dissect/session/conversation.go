@@ -152,8 +152,11 @@ func (c *Conversation) Connected(nonce uint32) { c.nonce, c.asked = nonce, true 
 // Ready records that the client is ready to play.
 func (c *Conversation) Ready() { c.ready = true }
 
-// Joining reports whether the client has connected but is not ready to play.
-func (c *Conversation) Joining() bool { return c.asked && !c.ready }
+// Seated reports whether the client was seen to join, up to its Settings.
+func (c *Conversation) Seated() bool { return c.asked && c.slot >= 0 }
+
+// Joining reports whether the client has its Settings but is not ready to play.
+func (c *Conversation) Joining() bool { return c.Seated() && !c.ready }
 
 // Number tracks the number of a side's message other than an acknowledgement,
 // and reports duplicates and missing numbers. alone means that nothing else is
