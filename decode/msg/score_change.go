@@ -47,7 +47,7 @@ func (m *ScoreChange) Walk(c *decode.Codec) {
 	})
 	c.Player32("victim", &m.Victim, decode.ByID, "network id of the player who lost the ship")
 	c.I32("deaths", &m.Deaths, "the victim's deaths")
-	decode.List8(c, "updates", &m.Updates, 4, "others who did damage", func(e *ScoreUpdate) {
+	decode.List8(c, "updates", &m.Updates, 4, "other players with a share in the damage", func(e *ScoreUpdate) {
 		c.Player32("player", &e.Player, decode.ByID, "network id")
 		c.When(decode.Differs("player", uint32(e.Player), 0), func() {
 			c.I32("score", &e.Score, "the player's score")
