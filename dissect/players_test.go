@@ -8,6 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
@@ -194,5 +195,22 @@ func TestCopiesOfChat(t *testing.T) {
 	}
 	if len(lines) != 17 || copies != 62 || full != 14 {
 		t.Errorf("%d lines, %d copies, %d lines with a copy to all four", len(lines), copies, full)
+	}
+}
+
+// A client that the host refuses is nobody, whatever player has id 0 or what
+// OpenBC's clients write into their NameChange.
+func TestRefusedClientIsNobody(t *testing.T) {
+	b := newTable(t)
+	b.join(2, "P0")
+	b.send(2, 2, transport.Header{Type: transport.NameChange, Reliable: true}, []byte{0, 10, 0, 0, 9, 'P', 0, '0', 0, 0, 0})
+	b.send(-2, 1, transport.Header{Type: transport.NameChange, Reliable: true}, []byte{0, 10, 0, 0, 9, 'P', 0, '0', 0, 0, 0})
+	if b.last.Client != "P0" {
+		t.Fatalf("the player is %q", b.last.Client)
+	}
+	b.send(9, 0xFF, transport.Header{Type: transport.Connect, Reliable: true}, []byte{10, 0, 0, 9, 1, 2, 3, 4, 0, 0})
+	b.send(-9, 1, transport.Header{Type: transport.BootPlayer, Reliable: true}, []byte{transport.BootFull, 0xFF})
+	if b.last.Client != "" || b.last.Player != nil || b.last.Conversation != 2 {
+		t.Errorf("the refused client is %q, %+v of conversation %d", b.last.Client, b.last.Player, b.last.Conversation)
 	}
 }
