@@ -31,11 +31,11 @@ trial; --as forces it. A clear datagram or message may be cut short, as those in
 documents and logs are. The sender's id, the first byte of a datagram, tells who
 sent it: 1 is the host.
 
-The subsystems of a ship update can be read only by who knows the ship; --ship or
+The subsystems of a ship update can be read only if the ship is known; --ship or
 --species names it.
 
 White space, colons, commas, dashes, 0x and everything from # to the end of a
-line are passed over.`,
+line are skipped.`,
 		Example: `  bcdissect decode 01D73368C3BF76DB
   bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
   bcdissect decode --as payload -T json < message.hex

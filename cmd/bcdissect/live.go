@@ -206,7 +206,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 func (l *capturing) summary(log *cli.Log, live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
-	log.Say("%d packets captured, %d dropped by the system, %d passed over because the report was too slow", c.Read, c.Dropped, c.Overflowed)
+	log.Say("%d packets captured, %d dropped by the system, %d left out of the report because it was too slow", c.Read, c.Dropped, c.Overflowed)
 	if l.recording.Name != "" && c.Overflowed > 0 {
 		log.Say("the file of -w has them all")
 	}

@@ -50,7 +50,7 @@ func TestLive(t *testing.T) {
 	if code != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
-	if !strings.Contains(errs.String(), "0 dropped by the system, 0 passed over") {
+	if !strings.Contains(errs.String(), "0 dropped by the system, 0 left out") {
 		t.Errorf("got %s", errs.String())
 	}
 	want := counted(t, filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"))

@@ -166,7 +166,7 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts
 		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
 	}
 	if passed > 0 {
-		fmt.Fprintf(s.Err, "bcdissect: %d messages are of more than %d hosts and were passed over; --port chooses\n", passed, conform.MaxHosts)
+		fmt.Fprintf(s.Err, "bcdissect: %d messages were skipped: more than %d hosts; choose one with --port\n", passed, conform.MaxHosts)
 	}
 	for i, rep := range reports {
 		if !rep.Conforms() {

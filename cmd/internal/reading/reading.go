@@ -38,10 +38,10 @@ func warn(s cli.Streams, c capture.Stats) {
 		}
 	}
 	for _, l := range c.Other.Links {
-		say(l.Frames, "frames were passed over: their link type %d is not known here", l.Type)
+		say(l.Frames, "frames were skipped: link type %d is not supported", l.Type)
 	}
-	say(c.Other.NoInterface, "frames were passed over: the file does not describe their interface")
-	say(c.Other.Oversized, "frames were passed over: they are too large to be looked at")
+	say(c.Other.NoInterface, "frames were skipped: the file does not describe their interface")
+	say(c.Other.Oversized, "frames were skipped: they are too large")
 	say(c.Evicted, "datagrams in IP fragments were given up: too old, too many or contradictory")
 	say(c.Unfinished, "datagrams in IP fragments lack some of them")
 }
