@@ -38,7 +38,7 @@ type Game struct {
 	System    string
 	Password  bool // a password is required
 
-	Players []string // includes a dedicated server as first
+	Players []string // a dedicated server comes first
 }
 
 // Answer returns a host's reply to a query, as a list of datagrams; none if the
