@@ -50,6 +50,10 @@ app.wake = () => {
 };
 
 function frame(now) {
+  if (!(app.scene.w > 0 && app.scene.h > 0)) { // the page is not laid out yet, or hidden
+    app.running = false;
+    return;
+  }
   const dt = app.last === undefined ? 0.016 : Math.min((now - app.last) / 1000, 0.25);
   app.last = now;
   if (app.playing) {
@@ -74,8 +78,8 @@ function show(now) {
   const text = clock(app.t);
   if (app.clockText !== text) { app.now.textContent = text; app.clockText = text; }
   clearTimeout(app.trailing);
-  if (now - (app.shown || 0) < 120) {
-    app.trailing = setTimeout(() => show(performance.now() + 200), 130);
+  if (now - app.shown < 120) {
+    app.trailing = setTimeout(() => { app.shown = 0; show(performance.now()); }, 130);
     return;
   }
   app.shown = now;
@@ -136,7 +140,7 @@ function paintBar() {
   const x = (t) => ((t - m.begin) / m.duration) * r.width, ink = app.scene.ink;
   const width = 4, n = Math.ceil(r.width / width), bins = new Float64Array(n);
   for (let i = 0; i < m.shots.n; i++) bins[Math.min(Math.max(Math.floor(x(m.shots.t[i]) / width), 0), n - 1)]++;
-  const most = Math.max(...bins, 1);
+  const most = bins.reduce((a, x) => Math.max(a, x), 1);
   g.fillStyle = `rgb(${ink.grid} / .42)`;
   bins.forEach((v, i) => { if (v) { const tall = 3 + 27 * Math.sqrt(v / most); g.fillRect(i * width, 40 - tall, width - 1, tall); } });
   for (const k of m.kills) {
@@ -194,7 +198,6 @@ function timeBar(m) {
 function follow(player) {
   app.scene.follow = app.scene.follow === player ? -1 : player;
   app.scene.fit = true;
-  app.select.value = String(app.scene.follow);
   app.dirty = true;
   app.shown = 0;
   app.wake();
@@ -282,7 +285,6 @@ function replay(m) {
   });
   app.deep = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => flatView(false) }, '3-D');
   app.flat = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => flatView(true) }, 'Top');
-  app.select = h('select', { 'aria-label': 'Follow a ship', class: 'hidden', tabindex: -1 }, h('option', { value: -1 }, 'nobody'), app.seats.map((r) => h('option', { value: r.index }, r.p.name)));
   app.feed = h('div', { class: 'feed', 'aria-hidden': 'true' });
   app.fed = '';
   app.now = h('span');
@@ -368,4 +370,7 @@ async function main() {
   document.documentElement.dataset.ready = Math.round(performance.now());
 }
 
-main();
+main().catch((e) => {
+  document.getElementById('page').append(h('p', null, `This browser cannot show the page: ${e.message}. One of 2023 or later can.`));
+  throw e;
+});

@@ -166,8 +166,10 @@ function kills(app, m) {
 
 const endings = { killed: 'destroyed', destroyed: 'destroyed', left: 'the player left', removed: 'removed', replaced: 'replaced by another ship', restarted: 'the match restarted' };
 
+const mostCards = 400; // beyond which a browser would be slow
+
 function flights(app, m) {
-  const cards = m.lives.map((l) => {
+  const cards = m.lives.slice(0, mostCards).map((l) => {
     const s = l.state, content = [], y = (v) => (80 - v * 74).toFixed(1);
     content.push(svg('rect', { class: 'span', x: along(m, l.begin), width: Math.max(along(m, l.end) - along(m, l.begin), 1), y: 0, height: 84 }));
     // steps draws a value that stays until the next one.
@@ -197,23 +199,23 @@ function flights(app, m) {
     if (shield) content.push(svg('path', { class: 'shieldline', d: shield[0] }));
     if (hull) content.push(svg('path', { class: 'hull', d: hull[0] }));
     const percent = (v) => `${Math.round(v * 100)} %`;
-    const said = [hull ? `hull down to ${percent(hull[1])}` : 'hull not known', shield ? `shields down to ${percent(shield[1])}` : 'shields not known'].join(', ');
+    const said = [hull ? hull[1] < 1 ? `hull down to ${percent(hull[1])}` : 'hull whole' : 'hull not known', shield ? shield[1] < 1 ? `shields down to ${percent(shield[1])}` : 'shields whole' : 'shields not known'].join(', ');
     const lost = (l.systems || []).map((q) => { const i = q.value.indexOf(0); return i >= 0 ? [q.name, q.t[i]] : null; }).filter(Boolean).sort((a, b) => a[1] - b[1]);
-    const hurt = (l.systems || []).filter((q) => !q.value.includes(0)).map((q) => `${q.name} ${percent(Math.min(...q.value))}`);
+    const hurt = (l.systems || []).filter((q) => !q.value.includes(0)).map((q) => `${q.name} ${percent(q.value.reduce((a, x) => Math.min(a, x), 1))}`);
     const how = l.end_how ? endings[l.end_how] || l.end_how : 'to the end';
     return h('article', { class: `card flight k${colorOf(m, l.player)}` },
       h('header', null, icon(l.ship), h('h3', null, readable(l.ship)), timeButton(app, l.begin, 0, `${clock(l.begin, 0)} – ${clock(l.end, 0)}`),
-        h('p', { class: 'sub' }, who(m, l.player), ` · ${how}`, l.killer >= 0 ? [' by ', who(m, l.killer)] : null, l.max_speed > 0 ? ` · ${l.max_speed.toFixed(1)} units a second at most` : null)),
+        h('p', { class: 'sub' }, who(m, l.player), ` · ${how}`, l.killer >= 0 ? [' by ', who(m, l.killer)] : null, l.max_speed > 0 ? ` · ${l.max_speed.toFixed(1)} units/s at most` : null)),
       (() => { const c = chart(app, m, 84, `${readable(l.ship)} of ${nameOf(m, l.player)}: ${said}`, content); if (!hull && !shield) c.append(h('span', { class: 'top' }, 'hull and shields not captured')); return c; })(),
       h('p', null, said),
       lost.length ? h('div', { class: 'lost' }, h('span', { class: 'alarm' }, 'Lost'), lost.slice(0, 40).map(([name, t]) => h('button', { type: 'button', onclick: () => app.jump(t), 'aria-label': `${name} lost at ${clock(t)}` }, name, h('span', { class: 'faint' }, ' ', clock(t, 0))))) : null,
       hurt.length ? h('p', { class: 'keyline' }, 'Damaged: ', hurt.slice(0, 12).join(', '), hurt.length > 12 ? ` and ${hurt.length - 12} more` : '') : null);
   });
-  return section('ships', 'Ships', 'solid: hull; dashed: mean of the shields; all axes are the time of the match', h('div', { class: 'flights' }, cards));
+  return section('ships', 'Ships', 'solid: hull; dashed: mean of the shields; all axes are the time of the match', [h('div', { class: 'flights' }, cards), m.lives.length > mostCards ? h('p', { class: 'keyline' }, `${plural(m.lives.length - mostCards, 'more ship')} are in the replay.`) : null]);
 }
 
 function lines(app, m) {
-  const worst = Math.max(0.05, ...m.lines.map((l) => Math.max(0, ...l.points.rtt)));
+  const worst = m.lines.reduce((a, l) => l.points.rtt.reduce((b, x) => Math.max(b, x), a), 0.05);
   const rows = m.lines.map((l) => {
     const p = l.points, content = [], step = p.n > 1 ? p.t[1] - p.t[0] : 5;
     for (let i = 0; i < p.n; i++) {
@@ -233,7 +235,7 @@ function lines(app, m) {
     c.append(h('span', { class: 'top', 'aria-hidden': 'true' }, `${Math.round(worst * 1000)} ms`));
     return h('div', { class: 'linerow' }, h('div', null, who(m, l.player), h('p', null, l.verdict)), c);
   });
-  return section('lines', 'Lines', 'round trip over time; longer is worse', rows.length ? [h('div', { class: 'card' }, rows), h('p', { class: 'keyline' }, h('b', null, 'Shaded'), ' a silence of more than a second, ', h('b', null, 'bars below'), ' lost messages, ', h('b', null, 'dashed'), ' a ship lost.')] : h('p', { class: 'soft' }, 'No connection of a player was captured.'));
+  return section('lines', 'Lines', 'round trip over time; higher is worse', rows.length ? [h('div', { class: 'card' }, rows), h('p', { class: 'keyline' }, h('b', null, 'Shaded'), ' a silence of more than a second, ', h('b', null, 'bars below'), ' lost messages, ', h('b', null, 'dashed'), ' a ship lost.')] : h('p', { class: 'soft' }, 'No connection of a player was captured.'));
 }
 
 function chat(app, m) {

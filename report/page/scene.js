@@ -331,7 +331,8 @@ class Scene {
       if (age > lasts) continue;
       const a = this.place(q.life[i], beam ? t : q.t[i]);
       if (!a) continue;
-      let b = this.place(q.target[i], t);
+      const mark = this.m.lives[q.target[i]]; // what it is aimed at, if that still flies
+      let b = mark && t >= mark.begin && t <= mark.end + 0.6 ? this.place(q.target[i], t) : null;
       const aimed = b !== null;
       b ??= { at: a.at.map((x, k) => x + a.forward[k] * Math.min(this.cam.size * 0.22, 18)) };
       const A = this.project(...a.at), color = this.color(this.m.lives[q.life[i]].player);

@@ -180,11 +180,18 @@ func (p *tab) until(expression string) {
 	p.t.Fatalf("in 15 seconds there was never %s", expression)
 }
 
-// now is the moment that the replay shows, as assistive technology reads it.
-func (p *tab) now() float64 {
+// shows waits until the replay shows a moment from low to high, as assistive
+// technology reads it, after some step.
+func (p *tab) shows(step string, low, high float64) {
 	p.t.Helper()
-	time.Sleep(300 * time.Millisecond) // it is told eight times a second
-	return eval[float64](p, `+document.getElementById("time").getAttribute("aria-valuenow")`)
+	var got float64
+	for range 100 {
+		if got = eval[float64](p, `+document.getElementById("time").getAttribute("aria-valuenow")`); got >= low && got <= high {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.t.Errorf("%s shows %v, not %v to %v", step, got, low, high)
 }
 
 // ink counts the bright pixels of the replay, which is dark.
@@ -243,9 +250,7 @@ func TestSort(t *testing.T) {
 func TestMoments(t *testing.T) {
 	all := matches(t, "battle_mix.pcap.gz")
 	p := open(t, all, "#t=30.5", 1440, 900)
-	if got := p.now(); got != 30.5 {
-		t.Errorf("#t=30.5 shows %v", got)
-	}
+	p.shows("#t=30.5", 30.5, 30.5)
 	if theme := eval[string](p, `document.documentElement.dataset.theme`); theme != "dark" {
 		t.Errorf("the page is %s for somebody who prefers it dark", theme)
 	}
@@ -253,41 +258,41 @@ func TestMoments(t *testing.T) {
 		t.Errorf("the replay draws %d bright pixels", n)
 	}
 	p.do(chromedp.Click(chromedp.CSS(".killtable .time")))
-	if got := p.now(); got < 70.5 || got > 74 { // it plays, from two seconds before
-		t.Errorf("a click on the kill shows %v", got)
-	}
+	p.shows("a click on the kill", 70.5, 72.5) // two seconds before
 	p.until(`document.querySelector(".play").getAttribute("aria-label") === "Pause"`)
-	first := p.now()
-	if next := p.now(); next <= first {
-		t.Errorf("the replay stands still at %v", first)
-	}
+	p.shows("the replay", 72.6, 80) // it plays
 	p.do(chromedp.Click(chromedp.CSS(".play")))
 	p.do(chromedp.Click(chromedp.CSS(".talk .time")))
-	if got, want := p.now(), all[0].Chat[0].T; math.Abs(got-want) > 0.06 {
-		t.Errorf("a click on the first line of chat shows %v, not %v", got, want)
-	}
+	said := all[0].Chat[0].T
+	p.shows("a click on the first line of chat", said-0.06, said+0.06)
 	p.do(chromedp.Focus(chromedp.CSS("#time")), chromedp.KeyEvent(kb.End))
-	if got := p.now(); math.Abs(got-all[0].End) > 0.06 {
-		t.Errorf("the key End shows %v, not %v", got, all[0].End)
-	}
+	end := all[0].End
+	p.shows("the key End", end-0.06, end+0.06)
 	p.do(chromedp.KeyEvent(kb.ArrowLeft))
-	if got := p.now(); math.Abs(got-(all[0].End-1)) > 0.06 {
-		t.Errorf("the arrow to the left shows %v, not a second before %v", got, all[0].End)
-	}
+	p.shows("the arrow to the left", end-1.06, end-0.94)
 	eval[chromedp.Void](p, `location.hash = "#t=42"`)
-	if got := p.now(); got != 42 {
-		t.Errorf("#t=42 shows %v", got)
-	}
+	p.shows("#t=42", 42, 42)
 	p.until(`[...document.querySelectorAll(".roster button:not(.gone) .name")].map((e) => e.textContent).join() === "Bot0,Bot1,Bot2,Bot3"`)
+}
+
+// TestHidden has a replay without a size for a while.
+func TestHidden(t *testing.T) {
+	p := open(t, matches(t, "battle_mix.pcap.gz"), "#t=30", 1440, 900)
+	eval[chromedp.Void](p, `document.getElementById("match").style.display = "none"`)
+	p.until(`document.querySelector("canvas.space").width === 0`)
+	eval[chromedp.Void](p, `location.hash = "#t=31"`)
+	time.Sleep(200 * time.Millisecond)
+	eval[chromedp.Void](p, `document.getElementById("match").style.display = ""`)
+	p.until(`document.querySelector("canvas.space").width > 0`)
+	p.until(ink + ` > 300`)
+	p.shows("#t=31", 31, 31)
 }
 
 // TestSelector changes between two matches, also by a link.
 func TestSelector(t *testing.T) {
 	all := append(matches(t, "battle_mix.pcap.gz"), matches(t, "stock_client.pcap")...)
 	p := open(t, all, "#m=2&t=8", 1440, 900)
-	if got := p.now(); got != 8 {
-		t.Errorf("#m=2&t=8 shows %v", got)
-	}
+	p.shows("#m=2&t=8", 8, 8)
 	const first = `document.querySelector(".board tr[data-player]").dataset.player`
 	if got := eval[string](p, first); got != "Kirk" && got != "Cady2" {
 		t.Errorf("the second match is of %s", got)
@@ -398,7 +403,5 @@ func TestDrag(t *testing.T) {
 	if best > 20 {
 		t.Errorf("a frame takes %.1f ms while the time bar is dragged, more than 20", best)
 	}
-	if got := p.now(); math.Abs(got-0.82*33*60) > 10 {
-		t.Errorf("the drag ends at %v", got)
-	}
+	p.shows("the drag", 0.82*33*60-10, 0.82*33*60+10)
 }
