@@ -32,7 +32,7 @@ SYSTEM ?= ./cmd/... ./dissect/capture/...
 CONCURRENT ?= ./cmd/... ./dissect/capture/... ./report/dashboard
 
 # The packages that "make mutation" tries.
-MUTATED ?= decode dissect/transport dissect/fragment dissect/relay dissect/filter
+MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
 
 FUZZ ?= .
 FUZZTIME ?= 10s

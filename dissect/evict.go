@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/bcdissect/bcdissect/dissect/fragment"
-	"github.com/bcdissect/bcdissect/dissect/session"
+	"github.com/bcdissect/bcdissect/dissect/internal/fragment"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/fragment"
+	"github.com/bcdissect/bcdissect/dissect/internal/fragment"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/packet"
-	"github.com/bcdissect/bcdissect/dissect/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 

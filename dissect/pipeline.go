@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/session"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 

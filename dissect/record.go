@@ -4,7 +4,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/session"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 

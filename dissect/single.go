@@ -3,7 +3,7 @@ package dissect
 import (
 	"fmt"
 
-	"github.com/bcdissect/bcdissect/dissect/session"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 

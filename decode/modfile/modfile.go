@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/layout"
+	"github.com/bcdissect/bcdissect/decode/internal/layout"
 	"github.com/bcdissect/bcdissect/decode/names"
 )
 

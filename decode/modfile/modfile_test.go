@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/layout"
+	"github.com/bcdissect/bcdissect/decode/internal/layout"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/fixtures"
 )

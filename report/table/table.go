@@ -13,7 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/hexdump"
+	"github.com/bcdissect/bcdissect/report/internal/hexdump"
 )
 
 // Options say how records look. Whether there is a terminal, how wide it is and

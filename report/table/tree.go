@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/hexdump"
+	"github.com/bcdissect/bcdissect/report/internal/hexdump"
 )
 
 // treeBytes is how many bytes of a field stand beside it.

@@ -7,7 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect/fragment"
+	"github.com/bcdissect/bcdissect/dissect/internal/fragment"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/fragment"
+	"github.com/bcdissect/bcdissect/dissect/internal/fragment"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
-	"github.com/bcdissect/bcdissect/dissect/fragment"
+	"github.com/bcdissect/bcdissect/dissect/internal/fragment"
 )
 
 // A Side is one end of a conversation.
