@@ -1,6 +1,7 @@
-// Package report is the base of all reporters. A [Sink] renders records; each
-// form of output has a package of its own below this one. They share the counts
-// of [Tally], the escaping of text from the network, and a writer of lines.
+// Not part of the library: package report is the base of all reporters. A
+// [Sink] renders records; each form of output has a package of its own below
+// this one. They share the counts of [Tally], the escaping of text from the
+// network, and a writer of lines.
 //
 // A sink borrows the record until Record returns. Sinks are not safe for
 // concurrent use, and do not close the writer.

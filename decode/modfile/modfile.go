@@ -1,6 +1,6 @@
-// Package modfile reads user-defined messages from files, such as those of a
-// mod's scripts; docs/mods.md describes the format. A file with a mistake is
-// rejected with the line and the reason.
+// Not part of the library: package modfile reads user-defined messages from
+// files, such as those of a mod's scripts; docs/mods.md describes the format. A
+// file with a mistake is rejected with the line and the reason.
 //
 // It alone knows the format, TOML, and imports its parser. It opens no files.
 package modfile

@@ -1,4 +1,5 @@
-// Package names maps numbers to names: the values of enumerations and the
-// hashes of file names. Names are lower case except for proper names, and serve
-// people, filters and JSON alike. All tables are immutable.
+// Not part of the library: package names maps numbers to names: the values of
+// enumerations and the hashes of file names. Names are lower case except for
+// proper names, and serve people, filters and JSON alike. All tables are
+// immutable.
 package names

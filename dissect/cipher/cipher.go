@@ -1,5 +1,6 @@
-// Package cipher implements the stream cipher of game datagrams: PC1 with an
-// 80-bit key, the letters "AlbyRules!", and plaintext fed back into the key.
+// Not part of the library: package cipher implements the stream cipher of game
+// datagrams: PC1 with an 80-bit key, the letters "AlbyRules!", and plaintext
+// fed back into the key.
 //
 // Byte 0 of a datagram, the sender's peer id, is clear. The other bytes are
 // enciphered from a fresh state, in both directions alike: nothing carries over

@@ -1,7 +1,7 @@
-// Package conform compares a captured host with a model: it finds the host and
-// its clients in a capture, plays the clients' messages to the model, and
-// compares the model's messages with those of the captured host, client by
-// client.
+// Not part of the library: package conform compares a captured host with a
+// model: it finds the host and its clients in a capture, plays the clients'
+// messages to the model, and compares the model's messages with those of the
+// captured host, client by client.
 //
 // It has no socket and no clock. Records come from the pipeline; data to keep
 // is copied. Memory is bounded: messages are compared within seconds, and the

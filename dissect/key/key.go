@@ -1,6 +1,7 @@
-// Package key holds the table of a record's keys: the name, type, meaning and
-// getter of each, in the order of the JSON object. JSON, columns, filters,
-// completion, docs/json.md and the JSON Schema are all derived from it.
+// Not part of the library: package key holds the table of a record's keys: the
+// name, type, meaning and getter of each, in the order of the JSON object.
+// JSON, columns, filters, completion, docs/json.md and the JSON Schema are all
+// derived from it.
 //
 // The keys of decoded fields are not in the table: they are derived from the
 // message descriptions, see [Members].

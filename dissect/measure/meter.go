@@ -1,6 +1,7 @@
-// Package measure counts records and measures the links of a game: round trips,
-// retransmissions, losses, silence, and the regularity of ship updates. The
-// numbers are for people who look for lag; docs/network.md explains them.
+// Not part of the library: package measure counts records and measures the
+// links of a game: round trips, retransmissions, losses, silence, and the
+// regularity of ship updates. The numbers are for people who look for lag;
+// docs/network.md explains them.
 //
 // A [Meter] is a sink that counts records. It keeps copies, its memory is
 // bounded for any traffic, and it counts evictions. Its results can be read at

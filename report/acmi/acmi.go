@@ -1,6 +1,7 @@
-// Package acmi writes matches as flight recordings for Tacview: ACMI 2.2, as
-// text or zipped. One game unit is one metre of a flat world; its x axis points
-// east, its y axis north, and space begins 10 km above the ground.
+// Not part of the library: package acmi writes matches as flight recordings for
+// Tacview: ACMI 2.2, as text or zipped. One game unit is one metre of a flat
+// world; its x axis points east, its y axis north, and space begins 10 km above
+// the ground.
 package acmi
 
 import (

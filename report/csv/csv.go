@@ -1,5 +1,5 @@
-// Package csv renders chosen columns of records as comma-separated values, with
-// a header row and the quoting of RFC 4180.
+// Not part of the library: package csv renders chosen columns of records as
+// comma-separated values, with a header row and the quoting of RFC 4180.
 //
 // A column is a key of the table in package key or the path of a field, and
 // holds its value in the JSON object of package ndjson: text without quotes, a

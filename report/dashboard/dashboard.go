@@ -1,6 +1,6 @@
-// Package dashboard shows traffic on a whole terminal while it is read:
-// players, the quality of their links, message rates and the events of the
-// game. docs/dashboard.md describes the screen and the keys.
+// Not part of the library: package dashboard shows traffic on a whole terminal
+// while it is read: players, the quality of their links, message rates and the
+// events of the game. docs/dashboard.md describes the screen and the keys.
 //
 // A [Dashboard] is a sink that one goroutine gives records to while another one
 // runs the screen. Its memory is bounded for any traffic, and text from the

@@ -1,5 +1,5 @@
-// Package histogram renders counts as bars: how often each opcode came, and
-// which dirty flags the ship updates had.
+// Not part of the library: package histogram renders counts as bars: how often
+// each opcode came, and which dirty flags the ship updates had.
 package histogram
 
 import (

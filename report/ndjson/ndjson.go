@@ -1,5 +1,6 @@
-// Package ndjson renders records as JSON, one object a line, and counts as one
-// object. docs/json.md describes both; keys that exist do not change.
+// Not part of the library: package ndjson renders records as JSON, one object a
+// line, and counts as one object. docs/json.md describes both; keys that exist
+// do not change.
 //
 // Lines are made by appending: fields are shown to a visitor that writes them
 // straight into the buffer, and a line without an error costs no allocation.

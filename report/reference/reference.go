@@ -1,6 +1,6 @@
-// Package reference describes the messages: the protocol table as plain data,
-// and as the page docs/opcodes.md. It reads no files; the caller supplies
-// sample messages for the page and owns the results.
+// Not part of the library: package reference describes the messages: the
+// protocol table as plain data, and as the page docs/opcodes.md. It reads no
+// files; the caller supplies sample messages for the page and owns the results.
 package reference
 
 import (

@@ -1,6 +1,6 @@
-// Package schema describes the JSON of each command as a JSON Schema of draft
-// 2020-12. That of records follows from the table of keys and from the
-// descriptions of the messages.
+// Not part of the library: package schema describes the JSON of each command as
+// a JSON Schema of draft 2020-12. That of records follows from the table of
+// keys and from the descriptions of the messages.
 package schema
 
 import (

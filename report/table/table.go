@@ -1,6 +1,6 @@
-// Package table renders records for people at a terminal: a line for each, if
-// wanted with all fields below it, and counts as tables. It is the only package
-// that knows colours and widths of characters.
+// Not part of the library: package table renders records for people at a
+// terminal: a line for each, if wanted with all fields below it, and counts as
+// tables. It is the only package that knows colours and widths of characters.
 //
 // Text from the network is escaped before it is written.
 package table

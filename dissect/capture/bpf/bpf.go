@@ -1,5 +1,5 @@
-// Package bpf compiles capture filters to programs for the operating system's
-// packet filter.
+// Not part of the library: package bpf compiles capture filters to programs for
+// the operating system's packet filter.
 //
 // The language is the subset of tcpdump's that is useful to select games:
 //

@@ -1,7 +1,7 @@
-// Package device captures packets from this machine's network interfaces,
-// without cgo on any system: with packet sockets on Linux, /dev/bpf on macOS
-// and the BSDs, and Npcap on Windows. The build tag libpcap, with cgo, uses
-// libpcap instead, except on Windows.
+// Not part of the library: package device captures packets from this machine's
+// network interfaces, without cgo on any system: with packet sockets on Linux,
+// /dev/bpf on macOS and the BSDs, and Npcap on Windows. The build tag libpcap,
+// with cgo, uses libpcap instead, except on Windows.
 //
 // It returns packets without decoding them. The bytes of a packet belong to the
 // device and are valid until the next read. A device is for one goroutine; the

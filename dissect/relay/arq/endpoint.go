@@ -1,8 +1,9 @@
-// Package arq is one end of a connection between a host and a client: it
-// numbers messages, repeats them until they are acknowledged, cuts long ones
-// into fragments, and puts what arrives back into order. It does so as the
-// stock game does, with its timers and its habit of acknowledging everything
-// several times; a host on a network has it repeat by the measured round trip.
+// Not part of the library: package arq is one end of a connection between a
+// host and a client: it numbers messages, repeats them until they are
+// acknowledged, cuts long ones into fragments, and puts what arrives back into
+// order. It does so as the stock game does, with its timers and its habit of
+// acknowledging everything several times; a host on a network has it repeat by
+// the measured round trip.
 //
 // An endpoint has no socket, no clock and no cipher: transport messages and the
 // time go in, deciphered datagrams come out. It is not safe for concurrent use.

@@ -1,6 +1,6 @@
-// Package relaytest has what tests of hosts need beside [relay.Client]: a client
-// that flies a ship and numbers what it says, so that nothing can get lost
-// unnoticed.
+// Not part of the library: package relaytest has what tests of hosts need
+// beside [relay.Client]: a client that flies a ship and numbers what it says,
+// so that nothing can get lost unnoticed.
 package relaytest
 
 import (
