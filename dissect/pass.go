@@ -238,14 +238,8 @@ func (p *pass) note(code, text string) { p.notes = append(p.notes, Note{Code: co
 // shape takes the form of a transport message as evidence for the sender's
 // dialect.
 func (p *pass) shape() {
-	switch m := &p.rec.Transport; {
-	case m.Type == transport.Standard: // by far the most frequent
-	case m.Short:
-		p.decide(decode.OpenBC, session.Form, "a transport message with an 8-bit length")
-	case m.Type == transport.Acknowledge && m.AckFlags&0x80 != 0:
-		p.decide(decode.OpenBC, session.Form, "acknowledgement flag 0x80")
-	case m.Type == transport.Connect && p.side == session.Client, m.Type == transport.Disconnect && p.side == session.Client, m.Type == transport.DoNothing:
-		p.decide(decode.Stock, session.Shape, "")
+	if d, by, why := session.OfShape(p.side, &p.rec.Transport); d != decode.Undecided {
+		p.decide(d, by, why)
 	}
 }
 
@@ -368,8 +362,10 @@ func (p *pass) game() {
 	case !own:
 	case op == msg.OpStateUpdate:
 		res = p.blocks.Check(p.c, p.side, spec, r.Payload, res)
-	case res.Exact() && !res.Common && res.Dialect != sender:
-		p.decide(res.Dialect, session.Form, "a message has a form of that dialect")
+	default:
+		if d, by, why := session.OfForm(&res); d != decode.Undecided && d != sender {
+			p.decide(d, by, why)
+		}
 	}
 	if len(spec.Alternatives) > 0 {
 		if res = p.decoder.ReadAlternatives(spec, r.Payload, res, p.c.Env(p.side)); res.Message == nil {

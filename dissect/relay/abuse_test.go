@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -497,7 +499,7 @@ func TestTellOfLeave(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			g := newGame(t, Config{Mode: Playable})
 			a, b, c := g.join(1001), g.join(1002), g.join(1003)
-			g.host.ids[4].short = true // this one understands OpenBC's messages
+			g.host.ids[4].voice.Decide(decode.OpenBC, session.Form) // this one understands OpenBC's messages
 			a.say(ship)
 			b.take()
 			c.take()

@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -23,7 +24,7 @@ func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Rela
 		if class, ok := playable[op]; ok {
 			return class
 		}
-		if class, ok := playableOpenBC[op]; ok && p.short {
+		if class, ok := playableOpenBC[op]; ok && p.openBC() {
 			return class
 		}
 	}
@@ -47,6 +48,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChecksumResponse, msg.OpRequestObject, msg.OpDestroyObject,
 		msg.OpTeam, msg.OpChat, msg.OpTeamChat:
 		res = h.decoder.Read(spec, m.Body, decode.Undecided, noShips{})
+		p.judge(session.OfForm(&res))
 		if res.Err != nil && op == msg.OpChecksumResponse {
 			h.complain(Ignored, p, "hashes that do not read")
 			return

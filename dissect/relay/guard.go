@@ -67,7 +67,7 @@ func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
 	if v.as = decode.Message(&own); team {
 		v.as = &msg.TeamChat{Chat: own}
 	}
-	if !p.short || chat.Sender != int32(p.slot) {
+	if !p.openBC() || chat.Sender != int32(p.slot) {
 		v.why = fmt.Sprintf("chat as id %d", chat.Sender)
 	}
 	return v

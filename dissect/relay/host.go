@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -63,6 +64,16 @@ type outgoing struct {
 	datagram []byte
 }
 
+// judge takes evidence for the dialect of the client.
+func (p *peer) judge(d decode.Dialect, by session.Strength, _ string) {
+	if d != decode.Undecided {
+		p.voice.Decide(d, by)
+	}
+}
+
+// openBC reports whether the client is one of OpenBC's.
+func (p *peer) openBC() bool { return p.voice.Dialect() == decode.OpenBC }
+
 // directLimit bounds the datagrams that no link sends and nobody has fetched.
 const directLimit = 256
 
@@ -75,7 +86,8 @@ type peer struct {
 	phase   Phase
 	round   int // of checksums, that is asked for
 	nonce   uint32
-	short   bool      // it connected with an 8-bit length, without nonce
+	short   bool // it connected with an 8-bit length, without nonce
+	voice   session.Voice
 	proved  bool      // it has used its id: it receives what is sent to its address
 	trusted bool      // it has also got into the game: it is sent what there is to send
 	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
@@ -144,7 +156,7 @@ func (h *Host) Peers() iter.Seq[PeerInfo] {
 		for _, p := range h.peers {
 			if !yield(PeerInfo{
 				Addr: p.addr, ID: p.id, Slot: p.slot, Name: p.name, Phase: p.phase, Since: p.born, Heard: p.heard,
-				Proved: p.proved, Assumed: p.assumed, OpenBC: p.short, Objects: len(p.objects), Link: p.link.Stats(),
+				Proved: p.proved, Assumed: p.assumed, OpenBC: p.openBC(), Objects: len(p.objects), Link: p.link.Stats(),
 			}) {
 				return
 			}
@@ -227,6 +239,7 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 		if !h.messageAllowed(p, &m) {
 			continue
 		}
+		p.judge(session.OfShape(session.Client, &m.Header))
 		h.cause = p
 		p.link.Receive(h.now, &m, func(lm *arq.Message) { h.deliver(p, lm) })
 		h.cause = nil
@@ -244,11 +257,11 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 // id, nil if nobody's. Who uses the id that was sent to its address has proved
 // that it gets what is sent there.
 func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
-	var session, guest, short *peer
+	var known, guest, short *peer
 	for _, p := range h.byAddr[from] {
 		switch {
 		case p.id == id || h.cfg.Captured:
-			session = p
+			known = p
 		case p.proved:
 		case p.short && id == firstID:
 			short = p
@@ -257,13 +270,13 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 		}
 	}
 	switch {
-	case session != nil:
-		session.got += size
-		h.proof(session)
+	case known != nil:
+		known.got += size
+		h.proof(known)
 	case short != nil:
-		session = short
-		session.got += size
-		h.assume(session)
+		known = short
+		known.got += size
+		h.assume(known)
 	case len(h.byAddr[from]) == 0:
 		h.drop(DropStranger)
 	default:
@@ -272,10 +285,10 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 			h.guess(guest, id)
 		}
 	}
-	if session != nil && session.gone {
+	if known != nil && known.gone {
 		return nil
 	}
-	return session
+	return known
 }
 
 // guess counts an id that is not the one that a session was given. Who gets

@@ -297,6 +297,26 @@ func TestClasses(t *testing.T) {
 // allAtOnce is the rate of those who say everything at one moment.
 var allAtOnce = Rate{1e6, 1e6}
 
+// A client that connects as the game's do, but acknowledges as OpenBC's do, is
+// one of OpenBC's: that its ship is gone is passed on. A client of the game's
+// that acknowledges as the game does stays one, and it is not.
+func TestDialectOfClient(t *testing.T) {
+	for _, tt := range []struct {
+		flags uint8
+		want  bool
+	}{{0x80, true}, {0, false}} {
+		g := newGame(t, Config{Mode: Playable})
+		other, c := g.join(1001), g.join(1002)
+		g.raw(c.addr, []byte{g.peerAt(c.addr).id, 1, byte(transport.Acknowledge), 0, 0, tt.flags})
+		other.take()
+		c.say("14 00000440")
+		got := other.take()
+		if slices.Contains(got, "1400000440") != tt.want || g.peerAt(c.addr).openBC() != tt.want {
+			t.Errorf("acknowledgement with flags %02X: the other is sent %v", tt.flags, got)
+		}
+	}
+}
+
 // A client that connects as OpenBC's do: eight-bit lengths, no nonce, every
 // acknowledgement with flags 0x80 and eight bits of the number, none for
 // control messages. Its datagrams are written here byte by byte.

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -78,6 +79,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 		}
 	}
 	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, got: size}
+	p.judge(session.OfShape(session.Client, &m.Header))
 	p.budget = newBudget(&h.cfg.Limits)
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):

@@ -78,7 +78,7 @@ func (h *Host) tellOfLeave(p *peer, ship wire.ObjectID, slot int) {
 		if o == p {
 			continue
 		}
-		if !o.short && !h.like.openBC {
+		if !o.openBC() && !h.like.openBC {
 			h.say(o, msg.OpPlayerDeleted, &msg.PlayerDeleted{Name: name})
 			if ship != 0 {
 				h.say(o, msg.OpHostEvent, &msg.HostEvent{Event: event.Event{

@@ -41,7 +41,7 @@ type Conversation struct {
 // decoding that sender's messages.
 type side struct {
 	conv      *Conversation
-	voice     voice // of a client; the game holds a host's
+	voice     Voice // of a client; the game holds a host's
 	numbers   transport.Tracker
 	fragments *fragment.Table
 	tracks    map[wire.ObjectID]*track
@@ -63,7 +63,7 @@ func (c *Conversation) reset() {
 	for i := range c.sides {
 		s := &c.sides[i]
 		numbers, tracks := s.numbers, s.tracks
-		*s = side{conv: c, voice: voice{dialect: c.table.forced}}
+		*s = side{conv: c, voice: Voice{dialect: c.table.forced}}
 		// Reuse their memory.
 		s.numbers = numbers
 		s.numbers.Reset()

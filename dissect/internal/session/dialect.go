@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Strength is the weight of evidence for a dialect. Stronger evidence overrides
@@ -32,10 +33,47 @@ func WritesItself(s Side, spec *decode.Spec, from *Origin) bool {
 	return s == Client || !from.Passed && !passedOn(spec)
 }
 
-// A voice is a sender's dialect with the strength of its evidence.
-type voice struct {
+// A Voice is a sender's dialect with the strength of its evidence.
+type Voice struct {
 	dialect  decode.Dialect
 	strength Strength
+}
+
+// Dialect returns the sender's dialect, Undecided without evidence.
+func (v *Voice) Dialect() decode.Dialect { return v.dialect }
+
+// Decide takes evidence. It reports whether the dialect changed.
+func (v *Voice) Decide(d decode.Dialect, by Strength) (changed bool) {
+	if by <= v.strength {
+		return false
+	}
+	changed = v.dialect != d
+	v.dialect, v.strength = d, by
+	return changed
+}
+
+// OfShape returns the evidence in the shape of a transport message, Undecided
+// for none.
+func OfShape(s Side, h *transport.Header) (d decode.Dialect, by Strength, why string) {
+	switch {
+	case h.Type == transport.Standard: // by far the most frequent
+	case h.Short:
+		return decode.OpenBC, Form, "a transport message with an 8-bit length"
+	case h.Type == transport.Acknowledge && h.AckFlags&0x80 != 0:
+		return decode.OpenBC, Form, "acknowledgement flag 0x80"
+	case h.Type == transport.Connect && s == Client, h.Type == transport.Disconnect && s == Client, h.Type == transport.DoNothing:
+		return decode.Stock, Shape, ""
+	}
+	return decode.Undecided, 0, ""
+}
+
+// OfForm returns the evidence in a game message that its sender wrote itself,
+// Undecided for none.
+func OfForm(res *decode.Result) (d decode.Dialect, by Strength, why string) {
+	if res.Exact() && !res.Common {
+		return res.Dialect, Form, "a message has a form of that dialect"
+	}
+	return decode.Undecided, 0, ""
 }
 
 // Dialect returns the dialect of the side's sender, Undecided without evidence.
@@ -48,7 +86,7 @@ func (c *Conversation) Settled(s Side) bool {
 	return c.table.forced != decode.Undecided || c.voice(s).strength == Block
 }
 
-func (c *Conversation) voice(s Side) *voice {
+func (c *Conversation) voice(s Side) *Voice {
 	if s == Host && c.game != nil {
 		return &c.game.voice
 	}
@@ -58,14 +96,5 @@ func (c *Conversation) voice(s Side) *voice {
 // Decide takes evidence for the dialect of a side's sender. It reports whether
 // the dialect changed.
 func (c *Conversation) Decide(s Side, d decode.Dialect, by Strength) (changed bool) {
-	if c.table.forced != decode.Undecided {
-		return false
-	}
-	v := c.voice(s)
-	if by <= v.strength {
-		return false
-	}
-	changed = v.dialect != d
-	v.dialect, v.strength = d, by
-	return changed
+	return c.table.forced == decode.Undecided && c.voice(s).Decide(d, by)
 }

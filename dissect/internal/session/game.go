@@ -13,7 +13,7 @@ import (
 // A Game is the state of a host's game, from all of its conversations.
 type Game struct {
 	host  netip.AddrPort
-	voice voice
+	voice Voice
 	used  uint64
 	most  int // limit of objects
 	heard int // conversations so far
