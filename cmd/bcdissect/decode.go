@@ -25,11 +25,10 @@ func newDecode(s cli.Streams) *cobra.Command {
 		Use:   "decode [HEX]",
 		Short: "Decode one datagram, transport message or game payload given as hex",
 		Long: `Decode reads hex digits from its arguments, or from standard input if there are
-none, and decodes what they are: a datagram, enciphered or clear, a transport
-message, or the payload of a game message. Which of these it is, is found by
-trial; --as forces it. A clear datagram or message may be cut short, as those in
-documents and logs are. The sender's id, the first byte of a datagram, tells who
-sent it: 1 is the host.
+none, and decodes a datagram, enciphered or clear, a transport message, or the
+payload of a game message. It finds the form by trial; --as forces one. A clear
+datagram or message may be cut short, as those in documents and logs are. The
+first byte of a datagram is the sender's id: 1 is the host.
 
 The subsystems of a ship update can be read only if the ship is known; --ship or
 --species names it.
@@ -109,13 +108,13 @@ line are skipped.`,
 	f.Color = cli.NewChoice("auto", "auto", "always", "never")
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(&as, "as", "what the bytes are")
+	fl.Var(&as, "as", "form of the bytes")
 	fl.BoolVar(&deciphered, "clear", false, "the bytes are a datagram that is not enciphered, or its beginning")
 	of.define(cmd)
 	fl.VarP(&f.Format, "format", "T", "form of the report")
 	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
-	fl.Var(&f.Dialect, "dialect", "how the sender is taken to write")
+	fl.Var(&f.Dialect, "dialect", "dialect to assume for the sender")
 	f.Definitions.Define(cmd)
 	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
@@ -127,7 +126,7 @@ line are skipped.`,
 	return cmd
 }
 
-// maxHexInput bounds what is read from standard input: a datagram has at most
+// maxHexInput bounds the text read from standard input: a datagram has at most
 // 64 KiB, and hex with comments a few times as many characters.
 const maxHexInput = 1 << 20
 

@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A form is what bytes can be.
+// A form is a way to decode bytes, such as an enciphered datagram.
 type form struct {
 	kind string
 	push func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error
@@ -52,7 +52,7 @@ func alone(b []byte) *dissect.Datagram {
 	return &dissect.Datagram{Number: 1, Src: netip.AddrPortFrom(nowhere, 0), Dst: netip.AddrPortFrom(nowhere, 1), Payload: b, Full: len(b)}
 }
 
-// beginning returns a datagram of which b is the beginning.
+// beginning returns a datagram that begins with b and goes on.
 func beginning(b []byte) *dissect.Datagram {
 	d := alone(b)
 	d.Full = packet.FullUnknown
@@ -94,7 +94,7 @@ func clearForm(b []byte) form {
 	return clear
 }
 
-// guess finds out what bytes are: the first form that decodes to the last byte,
+// guess finds the form of bytes: the first form that decodes to the last byte,
 // or one that does as far as the bytes go, or else the first that at least
 // splits; certain is false if none does.
 func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
@@ -125,7 +125,7 @@ func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
 	return gamePayload, false
 }
 
-// cut returns the first of the forms of which the bytes can be the beginning.
+// cut returns the first of the forms that can begin with the bytes.
 func cut(cfg dissect.Config, b []byte, forms ...form) (f form, ok bool) {
 	for _, f := range forms {
 		plain := b
@@ -164,8 +164,8 @@ func endsEarly(split *transport.Splitter) bool {
 	}
 }
 
-// starts reports whether bytes are the beginning of a transport message that is
-// longer, with what a sender would write in it.
+// starts reports whether bytes are the beginning of a longer transport message
+// with plausible content.
 func starts(cfg dissect.Config, b []byte) bool {
 	m, _, err := transport.Next(b)
 	if !errors.Is(err, transport.ErrShort) || m.Short {
@@ -186,7 +186,7 @@ func starts(cfg dissect.Config, b []byte) bool {
 }
 
 // decodes reports whether the bytes decode to the last one in a form, or to
-// where they are cut short. What only lacks the state of a session decodes.
+// where they are cut short. A message that only lacks session state decodes.
 func decodes(f form, cfg dissect.Config, b []byte) bool {
 	ok := true
 	// The error is that of the function given here, which returns none.

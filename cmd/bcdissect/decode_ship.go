@@ -10,7 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 )
 
-// A shipFlag says of which class ships are whose creation is not at hand.
+// A shipFlag sets the class of ships without a creation message.
 type shipFlag struct {
 	name    string
 	species uint8

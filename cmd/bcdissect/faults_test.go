@@ -159,7 +159,7 @@ func TestOutputIsInput(t *testing.T) {
 		}
 		r := runIn(in, "read", "-", "-o", path)
 		_ = in.Close()
-		if r.status != cli.ExitUsage || !strings.Contains(r.errors, "that is what is read, and would be overwritten") {
+		if r.status != cli.ExitUsage || !strings.Contains(r.errors, "is an input file; give another name") {
 			t.Errorf("standard input: status %d, %q", r.status, r.errors)
 		}
 	}

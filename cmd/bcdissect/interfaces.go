@@ -19,10 +19,10 @@ func newInterfaces(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interfaces",
 		Short: "List the interfaces that live can capture from",
-		Long: `Interfaces lists what live can capture from: number and name, either of which -i
-takes, state, whether it can be opened, addresses and description. An asterisk
-marks what live takes without -i. What to do about one that cannot be opened is
-said on standard error.`,
+		Long: `Interfaces lists the interfaces that live can capture from: number and name (-i
+takes either), state, whether it can be opened, addresses and description. An
+asterisk marks the default of live. For interfaces that cannot be opened,
+standard error gives the remedy.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := device.Interfaces()

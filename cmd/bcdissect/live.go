@@ -70,11 +70,11 @@ is missing, the error says how to get it.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&l.Interface, "interface", "i", "", "interface to capture from; on Linux also any")
-	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets for which this holds, as 'udp port 22101'; see docs/live.md")
+	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only matching packets, as 'udp port 22101'; see docs/live.md")
 	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML file, written every minute")
 	l.recording.Define(cmd, "also save the raw packets to this file, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "bytes of each packet to keep; 0 for all")
-	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "capture what is for other machines, too")
+	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
 	f.Define(cmd, "table", "table", "json", "histogram", "csv")
 	m.Define(&f, cmd)
@@ -99,7 +99,7 @@ func (l *capturing) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
 	})
 }
 
-// drops keeps the dashboard informed of what is lost.
+// drops keeps the dashboard informed of lost packets.
 func drops(d *dashboard.Dashboard, live *capture.Live, ended <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -114,7 +114,7 @@ func drops(d *dashboard.Dashboard, live *capture.Live, ended <-chan struct{}) {
 	}
 }
 
-// check parses what does not depend on the interface.
+// check parses the flags that do not depend on the interface.
 func (l *capturing) check() error {
 	if err := l.recording.Check(time.Now()); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	return err
 }
 
-// summary says what became of the packets.
+// summary logs the numbers of captured and dropped packets.
 func (l *capturing) summary(log *cli.Log, live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()

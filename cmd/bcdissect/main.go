@@ -1,5 +1,5 @@
-// Command bcdissect reads what the multiplayer protocol of Star Trek: Bridge
-// Commander sent over a network.
+// Command bcdissect decodes the multiplayer traffic of Star Trek: Bridge
+// Commander.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 // abort ends the program at once, as an interrupt does.
 func abort() { os.Exit(cli.ExitAborted) }
 
-// awaitKey waits until somebody has read what is in the window.
+// awaitKey keeps the window open until a key is pressed.
 func awaitKey() {
 	key := "Enter"
 	stdin := int(os.Stdin.Fd())

@@ -19,7 +19,7 @@ func newOpcodes(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "opcodes [NAME or 0xNN]",
 		Short: "Show the protocol table: opcode, name, direction, relay class, fields",
-		Long: `Opcodes shows what is known of the messages: all of them as a table, or one with
+		Long: `Opcodes shows the message reference: all messages as a table, or one message with
 every field, by its name, by the game's constant, by a name from other documents,
 or by its opcode. Transport messages follow those of the game.
 
@@ -94,7 +94,7 @@ way to check one.`,
 	return cmd
 }
 
-// allEntries returns what is known of all messages.
+// allEntries returns the reference entries of all messages.
 func allEntries(f *cli.Common) ([]reference.Entry, error) {
 	c, err := f.Catalog()
 	if err != nil {

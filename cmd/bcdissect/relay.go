@@ -52,14 +52,14 @@ func newRelay(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "relay",
 		Short: "Host a game that clients can join",
-		Long: `Relay is the host of a game: clients of the game find it on the local network, or
-join it by its address, and it lets them in and passes on what they send, as the
-game's own dedicated server does. It does not simulate the game: ships are where
-their players say that they are, and nobody counts kills.
+		Long: `Relay hosts a game as the game's own dedicated server does: clients find it on
+the local network or join by address, and it forwards their messages. It does
+not simulate the game: it takes ship positions from the players and counts no
+kills.
 
-What happens is said on standard error. With -T it is also reported message by
-message, like live traffic, and with -w recorded. Ctrl-C takes leave of all
-players and ends; a second Ctrl-C aborts. See docs/relay.md.`,
+Events go to standard error. With -T every message is also reported, like live
+traffic, and with -w recorded. Ctrl-C disconnects all players and ends the
+program; a second Ctrl-C aborts. See docs/relay.md.`,
 		Example: `  bcdissect relay --name 'Friday night' --system Poseidon
   bcdissect relay --listen 192.168.1.5:22102 --players 4 --password tranya
   bcdissect relay -w evening.pcapng -T table -Y Chat`,
@@ -117,7 +117,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.IntVar(&h.players, "players", 8, "how many can play, at most 16; the game's own hosts offer up to 8")
 	fl.StringVar(&h.password, "password", "", "password that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
-	fl.Var(&h.mode, "mode", "strict passes on only what the game's own host does, which leaves out where ships are")
+	fl.Var(&h.mode, "mode", "strict forwards as the game's own host does; playable also ship updates")
 	h.recording.Define(cmd, "record the game's datagrams in this file, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML file, written every minute")
@@ -291,7 +291,7 @@ func either(a, b <-chan struct{}) <-chan struct{} {
 	return c
 }
 
-// mapOf returns what server lists call a mission. Of the game's own only the
+// mapOf returns the name of a mission in server lists. Of the game's own only the
 // first has been seen there.
 func mapOf(mission string) string {
 	name := mission[strings.LastIndexByte(mission, '.')+1:]

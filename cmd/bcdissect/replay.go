@@ -40,20 +40,21 @@ func newReplay(s cli.Streams) *cobra.Command {
 	var r replaying
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
-		Short: "Compare what a captured host sent with what a host should send",
-		Long: `Replay finds the host and its clients in a capture, plays what the clients sent
-to a model of the host, and compares, client by client, what the model sends
-with what the captured host sent: a table of all messages, every difference with
-its frame, what holds for every stock host, and how long copies took.
+		Short: "Compare a captured host with a model of the original",
+		Long: `Replay finds the host and its clients in a capture, plays the clients' messages
+to a model of the host, and compares, client by client, the model's messages
+with those of the captured host. It reports a table of all messages, every
+difference with its frame, the rules that every stock host keeps, and the delay
+of copies.
 
-A host that is known to be of a kind of its own, such as OpenBC, is held against
-that kind, and what is documented of it is named instead of counted;
---against stock shows how far it is from the stock game's host. What a host
-makes of its own simulation cannot be compared. See docs/replay.md.
+A host of a known kind, such as OpenBC, is compared with a model of that kind,
+and its documented differences are named instead of counted; --against stock
+compares it with the stock game's host. Messages from a host's own simulation
+cannot be compared. See docs/replay.md.
 
-With --to the clients of the capture are played to a host that runs, over UDP:
-one socket each, at the speed of the capture or --speed times that, with ids and
-slots that the host gives. What the host sends is compared in the same way.
+With --to the clients of the capture are played to a running host over UDP: one
+socket each, at the speed of the capture or --speed times that, with the ids and
+slots that this host gives. Its messages are compared in the same way.
 
 The rules of the game are those that the capture shows unless flags say
 otherwise. The exit status is 4 if there are differences, and with
@@ -82,13 +83,13 @@ func (r *replaying) define(cmd *cobra.Command) {
 	r.mode = cli.NewChoice("strict", "strict", "playable")
 	r.DefineFormat(cmd, "table", "table", "json")
 	fl := cmd.Flags()
-	fl.Var(&r.against, "against", "the host that is expected; auto for one of the captured host's dialect")
-	fl.Var(&r.mode, "mode", "what of a model of the stock host: strict, or playable, which passes ship updates on")
+	fl.Var(&r.against, "against", "expected host; auto = the captured host's dialect")
+	fl.Var(&r.mode, "mode", "model host: strict, or playable (forwards ship updates)")
 	r.rules.Define(cmd, "", "")
-	fl.IntVar(&r.players, "player-limit", 0, "how many can play, 1 to 16")
-	fl.StringVar(&r.to, "to", "", "play the clients to the host at this address, HOST:PORT, and compare what that sends")
-	fl.Float64Var(&r.speed, "speed", 1, "with --to: so many times as fast as the capture")
-	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: the host may be on another machine; have its owner's leave")
+	fl.IntVar(&r.players, "player-limit", 0, "player limit, 1 to 16")
+	fl.StringVar(&r.to, "to", "", "play the clients to the host at HOST:PORT and compare its messages")
+	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
+	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
 	r.DefinePorts(cmd)
 	r.DefineReading(cmd)
 	r.against.Complete(cmd, "against")
@@ -159,7 +160,7 @@ func (r *replaying) read(s cli.Streams, names []string) error {
 	return verdict
 }
 
-// write writes the reports and returns what the exit status is to be.
+// write writes the reports and returns the verdict for the exit status.
 func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts *conform.Hosts) (verdict, err error) {
 	reports, passed := hosts.Reports()
 	if len(reports) == 0 {

@@ -37,7 +37,7 @@ func run(args []string, s cli.Streams) int {
 }
 
 // fileFirst puts the command read before arguments that begin with the name of
-// a file: that is what the program gets when a capture is dropped on it.
+// a file: a capture dropped on the program is its first argument.
 func fileFirst(root *cobra.Command, args []string) []string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return args
@@ -62,11 +62,11 @@ histogram.`,
 		Example: `  bcdissect read capture.pcap              every message, a line each
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
-  bcdissect stats capture.pcap             what the traffic consists of
-  bcdissect replay capture.pcap            what its host does otherwise than it should
+  bcdissect stats capture.pcap             opcodes, directions and bytes
+  bcdissect replay capture.pcap           compare its host with the original game's
   bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
-  bcdissect opcodes TorpedoFire            all there is to know of a message`,
+  bcdissect opcodes TorpedoFire           the reference of one message`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

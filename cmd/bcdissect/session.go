@@ -25,7 +25,7 @@ func newSession(s cli.Streams) *cobra.Command {
 	var o sessionFlags
 	cmd := &cobra.Command{
 		Use:   "session FILE...",
-		Short: "Tell who played, who won, who destroyed whom, and how good the lines were",
+		Short: "Show matches: players, winners, kills and connection quality",
 		Long: `Session tells the story of captures: the matches in them, players and ships,
 scores, kills with weapon and distance, chat, and the quality of each player's
 connection.

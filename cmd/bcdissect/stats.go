@@ -20,8 +20,8 @@ func newStats(s cli.Streams) *cobra.Command {
 	var links bool
 	cmd := &cobra.Command{
 		Use:   "stats FILE...",
-		Short: "Count what captures consist of: opcodes, directions, bytes, ship updates",
-		Long: `Stats counts what is in capture files: opcodes with shares, bytes and
+		Short: "Count opcodes, directions, bytes and ship updates",
+		Long: `Stats counts the traffic in capture files: opcodes with shares, bytes and
 directions, transport messages, fragments and repetitions, and which fields the
 ship updates carry. A message counts once: repetitions are counted apart, and
 fragments when they are complete.
@@ -57,10 +57,10 @@ of each player and direction, and how regularly the updates of ships come.`,
 	return cmd
 }
 
-// errBars is what asking for measurements as a histogram is.
-var errBars = errors.New("--network: there is no histogram of it, use -T table or -T json")
+// errBars reports a request for link measurements as a histogram.
+var errBars = errors.New("--network: not available as a histogram; use -T table or -T json")
 
-// networkStats reads captures and reports what was measured of their links.
+// networkStats reads captures and reports their link measurements.
 func networkStats(f *cli.Common, s cli.Streams, cmd *cobra.Command, args []string) error {
 	switch {
 	case !cmd.Flags().Changed("format"):

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A Choice is a flag whose value is one of a few words.
+// A Choice is a flag that takes one of a few words.
 type Choice struct {
 	Value string
 	words []string

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// A Display is what the terminal cannot show. The zero value shows everything.
+// A Display holds the terminal's limits. The zero value has none.
 type Display struct {
 	NoANSI bool // neither colours nor a moving cursor: an old Windows console
 	ASCII  bool // standard output: no characters but those of ASCII
 }
 
-// OpenDisplay finds out what the program's terminal can show and switches on
-// what is off there. What restore does has to be done before the program ends.
+// OpenDisplay finds the limits of the program's terminal and switches on its
+// disabled features. The program must call restore before it ends.
 func OpenDisplay(out, err *os.File) (d Display, restore func()) {
 	d, restore = openConsole(out, err)
 	d.ASCII = d.ASCII || !utf8Locale(os.Getenv)

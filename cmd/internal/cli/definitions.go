@@ -35,8 +35,7 @@ func (d *Definitions) Catalog() (*decode.Catalog, error) {
 	return c, Failed(err)
 }
 
-// readDefinitions reads a file, and no more than what shows that it is too
-// large.
+// readDefinitions reads a file up to one byte beyond the size limit.
 func readDefinitions(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

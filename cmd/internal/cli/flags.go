@@ -36,11 +36,11 @@ func (f *Common) Define(cmd *cobra.Command, format string, formats ...string) {
 	fl := cmd.Flags()
 	fl.IntVarP(&f.Count, "count", "c", 0, "stop after this many records; 0 for all")
 	f.DefinePorts(cmd)
-	fl.BoolVar(&f.Verify, "verify", false, "encode every message and datagram anew and report what differs")
+	fl.BoolVar(&f.Verify, "verify", false, "encode every message and datagram anew and report differences")
 	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if anything was malformed, or differs under --verify")
 }
 
-// DefineReport defines the flags of what is reported and how.
+// DefineReport defines the flags that select records and their form.
 func (f *Common) DefineReport(cmd *cobra.Command, format string, formats ...string) {
 	f.DefineFormat(cmd, format, formats...)
 	f.DefineReading(cmd)
@@ -66,10 +66,10 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 	f.Dialect = NewChoice("auto", "auto", "stock", "openbc")
 	f.Color = NewChoice("auto", "auto", "always", "never")
 	fl := cmd.Flags()
-	fl.Var(&f.Dialect, "dialect", "how every sender is taken to write")
+	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
 	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
-	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "how many processors to use; 0 for as many as are useful")
+	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "processors to use (0 = automatic)")
 	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
 	f.Definitions.Define(cmd)
 	f.Dialect.Complete(cmd, "dialect")
@@ -89,7 +89,7 @@ func (f *Common) Config() (dissect.Config, error) {
 		return cfg, fmt.Errorf("--count %d: cannot be negative", f.Count)
 	}
 	if f.Jobs < 0 || f.Jobs > mostJobs {
-		return cfg, fmt.Errorf("--jobs %d: give 1 to %d, or 0 for as many as are useful here", f.Jobs, mostJobs)
+		return cfg, fmt.Errorf("--jobs %d: give 1 to %d, or 0 for automatic", f.Jobs, mostJobs)
 	}
 	if len(f.Defined) > 0 {
 		var err error

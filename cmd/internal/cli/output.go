@@ -16,7 +16,7 @@ type Output struct {
 	io.Writer
 	name     string   // for errors
 	file     *os.File // to be closed; nil for standard output
-	replaces string   // the file whose place it takes when it is closed; or empty
+	replaces string   // the file that it replaces when closed; or empty
 	unwatch  func()   // once nothing is left behind by a kill
 	failed   bool
 	Terminal bool
@@ -82,7 +82,7 @@ func removeWhenKilled(name string, abort func()) (stop func()) {
 		select {
 		case <-done:
 		case s := <-signals:
-			_ = os.Remove(name) // what is left is not worth an error
+			_ = os.Remove(name) // a leftover file is not worth an error
 			signal.Reset(s)
 			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
 				if abort != nil { // where a program cannot send itself a signal
@@ -146,7 +146,7 @@ func (o *Output) Close() error {
 // CheckOverwrite refuses an output that would overwrite an input.
 func CheckOverwrite(output string, stdin io.Reader, inputs ...string) error {
 	if sameFile(output, stdin, inputs...) {
-		return fmt.Errorf("--output %s: that is what is read, and would be overwritten; give another name", output)
+		return fmt.Errorf("--output %s: is an input file; give another name", output)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func systemOf(text string) (uint8, error) {
 }
 
 // missionOf returns the script of a mission. One of the game's needs only its
-// own name; what has dots in it is a script already, maybe of a mod.
+// own name; a name with dots is a script already, maybe of a mod.
 func missionOf(text string) (string, error) {
 	bad := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	if text == "" || len(text) > 255 || strings.ContainsFunc(text, bad) {
@@ -88,7 +88,7 @@ func missionOf(text string) (string, error) {
 	return "Multiplayer.Episode." + text + "." + text, nil
 }
 
-// limitOf reads a limit of which 0 stands for none.
+// limitOf reads a limit; 0 stands for none.
 func limitOf(flag string, n int) (uint8, error) {
 	switch {
 	case n == 0:

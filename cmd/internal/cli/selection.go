@@ -18,7 +18,7 @@ import (
 )
 
 // Selection is which records are shown. All are decoded all the same, since
-// later ones need what earlier ones tell.
+// later ones depend on the state that earlier ones set.
 type Selection struct {
 	expression                       string
 	player, object, from, to, frames string
@@ -40,7 +40,7 @@ type Selection struct {
 func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	s.dir = NewChoice("", "c2s", "s2c", "unknown")
 	fl := cmd.Flags()
-	fl.StringVarP(&s.expression, "filter", "Y", "", "only records for which this holds, as 'name == Chat and text contains \"lag\"'; see docs/filter.md")
+	fl.StringVarP(&s.expression, "filter", "Y", "", "show only records that match, as 'name == Chat and text contains \"lag\"'; see docs/filter.md")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this name or peer id, from its first datagram")
 	fl.StringVar(&s.object, "object", "", "only messages that name this object or a part of it; its id, as 0x3FFFFFFF")
 	fl.StringVar(&s.from, "from", "", "only from this time on: seconds after the first frame, or 15:04:05, or RFC 3339 (UTC)")
@@ -54,7 +54,7 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	CompleteFilter(cmd, "filter")
 }
 
-// CompleteFilter offers to the shell what a filter may go on with.
+// CompleteFilter offers the shell continuations of a filter.
 func CompleteFilter(cmd *cobra.Command, flag string) {
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -71,7 +71,7 @@ func CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Fi
 	return f, err
 }
 
-// check parses what does not depend on the capture.
+// check parses the flags that do not depend on the capture.
 func (s *Selection) check(catalog *decode.Catalog) (err error) {
 	s.peer = -1
 	if s.expression != "" {
@@ -134,7 +134,7 @@ func (s *Selection) parseFrames() error {
 		}
 	}
 	if first == "" && last == "" || s.lastFrame != 0 && s.lastFrame < s.firstFrame {
-		return errors.New("that is no frame")
+		return errors.New("empty frame range")
 	}
 	return nil
 }

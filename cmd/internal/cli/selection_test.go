@@ -31,7 +31,7 @@ func FuzzSelection(f *testing.F) {
 		if d := at.Sub(start); !strings.Contains(text, ":") && d.Abs() > 1e9*time.Second {
 			t.Errorf("time %q: %v", text, d)
 		}
-		// What JSON shows is read again as the same time.
+		// A time printed as JSON parses to the same time.
 		if y := at.Year(); y >= 0 && y <= 9999 {
 			if again, err := timeOf(at.UTC().Format(time.RFC3339Nano), start, time.Time{}); err != nil || !again.Equal(at) {
 				t.Errorf("time %q: %v, then %v and %v", text, at, again, err)

@@ -70,7 +70,7 @@ func OneLine(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// Remedy returns what an error says about ways around it, if it does.
+// Remedy returns the remedy that an error carries, or "".
 func Remedy(err error) string {
 	if e := (interface{ Remedy() string })(nil); errors.As(err, &e) {
 		return e.Remedy()

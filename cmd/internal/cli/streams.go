@@ -1,5 +1,5 @@
-// Package cli holds what the commands share: streams, exit statuses, flags and
-// outputs.
+// Package cli holds the streams, exit statuses, flags and outputs that the
+// commands share.
 package cli
 
 import (

@@ -28,13 +28,13 @@ func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl.BoolVar(&m.payload, "payload", false, "json: the complete game payload as hex")
 }
 
-// Check sees to it that csv has columns, and what has columns is csv.
+// Check makes sure that csv has columns and no other format has.
 func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	if len(f.Columns) > 0 && !cmd.Flags().Changed("format") {
 		f.Format.Value = "csv"
 	}
 	if (f.Format.Value == "csv") != (len(f.Columns) > 0) {
-		return errors.New("csv has the columns that -e names, such as -T csv -e frame -e StateUpdate.speed")
+		return errors.New("-T csv and -e FIELD go together, such as -T csv -e frame -e StateUpdate.speed")
 	}
 	return nil
 }
