@@ -111,6 +111,7 @@ func TestOmitValues(t *testing.T) {
 				break
 			}
 			p.OmitValues(d.Number%7 < 4)
+			p.OmitCopies(d.Number%7 == 5)
 			if err := p.Push(d, check); err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ type Pipeline struct {
 	blocks  *session.Blocks
 	stats   Stats
 
-	omitValues bool
+	omitValues, omitCopies bool
 
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text
@@ -92,6 +92,10 @@ func (p *Pipeline) Stats() Stats { return p.stats }
 // it again. Counting is faster without; other records stay the same. Updates of
 // uncertain layout always have their Message.
 func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
+
+// OmitCopies is OmitValues for updates without subsystems that a host passes on
+// only: copies with an Author.
+func (p *Pipeline) OmitCopies(omit bool) { p.omitCopies = omit }
 
 // The reasons why a record is not understood, besides the errors of the layers.
 var (

@@ -65,6 +65,11 @@ func isUpdate(message []byte) bool {
 	return len(message) > transport.PlainHeader && decode.Opcode(message[transport.PlainHeader]) == msg.OpStateUpdate
 }
 
+func hasSubsystems(update []byte) bool {
+	_, flags, _ := msg.UpdateHead(update)
+	return flags&msg.DirtySubsystems != 0
+}
+
 // passUpdates makes the records of the next ship updates in a datagram. It
 // stops before anything other than a valid update that is consistent with its
 // sender's dialect. part is the index of the next message; the result is the
@@ -82,7 +87,8 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 		ok := false
 		switch {
 		case m == nil:
-		case p.omitValues:
+		case p.omitValues || p.omitCopies && r.CopyOf != 0 && r.Author != nil && !hasSubsystems(body):
+			r.Message = nil
 			ok = m.ReadHead(body, r.Layout, u.env)
 		default:
 			r.Message = m

@@ -37,6 +37,14 @@ type Counter interface {
 	OmitsValues()
 }
 
+// A Folder is a sink that looks at the values of ship updates, but of those that
+// a host passes on only at subsystems: it takes records of the others without a
+// Message.
+type Folder interface {
+	Sink
+	OmitsCopies()
+}
+
 // ErrClosed is returned by a sink that is given a record after Close.
 var ErrClosed = errors.New("report: the sink is closed")
 

@@ -83,15 +83,23 @@ func room(used *int, limit int, evicted *int) bool {
 	return true
 }
 
+// OmitsCopies implements [report.Folder].
+func (b *Builder) OmitsCopies() {}
+
 // Record folds a record. It never fails.
 func (b *Builder) Record(r *dissect.Record) error {
 	if r.Datagram == nil {
 		return nil
 	}
-	if r.Datagram.Number != b.frame {
+	more := r.Datagram.Number == b.frame
+	if !more {
 		b.comes(r.Datagram)
 	}
 	_ = b.meter.Record(r) // never fails
+	copied := !first(r) && r.Author != nil && motion(r)
+	if copied && more {
+		return nil // the datagram has been seen
+	}
 	if r.Kind == dissect.KindGameSpy {
 		b.gameSpy(r)
 		return nil
@@ -107,7 +115,7 @@ func (b *Builder) Record(r *dissect.Record) error {
 			g.malformed(r)
 		}
 		return nil
-	case r.Message == nil || r.Status == dissect.StatusDuplicate:
+	case copied || r.Message == nil || r.Status == dissect.StatusDuplicate:
 		return nil
 	}
 	if m, ok := r.Message.(*msg.StateUpdate); ok {
@@ -116,6 +124,12 @@ func (b *Builder) Record(r *dissect.Record) error {
 	}
 	g.message(r)
 	return nil
+}
+
+// motion reports whether the record is of a ship update without subsystems.
+func motion(r *dissect.Record) bool {
+	_, flags, ok := msg.UpdateHead(r.Payload)
+	return ok && flags&msg.DirtySubsystems == 0
 }
 
 // comes takes note of the time of the next datagram.

@@ -95,10 +95,10 @@ func (l *link) silent(gap time.Duration) {
 }
 
 // message counts a transport message.
-func (l *link) message(r *dissect.Record, at moment) {
+func (l *link) message(r *dissect.Record, at moment, rates bool) {
 	l.Messages++
 	repeated := r.Repeat
-	if at.known {
+	if rates && at.known {
 		b := l.rates.at(at.ns)
 		b.messages++
 		if repeated {

@@ -129,7 +129,8 @@ type GivenUp struct {
 // A Meter measures. Its zero value is ready to use. It is not safe for
 // concurrent use.
 type Meter struct {
-	// LinksOnly leaves the streams of ship updates out, which saves time.
+	// LinksOnly leaves the streams of ship updates and the rates out, which saves
+	// time. It takes frame numbers to be of one capture.
 	LinksOnly bool
 
 	conversations map[pair]*conversation
@@ -143,6 +144,7 @@ type Meter struct {
 	givenUp GivenUp
 	now     int64 // nanoseconds; time of the last datagram or of Advance
 
+	current        *link // of the last datagram
 	seen           bool
 	datagram, part int // frame number of the last record's datagram, and which part of it that was
 }
@@ -183,6 +185,13 @@ func (m *Meter) Record(r *dissect.Record) error {
 		m.givenUp.Undirected++
 		return nil
 	}
+	id, updates := updated(r)
+	if m.LinksOnly && updates && !r.Transport.Reliable && m.current != nil && m.continues(r) {
+		m.part = r.Part
+		m.current.Messages++
+		m.current.lap.updates++
+		return nil
+	}
 	d := r.Datagram
 	c := m.conversation(r)
 	at := moment{d.Time.UnixNano(), !d.Time.IsZero()}
@@ -196,6 +205,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 		c.peer = r.ClientID
 	}
 	l := &c.links[side(r.Dir)]
+	m.current = l
 	if m.begins(r) {
 		m.uses++
 		c.used = m.uses
@@ -207,7 +217,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 	if r.Kind == dissect.KindMalformed {
 		return nil
 	}
-	l.message(r, at)
+	l.message(r, at, !m.LinksOnly)
 	switch h := &r.Transport; {
 	case h.Type == transport.Acknowledge:
 		l.Acks++
@@ -217,7 +227,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 	case h.HasSeq:
 		l.reliable(r, at, &m.givenUp)
 	}
-	if id, ok := updated(r); ok {
+	if updates {
 		l.lap.updates++
 		if !m.LinksOnly {
 			m.update(c, r, id, at)
@@ -352,9 +362,14 @@ func (m *Meter) restart(c *conversation) {
 // begins reports whether r is the first record of its datagram that comes here.
 // Frame numbers alone do not tell where one capture ends and the next begins.
 func (m *Meter) begins(r *dissect.Record) bool {
-	again := m.seen && r.Datagram.Number == m.datagram && r.Part > m.part
+	again := m.continues(r)
 	m.seen, m.datagram, m.part = true, r.Datagram.Number, r.Part
 	return !again
+}
+
+// continues reports whether r is of the same datagram as the record before.
+func (m *Meter) continues(r *dissect.Record) bool {
+	return m.seen && r.Datagram.Number == m.datagram && r.Part > m.part
 }
 
 // A moment is a time, if there is one.

@@ -200,6 +200,8 @@ func (c *reader) emit() func(*dissect.Record) error {
 	if c.wanted.All && c.verify == nil && c.left == 0 {
 		_, counts := c.sink.(report.Counter)
 		c.pipeline.OmitValues(counts)
+		_, folds := c.sink.(report.Folder)
+		c.pipeline.OmitCopies(folds)
 		return c.sink.Record
 	}
 	return c.record
