@@ -199,10 +199,11 @@ func (s *sessionPage) players(m *match.Match) {
 	for i := range order {
 		order[i] = i
 	}
-	scores, teams, damage := false, false, false
+	scores, says, teams, damage := false, false, false, false
 	for i := range m.Players {
 		p := &m.Players[i]
-		scores = scores || p.HostSays != nil && (p.Score != nil && *p.Score != 0 || differs(p))
+		scores = scores || p.Score != nil && *p.Score != 0
+		says = says || differs(p)
 		teams = teams || p.Team != nil
 		damage = damage || p.Damage != nil
 	}
@@ -217,7 +218,10 @@ func (s *sessionPage) players(m *match.Match) {
 		head = append(head, "damage")
 	}
 	if scores {
-		head = append(head, "score", "host says k/d")
+		head = append(head, "score")
+	}
+	if says {
+		head = append(head, "host says k/d")
 	}
 	head = append(head, "joined", "left", "")
 	rows := [][]string{}
@@ -236,6 +240,9 @@ func (s *sessionPage) players(m *match.Match) {
 			row = append(row, d)
 		}
 		if scores {
+			row = append(row, orNothing(p.Score, 0))
+		}
+		if says {
 			said := ""
 			if h := p.HostSays; h != nil {
 				said = orDash(h.Kills) + "/" + orDash(h.Deaths)
@@ -243,15 +250,28 @@ func (s *sessionPage) players(m *match.Match) {
 					said = s.styled(said, yellow)
 				}
 			}
-			row = append(row, orNothing(p.Score, 0), said)
+			row = append(row, said)
 		}
 		how := ""
 		if p.Left != nil {
-			how = s.text(p.LeftHow)
+			how = s.text(leftHow(m, p))
 		}
 		rows = append(rows, append(row, at(p.Joined), at(p.Left), how))
 	}
 	s.grid(head, rows, left)
+}
+
+// leftHow says in words how a player left.
+func leftHow(m *match.Match, p *match.Player) string {
+	switch {
+	case p.LeftHow == "disconnect":
+		return "disconnected"
+	case p.LeftHow != "host":
+		return p.LeftHow
+	case m.Over != nil && *m.Over <= *p.Left:
+		return "game over"
+	}
+	return "host reports"
 }
 
 // differs reports whether the host counts otherwise than the kills tell.
@@ -370,7 +390,11 @@ func (s *sessionPage) chat(m *match.Match) {
 		if c.Team {
 			to = " (team)"
 		}
-		s.line("%8s  %s%s: %s", minutes(c.T), s.name(m, c.Player), to, s.text(c.Text))
+		text := s.text(c.Text)
+		if strings.TrimSpace(text) == "" {
+			text = "(empty)"
+		}
+		s.line("%8s  %s%s: %s", minutes(c.T), s.name(m, c.Player), to, text)
 	}
 	s.rest(len(m.Chat), sessionChat)
 }

@@ -39,3 +39,38 @@ func TestSessionHostile(t *testing.T) {
 		}
 	}
 }
+
+// An empty line of chat, the ways to leave, and the host's numbers where they
+// differ are told in words.
+func TestSessionWords(t *testing.T) {
+	over, left := 60.0, 80.0
+	zero := 0
+	m := &match.Match{
+		Over: &over, EndedBy: "time up", Vantage: match.VantageHost,
+		Players: []match.Player{
+			{Name: "Ann", Slot: -1, Left: &left, LeftHow: "host", HostSays: &match.HostSays{Kills: &zero, Deaths: &zero}},
+			{Name: "Ben", Slot: -1, Left: &left, LeftHow: "disconnect"},
+		},
+		Chat: []match.Talk{{Player: 0, Text: " "}, {Player: 1, Text: "gg"}},
+	}
+	text := func() string {
+		var b strings.Builder
+		if err := Session(&b, []*match.Match{m}, nil, SessionOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	got := text()
+	for _, want := range []string{"Ann: (empty)\n", "Ben: gg\n", "game over", "disconnected"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing from\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "host says") {
+		t.Errorf("the host's numbers add nothing to\n%s", got)
+	}
+	m.Over, m.Players[0].Kills = nil, 1
+	if got = text(); !strings.Contains(got, "host says k/d") || !strings.Contains(got, "0/0") || !strings.Contains(got, "host reports") {
+		t.Errorf("the host's other numbers, or who says that Ann left, are missing from\n%s", got)
+	}
+}
