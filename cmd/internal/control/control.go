@@ -34,7 +34,7 @@ type Request struct {
 	Argument string `json:"argument,omitempty"`
 }
 
-// An Answer says what a host has done, or describes the game.
+// An Answer reports the outcome of a request, or describes the game.
 type Answer struct {
 	Error   string   `json:"error,omitempty"`
 	Text    string   `json:"text,omitempty"`

@@ -29,7 +29,7 @@ func serving(t *testing.T) string {
 	return path
 }
 
-// shortDir returns a folder whose sockets have short paths.
+// shortDir returns a folder with a path short enough for sockets.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bc") //nolint:usetesting // paths of t.TempDir are too long for sockets
@@ -57,8 +57,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// What is no request is answered with an error, and what is too long ends the
-// connection; neither keeps others from being answered.
+// A malformed request is answered with an error, and one that is too long ends
+// the connection; neither keeps others from being answered.
 func TestServeBounds(t *testing.T) {
 	path := serving(t)
 	for _, tt := range []struct{ sent, want string }{

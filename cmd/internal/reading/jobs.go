@@ -14,14 +14,14 @@ import (
 	"github.com/bcdissect/bcdissect/report/csv"
 )
 
-// What a message means depends on those before it, so one goroutine has to
-// decode all of them in order. It can be spared all else: another reads ahead,
-// in batches, and deciphers them. Rendering takes several times as long as
-// decoding. It is shared out: each of several goroutines decodes everything,
-// which makes it know what it has to, and renders one batch in so many. The
-// outputs are then written in the order of the batches.
+// The meaning of a message depends on those before it, so one goroutine has to
+// decode all of them in order. Another goroutine reads ahead, in batches, and
+// deciphers them. Rendering takes several times as long as decoding, so it is
+// shared: each of several goroutines decodes everything, which gives it the
+// state it needs, and renders every nth batch. The outputs are then written in
+// the order of the batches.
 
-const usefulJobs = 4 // beyond that, most of what each does is decoding
+const usefulJobs = 4 // with more, each mostly decodes
 
 // newJobs returns how many goroutines are to do the work.
 func newJobs(asked int) int {
@@ -40,7 +40,7 @@ type reading struct {
 	out      *cli.Output
 	makeSink SinkMaker
 	start    time.Time // of the capture
-	one      *reader   // what all records go to, or what the readers came to in the end
+	one      *reader   // takes all records; at the end holds the readers' counts
 	progress *cli.Progress
 	enough   bool // as many records were shown as were asked for
 }
@@ -53,7 +53,7 @@ type files struct {
 	abandoned bool
 }
 
-// Close closes what nobody reads.
+// Close closes the files unless their reader may still be at work.
 func (f *files) Close() error {
 	if f.abandoned {
 		return nil
@@ -74,7 +74,7 @@ func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 }
 
 // all takes datagrams from the first one on to the end of the source. It
-// returns why the source ended, and what else made it end.
+// returns the source's error and any other error that ended the reading.
 func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
 	f, batched := r.src.(*files)
 	if !batched || r.Count > 0 { // every datagram by itself
@@ -164,7 +164,7 @@ func (b *batches) read(first *dissect.Datagram) (readErr, err error) {
 	return readErr, b.handOn()
 }
 
-// errAbandoned tells the goroutine that reads that nobody takes what it reads.
+// errAbandoned tells the reading goroutine that its datagrams are not wanted.
 var errAbandoned = errors.New("stopped")
 
 // ahead reads batches in a goroutine of its own and gives each to all takers.
@@ -257,7 +257,7 @@ func (r *reading) collect(b *batches, first *dissect.Datagram) (readErr, err err
 	return a.readErr, nil
 }
 
-// A chunk is what the records of a batch, or those at the end, came to.
+// A chunk is the rendered text of a batch, or of the records at the end.
 type chunk struct {
 	text  []byte
 	frame int // the last one
@@ -287,8 +287,8 @@ func (w *renderer) record(rec *dissect.Record) error {
 	return w.reader.record(rec)
 }
 
-// run renders every one in so many batches, beginning with the one whose number
-// is nr. Batches are counted from 0; what is left at the end counts as one.
+// run renders one batch in of, beginning with number nr. Batches are counted
+// from 0; the records at the end of the capture count as one.
 func (w *renderer) run(a *ahead, nr, of int) {
 	defer close(w.out)
 	n := 0
@@ -309,7 +309,7 @@ func (w *renderer) run(a *ahead, nr, of int) {
 	}
 }
 
-// hand hands over what has been rendered. It reports whether to go on.
+// hand hands over the rendered text. It reports whether to go on.
 func (w *renderer) hand(a *ahead, frame int, err error) bool {
 	if err == nil {
 		err = w.flusher.Flush()

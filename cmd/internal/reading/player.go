@@ -12,11 +12,11 @@ import (
 )
 
 // A player's conversation begins before the player's name is known. Files are
-// read twice: first to learn which conversation it is. What comes through a pipe
-// or from the network is held back until there is a name.
+// read twice: first to learn which conversation it is. Records from a pipe or
+// the network are held back until there is a name.
 
-// learn reads files to learn which conversation is that of the wanted player. It
-// leaves what can be read once to the holder, and errors to the second reading.
+// learn reads files to find the conversation of the wanted player. It leaves
+// pipes to the holder, and errors to the second reading.
 func learn(f *cli.Common, cfg dissect.Config, names []string) error {
 	if slices.ContainsFunc(names, func(name string) bool { return !regular(name) }) {
 		return nil
@@ -47,7 +47,7 @@ func regular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Limits of what is held back.
+// Limits of the records held back.
 const (
 	heldOfOne = 256       // records of a conversation
 	heldOfAll = 16 * 1024 // records
@@ -118,7 +118,7 @@ func (h *holder) record(r *dissect.Record) error {
 	return nil
 }
 
-// forget lets go of what is held back of a conversation.
+// forget drops the held records of a conversation.
 func (h *holder) forget(conversation int) {
 	if w := h.of[conversation]; w != nil {
 		h.count -= len(w.records)

@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// shown collects what a holder lets through: conversation and frame, and the
+// shown collects the records that a holder shows: conversation and frame, and the
 // codes of notes.
 func shown() (h *holder, got *[]string) {
 	got = new([]string)

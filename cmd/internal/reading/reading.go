@@ -17,7 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// Counts are what the reader of a capture knows and a sink does not.
+// Counts are the reader's counts, which a sink does not see.
 type Counts struct {
 	capture  capture.Stats
 	pipeline dissect.Stats
@@ -30,7 +30,7 @@ func (c *Counts) Fill(t *measure.Tally) {
 	t.Other = int64(c.pipeline.Other)
 }
 
-// warn tells what the report does not: frames that could not be looked at.
+// warn reports frames and datagrams that could not be read.
 func warn(s cli.Streams, c capture.Stats) {
 	say := func(n int, format string, args ...any) {
 		if n > 0 {
@@ -79,8 +79,8 @@ type Source interface {
 	Progress() (read, size int64)
 }
 
-// A SinkMaker makes the sink of a report that begins at a time, and what is
-// left to do when everything has been read, which may be nil.
+// A SinkMaker makes the sink of a report that begins at a time, and a function
+// to call after the last record, which may be nil.
 type SinkMaker func(out *cli.Output, start time.Time) (sink report.Sink, finish func(*Counts) error)
 
 // Report reads a source into a sink.
@@ -127,7 +127,7 @@ func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSi
 	return r.judged(r.one)
 }
 
-// judged returns what --strict makes of the records.
+// judged returns the --strict verdict on the records.
 func (r *reading) judged(c *reader) error {
 	switch {
 	case !r.Strict:
@@ -192,10 +192,10 @@ type reader struct {
 	held     *holder // nil unless a player's records come before the name is known
 }
 
-// flush takes what never became complete.
+// flush takes the messages that never became complete.
 func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
 
-// emit returns what takes the pipeline's records.
+// emit returns the function that takes the pipeline's records.
 func (c *reader) emit() func(*dissect.Record) error {
 	if c.wanted.All && c.verify == nil && c.left == 0 {
 		_, counts := c.sink.(report.Counter)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What was dropped before the host saw it is in the counters of a recording.
+// The counters of a recording include datagrams dropped before the host.
 func TestCountersOfDrops(t *testing.T) {
 	s := newTestServer(t)
 	s.Host.Receive(time.Now(), netip.MustParseAddrPort("198.51.100.1:4000"), []byte{2, 1, 2})

@@ -49,8 +49,8 @@ func ListenMetrics(address string) (net.Listener, error) {
 	return &boundedListener{l, make(chan struct{}, scrapers)}, nil
 }
 
-// ServeMetrics answers scrapers until the listener is closed. What they get is
-// at most a second old: they never wait for the host, nor the host for them.
+// ServeMetrics answers scrapers until the listener is closed. The metrics are
+// at most a second old: scrapers never wait for the host, nor the host for them.
 func (s *Server) ServeMetrics(l net.Listener) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -99,8 +99,7 @@ func (c *boundedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// publish makes the metrics that scrapers get. The number of their labels does
-// not depend on what players do.
+// publish renders the metrics for scrapers. Players cannot add labels.
 func (s *Server) publish() {
 	var b bytes.Buffer
 	family := func(name, kind, help string) {

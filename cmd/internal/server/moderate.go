@@ -19,7 +19,7 @@ import (
 
 const (
 	orderWait = 2 * time.Second // that the host may be busy when it is to do something
-	maxSaid   = 1000            // bytes of what the host says at once
+	maxSaid   = 1000            // bytes of the host's chat at once
 	maxBans   = 4096            // that are added while the host runs
 )
 
@@ -88,7 +88,7 @@ func (s *Server) status() *control.Status {
 	return c
 }
 
-// drops yields what was not taken or sent, by reason.
+// drops yields the counts of datagrams not taken or not sent, by reason.
 func (s *Server) drops(stats *relay.Stats) func(yield func(string, int) bool) {
 	return func(yield func(string, int) bool) {
 		for why, n := range stats.Dropped {

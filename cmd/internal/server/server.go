@@ -1,5 +1,5 @@
 // Package server runs the host of a game behind a UDP socket: it receives and
-// sends, records, says what happens and feeds a report.
+// sends datagrams, records them, logs events and feeds a report.
 package server
 
 import (
@@ -109,7 +109,7 @@ func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
 // RecordingOptions describe the recording of a host.
 func RecordingOptions() *capture.WriterOptions {
 	return capture.DatagramOptions(capture.WriterOptions{
-		System: runtime.GOOS, Interface: "relay", Description: "what the host received and sent, in packets made for it",
+		System: runtime.GOOS, Interface: "relay", Description: "the host's traffic, in packets made for the recording",
 	})
 }
 
@@ -119,7 +119,7 @@ func (s *Server) Record(file capture.FileWriter) {
 }
 
 // receive reads datagrams into the queue until the socket is closed. It never
-// waits for the host: what finds no room is dropped, as the system does.
+// waits for the host: without room it drops datagrams, as the system does.
 func (s *Server) receive() {
 	var spare [largest]byte
 	socket := newSocket(s.conn, &s.noRoom)
@@ -257,8 +257,8 @@ func (s *Server) oddOne() bool {
 	return s.odd <= oddAtMost
 }
 
-// answer gives the host what else has come, so that it can answer all of it at
-// once, and sends what it has to say.
+// answer gives the host all waiting datagrams, so that it can answer them at
+// once, and sends its answers.
 func (s *Server) answer() (next time.Time) {
 	for range batch {
 		select {
@@ -332,7 +332,7 @@ func (s *Server) closeFile() error {
 	return s.fileError
 }
 
-// counters are what a recording tells at its end.
+// counters returns the counters for the end of a recording.
 func (s *Server) counters() capture.Counters {
 	noRoom := s.noRoom.Load()
 	lost := s.dropped.Load() + s.cut.Load() + noRoom
@@ -343,7 +343,7 @@ func (s *Server) counters() capture.Counters {
 	}
 }
 
-// everySecond does what is not worth doing for every datagram.
+// everySecond does the work that need not follow every datagram.
 func (s *Server) everySecond(now time.Time) {
 	if s.file != nil {
 		s.recorded(s.file.Flush(s.counters()))
@@ -406,7 +406,7 @@ func (s *Server) reread(now time.Time) {
 	s.Log.Say("%d bans read from %s, %d put out", len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
 }
 
-// Event says what has happened, though not more than anybody can read.
+// Event logs an event of the host, at a rate that people can read.
 func (s *Server) Event(e relay.Event) {
 	if e.Kind == relay.Ready {
 		s.joined++
@@ -434,7 +434,7 @@ func (s *Server) Event(e relay.Event) {
 	s.Log.Say("%s", b.String())
 }
 
-// summary says what there was.
+// summary logs the totals of the game.
 func (s *Server) summary() {
 	stats := s.Host.Stats()
 	s.Log.Say("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",

@@ -174,8 +174,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A report that stands still loses datagrams, which are counted; what is kept is
-// whole.
+// A stalled report loses datagrams, which are counted; the others stay whole.
 func TestFeed(t *testing.T) {
 	f := NewFeed()
 	a, b := netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("192.0.2.1:22101")

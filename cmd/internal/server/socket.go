@@ -49,7 +49,7 @@ func Listen(address string) (*net.UDPConn, error) {
 	return nil, cli.Failed(fmt.Errorf("--listen %s: %w", at, err))
 }
 
-// plainNetwork leaves out of an error what its message says anyway.
+// plainNetwork strips an error of parts that its message repeats.
 func plainNetwork(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -62,7 +62,7 @@ func plainNetwork(err error) error {
 	return err
 }
 
-// The numbers that Windows has for what sockets complain of.
+// The numbers of socket errors on Windows.
 const (
 	windowsNoAccess  = 10013
 	windowsTooLong   = 10040

@@ -16,7 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/conform"
 )
 
-// What a performance waits for, and how much comes in at once.
+// The times and sizes that bound a performance.
 const (
 	MaxSpeed     = 1000
 	noAnswer     = 10 * time.Second       // after which a host that never said anything is not there
@@ -55,7 +55,7 @@ type Stage struct {
 
 	performer *conform.Performer
 	Hosts     *conform.Hosts
-	pipeline  *dissect.Pipeline // of what is sent and received here
+	pipeline  *dissect.Pipeline // of the datagrams sent and received here
 	sockets   map[*conform.Client]*net.UDPConn
 	readers   sync.WaitGroup
 	incoming  chan arrival
@@ -161,7 +161,7 @@ func (s *Stage) silent() error {
 	return fmt.Errorf("%v does not answer: is a host running there?", s.to)
 }
 
-// flush sends what is to be sent, and takes what has come.
+// flush sends the clients' datagrams and takes the host's.
 func (s *Stage) flush() error {
 	for {
 		select {
@@ -181,7 +181,7 @@ func (s *Stage) flush() error {
 		}
 		s.note(now, local(socket), s.to, datagram)
 		if _, err := socket.Write(datagram); err != nil {
-			s.refused = err // it may come up yet; what is lost is sent again
+			s.refused = err // it may come up yet; lost messages are sent again
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (s *Stage) socket(c *conform.Client) (*net.UDPConn, error) {
 	return socket, nil
 }
 
-// Complaints says what the report does not.
+// Complaints lists the problems that the report leaves out.
 func (s *Stage) Complaints() (list []string) {
 	if stuck := s.performer.Stuck(); len(stuck) > 0 {
 		list = append(list, fmt.Sprintf("%d clients never got into the game of %v: %s", len(stuck), s.to, strings.Join(stuck[:min(len(stuck), 8)], ", ")))

@@ -1,4 +1,4 @@
-// Package watch shows what commands read on the dashboard.
+// Package watch shows the records of a command on the dashboard.
 package watch
 
 import (
@@ -30,7 +30,7 @@ type Flags struct {
 	On    bool
 	speed float64
 	start atomic.Int64           // of the capture, in nanoseconds
-	quit  atomic.Pointer[func()] // ends what gives records; nil if it ends by itself
+	quit  atomic.Pointer[func()] // ends the source of records; nil if it ends by itself
 }
 
 // Define defines the flags.
@@ -40,7 +40,7 @@ func (w *Flags) Define(cmd *cobra.Command) {
 	fl.Float64Var(&w.speed, "speed", 0, "dashboard: seconds of the capture that pass in a second; 0 for as fast as can be")
 }
 
-// Check tells what cannot be combined.
+// Check reports flags that cannot be combined.
 func (w *Flags) Check(cmd *cobra.Command) error {
 	if !w.On {
 		if cmd.Flags().Changed("speed") {
@@ -110,8 +110,8 @@ func (w *Flags) Sink(d *dashboard.Dashboard, pacer *dashboard.Pacer) reading.Sin
 // StopBy sets the function that ends the source of records.
 func (w *Flags) StopBy(quit func()) { w.quit.Store(&quit) }
 
-// Show runs a dashboard while work gives it records. What work says on standard
-// error comes when the terminal is as it was.
+// Show runs a dashboard while work gives it records. Standard error of work
+// appears once the terminal is restored.
 func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string, pacer *dashboard.Pacer, work func(cli.Streams, *dashboard.Dashboard) error) error {
 	keys, out, done, err := screen(s, names)
 	if err != nil {

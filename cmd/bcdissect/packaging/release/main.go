@@ -47,7 +47,7 @@ type release struct {
 	time    time.Time
 	nfpm    string // the module that makes those packages
 	dist    string // folder of the built programs, with man/ and completions/
-	out     string // folder for what is written
+	out     string // folder for the packages
 }
 
 func main() {
@@ -139,8 +139,7 @@ func (r *release) file(platform string) string {
 	return r.name(platform) + ".tar.gz"
 }
 
-// name returns what the files of a platform are called, without what tells their
-// form.
+// name returns the name of a platform's files, without extension.
 func (r *release) name(platform string) string { return "bcdissect_" + r.number() + "_" + platform }
 
 // number returns the version without the v of its tag.
@@ -223,7 +222,7 @@ type member struct {
 	mode int64
 }
 
-// members returns what is in a platform's archive.
+// members returns the files of a platform's archive.
 func (r *release) members(platform string) (all []member, err error) {
 	program, suffix := "bcdissect", ""
 	if windows(platform) {

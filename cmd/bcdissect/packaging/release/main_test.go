@@ -144,7 +144,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// What package managers read names the archives and their checksums.
+// The manifests for package managers name the archives and their checksums.
 func TestManifests(t *testing.T) {
 	out := released(t)
 	const from = "https://github.com/bcdissect/bcdissect/releases/download/v1.2.3-rc1/"
