@@ -110,7 +110,12 @@ type udpClient struct {
 
 func newUDPClient(t *testing.T, at netip.AddrPort, n int, trouble *relay.Trouble) *udpClient {
 	t.Helper()
-	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(at))
+	return newUDPClientFrom(t, nil, at, n, trouble)
+}
+
+func newUDPClientFrom(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int, trouble *relay.Trouble) *udpClient {
+	t.Helper()
+	conn, err := net.DialUDP("udp4", local, net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +448,12 @@ func TestRelayBrowser(t *testing.T) {
 // join has a client on a good network join, or be refused, and returns it.
 func join(t *testing.T, at netip.AddrPort, n int) *udpClient {
 	t.Helper()
-	c := newUDPClient(t, at, n, &relay.Trouble{})
+	return joinFrom(t, nil, at, n)
+}
+
+func joinFrom(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int) *udpClient {
+	t.Helper()
+	c := newUDPClientFrom(t, local, at, n, &relay.Trouble{})
 	t.Cleanup(func() { _ = c.conn.Close() })
 	began := time.Now()
 	c.Connect(began)

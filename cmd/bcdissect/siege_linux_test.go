@@ -1,0 +1,252 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// A chatter is a client that says something once a second and measures how long
+// it takes until it comes back. One goroutine uses it.
+type chatter struct {
+	*udpClient
+	said   map[int]time.Time // lines that have not come back
+	next   int
+	echoes []time.Duration
+	heard  time.Time     // the last line of anybody
+	gap    time.Duration // the longest without one
+}
+
+// hears takes a game message.
+func (c *chatter) hears(now time.Time, m *arq.Message) {
+	if decode.Opcode(m.Body[0]) != msg.OpChat || len(m.Body) < 7 {
+		return
+	}
+	name, number, _ := strings.Cut(string(m.Body[7:]), ": ")
+	var n int
+	if _, err := fmt.Sscanf(number, "%d", &n); err != nil {
+		c.faults = append(c.faults, fmt.Sprintf("%s heard %q", c.Name, m.Body[7:]))
+		return
+	}
+	c.gap, c.heard = max(c.gap, now.Sub(c.heard)), now
+	if name == c.Name {
+		c.echoes = append(c.echoes, now.Sub(c.said[n]))
+		delete(c.said, n)
+	}
+}
+
+// A siege is a host, and what attacks it from loopback addresses.
+type siege struct {
+	t    *testing.T
+	host *hostProcess
+	over chan struct{}
+	all  sync.WaitGroup
+}
+
+// local returns a loopback address other than that of the host.
+func local(n int) *net.UDPAddr { return &net.UDPAddr{IP: net.IPv4(127, 0, 0, byte(n))} }
+
+// socket returns a socket at a loopback address.
+func (s *siege) socket(from int) *net.UDPConn {
+	s.t.Helper()
+	conn, err := net.DialUDP("udp4", local(from), net.UDPAddrFromAddrPort(s.host.at))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// attack calls each again and again until the siege is over.
+func (s *siege) attack(pause time.Duration, each func(round int)) {
+	s.all.Go(func() {
+		ticker := time.NewTicker(pause)
+		defer ticker.Stop()
+		for round := 0; ; round++ {
+			select {
+			case <-s.over:
+				return
+			case <-ticker.C:
+				each(round)
+			}
+		}
+	})
+}
+
+// request is a connect with a nonce.
+func request(nonce uint32) []byte {
+	plain := []byte{transport.UnassignedPeer, 1, byte(transport.Connect), 15, 0xC0, 0, 0, 10, 10, 10, 239}
+	plain = append(plain, byte(nonce), byte(nonce>>8), byte(nonce>>16), byte(nonce>>24), 0, 0)
+	return cipher.Encrypt(nil, plain)
+}
+
+// renames returns a datagram full of new names of a client.
+func renames(id uint8, seq *uint16) []byte {
+	plain := []byte{id, 0}
+	for plain[1] < 255 {
+		*seq++
+		h := transport.Header{Type: transport.NameChange, Priority: true, Seq: *seq + 1}
+		longer, err := transport.Append(plain, &h, []byte{id, 1, 2, 3, 4, byte(*seq), byte(*seq >> 8), 0, 0})
+		if err != nil || len(longer) > transport.MaxDatagram {
+			break
+		}
+		plain = longer
+		plain[1]++
+	}
+	return cipher.Encrypt(nil, plain)
+}
+
+// TestRelaySiege has four clients chat at the program while it is flooded with
+// names, garbage, queries, connects and leaves in the name of those four, and
+// joins that nobody finishes, all at once. It lasts fifteen seconds, or a minute
+// if BCDISSECT_LONG is set.
+func TestRelaySiege(t *testing.T) {
+	fixtures.System(t)
+	lasts := 15 * time.Second
+	if os.Getenv("BCDISSECT_LONG") != "" {
+		lasts = time.Minute
+	}
+	s := &siege{t: t, host: startHost(t, "--players", "8", "--control", "none"), over: make(chan struct{})}
+	var chatters []*chatter
+	for n := range 4 {
+		c := &chatter{udpClient: joinFrom(t, local(10+n), s.host.at, n+1), said: map[int]time.Time{}}
+		if c.Phase != relaytest.Playing {
+			t.Fatalf("%s: phase %d, reason %d; %s", c.Name, c.Phase, c.Reason, s.host)
+		}
+		c.Deliver = c.hears
+		chatters = append(chatters, c)
+	}
+	intruder := joinFrom(t, local(20), s.host.at, 5)
+	if intruder.Phase != relaytest.Playing {
+		t.Fatalf("the intruder: phase %d, reason %d; %s", intruder.Phase, intruder.Reason, s.host)
+	}
+
+	// What cannot be sent is no failure: a loopback socket tells of what the
+	// host has refused.
+	var seq uint16
+	s.attack(time.Second, func(int) {
+		for range 131 {
+			_, _ = intruder.conn.Write(renames(intruder.ID, &seq))
+		}
+	})
+	var noise []*net.UDPConn
+	for n := range 8 {
+		noise = append(noise, s.socket(30+n))
+	}
+	garbage := rand.New(rand.NewPCG(1, 2))
+	s.attack(10*time.Millisecond, func(round int) {
+		for n := range 30 {
+			b := make([]byte, garbage.IntN(600))
+			for i := range b {
+				b[i] = byte(garbage.Uint32())
+			}
+			_, _ = noise[(round+n)%len(noise)].Write(b)
+		}
+	})
+	browser := s.socket(40)
+	s.attack(10*time.Millisecond, func(int) {
+		for range 20 {
+			_, _ = browser.Write([]byte(`\status\`))
+		}
+	})
+	// A datagram through a client's own socket bears its address.
+	forger := rand.New(rand.NewPCG(3, 4))
+	s.attack(10*time.Millisecond, func(round int) {
+		victim := chatters[round%len(chatters)]
+		if round%10 == 0 {
+			_, _ = victim.conn.Write(request(0x10000 + uint32(round)))
+		}
+		_, _ = victim.conn.Write(cipher.Encrypt(nil, []byte{transport.UnassignedPeer, 1, byte(transport.Leave), 2}))
+		id := byte(forger.IntN(127))
+		if id != victim.ID {
+			_, _ = victim.conn.Write(cipher.Encrypt(nil, []byte{id, 1, byte(transport.Leave), 2}))
+		}
+	})
+	var idle []*net.UDPConn
+	for n := range 60 {
+		idle = append(idle, s.socket(50+n%3))
+	}
+	s.attack(time.Second, func(round int) {
+		for n, conn := range idle {
+			_, _ = conn.Write(request(0x20000 + uint32(round*len(idle)+n)))
+		}
+	})
+
+	began := time.Now()
+	var chats sync.WaitGroup
+	for i, c := range chatters {
+		c.heard = began
+		chats.Go(func() {
+			c.play(began.Add(lasts), func(now time.Time, tick int) {
+				if (tick+3*i)%10 == 0 && now.Sub(began) < lasts-2*time.Second {
+					c.next++
+					c.said[c.next] = now
+					c.Say(now, msg.OpChat, &msg.Chat{Sender: int32(c.ID), Text: fmt.Appendf(nil, "%s: %d", c.Name, c.next)})
+				}
+			})
+		})
+	}
+	chats.Wait()
+	if err := s.host.cmd.Process.Signal(syscall.SIGTERM); err != nil { // the attacks go on
+		t.Fatal(err)
+	}
+	asked := time.Now()
+	<-s.host.done
+	err := s.host.cmd.Wait()
+	took := time.Since(asked)
+	close(s.over)
+	s.all.Wait()
+	if err != nil {
+		t.Errorf("%v: %s", err, s.host)
+	}
+	if took > 2*time.Second {
+		t.Errorf("it ended %v after SIGTERM", took)
+	}
+
+	var sum time.Duration
+	lines := 0
+	for _, c := range chatters {
+		if c.Phase != relaytest.Playing || c.Err != nil || len(c.faults) > 0 {
+			t.Errorf("%s: phase %d, reason %d, %v, %q", c.Name, c.Phase, c.Reason, c.Err, c.faults)
+		}
+		if c.next < 10 || len(c.echoes) != c.next {
+			t.Errorf("%s: %d of %d lines came back", c.Name, len(c.echoes), c.next)
+		}
+		if c.gap > 2*time.Second {
+			t.Errorf("%s heard nothing for %v", c.Name, c.gap)
+		}
+		for _, d := range c.echoes {
+			sum += d
+			lines++
+		}
+	}
+	mean := sum / time.Duration(max(lines, 1))
+	if mean > 100*time.Millisecond {
+		t.Errorf("a line takes %v on average to come back", mean)
+	}
+	memory := peakMemory(s.host.cmd.ProcessState)
+	const most = 64 << 20
+	if !raceDetector && (memory == 0 || memory > most) {
+		t.Errorf("it needed %.1f MiB of memory", float64(memory)/(1<<20))
+	}
+	said := s.host.String()
+	if !regexp.MustCompile(`(?m)^bcdissect: .*127\.0\.0\.20:\d+.* kicked`).MatchString(said) {
+		t.Errorf("the one that floods names was not put out: %s", said)
+	}
+	t.Logf("%d lines, %v on average; SIGTERM %v; %.1f MiB; %s", lines, mean, took, float64(memory)/(1<<20), said[max(0, len(said)-400):])
+}
