@@ -179,7 +179,7 @@ func TestDashboardOnTerminal(t *testing.T) {
 		x := newTerminal(t, 200, 50)
 		before := x.settings()
 		x.keys(watch("100"), "Enter")
-		x.await("end of capture", "13,272 packets", "33,914 messages", "address", "127.0.0.13:39240", "Bot1 leaves", "Bird of Prey (Bot1) cloaks")
+		x.await("end of capture", "13,272 packets", "33,914 messages", "address", "127.0.0.13:39240", "Bot1 leaves", "Bot1 cloaks")
 		x.keys("C-c")
 		x.restored(before)
 	})

@@ -448,7 +448,7 @@ func TestLiveOpenFails(t *testing.T) {
 		}
 	}
 	_, err := OpenLive(LiveOptions{Options: device.Options{Interface: "lo", SnapLen: device.MaxSnapLen + 1}})
-	if err == nil || !strings.Contains(err.Error(), "the most is 262144") {
+	if err == nil || !strings.Contains(err.Error(), "the maximum is 262144") {
 		t.Errorf("got %v, want the limit", err)
 	}
 }
