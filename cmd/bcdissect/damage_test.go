@@ -26,7 +26,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// What make damage sets.
+// Environment variables that make damage sets.
 const (
 	damageRuns    = "DAMAGE_RUNS"    // how many damaged files
 	damageSeed    = "DAMAGE_SEED"    // others for another number
@@ -42,9 +42,9 @@ const (
 
 // TestDamage runs the program over captures of every form that were damaged at
 // random: bits flipped, bytes cut off, taken out, put in or overwritten, blocks
-// exchanged or repeated, lengths set to what they cannot be. It must end, with a
+// exchanged or repeated, lengths set to impossible values. It must end, with a
 // documented status and no more than lines of errors, take bounded memory, write
-// well-formed output, and report what stands before the damage as if there
+// well-formed output, and report the records before the damage as if there
 // were none.
 func TestDamage(t *testing.T) {
 	runs, seed, program := numberOf(t, damageRuns, 120), numberOf(t, damageSeed, 1), os.Getenv(damageProgram)
@@ -96,7 +96,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// damageCommands are what is run; JSON is compared and comes more often.
+// damageCommands are the commands to run; JSON is compared and comes more often.
 var damageCommands = [][]string{
 	{"read", "-T", "json"},
 	{"read", "-T", "json"},
@@ -127,7 +127,7 @@ type damageForm struct {
 	pack   func([]byte) []byte
 	unpack func(io.Reader) (io.Reader, error) // nil if it is not packed
 	ends   []int                              // where the frames end in plain
-	lines  []string                           // what read -T json tells of it
+	lines  []string                           // the output of read -T json
 }
 
 // damageForms returns the captures that are small enough to be read thousands
@@ -207,7 +207,7 @@ func frameEnds(b []byte) (ends []int) {
 	return ends
 }
 
-// intact returns what the program tells of the form without damage.
+// intact returns the program's output for the form without damage.
 func (f *damageForm) intact(t *testing.T, program string) string {
 	t.Helper()
 	run := exercise(t, program, []string{"read", "-T", "json"}, f.pack(f.plain))
@@ -217,8 +217,8 @@ func (f *damageForm) intact(t *testing.T, program string) string {
 	return run.out
 }
 
-// damage returns the file with damage, and what was done. Of what is packed,
-// the capture is damaged before or the file after packing.
+// damage returns the file with damage, and its kind. A packed file is damaged
+// before or after packing.
 func (f *damageForm) damage(t *testing.T, r *rand.Rand) (what string, b []byte) {
 	t.Helper()
 	if f.unpack == nil || r.IntN(2) == 0 {
@@ -333,7 +333,7 @@ func (f *damageForm) beginning(out string, frames int) (lines int, err error) {
 		if err := json.Unmarshal([]byte(want), &record); err != nil {
 			return lines, err
 		}
-		// What is told at the end of the capture has no time.
+		// Records at the end of the capture have no time.
 		if record.Frame > frames || record.TS == "" {
 			break
 		}
@@ -347,7 +347,7 @@ func (f *damageForm) beginning(out string, frames int) (lines int, err error) {
 	return lines, nil
 }
 
-// A damagedRun is what a run of the program led to.
+// A damagedRun is the outcome of a run of the program.
 type damagedRun struct {
 	command     []string
 	status      int // -1 if it did not end by itself
@@ -379,7 +379,7 @@ func exercise(t *testing.T, program string, command []string, file []byte) *dama
 	}
 }
 
-// faults tells what must not be.
+// faults lists the violations in a run.
 func (r *damagedRun) faults() (faults []string) {
 	say := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A recording is a program that captures what its test sends on a network that
+// A recording is a program that captures its test's packets on a network that
 // nothing else sees.
 type recording struct {
 	cmd    *exec.Cmd
@@ -201,8 +201,7 @@ func TestLiveBlockedStandardError(t *testing.T) {
 	}
 }
 
-// A disk that is full ends the capture with an error, and what is on it can be
-// read.
+// A full disk ends the capture with an error, and the file stays readable.
 func TestLiveDiskFull(t *testing.T) {
 	fixtures.System(t)
 	ownThread(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// ran is what became of a run of the program inside this process.
+// ran is the outcome of a run of the program inside this process.
 type ran struct {
 	status      int
 	out, errors string
@@ -44,8 +44,8 @@ func linesOf(t *testing.T, name string, frames int) string {
 	return strings.Join(f.lines[:n], "")
 }
 
-// When reading fails, what was there is reported, and the error is not taken
-// for the end of the file.
+// When reading fails, the records before are reported, and the error is not
+// taken for the end of the file.
 func TestReadErrorInTheMiddle(t *testing.T) {
 	const name = "captures/join_flow.pcap"
 	b := fixtures.Read(t, name)
@@ -97,7 +97,7 @@ func TestGrowingFile(t *testing.T) {
 		}
 	}
 
-	// While it is read, too: what comes before the end is reached counts.
+	// A file that grows while it is read is read to its new end.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_TRUNC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// What is read is not overwritten, by whatever name.
+// An input file is not overwritten, by whatever name.
 func TestOutputIsInput(t *testing.T) {
 	dir := t.TempDir()
 	b := fixtures.Read(t, "captures/join_flow.pcap")
@@ -174,7 +174,7 @@ func TestOutputIsInput(t *testing.T) {
 	}
 }
 
-// What cannot be opened ends a row of files there, after what was before.
+// A file that cannot be opened ends the report, after the files before it.
 func TestUnreadable(t *testing.T) {
 	first := fixtures.Path("captures/join_flow.pcap")
 	want := strings.ReplaceAll(runIn(nil, "read", "-T", "json", first).out, `,"ts":`, fmt.Sprintf(`,"capture":%q,"ts":`, first))

@@ -88,8 +88,8 @@ func FuzzColumns(f *testing.F) {
 }
 
 // FuzzProgram runs the whole program over any file: it ends with one of the
-// documented statuses and at most a few lines of errors, what is JSON or CSV
-// is well formed, a terminal gets no control characters, the same file gives
+// documented statuses and at most a few lines of errors, JSON and CSV are
+// well formed, a terminal gets no control characters, the same file gives
 // the same output with one processor or several, and memory is bounded.
 func FuzzProgram(f *testing.F) {
 	for _, name := range []string{
@@ -102,7 +102,7 @@ func FuzzProgram(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
 		if len(b) > 32<<10 || len(b) > 4 && (b[0] == 0x1f || b[0] == 0x28) {
-			return // what is packed may be long, and is fuzzed where it is unpacked
+			return // packed files may be long; unpacking is fuzzed in its own package
 		}
 		args := commands[int(how)%len(commands)]
 		var out, errs bytes.Buffer
@@ -141,7 +141,7 @@ func FuzzProgram(f *testing.F) {
 // with returns arguments with more of them.
 func with(args []string, more ...string) []string { return slices.Concat(args, more) }
 
-// commands are what FuzzProgram runs.
+// commands are the command lines of FuzzProgram.
 var commands = [][]string{
 	{"read", "-", "-T", "json", "--payload"},
 	{"read", "-", "-V", "-x", "--verify"},

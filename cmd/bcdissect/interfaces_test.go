@@ -55,7 +55,7 @@ type driverError struct{}
 func (driverError) Error() string  { return "no driver" }
 func (driverError) Remedy() string { return "read a file" }
 
-// What keeps all interfaces from being opened is said of each.
+// An error common to all interfaces is listed for each.
 func TestListedAllClosed(t *testing.T) {
 	for _, tt := range []struct {
 		err  error

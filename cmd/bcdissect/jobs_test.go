@@ -31,7 +31,7 @@ var forms = map[string][]string{
 	"network":   {"stats", "--network", "-T", "json"},
 }
 
-// result is what a run of the program wrote and how it ended.
+// result is the output of a run of the program and its exit status.
 type result struct {
 	out, err string
 	status   int
@@ -58,7 +58,7 @@ func synthesised(t *testing.T, o synth.Options) string {
 	return name
 }
 
-// However many processors do the work, what comes out is the same.
+// The output is the same with any number of processors.
 func TestJobs(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"*.pcap", "*.pcap.gz", "*.pcapng.gz", filepath.Join("variants", "*.pcap*")} {
@@ -131,7 +131,7 @@ func TestJobsOfFewDatagrams(t *testing.T) {
 	}
 }
 
-// What has come through a pipe is shown before more comes.
+// Records from a pipe are shown before more arrive.
 func TestJobsShowAtOnce(t *testing.T) {
 	pcap := fixtures.Read(t, "captures/join_flow.pcap")
 	for _, jobs := range []string{"1", "2", "3"} {

@@ -53,8 +53,8 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// linkedModules returns the versions of the modules whose packages are linked
-// into the program on any of the systems it is released for.
+// linkedModules returns the versions of the modules that are linked into the
+// program on any of the systems it is released for.
 func linkedModules(t *testing.T, root string) map[string]string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {

@@ -32,7 +32,7 @@ import (
 
 // TestLiveLarge captures a battle of eight players in a network namespace, at
 // ten times the speed it was recorded with, which is 14,000 packets a second.
-// Nothing may be lost, and the file of -w must hold what the recording does.
+// Nothing may be lost, and the file of -w must hold the packets of the recording.
 func TestLiveLarge(t *testing.T) {
 	fixtures.System(t)
 	sent, times := battleLarge(t)
@@ -60,8 +60,8 @@ func TestLiveLarge(t *testing.T) {
 	if code != cli.ExitOK || !strings.HasSuffix(errs.String(), all) {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
-	// This host uses 8 bits for numbers, so what is a repetition is told by
-	// time, too, which a faster battle has less of. All else is as it was.
+	// This host uses 8-bit numbers, so repetitions are also recognised by time,
+	// which is compressed here. All else is as it was.
 	got := statsOf(t, file)
 	want := statsOf(t, pcapOf(t, sent, times))
 	for _, key := range []string{"frames", "datagrams", "messages", "errors"} {
@@ -82,7 +82,7 @@ func TestLiveLarge(t *testing.T) {
 	tshark(t, file, len(sent))
 }
 
-// statsOf returns what stats says of a capture, but for how long it is.
+// statsOf returns the statistics of a capture without its duration.
 func statsOf(t *testing.T, file string) (v map[string]any) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -171,8 +171,8 @@ func pcapOf(t *testing.T, frames [][]byte, times []time.Time) string {
 }
 
 // cable gives the test a network of its own with the interfaces v0 and v1, and
-// returns what sends frames from one to the other. The test's thread is not
-// used for anything afterwards.
+// returns a function that sends frames from one to the other. The test's thread
+// is not used for anything afterwards.
 func cable(t *testing.T) (send func(frame []byte) error) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -208,7 +208,7 @@ func cable(t *testing.T) (send func(frame []byte) error) {
 	return func(frame []byte) error { return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: v1.Index}) }
 }
 
-// A spoken is what was written, and tells when it has some text.
+// A spoken holds written text, and signals when it contains until.
 type spoken struct {
 	until string
 	said  chan struct{} // closed when until was written

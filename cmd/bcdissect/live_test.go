@@ -18,8 +18,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// TestLive captures on the loopback interface what this test sends there: one
-// session, whose counts are those of the file it is taken from.
+// TestLive captures one session that this test sends on the loopback interface.
+// Its counts equal those of the file it is taken from.
 func TestLive(t *testing.T) {
 	fixtures.System(t)
 	if runtime.GOOS != "linux" {
@@ -63,7 +63,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// stats is a part of what stats -T json says.
+// stats is a part of the output of stats -T json.
 type stats struct {
 	Datagrams struct {
 		Game    int `json:"game"`
@@ -87,8 +87,8 @@ func counted(t *testing.T, file string) (v stats) {
 	return v
 }
 
-// sendAgain sends the datagrams of a capture between its host and its clients, each
-// of which gets a socket of its own.
+// sendAgain sends the datagrams of a capture between its host and its clients;
+// each client gets a socket of its own.
 func sendAgain(t *testing.T, host *net.UDPConn, at netip.AddrPort) (sent int) {
 	t.Helper()
 	src, err := capture.Open(filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"), nil)

@@ -23,8 +23,8 @@ type tests struct{ *testing.M }
 
 // Run runs the tests. Programs that they start must hear a hangup even if this
 // one is run by nohup: they inherit that a signal is ignored, but not that it is
-// caught. Hosts make their control sockets in a folder whose paths are short
-// enough for them.
+// caught. Hosts make their control sockets in a folder with a path short enough
+// for them.
 func (t tests) Run() int {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)

@@ -11,8 +11,8 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// TestReadme runs the commands in README.md and holds their output against what
-// stands there. UPDATE_GOLDEN=1 writes the output anew.
+// TestReadme runs the commands in README.md and compares their output with the
+// text there. UPDATE_GOLDEN=1 writes the output anew.
 func TestReadme(t *testing.T) {
 	root := filepath.Dir(fixtures.Dir())
 	path := filepath.Join(root, "README.md")

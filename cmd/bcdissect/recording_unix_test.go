@@ -33,8 +33,8 @@ func flood(t *testing.T, to string, n int) {
 	}
 }
 
-// What strangers send does not fill the disk: it is counted. What players send
-// is recorded.
+// Datagrams of strangers do not fill the disk: they are counted. Datagrams of
+// players are recorded.
 func TestRelayRecordsNoStrangers(t *testing.T) {
 	const garbage = 2000
 	for _, tt := range []struct {

@@ -100,7 +100,7 @@ type udpClient struct {
 	conn    *net.UDPConn
 	trouble *relay.Trouble
 	rand    *rand.Rand  // of its own datagrams
-	arrived chan []byte // what the network has let through
+	arrived chan []byte // datagrams that the network let through
 	late    chan []byte // the same of its own datagrams
 
 	seen    map[string][2]int // first and last number of the messages of each other client
@@ -153,7 +153,7 @@ func (c *udpClient) through(random *rand.Rand, d []byte, to chan<- []byte) {
 	}
 }
 
-// delivered takes note of what others say.
+// delivered notes the messages of other clients.
 func (c *udpClient) delivered(_ time.Time, m *arq.Message) {
 	stream, slot, name, number, ok := relaytest.Numbered(m.Body)
 	if !ok {
@@ -237,7 +237,7 @@ func TestRelaySession(t *testing.T) {
 		clients[n] = newUDPClient(t, host.at, n+1, trouble)
 		defer clients[n].conn.Close()
 	}
-	// Three phases, of which each ends for all at the same time.
+	// Three phases; each ends for all at the same time.
 	together := func(d time.Duration, each func(c *udpClient) func(now time.Time, tick int)) {
 		until := time.Now().Add(d)
 		var all sync.WaitGroup
@@ -270,7 +270,7 @@ func TestRelaySession(t *testing.T) {
 			}
 		}
 	})
-	// What the host has not passed on yet comes soon after.
+	// The host forwards the remaining messages soon after.
 	settled := func() bool {
 		for _, a := range clients {
 			for _, b := range clients {
@@ -344,7 +344,7 @@ func TestRelaySession(t *testing.T) {
 	}
 }
 
-// stream is the name of what others see of a client.
+// stream is the name of a client's messages as others see them.
 func (c *udpClient) stream() string {
 	return fmt.Sprintf("stream %d of %d in slot %d", relaytest.Forward, c.First/10000, c.Slot)
 }
@@ -464,7 +464,7 @@ func joinFrom(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int) *udpCl
 }
 
 // The host's first datagram is that of the game's own host (TRANSPORT 19.2):
-// accept and first request for hashes. It reports what comes and goes.
+// accept and first request for hashes. The report shows both directions.
 func TestRelayReport(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
@@ -517,7 +517,7 @@ func TestRelayReport(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(text), "gamespy") {
-		t.Errorf("the report holds what the filter leaves out: %s", text)
+		t.Errorf("the report holds records that the filter leaves out: %s", text)
 	}
 }
 

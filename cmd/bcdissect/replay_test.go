@@ -67,7 +67,7 @@ func game() relay.Config {
 	}
 }
 
-// What --to reports, as far as tests look at it.
+// performed is the part of the report of --to that tests look at.
 type performed struct {
 	Clients []struct {
 		Peer int
@@ -93,8 +93,8 @@ func perform(t *testing.T, args ...string) (p performed, code int, errText strin
 }
 
 // TestReplayTo: the clients of a capture are played to a host that runs. Both
-// said 59 things; what of them a stock host passes on follows from the capture:
-// 2 creations, 4 shots of either kind, and 6 chat lines that both get.
+// sent 59 messages; a stock host forwards these of the capture: 2 creations,
+// 4 shots of either kind, and 6 chat lines that both get.
 func TestReplayTo(t *testing.T) {
 	fixtures.System(t) // a slow machine lets shots come after their player has left
 	p, code, errs := perform(t, fixtures.Path("captures/stock_client.pcap"), "--to", serve(t, game()), "--speed", "20")

@@ -246,7 +246,7 @@ func TestReadKilled(t *testing.T) {
 }
 
 // blocks returns how many blocks of each type are in a pcapng file of this
-// machine's byte order, and what is behind the last whole one.
+// machine's byte order, the type of the last, and the bytes behind it.
 func blocks(t *testing.T, file string) (kinds map[uint32]int, last uint32, rest int) {
 	t.Helper()
 	b, err := os.ReadFile(file)

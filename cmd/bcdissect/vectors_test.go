@@ -16,7 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A published packet is a byte string that somebody printed, with what is said of it.
+// A published packet is a byte string from a publication, with its description.
 type published struct {
 	ID, Layer, Origin, Hex string
 	Ship                   string
@@ -24,15 +24,14 @@ type published struct {
 	Cut, Unread            bool
 }
 
-// as are the arguments that say what the bytes of a layer are. Datagrams have to
-// be recognised.
+// as holds the arguments that select a layer. Datagrams have to be recognised.
 var as = map[string][]string{
 	"datagram": nil, "clear": nil, "gamespy": nil,
 	"message": {"--as", "message"}, "payload": {"--as", "payload"}, "block": {"--as", "payload"},
 }
 
-// Every byte string of the real game that is published decodes to what is known of
-// it, or docs/protocol.md says why not.
+// Every published byte string of the real game decodes to its known content, or
+// docs/protocol.md says why not.
 func TestPublishedPackets(t *testing.T) {
 	var file struct{ Packets []published }
 	if err := json.Unmarshal(fixtures.Read(t, "vectors/published.json"), &file); err != nil {
@@ -87,7 +86,7 @@ func checkPublished(t *testing.T, p *published, got []map[string]any) {
 	if p.Cut {
 		last := len(got) - 1
 		if last < 0 || got[last]["kind"] != "malformed" || !strings.Contains(toText(got[last]["notes"]), `"cut"`) {
-			t.Fatalf("it does not end with what is cut: %v", got)
+			t.Fatalf("it does not end with the cut message: %v", got)
 		}
 		got = got[:last]
 	}
