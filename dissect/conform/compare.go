@@ -656,6 +656,12 @@ func (c *comparer) replaced(d *destination, x *expect, g *got, row *Row) {
 		row.Matched++
 		return
 	}
+	if c.corrected(x, g) {
+		row.Explained++
+		c.rep.Invariants.missed(c, x, true)
+		c.rep.deviate(ruleSender, x.typ, x.op, g.Frame)
+		return
+	}
 	detail := ""
 	switch {
 	case x.reliable != g.Reliable:
@@ -677,6 +683,34 @@ func (c *comparer) replaced(d *destination, x *expect, g *got, row *Row) {
 	}
 	c.rep.Invariants.missed(c, x, false)
 	c.rep.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: d.client.Addr, Detail: detail}, row)
+}
+
+// corrected reports whether a line of chat that names another sender came with
+// the id of the client that wrote it, and is the same otherwise.
+func (c *comparer) corrected(x *expect, g *got) bool {
+	if x.src == nil || x.src.client == nil || x.src.op != x.op || x.reliable != g.Reliable || x.priority != g.Priority {
+		return false
+	}
+	said, ok := chatIn(c.t.bodies.game(x.body))
+	heard, too := chatIn(c.t.bodies.game(g.Body))
+	id := int32(x.src.client.Peer)
+	return ok && too && id != 0 && said.sender != id && heard == (chatLine{id, said.text})
+}
+
+// A chatLine is a line of chat, of either kind.
+type chatLine struct {
+	sender int32
+	text   string
+}
+
+func chatIn(m decode.Message) (l chatLine, ok bool) {
+	switch m := m.(type) {
+	case *msg.Chat:
+		return chatLine{m.Sender, string(m.Text)}, true
+	case *msg.TeamChat:
+		return chatLine{m.Sender, string(m.Text)}, true
+	}
+	return l, false
 }
 
 func firstDifference(want, have []byte) (at int, w, h string, differs bool) {
