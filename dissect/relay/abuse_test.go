@@ -22,8 +22,8 @@ func (g *game) raw(from netip.AddrPort, plain []byte) {
 	g.host.Receive(g.now, from, cipher.Encrypt(nil, plain))
 }
 
-// sentTo returns how many bytes the host sends to an address now. What it sends
-// to others they get.
+// sentTo returns how many bytes the host sends to an address now. Others get
+// their datagrams.
 func (g *game) sentTo(addr netip.AddrPort) (n int) {
 	g.host.Advance(g.now)
 	for {
@@ -39,7 +39,7 @@ func (g *game) sentTo(addr netip.AddrPort) (n int) {
 	}
 }
 
-// has reports whether an event of a kind was reported whose text holds a word.
+// has reports whether an event of a kind with a word in its text was reported.
 func (g *game) has(kind EventKind, word string) bool {
 	return slices.ContainsFunc(g.events, func(e string) bool {
 		return strings.HasPrefix(e, kind.String()+" ") && strings.Contains(e, word)
@@ -60,8 +60,7 @@ func stockConnect(nonce uint32) []byte {
 	return append(d, 0, 0)
 }
 
-// An id is proof that its user gets what is sent to its address only if it is
-// the right one.
+// Only the right id proves that its user receives at its address.
 func TestWrongIDProvesNothing(t *testing.T) {
 	victim := netip.MustParseAddrPort("192.0.2.1:53")
 	random := uint32(70)
@@ -156,7 +155,7 @@ func TestBlindJoin(t *testing.T) {
 }
 
 // The client of OpenBC that always uses id 2 is let in, but never sent more than
-// four times what it sent.
+// four times the bytes that it sent.
 func TestAssumedID(t *testing.T) {
 	from := netip.MustParseAddrPort("192.0.2.1:53")
 	g := newGame(t, Config{Mode: Playable, Random: func() uint32 { return 50 }})
@@ -203,7 +202,7 @@ func TestForgedConnect(t *testing.T) {
 		g.exchange()
 	}
 	a.got = slices.DeleteFunc(a.got, func(m string) bool {
-		// What is meant for the one who was forged: it has these numbers already.
+		// These are for the forged client, which has these numbers already.
 		return strings.HasPrefix(m, "03:") || strings.HasPrefix(m, "2000")
 	})
 	b.say("2C 03000000 0500 68656C6C6F")
@@ -382,7 +381,7 @@ func TestImpersonation(t *testing.T) {
 	tests := []struct {
 		name string
 		m    arq.Message // of the client with id 3 and slot 1
-		want []string    // what the one with id 2 and slot 0 is sent
+		want []string    // messages to the client with id 2 and slot 0
 		log  string
 	}{
 		{"name", arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(t, "02 0A0A0AEF 580000 00")}, []string{"00: 030A0A0AEF58000000"}, "as id 2"},
@@ -451,7 +450,7 @@ func TestDeafClient(t *testing.T) {
 	}
 }
 
-// Who acknowledges what was never sent does not get what is.
+// A client that acknowledges messages never sent is put out.
 func TestBogusAcks(t *testing.T) {
 	g := newGame(t, Config{})
 	a := g.join(1001)
@@ -567,8 +566,8 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// Over its budget a client is slowed, and then put out and told; what it sent
-// is not acknowledged.
+// Over its budget a client is slowed, and then put out and told; its messages
+// are not acknowledged.
 func TestBudgets(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -638,8 +637,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// What there is of one address does not keep another one's connects out, but its
-// own beyond the rate.
+// The traffic of one address does not block connects of another, only its own
+// beyond the rate.
 func TestConnectRate(t *testing.T) {
 	g := newGame(t, Config{})
 	one := netip.MustParseAddr("192.0.2.1")

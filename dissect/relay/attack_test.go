@@ -22,7 +22,7 @@ import (
 // takes until it comes back.
 type chatter struct {
 	*player
-	said    map[int]time.Time // what has not come back
+	said    map[int]time.Time // messages that have not come back
 	next    int
 	echoes  []time.Duration
 	heard   time.Time // any line of chat
@@ -30,7 +30,7 @@ type chatter struct {
 	lines   map[int32]int // by sender
 }
 
-// A siege is a world in which players chat while others do what they can.
+// A siege is a world in which players chat while others attack.
 type siege struct {
 	*world
 	chatters []*chatter
@@ -194,7 +194,7 @@ func fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
 	return plain
 }
 
-// attacks are what strangers, and players of evil intent, do to a host. Each
+// attacks are those of strangers, and of malicious players, on a host. Each
 // begins the attack and returns a function that goes on with it.
 var attacks = []struct {
 	name  string
@@ -372,8 +372,8 @@ func TestNameFlood(t *testing.T) {
 }
 
 // Whatever others do, those who chat are not thrown out, cut off or deceived,
-// nobody who has proved nothing is sent more than four times what came from its
-// address, and memory is bounded.
+// nobody who has proved nothing is sent more than four times the bytes that came
+// from its address, and memory is bounded.
 func TestAttacks(t *testing.T) {
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
@@ -392,7 +392,7 @@ func TestAttacks(t *testing.T) {
 					t.Errorf("%v sent %d bytes and got %d", addr, s.from[addr], out)
 				}
 			}
-			for _, c := range s.chatters { // what is said in their name, all but their own lines
+			for _, c := range s.chatters { // lines in their name, except their own
 				for sender, n := range c.lines {
 					for _, o := range s.chatters {
 						if int32(o.ID) == sender && n != o.next {

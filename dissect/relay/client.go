@@ -29,8 +29,8 @@ type ClientConfig struct {
 	Ask    bool // it asks for ships that it is told of and does not know
 
 	// Deliver is told of every message of the host's, transport messages
-	// included; nil for nobody. The message is borrowed. The client knows by then
-	// what it can learn from it.
+	// included; nil for nobody. The message is borrowed. The client has applied it
+	// by then.
 	Deliver func(now time.Time, m *arq.Message)
 }
 
@@ -53,7 +53,7 @@ const mostAsked = 8
 
 // A Client is one client of the game as a state machine: datagrams of the host
 // and the time go in, datagrams come out. Like a [Host] it has no socket and no
-// clock; a [Network] between them makes what trouble a test wants.
+// clock; a [Network] between them makes the trouble that a test wants.
 type Client struct {
 	ClientConfig
 	Phase  ClientPhase
@@ -130,7 +130,7 @@ func (c *Client) Queue(now time.Time, m arq.Message) error {
 	return err
 }
 
-// Send sends any message; Err keeps what is wrong with it.
+// Send sends any message; Err keeps its error.
 func (c *Client) Send(now time.Time, m arq.Message) { c.failed(c.Queue(now, m)) }
 
 func (c *Client) failed(err error) {
@@ -208,7 +208,7 @@ func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
 			return plain, true
 		}
 	}
-	// Much of what the link sends is left out, so it does not know.
+	// Much of the link's output is left out, so it does not know.
 	if c.Phase != ClientConnecting && now.Sub(c.sent) >= arq.KeepaliveAfter {
 		return []byte{c.ID, 1, byte(transport.NameChange), 2}, true
 	}
@@ -218,7 +218,7 @@ func (c *Client) openBC(now time.Time) (plain []byte, ok bool) {
 // openBCConnect is how OpenBC's test clients ask to be let in.
 var openBCConnect = []byte{byte(transport.Connect), 8, 1, 0, 0, 0, 127, 0}
 
-// rewrite rewrites a datagram, of which nothing may be left.
+// rewrite rewrites a datagram; the result may be empty.
 func rewrite(plain []byte) []byte {
 	out := []byte{plain[0], 0}
 	split, err := transport.Split(plain)
@@ -245,7 +245,7 @@ func rewrite(plain []byte) []byte {
 }
 
 // Receive takes a datagram of the host's, which is borrowed until the call
-// returns. What does not split is left out, as in the game.
+// returns. A datagram that does not split is ignored, as in the game.
 func (c *Client) Receive(now time.Time, datagram []byte) {
 	if c.Phase == ClientGone || len(datagram) == 0 || datagram[0] != transport.HostPeer {
 		return

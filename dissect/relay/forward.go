@@ -14,8 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// relayOf returns what the host does with a client's message. A playable host
-// does with a message of OpenBC's clients what their own host does.
+// relayOf returns the relay class of a client's message. A playable host treats
+// messages of OpenBC's clients as their own host does.
 func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Relay {
 	if class, ok := h.like.relay[op]; ok {
 		return class

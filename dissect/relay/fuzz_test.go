@@ -16,7 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A script is what a fuzzed game consists of, byte by byte.
+// A script holds the actions of a fuzzed game, byte by byte.
 type script []byte
 
 func (s *script) byte() (b byte) {
@@ -40,10 +40,10 @@ type fuzzed struct {
 	now     time.Time
 	host    *relay.Host
 	players [6]*relaytest.Client // the first two are honest
-	got     [2][]string          // what those were told by each other
+	got     [2][]string          // their messages to each other
 	in, out map[netip.AddrPort]int
 	queries map[netip.AddrPort]int
-	proved  map[netip.AddrPort]bool // may have shown that they get what they are sent
+	proved  map[netip.AddrPort]bool // addresses that may have proved that they receive
 }
 
 func fuzzAddr(i int) netip.AddrPort {
@@ -131,8 +131,8 @@ func (f *fuzzed) join(i int, openBC bool) {
 }
 
 // FuzzHost has a host play with two honest clients and with others that send
-// what they like. The honest ones must not notice, and in the end the host must
-// have forgotten all of them.
+// anything. The honest ones must not notice, and in the end the host must have
+// forgotten all of them.
 func FuzzHost(f *testing.F) {
 	const (
 		doRaw = iota
@@ -206,7 +206,7 @@ func FuzzHost(f *testing.F) {
 			}
 			g.exchange()
 		}
-		// What the honest say too fast is dropped, and comes again.
+		// Messages that the honest send too fast are dropped, and come again.
 		for waited := 0; waited < 60 && (len(g.got[0]) < said || len(g.got[1]) < said); waited++ {
 			g.advance(time.Second)
 		}

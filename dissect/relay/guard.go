@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A verdict is what becomes of a message that names its sender.
+// A verdict is the decision on a message that names its sender.
 type verdict struct {
 	as     decode.Message // the message as it has to be, nil if it is right
 	refuse bool
@@ -73,8 +73,8 @@ func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
 	return v
 }
 
-// judgeCreation refuses creations of what is somebody else's, and puts the true
-// owner into others.
+// judgeCreation refuses creations of other clients' objects, and puts the true
+// owner into the rest.
 func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wrong bool, what string, named int) (v verdict) {
 	if slot, ok := id.Slot(); ok && slot != p.slot {
 		v.refuse, v.why = true, fmt.Sprintf("the creation of object 0x%08X, which is slot %d's to create", uint32(id), slot)
@@ -86,7 +86,7 @@ func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wron
 	return v
 }
 
-// other returns the client, other than p, in whose range an object lies.
+// other returns the client, other than p, that owns the range of an object.
 func (h *Host) other(p *peer, id wire.ObjectID) *peer {
 	slot, ok := id.Slot()
 	if !ok || slot == p.slot || slot >= len(h.slots) {

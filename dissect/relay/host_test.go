@@ -28,7 +28,7 @@ type game struct {
 	events  []string
 }
 
-// A client has a link, and lists what it is sent in hexadecimal.
+// A client has a link, and lists the messages it receives in hexadecimal.
 type client struct {
 	g    *game
 	addr netip.AddrPort
@@ -126,13 +126,13 @@ func (c *client) say(body string) {
 // cady2 is the name of all these clients, as a PlayerDeleted has it.
 const cady2 = "050000004361647932"
 
-// sameButOrder compares lists of messages of different classes, of which
-// nobody knows which comes first.
+// sameButOrder compares lists of messages of different classes in any order:
+// their order is not known.
 func sameButOrder(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// take returns what the client was sent since the last call.
+// take returns the messages that the client received since the last call.
 func (c *client) take() []string {
 	got := c.got
 	c.got = nil
@@ -508,8 +508,8 @@ func TestKickAndShutdown(t *testing.T) {
 	}
 }
 
-// A client that has proved nothing is sent no more than four times what it
-// sent, however long the host waits for it.
+// A client that has proved nothing is sent no more than four times the bytes
+// that it sent, however long the host waits for it.
 func TestAmplification(t *testing.T) {
 	h := NewHost(Config{})
 	got, gave := 0, 0
@@ -622,7 +622,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// What a control channel needs: who plays, a word to all, and bans that take
+// A control channel needs the players, a word to all, and bans that take
 // effect on those who are there.
 func TestControl(t *testing.T) {
 	banned := false

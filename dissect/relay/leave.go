@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// release takes from a peer what others can have: its slot and its objects.
+// release frees a peer's slot and objects for others.
 func (h *Host) release(p *peer) {
 	if p.slot >= 0 {
 		h.slots[p.slot] = nil

@@ -7,8 +7,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A bucket says whether something may happen now: it fills with the rate, and
-// what happens takes from it.
+// A bucket says whether an event may happen now: it fills with the rate, and
+// events take from it.
 type bucket struct {
 	rate  Rate
 	level float64
@@ -25,8 +25,7 @@ func (b *bucket) fill(now time.Time) {
 	b.last = now
 }
 
-// charge takes what has happened already: the bucket may owe as much as it can
-// hold.
+// charge takes for past events: the bucket may owe as much as it can hold.
 func (b *bucket) charge(now time.Time, n float64) {
 	b.fill(now)
 	b.level = max(b.level-n, -b.rate.Burst)
@@ -76,7 +75,7 @@ func (r *rates) take(now time.Time, addr netip.Addr) bool {
 	return b.take(now, 1)
 }
 
-// charge takes what an address has to pay beyond its rate.
+// charge takes the cost of an address's traffic beyond its rate.
 func (r *rates) charge(now time.Time, addr netip.Addr, n float64) {
 	if b := r.by[addr]; b != nil {
 		b.charge(now, n)
@@ -94,17 +93,17 @@ func (r *rates) forget(now time.Time) {
 	}
 }
 
-// A budget is what one client may send, and what the host sends because of it.
+// A budget limits one client's traffic, and the traffic it causes.
 type budget struct {
 	datagrams, bytes, messages, control, games, reliable, reliableBytes, fanOut bucket
 
 	names    bucket // that are passed on
 	ready    bucket // that the game is sent anew because it says it is ready
-	bogus    bucket // acknowledgements of what was never sent
-	patience bucket // that the host has with what is beyond the others
+	bogus    bucket // acknowledgements of messages never sent
+	patience bucket // that the host has with traffic beyond the others
 }
 
-// How often a client may do what it hardly does twice.
+// Rates of messages that a client hardly sends twice.
 var (
 	nameRate  = Rate{1, 4}
 	readyRate = Rate{0.2, 3}
@@ -120,7 +119,7 @@ func newBudget(l *Limits) budget {
 	}
 }
 
-// over says what a client must not do now, if it is beyond its budget.
+// over counts a message dropped beyond the budget, and puts out a client that goes on.
 func (h *Host) over(p *peer, why Drop) {
 	h.drop(why)
 	if h.cfg.Captured {
@@ -132,7 +131,7 @@ func (h *Host) over(p *peer, why Drop) {
 	}
 }
 
-// what returns what there is too much of.
+// what names the traffic that there is too much of.
 func (d Drop) what() string {
 	switch d {
 	case DropDatagrams:

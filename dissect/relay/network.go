@@ -13,7 +13,7 @@ type Random interface {
 	Int64N(n int64) int64
 }
 
-// Trouble is what a network does to datagrams. Each share is from 0 to 1.
+// Trouble sets the faults of a network. Each share is from 0 to 1.
 type Trouble struct {
 	Loss      float64
 	Duplicate float64
@@ -47,7 +47,7 @@ func (t *Trouble) Copies(r Random) (after []time.Duration) {
 	return after
 }
 
-// Damage returns what becomes of a datagram's bytes, in memory of its own.
+// Damage returns a damaged copy of a datagram's bytes.
 func (t *Trouble) Damage(r Random, datagram []byte) []byte {
 	d := append([]byte(nil), datagram...)
 	if len(d) > 0 && r.Float64() < t.Cut {

@@ -40,7 +40,7 @@ type world struct {
 	from, to map[netip.AddrPort]int // bytes that an address sent to the host and got
 }
 
-// A player is a client in a world, with what was seen of others.
+// A player is a client in a world, with its records of others.
 type player struct {
 	*relaytest.Client
 	addr    netip.AddrPort
@@ -89,7 +89,7 @@ func (w *world) add(openBC bool) *player {
 	return p
 }
 
-// delivered checks what a client is given: that it should get it, and that no
+// delivered checks a message to a client: that it should get it, and that no
 // reliable message is missing, doubled or out of order.
 func (w *world) delivered(p *player, m *arq.Message) {
 	if p.damaged {
@@ -261,7 +261,7 @@ func (w *world) fine() {
 	}
 }
 
-// rough is what the worst of networks does.
+// rough is the trouble of the worst networks.
 var rough = relay.Trouble{
 	Loss: 0.05, Duplicate: 0.05, Reorder: 0.1, Cut: 0.02, Delay: 20 * time.Millisecond, Jitter: 40 * time.Millisecond,
 }
@@ -294,8 +294,8 @@ func TestExactlyOnce(t *testing.T) {
 				}
 			}
 
-			// One leaves, one falls silent, and two come: what those get who are
-			// not there all the time has no holes either.
+			// One leaves, one falls silent, and two come: clients that are not
+			// there all the time see no holes either.
 			late := []*player{w.add(false), w.add(false)}
 			stay[1].Leave(w.now)
 			stay[2].mute = true
@@ -435,7 +435,7 @@ func (w *world) rubbish(overheard *[]byte) []byte {
 		return []byte(`\status\`)
 	case 4:
 		return append([]byte(`\packets\\secure\`), random(300)...)
-	case 5: // what a client sends, from elsewhere
+	case 5: // a client's datagram, from elsewhere
 		p := w.clients[r.IntN(len(w.clients))]
 		c := relaytest.NewClient(p.Options)
 		c.Connect(w.now)
@@ -447,8 +447,8 @@ func (w *world) rubbish(overheard *[]byte) []byte {
 	}
 }
 
-// What is sent to an address that has not shown that it gets it is no more than
-// a few times what came from it.
+// An address that has not proved that it receives is sent no more than a few
+// times the bytes that came from it.
 func TestAmplification(t *testing.T) {
 	w := newWorld(t, 1, relay.Config{Players: 16})
 	victims := make([]netip.AddrPort, 300)
@@ -598,7 +598,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// A client whose datagrams arrive damaged harms itself at most.
+// A client that sends damaged datagrams harms itself at most.
 func TestDamage(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A profile says in what a host of one dialect differs from others.
+// A profile holds the differences of a host of one dialect.
 type profile struct {
 	// relay are the classes that differ from those of the specs.
 	relay map[decode.Opcode]decode.Relay
@@ -20,8 +20,8 @@ type profile struct {
 
 var (
 	stockProfile = profile{verifyEnter: true}
-	// openBCProfile is what captures of the OpenBC server show. What that
-	// server makes of its own simulation of the ships is not part of it.
+	// openBCProfile follows captures of the OpenBC server, without the messages
+	// from that server's own simulation of the ships.
 	openBCProfile = profile{
 		openBC: true,
 		relay: map[decode.Opcode]decode.Relay{
@@ -61,7 +61,7 @@ func profileOf(d decode.Dialect) *profile {
 }
 
 // openBC takes a client's game message as the OpenBC server does: it returns
-// the message that is to be passed on, and what is done with it. All copies are
+// the message to forward and its relay class. All copies are
 // without priority, ship updates unreliable and all others reliable.
 func (h *Host) openBC(p *peer, op decode.Opcode, spec *decode.Spec, class decode.Relay, m arq.Message) (arq.Message, decode.Relay) {
 	m.Priority, m.Reliable = false, op != msg.OpStateUpdate
@@ -128,7 +128,7 @@ func (h *Host) spokenBy(spec *decode.Spec, body []byte, author int) []byte {
 }
 
 // requestOpenBC answers as the OpenBC server does: with the ship of the player
-// in whose range the object lies, whatever its id, or with the id alone.
+// that owns the object's range, whatever its id, or with the id alone.
 func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
 	if slot, ok := id.Slot(); ok && slot < len(h.slots) && h.slots[slot] != nil {
 		for _, o := range h.slots[slot].objects {

@@ -25,7 +25,7 @@ func TestSoak(t *testing.T) {
 	}
 	w.join(all...)
 	for _, p := range all {
-		p.Deliver = nil   // what is seen of others must not be what grows
+		p.Deliver = nil   // records of others must not grow the heap
 		p.calm = p.OpenBC // losses twice in a row are too much for numbers of eight bits
 	}
 	w.events = nil
@@ -62,7 +62,7 @@ func long() bool { return os.Getenv("BCDISSECT_LONG") != "" }
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // what the first made free of caches
+	runtime.GC() // the first moved caches, this frees them
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

@@ -39,7 +39,7 @@ var (
 	scriptMain string
 )
 
-// Options say what is known beside the matches.
+// Options hold the facts beside the matches.
 type Options struct {
 	Captures []string         // the files, in order
 	League   []match.Standing // over all of them, nil for one file

@@ -56,7 +56,7 @@ func (a *ack) leave() {
 
 // acks are the acknowledgements that an endpoint sends.
 type acks struct {
-	by    map[uint32]*ack // by what is acknowledged
+	by    map[uint32]*ack // by ackKey
 	fresh ackList         // not sent yet
 	again ackList         // sent less often than is worth a datagram
 	rider ackList         // that travel only with others
@@ -102,7 +102,7 @@ func (s *acks) free(a *ack) {
 	s.spare = a
 }
 
-// ackKey returns a number for what is acknowledged.
+// ackKey returns a number for the acknowledged message or fragment.
 func ackKey(h *transport.Header) uint32 {
 	class := data
 	if h.Control() {

@@ -51,8 +51,8 @@ func measured(t *testing.T, trip time.Duration) (l *Endpoint, now time.Time, seq
 	return l, now, 20
 }
 
-// What gets lost is repeated by the measured round trip: soon, less and less
-// often, and all of it at once.
+// Lost messages are repeated by the measured round trip: soon, less and less
+// often, and all at once.
 func TestAdaptive(t *testing.T) {
 	l, began, _ := measured(t, 40*time.Millisecond)
 	for i := range 5 {
@@ -88,7 +88,7 @@ func TestAdaptive(t *testing.T) {
 	}
 }
 
-// Where the round trip grows, what is on its way is not repeated for ever.
+// When the round trip grows, messages in flight are not repeated for ever.
 func TestRoundTripGrows(t *testing.T) {
 	const trip = 800 * time.Millisecond
 	l, now, seq := measured(t, 40*time.Millisecond)
@@ -193,8 +193,8 @@ func TestControlIsRepeated(t *testing.T) {
 	}
 }
 
-// Little traffic cannot cost much memory: what is kept about each fragment
-// counts like its bytes.
+// Little traffic cannot cost much memory: the overhead of each fragment counts
+// like its bytes.
 func TestEarlyFragmentsAreSmall(t *testing.T) {
 	before := heap()
 	l := New(1, Limits{})
@@ -222,8 +222,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// Who is told to go has no use for game messages any more; what is said on the
-// other channel still arrives.
+// A client that is told to go needs no more game messages; messages on the
+// other channel still arrive.
 func TestAbandon(t *testing.T) {
 	l := New(1, Limits{Waiting: 10})
 	for range 4 {
@@ -286,7 +286,7 @@ func TestAckLimit(t *testing.T) {
 	}
 }
 
-// What an endpoint does for one message takes the same time however many wait.
+// The work for one message takes the same time however many wait.
 func TestCost(t *testing.T) {
 	filled := func(n int) *Endpoint {
 		l := New(1, Limits{Waiting: 2 * many})

@@ -1,13 +1,13 @@
 // Not part of the library: package arq is one end of a connection between a
 // host and a client: it numbers messages, repeats them until they are
-// acknowledged, cuts long ones into fragments, and puts what arrives back into
+// acknowledged, cuts long ones into fragments, and puts arrivals back into
 // order. It does so as the stock game does, with its timers and its habit of
 // acknowledging everything several times; a host on a network has it repeat by
 // the measured round trip.
 //
 // An endpoint has no socket, no clock and no cipher: transport messages and the
 // time go in, deciphered datagrams come out. It is not safe for concurrent use.
-// What it does for one message takes the same time however many wait.
+// Its work for one message takes the same time however many wait.
 //
 // A body that is queued belongs to the endpoint from then on and must not
 // change; the same body may be queued on any number of endpoints. A message that
@@ -47,9 +47,9 @@ const (
 	burstPause   = 50 * time.Millisecond  // until more may
 )
 
-// unansweredTries is how often a control message is sent to a side whose
-// numbers have eight bits and that has never acknowledged one: OpenBC's clients
-// do not acknowledge any.
+// unansweredTries is how often a control message is sent to a side with 8-bit
+// numbers that has never acknowledged one: OpenBC's clients do not acknowledge
+// any.
 const unansweredTries = 3
 
 // MaxBody is how long a game message can be.
@@ -61,12 +61,12 @@ var (
 	ErrFull = errors.New("too many messages wait to be sent or acknowledged")
 )
 
-// Limits bound what an endpoint keeps. Zero stands for the default.
+// Limits bound the memory of an endpoint. Zero stands for the default.
 type Limits struct {
 	Waiting      int // messages that are not sent or not acknowledged: 8,192
 	WaitingBytes int // in their bodies: 2 MiB
 	Held         int // messages and fragments that came too early: 1,024
-	HeldBytes    int // that they take, with what is kept about each: 256 KiB
+	HeldBytes    int // that they take, with the overhead of each: 256 KiB
 	Acks         int // acknowledgements to repeat: 512
 }
 
@@ -84,7 +84,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// A Message is what is sent or delivered.
+// A Message is one message to send or deliver.
 type Message struct {
 	Type     transport.Type
 	Reliable bool // of a Standard message; the other types always are
@@ -96,7 +96,7 @@ type Message struct {
 	Header transport.Header
 }
 
-// Stats count what an endpoint has done.
+// Stats count an endpoint's messages.
 type Stats struct {
 	Sent          int // messages, for the first time
 	Retransmitted int
@@ -106,7 +106,7 @@ type Stats struct {
 	Early         int // held until those before them came
 	Refused       int // outside the window, beyond a limit, or impossible
 	Acknowledged  int
-	Bogus         int // acknowledgements of what was never sent
+	Bogus         int // acknowledgements of messages never sent
 
 	// How things stand:
 	RTT          time.Duration // smoothed round trip, 0 as long as none was measured
@@ -206,7 +206,7 @@ func (o *outgoing) header() transport.Header {
 
 func (o *outgoing) key() uint32 { return keyOf(classOf(o.typ), o.seq, o.fragment, o.index) }
 
-// New returns an end of a connection whose datagrams begin with the peer id. It
+// New returns an end of a connection; its datagrams begin with the peer id. It
 // repeats when the stock game would.
 func New(peer uint8, limits Limits) *Endpoint {
 	e := &Endpoint{peer: peer, limits: limits.orDefault(), unacked: map[uint32]*outgoing{}}
@@ -243,8 +243,8 @@ func (e *Endpoint) Eight(on bool) { e.eight = on && !e.wide }
 // bytes. As long as there is a bound, acknowledgements are not repeated.
 func (e *Endpoint) SetRoom(bytes int) { e.room = bytes }
 
-// Close puts the endpoint into the state of one whose peer has left: it repeats
-// its acknowledgements and sends what waits, but no keepalives.
+// Close tells the endpoint that its peer has left: it repeats its
+// acknowledgements and sends waiting messages, but no keepalives.
 func (e *Endpoint) Close() { e.linger = true }
 
 // Stats returns the counts so far, and how things stand.
@@ -260,8 +260,8 @@ func (e *Endpoint) waiting() int { return e.urgent.n + e.plain.n + e.alone.n }
 // Idle reports whether nothing waits to be sent or acknowledged.
 func (e *Endpoint) Idle() bool { return e.waiting()+len(e.unacked) == 0 }
 
-// Stalled returns how long the other side has acknowledged nothing of what it
-// has to.
+// Stalled returns how long the other side has acknowledged none of the messages
+// that wait for it.
 func (e *Endpoint) Stalled(now time.Time) time.Duration {
 	if len(e.unacked) == 0 {
 		return 0
@@ -393,7 +393,7 @@ func (e *Endpoint) Abandon() {
 	e.spare = nil // there may be many
 }
 
-// sentOf returns the unacknowledged messages that which holds for.
+// sentOf returns the unacknowledged messages that match which.
 func (e *Endpoint) sentOf(which func(*outgoing) bool) (list []*outgoing) {
 	for _, o := range e.due {
 		if which(o) {
@@ -453,8 +453,8 @@ func (b *builder) add(h *transport.Header, body []byte) bool {
 	return true
 }
 
-// retransmit repeats what is due: one message or, where the endpoint adapts, as
-// many as fit.
+// retransmit repeats due messages: one or, where the endpoint adapts, as many as
+// fit.
 func (e *Endpoint) retransmit(now time.Duration, b *builder) {
 	for len(e.due) > 0 {
 		o := e.due[0]
@@ -537,8 +537,7 @@ func (e *Endpoint) measure(now time.Duration, o *outgoing) {
 	e.deviation += (max(off, -off) - e.deviation) / 4
 }
 
-// sendFirst sends what has not been sent before, up to the first message that
-// does not fit.
+// sendFirst sends new messages, up to the first that does not fit.
 func (e *Endpoint) sendFirst(now time.Duration, b *builder) {
 	alone := false
 	for {

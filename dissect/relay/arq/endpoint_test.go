@@ -54,7 +54,7 @@ func reliable(typ transport.Type, seq uint16, body string) *transport.Message {
 	}
 }
 
-// collect returns a function for Receive and what it was given.
+// collect returns a function for Receive and the list of its messages.
 func collect() (func(*Message), *[]string) {
 	var got []string
 	return func(m *Message) { got = append(got, string(m.Body)) }, &got
@@ -415,7 +415,7 @@ func TestLimits(t *testing.T) {
 	if len(l.acks.by) > 5 {
 		t.Errorf("%d acknowledgements are kept", len(l.acks.by))
 	}
-	for i := range uint16(101) { // what was refused comes again
+	for i := range uint16(101) { // the refused messages come again
 		l.Receive(start, reliable(transport.Standard, i, "xxxxxx"), deliver)
 	}
 	if len(*got) != 101 || l.held != 0 || l.heldB != 0 {

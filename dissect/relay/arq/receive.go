@@ -14,13 +14,12 @@ type inbox struct {
 	early    map[uint16]*early
 }
 
-// An early message is one whose turn has not come, or of which fragments are
-// missing.
+// An early message waits for messages before it or for missing fragments.
 type early struct {
 	header transport.Header
 	body   []byte
 	pieces []piece
-	there  [mostPieces/64 + 1]uint64 // a bit for each index of which there is a piece
+	there  [mostPieces/64 + 1]uint64 // a bit for the index of each piece
 	top    int                       // the highest of them
 	count  int                       // 0 as long as fragment 0 is missing
 }
@@ -31,7 +30,7 @@ type piece struct {
 	body  []byte
 }
 
-// What it takes to keep an early message, and a piece of one, beside its body.
+// The overhead of an early message, and of a piece of one, beside its body.
 const (
 	earlyBytes = 256
 	pieceSize  = 64
@@ -64,9 +63,8 @@ func (m *early) join() []byte {
 // whatever the class of the message.
 const openBCAck = 0x80
 
-// Receive takes one transport message of the other side and gives deliver what
-// can be delivered now: the message itself, messages that waited for it, or
-// none. Control messages are delivered like game messages; acknowledgements and
+// Receive takes one transport message of the other side and gives deliver all
+// that is ready: the message itself, messages that waited for it, or none. Control messages are delivered like game messages; acknowledgements and
 // keepalives are not.
 func (e *Endpoint) Receive(now time.Time, m *transport.Message, deliver func(*Message)) {
 	at := e.at(now)
@@ -138,7 +136,7 @@ func (e *Endpoint) remove(now time.Duration, h *transport.Header, class int) boo
 	return true
 }
 
-// classify tells what to do with a number.
+// classify returns the action for a sequence number.
 func (e *Endpoint) classify(in *inbox, seq uint16) transport.Action {
 	if e.eight && seq > 0xFF { // it counts further after all
 		e.eight, e.wide = false, true
@@ -205,8 +203,8 @@ func (e *Endpoint) advance(in *inbox) {
 	}
 }
 
-// hold keeps a message or fragment until its turn comes. What is beyond the
-// limits is not acknowledged, so that it comes again.
+// hold keeps a message or fragment until its turn comes. Messages beyond the
+// limits are not acknowledged, so that they come again.
 func (e *Endpoint) hold(now time.Duration, in *inbox, m *transport.Message) bool {
 	held := in.early[m.Seq]
 	turn := m.Seq == in.expected

@@ -10,7 +10,7 @@ import (
 // many is how many messages wait for an acknowledgement in the benchmarks.
 const many = 8000
 
-// BenchmarkBogusAck is an acknowledgement of what was never sent, while many
+// BenchmarkBogusAck is an acknowledgement of a message never sent, while many
 // messages wait for theirs.
 func BenchmarkBogusAck(b *testing.B) {
 	l := New(1, Limits{Waiting: 2 * many})

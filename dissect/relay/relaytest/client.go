@@ -158,8 +158,8 @@ const (
 	Consume        // to nobody
 )
 
-// Fight sends what a client sends in a tenth of a second of battle: where its
-// ship is, and now and then a shot, a new target or a word.
+// Fight sends a client's messages for a tenth of a second of battle: a ship
+// update, and now and then a shot, a new target or a word.
 func (c *Client) Fight(now time.Time, tick int) {
 	c.SayAs(now, msg.OpStateUpdate, &msg.StateUpdate{
 		Object: c.Ship(), GameTime: wire.FloatBits(float32(tick) / 10),
