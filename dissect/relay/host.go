@@ -48,7 +48,7 @@ type Host struct {
 	wire    []byte
 	group   []*peer
 
-	cause    *peer   // whose message the host is at
+	cause    *peer   // the sender of the message that the host is at
 	doomed   []*peer // that will be put out
 	connects rates
 	browsers rates
@@ -77,7 +77,7 @@ func (p *peer) openBC() bool { return p.voice.Dialect() == decode.OpenBC }
 // directLimit bounds the datagrams that no link sends and nobody has fetched.
 const directLimit = 256
 
-// A peer is a client, or what could become one.
+// A peer is a client, or a candidate.
 type peer struct {
 	addr    netip.AddrPort
 	claimed [4]byte
@@ -88,8 +88,8 @@ type peer struct {
 	nonce   uint32
 	short   bool // it connected with an 8-bit length, without nonce
 	voice   session.Voice
-	proved  bool      // it has used its id: it receives what is sent to its address
-	trusted bool      // it has also got into the game: it is sent what there is to send
+	proved  bool      // it has used its id, so it receives at its address
+	trusted bool      // it has also got into the game: it is sent without limit
 	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
 	guesses [4]uint64 // a bit for each wrong id
 	got     int       // bytes, as long as it is not trusted
@@ -120,7 +120,7 @@ type peer struct {
 // known reports whether others know the client: it has a slot, or had one.
 func (p *peer) known() bool { return p.proved || p.assumed }
 
-// An object is what a client created.
+// An object was created by a client.
 type object struct {
 	id   uint32
 	ship bool
@@ -182,7 +182,7 @@ func (h *Host) report(kind EventKind, p *peer, text string) {
 	h.cfg.Report(Event{Time: h.now, Kind: kind, Addr: p.addr, Peer: p.id, Slot: p.slot, Name: p.name, Text: text})
 }
 
-// complain reports what a client can cause at will, but not too often.
+// complain reports an event that a client can cause at will, but not too often.
 func (h *Host) complain(kind EventKind, p *peer, text string) {
 	p.said[kind]++
 	switch n := p.said[kind]; {
@@ -253,9 +253,8 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 	}
 }
 
-// speaker returns whose datagram it is that comes from an address and bears an
-// id, nil if nobody's. Who uses the id that was sent to its address has proved
-// that it gets what is sent there.
+// speaker returns the sender of a datagram by its address and id, or nil. A
+// client that uses the id sent to its address has proved that it receives there.
 func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 	var known, guest, short *peer
 	for _, p := range h.byAddr[from] {
@@ -291,9 +290,9 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 	return known
 }
 
-// guess counts an id that is not the one that a session was given. Who gets
-// what is sent to the address need not guess; a datagram of a session that has
-// ended can bear a wrong one, but only one.
+// guess counts an id other than the session's. A client that receives at the
+// address need not guess; a datagram of a session that has ended can bear a
+// wrong id, but only one.
 func (h *Host) guess(p *peer, id uint8) {
 	bit := uint64(1) << (id % 64)
 	if p.guesses[id/64]&bit != 0 {
@@ -318,7 +317,7 @@ func (h *Host) guess(p *peer, id uint8) {
 }
 
 // unassigned takes the first message of a datagram without an id, and returns
-// whose the rest is, nil if there is nothing more to do.
+// the sender of the rest, nil if there is nothing more to do.
 func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *peer {
 	switch m.Type {
 	case transport.Connect:
@@ -341,8 +340,8 @@ func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *
 	return nil
 }
 
-// acknowledged looks whether a client acknowledges what it was never sent: who
-// gets what it is sent knows better.
+// acknowledged puts out a client that acknowledges messages never sent: a
+// client that receives its messages does not.
 func (h *Host) acknowledged(p *peer) {
 	n := p.link.Stats().Bogus
 	for ; p.bogus < n; p.bogus++ {
@@ -352,7 +351,7 @@ func (h *Host) acknowledged(p *peer) {
 	}
 }
 
-// deliver takes a message whose turn has come.
+// deliver takes the next message in order.
 func (h *Host) deliver(p *peer, m *arq.Message) {
 	if p.phase == Leaving {
 		return
@@ -372,7 +371,7 @@ func (h *Host) deliver(p *peer, m *arq.Message) {
 	}
 }
 
-// patience is how long what cannot be sent waits for another try.
+// patience is the delay before unsent datagrams are tried again.
 const patience = time.Second / 4
 
 // Advance lets time pass. The host wants to be called again at next at the
@@ -433,7 +432,7 @@ func (p *peer) deadline(cfg *Config) time.Time {
 	return silent
 }
 
-// late gives up a peer whose time has come.
+// late gives up a peer after its time.
 func (h *Host) late(p *peer) {
 	switch {
 	case p.phase == Leaving:
@@ -489,7 +488,7 @@ func (h *Host) sent(datagram []byte) {
 	h.stats.BytesOut += int64(len(datagram))
 }
 
-// drop counts what is not taken.
+// drop counts a dropped datagram or message.
 func (h *Host) drop(why Drop) {
 	h.stats.Dropped[why]++
 	switch why {
@@ -502,7 +501,7 @@ func (h *Host) drop(why Drop) {
 	}
 }
 
-// smallest is what a datagram with one acknowledgement takes.
+// smallest is the size of a datagram with one acknowledgement.
 const smallest = 2 + 4
 
 // room returns how many bytes may be sent to a peer that is not trusted.
@@ -552,11 +551,11 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 	return netip.AddrPort{}, nil, false
 }
 
-// envelope is what a message costs beside its body.
+// envelope is the cost of a message beside its body.
 const envelope = 8
 
-// queue queues a message for a peer, at the expense of the client whose message
-// the host is at. A peer for which more waits than can be is put out.
+// queue queues a message for a peer, at the expense of the client that caused
+// it. A peer with too much waiting is put out.
 func (h *Host) queue(p *peer, m arq.Message) {
 	if p.gone || p.doomed || p.phase == Leaving && m.Type == transport.Standard {
 		return
@@ -572,7 +571,7 @@ func (h *Host) queue(p *peer, m arq.Message) {
 	h.doomed = append(h.doomed, p)
 }
 
-// execute puts those out for whom more waits than can be.
+// execute puts out the peers with too much waiting.
 func (h *Host) execute() {
 	for len(h.doomed) > 0 {
 		p := h.doomed[0]

@@ -27,7 +27,7 @@ var checksums = [...]msg.ChecksumRequest{
 	{Round: 0xFF, Dir: []byte("Scripts/Multiplayer"), Filter: []byte("*.pyc"), Recursive: true},
 }
 
-// version is what clients hash into the first answer.
+// version is the text that clients hash into the first answer.
 const version = "60"
 
 // dedicated is how a host without a player of its own calls itself.
@@ -130,8 +130,8 @@ func (h *Host) unfinished(from netip.AddrPort) (n int, idle *peer) {
 	return n, idle
 }
 
-// proof notes that a client has used its id: it gets what is sent to its
-// address. It takes the place of whoever had the address before.
+// proof notes that a client has used its id, so it receives at its address. It
+// takes the place of whoever had the address before.
 func (h *Host) proof(p *peer) {
 	if p.proved || p.phase == Leaving {
 		return
@@ -145,9 +145,9 @@ func (h *Host) proof(p *peer) {
 	}
 }
 
-// trust lets a client have what there is to send, if it has used its id and got
-// into the game. That takes more bytes of it than of the host: what is sent to
-// it before can keep to a limit, and an id that was guessed is of little use.
+// trust lifts the send limit of a client that has used its id and got into the
+// game. To get there a client sends more bytes than the host, so the limit does
+// not hinder it, and a guessed id is of little use.
 func (h *Host) trust(p *peer) {
 	if p.proved && (p.phase == Playing || h.cfg.Captured) {
 		p.trusted = true
@@ -157,7 +157,7 @@ func (h *Host) trust(p *peer) {
 
 // assume lets a client in that uses an id that it was not given, as some of
 // OpenBC's test clients do. It has proved nothing: it is never sent more than
-// some times what came from it.
+// some times the bytes that came from it.
 func (h *Host) assume(p *peer) {
 	if p.assumed || p.proved || p.phase == Leaving {
 		return
@@ -291,8 +291,8 @@ func (h *Host) admit(p *peer) bool {
 		}
 		rival = true
 		if h.now.Sub(o.heard) >= pauseQuiet && o.pause.IsZero() {
-			// If that has ended, what it is sent would be taken for a part of
-			// the new one.
+			// If that has ended, its messages would be taken for a part of the
+			// new one.
 			o.pause = h.now.Add(pauseAtMost)
 		}
 	}
@@ -498,7 +498,7 @@ func (h *Host) ready(p *peer) {
 }
 
 // announce tells a client, or everybody in the game, of a player. The stock host
-// names its own game object, whose id no client has: each puts its own in.
+// names its own game object, unknown to clients: each puts its own in.
 // OpenBC's clients want the player's first object.
 func (h *Host) announce(to, player *peer) {
 	m := &msg.PlayerAnnounce{Event: event.Event{

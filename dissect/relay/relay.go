@@ -4,8 +4,8 @@
 // time are all the same code.
 //
 // The host lets clients in as the stock game does, sends each the game as it
-// is, and passes messages on by the relay class of their [decode.Spec]. What it
-// passes on it copies byte for byte. It does not simulate the game: it keeps no
+// is, and forwards messages by the relay class of their [decode.Spec], byte for
+// byte. It does not simulate the game: it keeps no
 // ships' condition and counts no kills.
 //
 // Whatever anybody sends, the host's memory is bounded by its [Limits].
@@ -26,8 +26,8 @@ type Mode uint8
 
 // The modes.
 const (
-	// Strict passes on what the stock host passes on. Ship updates are not
-	// among it: the stock host simulates the ships and sends its own.
+	// Strict forwards as the stock host does, without ship updates: the stock
+	// host simulates the ships and sends its own.
 	Strict Mode = iota
 	// Playable also passes on ship updates and explosions, so that players
 	// see each other although nothing simulates.
@@ -58,8 +58,8 @@ type Config struct {
 	FragLimit  uint8  // kills that end the game; msg.Unlimited for none
 	Collisions bool   // collisions do damage
 
-	// Like is the dialect of the host that this one is like in what it passes
-	// on and announces: decode.OpenBC, or the stock game's for any other.
+	// Like is the dialect of the host that this one imitates when it forwards
+	// and announces: decode.OpenBC, or the stock game's for any other.
 	Like decode.Dialect
 	// Catalog holds the game messages; nil stands for those of the game.
 	Catalog *decode.Catalog
@@ -71,22 +71,22 @@ type Config struct {
 	Check func(answer *msg.ChecksumResponse) (failed string)
 	// Limits bound memory and rates; zero fields stand for the defaults.
 	Limits Limits
-	// Captured says that the clients are those of a capture: what they said has
-	// happened. Nobody is limited, corrected or put out for it, and of a leave
-	// the others are told only what every host tells.
+	// Captured says that the clients are those of a capture: their messages have
+	// happened. Nobody is limited, corrected or put out for them, and a leave is
+	// announced only as every host announces it.
 	Captured bool
 	// Random returns random numbers that nobody can foresee, for the ids of
-	// clients: a client proves that it gets what is sent to its address by using
-	// its id. A host on a network needs it. Nil gives the ids in order, as the
-	// stock host does.
+	// clients: by using its id a client proves that it receives at its address.
+	// A host on a network needs it. Nil gives the ids in order, as the stock
+	// host does.
 	Random func() uint32
-	// Report is told what happens; nil for nobody. The host waits until it
-	// returns, so it must not block: what writes to a terminal or a pipe needs
-	// a queue of its own that drops and counts.
+	// Report takes every event; nil for nobody. The host waits until it returns,
+	// so it must not block: a writer to a terminal or a pipe needs a queue of
+	// its own that drops and counts.
 	Report func(Event)
 }
 
-// Limits bound what traffic can make a host keep and send.
+// Limits bound the memory and the traffic that clients can cause.
 type Limits struct {
 	Link arq.Limits // of each client
 
@@ -101,15 +101,15 @@ type Limits struct {
 	ReliableRate   Rate // reliable ones of a client that others hear: 100 a second, 300 at once
 	ReliableBytes  Rate // bytes in them: 16 KiB a second, 64 KiB at once
 	FanOut         Rate // bytes that the host sends because of one client: 256 KiB a second, 1 MiB at once
-	Patience       Rate // what one client sends beyond all of these before it is put out: 20 a second, 3,000 at once
+	Patience       Rate // messages of a client beyond all of these before it is put out: 20 a second, 3,000 at once
 	ConnectRate    Rate // connects of one address: 1 a second, 16 at once
 	BrowserRate    Rate // GameSpy queries of one address: 5 a second, 10 at once
 	AllBrowserRate Rate // GameSpy queries of all addresses: 100 a second, 200 at once
-	Addresses      int  // whose rates are remembered: 4,096
+	Addresses      int  // with remembered rates: 4,096
 
-	// Factor bounds what is sent to a client until it has shown that it gets
-	// what is sent to its address, and got into the game: so many times the
-	// bytes that came from it, and 4 KiB once it has used the id it was given. 4.
+	// Factor bounds the bytes sent to a client until it has proved that it
+	// receives at its address, and got into the game: so many times the bytes
+	// that came from it, and 4 KiB once it has used the id it was given. 4.
 	Factor int
 	// Unproved is how long such a client is remembered, however often it asks:
 	// 10 s. It has no slot.
@@ -120,7 +120,7 @@ type Limits struct {
 
 // Bounds of the host's patience.
 const (
-	forgetAfter  = 2 * time.Second  // what is kept of somebody who was turned away
+	forgetAfter  = 2 * time.Second  // the record of a client that was turned away
 	idleJoin     = 10 * time.Second // without progress, after which a client makes room for others
 	deafFor      = 30 * time.Second // that a client sends and acknowledges nothing
 	deafAndFull  = 10 * time.Second // the same, when much waits for it
@@ -136,8 +136,8 @@ const (
 	pauseQuiet   = time.Second      // without a word, after which it does
 )
 
-// complaints is how often a host reports of one client that it sends what is
-// of no use or too much.
+// complaints is how often a host reports useless or excessive messages of one
+// client.
 const complaints = 20
 
 // A Rate is how often something may happen.
@@ -182,7 +182,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// An EventKind tells what happened.
+// An EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.
@@ -198,7 +198,7 @@ const (
 	Limited                     // a limit took effect; Text says which
 	Ignored                     // a client's message was of no use; Text says why
 	Overloaded                  // a client was put out: too much waits for it, or it acknowledges nothing
-	Corrected                   // a client spoke for somebody else; Text says what was done
+	Corrected                   // a client spoke for somebody else; Text names the correction
 	EventKinds                  // how many kinds there are
 )
 
@@ -256,7 +256,7 @@ type PeerInfo struct {
 	Phase Phase
 	Since time.Time // it connected
 	Heard time.Time // a datagram of its came
-	// Proved: it has shown that it gets what is sent to its address.
+	// Proved: it has shown that it receives at its address.
 	Proved  bool
 	Assumed bool // it uses an id that it was not given, as some of OpenBC's clients do
 	OpenBC  bool // it connected as OpenBC's clients do
@@ -264,7 +264,7 @@ type PeerInfo struct {
 	Link    arq.Stats
 }
 
-// A Drop is why a host did not take what came from the network.
+// A Drop is the reason that a host dropped a datagram or message.
 type Drop uint8
 
 // The reasons.
@@ -294,7 +294,7 @@ func (d Drop) String() string {
 	}[min(d, Drops)]
 }
 
-// Stats count what a host has done.
+// Stats count a host's traffic and events.
 type Stats struct {
 	Received  int // datagrams
 	Sent      int // datagrams
@@ -308,5 +308,5 @@ type Stats struct {
 
 	Dropped  [Drops]int                  // by reason; the sum of the three counts above
 	Events   [EventKinds]int             // by kind, those that were not reported included
-	Messages [decode.RelayAnswer + 1]int // game messages taken, by what was done with them
+	Messages [decode.RelayAnswer + 1]int // game messages taken, by relay class
 }

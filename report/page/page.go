@@ -1,7 +1,7 @@
 // Not part of the library: package page writes matches as a web page: one file
 // with its own script and style, which loads nothing from anywhere. The script
-// draws the replay, the charts and the tables from the data in the page; what
-// it draws from is a JSON object and a block of packed columns.
+// draws the replay, the charts and the tables from the data in the page: a
+// JSON object and a block of packed columns.
 //
 // Text from the network is escaped as for a terminal, and reaches the page as
 // text only: the script makes no markup of it.

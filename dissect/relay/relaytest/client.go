@@ -1,6 +1,6 @@
-// Not part of the library: package relaytest has what tests of hosts need
-// beside [relay.Client]: a client that flies a ship and numbers what it says,
-// so that nothing can get lost unnoticed.
+// Not part of the library: package relaytest extends [relay.Client] for tests of
+// hosts: its client flies a ship and numbers its messages, so that no loss goes
+// unnoticed.
 package relaytest
 
 import (
