@@ -50,7 +50,7 @@ func (c *chatter) hears(now time.Time, m *arq.Message) {
 	}
 }
 
-// A siege is a host, and what attacks it from loopback addresses.
+// A siege is a host, and attackers on loopback addresses.
 type siege struct {
 	t    *testing.T
 	host *hostProcess

@@ -459,7 +459,7 @@ func TestBogusAcks(t *testing.T) {
 		g.raw(a.addr, []byte{2, 1, 1, byte(n), byte(n >> 8), 0})
 	}
 	g.exchange()
-	if !g.has(Kicked, "acknowledges what it was not sent") || g.host.Status().Playing != 0 {
+	if !g.has(Kicked, "acknowledges messages that were never sent") || g.host.Status().Playing != 0 {
 		t.Errorf("%v", g.events)
 	}
 }

@@ -346,7 +346,7 @@ func (h *Host) acknowledged(p *peer) {
 	n := p.link.Stats().Bogus
 	for ; p.bogus < n; p.bogus++ {
 		if !h.cfg.Captured && p.phase != Leaving && !p.budget.bogus.take(h.now, 1) {
-			h.putOut(p, Kicked, transport.BootKicked, "it acknowledges what it was not sent")
+			h.putOut(p, Kicked, transport.BootKicked, "it acknowledges messages that were never sent")
 		}
 	}
 }

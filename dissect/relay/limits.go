@@ -125,7 +125,7 @@ func (h *Host) over(p *peer, why Drop) {
 	if h.cfg.Captured {
 		return
 	}
-	h.complain(Limited, p, "it sends more "+why.what()+" than allowed; what is beyond is dropped")
+	h.complain(Limited, p, "it sends more "+why.what()+" than allowed; the excess is dropped")
 	if !p.budget.patience.take(h.now, 1) {
 		h.putOut(p, Kicked, transport.BootKicked, "it goes on sending more "+why.what()+" than allowed")
 	}

@@ -5,8 +5,8 @@
 //
 // The host lets clients in as the stock game does, sends each the game as it
 // is, and forwards messages by the relay class of their [decode.Spec], byte for
-// byte. It does not simulate the game: it keeps no
-// ships' condition and counts no kills.
+// byte. It does not simulate the game: it keeps no ships' condition and counts
+// no kills.
 //
 // Whatever anybody sends, the host's memory is bounded by its [Limits].
 // A Host is not safe for concurrent use.
