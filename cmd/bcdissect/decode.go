@@ -109,7 +109,7 @@ line are skipped.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.Var(&as, "as", "form of the bytes")
-	fl.BoolVar(&deciphered, "clear", false, "the bytes are a datagram that is not enciphered, or its beginning")
+	fl.BoolVar(&deciphered, "clear", false, "the bytes are a deciphered datagram, or its beginning")
 	of.define(cmd)
 	fl.VarP(&f.Format, "format", "T", "form of the report")
 	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")

@@ -114,7 +114,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "address and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
 	fl.StringVar(&h.name, "name", "bcdissect", "name of the game in server lists")
 	h.rules.Define(cmd, "Mission1", "Multi1")
-	fl.IntVar(&h.players, "players", 8, "how many can play, at most 16; the game's own hosts offer up to 8")
+	fl.IntVar(&h.players, "players", 8, "player limit, at most 16; the game's own hosts offer up to 8")
 	fl.StringVar(&h.password, "password", "", "password that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	fl.Var(&h.mode, "mode", "strict forwards as the game's own host does; playable also ship updates")

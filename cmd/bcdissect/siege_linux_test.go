@@ -136,8 +136,8 @@ func TestRelaySiege(t *testing.T) {
 		t.Fatalf("the intruder: phase %d, reason %d; %s", intruder.Phase, intruder.Reason, s.host)
 	}
 
-	// What cannot be sent is no failure: a loopback socket tells of what the
-	// host has refused.
+	// A failed send is no failure of the test: a loopback socket reports
+	// datagrams that the host has refused.
 	var seq uint16
 	s.attack(time.Second, func(int) {
 		for range 131 {

@@ -25,8 +25,8 @@ func (g *GameRules) Define(cmd *cobra.Command, mission, system string) {
 	fl := cmd.Flags()
 	fl.StringVar(&g.mission, "mission", mission, "mission, or its script as Multiplayer.Episode.Mission1.Mission1")
 	fl.StringVar(&g.system, "system", system, "star system, by number or name")
-	fl.IntVar(&g.timeLimit, "time-limit", 0, "minutes that the game lasts, as told to clients; 0 for no end")
-	fl.IntVar(&g.fragLimit, "frag-limit", 0, "kills that end the game, as told to clients; 0 for no end")
+	fl.IntVar(&g.timeLimit, "time-limit", 0, "time limit in minutes, as told to clients (0 = none)")
+	fl.IntVar(&g.fragLimit, "frag-limit", 0, "kills that end the game, as told to clients (0 = none)")
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
 }

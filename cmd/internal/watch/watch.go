@@ -37,7 +37,7 @@ type Flags struct {
 func (w *Flags) Define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
-	fl.Float64Var(&w.speed, "speed", 0, "dashboard: seconds of the capture that pass in a second; 0 for as fast as can be")
+	fl.Float64Var(&w.speed, "speed", 0, "dashboard: playback speed (1 = real time, 0 = as fast as possible)")
 }
 
 // Check reports flags that cannot be combined.
