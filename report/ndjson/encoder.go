@@ -14,13 +14,15 @@ import (
 
 // An Encoder makes JSON objects of records. It is not safe for concurrent use.
 type Encoder struct {
-	opts   Options
-	start  time.Time
-	clock  clock
-	addrs  addresses
-	last   place
-	fields fields
-	viewer decode.Viewer
+	opts  Options
+	start time.Time
+	clock clock
+	addrs addresses
+	last  place
+	// Parts of lines about authors, by the lower bits of their indexes.
+	authors [16]author
+	fields  fields
+	viewer  decode.Viewer
 }
 
 // A place is the part of a line about its datagram, with its inputs. The
@@ -52,7 +54,7 @@ func NewEncoder(o Options) *Encoder { return &Encoder{opts: o, start: o.Start} }
 
 // Append appends the object of r, without a line end.
 func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
-	dst = origin(e.place(dst, r), r)
+	dst = e.origin(e.place(dst, r), r)
 	switch r.Kind {
 	case dissect.KindMessage, dissect.KindPayload:
 		dst = e.message(dst, r)
@@ -146,17 +148,30 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 }
 
 // origin appends the original of a copy, and its author.
-func origin(dst []byte, r *dissect.Record) []byte {
+func (e *Encoder) origin(dst []byte, r *dissect.Record) []byte {
 	if r.CopyOf > 0 {
 		dst = number(dst, `,"copy_of":`, uint64(r.CopyOf))
 	}
-	if p := r.Author; p != nil {
-		dst = number(dst, `,"author":`, uint64(p.Index))
+	p := r.Author
+	if p == nil {
+		return dst
+	}
+	a := &e.authors[p.Index%len(e.authors)]
+	if a.player != p || a.name != p.Name {
+		a.player, a.name = p, p.Name
+		a.text = number(a.text[:0], `,"author":`, uint64(p.Index))
 		if p.Name != "" {
-			dst = appendString(append(dst, `,"author_name":`...), p.Name)
+			a.text = appendString(append(a.text, `,"author_name":`...), p.Name)
 		}
 	}
-	return dst
+	return append(dst, a.text...)
+}
+
+// An author is the part of a line about the author of a copy, with its inputs.
+type author struct {
+	player *dissect.Player
+	name   string
+	text   []byte
 }
 
 // part appends the sender of the datagram, and the index of the message. A
