@@ -82,8 +82,11 @@ func (r *roster) enrol(addr netip.AddrPort) *Player {
 // back returns the player of that name who left and now returns from the same
 // machine, or nil.
 func (r *roster) back(name string, addr netip.AddrPort) *Player {
+	if name == "" {
+		return nil
+	}
 	for _, p := range r.players {
-		if p.left && p.Name == name && name != "" && p.Addr.Addr() == addr.Addr() {
+		if p.left && p.Name == name && p.Addr.Addr() == addr.Addr() {
 			return p
 		}
 	}
