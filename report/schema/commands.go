@@ -94,6 +94,10 @@ var commands = []struct{ name, doc, shape string }{
 		invariants [ { name s verdict s checked i failed i documented i frame? i text s } ]
 		notes [ s ] conforms b
 	}`},
+	{"query", "One line for each server. Only host and queries are always there.", `{
+		host s addr? s round_trip_ms? n queries i name? s version? s mission? s map? s state? s players? i player_limit? i
+		time_limit? i frag_limit? i system? s password? b player_names? [ s ] gamespy? < s > complete? b error? s
+	}`},
 	{"interfaces", "One line for each interface.", `{
 		number i name s description s addresses [ s ] up b connected b loopback b default b openable b hint? s
 	}`},

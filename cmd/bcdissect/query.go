@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/browse"
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+// mostRetries bounds --retries.
+const mostRetries = 20
+
+func newQuery(s cli.Streams) *cobra.Command {
+	var o browse.Options
+	format := cli.NewChoice("table", "table", "json")
+	cmd := &cobra.Command{
+		Use:   "query HOST[:PORT]...",
+		Short: "Ask servers for name, map, players and round trip",
+		Long: `Query asks each server as a server browser does, and shows only the facts in its
+answer. The port is 22101 unless another is given. The exit status is 1 if a
+server did not answer completely.`,
+		Example: `  bcdissect query localhost
+  bcdissect query game.example.org:22102 192.0.2.7 -T json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if o.Timeout <= 0 || o.Timeout > time.Minute {
+				return fmt.Errorf("--timeout %v: must be more than 0 and at most a minute", o.Timeout)
+			}
+			if o.Retries < 0 || o.Retries > mostRetries {
+				return fmt.Errorf("--retries %d: must be 0 to %d", o.Retries, mostRetries)
+			}
+			hosts := make([]string, len(args))
+			for i, a := range args {
+				var err error
+				if hosts[i], err = browse.WithPort(a); err != nil {
+					return err
+				}
+			}
+			return ask(s, hosts, o, format.Value == "json")
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.VarP(&format, "format", "T", "form of the answers")
+	fl.DurationVar(&o.Timeout, "timeout", time.Second, "time to wait for the answer to each query")
+	fl.IntVar(&o.Retries, "retries", 2, "further queries to a server that does not answer")
+	format.Complete(cmd, "format")
+	return cmd
+}
+
+// ask asks all servers and reports their answers.
+func ask(s cli.Streams, hosts []string, o browse.Options, asJSON bool) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	results := browse.All(ctx, hosts, o)
+	out, err := cli.OpenOutput("", s)
+	if err != nil {
+		return err
+	}
+	var failed error
+	list := make([]aServer, len(results))
+	for i := range results {
+		list[i] = serverOf(&results[i])
+		if e := results[i].Err; e != nil {
+			failed = errors.Join(failed, e)
+		}
+	}
+	if asJSON {
+		err = writeServers(out, list)
+	} else {
+		err = drawServers(out.Text(), list)
+	}
+	if err != nil || failed == nil {
+		return cli.Failed(err)
+	}
+	if !asJSON {
+		for i := range results {
+			if e := results[i].Err; e != nil {
+				fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(e.Error()))
+			}
+		}
+	}
+	return &cli.StatusError{Code: cli.ExitFailed}
+}
+
+// An aServer is the answer of a server; a fact that it does not tell is nil.
+type aServer struct {
+	Host        string            `json:"host"`
+	Addr        string            `json:"addr,omitempty"`
+	RoundTrip   float64           `json:"round_trip_ms,omitempty"`
+	Queries     int               `json:"queries"`
+	Name        *string           `json:"name,omitempty"`
+	Version     *string           `json:"version,omitempty"`
+	Mission     *string           `json:"mission,omitempty"`
+	Map         *string           `json:"map,omitempty"`
+	State       *string           `json:"state,omitempty"`
+	Players     *int              `json:"players,omitempty"`
+	Limit       *int              `json:"player_limit,omitempty"`
+	TimeLimit   *int              `json:"time_limit,omitempty"`
+	FragLimit   *int              `json:"frag_limit,omitempty"`
+	System      *string           `json:"system,omitempty"`
+	Password    *bool             `json:"password,omitempty"`
+	PlayerNames []string          `json:"player_names,omitempty"`
+	GameSpy     map[string]string `json:"gamespy,omitempty"`
+	Complete    bool              `json:"complete,omitempty"`
+	Error       string            `json:"error,omitempty"`
+}
+
+// serverOf prepares a result for the reports.
+func serverOf(r *browse.Result) aServer {
+	a := aServer{Host: r.Host, RoundTrip: float64(r.RoundTrip.Microseconds()) / 1e3, Queries: r.Queries}
+	if r.Addr.IsValid() {
+		a.Addr = r.Addr.String()
+	}
+	if r.Err != nil {
+		a.Error = cli.OneLine(r.Err.Error())
+	}
+	text := func(key string) *string {
+		if v, ok := r.Reply.Get(key); ok {
+			return &v
+		}
+		return nil
+	}
+	number := func(key string) *int {
+		v, _ := r.Reply.Get(key)
+		if n, err := strconv.Atoi(v); err == nil {
+			return &n
+		}
+		return nil
+	}
+	a.Name, a.Version, a.Mission, a.Map, a.State = text("hostname"), text("gamever"), text("missionscript"), text("mapname"), text("gamemode")
+	a.Players, a.Limit, a.TimeLimit, a.FragLimit = number("numplayers"), number("maxplayers"), number("timelimit"), number("fraglimit")
+	a.System = text("system")
+	if n := number("password"); n != nil && (*n == 0 || *n == 1) {
+		locked := *n == 1
+		a.Password = &locked
+	}
+	a.PlayerNames = r.Reply.Players()
+	for k, v := range r.Reply.Pairs() {
+		if k == "final" || k == "queryid" {
+			continue // of the datagram, not of the game
+		}
+		if a.GameSpy == nil {
+			a.GameSpy = map[string]string{}
+		}
+		name := k
+		for n := 2; ; n++ {
+			if _, again := a.GameSpy[name]; !again {
+				break
+			}
+			name = k + "_" + strconv.Itoa(n)
+		}
+		a.GameSpy[name] = v
+	}
+	a.Complete = r.Reply.Complete()
+	return a
+}
+
+// writeServers writes a JSON object a line.
+func writeServers(w io.Writer, list []aServer) error {
+	for i := range list {
+		line, err := ndjson.Line(&list[i])
+		if err != nil {
+			return err
+		}
+		if _, err = w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawServers writes a table of the servers that have answered.
+func drawServers(w io.Writer, list []aServer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	some := false
+	for i := range list {
+		a := &list[i]
+		if a.GameSpy == nil {
+			continue
+		}
+		if !some {
+			_, _ = fmt.Fprint(t, "server\tround trip\tname\tmap\tsystem\tstate\tplayers\tnames\n") // an error comes with Flush
+			some = true
+		}
+		of := func(s *string) string {
+			if s == nil {
+				return "?"
+			}
+			return cli.OneLine(*s)
+		}
+		count := func(n *int) string {
+			if n == nil {
+				return "?"
+			}
+			return strconv.Itoa(*n)
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%.1f ms\t%s\t%s\t%s\t%s\t%s of %s\t%s\n", a.Host, a.RoundTrip, of(a.Name), of(a.Map), of(a.System), of(a.State),
+			count(a.Players), count(a.Limit), cli.OneLine(strings.Join(a.PlayerNames, ", ")))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,212 @@
+// Package browse asks servers for their game, as a server browser does.
+package browse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+)
+
+// DefaultPort is the port of the game.
+const DefaultPort = "22101"
+
+// query asks for all that a host tells.
+var query = []byte(`\status\`)
+
+// The bounds of a query.
+const (
+	atOnce  = 64 // servers that are asked at the same time
+	waiting = 64 // datagrams that wait to be read
+)
+
+// Options say how long and how often a server is asked.
+type Options struct {
+	Timeout time.Duration // for each try
+	Retries int           // after the first try
+}
+
+// A Result is the answer of a server, or the reason why there is none.
+type Result struct {
+	Host      string // as it was asked for, with its port
+	Addr      netip.AddrPort
+	RoundTrip time.Duration // from the query to the first datagram of its reply
+	Queries   int           // that were sent
+	Reply     gamespy.Reply
+	Err       error
+}
+
+// WithPort returns a host's address with a port.
+func WithPort(host string) (string, error) {
+	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return net.JoinHostPort(addr.String(), DefaultPort), nil
+	}
+	if !strings.Contains(host, ":") {
+		host += ":" + DefaultPort
+	}
+	name, port, err := net.SplitHostPort(host)
+	if err != nil || name == "" || port == "" {
+		return "", fmt.Errorf("%s: give the address of a server as HOST or HOST:PORT", host)
+	}
+	return host, nil
+}
+
+// All asks all servers, and returns their results in the same order.
+func All(ctx context.Context, hosts []string, o Options) []Result {
+	results := make([]Result, len(hosts))
+	places := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i, host := range hosts {
+		places <- struct{}{}
+		all.Go(func() {
+			results[i] = One(ctx, host, o)
+			<-places
+		})
+	}
+	all.Wait()
+	return results
+}
+
+// A part is a datagram from a server.
+type part struct {
+	try      int
+	at       time.Time
+	datagram []byte
+	err      error
+}
+
+// One asks one server. Every try has a socket of its own, so that its answer
+// cannot be taken for that of another try.
+func One(ctx context.Context, host string, o Options) Result {
+	r := Result{Host: host}
+	addr, err := new(net.Resolver).LookupNetIP(ctx, "ip", hostOf(host))
+	if err != nil {
+		r.Err = fmt.Errorf("%s: %w", host, err)
+		return r
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, "udp", portOf(host))
+	if err != nil {
+		r.Err = fmt.Errorf("%s: %w", host, err)
+		return r
+	}
+	r.Addr = netip.AddrPortFrom(prefer4(addr), uint16(port))
+	ctx, stop := context.WithCancel(ctx)
+	parts := make(chan part, waiting)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer stop()
+	replies := make([]gamespy.Reply, o.Retries+1)
+	sent := make([]time.Time, o.Retries+1)
+	var odd *part
+	var refused error
+	for try := range o.Retries + 1 {
+		conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(r.Addr))
+		if err != nil {
+			r.Err = fmt.Errorf("%s: %w", host, err)
+			return r
+		}
+		defer func() { _ = conn.Close() }() // nothing is kept in it
+		readers.Go(func() { read(ctx, conn, try, parts) })
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		sent[try] = time.Now()
+		r.Queries++
+		if _, err = conn.Write(query); err != nil {
+			refused = err
+		}
+		timer := time.After(o.Timeout)
+	listen:
+		for {
+			select {
+			case p := <-parts:
+				reply := &replies[p.try]
+				switch {
+				case p.err != nil:
+					refused = p.err
+					if p.try == try { // it will not come
+						break listen
+					}
+				case !reply.Add(p.datagram):
+					odd = &p
+				case reply.Parts() == 1 && r.RoundTrip == 0:
+					r.RoundTrip = p.at.Sub(sent[p.try])
+				}
+				if reply.Complete() {
+					r.Reply = *reply
+					return r
+				}
+			case <-timer:
+				break listen
+			case <-ctx.Done():
+				r.Err = fmt.Errorf("%s: interrupted", host)
+				return r
+			}
+		}
+	}
+	for i := range replies { // better a part of the answer than none
+		if replies[i].Parts() > r.Reply.Parts() {
+			r.Reply = replies[i]
+		}
+	}
+	r.Err = fmt.Errorf("%s: %w", host, verdict(&r, odd, refused, o))
+	return r
+}
+
+// read reads the datagrams that answer one try.
+func read(ctx context.Context, conn *net.UDPConn, try int, parts chan<- part) {
+	for {
+		buf := make([]byte, gamespy.MaxPart)
+		n, err := conn.Read(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		p := part{try, time.Now(), buf[:n], err}
+		select {
+		case parts <- p:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return // nobody listens there
+		}
+	}
+}
+
+// verdict says why there is no complete answer.
+func verdict(r *Result, odd *part, refused error, o Options) error {
+	tries := fmt.Sprintf("%d queries of %v each", r.Queries, o.Timeout)
+	if r.Queries == 1 {
+		tries = fmt.Sprintf("1 query of %v", o.Timeout)
+	}
+	switch {
+	case r.Reply.Parts() > 0:
+		return fmt.Errorf("the answer is incomplete: %d of its datagrams came (%s); try again, or use a longer --timeout", r.Reply.Parts(), tries)
+	case odd != nil:
+		return fmt.Errorf("answers with %d bytes that are no GameSpy reply (%s); is that port a game's?", len(odd.datagram), tries)
+	case refused != nil:
+		if o := (*net.OpError)(nil); errors.As(refused, &o) {
+			refused = o.Err
+		}
+		return fmt.Errorf("nothing listens there (%w); is the server running on that port?", refused)
+	}
+	return fmt.Errorf("no answer (%s); is the server running, and UDP let through?", tries)
+}
+
+func hostOf(host string) string { name, _, _ := net.SplitHostPort(host); return name }
+
+func portOf(host string) string { _, port, _ := net.SplitHostPort(host); return port }
+
+// prefer4 returns an IPv4 address if there is one: the game knows no other.
+func prefer4(all []netip.Addr) netip.Addr {
+	for _, a := range all {
+		if a.Unmap().Is4() {
+			return a.Unmap()
+		}
+	}
+	return all[0]
+}

@@ -1,0 +1,115 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+func TestWithPort(t *testing.T) {
+	for _, tt := range []struct{ host, want string }{
+		{"localhost", "localhost:22101"},
+		{"localhost:1", "localhost:1"},
+		{"192.0.2.7", "192.0.2.7:22101"},
+		{"::1", "[::1]:22101"},
+		{"[::1]", "[::1]:22101"},
+		{"[::1]:7", "[::1]:7"},
+		{"", ""},
+		{":22101", ""},
+		{"localhost:", ""},
+		{"a:b:c", ""},
+	} {
+		got, err := WithPort(tt.host)
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%q: got %q, %v", tt.host, got, err)
+		}
+	}
+}
+
+// A server answers each datagram by a function.
+func server(t *testing.T, answer func(n int, query []byte) [][]byte) string {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		buf := make([]byte, 2048)
+		for n := 1; ; n++ {
+			size, from, err := conn.ReadFromUDP(buf)
+			if err != nil {
+				return
+			}
+			for _, d := range answer(n, buf[:size]) {
+				_, _ = conn.WriteToUDP(d, from)
+			}
+		}
+	}()
+	return conn.LocalAddr().String()
+}
+
+// The servers are on this machine, but a timeout needs time.
+func TestAll(t *testing.T) {
+	fixtures.System(t)
+	game := gamespy.Game{Version: "60", Name: "Lab", Map: "DM", Limit: 8, Players: []string{"Dedicated Server", strings.Repeat("x", 200)}}
+	for i := range 20 {
+		game.Players = append(game.Players, fmt.Sprintf("player %d%s", i, strings.Repeat("y", 80)))
+	}
+	full := func(n int, query []byte) [][]byte { return gamespy.Answer(gamespy.Parse(query), &game, n) }
+	hosts := []string{
+		server(t, full),
+		server(t, func(n int, query []byte) [][]byte { // the second query gets an answer, its end first
+			if n < 2 {
+				return nil
+			}
+			all := full(n, query)
+			slices.Reverse(all)
+			return all
+		}),
+		server(t, func(int, []byte) [][]byte { return nil }),
+		server(t, func(int, []byte) [][]byte { return [][]byte{{1, 2, 3}} }),
+		server(t, func(n int, query []byte) [][]byte { return full(n, query)[:1] }),
+		server(t, func(int, []byte) [][]byte { return slices.Repeat([][]byte{[]byte("flood")}, 1000) }),
+		"127.0.0.1:1",
+		"127.0.0.1:no-such-port",
+	}
+	begun := time.Now()
+	results := All(context.Background(), hosts, Options{Timeout: 200 * time.Millisecond, Retries: 2})
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	for i, want := range []struct {
+		queries  int
+		complete bool
+		err      string
+	}{
+		{1, true, ""},
+		{2, true, ""},
+		{3, false, "no answer (3 queries of 200ms each)"},
+		{3, false, "answers with 3 bytes that are no GameSpy reply"},
+		{3, false, "the answer is incomplete: 1 of its datagrams"},
+		{3, false, "answers with 5 bytes that are no GameSpy reply"},
+		{3, false, "nothing listens there (read: connection refused)"},
+		{0, false, "127.0.0.1:no-such-port: lookup"},
+	} {
+		r := &results[i]
+		said := ""
+		if r.Err != nil {
+			said = r.Err.Error()
+		}
+		if r.Host != hosts[i] || r.Queries != want.queries || r.Reply.Complete() != want.complete || !strings.Contains(said, want.err) || (said == "") != want.complete {
+			t.Errorf("%s: %d queries, complete %v, error %q; want %+v", r.Host, r.Queries, r.Reply.Complete(), said, want)
+		}
+		if want.complete && (len(r.Reply.Players()) != 22 || r.RoundTrip <= 0 || r.RoundTrip > 200*time.Millisecond) {
+			t.Errorf("%s: players %q after %v", r.Host, r.Reply.Players(), r.RoundTrip)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package gamespy
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Bounds of a reply that is put together.
+const (
+	// MaxParts is the number of datagrams of one reply that are kept.
+	MaxParts = 32
+	// MaxPart is the number of bytes of a datagram of a reply that are read.
+	MaxPart = 2048
+)
+
+// A Reply puts the datagrams of a host's reply to one query together.
+type Reply struct {
+	parts  map[int]Message // by number, from 1
+	last   int             // the number of the last one, 0 as long as it is missing
+	number string          // of the query, as the host counts
+}
+
+// Add takes a datagram, which must not change afterwards. It reports whether
+// the datagram is a part of the reply.
+func (r *Reply) Add(datagram []byte) bool {
+	datagram = datagram[:min(len(datagram), MaxPart)]
+	m := Parse(datagram)
+	if m.Kind() != KindReply || !bytes.HasPrefix(datagram, []byte{'\\'}) {
+		return false
+	}
+	number, part := "", 1
+	if id, ok := m.Get("queryid"); ok {
+		n, text, _ := strings.Cut(id, ".")
+		p, err := strconv.Atoi(text)
+		if err != nil || p < 1 || p > MaxParts {
+			return false
+		}
+		number, part = n, p
+	}
+	if r.parts == nil {
+		r.parts, r.number = map[int]Message{}, number
+	}
+	if number != r.number {
+		return false // of the reply to another query
+	}
+	if _, again := r.parts[part]; again {
+		return true
+	}
+	r.parts[part] = m
+	if _, final := m.Get("final"); final {
+		r.last = part
+	}
+	return true
+}
+
+// Complete reports whether all datagrams of the reply are there.
+func (r *Reply) Complete() bool {
+	for i := 1; i <= r.last; i++ {
+		if _, ok := r.parts[i]; !ok {
+			return false
+		}
+	}
+	return r.last > 0
+}
+
+// Parts returns how many datagrams of the reply are there.
+func (r *Reply) Parts() int { return len(r.parts) }
+
+// Pairs returns the keys and values of the reply, in their order, as UTF-8.
+func (r *Reply) Pairs() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for i := 1; i <= MaxParts; i++ {
+			for k, v := range r.parts[i].Pairs() {
+				if !yield(k, v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Get returns the first value of a key.
+func (r *Reply) Get(key string) (value string, ok bool) {
+	for k, v := range r.Pairs() {
+		if k == key {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Players returns the names of the players, in the order of the reply.
+func (r *Reply) Players() (names []string) {
+	for k, v := range r.Pairs() {
+		if n, ok := strings.CutPrefix(k, "player_"); ok {
+			if _, err := strconv.ParseUint(n, 10, 16); err == nil {
+				names = append(names, v)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,19 @@
+package ndjson
+
+import "testing"
+
+func TestLine(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"plain <&> ü 李", `{"t":"plain <&> ü 李"}`},
+		{"esc \x1b[2J del \x7f", `{"t":"esc \u001b[2J del \u007f"}`},
+		{"\u009b \u202e \u2028", `{"t":"\u009b \u202e \u2028"}`},
+		{"\U000E0001 \xff", `{"t":"\udb40\udc01 \ufffd"}`},
+	} {
+		got, err := Line(struct {
+			T string `json:"t"`
+		}{tt.text})
+		if err != nil || string(got) != tt.want+"\n" {
+			t.Errorf("%q: got %s, %v", tt.text, got, err)
+		}
+	}
+}
