@@ -25,24 +25,27 @@ const (
 	sessionName  = 24
 )
 
-// Session writes matches as pages of text, and the league table if there is
-// one.
+// Session writes matches as pages of text: first the list of matches and the
+// league table, if there are any.
 func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
 	s := sessionPage{o: o, theme: newTheme(o.Color), more: unicodeSigns.more}
 	if o.ASCII {
 		s.more = asciiSigns.more
 	}
+	if len(all) > 1 {
+		s.overview(all)
+	}
+	if len(league) > 0 {
+		s.league(league)
+	}
 	for i, m := range all {
-		if i > 0 {
+		if i > 0 || s.b.Len() > 0 {
 			s.line("")
 		}
 		s.match(m, i, len(all))
 		if s.err != nil {
 			break
 		}
-	}
-	if len(league) > 0 {
-		s.league(league)
 	}
 	if s.err == nil {
 		_, s.err = io.WriteString(w, s.b.String())
@@ -59,15 +62,45 @@ type sessionPage struct {
 	err    error
 }
 
+// line writes text, folded to the width of the terminal.
 func (s *sessionPage) line(format string, args ...any) {
-	fmt.Fprintf(&s.b, format, args...)
-	s.b.WriteByte('\n')
+	s.flow("", fmt.Sprintf(format, args...), normal)
+}
+
+// flow writes a line: a part of fixed width, and text that is folded beside it.
+func (s *sessionPage) flow(first, text string, look style) {
+	indent := len(first)
+	if indent == 0 {
+		indent = 2
+	}
+	room := 0
+	if s.o.Width > 0 {
+		if len(first) > s.o.Width/2 { // there is no room beside it
+			text, first, indent = first+text, "", 2
+		}
+		room = max(s.o.Width-indent, 1)
+	}
+	if s.o.Width <= 0 || s.widths.of([]byte(first+text)) <= s.o.Width {
+		room = 0
+	}
+	for i, part := range s.widths.fold(text, room) {
+		if i > 0 || first != "" {
+			s.b.WriteString(first)
+		}
+		if i == 0 {
+			first = strings.Repeat(" ", indent)
+		}
+		s.b.WriteString(s.styled(part, look))
+		s.b.WriteByte('\n')
+	}
 }
 
 // head writes the heading of a section.
 func (s *sessionPage) head(text string) {
-	s.line("")
-	s.line("%s", s.styled(text, green))
+	if s.b.Len() > 0 {
+		s.b.WriteByte('\n')
+	}
+	s.flow("", text, green)
 }
 
 func (s *sessionPage) styled(text string, look style) string {
@@ -78,19 +111,47 @@ func (s *sessionPage) styled(text string, look style) string {
 func (s *sessionPage) text(t string) string { return report.Escape(t) }
 
 // name returns the name of a player, escaped and cut.
-func (s *sessionPage) name(m *match.Match, player int) string {
-	b := report.AppendEscaped(nil, m.NameOf(player))
+func (s *sessionPage) name(m *match.Match, player int) string { return s.short(m.NameOf(player)) }
+
+// short returns a name, escaped and cut.
+func (s *sessionPage) short(name string) string {
+	b := report.AppendEscaped(nil, name)
 	if k, cut := s.widths.cut(b, sessionName, s.more); cut {
 		b = append(b[:k], s.more...)
 	}
 	return string(b)
 }
 
-// grid draws a table.
-func (s *sessionPage) grid(head []string, rows [][]string, left int) {
+// table draws a table that fits the terminal.
+func (s *sessionPage) table(all ...column) {
 	if s.err == nil {
-		s.err = grid(&s.b, s.o.Options, head, rows, left)
+		s.err = s.widths.fitted(&s.b, s.o.Options, all)
 	}
+}
+
+// overview lists several matches.
+func (s *sessionPage) overview(all []*match.Match) {
+	s.head(strconv.Itoa(len(all)) + " matches")
+	number, begin, length := column{head: "match"}, column{head: "begin (UTC)", text: true}, column{head: "length"}
+	place, players, kills := column{head: "map", text: true, least: 8}, column{head: "players", drop: 1}, column{head: "kills"}
+	result := column{head: "result", text: true, least: 16}
+	for i, m := range all {
+		n := 0
+		for k := range m.Kills {
+			if m.Kills[k].Killer != match.NoPlayer {
+				n++
+			}
+		}
+		_, who := s.outcome(m)
+		number.cells = append(number.cells, strconv.Itoa(i+1))
+		begin.cells = append(begin.cells, m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"))
+		length.cells = append(length.cells, minutes(m.End-m.Begin))
+		place.cells = append(place.cells, s.short(m.Map))
+		players.cells = append(players.cells, strconv.Itoa(len(m.Players)))
+		kills.cells = append(kills.cells, strconv.Itoa(n))
+		result.cells = append(result.cells, strings.TrimSuffix(who, "."))
+	}
+	s.table(number, begin, length, place, players, kills, result)
 }
 
 // minutes returns a time as minutes and seconds.
@@ -117,18 +178,41 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	if m.Name != "" {
 		title += " on " + s.text(m.Name)
 	}
-	s.line("%s (%s)", s.styled(title, green), m.Host)
+	s.flow("", fmt.Sprintf("%s (%s)", title, m.Host), green)
 	s.line("%s, %s long%s; %s", m.Clock(m.Begin).UTC().Format("2006-01-02 15:04:05 UTC"),
 		minutes(m.End-m.Begin), rules(&m.Rules), s.vantage(m))
-	s.line("%s", s.outcome(m))
+	ended, who := s.outcome(m)
+	s.line("%s", ended+who)
+	if n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0 && !s.o.Events {
+		s.idle(m)
+		return
+	}
 	s.line("")
 	s.players(m)
 	if s.o.Events {
 		s.events(m)
 	} else {
 		s.kills(m)
-		s.chat(m)
 	}
+	s.lines(m)
+	s.unusual(m)
+	if !s.o.Events {
+		s.chat(m) // the longest part
+	}
+	s.evicted(&m.Evicted)
+}
+
+// idle writes a match in which nobody flew.
+func (s *sessionPage) idle(m *match.Match) {
+	var names []string
+	for i := range m.Players {
+		names = append(names, s.name(m, i))
+	}
+	text := "No ship flew."
+	if len(names) > 0 {
+		text += " Players: " + strings.Join(names, ", ") + "."
+	}
+	s.line("%s", text)
 	s.lines(m)
 	s.unusual(m)
 	s.evicted(&m.Evicted)
@@ -136,20 +220,23 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 
 // rules returns the limits of a match.
 func rules(r *match.Rules) string {
-	text := ""
-	for _, l := range []struct {
-		n    *int
-		none bool
-		what string
-	}{{r.TimeLimit, r.NoTimeLimit, "minute"}, {r.FragLimit, r.NoFragLimit, "kill"}} {
-		switch {
-		case l.none:
-			text += ", no " + l.what + " limit"
-		case l.n != nil:
-			text += ", " + strconv.Itoa(*l.n) + " " + l.what + " limit"
-		}
+	if r.NoTimeLimit && r.NoFragLimit {
+		return ", no limits"
 	}
-	return strings.NewReplacer("no minute limit", "no time limit").Replace(text)
+	text := ""
+	switch {
+	case r.NoTimeLimit:
+		text += ", no time limit"
+	case r.TimeLimit != nil:
+		text += ", " + strconv.Itoa(*r.TimeLimit) + " minute limit"
+	}
+	switch {
+	case r.NoFragLimit:
+		text += ", no kill limit"
+	case r.FragLimit != nil:
+		text += ", " + strconv.Itoa(*r.FragLimit) + " kill limit"
+	}
+	return text
 }
 
 func (s *sessionPage) vantage(m *match.Match) string {
@@ -162,9 +249,9 @@ func (s *sessionPage) vantage(m *match.Match) string {
 	return "captured at an unknown place"
 }
 
-// outcome says how a match ended and who leads.
-func (s *sessionPage) outcome(m *match.Match) string {
-	var text, verb string
+// outcome says how a match ended, and who won or leads.
+func (s *sessionPage) outcome(m *match.Match) (text, who string) {
+	var verb string
 	switch {
 	case m.Over != nil:
 		text, verb = "The host ended it at "+minutes(*m.Over)+": "+s.text(m.EndedBy)+". ", " won"
@@ -180,85 +267,78 @@ func (s *sessionPage) outcome(m *match.Match) string {
 	}
 	switch {
 	case m.LeadingTeam != nil:
-		return text + "Team " + strconv.Itoa(*m.LeadingTeam+1) + verb + "."
+		return text, "Team " + strconv.Itoa(*m.LeadingTeam+1) + verb + "."
 	case len(m.Leaders) == 1:
-		return text + s.name(m, m.Leaders[0]) + verb + "."
+		return text, s.name(m, m.Leaders[0]) + verb + "."
 	case len(m.Leaders) > 1:
 		names := make([]string, len(m.Leaders))
 		for i, p := range m.Leaders {
 			names[i] = s.name(m, p)
 		}
-		return text + "Nobody" + verb + ": " + strings.Join(names, " and ") + " are equal."
+		return text, "Nobody" + verb + ": " + strings.Join(names, " and ") + " are equal."
 	}
-	return text + "Nobody scored."
+	return text, "Nobody scored."
 }
 
-// players writes the score board.
+// players writes the score board, and the host's numbers where they differ.
 func (s *sessionPage) players(m *match.Match) {
 	order := make([]int, len(m.Players))
 	for i := range order {
 		order[i] = i
 	}
-	scores, says, teams, damage := false, false, false, false
-	for i := range m.Players {
-		p := &m.Players[i]
-		scores = scores || p.Score != nil && *p.Score != 0
-		says = says || differs(p)
-		teams = teams || p.Team != nil
-		damage = damage || p.Damage != nil
-	}
 	slices.SortStableFunc(order, func(a, b int) int { return rank(&m.Players[a], &m.Players[b]) })
-	head := []string{"player"}
-	if teams {
-		head = append(head, "team")
-	}
-	head = append(head, "ships", "kills", "deaths", "shots")
-	left := len(head) - 3
-	if damage {
-		head = append(head, "damage")
-	}
-	if scores {
-		head = append(head, "score")
-	}
-	if says {
-		head = append(head, "host says k/d")
-	}
-	head = append(head, "joined", "left", "")
-	rows := [][]string{}
+	name, team := column{head: "player", text: true, least: 12}, column{head: "team", text: true}
+	ships := column{head: "ships", text: true, least: 16}
+	kills, deaths, score := column{head: "kills"}, column{head: "deaths"}, column{head: "score"}
+	shots, damage := column{head: "shots", drop: 1}, column{head: "damage", drop: 2}
+	joined, left := column{head: "joined", drop: 4}, column{head: "left", drop: 5}
+	how := column{text: true, least: 12, drop: 3}
+	scored, teamed, damaged := false, false, false
+	var says []string
 	for _, i := range order {
 		p := &m.Players[i]
-		row := []string{s.name(m, i)}
-		if teams {
-			row = append(row, orNothing(p.Team, 1))
+		scored = scored || p.Score != nil && *p.Score != 0
+		teamed = teamed || p.Team != nil
+		damaged = damaged || p.Damage != nil
+		name.cells = append(name.cells, s.name(m, i))
+		team.cells = append(team.cells, orNothing(p.Team, 1))
+		ships.cells = append(ships.cells, s.ships(m, i))
+		kills.cells = append(kills.cells, strconv.Itoa(p.Kills))
+		deaths.cells = append(deaths.cells, strconv.Itoa(p.Deaths))
+		score.cells = append(score.cells, orNothing(p.Score, 0))
+		shots.cells = append(shots.cells, strconv.Itoa(p.Shots))
+		d := ""
+		if p.Damage != nil {
+			d = strconv.FormatFloat(*p.Damage, 'f', 0, 64)
 		}
-		row = append(row, s.ships(m, i), strconv.Itoa(p.Kills), strconv.Itoa(p.Deaths), strconv.Itoa(p.Shots))
-		if damage {
-			d := ""
-			if p.Damage != nil {
-				d = strconv.FormatFloat(*p.Damage, 'f', 0, 64)
-			}
-			row = append(row, d)
-		}
-		if scores {
-			row = append(row, orNothing(p.Score, 0))
-		}
-		if says {
-			said := ""
-			if h := p.HostSays; h != nil {
-				said = orDash(h.Kills) + "/" + orDash(h.Deaths)
-				if differs(p) {
-					said = s.styled(said, yellow)
-				}
-			}
-			row = append(row, said)
-		}
-		how := ""
+		damage.cells = append(damage.cells, d)
+		joined.cells = append(joined.cells, at(p.Joined))
+		left.cells = append(left.cells, at(p.Left))
+		reason := ""
 		if p.Left != nil {
-			how = s.text(leftHow(m, p))
+			reason = s.text(leftHow(m, p))
 		}
-		rows = append(rows, append(row, at(p.Joined), at(p.Left), how))
+		how.cells = append(how.cells, reason)
+		if differs(p) {
+			says = append(says, s.name(m, i)+" "+orDash(p.HostSays.Kills)+"/"+orDash(p.HostSays.Deaths))
+		}
 	}
-	s.grid(head, rows, left)
+	all := []column{name}
+	if teamed {
+		all = append(all, team)
+	}
+	all = append(all, ships, kills, deaths)
+	if scored {
+		all = append(all, score)
+	}
+	all = append(all, shots)
+	if damaged {
+		all = append(all, damage)
+	}
+	s.table(append(all, joined, left, how)...)
+	if len(says) > 0 {
+		s.flow("", "The host counts other kills/deaths: "+strings.Join(says, ", ")+".", yellow)
+	}
 }
 
 // leftHow says in words how a player left.
@@ -330,6 +410,7 @@ func (s *sessionPage) ships(m *match.Match, player int) string {
 		if name == "" {
 			name = "unknown ship"
 		}
+		name = strings.ReplaceAll(name, " ", hardSpace)
 		if n := len(names); n == 0 || names[n-1] != name {
 			names = append(names, name)
 		}
@@ -348,15 +429,22 @@ func (s *sessionPage) kills(m *match.Match) {
 		return
 	}
 	s.head("Kills")
-	rows := [][]string{}
-	for i := range m.Kills {
-		if i == sessionKills {
-			break
-		}
+	time, what := column{head: "time"}, column{text: true, least: 24}
+	others, frame := column{head: "others (score)", text: true, least: 14, drop: 1}, column{head: "frame"}
+	helped := false
+	for i := range min(len(m.Kills), sessionKills) {
 		k := &m.Kills[i]
-		rows = append(rows, []string{minutes(k.T), s.text(m.Tell(k)), s.assists(m, k), strconv.Itoa(k.Frame)})
+		helped = helped || len(k.Assists) > 0
+		time.cells = append(time.cells, minutes(k.T))
+		what.cells = append(what.cells, s.text(m.Tell(k)))
+		others.cells = append(others.cells, s.assists(m, k))
+		frame.cells = append(frame.cells, strconv.Itoa(k.Frame))
 	}
-	s.grid([]string{"time", "", "others who did damage", "frame"}, rows, 3)
+	if helped {
+		s.table(time, what, others, frame)
+	} else {
+		s.table(time, what, frame)
+	}
 	s.rest(len(m.Kills), sessionKills)
 }
 
@@ -370,7 +458,7 @@ func (s *sessionPage) rest(n, shown int) {
 func (s *sessionPage) assists(m *match.Match, k *match.Kill) string {
 	var out []string
 	for _, a := range k.Assists {
-		out = append(out, fmt.Sprintf("%s (score %d)", s.name(m, a.Player), a.Score))
+		out = append(out, fmt.Sprintf("%s (%d)", s.name(m, a.Player), a.Score))
 	}
 	return strings.Join(out, ", ")
 }
@@ -394,7 +482,7 @@ func (s *sessionPage) chat(m *match.Match) {
 		if strings.TrimSpace(text) == "" {
 			text = "(empty)"
 		}
-		s.line("%8s  %s%s: %s", minutes(c.T), s.name(m, c.Player), to, text)
+		s.flow(fmt.Sprintf("%8s  ", minutes(c.T)), s.name(m, c.Player)+to+": "+strings.TrimRight(text, " "), normal)
 	}
 	s.rest(len(m.Chat), sessionChat)
 }
@@ -412,7 +500,7 @@ func (s *sessionPage) events(m *match.Match) {
 		if e.Times > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Times)
 		}
-		s.line("%8s  %7s  %-7s  %s%s", minutes(e.T), frame, e.Kind, s.styled(s.text(e.Text), eventStyles[e.Kind]), times)
+		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", minutes(e.T), frame, e.Kind), s.text(e.Text)+times, eventStyles[e.Kind])
 	}
 }
 
@@ -430,7 +518,7 @@ func (s *sessionPage) lines(m *match.Match) {
 	s.head("Lines")
 	for i := range m.Lines {
 		l := &m.Lines[i]
-		s.line("  %s: %s", s.name(m, l.Player), l.Verdict)
+		s.flow("  ", s.name(m, l.Player)+": "+s.text(l.Verdict), normal)
 	}
 }
 
@@ -457,7 +545,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 		if f.Count > 1 {
 			times = fmt.Sprintf(", %d times", f.Count)
 		}
-		s.line("%8s  %s %s%s (frame %d%s)", minutes(f.T), s.name(m, f.Player), s.text(f.Text), numbers, f.Frame, times)
+		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), s.text(f.Text), numbers, f.Frame, times), normal)
 	}
 }
 
@@ -493,14 +581,15 @@ func (s *sessionPage) evicted(e *match.Evicted) {
 // league writes the table of several captures.
 func (s *sessionPage) league(all []match.Standing) {
 	s.head("League")
-	rows := [][]string{}
+	name := column{head: "player", text: true, least: 12}
+	matches, wins, kills, deaths := column{head: "matches"}, column{head: "wins"}, column{head: "kills"}, column{head: "deaths"}
 	for i := range all {
 		l := &all[i]
-		b := report.AppendEscaped(nil, l.Name)
-		if k, cut := s.widths.cut(b, sessionName, s.more); cut {
-			b = append(b[:k], s.more...)
-		}
-		rows = append(rows, []string{string(b), strconv.Itoa(l.Matches), strconv.Itoa(l.Wins), strconv.Itoa(l.Kills), strconv.Itoa(l.Deaths)})
+		name.cells = append(name.cells, s.short(l.Name))
+		matches.cells = append(matches.cells, strconv.Itoa(l.Matches))
+		wins.cells = append(wins.cells, strconv.Itoa(l.Wins))
+		kills.cells = append(kills.cells, strconv.Itoa(l.Kills))
+		deaths.cells = append(deaths.cells, strconv.Itoa(l.Deaths))
 	}
-	s.grid([]string{"player", "matches", "wins", "kills", "deaths"}, rows, 1)
+	s.table(name, matches, wins, kills, deaths)
 }

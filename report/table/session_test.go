@@ -1,14 +1,147 @@
 package table
 
 import (
+	"bytes"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
+
+// recordedMatches returns the matches of a fixture.
+func recordedMatches(t *testing.T, name string) []*match.Match {
+	t.Helper()
+	var b *match.Builder
+	p := dissect.New(dissect.Config{})
+	recorded.Datagrams(t, name, func(d *dissect.Datagram) {
+		if b == nil {
+			b = match.New(d.Time)
+		}
+		if err := p.Push(d, b.Record); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := p.Flush(b.Record); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Matches()
+}
+
+// narrow fails for lines that are wider than the terminal.
+func narrow(t *testing.T, text string, width int) {
+	t.Helper()
+	var w widths
+	for line := range strings.Lines(text) {
+		if n := w.of([]byte(strings.TrimSuffix(line, "\n"))); n > width {
+			t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
+		}
+	}
+}
+
+// TestSessionTerminal has the reports of captures as terminals of 80 and 120
+// columns show them. Of other widths, they keep to the width and lose no kill.
+func TestSessionTerminal(t *testing.T) {
+	for _, name := range []string{"battle_mix.pcap.gz", "networked_battle.pcap", "stock_client.pcap", "opcode_tour.pcap", "two_teams.pcap"} {
+		all := recordedMatches(t, name)
+		var league []match.Standing
+		if len(all) > 1 {
+			league = match.League(all)
+		}
+		short, _, _ := strings.Cut(name, ".")
+		for _, events := range []bool{false, true} {
+			for _, width := range []int{20, 40, 60, 80, 120, 200} {
+				var b bytes.Buffer
+				if err := Session(&b, all, league, SessionOptions{Options: Options{Width: width}, Events: events}); err != nil {
+					t.Fatal(err)
+				}
+				narrow(t, b.String(), width)
+				if (width == 80 || width == 120) && !events {
+					fixtures.Golden(t, fmt.Sprintf("session/%s-%d.txt", short, width), b.Bytes())
+				}
+				if words := strings.Join(strings.Fields(b.String()), " "); width >= 40 && short == "battle_mix" && !strings.Contains(words, "1:12.6") {
+					t.Errorf("the loss of 1:12.6 is missing from\n%s", b.String())
+				}
+			}
+		}
+	}
+}
+
+// Text is folded at spaces, or else where the line ends, and none is lost.
+func TestFold(t *testing.T) {
+	var w widths
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"", 5, ""},
+		{"one two", 0, "one two"},
+		{"one two", 7, "one two"},
+		{"one two", 6, "one|two"},
+		{"one two", 3, "one|two"},
+		{"one two three", 9, "one two|three"},
+		{"inconceivable", 5, "incon|ceiva|ble"},
+		{"an inconceivable", 5, "an|incon|ceiva|ble"},
+		{"漢字漢字", 5, "漢字|漢字"},
+		{"漢字", 1, "漢|字"}, // wider than the line
+		{"é e\u0301e\u0301", 3, "é|e\u0301e\u0301"},
+	} {
+		if got := strings.Join(w.fold(c.text, c.width), "|"); got != c.want {
+			t.Errorf("%q in %d columns is %q, not %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+// A long line of chat is folded below its beginning.
+func TestSessionFold(t *testing.T) {
+	m := &match.Match{Players: []match.Player{{Name: "Ann", Slot: -1}}, Chat: []match.Talk{{T: 83.5, Text: "one two three four five six seven eight"}}}
+	var b strings.Builder
+	if err := Session(&b, []*match.Match{m}, nil, SessionOptions{Options: Options{Width: 40}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "  1:23.5  Ann: one two three four five\n          six seven eight\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("%q is missing from\n%s", want, b.String())
+	}
+}
+
+// Several matches begin with their list; one in which nobody flew is short.
+func TestSessionSeveral(t *testing.T) {
+	team := 1
+	all := []*match.Match{
+		{
+			Map: "Multi1", End: 65, Over: new(float64), EndedBy: "time up", LeadingTeam: &team, Players: []match.Player{{Name: "Ann"}, {Name: "Ben"}},
+			Lives: []match.Life{{Player: 0, Ship: "Galaxy", Killer: match.NoPlayer}}, Kills: []match.Kill{{Victim: 0, Killer: 1}},
+		},
+		{Map: "Multi2", Players: []match.Player{{Name: "Ann"}, {Name: "Ben"}}},
+	}
+	var b strings.Builder
+	if err := Session(&b, all, match.League(all), SessionOptions{Options: Options{Width: 80}}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, want := range []string{
+		"\n     1  0001-01-01 00:00  1:05.0  Multi1        2      1  Team 2 won\n",
+		"\n     2  0001-01-01 00:00  0:00.0  Multi2        2      0  Nobody scored\n",
+		"\nNo ship flew. Players: Ann, Ben.\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing from\n%s", want, got)
+		}
+	}
+	if strings.Index(got, "League") > strings.Index(got, "Match 1 of 2") {
+		t.Errorf("the league table comes after the matches in\n%s", got)
+	}
+}
 
 // TestSessionHostile has names and chat of people who attack terminals.
 func TestSessionHostile(t *testing.T) {
@@ -24,10 +157,13 @@ func TestSessionHostile(t *testing.T) {
 		Lines:   []match.Line{{Player: 0, Verdict: "round trip 1 ms"}},
 		Unusual: []match.Finding{{Player: 0, Text: evil}},
 	}
-	for _, events := range []bool{false, true} {
+	for _, o := range []SessionOptions{{}, {Events: true}, {Options: Options{Width: 80}}, {Options: Options{Width: 80}, Events: true}} {
 		var b strings.Builder
-		if err := Session(&b, []*match.Match{m, m}, match.League([]*match.Match{m}), SessionOptions{Events: events}); err != nil {
+		if err := Session(&b, []*match.Match{m, m}, match.League([]*match.Match{m}), o); err != nil {
 			t.Fatal(err)
+		}
+		if o.Width > 0 {
+			narrow(t, b.String(), o.Width)
 		}
 		for _, r := range b.String() {
 			if r != '\n' && !unicode.IsGraphic(r) {
@@ -66,11 +202,11 @@ func TestSessionWords(t *testing.T) {
 			t.Errorf("%q is missing from\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "host says") {
+	if strings.Contains(got, "host counts") {
 		t.Errorf("the host's numbers add nothing to\n%s", got)
 	}
 	m.Over, m.Players[0].Kills = nil, 1
-	if got = text(); !strings.Contains(got, "host says k/d") || !strings.Contains(got, "0/0") || !strings.Contains(got, "host reports") {
+	if got = text(); !strings.Contains(got, "The host counts other kills/deaths: Ann 0/0.") || !strings.Contains(got, "host reports") {
 		t.Errorf("the host's other numbers, or who says that Ann left, are missing from\n%s", got)
 	}
 }

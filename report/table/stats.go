@@ -63,6 +63,11 @@ func grid(w io.Writer, o Options, head []string, rows [][]string, left int) erro
 			align[i] = tw.AlignLeft
 		}
 	}
+	return aligned(w, o, head, rows, align)
+}
+
+// aligned draws a table whose columns stand left or right.
+func aligned(w io.Writer, o Options, head []string, rows [][]string, align tw.Alignment) error {
 	symbols := tw.StyleLight
 	if o.ASCII {
 		symbols = tw.StyleASCII

@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -93,4 +94,40 @@ func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) [
 	k, _ := w.cut(b, width, more)
 	dst = append(dst[:from+k], more...)
 	return pad(dst, width-w.of(b[:k])-sign)
+}
+
+// fold breaks text into lines of a width, at spaces where it can, so that a
+// long word or a line without spaces is cut. Width 0 is no limit.
+func (w *widths) fold(text string, width int) []string {
+	if width <= 0 {
+		return []string{text}
+	}
+	var out []string
+	from, space, col := 0, -1, 0 // the line, its last space, and its columns so far
+	for i, r := range text {
+		size := 1
+		if r >= utf8.RuneSelf {
+			size = w.rune(r)
+		}
+		if col+size > width && i > from {
+			end, next := i, i
+			switch {
+			case r == ' ':
+				next = i + 1
+			case space > from:
+				end, next = space, space+1
+			}
+			out = append(out, strings.TrimRight(text[from:end], " "))
+			from, space = next, -1
+			col = w.of([]byte(text[from:max(i, from)]))
+			if next > i {
+				continue
+			}
+		}
+		if r == ' ' {
+			space = i
+		}
+		col += size
+	}
+	return append(out, text[from:])
 }
