@@ -118,6 +118,11 @@ func TestOrders(t *testing.T) {
 			{30.5, 2, 1, 0, "two", "pending"},
 			{30.5, 2, 0, 2, "one", `complete "onetwo" [4 3]`},
 		}, ""},
+		{"time goes back by as much as the age", Limits{}, []step{
+			{30, 2, 0, 2, "one", "pending"},
+			{0, 3, 0, 1, "two", `complete "two" [2]`},
+			{0, 2, 1, 0, "three", `complete "onethree" [1 3]`},
+		}, ""},
 		{"other bytes with the same number are another message", Limits{}, []step{
 			{0, 2, 0, 2, "one", "pending"},
 			{0, 2, 1, 0, "two", `complete "onetwo" [1 2]`},
@@ -296,7 +301,7 @@ func TestStrings(t *testing.T) {
 	if got := fmt.Sprint(Pending, Complete, Duplicate, Invalid, Status(9)); got != "pending complete duplicate invalid ?" {
 		t.Errorf("got %s", got)
 	}
-	if got := fmt.Sprintf("%v, %v, %v, %v, %v", AtFlush, TooOld, TooMany, TooLarge, Reason(9)); got != "at the end, after too long a time, for too many others, for too many bytes, ?" {
+	if got := fmt.Sprintf("%v, %v, %v, %v, %v, %v", AtFlush, TooOld, TooMany, TooLarge, nrReasons, Reason(9)); got != "at the end, after too long a time, for too many others, for too many bytes, ?, ?" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -37,7 +37,7 @@ const (
 )
 
 func (m *early) complete() bool {
-	return !m.header.Fragment || m.count > 0 && len(m.pieces) == m.count
+	return !m.header.Fragment || len(m.pieces) == m.count
 }
 
 // size returns how many bytes the message takes.
