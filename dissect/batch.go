@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -43,7 +44,7 @@ func (b *Batch) Add(d *Datagram) bool {
 	}
 	own := b.data[at:n:end]
 	var src, dst []byte
-	if likelyGame(payload) {
+	if d.Form == packet.Wire && likelyGame(payload) {
 		src, dst = own, b.clear[at:n:end]
 	}
 	kept := &b.datagrams[i]

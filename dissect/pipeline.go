@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/internal/session"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -115,6 +116,9 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 // push is Push for a datagram that may already be deciphered; otherwise plain
 // is empty.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
+	if d.Form != packet.Wire {
+		return p.pushLogged(d, emit)
+	}
 	p.stats.Datagrams++
 	if len(d.Payload) == 0 || len(p.cfg.Ports) > 0 && !p.wanted(d) {
 		p.stats.Other++

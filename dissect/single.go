@@ -3,7 +3,6 @@ package dissect
 import (
 	"fmt"
 
-	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -20,23 +19,33 @@ func (p *Pipeline) PushMessage(d *Datagram, message []byte, emit func(*Record) e
 	if err != nil {
 		return n.malformed(0, 0, rest, err)
 	}
-	n.rec = Record{Datagram: d, Dir: dirOf(n.c, session.Client), Transport: m.Header, Bytes: n.plain[:m.Len:m.Len]}
-	if err := n.message(m.Body); err != nil || len(rest) == 0 {
+	return n.transportMessage(&m, rest)
+}
+
+// transportMessage makes the record of a transport message without its datagram,
+// and of the bytes behind it.
+func (p *pass) transportMessage(m *transport.Message, rest []byte) error {
+	p.rec = Record{Datagram: p.d, Dir: dirOf(p.c, p.side), Transport: m.Header, Bytes: p.plain[:m.Len:m.Len]}
+	if err := p.message(m.Body); err != nil || len(rest) == 0 {
 		return err
 	}
-	return n.malformed(1, m.Len, rest, fmt.Errorf("%w: %d", transport.ErrExtra, len(rest)))
+	return p.malformed(1, m.Len, rest, fmt.Errorf("%w: %d", transport.ErrExtra, len(rest)))
 }
 
 // PushPayload takes a single game message without its transport message.
 func (p *Pipeline) PushPayload(d *Datagram, payload []byte, emit func(*Record) error) error {
-	n := p.single(d, payload, emit)
-	n.rec = Record{Datagram: d, Kind: KindPayload, Bytes: n.plain, Payload: n.plain}
-	if len(n.plain) == 0 {
-		n.note("empty", "a game message without an opcode")
+	return p.single(d, payload, emit).payload()
+}
+
+// payload makes the record of a game message without its transport message.
+func (p *pass) payload() error {
+	p.rec = Record{Datagram: p.d, Kind: KindPayload, Dir: dirOf(p.c, p.side), Bytes: p.plain, Payload: p.plain}
+	if len(p.plain) == 0 {
+		p.note("empty", "a game message without an opcode")
 	} else {
-		n.game()
+		p.game()
 	}
-	return n.finish()
+	return p.finish()
 }
 
 // single begins the pass of plaintext bytes.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -32,7 +33,7 @@ func (v *Verifier) Check(r *Record) string {
 		return ""
 	}
 	if r.Datagram.Number != v.number || r.Part == 0 {
-		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated()
+		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated() && r.Datagram.Form == packet.Wire
 		v.plain = append(v.plain[:0], r.Peer, 0)
 	}
 	if r.Kind != KindMessage {

@@ -40,13 +40,14 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// TestScripts runs the program as users do. $CAPTURES is the folder of the
-// capture fixtures.
+// TestScripts runs the program as users do. $CAPTURES and $LOGS are the folders of the
+// captures and logs among the fixtures.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CAPTURES", filepath.Join(fixtures.Dir(), "captures"))
+			e.Setenv("LOGS", filepath.Join(fixtures.Dir(), "logs"))
 			e.Setenv("XDG_RUNTIME_DIR", os.Getenv("XDG_RUNTIME_DIR"))
 			for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"} {
 				e.Setenv(name, "")

@@ -21,9 +21,10 @@ func newRead(s cli.Streams) *cobra.Command {
 		Short: "Decode captures and report every message",
 		Long: `Read decodes capture files and reports every message in them.
 
-FILE is pcap or pcapng, plain, gzip or zstd; "-" is standard input. Several
-files are read one after another as one stream. Undecodable bytes are part of
-the report and never change the exit status, unless --strict is given.`,
+FILE is pcap, pcapng or a log (see docs/logs.md), plain, gzip or zstd; "-" is
+standard input. Several files are read one after another as one stream.
+Undecodable bytes are part of the report and never change the exit status,
+unless --strict is given.`,
 		Example: `  bcdissect read battle.pcap
   bcdissect read battle.pcap -V -x | less -R
   bcdissect read battle.pcap -T csv -e rel -e StateUpdate.object_name -e StateUpdate.speed

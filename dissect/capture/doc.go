@@ -3,7 +3,8 @@
 // capture order. Packets of an interface can be kept in pcapng files.
 //
 // Files are recognised by content: pcap in both byte orders, with
-// microseconds or nanoseconds, and pcapng, each plain or inside gzip or zstd.
+// microseconds or nanoseconds, pcapng, and the logs of package tracelog, each
+// plain or inside gzip or zstd.
 // Frames are decoded down to UDP and no further, on any port.
 // Datagrams sent in IP fragments are joined, within bounds.
 //

@@ -1,6 +1,10 @@
 package capture
 
-import "time"
+import (
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
+)
 
 // maxFrame is the maximum size of a frame: the largest snap length of common
 // capture programs. A larger length in a pcap file means damage.
@@ -15,6 +19,8 @@ type frame struct {
 	link   uint16  // LINKTYPE of data
 	data   []byte
 	full   int // length on the network
+
+	logged *packet.Datagram // of a log, which has no frames: the rest is not set but for time, digits and flaw
 }
 
 // A frameReader reads frames of one file format.

@@ -75,7 +75,12 @@ func (d *decoder) decode(f *frame) bool {
 	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
 	d.cut = f.full > len(f.data)
 	o := f.flaw
-	if o == gaveDatagram {
+	switch {
+	case o != gaveDatagram:
+	case f.logged != nil:
+		l := f.logged
+		d.datagram.Src, d.datagram.Dst, d.datagram.Payload, d.datagram.Full, d.datagram.Form = l.Src, l.Dst, l.Payload, l.Full, l.Form
+	default:
 		const header = 14 // of Ethernet, without tags
 		if b := f.data; f.link == linkEthernet && len(b) > header && be16(b[12:]) == etherIPv4 {
 			o = d.ipv4(b[header:]) // a direct call for the most common type

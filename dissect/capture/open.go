@@ -106,6 +106,9 @@ func (f *File) recognise(b *buffer) error {
 		return nil
 	}
 	head, _ := b.peek(512)
+	if f.frames = newLog(b, head, func(text string) { f.decoder.tally.remark(f.name, text) }); f.frames != nil {
+		return nil
+	}
 	return f.foreign(head)
 }
 

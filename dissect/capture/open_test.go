@@ -174,7 +174,7 @@ func TestZstdTooLarge(t *testing.T) {
 }
 
 func TestNotCapture(t *testing.T) {
-	const not = "x: not a capture file (pcap, pcapng, or either in gzip or zstd): "
+	const not = "x: not a capture file (pcap, pcapng or a log, plain or in gzip or zstd): "
 	tests := []struct {
 		name string
 		b    []byte
@@ -210,7 +210,7 @@ func TestOpenFails(t *testing.T) {
 		t.Errorf("got %v, want the name and the cause, once", err)
 	}
 	_, err = Open(dir, nil)
-	if want := dir + ": not a capture file (pcap, pcapng, or either in gzip or zstd): a directory"; err == nil || err.Error() != want {
+	if want := dir + ": not a capture file (pcap, pcapng or a log, plain or in gzip or zstd): a directory"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	empty := tempFile(t, "empty.pcap", nil)

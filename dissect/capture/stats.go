@@ -18,6 +18,9 @@ type Stats struct {
 	Unfinished int // datagrams with missing IP fragments
 	Evicted    int // evicted: too old, too many, or contradictory
 
+	Remarks     []string // on files that are read with reservations, such as logs; only the first few
+	MoreRemarks int      // those left out
+
 	BytesRead int64 // of the files, packed or not
 	Size      int64 // of the files, 0 if not known
 }
@@ -30,6 +33,7 @@ type Other struct {
 	Cut         int // cut by the snap length before the end of the UDP header
 	Malformed   int // inconsistent headers
 	Oversized   int // too large to decode
+	Unsent      int // of a log: sending them failed
 	NoInterface int // of an interface without a description in the file
 	UnknownLink int // of an unknown link type
 	Links       []LinkCount
@@ -37,7 +41,7 @@ type Other struct {
 
 // Total returns the number of frames without a datagram.
 func (o Other) Total() int {
-	return o.NotIP + o.NotUDP + o.Fragments + o.Cut + o.Malformed + o.Oversized + o.NoInterface + o.UnknownLink
+	return o.NotIP + o.NotUDP + o.Fragments + o.Cut + o.Malformed + o.Oversized + o.Unsent + o.NoInterface + o.UnknownLink
 }
 
 // A LinkCount counts the frames of one unknown link type. A hostile capture may
@@ -61,6 +65,7 @@ const (
 	cutShort
 	malformed
 	oversized
+	unsent
 	noInterface
 	unknownLink
 	outcomes // number of outcomes
@@ -71,6 +76,8 @@ type tally struct {
 	frames      int
 	counts      [outcomes]int
 	links       []LinkCount
+	remarks     []string
+	moreRemarks int
 	first, last moment
 }
 
@@ -88,6 +95,18 @@ func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec &&
 
 // time returns the time, which is UTC.
 func (m moment) time() time.Time { return time.Unix(m.sec, int64(m.nsec)).UTC() }
+
+// maxRemarks limits the number of remarks that are kept.
+const maxRemarks = 16
+
+// remark keeps a remark on a file.
+func (t *tally) remark(name, text string) {
+	if len(t.remarks) == maxRemarks {
+		t.moreRemarks++
+		return
+	}
+	t.remarks = append(t.remarks, name+": "+text)
+}
 
 // saw counts a frame.
 func (t *tally) saw(at moment) {
@@ -131,7 +150,8 @@ func (t *tally) stats() Stats {
 		Frames:    t.frames,
 		Datagrams: t.counts[gaveDatagram],
 		FirstTime: first,
-		LastTime:  last,
+		Remarks:   slices.Clone(t.remarks), MoreRemarks: t.moreRemarks,
+		LastTime: last,
 		Other: Other{
 			NotIP:       t.counts[notIP],
 			NotUDP:      t.counts[notUDP],
@@ -139,6 +159,7 @@ func (t *tally) stats() Stats {
 			Cut:         t.counts[cutShort],
 			Malformed:   t.counts[malformed],
 			Oversized:   t.counts[oversized],
+			Unsent:      t.counts[unsent],
 			NoInterface: t.counts[noInterface],
 			UnknownLink: t.counts[unknownLink],
 			Links:       links,

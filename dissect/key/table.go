@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -90,11 +91,11 @@ var keys = []Key{
 		},
 	},
 	{
-		Name: "peer", Type: Int, Doc: "peer id of the sender, the first byte of the datagram: 1 is the host, 255 a client that has none yet",
+		Name: "peer", Type: Int, Doc: "peer id of the sender, the first byte of the datagram: 1 is the host, 255 a client that has none yet; left out for a log without datagrams",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Peer), inDatagram(r) }),
 	},
 	{
-		Name: "msg", Type: Int, Doc: "index of the message in its datagram, from 0",
+		Name: "msg", Type: Int, Doc: "index of the message in its datagram, from 0; left out for a log without datagrams",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Part), inDatagram(r) }),
 	},
 	{Name: "kind", Type: Word, Words: kindWords, Offer: realKinds, Word: kindOf, Doc: "kind of record, see below"},
@@ -299,7 +300,9 @@ var statusWords = func() []string {
 func isMessage(r *dissect.Record) bool { return r.Kind == dissect.KindMessage && r.Transport.Len > 0 }
 
 // inDatagram reports whether the record has a place in a datagram of messages.
-func inDatagram(r *dissect.Record) bool { return isMessage(r) || r.Kind == dissect.KindMalformed }
+func inDatagram(r *dissect.Record) bool {
+	return (isMessage(r) || r.Kind == dissect.KindMalformed) && (r.Datagram == nil || r.Datagram.Form == packet.Wire)
+}
 
 // isNumbered reports whether the record may have a sequence number.
 func isNumbered(r *dissect.Record) bool { return isMessage(r) || r.Kind == dissect.KindEvicted }

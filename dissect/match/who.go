@@ -91,7 +91,9 @@ func (g *game) meet(r *dissect.Record) int {
 		if len(w.clients) < 4*MaxPlayers {
 			w.clients[addr] = i
 		}
-		g.m.Players[i].Address = addr
+		if !addr.Addr().IsUnspecified() { // as in a log, which lacks it
+			g.m.Players[i].Address = addr
+		}
 	}
 	if a, ok := w.accepted[addr]; ok {
 		delete(w.accepted, addr)

@@ -18,7 +18,19 @@ type Datagram struct {
 	Payload  []byte         // UDP payload; valid until the next datagram is read
 	Full     int            // payload length on the network; more than len(Payload) if truncated
 	Capture  string         // name of the file, if several are read as one stream
+	Form     Form           // of Payload
 }
+
+// A Form is the form in which a source has the game's traffic.
+type Form uint8
+
+// The forms. Those of logs are deciphered.
+const (
+	Wire       Form = iota // datagrams, as on the network
+	Message                // a transport message without its datagram, with an unknown sender
+	FromClient             // a game message of a client without its transport message
+	FromHost               // the same of a host
+)
 
 // FullUnknown is the full length of a truncated datagram of unknown length.
 const FullUnknown = math.MaxInt

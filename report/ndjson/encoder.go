@@ -9,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -175,9 +176,9 @@ type author struct {
 }
 
 // part appends the sender of the datagram, and the index of the message. A
-// message that was given alone has neither.
+// message without its datagram has neither.
 func (e *Encoder) part(dst []byte, r *dissect.Record) []byte {
-	if e.opts.NoCapture && r.Peer == 0 {
+	if e.opts.NoCapture && r.Peer == 0 || r.Datagram.Form != packet.Wire {
 		return dst
 	}
 	dst = number(dst, `,"peer":`, uint64(r.Peer))

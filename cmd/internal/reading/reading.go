@@ -37,6 +37,11 @@ func warn(s cli.Streams, c capture.Stats) {
 			fmt.Fprintf(s.Err, "bcdissect: %d %s\n", n, fmt.Sprintf(format, args...))
 		}
 	}
+	for _, text := range c.Remarks {
+		fmt.Fprintf(s.Err, "bcdissect: %s\n", text)
+	}
+	say(c.MoreRemarks, "more remarks on logs were left out")
+	say(c.Other.Unsent, "datagrams of a log were left out: sending them failed")
 	for _, l := range c.Other.Links {
 		say(l.Frames, "frames were skipped: link type %d is not supported", l.Type)
 	}
