@@ -138,7 +138,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		return err
 	}
 	if l.page != "" {
-		if err := checkPage(l.page, f); err != nil {
+		if err := checkPage(l.page, f, &l.recording, f.Defined...); err != nil {
 			return err
 		}
 	}

@@ -27,10 +27,20 @@ type pageSink struct {
 }
 
 // checkPage checks before a long report that its page can be written: every
-// record counts for it, and its folder takes files.
-func checkPage(name string, f *cli.Common) error {
+// record counts for it, it is no file that is read or written otherwise, and its
+// folder takes files.
+func checkPage(name string, f *cli.Common, r *cli.Recording, inputs ...string) error {
 	if !f.All {
 		return errors.New("--session needs every record; leave out the flags that choose some")
+	}
+	if err := cli.CheckInput("--session", name, nil, inputs...); err != nil {
+		return err
+	}
+	if err := cli.CheckDistinct("--session", name, "--output", f.Output); err != nil {
+		return err
+	}
+	if err := cli.CheckDistinct("--session", name, "--write", r.Name); err != nil {
+		return err
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), ".session-*")
 	if err != nil {

@@ -145,10 +145,46 @@ func (o *Output) Close() error {
 
 // CheckOverwrite refuses an output that would overwrite an input.
 func CheckOverwrite(output string, stdin io.Reader, inputs ...string) error {
-	if sameFile(output, stdin, inputs...) {
-		return fmt.Errorf("--output %s: is an input file; give another name", output)
+	return CheckInput("--output", output, stdin, inputs...)
+}
+
+// CheckInput refuses a file to be written, named by a flag, that is an input.
+func CheckInput(flag, name string, stdin io.Reader, inputs ...string) error {
+	if sameFile(name, stdin, inputs...) {
+		return fmt.Errorf("%s %s: is an input file; give another name", flag, name)
 	}
 	return nil
+}
+
+// CheckDistinct refuses a file to be written, named by a flag, that another flag
+// names, too.
+func CheckDistinct(flag, name, otherFlag, other string) error {
+	if name == "" || other == "" {
+		return nil
+	}
+	if sameFile(name, nil, other) || absent(name) && resolve(name) == resolve(other) {
+		return fmt.Errorf("%s %s: %s writes there, too; give another name", flag, name, otherFlag)
+	}
+	return nil
+}
+
+// absent reports whether there is nothing by a name.
+func absent(name string) bool {
+	_, err := os.Stat(name)
+	return err != nil
+}
+
+// resolve returns the path of a file that need not exist, without links in the
+// path of its folder.
+func resolve(name string) string {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(name))
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	if err != nil {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(folder, filepath.Base(name))
 }
 
 // sameFile reports whether a regular file that exists is one of others, by

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -102,11 +101,11 @@ func expandTime(name string, now time.Time) (string, error) {
 // overwritten only if it is empty or if that is forced, and never if it is the
 // output of the report or an input.
 func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...string) (capture.FileWriter, error) {
-	if output != "" && filepath.Clean(r.Name) == filepath.Clean(output) {
-		return nil, fmt.Errorf("--output %s: the packets are written there (--write); give another name", output)
+	if err := CheckDistinct("--output", output, "--write", r.Name); err != nil {
+		return nil, err
 	}
-	if sameFile(r.Name, nil, inputs...) {
-		return nil, fmt.Errorf("--write %s: is an input file; give another name", r.Name)
+	if err := CheckInput("--write", r.Name, nil, inputs...); err != nil {
+		return nil, err
 	}
 	o.Application, o.Hardware, o.Start, o.Overwrite = "bcdissect "+Version(), runtime.GOARCH, time.Now(), r.force
 	var w capture.FileWriter
@@ -122,9 +121,9 @@ func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...stri
 	if err != nil {
 		return nil, Failed(err)
 	}
-	if output != "" && sameFile(output, nil, r.Name) { // by a link
+	if err := CheckDistinct("--output", output, "--write", r.Name); err != nil { // by a link
 		_ = w.Close() // nothing was written
-		return nil, fmt.Errorf("--output %s: the packets are written there (--write); give another name", output)
+		return nil, err
 	}
 	return w, nil
 }
