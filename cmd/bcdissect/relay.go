@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +82,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 				return err
 			}
 			if h.page != "" {
-				if err := checkPage(h.page, &f); err != nil {
+				if err := checkPage(h.page, &f, &h.recording, h.inputs(&f)...); err != nil {
 					return err
 				}
 			}
@@ -164,6 +166,11 @@ func (h *hosting) check() (err error) {
 	return nil
 }
 
+// inputs returns the files that are read.
+func (h *hosting) inputs(f *cli.Common) []string {
+	return append(slices.Clone(f.Defined), h.bans, h.checksums)
+}
+
 // run hosts a game until something ends it.
 func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink reading.SinkMaker) (err error) {
 	conn, err := server.Listen(h.listen)
@@ -193,7 +200,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	s.Err, s.Graceful, srv.Log = log, true, log
 	defer func() { err = log.Fail(err) }()
 	srv.Strangers, srv.Packets = h.strangers, h.recording.Packets
-	inputs := append(slices.Clone(f.Defined), h.bans, h.checksums)
+	inputs := h.inputs(f)
 	if err := cli.CheckOverwrite(f.Output, nil, inputs...); err != nil {
 		return err
 	}
@@ -227,6 +234,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	if h.page != "" {
 		makeSink = withPage(h.page, log.Say, makeSink)
 	} else if f.Format.Value == "none" {
+		defer limitMemory()()
 		return srv.Serve(interrupts.Stopped, interrupts.Reread)
 	}
 
@@ -244,6 +252,17 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 		return err
 	}
 	return reported
+}
+
+// limitMemory has the host collect garbage before it takes more than a small
+// machine can spare, unless the environment says how much it may take.
+func limitMemory() (undo func()) {
+	const most = 56 << 20
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	old := debug.SetMemoryLimit(most)
+	return func() { debug.SetMemoryLimit(old) }
 }
 
 // unforeseen returns a random number that nobody can foresee.

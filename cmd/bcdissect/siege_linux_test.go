@@ -122,9 +122,9 @@ func TestRelaySiege(t *testing.T) {
 	if os.Getenv("BCDISSECT_LONG") != "" {
 		lasts = time.Minute
 	}
-	s := &siege{t: t, host: startHost(t, "--players", "8", "--control", "none"), over: make(chan struct{})}
+	s := &siege{t: t, host: startHost(t, "--players", "16", "--control", "none"), over: make(chan struct{})}
 	var chatters []*chatter
-	for n := range 4 {
+	for n := range 8 {
 		c := &chatter{udpClient: joinFrom(t, local(10+n), s.host.at, n+1), said: map[int]time.Time{}}
 		if c.Phase != relaytest.Playing {
 			t.Fatalf("%s: phase %d, reason %d; %s", c.Name, c.Phase, c.Reason, s.host)
@@ -132,7 +132,7 @@ func TestRelaySiege(t *testing.T) {
 		c.Deliver = c.hears
 		chatters = append(chatters, c)
 	}
-	intruder := joinFrom(t, local(20), s.host.at, 5)
+	intruder := joinFrom(t, local(20), s.host.at, 9)
 	if intruder.Phase != relaytest.Playing {
 		t.Fatalf("the intruder: phase %d, reason %d; %s", intruder.Phase, intruder.Reason, s.host)
 	}

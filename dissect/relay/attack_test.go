@@ -1,13 +1,16 @@
 package relay_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -38,14 +41,20 @@ type siege struct {
 	random   []byte
 }
 
-// besiege lets players join and chat.
+// besiege lets players of the stock game join and chat.
 func besiege(t *testing.T, players int, cfg relay.Config) *siege {
+	t.Helper()
+	return besiegeMixed(t, make([]bool, players), cfg)
+}
+
+// besiegeMixed lets players join and chat, those of OpenBC where openBC says so.
+func besiegeMixed(t *testing.T, openBC []bool, cfg relay.Config) *siege {
 	t.Helper()
 	cfg.Mode = relay.Playable
 	s := &siege{world: newWorld(t, 1, cfg)}
 	s.trouble = relay.Trouble{Delay: 5 * time.Millisecond}
-	for range players {
-		c := &chatter{player: s.add(false), said: map[int]time.Time{}, lines: map[int32]int{}}
+	for _, openBC := range openBC {
+		c := &chatter{player: s.add(openBC), said: map[int]time.Time{}, lines: map[int32]int{}}
 		s.chatters = append(s.chatters, c)
 		s.join(c.player)
 		c.Deliver = func(now time.Time, m *arq.Message) { s.hears(c, now, m) }
@@ -56,6 +65,11 @@ func besiege(t *testing.T, players int, cfg relay.Config) *siege {
 
 // hears checks a line of chat: who says it must be who it says it is.
 func (s *siege) hears(c *chatter, now time.Time, m *arq.Message) {
+	for _, o := range s.chatters {
+		if decode.Opcode(m.Body[0]) == msg.OpDestroyObject && len(m.Body) == 5 && bytes.Equal(m.Body[1:], idBytes(o.player)) {
+			s.t.Errorf("%s was told that the ship of %s is gone", c.Name, o.Name)
+		}
+	}
 	if decode.Opcode(m.Body[0]) != msg.OpChat {
 		return
 	}
@@ -65,6 +79,9 @@ func (s *siege) hears(c *chatter, now time.Time, m *arq.Message) {
 		s.t.Fatalf("% x", m.Body)
 	}
 	c.lines[chat.Sender]++
+	if bytes.ContainsFunc(chat.Text, unicode.IsControl) {
+		s.t.Errorf("%s is shown %q", c.Name, chat.Text)
+	}
 	var name string
 	var n int
 	if _, err := fmt.Sscanf(string(chat.Text), "%s %d", &name, &n); err != nil {
@@ -99,7 +116,11 @@ func (s *siege) chat(d time.Duration, meanwhile func(tick int)) {
 			if (tick+i*17)%100 == 0 {
 				c.next++
 				c.said[c.next] = s.now
-				c.Say(s.now, msg.OpChat, &msg.Chat{Sender: int32(c.ID), Text: fmt.Appendf(nil, "%s %d", c.Name, c.next)})
+				sender := int(c.ID)
+				if c.OpenBC {
+					sender = c.Slot
+				}
+				c.Say(s.now, msg.OpChat, &msg.Chat{Sender: int32(sender), Text: fmt.Appendf(nil, "%s %d", c.Name, c.next)})
 			}
 		}
 		if meanwhile != nil {
@@ -194,12 +215,15 @@ func fill(id uint8, each func(n int) (transport.Header, []byte)) []byte {
 	return plain
 }
 
-// attacks are those of strangers, and of malicious players, on a host. Each
-// begins the attack and returns a function that goes on with it.
-var attacks = []struct {
+// An anAttack is an attack of strangers, or of malicious players, on a host.
+// Begin begins it and returns a function that goes on with it.
+type anAttack struct {
 	name  string
 	begin func(s *siege) func(tick int)
-}{
+}
+
+// attacks are those that the host is known to have fallen to.
+var attacks = []anAttack{
 	{"names", func(s *siege) func(int) { // 131 datagrams with 140 names each, once a second
 		all := s.intruders(2)
 		seq := map[*player]uint16{}
@@ -373,43 +397,94 @@ func TestNameFlood(t *testing.T) {
 
 // Whatever others do, those who chat are not thrown out, cut off or deceived,
 // nobody who has proved nothing is sent more than four times the bytes that came
-// from its address, and memory is bounded.
+// from its address, and memory is bounded. It is tried with four clients and for
+// a short while, or with eight as well and for a minute if BCDISSECT_LONG is set.
 func TestAttacks(t *testing.T) {
-	for _, a := range attacks {
-		t.Run(a.name, func(t *testing.T) {
-			t.Parallel()
-			s := besiege(t, 4, relay.Config{})
-			goOn := a.begin(s)
-			s.events = nil
-			s.chat(time.Minute, goOn)
-			s.unharmed()
-			mean, longest := s.echo()
-			if mean > 50*time.Millisecond || longest > 100*time.Millisecond {
-				t.Errorf("a line takes %v to come back, %v at worst", mean, longest)
+	sides := []struct {
+		name   string
+		openBC []bool
+	}{
+		{"four of both dialects", []bool{false, true, false, true}},
+		{"eight", make([]bool, 8)},
+		{"eight of both dialects", []bool{false, true, false, true, false, true, false, true}},
+	}
+	lasts := time.Minute
+	if !long() {
+		sides, lasts = sides[:1], 30*time.Second
+	}
+	for _, a := range append(attacks, moreAttacks...) {
+		for _, side := range sides {
+			t.Run(a.name+"/"+side.name, func(t *testing.T) {
+				t.Parallel()
+				attack(t, a.begin, side.openBC, lasts)
+			})
+		}
+	}
+}
+
+// attack lets clients chat under an attack.
+func attack(t *testing.T, begin func(*siege) func(int), openBC []bool, lasts time.Duration) {
+	t.Helper()
+	s := besiegeMixed(t, openBC, relay.Config{Players: relay.MaxPlayers})
+	goOn := begin(s)
+	s.events = nil
+	lucky := map[netip.AddrPort]bool{} // who has guessed the right one of 124 ids
+	s.chat(lasts, func(tick int) {
+		goOn(tick)
+		for p := range s.host.Peers() {
+			lucky[p.Addr] = lucky[p.Addr] || p.Proved
+		}
+	})
+	s.unharmed()
+	mean, longest := s.echo()
+	if mean > 50*time.Millisecond || longest > 100*time.Millisecond {
+		t.Errorf("a line takes %v to come back, %v at worst", mean, longest)
+	}
+	for addr, out := range s.to {
+		most := 4 * s.from[addr]
+		if lucky[addr] {
+			most += 1 << 10
+		}
+		if s.byAddr[addr] == nil && addr.Port() == 53 && out > most {
+			t.Errorf("%v sent %d bytes and got %d", addr, s.from[addr], out)
+		}
+	}
+	s.undeceived()
+	// Whoever comes now or during the attack gets in.
+	late := s.add(false)
+	late.Name = "late"
+	s.join(late)
+	t.Logf("echo %v, at worst %v; %+v", mean, longest, s.host.Stats().Dropped)
+}
+
+// undeceived checks that those who chat know who is there and who speaks.
+func (s *siege) undeceived() {
+	s.t.Helper()
+	for _, c := range s.chatters {
+		for _, o := range s.chatters {
+			if got := c.lines[int32(o.ID)]; got != o.next {
+				s.t.Errorf("%s heard %d lines of %s, who said %d", c.Name, got, o.Name, o.next)
 			}
-			for addr, out := range s.to {
-				if s.byAddr[addr] == nil && addr.Port() == 53 && out > 4*s.from[addr] {
-					t.Errorf("%v sent %d bytes and got %d", addr, s.from[addr], out)
+			if name, ok := c.Known[o.ID]; ok && name != o.Name {
+				s.t.Errorf("%s was told that %s is called %q", c.Name, o.Name, name)
+			}
+			if slices.Contains(c.Lost, o.ID) {
+				s.t.Errorf("%s was told that %s has left", c.Name, o.Name)
+			}
+			for id, name := range c.Known {
+				if id != o.ID && strings.EqualFold(name, o.Name) {
+					s.t.Errorf("%s was told that id %d is called %q, too", c.Name, id, name)
 				}
 			}
-			for _, c := range s.chatters { // lines in their name, except their own
-				for sender, n := range c.lines {
-					for _, o := range s.chatters {
-						if int32(o.ID) == sender && n != o.next {
-							t.Errorf("%s heard %d lines of %s, who said %d", c.Name, n, o.Name, o.next)
-						}
-					}
-					if sender == transport.HostPeer {
-						t.Errorf("%s heard the host speak", c.Name)
-					}
-				}
+		}
+		if n := c.lines[transport.HostPeer]; n > 0 {
+			s.t.Errorf("%s heard the host speak", c.Name)
+		}
+		for _, name := range c.Known {
+			if name == "" || strings.ContainsFunc(name, unicode.IsControl) {
+				s.t.Errorf("%s was told of the name %q", c.Name, name)
 			}
-			if a.name == "idle sockets" {
-				late := s.add(false)
-				s.join(late)
-			}
-			t.Logf("echo %v, at worst %v; %+v", mean, longest, s.host.Stats().Dropped)
-		})
+		}
 	}
 }
 
@@ -439,9 +514,11 @@ func TestAttackMemory(t *testing.T) {
 		}
 		s.host.Advance(s.now)
 	}
-	if after := heap(); after > before+most {
+	after := heap()
+	if after > before+most {
 		t.Errorf("%d MiB are in use, %d before", after>>20, before>>20)
 	}
+	t.Logf("%.1f MiB are in use, %.1f before", float64(after)/(1<<20), float64(before)/(1<<20))
 	runtime.KeepAlive(s)
 }
 

@@ -233,7 +233,12 @@ func rewrite(plain []byte) []byte {
 			continue
 		case transport.Connect:
 			out = append(out, openBCConnect...)
-		case transport.NameChange, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.Standard:
+		case transport.NameChange, transport.BootPlayer, transport.Disconnect, transport.Leave:
+			m.Seq = (m.Seq - 1) & 0xFF // their connect has no number
+			if longer, err := transport.Append(out, &m.Header, m.Body); err == nil {
+				out = longer
+			}
+		case transport.Standard:
 			m.Seq &= 0xFF
 			if longer, err := transport.Append(out, &m.Header, m.Body); err == nil {
 				out = longer
@@ -267,6 +272,8 @@ func (c *Client) Receive(now time.Time, datagram []byte) {
 			// The host has seen eight bits of the number only.
 			last := c.counted - 1
 			m.Seq = last - (last-m.Seq)&0xFF
+		case c.OpenBC && m.Type == transport.Acknowledge:
+			m.Seq++ // see rewrite
 		}
 		c.link.Receive(now, &m, func(m *arq.Message) { c.deliver(now, m) })
 	}
@@ -310,8 +317,7 @@ func (c *Client) control(now time.Time, m *arq.Message) {
 		c.link.SetPeer(c.ID)
 		c.link.Settle(transport.Connect)
 		if c.Name != "" {
-			own := transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, c.Name)}
-			c.Send(now, arq.Message{Type: transport.NameChange, Body: c.encode("NameChange", &own)})
+			c.introduce(now)
 		}
 	case *transport.Boot:
 		if t.ID == c.ID || t.ID == transport.UnassignedPeer {
@@ -322,6 +328,12 @@ func (c *Client) control(now time.Time, m *arq.Message) {
 			c.Phase = ClientGone
 		}
 	}
+}
+
+// introduce tells the host the client's name.
+func (c *Client) introduce(now time.Time) {
+	own := transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, c.Name)}
+	c.Send(now, arq.Message{Type: transport.NameChange, Body: c.encode("NameChange", &own)})
 }
 
 // game takes a game message of the host's.
@@ -342,6 +354,10 @@ func (c *Client) game(now time.Time, body []byte) {
 		}
 	case *msg.Settings:
 		c.Slot = int(m.Slot)
+		if m.Renamed && c.Name != "" {
+			c.Name = wire.WideText(m.NewName)
+			c.introduce(now)
+		}
 	case *msg.GameInit:
 		c.Loaded = true
 		if c.Enter {

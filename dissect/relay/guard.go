@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -35,6 +37,10 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 			own.Player = int32(p.id)
 			v.as, v.why = &own, fmt.Sprintf("a team for id %d", t.Player)
 		}
+	case *msg.DestroyObject:
+		if o := h.other(p, t.Object); o != nil && o.owns(t.Object) {
+			v.refuse, v.why = true, fmt.Sprintf("the end of a ship of id %d", o.id)
+		}
 	case *msg.ObjectCreate:
 		own := *t
 		own.Slot = uint8(p.slot)
@@ -57,21 +63,36 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 	return v
 }
 
-// judgeChat puts the true sender into a line of chat. OpenBC's clients write
-// their slot.
+// judgeChat puts the true sender into a line of chat, and spaces in the place of
+// characters that could begin another line. OpenBC's clients write their slot.
 func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
-	if h.like.openBC || chat.Sender == int32(p.id) {
+	if h.like.openBC {
 		return v // that host writes the slot, see openBC
 	}
-	own := msg.Chat{Sender: int32(p.id), Text: chat.Text}
+	broken := slices.ContainsFunc(chat.Text, isControl)
+	if chat.Sender == int32(p.id) && !broken {
+		return v
+	}
+	own := msg.Chat{Sender: int32(p.id), Text: bytes.Clone(chat.Text)}
+	switch {
+	case broken:
+		for i, c := range own.Text {
+			if isControl(c) {
+				own.Text[i] = ' '
+			}
+		}
+		v.why = "chat with control characters"
+	case !p.openBC() || chat.Sender != int32(p.slot):
+		v.why = fmt.Sprintf("chat as id %d", chat.Sender)
+	}
 	if v.as = decode.Message(&own); team {
 		v.as = &msg.TeamChat{Chat: own}
 	}
-	if !p.openBC() || chat.Sender != int32(p.slot) {
-		v.why = fmt.Sprintf("chat as id %d", chat.Sender)
-	}
 	return v
 }
+
+// isControl reports whether a character of one byte is a control character.
+func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 
 // judgeCreation refuses creations of other clients' objects, and puts the true
 // owner into the rest.

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"iter"
 	"math/bits"
 	"net/netip"
@@ -107,6 +108,7 @@ type peer struct {
 	moved   time.Time // when its join last got further
 	name    []byte    // UTF-16 little-endian
 	naming  []byte    // body of its last NameChange
+	renamed bool      // others know it by another name than it wanted
 	team    uint8
 	hasTeam bool
 	said    [EventKinds]int // complaints
@@ -537,11 +539,13 @@ func (h *Host) Send() (to netip.AddrPort, datagram []byte, ok bool) {
 			}
 			p.link.SetRoom(room)
 		}
+		before := p.link.Messages()
 		h.plain, ok = p.link.Datagram(h.now, h.plain[:0])
 		if !ok {
 			p.awake, p.tried = false, h.now
 			continue
 		}
+		p.budget.answer(h.now, p.link.Messages()-before)
 		p.gave += len(h.plain)
 		h.wire = cipher.Encrypt(h.wire[:0], h.plain)
 		h.sent(h.wire)
@@ -564,7 +568,14 @@ func (h *Host) queue(p *peer, m arq.Message) {
 		h.cause.budget.fanOut.charge(h.now, float64(len(m.Body)+envelope))
 	}
 	p.awake = true
-	if p.link.Queue(h.now, m) == nil || p.phase == Leaving {
+	err := p.link.Queue(h.now, m)
+	switch {
+	case err == nil, p.phase == Leaving:
+		return
+	case errors.Is(err, arq.ErrLong):
+		if h.cause != nil {
+			h.complain(Limited, h.cause, "a message is too long to be passed on")
+		}
 		return
 	}
 	p.doomed = true // not now: the message may be on its way to others

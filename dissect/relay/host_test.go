@@ -123,8 +123,12 @@ func (c *client) say(body string) {
 	c.send(arq.Message{Type: transport.Standard, Reliable: true, Body: fixtures.Unhex(c.g.t, body)})
 }
 
-// cady2 is the name of all these clients, as a PlayerDeleted has it.
-const cady2 = "050000004361647932"
+// cady2 and cady3 are the names of the first two of these clients, as a
+// PlayerDeleted has them.
+const (
+	cady2 = "050000004361647932"
+	cady3 = "050000004361647933"
+)
 
 // sameButOrder compares lists of messages of different classes in any order:
 // their order is not known.
@@ -171,7 +175,9 @@ func (g *game) join(port uint16) *client {
 func (g *game) joinFrom(addr netip.AddrPort) *client {
 	g.t.Helper()
 	c := g.connectFrom(addr)
-	c.send(arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(g.t, "02 0A0A0AEF 430061006400790032000000")})
+	name := fixtures.Unhex(g.t, "02 0A0A0AEF 430061006400790032000000")
+	name[13] += byte(len(g.clients) - 1) // Cady2, Cady3
+	c.send(arq.Message{Type: transport.NameChange, Body: name})
 	for _, a := range answers {
 		c.say(a)
 	}
@@ -237,7 +243,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the second client is sent\n%s\nwant at the end\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	// Its name with its own id, though it says another.
-	if got, want := a.take(), []string{"00: 030A0A0AEF430061006400790032000000", want[3]}; !slices.Equal(got, want) {
+	if got, want := a.take(), []string{"00: 030A0A0AEF430061006400790033000000", want[3]}; !slices.Equal(got, want) {
 		t.Errorf("the first client is sent %v, want %v", got, want)
 	}
 	if n := strings.Count(strings.Join(got, " "), "00: "); n != 2 {
@@ -666,7 +672,7 @@ func TestControl(t *testing.T) {
 	for _, c := range []*client{a, b} {
 		want := []string{"04: 0503"}
 		if c == a {
-			want = []string{"18" + cady2, "04: 0503"}
+			want = []string{"18" + cady3, "04: 0503"}
 		}
 		if got := c.take(); !sameButOrder(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
@@ -705,7 +711,7 @@ func TestLeaveForAnother(t *testing.T) {
 	}
 	b.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")}) // a's id
 	for _, x := range []*client{a, c} {
-		if got, want := x.take(), []string{"18" + cady2, "05: 030A0A0AEF"}; !sameButOrder(got, want) {
+		if got, want := x.take(), []string{"18" + cady3, "05: 030A0A0AEF"}; !sameButOrder(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
 	}

@@ -174,7 +174,7 @@ func (h *Host) enter(p *peer) {
 			h.replace(o, p)
 		}
 	}
-	if h.seat(p) {
+	if h.seat(p) && !h.introducedLater(p) {
 		h.introduce(p)
 	}
 }
@@ -353,16 +353,23 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		h.complain(Ignored, p, "a name that does not read")
 		return
 	}
-	if id.ID != p.id && !h.cfg.Captured {
-		if !p.assumed {
+	if !h.cfg.Captured {
+		own := transport.Identity{ID: p.id, Addr: id.Addr, Name: id.Name}
+		openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
+		if id.ID != p.id && !p.assumed && !openBC {
 			h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
 		}
-		own := transport.Identity{ID: p.id, Addr: id.Addr, Name: id.Name}
-		corrected, err := decode.AppendFields(nil, "NameChange", &own, decode.Stock)
-		if err != nil {
+		wanted := wire.WideText(id.Name)
+		if name := h.nameFor(p, wanted); name != wanted {
+			h.complain(Corrected, p, fmt.Sprintf("it calls itself %.60q, which is taken or cannot be read; it is known as %q", wanted, name))
+			own.Name = wire.AppendWideTextOf(nil, name)
+			p.renamed = true
+		}
+		var err error
+		if body, err = decode.AppendFields(nil, "NameChange", &own, decode.Stock); err != nil {
 			return
 		}
-		body = corrected
+		id = &own
 	}
 	if !h.cfg.Captured && (bytes.Equal(body, p.naming) || !p.budget.names.take(h.now, 1)) {
 		return
@@ -374,6 +381,11 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 	}
 	h.controlToAll(transport.NameChange, body, nil)
 }
+
+// introducedLater reports whether a client is told the names of the others when
+// it has answered for its files, by which it has sent enough to be sent as much:
+// clients of OpenBC acknowledge no names, so each is sent several times.
+func (h *Host) introducedLater(p *peer) bool { return p.openBC() && !h.cfg.Captured }
 
 // introduce tells a newcomer the names of the others. Those that get a name
 // later tell it to all, so that nobody is told a name twice.
@@ -421,10 +433,17 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 		return
 	}
 	p.phase = Loading
+	if h.introducedLater(p) {
+		h.introduce(p)
+	}
 	h.say(p, msg.OpChecksumComplete, &msg.ChecksumComplete{})
-	h.say(p, msg.OpSettings, &msg.Settings{
+	settings := msg.Settings{
 		GameTime: wire.FloatBits(h.gameTime()), Collisions: h.cfg.Collisions, Slot: uint8(p.slot), Mission: []byte(h.cfg.Mission),
-	})
+	}
+	if p.renamed {
+		settings.Renamed, settings.NewName = true, p.name
+	}
+	h.say(p, msg.OpSettings, &settings)
 	h.say(p, msg.OpGameInit, &msg.GameInit{})
 	if h.like.openBC { // it does not wait until the client is ready
 		for _, o := range h.peers {

@@ -104,7 +104,7 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 		return
 	}
 	body := []byte{p.id, p.claimed[0], p.claimed[1], p.claimed[2], p.claimed[3]}
-	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 && m.Body[0] == p.id {
+	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 && m.Body[0] == p.id && (len(m.Body) == len(body) || h.cfg.Captured) {
 		body = bytes.Clone(m.Body) // unless it speaks for somebody else
 	}
 	h.report(Left, p, "")

@@ -37,6 +37,12 @@ func (b *bucket) holds(now time.Time) bool {
 	return b.level > 0
 }
 
+// earn gives back n, up to what the bucket can hold.
+func (b *bucket) earn(now time.Time, n float64) {
+	b.fill(now)
+	b.level = min(b.level+n, b.rate.Burst)
+}
+
 func (b *bucket) take(now time.Time, n float64) bool {
 	b.fill(now)
 	if b.level < n {
@@ -117,6 +123,22 @@ func newBudget(l *Limits) budget {
 		games: of(l.GameRate), reliable: of(l.ReliableRate), reliableBytes: of(l.ReliableBytes), fanOut: of(l.FanOut),
 		names: of(nameRate), ready: of(readyRate), bogus: of(bogusRate), patience: of(l.Patience),
 	}
+}
+
+// What a message costs the client that it is sent to: OpenBC's clients
+// acknowledge each in a datagram of its own, those of the game up to nine times.
+const (
+	answerTimes = 9
+	answerBytes = answerTimes * 5
+)
+
+// answer makes room for the acknowledgements of messages that the client is sent:
+// they are not its fault.
+func (b *budget) answer(now time.Time, messages int) {
+	n := float64(messages)
+	b.datagrams.earn(now, n)
+	b.bytes.earn(now, answerBytes*n)
+	b.messages.earn(now, answerTimes*n)
 }
 
 // over counts a message dropped beyond the budget, and puts out a client that goes on.

@@ -109,7 +109,7 @@ type Limits struct {
 
 	// Factor bounds the bytes sent to a client until it has proved that it
 	// receives at its address, and got into the game: so many times the bytes
-	// that came from it, and 4 KiB once it has used the id it was given. 4.
+	// that came from it, and 1 KiB once it has used the id it was given. 4.
 	Factor int
 	// Unproved is how long such a client is remembered, however often it asks:
 	// 10 s. It has no slot.
@@ -126,7 +126,7 @@ const (
 	deafAndFull  = 10 * time.Second // the same, when much waits for it
 	muchWaiting  = 2048             // messages that wait for one client
 	quietFor     = 10 * time.Second // without a word, after which a client is sent no more ship updates
-	allowance    = 4 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
+	allowance    = 1 << 10          // bytes beyond Factor that a client is sent that has used its id: the names of others
 	someWaiting  = 64               // messages that wait for a client that has proved nothing
 	pendingMost  = 4                // sessions of one address that have proved nothing
 	guessesMost  = 3                // ids that are tried before a session is forgotten

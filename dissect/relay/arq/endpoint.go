@@ -55,16 +55,23 @@ const unansweredTries = 3
 // MaxBody is how long a game message can be.
 const MaxBody = firstBytes + (mostPieces-1)*pieceBytes
 
+// maxControl is how long the body of a control message can be.
+const maxControl = transport.MaxDatagram - 2 - controlHeader
+
+// controlHeader is the size of the header of a control message: type, flags and
+// size, and number.
+const controlHeader = 5
+
 // Why a message is not taken.
 var (
-	ErrLong = errors.New("longer than 255 fragments can carry")
+	ErrLong = errors.New("longer than 255 fragments can carry, or a datagram if it cannot be sent in fragments")
 	ErrFull = errors.New("too many messages wait to be sent or acknowledged")
 )
 
 // Limits bound the memory of an endpoint. Zero stands for the default.
 type Limits struct {
 	Waiting      int // messages that are not sent or not acknowledged: 8,192
-	WaitingBytes int // in their bodies: 2 MiB
+	WaitingBytes int // in their bodies: 1.5 MiB
 	Held         int // messages and fragments that came too early: 1,024
 	HeldBytes    int // that they take, with the overhead of each: 256 KiB
 	Acks         int // acknowledgements to repeat: 512
@@ -77,7 +84,7 @@ func (l Limits) orDefault() Limits {
 		}
 	}
 	set(&l.Waiting, 8192)
-	set(&l.WaitingBytes, 2<<20)
+	set(&l.WaitingBytes, 3<<19)
 	set(&l.Held, 1024)
 	set(&l.HeldBytes, 256<<10)
 	set(&l.Acks, 512)
@@ -254,6 +261,9 @@ func (e *Endpoint) Stats() Stats {
 	return s
 }
 
+// Messages returns how many messages were sent, retransmissions included.
+func (e *Endpoint) Messages() int { return e.stats.Sent + e.stats.Retransmitted }
+
 // waiting returns how many messages have not been sent.
 func (e *Endpoint) waiting() int { return e.urgent.n + e.plain.n + e.alone.n }
 
@@ -279,6 +289,9 @@ func (e *Endpoint) Queue(now time.Time, m Message) error {
 	at := e.at(now)
 	o := outgoing{typ: m.Type, reliable: m.Reliable || m.Type != transport.Standard, priority: m.Priority, body: m.Body}
 	if m.Type != transport.Standard {
+		if len(m.Body) > maxControl {
+			return ErrLong
+		}
 		o.priority = true
 		o.seq = e.number(control)
 		e.add(at, &o, false)

@@ -41,7 +41,9 @@ const (
 type Client struct {
 	*relay.Client
 	Options
-	Names []string // that it was told, its own included
+	Names []string         // that it was told, its own included
+	Known map[uint8]string // the last name of each id, as long as it is there
+	Lost  []uint8          // ids of those who, as it was told, have left
 
 	// Deliver is told of every game message, if it is not nil. The message
 	// is borrowed.
@@ -52,7 +54,7 @@ type Client struct {
 
 // NewClient returns a client that has not connected.
 func NewClient(o Options) *Client {
-	c := &Client{Options: o}
+	c := &Client{Options: o, Known: map[uint8]string{}}
 	c.Client = relay.NewClient(relay.ClientConfig{
 		Name: o.Name, Password: o.Password, Claimed: o.Claimed, Nonce: o.Nonce, OpenBC: o.OpenBC, Limits: o.Limits,
 		Answer: answer, Enter: true, Ask: true, Deliver: c.deliver,
@@ -73,9 +75,20 @@ func (c *Client) deliver(now time.Time, m *arq.Message) {
 	switch {
 	case m.Type == transport.NameChange && len(m.Body) > 7:
 		c.Names = append(c.Names, wire.WideText(m.Body[5:len(m.Body)-2]))
+		c.Known[m.Body[0]] = c.Names[len(c.Names)-1]
+	case m.Type == transport.Disconnect && len(m.Body) > 0:
+		c.lose(m.Body[0])
+	case m.Type == transport.BootPlayer && len(m.Body) > 1:
+		c.lose(m.Body[1])
 	case m.Type == transport.Standard && len(m.Body) > 0 && c.Deliver != nil:
 		c.Deliver(now, m)
 	}
+}
+
+// lose notes that a client has left.
+func (c *Client) lose(id uint8) {
+	c.Lost = append(c.Lost, id)
+	delete(c.Known, id)
 }
 
 // answer returns the hashes of the files of a round: of as many files as the
