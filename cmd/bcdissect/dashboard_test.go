@@ -224,10 +224,10 @@ func TestDashboardNeedsTerminal(t *testing.T) {
 		want string
 	}{
 		{[]string{"--dashboard"}, "needs a terminal"},
-		{[]string{"--speed", "2"}, "--speed is for --dashboard"},
+		{[]string{"--speed", "2"}, "--speed: no effect with -T table; it is for --dashboard"},
 		{[]string{"--dashboard", "--speed", "-1"}, "--speed -1: give a positive number"},
 		{[]string{"--dashboard", "--speed", "NaN"}, "give a positive number"},
-		{[]string{"--dashboard", "-T", "json"}, "--format and --dashboard exclude each other"},
+		{[]string{"--dashboard", "-T", "json"}, "--format: no effect on the dashboard; it is for -T table"},
 	} {
 		var out, errs bytes.Buffer
 		code := run(append([]string{"read", capture}, test.args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})

@@ -23,7 +23,7 @@ func newDecode(s cli.Streams) *cobra.Command {
 	var hexDump, payload, deciphered bool
 	cmd := &cobra.Command{
 		Use:   "decode [HEX]",
-		Short: "Decode one datagram, transport message or game payload given as hex",
+		Short: "Decode a datagram, transport message or game payload given as hex",
 		Long: `Decode reads hex digits from its arguments, or from standard input if there are
 none, and decodes a datagram, enciphered or clear, a transport message, or the
 payload of a game message. It finds the form by trial; --as forces one. A clear
@@ -38,10 +38,10 @@ line are skipped.`,
 		Example: `  bcdissect decode 01D73368C3BF76DB
   bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
   bcdissect decode --as payload -T json < message.hex
-  bcdissect decode --ship Sovereign 1C FFFFFF3F 80EC0442 20 00 FFFF20 FFFFFFFFFFFF`,
+  bcdissect decode --ship Sovereign 1CFFFFFF3F80EC04422000FFFF20FFFFFFFFFFFF`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.Format.Value == "histogram" {
-				return errors.New("--format histogram: decode shows one message; use table or json")
+			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+				return err
 			}
 			cfg, err := f.Config()
 			if err != nil {
@@ -116,7 +116,7 @@ line are skipped.`,
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
 	fl.Var(&f.Dialect, "dialect", "dialect to assume for the sender")
 	f.Definitions.Define(cmd)
-	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
+	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
 	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if the message is malformed")
 	as.Complete(cmd, "as")

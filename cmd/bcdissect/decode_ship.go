@@ -18,8 +18,8 @@ type shipFlag struct {
 
 func (f *shipFlag) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.name, "ship", "", "class of the ship that an update is about, such as Sovereign")
-	fl.Uint8Var(&f.species, "species", 0, "the same as a species number: 5 is the Sovereign")
+	fl.StringVar(&f.name, "ship", "", "`CLASS` of the ship that an update is about, such as Sovereign")
+	fl.Uint8Var(&f.species, "species", 0, "the same as species `N`: 5 is the Sovereign")
 	cmd.MarkFlagsMutuallyExclusive("ship", "species")
 	_ = cmd.RegisterFlagCompletionFunc("ship", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return shipNames(), cobra.ShellCompDirectiveNoFileComp

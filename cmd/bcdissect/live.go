@@ -69,13 +69,13 @@ is missing, the error says how to get it.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&l.Interface, "interface", "i", "", "interface to capture from; on Linux also any")
-	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only matching packets, as 'udp port 22101'; see docs/live.md")
-	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML file, written every minute")
-	l.recording.Define(cmd, "also save the raw packets to this file, as pcapng; %Y%m%d-%H%M%S is the time")
-	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "bytes of each packet to keep (0 = all)")
+	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE`; on Linux also any")
+	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, as 'udp port 22101'; see docs/live.md")
+	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
+	l.recording.Define(cmd, "also save the raw packets to this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
+	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "keep `N` bytes of each packet (0 = all)")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
-	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
+	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
 	f.Define(cmd, "table", "table", "json", "histogram", "csv")
 	m.Define(&f, cmd)
 	return cmd

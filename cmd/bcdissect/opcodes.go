@@ -18,10 +18,10 @@ func newOpcodes(s cli.Streams) *cobra.Command {
 	var f cli.Common
 	cmd := &cobra.Command{
 		Use:   "opcodes [NAME or 0xNN]",
-		Short: "Show the protocol table: opcode, name, direction, relay class, fields",
-		Long: `Opcodes shows the message reference: all messages as a table, or one message with
-every field, by its name, by the game's constant, by a name from other documents,
-or by its opcode. Transport messages follow those of the game.
+		Short: "Show the protocol: opcodes, names, directions, relay classes, fields",
+		Long: `Opcodes shows the message reference: all messages as a table, or one message
+with every field, by its name, by the game's constant, by a name from other
+documents, or by its opcode. Transport messages follow those of the game.
 
 In the table a list has [] after its name, and a field that may be absent a
 question mark. --define adds the messages of a definition file, which is also a
@@ -45,7 +45,10 @@ way to check one.`,
 			}
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+				return err
+			}
 			entries, err := allEntries(&f)
 			if err != nil {
 				return err
@@ -87,7 +90,7 @@ way to check one.`,
 	fl.SortFlags = false
 	fl.VarP(&f.Format, "format", "T", "form of the report")
 	f.Definitions.Define(cmd)
-	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
+	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
 	f.Format.Complete(cmd, "format")
 	f.Color.Complete(cmd, "color")

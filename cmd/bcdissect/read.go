@@ -27,8 +27,9 @@ Undecodable bytes are part of the report and never change the exit status,
 unless --strict is given.`,
 		Example: `  bcdissect read battle.pcap
   bcdissect read battle.pcap -V -x | less -R
-  bcdissect read battle.pcap -T csv -e rel -e StateUpdate.object_name -e StateUpdate.speed
-  bcdissect read battle.pcap -T json | jq 'select(.name == "Chat") | .fields.text'
+  bcdissect read battle.pcap -Y 'Chat or TeamChat'
+  bcdissect read battle.pcap -T csv -e rel -e object_name -e StateUpdate.speed
+  bcdissect read battle.pcap -T json -Y Chat | jq .fields.text
   dumpcap -i eth0 -w - | bcdissect read -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

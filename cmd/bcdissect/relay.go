@@ -67,11 +67,11 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
   bcdissect relay -w evening.pcapng -T table -Y Chat`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Format.Value == cli.FormNone && cli.WantsReport(cmd) {
+				f.Format.Value = "table"
+			}
 			if err := m.Check(&f, cmd); err != nil {
 				return err
-			}
-			if f.Format.Value == "none" && reportWanted(cmd) {
-				f.Format.Value = "table"
 			}
 			cfg, err := f.Config()
 			if err != nil {
@@ -87,7 +87,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 				}
 			}
 			return h.run(&f, s, cfg, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-				if f.Format.Value == "none" {
+				if f.Format.Value == cli.FormNone {
 					return new(measure.Tally), nil // the page alone
 				}
 				return m.Sink(&f, out, start, true)
@@ -101,33 +101,25 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 	return cmd
 }
 
-// reportWanted tells whether a flag was given that makes sense for a report
-// only.
-func reportWanted(cmd *cobra.Command) bool {
-	return slices.ContainsFunc([]string{
-		"output", "filter", "player", "object", "from", "to", "frames", "dir", "no-acks", "verbose", "hex", "payload",
-	}, cmd.Flags().Changed)
-}
-
 func (h *hosting) define(cmd *cobra.Command) {
 	h.mode = cli.NewChoice(relay.Playable.String(), relay.Playable.String(), relay.Strict.String())
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "address and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
-	fl.StringVar(&h.name, "name", "bcdissect", "name of the game in server lists")
+	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "`ADDRESS` and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
+	fl.StringVar(&h.name, "name", "bcdissect", "`NAME` of the game in server lists")
 	h.rules.Define(cmd, "Mission1", "Multi1")
-	fl.IntVar(&h.players, "players", 8, "player limit, at most 16; the game's own hosts offer up to 8")
-	fl.StringVar(&h.password, "password", "", "password that clients must give")
+	fl.IntVar(&h.players, "players", 8, "limit of `N` players, at most 16; the game's own hosts offer up to 8")
+	fl.StringVar(&h.password, "password", "", "`PASSWORD` that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
 	fl.Var(&h.mode, "mode", "strict forwards as the game's own host does; playable also ship updates")
-	h.recording.Define(cmd, "record the game's datagrams in this file, as pcapng; %Y%m%d-%H%M%S is the time")
+	h.recording.Define(cmd, "record the game's datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
-	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML file, written every minute")
-	fl.StringVar(&h.bans, "bans", "", "file of addresses that are not let in, one a line, 255 for any number; read again on SIGHUP")
-	fl.StringVar(&h.checksums, "checksums", "", "file of hashes that players' files must have; see docs/relay.md")
-	fl.StringVar(&h.control, "control", "", "socket for 'relay ctl'; by default PORT.sock in a folder of the user, none for no socket")
-	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or address; by default nobody is served")
-	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at HOST[:PORT]; by default nobody is told")
+	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML `FILE`, written every minute")
+	fl.StringVar(&h.bans, "bans", "", "`FILE` of banned addresses, one a line, 255 for any number; read again on SIGHUP")
+	fl.StringVar(&h.checksums, "checksums", "", "`FILE` of hashes that players' files must have; see docs/relay.md")
+	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none; by default PORT.sock in a folder of the user")
+	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or `ADDRESS`")
+	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at `HOST`[:PORT]")
 	h.mode.Complete(cmd, "mode")
 }
 
@@ -192,7 +184,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 			return err
 		}
 	}
-	toTerminal := f.Format.Value != "none" && f.Output == "" && cli.IsTerminal(s.Out)
+	toTerminal := f.Format.Value != cli.FormNone && f.Output == "" && cli.IsTerminal(s.Out)
 	interrupts := cli.NewInterrupts(s, h.recording.After, h.bans != "")
 	defer interrupts.Close()
 	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
@@ -233,7 +225,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	}
 	if h.page != "" {
 		makeSink = withPage(h.page, log.Say, makeSink)
-	} else if f.Format.Value == "none" {
+	} else if f.Format.Value == cli.FormNone {
 		defer limitMemory()()
 		return srv.Serve(interrupts.Stopped, interrupts.Reread)
 	}

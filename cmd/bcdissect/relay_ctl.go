@@ -31,8 +31,8 @@ func newControl(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ctl",
 		Short: "Look after a running host: players, kick, ban, say",
-		Long: `Ctl asks a host that runs on this machine to do something. Host and ctl have to be
-run by the same user; --listen or --control choose one of several hosts.`,
+		Long: `Ctl asks a host that runs on this machine to do something. The same user must
+run host and ctl; --listen or --control choose one of several hosts.`,
 		Example: `  bcdissect relay ctl players
   bcdissect relay ctl kick 3
   bcdissect relay ctl -l 22102 say 'Five more minutes'`,
@@ -42,8 +42,8 @@ run by the same user; --listen or --control choose one of several hosts.`,
 	c.format = cli.NewChoice("table", "table", "json")
 	fl := cmd.PersistentFlags()
 	fl.SortFlags = false
-	fl.StringVarP(&c.listen, "listen", "l", server.GamePort, "port of the host, or its --listen")
-	fl.StringVar(&c.path, "control", "", "control socket of the host, if it was given one")
+	fl.StringVarP(&c.listen, "listen", "l", server.GamePort, "`PORT` of the host, or its --listen")
+	fl.StringVar(&c.path, "control", "", "control `SOCKET` of the host, if it was given one")
 	fl.VarP(&c.format, "format", "T", "form of the answer")
 	c.format.Complete(cmd, "format")
 	for _, sub := range []struct {
@@ -59,17 +59,21 @@ run by the same user; --listen or --control choose one of several hosts.`,
 		name, _, _ := strings.Cut(sub.use, " ")
 		cmd.AddCommand(&cobra.Command{
 			Use: sub.use, Short: sub.short, Args: sub.args, ValidArgsFunction: cobra.NoFileCompletions,
-			RunE: func(_ *cobra.Command, args []string) error {
-				return c.ask(s.Out, control.Request{Command: name, Argument: strings.Join(args, " ")})
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return c.ask(s.Out, cmd.Flags().Changed("listen"), control.Request{Command: name, Argument: strings.Join(args, " ")})
 			},
 		})
 	}
 	return cmd
 }
 
-// ask sends a request and shows the answer.
-func (c *controlling) ask(out io.Writer, r control.Request) error {
+// ask sends a request and shows the answer. The port of --listen was given if
+// listens is set.
+func (c *controlling) ask(out io.Writer, listens bool, r control.Request) error {
 	path := c.path
+	if path != "" && listens {
+		return errors.New("--listen and --control exclude each other")
+	}
 	if path == "" {
 		port, err := strconv.ParseUint(c.listen[strings.LastIndexByte(c.listen, ':')+1:], 10, 16)
 		if err != nil || port == 0 {

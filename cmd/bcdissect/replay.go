@@ -86,8 +86,8 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.Var(&r.against, "against", "expected host; auto = the captured host's dialect")
 	fl.Var(&r.mode, "mode", "model host: strict, or playable (forwards ship updates)")
 	r.rules.Define(cmd, "", "")
-	fl.IntVar(&r.players, "player-limit", 0, "player limit, 1 to 16")
-	fl.StringVar(&r.to, "to", "", "play the clients to the host at HOST:PORT and compare its messages")
+	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
+	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
 	r.DefinePorts(cmd)
@@ -98,6 +98,9 @@ func (r *replaying) define(cmd *cobra.Command) {
 
 // check makes the configuration out of the flags.
 func (r *replaying) check(cmd *cobra.Command) error {
+	if err := cli.CheckEffect(cmd, r.Format.Value); err != nil {
+		return err
+	}
 	set := cmd.Flags().Changed
 	switch {
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):

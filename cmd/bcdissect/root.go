@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,8 +15,12 @@ import (
 // run runs the program and returns its exit status.
 func run(args []string, s cli.Streams) int {
 	root := newRoot(s)
-	root.SetArgs(fileFirst(root, args))
-	err := root.Execute()
+	args, err := withCommand(root, args)
+	cmd := root
+	if err == nil {
+		root.SetArgs(args)
+		cmd, err = root.ExecuteC()
+	}
 	code := cli.StatusOf(err)
 	if code == cli.ExitOK {
 		return code
@@ -30,25 +35,55 @@ func run(args []string, s cli.Streams) int {
 		if st != nil && st.Caret != "" {
 			fmt.Fprintf(s.Err, "%s\n", st.Caret)
 		} else if code == cli.ExitUsage {
-			fmt.Fprintf(s.Err, "Run 'bcdissect --help' for how it is used.\n")
+			cli.WriteUsage(s.Err, cmd, err)
 		}
 	}
 	return code
 }
 
-// fileFirst puts the command read before arguments that begin with the name of
-// a file: a capture dropped on the program is its first argument.
-func fileFirst(root *cobra.Command, args []string) []string {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		return args
+// withCommand puts a command before arguments that begin with a file or a flag,
+// as those of a capture dropped on the program or of tshark do.
+func withCommand(root *cobra.Command, args []string) ([]string, error) {
+	switch {
+	case len(args) == 0 || args[0] == "":
+		return args, nil
+	case strings.HasPrefix(args[0], "__"): // of the completion
+		return args, nil
+	case args[0] == "-":
+		return append([]string{"read"}, args...), nil
+	case strings.HasPrefix(args[0], "-"):
+		name := "read"
+		if slices.ContainsFunc(args, isInterface) {
+			name = "live"
+		}
+		if cmd, _, _ := root.Find([]string{name}); hasFlag(root, args[0]) || !hasFlag(cmd, args[0]) {
+			return args, nil
+		}
+		return append([]string{name}, args...), nil
 	}
-	if c, _, err := root.Find(args); err == nil && c != root {
-		return args
+	if c, _, _ := root.Find(args); c != root { // the root takes any arguments
+		return args, nil
 	}
-	if info, err := os.Stat(args[0]); err != nil || !info.Mode().IsRegular() {
-		return args
+	if info, err := os.Stat(args[0]); err != nil || info.IsDir() {
+		return nil, cli.Unknown(root, args[0])
 	}
-	return append([]string{"read"}, args...)
+	return append([]string{"read"}, args...), nil
+}
+
+// hasFlag reports whether an argument is a flag of a command.
+func hasFlag(cmd *cobra.Command, arg string) bool {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if strings.HasPrefix(arg, "--") {
+		return cmd.Flags().Lookup(name) != nil
+	}
+	return name != "" && cmd.Flags().ShorthandLookup(name[:1]) != nil
+}
+
+// isInterface reports whether an argument is the flag that chooses an interface.
+func isInterface(arg string) bool {
+	return arg == "-i" || arg == "--interface" || strings.HasPrefix(arg, "--interface=")
 }
 
 func newRoot(s cli.Streams) *cobra.Command {
@@ -63,19 +98,22 @@ histogram.`,
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
   bcdissect stats capture.pcap             opcodes, directions and bytes
-  bcdissect replay capture.pcap           compare its host with the original game's
+  bcdissect replay capture.pcap           compare its host with the original
   bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
   bcdissect opcodes TorpedoFire           the reference of one message`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       cli.Version(),
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SetVersionTemplate(versionLine())
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
 	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newRelay(s), newQuery(s),
 		newDecode(s), newOpcodes(s), newSchema(s), newVersion(s))
+	cli.Arrange(cmd)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,9 @@ func newSchema(s cli.Streams) *cobra.Command {
 one line if the command writes several. Without COMMAND it lists the commands.
 docs/schema holds the same schemas; --define adds the messages of a mod.
 
---empty prints a line that has every key, with null for a value. Put it before the
-lines of a capture for an engine that learns its columns from the first lines.`,
+--empty prints a line that has every key, with null for a value. Put it before
+the lines of a capture for an engine that learns its columns from the first
+lines.`,
 		Example: `  bcdissect schema
   bcdissect schema read >read.schema.json
   bcdissect schema stats --network
@@ -31,6 +33,9 @@ lines of a capture for an engine that learns its columns from the first lines.`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: slices.DeleteFunc(schema.Commands(), func(name string) bool { return strings.Contains(name, " ") }),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && !network && (empty || len(f.Defined) > 0) {
+				return errors.New("schema: --empty and --define need COMMAND")
+			}
 			text := strings.Join(schema.Commands(), "\n") + "\n"
 			if len(args) > 0 || network {
 				name := strings.Join(args, "")
@@ -67,7 +72,7 @@ lines of a capture for an engine that learns its columns from the first lines.`,
 	}
 	cmd.Flags().BoolVar(&network, "network", false, "of stats: the schema of stats --network")
 	cmd.Flags().BoolVar(&empty, "empty", false, "instead, a line with every key and no values")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write the schema to this file")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the schema to this `FILE`")
 	f.Define(cmd)
 	return cmd
 }

@@ -31,8 +31,8 @@ scores, kills with weapon and distance, chat, and the quality of each player's
 connection.
 
 Several files are several evenings; a league table adds them up. The form of the
-report follows the name of -o: .html is a page for a browser, with the flights to
-watch, .acmi and .zip.acmi are for Tacview, .json is the whole model.`,
+report follows the name of -o: .html is a page for a browser, with the flights
+to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model.`,
 		Example: `  bcdissect session evening.pcap
   bcdissect session evening.pcap --events
   bcdissect session evening.pcap -T json | jq '.matches[].kills'
@@ -63,20 +63,14 @@ func (o *sessionFlags) check(f *cli.Common, cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("format") && filepath.Ext(f.Output) == ".json" {
 		f.Format.Value = "json"
 	}
-	json := f.Format.Value == "json"
-	if strings.HasSuffix(f.Output, ".acmi") && (cmd.Flags().Changed("format") || o.tracks || o.events) {
-		return errors.New("-o FILE.acmi is a recording for Tacview; leave -T, --tracks and --events out")
-	}
-	if strings.HasSuffix(f.Output, ".html") && (cmd.Flags().Changed("format") || o.tracks || o.events) {
-		return errors.New("-o FILE.html is a page for a browser, which holds tracks and events; leave -T, --tracks and --events out")
-	}
+	form := f.Format.Value
 	switch {
-	case o.tracks && !json:
-		return errors.New("--tracks: only JSON holds tracks; add -T json")
-	case o.events && json:
-		return errors.New("--events: JSON always holds the events; leave --events out")
+	case strings.HasSuffix(f.Output, ".acmi"):
+		form = cli.FormFlight
+	case strings.HasSuffix(f.Output, ".html"):
+		form = cli.FormPage
 	}
-	return nil
+	return cli.CheckEffect(cmd, form)
 }
 
 // run reads the captures one after another and writes the report.

@@ -36,6 +36,9 @@ of each player and direction, and how regularly the updates of ships come.`,
 			if links {
 				return networkStats(&f, s, cmd, args)
 			}
+			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+				return err
+			}
 			return reading.Captures(&f, s, args, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
 				t := new(measure.Tally)
 				return t, func(c *reading.Counts) error {
@@ -67,6 +70,9 @@ func networkStats(f *cli.Common, s cli.Streams, cmd *cobra.Command, args []strin
 		f.Format.Value = "table"
 	case f.Format.Value == "histogram":
 		return errBars
+	}
+	if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+		return err
 	}
 	return reading.Captures(f, s, args, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		m := new(measure.Meter)

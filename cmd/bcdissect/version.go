@@ -24,13 +24,18 @@ func newVersion(s cli.Streams) *cobra.Command {
 					cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, ndjson.Schema,
 				}))
 			}
-			_, err := fmt.Fprintf(s.Out, "bcdissect %s (%s, %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(s.Out, versionLine())
 			return cli.Failed(err)
 		},
 	}
 	cmd.Flags().VarP(&format, "format", "T", "output format")
 	format.Complete(cmd, "format")
 	return cmd
+}
+
+// versionLine returns the version for people.
+func versionLine() string {
+	return fmt.Sprintf("bcdissect %s (%s, %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // A versionInfo is the version as JSON has it.

@@ -45,7 +45,7 @@ func NewDatagramWriter(w PacketWriter) *DatagramWriter {
 func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []byte) error {
 	from, to := src.Addr().Unmap(), dst.Addr().Unmap()
 	if !from.Is4() || !to.Is4() {
-		return fmt.Errorf("capture: a packet from %s to %s cannot be of IPv4", src, dst)
+		return fmt.Errorf("capture: %s → %s: not IPv4", src, dst)
 	}
 	src4, dst4 := from.As4(), to.As4()
 	d.ip.SrcIP, d.ip.DstIP = append(d.ip.SrcIP[:0], src4[:]...), append(d.ip.DstIP[:0], dst4[:]...)

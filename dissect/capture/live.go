@@ -105,7 +105,7 @@ func OpenLive(o LiveOptions) (*Live, error) {
 	}
 	if !knownLink(d.LinkType()) {
 		_ = d.Close() // nothing was written
-		return nil, fmt.Errorf("%s: its link type %d is not known here; choose another interface", d.Name(), d.LinkType())
+		return nil, fmt.Errorf("%s: link type %d is not supported; choose another interface", d.Name(), d.LinkType())
 	}
 	l := newLive(d, o.Queue)
 	l.name, l.link, l.snap, l.most = d.Name(), d.LinkType(), d.SnapLen(), o.Packets

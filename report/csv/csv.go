@@ -27,6 +27,9 @@ import (
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
+// Usual are the columns of a report for which none were chosen.
+var Usual = []string{"frame", "rel", "src", "dst", "dir", "player_name", "kind", "seq", "name", "len", "status"}
+
 // A Sink writes a row for each record that has a value for any of its columns.
 type Sink struct {
 	lines   *report.Lines

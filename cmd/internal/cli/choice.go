@@ -25,7 +25,7 @@ func (c *Choice) Type() string { return strings.Join(c.words, "|") }
 // Set implements pflag.Value.
 func (c *Choice) Set(s string) error {
 	if !slices.Contains(c.words, s) {
-		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
+		return fmt.Errorf("must be one of %s%s", strings.Join(c.words, ", "), meant(s, "", c.words))
 	}
 	c.Value = s
 	return nil

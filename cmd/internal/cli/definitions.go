@@ -16,7 +16,7 @@ type Definitions struct{ Defined []string }
 
 // Define defines the flags.
 func (d *Definitions) Define(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&d.Defined, "define", nil, "file that defines messages of a mod, repeatable; see docs/mods.md")
+	cmd.Flags().StringArrayVar(&d.Defined, "define", nil, "`FILE` that defines messages of a mod, repeatable; see docs/mods.md")
 	// The error is that the flag does not exist.
 	_ = cmd.MarkFlagFilename("define", "toml")
 }

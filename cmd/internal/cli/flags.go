@@ -34,10 +34,10 @@ type Common struct {
 func (f *Common) Define(cmd *cobra.Command, format string, formats ...string) {
 	f.DefineReport(cmd, format, formats...)
 	fl := cmd.Flags()
-	fl.IntVarP(&f.Count, "count", "c", 0, "stop after this many records; 0 for all")
+	fl.IntVarP(&f.Count, "count", "c", 0, "stop after `N` records (0 = all)")
 	f.DefinePorts(cmd)
-	fl.BoolVar(&f.Verify, "verify", false, "encode every message and datagram anew and report differences")
-	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if anything was malformed, or differs under --verify")
+	fl.BoolVar(&f.Verify, "verify", false, "encode everything anew and report differences")
+	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if anything is malformed, or differs with --verify")
 }
 
 // DefineReport defines the flags that select records and their form.
@@ -58,7 +58,7 @@ func (f *Common) DefineFormat(cmd *cobra.Command, format string, formats ...stri
 
 // DefinePorts defines the flag of the ports that are the game's.
 func (f *Common) DefinePorts(cmd *cobra.Command) {
-	cmd.Flags().UintSliceVarP(&f.ports, "port", "p", nil, "host port, repeatable; by default the game is recognised by content on any UDP port")
+	cmd.Flags().UintSliceVarP(&f.ports, "port", "p", nil, "host `PORT`, repeatable; without it the game is recognised by content")
 }
 
 // DefineReading defines the flags of every command that decodes traffic.
@@ -67,9 +67,9 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 	f.Color = NewChoice("auto", "auto", "always", "never")
 	fl := cmd.Flags()
 	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
-	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this file")
+	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
-	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "processors to use (0 = automatic)")
+	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
 	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
 	f.Definitions.Define(cmd)
 	f.Dialect.Complete(cmd, "dialect")

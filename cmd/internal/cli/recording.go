@@ -29,8 +29,8 @@ type Recording struct {
 func (r *Recording) Define(cmd *cobra.Command, write string) {
 	fl := cmd.Flags()
 	fl.StringVarP(&r.Name, "write", "w", "", write)
-	fl.StringArrayVarP(&r.rotate, "ring-buffer", "b", nil, "with -w: another file at duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
-	fl.StringArrayVarP(&r.stop, "autostop", "a", nil, "stop at duration:SECONDS or packets:N, repeatable")
+	fl.StringArrayVarP(&r.rotate, "ring-buffer", "b", nil, "with -w: a new file at each `WHEN`: duration:SECONDS or filesize:KB, repeatable; files:N keeps the last N")
+	fl.StringArrayVarP(&r.stop, "autostop", "a", nil, "stop at `WHEN`: duration:SECONDS or packets:N, repeatable")
 	fl.BoolVar(&r.force, "force", false, "with -w: overwrite a file that is not empty")
 }
 

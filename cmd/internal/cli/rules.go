@@ -23,10 +23,10 @@ type GameRules struct {
 // Define defines the flags.
 func (g *GameRules) Define(cmd *cobra.Command, mission, system string) {
 	fl := cmd.Flags()
-	fl.StringVar(&g.mission, "mission", mission, "mission, or its script as Multiplayer.Episode.Mission1.Mission1")
-	fl.StringVar(&g.system, "system", system, "star system, by number or name")
-	fl.IntVar(&g.timeLimit, "time-limit", 0, "time limit in minutes, as told to clients (0 = none)")
-	fl.IntVar(&g.fragLimit, "frag-limit", 0, "kills that end the game, as told to clients (0 = none)")
+	fl.StringVar(&g.mission, "mission", mission, "`MISSION`, or its script as Multiplayer.Episode.Mission1.Mission1")
+	fl.StringVar(&g.system, "system", system, "star `SYSTEM`, by number or name")
+	fl.IntVar(&g.timeLimit, "time-limit", 0, "time limit of `N` minutes, as told to clients (0 = none)")
+	fl.IntVar(&g.fragLimit, "frag-limit", 0, "`N` kills end the game, as told to clients (0 = none)")
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
 }

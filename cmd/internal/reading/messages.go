@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,22 +20,22 @@ type Messages struct{ verbose, hex, payload bool }
 // Define defines the flags.
 func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringSliceVarP(&f.Columns, "fields", "e", nil, "csv: a column, repeatable: a key or field path of the JSON")
+	fl.StringSliceVarP(&f.Columns, "fields", "e", nil, "csv: column, a key or `FIELD` of the JSON, repeatable")
 	cli.CompleteFilter(cmd, "fields")
 	fl.BoolVarP(&m.verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
 	fl.BoolVarP(&m.hex, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&m.payload, "payload", false, "json: the complete game payload as hex")
 }
 
-// Check makes sure that csv has columns and no other format has.
+// Check chooses the form of the report and refuses flags that do not fit it.
 func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	if len(f.Columns) > 0 && !cmd.Flags().Changed("format") {
 		f.Format.Value = "csv"
 	}
-	if (f.Format.Value == "csv") != (len(f.Columns) > 0) {
-		return errors.New("-T csv and -e FIELD go together, such as -T csv -e frame -e StateUpdate.speed")
+	if f.Format.Value == "csv" && len(f.Columns) == 0 {
+		f.Columns = csv.Usual
 	}
-	return nil
+	return cli.CheckEffect(cmd, f.Format.Value)
 }
 
 // Sink makes the sink of the format. A live one writes every message at once.

@@ -36,22 +36,17 @@ type Flags struct {
 // Define defines the flags.
 func (w *Flags) Define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events on the whole terminal; see docs/dashboard.md")
+	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
 	fl.Float64Var(&w.speed, "speed", 0, "dashboard: playback speed (1 = real time, 0 = as fast as possible)")
 }
 
 // Check reports flags that cannot be combined.
 func (w *Flags) Check(cmd *cobra.Command) error {
 	if !w.On {
-		if cmd.Flags().Changed("speed") {
-			return errors.New("--speed is for --dashboard")
-		}
 		return nil
 	}
-	for _, name := range []string{"format", "output", "fields", "verbose", "hex", "payload"} {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s and --dashboard exclude each other", name)
-		}
+	if err := cli.CheckEffect(cmd, cli.FormDashboard); err != nil {
+		return err
 	}
 	if !(w.speed >= 0) || math.IsInf(w.speed, 1) {
 		return fmt.Errorf("--speed %v: give a positive number, such as 1 or 20", w.speed)

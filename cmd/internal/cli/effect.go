@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Forms of a report besides those of -T.
+const (
+	FormDashboard = "dashboard"
+	FormNone      = "none" // a host without a report
+	FormPage      = "page"
+	FormFlight    = "acmi" // recordings for Tacview
+)
+
+// effects tells on which forms of a report a flag has an effect. With any other
+// form the flag is a usage error. Flags that are not in the table have an effect
+// on all forms.
+var effects = []struct {
+	flag  string
+	forms []string
+	value string // that alone has the effect; empty for any
+}{
+	{flag: "format", forms: []string{"table", "json", "histogram", "csv", "fields", FormNone}},
+	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", FormPage, FormFlight}},
+	{flag: "fields", forms: []string{"csv"}},
+	{flag: "field-options", forms: []string{"csv", "fields"}},
+	{flag: "verbose", forms: []string{"table"}},
+	{flag: "hex", forms: []string{"table"}},
+	{flag: "payload", forms: []string{"json"}},
+	{flag: "color", value: "always", forms: []string{"table", "histogram", FormDashboard}},
+	{flag: "speed", forms: []string{FormDashboard}},
+	{flag: "events", forms: []string{"table"}},
+	{flag: "tracks", forms: []string{"json"}},
+}
+
+// CheckEffect returns an error if a flag was given that has no effect on the
+// form of the report.
+func CheckEffect(cmd *cobra.Command, form string) error {
+	for _, e := range effects {
+		f := cmd.Flags().Lookup(e.flag)
+		if f == nil || !f.Changed || hasOwn(cmd, e.flag) || slices.Contains(e.forms, form) || e.value != "" && f.Value.String() != e.value {
+			continue
+		}
+		return &flagError{fmt.Sprintf("--%s: no effect %s; it is for %s", e.flag, on(form), offered(cmd, e.forms)), f}
+	}
+	return nil
+}
+
+// on names a form of a report in an error.
+func on(form string) string {
+	switch form {
+	case FormDashboard:
+		return "on the dashboard"
+	case FormNone:
+		return "without a report"
+	case FormPage:
+		return "on a page"
+	case FormFlight:
+		return "on a recording for Tacview"
+	}
+	return "with -T " + form
+}
+
+// offered names those of some forms that a command has.
+func offered(cmd *cobra.Command, forms []string) string {
+	format, _ := cmd.Flags().Lookup("format").Value.(*Choice)
+	var all []string
+	for _, form := range forms {
+		switch {
+		case slices.Contains(format.words, form) && form != FormNone:
+			all = append(all, "-T "+form)
+		case form == FormDashboard && cmd.Flags().Lookup("dashboard") != nil:
+			all = append(all, "--dashboard")
+		}
+	}
+	if n := len(all); n > 1 {
+		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
+	}
+	return strings.Join(all, "")
+}
+
+// WantsReport reports whether a flag was given that only a report makes use of.
+func WantsReport(cmd *cobra.Command) bool {
+	for _, g := range flagGroups {
+		if g.title != "Selection" && g.title != "Output" {
+			continue
+		}
+		for _, name := range g.names {
+			if name != "define" && name != "color" && cmd.Flags().Changed(name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Sizes of help.
+const (
+	helpWidth = 80 // columns
+	flagWidth = 30 // most columns of a flag and its value before its text
+)
+
+// A flagGroup is a part of the flags in help.
+type flagGroup struct {
+	title string
+	names []string
+}
+
+// flagGroups are the groups in the order of help. Flags in none of them come
+// first, since they are the command's own.
+var flagGroups = []flagGroup{
+	{"Selection", []string{
+		"filter", "player", "object", "from", "to", "frames", "dir", "no-acks", "once", "no-updates", "count", "port",
+		"dialect", "define",
+	}},
+	{"Output", []string{
+		"format", "fields", "verbose", "hex", "payload", "output", "color", "strict", "verify",
+		"dashboard", "speed",
+	}},
+	{"Recording", []string{"write", "ring-buffer", "autostop", "force"}},
+	{"Performance", []string{"jobs", "no-progress"}},
+	{"Other", []string{"help", "version"}},
+}
+
+// GroupedFlags returns the names of all flags with a group.
+func GroupedFlags() (all []string) {
+	for _, g := range flagGroups {
+		all = append(all, g.names...)
+	}
+	return all
+}
+
+// grouped returns the flags of a command by group, empty groups left out.
+func grouped(cmd *cobra.Command) (titles []string, flags map[string][]*pflag.Flag) {
+	const own = "Flags"
+	flags = map[string][]*pflag.Flag{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		title := own
+		for _, g := range flagGroups {
+			if slices.Contains(g.names, f.Name) && !hasOwn(cmd, f.Name) {
+				title = g.title
+			}
+		}
+		flags[title] = append(flags[title], f)
+	})
+	for _, g := range append([]flagGroup{{title: own}}, flagGroups...) {
+		if len(flags[g.title]) > 0 {
+			titles = append(titles, g.title)
+		}
+	}
+	for _, g := range flagGroups { // in the order of the table
+		slices.SortStableFunc(flags[g.title], func(a, b *pflag.Flag) int {
+			return slices.Index(g.names, a.Name) - slices.Index(g.names, b.Name)
+		})
+	}
+	return titles, flags
+}
+
+// hasOwn reports whether a command gives the name of a common flag another
+// meaning: replay plays --to a host, at a --speed.
+func hasOwn(cmd *cobra.Command, name string) bool {
+	other := map[string]string{"to": "from", "speed": "dashboard"}[name]
+	return other != "" && cmd.Flags().Lookup(other) == nil
+}
+
+// ShowHelp writes the help of a command: usage, examples, description, flags.
+func ShowHelp(w io.Writer, cmd *cobra.Command) error {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n", cmd.Short)
+	for _, line := range usageLines(cmd) {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.Long != "" {
+		b.WriteByte('\n')
+		for line := range strings.Lines(strings.TrimRight(cmd.Long, "\n")) {
+			writeLine(&b, strings.TrimRight(line, "\n"))
+		}
+	}
+	writeCommands(&b, cmd)
+	titles, flags := grouped(cmd)
+	width := 0
+	for _, title := range titles {
+		width = max(width, nameWidth(flags[title]))
+	}
+	for _, title := range titles {
+		fmt.Fprintf(&b, "\n%s:\n", title)
+		writeFlags(&b, flags[title], width)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n'%s COMMAND --help' explains a command.\n", cmd.CommandPath())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// usageLines are the forms in which a command can be written. The program reads
+// a file that is given without a command.
+func usageLines(cmd *cobra.Command) []string {
+	line := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
+	switch {
+	case !cmd.HasParent():
+		return []string{line + " FILE... [flags]", line + " COMMAND [flags]"}
+	case cmd.HasAvailableSubCommands() && cmd.HasAvailableLocalFlags() && cmd.Args != nil:
+		return []string{line + " [flags]", line + " COMMAND [flags]"}
+	case cmd.HasAvailableSubCommands():
+		return []string{line + " COMMAND [flags]"}
+	}
+	return []string{line + " [flags]"}
+}
+
+// writeLine writes a line of a description, as two if it is too long.
+func writeLine(b *strings.Builder, line string) {
+	if at := strings.LastIndexByte(line[:min(len(line), helpWidth+1)], ' '); len(line) > helpWidth && at > 0 {
+		b.WriteString(line[:at])
+		b.WriteByte('\n')
+		line = line[at+1:]
+	}
+	b.WriteString(line)
+	b.WriteByte('\n')
+}
+
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
+	width := 0
+	var all []*cobra.Command
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			all, width = append(all, c), max(width, len(c.Name()))
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprint(b, "\nCommands:\n")
+	for _, c := range all {
+		writeEntry(b, "  "+c.Name(), width+4, c.Short)
+	}
+}
+
+// nameWidth returns the width of the longest name that leaves room for texts.
+func nameWidth(flags []*pflag.Flag) (width int) {
+	for _, f := range flags {
+		if n := len(flagName(f)); n <= flagWidth {
+			width = max(width, n)
+		}
+	}
+	return width
+}
+
+// writeFlags writes a line or more for each flag.
+func writeFlags(b *strings.Builder, flags []*pflag.Flag, width int) {
+	for _, f := range flags {
+		writeEntry(b, flagName(f), width+2, flagText(f))
+	}
+}
+
+// flagName returns the names and the value of a flag, as in "  -o, --output FILE".
+func flagName(f *pflag.Flag) string {
+	name := "      --" + f.Name
+	if f.Shorthand != "" {
+		name = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	if value := valueName(f); value != "" {
+		name += " " + value
+	}
+	return name
+}
+
+// valueName returns a placeholder for the value of a flag: the word between
+// backquotes in its text, the words of a choice, or one for its type.
+func valueName(f *pflag.Flag) string {
+	name, _ := pflag.UnquoteUsage(f)
+	switch name {
+	case "string", "strings", "stringArray":
+		return "TEXT"
+	case "int", "uint", "uint8", "uints", "float":
+		return "N"
+	}
+	return name
+}
+
+// flagText returns the text of a flag with its default.
+func flagText(f *pflag.Flag) string {
+	_, text := pflag.UnquoteUsage(f)
+	switch f.DefValue {
+	case "", "false", "0", "[]":
+		return text
+	}
+	return fmt.Sprintf("%s (default %s)", text, f.DefValue)
+}
+
+// writeEntry writes a name and its text, wrapped, from a column on. A long name
+// has a line of its own.
+func writeEntry(b *strings.Builder, name string, column int, text string) {
+	b.WriteString(name)
+	at := len(name)
+	if at > column-2 { // too long
+		b.WriteByte('\n')
+		at = 0
+	}
+	indent := func() {
+		b.WriteString(strings.Repeat(" ", column-at))
+		at = column
+	}
+	indent()
+	for i, word := range strings.Fields(text) {
+		if i > 0 && at+1+len(word) > helpWidth {
+			b.WriteByte('\n')
+			at = 0
+			indent()
+		} else if i > 0 {
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len([]rune(word))
+	}
+	b.WriteByte('\n')
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bcdissect/bcdissect/decode/names"
+)
+
+// A flagError is a mistake in a flag, which is shown with its help.
+type flagError struct {
+	text string
+	flag *pflag.Flag // the flag, or the one that was probably meant; nil if unknown
+}
+
+func (e *flagError) Error() string { return e.text }
+
+// Arrange sets help and the texts of usage errors for a program and all its
+// commands.
+func Arrange(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = ShowHelp(cmd.OutOrStdout(), cmd) }) // nobody reads it
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return ShowHelp(cmd.OutOrStderr(), cmd) })
+	root.SetFlagErrorFunc(explainFlag)
+	arrange(root)
+}
+
+func arrange(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if check == nil || check(cmd, args) == nil {
+			return checkFlags(cmd)
+		}
+		return explainArgs(cmd, args)
+	}
+	for _, c := range cmd.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Use, c.Short, c.Long = "help [COMMAND]", "Show the help of a command", ""
+			c.Run, c.RunE = nil, help
+		case "completion":
+			c.Short = "Print the completion script of a shell"
+			c.Long = "Completion prints a script that teaches a shell the commands, flags, fields and\nplayers. The help of each shell tells how to load it."
+			c.Args = cobra.NoArgs
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Short = "Print the script for " + shell.Name()
+			}
+		}
+		arrange(c)
+	}
+}
+
+// help shows the help of the command that the arguments name.
+func help(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	switch {
+	case err == nil && len(rest) == 0:
+		return ShowHelp(cmd.OutOrStdout(), found)
+	case found == nil || !found.HasAvailableSubCommands():
+		return fmt.Errorf("%s: no such command", strings.Join(args, " "))
+	}
+	return explainArgs(found, rest)
+}
+
+// Unknown returns the error for a word that is neither a command nor a file.
+func Unknown(root *cobra.Command, word string) error {
+	if near := nearCommands(root, word); near != "" {
+		return fmt.Errorf("%s: no such command%s", word, near)
+	}
+	if strings.ContainsAny(word, `./\`) {
+		return Failed(fmt.Errorf("%s: no such file or command", word))
+	}
+	return fmt.Errorf("%s: no such command or file", word)
+}
+
+// nearCommands returns the commands that may be meant, as the end of an error.
+func nearCommands(cmd *cobra.Command, word string) string {
+	var known []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(append(known, c.Name()), c.Aliases...)
+		}
+	}
+	return meant(word, "", known)
+}
+
+// meant returns the nearest words as the end of an error, or "".
+func meant(word, prefix string, known []string) string {
+	near := names.Nearest(word, known)
+	for i := range near {
+		near[i] = prefix + near[i]
+	}
+	switch n := len(near); n {
+	case 0:
+		return ""
+	case 1:
+		return "; did you mean " + near[0] + "?"
+	default:
+		return "; did you mean " + strings.Join(near[:n-1], ", ") + " or " + near[n-1] + "?"
+	}
+}
+
+// explainArgs returns the error for arguments that a command does not take, or
+// for a missing one.
+func explainArgs(cmd *cobra.Command, args []string) error {
+	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	_, wants, _ := strings.Cut(cmd.Use, " ")
+	switch {
+	case len(args) > 0 && cmd.HasAvailableSubCommands():
+		where := ""
+		if cmd.HasParent() {
+			where = path + ": "
+		}
+		return fmt.Errorf("%s%s: no such command%s", where, args[0], nearCommands(cmd, args[0]))
+	case len(args) > 0 && wants == "":
+		return fmt.Errorf("%s: takes no arguments, got %s", path, args[0])
+	case len(args) == 0 && wants != "":
+		return fmt.Errorf("%s: needs %s", path, strings.TrimSuffix(wants, "..."))
+	case wants != "":
+		return fmt.Errorf("%s: takes only %s, got %s", path, wants, strings.Join(args, " "))
+	}
+	return fmt.Errorf("%s: wrong arguments", path)
+}
+
+// checkFlags returns the error for a flag that a command cannot do without, or
+// for two that exclude each other.
+func checkFlags(cmd *cobra.Command) (err error) {
+	const exclusive = "cobra_annotation_mutually_exclusive" // as [cobra.Command.MarkFlagsMutuallyExclusive] sets it
+	given := map[string]string{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case err != nil:
+		case f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed:
+			err = &flagError{fmt.Sprintf("%s: needs --%s", cmd.Name(), f.Name), f}
+		case f.Changed:
+			for _, group := range f.Annotations[exclusive] {
+				if other := given[group]; other != "" && err == nil {
+					err = &flagError{fmt.Sprintf("--%s and --%s exclude each other", other, f.Name), f}
+				}
+				given[group] = f.Name
+			}
+		}
+	})
+	return err
+}
+
+// explainFlag returns the error for a flag that could not be parsed.
+func explainFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var needs *pflag.ValueRequiredError
+	var bad *pflag.InvalidValueError
+	var syntax *pflag.InvalidSyntaxError
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return err
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &needs):
+		f := needs.GetFlag()
+		return &flagError{fmt.Sprintf("--%s: needs %s", f.Name, valueName(f)), f}
+	case errors.As(err, &bad):
+		f := bad.GetFlag()
+		return &flagError{fmt.Sprintf("--%s %s: %s", f.Name, bad.GetValue(), badValue(f, bad)), f}
+	case errors.As(err, &syntax):
+		return &flagError{text: syntax.GetSpecifiedFlag() + ": not a flag"}
+	}
+	return err
+}
+
+// unknownFlag returns the error for a flag that the command does not have. It
+// names similar ones, or else another command that has it.
+func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
+	name := e.GetSpecifiedName()
+	if group := e.GetSpecifiedShortnames(); group != "" {
+		text := fmt.Sprintf("-%s: no such flag", name[:1])
+		if len(group) > 2 && cmd.Flags().Lookup(group) != nil { // -format
+			return &flagError{fmt.Sprintf("-%s: no such flag; did you mean --%s?", group, group), cmd.Flags().Lookup(group)}
+		}
+		return &flagError{text: text + elsewhere(cmd, func(fl *pflag.FlagSet) *pflag.Flag { return fl.ShorthandLookup(name[:1]) })}
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	text := fmt.Sprintf("--%s: no such flag", name)
+	others := elsewhere(cmd, func(fl *pflag.FlagSet) *pflag.Flag { return fl.Lookup(name) })
+	if near := names.Nearest(name, known); others == "" && len(near) > 0 {
+		return &flagError{text + meant(name, "--", known), cmd.Flags().Lookup(near[0])}
+	}
+	return &flagError{text: text + others}
+}
+
+// elsewhere names the commands that have a flag, as the end of an error.
+func elsewhere(cmd *cobra.Command, find func(*pflag.FlagSet) *pflag.Flag) string {
+	var have []string
+	for _, c := range cmd.Root().Commands() {
+		if c != cmd && c.IsAvailableCommand() && find(c.Flags()) != nil {
+			have = append(have, c.Name())
+		}
+	}
+	of, has := "", "has"
+	if cmd.HasParent() {
+		of = " of " + cmd.Name()
+	}
+	switch len(have) {
+	case 0:
+		return ""
+	case 1:
+	default:
+		has = "have"
+	}
+	return fmt.Sprintf("%s; %s %s it", of, strings.Join(have, ", "), has)
+}
+
+// badValue returns the reason why a flag does not accept a value.
+func badValue(f *pflag.Flag, e *pflag.InvalidValueError) string {
+	cause := e.Unwrap()
+	kind := f.Value.Type()
+	switch {
+	case errors.Is(cause, strconv.ErrRange) || strings.Contains(cause.Error(), strconv.ErrRange.Error()):
+		return "the number is too large or too small"
+	case kind == "bool":
+		return "give true or false"
+	case kind == "float64":
+		return "not a number"
+	case strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint"):
+		return "not a whole number"
+	}
+	return cause.Error()
+}
+
+// WriteUsage writes the short help that follows a usage error: the flag in
+// question, the usage of the command, and the way to the rest.
+func WriteUsage(w io.Writer, cmd *cobra.Command, err error) {
+	var b strings.Builder
+	if e := (*flagError)(nil); errors.As(err, &e) && e.flag != nil {
+		flags := []*pflag.Flag{e.flag}
+		writeFlags(&b, flags, max(nameWidth(flags), len("      ")))
+	}
+	for i, line := range usageLines(cmd) {
+		fmt.Fprintf(&b, "%s %s\n", [...]string{"Usage:", "      "}[min(i, 1)], line)
+	}
+	what := "flags"
+	if cmd.HasAvailableSubCommands() {
+		what = "commands"
+	}
+	fmt.Fprintf(&b, "'%s --help' lists the %s.\n", cmd.CommandPath(), what)
+	_, _ = io.WriteString(w, b.String()) // there is nowhere to complain
+}
