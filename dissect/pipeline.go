@@ -95,7 +95,8 @@ func (p *Pipeline) Stats() Stats { return p.stats }
 func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
 
 // OmitCopies is OmitValues for updates without subsystems that a host passes on
-// only: copies with an Author.
+// only: copies with an Author. Behind the first message of a datagram, most of
+// these make no record at all.
 func (p *Pipeline) OmitCopies(omit bool) { p.omitCopies = omit }
 
 // The reasons why a record is not understood, besides the errors of the layers.

@@ -45,20 +45,6 @@ func (p *pass) beginUpdates(peer uint8) {
 	}
 }
 
-// updateOrigin determines the origin of an update. It returns the message in
-// its author's form.
-func (p *pass) updateOrigin(body []byte) *msg.StateUpdate {
-	u, r := &p.updates, &p.updates.rec
-	from := p.c.Origin(p.side, p.d.Number, p.d.Time, r.Spec, body)
-	p.from = from
-	r.CopyOf, r.Author, r.Writer, r.First = from.CopyOf, from.Author, from.Writer, from.CopyOf == 0
-	r.Layout = r.Sender
-	if from.Passed && from.Writer != decode.Undecided {
-		r.Layout = from.Writer
-	}
-	return u.forms[r.Layout]
-}
-
 // isUpdate reports whether a message without the reliable, priority and
 // fragment flags is a ship update.
 func isUpdate(message []byte) bool {
@@ -83,18 +69,33 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	u, r := &p.updates, &p.updates.rec
 	for ; u.form != nil && isUpdate(message); message = split.Unreliable() {
 		body := message[transport.PlainHeader:]
-		m := p.updateOrigin(body)
+		from := p.c.UpdateOrigin(p.side, p.d.Number, p.d.Time, r.Spec, body)
+		layout := r.Sender
+		if from.Passed && from.Writer != decode.Undecided {
+			layout = from.Writer
+		}
+		m := u.forms[layout]
+		copied := p.omitCopies && from.CopyOf != 0 && from.Author != nil
+		if copied && part > 0 && p.c.Checked() {
+			m.ReadPosition(body)
+			p.c.Updated(p.side, m)
+			split.Skip(message)
+			part++
+			continue
+		}
+		r.CopyOf, r.Author, r.Writer, r.First, r.Layout = from.CopyOf, from.Author, from.Writer, from.CopyOf == 0, layout
 		ok := false
 		switch {
 		case m == nil:
-		case p.omitValues || p.omitCopies && r.CopyOf != 0 && r.Author != nil && !hasSubsystems(body):
+		case p.omitValues || copied && !hasSubsystems(body):
 			r.Message = nil
-			ok = m.ReadHead(body, r.Layout, u.env)
+			ok = m.ReadHead(body, layout, u.env)
 		default:
 			r.Message = m
-			ok = m.ReadFast(body, r.Layout, u.env)
+			ok = m.ReadFast(body, layout, u.env)
 		}
 		if p.sighted = !ok || m.Flags&msg.DirtySubsystems != 0 && !u.settled; p.sighted {
+			p.from = from
 			break
 		}
 		r.Part, r.Offset, r.Transport.Len = part, split.Offset(), len(message)
@@ -105,6 +106,9 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 			r.Notes, p.notes = p.notes, p.notes[:0]
 		}
 		p.c.Updated(p.side, m)
+		if p.omitCopies && m.Flags&msg.DirtySubsystems == 0 && !m.HasHash {
+			p.c.Check()
+		}
 		split.Skip(message)
 		part++
 		if err := p.emit(r); err != nil {

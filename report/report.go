@@ -39,7 +39,7 @@ type Counter interface {
 
 // A Folder is a sink that looks at the values of ship updates, but of those that
 // a host passes on only at subsystems: it takes records of the others without a
-// Message.
+// Message, or none.
 type Folder interface {
 	Sink
 	OmitsCopies()

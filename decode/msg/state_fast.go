@@ -174,6 +174,15 @@ func (m *StateUpdate) ReadHead(b []byte, d decode.Dialect, env decode.Env) bool 
 	return true
 }
 
+// ReadPosition fills in object, flags and position of an update without
+// subsystems that is known to decode to its last byte.
+func (m *StateUpdate) ReadPosition(b []byte) {
+	m.Object, m.Flags = stateObject(b), Dirty(b[stateHead-1])
+	if m.Flags&DirtyPosition != 0 {
+		m.loadPosition(b)
+	}
+}
+
 // loadHead fills in the values used by a session, from located parts.
 func (m *StateUpdate) loadHead(b []byte, env decode.Env, parts *StateParts) {
 	flags := parts.Flags
@@ -183,14 +192,18 @@ func (m *StateUpdate) loadHead(b []byte, env decode.Env, parts *StateParts) {
 	}
 	m.HasHash = parts.HasHash
 	if flags&DirtyPosition != 0 {
-		p := b[stateHead : stateHead+positionBytes]
-		m.Position[0] = wire.F32(binary.LittleEndian.Uint32(p))
-		m.Position[1] = wire.F32(binary.LittleEndian.Uint32(p[4:]))
-		m.Position[2] = wire.F32(binary.LittleEndian.Uint32(p[8:]))
+		m.loadPosition(b)
 		if m.HasHash {
 			m.Hash = binary.LittleEndian.Uint16(b[parts.motion-hashBytes:])
 		}
 	}
+}
+
+func (m *StateUpdate) loadPosition(b []byte) {
+	p := b[stateHead : stateHead+positionBytes]
+	m.Position[0] = wire.F32(binary.LittleEndian.Uint32(p))
+	m.Position[1] = wire.F32(binary.LittleEndian.Uint32(p[4:]))
+	m.Position[2] = wire.F32(binary.LittleEndian.Uint32(p[8:]))
 }
 
 // loadRest fills in the other values of an update.

@@ -67,10 +67,10 @@ func (t *thinner) fits(s *Sample) bool {
 	if !t.pending {
 		return true
 	}
-	dt := s.T - t.anchor.T
+	perSecond := 1 / (s.T - t.anchor.T)
 	a, v := values(&t.anchor), values(s)
 	for k := range v {
-		slope := (v[k] - a[k]) / dt
+		slope := (v[k] - a[k]) * perSecond
 		if slope < t.low[k] || slope > t.high[k] {
 			return false
 		}
@@ -80,10 +80,10 @@ func (t *thinner) fits(s *Sample) bool {
 
 // take makes the sample the last one since the anchor.
 func (t *thinner) take(s *Sample) {
-	dt := s.T - t.anchor.T
+	perSecond := 1 / (s.T - t.anchor.T)
 	a, v := values(&t.anchor), values(s)
 	for k := range v {
-		low, high := (v[k]-tolerances[k]-a[k])/dt, (v[k]+tolerances[k]-a[k])/dt
+		low, high := (v[k]-tolerances[k]-a[k])*perSecond, (v[k]+tolerances[k]-a[k])*perSecond
 		if !t.pending {
 			t.low[k], t.high[k] = low, high
 		} else {

@@ -134,7 +134,7 @@ type Meter struct {
 	LinksOnly bool
 
 	conversations map[pair]*conversation
-	last          *conversation // of the last record: most have a neighbour of the same conversation
+	recent        [16]*conversation // by the number of the conversation, to find most without the map
 	uses          uint64
 
 	streams map[streamKey]*stream
@@ -289,18 +289,20 @@ func (m *Meter) GivenUp() GivenUp { return m.givenUp }
 
 // conversation returns the conversation of a record.
 func (m *Meter) conversation(r *dissect.Record) *conversation {
-	p := pair{r.Datagram.Dst, r.Datagram.Src}
+	host, client := &r.Datagram.Dst, &r.Datagram.Src
 	if r.Dir == dissect.FromHost {
-		p = pair{r.Datagram.Src, r.Datagram.Dst}
+		host, client = client, host
 	}
-	if m.last != nil && m.last.pair == p {
-		return m.last
+	recent := &m.recent[uint(r.Conversation)%uint(len(m.recent))]
+	if c := *recent; c != nil && c.host == *host && c.client == *client {
+		return c
 	}
+	p := pair{*host, *client}
 	c := m.conversations[p]
 	if c == nil {
 		c = m.open(p)
 	}
-	m.last = c
+	*recent = c
 	return c
 }
 

@@ -40,6 +40,7 @@ type original struct {
 	frame    int
 	dialect  decode.Dialect // of the author
 	client   bool           // written by a client
+	checked  bool           // see Conversation.Check
 }
 
 // originals are the recent messages of a game.
@@ -91,13 +92,16 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 	return best, alone
 }
 
-func (o *originals) add(e *original) {
+// add keeps an original in place of the oldest of its bucket.
+func (o *originals) add(e *original) (kept *original) {
 	i := o.bucket(e.digest)
 	at := i*o.size + int(o.next[i])
-	o.all[at], o.digests[at] = *e, e.digest
+	kept = &o.all[at]
+	*kept, o.digests[at] = *e, e.digest
 	if o.next[i]++; int(o.next[i]) == o.size {
 		o.next[i] = 0
 	}
+	return kept
 }
 
 // An Origin is the source of a game message.
@@ -106,6 +110,30 @@ type Origin struct {
 	Author *Player        // author of the original, nil if it is the host or unknown
 	Passed bool           // the host forwards a client's message
 	Writer decode.Dialect // dialect of that client, or otherwise of the sender
+}
+
+// UpdateOrigin is Origin for a ship update, most of which are copies.
+func (c *Conversation) UpdateOrigin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
+	if g := c.game; g != nil && s == Host && g.updates.all != nil {
+		if first, alone := g.updates.find(digest(payload), c.bit, at.UnixNano(), nil); first != nil {
+			return c.copied(first, alone, s)
+		}
+	}
+	return c.Origin(s, frame, at, spec, payload)
+}
+
+// Check takes note that the client's message that [Conversation.Origin] was
+// asked about last decodes to its last byte in any state of the session.
+func (c *Conversation) Check() {
+	if g := c.game; g != nil && g.original != nil && g.original.dialect != decode.Undecided {
+		g.original.checked = true
+	}
+}
+
+// Checked reports whether the message that [Conversation.Origin] was asked about
+// last is a copy of one that was checked, in the dialect of its author.
+func (c *Conversation) Checked() bool {
+	return c.game != nil && c.game.original != nil && c.game.original.checked
 }
 
 // Origin tracks a complete game message that is not a duplicate, and returns
@@ -133,9 +161,10 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
 			e.received = c.bit // only echoes return to their author
 		}
-		o.add(&e)
+		g.original = o.add(&e)
 		return own
 	}
+	g.original = nil
 	return c.fromHost(o, &e, nil, spec)
 }
 
@@ -170,21 +199,27 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 		receiver = 0 // an object is created once; a client that requests it gets the message again
 	}
 	if first, alone := o.find(e.digest, receiver, e.at, author); first != nil {
-		first.received |= c.bit
-		from := Origin{CopyOf: first.frame, Author: first.author, Passed: first.client, Writer: e.dialect}
-		if from.Passed {
-			from.Writer = first.dialect
-		}
-		if !alone {
-			from.Author, from.Writer = nil, e.dialect
-		}
-		return from
+		return c.copied(first, alone, Host)
 	}
 	if spec != nil && (spec.Broadcast || passedOn(spec)) {
 		e.received, e.author = c.bit, author
 		o.add(e)
 	}
 	return Origin{Writer: e.dialect}
+}
+
+// copied returns the origin of a copy. alone is as find returns it.
+func (c *Conversation) copied(first *original, alone bool, s Side) Origin {
+	first.received |= c.bit
+	c.game.original = nil
+	switch {
+	case !alone:
+		return Origin{CopyOf: first.frame, Passed: first.client, Writer: c.Dialect(s)}
+	case !first.client:
+		return Origin{CopyOf: first.frame, Author: first.author, Writer: c.Dialect(s)}
+	}
+	c.game.original = first
+	return Origin{CopyOf: first.frame, Author: first.author, Passed: true, Writer: first.dialect}
 }
 
 // digest returns a hash that is almost unique. It is the same in every run and

@@ -19,6 +19,7 @@ type Game struct {
 	heard int // conversations so far
 
 	updates, creations, others originals // messages that may come back as copies
+	original                   *original // of the last message that came from a client or is a copy
 
 	objects map[wire.ObjectID]*object
 	recent  [places]*object // by player slot, to find most objects without the map
