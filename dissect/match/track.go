@@ -8,8 +8,9 @@ import "math"
 // since closely enough, no further one is needed.
 type thinner struct {
 	begun   bool
-	pending bool   // last is not in the track yet
-	anchor  Sample // the last that was kept
+	pending bool        // last is not in the track yet
+	from    [10]float64 // values of the last sample that was kept
+	begin   float64     // its time
 	last    Sample
 	low     [10]float64 // change per second
 	high    [10]float64
@@ -54,50 +55,45 @@ func (g *game) push(i int, s *Sample) {
 		g.keep(i, s)
 		return
 	}
-	if !t.fits(s) {
+	if !t.takes(s) {
 		last := t.last
 		g.keep(i, &last)
+		t.takes(s)
 	}
-	t.take(s)
 }
 
-// fits reports whether the line from the anchor to the sample passes closely by
-// all samples since.
-func (t *thinner) fits(s *Sample) bool {
-	if !t.pending {
-		return true
-	}
-	perSecond := 1 / (s.T - t.anchor.T)
-	a, v := values(&t.anchor), values(s)
-	for k := range v {
-		slope := (v[k] - a[k]) * perSecond
-		if slope < t.low[k] || slope > t.high[k] {
+// takes makes the sample the last one since the kept one, if the line between
+// these passes closely by all samples in between.
+func (t *thinner) takes(s *Sample) bool {
+	perSecond := 1 / (s.T - t.begin)
+	slopes := values(s)
+	for k := range slopes {
+		slopes[k] = (slopes[k] - t.from[k]) * perSecond
+		if slopes[k] < t.low[k] || slopes[k] > t.high[k] {
 			return false
 		}
 	}
-	return true
-}
-
-// take makes the sample the last one since the anchor.
-func (t *thinner) take(s *Sample) {
-	perSecond := 1 / (s.T - t.anchor.T)
-	a, v := values(&t.anchor), values(s)
-	for k := range v {
-		low, high := (v[k]-tolerances[k]-a[k])*perSecond, (v[k]+tolerances[k]-a[k])*perSecond
-		if !t.pending {
-			t.low[k], t.high[k] = low, high
-		} else {
-			t.low[k], t.high[k] = max(t.low[k], low), min(t.high[k], high)
+	for k, slope := range slopes {
+		off := float64(tolerances[k] * perSecond) // rounded, lest some machine fuse it
+		if low := slope - off; low > t.low[k] {
+			t.low[k] = low
+		}
+		if high := slope + off; high < t.high[k] {
+			t.high[k] = high
 		}
 	}
 	t.last, t.pending = *s, true
+	return true
 }
 
 // keep puts a sample into the track, and makes it the anchor.
 func (g *game) keep(i int, s *Sample) {
 	t := &g.state[i].track
 	t.begun, t.pending = true, false
-	t.anchor, t.last = *s, *s
+	t.from, t.begin, t.last = values(s), s.T, *s
+	for k := range t.low {
+		t.low[k], t.high[k] = math.Inf(-1), math.Inf(1)
+	}
 	if room(&g.b.used.samples, MaxSamples, &g.m.Evicted.Samples) {
 		l := &g.m.Lives[i]
 		l.Track = append(l.Track, *s)

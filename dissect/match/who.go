@@ -27,12 +27,17 @@ func clip(s string) string {
 // who identifies players, as the session does.
 type who struct {
 	players  map[*dissect.Player]int
-	last     *dissect.Player // the one that was asked for last
-	at       int             // its index
+	recent   [wire.Slots]met // the last of each slot
 	clients  map[netip.AddrPort]int
 	accepted map[netip.AddrPort]accepted // clients that are let in and have said nothing yet
 	// Players known only by their numbers.
 	strangers map[stranger]int
+}
+
+// met is a player of the session with the index.
+type met struct {
+	player *dissect.Player
+	at     int
 }
 
 type stranger struct {
@@ -69,13 +74,13 @@ func (g *game) client(r *dissect.Record) int {
 	if r.Player == nil {
 		return NoPlayer
 	}
-	if r.Player == g.who.last {
-		return g.who.at
+	if m := &g.who.recent[uint(r.Player.Slot)%wire.Slots]; m.player == r.Player {
+		return m.at
 	}
 	return g.meet(r)
 }
 
-// meet is client for one that was not the last. It copies the session's present
+// meet is client for one that was not met lately. It copies the session's present
 // facts about the player.
 func (g *game) meet(r *dissect.Record) int {
 	if r.Player == nil {
@@ -99,7 +104,7 @@ func (g *game) meet(r *dissect.Record) int {
 		delete(w.accepted, addr)
 		g.joins(a.t, a.frame, i)
 	}
-	w.last, w.at = r.Player, i
+	w.recent[uint(r.Player.Slot)%wire.Slots] = met{r.Player, i}
 	return i
 }
 
@@ -269,7 +274,7 @@ func (g *game) carry(old *Match) {
 		})
 	}
 	w := &g.who
-	w.last = nil
+	w.recent = [wire.Slots]met{}
 	move(w.players, at)
 	move(w.clients, at)
 	move(w.strangers, at)

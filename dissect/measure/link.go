@@ -65,7 +65,7 @@ func (l *link) class(h *transport.Header) (*Class, *space) {
 }
 
 // heard counts a datagram.
-func (l *link) heard(d *dissect.Datagram, at moment) {
+func (l *link) heard(d *dissect.Datagram, at moment, rates bool) {
 	size := int64(max(d.Full, len(d.Payload)))
 	l.Datagrams++
 	l.Bytes += size
@@ -79,9 +79,11 @@ func (l *link) heard(d *dissect.Datagram, at moment) {
 		l.First = d.Time
 	}
 	l.Last, l.last = d.Time, at
-	b := l.rates.at(at.ns)
-	b.datagrams++
-	b.bytes += uint64(size)
+	if rates {
+		b := l.rates.at(at.ns)
+		b.datagrams++
+		b.bytes += uint64(size)
+	}
 }
 
 // silent takes note of the time between the last two datagrams.

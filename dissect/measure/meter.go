@@ -212,7 +212,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 		if at.known {
 			m.now = at.ns
 		}
-		l.heard(d, at)
+		l.heard(d, at, !m.LinksOnly)
 	}
 	if r.Kind == dissect.KindMalformed {
 		return nil
