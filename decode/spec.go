@@ -224,6 +224,13 @@ type Spec struct {
 	Doc      string   // one sentence
 	Brief    []string // paths of the fields that a one-line report shows, most important first
 
+	// FlagWords are short words for the bits of the flags field, bit 0 first, for
+	// a one-line report; nil for the names of the flags.
+	FlagWords []string
+	// Phrase says in words what a host tells with the message, in the place of the
+	// first field of Brief; nil, or an empty result, for the fields alone.
+	Phrase func(Message) string
+
 	// HostFields are the fields that depend on the host's clock, its ids and the
 	// like.
 	HostFields []HostField

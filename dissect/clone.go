@@ -114,9 +114,12 @@ func (r *Record) readAgain(fields []byte) decode.Message {
 		return d.ReadBody(r.Spec, fields).Message
 	}
 	env := then{}
-	if m, ok := r.Message.(*msg.StateUpdate); ok {
+	switch m := r.Message.(type) {
+	case *msg.StateUpdate:
 		env.class = m.Class
 		env.base, env.known = m.Base()
+	case *msg.SubsystemStatusOpenBC:
+		env.class = m.Class
 	}
 	return d.ReadAs(r.Spec, fields, r.Layout, &env).Message
 }

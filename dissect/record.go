@@ -1,6 +1,8 @@
 package dissect
 
 import (
+	"strings"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -81,6 +83,26 @@ func (s Status) String() string {
 type Note struct {
 	Code string // stable, for scripts: seq-gap, dialect, evicted ...
 	Text string // for people
+}
+
+// noteWords are the words for the notes, by code.
+var noteWords = map[string]string{
+	"class": "another ship class", "cut": "cut by the capture", "empty": "empty message",
+	"evicted": "evicted", "form": "not the game's form", "incomplete": "incomplete", "inferred": "ship class inferred",
+	"late": "begins late", "peer": "another peer id", "restart": "connects anew", "seq-gap": "numbers missing before",
+	"seq-late": "late", "verify": "encodes differently",
+}
+
+// Words returns a few words for people who read many notes: for a dialect, the
+// first clause of the text.
+func (n Note) Words() string {
+	if words := noteWords[n.Code]; words != "" {
+		return words
+	}
+	if words, _, ok := strings.Cut(n.Text, ": "); ok && n.Code == "dialect" {
+		return words
+	}
+	return n.Code
 }
 
 // A Player is a player in a host's game. Later records may change its

@@ -20,6 +20,7 @@ var stateUpdateSpec = decode.Spec{
 	Topic:     decode.TopicFlight,
 	Doc:       "Position, movement and condition of a ship; several a second for each ship.",
 	Brief:     []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power_settings"},
+	FlagWords: []string{"pos", "delta", "fwd", "up", "speed", "sub", "cloak", "power"},
 	Layout:    decode.LayoutOf[StateUpdate](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

@@ -3,6 +3,7 @@ package msg
 import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
@@ -20,7 +21,7 @@ var subsystemStatusSpec = decode.Spec{
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFlight,
 	Doc:      "A subsystem was switched on or off.",
-	Brief:    []string{"dest", "enabled", "object_id", "index", "condition"},
+	Brief:    []string{"dest", "enabled", "object_id", "index", "name", "condition"},
 	Layout:   decode.LayoutOf[SubsystemStatus](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,
@@ -37,11 +38,25 @@ type SubsystemStatusOpenBC struct {
 	Object    wire.ObjectID
 	Index     uint8
 	Condition wire.F32
+
+	// Class is the ship's class from the session, or nil if unknown.
+	Class *ship.Class
 }
 
 // Walk implements [decode.Message].
 func (m *SubsystemStatusOpenBC) Walk(c *decode.Codec) {
 	c.Object("object_id", &m.Object, "the ship")
+	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
 	c.U8("index", &m.Index, "of the subsystem")
+	c.Text("name", m.name(), "of the subsystem, when known")
 	c.F32("condition", &m.Condition, "as the sender counts it")
+}
+
+// name returns the name of the subsystem. Captures hold index 0 alone, which
+// begins the ship's list; they do not tell whether others count parts as well.
+func (m *SubsystemStatusOpenBC) name() string {
+	if m.Class == nil || m.Index != 0 || len(m.Class.Subsystems) == 0 {
+		return ""
+	}
+	return m.Class.Subsystems[0].Name
 }

@@ -125,6 +125,43 @@ var BootReasons = Enum{&table{first: []string{
 	5: "banned",
 }}}
 
+// Boot says in words what a host tells a player by a boot, "" for an unknown
+// reason.
+func Boot(reason uint8) string {
+	switch reason {
+	case 0:
+		return "removed by the host"
+	case 1:
+		return "removed by the host: timed out"
+	case 2:
+		return "refused by the host: wrong password"
+	case 3:
+		return "refused by the host: full"
+	case 4:
+		return "removed by the host: kicked"
+	case 5:
+		return "refused by the host: banned"
+	}
+	return ""
+}
+
+// OpenBCBoot is [Boot] for the reasons of the OpenBC server.
+func OpenBCBoot(reason uint8) string {
+	switch reason {
+	case 0:
+		return "refused by the host"
+	case 1:
+		return "refused by the host: another version"
+	case 2:
+		return "refused by the host: full"
+	case 3:
+		return "refused by the host: banned"
+	case 4:
+		return "refused by the host: files differ"
+	}
+	return ""
+}
+
 // OpenBCBootReasons are the OpenBC server's reasons for refusing or removing a
 // client.
 var OpenBCBootReasons = Enum{&table{first: []string{

@@ -121,6 +121,7 @@ var bootPlayerSpec = decode.Spec{
 	Evidence: decode.OnWire, Topic: decode.TopicLeaving,
 	Doc:    "The host puts a player out, or tells the others that one is gone.",
 	Brief:  []string{"reason", "id"},
+	Phrase: func(m decode.Message) string { return names.Boot(m.(*Boot).Reason) },
 	Layout: decode.LayoutOf[Boot](),
 }
 

@@ -216,7 +216,7 @@ func TestLinksAndShips(t *testing.T) {
 	press(m, "z")
 	large := screen(m, 200, 70)
 	for _, l := range d.s.meter.Links() {
-		row := fmt.Sprint(fields(large, fmt.Sprintf("%-10s %s", l.Player, l.Dir)))
+		row := fmt.Sprint(fields(large, fmt.Sprintf("%-10s %s", l.Player, report.Way(l.Dir, "", false))))
 		rtt, _ := millis(m, l.RTT.Median)
 		most, _ := millis(m, l.RTT.Max)
 		for _, want := range []string{rtt, most, fmt.Sprintf(" %d %d %d %d ", l.Repeated(), l.Duplicates(), l.Lost(), l.Late()), short(l.Silence), l.Client.String()} {
@@ -226,7 +226,7 @@ func TestLinksAndShips(t *testing.T) {
 		}
 	}
 	press(m, "ss") // by retransmissions: Bot0's link has most
-	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[2], "▾resent") || !strings.Contains(lines[3], "Bot0       s2c") {
+	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[2], "▾resent") || !strings.Contains(lines[3], "Bot0       host →") {
 		t.Errorf("not sorted:\n%s", strings.Join(lines, "\n"))
 	}
 
@@ -235,7 +235,7 @@ func TestLinksAndShips(t *testing.T) {
 	press(m, "z")
 	large = screen(m, 200, 50)
 	for _, s := range d.s.meter.Ships() {
-		row := fmt.Sprint(fields(large, fmt.Sprintf("%-19s %-10s %s", s.Name, s.Player, s.Dir)))
+		row := fmt.Sprint(fields(large, fmt.Sprintf("%-19s %-10s %s", s.Name, s.Player, report.Way(s.Dir, "", false))))
 		every, _ := millis(m, s.Mean)
 		jitter, _ := millis(m, s.Jitter)
 		longest, _ := millis(m, s.Longest)

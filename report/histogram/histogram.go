@@ -58,23 +58,17 @@ func Append(dst []byte, t *measure.Tally, o Options) []byte {
 	dst = report.AppendSummary(dst, t)
 	dst = append(dst, '\n')
 	dst = opcodes(dst, t, &o)
-	for _, d := range []struct {
-		dir   dissect.Dir
-		title string
-	}{
-		{dissect.ToHost, "ship updates, client to host"},
-		{dissect.FromHost, "ship updates, host to client"},
-	} {
-		if f := &t.Flags[d.dir]; f.Total() > 0 {
+	for _, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost} {
+		if f := &t.Flags[dir]; f.Total() > 0 {
 			dst = append(dst, '\n')
-			dst = flags(dst, f, d.title, &o)
+			dst = flags(dst, f, "ship updates, "+report.Way(dir, "client", o.ASCII), &o)
 		}
 	}
 	return dst
 }
 
 func opcodes(dst []byte, t *measure.Tally, o *Options) []byte {
-	p := plot{head: []string{"game messages", "count", "share", "bytes", "c2s", "s2c"}}
+	p := plot{head: []string{"game messages", "count", "share", "bytes", report.Way(dissect.ToHost, "", o.ASCII), report.Way(dissect.FromHost, "", o.ASCII)}}
 	for _, c := range t.ByCount() {
 		name := c.Name
 		if name == "" {
@@ -121,7 +115,7 @@ func (p *plot) add(size int64, cells ...string) {
 func (p *plot) append(dst []byte, o *Options) []byte {
 	widths := make([]int, len(p.head))
 	for i := range widths {
-		widths[i] = len(p.head[i])
+		widths[i] = utf8.RuneCountInString(p.head[i])
 		for _, r := range p.rows {
 			widths[i] = max(widths[i], len(r[i]))
 		}
@@ -156,9 +150,9 @@ func (p *plot) append(dst []byte, o *Options) []byte {
 
 func cells(dst []byte, row []string, widths []int) []byte {
 	dst = append(dst, row[0]...)
-	dst = append(dst, strings.Repeat(" ", widths[0]-len(row[0]))...)
+	dst = append(dst, strings.Repeat(" ", widths[0]-utf8.RuneCountInString(row[0]))...)
 	for i, c := range row[1:] {
-		dst = append(dst, strings.Repeat(" ", 2+widths[i+1]-len(c))...)
+		dst = append(dst, strings.Repeat(" ", 2+widths[i+1]-utf8.RuneCountInString(c))...)
 		dst = append(dst, c...)
 	}
 	return append(dst, '\n')

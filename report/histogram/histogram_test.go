@@ -46,46 +46,46 @@ func TestAppend(t *testing.T) {
 		o    Options
 		want string
 	}{
-		// The numbers of the first plot take 50 columns with 2 after them, so there
-		// are 30 for bars: 100 of 800 are 3 and 6 eighths.
+		// The numbers of the first plot take 56 columns with 2 after them, so there
+		// are 24 for bars: 100 of 800 are 3.
 		{"blocks", Options{Width: 80}, summary + `
-game messages     count   share  bytes  c2s  s2c
-0x1C StateUpdate    800  88.79%  24000  500  300  ██████████████████████████████
-0x2C Chat           100  11.10%    998   60   40  ███▊
-0x2B unknown          1   0.11%      2    0    0  ▏
+game messages     count   share  bytes  → host  host →
+0x1C StateUpdate    800  88.79%  24000     500     300  ████████████████████████
+0x2C Chat           100  11.10%    998      60      40  ███
+0x2B unknown          1   0.11%      2       0       0  ▏
 
-ship updates, client to host       count   share
+ship updates, client → host        count   share
 0x9E DELTA|FORWARD|UP|SPEED|POWER    450  90.00%  ██████████████████████████████
 0x80 POWER                            50  10.00%  ███▍
 
-ship updates, host to client  count    share
-0x20 SUBSYSTEMS                 300  100.00%  ██████████████████████████████████
+ship updates, host → client  count    share
+0x20 SUBSYSTEMS                300  100.00%  ███████████████████████████████████
 `},
-		{"number signs", Options{Width: 58, ASCII: true}, summary + `
-game messages     count   share  bytes  c2s  s2c
-0x1C StateUpdate    800  88.79%  24000  500  300  ########
-0x2C Chat           100  11.10%    998   60   40  #
-0x2B unknown          1   0.11%      2    0    0  #
+		{"number signs", Options{Width: 66, ASCII: true}, summary + `
+game messages     count   share  bytes  -> host  host ->
+0x1C StateUpdate    800  88.79%  24000      500      300  ########
+0x2C Chat           100  11.10%    998       60       40  #
+0x2B unknown          1   0.11%      2        0        0  #
 
-ship updates, client to host       count   share
-0x9E DELTA|FORWARD|UP|SPEED|POWER    450  90.00%  ########
-0x80 POWER                            50  10.00%  #
+ship updates, client -> host       count   share
+0x9E DELTA|FORWARD|UP|SPEED|POWER    450  90.00%  ################
+0x80 POWER                            50  10.00%  ##
 
-ship updates, host to client  count    share
-0x20 SUBSYSTEMS                 300  100.00%  ############
+ship updates, host -> client  count    share
+0x20 SUBSYSTEMS                 300  100.00%  ####################
 `},
 		{"no room", Options{Width: 50}, summary + `
-game messages     count   share  bytes  c2s  s2c
-0x1C StateUpdate    800  88.79%  24000  500  300
-0x2C Chat           100  11.10%    998   60   40
-0x2B unknown          1   0.11%      2    0    0
+game messages     count   share  bytes  → host  host →
+0x1C StateUpdate    800  88.79%  24000     500     300
+0x2C Chat           100  11.10%    998      60      40
+0x2B unknown          1   0.11%      2       0       0
 
-ship updates, client to host       count   share
+ship updates, client → host        count   share
 0x9E DELTA|FORWARD|UP|SPEED|POWER    450  90.00%
 0x80 POWER                            50  10.00%
 
-ship updates, host to client  count    share
-0x20 SUBSYSTEMS                 300  100.00%
+ship updates, host → client  count    share
+0x20 SUBSYSTEMS                300  100.00%
 `},
 	}
 	for _, test := range tests {
@@ -108,7 +108,7 @@ func TestDefaultWidth(t *testing.T) {
 }
 
 func TestColor(t *testing.T) {
-	got := string(Append(nil, counted(), Options{Width: 58, ASCII: true, Color: true}))
+	got := string(Append(nil, counted(), Options{Width: 66, ASCII: true, Color: true}))
 	if !strings.Contains(got, "300  \x1b[36m########\x1b[0m\n") {
 		t.Errorf("got %q", got)
 	}
@@ -136,8 +136,8 @@ messages   3: 3 reliable, 0 unreliable, 0 duplicate, 0 with errors
 fragments  0: 0 reassembled, 0 incomplete
 game       3 messages, 6 bytes, 0 undecoded
 
-game messages  count    share  bytes  c2s  s2c
-0x2A unknown       3  100.00%      6    3    0
+game messages  count    share  bytes  -> host  host ->
+0x2A unknown       3  100.00%      6        3        0
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -146,7 +146,7 @@ game messages  count    share  bytes  c2s  s2c
 
 func TestNothing(t *testing.T) {
 	got := string(Append(nil, new(measure.Tally), Options{}))
-	if !strings.HasSuffix(got, "\n\ngame messages  count  share  bytes  c2s  s2c\n") {
+	if !strings.HasSuffix(got, "\n\ngame messages  count  share  bytes  → host  host →\n") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -14,6 +14,25 @@ type path struct {
 	base  string // of a path that means the names of an enumeration or of flags: the field itself
 	label string
 	key   string // the label as it stands between two values
+	spare spare
+	words *[256]string // of a flags byte; nil for the names of the flags
+	named bool         // the next path is the name for this number
+}
+
+// A spare tells when the label of a value is left out. Numbers and the word none
+// keep it.
+type spare uint8
+
+const (
+	never   spare = iota
+	leading       // before the first value of a line
+	always
+)
+
+// spares are the labels that their values make plain.
+var spares = map[string]spare{
+	"object": leading, "player": leading, "sender": leading, "name": leading, "weapon": leading, "tube": leading, "id": leading,
+	"text": always, "flags": always, "code": always, "reason": always, "team": always,
 }
 
 // paths are those of one spec, 64 at most.
@@ -49,6 +68,13 @@ func compile(spec *decode.Spec) *paths {
 		}
 		p.label = p.label[strings.LastIndexByte(p.label, '.')+1:]
 		p.label = strings.TrimSuffix(p.label, "_id")
+		p.spare = spares[p.label]
+		if n := len(ps.all); p.label == "name" && n > 0 && ps.all[n-1].label == "index" {
+			p.spare, ps.all[n-1].named = always, true
+		}
+		if p.label == "flags" && spec.FlagWords != nil {
+			p.words = flagWords(spec.FlagWords)
+		}
 		p.key = "  "
 		if p.label != "" {
 			p.key += p.label + " "
@@ -65,6 +91,29 @@ func compile(spec *decode.Spec) *paths {
 	}
 	ps.choice = decode.Fields(names...)
 	return ps
+}
+
+// flagWords returns the words of every value of a flags byte.
+func flagWords(words []string) *[256]string {
+	all := new([256]string)
+	for v := range all {
+		var set []string
+		for bit, word := range words {
+			if v>>bit&1 != 0 {
+				set = append(set, word)
+			}
+		}
+		all[v] = strings.Join(set, " ")
+	}
+	return all
+}
+
+// isSpare reports whether a value makes its label plain.
+func (p *path) isSpare(first bool, value []byte) bool {
+	if p.spare == never || p.spare == leading && !first {
+		return false
+	}
+	return value[0] < '0' || value[0] > '9' && string(value) != "none"
 }
 
 // shownElements is how many elements of a list a line shows.
@@ -115,7 +164,18 @@ func (b *briefer) append(s *Sink, r *dissect.Record) {
 	b.prefix, b.marks, b.whole = b.prefix[:0], b.marks[:0], nil
 	b.viewer.Limit(b.paths.choice)
 	r.Visit(&b.viewer, b)
+	if r.Spec.Phrase != nil && r.Dir == dissect.FromHost {
+		b.phrase(r)
+	}
 	s.body.b = b.gather(s, s.body.b)
+}
+
+// phrase puts the phrase of a message in the place of its first path.
+func (b *briefer) phrase(r *dissect.Record) {
+	v := &b.values[0]
+	if text := r.Spec.Phrase(r.Message); text != "" && b.met&1 != 0 {
+		v.text = append(v.text[:0], text...)
+	}
 }
 
 // gather appends the values that were met to the line's text.
@@ -125,6 +185,13 @@ func (b *briefer) gather(s *Sink, text []byte) []byte {
 		p, v := &b.paths.all[i], &b.values[i]
 		if len(v.text) > 0 {
 			switch {
+			case p.named && len(b.values[i+1].text) > 0:
+				v.text, v.n = v.text[:0], 0
+				continue
+			case p.isSpare(len(text) == 0, v.text):
+				if len(text) > 0 {
+					text = append(text, ' ', ' ')
+				}
 			case s.theme != nil:
 				s.body.b = text
 				s.key(p.label)
@@ -226,7 +293,9 @@ func (b *briefer) Field(f *decode.Field) {
 		p := &b.paths.all[i]
 		if b.is(p.full, f.Name) || p.base != "" && f.Names != nil && b.is(p.base, f.Name) {
 			b.met |= 1 << i
-			if v := &b.values[i]; v.add() {
+			if v := &b.values[i]; v.add() && p.words != nil {
+				v.text = append(v.text, p.words[uint8(f.Uint)]...)
+			} else if p.words == nil && v.n <= shownElements {
 				v.text = b.sink.appendShort(v.text, b.r, f)
 			}
 		}

@@ -87,7 +87,11 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	}
 	about("constant", e.Constant)
 	about("aliases", strings.Join(e.Aliases, ", "))
-	about("direction", directions[e.Dir])
+	way := directions[e.Dir]
+	if o.ASCII {
+		way = strings.ReplaceAll(way, unicodeSigns.arrow, asciiSigns.arrow)
+	}
+	about("direction", way)
 	if len(e.Layouts) > 0 {
 		about("reliable", map[bool]string{true: "yes", false: "no"}[e.Reliable])
 	}
@@ -117,7 +121,7 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 
 // directions are the directions in words.
 var directions = map[string]string{
-	"both": "client and host", "c2s": "client to host", "s2c": "host to client", "none": "neither sends it",
+	"both": "client and host", "c2s": "client → host", "s2c": "host → client", "none": "neither sends it",
 }
 
 // layout writes the fields of a layout.

@@ -32,7 +32,7 @@ func Stats(w io.Writer, t *measure.Tally, o Options) error {
 			c.Opcode.String(), name, count(c.ToHost), count(c.FromHost), count(c.Total), count(c.Bytes), percent(t.Share(c.Total)),
 		})
 	}
-	err := grid(w, o, []string{"opcode", "name", "c2s", "s2c", "total", "bytes", "share"}, rows, 2)
+	err := grid(w, o, []string{"opcode", "name", report.Way(dissect.ToHost, "", o.ASCII), report.Way(dissect.FromHost, "", o.ASCII), "total", "bytes", "share"}, rows, 2)
 	for _, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost} {
 		f := &t.Flags[dir]
 		total := f.Total()
@@ -47,7 +47,7 @@ func Stats(w io.Writer, t *measure.Tally, o Options) error {
 			})
 		}
 		if _, err = w.Write([]byte("\n")); err == nil {
-			err = grid(w, o, []string{"flags", "ship updates " + dir.String(), "total", "share"}, rows, 2)
+			err = grid(w, o, []string{"flags", "ship updates, " + report.Way(dir, "client", o.ASCII), "total", "share"}, rows, 2)
 		}
 	}
 	return err

@@ -40,13 +40,13 @@ messages   1100: 101 reliable, 999 unreliable, 4 duplicate, 1 with errors
 fragments  6: 2 reassembled, 1 incomplete
 game       901 messages, 25000 bytes, 2 undecoded
 
- opcode  name         c2s  s2c  total  bytes   share
------------------------------------------------------
- 0x1C    StateUpdate  500  300    800  24000  88.79%
- 0x2C    Chat          60   40    100    998  11.10%
- 0x2B    unknown        0    0      1      2   0.11%
+ opcode  name         -> host  host ->  total  bytes   share
+-------------------------------------------------------------
+ 0x1C    StateUpdate      500      300    800  24000  88.79%
+ 0x2C    Chat              60       40    100    998  11.10%
+ 0x2B    unknown            0        0      1      2   0.11%
 
- flags  ship updates c2s              total   share
+ flags  ship updates, client -> host  total   share
 ----------------------------------------------------
  0x9E   DELTA|FORWARD|UP|SPEED|POWER    450  90.00%
  0x80   POWER                            50  10.00%
@@ -62,7 +62,7 @@ func TestStatsInColor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		" 0x2C    \x1b[32mChat\x1b[0m          60   40    100    998  11.10%\n",
+		" 0x2C    \x1b[32mChat\x1b[0m             60      40    100    998  11.10%\n",
 		"──────",
 	} {
 		if !strings.Contains(out.String(), want) {

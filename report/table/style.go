@@ -126,14 +126,14 @@ func (th *theme) off(s style) string {
 
 // signs are the drawn characters beside text.
 type signs struct {
-	toHost, fromHost, nowhere string // all of the same width
-	arrow                     string
-	more                      string // something was left out
+	arrow            string
+	toHost, fromHost string // with the player before or after it
+	more             string // something was left out
 }
 
 var (
-	unicodeSigns = signs{toHost: "→ host", fromHost: "← host", nowhere: "?     ", arrow: "→", more: "…"}
-	asciiSigns   = signs{toHost: "-> host", fromHost: "<- host", nowhere: "?      ", arrow: "->", more: "..."}
+	unicodeSigns = signs{arrow: "→", toHost: " → host", fromHost: "host → ", more: "…"}
+	asciiSigns   = signs{arrow: "->", toHost: " -> host", fromHost: "host -> ", more: "..."}
 )
 
 // A text is bytes with styles.

@@ -6,6 +6,7 @@
 package table
 
 import (
+	"bytes"
 	"io"
 	"time"
 
@@ -29,13 +30,18 @@ type Options struct {
 	Start     time.Time // origin of times; the first record if it is zero
 }
 
-// Columns of a line, each with a space after it. Longer contents push the rest
-// of the line, except for names of players, which are cut.
+// columns are those of a line, each with a space after it. Longer contents push
+// the rest of the line, except for names of players, which are cut.
+type columns struct{ frame, player, name int }
+
+var (
+	wideColumns   = columns{frame: 6, player: 14, name: 18}
+	narrowColumns = columns{frame: 5, player: 8, name: 16}
+)
+
 const (
-	frameWidth  = 6
-	timeWidth   = 8
-	playerWidth = 14
-	nameWidth   = 18
+	timeWidth = 8
+	wideFrom  = 100 // columns of a terminal
 
 	// indent begins the lines below a record's line.
 	indent = "       "
@@ -45,6 +51,7 @@ const (
 // message's name, its most important fields, and its faults.
 type Sink struct {
 	opts   Options
+	cols   columns
 	lines  *report.Lines
 	theme  *theme
 	signs  signs
@@ -64,6 +71,9 @@ func New(w io.Writer, o Options) *Sink {
 	s := &Sink{opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: unicodeSigns}
 	if o.ASCII {
 		s.signs = asciiSigns
+	}
+	if s.cols = wideColumns; o.Width > 0 && o.Width < wideFrom {
+		s.cols = narrowColumns
 	}
 	s.brief.specs = map[*decode.Spec]*paths{}
 	return s
@@ -111,7 +121,7 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	s.head.to(name)
 	from := len(s.head.b)
 	s.head.b = appendName(s.head.b, r)
-	space := nameWidth + 1 - (len(s.head.b) - from)
+	space := s.cols.name + 1 - (len(s.head.b) - from)
 	s.head.to(base)
 	s.contents(r)
 	s.marks(r)
@@ -200,7 +210,7 @@ func (s *Sink) place(r *dissect.Record) {
 // appendPlace appends frame, time, direction and player.
 func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
-		b = append(appendDecimal(b, false, uint64(d.Number), 0, frameWidth), ' ')
+		b = append(appendDecimal(b, false, uint64(d.Number), 0, s.cols.frame), ' ')
 		if d.Time.IsZero() {
 			b = pad(b, timeWidth)
 		} else {
@@ -211,22 +221,30 @@ func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 		}
 		b = append(b, ' ')
 	}
-	if !s.opts.NoCapture || r.Dir != dissect.DirUnknown {
-		switch r.Dir {
-		case dissect.ToHost:
-			b = append(b, s.signs.toHost...)
-		case dissect.FromHost:
-			b = append(b, s.signs.fromHost...)
-		case dissect.DirUnknown:
-			b = append(b, s.signs.nowhere...)
-		}
-		b = append(b, ' ')
+	return s.appendWay(b, r)
+}
+
+// appendWay appends sender and receiver, such as "Cady2 → host".
+func (s *Sink) appendWay(b []byte, r *dissect.Record) []byte {
+	before := len(b)
+	if r.Dir == dissect.FromHost {
+		b = append(b, s.signs.fromHost...)
 	}
 	from := len(b)
-	if b = s.appendPlayer(b, r); !s.opts.NoCapture || len(b) > from {
-		b = append(s.widths.fit(b, from, playerWidth, s.signs.more, r.Client == ""), ' ')
+	b = s.widths.fit(s.appendPlayer(b, r), from, s.cols.player, s.signs.more, r.Client == "")
+	if r.Dir == dissect.FromHost {
+		return append(b, ' ')
 	}
-	return b
+	b = b[:from+len(bytes.TrimRight(b[from:], " "))]
+	switch {
+	case r.Dir == dissect.ToHost:
+		b = append(b, s.signs.toHost...)
+	case len(b) > from:
+		b = append(append(append(b, ' '), s.signs.arrow...), " ?"...)
+	case s.opts.NoCapture:
+		return b[:before]
+	}
+	return append(pad(b, s.cols.player+s.widths.of([]byte(s.signs.toHost))-s.widths.of(b[before:])), ' ')
 }
 
 // appendPlayer appends the host's counterpart: a name, else an address, else
@@ -239,8 +257,12 @@ func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 		return r.Datagram.Dst.AppendTo(dst)
 	case r.Datagram != nil && !s.opts.NoCapture:
 		return r.Datagram.Src.AppendTo(dst)
+	case r.Dir == dissect.FromHost: // the sender's id is the host's
+		return append(dst, "client"...)
 	case r.Peer != 0:
 		return appendInt(append(dst, "peer "...), int64(r.Peer))
+	case r.Dir == dissect.ToHost:
+		return append(dst, "client"...)
 	}
 	return dst
 }
@@ -386,7 +408,7 @@ func (s *Sink) marks(r *dissect.Record) {
 	if r.Kind != dissect.KindMalformed && r.Kind != dissect.KindEvicted { // their notes repeat the error
 		for _, n := range r.Notes {
 			s.mark("[", yellow)
-			t.b = report.AppendEscaped(t.b, n.Code)
+			t.b = report.AppendEscaped(t.b, n.Words())
 			t.b = append(t.b, ']')
 			t.to(base)
 		}

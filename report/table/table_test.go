@@ -150,40 +150,40 @@ func TestLine(t *testing.T) {
 		{
 			name: "torpedo",
 			r:    func() *dissect.Record { return message(t, torpedo) },
-			want: "    12    0.153 → host Cady2          TorpedoFire        tube Torpedoes of Akira of Cady2  target 0x4003FFFF",
+			want: "    12    0.153 Cady2 → host          TorpedoFire        Torpedoes of Akira of Cady2  target 0x4003FFFF",
 		},
 		{
 			name: "torpedo in ASCII",
 			o:    Options{ASCII: true},
 			r:    func() *dissect.Record { return fromHost(message(t, torpedo)) },
-			want: "    12    0.153 <- host Cady2          TorpedoFire        tube Torpedoes of Akira of Cady2  target 0x4003FFFF",
+			want: "    12    0.153 host -> Cady2          TorpedoFire        Torpedoes of Akira of Cady2  target 0x4003FFFF",
 		},
 		{
 			name: "chat",
 			r:    func() *dissect.Record { return message(t, chat) },
-			want: `    12    0.153 → host Cady2          Chat               sender Cady2  text "hello"`,
+			want: `    12    0.153 Cady2 → host          Chat               Cady2  "hello"`,
 		},
 		{
 			name: "hostile chat",
 			r:    func() *dissect.Record { return message(t, "2C 07000000 0800 1B5B324A 07819B22") },
-			want: `    12    0.153 → host Cady2          Chat               sender Cady2  text "\x1b[2J\x07\u{81}›""`,
+			want: `    12    0.153 Cady2 → host          Chat               Cady2  "\x1b[2J\x07\u{81}›""`,
 		},
 		{
 			name: "own ship",
 			r:    func() *dissect.Record { return message(t, ownShip) },
-			want: "    12    0.153 → host Cady2          StateUpdate        object Akira of Cady2  flags 0x9D  position (88,-66,-73)" +
+			want: "    12    0.153 Cady2 → host          StateUpdate        Akira of Cady2  pos fwd up speed power  position (88,-66,-73)" +
 				"  speed 0  power_settings Shield Generator 100%, Sensor Array 100%, Impulse Engines 100%",
 		},
 		{
 			name: "own ship at 120 columns",
 			o:    Options{Width: 120},
 			r:    func() *dissect.Record { return message(t, ownShip) },
-			want: "    12    0.153 → host Cady2          StateUpdate        object Akira of Cady2  flags 0x9D  position (88,-66,-73)  spee…",
+			want: "    12    0.153 Cady2 → host          StateUpdate        Akira of Cady2  pos fwd up speed power  position (88,-66,-73) …",
 		},
 		{
 			name: "subsystems",
 			r:    func() *dissect.Record { return fromHost(message(t, "1C FFFFFF3F 00A01B42 20 08 FF 60 FF80FF FF FA")) },
-			want: "    12    0.153 ← host Cady2          StateUpdate        object Akira of Cady2  flags 0x20" +
+			want: "    12    0.153 host → Cady2          StateUpdate        Akira of Cady2  sub" +
 				"  subsystems Engineering 100%, Tractors 100%, Bridge 100%, Hull 98%, Shield Generator" +
 				"  malformed: subsystems.entries[4].condition at +18: message ends inside the field (need 1, have 0)",
 		},
@@ -191,18 +191,18 @@ func TestLine(t *testing.T) {
 			name: "a ship that is not known",
 			o:    Options{Width: 120},
 			r:    func() *dissect.Record { return fromHost(message(t, "1C FFFF0340 00A01B42 20 08 FF 60 FF80FF FF FA")) },
-			want: "    12    0.153 ← host Cady2          StateUpdate        object 0x4003FFFF  …  unresolved: the class of the ship is not…",
+			want: "    12    0.153 host → Cady2          StateUpdate        object 0x4003FFFF  …  unresolved: the class of the ship is not…",
 		},
 		{
 			name: "trailing",
 			r:    func() *dissect.Record { return message(t, "190d0000400204df8711dead") },
-			want: "    12    0.153 → host Cady2          TorpedoFire        tube Torpedoes of Akira of Cady2  trailing 2 bytes",
+			want: "    12    0.153 Cady2 → host          TorpedoFire        Torpedoes of Akira of Cady2  trailing 2 bytes",
 		},
 		{
 			name: "malformed at 120 columns",
 			o:    Options{Width: 120},
 			r:    func() *dissect.Record { return message(t, "190d0000400202df8711ffff03400088") },
-			want: "    12    0.153 → host Cady2          TorpedoFire        tube Torpedoes of A…  malformed: target_offset.direction at +1…",
+			want: "    12    0.153 Cady2 → host          TorpedoFire        Torpedoes of Akira …  malformed: target_offset.direction at +1…",
 		},
 		{
 			name: "unknown opcode",
@@ -213,7 +213,7 @@ func TestLine(t *testing.T) {
 				r.Err = errors.New("unknown opcode 0xCD")
 				return r
 			},
-			want: "    12    0.153 → host Cady2          unknown 0xCD       0d 00 00 40 02 01 df 87 11 ff ff 03 40 00 88 d8 …  unknown, 17 bytes",
+			want: "    12    0.153 Cady2 → host          unknown 0xCD       0d 00 00 40 02 01 df 87 11 ff ff 03 40 00 88 d8 …  unknown, 17 bytes",
 		},
 		{
 			name: "a spec for other opcodes, too",
@@ -222,7 +222,7 @@ func TestLine(t *testing.T) {
 				r.Payload[0] = 0xCD
 				return r
 			},
-			want: "    12    0.153 → host Cady2          TorpedoFire 0xCD   tube Torpedoes of Akira of Cady2  target 0x4003FFFF",
+			want: "    12    0.153 Cady2 → host          TorpedoFire 0xCD   Torpedoes of Akira of Cady2  target 0x4003FFFF",
 		},
 		{
 			name: "duplicate",
@@ -231,7 +231,7 @@ func TestLine(t *testing.T) {
 				r.Message, r.Status = nil, dissect.StatusDuplicate
 				return r
 			},
-			want: "    12    0.153 → host Cady2          Chat               duplicate",
+			want: "    12    0.153 Cady2 → host          Chat               duplicate",
 		},
 		{
 			name: "notes and pieces",
@@ -241,7 +241,7 @@ func TestLine(t *testing.T) {
 				r.Notes = []dissect.Note{{Code: "seq-gap", Text: "number 811 has not been seen"}, {Code: "\x1b", Text: ""}}
 				return r
 			},
-			want: `    12    0.153 → host Cady2          Chat               sender Cady2  text "hello"  from 3 fragments  [seq-gap]  [\x1b]`,
+			want: `    12    0.153 Cady2 → host          Chat               Cady2  "hello"  from 3 fragments  [numbers missing before]  [\x1b]`,
 		},
 		{
 			name: "first fragment",
@@ -250,22 +250,22 @@ func TestLine(t *testing.T) {
 				r.Status = dissect.StatusPending
 				return r
 			},
-			want: "    12    0.153 → host …68.0.10:22102 fragment           1 of 3  seq 812",
+			want: "    12    0.153 …68.0.10:22102 → host fragment           1 of 3  seq 812",
 		},
 		{
 			name: "acknowledgement of a fragment",
 			r:    func() *dissect.Record { return fromHost(control(t, "0105000307")) },
-			want: "    12    0.153 ← host …68.0.10:22102 ack                seq 5  fragment 8  control",
+			want: "    12    0.153 host → …68.0.10:22102 ack                seq 5  fragment 8  control",
 		},
 		{
 			name: "keepalive",
 			r:    func() *dissect.Record { return control(t, "02") },
-			want: "    12    0.153 → host …68.0.10:22102 keepalive",
+			want: "    12    0.153 …68.0.10:22102 → host keepalive",
 		},
 		{
 			name: "a transport message with fields",
 			r:    func() *dissect.Record { return control(t, "030f 80 0500 c0a8000a 2a000000 0000") },
-			want: "    12    0.153 → host …68.0.10:22102 connect            ip 192.168.0.10  nonce 42",
+			want: "    12    0.153 …68.0.10:22102 → host connect            ip 192.168.0.10  nonce 42",
 		},
 		{
 			name: "another transport type",
@@ -275,7 +275,7 @@ func TestLine(t *testing.T) {
 				r.Status, r.Rest = dissect.StatusUnknown, r.Bytes[2:]
 				return r
 			},
-			want: "    12    0.153 → host …68.0.10:22102 type_06            02 ff  unknown, 2 bytes",
+			want: "    12    0.153 …68.0.10:22102 → host type_06            02 ff  unknown, 2 bytes",
 		},
 		{
 			name: "the rest of a datagram",
@@ -285,7 +285,7 @@ func TestLine(t *testing.T) {
 				r.Status, r.Err = dissect.StatusMalformed, errors.New("unknown transport type 0x77")
 				return r
 			},
-			want: "    12    0.153 → host …68.0.10:22102 malformed          77 01  malformed: unknown transport type 0x77",
+			want: "    12    0.153 …68.0.10:22102 → host malformed          77 01  malformed: unknown transport type 0x77",
 		},
 		{
 			name: "GameSpy",
@@ -296,7 +296,7 @@ func TestLine(t *testing.T) {
 				r.GameSpy = gamespy.Parse(r.Bytes)
 				return r
 			},
-			want: `    12    0.153 ?      …168.0.1:22101 gamespy reply      hostname Ho\x1bme  numplayers 2`,
+			want: `    12    0.153 …168.0.1:22101 → ?    gamespy reply      hostname Ho\x1bme  numplayers 2`,
 		},
 		{
 			name: "evicted at the end of a capture",
@@ -307,7 +307,7 @@ func TestLine(t *testing.T) {
 					Notes: []dissect.Note{{Code: "incomplete", Text: "the same"}},
 				}
 			},
-			want: "     7          → host …68.0.10:22102 evicted            given up to keep to a limit: 2 of 3 fragments",
+			want: "     7          …68.0.10:22102 → host evicted            given up to keep to a limit: 2 of 3 fragments",
 		},
 		{
 			name: "of no capture",
@@ -317,7 +317,7 @@ func TestLine(t *testing.T) {
 				r.Datagram, r.Dir, r.Kind, r.Client, r.Peer = &dissect.Datagram{}, dissect.DirUnknown, dissect.KindPayload, "", 0
 				return r
 			},
-			want: `Chat               sender Cady2  text "hello"`,
+			want: `Chat               Cady2  "hello"`,
 		},
 		{
 			name: "a datagram of no capture",
@@ -327,7 +327,7 @@ func TestLine(t *testing.T) {
 				r.Datagram = &dissect.Datagram{}
 				return r
 			},
-			want: "→ host peer 2         keepalive",
+			want: "peer 2 → host         keepalive",
 		},
 		{
 			name: "a name of wide characters",
@@ -336,7 +336,7 @@ func TestLine(t *testing.T) {
 				r.Client = "你好世界" // 8 columns
 				return r
 			},
-			want: `    12    0.153 → host 你好世界       Chat               sender 你好世界  text "hello"`,
+			want: `    12    0.153 你好世界 → host       Chat               你好世界  "hello"`,
 		},
 		{
 			name: "a name that is cut between wide characters",
@@ -345,7 +345,7 @@ func TestLine(t *testing.T) {
 				r.Client = "你好世界你好世界" // 16 columns; 6 characters and the ellipsis are 13
 				return r
 			},
-			want: `    12    0.153 → host 你好世界你好…  Chat               sender 你好世界你好世界  text "hello"`,
+			want: `    12    0.153 你好世界你好… → host  Chat               你好世界你好世界  "hello"`,
 		},
 		{
 			name: "a name with a combining accent",
@@ -354,7 +354,7 @@ func TestLine(t *testing.T) {
 				r.Client = "Rene\u0301" // 4 columns
 				return r
 			},
-			want: "    12    0.153 → host Rene\u0301           Chat               sender Rene\u0301  text \"hello\"",
+			want: "    12    0.153 Rene\u0301 → host           Chat               Rene\u0301  \"hello\"",
 		},
 		{
 			name: "a hostile name",
@@ -363,13 +363,63 @@ func TestLine(t *testing.T) {
 				r.Client = "\u202eab\xff"
 				return r
 			},
-			want: `    12    0.153 → host \u{202e}ab\xff Chat               sender \u{202e}ab\xff  text "hello"`,
+			want: `    12    0.153 \u{202e}ab\xff → host Chat               \u{202e}ab\xff  "hello"`,
+		},
+		{
+			name: "80 columns",
+			o:    Options{Width: 80},
+			r:    func() *dissect.Record { return message(t, chat) },
+			want: `   12    0.153 Cady2 → host    Chat             Cady2  "hello"`,
+		},
+		{
+			name: "80 columns and a long name in ASCII",
+			o:    Options{Width: 80, ASCII: true},
+			r: func() *dissect.Record {
+				r := message(t, chat)
+				r.Client = "XFS01 Dauntless"
+				return r
+			},
+			want: `   12    0.153 XFS01... -> host Chat             XFS01 Dauntless  "hello"`,
+		},
+		{
+			name: "a full host",
+			r: func() *dissect.Record {
+				r := fromHost(control(t, "0407C0020003FF")) // transport.Boot with reason 3
+				r.Client = ""
+				return r
+			},
+			want: "    12    0.153 host → …68.0.10:22102 boot               refused by the host: full  id 255",
+		},
+		{
+			name: "a boot that a client sends",
+			r:    func() *dissect.Record { return control(t, "0407C0020003FF") },
+			want: "    12    0.153 …68.0.10:22102 → host boot               too many players  id 255",
+		},
+		{
+			name: "the dialect of a sender",
+			r: func() *dissect.Record {
+				r := message(t, chat)
+				r.Notes = []dissect.Note{{Code: "dialect", Text: "the client writes openbc: a keepalive of two bytes"}, {Code: "seq-late", Text: "number 3 was missing until now"}}
+				return r
+			},
+			want: `    12    0.153 Cady2 → host          Chat               Cady2  "hello"  [the client writes openbc]  [late]`,
+		},
+		{
+			name: "a subsystem by its index",
+			r: func() *dissect.Record {
+				r := message(t, "0A FFFFFF3F 00 0080D945") // 6960
+				res := decode.NewDecoder().Read(r.Spec, r.Payload, decode.OpenBC, world{})
+				r.SetMessage(res, r.Payload, 1)
+				r.Status = dissect.StatusOK
+				return r
+			},
+			want: "    12    0.153 Cady2 → host          SubsystemStatus    Akira of Cady2  Hull  condition 6960",
 		},
 		{
 			name: "a narrow terminal",
 			o:    Options{Width: 30},
 			r:    func() *dissect.Record { return message(t, chat) },
-			want: "    12    0.153 → host Cady2 …",
+			want: "   12    0.153 Cady2 → host  …",
 		},
 	}
 	for _, test := range tests {
@@ -385,14 +435,14 @@ func TestColor(t *testing.T) {
 	const red, off = "\x1b[31;1m", "\x1b[0;22m"
 	r := message(t, "190d0000400202df8711ffff03400088")
 	got := shown(t, Options{Color: true, Width: 120}, r)
-	want := "    12    0.153 → host Cady2          " + red + "TorpedoFire" + off + "        " +
-		"\x1b[2mtube\x1b[22m Torpedoes of A…  " + red + "malformed: target_offset.direction at +1…" + off + "\n"
+	want := "    12    0.153 Cady2 → host          " + red + "TorpedoFire" + off + "        " +
+		"Torpedoes of Akira …  " + red + "malformed: target_offset.direction at +1…" + off + "\n"
 	if got != want {
 		t.Errorf("\ngot  %q\nwant %q", got, want)
 	}
 
 	r = control(t, "02")
-	if got, want := shown(t, Options{Color: true}, r), "\x1b[2m    12    0.153 → host …68.0.10:22102 keepalive\x1b[22m\n"; got != want {
+	if got, want := shown(t, Options{Color: true}, r), "\x1b[2m    12    0.153 …68.0.10:22102 → host keepalive\x1b[22m\n"; got != want {
 		t.Errorf("\ngot  %q\nwant %q", got, want)
 	}
 }
@@ -409,7 +459,7 @@ func TestVerbose(t *testing.T) {
 	r := message(t, torpedo)
 	r.Notes = []dissect.Note{{Code: "seq-gap", Text: "number 811 \x1bhas not been seen"}}
 	got := shown(t, Options{Verbose: true, Hex: true}, r)
-	want := `    12    0.153 → host Cady2          TorpedoFire        tube Torpedoes of Akira of Cady2  target 0x4003FFFF  [seq-gap]
+	want := `    12    0.153 Cady2 → host          TorpedoFire        Torpedoes of Akira of Cady2  target 0x4003FFFF  [numbers missing before]
        2026-01-02 03:04:05.153000 UTC, 192.168.0.10:22102 → 192.168.0.1:22101
        standard, message 0 of peer 2 at +2, 23 bytes, reliable, seq 812
        +0       19           opcode         0x19 (TorpedoFire)
@@ -445,7 +495,7 @@ func TestVerboseTroubles(t *testing.T) {
 				r.Datagram, r.Dir, r.Transport, r.Kind = nil, dissect.DirUnknown, transport.Header{}, dissect.KindPayload
 				return r
 			},
-			want: `Cady2          StateUpdate        object Akira of Cady2  flags 0x20` +
+			want: `Cady2 → ?             StateUpdate        Akira of Cady2  sub` +
 				`  subsystems Engineering 100%, Tractors 100%, Bridge 100%, Hull 98%, Shield Generator 94%  trailing 10 bytes
        +0       1c                         opcode           0x1C (StateUpdate)
        +1..5    ff ff ff 3f                object_id        0x3FFFFFFF (slot 0, Akira of Cady2)
@@ -492,7 +542,7 @@ func TestVerboseTroubles(t *testing.T) {
 				r.Status, r.Err = dissect.StatusMalformed, errors.New("unknown transport type 0x77")
 				return r
 			},
-			want: `    12    0.153 → host …68.0.10:22102 malformed          77 01  malformed: unknown transport type 0x77
+			want: `    12    0.153 …68.0.10:22102 → host malformed          77 01  malformed: unknown transport type 0x77
        2026-01-02 03:04:05.153000 UTC, 192.168.0.10:22102 → 192.168.0.1:22101
        error  unknown transport type 0x77
 `,
@@ -519,7 +569,7 @@ func TestVerboseTroubles(t *testing.T) {
 				r.SetMessage(decode.NewDecoder().Read(r.Spec, r.Payload, decode.Stock, nil), r.Payload, 1)
 				return r
 			},
-			want: `    12    0.153 → host …68.0.10:22102 Chat               sender 2  text "hello"  from 3 fragments
+			want: `    12    0.153 …68.0.10:22102 → host Chat               sender 2  "hello"  from 3 fragments
        2026-01-02 03:04:05.153000 UTC, 192.168.0.10:22102 → 192.168.0.1:22101
        standard, message 0 of peer 2 at +2, 8 bytes, reliable, seq 812, fragment 3, from frames 10 11 12
        +0      2c                    opcode  0x2C (Chat)

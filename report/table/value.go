@@ -26,7 +26,7 @@ func (s *Sink) appendShort(dst []byte, r *dissect.Record, f *decode.Field) []byt
 		}
 		return appendEnum(dst, f.Uint)
 	case decode.KindFlags8:
-		return appendHex(dst, f.Uint, 2)
+		return appendFlagNames(dst, f)
 	case decode.KindObject:
 		if name := s.object(r, f); len(name) > 0 {
 			return report.AppendEscaped(dst, name)
@@ -188,6 +188,29 @@ func appendFlags(dst []byte, f *decode.Field) []byte {
 	}
 	if sep == "|" {
 		dst = append(dst, ')')
+	}
+	return dst
+}
+
+// appendFlagNames appends the names of the flags that are set, or all bits if one
+// of them has no name.
+func appendFlagNames(dst []byte, f *decode.Field) []byte {
+	from := len(dst)
+	for bit := range uint64(8) {
+		if f.Uint>>bit&1 == 0 {
+			continue
+		}
+		name := nameOf(f, bit)
+		if name == "" {
+			return appendHex(dst[:from], f.Uint, 2)
+		}
+		if len(dst) > from {
+			dst = append(dst, ' ')
+		}
+		dst = report.AppendEscaped(dst, name)
+	}
+	if len(dst) == from {
+		return append(dst, "none"...)
 	}
 	return dst
 }

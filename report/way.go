@@ -1,0 +1,24 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// Way returns a direction for people, such as "Bot0 → host" and "host → Bot0".
+// Without a client it is a short heading: "→ host" and "host →".
+func Way(d dissect.Dir, client string, ascii bool) string {
+	arrow := "→"
+	if ascii {
+		arrow = "->"
+	}
+	switch d {
+	case dissect.ToHost:
+		return strings.TrimSpace(client + " " + arrow + " host")
+	case dissect.FromHost:
+		return strings.TrimSpace("host " + arrow + " " + client)
+	case dissect.DirUnknown:
+	}
+	return strings.TrimSpace(client + " " + arrow + " ?")
+}
