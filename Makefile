@@ -10,6 +10,8 @@ SCALIBR ?= github.com/google/osv-scalibr/binary/scalibr@v0.5.3
 GREMLINS ?= github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 NFPM ?= github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 CHROMIUM ?= chromium
+ESBUILD ?= github.com/evanw/esbuild/cmd/esbuild@v0.28.2
+ESLINT ?= eslint@10.15.0
 ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 
 # The nearest tag, or the commit, or "dev" where there is no git.
@@ -49,7 +51,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
+.PHONY: build test system acmi page-lint browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -64,7 +66,20 @@ system: ## the tests that need other programs, a terminal, a network namespace o
 acmi: ## recordings for Tacview, read by a parser of another project
 	cd report/acmi/acmitest && $(GO) test ./...
 
+# esbuild parses script and style, and warns of mistakes; it exits with 0 even so.
+# ESLint also knows the names, but needs Node.js, so that it may be missing.
+page-lint: ## lint the script and the style of the web page, with npx also by ESLint
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cd report/page && \
+	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" *.js style.css 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
+	if grep -q WARNING "$$dir/said"; then cat "$$dir/said" >&2; exit 1; fi; \
+	if command -v npx >/dev/null; then \
+		npx --yes $(ESLINT) --max-warnings 0 .; \
+	else \
+		echo "make: no ESLint: npx (Node.js) is not installed" >&2; \
+	fi
+
 # The driver is in a module of its own and stays out of the program's go.mod.
+browser: page-lint
 browser: ## the web page of a session, opened in Chromium where it is installed
 	@if command -v $(CHROMIUM) >/dev/null; then \
 		cd report/page/browsertest && $(GO) vet ./... && CHROMIUM=$(CHROMIUM) $(GO) test -count=1 ./...; \

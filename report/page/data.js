@@ -138,6 +138,20 @@ function date(ms) {
 
 const words = (list) => (list.length < 2 ? list.join('') : list.slice(0, -1).join(', ') + ' and ' + list[list.length - 1]);
 
+// tell says in words how a ship was lost.
+function tell(m, k) {
+  const victim = nameOf(m, k.victim), ship = k.ship ? readable(k.ship) : 'ship';
+  if (k.killer < 0) return `${victim} loses the ${ship}${k.weapon ? `: ${k.weapon}` : ''}`;
+  return (k.killer === k.victim ? `${victim} destroys the own ${ship}` : `${nameOf(m, k.killer)} destroys ${victim}’s ${ship}`) + (k.weapon ? ` with ${k.weapon}` : '');
+}
+
+// lead tells by how much the only leader leads.
+function lead(m) {
+  if (m.leading_team !== undefined || !m.leaders || m.leaders.length !== 1) return null;
+  const p = m.players[m.leaders[0]];
+  return p.score ? `${grouped(p.score)} points` : p.kills ? plural(p.kills, 'kill') : null;
+}
+
 // outcome says who won or leads.
 function outcome(m) {
   const who = m.leading_team !== undefined ? ['Team ' + (m.leading_team + 1)] : (m.leaders || []).map((p) => nameOf(m, p));

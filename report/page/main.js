@@ -20,7 +20,7 @@ app.seek = (t) => {
 app.play = (on) => {
   if (on && app.t >= app.m.end - 0.01) app.t = app.m.begin;
   app.playing = on;
-  app.button.textContent = on ? '❚❚' : '▶';
+  app.button.querySelector('path').setAttribute('d', on ? 'M5 3h4v14H5zM11 3h4v14h-4z' : 'M6 3l11 7-11 7z');
   app.button.setAttribute('aria-label', on ? 'Pause' : 'Play');
   app.wake();
   app.linkLater();
@@ -31,12 +31,13 @@ app.linkLater = () => {
   clearTimeout(app.linking);
   app.linking = setTimeout(() => {
     const at = `#${app.data.matches.length > 1 ? `m=${app.index + 1}&` : ''}t=${app.t.toFixed(1)}`;
-    if (app.playing || location.hash === at) return;
-    try { history.replaceState(null, '', at); } catch { /* a browser that forbids it for files */ }
+    if (app.playing || location.hash === at || location.hash !== app.link) return; // another link was just followed
+    try { history.replaceState(null, '', at); app.link = at; } catch { /* a browser that forbids it for files */ }
   }, 300);
 };
 
 function fromLink() {
+  app.link = location.hash;
   const q = new URLSearchParams(location.hash.slice(1)), t = parseFloat(q.get('t')), n = parseInt(q.get('m'), 10) - 1;
   return { t: Number.isFinite(t) ? t : null, n: n >= 0 && n < app.data.matches.length ? n : null };
 }
@@ -122,12 +123,15 @@ function feed() {
   m.kills.forEach((k, i) => { if (app.t >= k.t && app.t - k.t < 7) items.push({ t: k.t, id: `k${i}`, k }); });
   m.chat.forEach((c, i) => { if (app.t >= c.t && app.t - c.t < 5 && c.text.trim()) items.push({ t: c.t, id: `c${i}`, c }); });
   items.sort((a, b) => a.t - b.t);
-  const last = items.slice(-5), id = last.map((x) => x.id).join();
+  const last = items.slice(innerWidth < 600 ? -3 : -5), newest = items.findLast((x) => x.k)?.k, id = last.map((x) => x.id).join();
   if (id === app.fed) return;
   app.fed = id;
+  if (newest && newest !== app.said) app.status.textContent = `${clock(newest.t)}: ${tell(m, newest)}`;
+  app.said = newest;
   app.feed.replaceChildren(...last.map(({ k, c }) => (k
     ? h('div', { class: `k${colorOf(m, k.killer)}` }, k.killer >= 0 ? [who(m, k.killer), ' ▸ '] : null, who(m, k.victim), h('span', { class: 'soft' }, k.weapon ? ` ${k.weapon}` : ' lost'))
     : h('div', { class: `k${colorOf(m, c.player)}` }, who(m, c.player), ' ', h('bdi', null, c.text.length > 90 ? c.text.slice(0, 89) + '…' : c.text)))));
+  cover();
 }
 
 // paintBar draws what the time bar shows of the whole match.
@@ -180,7 +184,7 @@ function timeBar(m) {
     const close = (list) => list.find((k) => Math.abs(k.t - t) / m.duration * bar.clientWidth < 5);
     const k = close(m.kills), c = close(m.chat);
     tip.hidden = false;
-    tip.textContent = clock(t) + (k ? ` · ${k.killer >= 0 ? nameOf(m, k.killer) + ' destroys ' : ''}${nameOf(m, k.victim)}${k.killer >= 0 ? '' : ' is lost'}` : c ? ` · ${nameOf(m, c.player)}: ${c.text}` : '');
+    tip.textContent = clock(t) + (k ? ` · ${tell(m, k)}` : c ? ` · ${nameOf(m, c.player)}: ${c.text}` : '');
     tip.style.left = `${((t - m.begin) / m.duration) * 100}%`;
   });
   const release = () => { if (held) { held = false; app.play(on); } };
@@ -222,7 +226,16 @@ function zoom(factor) {
   app.wake();
 }
 
-function fit() { app.scene.fit = true; app.dirty = true; app.wake(); }
+function fit() {
+  app.scene.fit = true;
+  if (app.scene.calm.matches) app.scene.settled = false;
+  app.dirty = true;
+  app.wake();
+}
+
+function fullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen(); else app.replay.requestFullscreen().catch(() => {}); // a browser may forbid it
+}
 
 function turn(dx, dy) {
   const g = app.scene.goal;
@@ -277,7 +290,7 @@ function listenToView(canvas) {
 }
 
 function replay(m) {
-  const canvas = h('canvas', { class: 'space', tabindex: 0, role: 'img', 'aria-label': 'Replay: the ships as they flew. Arrow keys turn the view, plus and minus zoom; the roster names the ships and the time bar moves.' });
+  const canvas = h('canvas', { class: 'space', tabindex: 0, role: 'application', 'aria-roledescription': 'replay', 'aria-label': 'The ships as they flew. Arrow keys turn the view, plus and minus zoom.' });
   app.seats = m.players.map((p, index) => ({ p, index })).filter(({ p }) => p.lives.length).map(({ p, index }) => {
     const r = { p, index, icon: icon(''), what: h('span', { class: 'what' }), kd: h('span', { class: 'kd', title: 'kills / deaths until now' }), shield: h('span', { class: 'bar shield' }, h('i')), hull: h('span', { class: 'bar' }, h('i')) };
     r.e = h('button', { type: 'button', class: `k${p.color}`, 'aria-pressed': 'false', title: 'Follow', onclick: () => follow(index) }, r.icon, h('span', { class: 'name' }, p.name), r.kd, r.what, r.shield, r.hull);
@@ -287,20 +300,27 @@ function replay(m) {
   app.flat = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => flatView(true) }, 'Top');
   app.feed = h('div', { class: 'feed', 'aria-hidden': 'true' });
   app.fed = '';
+  app.said = undefined;
+  app.status = h('div', { class: 'hidden', role: 'status' });
   app.now = h('span');
   app.clockText = '';
-  app.button = h('button', { type: 'button', class: 'play', 'aria-label': 'Play', onclick: () => app.play(!app.playing) }, '▶');
+  app.button = h('button', { type: 'button', class: 'play', 'aria-label': 'Play', onclick: () => app.play(!app.playing) }, svg('svg', { viewBox: '0 0 20 20', 'aria-hidden': 'true' }, svg('path', { d: '' })));
+  const toKill = (way, label, sign) => h('button', { type: 'button', class: 'step', 'aria-label': label, title: label, onclick: () => nextKill(way) }, sign);
   const speed = h('select', { 'aria-label': 'Speed', onchange: () => { app.speed = +speed.value; } }, [0.25, 0.5, 1, 2, 4, 8, 16].map((s) => h('option', { value: s, selected: s === app.speed }, `${s} ×`)));
   app.bar = timeBar(m);
-  app.replay = h('section', { class: 'card replay', 'aria-label': 'Replay', id: 'replay' },
-    h('div', { class: 'view' }, canvas, app.feed, h('div', { class: 'camera', role: 'group', 'aria-label': 'Camera' }, app.deep, app.flat, h('button', { type: 'button', onclick: fit }, 'Fit'), h('button', { type: 'button', 'aria-label': 'Zoom in', onclick: () => zoom(0.8) }, '+'), h('button', { type: 'button', 'aria-label': 'Zoom out', onclick: () => zoom(1.25) }, '−')),
-      m.lives.some((l) => l.track.n) ? null : h('p', { class: 'hint' }, 'The capture shows no ship in flight.')),
+  const flown = m.lives.some((l) => l.track.n), key = (sign, ...text) => h('span', null, h('b', { 'aria-hidden': 'true' }, sign), ' ', text);
+  app.replay = h('section', { class: `card replay${flown ? '' : ' still'}`, 'aria-label': 'Replay', id: 'replay' },
+    h('div', { class: 'view' }, canvas, app.feed, app.camera = h('div', { class: 'camera', role: 'group', 'aria-label': 'Camera' }, app.deep, app.flat, h('button', { type: 'button', onclick: fit }, 'Fit'), h('button', { type: 'button', 'aria-label': 'Zoom in', onclick: () => zoom(0.8) }, '+'), h('button', { type: 'button', 'aria-label': 'Zoom out', onclick: () => zoom(1.25) }, '−'),
+      document.fullscreenEnabled ? h('button', { type: 'button', class: 'full', 'aria-label': 'Full screen', title: 'Full screen', onclick: fullScreen }, svg('svg', { viewBox: '0 0 20 20', 'aria-hidden': 'true' }, svg('path', { d: 'M3 8V3h5M12 3h5v5M17 12v5h-5M8 17H3v-5' }))) : null), app.status,
+      flown ? null : h('p', { class: 'hint' }, 'The capture shows no ship in flight.')),
     h('div', { class: 'roster', role: 'group', 'aria-label': 'Ships; choose one to follow' }, app.seats.map((r) => r.e)),
-    h('div', { class: 'transport' }, app.button, h('div', { class: 'now' }, app.now, h('small', null, `of ${clock(m.end)}`)), app.bar, speed,
-      h('div', { class: 'legend' }, h('span', null, 'bars: fire'), h('span', null, '◆ kill, in the killer’s colour'), h('span', null, '● chat'),
+    h('div', { class: 'transport' }, h('div', { class: 'deck' }, m.kills.length ? toKill(-1, 'Previous kill', '‹◆') : null, app.button, m.kills.length ? toKill(1, 'Next kill', '◆›') : null),
+      h('div', { class: 'now' }, app.now, h('small', null, `of ${clock(m.end)}`)), app.bar, speed,
+      h('div', { class: 'legend' }, key('▮', 'shots'), m.kills.length ? key('◆', 'kill, in the killer’s colour') : null, m.chat.length ? key('●', 'chat') : null, m.over !== undefined ? h('span', null, h('b', { class: 'over', 'aria-hidden': 'true' }, '|'), ' the host ends the match') : null,
         h('span', { class: 'keys' }, h('kbd', null, 'Space'), ' play ', h('kbd', null, '←'), h('kbd', null, '→'), ' a second ', h('kbd', null, '['), h('kbd', null, ']'), ' kills ', h('kbd', null, 'T'), ' top ', h('kbd', null, 'F'), ' follow ', h('kbd', null, '0'), ' fit; drag to turn, double click to follow'))));
   app.scene = new Scene(canvas);
   app.scene.load(m);
+  app.play(false);
   listenToView(canvas);
   return app.replay;
 }
@@ -316,8 +336,14 @@ function keys(e) {
   if (does) { does(); e.preventDefault(); }
 }
 
+// cover tells the scene where the feed and the buttons are.
+function cover() {
+  app.scene.covered = [app.feed, app.camera].map((e) => [e.offsetLeft, e.offsetTop, e.offsetWidth, e.offsetHeight]);
+}
+
 function resize() {
   app.scene.resize();
+  cover();
   paintBar();
   app.dirty = true;
   app.wake();
@@ -339,6 +365,16 @@ function open(index, t) {
   resize();
 }
 
+// A printed page is light, and lists all events.
+function print(on) {
+  if (on) {
+    app.printed = document.documentElement.dataset.theme;
+    for (const d of document.querySelectorAll('details')) d.open = true;
+  }
+  paint(on ? 'light' : app.printed);
+  if (on) app.scene?.draw(app.t);
+}
+
 function paint(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
   else document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark';
@@ -351,11 +387,12 @@ async function main() {
   const page = document.getElementById('page');
   app.data = await read();
   const data = app.data;
+  page.append(h('button', { type: 'button', class: 'skip', onclick: () => { app.replay?.scrollIntoView(); document.getElementById('time')?.focus(); } }, 'Skip to the replay'));
   const light = h('button', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: () => paint(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light') }, '◐');
   page.append(h('div', { class: 'bars' }, h('i'), h('b', null, 'Session'), h('span', { class: 'cut' }, data.captures.join(', ')), h('i', { class: 'mid' }), light, h('i', { class: 'end' })));
   if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, 'The capture holds no match.')); document.documentElement.dataset.ready = Math.round(performance.now()); return; }
   const pick = h('select', { id: 'pick', 'aria-label': 'Match', onchange: () => { open(+pick.value); } }, data.matches.map((m, i) => h('option', { value: i }, `Match ${i + 1}: ${m.map || 'unknown map'}, ${date(m.origin + m.begin * 1000)}, ${clock(m.end - m.begin, 0)}`)));
-  if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick));
+  if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick, data.league ? h('button', { type: 'button', onclick: () => document.getElementById('league').scrollIntoView() }, 'League table') : null));
   page.append(h('div', { id: 'match' }));
   if (data.league) page.append(league(data));
   page.append(h('footer', null, 'Times are minutes and seconds since the first frame of the capture; distances are game units. A value that the capture does not show is left out. Frames are those of Wireshark.'));
@@ -363,6 +400,8 @@ async function main() {
   pick.value = String(link.n ?? 0);
   open(link.n ?? 0, link.t ?? undefined);
   addEventListener('keydown', keys);
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
   addEventListener('hashchange', () => {
     const { t, n } = fromLink();
     if (n !== null && n !== app.index) { pick.value = String(n); open(n, t ?? undefined); } else if (t !== null) app.seek(t);

@@ -53,13 +53,15 @@ function scoreBoard(app, m) {
   const cells = (p) => {
     const seen = new Map();
     for (const i of p.lives) seen.set(m.lives[i].ship, (seen.get(m.lives[i].ship) || 0) + 1);
-    const says = p.host_says, differs = (k) => (says && says[k] !== undefined && says[k] !== p[k] ? h('div', { class: 'differs' }, `host says ${says[k]}`) : null);
+    const says = p.host_says, differs = (k) => (says && says[k] !== undefined && says[k] !== p[k] ? h('span', { class: 'differs', title: `The host says ${says[k]}` }, `host ${says[k]}`) : null);
     const span = p.joined === undefined && p.left === undefined ? none : [p.joined === undefined ? 'from before' : timeButton(app, p.joined, 0, clock(p.joined, 0)), ' – ', p.left === undefined ? 'end' : timeButton(app, p.left, 0, clock(p.left, 0)), p.left_how ? h('span', { class: 'faint' }, ' ' + p.left_how) : null];
+    const ships = () => h('span', { class: 'ships' }, [...seen].map(([ship, n]) => h('span', null, icon(ship), readable(ship) + (n > 1 ? ` × ${n}` : ''))));
+    const star = m.leading_team === undefined && m.leaders?.includes(m.players.indexOf(p)) ? h('span', { class: 'star', title: 'Leads', 'aria-label': 'leads', role: 'img' }, '★') : null;
     const all = {
-      Player: h('th', { scope: 'row' }, h('bdi', { class: 'cut', title: p.name.length > 18 ? p.name : null }, p.name), p.names && p.names.length > 1 ? h('span', { class: 'faint' }, ' was ', h('bdi', { class: 'cut' }, p.names.slice(0, -1).join(', '))) : null),
-      Ships: h('td', { class: 'wide' }, h('span', { class: 'ships' }, [...seen].map(([ship, n]) => h('span', null, icon(ship), readable(ship) + (n > 1 ? ` × ${n}` : ''))))),
-      Kills: h('td', { class: 'num big', 'data-kills': p.kills }, String(p.kills), differs('kills')),
-      Deaths: h('td', { class: 'num big', 'data-deaths': p.deaths }, String(p.deaths), differs('deaths')),
+      Player: h('th', { scope: 'row' }, star, h('bdi', { class: 'cut', title: p.name.length > 18 ? p.name : null }, p.name), p.names && p.names.length > 1 ? h('span', { class: 'faint' }, ' was ', h('bdi', { class: 'cut' }, p.names.slice(0, -1).join(', '))) : null, seen.size ? h('div', { class: 'narrow' }, ships()) : null),
+      Ships: h('td', { class: 'wide' }, ships()),
+      Kills: h('td', { class: 'num big', 'data-kills': p.kills }, differs('kills'), h('b', null, String(p.kills))),
+      Deaths: h('td', { class: 'num big', 'data-deaths': p.deaths }, differs('deaths'), h('b', null, String(p.deaths))),
       Score: h('td', { class: 'num' }, value(p.score, grouped)),
       Damage: h('td', { class: 'num wide' }, value(p.damage, grouped)),
       Shots: h('td', { class: 'num wide' }, grouped(p.shots)),
@@ -83,7 +85,7 @@ function scoreBoard(app, m) {
       for (const t of teams) {
         const totals = { Kills: sum(t.list, 'kills'), Deaths: sum(t.list, 'deaths'), Score: t.score, Damage: damaged ? sum(t.list, 'damage') : undefined, Shots: sum(t.list, 'shots') };
         groups.push(h('tbody', null, h('tr', { class: `team k${t.team % 8}` }, columns.map((c, i) =>
-          i === 0 ? h('th', { scope: 'rowgroup' }, `Team ${t.team + 1}`) : h('td', { class: 'num soft' + (c.wide ? ' wide' : '') }, c.name in totals ? value(totals[c.name], grouped) : ''))), order(t.list).map(row)));
+          i === 0 ? h('th', { scope: 'rowgroup' }, t.team === m.leading_team ? h('span', { class: 'star', title: 'Leads', 'aria-label': 'leads', role: 'img' }, '★') : null, `Team ${t.team + 1}`) : h('td', { class: 'num soft' + (c.wide ? ' wide' : '') }, c.name in totals ? value(totals[c.name], grouped) : ''))), order(t.list).map(row)));
       }
       const rest = m.players.filter((p) => p.team === undefined);
       if (rest.length) groups.push(h('tbody', null, order(rest).map(row)));
@@ -92,14 +94,14 @@ function scoreBoard(app, m) {
   };
   draw();
   body.className = 'card scroll';
-  return body;
+  return h('section', { 'aria-label': 'Score board' }, body);
 }
 
 function hero(m) {
   const place = m.vantage === -2 ? 'captured at the host' : m.vantage >= 0 ? ['captured at ', h('bdi', { class: 'cut' }, nameOf(m, m.vantage))] : null;
   const parts = [m.server && h('bdi', null, m.server), h('time', { datetime: new Date(m.origin + m.begin * 1000).toISOString() }, date(m.origin + m.begin * 1000)), `${clock(m.end - m.begin, 0)} long`, plural(m.players.length, 'player'), ...m.rules, place];
   const scores = m.teamed && m.teams.length > 1 && m.teams.some((t) => t.score) ? m.teams.map((t) => grouped(t.score || 0)).join(' : ') : null;
-  const notes = [m.over !== undefined ? `The host ended it at ${clock(m.over, 0)}${m.ended_by ? ': ' + m.ended_by : ''}` : m.open ? 'The capture ends before the match' : null, m.late ? 'it begins within the match' : null].filter(Boolean).join('; ');
+  const notes = [lead(m), m.over !== undefined ? `The host ended it at ${clock(m.over, 0)}${m.ended_by ? ': ' + m.ended_by : ''}` : m.open ? 'The capture ends before the match' : null, m.late ? 'it begins within the match' : null].filter(Boolean).join(' · ');
   return h('header', { class: 'hero' },
     h('div', null, h('h1', null, h('bdi', null, m.map || 'Unknown map'), m.mission && h('small', null, h('bdi', null, m.mission))), h('p', { class: 'meta' }, parts.filter(Boolean).map((p) => h('span', null, p)))),
     h('p', { class: 'result' }, h('bdi', null, outcome(m)), scores && ` ${scores}`, notes && h('span', { class: 'sub' }, notes)));
@@ -129,8 +131,8 @@ function lanes(app, m) {
       marks.push(b);
     };
     for (const k of m.kills) {
-      if (k.victim === me) mark(k, '✕', k.killer >= 0 ? colorOf(m, k.killer) : 'none', `${clock(k.t)} ${p.name} is lost${k.killer >= 0 ? ' to ' + nameOf(m, k.killer) : ''}`);
-      else if (k.killer === me) mark(k, '◆', p.color, `${clock(k.t)} ${p.name} destroys ${nameOf(m, k.victim)}`);
+      if (k.victim === me) mark(k, '✕', k.killer >= 0 ? colorOf(m, k.killer) : 'none', `${clock(k.t)} ${tell(m, k)}`);
+      else if (k.killer === me) mark(k, '◆', p.color, `${clock(k.t)} ${tell(m, k)}`);
     }
     const lane = chart(app, m, 22, `Ships of ${p.name} over time`, content);
     lane.className = `chart lane k${p.color}`;
@@ -146,21 +148,21 @@ function lanes(app, m) {
     s.style.left = `${along(m, t) / 10}%`;
     scale.append(s);
   }
-  return h('div', { class: 'lanes' }, rows, scale);
+  return rows.length ? h('div', { class: 'lanes' }, rows, scale) : null;
 }
 
 function kills(app, m) {
   const assists = m.kills.some((k) => k.assists);
   const rows = m.kills.map((k) => goRow(app, k.t, killLead, { class: `go k${colorOf(m, k.killer)}`, 'data-t': k.t },
-    h('td', null, timeButton(app, k.t, killLead)),
+    h('th', { scope: 'row' }, timeButton(app, k.t, killLead)),
     h('td', null, k.killer >= 0 ? [who(m, k.killer), k.with ? h('span', { class: 'soft wide' }, ' ', readable(k.with)) : null] : h('span', { class: 'soft' }, 'nobody')),
     h('td', null, who(m, k.victim), k.ship ? h('span', { class: 'soft' }, ' ', readable(k.ship)) : null),
-    h('td', null, k.weapon || none), h('td', { class: 'num' }, value(k.distance, (d) => d.toFixed(1))),
+    h('td', null, k.weapon || none, k.distance !== undefined ? h('span', { class: 'soft narrow' }, `${k.distance.toFixed(0)} units`) : null), h('td', { class: 'num wide' }, value(k.distance, (d) => d.toFixed(1))),
     assists ? h('td', { class: 'wide' }, (k.assists || []).map((a, i) => [i ? ', ' : '', who(m, a.player)])) : null,
     h('td', { class: 'num soft wide' }, String(k.frame))));
   return section('kills', 'Kills', m.kills.length ? 'a click shows the two seconds before' : null,
     h('div', { class: 'card' }, lanes(app, m), m.kills.length ? h('div', { class: 'scroll' }, h('table', { class: 'killtable' }, h('caption', { class: 'hidden' }, 'Kills'),
-      h('thead', null, h('tr', null, ['Time', 'Killer', 'Lost', 'With', 'Distance', assists && 'Others who helped', 'Frame'].filter(Boolean).map((x) => h('th', { scope: 'col', class: (x === 'Frame' || x === 'Distance' ? 'num ' : '') + (x === 'Frame' || x.startsWith('Others') ? 'wide' : '') }, x)))),
+      h('thead', null, h('tr', null, ['Time', 'Killer', 'Lost', 'With', 'Distance', assists && 'Others who helped', 'Frame'].filter(Boolean).map((x) => h('th', { scope: 'col', class: (x === 'Frame' || x === 'Distance' ? 'num ' : '') + (x === 'Frame' || x === 'Distance' || x.startsWith('Others') ? 'wide' : '') }, x)))),
       h('tbody', null, rows))) : h('p', { class: 'keyline empty' }, 'No ship was lost.')));
 }
 
@@ -211,6 +213,7 @@ function flights(app, m) {
       lost.length ? h('div', { class: 'lost' }, h('span', { class: 'alarm' }, 'Lost'), lost.slice(0, 40).map(([name, t]) => h('button', { type: 'button', onclick: () => app.jump(t), 'aria-label': `${name} lost at ${clock(t)}` }, name, h('span', { class: 'faint' }, ' ', clock(t, 0))))) : null,
       hurt.length ? h('p', { class: 'keyline' }, 'Damaged: ', hurt.slice(0, 12).join(', '), hurt.length > 12 ? ` and ${hurt.length - 12} more` : '') : null);
   });
+  if (!cards.length) return section('ships', 'Ships', null, h('p', { class: 'soft' }, 'Nobody flew a ship.'));
   return section('ships', 'Ships', 'solid: hull; dashed: mean of the shields; all axes are the time of the match', [h('div', { class: 'flights' }, cards), m.lives.length > mostCards ? h('p', { class: 'keyline' }, `${plural(m.lives.length - mostCards, 'more ship')} are in the replay.`) : null]);
 }
 
@@ -248,7 +251,7 @@ function unusual(app, m) {
   const number = (x) => (x ? String(+x.toPrecision(4)) : none);
   return section('unusual', 'Unusual', 'numbers for hosts who wonder, no verdict on anybody',
     h('div', { class: 'card scroll' }, h('table', null, h('caption', { class: 'hidden' }, 'Unusual findings'), h('thead', null, h('tr', null, ['First', 'Player', 'Finding', 'Value', 'Limit', 'Times', 'Frame'].map((x, i) => h('th', { scope: 'col', class: i > 2 ? 'num' : '' }, x)))),
-      h('tbody', null, m.unusual.map((f) => goRow(app, f.t, 0, {}, h('td', null, timeButton(app, f.t)), h('td', null, f.player >= 0 ? who(m, f.player) : none), h('td', null, h('span', { class: 'badge' }, f.kind), ' ', h('bdi', null, f.text)),
+      h('tbody', null, m.unusual.map((f) => goRow(app, f.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, f.t)), h('td', null, f.player >= 0 ? who(m, f.player) : none), h('td', null, h('span', { class: 'badge' }, f.kind), ' ', h('bdi', null, f.text)),
         h('td', { class: 'num' }, number(f.value)), h('td', { class: 'num' }, number(f.limit)), h('td', { class: 'num' }, String(f.count)), h('td', { class: 'num soft' }, String(f.frame))))))));
 }
 
@@ -257,7 +260,7 @@ function events(app, m) {
   const open = h('details', { class: 'card', ontoggle: () => {
     if (!open.open || box.firstChild) return;
     box.append(h('table', null, h('caption', { class: 'hidden' }, 'All events'), h('thead', null, h('tr', null, ['Time', 'Event', 'Frame'].map((x, i) => h('th', { scope: 'col', class: i === 2 ? 'num' : '' }, x)))),
-      h('tbody', null, m.events.map((e) => goRow(app, e.t, 0, {}, h('td', null, timeButton(app, e.t)), h('td', null, h('bdi', null, e.text)), h('td', { class: 'num soft' }, String(e.frame)))))));
+      h('tbody', null, m.events.map((e) => goRow(app, e.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, e.t)), h('td', null, h('bdi', null, e.text)), h('td', { class: 'num soft' }, String(e.frame)))))));
   } }, h('summary', null, plural(m.events.length, 'event')), box);
   return section('events', 'Everything in order', null, open);
 }

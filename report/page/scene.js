@@ -11,6 +11,8 @@ class Scene {
     this.poses = [];
     this.widths = new Map();
     this.places = new Map();
+    this.covered = []; // parts of the canvas where labels would be hidden: x, y, width, height
+    this.calm = matchMedia('(prefers-reduced-motion: reduce)');
     this.stars = [];
     let seed = 12345; // always the same sky
     const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
@@ -99,7 +101,8 @@ class Scene {
       const median = [0, 1, 2].map((k) => points.map((p) => p[k]).sort((a, b) => a - b)[points.length >> 1]);
       const away = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
       const far = points.map((p) => away(p, median)).sort((a, b) => a - b)[points.length >> 1];
-      if (points.length > 2) points = points.filter((p) => away(p, median) <= 4 * far + 80); // one who left does not shrink the rest
+      if (followed) points = points.sort((p, q) => away(p, followed[1]) - away(q, followed[1])).slice(0, 3); // the nearest others
+      else if (points.length > 2) points = points.filter((p) => away(p, median) <= 4 * far + 80); // one who left does not shrink the rest
       if (!followed) g.at = center(points);
       // The least size at which all points are within the middle of the canvas.
       const half = Math.min(this.w, this.h * 1.25) / 2, across = half / (this.w * 0.4), upright = half / (this.h * 0.34);
@@ -107,13 +110,14 @@ class Scene {
         const d = p.map((x, k) => x - g.at[k]), on = (v) => d[0] * v[0] + d[1] * v[1] + d[2] * v[2];
         return Math.max(Math.abs(on(this.right)) * across, Math.abs(on(this.upward)) * upright) - (on(this.into) * (1 - c.flat)) / 2.6;
       }));
-      if (followed) g.size = Math.min(g.size, 120);
+      if (followed) g.size = Math.min(g.size, 70);
     } else if (this.fit && !this.settled) g.at = [...this.middle];
     if (!this.settled) {
       Object.assign(c, g, { at: [...g.at] });
       this.settled = true;
       return false;
     }
+    if (this.calm.matches) return this.hold(followed !== undefined);
     const near = 1 - Math.exp(-dt * (followed ? 6 : 2.2)), quick = 1 - Math.exp(-dt * 9);
     let moved = 0;
     for (let k = 0; k < 3; k++) { const d = (g.at[k] - c.at[k]) * near; c.at[k] += d; moved = Math.max(moved, Math.abs(d) / c.size); }
@@ -121,6 +125,15 @@ class Scene {
     const d = (g.size - c.size) * (this.fit ? near : quick);
     c.size += d;
     return Math.max(moved, Math.abs(d) / c.size) > 2e-4;
+  }
+
+  // hold is for people who want little motion: the camera stays until the fight
+  // has left its picture or somebody turns it, and then it is there at once.
+  hold(followed) {
+    const g = this.goal, c = this.cam, off = Math.hypot(...g.at.map((x, k) => x - c.at[k])) / c.size;
+    const turned = ['yaw', 'pitch', 'flat'].some((k) => g[k] !== c[k]);
+    if (!this.fit || followed || turned || off > 0.4 || g.size > c.size * 1.1 || g.size < c.size * 0.45) Object.assign(c, g, { at: [...g.at] });
+    return false;
   }
 
   draw(t) {
@@ -145,7 +158,7 @@ class Scene {
     for (const [i, s] of spots) this.stem(i, s);
     this.shots(t);
     const order = [...spots].sort((a, b) => b[1][3] - a[1][3]);
-    for (const [i, s] of order) this.ship(i, s, t);
+    for (const [i, s] of order) this.ship(i, s);
     this.deaths(t);
     this.labels(order, t);
     this.scale();
@@ -274,9 +287,9 @@ class Scene {
     g.globalAlpha = 1;
   }
 
-  ship(i, s, t) {
+  ship(i, s) {
     const g = this.g, l = this.m.lives[i], p = this.poses[i], color = this.color(l.player);
-    const size = Math.min(Math.max(s[2] * 2.4, this.w < 600 ? 12 : 17), 60); // in pixels: half a length
+    const size = Math.min(Math.max(s[2] * 2.4, this.w < 600 ? 14 : 20), 60); // in pixels: half a length
     const unit = (v) => { const n = Math.hypot(...v) || 1; return v.map((x) => x / n); };
     const f = unit(p.forward), u = unit(p.up);
     const side = unit([f[1] * u[2] - f[2] * u[1], f[2] * u[0] - f[0] * u[2], f[0] * u[1] - f[1] * u[0]]);
@@ -397,7 +410,7 @@ class Scene {
       if (!p) continue;
       const share = age / lasts, ease = 1 - (1 - share) ** 3;
       const color = k.killer >= 0 ? this.color(k.killer) : this.ink.alarm, big = Math.min(Math.max(p[2] * 8, 42), 90);
-      if (share < 0.5) this.burst(p, big * 0.34 * (1 - share), 1 - share * 2, this.color(k.victim));
+      if (share < 0.5 && !this.calm.matches) this.burst(p, big * 0.34 * (1 - share), 1 - share * 2, this.color(k.victim));
       g.strokeStyle = color;
       for (const [r, w] of [[1, 3], [0.62, 1.5]]) {
         g.globalAlpha = (1 - share) * 0.9;
@@ -434,6 +447,7 @@ class Scene {
 
   labels(order, t) {
     const g = this.g, taken = order.map(([, s]) => [s[0] - 11, s[1] - 11, 22, 22]), height = 27;
+    taken.push(...this.covered);
     const overlap = (a, b) => Math.max(0, Math.min(a[0] + a[2], b[0] + b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[1] + a[3], b[1] + b[3]) - Math.max(a[1], b[1]));
     g.font = '600 12.5px system-ui, sans-serif';
     g.textBaseline = 'alphabetic';
@@ -442,7 +456,7 @@ class Scene {
       const [i, s] = order[n], l = this.m.lives[i];
       if (s[0] < -40 || s[1] < -40 || s[0] > this.w + 40 || s[1] > this.h + 40) continue;
       const [text, tw] = this.label(nameOf(this.m, l.player)), width = Math.max(tw, 46) + 4;
-      const gap = Math.min(Math.max(s[2] * 2.4, 15), 60) * 0.8 + 5;
+      const gap = Math.min(Math.max(s[2] * 2.4, this.w < 600 ? 14 : 20), 60) * 0.8 + 5;
       const spots = [[-width / 2, -gap - height], [gap, -height / 2], [-gap - width, -height / 2], [-width / 2, gap], [gap * 0.7, -gap - height], [gap * 0.7, gap], [-gap * 0.7 - width, gap], [-gap * 0.7 - width, -gap - height]];
       const used = this.places.get(i) ?? 0;
       let best = null, cost = Infinity;
