@@ -19,6 +19,7 @@ func TestLongKeepalive(t *testing.T) {
 		{"alone", "02 01 02", []int{1}, nil},
 		{"long, last", "01 02 32 04 00 01 02 06 C0 03 00 03", []int{4, 6}, nil},
 		{"long, first", "01 02 02 06 C0 04 00 03 32 04 00 01", []int{6, 4}, nil},
+		{"long, nothing after it", "01 01 02 05 C0 03 00", []int{5}, nil},
 		{"one byte, then an acknowledgement that looks like a header", "02 02 02 01 C0 00 00", []int{1, 4}, nil},
 		{"neither fits", "02 01 02 06 C0 03 00 03 00", []int{1}, ErrExtra},
 	} {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -57,6 +58,13 @@ func own(list []taken) []taken {
 	return list
 }
 
+// without leaves out a message, which is then missing.
+func without(list []taken, n int) []taken {
+	list = slices.Delete(list, n, n+1)
+	list[n].gap = 1
+	return list
+}
+
 func TestTracker(t *testing.T) {
 	for name, list := range map[string][]taken{
 		"in order":          counted(0, 300, 0xFFFF, 10),
@@ -105,6 +113,22 @@ func TestTracker(t *testing.T) {
 		"clock set back": then(own(counted(0, 300, 0xFF, 100)),
 			taken{at: -3600, seq: 44, text: "44, too", number: 300}, taken{at: -3597.5, seq: 60, text: "60, too", number: 316, gap: 15},
 			taken{at: -3595.2, seq: 60, text: "60, too", number: 316, repeat: true}),
+		"the first number of more than 8 bits": {{seq: 255, number: 255}, {seq: 256, number: 256}, {seq: 0, text: "other"}},
+		// 32 numbers ahead begins the range where a number from before is more likely.
+		"missing, 32 ahead": then(without(own(counted(0, 300, 0xFF, 100)), 76),
+			taken{at: 3, seq: 76, text: "late", number: 76, late: true}),
+		"missing, three laps ago": then(without(own(counted(0, 900, 0xFF, 100)), 100),
+			taken{at: 9, seq: 100, text: "late", number: 100, late: true}),
+		"unknown, 128 ahead":              then(own(counted(0, 300, 0xFF, 100)), taken{at: 3, seq: 172, text: "other", number: 172}),
+		"from before the start, 32 ahead": then(own(counted(200, 50, 0xFF, 100)), taken{at: 3, seq: 26, text: "other", number: 26}),
+		"first fragments of consecutive messages": {
+			{seq: 0, piece: 1},
+			{seq: 0, piece: 255},
+			{seq: 1, piece: 1, number: 1},
+			{at: 2, seq: 0, piece: 1, repeat: true},
+			{at: 2, seq: 0, piece: 255, repeat: true},
+			{at: 2, seq: 1, piece: 1, number: 1, repeat: true},
+		},
 		"fragments": {
 			{seq: 2, piece: 1, number: 2},
 			{seq: 2, piece: 2, number: 2},
@@ -313,8 +337,13 @@ func TestTrackerForgets(t *testing.T) {
 	if !take(lap, time.Second).Repeat || take(lap-1, time.Second).Repeat {
 		t.Error("the oldest are not those that were forgotten")
 	}
-	if take((Laps+1)*lap, time.Hour).Forgot {
+	// The oldest with the low byte 0 are now 2*lap and 3*lap: a message is
+	// retransmitted for a minute.
+	if take((Laps+1)*lap, 2*lap+time.Minute).Forgot {
 		t.Error("a message that nobody repeats any more counts as forgotten")
+	}
+	if !take((Laps+2)*lap, 3*lap+time.Minute-1).Forgot {
+		t.Error("a message that may be repeated does not count as forgotten")
 	}
 }
 

@@ -329,6 +329,7 @@ func TestSplitErrors(t *testing.T) {
 		{"size below the header", "01 01 32 04 80 01 00 28", ErrSize, "says 4 bytes, its header alone has 5", 0, "32 04 80 01 00 28"},
 		{"fragment 0 without count", "01 01 32 06 A0 01 00 00 03", ErrSize, "says 6 bytes, its header alone has 7", 0, "32 06 A0 01 00 00 03"},
 		{"control size below the header", "01 01 03 04 C0 00 00 02", ErrSize, "type 0x03 says 4 bytes, its header alone has 5", 0, "03 04 C0 00 00 02"},
+		{"control size 3, which ends the datagram", "01 01 05 03 80", ErrSize, "type 0x05 says 3 bytes, its header alone has 5", 0, "05 03 80"},
 		{"short size 0", "01 01 00 00 00 00", ErrSize, "type 0x00 says 0 bytes, its header alone has 2", 0, "00 00 00 00"},
 		{"short size 1", "01 01 06 01", ErrSize, "says 1 bytes", 0, "06 01"},
 		{"beyond the datagram", "01 02 02 32 06 80 01 00", ErrShort, "need 6 bytes, have 5", 1, "32 06 80 01 00"},
