@@ -932,11 +932,8 @@ func (c *compiler) textual(t *test, cl class, name string, value func(token) (st
 // regexp compiles a regular expression. It removes only the backslashes that
 // escape quotes.
 func (c *compiler) regexp(v token) (*texts, *Error) {
-	pattern := v.text
-	if v.kind == tokString {
-		pattern = strings.ReplaceAll(pattern, `\"`, `"`)
-		pattern = strings.ReplaceAll(pattern, `\'`, `'`)
-	}
+	pattern := strings.ReplaceAll(v.text, `\"`, `"`)
+	pattern = strings.ReplaceAll(pattern, `\'`, `'`)
 	if len(pattern) > maxPattern {
 		return nil, c.errorf(v, "the regular expression has %d bytes; the limit is %d", len(pattern), maxPattern)
 	}

@@ -89,6 +89,103 @@ func TestErrors(t *testing.T) {
 
 		// Types.
 		{
+			`Chat[0] == 1`,
+			`^~~~~~~`,
+			`Chat is a message and has no value`,
+		},
+		{
+			`GameInit == 1`,
+			`^~~~~~~~`,
+			`GameInit is a message and has no value; did you mean name?`,
+		},
+		{
+			`flags & 0x100000000`,
+			`        ^~~~~~~~~~~`,
+			`bits must be a number from 0 to 0xFFFFFFFF`,
+		},
+		{
+			`flags & -1`,
+			`        ^~`,
+			`bits must be a number from 0 to 0xFFFFFFFF`,
+		},
+		{
+			`len(error.reason)`,
+			`    ^~~~~~~~~~~~`,
+			`compare the length with a number`,
+		},
+		{
+			`error.reason[0] == 1`,
+			`^~~~~~~~~~~~~~~`,
+			`error.reason is text and has no parts`,
+		},
+		{
+			`len(residue[0]) == 1`,
+			`    ^~~~~~~~~~`,
+			`a byte has no length`,
+		},
+		{
+			`len(body[0]) == 1`,
+			`    ^~~~~~~`,
+			`body[0] is bytes and has no length`,
+		},
+		{
+			`subsystems.entries.children[1] & 1`,
+			`                                 ^`,
+			`subsystems.entries.children[1] is not a whole number: & needs one`,
+		},
+		{
+			`residue == 0x`,
+			`           ^~`,
+			`residue is bytes, such as 0a0b or 0a:0b, or a text in quotes`,
+		},
+		{
+			`payload contains "Ā"`,
+			`                 ^~~`,
+			`the text has characters outside Windows-1252`,
+		},
+		{
+			`text contains "\q"`,
+			`               ^~`,
+			`in a text, \ begins \", \\, \n, \r, \t, \x41 or \u0041`,
+		},
+		{
+			`ip == 10.0.0.3:0`,
+			`      ^~~~~~~~~~`,
+			`ip is an address without a port`,
+		},
+		{
+			`src in {10.0.0.1:0..10.0.0.3}`,
+			`        ^~~~~~~~~~~~~~~~~~~~`,
+			`a range needs plain addresses`,
+		},
+		{
+			`src in {10.0.0.1..10.0.0.3:0}`,
+			`        ^~~~~~~~~~~~~~~~~~~~`,
+			`a range needs plain addresses`,
+		},
+		{
+			`ts > 1678-06-01`, // a time of 64 bits begins in 1677 and ends in 2262
+			`     ^~~~~~~~~~`,
+			`ts is a time, such as 2002-03-01T20:00:00Z`,
+		},
+		{
+			`ts > 2262-01-01`,
+			`     ^~~~~~~~~~`,
+			`ts is a time, such as 2002-03-01T20:00:00Z`,
+		},
+		{
+			`rel > 1e300`,
+			`      ^~~~~`,
+			`rel is a number of seconds, such as 12.5 or 1m30s`,
+		},
+		{
+			`rel > 9223372036.854775808e0`, // 2^63 ns
+			`      ^~~~~~~~~~~~~~~~~~~~~~`,
+			`rel is a number of seconds, such as 12.5 or 1m30s`,
+		},
+
+		// Types.
+		{
 			`speed > "fast"`,
 			`        ^~~~~~`,
 			`speed is a number, not text`,
@@ -261,6 +358,51 @@ func TestErrors(t *testing.T) {
 
 		// Syntax.
 		{
+			`kind == ack-`,
+			`           ^`,
+			`unexpected character`,
+		},
+		{
+			`kind == ack- `,
+			`           ^`,
+			`unexpected character`,
+		},
+		{
+			`rel > 1e5+`,
+			`         ^`,
+			`unexpected character`,
+		},
+		{
+			`speed > .`,
+			`        ^`,
+			`unexpected character`,
+		},
+		{
+			`speed > .x`,
+			`        ^`,
+			`unexpected character`,
+		},
+		{
+			`body[2*] == 3`,
+			`    ^`,
+			`unexpected character`,
+		},
+		{
+			`speed 5 "abc`, // the first mistake, not that of the quotation mark
+			`      ^`,
+			`expected and, or, or a comparison before this`,
+		},
+		{
+			`x234567890123456789012345678901234567890`,
+			`^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~`,
+			`there is no field, message or key x234567890123456789012345678901234567890`,
+		},
+		{
+			`x2345678901234567890123456789012345678901`,
+			`^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~`,
+			`there is no field, message or key x234567890123456789012345678901234567890...`,
+		},
+		{
 			``,
 			`^`,
 			`the expression is empty`,
@@ -419,6 +561,31 @@ func TestLongCaret(t *testing.T) {
 	}
 }
 
+// TestCaretWindow checks how much is shown of an expression around the mistake.
+func TestCaretWindow(t *testing.T) {
+	const dots = "..."
+	text := func(n int) string { return strings.Repeat("0123456789", n/10+1)[:n] }
+	for _, tt := range []struct {
+		name                 string
+		size, column, length int
+		shown                string
+		before, marked       int
+	}{
+		{"all", 2 * window, 1, 500, text(120), 0, 120},
+		{"all, the last", 2 * window, 120, 1, text(120), 119, 1},
+		{"one more, at its start", 2*window + 1, 1, 500, text(60) + dots, 0, 60},
+		{"one more, at its end", 2*window + 1, 121, 1, dots + text(121)[60:], 3 + 60, 1},
+		{"one more, in the middle", 2*window + 1, 71, 500, dots + text(121)[10:], 3 + 60, 51},
+		{"long", 1000, 501, 7, dots + text(560)[440:] + dots, 3 + 60, 7},
+	} {
+		e := Error{Expr: text(tt.size), Column: tt.column, Length: tt.length}
+		want := tt.shown + "\n" + strings.Repeat(" ", tt.before) + "^" + strings.Repeat("~", tt.marked-1)
+		if got := e.Caret(); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, want)
+		}
+	}
+}
+
 // TestLimits checks the limits on expressions.
 func TestLimits(t *testing.T) {
 	values := func(n int) string { return "speed in {1" + strings.Repeat(",2", n-1) + "}" }
@@ -429,10 +596,14 @@ func TestLimits(t *testing.T) {
 		{"depth", strings.Repeat("(", maxDepth+1) + "x" + strings.Repeat(")", maxDepth+1), "more than 100 nested parentheses"},
 		{"open", strings.Repeat("(", 60000), "more than 100 nested parentheses"},
 		{"tests", strings.Repeat("up or ", maxTests) + "up", "more than 1000 comparisons"},
+		{"tests, value first", strings.Repeat("1 < speed or ", maxTests) + "1 < speed", "more than 1000 comparisons"},
 		{"values", values(maxValues + 1), "more than 1000 values in a set"},
 		{"pattern", `text ~ "` + strings.Repeat("a", maxPattern+1) + `"`, "the regular expression has 1001 bytes; the limit is 1000"},
 		{"patterns", strings.Repeat(`text ~ "a{900}" or `, 6) + "up", "the regular expression is too large"},
 		{"index", "residue[99999] == 1", "the index is too large for any field"},
+		{"index, by one", "residue[65537] == 1", "the index is too large for any field"},
+		{"program", `text ~ "a{999}"`, "the regular expression is too large"}, // and an instruction to begin and one to end
+		{"programs, by one", strings.Repeat(`text ~ "a{998}" or `, 5) + `text ~ a`, "the regular expression is too large"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := compile(tt.expr, shared)
@@ -451,6 +622,13 @@ func TestLimits(t *testing.T) {
 		strings.Repeat("!", 60000) + "up",
 		strings.Repeat("up and ", maxTests-1) + "up",
 		values(maxValues) + " or up",
+		"up" + strings.Repeat(" ", maxExpr-2),
+		strings.Repeat("1 < speed or ", maxTests-1) + "up",
+		strings.Repeat("(up) and ", maxDepth+1) + "up",
+		strings.Repeat("(flags) & 0x40 or ", maxTests-1) + "up",
+		`text ~ "[` + strings.Repeat("a", maxPattern-2) + `]" or up`,
+		strings.Repeat(`text ~ "a{998}" or `, 5) + "up",
+		"residue[65536] == 1 or up",
 	} {
 		if !must(t, expr).Match(r) {
 			t.Errorf("%.20s... does not hold", expr)

@@ -271,10 +271,10 @@ func (p *parser) peekOp() op {
 
 // notIn reports whether "not in" follows.
 func (p *parser) notIn() bool {
-	if !p.join(tokNot) || p.at+1 >= len(p.toks) {
+	if !p.join(tokNot) {
 		return false
 	}
-	t := p.toks[p.at+1]
+	t := p.toks[p.at+1] // the last token joins nothing
 	return t.kind == tokWord && lowered(t.text) == "in"
 }
 
