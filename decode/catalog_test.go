@@ -58,7 +58,7 @@ func TestWith(t *testing.T) {
 			t.Errorf("%s is not found", s.Name)
 		}
 	}
-	if c.Lookup(0x12) != nil || len(base.All()) != 3 || len(base.Lookup(0x10).Alternatives) != 0 || base.Lookup(0xCD).Name != "Script" {
+	if c.Lookup(0x12) != nil || base.Lookup(0x2A) != nil || len(base.All()) != 3 || len(base.Lookup(0x10).Alternatives) != 0 || base.Lookup(0xCD).Name != "Script" {
 		t.Error("the first catalogue is another now")
 	}
 
@@ -90,6 +90,29 @@ func TestWith(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// Specs are sorted, and added alternatives come before those of the game.
+func TestOrderOfSpecs(t *testing.T) {
+	game := &Spec{Code: 0x10, Name: "Game"}
+	base := NewCatalog(&Spec{Code: 0x20, Name: "Late"}, &Spec{Code: 0x10, Name: "Early", Alternatives: []*Spec{game}})
+	c, err := base.With(&Spec{Code: 0x10, Name: "First"}, &Spec{Code: 0x10, Name: "Second"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for list, want := range map[*[]*Spec]string{
+		ref(base.All()): "Early Game Late", ref(c.All()): "Early Game First Second Late", ref(c.Lookup(0x10).Alternatives): "First Second Game",
+	} {
+		var got []string
+		for _, s := range *list {
+			got = append(got, s.Name)
+		}
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("got %s, want %s", g, want)
+		}
+	}
+}
+
+func ref(list []*Spec) *[]*Spec { return &list }
 
 // A message that only lacks session state may still be the game's.
 func TestInsteadOfUnresolved(t *testing.T) {

@@ -173,11 +173,6 @@ func (c *Codec) When(cond Cond, body func()) {
 	}
 }
 
-// Sender is a condition on the dialect of the message.
-func (c *Codec) Sender(d Dialect) Cond {
-	return Cond{Op: OpSender, Value: uint64(d), ok: c.dialect == d || d == Stock && c.dialect == Undecided}
-}
-
 // Remain is the condition that bytes remain; while writing, it holds if present
 // does. It does not suit fields that a writer may omit at will.
 func (c *Codec) Remain(present bool) Cond {

@@ -22,7 +22,6 @@ const (
 	OpEquals            // equal to the value
 	OpDiffers           // not equal to the value
 	OpMore              // bytes remain
-	OpSender            // the sender's dialect is the value
 	OpIs                // a ship's list or another table decides
 )
 
@@ -47,8 +46,6 @@ func (c Cond) String() string {
 		return "bytes remain"
 	case OpIs:
 		return c.Field
-	case OpSender:
-		return "sender is " + Dialect(c.Value).String()
 	}
 	return "?"
 }

@@ -575,14 +575,6 @@ func (c *Codec) CloseGroup() {
 	}
 }
 
-// GroupOpen reports whether the next bit shares a byte with an earlier one.
-func (c *Codec) GroupOpen() bool {
-	if c.mode == writing {
-		return c.group >= 0 && c.nbits < 5
-	}
-	return c.nbits > 0
-}
-
 // wideText reports whether b is whole UTF-16 characters without a 00 00.
 func wideText(b []byte) bool {
 	if len(b)%2 != 0 {

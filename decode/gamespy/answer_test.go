@@ -121,6 +121,27 @@ func TestAnswerParts(t *testing.T) {
 	}
 }
 
+// A datagram is filled to its last byte.
+func TestAnswerIsFull(t *testing.T) {
+	full := strings.Repeat("n", maxValue)
+	for last, want := range map[string][]int{
+		// \player_0\ and 255 characters, five times; \player_5\ab; \queryid\2.1
+		"ab": {5*(10+255) + 10 + 2 + 12, len(`\final\\queryid\2.2`)},
+		// There is no room for the sixth.
+		"abc": {5*(10+255) + 12, 10 + 3 + len(`\final\\queryid\2.2`)},
+	} {
+		g := stockGame
+		g.Players = []string{full, full, full, full, full, last}
+		var got []int
+		for _, part := range said(`\players\`, &g, 2) {
+			got = append(got, len(part))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: datagrams of %v bytes, want %v; at most %d", last, got, want, MaxReply)
+		}
+	}
+}
+
 // No query adds its own keys to a reply, and only a long query gets a long
 // reply.
 func FuzzAnswer(f *testing.F) {

@@ -148,3 +148,56 @@ func FuzzReadFast(f *testing.F) {
 		compareFast(t, d, m, payload, as, nil)
 	})
 }
+
+// The head of an update, cut anywhere.
+func TestUpdateHead(t *testing.T) {
+	// A client's update: object 0x3FFFFFFF, flags 0x9D.
+	payload := []byte{0x1C, 0xFF, 0xFF, 0xFF, 0x3F, 0x00, 0x80, 0xE1, 0x41, 0x9D}
+	for n := range len(payload) + 1 {
+		id, ok := UpdatedObject(payload[:n])
+		if want := n >= 5; ok != want || ok && id != 0x3FFFFFFF {
+			t.Errorf("%d bytes: got %v, %v", n, id, ok)
+		}
+		id, flags, ok := UpdateHead(payload[:n])
+		if want := n >= 10; ok != want || ok && (id != 0x3FFFFFFF || flags != 0x9D) {
+			t.Errorf("%d bytes: got %v, flags %v, %v", n, id, flags, ok)
+		}
+	}
+	payload[0] = 0x1D
+	if _, ok := UpdatedObject(payload); ok {
+		t.Error("another message is an update")
+	}
+	if _, _, ok := UpdateHead(payload); ok {
+		t.Error("another message is an update")
+	}
+}
+
+// A position comes from the update, from the one before and the difference, or
+// is not known.
+func TestAbsolutePosition(t *testing.T) {
+	one := wire.CF16(0x3FFF) // the end of the third decade, 1
+	delta := wire.Vec4h{Dir: wire.Dir3{127, 0, 0}, Len: one}
+	base := wire.Vec3{10, 20, 30}
+	at := [3]wire.F32{wire.FloatBits(1), wire.FloatBits(2), wire.FloatBits(3)}
+	for _, tt := range []struct {
+		name string
+		m    StateUpdate
+		want wire.Vec3
+		ok   bool
+	}{
+		{"its own", StateUpdate{Flags: DirtyPosition | DirtyDelta, Position: at, Delta: delta, base: base, hasBase: true}, wire.Vec3{1, 2, 3}, true},
+		{"relative", StateUpdate{Flags: DirtyDelta, Delta: delta, base: base, hasBase: true}, wire.Vec3{11, 20, 30}, true},
+		{"relative to nothing known", StateUpdate{Flags: DirtyDelta, Delta: delta}, wire.Vec3{}, false},
+		{"none", StateUpdate{base: base, hasBase: true}, wire.Vec3{}, false},
+	} {
+		got, ok := tt.m.AbsolutePosition()
+		for i := range got {
+			if d := got[i] - tt.want[i]; d < -1e-6 || d > 1e-6 {
+				t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+			}
+		}
+		if ok != tt.ok {
+			t.Errorf("%s: known is %v", tt.name, ok)
+		}
+	}
+}

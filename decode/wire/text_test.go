@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 }
 
 func TestTextThatHasNoBytes(t *testing.T) {
-	if got := string(AppendTextOf(nil, "a李\u0100\U0001F680é")); got != "a???\xE9" {
+	if got := string(AppendTextOf(nil, "a李\u0100\U0001F680\u0080é")); got != "a????\xE9" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -74,6 +74,12 @@ func TestWideText(t *testing.T) {
 				t.Errorf("appended: got %q, want %q", got, "> "+tt.want)
 			}
 		})
+	}
+}
+
+func TestAppendWideTextOf(t *testing.T) {
+	if got, want := string(AppendWideTextOf([]byte("> "), "x李🚀")), "> x\x00\x4E\x67\x3D\xD8\x80\xDE"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

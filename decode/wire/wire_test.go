@@ -308,6 +308,9 @@ func TestVectorsThatAreNone(t *testing.T) {
 			t.Errorf("%v: got %v, length %v, want none", v, d, n)
 		}
 	}
+	if d, n := NewDir3(Vec3{0, math.MaxFloat32, 0}); d != (Dir3{0, 127, 0}) || n != math.MaxFloat32 {
+		t.Errorf("the longest: got %v, length %v", d, n)
+	}
 	// A vector with a square that overflows float32 is still packed.
 	if d, n := NewDir3(Vec3{0, -1e30, 0}); d != (Dir3{0, -127, 0}) || n != 1e30 {
 		t.Errorf("got %v, length %v", d, n)
@@ -319,7 +322,7 @@ func TestVec4f(t *testing.T) {
 	if got, want := v.Vec(), (Vec3{2.5, 0, -2.5}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got, want := (Vec3{1, 2, 3}).Add(Vec3{0.5, 0, -3}), (Vec3{1.5, 2, 0}); got != want {
+	if got, want := (Vec3{1, 2, 3}).Add(Vec3{0.5, 4, -3}), (Vec3{1.5, 6, 0}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

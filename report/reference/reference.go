@@ -318,7 +318,7 @@ func (v *rows) valueName(c decode.Cond) string {
 				return names.Name(bit)
 			}
 		}
-	case decode.OpMore, decode.OpSender, decode.OpIs:
+	case decode.OpMore, decode.OpIs:
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -362,5 +363,131 @@ func BenchmarkRead(b *testing.B) {
 	b.SetBytes(int64(len(payload)))
 	for b.Loop() {
 		d.Read(s, payload, decode.Stock, nil)
+	}
+}
+
+// Every limit of a definition is reached, and then exceeded by one.
+func TestBounds(t *testing.T) {
+	letters := func(n int) string { return strings.Repeat("a", n) }
+	list := func(n int, item func(i int) string) (all []string) {
+		for i := range n {
+			all = append(all, item(i))
+		}
+		return all
+	}
+	values := func(n int) (all []Value) {
+		for i := range n {
+			all = append(all, Value{Number: int64(i), Name: "v"})
+		}
+		return all
+	}
+	when := func(kind string, conds ...string) []Field {
+		return []Field{{Name: "z9", Kind: kind, Bits: bitNames(kind)}, {Name: "b", Kind: "u8", When: conds}}
+	}
+	one := []Field{{Name: "x", Kind: "u8"}}
+	for _, tt := range []struct {
+		name string
+		m    Message
+		want string // of the error
+	}{
+		{"opcode 0", Message{Name: "Own"}, ""},
+		{"opcode 255", Message{Name: "Own", Opcode: 255}, ""},
+		{"opcode 256", Message{Name: "Own", Opcode: 256}, "message Own: opcode 256 is not a byte"},
+		{"opcode -1", Message{Name: "Own", Opcode: -1}, "message Own: opcode -1 is not a byte"},
+		{"no name", Message{}, "a message has no name"},
+		{"a name of all characters", Message{Name: "azAZ_09_"}, ""},
+		{"a name of a letter", Message{Name: "z"}, ""},
+		{"a digit first", Message{Name: "9a"}, `"9a" is not a valid message name: letters, digits and underscores, a letter first`},
+		{"an underscore first", Message{Name: "_a"}, `"_a" is not a valid message name: letters, digits and underscores, a letter first`},
+		{"48 bytes", Message{Name: letters(48)}, ""},
+		{"49 bytes", Message{Name: letters(49)}, `the message name "` + letters(48) + `..." is longer than 48 bytes`},
+		{"a field name of all characters", Message{Name: "Own", Fields: []Field{{Name: "az09_a9", Kind: "u8"}}}, ""},
+		{"a field name with a final underscore", Message{Name: "Own", Fields: []Field{{Name: "a_", Kind: "u8"}}}, `"a_" is not a valid field name: lower-case letters, digits and single underscores, such as ship_id`},
+		{"a field name with two underscores", Message{Name: "Own", Fields: []Field{{Name: "a__b", Kind: "u8"}}}, `"a__b" is not a valid field name: lower-case letters, digits and single underscores, such as ship_id`},
+		{"a field name with a digit after an underscore", Message{Name: "Own", Fields: []Field{{Name: "a_1", Kind: "u8"}}}, `"a_1" is not a valid field name: lower-case letters, digits and single underscores, such as ship_id`},
+		{"a field name of a digit", Message{Name: "Own", Fields: []Field{{Name: "1", Kind: "u8"}}}, `"1" is not a valid field name: lower-case letters, digits and single underscores, such as ship_id`},
+		{"a doc of 400 bytes", Message{Name: "Own", Doc: letters(400)}, ""},
+		{"a doc of 401 bytes", Message{Name: "Own", Doc: letters(401)}, "the doc of message Own is longer than 400 bytes"},
+		{"16 aliases", Message{Name: "Own", Aliases: list(16, func(i int) string { return fmt.Sprint("a", i) })}, ""},
+		{"17 aliases", Message{Name: "Own", Aliases: list(17, func(i int) string { return fmt.Sprint("a", i) })}, "message Own has more than 16 aliases"},
+		{"a brief of 32", Message{Name: "Own", Fields: one, Brief: list(32, func(int) string { return "x" })}, ""},
+		{"a brief of 33", Message{Name: "Own", Fields: one, Brief: list(33, func(int) string { return "x" })}, "message Own: brief: more than 32 fields"},
+		{"512 values", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "enum32", Values: values(512)}}}, ""},
+		{"513 values", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "enum32", Values: values(513)}}}, `field "x": more than 512 values have names`},
+		{"8 bits", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "flags8", Bits: list(8, func(int) string { return "b" })}}}, ""},
+		{"9 bits", Message{Name: "Own", Fields: []Field{{Name: "x", Kind: "flags8", Bits: list(9, func(int) string { return "b" })}}}, `field "x": 9 names for the 8 bits of a byte`},
+		{"8 conditions", Message{Name: "Own", Fields: when("u8", list(8, func(int) string { return "z9 == 1" })...)}, ""},
+		{"9 conditions", Message{Name: "Own", Fields: when("u8", list(9, func(int) string { return "z9 == 1" })...)}, `field "b" has more than 8 conditions`},
+		{"the least i16", Message{Name: "Own", Fields: when("i16", "z9 == -32768")}, ""},
+		{"below the least i16", Message{Name: "Own", Fields: when("i16", "z9 == -32769")}, `field "b": when "z9 == -32769": the field goes from -32768 to 32767`},
+		{"the greatest i16", Message{Name: "Own", Fields: when("i16", "z9 == 32767")}, ""},
+		{"above the greatest i16", Message{Name: "Own", Fields: when("i16", "z9 == 32768")}, `field "b": when "z9 == 32768": the field goes from -32768 to 32767`},
+		{"the greatest u8", Message{Name: "Own", Fields: when("u8", "z9 == 255", "not z9 & 0x80")}, ""},
+		{"the first bit by its name", Message{Name: "Own", Fields: when("flags8", "z9 & first")}, ""},
+		{"another bit by its name", Message{Name: "Own", Fields: when("flags8", "z9 & other")}, `field "b": when "z9 & other": "other" is neither a number nor the name of a bit`},
+		{"no name in a condition", Message{Name: "Own", Fields: when("u8", "== 1")}, `field "b": when "== 1": there is no field "" before this one`},
+		{"only a name in a condition", Message{Name: "Own", Fields: when("bit", "z9")}, ""},
+		{"four structs in each other, and more beside them", Message{Name: "Own", Fields: list5(4)}, ""},
+		{"five structs in each other", Message{Name: "Own", Fields: list5(5)}, `field "s": more than 4 nested lists and structs`},
+		{"a list of lists", Message{Name: "Own", Fields: []Field{{Name: "l", Kind: "list", Fields: []Field{{Name: "m", Kind: "list", Fields: one}}}}}, ""},
+		{"a list of long lists", Message{Name: "Own", Fields: []Field{{Name: "l", Kind: "list", Fields: []Field{{Name: "m", Kind: "list", Count: "u16", Fields: one}}}}}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := tt.m.Spec()
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else if want := cmp.Or(tt.m.Doc, "Not described."); s.Doc != want {
+				t.Errorf("the doc is %q, want %q", s.Doc, want)
+			}
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func bitNames(kind string) []string {
+	if kind == "flags8" {
+		return []string{"first"}
+	}
+	return nil
+}
+
+// list5 returns six structs, each of which has so many in each other.
+func list5(depth int) (fields []Field) {
+	for i := range 6 {
+		f := Field{Name: "x", Kind: "u8"}
+		for range depth {
+			f = Field{Name: "s", Kind: "struct", Fields: []Field{f}}
+		}
+		f.Name += string(rune('a' + i))
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// A list's size is checked before its elements are read: an element takes as
+// many bytes as its fields that are always there.
+func TestLeast(t *testing.T) {
+	inner := func(count string) Field {
+		return Field{Name: "m", Kind: "list", Count: count, Fields: []Field{{Name: "x", Kind: "u8"}}}
+	}
+	for _, tt := range []struct {
+		name     string
+		elements []Field
+		need     int // for three elements
+	}{
+		{"a byte", []Field{{Name: "x", Kind: "u8"}}, 3},
+		{"with a condition", []Field{{Name: "x", Kind: "u8"}, {Name: "y", Kind: "u32", When: []string{"x == 1"}}}, 3},
+		{"a list", []Field{inner("u8")}, 3},
+		{"a long list", []Field{inner("u16")}, 6},
+		{"a struct", []Field{{Name: "s", Kind: "struct", Fields: []Field{{Name: "x", Kind: "u16"}, inner("u16")}}}, 12},
+	} {
+		s := spec(t, Field{Name: "l", Kind: "list", Fields: tt.elements})
+		r := decode.NewDecoder().Read(s, []byte{0xCD, 3, 0}, decode.Stock, nil)
+		if r.Err == nil || r.Err.Need != tt.need || r.Err.Have != 1 {
+			t.Errorf("%s: got %v, want need %d, have 1", tt.name, r.Err, tt.need)
+		}
 	}
 }
