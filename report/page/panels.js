@@ -35,7 +35,7 @@ const goRow = (app, t, lead, props, ...cells) => h('tr', { class: 'go', onclick:
 const killLead = 2; // seconds of the fight before a kill
 
 function scoreBoard(app, m) {
-  const scored = m.players.some((p) => p.score !== undefined), damaged = m.players.some((p) => p.damage !== undefined);
+  const scored = [...m.players, ...m.teams].some((p) => p.score), damaged = m.players.some((p) => p.damage !== undefined);
   const columns = [
     { name: 'Player', key: (p) => p.name.toLowerCase(), text: true },
     { name: 'Ships', key: (p) => p.lives.map((i) => m.lives[i].ship).join(), text: true, wide: true },
@@ -48,7 +48,7 @@ function scoreBoard(app, m) {
     { name: 'Present', key: (p) => p.joined ?? -Infinity, text: true, wide: true },
   ].filter(Boolean);
   const best = columns.findIndex((c) => c.name === 'Score');
-  let sort = best > 0 && m.players.some((p) => p.score) ? best : columns.findIndex((c) => c.name === 'Kills'), down = true;
+  let sort = best > 0 ? best : columns.findIndex((c) => c.name === 'Kills'), down = true;
   const body = h('div');
   const cells = (p) => {
     const seen = new Map();
