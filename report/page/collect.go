@@ -96,8 +96,9 @@ type pageLife struct {
 }
 
 type pageSystem struct {
-	Name   string `json:"name"`
-	Levels int    `json:"levels"` // rows
+	Name  string   `json:"name"`
+	Least float64  `json:"least"`          // condition
+	Lost  *float64 `json:"lost,omitempty"` // the first time without any
 }
 
 type pageKill struct {
@@ -249,8 +250,25 @@ func collectLife(l *match.Life, track []match.Sample, c *columns) pageLife {
 	c.addTrack(track, &p.Box)
 	c.addCondition(l.Condition)
 	for _, s := range l.Systems {
-		p.Systems = append(p.Systems, pageSystem{report.Escape(s.Name), len(s.History)})
-		c.addLevels(s.History)
+		p.Systems = append(p.Systems, collectSystem(&s))
+	}
+	return p
+}
+
+// collectSystem returns the lowest condition of a subsystem: its history would
+// be most of the page.
+func collectSystem(s *match.System) pageSystem {
+	p := pageSystem{Name: report.Escape(s.Name), Least: 1}
+	for _, l := range s.History {
+		level := share(l.Value)
+		if level < 0 {
+			continue
+		}
+		p.Least = min(p.Least, float64(level)/1000)
+		if level == 0 && p.Lost == nil {
+			t := seconds(l.T)
+			p.Lost = &t
+		}
 	}
 	return p
 }

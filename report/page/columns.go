@@ -238,12 +238,6 @@ func (c *columns) addCondition(h []match.Condition) {
 	}
 }
 
-// addLevels writes the condition of a subsystem over time.
-func (c *columns) addLevels(h []match.Level) {
-	c.add(len(h), func(i int) int64 { return thousandths(h[i].T) })
-	c.add(len(h), func(i int) int64 { return share(h[i].Value) })
-}
-
 // addShots writes shots: the end is -1 where it is not known, and whether it hit
 // is 0 for no, 1 for yes, 2 for unknown.
 func (c *columns) addShots(shots []match.Shot) {

@@ -33,7 +33,6 @@ async function read() {
       [x, y, z].forEach((low, k) => { for (let i = 0; i < n; i++) at3[k][i] = low + at3[k][i] * step; });
       l.track = { n, t, at: at3, forward: [column(n, 0.01), column(n, 0.01), column(n, 0.01)], up: [column(n, 0.01), column(n, 0.01), column(n, 0.01)], speed: column(n, 0.1), cloaked: column(n) };
       l.state = { n: l.condition, t: column(l.condition, 1e-3), hull: column(l.condition, 1e-3), shields: Array.from({ length: 6 }, () => column(l.condition, 1e-3)) };
-      for (const s of l.systems || []) { s.t = column(s.levels, 1e-3); s.value = column(s.levels, 1e-3); }
     }
     const n = m.shots;
     m.shots = { n, t: column(n, 1e-3), length: column(n, 1e-3), life: column(n), target: column(n), kind: column(n), hit: column(n) };

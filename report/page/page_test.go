@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
@@ -248,6 +249,33 @@ func TestImpossible(t *testing.T) {
 	unpack(t, page)
 }
 
+// TestSystems has subsystems that are hit, repaired, lost, and not known.
+func TestSystems(t *testing.T) {
+	page := write(t, []*match.Match{{Lives: []match.Life{{Systems: []match.System{
+		{Name: "Bridge", History: []match.Level{{T: 1, Value: 1}, {T: 2, Value: 0.25}, {T: 3, Value: 0.75}}},
+		{Name: "Hull", History: []match.Level{{T: 4, Value: 0.5}, {T: 5, Value: 0}, {T: 6, Value: 0.5}, {T: 7, Value: 0}}},
+		{Name: "Probe", History: []match.Level{{T: 8, Value: float32(math.NaN())}}},
+	}}}}}, Options{})
+	if want := `"systems":[{"name":"Bridge","least":0.25},{"name":"Hull","least":0,"lost":5},{"name":"Probe","least":1}]`; !strings.Contains(page, want) {
+		t.Errorf("%s is missing from the page", want)
+	}
+}
+
+// TestShapes has every class of ship in the replay: only probes and decoys, and
+// ships that are not known, are darts.
+func TestShapes(t *testing.T) {
+	_, classes, ok := strings.Cut(scriptShapes, "const classes = {")
+	other := regexp.MustCompile(`(?i)asteroid|station|outpost|starbase|facility|array|dock`) // as shapeOf has it
+	if !ok || !strings.Contains(scriptShapes, "/asteroid/i") {
+		t.Fatal("the script has no classes")
+	}
+	for c := range ship.All() {
+		if !regexp.MustCompile(`(^|[ '"])`+regexp.QuoteMeta(c.Name)+`['"]?: '`).MatchString(classes) && !other.MatchString(c.Name) {
+			t.Errorf("%s has no outline", c.Name)
+		}
+	}
+}
+
 // TestSize writes half an hour of eight ships that turn and fire all the time.
 func TestSize(t *testing.T) {
 	const minutes, ships = 33, 8
@@ -268,6 +296,13 @@ func TestSize(t *testing.T) {
 				l.Condition = append(l.Condition, match.Condition{T: at, Hull: 0.5 + noise()/2, Shields: [6]float32{1, 1, 1, 1, 1, noise() + 0.5}})
 				m.Events = append(m.Events, match.Event{T: at, Frame: k * 7, Kind: match.EventCloak, Player: i, Text: "player cloaks"})
 			}
+		}
+		for range 30 { // subsystems that are hit and repaired all the time
+			s := match.System{Name: "Forward Torpedo 1"}
+			for k := range 1000 {
+				s.History = append(s.History, match.Level{T: float64(k) * 2, Value: noise() + 0.5})
+			}
+			l.Systems = append(l.Systems, s)
 		}
 		line := match.Line{Player: i}
 		for k := range minutes * 12 {

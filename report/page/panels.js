@@ -202,8 +202,8 @@ function flights(app, m) {
     if (hull) content.push(svg('path', { class: 'hull', d: hull[0] }));
     const percent = (v) => `${Math.round(v * 100)} %`;
     const said = [hull ? hull[1] < 1 ? `hull down to ${percent(hull[1])}` : 'hull whole' : 'hull not known', shield ? shield[1] < 1 ? `shields down to ${percent(shield[1])}` : 'shields whole' : 'shields not known'].join(', ');
-    const lost = (l.systems || []).map((q) => { const i = q.value.indexOf(0); return i >= 0 ? [q.name, q.t[i]] : null; }).filter(Boolean).sort((a, b) => a[1] - b[1]);
-    const hurt = (l.systems || []).filter((q) => !q.value.includes(0)).map((q) => `${q.name} ${percent(q.value.reduce((a, x) => Math.min(a, x), 1))}`);
+    const lost = (l.systems || []).filter((q) => q.lost !== undefined).map((q) => [q.name, q.lost]).sort((a, b) => a[1] - b[1]);
+    const hurt = (l.systems || []).filter((q) => q.lost === undefined && q.least < 1).map((q) => `${q.name} ${percent(q.least)}`);
     const how = l.end_how ? endings[l.end_how] || l.end_how : 'to the end';
     return h('article', { class: `card flight k${colorOf(m, l.player)}` },
       h('header', null, icon(l.ship), h('h3', null, readable(l.ship)), timeButton(app, l.begin, 0, `${clock(l.begin, 0)} – ${clock(l.end, 0)}`),
