@@ -51,7 +51,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi page-lint browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences sbom clean help
+.PHONY: build test system acmi page-lint browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -230,7 +230,7 @@ man: ## write the manual, a page for each command, into dist/man
 	echo '{"Replace": {"cmd/bcdissect/man.go": "$(PACKAGING)/man/man.go"}}' >"$$dir/overlay.json" && \
 	SOURCE_DATE_EPOCH=$(PACKAGE_TIME) $(GO) run -overlay "$$dir/overlay.json" -mod=mod -modfile "$$dir/go.mod" ./cmd/bcdissect dist/man
 
-packages: build cross man ## make archives, deb, rpm, formula, manifest and checksums in dist/packages
+packages: build cross man licence-texts ## make archives, deb, rpm, formula, manifest and checksums in dist/packages
 	@rm -rf dist/completions && mkdir -p dist/completions
 	@bin/bcdissect completion bash >dist/completions/bcdissect.bash
 	@bin/bcdissect completion zsh >dist/completions/_bcdissect
@@ -238,6 +238,9 @@ packages: build cross man ## make archives, deb, rpm, formula, manifest and chec
 	@bin/bcdissect completion powershell >dist/completions/bcdissect.ps1
 	@$(GO) run ./$(PACKAGING)/release -tag '$(VERSION)' -version '$(PACKAGE_VERSION)' -time $(PACKAGE_TIME) -nfpm $(NFPM)
 	@cat dist/packages/SHA256SUMS
+
+licence-texts: ## write the licences of all that is linked into dist/licences.txt and, for Debian, dist/copyright
+	@$(GO) run ./$(PACKAGING)/licences -text dist/licences.txt -debian dist/copyright -base $(PACKAGING)/copyright
 
 package-check: ## build the packages of this system twice, compare them, and try them
 	@ACTIONLINT=$(ACTIONLINT) $(PACKAGING)/check.sh

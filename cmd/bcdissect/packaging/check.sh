@@ -41,6 +41,7 @@ tar -xzf $folder/bcdissect_*.tar.gz -C "$dir/archive"
 try "$dir/archive/bcdissect"
 test -s "$dir/archive/man/bcdissect-read.1"
 test -s "$dir/archive/completions/bcdissect.bash"
+grep -q 'Apache License' "$dir/archive/licences.txt"
 bash -n "$dir/archive/completions/bcdissect.bash"
 if has unzip "the archive for Windows is not checked"; then
 	unzip -tq $folder/*.zip
@@ -49,6 +50,13 @@ fi
 if has rpm "the rpm is not checked"; then
 	rpm -qlp $folder/*.rpm | grep -qx /usr/bin/bcdissect
 	rpm -K --nosignature $folder/*.rpm
+fi
+if has systemd-analyze "the unit is not checked" && has dpkg-deb "the unit is not checked"; then
+	mkdir "$dir/deb"
+	dpkg-deb -x $folder/*.deb "$dir/deb"
+	grep -q 'Charmbracelet' "$dir/deb/usr/share/doc/bcdissect/copyright"
+	sed "s:/usr/bin/bcdissect:$dir/archive/bcdissect:" "$dir/deb/usr/lib/systemd/system/bcdissect-relay.service" >"$dir/bcdissect-relay.service"
+	systemd-analyze verify "$dir/bcdissect-relay.service"
 fi
 if has lintian "the deb is not checked"; then
 	lintian --allow-root --fail-on error,warning $folder/*.deb

@@ -233,7 +233,7 @@ func (r *release) members(platform string) (all []member, err error) {
 		"README.md":    "README.md",
 		"CHANGELOG.md": "CHANGELOG.md",
 		"LICENSE":      "LICENSE",
-		"licences.md":  "docs/licences.md",
+		"licences.txt": filepath.Join(r.dist, "licences.txt"),
 	}
 	for _, folder := range []string{"man", "completions"} {
 		if folder == "man" && windows(platform) {

@@ -34,7 +34,7 @@ func released(t *testing.T) string {
 		"README.md":                             "read me",
 		"CHANGELOG.md":                          "changes",
 		"LICENSE":                               "licence",
-		"docs/licences.md":                      "licences",
+		"dist/licences.txt":                     "licences",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestArchives(t *testing.T) {
 		"644 1700000000 README.md: read me",
 		"755 1700000000 bcdissect: for newer Macs",
 		"644 1700000000 completions/bcdissect.bash: a completion",
-		"644 1700000000 licences.md: licences",
+		"644 1700000000 licences.txt: licences",
 		"644 1700000000 man/bcdissect.1: a page",
 	}
 	if !slices.Equal(got, want) {
@@ -112,7 +112,7 @@ func TestArchives(t *testing.T) {
 	}
 	want = []string{
 		"644 1700000000 CHANGELOG.md", "644 1700000000 LICENSE", "644 1700000000 README.md", "755 1700000000 bcdissect.exe",
-		"644 1700000000 completions/bcdissect.bash", "644 1700000000 licences.md",
+		"644 1700000000 completions/bcdissect.bash", "644 1700000000 licences.txt",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

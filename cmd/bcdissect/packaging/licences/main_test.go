@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The texts are those of all modules that docs/licences.md lists, in the same
+// versions, and of Go's library.
+func TestLinked(t *testing.T) {
+	t.Chdir("../../../..")
+	all, err := linked("./cmd/bcdissect", []string{"linux", "windows", "darwin"})
+	if err != nil {
+		t.Skipf("the modules cannot be listed: %v", err)
+	}
+	has := func(of string) bool {
+		for _, l := range all {
+			if strings.HasPrefix(l.of, of) && regexp.MustCompile(`(?i)permission|redistribution|licensed? `).MatchString(l.text) {
+				return true
+			}
+		}
+		return false
+	}
+	page, err := os.ReadFile("docs/licences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| \[([^]]+)\]\([^)]+\) \| (v[^ ]+) \|`).FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 30 || !has("Go library go1.") {
+		t.Fatalf("%d rows, %d texts", len(rows), len(all))
+	}
+	for _, row := range rows {
+		found := false // the row names the module, or a part of it
+		for name := row[1]; !found && name != "."; name = path.Dir(name) {
+			found = has(name + " " + row[2])
+		}
+		if !found {
+			t.Errorf("%s %s: no text", row[1], row[2])
+		}
+	}
+}
+
+func TestForDebian(t *testing.T) {
+	got := string(forDebian([]licence{
+		{"example.org/a v1.0.0", "LICENSE", "Title\n\n  Copyright (c) 2020 Ada\nCopyright 2021 Bob\nCopyright [yyyy] [name]\n\nPermission is granted.\n"},
+		{"example.org/b v0.1.0, part", "COPYING", "    Apache License\n  Version 2.0, January 2004\n\nMuch\naccepting any such warranty or additional liability.\n\n  END OF TERMS AND CONDITIONS\n"},
+	}))
+	const want = `
+Files: example.org/a-v1.0.0/*
+Copyright: 2020 Ada
+ 2021 Bob
+License: LICENSE-of-example.org/a-v1.0.0
+ Title
+ .
+   Copyright (c) 2020 Ada
+ Copyright 2021 Bob
+ Copyright [yyyy] [name]
+ .
+ Permission is granted.
+
+Files: example.org/b-v0.1.0--part/*
+Copyright: the authors of example.org/b v0.1.0, part
+License: COPYING-of-example.org/b-v0.1.0--part
+ The Apache License, version 2.0, is in /usr/share/common-licenses/Apache-2.0.
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
