@@ -43,7 +43,7 @@ func TestRelayRecordsNoStrangers(t *testing.T) {
 		max  int
 	}{
 		{nil, 20, garbage / 4},
-		{[]string{"--strangers"}, garbage, 2 * garbage},
+		{[]string{"--strangers"}, garbage / 2, 2 * garbage}, // a busy machine loses some
 	} {
 		file := filepath.Join(t.TempDir(), "relay.pcapng")
 		host := startHost(t, append(tt.args, "-w", file)...)

@@ -453,7 +453,17 @@ func join(t *testing.T, at netip.AddrPort, n int) *udpClient {
 
 func joinFrom(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int) *udpClient {
 	t.Helper()
+	return joinAs(t, local, at, n, false)
+}
+
+// joinAs does the same in one of the dialects.
+func joinAs(t *testing.T, local *net.UDPAddr, at netip.AddrPort, n int, openBC bool) *udpClient {
+	t.Helper()
 	c := newUDPClientFrom(t, local, at, n, &relay.Trouble{})
+	o := c.Options
+	o.OpenBC = openBC
+	c.Client = relaytest.NewClient(o)
+	c.Deliver = c.delivered
 	t.Cleanup(func() { _ = c.conn.Close() })
 	began := time.Now()
 	c.Connect(began)

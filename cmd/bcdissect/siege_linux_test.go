@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
@@ -28,6 +30,7 @@ type chatter struct {
 	*udpClient
 	said   map[int]time.Time // lines that have not come back
 	next   int
+	ids    map[string]uint8 // of all chatters by their names
 	echoes []time.Duration
 	heard  time.Time     // the last line of anybody
 	gap    time.Duration // the longest without one
@@ -43,6 +46,16 @@ func (c *chatter) hears(now time.Time, m *arq.Message) {
 	if _, err := fmt.Sscanf(number, "%d", &n); err != nil {
 		c.faults = append(c.faults, fmt.Sprintf("%s heard %q", c.Name, m.Body[7:]))
 		return
+	}
+	speaks := false // it is a chatter that is shown as the author
+	for _, id := range c.ids {
+		speaks = speaks || m.Body[1] == id
+	}
+	if !speaks {
+		return
+	}
+	if m.Body[1] != c.ids[name] {
+		c.faults = append(c.faults, fmt.Sprintf("%s is shown %q as said by id %d", c.Name, m.Body[7:], m.Body[1]))
 	}
 	c.gap, c.heard = max(c.gap, now.Sub(c.heard)), now
 	if name == c.Name {
@@ -112,30 +125,91 @@ func renames(id uint8, seq *uint16) []byte {
 	return cipher.Encrypt(nil, plain)
 }
 
-// TestRelaySiege has four clients chat at the program while it is flooded with
-// names, garbage, queries, connects and leaves in the name of those four, and
-// joins that nobody finishes, all at once. It lasts fifteen seconds, or a minute
-// if BCDISSECT_LONG is set.
+// one returns a datagram with one message.
+func one(id uint8, h transport.Header, body []byte) []byte {
+	plain, err := transport.Append([]byte{id, 1}, &h, body)
+	if err != nil {
+		panic(err) // the test's own message
+	}
+	return cipher.Encrypt(nil, plain)
+}
+
+// reliable returns the header of a game message of a client that has joined and
+// sent no ship.
+func reliable(n int) transport.Header {
+	const before = 6 // five answers, and that it is ready
+	return transport.Header{Type: transport.Standard, Reliable: true, Seq: uint16(before + n)}
+}
+
+// harm has players attack who are in the game: with early fragments of many
+// messages, with ship updates, with messages too long to be passed on, and with
+// the names of others.
+func (s *siege) harm(early, shooter, long, twin *udpClient, victims []*chatter) {
+	s.attack(10*time.Millisecond, func(round int) {
+		for n := range 4 {
+			h := reliable((4*round + n) % 8000)
+			h.Fragment, h.Index = true, 254
+			_, _ = early.conn.Write(one(early.ID, h, make([]byte, 400)))
+			h.Seq, h.Index, h.Count = 6, uint8(n), 255*uint8(1-min(n, 1))
+			_, _ = early.conn.Write(one(early.ID, h, make([]byte, 400)))
+		}
+		for range 10 {
+			_, _ = shooter.conn.Write(one(shooter.ID, transport.Header{Type: transport.Standard}, append([]byte{byte(msg.OpStartFiring)}, make([]byte, 400)...)))
+		}
+	})
+	s.attack(50*time.Millisecond, func(round int) {
+		if round == 20 {
+			name := append([]byte{long.ID, 1, 2, 3, 4}, make([]byte, 900)...)
+			_, _ = long.conn.Write(one(long.ID, transport.Header{Type: transport.NameChange, Priority: true, Seq: 2}, name))
+		}
+		h := reliable(round / 255)
+		if h.Fragment, h.Index = true, uint8(round%255); h.Index == 0 {
+			h.Count = 255
+		}
+		_, _ = long.conn.Write(one(long.ID, h, append([]byte{byte(msg.OpStartFiring)}, make([]byte, 900)...)))
+	})
+	s.attack(1100*time.Millisecond, func(round int) {
+		name := wire.AppendWideTextOf([]byte{twin.ID, 1, 2, 3, 4}, victims[round%len(victims)].Name)
+		_, _ = twin.conn.Write(one(twin.ID, transport.Header{Type: transport.NameChange, Priority: true, Seq: uint16(2 + round)}, append(name, 0, 0)))
+		text := victims[round%len(victims)].Name + ": 1"
+		body := append([]byte{byte(msg.OpChat), victims[round%len(victims)].ID, 0, 0, 0, byte(len(text)), 0}, text...)
+		_, _ = twin.conn.Write(one(twin.ID, reliable(round), body))
+	})
+}
+
+// TestRelaySiege has eight clients of both dialects chat at the program while it
+// is flooded with names, garbage, queries, connects and leaves in the name of
+// those eight, joins that nobody finishes, fragments, ship updates, messages too
+// long to be passed on and false names, all at once, and records. It lasts
+// fifteen seconds, or a minute if BCDISSECT_LONG is set.
 func TestRelaySiege(t *testing.T) {
 	fixtures.System(t)
 	lasts := 15 * time.Second
 	if os.Getenv("BCDISSECT_LONG") != "" {
 		lasts = time.Minute
 	}
-	s := &siege{t: t, host: startHost(t, "--players", "16", "--control", "none"), over: make(chan struct{})}
+	s := &siege{t: t, host: startHost(t, "--players", "16", "--control", "none", "-w", filepath.Join(t.TempDir(), "siege.pcapng")), over: make(chan struct{})}
 	var chatters []*chatter
+	ids := map[string]uint8{}
 	for n := range 8 {
-		c := &chatter{udpClient: joinFrom(t, local(10+n), s.host.at, n+1), said: map[int]time.Time{}}
+		c := &chatter{udpClient: joinAs(t, local(10+n), s.host.at, n+1, n%2 == 1), said: map[int]time.Time{}, ids: ids}
 		if c.Phase != relaytest.Playing {
 			t.Fatalf("%s: phase %d, reason %d; %s", c.Name, c.Phase, c.Reason, s.host)
 		}
 		c.Deliver = c.hears
+		ids[c.Name] = c.ID
 		chatters = append(chatters, c)
 	}
-	intruder := joinFrom(t, local(20), s.host.at, 9)
-	if intruder.Phase != relaytest.Playing {
-		t.Fatalf("the intruder: phase %d, reason %d; %s", intruder.Phase, intruder.Reason, s.host)
+	var intruders []*udpClient
+	for n := range 5 {
+		p := joinFrom(t, local(20+n), s.host.at, 9+n)
+		if p.Phase != relaytest.Playing {
+			t.Fatalf("intruder %d: phase %d, reason %d; %s", n, p.Phase, p.Reason, s.host)
+		}
+		intruders = append(intruders, p)
 	}
+	intruder := intruders[0]
+	s.harm(intruders[1], intruders[2], intruders[3], intruders[4], chatters)
 
 	// A failed send is no failure of the test: a loopback socket reports
 	// datagrams that the host has refused.
@@ -197,7 +271,11 @@ func TestRelaySiege(t *testing.T) {
 				if (tick+3*i)%10 == 0 && now.Sub(began) < lasts-2*time.Second {
 					c.next++
 					c.said[c.next] = now
-					c.Say(now, msg.OpChat, &msg.Chat{Sender: int32(c.ID), Text: fmt.Appendf(nil, "%s: %d", c.Name, c.next)})
+					sender := int(c.ID)
+					if c.OpenBC {
+						sender = c.Slot
+					}
+					c.Say(now, msg.OpChat, &msg.Chat{Sender: int32(sender), Text: fmt.Appendf(nil, "%s: %d", c.Name, c.next)})
 				}
 			})
 		})
@@ -222,6 +300,7 @@ func TestRelaySiege(t *testing.T) {
 
 	var sum time.Duration
 	lines := 0
+	var longest, gap time.Duration
 	for _, c := range chatters {
 		if c.Phase != relaytest.Playing || c.Err != nil || len(c.faults) > 0 {
 			t.Errorf("%s: phase %d, reason %d, %v, %q", c.Name, c.Phase, c.Reason, c.Err, c.faults)
@@ -229,11 +308,17 @@ func TestRelaySiege(t *testing.T) {
 		if c.next < 10 || len(c.echoes) != c.next {
 			t.Errorf("%s: %d of %d lines came back", c.Name, len(c.echoes), c.next)
 		}
-		if c.gap > 2*time.Second {
+		for id, name := range c.Known {
+			if own, ok := ids[name]; ok && own != id {
+				t.Errorf("%s was told that id %d is called %q, too", c.Name, id, name)
+			}
+		}
+		if gap = max(gap, c.gap); c.gap > 2*time.Second {
 			t.Errorf("%s heard nothing for %v", c.Name, c.gap)
 		}
 		for _, d := range c.echoes {
 			sum += d
+			longest = max(longest, d)
 			lines++
 		}
 	}
@@ -249,7 +334,7 @@ func TestRelaySiege(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^bcdissect: .*127\.0\.0\.20:\d+.* kicked`).MatchString(said) {
 		t.Errorf("the one that floods names was not put out: %s", said)
 	}
-	t.Logf("%d lines, %v on average; SIGTERM %v; %.1f MiB; %s", lines, mean, took, float64(memory)/(1<<20), said[max(0, len(said)-400):])
+	t.Logf("%d lines, %v on average, %v at worst; silence %v; SIGTERM %v; %.1f MiB; %s", lines, mean, longest, gap, took, float64(memory)/(1<<20), said[max(0, len(said)-400):])
 }
 
 // peakOf returns the peak resident memory of a running process in bytes. The
