@@ -30,6 +30,8 @@ type Config struct {
 	Dialect decode.Dialect
 	// Ships, if not nil, is the class of ships of unknown class.
 	Ships *ship.Class
+	// Clear makes datagrams count as deciphered already.
+	Clear bool
 	// Catalog holds the game messages; nil means the stock catalogue.
 	Catalog *decode.Catalog
 	// Limits bound the state; zero values mean DefaultLimits.
@@ -117,8 +119,11 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 // push is Push for a datagram that may already be deciphered; otherwise plain
 // is empty.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
-	if d.Form != packet.Wire {
-		return p.pushLogged(d, emit)
+	if d.Form != packet.Wire || p.cfg.Clear {
+		if d.Form > packet.Clear {
+			return p.pushLogged(d, emit)
+		}
+		return p.pushClear(d, emit)
 	}
 	p.stats.Datagrams++
 	if len(d.Payload) == 0 || len(p.cfg.Ports) > 0 && !p.wanted(d) {

@@ -18,6 +18,8 @@ type Verifier struct {
 	Datagrams int // built from their messages and enciphered
 	Differ    int // messages and datagrams with a different result
 
+	Clear bool // datagrams are deciphered already, as in Config
+
 	number  int  // of the current datagram
 	intact  bool // all of its messages are intact so far
 	plain   []byte
@@ -33,7 +35,7 @@ func (v *Verifier) Check(r *Record) string {
 		return ""
 	}
 	if r.Datagram.Number != v.number || r.Part == 0 {
-		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated() && r.Datagram.Form == packet.Wire
+		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated() && r.Datagram.Form <= packet.Clear
 		v.plain = append(v.plain[:0], r.Peer, 0)
 	}
 	if r.Kind != KindMessage {
@@ -54,16 +56,26 @@ func (v *Verifier) Check(r *Record) string {
 	v.plain = append(v.plain, v.message...)
 	// A datagram with fewer messages than announced is malformed, as its last
 	// record says; it cannot be rebuilt.
-	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact && cipher.MessageCount(r.Datagram.Payload) == r.Part+1 {
+	if r.Offset+len(r.Bytes) == len(r.Datagram.Payload) && v.intact && v.count(r.Datagram) == r.Part+1 {
 		v.plain[1] = byte(r.Part + 1)
 		v.Datagrams++
-		v.wire = cipher.Encrypt(v.wire[:0], v.plain)
+		if v.wire = append(v.wire[:0], v.plain...); !v.Clear && r.Datagram.Form == packet.Wire {
+			v.wire = cipher.Encrypt(v.wire[:0], v.plain)
+		}
 		if differs == "" && !bytes.Equal(v.wire, r.Datagram.Payload) {
 			v.Differ++
 			differs = fmt.Sprintf("the datagram is built again as %x, was %x", v.wire, r.Datagram.Payload)
 		}
 	}
 	return differs
+}
+
+// count returns the number of messages that a datagram announces.
+func (v *Verifier) count(d *Datagram) int {
+	if len(d.Payload) > 1 && (v.Clear || d.Form != packet.Wire) {
+		return int(d.Payload[1])
+	}
+	return cipher.MessageCount(d.Payload)
 }
 
 // fields encodes the body of a record's message. The body of a fragment is part

@@ -12,6 +12,7 @@ const (
 	maxUnfinished = 256
 	maxWhole      = 1 << 16          // bytes of one IP datagram
 	maxSpans      = 128              // gaps in one datagram
+	maxPieces     = maxWhole / 8     // frames of one datagram that are remembered
 	maxPieceAge   = 30 * time.Second // of capture time, since the first fragment
 )
 
@@ -23,6 +24,7 @@ type piece struct {
 	more   bool // not the last
 	data   []byte
 	full   int // length on the network, not less than len(data)
+	frame  int // number of its frame
 }
 
 // A pieceKey identifies the fragments of one datagram.
@@ -35,9 +37,10 @@ type pieceKey struct {
 // A whole is a joined datagram. Its data are valid until the next fragment is
 // added.
 type whole struct {
-	data []byte // up to the first missing byte
-	full int
-	next uint8
+	data   []byte // up to the first missing byte
+	full   int
+	next   uint8
+	frames []int // of the fragments but the last
 }
 
 // A joiner reassembles IP fragments in any order. Where fragments overlap, the
@@ -61,6 +64,8 @@ type part struct {
 	full  int    // -1 until the last fragment arrives
 	held  int    // the snap length cut off data from here on
 	next  uint8
+
+	frames []int // of its pieces
 }
 
 type span struct{ lo, hi int }
@@ -90,11 +95,14 @@ func (j *joiner) add(now time.Time, p *piece) (whole, outcome) {
 		u.next = p.next
 	}
 	if u.full < 0 || len(u.spans) != 1 || u.spans[0] != (span{0, u.full}) {
+		if len(u.frames) < maxPieces {
+			u.frames = append(u.frames, p.frame)
+		}
 		return whole{}, fragment
 	}
 	// The part goes to the free list, where its data stay until the next call.
 	j.drop(u)
-	return whole{u.data[:min(u.full, u.held)], u.full, u.next}, gaveDatagram
+	return whole{u.data[:min(u.full, u.held)], u.full, u.next, u.frames}, gaveDatagram
 }
 
 func (j *joiner) begin(now time.Time, key pieceKey) *part {
@@ -107,7 +115,7 @@ func (j *joiner) begin(now time.Time, key pieceKey) *part {
 	} else {
 		u = new(part)
 	}
-	*u = part{key: key, since: now, data: u.data[:0], spans: u.spans[:0], full: -1, held: maxWhole}
+	*u = part{key: key, since: now, data: u.data[:0], spans: u.spans[:0], frames: u.frames[:0], full: -1, held: maxWhole}
 	if j.parts == nil {
 		j.parts = make(map[pieceKey]*part)
 	}

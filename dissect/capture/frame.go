@@ -20,8 +20,16 @@ type frame struct {
 	data   []byte
 	full   int // length on the network
 
+	clear bool // its section is marked by ClearMark
+
+	tapped // set for a tap only
+
 	logged *packet.Datagram // of a log, which has no frames: the rest is not set but for time, digits and flaw
 }
+
+// ClearMark is the comment of a pcapng section whose datagrams are deciphered,
+// but for those in IP fragments.
+const ClearMark = "bcdissect:clear=1"
 
 // A frameReader reads frames of one file format.
 type frameReader interface {

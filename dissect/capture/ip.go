@@ -55,12 +55,13 @@ func (d *decoder) ipv4(b []byte) outcome {
 			more:   place&moreFlag != 0,
 			data:   payload,
 			full:   full,
+			frame:  d.datagram.Number,
 		}
 		w, o := d.joiner.add(d.datagram.Time, &p)
 		if o != gaveDatagram {
 			return o
 		}
-		payload, full = w.data, w.full
+		payload, full, d.pieces = w.data, w.full, w.frames
 	}
 	h, payload, full, o := d.udp(payload, full)
 	if o == gaveDatagram {
@@ -111,6 +112,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 				more:   place&1 != 0,
 				data:   b[8:],
 				full:   full - 8,
+				frame:  d.datagram.Number,
 			}
 			next, b, full = p.next, p.data, p.full
 			if p.offset == 0 && !p.more {
@@ -123,7 +125,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 			if o != gaveDatagram {
 				return o
 			}
-			next, b, full = w.next, w.data, w.full
+			next, b, full, d.pieces = w.next, w.data, w.full, w.frames
 		default:
 			return notUDP
 		}

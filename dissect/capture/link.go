@@ -61,7 +61,8 @@ type decoder struct {
 	joiner   joiner
 	datagram packet.Datagram
 
-	cut bool // the capture lacks the end of the current frame
+	cut    bool  // the capture lacks the end of the current frame
+	pieces []int // frames of the IP fragments before the one that completed the datagram; nil if it came in one piece
 
 	// Reused to avoid allocations.
 	tag  layers.Dot1Q
@@ -73,8 +74,9 @@ type decoder struct {
 func (d *decoder) decode(f *frame) bool {
 	d.tally.saw(momentOf(f.time))
 	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
-	d.cut = f.full > len(f.data)
+	d.cut, d.pieces = f.full > len(f.data), nil
 	o := f.flaw
+	d.datagram.Form = packet.Wire
 	switch {
 	case o != gaveDatagram:
 	case f.logged != nil:
@@ -91,6 +93,9 @@ func (d *decoder) decode(f *frame) bool {
 	if o != gaveDatagram {
 		d.tally.counts[o]++
 		return false
+	}
+	if f.clear && d.pieces == nil && f.logged == nil {
+		d.datagram.Form = packet.Clear
 	}
 	d.tally.counts[gaveDatagram]++
 	return true

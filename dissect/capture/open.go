@@ -24,6 +24,10 @@ type File struct {
 	err      error // result of all later calls of Next
 	decoder  *decoder
 	progress *progress
+
+	tap    Tap    // may be nil
+	forTap Frame  // reused
+	forLog []byte // reused
 }
 
 // Open opens the named capture file, or stdin if the name is "-". It fails if
@@ -31,18 +35,18 @@ type File struct {
 func Open(name string, stdin io.Reader) (*File, error) {
 	p := new(progress)
 	p.expect([]string{name}, stdin)
-	return open(name, stdin, new(decoder), p)
+	return open(name, stdin, new(decoder), p, nil)
 }
 
 // NewReader reads a capture from r. The name is for errors.
 func NewReader(name string, r io.Reader) (*File, error) {
-	return newFile(name, r, new(decoder), new(progress))
+	return newFile(name, r, new(decoder), new(progress), nil)
 }
 
 // open makes a file with shared frame counting, defragmentation and progress.
-func open(name string, stdin io.Reader, d *decoder, p *progress) (*File, error) {
+func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*File, error) {
 	if name == "-" {
-		return newFile(stdinName, stdin, d, p)
+		return newFile(stdinName, stdin, d, p, tap)
 	}
 	r, err := os.Open(name)
 	if err != nil {
@@ -52,11 +56,11 @@ func open(name string, stdin io.Reader, d *decoder, p *progress) (*File, error) 
 		_ = r.Close()
 		return nil, fmt.Errorf("%s: %w: a directory", name, ErrNotCapture)
 	}
-	return newFile(name, r, d, p, r.Close)
+	return newFile(name, r, d, p, tap, r.Close)
 }
 
-func newFile(name string, r io.Reader, d *decoder, p *progress, closers ...func() error) (*File, error) {
-	f := &File{name: name, closers: closers, decoder: d, progress: p}
+func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers ...func() error) (*File, error) {
+	f := &File{name: name, closers: closers, decoder: d, progress: p, tap: tap}
 	f.frame.time = time.Unix(0, 0).UTC() // for a first frame without a time
 	if err := f.recognise(newBuffer(&counter{r, p})); err != nil {
 		_ = f.Close()
@@ -89,7 +93,7 @@ func (f *File) recognise(b *buffer) error {
 		}
 		return f.stopped(b.failed(err, true, false))
 	}
-	pcap, err := newPcap(b, magic)
+	pcap, err := newPcap(b, magic, f.tap)
 	if err != nil {
 		return f.stopped(err)
 	}
@@ -97,7 +101,7 @@ func (f *File) recognise(b *buffer) error {
 		f.frames = pcap
 		return nil
 	}
-	ng, err := newPcapng(b, magic)
+	ng, err := newPcapng(b, magic, f.tap)
 	if err != nil {
 		return f.stopped(err)
 	}
@@ -107,6 +111,10 @@ func (f *File) recognise(b *buffer) error {
 	}
 	head, _ := b.peek(512)
 	if f.frames = newLog(b, head, func(text string) { f.decoder.tally.remark(f.name, text) }); f.frames != nil {
+		if f.tap != nil {
+			f.tap.Section(nil)
+			f.tap.Interface(&Interface{Link: linkRaw, Options: resolutionOption(3)})
+		}
 		return nil
 	}
 	return f.foreign(head)
@@ -131,7 +139,11 @@ func (f *File) each(take func(*packet.Datagram) bool) error {
 			f.err = f.stopped(err)
 			return f.err
 		}
-		if f.decoder.decode(&f.frame) && !take(&f.decoder.datagram) {
+		got := f.decoder.decode(&f.frame)
+		if f.tap != nil {
+			f.tapFrame(got)
+		}
+		if got && !take(&f.decoder.datagram) {
 			return nil
 		}
 	}

@@ -30,12 +30,13 @@ type pcapReader struct {
 	link    uint16
 	swapped bool // lengths may be in reverse order
 	plain   bool // neither big nor swapped, the common case
+	tap     Tap
 }
 
 // newPcap returns a reader if the file's first bytes are those of a pcap file,
 // and nil otherwise.
-func newPcap(b *buffer, magic []byte) (*pcapReader, error) {
-	p := &pcapReader{b: b}
+func newPcap(b *buffer, magic []byte, tap Tap) (*pcapReader, error) {
+	p := &pcapReader{b: b, tap: tap}
 	if !p.recognise(magic) {
 		return nil, nil
 	}
@@ -50,6 +51,10 @@ func newPcap(b *buffer, magic []byte) (*pcapReader, error) {
 	// The snap length (at 16) is not reliable. The upper half of the link type
 	// announces a checksum behind each frame, which is ignored.
 	p.link = uint16(p.u32(h[20:]))
+	if tap != nil {
+		tap.Section(nil)
+		tap.Interface(&Interface{Link: p.link, SnapLen: p.u32(h[16:]), Options: resolutionOption(uint8(p.digits))})
+	}
 	b.skip(pcapHeader)
 	return p, nil
 }
@@ -103,6 +108,9 @@ func (p *pcapReader) next(f *frame) error {
 	f.link = p.link
 	f.data = data
 	f.full = fullLength(full, held)
+	if p.tap != nil {
+		f.tapped = tapped{stamp: (uint64(sec)*1e9 + uint64(fraction)*uint64(p.unit)) / uint64(p.unit), timed: true}
+	}
 	return nil
 }
 

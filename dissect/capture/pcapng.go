@@ -43,18 +43,20 @@ type pcapngReader struct {
 	b     *buffer
 	big   bool
 	links []link // of the section
+	tap   Tap
+	clear bool // the section is marked: its datagrams are deciphered
 }
 
 // newPcapng returns a reader if the file's first bytes are those of a pcapng
 // file, and nil otherwise.
-func newPcapng(b *buffer, magic []byte) (*pcapngReader, error) {
+func newPcapng(b *buffer, magic []byte, tap Tap) (*pcapngReader, error) {
 	if binary.LittleEndian.Uint32(magic) != ngSection {
 		return nil, nil
 	}
 	// Read the section header now, for two reasons: its magic number distinguishes
 	// a capture from a text that begins with line ends, and a file that ends
 	// inside it is rejected at once.
-	p := &pcapngReader{b: b}
+	p := &pcapngReader{b: b, tap: tap}
 	h, err := b.peek(12)
 	if err != nil {
 		return nil, b.failed(err, true, false)
@@ -92,7 +94,7 @@ func (p *pcapngReader) next(f *frame) error {
 		case kind == ngInterface:
 			err = p.describe(total)
 		default:
-			err = p.pass(total, false)
+			err = p.other(kind, total)
 		}
 		if err != nil {
 			return err
@@ -152,6 +154,22 @@ func (p *pcapngReader) pass(total int, inFrame bool) error {
 	return nil
 }
 
+// other passes over a block that holds neither frames nor interfaces.
+func (p *pcapngReader) other(kind uint32, total int) error {
+	if p.tap == nil || total > bufferSize {
+		err := p.pass(total, false)
+		if p.tap != nil && err == nil {
+			p.tapBlock(kind, nil)
+		}
+		return err
+	}
+	body, err := p.block(total, false)
+	if err == nil {
+		p.tapBlock(kind, body)
+	}
+	return err
+}
+
 // section begins a section, which has its own interfaces.
 func (p *pcapngReader) section(total int) error {
 	if total < 28 {
@@ -165,7 +183,27 @@ func (p *pcapngReader) section(total int) error {
 		return p.damaged(false, "version %d of pcapng is not known", major)
 	}
 	p.links = p.links[:0]
-	return p.pass(total, false)
+	p.clear = false
+	if total > bufferSize {
+		err := p.pass(total, false)
+		if p.tap != nil && err == nil {
+			p.tap.Section(nil)
+		}
+		return err
+	}
+	body, err := p.block(total, false)
+	if err != nil {
+		return err
+	}
+	const fixed = 16 // byte order, version, length
+	options := p.options(ngSection, body[min(fixed, len(body)):])
+	for code, value := range eachOption(options) {
+		p.clear = p.clear || code == ngComment && string(value) == ClearMark
+	}
+	if p.tap != nil {
+		p.tap.Section(options)
+	}
+	return nil
 }
 
 // describe adds an interface to the section.
@@ -197,12 +235,16 @@ func (p *pcapngReader) describe(total int) error {
 	}
 	l.digits = l.clock.digits()
 	p.links = append(p.links, l)
+	if p.tap != nil {
+		p.tapInterface(l, body[8:])
+	}
 	return nil
 }
 
 // packet fills f from one of the three kinds of packet blocks.
 func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	f.data = nil
+	f.tapped = tapped{}
 	if total > bufferSize {
 		f.flaw, f.full = oversized, total
 		return p.pass(total, true)
@@ -244,6 +286,13 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 		f.flaw = noInterface
 		return nil
 	}
+	if p.tap != nil {
+		f.tapped = tapped{which: int(which)}
+		if kind != ngSimple {
+			f.stamp, f.timed = uint64(p.u32(body[4:]))<<32|uint64(p.u32(body[8:])), true
+			f.options = p.options(ngEnhanced, data[min(int(held)+3&^3, len(data)):])
+		}
+	}
 	l := &p.links[which]
 	// A simple packet block has no time. Its frame keeps the time of the previous
 	// one, so that time does not jump.
@@ -252,6 +301,7 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	}
 	f.digits = l.digits
 	f.link = l.kind
+	f.clear = p.clear
 	if held > maxFrame {
 		f.flaw = oversized
 		return nil

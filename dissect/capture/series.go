@@ -24,12 +24,18 @@ type Series struct {
 	troubles error // errors to report at the end
 	decoder  decoder
 	progress progress
+	tap      Tap
 }
 
 // OpenAll opens the named capture files; "-" is stdin. It fails if the first
 // cannot be opened. It opens the others when it reaches them.
 func OpenAll(names []string, stdin io.Reader) (*Series, error) {
-	s := &Series{names: names, several: len(names) > 1, stdin: stdin}
+	return OpenTapped(names, stdin, nil)
+}
+
+// OpenTapped is OpenAll with a tap, which also sees the first section.
+func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
+	s := &Series{names: names, several: len(names) > 1, stdin: stdin, tap: tap}
 	s.progress.expect(names, stdin)
 	s.advance()
 	if s.troubles != nil && len(s.names) == 0 {
@@ -75,7 +81,7 @@ func (s *Series) advance() {
 		}
 		return
 	}
-	f, err := open(s.names[0], s.stdin, &s.decoder, &s.progress)
+	f, err := open(s.names[0], s.stdin, &s.decoder, &s.progress, s.tap)
 	if s.several {
 		s.decoder.datagram.Capture = s.names[0]
 	}

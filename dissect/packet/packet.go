@@ -24,9 +24,10 @@ type Datagram struct {
 // A Form is the form in which a source has the game's traffic.
 type Form uint8
 
-// The forms. Those of logs are deciphered.
+// The forms. All but the first are deciphered.
 const (
 	Wire       Form = iota // datagrams, as on the network
+	Clear                  // datagrams, deciphered, in a capture that is marked so
 	Message                // a transport message without its datagram, with an unknown sender
 	FromClient             // a game message of a client without its transport message
 	FromHost               // the same of a host

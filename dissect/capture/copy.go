@@ -1,0 +1,341 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
+)
+
+// CopyOptions say what a copy of captures holds.
+type CopyOptions struct {
+	// Keep chooses frames by number; nil takes all.
+	Keep func(frame int) bool
+	// Hold makes frames with a datagram wait for Release, which may change them.
+	Hold bool
+	// Pcap writes pcap, which holds no comments, and only one link type.
+	Pcap bool
+	// Sections are the options of the sections of several inputs, which become one
+	// section; nil keeps sections as they are.
+	Sections [][]byte
+	// Comments are added to each section.
+	Comments []string
+}
+
+// A Copy writes frames of captures to another capture. It is the tap of the
+// series that reads them. Comments, interfaces, times, resolved names and other
+// blocks survive; numbers become little-endian.
+type Copy struct {
+	w    Writer
+	opts CopyOptions
+
+	begun      bool
+	interfaces []Interface // of the section being read
+	first      uint32      // number of the first of them in the output
+	last       int         // interfaces in the output's section
+	held       *Frame      // waits for Release
+	of         packet.Datagram
+	data       []byte // of held
+
+	stats CopyStats
+}
+
+// CopyStats count what a copy holds, and what could not be written.
+type CopyStats struct {
+	Frames  int // written
+	Lacking int // too large, or without an interface
+	Blocks  int // blocks of pcapng other than frames, too large to copy
+}
+
+// NewCopy returns a copy. The name is for errors.
+func NewCopy(name string, w io.Writer, o CopyOptions) *Copy {
+	return &Copy{w: Writer{name: name, w: w, buf: make([]byte, 0, writeSize)}, opts: o}
+}
+
+// CreateCopy creates a file that only its owner can read. A non-empty regular
+// file is an error unless overwrite is set.
+func CreateCopy(name string, overwrite bool, o CopyOptions) (*Copy, error) {
+	f, err := create(name, overwrite)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	return NewCopy(name, f, o), nil
+}
+
+// Stats returns the counts so far.
+func (c *Copy) Stats() CopyStats { return c.stats }
+
+// Section implements [Tap].
+func (c *Copy) Section(options []byte) {
+	c.interfaces, c.first = c.interfaces[:0], 0
+	switch {
+	case c.opts.Pcap:
+		return
+	case c.opts.Sections != nil:
+		c.first = uint32(c.last)
+		if c.begun {
+			return
+		}
+		options = mergeSections(c.opts.Sections)
+	default:
+		c.last = 0
+	}
+	c.begun = true
+	c.w.begin(ngSection)
+	c.w.u32(ngMagic)
+	c.w.u32(1) // version 1.0
+	c.w.u32(0xffffffff)
+	c.w.u32(0xffffffff) // a section of unknown length
+	c.w.buf = append(c.w.buf, options...)
+	for _, text := range c.opts.Comments {
+		c.w.text(ngComment, text)
+	}
+	c.w.finish(true)
+	c.room()
+}
+
+// ngComment is the option with a comment, of every block.
+const ngComment = 1
+
+// mergeSections joins the options of sections: all comments, and of the others
+// the first of each kind. What differs from that becomes a comment.
+func mergeSections(all [][]byte) []byte {
+	var out []byte
+	seen := map[string]bool{}
+	for _, options := range all {
+		for code, value := range eachOption(options) {
+			key := fmt.Sprintf("%d %s", code, value)
+			first := fmt.Sprint(code)
+			switch {
+			case seen[key]:
+				continue
+			case code == ngHardware || code == ngSystem || code == ngApplication:
+				if seen[first] {
+					code, value = ngComment, append([]byte("another input: "), value...)
+				}
+				seen[first] = true
+			}
+			seen[key] = true
+			out = appendOption(out, code, value)
+		}
+	}
+	return out
+}
+
+// eachOption yields the options of a little-endian block.
+func eachOption(b []byte) func(yield func(code uint16, value []byte) bool) {
+	return func(yield func(uint16, []byte) bool) {
+		for len(b) >= 4 {
+			code, size := binary.LittleEndian.Uint16(b), int(binary.LittleEndian.Uint16(b[2:]))
+			next := 4 + (size+3)&^3
+			if next > len(b) || !yield(code, b[4:4+size]) {
+				return
+			}
+			b = b[next:]
+		}
+	}
+}
+
+func appendOption(dst []byte, code uint16, value []byte) []byte {
+	value = value[:min(len(value), 0xffff)]
+	dst = binary.LittleEndian.AppendUint16(dst, code)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(value)))
+	dst = append(dst, value...)
+	return append(dst, make([]byte, -len(value)&3)...)
+}
+
+// Interface implements [Tap].
+func (c *Copy) Interface(i *Interface) {
+	kept := *i
+	kept.Options = slices.Clone(i.Options)
+	c.interfaces = append(c.interfaces, kept)
+	if c.opts.Pcap {
+		return
+	}
+	c.last++
+	c.w.begin(ngInterface)
+	c.w.u32(uint32(i.Link))
+	c.w.u32(i.SnapLen)
+	c.w.buf = append(c.w.buf, i.Options...)
+	c.w.finish(true)
+	c.room()
+}
+
+// Block implements [Tap].
+func (c *Copy) Block(kind uint32, body []byte) {
+	switch {
+	case c.opts.Pcap || kind == ngNoCopy:
+		return
+	case body == nil:
+		c.stats.Blocks++
+		return
+	}
+	c.fit(12 + len(body))
+	c.w.begin(kind)
+	at := len(c.w.buf)
+	c.w.buf = append(c.w.buf, body...)
+	if kind == ngStatistics && len(body) >= 4 {
+		which := binary.LittleEndian.Uint32(body)
+		binary.LittleEndian.PutUint32(c.w.buf[at:], which+c.first)
+	}
+	c.w.finish(false)
+	c.room()
+}
+
+// Frame implements [Tap].
+func (c *Copy) Frame(f *Frame) {
+	switch {
+	case c.opts.Keep != nil && !c.opts.Keep(f.Number):
+	case f.Lacking:
+		c.stats.Lacking++
+	case c.opts.Hold && f.Datagram != nil:
+		held := *f
+		c.data = append(c.data[:0], f.Data...)
+		held.Data = c.data
+		c.of = *f.Datagram
+		held.Datagram = &c.of
+		if f.Payload >= 0 {
+			c.of.Payload = held.Data[f.Payload : f.Payload+len(f.Datagram.Payload)]
+		}
+		held.Options = slices.Clone(f.Options)
+		c.held = &held
+	default:
+		c.write(f)
+	}
+}
+
+// Held returns the frame that waits, or nil. Its data may be changed in place,
+// and be replaced.
+func (c *Copy) Held() *Frame { return c.held }
+
+// Release writes the frame that waits, if there is one.
+func (c *Copy) Release() {
+	if c.held != nil {
+		c.write(c.held)
+		c.held = nil
+	}
+}
+
+// write writes a frame.
+func (c *Copy) write(f *Frame) {
+	if c.w.err != nil {
+		return
+	}
+	c.stats.Frames++
+	if c.opts.Pcap {
+		c.writePcap(f)
+		return
+	}
+	c.fit(packetBlock(len(f.Data)) + len(f.Options) + 8)
+	if !f.Timed && c.first == 0 { // a simple packet, of the first interface
+		c.w.begin(ngSimple)
+		c.w.u32(uint32(f.Full))
+		c.w.padded(f.Data)
+		c.w.finish(false)
+		return
+	}
+	c.w.begin(ngEnhanced)
+	c.w.u32(c.first + uint32(f.Interface))
+	c.w.u32(uint32(f.Stamp >> 32))
+	c.w.u32(uint32(f.Stamp))
+	c.w.u32(uint32(len(f.Data)))
+	c.w.u32(uint32(max(f.Full, len(f.Data))))
+	c.w.padded(f.Data)
+	c.w.buf = append(c.w.buf, f.Options...)
+	c.w.finish(len(f.Options) > 0)
+}
+
+// writePcap writes a frame, after the header if it is the first.
+func (c *Copy) writePcap(f *Frame) {
+	i := &c.interfaces[min(f.Interface, len(c.interfaces)-1)]
+	if !c.begun {
+		c.begun, c.first = true, uint32(i.Link)
+		c.pcapHeader(i)
+	}
+	if uint32(i.Link) != c.first {
+		c.w.err = fmt.Errorf("%s: a pcap file holds one link type; these captures have %d and %d: write pcapng (-F pcapng)", c.w.name, c.first, i.Link)
+		return
+	}
+	c.fit(pcapRecord + len(f.Data))
+	c.w.u32(uint32(f.Time.Unix()))
+	c.w.u32(uint32(f.Time.Nanosecond() / c.last))
+	c.w.u32(uint32(len(f.Data)))
+	c.w.u32(uint32(max(f.Full, len(f.Data))))
+	c.w.buf = append(c.w.buf, f.Data...)
+}
+
+// pcapHeader writes the header. Times get nanoseconds if the first interface has
+// more than microseconds.
+func (c *Copy) pcapHeader(i *Interface) {
+	magic := uint32(pcapMicro)
+	c.last = int(time.Microsecond)
+	for code, value := range eachOption(i.Options) {
+		if code == ngResolution && len(value) == 1 && (value[0] > 6 && value[0] < 0x80 || value[0] > 0x80+20) {
+			magic, c.last = pcapNano, 1
+		}
+	}
+	c.w.u32(magic)
+	c.w.u32(2 | 4<<16) // version 2.4
+	c.w.u32(0)
+	c.w.u32(0)
+	c.w.u32(maxFrame)
+	c.w.u32(uint32(i.Link))
+}
+
+// fit makes room for n bytes, without growing the buffer if possible.
+func (c *Copy) fit(n int) {
+	if n > cap(c.w.buf)-len(c.w.buf) {
+		_ = c.w.flush() // the error stays
+	}
+}
+
+// room keeps the buffer from growing.
+func (c *Copy) room() { c.fit(writeSize / 2) }
+
+// Flush writes what is buffered.
+func (c *Copy) Flush() error { return c.w.flush() }
+
+// Close writes what is buffered, and closes the file if the copy created it.
+func (c *Copy) Close() error {
+	c.Release()
+	if !c.begun && c.w.err == nil { // an input without frames
+		if c.opts.Pcap {
+			c.pcapHeader(&Interface{Link: linkEthernet})
+		}
+	}
+	err := c.w.flush()
+	if f, ok := c.w.w.(io.Closer); ok {
+		if e := f.Close(); e != nil && err == nil {
+			err = named(c.w.name, e)
+		}
+	}
+	return err
+}
+
+// SetPayload replaces the payload of the frame's datagram by one of the same
+// length, and corrects the UDP checksum.
+func (f *Frame) SetPayload(payload []byte) {
+	const sum = 2 // bytes of the checksum, just before the payload
+	at := f.Payload
+	if at < udpHeader || at+len(payload) > len(f.Data) || len(payload) != len(f.Datagram.Payload) {
+		return
+	}
+	h := f.Data[at-sum : at]
+	old := binary.BigEndian.Uint16(h)
+	if old != 0 && !f.Datagram.Truncated() {
+		// As in RFC 1624: a wrong checksum stays wrong.
+		n := uint32(^old) + uint32(^checksum(0, f.Data[at:at+len(payload)])) + uint32(checksum(0, payload))
+		fixed := ^checksum(n, nil)
+		if fixed == 0 {
+			fixed = 0xffff // 0 means that there is none
+		}
+		binary.BigEndian.PutUint16(h, fixed)
+	}
+	copy(f.Data[at:], payload)
+}
+
+// Comment adds a comment to the frame.
+func (f *Frame) Comment(text string) { f.Options = appendOption(f.Options, ngComment, []byte(text)) }

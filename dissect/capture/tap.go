@@ -1,0 +1,235 @@
+package capture
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/gopacket/layers"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
+)
+
+// A Tap sees all that capture files hold, in the order of the files, while a
+// [Series] makes datagrams of it. Everything it is given is valid during the
+// call. Numbers in options and blocks are little-endian.
+type Tap interface {
+	// Section begins a file, or a further section of a pcapng file.
+	Section(options []byte)
+	// Interface describes the next interface of the section.
+	Interface(i *Interface)
+	// Frame is called before Next returns the frame's datagram, if it has one.
+	Frame(f *Frame)
+	// Block gives any other block of a pcapng file. Its body is nil if it is too
+	// large.
+	Block(kind uint32, body []byte)
+}
+
+// An Interface is the interface of frames, as their file describes it.
+type Interface struct {
+	Link    uint16 // LINKTYPE number
+	SnapLen uint32 // 0 for no limit
+	Options []byte // as in pcapng, among them the resolution of times
+}
+
+// A Frame is a frame with all that its file says about it.
+type Frame struct {
+	Number    int // from 1, over all files
+	Interface int // index in the section
+	Time      time.Time
+	Stamp     uint64 // Time in the resolution of the interface
+	Timed     bool   // the file has a time for it
+	Data      []byte // nil if Lacking
+	Full      int    // length on the network
+	Options   []byte // as in pcapng
+	Lacking   bool   // Data is too large, or no interface is described for it
+
+	Datagram *packet.Datagram // nil if the frame completes none
+	Payload  int              // offset of the datagram's payload in Data; -1 if it comes from several frames
+	Pieces   []int            // the numbers of these frames, without this one
+}
+
+// tapped is the part of a frame that only a tap needs.
+type tapped struct {
+	which   int
+	stamp   uint64
+	timed   bool
+	options []byte
+}
+
+// tapFrame gives the current frame to the tap.
+func (f *File) tapFrame(hasDatagram bool) {
+	n := &f.frame
+	t := &f.forTap
+	*t = Frame{
+		Number: f.decoder.tally.frames, Interface: n.which, Time: n.time, Stamp: n.stamp, Timed: n.timed,
+		Data: n.data, Full: n.full, Options: n.options, Lacking: n.flaw == oversized || n.flaw == noInterface,
+		Payload: -1,
+	}
+	if n.logged != nil {
+		f.fromLog(t)
+	}
+	if hasDatagram {
+		d := &f.decoder.datagram
+		t.Datagram = d
+		if t.Pieces = f.decoder.pieces; t.Pieces == nil && !t.Lacking {
+			// Both slices end where their array ends.
+			t.Payload = cap(t.Data) - cap(d.Payload)
+		}
+	}
+	f.tap.Frame(t)
+}
+
+// fromLog makes an IPv4 packet of a log's datagram.
+func (f *File) fromLog(t *Frame) {
+	d := f.frame.logged
+	t.Stamp, t.Timed = milliseconds(d.Time), true
+	src, dst := d.Src.Addr(), d.Dst.Addr()
+	if t.Lacking = d.Form != packet.Wire || !src.Is4() || !dst.Is4() || f.frame.flaw != gaveDatagram; t.Lacking {
+		return
+	}
+	const ttl = 64
+	full := ipv4Header + udpHeader + d.Full
+	b := append(f.forLog[:0], 0x45, 0, byte(full>>8), byte(full), 0, 0, 0x40, 0, ttl, byte(layers.IPProtocolUDP), 0, 0)
+	from, to := src.As4(), dst.As4()
+	b = append(append(b, from[:]...), to[:]...)
+	binary.BigEndian.PutUint16(b[10:], ^checksum(0, b))
+	b = binary.BigEndian.AppendUint16(b, d.Src.Port())
+	b = binary.BigEndian.AppendUint16(b, d.Dst.Port())
+	b = binary.BigEndian.AppendUint16(b, uint16(full-ipv4Header))
+	b = append(b, 0, 0) // no checksum
+	b = append(b, d.Payload...)
+	f.forLog = b
+	f.decoder.datagram.Payload = b[ipv4Header+udpHeader:]
+	t.Data, t.Full = b, full
+}
+
+// milliseconds returns the time since 1970 in milliseconds.
+func milliseconds(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
+
+// checksum adds up 16-bit numbers as the Internet's protocols do.
+func checksum(sum uint32, b []byte) uint16 {
+	for ; len(b) > 1; b = b[2:] {
+		sum += uint32(b[0])<<8 | uint32(b[1])
+	}
+	if len(b) > 0 {
+		sum += uint32(b[0]) << 8
+	}
+	for sum > math.MaxUint16 {
+		sum = sum>>16 + sum&math.MaxUint16
+	}
+	return uint16(sum)
+}
+
+// resolutionOption is the option of an interface whose times have this many
+// decimals.
+func resolutionOption(digits uint8) []byte {
+	return []byte{ngResolution, 0, 1, 0, digits, 0, 0, 0, 0, 0, 0, 0}
+}
+
+// tapInterface gives an interface to the tap.
+func (p *pcapngReader) tapInterface(l link, options []byte) {
+	p.tap.Interface(&Interface{Link: l.kind, SnapLen: l.snap, Options: p.options(ngInterface, options)})
+}
+
+// tapBlock gives any other block to the tap.
+func (p *pcapngReader) tapBlock(kind uint32, body []byte) {
+	if p.big && body != nil {
+		body = p.turn(kind, body)
+	}
+	p.tap.Block(kind, body)
+}
+
+// Blocks that hold numbers, besides those above.
+const (
+	ngNames   = 4 // addresses and their names
+	ngSecrets = 10
+	ngCustom  = 0x00000bad
+	ngNoCopy  = 0x40000bad // a custom block that is not to be copied
+)
+
+// turn returns a big-endian block's body in little-endian byte order.
+func (p *pcapngReader) turn(kind uint32, body []byte) []byte {
+	b := slices.Clone(body)
+	numbers := func(n int) []byte { // turns 32-bit numbers and returns the rest
+		for ; n > 0 && len(b) >= 4; n-- {
+			slices.Reverse(b[:4])
+			b = b[4:]
+		}
+		return b
+	}
+	all := b
+	switch kind {
+	case ngStatistics:
+		rest := numbers(3)
+		return append(all[:len(all)-len(rest)], p.options(kind, slices.Clone(rest))...)
+	case ngNames:
+		for len(b) >= 4 {
+			size := int(p.u16(b[2:]))
+			end := p.u16(b) == 0
+			slices.Reverse(b[:2])
+			slices.Reverse(b[2:4])
+			b = b[min(4+(size+3)&^3, len(b)):]
+			if end {
+				return append(all[:len(all)-len(b)], p.options(kind, slices.Clone(b))...)
+			}
+		}
+	case ngSecrets:
+		numbers(2)
+	case ngCustom, ngNoCopy:
+		numbers(1)
+	}
+	return all
+}
+
+// options returns options in little-endian byte order. They end with the end of
+// options or before the first damaged one.
+func (p *pcapngReader) options(kind uint32, b []byte) []byte {
+	n := 0
+	for len(b)-n >= 4 {
+		code, size := p.u16(b[n:]), int(p.u16(b[n+2:]))
+		if code == ngEndOfOptions {
+			break
+		}
+		next := n + 4 + (size+3)&^3
+		if next > len(b) {
+			break
+		}
+		n = next
+	}
+	if b = b[:n:n]; !p.big {
+		return b
+	}
+	b = slices.Clone(b)
+	for o := b; len(o) > 0; {
+		code, size := p.u16(o), int(p.u16(o[2:]))
+		slices.Reverse(o[:2])
+		slices.Reverse(o[2:4])
+		value := o[4:min(4+size, len(o))]
+		for width := numberIn(kind, code); width > 0 && len(value) >= width; value = value[width:] {
+			slices.Reverse(value[:width])
+		}
+		o = o[4+(size+3)&^3:]
+	}
+	return b
+}
+
+// numberIn returns the width in bytes of the numbers in an option, 0 for none.
+func numberIn(kind uint32, code uint16) int {
+	switch {
+	case kind == ngInterface && (code == 8 || code == 14 || code == 16 || code == 17):
+		return 8
+	case kind == ngInterface && code == 10:
+		return 4
+	case kind == ngEnhanced && (code == 2 || code == 6):
+		return 4
+	case kind == ngEnhanced && (code == 4 || code == 5):
+		return 8
+	case kind == ngStatistics && (code == ngStart || code == ngEnd):
+		return 4
+	case kind == ngStatistics && code >= ngReceived && code <= 8:
+		return 8
+	}
+	return 0
+}
