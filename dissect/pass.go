@@ -126,7 +126,7 @@ func (p *pass) malformed(part, offset int, rest []byte, err error) error {
 		Datagram: p.d, Kind: KindMalformed, Part: part, Offset: offset, Dir: dirOf(p.c, p.side),
 		Bytes: rest, Rest: rest, Status: StatusMalformed, Err: err,
 	}
-	if len(p.plain) > 0 && p.d.Form == packet.Wire {
+	if len(p.plain) > 0 && p.d.Form.Whole() {
 		r.Peer = p.plain[0]
 	}
 	if p.d.Truncated() {

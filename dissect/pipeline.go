@@ -119,10 +119,10 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 // push is Push for a datagram that may already be deciphered; otherwise plain
 // is empty.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
-	if d.Form != packet.Wire || p.cfg.Clear {
-		if d.Form > packet.Clear {
-			return p.pushLogged(d, emit)
-		}
+	switch {
+	case !d.Form.Whole():
+		return p.pushLogged(d, emit)
+	case d.Form == packet.Clear, p.cfg.Clear:
 		return p.pushClear(d, emit)
 	}
 	p.stats.Datagrams++

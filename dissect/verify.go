@@ -35,7 +35,7 @@ func (v *Verifier) Check(r *Record) string {
 		return ""
 	}
 	if r.Datagram.Number != v.number || r.Part == 0 {
-		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated() && r.Datagram.Form <= packet.Clear
+		v.number, v.intact = r.Datagram.Number, r.Kind == KindMessage && !r.Datagram.Truncated() && r.Datagram.Form.Whole()
 		v.plain = append(v.plain[:0], r.Peer, 0)
 	}
 	if r.Kind != KindMessage {

@@ -16,6 +16,7 @@ func newRead(s cli.Streams) *cobra.Command {
 	var f cli.Common
 	var w watch.Flags
 	var m reading.Messages
+	var x reading.Extract
 	cmd := &cobra.Command{
 		Use:   "read FILE...",
 		Short: "Decode captures and report every message",
@@ -30,6 +31,7 @@ unless --strict is given.`,
   bcdissect read battle.pcap -Y 'Chat or TeamChat'
   bcdissect read battle.pcap -T csv -e rel -e object_name -e StateUpdate.speed
   bcdissect read battle.pcap -T json -Y Chat | jq .fields.text
+  bcdissect read battle.pcap --player Bot0 -w bot0.pcapng
   dumpcap -i eth0 -w - | bcdissect read -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,13 +44,25 @@ unless --strict is given.`,
 				return err
 			}
 			live := slices.Contains(args, "-")
-			return reading.Captures(&f, s, args, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+			withReport, err := x.Check(&f, cmd)
+			if err != nil {
+				return err
+			}
+			makeSink := func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 				return m.Sink(&f, out, start, live && out.Terminal)
-			})
+			}
+			switch {
+			case !x.On():
+				return reading.Captures(&f, s, args, makeSink)
+			case !withReport:
+				makeSink = nil
+			}
+			return x.Captures(&f, s, args, makeSink)
 		},
 	}
 	f.Define(cmd, "table", "table", "json", "histogram", "csv")
 	m.Define(&f, cmd)
+	x.Define(cmd)
 	w.Define(cmd)
 	return cmd
 }

@@ -12,8 +12,8 @@ import (
 
 // CopyOptions say what a copy of captures holds.
 type CopyOptions struct {
-	// Keep chooses frames by number; nil takes all.
-	Keep func(frame int) bool
+	// Keep chooses frames; nil takes all.
+	Keep func(f *Frame) bool
 	// Hold makes frames with a datagram wait for Release, which may change them.
 	Hold bool
 	// Pcap writes pcap, which holds no comments, and only one link type.
@@ -36,6 +36,8 @@ type Copy struct {
 	interfaces []Interface // of the section being read
 	first      uint32      // number of the first of them in the output
 	last       int         // interfaces in the output's section
+	link       uint16      // of a pcap file
+	unit       int         // nanoseconds in the fraction of a second of a pcap file
 	held       *Frame      // waits for Release
 	of         packet.Datagram
 	data       []byte // of held
@@ -91,7 +93,9 @@ func (c *Copy) Section(options []byte) {
 	c.w.u32(0xffffffff) // a section of unknown length
 	c.w.buf = append(c.w.buf, options...)
 	for _, text := range c.opts.Comments {
-		c.w.text(ngComment, text)
+		if !hasComment(options, text) {
+			c.w.text(ngComment, text)
+		}
 	}
 	c.w.finish(true)
 	c.room()
@@ -99,6 +103,19 @@ func (c *Copy) Section(options []byte) {
 
 // ngComment is the option with a comment, of every block.
 const ngComment = 1
+
+// hasComment reports whether options hold a comment.
+func hasComment(options []byte, text string) bool {
+	for code, value := range eachOption(options) {
+		if code == ngComment && string(value) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// IsClear reports whether the options of a section hold [ClearMark].
+func IsClear(options []byte) bool { return hasComment(options, ClearMark) }
 
 // mergeSections joins the options of sections: all comments, and of the others
 // the first of each kind. What differs from that becomes a comment.
@@ -188,7 +205,7 @@ func (c *Copy) Block(kind uint32, body []byte) {
 // Frame implements [Tap].
 func (c *Copy) Frame(f *Frame) {
 	switch {
-	case c.opts.Keep != nil && !c.opts.Keep(f.Number):
+	case c.opts.Keep != nil && !c.opts.Keep(f):
 	case f.Lacking:
 		c.stats.Lacking++
 	case c.opts.Hold && f.Datagram != nil:
@@ -252,16 +269,15 @@ func (c *Copy) write(f *Frame) {
 func (c *Copy) writePcap(f *Frame) {
 	i := &c.interfaces[min(f.Interface, len(c.interfaces)-1)]
 	if !c.begun {
-		c.begun, c.first = true, uint32(i.Link)
 		c.pcapHeader(i)
 	}
-	if uint32(i.Link) != c.first {
-		c.w.err = fmt.Errorf("%s: a pcap file holds one link type; these captures have %d and %d: write pcapng (-F pcapng)", c.w.name, c.first, i.Link)
+	if i.Link != c.link {
+		c.w.err = fmt.Errorf("%s: a pcap file holds one link type, and these captures have %d and %d; write pcapng (-F pcapng)", c.w.name, c.link, i.Link)
 		return
 	}
 	c.fit(pcapRecord + len(f.Data))
 	c.w.u32(uint32(f.Time.Unix()))
-	c.w.u32(uint32(f.Time.Nanosecond() / c.last))
+	c.w.u32(uint32(f.Time.Nanosecond() / c.unit))
 	c.w.u32(uint32(len(f.Data)))
 	c.w.u32(uint32(max(f.Full, len(f.Data))))
 	c.w.buf = append(c.w.buf, f.Data...)
@@ -271,10 +287,10 @@ func (c *Copy) writePcap(f *Frame) {
 // more than microseconds.
 func (c *Copy) pcapHeader(i *Interface) {
 	magic := uint32(pcapMicro)
-	c.last = int(time.Microsecond)
+	c.begun, c.link, c.unit = true, i.Link, int(time.Microsecond)
 	for code, value := range eachOption(i.Options) {
 		if code == ngResolution && len(value) == 1 && (value[0] > 6 && value[0] < 0x80 || value[0] > 0x80+20) {
-			magic, c.last = pcapNano, 1
+			magic, c.unit = pcapNano, 1
 		}
 	}
 	c.w.u32(magic)
@@ -295,16 +311,21 @@ func (c *Copy) fit(n int) {
 // room keeps the buffer from growing.
 func (c *Copy) room() { c.fit(writeSize / 2) }
 
+// Err returns the error that ended writing, or nil.
+func (c *Copy) Err() error { return c.w.err }
+
 // Flush writes what is buffered.
 func (c *Copy) Flush() error { return c.w.flush() }
 
 // Close writes what is buffered, and closes the file if the copy created it.
 func (c *Copy) Close() error {
 	c.Release()
-	if !c.begun && c.w.err == nil { // an input without frames
-		if c.opts.Pcap {
-			c.pcapHeader(&Interface{Link: linkEthernet})
+	if !c.begun && c.opts.Pcap && c.w.err == nil { // nothing was kept
+		i := Interface{Link: linkEthernet}
+		if len(c.interfaces) > 0 {
+			i = c.interfaces[0]
 		}
+		c.pcapHeader(&i)
 	}
 	err := c.w.flush()
 	if f, ok := c.w.w.(io.Closer); ok {

@@ -183,8 +183,7 @@ func (p *pcapngReader) section(total int) error {
 		return p.damaged(false, "version %d of pcapng is not known", major)
 	}
 	p.links = p.links[:0]
-	p.clear = false
-	if total > bufferSize {
+	if p.clear = false; total > bufferSize {
 		err := p.pass(total, false)
 		if p.tap != nil && err == nil {
 			p.tap.Section(nil)
@@ -197,9 +196,7 @@ func (p *pcapngReader) section(total int) error {
 	}
 	const fixed = 16 // byte order, version, length
 	options := p.options(ngSection, body[min(fixed, len(body)):])
-	for code, value := range eachOption(options) {
-		p.clear = p.clear || code == ngComment && string(value) == ClearMark
-	}
+	p.clear = IsClear(options)
 	if p.tap != nil {
 		p.tap.Section(options)
 	}
@@ -290,7 +287,7 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 		f.tapped = tapped{which: int(which)}
 		if kind != ngSimple {
 			f.stamp, f.timed = uint64(p.u32(body[4:]))<<32|uint64(p.u32(body[8:])), true
-			f.options = p.options(ngEnhanced, data[min(int(held)+3&^3, len(data)):])
+			f.options = p.options(ngEnhanced, data[min((int(held)+3)&^3, len(data)):])
 		}
 	}
 	l := &p.links[which]

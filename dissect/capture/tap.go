@@ -162,8 +162,7 @@ func (p *pcapngReader) turn(kind uint32, body []byte) []byte {
 	all := b
 	switch kind {
 	case ngStatistics:
-		rest := numbers(3)
-		return append(all[:len(all)-len(rest)], p.options(kind, slices.Clone(rest))...)
+		return p.withOptions(kind, all, numbers(3))
 	case ngNames:
 		for len(b) >= 4 {
 			size := int(p.u16(b[2:]))
@@ -172,7 +171,7 @@ func (p *pcapngReader) turn(kind uint32, body []byte) []byte {
 			slices.Reverse(b[2:4])
 			b = b[min(4+(size+3)&^3, len(b)):]
 			if end {
-				return append(all[:len(all)-len(b)], p.options(kind, slices.Clone(b))...)
+				return p.withOptions(kind, all, b)
 			}
 		}
 	case ngSecrets:
@@ -181,6 +180,15 @@ func (p *pcapngReader) turn(kind uint32, body []byte) []byte {
 		numbers(1)
 	}
 	return all
+}
+
+// withOptions turns the options at the end of a block's body.
+func (p *pcapngReader) withOptions(kind uint32, body, options []byte) []byte {
+	if len(options) == 0 {
+		return body
+	}
+	turned := p.options(kind, slices.Clone(options))
+	return append(append(body[:len(body)-len(options)], turned...), ngEndOfOptions, 0, 0, 0)
 }
 
 // options returns options in little-endian byte order. They end with the end of

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -301,7 +300,7 @@ func isMessage(r *dissect.Record) bool { return r.Kind == dissect.KindMessage &&
 
 // inDatagram reports whether the record has a place in a datagram of messages.
 func inDatagram(r *dissect.Record) bool {
-	return (isMessage(r) || r.Kind == dissect.KindMalformed) && (r.Datagram == nil || r.Datagram.Form == packet.Wire)
+	return (isMessage(r) || r.Kind == dissect.KindMalformed) && (r.Datagram == nil || r.Datagram.Form.Whole())
 }
 
 // isNumbered reports whether the record may have a sequence number.

@@ -33,6 +33,9 @@ const (
 	FromHost               // the same of a host
 )
 
+// Whole reports whether the source has whole datagrams.
+func (f Form) Whole() bool { return f <= Clear }
+
 // FullUnknown is the full length of a truncated datagram of unknown length.
 const FullUnknown = math.MaxInt
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -178,7 +177,7 @@ type author struct {
 // part appends the sender of the datagram, and the index of the message. A
 // message without its datagram has neither.
 func (e *Encoder) part(dst []byte, r *dissect.Record) []byte {
-	if e.opts.NoCapture && r.Peer == 0 || r.Datagram.Form != packet.Wire {
+	if e.opts.NoCapture && r.Peer == 0 || !r.Datagram.Form.Whole() {
 		return dst
 	}
 	dst = number(dst, `,"peer":`, uint64(r.Peer))

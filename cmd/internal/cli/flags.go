@@ -26,6 +26,7 @@ type Common struct {
 	Verify     bool
 	NoProgress bool
 	Columns    []string // of csv
+	clear      bool
 	Definitions
 	Selection
 }
@@ -71,6 +72,7 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
 	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
 	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
+	fl.BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
 	f.Definitions.Define(cmd)
 	f.Dialect.Complete(cmd, "dialect")
 	f.Color.Complete(cmd, "color")
@@ -78,7 +80,7 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 
 // Config returns the pipeline's configuration.
 func (f *Common) Config() (dissect.Config, error) {
-	var cfg dissect.Config
+	cfg := dissect.Config{Clear: f.clear}
 	for _, p := range f.ports {
 		if p == 0 || p > 0xFFFF {
 			return cfg, fmt.Errorf("--port %d: ports go from 1 to 65535", p)

@@ -115,15 +115,30 @@ func (r *Recording) Open(output string, o *capture.WriterOptions, inputs ...stri
 	} else {
 		w, err = capture.CreateWriter(r.Name, o)
 	}
-	if errors.Is(err, capture.ErrNotEmpty) {
-		err = fmt.Errorf("%w; give another name, such as one with %%Y%%m%%d-%%H%%M%%S, or --force", err)
-	}
 	if err != nil {
-		return nil, Failed(err)
+		return nil, notOverwritten(err)
 	}
 	if err := CheckDistinct("--output", output, "--write", r.Name); err != nil { // by a link
 		_ = w.Close() // nothing was written
 		return nil, err
 	}
 	return w, nil
+}
+
+// notOverwritten returns the error of creating a file, with the remedy if the
+// file holds something.
+func notOverwritten(err error) error {
+	if errors.Is(err, capture.ErrNotEmpty) {
+		err = fmt.Errorf("%w; give another name, such as one with %%Y%%m%%d-%%H%%M%%S, or --force", err)
+	}
+	return Failed(err)
+}
+
+// CreateCopy creates the file of a copy of captures.
+func CreateCopy(name string, force bool, o capture.CopyOptions) (*capture.Copy, error) {
+	c, err := capture.CreateCopy(name, force, o)
+	if err != nil {
+		return nil, notOverwritten(err)
+	}
+	return c, nil
 }

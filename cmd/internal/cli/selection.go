@@ -34,6 +34,7 @@ type Selection struct {
 	fromTime, untilTime time.Time
 	viewer              decode.Viewer
 	All                 bool // nothing is left out
+	onlyRange           bool // frames and times alone select
 }
 
 // DefineSelection defines the flags.
@@ -94,7 +95,8 @@ func (s *Selection) check(catalog *decode.Catalog) (err error) {
 			return fmt.Errorf("--frames %s: %w", s.frames, err)
 		}
 	}
-	s.All = s.filter == nil && s.player == "" && s.object == "" && s.from == "" && s.to == "" && s.frames == "" && s.dir.Value == "" && !s.noAcks && !s.noUpdates && !s.once
+	s.onlyRange = s.filter == nil && s.player == "" && s.object == "" && s.dir.Value == "" && !s.noAcks && !s.noUpdates && !s.once
+	s.All = s.onlyRange && s.from == "" && s.to == "" && s.frames == ""
 	// Whether times are well formed is known without a capture.
 	return s.Begin(time.Unix(0, 0))
 }
@@ -217,11 +219,8 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	if s.All {
 		return true
 	}
-	d := r.Datagram
 	switch {
-	case d.Number < s.firstFrame, s.lastFrame != 0 && d.Number > s.lastFrame:
-		return false
-	case d.Time.Before(s.fromTime) && s.from != "", d.Time.After(s.untilTime):
+	case !s.InRange(r.Datagram.Number, r.Datagram.Time):
 		return false
 	case s.dir.Value != "" && r.Dir.String() != s.dir.Value:
 		return false
@@ -236,6 +235,20 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	}
 	return (s.object == "" || s.names(r)) && (s.filter == nil || s.filter.Match(r))
 }
+
+// InRange reports whether frames and times select a frame.
+func (s *Selection) InRange(frame int, at time.Time) bool {
+	switch {
+	case frame < s.firstFrame, s.lastFrame != 0 && frame > s.lastFrame:
+		return false
+	case at.Before(s.fromTime) && s.from != "", at.After(s.untilTime):
+		return false
+	}
+	return true
+}
+
+// OnlyRange reports whether nothing but frames and times select.
+func (s *Selection) OnlyRange() bool { return s.onlyRange }
 
 func isUpdate(r *dissect.Record) bool {
 	op, ok := r.Opcode()

@@ -65,7 +65,7 @@ func (f *files) Close() error {
 func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 	c := &reader{pipeline: dissect.New(r.cfg), wanted: wanted, sink: sink}
 	if r.Verify {
-		c.verify = new(dissect.Verifier)
+		c.verify = &dissect.Verifier{Clear: r.cfg.Clear}
 	}
 	if wanted.WantsPlayer() && !wanted.KnowsPlayer() {
 		c.held = newHolder(wanted.IsPlayer, c.show)

@@ -1,0 +1,362 @@
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// An Extract writes the frames of captures to another capture: all of them, or
+// those that hold the selected messages. It reads the captures once to find
+// these frames, and again to copy them.
+type Extract struct {
+	name    string
+	format  cli.Choice
+	force   bool
+	decrypt bool
+}
+
+// Define defines the flags.
+func (e *Extract) Define(cmd *cobra.Command) {
+	e.format = cli.NewChoice("pcapng", "pcapng", "pcap")
+	fl := cmd.Flags()
+	fl.StringVarP(&e.name, "write", "w", "", "write the selected frames to this `FILE`")
+	fl.VarP(&e.format, "capture-format", "F", "with -w: form of the file")
+	fl.BoolVar(&e.decrypt, "decrypt", false, "with -w: write deciphered datagrams")
+	fl.BoolVar(&e.force, "force", false, "with -w: overwrite a file that is not empty")
+	e.format.Complete(cmd, "capture-format")
+}
+
+// On reports whether a file is to be written.
+func (e *Extract) On() bool { return e.name != "" }
+
+// Check reports flags that cannot be combined, and whether there is to be a
+// report, too.
+func (e *Extract) Check(f *cli.Common, cmd *cobra.Command) (withReport bool, err error) {
+	if !e.On() {
+		for _, name := range []string{"capture-format", "decrypt", "force"} {
+			if cmd.Flags().Changed(name) {
+				return false, fmt.Errorf("--%s needs a file to write: -w FILE", name)
+			}
+		}
+		return true, nil
+	}
+	for _, name := range []string{"format", "output", "fields", "verbose", "hex", "payload"} {
+		withReport = withReport || cmd.Flags().Changed(name)
+	}
+	if withReport && e.name == "-" && (f.Output == "" || f.Output == "-") {
+		return false, errors.New("--write -: standard output is for the report; give one of them a file (-o FILE)")
+	}
+	return withReport, nil
+}
+
+// Captures writes the frames. makeSink makes a report of the selected messages,
+// too; it may be nil.
+func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSink SinkMaker) error {
+	cfg, err := f.Config()
+	if err != nil {
+		return err
+	}
+	if err := cli.CheckDistinct("--output", f.Output, "--write", e.name); err != nil {
+		return err
+	}
+	if err := cli.CheckInput("--write", e.name, s.In, names...); err != nil {
+		return err
+	}
+	x := extraction{Extract: e, Common: f, s: s, cfg: cfg, names: names}
+	if !f.All || f.Count > 0 || len(cfg.Ports) > 0 {
+		x.wanted = new(frames)
+	}
+	again := x.wanted != nil || makeSink != nil || f.Verify || f.Strict || len(names) > 1
+	if again && slices.Contains(names, "-") {
+		spooled, err := spool(s.In)
+		if err != nil {
+			return cli.Failed(err)
+		}
+		defer func() { _ = os.Remove(spooled.Name()) }() // a leftover file is not worth an error
+		defer func() { _ = spooled.Close() }()           // nothing more is written
+		x.stdin = spooled
+	}
+	var damage, verdict error
+	if x.wanted != nil || makeSink != nil || f.Verify || f.Strict {
+		err := x.find(makeSink)
+		switch status := (*cli.StatusError)(nil); {
+		case err == nil:
+		case errors.As(err, &status) && status.Code == cli.ExitMalformed:
+			verdict = err // --strict does not keep the file from being written
+		case errors.As(err, &status) && status.Code == cli.ExitDamaged:
+		default:
+			return err
+		}
+	}
+	if err := x.survey(); err != nil {
+		return err
+	}
+	if damage, err = x.copy(); err != nil {
+		return err
+	}
+	if damage != nil {
+		return ofCapture(damage)
+	}
+	return verdict
+}
+
+// spool copies standard input to a file that can be read twice.
+func spool(in io.Reader) (*os.File, error) {
+	file, err := os.CreateTemp("", "bcdissect-*")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(file, in); err != nil {
+		_ = file.Close()           // there is an error already
+		_ = os.Remove(file.Name()) // the same
+		return nil, err
+	}
+	return file, nil
+}
+
+// An extraction is one call of an Extract.
+type extraction struct {
+	*Extract
+	*cli.Common
+	s         cli.Streams
+	cfg       dissect.Config
+	names     []string
+	stdin     *os.File // a copy of standard input; nil if it is read once
+	wanted    *frames  // nil for all
+	fragments int      // IP fragments in the captures
+	sections  [][]byte // options of all sections, if there are several captures
+}
+
+// in returns standard input, from its beginning if that is possible.
+func (x *extraction) in() io.Reader {
+	if x.stdin == nil {
+		return x.s.In
+	}
+	_, _ = x.stdin.Seek(0, io.SeekStart) // reading reports the error
+	return x.stdin
+}
+
+// find reads the captures for the frames of the selected messages.
+func (x *extraction) find(makeSink SinkMaker) error {
+	streams := x.s
+	streams.In = x.in()
+	return Captures(x.Common, streams, x.names, func(out *cli.Output, start time.Time) (report.Sink, func(*Counts) error) {
+		sink := &finder{frames: x.wanted}
+		var finish func(*Counts) error
+		if makeSink != nil {
+			sink.Sink, finish = makeSink(out, start)
+		}
+		return sink, func(c *Counts) error {
+			x.fragments = c.capture.Other.Fragments
+			if finish == nil {
+				return nil
+			}
+			return finish(c)
+		}
+	})
+}
+
+// A finder is a sink that notes the frames of records, and gives the records to
+// another sink, which may be nil.
+type finder struct {
+	report.Sink
+	frames *frames // nil for all
+}
+
+// Record implements [report.Sink].
+func (f *finder) Record(r *dissect.Record) error {
+	if f.frames != nil {
+		f.frames.add(r.Datagram.Number)
+		for _, n := range r.Pieces {
+			f.frames.add(n)
+		}
+	}
+	if f.Sink == nil {
+		return nil
+	}
+	return f.Sink.Record(r)
+}
+
+// Close implements [report.Sink].
+func (f *finder) Close() error {
+	if f.Sink == nil {
+		return nil
+	}
+	return f.Sink.Close()
+}
+
+// frames is a set of frame numbers.
+type frames struct{ bits []uint64 }
+
+func (f *frames) add(n int) {
+	for n/64 >= len(f.bits) {
+		f.bits = append(f.bits, 0)
+	}
+	f.bits[n/64] |= 1 << (n % 64)
+}
+
+func (f *frames) has(n int) bool { return n/64 < len(f.bits) && f.bits[n/64]&(1<<(n%64)) != 0 }
+
+// survey reads the captures for the other frames of datagrams in IP fragments,
+// and for the sections of several captures.
+func (x *extraction) survey() error {
+	several := len(x.names) > 1 && x.format.Value == "pcapng"
+	if !several && (x.wanted == nil || x.fragments == 0) {
+		return nil
+	}
+	tap := &surveyor{extraction: x}
+	src, err := capture.OpenTapped(x.names, x.in(), tap)
+	if err != nil {
+		return ofCapture(err)
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	for err == nil {
+		_, err = src.Next() // copy comes upon the error, too
+	}
+	if !several {
+		x.sections = nil
+		return nil
+	}
+	clear := 0
+	for _, s := range x.sections {
+		if capture.IsClear(s) {
+			clear++
+		}
+	}
+	if clear > 0 && clear < len(x.sections) && !x.decrypt {
+		return errors.New("some of these captures are deciphered, and some are not; add --decrypt")
+	}
+	return nil
+}
+
+// A surveyor is the tap of survey.
+type surveyor struct{ *extraction }
+
+func (y *surveyor) Section(options []byte)       { y.sections = append(y.sections, slices.Clone(options)) }
+func (y *surveyor) Interface(*capture.Interface) {}
+func (y *surveyor) Block(uint32, []byte)         {}
+
+func (y *surveyor) Frame(f *capture.Frame) {
+	if y.wanted != nil && len(f.Pieces) > 0 && y.keeps(f) {
+		for _, n := range f.Pieces {
+			y.wanted.add(n)
+		}
+	}
+}
+
+// keeps reports whether a frame is to be written.
+func (x *extraction) keeps(f *capture.Frame) bool {
+	if x.wanted == nil || x.wanted.has(f.Number) {
+		return true
+	}
+	return x.OnlyRange() && len(x.cfg.Ports) == 0 && x.Count == 0 && x.InRange(f.Number, f.Time)
+}
+
+// copy writes the frames. It returns the error that ended the captures.
+func (x *extraction) copy() (damage, err error) {
+	o := capture.CopyOptions{Keep: x.keeps, Hold: x.decrypt, Pcap: x.format.Value == "pcap", Sections: x.sections}
+	if x.decrypt {
+		o.Comments = []string{capture.ClearMark}
+	}
+	var to *capture.Copy
+	if x.name == "-" {
+		to = capture.NewCopy("standard output", struct{ io.Writer }{x.s.Out}, o)
+	} else if to, err = cli.CreateCopy(x.name, x.force, o); err != nil {
+		return nil, err
+	}
+	src, err := capture.OpenTapped(x.names, x.in(), to)
+	if err != nil {
+		_ = to.Close() // there is an error already
+		return nil, ofCapture(err)
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	progress := cli.NewProgress(x.s, x.NoProgress)
+	d := decrypter{Copy: to, pipeline: dissect.New(x.cfg), clear: x.cfg.Clear}
+	for damage == nil && to.Err() == nil {
+		var datagram *dissect.Datagram
+		if datagram, damage = src.Next(); damage == nil && x.decrypt {
+			d.datagram(datagram)
+		}
+		if s := src.Stats(); s.Frames%progressEvery == 0 {
+			progress.Update(s.BytesRead, s.Size, s.Frames)
+		}
+	}
+	progress.Done()
+	if err := to.Close(); err != nil {
+		return nil, cli.Failed(err)
+	}
+	x.summary(to.Stats(), src.Stats(), &d)
+	if errors.Is(damage, io.EOF) {
+		damage = nil
+	}
+	return damage, nil
+}
+
+const progressEvery = 4096 // frames
+
+// A decrypter deciphers the datagrams of the game that a copy holds.
+type decrypter struct {
+	*capture.Copy
+	pipeline *dissect.Pipeline
+	clear    bool // they are deciphered already
+	plain    []byte
+	done     int // deciphered
+	left     int // in IP fragments, which stay as they are
+}
+
+// datagram deciphers a datagram if it is the game's.
+func (d *decrypter) datagram(g *dissect.Datagram) {
+	game := false
+	_ = d.pipeline.Push(g, func(r *dissect.Record) error {
+		game = game || r.Kind == dissect.KindMessage || r.Kind == dissect.KindMalformed
+		return nil // so that Push does not fail either
+	})
+	if f := d.Held(); f != nil && game && g.Form == packet.Wire && !d.clear {
+		if f.Payload < 0 {
+			d.left++
+		} else {
+			d.plain = cipher.Decrypt(d.plain[:0], g.Payload)
+			f.SetPayload(d.plain)
+			d.done++
+		}
+	}
+	d.Release()
+}
+
+// summary tells how much was written, and what was not.
+func (x *extraction) summary(c capture.CopyStats, all capture.Stats, d *decrypter) {
+	say := func(format string, args ...any) { fmt.Fprintf(x.s.Err, "bcdissect: "+format+"\n", args...) }
+	name := x.name
+	if name == "-" {
+		name = "standard output"
+	}
+	say("%s: %d of %d frames written", name, c.Frames, all.Frames)
+	if x.decrypt {
+		say("%s: %d datagrams deciphered", name, d.done)
+		if x.format.Value == "pcap" {
+			say("%s: a pcap file cannot say that it is deciphered; read it with --clear", name)
+		}
+	}
+	if d.left > 0 {
+		say("%s: %d datagrams in IP fragments stay enciphered", name, d.left)
+	}
+	if c.Lacking > 0 {
+		say("%s: %d frames left out: too large, or of an interface that is not described", name, c.Lacking)
+	}
+	if c.Blocks > 0 {
+		say("%s: %d blocks left out: too large", name, c.Blocks)
+	}
+}
