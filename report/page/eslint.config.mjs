@@ -7,7 +7,7 @@ const files = readdirSync(dir).filter((name) => name.endsWith('.js'));
 const names = new Map(files.map((name) => [name, [...readFileSync(`${dir}/${name}`, 'utf8').matchAll(/^(?:const|let|class|function|async function) (\w+)/gm)].map((m) => m[1])]));
 
 const browser = ['addEventListener', 'atob', 'Blob', 'clearTimeout', 'DecompressionStream', 'devicePixelRatio', 'document', 'getComputedStyle', 'history', 'innerHeight', 'innerWidth',
-  'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'setTimeout', 'URLSearchParams', 'window'];
+  'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'scrollTo', 'setTimeout', 'URLSearchParams', 'window'];
 const readonly = (list) => Object.fromEntries(list.map((name) => [name, 'readonly']));
 
 const rules = ['array-callback-return', 'constructor-super', 'eqeqeq', 'for-direction', 'getter-return', 'no-async-promise-executor', 'no-caller', 'no-class-assign', 'no-compare-neg-zero',

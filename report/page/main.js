@@ -392,8 +392,9 @@ async function main() {
   page.append(h('div', { class: 'bars' }, h('i'), h('b', null, 'Session'), h('span', { class: 'cut' }, data.captures.join(', ')), h('i', { class: 'mid' }), light, h('i', { class: 'end' })));
   if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, 'The capture holds no match.')); document.documentElement.dataset.ready = Math.round(performance.now()); return; }
   const pick = h('select', { id: 'pick', 'aria-label': 'Match', onchange: () => { open(+pick.value); } }, data.matches.map((m, i) => h('option', { value: i }, `Match ${i + 1}: ${m.map || 'unknown map'}, ${date(m.origin + m.begin * 1000)}, ${clock(m.end - m.begin, 0)}`)));
-  if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick, data.league ? h('button', { type: 'button', onclick: () => document.getElementById('league').scrollIntoView() }, 'League table') : null));
+  if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick, h('button', { type: 'button', onclick: () => document.getElementById('matches').scrollIntoView() }, data.league ? 'All matches and the league' : 'All matches')));
   page.append(h('div', { id: 'match' }));
+  if (data.matches.length > 1) page.append(evenings(data, (i) => { pick.value = String(i); open(i); scrollTo(0, 0); }));
   if (data.league) page.append(league(data));
   page.append(h('footer', null, 'Times are minutes and seconds since the first frame of the capture; distances are game units. A value that the capture does not show is left out. Frames are those of Wireshark.'));
   const link = fromLink();

@@ -250,9 +250,9 @@ function unusual(app, m) {
   if (!m.unusual.length) return null;
   const number = (x) => (x ? String(+x.toPrecision(4)) : none);
   return section('unusual', 'Unusual', 'numbers for hosts who wonder, no verdict on anybody',
-    h('div', { class: 'card scroll' }, h('table', null, h('caption', { class: 'hidden' }, 'Unusual findings'), h('thead', null, h('tr', null, ['First', 'Player', 'Finding', 'Value', 'Limit', 'Times', 'Frame'].map((x, i) => h('th', { scope: 'col', class: i > 2 ? 'num' : '' }, x)))),
+    h('div', { class: 'card scroll' }, h('table', { class: 'findings' }, h('caption', { class: 'hidden' }, 'Unusual findings'), h('thead', null, h('tr', null, ['First', 'Player', 'Finding', 'Value', 'Limit', 'Times', 'Frame'].map((x, i) => h('th', { scope: 'col', class: (i > 2 ? 'num' : '') + (i > 3 ? ' wide' : '') }, x)))),
       h('tbody', null, m.unusual.map((f) => goRow(app, f.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, f.t)), h('td', null, f.player >= 0 ? who(m, f.player) : none), h('td', null, h('span', { class: 'badge' }, f.kind), ' ', h('bdi', null, f.text)),
-        h('td', { class: 'num' }, number(f.value)), h('td', { class: 'num' }, number(f.limit)), h('td', { class: 'num' }, String(f.count)), h('td', { class: 'num soft' }, String(f.frame))))))));
+        h('td', { class: 'num' }, number(f.value)), h('td', { class: 'num wide' }, number(f.limit)), h('td', { class: 'num wide' }, String(f.count)), h('td', { class: 'num wide soft' }, String(f.frame))))))));
 }
 
 function events(app, m) {
@@ -263,6 +263,17 @@ function events(app, m) {
       h('tbody', null, m.events.map((e) => goRow(app, e.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, e.t)), h('td', null, h('bdi', null, e.text)), h('td', { class: 'num soft' }, String(e.frame)))))));
   } }, h('summary', null, plural(m.events.length, 'event')), box);
   return section('events', 'Everything in order', null, open);
+}
+
+// evenings lists the matches of the page; a click shows one.
+function evenings(data, show) {
+  const numbers = { Length: 1, Players: 1, Kills: 1 };
+  return section('matches', 'Matches', 'a click shows the match', h('div', { class: 'card scroll' }, h('table', { class: 'evenings' }, h('caption', { class: 'hidden' }, 'Matches'),
+    h('thead', null, h('tr', null, ['Match', 'Begin', 'Map', 'Length', 'Players', 'Kills', 'Result'].map((x) => h('th', { scope: 'col', class: (numbers[x] ? 'num' : '') + (x === 'Length' || x === 'Players' ? ' wide' : '') }, x)))),
+    h('tbody', null, data.matches.map((m, i) => h('tr', { class: 'go', onclick: () => show(i) },
+      h('th', { scope: 'row' }, h('button', { type: 'button', class: 'time', 'aria-label': `Show match ${i + 1}`, onclick: (e) => { e.stopPropagation(); show(i); } }, String(i + 1))),
+      h('td', null, date(m.origin + m.begin * 1000)), h('td', null, h('bdi', { class: 'cut' }, m.map || 'unknown map')), h('td', { class: 'num wide' }, clock(m.end - m.begin, 0)),
+      h('td', { class: 'num wide' }, String(m.players.length)), h('td', { class: 'num' }, String(m.kills.filter((k) => k.killer >= 0).length)), h('td', null, h('bdi', { class: 'cut' }, outcome(m)))))))));
 }
 
 function league(data) {

@@ -342,6 +342,18 @@ func TestSelector(t *testing.T) {
 	if got := eval[string](p, first); got != "Bot2" {
 		t.Errorf("the first match is of %s", got)
 	}
+	type row struct{ Map, Length, Kills, Result string }
+	rows := eval[[]row](p, `[...document.querySelectorAll(".evenings tbody tr")].map((r) => [...r.cells].map((c) => c.textContent)).map((c) => ({ Map: c[2], Length: c[3], Kills: c[5], Result: c[6] }))`)
+	if want := []row{{"Multi3", "1:24", "1", "Team 1 wins"}, {"Multi1", "0:11", "0", "Nobody scored"}}; !slices.Equal(rows, want) {
+		t.Errorf("the matches are %v, not %v", rows, want)
+	}
+	p.do(chromedp.Click(chromedp.CSS(".evenings tr:nth-child(2) button")))
+	if got := eval[string](p, first); got != "Kirk" && got != "Cady2" {
+		t.Errorf("the match after a click on the second is of %s", got)
+	}
+	if got := eval[string](p, `document.getElementById("pick").value`); got != "1" {
+		t.Errorf("the list of matches shows %s", got)
+	}
 }
 
 // TestHostile has markup, quotes, control characters, marks of the writing
