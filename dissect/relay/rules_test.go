@@ -1,0 +1,439 @@
+package relay
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+func seconds(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
+
+func TestBucket(t *testing.T) {
+	b := bucket{rate: Rate{PerSecond: 2, Burst: 4}}
+	for i, step := range []struct {
+		at    float64
+		do    string
+		n     float64
+		ok    bool // of take and holds
+		level float64
+	}{
+		{0, "take", 4, true, 0}, // it begins full
+		{0, "take", 1, false, 0},
+		{0, "holds", 0, false, 0},
+		{0.25, "take", 1, false, 0.5},
+		{0.5, "take", 1, true, 0},
+		{0.25, "take", 1, false, 0}, // time does not go back
+		{1, "holds", 0, true, 1.5},
+		{9, "holds", 0, true, 4}, // no more than it can hold
+		{9, "charge", 1, true, 3},
+		{9, "charge", 9, true, -4},
+		{9, "holds", 0, false, -4},
+		{11, "holds", 0, false, 0},
+		{11.25, "holds", 0, true, 0.5},
+		{11.25, "earn", 3, true, 3.5},
+		{11.25, "earn", 3, true, 4},
+	} {
+		ok := true
+		switch step.do {
+		case "take":
+			ok = b.take(seconds(step.at), step.n)
+		case "holds":
+			ok = b.holds(seconds(step.at))
+		case "charge":
+			b.charge(seconds(step.at), step.n)
+		case "earn":
+			b.earn(seconds(step.at), step.n)
+		}
+		if ok != step.ok || b.level != step.level {
+			t.Errorf("step %d, %s: got %v, level %v; want %v, %v", i, step.do, ok, b.level, step.ok, step.level)
+		}
+	}
+}
+
+// Addresses beyond the limit wait until others are forgotten, whose buckets are
+// full.
+func TestRates(t *testing.T) {
+	r := newRates(Rate{PerSecond: 1, Burst: 2}, 2)
+	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
+	for i, step := range []struct {
+		at   float64
+		addr netip.Addr
+		want bool
+	}{
+		{0, a, true},
+		{0, a, true},
+		{0, a, false}, // the first address has used up its own
+		{0, b, true},
+		{0, c, false},    // there is no room for a third
+		{0.5, c, false},  // nor now
+		{0.99, c, false}, // the second one is not full
+		{1, c, true},     // now it is, and is forgotten
+		{1.5, b, false},  // full ones are looked for once a second
+		{2.5, b, true},
+		{2.5, a, true}, // both are full and forgotten
+		{2.5, c, false},
+	} {
+		if got := r.take(seconds(step.at), step.addr); got != step.want {
+			t.Errorf("step %d: got %v", i, got)
+		}
+	}
+	r.charge(seconds(9), b, 2)
+	if r.take(seconds(9), b) || !r.take(seconds(10), b) {
+		t.Error("a charge has no effect, or too much")
+	}
+	if r.charge(seconds(10), c, 2); r.by[c] != nil {
+		t.Error("an address is remembered because it is charged")
+	}
+}
+
+// What a client is sent gives it room for nine acknowledgements of five bytes.
+func TestAnswerBudget(t *testing.T) {
+	b := newBudget(&Limits{PeerRate: Rate{0, 100}, PeerBytes: Rate{0, 1000}, MessageRate: Rate{0, 1000}})
+	b.datagrams.take(start, 100)
+	b.bytes.take(start, 1000)
+	b.messages.take(start, 1000)
+	b.answer(start, 2)
+	if b.datagrams.level != 2 || b.bytes.level != 90 || b.messages.level != 18 {
+		t.Errorf("%v datagrams, %v bytes, %v messages; want 2, 90, 18", b.datagrams.level, b.bytes.level, b.messages.level)
+	}
+}
+
+// waitingPeer returns a client for which so many messages wait, sent at start.
+func waitingPeer(t *testing.T, n int) *peer {
+	t.Helper()
+	p := &peer{proved: true, trusted: true, phase: Playing, link: arq.New(2, arq.Limits{})}
+	for range n {
+		if err := p.link.Queue(start, arq.Message{Type: transport.Standard, Reliable: true, Body: []byte("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ok := p.link.Datagram(start, nil); ok; _, ok = p.link.Datagram(start, nil) {
+	}
+	return p
+}
+
+func TestDeaf(t *testing.T) {
+	const tick = 1e-9
+	for _, tt := range []struct {
+		waiting        int
+		stalled, heard float64 // seconds ago
+		want           string
+	}{
+		{1, 30, 0, "acknowledges nothing of"},
+		{1, 30 - tick, 0, ""},
+		{1, 30, 10, ""},
+		{1, 30, 10 - tick, "acknowledges nothing of"},
+		{muchWaiting, 10, 0, ""},
+		{muchWaiting + 1, 10, 0, "too much waits"},
+		{muchWaiting + 1, 10, 20, "too much waits"},
+		{muchWaiting + 1, 10 - tick, 0, ""},
+	} {
+		h, p := NewHost(Config{}), waitingPeer(t, tt.waiting)
+		h.now = seconds(tt.stalled)
+		p.heard = h.now.Add(-time.Duration(tt.heard * float64(time.Second)))
+		got := h.deaf(p)
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%d wait for %v s, heard %v s ago: %q, want %q", tt.waiting, tt.stalled, tt.heard, got, tt.want)
+		}
+		if p.phase = Leaving; h.deaf(p) != "" {
+			t.Error("a client that has left is deaf")
+		}
+	}
+}
+
+// Updates are not sent to who would only be hindered by them.
+func TestOutdated(t *testing.T) {
+	for _, tt := range []struct {
+		waiting int
+		trusted bool
+		heard   time.Duration // ago
+		want    bool
+	}{
+		{muchWaiting, true, 0, false},
+		{muchWaiting + 1, true, 0, true},
+		{someWaiting, false, 0, false},
+		{someWaiting + 1, false, 0, true},
+		{someWaiting + 1, true, 0, false},
+		{0, true, quietFor, false},
+		{0, true, quietFor + 1, true},
+	} {
+		for _, captured := range []bool{false, true} {
+			h, p := NewHost(Config{Captured: captured}), waitingPeer(t, tt.waiting)
+			h.now, p.heard, p.trusted = start.Add(tt.heard), start, tt.trusted
+			if got := h.outdated(p); got != (tt.want && !captured) {
+				t.Errorf("%+v, captured %v: got %v", tt, captured, got)
+			}
+		}
+	}
+}
+
+// When a client is given up.
+func TestDeadline(t *testing.T) {
+	born, heard, left := seconds(100), seconds(130), seconds(140)
+	for _, tt := range []struct {
+		name     string
+		p        peer
+		captured bool
+		want     float64
+	}{
+		{"has proved nothing", peer{phase: Checking}, false, 100 + 10},
+		{"joins", peer{phase: Loading, proved: true}, false, 100 + 60},
+		{"joins in a capture", peer{phase: Loading, proved: true}, true, 130 + 45},
+		{"plays", peer{phase: Playing, proved: true}, false, 130 + 45},
+		{"was let in without proof", peer{phase: Playing, assumed: true}, false, 130 + 45},
+		{"has left", peer{phase: Leaving, proved: true}, false, 140 + 15},
+		{"was turned away", peer{phase: Leaving}, false, 140 + 2},
+	} {
+		tt.p.born, tt.p.heard, tt.p.left = born, heard, left
+		if got := tt.p.deadline(&Config{Captured: tt.captured, Limits: Limits{}.orDefault()}); !got.Equal(seconds(tt.want)) {
+			t.Errorf("%s: got %v s, want %v s", tt.name, got.Sub(start).Seconds(), tt.want)
+		}
+	}
+	quiet := peer{phase: Loading, proved: true, born: born, heard: seconds(101)} // silence ends before the time to join
+	if got := quiet.deadline(&Config{Limits: Limits{}.orDefault()}); !got.Equal(seconds(101 + 45)) {
+		t.Errorf("joins in silence: got %v s", got.Sub(start).Seconds())
+	}
+}
+
+// At its deadline, not before, a client is given up, and the event says why.
+func TestLate(t *testing.T) {
+	g := newGame(t, Config{})
+	c := g.join(1001)
+	c.deaf = true
+	p := g.peerAt(c.addr)
+	g.host.Advance(p.heard.Add(arq.SilenceLimit - 1))
+	if g.has(TimedOut, "") {
+		t.Error("given up too early")
+	}
+	g.host.Advance(p.heard.Add(arq.SilenceLimit))
+	if !g.has(TimedOut, "nothing was heard of it for too long") {
+		t.Errorf("events %q", g.events)
+	}
+}
+
+// Each drop is counted under its own name and in one sum.
+func TestDropSums(t *testing.T) {
+	for why := range Drops {
+		h := NewHost(Config{})
+		h.drop(why)
+		s := h.Stats()
+		want := [3]int{0, 0, 1}
+		switch why {
+		case DropMalformed:
+			want = [3]int{1, 0, 0}
+		case DropStranger, DropWrongID:
+			want = [3]int{0, 1, 0}
+		}
+		if got := [3]int{s.Malformed, s.Strangers, s.Limited}; got != want || s.Dropped[why] != 1 {
+			t.Errorf("%v: got %v, want %v", why, got, want)
+		}
+	}
+}
+
+// A message costs the client that causes it its bytes and a few more, for each
+// that receives it.
+func TestFanOutCost(t *testing.T) {
+	h := NewHost(Config{Limits: Limits{FanOut: Rate{0, 1000}}})
+	cause := &peer{budget: newBudget(&h.cfg.Limits)}
+	cause.budget.fanOut.fill(start)
+	h.now, h.cause = start, cause
+	for i := range 3 {
+		p := waitingPeer(t, 0)
+		h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: make([]byte, 100)})
+		if got, want := cause.budget.fanOut.level, 1000-108*float64(i+1); got != want || !p.awake || p.link.Stats().Waiting != 1 {
+			t.Errorf("after %d: %v left, want %v", i+1, got, want)
+		}
+	}
+	gone := waitingPeer(t, 0)
+	gone.phase = Leaving
+	h.queue(gone, arq.Message{Type: transport.Standard, Reliable: true, Body: []byte("x")})
+	if gone.link.Stats().Waiting != 0 {
+		t.Error("who has left is sent a game message")
+	}
+	h.queue(gone, arq.Message{Type: transport.BootPlayer, Body: []byte("x")})
+	if gone.link.Stats().Waiting != 1 {
+		t.Error("who has left is not sent a control message")
+	}
+}
+
+// How much may be sent to a client that is not trusted.
+func TestRoom(t *testing.T) {
+	h := NewHost(Config{})
+	for _, tt := range []struct {
+		p    peer
+		want int
+	}{{peer{got: 100}, 400}, {peer{got: 100, gave: 150}, 250}, {peer{got: 100, gave: 150, proved: true}, 250 + 1024}} {
+		if got := h.room(&tt.p); got != tt.want {
+			t.Errorf("got %d, gave %d, proved %v: %d, want %d", tt.p.got, tt.p.gave, tt.p.proved, got, tt.want)
+		}
+	}
+	to := netip.MustParseAddrPort("10.0.0.1:1")
+	for range directLimit + 1 {
+		h.sendDirect(to, []byte("x"))
+	}
+	if n := len(h.direct); n != directLimit || h.stats.Dropped[DropSend] != 1 {
+		t.Errorf("%d answers wait, %d are dropped; want %d, 1", n, h.stats.Dropped[DropSend], directLimit)
+	}
+}
+
+// Ids are given in turn, without the one that begins GameSpy text, from the last
+// to the first.
+func TestFreeID(t *testing.T) {
+	h := NewHost(Config{})
+	var got []uint8
+	for {
+		id, ok := h.freeID()
+		if !ok {
+			break
+		}
+		h.ids[id] = &peer{}
+		got = append(got, id)
+	}
+	var want []uint8
+	for id := firstID; id <= lastID; id++ {
+		if id != skippedID {
+			want = append(want, uint8(id))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	h.ids[lastID], h.ids[firstID] = nil, nil
+	h.nextID = lastID
+	for _, want := range []uint8{lastID, firstID, lastID} {
+		if id, ok := h.freeID(); !ok || id != want {
+			t.Errorf("got %d, %v, want %d", id, ok, want)
+		}
+	}
+}
+
+// The mission's rules, in the game and for server browsers.
+func TestLimitsOfMission(t *testing.T) {
+	for _, tt := range []struct {
+		time, frags uint8
+		init        string
+		status      string
+	}{
+		{msg.Unlimited, msg.Unlimited, "350801FFFF", `\timelimit\-1\fraglimit\-2\`},
+		{20, 7, "350801" + "14" + "B0040000" + "07", `\timelimit\20\fraglimit\7\`},
+	} {
+		g := newGame(t, Config{})
+		g.host.cfg.TimeLimit, g.host.cfg.FragLimit = tt.time, tt.frags
+		c := g.join(1001)
+		if !slices.Contains(c.take(), tt.init) {
+			t.Errorf("%d minutes: not sent %s", tt.time, tt.init)
+		}
+		g.host.Receive(g.now, netip.MustParseAddrPort("10.0.0.9:9"), []byte(`\status\`))
+		_, d, _ := g.host.Send()
+		if !strings.Contains(string(d), tt.status) || !strings.Contains(string(d), `\numplayers\1\`) {
+			t.Errorf("browsers are told %s", d)
+		}
+	}
+}
+
+// An empty message harms nobody.
+func TestEmptyMessage(t *testing.T) {
+	g := newGame(t, Config{})
+	c := g.join(1001)
+	c.say("")
+	c.send(arq.Message{Type: transport.NameChange, Body: nil})
+	if !g.has(Ignored, "a name that does not read") {
+		t.Errorf("events %q", g.events)
+	}
+}
+
+// A dice is a row of random numbers.
+type dice struct {
+	floats []float64
+	ints   []int64
+}
+
+func (d *dice) Float64() (x float64) {
+	x, d.floats = d.floats[0], d.floats[1:]
+	return x
+}
+
+func (d *dice) Int64N(n int64) (x int64) {
+	x, d.ints = d.ints[0], d.ints[1:]
+	if x >= n {
+		panic(fmt.Sprint(x, " of ", n))
+	}
+	return x
+}
+
+func (d *dice) IntN(n int) int { return int(d.Int64N(int64(n))) }
+
+func TestTrouble(t *testing.T) {
+	const ms = time.Millisecond
+	trouble := Trouble{Loss: 0.1, Duplicate: 0.2, Reorder: 0.3, Delay: 50 * ms, Jitter: 10 * ms}
+	for _, tt := range []struct {
+		name   string
+		t      Trouble
+		floats []float64
+		ints   []int64
+		want   []time.Duration
+	}{
+		{"lost", trouble, []float64{0.09}, nil, nil},
+		{"just not lost, not doubled", trouble, []float64{0.1, 0.2, 0.3}, []int64{int64(3 * ms)}, []time.Duration{53 * ms}},
+		{"doubled", trouble, []float64{0.5, 0.19, 0.3, 0.3}, []int64{0, int64(9 * ms)}, []time.Duration{50 * ms, 59 * ms}},
+		{"overtaken", trouble, []float64{0.5, 0.5, 0.29}, []int64{int64(ms), int64(99 * ms)}, []time.Duration{150 * ms}},
+		{"without jitter", Trouble{Delay: ms, Reorder: 1}, []float64{0, 0}, nil, []time.Duration{ms}},
+	} {
+		if got := tt.t.Copies(&dice{tt.floats, tt.ints}); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	damage := Trouble{Cut: 0.1, Flip: 0.2}
+	for _, tt := range []struct {
+		name, datagram string
+		floats         []float64
+		ints           []int64
+		want           string
+	}{
+		{"none", "abc", []float64{0.1, 0.2}, nil, "abc"},
+		{"cut", "abc", []float64{0.09, 0.2}, []int64{2}, "ab"},
+		{"flipped", "abc", []float64{0.1, 0.19}, []int64{2, 1}, "aba"},
+		{"cut to nothing", "abc", []float64{0.09}, []int64{0}, ""},
+		{"nothing", "", nil, nil, ""},
+	} {
+		if got := string(damage.Damage(&dice{tt.floats, tt.ints}, []byte(tt.datagram))); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Datagrams arrive by their time and, at one time, in the order in which they
+// were sent; none before its time.
+func TestArrivals(t *testing.T) {
+	n := Network{Rand: &dice{}}
+	from, to := netip.MustParseAddrPort("10.0.0.1:1"), netip.MustParseAddrPort("10.0.0.2:2")
+	random := &dice{}
+	n.Rand = random
+	for i, delay := range []time.Duration{3, 1, 1, 2, 1, 3} {
+		random.floats = []float64{0, 0, 0, 0}
+		n.Send(start, from, to, []byte{byte('a' + i)}, &Trouble{Delay: delay * time.Second})
+	}
+	if _, ok := n.Receive(seconds(1 - 1e-9)); ok {
+		t.Error("a datagram arrives before its time")
+	}
+	got := ""
+	for _, now := range []float64{1, 3} {
+		for a, ok := n.Receive(seconds(now)); ok; a, ok = n.Receive(seconds(now)) {
+			if a.From != from || a.To != to {
+				t.Errorf("from %v to %v", a.From, a.To)
+			}
+			got += string(a.Datagram)
+		}
+		got += " "
+	}
+	if got != "bce daf " {
+		t.Errorf("arrived %q, want %q", got, "bce daf ")
+	}
+}
