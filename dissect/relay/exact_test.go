@@ -383,17 +383,30 @@ func TestClientOfOpenBC(t *testing.T) {
 func TestClientOfOpenBCIsAcknowledged(t *testing.T) {
 	c := NewClient(ClientConfig{OpenBC: true})
 	c.Phase = ClientPlaying
-	for n := range 300 {
-		c.SendBody(start, true, []byte{0x2A})
-		for _, ok := c.Datagram(start); ok; _, ok = c.Datagram(start) {
+	ack := func(seq, flags uint8) {
+		hosted(c, start, transport.Message{Header: transport.Header{Type: transport.Acknowledge, HasSeq: true, Seq: uint16(seq), AckFlags: flags}})
+	}
+	const lag = 3 // messages under way
+	for n := range 300 + lag {
+		if n < 300 {
+			c.SendBody(start, true, []byte{0x2A})
+			for _, ok := c.Datagram(start); ok; _, ok = c.Datagram(start) {
+			}
 		}
-		if n == 20 { // lost
-			continue
+		if n >= lag && n-lag != 20 { // which is lost
+			ack(uint8(n-lag), 0)
 		}
-		hosted(c, start, transport.Message{Header: transport.Header{Type: transport.Acknowledge, HasSeq: true, Seq: uint16(n & 0xFF)}})
 	}
 	if s := c.Link(); s.Acknowledged != 299 || s.Waiting != 1 || s.Bogus != 0 {
 		t.Errorf("%+v, want all but message 20", s)
+	}
+	// Control messages have one number less than the link gives them, because the
+	// connect has none.
+	c.Send(start, arq.Message{Type: transport.Connect, Body: []byte{1}})
+	c.Send(start, arq.Message{Type: transport.NameChange, Body: []byte{1}})
+	c.Datagram(start)
+	if ack(0, 2); c.Link().Acknowledged != 300 || c.Link().Waiting != 2 {
+		t.Errorf("%+v, want the name acknowledged", c.Link())
 	}
 }
 
