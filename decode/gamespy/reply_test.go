@@ -27,6 +27,7 @@ func TestReply(t *testing.T) {
 		{"of two queries", []string{one, strings.Replace(two, "7.2", "8.2", 1), two, end}, "ynyy", true, "Dedicated Server Picard Worf"},
 		{"without a number", []string{`\hostname\Lab\player_0\A\final\`}, "y", true, "A"},
 		{"a number that is none", []string{`\hostname\Lab\queryid\1.x`, `\hostname\Lab\queryid\1.0`, `\hostname\Lab\queryid\1.33`}, "nnn", false, ""},
+		{"the last possible part", []string{`\player_0\A\queryid\1.32`}, "y", false, "A"},
 		{"a query", []string{`\status\`}, "n", false, ""},
 		{"a heartbeat", []string{`\heartbeat\0\gamename\bcommander`}, "n", false, ""},
 		{"a datagram of the game", []string{"\x01\xD7\x33\x68\xC3\xBF\x76\xDB"}, "n", false, ""},

@@ -71,7 +71,7 @@ func TestMistakes(t *testing.T) {
 		"type":                          {"[[message]]\nopcode = \"0xCD\"\n", `mod.toml:2: opcode must be a whole number, and is a text in quotes`},
 		"no opcode":                     {"[[message]]\nname = \"Own\"\n", `mod.toml:1: message Own has no opcode`},
 		"opcode":                        {"[[message]]\nname = \"Own\"\nopcode = 256\n", `mod.toml:3: message Own: opcode 256 is not a byte`},
-		"octal":                         {"[[message]]\nname = \"Own\"\nopcode = 010\n", `mod.toml:3: `},
+		"octal":                         {"[[message]]\nname = \"Own\"\nopcode = 010\n", `mod.toml:3: integers cannot have leading zeroes`},
 		"message name":                  {"[[message]]\nopcode = 1\nname = \"My Own\"\n", `mod.toml:3: "My Own" is not a valid message name: letters, digits and underscores, a letter first`},
 		"field name":                    {head + "field = [{name = \"shipID\", kind = \"u8\"}]\n", `mod.toml:4: "shipID" is not a valid field name: lower-case letters, digits and single underscores, such as ship_id`},
 		"taken":                         {"[[message]]\nopcode = 0xCD\nname = \"chat\"\n", `mod.toml:3: the name chat is taken by 0x2C Chat`},

@@ -272,13 +272,9 @@ func (b *builder) value(x *unstable.Node, line, depth int) (*node, *fault) {
 	return n, nil
 }
 
-// number reads a whole number as TOML writes it: decimal without leading zeros,
-// or with 0x, 0o or 0b.
+// number reads a whole number as TOML writes it: decimal, or with 0x, 0o or 0b.
+// The parser has refused leading zeros, which would stand for octal here.
 func number(s string) (int64, bool) {
-	digits := strings.TrimLeft(s, "+-")
-	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
-		return 0, false
-	}
 	v, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 0, 64)
 	return v, err == nil
 }

@@ -522,3 +522,20 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// Directories are nested four deep at most.
+func TestDepthOfDirectories(t *testing.T) {
+	for depth, ok := range map[int]bool{0: true, 1: true, 4: true, 5: false} {
+		m := ChecksumResponse{Round: 1, Found: true}
+		for tree, n := &m.Tree, 0; n < depth; tree, n = &tree.Trees[0], n+1 {
+			tree.Subdirs, tree.Trees = []uint32{uint32(n)}, make([]ChecksumTree, 1)
+		}
+		_, err := decode.Append(nil, Catalog().Lookup(OpChecksumResponse), &m, decode.Stock)
+		e, refused := errors.AsType[*decode.Error](err)
+		// Opcode, round and hash; for each of the four around it no files and one
+		// directory; and no files.
+		if refused == ok || refused && (e.Detail != tooDeep || e.Offset != 1+1+4+4*(2+1+4)+2) {
+			t.Errorf("%d: got %v", depth, err)
+		}
+	}
+}

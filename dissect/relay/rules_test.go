@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 func seconds(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
@@ -435,5 +437,310 @@ func TestArrivals(t *testing.T) {
 	}
 	if got != "bce daf " {
 		t.Errorf("arrived %q, want %q", got, "bce daf ")
+	}
+}
+
+// Joins of an address that are not finished, and the one that stands still for
+// longest.
+func TestUnfinished(t *testing.T) {
+	mine := netip.MustParseAddr("10.0.0.1")
+	now := seconds(100)
+	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
+	at := func(port uint16) netip.AddrPort { return netip.AddrPortFrom(mine, port) }
+	for _, tt := range []struct {
+		name  string
+		peers []*peer
+		n     int
+		idle  int // index, -1 for none
+	}{
+		{"nobody", nil, 0, -1},
+		{"each phase", []*peer{
+			{addr: at(2), phase: Checking, proved: true, moved: now},
+			{addr: at(3), phase: Loading, proved: true, moved: now},
+			{addr: at(4), phase: Playing, proved: true},
+			{addr: at(5), phase: Leaving, proved: true},
+		}, 2, -1},
+		{"the same port", []*peer{{addr: at(1), proved: true}}, 0, -1},
+		{"another address", []*peer{{addr: netip.MustParseAddrPort("10.0.0.2:2"), proved: true}}, 0, -1},
+		{"just not forgotten", []*peer{{addr: at(2), born: ago(2)}}, 1, -1},
+		{"forgotten", []*peer{{addr: at(2), born: ago(2.001)}}, 0, -1},
+		{"not idle yet", []*peer{{addr: at(2), proved: true, born: ago(50), moved: ago(9.999)}}, 1, -1},
+		{"idle", []*peer{{addr: at(2), proved: true, born: ago(50), moved: ago(10)}}, 1, 0},
+		{"idle without proof", []*peer{{addr: at(2), assumed: true, born: ago(50), moved: ago(10)}}, 1, 0},
+		{"idle longest", []*peer{
+			{addr: at(2), proved: true, moved: ago(11)}, {addr: at(3), proved: true, moved: ago(12)}, {addr: at(4), proved: true, moved: ago(11)},
+		}, 3, 1},
+	} {
+		h := NewHost(Config{})
+		h.now, h.peers = now, tt.peers
+		n, idle := h.unfinished(at(1))
+		if n != tt.n || slices.Index(tt.peers, idle) != tt.idle {
+			t.Errorf("%s: got %d, %d; want %d, %d", tt.name, n, slices.Index(tt.peers, idle), tt.n, tt.idle)
+		}
+	}
+}
+
+// Who has to wait when slots are scarce, and who has taken too many.
+func TestScarceSlots(t *testing.T) {
+	now := seconds(100)
+	mine := netip.MustParseAddr("10.0.0.1")
+	for _, tt := range []struct {
+		name     string
+		players  int // slots
+		playing  int // of other addresses
+		joining  int // of this one
+		idle     bool
+		crowded  bool
+		intruder bool
+	}{
+		{"room for all", 8, 0, 3, false, false, false},
+		{"half are free with these", 8, 3, 2, false, true, false}, // 3 of 8 are free
+		{"more than half are free", 8, 1, 2, false, false, false}, // 5 of 8
+		{"half are free", 8, 2, 2, false, true, false},            // 4 of 8
+		{"one join", 8, 5, 1, false, false, false},
+		{"a quarter joins", 8, 6, 2, false, true, false},
+		{"a quarter joins, one stands still", 8, 6, 2, true, false, false},
+		{"more than a quarter joins", 8, 5, 3, false, true, false},
+		{"more than a quarter joins, one stands still", 8, 5, 3, true, false, true},
+		{"two slots, one join", 2, 1, 1, false, true, false},
+		{"two slots, two joins, one stands still", 2, 0, 2, true, false, true},
+	} {
+		g := newGame(t, Config{Players: tt.players})
+		h := g.host
+		h.now = now
+		add := func(addr netip.AddrPort, phase Phase, moved time.Time) *peer {
+			slot := h.freeSlot()
+			p := &peer{addr: addr, id: uint8(slot + 2), phase: phase, proved: true, slot: slot, moved: moved, heard: now, born: now, link: arq.New(1, arq.Limits{})}
+			h.slots[slot], h.peers, h.ids[p.id] = p, append(h.peers, p), p
+			return p
+		}
+		for i := range tt.playing {
+			add(netip.AddrPortFrom(netip.MustParseAddr("10.0.1.1"), uint16(i+1)), Playing, now)
+		}
+		var first *peer
+		for i := range tt.joining {
+			moved := now
+			if i == 0 && tt.idle {
+				moved = now.Add(-idleJoin)
+			}
+			if p := add(netip.AddrPortFrom(mine, uint16(i+1)), Loading, moved); i == 0 {
+				first = p
+			}
+		}
+		if got := h.intruder(); (got != nil) != tt.intruder || got != nil && got != first {
+			t.Errorf("%s: intruder %+v, want %v", tt.name, got, tt.intruder)
+		}
+		if got := h.crowded(netip.AddrPortFrom(mine, 99)); got != tt.crowded {
+			t.Errorf("%s: crowded is %v", tt.name, got)
+		}
+		if out := first.phase == Leaving; out != (tt.idle && !tt.crowded) {
+			t.Errorf("%s: put out is %v", tt.name, out)
+		}
+		for _, p := range h.peers {
+			p.slot = -1
+		}
+		if h.intruder() != nil {
+			t.Errorf("%s: who has no slot is an intruder", tt.name)
+		}
+	}
+}
+
+// A slot is put by for a client that has proved nothing, and it loses it to one
+// that has.
+func TestSlotPutBy(t *testing.T) {
+	g := newGame(t, Config{Players: 1})
+	stranger := netip.MustParseAddrPort("10.0.0.1:1")
+	g.raw(stranger, stockConnect(1))
+	p := g.peerAt(stranger)
+	if p == nil || p.slot != 0 || g.host.slots[0] != p || p.trusted {
+		t.Fatalf("a stranger: %+v", p)
+	}
+	c := g.connect(1001)
+	own := g.peerAt(c.addr)
+	if own.slot != 0 || g.host.slots[0] != own || p.slot != -1 {
+		t.Errorf("slot %d for the client, %d for the stranger", own.slot, p.slot)
+	}
+	if !own.proved || own.trusted {
+		t.Errorf("proved is %v, trusted %v before it plays", own.proved, own.trusted)
+	}
+	for _, a := range answers {
+		c.say(a)
+	}
+	if own.trusted {
+		t.Error("trusted while it loads")
+	}
+	if c.say("2A 20"); !own.trusted {
+		t.Error("not trusted though it plays")
+	}
+}
+
+// Four sessions of one address that have proved nothing are remembered, beside
+// the one that has.
+func TestPending(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		g := newGame(t, Config{})
+		addr := netip.MustParseAddrPort("10.10.10.239:1001")
+		want := pendingMost
+		if known {
+			g.join(addr.Port())
+			want++
+		}
+		for nonce := range uint32(7) {
+			g.raw(addr, stockConnect(100+nonce))
+			list := g.host.byAddr[addr]
+			if len(list) > want {
+				t.Errorf("known %v: %d sessions after %d, want at most %d", known, len(list), nonce+1, want)
+			}
+			if last := list[len(list)-1]; last.nonce != 100+nonce {
+				t.Errorf("the last session has nonce %d", last.nonce)
+			}
+			if known && !list[0].known() {
+				t.Error("the session that is known is forgotten")
+			}
+		}
+		if n := len(g.host.byAddr[addr]); n != want {
+			t.Errorf("known %v: %d sessions, want %d", known, n, want)
+		}
+	}
+}
+
+// When all ids are given, one that proves nothing is taken back.
+func TestAllIDs(t *testing.T) {
+	g := newGame(t, Config{})
+	addr := func(i int) netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), 1) }
+	const ids = lastID - firstID // one is skipped
+	for i := range ids + 1 {
+		g.raw(addr(i), stockConnect(1))
+		if n := len(g.host.peers); n != min(i+1, ids) {
+			t.Fatalf("%d sessions after %d", n, i+1)
+		}
+		if p := g.peerAt(addr(i)); p == nil {
+			t.Fatalf("number %d is not let in", i+1)
+		}
+	}
+	if g.peerAt(addr(0)) != nil || g.peerAt(addr(1)) == nil {
+		t.Error("not the first one is forgotten")
+	}
+}
+
+// A session that has been silent for a second pauses when its address asks to be
+// let in again.
+func TestPause(t *testing.T) {
+	for silent, want := range map[time.Duration]bool{pauseQuiet - 1: false, pauseQuiet: true} {
+		g := newGame(t, Config{})
+		c := g.join(1001)
+		p := g.peerAt(c.addr)
+		g.now = p.heard.Add(silent)
+		g.raw(c.addr, stockConnect(77))
+		if got := !p.pause.IsZero(); got != want || got && !p.pause.Equal(g.now.Add(pauseAtMost)) {
+			t.Errorf("silent for %v: pauses until %v", silent, p.pause)
+		}
+	}
+}
+
+// A playable host repeats by the round trip, a strict one after a second.
+func TestModeOfLinks(t *testing.T) {
+	for mode, want := range map[Mode]bool{Playable: true, Strict: false} {
+		g := newGame(t, Config{Mode: mode})
+		c := g.join(1001)
+		g.wait(3 * time.Second)
+		g.host.Say(g.now, "hello")
+		g.sentTo(c.addr)
+		g.now = g.now.Add(500 * time.Millisecond)
+		if got := g.sentTo(c.addr) > 0; got != want {
+			t.Errorf("%v: repeated after half a second is %v", mode, got)
+		}
+	}
+}
+
+// OpenBC's clients may give a name to id 0, or to their slot.
+func TestNamedID(t *testing.T) {
+	for _, tt := range []struct {
+		id     string
+		openBC bool
+		want   bool // a correction
+	}{{"03", true, false}, {"00", true, false}, {"01", true, false}, {"02", true, true}, {"03", false, false}, {"00", false, true}, {"01", false, true}} {
+		g := newGame(t, Config{})
+		g.join(1001)
+		c := g.connect(1002) // id 3, slot 1
+		if tt.openBC {
+			g.raw(c.addr, []byte{3, 1, byte(transport.Acknowledge), 0, 0, 0x80})
+		}
+		g.events = nil
+		c.send(arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(t, tt.id+"0A0A0AEF 42006F0062000000")})
+		if got := g.has(Corrected, "it gives itself a name"); got != tt.want || !g.has(Named, "") {
+			t.Errorf("id %s, OpenBC %v: events %q", tt.id, tt.openBC, g.events)
+		}
+	}
+}
+
+// A goodbye is passed on as it is if it is the client's own.
+func TestGoodbye(t *testing.T) {
+	const own = "05: 020A0A0AEF" // the id, and the address that it gave when it connected
+	for body, want := range map[string]string{
+		"02 0A0A0AEF": own, "02 01020304": "05: 0201020304", "02 01020304 05": own, "02": own, "": own, "03 01020304": own,
+	} {
+		g := newGame(t, Config{})
+		c, other := g.join(1001), g.join(1002)
+		other.take()
+		c.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, body)})
+		if got := other.take(); !slices.Contains(got, want) {
+			t.Errorf("goodbye %q: the other is sent %q, want %s", body, got, want)
+		}
+	}
+}
+
+// A name in a game message has a byte a letter, others are question marks.
+func TestNameInBytes(t *testing.T) {
+	g := newGame(t, Config{})
+	c, other := g.join(1001), g.join(1002)
+	c.send(arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(t, "02 0A0A0AEF 4200 FF00 0001 6900 0000")})
+	other.take()
+	c.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
+	if got, want := other.take(), "1804000000"+"42FF3F69"; !slices.Contains(got, want) {
+		t.Errorf("sent %q, want %s", got, want)
+	}
+}
+
+// A client may say a few times more that it is ready.
+func TestReadyAgain(t *testing.T) {
+	g := newGame(t, Config{})
+	c := g.join(1001)
+	c.take()
+	for n := range 5 {
+		c.say("2A 20")
+		sent := slices.Contains(c.take(), "350801FFFF")
+		if again := n < int(readyRate.Burst); sent != again || g.has(Limited, "it says too often that it is ready") == again {
+			t.Errorf("said %d times more: the mission is sent again is %v, events %q", n+1, sent, g.events)
+		}
+	}
+}
+
+// OpenBC's host tells all of a player who is ready, and the player of those who
+// are.
+func TestOpenBCAnnounces(t *testing.T) {
+	g := newGame(t, Config{Like: decode.OpenBC})
+	announced := func(c *client) (ids []string) {
+		for _, m := range c.take() {
+			if strings.HasPrefix(m, "17") {
+				ids = append(ids, m[len(m)-2:])
+			}
+		}
+		return ids
+	}
+	a := g.join(1001)
+	if got := announced(a); !slices.Equal(got, []string{"02"}) {
+		t.Errorf("the first is told of %v", got)
+	}
+	loading := g.connect(1003) // takes a slot, and is not announced
+	for _, body := range answers {
+		loading.say(body)
+	}
+	b := g.join(1002)
+	if got := announced(b); !slices.Equal(got, []string{"04", "02"}) {
+		t.Errorf("the second is told of %v", got)
+	}
+	if got := announced(a); !slices.Equal(got, []string{"04"}) {
+		t.Errorf("then the first is told of %v", got)
 	}
 }
