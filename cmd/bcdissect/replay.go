@@ -195,7 +195,7 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts
 
 // perform plays the clients of captures to a host over UDP.
 func (r *replaying) perform(s cli.Streams, names []string) error {
-	to, err := stage.Target(r.to, r.remote)
+	to, err := stage.Target("--to", r.to, r.remote)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ histogram.`,
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
-	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newRelay(s), newQuery(s),
+	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newRelay(s), newQuery(s), newConform(s),
 		newDecode(s), newOpcodes(s), newSchema(s), newVersion(s))
 	cli.Arrange(cmd)
 	return cmd

@@ -15,7 +15,7 @@ import (
 func newSchema(s cli.Streams) *cobra.Command {
 	var f cli.Definitions
 	var output string
-	var network, empty bool
+	var network, list, empty bool
 	cmd := &cobra.Command{
 		Use:   "schema [COMMAND]",
 		Short: "Print the JSON Schema of a command's output",
@@ -33,14 +33,17 @@ lines.`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: slices.DeleteFunc(schema.Commands(), func(name string) bool { return strings.Contains(name, " ") }),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && !network && (empty || len(f.Defined) > 0) {
+			if len(args) == 0 && !network && !list && (empty || len(f.Defined) > 0) {
 				return errors.New("schema: --empty and --define need COMMAND")
 			}
 			text := strings.Join(schema.Commands(), "\n") + "\n"
-			if len(args) > 0 || network {
+			if len(args) > 0 || network || list {
 				name := strings.Join(args, "")
 				if network {
 					name += " --network"
+				}
+				if list {
+					name += " --list"
 				}
 				c, err := f.Catalog()
 				if err != nil {
@@ -70,6 +73,7 @@ lines.`,
 			return cli.Failed(err)
 		},
 	}
+	cmd.Flags().BoolVar(&list, "list", false, "of conform: the schema of conform --list")
 	cmd.Flags().BoolVar(&network, "network", false, "of stats: the schema of stats --network")
 	cmd.Flags().BoolVar(&empty, "empty", false, "instead, a line with every key and no values")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the schema to this `FILE`")

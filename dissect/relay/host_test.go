@@ -404,11 +404,13 @@ func TestRefusals(t *testing.T) {
 		if got, want := c.take(), []string{"04: 02FF"}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
-		c = &client{g: g, addr: netip.MustParseAddrPort("10.0.0.1:1"), link: arq.New(0xFF, arq.Limits{})}
-		g.clients[c.addr] = c
-		c.send(arq.Message{Type: transport.Connect, Body: fixtures.Unhex(t, "0A0A0AEF 5F0A0000 7800 0000")})
-		if got := c.take(); len(got) != 2 || got[0] != "03: 02" {
-			t.Errorf("with the password it is sent %v", got)
+		for i, password := range []string{"7800", "5800"} { // the case of letters does not matter
+			c = &client{g: g, addr: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(1+i)), link: arq.New(0xFF, arq.Limits{})}
+			g.clients[c.addr] = c
+			c.send(arq.Message{Type: transport.Connect, Body: fixtures.Unhex(t, "0A0A0AEF 5F0A0000 "+password+" 0000")})
+			if got := c.take(); len(got) != 2 || got[0] != fmt.Sprintf("03: %02X", 2+i) {
+				t.Errorf("with the password %s it is sent %v", password, got)
+			}
 		}
 	})
 	t.Run("banned", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
@@ -85,7 +86,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)
 		return nil
-	case !bytes.Equal(req.Password, wire.AppendWideTextOf(nil, h.cfg.Password)):
+	case !strings.EqualFold(wire.WideText(req.Password), h.cfg.Password):
 		h.refuse(p, transport.BootPassword)
 		return nil
 	case !h.admit(p):

@@ -9,11 +9,12 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/reference"
+	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
 // Commands returns the names of the commands with a schema for their output.
 func Commands() []string {
-	all := []string{"read", "live", "decode", "session", "opcodes"}
+	all := []string{"read", "live", "decode", "session", "opcodes", "conform", "conform --list"}
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
@@ -37,6 +38,12 @@ func For(command string, c *decode.Catalog) *Schema {
 		return records(c, command, false)
 	case "session":
 		return root(of(ndjson.SessionType), command, "One object. Times are seconds since the first frame; docs/session.md explains the members.")
+	}
+	switch command {
+	case "conform":
+		return root(of(reflect.TypeFor[verdicts.Report]()), command, "One object. docs/conform.md explains the members.")
+	case "conform --list":
+		return root(of(reflect.TypeFor[verdicts.Case]()), command, "One line for each case.")
 	}
 	if command == "opcodes" {
 		s := of(reflect.TypeFor[reference.Entry]())

@@ -28,20 +28,20 @@ const (
 	everySession = 512                    // sockets
 )
 
-// Target returns the address to play to, which must be this machine's unless
-// the user says that another is meant.
-func Target(text string, remote bool) (netip.AddrPort, error) {
+// Target returns the address that a flag or command names, which must be this
+// machine's unless the user says that another is meant.
+func Target(what, text string, remote bool) (netip.AddrPort, error) {
 	addr, err := net.ResolveUDPAddr("udp", text)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("--to %s: give the address of a host as HOST:PORT: %w", text, err)
+		return netip.AddrPort{}, fmt.Errorf("%s %s: give the address of a host as HOST:PORT: %w", what, text, err)
 	}
 	to := addr.AddrPort()
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
 	if !to.Addr().IsValid() || to.Port() == 0 {
-		return to, fmt.Errorf("--to %s: give the address of a host as HOST:PORT", text)
+		return to, fmt.Errorf("%s %s: give the address of a host as HOST:PORT", what, text)
 	}
 	if !to.Addr().IsLoopback() && !remote {
-		return to, fmt.Errorf("--to %s: that is another machine; play to hosts of others only with their leave, and then with --yes-remote", text)
+		return to, fmt.Errorf("%s %s: that is another machine; play to hosts of others only with their leave, and then with --yes-remote", what, text)
 	}
 	return to, nil
 }

@@ -159,14 +159,14 @@ func (e *Endpoint) reliable(now time.Duration, m *transport.Message, deliver fun
 		e.ack(now, &m.Header)
 		return
 	case transport.ActionOutside:
-		// Behind the wrap a repetition looks like the far future. To leave it
-		// unacknowledged would only make the other side go on.
+		// Behind the wrap a repetition looks like the far future. The game
+		// acknowledges before it looks at the window.
 		if int16(m.Seq-in.expected) < 0 {
 			e.stats.Duplicates++
-			e.ack(now, &m.Header)
 		} else {
 			e.stats.Refused++
 		}
+		e.ack(now, &m.Header)
 		return
 	case transport.ActionAccept:
 	}

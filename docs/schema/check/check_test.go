@@ -159,6 +159,9 @@ func TestMessages(t *testing.T) {
 }
 
 func TestOthers(t *testing.T) {
+	if n := check(t, compile(t, "conform-list"), run(t, "conform", "--list", "-T", "json")); n < 120 {
+		t.Errorf("conform --list wrote %d lines", n)
+	}
 	for _, command := range []string{"opcodes", "interfaces", "version"} {
 		if n := check(t, compile(t, command), run(t, command, "-T", "json")); n == 0 {
 			t.Errorf("%s wrote nothing", command)

@@ -1,0 +1,117 @@
+// Package sockets carries the datagrams of the conformance suite over UDP.
+package sockets
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+// The bounds of a driver.
+const (
+	waiting = 4096 // datagrams that wait to be looked at; more are dropped, as a network does
+	biggest = 2048 // bytes of a datagram that are read
+	idle    = 5 * time.Millisecond
+)
+
+// A Driver implements suite.Driver with a socket for each client.
+type Driver struct {
+	ctx      context.Context
+	host     netip.AddrPort
+	sockets  map[netip.AddrPort]*net.UDPConn
+	incoming chan relay.Arrival
+}
+
+// New returns a driver for a host. The context ends all waiting.
+func New(ctx context.Context, host netip.AddrPort) *Driver {
+	return &Driver{ctx: ctx, host: host, sockets: map[netip.AddrPort]*net.UDPConn{}, incoming: make(chan relay.Arrival, waiting)}
+}
+
+// Now returns the time.
+func (d *Driver) Now() time.Time { return time.Now() }
+
+// Host returns the address of the host.
+func (d *Driver) Host() netip.AddrPort { return d.host }
+
+// Open opens a socket.
+func (d *Driver) Open() (netip.AddrPort, error) {
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(d.host))
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	a, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err != nil {
+		_ = conn.Close() // nothing is kept in it
+		return a, err
+	}
+	local := netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	d.sockets[local] = conn
+	go d.read(conn, local)
+	return local, nil
+}
+
+// read reads what comes until the socket is closed.
+func (d *Driver) read(conn *net.UDPConn, local netip.AddrPort) {
+	for {
+		buf := make([]byte, biggest)
+		n, err := conn.Read(buf)
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // the host is not there, or not yet
+			time.Sleep(idle)
+			continue
+		}
+		select {
+		case d.incoming <- relay.Arrival{At: time.Now(), From: d.host, To: local, Datagram: buf[:n:n]}:
+		default: // the host sends more than can be looked at
+		}
+	}
+}
+
+// Close closes a socket.
+func (d *Driver) Close(local netip.AddrPort) {
+	if conn := d.sockets[local]; conn != nil {
+		_ = conn.Close() // nothing is kept in it
+		delete(d.sockets, local)
+	}
+}
+
+// Send sends a datagram.
+func (d *Driver) Send(local netip.AddrPort, datagram []byte) error {
+	conn := d.sockets[local]
+	if conn == nil {
+		return net.ErrClosed
+	}
+	_, err := conn.Write(datagram)
+	return err
+}
+
+// Receive waits for a datagram.
+func (d *Driver) Receive(until time.Time) (relay.Arrival, bool) {
+	select {
+	case a := <-d.incoming:
+		return a, true
+	default:
+	}
+	wait := time.Until(until)
+	if wait <= 0 {
+		return relay.Arrival{}, false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case a := <-d.incoming:
+		return a, true
+	case <-timer.C:
+	case <-d.ctx.Done():
+		// The clients still say goodbye: without this they would not wait for the
+		// answers.
+		time.Sleep(min(wait, idle))
+	}
+	return relay.Arrival{}, false
+}

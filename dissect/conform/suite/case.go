@@ -1,0 +1,282 @@
+package suite
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+// A T is one attempt at a case.
+type T struct {
+	r      *runner
+	c      *Case
+	opened []*client
+	shown  []int
+}
+
+// A failure says that the host breaks the rule.
+type failure struct {
+	expected string
+	came     []string
+}
+
+func (f *failure) Error() string {
+	if len(f.came) == 0 {
+		return "expected " + f.expected
+	}
+	return "expected " + f.expected + "; came " + f.came[0]
+}
+
+// An other is a verdict that is neither PASS nor FAIL.
+type other struct {
+	verdict Verdict
+	why     string
+}
+
+func (o *other) Error() string { return o.why }
+
+func skip(format string, args ...any) error { return &other{Skip, fmt.Sprintf(format, args...)} }
+
+func unseen(format string, args ...any) error { return &other{NotSeen, fmt.Sprintf(format, args...)} }
+
+// mostCame bounds how many messages a failure lists.
+const mostCame = 12
+
+// fail returns that something else was expected. What came are messages, or
+// texts.
+func (t *T) fail(expected string, came ...any) error {
+	f := &failure{expected: expected}
+	for _, x := range came {
+		switch x := x.(type) {
+		case string:
+			f.came = append(f.came, x)
+		case *heard:
+			t.show(x.frame)
+			f.came = append(f.came, fmt.Sprintf("frame %d: %s", x.frame, describe(&x.Header, x.Body)))
+		case *seen:
+			t.show(x.frame)
+			f.came = append(f.came, fmt.Sprintf("frame %d: %s", x.frame, describe(&x.Header, x.Body)))
+		case []*heard:
+			for _, h := range x {
+				t.show(h.frame)
+				f.came = append(f.came, fmt.Sprintf("frame %d: %s", h.frame, describe(&h.Header, h.Body)))
+			}
+		}
+	}
+	if len(f.came) > mostCame {
+		f.came = append(f.came[:mostCame], fmt.Sprintf("and %d more", len(f.came)-mostCame))
+	}
+	if len(f.came) == 0 {
+		f.came = []string{"nothing"}
+	}
+	return f
+}
+
+// show notes frames that show the case.
+func (t *T) show(frames ...int) {
+	for _, f := range frames {
+		if f > 0 && len(t.shown) < 64 {
+			t.shown = append(t.shown, f)
+		}
+	}
+}
+
+// frames returns the frames that show the case, in order.
+func (t *T) frames() []int {
+	slices.Sort(t.shown)
+	return slices.Compact(t.shown)
+}
+
+func (t *T) now() time.Time { return t.r.d.Now() }
+
+func (t *T) until(within time.Duration, enough func() bool) bool { return t.r.until(within, enough) }
+
+func (t *T) wait(d time.Duration) { t.r.until(d, nil) }
+
+// soon is how long an answer of the host may take.
+func (t *T) soon() time.Duration { return t.r.o.Timeout }
+
+// open opens a client of the attempt.
+func (t *T) opens(o cfg) (*client, error) {
+	c, err := t.open(o)
+	if err == nil {
+		t.opened = append(t.opened, c)
+	}
+	return c, err
+}
+
+// connected returns a client that the host has given an id.
+func (t *T) connected(o cfg) (*client, error) {
+	c, err := t.opens(o)
+	if err != nil {
+		return nil, err
+	}
+	c.connect()
+	if !t.until(t.soon(), func() bool { return c.ID != 0 || c.Phase == relay.ClientGone }) || c.ID == 0 {
+		return c, skip("a client could not connect: %s", t.progress(c))
+	}
+	return c, nil
+}
+
+// loaded returns a client that has been sent what it needs to load the mission,
+// and says nothing more.
+func (t *T) loaded(o cfg) (*client, error) {
+	o.wait = true
+	c, err := t.connected(o)
+	if err != nil {
+		return c, err
+	}
+	if !t.until(t.soon(), func() bool { return c.Loaded || c.Phase == relay.ClientGone }) || !c.Loaded {
+		return c, skip("a client could not join: %s", t.progress(c))
+	}
+	return c, nil
+}
+
+// joined returns another client in the game.
+func (t *T) joined() (*client, error) {
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return c, err
+	}
+	t.enter(c)
+	if c.Phase == relay.ClientGone {
+		return c, skip("a client was put out: %s", t.progress(c))
+	}
+	return c, nil
+}
+
+// enter has a client say that it is ready, and waits until the host has taken
+// it into the game.
+func (t *T) enter(c *client) {
+	c.Say(c.now(), msg.OpClientReady, new(msg.ClientReady))
+	t.until(t.soon(), func() bool { return c.InGame && c.Phase == relay.ClientPlaying || c.Phase == relay.ClientGone })
+}
+
+// players returns clients that are in the game with a ship each. They stay
+// there for later cases.
+func (t *T) players(n int) ([]*client, error) {
+	n = min(n, t.r.o.Clients)
+	t.r.table = slices.DeleteFunc(t.r.table, func(c *client) bool {
+		return c.closed || c.Phase == relay.ClientGone || c.Phase == relay.ClientLeaving || c.Err != nil
+	})
+	for len(t.r.table) < n {
+		c, err := t.joined()
+		if err != nil {
+			return nil, err
+		}
+		c.creates()
+		t.until(t.soon(), c.Idle)
+		t.r.table = append(t.r.table, c)
+	}
+	p := slices.Clone(t.r.table[:n])
+	t.settle(p[0], p...)
+	for _, c := range t.r.clients {
+		c.forget()
+	}
+	return p, nil
+}
+
+// settle waits until all that the host sends because of earlier messages of a
+// client has come: the client says something, and copies keep their order.
+func (t *T) settle(c *client, all ...*client) {
+	t.r.serial++
+	body := c.chat(fmt.Sprintf("settle %d", t.r.serial))
+	c.say(body)
+	if !t.until(t.soon(), func() bool {
+		for _, o := range all {
+			if o.Phase != relay.ClientGone && o.count(body) == 0 {
+				return false
+			}
+		}
+		return true
+	}) {
+		t.wait(shortWait)
+	}
+}
+
+// count returns how many game messages with this body the client has heard.
+func (c *client) count(body []byte) int { return len(c.copies(body)) }
+
+// copies returns the game messages with this body.
+func (c *client) copies(body []byte) (list []*heard) {
+	for i := range c.heard {
+		if _, ok := c.heard[i].op(); ok && bytes.Equal(c.heard[i].Body, body) {
+			list = append(list, &c.heard[i])
+		}
+	}
+	return list
+}
+
+// progress says how far a client has come.
+func (t *T) progress(c *client) string {
+	switch {
+	case c.Phase == relay.ClientGone && c.Reason >= 0:
+		return fmt.Sprintf("it was put out, reason %d", c.Reason)
+	case c.Phase == relay.ClientGone:
+		return "the host said goodbye"
+	case len(c.in) == 0 && c.odd == 0:
+		return "nothing came"
+	case c.ID == 0:
+		return "no accept came"
+	case c.Loaded:
+		return "it was sent 01, but no MissionInit"
+	}
+	if list := c.games(msg.OpChecksumRequest); len(list) > 0 {
+		return fmt.Sprintf("the host went no further than round %d of the hashes", list[len(list)-1].Body[1])
+	}
+	return "no checksum request came"
+}
+
+// query asks as a server browser does. It asks again if nothing comes.
+func (t *T) query(text string) (*gamespy.Reply, error) {
+	c, err := t.opens(cfg{})
+	if err != nil {
+		return nil, err
+	}
+	const tries = 4
+	for range tries {
+		c.texts = nil
+		t.show(t.r.send(t.now(), c.local, []byte(text)))
+		var reply gamespy.Reply
+		taken := 0
+		if t.until(max(t.soon()/2, 700*time.Millisecond), func() bool {
+			for ; taken < len(c.texts); taken++ {
+				reply.Add(c.texts[taken])
+			}
+			return reply.Complete()
+		}) {
+			return &reply, nil
+		}
+	}
+	var came []any
+	for _, d := range c.texts {
+		came = append(came, fmt.Sprintf("%q", d[:min(len(d), 200)]))
+	}
+	return nil, t.fail(fmt.Sprintf("a complete reply to %s", text), came...)
+}
+
+// describe shows a message for people: its name and bytes.
+func describe(h *transportHeader, body []byte) string {
+	if h.Type != standardType {
+		return fmt.Sprintf("%s %X", h.Type.Kind(), body[:min(len(body), 40)])
+	}
+	if len(body) == 0 {
+		return "an empty game message"
+	}
+	name := "unknown"
+	spec := msg.Catalog().Lookup(decode.Opcode(body[0]))
+	if spec != nil {
+		name = spec.Name
+	}
+	text := fmt.Sprintf("%02X %s", body[0], name)
+	if fields := fieldsOf(spec, body); fields != "" {
+		text += " (" + fields + ")"
+	}
+	return text + fmt.Sprintf(" %X", body[:min(len(body), 40)])
+}

@@ -1,0 +1,497 @@
+package suite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+)
+
+// A forward is a message that the host passes on: bodies as the game writes
+// them, with objects of slot 0 at some offsets.
+type forward struct {
+	op     decode.Opcode
+	grade  Grade
+	bodies []string
+	at     []int
+	more   bool   // the host may send some of its own
+	openBC string // the documented difference
+}
+
+// Offsets of the objects in an event.
+const (
+	sourceAt = 9
+	destAt   = 13
+)
+
+var forwards = []forward{
+	{op: msg.OpStartFiring, grade: OnWire, bodies: []string{"0728810000d800800000000000050000400000000000000000"}, at: []int{destAt}},
+	{op: msg.OpStopFiring, grade: OnWire, bodies: []string{"0801010000da0080000000000005000040"}, at: []int{destAt}, more: true},
+	{op: msg.OpStopFiringAtTarget, grade: FromCode, bodies: []string{"090c010000dc0080000000000005000040ffff0340"}, at: []int{destAt}},
+	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}, at: []int{destAt}, more: true},
+	{op: msg.OpAddToRepairList, grade: FromCode, bodies: []string{"0b01010000df008000020000400c000040"}, at: []int{sourceAt, destAt}},
+	{op: msg.OpClientEvent, grade: FromCode, bodies: []string{"0c01010000da0080000000000005000040"}, at: []int{destAt}},
+	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, at: []int{destAt}},
+	{op: msg.OpStopCloaking, grade: FromCode, bodies: []string{"0f01010000e4008000000000000d000040"}, at: []int{destAt}},
+	{op: msg.OpStartWarp, grade: OnWire, bodies: []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}, at: []int{destAt}},
+	{op: msg.OpRepairListPriority, grade: OnWire, bodies: []string{"110c010000760080000000000018000040" + "02000040"}, at: []int{destAt, destAt + 4}},
+	{op: msg.OpSetPhaserLevel, grade: OnWire, bodies: []string{"1205010000e0008000000000000500004002"}, at: []int{destAt}},
+	{
+		op: msg.OpTorpedoFire, grade: OnWire, bodies: []string{"190d0000400201df8711ffff03400088d85c", "190d0000400205df8711"}, at: []int{1},
+		openBC: "OpenBC drops the form without a target",
+	},
+	{
+		op: msg.OpPulseFire, grade: OnWire, bodies: []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"}, at: []int{1},
+		openBC: "OpenBC drops the form without a target",
+	},
+	{op: msg.OpTorpedoTypeChange, grade: OnWire, bodies: []string{"1b05010000fe008000080000400800004001"}, at: []int{sourceAt, destAt}},
+}
+
+// A consumed message is one that the host passes on to nobody.
+type consumed struct {
+	op       decode.Opcode
+	grade    Grade
+	profiles Profile
+	body     string
+	at       []int
+	openBC   string
+	observed bool // a capture can show it: stock hosts never send the opcode
+}
+
+var consumes = []consumed{
+	{op: msg.OpChangedTarget, grade: OnWire, body: "0d0c01000058008000000000" + "00ffffff3fffff0340", at: []int{destAt}, observed: true},
+	{op: msg.OpSelfDestructRequest, grade: OnWire, body: "13", observed: true},
+	{
+		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044", at: []int{destAt}, observed: true,
+		openBC: "OpenBC passes 15 on (until May 2026)",
+	},
+	{op: msg.OpClientReady, grade: OnWire, body: "2a20", observed: true, openBC: "OpenBC passes 2A on"},
+	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040", at: []int{sourceAt, destAt}, openBC: "OpenBC passes 06 on"},
+	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040", at: []int{1}, openBC: "OpenBC passes 14 on (until May 2026)"},
+	{op: msg.OpPlayerAnnounce, grade: FromCode, body: "1766080000f1008000000000004f06000002"},
+	{op: msg.OpPlayerDeleted, grade: FromCode, body: "180400000043616479"},
+	{
+		op: msg.OpExplosion, grade: FromCode, profiles: likeStock, body: "29ffffff3f1d7a0c95611b57e278", at: []int{1},
+		openBC: "OpenBC passes 29 on",
+	},
+}
+
+func gameCases() []Case {
+	list := []Case{
+		{
+			ID: "O-1", Title: "creation copied", Rule: "03 goes unchanged to every other client with a slot, one that has not said 2A included, and not to its sender.",
+			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends it only to those in the game", run: creationCopied, compare: "creation-copies",
+		},
+		{
+			ID: "O-3", Title: "object requested", Rule: "1E for an object that exists is answered by its creation, to the asker alone.",
+			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: objectRequested,
+		},
+		{
+			ID: "O-4", Title: "unknown object requested", Rule: "1E for an unknown object is answered by silence.",
+			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC answers 1D", run: unknownRequested,
+		},
+		{
+			ID: "O-5", Title: "older ship requested", Rule: "1E is answered for the id that was asked for, not for another ship of its player.",
+			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends the newest ship of the slot", run: olderRequested,
+		},
+		{
+			ID: "O-6", Title: "no ships of the host's making", Rule: "Every creation of a player's ship that the host sends stems from that player.",
+			Source: "GAME 11", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC has an option that respawns players", watch: watchMade,
+		},
+		{
+			ID: "D-4", Title: "new ship of a player", Rule: "The creation of a player's next ship, with another id in its range, is copied to the others.",
+			Source: "GAME 11", Grade: OnWire, Profiles: everyHost, run: nextShip,
+		},
+		{
+			ID: "D-8", Title: "codes under 06", Rule: "06 from the host has one of the event codes DF, 74, 75 and 4E.",
+			Source: "GAME 8.3", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC passes any 06 on", watch: watchHostEvents,
+		},
+	}
+	for _, f := range forwards {
+		list = append(list, Case{
+			ID: fmt.Sprintf("R-%02X", uint8(f.op)), Title: fmt.Sprintf("%02X forwarded", uint8(f.op)),
+			Rule:   fmt.Sprintf("%02X goes unchanged and reliably to every other client in the game, in order, and not to its sender.", uint8(f.op)),
+			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade, Profiles: everyHost, OpenBC: f.openBC,
+			run: func(t *T) error { return forwarded(t, &f) }, compare: fmt.Sprintf("%02X", uint8(f.op)),
+		})
+	}
+	for _, n := range consumes {
+		c := Case{
+			ID: fmt.Sprintf("N-%02X", uint8(n.op)), Title: fmt.Sprintf("%02X not passed on", uint8(n.op)),
+			Rule:   fmt.Sprintf("%02X from a client is passed on to nobody.", uint8(n.op)),
+			Source: "TRANSPORT 11.1, 11.3", Grade: n.grade, Profiles: n.profiles, OpenBC: n.openBC,
+			run: func(t *T) error { return notPassedOn(t, &n) },
+		}
+		if c.Profiles == 0 {
+			c.Profiles = everyHost
+		}
+		if n.observed {
+			c.watch = func() watcher { return watchNever(n.op) }
+		}
+		list = append(list, c)
+	}
+	return append(list,
+		Case{
+			ID: "R-2C", Title: "chat to all", Rule: "2C goes unchanged to every client in the game, its author included.",
+			Source: "TRANSPORT 12", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC puts the slot in the place of the author", run: chatToAll, compare: "2C",
+		},
+		Case{
+			ID: "R-2D", Title: "team chat", Rule: "2D goes to the author's team alone, its author included.",
+			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, OpenBC: "OpenBC sends it to all", run: teamChat, compare: "2D",
+		},
+		Case{
+			ID: "R-41", Title: "choice of a team", Rule: "41 goes to every client in the game, its author included.",
+			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, OpenBC: "OpenBC leaves out the author", run: teamChoice, compare: "41",
+		},
+		Case{
+			ID: "R-A1", Title: "events only to those in the game", Rule: "A client with a slot that has not said 2A is sent creations, and no other messages of the game.",
+			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC counts those who load among those in the game", run: onlyInGame,
+		},
+		Case{
+			ID: "R-A2", Title: "order under loss", Rule: "Messages of one client arrive in order, and all of them, when one datagram of twenty is lost.",
+			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, Slow: true, run: orderUnderLoss,
+		},
+		Case{
+			ID: "R-A3", Title: "no event before the creation", Rule: "A forwarded event of a ship does not reach a client before the ship's creation.",
+			Source: "TRANSPORT 6.2, 11.2", Grade: FromCode, Profiles: everyHost, watch: watchUnborn,
+		},
+	)
+}
+
+func forwarded(t *T, f *forward) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	var bodies [][]byte
+	for _, text := range f.bodies {
+		b := p[0].adapt(unhex(text), f.at...)
+		bodies = append(bodies, b)
+		p[0].say(b)
+	}
+	t.settle(p[0], p...)
+	if list := p[0].games(f.op); slices.ContainsFunc(list, func(h *heard) bool { return string(h.Body) == string(bodies[0]) }) {
+		return t.fail(fmt.Sprintf("no %02X back to its sender", uint8(f.op)), list)
+	}
+	for _, o := range p[1:] {
+		at := -1
+		for _, b := range bodies {
+			list := o.copies(b)
+			if len(list) == 0 || len(list) > 1 && !f.more {
+				return t.fail(fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(f.op))
+			}
+			if !list[0].Reliable {
+				return t.fail("a reliable copy", list)
+			}
+			i := slices.IndexFunc(o.heard, func(h heard) bool { return string(h.Body) == string(b) })
+			if i < at {
+				return t.fail("the copies in order", o.games(f.op))
+			}
+			at = i
+			t.show(list[0].frame)
+		}
+	}
+	return nil
+}
+
+// strange returns the messages of an opcode, or, if there are none, all that are
+// no chat.
+func (c *client) strange(op decode.Opcode) []*heard {
+	if list := c.games(op); len(list) > 0 {
+		return list
+	}
+	var list []*heard
+	for i := range c.heard {
+		if o, ok := c.heard[i].op(); ok && o != msg.OpChat {
+			list = append(list, &c.heard[i])
+		}
+	}
+	return list
+}
+
+func notPassedOn(t *T, n *consumed) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	body := p[0].adapt(unhex(n.body), n.at...)
+	p[0].say(body)
+	t.settle(p[0], p...)
+	for _, o := range p {
+		list := o.copies(body)
+		if n.observed {
+			list = o.games(n.op)
+		}
+		if len(list) > 0 {
+			return t.fail(fmt.Sprintf("%02X at nobody", uint8(n.op)), list)
+		}
+	}
+	return nil
+}
+
+func chatToAll(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	body := p[0].chat("hello")
+	p[0].say(body)
+	t.until(t.soon(), func() bool { return !slices.ContainsFunc(p, func(o *client) bool { return o.count(body) == 0 }) })
+	t.wait(betweenAll)
+	for _, o := range p {
+		list := o.copies(body)
+		if len(list) != 1 || !list[0].Reliable {
+			return t.fail(fmt.Sprintf("one reliable copy of %X at %s", body, o.name), o.games(msg.OpChat))
+		}
+		t.show(list[0].frame)
+	}
+	return nil
+}
+
+// teams reports whether the mission has teams, as far as the host tells.
+func (t *T) teams() error {
+	mission, ok := t.r.game.Get("missionscript")
+	if t.r.o.Profile != Playable && ok && strings.HasSuffix(mission, "Mission1") {
+		return skip("needs a mission with teams, such as Mission2")
+	}
+	return nil
+}
+
+// team returns the choice of a team.
+func (c *client) team(n byte) []byte { return []byte{byte(msg.OpTeam), c.ID, 0, 0, 0, n} }
+
+func teamChat(t *T) error {
+	if err := t.teams(); err != nil {
+		return err
+	}
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	if len(p) < 3 {
+		return skip("needs three clients")
+	}
+	for i, o := range p {
+		o.say(o.team(byte(i / 2)))
+	}
+	for _, o := range p {
+		t.settle(o, p...)
+	}
+	body := p[0].chat("team")
+	body[0] = byte(msg.OpTeamChat)
+	p[0].say(body)
+	t.settle(p[0], p...)
+	for i, o := range p {
+		want := 1
+		if i == 2 {
+			want = 0
+		}
+		if o.count(body) != want {
+			return t.fail(fmt.Sprintf("%d copies of %X at %s", want, body, o.name), o.games(msg.OpTeamChat))
+		}
+	}
+	return nil
+}
+
+func teamChoice(t *T) error {
+	if err := t.teams(); err != nil {
+		return err
+	}
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	body := p[0].team(0)
+	p[0].say(body)
+	t.settle(p[0], p...)
+	for _, o := range p {
+		if o.count(body) != 1 {
+			return t.fail(fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam))
+		}
+	}
+	return nil
+}
+
+func creationCopied(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	loading, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(c, p...)
+	body := c.ship(c.base())
+	c.creates()
+	others := append(slices.Clone(p), loading)
+	t.until(t.soon(), func() bool { return !slices.ContainsFunc(others, func(o *client) bool { return o.count(body) == 0 }) })
+	t.settle(c, append(p, c)...)
+	for _, o := range others {
+		list := o.copies(body)
+		if len(list) != 1 {
+			who := o.name
+			if o == loading {
+				who += ", which has not said 2A"
+			}
+			return t.fail("one unchanged copy at "+who, o.games(msg.OpObjectCreateTeam))
+		}
+		t.show(list[0].frame)
+	}
+	if list := c.copies(body); len(list) > 0 {
+		return t.fail("no copy back to the sender", list)
+	}
+	return nil
+}
+
+// asks has a client ask for an object.
+func (c *client) asks(id uint32) {
+	c.say(binary.LittleEndian.AppendUint32([]byte{byte(msg.OpRequestObject)}, id))
+}
+
+func objectRequested(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	id := p[0].base()
+	p[1].asks(id)
+	t.settle(p[1], p...)
+	if list := p[1].creations(id); len(list) != 1 {
+		return t.fail(fmt.Sprintf("one creation of %08X", id), p[1].strange(msg.OpObjectCreateTeam))
+	}
+	for i, o := range p {
+		if i == 1 {
+			continue
+		}
+		if list := o.games(msg.OpObjectCreate, msg.OpObjectCreateTeam); len(list) > 0 {
+			return t.fail("an answer to the asker alone", list)
+		}
+	}
+	return nil
+}
+
+func unknownRequested(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	const unknown = 0x3FEEEEEE
+	p[1].asks(unknown)
+	t.settle(p[1], p...)
+	if list := p[1].games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpVerifyEnterSet, msg.OpDestroyObject); len(list) > 0 {
+		return t.fail("silence", list)
+	}
+	return nil
+}
+
+// respawned returns a client with its second ship, and the ids of both.
+func (t *T) respawned(p []*client) (c *client, first, second uint32, err error) {
+	if c, err = t.joined(); err != nil {
+		return nil, 0, 0, err
+	}
+	c.creates()
+	t.settle(c, p...)
+	const parts = 34 // objects of the first ship
+	first, second = c.base(), c.base()+parts
+	c.say(c.ship(second))
+	t.settle(c, p...)
+	return c, first, second, nil
+}
+
+func olderRequested(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	_, first, second, err := t.respawned(p)
+	if err != nil {
+		return err
+	}
+	p[0].forget()
+	p[0].asks(first)
+	t.settle(p[0], p[0])
+	if list := p[0].creations(second); len(list) > 0 {
+		return t.fail(fmt.Sprintf("%08X or silence", first), list)
+	}
+	return nil
+}
+
+func nextShip(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, _, second, err := t.respawned(p)
+	if err != nil {
+		return err
+	}
+	body := c.ship(second)
+	for _, o := range p {
+		if o.count(body) != 1 {
+			return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", second, o.name), o.games(msg.OpObjectCreateTeam))
+		}
+	}
+	return nil
+}
+
+func onlyInGame(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	p[0].say(p[0].adapt(unhex(forwards[0].bodies[0]), forwards[0].at...))
+	p[0].say(p[0].adapt(unhex(forwards[11].bodies[0]), forwards[11].at...))
+	t.settle(p[0], p...)
+	t.wait(betweenAll)
+	for _, h := range c.heard {
+		op, ok := h.op()
+		switch {
+		case !ok:
+		case op >= msg.OpHostEvent && op <= msg.OpStateUpdate && op != msg.OpCollisionSetting, op == msg.OpChat, op == msg.OpScoreChange:
+			return t.fail("creations alone before 2A", &h)
+		}
+	}
+	return nil
+}
+
+func orderUnderLoss(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	const lines, lossPerMille = 200, 50
+	p[1].loss = lossPerMille
+	var want []string
+	for i := range lines {
+		text := fmt.Sprintf("loss %d", i)
+		want = append(want, text)
+		p[0].say(p[0].chat(text))
+		t.wait(25e6)
+	}
+	t.until(60e9, func() bool { return len(p[1].linesOf("loss")) >= lines })
+	if got := p[1].linesOf("loss"); !slices.Equal(got, want) {
+		return t.fail("200 lines, each once and in order", fmt.Sprintf("%d lines, the first that differs is %d", len(got), firstDifference(got, want)))
+	}
+	return nil
+}
+
+func firstDifference(a, b []string) int {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return len(a)
+}

@@ -1,0 +1,788 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+func joinCases() []Case {
+	return []Case{
+		{
+			ID: "J-1", Title: "five rounds", Rule: "The hashes are asked for in the rounds 0, 1, 2, 3 and 255, each after the answer to the one before.",
+			Source: "TRANSPORT 8.1", Grade: OnWire, Profiles: everyHost, run: fiveRounds,
+		},
+		{
+			ID: "J-2", Title: "texts of the rounds", Rule: "Directory, filter and flag of each round are those of the game, byte for byte.",
+			Source: "TRANSPORT 8.1, 19.2", Grade: OnWire, Profiles: everyHost, run: roundTexts,
+		},
+		{
+			ID: "J-3", Title: "first request with the accept", Rule: "Round 0 is asked for within a second of the accept, before the client has told its name.",
+			Source: "TRANSPORT 7.1", Grade: FromCode, Profiles: everyHost, Timing: true, run: requestWithAccept,
+		},
+		{
+			ID: "J-4", Title: "stock answers accepted", Rule: "Answers as a stock installation gives them, of 21, 17, 832, 41 and 268 bytes, lead to the end of the rounds.",
+			Source: "TRANSPORT 8.3", Grade: OnWire, Profiles: everyHost, run: answersAccepted,
+		},
+		{
+			ID: "J-5", Title: "completion", Rule: "After the last answer the client is sent 28, 00 and 01, reliable and in this order.",
+			Source: "TRANSPORT 9", Grade: OnWire, Profiles: everyHost, run: completion,
+		},
+		{
+			ID: "J-6", Title: "settings", Rule: "00 holds a time of at least 0, one byte with three bits, the slot and the mission, and nothing more unless the player is renamed.",
+			Source: "TRANSPORT 9.1", Grade: OnWire, Profiles: everyHost, run: settings, watch: watchSettings,
+		},
+		{
+			ID: "J-7", Title: "slots", Rule: "A client gets the lowest free slot.",
+			Source: "TRANSPORT 14", Grade: OnWire, Profiles: everyHost, run: lowestSlot,
+		},
+		{
+			ID: "J-8", Title: "nothing of the game before 2A", Rule: "Before it says that it is ready, a client is sent no 35, 17, 06 and 1C, and nobody is ever sent 16 or 2A because of a join.",
+			Source: "TRANSPORT 9, 11.1", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC passes 2A on to the others", run: quietBeforeReady,
+		},
+		{
+			ID: "J-9", Title: "mission init", Rule: "2A is answered by one 35 to the newcomer alone, of 5 bytes without a time limit and of 9 with one.",
+			Source: "TRANSPORT 9.4", Grade: OnWire, Profiles: everyHost, run: missionInit,
+		},
+		{
+			ID: "J-10", Title: "scores for the newcomer", Rule: "After 35 the newcomer alone is sent the score of each other player, once, and not its own.",
+			Source: "TRANSPORT 9", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC sends the first player its own score, and does not wait for 2A", run: scores,
+		},
+		{
+			ID: "J-11", Title: "newcomer announced", Rule: "After 2A everybody in the game, the newcomer included, is sent one 17 with its id; it is sent none for those who were there.",
+			Source: "TRANSPORT 9.5", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC announces those who were there to the newcomer", run: announced, compare: "announcements",
+		},
+		{
+			ID: "J-12", Title: "order of a join", Rule: "17 comes after 35, the scores, the objects and the damage of that join.",
+			Source: "TRANSPORT 9", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends scores and objects before 2A", run: orderOfJoin,
+		},
+		{
+			ID: "J-13", Title: "ships that exist", Rule: "The newcomer is sent one creation for each ship, with its object id, slot and player, at most one of 02, 03 and 29 in a datagram.",
+			Source: "TRANSPORT 6.3, 9", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC bundles creations", run: shipsForNewcomer,
+		},
+		{
+			ID: "J-14", Title: "damage volumes", Rule: "29 follows a join or a request for an object, and nothing else.",
+			Source: "GAME 9.5", Grade: OnWire, Profiles: likeStock, OpenBC: "OpenBC sends 29 at each kill and passes on those of clients", watch: watchVolumes,
+		},
+		{
+			ID: "J-15", Title: "names of the others", Rule: "A newcomer is told the names of all others without telling its own.",
+			Source: "TRANSPORT 4.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC does not tell names", run: namesOfOthers,
+		},
+		{
+			ID: "J-16", Title: "name to all", Rule: "A client's NameChange goes to every client, its author included.",
+			Source: "TRANSPORT 4.2", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC sends it to its author alone", run: nameToAll,
+		},
+		{
+			ID: "J-17", Title: "name taken", Rule: "A client whose name another one has, in whatever case, is given a new name by 00.",
+			Source: "TRANSPORT 9.1", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC does not rename", run: nameTaken,
+		},
+		{
+			ID: "J-18", Title: "another version", Rule: "A wrong hash of the version is answered by 23 with the host's version.",
+			Source: "TRANSPORT 8.5", Grade: FromCode, Profiles: everyHost, run: otherVersion,
+		},
+		{
+			ID: "J-19", Title: "another file", Rule: "Another content of a file that both sides have is answered by 22 with its name, and the next round is not asked for.",
+			Source: "TRANSPORT 8.5", Grade: FromCode, Profiles: everyHost, run: otherFile,
+		},
+		{
+			ID: "J-20", Title: "files that one side has", Rule: "A file that only one side has does not matter in rounds 0 to 3.",
+			Source: "TRANSPORT 8.5", Grade: FromCode, Profiles: everyHost, run: missingFile,
+		},
+		{
+			ID: "J-21", Title: "password", Rule: "A wrong password is answered by BootPlayer with reason 2 and id FF instead of an accept; the case of letters does not matter.",
+			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, run: password,
+		},
+		{
+			ID: "J-22", Title: "full host", Rule: "A client for whom there is no slot is accepted, then sent BootPlayer with reason 3 and its id, and asked for no hashes.",
+			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC refuses without an accept, and not reliably", run: fullHost,
+		},
+		{
+			ID: "J-23", Title: "little traffic for strangers", Rule: "One connect that is not followed up makes the host send at most three times its bytes, besides its request.",
+			Source: "TRANSPORT 7.1", Grade: NotStock, Profiles: everyHost, Informs: true, run: amplification,
+		},
+	}
+}
+
+var allRounds = []uint8{0, 1, 2, 3, msg.LastRound}
+
+func fiveRounds(t *T) error {
+	c, err := t.connected(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	for i, want := range allRounds {
+		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 }) {
+			return t.fail(fmt.Sprintf("a request of round %d", want), c.all()...)
+		}
+		if i < 2 {
+			t.wait(betweenAll)
+		}
+		list := c.games(msg.OpChecksumRequest)
+		if c.Asked[0] != want || len(list) != i+1 {
+			return t.fail(fmt.Sprintf("round %d, and no further one before it is answered", want), list)
+		}
+		c.answers(answerBody(want))
+	}
+	if !t.until(t.soon(), func() bool { return c.Loaded }) {
+		return t.fail("28, 00 and 01 after round 255", c.all()...)
+	}
+	if list := c.games(msg.OpChecksumRequest); len(list) != len(allRounds) {
+		return t.fail("five requests", list)
+	}
+	return nil
+}
+
+func roundTexts(t *T) error {
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	want := []string{
+		"\x20\x00\x08\x00scripts/\x07\x00App.pyc\x20",
+		"\x20\x01\x08\x00scripts/\x0C\x00Autoexec.pyc\x20",
+		"\x20\x02\x0D\x00scripts/ships\x05\x00*.pyc\x21",
+		"\x20\x03\x10\x00scripts/mainmenu\x05\x00*.pyc\x20",
+		"\x20\xFF\x13\x00Scripts/Multiplayer\x05\x00*.pyc\x21",
+	}
+	list := c.games(msg.OpChecksumRequest)
+	for i, h := range list {
+		if i < len(want) && string(h.Body) != want[i] {
+			return t.fail(fmt.Sprintf("%X", want[i]), h)
+		}
+		t.show(h.frame)
+	}
+	if len(list) < len(want) {
+		return t.fail("five requests", list)
+	}
+	return nil
+}
+
+func requestWithAccept(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.Name = "" // it tells none
+	c.connect()
+	t.until(t.soon(), func() bool { return len(c.Asked) > 0 })
+	accepts, asks := c.accepts(), c.games(msg.OpChecksumRequest)
+	switch {
+	case len(accepts) == 0:
+		return skip("no accept came")
+	case len(asks) == 0:
+		return t.fail("a request of round 0 without a name", c.all()...)
+	}
+	const within = 1.25
+	if d := asks[0].at.Sub(accepts[0].at).Seconds(); d > within || asks[0].Body[1] != 0 {
+		return t.fail("round 0 within a second of the accept", fmt.Sprintf("after %.2f s", d), asks[0])
+	}
+	t.show(accepts[0].frame, asks[0].frame)
+	return nil
+}
+
+func answersAccepted(t *T) error {
+	c, err := t.connected(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	for i, round := range allRounds {
+		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 || c.Phase == relay.ClientGone }) || len(c.Asked) == 0 {
+			if i == 0 {
+				return skip("no request came")
+			}
+			return t.fail(fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), c.all()...)
+		}
+		c.answers(answerBody(round))
+	}
+	if !t.until(t.soon(), func() bool { return c.Loaded || len(c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0 }) || !c.Loaded {
+		return t.fail("the answer to round 255 to be accepted", c.all()...)
+	}
+	return nil
+}
+
+// afterRounds returns the game messages other than requests that a client has
+// been sent while it joins.
+func (c *client) afterRounds() (list []*heard) {
+	for i := range c.heard {
+		if op, ok := c.heard[i].op(); ok && (op == msg.OpChecksumComplete || op == msg.OpSettings || op == msg.OpGameInit) {
+			list = append(list, &c.heard[i])
+		}
+	}
+	return list
+}
+
+func completion(t *T) error {
+	c, err := t.atRound(msg.LastRound)
+	if err != nil {
+		return err
+	}
+	c.answers(answerBody(msg.LastRound))
+	t.until(t.soon(), func() bool { return len(c.afterRounds()) >= 3 })
+	list := c.afterRounds()
+	var ops []decode.Opcode
+	for _, h := range list {
+		op, _ := h.op()
+		ops = append(ops, op)
+		if !h.Reliable {
+			return t.fail("28, 00 and 01 reliably", h)
+		}
+	}
+	if want := []decode.Opcode{msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit}; !slices.Equal(ops, want) {
+		return t.fail("28, 00 and 01, in this order", list)
+	}
+	for _, i := range []int{0, 2} {
+		if len(list[i].Body) != 1 {
+			return t.fail("one byte", list[i])
+		}
+	}
+	t.show(list[0].frame, list[1].frame, list[2].frame)
+	return nil
+}
+
+// oddSettings says in which way a 00 is not as the game writes it; "" if it is.
+func oddSettings(b []byte) string {
+	const head = 9
+	switch {
+	case len(b) < head:
+		return "at least 9 bytes"
+	case b[4]&0x80 != 0 && binary.LittleEndian.Uint32(b[1:])&0x7FFFFFFF != 0:
+		return "a time of at least 0"
+	case b[5]&0xF8 != 0x60:
+		return "a byte with three bits: 60 to 67"
+	case b[6] >= relay.MaxPlayers:
+		return "a slot from 0 to 15"
+	}
+	n := int(binary.LittleEndian.Uint16(b[7:]))
+	switch renamed := b[5]&4 != 0; {
+	case !renamed && len(b) != head+n:
+		return "nothing after the mission"
+	case renamed && (len(b) < head+n+4 || len(b) != head+n+4+2*int(binary.LittleEndian.Uint32(b[head+n:])&0xFFFF)):
+		return "the new name after the mission"
+	}
+	return ""
+}
+
+func settings(t *T) error {
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	for _, h := range c.games(msg.OpSettings) {
+		if odd := oddSettings(h.Body); odd != "" {
+			return t.fail(odd, h)
+		}
+		t.show(h.frame)
+	}
+	return nil
+}
+
+// taken returns the slots of the suite's clients that have one.
+func (t *T) taken() map[int]bool {
+	m := map[int]bool{}
+	for _, c := range t.r.clients {
+		if c.Slot >= 0 && c.Phase != relay.ClientGone && c.Phase != relay.ClientLeaving {
+			m[c.Slot] = true
+		}
+	}
+	return m
+}
+
+func lowestSlot(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	n, _, err := t.counted()
+	if err != nil {
+		return err
+	}
+	if own := len(t.taken()); n != own {
+		return skip("others are in the game: the host says %d players, %d of them are the suite's", n, own)
+	}
+	want := 0
+	for t.taken()[want] {
+		want++
+	}
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	if c.Slot != want && (want != 0 || c.Slot != 1) { // a host that plays itself has slot 0
+		return t.fail(fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings))
+	}
+	slots := []int{c.Slot}
+	for _, o := range p {
+		slots = append(slots, o.Slot)
+	}
+	slices.Sort(slots)
+	if len(slices.Compact(slots)) != len(p)+1 {
+		return t.fail("a slot for each client", fmt.Sprintf("slots %v", slots))
+	}
+	return nil
+}
+
+func quietBeforeReady(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	p[0].SendBody(t.now(), false, update(p[0]))
+	t.settle(p[0], p...)
+	t.wait(shortWait)
+	if list := c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate); len(list) > 0 {
+		return t.fail("no 35, 17, 06 and 1C before 2A", list)
+	}
+	t.enter(c)
+	t.settle(p[0], p...)
+	for _, o := range append(p, c) {
+		if list := o.games(msg.OpClientReady, msg.OpCollisionSetting); len(list) > 0 {
+			return t.fail("no 16 and no 2A from the host", list)
+		}
+	}
+	return nil
+}
+
+func missionInit(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(p[0], append(p, c)...)
+	list := c.games(msg.OpMissionInit)
+	if len(list) != 1 {
+		return t.fail("one 35", list)
+	}
+	const timeAt, short, long = 3, 5, 9
+	b := list[0].Body
+	if len(b) < short || b[timeAt] == msg.Unlimited && len(b) != short || b[timeAt] != msg.Unlimited && len(b) != long {
+		return t.fail("35 with 5 bytes, or with 9 if there is a time limit", list)
+	}
+	if text, ok := t.r.game.Get("maxplayers"); ok && text != strconv.Itoa(int(b[1])) {
+		return t.fail("the player limit that the host tells browsers: "+text, list)
+	}
+	for _, o := range p {
+		if list := o.games(msg.OpMissionInit); len(list) > 0 {
+			return t.fail("35 to the newcomer alone", list)
+		}
+	}
+	t.show(list[0].frame)
+	return nil
+}
+
+func scores(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(p[0], append(p, c)...)
+	const size = 17
+	seenIDs := map[uint32]int{}
+	initAt, first := -1, -1
+	for i := range c.heard {
+		h := &c.heard[i]
+		op, ok := h.op()
+		switch {
+		case !ok:
+		case op == msg.OpMissionInit:
+			initAt = i
+		case op == msg.OpScore && len(h.Body) != size || op == msg.OpScoreInit && len(h.Body) != size+1:
+			return t.fail("37 with 17 bytes, 3F with 18", h)
+		case op == msg.OpScore || op == msg.OpScoreInit:
+			if first < 0 {
+				first = i
+			}
+			id := binary.LittleEndian.Uint32(h.Body[1:])
+			if seenIDs[id]++; seenIDs[id] > 1 || id == uint32(c.ID) {
+				return t.fail("each other player's score once", c.games(msg.OpScore, msg.OpScoreInit))
+			}
+			t.show(h.frame)
+		}
+	}
+	if first >= 0 && first < initAt {
+		return t.fail("scores after 35", c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit))
+	}
+	for _, o := range p {
+		if seenIDs[uint32(o.ID)] == 0 {
+			return t.fail(fmt.Sprintf("the score of peer %d", o.ID), c.games(msg.OpScore, msg.OpScoreInit))
+		}
+		if list := o.games(msg.OpScore, msg.OpScoreInit); len(list) > 0 {
+			return t.fail("scores to the newcomer alone", list)
+		}
+	}
+	return nil
+}
+
+func announced(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(p[0], append(p, c)...)
+	want := unhex("1766080000f100800000000000")
+	for _, o := range append(p, c) {
+		list := o.games(msg.OpPlayerAnnounce)
+		const size, destAt = 18, 13
+		if len(list) != 1 {
+			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", c.ID), list)
+		}
+		b := list[0].Body
+		if len(b) != size || !bytes.Equal(b[:destAt], want) || b[size-1] != c.ID {
+			return t.fail(fmt.Sprintf("%X, an object, and id %d", want, c.ID), list)
+		}
+		t.show(list[0].frame)
+	}
+	return nil
+}
+
+func orderOfJoin(t *T) error {
+	if _, err := t.players(2); err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(c, c)
+	rank, order := 0, map[decode.Opcode]int{
+		msg.OpMissionInit: 1, msg.OpScore: 2, msg.OpScoreInit: 2, msg.OpTeamScore: 2,
+		msg.OpObjectCreate: 3, msg.OpObjectCreateTeam: 3, msg.OpExplosion: 3, msg.OpPlayerAnnounce: 4,
+	}
+	list := c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit, msg.OpTeamScore, msg.OpObjectCreate, msg.OpObjectCreateTeam,
+		msg.OpExplosion, msg.OpPlayerAnnounce)
+	for _, h := range list {
+		op, _ := h.op()
+		if order[op] < rank {
+			return t.fail("35, scores, objects, then 17", list)
+		}
+		rank = order[op]
+	}
+	if rank == 0 {
+		return skip("nothing of a join came")
+	}
+	return nil
+}
+
+// creations returns the creations of an object that a client has heard.
+func (c *client) creations(id uint32) (list []*heard) {
+	for _, h := range c.games(msg.OpObjectCreateTeam, msg.OpObjectCreate) {
+		if len(h.Body) >= shipAt+4 && binary.LittleEndian.Uint32(h.Body[shipAt:]) == id {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+func shipsForNewcomer(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	before := t.r.spoils()
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(p[0], append(p, c)...)
+	for _, o := range p {
+		list := c.creations(o.base())
+		if len(list) != 1 {
+			return t.fail(fmt.Sprintf("one creation of the ship %08X", o.base()), c.games(msg.OpObjectCreateTeam))
+		}
+		if b := list[0].Body; b[1] != byte(o.Slot) || b[2] != o.ID || !list[0].Reliable {
+			return t.fail(fmt.Sprintf("slot %d and player %d, reliably", o.Slot, o.ID), list)
+		}
+		t.show(list[0].frame)
+	}
+	byFrame := map[int]int{}
+	for _, h := range c.games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpExplosion) {
+		if byFrame[h.frame]++; byFrame[h.frame] > 1 && t.r.spoils() == before { // messages that waited have the frame of the last one
+			return t.fail("at most one of 02, 03 and 29 in a datagram", h)
+		}
+	}
+	return nil
+}
+
+func namesOfOthers(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.Name = ""
+	c.connect()
+	knows := func(o *client) bool {
+		return slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return nameIn(h.Body) == o.name && h.Body[0] == o.ID })
+	}
+	if !t.until(t.soon(), func() bool { return !slices.ContainsFunc(p, func(o *client) bool { return !knows(o) }) }) {
+		return t.fail("the names of all others", c.controls(transport.NameChange))
+	}
+	for _, h := range c.controls(transport.NameChange) {
+		t.show(h.frame)
+	}
+	return nil
+}
+
+// nameIn returns the name in a NameChange.
+func nameIn(body []byte) string {
+	const head, end = 5, 2
+	if len(body) < head+end {
+		return ""
+	}
+	return wire.WideText(body[head : len(body)-end])
+}
+
+func nameToAll(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.loaded(cfg{})
+	if err != nil {
+		return err
+	}
+	own := c.naming()
+	if own == nil {
+		return skip("the client did not come to its name")
+	}
+	for _, o := range append(p, c) {
+		if !t.until(t.soon(), func() bool {
+			return slices.ContainsFunc(o.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, own.Body) })
+		}) {
+			return t.fail(fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange))
+		}
+	}
+	return nil
+}
+
+func nameTaken(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.loaded(cfg{name: strings.ToLower(p[0].name)})
+	if err != nil {
+		return err
+	}
+	list := c.games(msg.OpSettings)
+	m, ok := decode.NewDecoder().Read(msg.Catalog().Lookup(msg.OpSettings), list[0].Body, decode.Stock, nil).Message.(*msg.Settings)
+	if !ok || !m.Renamed || len(m.NewName) == 0 {
+		return t.fail("00 with a new name", list)
+	}
+	for _, o := range p {
+		if strings.EqualFold(wire.WideText(m.NewName), o.name) {
+			return t.fail("a name that nobody has", list)
+		}
+	}
+	t.show(list[0].frame)
+	return nil
+}
+
+// refused waits for the reaction to an answer that should not pass.
+func (t *T) refused(c *client, op decode.Opcode, expected, text string) error {
+	t.until(t.soon(), func() bool { return len(c.games(op)) > 0 || len(c.Asked) > 0 || c.Phase == relay.ClientGone })
+	if len(c.Asked) > 0 {
+		return skip("the host accepts any answer: it has no files to compare")
+	}
+	list := c.games(op)
+	if len(list) == 0 {
+		return t.fail(expected, c.all()...)
+	}
+	b := list[0].Body
+	if len(b) < 3 || int(binary.LittleEndian.Uint16(b[1:])) != len(b)-3 || text != "" && string(b[3:]) != text {
+		return t.fail(expected, list)
+	}
+	t.wait(betweenAll)
+	if len(c.Asked) > 0 {
+		return t.fail("no further round", c.games(msg.OpChecksumRequest))
+	}
+	t.show(list[0].frame)
+	return nil
+}
+
+func otherVersion(t *T) error {
+	c, err := t.atRound(0)
+	if err != nil {
+		return err
+	}
+	body := answerBody(0)
+	copy(body[2:6], []byte{0, 0, 0, 0})
+	c.answers(body)
+	return t.refused(c, msg.OpVersionDifferent, "23 with the version of the host", "")
+}
+
+func otherFile(t *T) error {
+	c, err := t.atRound(0)
+	if err != nil {
+		return err
+	}
+	body := answerBody(0)
+	const contentAt = 16
+	body[contentAt] ^= 1
+	c.answers(body)
+	return t.refused(c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc")
+}
+
+func missingFile(t *T) error {
+	c, err := t.atRound(3)
+	if err != nil {
+		return err
+	}
+	m := answer(3)
+	m.Tree.Files = m.Tree.Files[:3]
+	body, err := decode.Append(nil, msg.Catalog().Lookup(msg.OpChecksumResponse), m, decode.Stock)
+	if err != nil {
+		return err
+	}
+	c.answers(body)
+	if !t.asked(c, msg.LastRound) {
+		return t.fail("round 255 after an answer with one file less", c.all()...)
+	}
+	return nil
+}
+
+// boots returns the BootPlayer messages that came.
+func (c *client) boots() (list []*seen) {
+	for i := range c.in {
+		if s := &c.in[i]; s.Type == transport.BootPlayer && len(s.Body) == 2 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func password(t *T) error {
+	if text, ok := t.r.game.Get("password"); t.r.o.Password == "" || ok && text == "0" {
+		return skip("needs a host with a password, and --password")
+	}
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		c.connects(t.r.nonce(), t.r.o.Password+"?")
+		if t.until(t.soon()/2, func() bool { return len(c.in) > 0 }) {
+			break
+		}
+	}
+	boots := c.boots()
+	if len(boots) == 0 || boots[0].Body[0] != transport.BootPassword || boots[0].Body[1] != transport.UnassignedPeer || len(c.accepts()) > 0 {
+		return t.fail("04 07 C0 00 00 02 FF for a wrong password", c.all()...)
+	}
+	t.show(boots[0].frame)
+	o, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	o.Password = swapCase(t.r.o.Password)
+	o.connect()
+	if !t.until(t.soon(), func() bool { return o.ID != 0 }) {
+		return t.fail("the password to be accepted in any case of its letters", o.all()...)
+	}
+	return nil
+}
+
+func swapCase(s string) string {
+	if upper := strings.ToUpper(s); upper != s {
+		return upper
+	}
+	return strings.ToLower(s)
+}
+
+func fullHost(t *T) error {
+	n, reply, err := t.counted()
+	if err != nil {
+		return err
+	}
+	text, _ := reply.Get("maxplayers")
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit > relay.MaxPlayers {
+		return skip("the host does not tell how many can play")
+	}
+	for i := n; i < limit; i++ {
+		if c, err := t.joined(); err != nil {
+			if len(c.accepts()) > 0 && len(c.boots()) > 0 {
+				break // a player of the host's own counts for the limit, too
+			}
+			return err
+		}
+	}
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.connect()
+	t.until(t.soon(), func() bool { return len(c.boots()) > 0 && len(c.accepts()) > 0 })
+	boots, accepts := c.boots(), c.accepts()
+	if len(accepts) == 0 {
+		return t.fail("an accept, then 04 with reason 3 and the id", c.all()...)
+	}
+	id := accepts[0].Body[0]
+	if len(boots) == 0 || boots[0].Body[0] != transport.BootFull || boots[0].Body[1] != id || !boots[0].HasSeq {
+		return t.fail(fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all()...)
+	}
+	t.wait(betweenAll)
+	for i := range c.in {
+		if s := &c.in[i]; s.Type == transport.Standard {
+			return t.fail("no request of hashes", s)
+		}
+	}
+	t.show(accepts[0].frame, boots[0].frame)
+	return nil
+}
+
+func amplification(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	from := t.r.rec.next()
+	c.connects(t.r.nonce(), t.r.o.Password)
+	t.wait(4 * time.Second)
+	in, out, request := 0, 0, 0
+	for i := len(t.r.rec.frames) - 1; i >= 0 && t.r.rec.frames[i].Number >= from; i-- {
+		switch f := &t.r.rec.frames[i]; {
+		case f.From == c.local:
+			in += len(f.Datagram)
+		case f.To == c.local:
+			out += len(f.Datagram)
+		}
+	}
+	for i := range c.in {
+		if s := &c.in[i]; s.Type == transport.Standard && !s.again {
+			request += s.Len
+		}
+	}
+	if out > 3*in+request {
+		return t.fail(fmt.Sprintf("at most %d bytes for %d", 3*in+request, in), fmt.Sprintf("%d bytes", out))
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+)
+
+// The keys of a reply, by query.
+var (
+	basicKeys = []string{"gamename", "gamever", "location"}
+	infoKeys  = []string{"hostname", "missionscript", "mapname", "numplayers", "maxplayers", "gamemode"}
+	ruleKeys  = []string{"timelimit", "fraglimit", "system", "password"}
+)
+
+func queryCases() []Case {
+	return []Case{
+		{
+			ID: "Q-1", Title: "status query", Rule: `A datagram that begins with a backslash is a query and is answered in clear, with the keys in the game's order, \final\ and \queryid\N.M at the end.`,
+			Source: "TRANSPORT 16.1", Grade: OnWire, Profiles: everyHost, run: statusQuery,
+		},
+		{
+			ID: "Q-2", Title: "basic, info, rules, players", Rule: "Each of the four queries is answered with its own keys alone.",
+			Source: "TRANSPORT 16.1", Grade: FromCode, Profiles: everyHost, run: partQueries,
+		},
+		{
+			ID: "Q-3", Title: "combined queries and echo", Rule: `Several queries in one datagram are answered together, and \echo\ returns its text.`,
+			Source: "TRANSPORT 16.1", Grade: FromCode, Profiles: everyHost, run: combinedQueries,
+		},
+		{
+			ID: "Q-4", Title: "secure challenge", Rule: `\secure\LRPOPQ is answered by \validate\hMwdTNWS before \final\.`,
+			Source: "TRANSPORT 16.4", Grade: OnWire, Profiles: everyHost, run: secureQuery,
+		},
+		{
+			ID: "Q-5", Title: "query during a game", Rule: "Queries are answered while people play, and numplayers and the names follow the joins.",
+			Source: "TRANSPORT 16.1", Grade: FromCode, Profiles: everyHost, run: queryInGame,
+		},
+		{
+			ID: "Q-6", Title: "long reply", Rule: `A reply beyond 1,349 bytes is split between keys, and only its last part has \final\.`,
+			Source: "TRANSPORT 16.1", Grade: FromCode, Profiles: everyHost, Informs: true, run: longReply,
+		},
+		{
+			ID: "Q-7", Title: "numbers of replies", Rule: "N of queryid grows by one for each query, and M begins at 1.",
+			Source: "TRANSPORT 16.1", Grade: OnWire, Profiles: everyHost, run: queryNumbers,
+		},
+	}
+}
+
+// keysOf returns the keys of a reply, in order.
+func keysOf(r *gamespy.Reply) (keys []string) {
+	for k := range r.Pairs() {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// said shows a reply.
+func said(r *gamespy.Reply) string {
+	var b strings.Builder
+	for k, v := range r.Pairs() {
+		fmt.Fprintf(&b, `\%s\%s`, k, v)
+	}
+	return fmt.Sprintf("%q", b.String())
+}
+
+func isPlayer(key string) bool {
+	n, ok := strings.CutPrefix(key, "player_")
+	_, err := strconv.ParseUint(n, 10, 16)
+	return ok && err == nil
+}
+
+func statusQuery(t *T) error {
+	reply, err := t.query(`\status\`)
+	if err != nil {
+		return err
+	}
+	keys := keysOf(reply)
+	want := slices.Concat(basicKeys, infoKeys, ruleKeys)
+	got := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "queryid" || k == "final" || isPlayer(k) })
+	if !slices.Equal(got, want) {
+		return t.fail("the keys "+strings.Join(want, ", "), said(reply))
+	}
+	if len(keys) < 2 || keys[len(keys)-1] != "queryid" || keys[len(keys)-2] != "final" {
+		return t.fail(`\final\ and \queryid\N.M at the end`, said(reply))
+	}
+	for k, v := range map[string]string{"gamename": "bcommander", "gamever": "60", "final": ""} {
+		if got, _ := reply.Get(k); got != v {
+			return t.fail(fmt.Sprintf("%s to be %q", k, v), said(reply))
+		}
+	}
+	for i := range t.opened {
+		for _, d := range t.opened[i].texts {
+			if strings.HasSuffix(string(d), `\`) {
+				return t.fail("no backslash at the end", fmt.Sprintf("%q", d))
+			}
+		}
+	}
+	return nil
+}
+
+func partQueries(t *T) error {
+	for _, q := range []struct {
+		word string
+		keys []string
+	}{{"basic", basicKeys}, {"info", infoKeys}, {"rules", ruleKeys}, {"players", nil}} {
+		reply, err := t.query(`\` + q.word + `\`)
+		if err != nil {
+			return err
+		}
+		got := slices.DeleteFunc(keysOf(reply), func(k string) bool {
+			return k == "queryid" || k == "final" || q.keys == nil && isPlayer(k)
+		})
+		slices.Sort(got)
+		want := slices.Sorted(slices.Values(q.keys))
+		if !slices.Equal(got, want) {
+			return t.fail(fmt.Sprintf(`the keys %s in the reply to \%s\`, strings.Join(q.keys, ", "), q.word), said(reply))
+		}
+	}
+	return nil
+}
+
+func combinedQueries(t *T) error {
+	reply, err := t.query(`\basic\\rules\`)
+	if err != nil {
+		return err
+	}
+	for _, k := range slices.Concat(basicKeys, ruleKeys) {
+		if _, ok := reply.Get(k); !ok {
+			return t.fail("the keys of both queries", said(reply))
+		}
+	}
+	if reply, err = t.query(`\echo\conform`); err != nil {
+		return err
+	}
+	if got, _ := reply.Get("echo"); got != "conform" {
+		return t.fail(`\echo\conform`, said(reply))
+	}
+	return nil
+}
+
+func secureQuery(t *T) error {
+	reply, err := t.query(`\basic\\secure\LRPOPQ`)
+	if err != nil {
+		return err
+	}
+	keys := keysOf(reply)
+	if got, _ := reply.Get("validate"); got != "hMwdTNWS" || slices.Index(keys, "validate") > slices.Index(keys, "final") {
+		return t.fail(`\validate\hMwdTNWS before \final\`, said(reply))
+	}
+	return nil
+}
+
+// counted returns how many players the host says there are.
+func (t *T) counted() (n int, reply *gamespy.Reply, err error) {
+	if reply, err = t.query(`\status\`); err != nil {
+		return 0, nil, skip("the host does not answer queries")
+	}
+	text, _ := reply.Get("numplayers")
+	if n, err = strconv.Atoi(text); err != nil {
+		return 0, reply, skip("the host does not tell numplayers")
+	}
+	return n, reply, nil
+}
+
+func queryInGame(t *T) error {
+	before, _, err := t.counted()
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	after, reply, err := t.counted()
+	if err != nil {
+		return t.fail("an answer while somebody plays")
+	}
+	if after != before+1 {
+		return t.fail(fmt.Sprintf("numplayers %d, one more than before the join", before+1), said(reply))
+	}
+	if !slices.Contains(reply.Players(), c.name) {
+		return t.fail("the name "+c.name+" among the players", said(reply))
+	}
+	return nil
+}
+
+func longReply(t *T) error {
+	reply, err := t.query(`\status\`)
+	if err != nil {
+		return err
+	}
+	if reply.Parts() == 1 {
+		return unseen("the reply fits into one datagram")
+	}
+	for _, c := range t.opened {
+		for _, d := range c.texts {
+			if len(d) > gamespy.MaxReply+20 {
+				return t.fail("datagrams of at most 1,369 bytes", fmt.Sprintf("%d bytes", len(d)))
+			}
+		}
+	}
+	return nil
+}
+
+func queryNumbers(t *T) error {
+	last := 0
+	for range 3 {
+		opened := len(t.opened)
+		reply, err := t.query(`\basic\`)
+		if err != nil {
+			return err
+		}
+		id, _ := reply.Get("queryid")
+		n, part, _ := strings.Cut(id, ".")
+		number, err := strconv.Atoi(n)
+		if err != nil || part != "1" {
+			return t.fail("queryid N.1", said(reply))
+		}
+		// A query that was repeated may have been answered twice.
+		repeated := len(t.opened) > opened && len(t.shown) > len(t.opened)
+		if last > 0 && (number <= last || number != last+1 && !repeated) {
+			return t.fail(fmt.Sprintf("queryid %d.1", last+1), said(reply))
+		}
+		last = number
+	}
+	return nil
+}

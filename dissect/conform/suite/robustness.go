@@ -1,0 +1,201 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+func robustnessCases() []Case {
+	return []Case{
+		{
+			ID: "X-1", Title: "damaged datagrams", Rule: "After 4,000 random and damaged datagrams the host answers and lets people in.",
+			Source: "-", Grade: NotStock, Profiles: everyHost, Slow: true, run: damaged,
+		},
+		{
+			ID: "X-2", Title: "another's id", Rule: "A datagram with the id of another client is not taken for that client's.",
+			Source: "-", Grade: NotStock, Profiles: everyHost, Informs: true, run: othersID,
+		},
+		{
+			ID: "X-3", Title: "names", Rule: "Names of 0, 1, 64 and 240 characters and with control characters do not stop the host.",
+			Source: "-", Grade: NotStock, Profiles: everyHost, run: oddNames,
+		},
+		{
+			ID: "X-4", Title: "sizes", Rule: "Messages with size 0, 2 and beyond the datagram are ignored, and the connection lives.",
+			Source: "TRANSPORT 18", Grade: FromCode, Profiles: everyHost, run: oddSizes,
+		},
+		{
+			ID: "X-5", Title: "fragments that do not fit", Rule: "Fragments with index 255, of 0, of two different numbers, and of 255 messages at once do not stop the host.",
+			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: oddFragments,
+		},
+	}
+}
+
+// works reports why the host does not work for others any more.
+func (t *T) works(p []*client) error {
+	body := p[0].chat(fmt.Sprintf("alive %d", t.r.random(1<<30)))
+	p[0].say(body)
+	if !t.until(t.soon(), func() bool { return !slices.ContainsFunc(p, func(o *client) bool { return o.count(body) == 0 }) }) {
+		return t.fail("the host to go on for others", "a line of chat does not arrive")
+	}
+	return nil
+}
+
+func damaged(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.fast, c.deaf = true, true
+	whole := cipher.Encrypt(nil, datagram(p[0].ID, standard(7, p[0].chat("damaged"))))
+	const each, pause = 2000, 5
+	for i := range 2 * each {
+		var d []byte
+		if i%2 == 0 {
+			d = make([]byte, 1+t.r.random(64))
+			for k := range d {
+				d[k] = byte(t.r.random(256))
+			}
+			if d[0] == '\\' {
+				d[0] = 0
+			}
+		} else {
+			d = slices.Clone(whole)
+			bit := t.r.random(8 * len(d))
+			d[bit/8] ^= 1 << (bit % 8)
+		}
+		t.r.send(t.now(), c.local, d)
+		if i%pause == 0 {
+			t.wait(time.Millisecond)
+		}
+	}
+	if err := t.works(p); err != nil {
+		return err
+	}
+	if _, err := t.query(`\status\`); err != nil && t.r.queries {
+		return err
+	}
+	if _, err := t.joined(); err != nil {
+		return t.fail("a client to get in", err.Error())
+	}
+	return nil
+}
+
+func othersID(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	t.settle(p[1], p...)
+	last, ok := p[1].lastData()
+	if !ok {
+		return skip("the other client has sent nothing")
+	}
+	body := p[1].chat("not me")
+	for range 3 {
+		p[0].raw(t.now(), datagram(p[1].ID, standard(last+1, body)))
+		t.wait(50 * time.Millisecond)
+	}
+	t.wait(shortWait)
+	for _, o := range p {
+		if list := o.copies(body); len(list) > 0 {
+			return t.fail("the line not to be taken for the other's", list)
+		}
+	}
+	return nil
+}
+
+func oddNames(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	const longest = 240 // characters that fit into a datagram of the game
+	names := []string{"", "x", strings.Repeat("y", 64), "a\x01\x1b[2Jb\n", strings.Repeat("z", longest)}
+	for _, name := range names {
+		body, err := decode.AppendFields(nil, "NameChange", &transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, name)}, decode.Stock)
+		if err != nil {
+			return skip("the name cannot be written: %v", err)
+		}
+		c.Send(t.now(), arq.Message{Type: transport.NameChange, Body: body})
+		t.until(t.soon(), c.Idle)
+		t.wait(50 * time.Millisecond)
+	}
+	return t.works(p)
+}
+
+func oddSizes(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{"32000000", "320200", "32ff002c", "32008000002c", "00c000", "0300c00000", "04ffff0000", "0105", "01000003"} {
+		c.raw(t.now(), datagram(c.ID, unhex(text)))
+	}
+	c.raw(t.now(), []byte{c.ID, 255})
+	c.raw(t.now(), []byte{c.ID})
+	t.wait(50 * time.Millisecond)
+	if err := t.works(p); err != nil {
+		return err
+	}
+	body := c.chat("after sizes")
+	c.say(body)
+	if !t.until(t.soon(), func() bool { return p[0].count(body) > 0 }) {
+		return t.fail("the connection to live", c.all()...)
+	}
+	return nil
+}
+
+func oddFragments(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(c, c)
+	last, _ := c.lastData()
+	piece := func(seq uint16, index, count uint8) []byte {
+		b, err := transport.Append(nil, &transport.Header{
+			Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq, Fragment: true, Index: index, Count: count,
+		}, []byte("piece"))
+		if err != nil {
+			return nil
+		}
+		return b
+	}
+	c.raw(t.now(), datagram(c.ID, piece(last+1, 255, 0)))
+	c.raw(t.now(), datagram(c.ID, piece(last+2, 0, 0)))
+	c.raw(t.now(), datagram(c.ID, piece(last+3, 0, 2), piece(last+3, 0, 3), piece(last+3, 2, 0)))
+	const many, perDatagram = 255, 15
+	for i := 0; i < many; i += perDatagram {
+		var list [][]byte
+		for k := range perDatagram {
+			list = append(list, piece(last+4+uint16(i+k), 0, 3))
+		}
+		c.raw(t.now(), datagram(c.ID, list...))
+		t.wait(20 * time.Millisecond)
+	}
+	return t.works(p)
+}

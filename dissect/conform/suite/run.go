@@ -1,0 +1,454 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Options say which cases are run, and how.
+type Options struct {
+	Cases    []*Case
+	Profile  Profile
+	Clients  int           // in the game, 2 at least; 0 stands for 3
+	Slow     bool          // also the cases that take longer than 5 s
+	Timeout  time.Duration // for an answer of the host; 0 stands for 2 s
+	Attempts int           // at most, of a case that the network may have spoiled; 0 stands for 3
+	Budget   time.Duration // after which no further case is begun; 0 for none
+	Password string        // of the game
+	Repeat   string        // see Report
+	Seed     uint64        // of nonces and damaged datagrams
+	Stopped  func() bool   // whether the user has had enough; nil for never
+	Done     func(*Result) // is told every result; nil for nobody
+}
+
+// ErrNoHost reports that nothing that can be tried is at an address.
+var ErrNoHost = errors.New("no host of the game")
+
+// Limits of the suite's patience.
+const (
+	floodedBy  = 5000            // datagrams for one client within a second
+	lastWords  = time.Second     // for the acknowledgement of a leave
+	shortWait  = 1 * time.Second // for something that must not come, where nothing else tells
+	betweenAll = 300 * time.Millisecond
+)
+
+// A runner runs the cases of one report.
+type runner struct {
+	d       Driver
+	o       Options
+	rec     recording
+	current *Case
+	clients []*client // that have a socket
+	table   []*client // that stay in the game from case to case
+	serial  int
+	seed    uint64
+	begun   time.Time
+
+	second   time.Time // for the number of datagrams in it
+	arrived  int
+	dead     string // why no further case is tried
+	game     gamespy.Reply
+	queries  bool // the host has answered one
+	sendings int
+	unsent   error
+}
+
+// Run tries the cases on the host of a driver. The error wraps ErrNoHost if
+// there is none.
+func Run(d Driver, o Options) (*Report, error) {
+	o.Clients = min(max(o.Clients, 0), relay.MaxPlayers-1)
+	if o.Clients == 0 {
+		o.Clients = 3
+	}
+	o.Clients = max(o.Clients, 2)
+	if o.Timeout <= 0 {
+		o.Timeout = 2 * time.Second
+	}
+	if o.Attempts <= 0 {
+		o.Attempts = 3
+	}
+	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now()}
+	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat}
+	if err := r.probe(); err != nil {
+		r.shut()
+		return nil, err
+	}
+	rep.Name, _ = r.game.Get("hostname")
+	var watched []*Case
+	for _, c := range o.Cases {
+		if c.watch != nil && c.run == nil && c.LeftOut == "" && c.Profiles&o.Profile != 0 {
+			watched = append(watched, c)
+		}
+	}
+	results := map[*Case]Result{}
+	for _, c := range o.Cases {
+		if c.LeftOut != "" || c.Profiles&o.Profile == 0 || c.run == nil {
+			continue
+		}
+		results[c] = r.try(c)
+		if o.Done != nil {
+			res := results[c]
+			o.Done(&res)
+		}
+	}
+	if len(watched) > 0 && r.dead == "" && len(results) == 0 {
+		r.stroll()
+	}
+	r.leaveAll()
+	watchFrames(d.Host(), r.rec.frames, watched, func(res Result) {
+		r.allow(&res)
+		results[res.Case] = res
+		if o.Done != nil {
+			o.Done(&res)
+		}
+	})
+	for _, c := range o.Cases {
+		if res, ok := results[c]; ok {
+			rep.Results = append(rep.Results, res)
+		}
+	}
+	rep.Frames, rep.Lost, rep.Stopped = r.rec.frames, r.rec.lost, r.dead
+	rep.Took = d.Now().Sub(r.begun)
+	r.shut()
+	return rep, nil
+}
+
+// stroll makes ordinary traffic for cases that only watch.
+func (r *runner) stroll() {
+	t := &T{r: r}
+	p, err := t.players(r.o.Clients)
+	if err != nil {
+		return
+	}
+	for _, c := range p {
+		t.settle(c, p...)
+	}
+	r.endAttempt(t)
+}
+
+// try runs one case, again if the network may have spoiled it.
+func (r *runner) try(c *Case) Result {
+	res := Result{Case: c, First: r.rec.next()}
+	begun := r.d.Now()
+	skip := func(why string) Result {
+		res.Verdict, res.Why, res.Last = Skip, why, res.First-1
+		return res
+	}
+	switch {
+	case r.dead != "":
+		return skip(r.dead)
+	case c.Slow && !r.o.Slow:
+		return skip("takes long; --slow runs it")
+	}
+	for {
+		switch {
+		case r.stopped():
+			r.dead = "interrupted"
+			return skip(r.dead)
+		case r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget && res.Attempts == 0:
+			r.dead = fmt.Sprintf("no time left: the run has taken %v; run the rest by id", r.o.Budget)
+			return skip(r.dead)
+		}
+		res.Attempts++
+		r.current = c
+		t := &T{r: r, c: c}
+		r.beginAttempt()
+		res.First = r.rec.next()
+		before := r.spoils()
+		err := c.run(t)
+		spoilt := r.spoils() > before
+		res.Last = r.rec.next() - 1
+		res.Frames = t.frames()
+		r.endAttempt(t)
+		r.judge(&res, err)
+		r.current = nil
+		over := r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget
+		if err == nil || r.dead != "" || res.Verdict == NotSeen || !spoilt && !c.Timing || res.Attempts >= r.o.Attempts || over {
+			break
+		}
+	}
+	if res.Verdict != Pass && r.dead == "" && !r.alive() {
+		r.dead = "the host answers no more since " + c.ID
+		if res.Verdict == Skip || res.Verdict == Known {
+			res.Verdict = Fail
+			res.Expected = "the host goes on"
+		}
+		res.Why = "the host answers no more"
+		res.Came = append(res.Came, "nothing: neither to a query nor to a connect")
+	}
+	r.allow(&res)
+	if res.Verdict == Pass && res.Attempts > 1 {
+		res.Why = "attempt " + strconv.Itoa(res.Attempts) + "; the network may have spoiled those before"
+	}
+	res.Took = r.d.Now().Sub(begun)
+	return res
+}
+
+// judge makes a verdict of the error of a case.
+func (r *runner) judge(res *Result, err error) {
+	res.Verdict, res.Why, res.Expected, res.Came = Pass, "", "", nil
+	var f *failure
+	var o *other
+	switch {
+	case err == nil:
+	case errors.As(err, &f):
+		res.Verdict, res.Why, res.Expected, res.Came = Fail, f.Error(), f.expected, f.came
+	case errors.As(err, &o):
+		res.Verdict, res.Why = o.verdict, o.why
+	default:
+		res.Verdict, res.Why = Skip, err.Error()
+	}
+}
+
+// allow turns a documented failure into what it is.
+func (r *runner) allow(res *Result) { allow(res, r.o.Profile) }
+
+func allow(res *Result, profile Profile) {
+	switch {
+	case res.Verdict != Fail:
+	case profile == OpenBC && res.Case.OpenBC != "":
+		res.Verdict, res.Why = Known, res.Case.OpenBC
+	case res.Case.Informs:
+		res.Verdict, res.Why = Known, "for information: "+res.Why
+	}
+}
+
+func (r *runner) stopped() bool { return r.o.Stopped != nil && r.o.Stopped() }
+
+// spoils counts signs of a network that loses or delays datagrams.
+func (r *runner) spoils() (n int) {
+	for _, c := range r.clients {
+		s := c.Link()
+		n += s.Retransmitted + s.Duplicates + s.Early
+	}
+	return n
+}
+
+// send sends a datagram of a client and returns its frame.
+func (r *runner) send(now time.Time, local netip.AddrPort, wire []byte) int {
+	r.sendings++
+	frame := r.rec.add(now, local, r.d.Host(), wire, r.current)
+	if err := r.d.Send(local, wire); err != nil {
+		r.unsent = err // it may come up yet; lost messages are sent again
+	}
+	return frame
+}
+
+// receive takes a datagram of the host's.
+func (r *runner) receive(a relay.Arrival) {
+	if a.At.Sub(r.second) >= time.Second {
+		r.second, r.arrived = a.At, 0
+	}
+	if r.arrived++; r.arrived > floodedBy {
+		r.dead = fmt.Sprintf("the host floods: more than %d datagrams within a second", floodedBy)
+		return
+	}
+	for _, c := range r.clients {
+		if c.local != a.To || c.closed || c.deaf {
+			continue
+		}
+		if c.loss > 0 && r.random(1000) < c.loss {
+			continue
+		}
+		frame := r.rec.add(a.At, a.From, a.To, a.Datagram, r.current)
+		c.receive(a.At, frame, a.Datagram)
+	}
+}
+
+// until carries datagrams until a time has passed or something is so, and
+// reports whether it is.
+func (r *runner) until(within time.Duration, enough func() bool) bool {
+	deadline := r.d.Now().Add(within)
+	for {
+		now := r.d.Now()
+		next := deadline
+		for _, c := range r.clients {
+			if t := c.pump(now); !t.IsZero() && t.Before(next) {
+				next = t
+			}
+		}
+		if enough != nil && enough() {
+			return true
+		}
+		if !now.Before(deadline) || r.dead != "" || r.stopped() {
+			return false
+		}
+		if soonest := now.Add(time.Millisecond); next.Before(soonest) {
+			next = soonest
+		}
+		if a, ok := r.d.Receive(next); ok {
+			r.receive(a)
+		}
+	}
+}
+
+// beginAttempt lets the clients finish with the case before.
+func (r *runner) beginAttempt() {
+	r.until(betweenAll, func() bool {
+		for _, c := range r.clients {
+			if !c.Idle() {
+				return false
+			}
+		}
+		return true
+	})
+	for _, c := range r.clients {
+		c.forget()
+	}
+}
+
+// endAttempt has the clients of a case leave that do not stay.
+func (r *runner) endAttempt(t *T) {
+	for _, c := range t.opened {
+		if !slices.Contains(r.table, c) {
+			c.restore()
+			if c.ID != 0 && c.Phase != relay.ClientGone && c.Phase != relay.ClientLeaving {
+				c.Leave(r.d.Now())
+			}
+		}
+	}
+	gone := func(c *client) bool { return !slices.Contains(r.table, c) && slices.Contains(t.opened, c) }
+	r.until(lastWords, func() bool {
+		for _, c := range r.clients {
+			if gone(c) && c.ID != 0 && c.Phase != relay.ClientGone && !c.acknowledgedLeave() {
+				return false
+			}
+		}
+		return true
+	})
+	for _, c := range r.table {
+		c.restore()
+	}
+	kept := r.clients[:0]
+	for _, c := range r.clients {
+		if gone(c) {
+			c.close()
+			continue
+		}
+		kept = append(kept, c)
+	}
+	clear(r.clients[len(kept):])
+	r.clients = kept
+}
+
+// restore ends whatever a case has done to a client.
+func (c *client) restore() {
+	c.keep, c.deaf, c.fast, c.loss, c.held, c.queue = nil, false, false, 0, false, nil
+}
+
+// acknowledgedLeave reports whether the host has acknowledged the client's last
+// control message.
+func (c *client) acknowledgedLeave() bool {
+	for i := len(c.out) - 1; i >= 0; i-- {
+		if c.out[i].Type == transport.Disconnect {
+			return c.acked(true, c.out[i].Seq)
+		}
+	}
+	return false
+}
+
+func (c *client) close() {
+	if !c.closed {
+		c.closed = true
+		c.t.r.d.Close(c.local)
+	}
+}
+
+// leaveAll has all clients leave.
+func (r *runner) leaveAll() {
+	stopped := r.o.Stopped
+	r.o.Stopped, r.dead = nil, "" // goodbye is said all the same
+	for _, c := range r.table {
+		c.restore()
+		if c.ID != 0 && c.Phase != relay.ClientGone {
+			c.Leave(r.d.Now())
+		}
+	}
+	r.until(lastWords, func() bool {
+		for _, c := range r.table {
+			if c.Phase != relay.ClientGone && !c.acknowledgedLeave() {
+				return false
+			}
+		}
+		return true
+	})
+	r.o.Stopped = stopped
+}
+
+func (r *runner) shut() {
+	for _, c := range r.clients {
+		c.close()
+	}
+}
+
+// random returns a number below n: the same ones for the same seed.
+func (r *runner) random(n int) int {
+	r.seed += 0x9E3779B97F4A7C15 // splitmix64
+	z := r.seed
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return int((z ^ z>>31) >> 1 % uint64(n))
+}
+
+func (r *runner) nonce() uint32 { return uint32(r.random(1<<31-2)) + 1 }
+
+// newName returns the name of another client.
+func (r *runner) newName() string { return fmt.Sprintf("Conform%d", r.serial) }
+
+// probe finds out whether a host is there.
+func (r *runner) probe() error {
+	t := &T{r: r}
+	defer r.endAttempt(t)
+	if reply, err := t.query(`\status\`); err == nil {
+		r.game, r.queries = *reply, true
+		return nil
+	}
+	c, err := t.open(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.connect()
+	if r.until(r.o.Timeout, func() bool { return c.ID != 0 || c.Phase == relay.ClientGone }) {
+		return nil
+	}
+	came := 0
+	for _, f := range r.rec.frames {
+		if f.From == r.d.Host() {
+			came++
+		}
+	}
+	switch {
+	case r.dead != "":
+		return fmt.Errorf("%w: %s", ErrNoHost, r.dead)
+	case came > 0:
+		return fmt.Errorf("%w: %v sends %d datagrams, but answers neither a query nor a connect", ErrNoHost, r.d.Host(), came)
+	case r.unsent != nil:
+		return fmt.Errorf("%w: %v does not answer: %w", ErrNoHost, r.d.Host(), r.unsent)
+	}
+	return fmt.Errorf("%w: %v answers nothing within %v; is the host running, and UDP let through?", ErrNoHost, r.d.Host(), r.o.Timeout)
+}
+
+// alive reports whether the host answers.
+func (r *runner) alive() bool {
+	t := &T{r: r}
+	defer r.endAttempt(t)
+	if r.queries {
+		if _, err := t.query(`\status\`); err == nil {
+			return true
+		}
+	}
+	c, err := t.open(cfg{manual: true})
+	if err != nil {
+		return false
+	}
+	c.connect()
+	return r.until(r.o.Timeout, func() bool { return len(c.in) > 0 })
+}

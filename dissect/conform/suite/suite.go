@@ -1,0 +1,208 @@
+// Package suite tries a numbered list of cases on a running host: scripted
+// clients connect to it and compare its behaviour with that of the stock game.
+//
+// A case is one rule. It has an id, the source of the rule, and the profiles of
+// hosts that it is for; a function plays it with clients that the suite opens, or
+// a function watches all traffic of the run, or of a capture. The suite has
+// neither socket nor clock: a [Driver] carries datagrams, over UDP or in
+// simulated time.
+package suite
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Profile is a kind of host that a case is for.
+type Profile uint8
+
+// The profiles.
+const (
+	Stock    Profile = 1 << iota // the game's own host, but for what needs its simulation
+	OpenBC                       // the same rules; documented differences of OpenBC are KNOWN
+	Playable                     // a host without simulation that passes ship updates on
+
+	everyHost = Stock | OpenBC | Playable
+	likeStock = Stock | OpenBC
+)
+
+// Profiles returns the names of the profiles.
+func Profiles() []string { return []string{"stock", "openbc", "playable"} }
+
+// ProfileOf returns the profile with a name, Stock for any other.
+func ProfileOf(name string) Profile {
+	switch name {
+	case "openbc":
+		return OpenBC
+	case "playable":
+		return Playable
+	}
+	return Stock
+}
+
+// String returns the name of a profile, or of all in a set.
+func (p Profile) String() string {
+	var list []string
+	for i, name := range Profiles() {
+		if p&(1<<i) != 0 {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// A Verdict is the result of a case.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Pass    Verdict = iota
+	Fail            // the host breaks the rule
+	Skip            // the case could not be tried; the reason says why
+	NotSeen         // nothing happened that the rule is about
+	Known           // the rule is broken as documented for the profile, or the rule only informs
+)
+
+// String returns the verdict as it is shown.
+func (v Verdict) String() string {
+	return [...]string{"PASS", "FAIL", "SKIP", "NOT SEEN", "KNOWN"}[min(v, Known)]
+}
+
+// A Grade is the evidence for a rule.
+type Grade string
+
+// The grades.
+const (
+	OnWire   Grade = "wire"     // bytes of real traffic
+	FromCode Grade = "code"     // the game's executable
+	Scripts  Grade = "scripts"  // the game's scripts
+	Prose    Grade = "prose"    // documents alone
+	NotStock Grade = "own rule" // good sense, not the stock game
+)
+
+// A Case is one rule and the way to try it.
+type Case struct {
+	ID    string
+	Group string // query, transport, join, game, update, leave, robustness
+	Title string
+	Rule  string // one sentence
+	// Source names the section of the protocol reference.
+	Source string
+	Grade  Grade
+
+	Profiles Profile
+	Slow     bool   // takes more than 5 s: only on request
+	Informs  bool   // never fails a run
+	Timing   bool   // a busy machine can spoil it
+	OpenBC   string // the documented difference of OpenBC, empty for none
+	LeftOut  string // why the case cannot be tried; empty if it can
+
+	run     func(*T) error
+	watch   func() watcher // for cases that the traffic answers
+	compare string         // for captures: the rows of the comparison with a model that answer it
+}
+
+// Reads reports whether a capture can answer the case.
+func (c *Case) Reads() bool { return c.LeftOut == "" && (c.watch != nil || c.compare != "") }
+
+// Groups returns the names of the groups, in order.
+func Groups() []string {
+	var list []string
+	for _, c := range Cases() {
+		if !slices.Contains(list, c.Group) {
+			list = append(list, c.Group)
+		}
+	}
+	return list
+}
+
+// Cases returns all cases, those that cannot be tried included.
+func Cases() []*Case {
+	var list []*Case
+	for _, group := range []struct {
+		name  string
+		cases []Case
+	}{
+		{"query", queryCases()},
+		{"transport", transportCases()},
+		{"join", joinCases()},
+		{"game", gameCases()},
+		{"update", updateCases()},
+		{"leave", leaveCases()},
+		{"robustness", robustnessCases()},
+		{"simulation", simulationCases()},
+	} {
+		for i := range group.cases {
+			c := &group.cases[i]
+			c.Group = group.name
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Select returns the cases that the words choose: ids such as J-5, the letters
+// of ids such as R, and groups. Without words it is all. An unknown word is
+// returned, too.
+func Select(words []string) (list []*Case, unknown string) {
+	all := Cases()
+	if len(words) == 0 {
+		return all, ""
+	}
+	chosen := map[string]bool{}
+	for _, w := range words {
+		found := false
+		for _, c := range all {
+			letters, _, _ := strings.Cut(c.ID, "-")
+			if strings.EqualFold(c.ID, w) || strings.EqualFold(letters, w) || strings.EqualFold(c.Group, w) {
+				chosen[c.ID], found = true, true
+			}
+		}
+		if !found {
+			return nil, w
+		}
+	}
+	return slices.DeleteFunc(all, func(c *Case) bool { return !chosen[c.ID] }), ""
+}
+
+// A Result is the verdict on a case.
+type Result struct {
+	Case     *Case
+	Verdict  Verdict
+	Why      string // for all but PASS; may hold text from the network
+	Expected string // of a FAIL
+	Came     []string
+	Frames   []int // of the recording, that show it
+	First    int   // the frames of its last attempt
+	Last     int
+	Attempts int
+	Took     time.Duration
+}
+
+// A Report holds the results of a run.
+type Report struct {
+	Host    string
+	Profile Profile
+	Name    string // of the game, as the host tells it
+	Begun   time.Time
+	Took    time.Duration
+	Results []Result
+	Frames  []Frame
+	Lost    int    // frames that were too many to be kept
+	Stopped string // why not all cases were tried; empty if they were
+	Repeat  string // the command that tries a case again, without its id
+}
+
+// Count returns how many results have a verdict.
+func (r *Report) Count(v Verdict) (n int) {
+	for i := range r.Results {
+		if r.Results[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Passed reports whether no rule is broken.
+func (r *Report) Passed() bool { return r.Count(Fail) == 0 }

@@ -1,0 +1,987 @@
+package suite
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+func transportCases() []Case {
+	return []Case{
+		{
+			ID: "T-1", Title: "connect accepted", Rule: "A connect is answered by an accept with a peer id from 2 to 126, but not 92, as the first control message of peer 1.",
+			Source: "TRANSPORT 4.5, 14", Grade: OnWire, Profiles: everyHost, run: connectAccepted,
+		},
+		{
+			ID: "T-2", Title: "connect acknowledged", Rule: "The connect is acknowledged as a control message.",
+			Source: "TRANSPORT 4.3", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC never acknowledges a connect", run: connectAcked,
+		},
+		{
+			ID: "T-3", Title: "name acknowledged and echoed", Rule: "A NameChange is acknowledged as a control message and comes back unchanged.",
+			Source: "TRANSPORT 4.2", Grade: OnWire, Profiles: everyHost, run: nameEchoed,
+		},
+		{
+			ID: "T-4", Title: "repeated connect", Rule: "A connect that is repeated with the same nonce is the same client: one id, one player.",
+			Source: "TRANSPORT 4.5", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC ignores the copies", run: repeatedConnect,
+		},
+		{
+			ID: "T-5", Title: "new connect from the same address", Rule: "A connect with another nonce begins a new session with another id, and the others are told that the old one is gone.",
+			Source: "TRANSPORT 4.5, 7.3", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC ignores a second connect", run: newSession,
+		},
+		{
+			ID: "T-6", Title: "duplicate message", Rule: "A second copy of a reliable message is acknowledged again and acted on once.",
+			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: duplicateMessage,
+		},
+		{
+			ID: "T-7", Title: "messages out of order", Rule: "Reliable messages are acted on in the order of their numbers.",
+			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: outOfOrder,
+		},
+		{
+			ID: "T-8", Title: "gap", Rule: "A message behind a gap is acknowledged at once and acted on when the gap is filled.",
+			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: gapHolds,
+		},
+		{
+			ID: "T-9", Title: "two spaces of numbers", Rule: "Control messages and game messages of the host count apart, both from 0.",
+			Source: "TRANSPORT 6.1", Grade: OnWire, Profiles: everyHost, watch: watchSpaces,
+		},
+		{
+			ID: "T-10", Title: "numbers beyond 255", Rule: "After number 255 comes 256, as 16 bits with the low byte first.",
+			Source: "TRANSPORT 4.8", Grade: OnWire, Profiles: everyHost, Slow: true, OpenBC: "OpenBC counts with 8 bits", run: beyond255, watch: watchBeyond255,
+		},
+		{
+			ID: "T-11", Title: "fragments acknowledged", Rule: "Each fragment of a long message is acknowledged by itself, with its index.",
+			Source: "TRANSPORT 5", Grade: OnWire, Profiles: everyHost, run: fragmentsAcked,
+		},
+		{
+			ID: "T-12", Title: "fragments reversed and doubled", Rule: "Fragments may come in any order and more than once.",
+			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: fragmentsReversed,
+		},
+		{
+			ID: "T-13", Title: "retransmission times", Rule: "An unacknowledged game message is sent after 0, 1, 3, 6, 10, 15 and 16 seconds.",
+			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, OpenBC: "OpenBC repeats every 2 s", run: retransmissionTimes,
+		},
+		{
+			ID: "T-14", Title: "accept repeated", Rule: "An unacknowledged accept is repeated after a second.",
+			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Timing: true, run: acceptRepeated,
+		},
+		{
+			ID: "T-15", Title: "acknowledgement ends repetition", Rule: "An acknowledged message is not sent again.",
+			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: everyHost, Timing: true, run: ackEndsRepetition,
+		},
+		{
+			ID: "T-16", Title: "acknowledgement of the wrong class", Rule: "An acknowledgement of a game message does not settle a control message with the same number, nor the reverse.",
+			Source: "TRANSPORT 4.3", Grade: FromCode, Profiles: everyHost, run: wrongClass,
+		},
+		{
+			ID: "T-17", Title: "keepalive", Rule: "After 5 seconds in which nothing was sent to a client, it is sent a keepalive of one byte.",
+			Source: "TRANSPORT 4.4", Grade: OnWire, Profiles: everyHost, Slow: true, Timing: true, OpenBC: "OpenBC sends the client's own name every second", run: keepalive,
+		},
+		{
+			ID: "T-18", Title: "acknowledgement repeated", Rule: "On an idle connection an acknowledgement is sent three times, two thirds of a second apart.",
+			Source: "TRANSPORT 6.4", Grade: OnWire, Profiles: everyHost, Informs: true, Timing: true, run: ackRepeated,
+		},
+		{
+			ID: "T-19", Title: "silent client", Rule: "A client that is silent for 45 seconds is removed, and the others are sent BootPlayer with reason 1 and its id.",
+			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, Profiles: everyHost, Slow: true, Timing: true, run: silentClient,
+		},
+		{
+			ID: "T-20", Title: "size of datagrams", Rule: "A datagram of the host has at most 512 bytes and ends with its last message.",
+			Source: "TRANSPORT 3", Grade: OnWire, Profiles: everyHost, watch: watchSizes,
+		},
+		{
+			ID: "T-21", Title: "one repetition a datagram", Rule: "At most one message of a datagram repeats an earlier one.",
+			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, OpenBC: "OpenBC repeats any number at once", run: oneRepetition,
+		},
+		{
+			ID: "T-22", Title: "messages bundled", Rule: "28, 00 and 01 of a join leave in one datagram.",
+			Source: "TRANSPORT 6.3, 9", Grade: OnWire, Profiles: everyHost, Informs: true, watch: watchBundling,
+		},
+		{
+			ID: "T-23", Title: "unknown transport type", Rule: "A message of an unknown type ends its datagram; those before it count, and the connection lives.",
+			Source: "TRANSPORT 3", Grade: FromCode, Profiles: everyHost, run: unknownType,
+		},
+		{
+			ID: "T-24", Title: "unknown script opcode", Rule: "A game message with an opcode that nobody knows is acknowledged and passed on to nobody.",
+			Source: "TRANSPORT 11.3", Grade: FromCode, Profiles: everyHost, run: unknownOpcode,
+		},
+		{
+			ID: "T-25", Title: "sender without an id", Rule: "A datagram of sender FF that begins with anything but a connect or a disconnect has no effect.",
+			Source: "TRANSPORT 3", Grade: FromCode, Profiles: everyHost, run: withoutID,
+		},
+		{
+			ID: "T-26", Title: "number outside the window", Rule: "A message with a number 0x4000 or more ahead is acknowledged and not acted on.",
+			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: outsideWindow,
+		},
+		{
+			ID: "T-27", Title: "the host is peer 1", Rule: "Every datagram of the host begins with 01.",
+			Source: "TRANSPORT 3", Grade: OnWire, Profiles: everyHost, watch: watchPeer,
+		},
+		{
+			ID: "T-28", Title: "ids not reused at once", Rule: "A client that leaves and comes back at once has another id.",
+			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC derives the id from the slot", run: idsNotReused,
+		},
+	}
+}
+
+// control returns a control message as it is in a datagram.
+func control(typ transport.Type, seq uint16, body []byte) []byte {
+	b, err := transport.Append(nil, &transport.Header{Type: typ, Reliable: true, Priority: true, HasSeq: true, Seq: seq}, body)
+	if err != nil {
+		return nil // the bodies are ours, and short
+	}
+	return b
+}
+
+// request returns the body of a connect of the client.
+func (c *client) request(nonce uint32, password string) []byte {
+	req := transport.Request{Addr: c.Claimed, Nonce: nonce, Password: wire.AppendWideTextOf(nil, password)}
+	b, err := decode.AppendFields(nil, "Connect", &req, decode.Stock)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// connects sends one connect of a client that does nothing by itself.
+func (c *client) connects(nonce uint32, password string) {
+	c.raw(c.now(), datagram(transport.UnassignedPeer, control(transport.Connect, 0, c.request(nonce, password))))
+}
+
+// accepts returns the accepts that came.
+func (c *client) accepts() (list []*seen) {
+	for i := range c.in {
+		if s := &c.in[i]; s.Type == transport.Connect && len(s.Body) == 1 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// goodbye has a client leave that does nothing by itself.
+func (c *client) goodbye(id uint8, seq uint16) {
+	body := []byte{id, c.Claimed[0], c.Claimed[1], c.Claimed[2], c.Claimed[3]}
+	for range 2 {
+		c.raw(c.now(), datagram(id, control(transport.Disconnect, seq, body)))
+	}
+	c.t.until(lastWords, func() bool { return c.acked(true, seq) })
+}
+
+func connectAccepted(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.connect()
+	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
+		return t.fail("an accept: 03 06 C0 00 00 ID", c.all()...)
+	}
+	a := c.accepts()[0]
+	id := a.Body[0]
+	switch {
+	case a.Seq != 0 || !a.HasSeq || a.Short || !a.Priority:
+		return t.fail("the accept as control message 0: 03 06 C0 00 00 ID", a)
+	case id < 2 || id > 126 || id == 92:
+		return t.fail("an id from 2 to 126, but not 92", a)
+	}
+	t.show(a.frame)
+	return nil
+}
+
+// all returns the messages that came, for a failure.
+func (c *client) all() (list []any) {
+	for i := range c.in {
+		if c.in[i].Type != transport.Acknowledge {
+			list = append(list, &c.in[i])
+		}
+	}
+	return list
+}
+
+func connectAcked(t *T) error {
+	c, err := t.connected(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	if !t.until(t.soon(), func() bool { return c.acked(true, 0) }) {
+		return t.fail("an acknowledgement of control message 0: 01 00 00 02", c.all()...)
+	}
+	t.show(c.ackOf(true, 0).frame)
+	return nil
+}
+
+// naming returns the NameChange that the client has sent.
+func (c *client) naming() *seen {
+	for i := range c.out {
+		if c.out[i].Type == transport.NameChange {
+			return &c.out[i]
+		}
+	}
+	return nil
+}
+
+func nameEchoed(t *T) error {
+	c, err := t.connected(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	own := func() bool {
+		return slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, c.naming().Body) })
+	}
+	t.until(t.soon(), func() bool { return c.naming() != nil && c.acked(true, 1) && own() })
+	switch {
+	case c.naming() == nil:
+		return skip("the client did not come to its name")
+	case !c.acked(true, c.naming().Seq):
+		return t.fail(fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", c.naming().Seq, c.naming().Seq), c.all()...)
+	case !own():
+		return t.fail(fmt.Sprintf("the same NameChange back: %X", c.naming().Body), c.controls(transport.NameChange))
+	}
+	return nil
+}
+
+func repeatedConnect(t *T) error {
+	before, _, err := t.counted()
+	if err != nil {
+		return err
+	}
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	nonce := t.r.nonce()
+	const copies = 5
+	for range copies {
+		c.connects(nonce, t.r.o.Password)
+		t.wait(200 * time.Millisecond)
+	}
+	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
+		return skip("no accept came")
+	}
+	list := c.accepts()
+	id := list[0].Body[0]
+	defer c.goodbye(id, 1)
+	for _, a := range list {
+		if a.Body[0] != id {
+			return t.fail(fmt.Sprintf("the same id %d for every copy", id), list[0], a)
+		}
+	}
+	fresh := 0
+	for _, a := range list {
+		if !a.again {
+			fresh++
+		}
+	}
+	if len(list) < 2 {
+		return t.fail("the accept again for a repeated connect", list[0])
+	}
+	c.raw(c.now(), datagram(id, ack(0, 2)))
+	c.raw(c.now(), datagram(id, ack(0, 2)))
+	t.wait(100 * time.Millisecond)
+	after, reply, err := t.counted()
+	if err != nil {
+		return err
+	}
+	if after != before+1 || fresh != 1 {
+		return t.fail(fmt.Sprintf("one player more, %d", before+1), said(reply))
+	}
+	return nil
+}
+
+// reborn begins a new session of the client at the same socket, as a game that
+// is started again.
+func (c *client) reborn() {
+	old := c.Client
+	cfg := old.ClientConfig
+	cfg.Nonce = c.t.r.nonce()
+	cfg.Deliver = c.deliver
+	c.Client = relay.NewClient(cfg)
+	c.known = map[uint32]bool{}
+	c.forget()
+	c.connect()
+}
+
+func newSession(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(c, p...)
+	old := c.ID
+	gone := func(o *client) bool {
+		return slices.ContainsFunc(o.heard, func(h heard) bool {
+			return (h.Type == transport.BootPlayer && len(h.Body) == 2 && h.Body[1] == old) ||
+				(h.Type == transport.Disconnect && len(h.Body) > 0 && h.Body[0] == old)
+		})
+	}
+	named := func(o *client) bool { return len(o.games(msg.OpPlayerDeleted)) > 0 }
+	c.reborn()
+	if !t.until(t.soon(), func() bool { return c.ID != 0 }) {
+		return t.fail("an accept for the new connect", c.all()...)
+	}
+	if c.ID == old {
+		return t.fail(fmt.Sprintf("another id than %d", old), c.all()...)
+	}
+	if !t.until(t.soon(), func() bool { return gone(p[0]) || named(p[0]) }) {
+		return t.fail(fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), p[0].all()...)
+	}
+	return nil
+}
+
+// collected returns the datagram with a message that is queued now, instead of
+// sending it.
+func (c *client) collected(queue func()) []byte {
+	c.t.until(betweenAll, c.Idle)
+	c.held = true
+	queue()
+	c.pump(c.now())
+	c.held = false
+	q := c.queue
+	c.queue = nil
+	if len(q) == 0 {
+		return nil
+	}
+	return q[len(q)-1]
+}
+
+func duplicateMessage(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	body := p[0].chat("twice")
+	d := p[0].collected(func() { p[0].say(body) })
+	if d == nil {
+		return skip("the client may not send now")
+	}
+	for range 3 {
+		p[0].raw(t.now(), d)
+		t.wait(50 * time.Millisecond)
+	}
+	seq, _ := p[0].lastData()
+	acks := func() (n int) {
+		for i := range p[0].in {
+			if s := &p[0].in[i]; s.Type == transport.Acknowledge && s.Seq == seq && !s.Control() {
+				n++
+			}
+		}
+		return n
+	}
+	if !t.until(t.soon(), func() bool { return acks() >= 2 }) {
+		return t.fail(fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
+	}
+	t.settle(p[0], p...)
+	if n := p[1].count(body); n != 1 {
+		return t.fail("one copy of the line", p[1].copies(body))
+	}
+	return nil
+}
+
+// linesOf returns the texts of the chat lines that a client has heard.
+func (c *client) linesOf(prefix string) (list []string) {
+	const head = 7
+	for _, h := range c.games(msg.OpChat) {
+		if len(h.Body) > head && bytes.HasPrefix(h.Body[head:], []byte(prefix)) {
+			list = append(list, string(h.Body[head:]))
+		}
+	}
+	return list
+}
+
+func outOfOrder(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	var queue [][]byte
+	for _, text := range []string{"order 1", "order 2", "order 3"} {
+		c := p[0]
+		c.held = true
+		c.say(c.chat(text))
+		c.pump(t.now())
+		c.held = false
+		if len(c.queue) == 0 {
+			return skip("the client may not send now")
+		}
+		queue = append(queue, c.queue[len(c.queue)-1])
+		c.queue = nil
+	}
+	for _, i := range []int{2, 1, 0} {
+		p[0].raw(t.now(), queue[i])
+		t.wait(50 * time.Millisecond)
+	}
+	want := []string{"order 1", "order 2", "order 3"}
+	t.until(t.soon(), func() bool { return len(p[1].linesOf("order")) >= len(want) })
+	if got := p[1].linesOf("order"); !slices.Equal(got, want) {
+		return t.fail("the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
+	}
+	return nil
+}
+
+func gapHolds(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c := p[0]
+	t.until(betweenAll, c.Idle)
+	blocked, gap := true, uint16(0)
+	first := c.collected(func() { c.say(c.chat("gap 1")) })
+	if first == nil {
+		return skip("the client may not send now")
+	}
+	if split, e := transport.Split(first); e == nil {
+		for {
+			m, ok, e := split.Next()
+			if e != nil || !ok {
+				break
+			}
+			if m.Type == transport.Standard {
+				gap = m.Seq
+			}
+		}
+	}
+	c.keep = func(m *transport.Message) bool {
+		return !blocked || m.Type != transport.Standard || !m.HasSeq || m.Seq != gap
+	}
+	c.say(c.chat("gap 2"))
+	if !t.until(t.soon(), func() bool { return c.acked(false, gap+1) }) {
+		return t.fail(fmt.Sprintf("message %d to be acknowledged although %d is missing", gap+1, gap), c.all()...)
+	}
+	t.wait(shortWait)
+	if got := p[1].linesOf("gap"); len(got) > 0 {
+		return t.fail(fmt.Sprintf("nothing before message %d came", gap), fmt.Sprintf("%q", got))
+	}
+	blocked = false
+	c.raw(t.now(), first)
+	want := []string{"gap 1", "gap 2"}
+	t.until(t.soon(), func() bool { return len(p[1].linesOf("gap")) >= len(want) })
+	if got := p[1].linesOf("gap"); !slices.Equal(got, want) {
+		return t.fail("both lines, in order, once the gap is filled", fmt.Sprintf("%q", got))
+	}
+	return nil
+}
+
+func beyond255(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	highest := func() (n int) {
+		for i := range p[1].in {
+			if s := &p[1].in[i]; s.Type == transport.Standard && s.HasSeq {
+				n = max(n, int(s.Seq))
+			}
+		}
+		return n
+	}
+	const lines, most = 40, 20
+	for round := range most {
+		for i := range lines {
+			p[0].say(p[0].chat(fmt.Sprintf("count %d.%d", round, i)))
+			t.wait(25 * time.Millisecond)
+		}
+		t.settle(p[0], p...)
+		if highest() > 256 {
+			break
+		}
+		if (round+1)*lines > 300 {
+			return t.fail("numbers beyond 255", fmt.Sprintf("%d lines came, the highest number is %d", (round+1)*lines, highest()))
+		}
+	}
+	list := p[1].linesOf("count")
+	if want := p[0].linesOf("count"); !slices.Equal(list, want) || len(list) < lines {
+		return t.fail("every line once, in order", fmt.Sprintf("%d lines at one client, %d at the other", len(want), len(list)))
+	}
+	return nil
+}
+
+// atRound returns a client that is asked for the hashes of a round.
+func (t *T) atRound(round uint8) (*client, error) {
+	c, err := t.connected(cfg{manual: true})
+	if err != nil {
+		return c, err
+	}
+	for _, r := range []uint8{0, 1, 2, 3, msg.LastRound} {
+		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 || c.Phase == relay.ClientGone }) || len(c.Asked) == 0 {
+			return c, skip("the host did not ask for round %d: %s", r, t.progress(c))
+		}
+		if r == round {
+			return c, nil
+		}
+		c.answers(answerBody(c.Asked[0]))
+	}
+	return c, nil
+}
+
+// answers sends the answer to the round that is asked for.
+func (c *client) answers(body []byte) {
+	c.Asked = c.Asked[1:]
+	c.say(body)
+}
+
+// asked waits until the host asks for a round.
+func (t *T) asked(c *client, round uint8) bool {
+	return t.until(t.soon(), func() bool { return slices.Contains(c.Asked, round) }) && c.Asked[0] == round
+}
+
+func fragmentsAcked(t *T) error {
+	c, err := t.atRound(2)
+	if err != nil {
+		return err
+	}
+	c.answers(answerBody(2))
+	var missing []string
+	if !t.until(t.soon(), func() bool {
+		missing = nil
+		for i := range 3 {
+			if !slices.ContainsFunc(c.in, func(s seen) bool {
+				return s.Type == transport.Acknowledge && s.Fragment && !s.Control() && s.Seq == 2 && int(s.Index) == i
+			}) {
+				missing = append(missing, fmt.Sprintf("01 02 00 01 %02X", i))
+			}
+		}
+		return missing == nil
+	}) {
+		var came []any
+		for i := range c.in {
+			if s := &c.in[i]; s.Type == transport.Acknowledge && s.Seq == 2 && !s.Control() {
+				came = append(came, fmt.Sprintf("frame %d: acknowledgement of %d, flags %02X, index %d", s.frame, s.Seq, s.AckFlags, s.Index))
+			}
+		}
+		return t.fail(fmt.Sprintf("an acknowledgement of each fragment; missing: %v", missing), came...)
+	}
+	return nil
+}
+
+// fragments returns the fragments in deciphered datagrams.
+func fragments(datagrams [][]byte) (list [][]byte) {
+	for _, d := range datagrams {
+		split, err := transport.Split(d)
+		for err == nil {
+			m, ok, e := split.Next()
+			if e != nil || !ok {
+				break
+			}
+			if !m.Fragment || m.Type != transport.Standard {
+				continue
+			}
+			if b, e := transport.Append(nil, &m.Header, m.Body); e == nil {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
+}
+
+func fragmentsReversed(t *T) error {
+	c, err := t.atRound(2)
+	if err != nil {
+		return err
+	}
+	t.until(betweenAll, c.Idle)
+	c.held = true
+	c.answers(answerBody(2))
+	c.pump(t.now())
+	c.held = false
+	pieces := fragments(c.queue)
+	c.queue = nil
+	if len(pieces) != 3 {
+		return skip("the client may not send now")
+	}
+	for _, i := range []int{2, 1, 0, 1, 2} {
+		c.raw(t.now(), datagram(c.ID, pieces[i]))
+		t.wait(20 * time.Millisecond)
+	}
+	if !t.asked(c, 3) {
+		return t.fail("the request of round 3 after the fragments 2, 1, 0, 1, 2", c.all()...)
+	}
+	return nil
+}
+
+// noDataAcks drops the acknowledgements of game messages.
+func noDataAcks(m *transport.Message) bool {
+	return m.Type != transport.Acknowledge || m.Control()
+}
+
+// firstTimes returns when copies of the host's first game message came.
+func (c *client) firstTimes() (list []time.Time) {
+	for i := range c.in {
+		if s := &c.in[i]; s.Type == transport.Standard && s.HasSeq && s.Seq == 0 {
+			list = append(list, s.at)
+		}
+	}
+	return list
+}
+
+// secondsSince shows times.
+func secondsSince(list []time.Time) (text []string) {
+	for _, at := range list {
+		text = append(text, fmt.Sprintf("%.2f", at.Sub(list[0]).Seconds()))
+	}
+	return text
+}
+
+func retransmissionTimes(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.keep = noDataAcks
+	c.connect()
+	if !t.until(t.soon(), func() bool { return len(c.firstTimes()) > 0 }) {
+		return skip("no game message came")
+	}
+	t.wait(17 * time.Second)
+	got := c.firstTimes()
+	schedule := []float64{0, 1, 3, 6, 10, 15, 16}
+	const tolerance, least = 0.25, 5
+	hit := map[float64]bool{}
+	for _, at := range got {
+		s := at.Sub(got[0]).Seconds()
+		i := slices.IndexFunc(schedule, func(want float64) bool { return s > want-tolerance && s < want+tolerance })
+		if i < 0 {
+			return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", fmt.Sprintf("after %v s", secondsSince(got)))
+		}
+		hit[schedule[i]] = true
+	}
+	if len(hit) < least {
+		return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", fmt.Sprintf("after %v s", secondsSince(got)))
+	}
+	return nil
+}
+
+func acceptRepeated(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.connects(t.r.nonce(), t.r.o.Password)
+	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
+		return skip("no accept came")
+	}
+	t.wait(3500 * time.Millisecond)
+	var times []time.Time
+	for _, a := range c.accepts() {
+		times = append(times, a.at)
+	}
+	const tolerance = 0.25
+	for i := 1; i < len(times); i++ {
+		if d := times[i].Sub(times[i-1]).Seconds(); d < 1-tolerance || d > 1+tolerance {
+			return t.fail("the accept again after a second", fmt.Sprintf("after %v s", secondsSince(times)))
+		}
+	}
+	if len(times) < 2 { // a host may send a stranger no more than so many bytes
+		return t.fail("the accept again after a second", fmt.Sprintf("after %v s", secondsSince(times)))
+	}
+	return nil
+}
+
+func ackEndsRepetition(t *T) error {
+	c, err := t.connected(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	if !t.until(t.soon(), func() bool { return len(c.firstTimes()) > 0 }) {
+		return skip("no game message came")
+	}
+	t.wait(200 * time.Millisecond) // a copy may be on its way
+	n := len(c.firstTimes())
+	t.wait(3300 * time.Millisecond)
+	if got := c.firstTimes(); len(got) > n {
+		return t.fail("no copy after the acknowledgement", fmt.Sprintf("after %v s", secondsSince(got)))
+	}
+	return nil
+}
+
+func wrongClass(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.keep = func(m *transport.Message) bool {
+		return m.Type != transport.Acknowledge || m.Control() && m.Seq == 0
+	}
+	c.connect()
+	controls := func() (list []uint16) {
+		for i := range c.in {
+			if s := &c.in[i]; s.HasSeq && s.Type != transport.Acknowledge && s.Control() && s.Seq > 0 {
+				list = append(list, s.Seq)
+			}
+		}
+		return list
+	}
+	if !t.until(t.soon(), func() bool { return len(controls()) > 0 && len(c.firstTimes()) > 0 }) {
+		return skip("no control message came after the accept, or no game message")
+	}
+	seq := controls()[0]
+	for range 3 {
+		c.raw(t.now(), datagram(c.ID, ack(seq, 0), ack(0, 2)))
+		t.wait(100 * time.Millisecond)
+	}
+	n, m := len(c.firstTimes()), len(controls())
+	t.until(max(t.soon(), 4*time.Second), func() bool { return len(c.firstTimes()) > n && len(controls()) > m })
+	if len(controls()) <= m {
+		return t.fail(fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), c.all()...)
+	}
+	if len(c.firstTimes()) <= n {
+		return t.fail("game message 0 again: it was acknowledged as a control message", c.all()...)
+	}
+	return nil
+}
+
+func keepalive(t *T) error {
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(c, c)
+	t.wait(2500 * time.Millisecond) // acknowledgements are repeated
+	c.forget()
+	begun := t.now()
+	t.wait(12 * time.Second)
+	var last time.Time
+	for i := range c.in {
+		s := &c.in[i]
+		if s.Type != transport.DoNothing {
+			last = s.at
+			continue
+		}
+		if s.Len != 1 {
+			return t.fail("a keepalive of one byte", s)
+		}
+		if !last.IsZero() && s.at != last {
+			const idle, tolerance = 5.0, 0.3
+			if d := s.at.Sub(last).Seconds(); d < idle-tolerance || d > idle+tolerance && t.r.spoils() == 0 {
+				return t.fail("a keepalive 5 s after the last datagram", fmt.Sprintf("after %.2f s", d))
+			}
+			t.show(s.frame)
+			return nil
+		}
+		last = s.at
+	}
+	var came []any
+	for i := range c.in {
+		came = append(came, &c.in[i])
+	}
+	return t.fail(fmt.Sprintf("a keepalive every 5 s (from %s on)", begun.Format("15:04:05")), came...)
+}
+
+func ackRepeated(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c := p[0]
+	t.wait(2500 * time.Millisecond)
+	c.forget()
+	c.say(unhex("0d0c010000580080000000000000000000ffff0340")) // consumed: nothing else goes out because of it
+	t.wait(3 * time.Second)
+	seq, ok := c.lastData()
+	if !ok {
+		return skip("the client may not send now")
+	}
+	var times []time.Time
+	for i := range c.in {
+		if s := &c.in[i]; s.Type == transport.Acknowledge && s.Seq == seq && !s.Control() {
+			times = append(times, s.at)
+		}
+	}
+	if len(times) < 3 || len(times) > 9 {
+		return t.fail("three acknowledgements, two thirds of a second apart", fmt.Sprintf("after %v s", secondsSince(times)))
+	}
+	return nil
+}
+
+func silentClient(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	c.say(c.chat("farewell"))
+	t.until(t.soon(), c.Idle)
+	last := t.now()
+	c.keep = func(*transport.Message) bool { return false }
+	booted := func() *heard {
+		for _, h := range p[0].controls(transport.BootPlayer) {
+			if len(h.Body) == 2 && h.Body[1] == c.ID {
+				return h
+			}
+		}
+		return nil
+	}
+	t.until(52*time.Second, func() bool { return booted() != nil })
+	h := booted()
+	if h == nil {
+		return t.fail(fmt.Sprintf("04 with reason 1 and id %d after 45 s", c.ID), p[0].controls(transport.BootPlayer))
+	}
+	c.Phase = relay.ClientGone
+	const least, most = 43.5, 48.0
+	if d := h.at.Sub(last).Seconds(); h.Body[0] != transport.BootTimedOut || d < least || d > most+t.soon().Seconds() {
+		return t.fail("04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), h)
+	}
+	t.show(h.frame)
+	return nil
+}
+
+func oneRepetition(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	t.settle(c, c)
+	c.keep = noDataAcks
+	for i := range 5 {
+		p[0].say(p[0].chat(fmt.Sprintf("again %d", i)))
+		t.wait(30 * time.Millisecond)
+	}
+	t.wait(3500 * time.Millisecond)
+	byFrame, most, at := map[int]int{}, 0, 0
+	for i := range c.in {
+		if s := &c.in[i]; s.again && s.Type == transport.Standard {
+			byFrame[s.frame]++
+			if byFrame[s.frame] > most {
+				most, at = byFrame[s.frame], s.frame
+			}
+		}
+	}
+	switch {
+	case most == 0:
+		return t.fail("unacknowledged messages to be repeated", "no repetition")
+	case most > 1:
+		t.show(at)
+		return t.fail("at most one repetition in a datagram", fmt.Sprintf("frame %d has %d", at, most))
+	}
+	return nil
+}
+
+func unknownType(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	body := p[0].chat("before 77")
+	d := p[0].collected(func() { p[0].say(body) })
+	if d == nil {
+		return skip("the client may not send now")
+	}
+	d = append(slices.Clone(d), 0x77, 1, 2)
+	d[1]++
+	p[0].keep = func(m *transport.Message) bool { // it must arrive with the unknown message behind it
+		return m.Type != transport.Standard || !bytes.Equal(m.Body, body)
+	}
+	came := false
+	for range 5 {
+		p[0].raw(t.now(), d)
+		if came = t.until(t.soon()/2, func() bool { return p[1].count(body) > 0 }); came {
+			break
+		}
+	}
+	if !came {
+		return t.fail("the line before the unknown message at the others", p[1].games(msg.OpChat))
+	}
+	p[0].keep = nil
+	after := p[0].chat("after 77")
+	p[0].say(after)
+	if !t.until(t.soon(), func() bool { return p[1].count(after) > 0 }) {
+		return t.fail("the next line at the others: the connection lives", p[1].games(msg.OpChat))
+	}
+	return nil
+}
+
+func unknownOpcode(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	body := unhex("cd2a000000")
+	p[0].say(body)
+	t.until(t.soon(), p[0].Idle)
+	if !p[0].Idle() {
+		return t.fail("an acknowledgement of CD")
+	}
+	t.settle(p[0], p...)
+	for _, c := range p {
+		if list := c.games(decode.Opcode(body[0])); len(list) > 0 {
+			return t.fail("CD at nobody", list)
+		}
+	}
+	return nil
+}
+
+func withoutID(t *T) error {
+	c, err := t.opens(cfg{manual: true})
+	if err != nil {
+		return err
+	}
+	c.raw(t.now(), datagram(transport.UnassignedPeer, unhex("32068000002a")))
+	t.wait(shortWait)
+	if len(c.in) > 0 || c.odd > 0 {
+		return t.fail("no answer to a stranger's game message", c.all()...)
+	}
+	return nil
+}
+
+func outsideWindow(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c := p[0]
+	last, ok := c.lastData()
+	if !ok {
+		t.settle(c, p...)
+		last, _ = c.lastData()
+	}
+	body := c.chat("outside")
+	seq := last + 0x5000
+	for range 3 {
+		c.raw(t.now(), datagram(c.ID, standard(seq, body)))
+		t.wait(50 * time.Millisecond)
+	}
+	acked := t.until(t.soon(), func() bool { return c.acked(false, seq) })
+	t.settle(c, p...)
+	if n := p[1].count(body); n > 0 {
+		return t.fail(fmt.Sprintf("message %d not to be acted on", seq), p[1].copies(body))
+	}
+	if !acked {
+		return t.fail(fmt.Sprintf("an acknowledgement of message %d", seq))
+	}
+	return nil
+}
+
+func idsNotReused(t *T) error {
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	first := c.ID
+	c.Leave(t.now())
+	t.until(t.soon(), c.acknowledgedLeave)
+	again, err := t.joined()
+	if err != nil {
+		return err
+	}
+	if again.ID == first {
+		return t.fail(fmt.Sprintf("another id than %d", first), again.all()...)
+	}
+	return nil
+}

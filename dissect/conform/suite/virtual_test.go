@@ -1,0 +1,185 @@
+package suite
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+var (
+	began    = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
+	hostAddr = netip.MustParseAddrPort("192.0.2.1:22101")
+)
+
+// A world is a host and a network in simulated time.
+type world struct {
+	now     time.Time
+	host    *relay.Host
+	network relay.Network
+	trouble relay.Trouble
+	open    map[netip.AddrPort]bool
+	port    uint16
+	next    time.Time // the host wants to be called
+
+	// in and out change what the host takes and sends; nil for nothing. They
+	// return the datagrams to go on with.
+	in  func(now time.Time, from netip.AddrPort, d []byte) [][]byte
+	out func(now time.Time, to netip.AddrPort, d []byte) [][]byte
+}
+
+func newWorld(seed uint64, cfg relay.Config, trouble relay.Trouble) *world {
+	r := rand.New(rand.NewPCG(seed, 15))
+	cfg.Random = r.Uint32
+	w := &world{now: began, host: relay.NewHost(cfg), trouble: trouble, open: map[netip.AddrPort]bool{}, port: 40000}
+	w.network.Rand = r
+	return w
+}
+
+func (w *world) Now() time.Time { return w.now }
+
+func (w *world) Host() netip.AddrPort { return hostAddr }
+
+func (w *world) Open() (netip.AddrPort, error) {
+	w.port++
+	a := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.7"), w.port)
+	w.open[a] = true
+	return a, nil
+}
+
+func (w *world) Close(local netip.AddrPort) { delete(w.open, local) }
+
+func (w *world) Send(local netip.AddrPort, d []byte) error {
+	w.network.Send(w.now, local, hostAddr, d, &w.trouble)
+	return nil
+}
+
+// turn lets the host send what it has.
+func (w *world) turn() {
+	w.next = w.host.Advance(w.now)
+	for {
+		to, d, ok := w.host.Send()
+		if !ok {
+			return
+		}
+		list := [][]byte{d}
+		if w.out != nil {
+			list = w.out(w.now, to, d)
+		}
+		for _, d := range list {
+			w.network.Send(w.now, hostAddr, to, d, &w.trouble)
+		}
+	}
+}
+
+const step = time.Millisecond
+
+func (w *world) Receive(until time.Time) (relay.Arrival, bool) {
+	for {
+		for {
+			a, ok := w.network.Receive(w.now)
+			if !ok {
+				break
+			}
+			if a.To != hostAddr {
+				if w.open[a.To] {
+					return a, true
+				}
+				continue
+			}
+			list := [][]byte{a.Datagram}
+			if w.in != nil {
+				list = w.in(w.now, a.From, a.Datagram)
+			}
+			for _, d := range list {
+				w.host.Receive(w.now, a.From, d)
+			}
+			w.turn()
+		}
+		if !w.now.Before(until) {
+			return relay.Arrival{}, false
+		}
+		w.now = w.now.Add(step)
+		if w.now.After(until) {
+			w.now = until
+		}
+		if !w.next.IsZero() && !w.next.After(w.now) {
+			w.turn()
+		}
+	}
+}
+
+// check accepts the files of a stock installation.
+func check(m *msg.ChecksumResponse) string {
+	for _, f := range m.Tree.Files {
+		if f.Name == names.Hash("App.pyc") && f.Content != 0xF8A0A768 {
+			return "App.pyc"
+		}
+	}
+	return ""
+}
+
+// game is the host of the tests.
+func gameOf(p Profile) relay.Config {
+	cfg := relay.Config{
+		Name: "Friday", Mission: "Multiplayer.Episode.Mission1.Mission1", Map: "DM", System: 9, Players: 8,
+		Password: "Kobayashi", TimeLimit: msg.Unlimited, FragLimit: msg.Unlimited, Check: check,
+	}
+	if p == Playable {
+		cfg.Mode, cfg.TimeLimit = relay.Playable, 20
+	} else {
+		cfg.Mission = "Multiplayer.Episode.Mission2.Mission2" // with teams
+	}
+	return cfg
+}
+
+// options are those of the tests: time costs nothing.
+func optionsOf(p Profile, seed uint64, words ...string) Options {
+	cases, _ := Select(words)
+	return Options{Cases: cases, Profile: p, Slow: true, Password: "Kobayashi", Seed: seed}
+}
+
+// silent are the cases that find nothing at the own host: it splits no reply, has
+// no simulation, and is not stopped.
+var silent = map[Profile][]string{
+	Stock:    {"Q-6", "J-14", "U-2", "U-11", "L-6"},
+	Playable: {"Q-6", "L-6"},
+}
+
+// expectSound reports the cases that the own host does not pass.
+func expectSound(t *testing.T, p Profile, rep *Report, seed uint64) {
+	t.Helper()
+	for _, res := range rep.Results {
+		want := Pass
+		if slices.Contains(silent[p], res.Case.ID) {
+			want = NotSeen
+		}
+		if res.Verdict != want && !res.Case.Informs {
+			t.Errorf("seed %d: %s is %s after %d attempts: %s %v", seed, res.Case.ID, res.Verdict, res.Attempts, res.Why, res.Came)
+		}
+	}
+	if rep.Stopped != "" {
+		t.Errorf("seed %d: stopped: %s", seed, rep.Stopped)
+	}
+}
+
+// The own host passes every case of its profile.
+func TestSound(t *testing.T) {
+	for _, p := range []Profile{Stock, Playable} {
+		t.Run(p.String(), func(t *testing.T) {
+			rep, err := Run(newWorld(1, gameOf(p), relay.Trouble{Delay: 10 * time.Millisecond}), optionsOf(p, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			expectSound(t, p, rep, 1)
+			if n := len(rep.Results); n < 100 {
+				t.Errorf("only %d cases were tried", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,460 @@
+package suite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A watcher looks for a rule in traffic, of a run or of a capture.
+type watcher interface {
+	// see takes the next record. It reports whether the rule is about it, and
+	// how it breaks the rule, "" if it does not.
+	see(r *dissect.Record) (about bool, broken string)
+}
+
+// A watch is a watcher made of a function.
+type watch func(r *dissect.Record) (about bool, broken string)
+
+func (w watch) see(r *dissect.Record) (about bool, broken string) { return w(r) }
+
+// A watched case is a case with its watcher and what that has seen.
+type watched struct {
+	c      *Case
+	w      watcher
+	about  int
+	frames []int
+	broken []string
+}
+
+// mostShown bounds the frames that show a case.
+const mostShown = 16
+
+// A Watch answers the cases that traffic alone can answer. It implements
+// report.Sink.
+type Watch struct {
+	cases []*watched
+	first int
+	last  int
+}
+
+// NewWatch returns a watch for those of the cases that traffic can answer.
+func NewWatch(cases []*Case, p Profile) *Watch {
+	w := &Watch{}
+	for _, c := range cases {
+		if c.watch != nil && c.LeftOut == "" && c.Profiles&p != 0 {
+			w.cases = append(w.cases, &watched{c: c, w: c.watch()})
+		}
+	}
+	return w
+}
+
+// Record takes a record, in the order of the traffic.
+func (w *Watch) Record(r *dissect.Record) error {
+	if w.first == 0 {
+		w.first = r.Datagram.Number
+	}
+	w.last = r.Datagram.Number
+	for _, c := range w.cases {
+		about, broken := c.w.see(r)
+		if !about {
+			continue
+		}
+		c.about++
+		if broken == "" {
+			if len(c.broken) == 0 && len(c.frames) < mostShown {
+				c.frames = append(c.frames, r.Datagram.Number)
+			}
+			continue
+		}
+		if len(c.broken) == 0 {
+			c.frames = nil
+		}
+		if len(c.broken) < mostCame {
+			c.broken = append(c.broken, fmt.Sprintf("frame %d: %s", r.Datagram.Number, broken))
+			c.frames = append(c.frames, r.Datagram.Number)
+		}
+	}
+	return nil
+}
+
+// Close implements report.Sink.
+func (w *Watch) Close() error { return nil }
+
+// Results returns the verdicts, in the order of the cases.
+func (w *Watch) Results(p Profile) (list []Result) {
+	for _, c := range w.cases {
+		res := Result{Case: c.c, First: w.first, Last: w.last, Frames: slices.Compact(c.frames), Attempts: 1}
+		switch {
+		case len(c.broken) > 0:
+			res.Verdict, res.Expected, res.Came = Fail, c.c.Rule, c.broken
+			res.Why = c.broken[0]
+		case c.about == 0:
+			res.Verdict, res.Why = NotSeen, "the traffic has no such message"
+		}
+		allow(&res, p)
+		list = append(list, res)
+	}
+	return list
+}
+
+// watchFrames answers cases from the frames of a run.
+func watchFrames(host netip.AddrPort, frames []Frame, cases []*Case, done func(Result)) {
+	if len(cases) == 0 {
+		return
+	}
+	w := NewWatch(cases, everyHost)
+	p := dissect.New(dissect.Config{Ports: []uint16{host.Port()}})
+	for i := range frames {
+		f := &frames[i]
+		d := dissect.Datagram{Number: f.Number, Time: f.At, Digits: 6, Src: f.From, Dst: f.To, Payload: f.Datagram, Full: len(f.Datagram)}
+		// Record never fails.
+		_ = p.Push(&d, w.Record)
+	}
+	for _, res := range w.Results(everyHost) {
+		done(res)
+	}
+}
+
+// fromHost reports whether a record is a message of the host's, and no
+// repetition.
+func fromHost(r *dissect.Record) bool {
+	return r.Dir == dissect.FromHost && r.Kind == dissect.KindMessage && r.Status != dissect.StatusDuplicate
+}
+
+// game returns the opcode of a complete game message of the host's.
+func game(r *dissect.Record) (op decode.Opcode, ok bool) {
+	if !fromHost(r) {
+		return 0, false
+	}
+	return r.Opcode()
+}
+
+// watchNever watches for an opcode that a stock host never sends.
+func watchNever(op decode.Opcode) watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		if r.Dir == dissect.ToHost {
+			o, ok := r.Opcode()
+			return ok && o == op && r.Status != dissect.StatusDuplicate, ""
+		}
+		if o, ok := game(r); ok && o == op {
+			return true, fmt.Sprintf("%02X from the host", uint8(op))
+		}
+		return false, ""
+	})
+}
+
+func watchSpaces() watcher {
+	type state struct{ connecting, asked bool }
+	by := map[int]*state{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		s := by[r.Conversation]
+		if s == nil {
+			s = &state{}
+			by[r.Conversation] = s
+		}
+		h := &r.Transport
+		switch {
+		case r.Kind != dissect.KindMessage || h.Short:
+		case r.Dir == dissect.ToHost && h.Type == transport.Connect && r.Peer == transport.UnassignedPeer:
+			*s = state{connecting: true}
+		case !fromHost(r) || !s.connecting:
+		case h.Type == transport.Connect:
+			if h.Seq != 0 {
+				return true, fmt.Sprintf("the accept has number %d", h.Seq)
+			}
+			return true, ""
+		case h.Type == transport.Standard && h.HasSeq && !s.asked:
+			if op, ok := r.Opcode(); ok && op == msg.OpChecksumRequest && len(r.Payload) > 1 && r.Payload[1] == 0 {
+				s.asked = true
+				if h.Seq != 0 {
+					return true, fmt.Sprintf("the first game message has number %d", h.Seq)
+				}
+				return true, ""
+			}
+		}
+		return false, ""
+	})
+}
+
+func watchBeyond255() watcher {
+	highest := map[int]uint16{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		h := &r.Transport
+		if !fromHost(r) || h.Type != transport.Standard || !h.HasSeq || h.Short {
+			return false, ""
+		}
+		before := highest[r.Conversation]
+		highest[r.Conversation] = max(before, h.Seq)
+		switch {
+		case r.Peer != transport.HostPeer:
+		case h.Seq == 256 && before == 255:
+			return true, ""
+		case before == 255 && h.Seq == 0 && r.Number == 256:
+			return true, "after number 255 comes 0"
+		}
+		return false, ""
+	})
+}
+
+func watchSizes() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		switch {
+		case r.Dir != dissect.FromHost || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted:
+			return false, ""
+		case r.Datagram.Full > transport.MaxDatagram:
+			return true, fmt.Sprintf("%d bytes", r.Datagram.Full)
+		case r.Kind == dissect.KindMalformed && !r.Cut:
+			return true, fmt.Sprintf("it does not end with its last message: %v", r.Err)
+		}
+		return r.Part == 0, ""
+	})
+}
+
+func watchBundling() watcher {
+	last := map[int]int{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := game(r)
+		switch {
+		case !ok:
+		case op == msg.OpChecksumComplete:
+			last[r.Conversation] = r.Datagram.Number
+		case op == msg.OpGameInit:
+			if last[r.Conversation] != r.Datagram.Number {
+				return true, "01 in another datagram than 28"
+			}
+			return true, ""
+		}
+		return false, ""
+	})
+}
+
+func watchPeer() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		if r.Dir != dissect.FromHost || r.Kind != dissect.KindMessage {
+			return false, ""
+		}
+		if r.Peer != transport.HostPeer {
+			return true, fmt.Sprintf("it begins with %02X", r.Peer)
+		}
+		return r.Part == 0, ""
+	})
+}
+
+func watchSettings() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := game(r)
+		if !ok || op != msg.OpSettings {
+			return false, ""
+		}
+		if odd := oddSettings(r.Payload); odd != "" {
+			return true, "expected " + odd
+		}
+		return true, ""
+	})
+}
+
+func watchVolumes() watcher {
+	const recent = 5 * time.Second
+	asked := map[int]time.Time{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := r.Opcode()
+		switch {
+		case !ok:
+		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
+			asked[r.Conversation] = r.Datagram.Time
+		case fromHost(r) && op == msg.OpExplosion:
+			if at, ok := asked[r.Conversation]; !ok || r.Datagram.Time.Sub(at) > recent {
+				return true, "29 without a join or a request"
+			}
+			return true, ""
+		}
+		return false, ""
+	})
+}
+
+// watchMade watches for ships of players that no player has created. The creation of
+// a ship from before the capture cannot be there.
+func watchMade() watcher {
+	made := map[wire.ObjectID]bool{}
+	joins := map[int]bool{} // slots of players whose join was seen
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := r.Opcode()
+		switch {
+		case !ok || r.Status == dissect.StatusDuplicate:
+		case r.Dir == dissect.FromHost && op == msg.OpSettings && len(r.Payload) > 6:
+			joins[int(r.Payload[6])] = true
+		case op == msg.OpObjectCreateTeam && len(r.Payload) >= shipAt+4:
+			id := wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[shipAt:]))
+			if r.Layout == decode.OpenBC {
+				id = wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[3:]))
+			}
+			if r.Dir == dissect.ToHost {
+				made[id] = true
+				return false, ""
+			}
+			if slot, owned := id.Slot(); r.Dir == dissect.FromHost && owned && joins[slot] {
+				if !made[id] {
+					return true, fmt.Sprintf("ship %08X, which no player has created", uint32(id))
+				}
+				return true, ""
+			}
+		}
+		return false, ""
+	})
+}
+
+func watchHostEvents() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := game(r)
+		const codeAt = 5
+		if !ok || op != msg.OpHostEvent || len(r.Payload) < codeAt+4 {
+			return false, ""
+		}
+		switch code := binary.LittleEndian.Uint32(r.Payload[codeAt:]); code {
+		case 0x8000DF, 0x800074, 0x800075, 0x80004E:
+			return true, ""
+		default:
+			return true, fmt.Sprintf("code %08X", code)
+		}
+	})
+}
+
+// watchUnborn watches for events of ships that a client has not been told of.
+func watchUnborn() watcher {
+	type place struct{ conversation, slot int }
+	born := map[place]bool{}
+	playing := map[int]bool{} // conversations whose join was seen
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := r.Opcode()
+		if !ok || r.Status == dissect.StatusDuplicate {
+			return false, ""
+		}
+		slotAt := func(at int) int {
+			if len(r.Payload) < at+4 {
+				return -1
+			}
+			slot, owned := wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[at:])).Slot()
+			if !owned {
+				return -1
+			}
+			return slot
+		}
+		switch {
+		case r.Dir == dissect.FromHost && op == msg.OpGameInit:
+			playing[r.Conversation] = true
+		case op == msg.OpObjectCreateTeam && len(r.Payload) > 1:
+			born[place{r.Conversation, int(r.Payload[1])}] = true
+		case !fromHost(r) || !playing[r.Conversation] || r.Spec == nil || r.Spec.Relay != decode.RelayForward:
+		case r.Layout == decode.OpenBC:
+		default:
+			slot := slotAt(destAt)
+			if op == msg.OpTorpedoFire || op == msg.OpPulseFire {
+				slot = slotAt(1)
+			}
+			if op == msg.OpStateUpdate || op == msg.OpExplosion || slot < 0 {
+				return false, ""
+			}
+			if !born[place{r.Conversation, slot}] {
+				return true, fmt.Sprintf("%02X of a ship of slot %d, whose creation has not come", uint8(op), slot)
+			}
+			return true, ""
+		}
+		return false, ""
+	})
+}
+
+func watchFlags() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
+			return false, ""
+		}
+		if _, flags, ok := msg.UpdateHead(r.Payload); ok && flags&msg.DirtyPower != 0 {
+			return true, fmt.Sprintf("flags %02X", uint8(flags))
+		}
+		return true, ""
+	})
+}
+
+func watchUnreliable() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
+			return false, ""
+		}
+		if r.Transport.Reliable {
+			return true, fmt.Sprintf("1C with number %d", r.Transport.Seq)
+		}
+		return true, ""
+	})
+}
+
+// watchTime watches the time in updates. A network may swap datagrams that are
+// close together.
+func watchTime() watcher {
+	const swapped = 1.0 // seconds
+	type stream struct {
+		conversation int
+		id           wire.ObjectID
+	}
+	last := map[stream]float32{}
+	const most = 4096
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := game(r)
+		if ok && op == msg.OpRestartGame {
+			clear(last)
+		}
+		const timeAt = 5
+		if !ok || op != msg.OpStateUpdate || len(r.Payload) < timeAt+4 {
+			return false, ""
+		}
+		id, _, ok := msg.UpdateHead(r.Payload)
+		at := math.Float32frombits(binary.LittleEndian.Uint32(r.Payload[timeAt:]))
+		if !ok {
+			return false, ""
+		}
+		if len(last) > most {
+			clear(last)
+		}
+		s := stream{r.Conversation, id}
+		before, seen := last[s]
+		last[s] = at
+		if seen && at < before-swapped {
+			return true, fmt.Sprintf("%.2f s after %.2f s, of ship %08X", at, before, uint32(id))
+		}
+		return true, ""
+	})
+}
+
+func watchLeaves() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		op, ok := game(r)
+		switch {
+		case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
+			return true, ""
+		case ok && op == msg.OpDestroyObject:
+			return true, "14"
+		case ok && op == msg.OpPlayerAnnounce && announcesLeave(r.Payload):
+			return true, "17 with code 60005"
+		}
+		return false, ""
+	})
+}
+
+func watchStop() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		if !fromHost(r) || r.Transport.Type != transport.Disconnect {
+			return false, ""
+		}
+		body := r.Bytes[r.Transport.Size:]
+		return len(body) > 0 && body[0] == transport.HostPeer, ""
+	})
+}

@@ -1,0 +1,117 @@
+// Not part of the library: package verdicts writes the results of the
+// conformance suite: as JSON, TAP and JUnit, as a page, and as a matrix of
+// several servers.
+package verdicts
+
+import (
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+// A Report is the JSON of a run.
+type Report struct {
+	Host    string         `json:"host"`
+	Name    string         `json:"name,omitempty"`
+	Profile string         `json:"profile"`
+	Begun   string         `json:"begun"`
+	Seconds float64        `json:"seconds"`
+	Passed  bool           `json:"passed"`
+	Stopped string         `json:"stopped,omitempty"`
+	Counts  map[string]int `json:"counts"`
+	Cases   []Case         `json:"cases"`
+}
+
+// A Case is the JSON of a case. Without a run it has no verdict.
+type Case struct {
+	ID       string   `json:"id"`
+	Group    string   `json:"group"`
+	Title    string   `json:"title"`
+	Rule     string   `json:"rule"`
+	Source   string   `json:"source"`
+	Grade    string   `json:"grade"`
+	Profiles []string `json:"profiles"`
+	Slow     bool     `json:"slow,omitempty"`
+	Informs  bool     `json:"informs,omitempty"`
+	Capture  bool     `json:"capture,omitempty"`
+	OpenBC   string   `json:"openbc,omitempty"`
+	LeftOut  string   `json:"left_out,omitempty"`
+
+	Verdict  string   `json:"verdict,omitempty"`
+	Why      string   `json:"why,omitempty"`
+	Expected string   `json:"expected,omitempty"`
+	Came     []string `json:"came,omitempty"`
+	Frames   []int    `json:"frames,omitempty"`
+	First    int      `json:"first,omitempty"`
+	Last     int      `json:"last,omitempty"`
+	Attempts int      `json:"attempts,omitempty"`
+	Seconds  float64  `json:"seconds,omitempty"`
+	Repeat   string   `json:"repeat,omitempty"`
+}
+
+// caseOf returns the facts about a case.
+func caseOf(c *suite.Case) Case {
+	return Case{
+		ID: c.ID, Group: c.Group, Title: c.Title, Rule: c.Rule, Source: c.Source, Grade: string(c.Grade),
+		Profiles: strings.Fields(c.Profiles.String()), Slow: c.Slow, Informs: c.Informs, Capture: c.Reads(), OpenBC: c.OpenBC, LeftOut: c.LeftOut,
+	}
+}
+
+// List writes a JSON object a line for each case.
+func List(w io.Writer, cases []*suite.Case) error {
+	for _, c := range cases {
+		if err := line(w, caseOf(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func line(w io.Writer, v any) error {
+	b, err := ndjson.Line(v)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3 }
+
+// Of returns the JSON of a run.
+func Of(r *suite.Report) *Report {
+	j := &Report{
+		Host: r.Host, Name: r.Name, Profile: r.Profile.String(), Begun: r.Begun.UTC().Format(time.RFC3339), Seconds: seconds(r.Took),
+		Passed: r.Passed(), Stopped: r.Stopped, Counts: map[string]int{},
+	}
+	for v := suite.Pass; v <= suite.Known; v++ {
+		j.Counts[v.String()] = r.Count(v)
+	}
+	for i := range r.Results {
+		res := &r.Results[i]
+		c := caseOf(res.Case)
+		c.Verdict, c.Why, c.Expected, c.Came = res.Verdict.String(), res.Why, res.Expected, slices.Clone(res.Came)
+		c.Frames, c.First, c.Last, c.Attempts, c.Seconds = res.Frames, res.First, res.Last, res.Attempts, seconds(res.Took)
+		if res.Verdict == suite.Fail && r.Repeat != "" {
+			c.Repeat = Repeat(r, res.Case)
+		}
+		j.Cases = append(j.Cases, c)
+	}
+	return j
+}
+
+// Repeat returns the command that tries one case again.
+func Repeat(r *suite.Report, c *suite.Case) string {
+	text := r.Repeat + " " + c.ID
+	if c.Slow {
+		text += " --slow"
+	}
+	return text
+}
+
+// JSON writes a run as one object on a line.
+func JSON(w io.Writer, r *suite.Report) error { return line(w, Of(r)) }
