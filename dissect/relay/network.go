@@ -83,6 +83,14 @@ func (n *Network) Send(now time.Time, from, to netip.AddrPort, datagram []byte, 
 	}
 }
 
+// Next returns when the next datagram arrives; the zero time stands for never.
+func (n *Network) Next() time.Time {
+	if len(n.pending) == 0 {
+		return time.Time{}
+	}
+	return n.pending[0].At
+}
+
 // Receive returns the next datagram that has arrived by now.
 func (n *Network) Receive(now time.Time) (a Arrival, ok bool) {
 	if len(n.pending) == 0 || n.pending[0].At.After(now) {

@@ -44,7 +44,7 @@ func joinCases() []Case {
 		},
 		{
 			ID: "J-7", Title: "slots", Rule: "A client gets the lowest free slot.",
-			Source: "TRANSPORT 14", Grade: OnWire, Profiles: everyHost, run: lowestSlot,
+			Source: "TRANSPORT 14", Grade: OnWire, Profiles: everyHost, Timing: true, run: lowestSlot,
 		},
 		{
 			ID: "J-8", Title: "nothing of the game before 2A", Rule: "Before it says that it is ready, a client is sent no 35, 17, 06 and 1C, and nobody is ever sent 16 or 2A because of a join.",
@@ -100,15 +100,15 @@ func joinCases() []Case {
 		},
 		{
 			ID: "J-21", Title: "password", Rule: "A wrong password is answered by BootPlayer with reason 2 and id FF instead of an accept; the case of letters does not matter.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, run: password,
+			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, Timing: true, run: password,
 		},
 		{
 			ID: "J-22", Title: "full host", Rule: "A client for whom there is no slot is accepted, then sent BootPlayer with reason 3 and its id, and asked for no hashes.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC refuses without an accept, and not reliably", run: fullHost,
+			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC refuses without an accept, and not reliably", Timing: true, run: fullHost,
 		},
 		{
 			ID: "J-23", Title: "little traffic for strangers", Rule: "One connect that is not followed up makes the host send at most three times its bytes, besides its request.",
-			Source: "TRANSPORT 7.1", Grade: NotStock, Profiles: everyHost, Informs: true, run: amplification,
+			Source: "TRANSPORT 7.1", Grade: NotStock, Profiles: everyHost, Informs: true, Timing: true, run: amplification,
 		},
 	}
 }

@@ -35,7 +35,6 @@ var ErrNoHost = errors.New("no host of the game")
 // Limits of the suite's patience.
 const (
 	floodedBy  = 5000            // datagrams for one client within a second
-	lastWords  = time.Second     // for the acknowledgement of a leave
 	shortWait  = 1 * time.Second // for something that must not come, where nothing else tells
 	betweenAll = 300 * time.Millisecond
 )
@@ -316,7 +315,7 @@ func (r *runner) endAttempt(t *T) {
 		}
 	}
 	gone := func(c *client) bool { return !slices.Contains(r.table, c) && slices.Contains(t.opened, c) }
-	r.until(lastWords, func() bool {
+	r.until(r.o.Timeout, func() bool {
 		for _, c := range r.clients {
 			if gone(c) && c.ID != 0 && c.Phase != relay.ClientGone && !c.acknowledgedLeave() {
 				return false
@@ -372,7 +371,7 @@ func (r *runner) leaveAll() {
 			c.Leave(r.d.Now())
 		}
 	}
-	r.until(lastWords, func() bool {
+	r.until(r.o.Timeout, func() bool {
 		for _, c := range r.table {
 			if c.Phase != relay.ClientGone && !c.acknowledgedLeave() {
 				return false

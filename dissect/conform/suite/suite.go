@@ -94,7 +94,7 @@ type Case struct {
 	Profiles Profile
 	Slow     bool   // takes more than 5 s: only on request
 	Informs  bool   // never fails a run
-	Timing   bool   // a busy machine can spoil it
+	Timing   bool   // a busy machine, or one lost datagram, can spoil it without a sign
 	OpenBC   string // the documented difference of OpenBC, empty for none
 	LeftOut  string // why the case cannot be tried; empty if it can
 

@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 var (
@@ -77,7 +78,15 @@ func (w *world) turn() {
 	}
 }
 
-const step = time.Millisecond
+// least is how far simulated time goes at least.
+const least = 100 * time.Microsecond
+
+func maxTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
 
 func (w *world) Receive(until time.Time) (relay.Arrival, bool) {
 	for {
@@ -104,10 +113,13 @@ func (w *world) Receive(until time.Time) (relay.Arrival, bool) {
 		if !w.now.Before(until) {
 			return relay.Arrival{}, false
 		}
-		w.now = w.now.Add(step)
-		if w.now.After(until) {
-			w.now = until
+		next := until
+		for _, at := range []time.Time{w.network.Next(), w.next} {
+			if !at.IsZero() && at.Before(next) {
+				next = at
+			}
 		}
+		w.now = maxTime(next, w.now.Add(least))
 		if !w.next.IsZero() && !w.next.After(w.now) {
 			w.turn()
 		}
@@ -179,6 +191,42 @@ func TestSound(t *testing.T) {
 			expectSound(t, p, rep, 1)
 			if n := len(rep.Results); n < 100 {
 				t.Errorf("only %d cases were tried", n)
+			}
+		})
+	}
+}
+
+// trouble is a network that loses, doubles and reorders.
+var trouble = relay.Trouble{Loss: 0.05, Duplicate: 0.02, Reorder: 0.02, Delay: 15 * time.Millisecond, Jitter: 5 * time.Millisecond}
+
+// troubled are the options for it: an answer may take several retransmissions of the
+// game.
+func troubled(p Profile, seed uint64) Options {
+	o := optionsOf(p, seed)
+	o.Timeout, o.Attempts = 12*time.Second, 8
+	return o
+}
+
+// The own host passes every case on a network that loses 5 % of all datagrams,
+// repeats and reorders some.
+func TestSoundInTrouble(t *testing.T) { soundInTrouble(t, 0, 2) }
+
+// It does so a hundred times of a hundred.
+func TestSoundOften(t *testing.T) {
+	fixtures.System(t)
+	soundInTrouble(t, 2, 100)
+}
+
+func soundInTrouble(t *testing.T, from, to uint64) {
+	for _, p := range []Profile{Stock, Playable} {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			for seed := from; seed < to; seed++ {
+				rep, err := Run(newWorld(seed, gameOf(p), trouble), troubled(p, seed))
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				expectSound(t, p, rep, seed)
 			}
 		})
 	}

@@ -1,14 +1,13 @@
 package suite
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -174,7 +173,7 @@ func watchSpaces() watcher {
 			}
 			return true, ""
 		case h.Type == transport.Standard && h.HasSeq && !s.asked:
-			if op, ok := r.Opcode(); ok && op == msg.OpChecksumRequest && len(r.Payload) > 1 && r.Payload[1] == 0 {
+			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 0 {
 				s.asked = true
 				if h.Seq != 0 {
 					return true, fmt.Sprintf("the first game message has number %d", h.Seq)
@@ -288,43 +287,46 @@ func watchMade() watcher {
 	made := map[wire.ObjectID]bool{}
 	joins := map[int]bool{} // slots of players whose join was seen
 	return watch(func(r *dissect.Record) (bool, string) {
-		op, ok := r.Opcode()
-		switch {
-		case !ok || r.Status == dissect.StatusDuplicate:
-		case r.Dir == dissect.FromHost && op == msg.OpSettings && len(r.Payload) > 6:
-			joins[int(r.Payload[6])] = true
-		case op == msg.OpObjectCreateTeam && len(r.Payload) >= shipAt+4:
-			id := wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[shipAt:]))
-			if r.Layout == decode.OpenBC {
-				id = wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[3:]))
-			}
-			if r.Dir == dissect.ToHost {
-				made[id] = true
-				return false, ""
-			}
-			if slot, owned := id.Slot(); r.Dir == dissect.FromHost && owned && joins[slot] {
-				if !made[id] {
-					return true, fmt.Sprintf("ship %08X, which no player has created", uint32(id))
-				}
-				return true, ""
-			}
+		if r.Status == dissect.StatusDuplicate {
+			return false, ""
 		}
-		return false, ""
+		var id wire.ObjectID
+		switch m := r.Message.(type) {
+		case *msg.Settings:
+			joins[int(m.Slot)] = true
+			return false, ""
+		case *msg.ObjectCreateTeam:
+			id = m.ID
+		case *msg.ObjectCreateOpenBC:
+			id = m.ID
+		default:
+			return false, ""
+		}
+		slot, owned := id.Slot()
+		switch {
+		case r.Dir == dissect.ToHost:
+			made[id] = true
+			return false, ""
+		case r.Dir != dissect.FromHost || !owned || !joins[slot]:
+			return false, ""
+		case !made[id]:
+			return true, fmt.Sprintf("ship %08X, which no player has created", uint32(id))
+		}
+		return true, ""
 	})
 }
 
 func watchHostEvents() watcher {
 	return watch(func(r *dissect.Record) (bool, string) {
-		op, ok := game(r)
-		const codeAt = 5
-		if !ok || op != msg.OpHostEvent || len(r.Payload) < codeAt+4 {
+		m, ok := r.Message.(*msg.HostEvent)
+		if !ok || !fromHost(r) {
 			return false, ""
 		}
-		switch code := binary.LittleEndian.Uint32(r.Payload[codeAt:]); code {
-		case 0x8000DF, 0x800074, 0x800075, 0x80004E:
+		switch m.Event.Code {
+		case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted, event.CodeAddToRepairList, event.CodeObjectExploding:
 			return true, ""
 		default:
-			return true, fmt.Sprintf("code %08X", code)
+			return true, fmt.Sprintf("code %08X", uint32(m.Event.Code))
 		}
 	})
 }
@@ -334,52 +336,61 @@ func watchUnborn() watcher {
 	type place struct{ conversation, slot int }
 	born := map[place]bool{}
 	playing := map[int]bool{} // conversations whose join was seen
+	var viewer decode.Viewer
 	return watch(func(r *dissect.Record) (bool, string) {
 		op, ok := r.Opcode()
 		if !ok || r.Status == dissect.StatusDuplicate {
 			return false, ""
 		}
-		slotAt := func(at int) int {
-			if len(r.Payload) < at+4 {
-				return -1
+		switch m := r.Message.(type) {
+		case *msg.GameInit:
+			if r.Dir == dissect.FromHost {
+				playing[r.Conversation] = true
 			}
-			slot, owned := wire.ObjectID(binary.LittleEndian.Uint32(r.Payload[at:])).Slot()
-			if !owned {
-				return -1
-			}
-			return slot
+			return false, ""
+		case *msg.ObjectCreateTeam:
+			born[place{r.Conversation, int(m.Slot)}] = true
+			return false, ""
 		}
+		if !fromHost(r) || !playing[r.Conversation] || r.Spec == nil || r.Spec.Relay != decode.RelayForward || r.Layout == decode.OpenBC ||
+			op == msg.OpStateUpdate || op == msg.OpExplosion {
+			return false, ""
+		}
+		o := owner{slot: -1}
+		r.Visit(&viewer, &o)
 		switch {
-		case r.Dir == dissect.FromHost && op == msg.OpGameInit:
-			playing[r.Conversation] = true
-		case op == msg.OpObjectCreateTeam && len(r.Payload) > 1:
-			born[place{r.Conversation, int(r.Payload[1])}] = true
-		case !fromHost(r) || !playing[r.Conversation] || r.Spec == nil || r.Spec.Relay != decode.RelayForward:
-		case r.Layout == decode.OpenBC:
-		default:
-			slot := slotAt(destAt)
-			if op == msg.OpTorpedoFire || op == msg.OpPulseFire {
-				slot = slotAt(1)
-			}
-			if op == msg.OpStateUpdate || op == msg.OpExplosion || slot < 0 {
-				return false, ""
-			}
-			if !born[place{r.Conversation, slot}] {
-				return true, fmt.Sprintf("%02X of a ship of slot %d, whose creation has not come", uint8(op), slot)
-			}
-			return true, ""
+		case o.slot < 0:
+			return false, ""
+		case !born[place{r.Conversation, o.slot}]:
+			return true, fmt.Sprintf("%02X of a ship of slot %d, whose creation has not come", uint8(op), o.slot)
 		}
-		return false, ""
+		return true, ""
 	})
 }
+
+// An owner is the slot of the first object in a message.
+type owner struct{ slot int }
+
+// Field implements [decode.Visitor].
+func (o *owner) Field(f *decode.Field) {
+	if slot, owned := wire.ObjectID(f.Uint).Slot(); f.Kind == decode.KindObject && owned && o.slot < 0 {
+		o.slot = slot
+	}
+}
+
+// Begin implements [decode.Visitor].
+func (o *owner) Begin(*decode.Group) {}
+
+// End implements [decode.Visitor].
+func (o *owner) End(*decode.Group) {}
 
 func watchFlags() watcher {
 	return watch(func(r *dissect.Record) (bool, string) {
 		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
 			return false, ""
 		}
-		if _, flags, ok := msg.UpdateHead(r.Payload); ok && flags&msg.DirtyPower != 0 {
-			return true, fmt.Sprintf("flags %02X", uint8(flags))
+		if m, ok := r.Message.(*msg.StateUpdate); ok && m.Flags&msg.DirtyPower != 0 {
+			return true, fmt.Sprintf("flags %02X", uint8(m.Flags))
 		}
 		return true, ""
 	})
@@ -408,19 +419,14 @@ func watchTime() watcher {
 	last := map[stream]float32{}
 	const most = 4096
 	return watch(func(r *dissect.Record) (bool, string) {
-		op, ok := game(r)
-		if ok && op == msg.OpRestartGame {
+		if op, ok := game(r); ok && op == msg.OpRestartGame {
 			clear(last)
 		}
-		const timeAt = 5
-		if !ok || op != msg.OpStateUpdate || len(r.Payload) < timeAt+4 {
+		m, ok := r.Message.(*msg.StateUpdate)
+		if !ok || !fromHost(r) {
 			return false, ""
 		}
-		id, _, ok := msg.UpdateHead(r.Payload)
-		at := math.Float32frombits(binary.LittleEndian.Uint32(r.Payload[timeAt:]))
-		if !ok {
-			return false, ""
-		}
+		id, at := m.Object, m.GameTime.Float()
 		if len(last) > most {
 			clear(last)
 		}
@@ -442,11 +448,17 @@ func watchLeaves() watcher {
 			return true, ""
 		case ok && op == msg.OpDestroyObject:
 			return true, "14"
-		case ok && op == msg.OpPlayerAnnounce && announcesLeave(r.Payload):
+		case ok && op == msg.OpPlayerAnnounce && leaves(r):
 			return true, "17 with code 60005"
 		}
 		return false, ""
 	})
+}
+
+// leaves reports whether a 17 is about a player who is gone.
+func leaves(r *dissect.Record) bool {
+	m, ok := r.Message.(*msg.PlayerAnnounce)
+	return ok && m.Event.Code == event.CodeDeletePlayer
 }
 
 func watchStop() watcher {

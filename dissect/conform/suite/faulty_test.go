@@ -1,0 +1,506 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A faulty host is the own one behind a layer that changes what it hears and
+// says.
+type faulty struct {
+	w      *world
+	peers  map[netip.AddrPort]*peer
+	silent bool // the host has crashed
+}
+
+// A peer is what the layer knows about a client.
+type peer struct {
+	id, slot  uint8
+	loaded    bool // it was sent 01
+	ready     bool // it has said 2A
+	announced bool // it was sent its own 17
+	asked     bool // it has asked for an object that is not answered yet
+	seqs      map[uint16]bool
+	first     []byte // the first game message
+}
+
+// A fault is one that is built into a host.
+type fault struct {
+	name    string
+	profile Profile // Stock if none
+	caught  string  // by these cases, and by no others
+	in, out func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) (keep bool)
+	text    func(string) string
+	tail    string // bytes behind some datagrams of the host
+}
+
+// harmless is a game message that nobody acts on.
+var harmless = []byte{0x04, 0, 0, 0, 0}
+
+func op(m *transport.Message) int {
+	if m.Type != transport.Standard || len(m.Body) == 0 || m.Fragment {
+		return -1
+	}
+	return int(m.Body[0])
+}
+
+// body changes a copy of a message's body.
+func body(m *transport.Message, change func(b []byte) []byte) {
+	m.Body = change(slices.Clone(m.Body))
+	m.Len = 0
+}
+
+// toOthers sends an unreliable game message to all clients but one.
+func (f *faulty) toOthers(but netip.AddrPort, b []byte, which func(*peer) bool) {
+	for a, p := range f.peers {
+		if a != but && which(p) {
+			f.says(a, b)
+		}
+	}
+}
+
+// says sends an unreliable game message.
+func (f *faulty) says(to netip.AddrPort, b []byte) {
+	if m, err := transport.Append(nil, &transport.Header{Type: transport.Standard}, b); err == nil {
+		f.sends(0, to, m)
+	}
+}
+
+// sends sends a transport message after some time.
+func (f *faulty) sends(after time.Duration, to netip.AddrPort, m []byte) {
+	f.w.network.Send(f.w.now.Add(after), hostAddr, to, cipher.Encrypt(nil, datagram(transport.HostPeer, m)), &f.w.trouble)
+}
+
+func playing(p *peer) bool { return p.announced }
+
+// carry changes the messages of a datagram.
+func (f *faulty) carry(at netip.AddrPort, d []byte, change func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool, note func(*peer, *transport.Message)) []byte {
+	p := f.peers[at]
+	if p == nil {
+		p = &peer{seqs: map[uint16]bool{}}
+		f.peers[at] = p
+	}
+	plain := cipher.Decrypt(nil, d)
+	out := []byte{plain[0], 0}
+	split, err := transport.Split(plain)
+	if err != nil {
+		return d
+	}
+	changed := false
+	for {
+		m, ok, err := split.Next()
+		if err != nil {
+			return d // as it is: there is no case with a fault in such datagrams but T-23
+		}
+		if !ok {
+			break
+		}
+		before := m
+		keep := change == nil || change(f, at, p, &m)
+		note(p, &before)
+		if !keep {
+			changed = true
+			continue
+		}
+		changed = changed || m.Len == 0 || m.Header != before.Header
+		longer, err := transport.Append(out, &m.Header, m.Body)
+		if err != nil {
+			return d
+		}
+		out = longer
+		out[1]++
+	}
+	switch {
+	case !changed:
+		return d
+	case out[1] == 0:
+		return nil
+	}
+	return cipher.Encrypt(nil, out)
+}
+
+// behind puts the layer before a host.
+func behind(w *world, ft *fault) {
+	f := &faulty{w: w, peers: map[netip.AddrPort]*peer{}}
+	w.in = func(now time.Time, from netip.AddrPort, d []byte) [][]byte {
+		if f.silent {
+			return nil
+		}
+		if d[0] == '\\' {
+			return [][]byte{d}
+		}
+		if p := f.peers[from]; d[0] == transport.UnassignedPeer && (p == nil || p.id != 0) {
+			f.peers[from] = &peer{seqs: map[uint16]bool{}}
+		}
+		switch {
+		case ft.name == "datagram with an unknown type" && cipherHas(d, 0x77):
+			return nil
+		case ft.name == "the host dies of a size" && bytes.HasSuffix(cipher.Decrypt(nil, d), append([]byte{1}, unhex("32000000")...)):
+			f.silent = true
+			return nil
+		}
+		d = f.carry(from, d, ft.in, func(p *peer, m *transport.Message) {
+			if op(m) == int(msg.OpClientReady) {
+				p.ready = true
+			}
+		})
+		if d == nil || f.silent {
+			return nil
+		}
+		return [][]byte{d}
+	}
+	w.out = func(now time.Time, to netip.AddrPort, d []byte) [][]byte {
+		if f.silent {
+			return nil
+		}
+		if d[0] == '\\' {
+			if ft.text != nil {
+				d = []byte(ft.text(string(d)))
+			}
+			return [][]byte{d}
+		}
+		d = f.carry(to, d, ft.out, func(p *peer, m *transport.Message) {
+			switch {
+			case m.Type == transport.Connect && len(m.Body) == 1:
+				p.id = m.Body[0]
+			case op(m) == int(msg.OpSettings):
+				p.slot = m.Body[6]
+			case op(m) == int(msg.OpGameInit):
+				p.loaded = true
+			case op(m) == int(msg.OpPlayerAnnounce) && m.Body[17] == p.id:
+				p.announced = true
+			}
+		})
+		list := [][]byte{}
+		if d != nil {
+			if ft.tail != "" {
+				if plain := cipher.Decrypt(nil, d); bytes.Contains(plain, unhex(ft.tail)) {
+					d = cipher.Encrypt(nil, append(plain, 0))
+				}
+			}
+			list = append(list, d)
+		}
+		return list
+	}
+}
+
+// cipherHas reports whether a deciphered datagram has a byte that begins no
+// message.
+func cipherHas(d []byte, b byte) bool {
+	plain := cipher.Decrypt(nil, d)
+	split, err := transport.Split(plain)
+	for err == nil {
+		_, ok, e := split.Next()
+		if e != nil {
+			return len(split.Rest()) > 0 && split.Rest()[0] == b
+		}
+		if !ok {
+			return false
+		}
+	}
+	return false
+}
+
+// changes returns a fault that changes the bodies of an opcode.
+func changes(code int, change func(b []byte) []byte) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
+	return func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == code {
+			body(m, change)
+		}
+		return true
+	}
+}
+
+// passesOn returns a fault that passes an opcode on that is for the host alone.
+func passesOn(code int) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
+	return func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == code {
+			f.toOthers(at, m.Body, playing)
+		}
+		return true
+	}
+}
+
+// controls returns a fault that changes control messages of a type.
+func controls(typ transport.Type, change func(p *peer, b []byte) []byte) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
+	return func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if m.Type == typ && len(m.Body) > 0 {
+			body(m, func(b []byte) []byte { return change(p, b) })
+		}
+		return true
+	}
+}
+
+func flipLast(b []byte) []byte { b[len(b)-1] ^= 1; return b }
+
+func set(at int, v byte) func(b []byte) []byte {
+	return func(b []byte) []byte { b[at] = v; return b }
+}
+
+// others returns a fault that changes the bodies of an opcode for clients that
+// something holds for.
+func others(code int, which func(*peer, []byte) bool) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
+	return func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == code && which(p, m.Body) {
+			body(m, func([]byte) []byte { return slices.Clone(harmless) })
+		}
+		return true
+	}
+}
+
+// dropsAck returns a fault that never acknowledges a control message.
+func dropsAck(seq uint16) func(*faulty, netip.AddrPort, *peer, *transport.Message) bool {
+	return func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		return m.Type != transport.Acknowledge || !m.Control() || m.Seq != seq
+	}
+}
+
+var faults = []fault{
+	{name: "final behind queryid", caught: "Q-1", text: func(s string) string {
+		if strings.Contains(s, "mapname") && strings.Contains(s, "gamever") {
+			at := strings.LastIndex(s, `\final\\queryid\`)
+			return s[:at] + `\queryid\` + s[at+len(`\final\\queryid\`):] + `\final\`
+		}
+		return s
+	}},
+	{name: "rules in the info", caught: "Q-2", text: func(s string) string {
+		if strings.HasPrefix(s, `\hostname`) {
+			return `\system\Multi1` + s
+		}
+		return s
+	}},
+	{name: "echo in capitals", caught: "Q-3", text: func(s string) string { return strings.Replace(s, `\echo\conform`, `\echo\CONFORM`, 1) }},
+	{name: "wrong validation", caught: "Q-4", text: func(s string) string { return strings.Replace(s, "hMwdTNWS", "hMwdTNWs", 1) }},
+	{name: "no player names", caught: "Q-5", text: func(s string) string { return strings.ReplaceAll(s, `\player_1\`, `\nobody_1\`) }},
+	{name: "queries are not counted", caught: "Q-7", text: func(s string) string {
+		at := strings.LastIndex(s, `\queryid\`)
+		return s[:at] + `\queryid\1.1`
+	}},
+	{name: "accept without priority", caught: "T-1", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type == transport.Connect {
+			m.Priority = false
+		}
+		return true
+	}},
+	{name: "connect not acknowledged", caught: "T-2", out: dropsAck(0)},
+	{name: "name not acknowledged", caught: "T-3", out: dropsAck(1)},
+	{name: "a repetition acted on", caught: "T-6", in: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChat) && strings.HasSuffix(string(m.Body), "twice") {
+			if p.seqs[m.Seq] {
+				f.toOthers(at, m.Body, playing)
+			}
+			p.seqs[m.Seq] = true
+		}
+		return true
+	}},
+	{name: "early messages acted on", caught: "T-8", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChat) && strings.HasSuffix(string(m.Body), "gap 2") {
+			f.toOthers(at, m.Body, playing)
+		}
+		return true
+	}},
+	{name: "fragments acknowledged as one message", caught: "T-11", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type == transport.Acknowledge && m.Fragment {
+			m.Fragment, m.AckFlags, m.Len = false, 0, 0
+		}
+		return true
+	}},
+	{name: "acknowledged message sent again", caught: "T-15", out: func(f *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChecksumRequest) && m.Seq == 0 {
+			p.first = standard(0, m.Body)
+		}
+		return true
+	}, in: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		if m.Type == transport.Acknowledge && !m.Control() && m.Seq == 0 && p.first != nil {
+			f.sends(time.Second, at, p.first)
+			p.first = nil
+		}
+		return true
+	}},
+	{name: "acknowledgements without a class", caught: "T-13 T-16", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type == transport.Acknowledge && m.Seq < 3 && !m.Fragment {
+			twin := ack(m.Seq, m.AckFlags^2)
+			f.w.host.Receive(f.w.now, at, cipher.Encrypt(nil, datagram(f.peers[at].id, twin)))
+		}
+		return true
+	}},
+	{name: "no keepalives", caught: "T-17", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		return m.Type != transport.DoNothing
+	}},
+	{name: "silence called a kick", caught: "T-19", out: controls(transport.BootPlayer, func(_ *peer, b []byte) []byte {
+		if b[0] == transport.BootTimedOut {
+			b[0] = transport.BootKicked
+		}
+		return b
+	})},
+	{name: "a byte behind the last message", caught: "T-20", tail: "320680050028"},
+	{name: "datagram with an unknown type", caught: "T-23"},
+	{name: "unknown opcode passed on", caught: "T-24", in: passesOn(0xCD)},
+	{name: "outside the window acted on", caught: "T-26", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChat) && strings.HasSuffix(string(m.Body), "outside") {
+			f.toOthers(at, m.Body, playing)
+		}
+		return true
+	}},
+	{name: "other letters in a round", caught: "J-2", out: changes(int(msg.OpChecksumRequest), func(b []byte) []byte {
+		return bytes.Replace(b, []byte("Scripts/M"), []byte("scripts/M"), 1)
+	})},
+	{name: "01 with a second byte", caught: "J-5", out: changes(int(msg.OpGameInit), func(b []byte) []byte { return append(b, 0) })},
+	{name: "a byte behind the mission", caught: "J-6", out: changes(int(msg.OpSettings), func(b []byte) []byte { return append(b, 0x20) })},
+	{name: "35 with a time that there is not", caught: "J-9", out: changes(int(msg.OpMissionInit), func(b []byte) []byte { return append(b, 0) })},
+	{name: "own score for the newcomer", caught: "J-10", out: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpScore) {
+			body(m, set(1, p.id))
+		}
+		return true
+	}},
+	{name: "17 with another class", caught: "J-11", out: changes(int(msg.OpPlayerAnnounce), set(1, 0x67))},
+	{name: "ships with another player", caught: "J-13", out: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpObjectCreateTeam) && p.ready && !p.announced {
+			body(m, func(b []byte) []byte { b[2] ^= 0x40; return b })
+		}
+		return true
+	}},
+	{name: "names of others kept back", caught: "J-15", out: controls(transport.NameChange, func(p *peer, b []byte) []byte {
+		if !p.loaded && b[0] != p.id {
+			b[0] = 0
+		}
+		return b
+	})},
+	{name: "names for their owners alone", caught: "J-16", out: controls(transport.NameChange, func(p *peer, b []byte) []byte {
+		if p.loaded && b[0] != p.id {
+			b[0] = 0
+		}
+		return b
+	})},
+	{name: "23 without a length", caught: "J-18", out: changes(int(msg.OpVersionDifferent), set(1, 0))},
+	{name: "22 with another file", caught: "J-19", out: changes(int(msg.OpChecksumFailed), func(b []byte) []byte { return bytes.Replace(b, []byte("App"), []byte("app"), 1) })},
+	{name: "wrong password called a ban", caught: "J-21", out: controls(transport.BootPlayer, func(_ *peer, b []byte) []byte {
+		if b[0] == transport.BootPassword {
+			b[0] = transport.BootBanned
+		}
+		return b
+	})},
+	{name: "full called a kick", caught: "J-22", out: controls(transport.BootPlayer, func(_ *peer, b []byte) []byte {
+		if b[0] == transport.BootFull {
+			b[0] = transport.BootKicked
+		}
+		return b
+	})},
+	{name: "creations for those in the game alone", caught: "O-1", out: others(int(msg.OpObjectCreateTeam), func(p *peer, _ []byte) bool { return p.loaded && !p.ready })},
+	{name: "requests not answered", caught: "O-3", in: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpRequestObject) {
+			p.asked = true
+		}
+		return true
+	}, out: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpObjectCreateTeam) && p.asked {
+			p.asked = false
+			body(m, func([]byte) []byte { return slices.Clone(harmless) })
+		}
+		return true
+	}},
+	{name: "1D for an unknown object", caught: "O-4", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpRequestObject) && binary.LittleEndian.Uint32(m.Body[1:]) == 0x3FEEEEEE {
+			f.says(at, append([]byte{byte(msg.OpVerifyEnterSet)}, m.Body[1:]...))
+		}
+		return true
+	}},
+	{name: "a ship of the host's making", caught: "O-6", in: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpSelfDestructRequest) {
+			c := unhex(akira)
+			c[1] = p.slot
+			binary.LittleEndian.PutUint32(c[shipAt:], 0x3FFFFFFF+uint32(p.slot)*0x40000+9)
+			f.toOthers(at, c, playing)
+		}
+		return true
+	}},
+	{name: "next ship not copied", caught: "D-4", out: others(int(msg.OpObjectCreateTeam), func(p *peer, b []byte) bool {
+		return p.announced && (binary.LittleEndian.Uint32(b[shipAt:])-0x3FFFFFFF)%0x40000 == 34
+	})},
+	{name: "another code under 06", caught: "D-8", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpSelfDestructRequest) {
+			f.toOthers(at, unhex("0601010000d80080000000000018000040"), playing)
+		}
+		return true
+	}},
+	{name: "a byte of 07 changed", caught: "R-07", out: changes(int(msg.OpStartFiring), flipLast)},
+	{name: "19 without a target dropped", caught: "R-19", out: others(int(msg.OpTorpedoFire), func(_ *peer, b []byte) bool { return len(b) == 10 })},
+	{name: "1B cut", caught: "R-1B", out: changes(int(msg.OpTorpedoTypeChange), func(b []byte) []byte { return b[:len(b)-1] })},
+	{name: "12 twice", caught: "R-12", in: passesOn(int(msg.OpSetPhaserLevel))},
+	{name: "0D passed on", caught: "N-0D", in: passesOn(int(msg.OpChangedTarget))},
+	{name: "13 passed on", caught: "N-13", in: passesOn(int(msg.OpSelfDestructRequest))},
+	{name: "15 passed on", caught: "N-15", in: passesOn(int(msg.OpCollisionEffect))},
+	{name: "14 passed on", caught: "N-14", in: passesOn(int(msg.OpDestroyObject))},
+	{name: "18 passed on", caught: "N-18", in: passesOn(int(msg.OpPlayerDeleted))},
+	{name: "29 passed on", caught: "N-29 J-14", in: passesOn(int(msg.OpExplosion))},
+	{name: "author of chat left out", caught: "R-2C", out: others(int(msg.OpChat), func(p *peer, b []byte) bool { return b[1] == p.id })},
+	{name: "team chat for all", caught: "R-2D", in: passesOn(int(msg.OpTeamChat)), profile: Stock},
+	{name: "author of 41 left out", caught: "R-41", out: others(int(msg.OpTeam), func(p *peer, b []byte) bool { return b[1] == p.id })},
+	{name: "chat for those who load", caught: "R-A1", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChat) {
+			f.toOthers(at, m.Body, func(p *peer) bool { return p.loaded && !p.ready })
+		}
+		return true
+	}},
+	{name: "updates passed on by a stock host", caught: "U-1", in: passesOn(int(msg.OpStateUpdate))},
+	{name: "no updates", profile: Playable, caught: "P-1", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		return op(m) != int(msg.OpStateUpdate)
+	}},
+	{name: "no explosions", profile: Playable, caught: "P-2", out: others(int(msg.OpExplosion), func(*peer, []byte) bool { return true })},
+	{name: "leave kept secret", caught: "L-1", out: controls(transport.Disconnect, func(_ *peer, b []byte) []byte { b[0] = 0; return b })},
+	{name: "18 with a short length", caught: "L-2", out: changes(int(msg.OpPlayerDeleted), func(b []byte) []byte { return slices.Delete(b, 3, 5) })},
+	{name: "14 for a leave", caught: "L-3", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type == transport.Disconnect {
+			f.toOthers(at, unhex("14ffffff3f"), playing)
+		}
+		return true
+	}},
+	{name: "the host dies of a size", caught: "X-4"},
+}
+
+// Every fault is caught by the case that is meant for it, and by no other.
+func TestFaults(t *testing.T) {
+	if len(faults) < 20 {
+		t.Fatalf("only %d faults", len(faults))
+	}
+	for _, ft := range faults {
+		t.Run(ft.name, func(t *testing.T) {
+			t.Parallel()
+			if ft.profile == 0 {
+				ft.profile = Stock
+			}
+			w := newWorld(3, gameOf(ft.profile), relay.Trouble{Delay: 5 * time.Millisecond})
+			behind(w, &ft)
+			rep, err := Run(w, optionsOf(ft.profile, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var caught []string
+			why := map[string]string{}
+			for _, res := range rep.Results {
+				if res.Verdict == Fail {
+					caught = append(caught, res.Case.ID)
+					why[res.Case.ID] = fmt.Sprintf("%s; %v", res.Why, res.Came)
+				}
+			}
+			want := strings.Fields(ft.caught)
+			slices.Sort(caught)
+			slices.Sort(want)
+			if !slices.Equal(caught, want) {
+				t.Errorf("caught by %v, want %v: %v", caught, want, why)
+			}
+		})
+	}
+}
