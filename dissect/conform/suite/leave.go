@@ -96,7 +96,7 @@ func (t *T) left(p []*client) (c *client, ship uint32, err error) {
 		o.forget()
 	}
 	c.Leave(t.now())
-	t.until(t.soon(), c.acknowledgedLeave)
+	t.until(t.soon(), c.hasLeft)
 	t.settle(p[0], p...)
 	return c, ship, nil
 }
@@ -160,7 +160,7 @@ func leaveAckRepeated(t *T) error {
 	}
 	t.settle(c, c)
 	c.Leave(t.now())
-	t.until(t.soon(), c.acknowledgedLeave)
+	t.until(t.soon(), c.hasLeft)
 	t.wait(6 * time.Second)
 	var times []time.Time
 	for i := len(c.out) - 1; i >= 0; i-- {
@@ -190,7 +190,7 @@ func slotReused(t *T) error {
 	}
 	slot, id := c.Slot, c.ID
 	c.Leave(t.now())
-	t.until(t.soon(), c.acknowledgedLeave)
+	t.until(t.soon(), c.hasLeft)
 	next, err := t.joined()
 	if err != nil {
 		return err

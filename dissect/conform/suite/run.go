@@ -317,7 +317,7 @@ func (r *runner) endAttempt(t *T) {
 	gone := func(c *client) bool { return !slices.Contains(r.table, c) && slices.Contains(t.opened, c) }
 	r.until(r.o.Timeout, func() bool {
 		for _, c := range r.clients {
-			if gone(c) && c.ID != 0 && c.Phase != relay.ClientGone && !c.acknowledgedLeave() {
+			if gone(c) && c.ID != 0 && c.Phase != relay.ClientGone && !c.hasLeft() {
 				return false
 			}
 		}
@@ -354,6 +354,10 @@ func (c *client) acknowledgedLeave() bool {
 	return false
 }
 
+// hasLeft reports whether the host has acted on the leave: it comes after all that
+// the client has sent before.
+func (c *client) hasLeft() bool { return c.acknowledgedLeave() && c.Idle() }
+
 func (c *client) close() {
 	if !c.closed {
 		c.closed = true
@@ -373,7 +377,7 @@ func (r *runner) leaveAll() {
 	}
 	r.until(r.o.Timeout, func() bool {
 		for _, c := range r.table {
-			if c.Phase != relay.ClientGone && !c.acknowledgedLeave() {
+			if c.Phase != relay.ClientGone && !c.hasLeft() {
 				return false
 			}
 		}

@@ -988,7 +988,7 @@ func idsNotReused(t *T) error {
 	}
 	first := c.ID
 	c.Leave(t.now())
-	t.until(t.soon(), c.acknowledgedLeave)
+	t.until(t.soon(), c.hasLeft)
 	again, err := t.joined()
 	if err != nil {
 		return err

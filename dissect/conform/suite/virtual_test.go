@@ -218,6 +218,7 @@ func TestSoundOften(t *testing.T) {
 }
 
 func soundInTrouble(t *testing.T, from, to uint64) {
+	t.Helper()
 	for _, p := range []Profile{Stock, Playable} {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()

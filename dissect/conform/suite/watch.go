@@ -322,11 +322,11 @@ func watchHostEvents() watcher {
 		if !ok || !fromHost(r) {
 			return false, ""
 		}
-		switch m.Event.Code {
+		switch m.Code {
 		case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted, event.CodeAddToRepairList, event.CodeObjectExploding:
 			return true, ""
 		default:
-			return true, fmt.Sprintf("code %08X", uint32(m.Event.Code))
+			return true, fmt.Sprintf("code %08X", uint32(m.Code))
 		}
 	})
 }
@@ -458,7 +458,7 @@ func watchLeaves() watcher {
 // leaves reports whether a 17 is about a player who is gone.
 func leaves(r *dissect.Record) bool {
 	m, ok := r.Message.(*msg.PlayerAnnounce)
-	return ok && m.Event.Code == event.CodeDeletePlayer
+	return ok && m.Code == event.CodeDeletePlayer
 }
 
 func watchStop() watcher {
