@@ -15,6 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Limits of a capture, over all of its matches. Further items are counted in
@@ -53,15 +54,16 @@ type Builder struct {
 	// change: names, and killers, may become known later.
 	OnEvent func(*Match, *Event)
 
-	origin  time.Time
-	hosts   map[netip.AddrPort]*game
-	last    *game // of the last record
-	matches []*Match
-	meter   measure.Meter
-	frame   int     // of the last datagram
-	now     float64 // its time
-	lap     float64 // when the laps of the lines end
-	names   map[netip.AddrPort]string
+	origin   time.Time
+	hosts    map[netip.AddrPort]*game
+	last     *game // of the last record
+	matches  []*Match
+	meter    measure.Meter
+	frame    int     // of the last datagram
+	now      float64 // its time
+	lap      float64 // when the laps of the lines end
+	finished bool    // the matches were finished since the last datagram
+	names    map[netip.AddrPort]string
 
 	used struct{ lives, kills, scores, shots, chat, events, samples, conditions int }
 	lost int // matches
@@ -115,7 +117,12 @@ func (b *Builder) Record(r *dissect.Record) error {
 			g.malformed(r)
 		}
 		return nil
-	case copied || r.Message == nil || r.Status == dissect.StatusDuplicate:
+	case copied || r.Status == dissect.StatusDuplicate:
+		return nil
+	case r.Message == nil:
+		if r.Transport.Type == transport.Leave && r.Dir == dissect.ToHost {
+			g.leaves(r.Datagram.Number, g.meet(r), LeftItself)
+		}
 		return nil
 	}
 	if m, ok := r.Message.(*msg.StateUpdate); ok {
@@ -135,6 +142,12 @@ func motion(r *dissect.Record) bool {
 // comes takes note of the time of the next datagram.
 func (b *Builder) comes(d *dissect.Datagram) {
 	b.frame = d.Number
+	if b.finished {
+		b.finished = false
+		for _, g := range b.hosts {
+			g.heardAgain()
+		}
+	}
 	if !d.Time.IsZero() {
 		if b.origin.IsZero() {
 			b.origin = d.Time
@@ -155,6 +168,7 @@ func (b *Builder) Close() error {
 // Matches returns the matches so far, in the order of their beginnings. They
 // are valid until the next record.
 func (b *Builder) Matches() []*Match {
+	b.finished = true
 	all := slices.Clone(b.matches)
 	for _, g := range b.hosts {
 		if g.m.played() {
@@ -267,13 +281,14 @@ type game struct {
 	lines     map[netip.AddrPort]*lineState
 	odd       map[oddKey]int // findings by kind and player
 	faults    map[faultKey]*Event
-	hashes    map[hashKey]hashSeen
-	teams     bool               // the mission has teams
-	closed    bool               // the host has said that it closes the game
-	log       []*Event           // as m.Events, in the order in which they were found
-	nameless  map[int][]nameless // by player
+	hashes    map[string]hashSeen // by class
+	teams     bool                // the mission has teams
+	closed    bool                // the host has said that it closes the game
+	log       []*Event            // as m.Events, in the order in which they were found
+	nameless  map[int][]nameless  // by player
 	accidents map[int]accident
 	rates     map[rateKey]*rateState
+	unarmed   map[int]*unarmed // by player
 }
 
 func newGame(b *Builder, host netip.AddrPort) *game {
@@ -290,8 +305,8 @@ func (g *game) begin() {
 	}
 	g.ships, g.recent, g.state = map[wire.ObjectID]int{}, [wire.Slots]recent{}, nil
 	g.ends, g.kills, g.lines = nil, nil, map[netip.AddrPort]*lineState{}
-	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[hashKey]hashSeen{}
-	g.accidents = map[int]accident{}
+	g.odd, g.faults, g.hashes = map[oddKey]int{}, map[faultKey]*Event{}, map[string]hashSeen{}
+	g.accidents, g.unarmed = map[int]accident{}, map[int]*unarmed{}
 	g.log, g.nameless, g.rates = nil, map[int][]nameless{}, map[rateKey]*rateState{}
 	g.teams, g.closed = false, false
 }
@@ -345,6 +360,17 @@ func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text st
 type nameless struct {
 	*Event
 	described int
+}
+
+// describeNameless tells as much of the players without names as is known now.
+func (g *game) describeNameless() {
+	for player, all := range g.nameless {
+		name := g.m.NameOf(player)
+		for i := range all {
+			e := &all[i]
+			e.Text, e.described = name+e.Text[e.described:], len(name)
+		}
+	}
 }
 
 // malformed tells that a message makes no sense.
@@ -572,13 +598,21 @@ func (g *game) finish() {
 		}
 		g.flushTrack(i)
 	}
+	links := g.b.meter.Links()
+	g.silent(links)
 	g.finishPlayers()
-	g.finishLines()
+	g.finishLines(links)
 	g.unusual()
 	m.lead()
+	g.describeNameless()
 	m.Events = make([]Event, len(g.log))
 	for i, e := range g.log {
 		m.Events[i] = *e
+	}
+	for i := range m.Players {
+		if p := &m.Players[i]; p.LeftHow == LeftSilent {
+			m.Events = append(m.Events, Event{T: *p.Left, Kind: EventLeave, Player: i, Text: m.NameOf(i) + " is not heard again"})
+		}
 	}
 	slices.SortStableFunc(m.Events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })
 }

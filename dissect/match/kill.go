@@ -48,6 +48,9 @@ type ended struct {
 func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	if k, s := g.report(victim, life, from); k != nil {
 		s.sources |= from
+		if life != NoLife && from != destroying {
+			g.state[life].lostAtHost = true
+		}
 		if k.Killer == NoPlayer && killer != NoPlayer {
 			g.credit(k, killer)
 			g.retell(k, s)
@@ -67,7 +70,7 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 		}
 		if !s.over || l.EndHow == "killed" || l.EndHow == "destroyed" {
 			g.endLife(life, g.b.now, "destroyed")
-			l.End, s.wreck = g.b.now, g.b.now+wreckTime
+			l.End, s.wreck, s.lostAtHost = g.b.now, g.b.now+wreckTime, from != destroying
 		}
 	}
 	if victim != NoPlayer {

@@ -13,18 +13,23 @@ import (
 
 // lifeState is the state of a life while it lasts.
 type lifeState struct {
-	class *ship.Class
-	over  bool
-	wreck float64 // until when updates may be those of a wreck
-	own   bool    // the owner's own updates are captured
-	feed  feed    // of positions, if not
-	block feed    // of subsystems
-	track thinner
-	at    [3]float32
-	seen  float64 // when at was
-	have  bool    // at is known
-	speed float32
-	cloak bool
+	class      *ship.Class
+	over       bool
+	wreck      float64 // until when updates may be those of a wreck
+	lostAtHost bool    // the host reported the loss
+	own        bool    // the owner's own updates are captured
+	feed       feed    // of positions, if not
+	block      feed    // of subsystems
+	track      thinner
+	at         [3]float32
+	seen       float64 // when at was
+	have       bool    // at is known
+	speed      float32
+	cloak      bool
+
+	heard      float64 // when the last update came
+	moved      float64 // when a speed came
+	steadyFrom float64 // until when updates may come late, after a gap
 
 	hull    float32
 	shields [6]float32
@@ -32,6 +37,8 @@ type lifeState struct {
 	values  map[uint16]uint8 // last condition of a subsystem
 	beams   map[wire.ObjectID]int
 	jump    jump
+	speeds  steady
+	turn    turn
 	hashed  int // 1 + the integrity hash that was compared last
 	lastHit int // the shot that was fired at it last, -1
 }
@@ -88,7 +95,7 @@ func openBCObject(m *msg.ObjectCreateOpenBC) *msg.Object {
 func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	fromOwner := r.Dir == dissect.ToHost
 	if old, ok := g.lifeOf(o.ID); ok && (!fromOwner || !g.state[old].over) {
-		g.describe(old, r, o)
+		g.describe(old, o)
 		return
 	}
 	owner := g.owner(r, slot, id)
@@ -110,7 +117,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	if i == NoLife {
 		return
 	}
-	g.describe(i, r, o)
+	g.describe(i, o)
 	g.place(i, o)
 	class := g.m.Lives[i].Ship
 	if class == "" {
@@ -139,7 +146,7 @@ func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
 }
 
 // describe fills in a creation's facts about a ship.
-func (g *game) describe(i int, _ *dissect.Record, o *msg.Object) {
+func (g *game) describe(i int, o *msg.Object) {
 	l, s := &g.m.Lives[i], g.state[i]
 	if o.Ship != nil {
 		s.class = o.Ship
@@ -267,6 +274,10 @@ func (g *game) update(r *dissect.Record, m *msg.StateUpdate) {
 		}
 	}
 	from := g.client(r)
+	if g.b.now-s.heard > rateGap {
+		s.steadyFrom = g.b.now + rateRest
+	}
+	s.heard = g.b.now
 	if s.over && !g.flies(i, r, from) {
 		return
 	}
@@ -300,8 +311,12 @@ func (g *game) flies(i int, r *dissect.Record, from int) bool {
 	if l.EndHow != "killed" && l.EndHow != "destroyed" {
 		return false
 	}
-	g.found(r.Datagram.Number, l.Player, "undead", "still flies a ship seconds after its reported loss", g.b.now-l.End, 0)
-	s.over = false
+	by := "another player"
+	if s.lostAtHost {
+		by = "the host"
+	}
+	g.found(r.Datagram.Number, l.Player, "undead", "goes on flying a ship after "+by+" reported its loss, in seconds", g.b.now-l.End, 0)
+	s.over, s.jump, s.turn.begun = false, jump{}, false
 	l.EndHow = ""
 	return true
 }
@@ -312,9 +327,15 @@ func (g *game) move(i int, r *dissect.Record, m *msg.StateUpdate) {
 	l.Updates++
 	if m.Flags&msg.DirtySpeed != 0 {
 		s.speed = m.Speed.Float()
-		if v := math.Abs(float64(s.speed)); v > l.MaxSpeed {
+		v := math.Abs(float64(s.speed))
+		if v > l.MaxSpeed {
 			l.MaxSpeed = v
 		}
+		if gap := g.b.now - s.moved; gap < turnGap {
+			s.speeds.sum += gap
+		}
+		s.moved = g.b.now
+		g.steadily(&s.speeds, r.Datagram.Number, v)
 	}
 	if m.Flags&msg.DirtyCloak != 0 {
 		g.cloaks(r.Datagram.Number, i, m.Cloak != (r.Layout == decode.OpenBC))
@@ -323,6 +344,7 @@ func (g *game) move(i int, r *dissect.Record, m *msg.StateUpdate) {
 	next := Sample{T: g.b.now, At: s.at, Forward: last.Forward, Up: last.Up, Speed: s.speed, Cloaked: s.cloak}
 	if m.Flags&msg.DirtyForward != 0 {
 		next.Forward = m.Forward.Vec()
+		g.turns(r.Datagram.Number, i, next.Forward, float64(m.GameTime.Float()))
 	}
 	if m.Flags&msg.DirtyUp != 0 {
 		next.Up = m.Up.Vec()

@@ -94,8 +94,7 @@ func (l *lineState) halve() {
 // finishLines says how good each player's connection was. Each direction's round
 // trip is measured from the place of the capture on: the sum of both is the
 // whole way, wherever that place is.
-func (g *game) finishLines() {
-	links := g.b.meter.Links()
+func (g *game) finishLines(links []measure.Link) {
 	m := g.m
 	m.Lines = nil
 	for i := range links {

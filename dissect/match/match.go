@@ -117,7 +117,7 @@ type Player struct {
 	Joined  *float64
 	Ready   *float64 // first ready to play
 	Left    *float64
-	LeftHow string // disconnect, host, silence, or a reason to put the player out; empty if the player stayed
+	LeftHow string // one of the constants below, or the host's reason to put the player out; empty if the player stayed
 	Stays   int    // connections that the capture shows to begin
 
 	Kills, Deaths int       // as counted here
@@ -126,6 +126,14 @@ type Player struct {
 	Damage        *float64  // done to ships of others, as the clients' damage messages tell (OpenBC)
 	Shots         int
 }
+
+// The ways in which players leave by themselves.
+const (
+	LeftItself    = "disconnect" // the player's client said so
+	LeftAnnounced = "host"       // the host told the others
+	LeftClosed    = "closed"     // the host closed the game
+	LeftSilent    = "silence"    // nothing came from the player's client any more up to the end of the capture
+)
 
 // HostSays is the standing of a player as the host last sent it.
 type HostSays struct {

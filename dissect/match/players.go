@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -25,14 +26,35 @@ func (g *game) connection(r *dissect.Record) {
 	case *transport.Identity:
 		g.meet(r) // the session knows the player's name
 	case *transport.Goodbye:
-		if r.Dir == dissect.ToHost {
-			g.leaves(frame, g.meet(r), "disconnect")
-		} else if m.ID == transport.HostPeer && !g.closed {
-			g.closed = true // it tells every player
-			g.event(frame, EventMatch, NoPlayer, "the host closes the game")
+		switch {
+		case r.Dir == dissect.ToHost:
+			g.leaves(frame, g.meet(r), LeftItself)
+		case m.ID == transport.HostPeer:
+			g.closes(frame)
+		case m.ID != r.ClientID: // else it may be of somebody with the same id (OpenBC's tests)
+			g.leaves(frame, g.byID(r, int32(m.ID)), LeftItself) // passed on
 		}
 	case *transport.Boot:
 		g.boot(r, m)
+	}
+}
+
+// closes takes note that the host closes the game. It tells every player.
+func (g *game) closes(frame int) {
+	if g.closed {
+		return
+	}
+	g.closed = true
+	g.event(frame, EventMatch, NoPlayer, "the host closes the game")
+	t := g.b.now
+	if g.m.EndedBy == "" {
+		g.m.EndedBy = "the host closed the game"
+	}
+	for i := range g.m.Players {
+		if p := &g.m.Players[i]; p.Left == nil {
+			p.Left, p.LeftHow = &t, LeftClosed
+			g.endLives(i, t)
+		}
 	}
 }
 
@@ -108,7 +130,7 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 	switch {
 	case i == NoPlayer:
 	case e.Code == event.CodeDeletePlayer:
-		g.leaves(r.Datagram.Number, i, "host")
+		g.leaves(r.Datagram.Number, i, LeftAnnounced)
 	case e.Code == event.CodeNewPlayerInGame && g.m.Players[i].Left == nil && !g.m.Players[i].Address.IsValid():
 		g.joins(g.b.now, r.Datagram.Number, i) // its own conversation is not captured
 	}
@@ -129,7 +151,7 @@ func (g *game) deleted(r *dissect.Record, name string) {
 		}
 	}
 	if found != NoPlayer {
-		g.leaves(r.Datagram.Number, found, "host")
+		g.leaves(r.Datagram.Number, found, LeftAnnounced)
 	}
 }
 
@@ -141,18 +163,50 @@ func (g *game) leaves(frame, i int, how string) {
 	p := &g.m.Players[i]
 	t := g.b.now
 	p.Left, p.LeftHow = &t, how
-	for s := range g.state {
-		if g.m.Lives[s].Player == i && !g.state[s].over {
-			g.endLife(s, t, "left")
-		}
-	}
+	g.endLives(i, t)
 	text := " leaves"
 	switch how {
-	case "disconnect", "host":
+	case LeftItself, LeftAnnounced:
 	default:
 		text = " is put out: " + how
 	}
 	g.event(frame, EventLeave, i, g.m.NameOf(i)+text)
+}
+
+// endLives ends the lives of a player who leaves.
+func (g *game) endLives(player int, t float64) {
+	for s := range g.state {
+		if g.m.Lives[s].Player == player && !g.state[s].over {
+			g.endLife(s, t, "left")
+		}
+	}
+}
+
+// silent finds the players who were silent at the end of the capture. They may
+// be heard again if there is more of it.
+func (g *game) silent(links []measure.Link) {
+	for i := range links {
+		l := &links[i]
+		player, ok := g.who.clients[l.Client]
+		if !ok || l.Host != g.host || l.Dir != dissect.ToHost || l.Last.IsZero() {
+			continue
+		}
+		p := &g.m.Players[player]
+		last := l.Last.Sub(g.b.origin).Seconds()
+		if p.Address != l.Client || p.Joined == nil && p.Ready == nil || p.Left != nil || g.m.End-last < goneSeconds || last < g.m.Begin {
+			continue
+		}
+		p.Left, p.LeftHow = &last, LeftSilent
+	}
+}
+
+// heardAgain undoes silent.
+func (g *game) heardAgain() {
+	for i := range g.m.Players {
+		if p := &g.m.Players[i]; p.LeftHow == LeftSilent {
+			p.Left, p.LeftHow = nil, ""
+		}
+	}
 }
 
 // says folds a line of chat.

@@ -20,11 +20,11 @@ func (g *game) action(r *dissect.Record) {
 	case *msg.StopFiring:
 		g.beamEnds(r, m.Dest)
 	case *msg.TorpedoFire:
-		g.fires(r, m.Tube, m.Target, Torpedo)
+		g.shoot(r, m.Tube, m.Target, Torpedo)
 	case *msg.TorpedoFireOpenBC:
-		g.fires(r, m.Tube, m.Target, Torpedo)
+		g.shoot(r, m.Tube, m.Target, Torpedo)
 	case *msg.PulseFire:
-		g.fires(r, m.Weapon, m.Target, Pulse)
+		g.shoot(r, m.Weapon, m.Target, Pulse)
 	case *msg.Explosion:
 		g.hits(r, m)
 	case *msg.StartCloaking:
@@ -89,14 +89,14 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 	}
 	if r.Dir == dissect.ToHost {
 		from := g.client(r)
-		if player != NoPlayer && player != from {
+		if player != NoPlayer && player != from && !g.state[life].over {
 			g.found(r.Datagram.Number, from, "forged", "fires a weapon of "+g.m.NameOf(player), 0, 0)
 		}
 		player = from
 	}
 	if player != NoPlayer {
 		g.m.Players[player].Shots++
-		g.rate(r.Datagram.Number, player, life, kind)
+		g.rate(r.Datagram.Number, life, kind)
 	}
 	if !room(&g.b.used.shots, MaxShots, &g.m.Evicted.Shots) {
 		return -1
@@ -115,10 +115,6 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 		g.state[aim].lastHit = i
 	}
 	return i
-}
-
-func (g *game) fires(r *dissect.Record, weapon, target wire.ObjectID, kind ShotKind) {
-	g.shoot(r, weapon, target, kind)
 }
 
 // beam begins the fire of a beam system. A shooter usually sends two of these
@@ -195,7 +191,13 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 		}
 	}
 	if g.m.Players[by].Shots == 0 && g.m.Lives[target].Player != by {
-		g.found(r.Datagram.Number, by, "damage", "does damage without a shot", float64(m.Damage.Float()), 0)
+		u := g.unarmed[by]
+		if u == nil {
+			u = &unarmed{t: g.b.now, frame: r.Datagram.Number}
+			g.unarmed[by] = u
+		}
+		u.times++
+		u.most = max(u.most, float64(m.Damage.Float()))
 	}
 }
 

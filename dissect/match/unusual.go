@@ -17,6 +17,10 @@ type oddKey struct {
 
 // found takes note of something out of the ordinary.
 func (g *game) found(frame, player int, kind, text string, value, limit float64) {
+	g.foundAt(g.b.now, frame, player, kind, text, value, limit)
+}
+
+func (g *game) foundAt(t float64, frame, player int, kind, text string, value, limit float64) {
 	k := oddKey{player, kind, text}
 	if i, ok := g.odd[k]; ok {
 		f := &g.m.Unusual[i]
@@ -32,12 +36,9 @@ func (g *game) found(frame, player int, kind, text string, value, limit float64)
 	}
 	g.odd[k] = len(g.m.Unusual)
 	g.m.Unusual = append(g.m.Unusual, Finding{
-		T: g.b.now, Frame: frame, Player: player, Kind: kind, Text: text, Value: value, Limit: limit, Count: 1,
+		T: t, Frame: frame, Player: player, Kind: kind, Text: text, Value: value, Limit: limit, Count: 1,
 	})
 }
-
-// hashKey names the ships of a class.
-type hashKey struct{ class string }
 
 // hashSeen is the integrity hash that the first ship of a class had.
 type hashSeen struct {
@@ -59,11 +60,10 @@ func (g *game) hash(frame, life int, hash uint16) {
 		}
 		return
 	}
-	k := hashKey{l.Ship}
-	seen, ok := g.hashes[k]
+	seen, ok := g.hashes[l.Ship]
 	switch {
 	case !ok && len(g.hashes) < MaxPlayers:
-		g.hashes[k] = hashSeen{hash, l.Player}
+		g.hashes[l.Ship] = hashSeen{hash, l.Player}
 	case ok && seen.hash != hash && seen.player != l.Player:
 		g.found(frame, l.Player, "hash", fmt.Sprintf("flies a %s with integrity hash %04X, that of %s has %04X", l.Ship, hash, g.m.NameOf(seen.player), seen.hash), 0, 0)
 	}
@@ -106,114 +106,236 @@ func (g *game) jumps(frame, life int, at [3]float32, clock float32) {
 	}
 }
 
+// A peak is the most of something that a ship reached, with the place where the
+// capture shows it.
+type peak struct {
+	most  float64
+	frame int
+	t     float64
+	sum   float64 // of all that there was: only a ship with enough of it shows the limits of its class
+}
+
+// reach takes note of a value.
+func (g *game) reach(p *peak, frame int, value float64) {
+	if value > p.most {
+		p.most, p.frame, p.t = value, frame, g.b.now
+	}
+}
+
+// A steady value counts from the second time on, so that a single odd one does
+// not count.
+type steady struct {
+	peak
+	before float64
+}
+
+func (g *game) steadily(s *steady, frame int, value float64) {
+	g.reach(&s.peak, frame, min(value, s.before))
+	s.before = value
+}
+
+// A turn measures how fast a ship turns, over windows of its sender's clock or
+// that of the capture, whichever took longer: updates that are late on their way
+// come too close together, and some clients' clocks go too fast.
+type turn struct {
+	steady
+	begun    bool
+	t, clock float64 // when the window began
+	forward  [3]float32
+}
+
+const (
+	turnWindow = 0.5 // seconds; the directions in updates are coarse
+	turnGap    = 2.0 // without a direction, after which a window begins anew
+)
+
+// turns measures the turn of a ship to a direction.
+func (g *game) turns(frame, life int, forward [3]float32, clock float64) {
+	w := &g.state[life].turn
+	now := g.b.now
+	past, sent := now-w.t, clock-w.clock
+	switch {
+	case !w.begun, !(past <= turnGap && sent >= 0 && sent <= 10*turnGap):
+		w.before = 0
+	case max(past, sent) < turnWindow:
+		return
+	default:
+		angle := between(w.forward, forward)
+		w.sum += angle
+		g.steadily(&w.steady, frame, angle/max(past, sent))
+	}
+	w.begun, w.t, w.clock, w.forward = true, now, clock, forward
+}
+
+// between returns the angle between two directions in degrees.
+func between(a, b [3]float32) float64 {
+	dot, squares := 0.0, [2]float64{}
+	for k := range a {
+		x, y := float64(a[k]), float64(b[k])
+		dot += float64(x * y) // rounded, lest some machine fuse it
+		squares[0] += float64(x * x)
+		squares[1] += float64(y * y)
+	}
+	n := math.Sqrt(squares[0] * squares[1])
+	if !(n > 0) {
+		return 0
+	}
+	return math.Acos(max(-1, min(1, dot/n))) * (180 / math.Pi)
+}
+
 type rateKey struct {
 	life int
 	kind ShotKind
 }
 
-// rateState counts shots within a second.
+// rateState counts the shots in a window.
 type rateState struct {
+	peak
 	begin float64
 	n     int
-	most  int
-	frame int
-	at    float64
 }
 
-// rate counts the shots of a ship a second.
-func (g *game) rate(frame, _, life int, kind ShotKind) {
+// Shots that were held up on their way come too close together. They do not
+// count while a ship's updates are missing, and shortly afterwards.
+const (
+	rateWindow = 10.0 // seconds
+	rateGap    = 2.0  // without an update of the ship
+	rateRest   = 1.0  // after such a gap
+)
+
+// rate counts the shots of a ship.
+func (g *game) rate(frame, life int, kind ShotKind) {
 	if life == NoLife {
 		return
 	}
 	k := rateKey{life, kind}
-	s := g.rates[k]
-	if s == nil {
-		s = &rateState{begin: g.b.now}
-		g.rates[k] = s
+	r := g.rates[k]
+	if r == nil {
+		r = &rateState{begin: g.b.now}
+		g.rates[k] = r
 	}
-	if g.b.now-s.begin >= 1 {
-		s.begin, s.n = g.b.now, 0
+	s := g.state[life]
+	if now := g.b.now; now-s.heard > rateGap || now < s.steadyFrom {
+		r.begin, r.n = now, 0
+		return
+	} else if now-r.begin >= rateWindow {
+		r.begin, r.n = now, 0
 	}
-	if s.n++; s.n > s.most {
-		s.most, s.frame, s.at = s.n, frame, g.b.now
-	}
+	r.n++
+	r.sum++
+	g.reach(&r.peak, frame, float64(r.n))
 }
 
-// A ship is unusual if it exceeds by half the maximum of all other players'
-// ships of its class, if there are so many.
+// unarmed is damage that a player did without a shot.
+type unarmed struct {
+	t, most float64
+	frame   int
+	times   int
+}
+
+// A ship is unusual if it exceeds by half the most of the ships of its class
+// that others fly, and the most of all other ships, if so many others show the
+// limits of the class: by flying, turning and firing for long enough.
 const (
 	oddFactor = 1.5
-	oddOthers = 2
+	oddOthers = 2 // players
+
+	flownLeast  = 30.0  // seconds with a speed
+	turnedLeast = 360.0 // degrees
+	firedLeast  = 20.0  // shots
+	hitsLeast   = 3     // without a shot
 )
 
 // unusual compares the ships of each class.
 func (g *game) unusual() {
 	m := g.m
-	m.Unusual = slices.DeleteFunc(m.Unusual, func(f Finding) bool { return f.Kind == "speed" || f.Kind == "fire_rate" })
-	clear(g.odd)
-	for i := range m.Unusual {
-		f := &m.Unusual[i]
-		g.odd[oddKey{f.Player, f.Kind, f.Text}] = i
-	}
-	g.compare("speed", "flies faster than any other ship of the class, in game units a second", func(i int) (float64, int, float64) {
-		return m.Lives[i].MaxSpeed, m.Lives[i].Frame, m.Lives[i].Begin
+	m.Unusual = slices.DeleteFunc(m.Unusual, func(f Finding) bool {
+		return f.Kind == "speed" || f.Kind == "turn" || f.Kind == "fire_rate" || f.Kind == "damage"
+	})
+	g.indexOdd()
+	g.compare("speed", "flies faster than any other ship of the class, in game units a second", flownLeast, 0.5, func(i int) *peak {
+		return &g.state[i].speeds.peak
+	})
+	g.compare("turn", "turns faster than any other ship of the class, in degrees a second", turnedLeast, 3, func(i int) *peak {
+		return &g.state[i].turn.peak
 	})
 	for kind := Beam; kind <= Pulse; kind++ {
-		g.compare("fire_rate", "fires more often than any other ship of the class ("+kind.String()+", shots a second)", func(i int) (float64, int, float64) {
-			if s := g.rates[rateKey{i, kind}]; s != nil {
-				return float64(s.most), s.frame, s.at
+		g.compare("fire_rate", "fires more often than any other ship of the class ("+kind.String()+", shots in ten seconds)", firedLeast, 1, func(i int) *peak {
+			if r := g.rates[rateKey{i, kind}]; r != nil {
+				return &r.peak
 			}
-			return 0, 0, 0
+			return &peak{}
 		})
 	}
+	for i := range m.Players {
+		u := g.unarmed[i]
+		if u == nil || u.times < hitsLeast || m.Players[i].Shots > 0 || m.misses(i) {
+			continue
+		}
+		g.foundAt(u.t, u.frame, i, "damage", "does damage without a shot", u.most, 0)
+	}
 	slices.SortStableFunc(m.Unusual, func(a, b Finding) int { return cmp.Compare(a.T, b.T) })
+	g.indexOdd()
+}
+
+// misses reports whether the capture lacks messages of a player.
+func (m *Match) misses(player int) bool {
+	return m.Late || slices.ContainsFunc(m.Lines, func(l Line) bool { return l.Player == player && l.Lost > 0 })
+}
+
+// indexOdd finds the findings by their keys again.
+func (g *game) indexOdd() {
 	clear(g.odd)
-	for i := range m.Unusual {
-		f := &m.Unusual[i]
+	for i := range g.m.Unusual {
+		f := &g.m.Unusual[i]
 		g.odd[oddKey{f.Player, f.Kind, f.Text}] = i
 	}
 }
 
-// compare reports the lives with a value far above those of other players'
-// ships of the class.
-func (g *game) compare(kind, text string, of func(life int) (value float64, frame int, t float64)) {
+// compare reports the ships with a peak far above those of other players' ships
+// of the class. least is how much of it shows the limits of the class, and coarse
+// the step in which it is measured.
+func (g *game) compare(kind, text string, least, coarse float64, of func(life int) *peak) {
 	lives := g.m.Lives
 	classes := map[string]*classMost{}
+	var all classMost
 	for i := range lives {
-		if v, _, _ := of(i); v > 0 && lives[i].Ship != "" {
+		if p := of(i); p.sum >= least && lives[i].Ship != "" && lives[i].Player != NoPlayer {
 			c := classes[lives[i].Ship]
 			if c == nil {
-				c = &classMost{by: NoPlayer, ships: map[int]int{}}
+				c = new(classMost)
 				classes[lives[i].Ship] = c
 			}
-			c.add(lives[i].Player, v)
+			c.add(lives[i].Player, p.most)
+			all.add(lives[i].Player, p.most)
 		}
 	}
 	for i := range lives {
-		c := classes[lives[i].Ship]
-		value, frame, t := of(i)
-		if c == nil || c.by != lives[i].Player || c.all-c.ships[c.by] < oddOthers || value <= c.second*oddFactor {
+		c, p, player := classes[lives[i].Ship], of(i), lives[i].Player
+		if c == nil || player == NoPlayer {
 			continue
 		}
-		now := g.b.now
-		g.b.now = t
-		g.found(frame, lives[i].Player, kind, text, value, c.second)
-		g.b.now = now
+		limit, others := c.besides(player)
+		fastest, _ := all.besides(player)
+		if others >= oddOthers && limit > 0 && p.most > limit*oddFactor+coarse && p.most > fastest {
+			g.foundAt(p.t, p.frame, player, kind, text, p.most, limit)
+		}
 	}
 }
 
-// classMost is the most of all ships of a class, and the most of all that are
-// not of the same player.
+// classMost is the most of all ships of a class, and the most of those that
+// another player flew.
 type classMost struct {
 	most, second float64
-	by           int
-	all          int         // ships
-	ships        map[int]int // by player
+	by           int // who reached the most
+	players      map[int]bool
 }
 
 func (c *classMost) add(player int, v float64) {
-	c.all++
-	c.ships[player]++
+	if c.players == nil {
+		c.by, c.players = NoPlayer, map[int]bool{}
+	}
+	c.players[player] = true
 	switch {
 	case player == c.by:
 		c.most = max(c.most, v)
@@ -222,4 +344,17 @@ func (c *classMost) add(player int, v float64) {
 	default:
 		c.second = max(c.second, v)
 	}
+}
+
+// besides returns the most of the ships of players other than one, and how many
+// players these are.
+func (c *classMost) besides(player int) (most float64, others int) {
+	most, others = c.most, len(c.players)
+	if player == c.by {
+		most = c.second
+	}
+	if c.players[player] {
+		others--
+	}
+	return most, others
 }

@@ -2,6 +2,7 @@ package match
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -119,6 +120,9 @@ func (g *game) known(r *dissect.Record, p *dissect.Player) int {
 			}
 		}
 		w.players[p] = i
+	}
+	if other := g.strange(p); other != NoPlayer && other != i {
+		i = g.unite(i, other)
 	}
 	m := &g.m.Players[i]
 	m.ID, m.Slot = p.ID, p.Slot
@@ -257,6 +261,119 @@ func (g *game) setTeam(frame, player, team int) {
 	}
 	p.Team = &team
 	g.event(frame, EventTeam, player, g.m.NameOf(player)+" plays for team "+digits(team+1))
+}
+
+// unite makes one of two players who turn out to be the same person: the session
+// learns late that one's number belongs to the other. It returns the index.
+func (g *game) unite(a, b int) int {
+	a, b = min(a, b), max(a, b)
+	m := g.m
+	p, q := &m.Players[a], &m.Players[b]
+	if p.Name == "" {
+		p.Name, p.Names = q.Name, q.Names
+	}
+	if p.Team == nil {
+		p.Team = q.Team
+	}
+	if !p.Address.IsValid() {
+		p.Address = q.Address
+	}
+	p.Joined, p.Ready = earlier(p.Joined, q.Joined), earlier(p.Ready, q.Ready)
+	if p.Left == nil || q.Left == nil {
+		p.Left, p.LeftHow = nil, ""
+	}
+	p.Stays = max(p.Stays, q.Stays)
+	p.Kills, p.Deaths, p.Shots = p.Kills+q.Kills, p.Deaths+q.Deaths, p.Shots+q.Shots
+	if h := q.HostSays; h != nil && (p.HostSays == nil || p.HostSays.Frame < h.Frame) {
+		p.HostSays, p.Score = h, q.Score
+	}
+	if p.Damage == nil {
+		p.Damage = q.Damage
+	} else if q.Damage != nil {
+		*p.Damage += *q.Damage
+	}
+	m.Players = slices.Delete(m.Players, b, b+1)
+	at := func(player *int) {
+		switch {
+		case *player == b:
+			*player = a
+		case *player > b:
+			*player--
+		}
+	}
+	g.each(at)
+	return a
+}
+
+func earlier(a, b *float64) *float64 {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}
+
+// each lets a function change every reference to a player.
+func (g *game) each(at func(player *int)) {
+	m := g.m
+	for i := range m.Lives {
+		at(&m.Lives[i].Player)
+		at(&m.Lives[i].Killer)
+		at(&g.state[i].feed.client)
+		at(&g.state[i].block.client)
+	}
+	for i := range m.Kills {
+		k := &m.Kills[i]
+		at(&k.Victim)
+		at(&k.Killer)
+		for n := range k.Assists {
+			at(&k.Assists[n].Player)
+		}
+	}
+	for i := range m.Scores {
+		at(&m.Scores[i].Player)
+	}
+	for i := range m.Shots {
+		at(&m.Shots[i].Player)
+	}
+	for i := range m.Chat {
+		at(&m.Chat[i].Player)
+	}
+	for _, e := range g.log {
+		at(&e.Player)
+	}
+	for i := range m.Unusual {
+		at(&m.Unusual[i].Player)
+	}
+	for class, h := range g.hashes {
+		at(&h.player)
+		g.hashes[class] = h
+	}
+	w := &g.who
+	w.recent = [wire.Slots]met{}
+	renumber(w.players, at)
+	renumber(w.clients, at)
+	renumber(w.strangers, at)
+	g.nameless, g.accidents, g.unarmed = keys(g.nameless, at), keys(g.accidents, at), keys(g.unarmed, at)
+	g.indexOdd()
+}
+
+// renumber changes the players that are values of a map.
+func renumber[K comparable](of map[K]int, at func(*int)) {
+	for k, i := range of {
+		at(&i)
+		of[k] = i
+	}
+}
+
+// keys returns a map with the players that are its keys changed. Of two that
+// become one, either value stays.
+func keys[V any](of map[int]V, at func(*int)) map[int]V {
+	out := make(map[int]V, len(of))
+	for i, v := range of {
+		at(&i)
+		out[i] = v
+	}
+	return out
 }
 
 // carry takes the players who are there into the next match.

@@ -344,9 +344,13 @@ func (s *sessionPage) players(m *match.Match) {
 // leftHow says in words how a player left.
 func leftHow(m *match.Match, p *match.Player) string {
 	switch {
-	case p.LeftHow == "disconnect":
+	case p.LeftHow == match.LeftItself:
 		return "disconnected"
-	case p.LeftHow != "host":
+	case p.LeftHow == match.LeftClosed:
+		return "host closed"
+	case p.LeftHow == match.LeftSilent:
+		return "fell silent"
+	case p.LeftHow != match.LeftAnnounced:
 		return p.LeftHow
 	case m.Over != nil && *m.Over <= *p.Left:
 		return "game over"
