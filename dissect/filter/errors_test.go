@@ -373,6 +373,16 @@ func TestErrors(t *testing.T) {
 			`unexpected character`,
 		},
 		{
+			`rel > 1e5+*`,
+			`         ^`,
+			`unexpected character`,
+		},
+		{
+			`text >= "b"`,
+			`     ^~`,
+			`text is text: >= is for numbers and times`,
+		},
+		{
 			`speed > .`,
 			`        ^`,
 			`unexpected character`,
@@ -573,10 +583,12 @@ func TestCaretWindow(t *testing.T) {
 	}{
 		{"all", 2 * window, 1, 500, text(120), 0, 120},
 		{"all, the last", 2 * window, 120, 1, text(120), 119, 1},
+		{"all, to its end", 100, 91, 500, text(100), 90, 10},
 		{"one more, at its start", 2*window + 1, 1, 500, text(60) + dots, 0, 60},
 		{"one more, at its end", 2*window + 1, 121, 1, dots + text(121)[60:], 3 + 60, 1},
 		{"one more, in the middle", 2*window + 1, 71, 500, dots + text(121)[10:], 3 + 60, 51},
 		{"long", 1000, 501, 7, dots + text(560)[440:] + dots, 3 + 60, 7},
+		{"long, to its end", 1000, 501, 500, dots + text(560)[440:] + dots, 3 + 60, 60},
 	} {
 		e := Error{Expr: text(tt.size), Column: tt.column, Length: tt.length}
 		want := tt.shown + "\n" + strings.Repeat(" ", tt.before) + "^" + strings.Repeat("~", tt.marked-1)
@@ -624,6 +636,7 @@ func TestLimits(t *testing.T) {
 		values(maxValues) + " or up",
 		"up" + strings.Repeat(" ", maxExpr-2),
 		strings.Repeat("1 < speed or ", maxTests-1) + "up",
+		strings.Repeat("up or ", maxTests-1) + "1 < speed",
 		strings.Repeat("(up) and ", maxDepth+1) + "up",
 		strings.Repeat("(flags) & 0x40 or ", maxTests-1) + "up",
 		`text ~ "[` + strings.Repeat("a", maxPattern-2) + `]" or up`,

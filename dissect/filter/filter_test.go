@@ -472,6 +472,15 @@ func TestMessageStays(t *testing.T) {
 	}
 }
 
+// Bytes are compared with text in Windows-1252.
+func TestEncode(t *testing.T) {
+	for text, want := range map[string]string{"az": "az", "€ƒŸ": "\x80\x83\x9F", "\u00a0ÿ": "\xA0\xFF", "\u0100": "", "李": ""} {
+		if b, ok := encode(text); string(b) != want || ok != (want != "") {
+			t.Errorf("%q: got % X, %v", text, b, ok)
+		}
+	}
+}
+
 func TestComplete(t *testing.T) {
 	for _, tt := range []struct {
 		expr  string
@@ -496,6 +505,8 @@ func TestComplete(t *testing.T) {
 		{"dir == s", []string{"dir == s2c"}},
 		{"reliable == ", []string{"reliable == true", "reliable == false"}},
 		{"contains ", []string{"contains =="}},
+		{strings.Repeat(" ", maxExpr-2) + "up", []string{strings.Repeat(" ", maxExpr-2) + "up"}},
+		{strings.Repeat(" ", maxExpr-1) + "up", nil},
 		{"1, ", []string{"1, AddToRepairList"}},
 		{"sendr", nil},
 		{`text == "`, nil},

@@ -744,3 +744,25 @@ func TestOpenBCAnnounces(t *testing.T) {
 		t.Errorf("then the first is told of %v", got)
 	}
 }
+
+// Letters of full width look like those of ASCII, from the first to the last.
+func TestSkeleton(t *testing.T) {
+	for _, same := range [][2]string{{"！", "!"}, {"～", "~"}, {"Ａｚ０", "Az0"}, {"a b", "AB"}} {
+		if a, b := skeleton(same[0]), skeleton(same[1]); a != b || a == "" {
+			t.Errorf("%q has %q, %q has %q", same[0], a, same[1], b)
+		}
+	}
+	for _, other := range []string{"\uFF00", "\uFF5F"} { // before and after them
+		if a := skeleton(other); a == "\u0020" || a == "\u007F" {
+			t.Errorf("%q has %q", other, a)
+		}
+	}
+}
+
+func TestKnows(t *testing.T) {
+	g := newGame(t, Config{})
+	c := g.connect(1001)
+	if !g.host.Knows(c.addr) || g.host.Knows(netip.MustParseAddrPort("10.0.0.9:1001")) {
+		t.Error("the address of a session is not known, or another one is")
+	}
+}
