@@ -58,6 +58,10 @@ func DirtyNames() []string {
 	return names
 }
 
+// ClockField is the name of the field with the sender's game clock, in which
+// the updates of a ship differ.
+const ClockField = "game_time"
+
 // StateUpdate is SHIP_UPDATE.
 type StateUpdate struct {
 	Object   wire.ObjectID
@@ -131,7 +135,7 @@ func (m *StateUpdate) Walk(c *decode.Codec) {
 	c.OnRead(func(env decode.Env) { m.Class = env.Ship(m.Object) })
 	c.Text("ship", m.className(), "class of the ship, when known")
 	c.Text("ship_source", m.classSource(), "inferred: the capture does not hold the ship's creation, but other messages tell")
-	c.F32("game_time", &m.GameTime, "sender's game clock in seconds")
+	c.F32(ClockField, &m.GameTime, "sender's game clock in seconds")
 	decode.Flags8(c, "flags", &m.Flags, dirtyNames, "which fields follow")
 	c.When(decode.Has("flags", m.Flags, DirtyPosition), func() {
 		c.Vec3("position", &m.Position, "absolute in the set, game units")

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -15,6 +17,7 @@ import (
 type bodies struct {
 	catalog *decode.Catalog
 	decoder *decode.Decoder
+	viewer  decode.Viewer
 }
 
 func newBodies(catalog *decode.Catalog) *bodies {
@@ -56,6 +59,13 @@ func (b *bodies) change(body []byte, f func(m decode.Message)) []byte {
 		return body
 	}
 	return append(out[:read], res.Rest...)
+}
+
+// write returns a game message in the stock layout.
+func (b *bodies) write(op decode.Opcode, m decode.Message) []byte {
+	// The error is of values that do not fit; the callers' do.
+	body, _ := decode.Append(nil, b.catalog.Lookup(op), m, decode.Stock)
+	return body
 }
 
 // comparable appends a game message without those fields in which hosts that do
@@ -189,3 +199,33 @@ func controlBody(m decode.Message) []byte {
 	b, _ := decode.AppendFields(nil, "body", m, decode.Stock)
 	return b
 }
+
+// subject appends the values of a game message that say what it is about: its
+// objects, players and kinds, and its sender's clock.
+func (b *bodies) subject(dst, body []byte) []byte {
+	if res := b.result(body); res.Message != nil {
+		v := subjects{dst}
+		b.viewer.Show(res.Message, body, 1, res.Dialect, &v)
+		return v.values
+	}
+	return dst
+}
+
+// subjects collects the values that say what a message is about.
+type subjects struct{ values []byte }
+
+// Field implements [decode.Visitor].
+func (v *subjects) Field(f *decode.Field) {
+	switch {
+	case f.Kind == decode.KindObject, f.Kind == decode.KindEnum32, f.Who != decode.NoPlayer:
+		v.values = binary.LittleEndian.AppendUint64(v.values, f.Uint|uint64(f.Int))
+	case f.Name == msg.ClockField:
+		v.values = binary.LittleEndian.AppendUint64(v.values, math.Float64bits(f.Float))
+	}
+}
+
+// Begin implements [decode.Visitor].
+func (v *subjects) Begin(*decode.Group) {}
+
+// End implements [decode.Visitor].
+func (v *subjects) End(*decode.Group) {}

@@ -26,7 +26,7 @@ func TestCorrectedChat(t *testing.T) {
 		src := &source{client: from, op: msg.OpChat}
 		x := &expect{to: to, by: stockModel, src: src, typ: transport.Standard, op: msg.OpChat, body: []byte(tt.want)}
 		g := &got{Event: &Event{Type: transport.Standard, Op: msg.OpChat, Body: []byte(tt.got)}}
-		c.replaced(c.dest(to), x, g, new(Row))
+		c.replaced(x, g)
 		named := len(rep.Deviations) == 1 && rep.Deviations[0].Rule == ruleSender
 		if named != tt.corrected || (rep.Found == 0) != tt.corrected {
 			t.Errorf("%s: deviations %v, %d differences", tt.name, rep.Deviations, rep.Found)

@@ -157,7 +157,6 @@ func (v *Invariants) joined(c *Client) {
 func (v *Invariants) inOrder() { v[invOrder].Checked++ }
 
 func (v *Invariants) disorder(frame int) {
-	v[invOrder].Checked++
 	v[invOrder].fail(frame, false)
 }
 

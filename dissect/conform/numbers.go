@@ -12,7 +12,8 @@ import (
 type held struct {
 	events []*Event
 	next   int64
-	got    bool // the host has acknowledged that one, so the capture does not hold it
+	got    bool  // the host has acknowledged that one, so the capture does not hold it
+	until  int64 // the host has passed on the message with this number, so it waits for none before it
 	begun  bool
 }
 

@@ -78,7 +78,9 @@ func (p *player) event(e *Event) {
 	case Appeared:
 		p.adopt(e.Client)
 	case Input:
+		p.mute = e.MadeUp && (e.Op == msg.OpObjectCreate || e.Op == msg.OpObjectCreateTeam)
 		p.input(e)
+		p.mute = false
 	case Left:
 		if n := p.ends[e.Client]; n != nil {
 			addr := claimed(n.addr)
@@ -97,7 +99,7 @@ func (p *player) event(e *Event) {
 			p.mute = false
 			p.close(n)
 		}
-	case Output, Cut:
+	case Output, Cut, Again:
 	}
 }
 

@@ -205,13 +205,16 @@ func (r *Replay) play(e *Event) {
 	case Cut:
 		r.cmp.cut(e.Client, e.Time)
 		return
+	case Again:
+		r.cmp.again.take(e.Client, r.cmp.key(e.Type, e.Reliable, e.Priority, e.Body), e.Time)
+		return
 	case Input, Joined, Left:
 		r.cmp.destroyed(e)
 		r.rep.Inputs++
 		r.rep.Invariants.input(e)
 	case Heard, Appeared, PutOut:
 	}
-	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken}
+	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, madeUp: e.MadeUp, receipt: e.receipt}
 	if e.Kind == Left {
 		r.src.id = e.Client.Peer
 		if m, ok := r.t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
@@ -268,7 +271,10 @@ func (r *Replay) notes() {
 	t := r.t
 	note(t.adopted, "The capture lacks the joins of %d of %d clients. They entered the model when they first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
 	note(len(t.strangers), "The host names %d players without captured traffic, as in a capture made at one client. Copies of their messages were not compared.", len(t.strangers))
-	note(t.gaps, "%d messages of clients are missing from the capture, by their numbers.", t.gaps)
+	out, in := t.losses()
+	note(in.lost, "%d messages of clients are missing from the capture, by their numbers.", in.lost)
+	note(out.lost, "%d messages of the host are missing from the capture, by their numbers, or were lost and sent again.", out.lost)
+	note(t.madeUp, "%d messages of clients that the capture lacks were made up, because the host's messages prove them.", t.madeUp)
 	note(t.cut, "The capture holds only a part of %d datagrams. The rest was not played, and not compared.", t.cut)
 	note(t.malformed, "%d malformed datagrams were not played.", t.malformed)
 	note(t.refused, "%d clients beyond the limit of %d at a time were ignored.", t.refused, maxClients)

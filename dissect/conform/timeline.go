@@ -14,36 +14,6 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A Client is one client of the captured host, from its connect to its end. One
-// that connects again is another client.
-type Client struct {
-	Addr    netip.AddrPort
-	Peer    uint8  // id that the captured host gave it, 0 if not known
-	Slot    int    // -1 if not known
-	Name    string // text from the network
-	Adopted bool   // the capture does not hold how it came
-	Joining bool   // adopted before it was in the game
-	First   int    // frame
-
-	index   int
-	short   bool // connected with an 8-bit length
-	body    []byte
-	answers int // messages besides connects that came from it
-	left    time.Time
-	gone    bool
-	ready   bool // its ClientReady has been played
-	playing bool // it counts as being in the game: it is ready, or was adopted
-	asked   int  // ChecksumRequests to it
-	settled bool // it got its Settings
-
-	wide   [2]bool // by class: a number from it has had more than 8 bits
-	held   [2]held
-	pieces pieces
-}
-
-// InGame reports whether the client is in the game.
-func (c *Client) InGame() bool { return c.playing && !c.gone }
-
 // A Kind is the kind of an Event.
 type Kind uint8
 
@@ -57,6 +27,7 @@ const (
 	Left                 // a client leaves
 	PutOut               // the host tells others that it has put a client out
 	Cut                  // a datagram that the capture cut; Client is nil if a client sent it
+	Again                // a game message with a number that the tracker takes for a retransmission; Client is nil if a client sent it
 )
 
 // An Event is one thing that happened in the captured session. Its receiver
@@ -74,6 +45,9 @@ type Event struct {
 	Number   int64  // without wrap, -1 if it has none
 	Slots    uint16 // the slots of the objects that the message names
 	Broken   bool   // an Input with doubled or disordered fragments
+	Late     bool   // a message of the host that may have been sent before
+	MadeUp   bool   // an Input that the capture lacks; the host's messages show that there was one
+	receipt  *receipt
 }
 
 // standard reports whether the event is a game message.
@@ -105,16 +79,34 @@ type timeline struct {
 	catalog *decode.Catalog
 	bodies  *bodies
 
-	begun     time.Time
-	now       *dissect.Datagram
-	cut       int // datagrams that the capture holds only a part of
-	malformed int
-	shared    bool
-	adopted   int // clients without a captured join
-	refused   int // clients beyond the limit
-	gaps      int // messages of clients that the capture does not hold
-	strangers map[uint8]bool
+	begun       time.Time
+	now         *dissect.Datagram
+	cut         int // datagrams that the capture holds only a part of
+	malformed   int
+	shared      bool
+	adopted     int // clients without a captured join
+	refused     int // clients beyond the limit
+	madeUp      int // messages of clients
+	strangers   map[uint8]bool
+	fromClients int // datagrams
+	fromHosts   int
+	heard       moment // last datagram of the host
+	asking      int    // datagrams of clients since, other than acknowledgements
+	silences    []silence
+	runs        []int // frames in which the host began anew
 }
+
+// A silence is a time in which the host sent nothing to clients that spoke.
+type silence struct {
+	from moment
+	till time.Time
+}
+
+// Limits of silences.
+const (
+	silent      = 2 * time.Second
+	maxSilences = 64
+)
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
@@ -144,6 +136,7 @@ func (t *timeline) record(r *dissect.Record) {
 	}
 	t.now = d
 	if r.Part == 0 {
+		t.speaks(r)
 		t.expire()
 	}
 	if r.Kind == dissect.KindMalformed {
@@ -169,8 +162,10 @@ func (t *timeline) record(r *dissect.Record) {
 	if c == nil {
 		return
 	}
+	t.number(r, c)
 	if r.Dir == dissect.ToHost {
-		if r.Part == 0 {
+		c.seen = d.Time
+		if r.Part == 0 && c.admitted {
 			t.emit(&Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1})
 		}
 		t.fromClient(r, c)
@@ -196,7 +191,12 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	if c = t.add(addr, r.Datagram.Number); c == nil {
 		return nil
 	}
-	c.Adopted = true
+	if begins(r) { // only its connect is missing
+		c.short, c.given = true, r.ClientID
+		c.begin(r.Datagram.Time)
+		return c
+	}
+	c.Adopted, c.admitted = true, true
 	t.adopted++
 	if r.Dir == dissect.ToHost {
 		c.Peer = r.Peer
@@ -214,6 +214,15 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	c.playing = !c.Joining
 	t.emit(&Event{Kind: Appeared, Time: r.Datagram.Time, Frame: r.Datagram.Number, Client: c, Number: -1})
 	return c
+}
+
+// begins reports whether a record is the host's answer to a connect.
+func begins(r *dissect.Record) bool {
+	if r.Dir != dissect.FromHost {
+		return false
+	}
+	m, ok := r.Message.(*msg.ChecksumRequest)
+	return r.Transport.Type == transport.Connect || ok && m.Round == rounds[0] && !r.Repeat
 }
 
 // slotOf returns the slot that a client's message gives away, -1 if none.
@@ -271,8 +280,8 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		return
 	}
 	c.short, c.body = r.Transport.Short, bytes.Clone(body)
-	t.emit(&Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1})
-	t.emit(&Event{Kind: Joined, Time: d.Time, Frame: d.Number, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true})
+	c.begin(d.Time)
+	t.number(r, c)
 }
 
 // end ends a client.
@@ -282,8 +291,9 @@ func (t *timeline) end(c *Client, how Kind) {
 	}
 	t.release(c, 0)
 	t.release(c, 1)
-	c.gone, c.left = true, t.now.Time
-	if how == PutOut {
+	c.gone, c.left, c.waiting = true, t.now.Time, nil
+	c.putOut = how == PutOut
+	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.Time, Frame: t.now.Number, Client: c, Number: -1})
 	}
 }
@@ -297,10 +307,16 @@ func class(h *transport.Header) int {
 
 // message makes an event of a record; ok is false if it says nothing new.
 func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
+	h := &r.Transport
 	if r.Repeat {
+		if h.Type == transport.Standard && len(r.Payload) > 0 {
+			t.emit(&Event{
+				Kind: Again, Time: r.Datagram.Time, Frame: r.Datagram.Number, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
+				Reliable: true, Priority: h.Priority, Body: bytes.Clone(r.Payload), Client: t.receiver(r), Number: -1,
+			})
+		}
 		return nil, false
 	}
-	h := &r.Transport
 	switch h.Type {
 	case transport.Acknowledge, transport.DoNothing:
 		return nil, false
@@ -320,10 +336,19 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 		e.Body = r.Bytes[h.Size:]
 	}
 	if h.HasSeq {
-		e.Number = r.Number
+		e.Number, e.Late = r.Number, r.Late
 	}
 	e.Body = bytes.Clone(e.Body)
 	return e, true
+}
+
+// receiver returns the client that a record of the host goes to, nil for one of a
+// client.
+func (t *timeline) receiver(r *dissect.Record) *Client {
+	if r.Dir == dissect.FromHost {
+		return t.clients[r.Datagram.Dst]
+	}
+	return nil
 }
 
 // fromClient takes a record of a client.
@@ -350,6 +375,9 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	e.Kind, e.Client, e.Broken = Input, c, broken
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
+	}
+	if h.HasSeq {
+		e.receipt = c.receipt(h)
 	}
 	if e.Number < 0 || e.Kind == Left {
 		t.input(e)
@@ -378,11 +406,10 @@ func (t *timeline) release(c *Client, k int) {
 		if q.got || t.cut > 0 { // or may have been acknowledged
 			longest = longestHeld
 		}
-		stuck := len(q.events) > maxHeld || t.holding > maxHolding || t.now.Time.Sub(e.Time) > longest || c.gone
+		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding > maxHolding || t.now.Time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
 		case stuck:
-			t.gaps += int(e.Number - q.next)
 		default:
 			return
 		}
@@ -412,7 +439,9 @@ func (t *timeline) input(e *Event) {
 			return
 		}
 		t.end(c, Left)
-		t.emit(e)
+		if c.admitted {
+			t.emit(e)
+		}
 		return
 	}
 	switch {
@@ -420,17 +449,46 @@ func (t *timeline) input(e *Event) {
 		if name := t.bodies.name(e.Body); name != "" {
 			c.Name = name
 		}
-	case e.standard() && e.Op == msg.OpClientReady && (c.settled || c.Adopted):
-		c.playing = true
+	case !e.standard():
+	case e.Op == msg.OpChecksumResponse:
+		if !t.answers(e) {
+			return
+		}
+	case e.Op == msg.OpClientReady:
+		if c.madeReady {
+			c.madeReady = false
+			return
+		}
+		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
+	case e.Op == msg.OpObjectCreate, e.Op == msg.OpObjectCreateTeam:
+		if o, ok := createdBy(t.bodies.game(e.Body)); ok {
+			c.created(o.id)
+		}
 	}
-	t.emit(e)
+	t.hand(c, e)
+}
+
+// hand emits an event of a client, or keeps it until the client is admitted.
+func (t *timeline) hand(c *Client, e *Event) {
+	switch {
+	case c.admitted:
+		t.emit(e)
+	case len(c.waiting) < maxHeld:
+		c.waiting = append(c.waiting, e)
+	}
 }
 
 // fromHost takes a record of the host.
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
-	if h := &r.Transport; h.Type == transport.Acknowledge {
+	h := &r.Transport
+	c.heard = moment{r.Datagram.Time, r.Datagram.Number}
+	if h.Type == transport.Acknowledge {
 		k := class(h)
 		c.held[k].acknowledged(h.Seq, c.wide[k])
+		if c.receipts[k] != nil {
+			c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index)
+		}
+		c.taken, c.after = c.heard, 0
 	}
 	if t.forced == decode.Undecided {
 		t.sender = r.Sender // what the session has found out
@@ -440,35 +498,48 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		return
 	}
 	e.Kind, e.Client = Output, c
-	switch {
-	case e.standard():
+	if e.standard() {
+		t.admit(c)
+		t.copied(e)
 		t.learn(r, e)
+		t.prove(r, e)
 		t.emit(e)
 		if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer {
 			t.putOut(peer)
 		}
 		return
-	case e.Type == transport.Acknowledge, e.Type == transport.Leave:
-		t.emit(e)
-		return
 	}
-	m := t.bodies.control(e.Type, e.Body)
-	switch m := m.(type) {
+	switch m := t.bodies.control(e.Type, e.Body).(type) {
 	case *transport.Accept:
 		c.Peer = m.ID
+		t.given(c, m.ID)
+		t.hand(c, e)
+		return
 	case *transport.Identity:
+		t.admit(c)
 		if r.Sender != decode.OpenBC {
 			t.meet(m.ID)
 		}
-	}
-	t.emit(e)
-	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Boot); ok {
+	case *transport.Goodbye:
+		t.hand(c, e)
+		if m.ID != transport.HostPeer && m.ID != c.Peer {
+			t.putOut(m.ID)
+		}
+		return
+	case *transport.Boot:
+		if !c.admitted {
+			t.end(c, PutOut)
+			return
+		}
+		t.emit(e)
 		if m.ID == transport.UnassignedPeer {
 			t.end(c, PutOut)
 		} else {
 			t.putOut(m.ID)
 		}
+		return
 	}
+	t.hand(c, e)
 }
 
 // announced returns the contents of an event that is a PlayerAnnounce.

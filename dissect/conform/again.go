@@ -1,0 +1,33 @@
+package conform
+
+import "time"
+
+// maxAgain bounds the retransmissions that are remembered.
+const maxAgain = 4096
+
+// again are the latest retransmissions. A sender with 8-bit numbers may send the
+// same bytes with the same number again as another message, and where the
+// capture has holes the two cannot always be told apart.
+type again struct {
+	at map[resent][]time.Time
+	n  int
+}
+
+// A resent message is one to a client, or to the host if that is nil.
+type resent struct {
+	to  *Client
+	key uint64
+}
+
+func (a *again) take(to *Client, key uint64, at time.Time) {
+	if a.n++; a.at == nil || a.n > maxAgain {
+		a.at, a.n = map[resent][]time.Time{}, 1
+	}
+	r := resent{to, key}
+	a.at[r] = append(a.at[r], at)
+}
+
+// near reports whether there was one in a time.
+func (a *again) near(to *Client, key uint64, from, till time.Time) bool {
+	return near(a.at[resent{to, key}], from, till.Sub(from))
+}

@@ -1,0 +1,96 @@
+package conform
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Client is one client of the captured host, from its connect to its end. One
+// that connects again is another client.
+type Client struct {
+	Addr    netip.AddrPort
+	Peer    uint8  // id that the captured host gave it, 0 if not known
+	Slot    int    // -1 if not known
+	Name    string // text from the network
+	Adopted bool   // the capture does not hold how it came
+	Joining bool   // adopted before it was in the game
+	First   int    // frame
+
+	index     int
+	short     bool   // connected with an 8-bit length
+	body      []byte // of its connect
+	answers   int    // messages besides connects that came from it
+	left      time.Time
+	gone      bool
+	putOut    bool     // by the host's word
+	admitted  bool     // the host has let it in
+	given     uint8    // the id in the host's accept
+	waiting   []*Event // until it is admitted
+	ready     bool     // its ClientReady has been played
+	playing   bool     // it counts as being in the game: it is ready, or was adopted
+	asked     int      // ChecksumRequests to it
+	settled   bool     // it got its Settings
+	answered  int      // rounds of the checksums that are answered
+	madeReady bool     // its ClientReady is made up
+	made      uint     // bits of the rounds whose answers are made up, since the capture lacks them
+	objects   []wire.ObjectID
+
+	wide     [2]bool // by class: a number from it has had more than 8 bits
+	held     [2]held
+	pieces   pieces
+	receipts [2]*receipts
+	sent     [2]holes // in its messages
+	got      [2]holes // in those of the host to it
+
+	seen   time.Time // last datagram of it
+	heard  moment    // last datagram of the host to it
+	taken  moment    // last acknowledgement of a message of it
+	spoken moment    // last message of it
+	after  int       // messages with a number since taken
+}
+
+// A moment is a time and its frame.
+type moment struct {
+	time  time.Time
+	frame int
+}
+
+// InGame reports whether the client is in the game.
+func (c *Client) InGame() bool { return c.playing && !c.gone }
+
+// maxObjects bounds the objects that are remembered of a client.
+const maxObjects = 64
+
+// begin says when the client's numbers begin, and those of the host's messages
+// to it.
+func (c *Client) begin(at time.Time) {
+	for k := range c.sent {
+		c.sent[k].begin(at)
+		c.got[k].begin(at)
+	}
+}
+
+// created notes an object of the client's. It reports whether it is new.
+func (c *Client) created(id wire.ObjectID) bool {
+	if slices.Contains(c.objects, id) {
+		return false
+	}
+	if len(c.objects) == maxObjects {
+		c.objects = slices.Delete(c.objects, 0, 1)
+	}
+	c.objects = append(c.objects, id)
+	return true
+}
+
+// receipt returns the receipt of a numbered message of the client.
+func (c *Client) receipt(h *transport.Header) *receipt {
+	k := class(h)
+	if c.receipts[k] == nil {
+		c.receipts[k] = new(receipts)
+	}
+	return c.receipts[k].sent(h.Seq, h.Fragment, h.Index)
+}

@@ -1,0 +1,247 @@
+package conform
+
+import (
+	"math"
+)
+
+// Limits of the messages about which the whole capture decides.
+const (
+	maxGroups  = 4096
+	maxDoubted = 4096 // differences that are kept for the report
+)
+
+// A group is the unreliable messages of one client and opcode to one client, or
+// to nobody where no copy came at all.
+type group struct {
+	from, to *Client
+	op       uint8
+	kind     doubtKind
+}
+
+type doubtKind uint8
+
+const (
+	doubtCopy   doubtKind = iota // one receiver lacks it
+	doubtNobody                  // all receivers lack it
+	doubtExtra
+)
+
+// A tally counts the messages of a group.
+type tally struct {
+	group
+	all     int // expected messages; for doubtNobody, inputs
+	missing int
+	list    []*expect
+	extras  []*got
+}
+
+// doubts holds the missing and extra messages about which the whole capture
+// decides: unreliable messages have no numbers, so that a loss does not show,
+// and the last numbers of a sender do not show, either.
+type doubts struct {
+	by    map[group]*tally
+	order []*tally
+	kept  int
+	tail  []*expect
+	pairs []pair
+	ends  []extra
+	late  []pair
+	more  int
+}
+
+// A pair is an unreliable message, and one that may be it, changed.
+type pair struct {
+	x *expect
+	g *got
+}
+
+// An extra is a message that nothing asked for.
+type extra struct {
+	to *Client
+	g  *got
+}
+
+// pair takes an unreliable message, and one that may be it, changed.
+func (d *doubts) pair(x *expect, g *got) {
+	if len(d.pairs) < maxDoubted {
+		d.pairs = append(d.pairs, pair{x, g})
+	} else {
+		d.more++
+	}
+}
+
+// disorder takes a copy that came after that of a later message.
+func (d *doubts) disorder(x *expect, g *got) {
+	if len(d.late) < maxDoubted {
+		d.late = append(d.late, pair{x, g})
+	} else {
+		d.more++
+	}
+}
+
+// extraLast takes a message that nothing asked for, if its cause may be the last
+// of a client.
+func (d *doubts) extraLast(to *Client, g *got) {
+	if len(d.ends) < maxDoubted {
+		d.ends = append(d.ends, extra{to, g})
+	} else {
+		d.more++
+	}
+}
+
+func (d *doubts) tally(g group) *tally {
+	t := d.by[g]
+	if t == nil {
+		if len(d.order) >= maxGroups {
+			g = group{kind: g.kind}
+			if t = d.by[g]; t != nil {
+				return t
+			}
+		}
+		if d.by == nil {
+			d.by = map[group]*tally{}
+		}
+		t = &tally{group: g}
+		d.by[g] = t
+		d.order = append(d.order, t)
+	}
+	return t
+}
+
+// expected counts an unreliable message.
+func (d *doubts) expected(x *expect) {
+	d.tally(group{x.src.client, x.to, uint8(x.op), doubtCopy}).all++
+	if !x.src.counted {
+		x.src.counted = true
+		d.tally(group{x.src.client, nil, uint8(x.op), doubtNobody}).all++
+	}
+}
+
+// missed takes an unreliable message that did not come.
+func (d *doubts) missed(x *expect) {
+	g := group{x.src.client, x.to, uint8(x.op), doubtCopy}
+	if x.src.matched == 0 {
+		g.to, g.kind = nil, doubtNobody
+	}
+	t := d.tally(g)
+	if g.kind == doubtCopy || !x.src.nobody {
+		t.missing++
+	}
+	x.src.nobody = x.src.nobody || g.kind == doubtNobody
+	if d.kept < maxDoubted {
+		d.kept++
+		t.list = append(t.list, x)
+	} else {
+		d.more++
+	}
+}
+
+// extra takes an unreliable message that nothing asked for.
+func (d *doubts) extra(to *Client, e *got, author *Client) {
+	t := d.tally(group{author, to, uint8(e.Op), doubtExtra})
+	t.missing++
+	if d.kept < maxDoubted {
+		d.kept++
+		t.extras = append(t.extras, e)
+	} else {
+		d.more++
+	}
+}
+
+// last takes a reliable message that did not come, after which the host used no
+// number any more.
+func (d *doubts) last(x *expect) {
+	if len(d.tail) < maxDoubted {
+		d.tail = append(d.tail, x)
+	} else {
+		d.more++
+	}
+}
+
+// A loss is the part of messages that a capture lacks.
+type loss struct{ of, lost int }
+
+// most returns how many of n messages can be lost if the part is the same. The
+// numbered messages of a battle come in bunches, so the part is a guess.
+func (l loss) most(n int) int {
+	if l.lost == 0 {
+		return 0
+	}
+	k := float64(l.lost)
+	part := min(1, 2*(k+3*math.Sqrt(k)+3)/float64(l.of+l.lost))
+	expected := float64(n) * part
+	return int(math.Ceil(expected + 3*math.Sqrt(expected) + 1))
+}
+
+const (
+	whyUnreliable = "it is not reliable, and the capture lacks about as many messages that are"
+	whyNobody     = "it is not reliable, and nobody got a copy: it may have been lost before the host"
+	whyTail       = "it may have been lost, or not captured: the host used no number after it"
+)
+
+// resolve judges the messages about which the whole capture decides.
+func (c *comparer) resolve() {
+	out, in := c.t.losses()
+	lost := loss{out.of + in.of, out.lost + in.lost}
+	d := &c.doubts
+	any := lost.lost > 0
+	for _, p := range d.pairs {
+		if any {
+			c.excuse(p.x, whyUnreliable)
+			c.incomparable(p.g, whyInput)
+		} else {
+			c.replaced(p.x, p.g)
+		}
+	}
+	for _, p := range d.late {
+		c.disordered(p.x, p.g)
+	}
+	for _, e := range d.ends {
+		if any {
+			c.incomparable(e.g, whyInput)
+		} else {
+			c.extra(e.to, e.g)
+		}
+	}
+	for _, x := range d.tail {
+		if any {
+			c.excuse(x, whyTail)
+		} else {
+			c.missing(x)
+		}
+	}
+	for _, t := range d.order {
+		switch t.kind {
+		case doubtNobody:
+			const always, part = 3, 10
+			c.resolveMissing(t, whyNobody, t.missing <= always+t.all/part+lost.most(t.all))
+		case doubtCopy:
+			c.resolveMissing(t, whyUnreliable, t.missing <= lost.most(t.all))
+		case doubtExtra:
+			all := 0
+			for _, o := range d.order {
+				if o.kind == doubtCopy && o.to == t.to && o.op == t.op && (o.from == t.from || t.from == nil) {
+					all += o.all
+				}
+			}
+			sure := t.missing > lost.most(all)
+			for _, g := range t.extras {
+				if sure {
+					c.extra(t.to, g)
+				} else {
+					c.incomparable(g, whyInput)
+				}
+			}
+		}
+	}
+}
+
+func (c *comparer) resolveMissing(t *tally, why string, lost bool) {
+	for _, x := range t.list {
+		if lost {
+			c.excuse(x, why)
+		} else {
+			c.missing(x)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package conform
+
+import (
+	"sort"
+	"time"
+)
+
+// maxHoles bounds the holes that are remembered of one direction.
+const maxHoles = 1024
+
+// A hole is a range of sequence numbers that the capture does not hold, and the
+// times of the messages before and behind it.
+type hole struct {
+	lo, hi     int64 // hi is the number behind the last
+	from, till time.Time
+}
+
+// holes are the missing numbers of one sender's messages of one class, as the
+// tracker of the pipeline reports them.
+type holes struct {
+	list []hole // in the order of their numbers
+	seen int    // numbers that came
+	lost int    // numbers that have not come
+	late int    // numbers that were missing for a time, so an earlier transmission is not in the capture
+	at   time.Time
+	next int64
+
+	part   int64 // number of a message of which fragments are missing
+	partAt time.Time
+	inPart bool
+}
+
+// begin says when the first number must have been sent; it is 0.
+func (h *holes) begin(at time.Time) { *h = holes{at: at} }
+
+// take takes the number of a message that is no repetition.
+func (h *holes) take(number int64, gap int, late bool, at time.Time) {
+	if h.seen == 0 && gap == 0 && number > 0 && number <= maxHeld && !h.at.IsZero() {
+		gap = int(number)
+	}
+	if h.inPart && number > h.part {
+		h.inPart = false
+		h.lose(hole{h.part, h.part + 1, h.partAt, at})
+	}
+	h.seen++
+	switch {
+	case late || number < h.next:
+		h.fill(number, at)
+		return
+	case gap > 0:
+		h.lose(hole{number - int64(gap), number, h.at, at})
+	}
+	h.next, h.at = number+1, at
+}
+
+// lose adds a hole.
+func (h *holes) lose(o hole) {
+	h.lost += int(o.hi - o.lo)
+	if len(h.list) == maxHoles {
+		h.list = append(h.list[:0], h.list[maxHoles/2:]...)
+	}
+	h.list = append(h.list, o)
+}
+
+// piece takes a fragment with the number that take has just taken. A message
+// that the next one finds incomplete is missing.
+func (h *holes) piece(number int64, complete bool) {
+	switch {
+	case complete:
+		h.inPart = h.inPart && h.part != number
+		h.fill(number, h.at)
+	case !h.inPart && number+1 == h.next:
+		h.inPart, h.part, h.partAt = true, number, h.at
+	}
+}
+
+// fill takes a number out of its hole.
+func (h *holes) fill(number int64, at time.Time) {
+	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > number })
+	if i == len(h.list) || h.list[i].lo > number {
+		return
+	}
+	if at.Sub(h.list[i].till) > longestLost {
+		return // this is rather another message, many numbers later
+	}
+	h.lost--
+	h.late++
+	switch o := &h.list[i]; {
+	case o.lo+1 == o.hi:
+		h.list = append(h.list[:i], h.list[i+1:]...)
+	case o.lo == number:
+		o.lo++
+	case o.hi == number+1:
+		o.hi--
+	default:
+		rest := *o
+		rest.lo, o.hi = number+1, number
+		h.list = append(h.list, hole{})
+		copy(h.list[i+2:], h.list[i+1:])
+		h.list[i+1] = rest
+	}
+}
+
+// between reports whether a missing number above lo and below hi can have been
+// sent in a time.
+func (h *holes) between(lo, hi int64, from, till time.Time) bool {
+	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > lo+1 })
+	for ; i < len(h.list) && h.list[i].lo < hi; i++ {
+		if o := &h.list[i]; !o.from.After(till) && !o.till.Before(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// during reports whether a missing number can have been sent in a time.
+func (h *holes) during(from, till time.Time) bool {
+	i := sort.Search(len(h.list), func(i int) bool { return !h.list[i].till.Before(from) })
+	return i < len(h.list) && !h.list[i].from.After(till)
+}
+
+// A receipt tells whether the host has acknowledged a client's message.
+type receipt struct {
+	want, got uint64 // pieces
+	all       bool
+}
+
+func (r *receipt) acknowledged() bool { return r.all || r.want != 0 && r.got&r.want == r.want }
+
+// receipts are those of a client's latest messages of one class, by the low
+// byte of the number: no host acknowledges older ones.
+type receipts struct {
+	seqs [eightBits]uint16
+	of   [eightBits]*receipt
+}
+
+// sent returns the receipt for a message, or for the message that a fragment is
+// a piece of.
+func (r *receipts) sent(seq uint16, fragment bool, index uint8) *receipt {
+	i := uint8(seq)
+	if got := r.of[i]; !fragment || got == nil || r.seqs[i] != seq || got.want == 0 || got.want&(1<<(index%64)) != 0 {
+		r.seqs[i], r.of[i] = seq, new(receipt)
+	}
+	if fragment {
+		r.of[i].want |= 1 << (index % 64)
+	}
+	return r.of[i]
+}
+
+// acknowledge takes the host's acknowledgement, which may have 8 bits.
+func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8) {
+	i := uint8(seq)
+	got := r.of[i]
+	if got == nil || seq != r.seqs[i] && seq >= eightBits {
+		return
+	}
+	if fragment {
+		got.got |= 1 << (index % 64)
+	} else {
+		got.all = true
+	}
+}

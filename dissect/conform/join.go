@@ -1,0 +1,285 @@
+package conform
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// rounds are the rounds of the checksums, in order.
+var rounds = [...]uint8{0, 1, 2, 3, msg.LastRound}
+
+// roundOf returns the place of a round in the order, -1 if there is none such.
+func roundOf(round uint8) int { return bytes.IndexByte(rounds[:], round) }
+
+// admit lets a client in, as the host shows that it has.
+func (t *timeline) admit(c *Client) {
+	if c.admitted {
+		return
+	}
+	c.admitted = true
+	at := t.now.Time
+	waiting := c.waiting
+	c.waiting = nil
+	for _, e := range waiting {
+		if e.Kind == Output && e.Time.Before(at) {
+			at = e.Time // that of the accept
+		}
+	}
+	t.emit(&Event{Kind: Heard, Time: at, Frame: c.First, Client: c, Number: -1})
+	t.emit(&Event{Kind: Joined, Time: at, Frame: c.First, Client: c, Type: transport.Connect, Body: c.body, Number: -1, Reliable: true})
+	for _, e := range waiting {
+		t.emit(e)
+	}
+}
+
+// given notes the id that the host gives a client. A host that gives one that
+// another client has, has begun anew: it does not know the others.
+func (t *timeline) given(c *Client, id uint8) {
+	c.given = id
+	for _, o := range t.order {
+		if o != c && o.given == id && o.admitted && !o.gone {
+			t.restart(c, o)
+			return
+		}
+	}
+}
+
+// restart ends the clients of the host's last run, to which old belongs.
+func (t *timeline) restart(c, old *Client) {
+	t.runs = append(t.runs[:min(len(t.runs), maxSilences)], t.now.Number)
+	silence := t.now.Time.Add(-silent)
+	for _, o := range append([]*Client(nil), t.order...) {
+		if o != c && (c.given == firstPeer || o.index <= old.index || o.heard.time.Before(silence)) {
+			t.end(o, PutOut)
+		}
+	}
+}
+
+// answers takes an answer to a round of the checksums. A client that answers a
+// round was asked for it, so that the host has the answers to those before. It
+// reports whether the answer is news.
+func (t *timeline) answers(e *Event) bool {
+	c := e.Client
+	place := c.answered
+	if m, ok := t.bodies.game(e.Body).(*msg.ChecksumResponse); ok {
+		if place = roundOf(m.Round); place < 0 || c.made&(1<<place) != 0 {
+			return place < 0
+		}
+		t.answered(c, place)
+	}
+	c.answered = max(c.answered, place+1)
+	return true
+}
+
+// answered makes up the answers to the first rounds that the capture lacks.
+func (t *timeline) answered(c *Client, n int) {
+	if q := &c.held[1]; c.answered < n && len(q.events) > 0 { // the host did not wait any longer
+		q.until = q.events[len(q.events)-1].Number
+		t.release(c, 1)
+	}
+	for ; c.answered < min(n, len(rounds)) && !c.Adopted; c.answered++ {
+		c.made |= 1 << c.answered
+		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
+	}
+}
+
+// makeUp emits a message of a client that the capture lacks.
+func (t *timeline) makeUp(c *Client, body []byte) {
+	t.madeUp++
+	e := &Event{
+		Kind: Input, Time: t.now.Time, Frame: t.now.Number, Client: c, Type: transport.Standard, Reliable: true, Body: body, Number: -1, MadeUp: true,
+	}
+	if len(body) > 0 {
+		e.Op = decode.Opcode(body[0])
+		t.hand(c, e)
+	}
+}
+
+// prove takes a message of the host for a proof that it has got the messages of
+// the client that it answers.
+func (t *timeline) prove(r *dissect.Record, e *Event) {
+	c := e.Client
+	switch e.Op {
+	case msg.OpChecksumRequest:
+		if m, ok := r.Message.(*msg.ChecksumRequest); ok {
+			t.answered(c, roundOf(m.Round))
+		}
+	case msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit:
+		t.answered(c, len(rounds))
+	case msg.OpMissionInit:
+		t.readied(c)
+	case msg.OpPlayerAnnounce:
+		if code, peer, ok := t.announced(e); ok && code == event.CodeNewPlayerInGame && peer == c.Peer {
+			t.readied(c)
+		}
+	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
+		t.objectOf(e)
+	}
+}
+
+// readied makes up the ClientReady of a client that the host treats as ready.
+func (t *timeline) readied(c *Client) {
+	if c.Adopted || c.playing || !c.settled {
+		return
+	}
+	c.playing, c.madeReady = true, true
+	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
+}
+
+// objectOf makes up the creation of an object whose copy the host sends.
+func (t *timeline) objectOf(e *Event) {
+	o, ok := createdBy(t.bodies.game(e.Body))
+	if !ok {
+		return
+	}
+	slot, ok := o.id.Slot()
+	if !ok {
+		return
+	}
+	for _, c := range t.order {
+		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
+			if c.playing && c.created(o.id) {
+				t.makeUp(c, e.Body)
+			}
+			return
+		}
+	}
+}
+
+// copied ends the wait for a message before those of a client that the host
+// passes on: it has got that message.
+func (t *timeline) copied(e *Event) {
+	if t.holding == 0 {
+		return
+	}
+	for _, c := range t.order {
+		q := &c.held[1]
+		for _, h := range q.events {
+			if h.Op == e.Op && bytes.Equal(h.Body, e.Body) {
+				q.got = true
+				q.until = h.Number
+				t.release(c, 1)
+				break
+			}
+		}
+	}
+}
+
+// number takes note of the numbers of a record.
+func (t *timeline) number(r *dissect.Record, c *Client) {
+	h := &r.Transport
+	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat {
+		return
+	}
+	list := &c.sent
+	if r.Dir == dissect.FromHost {
+		list = &c.got
+	} else {
+		c.spoken = moment{r.Datagram.Time, r.Datagram.Number}
+		c.after++
+	}
+	numbers := &list[class(h)]
+	numbers.take(r.Number, r.Gap, r.Late, r.Datagram.Time)
+	if r.Transport.Fragment {
+		numbers.piece(r.Number, r.Status != dissect.StatusPending)
+	}
+}
+
+// speaks takes note of who speaks, and of the host's silence.
+func (t *timeline) speaks(r *dissect.Record) {
+	at := r.Datagram.Time
+	if r.Dir == dissect.ToHost {
+		t.fromClients++
+		if r.Transport.Type != transport.Acknowledge {
+			t.asking++
+		}
+		return
+	}
+	t.fromHosts++
+	if t.asking > 1 && at.Sub(t.heard.time) > silent && t.fromHosts > 1 {
+		if len(t.silences) == maxSilences {
+			t.silences = append(t.silences[:0], t.silences[1:]...)
+		}
+		t.silences = append(t.silences, silence{t.heard, at})
+	}
+	t.heard, t.asking = moment{at, r.Datagram.Number}, 0
+}
+
+// silentAt reports whether the host was silent at a time, or has been since.
+func (t *timeline) silentAt(at time.Time) bool {
+	if t.heard.time.Before(at) && t.now.Time.Sub(at) > silent {
+		return true
+	}
+	for i := len(t.silences) - 1; i >= 0; i-- {
+		if s := &t.silences[i]; !at.Before(s.from.time) {
+			return at.Before(s.till)
+		}
+	}
+	return false
+}
+
+// authorOf returns the client that a copy is from, by the objects that it
+// names, nil if they do not tell.
+func (t *timeline) authorOf(e *Event) *Client {
+	var author *Client
+	if spec := t.catalog.Lookup(e.Op); spec == nil || spec.Relay != decode.RelayForward && e.Op != msg.OpStateUpdate {
+		return nil // it may be an answer
+	}
+	for _, c := range t.order {
+		if c != e.Client && c.Slot >= 0 && c.Slot < 16 && e.Slots == 1<<c.Slot && (!c.gone || author == nil) {
+			author = c
+		}
+	}
+	return author
+}
+
+// lacks reports whether the capture lacks a message of a client, nil for any,
+// of a time.
+func (t *timeline) lacks(c *Client, from, till time.Time) bool {
+	for _, o := range t.order {
+		if c != nil && o != c {
+			continue
+		}
+		for k := range o.sent {
+			if o.sent[k].during(from, till) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// losses returns the part of the host's messages, and of the clients', that the
+// capture lacks.
+func (t *timeline) losses() (out, in loss) {
+	for _, c := range t.all {
+		for k := range c.got {
+			out.of += c.got[k].seen
+			out.lost += c.got[k].lost + c.got[k].late
+			in.of += c.sent[k].seen
+			in.lost += c.sent[k].lost + c.sent[k].late
+		}
+	}
+	return out, in
+}
+
+// ends reports whether a client that may have caused a message used no number
+// afterwards, so that its numbers do not tell whether the capture lacks one.
+func (t *timeline) ends(g *got) bool {
+	author, k := t.authorOf(g.Event), 1
+	if !g.standard() {
+		k = 0
+	}
+	for _, o := range t.order {
+		if (author == nil || o == author) && o.sent[k].at.Before(g.Time) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,286 @@
+package conform
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// copied reports whether the expected message is a copy of its cause.
+func (x *expect) copied() bool {
+	return x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
+}
+
+// overdue judges a message that did not come.
+func (c *comparer) overdue(d *destination, x *expect) {
+	row := c.rep.row(x.typ, x.op)
+	if x.by&c.judge == 0 {
+		// Only the other model sends it, and the captured host does not.
+		if x.by == stockModel && c.models == stockModel|dialectModel {
+			c.deviantMissing(x)
+		}
+		return
+	}
+	if x.by == stockModel && c.models == stockModel|dialectModel {
+		row.Explained++
+		c.deviantMissing(x)
+		return
+	}
+	if g := c.instead(d, x); g != nil && c.swapped(d, x, g) {
+		return
+	}
+	if why := c.excused(d, x); why != "" {
+		c.excuse(x, why)
+		return
+	}
+	if rule := refusal(c, x); rule != nil {
+		row.Explained++
+		c.rep.Invariants.missed(c, x, true)
+		c.rep.deviate(rule, x.typ, x.op, x.src.frame)
+		return
+	}
+	if !x.reliable {
+		c.doubts.missed(x)
+		return
+	}
+	if d.trailing(x) {
+		c.doubts.last(x)
+		return
+	}
+	c.missing(x)
+}
+
+// excuse counts a message that is not required.
+func (c *comparer) excuse(x *expect, why string) {
+	c.rep.row(x.typ, x.op).Excused++
+	c.rep.excuse(why, x.typ, x.op, x.src.frame)
+	c.rep.Invariants.excused(c, x)
+}
+
+// missing counts a message that the host should have sent.
+func (c *comparer) missing(x *expect) {
+	c.rep.Invariants.missed(c, x, false)
+	text := fmt.Sprintf("expected after the message of %s in this frame", who(x.src.client))
+	if x.copied() {
+		text = fmt.Sprintf("no copy of the message of %s in this frame", who(x.src.client))
+	}
+	c.rep.differ(Difference{
+		Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: text,
+	}, c.rep.row(x.typ, x.op))
+}
+
+// deviantMissing records a message that a host of the captured one's dialect
+// does not send.
+func (c *comparer) deviantMissing(x *expect) {
+	if x.alt != nil && x.alt.done {
+		return
+	}
+	c.rep.Invariants.missed(c, x, true)
+	c.rep.deviate(deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+}
+
+// The reasons that the capture or the network gives.
+const (
+	whySilent   = "the host was silent, as if it had died or lost its network"
+	whyNotTaken = "the host never acknowledged the message: it was lost before the host"
+	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
+	whyAgain    = "a copy came, but it may be one of an earlier message, sent again"
+	whyInput    = "the capture lacks a message of the client that may have caused it"
+)
+
+// excused returns the reason why a message is not required, empty if it is.
+func (c *comparer) excused(d *destination, x *expect) string {
+	if !x.judged {
+		x.why, x.judged = c.reason(d, x), true
+	}
+	return x.why
+}
+
+// reason is excused for a message that it was not asked for before.
+func (c *comparer) reason(d *destination, x *expect) string {
+	cl := d.client
+	switch {
+	case near(d.cuts, x.src.time, latest):
+		return "it may have been in the cut part of a datagram"
+	case c.t.cut > 0 && d.heard.Before(x.src.time):
+		return "the host sent nothing more to the client; the reason may be in the cut part of a datagram"
+	case c.last.Sub(x.src.time) < lastMoment:
+		return "the capture ends before it could come"
+	case cl.gone && cl.left.Sub(x.src.time) < lastMoment:
+		return "the client was gone before it could come"
+	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce):
+		return "the capture starts late"
+	case x.op == msg.OpVerifyEnterSet && c.t.late():
+		return "the capture starts late"
+	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
+		return "it asks for an object of a player without captured traffic"
+	case x.op == msg.OpClientReady && x.src.client.Adopted:
+		return "the capture starts late"
+	case x.src.notTaken() && (x.src.matched == 0 || d.repeated(x)):
+		return whyNotTaken
+	case c.t.silentAt(x.src.time):
+		return whySilent
+	case cl.heard.time.Before(x.src.time) && cl.seen.Before(x.src.time):
+		return "nothing more of the client or to it is in the capture"
+	case x.reliable && c.inHole(d, x):
+		return whyHole
+	}
+	if why, ok := d.mistaken(x); ok {
+		return why
+	}
+	if c.again.near(x.to, x.key, x.src.time.Add(-slack), x.src.time.Add(latest)) {
+		return whyAgain
+	}
+	return ""
+}
+
+// inHole reports whether the message can have had a number that the capture
+// does not hold.
+func (c *comparer) inHole(d *destination, x *expect) bool {
+	from, till := x.src.time.Add(-slack/10), x.src.time.Add(d.usual.most()+slack)
+	if x.typ != transport.Standard {
+		for k := range d.client.got {
+			if d.client.got[k].during(x.src.time.Add(-slack), x.src.time.Add(time.Second)) {
+				return true
+			}
+		}
+		return false
+	}
+	list := &d.client.got[1]
+	if d.alike(x.key, x.src.time) > 1 { // they may have been taken for each other
+		return list.during(x.src.time.Add(-disorder), x.src.time.Add(latest))
+	}
+	lo, hi := d.place(x)
+	if l, h, ok := d.beside(x.src); ok && x.copied() {
+		if lo, hi = min(lo, l), max(h, min(hi, h+tolerance)); lo < l-tolerance {
+			lo = l - tolerance
+		}
+		return list.between(lo, hi, from, x.src.time.Add(longestLost))
+	}
+	if x.src.client.sent[1].during(x.src.time.Add(-slack), x.src.time.Add(slack)) {
+		lo, hi = -1<<62, 1<<62 // copies of messages that the capture lacks may have been taken for others
+	}
+	if hi-lo < eightBits/2 {
+		till = x.src.time.Add(longestLost) // those after the hole may have come when they were sent again
+	}
+	return list.between(lo, hi, from, till)
+}
+
+// trailing reports whether the host sent the client no numbered message of the
+// same class any more, so that its numbers do not tell whether one is missing.
+func (d *destination) trailing(x *expect) bool {
+	k := 1
+	if x.typ != transport.Standard {
+		k = 0
+	}
+	return d.client.got[k].at.Before(x.src.time.Add(lastMoment))
+}
+
+// ofStranger reports whether an object belongs to a player without captured
+// traffic.
+func (c *comparer) ofStranger(id wire.ObjectID) bool {
+	known, _ := c.t.unseen()
+	slot, ok := id.Slot()
+	return c.t.partial() && ok && slot < 16 && known&(1<<slot) == 0
+}
+
+// incomparable counts a message of the host that cannot be compared.
+func (c *comparer) incomparable(g *got, why string) {
+	c.rep.row(g.Type, g.Op).NotComparable++
+	c.rep.incomparable(why, g.Type, g.Op, g.Frame)
+}
+
+// surplus judges a message that nothing asked for.
+func (c *comparer) surplus(d *destination, g *got) {
+	if g.simulated() {
+		why, _ := c.hostMade(d, g)
+		c.incomparable(g, why)
+		return
+	}
+	if x := c.wanted(d, g); x != nil && c.swapped(d, x, g) {
+		return
+	}
+	why, known := c.hostMade(d, g)
+	if !known {
+		why, known = c.lostCause(d, g)
+	}
+	c.twin(d, g)
+	switch {
+	case known:
+		c.incomparable(g, why)
+	case !g.Reliable:
+		c.doubts.extra(d.client, g, c.t.authorOf(g.Event))
+	case c.t.ends(g):
+		c.doubts.extraLast(d.client, g)
+	default:
+		c.extra(d.client, g)
+	}
+}
+
+// extra counts a message that the host should not have sent.
+func (c *comparer) extra(to *Client, g *got) {
+	c.rep.Invariants.extra(g.Event)
+	c.rep.differ(Difference{
+		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: to.Addr, Detail: "no message of a client causes it",
+	}, c.rep.row(g.Type, g.Op))
+}
+
+// lostCause returns the reason why the cause of a message may not be in the
+// capture.
+func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
+	switch {
+	case c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first):
+		return "it may answer a message from before the capture", true
+	case near(c.cuts, g.Time.Add(-latest), latest):
+		return "its cause may be in the cut part of a datagram", true
+	case c.lacks(d, g):
+		return whyInput, true
+	case c.again.near(nil, g.key, g.Time.Add(-latest), g.Time.Add(slack)):
+		return "a client sent it, but it may be an earlier message, sent again", true
+	}
+	return "", false
+}
+
+// lacks reports whether the capture lacks a message of a client that the host may
+// have answered with another.
+func (c *comparer) lacks(d *destination, g *got) bool {
+	author := c.t.authorOf(g.Event)
+	switch {
+	case g.Late:
+		return c.t.lacks(author, g.Time.Add(-longestLost), g.Time)
+	case d.alike(g.key, g.Time) > 1:
+		return c.t.lacks(author, g.Time.Add(-latest), g.Time.Add(slack))
+	}
+	return c.t.lacks(author, g.Time.Add(-d.usual.most()-slack), g.Time) && (author == nil || !c.refuted(d, g, author))
+}
+
+// simulated reports whether no host passes a message on.
+func (g *got) simulated() bool {
+	_, flags, ok := msg.UpdateHead(g.Body)
+	return ok && g.standard() && flags&msg.DirtySubsystems != 0
+}
+
+// near reports whether one of the times, which are in order, lies in a span.
+func near(times []time.Time, from time.Time, span time.Duration) bool {
+	for i := len(times) - 1; i >= 0 && !times[i].Before(from); i-- {
+		if !times[i].After(from.Add(span)) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut notes a datagram that the capture cut short.
+func (c *comparer) cut(to *Client, at time.Time) {
+	list := &c.cuts
+	if to != nil {
+		list = &c.dest(to).cuts
+	}
+	for len(*list) > 0 && ((*list)[0].Before(at.Add(-reliableWait-latest)) || len(*list) >= maxPending) {
+		*list = (*list)[1:]
+	}
+	*list = append(*list, at)
+}

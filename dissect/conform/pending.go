@@ -1,0 +1,321 @@
+package conform
+
+import "time"
+
+// A destination holds the messages to one client that wait for their
+// counterpart.
+type destination struct {
+	client   *Client
+	expects  []*expect // in order; done ones go from the front
+	gots     []*got
+	byKey    map[uint64][]*expect
+	gotByKey map[uint64][]*got
+	last     map[*Client]ordered // by sender
+	names    map[uint64]bool     // NameChanges that it should have got, or did
+	cuts     []time.Time         // datagrams to the client that the capture cut short
+	heard    time.Time           // of the host
+	first    int64               // number of the data class, -1 before there is one
+
+	recent []numbered // matched messages that left expects, at most maxRecent
+	order  ordering
+	usual  delay
+	came   map[uint64][]arrived // of those, by key
+	cameN  int
+}
+
+// ordered is the last pair that matched.
+type ordered struct {
+	index  int
+	number int64
+}
+
+// numbered is the number of a copy.
+type numbered struct {
+	number int64
+	sender *Client   // of the original, if it is a copy
+	time   time.Time // of its cause
+}
+
+// arrived is a message that came.
+type arrived struct {
+	src    *source
+	number int64
+	at     time.Time
+	used   bool // it explains why another one did not come
+}
+
+// Limits of the memory of messages that have come.
+const (
+	maxRecent = 256
+	maxCame   = 4096
+)
+
+func newDestination(client *Client) *destination {
+	return &destination{
+		client: client, byKey: map[uint64][]*expect{}, gotByKey: map[uint64][]*got{}, last: map[*Client]ordered{}, names: map[uint64]bool{},
+		first: -1, came: map[uint64][]arrived{},
+	}
+}
+
+// new reports whether a name was not told before.
+func (d *destination) new(key uint64) bool {
+	const most = 1024
+	if d.names[key] || len(d.names) >= most {
+		return false
+	}
+	d.names[key] = true
+	return true
+}
+
+// live drops finished entries from the front.
+func live(list []*expect) []*expect {
+	for len(list) > 0 && list[0].done {
+		list = list[1:]
+	}
+	return list
+}
+
+func firstGot(list []*got, x *expect) *got {
+	for _, g := range list {
+		if !g.done && (x.src == nil || !g.Time.Before(x.src.time.Add(-earliest))) {
+			return g
+		}
+	}
+	return nil
+}
+
+// choose returns the expected message that matches a captured one: the first
+// that keeps the order of the client's messages. One for which the copy is later
+// than usual gives way to one for which it is not.
+func (d *destination) choose(g *got) *expect {
+	var passed, first *expect
+	list := live(d.byKey[g.key])
+	if len(list) == 0 {
+		delete(d.byKey, g.key)
+		return nil
+	}
+	d.byKey[g.key] = list
+	for _, x := range list {
+		if x.done {
+			continue
+		}
+		lag := g.Time.Sub(x.src.time)
+		if first != nil && lag < -earliest {
+			break
+		}
+		switch o, ok := d.last[x.sender()]; {
+		case !ok || !x.copied() || g.Number < o.number || x.index > o.index:
+			if first == nil {
+				first = x
+			}
+			if lag <= d.usual.most() {
+				return x
+			}
+		case passed == nil && lag <= disorder:
+			passed = x
+		}
+	}
+	if first == nil {
+		return passed
+	}
+	return first
+}
+
+// alike returns how many messages with some bytes were expected at about a time.
+func (d *destination) alike(key uint64, at time.Time) (n int) {
+	for _, y := range d.came[key] {
+		if y.src.time.Sub(at).Abs() < reliableWait {
+			n++
+		}
+	}
+	for _, y := range d.byKey[key] {
+		if y.src.time.Sub(at).Abs() < reliableWait {
+			n++
+		}
+	}
+	return n
+}
+
+// sure reports whether no other message with the same bytes can be meant by one
+// that came.
+func (d *destination) sure(x *expect, g *got) bool {
+	if g.Time.Sub(x.src.time) > lastMoment {
+		return false
+	}
+	if list := d.came[x.key]; len(list) > 0 && !list[len(list)-1].at.Before(x.src.time) {
+		return false
+	}
+	for _, y := range d.byKey[x.key] {
+		if y != x && (!y.done || !y.at.Before(x.src.time)) && !y.src.time.After(g.Time) {
+			return false
+		}
+	}
+	return true
+}
+
+// repeated reports whether another message with the same bytes was expected at
+// about the time of the first one.
+func (d *destination) repeated(x *expect) bool {
+	if list := d.came[x.key]; len(list) > 0 {
+		return true
+	}
+	for _, y := range d.byKey[x.key] {
+		if y != x {
+			return true
+		}
+	}
+	return false
+}
+
+// sender returns the client that sent the original of the expected message.
+func (x *expect) sender() *Client {
+	if x.src == nil {
+		return nil
+	}
+	return x.src.client
+}
+
+func (d *destination) dropGot(g *got) {
+	list := d.gotByKey[g.key]
+	for len(list) > 0 && list[0].done {
+		list = list[1:]
+	}
+	if len(list) == 0 {
+		delete(d.gotByKey, g.key)
+		return
+	}
+	d.gotByKey[g.key] = list
+}
+
+func (d *destination) dropExpect(x *expect) {
+	if list := live(d.byKey[x.key]); len(list) > 0 {
+		d.byKey[x.key] = list
+	} else {
+		delete(d.byKey, x.key)
+	}
+}
+
+// slack is the time in which a host may change the order of different clients'
+// messages.
+const slack = 100 * time.Millisecond
+
+// pass takes note of an expected message that leaves the queue.
+func (d *destination) pass(x *expect) {
+	if x.number < 0 || !x.done {
+		return
+	}
+	if len(d.recent) == maxRecent {
+		d.recent = d.recent[1:]
+	}
+	sender := x.sender()
+	if !x.copied() {
+		sender = nil
+	}
+	if x.sure {
+		d.recent = append(d.recent, numbered{x.number, sender, x.src.time})
+	}
+	if d.cameN++; d.cameN > maxCame {
+		clear(d.came)
+		d.cameN = 1
+	}
+	list := d.came[x.key]
+	for len(list) > 0 && x.src.time.Sub(list[0].src.time) > reliableWait {
+		list = list[1:]
+		d.cameN--
+	}
+	d.came[x.key] = append(list, arrived{x.src, x.number, x.at, x.used})
+}
+
+// mistaken returns the reason why the first expected message need not have come
+// itself, if earlier ones with the same bytes took the copies of those after
+// them: one of them was lost.
+func (d *destination) mistaken(x *expect) (why string, ok bool) {
+	next := x.src.time
+	list := d.came[x.key]
+	for i := len(list) - 1; i >= 0; i-- {
+		y := &list[i]
+		if !y.used && y.src.notTaken() && y.src.client == x.src.client {
+			y.used = true
+			return whyNotTaken, true
+		}
+		if y.at.Before(next) { // it came before the next one was caused
+			break
+		}
+		if d.client.got[1].between(-1<<62, y.number, y.src.time.Add(-slack), y.at) {
+			return whyHole, true
+		}
+		next = y.src.time
+	}
+	for _, y := range d.byKey[x.key] {
+		if y.number >= 0 && !y.used && y.src.notTaken() && y.src.client == x.src.client && y.src.time.Sub(x.src.time) <= disorder {
+			y.used = true
+			return whyNotTaken, true
+		}
+	}
+	return "", false
+}
+
+// follows reports whether x and y are copies of messages of one client, which
+// come in its order.
+func (x *expect) follows(y *expect) bool { return x.copied() && y.copied() && x.sender() == y.sender() }
+
+// place returns the numbers that the first expected message must lie between:
+// the last one before it and the first one after it. The copies of one client's
+// messages come in its order, and others nearly so.
+func (d *destination) place(x *expect) (lo, hi int64) {
+	lo, hi = -1<<62, 1<<62
+	for i := len(d.recent) - 1; i >= 0; i-- {
+		y := &d.recent[i]
+		mine, early := y.sender == x.sender() && x.copied(), x.src.time.Sub(y.time) > slack
+		if !mine && !early {
+			continue
+		}
+		lo = max(lo, y.number)
+		if early {
+			break
+		}
+	}
+	const most = 512
+	for i, y := range d.expects {
+		if i > most {
+			break
+		}
+		if !y.sure || y.number <= lo || y.index <= x.index {
+			continue
+		}
+		late := y.src.time.Sub(x.src.time) > slack
+		if late || y.follows(x) {
+			hi = min(hi, y.number)
+		}
+		if late {
+			break
+		}
+	}
+	return lo, hi
+}
+
+// A delay is the usual time between a message and its copies: the mean and the
+// mean deviation of the latest.
+type delay struct{ mean, off time.Duration }
+
+func (l *delay) take(t time.Duration) {
+	if t = min(max(t, 0), disorder); l.mean == 0 && l.off == 0 {
+		l.mean, l.off = t, t/2
+		return
+	}
+	l.off += ((t - l.mean).Abs() - l.off) / 8
+	l.mean += (t - l.mean) / 8
+}
+
+// most returns a time that is longer than usual.
+func (l *delay) most() time.Duration {
+	const least = 50 * time.Millisecond
+	return max(l.mean+4*l.off, least)
+}
+
+// load counts the messages that wait for their counterpart.
+type load struct{ messages, bytes int }
+
+func (l *load) add(size int)  { l.messages++; l.bytes += size }
+func (l *load) drop(size int) { l.messages--; l.bytes -= size }
+func (l *load) full() bool    { return l.messages > maxPending || l.bytes > maxPendingBytes }

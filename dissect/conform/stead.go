@@ -1,0 +1,233 @@
+package conform
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"sort"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// who names a client for people; the name is text from the network.
+func who(c *Client) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Addr.String()
+}
+
+// instead returns the captured message that came in place of one that did not.
+func (c *comparer) instead(d *destination, x *expect) *got {
+	from, till := x.src.time.Add(-earliest), x.src.time.Add(latest)
+	i := sort.Search(len(d.gots), func(i int) bool { return !d.gots[i].Time.Before(from) })
+	for _, g := range d.gots[i:min(i+mostLooked, len(d.gots))] {
+		switch {
+		case g.Time.After(till):
+			return nil
+		case !g.done && x.key != g.key && d.inPlace(x, g) && c.related(x, g):
+			return g
+		}
+	}
+	return nil
+}
+
+// wanted returns the expected message that a captured one replaces.
+func (c *comparer) wanted(d *destination, g *got) *expect {
+	from, till := g.Time.Add(-latest), g.Time.Add(earliest)
+	i := sort.Search(len(d.expects), func(i int) bool { return !d.expects[i].src.time.Before(from) })
+	for _, x := range d.expects[i:min(i+mostLooked, len(d.expects))] {
+		switch {
+		case x.src.time.After(till):
+			return nil
+		case !x.done && x.key != g.key && x.by&c.judge != 0 && d.inPlace(x, g) && c.related(x, g):
+			return x
+		}
+	}
+	return nil
+}
+
+// inPlace reports whether a captured message came where the expected one should
+// have come.
+func (d *destination) inPlace(x *expect, g *got) bool {
+	if g.Number >= 0 && x.src != nil {
+		if lo, hi, ok := d.beside(x.src); ok {
+			return lo < g.Number && g.Number < hi
+		}
+	}
+	return x.replica || g.Late || g.Time.Sub(x.src.time) <= d.usual.most()+slack
+}
+
+// related reports whether a captured message can be the expected one, changed:
+// they are about the same objects and players, and have most bytes in common.
+func (c *comparer) related(x *expect, g *got) bool {
+	switch {
+	case g.Type != x.typ || g.Op != x.op:
+		return false
+	case x.replica && c.sameObject(x.body, g.Body):
+		return true
+	case x.typ != transport.Standard:
+		return alike(x.body, g.Body)
+	}
+	return c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body) && (!x.copied() || alike(x.body, g.Body) || c.sameLine(x.body, g.Body))
+}
+
+// subject returns a digest of the objects, players and kinds in a message, and
+// keeps it.
+func (c *comparer) subject(kept *uint64, body []byte) uint64 {
+	if *kept == 0 {
+		c.buf = c.t.bodies.subject(c.buf[:0], body)
+		*kept = maphash.Bytes(c.seed, c.buf) | 1
+	}
+	return *kept
+}
+
+// alike reports whether two bodies have most of their bytes in common.
+func alike(a, b []byte) bool {
+	n := min(len(a), len(b))
+	same := 0
+	for i := range n {
+		if a[i] == b[i] {
+			same++
+		}
+	}
+	return 3*same >= 2*max(len(a), len(b))
+}
+
+// sameLine reports whether two messages are chat with the same text.
+func (c *comparer) sameLine(a, b []byte) bool {
+	said, ok := chatIn(c.t.bodies.game(a))
+	heard, too := chatIn(c.t.bodies.game(b))
+	return ok && too && said.text == heard.text
+}
+
+// disordered judges a copy that came after that of a later message of the same
+// sender. If the capture lacks messages about there, others with the same bytes
+// may have been taken for each other.
+func (c *comparer) disordered(x *expect, g *got) {
+	c.rep.Invariants.inOrder()
+	from, till := x.src.time.Add(-disorder), g.Time.Add(slack)
+	if x.to.got[1].during(from, till) {
+		return
+	}
+	if x.src.client.sent[1].during(from, till) {
+		return
+	}
+	c.rep.Invariants.disorder(g.Frame)
+	row := c.rep.row(x.typ, x.op)
+	row.Matched--
+	c.rep.differ(Difference{
+		Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr,
+		Detail: fmt.Sprintf("it comes after a later message of the same sender; the original is in frame %d", x.src.frame),
+	}, row)
+}
+
+// swapped judges an expected and a captured message that may be one changed. It
+// reports whether they are.
+func (c *comparer) swapped(d *destination, x *expect, g *got) bool {
+	switch {
+	case x.replica && c.sameObject(x.body, g.Body), c.corrected(x, g):
+	case !x.reliable && !g.Reliable:
+		c.doubts.pair(x, g)
+		x.done, g.done = true, true
+		return true
+	case c.excused(d, x) != "":
+		if _, lost := c.lostCause(d, g); lost {
+			return false // they may be two messages, whose counterparts the capture lacks
+		}
+	}
+	c.replaced(x, g)
+	return true
+}
+
+// sameObject reports whether two creations are of the same object: owner, team,
+// class and id agree. The rest is up to the host.
+func (c *comparer) sameObject(a, b []byte) bool {
+	first, ok := createdBy(c.t.bodies.game(a))
+	second, too := createdBy(c.t.bodies.game(b))
+	return ok && too && first == second
+}
+
+// replaced judges a message that came in place of another.
+func (c *comparer) replaced(x *expect, g *got) {
+	row := c.rep.row(x.typ, x.op)
+	x.done, g.done = true, true
+	if x.replica && c.sameObject(x.body, g.Body) {
+		row.Matched++
+		return
+	}
+	if c.corrected(x, g) {
+		row.Explained++
+		c.rep.Invariants.missed(c, x, true)
+		c.rep.deviate(ruleSender, x.typ, x.op, g.Frame)
+		return
+	}
+	detail := ""
+	switch {
+	case x.reliable != g.Reliable:
+		detail = "it is not reliable, and the original is"
+		if g.Reliable {
+			detail = "it is reliable, and the original is not"
+		}
+	case x.priority != g.Priority:
+		detail = "it lacks the priority of the original"
+		if g.Priority {
+			detail = "it has priority, and the original has not"
+		}
+	}
+	c.buf = c.normal(c.buf[:0], x.typ, x.body)
+	want := bytes.Clone(c.buf)
+	c.buf = c.normal(c.buf[:0], g.Type, g.Body)
+	if at, w, h, differs := firstDifference(want, c.buf); differs {
+		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
+	}
+	c.rep.Invariants.missed(c, x, false)
+	c.rep.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: detail}, row)
+}
+
+// corrected reports whether a line of chat that names another sender came with
+// the id of the client that wrote it, and is the same otherwise.
+func (c *comparer) corrected(x *expect, g *got) bool {
+	if x.src == nil || x.src.client == nil || x.src.op != x.op || x.reliable != g.Reliable || x.priority != g.Priority {
+		return false
+	}
+	said, ok := chatIn(c.t.bodies.game(x.body))
+	heard, too := chatIn(c.t.bodies.game(g.Body))
+	id := int32(x.src.client.Peer)
+	return ok && too && id != 0 && said.sender != id && heard == (chatLine{id, said.text})
+}
+
+// A chatLine is a line of chat, of either kind.
+type chatLine struct {
+	sender int32
+	text   string
+}
+
+func chatIn(m decode.Message) (l chatLine, ok bool) {
+	switch m := m.(type) {
+	case *msg.Chat:
+		return chatLine{m.Sender, string(m.Text)}, true
+	case *msg.TeamChat:
+		return chatLine{m.Sender, string(m.Text)}, true
+	}
+	return l, false
+}
+
+func firstDifference(want, have []byte) (at int, w, h string, differs bool) {
+	for at = range max(len(want), len(have)) {
+		w, h = byteAt(want, at), byteAt(have, at)
+		if w != h {
+			return at, w, h, true
+		}
+	}
+	return 0, "", "", false
+}
+
+func byteAt(b []byte, i int) string {
+	if i >= len(b) {
+		return "missing"
+	}
+	return fmt.Sprintf("%02X", b[i])
+}
