@@ -461,24 +461,27 @@ func opt(n *int) string {
 func captures(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, name := range []string{
-		"battle_mix.pcap.gz", "networked_battle.pcap", "stock_client.pcap", "lossy.pcap", "restart.pcap", "join_flow.pcap", "gamespy.pcap", "no_identity.pcap",
-	} {
-		all = append(all, filepath.Join("../../fixtures/captures", name))
-	}
-	if dir := os.Getenv("BCDISSECT_CAPTURES"); dir != "" {
+	for _, dir := range []string{"../../fixtures/captures", os.Getenv("BCDISSECT_CAPTURES")} {
+		if dir == "" {
+			continue
+		}
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if strings.HasPrefix(d.Name(), "forged") {
-				return err // made up in no order: nobody plays
-			}
-			if name := strings.TrimSuffix(path, ".gz"); err == nil && (strings.HasSuffix(name, ".pcap") || strings.HasSuffix(name, ".pcapng")) {
+			name := d.Name()
+			switch plain := strings.TrimSuffix(name, ".gz"); {
+			case err != nil:
+				return err
+			case strings.HasPrefix(name, "forged"): // made up in no order: nobody plays
+			case strings.HasSuffix(plain, ".pcap"), strings.HasSuffix(plain, ".pcapng"):
 				all = append(all, path)
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	if len(all) < 30 {
+		t.Fatalf("got %d captures", len(all))
 	}
 	return all
 }
