@@ -339,3 +339,27 @@ type Finding struct {
 type Evicted struct {
 	Matches, Players, Lives, Kills, Scores, Shots, Chat, Events, Samples, Conditions, Findings int
 }
+
+// Each yields the kinds of items of which some were left out.
+func (e *Evicted) Each(yield func(kind string, n int)) {
+	for _, k := range []struct {
+		kind string
+		n    int
+	}{
+		{"matches", e.Matches},
+		{"players", e.Players},
+		{"lives", e.Lives},
+		{"kills", e.Kills},
+		{"scores", e.Scores},
+		{"shots", e.Shots},
+		{"chat", e.Chat},
+		{"events", e.Events},
+		{"samples", e.Samples},
+		{"conditions", e.Conditions},
+		{"findings", e.Findings},
+	} {
+		if k.n > 0 {
+			yield(k.kind, k.n)
+		}
+	}
+}

@@ -367,14 +367,7 @@ func newSessionMatch(m *match.Match, tracks bool) sessionMatch {
 
 func evicted(e *match.Evicted) map[string]int {
 	out := map[string]int{}
-	for name, n := range map[string]int{
-		"matches": e.Matches, "players": e.Players, "lives": e.Lives, "kills": e.Kills, "scores": e.Scores, "shots": e.Shots, "chat": e.Chat,
-		"events": e.Events, "samples": e.Samples, "conditions": e.Conditions, "findings": e.Findings,
-	} {
-		if n > 0 {
-			out[name] = n
-		}
-	}
+	e.Each(func(kind string, n int) { out[kind] = n })
 	return out
 }
 

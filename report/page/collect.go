@@ -335,8 +335,9 @@ func rules(r *match.Rules) []string {
 	return out
 }
 
-func evicted(e *match.Evicted) int {
-	return e.Matches + e.Players + e.Lives + e.Kills + e.Scores + e.Shots + e.Chat + e.Events + e.Samples + e.Conditions + e.Findings
+func evicted(e *match.Evicted) (sum int) {
+	e.Each(func(_ string, n int) { sum += n })
+	return sum
 }
 
 func seconds(t float64) float64 { return round(t, 3) }

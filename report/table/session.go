@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -555,27 +556,9 @@ func (s *sessionPage) unusual(m *match.Match) {
 
 // evicted lists the parts missing from the report.
 func (s *sessionPage) evicted(e *match.Evicted) {
+	words := map[string]string{"lives": "ships", "chat": "chat lines", "samples": "positions"}
 	var out []string
-	for _, n := range []struct {
-		n    int
-		what string
-	}{
-		{e.Matches, "matches"},
-		{e.Players, "players"},
-		{e.Lives, "ships"},
-		{e.Kills, "kills"},
-		{e.Scores, "scores"},
-		{e.Shots, "shots"},
-		{e.Chat, "chat lines"},
-		{e.Events, "events"},
-		{e.Samples, "positions"},
-		{e.Conditions, "conditions"},
-		{e.Findings, "findings"},
-	} {
-		if n.n > 0 {
-			out = append(out, strconv.Itoa(n.n)+" "+n.what)
-		}
-	}
+	e.Each(func(kind string, n int) { out = append(out, strconv.Itoa(n)+" "+cmp.Or(words[kind], kind)) })
 	if len(out) > 0 {
 		s.line("")
 		s.line("Left out to keep to the limits: %s.", strings.Join(out, ", "))
