@@ -123,7 +123,7 @@ function feed() {
   m.kills.forEach((k, i) => { if (app.t >= k.t && app.t - k.t < 7) items.push({ t: k.t, id: `k${i}`, k }); });
   m.chat.forEach((c, i) => { if (app.t >= c.t && app.t - c.t < 5 && c.text.trim()) items.push({ t: c.t, id: `c${i}`, c }); });
   items.sort((a, b) => a.t - b.t);
-  const last = items.slice(innerWidth < 600 ? -3 : -5), newest = items.findLast((x) => x.k)?.k, id = last.map((x) => x.id).join();
+  const last = items.slice(-3), newest = items.findLast((x) => x.k)?.k, id = last.map((x) => x.id).join();
   if (id === app.fed) return;
   app.fed = id;
   if (newest && newest !== app.said) app.status.textContent = `${clock(newest.t)}: ${tell(m, newest)}`;

@@ -21,35 +21,13 @@ type column struct {
 // narrowest is the least width of a column with text.
 const narrowest = 6
 
-// fitted draws a table no wider than the terminal: it folds the text of the
-// widest columns, and leaves out columns if that is not enough.
+// fitted draws a table no wider than the terminal: it leaves out columns until
+// the others fit when folded, and folds the widest.
 func (w *widths) fitted(out io.Writer, o Options, all []column) error {
-	const gap = 2 // a space on either side of each column
-	room := make([]int, len(all))
-	natural := func() (sum int) {
-		for i := range all {
-			room[i] = w.of([]byte(all[i].head))
-			for _, c := range all[i].cells {
-				room[i] = max(room[i], w.of([]byte(c)))
-			}
-			sum += room[i] + gap
-		}
-		return sum
-	}
-	least := func() (sum int) {
-		for i := range all {
-			n := room[i]
-			if all[i].least > 0 {
-				n = min(n, max(all[i].least, w.of([]byte(all[i].head))))
-			}
-			sum += n + gap
-		}
-		return sum
-	}
-	total := natural()
-	if o.Width > 0 && total > o.Width {
+	room := w.rooms(all)
+	if o.Width > 0 && taken(room) > o.Width {
 		all = slices.Clone(all)
-		for least() > o.Width {
+		for taken(w.folded(all, room)) > o.Width {
 			first := -1
 			for i := range all {
 				if d := all[i].drop; d > 0 && (first < 0 || d < all[first].drop) {
@@ -59,32 +37,27 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 			if first < 0 {
 				break
 			}
-			all = slices.Delete(all, first, first+1)
-			room = room[:len(all)]
-			natural()
+			all, room = slices.Delete(all, first, first+1), slices.Delete(room, first, first+1)
 		}
-		short := false // even so
-		for total = natural(); total > o.Width; {
-			widest := -1
+		least := w.folded(all, room)
+		if taken(least) > o.Width { // even so
 			for i := range all {
-				c := &all[i]
-				least := max(c.least, w.of([]byte(c.head)))
-				if short {
-					least = narrowest
+				if all[i].least > 0 {
+					least[i] = min(least[i], narrowest)
 				}
-				if c.least > 0 && room[i] > least && (widest < 0 || room[i] > room[widest]) {
+			}
+		}
+		for taken(room) > o.Width {
+			widest := -1
+			for i := range room {
+				if room[i] > least[i] && (widest < 0 || room[i] > room[widest]) {
 					widest = i
 				}
 			}
-			switch {
-			case widest >= 0:
-				room[widest]--
-				total--
-			case short:
-				total = 0
-			default:
-				short = true
+			if widest < 0 {
+				break
 			}
+			room[widest]--
 		}
 	}
 	head := make([]string, len(all))
@@ -124,4 +97,37 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 	}
 	_, err := out.Write(cut)
 	return err
+}
+
+// rooms returns the widths of columns whose text is not folded.
+func (w *widths) rooms(all []column) []int {
+	room := make([]int, len(all))
+	for i := range all {
+		room[i] = w.of([]byte(all[i].head))
+		for _, c := range all[i].cells {
+			room[i] = max(room[i], w.of([]byte(c)))
+		}
+	}
+	return room
+}
+
+// folded returns the widths to which columns are folded before any is left out.
+func (w *widths) folded(all []column, room []int) []int {
+	least := slices.Clone(room)
+	for i := range all {
+		if all[i].least > 0 {
+			least[i] = min(room[i], max(all[i].least, w.of([]byte(all[i].head))))
+		}
+	}
+	return least
+}
+
+// taken returns the width of a table, in which a space is on either side of each
+// column.
+func taken(room []int) int {
+	sum := 2 * len(room)
+	for _, n := range room {
+		sum += n
+	}
+	return sum
 }
