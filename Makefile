@@ -12,6 +12,7 @@ NFPM ?= github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 CHROMIUM ?= chromium
 ESBUILD ?= github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 ESLINT ?= eslint@10.15.0
+APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 
 # The nearest tag, or the commit, or "dev" where there is no git.
@@ -51,7 +52,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi page-lint browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build test system acmi page-lint browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -87,11 +88,11 @@ browser: ## the web page of a session, opened in Chromium where it is installed
 		echo "make: no browser tests: $(CHROMIUM) is not installed" >&2; \
 	fi
 
-check: tidy-check test lint vet race ## tidy, test, lint, vet, race: before every commit
+check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: before every commit
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check test system acmi schema lint vet race browser package-check
+ci: STAGES = tidy-check api test system acmi schema lint vet race browser package-check
 ci: ## all checks before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 
@@ -108,6 +109,18 @@ STAGED = report=$$(mktemp) && trap 'rm -f "$$report"' EXIT && \
 			cat "$$report"; echo "$$stage failed after $$(($$(date +%s) - began)) s" >&2; exit 1; \
 		fi; \
 	done && cat "$$report"
+
+# The packages of the library, as docs/api holds them: dissect-relay.export is
+# that of dissect/relay.
+PUBLIC = $(subst -,/,$(patsubst docs/api/%.export,%,$(wildcard docs/api/*.export)))
+
+api: ## compare the library with docs/api; UPDATE=1 writes docs/api anew
+	@for p in $(PUBLIC); do \
+		file=docs/api/$$(echo $$p | tr / -).export; \
+		if [ -n "$(UPDATE)" ]; then $(GO) run $(APIDIFF) -w $$file ./$$p || exit 1; continue; fi; \
+		changes=$$($(GO) run $(APIDIFF) -incompatible $$file ./$$p) || exit 1; \
+		if [ -n "$$changes" ]; then echo "$$p has changed so that programs may have to change, too:" && echo "$$changes"; failed=1; fi; \
+	done; [ -z "$$failed" ] || { echo "make: note it in CHANGELOG.md, then 'make api UPDATE=1'" >&2; exit 1; }
 
 unit32: ## the tests as a 32-bit program, where this system can run one
 	@if GOARCH=386 CGO_ENABLED=0 $(GO) test unicode/utf16 >/dev/null 2>&1; then \

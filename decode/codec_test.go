@@ -17,8 +17,14 @@ type walked func(c *decode.Codec)
 
 func (m walked) Walk(c *decode.Codec) { m(c) }
 
-func texts(f func(c *decode.Codec, name string, p *[]byte, doc string), text *[]byte) walked {
-	return func(c *decode.Codec) { f(c, "x", text, "a text") }
+func texts[T ~[]byte](f func(c *decode.Codec, name string, p *T, doc string), text *[]byte) walked {
+	return func(c *decode.Codec) { t := T(*text); f(c, "x", &t, "a text"); *text = t }
+}
+
+// textOf is texts for a text that is written.
+func textOf[T ~[]byte](f func(c *decode.Codec, name string, p *T, doc string), s string) walked {
+	b := []byte(s)
+	return texts(f, &b)
 }
 
 // A field that the message cuts is absent as a whole: the error says what it
@@ -132,29 +138,25 @@ func TestTooLarge(t *testing.T) {
 		s := of(n)
 		return func(c *decode.Codec) { decode.List16(c, "x", &s, 1, "", func(e *uint8) { c.U8("e", e, "") }) }
 	}
-	text := func(f func(c *decode.Codec, name string, p *[]byte, doc string), s string) walked {
-		b := []byte(s)
-		return texts(f, &b)
-	}
 	for _, tt := range []struct {
 		name string
 		m    walked
 		size int // 0 for an error
 		want string
 	}{
-		{"255 bytes", text((*decode.Codec).Str8, string(of(255))), 256, ""},
-		{"256 bytes", text((*decode.Codec).Str8, string(of(256))), 0, "256 bytes do not fit an 8-bit length"},
-		{"65,535 bytes", text((*decode.Codec).Str16, string(of(65535))), 65537, ""},
-		{"65,536 bytes", text((*decode.Codec).Str16, string(of(65536))), 0, "65536 bytes do not fit a 16-bit length"},
+		{"255 bytes", textOf((*decode.Codec).Str8, string(of(255))), 256, ""},
+		{"256 bytes", textOf((*decode.Codec).Str8, string(of(256))), 0, "256 bytes do not fit an 8-bit length"},
+		{"65,535 bytes", textOf((*decode.Codec).Str16, string(of(65535))), 65537, ""},
+		{"65,536 bytes", textOf((*decode.Codec).Str16, string(of(65536))), 0, "65536 bytes do not fit a 16-bit length"},
 		{"255 elements", list8(255), 256, ""},
 		{"256 elements", list8(256), 0, "256 elements do not fit an 8-bit count"},
 		{"65,535 elements", list16(65535), 65537, ""},
 		{"65,536 elements", list16(65536), 0, "65536 elements do not fit a 16-bit count"},
-		{"half a character", text((*decode.Codec).WStrz, "x"), 0, "not whole UTF-16 characters, or a 00 00 among them"},
-		{"00 00 at the end", text((*decode.Codec).WStrz, "x\x00\x00\x00"), 0, "not whole UTF-16 characters, or a 00 00 among them"},
-		{"00 00 at the start", text((*decode.Codec).WStrz, "\x00\x00x\x00"), 0, "not whole UTF-16 characters, or a 00 00 among them"},
-		{"00 00 across two characters", text((*decode.Codec).WStrz, "x\x00\x00x"), 6, ""},
-		{"00 first", text((*decode.Codec).WStrz, "\x00x\x00x"), 6, ""},
+		{"half a character", textOf((*decode.Codec).WStrz, "x"), 0, "not whole UTF-16 characters, or a 00 00 among them"},
+		{"00 00 at the end", textOf((*decode.Codec).WStrz, "x\x00\x00\x00"), 0, "not whole UTF-16 characters, or a 00 00 among them"},
+		{"00 00 at the start", textOf((*decode.Codec).WStrz, "\x00\x00x\x00"), 0, "not whole UTF-16 characters, or a 00 00 among them"},
+		{"00 00 across two characters", textOf((*decode.Codec).WStrz, "x\x00\x00x"), 6, ""},
+		{"00 first", textOf((*decode.Codec).WStrz, "\x00x\x00x"), 6, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b, err := decode.AppendFields([]byte{1, 2}, "M", tt.m, decode.Stock)

@@ -321,19 +321,29 @@ func (c *Codec) Ratios(name string, p *[]byte, n int, doc string) {
 }
 
 // Str8 is text of at most 255 bytes in Windows-1252.
-func (c *Codec) Str8(name string, p *[]byte, doc string) { c.counted(name, p, KindStr8, doc) }
+func (c *Codec) Str8(name string, p *wire.Chars, doc string) {
+	c.counted(name, (*[]byte)(p), KindStr8, doc)
+}
 
 // Str16 is text of at most 65535 bytes in Windows-1252.
-func (c *Codec) Str16(name string, p *[]byte, doc string) { c.counted(name, p, KindStr16, doc) }
+func (c *Codec) Str16(name string, p *wire.Chars, doc string) {
+	c.counted(name, (*[]byte)(p), KindStr16, doc)
+}
 
 // Str32 is text in Windows-1252.
-func (c *Codec) Str32(name string, p *[]byte, doc string) { c.counted(name, p, KindStr32, doc) }
+func (c *Codec) Str32(name string, p *wire.Chars, doc string) {
+	c.counted(name, (*[]byte)(p), KindStr32, doc)
+}
 
 // Str32z is text in Windows-1252 with a final 00, which the length counts.
-func (c *Codec) Str32z(name string, p *[]byte, doc string) { c.counted(name, p, KindStr32z, doc) }
+func (c *Codec) Str32z(name string, p *wire.Chars, doc string) {
+	c.counted(name, (*[]byte)(p), KindStr32z, doc)
+}
 
 // WStr32 is text in UTF-16LE; the length counts characters.
-func (c *Codec) WStr32(name string, p *[]byte, doc string) { c.counted(name, p, KindWStr32, doc) }
+func (c *Codec) WStr32(name string, p *wire.WideChars, doc string) {
+	c.counted(name, (*[]byte)(p), KindWStr32, doc)
+}
 
 // counted moves a text with its length. If the text is incomplete the whole
 // field is absent: its length counts among the bytes left over.

@@ -127,12 +127,12 @@ type Resolver interface {
 // part of a datagram. The record and everything it refers to are valid until
 // the emit function returns.
 type Record struct {
-	Datagram *Datagram
-	Kind     Kind
-	Part     int   // index of the message in its datagram, from 0
-	Offset   int   // of Bytes in the deciphered datagram
-	Dir      Dir   // DirUnknown without evidence
-	Peer     uint8 // sender's peer id, the datagram's first byte; 0 for GameSpy
+	*Datagram // whose time, addresses and frame number these are
+	Kind      Kind
+	Part      int   // index of the message in its datagram, from 0
+	Offset    int   // of Bytes in the deciphered datagram
+	Dir       Dir   // DirUnknown without evidence
+	Peer      uint8 // sender's peer id, the datagram's first byte; 0 for GameSpy
 
 	Bytes     []byte           // the whole transport message, deciphered; for GameSpy and malformed records their text or bytes
 	Transport transport.Header // of a message
@@ -202,12 +202,42 @@ func (r *Record) NameOf(f *decode.Field) string {
 	if f.Kind == decode.KindI32 {
 		n = f.Int
 	}
-	return r.PlayerName(f.Who, n)
+	return r.playerBy(f.Who, n)
 }
 
-// PlayerName returns the name of the player with a number in the record's
-// message, "" if it is no player or unknown.
-func (r *Record) PlayerName(who decode.Who, n int64) string {
+// PlayerName returns the name of the player that a field of the record's message
+// names by a number, "" if no field does or the player is unknown. The meaning
+// of the number depends on the field and on who wrote it. The name comes from
+// the network: escape it before it reaches a terminal.
+func (r *Record) PlayerName(number int32) string {
+	f := playerFinder{record: r, number: int64(number)}
+	var w decode.Viewer
+	r.Visit(&w, &f)
+	return f.name
+}
+
+// A playerFinder finds the first field that names a player by a number.
+type playerFinder struct {
+	record *Record
+	number int64
+	name   string
+}
+
+func (v *playerFinder) Field(f *decode.Field) {
+	n := int64(f.Uint)
+	if f.Kind == decode.KindI32 {
+		n = f.Int
+	}
+	if f.Who != decode.NoPlayer && n == v.number && v.name == "" {
+		v.name = v.record.playerBy(f.Who, n)
+	}
+}
+
+func (v *playerFinder) Begin(*decode.Group) {}
+func (v *playerFinder) End(*decode.Group)   {}
+
+// playerBy returns the name of the player with a number, "" if unknown.
+func (r *Record) playerBy(who decode.Who, n int64) string {
 	by := who.In(r.Writer, r.Dir == ToHost)
 	switch {
 	case who == decode.Speaker && r.Author != nil:

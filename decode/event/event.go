@@ -95,7 +95,7 @@ type Event struct {
 	Offset       wire.Vec4b    // ClassFiring
 	FiringPlayer int32         // ClassExploding
 	Lifetime     wire.F32      // ClassExploding
-	Set          []byte        // ClassWarp
+	Set          wire.Chars    // ClassWarp
 	Exit         [3]wire.F32   // ClassWarp
 	Duration     wire.F32      // ClassWarp
 	Body         []byte        // any other class

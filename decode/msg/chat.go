@@ -1,6 +1,9 @@
 package msg
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // OpChat is the opcode of [Chat].
 const OpChat decode.Opcode = 0x2C
@@ -22,7 +25,7 @@ var chatSpec = decode.Spec{
 // Chat is a line of chat.
 type Chat struct {
 	Sender int32
-	Text   []byte
+	Text   wire.Chars
 }
 
 // Walk implements [decode.Message].

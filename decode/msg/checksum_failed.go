@@ -1,6 +1,9 @@
 package msg
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // OpChecksumFailed is the opcode of [ChecksumFailed].
 const OpChecksumFailed decode.Opcode = 0x22
@@ -20,7 +23,7 @@ var checksumFailedSpec = decode.Spec{
 }
 
 // ChecksumFailed is SYSTEM_CHECKSUM_FAILED.
-type ChecksumFailed struct{ Text []byte }
+type ChecksumFailed struct{ Text wire.Chars }
 
 // Walk implements [decode.Message].
 func (m *ChecksumFailed) Walk(c *decode.Codec) {

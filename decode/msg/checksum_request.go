@@ -1,6 +1,9 @@
 package msg
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // OpChecksumRequest is the opcode of [ChecksumRequest].
 const OpChecksumRequest decode.Opcode = 0x20
@@ -24,8 +27,8 @@ const LastRound = 255
 // ChecksumRequest is DO_CHECKSUM.
 type ChecksumRequest struct {
 	Round     uint8
-	Dir       []byte
-	Filter    []byte
+	Dir       wire.Chars
+	Filter    wire.Chars
 	Recursive bool
 }
 

@@ -1,6 +1,9 @@
 package msg
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // OpFileTransfer is the opcode of [FileTransfer].
 const OpFileTransfer decode.Opcode = 0x25
@@ -20,7 +23,7 @@ var fileTransferSpec = decode.Spec{
 
 // FileTransfer is FILE.
 type FileTransfer struct {
-	Name []byte
+	Name wire.Chars
 	Data []byte
 }
 

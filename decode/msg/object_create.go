@@ -91,8 +91,8 @@ type Object struct {
 	Position    [3]wire.F32
 	Orientation [4]wire.F32
 	Velocity    wire.Vec4f
-	Name        []byte
-	Set         []byte
+	Name        wire.Chars
+	Set         wire.Chars
 	Ship        *ship.Class // ClassShip: the class of Species; nil if it has no list
 	Snapshot    []Part      // ClassShip, if the list fits
 	Fits        bool        // whether the snapshot matches the ship's list; it does not for modified ships

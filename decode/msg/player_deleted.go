@@ -1,6 +1,9 @@
 package msg
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // OpPlayerDeleted is the opcode of [PlayerDeleted].
 const OpPlayerDeleted decode.Opcode = 0x18
@@ -28,7 +31,7 @@ var playerDeletedSpec = decode.Spec{
 }
 
 // PlayerDeleted is DELETE_PLAYER_FROM_GAME.
-type PlayerDeleted struct{ Name []byte }
+type PlayerDeleted struct{ Name wire.Chars }
 
 // Walk implements [decode.Message].
 func (m *PlayerDeleted) Walk(c *decode.Codec) {
@@ -36,7 +39,7 @@ func (m *PlayerDeleted) Walk(c *decode.Codec) {
 }
 
 // PlayerDeletedOpenBC is the form sent by the OpenBC server.
-type PlayerDeletedOpenBC struct{ Name []byte }
+type PlayerDeletedOpenBC struct{ Name wire.Chars }
 
 // Walk implements [decode.Message].
 func (m *PlayerDeletedOpenBC) Walk(c *decode.Codec) {

@@ -33,9 +33,9 @@ type Settings struct {
 	Collisions bool
 	HostModem  bool
 	Slot       uint8
-	Mission    []byte
+	Mission    wire.Chars
 	Renamed    bool
-	NewName    []byte // Renamed
+	NewName    wire.WideChars // Renamed
 }
 
 // Walk implements [decode.Message].

@@ -33,7 +33,7 @@ var verifyExitedWarpSpec = decode.Spec{
 // it, and otherwise requests it with 0x1E.
 type VerifyExitedWarp struct {
 	Object wire.ObjectID
-	Set    []byte
+	Set    wire.Chars
 }
 
 // Walk implements [decode.Message].
@@ -46,7 +46,7 @@ func (m *VerifyExitedWarp) Walk(c *decode.Codec) {
 // terminator of the name.
 type VerifyExitedWarpBare struct {
 	Object wire.ObjectID
-	Set    []byte
+	Set    wire.Chars
 	Ended  bool
 	End    uint8 // Ended
 }

@@ -1,6 +1,9 @@
 package msg
 
-import "github.com/bcdissect/bcdissect/decode"
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // OpVersionDifferent is the opcode of [VersionDifferent].
 const OpVersionDifferent decode.Opcode = 0x23
@@ -20,7 +23,7 @@ var versionDifferentSpec = decode.Spec{
 }
 
 // VersionDifferent is VERSION_DIFFERENT.
-type VersionDifferent struct{ Text []byte }
+type VersionDifferent struct{ Text wire.Chars }
 
 // Walk implements [decode.Message].
 func (m *VersionDifferent) Walk(c *decode.Codec) {

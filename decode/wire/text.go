@@ -35,6 +35,19 @@ func Text(b []byte) string {
 	return string(AppendText(make([]byte, 0, len(b)+len(b)/2), b))
 }
 
+// Chars is text as sent, in Windows-1252, which its String turns into UTF-8. It
+// comes from the network: escape it before it reaches a terminal.
+type Chars []byte
+
+// String returns the text in UTF-8.
+func (c Chars) String() string { return Text(c) }
+
+// WideChars is text as sent, in UTF-16LE, which its String turns into UTF-8.
+type WideChars []byte
+
+// String returns the text in UTF-8.
+func (c WideChars) String() string { return WideText(c) }
+
 // AppendText appends Windows-1252 text in UTF-8.
 func AppendText(dst, b []byte) []byte {
 	for _, c := range b {

@@ -296,15 +296,15 @@ func (m *Dynamic) string(c *decode.Codec, f *field) {
 	b := m.getText(c)
 	switch f.kind {
 	case str8:
-		c.Str8(f.name, &b, f.doc)
+		c.Str8(f.name, (*wire.Chars)(&b), f.doc)
 	case str16:
-		c.Str16(f.name, &b, f.doc)
+		c.Str16(f.name, (*wire.Chars)(&b), f.doc)
 	case str32:
-		c.Str32(f.name, &b, f.doc)
+		c.Str32(f.name, (*wire.Chars)(&b), f.doc)
 	case str32z:
-		c.Str32z(f.name, &b, f.doc)
+		c.Str32z(f.name, (*wire.Chars)(&b), f.doc)
 	case wstr32:
-		c.WStr32(f.name, &b, f.doc)
+		c.WStr32(f.name, (*wire.WideChars)(&b), f.doc)
 	case wstrz:
 		c.WStrz(f.name, &b, f.doc)
 	default:

@@ -1,4 +1,4 @@
-// Package tracelog reads the logs that instrumented programs write of the
+// Not part of the library: package tracelog reads the logs that instrumented programs write of the
 // game's traffic: the packet and message traces of the stock host, which are
 // text, and the binary traces of OpenBC's battle test. docs/logs.md describes
 // what each of them lacks.
