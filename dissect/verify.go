@@ -72,10 +72,11 @@ func (v *Verifier) Check(r *Record) string {
 
 // count returns the number of messages that a datagram announces.
 func (v *Verifier) count(d *Datagram) int {
-	if len(d.Payload) > 1 && (v.Clear || d.Form != packet.Wire) {
-		return int(d.Payload[1])
+	if !v.Clear && d.Form == packet.Wire {
+		return cipher.MessageCount(d.Payload)
 	}
-	return cipher.MessageCount(d.Payload)
+	s, _ := transport.Split(d.Payload) // without an error, since records were made of it
+	return s.Count
 }
 
 // fields encodes the body of a record's message. The body of a fragment is part
