@@ -261,7 +261,7 @@ func TestCapture(t *testing.T) {
 	small := screen(m, 80, 24)
 	lineWith(t, small, "00:01:24  end of capture")
 	lineWith(t, small, "13,272 packets  33,914 messages")
-	for _, want := range []string{"Players 4", "Bot0", "Bot1", "Bot2", "Bot3", "Galaxy", "msg/s", "heard", "resent", "RTT", "Opcodes by rate", "1C StateUpdate", "Events and chat", "Bot1 leaves", "? help"} {
+	for _, want := range []string{"Players 4", "Bot0", "Bot1", "Bot2", "Bot3", "(left)", "msg/s", "heard", "resent", "RTT", "Opcodes by rate", "1C StateUpdate", "Events and chat", "Bot1 leaves", "? help"} {
 		lineWith(t, small, want)
 	}
 	large := screen(m, 200, 70)
