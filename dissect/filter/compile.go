@@ -31,20 +31,26 @@ const maxOffer = 11
 type compiler struct {
 	text     string
 	ix       *index
+	valued   bool // all names must have a value
 	f        *Filter
 	layouts  map[*layout]bool // layouts with requested fields
 	values   map[string]*vocabulary
 	programs int
 }
 
-func compile(text string, ix *index) (*Filter, *Error) {
-	e, err := parse(text)
+func compile(text string, ix *index) (*Filter, *Error) { return newCompiler(text, ix).compile() }
+
+func newCompiler(text string, ix *index) *compiler {
+	return &compiler{text: text, ix: ix, f: &Filter{}, layouts: map[*layout]bool{}, values: map[string]*vocabulary{}}
+}
+
+func (c *compiler) compile() (*Filter, *Error) {
+	e, err := parse(c.text)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{text: text, ix: ix, f: &Filter{}, layouts: map[*layout]bool{}, values: map[string]*vocabulary{}}
-	c.f.game = ix.game
-	for i, s := range ix.specs {
+	c.f.game = c.ix.game
+	for i, s := range c.ix.specs {
 		c.f.seen[s.Code] = &shown{spec: s, id: i, next: c.f.seen[s.Code]}
 	}
 	if c.f.root, err = c.node(e); err != nil {
@@ -91,17 +97,14 @@ func (c *compiler) node(e *expr) (node, *Error) {
 // test compiles a comparison or a bare name.
 func (c *compiler) test(t *test) (node, *Error) {
 	w := t.left.word
-	if k := key.Find(w.text); k != nil {
-		return c.key(k, -1, t)
-	}
-	base, element, err := c.index(w)
+	base, element, err := c.index(t)
 	if err != nil {
 		return nil, err
 	}
-	if k := key.Find(base); k != nil { // with an index
+	if k := key.Find(base); k != nil {
 		return c.key(k, element, t)
 	}
-	vs, specs, err := c.resolve(w, base)
+	vs, specs, err := c.resolve(w, base, c.valued || t.op != opNone || t.left.valued())
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func (c *compiler) test(t *test) (node, *Error) {
 		return c.field(vs, element, t)
 	}
 	switch {
-	case element >= 0 || t.left.len || t.left.masks != nil:
+	case element >= 0 || t.left.valued():
 		return nil, c.errorf(w, "%s is a message and has no value", base)
 	case t.op != opNone:
 		e := c.errorf(w, "%s is a message and has no value", base)
@@ -132,26 +135,67 @@ func (c *compiler) example(specs []*decode.Spec) string {
 	return ""
 }
 
-// index splits a trailing [n] off a path; n is -1 if there is none.
-func (c *compiler) index(w token) (base string, n int, err *Error) {
+// index splits a trailing [n] or slice off the left side of a test; n is -1 if
+// there is none.
+func (c *compiler) index(t *test) (base string, n int, err *Error) {
+	w := t.left.word
 	at := strings.IndexByte(w.text, '[')
 	if at < 0 {
 		return w.text, -1, nil
 	}
-	digits, ok := strings.CutSuffix(w.text[at+1:], "]")
-	n, e := strconv.Atoi(digits)
+	inside, ok := strings.CutSuffix(w.text[at+1:], "]")
+	base = w.text[:at]
 	w.pos += at
-	switch {
-	case !ok || strings.IndexByte(digits, '[') >= 0:
+	if !ok || strings.IndexByte(inside, '[') >= 0 {
 		return "", 0, c.errorf(w, "an index must be at the end; a path into a list covers all its elements")
-	case e != nil || n > 1<<16:
-		return "", 0, c.errorf(w, "the index is too large for any field")
 	}
-	return w.text[:at], n, nil
+	if !strings.ContainsAny(inside, ":-") {
+		n, e := strconv.Atoi(inside)
+		if e != nil || n > maxOffset {
+			return "", 0, c.errorf(w, "the index is too large for any field")
+		}
+		return base, n, nil
+	}
+	s, ok := parseSlice(inside)
+	switch {
+	case !ok:
+		return "", 0, c.errorf(w, "a slice is [start:length], [first-last], [start:] or [:length]")
+	case t.left.len:
+		return "", 0, c.errorf(w, "len is for whole values, not for a slice")
+	}
+	t.left.slice = &s
+	return base, -1, nil
 }
 
-// resolve returns the fields or messages named by a word.
-func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Error) {
+// one turns an index into a slice of one character.
+func (o *operand) one(element int) { o.slice = &slice{from: element, length: 1} }
+
+// valued reports whether the operand is more than a name.
+func (o *operand) valued() bool { return o.len || o.masks != nil || o.shaped() }
+
+// shaped reports whether a part of the value is compared, or its case changed.
+func (o *operand) shaped() bool { return o.slice != nil || o.fold != asWritten }
+
+// shape returns the shape of an operand of a class; nil for the whole value.
+func (c *compiler) shape(t *test, cl class) (*shape, *Error) {
+	o := &t.left
+	name := o.word.text
+	switch {
+	case !o.shaped():
+		return nil, nil
+	case o.fold != asWritten && cl != classText && cl != classWord:
+		return nil, c.errorf(o.word, "%s is %s: upper and lower are for text", name, what[cl])
+	case cl != classText && cl != classWord && cl != classBytes:
+		return nil, c.errorf(o.word, "%s is %s: slices are for text and bytes", name, what[cl])
+	case t.op == opNone:
+		return nil, c.errorf(o.word, "compare it with a text, such as == \"a\"")
+	}
+	return &shape{slice: o.slice, fold: o.fold, bytes: cl == classBytes}, nil
+}
+
+// resolve returns the fields or messages named by a word. A valued one is not a
+// message.
+func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*decode.Spec, *Error) {
 	if path, ok := strings.CutPrefix(base, "fields."); ok {
 		if vs := c.ix.paths[path]; vs != nil {
 			return vs, nil, nil
@@ -170,7 +214,7 @@ func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Er
 	head, path, dotted := strings.Cut(base, ".")
 	specs := specsOf(c.ix.specs, head)
 	if !dotted || specs == nil {
-		return nil, nil, c.unknown(w, base)
+		return nil, nil, c.unknown(w, base, valued)
 	}
 	if vs := among(c.ix.paths[path], specs); vs != nil {
 		return vs, nil, nil
@@ -188,12 +232,16 @@ func (c *compiler) resolve(w token, base string) ([]variant, []*decode.Spec, *Er
 	return nil, nil, e
 }
 
-// unknown returns the error for an unknown word.
-func (c *compiler) unknown(w token, base string) *Error {
+// unknown returns the error for an unknown word. Only keys and fields are
+// similar to a valued one.
+func (c *compiler) unknown(w token, base string, valued bool) *Error {
 	e := c.errorf(w, "there is no field, message or key %s", clip(base))
-	candidates := append(c.ix.sorted(), namesOf(c.ix.specs)...)
+	candidates := c.ix.sorted()
+	if !valued {
+		candidates = append(candidates, namesOf(c.ix.specs)...)
+	}
 	for _, k := range key.All() {
-		candidates = append(candidates, k.Name)
+		candidates = append(append(candidates, k.Name), k.Aliases...)
 	}
 	if head, path, ok := strings.Cut(base, "."); ok {
 		for _, name := range nearest(head, namesOf(c.ix.specs)) {
@@ -242,6 +290,14 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 
 // key compiles a comparison of a key.
 func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
+	if element >= 0 && !t.left.len && classOf(k) == classText {
+		t.left.one(element)
+		element = -1
+	}
+	shape, err := c.shape(t, classOf(k))
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case t.left.len && t.op == opNone && t.left.masks == nil:
 		return nil, c.errorf(t.left.word, "compare the length with a number")
@@ -251,6 +307,15 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, what[classOf(k)])
 	case t.op == opNone && t.left.masks == nil:
 		return hasKey(k.Present), nil
+	}
+	switch classOf(k) {
+	case classText:
+		if k.Digits && shape == nil {
+			if n := c.digits(k, t); n != nil {
+				return n, nil
+			}
+		}
+	default:
 	}
 	switch classOf(k) {
 	case classNumber, classBool:
@@ -266,7 +331,7 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	case classTime, classSeconds:
 		return c.time(k, t)
 	case classWord:
-		ok, err := c.words(k, t)
+		ok, err := c.words(k, t, shape)
 		if err != nil {
 			return nil, err
 		}
@@ -282,6 +347,9 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 		switch {
 		case err != nil:
 			return nil, err
+		}
+		x.shape = shape
+		switch {
 		case bytesOf(k) != nil:
 			return &bytesKey{get: bytesOf(k), want: x}, nil
 		case k.Search != nil && !t.op.equality():
@@ -297,6 +365,40 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	default:
 		return nil, c.errorf(t.left.word, "%s has no value: compare %s", k.Name, k.Members)
 	}
+}
+
+// digits compiles a comparison of texts with whole numbers, or returns nil if a
+// value is another text. Such a value is then a text without quotes.
+func (c *compiler) digits(k *key.Key, t *test) node {
+	whole := t.op.equality() || t.op.order()
+	for _, v := range t.values {
+		for _, side := range []token{v.lo, v.hi} {
+			_, e := strconv.ParseInt(side.text, 10, 64)
+			whole = whole && (e == nil && side.kind == tokWord || !v.span && side.text == "")
+		}
+	}
+	if !whole {
+		for i := range t.values {
+			t.values[i].lo.kind = tokString
+		}
+		return nil
+	}
+	n, err := c.numbers(&numeric{name: k.Name, whole: true}, t)
+	if err != nil {
+		return nil
+	}
+	get := func(r *dissect.Record, i int) (int64, bool) {
+		for ; ; i++ {
+			s, ok := k.Text(r, i)
+			if !ok {
+				return 0, false
+			}
+			if v, err := strconv.ParseInt(s, 10, 64); err == nil {
+				return v, true
+			}
+		}
+	}
+	return &numberKey{get: get, want: n, all: t.op.all()}
 }
 
 // sized compiles a comparison of a key's length or of one of its bytes.
@@ -377,6 +479,9 @@ func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
 func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error) {
 	w := t.left.word
 	if element < 0 && !t.left.len {
+		if t.left.shaped() {
+			return c.texty(vs, t)
+		}
 		return vs, nil
 	}
 	var kept []variant
@@ -402,12 +507,34 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 		return nil, c.errorf(w, "compare the length with a number")
 	case kept != nil:
 		return kept, nil
+	case !t.left.len && slices.ContainsFunc(vs, func(v variant) bool { return v.class() == classText }):
+		t.left.one(element)
+		return c.texty(vs, t)
 	case t.left.len:
 		return nil, c.errorf(w, "%s is %s and has no length", w.text, described(&vs[0]))
 	case vs[0].list:
 		return nil, c.errorf(w, "a path into a list covers all its elements: omit [%d]", element)
 	}
 	return nil, c.errorf(w, "%s is %s and has no [%d]", strings.TrimSuffix(w.text, fmt.Sprintf("[%d]", element)), described(&vs[0]), element)
+}
+
+// texty returns the variants that have text or bytes.
+func (c *compiler) texty(vs []variant, t *test) (kept []variant, err *Error) {
+	for _, v := range vs {
+		_, e := c.shape(t, v.class())
+		if e == nil {
+			kept = append(kept, v)
+		} else if err == nil {
+			err = e
+		}
+	}
+	if kept != nil {
+		return kept, nil
+	}
+	if vs[0].names != nil && vs[0].view == viewValue || vs[0].who != decode.NoPlayer {
+		err.Suggestions = []string{key.ValueName.Member(t.left.word.text)}
+	}
+	return nil, err
 }
 
 // described returns a description of a variant for errors.
@@ -436,9 +563,13 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 			a.numbers, err = c.numbers(c.numeric(name, vs), t)
 		}
 	case classText:
-		a.texts, err = c.texts(name, t, false)
+		if a.texts, err = c.texts(name, t, false); err == nil {
+			a.texts.shape, err = c.shape(t, cl)
+		}
 	case classBytes:
-		a.bytes, err = c.bytes(name, t)
+		if a.bytes, err = c.bytes(name, t); err == nil {
+			a.bytes.shape, err = c.shape(t, cl)
+		}
 	case classAddress:
 		a.addresses, err = c.addresses(name, t, false)
 	case classVector:
@@ -761,7 +892,7 @@ func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 
 // words compiles the values of a word comparison: for each of the key's words,
 // whether it matches.
-func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
+func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 	words, offer := k.Words, k.Offer
 	if k.Message {
 		words = make([]string, c.ix.game)
@@ -775,11 +906,12 @@ func (c *compiler) words(k *key.Key, t *test) ([]bool, *Error) {
 	}
 	ok := make([]bool, len(words))
 	switch {
-	case t.op == opContains || t.op == opMatches:
+	case t.op == opContains || t.op == opMatches || shape != nil:
 		x, err := c.texts(k.Name, t, true)
 		if err != nil {
 			return nil, err
 		}
+		x.shape = shape
 		for i, w := range words {
 			ok[i] = x.has(w)
 		}

@@ -17,7 +17,7 @@ func Names(catalog *decode.Catalog) []string { return newIndex(catalog).names() 
 func (ix *index) names() []string {
 	var all []string
 	for _, k := range key.All() {
-		all = append(all, k.Name)
+		all = append(append(all, k.Name), k.Aliases...)
 	}
 	for _, s := range ix.specs {
 		all = append(all, s.Name)
@@ -153,6 +153,12 @@ func (ix *index) steps(word string) []string {
 			all = append(all, name)
 		}
 	}
+	if dots == 0 {
+		for _, f := range functions {
+			all = append(all, f+"(")
+		}
+		all = append(all, "gamespy.", "ip.", "udp.")
+	}
 	return all
 }
 
@@ -174,7 +180,7 @@ func (ix *index) values(left string) []string {
 		return k.Words
 	}
 	c := compiler{text: left, ix: ix}
-	vs, _, err := c.resolve(token{text: left, end: len(left)}, left)
+	vs, _, err := c.resolve(token{text: left, end: len(left)}, left, true)
 	if err != nil || vs == nil {
 		return nil
 	}

@@ -17,18 +17,21 @@
 // or a name from public documents, in upper or lower case. A key hides a field
 // of the same name, which fields.name and ObjectCreate.name still reach. The
 // values that JSON adds to a field work, too: species_name, flag_names,
-// object_slot, object_name. The keys of GameSpy text are not fields. The
+// object_slot, object_name. gamespy.hostname is the value of a
+// key of GameSpy text. Some keys have the names of Wireshark, too: ip.src. The
 // components of a vector are position.x, .y and .z or [0], [1] and [2]; for an
 // orientation w comes first. [n] also selects a value of an array and a byte of
 // bytes. A path into a list stands for the field of every element. len(text) is
-// the number of characters, bytes, values or elements.
+// the number of characters, bytes, values or elements. text[0:2], [0-1], [2:],
+// [:2] and [-1] are parts of a text or of bytes; upper(text) and lower(text)
+// change the case.
 //
 // # Operators
 //
 //	== != < <= > >=       eq ne lt le gt ge
 //	=== !==               all_eq any_ne
 //	contains, matches     ~ for matches; Go's regular expressions, (?i) ignores case
-//	in {1, 3..5}          not in {...}
+//	in {1, 3..5}          not in {...}; spaces may replace the commas
 //	& 0x20                the bits of a whole number, not zero or compared
 //	and or xor not        && || ^^ !, not before and before xor before or
 //

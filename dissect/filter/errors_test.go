@@ -483,7 +483,7 @@ func TestErrors(t *testing.T) {
 			`expected a value, not }`,
 		},
 		{
-			`speed in {1 2}`,
+			`speed in {1 & 2}`,
 			`            ^`,
 			`expected , or }`,
 		},
@@ -493,9 +493,64 @@ func TestErrors(t *testing.T) {
 			`expected { and values`,
 		},
 		{
-			`lower(text) == "x"`,
-			`^~~~~`,
-			`there is no function lower, only len`,
+			`trim(text) == "x"`,
+			`^~~~`,
+			`there is no function trim; did you mean len, upper or lower?`,
+		},
+		{
+			`fram == 1`,
+			`^~~~`,
+			`there is no field, message or key fram; did you mean frame, team or frame.len?`,
+		},
+		{
+			`ip.sorce == 10.0.0.5`,
+			`^~~~~~~~`,
+			`there is no field, message or key ip.sorce; did you mean ip.src?`,
+		},
+		{
+			`upper(speed) == "X"`,
+			`      ^~~~~`,
+			`speed is a number: upper and lower are for text`,
+		},
+		{
+			`upper(species) == "AKIRA"`,
+			`      ^~~~~~~`,
+			`species is a number: upper and lower are for text; did you mean species_name?`,
+		},
+		{
+			`lower(residue) == "x"`,
+			`      ^~~~~~~`,
+			`residue is bytes: upper and lower are for text`,
+		},
+		{
+			`frame[0:2] == 1`,
+			`^~~~~~~~~~`,
+			`frame[0:2] is a number: slices are for text and bytes`,
+		},
+		{
+			`text[0:2:3] == "x"`,
+			`    ^~~~~~~`,
+			`a slice is [start:length], [first-last], [start:] or [:length]`,
+		},
+		{
+			`text[:-1] == "x"`,
+			`    ^~~~~`,
+			`a slice is [start:length], [first-last], [start:] or [:length]`,
+		},
+		{
+			`len(text[0:2]) == 2`,
+			`        ^~~~~`,
+			`len is for whole values, not for a slice`,
+		},
+		{
+			`upper(text)`,
+			`      ^~~~`,
+			`compare it with a text, such as == "a"`,
+		},
+		{
+			`gamespy.numplayers > many`,
+			`                   ^`,
+			`gamespy.numplayers is text: > is for numbers and times`,
 		},
 		{
 			`text contains "abc`,

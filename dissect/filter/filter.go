@@ -35,6 +35,21 @@ func Compile(expression string, catalog *decode.Catalog) (*Filter, error) {
 	return f, nil
 }
 
+// CheckColumn returns the error for a name that is neither a key nor a field,
+// with similar ones; messages are not among them. The error is an [*Error].
+func CheckColumn(name string, catalog *decode.Catalog) error {
+	ix := newIndex(catalog)
+	if _, err := compile(name, ix); err == nil {
+		return nil
+	}
+	c := newCompiler(name, ix)
+	c.valued = true
+	if _, err := c.compile(); err != nil {
+		return err
+	}
+	return nil
+}
+
 // Match reports whether the filter holds for a record.
 func (f *Filter) Match(r *dissect.Record) bool {
 	f.epoch++

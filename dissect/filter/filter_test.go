@@ -107,6 +107,33 @@ func TestMatch(t *testing.T) {
 		{`BootPlayer`, "boot"},
 		{`Connect or NameChange`, "name"},
 
+		// Wireshark's names and sets.
+		{`ip.src == 10.0.0.5 and frame.number == 12 and kind == gamespy`, "gamespy"},
+		{`ip.addr == 192.168.0.1 and udp.port == 22102 and kind == gamespy`, "gamespy"},
+		{`udp.srcport == 22101 or udp.dstport == 22102 or ip.dst == 10.0.0.5`, "ack, boot, keepalive, name"},
+		{`frame.time_relative == 13.5 and frame.time > 2002-03-01 and kind in {gamespy malformed}`, "gamespy, malformed"},
+		{`opcode in {0x07..0x0C 0x19}`, "no target, openbc, switched, torpedo"},
+		{`frame.len > 0`, ""}, // nothing here comes from a frame
+
+		// Slices and case.
+		{`text[0:3] == "big"`, "chat"},
+		{`text[:3] == big`, "chat"},
+		{`text[4-6] in {"log" "lag"}`, "chat"},
+		{`text[3] == "é"`, "caf\u00e9"},
+		{`text[-4:] == here`, "chat"},
+		{`text[8:100] contains "ere"`, "chat"},
+		{`text[20:] matches ".*"`, ""}, // all are shorter
+		{`text[3:2] != "é " and text contains "lag"`, "chat"},
+		{`not text[20:] == "a" and Chat`, "caf\u00e9, chat, joined, trailing"},
+		{`payload[1:4] == 02:00:00:00 and text ~ lag`, "chat"},
+		{`payload[-4:] == "here"`, "chat"},
+		{`upper(text) == "BIG LAG HERE"`, "chat"},
+		{`upper(text) contains "CAFÉ"`, "caf\u00e9"},
+		{`upper(text[4:3]) == "LAG"`, "chat"},
+		{`lower(name) == "endgame"`, "end"},
+		{`upper(kind[0:2]) == "GA"`, "gamespy"},
+		{`upper(error.reason[-4:]) == "0X77"`, "malformed"},
+
 		// Presence.
 		{`target`, "torpedo"},
 		{`fields and not target and type != 50`, "boot, name"},
@@ -432,6 +459,7 @@ func TestAllocations(t *testing.T) {
 		`subsystems.entries.condition == 0.5 or len(subsystems.entries) == 77 or subsystems.entries.name == x`,
 		`species == Akira and flags & POWER or flag_names == "x" or species_name == x or object_name == x`,
 		`kind == ack or ts > 2020-01-01 or rel > 5 or residue contains 00 or payload[3] == 9`,
+		`upper(text[1:3]) == "IG" or text[1] == i or upper(name) == x or payload[1:2] == 00 or upper(error.reason) == x`,
 		`files.name_hash_name == x or trees.files.name_hash_name == x`,
 	}, Names(nil)...) {
 		f := must(t, expr)
@@ -510,6 +538,11 @@ func TestComplete(t *testing.T) {
 		{"1, ", []string{"1, AddToRepairList"}},
 		{"sendr", nil},
 		{`text == "`, nil},
+		{"udp.s", []string{"udp.srcport"}},
+		{"ud", []string{"udp."}},
+		{"upp", []string{"upper("}},
+		{"upper(Chat.te", []string{"upper(Chat.text"}},
+		{"upper(dir) == c", []string{"upper(dir) == c2s"}},
 		{"", []string{"AddToRepairList"}},
 		{"not ", []string{"not AddToRepairList"}},
 	} {
@@ -520,6 +553,42 @@ func TestComplete(t *testing.T) {
 		if !slices.Equal(got, tt.first) {
 			t.Errorf("%q: got %q, want %q", tt.expr, got, tt.first)
 		}
+	}
+}
+
+// The keys of GameSpy datagrams are texts, and numbers where all values are.
+func TestGameSpy(t *testing.T) {
+	r := &dissect.Record{
+		Datagram: datagram(), Kind: dissect.KindGameSpy,
+		GameSpy: gamespy.Parse([]byte(`\hostname\OpenBC Server\numplayers\3\gamever\1.6\player_0\Kirk\player_0\Cady2\final\`)),
+	}
+	for expr, want := range map[string]bool{
+		`gamespy.hostname == "OpenBC Server"`:         true,
+		`gamespy.hostname contains Open`:              true,
+		`upper(gamespy.hostname[0:6]) == "OPENBC"`:    true,
+		`gamespy.hostname`:                            true,
+		`gamespy.mapname`:                             false,
+		`gamespy.mapname != DM`:                       false,
+		`gamespy.Hostname`:                            false,
+		`gamespy.numplayers == 3`:                     true,
+		`gamespy.numplayers == "3"`:                   true,
+		`gamespy.numplayers >= 4`:                     false,
+		`gamespy.numplayers in {1..3}`:                true,
+		`gamespy.numplayers in {1 x 3}`:               true,
+		`gamespy.hostname == 3`:                       false,
+		`gamespy.gamever == 1.6`:                      true,
+		`gamespy.player_0 == Cady2`:                   true,
+		`gamespy.player_0 != Cady2`:                   false,
+		`gamespy.player_0 === Kirk`:                   false,
+		`len(gamespy.player_0) == 5`:                  true,
+		`gamespy.final and not gamespy.hostname == x`: true,
+	} {
+		if got := must(t, expr).Match(r); got != want {
+			t.Errorf("%s: got %v", expr, got)
+		}
+	}
+	if must(t, `gamespy.hostname == "x" or gamespy.numplayers == 0`).Match(records(t)["chat"]) {
+		t.Error("a chat line has keys of GameSpy")
 	}
 }
 

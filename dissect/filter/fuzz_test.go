@@ -22,6 +22,7 @@ func FuzzCompile(f *testing.F) {
 		`species == "Bird of Prey"`, `src in {10.0.0.0/8, [::1]:22101, 1.2.3.4..1.2.3.5}`, `ts >= 2002-03-01T20:00:00Z`, `rel < 1m30s`,
 		`text ~ "(?i)l.g\"" or text == 'x\u00e9'`, `residue == 0a:0b`, `position[1] === -1e5`, `5 !== speed`, `((((`, `"`, `speed in {1..`, "\xff",
 		`text ~ "(\\pL{30}){30}" and text matches "((a{9}){9}){9}"`, `text ~ "\\pL{1000}" or text ~ "(?i)[^a]{999}"`,
+		`upper(text[0:3]) == "BIG" or text[-4:] in {"a" "b"} or lower(name[1-2]) ~ x or payload[:2] != 00`, `gamespy.a[0] == 3 or ip.addr == ::1`,
 	} {
 		f.Add(expr)
 	}

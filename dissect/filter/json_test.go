@@ -153,6 +153,9 @@ func allPresences(tb testing.TB) []present {
 	var presences []present
 	for _, name := range shared.names() {
 		p := present{name: name, path: name, f: must(tb, name)}
+		if k := key.Find(name); k != nil { // not by its alias
+			p.path = k.Name
+		}
 		switch head, rest, dotted := strings.Cut(name, "."); {
 		case key.Find(name) != nil && key.Find(name).Scope != key.Everywhere:
 			continue // JSON has them in another form, or not at all

@@ -222,9 +222,9 @@ func wordLen(s string) int {
 				return n
 			}
 			n++
-		case c == '[': // as in forward[0]
+		case c == '[': // as in forward[0] and text[0:2]
 			k := 1
-			for n+k < len(s) && s[n+k] >= '0' && s[n+k] <= '9' {
+			for n+k < len(s) && (s[n+k] >= '0' && s[n+k] <= '9' || s[n+k] == ':' || s[n+k] == '-') {
 				k++
 			}
 			if k == 1 || n+k == len(s) || s[n+k] != ']' {

@@ -31,8 +31,10 @@ type test struct {
 // An operand is the left side of a comparison.
 type operand struct {
 	word  token
-	len   bool    // its length
-	masks []token // bit masks, if any
+	len   bool       // its length
+	fold  letterCase // its text in upper or lower case
+	slice *slice     // of its value, nil for all
+	masks []token    // bit masks, if any
 }
 
 // Values is a single value or a range.
@@ -227,11 +229,19 @@ func (p *parser) operand() (operand, *Error) {
 	var o operand
 	t := p.take()
 	if p.peek().kind == tokOpen {
-		if t.text != "len" {
-			return o, p.errorf(t, "there is no function %s, only len", clip(t.text))
+		switch lowered(t.text) {
+		case "len":
+			o.len = true
+		case "upper":
+			o.fold = upperCase
+		case "lower":
+			o.fold = lowerCase
+		default:
+			e := p.errorf(t, "there is no function %s", clip(t.text))
+			e.Suggestions = functions
+			return o, e
 		}
 		p.take()
-		o.len = true
 		if t = p.take(); t.kind != tokWord || literal(t.text) {
 			return o, p.errorf(t, "expected a field")
 		}
@@ -353,6 +363,8 @@ func (p *parser) set(t *test) *Error {
 		case tokFinish:
 			return nil
 		case tokComma:
+		case tokWord, tokString: // as Wireshark wrote sets before its version 4
+			p.at--
 		default:
 			return p.errorf(d, "expected , or }")
 		}
@@ -399,6 +411,9 @@ func (p *parser) reversed(v token) (*expr, *Error) {
 	}
 	return &expr{test: &test{left: left, op: o, opTok: opTok, values: []values{{lo: v}}}}, nil
 }
+
+// functions are the functions of an operand.
+var functions = []string{"len", "upper", "lower"}
 
 // literal reports whether a word can only be a value; names begin with a
 // letter.

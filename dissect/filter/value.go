@@ -213,9 +213,18 @@ type texts struct {
 	contains  bool // substrings
 	part      string
 	partBytes []byte
+
+	shape *shape // nil to compare whole values
+	buf   []byte // of shaped
 }
 
+// has reports whether t accepts a text. It accepts none without the part that
+// is compared.
 func (t *texts) has(s string) bool {
+	if t.shape != nil {
+		t.buf = append(t.buf[:0], s...)
+		return t.hasBytes(t.buf)
+	}
 	switch {
 	case t.re != nil:
 		return t.re.MatchString(s)
@@ -228,7 +237,14 @@ func (t *texts) has(s string) bool {
 	return (s == t.one) != t.neg
 }
 
+// hasBytes is has for bytes.
 func (t *texts) hasBytes(s []byte) bool {
+	if t.shape != nil {
+		var ok bool
+		if s, ok = t.shape.apply(s); !ok {
+			return false
+		}
+	}
 	switch {
 	case t.re != nil:
 		return t.re.Match(s)

@@ -9,6 +9,8 @@ package key
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -66,6 +68,8 @@ type Key struct {
 	Scope Scope
 	Doc   string
 
+	Aliases []string // names that Wireshark has for it, for columns and filters
+
 	// Has reports whether the JSON object has the key. If nil, the key is present
 	// whenever it has a value.
 	Has    func(r *dissect.Record) bool
@@ -80,6 +84,7 @@ type Key struct {
 
 	// For filters:
 	Bare    bool                                               // the text is a name, which needs no quotes
+	Digits  bool                                               // the text may be a number, which can be compared as one
 	Player  func(r *dissect.Record) string                     // name of the player with the number as index; empty if unknown
 	Opcode  bool                                               // the number may also be given as a message name
 	Message bool                                               // the text is the name of a message in the catalogue
@@ -90,14 +95,40 @@ type Key struct {
 // All returns the table. The caller must not change it.
 func All() []Key { return keys }
 
-// Find returns the key with a name, or nil.
+// Find returns the key with a name or alias, or nil. A name such as
+// gamespy.hostname stands for the values of any key of a GameSpy datagram.
 func Find(name string) *Key {
 	for i := range keys {
-		if keys[i].Name == name {
+		if keys[i].Name == name || slices.Contains(keys[i].Aliases, name) {
 			return &keys[i]
 		}
 	}
+	if of, ok := strings.CutPrefix(name, "gamespy."); ok && of != "" {
+		return gameSpyKey(name, of)
+	}
 	return nil
+}
+
+// gameSpyKey returns a key for the values of a key of GameSpy datagrams.
+func gameSpyKey(name, of string) *Key {
+	return &Key{
+		Name: name, Type: Text, Bare: true, Digits: true, Doc: "value of a key of a GameSpy datagram",
+		Text: func(r *dissect.Record, i int) (string, bool) {
+			if r.Kind != dissect.KindGameSpy {
+				return "", false
+			}
+			for k, v := range r.GameSpy.Pairs() {
+				if k != of {
+					continue
+				}
+				if i == 0 {
+					return v, true
+				}
+				i--
+			}
+			return "", false
+		},
+	}
 }
 
 // Present reports whether the JSON object of r has the key, regardless of

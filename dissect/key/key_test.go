@@ -75,6 +75,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// docs/filter.md names every alias with its key.
+func TestAliases(t *testing.T) {
+	page := string(fixtures.Read(t, "../docs/filter.md"))
+	n := 0
+	for _, k := range All() {
+		for _, alias := range k.Aliases {
+			n++
+			if want := fmt.Sprintf("`%s` is `%s`", alias, k.Name); !strings.Contains(page, want) {
+				t.Errorf("docs/filter.md does not say that %s", want)
+			}
+			if found := Find(alias); found == nil || found.Name != k.Name {
+				t.Errorf("%s is not found", alias)
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d aliases", n)
+	}
+}
+
 // shapes is a visitor that collects the JSON type of every name.
 type shapes struct {
 	where string

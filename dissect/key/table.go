@@ -12,7 +12,7 @@ import (
 // keys is the table, in the order of the JSON object.
 var keys = []Key{
 	{
-		Name: "frame", Type: Int, Doc: "number of the frame in the capture, from 1; frames that are not the game's count, too",
+		Name: "frame", Type: Int, Aliases: []string{"frame.number"}, Doc: "number of the frame in the capture, from 1; frames that are not the game's count, too",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Datagram == nil {
 				return 0, false
@@ -29,16 +29,25 @@ var keys = []Key{
 			return r.Datagram.Capture, i == 0 && r.Datagram.Capture != ""
 		},
 	},
-	{Name: "ts", Type: Time, Doc: "capture time, RFC 3339 in UTC, with as many decimals as the capture has"},
-	{Name: "rel", Type: Seconds, Doc: "seconds since the first frame of the capture"},
+	{Name: "ts", Type: Time, Aliases: []string{"frame.time"}, Doc: "capture time, RFC 3339 in UTC, with as many decimals as the capture has"},
+	{Name: "rel", Type: Seconds, Aliases: []string{"frame.time_relative"}, Doc: "seconds since the first frame of the capture"},
 	{Name: "src", Type: Address, Addr: source, Doc: "sender: `ip:port`, `[ip]:port` for IPv6"},
 	{Name: "dst", Type: Address, Addr: destination, Doc: "receiver, in the same form"},
-	{Name: "src_ip", Type: IP, Scope: Column, Addr: source, Doc: "IP address of the sender"},
-	{Name: "src_port", Type: Int, Scope: Column, Int: portOf(source), Doc: "port of the sender"},
-	{Name: "dst_ip", Type: IP, Scope: Column, Addr: destination, Doc: "IP address of the receiver"},
-	{Name: "dst_port", Type: Int, Scope: Column, Int: portOf(destination), Doc: "port of the receiver"},
-	{Name: "addr", Type: Address, Scope: Filter, Addr: either, Doc: "either address"},
-	{Name: "port", Type: Int, Scope: Filter, Int: portOf(either), Doc: "either port"},
+	{Name: "src_ip", Type: IP, Scope: Column, Aliases: []string{"ip.src"}, Addr: source, Doc: "IP address of the sender"},
+	{Name: "src_port", Type: Int, Scope: Column, Aliases: []string{"udp.srcport"}, Int: portOf(source), Doc: "port of the sender"},
+	{Name: "dst_ip", Type: IP, Scope: Column, Aliases: []string{"ip.dst"}, Addr: destination, Doc: "IP address of the receiver"},
+	{Name: "dst_port", Type: Int, Scope: Column, Aliases: []string{"udp.dstport"}, Int: portOf(destination), Doc: "port of the receiver"},
+	{
+		Name: "frame_len", Type: Int, Scope: Column, Aliases: []string{"frame.len"}, Doc: "length of the frame on the network in bytes",
+		Int: one(func(r *dissect.Record) (int64, bool) {
+			if r.Datagram == nil || r.Datagram.Wire == 0 {
+				return 0, false
+			}
+			return int64(r.Datagram.Wire), true
+		}),
+	},
+	{Name: "addr", Type: Address, Scope: Filter, Aliases: []string{"ip.addr"}, Addr: either, Doc: "either address"},
+	{Name: "port", Type: Int, Scope: Filter, Aliases: []string{"udp.port"}, Int: portOf(either), Doc: "either port"},
 	{
 		Name: "dir", Type: Word, Doc: "`c2s` from a client to the host, `s2c` from the host to a client, `unknown`",
 		Words: []string{dissect.DirUnknown.String(), dissect.ToHost.String(), dissect.FromHost.String()},
@@ -202,7 +211,7 @@ var keys = []Key{
 		Has: func(r *dissect.Record) bool { return r.Message != nil },
 	},
 	{
-		Name: "gamespy", Type: Object, Members: "another key", Doc: "the keys and values of a GameSpy datagram, all of them strings; a key that comes again gets a number: `key`, `key_2`",
+		Name: "gamespy", Type: Object, Members: "gamespy.KEY", Doc: "the keys and values of a GameSpy datagram, all of them strings; a key that comes again gets a number: `key`, `key_2`",
 		Has: func(r *dissect.Record) bool { return r.Kind == dissect.KindGameSpy },
 	},
 	{Name: "residue", Type: Hex, Bytes: residue, Doc: "the bytes after the last field that was decoded"},

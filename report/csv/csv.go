@@ -59,14 +59,14 @@ func Check(name string, names []string) error {
 	switch k := key.Find(name); {
 	case !columnName.MatchString(name):
 		return errors.New("a column is the name of a key or field, such as frame or StateUpdate.speed")
-	case name == "addr", name == "port":
+	case k != nil && (k.Name == "addr" || k.Name == "port"):
 		return errors.New("addresses are in the columns src and dst, with their ports")
-	case name == "note":
+	case k != nil && k.Name == "note":
 		return errors.New("notes are in the column notes")
 	case k != nil && k.Scope == key.Filter:
 		return fmt.Errorf("%s is a key of filters only", name)
 	case !strings.Contains(name, ".") && (isUpper(name[0]) || !slices.Contains(names, indexed.ReplaceAllString(name, ""))):
-		return errors.New("a message is no column; name one of its fields, or the column name")
+		return errors.New("it is a message; choose a field such as Chat.text, or the column name")
 	}
 	return nil
 }
@@ -103,7 +103,8 @@ func newColumn(name string) column {
 	c.key = key.Find(name)
 	if head, rest, ok := strings.Cut(name, "."); ok {
 		c.message, c.inside = head, rest
-		c.many = c.key != nil && key.Find(head).List
+		of := key.Find(head)
+		c.many = c.key != nil && of != nil && of.List
 	}
 	if c.key == nil && !isUpper(name[0]) {
 		c.path = name

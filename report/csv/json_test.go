@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -129,7 +130,9 @@ func allColumns() []checked {
 		}
 		c := checked{name: name, steps: strings.Split(name, ".")}
 		switch {
-		case key.Find(name) != nil || c.steps[0] == "fields":
+		case key.Find(name) != nil: // maybe by an alias
+			c.steps = strings.Split(key.Find(name).Name, ".")
+		case c.steps[0] == "fields":
 		case isUpper(name[0]):
 			c.message, c.steps = c.steps[0], append([]string{"fields"}, c.steps[1:]...)
 		default:
@@ -172,7 +175,7 @@ func TestJSON(t *testing.T) {
 		for i, c := range columns {
 			want, ok := "", true
 			if k := key.Find(c.name); k != nil && k.Scope == key.Column {
-				want = beside(r, c.name)
+				want = beside(r, k.Name)
 			} else if c.message == "" || c.message == name {
 				want, ok = cellOf(t, of, c.steps)
 			}
@@ -237,7 +240,11 @@ func beside(r *dissect.Record, name string) string {
 	}
 	src, srcPort := ip(r.Datagram.Src)
 	dst, dstPort := ip(r.Datagram.Dst)
+	frame := ""
+	if n := r.Datagram.Wire; n > 0 {
+		frame = strconv.Itoa(n)
+	}
 	return map[string]string{
-		"src_ip": src, "src_port": srcPort, "dst_ip": dst, "dst_port": dstPort, "player_name": r.Client,
+		"src_ip": src, "src_port": srcPort, "dst_ip": dst, "dst_port": dstPort, "player_name": r.Client, "frame_len": frame,
 	}[name]
 }

@@ -103,7 +103,7 @@ func (f *Common) Config() (dissect.Config, error) {
 		return cfg, err
 	}
 	for _, c := range f.Columns {
-		if _, err := CompileFilter("--fields", c, cfg.Catalog); err != nil {
+		if err := ofFilter("--fields", filter.CheckColumn(c, cfg.Catalog)); err != nil {
 			return cfg, err
 		}
 		if err := csv.Check(c, filter.Names(cfg.Catalog)); err != nil {

@@ -66,10 +66,15 @@ func CompleteFilter(cmd *cobra.Command, flag string) {
 // CompileFilter compiles an expression. Its error points at the fault.
 func CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Filter, error) {
 	f, err := filter.Compile(expression, catalog)
+	return f, ofFilter(flag, err)
+}
+
+// ofFilter returns the error of a command for one of a filter.
+func ofFilter(flag string, err error) error {
 	if bad := (*filter.Error)(nil); errors.As(err, &bad) {
-		return nil, &StatusError{ExitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
+		return &StatusError{ExitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
 	}
-	return f, err
+	return err
 }
 
 // check parses the flags that do not depend on the capture.
