@@ -76,7 +76,7 @@ is missing, the error says how to get it.`,
 	fl.IntVarP(&l.SnapLen, "snapshot-length", "s", 0, "keep `N` bytes of each packet (0 = all)")
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
-	f.Define(cmd, "table", "table", "json", "histogram", "csv")
+	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
 	m.Define(&f, cmd)
 	return cmd
 }

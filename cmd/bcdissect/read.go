@@ -60,7 +60,7 @@ unless --strict is given.`,
 			return x.Captures(&f, s, args, makeSink)
 		},
 	}
-	f.Define(cmd, "table", "table", "json", "histogram", "csv")
+	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
 	m.Define(&f, cmd)
 	x.Define(cmd)
 	w.Define(cmd)

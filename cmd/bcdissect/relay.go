@@ -96,7 +96,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 	}
 	cmd.AddCommand(newControl(s))
 	h.define(cmd)
-	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv")
+	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv", "fields")
 	m.Define(&f, cmd)
 	return cmd
 }

@@ -52,11 +52,14 @@ func withCommand(root *cobra.Command, args []string) ([]string, error) {
 	case args[0] == "-":
 		return append([]string{"read"}, args...), nil
 	case strings.HasPrefix(args[0], "-"):
+		if hasFlag(root, args[0]) {
+			return args, nil
+		}
 		name := "read"
 		if slices.ContainsFunc(args, isInterface) {
 			name = "live"
 		}
-		if cmd, _, _ := root.Find([]string{name}); hasFlag(root, args[0]) || !hasFlag(cmd, args[0]) {
+		if cmd, _, _ := root.Find([]string{name}); !hasFlag(cmd, args[0]) {
 			return args, nil
 		}
 		return append([]string{name}, args...), nil
@@ -87,6 +90,7 @@ func isInterface(arg string) bool {
 }
 
 func newRoot(s cli.Streams) *cobra.Command {
+	var fields bool
 	cmd := &cobra.Command{
 		Use:   "bcdissect",
 		Short: "Read the multiplayer traffic of Star Trek: Bridge Commander",
@@ -101,13 +105,25 @@ histogram.`,
   bcdissect replay capture.pcap           compare its host with the original
   bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
-  bcdissect opcodes TorpedoFire           the reference of one message`,
+  bcdissect opcodes TorpedoFire           the reference of one message
+  bcdissect -G speed                      fields with "speed" in their names`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cli.Version(),
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && !fields {
+				return errors.New("no such command")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if fields {
+				return listFields(s, args)
+			}
+			return cmd.Help()
+		},
 	}
+	cmd.Flags().BoolVarP(&fields, "list-fields", "G", false, "list keys and fields with type and meaning; WORD lists those with it")
 	cmd.SetVersionTemplate(versionLine())
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)

@@ -29,43 +29,46 @@ type cell struct {
 }
 
 // append appends the cell to a row.
-func (c *cell) append(dst []byte) []byte {
+func (c *cell) append(dst []byte, f *Form) []byte {
 	from := len(dst)
 	if c.form != text {
 		dst = append(dst, c.text...)
 	} else {
-		if len(c.text) > 0 && bytes.IndexByte([]byte("=+-@"), c.text[0]) >= 0 {
+		if !f.Raw && len(c.text) > 0 && bytes.IndexByte([]byte("=+-@"), c.text[0]) >= 0 {
 			dst = append(dst, '\'')
 		}
 		dst = report.AppendEscaped(dst, c.text)
 	}
-	if needsQuotes(dst[from:]) {
-		return quote(dst, from)
+	switch {
+	case f.Quote == QuoteDouble, f.Quote == QuoteSingle:
+		return quote(dst, from, byte(f.Quote))
+	case f.Quote == QuoteNeeded && needsQuotes(dst[from:], f.Separator):
+		return quote(dst, from, '"')
 	}
 	return dst
 }
 
 // quote puts dst[from:] in quotes, and doubles the quotes in it.
-func quote(dst []byte, from int) []byte {
+func quote(dst []byte, from int, mark byte) []byte {
 	i := len(dst)
-	for range bytes.Count(dst[from:], []byte{'"'}) + 2 {
-		dst = append(dst, '"')
+	for range bytes.Count(dst[from:], []byte{mark}) + 2 {
+		dst = append(dst, mark)
 	}
 	at := len(dst) - 2 // before the last quote
 	for i--; i >= from; i-- {
 		dst[at] = dst[i]
-		if at--; dst[i] == '"' {
-			dst[at] = '"'
+		if at--; dst[i] == mark {
+			dst[at] = mark
 			at--
 		}
 	}
-	dst[at] = '"'
+	dst[at] = mark
 	return dst
 }
 
 // needsQuotes reports whether a reader would take the text for something else.
-func needsQuotes(b []byte) bool {
-	return len(b) > 0 && (b[0] == ' ' || bytes.IndexByte(b, ',') >= 0 || bytes.IndexByte(b, '"') >= 0)
+func needsQuotes(b []byte, separator byte) bool {
+	return len(b) > 0 && (b[0] == ' ' || bytes.IndexByte(b, separator) >= 0 || bytes.IndexByte(b, '"') >= 0)
 }
 
 // appendKey fills a cell with the value of the key of a column.
@@ -112,6 +115,21 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	}
 }
 
+// jsonKey turns the value of a key into JSON.
+func (s *Sink) jsonKey(c *cell, k *key.Key, element int) {
+	quoted := false
+	switch k.Type {
+	case key.Word, key.Time, key.Hex, key.Address, key.IP:
+		quoted = element < 0 && len(c.text) > 0
+	default:
+	}
+	if c.form != text && !quoted {
+		return
+	}
+	s.text = append(s.text[:0], c.text...)
+	c.text, c.form = ndjson.AppendString(c.text[:0], string(s.text)), plain
+}
+
 // appendTexts fills a cell with the texts of a key with many values.
 func appendTexts(c *cell, r *dissect.Record, k *key.Key) {
 	c.form = list
@@ -152,14 +170,14 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 		return
 	}
 	c.form = plain
-	if l.element < 0 {
+	if l.element < 0 && !v.json {
 		if kind := textOf(v.record, f, l.view, c); kind != empty {
 			c.form = kind
 			return
 		}
 	}
 	c.text = v.values.Append(c.text, v.record, f, l.view, l.element)
-	if string(c.text) == "null" {
+	if string(c.text) == "null" && !v.json {
 		c.text = strconv.AppendFloat(c.text[:0], special(f, l.element), 'f', -1, 32)
 	}
 	if len(c.text) == 0 {

@@ -1,5 +1,6 @@
 // Not part of the library: package csv renders chosen columns of records as
-// comma-separated values, with a header row and the quoting of RFC 4180.
+// comma-separated values, with a header row and the quoting of RFC 4180, as
+// values with other separators and quotes, or as JSON objects.
 //
 // A column is a key of the table in package key or the path of a field, and
 // holds its value in the JSON object of package ndjson: text without quotes, a
@@ -37,10 +38,32 @@ type Sink struct {
 	columns []column
 	header  []string
 	cells   []cell
+	form    Form
+	text    []byte // of a JSON string
 	fields  visitor
 	plans   [256][]*plan // by the code of the spec
 	began   bool
 }
+
+// A Form is the form of the rows. Its zero value is CSV.
+type Form struct {
+	JSON      bool // an object a row, which has the columns with a value
+	Separator byte // between cells; 0 for a comma
+	NoHeader  bool
+	Quote     Quote
+	Raw       bool // no apostrophe before formulas: not for a spreadsheet
+}
+
+// A Quote chooses the cells in quotes.
+type Quote byte
+
+// The quotes.
+const (
+	QuoteNeeded Quote = 0 // cells that need them, in double quotes
+	QuoteDouble Quote = '"'
+	QuoteSingle Quote = '\''
+	QuoteNone   Quote = 'n'
+)
 
 // A column is a key, or a field of messages.
 type column struct {
@@ -80,8 +103,13 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 // New returns a sink that writes to w. Columns are keys such as frame, paths
 // such as fields.target or target, and paths of one message such as
 // TorpedoFire.target; the caller has checked that they exist.
-func New(w io.Writer, columns []string, o ndjson.Options) *Sink {
-	s := &Sink{lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns))}
+func New(w io.Writer, columns []string, form Form, o ndjson.Options) *Sink {
+	if form.Separator == 0 {
+		form.Separator = ','
+	}
+	s := &Sink{lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns)), form: form}
+	s.began = form.NoHeader || form.JSON
+	s.fields.json = form.JSON
 	for _, c := range columns {
 		s.columns = append(s.columns, newColumn(c))
 	}
@@ -129,6 +157,9 @@ func (s *Sink) Record(r *dissect.Record) error {
 		c := &s.cells[i]
 		if s.columns[i].key != nil && c.form == empty {
 			s.appendKey(c, r, &s.columns[i])
+			if s.form.JSON {
+				s.jsonKey(c, s.columns[i].key, s.columns[i].element)
+			}
 		}
 		if c.form == list {
 			c.text = append(c.text, ']')
@@ -139,13 +170,30 @@ func (s *Sink) Record(r *dissect.Record) error {
 		return nil
 	}
 	buf := s.lines.Buffer()
+	if s.form.JSON {
+		return s.lines.Done(s.appendObject(buf))
+	}
 	for i := range s.cells {
 		if i > 0 {
-			buf = append(buf, ',')
+			buf = append(buf, s.form.Separator)
 		}
-		buf = s.cells[i].append(buf)
+		buf = s.cells[i].append(buf, &s.form)
 	}
 	return s.lines.Done(append(buf, '\n'))
+}
+
+// appendObject appends the cells as a JSON object on a line.
+func (s *Sink) appendObject(dst []byte) []byte {
+	open := byte('{')
+	for i := range s.cells {
+		if len(s.cells[i].text) == 0 {
+			continue
+		}
+		dst = ndjson.AppendString(append(dst, open), s.header[i])
+		dst = append(append(dst, ':'), s.cells[i].text...)
+		open = ','
+	}
+	return append(dst, "}\n"...)
 }
 
 // begin writes the header, once.
@@ -154,7 +202,7 @@ func (s *Sink) begin() {
 		return
 	}
 	s.began = true
-	buf := append(s.lines.Buffer(), strings.Join(s.header, ",")...)
+	buf := append(s.lines.Buffer(), strings.Join(s.header, string(rune(s.form.Separator)))...)
 	_ = s.lines.Done(append(buf, '\n')) // its error is there again at the next line
 }
 

@@ -31,7 +31,7 @@ func record(tb testing.TB, frame int, payload string) *dissect.Record {
 
 func TestColumns(t *testing.T) {
 	var out strings.Builder
-	s := New(&out, []string{"frame", "name", "target", "TorpedoFire.firing_player", "fields.direction", "text"}, ndjson.Options{})
+	s := New(&out, []string{"frame", "name", "target", "TorpedoFire.firing_player", "fields.direction", "text"}, Form{}, ndjson.Options{})
 	for _, r := range []*dissect.Record{
 		record(t, 1, "190d0000400201df8711ffff03400088d85c"),
 		record(t, 2, "1a77000040027f000001"),
@@ -60,7 +60,7 @@ func TestColumns(t *testing.T) {
 // components.
 func TestNames(t *testing.T) {
 	var out strings.Builder
-	s := New(&out, []string{"chat.text", "CHAT.text", "direction.x", "pulsefire.direction[0]", "direction.w"}, ndjson.Options{})
+	s := New(&out, []string{"chat.text", "CHAT.text", "direction.x", "pulsefire.direction[0]", "direction.w"}, Form{}, ndjson.Options{})
 	for _, payload := range []string{"1a77000040027f000001", "2c020000000200686f"} {
 		if err := s.Record(record(t, 1, payload)); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 // A path through a list is that of the field in every element.
 func TestLists(t *testing.T) {
 	var out strings.Builder
-	s := New(&out, []string{"updates.score"}, ndjson.Options{})
+	s := New(&out, []string{"updates.score"}, Form{}, ndjson.Options{})
 	// Player 3 killed player 2; player 4 got 200 points.
 	if err := s.Record(record(t, 1, "360300000002000000901a000002000000030000000204000000c80000000500000064000000")); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestLists(t *testing.T) {
 // Records without any of the values make no row; the header is always there.
 func TestNothing(t *testing.T) {
 	var out strings.Builder
-	s := New(&out, []string{"Chat.text"}, ndjson.Options{})
+	s := New(&out, []string{"Chat.text"}, Form{}, ndjson.Options{})
 	if err := s.Record(record(t, 1, "13")); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
 func TestWriteError(t *testing.T) {
-	s := New(broken{}, []string{"frame"}, ndjson.Options{})
+	s := New(broken{}, []string{"frame"}, Form{}, ndjson.Options{})
 	r := record(t, 1, "13")
 	var err error
 	for i := 0; i < 10000 && err == nil; i++ {
@@ -141,7 +141,7 @@ func TestWriteError(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	s := New(io.Discard, []string{"frame", "name", "target", "TorpedoFire.firing_player"}, ndjson.Options{})
+	s := New(io.Discard, []string{"frame", "name", "target", "TorpedoFire.firing_player"}, Form{}, ndjson.Options{})
 	r := record(b, 1, "190d0000400201df8711ffff03400088d85c")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -170,7 +170,7 @@ func TestHostileText(t *testing.T) {
 		"\x80":             "€", // Windows-1252
 	} {
 		var out strings.Builder
-		s := New(&out, []string{"text"}, ndjson.Options{})
+		s := New(&out, []string{"text"}, Form{}, ndjson.Options{})
 		payload := hex.EncodeToString([]byte{0x2C, 2, 0, 0, 0, byte(len(text)), 0}) + hex.EncodeToString([]byte(text))
 		if err := errors.Join(s.Record(record(t, 1, payload)), s.Close()); err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	s := New(&out, []string{"direction.x"}, ndjson.Options{})
+	s := New(&out, []string{"direction.x"}, Form{}, ndjson.Options{})
 	if err := errors.Join(s.Record(record(t, 1, "190d0000400201df8711ffff03400088d85c")), s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestHostileText(t *testing.T) {
 // Floats that JSON has no number for.
 func TestSpecialFloats(t *testing.T) {
 	var out strings.Builder
-	s := New(&out, []string{"duration", "exit.y", "exit"}, ndjson.Options{})
+	s := New(&out, []string{"duration", "exit.y", "exit"}, Form{}, ndjson.Options{})
 	// A WarpEvent with the numbers 1, -Inf, NaN and NaN.
 	const warp = "102a810000ec00800000000000ffffff3f" + "00" + "0000803f" + "000080ff" + "0000c07f" + "0000c07f"
 	err := errors.Join(s.Record(record(t, 1, warp)), s.Close())
@@ -203,7 +203,7 @@ func TestSpecialFloats(t *testing.T) {
 
 // Rows are made without allocation.
 func TestAllocation(t *testing.T) {
-	s := New(io.Discard, []string{"frame", "ts", "src", "name", "target", "direction", "TorpedoFire.target_offset", "direction.x"}, ndjson.Options{})
+	s := New(io.Discard, []string{"frame", "ts", "src", "name", "target", "direction", "TorpedoFire.target_offset", "direction.x"}, Form{}, ndjson.Options{})
 	r := record(t, 1, "190d0000400201df8711ffff03400088d85c")
 	if n := testing.AllocsPerRun(200, func() {
 		if err := s.Record(r); err != nil {

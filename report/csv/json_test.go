@@ -154,7 +154,7 @@ func TestJSON(t *testing.T) {
 		names[i] = c.name
 	}
 	var out strings.Builder
-	s := New(&out, names, ndjson.Options{Payload: true})
+	s := New(&out, names, Form{}, ndjson.Options{Payload: true})
 	enc := ndjson.NewEncoder(ndjson.Options{Payload: true})
 	filled := map[string]bool{}
 	check := func(r *dissect.Record) error {

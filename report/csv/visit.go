@@ -186,6 +186,7 @@ func called(s *decode.Spec, name string) bool {
 type visitor struct {
 	record *dissect.Record
 	cells  []cell
+	json   bool // cells hold JSON
 	viewer decode.Viewer
 	values ndjson.Values
 	at     *node

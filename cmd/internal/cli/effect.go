@@ -26,7 +26,7 @@ var effects = []struct {
 }{
 	{flag: "format", forms: []string{"table", "json", "histogram", "csv", "fields", FormNone}},
 	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", FormPage, FormFlight}},
-	{flag: "fields", forms: []string{"csv"}},
+	{flag: "fields", forms: []string{"json", "csv", "fields"}},
 	{flag: "field-options", forms: []string{"csv", "fields"}},
 	{flag: "verbose", forms: []string{"table"}},
 	{flag: "hex", forms: []string{"table"}},

@@ -25,7 +25,8 @@ type Common struct {
 	Strict     bool
 	Verify     bool
 	NoProgress bool
-	Columns    []string // of csv
+	NoNames    bool
+	Columns    []string // of csv, fields and json
 	clear      bool
 	Definitions
 	Selection

@@ -26,11 +26,11 @@ type flagGroup struct {
 // first, since they are the command's own.
 var flagGroups = []flagGroup{
 	{"Selection", []string{
-		"filter", "player", "object", "from", "to", "frames", "dir", "no-acks", "once", "no-updates", "count", "port",
+		"read-file", "filter", "player", "object", "from", "to", "frames", "dir", "no-acks", "once", "no-updates", "count", "port",
 		"dialect", "define",
 	}},
 	{"Output", []string{
-		"format", "fields", "verbose", "hex", "payload", "output", "color", "strict", "verify",
+		"format", "fields", "field-options", "no-names", "verbose", "hex", "payload", "output", "color", "strict", "verify",
 		"dashboard", "speed",
 	}},
 	{"Recording", []string{"write", "ring-buffer", "autostop", "force"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,8 +34,10 @@ func Arrange(root *cobra.Command) {
 }
 
 func arrange(cmd *cobra.Command) {
+	files := readFlag(cmd)
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		args = append(slices.Clone(*files), args...)
 		if check == nil || check(cmd, args) == nil {
 			return checkFlags(cmd)
 		}
@@ -56,6 +59,19 @@ func arrange(cmd *cobra.Command) {
 		}
 		arrange(c)
 	}
+}
+
+// readFlag lets a command that reads captures take them by a flag as well, as
+// tshark does. It returns the files of the flag.
+func readFlag(cmd *cobra.Command) *[]string {
+	files := new([]string)
+	if _, wants, _ := strings.Cut(cmd.Use, " "); !strings.HasPrefix(wants, "FILE") || cmd.RunE == nil {
+		return files
+	}
+	cmd.Flags().StringArrayVarP(files, "read-file", "r", nil, "capture `FILE`, the same as FILE alone")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, append(slices.Clone(*files), args...)) }
+	return files
 }
 
 // help shows the help of the command that the arguments name.

@@ -63,7 +63,7 @@ func (f *files) Close() error {
 
 // newReader returns a reader of records into a sink.
 func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
-	c := &reader{pipeline: dissect.New(r.cfg), wanted: wanted, sink: sink}
+	c := &reader{pipeline: dissect.New(r.cfg), wanted: wanted, sink: sink, nameless: r.NoNames}
 	if r.Verify {
 		c.verify = &dissect.Verifier{Clear: r.cfg.Clear}
 	}

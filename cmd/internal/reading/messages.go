@@ -1,6 +1,9 @@
 package reading
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,12 +18,18 @@ import (
 )
 
 // Messages are the flags of a report that shows every message.
-type Messages struct{ verbose, hex, payload bool }
+type Messages struct {
+	verbose, hex, payload bool
+	options               []string // of columns
+	form                  csv.Form
+}
 
 // Define defines the flags.
 func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringSliceVarP(&f.Columns, "fields", "e", nil, "csv: column, a key or `FIELD` of the JSON, repeatable")
+	fl.StringSliceVarP(&f.Columns, "fields", "e", nil, "columns, or keys of -T json: a key or `FIELD`, repeatable")
+	fl.StringArrayVarP(&m.options, "field-options", "E", nil, "fields, csv: `header=y|n`, separator=CHAR|/t|/s, quote=d|s|n, repeatable")
+	fl.BoolVarP(&f.NoNames, "no-names", "n", false, "addresses and ids in place of the names of players and objects")
 	cli.CompleteFilter(cmd, "fields")
 	fl.BoolVarP(&m.verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
 	fl.BoolVarP(&m.hex, "hex", "x", false, "table: hex dump of the deciphered message")
@@ -32,19 +41,81 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	if len(f.Columns) > 0 && !cmd.Flags().Changed("format") {
 		f.Format.Value = "csv"
 	}
-	if f.Format.Value == "csv" && len(f.Columns) == 0 {
+	if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+		return err
+	}
+	switch f.Format.Value {
+	case "json":
+		m.form.JSON = true
+	case "fields":
+		m.form = csv.Form{Separator: '\t', NoHeader: true, Quote: csv.QuoteNone, Raw: true}
+	case "csv":
+	default:
+		return nil
+	}
+	if len(f.Columns) == 0 && !m.form.JSON {
 		f.Columns = csv.Usual
 	}
-	return cli.CheckEffect(cmd, f.Format.Value)
+	for _, o := range m.options {
+		if err := setOptions(&m.form, o); err != nil {
+			return fmt.Errorf("--field-options %s: %w", o, err)
+		}
+	}
+	return nil
+}
+
+// setOptions sets options of columns, with commas between them as in
+// header=y,separator=;.
+func setOptions(form *csv.Form, text string) error {
+	for text != "" {
+		name, rest, ok := strings.Cut(text, "=")
+		value := rest
+		text = ""
+		for _, next := range []string{",header=", ",separator=", ",quote="} {
+			if at := strings.Index(rest, next); at >= 0 && at < len(value) {
+				value, text = rest[:at], rest[at+1:]
+			}
+		}
+		switch {
+		case !ok:
+			return errors.New("give NAME=VALUE, such as header=y")
+		case name == "header" && (value == "y" || value == "n"):
+			form.NoHeader = value == "n"
+		case name == "separator" && value == "/t":
+			form.Separator = '\t'
+		case name == "separator" && value == "/s":
+			form.Separator = ' '
+		case name == "separator" && len(value) == 1 && value[0] >= ' ' && value[0] <= '~' && value != `"` && value != "'":
+			form.Separator = value[0]
+		case name == "quote" && value == "d":
+			form.Quote = csv.QuoteDouble
+		case name == "quote" && value == "s":
+			form.Quote = csv.QuoteSingle
+		case name == "quote" && value == "n":
+			form.Quote = csv.QuoteNone
+		case name == "header":
+			return errors.New("header is y or n")
+		case name == "separator":
+			return errors.New("separator is a character, /t for a tab or /s for a space")
+		case name == "quote":
+			return errors.New("quote is d for double quotes, s for single ones or n for none")
+		default:
+			return fmt.Errorf("no such option %q; the options are header, separator and quote", name)
+		}
+	}
+	return nil
 }
 
 // Sink makes the sink of the format. A live one writes every message at once.
 func (m *Messages) Sink(f *cli.Common, out *cli.Output, start time.Time, live bool) (report.Sink, func(*Counts) error) {
 	color := out.Colored(f.Color.Value)
 	switch f.Format.Value {
-	case "csv":
-		return csv.New(out, f.Columns, ndjson.Options{Payload: true, Start: start}), nil
+	case "csv", "fields":
+		return csv.New(out, f.Columns, m.form, ndjson.Options{Payload: true, Start: start, Live: live}), nil
 	case "json":
+		if len(f.Columns) > 0 {
+			return csv.New(out, f.Columns, m.form, ndjson.Options{Payload: true, Start: start, Live: live}), nil
+		}
 		return ndjson.New(out, ndjson.Options{Payload: m.payload, Start: start, Live: live}), nil
 	case "histogram":
 		t := new(measure.Tally)

@@ -193,8 +193,10 @@ type reader struct {
 	verify   *dissect.Verifier // nil unless asked for
 	wanted   *cli.Selection
 	sink     report.Sink
-	left     int     // records still to show, 0 for no limit
-	held     *holder // nil unless a player's records come before the name is known
+	left     int            // records still to show, 0 for no limit
+	nameless bool           // records are shown without the names of players and objects
+	author   dissect.Player // of such a record
+	held     *holder        // nil unless a player's records come before the name is known
 }
 
 // flush takes the messages that never became complete.
@@ -202,7 +204,7 @@ func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
 
 // emit returns the function that takes the pipeline's records.
 func (c *reader) emit() func(*dissect.Record) error {
-	if c.wanted.All && c.verify == nil && c.left == 0 {
+	if c.wanted.All && c.verify == nil && c.left == 0 && !c.nameless {
 		_, counts := c.sink.(report.Counter)
 		c.pipeline.OmitValues(counts)
 		_, folds := c.sink.(report.Folder)
@@ -229,7 +231,11 @@ func (c *reader) show(r *dissect.Record) error {
 	if !c.wanted.Match(r) {
 		return nil
 	}
-	if err := c.sink.Record(r); err != nil {
+	record := c.sink.Record
+	if c.nameless {
+		record = c.withoutNames
+	}
+	if err := record(r); err != nil {
 		return err
 	}
 	if c.left > 0 {
@@ -238,4 +244,19 @@ func (c *reader) show(r *dissect.Record) error {
 		}
 	}
 	return nil
+}
+
+// withoutNames shows a record without the names of players and objects. The
+// pipeline gets it back as it was.
+func (c *reader) withoutNames(r *dissect.Record) error {
+	client, session, author := r.Client, r.Session, r.Author
+	r.Client, r.Session = "", nil
+	if author != nil {
+		c.author = *author
+		c.author.Name = ""
+		r.Author = &c.author
+	}
+	err := c.sink.Record(r)
+	r.Client, r.Session, r.Author = client, session, author
+	return err
 }
