@@ -138,3 +138,17 @@ func state(i *anInterface) string {
 	}
 	return "up"
 }
+
+// completeInterface offers the shell the names of interfaces.
+func completeInterface(*cobra.Command, []string, string) (words []string, _ cobra.ShellCompDirective) {
+	all, err := device.Interfaces()
+	chosen, _ := device.Default() // an error says that there is none
+	for _, i := range listed(all, err, chosen) {
+		doc := i.Description
+		if doc == "" {
+			doc = state(&i)
+		}
+		words = append(words, cobra.CompletionWithDesc(i.Name, doc))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

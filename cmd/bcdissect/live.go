@@ -70,6 +70,8 @@ is missing, the error says how to get it.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&l.Interface, "interface", "i", "", "capture from this `INTERFACE`; on Linux also any")
+	// The error is that the flag does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("interface", completeInterface)
 	fl.StringVarP(&l.filter, "capture-filter", "f", "", "capture only packets that match `BPF`, as 'udp port 22101'; see docs/live.md")
 	fl.StringVar(&l.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
 	l.recording.Define(cmd, "also save the raw packets to this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")

@@ -14,7 +14,6 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report"
@@ -135,16 +134,9 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	case "openbc":
 		r.cfg.Dialect = decode.OpenBC
 	}
-	if len(r.Defined) > 0 {
-		catalog, err := r.Catalog()
-		if err != nil {
-			return err
-		}
-		r.cfg.Catalog = catalog
-	} else {
-		r.cfg.Catalog = msg.Catalog()
-	}
-	return nil
+	var err error
+	r.cfg.Catalog, err = r.Catalog()
+	return err
 }
 
 // read compares captures.

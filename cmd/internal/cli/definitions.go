@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,34 @@ import (
 )
 
 // Definitions are the files in which people define messages of their own.
-type Definitions struct{ Defined []string }
+type Definitions struct {
+	Defined []string // with those of the configuration file once it is loaded
+
+	config *Config // nil until it is loaded
+}
+
+// Configuration returns the configuration file.
+func (d *Definitions) Configuration() (*Config, error) {
+	if d.config != nil {
+		return d.config, nil
+	}
+	c, err := LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	d.config = c
+	var files []string
+	for i := range c.Define {
+		files = append(files, c.Define[i].Values[0])
+	}
+	for _, name := range d.Defined {
+		if !slices.Contains(files, name) { // the completion parses flags twice
+			files = append(files, name)
+		}
+	}
+	d.Defined = files
+	return c, nil
+}
 
 // Define defines the flags.
 func (d *Definitions) Define(cmd *cobra.Command) {
@@ -23,6 +51,9 @@ func (d *Definitions) Define(cmd *cobra.Command) {
 
 // Catalog returns the game's messages together with those of the files.
 func (d *Definitions) Catalog() (*decode.Catalog, error) {
+	if _, err := d.Configuration(); err != nil {
+		return nil, err
+	}
 	files := make([]modfile.File, 0, len(d.Defined))
 	for _, name := range d.Defined {
 		b, err := readDefinitions(name)

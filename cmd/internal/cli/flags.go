@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/modfile"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/filter"
 	"github.com/bcdissect/bcdissect/report/csv"
@@ -47,6 +48,8 @@ func (f *Common) DefineReport(cmd *cobra.Command, format string, formats ...stri
 	f.DefineFormat(cmd, format, formats...)
 	f.DefineReading(cmd)
 	f.DefineSelection(cmd)
+	f.completeFilter(cmd, "filter", func(c *Config) []modfile.Setting { return c.Filters })
+	f.completePlayer(cmd)
 }
 
 // DefineFormat defines the flag that chooses the form of the report.
@@ -94,21 +97,27 @@ func (f *Common) Config() (dissect.Config, error) {
 	if f.Jobs < 0 || f.Jobs > mostJobs {
 		return cfg, fmt.Errorf("--jobs %d: give 1 to %d, or 0 for automatic", f.Jobs, mostJobs)
 	}
+	config, err := f.Configuration()
+	if err != nil {
+		return cfg, err
+	}
 	if len(f.Defined) > 0 {
-		var err error
 		if cfg.Catalog, err = f.Catalog(); err != nil {
 			return cfg, err
 		}
+	}
+	if f.expression, err = config.Filter("--filter", f.expression, cfg.Catalog); err != nil {
+		return cfg, err
+	}
+	if f.Columns, err = config.Expand("--fields", f.Columns); err != nil {
+		return cfg, err
 	}
 	if err := f.check(cfg.Catalog); err != nil {
 		return cfg, err
 	}
 	for _, c := range f.Columns {
-		if err := ofFilter("--fields", filter.CheckColumn(c, cfg.Catalog)); err != nil {
+		if err := checkColumn("--fields", c, cfg.Catalog); err != nil {
 			return cfg, err
-		}
-		if err := csv.Check(c, filter.Names(cfg.Catalog)); err != nil {
-			return cfg, fmt.Errorf("--fields %s: %w", c, err)
 		}
 	}
 	switch f.Dialect.Value {
@@ -118,4 +127,15 @@ func (f *Common) Config() (dissect.Config, error) {
 		cfg.Dialect = decode.OpenBC
 	}
 	return cfg, nil
+}
+
+// checkColumn returns an error unless a column has the name.
+func checkColumn(flag, name string, catalog *decode.Catalog) error {
+	if err := ofFilter(flag, filter.CheckColumn(name, catalog)); err != nil {
+		return err
+	}
+	if err := csv.Check(name, filter.Names(catalog)); err != nil {
+		return fmt.Errorf("%s %s: %w", flag, name, err)
+	}
+	return nil
 }

@@ -52,15 +52,6 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl.BoolVar(&s.once, "once", false, "each message once: no retransmissions, no copies by a host")
 	fl.BoolVar(&s.noUpdates, "no-updates", false, "without ship updates")
 	s.dir.Complete(cmd, "dir")
-	CompleteFilter(cmd, "filter")
-}
-
-// CompleteFilter offers the shell continuations of a filter.
-func CompleteFilter(cmd *cobra.Command, flag string) {
-	// The error is that the flag does not exist.
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return filter.Complete(begun, nil), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
 }
 
 // CompileFilter compiles an expression. Its error points at the fault.

@@ -30,7 +30,7 @@ func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl.StringSliceVarP(&f.Columns, "fields", "e", nil, "columns, or keys of -T json: a key or `FIELD`, repeatable")
 	fl.StringArrayVarP(&m.options, "field-options", "E", nil, "fields, csv: `header=y|n`, separator=CHAR|/t|/s, quote=d|s|n, repeatable")
 	fl.BoolVarP(&f.NoNames, "no-names", "n", false, "addresses and ids in place of the names of players and objects")
-	cli.CompleteFilter(cmd, "fields")
+	f.CompleteColumns(cmd, "fields")
 	fl.BoolVarP(&m.verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
 	fl.BoolVarP(&m.hex, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&m.payload, "payload", false, "json: the complete game payload as hex")

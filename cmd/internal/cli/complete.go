@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/decode/modfile"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/filter"
+)
+
+// completeFilter offers the shell continuations of an expression, or those of a
+// column: keys, fields, values, and the presets of the configuration file.
+func (f *Common) completeFilter(cmd *cobra.Command, flag string, presets func(*Config) []modfile.Setting) {
+	// The error is that the flag does not exist.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		config, err := f.Configuration()
+		if err != nil {
+			return nil, directive
+		}
+		if at := strings.LastIndexByte(begun, '@'); at >= 0 {
+			var all []string
+			for _, name := range presetNames(presets(config)) {
+				if strings.HasPrefix(name, begun[at:]) {
+					all = append(all, begun[:at]+name)
+				}
+			}
+			return all, directive
+		}
+		catalog, err := f.Catalog()
+		if err != nil {
+			return nil, directive
+		}
+		return filter.Complete(begun, catalog), directive
+	})
+}
+
+// CompleteColumns offers the shell columns.
+func (f *Common) CompleteColumns(cmd *cobra.Command, flag string) {
+	f.completeFilter(cmd, flag, func(c *Config) []modfile.Setting { return c.Columns })
+}
+
+// maxLooked is the number of datagrams of a capture that are read for names.
+const maxLooked = 200_000
+
+// completePlayer offers the shell the players of the captures that are given.
+func (f *Common) completePlayer(cmd *cobra.Command) {
+	// The error is that the flag does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("player", func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if given, err := cmd.Flags().GetStringArray("read-file"); err == nil {
+			args = append(slices.Compact(given), args...) // flags were parsed twice
+		}
+		var all []string
+		for _, name := range f.players(args) {
+			if strings.HasPrefix(strings.ToLower(name), strings.ToLower(begun)) {
+				all = append(all, OneLine(name))
+			}
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// players returns the names of the players in captures, sorted.
+func (f *Common) players(files []string) (all []string) {
+	if len(files) == 0 || slices.Contains(files, "-") {
+		return nil
+	}
+	cfg, err := f.Config()
+	if err != nil {
+		return nil
+	}
+	src, err := capture.OpenAll(files, nil)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	p := dissect.New(cfg)
+	p.OmitValues(true)
+	take := func(r *dissect.Record) error {
+		if r.Client != "" && !slices.Contains(all, r.Client) {
+			all = append(all, r.Client)
+		}
+		return nil
+	}
+	for range maxLooked {
+		d, err := src.Next()
+		if err != nil || p.Push(d, take) != nil {
+			break
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,73 @@
+package modfile
+
+import "slices"
+
+// Settings are the contents of a configuration file.
+type Settings struct {
+	Define  []Setting // files of definitions; they have no names
+	Filters []Setting
+	Columns []Setting
+}
+
+// A Setting is a named value of a configuration file.
+type Setting struct {
+	Name   string
+	Line   int
+	Values []string // one, but for columns
+}
+
+// ReadSettings reads a configuration file. The error is an [*Error].
+func ReadSettings(f File) (*Settings, error) {
+	doc, err := parse(f.Data)
+	if err != nil {
+		return nil, &Error{f.Name, err.line, err.reason}
+	}
+	r := reader{}
+	t := r.open(doc, "the file")
+	var s Settings
+	for i, name := range t.texts("define") {
+		s.Define = append(s.Define, Setting{Line: doc.find("define").value.items[i].line, Values: []string{name}})
+	}
+	s.Filters = r.settings(t, "filters", (*table).one)
+	s.Columns = r.settings(t, "columns", (*table).texts)
+	t.close()
+	if r.err != nil {
+		return nil, &Error{f.Name, r.err.line, r.err.reason}
+	}
+	return &s, nil
+}
+
+// settings reads a table of named values.
+func (r *reader) settings(t *table, key string, values func(*table, string) []string) (all []Setting) {
+	n := t.get(key, tables)
+	if n == nil {
+		return nil
+	}
+	of := r.open(n, key)
+	for i := range n.entries {
+		e := &n.entries[i]
+		if !presetName(e.key) {
+			r.fail(e.line, "%s: a name has letters, digits, - and _ only", shorten(e.key))
+			return nil
+		}
+		found := values(of, e.key)
+		if len(found) == 0 || slices.Contains(found, "") {
+			r.fail(e.line, "%s: is empty", e.key)
+			return nil
+		}
+		all = append(all, Setting{e.key, e.line, found})
+	}
+	return all
+}
+
+// one reads a text as the only value.
+func (t *table) one(key string) []string { return []string{t.text(key)} }
+
+func presetName(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
