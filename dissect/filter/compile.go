@@ -161,7 +161,7 @@ func (c *compiler) index(t *test) (base string, n int, err *Error) {
 	case !ok:
 		return "", 0, c.errorf(w, "a slice is [start:length], [first-last], [start:] or [:length]")
 	case t.left.len:
-		return "", 0, c.errorf(w, "len is for whole values, not for a slice")
+		return "", 0, c.errorf(w, "len is for whole values, not for a part of one")
 	}
 	t.left.slice = &s
 	return base, -1, nil
@@ -403,6 +403,9 @@ func (c *compiler) digits(k *key.Key, t *test) node {
 
 // sized compiles a comparison of a key's length or of one of its bytes.
 func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
+	if classOf(k) == classText && element >= 0 {
+		return nil, c.errorf(t.left.word, "len is for whole values, not for a part of one")
+	}
 	if classOf(k) != classText && classOf(k) != classBytes || element >= 0 && classOf(k) != classBytes {
 		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.Name, what[classOf(k)])
 	}

@@ -114,9 +114,9 @@ func TestErrors(t *testing.T) {
 			`compare the length with a number`,
 		},
 		{
-			`error.reason[0] == 1`,
-			`^~~~~~~~~~~~~~~`,
-			`error.reason is text and has no parts`,
+			`len(error.reason[0]) == 1`,
+			`    ^~~~~~~~~~~~~~~`,
+			`len is for whole values, not for a part of one`,
 		},
 		{
 			`len(residue[0]) == 1`,
@@ -540,7 +540,7 @@ func TestErrors(t *testing.T) {
 		{
 			`len(text[0:2]) == 2`,
 			`        ^~~~~`,
-			`len is for whole values, not for a slice`,
+			`len is for whole values, not for a part of one`,
 		},
 		{
 			`upper(text)`,
