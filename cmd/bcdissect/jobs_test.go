@@ -22,6 +22,7 @@ var forms = map[string][]string{
 	"verbose":   {"read", "-V", "-x"},
 	"json":      {"read", "-T", "json"},
 	"csv":       {"read", "-T", "csv", "-e", "frame", "-e", "rel", "-e", "StateUpdate.speed", "-e", "Chat.text"},
+	"chosen":    {"read", "-T", "json", "-e", "frame", "-e", "StateUpdate.speed", "-n"},
 	"verify":    {"read", "-T", "json", "--payload", "--verify", "--strict"},
 	"filter":    {"read", "-Y", "rel > 0.1 and (StateUpdate.speed > 1 or dir == s2c)", "--no-acks"},
 	"player":    {"read", "--player", "2", "--from", "0.1"},

@@ -61,6 +61,7 @@ unless --strict is given.`,
 		},
 	}
 	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
+	f.DefineJobs(cmd)
 	m.Define(&f, cmd)
 	x.Define(cmd)
 	w.Define(cmd)

@@ -91,6 +91,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
 	r.DefinePorts(cmd)
 	r.DefineReading(cmd)
+	r.DefineJobs(cmd)
 	r.against.Complete(cmd, "against")
 	r.mode.Complete(cmd, "mode")
 }

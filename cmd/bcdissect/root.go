@@ -102,11 +102,11 @@ histogram.`,
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
   bcdissect stats capture.pcap             opcodes, directions and bytes
-  bcdissect replay capture.pcap           compare its host with the original
+  bcdissect replay capture.pcap            compare its host with the original
   bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
-  bcdissect opcodes TorpedoFire           the reference of one message
-  bcdissect -G speed                      fields with "speed" in their names`,
+  bcdissect opcodes TorpedoFire            the reference of one message
+  bcdissect -G speed                       fields with "speed" in their names`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cli.Version(),

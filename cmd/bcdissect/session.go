@@ -49,6 +49,7 @@ to watch, .acmi and .zip.acmi are for Tacview, .json is the whole model.`,
 	}
 	f.DefineFormat(cmd, "table", "table", "json")
 	f.DefineReading(cmd)
+	f.DefineJobs(cmd)
 	f.DefinePorts(cmd)
 	cmd.Flags().BoolVar(&o.events, "events", false, "table: list all events in order")
 	cmd.Flags().BoolVar(&o.tracks, "tracks", false, "json: include the flight of each ship")

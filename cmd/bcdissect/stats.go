@@ -56,6 +56,7 @@ of each player and direction, and how regularly the updates of ships come.`,
 		},
 	}
 	f.Define(cmd, "histogram", "table", "json", "histogram")
+	f.DefineJobs(cmd)
 	cmd.Flags().BoolVar(&links, "network", false, "measure round trips, losses, silence and ship updates; a table unless -T json")
 	return cmd
 }

@@ -74,7 +74,7 @@ type decoder struct {
 func (d *decoder) decode(f *frame) bool {
 	d.tally.saw(momentOf(f.time))
 	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
-	d.datagram.Wire = f.full
+	d.datagram.WireLen = f.full
 	d.cut, d.pieces = f.full > len(f.data), nil
 	o := f.flaw
 	d.datagram.Form = packet.Wire
@@ -82,7 +82,7 @@ func (d *decoder) decode(f *frame) bool {
 	case o != gaveDatagram:
 	case f.logged != nil:
 		l := f.logged
-		d.datagram.Wire = 0
+		d.datagram.WireLen = 0
 		d.datagram.Src, d.datagram.Dst, d.datagram.Payload, d.datagram.Full, d.datagram.Form = l.Src, l.Dst, l.Payload, l.Full, l.Form
 	default:
 		const header = 14 // of Ethernet, without tags

@@ -40,10 +40,10 @@ var keys = []Key{
 	{
 		Name: "frame_len", Type: Int, Scope: Column, Aliases: []string{"frame.len"}, Doc: "length of the frame on the network in bytes",
 		Int: one(func(r *dissect.Record) (int64, bool) {
-			if r.Datagram == nil || r.Datagram.Wire == 0 {
+			if r.Datagram == nil || r.Datagram.WireLen == 0 {
 				return 0, false
 			}
-			return int64(r.Datagram.Wire), true
+			return int64(r.Datagram.WireLen), true
 		}),
 	},
 	{Name: "addr", Type: Address, Scope: Filter, Aliases: []string{"ip.addr"}, Addr: either, Doc: "either address"},

@@ -17,7 +17,7 @@ type Datagram struct {
 	Src, Dst netip.AddrPort // unmapped: an IPv4 address is never in IPv6 form
 	Payload  []byte         // UDP payload; valid until the next datagram is read
 	Full     int            // payload length on the network; more than len(Payload) if truncated
-	Wire     int            // length of the frame on the network, of the last one if there were fragments; 0 if unknown
+	WireLen  int            // length of the frame on the network, of the last one if there were fragments; 0 if unknown
 	Capture  string         // name of the file, if several are read as one stream
 	Form     Form           // of Payload
 }

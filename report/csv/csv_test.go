@@ -213,3 +213,35 @@ func TestAllocation(t *testing.T) {
 		t.Errorf("%v allocations a row", n)
 	}
 }
+
+// The forms of rows: separators, quotes, JSON.
+func TestForms(t *testing.T) {
+	chat := func(text string) *dissect.Record {
+		return record(t, 3, "2c02000000"+hex.EncodeToString([]byte{byte(len(text)), 0})+hex.EncodeToString([]byte(text)))
+	}
+	for _, test := range []struct {
+		form Form
+		text string
+		want string
+	}{
+		{Form{}, `say "hi", ok`, "frame,text,speed\n3,\"say \"\"hi\"\", ok\",\n"},
+		{Form{}, "=1+1", "frame,text,speed\n3,'=1+1,\n"},
+		{Form{Raw: true, NoHeader: true}, "=1+1", "3,=1+1,\n"},
+		{Form{Separator: '\t', NoHeader: true, Quote: QuoteNone}, `say "hi", ok`, "3\tsay \"hi\", ok\t\n"},
+		{Form{Separator: '\t', NoHeader: true, Quote: QuoteNone}, "a\tb", "3\ta\\x09b\t\n"},
+		{Form{Separator: ';'}, "a;b,c", "frame;text;speed\n3;\"a;b,c\";\n"},
+		{Form{Quote: QuoteDouble, NoHeader: true}, `a"b`, "\"3\",\"a\"\"b\",\"\"\n"},
+		{Form{Quote: QuoteSingle, NoHeader: true}, `it's`, "'3','it''s',''\n"},
+		{Form{JSON: true}, `say "hi", \o/`, `{"frame":3,"text":"say \"hi\", \\o/"}` + "\n"},
+		{Form{JSON: true}, "=1+1", `{"frame":3,"text":"=1+1"}` + "\n"},
+	} {
+		var out strings.Builder
+		s := New(&out, []string{"frame", "text", "speed"}, test.form, ndjson.Options{})
+		if err := errors.Join(s.Record(chat(test.text)), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != test.want {
+			t.Errorf("%+v: got %q, want %q", test.form, out.String(), test.want)
+		}
+	}
+}

@@ -241,7 +241,7 @@ func beside(r *dissect.Record, name string) string {
 	src, srcPort := ip(r.Datagram.Src)
 	dst, dstPort := ip(r.Datagram.Dst)
 	frame := ""
-	if n := r.Datagram.Wire; n > 0 {
+	if n := r.Datagram.WireLen; n > 0 {
 		frame = strconv.Itoa(n)
 	}
 	return map[string]string{

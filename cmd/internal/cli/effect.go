@@ -28,6 +28,7 @@ var effects = []struct {
 	{flag: "output", forms: []string{"table", "json", "histogram", "csv", "fields", FormPage, FormFlight}},
 	{flag: "fields", forms: []string{"json", "csv", "fields"}},
 	{flag: "field-options", forms: []string{"csv", "fields"}},
+	{flag: "no-names", forms: []string{"table", "json", "csv", "fields", FormDashboard}},
 	{flag: "verbose", forms: []string{"table"}},
 	{flag: "hex", forms: []string{"table"}},
 	{flag: "payload", forms: []string{"json"}},

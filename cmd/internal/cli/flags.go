@@ -74,12 +74,16 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
 	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
-	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
 	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
 	fl.BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
 	f.Definitions.Define(cmd)
 	f.Dialect.Complete(cmd, "dialect")
 	f.Color.Complete(cmd, "color")
+}
+
+// DefineJobs defines the flag of commands that read files.
+func (f *Common) DefineJobs(cmd *cobra.Command) {
+	cmd.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
 }
 
 // Config returns the pipeline's configuration.

@@ -27,13 +27,13 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{"Selection", []string{
 		"read-file", "filter", "player", "object", "from", "to", "frames", "dir", "no-acks", "once", "no-updates", "count", "port",
-		"dialect", "define",
+		"dialect", "clear", "define",
 	}},
 	{"Output", []string{
 		"format", "fields", "field-options", "no-names", "verbose", "hex", "payload", "output", "color", "strict", "verify",
 		"dashboard", "speed",
 	}},
-	{"Recording", []string{"write", "ring-buffer", "autostop", "force"}},
+	{"Recording", []string{"write", "capture-format", "decrypt", "ring-buffer", "autostop", "force"}},
 	{"Performance", []string{"jobs", "no-progress"}},
 	{"Other", []string{"help", "version"}},
 }

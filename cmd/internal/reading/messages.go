@@ -28,7 +28,7 @@ type Messages struct {
 func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringSliceVarP(&f.Columns, "fields", "e", nil, "columns, or keys of -T json: a key or `FIELD`, repeatable")
-	fl.StringArrayVarP(&m.options, "field-options", "E", nil, "fields, csv: `header=y|n`, separator=CHAR|/t|/s, quote=d|s|n, repeatable")
+	fl.StringArrayVarP(&m.options, "field-options", "E", nil, "csv, fields: `OPTION` of the rows: header=y|n, separator=CHAR|/t|/s, quote=d|s|n, repeatable")
 	fl.BoolVarP(&f.NoNames, "no-names", "n", false, "addresses and ids in place of the names of players and objects")
 	f.CompleteColumns(cmd, "fields")
 	fl.BoolVarP(&m.verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
@@ -46,14 +46,16 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	}
 	switch f.Format.Value {
 	case "json":
-		m.form.JSON = true
+		if m.form.JSON = len(f.Columns) > 0; m.form.JSON && m.payload {
+			return errors.New("--payload: no effect with -e; choose the key by -e payload")
+		}
 	case "fields":
 		m.form = csv.Form{Separator: '\t', NoHeader: true, Quote: csv.QuoteNone, Raw: true}
 	case "csv":
 	default:
 		return nil
 	}
-	if len(f.Columns) == 0 && !m.form.JSON {
+	if len(f.Columns) == 0 && f.Format.Value != "json" {
 		f.Columns = csv.Usual
 	}
 	for _, o := range m.options {
