@@ -54,6 +54,9 @@ needs more. The exit status is 4 if a case failed.`,
   bcdissect conform --list`,
 		ValidArgsFunction: completeCases,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckEffect(cmd, c.format.Value); err != nil {
+				return err
+			}
 			switch {
 			case c.list:
 				return c.listed(s, args)
@@ -77,13 +80,13 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.VarP(&c.format, "format", "T", "form of the report")
-	fl.StringVarP(&c.output, "output", "o", "", "write the report to this file")
+	fl.StringVarP(&c.output, "output", "o", "", "write the report to this `FILE`")
 	fl.BoolVar(&c.list, "list", false, "list the cases with their rules and sources")
 	fl.Var(&c.profile, "profile", "kind of host: the rules to expect")
-	fl.IntVar(&c.clients, "clients", 3, "clients in the game, 2 to 8")
+	fl.IntVar(&c.clients, "clients", 3, "`N` clients in the game, 2 to 8")
 	fl.BoolVar(&c.slow, "slow", false, "also cases that take longer than 5 s")
 	fl.DurationVar(&c.timeout, "timeout", 2*time.Second, "time to wait for an answer")
-	fl.StringVar(&c.pass, "password", "", "password of the game")
+	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.Var(&c.color, "color", "colours in the table")
 	c.format.Complete(cmd, "format")

@@ -18,6 +18,7 @@ func (f *Common) completeFilter(cmd *cobra.Command, flag string, presets func(*C
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		f.Defined = once(f.Defined)
 		config, err := f.Configuration()
 		if err != nil {
 			return nil, directive
@@ -44,6 +45,14 @@ func (f *Common) CompleteColumns(cmd *cobra.Command, flag string) {
 	f.completeFilter(cmd, flag, func(c *Config) []modfile.Setting { return c.Columns })
 }
 
+// once returns the values of a flag: the completion parses flags twice.
+func once(values []string) []string {
+	if n := len(values) / 2; len(values)%2 == 0 && slices.Equal(values[:n], values[n:]) {
+		return values[:n]
+	}
+	return values
+}
+
 // maxLooked is the number of datagrams of a capture that are read for names.
 const maxLooked = 200_000
 
@@ -52,7 +61,7 @@ func (f *Common) completePlayer(cmd *cobra.Command) {
 	// The error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("player", func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if given, err := cmd.Flags().GetStringArray("read-file"); err == nil {
-			args = append(slices.Compact(given), args...) // flags were parsed twice
+			args = append(once(given), args...)
 		}
 		var all []string
 		for _, name := range f.players(args) {
@@ -69,6 +78,7 @@ func (f *Common) players(files []string) (all []string) {
 	if len(files) == 0 || slices.Contains(files, "-") {
 		return nil
 	}
+	f.Defined = once(f.Defined)
 	cfg, err := f.Config()
 	if err != nil {
 		return nil

@@ -33,12 +33,8 @@ func (d *Definitions) Configuration() (*Config, error) {
 	for i := range c.Define {
 		files = append(files, c.Define[i].Values[0])
 	}
-	for _, name := range d.Defined {
-		if !slices.Contains(files, name) { // the completion parses flags twice
-			files = append(files, name)
-		}
-	}
-	d.Defined = files
+	given := slices.DeleteFunc(slices.Clone(d.Defined), func(name string) bool { return slices.Contains(files, name) })
+	d.Defined = append(files, given...)
 	return c, nil
 }
 

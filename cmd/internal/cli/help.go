@@ -196,6 +196,8 @@ func valueName(f *pflag.Flag) string {
 	switch name {
 	case "string", "strings", "stringArray":
 		return "TEXT"
+	case "duration":
+		return "TIME"
 	case "int", "uint", "uint8", "uints", "float":
 		return "N"
 	}

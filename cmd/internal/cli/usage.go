@@ -247,6 +247,8 @@ func badValue(f *pflag.Flag, e *pflag.InvalidValueError) string {
 		return "the number is too large or too small"
 	case kind == "bool":
 		return "give true or false"
+	case kind == "duration":
+		return "give a time, such as 2s or 500ms"
 	case kind == "float64":
 		return "not a number"
 	case strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint"):
