@@ -76,8 +76,7 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 		}
 		m := u.forms[layout]
 		copied := p.omitCopies && from.CopyOf != 0 && from.Author != nil
-		if copied && part > 0 && p.c.Checked() {
-			m.ReadPosition(body)
+		if copied && part > 0 && p.c.Checked() && m.ReadPosition(body) { // digests of hostile messages may collide
 			p.c.Updated(p.side, m)
 			split.Skip(message)
 			part++

@@ -174,13 +174,22 @@ func (m *StateUpdate) ReadHead(b []byte, d decode.Dialect, env decode.Env) bool 
 	return true
 }
 
-// ReadPosition fills in object, flags and position of an update without
-// subsystems that is known to decode to its last byte.
-func (m *StateUpdate) ReadPosition(b []byte) {
-	m.Object, m.Flags = stateObject(b), Dirty(b[stateHead-1])
-	if m.Flags&DirtyPosition != 0 {
+// ReadPosition fills in object, flags and position of an update that is known to
+// decode to its last byte. It reports false for one with subsystems, and for one
+// that is too short after all.
+func (m *StateUpdate) ReadPosition(b []byte) bool {
+	if len(b) < stateHead {
+		return false
+	}
+	flags := Dirty(b[stateHead-1])
+	if flags&DirtySubsystems != 0 || len(b) < int(stateLeast[flags]) {
+		return false
+	}
+	m.Object, m.Flags = stateObject(b), flags
+	if flags&DirtyPosition != 0 {
 		m.loadPosition(b)
 	}
+	return true
 }
 
 // loadHead fills in the values used by a session, from located parts.

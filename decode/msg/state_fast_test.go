@@ -201,3 +201,22 @@ func TestAbsolutePosition(t *testing.T) {
 		}
 	}
 }
+
+// ReadPosition takes no update that is cut anywhere, and none with subsystems.
+func TestReadPosition(t *testing.T) {
+	// Object 0x3FFFFFFF, flags 0x01, position 1, 2, 3, and a group of one bit.
+	b := []byte{0x1C, 0xFF, 0xFF, 0xFF, 0x3F, 0, 0, 0, 0, 0x01, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40, 0x20}
+	var m StateUpdate
+	for n := range len(b) {
+		if got, want := m.ReadPosition(b[:n:n]), n >= 22; got != want {
+			t.Errorf("%d bytes: got %v", n, got)
+		}
+	}
+	if !m.ReadPosition(b) || m.Object != 0x3FFFFFFF || m.Position != [3]wire.F32{wire.FloatBits(1), wire.FloatBits(2), wire.FloatBits(3)} {
+		t.Errorf("got %+v", m)
+	}
+	b[9] |= 0x20
+	if m.ReadPosition(b) {
+		t.Error("took an update with subsystems")
+	}
+}
