@@ -245,6 +245,7 @@ func TestSpeakers(t *testing.T) {
 		{"chat as itself", "2C 02000000 0100 78", "2C02000000010078", ""},
 		{"chat as another", "2C 03000000 0100 78", "2C02000000010078", "sent on as its own: chat as id 3"},
 		{"chat with its slot, though the game's", "2C 00000000 0100 78", "2C02000000010078", "sent on as its own: chat as id 0"},
+		{"chat with a space", "2C 02000000 0300 782079", "2C020000000300782079", ""},
 		{"chat with a line end", "2C 02000000 0300 780A79", "2C020000000300782079", "sent on as its own: chat with control characters"},
 		{"an object with its slot", galaxy(0), strings.ReplaceAll(galaxy(0), " ", ""), ""},
 		{"an object with another's slot", galaxy(1), strings.ReplaceAll(galaxy(0), " ", ""), "sent on as its own: a creation for slot 1"},
@@ -269,6 +270,24 @@ func TestSpeakers(t *testing.T) {
 				t.Errorf("reported %q, want %q", event, tt.event)
 			}
 		})
+	}
+}
+
+// OpenBC's clients write their slot in the place of their id.
+func TestOpenBCSpeaker(t *testing.T) {
+	for sender, event := range map[int]string{0: "", 2: "", 1: "chat as id 1"} {
+		g := newGame(t, Config{Mode: Playable})
+		a, b := g.join(1001), g.join(1002)
+		g.raw(a.addr, []byte{2, 1, byte(transport.Acknowledge), 0, 0, 0x80})
+		b.take()
+		g.events = nil
+		a.say(fmt.Sprintf("2C %02X000000 0100 78", sender))
+		if got := b.take(); !slices.Equal(got, []string{"2C02000000010078"}) {
+			t.Errorf("as %d: the other is sent %q", sender, got)
+		}
+		if (event != "") != g.has(Corrected, event) {
+			t.Errorf("as %d: events %q", sender, g.events)
+		}
 	}
 }
 

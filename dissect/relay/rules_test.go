@@ -736,11 +736,21 @@ func TestOpenBCAnnounces(t *testing.T) {
 	for _, body := range answers {
 		loading.say(body)
 	}
+	g.connect(1004) // has not told of its files, and has no score
 	b := g.join(1002)
-	if got := announced(b); !slices.Equal(got, []string{"04", "02"}) {
+	var scores []string
+	for _, m := range b.got {
+		if strings.HasPrefix(m, "37") {
+			scores = append(scores, m[2:4])
+		}
+	}
+	if !slices.Equal(scores, []string{"02", "03", "05"}) {
+		t.Errorf("the second is told the scores of %v", scores)
+	}
+	if got := announced(b); !slices.Equal(got, []string{"05", "02"}) {
 		t.Errorf("the second is told of %v", got)
 	}
-	if got := announced(a); !slices.Equal(got, []string{"04"}) {
+	if got := announced(a); !slices.Equal(got, []string{"05"}) {
 		t.Errorf("then the first is told of %v", got)
 	}
 }
@@ -764,5 +774,46 @@ func TestKnows(t *testing.T) {
 	c := g.connect(1001)
 	if !g.host.Knows(c.addr) || g.host.Knows(netip.MustParseAddrPort("10.0.0.9:1001")) {
 		t.Error("the address of a session is not known, or another one is")
+	}
+}
+
+// Two ids may be tried, again and again; a third one ends the session.
+func TestGuesses(t *testing.T) {
+	g := newGame(t, Config{})
+	addr := netip.MustParseAddrPort("10.0.0.1:1")
+	g.raw(addr, stockConnect(1))
+	for _, id := range []byte{100, 101, 100, 101, 100} {
+		g.raw(addr, []byte{id, 1, byte(transport.DoNothing)})
+		if g.peerAt(addr) == nil || g.has(Refused, "") {
+			t.Fatalf("events %q", g.events)
+		}
+	}
+	g.raw(addr, []byte{102, 1, byte(transport.DoNothing)})
+	if g.peerAt(addr) != nil || !g.has(Refused, "it does not know the id that it was given") {
+		t.Errorf("events %q", g.events)
+	}
+}
+
+// True acknowledgements cost nothing, and what is sent to a client gives it room
+// for as many datagrams.
+func TestHonestAcknowledgements(t *testing.T) {
+	g := newGame(t, Config{Limits: Limits{PeerRate: Rate{0.001, 1000}}})
+	c := g.join(1001)
+	p := g.peerAt(c.addr)
+	for n := range 20 {
+		p.budget.datagrams.level = 0
+		c.deaf = true
+		g.host.Say(g.now, "x")
+		g.sentTo(c.addr)
+		if got := p.budget.datagrams.level; got < 1 || got > 1.1 {
+			t.Errorf("room for %v datagrams after one message", got)
+		}
+		c.deaf = false
+		g.raw(c.addr, []byte{p.id, 0})
+		p.budget.datagrams.level = 100
+		g.wait(2 * time.Second)
+		if !p.link.Idle() || p.bogus != 0 || p.budget.bogus.level != 0 && p.budget.bogus.level < bogusRate.Burst {
+			t.Fatalf("message %d: idle %v, %d are bogus, %v may be", n, p.link.Idle(), p.bogus, p.budget.bogus.level)
+		}
 	}
 }
