@@ -817,3 +817,67 @@ func TestHonestAcknowledgements(t *testing.T) {
 		}
 	}
 }
+
+// What the OpenBC server passes on, and how, as in captures of it.
+func TestOpenBCHost(t *testing.T) {
+	const ship = "03 00 02 08800000 FFFFFF3F 01 000000000000000000000000 0000803F000000000000000000000000 00000000000000 0143 0153"
+	plain := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+	other := strings.Replace(ship, "03 00", "03 01", 1)
+	for _, tt := range []struct {
+		name   string
+		before string // is sent first
+		body   string
+		own    string // what the sender gets
+		others string
+	}{
+		{"a ship of its own", "", ship, "", plain(ship)},
+		{"a ship of another", "", other, "", ""},
+		{"a creation that is cut before its slot", "", "03", "", "03"},
+		{"subsystems of a ship that is known", ship, "1C FFFFFF3F 0000A041 20 00", "", ""},
+		{"subsystems and more", ship, "1C FFFFFF3F 0000A041 A0 00", "", "1CFFFFFF3F0000A041A000"},
+		{"subsystems of a ship that is not known", "", "1C FFFFFF3F 0000A041 20 00", "", "1CFFFFFF3F0000A041" + "2000"},
+		{"a shot that does not read", "", "19 01", "", ""},
+		{"chat with an id", "", "2C 02000000 0100 78", "2C00000000010078", "2C00000000010078"},
+		{"chat with three bytes of something", "", "2C 02112233 0100 78", "2C00112233010078", "2C00112233010078"},
+		{"chat that does not read", "", "2C 02000000 0500 78", "2C02000000050078", "2C02000000050078"},
+		{"a request for a ship", ship, "1E FFFFFF3F", plain(ship), ""},
+		{"a request for another object of its range", ship, "1E 05000040", plain(ship), ""},
+		{"a request for an object before its range", ship, "1E FEFFFF3F", "1DFEFFFF3F", ""},
+		{"a request for a ship that is not known", "", "1E FFFFFF3F", "1DFFFFFF3F", ""},
+		{"a request for what nobody has", ship, "1E 05000000", "1D05000000", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGame(t, Config{Like: decode.OpenBC, Captured: true})
+			a, b := g.join(1001), g.join(1002)
+			if tt.before != "" {
+				a.say(tt.before)
+			}
+			a.take()
+			b.take()
+			a.say(tt.body)
+			if got := strings.Join(a.take(), " "); got != tt.own {
+				t.Errorf("the sender gets %s, want %s", got, tt.own)
+			}
+			if got := strings.Join(b.take(), " "); got != tt.others {
+				t.Errorf("the other gets %s, want %s", got, tt.others)
+			}
+		})
+	}
+}
+
+func TestEventKinds(t *testing.T) {
+	routine := []EventKind{Refused, Limited, Ignored, Corrected, Named}
+	seen := map[string]bool{"unknown": true}
+	for k := range EventKinds {
+		if k.Routine() != slices.Contains(routine, k) {
+			t.Errorf("%v: routine is %v", k, k.Routine())
+		}
+		if seen[k.String()] {
+			t.Errorf("kind %d is called %v", k, k)
+		}
+		seen[k.String()] = true
+	}
+	if got := EventKinds.String(); got != "unknown" {
+		t.Errorf("got %q", got)
+	}
+}
