@@ -1,4 +1,4 @@
-// Package suite tries a numbered list of cases on a running host: scripted
+// Not part of the library: package suite tries a numbered list of cases on a running host: scripted
 // clients connect to it and compare its behaviour with that of the stock game.
 //
 // A case is one rule. It has an id, the source of the rule, and the profiles of
