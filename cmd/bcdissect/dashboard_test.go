@@ -184,6 +184,33 @@ func TestDashboardOnTerminal(t *testing.T) {
 		x.restored(before)
 	})
 
+	t.Run("seek", func(t *testing.T) {
+		x := newTerminal(t, 100, 30)
+		before := x.settings()
+		x.keys(watch("1"), "Enter")
+		x.await("speed 1", "Players 4")
+		x.keys("t")
+		x.await("go to time:")
+		x.keys("-l", "1:03")
+		x.keys("Enter")
+		x.await(" 00:01:0", "speed 1", "Bot3 leaves")
+		x.keys("<")
+		x.until("a minute back", func(s string) bool { return strings.Contains(s, " 00:00:0") && !strings.Contains(s, "Bot3 leaves") })
+		x.keys("-l", "t9:00")
+		x.keys("Enter")
+		x.await("end of capture", "13,272 packets", "33,914 messages")
+		x.keys("Left")
+		x.await("speed 1", " 00:01:1", "Bot3 leaves")
+		x.keys("/")
+		x.keys("-l", "opcodee == 1")
+		x.keys("Enter")
+		x.await("there is no field, message or key opcodee; did you mean opcode?")
+		x.keys("Escape")
+		x.until("no question", func(s string) bool { return strings.Contains(s, "? help") }) // else it is Alt-Q
+		x.keys("q")
+		x.restored(before)
+	})
+
 	// However it ends.
 	for _, signal := range []string{"TERM", "INT", "HUP"} {
 		t.Run(signal, func(t *testing.T) {
@@ -204,6 +231,14 @@ func TestDashboardOnTerminal(t *testing.T) {
 		before := x.settings()
 		x.keys(fmt.Sprintf("clear; '%s' read --dashboard - <'%s'; echo status=$?", exe, capture), "Enter")
 		x.await("end of capture", "13,272 packets")
+		x.keys("Left")
+		x.await("only a recording that is read with --speed")
+		x.keys("q")
+		x.restored(before)
+		x.keys(fmt.Sprintf("clear; '%s' read --dashboard --speed 1 - <'%s'; echo status=$?", exe, capture), "Enter")
+		x.await("speed 1", "Players 4")
+		x.keys("Left")
+		x.await("cannot be read again")
 		x.keys("q")
 		x.restored(before)
 	})

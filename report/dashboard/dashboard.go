@@ -29,14 +29,24 @@ type Options struct {
 	Now func() time.Time
 
 	// Pacer delays the reader of a recorded session; the pause key then
-	// stops the reading and other keys change its speed. Without it pause
-	// stops the screen alone.
+	// stops the reading, and other keys change its speed and its place. Without
+	// it pause stops the screen alone.
 	Pacer *Pacer
 
 	// Compile makes a filter of an expression. The filter is used by one
-	// goroutine at a time. Without it there are no filters.
+	// goroutine at a time. An error may be a [*FilterError]. Without it there are
+	// no filters.
 	Compile func(expr string) (func(*dissect.Record) bool, error)
 }
+
+// A FilterError is a mistake in a filter, at a place.
+type FilterError struct {
+	Text   string
+	Column int // in characters, from 0
+}
+
+// Error implements error.
+func (e *FilterError) Error() string { return e.Text }
 
 // ErrQuit is returned for a record that comes after the user quit.
 var ErrQuit = errors.New("dashboard: the user quit")
@@ -85,6 +95,13 @@ func (d *Dashboard) Close() error {
 		d.s.closed = true
 	}
 	return nil
+}
+
+// Restart forgets all records, since they will be read again. The filter stays.
+func (d *Dashboard) Restart() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.s = state{now: d.s.now, pacer: d.s.pacer, keep: d.s.keep}
 }
 
 // SetDrops tells how many packets a live capture received and how many of

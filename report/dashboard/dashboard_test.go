@@ -60,7 +60,7 @@ func screen(m *model, width, height int) string {
 
 // press sends keys: names of special ones, or text.
 func press(m *model, keys ...string) (last tea.Cmd) {
-	special := map[string]rune{"tab": tea.KeyTab, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
+	special := map[string]rune{"tab": tea.KeyTab, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
 	for _, k := range keys {
 		if code, ok := special[k]; ok {
 			_, last = m.Update(tea.KeyPressMsg{Code: code})

@@ -35,12 +35,13 @@ type look struct {
 	sorted string // of the column that is sorted by
 	out    string // before numbers of the traffic to the player
 	none   string
+	seek   string // the keys that move in a recording
 }
 
 func newLook(o Options) look {
-	l := look{color: o.Color, ascii: o.ASCII, more: "…", bars: []rune(" ▁▂▃▄▅▆▇█"), mark: "▸", sorted: "▾", out: "↓", none: "–"}
+	l := look{color: o.Color, ascii: o.ASCII, more: "…", bars: []rune(" ▁▂▃▄▅▆▇█"), mark: "▸", sorted: "▾", out: "↓", none: "–", seek: "←→"}
 	if o.ASCII {
-		l.more, l.bars, l.mark, l.sorted, l.out, l.none = "~", []rune(" .,:-=+*#"), ">", "*", "<", "-"
+		l.more, l.bars, l.mark, l.sorted, l.out, l.none, l.seek = "~", []rune(" .,:-=+*#"), ">", "*", "<", "-", "< >"
 	}
 	s := lipgloss.NewStyle()
 	l.styles = [styles]lipgloss.Style{

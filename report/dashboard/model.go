@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
@@ -22,6 +25,21 @@ const (
 	panes // how many there are
 )
 
+// A question is one that the user is asked.
+type question int
+
+const (
+	nothing question = iota
+	aFilter
+	aTime
+)
+
+// Steps through a recording.
+const (
+	step     = 10 * time.Second
+	longStep = time.Minute
+)
+
 // model is the program that runs on the terminal. It looks at a snapshot, which
 // it takes anew a few times a second.
 type model struct {
@@ -39,9 +57,9 @@ type model struct {
 	sort          [panes]int // index of an order
 	page          int        // rows of the pane in focus
 
-	asking bool // for a filter
+	asking question
 	input  textinput.Model
-	reason string // why the filter is refused
+	reason string // why the answer is refused, or a key has no effect
 	filter string // the one that is applied
 }
 
@@ -79,7 +97,7 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
-		if m.asking {
+		if m.asking != nothing {
 			return m, m.edit(msg)
 		}
 	}
@@ -99,7 +117,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	case name == "ctrl+z":
 		return tea.Suspend
-	case m.asking:
+	case m.asking != nothing:
 		return m.answer(k, name)
 	case m.help:
 		m.help = false
@@ -120,10 +138,19 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 			m.reason = "there are no filters here"
 			return nil
 		}
-		m.asking, m.reason = true, ""
-		m.input.SetValue(m.filter)
-		m.input.CursorEnd()
-		return m.input.Focus()
+		return m.ask(aFilter, m.filter)
+	case "t":
+		if m.seekable() {
+			return m.ask(aTime, "")
+		}
+	case "left":
+		m.seek(m.snap.now.Add(-step))
+	case "right":
+		m.seek(m.snap.now.Add(step))
+	case "shift+left", "<":
+		m.seek(m.snap.now.Add(-longStep))
+	case "shift+right", ">":
+		m.seek(m.snap.now.Add(longStep))
 	case "s":
 		p := m.focus
 		if p == events {
@@ -225,15 +252,79 @@ func (m *model) rows(p pane) int {
 func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	switch name {
 	case "esc":
-		m.asking, m.reason = false, ""
+		m.asking, m.reason = nothing, ""
 		m.input.Blur()
 		return nil
 	case "enter":
-		m.apply(m.input.Value())
+		if m.asking == aTime {
+			m.jump(m.input.Value())
+		} else {
+			m.apply(m.input.Value())
+		}
 		return nil
 	}
 	m.reason = ""
 	return m.edit(k)
+}
+
+// ask asks the user for something, and proposes an answer.
+func (m *model) ask(q question, proposed string) tea.Cmd {
+	m.asking, m.reason = q, ""
+	m.input.SetValue(proposed)
+	m.input.CursorEnd()
+	return m.input.Focus()
+}
+
+// seekable reports whether there is a recording to move in; if not, it says so.
+func (m *model) seekable() bool {
+	if m.d.opts.Pacer == nil {
+		m.reason = "only a recording that is read with --speed can be moved in"
+		return false
+	}
+	return !m.snap.start.IsZero()
+}
+
+// seek moves to a time of the recording.
+func (m *model) seek(to time.Time) {
+	m.reason = ""
+	if !m.seekable() {
+		return
+	}
+	if to.Before(m.snap.start) {
+		to = m.snap.start
+	}
+	switch {
+	case m.snap.closed && !to.Before(m.snap.now):
+		m.reason = "this is the end of the recording"
+	case !m.d.opts.Pacer.Seek(m.snap.now, to):
+		m.reason = "the recording cannot be read again, so there is no way back"
+	}
+}
+
+// jump moves to a time that the user has given: since the beginning, as the
+// screen shows it, or in seconds.
+func (m *model) jump(text string) {
+	since, err := sinceStart(text)
+	if err != nil {
+		m.reason = err.Error()
+		return
+	}
+	m.asking = nothing
+	m.input.Blur()
+	m.seek(m.snap.start.Add(since))
+}
+
+// sinceStart reads 00:01:30, 1:30 or 90.
+func sinceStart(text string) (d time.Duration, err error) {
+	parts := strings.Split(strings.TrimSpace(text), ":")
+	for _, part := range parts {
+		n, err := strconv.ParseFloat(part, 64)
+		if err != nil || len(parts) > 3 || !(n >= 0 && n < 1e6) {
+			return 0, errors.New("a time is hours:minutes:seconds, minutes:seconds or seconds since the beginning")
+		}
+		d = 60*d + time.Duration(n*float64(time.Second))
+	}
+	return d, nil
 }
 
 // apply makes an expression the filter, unless there is something wrong with
@@ -244,10 +335,13 @@ func (m *model) apply(expr string) {
 		var err error
 		if keep, err = m.d.opts.Compile(expr); err != nil {
 			m.reason = clean(err.Error(), maxText)
+			if at := (*FilterError)(nil); errors.As(err, &at) {
+				m.input.SetCursor(at.Column)
+			}
 			return
 		}
 	}
-	m.asking, m.reason, m.filter = false, "", expr
+	m.asking, m.reason, m.filter = nothing, "", expr
 	m.input.Blur()
 	m.d.setFilter(keep)
 	m.snap = m.d.snapshot()

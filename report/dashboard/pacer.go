@@ -27,6 +27,9 @@ type Pacer struct {
 	begun   bool
 	paused  bool
 	stopped bool
+	seeking bool      // what comes before at is not waited for
+	rewind  bool      // the recording has to be read again, to get back to at
+	oneWay  bool      // it cannot be read again
 	at      time.Time // in the recording, at the time since
 	since   time.Time
 }
@@ -57,13 +60,19 @@ func (p *Pacer) left(t time.Time, first bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	if p.stopped {
+	if p.stopped || p.rewind {
 		return 0
 	}
 	if !p.begun {
 		p.begun, p.at, p.since = true, t, now
 	}
 	gap := t.Sub(p.position(now))
+	if p.seeking {
+		if gap < 0 {
+			return 0
+		}
+		p.seeking, p.since = false, now
+	}
 	if first && (gap > longestGap || gap < -longestGap) {
 		p.at, p.since, gap = t, now, 0
 	}
@@ -79,7 +88,7 @@ func (p *Pacer) left(t time.Time, first bool) time.Duration {
 
 // position returns the time in the recording.
 func (p *Pacer) position(now time.Time) time.Time {
-	if p.paused || !p.begun {
+	if p.paused || p.seeking || !p.begun {
 		return p.at
 	}
 	return p.at.Add(time.Duration(float64(now.Sub(p.since)) * p.speed))
@@ -119,6 +128,56 @@ func (p *Pacer) SetPaused(paused bool) {
 	defer p.mu.Unlock()
 	p.rest()
 	p.paused = paused
+}
+
+// OneWay tells that the recording cannot be read again, as from a pipe.
+func (p *Pacer) OneWay() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.oneWay = true
+}
+
+// Seek moves to a time of the recording, from the present one. It reports
+// whether that is possible.
+func (p *Pacer) Seek(from, to time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	back := to.Before(from)
+	if back && p.oneWay || !p.begun {
+		return false
+	}
+	p.at, p.since, p.seeking = to, p.now(), true
+	p.rewind = p.rewind || back
+	return true
+}
+
+// Rewinds reports whether the recording has to be read again from its beginning.
+// A reader then ends, and begins anew after Rewound.
+func (p *Pacer) Rewinds() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rewind && !p.stopped
+}
+
+// Rewound tells that the recording is read from its beginning.
+func (p *Pacer) Rewound() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rewind = false
+}
+
+// Rest waits at the end of a recording until it has to be read again; it returns
+// false if the pacer was stopped.
+func (p *Pacer) Rest() bool {
+	for {
+		p.mu.Lock()
+		stopped, rewind := p.stopped, p.rewind
+		p.mu.Unlock()
+		if stopped || rewind {
+			return !stopped
+		}
+		p.sleep(nap)
+	}
 }
 
 // Stop makes this and every later Wait return at once.

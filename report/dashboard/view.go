@@ -15,9 +15,9 @@ import (
 func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(m.lines(), "\n"))
 	v.AltScreen = true
-	if m.asking {
+	if m.asking != nothing {
 		if c := m.input.Cursor(); c != nil && m.height > 0 {
-			c.X = min(c.X+len(prompt), max(m.width-1, 0))
+			c.X = min(c.X+len(prompts[m.asking]), max(m.width-1, 0))
 			c.Y = m.height - 1
 			v.Cursor = c
 		}
@@ -25,7 +25,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-const prompt = "filter: "
+var prompts = [...]string{aFilter: "filter: ", aTime: "go to time: "}
 
 // lines returns the screen: as many lines as it is high, none wider than it is
 // wide.
@@ -49,7 +49,7 @@ func (m *model) lines() []string {
 	for len(out) < m.height-1 {
 		out = append(out, "")
 	}
-	if m.asking && m.reason != "" && m.height > 2 {
+	if m.asking != nothing && m.reason != "" && m.height > 2 {
 		out[m.height-2] = m.look.row(m.width).add(bad, m.reason).String()
 	}
 	return append(out[:m.height-1], m.foot())
@@ -112,7 +112,8 @@ func (m *model) counts() string {
 func (m *model) foot() string {
 	r := m.look.row(m.width)
 	switch {
-	case m.asking:
+	case m.asking != nothing:
+		prompt := prompts[m.asking]
 		m.input.SetWidth(max(m.width-len(prompt)-1, 1))
 		return r.add(accent, prompt).add(plain, m.input.View()).String()
 	case m.reason != "":
@@ -122,7 +123,7 @@ func (m *model) foot() string {
 	}
 	keys := "q quit  space pause  / filter  s sort  1-5 pane  arrows scroll  z zoom  ? help"
 	if m.d.opts.Pacer != nil {
-		keys = "q quit  space pause  +/- speed  / filter  s sort  1-5 pane  z zoom  ? help"
+		keys = "q quit  space pause  +/- speed  " + m.look.seek + " seek  / filter  1-5 pane  z zoom  ? help"
 	}
 	if m.filter != "" {
 		r.add(warn, "filter "+clean(m.filter, maxText)).add(plain, "  ")
@@ -135,6 +136,7 @@ func (m *model) foot() string {
 const (
 	leastStacked = 9
 	wide         = 120
+	eventLines   = 11 // of the pane of events, if there is room: ten and a title
 )
 
 // body returns the panes.
@@ -157,6 +159,9 @@ func (m *model) body(room int) []string {
 		return out
 	}
 	o := min(max(m.rows(m.middle), 1), max(rest/2-1, 1)) + 1
+	if o > 3 && rest-o < eventLines { // a title and two rows are worth showing
+		o = max(min(o, rest-eventLines), 3)
+	}
 	out = append(out, m.pane(m.middle, m.width, o)...)
 	return append(out, m.pane(events, m.width, rest-o)...)
 }
@@ -307,6 +312,7 @@ func (m *model) helpLines(room int) []string {
 		{"q, ctrl+c", "quit"},
 		{"space, p", "pause: a recording stands still; of live traffic the screen does"},
 		{"+, -", "a recording goes twice or half as fast"},
+		{"left, right", "10 seconds back or on in a recording; < and > a minute; t a time"},
 		{"/", "filter: opcodes, rates and events count matching records from then on"},
 		{"", "players and their links count everything; an empty filter ends it"},
 		{"s", "sort the pane by the next column"},

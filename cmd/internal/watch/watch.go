@@ -84,13 +84,41 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 	var pacer *dashboard.Pacer
 	if w.speed > 0 {
 		pacer = dashboard.NewPacer(w.speed, time.Now, time.Sleep)
+		if !again(names) {
+			pacer.OneWay()
+		}
 	}
 	title := filepath.Base(names[0])
 	if len(names) > 1 {
 		title += fmt.Sprintf(" and %d more", len(names)-1)
 	}
 	return w.Show(f, s, names, title, pacer, func(s cli.Streams, d *dashboard.Dashboard) error {
-		return reading.Captures(f, s, names, w.Sink(d, pacer))
+		for {
+			var said strings.Builder // of the last time, when all was read
+			once := s
+			once.Err = &said
+			err := reading.Captures(f, once, names, w.Sink(d, pacer))
+			if pacer != nil && (err == nil || isVerdict(err)) {
+				if !pacer.Rewinds() {
+					_ = d.Close() // never fails
+				}
+				if pacer.Rest() {
+					pacer.Rewound()
+					d.Restart()
+					continue
+				}
+			}
+			fmt.Fprint(s.Err, said.String())
+			return err
+		}
+	})
+}
+
+// again reports whether captures can be read more than once.
+func again(names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Stat(name)
+		return name == "-" || err == nil && !info.Mode().IsRegular()
 	})
 }
 
@@ -113,9 +141,13 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 		return err
 	}
 	defer done()
+	cfg, err := f.Config()
+	if err != nil {
+		return err
+	}
 	d := dashboard.New(dashboard.Options{
 		Title: title, Color: (&cli.Output{Terminal: true}).Colored(f.Color.Value), ASCII: s.ASCII,
-		Now: time.Now, Pacer: pacer, Compile: w.compile,
+		Now: time.Now, Pacer: pacer, Compile: w.compiler(cfg),
 	})
 
 	// The runtime ends the program on a hangup, and would leave the terminal
@@ -184,6 +216,9 @@ type paced struct {
 func (p paced) Record(r *dissect.Record) error {
 	if p.pacer != nil && r.Datagram != nil {
 		p.pacer.Wait(r.Datagram.Time)
+		if p.pacer.Rewinds() {
+			return reading.ErrEnough
+		}
 	}
 	if err := p.Dashboard.Record(r); err != nil {
 		return reading.ErrEnough // the user quit
@@ -191,12 +226,22 @@ func (p paced) Record(r *dissect.Record) error {
 	return nil
 }
 
-// compile makes a filter for the dashboard.
-func (w *Flags) compile(expr string) (func(*dissect.Record) bool, error) {
-	f, err := cli.CompileFilter("filter", expr, nil)
-	if err != nil {
-		return nil, err
+// compiler returns a maker of filters for the dashboard, with the names that the
+// command line knows, too.
+func (w *Flags) compiler(cfg dissect.Config) func(expr string) (func(*dissect.Record) bool, error) {
+	return func(expr string) (func(*dissect.Record) bool, error) {
+		compiled, err := cli.CompileFilter("filter", expr, cfg.Catalog)
+		if bad := (*cli.StatusError)(nil); errors.As(err, &bad) {
+			column := len(expr)
+			if shown, mark, _ := strings.Cut(bad.Caret, "\n"); shown == expr { // not a part of it
+				column = strings.IndexByte(mark, '^')
+			}
+			return nil, &dashboard.FilterError{Text: err.Error(), Column: column}
+		}
+		if err != nil {
+			return nil, err
+		}
+		compiled.Start = time.Unix(0, w.start.Load())
+		return compiled.Match, nil
 	}
-	f.Start = time.Unix(0, w.start.Load())
-	return f.Match, nil
 }
