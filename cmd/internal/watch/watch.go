@@ -108,7 +108,7 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 					continue
 				}
 			}
-			fmt.Fprint(s.Err, said.String())
+			fmt.Fprintf(s.Err, "%s", said.String())
 			return err
 		}
 	})
