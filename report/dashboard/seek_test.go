@@ -90,10 +90,13 @@ func TestSeek(t *testing.T) {
 	press(m, ">")
 	r.seconds(c, 1)
 	at(88, "00:01:28")
-	for text, line := range map[string]int{"00:00:40": 40, "1:10": 70, "15.0": 15, "0": 0} {
-		press(m, "t", text, "enter")
+	for _, to := range []struct {
+		text string
+		line int
+	}{{"00:00:40", 40}, {"1:10", 70}, {"0", 0}, {"15.0", 15}} {
+		press(m, "t", to.text, "enter")
 		r.seconds(c, 1)
-		at(line+1, fmt.Sprintf("00:%02d:%02d", (line+1)/60, (line+1)%60))
+		at(to.line+1, fmt.Sprintf("00:%02d:%02d", (to.line+1)/60, (to.line+1)%60))
 	}
 	press(m, "<")
 	r.seconds(c, 1)
