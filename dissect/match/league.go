@@ -12,8 +12,8 @@ type Standing struct {
 }
 
 // League adds up the results of players by name, the best first. A match counts
-// for those who flew a ship in it, and is won by the leader, or by all of the
-// leading team.
+// for those who flew a ship in it. If it is decided, it is won by the leader, or
+// by all of the leading team.
 func League(all []*Match) []Standing {
 	byName := map[string]*Standing{}
 	for _, m := range all {
@@ -49,8 +49,16 @@ func League(all []*Match) []Standing {
 	return out
 }
 
-// Won reports whether a player is the only leader, or of the leading team.
+// Decided reports whether the match has ended within the capture: the host said
+// so, or all players left.
+func (m *Match) Decided() bool { return m.Over != nil || m.EndedBy != "" || !m.Open }
+
+// Won reports whether a player is the only leader of a match that is decided, or
+// of its leading team.
 func (m *Match) Won(player int) bool {
+	if !m.Decided() {
+		return false
+	}
 	if m.LeadingTeam != nil {
 		team := m.Players[player].Team
 		return team != nil && *team == *m.LeadingTeam

@@ -42,7 +42,7 @@ type Match struct {
 	// Leaders are the players with the highest score, or else the most kills,
 	// several if they are equal; empty if nobody has any. LeadingTeam is the
 	// team that leads, nil without teams and if teams are equal. They won if
-	// Over is set.
+	// the match is [Match.Decided].
 	Leaders     []int
 	LeadingTeam *int
 

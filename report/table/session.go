@@ -258,7 +258,7 @@ func (s *sessionPage) outcome(m *match.Match) (text, who string) {
 		text, verb = "The host ended it at "+minutes(*m.Over)+": "+s.text(m.EndedBy)+". ", " won"
 	case m.EndedBy != "":
 		text, verb = "It ended by "+s.text(m.EndedBy)+". ", " won"
-	case m.Open:
+	case !m.Decided():
 		text, verb = "The capture ends before the match does. ", " leads"
 	default:
 		text, verb = "All players left. ", " won"
