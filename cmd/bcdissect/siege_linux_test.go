@@ -294,7 +294,7 @@ func TestRelaySiege(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v: %s", err, s.host)
 	}
-	if took > 2*time.Second {
+	if !raceDetector && took > 2*time.Second { // it makes the program many times slower
 		t.Errorf("it ended %v after SIGTERM", took)
 	}
 
