@@ -31,6 +31,8 @@ type replaying struct {
 	to      string
 	speed   float64
 	remote  bool
+	verbose bool
+	joins   bool
 
 	cfg conform.Config
 }
@@ -38,8 +40,9 @@ type replaying struct {
 func newReplay(s cli.Streams) *cobra.Command {
 	var r replaying
 	cmd := &cobra.Command{
-		Use:   "replay FILE...",
-		Short: "Compare a captured host with a model of the original",
+		Use:     "replay FILE...",
+		Aliases: []string{"check"},
+		Short:   "Compare a captured host with a model of the original",
 		Long: `Replay finds the host and its clients in a capture, plays the clients' messages
 to a model of the host, and compares, client by client, the model's messages
 with those of the captured host. It reports a table of all messages, every
@@ -51,6 +54,9 @@ and its documented differences are named instead of counted; --against stock
 compares it with the stock game's host. Messages from a host's own simulation
 cannot be compared. See docs/replay.md.
 
+With --handshake it draws the join of each client as a ladder instead: its
+messages with their times, and where and why it stopped.
+
 With --to the clients of the capture are played to a running host over UDP: one
 socket each, at the speed of the capture or --speed times that, with the ids and
 slots that this host gives. Its messages are compared in the same way.
@@ -60,6 +66,7 @@ otherwise. The exit status is 4 if there are differences, and with
 --against stock also if there are documented ones.`,
 		Example: `  bcdissect replay evening.pcap
   bcdissect replay evening.pcap --against stock
+  bcdissect replay evening.pcap --handshake
   bcdissect replay evening.pcap -T json | jq '.differences[]'
   bcdissect replay evening.pcap --to localhost:22101 --speed 4`,
 		Args: cobra.MinimumNArgs(1),
@@ -67,7 +74,10 @@ otherwise. The exit status is 4 if there are differences, and with
 			if err := r.check(cmd); err != nil {
 				return err
 			}
-			if r.to != "" {
+			switch {
+			case r.joins:
+				return r.handshake(s, args)
+			case r.to != "":
 				return r.perform(s, args)
 			}
 			return r.read(s, args)
@@ -88,6 +98,8 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
+	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: all fields of all differences, expected beside actual")
+	fl.BoolVar(&r.joins, "handshake", false, "draw each client's join as a ladder, with where it stopped")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
 	r.DefinePorts(cmd)
 	r.DefineReading(cmd)
@@ -105,6 +117,8 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	switch {
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
+	case r.joins && r.to != "":
+		return errors.New("--handshake shows a capture and does not go with --to")
 	case r.to == "" && (set("speed") || set("yes-remote")):
 		return errors.New("--speed and --yes-remote go with --to")
 	case !(r.speed > 0 && r.speed <= stage.MaxSpeed):
@@ -177,13 +191,37 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts
 					return verdict, err
 				}
 			}
-			err = table.Replay(out.Text(), rep, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width, Start: start})
+			err = table.Replay(out.Text(), rep, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width, Start: start, Verbose: r.verbose})
 		}
 		if err != nil {
 			return verdict, err
 		}
 	}
 	return verdict, nil
+}
+
+// handshake shows the joins in captures.
+func (r *replaying) handshake(s cli.Streams, names []string) error {
+	return reading.Captures(&r.Common, s, names, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
+		joins := conform.NewJoins()
+		return joins, func(*reading.Counts) error {
+			if len(joins.All) == 0 {
+				return errors.New("no client connects in the capture: there is no handshake to show")
+			}
+			if joins.Passed > 0 {
+				fmt.Fprintf(s.Err, "bcdissect: %d joins are not shown: there are too many\n", joins.Passed)
+			}
+			if r.Format.Value != "json" {
+				return table.Handshake(out.Text(), joins.All, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width})
+			}
+			for _, j := range joins.All {
+				if err := ndjson.Handshake(out, j); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
 }
 
 // perform plays the clients of captures to a host over UDP.

@@ -26,17 +26,17 @@ type Client struct {
 	answers   int    // messages besides connects that came from it
 	left      time.Time
 	gone      bool
-	putOut    bool     // by the host's word
-	admitted  bool     // the host has let it in
-	given     uint8    // the id in the host's accept
-	waiting   []*Event // until it is admitted
-	ready     bool     // its ClientReady has been played
-	playing   bool     // it counts as being in the game: it is ready, or was adopted
-	asked     int      // ChecksumRequests to it
-	settled   bool     // it got its Settings
-	answered  int      // rounds of the checksums that are answered
-	madeReady bool     // its ClientReady is made up
-	made      uint     // bits of the rounds whose answers are made up, since the capture lacks them
+	putOut    bool      // by the host's word
+	admitted  bool      // the host has let it in
+	given     uint8     // the id in the host's accept
+	waiting   []*Event  // until it is admitted
+	ready     bool      // its ClientReady has been played
+	playing   bool      // it counts as being in the game: it is ready, or was adopted
+	asked     int       // ChecksumRequests to it
+	settled   bool      // it got its Settings
+	answered  int       // rounds of the checksums that are answered
+	madeReady time.Time // when its ClientReady was made up
+	made      uint      // bits of the rounds whose answers are made up, since the capture lacks them
 	objects   []wire.ObjectID
 
 	wide     [2]bool // by class: a number from it has had more than 8 bits

@@ -128,7 +128,7 @@ func (t *timeline) readied(c *Client) {
 	if c.Adopted || c.playing || !c.settled {
 		return
 	}
-	c.playing, c.madeReady = true, true
+	c.playing, c.madeReady = true, t.now.Time
 	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 }
 

@@ -67,9 +67,7 @@ func (c *comparer) missing(x *expect) {
 	if x.copied() {
 		text = fmt.Sprintf("no copy of the message of %s in this frame", who(x.src.client))
 	}
-	c.rep.differ(Difference{
-		Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: text,
-	}, c.rep.row(x.typ, x.op))
+	c.differ(Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: text}, x.body, nil)
 }
 
 // deviantMissing records a message that a host of the captured one's dialect
@@ -223,9 +221,17 @@ func (c *comparer) surplus(d *destination, g *got) {
 // extra counts a message that the host should not have sent.
 func (c *comparer) extra(to *Client, g *got) {
 	c.rep.Invariants.extra(g.Event)
-	c.rep.differ(Difference{
+	c.differ(Difference{
 		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: to.Addr, Detail: "no message of a client causes it",
-	}, c.rep.row(g.Type, g.Op))
+	}, nil, g.Body)
+}
+
+// differ adds a difference, with the fields of both messages.
+func (c *comparer) differ(d Difference, want, have []byte) {
+	if len(c.rep.Differences) < MaxDifferences {
+		d.Fields = c.t.bodies.beside(d.typ, want, have)
+	}
+	c.rep.differ(d, c.rep.row(d.typ, d.Opcode))
 }
 
 // lostCause returns the reason why the cause of a message may not be in the

@@ -277,6 +277,34 @@ func (r *Replay) notes() {
 	note(t.madeUp, "%d messages of clients that the capture lacks were made up, because the host's messages prove them.", t.madeUp)
 	note(t.cut, "The capture holds only a part of %d datagrams. The rest was not played, and not compared.", t.cut)
 	note(t.malformed, "%d malformed datagrams were not played.", t.malformed)
+	if t.fromClients == 0 || t.fromHosts == 0 {
+		side := "host's"
+		if t.fromHosts == 0 {
+			side = "clients'"
+		}
+		note(1, "The capture holds only the %s side of the traffic: there is nothing to compare.", side)
+	}
+	for _, s := range t.silences {
+		note(1, "The host sent nothing for %.1f seconds after frame %d, although clients spoke.", s.till.Sub(s.from.time).Seconds(), s.from.frame)
+	}
+	if t.now != nil && t.fromHosts > 0 && t.asking > 1 && t.now.Time.Sub(t.heard.time) > silent {
+		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, or its network did.", t.heard.frame, t.now.Time.Sub(t.heard.time).Seconds())
+	}
+	for _, c := range t.all {
+		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
+			note(n, "The host acknowledged nothing from %[2]s after frame %[3]d: %[1]d messages.", n, who(c), c.taken.frame)
+		}
+	}
+	for _, frame := range t.runs {
+		note(1, "A new run of the host begins at frame %d: it gives an id that another client has.", frame)
+	}
+	outside := 0
+	for _, c := range t.all {
+		if !c.admitted {
+			outside++
+		}
+	}
+	note(outside, "%d clients were not let in by the host. They stay outside the model.", outside)
 	note(t.refused, "%d clients beyond the limit of %d at a time were ignored.", t.refused, maxClients)
 	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
 	for _, p := range r.players {

@@ -61,6 +61,8 @@ type Difference struct {
 	Opcode decode.Opcode
 	To     netip.AddrPort
 	Detail string // may hold text from the network
+	Name   string // of the message
+	Fields []Field
 
 	typ transport.Type
 }
@@ -227,6 +229,13 @@ func (r *Report) finish(catalog *decode.Catalog) {
 			row.Name, row.Relay = spec.Name, spec.Relay
 		}
 		r.Rows = append(r.Rows, row)
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		d.Name = d.typ.Kind()
+		if _, control := d.Control(); !control {
+			d.Name = r.row(d.typ, d.Opcode).Name
+		}
 	}
 	slices.SortFunc(r.Rows, func(a, b *Row) int { return int(a.Opcode) - int(b.Opcode) })
 	slices.SortFunc(r.Controls, func(a, b *Row) int { return int(a.Type) - int(b.Type) })

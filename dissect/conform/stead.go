@@ -118,10 +118,10 @@ func (c *comparer) disordered(x *expect, g *got) {
 	c.rep.Invariants.disorder(g.Frame)
 	row := c.rep.row(x.typ, x.op)
 	row.Matched--
-	c.rep.differ(Difference{
+	c.differ(Difference{
 		Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr,
 		Detail: fmt.Sprintf("it comes after a later message of the same sender; the original is in frame %d", x.src.frame),
-	}, row)
+	}, x.body, g.Body)
 }
 
 // swapped judges an expected and a captured message that may be one changed. It
@@ -184,7 +184,7 @@ func (c *comparer) replaced(x *expect, g *got) {
 		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
 	}
 	c.rep.Invariants.missed(c, x, false)
-	c.rep.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: detail}, row)
+	c.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: detail}, x.body, g.Body)
 }
 
 // corrected reports whether a line of chat that names another sender came with

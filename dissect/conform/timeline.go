@@ -455,9 +455,8 @@ func (t *timeline) input(e *Event) {
 			return
 		}
 	case e.Op == msg.OpClientReady:
-		if c.madeReady {
-			c.madeReady = false
-			return
+		if e.Time.Sub(c.madeReady) <= slack {
+			return // it was only late
 		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
 	case e.Op == msg.OpObjectCreate, e.Op == msg.OpObjectCreateTeam:

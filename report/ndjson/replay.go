@@ -56,7 +56,20 @@ func AppendReplay(dst []byte, r *conform.Report) []byte {
 			dst = integer(dst, `,"opcode":`, int64(d.Opcode))
 		}
 		dst = text(dst, `,"to":`, d.To.String())
-		dst = append(text(dst, `,"detail":`, d.Detail), '}')
+		dst = text(dst, `,"name":`, d.Name)
+		dst = append(text(dst, `,"detail":`, d.Detail), `,"fields":[`...)
+		for i := range d.Fields {
+			f := &d.Fields[i]
+			dst = text(comma(dst, i), `{"path":`, f.Path)
+			if f.Expected != "" {
+				dst = text(dst, `,"expected":`, f.Expected)
+			}
+			if f.Actual != "" {
+				dst = text(dst, `,"actual":`, f.Actual)
+			}
+			dst = append(dst, '}')
+		}
+		dst = append(dst, "]}"...)
 	}
 	dst = integer(dst, `],"differences_total":`, int64(r.Found))
 	dst = append(dst, `,"deviations":[`...)
@@ -68,7 +81,7 @@ func AppendReplay(dst []byte, r *conform.Report) []byte {
 		dst = opcodes(dst, d.Rows)
 		dst = append(text(dst, `,"text":`, r.Dialect.String()+" "+d.Rule.Text), '}')
 	}
-	dst = counts(append(dst, `],"excused":[`...), r.Excused)
+	dst = counts(append(dst, `],"not_required":[`...), r.Excused)
 	dst = counts(append(dst, `],"not_compared":[`...), r.Apart)
 	dst = append(dst, `],"invariants":[`...)
 	for i := range r.Invariants {
@@ -124,7 +137,7 @@ func rows(dst []byte, list []*conform.Row) []byte {
 			{`,"differs":`, row.Differing},
 			{`,"not_comparable":`, row.NotComparable},
 			{`,"documented":`, row.Explained},
-			{`,"excused":`, row.Excused},
+			{`,"not_required":`, row.Excused},
 		} {
 			dst = integer(dst, c.key, int64(c.n))
 		}

@@ -93,13 +93,18 @@ var commands = []struct{ name, doc, shape string }{
 		mode s mission s system i player_limit i inputs i
 		classes [ { opcode i name s relay s ` + counts + ` } ]
 		control [ { type i name s ` + counts + ` } ]
-		differences [ { kind s frame i type? i opcode? i to s detail s } ]
+		differences [ { kind s frame i type? i opcode? i to s name s detail s
+			fields [ { path s expected? s actual? s } ] } ]
 		differences_total i
 		deviations [ { rule s count i frame i opcodes [ i ] text s } ]
-		excused [ { why s count i frame i opcodes [ i ] } ]
+		not_required [ { why s count i frame i opcodes [ i ] } ]
 		not_compared [ { why s count i frame i opcodes [ i ] } ]
 		invariants [ { name s verdict s checked i failed i documented i frame? i text s } ]
 		notes [ s ] conforms b
+	}`},
+	{"handshake", "One line for each join of a client, from replay --handshake.", `{
+		host s client s name? s in_game b stopped? s took_ms n
+		steps [ { frame i after_ms n dir s text s repeats? i } ]
 	}`},
 	{"query", "One line for each server. Only host and queries are always there.", `{
 		host s addr? s round_trip_ms? n queries i name? s version? s mission? s map? s state? s players? i player_limit? i
@@ -114,7 +119,7 @@ var commands = []struct{ name, doc, shape string }{
 const (
 	class  = `reliable i retransmissions i duplicates i acknowledged i lost i late i`
 	limit  = `max i given_up i`
-	counts = `expected i emitted i matched i missing i extra i differs i not_comparable i documented i excused i
+	counts = `expected i emitted i matched i missing i extra i differs i not_comparable i documented i not_required i
 		latency_ms_median? n latency_ms_p95? n`
 )
 

@@ -136,15 +136,56 @@ func (t *replayTables) differences() {
 		if typ, control := d.Control(); control {
 			what = typ.Kind()
 		}
-		rows = append(rows, []string{d.Kind, what, d.To.String(), report.Escape(d.Detail), count(int64(d.Frame))})
+		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), report.Escape(d.Detail), count(int64(d.Frame))})
 	}
 	if len(rows) == 0 {
 		return
 	}
-	t.grid([]string{"difference", "opcode", "to", "why", "frame"}, rows, 4)
+	t.grid([]string{"difference", "opcode", "name", "to", "why", "frame"}, rows, 5)
 	if more := r.Found - len(rows); more > 0 {
 		t.printf(" and %d more\n", more)
 	}
+	t.fields()
+}
+
+// shownFields are the differences whose fields a table shows, unless all are
+// wanted.
+const shownFields = 3
+
+// fields shows the fields of the first differences: expected beside actual, only
+// those that differ unless all are wanted.
+func (t *replayTables) fields() {
+	for i := range t.r.Differences {
+		d := &t.r.Differences[i]
+		if i == shownDifferences || i == shownFields && !t.o.Verbose {
+			return
+		}
+		rows := [][]string{}
+		for k := range d.Fields {
+			f := &d.Fields[k]
+			switch {
+			case d.Kind != "differs" || !f.Same():
+			case !t.o.Verbose:
+				continue
+			}
+			look := faint
+			if !f.Same() && d.Kind == "differs" {
+				look = red
+			}
+			rows = append(rows, []string{f.Path, dash(f.Expected), t.paint(dash(f.Actual), look)})
+		}
+		if len(rows) > 0 {
+			t.printf("\n%s %s to %v, frame %d\n", d.Kind, d.Name, d.To, d.Frame)
+			t.grid([]string{"field", "expected", "actual"}, rows, 3)
+		}
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return report.Escape(s)
 }
 
 func (t *replayTables) lists() {

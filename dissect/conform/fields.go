@@ -1,0 +1,142 @@
+package conform
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Field is a field of a message that the host should have sent, beside that of
+// the message that it sent. A side without the field is empty. Texts may be from
+// the network.
+type Field struct {
+	Path             string
+	Expected, Actual string
+}
+
+// Same reports whether both sides agree.
+func (f *Field) Same() bool { return f.Expected == f.Actual }
+
+// maxFields bounds the fields of a difference.
+const maxFields = 64
+
+// beside returns the fields of an expected and of an actual message; nil stands
+// for none.
+func (b *bodies) beside(typ transport.Type, want, have []byte) []Field {
+	list := []Field{}
+	for side, body := range [][]byte{want, have} {
+		if body == nil {
+			continue
+		}
+		v := leaves{}
+		if typ == transport.Standard {
+			if res := b.result(body); res.Message != nil {
+				b.viewer.Show(res.Message, body, 1, res.Dialect, &v)
+			}
+		} else if m := b.control(typ, body); m != nil {
+			b.viewer.Show(m, body, 0, decode.Undecided, &v)
+		}
+		for _, leaf := range v.list {
+			list = merge(list, leaf, side == 1)
+		}
+	}
+	return list
+}
+
+// merge puts the value of a field beside that of the other side.
+func merge(list []Field, leaf leaf, actual bool) []Field {
+	for i := range list {
+		if f := &list[i]; f.Path == leaf.path && actual && f.Actual == "" {
+			f.Actual = leaf.text
+			return list
+		}
+	}
+	if len(list) >= maxFields {
+		return list
+	}
+	if actual {
+		return append(list, Field{Path: leaf.path, Actual: leaf.text})
+	}
+	return append(list, Field{Path: leaf.path, Expected: leaf.text})
+}
+
+// leaves lists the fields of a message.
+type leaves struct {
+	path []string
+	list []leaf
+}
+
+type leaf struct{ path, text string }
+
+// Begin implements [decode.Visitor].
+func (v *leaves) Begin(g *decode.Group) {
+	name := g.Name
+	if g.Kind == decode.GroupElement {
+		name = strconv.Itoa(g.Index)
+	}
+	v.path = append(v.path, name)
+}
+
+// End implements [decode.Visitor].
+func (v *leaves) End(*decode.Group) { v.path = v.path[:len(v.path)-1] }
+
+// Field implements [decode.Visitor].
+func (v *leaves) Field(f *decode.Field) {
+	if len(v.list) < maxFields {
+		v.list = append(v.list, leaf{strings.Join(append(v.path[:len(v.path):len(v.path)], f.Name), "."), value(f)})
+	}
+}
+
+// value returns the value of a field for people.
+func value(f *decode.Field) string {
+	if f.Names != nil && f.Kind != decode.KindFlags8 {
+		if name := f.Names.Name(f.Uint); name != "" {
+			return name
+		}
+	}
+	switch f.Kind {
+	case decode.KindI8, decode.KindI16, decode.KindI32:
+		return strconv.FormatInt(f.Int, 10)
+	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
+		return strconv.FormatFloat(f.Float, 'g', 6, 64)
+	case decode.KindObject, decode.KindHash16, decode.KindHash32:
+		return "0x" + strings.ToUpper(strconv.FormatUint(f.Uint, 16))
+	case decode.KindText:
+		return strconv.Quote(f.Text)
+	case decode.KindVec3, decode.KindPlace, decode.KindDir3, decode.KindVec4h, decode.KindVec4f, decode.KindQuat:
+		n := 3
+		if f.Kind == decode.KindVec4h || f.Kind == decode.KindVec4f || f.Kind == decode.KindQuat {
+			n = 4
+		}
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = strconv.FormatFloat(float64(f.Vec[i]), 'g', 6, 32)
+		}
+		return strings.Join(parts, " ")
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		return strconv.Quote(string(f.Bytes))
+	case decode.KindBytes, decode.KindIPv4, decode.KindRatios:
+		return hex(f.Bytes)
+	default:
+		return strconv.FormatUint(f.Uint, 10)
+	}
+}
+
+func hex(b []byte) string {
+	const digits, most = "0123456789ABCDEF", 32
+	var s strings.Builder
+	for i, c := range b {
+		if i == most {
+			s.WriteString(" ...")
+			break
+		}
+		if i > 0 {
+			s.WriteByte(' ')
+		}
+		s.WriteByte(digits[c>>4])
+		s.WriteByte(digits[c&15])
+	}
+	return s.String()
+}

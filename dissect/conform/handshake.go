@@ -1,0 +1,237 @@
+package conform
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Join is how one client joined a game, from its connect to the game.
+type Join struct {
+	Host, Client netip.AddrPort
+	Name         string // text from the network
+	Steps        []Step
+	InGame       bool
+	Stopped      string // why the client is not in the game; may hold text from the network
+
+	ended bool
+	short bool
+}
+
+// A Step is a message of a join.
+type Step struct {
+	Time     time.Time
+	Frame    int
+	FromHost bool
+	Text     string // may hold text from the network
+	Repeats  int    // times that it was sent again
+
+	kind stepKind
+}
+
+// Took returns the time from the first step to the last one.
+func (j *Join) Took() time.Duration { return j.Steps[len(j.Steps)-1].Time.Sub(j.Steps[0].Time) }
+
+type stepKind uint8
+
+const (
+	stepConnect stepKind = iota
+	stepAccept
+	stepName
+	stepRequest
+	stepAnswer
+	stepLoad
+	stepReady
+	stepRules
+	stepEnd
+)
+
+// Limits of joins.
+const (
+	maxJoins = 1024
+	maxSteps = 64
+)
+
+// Joins finds the joins in a capture. It is a sink of records.
+type Joins struct {
+	All    []*Join
+	Passed int // joins beyond the limit
+	open   map[[2]netip.AddrPort]*Join
+}
+
+// NewJoins returns a finder of joins.
+func NewJoins() *Joins { return &Joins{open: map[[2]netip.AddrPort]*Join{}} }
+
+// Record takes a record of the pipeline. It is borrowed until the call returns.
+func (js *Joins) Record(r *dissect.Record) error {
+	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage {
+		return nil
+	}
+	key := [2]netip.AddrPort{r.Datagram.Src, r.Datagram.Dst}
+	if r.Dir == dissect.FromHost {
+		key[0], key[1] = key[1], key[0]
+	}
+	j := js.open[key]
+	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && !(r.Repeat || j != nil && j.waiting(r.Transport.Short)) {
+		if len(js.All) >= maxJoins {
+			js.Passed++
+			return nil
+		}
+		j = &Join{Client: key[0], Host: key[1], short: r.Transport.Short}
+		js.open[key] = j
+		js.All = append(js.All, j)
+	}
+	if j == nil {
+		return nil
+	}
+	if j.Name == "" {
+		j.Name = r.Client
+	}
+	if !j.ended && !j.InGame {
+		j.take(r)
+	}
+	return nil
+}
+
+// Close tells of each join where it stopped.
+func (js *Joins) Close() error {
+	for _, j := range js.All {
+		if !j.InGame && j.Stopped == "" {
+			j.Stopped = j.waits()
+		}
+	}
+	return nil
+}
+
+// waiting reports whether a connect without a number repeats that of the join.
+func (j *Join) waiting(short bool) bool {
+	return short == j.short && len(j.Steps) > 0 && j.Steps[len(j.Steps)-1].kind <= stepAccept
+}
+
+// take takes a message of the client or of the host.
+func (j *Join) take(r *dissect.Record) {
+	s := Step{Time: r.Datagram.Time, Frame: r.Datagram.Number, FromHost: r.Dir == dissect.FromHost}
+	if r.Repeat || r.Transport.Type == transport.Connect && r.Dir == dissect.ToHost && len(j.Steps) > 0 {
+		j.repeat(r)
+		return
+	}
+	if !s.read(r) || len(j.Steps) >= maxSteps {
+		return
+	}
+	j.Steps = append(j.Steps, s)
+	switch {
+	case s.kind == stepRules:
+		j.InGame = true
+	case s.kind == stepEnd:
+		j.ended, j.Stopped = true, s.Text
+	}
+}
+
+// repeat counts a retransmission of the last step of its kind.
+func (j *Join) repeat(r *dissect.Record) {
+	var s Step
+	if r.Transport.Type == transport.Connect && r.Dir == dissect.ToHost {
+		s.kind = stepConnect
+	} else if !s.read(r) {
+		return
+	}
+	for i := len(j.Steps) - 1; i >= 0; i-- {
+		if o := &j.Steps[i]; o.kind == s.kind && o.FromHost == (r.Dir == dissect.FromHost) {
+			o.Repeats++
+			return
+		}
+	}
+}
+
+// read names the message of a record; ok is false if it is none of a join.
+func (s *Step) read(r *dissect.Record) (ok bool) {
+	set := func(kind stepKind, format string, args ...any) bool {
+		s.kind, s.Text = kind, fmt.Sprintf(format, args...)
+		return true
+	}
+	switch r.Transport.Type {
+	case transport.Connect:
+		if m, ok := r.Message.(*transport.Accept); ok {
+			return set(stepAccept, "accept: id %d", m.ID)
+		}
+		if r.Dir == dissect.ToHost {
+			return set(stepConnect, "connect")
+		}
+		return set(stepAccept, "accept")
+	case transport.NameChange:
+		if m, ok := r.Message.(*transport.Identity); ok && r.Dir == dissect.ToHost {
+			return set(stepName, "name: %s", wire.WideText(m.Name))
+		}
+		return false
+	case transport.BootPlayer:
+		if m, ok := r.Message.(*transport.Boot); ok && (m.ID == transport.UnassignedPeer || m.ID == r.ClientID || r.ClientID == 0) {
+			return set(stepEnd, "the host put the client out: %s", names.BootReasons.Name(uint64(m.Reason)))
+		}
+		return false
+	case transport.Disconnect, transport.Leave:
+		if r.Dir == dissect.ToHost {
+			return set(stepEnd, "the client left")
+		}
+		return false
+	case transport.Acknowledge, transport.DoNothing:
+		return false
+	case transport.Standard:
+	}
+	return s.game(r, set)
+}
+
+func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) bool {
+	op, ok := r.Opcode()
+	if !ok || r.Spec == nil {
+		return false
+	}
+	switch m := r.Message.(type) {
+	case *msg.ChecksumRequest:
+		return set(stepRequest, "ChecksumRequest %d: %s", m.Round, m.Dir)
+	case *msg.ChecksumResponse:
+		return set(stepAnswer, "ChecksumResponse %d", m.Round)
+	case *msg.ChecksumFailed:
+		return set(stepEnd, "the host says that the file %s differs", m.Text)
+	case *msg.VersionDifferent:
+		return set(stepEnd, "the host says that the version differs: %s", m.Text)
+	case *msg.Settings:
+		return set(stepLoad, "Settings: slot %d", m.Slot)
+	}
+	kinds := map[decode.Opcode]stepKind{
+		msg.OpChecksumRequest: stepRequest, msg.OpChecksumResponse: stepAnswer, msg.OpChecksumComplete: stepLoad, msg.OpSettings: stepLoad,
+		msg.OpGameInit: stepLoad, msg.OpClientReady: stepReady, msg.OpMissionInit: stepRules,
+	}
+	kind, ok := kinds[op]
+	if !ok || (kind == stepAnswer || kind == stepReady) == s.FromHost {
+		return false
+	}
+	return set(kind, "%s", r.Spec.Name)
+}
+
+// waits says what a join that went no further waits for.
+func (j *Join) waits() string {
+	last := &j.Steps[len(j.Steps)-1]
+	switch last.kind {
+	case stepConnect:
+		return "the host does not answer the connect"
+	case stepAccept, stepName:
+		return "the host does not ask for the client's files"
+	case stepRequest:
+		return "the client does not answer " + last.Text
+	case stepAnswer:
+		return "the host does not go on after " + last.Text
+	case stepLoad:
+		return "the client does not say that it is ready"
+	case stepReady:
+		return "the host does not send MissionInit"
+	case stepRules, stepEnd:
+	}
+	return "nothing more is in the capture"
+}

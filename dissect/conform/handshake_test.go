@@ -1,0 +1,70 @@
+package conform_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
+)
+
+// joinsOf returns the joins in a part of a capture.
+func joinsOf(t *testing.T, name string, wanted func(frame int) bool) []*conform.Join {
+	t.Helper()
+	joins := conform.NewJoins()
+	p := dissect.New(dissect.Config{})
+	recorded.Datagrams(t, name, func(d *dissect.Datagram) {
+		if wanted(d.Number) {
+			if err := p.Push(d, joins.Record); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err := joins.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return joins.All
+}
+
+// TestHandshake: the steps of a join in stock_client.pcap, by hand, and where it
+// stops if the capture ends after a frame.
+func TestHandshake(t *testing.T) {
+	all := joinsOf(t, "stock_client.pcap", func(int) bool { return true })
+	if len(all) != 2 || all[0].Name != "Cady2" || all[1].Name != "Kirk" || !all[0].InGame || !all[1].InGame {
+		t.Fatalf("joins %+v, want those of Cady2 and Kirk into the game", all)
+	}
+	frames := []int{}
+	for _, s := range all[0].Steps {
+		frames = append(frames, s.Frame)
+	}
+	want := []int{4, 5, 5, 8, 9, 10, 12, 13, 17, 18, 21, 22, 24, 25, 25, 25, 30, 31}
+	if len(frames) != len(want) {
+		t.Fatalf("steps in frames %v, want %v", frames, want)
+	}
+	for i := range want {
+		if frames[i] != want[i] {
+			t.Fatalf("steps in frames %v, want %v", frames, want)
+		}
+	}
+	for last, stopped := range map[int]string{
+		4: "does not answer the connect", 10: "does not answer ChecksumRequest 1", 12: "does not go on after ChecksumResponse 1",
+		25: "does not say that it is ready", 30: "does not send MissionInit",
+	} {
+		j := joinsOf(t, "stock_client.pcap", func(frame int) bool { return frame <= last })[0]
+		if j.InGame || !strings.Contains(j.Stopped, stopped) {
+			t.Errorf("up to frame %d: %q, want %q", last, j.Stopped, stopped)
+		}
+	}
+}
+
+// TestJoinWithHole: one lost datagram of a join is made up, wherever it was, and
+// the host is not to blame.
+func TestJoinWithHole(t *testing.T) {
+	for lost := 4; lost <= 64; lost++ {
+		r := compare(t, "stock_client.pcap", 0, nil, func(d *dissect.Datagram) bool { return d.Number != lost })[0]
+		if r.Found > 0 {
+			t.Errorf("without frame %d: %d differences, the first %v", lost, r.Found, r.Differences[0])
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// Handshake draws the join of each client as a ladder: the client on the left,
+// the host on the right, a line for each message.
+func Handshake(w io.Writer, joins []*conform.Join, o Options) error {
+	t := replayTables{w: w, o: o, theme: newTheme(o.Color)}
+	for i, j := range joins {
+		if i > 0 {
+			t.printf("\n")
+		}
+		t.join(j)
+	}
+	return t.err
+}
+
+func (t *replayTables) join(j *conform.Join) {
+	const wide = 42
+	left, right, line := "<", ">", "-"
+	if !t.o.ASCII {
+		left, right, line = "◄", "►", "─"
+	}
+	name := report.Escape(j.Name)
+	if name == "" {
+		name = "a client without a name"
+	}
+	t.printf("%s, %v, joins %v\n", name, j.Client, j.Host)
+	for i := range j.Steps {
+		s := &j.Steps[i]
+		text := report.Escape(s.Text)
+		if s.Repeats > 0 {
+			text += fmt.Sprintf(" (sent %d times)", s.Repeats+1)
+		}
+		dashes := strings.Repeat(line, max(wide-len([]rune(text)), 3))
+		arrow := text + " " + dashes + right
+		if s.FromHost {
+			arrow = left + dashes + " " + text
+		}
+		t.printf("%8.3f s  frame %-7d %s\n", s.Time.Sub(j.Steps[0].Time).Seconds(), s.Frame, arrow)
+	}
+	if j.InGame {
+		t.printf("%s\n", t.paint(fmt.Sprintf("in the game after %.3f s", j.Took().Seconds()), green))
+		return
+	}
+	last := &j.Steps[len(j.Steps)-1]
+	t.printf("%s\n", t.paint(fmt.Sprintf("stopped after %.3f s, frame %d: %s", j.Took().Seconds(), last.Frame, report.Escape(j.Stopped)), red))
+}
