@@ -79,7 +79,7 @@ func (js *Joins) Record(r *dissect.Record) error {
 		key[0], key[1] = key[1], key[0]
 	}
 	j := js.open[key]
-	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && !(r.Repeat || j != nil && j.waiting(r.Transport.Short)) {
+	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && !r.Repeat && (j == nil || !j.waiting(r.Transport.Short)) {
 		if len(js.All) >= maxJoins {
 			js.Passed++
 			return nil
@@ -126,10 +126,10 @@ func (j *Join) take(r *dissect.Record) {
 		return
 	}
 	j.Steps = append(j.Steps, s)
-	switch {
-	case s.kind == stepRules:
+	if s.kind == stepRules {
 		j.InGame = true
-	case s.kind == stepEnd:
+	}
+	if s.kind == stepEnd {
 		j.ended, j.Stopped = true, s.Text
 	}
 }

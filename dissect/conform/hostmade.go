@@ -44,10 +44,10 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	case msg.OpScore, msg.OpScoreInit, msg.OpTeamScore:
 		return "scores are the host's", true
 	case msg.OpDestroyObject, msg.OpPlayerDeleted:
-		return "the messages of a stock host for a leave are not known", true
+		return "hosts tell of a leave in different ways", true
 	case msg.OpPlayerAnnounce:
 		if code, _, ok := c.t.announced(g.Event); ok && code == event.CodeDeletePlayer {
-			return "the messages of a stock host for a leave are not known", true
+			return "hosts tell of a leave in different ways", true
 		}
 		if c.t.late() {
 			return "the capture starts late", true

@@ -103,6 +103,8 @@ func (c *comparer) reason(d *destination, x *expect) string {
 	switch {
 	case near(d.cuts, x.src.time, latest):
 		return "it may have been in the cut part of a datagram"
+	case x.src.kind == Left && x.typ == transport.Standard:
+		return "hosts tell of a leave in different ways"
 	case c.t.cut > 0 && d.heard.Before(x.src.time):
 		return "the host sent nothing more to the client; the reason may be in the cut part of a datagram"
 	case c.last.Sub(x.src.time) < lastMoment:

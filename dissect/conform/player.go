@@ -56,8 +56,18 @@ type player struct {
 const firstPeer = 2
 
 func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *player {
-	cfg.Captured, cfg.Catalog = true, catalog
-	return &player{host: relay.NewHost(cfg), ends: map[*Client]*end{}, emit: emit, catalog: catalog, bodies: newBodies(catalog)}
+	p := &player{ends: map[*Client]*end{}, emit: emit, catalog: catalog, bodies: newBodies(catalog)}
+	cfg.Captured, cfg.Catalog, cfg.Speaks = true, catalog, p.speaks
+	p.host = relay.NewHost(cfg)
+	return p
+}
+
+// speaks returns the dialect of the client at an address.
+func (p *player) speaks(addr netip.AddrPort) decode.Dialect {
+	if n := p.byAddr(addr); n != nil && n.client != nil && n.client.openBC {
+		return decode.OpenBC
+	}
+	return decode.Undecided
 }
 
 // event plays an event of the timeline.
@@ -83,7 +93,7 @@ func (p *player) event(e *Event) {
 		p.mute = false
 	case Left:
 		if n := p.ends[e.Client]; n != nil {
-			addr := claimed(n.addr)
+			addr := n.claimed()
 			if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
 				addr = m.Addr
 			}
@@ -149,7 +159,7 @@ func (p *player) close(n *end) {
 // connect queues the wish to be let in. The form is always the stock game's.
 func (p *player) connect(n *end, body []byte, short bool) {
 	if short || len(body) < 10 {
-		req := transport.Request{Nonce: uint32(p.given) + 1, Addr: claimed(n.addr)}
+		req := transport.Request{Nonce: uint32(p.given) + 1, Addr: n.claimed()}
 		if n.client != nil {
 			req.Nonce = uint32(n.client.index) + 1
 		}
@@ -160,6 +170,14 @@ func (p *player) connect(n *end, body []byte, short bool) {
 		body = b
 	}
 	n.live.Connect(p.now, body)
+}
+
+// claimed returns the address that a client says it has: OpenBC's say none.
+func (n *end) claimed() (a [4]byte) {
+	if n.client != nil && n.client.openBC {
+		return a
+	}
+	return claimed(n.addr)
 }
 
 // claimed returns the address that a client says it has.

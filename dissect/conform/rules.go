@@ -33,7 +33,7 @@ var (
 	rulePriority  = &Rule{"class-of-copies", "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
 	ruleRestart   = &Rule{"passes-restart", "lets the first player restart the game; the stock host alone restarts it"}
 	ruleNames     = &Rule{"names-not-passed-on", "tells nobody the names of others; the stock host passes NameChange on to everybody"}
-	ruleLeave     = &Rule{"leave-not-passed-on", "tells of a leave with game messages; the stock host passes Disconnect on"}
+	ruleLeave     = &Rule{"leave-not-passed-on", "tells of a leave with game messages of its own; the stock host passes Disconnect on, names the player, and lets the ship explode"}
 	ruleShots     = &Rule{"drops-unread-shots", "drops TorpedoFire and PulseFire that it cannot read in its own layout; the stock host passes them on"}
 	ruleCloak     = &Rule{"refuses-cloak-and-warp", "passes StartCloaking and StartWarp on only if its own idea of the ship allows it; the stock host always does"}
 	ruleFragments = &Rule{"fragments-in-order-only", "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
@@ -55,6 +55,9 @@ func deviationOf(x *expect, how string) *Rule {
 		case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.BootPlayer, transport.Leave, transport.Standard:
 		}
 		return ruleStrange
+	}
+	if x.src != nil && x.src.kind == Left {
+		return ruleLeave
 	}
 	if x.src != nil && x.src.broken && how == "missing" {
 		return ruleFragments

@@ -64,7 +64,7 @@ func (d *destination) inPlace(x *expect, g *got) bool {
 // they are about the same objects and players, and have most bytes in common.
 func (c *comparer) related(x *expect, g *got) bool {
 	switch {
-	case g.Type != x.typ || g.Op != x.op:
+	case g.Type != x.typ || g.Op != x.op, x.src.kind == Left && x.typ == transport.Standard:
 		return false
 	case x.replica && c.sameObject(x.body, g.Body):
 		return true

@@ -280,6 +280,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 		return
 	}
 	c.short, c.body = r.Transport.Short, bytes.Clone(body)
+	c.openBC = c.short
 	c.begin(d.Time)
 	t.number(r, c)
 }

@@ -81,6 +81,9 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	}
 	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, got: size}
 	p.judge(session.OfShape(session.Client, &m.Header))
+	if h.cfg.Speaks != nil {
+		p.judge(h.cfg.Speaks(from), session.Form, "")
+	}
 	p.budget = newBudget(&h.cfg.Limits)
 	switch {
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):

@@ -53,7 +53,7 @@ func (h *Host) leave(p *peer) {
 	p.phase, p.left = Leaving, h.now
 	p.awake = true
 	p.link.Close()
-	if slot >= 0 && p.known() && !h.down && !h.cfg.Captured {
+	if slot >= 0 && p.known() && !h.down {
 		h.tellOfLeave(p, wire.ObjectID(ship), slot)
 	}
 }

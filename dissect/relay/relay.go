@@ -72,9 +72,10 @@ type Config struct {
 	// Limits bound memory and rates; zero fields stand for the defaults.
 	Limits Limits
 	// Captured says that the clients are those of a capture: their messages have
-	// happened. Nobody is limited, corrected or put out for them, and a leave is
-	// announced only as every host announces it.
+	// happened. Nobody is limited, corrected or put out for them.
 	Captured bool
+	// Speaks returns the dialect of a captured client; nil if it shows.
+	Speaks func(netip.AddrPort) decode.Dialect
 	// Random returns random numbers that nobody can foresee, for the ids of
 	// clients: by using its id a client proves that it receives at its address.
 	// A host on a network needs it. Nil gives the ids in order, as the stock

@@ -1,0 +1,242 @@
+package conform_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+// A session is played by a host and clients in simulated time, recorded, and
+// compared.
+type session struct {
+	t        *testing.T
+	now      time.Time
+	host     *relay.Host // nil if it is dead
+	addr     netip.AddrPort
+	clients  []*guest
+	pipeline *dissect.Pipeline
+	hosts    *conform.Hosts
+	frames   int
+	joined   byte
+}
+
+// A guest is a client of a session.
+type guest struct {
+	*relay.Client
+	addr netip.AddrPort
+}
+
+func newSession(t *testing.T, cfg relay.Config) *session {
+	t.Helper()
+	s := &session{
+		t: t, now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
+		pipeline: dissect.New(dissect.Config{Ports: []uint16{22101}}),
+		hosts:    conform.NewHosts(conform.Config{Game: relay.Config{Mode: cfg.Mode}}),
+	}
+	s.start(cfg)
+	return s
+}
+
+// start starts a host.
+func (s *session) start(cfg relay.Config) {
+	cfg.Mission, cfg.System, cfg.TimeLimit, cfg.FragLimit = "Multiplayer.Episode.Mission1.Mission1", 1, msg.Unlimited, msg.Unlimited
+	s.host = relay.NewHost(cfg)
+}
+
+// join adds a client, and lets it join.
+func (s *session) join(name string, openBC bool) *guest {
+	s.joined++
+	n := s.joined
+	g := &guest{
+		Client: relay.NewClient(relay.ClientConfig{
+			Name: name, Claimed: [4]byte{10, 0, 0, n}, Nonce: uint32(n), OpenBC: openBC, Enter: true,
+			Answer: func(round uint8) *msg.ChecksumResponse { return &msg.ChecksumResponse{Round: round, Found: true} },
+		}),
+		addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, n}), 4000+uint16(n)),
+	}
+	s.clients = append(s.clients, g)
+	g.Connect(s.now, nil)
+	s.run(2 * time.Second)
+	return g
+}
+
+func (s *session) record(from, to netip.AddrPort, datagram []byte) {
+	s.frames++
+	d := dissect.Datagram{Number: s.frames, Time: s.now, Src: from, Dst: to, Payload: datagram, Full: len(datagram)}
+	if err := s.pipeline.Push(&d, s.hosts.Record); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// run lets time pass.
+func (s *session) run(d time.Duration) {
+	for end := s.now.Add(d); s.now.Before(end); s.now = s.now.Add(5 * time.Millisecond) {
+		for _, g := range s.clients {
+			for {
+				datagram, ok := g.Datagram(s.now)
+				if !ok {
+					break
+				}
+				s.record(g.addr, s.addr, datagram)
+				if s.host != nil {
+					s.host.Receive(s.now, g.addr, datagram)
+				}
+			}
+		}
+		if s.host == nil {
+			continue
+		}
+		s.host.Advance(s.now)
+		for {
+			to, datagram, ok := s.host.Send()
+			if !ok {
+				break
+			}
+			s.record(s.addr, to, datagram)
+			for _, g := range s.clients {
+				if g.addr == to {
+					g.Receive(s.now, datagram)
+				}
+			}
+		}
+	}
+}
+
+// create lets a client create its ship.
+func (s *session) create(g *guest) {
+	g.Say(s.now, msg.OpObjectCreateTeam, ship(g.Slot, g.Slot, g.ID))
+	s.run(100 * time.Millisecond)
+}
+
+// ship is a ship of the player with an id, in the range of a slot.
+func ship(slot, owner int, id uint8) *msg.ObjectCreateTeam {
+	m := &msg.ObjectCreateTeam{}
+	m.Slot, m.Player, m.Class, m.ID = uint8(owner), id, 0x8008, wire.FirstObject(slot)
+	return m
+}
+
+// chat lets every client say something.
+func (s *session) chat(text string) {
+	for _, g := range s.clients {
+		if g.InGame && g.Phase != relay.ClientGone {
+			g.Say(s.now, msg.OpChat, &msg.Chat{Sender: int32(g.ID), Text: []byte(text + g.Name)})
+		}
+	}
+	s.run(200 * time.Millisecond)
+}
+
+// judge fails the test if there are differences, or if a note is missing.
+func (s *session) judge(notes ...string) *conform.Report {
+	s.t.Helper()
+	reports, _ := s.hosts.Reports()
+	if len(reports) != 1 {
+		s.t.Fatalf("%d hosts", len(reports))
+	}
+	r := reports[0]
+	for _, d := range r.Differences {
+		s.t.Errorf("%s %s in frame %d to %v: %s %v", d.Kind, d.Name, d.Frame, d.To, d.Detail, d.Fields)
+	}
+	for _, d := range r.Deviations {
+		s.t.Logf("%s: %d from frame %d", d.Rule.Name, d.Count, d.First)
+	}
+	all := strings.Join(r.Notes, "\n")
+	for _, n := range notes {
+		if !strings.Contains(all, n) {
+			s.t.Errorf("the notes %q do not say %q", all, n)
+		}
+	}
+	return r
+}
+
+// TestRefusedConnect: a client that the host does not let in is no player of the
+// model, and the next one gets the slot that the host gives it.
+func TestRefusedConnect(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 2, Mode: relay.Playable})
+	a, b := s.join("A", false), s.join("B", false)
+	s.create(a)
+	s.join("Full", false)
+	s.create(b)
+	s.chat("one")
+	b.Leave(s.now)
+	s.run(3 * time.Second)
+	s.create(s.join("C", false))
+	s.chat("two")
+	s.judge("1 clients were not let in")
+}
+
+// TestRestartedHost: a host that dies, and another one in its place.
+func TestRestartedHost(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
+	s.create(s.join("A", false))
+	s.create(s.join("B", false))
+	s.chat("one")
+	s.host = nil
+	s.chat("into the void")
+	s.run(5 * time.Second)
+	s.chat("again")
+	s.run(3 * time.Second)
+	s.clients = s.clients[:0]
+	s.start(relay.Config{Players: 8, Mode: relay.Playable})
+	for _, name := range []string{"C", "D"} {
+		s.create(s.join(name, false))
+	}
+	s.chat("three")
+	s.judge("sent nothing for", "new run of the host begins")
+}
+
+// TestDeadHost: a host that dies and stays dead.
+func TestDeadHost(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
+	s.create(s.join("A", false))
+	s.create(s.join("B", false))
+	s.chat("one")
+	s.host = nil
+	for range 10 {
+		s.chat("hello?")
+	}
+	s.run(20 * time.Second)
+	s.judge("The host sent nothing after frame")
+}
+
+// TestLeave: the host's own way to tell of a leave is what is expected of it.
+func TestLeave(t *testing.T) {
+	for name, like := range map[string]struct {
+		host   decode.Dialect
+		client bool
+	}{"stock": {decode.Stock, false}, "openbc": {decode.OpenBC, true}, "openbc clients": {decode.Stock, true}} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable, Like: like.host})
+			a, b := s.join("A", like.client), s.join("B", like.client)
+			s.join("C", like.client)
+			s.create(a)
+			s.create(b)
+			s.chat("one")
+			a.Leave(s.now)
+			s.run(3 * time.Second)
+			s.chat("two")
+			r := s.judge()
+			for _, c := range r.Apart {
+				if strings.Contains(c.Why, "leave") {
+					t.Errorf("%d messages of the leave are not compared: %s", c.Count, c.Why)
+				}
+			}
+			matched := 0
+			for _, row := range r.Rows {
+				if row.Opcode == msg.OpPlayerDeleted {
+					matched = row.Matched
+				}
+			}
+			if matched != 2 {
+				t.Errorf("%d PlayerDeleted are compared, want 2", matched)
+			}
+		})
+	}
+}
