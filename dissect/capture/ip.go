@@ -22,6 +22,7 @@ const (
 	protoUDP         = uint8(layers.IPProtocolUDP)
 	protoHopByHop    = uint8(layers.IPProtocolIPv6HopByHop)
 	protoRouting     = uint8(layers.IPProtocolIPv6Routing)
+	protoTCP         = uint8(layers.IPProtocolTCP)
 	protoFragment    = uint8(layers.IPProtocolIPv6Fragment)
 	protoDestination = uint8(layers.IPProtocolIPv6Destination)
 )
@@ -39,7 +40,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 		return malformed
 	}
 	if b[9] != protoUDP {
-		return notUDP
+		return instead(b[9])
 	}
 	if len(b) < header {
 		return d.short()
@@ -119,7 +120,7 @@ func (d *decoder) ipv6(b []byte) outcome {
 				continue // complete after all
 			}
 			if !leadsToUDP(next) {
-				return notUDP
+				return instead(next)
 			}
 			w, o := d.joiner.add(d.datagram.Time, &p)
 			if o != gaveDatagram {
@@ -127,9 +128,17 @@ func (d *decoder) ipv6(b []byte) outcome {
 			}
 			next, b, full, d.pieces = w.next, w.data, w.full, w.frames
 		default:
-			return notUDP
+			return instead(next)
 		}
 	}
+}
+
+// instead returns the outcome of a packet with a protocol other than UDP.
+func instead(protocol uint8) outcome {
+	if protocol == protoTCP {
+		return isTCP
+	}
+	return notUDP
 }
 
 // leadsToUDP reports whether the header after a fragment header is UDP, or one

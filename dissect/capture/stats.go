@@ -29,6 +29,7 @@ type Stats struct {
 type Other struct {
 	NotIP       int // ARP and the like
 	NotUDP      int // TCP, ICMP and the like
+	TCP         int // those of NotUDP that are TCP
 	Fragments   int // IP fragments, except those that completed a datagram
 	Cut         int // cut by the snap length before the end of the UDP header
 	Malformed   int // inconsistent headers
@@ -61,6 +62,7 @@ const (
 	gaveDatagram outcome = iota
 	notIP
 	notUDP
+	isTCP
 	fragment
 	cutShort
 	malformed
@@ -154,7 +156,8 @@ func (t *tally) stats() Stats {
 		LastTime: last,
 		Other: Other{
 			NotIP:       t.counts[notIP],
-			NotUDP:      t.counts[notUDP],
+			NotUDP:      t.counts[notUDP] + t.counts[isTCP],
+			TCP:         t.counts[isTCP],
 			Fragments:   t.counts[fragment],
 			Cut:         t.counts[cutShort],
 			Malformed:   t.counts[malformed],

@@ -859,7 +859,7 @@ func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 	value := func(v token) (int64, *Error) {
 		read, example := parseTime, "2002-03-01T20:00:00Z"
 		if classOf(k) == classSeconds {
-			read, example = parseSeconds, "12.5 or 1m30s"
+			read, example = parseSeconds, "12.5, 1m30s or 00:01:30"
 		}
 		ns, ok := read(v.text)
 		if !ok {

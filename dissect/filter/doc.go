@@ -55,7 +55,7 @@
 // needs single or double quotes unless it is one word without another meaning.
 // Bytes are hexadecimal, 0a0b or 0a:0b, or the characters of a quoted text.
 // Addresses are 10.0.0.5, 10.0.0.0/8, 10.0.0.5:22101 and [::1]:22101, times
-// 2002-03-01T20:00:00Z or a prefix of that, seconds 12.5 or 1m30s.
+// 2002-03-01T20:00:00Z or a prefix of that, seconds 12.5, 1m30s or 00:01:30.
 //
 // # Use
 //

@@ -308,7 +308,7 @@ func TestErrors(t *testing.T) {
 		{
 			`rel > soon`,
 			`      ^~~~`,
-			`rel is a number of seconds, such as 12.5 or 1m30s`,
+			`rel is a number of seconds, such as 12.5, 1m30s or 00:01:30`,
 		},
 		{
 			`residue == xyz`,

@@ -363,8 +363,53 @@ func parseTime(s string) (ns int64, ok bool) {
 	return 0, false
 }
 
-// parseSeconds reads seconds, or a duration with units.
+// Seconds reads a time since the first frame: seconds, a duration with units such
+// as 1m30s, or minutes or hours as the dashboard shows them, such as 00:01:30.
+func Seconds(s string) (d time.Duration, ok bool) {
+	ns, ok := parseSeconds(s)
+	return time.Duration(ns), ok
+}
+
+// parseElapsed reads minutes and seconds, or hours before them.
+func parseElapsed(s string) (ns int64, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(s, "-"), ":")
+	if len(parts) != 2 && len(parts) != 3 {
+		return 0, false
+	}
+	for i, part := range parts {
+		unit, most := time.Minute, 60.0
+		switch len(parts) - i {
+		case 1:
+			unit = time.Second
+		case 3:
+			unit, most = time.Hour, 1e6
+		}
+		if i == 0 {
+			most = 1e6
+		}
+		whole, fraction, _ := strings.Cut(part, ".")
+		x, err := strconv.ParseFloat(part, 64)
+		if err != nil || x >= most || !digits(whole) || !digits("0"+fraction) || unit != time.Second && whole != part {
+			return 0, false
+		}
+		ns += int64(math.Round(x * float64(unit)))
+	}
+	if s[0] == '-' {
+		ns = -ns
+	}
+	return ns, true
+}
+
+// digits reports whether s is one or more digits.
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// parseSeconds reads the text of [Seconds].
 func parseSeconds(s string) (ns int64, ok bool) {
+	if strings.Contains(s, ":") {
+		return parseElapsed(s)
+	}
 	exact := s // exact, unlike a float
 	if s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
 		exact += "s"

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +86,18 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 // DefineJobs defines the flag of commands that read files.
 func (f *Common) DefineJobs(cmd *cobra.Command) {
 	cmd.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
+}
+
+// OnPorts returns " on port 1" for the ports that the user gave, "" for none.
+func (f *Common) OnPorts() string {
+	if len(f.ports) == 0 {
+		return ""
+	}
+	list := make([]string, len(f.ports))
+	for i, p := range f.ports {
+		list[i] = strconv.FormatUint(uint64(p), 10)
+	}
+	return " on port " + strings.Join(list, ", ")
 }
 
 // Config returns the pipeline's configuration.

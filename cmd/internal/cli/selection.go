@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +34,10 @@ type Selection struct {
 	lastFrame           int // 0 for no end
 	fromTime, untilTime time.Time
 	viewer              decode.Viewer
-	All                 bool // nothing is left out
-	onlyRange           bool // frames and times alone select
+	names               []string // of players, met while looking for one
+	met                 string   // the last of them
+	All                 bool     // nothing is left out
+	onlyRange           bool     // frames and times alone select
 }
 
 // DefineSelection defines the flags.
@@ -44,7 +47,7 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl.StringVarP(&s.expression, "filter", "Y", "", "only records that match `EXPR`, as 'Chat.text contains \"lag\"'; see docs/filter.md")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this `NAME` or peer id")
 	fl.StringVar(&s.object, "object", "", "only messages that name the object with this `ID`, as 0x3FFFFFFF, or a part of it")
-	fl.StringVar(&s.from, "from", "", "only from this `TIME` on: seconds after the first frame, 15:04:05, or RFC 3339 (UTC)")
+	fl.StringVar(&s.from, "from", "", "only from this `TIME` on: seconds or H:MM:SS after the first frame, 15:04:05Z, or RFC 3339 (UTC)")
 	fl.StringVar(&s.to, "to", "", "only up to this `TIME`")
 	fl.StringVar(&s.frames, "frames", "", "only frames `A-B`, A- or -B")
 	fl.Var(&s.dir, "dir", "only this direction")
@@ -149,31 +152,41 @@ func (s *Selection) Begin(start time.Time) (err error) {
 	if s.untilTime, err = timeOf(s.to, start, time.Unix(1<<40, 0)); err != nil {
 		return fmt.Errorf("--to %s: %w", s.to, err)
 	}
+	if s.from != "" && s.to != "" && s.untilTime.Before(s.fromTime) && (s.sameKind() || start.Unix() != 0) {
+		return fmt.Errorf("--from %s --to %s: empty time range; the end comes first", s.from, s.to)
+	}
 	return nil
 }
 
-// timeOf reads seconds after start, a time of start's day, or a whole time.
+// sameKind reports whether both times count from the first frame, or neither.
+func (s *Selection) sameKind() bool {
+	_, from := filter.Seconds(s.from)
+	_, to := filter.Seconds(s.to)
+	return from == to
+}
+
+// timeOf reads a time after start, a time of start's day, or a whole time.
 func timeOf(text string, start, none time.Time) (time.Time, error) {
 	if text == "" {
 		return none, nil
 	}
-	if sec, err := strconv.ParseFloat(text, 64); err == nil {
-		const longest = 1e9 // seconds; more is no time in a capture
-		if !(sec > -longest && sec < longest) {
+	if d, ok := filter.Seconds(text); ok {
+		const longest = 1e9 * time.Second // more is no time in a capture
+		if d.Abs() >= longest {
 			return none, errors.New("that many seconds are no time in a capture")
 		}
-		return start.Add(time.Duration(sec * float64(time.Second))), nil
+		return start.Add(d), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
 	}
-	if t, err := time.Parse("15:04:05.999999999", text); err == nil {
+	if t, err := time.Parse("15:04:05.999999999Z", text); err == nil {
 		y, m, d := start.UTC().Date()
 		return time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC), nil
 	}
-	return none, errors.New("give seconds, 15:04:05, or 2006-01-02T15:04:05Z")
+	return none, errors.New("give seconds, 00:01:30, 15:04:05Z, or 2006-01-02T15:04:05Z")
 }
 
 // A stay is a player in a conversation. Player is -1 for the part of it before
@@ -193,8 +206,49 @@ func (s *Selection) WantsPlayer() bool { return s.player != "" }
 // KnowsPlayer reports whether Learn has been given all records.
 func (s *Selection) KnowsPlayer() bool { return s.stays != nil }
 
+// mostNames bounds the players that an error lists.
+const mostNames = 32
+
+// Players returns the names that were met while looking for the player.
+func (s *Selection) Players() []string { return s.names }
+
+// meet takes note of a record's player.
+func (s *Selection) meet(r *dissect.Record) {
+	if r.Client == "" || r.Client == s.met || len(s.names) == mostNames {
+		return
+	}
+	s.met = r.Client
+	if !slices.Contains(s.names, r.Client) {
+		s.names = append(s.names, r.Client)
+	}
+}
+
+// HasRange reports whether times or frames are chosen.
+func (s *Selection) HasRange() bool { return s.from != "" || s.to != "" || s.frames != "" }
+
+// Given returns the flags that choose records, as the user gave them.
+func (s *Selection) Given() (flags []string) {
+	for _, f := range []struct{ name, value string }{
+		{"--player", s.player}, {"--object", s.object}, {"--from", s.from}, {"--to", s.to}, {"--frames", s.frames}, {"--dir", s.dir.Value},
+	} {
+		if f.value != "" {
+			flags = append(flags, f.name+" "+f.value)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"-Y", s.filter != nil}, {"--no-acks", s.noAcks}, {"--no-updates", s.noUpdates}, {"--once", s.once}} {
+		if f.on {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
+}
+
 // IsPlayer reports whether the record is known to be of that player.
 func (s *Selection) IsPlayer(r *dissect.Record) bool {
+	s.meet(r)
 	return strings.EqualFold(r.Client, s.player) || s.peer > 0 && int(r.ClientID) == s.peer
 }
 
@@ -229,7 +283,7 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	case s.stays != nil && !s.stays[stayOf(r)]:
 		return false
 	}
-	return (s.object == "" || s.names(r)) && (s.filter == nil || s.filter.Match(r))
+	return (s.object == "" || s.isNamed(r)) && (s.filter == nil || s.filter.Match(r))
 }
 
 // InRange reports whether frames and times select a frame.
@@ -251,8 +305,8 @@ func isUpdate(r *dissect.Record) bool {
 	return ok && op == msg.OpStateUpdate
 }
 
-// names reports whether a field of the record is the object or a part of it.
-func (s *Selection) names(r *dissect.Record) bool {
+// isNamed reports whether a field of the record is the object or a part of it.
+func (s *Selection) isNamed(r *dissect.Record) bool {
 	v := objectFinder{id: s.objectID, session: r.Session}
 	r.Visit(&s.viewer, &v)
 	return v.found

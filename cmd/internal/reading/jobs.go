@@ -392,6 +392,8 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 func (r *reading) sum(workers []*renderer) {
 	r.one.pipeline = workers[0].pipeline
 	for _, w := range workers {
+		r.one.seen += w.seen
+		r.one.shown += w.shown
 		if v := w.verify; v != nil {
 			r.one.verify.Messages += v.Messages
 			r.one.verify.Datagrams += v.Datagrams

@@ -126,6 +126,9 @@ func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSi
 	if err := r.ended(err, sink, finish); err != nil || r.enough {
 		return err
 	}
+	if text := r.nothing(); text != "" {
+		fmt.Fprintf(s.Err, "bcdissect: %s\n", text)
+	}
 	if !errors.Is(readErr, io.EOF) {
 		return ofCapture(readErr)
 	}
@@ -197,6 +200,8 @@ type reader struct {
 	nameless bool           // records are shown without the names of players and objects
 	author   dissect.Player // of such a record
 	held     *holder        // nil unless a player's records come before the name is known
+	seen     int            // records offered
+	shown    int
 }
 
 // flush takes the messages that never became complete.
@@ -215,6 +220,7 @@ func (c *reader) emit() func(*dissect.Record) error {
 }
 
 func (c *reader) record(r *dissect.Record) error {
+	c.seen++
 	if c.verify != nil {
 		if differs := c.verify.Check(r); differs != "" {
 			r.Notes = append(r.Notes, dissect.Note{Code: "verify", Text: differs})
@@ -231,6 +237,7 @@ func (c *reader) show(r *dissect.Record) error {
 	if !c.wanted.Match(r) {
 		return nil
 	}
+	c.shown++
 	record := c.sink.Record
 	if c.nameless {
 		record = c.withoutNames

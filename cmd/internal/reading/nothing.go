@@ -1,0 +1,69 @@
+package reading
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// nothing explains an empty report in a line, "" if the report is not empty: the
+// capture may hold no traffic of the game, or the user's choice leaves none.
+func (r *reading) nothing() string {
+	stats, p := r.src.Stats(), r.one.pipeline.Stats()
+	switch {
+	case stats.Frames == 0:
+		return "no frames"
+	case p.Datagrams == p.Other:
+		return r.foreign()
+	case r.All || r.one.seen == 0 || r.one.shown > 0:
+		return ""
+	}
+	text := counted(r.one.seen, "record") + ", none match " + report.Escape(strings.Join(r.Given(), " "))
+	if names := r.Players(); r.WantsPlayer() && len(names) > 0 {
+		text += "; the players are " + report.Escape(strings.Join(names, ", "))
+	}
+	if r.HasRange() && !r.start.IsZero() {
+		text += fmt.Sprintf("; the capture has %s in %.3f s", counted(stats.Frames, "frame"), stats.LastTime.Sub(r.start).Seconds())
+	}
+	return text
+}
+
+// foreign describes a capture without traffic of the game.
+func (r *reading) foreign() string {
+	stats, other := r.src.Stats(), r.one.pipeline.Stats().Other
+	var kinds []string
+	rest := stats.Frames
+	for _, k := range []struct {
+		n    int
+		kind string
+	}{
+		{other, "other UDP"}, {stats.Other.TCP, "TCP"}, {stats.Other.NotUDP - stats.Other.TCP, "other protocols"}, {stats.Other.NotIP, "not IP"},
+	} {
+		if rest -= k.n; k.n > 0 {
+			kinds = append(kinds, thousands(k.n)+" "+k.kind)
+		}
+	}
+	if rest > 0 {
+		kinds = append(kinds, thousands(rest)+" not readable")
+	}
+	return counted(stats.Frames, "frame") + ", none of the game" + r.OnPorts() + " (" + strings.Join(kinds, ", ") + ")"
+}
+
+// counted returns a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return thousands(n) + " " + thing + "s"
+}
+
+// thousands returns a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
