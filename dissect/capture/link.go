@@ -72,7 +72,7 @@ type decoder struct {
 
 // decode decodes f and reports whether d.datagram holds its datagram.
 func (d *decoder) decode(f *frame) bool {
-	d.tally.saw(momentOf(f.time))
+	d.datagram.After = d.tally.saw(momentOf(f.time))
 	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
 	d.datagram.WireLen = f.full
 	d.cut, d.pieces = f.full > len(f.data), nil

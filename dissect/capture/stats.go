@@ -81,6 +81,7 @@ type tally struct {
 	remarks     []string
 	moreRemarks int
 	first, last moment
+	before      moment // of the frame before
 }
 
 // A moment is a time with a faster comparison.
@@ -110,14 +111,17 @@ func (t *tally) remark(name, text string) {
 	t.remarks = append(t.remarks, name+": "+text)
 }
 
-// saw counts a frame.
-func (t *tally) saw(at moment) {
+// saw counts a frame. It returns the time since the frame before.
+func (t *tally) saw(at moment) time.Duration {
 	if t.frames == 0 {
-		t.first, t.last = at, at
+		t.first, t.last, t.before = at, at, at
 	} else if at.after(t.last) {
 		t.last = at
 	}
 	t.frames++
+	after := time.Duration((at.sec-t.before.sec)*int64(time.Second) + int64(at.nsec-t.before.nsec))
+	t.before = at
+	return after
 }
 
 // sawLink counts a frame of an unknown link type.

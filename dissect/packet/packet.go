@@ -13,6 +13,7 @@ import (
 type Datagram struct {
 	Number   int            // frame number in the capture, from 1, as Wireshark counts
 	Time     time.Time      // capture time, UTC
+	After    time.Duration  // since the frame before, 0 for the first
 	Digits   int8           // precision of the capture's clock in decimals of a second, 0 to 9: 6 for microseconds
 	Src, Dst netip.AddrPort // unmapped: an IPv4 address is never in IPv6 form
 	Payload  []byte         // UDP payload; valid until the next datagram is read

@@ -127,13 +127,14 @@ func (th *theme) off(s style) string {
 // signs are the drawn characters beside text.
 type signs struct {
 	arrow            string
+	both             string // as toHost, for both directions
 	toHost, fromHost string // with the player before or after it
 	more             string // something was left out
 }
 
 var (
-	unicodeSigns = signs{arrow: "→", toHost: " → host", fromHost: "host → ", more: "…"}
-	asciiSigns   = signs{arrow: "->", toHost: " -> host", fromHost: "host -> ", more: "..."}
+	unicodeSigns = signs{arrow: "→", both: " ↔ host", toHost: " → host", fromHost: "host → ", more: "…"}
+	asciiSigns   = signs{arrow: "->", both: " <-> host", toHost: " -> host", fromHost: "host -> ", more: "..."}
 )
 
 // A text is bytes with styles.

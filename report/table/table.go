@@ -7,11 +7,13 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/internal/hexdump"
@@ -28,7 +30,28 @@ type Options struct {
 	Live      bool      // write every record at once
 	NoCapture bool      // records are of no capture: no frame, times and addresses
 	Start     time.Time // origin of times; the first record if it is zero
+	Times     Times
+	Zone      *time.Location // of clock times; nil for UTC
+	Brief     bool           // ship updates as a line for each ship and second
 }
+
+// Times is the form of the times of messages.
+type Times uint8
+
+// The forms of times.
+const (
+	Relative Times = iota // seconds since the start
+	Clock                 // time of the day in Options.Zone
+	Date                  // date and time in Options.Zone
+	UTC                   // time of the day
+	UTCDate               // date and time
+	Delta                 // seconds since the frame before
+	Shown                 // seconds since the frame shown before
+	Epoch                 // seconds since 1970
+)
+
+// timeWidths are the columns of the forms.
+var timeWidths = [...]int{Relative: 8, Clock: 12, Date: 23, UTC: 12, UTCDate: 23, Delta: 11, Shown: 11, Epoch: 14}
 
 // columns are those of a line, each with a space after it. Longer contents push
 // the rest of the line, except for names of players, which are cut.
@@ -40,8 +63,7 @@ var (
 )
 
 const (
-	timeWidth = 8
-	wideFrom  = 100 // columns of a terminal
+	wideFrom = 100 // columns of a terminal
 
 	// indent begins the lines below a record's line.
 	indent = "       "
@@ -60,6 +82,9 @@ type Sink struct {
 
 	head, body, tail text
 	left             left
+	shown            lastShown
+	flights          measure.Flights // of Options.Brief
+	twoWay           bool            // the line is of both directions
 	brief            briefer
 	tree             tree
 	vectors, exact   report.Vectors // as a line has them, and as the tree has them
@@ -68,9 +93,12 @@ type Sink struct {
 
 // New returns a sink that writes to w.
 func New(w io.Writer, o Options) *Sink {
-	s := &Sink{opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: unicodeSigns}
+	s := &Sink{flights: measure.Flights{Start: o.Start}, opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: unicodeSigns}
 	if o.ASCII {
 		s.signs = asciiSigns
+	}
+	if o.Zone == nil {
+		s.opts.Zone = time.UTC
 	}
 	if s.cols = wideColumns; o.Width > 0 && o.Width < wideFrom {
 		s.cols = narrowColumns
@@ -81,18 +109,38 @@ func New(w io.Writer, o Options) *Sink {
 
 // SetStart sets the time that times count from. It is for callers who learn
 // the time of the first frame only when they have read it.
-func (s *Sink) SetStart(t time.Time) { s.opts.Start, s.left.client = t, "" }
+func (s *Sink) SetStart(t time.Time) { s.opts.Start, s.flights.Start, s.left.client = t, t, "" }
 
 // Flush implements [report.Flusher].
-func (s *Sink) Flush() error { return s.lines.Flush() }
+func (s *Sink) Flush() error {
+	if err := s.showFlights(); err != nil {
+		return err
+	}
+	return s.lines.Flush()
+}
 
 // Close flushes the output.
-func (s *Sink) Close() error { return s.lines.Close() }
+func (s *Sink) Close() error {
+	if err := s.showFlights(); err != nil && !errors.Is(err, report.ErrClosed) {
+		return err
+	}
+	return s.lines.Close()
+}
 
 // Record writes the line of r, and the details below it.
 func (s *Sink) Record(r *dissect.Record) error {
 	if err := s.lines.Err(); err != nil {
 		return err
+	}
+	if s.opts.Brief {
+		if s.flights.Due(r) {
+			if err := s.showFlights(); err != nil {
+				return err
+			}
+		}
+		if s.flights.Take(r) {
+			return nil
+		}
 	}
 	dst := s.line(s.lines.Buffer(), r)
 	if s.opts.Verbose {
@@ -192,6 +240,13 @@ type left struct {
 	client string // empty if there is no such line
 }
 
+// A lastShown is the last frame of which a message was shown.
+type lastShown struct {
+	number int
+	time   time.Time
+	after  time.Duration // since the one before
+}
+
 // place adds frame, time, direction and player.
 func (s *Sink) place(r *dissect.Record) {
 	l, d := &s.left, r.Datagram
@@ -212,16 +267,46 @@ func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
 		b = append(appendDecimal(b, false, uint64(d.Number), 0, s.cols.frame), ' ')
 		if d.Time.IsZero() {
-			b = pad(b, timeWidth)
+			b = pad(b, timeWidths[s.opts.Times])
 		} else {
-			if s.opts.Start.IsZero() {
-				s.opts.Start = d.Time
-			}
-			b = appendSeconds(b, d.Time.Sub(s.opts.Start), timeWidth)
+			b = s.appendTime(b, d)
 		}
 		b = append(b, ' ')
 	}
 	return s.appendWay(b, r)
+}
+
+// appendTime appends the time of a datagram that has one.
+func (s *Sink) appendTime(b []byte, d *dissect.Datagram) []byte {
+	const clock, date = "15:04:05.000", "2006-01-02 15:04:05.000"
+	width := timeWidths[s.opts.Times]
+	switch s.opts.Times {
+	case Clock:
+		return d.Time.In(s.opts.Zone).AppendFormat(b, clock)
+	case Date:
+		return d.Time.In(s.opts.Zone).AppendFormat(b, date)
+	case UTC:
+		return d.Time.UTC().AppendFormat(b, clock)
+	case UTCDate:
+		return d.Time.UTC().AppendFormat(b, date)
+	case Delta:
+		return appendMicros(b, d.After, width)
+	case Shown:
+		if d.Number != s.shown.number || !d.Time.Equal(s.shown.time) {
+			if s.shown.after = 0; !s.shown.time.IsZero() {
+				s.shown.after = d.Time.Sub(s.shown.time)
+			}
+			s.shown.number, s.shown.time = d.Number, d.Time
+		}
+		return appendMicros(b, s.shown.after, width)
+	case Epoch:
+		return appendSeconds(b, d.Time.Sub(time.Unix(0, 0)), width)
+	case Relative:
+	}
+	if s.opts.Start.IsZero() {
+		s.opts.Start = d.Time
+	}
+	return appendSeconds(b, d.Time.Sub(s.opts.Start), width)
 }
 
 // appendWay appends sender and receiver, such as "Cady2 → host".
@@ -237,6 +322,8 @@ func (s *Sink) appendWay(b []byte, r *dissect.Record) []byte {
 	}
 	b = b[:from+len(bytes.TrimRight(b[from:], " "))]
 	switch {
+	case s.twoWay:
+		b = append(b, s.signs.both...)
 	case r.Dir == dissect.ToHost:
 		b = append(b, s.signs.toHost...)
 	case len(b) > from:

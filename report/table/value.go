@@ -347,11 +347,20 @@ func appendPercent(dst []byte, f float64) []byte {
 // appendSeconds appends d in seconds with three decimals, at the right end of a
 // column.
 func appendSeconds(dst []byte, d time.Duration, width int) []byte {
-	u := uint64(d)
+	return appendDecimal(dst, d < 0, magnitude(d)/uint64(time.Millisecond), 3, width)
+}
+
+// appendMicros is appendSeconds with six decimals.
+func appendMicros(dst []byte, d time.Duration, width int) []byte {
+	return appendDecimal(dst, d < 0, magnitude(d)/uint64(time.Microsecond), 6, width)
+}
+
+// magnitude returns d without its sign.
+func magnitude(d time.Duration) uint64 {
 	if d < 0 {
-		u = -u
+		return -uint64(d)
 	}
-	return appendDecimal(dst, d < 0, u/uint64(time.Millisecond), 3, width)
+	return uint64(d)
 }
 
 // appendFloat appends a number with the decimals that matter to people: none

@@ -39,7 +39,7 @@ func (w *widths) rune(r rune) int {
 	switch {
 	case r < 0x300: // Latin
 		return 1
-	case r == '→' || r == '←' || r == '…': // wide only where people ask for it
+	case r == '→' || r == '↔' || r == '…': // wide only where people ask for it
 		return 1
 	}
 	if n, ok := w.wide[r]; ok {

@@ -10,20 +10,27 @@ import (
 
 // A Choice is a flag that takes one of a few words.
 type Choice struct {
-	Value string
-	words []string
+	Value   string
+	words   []string
+	aliases map[string]string // other spellings, which help leaves out
 }
 
 func (c *Choice) String() string { return c.Value }
 
 // NewChoice returns a choice with a default.
-func NewChoice(value string, words ...string) Choice { return Choice{value, words} }
+func NewChoice(value string, words ...string) Choice { return Choice{Value: value, words: words} }
+
+// Alias lets the words also go by other spellings.
+func (c *Choice) Alias(aliases map[string]string) { c.aliases = aliases }
 
 // Type returns the words as help shows them.
 func (c *Choice) Type() string { return strings.Join(c.words, "|") }
 
 // Set implements pflag.Value.
 func (c *Choice) Set(s string) error {
+	if word := c.aliases[s]; word != "" {
+		s = word
+	}
 	if !slices.Contains(c.words, s) {
 		return fmt.Errorf("must be one of %s%s", strings.Join(c.words, ", "), meant(s, "", c.words))
 	}

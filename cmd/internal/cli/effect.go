@@ -31,6 +31,8 @@ var effects = []struct {
 	{flag: "no-names", forms: []string{"table", "json", "csv", "fields", FormDashboard}},
 	{flag: "verbose", forms: []string{"table"}},
 	{flag: "hex", forms: []string{"table"}},
+	{flag: "time", forms: []string{"table"}},
+	{flag: "brief", forms: []string{"table"}},
 	{flag: "payload", forms: []string{"json"}},
 	{flag: "color", value: "always", forms: []string{"table", "histogram", FormDashboard}},
 	{flag: "speed", forms: []string{FormDashboard}},

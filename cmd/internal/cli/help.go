@@ -30,7 +30,7 @@ var flagGroups = []flagGroup{
 		"dialect", "clear", "define",
 	}},
 	{"Output", []string{
-		"format", "fields", "field-options", "no-names", "verbose", "hex", "payload", "output", "color", "strict", "verify",
+		"format", "time", "brief", "fields", "field-options", "no-names", "verbose", "hex", "payload", "output", "color", "strict", "verify",
 		"dashboard", "speed",
 	}},
 	{"Recording", []string{"write", "capture-format", "decrypt", "ring-buffer", "autostop", "force"}},

@@ -100,6 +100,10 @@ func (s *Selection) check(catalog *decode.Catalog) (err error) {
 	return s.Begin(time.Unix(0, 0))
 }
 
+// EachOnce leaves out acknowledgements, retransmissions and the copies that a
+// host passes on.
+func (s *Selection) EachOnce() { s.noAcks, s.once = true, true }
+
 // Again returns a selection of the same that can be used at the same time. The
 // capture begins at start.
 func (s *Selection) Again(catalog *decode.Catalog, start time.Time) (*Selection, error) {

@@ -19,9 +19,16 @@ import (
 
 // Messages are the flags of a report that shows every message.
 type Messages struct {
-	verbose, hex, payload bool
-	options               []string // of columns
-	form                  csv.Form
+	verbose, hex, payload, brief bool
+	time                         cli.Choice
+	options                      []string // of columns
+	form                         csv.Form
+}
+
+// times are the forms of times by their names; tshark's names work, too.
+var times = map[string]table.Times{
+	"relative": table.Relative, "clock": table.Clock, "date": table.Date, "utc": table.UTC, "utc-date": table.UTCDate,
+	"delta": table.Delta, "shown": table.Shown, "epoch": table.Epoch,
 }
 
 // Define defines the flags.
@@ -31,6 +38,11 @@ func (m *Messages) Define(f *cli.Common, cmd *cobra.Command) {
 	fl.StringArrayVarP(&m.options, "field-options", "E", nil, "csv, fields: `OPTION` of the rows: header=y|n, separator=CHAR|/t|/s, quote=d|s|n, repeatable")
 	fl.BoolVarP(&f.NoNames, "no-names", "n", false, "addresses and ids in place of the names of players and objects")
 	f.CompleteColumns(cmd, "fields")
+	m.time = cli.NewChoice("relative", "relative", "clock", "date", "utc", "utc-date", "delta", "shown", "epoch")
+	m.time.Alias(map[string]string{"r": "relative", "a": "clock", "ad": "date", "u": "utc", "ud": "utc-date", "d": "delta", "dd": "shown", "e": "epoch"})
+	fl.VarP(&m.time, "time", "t", "table: time of each message; also by tshark's names, such as ad")
+	m.time.Complete(cmd, "time")
+	fl.BoolVar(&m.brief, "brief", false, "table: each message once, no acknowledgements, a line for each ship and second")
 	fl.BoolVarP(&m.verbose, "verbose", "V", false, "table: all fields as a tree with offsets and bytes")
 	fl.BoolVarP(&m.hex, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&m.payload, "payload", false, "json: the complete game payload as hex")
@@ -43,6 +55,15 @@ func (m *Messages) Check(f *cli.Common, cmd *cobra.Command) error {
 	}
 	if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
 		return err
+	}
+	if m.brief && (m.verbose || m.hex) {
+		return errors.New("--brief: shows no fields or bytes; leave -V and -x out")
+	}
+	if m.brief {
+		f.EachOnce()
+	}
+	if m.brief || m.time.Value == "shown" {
+		f.Jobs = 1 // a line depends on those before
 	}
 	switch f.Format.Value {
 	case "json":
@@ -128,5 +149,6 @@ func (m *Messages) Sink(f *cli.Common, out *cli.Output, start time.Time, live bo
 	}
 	return table.New(out.Text(), table.Options{
 		Color: color, ASCII: out.ASCII, Width: out.Width, Verbose: m.verbose, Hex: m.hex, Start: start, Live: live,
+		Times: times[m.time.Value], Zone: time.Local, Brief: m.brief,
 	}), nil
 }

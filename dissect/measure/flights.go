@@ -1,0 +1,158 @@
+package measure
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// MaxFlights is how many ships a second of [Flights] holds; more are a reason to
+// end it early.
+const MaxFlights = 64
+
+// A Flight is the updates of one ship in a second. Its text is from the network:
+// escape it before a terminal sees it.
+type Flight struct {
+	Frame   int // of the first update
+	Time    time.Time
+	Src     netip.AddrPort // of the first update from a client, else of the first
+	Dst     netip.AddrPort
+	Dir     dissect.Dir
+	Client  string
+	Both    bool // updates came in both directions
+	Several bool // the host sent them to several clients
+	Object  wire.ObjectID
+	Name    string // of the object, "" if unknown
+	Updates int
+
+	State
+
+	conversation int
+}
+
+// A State is the last sent state of a ship, in this second or before.
+type State struct {
+	Speed  float32
+	Moves  bool    // Speed is known
+	Hull   float32 // condition, 0 to 1
+	Hulled bool    // Hull is known
+}
+
+// A craft is a ship of a host.
+type craft struct {
+	host netip.AddrPort
+	id   wire.ObjectID
+}
+
+// maxCraft bounds the states that are remembered; they begin anew beyond it.
+const maxCraft = 16 * MaxFlights
+
+// Flights condenses the updates of ships to one [Flight] for each ship and
+// second. Its zero value is ready to use; its memory is bounded.
+type Flights struct {
+	Start time.Time // seconds count from it; from the first update if it is zero
+
+	all    []Flight
+	second int64
+	name   []byte
+	states map[craft]State
+}
+
+// Due reports whether the flights are complete before a record: it is of another
+// second, or there is no more room.
+func (f *Flights) Due(r *dissect.Record) bool {
+	if len(f.all) == 0 || r.Datagram == nil {
+		return false
+	}
+	return len(f.all) == MaxFlights || f.secondOf(r.Datagram.Time) != f.second
+}
+
+func (f *Flights) secondOf(t time.Time) int64 {
+	d := t.Sub(f.Start)
+	if d < 0 {
+		d -= time.Second - 1
+	}
+	return int64(d / time.Second)
+}
+
+// All returns the flights in the order of their first updates. They are valid
+// until the next call of Take.
+func (f *Flights) All() []Flight { return f.all }
+
+// Clear begins the next second.
+func (f *Flights) Clear() {
+	if f.states == nil || len(f.states) > maxCraft {
+		f.states = map[craft]State{}
+	}
+	for i := range f.all {
+		f.states[f.all[i].craft()] = f.all[i].State
+	}
+	f.all = f.all[:0]
+}
+
+// craft returns the ship of a flight.
+func (s *Flight) craft() craft {
+	if s.Dir == dissect.FromHost {
+		return craft{s.Src, s.Object}
+	}
+	return craft{s.Dst, s.Object}
+}
+
+// Take counts an update of a ship that decodes without a fault or a note. It
+// reports whether the record is one.
+func (f *Flights) Take(r *dissect.Record) bool {
+	m, ok := r.Message.(*msg.StateUpdate)
+	if !ok || r.Status != dissect.StatusOK || len(r.Notes) > 0 || r.Datagram == nil {
+		return false
+	}
+	if f.Start.IsZero() {
+		f.Start = r.Datagram.Time
+	}
+	f.second = f.secondOf(r.Datagram.Time)
+	s := f.flight(r, m.Object)
+	s.Updates++
+	s.Several = s.Several || r.Conversation != s.conversation
+	if r.Dir != s.Dir {
+		s.Both = true
+		if r.Dir == dissect.ToHost { // the client that flies the ship
+			s.Client, s.Src, s.Dst, s.Dir = r.Client, r.Datagram.Src, r.Datagram.Dst, r.Dir
+		}
+	}
+	if m.Flags&msg.DirtySpeed != 0 {
+		s.Speed, s.Moves = m.Speed.Float(), true
+	}
+	if m.Class == nil {
+		return true
+	}
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		if e.Index == 0 && m.Class.Subsystems[0].Role == ship.Hull {
+			s.Hull, s.Hulled = float32(e.Condition)/255, true
+		}
+	}
+	return true
+}
+
+// flight returns the flight of a ship.
+func (f *Flights) flight(r *dissect.Record, id wire.ObjectID) *Flight {
+	d := r.Datagram
+	begun := Flight{Frame: d.Number, Time: d.Time, Src: d.Src, Dst: d.Dst, Dir: r.Dir, Client: r.Client, Object: id, conversation: r.Conversation}
+	c := begun.craft()
+	for i := range f.all {
+		if f.all[i].craft() == c {
+			return &f.all[i]
+		}
+	}
+	begun.State = f.states[c]
+	f.all = append(f.all, begun)
+	s := &f.all[len(f.all)-1]
+	if r.Session != nil {
+		f.name = r.Session.AppendObject(f.name[:0], id)
+		s.Name = string(f.name)
+	}
+	return s
+}
