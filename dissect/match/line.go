@@ -124,27 +124,9 @@ func (g *game) finishLines(links []measure.Link) {
 
 // verdict says in words how good a line is.
 func (m *Match) verdict(l *Line) string {
-	text := "round trip not measured"
-	if l.RTT > 0 {
-		text = "round trip " + millis(l.RTT)
-	}
-	text += fmt.Sprintf(", %d lost", l.Lost)
-	if l.Resent > 0 {
-		text += fmt.Sprintf(", %d sent again", l.Resent)
-	}
+	text := measure.Words(l.RTT, l.Lost, l.Resent)
 	if l.Silence.Seconds() >= silentSeconds {
 		text += fmt.Sprintf(", silent %.1f s at %s", l.Silence.Seconds(), m.Clock(l.SilenceAt).UTC().Format(time.TimeOnly))
 	}
 	return text
-}
-
-func millis(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	switch {
-	case ms < 1:
-		return fmt.Sprintf("%.2f ms", ms)
-	case ms < 10:
-		return fmt.Sprintf("%.1f ms", ms)
-	}
-	return fmt.Sprintf("%.0f ms", ms)
 }

@@ -13,6 +13,7 @@ type link struct {
 
 	spaces    [2]space
 	rtt       spread
+	slowest   moment // when the message with the longest round trip was sent
 	rates     rates
 	last      moment // datagram
 	keepalive moment // the last one
@@ -158,6 +159,9 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 		return
 	}
 	if ns, ok := at.since(sent.at); ok {
+		if l.rtt.n == 0 || ns > l.rtt.max {
+			l.slowest = sent.at
+		}
 		l.rtt.add(ns)
 		l.lap.rtt.add(ns)
 	}
@@ -181,6 +185,9 @@ func (l *link) result(c *conversation, now int64) Link {
 	}
 	out.KeepaliveMean = l.spacing.value()
 	out.RTT = l.rtt.result()
+	if l.slowest.known {
+		out.RTT.MaxAt = time.Unix(0, l.slowest.ns).UTC()
+	}
 	if !l.First.IsZero() {
 		out.Rate = l.rates.result(now, l.First.UnixNano())
 	}

@@ -93,6 +93,7 @@ func (l *Link) Late() int64 { return l.Control.Late + l.Data.Late }
 type RTT struct {
 	N                     int64 // how many were measured; 0 leaves the rest empty
 	Min, Median, P95, Max time.Duration
+	MaxAt                 time.Time // when the message of Max was sent
 }
 
 // A Rate is the traffic of the last 5 seconds, per second.
@@ -115,6 +116,7 @@ type Ship struct {
 	Mean        time.Duration // of the intervals
 	Jitter      time.Duration // mean of the differences between successive intervals, without sign
 	Longest     time.Duration // interval
+	LongestAt   time.Time     // when it began
 	Rate        float64       // updates a second: 1 / Mean; 0 if that is
 }
 

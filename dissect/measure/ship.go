@@ -28,6 +28,7 @@ type stream struct {
 	first, last time.Time
 	updates     int64
 	longest     time.Duration
+	longestAt   time.Time
 
 	before    moment // the last update
 	interval  int64  // before the last update
@@ -67,10 +68,13 @@ func (m *Meter) update(c *conversation, r *dissect.Record, id wire.ObjectID, at 
 	if s.first.IsZero() {
 		s.first = r.Datagram.Time
 	}
+	before := s.last
 	s.last = r.Datagram.Time
 	if gap, ok := at.since(s.before); ok {
 		s.intervals.add(gap)
-		s.longest = max(s.longest, time.Duration(gap))
+		if d := time.Duration(gap); d > s.longest {
+			s.longest, s.longestAt = d, before
+		}
 		if s.follows {
 			s.jitter.add(max(gap-s.interval, s.interval-gap))
 		}
@@ -172,7 +176,7 @@ func (s *stream) result() Ship {
 	out := Ship{
 		Host: s.conv.host, Client: s.conv.client, Dir: s.dir, Player: s.conv.player, Peer: s.conv.peer,
 		Object: s.id, Name: s.name, First: s.first, Last: s.last,
-		Updates: s.updates, Intervals: s.intervals.n, Mean: s.intervals.value(), Jitter: s.jitter.value(), Longest: s.longest,
+		Updates: s.updates, Intervals: s.intervals.n, Mean: s.intervals.value(), Jitter: s.jitter.value(), Longest: s.longest, LongestAt: s.longestAt,
 	}
 	if s.intervals.sum > 0 {
 		out.Rate = float64(s.intervals.n) * float64(time.Second) / s.intervals.sum

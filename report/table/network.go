@@ -1,8 +1,11 @@
 package table
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,8 +20,17 @@ const (
 	shipNameWidth   = 30
 )
 
-// Network writes the measurements as tables: the traffic and delays of each
-// side, and the updates of each ship.
+// Networks wider than a terminal, or on one with fewer columns than this, are
+// shown as a block for each player.
+const leastNetwork = 120
+
+// worstMoments is how many bad moments are listed.
+const worstMoments = 8
+
+// Network writes the measurements: a verdict on each player's connection, the
+// worst moments, and tables of the traffic and delays of each side and of the
+// updates of each ship. Where tables are too wide there is a block for each
+// player.
 func Network(w io.Writer, m *measure.Meter, o Options) error {
 	n := networkTables{w: w, o: o, theme: newTheme(o.Color), more: unicodeSigns.more}
 	if o.ASCII {
@@ -27,10 +39,38 @@ func Network(w io.Writer, m *measure.Meter, o Options) error {
 	links, ships := m.Links(), m.Ships()
 	for i := range links {
 		n.hosts = n.hosts || links[i].Host != links[0].Host
+		if n.o.Start.IsZero() {
+			n.o.Start = links[i].First // of the first link, for want of a better one
+		}
 	}
-	if _, err := w.Write(appendGivenUp(nil, m.GivenUp(), len(links), len(ships))); err != nil || len(links) == 0 {
+	var b bytes.Buffer
+	n.w = &b
+	if len(links) > 0 {
+		n.verdicts(links)
+		n.worst(m.Worst(worstMoments))
+		b.WriteByte('\n')
+	}
+	b.Write(appendGivenUp(nil, m.GivenUp(), len(links), len(ships)))
+	if len(links) == 0 {
+		_, err := w.Write(b.Bytes())
 		return err
 	}
+	top := b.Len()
+	if err := n.tables(links, ships); err != nil {
+		return err
+	}
+	if o.Width > 0 && (o.Width < leastNetwork || n.widest(b.Bytes()[top:]) > o.Width) {
+		b.Truncate(top)
+		if err := n.blocks(links, ships); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// tables writes a row for each link and ship.
+func (n *networkTables) tables(links []measure.Link, ships []measure.Ship) error {
 	if err := n.traffic(links); err != nil {
 		return err
 	}
@@ -38,6 +78,138 @@ func Network(w io.Writer, m *measure.Meter, o Options) error {
 		return err
 	}
 	return n.ships(ships)
+}
+
+// widest returns the columns of the widest line.
+func (n *networkTables) widest(text []byte) int {
+	most := 0
+	for line := range bytes.Lines(text) {
+		most = max(most, n.widths.of(bytes.TrimRight(line, "\n")))
+	}
+	return most
+}
+
+// heading begins a part of the report.
+func (n *networkTables) heading(text string) {
+	if n.begun {
+		_, _ = io.WriteString(n.w, "\n") // to a buffer
+	}
+	n.begun = true
+	fmt.Fprintf(n.w, "%s\n", n.theme.append(nil, []byte(text), green))
+}
+
+// whose returns the name of a player, or else the address.
+func (n *networkTables) whose(player string, client netip.AddrPort) string {
+	if player == "" {
+		return client.String()
+	}
+	return n.name(player, linkPlayerWidth)
+}
+
+// gradeStyles are the looks of the grades.
+var gradeStyles = [...]style{measure.Good: green, measure.Fair: yellow, measure.Poor: red}
+
+// verdicts writes a line for each player.
+func (n *networkTables) verdicts(links []measure.Link) {
+	n.heading("Connections")
+	for _, q := range measure.Qualities(links) {
+		text := measure.Words(q.RTT, q.Lost, q.Resent)
+		if q.Reliable > 0 && q.Resent > 0 {
+			text += fmt.Sprintf(" (%.0f%%)", 100*float64(q.Resent)/float64(q.Reliable))
+		}
+		fmt.Fprintf(n.w, "  %s: %s, %s\n", n.whose(q.Player, q.Client), n.theme.append(nil, []byte(q.Grade.String()), gradeStyles[q.Grade]), text)
+	}
+}
+
+// worst lists the worst moments.
+func (n *networkTables) worst(all []measure.Moment) {
+	if len(all) == 0 {
+		return
+	}
+	n.heading("Worst moments (UTC, and since the first frame)")
+	for i := range all {
+		k := &all[i]
+		var what string
+		switch k.Trouble {
+		case measure.Silent:
+			what = "silent for " + measure.Millis(k.Length)
+		case measure.Slow:
+			what = "acknowledged after " + measure.Millis(k.Length)
+		case measure.NoUpdates:
+			what = "no update of " + n.name(k.Object, shipNameWidth) + " for " + measure.Millis(k.Length)
+			if k.Object == "" {
+				what = "no update of a ship for " + measure.Millis(k.Length)
+			}
+		}
+		since := int64(max(k.At.Sub(n.o.Start), 0) / time.Second)
+		fmt.Fprintf(n.w, "  %s  %02d:%02d:%02d  %s  %s\n", k.At.UTC().Format(time.TimeOnly),
+			since/3600, since/60%60, since%60, report.Way(k.Dir, n.whose(k.Player, k.Client), n.o.ASCII), what)
+	}
+}
+
+// blocks writes a table for each player, with a column for each direction.
+func (n *networkTables) blocks(links []measure.Link, ships []measure.Ship) error {
+	for i := 0; i < len(links); {
+		first := &links[i]
+		sides := links[i : i+1]
+		if i+1 < len(links) && links[i+1].Host == first.Host && links[i+1].Client == first.Client {
+			sides = links[i : i+2]
+		}
+		i += len(sides)
+		title := n.whose(first.Player, first.Client)
+		if first.Player != "" {
+			title += ", " + first.Client.String()
+		}
+		if n.hosts {
+			title += ", host " + first.Host.String()
+		}
+		n.heading(title)
+		if err := n.block(sides, ships); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block writes the measurements of a player.
+func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) error {
+	head := []string{""}
+	var columns [][]string
+	for i := range sides {
+		head = append(head, report.Way(sides[i].Dir, "", n.o.ASCII))
+		columns = append(columns, append(n.trafficCells(&sides[i]), n.timingCells(&sides[i])...))
+	}
+	var rows [][]string
+	for k, name := range slices.Concat(trafficHeads, timingHeads) {
+		row := []string{name}
+		for _, c := range columns {
+			row = append(row, c[k])
+		}
+		rows = append(rows, row)
+	}
+	if err := grid(n.w, n.o, head, rows, 1); err != nil {
+		return err
+	}
+	rows = nil
+	for i := range ships {
+		s := &ships[i]
+		if s.Host == sides[0].Host && s.Client == sides[0].Client {
+			name := s.Name
+			if name == "" {
+				name = string(appendHex(nil, uint64(s.Object), 8))
+			}
+			const numbers = 61 // columns of the others
+			cells := shipCells(s)
+			rows = append(rows, append([]string{report.Way(s.Dir, "", n.o.ASCII), n.name(name, max(min(shipNameWidth, n.o.Width-numbers), 10))}, cells...))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if _, err := n.w.Write([]byte("\n")); err != nil {
+		return err
+	}
+	return grid(n.w, n.o, append([]string{"", "ship"}, shipHeads...), rows, 2)
 }
 
 // appendGivenUp appends the number of links and ships measured, and the
@@ -77,11 +249,12 @@ type networkTables struct {
 	widths widths
 	more   string
 	hosts  bool // there are several
+	begun  bool // something is written
 }
 
-// head returns the heads of a table after those of player, host and client.
+// head returns the heads of a table after those of host, client and direction.
 func (n *networkTables) head(heads ...string) []string {
-	out := []string{"client", "player", "dir"}
+	out := []string{"client", "direction"}
 	if n.hosts {
 		out = append([]string{"host"}, out...)
 	}
@@ -90,15 +263,18 @@ func (n *networkTables) head(heads ...string) []string {
 
 // row returns a row of a table.
 func (n *networkTables) row(host, client netip.AddrPort, player string, dir dissect.Dir, cells ...string) []string {
-	out := []string{client.String(), n.name(player, linkPlayerWidth), dir.String()}
+	if player == "" {
+		player = "client"
+	}
+	out := []string{client.String(), report.Way(dir, n.name(player, linkPlayerWidth), n.o.ASCII)}
 	if n.hosts {
 		out = append([]string{host.String()}, out...)
 	}
 	return append(out, cells...)
 }
 
-// grid draws a table with a number of text columns after those of player, host
-// and client.
+// grid draws a table with a number of text columns after those of host, client
+// and direction.
 func (n *networkTables) grid(head []string, rows [][]string, left int) error {
 	if _, err := n.w.Write([]byte("\n")); err != nil {
 		return err
@@ -106,7 +282,7 @@ func (n *networkTables) grid(head []string, rows [][]string, left int) error {
 	if n.hosts {
 		left++
 	}
-	return grid(n.w, n.o, head, rows, 3+left)
+	return grid(n.w, n.o, head, rows, 2+left)
 }
 
 // name returns text from the network, escaped and cut.
@@ -126,52 +302,69 @@ func (n *networkTables) bad(c int64, look style) string {
 	return string(n.theme.append(nil, []byte(count(c)), look))
 }
 
+// The heads of the tables after those of client and direction.
+var (
+	trafficHeads = []string{"datagrams", "bytes", "messages", "reliable", "resent data", "resent control", "duplicates", "lost", "late", "acks"}
+	timingHeads  = []string{"from s", "to s", "silent s", "round trips", "least ms", "median ms", "95% ms", "most ms", "keepalives", "every s", "most s"}
+	shipHeads    = []string{"updates", "per s", "every ms", "jitter ms", "longest ms"}
+)
+
 func (n *networkTables) traffic(links []measure.Link) error {
 	rows := [][]string{}
 	for i := range links {
 		l := &links[i]
-		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir,
-			count(l.Datagrams), count(l.Bytes), count(l.Messages), count(l.Reliable()),
-			n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Duplicates(), yellow), n.bad(l.Lost(), red), n.bad(l.Late(), yellow), count(l.Acks)))
+		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir, n.trafficCells(l)...))
 	}
-	return n.grid(n.head("datagrams", "bytes", "messages", "reliable", "resent data", "resent control", "duplicates", "lost", "late", "acks"), rows, 0)
+	return n.grid(n.head(trafficHeads...), rows, 0)
+}
+
+func (n *networkTables) trafficCells(l *measure.Link) []string {
+	return []string{
+		count(l.Datagrams), count(l.Bytes), count(l.Messages), count(l.Reliable()),
+		n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Duplicates(), yellow), n.bad(l.Lost(), red), n.bad(l.Late(), yellow), count(l.Acks),
+	}
 }
 
 func (n *networkTables) timing(links []measure.Link) error {
 	rows := [][]string{}
 	for i := range links {
 		l := &links[i]
-		measured, spaced := l.RTT.N > 0, l.KeepaliveMean > 0
-		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir,
-			n.seconds(l.First), n.seconds(l.Last), inSeconds(l.Silence, l.Datagrams > 1 && !l.First.IsZero()),
-			count(l.RTT.N), inMillis(l.RTT.Min, measured), inMillis(l.RTT.Median, measured), inMillis(l.RTT.P95, measured), inMillis(l.RTT.Max, measured),
-			count(l.Keepalives), inSeconds(l.KeepaliveMean, spaced), inSeconds(l.KeepaliveMax, spaced)))
+		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir, n.timingCells(l)...))
 	}
-	return n.grid(n.head("from s", "to s", "silent s", "round trips", "least ms", "median ms", "95% ms", "most ms", "keepalives", "every s", "most s"), rows, 0)
+	return n.grid(n.head(timingHeads...), rows, 0)
+}
+
+func (n *networkTables) timingCells(l *measure.Link) []string {
+	measured, spaced := l.RTT.N > 0, l.KeepaliveMean > 0
+	return []string{
+		n.seconds(l.First), n.seconds(l.Last), inSeconds(l.Silence, l.Datagrams > 1 && !l.First.IsZero()),
+		count(l.RTT.N), inMillis(l.RTT.Min, measured), inMillis(l.RTT.Median, measured), inMillis(l.RTT.P95, measured), inMillis(l.RTT.Max, measured),
+		count(l.Keepalives), inSeconds(l.KeepaliveMean, spaced), inSeconds(l.KeepaliveMax, spaced),
+	}
 }
 
 func (n *networkTables) ships(ships []measure.Ship) error {
 	rows := [][]string{}
 	for i := range ships {
 		s := &ships[i]
-		rate := "-"
-		if s.Rate > 0 {
-			rate = strconv.FormatFloat(s.Rate, 'f', 2, 64)
-		}
-		rows = append(rows, n.row(s.Host, s.Client, s.Player, s.Dir,
-			string(appendHex(nil, uint64(s.Object), 8)), n.name(s.Name, shipNameWidth), count(s.Updates), rate,
-			inMillis(s.Mean, s.Intervals > 0), inMillis(s.Jitter, s.Intervals > 1), inMillis(s.Longest, s.Intervals > 0)))
+		cells := append([]string{string(appendHex(nil, uint64(s.Object), 8)), n.name(s.Name, shipNameWidth)}, shipCells(s)...)
+		rows = append(rows, n.row(s.Host, s.Client, s.Player, s.Dir, cells...))
 	}
-	return n.grid(n.head("object", "ship", "updates", "per s", "every ms", "jitter ms", "longest ms"), rows, 2)
+	return n.grid(n.head(append([]string{"object", "ship"}, shipHeads...)...), rows, 2)
+}
+
+func shipCells(s *measure.Ship) []string {
+	rate := "-"
+	if s.Rate > 0 {
+		rate = strconv.FormatFloat(s.Rate, 'f', 2, 64)
+	}
+	return []string{count(s.Updates), rate, inMillis(s.Mean, s.Intervals > 0), inMillis(s.Jitter, s.Intervals > 1), inMillis(s.Longest, s.Intervals > 0)}
 }
 
 // seconds returns a time as seconds after the start.
 func (n *networkTables) seconds(t time.Time) string {
 	if t.IsZero() {
 		return "-"
-	}
-	if n.o.Start.IsZero() {
-		n.o.Start = t // of the first link, for want of a better one
 	}
 	return inSeconds(t.Sub(n.o.Start), true)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -75,22 +76,29 @@ func TestNetwork(t *testing.T) {
 	}
 	// The median of two is the shorter one. 20 ms is in the range from 19
 	// to 20 times 2^20 ns, with the middle 20.45 ms; 40 ms was the longest.
-	want := `links     2
+	want := `Connections
+  \x1b[2J: fair, round trip 20 ms, 1 lost, 1 sent again (33%)
+
+Worst moments (UTC, and since the first frame)
+  03:04:05  00:00:01  host -> \x1b[2J  silent for 1220 ms
+  03:04:11  00:00:07  \x1b[2J -> host  silent for 5050 ms
+
+links     2
 streams   1 of ship updates
 
- client              player   dir  datagrams  bytes  messages  reliable  resent data  resent control  duplicates  lost  late  acks
------------------------------------------------------------------------------------------------------------------------------------
- 192.168.0.10:22102  \x1b[2J  c2s          8    160         8         4            1               0           0     1     0     0
- 192.168.0.10:22102  \x1b[2J  s2c          2     40         2         0            0               0           0     0     0     2
+ client              direction        datagrams  bytes  messages  reliable  resent data  resent control  duplicates  lost  late  acks
+--------------------------------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J -> host          8    160         8         4            1               0           0     1     0     0
+ 192.168.0.10:22102  host -> \x1b[2J          2     40         2         0            0               0           0     0     0     2
 
- client              player   dir  from s    to s  silent s  round trips  least ms  median ms  95% ms  most ms  keepalives  every s  most s
---------------------------------------------------------------------------------------------------------------------------------------------
- 192.168.0.10:22102  \x1b[2J  c2s   1.000  12.400     5.050            2     20.00      20.45   40.00    40.00           2    5.050   5.050
- 192.168.0.10:22102  \x1b[2J  s2c   1.020   2.240     1.220            0         -          -       -        -           0        -       -
+ client              direction        from s    to s  silent s  round trips  least ms  median ms  95% ms  most ms  keepalives  every s  most s
+-----------------------------------------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J -> host   1.000  12.400     5.050            2     20.00      20.45   40.00    40.00           2    5.050   5.050
+ 192.168.0.10:22102  host -> \x1b[2J   1.020   2.240     1.220            0         -          -       -        -           0        -       -
 
- client              player   dir  object      ship            updates  per s  every ms  jitter ms  longest ms
----------------------------------------------------------------------------------------------------------------
- 192.168.0.10:22102  \x1b[2J  c2s  0x3FFFFFFF  Akira \u{202e}        2  20.00     50.00          -       50.00
+ client              direction        object      ship            updates  per s  every ms  jitter ms  longest ms
+------------------------------------------------------------------------------------------------------------------
+ 192.168.0.10:22102  \x1b[2J -> host  0x3FFFFFFF  Akira \u{202e}        2  20.00     50.00          -       50.00
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -104,7 +112,7 @@ func TestNetworkNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		" long name long name…  c2s ", " " + strings.Repeat("你", 14) + "…  ", "\x1b[31;1m1\x1b[", "\x1b[33m1\x1b[",
+		" long name long name… → host  ", " " + strings.Repeat("你", 14) + "…  ", "\x1b[31;1m1\x1b[", "\x1b[33m1\x1b[",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -136,11 +144,11 @@ func TestNetworkOfSeveralHosts(t *testing.T) {
 	add(0)
 	contains(
 		"given up  1 messages of an unknown sender\n\n",
-		"\n host                 client              player  dir ",
-		"\n 192.168.0.1:22101    192.168.0.10:22102  Kirk    c2s          8 ",
-		"\n [2001:db8::1]:22101  [2001:db8::1]:1             c2s          1      0         1         0            0               0           0     0     0     0\n",
-		"c2s       -       -         -            0         -          -       -        -           1        -       -\n",
-		"\n 192.168.0.1:22101  192.168.0.10:22102  Kirk    c2s  0x3FFFFFFF              2  20.00 ",
+		"\n host                 client              direction       datagrams ",
+		"\n 192.168.0.1:22101    192.168.0.10:22102  Kirk -> host            8 ",
+		"\n [2001:db8::1]:22101  [2001:db8::1]:1     client -> host          1      0         1         0            0               0           0     0     0     0\n",
+		"client -> host       -       -         -            0         -          -       -        -           1        -       -\n",
+		"\n 192.168.0.1:22101  192.168.0.10:22102  Kirk -> host  0x3FFFFFFF              2  20.00 ",
 	)
 	for n := range 699 {
 		add(1 + n)
@@ -165,5 +173,36 @@ func TestNetworkErrors(t *testing.T) {
 		if err := Network(closedWriter{}, m, Options{}); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// On a narrow terminal there is a block for each player.
+func TestNetworkBlocks(t *testing.T) {
+	for _, width := range []int{60, 80, 110, 130} {
+		var out bytes.Buffer
+		if err := Network(&out, measured("Kirk", strings.Repeat("long ", 10)), Options{Width: width, Start: began}); err != nil {
+			t.Fatal(err)
+		}
+		got := out.String()
+		for _, want := range []string{
+			"Connections\n  Kirk: fair, round trip 20 ms, 1 lost, 1 sent again (33%)\n", "\nKirk, 192.168.0.10:22102\n                 → host  host →\n",
+			"\n datagrams            8       2\n", "\n most ms          40.00       -\n", "\n         ship   ", "\n → host  long ",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d columns: no %q in\n%s", width, want, got)
+			}
+		}
+		if strings.Contains(got, " client ") {
+			t.Errorf("%d columns: a table of all players in\n%s", width, got)
+		}
+		for line := range strings.Lines(got) {
+			if n := utf8.RuneCountInString(line) - 1; width >= 80 && n > width {
+				t.Errorf("%d columns of %d: %s", n, width, line)
+			}
+		}
+	}
+	var out bytes.Buffer
+	if err := Network(&out, measured("Kirk", "Akira"), Options{Width: 200}); err != nil || strings.Contains(out.String(), "\nKirk, ") {
+		t.Errorf("got %v and\n%s", err, out.String())
 	}
 }

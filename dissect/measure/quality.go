@@ -1,0 +1,159 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// A Grade is a verdict on a player's connection.
+type Grade uint8
+
+// The grades.
+const (
+	Good Grade = iota
+	Fair
+	Poor
+)
+
+// String returns the grade in a word.
+func (g Grade) String() string { return [...]string{Good: "good", Fair: "fair", Poor: "poor"}[g] }
+
+// From these values on a connection is fair, or poor.
+const (
+	fairRTT, poorRTT         = 150 * time.Millisecond, 300 * time.Millisecond
+	fairSilence, poorSilence = 3 * time.Second, 10 * time.Second
+	fairShare, poorShare     = 0.03, 0.10 // of reliable messages: resent, or lost
+	leastReliable            = 20         // reliable messages that make a share
+)
+
+// A Quality sums up both directions between a client and its host. Its text is
+// from the network: escape it before a terminal sees it.
+type Quality struct {
+	Host, Client netip.AddrPort
+	Player       string
+	Grade        Grade
+
+	RTT          time.Duration // the medians of both directions together, 0 if not measured
+	Reliable     int64         // reliable messages, each once
+	Resent, Lost int64
+	Silence      time.Duration // the longest of the client
+	SilenceAt    time.Time
+}
+
+// Qualities sums up links in the order of [Meter.Links].
+func Qualities(links []Link) []Quality {
+	var all []Quality
+	for i := range links {
+		l := &links[i]
+		if n := len(all); n == 0 || all[n-1].Host != l.Host || all[n-1].Client != l.Client {
+			all = append(all, Quality{Host: l.Host, Client: l.Client, Player: l.Player})
+		}
+		q := &all[len(all)-1]
+		q.RTT += l.RTT.Median
+		q.Reliable += l.Reliable() - l.Repeated()
+		q.Resent += l.Repeated()
+		q.Lost += l.Lost()
+		if l.Dir == dissect.ToHost {
+			q.Silence, q.SilenceAt = l.Silence, l.SilenceAt
+		}
+	}
+	for i := range all {
+		all[i].judge()
+	}
+	return all
+}
+
+// judge sets the grade.
+func (q *Quality) judge() {
+	share := 0.0
+	if q.Reliable >= leastReliable {
+		share = float64(max(q.Resent, q.Lost)) / float64(q.Reliable)
+	}
+	switch {
+	case q.RTT >= poorRTT, q.Silence >= poorSilence, share >= poorShare:
+		q.Grade = Poor
+	case q.RTT >= fairRTT, q.Silence >= fairSilence, share >= fairShare:
+		q.Grade = Fair
+	}
+}
+
+// Words tells round trip, losses and retransmissions of a connection.
+func Words(rtt time.Duration, lost, resent int64) string {
+	text := "round trip not measured"
+	if rtt > 0 {
+		text = "round trip " + Millis(rtt)
+	}
+	text += fmt.Sprintf(", %d lost", lost)
+	if resent > 0 {
+		text += fmt.Sprintf(", %d sent again", resent)
+	}
+	return text
+}
+
+// Millis returns a time in milliseconds with as many digits as matter.
+func Millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 1:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+// A Trouble is the kind of a bad moment.
+type Trouble uint8
+
+// The kinds of bad moments.
+const (
+	Silent    Trouble = iota // nothing was sent
+	Slow                     // an acknowledgement took long
+	NoUpdates                // of a ship
+)
+
+// A Moment is a bad moment of a connection. Its text is from the network: escape
+// it before a terminal sees it.
+type Moment struct {
+	At      time.Time
+	Dir     dissect.Dir
+	Client  netip.AddrPort
+	Player  string
+	Trouble Trouble
+	Length  time.Duration
+	Object  string // of NoUpdates
+}
+
+// Worst returns the worst moments, at most n, in the order of time: the longest
+// of each direction and ship. Those shorter than a tenth of a second are none.
+func (m *Meter) Worst(n int) []Moment {
+	const shortest = 100 * time.Millisecond
+	var all []Moment
+	add := func(k Moment) {
+		if k.Length >= shortest && !k.At.IsZero() {
+			all = append(all, k)
+		}
+	}
+	links := m.Links()
+	for i := range links {
+		l := &links[i]
+		add(Moment{At: l.SilenceAt, Dir: l.Dir, Client: l.Client, Player: l.Player, Trouble: Silent, Length: l.Silence})
+		add(Moment{At: l.RTT.MaxAt, Dir: l.Dir, Client: l.Client, Player: l.Player, Trouble: Slow, Length: l.RTT.Max})
+	}
+	ships := m.Ships()
+	for i := range ships {
+		s := &ships[i]
+		if s.Updates > 1 {
+			add(Moment{At: s.LongestAt, Dir: s.Dir, Client: s.Client, Player: s.Player, Trouble: NoUpdates, Length: s.Longest, Object: s.Name})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Moment) int { return cmp.Compare(b.Length, a.Length) })
+	all = all[:min(n, len(all))]
+	slices.SortStableFunc(all, func(a, b Moment) int { return a.At.Compare(b.At) })
+	return all
+}
