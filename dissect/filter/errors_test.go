@@ -176,12 +176,12 @@ func TestErrors(t *testing.T) {
 		{
 			`rel > 1e300`,
 			`      ^~~~~`,
-			`rel is a number of seconds, such as 12.5 or 1m30s`,
+			`rel is a number of seconds, such as 12.5, 1m30s or 00:01:30`,
 		},
 		{
 			`rel > 9223372036.854775808e0`, // 2^63 ns
 			`      ^~~~~~~~~~~~~~~~~~~~~~`,
-			`rel is a number of seconds, such as 12.5 or 1m30s`,
+			`rel is a number of seconds, such as 12.5, 1m30s or 00:01:30`,
 		},
 
 		// Types.
