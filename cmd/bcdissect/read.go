@@ -23,11 +23,12 @@ func newRead(s cli.Streams) *cobra.Command {
 		Long: `Read decodes capture files and reports every message in them.
 
 FILE is pcap, pcapng or a log (see docs/logs.md), plain, gzip or zstd; "-" is
-standard input. Several files are read one after another as one stream.
-Undecodable bytes are part of the report and never change the exit status,
-unless --strict is given.`,
+standard input. Several files are one stream, in the order of their first
+frames. Undecodable bytes are part of the report and never change the exit
+status, unless --strict is given.`,
 		Example: `  bcdissect read battle.pcap
-  bcdissect read battle.pcap -V -x | less -R
+  bcdissect read battle.pcap --brief -t clock
+  bcdissect read battle.pcap -V -x --color=always | less -R
   bcdissect read battle.pcap -Y 'Chat or TeamChat'
   bcdissect read battle.pcap -T csv -e rel -e object_name -e StateUpdate.speed
   bcdissect read battle.pcap -T json -Y Chat | jq .fields.text

@@ -4,19 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Series reads several capture files as one stream: frame numbers continue,
 // and IP fragments are joined across files, so that a rotated capture reads
-// like a single file.
+// like a single file. Files that can be read again are taken in the order of
+// their first frames; an overlap in time is a remark.
 //
 // After a truncated or damaged file it continues with the next; a name that
 // cannot be opened ends the stream. Next reports either after all readable
 // data.
 type Series struct {
 	names    []string // not yet opened
+	overlaps bool     // a file began before the end of those before it
 	several  bool
 	stdin    io.Reader
 	file     *File // nil between files
@@ -35,6 +39,7 @@ func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 
 // OpenTapped is OpenAll with a tap, which also sees the first section.
 func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
+	names = inOrder(names)
 	s := &Series{names: names, several: len(names) > 1, stdin: stdin, tap: tap}
 	s.progress.expect(names, stdin)
 	s.advance()
@@ -42,6 +47,63 @@ func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
 		return nil, s.troubles
 	}
 	return s, nil
+}
+
+// inOrder returns names in the order of the first frames of the files. A file
+// without one stays behind the file before it. If a name is not that of a regular
+// file, the order is the given one.
+func inOrder(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
+	starts := make(map[string]moment, len(names))
+	var before moment
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() || name == "-" {
+			return names
+		}
+		if at, ok := begins(name); ok {
+			before = at
+		}
+		starts[name] = before
+	}
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch x, y := starts[a], starts[b]; {
+		case x.after(y):
+			return 1
+		case y.after(x):
+			return -1
+		}
+		return 0
+	})
+	return names
+}
+
+// begins returns the time of the first frame of a file.
+func begins(name string) (at moment, ok bool) {
+	f, err := open(name, nil, new(decoder), new(progress), nil)
+	if err != nil {
+		return at, false // the series reports it
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	if f.frames.next(&f.frame) != nil {
+		return at, false
+	}
+	return momentOf(f.frame.time), true
+}
+
+// checkOverlap remarks on a file that begins before the end of those before it.
+func (s *Series) checkOverlap(name string) {
+	t := &s.decoder.tally
+	if s.overlaps || t.frames == 0 || name == "-" {
+		return
+	}
+	if at, ok := begins(name); ok && t.last.after(at) {
+		s.overlaps = true
+		t.remark(name, fmt.Sprintf("begins %.3f s before the files before it end; merge them by time first, such as with mergecap",
+			t.last.time().Sub(at.time()).Seconds()))
+	}
 }
 
 // Next implements [Source].
@@ -80,6 +142,9 @@ func (s *Series) advance() {
 			s.err = io.EOF
 		}
 		return
+	}
+	if info, err := os.Stat(s.names[0]); err == nil && info.Mode().IsRegular() {
+		s.checkOverlap(s.names[0])
 	}
 	f, err := open(s.names[0], s.stdin, &s.decoder, &s.progress, s.tap)
 	if s.several {

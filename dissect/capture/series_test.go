@@ -44,6 +44,47 @@ func TestSeriesEach(t *testing.T) {
 	}
 }
 
+// Files are read in the order of their first frames, if that can be known.
+func TestSeriesOrder(t *testing.T) {
+	at := func(sec byte, payload string) []byte {
+		b := pcapOf(linkRaw, udp4([]byte(payload)))
+		copy(b[24:], []byte{sec, 0, 0, 0}) // the time of the first frame
+		return b
+	}
+	early, late := tempFile(t, "early.pcap", at(10, "a")), tempFile(t, "late.pcap", at(20, "b"))
+	long := tempFile(t, "long.pcap", append(at(5, "c"), at(15, "d")[24:]...))
+	missing := filepath.Join(t.TempDir(), "missing.pcap")
+	for _, test := range []struct {
+		names   []string
+		want    string
+		remarks int
+	}{
+		{[]string{early, late}, "ab", 0},
+		{[]string{late, early}, "ab", 0},
+		{[]string{late, early, early}, "aab", 0},
+		{[]string{late, long}, "cdb", 0},
+		{[]string{late, early, long}, "cdab", 1}, // early begins within long
+		{[]string{late, missing, early}, "ab", 0},
+		{[]string{late, "-"}, "bz", 0},
+	} {
+		s, err := OpenAll(test.names, bytes.NewReader(at(1, "z")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for d, err := s.Next(); err == nil; d, err = s.Next() {
+			got += string(d.Payload)
+		}
+		if remarks := s.Stats().Remarks; got != test.want || len(remarks) != test.remarks {
+			t.Errorf("%v: got %s and %q, want %s and %d remarks", test.names, got, remarks, test.want, test.remarks)
+		}
+		if test.remarks > 0 && !strings.HasSuffix(s.Stats().Remarks[0], "early.pcap: begins 5.000 s before the files before it end; merge them by time first, such as with mergecap") {
+			t.Errorf("got %q", s.Stats().Remarks)
+		}
+		_ = s.Close()
+	}
+}
+
 func TestSeries(t *testing.T) {
 	dir := t.TempDir()
 	one := tempFile(t, "one.pcap", pcapOf(linkRaw, udp4([]byte("a")), []byte{0x60}, udp4([]byte("b"))))

@@ -389,7 +389,7 @@ func parseElapsed(s string) (ns int64, ok bool) {
 		}
 		whole, fraction, _ := strings.Cut(part, ".")
 		x, err := strconv.ParseFloat(part, 64)
-		if err != nil || x >= most || !digits(whole) || !digits("0"+fraction) || unit != time.Second && whole != part {
+		if err != nil || x >= most || !decimal(whole) || !decimal("0"+fraction) || unit != time.Second && whole != part {
 			return 0, false
 		}
 		ns += int64(math.Round(x * float64(unit)))
@@ -400,8 +400,8 @@ func parseElapsed(s string) (ns int64, ok bool) {
 	return ns, true
 }
 
-// digits reports whether s is one or more digits.
-func digits(s string) bool {
+// decimal reports whether s is one or more digits.
+func decimal(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
