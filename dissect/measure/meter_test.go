@@ -204,7 +204,7 @@ func TestOneRoundTripIsExact(t *testing.T) {
 	p.ms(47.123, fromHost, ackOf(data(0)))
 	to, _ := p.both(t)
 	const want = 47123 * time.Microsecond
-	check(t, "round trip", to.RTT, RTT{N: 1, Min: want, Median: want, P95: want, Max: want})
+	check(t, "round trip", to.RTT, RTT{N: 1, Min: want, Median: want, P95: want, Max: want, MaxAt: start})
 }
 
 // An acknowledgement is sent up to nine times. Where numbers come round soon,
@@ -445,12 +445,12 @@ func TestShips(t *testing.T) {
 		{
 			Host: host, Client: kirk, Dir: toHost, Player: "Kirk", Object: 0x3FFFFFFF, Name: "Akira (Kirk)",
 			First: start, Last: start.Add(300 * time.Millisecond), Updates: 4, Intervals: 3,
-			Mean: 100 * time.Millisecond, Jitter: 75 * time.Millisecond, Longest: 150 * time.Millisecond, Rate: 10,
+			Mean: 100 * time.Millisecond, Jitter: 75 * time.Millisecond, Longest: 150 * time.Millisecond, LongestAt: start.Add(100 * time.Millisecond), Rate: 10,
 		},
 		{
 			Host: host, Client: kirk, Dir: fromHost, Player: "Kirk", Object: 0x4003FFFF,
 			First: start.Add(320 * time.Millisecond), Last: start.Add(400 * time.Millisecond), Updates: 5, Intervals: 3,
-			Mean: 30 * time.Millisecond, Jitter: 80 * time.Millisecond, Longest: 80 * time.Millisecond, Rate: 3 * 1e9 / 90e6,
+			Mean: 30 * time.Millisecond, Jitter: 80 * time.Millisecond, Longest: 80 * time.Millisecond, LongestAt: start.Add(320 * time.Millisecond), Rate: 3 * 1e9 / 90e6,
 		},
 	}
 	if got := p.Ships(); !slices.Equal(got, want) {
