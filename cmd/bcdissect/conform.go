@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -15,6 +18,10 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/sockets"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report/table"
 	"github.com/bcdissect/bcdissect/report/verdicts"
@@ -35,12 +42,17 @@ type conforming struct {
 	timeout time.Duration
 	pass    string
 	remote  bool
+	write   string
+	junit   string
+	html    string
+	read    string
+	matrix  bool
 }
 
 func newConform(s cli.Streams) *cobra.Command {
 	var c conforming
 	cmd := &cobra.Command{
-		Use:   "conform HOST:PORT [ID|GROUP...]",
+		Use:   "conform HOST:PORT|--read FILE [ID|GROUP...]",
 		Short: "Try a running host with a suite of cases",
 		Long: `Conform connects scripted clients to a running host and tries numbered cases:
 each is one rule of the game with its source. A failed case shows what was
@@ -48,23 +60,33 @@ expected and what came, and the command that repeats it. See docs/conform.md.
 
 The game should be empty: other players change the results. The clients leave
 when the run ends, and send at most 50 datagrams a second each, unless a case
-needs more. The exit status is 4 if a case failed.`,
+needs more. The exit status is 4 if a case failed.
+
+--read answers the cases that a capture can answer. --matrix makes a page of
+several reports that -T json wrote.`,
 		Example: `  bcdissect conform localhost:22101
   bcdissect conform localhost:22101 J-5 R --profile playable
-  bcdissect conform --list`,
+  bcdissect conform localhost:22101 -w run.pcapng --html run.html --junit r.xml
+  bcdissect conform --list
+  bcdissect conform --read evening.pcap
+  bcdissect conform --matrix a.json b.json -o servers.html`,
 		ValidArgsFunction: completeCases,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckEffect(cmd, c.format.Value); err != nil {
 				return err
 			}
+			if err := c.check(cmd); err != nil {
+				return err
+			}
 			switch {
 			case c.list:
 				return c.listed(s, args)
+			case c.matrix:
+				return c.compared(s, args)
+			case c.read != "":
+				return c.captured(s, args)
 			case len(args) == 0:
-				return errors.New("conform needs the address of a host as HOST:PORT, or --list")
-			}
-			if err := c.check(); err != nil {
-				return err
+				return errors.New("conform needs the address of a host as HOST:PORT, or --list, --read or --matrix")
 			}
 			return c.run(s, args[0], args[1:])
 		},
@@ -74,7 +96,7 @@ needs more. The exit status is 4 if a case failed.`,
 }
 
 func (c *conforming) define(cmd *cobra.Command) {
-	c.format = cli.NewChoice("table", "table", "json")
+	c.format = cli.NewChoice("table", "table", "json", "tap")
 	c.color = cli.NewChoice("auto", "auto", "always", "never")
 	c.profile = cli.NewChoice("stock", suite.Profiles()...)
 	fl := cmd.Flags()
@@ -88,6 +110,11 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.DurationVar(&c.timeout, "timeout", 2*time.Second, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
+	fl.StringVarP(&c.write, "write", "w", "", "record the run to this `FILE` (pcapng), each frame commented with its case")
+	fl.StringVar(&c.junit, "junit", "", "also write JUnit XML to this `FILE`")
+	fl.StringVar(&c.html, "html", "", "also write a page with decoded messages to this `FILE`")
+	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
+	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	fl.Var(&c.color, "color", "colours in the table")
 	c.format.Complete(cmd, "format")
 	c.profile.Complete(cmd, "profile")
@@ -96,8 +123,11 @@ func (c *conforming) define(cmd *cobra.Command) {
 
 // completeCases offers ids and groups after the address.
 func completeCases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	list, err := cmd.Flags().GetBool("list")
-	if len(args) == 0 && (err != nil || !list) {
+	set := cmd.Flags().Changed
+	switch {
+	case set("matrix"):
+		return nil, cobra.ShellCompDirectiveDefault
+	case len(args) == 0 && !set("list") && !set("read"):
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	words := suite.Groups()
@@ -107,13 +137,40 @@ func completeCases(cmd *cobra.Command, args []string, _ string) ([]string, cobra
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (c *conforming) check() error {
+func (c *conforming) check(cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
 	const most = 8
+	modes := 0
+	for _, m := range []bool{c.list, c.matrix, c.read != ""} {
+		if m {
+			modes++
+		}
+	}
 	switch {
 	case c.clients < 2 || c.clients > most:
 		return fmt.Errorf("--clients %d: must be 2 to %d", c.clients, most)
 	case c.timeout < 100*time.Millisecond || c.timeout > time.Minute:
 		return fmt.Errorf("--timeout %v: must be 100ms to 1m", c.timeout)
+	case modes > 1:
+		return errors.New("--list, --read and --matrix exclude each other")
+	case (c.list || c.matrix) && (set("junit") || set("html")), modes > 0 && set("write"):
+		return errors.New("--write, --junit and --html are of a run")
+	case c.matrix && set("format"):
+		return errors.New("--matrix writes a page; leave out --format")
+	case c.list && c.format.Value == "tap":
+		return errors.New("--list has no TAP; use -T table or -T json")
+	}
+	for _, pair := range [][4]string{
+		{"--output", c.output, "--write", c.write},
+		{"--output", c.output, "--junit", c.junit},
+		{"--output", c.output, "--html", c.html},
+		{"--write", c.write, "--junit", c.junit},
+		{"--write", c.write, "--html", c.html},
+		{"--junit", c.junit, "--html", c.html},
+	} {
+		if err := cli.CheckDistinct(pair[0], pair[1], pair[2], pair[3]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -176,20 +233,169 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if !c.slow {
 		o.Budget = quickly
 	}
+	var file *capture.Writer
+	if c.write != "" {
+		if file, err = capture.CreateWriter(c.write, recordingOptions()); err != nil {
+			if errors.Is(err, capture.ErrNotEmpty) {
+				err = fmt.Errorf("%w; give another name", err)
+			}
+			return cli.Failed(errors.Join(err, out.Close()))
+		}
+	}
 	rep, err := suite.Run(sockets.New(ctx, to), o)
+	if file != nil && rep != nil {
+		err = errors.Join(err, recordRun(file, rep))
+	}
 	if err != nil {
 		return cli.Failed(errors.Join(err, out.Close()))
 	}
-	if c.format.Value == "json" {
+	return c.report(s, out, rep)
+}
+
+// report writes the report of a run or of a capture in all the forms that are
+// wanted, and returns the exit status.
+func (c *conforming) report(s cli.Streams, out *cli.Output, rep *suite.Report) error {
+	var err error
+	switch c.format.Value {
+	case "json":
 		err = verdicts.JSON(out, rep)
-	} else {
+	case "tap":
+		err = verdicts.TAP(out, rep)
+	default:
 		err = table.Conform(out.Text(), rep, table.Options{Color: out.Colored(c.color.Value), ASCII: out.ASCII, Width: out.Width})
 	}
-	if err = errors.Join(err, out.Close()); err != nil {
+	err = errors.Join(err, out.Close())
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer, *suite.Report) error
+	}{{c.junit, verdicts.JUnit}, {c.html, verdicts.Page}} {
+		if f.name == "" {
+			continue
+		}
+		o, e := cli.OpenOutput(f.name, s)
+		if e == nil {
+			e = errors.Join(f.write(o, rep), o.Close())
+		}
+		err = errors.Join(err, e)
+	}
+	if err != nil {
 		return cli.Failed(err)
 	}
 	if !rep.Passed() {
 		return &cli.StatusError{Code: cli.ExitDiffers}
 	}
 	return nil
+}
+
+// recordingOptions describe the recording of a run.
+func recordingOptions() *capture.WriterOptions {
+	return capture.DatagramOptions(capture.WriterOptions{
+		Application: "bcdissect " + cli.Version(), System: runtime.GOOS, Hardware: runtime.GOARCH, Start: time.Now(),
+		Interface: "conform", Description: "a run of the conformance suite, in packets made for the recording",
+	})
+}
+
+// recordRun writes the datagrams of a run, each with the cases that it belongs to.
+func recordRun(w *capture.Writer, rep *suite.Report) error {
+	d, comments := capture.NewDatagramWriter(w), rep.Comments()
+	var err error
+	for i := range rep.Frames {
+		f := &rep.Frames[i]
+		d.Comment = comments[f.Number]
+		if err = d.Write(f.At, f.From, f.To, f.Datagram); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, w.Close())
+}
+
+// compared writes a page of several reports.
+func (c *conforming) compared(s cli.Streams, names []string) error {
+	if len(names) == 0 {
+		return errors.New("--matrix needs reports that conform -T json wrote")
+	}
+	if err := cli.CheckOverwrite(c.output, s.In, names...); err != nil {
+		return err
+	}
+	var reports []*verdicts.Report
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return cli.Failed(cli.PlainPath(name, err))
+		}
+		r, err := verdicts.Read(f)
+		_ = f.Close() // it was read
+		if err != nil {
+			return cli.Failed(fmt.Errorf("%s: %w", name, err))
+		}
+		reports = append(reports, r)
+	}
+	out, err := cli.OpenOutput(c.output, s)
+	if err != nil {
+		return err
+	}
+	labels := make([]string, len(names))
+	for i, name := range names {
+		labels[i] = strings.TrimSuffix(filepath.Base(name), ".json")
+	}
+	return cli.Failed(errors.Join(verdicts.Matrix(out, labels, reports), out.Close()))
+}
+
+// captured answers the cases that a capture can answer.
+func (c *conforming) captured(s cli.Streams, words []string) error {
+	all, err := cases(words)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{c.output, c.junit, c.html} {
+		if err := cli.CheckOverwrite(name, s.In, c.read); err != nil {
+			return err
+		}
+	}
+	profile := suite.ProfileOf(c.profile.Value)
+	src, err := capture.OpenAll([]string{c.read}, s.In)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	watch := suite.NewWatch(all, profile)
+	hosts := conform.NewHosts(conform.Config{Against: decode.Stock})
+	p := dissect.New(dissect.Config{})
+	both := func(r *dissect.Record) error { return errors.Join(watch.Record(r), hosts.Record(r)) }
+	var readErr error
+	for {
+		d, e := src.Next()
+		if e != nil {
+			if !errors.Is(e, io.EOF) {
+				readErr = e
+			}
+			break
+		}
+		if err := p.Push(d, both); err != nil {
+			return cli.Failed(err)
+		}
+	}
+	if err := p.Flush(both); err != nil {
+		return cli.Failed(err)
+	}
+	reports, _ := hosts.Reports()
+	if len(reports) == 0 {
+		return cli.Failed(errors.Join(fmt.Errorf("%s: no host and no client of the game was found", c.read), readErr))
+	}
+	var addresses []string
+	for _, r := range reports {
+		addresses = append(addresses, r.Host.String())
+	}
+	stats := src.Stats()
+	rep := suite.OfCapture(c.read+": "+strings.Join(addresses, ", "), profile, stats.FirstTime, stats.LastTime, all,
+		append(watch.Results(profile), suite.Compared(all, profile, reports)...))
+	out, err := cli.OpenOutput(c.output, s)
+	if err != nil {
+		return err
+	}
+	err = c.report(s, out, rep)
+	if readErr != nil {
+		return &cli.StatusError{Code: cli.ExitDamaged, Err: readErr}
+	}
+	return err
 }

@@ -23,6 +23,8 @@ type DatagramWriter struct {
 	payload gopacket.Payload
 	layers  [3]gopacket.SerializableLayer
 	packet  device.Packet
+
+	Comment string // of the next datagram; empty for none
 }
 
 // DatagramOptions sets the link type and snap length of a file of datagrams.
@@ -61,6 +63,6 @@ func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []b
 		return fmt.Errorf("capture: %w", err)
 	}
 	b := d.buf.Bytes()
-	d.packet = device.Packet{Time: t, Data: b, Full: len(b)}
+	d.packet = device.Packet{Time: t, Data: b, Full: len(b), Comment: d.Comment}
 	return d.packets.WritePacket(&d.packet)
 }

@@ -147,7 +147,8 @@ func (w *Writer) WritePacket(p *device.Packet) error {
 	if w.err != nil {
 		return w.err
 	}
-	if packetBlock(len(p.Data)) > cap(w.buf)-len(w.buf) {
+	comment := p.Comment[:min(len(p.Comment), longestComment)]
+	if packetBlock(len(p.Data))+commentOption(len(comment)) > cap(w.buf)-len(w.buf) {
 		if err := w.flush(); err != nil {
 			return err
 		}
@@ -159,9 +160,16 @@ func (w *Writer) WritePacket(p *device.Packet) error {
 	w.u32(uint32(len(p.Data)))
 	w.u32(uint32(max(p.Full, len(p.Data))))
 	w.padded(p.Data)
-	w.finish(false)
+	w.text(ngComment, comment)
+	w.finish(comment != "")
 	return nil
 }
+
+// longestComment is the number of bytes of a packet's comment that are written.
+const longestComment = 4 << 10
+
+// commentOption returns the most bytes that a comment takes.
+func commentOption(size int) int { return 12 + size }
 
 // packetBlock returns the size of a packet's block.
 func packetBlock(data int) int { return 32 + (data+3)&^3 }

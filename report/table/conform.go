@@ -8,7 +8,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
 // Conform writes the results of the conformance suite: the cases by group, the
@@ -80,8 +79,8 @@ func (t *conformTables) failure(res *suite.Result) {
 	if res.First > 0 && res.Last >= res.First {
 		t.printf("  frames    %d to %d of the recording\n", res.First, res.Last)
 	}
-	if t.r.Repeat != "" {
-		t.printf("  repeat    %s\n", report.Escape(verdicts.Repeat(t.r, c)))
+	if again := t.r.Again(c); again != "" {
+		t.printf("  repeat    %s\n", report.Escape(again))
 	}
 }
 

@@ -96,21 +96,12 @@ func Of(r *suite.Report) *Report {
 		c := caseOf(res.Case)
 		c.Verdict, c.Why, c.Expected, c.Came = res.Verdict.String(), res.Why, res.Expected, slices.Clone(res.Came)
 		c.Frames, c.First, c.Last, c.Attempts, c.Seconds = res.Frames, res.First, res.Last, res.Attempts, seconds(res.Took)
-		if res.Verdict == suite.Fail && r.Repeat != "" {
-			c.Repeat = Repeat(r, res.Case)
+		if res.Verdict == suite.Fail {
+			c.Repeat = r.Again(res.Case)
 		}
 		j.Cases = append(j.Cases, c)
 	}
 	return j
-}
-
-// Repeat returns the command that tries one case again.
-func Repeat(r *suite.Report, c *suite.Case) string {
-	text := r.Repeat + " " + c.ID
-	if c.Slow {
-		text += " --slow"
-	}
-	return text
 }
 
 // JSON writes a run as one object on a line.

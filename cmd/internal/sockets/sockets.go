@@ -24,11 +24,12 @@ type Driver struct {
 	host     netip.AddrPort
 	sockets  map[netip.AddrPort]*net.UDPConn
 	incoming chan relay.Arrival
+	refused  chan error // the last answer of the system that nobody listens
 }
 
 // New returns a driver for a host. The context ends all waiting.
 func New(ctx context.Context, host netip.AddrPort) *Driver {
-	return &Driver{ctx: ctx, host: host, sockets: map[netip.AddrPort]*net.UDPConn{}, incoming: make(chan relay.Arrival, waiting)}
+	return &Driver{ctx: ctx, host: host, sockets: map[netip.AddrPort]*net.UDPConn{}, incoming: make(chan relay.Arrival, waiting), refused: make(chan error, 1)}
 }
 
 // Now returns the time.
@@ -63,6 +64,10 @@ func (d *Driver) read(conn *net.UDPConn, local netip.AddrPort) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // the host is not there, or not yet
+			select {
+			case d.refused <- err:
+			default:
+			}
 			time.Sleep(idle)
 			continue
 		}
@@ -87,8 +92,15 @@ func (d *Driver) Send(local netip.AddrPort, datagram []byte) error {
 	if conn == nil {
 		return net.ErrClosed
 	}
-	_, err := conn.Write(datagram)
-	return err
+	if _, err := conn.Write(datagram); err != nil {
+		return err
+	}
+	select {
+	case err := <-d.refused:
+		return err
+	default:
+		return nil
+	}
 }
 
 // Receive waits for a datagram.

@@ -49,6 +49,8 @@ type Packet struct {
 	Time time.Time // UTC
 	Data []byte    // valid until the next read
 	Full int       // length on the network, not less than len(Data)
+
+	Comment string // for the file that it is written to; empty for none
 }
 
 // Counters are the numbers of packets since the device was opened.

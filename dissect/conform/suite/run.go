@@ -75,7 +75,7 @@ func Run(d Driver, o Options) (*Report, error) {
 		o.Attempts = 3
 	}
 	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now()}
-	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat}
+	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat, at: d.Host()}
 	if err := r.probe(); err != nil {
 		r.shut()
 		return nil, err
@@ -101,8 +101,10 @@ func Run(d Driver, o Options) (*Report, error) {
 	if len(watched) > 0 && r.dead == "" && len(results) == 0 {
 		r.stroll()
 	}
+	rep.Stopped = r.dead
 	r.leaveAll()
-	watchFrames(d.Host(), r.rec.frames, watched, func(res Result) {
+	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
+	watchFrames(rep, watched, func(res Result) {
 		r.allow(&res)
 		results[res.Case] = res
 		if o.Done != nil {
@@ -114,7 +116,6 @@ func Run(d Driver, o Options) (*Report, error) {
 			rep.Results = append(rep.Results, res)
 		}
 	}
-	rep.Frames, rep.Lost, rep.Stopped = r.rec.frames, r.rec.lost, r.dead
 	rep.Took = d.Now().Sub(r.begun)
 	r.shut()
 	return rep, nil

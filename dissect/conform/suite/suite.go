@@ -9,6 +9,8 @@
 package suite
 
 import (
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -192,6 +194,8 @@ type Report struct {
 	Lost    int    // frames that were too many to be kept
 	Stopped string // why not all cases were tried; empty if they were
 	Repeat  string // the command that tries a case again, without its id
+
+	at netip.AddrPort
 }
 
 // Count returns how many results have a verdict.
@@ -206,3 +210,56 @@ func (r *Report) Count(v Verdict) (n int) {
 
 // Passed reports whether no rule is broken.
 func (r *Report) Passed() bool { return r.Count(Fail) == 0 }
+
+// OfCapture returns the report of what a capture answers. A case with two results
+// has the first.
+func OfCapture(host string, p Profile, begun, ended time.Time, cases []*Case, results []Result) *Report {
+	r := &Report{Host: host, Profile: p, Begun: begun, Took: ended.Sub(begun)}
+	for _, c := range cases {
+		if i := slices.IndexFunc(results, func(res Result) bool { return res.Case.ID == c.ID }); i >= 0 {
+			r.Results = append(r.Results, results[i])
+		}
+	}
+	return r
+}
+
+// Again returns the command that tries a case again, "" if there is none.
+func (r *Report) Again(c *Case) string {
+	switch {
+	case r.Repeat == "":
+		return ""
+	case c.Slow && c.run != nil:
+		return r.Repeat + " " + c.ID + " --slow"
+	}
+	return r.Repeat + " " + c.ID
+}
+
+// Comments returns a comment for each frame that belongs to a case: its id, title
+// and verdict.
+func (r *Report) Comments() map[int]string {
+	comments := map[int]string{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Case.run == nil {
+			for _, f := range res.Frames {
+				comments[f] = join(comments[f], fmt.Sprintf("%s %s: %s", res.Case.ID, res.Case.Title, res.Verdict))
+			}
+			continue
+		}
+		for f := res.First; f <= res.Last; f++ {
+			text := fmt.Sprintf("%s %s: %s", res.Case.ID, res.Case.Title, res.Verdict)
+			if slices.Contains(res.Frames, f) {
+				text += ", shown by this frame"
+			}
+			comments[f] = join(comments[f], text)
+		}
+	}
+	return comments
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

@@ -33,7 +33,7 @@ func updateCases() []Case {
 		},
 		{
 			ID: "U-11", Title: "game time grows", Rule: "The time in the updates of a ship to one client does not go back.",
-			Source: "GAME 7.1", Grade: FromCode, Profiles: everyHost, watch: watchTime,
+			Source: "GAME 7.1", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC passes on the times of clients beside its own", watch: watchTime,
 		},
 		{
 			ID: "P-1", Title: "updates passed on", Rule: "A host without simulation passes ship updates on, unchanged and unreliably, to every other client in the game.",

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -107,21 +106,29 @@ func (w *Watch) Results(p Profile) (list []Result) {
 }
 
 // watchFrames answers cases from the frames of a run.
-func watchFrames(host netip.AddrPort, frames []Frame, cases []*Case, done func(Result)) {
+func watchFrames(rep *Report, cases []*Case, done func(Result)) {
 	if len(cases) == 0 {
 		return
 	}
 	w := NewWatch(cases, everyHost)
-	p := dissect.New(dissect.Config{Ports: []uint16{host.Port()}})
-	for i := range frames {
-		f := &frames[i]
-		d := dissect.Datagram{Number: f.Number, Time: f.At, Digits: 6, Src: f.From, Dst: f.To, Payload: f.Datagram, Full: len(f.Datagram)}
-		// Record never fails.
-		_ = p.Push(&d, w.Record)
-	}
+	_ = rep.Decode(w.Record) // which never fails
 	for _, res := range w.Results(everyHost) {
 		done(res)
 	}
+}
+
+// Decode gives the decoded messages of a run to a function, in order. The error
+// is the function's.
+func (r *Report) Decode(emit func(*dissect.Record) error) error {
+	p := dissect.New(dissect.Config{Ports: []uint16{r.at.Port()}})
+	for i := range r.Frames {
+		f := &r.Frames[i]
+		d := dissect.Datagram{Number: f.Number, Time: f.At, Digits: 6, Src: f.From, Dst: f.To, Payload: f.Datagram, Full: len(f.Datagram)}
+		if err := p.Push(&d, emit); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fromHost reports whether a record is a message of the host's, and no
@@ -349,6 +356,9 @@ func watchUnborn() watcher {
 			}
 			return false, ""
 		case *msg.ObjectCreateTeam:
+			born[place{r.Conversation, int(m.Slot)}] = true
+			return false, ""
+		case *msg.ObjectCreateOpenBC:
 			born[place{r.Conversation, int(m.Slot)}] = true
 			return false, ""
 		}

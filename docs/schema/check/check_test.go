@@ -158,6 +158,16 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// A capture of the published packets of the stock game breaks no rule but that
+// its ship updates were given numbers to be put into datagrams.
+func TestConform(t *testing.T) {
+	for _, name := range []string{"stock_replay.pcap", "join_flow.pcap", "networked_battle.pcap"} {
+		if n := check(t, compile(t, "conform"), run(t, "conform", "--read", filepath.Join("../../../fixtures/captures", name), "-T", "json")); n != 1 {
+			t.Errorf("%s: %d lines", name, n)
+		}
+	}
+}
+
 func TestOthers(t *testing.T) {
 	if n := check(t, compile(t, "conform-list"), run(t, "conform", "--list", "-T", "json")); n < 120 {
 		t.Errorf("conform --list wrote %d lines", n)

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/verdicts"
+)
+
+// The program's own host passes the suite over UDP, within the time that a run
+// may take.
+func TestConformOverUDP(t *testing.T) {
+	fixtures.System(t)
+	for _, tt := range []struct {
+		profile string
+		args    []string
+	}{
+		{"stock", []string{"--mode", "strict", "--mission", "Mission2"}},
+		{"playable", nil},
+	} {
+		t.Run(tt.profile, func(t *testing.T) {
+			t.Parallel()
+			h := startHost(t, tt.args...)
+			dir := t.TempDir()
+			recording, page, junit := filepath.Join(dir, "run.pcapng"), filepath.Join(dir, "run.html"), filepath.Join(dir, "run.xml")
+			var out, errs bytes.Buffer
+			begun := time.Now()
+			code := run([]string{
+				"conform", h.at.String(), "--profile", tt.profile, "-T", "json", "-w", recording, "--html", page, "--junit", junit,
+			}, cli.Streams{Out: &out, Err: &errs})
+			if took := time.Since(begun); took > 90*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			rep, err := verdicts.Read(&out)
+			if err != nil {
+				t.Fatalf("status %d, %v: %s", code, err, errs.String())
+			}
+			for _, c := range rep.Cases {
+				if c.Verdict == "FAIL" {
+					t.Errorf("%s: %s: %v", c.ID, c.Why, c.Came)
+				}
+			}
+			if code != cli.ExitOK || rep.Counts["PASS"] < 85 || rep.Stopped != "" {
+				t.Errorf("status %d, %v, stopped %q: %s", code, rep.Counts, rep.Stopped, errs.String())
+			}
+			for _, name := range []string{page, junit} {
+				if info, err := os.Stat(name); err != nil || info.Size() < 1000 {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			// The recording answers the same. (Chat in another's name and a client that
+			// connects and says no more are beyond the comparison with a model, so O-1
+			// and R-2C are left out.)
+			out.Reset()
+			words := []string{"conform", "--read", recording, "--profile", tt.profile, "-T", "json", "T", "J", "U", "D", "L", "N", "O-6", "R-07", "R-19", "R-A3"}
+			if code := run(words, cli.Streams{Out: &out, Err: &errs}); code != cli.ExitOK {
+				t.Errorf("--read: status %d: %s %s", code, out.String(), errs.String())
+			}
+		})
+	}
+}
+
+// A host that is none gets a clear verdict within the timeout.
+func TestConformBadHosts(t *testing.T) {
+	fixtures.System(t)
+	serve := func(answer func(conn *net.UDPConn, from *net.UDPAddr)) string {
+		conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		go func() {
+			buf := make([]byte, 2048)
+			for {
+				_, from, err := conn.ReadFromUDP(buf)
+				if err != nil {
+					return
+				}
+				answer(conn, from)
+			}
+		}()
+		return conn.LocalAddr().String()
+	}
+	for _, tt := range []struct{ name, host, want string }{
+		{"unreachable", "127.0.0.1:1", "127.0.0.1:1 does not answer: "},
+		{"silent", serve(func(*net.UDPConn, *net.UDPAddr) {}), "answers nothing within 300ms"},
+		{"garbage", serve(func(c *net.UDPConn, a *net.UDPAddr) { _, _ = c.WriteToUDP([]byte{9, 9, 9, 9}, a) }), "answers neither a query nor a connect"},
+		{"flood", serve(func(c *net.UDPConn, a *net.UDPAddr) {
+			for range 20000 {
+				_, _ = c.WriteToUDP([]byte("flood"), a)
+			}
+		}), "no host of the game"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			begun := time.Now()
+			code := run([]string{"conform", tt.host, "--timeout", "300ms"}, cli.Streams{Out: &out, Err: &errs})
+			if code != cli.ExitFailed || !strings.Contains(errs.String(), tt.want) || time.Since(begun) > 10*time.Second {
+				t.Errorf("status %d after %v: %s", code, time.Since(begun), errs.String())
+			}
+		})
+	}
+	t.Run("it closes", func(t *testing.T) {
+		h := startHost(t)
+		go func() {
+			time.Sleep(2 * time.Second)
+			_ = h.cmd.Process.Kill()
+		}()
+		var out, errs bytes.Buffer
+		begun := time.Now()
+		code := run([]string{"conform", h.at.String(), "--timeout", "500ms", "--profile", "playable", "-T", "json", "J", "R", "L"}, cli.Streams{Out: &out, Err: &errs})
+		var rep verdicts.Report
+		if err := json.Unmarshal(out.Bytes(), &rep); err != nil {
+			t.Fatal(err, errs.String())
+		}
+		if code != cli.ExitDiffers || rep.Counts["FAIL"] != 1 || !strings.Contains(rep.Stopped, "the host answers no more since ") || time.Since(begun) > 40*time.Second {
+			t.Errorf("status %d after %v: %v, %s", code, time.Since(begun), rep.Counts, rep.Stopped)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package verdicts
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+)
+
+// A junitSuite is the root of a file as Maven's Surefire writes it, which all
+// tools for JUnit read.
+type junitSuite struct {
+	XMLName    xml.Name        `xml:"testsuite"`
+	Name       string          `xml:"name,attr"`
+	Time       string          `xml:"time,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Classname string        `xml:"classname,attr"`
+	Time      string        `xml:"time,attr"`
+	Failure   *junitFailure `xml:"failure"`
+	Skipped   *junitSkipped `xml:"skipped"`
+	Out       string        `xml:"system-out,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
+}
+
+// JUnit writes a run as XML for CI servers. KNOWN and NOT SEEN are skipped.
+func JUnit(w io.Writer, r *suite.Report) error {
+	s := junitSuite{
+		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results), Failures: r.Count(suite.Fail),
+		Skipped: r.Count(suite.Skip) + r.Count(suite.NotSeen) + r.Count(suite.Known),
+		Properties: []junitProperty{
+			{"host", visible(r.Host)}, {"game", visible(r.Name)}, {"profile", r.Profile.String()}, {"begun", r.Begun.UTC().Format("2006-01-02T15:04:05Z")},
+		},
+	}
+	for i := range r.Results {
+		res := &r.Results[i]
+		c := junitCase{
+			Name: res.Case.ID + " " + res.Case.Title, Classname: "conform." + res.Case.Group, Time: fmt.Sprintf("%.3f", res.Took.Seconds()),
+		}
+		switch res.Verdict {
+		case suite.Fail:
+			var b strings.Builder
+			fmt.Fprintf(&b, "rule      %s (%s, %s)\nexpected  %s\n", res.Case.Rule, res.Case.Source, res.Case.Grade, res.Expected)
+			for _, came := range res.Came {
+				fmt.Fprintf(&b, "came      %s\n", visible(came))
+			}
+			fmt.Fprintf(&b, "frames    %d to %d\nrepeat    %s\n", res.First, res.Last, r.Again(res.Case))
+			c.Failure = &junitFailure{Message: visible(res.Why), Type: "FAIL", Text: lines(b.String())}
+		case suite.Skip, suite.NotSeen, suite.Known:
+			c.Skipped = &junitSkipped{Message: visible(res.Verdict.String() + ": " + res.Why)}
+		case suite.Pass:
+			c.Out = visible(res.Why)
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	b, err := xml.MarshalIndent(&s, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, b)
+	}
+	return err
+}
+
+// visible returns text without control characters, which XML cannot hold.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+// lines is visible for several lines.
+func lines(s string) string {
+	all := strings.Split(s, "\n")
+	for i := range all {
+		all[i] = visible(all[i])
+	}
+	return strings.Join(all, "\n")
+}

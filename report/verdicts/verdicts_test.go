@@ -1,0 +1,239 @@
+package verdicts
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/bcdissect/bcdissect/dissect/conform/suite"
+)
+
+const hostile = "\x1b[2J</pre><script>alert(1)</script>\x00\u202e\uFFFE # ok\nnot ok 9 \"&"
+
+// results is a report with every verdict, and with text from somebody who wants
+// to be seen.
+func results(t *testing.T) *suite.Report {
+	t.Helper()
+	cases, unknown := suite.Select([]string{"Q-1", "T-2", "T-13", "J-14", "R-07"})
+	if unknown != "" || len(cases) != 5 {
+		t.Fatalf("cases %v, unknown %q", cases, unknown)
+	}
+	return &suite.Report{
+		Host: "127.0.0.1:22101", Name: hostile, Profile: suite.Stock, Begun: time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC), Took: 61500 * time.Millisecond,
+		Repeat: "bcdissect conform localhost:22101",
+		Results: []suite.Result{
+			{Case: cases[0], Verdict: suite.Pass, Attempts: 1, First: 1, Last: 2, Took: 1234567 * time.Nanosecond},
+			{Case: cases[1], Verdict: suite.Known, Why: "documented", Attempts: 1},
+			{Case: cases[2], Verdict: suite.Skip, Why: "takes long"},
+			{Case: cases[3], Verdict: suite.NotSeen, Why: "nothing"},
+			{Case: cases[4], Verdict: suite.Fail, Why: hostile, Expected: "one copy", Came: []string{hostile, "two"}, Frames: []int{7}, First: 5, Last: 9, Attempts: 2, Took: time.Hour},
+		},
+	}
+}
+
+// The elements and attributes that the schema of Surefire's reports allows, in
+// its order; a + marks those that must be there.
+var surefire = map[string]struct {
+	attributes []string
+	children   []string
+}{
+	"testsuite":  {[]string{"name+", "time", "tests+", "errors+", "skipped+", "failures+", "group"}, []string{"properties", "testcase"}},
+	"properties": {nil, []string{"property"}},
+	"property":   {[]string{"name+", "value+"}, nil},
+	"testcase":   {[]string{"name+", "classname", "group", "time+"}, []string{"failure", "skipped", "error", "system-out", "system-err"}},
+	"failure":    {[]string{"message", "type+"}, nil},
+	"skipped":    {[]string{"message"}, nil},
+	"system-out": {nil, nil},
+}
+
+var surefireTime = regexp.MustCompile(`^(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]{0,3})?$`)
+
+func TestJUnit(t *testing.T) {
+	var b bytes.Buffer
+	if err := JUnit(&b, results(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.String() {
+		if unicode.IsControl(r) && r != '\n' || r == 0xFFFE {
+			t.Errorf("the file has %U", r)
+		}
+	}
+	d := xml.NewDecoder(&b)
+	var open []string
+	last := map[string]int{} // place of the last child, by depth and element
+	names, counts := []string{}, map[string]int{}
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := tok.(type) {
+		case xml.StartElement:
+			name := e.Name.Local
+			rule, ok := surefire[name]
+			if !ok {
+				t.Fatalf("element %s", name)
+			}
+			counts[name]++
+			if len(open) > 0 {
+				parent := open[len(open)-1]
+				at := slices.Index(surefire[parent].children, name)
+				if at < 0 || at < last[fmt.Sprint(open)] {
+					t.Errorf("%s in %s, or at the wrong place", name, parent)
+				}
+				last[fmt.Sprint(open)] = at
+			} else if name != "testsuite" {
+				t.Errorf("the root is %s", name)
+			}
+			open = append(open, name)
+			last[fmt.Sprint(open)] = 0
+			given := map[string]string{}
+			for _, a := range e.Attr {
+				given[a.Name.Local] = a.Value
+				if !slices.Contains(rule.attributes, a.Name.Local) && !slices.Contains(rule.attributes, a.Name.Local+"+") {
+					t.Errorf("attribute %s of %s", a.Name.Local, name)
+				}
+			}
+			for _, a := range rule.attributes {
+				if need, ok := strings.CutSuffix(a, "+"); ok {
+					if _, there := given[need]; !there {
+						t.Errorf("%s without %s", name, need)
+					}
+				}
+			}
+			if v, ok := given["time"]; ok && !surefireTime.MatchString(v) {
+				t.Errorf("time %q", v)
+			}
+			if name == "testcase" {
+				names = append(names, given["name"]+" "+given["classname"])
+			}
+			if name == "testsuite" && (given["tests"] != "5" || given["failures"] != "1" || given["skipped"] != "3" || given["errors"] != "0") {
+				t.Errorf("counts %v", given)
+			}
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		}
+	}
+	want := []string{
+		"Q-1 status query conform.query", "T-2 connect acknowledged conform.transport", "T-13 retransmission times conform.transport",
+		"J-14 damage volumes conform.join", "R-07 07 forwarded conform.game",
+	}
+	if !slices.Equal(names, want) || counts["failure"] != 1 || counts["skipped"] != 3 {
+		t.Errorf("cases %q, %v", names, counts)
+	}
+}
+
+func TestTAP(t *testing.T) {
+	var b bytes.Buffer
+	if err := TAP(&b, results(t)); err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`^(ok|not ok) (\d+) - [A-Z]-\w+ [^#]*(| # (SKIP|TODO) .*)$`)
+	n := 0
+	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		switch {
+		case i == 0 && text == "TAP version 14", i == 1 && text == "1..5", strings.HasPrefix(text, "  "):
+		default:
+			m := line.FindStringSubmatch(text)
+			if n++; m == nil || m[2] != strconv.Itoa(n) {
+				t.Errorf("line %q", text)
+			}
+		}
+		for _, r := range text {
+			if !unicode.IsGraphic(r) {
+				t.Errorf("line %d has %U", i+1, r)
+			}
+		}
+	}
+	if n != 5 {
+		t.Errorf("%d results", n)
+	}
+	for _, want := range []string{
+		"ok 1 - Q-1 status query\n", "not ok 2 - T-2 connect acknowledged # TODO documented\n", "ok 3 - T-13 retransmission times # SKIP takes long\n",
+		"ok 4 - J-14 damage volumes # SKIP not seen: nothing\n", "not ok 5 - R-07 07 forwarded\n  ---\n",
+		"  expected: \"one copy\"\n", "    - \"two\"\n  frames: \"5 to 9\"\n  repeat: \"bcdissect conform localhost:22101 R-07\"\n  ...\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+// loads finds what a browser would load or run.
+var loads = regexp.MustCompile(`(?i)(src|href|action|data)\s*=|@import|url\(|<script|<link|<iframe|<img|https?:`)
+
+func TestPages(t *testing.T) {
+	r := results(t)
+	var page, matrix, text bytes.Buffer
+	if err := Page(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSON(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	read, err := Read(bytes.NewReader(text.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Passed || read.Counts["FAIL"] != 1 || len(read.Cases) != 5 || read.Cases[4].Repeat != "bcdissect conform localhost:22101 R-07" || read.Seconds != 61.5 {
+		t.Errorf("read %+v", read)
+	}
+	other := *read
+	other.Cases = read.Cases[:1]
+	other.Cases[0].Verdict = `"><script>`
+	if err := Matrix(&matrix, []string{"a", hostile}, []*Report{read, &other}); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]string{"page": page.String(), "matrix": matrix.String()} {
+		if found := loads.FindString(b); found != "" {
+			t.Errorf("%s: %q", name, found)
+		}
+		if !strings.Contains(b, `content="default-src &#39;none&#39;`) && !strings.Contains(b, `content="default-src 'none'`) {
+			t.Errorf("%s: no policy", name)
+		}
+		if strings.ContainsAny(b, "\x00\x1b\u202e") {
+			t.Errorf("%s: control characters", name)
+		}
+		if !strings.Contains(b, "R-07") || !strings.Contains(b, "FAIL") {
+			t.Errorf("%s: the failure is missing", name)
+		}
+	}
+	if !strings.Contains(page.String(), "one copy") || !strings.Contains(page.String(), "bcdissect conform localhost:22101 R-07") {
+		t.Error("the page does not tell of the failure")
+	}
+	for _, bad := range []string{"", "{}", "[1]", `{"profile":"stock","cases":[]}`, "\x00"} {
+		if _, err := Read(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+// The list has every case once, with a rule, a source and a grade.
+func TestList(t *testing.T) {
+	var b bytes.Buffer
+	if err := List(&b, suite.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n != len(suite.Cases()) || n < 130 {
+		t.Errorf("%d lines", n)
+	}
+	ids := map[string]bool{}
+	for _, c := range suite.Cases() {
+		if ids[c.ID] || c.Rule == "" || !strings.HasSuffix(c.Rule, ".") || c.Title == "" || c.Source == "" || c.Grade == "" || c.Profiles == 0 {
+			t.Errorf("%s: %+v", c.ID, c)
+		}
+		ids[c.ID] = true
+	}
+}
