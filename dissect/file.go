@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"os"
+	"os" //nolint:depguard // for standard input, which "-" means as in the program
 
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/packet"
