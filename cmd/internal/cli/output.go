@@ -27,15 +27,22 @@ type Output struct {
 // OpenOutput opens the file of -o, or standard output if there is none.
 func OpenOutput(name string, s Streams) (*Output, error) {
 	if name != "" && name != "-" {
+		created, unwatch := func(string) {}, func() {}
+		if !s.Graceful { // before there is a file to remove
+			created, unwatch = removeWhenKilled(s.Abort)
+		}
 		f, replaces, err := createOutput(name)
+		if err != nil || replaces == "" { // then nothing is left behind
+			created("")
+			unwatch()
+			unwatch = func() {}
+		} else {
+			created(f.Name())
+		}
 		if err != nil {
 			return nil, Failed(PlainPath(name, err))
 		}
-		o := &Output{Writer: f, name: name, file: f, replaces: replaces, unwatch: func() {}}
-		if replaces != "" && !s.Graceful {
-			o.unwatch = removeWhenKilled(f.Name(), s.Abort)
-		}
-		return o, nil
+		return &Output{Writer: f, name: name, file: f, replaces: replaces, unwatch: unwatch}, nil
 	}
 	o := &Output{Writer: s.Out, name: "standard output", Display: s.Display}
 	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -70,9 +77,10 @@ func createOutput(name string) (f *os.File, replaces string, err error) {
 	return f, replaces, nil
 }
 
-// removeWhenKilled removes a file when a signal ends the program.
-func removeWhenKilled(name string, abort func()) (stop func()) {
-	signals, done := make(chan os.Signal, 1), make(chan struct{})
+// removeWhenKilled removes a file when a signal ends the program: the file that
+// created is told of, which must be called once.
+func removeWhenKilled(abort func()) (created func(name string), stop func()) {
+	signals, done, file := make(chan os.Signal, 1), make(chan struct{}), make(chan string, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
@@ -82,7 +90,7 @@ func removeWhenKilled(name string, abort func()) (stop func()) {
 		select {
 		case <-done:
 		case s := <-signals:
-			_ = os.Remove(name) // a leftover file is not worth an error
+			_ = os.Remove(<-file) // a leftover file is not worth an error
 			signal.Reset(s)
 			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
 				if abort != nil { // where a program cannot send itself a signal
@@ -91,7 +99,7 @@ func removeWhenKilled(name string, abort func()) (stop func()) {
 			}
 		}
 	}()
-	return func() {
+	return func(name string) { file <- name }, func() {
 		signal.Stop(signals)
 		close(done)
 	}
