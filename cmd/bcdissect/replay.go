@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,8 +155,12 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	return err
 }
 
+// memory is the heap from which on garbage is collected more often.
+const memory = 56 << 20
+
 // read compares captures.
 func (r *replaying) read(s cli.Streams, names []string) error {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
 	var verdict error
 	err := reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		hosts := conform.NewHosts(r.cfg)

@@ -62,7 +62,8 @@ type expect struct {
 	sure     bool      // that it was that message
 	why      string    // that it is not required
 	judged   bool      // why is known
-	used     bool      // it came, and explains why another one did not
+	queued   bool
+	used     bool // it came, and explains why another one did not
 	done     bool
 }
 
@@ -72,6 +73,7 @@ type got struct {
 	key     uint64
 	subject uint64
 	done    bool
+	queued  bool
 }
 
 // How long a message may be missing, and how many are waited for.
@@ -254,6 +256,7 @@ func (c *comparer) settle(now time.Time) {
 			c.pair(d, x, g)
 			continue
 		}
+		x.queued = true
 		d.expects = append(d.expects, x)
 		d.byKey[x.key] = append(live(d.byKey[x.key]), x)
 		c.load.add(len(x.body))
@@ -278,6 +281,7 @@ func (c *comparer) output(e *Event) {
 		c.pair(d, x, g)
 		return
 	}
+	g.queued = true
 	d.gots = append(d.gots, g)
 	d.gotByKey[g.key] = append(d.gotByKey[g.key], g)
 	c.load.add(len(g.Body))
@@ -288,7 +292,8 @@ func (c *comparer) output(e *Event) {
 
 // pair takes an expected and a captured message for the same.
 func (c *comparer) pair(d *destination, x *expect, g *got) {
-	x.done, g.done = true, true
+	c.close(x, g)
+	x.body = nil
 	if g.standard() {
 		x.number, x.at = g.Number, g.Time
 		if x.sure = g.Number >= 0 && d.sure(x, g); x.sure && x.copied() {
@@ -353,7 +358,7 @@ func (c *comparer) expire(now time.Time) {
 		for len(d.expects) > 0 {
 			x := d.expects[0]
 			wait := reliableWait
-			if !x.reliable {
+			if !x.reliable || x.by&c.judge == 0 {
 				wait = unreliableWait
 			}
 			if !x.done && now.Sub(x.src.time) <= wait {
@@ -367,14 +372,31 @@ func (c *comparer) expire(now time.Time) {
 			}
 			c.nextGot(d)
 		}
+		d.compact()
 		if cl := d.client; cl.gone && len(d.expects)+len(d.gots) == 0 && now.Sub(cl.left) > reliableWait {
 			delete(c.dests, cl)
+			*d = destination{client: cl} // others may refer to it for a time
 			continue
 		}
 		kept = append(kept, d)
 	}
 	clear(c.order[len(kept):])
 	c.order = kept
+}
+
+// close ends the wait of an expected message, and of one of the host; either may
+// be nil.
+func (c *comparer) close(x *expect, g *got) {
+	if x != nil && !x.done {
+		if x.done = true; x.queued {
+			c.load.drop(len(x.body))
+		}
+	}
+	if g != nil && !g.done {
+		if g.done = true; g.queued {
+			c.load.drop(len(g.Body))
+		}
+	}
 }
 
 // relieve judges the message that waits longest before its time. It reports
@@ -397,7 +419,7 @@ func (c *comparer) relieve() bool {
 	const why = "too many messages waited for their counterpart"
 	if len(d.expects) > 0 && d.expects[0].src.time.Equal(since) {
 		if x := d.expects[0]; !x.done {
-			x.done = true
+			c.close(x, nil)
 			c.evict++
 			if x.by&c.judge != 0 {
 				c.excuse(x, why)
@@ -407,7 +429,7 @@ func (c *comparer) relieve() bool {
 		return true
 	}
 	if g := d.gots[0]; !g.done {
-		g.done = true
+		c.close(nil, g)
 		c.evict++
 		c.incomparable(g, why)
 	}
@@ -419,10 +441,9 @@ func (c *comparer) relieve() bool {
 // it has not come.
 func (c *comparer) nextExpect(d *destination) {
 	x := d.expects[0]
-	c.load.drop(len(x.body))
 	if !x.done {
 		c.overdue(d, x)
-		x.done = true
+		c.close(x, nil)
 	}
 	d.pass(x)
 	d.expects[0] = nil
@@ -434,10 +455,9 @@ func (c *comparer) nextExpect(d *destination) {
 // nothing asked for it.
 func (c *comparer) nextGot(d *destination) {
 	g := d.gots[0]
-	c.load.drop(len(g.Body))
 	if !g.done {
 		c.surplus(d, g)
-		g.done = true
+		c.close(nil, g)
 	}
 	d.gots[0] = nil
 	d.gots = d.gots[1:]

@@ -101,6 +101,8 @@ func (c *comparer) excused(d *destination, x *expect) string {
 func (c *comparer) reason(d *destination, x *expect) string {
 	cl := d.client
 	switch {
+	case c.t.fromClients == 0:
+		return "the capture holds no message of a client"
 	case near(d.cuts, x.src.time, latest):
 		return "it may have been in the cut part of a datagram"
 	case x.src.kind == Left && x.typ == transport.Standard:
@@ -198,6 +200,10 @@ func (c *comparer) surplus(d *destination, g *got) {
 	if g.simulated() {
 		why, _ := c.hostMade(d, g)
 		c.incomparable(g, why)
+		return
+	}
+	if c.t.fromClients == 0 {
+		c.incomparable(g, "the capture holds no message of a client")
 		return
 	}
 	if x := c.wanted(d, g); x != nil && c.swapped(d, x, g) {

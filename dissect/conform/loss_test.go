@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -251,5 +252,16 @@ func TestFaultsInLoss(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOneSide: nobody is to blame in a capture of one side alone.
+func TestOneSide(t *testing.T) {
+	for _, host := range []bool{true, false} {
+		for _, r := range compare(t, "networked_battle.pcap", decode.OpenBC, nil, func(d *dissect.Datagram) bool { return (d.Src.Port() == 29900) == host }) {
+			if r.Found > 0 || !host && r.Compared() > 0 || !strings.Contains(strings.Join(r.Notes, " "), "there is nothing to compare") {
+				t.Errorf("host's side %v: %d differences, %d compared, notes %q", host, r.Found, r.Compared(), r.Notes)
+			}
+		}
 	}
 }

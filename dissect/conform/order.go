@@ -7,7 +7,7 @@ import (
 
 // maxOrder bounds the numbered copies to a client that are remembered in their
 // order.
-const maxOrder = 2048
+const maxOrder = 512
 
 // tolerance is by how many numbers the orders of two clients may differ.
 const tolerance = 8

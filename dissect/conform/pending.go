@@ -1,6 +1,9 @@
 package conform
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A destination holds the messages to one client that wait for their
 // counterpart.
@@ -16,11 +19,12 @@ type destination struct {
 	heard    time.Time           // of the host
 	first    int64               // number of the data class, -1 before there is one
 
-	recent []numbered // matched messages that left expects, at most maxRecent
-	order  ordering
-	usual  delay
-	came   map[uint64][]arrived // of those, by key
-	cameN  int
+	recent         []numbered // matched messages that left expects, at most maxRecent
+	order          ordering
+	kept, keptGots int // entries after the last compact
+	usual          delay
+	came           map[uint64][]arrived // of those, by key
+	cameN          int
 }
 
 // ordered is the last pair that matched.
@@ -47,7 +51,7 @@ type arrived struct {
 // Limits of the memory of messages that have come.
 const (
 	maxRecent = 256
-	maxCame   = 4096
+	maxCame   = 2048
 )
 
 func newDestination(client *Client) *destination {
@@ -311,6 +315,20 @@ func (l *delay) take(t time.Duration) {
 func (l *delay) most() time.Duration {
 	const least = 50 * time.Millisecond
 	return max(l.mean+4*l.off, least)
+}
+
+// compact drops messages that have come from behind one that has not. Numbered
+// ones stay: their places matter.
+func (d *destination) compact() {
+	const many = 256
+	if len(d.expects) >= many && len(d.expects) >= 2*d.kept {
+		d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool { return x.done && x.number < 0 })
+		d.kept = len(d.expects)
+	}
+	if len(d.gots) >= many && len(d.gots) >= 2*d.keptGots {
+		d.gots = slices.DeleteFunc(d.gots, func(g *got) bool { return g.done })
+		d.keptGots = len(d.gots)
+	}
 }
 
 // load counts the messages that wait for their counterpart.

@@ -98,6 +98,17 @@ func (r *Report) Conforms() bool {
 	return r.Found == 0 && (r.Against != decode.Stock || len(r.Deviations) == 0)
 }
 
+// Compared returns the number of the host's messages that were compared, and of
+// those that are missing.
+func (r *Report) Compared() (n int) {
+	for _, list := range [][]*Row{r.Rows, r.Controls} {
+		for _, row := range list {
+			n += row.Matched + row.Explained + row.Missing + row.Extra + row.Differing
+		}
+	}
+	return n
+}
+
 // row returns the row of an opcode or of a transport type.
 func (r *Report) row(typ transport.Type, op decode.Opcode) *Row {
 	if typ != transport.Standard {

@@ -131,7 +131,7 @@ func (c *comparer) swapped(d *destination, x *expect, g *got) bool {
 	case x.replica && c.sameObject(x.body, g.Body), c.corrected(x, g):
 	case !x.reliable && !g.Reliable:
 		c.doubts.pair(x, g)
-		x.done, g.done = true, true
+		c.close(x, g)
 		return true
 	case c.excused(d, x) != "":
 		if _, lost := c.lostCause(d, g); lost {
@@ -153,7 +153,7 @@ func (c *comparer) sameObject(a, b []byte) bool {
 // replaced judges a message that came in place of another.
 func (c *comparer) replaced(x *expect, g *got) {
 	row := c.rep.row(x.typ, x.op)
-	x.done, g.done = true, true
+	c.close(x, g)
 	if x.replica && c.sameObject(x.body, g.Body) {
 		row.Matched++
 		return

@@ -293,6 +293,7 @@ func (t *timeline) end(c *Client, how Kind) {
 	t.release(c, 0)
 	t.release(c, 1)
 	c.gone, c.left, c.waiting = true, t.now.Time, nil
+	c.receipts, c.objects = [2]*receipts{}, nil
 	c.putOut = how == PutOut
 	if how == PutOut && c.admitted {
 		t.emit(&Event{Kind: PutOut, Time: t.now.Time, Frame: t.now.Number, Client: c, Number: -1})

@@ -248,6 +248,8 @@ func (t *replayTables) invariants() {
 func (t *replayTables) verdict() {
 	r := t.r
 	switch {
+	case r.Compared() == 0:
+		t.printf("\n%s\n", t.paint("nothing could be compared", yellow))
 	case r.Found > 0:
 		t.printf("\n%s\n", t.paint(fmt.Sprintf("%d differences", r.Found), red))
 	case !r.Conforms():
