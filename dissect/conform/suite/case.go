@@ -227,8 +227,8 @@ func (t *T) progress(c *client) string {
 	case c.Loaded:
 		return "it was sent 01, but no MissionInit"
 	}
-	if list := c.games(msg.OpChecksumRequest); len(list) > 0 {
-		return fmt.Sprintf("the host went no further than round %d of the hashes", list[len(list)-1].Body[1])
+	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
+		return fmt.Sprintf("the host went no further than request %d of the hashes", n)
 	}
 	return "no checksum request came"
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
@@ -21,7 +23,8 @@ import (
 type faulty struct {
 	w      *world
 	peers  map[netip.AddrPort]*peer
-	silent bool // the host has crashed
+	silent bool   // the host has crashed
+	second uint32 // ship of a player
 }
 
 // A peer is what the layer knows about a client.
@@ -33,6 +36,7 @@ type peer struct {
 	asked     bool // it has asked for an object that is not answered yet
 	seqs      map[uint16]bool
 	first     []byte // the first game message
+	copies    int
 }
 
 // A fault is one that is built into a host.
@@ -140,6 +144,9 @@ func behind(w *world, ft *fault) {
 		if d[0] == '\\' {
 			return [][]byte{d}
 		}
+		if ft.name == "answers to strangers" && d[0] == transport.UnassignedPeer && bytes.HasPrefix(cipher.Decrypt(nil, d)[1:], []byte{1, byte(transport.Standard)}) {
+			f.says(from, harmless)
+		}
 		if p := f.peers[from]; d[0] == transport.UnassignedPeer && (p == nil || p.id != 0) {
 			f.peers[from] = &peer{seqs: map[uint16]bool{}}
 		}
@@ -174,11 +181,11 @@ func behind(w *world, ft *fault) {
 			switch {
 			case m.Type == transport.Connect && len(m.Body) == 1:
 				p.id = m.Body[0]
-			case op(m) == int(msg.OpSettings):
+			case op(m) == int(msg.OpSettings) && len(m.Body) > 6:
 				p.slot = m.Body[6]
 			case op(m) == int(msg.OpGameInit):
 				p.loaded = true
-			case op(m) == int(msg.OpPlayerAnnounce) && m.Body[17] == p.id:
+			case op(m) == int(msg.OpPlayerAnnounce) && len(m.Body) > 17 && m.Body[17] == p.id:
 				p.announced = true
 			}
 		})
@@ -188,6 +195,9 @@ func behind(w *world, ft *fault) {
 				if plain := cipher.Decrypt(nil, d); bytes.Contains(plain, unhex(ft.tail)) {
 					d = cipher.Encrypt(nil, append(plain, 0))
 				}
+			}
+			if plain := cipher.Decrypt(nil, d); ft.name == "another peer id" && bytes.Equal(plain, []byte{1, 1, 2}) {
+				d = cipher.Encrypt(nil, []byte{2, 1, 2})
 			}
 			list = append(list, d)
 		}
@@ -468,6 +478,60 @@ var faults = []fault{
 		return true
 	}},
 	{name: "the host dies of a size", caught: "X-4"},
+	{name: "another peer id", caught: "T-27"},
+	{name: "no third copy", caught: "T-13", out: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChecksumRequest) && m.Seq == 0 {
+			p.copies++
+		}
+		return op(m) != int(msg.OpChecksumRequest) || m.Seq != 0 || p.copies < 3
+	}},
+	{name: "answers to strangers", caught: "T-25"},
+	{name: "06 for those who load", caught: "J-8 R-A1", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChat) {
+			f.toOthers(at, unhex("0601010000df0080000000000018000040"), func(p *peer) bool { return p.loaded && !p.ready })
+		}
+		return true
+	}},
+	{name: "no new name", caught: "J-17", out: changes(int(msg.OpSettings), func(b []byte) []byte {
+		b[5] &^= 4
+		return b[:9+binary.LittleEndian.Uint16(b[7:])]
+	})},
+	{name: "a missing file matters", caught: "J-20", in: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChecksumResponse) && m.Body[1] == 3 && m.Body[6] == 3 {
+			body(m, func([]byte) []byte { return slices.Clone(harmless) })
+		}
+		return true
+	}},
+	{name: "newest ship for any request", caught: "O-5", in: func(f *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		const parts = 34
+		if op(m) == int(msg.OpObjectCreateTeam) {
+			if id := binary.LittleEndian.Uint32(m.Body[shipAt:]); (id-0x3FFFFFFF)%0x40000 == parts {
+				f.second = id
+			}
+		}
+		if op(m) == int(msg.OpRequestObject) && binary.LittleEndian.Uint32(m.Body[1:])+parts == f.second {
+			body(m, func(b []byte) []byte { return binary.LittleEndian.AppendUint32(b[:1], f.second) })
+		}
+		return true
+	}},
+	{name: "time runs back", profile: Playable, caught: "P-1 U-11", out: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpStateUpdate) {
+			p.copies++
+			body(m, func(b []byte) []byte {
+				binary.LittleEndian.PutUint32(b[5:], math.Float32bits(float32(1000-10*p.copies)))
+				return b
+			})
+		}
+		return true
+	}},
+	{name: "the host dies of a long name", caught: "X-3", in: func(f *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		f.silent = f.silent || m.Type == transport.NameChange && len(m.Body) > 400
+		return true
+	}},
+	{name: "the host dies of fragment 255", caught: "X-5", in: func(f *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		f.silent = f.silent || m.Fragment && m.Index == 255 && m.Type == transport.Standard
+		return true
+	}},
 }
 
 // Every fault is caught by the case that is meant for it, and by no other.
@@ -500,6 +564,52 @@ func TestFaults(t *testing.T) {
 			slices.Sort(want)
 			if !slices.Equal(caught, want) {
 				t.Errorf("caught by %v, want %v: %v", caught, want, why)
+			}
+		})
+	}
+}
+
+// Whatever a host sends, a run ends, and nothing falls over it.
+func TestMangled(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			p := []Profile{Stock, Playable}[seed%2]
+			w := newWorld(seed, gameOf(p), relay.Trouble{Delay: 5 * time.Millisecond})
+			r := rand.New(rand.NewPCG(seed, 4))
+			share := 0.02 + 0.1*r.Float64()
+			mangle := func(b []byte) []byte {
+				switch b = slices.Clone(b); {
+				case len(b) == 0:
+				case r.Float64() < 0.5:
+					b = b[:r.IntN(len(b))]
+				case r.Float64() < 0.5:
+					b[r.IntN(len(b))] = byte(r.Uint32())
+				default:
+					b = append(b, make([]byte, r.IntN(40))...)
+				}
+				return b
+			}
+			behind(w, &fault{
+				out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+					if r.Float64() < share {
+						body(m, mangle)
+					}
+					return true
+				},
+				text: func(s string) string {
+					if r.Float64() < share {
+						return `\` + string(mangle([]byte(s[1:])))
+					}
+					return s
+				},
+			})
+			rep, err := Run(w, optionsOf(p, seed))
+			if err != nil {
+				return // it was not taken for a host
+			}
+			if w.now.Sub(began) > 3*time.Hour || len(rep.Results) < 100 {
+				t.Errorf("%d results after %v", len(rep.Results), w.now.Sub(began))
 			}
 		})
 	}

@@ -217,8 +217,8 @@ func watchSizes() watcher {
 		switch {
 		case r.Dir != dissect.FromHost || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted:
 			return false, ""
-		case r.Datagram.Full > transport.MaxDatagram:
-			return true, fmt.Sprintf("%d bytes", r.Datagram.Full)
+		case r.Full > transport.MaxDatagram:
+			return true, fmt.Sprintf("%d bytes", r.Full)
 		case r.Kind == dissect.KindMalformed && !r.Cut:
 			return true, fmt.Sprintf("it does not end with its last message: %v", r.Err)
 		}
@@ -277,9 +277,9 @@ func watchVolumes() watcher {
 		switch {
 		case !ok:
 		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
-			asked[r.Conversation] = r.Datagram.Time
+			asked[r.Conversation] = r.Time
 		case fromHost(r) && op == msg.OpExplosion:
-			if at, ok := asked[r.Conversation]; !ok || r.Datagram.Time.Sub(at) > recent {
+			if at, ok := asked[r.Conversation]; !ok || r.Time.Sub(at) > recent {
 				return true, "29 without a join or a request"
 			}
 			return true, ""
