@@ -2,6 +2,7 @@ package conform
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -25,6 +26,8 @@ type part struct {
 	ready  bool          // it has said so
 	line   []*Event
 	left   bool
+	body   []byte    // of a connect that waits until those before it are let in
+	since  time.Time // when it began to wait
 }
 
 // out reports whether the live host has put the client out, or ended.
@@ -64,6 +67,7 @@ func NewPerformer(catalog *decode.Catalog) *Performer {
 func (p *Performer) Record(now time.Time, r *dissect.Record) {
 	p.now = now
 	p.t.record(r)
+	p.admit()
 	for _, n := range p.parts {
 		p.speak(n)
 	}
@@ -83,7 +87,8 @@ func (p *Performer) event(e *Event) {
 				return
 			}
 		}
-		n.live.Connect(p.now, body)
+		n.body, n.since = body, p.now
+		p.admit()
 	case Input, Left:
 		n := p.by[e.Client]
 		if n == nil || n.left {
@@ -101,6 +106,26 @@ func (p *Performer) event(e *Event) {
 	case Heard, Output, Cut, Again:
 	}
 }
+
+// longestTurn is how long a client waits for those before it to be let in.
+const longestTurn = 5 * time.Second
+
+// admit lets clients connect in the order of the capture, each when the host has
+// let in those before it: it gives slots in that order.
+func (p *Performer) admit() {
+	for _, n := range p.parts {
+		if n.body != nil {
+			n.live.Connect(p.now, n.body)
+			n.body, n.since = nil, p.now
+		}
+		if n.live.ID == 0 && !n.out() && !n.left && p.now.Sub(n.since) < longestTurn {
+			return
+		}
+	}
+}
+
+// Others returns the hosts of the capture whose games are not played.
+func (p *Performer) Others() []netip.AddrPort { return p.t.others }
 
 // forget forgets clients that are gone when there are many.
 func (p *Performer) forget() {
@@ -317,11 +342,15 @@ func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
 	}
 	n.live.Receive(now, datagram)
 	p.speak(n)
+	p.admit()
 }
 
 // Send returns the next datagram of a client, as it goes to the network, until
 // ok is false. It is valid until the next call.
 func (p *Performer) Send(now time.Time) (c *Client, datagram []byte, ok bool) {
+	if p.now = now; p.turn == 0 {
+		p.admit()
+	}
 	for ; p.turn < len(p.parts); p.turn++ {
 		n := p.parts[p.turn]
 		if n.out() {

@@ -68,8 +68,9 @@ type timeline struct {
 	emit func(*Event)
 
 	host    netip.AddrPort
-	sender  decode.Dialect // of the host
-	forced  decode.Dialect // the dialect that the host is said to write, Undecided for none
+	others  []netip.AddrPort // hosts of other games
+	sender  decode.Dialect   // of the host
+	forced  decode.Dialect   // the dialect that the host is said to write, Undecided for none
 	clients map[netip.AddrPort]*Client
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
@@ -129,6 +130,9 @@ func (t *timeline) record(r *dissect.Record) {
 		t.host = host
 	}
 	if host != t.host {
+		if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
+			t.others = append(t.others, host)
+		}
 		return // it has a replay of its own
 	}
 	if t.now == nil {

@@ -249,6 +249,9 @@ func (s *Stage) Complaints() (list []string) {
 	if stuck := s.performer.Stuck(); len(stuck) > 0 {
 		list = append(list, fmt.Sprintf("%d clients never got into the game of %v: %s", len(stuck), s.to, strings.Join(stuck[:min(len(stuck), 8)], ", ")))
 	}
+	if others := s.performer.Others(); len(others) > 0 {
+		list = append(list, fmt.Sprintf("the capture holds %d more games, the first at %v; only the first game was played: choose another with --port", len(others), others[0]))
+	}
 	if s.performer.Dropped > 0 {
 		list = append(list, fmt.Sprintf("%d messages could not be played", s.performer.Dropped))
 	}
