@@ -16,7 +16,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t := conformTables{w: w, theme: newTheme(o.Color), r: r}
 	t.printf("host      %s", r.Host)
 	if r.Name != "" {
-		t.printf(" %q", report.Escape(r.Name))
+		t.printf(" \"%s\"", report.Escape(r.Name))
 	}
 	t.printf("\nprofile   %s\n", r.Profile)
 	group := ""

@@ -190,7 +190,7 @@ func (t *T) settle(c *client, all ...*client) {
 	c.say(body)
 	if !t.until(t.soon(), func() bool {
 		for _, o := range all {
-			if o.Phase != relay.ClientGone && o.count(body) == 0 {
+			if o.Phase != relay.ClientGone && len(o.lines(body)) == 0 {
 				return false
 			}
 		}
@@ -208,6 +208,18 @@ func (c *client) copies(body []byte) (list []*heard) {
 	for i := range c.heard {
 		if _, ok := c.heard[i].op(); ok && bytes.Equal(c.heard[i].Body, body) {
 			list = append(list, &c.heard[i])
+		}
+	}
+	return list
+}
+
+// lines returns the chat lines with the text of a body. R-2C is about their
+// authors, other cases are not.
+func (c *client) lines(body []byte) (list []*heard) {
+	const textAt = 5
+	for _, h := range c.games(msg.OpChat) {
+		if len(h.Body) > textAt && bytes.Equal(h.Body[textAt:], body[textAt:]) {
+			list = append(list, h)
 		}
 	}
 	return list

@@ -42,7 +42,9 @@ func robustnessCases() []Case {
 func (t *T) works(p []*client) error {
 	body := p[0].chat(fmt.Sprintf("alive %d", t.r.random(1<<30)))
 	p[0].say(body)
-	if !t.until(t.soon(), func() bool { return !slices.ContainsFunc(p[1:], func(o *client) bool { return o.count(body) == 0 }) }) {
+	if !t.until(t.soon(), func() bool {
+		return !slices.ContainsFunc(p[1:], func(o *client) bool { return len(o.lines(body)) == 0 })
+	}) {
 		return t.fail("the host to go on for others", "a line of chat does not arrive")
 	}
 	return nil
@@ -109,7 +111,7 @@ func othersID(t *T) error {
 	}
 	t.wait(shortWait)
 	for _, o := range p {
-		if list := o.copies(body); len(list) > 0 {
+		if list := o.lines(body); len(list) > 0 {
 			return t.fail("the line not to be taken for the other's", list)
 		}
 	}
@@ -159,7 +161,7 @@ func oddSizes(t *T) error {
 	}
 	body := c.chat("after sizes")
 	c.say(body)
-	if !t.until(t.soon(), func() bool { return p[0].count(body) > 0 }) {
+	if !t.until(t.soon(), func() bool { return len(p[0].lines(body)) > 0 }) {
 		return t.fail("the connection to live", c.all()...)
 	}
 	return nil

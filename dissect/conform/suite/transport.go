@@ -383,8 +383,8 @@ func duplicateMessage(t *T) error {
 		return t.fail(fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
 	}
 	t.settle(p[0], p...)
-	if n := p[1].count(body); n != 1 {
-		return t.fail("one copy of the line", p[1].copies(body))
+	if list := p[1].lines(body); len(list) != 1 {
+		return t.fail("one copy of the line", list)
 	}
 	return nil
 }
@@ -897,7 +897,7 @@ func unknownType(t *T) error {
 	came := false
 	for range 5 {
 		p[0].raw(t.now(), d)
-		if came = t.until(t.soon()/2, func() bool { return p[1].count(body) > 0 }); came {
+		if came = t.until(t.soon()/2, func() bool { return len(p[1].lines(body)) > 0 }); came {
 			break
 		}
 	}
@@ -907,7 +907,7 @@ func unknownType(t *T) error {
 	p[0].keep = nil
 	after := p[0].chat("after 77")
 	p[0].say(after)
-	if !t.until(t.soon(), func() bool { return p[1].count(after) > 0 }) {
+	if !t.until(t.soon(), func() bool { return len(p[1].lines(after)) > 0 }) {
 		return t.fail("the next line at the others: the connection lives", p[1].games(msg.OpChat))
 	}
 	return nil
@@ -972,8 +972,8 @@ func outsideWindow(t *T) error {
 	}
 	acked := t.until(t.soon(), func() bool { return c.acked(false, seq) })
 	t.settle(c, p...)
-	if n := p[1].count(body); n > 0 {
-		return t.fail(fmt.Sprintf("message %d not to be acted on", seq), p[1].copies(body))
+	if list := p[1].lines(body); len(list) > 0 {
+		return t.fail(fmt.Sprintf("message %d not to be acted on", seq), list)
 	}
 	if !acked {
 		return t.fail(fmt.Sprintf("an acknowledgement of message %d", seq))

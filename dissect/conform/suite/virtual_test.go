@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -180,11 +181,47 @@ func expectSound(t *testing.T, p Profile, rep *Report, seed uint64) {
 	}
 }
 
+// expectManners reports clients that send too much, or do not leave.
+func expectManners(t *testing.T, w *world, rep *Report) {
+	t.Helper()
+	if n := w.host.Status().Players; n > 0 || len(w.open) > 0 {
+		t.Errorf("%d players are still in the game, %d sockets are open", n, len(w.open))
+	}
+	sent := map[netip.AddrPort][]time.Time{}
+	for _, f := range rep.Frames {
+		if f.From == hostAddr || slices.Contains(f.Cases, "X-1") {
+			continue
+		}
+		list := append(sent[f.From], f.At)
+		sent[f.From] = list
+		if n := len(list); n > perSecond && f.At.Sub(list[n-1-perSecond]) < time.Second {
+			t.Errorf("%v: more than %d datagrams in a second, in %v", f.From, perSecond, f.Cases)
+			return
+		}
+	}
+}
+
+// A run that is interrupted says so, and its clients leave.
+func TestInterrupted(t *testing.T) {
+	w := newWorld(1, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
+	o := optionsOf(Stock, 1)
+	o.Stopped = func() bool { return w.now.Sub(began) > 20*time.Second }
+	rep, err := Run(w, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Stopped != "interrupted" || rep.Count(Skip) < 50 || rep.Count(Fail) > 0 || w.now.Sub(began) > 25*time.Second {
+		t.Errorf("stopped %q after %v, %d skipped, %d failed", rep.Stopped, w.now.Sub(began), rep.Count(Skip), rep.Count(Fail))
+	}
+	expectManners(t, w, rep)
+}
+
 // The own host passes every case of its profile.
 func TestSound(t *testing.T) {
 	for _, p := range []Profile{Stock, Playable} {
 		t.Run(p.String(), func(t *testing.T) {
-			rep, err := Run(newWorld(1, gameOf(p), relay.Trouble{Delay: 10 * time.Millisecond}), optionsOf(p, 1))
+			w := newWorld(1, gameOf(p), relay.Trouble{Delay: 10 * time.Millisecond})
+			rep, err := Run(w, optionsOf(p, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +229,34 @@ func TestSound(t *testing.T) {
 			if n := len(rep.Results); n < 100 {
 				t.Errorf("only %d cases were tried", n)
 			}
+			expectManners(t, w, rep)
 		})
+	}
+}
+
+// A host that imitates OpenBC breaks rules, but only such as its profile documents.
+// It imitates no echo of names, since captures have none.
+func TestOpenBC(t *testing.T) {
+	cfg := gameOf(Stock)
+	cfg.Like = decode.OpenBC
+	rep, err := Run(newWorld(1, cfg, relay.Trouble{Delay: 5 * time.Millisecond}), optionsOf(OpenBC, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range rep.Results {
+		if res.Verdict == Fail && res.Case.ID != "T-3" {
+			t.Errorf("%s: %s %v", res.Case.ID, res.Why, res.Came)
+		}
+	}
+	if n := rep.Count(Known); n < 20 {
+		t.Errorf("only %d documented differences were found", n)
+	}
+	stock, err := Run(newWorld(1, cfg, relay.Trouble{Delay: 5 * time.Millisecond}), optionsOf(Stock, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stock.Passed() || stock.Count(Fail) < 20 {
+		t.Errorf("only %d rules of the stock game are broken", stock.Count(Fail))
 	}
 }
 
