@@ -41,6 +41,7 @@ type Codec struct {
 	blank   []string // writing: names of fields written as zero
 	fault   Error    // backing store of err, so that a fault does not allocate
 	env     Env
+	fill    *filler // reading: the source of the bytes, which are made on the way; see Fill
 
 	// The open bit group. Reading: the remaining bits, lowest first, and their
 	// number. Writing: the place of the group byte and its number of bits.
@@ -71,7 +72,7 @@ type step struct {
 // start prepares the codec for reading payload from offset from.
 func (c *Codec) start(payload []byte, from int, d Dialect, env Env, v Visitor) {
 	c.mode, c.dialect, c.buf, c.off, c.err, c.env, c.v = reading, d, payload, from, nil, env, v
-	c.fast, c.aside, c.strict = true, nil, false
+	c.fast, c.aside, c.strict, c.fill = true, nil, false, nil
 	c.nbits, c.group, c.depth, c.past = 0, -1, 0, 0
 }
 
@@ -89,12 +90,19 @@ func (c *Codec) Dialect() Dialect { return c.dialect }
 func (c *Codec) Failed() bool { return c.err != nil }
 
 // More reports whether bytes remain. While describing it is true once.
-func (c *Codec) More() bool { return c.mode != reading || c.err == nil && c.off < len(c.buf) }
+func (c *Codec) More() bool { return c.mode != reading || c.err == nil && c.remains() }
 
-// Left returns the number of unread bytes.
+// remains reports whether there are bytes, or values to make them from.
+func (c *Codec) remains() bool { return c.off < len(c.buf) || c.fill != nil && c.fill.more() }
+
+// Left returns the number of unread bytes, which is known while reading bytes. It
+// is not 0 if there are any.
 func (c *Codec) Left() int {
-	if c.mode != reading {
+	switch {
+	case c.mode != reading:
 		return 0
+	case c.fill != nil && c.off == len(c.buf) && c.fill.more():
+		return 1
 	}
 	return len(c.buf) - c.off
 }
@@ -140,6 +148,12 @@ func (c *Codec) Attempt(fits *bool, body func()) {
 	if c.err != nil {
 		return
 	}
+	if c.fill != nil {
+		if *fits = c.fill.more(); *fits {
+			body()
+		}
+		return
+	}
 	off, bits, nbits, full, group, depth := c.off, c.bits, c.nbits, c.full, c.group, c.depth
 	body()
 	*fits = c.err == nil && c.off == len(c.buf) && c.nbits == 0
@@ -178,7 +192,7 @@ func (c *Codec) When(cond Cond, body func()) {
 func (c *Codec) Remain(present bool) Cond {
 	ok := present
 	if c.mode == reading {
-		ok = c.off < len(c.buf)
+		ok = c.remains()
 	}
 	return Cond{Op: OpMore, ok: ok}
 }
@@ -194,6 +208,9 @@ func (c *Codec) begin(name, doc string, kind GroupKind, index int) {
 	if c.err != nil {
 		c.past++
 		return
+	}
+	if c.fill != nil {
+		c.enter(name, kind)
 	}
 	if c.depth < len(c.path) {
 		c.path[c.depth] = step{name, index}
@@ -219,6 +236,9 @@ func (c *Codec) end(name string, kind GroupKind, index int) {
 	if c.past > 0 {
 		c.past--
 		return
+	}
+	if c.fill != nil {
+		c.leave()
 	}
 	c.depth--
 	if c.aside != nil && c.depth < c.level {
@@ -286,7 +306,7 @@ func (c *Codec) at(name string) string {
 		}
 		b = append(b, s.name...)
 	}
-	if len(b) > 0 {
+	if len(b) > 0 && name != "" {
 		b = append(b, '.')
 	}
 	return string(append(b, name...))

@@ -1,7 +1,8 @@
 // Package decode reads, writes and describes messages. Each kind of message
 // has one [Spec] and one Walk method; reading bytes into a struct, writing the
-// bytes again, showing the fields with their byte spans, and listing every
-// field that can occur are four interpretations of that walk.
+// bytes again, showing the fields with their byte spans, filling the struct with
+// named values, and listing every field that can occur are five interpretations
+// of that walk.
 //
 // The package does no I/O, reads no clock and uses no reflection. A byte slice
 // given to it is borrowed until the call returns; byte slices in decoded

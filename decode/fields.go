@@ -23,6 +23,9 @@ func (c *Codec) U8(name string, p *uint8, doc string) {
 		return
 	}
 	off := c.place()
+	if !c.gives(name, KindU8, nil) {
+		return
+	}
 	if c.raw8(name, p) {
 		c.watchUint(name, doc, KindU8, off, uint64(*p), nil)
 	}
@@ -31,6 +34,9 @@ func (c *Codec) U8(name string, p *uint8, doc string) {
 // U16 is a number from 0 to 65535.
 func (c *Codec) U16(name string, p *uint16, doc string) {
 	off := c.place()
+	if !c.gives(name, KindU16, nil) {
+		return
+	}
 	if c.raw16(name, p) {
 		c.watchUint(name, doc, KindU16, off, uint64(*p), nil)
 	}
@@ -39,6 +45,9 @@ func (c *Codec) U16(name string, p *uint16, doc string) {
 // U32 is a number of 32 bits without sign.
 func (c *Codec) U32(name string, p *uint32, doc string) {
 	off := c.place()
+	if !c.gives(name, KindU32, nil) {
+		return
+	}
 	if c.raw32(name, p) {
 		c.watchUint(name, doc, KindU32, off, uint64(*p), nil)
 	}
@@ -47,6 +56,9 @@ func (c *Codec) U32(name string, p *uint32, doc string) {
 // I32 is a number of 32 bits with sign.
 func (c *Codec) I32(name string, p *int32, doc string) {
 	off := c.place()
+	if !c.gives(name, KindI32, nil) {
+		return
+	}
 	u := uint32(*p)
 	if !c.raw32(name, &u) {
 		return
@@ -61,6 +73,9 @@ func (c *Codec) I32(name string, p *int32, doc string) {
 // I16 is a number of 16 bits with sign.
 func (c *Codec) I16(name string, p *int16, doc string) {
 	off := c.place()
+	if !c.gives(name, KindI16, nil) {
+		return
+	}
 	u := uint16(*p)
 	if !c.raw16(name, &u) {
 		return
@@ -75,6 +90,9 @@ func (c *Codec) I16(name string, p *int16, doc string) {
 // Bool8 is a byte that holds 0 or 1; other values are kept.
 func (c *Codec) Bool8(name string, p *uint8, doc string) {
 	off := c.place()
+	if !c.gives(name, KindBool8, nil) {
+		return
+	}
 	if c.raw8(name, p) {
 		c.watchUint(name, doc, KindBool8, off, uint64(*p), nil)
 	}
@@ -83,6 +101,9 @@ func (c *Codec) Bool8(name string, p *uint8, doc string) {
 // Hash16 is a 16-bit digest.
 func (c *Codec) Hash16(name string, p *uint16, doc string) {
 	off := c.place()
+	if !c.gives(name, KindHash16, nil) {
+		return
+	}
 	if c.raw16(name, p) {
 		c.watchUint(name, doc, KindHash16, off, uint64(*p), nil)
 	}
@@ -91,6 +112,9 @@ func (c *Codec) Hash16(name string, p *uint16, doc string) {
 // Hash32 is a 32-bit digest; names, if not nil, maps digests to their sources.
 func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
 	off := c.place()
+	if !c.gives(name, KindHash32, names) {
+		return
+	}
 	if c.raw32(name, p) {
 		c.watchUint(name, doc, KindHash32, off, uint64(*p), names)
 	}
@@ -99,6 +123,9 @@ func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
 // Enum8 is a byte with named values.
 func Enum8[T ~uint8](c *Codec, name string, p *T, names Names, doc string) {
 	off, u := c.place(), uint8(*p)
+	if !c.gives(name, KindEnum8, names) {
+		return
+	}
 	if c.raw8(name, &u) {
 		*p = T(u)
 		c.watchUint(name, doc, KindEnum8, off, uint64(u), names)
@@ -108,6 +135,9 @@ func Enum8[T ~uint8](c *Codec, name string, p *T, names Names, doc string) {
 // Enum32 is a 32-bit number with named values.
 func Enum32[T ~uint32](c *Codec, name string, p *T, names Names, doc string) {
 	off, u := c.place(), uint32(*p)
+	if !c.gives(name, KindEnum32, names) {
+		return
+	}
 	if c.raw32(name, &u) {
 		*p = T(u)
 		c.watchUint(name, doc, KindEnum32, off, uint64(u), names)
@@ -117,6 +147,9 @@ func Enum32[T ~uint32](c *Codec, name string, p *T, names Names, doc string) {
 // Flags8 is a byte of flags; names are by bit number, nil if there are none.
 func Flags8[T ~uint8](c *Codec, name string, p *T, names FlagNames, doc string) {
 	off, u := c.place(), uint8(*p)
+	if c.fill != nil && !c.give(name, KindFlags8, names, -1) { // names in an interface are an allocation
+		return
+	}
 	if !c.raw8(name, &u) {
 		return
 	}
@@ -144,6 +177,9 @@ func (c *Codec) Object(name string, p *wire.ObjectID, doc string) {
 		return
 	}
 	off := c.place()
+	if !c.gives(name, KindObject, nil) {
+		return
+	}
 	if c.raw32(name, (*uint32)(p)) {
 		c.watchUint(name, doc, KindObject, off, uint64(*p), nil)
 	}
@@ -160,6 +196,9 @@ func (c *Codec) F32(name string, p *wire.F32, doc string) {
 		return
 	}
 	off := c.place()
+	if !c.gives(name, KindF32, nil) {
+		return
+	}
 	if c.raw32(name, (*uint32)(p)) {
 		c.watchFloat(name, doc, KindF32, off, float64(p.Float()))
 	}
@@ -168,6 +207,9 @@ func (c *Codec) F32(name string, p *wire.F32, doc string) {
 // CF16 is a 16-bit logarithmic float.
 func (c *Codec) CF16(name string, p *wire.CF16, doc string) {
 	off := c.place()
+	if !c.gives(name, KindCF16, nil) {
+		return
+	}
 	if c.raw16(name, (*uint16)(p)) && c.v != nil && !c.hides(name) {
 		c.watchFloat(name, doc, KindCF16, off, float64(p.Float()))
 	}
@@ -184,6 +226,9 @@ func (c *Codec) Ratio8(name string, p *uint8, doc string) {
 		return
 	}
 	off := c.place()
+	if !c.gives(name, KindRatio8, nil) {
+		return
+	}
 	if c.raw8(name, p) {
 		c.watchFloat(name, doc, KindRatio8, off, float64(float32(*p)/255))
 	}
@@ -193,6 +238,9 @@ func (c *Codec) Ratio8(name string, p *uint8, doc string) {
 // that is switched off.
 func (c *Codec) Percent8(name string, p *int8, doc string) {
 	off, u := c.place(), uint8(*p)
+	if !c.gives(name, KindPercent8, nil) {
+		return
+	}
 	if c.raw8(name, &u) {
 		*p = int8(u)
 		c.watchFloat(name, doc, KindPercent8, off, float64(*p))
@@ -202,6 +250,9 @@ func (c *Codec) Percent8(name string, p *int8, doc string) {
 // Power8 is a power setting with 204 for 100 per cent.
 func (c *Codec) Power8(name string, p *uint8, doc string) {
 	off := c.place()
+	if !c.gives(name, KindPower8, nil) {
+		return
+	}
 	if c.raw8(name, p) {
 		c.watchFloat(name, doc, KindPower8, off, float64(float32(*p)*100/204))
 	}
@@ -210,6 +261,9 @@ func (c *Codec) Power8(name string, p *uint8, doc string) {
 // Dir3 is a direction of three bytes.
 func (c *Codec) Dir3(name string, p *wire.Dir3, doc string) {
 	off := c.place()
+	if !c.gives(name, KindDir3, nil) {
+		return
+	}
 	if !c.dir3(name, p) || c.v == nil || c.hides(name) {
 		return
 	}
@@ -241,6 +295,9 @@ func (c *Codec) dir3(name string, p *wire.Dir3) bool {
 // Vec4h is a vector of direction and CF16 length.
 func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 	off := c.place()
+	if !c.gives(name, KindVec4h, nil) {
+		return
+	}
 	if c.need(name, 5) && c.dir3(name, &p.Dir) && c.raw16(name, (*uint16)(&p.Len)) && c.v != nil && !c.hides(name) {
 		v := p.Vec()
 		c.watchVec(name, doc, KindVec4h, off, v[0], v[1], v[2], 0)
@@ -250,6 +307,9 @@ func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
 // Vec4f is a vector of direction and f32 length.
 func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
 	off := c.place()
+	if !c.gives(name, KindVec4f, nil) {
+		return
+	}
 	if c.need(name, 7) && c.dir3(name, &p.Dir) && c.raw32(name, (*uint32)(&p.Len)) && c.v != nil && !c.hides(name) {
 		v := p.Vec()
 		c.watchVec(name, doc, KindVec4f, off, v[0], v[1], v[2], 0)
@@ -290,6 +350,9 @@ func (c *Codec) Quat(name string, p *[4]wire.F32, doc string) {
 
 func (c *Codec) floats(name string, p []wire.F32, kind Kind, doc string) {
 	off := c.place()
+	if !c.gives(name, kind, nil) {
+		return
+	}
 	if !c.need(name, 4*len(p)) {
 		return
 	}
@@ -315,6 +378,9 @@ func (c *Codec) Ratios(name string, p *[]byte, n int, doc string) {
 		return
 	}
 	off := c.place()
+	if c.fill != nil && !c.give(name, KindRatios, nil, n) {
+		return
+	}
 	if c.rawBytes(name, p, n) {
 		c.watchBytes(name, doc, KindRatios, off, *p)
 	}
@@ -349,6 +415,9 @@ func (c *Codec) WStr32(name string, p *wire.WideChars, doc string) {
 // field is absent: its length counts among the bytes left over.
 func (c *Codec) counted(name string, p *[]byte, kind Kind, doc string) {
 	off, before := c.place(), c.err
+	if !c.gives(name, kind, nil) {
+		return
+	}
 	c.countedAt(name, p, kind, doc, off)
 	if c.mode == reading && before == nil && c.err != nil {
 		c.off = off
@@ -431,6 +500,9 @@ func (c *Codec) countedAt(name string, p *[]byte, kind Kind, doc string, off int
 // WStrz is text in UTF-16LE up to 00 00.
 func (c *Codec) WStrz(name string, p *[]byte, doc string) {
 	off := c.place()
+	if !c.gives(name, KindWStrz, nil) {
+		return
+	}
 	n := len(*p)
 	if c.mode == writing && !wideText(*p) {
 		c.Reject(name, off, "not whole UTF-16 characters, or a 00 00 among them")
@@ -462,6 +534,9 @@ func (c *Codec) WStrz(name string, p *[]byte, doc string) {
 // IPv4 is an address in network order.
 func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
 	off := c.place()
+	if !c.gives(name, KindIPv4, nil) {
+		return
+	}
 	b := p[:]
 	if c.rawBytes(name, &b, 4) {
 		copy(p[:], b)
@@ -472,7 +547,10 @@ func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
 // Bytes is opaque and takes all that remains of the message.
 func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 	off := c.place()
-	if c.rawBytes(name, p, c.Left()) {
+	if !c.gives(name, KindBytes, nil) {
+		return
+	}
+	if c.rawBytes(name, p, len(c.buf)-c.off) {
 		c.watchBytes(name, doc, KindBytes, off, *p)
 	}
 }
@@ -480,6 +558,9 @@ func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 // Text shows a text derived from other fields or from the session. It has no
 // bytes of its own and is omitted if empty.
 func (c *Codec) Text(name, text, doc string) {
+	if c.fill != nil {
+		c.fill.top().use(name)
+	}
 	if c.v == nil || c.err != nil || text == "" && c.mode != describing || c.hides(name) {
 		return
 	}
@@ -489,12 +570,18 @@ func (c *Codec) Text(name, text, doc string) {
 
 // Number shows a number derived from other fields or from the session.
 func (c *Codec) Number(name string, v uint64, doc string) {
+	if c.fill != nil {
+		c.fill.top().use(name)
+	}
 	c.watchUint(name, doc, KindIndex, c.Offset(), v, nil)
 }
 
 // Place shows a vector derived from earlier messages; known reports whether
 // there is one.
 func (c *Codec) Place(name string, v wire.Vec3, known bool, doc string) {
+	if c.fill != nil {
+		c.fill.top().use(name)
+	}
 	if known || c.mode == describing {
 		c.watchVec(name, doc, KindPlace, c.Offset(), v[0], v[1], v[2], 0)
 	}
@@ -514,6 +601,10 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 	off := c.place()
 	switch c.mode {
 	case reading:
+		if c.fill != nil {
+			c.fillBit(name, p, inverted)
+			return
+		}
 		if c.nbits == 0 && !c.openGroup(name) {
 			return
 		}
@@ -572,6 +663,10 @@ func (c *Codec) openGroup(name string) bool {
 func (c *Codec) CloseGroup() {
 	switch c.mode {
 	case reading:
+		if c.fill != nil {
+			c.group, c.nbits = -1, 0
+			return
+		}
 		if c.nbits > 0 && c.err == nil {
 			detail := ""
 			if !c.showing {

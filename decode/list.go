@@ -19,6 +19,8 @@ func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body fun
 	if c.fast && c.v == nil && c.off < len(c.buf) { // the name of the count is not needed
 		u = c.buf[c.off]
 		c.off++
+	} else if c.fill != nil {
+		u = uint8(c.fillCount(name, 1))
 	} else {
 		size := c.sizeOf(name)
 		c.U8(size.name, &u, size.doc)
@@ -36,6 +38,8 @@ func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body fu
 	u := uint16(n)
 	if c.fast && c.v == nil && len(c.buf)-c.off >= 2 { // the name of the count is not needed
 		c.raw16(name, &u)
+	} else if c.fill != nil {
+		u = uint16(c.fillCount(name, 2))
 	} else {
 		size := c.sizeOf(name)
 		c.U16(size.name, &u, size.doc)
@@ -50,7 +54,7 @@ func ListN[T any](c *Codec, name string, s *[]T, n, least int, doc string, body 
 }
 
 func list[T any](c *Codec, name string, s *[]T, n, least int, doc string, body func(e *T)) {
-	if c.mode == reading && c.err == nil && n*least > c.Left() {
+	if c.mode == reading && c.err == nil && c.fill == nil && n*least > c.Left() {
 		c.fail(name, c.off, ErrShort, "")
 		c.fault.Need, c.fault.Have = n*least, c.Left()
 		return
@@ -75,6 +79,14 @@ func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() boo
 			break
 		}
 		*s = (*s)[:0]
+		if c.fill != nil {
+			c.fillList(more, func(i int) {
+				var zero T
+				*s = append(*s, zero)
+				element(c, i, &(*s)[i], body)
+			})
+			break
+		}
 		_, keep := any((*T)(nil)).(resetter)
 		for i := 0; c.err == nil && more(); i++ {
 			if keep && i < cap(*s) {

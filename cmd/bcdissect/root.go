@@ -105,6 +105,7 @@ histogram.`,
   bcdissect replay capture.pcap            compare its host with the original
   bcdissect live                           the same while people play
   bcdissect decode 01D73368C3BF76DB        a single datagram in hex
+  bcdissect encode lines.json              its JSON back into hex
   bcdissect opcodes TorpedoFire            the reference of one message
   bcdissect -G speed                       fields with "speed" in their names`,
 		SilenceErrors: true,
@@ -129,7 +130,7 @@ histogram.`,
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
 	cmd.AddCommand(newRead(s), newLive(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newRelay(s), newQuery(s), newConform(s),
-		newDecode(s), newOpcodes(s), newSchema(s), newConfig(s), newVersion(s))
+		newDecode(s), newEncode(s), newOpcodes(s), newSchema(s), newConfig(s), newVersion(s))
 	cli.Arrange(cmd)
 	return cmd
 }

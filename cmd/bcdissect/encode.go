@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+func newEncode(s cli.Streams) *cobra.Command {
+	var f cli.Definitions
+	var as cli.Choice
+	var output string
+	var deciphered bool
+	cmd := &cobra.Command{
+		Use:   "encode [FILE]",
+		Short: "Turn the JSON of messages back into hex",
+		Long: `Encode reads the JSON of read, live and decode (-T json) from FILE or standard
+input, one object a line, and writes the bytes as hex, one line for each. It
+takes changed lines and new ones: {"name":"Chat","fields":{"sender":2,
+"text":"hi"}} is a whole message. A field that the JSON names, but the message
+does not have, is an error, and so is one that is missing.
+
+A line that tells peer and msg is a message of a datagram; the lines of one
+datagram become one line of hex. Without them, a line with a kind is a transport
+message, any other a game payload. --as chooses another form.
+
+Fragments and duplicates have no fields: their lines cannot be encoded. The line
+of a message's last fragment has the whole message (--as payload).`,
+		Example: `  bcdissect decode -T json 2C020000000500 68656C6C6F | bcdissect encode
+  echo '{"name":"Chat","fields":{"sender":2,"text":"hi"}}' | bcdissect encode
+  bcdissect read game.pcap -Y 'name == "TorpedoFire"' -T json |
+    bcdissect encode --as payload
+  bcdissect encode --clear datagram.ndjson | bcdissect decode --clear`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			catalog, err := f.Catalog()
+			if err != nil {
+				return err
+			}
+			if catalog == nil {
+				catalog = msg.Catalog()
+			}
+			if deciphered && as.Value != "auto" && as.Value != "datagram" {
+				return fmt.Errorf("--clear is for datagrams; --as %s is never enciphered", as.Value)
+			}
+			in := s.In
+			if len(args) > 0 && args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return cli.Failed(cli.PlainPath(args[0], err))
+				}
+				defer func() { _ = file.Close() }()
+				in = file
+			}
+			if err := cli.CheckOverwrite(output, s.In, append(slices.Clone(f.Defined), args...)...); err != nil {
+				return err
+			}
+			out, err := cli.OpenOutput(output, s)
+			if err != nil {
+				return err
+			}
+			e := encoder{as: as.Value, clear: deciphered, catalog: catalog, out: out, errs: s.Err}
+			err = e.lines(in)
+			if e := out.Close(); e != nil && err == nil {
+				err = cli.PlainPath(output, e)
+			}
+			return cli.Failed(err)
+		},
+	}
+	as = cli.NewChoice("auto", "auto", "datagram", "message", "payload")
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.Var(&as, "as", "form of the bytes")
+	fl.BoolVar(&deciphered, "clear", false, "do not encipher datagrams")
+	f.Define(cmd)
+	fl.StringVarP(&output, "output", "o", "", "write the hex to this `FILE`")
+	as.Complete(cmd, "as")
+	return cmd
+}
+
+// Limits of the input of encode.
+const (
+	maxJSONLine   = 4 << 20 // bytes; the longest message takes a fraction
+	maxShownLines = 10      // errors told one by one
+)
+
+// An encoder turns lines of JSON into lines of hex.
+type encoder struct {
+	as      string
+	clear   bool
+	catalog *decode.Catalog
+	out     io.Writer
+	errs    io.Writer
+
+	datagram []byte // deciphered, if one is begun
+	broken   bool   // a message of the present datagram was not encoded
+	failed   int    // lines
+}
+
+// lines encodes every line. Those that cannot be encoded are reported, and the
+// others follow.
+func (e *encoder) lines(in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxJSONLine)
+	n, seen := 0, 0
+	for lines.Scan() {
+		n++
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		seen++
+		if err := e.line(text); err != nil {
+			if errors.Is(err, errWrite) {
+				return err
+			}
+			if e.failed++; e.failed <= maxShownLines {
+				fmt.Fprintf(e.errs, "bcdissect: line %d: %s\n", n, cli.OneLine(err.Error()))
+			}
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("line %d is longer than 4 MiB; each record is one line", n+1)
+	} else if err != nil {
+		return err
+	}
+	if err := e.flush(); err != nil {
+		return err
+	}
+	switch {
+	case seen == 0:
+		return errors.New("the input is empty; encode takes lines as -T json writes them")
+	case e.failed > 0:
+		return fmt.Errorf("%d of %d lines were not encoded", e.failed, seen)
+	}
+	return nil
+}
+
+// line encodes one line.
+func (e *encoder) line(text []byte) error {
+	l, err := ndjson.Parse(text, e.catalog)
+	if err != nil {
+		return err
+	}
+	part, inDatagram := l.Part()
+	form := e.as
+	switch {
+	case form != "auto":
+	case inDatagram:
+		form = "datagram"
+	case l.Whole():
+		form = "message"
+	default:
+		form = "payload"
+	}
+	switch form {
+	case "payload":
+		b, err := l.Payload()
+		return e.write(b, err)
+	case "message":
+		b, err := l.Message()
+		return e.write(b, err)
+	}
+	if !inDatagram {
+		return errors.New("peer, msg: a datagram needs the sender's id and the index of the message; add them, or use --as message")
+	}
+	return e.add(l, part)
+}
+
+// add adds a message to the present datagram; the first begins a new one.
+func (e *encoder) add(l ndjson.Parsed, part int) error {
+	peer, err := l.Peer()
+	if err != nil {
+		return err
+	}
+	if part == 0 {
+		if err := e.flush(); err != nil {
+			return err
+		}
+		e.datagram, e.broken = []byte{peer, 0}, false
+	}
+	b, err := l.Message()
+	switch {
+	case err != nil:
+		e.broken = true
+		return err
+	case e.broken:
+		return errors.New("an earlier message of its datagram was not encoded; --as message takes each alone")
+	case e.datagram == nil || e.datagram[0] != peer || int(e.datagram[1]) != part:
+		e.broken = true
+		return fmt.Errorf("msg: message %d of a datagram does not follow the one before; keep all its lines, or use --as message", part)
+	}
+	e.datagram = append(e.datagram, b...)
+	e.datagram[1]++
+	return nil
+}
+
+// flush writes the present datagram.
+func (e *encoder) flush() error {
+	b := e.datagram
+	if e.datagram = nil; b == nil || e.broken || b[1] == 0 {
+		return nil
+	}
+	if len(b) > transport.MaxDatagram {
+		fmt.Fprintf(e.errs, "bcdissect: the datagram has %d bytes; the game takes %d\n", len(b), transport.MaxDatagram)
+	}
+	if !e.clear {
+		b = cipher.Encrypt(nil, b)
+	}
+	return e.write(b, nil)
+}
+
+// errWrite is the error of an output that takes no more.
+var errWrite = errors.New("the output failed")
+
+func (e *encoder) write(b []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(e.out, "%X\n", b); err != nil {
+		return fmt.Errorf("%w: %w", errWrite, err)
+	}
+	return nil
+}
