@@ -163,6 +163,9 @@ func (p *Pipeline) Flush(emit func(*Record) error) error {
 // wanted reports whether the datagram is from or to one of the configured
 // ports.
 func (p *Pipeline) wanted(d *Datagram) bool {
+	if d.WireLen == 0 && (d.Src.Addr().IsUnspecified() || d.Dst.Addr().IsUnspecified()) {
+		return true // a log does not tell its own port
+	}
 	return slices.Contains(p.cfg.Ports, d.Src.Port()) || slices.Contains(p.cfg.Ports, d.Dst.Port())
 }
 

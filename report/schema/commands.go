@@ -14,7 +14,7 @@ import (
 
 // Commands returns the names of the commands with a schema for their output.
 func Commands() []string {
-	all := []string{"read", "live", "decode", "session", "opcodes", "conform", "conform --list"}
+	all := []string{"read", "live", "decode", "session", "opcodes", "conform", "conform --list", "diff"}
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
@@ -40,6 +40,8 @@ func For(command string, c *decode.Catalog) *Schema {
 		return root(of(ndjson.SessionType), command, "One object. Times are seconds since the first frame; docs/session.md explains the members.")
 	}
 	switch command {
+	case "diff":
+		return root(of(ndjson.DiffType), command, "One object. docs/diff.md explains the members.")
 	case "conform":
 		return root(of(reflect.TypeFor[verdicts.Report]()), command, "One object. docs/conform.md explains the members.")
 	case "conform --list":

@@ -15,7 +15,7 @@ const (
 	ExitFailed    = 1
 	ExitUsage     = 2
 	ExitDamaged   = 3 // the capture was cut short or its container is damaged
-	ExitDiffers   = 4 // replay found differences, or conform a broken rule
+	ExitDiffers   = 4 // replay or diff found differences, or conform a broken rule
 	ExitMalformed = 5 // --strict and something was malformed
 	ExitAborted   = 130
 )

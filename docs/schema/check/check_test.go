@@ -132,6 +132,22 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
+func TestDiff(t *testing.T) {
+	s := compile(t, "diff")
+	path := func(name string) string { return filepath.Join(root, "fixtures", name) }
+	for _, two := range [][2]string{
+		{"captures/stock_client.pcap", "logs/stock_client.packet_trace.log"},
+		{"captures/stock_client.pcap", "captures/networked_battle.pcap"},
+		{"captures/join_flow.pcap", "captures/restart.pcap"},
+		{"captures/lossy.pcap", "captures/opcode_tour.pcap"},
+		{"captures/gamespy.pcap", "captures/forged_small.pcap"},
+	} {
+		if n := check(t, s, run(t, "diff", "-T", "json", path(two[0]), path(two[1]))); n != 1 {
+			t.Errorf("%v: %d lines", two, n)
+		}
+	}
+}
+
 // Messages of the fixtures, alone and cut short at every byte.
 func TestMessages(t *testing.T) {
 	samples, err := filepath.Glob(filepath.Join(root, "fixtures/messages/*.hex"))

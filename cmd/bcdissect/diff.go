@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/dissect/conform/diff"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// comparing are the flags of diff.
+type comparing struct {
+	cli.Common
+	diff.Options
+
+	damaged error
+}
+
+func newDiff(s cli.Streams) *cobra.Command {
+	var f comparing
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two captures or logs of the same session",
+		Long: `Diff compares two captures or logs: the same match seen from host and client,
+or the same script played to two servers. It finds the conversations that belong
+together, by player and content, aligns their messages, and reports those that
+one file lacks, that differ, field by field, and that come in another order.
+
+Ids of players and objects and addresses may differ if each has one counterpart.
+Clocks, retransmissions, acknowledgements, keepalives and the division into
+datagrams are not compared. Times are shown; --timing makes them differences.
+
+The exit status is 0 if the files are equal and 4 if not. See docs/diff.md.`,
+		Example: `  bcdissect diff host.pcap client.pcap
+  bcdissect diff host.pcap client.pcap --common --timing 100ms
+  bcdissect diff stock.pcapng openbc.pcapng -Y 'name != "StateUpdate"'
+  bcdissect diff evening.pcap packet_trace.log -p 22101
+  bcdissect diff a.pcap b.pcap -T json | jq '.findings[]'`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+				return err
+			}
+			return f.run(s, args)
+		},
+	}
+	f.DefineReport(cmd, "table", "table", "json")
+	f.DefinePorts(cmd)
+	f.DefineJobs(cmd)
+	fl := cmd.Flags()
+	fl.DurationVar(&f.Timing, "timing", 0, "report messages more than this `TIME` earlier or later, as 50ms")
+	fl.BoolVar(&f.Both, "common", false, "leave out conversations that only one file holds")
+	return cmd
+}
+
+func (f *comparing) run(s cli.Streams, names []string) error {
+	if f.Timing < 0 {
+		return fmt.Errorf("--timing %v: cannot be negative", f.Timing)
+	}
+	if names[0] == "-" && names[1] == "-" {
+		return errors.New("diff: standard input can be only one of the files")
+	}
+	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
+		return err
+	}
+	a, b := diff.New()
+	for i, c := range []*diff.Capture{a, b} {
+		if err := f.read(s, names[i], c); err != nil {
+			return err
+		}
+	}
+	if len(a.Conversations()) == 0 && len(b.Conversations()) == 0 {
+		return cli.Failed(errors.New("neither file holds messages of the game: there is nothing to compare"))
+	}
+	r := diff.Compare(a, b, f.Options)
+	if err := f.explain(s, names, r); err != nil {
+		return err
+	}
+	if err := f.write(s, names, r); err != nil {
+		return err
+	}
+	switch {
+	case f.damaged != nil:
+		return &cli.StatusError{Code: cli.ExitDamaged, Err: f.damaged}
+	case !r.Equal():
+		return &cli.StatusError{Code: cli.ExitDiffers}
+	}
+	return nil
+}
+
+// read reads a file into a sink. A file that is cut short or damaged is read as
+// far as possible.
+func (f *comparing) read(s cli.Streams, name string, sink report.Sink) error {
+	one := f.Common
+	one.Output = ""
+	err := reading.Captures(&one, s, []string{name}, func(*cli.Output, time.Time) (report.Sink, func(*reading.Counts) error) {
+		return sink, func(*reading.Counts) error { return nil }
+	})
+	if code := (*cli.StatusError)(nil); errors.As(err, &code) && code.Code == cli.ExitDamaged {
+		f.damaged = errors.Join(f.damaged, err)
+		return nil
+	}
+	return err
+}
+
+// explain reads the files again for the messages in which they differ. What
+// comes from a pipe has been read.
+func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error {
+	if r.Found == 0 {
+		return nil
+	}
+	damaged := f.damaged
+	defer func() { f.damaged = damaged }()
+	quiet := s
+	quiet.Err = io.Discard
+	for i, name := range names {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			fmt.Fprintf(s.Err, "bcdissect: %s: not a file that can be read twice; the fields of differences are left out\n", cli.OneLine(name))
+			return nil
+		}
+		if err := f.read(quiet, name, diff.NewFinder(r, i == 1)); err != nil {
+			return err
+		}
+	}
+	r.Explain()
+	return nil
+}
+
+func (f *comparing) write(s cli.Streams, names []string, r *diff.Report) (err error) {
+	out, err := cli.OpenOutput(f.Output, s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); e != nil && err == nil {
+			err = cli.Failed(cli.PlainPath(f.Output, e))
+		}
+	}()
+	catalog, err := f.Catalog()
+	if err != nil {
+		return err
+	}
+	two := [2]string{names[0], names[1]}
+	if f.Format.Value == "json" {
+		return wrapped(ndjson.Diff(out, r, two, catalog))
+	}
+	return wrapped(table.Diff(out.Text(), r, two, catalog, table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width}))
+}

@@ -1,0 +1,308 @@
+package diff
+
+import (
+	"slices"
+)
+
+// Limits that keep the alignment linear.
+const (
+	lookAhead  = 16  // messages that one side may lack where nothing in the gap is unique
+	deepest    = 8   // gaps within gaps
+	mostMoved  = 256 // messages between the places of one that came in another order
+	mostGap    = 64  // messages of a gap among which a changed one is looked for
+	leastAlike = 2   // a changed message has this part of its bytes in common: a half
+)
+
+// A match is a pair of messages, by their indices.
+type match struct {
+	a, b    int
+	changed bool // their digests differ
+}
+
+// An aligner aligns the messages of one direction of two conversations.
+type aligner struct {
+	ca, cb *Capture
+	a, b   []item
+	exact  bool // ids count
+	toB    []int
+	toA    []int
+	out    []match
+}
+
+const nobody = -1
+
+// align returns the pairs in the order of a.
+func align(ca, cb *Capture, a, b []item) []match {
+	l := &aligner{ca: ca, cb: cb, a: a, b: b, exact: true, toB: make([]int, len(a)), toA: make([]int, len(b))}
+	for i := range l.toB {
+		l.toB[i] = nobody
+	}
+	for i := range l.toA {
+		l.toA[i] = nobody
+	}
+	l.gap(0, len(a), 0, len(b), 0)
+	chain := l.chain()
+	l.moved(chain)
+	l.exact = false
+	for g := range gaps(chain, len(a), len(b)) {
+		l.gap(g.a, g.aEnd, g.b, g.bEnd, 0)
+	}
+	chain = l.chain()
+	l.moved(chain)
+	changed := map[int]bool{}
+	for g := range gaps(chain, len(a), len(b)) {
+		l.changed(g, changed)
+	}
+	for i, j := range l.toB {
+		if j != nobody {
+			l.out = append(l.out, match{i, j, changed[i]})
+		}
+	}
+	return l.out
+}
+
+func (l *aligner) digest(it *item) uint64 {
+	if l.exact {
+		return it.exact
+	}
+	return it.key
+}
+
+func (l *aligner) same(i, j int) bool {
+	return l.toB[i] == nobody && l.toA[j] == nobody && l.digest(&l.a[i]) == l.digest(&l.b[j])
+}
+
+func (l *aligner) pair(i, j int) { l.toB[i], l.toA[j] = j, i }
+
+// gap aligns a gap: its common beginning and end, then messages that are unique
+// in it, then what is between those.
+func (l *aligner) gap(a, aEnd, b, bEnd, depth int) {
+	for a < aEnd && b < bEnd && l.same(a, b) {
+		l.pair(a, b)
+		a, b = a+1, b+1
+	}
+	for a < aEnd && b < bEnd && l.same(aEnd-1, bEnd-1) {
+		aEnd, bEnd = aEnd-1, bEnd-1
+		l.pair(aEnd, bEnd)
+	}
+	if a == aEnd || b == bEnd {
+		return
+	}
+	if depth == deepest {
+		l.near(a, aEnd, b, bEnd)
+		return
+	}
+	anchors := l.unique(a, aEnd, b, bEnd)
+	if len(anchors) == 0 {
+		l.near(a, aEnd, b, bEnd)
+		return
+	}
+	for _, m := range anchors {
+		l.pair(m.a, m.b)
+	}
+	for _, m := range append(anchors, match{a: aEnd, b: bEnd}) {
+		l.gap(a, m.a, b, m.b, depth+1)
+		a, b = m.a+1, m.b+1
+	}
+}
+
+// unique returns the pairs of messages that each side has once, as far as they
+// are in the same order.
+func (l *aligner) unique(a, aEnd, b, bEnd int) []match {
+	type where struct{ a, b, inA, inB int }
+	seen := make(map[uint64]*where, aEnd-a)
+	for i := a; i < aEnd; i++ {
+		if l.toB[i] != nobody {
+			continue
+		}
+		w := seen[l.digest(&l.a[i])]
+		if w == nil {
+			w = new(where)
+			seen[l.digest(&l.a[i])] = w
+		}
+		w.a, w.inA = i, w.inA+1
+	}
+	for j := b; j < bEnd; j++ {
+		if w := seen[l.digest(&l.b[j])]; w != nil && l.toA[j] == nobody {
+			w.b, w.inB = j, w.inB+1
+		}
+	}
+	var found []match
+	for i := a; i < aEnd; i++ {
+		if w := seen[l.digest(&l.a[i])]; w != nil && w.a == i && w.inA == 1 && w.inB == 1 && l.toB[i] == nobody {
+			found = append(found, match{a: i, b: w.b})
+		}
+	}
+	return rising(found)
+}
+
+// rising returns the longest part of some pairs in which the indices of b rise.
+// Those of a rise already.
+func rising(all []match) []match {
+	ends := []int{} // of the best row of each length, as indices of all
+	before := make([]int, len(all))
+	for i, m := range all {
+		n, _ := slices.BinarySearchFunc(ends, m.b, func(k, b int) int { return all[k].b - b })
+		before[i] = nobody
+		if n > 0 {
+			before[i] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[n] = i
+		}
+	}
+	out := make([]match, len(ends))
+	if len(ends) > 0 {
+		for i, n := ends[len(ends)-1], len(ends)-1; i != nobody; i, n = before[i], n-1 {
+			out[n] = all[i]
+		}
+	}
+	return out
+}
+
+// near aligns messages of which none is unique: where they differ, it looks for
+// the nearest pair.
+func (l *aligner) near(a, aEnd, b, bEnd int) {
+	for a < aEnd && b < bEnd {
+		if l.same(a, b) {
+			l.pair(a, b)
+			a, b = a+1, b+1
+			continue
+		}
+		da, db := l.next(a, aEnd, b, bEnd)
+		a, b = a+da, b+db
+	}
+}
+
+// next returns how many messages of each side to leave out.
+func (l *aligner) next(a, aEnd, b, bEnd int) (da, db int) {
+	for sum := 1; sum <= lookAhead; sum++ {
+		for da := range sum + 1 {
+			if db := sum - da; a+da < aEnd && b+db < bEnd && l.same(a+da, b+db) {
+				return da, db
+			}
+		}
+	}
+	return 1, 1
+}
+
+// chain returns the longest row of pairs in the same order.
+func (l *aligner) chain() []match {
+	var all []match
+	for i, j := range l.toB {
+		if j != nobody {
+			all = append(all, match{a: i, b: j})
+		}
+	}
+	return rising(all)
+}
+
+// A gap lies between two pairs of the chain.
+type gap struct{ a, aEnd, b, bEnd int }
+
+func gaps(chain []match, aEnd, bEnd int) func(yield func(gap) bool) {
+	return func(yield func(gap) bool) {
+		a, b := 0, 0
+		for _, m := range append(slices.Clip(chain), match{a: aEnd, b: bEnd}) {
+			if m.a > a && m.b > b && !yield(gap{a, m.a, b, m.b}) {
+				return
+			}
+			a, b = m.a+1, m.b+1
+		}
+	}
+}
+
+// moved pairs messages that came in another order, each with the nearest one.
+func (l *aligner) moved(chain []match) {
+	left := map[uint64][]int{}
+	for j := range l.b {
+		if l.toA[j] == nobody {
+			k := l.digest(&l.b[j])
+			left[k] = append(left[k], j)
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	n := 0 // pairs of the chain before i
+	for i := range l.a {
+		for n < len(chain) && chain[n].a < i {
+			n++
+		}
+		if l.toB[i] != nobody {
+			continue
+		}
+		at := 0 // where it would be in b
+		if n > 0 {
+			at = chain[n-1].b + 1
+		}
+		k := l.digest(&l.a[i])
+		list := left[k]
+		for len(list) > 0 && (l.toA[list[0]] != nobody || list[0] < at-mostMoved) {
+			list = list[1:]
+		}
+		left[k] = list
+		if len(list) > 0 && list[0]-at <= mostMoved {
+			l.pair(i, list[0])
+		}
+	}
+}
+
+// changed pairs the messages of a gap that are the same but for some bytes.
+func (l *aligner) changed(g gap, changed map[int]bool) {
+	b := g.b
+	for i := g.a; i < g.aEnd; i++ {
+		if l.toB[i] != nobody {
+			continue
+		}
+		best, most := nobody, 0
+		for j := b; j < min(g.bEnd, b+mostGap); j++ {
+			if l.toA[j] != nobody {
+				continue
+			}
+			if n := l.alike(&l.a[i], &l.b[j]); n > most {
+				best, most = j, n
+			}
+		}
+		if best != nobody {
+			l.pair(i, best)
+			changed[i] = true
+			b = best + 1
+		}
+	}
+}
+
+// alike returns how much two messages of a kind are alike, in 1024ths; 0 if they
+// are not the same message.
+func (l *aligner) alike(x, y *item) int {
+	if x.kind != y.kind || x.typ != y.typ || x.op != y.op {
+		return 0
+	}
+	a, b := l.ca.bodyOf(x), l.cb.bodyOf(y)
+	long := max(len(a), len(b))
+	if long == 0 {
+		return 1
+	}
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	same := n
+	if len(a) == len(b) {
+		for ; n < len(a); n++ {
+			if a[n] == b[n] {
+				same++
+			}
+		}
+	} else {
+		for k := 1; k <= min(len(a), len(b))-n && a[len(a)-k] == b[len(b)-k]; k++ {
+			same++
+		}
+	}
+	if same*leastAlike < long {
+		return 0
+	}
+	return same * 1024 / long
+}

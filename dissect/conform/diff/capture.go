@@ -1,0 +1,401 @@
+// Not part of the library: package diff compares two captures of the same
+// thing: the same match seen from two places, or the same script played to two
+// hosts.
+//
+// Each [Capture] is a sink of records. It keeps a digest of each message and
+// the message's bytes, within limits that the report names. [Compare] finds the
+// conversations that belong together, aligns their messages by content, and
+// reports the messages that one capture lacks, that differ, and that come in
+// another order. Ids of players and objects, addresses and clocks may differ as
+// long as each has one counterpart.
+package diff
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Limits of a capture. Messages beyond them are counted and not compared.
+const (
+	MaxMessages      = 1 << 20
+	MaxConversations = 1024
+	maxBytes         = 48 << 20 // of all messages
+	maxIDs           = 4 << 20
+)
+
+// A Capture holds the messages of one capture. It is a sink of records.
+type Capture struct {
+	seed  maphash.Seed
+	all   []*conversation
+	open  map[place]*conversation
+	bytes []byte // of all messages
+	ids   []id
+	scan  scanner
+	count int
+
+	Messages   int  // that are compared
+	Repeats    int  // retransmissions
+	Acks       int  // acknowledgements
+	Keepalives int  // datagrams without contents, and names that are sent again
+	Left       int  // messages beyond the limits
+	Undirected int  // messages whose sender is not known to be host or client
+	Bare       bool // the capture is a log without transport messages
+}
+
+// A place is where the datagrams of a conversation go.
+type place struct {
+	number int // of the pipeline, 0 for GameSpy
+	low    netip.AddrPort
+	high   netip.AddrPort
+}
+
+// conversation is one connection of a client, or the queries of one asker.
+type conversation struct {
+	place
+	End
+	ways  [2][]item // from the client, from the host
+	begun netip.AddrPort
+	names map[uint64]bool // NameChanges that have been seen
+}
+
+// An item is one message.
+type item struct {
+	time  int64
+	key   uint64 // digest without ids and clocks
+	exact uint64 // with ids
+	frame int32
+	body  uint32 // offset
+	ids   uint32 // offset
+	size  uint16
+	idN   uint16
+	part  uint16
+	kind  dissect.Kind
+	typ   transport.Type
+	op    decode.Opcode
+	flags uint8
+	group uint8 // of messages whose order counts
+}
+
+const (
+	flagReliable = 1 << iota
+	flagPriority
+	flagUnknown // the log does not tell the others
+)
+
+// An id is a value that has another in the other capture.
+type id struct {
+	domain domain
+	value  uint32
+}
+
+// A domain is a kind of ids.
+type domain uint8
+
+const (
+	objects domain = iota
+	addresses
+	numbers // of players, by decode.Who
+)
+
+// New returns two captures without messages.
+func New() (a, b *Capture) {
+	seed := maphash.MakeSeed()
+	make1 := func() *Capture { return &Capture{seed: seed, open: map[place]*conversation{}} }
+	return make1(), make1()
+}
+
+// Conversations returns the conversations in the order of their beginnings.
+func (c *Capture) Conversations() []*End {
+	all := make([]*End, len(c.all))
+	for i, v := range c.all {
+		all[i] = &v.End
+	}
+	return all
+}
+
+// Close does nothing: it is there for a sink.
+func (c *Capture) Close() error { return nil }
+
+// Record takes a record of the pipeline. It is borrowed until the call returns.
+func (c *Capture) Record(r *dissect.Record) error {
+	if r.Datagram == nil || r.Kind == dissect.KindEvicted {
+		return nil
+	}
+	at := c.conversation(r)
+	if at == nil {
+		c.Left++
+		return nil
+	}
+	if r.Client != "" {
+		at.Name = r.Client
+	}
+	it := item{kind: r.Kind, time: r.Datagram.Time.UnixNano(), frame: int32(min(r.Datagram.Number, 1<<31-1)), part: uint16(min(r.Part, 1<<16-1))}
+	body := r.Bytes
+	switch r.Kind {
+	case dissect.KindMessage:
+		var ok bool
+		if body, ok = c.message(r, at, &it); !ok {
+			return nil
+		}
+	case dissect.KindPayload: // compares with a message of a capture
+		c.Bare, it.kind, it.typ, it.flags, body = true, dissect.KindMessage, transport.Standard, flagUnknown, r.Payload
+	case dissect.KindGameSpy, dissect.KindMalformed, dissect.KindEvicted:
+	}
+	way := at.way(r)
+	if it.typ == transport.Standard && len(body) > 0 && r.Kind != dissect.KindGameSpy && r.Kind != dissect.KindMalformed {
+		it.op = decode.Opcode(body[0])
+	}
+	if r.Kind == dissect.KindMessage && r.Dir == dissect.DirUnknown {
+		c.Undirected++
+	}
+	if c.count >= MaxMessages || len(c.bytes)+len(body) > maxBytes || len(c.ids) > maxIDs-256 {
+		c.Left++
+		return nil
+	}
+	c.digest(r, body, &it)
+	if way == 1 {
+		it.group = c.ownerOf(&it)
+	}
+	it.body, it.size = uint32(len(c.bytes)), uint16(min(len(body), 1<<16-1))
+	c.bytes = append(c.bytes, body[:it.size]...)
+	c.count++
+	c.Messages++
+	at.Messages++
+	at.ways[way] = append(at.ways[way], it)
+	return nil
+}
+
+// message looks at the header of a transport message. ok is false for one that
+// is no news: a retransmission, a fragment, an acknowledgement, a keepalive.
+func (c *Capture) message(r *dissect.Record, at *conversation, it *item) (body []byte, ok bool) {
+	h := &r.Transport
+	if r.Repeat || r.Status == dissect.StatusDuplicate {
+		c.Repeats++
+		return nil, false
+	}
+	it.typ = h.Type
+	if h.Reliable {
+		it.flags |= flagReliable
+	}
+	if h.Priority {
+		it.flags |= flagPriority
+	}
+	switch h.Type {
+	case transport.Acknowledge:
+		c.Acks++
+		return nil, false
+	case transport.DoNothing:
+		c.Keepalives++
+		return nil, false
+	case transport.Standard:
+		return r.Payload, len(r.Payload) > 0 || r.Status != dissect.StatusPending
+	case transport.NameChange:
+		body = r.Bytes[h.Size:]
+		if at.again(maphash.Bytes(c.seed, append([]byte{byte(r.Dir)}, body...))) || len(body) == 0 {
+			c.Keepalives++
+			return nil, false
+		}
+		return body, true
+	case transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave:
+	}
+	return r.Bytes[min(h.Size, len(r.Bytes)):], true
+}
+
+// maxNames bounds the names that a conversation is remembered to have had.
+const maxNames = 256
+
+// again reports whether a NameChange has been seen. The game and OpenBC send
+// them as keepalives.
+func (v *conversation) again(key uint64) bool {
+	if v.names[key] {
+		return true
+	}
+	if v.names == nil || len(v.names) >= maxNames {
+		v.names = map[uint64]bool{}
+	}
+	v.names[key] = true
+	return false
+}
+
+// conversation returns the conversation of a record, nil if there are too many.
+// A client that connects anew begins another.
+func (c *Capture) conversation(r *dissect.Record) *conversation {
+	d := r.Datagram
+	p := place{number: r.Conversation, low: d.Src, high: d.Dst}
+	if p.high.Compare(p.low) < 0 {
+		p.low, p.high = p.high, p.low
+	}
+	spy := r.Kind == dissect.KindGameSpy
+	if spy {
+		p.number = 0
+	}
+	v := c.open[p]
+	anew := v != nil && r.Kind == dissect.KindMessage && !r.Repeat && r.Transport.Type == transport.Connect && r.Dir == dissect.ToHost &&
+		slices.ContainsFunc(r.Notes, func(n dissect.Note) bool { return n.Code == "restart" })
+	if v == nil || anew {
+		if len(c.all) >= MaxConversations {
+			return nil
+		}
+		v = &conversation{place: p, begun: d.Src, End: End{First: d.Number, GameSpy: spy}}
+		c.open[p] = v
+		c.all = append(c.all, v)
+	}
+	if !v.Host.IsValid() {
+		switch {
+		case spy && !r.GameSpy.Query(), r.Dir == dissect.FromHost:
+			v.Host, v.Client = d.Src, d.Dst
+		case spy, r.Dir == dissect.ToHost:
+			v.Host, v.Client = d.Dst, d.Src
+		}
+	}
+	return v
+}
+
+// way returns the index of the direction of a record: 0 from the client, 1 from
+// the host. Where that is not known, who spoke first counts as the client.
+func (v *conversation) way(r *dissect.Record) int {
+	from := v.Client
+	if !from.IsValid() {
+		from = v.begun
+	}
+	switch {
+	case r.Dir == dissect.ToHost:
+		return 0
+	case r.Dir == dissect.FromHost:
+		return 1
+	case r.Datagram.Src == from:
+		return 0
+	}
+	return 1
+}
+
+// digest computes the digests of a message and collects its ids.
+func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
+	s := &c.scan
+	s.body = append(s.body[:0], body...)
+	s.ids, s.bits, s.record, s.depth = s.ids[:0], s.bits[:0], r, 0
+	switch {
+	case r.Kind == dissect.KindGameSpy: // the keys alone
+		s.body = s.body[:0]
+		for key := range r.GameSpy.Pairs() {
+			s.body = append(append(s.body, key...), 0)
+		}
+	case r.Message != nil:
+		r.Visit(&s.viewer, s)
+	}
+	s.body = append(append(s.body, s.bits...), byte(it.kind), byte(it.typ))
+	it.key = maphash.Bytes(c.seed, s.body)
+	if r.Kind == dissect.KindGameSpy {
+		it.exact = maphash.Bytes(c.seed, body)
+		return
+	}
+	for _, v := range s.ids {
+		s.body = append(s.body, byte(v.domain))
+		s.body = binary.LittleEndian.AppendUint32(s.body, v.value)
+	}
+	it.exact = maphash.Bytes(c.seed, s.body)
+	it.ids, it.idN = uint32(len(c.ids)), uint16(min(len(s.ids), 1<<16-1))
+	c.ids = append(c.ids, s.ids[:it.idN]...)
+}
+
+// ownerOf returns a number for the player whose object a host's message is
+// about: a host passes messages of different players on in no order.
+func (c *Capture) ownerOf(it *item) uint8 {
+	for _, v := range c.ids[it.ids : it.ids+uint32(it.idN)] {
+		if slot, ok := wire.ObjectID(v.value).Slot(); ok && v.domain == objects {
+			return uint8(slot) + 1
+		}
+	}
+	return 0
+}
+
+func (c *Capture) bodyOf(it *item) []byte { return c.bytes[it.body : it.body+uint32(it.size)] }
+
+func (c *Capture) idsOf(it *item) []id { return c.ids[it.ids : it.ids+uint32(it.idN)] }
+
+// A scanner blanks the bytes of ids and clocks in a copy of a message.
+type scanner struct {
+	record *dissect.Record
+	viewer decode.Viewer
+	body   []byte
+	ids    []id
+	bits   []byte
+	depth  int
+}
+
+// A meaning tells how a field is compared.
+type meaning uint8
+
+const (
+	asSent  meaning = iota
+	renamed         // it has one counterpart
+	ofClock         // it is not compared
+)
+
+// meaningOf returns how a field of a message is compared, and the id in it.
+func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) {
+	switch {
+	case f.Kind == decode.KindObject:
+		m, v = renamed, id{objects, uint32(f.Uint)}
+	case f.Kind == decode.KindIPv4 && len(f.Bytes) == 4:
+		m, v = renamed, id{addresses, binary.BigEndian.Uint32(f.Bytes)}
+	case f.Who != decode.NoPlayer:
+		n := uint32(f.Uint)
+		if f.Kind == decode.KindI32 {
+			n = uint32(f.Int)
+		}
+		m, v = renamed, id{numbers + domain(f.Who), n}
+	case f.Name == msg.ClockField && depth == 0:
+		return ofClock, v
+	}
+	if depth > 0 || r.Spec == nil {
+		return m, v
+	}
+	for i := range r.Spec.HostFields {
+		h := &r.Spec.HostFields[i]
+		if h.Name != f.Name {
+			continue
+		}
+		switch h.From {
+		case decode.HostClock, decode.HostIDs, decode.HostLine:
+			return ofClock, v
+		case decode.GivenSlot:
+			return renamed, id{numbers + domain(decode.BySlot), uint32(f.Uint)}
+		case decode.GivenID:
+			return renamed, id{numbers + domain(decode.ByID), uint32(f.Uint)}
+		}
+	}
+	return m, v
+}
+
+// Field implements [decode.Visitor].
+func (s *scanner) Field(f *decode.Field) {
+	if f.Kind.Derived() || f.End <= f.Off || f.End > len(s.body) {
+		return
+	}
+	m, v := meaningOf(s.record, f, s.depth)
+	switch {
+	case m == renamed:
+		s.ids = append(s.ids, v)
+	case m == ofClock:
+	case f.Kind == decode.KindBit && len(s.record.Spec.HostFields) > 0: // it shares its byte with one that is not compared
+		s.bits = append(s.bits, byte(f.Uint))
+	default:
+		return
+	}
+	clear(s.body[f.Off:f.End])
+}
+
+// Begin implements [decode.Visitor].
+func (s *scanner) Begin(*decode.Group) { s.depth++ }
+
+// End implements [decode.Visitor].
+func (s *scanner) End(*decode.Group) { s.depth-- }

@@ -1,0 +1,526 @@
+package diff
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Options say how to compare.
+type Options struct {
+	// Timing, unless 0, is how much earlier or later a message may come.
+	Timing time.Duration
+	// Both leaves conversations out that one capture alone holds.
+	Both bool
+}
+
+// MaxFindings are kept in a report; the others are counted.
+const MaxFindings = 200
+
+// A Report says how two captures compare.
+type Report struct {
+	A, B     *Capture
+	Pairs    []*Pair
+	Findings []*Finding // the first of each kind in conversations of both captures
+	Found    int        // all
+	Renamed  int        // ids of objects and players, and addresses, that have another value in B
+	Skipped  int        // messages that were not compared: the other capture is a log without their kind
+
+	Alone [Kinds]int // messages of conversations that one capture alone holds
+
+	kinds  map[Kind]int
+	stands func(a, b id) bool // whether an id of A stands for one of B
+}
+
+// Equal reports whether the captures hold the same.
+func (r *Report) Equal() bool { return r.Found == 0 && r.A.Left == 0 && r.B.Left == 0 }
+
+// Count returns the number of differences of a kind.
+func (r *Report) Count(k Kind) int { return r.kinds[k] + r.Alone[k] }
+
+// An End is a conversation in one capture. The name is from the network.
+type End struct {
+	Host, Client netip.AddrPort
+	Name         string
+	GameSpy      bool
+	First        int // frame
+	Messages     int
+}
+
+// A Pair is a conversation of both captures, or of one if the other is nil.
+type Pair struct {
+	A, B *End
+	Ways [2]Way // from the client, from the host
+}
+
+// Equal reports whether the captures hold the same of the conversation.
+func (p *Pair) Equal() bool {
+	for k := range p.Ways {
+		if w := &p.Ways[k]; w.OnlyA+w.OnlyB+w.Differ+w.Reorder+w.Timing > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// A Way counts the messages of one direction of a conversation.
+type Way struct {
+	Dir                                  dissect.Dir
+	Equal, OnlyA, OnlyB, Differ, Reorder int
+	Timing                               int
+
+	// Times of equal messages: Offset is the median of B's times without A's, Off
+	// the median and Most the longest distance from that, in frame MostA of A.
+	Timed     int
+	Offset    time.Duration
+	Off, Most time.Duration
+	MostA     int
+}
+
+// A Kind is the kind of a finding.
+type Kind uint8
+
+// The kinds of findings.
+const (
+	OnlyA   Kind = iota // a message that B lacks
+	OnlyB               // a message that A lacks
+	Differs             // a message with other contents
+	Order               // a message before others in A and behind them in B, or the reverse
+	Timing              // a message that came too early or too late
+
+	Kinds = iota
+)
+
+// String returns the kind as written in JSON.
+func (k Kind) String() string {
+	return [...]string{"only-a", "only-b", "differs", "order", "timing"}[k]
+}
+
+// A Place is a message in a capture.
+type Place struct {
+	Frame, Part int
+	Record      *dissect.Record // a copy; nil unless the capture was read again
+}
+
+// A Finding is one message in which the captures differ.
+type Finding struct {
+	Kind   Kind
+	Pair   *Pair
+	Dir    dissect.Dir
+	A, B   *Place // nil if the capture does not hold it
+	Type   transport.Type
+	Opcode decode.Opcode // of a game message
+	Game   bool          // it is a game message
+	Late   time.Duration // Timing: how much later it came in B
+	Flags  string        // Differs: the header in words, if it differs
+	Fields []Field       // Differs: the fields that differ; the records hold them
+
+	record dissect.Kind
+}
+
+// Compare compares two captures.
+func Compare(a, b *Capture, o Options) *Report {
+	r := &Report{A: a, B: b, kinds: map[Kind]int{}}
+	c := comparer{r: r, o: o, a: a, b: b, votes: map[vote]int{}}
+	for _, p := range c.conversations() {
+		c.prepare(p[0], p[1])
+	}
+	c.elect()
+	r.stands = c.stands
+	for _, p := range c.work {
+		c.pair(p)
+	}
+	// The findings come in the order of their frames.
+	slices.SortStableFunc(r.Findings, func(x, y *Finding) int { return cmp.Compare(x.frame(), y.frame()) })
+	return r
+}
+
+// frame returns the frame of a finding in A, or the one in B.
+func (f *Finding) frame() int {
+	if f.A != nil {
+		return f.A.Frame
+	}
+	return f.B.Frame
+}
+
+// comparer compares.
+type comparer struct {
+	r       *Report
+	o       Options
+	a, b    *Capture
+	votes   map[vote]int
+	counter map[id]uint32 // of the ids of A
+	back    map[id]uint32 // of the ids of B
+	work    []*work
+}
+
+// work is a pair of conversations and the pairs of their messages.
+type work struct {
+	a, b    *conversation
+	matches [2][]match
+}
+
+// A vote says that an id of A stands for one of B.
+type vote struct {
+	id
+	b uint32
+}
+
+// maxVotes bounds the pairs of ids.
+const maxVotes = 1 << 19
+
+// conversations finds those that belong together: of players of one name, then
+// with the most messages in common, then with the same addresses, then in their
+// order. Queries of GameSpy look alike, so any may belong together.
+func (c *comparer) conversations() (out [][2]*conversation) {
+	type score struct{ a, b, name, same, address, apart int }
+	shared := c.shared()
+	var scores []score
+	for i, a := range c.a.all {
+		for j, b := range c.b.all {
+			if a.GameSpy != b.GameSpy {
+				continue
+			}
+			s := score{a: i, b: j, same: shared[[2]int{i, j}], apart: max(i-j, j-i)}
+			if a.Name != "" && a.Name == b.Name {
+				s.name = 1
+			}
+			if a.Host == b.Host && a.Client == b.Client {
+				s.address = 1
+			}
+			if s.same > 0 || s.name > 0 || s.address > 0 || a.GameSpy {
+				scores = append(scores, s)
+			}
+		}
+	}
+	slices.SortFunc(scores, func(x, y score) int {
+		return cmp.Or(y.name-x.name, y.same-x.same, y.address-x.address, x.apart-y.apart, x.a-y.a)
+	})
+	ofA, ofB := map[int]int{}, map[int]bool{}
+	for _, s := range scores {
+		if _, taken := ofA[s.a]; !taken && !ofB[s.b] {
+			ofA[s.a], ofB[s.b] = s.b, true
+		}
+	}
+	for i, a := range c.a.all {
+		if j, ok := ofA[i]; ok {
+			out = append(out, [2]*conversation{a, c.b.all[j]})
+		} else {
+			out = append(out, [2]*conversation{a, nil})
+		}
+	}
+	for j, b := range c.b.all {
+		if !ofB[j] {
+			out = append(out, [2]*conversation{nil, b})
+		}
+	}
+	return out
+}
+
+// mostSharing is in how many conversations a message may be that tells whether
+// two of them belong together.
+const mostSharing = 8
+
+// shared counts the messages that conversations of both captures have.
+func (c *comparer) shared() map[[2]int]int {
+	type counts map[int]int // by conversation
+	of := func(side *Capture) map[uint64]counts {
+		all := make(map[uint64]counts, len(side.bytes)/32)
+		for i, v := range side.all {
+			for w := range v.ways {
+				for k := range v.ways[w] {
+					key := v.ways[w][k].key + uint64(w)
+					if all[key] == nil {
+						all[key] = counts{}
+					}
+					if _, have := all[key][i]; have || len(all[key]) <= mostSharing {
+						all[key][i]++
+					}
+				}
+			}
+		}
+		return all
+	}
+	out := map[[2]int]int{}
+	inB := of(c.b)
+	for key, a := range of(c.a) {
+		b := inB[key]
+		if len(a) > mostSharing || len(b) > mostSharing {
+			continue
+		}
+		for i, n := range a {
+			for j, m := range b {
+				out[[2]int{i, j}] += min(n, m)
+			}
+		}
+	}
+	return out
+}
+
+// prepare aligns the messages of two conversations, and has them vote for the
+// counterparts of their ids.
+func (c *comparer) prepare(a, b *conversation) {
+	w := &work{a: a, b: b}
+	c.work = append(c.work, w)
+	if a == nil || b == nil {
+		return
+	}
+	for k := range w.matches {
+		w.matches[k] = align(c.a, c.b, a.ways[k], b.ways[k])
+		for _, m := range w.matches[k] {
+			x, y := c.a.idsOf(&a.ways[k][m.a]), c.b.idsOf(&b.ways[k][m.b])
+			if len(x) != len(y) {
+				continue
+			}
+			for i := range x {
+				v := vote{x[i], y[i].value}
+				if _, have := c.votes[v]; x[i].domain == y[i].domain && (have || len(c.votes) < maxVotes) {
+					c.votes[v]++
+				}
+			}
+		}
+	}
+}
+
+// elect finds the counterpart of each id: the one it has most often, and of
+// several the same value.
+func (c *comparer) elect() {
+	c.counter, c.back = map[id]uint32{}, map[id]uint32{}
+	most, mostBack := map[id]int{}, map[id]int{}
+	for _, v := range slices.SortedFunc(maps.Keys(c.votes), func(x, y vote) int {
+		return cmp.Or(cmp.Compare(x.domain, y.domain), cmp.Compare(x.value, y.value), cmp.Compare(x.b, y.b))
+	}) {
+		n := 2 * c.votes[v]
+		if v.value == v.b {
+			n++
+		}
+		if n > most[v.id] {
+			most[v.id], c.counter[v.id] = n, v.b
+		}
+		if back := (id{v.domain, v.b}); n > mostBack[back] {
+			mostBack[back], c.back[back] = n, v.value
+		}
+	}
+	for v, b := range c.counter {
+		if v.value != b && c.back[id{v.domain, b}] == v.value {
+			c.r.Renamed++
+		}
+	}
+}
+
+// stands reports whether an id of A stands for one of B.
+func (c *comparer) stands(a, b id) bool {
+	if a.domain != b.domain {
+		return false
+	}
+	to, known := c.counter[a]
+	if !known {
+		return a.value == b.value
+	}
+	return to == b.value && c.back[b] == a.value
+}
+
+// equal reports whether two messages are the same but for ids, which each have
+// one counterpart.
+func (c *comparer) equal(x, y *item) bool {
+	if x.key != y.key || x.kind == dissect.KindGameSpy && x.exact != y.exact || c.headers(x, y) {
+		return false
+	}
+	a, b := c.a.idsOf(x), c.b.idsOf(y)
+	return slices.EqualFunc(a, b, c.stands)
+}
+
+// headers reports whether the headers of two messages differ.
+func (c *comparer) headers(x, y *item) bool {
+	return x.flags != y.flags && (x.flags|y.flags)&flagUnknown == 0
+}
+
+// pair compares the messages of two conversations.
+func (c *comparer) pair(w *work) {
+	p := &Pair{}
+	if w.a != nil {
+		p.A = &w.a.End
+	}
+	if w.b != nil {
+		p.B = &w.b.End
+	}
+	alone := w.a == nil || w.b == nil
+	if alone && c.o.Both {
+		return
+	}
+	c.r.Pairs = append(c.r.Pairs, p)
+	for k, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost} {
+		p.Ways[k].Dir = dir
+		var a, b []item
+		if w.a != nil {
+			a = w.a.ways[k]
+		}
+		if w.b != nil {
+			b = w.b.ways[k]
+		}
+		c.way(p, &p.Ways[k], a, b, w.matches[k])
+	}
+}
+
+func (c *comparer) way(p *Pair, way *Way, a, b []item, matches []match) {
+	inA, inB := make([]bool, len(a)), make([]bool, len(b))
+	for _, m := range matches {
+		inA[m.a], inB[m.b] = true, true
+	}
+	for i := range a {
+		switch {
+		case inA[i]:
+		case c.skipped(&a[i], c.b):
+			c.r.Skipped++
+		default:
+			way.OnlyA++
+			c.find(&Finding{Kind: OnlyA, Pair: p, Dir: way.Dir, A: placeOf(&a[i])}, &a[i])
+		}
+	}
+	for j := range b {
+		switch {
+		case inB[j]:
+		case c.skipped(&b[j], c.a):
+			c.r.Skipped++
+		default:
+			way.OnlyB++
+			c.find(&Finding{Kind: OnlyB, Pair: p, Dir: way.Dir, B: placeOf(&b[j])}, &b[j])
+		}
+	}
+	for _, m := range matches {
+		x, y := &a[m.a], &b[m.b]
+		if !m.changed && c.equal(x, y) {
+			way.Equal++
+			continue
+		}
+		way.Differ++
+		f := &Finding{Kind: Differs, Pair: p, Dir: way.Dir, A: placeOf(x), B: placeOf(y)}
+		if c.headers(x, y) {
+			f.Flags = flagWords(x.flags) + " in A, " + flagWords(y.flags) + " in B"
+		}
+		c.find(f, x)
+	}
+	c.order(p, way, a, b, matches)
+	c.times(p, way, a, b, matches)
+}
+
+// skipped reports whether the other capture is a log that has no messages of
+// this kind.
+func (c *comparer) skipped(it *item, other *Capture) bool {
+	return other.Bare && (it.kind != dissect.KindMessage || it.typ != transport.Standard)
+}
+
+// order reports the messages that came in another order. The reliable, the
+// unreliable and the transport layer's messages of a sender have each an order
+// of their own.
+func (c *comparer) order(p *Pair, way *Way, a, b []item, matches []match) {
+	type group struct {
+		owner, reliable uint8
+		control         bool
+	}
+	groups := map[group][]match{}
+	for _, m := range matches {
+		g := group{a[m.a].group, a[m.a].flags & flagReliable, a[m.a].typ != transport.Standard}
+		groups[g] = append(groups[g], m)
+	}
+	stay := make([]bool, len(a))
+	for _, all := range groups {
+		for _, m := range rising(all) {
+			stay[m.a] = true
+		}
+	}
+	for _, m := range matches {
+		if !stay[m.a] {
+			way.Reorder++
+			c.find(&Finding{Kind: Order, Pair: p, Dir: way.Dir, A: placeOf(&a[m.a]), B: placeOf(&b[m.b])}, &a[m.a])
+		}
+	}
+}
+
+// times compares the times of the messages.
+func (c *comparer) times(p *Pair, way *Way, a, b []item, matches []match) {
+	if len(matches) == 0 {
+		return
+	}
+	late := make([]int64, len(matches))
+	for i, m := range matches {
+		late[i] = b[m.b].time - a[m.a].time
+	}
+	middle := median(slices.Clone(late))
+	way.Timed, way.Offset = len(late), time.Duration(middle)
+	off := make([]int64, len(late))
+	for i, m := range matches {
+		d := time.Duration(late[i] - middle)
+		off[i] = int64(d.Abs())
+		if d.Abs() > way.Most {
+			way.Most, way.MostA = d.Abs(), int(a[m.a].frame)
+		}
+		if c.o.Timing > 0 && d.Abs() > c.o.Timing {
+			way.Timing++
+			c.find(&Finding{Kind: Timing, Pair: p, Dir: way.Dir, A: placeOf(&a[m.a]), B: placeOf(&b[m.b]), Late: d}, &a[m.a])
+		}
+	}
+	way.Off = time.Duration(median(off))
+}
+
+// median returns the middle of some values, which it sorts.
+func median(all []int64) int64 {
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}
+
+// find counts a finding, and keeps it if it is one of the first of its kind.
+func (c *comparer) find(f *Finding, it *item) {
+	if f.Pair.A == nil || f.Pair.B == nil { // one for all of the conversation
+		c.r.Found++
+		c.r.Alone[f.Kind]++
+		return
+	}
+	f.Type, f.Opcode, f.record = it.typ, it.op, it.kind
+	f.Game = it.kind == dissect.KindMessage && it.typ == transport.Standard
+	c.r.Found++
+	if c.r.kinds[f.Kind]++; c.r.kinds[f.Kind] <= MaxFindings/Kinds {
+		c.r.Findings = append(c.r.Findings, f)
+	}
+}
+
+func placeOf(it *item) *Place { return &Place{Frame: int(it.frame), Part: int(it.part)} }
+
+// flagWords names the header of a message.
+func flagWords(flags uint8) string {
+	words := "unreliable"
+	if flags&flagReliable != 0 {
+		words = "reliable"
+	}
+	if flags&flagPriority != 0 {
+		words += " with priority"
+	}
+	return words
+}
+
+// Transport reports whether the finding is about a transport message.
+func (f *Finding) Transport() bool { return f.record == dissect.KindMessage && !f.Game }
+
+// Name returns the name of the message.
+func (f *Finding) Name(c *decode.Catalog) string {
+	switch f.record {
+	case dissect.KindGameSpy:
+		return "GameSpy"
+	case dissect.KindMalformed:
+		return "malformed"
+	case dissect.KindMessage, dissect.KindPayload, dissect.KindEvicted:
+	}
+	if !f.Game {
+		return f.Type.Kind()
+	}
+	if spec := c.Lookup(f.Opcode); spec != nil {
+		return spec.Name
+	}
+	return "unknown"
+}

@@ -1,0 +1,232 @@
+package diff
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// A Field is a field in which two messages differ. The side that lacks it is
+// nil. The values share memory with the records of the finding.
+type Field struct {
+	Path string // such as flags.0.angle
+	A, B *decode.Field
+	Text [2]string // of values that are no fields: GameSpy text, undecoded bytes; from the network
+}
+
+// maxFields bounds the fields of a finding.
+const maxFields = 64
+
+// A Finder is a sink that keeps the records of the findings of one capture,
+// which is read a second time.
+type Finder struct {
+	wanted map[[2]int][]*Place
+}
+
+// NewFinder returns a finder for the records of A, or of B.
+func NewFinder(r *Report, ofB bool) *Finder {
+	f := &Finder{wanted: map[[2]int][]*Place{}}
+	for _, x := range r.Findings {
+		p := x.A
+		if ofB {
+			p = x.B
+		}
+		if p != nil {
+			k := [2]int{p.Frame, p.Part}
+			f.wanted[k] = append(f.wanted[k], p)
+		}
+	}
+	return f
+}
+
+// Record takes a record of the pipeline. It is borrowed until the call returns.
+func (f *Finder) Record(r *dissect.Record) error {
+	if r.Datagram == nil || r.Kind == dissect.KindEvicted {
+		return nil
+	}
+	for _, p := range f.wanted[[2]int{r.Datagram.Number, r.Part}] {
+		if p.Record == nil {
+			p.Record = r.Clone()
+		}
+	}
+	return nil
+}
+
+// Close does nothing: it is there for a sink.
+func (f *Finder) Close() error { return nil }
+
+// Explain finds the fields that differ. The records of the findings must be
+// there; findings without them stay as they are.
+func (r *Report) Explain() {
+	for _, f := range r.Findings {
+		if f.Kind == Differs && f.A.Record != nil && f.B.Record != nil {
+			f.Fields = r.fieldsOf(f.A.Record, f.B.Record)
+		}
+	}
+}
+
+// fieldsOf returns the fields in which two messages differ.
+func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
+	if a.Kind == dissect.KindGameSpy {
+		return pairsOf(a, b)
+	}
+	x, y := list(a), list(b)
+	var out []Field
+	add := func(f Field) {
+		if len(out) < maxFields {
+			out = append(out, f)
+		}
+	}
+	at := make(map[string]int, len(y.all))
+	for j, v := range y.all {
+		at[v.path] = j
+	}
+	for i := range x.all {
+		v := &x.all[i]
+		j, both := at[v.path]
+		switch {
+		case !both:
+			add(Field{Path: v.path, A: &v.field})
+		case v.means == ofClock:
+		case v.means == renamed && r.stands(v.id, y.all[j].id):
+		case !sameValue(&v.field, &y.all[j].field):
+			add(Field{Path: v.path, A: &v.field, B: &y.all[j].field})
+		}
+		delete(at, v.path)
+	}
+	for j := range y.all {
+		v := &y.all[j]
+		if _, left := at[v.path]; left {
+			add(Field{Path: v.path, B: &v.field})
+		}
+	}
+	if restA, restB := rest(a), rest(b); !bytes.Equal(restA, restB) {
+		add(Field{Path: "residue", Text: [2]string{hex(restA), hex(restB)}})
+	}
+	return out
+}
+
+// rest returns the bytes of a message that are not in fields.
+func rest(r *dissect.Record) []byte {
+	switch {
+	case r.Message != nil || len(r.Rest) > 0:
+		return r.Rest
+	case len(r.Payload) > 0:
+		return r.Payload
+	case r.Kind == dissect.KindMessage:
+		return r.Bytes[min(r.Transport.Size, len(r.Bytes)):]
+	}
+	return r.Bytes
+}
+
+// pairsOf returns the keys in which GameSpy texts differ.
+func pairsOf(a, b *dissect.Record) (out []Field) {
+	y := map[string]string{}
+	for key, value := range b.GameSpy.Pairs() {
+		y[key] = value
+	}
+	for key, value := range a.GameSpy.Pairs() {
+		if other, both := y[key]; (!both || other != value) && len(out) < maxFields {
+			out = append(out, Field{Path: key, Text: [2]string{value, other}})
+		}
+		delete(y, key)
+	}
+	for key, value := range b.GameSpy.Pairs() {
+		if _, left := y[key]; left && len(out) < maxFields {
+			out = append(out, Field{Path: key, Text: [2]string{"", value}})
+		}
+	}
+	return out
+}
+
+// A lister lists the fields of a message.
+type lister struct {
+	record *dissect.Record
+	path   []string
+	all    []listed
+}
+
+type listed struct {
+	path  string
+	field decode.Field
+	means meaning
+	id    id
+}
+
+func list(r *dissect.Record) *lister {
+	l := &lister{record: r}
+	var w decode.Viewer
+	r.Visit(&w, l)
+	return l
+}
+
+// maxListed bounds the fields that are looked at.
+const maxListed = 1024
+
+// Field implements [decode.Visitor].
+func (l *lister) Field(f *decode.Field) {
+	if f.Kind.Derived() || len(l.all) >= maxListed {
+		return
+	}
+	m, v := meaningOf(l.record, f, len(l.path))
+	l.all = append(l.all, listed{strings.Join(append(l.path[:len(l.path):len(l.path)], f.Name), "."), *f, m, v})
+}
+
+// Begin implements [decode.Visitor].
+func (l *lister) Begin(g *decode.Group) {
+	name := g.Name
+	if g.Kind == decode.GroupElement {
+		name = strconv.Itoa(g.Index)
+	}
+	l.path = append(l.path, name)
+}
+
+// End implements [decode.Visitor].
+func (l *lister) End(*decode.Group) { l.path = l.path[:len(l.path)-1] }
+
+// sameValue reports whether two fields have the same value. A field holds only
+// that of its kind.
+func sameValue(a, b *decode.Field) bool {
+	if a.Kind != b.Kind {
+		return false
+	}
+	components := 3
+	switch a.Kind {
+	case decode.KindI8, decode.KindI16, decode.KindI32:
+		return a.Int == b.Int
+	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
+		return math.Float64bits(a.Float) == math.Float64bits(b.Float)
+	case decode.KindQuat, decode.KindVec4h, decode.KindVec4f:
+		components = 4
+	case decode.KindDir3, decode.KindVec3:
+	case decode.KindRatios, decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz,
+		decode.KindIPv4, decode.KindBytes:
+		return bytes.Equal(a.Bytes, b.Bytes)
+	default:
+		return a.Uint == b.Uint
+	}
+	for i := range components {
+		if math.Float32bits(a.Vec[i]) != math.Float32bits(b.Vec[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func hex(b []byte) string {
+	const digits, most = "0123456789abcdef", 64
+	var s strings.Builder
+	for i, c := range b {
+		if i == most {
+			s.WriteString("...")
+			break
+		}
+		s.WriteByte(digits[c>>4])
+		s.WriteByte(digits[c&15])
+	}
+	return s.String()
+}

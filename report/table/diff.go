@@ -1,0 +1,242 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/conform/diff"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+)
+
+// Diff writes the comparison of two captures, which have names: a table of the
+// conversations, the findings by kind, and the verdict. A nil catalogue stands
+// for that of the game.
+func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Options) error {
+	if c == nil {
+		c = msg.Catalog()
+	}
+	d := diffPage{r: r, o: o, theme: newTheme(o.Color), catalog: c, more: unicodeSigns.more}
+	if o.ASCII {
+		d.more = asciiSigns.more
+	}
+	d.head(names)
+	d.conversations()
+	for k := diff.Kind(0); k < diff.Kinds; k++ {
+		d.findings(k)
+	}
+	d.verdict()
+	if d.err != nil {
+		return d.err
+	}
+	_, err := w.Write(d.b.Bytes())
+	return err
+}
+
+type diffPage struct {
+	r       *diff.Report
+	o       Options
+	theme   *theme
+	catalog *decode.Catalog
+	widths  widths
+	more    string
+	b       bytes.Buffer
+	err     error
+}
+
+// line writes a line that is cut at the terminal's width.
+func (d *diffPage) line(look style, format string, args ...any) {
+	text := fmt.Appendf(nil, format, args...)
+	if d.o.Width > 0 {
+		text = d.widths.fit(text, 0, d.o.Width, d.more, false)
+		text = bytes.TrimRight(text, " ")
+	}
+	d.b.Write(d.theme.append(nil, text, look))
+	d.b.WriteByte('\n')
+}
+
+func (d *diffPage) head(names [2]string) {
+	for i, c := range []*diff.Capture{d.r.A, d.r.B} {
+		d.line(normal, "%c  %s: %d messages, %d retransmissions, %d acknowledgements", 'A'+i, report.Escape(filepath.Base(names[i])),
+			c.Messages, c.Repeats, c.Acks)
+		if c.Left > 0 {
+			d.line(yellow, "   %d messages were left out: there are too many; select fewer with --player, --from and --to", c.Left)
+		}
+	}
+	if d.r.Skipped > 0 {
+		d.line(yellow, "%d messages were not compared: one of the files is a log without such messages", d.r.Skipped)
+	}
+	if d.r.Renamed > 0 {
+		d.line(normal, "%d ids or addresses of A have one other value each in B", d.r.Renamed)
+	}
+}
+
+// name names a conversation.
+func (d *diffPage) name(p *diff.Pair) string {
+	end, only := p.A, ""
+	switch {
+	case p.A == nil:
+		end, only = p.B, ", only in B"
+	case p.B == nil:
+		only = ", only in A"
+	}
+	name := report.Escape(end.Name)
+	switch {
+	case end.GameSpy:
+		name = "GameSpy " + address(end.Client)
+	case name == "":
+		name = address(end.Client)
+	}
+	return name + only
+}
+
+func address(a netip.AddrPort) string {
+	if !a.IsValid() {
+		return "unknown address"
+	}
+	return a.String()
+}
+
+func (d *diffPage) conversations() {
+	heads := []string{"conversation", "", "equal", "only A", "only B", "differ", "order", "B - A s", "off ms", "most ms"}
+	all := make([]column, len(heads))
+	for i, head := range heads {
+		all[i] = column{head: head, text: i < 2}
+	}
+	all[0].least, all[7].drop, all[8].drop, all[9].drop = 8, 1, 3, 2
+	asked := 0
+	for _, p := range d.r.Pairs {
+		if p.A != nil && p.A.GameSpy && p.Equal() {
+			asked++
+			continue
+		}
+		for k := range p.Ways {
+			w := &p.Ways[k]
+			name := ""
+			if k == 0 {
+				name = d.name(p)
+			}
+			cells := []string{name, report.Way(w.Dir, "", d.o.ASCII), count(int64(w.Equal))}
+			for _, n := range []int{w.OnlyA, w.OnlyB, w.Differ, w.Reorder} {
+				cell := count(int64(n))
+				if n > 0 {
+					cell = string(d.theme.append(nil, []byte(cell), red))
+				}
+				cells = append(cells, cell)
+			}
+			if w.Timed > 0 {
+				cells = append(cells, strconv.FormatFloat(w.Offset.Seconds(), 'f', 3, 64), inMillis(w.Off, true), inMillis(w.Most, true))
+			} else {
+				cells = append(cells, "", "", "")
+			}
+			for i := range cells {
+				all[i].cells = append(all[i].cells, cells[i])
+			}
+		}
+	}
+	if len(all[0].cells) > 0 {
+		d.b.WriteByte('\n')
+		d.err = d.widths.fitted(&d.b, d.o, all)
+	}
+	if asked > 0 {
+		d.line(normal, " %s of GameSpy equal", appendCount(nil, asked, "conversation"))
+	}
+}
+
+// diffHeads are the headings of the kinds of findings.
+var diffHeads = [diff.Kinds]string{
+	"Only in A", "Only in B", "Different", "In another order", "At another time",
+}
+
+func (d *diffPage) findings(k diff.Kind) {
+	n := d.r.Count(k)
+	if n == 0 {
+		return
+	}
+	d.b.WriteByte('\n')
+	d.line(red, "%s: %d", diffHeads[k], n)
+	for _, f := range d.r.Findings {
+		if f.Kind != k {
+			continue
+		}
+		n--
+		d.finding(f)
+	}
+	if alone := d.r.Alone[k]; alone > 0 {
+		d.line(normal, "  %d messages of conversations that the other file lacks", alone)
+		n -= alone
+	}
+	if n > 0 {
+		d.line(normal, "  and %d more", n)
+	}
+}
+
+func (d *diffPage) finding(f *diff.Finding) {
+	var frames []string
+	var rec *dissect.Record
+	for i, p := range []*diff.Place{f.A, f.B} {
+		if p != nil {
+			frames = append(frames, fmt.Sprintf("%c #%d", 'A'+i, p.Frame))
+			if rec == nil {
+				rec = p.Record
+			}
+		}
+	}
+	text := report.Way(f.Dir, d.name(f.Pair), d.o.ASCII) + "  " + f.Name(d.catalog)
+	if rec != nil && f.Kind != diff.Differs {
+		text = d.brief(rec)
+	}
+	if f.Kind == diff.Timing {
+		text = fmt.Sprintf("%+.1f ms  %s", float64(f.Late)/float64(time.Millisecond), text)
+	}
+	d.line(normal, "  %-14s %s", strings.Join(frames, ", "), text)
+	if f.Flags != "" {
+		d.line(normal, "      header: %s", f.Flags)
+	}
+	for i := range f.Fields {
+		v := &f.Fields[i]
+		a, b := ndjson.DiffValues(f, v)
+		d.line(normal, "      %s: %s in A, %s in B", v.Path, shownValue(a), shownValue(b))
+	}
+}
+
+func shownValue(s *string) string {
+	if s == nil {
+		return "nothing"
+	}
+	if *s == "" {
+		return "empty"
+	}
+	return report.Escape(*s)
+}
+
+// brief returns the line of a record, without its place.
+func (d *diffPage) brief(r *dissect.Record) string {
+	var b bytes.Buffer
+	s := New(&b, Options{ASCII: d.o.ASCII, NoCapture: true})
+	if s.Record(r) != nil || s.Close() != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+func (d *diffPage) verdict() {
+	d.b.WriteByte('\n')
+	switch {
+	case d.r.Equal():
+		d.line(green, "equal")
+	case d.r.Found == 0:
+		d.line(yellow, "no difference in the messages that were compared")
+	default:
+		d.line(red, "%s", appendCount(nil, d.r.Found, "difference"))
+	}
+}
