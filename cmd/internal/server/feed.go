@@ -14,6 +14,7 @@ import (
 // out and counted: players do not wait for it.
 type Feed struct {
 	queue   chan dissect.Datagram
+	size    atomic.Int64 // bytes in the queue
 	dropped atomic.Int64
 	chunk   []byte // of memory for payloads
 	number  int
@@ -25,20 +26,27 @@ type Feed struct {
 // Bounds of a feed.
 const (
 	feedQueue = 1 << 14 // datagrams
+	feedBytes = 32 << 20
 	feedChunk = 64 << 10
 )
 
 // NewFeed returns an empty feed.
 func NewFeed() *Feed { return &Feed{queue: make(chan dissect.Datagram, feedQueue)} }
 
-func (f *Feed) put(now time.Time, from, to netip.AddrPort, payload []byte) {
+// Put adds a borrowed datagram. One goroutine at a time may call it.
+func (f *Feed) Put(now time.Time, from, to netip.AddrPort, payload []byte) {
 	f.number++ // as in the recording
+	if f.size.Load()+int64(len(payload)) > feedBytes {
+		f.dropped.Add(1)
+		return
+	}
 	if len(payload) > cap(f.chunk)-len(f.chunk) {
 		f.chunk = make([]byte, 0, max(feedChunk, len(payload)))
 	}
 	at := len(f.chunk)
 	f.chunk = append(f.chunk, payload...)
 	const nanoseconds = 9
+	f.size.Add(int64(len(payload)))
 	select {
 	case f.queue <- dissect.Datagram{
 		Number: f.number, Time: now.UTC(), Digits: nanoseconds, Src: from, Dst: to,
@@ -46,9 +54,13 @@ func (f *Feed) put(now time.Time, from, to netip.AddrPort, payload []byte) {
 	}:
 	default:
 		f.chunk = f.chunk[:at]
+		f.size.Add(-int64(len(payload)))
 		f.dropped.Add(1)
 	}
 }
+
+// Dropped returns the number of datagrams that found no room.
+func (f *Feed) Dropped() int64 { return f.dropped.Load() }
 
 // End ends the report.
 func (f *Feed) End() { close(f.queue) }
@@ -59,6 +71,7 @@ func (f *Feed) Next() (*dissect.Datagram, error) {
 	if !ok {
 		return nil, io.EOF
 	}
+	f.size.Add(-int64(len(d.Payload)))
 	if f.stats.Frames == 0 {
 		f.stats.FirstTime = d.Time
 	}

@@ -44,7 +44,7 @@ func ListenMetrics(address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, cli.Failed(fmt.Errorf("--metrics %s: %w", address, plainNetwork(err)))
+		return nil, cli.Failed(fmt.Errorf("--metrics %s: %w", address, Plain(err)))
 	}
 	return &boundedListener{l, make(chan struct{}, scrapers)}, nil
 }

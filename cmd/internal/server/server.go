@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
@@ -69,14 +68,12 @@ type Server struct {
 	dropped atomic.Int64 // because the host was busy
 	cut     atomic.Int64 // because they were too large
 
-	packets   *capture.DatagramWriter
-	file      capture.FileWriter // nil once it has failed, or without
-	fileError error
-	noted     int          // datagrams that were recorded or reported
-	skipped   int          // received datagrams that were not, because the host ignored them
-	unnoted   int          // sent datagrams that were not
-	odd       int          // in this second, noted of those without a session
-	noRoom    atomic.Int64 // in the system's buffer
+	recorder Recorder
+	noted    int          // datagrams that were recorded or reported
+	skipped  int          // received datagrams that were not, because the host ignored them
+	unnoted  int          // sent datagrams that were not
+	odd      int          // in this second, noted of those without a session
+	noRoom   atomic.Int64 // in the system's buffer
 
 	began    time.Time
 	events   int // in this second
@@ -114,32 +111,29 @@ func RecordingOptions() *capture.WriterOptions {
 }
 
 // Record has datagrams written to a file, which the server closes.
-func (s *Server) Record(file capture.FileWriter) {
-	s.packets, s.file = capture.NewDatagramWriter(file), file
-}
+func (s *Server) Record(file capture.FileWriter) { s.recorder = NewRecorder(file, s.Log) }
 
 // receive reads datagrams into the queue until the socket is closed. It never
 // waits for the host: without room it drops datagrams, as the system does.
 func (s *Server) receive() {
 	var spare [largest]byte
-	socket := newSocket(s.conn, &s.noRoom)
+	socket := NewSocket(s.conn, &s.noRoom)
 	for bad := 0; ; {
 		data := &spare
 		select {
 		case data = <-s.free:
 		default:
 		}
-		n, from, err := socket.read(data[:])
+		n, from, err := socket.Read(data[:])
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case isErrno(err, syscall.ECONNRESET, windowsReset) || isErrno(err, syscall.ECONNREFUSED, windowsReset):
-			// Windows says here that a client is no longer there.
-		case n == largest || isErrno(err, syscall.EMSGSIZE, windowsTooLong):
+		case Gone(err): // Windows says here that a client is no longer there
+		case n == largest || TooLong(err):
 			s.cut.Add(1)
 		case err != nil:
 			if bad++; bad >= badReads {
-				s.broken <- fmt.Errorf("receiving: %w", plainNetwork(err))
+				s.broken <- fmt.Errorf("receiving: %w", Plain(err))
 				return
 			}
 		case data == &spare:
@@ -167,7 +161,7 @@ func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 	_ = s.conn.Close() // so that receive ends
 	<-received
 	s.Log.Status("")
-	if e := s.closeFile(); err == nil {
+	if e := s.recorder.Close(s.counters()); err == nil {
 		err = e
 	}
 	s.summary()
@@ -283,7 +277,7 @@ func (s *Server) answer() (next time.Time) {
 func (s *Server) send(now time.Time, to netip.AddrPort, datagram []byte) {
 	if _, err := s.conn.WriteToUDPAddrPort(datagram, to); err != nil {
 		s.unsent++
-		s.sendErr = plainNetwork(err)
+		s.sendErr = Plain(err)
 		return
 	}
 	s.bytesOut += int64(len(datagram))
@@ -300,36 +294,10 @@ func (s *Server) note(now time.Time, from, to netip.AddrPort, payload []byte) {
 		return
 	}
 	s.noted++
-	if s.file != nil {
-		s.recorded(s.packets.Write(now, from, to, payload))
-	}
+	s.recorder.Write(now, from, to, payload)
 	if s.Feed != nil {
-		s.Feed.put(now, from, to, payload)
+		s.Feed.Put(now, from, to, payload)
 	}
-}
-
-// recorded gives up recording if it has failed. The players go on.
-func (s *Server) recorded(err error) {
-	if err == nil {
-		return
-	}
-	s.Log.Say("recording has ended: %s", err.Error())
-	s.fileError = err
-	_ = s.file.Close() // the error that matters is known
-	s.file = nil
-}
-
-func (s *Server) closeFile() error {
-	if s.file == nil {
-		return s.fileError
-	}
-	if err := s.file.Flush(s.counters()); err != nil {
-		s.fileError = err
-	}
-	if err := s.file.Close(); s.fileError == nil {
-		s.fileError = err
-	}
-	return s.fileError
 }
 
 // counters returns the counters for the end of a recording.
@@ -345,9 +313,7 @@ func (s *Server) counters() capture.Counters {
 
 // everySecond does the work that need not follow every datagram.
 func (s *Server) everySecond(now time.Time) {
-	if s.file != nil {
-		s.recorded(s.file.Flush(s.counters()))
-	}
+	s.recorder.Flush(s.counters())
 	if s.unsaid > 0 {
 		s.Log.Say("and %d more", s.unsaid)
 	}
@@ -438,7 +404,7 @@ func (s *Server) Event(e relay.Event) {
 func (s *Server) summary() {
 	stats := s.Host.Stats()
 	s.Log.Say("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",
-		time.Since(s.began).Round(time.Second), s.joined, stats.Received, size(s.bytesIn), stats.Sent-s.unsent, size(s.bytesOut), stats.Copies, stats.Queries)
+		time.Since(s.began).Round(time.Second), s.joined, stats.Received, Size(s.bytesIn), stats.Sent-s.unsent, Size(s.bytesOut), stats.Copies, stats.Queries)
 	lost := func(n int, why string) {
 		if n > 0 {
 			s.Log.Say("%d datagrams %s", n, why)
@@ -450,19 +416,19 @@ func (s *Server) summary() {
 	lost(stats.Limited, "were dropped by a limit")
 	lost(stats.Malformed, "did not make sense, in whole or in part")
 	lost(stats.Strangers, "came from strangers")
-	if s.packets != nil || s.Feed != nil {
+	if s.recorder.Wanted() || s.Feed != nil {
 		lost(s.skipped+s.unnoted, "of strangers and beyond limits are not recorded (--strangers)")
 	}
 	if s.unsent > 0 {
 		lost(s.unsent, "could not be sent: "+s.sendErr.Error())
 	}
 	if s.Feed != nil {
-		lost(int(s.Feed.dropped.Load()), "are not in the report because it was too slow")
+		lost(int(s.Feed.Dropped()), "are not in the report because it was too slow")
 	}
 }
 
-// size writes a number of bytes.
-func size(n int64) string {
+// Size writes a number of bytes.
+func Size(n int64) string {
 	if n < 1e6 {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}

@@ -180,7 +180,7 @@ func TestFeed(t *testing.T) {
 	a, b := netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("192.0.2.1:22101")
 	now := time.Now()
 	for n := range feedQueue + 100 {
-		f.put(now, a, b, fmt.Appendf(nil, "%d", n))
+		f.Put(now, a, b, fmt.Appendf(nil, "%d", n))
 	}
 	if got := f.dropped.Load(); got != 100 {
 		t.Errorf("%d were dropped, want 100", got)

@@ -29,14 +29,14 @@ func Listen(address string) (*net.UDPConn, error) {
 	}
 	at, err := net.ResolveUDPAddr("udp4", address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: want an address of this machine and a port, such as :22101 or 192.168.1.5:22101 (%w)", address, plainNetwork(err))
+		return nil, fmt.Errorf("--listen %s: want an address of this machine and a port, such as :22101 or 192.168.1.5:22101 (%w)", address, Plain(err))
 	}
 	conn, err := net.ListenUDP("udp4", at)
 	if err == nil {
 		_ = conn.SetReadBuffer(socketBuffer) // the system may have its own opinion
 		return conn, nil
 	}
-	err = plainNetwork(err)
+	err = Plain(err)
 	switch {
 	case isErrno(err, syscall.EADDRINUSE, windowsInUse):
 		next := at.Port%0xFFFF + 1
@@ -44,13 +44,13 @@ func Listen(address string) (*net.UDPConn, error) {
 	case isErrno(err, syscall.EACCES, windowsNoAccess):
 		return nil, cli.Failed(fmt.Errorf("no permission to listen on %s; ports from 1024 on need none, such as --listen :%s", at, GamePort))
 	case isErrno(err, syscall.EADDRNOTAVAIL, windowsNoAddress):
-		return nil, cli.Failed(fmt.Errorf("no interface of this machine has the address %s; --listen :%d listens on all", at.IP, at.Port))
+		return nil, cli.Failed(fmt.Errorf("no interface of this machine has the address %s; --listen 0.0.0.0:%d listens on all", at.IP, at.Port))
 	}
 	return nil, cli.Failed(fmt.Errorf("--listen %s: %w", at, err))
 }
 
-// plainNetwork strips an error of parts that its message repeats.
-func plainNetwork(err error) error {
+// Plain strips an error of parts that its message repeats.
+func Plain(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
@@ -75,6 +75,15 @@ const (
 func isErrno(err error, number, windows syscall.Errno) bool {
 	return errors.Is(err, number) || cli.OnWindows && errors.Is(err, windows)
 }
+
+// Gone reports whether an error of reading says that nobody listens where a
+// datagram went, which is no reason to stop. Windows calls it a reset.
+func Gone(err error) bool {
+	return isErrno(err, syscall.ECONNRESET, windowsReset) || isErrno(err, syscall.ECONNREFUSED, windowsReset)
+}
+
+// TooLong reports whether an error of reading says that a datagram did not fit.
+func TooLong(err error) bool { return isErrno(err, syscall.EMSGSIZE, windowsTooLong) }
 
 // SeenAs returns the address that recordings give the host: the one it listens
 // on, or if that is any, one of this machine.
@@ -106,7 +115,7 @@ func Master(text string) (netip.AddrPort, error) {
 		err = errors.New("a host is missing")
 	}
 	if err != nil {
-		return netip.AddrPort{}, cli.Failed(fmt.Errorf("--heartbeat %s: %w", text, plainNetwork(err)))
+		return netip.AddrPort{}, cli.Failed(fmt.Errorf("--heartbeat %s: %w", text, Plain(err)))
 	}
 	port := at.AddrPort()
 	return netip.AddrPortFrom(port.Addr().Unmap(), port.Port()), nil

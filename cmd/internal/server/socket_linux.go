@@ -12,24 +12,26 @@ import (
 // found no room in the socket's buffer.
 const rxqOvfl = 40
 
-// A socket reads datagrams, and counts those that the system has dropped.
-type socket struct {
+// A Socket reads datagrams, and counts those that the system has dropped.
+type Socket struct {
 	conn    *net.UDPConn
 	control []byte
 	noRoom  *atomic.Int64
 	last    uint32 // the system's count, which wraps around
 }
 
-func newSocket(conn *net.UDPConn, noRoom *atomic.Int64) *socket {
+// NewSocket returns a reader of a socket that adds to a count of lost datagrams.
+func NewSocket(conn *net.UDPConn, noRoom *atomic.Int64) *Socket {
 	if raw, err := conn.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { // without it, nothing is counted
 			_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, rxqOvfl, 1)
 		})
 	}
-	return &socket{conn: conn, control: make([]byte, syscall.CmsgSpace(4)), noRoom: noRoom}
+	return &Socket{conn: conn, control: make([]byte, syscall.CmsgSpace(4)), noRoom: noRoom}
 }
 
-func (s *socket) read(b []byte) (n int, from netip.AddrPort, err error) {
+// Read reads a datagram.
+func (s *Socket) Read(b []byte) (n int, from netip.AddrPort, err error) {
 	n, size, _, from, err := s.conn.ReadMsgUDPAddrPort(b, s.control)
 	if at := syscall.CmsgLen(0); err == nil && size >= at+4 {
 		// The header holds a length of the size of a pointer, then level and type.

@@ -13,7 +13,7 @@ func TestSocketCountsDrops(t *testing.T) {
 	if err := s.conn.SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)
 	}
-	socket := newSocket(s.conn, &s.noRoom)
+	socket := NewSocket(s.conn, &s.noRoom)
 	from, err := net.Dial("udp4", s.conn.LocalAddr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestSocketCountsDrops(t *testing.T) {
 		if err := s.conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := socket.read(b[:]); err != nil {
+		if _, _, err := socket.Read(b[:]); err != nil {
 			break
 		}
 		read++
@@ -44,7 +44,7 @@ func TestSocketCountsDrops(t *testing.T) {
 	if err := s.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := socket.read(b[:]); err != nil {
+	if _, _, err := socket.Read(b[:]); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.noRoom.Load(); got == 0 || read+int(got) != sent {

@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// A socket reads datagrams. Only Linux tells how many found no room.
-type socket struct{ conn *net.UDPConn }
+// A Socket reads datagrams. Only Linux tells how many found no room.
+type Socket struct{ conn *net.UDPConn }
 
-func newSocket(conn *net.UDPConn, _ *atomic.Int64) *socket { return &socket{conn} }
+// NewSocket returns a reader of a socket.
+func NewSocket(conn *net.UDPConn, _ *atomic.Int64) *Socket { return &Socket{conn} }
 
-func (s *socket) read(b []byte) (n int, from netip.AddrPort, err error) {
+// Read reads a datagram.
+func (s *Socket) Read(b []byte) (n int, from netip.AddrPort, err error) {
 	return s.conn.ReadFromUDPAddrPort(b)
 }
