@@ -95,14 +95,17 @@ func (l *capturing) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
 		l.opened = func(live *capture.Live) {
 			quit := func() { _ = live.Close() } // said by whoever closes it in the end
 			w.StopBy(quit)
-			go drops(d, live, ended)
+			go drops(d, ended, func() (received, dropped uint64) {
+				c := live.Counters()
+				return c.Received, c.Dropped + c.Overflowed
+			})
 		}
 		return l.run(f, s, w.Sink(d, nil))
 	})
 }
 
 // drops keeps the dashboard informed of lost packets.
-func drops(d *dashboard.Dashboard, live *capture.Live, ended <-chan struct{}) {
+func drops(d *dashboard.Dashboard, ended <-chan struct{}, counts func() (received, dropped uint64)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -110,8 +113,7 @@ func drops(d *dashboard.Dashboard, live *capture.Live, ended <-chan struct{}) {
 		case <-ended:
 			return
 		case <-tick.C:
-			c := live.Counters()
-			d.SetDrops(c.Received, c.Dropped+c.Overflowed)
+			d.SetDrops(counts())
 		}
 	}
 }

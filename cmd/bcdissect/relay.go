@@ -232,13 +232,20 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 
 	cfg.Ports = []uint16{at.Port()}
 	srv.Feed = server.NewFeed()
+	serve := func(stop <-chan struct{}) error { return srv.Serve(stop, interrupts.Reread) }
+	show := func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) }
+	return withReport(srv.Feed, interrupts.Stopped, serve, func() error { return interrupts.Await(log, show) })
+}
+
+// withReport serves until it is stopped or the report of its feed has ended.
+func withReport(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-chan struct{}) error, show func() error) error {
 	ended := make(chan error, 1)
 	quit := make(chan struct{})
 	go func() {
-		defer srv.Feed.End()
-		ended <- srv.Serve(either(interrupts.Stopped, quit), interrupts.Reread)
+		defer feed.End()
+		ended <- serve(either(stopped, quit))
 	}()
-	reported := interrupts.Await(log, func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) })
+	reported := show()
 	close(quit) // there may be nobody left to report to
 	if err := <-ended; err != nil {
 		return err

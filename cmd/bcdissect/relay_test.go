@@ -31,7 +31,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A hostProcess is the program as a host.
+// A hostProcess is the program as a host or as a proxy.
 type hostProcess struct {
 	cmd  *exec.Cmd
 	at   netip.AddrPort
@@ -43,7 +43,19 @@ type hostProcess struct {
 // startHost starts the program as a host on a port of its own.
 func startHost(t *testing.T, args ...string) *hostProcess {
 	t.Helper()
-	p := &hostProcess{cmd: exec.Command("bcdissect", append([]string{"relay", "--listen", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	return startHostAt(t, "127.0.0.1:0", args...)
+}
+
+func startHostAt(t *testing.T, at string, args ...string) *hostProcess {
+	t.Helper()
+	cmd := exec.Command("bcdissect", append([]string{"relay", "--listen", at}, args...)...)
+	return startProgram(t, cmd, ` on (127\.0\.0\.1:\d+) `)
+}
+
+// startProgram starts a program that begins by telling its address.
+func startProgram(t *testing.T, cmd *exec.Cmd, address string) *hostProcess {
+	t.Helper()
+	p := &hostProcess{cmd: cmd, done: make(chan struct{})}
 	pipe, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +69,7 @@ func startHost(t *testing.T, args ...string) *hostProcess {
 	if err != nil {
 		t.Fatalf("%v: %s", err, first)
 	}
-	found := regexp.MustCompile(` on (127\.0\.0\.1:\d+) `).FindStringSubmatch(first)
+	found := regexp.MustCompile(address).FindStringSubmatch(first)
 	if found == nil {
 		t.Fatalf("got %q", first)
 	}
@@ -92,6 +104,29 @@ func (p *hostProcess) stop(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("%v: %s", err, p)
 	}
+}
+
+// answers reports whether a host answers a server browser within five seconds.
+func answers(t *testing.T, at netip.AddrPort) bool {
+	t.Helper()
+	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b := make([]byte, 2048)
+	for began := time.Now(); time.Since(began) < 10*time.Second; {
+		_, _ = c.Write([]byte(`\basic\`)) // refused as long as nobody listens
+		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if n, err := c.Read(b); err == nil && strings.HasPrefix(string(b[:n]), `\gamename\bcommander`) {
+			return true
+		} else if err == nil {
+			t.Errorf("got %q", b[:n])
+		} else {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return false
 }
 
 // An udpClient is a client with a socket, on a bad network.

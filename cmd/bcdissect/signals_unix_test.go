@@ -32,29 +32,6 @@ func freePort(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(c.LocalAddr().String())
 }
 
-// answers reports whether a host answers a server browser within five seconds.
-func answers(t *testing.T, at netip.AddrPort) bool {
-	t.Helper()
-	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	b := make([]byte, 2048)
-	for began := time.Now(); time.Since(began) < 10*time.Second; {
-		_, _ = c.Write([]byte(`\basic\`)) // refused as long as nobody listens
-		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		if n, err := c.Read(b); err == nil && strings.HasPrefix(string(b[:n]), `\gamename\bcommander`) {
-			return true
-		} else if err == nil {
-			t.Errorf("got %q", b[:n])
-		} else {
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-	return false
-}
-
 // ends waits for a process that has to end within two seconds, and returns its
 // status.
 func ends(t *testing.T, cmd *exec.Cmd) int {
@@ -205,6 +182,95 @@ func TestRelayHangup(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+// Whatever ends a proxy, the file of -w has all datagrams that were forwarded.
+func TestProxyEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		stop func(p *hostProcess, out io.Closer, send func())
+	}{
+		{"SIGTERM", func(p *hostProcess, _ io.Closer, _ func()) { _ = p.cmd.Process.Signal(syscall.SIGTERM) }},
+		{"SIGINT", func(p *hostProcess, _ io.Closer, _ func()) { _ = p.cmd.Process.Signal(os.Interrupt) }},
+		{"SIGHUP", func(p *hostProcess, _ io.Closer, _ func()) { _ = p.cmd.Process.Signal(syscall.SIGHUP) }},
+		{"closed pipe", func(_ *hostProcess, out io.Closer, send func()) { _ = out.Close(); send() }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			host, client := udpSocket(t), udpSocket(t)
+			file := filepath.Join(t.TempDir(), "proxy.pcapng")
+			cmd := proxyTo(addrOf(host), "-w", file, "-T", "json")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := startProgram(t, cmd, `forwarding from (127\.0\.0\.1:\d+) to `)
+			sent := 0
+			b := make([]byte, 100)
+			send := func() {
+				if _, err := client.WriteToUDPAddrPort([]byte(`\status\`), p.at); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := host.Read(b); err != nil {
+					t.Fatal(err)
+				}
+				sent++
+			}
+			lines := bufio.NewReader(out)
+			for range 20 {
+				send()
+				if line, err := lines.ReadString('\n'); !strings.Contains(line, `"dir":"c2s"`) {
+					t.Fatalf("got %q and %v", line, err)
+				}
+			}
+			tt.stop(p, out, send)
+			<-p.done
+			if status := ends(t, cmd); status != cli.ExitOK || !strings.Contains(p.String(), "forwarded for") {
+				t.Errorf("status %d: %s", status, p)
+			}
+			kinds, last, rest := blocks(t, file)
+			if kinds[ngPackets] != sent || last != ngStatistics || rest != 0 {
+				t.Errorf("%d were sent, the file has blocks %v, the last is %d, and %d bytes more", sent, kinds, last, rest)
+			}
+		})
+	}
+}
+
+// A report that nobody reads holds up neither the datagrams nor the end.
+func TestProxyBlockedReport(t *testing.T) {
+	host, client := udpSocket(t), udpSocket(t)
+	_, full := fullPipe(t)
+	cmd := proxyTo(addrOf(host), "-T", "json")
+	cmd.Stdout = full
+	p := startProgram(t, cmd, `forwarding from (127\.0\.0\.1:\d+) to `)
+	b := make([]byte, 100)
+	for range 500 {
+		if _, err := client.WriteToUDPAddrPort([]byte(`\status\`), p.at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := host.Read(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != cli.ExitFailed {
+		t.Errorf("status %d, want that of a report that is not complete", status)
+	}
+}
+
+// udpSocket returns a socket of loopback with a deadline.
+func udpSocket(t *testing.T) *net.UDPConn {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func addrOf(c *net.UDPConn) netip.AddrPort { return netip.MustParseAddrPort(c.LocalAddr().String()) }
 
 // An interrupt leaves the report that was there before, and nothing else.
 func TestReadKilled(t *testing.T) {

@@ -1,0 +1,578 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+// wait is the time that a datagram may take on a busy machine.
+const wait = 10 * time.Second
+
+// An endpoint is a socket of loopback.
+type endpoint struct {
+	*net.UDPConn
+	at netip.AddrPort
+}
+
+func listenAt(tb testing.TB, at string) endpoint {
+	tb.Helper()
+	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(at)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	return endpoint{conn, unmapped(conn.LocalAddr().(*net.UDPAddr))}
+}
+
+func (e endpoint) send(tb testing.TB, to netip.AddrPort, payload string) {
+	tb.Helper()
+	if _, err := e.WriteToUDPAddrPort([]byte(payload), to); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// expect waits for a datagram and returns its sender.
+func (e endpoint) expect(tb testing.TB, payload string) netip.AddrPort {
+	tb.Helper()
+	b := make([]byte, largest)
+	if err := e.SetReadDeadline(time.Now().Add(wait)); err != nil {
+		tb.Fatal(err)
+	}
+	n, from, err := e.ReadFromUDPAddrPort(b)
+	if err != nil || string(b[:n]) != payload {
+		tb.Fatalf("got %.50q, %v, want %.50q", b[:n], err, payload)
+	}
+	return from
+}
+
+// expectNothing checks that no datagram has come. Another one that was sent
+// later must have come before.
+func (e endpoint) expectNothing(t *testing.T) {
+	t.Helper()
+	if err := e.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, largest)
+	if n, from, err := e.ReadFromUDPAddrPort(b); err == nil {
+		t.Errorf("got %.50q from %s, want nothing", b[:n], from)
+	}
+}
+
+// newTestProxy returns a proxy that does not serve: tests give it datagrams and
+// times. Its log goes to a writer.
+func newTestProxy(tb testing.TB, w io.Writer, target string) *Proxy {
+	tb.Helper()
+	tg, err := ParseTarget(target)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hosts, err := tg.Resolve(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	front, err := Listen("127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := New(front, tg, hosts[0])
+	p.Log = cli.NewLog(w, false)
+	tb.Cleanup(func() {
+		p.Close()
+		for _, c := range p.clients {
+			_ = c.up.Close()
+		}
+		p.readers.Wait()
+		p.Log.Close()
+	})
+	return p
+}
+
+// serve runs a proxy and returns its address and a function that ends it.
+func serve(tb testing.TB, p *Proxy) (at netip.AddrPort, end func() error) {
+	tb.Helper()
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- p.Serve(stop) }()
+	return unmapped(p.front.LocalAddr().(*net.UDPAddr)), func() error {
+		close(stop)
+		return <-ended
+	}
+}
+
+// Datagrams of any size reach the host and its answers the right client; the
+// recording has them with the addresses of client and host, in their order.
+func TestForward(t *testing.T) {
+	var said bytes.Buffer
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, &said, host.at.String())
+	name := filepath.Join(t.TempDir(), "proxy.pcapng")
+	file, err := capture.CreateWriter(name, RecordingOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Recorder = server.NewRecorder(file, p.Log)
+	p.Feed = server.NewFeed()
+	at, end := serve(t, p)
+
+	type datagram struct {
+		from, to netip.AddrPort
+		payload  string
+	}
+	var want []datagram
+	clients := []endpoint{listenAt(t, "127.0.0.1:0"), listenAt(t, "127.0.0.1:0")}
+	seen := map[netip.AddrPort]netip.AddrPort{} // by the host, of each client
+	for n, payload := range []string{`\status\`, "\x01", "", strings.Repeat("x", 20_000), "\x00\xff"} {
+		for _, c := range clients {
+			payload := payload + fmt.Sprint(n)[:min(len(payload), 1)]
+			c.send(t, at, payload)
+			from := host.expect(t, payload)
+			if old, ok := seen[c.at]; ok && old != from {
+				t.Errorf("the host has seen a client at %s and %s", old, from)
+			}
+			seen[c.at] = from
+			answer := "answer " + fmt.Sprint(n, c.at)
+			host.send(t, from, answer)
+			if from := c.expect(t, answer); from != at {
+				t.Errorf("the answer came from %s, want %s", from, at)
+			}
+			want = append(want, datagram{c.at, host.at, payload}, datagram{host.at, c.at, answer})
+		}
+	}
+	if seen[clients[0].at] == seen[clients[1].at] {
+		t.Error("the host has seen both clients at the same port")
+	}
+	// Others cannot reach a client through its socket to the host.
+	stranger := listenAt(t, "127.0.0.1:0")
+	stranger.send(t, seen[clients[0].at], "stranger")
+	host.send(t, seen[clients[0].at], "host")
+	clients[0].expect(t, "host")
+	clients[0].expectNothing(t)
+	want = append(want, datagram{host.at, clients[0].at, "host"})
+
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	p.Feed.End()
+	src, err := capture.OpenAll([]string{name}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	before := time.Time{}
+	for i, w := range want {
+		d, err := src.Next()
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if got := (datagram{d.Src, d.Dst, string(d.Payload)}); got != w {
+			t.Errorf("recorded %d: got %.80v, want %.80v", i, got, w)
+		}
+		if d.Time.Before(before) {
+			t.Errorf("recorded %d: it is before the one before", i)
+		}
+		before = d.Time
+		r, err := p.Feed.Next()
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		if got := (datagram{r.Src, r.Dst, string(r.Payload)}); got != w || r.Number != i+1 {
+			t.Errorf("reported %d: got %.80v, want %.80v", i, got, w)
+		}
+	}
+	if d, err := src.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %+v, %v, want the end", d, err)
+	}
+	p.Log.Close()
+	if text := "2 clients, 10 datagrams (40.0 kB) to the host, 11 (0.2 kB) back\n"; !strings.HasSuffix(said.String(), text) {
+		t.Errorf("got %q, want the end %q", said.String(), text)
+	}
+}
+
+// A stopped recording holds up nobody, and loses datagrams only with a count.
+func TestStoppedRecording(t *testing.T) {
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, io.Discard, host.at.String())
+	file := &stopped{writing: make(chan struct{}, 1), proceed: make(chan struct{})}
+	p.Recorder = server.NewRecorder(file, p.Log)
+	at, end := serve(t, p)
+	c := listenAt(t, "127.0.0.1:0")
+	c.send(t, at, "first")
+	from := host.expect(t, "first")
+	<-file.writing
+	const sent = 700
+	big := strings.Repeat("x", 60_000) // the queue takes 32 MiB
+	for range sent {
+		p.note(c.at, host.at, []byte(big))
+	}
+	host.send(t, from, "answer")
+	c.expect(t, "answer")
+	close(file.proceed)
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	const fit = (32 << 20) / 60_000
+	if got := p.Counts(); got.Unnoted != sent-fit || got.FromClients != 1 || got.FromHost != 1 {
+		t.Errorf("got %+v, want %d that were not recorded", got, sent-fit)
+	}
+	// The small ones before and after fit.
+	if file.written != fit+2 || file.last.Dropped != sent-fit || file.last.Received != 2 {
+		t.Errorf("%d were recorded, counters %+v, want %d", file.written, file.last, fit+2)
+	}
+}
+
+// A stopped file blocks its first packet until it may proceed.
+type stopped struct {
+	writing, proceed chan struct{}
+	written          int
+	last             capture.Counters
+}
+
+func (s *stopped) WritePacket(*device.Packet) error {
+	if s.written++; s.written == 1 {
+		s.writing <- struct{}{}
+		<-s.proceed
+	}
+	return nil
+}
+func (s *stopped) Flush(c capture.Counters) error { s.last = c; return nil }
+func (*stopped) Close() error                     { return nil }
+
+// A proxy stops after a number of datagrams, and records no more than them.
+func TestPackets(t *testing.T) {
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, io.Discard, host.at.String())
+	p.Packets, p.Feed = 2, server.NewFeed()
+	c := listenAt(t, "127.0.0.1:0")
+	for range 3 {
+		c.send(t, unmapped(p.front.LocalAddr().(*net.UDPAddr)), "x")
+	}
+	if err := p.Serve(nil); err != nil {
+		t.Fatal(err)
+	}
+	p.Feed.End()
+	n := 0
+	for ; ; n++ {
+		if _, err := p.Feed.Next(); err != nil {
+			break
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d were reported, want 2", n)
+	}
+}
+
+// Without a place for a new client the one that was silent longest goes, if
+// that was long: seconds for a server browser, longer for a player.
+func TestPlaces(t *testing.T) {
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, io.Discard, host.at.String())
+	addr := func(n int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.MustParseAddr("198.51.100.1"), uint16(4000+n))
+	}
+	forwards := func(now time.Duration, n int, payload string, want bool) {
+		t.Helper()
+		before := p.stats.fromClients.Load()
+		p.forward(now, addr(n), []byte(payload))
+		if got := p.stats.fromClients.Load() > before; got != want {
+			t.Errorf("client %d after %v: got %v, want %v", n, now, got, want)
+		}
+	}
+	const query, play = `\status\`, "\x01"
+	for n := range mostClients {
+		if n < 2 {
+			forwards(time.Duration(n), n, play, true)
+		} else {
+			forwards(time.Second+time.Duration(n), n, query, true)
+		}
+	}
+	forwards(2*time.Second, 100, play, false)
+	forwards(browserSpare+time.Second+2, 100, play, true) // in the place of 2
+	if p.clients[addr(0)] == nil || p.clients[addr(2)] != nil || p.clients[addr(3)] == nil || len(p.clients) != mostClients {
+		t.Errorf("the wrong client had to go: %v", p.clients)
+	}
+	if got := p.stats.refused.Load(); got != 1 {
+		t.Errorf("%d were refused, want 1", got)
+	}
+	p.tidy(browserIdle + 2*time.Second)
+	if len(p.clients) != 3 {
+		t.Errorf("%d clients are left, want the three that play", len(p.clients))
+	}
+	forwards(playerIdle-1, 1, play, true)
+	p.tidy(playerIdle)
+	if len(p.clients) != 2 || p.clients[addr(1)] == nil || p.clients[addr(100)] == nil {
+		t.Errorf("got %v, want the two that were heard of in two minutes", p.clients)
+	}
+}
+
+// One client may send so much in a second; that does not count for another.
+func TestLimit(t *testing.T) {
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, io.Discard, host.at.String())
+	a, b := netip.MustParseAddrPort("198.51.100.1:4000"), netip.MustParseAddrPort("198.51.100.1:4001")
+	for range datagramsPerSecond + 5 {
+		p.forward(0, a, []byte("x"))
+	}
+	for range 21 {
+		p.forward(0, b, make([]byte, bytesPerSecond/20))
+	}
+	if got := p.stats.limited.Load(); got != 6 {
+		t.Errorf("%d were dropped, want 6", got)
+	}
+	p.forward(time.Second, a, []byte("x"))
+	if got := p.stats.fromClients.Load(); got != datagramsPerSecond+20+1 {
+		t.Errorf("%d were forwarded", got)
+	}
+}
+
+// A host that ends and starts again is reached through the same socket.
+func TestHostRestart(t *testing.T) {
+	var said bytes.Buffer
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, &said, host.at.String())
+	at, end := serve(t, p)
+	c := listenAt(t, "127.0.0.1:0")
+	c.send(t, at, "one")
+	first := host.expect(t, "one")
+	_ = host.Close()
+	for range 50 { // each is answered by a refusal
+		c.send(t, at, "lost")
+	}
+	for began := time.Now(); p.Counts().FromClients < 51 && time.Since(began) < wait; {
+		time.Sleep(time.Millisecond)
+	}
+	host = listenAt(t, host.at.String())
+	for n := range 20 { // none is lost to a refusal of those before
+		payload := fmt.Sprint("again ", n)
+		c.send(t, at, payload)
+		if from := host.expect(t, payload); from != first {
+			t.Errorf("the host sees the client at %s, before at %s", from, first)
+		}
+	}
+	host.send(t, first, "welcome")
+	c.expect(t, "welcome")
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Counts(); got.Dropped != 0 || got.FromClients != 71 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Refusals are said once, and their end.
+func TestSayRefused(t *testing.T) {
+	var said bytes.Buffer
+	p := newTestProxy(t, &said, "192.0.2.1:22101")
+	for n, second := range []struct{ refusals, answers int64 }{{0, 5}, {3, 0}, {2, 0}, {0, 0}, {0, 1}, {1, 0}} {
+		p.stats.refusals.Store(second.refusals)
+		p.stats.fromHost.Add(second.answers)
+		p.everySecond(time.Duration(n) * time.Second)
+	}
+	p.Log.Close()
+	const refused = "bcdissect: 192.0.2.1:22101: nobody listens there; clients can join once the host runs\n"
+	if want := refused + "bcdissect: 192.0.2.1:22101 answers again\n" + refused; said.String() != want {
+		t.Errorf("got %q, want %q", said.String(), want)
+	}
+}
+
+// A socket that cannot send any more, as after a change of network, is replaced.
+func TestRedial(t *testing.T) {
+	host, c := listenAt(t, "127.0.0.1:0"), listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, io.Discard, host.at.String())
+	second := time.Second
+	p.forward(second, c.at, []byte("one"))
+	first := host.expect(t, "one")
+	_ = p.clients[c.at].up.Close()
+	p.forward(2*second, c.at, []byte("two"))
+	p.tidy(2*second + failingFor - 1)
+	p.forward(2*second+failingFor, c.at, []byte("three"))
+	p.tidy(2*second + failingFor)
+	p.forward(3*second+failingFor, c.at, []byte("four"))
+	if from := host.expect(t, "four"); from == first {
+		t.Error("the socket is the same")
+	} else {
+		host.send(t, from, "answer")
+	}
+	c.expect(t, "answer")
+	if got := p.stats.unsent.Load(); got != 2 {
+		t.Errorf("%d could not be sent, want 2", got)
+	}
+}
+
+// A host that is silent is asked for again by its name, not too often, and
+// followed to another address. The name that is not found changes nothing.
+func TestMove(t *testing.T) {
+	var said bytes.Buffer
+	host, other, c := listenAt(t, "127.0.0.1:0"), listenAt(t, "127.0.0.1:0"), listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, &said, fmt.Sprint("localhost:", host.at.Port()))
+	p.forward(0, c.at, []byte("one"))
+	host.expect(t, "one")
+	for now := time.Second; now < unanswered; now += time.Second {
+		p.forward(now, c.at, []byte("on"))
+		host.expect(t, "on")
+		p.tidy(now)
+	}
+	if p.resolving {
+		t.Fatal("the name was asked for too early")
+	}
+	p.tidy(unanswered)
+	if !p.resolving {
+		t.Fatal("the name was not asked for")
+	}
+	r := <-p.resolved
+	if r.err != nil || !slices.Contains(r.hosts, host.at) {
+		t.Fatalf("got %v", r)
+	}
+	p.moved(r)
+	p.moved(resolution{err: fmt.Errorf("no such host")})
+	p.forward(unanswered, c.at, []byte("two"))
+	first := host.expect(t, "two")
+	p.tidy(unanswered + time.Second)
+	if p.resolving {
+		t.Error("the name was asked for too often")
+	}
+	p.moved(resolution{hosts: []netip.AddrPort{other.at}})
+	p.forward(unanswered+time.Second, c.at, []byte("three"))
+	from := other.expect(t, "three")
+	host.send(t, first, "late")
+	other.send(t, from, "answer")
+	c.expect(t, "answer")
+	c.expectNothing(t)
+	p.Log.Close()
+	if want := fmt.Sprintf("has moved to %s\n", other.at); !strings.Contains(said.String(), want) {
+		t.Errorf("got %q, want %q", said.String(), want)
+	}
+}
+
+// A host's address that leads back to the proxy does not fill it.
+func TestLoop(t *testing.T) {
+	p := newTestProxy(t, io.Discard, "127.0.0.1:22101")
+	p.host = unmapped(p.front.LocalAddr().(*net.UDPAddr))
+	if err := CheckLoop(p.front, p.host); err == nil || !strings.Contains(err.Error(), "this program listens there itself") {
+		t.Errorf("got %v", err)
+	}
+	if err := CheckLoop(p.front, netip.AddrPortFrom(p.host.Addr(), p.host.Port()^1)); err != nil {
+		t.Errorf("another port: %v", err)
+	}
+	if err := CheckLoop(p.front, netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), p.host.Port())); err != nil {
+		t.Errorf("another machine: %v", err)
+	}
+	at, end := serve(t, p)
+	c := listenAt(t, "127.0.0.1:0")
+	c.send(t, at, "round")
+	for began := time.Now(); p.stats.refused.Load() == 0 && time.Since(began) < wait; {
+		time.Sleep(time.Millisecond)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.clients); n != 1 {
+		t.Errorf("there are %d clients, want 1", n)
+	}
+}
+
+func TestParseTarget(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7:22101", "192.0.2.7:5": "192.0.2.7:5", "game.example.org": "game.example.org:22101", "localhost:65535": "localhost:65535",
+	} {
+		if got, err := ParseTarget(text); err != nil || got.String() != want {
+			t.Errorf("%s: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "give the address", ":22101": "give the address", "a:0": "ports go from 1 to 65535", "a:65536": "ports go from", "a:b": "ports go from",
+		"::1": "the game knows no IPv6", "[2001:db8::1]:22101": "the game knows no IPv6", "0.0.0.0": "not the address of a host",
+		"255.255.255.255": "not the address", "224.0.0.1": "not the address",
+	} {
+		if got, err := ParseTarget(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// Only an address makes the proxy reachable for others.
+func TestListen(t *testing.T) {
+	for _, address := range []string{"0", ":0", "127.0.0.1:0"} {
+		conn, err := Listen(address)
+		if err != nil {
+			t.Fatalf("%s: %v", address, err)
+		}
+		if at := unmapped(conn.LocalAddr().(*net.UDPAddr)); !at.Addr().IsLoopback() {
+			t.Errorf("%s: got %s", address, at)
+		}
+		_ = conn.Close()
+	}
+	conn, err := Listen("0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if at := unmapped(conn.LocalAddr().(*net.UDPAddr)); !at.Addr().IsUnspecified() {
+		t.Errorf("got %s", at)
+	}
+}
+
+// BenchmarkForward, for a datagram of a client every millisecond, measures a datagram to a host and back, without and with a
+// proxy in between, by turns. It reports the time that the proxy adds to a
+// datagram.
+func BenchmarkForward(b *testing.B) {
+	host := listenAt(b, "127.0.0.1:0")
+	go func() {
+		buf := make([]byte, largest)
+		for {
+			n, from, err := host.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			_, _ = host.WriteToUDPAddrPort(buf[:n], from)
+		}
+	}()
+	p := newTestProxy(b, io.Discard, host.at.String())
+	file, err := capture.CreateWriter(filepath.Join(b.TempDir(), "proxy.pcapng"), RecordingOptions())
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.Recorder = server.NewRecorder(file, p.Log)
+	at, end := serve(b, p)
+	payload := strings.Repeat("x", 60)
+	var took [2][]time.Duration
+	clients := [2]endpoint{listenAt(b, "127.0.0.1:0"), listenAt(b, "127.0.0.1:0")}
+	buf := make([]byte, largest)
+	for b.Loop() {
+		time.Sleep(time.Millisecond) // within the limits of a client
+		for i, to := range []netip.AddrPort{host.at, at} {
+			began := time.Now()
+			clients[i].send(b, to, payload)
+			if _, _, err := clients[i].ReadFromUDPAddrPort(buf); err != nil {
+				b.Fatal(err)
+			}
+			took[i] = append(took[i], time.Since(began))
+		}
+	}
+	if err := end(); err != nil {
+		b.Fatal(err)
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	const perMicrosecond = 1e3
+	added := func(share float64) float64 { // half of a round trip
+		n := int(share * float64(len(took[0])-1))
+		return float64(took[1][n]-took[0][n]) / 2 / perMicrosecond
+	}
+	b.ReportMetric(added(0.5), "added-µs")
+	b.ReportMetric(added(0.99), "added-µs-p99")
+}

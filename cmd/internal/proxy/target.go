@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/browse"
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
+)
+
+// Listen opens the socket for clients. An address that is not given is that of
+// loopback, so that nobody else can use the proxy.
+func Listen(address string) (*net.UDPConn, error) {
+	const loopback = "127.0.0.1:"
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = loopback + address
+	} else if port, ok := strings.CutPrefix(address, ":"); ok {
+		address = loopback + port
+	}
+	return server.Listen(address)
+}
+
+// A Target is the host as the user names it.
+type Target struct {
+	name  string
+	port  uint16
+	fixed bool // an address, not a name
+}
+
+// ParseTarget reads HOST or HOST:PORT.
+func ParseTarget(text string) (*Target, error) {
+	withPort, err := browse.WithPort(text)
+	if err != nil {
+		return nil, err
+	}
+	name, port, err := net.SplitHostPort(withPort)
+	if err != nil {
+		return nil, fmt.Errorf("%s: give the address of a server as HOST or HOST:PORT", text)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return nil, fmt.Errorf("%s: ports go from 1 to 65535", text)
+	}
+	t := &Target{name: name, port: uint16(number)}
+	if addr, err := netip.ParseAddr(name); err == nil {
+		if !addr.Unmap().Is4() {
+			return nil, fmt.Errorf("%s: the game knows no IPv6; give an IPv4 address", text)
+		}
+		if addr.IsUnspecified() || addr.Unmap().IsMulticast() || addr.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+			return nil, fmt.Errorf("%s: not the address of a host", text)
+		}
+		t.fixed = true
+	}
+	return t, nil
+}
+
+// Port returns the host's port.
+func (t *Target) Port() uint16 { return t.port }
+
+func (t *Target) String() string { return net.JoinHostPort(t.name, strconv.Itoa(int(t.port))) }
+
+// A resolution is the answer to the question for a host's address.
+type resolution struct {
+	hosts []netip.AddrPort
+	err   error
+}
+
+// Resolve returns the addresses of the host, at least one.
+func (t *Target) Resolve(ctx context.Context) ([]netip.AddrPort, error) {
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", t.name)
+	var bad *net.DNSError
+	switch {
+	case errors.As(err, &bad) && bad.IsNotFound:
+		return nil, cli.Failed(fmt.Errorf("%s: no such host; check the name", t))
+	case err != nil:
+		return nil, cli.Failed(fmt.Errorf("%s: %w", t, err))
+	}
+	hosts := make([]netip.AddrPort, len(addrs))
+	for i, a := range addrs {
+		hosts[i] = netip.AddrPortFrom(a.Unmap(), t.port)
+	}
+	return hosts, nil
+}
+
+// CheckLoop returns an error if the host is the proxy itself.
+func CheckLoop(front *net.UDPConn, host netip.AddrPort) error {
+	at := unmapped(front.LocalAddr().(*net.UDPAddr))
+	if host.Port() == at.Port() && (host.Addr() == at.Addr() || at.Addr().IsUnspecified() && isLocal(host.Addr())) {
+		return fmt.Errorf("%s: this program listens there itself; choose another port for it with --listen %d", host, at.Port()%0xFFFF+1)
+	}
+	return nil
+}
+
+// unmapped returns an address as datagrams have it.
+func unmapped(a *net.UDPAddr) netip.AddrPort {
+	at := a.AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// isLocal reports whether an address is one of this machine.
+func isLocal(addr netip.Addr) bool {
+	if addr.IsLoopback() {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range all {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().Unmap() == addr {
+			return true
+		}
+	}
+	return false
+}
