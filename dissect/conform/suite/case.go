@@ -240,7 +240,7 @@ func (t *T) progress(c *client) string {
 		return "it was sent 01, but no MissionInit"
 	}
 	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
-		return fmt.Sprintf("the host went no further than request %d of the hashes", n)
+		return fmt.Sprintf("the host went no further than request %d of the hashes: it may want other files than the clients claim to have; let it accept any", n)
 	}
 	return "no checksum request came"
 }
