@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -296,11 +295,11 @@ func (c *Codec) fillCount(name string, size int) (n int) {
 		n = len(list)
 	} else if v, ok := t.object[count]; ok && c.fill.part { // the list itself did not decode
 		u, ok := integer(v)
-		if !ok || !u.IsInt64() {
+		if !ok {
 			c.unfit(count, "%s is no whole number", show(v))
 			return 0
 		}
-		n = int(min(u.Int64(), math.MaxInt32))
+		n = int(max(-1, min(u, math.MaxInt32)))
 	} else if _, ok := c.want(name); !ok {
 		return 0
 	} else {
@@ -435,31 +434,33 @@ func (c *Codec) give(name string, kind Kind, n Names, count int) bool {
 	return c.err == nil
 }
 
-// integer returns a whole number.
-func integer(v any) (*big.Int, bool) {
+// integer returns a whole number. Programs that know floats alone may have
+// written it with a point or an exponent.
+func integer(v any) (int64, bool) {
+	f := math.NaN()
 	switch v := v.(type) {
 	case int:
-		return big.NewInt(int64(v)), true
+		return int64(v), true
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
-			return big.NewInt(int64(v)), true
-		}
+		f = v
 	case json.Number:
-		if len(v) > 20 { // more digits than 64 bits need
-			return nil, false
+		if n, err := v.Int64(); err == nil {
+			return n, true
 		}
-		return new(big.Int).SetString(string(v), 10)
+		if n, err := v.Float64(); err == nil {
+			f = n
+		}
 	}
-	return nil, false
+	return int64(f), f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
 func (c *Codec) giveInteger(name string, v any, least, most int64, size int) {
 	n, ok := integer(v)
-	if !ok || !n.IsInt64() || n.Int64() < least || n.Int64() > most {
+	if !ok || n < least || n > most {
 		c.unfit(name, "%s is no whole number from %d to %d", show(v), least, most)
 		return
 	}
-	c.little(uint64(n.Int64()), size)
+	c.little(uint64(n), size)
 }
 
 // giveBool gives a byte of 0 or 1, or another that its companion tells.

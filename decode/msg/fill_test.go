@@ -33,6 +33,10 @@ func TestFillErrors(t *testing.T) {
 		{"Chat", `{"sender":2147483648,"text":"x"}`, "sender", "2147483648 is no whole number"},
 		{"Chat", `{"sender":1e400,"text":"x"}`, "sender", "1e400 is no whole number"},
 		{"Chat", `{"sender":1.5,"text":"x"}`, "sender", "1.5 is no whole number"},
+		{"Chat", `{"sender":null,"text":"x"}`, "sender", "null is no whole number"},
+		{"ChecksumResponse", `{"round":1,"dir_hash":2,"files":{},"subdirs":[],"trees":[]}`, "files", "an object is no array of objects"},
+		{"ChecksumResponse", `{"round":1,"dir_hash":2,"files":[],"subdirs":[{"name_hash":1}],"trees":[]}`, "trees", "has 0 elements, and the message needs more"},
+		{"ChecksumResponse", `{"round":1,"dir_hash":2,"files":[],"subdirs":[],"trees":[{}]}`, "trees", "has 1 elements, and the message takes 0"},
 		{"Chat", `{"sender":1,"text":"\u0416"}`, "text", "'Ж' is not in Windows-1252"},
 		{"Chat", `{"sender":1,"text":["x"]}`, "text", "an array of 1 is no text"},
 		{"Chat", `{"sender":1,"text":"` + strings.Repeat("x", 65536) + `"}`, "text", "65536 bytes are more than its 65535"},
@@ -67,7 +71,7 @@ func TestFillErrors(t *testing.T) {
 
 // Numbers of Go programs need not be those of encoding/json.
 func TestFillNumbers(t *testing.T) {
-	for _, n := range []any{2, 2.0, json.Number("2")} {
+	for _, n := range []any{2, 2.0, json.Number("2"), json.Number("2.0"), json.Number("0.2e1")} {
 		m, b, err := decode.Fill(Catalog().Find("Chat"), map[string]any{"sender": n, "text": "hi"}, decode.Filling{})
 		if err != nil || m.(*Chat).Sender != 2 || !bytes.Equal(b, []byte("\x02\x00\x00\x00\x02\x00hi")) {
 			t.Errorf("%T: %v, %x, %v", n, m, b, err)

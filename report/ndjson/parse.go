@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -292,8 +293,9 @@ func (l Parsed) body(h *transport.Header, size int) ([]byte, error) {
 		head = 2
 	}
 	var specs []*decode.Spec
-	for _, n := range []int{0, 1} { // the length of its body tells the two kinds of Connect apart
-		if s := transport.SpecFor(&transport.Message{Header: *h, Body: make([]byte, n+b2i(h.Short))}); s != nil {
+	for _, n := range []int{2, 1} { // the length of its body tells the two kinds of Connect apart
+		s := transport.SpecFor(&transport.Message{Header: *h, Body: make([]byte, n)})
+		if s != nil && !slices.Contains(specs, s) {
 			specs = append(specs, s)
 		}
 	}
@@ -302,11 +304,4 @@ func (l Parsed) body(h *transport.Header, size int) ([]byte, error) {
 	}
 	fields, err := l.fields(specs, decode.Opcode(h.Type), size-head-len(rest))
 	return append(fields, rest...), err
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
