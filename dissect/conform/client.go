@@ -52,6 +52,8 @@ type Client struct {
 	taken  moment    // last acknowledgement of a message of it
 	spoken moment    // last message of it
 	after  int       // messages with a number since taken
+
+	flooded time.Time // its last message beyond its budget
 }
 
 // A moment is a time and its frame.

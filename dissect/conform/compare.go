@@ -33,6 +33,9 @@ type source struct {
 	id      uint8         // that a Disconnect names
 	object  wire.ObjectID // that a RequestObject asks for
 	matched int           // copies that came
+	departs []departure   // of the model, because of the input
+	flood   bool          // the client sends more than its budget
+	excess  bool          // this message is beyond the budget
 	copies  []copyAt      // those of which it is sure
 	nobody  bool          // counted as passed on to nobody
 	counted bool          // counted as unreliable
@@ -55,6 +58,8 @@ type expect struct {
 	priority bool
 	replica  bool    // an object as it was created, that the host describes as it is
 	alt      *expect // the other model's message in its place
+	rule     *Rule   // of a host that protects its players, by which it comes changed, or not at all
+	changed  uint64  // key of the changed message, 0 if it does not come
 	index    int
 	subject  uint64
 	number   int64     // of the message that came, -1 if it has none
@@ -203,6 +208,14 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	}
 	x.replica = s.typ == transport.Standard && (op == msg.OpObjectCreate || op == msg.OpObjectCreateTeam) && src != nil && src.client == x.to
 	x.key = c.key(x.typ, x.reliable, x.priority, body)
+	if d := src.departure(s); d != nil {
+		if x.rule = d.rule; d.rule == nil {
+			x.why, x.judged = whySpare, true
+		}
+		if d.instead != nil {
+			x.changed = c.key(x.typ, x.reliable, x.priority, d.instead)
+		}
+	}
 	for _, o := range c.step {
 		if o.key == x.key && o.to == x.to && o.by&by == 0 {
 			o.by |= by
@@ -240,8 +253,13 @@ func (c *comparer) settle(now time.Time) {
 		c.index++
 		x.index, x.number = c.index, -1
 		d := c.dest(x.to)
-		if x.typ == transport.NameChange && !d.new(x.key) {
-			continue // hosts differ in when they tell a newcomer of the others
+		if x.typ == transport.NameChange {
+			if !d.new(x.key) {
+				continue // hosts differ in when they tell a newcomer of the others
+			}
+			if x.changed != 0 {
+				d.new(x.changed)
+			}
 		}
 		if x.by&c.judge != 0 {
 			c.rep.row(x.typ, x.op).Expected++
@@ -252,13 +270,20 @@ func (c *comparer) settle(now time.Time) {
 				c.doubts.expected(x)
 			}
 		}
-		if g := firstGot(d.gotByKey[x.key], x); g != nil {
+		g := firstGot(d.gotByKey[x.key], x)
+		if g == nil && x.changed != 0 {
+			g = firstGot(d.gotByKey[x.changed], x)
+		}
+		if g != nil {
 			c.pair(d, x, g)
 			continue
 		}
 		x.queued = true
 		d.expects = append(d.expects, x)
 		d.byKey[x.key] = append(live(d.byKey[x.key]), x)
+		if x.changed != 0 && x.changed != x.key {
+			d.byKey[x.changed] = append(live(d.byKey[x.changed]), x)
+		}
 		c.load.add(len(x.body))
 	}
 	clear(step)
@@ -303,10 +328,15 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	}
 	row := c.rep.row(x.typ, x.op)
 	if x.src != nil {
-		x.src.matched++
+		if x.src.matched++; x.src.matched == 1 && x.src.excess && !x.reliable {
+			c.doubts.came(x)
+		}
 		c.rep.Invariants.matched(x)
 	}
-	switch {
+	switch changed := x.key != g.key; {
+	case changed:
+		row.Explained++
+		c.rep.deviate(x.rule, x.typ, x.op, g.Frame)
 	case x.by&c.judge != 0:
 		row.Matched++
 	default: // the other model alone sends it

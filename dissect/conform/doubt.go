@@ -2,6 +2,8 @@ package conform
 
 import (
 	"math"
+
+	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
 // Limits of the messages about which the whole capture decides.
@@ -31,6 +33,9 @@ type tally struct {
 	group
 	all     int // expected messages; for doubtNobody, inputs
 	missing int
+	excess  int // those beyond the budget of the client
+	spared  int // those of them that came
+	flood   int // missing ones within the budget, while others are beyond it
 	list    []*expect
 	extras  []*got
 }
@@ -113,8 +118,16 @@ func (d *doubts) expected(x *expect) {
 	d.tally(group{x.src.client, x.to, uint8(x.op), doubtCopy}).all++
 	if !x.src.counted {
 		x.src.counted = true
-		d.tally(group{x.src.client, nil, uint8(x.op), doubtNobody}).all++
+		t := d.tally(group{x.src.client, nil, uint8(x.op), doubtNobody})
+		if t.all++; x.src.excess {
+			t.excess++
+		}
 	}
+}
+
+// came takes the first copy of a message beyond the budget of its sender.
+func (d *doubts) came(x *expect) {
+	d.tally(group{x.src.client, nil, uint8(x.op), doubtNobody}).spared++
 }
 
 // missed takes an unreliable message that did not come.
@@ -126,6 +139,9 @@ func (d *doubts) missed(x *expect) {
 	t := d.tally(g)
 	if g.kind == doubtCopy || !x.src.nobody {
 		t.missing++
+		if x.src.flood && g.kind == doubtNobody {
+			t.flood++
+		}
 	}
 	x.src.nobody = x.src.nobody || g.kind == doubtNobody
 	if d.kept < maxDoubted {
@@ -213,6 +229,7 @@ func (c *comparer) resolve() {
 	for _, t := range d.order {
 		switch t.kind {
 		case doubtNobody:
+			c.resolveFlood(t)
 			const always, part = 3, 10
 			c.resolveMissing(t, whyNobody, t.missing <= always+t.all/part+lost.most(t.all))
 		case doubtCopy:
@@ -234,6 +251,24 @@ func (c *comparer) resolve() {
 			}
 		}
 	}
+}
+
+// resolveFlood explains the messages to nobody that a client sent while it sent
+// more than its budget, if about as many came that were beyond it.
+func (c *comparer) resolveFlood(t *tally) {
+	const always, part = 3, 10
+	if t.excess == 0 || t.flood > always+t.excess/part+t.spared {
+		return
+	}
+	rest := t.list[:0]
+	for _, x := range t.list {
+		if x.src.flood {
+			c.deviates(x, guards[relay.GuardFlood])
+		} else {
+			rest = append(rest, x)
+		}
+	}
+	t.list, t.missing = rest, t.missing-t.flood
 }
 
 func (c *comparer) resolveMissing(t *tally, why string, lost bool) {

@@ -29,6 +29,10 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviantMissing(x)
 		return
 	}
+	if rule := x.refused(); rule != nil {
+		c.deviates(x, rule)
+		return
+	}
 	if g := c.instead(d, x); g != nil && c.swapped(d, x, g) {
 		return
 	}
@@ -37,9 +41,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		return
 	}
 	if rule := refusal(c, x); rule != nil {
-		row.Explained++
-		c.rep.Invariants.missed(c, x, true)
-		c.rep.deviate(rule, x.typ, x.op, x.src.frame)
+		c.deviates(x, rule)
 		return
 	}
 	if !x.reliable {

@@ -192,10 +192,17 @@ func (d *destination) dropGot(g *got) {
 }
 
 func (d *destination) dropExpect(x *expect) {
-	if list := live(d.byKey[x.key]); len(list) > 0 {
-		d.byKey[x.key] = list
+	d.dropKey(x.key)
+	if x.changed != 0 {
+		d.dropKey(x.changed)
+	}
+}
+
+func (d *destination) dropKey(key uint64) {
+	if list := live(d.byKey[key]); len(list) > 0 {
+		d.byKey[key] = list
 	} else {
-		delete(d.byKey, x.key)
+		delete(d.byKey, key)
 	}
 }
 

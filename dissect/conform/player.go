@@ -42,8 +42,9 @@ type player struct {
 	slots   [relay.MaxPlayers]*end // those that fill a slot
 	next    time.Time
 	emit    func(*sent)
-	partial func() bool // whether the capture does not show all players
-	mute    bool        // present messages have no counterpart in the capture
+	depart  func(relay.Departure) // nil for nobody
+	partial func() bool           // whether the capture does not show all players
+	mute    bool                  // present messages have no counterpart in the capture
 
 	catalog *decode.Catalog
 	bodies  *bodies
@@ -57,7 +58,7 @@ const firstPeer = 2
 
 func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *player {
 	p := &player{ends: map[*Client]*end{}, emit: emit, catalog: catalog, bodies: newBodies(catalog)}
-	cfg.Captured, cfg.Catalog, cfg.Speaks = true, catalog, p.speaks
+	cfg.Captured, cfg.Catalog, cfg.Speaks, cfg.Self, cfg.Departs = true, catalog, p.speaks, p.self, p.departs
 	p.host = relay.NewHost(cfg)
 	return p
 }
@@ -68,6 +69,27 @@ func (p *player) speaks(addr netip.AddrPort) decode.Dialect {
 		return decode.OpenBC
 	}
 	return decode.Undecided
+}
+
+// self returns the id that the client at an address knows as its own, 0 if that
+// is not known.
+func (p *player) self(addr netip.AddrPort) uint8 {
+	if n := p.byAddr(addr); n != nil && n.client != nil {
+		return n.client.Peer
+	}
+	return 0
+}
+
+// departs notes a departure of the model. Whose an object is can only be told if
+// the client has the slot that it had.
+func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
+	n := p.byAddr(addr)
+	switch {
+	case n == nil || n.client == nil || p.depart == nil:
+	case (d.Guard == relay.GuardObject || d.Guard == relay.GuardOwner) && n.client.Slot != n.live.Slot:
+	default:
+		p.depart(d)
+	}
 }
 
 // event plays an event of the timeline.
@@ -94,10 +116,13 @@ func (p *player) event(e *Event) {
 	case Left:
 		if n := p.ends[e.Client]; n != nil {
 			addr := n.claimed()
+			id := n.live.ID
 			if m, ok := p.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
-				addr = m.Addr
+				if addr = m.Addr; m.ID != e.Client.Peer {
+					id = transport.UnassignedPeer // it speaks for somebody else
+				}
 			}
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, addr)})
+			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(id, addr)})
 			p.exchange(n)
 			p.close(n)
 		}

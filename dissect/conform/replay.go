@@ -179,6 +179,11 @@ func (r *Replay) begin() {
 		r.players[i] = newPlayer(g, r.cfg.Catalog, nil)
 		p := r.players[i]
 		p.partial = r.t.partial
+		p.depart = func(d relay.Departure) {
+			if r.src != nil {
+				r.src.depart(d)
+			}
+		}
 		p.emit = func(s *sent) {
 			s.ends = p.list
 			r.cmp.expected(m, r.src, s)
@@ -232,6 +237,7 @@ func (r *Replay) play(e *Event) {
 		}
 		p.event(e)
 	}
+	r.src.flood = e.Client != nil && !e.Client.flooded.IsZero() && e.Time.Sub(e.Client.flooded) < floodLasts
 	r.cmp.settle(e.Time)
 	if e.Kind == Input && e.standard() && e.Op == msg.OpClientReady {
 		e.Client.ready = true

@@ -13,7 +13,7 @@ type Rule struct {
 	Text string // for people
 }
 
-// Rules of OpenBC, and of bcdissect relay.
+// Rules of OpenBC.
 var (
 	ruleReady     = &Rule{"passes-client-ready", "passes ClientReady on to the other players; the stock host does not"}
 	ruleCollision = &Rule{"passes-collision", "passes CollisionEffect on to the other players; the stock host does not"}
@@ -39,7 +39,6 @@ var (
 	ruleFragments = &Rule{"fragments-in-order-only", "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
 	ruleScores    = &Rule{"scores-while-loading", "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when it is ready"}
 	ruleRequest   = &Rule{"answers-by-slot", "answers a request for an object with the last ship of the player that owns its range; the stock host with that object or not at all"}
-	ruleSender    = &Rule{"corrects-chat-sender", "puts the true sender into chat that names another; the stock host passes it on as it is"}
 	ruleStrange   = &Rule{"other", "differs as hosts of its kind do, in a way that is not described"}
 )
 

@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
@@ -26,6 +27,7 @@ type session struct {
 	hosts    *conform.Hosts
 	frames   int
 	joined   byte
+	alter    func(from netip.AddrPort, plain []byte) []byte // what is recorded; nil for nothing
 }
 
 // A guest is a client of a session.
@@ -70,6 +72,9 @@ func (s *session) join(name string, openBC bool) *guest {
 
 func (s *session) record(from, to netip.AddrPort, datagram []byte) {
 	s.frames++
+	if s.alter != nil {
+		datagram = cipher.Encrypt(nil, s.alter(from, cipher.Decrypt(nil, datagram)))
+	}
 	d := dissect.Datagram{Number: s.frames, Time: s.now, Src: from, Dst: to, Payload: datagram, Full: len(datagram)}
 	if err := s.pipeline.Push(&d, s.hosts.Record); err != nil {
 		s.t.Fatal(err)

@@ -128,7 +128,7 @@ func (c *comparer) disordered(x *expect, g *got) {
 // reports whether they are.
 func (c *comparer) swapped(d *destination, x *expect, g *got) bool {
 	switch {
-	case x.replica && c.sameObject(x.body, g.Body), c.corrected(x, g):
+	case x.replica && c.sameObject(x.body, g.Body):
 	case !x.reliable && !g.Reliable:
 		c.doubts.pair(x, g)
 		c.close(x, g)
@@ -158,12 +158,6 @@ func (c *comparer) replaced(x *expect, g *got) {
 		row.Matched++
 		return
 	}
-	if c.corrected(x, g) {
-		row.Explained++
-		c.rep.Invariants.missed(c, x, true)
-		c.rep.deviate(ruleSender, x.typ, x.op, g.Frame)
-		return
-	}
 	detail := ""
 	switch {
 	case x.reliable != g.Reliable:
@@ -185,18 +179,6 @@ func (c *comparer) replaced(x *expect, g *got) {
 	}
 	c.rep.Invariants.missed(c, x, false)
 	c.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: detail}, x.body, g.Body)
-}
-
-// corrected reports whether a line of chat that names another sender came with
-// the id of the client that wrote it, and is the same otherwise.
-func (c *comparer) corrected(x *expect, g *got) bool {
-	if x.src == nil || x.src.client == nil || x.src.op != x.op || x.reliable != g.Reliable || x.priority != g.Priority {
-		return false
-	}
-	said, ok := chatIn(c.t.bodies.game(x.body))
-	heard, too := chatIn(c.t.bodies.game(g.Body))
-	id := int32(x.src.client.Peer)
-	return ok && too && id != 0 && said.sender != id && heard == (chatLine{id, said.text})
 }
 
 // A chatLine is a line of chat, of either kind.

@@ -89,7 +89,8 @@ type timeline struct {
 	refused     int // clients beyond the limit
 	madeUp      int // messages of clients
 	strangers   map[uint8]bool
-	fromClients int // datagrams
+	pretended   [256]time.Time // when somebody left in the name of an id
+	fromClients int            // datagrams
 	fromHosts   int
 	heard       moment // last datagram of the host
 	asking      int    // datagrams of clients since, other than acknowledgements
@@ -445,6 +446,9 @@ func (t *timeline) input(e *Event) {
 			return
 		}
 		t.end(c, Left)
+		if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok && m.ID != c.Peer {
+			t.pretended[m.ID] = e.Time
+		}
 		if c.admitted {
 			t.emit(e)
 		}
@@ -527,7 +531,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		}
 	case *transport.Goodbye:
 		t.hand(c, e)
-		if m.ID != transport.HostPeer && m.ID != c.Peer {
+		if m.ID != transport.HostPeer && m.ID != c.Peer && !near(t.pretended[m.ID:][:1], e.Time.Add(-reliableWait), reliableWait) {
 			t.putOut(m.ID)
 		}
 		return

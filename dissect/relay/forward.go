@@ -55,7 +55,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		}
 	}
 	parsed := res.Message
-	body := h.identified(p, spec, m.Body, &res)
+	body, departs := h.identified(p, spec, m.Body, &res)
 	if body == nil {
 		return
 	}
@@ -78,11 +78,11 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	case *msg.Team:
 		p.team, p.hasTeam = t.Team, true
 	case *msg.ObjectCreate:
-		h.store(p, object{uint32(t.ID), false, clone()})
+		h.store(p, object{id: uint32(t.ID), body: clone(), departs: departs})
 	case *msg.ObjectCreateTeam:
-		h.store(p, object{uint32(t.ID), true, clone()})
+		h.store(p, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
 	case *msg.ObjectCreateOpenBC:
-		h.store(p, object{uint32(t.ID), true, clone()})
+		h.store(p, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
 	}
 	if op == msg.OpClientReady {
 		h.ready(p)
@@ -129,7 +129,11 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	}
 	if op == msg.OpObjectCreateTeam && h.like.verifyEnter && parsed != nil {
 		if id := p.shipID(); id != 0 {
-			h.toPlaying(nil, msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: wire.ObjectID(id)})
+			entered := &msg.VerifyEnterSet{Object: wire.ObjectID(id)}
+			if !departs.passes() {
+				h.departs(p, &Departure{Guard: GuardObject, Type: transport.Standard, Body: h.encode(msg.OpVerifyEnterSet, entered)})
+			}
+			h.toPlaying(nil, msg.OpVerifyEnterSet, entered)
 		}
 	}
 }
@@ -154,7 +158,12 @@ func (h *Host) store(p *peer, o object) {
 	if o.id == 0 {
 		return
 	}
-	p.forget(func(old *object) bool { return old.id == o.id || o.ship && old.ship })
+	if o.ship && !o.departs.passes() {
+		p.spare()
+	}
+	p.forget(func(old *object) bool {
+		return old.id == o.id || o.ship && (old.ship || old.spare && o.departs.passes())
+	})
 	l := &h.cfg.Limits
 	if len(o.body) > l.ObjectBytes {
 		h.complain(Limited, p, "an object is too large to be kept for those who join later")
@@ -167,6 +176,17 @@ func (h *Host) store(p *peer, o object) {
 	}
 	p.objects = append(p.objects, o)
 	p.objectB += len(o.body)
+}
+
+// spare keeps the ship of a captured client beside one that a host with guards
+// refuses: such a host still has it.
+func (p *peer) spare() {
+	for i := range p.objects {
+		if o := &p.objects[i]; o.ship && o.departs.passes() {
+			o.ship, o.spare = false, true
+			o.departs = &Departure{Type: transport.Standard, Body: o.body}
+		}
+	}
 }
 
 // forget drops objects.
@@ -199,6 +219,7 @@ func (h *Host) request(p *peer, id uint32) {
 	for _, o := range h.peers {
 		for _, obj := range o.objects {
 			if obj.id == id {
+				h.departs(p, obj.departs)
 				h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: obj.body})
 				return
 			}

@@ -15,6 +15,7 @@ type verdict struct {
 	as     decode.Message // the message as it has to be, nil if it is right
 	refuse bool
 	why    string
+	guard  Guard
 }
 
 // judge looks whether a client speaks for itself. Parsed is nil for messages
@@ -22,7 +23,7 @@ type verdict struct {
 func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict) {
 	if id, ok := msg.UpdatedObject(payload); ok {
 		if o := h.other(p, id); o != nil && o.owns(id) {
-			v.refuse, v.why = true, fmt.Sprintf("an update of the ship of id %d", o.id)
+			v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("an update of the ship of id %d", o.id)
 		}
 		return v
 	}
@@ -32,14 +33,14 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 	case *msg.TeamChat:
 		return h.judgeChat(p, &t.Chat, true)
 	case *msg.Team:
-		if t.Player != int32(p.id) {
+		if self := int32(h.self(p)); t.Player != self {
 			own := *t
-			own.Player = int32(p.id)
-			v.as, v.why = &own, fmt.Sprintf("a team for id %d", t.Player)
+			own.Player = self
+			v.as, v.guard, v.why = &own, GuardSender, fmt.Sprintf("a team for id %d", t.Player)
 		}
 	case *msg.DestroyObject:
 		if o := h.other(p, t.Object); o != nil && o.owns(t.Object) {
-			v.refuse, v.why = true, fmt.Sprintf("the end of a ship of id %d", o.id)
+			v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("the end of a ship of id %d", o.id)
 		}
 	case *msg.ObjectCreate:
 		own := *t
@@ -49,7 +50,7 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 		own := *t
 		own.Slot = uint8(p.slot)
 		if t.Player != 0 && (!p.assumed || t.Player != firstID) { // 0 is nobody's
-			own.Player = p.id
+			own.Player = h.self(p)
 		}
 		if t.Slot == own.Slot && t.Player != own.Player {
 			return h.judgeCreation(p, t.ID, &own, true, "id", int(t.Player))
@@ -70,10 +71,12 @@ func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
 		return v // that host writes the slot, see openBC
 	}
 	broken := slices.ContainsFunc(chat.Text, isControl)
-	if chat.Sender == int32(p.id) && !broken {
+	self := int32(h.self(p))
+	if chat.Sender == self && !broken {
 		return v
 	}
-	own := msg.Chat{Sender: int32(p.id), Text: bytes.Clone(chat.Text)}
+	own := msg.Chat{Sender: self, Text: bytes.Clone(chat.Text)}
+	v.guard = GuardSender
 	switch {
 	case broken:
 		for i, c := range own.Text {
@@ -81,7 +84,7 @@ func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
 				own.Text[i] = ' '
 			}
 		}
-		v.why = "chat with control characters"
+		v.guard, v.why = GuardText, "chat with control characters"
 	case !p.openBC() || chat.Sender != int32(p.slot):
 		v.why = fmt.Sprintf("chat as id %d", chat.Sender)
 	}
@@ -98,11 +101,11 @@ func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 // owner into the rest.
 func (h *Host) judgeCreation(p *peer, id wire.ObjectID, own decode.Message, wrong bool, what string, named int) (v verdict) {
 	if slot, ok := id.Slot(); ok && slot != p.slot {
-		v.refuse, v.why = true, fmt.Sprintf("the creation of object 0x%08X, which is slot %d's to create", uint32(id), slot)
+		v.refuse, v.guard, v.why = true, GuardObject, fmt.Sprintf("the creation of object 0x%08X, which is slot %d's to create", uint32(id), slot)
 		return v
 	}
 	if wrong {
-		v.as, v.why = own, fmt.Sprintf("a creation for %s %d", what, named)
+		v.as, v.guard, v.why = own, GuardOwner, fmt.Sprintf("a creation for %s %d", what, named)
 	}
 	return v
 }
@@ -127,24 +130,35 @@ func (p *peer) owns(id wire.ObjectID) bool {
 }
 
 // identified returns a game message as it may be passed on: as it is, or with
-// the true sender. It is nil if it is refused.
-func (h *Host) identified(p *peer, spec *decode.Spec, payload []byte, res *decode.Result) []byte {
-	if h.cfg.Captured {
-		return payload
+// the true sender. It is nil if it is refused. A captured client's message is
+// passed on as it is, and the departure says how it would be otherwise.
+func (h *Host) identified(p *peer, spec *decode.Spec, payload []byte, res *decode.Result) (body []byte, d *Departure) {
+	if h.cfg.Captured && h.cfg.Departs == nil {
+		return payload, nil
 	}
 	v := h.judge(p, payload, res.Message)
+	if h.cfg.Captured {
+		d = h.departure(&v, spec, payload, res)
+		h.departs(p, d)
+		return payload, d
+	}
 	switch {
 	case v.refuse:
 		h.complain(Corrected, p, "refused: "+v.why)
-		return nil
+		return nil, nil
 	case v.as == nil:
-		return payload
+		return payload, nil
 	}
 	if v.why != "" {
 		h.complain(Corrected, p, "sent on as its own: "+v.why)
 	}
-	if res.Err != nil {
-		return nil // nobody knows how the others would read it
+	return h.identity(&v, spec, res), nil
+}
+
+// identity returns the judged message as it has to be, nil if it is refused.
+func (h *Host) identity(v *verdict, spec *decode.Spec, res *decode.Result) []byte {
+	if v.refuse || res.Err != nil { // nobody knows how the others would read it
+		return nil
 	}
 	body, err := decode.Append(nil, spec, v.as, res.Dialect)
 	if err != nil {

@@ -108,6 +108,8 @@ type peer struct {
 	moved   time.Time // when its join last got further
 	name    []byte    // UTF-16 little-endian
 	naming  []byte    // body of its last NameChange
+	told    []byte    // the same as others are told, other than it only for a captured client
+	alias   []byte    // its name as others know it
 	renamed bool      // others know it by another name than it wanted
 	team    uint8
 	hasTeam bool
@@ -124,9 +126,11 @@ func (p *peer) known() bool { return p.proved || p.assumed }
 
 // An object was created by a client.
 type object struct {
-	id   uint32
-	ship bool
-	body []byte
+	id      uint32
+	ship    bool
+	body    []byte
+	spare   bool       // a refused one has taken its place
+	departs *Departure // of a captured client's
 }
 
 // NewHost returns a host without clients.
@@ -242,7 +246,9 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 			continue
 		}
 		p.judge(session.OfShape(session.Client, &m.Header))
-		h.cause = p
+		if !h.cfg.Captured || !h.excess(p, &m) {
+			h.cause = p
+		}
 		p.link.Receive(h.now, &m, func(lm *arq.Message) { h.deliver(p, lm) })
 		h.cause = nil
 		h.execute()

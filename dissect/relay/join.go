@@ -357,28 +357,36 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		h.complain(Ignored, p, "a name that does not read")
 		return
 	}
-	if !h.cfg.Captured {
-		own := transport.Identity{ID: p.id, Addr: id.Addr, Name: id.Name}
-		openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
-		if id.ID != p.id && !p.assumed && !openBC {
-			h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
-		}
-		wanted := wire.WideText(id.Name)
-		if name := h.nameFor(p, wanted); name != wanted {
-			h.complain(Corrected, p, fmt.Sprintf("it calls itself %.60q, which is taken or cannot be read; it is known as %q", wanted, name))
-			own.Name = wire.AppendWideTextOf(nil, name)
-			p.renamed = true
-		}
-		var err error
-		if body, err = decode.AppendFields(nil, "NameChange", &own, decode.Stock); err != nil {
-			return
-		}
-		id = &own
+	own := transport.Identity{ID: h.self(p), Addr: id.Addr, Name: bytes.Clone(id.Name)}
+	openBC := p.openBC() && (id.ID == 0 || int(id.ID) == p.slot) // as its clients write
+	if id.ID != own.ID && !p.assumed && !openBC && !h.cfg.Captured {
+		h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
 	}
-	if !h.cfg.Captured && (bytes.Equal(body, p.naming) || !p.budget.names.take(h.now, 1)) {
+	wanted := wire.WideText(id.Name)
+	if name := h.nameFor(p, wanted); name != wanted {
+		if !h.cfg.Captured {
+			h.complain(Corrected, p, fmt.Sprintf("it calls itself %.60q, which is taken or cannot be read; it is known as %q", wanted, name))
+		}
+		own.Name = wire.AppendWideTextOf(nil, name)
+		p.renamed = true
+	}
+	told, err := decode.AppendFields(nil, "NameChange", &own, decode.Stock)
+	if err != nil {
 		return
 	}
-	p.name, p.naming = bytes.Clone(id.Name), body
+	again := bytes.Equal(told, p.told) || !p.budget.names.take(h.now, 1)
+	switch {
+	case !h.cfg.Captured && again:
+		return
+	case !h.cfg.Captured:
+		body, id = told, &own
+	case again:
+		h.departs(p, &Departure{Guard: GuardRename, Type: transport.NameChange, Body: body})
+	}
+	if p.name, p.naming = bytes.Clone(id.Name), body; !again {
+		p.alias, p.told = own.Name, told
+		h.departs(p, p.misnamed())
+	}
 	h.report(Named, p, "")
 	if h.like.openBC { // it sends a player's name to the player alone, as keepalive
 		return
@@ -399,6 +407,7 @@ func (h *Host) introduce(p *peer) {
 	}
 	for _, o := range h.peers {
 		if o != p && o.phase != Leaving && o.naming != nil {
+			h.departs(p, o.misnamed())
 			h.queue(p, arq.Message{Type: transport.NameChange, Body: o.naming})
 		}
 	}
@@ -445,7 +454,13 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 		GameTime: wire.FloatBits(h.gameTime()), Collisions: h.cfg.Collisions, Slot: uint8(p.slot), Mission: []byte(h.cfg.Mission),
 	}
 	if p.renamed {
-		settings.Renamed, settings.NewName = true, p.name
+		renamed := settings
+		renamed.Renamed, renamed.NewName = true, p.alias
+		if h.cfg.Captured {
+			h.departs(p, &Departure{GuardName, transport.Standard, h.encode(msg.OpSettings, &settings), h.encode(msg.OpSettings, &renamed)})
+		} else {
+			settings = renamed
+		}
 	}
 	h.say(p, msg.OpSettings, &settings)
 	h.say(p, msg.OpGameInit, &msg.GameInit{})
@@ -466,6 +481,7 @@ func (h *Host) replicate(p *peer) {
 			continue
 		}
 		for _, obj := range o.objects {
+			h.departs(p, obj.departs)
 			h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Alone: true, Body: obj.body})
 		}
 	}

@@ -104,8 +104,15 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 		return
 	}
 	body := []byte{p.id, p.claimed[0], p.claimed[1], p.claimed[2], p.claimed[3]}
-	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 && m.Body[0] == p.id && (len(m.Body) == len(body) || h.cfg.Captured) {
-		body = bytes.Clone(m.Body) // unless it speaks for somebody else
+	if m.Type == transport.Disconnect && !m.Header.Short && len(m.Body) > 0 {
+		switch itself := m.Body[0] == p.id; {
+		case itself && (len(m.Body) == len(body) || h.cfg.Captured):
+			body = bytes.Clone(m.Body)
+		case !itself && h.cfg.Captured:
+			body[0] = h.self(p)
+			h.departs(p, &Departure{GuardLeave, transport.Disconnect, m.Body, body})
+			body = bytes.Clone(m.Body)
+		}
 	}
 	h.report(Left, p, "")
 	h.leave(p)

@@ -193,34 +193,37 @@ func (h *Host) datagramAllowed(p *peer, size int) bool {
 // messageAllowed reports whether a client may send a transport message. One that
 // it may not is not acknowledged, so that an honest client sends it again.
 func (h *Host) messageAllowed(p *peer, m *transport.Message) bool {
-	b := &p.budget
-	switch {
-	case h.cfg.Captured:
+	if h.cfg.Captured {
 		return true
-	case !b.messages.take(h.now, 1):
-		h.over(p, DropMessages)
-		return false
+	}
+	why, ok := h.within(p, m)
+	if !ok {
+		h.over(p, why)
+	}
+	return ok
+}
+
+// within takes a transport message from the budget of its sender. If it does not
+// hold enough, it says of which.
+func (h *Host) within(p *peer, m *transport.Message) (lacks Drop, ok bool) {
+	b := &p.budget
+	if !b.messages.take(h.now, 1) {
+		return DropMessages, false
 	}
 	switch m.Type {
 	case transport.Acknowledge, transport.DoNothing, transport.Disconnect, transport.Leave:
-		return true
+		return 0, true
 	case transport.NameChange, transport.Connect, transport.BootPlayer:
-		if m.Short || b.control.take(h.now, 1) { // short ones are keepalives of OpenBC's clients
-			return true
-		}
-		h.over(p, DropControl)
-		return false
+		return DropControl, m.Short || b.control.take(h.now, 1) // short ones are keepalives of OpenBC's clients
 	case transport.Standard:
 	}
 	switch {
 	case !b.games.take(h.now, 1):
-		h.over(p, DropGame)
+		return DropGame, false
 	case !b.fanOut.holds(h.now):
-		h.over(p, DropFanOut)
+		return DropFanOut, false
 	case m.Reliable && p.phase != Checking && (!b.reliable.take(h.now, 1) || !b.reliableBytes.take(h.now, float64(len(m.Body)))):
-		h.over(p, DropReliable)
-	default:
-		return true
+		return DropReliable, false
 	}
-	return false
+	return 0, true
 }

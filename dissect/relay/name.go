@@ -62,8 +62,8 @@ func (h *Host) nameFor(p *peer, name string) string {
 	}
 	taken := map[string]bool{skeleton(dedicated): true}
 	for _, o := range h.peers {
-		if o != p && o.phase != Leaving && len(o.name) > 0 {
-			taken[skeleton(wire.WideText(o.name))] = true
+		if o != p && o.phase != Leaving && len(o.alias) > 0 {
+			taken[skeleton(wire.WideText(o.alias))] = true
 		}
 	}
 	unique := base

@@ -74,6 +74,13 @@ type Config struct {
 	// Captured says that the clients are those of a capture: their messages have
 	// happened. Nobody is limited, corrected or put out for them.
 	Captured bool
+	// Departs takes each message of a captured client that a host with limits
+	// changes or refuses, right before the message is passed on as it is; nil for
+	// nobody.
+	Departs func(netip.AddrPort, Departure)
+	// Self returns the id that a captured client knows as its own. Nil stands for
+	// the one that this host gave it.
+	Self func(netip.AddrPort) uint8
 	// Speaks returns the dialect of a captured client; nil if it shows.
 	Speaks func(netip.AddrPort) decode.Dialect
 	// Random returns random numbers that nobody can foresee, for the ids of

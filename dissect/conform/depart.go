@@ -1,0 +1,88 @@
+package conform
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// guards are the rules of bcdissect relay, by the model's name for them.
+var guards = [relay.Guards]*Rule{
+	relay.GuardSender: {"corrects-sender", "puts the true sender into chat and teams that name another; the stock host passes them on as they are"},
+	relay.GuardText:   {"cleans-chat", "puts spaces in the place of line breaks and other control characters in chat; the stock host passes them on"},
+	relay.GuardOwner:  {"corrects-owner", "puts the true owner into creations that name another; the stock host passes them on as they are"},
+	relay.GuardObject: {"refuses-others-objects", "refuses creations, updates and destructions of the objects of other players; the stock host passes them on"},
+	relay.GuardName:   {"corrects-names", "makes names readable and unique by numbers, and puts the true id into them; the stock host passes them on as they are"},
+	relay.GuardRename: {"limits-renames", "passes on no name that the player has already, and one a second at most; the stock host passes all on"},
+	relay.GuardLeave:  {"corrects-leave", "puts the true id into a Disconnect that names another; the stock host passes it on as it is"},
+	relay.GuardFlood:  {"limits-floods", "drops messages of a client beyond its budget; the stock host passes all on"},
+}
+
+// A departure is a message of the model in which a host that protects its players
+// departs from the stock host.
+type departure struct {
+	rule    *Rule
+	typ     transport.Type
+	body    []byte
+	instead []byte // nil if it does not send the message
+}
+
+// maxDepartures bounds the departures because of one input: the objects of all
+// players, when one asks for them.
+const maxDepartures = relay.MaxPlayers * maxObjects
+
+// floodLasts is how long after a message beyond its budget a client counts as
+// sending too much. The datagrams of captured clients do not arrive as they were
+// captured, so that single messages cannot be told.
+const floodLasts = 2 * time.Second
+
+// whySpare is the reason why a host need not send an object.
+const whySpare = "a creation in another player's range took its place, unless the host refuses those"
+
+// depart takes a departure of the model.
+func (s *source) depart(d relay.Departure) {
+	if d.Guard == relay.GuardFlood {
+		s.excess = true
+		s.client.flooded = s.time
+		return
+	}
+	if len(s.departs) < maxDepartures {
+		s.departs = append(s.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead)})
+	}
+}
+
+// departure returns the departure for a message that a model sent, nil if there
+// is none.
+func (s *source) departure(m *sent) *departure {
+	if s == nil {
+		return nil
+	}
+	for i := range s.departs {
+		if d := &s.departs[i]; d.typ == m.typ && bytes.Equal(d.body, m.body) {
+			return d
+		}
+	}
+	return nil
+}
+
+// refused returns the rule by which a host that protects its players does not
+// send a message, nil if there is none. It does not explain that one player got a
+// copy, and another did not.
+func (x *expect) refused() *Rule {
+	switch {
+	case x.changed != 0 || x.copied() && x.src.matched > 0:
+		return nil
+	case x.src.excess && x.copied() && !x.reliable:
+		return guards[relay.GuardFlood]
+	}
+	return x.rule
+}
+
+// deviates counts a message that did not come because of a rule.
+func (c *comparer) deviates(x *expect, rule *Rule) {
+	c.rep.row(x.typ, x.op).Explained++
+	c.rep.Invariants.missed(c, x, true)
+	c.rep.deviate(rule, x.typ, x.op, x.src.frame)
+}

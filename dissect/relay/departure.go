@@ -1,0 +1,88 @@
+package relay
+
+import (
+	"bytes"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Guard is a rule by which the host protects its players from each other. The
+// stock host has none of them.
+type Guard uint8
+
+// The guards.
+const (
+	GuardNone   Guard = iota
+	GuardSender       // chat and teams bear their true sender
+	GuardText         // chat holds no control characters
+	GuardOwner        // creations bear their true owner
+	GuardObject       // nobody creates, updates or removes the objects of others
+	GuardName         // names are readable and unique, and name their bearer
+	GuardRename       // names change at most once a second, and repetitions are not passed on
+	GuardLeave        // nobody leaves in the name of another
+	GuardFlood        // nobody sends more than its budget
+	Guards            // how many there are
+)
+
+// A Departure is a message that a host with guards changes or refuses. Without a
+// guard it is one that such a host sends, and the stock host does not.
+type Departure struct {
+	Guard   Guard
+	Type    transport.Type
+	Body    []byte // as the stock host sends it; borrowed
+	Instead []byte // as this host sends it, nil if it does not; borrowed
+}
+
+// departs reports a departure of a captured client's message.
+func (h *Host) departs(p *peer, d *Departure) {
+	if d != nil && h.cfg.Departs != nil {
+		h.cfg.Departs(p.addr, *d)
+	}
+}
+
+// self returns the id by which the client names itself.
+func (h *Host) self(p *peer) uint8 {
+	if h.cfg.Self != nil {
+		if id := h.cfg.Self(p.addr); id != 0 {
+			return id
+		}
+	}
+	return p.id
+}
+
+// departure returns how the judged message of a captured client departs from
+// its original, nil if it does not.
+func (h *Host) departure(v *verdict, spec *decode.Spec, payload []byte, res *decode.Result) *Departure {
+	if v.as == nil && !v.refuse {
+		return nil
+	}
+	return &Departure{v.guard, transport.Standard, bytes.Clone(payload), h.identity(v, spec, res)}
+}
+
+// excess reports whether a captured client's message is beyond its budget. The
+// datagrams of captured clients are not those that came, so they do not count.
+func (h *Host) excess(p *peer, m *transport.Message) bool {
+	if h.cfg.Departs == nil || m.Type != transport.Standard {
+		return false
+	}
+	if p.budget.bytes.take(h.now, float64(len(m.Body)+envelope)) {
+		if _, ok := h.within(p, m); ok {
+			return false
+		}
+	}
+	h.departs(p, &Departure{Guard: GuardFlood, Type: m.Type, Body: m.Body})
+	return true
+}
+
+// passes reports whether a message is passed on, changed or not.
+func (d *Departure) passes() bool { return d == nil || d.Instead != nil }
+
+// misnamed returns how the name that the others are told of a captured client
+// differs from the one it gave, nil if it does not.
+func (p *peer) misnamed() *Departure {
+	if bytes.Equal(p.naming, p.told) {
+		return nil
+	}
+	return &Departure{GuardName, transport.NameChange, p.naming, p.told}
+}
