@@ -18,6 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // wait is the time that a datagram may take on a busy machine.
@@ -525,54 +526,114 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// BenchmarkForward, for a datagram of a client every millisecond, measures a datagram to a host and back, without and with a
-// proxy in between, by turns. It reports the time that the proxy adds to a
-// datagram.
-func BenchmarkForward(b *testing.B) {
-	host := listenAt(b, "127.0.0.1:0")
+// added measures a datagram to a host and back, without and with a recording
+// proxy in between, by turns, as long as there are more of them. It returns the
+// time that the proxy adds to one way, at shares of the sorted round trips.
+func added(tb testing.TB, more func() bool, shares ...float64) []time.Duration {
+	tb.Helper()
+	host := listenAt(tb, "127.0.0.1:0")
 	go func() {
 		buf := make([]byte, largest)
 		for {
 			n, from, err := host.ReadFromUDPAddrPort(buf)
 			if err != nil {
-				return
+				return // closed
 			}
-			_, _ = host.WriteToUDPAddrPort(buf[:n], from)
+			_, _ = host.WriteToUDPAddrPort(buf[:n], from) // the client notices
 		}
 	}()
-	p := newTestProxy(b, io.Discard, host.at.String())
-	file, err := capture.CreateWriter(filepath.Join(b.TempDir(), "proxy.pcapng"), RecordingOptions())
+	p := newTestProxy(tb, io.Discard, host.at.String())
+	file, err := capture.CreateWriter(filepath.Join(tb.TempDir(), "proxy.pcapng"), RecordingOptions())
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.Recorder = server.NewRecorder(file, p.Log)
-	at, end := serve(b, p)
+	at, end := serve(tb, p)
 	payload := strings.Repeat("x", 60)
 	var took [2][]time.Duration
-	clients := [2]endpoint{listenAt(b, "127.0.0.1:0"), listenAt(b, "127.0.0.1:0")}
-	buf := make([]byte, largest)
-	for b.Loop() {
+	clients := [2]endpoint{listenAt(tb, "127.0.0.1:0"), listenAt(tb, "127.0.0.1:0")}
+	for more() {
 		time.Sleep(time.Millisecond) // within the limits of a client
 		for i, to := range []netip.AddrPort{host.at, at} {
 			began := time.Now()
-			clients[i].send(b, to, payload)
-			if _, _, err := clients[i].ReadFromUDPAddrPort(buf); err != nil {
-				b.Fatal(err)
-			}
+			clients[i].send(tb, to, payload)
+			clients[i].expect(tb, payload)
 			took[i] = append(took[i], time.Since(began))
 		}
 	}
 	if err := end(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	for i := range took {
-		slices.Sort(took[i])
-	}
-	const perMicrosecond = 1e3
-	added := func(share float64) float64 { // half of a round trip
+	slices.Sort(took[0])
+	slices.Sort(took[1])
+	var all []time.Duration
+	for _, share := range shares {
 		n := int(share * float64(len(took[0])-1))
-		return float64(took[1][n]-took[0][n]) / 2 / perMicrosecond
+		all = append(all, (took[1][n]-took[0][n])/2)
 	}
-	b.ReportMetric(added(0.5), "added-µs")
-	b.ReportMetric(added(0.99), "added-µs-p99")
+	return all
 }
+
+// BenchmarkForward has a client send a datagram every millisecond.
+func BenchmarkForward(b *testing.B) {
+	const perMicrosecond = 1e3
+	took := added(b, b.Loop, 0.5, 0.99)
+	b.ReportMetric(float64(took[0])/perMicrosecond, "added-µs")
+	b.ReportMetric(float64(took[1])/perMicrosecond, "added-µs-p99")
+}
+
+// A proxy adds less than a millisecond to a datagram.
+func TestAddedTime(t *testing.T) {
+	fixtures.System(t)
+	n := 0
+	took := added(t, func() bool { n++; return n <= 500 }, 0.5)
+	if took[0] >= time.Millisecond {
+		t.Errorf("it adds %v in the median", took[0])
+	}
+}
+
+// A recording that fails, as on a full disk, ends without the game, and makes
+// the program fail in the end.
+func TestFailedRecording(t *testing.T) {
+	var said bytes.Buffer
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, &said, host.at.String())
+	p.Recorder, p.Feed = server.NewRecorder(&full{left: 1}, p.Log), server.NewFeed()
+	at, end := serve(t, p)
+	c := listenAt(t, "127.0.0.1:0")
+	const sent = 4
+	for n := range sent {
+		c.send(t, at, fmt.Sprint(n))
+		host.send(t, host.expect(t, fmt.Sprint(n)), "answer")
+		c.expect(t, "answer")
+	}
+	if err := end(); !errors.Is(err, errFull) || cli.StatusOf(err) != cli.ExitFailed {
+		t.Errorf("got %v", err)
+	}
+	p.Feed.End()
+	n := 0
+	for _, err := p.Feed.Next(); err == nil; _, err = p.Feed.Next() {
+		n++
+	}
+	if n != 2*sent {
+		t.Errorf("%d were reported, want %d", n, 2*sent)
+	}
+	p.Log.Close()
+	if strings.Count(said.String(), "recording has ended: no space left\n") != 1 {
+		t.Errorf("got %q", said.String())
+	}
+}
+
+var errFull = errors.New("no space left")
+
+// A full file takes so many packets.
+type full struct{ left int }
+
+func (f *full) WritePacket(*device.Packet) error {
+	if f.left--; f.left < 0 {
+		return errFull
+	}
+	return nil
+}
+func (*full) Flush(capture.Counters) error { return nil }
+func (*full) Close() error                 { return nil }

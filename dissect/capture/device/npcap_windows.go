@@ -75,7 +75,7 @@ func (e npcapMissingError) Unwrap() error { return e.error }
 
 // Remedy returns alternatives to Npcap.
 func (npcapMissingError) Remedy() string {
-	return `without it: "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
+	return `without it: "bcdissect proxy HOST" records your own game; or "pktmon start --capture --pkt-size 0", "pktmon stop", "pktmon etl2pcap PktMon.etl", then ` +
 		`"bcdissect read PktMon.pcapng"; or capture on another machine`
 }
 
