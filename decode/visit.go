@@ -107,15 +107,16 @@ type Field struct {
 	Off  int // offset of its first byte in the payload
 	End  int // offset after its last byte; equal to Off if it has no bytes
 
-	Uint  uint64
-	Int   int64
-	Float float64
-	Vec   [4]float32
-	Bytes []byte // wire bytes without length prefix and terminator
-	Text  string // KindText
-	Names Names  // nil if the values have no names
-	Who   Who    // meaning of a player number in Uint or Int
-	Conds []Cond // while describing: conditions for the field's presence
+	Uint    uint64
+	Int     int64
+	Float   float64
+	Vec     [4]float32
+	Bytes   []byte  // wire bytes without length prefix and terminator
+	Text    string  // KindText
+	Names   Names   // nil if the values have no names
+	Who     Who     // meaning of a player number in Uint or Int
+	Privacy Privacy // of a text
+	Conds   []Cond  // while describing: conditions for the field's presence
 }
 
 // A Group is a struct, a list or an element of a list.

@@ -31,5 +31,5 @@ type Chat struct {
 // Walk implements [decode.Message].
 func (m *Chat) Walk(c *decode.Codec) {
 	c.Player32("sender", &m.Sender, decode.Speaker, "the author: the network id, from an OpenBC host the slot")
-	c.Str16("text", &m.Text, "the chat line")
+	c.Private(decode.ChatLine, func() { c.Str16("text", &m.Text, "the chat line") })
 }

@@ -133,7 +133,7 @@ func (m *Object) Walk(c *decode.Codec) {
 	c.Vec3("position", &m.Position, "in the set, game units")
 	c.Quat("orientation", &m.Orientation, "quaternion w, x, y, z; forward is +Y, up is +Z")
 	c.Vec4f("velocity", &m.Velocity, "game units a second")
-	c.Str8("name", &m.Name, "object name; of a player's ship the player's name")
+	c.Private(decode.PlayerName, func() { c.Str8("name", &m.Name, "object name; of a player's ship the player's name") })
 	c.Str8("set", &m.Set, "the set in which it is, such as Multi1")
 	c.When(decode.Equals("class", m.Class, ClassShip), func() {
 		c.Text("ship", m.shipName(), "class of the ship, when known")

@@ -35,7 +35,7 @@ type PlayerDeleted struct{ Name wire.Chars }
 
 // Walk implements [decode.Message].
 func (m *PlayerDeleted) Walk(c *decode.Codec) {
-	c.Str32("name", &m.Name, "player name")
+	c.Private(decode.PlayerName, func() { c.Str32("name", &m.Name, "player name") })
 }
 
 // PlayerDeletedOpenBC is the form sent by the OpenBC server.
@@ -43,5 +43,5 @@ type PlayerDeletedOpenBC struct{ Name wire.Chars }
 
 // Walk implements [decode.Message].
 func (m *PlayerDeletedOpenBC) Walk(c *decode.Codec) {
-	c.Str16("name", &m.Name, "player name")
+	c.Private(decode.PlayerName, func() { c.Str16("name", &m.Name, "player name") })
 }

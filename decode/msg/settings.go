@@ -47,6 +47,6 @@ func (m *Settings) Walk(c *decode.Codec) {
 	c.Str16("mission", &m.Mission, "mission script")
 	c.Bit("renamed", &m.Renamed, "another player has the client's name already")
 	c.When(decode.IsSet("renamed", m.Renamed), func() {
-		c.WStr32("new_name", &m.NewName, "the name that the client has from now on")
+		c.Private(decode.PlayerName, func() { c.WStr32("new_name", &m.NewName, "the name that the client has from now on") })
 	})
 }

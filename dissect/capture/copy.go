@@ -228,6 +228,29 @@ func (c *Copy) Frame(f *Frame) {
 // and be replaced.
 func (c *Copy) Held() *Frame { return c.held }
 
+// Take returns the frame that waits, or nil, and leaves it to the caller, who
+// may give it back to Put at any time or never. Only the first section of the
+// copy may have begun.
+func (c *Copy) Take() *Frame {
+	f := c.held
+	if f == nil {
+		return nil
+	}
+	c.held, c.data = nil, nil
+	d := *f.Datagram
+	f.Datagram = &d
+	f.Interface += int(c.first)
+	return f
+}
+
+// Put writes a frame that was taken.
+func (c *Copy) Put(f *Frame) {
+	first := c.first
+	c.first = 0
+	c.write(f)
+	c.first = first
+}
+
 // Release writes the frame that waits, if there is one.
 func (c *Copy) Release() {
 	if c.held != nil {
@@ -360,3 +383,21 @@ func (f *Frame) SetPayload(payload []byte) {
 
 // Comment adds a comment to the frame.
 func (f *Frame) Comment(text string) { f.Options = appendOption(f.Options, ngComment, []byte(text)) }
+
+// CountOptions returns the number of options of a block or a frame.
+func CountOptions(options []byte) (n int) {
+	for range eachOption(options) {
+		n++
+	}
+	return n
+}
+
+// TimeOptions returns those options of an interface that its times depend on.
+func TimeOptions(options []byte) (kept []byte) {
+	for code, value := range eachOption(options) {
+		if code == ngResolution || code == ngOffset {
+			kept = appendOption(kept, code, value)
+		}
+	}
+	return kept
+}

@@ -29,6 +29,7 @@ const (
 
 // ipv4 decodes an IPv4 packet with optional padding.
 func (d *decoder) ipv4(b []byte) outcome {
+	d.header = cap(b)
 	if len(b) < ipv4Header {
 		return d.short()
 	}
@@ -73,6 +74,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 
 // ipv6 decodes an IPv6 packet with optional padding.
 func (d *decoder) ipv6(b []byte) outcome {
+	d.header = cap(b)
 	if len(b) < ipv6Header {
 		return d.short()
 	}

@@ -61,6 +61,7 @@ type decoder struct {
 	joiner   joiner
 	datagram packet.Datagram
 
+	header int   // capacity of the current frame's data from its IP header on
 	cut    bool  // the capture lacks the end of the current frame
 	pieces []int // frames of the IP fragments before the one that completed the datagram; nil if it came in one piece
 

@@ -47,6 +47,8 @@ type Frame struct {
 
 	Datagram *packet.Datagram // nil if the frame completes none
 	Payload  int              // offset of the datagram's payload in Data; -1 if it comes from several frames
+	Link     uint16           // LINKTYPE number
+	Network  int              // offset of the IP header in Data, if Payload is not -1
 	Pieces   []int            // the numbers of these frames, without this one
 }
 
@@ -65,7 +67,7 @@ func (f *File) tapFrame(hasDatagram bool) {
 	*t = Frame{
 		Number: f.decoder.tally.frames, Interface: n.which, Time: n.time, Stamp: n.stamp, Timed: n.timed,
 		Data: n.data, Full: n.full, Options: n.options, Lacking: n.flaw == oversized || n.flaw == noInterface,
-		Payload: -1,
+		Payload: -1, Link: n.link,
 	}
 	if n.logged != nil {
 		f.fromLog(t)
@@ -76,6 +78,7 @@ func (f *File) tapFrame(hasDatagram bool) {
 		if t.Pieces = f.decoder.pieces; t.Pieces == nil && !t.Lacking {
 			// Both slices end where their array ends.
 			t.Payload = cap(t.Data) - cap(d.Payload)
+			t.Network = cap(t.Data) - f.decoder.header
 		}
 	}
 	f.tap.Frame(t)
@@ -101,6 +104,8 @@ func (f *File) fromLog(t *Frame) {
 	b = append(b, 0, 0) // no checksum
 	b = append(b, d.Payload...)
 	f.forLog = b
+	f.decoder.header = cap(b)
+	t.Link = linkRaw
 	f.decoder.datagram.Payload = b[ipv4Header+udpHeader:]
 	t.Data, t.Full = b, full
 }

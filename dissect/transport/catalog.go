@@ -75,7 +75,7 @@ type Identity struct {
 func (m *Identity) Walk(c *decode.Codec) {
 	c.Player8("id", &m.ID, decode.Announced, "peer id of the player; OpenBC's test clients put the slot there")
 	c.IPv4("ip", &m.Addr, "the player's own address as it sees it")
-	c.WStrz("name", &m.Name, "player name")
+	c.Private(decode.PlayerName, func() { c.WStrz("name", &m.Name, "player name") })
 }
 
 var connectSpec = decode.Spec{
@@ -97,7 +97,7 @@ type Request struct {
 func (m *Request) Walk(c *decode.Codec) {
 	c.IPv4("ip", &m.Addr, "the client's own address as it sees it")
 	c.U32("nonce", &m.Nonce, "random and not 0, the same in every repetition of one attempt")
-	c.WStrz("password", &m.Password, "empty for none")
+	c.Private(decode.Password, func() { c.WStrz("password", &m.Password, "empty for none") })
 }
 
 var acceptSpec = decode.Spec{

@@ -70,17 +70,23 @@ func (f *Common) DefinePorts(cmd *cobra.Command) {
 
 // DefineReading defines the flags of every command that decodes traffic.
 func (f *Common) DefineReading(cmd *cobra.Command) {
-	f.Dialect = NewChoice("auto", "auto", "stock", "openbc")
 	f.Color = NewChoice("auto", "auto", "always", "never")
 	fl := cmd.Flags()
-	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
+	f.DefineDecoding(cmd)
 	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
 	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
+	f.Color.Complete(cmd, "color")
+}
+
+// DefineDecoding defines the flags that say how traffic is read.
+func (f *Common) DefineDecoding(cmd *cobra.Command) {
+	f.Dialect = NewChoice("auto", "auto", "stock", "openbc")
+	fl := cmd.Flags()
+	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
 	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
 	fl.BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
 	f.Definitions.Define(cmd)
 	f.Dialect.Complete(cmd, "dialect")
-	f.Color.Complete(cmd, "color")
 }
 
 // DefineJobs defines the flag of commands that read files.

@@ -294,23 +294,28 @@ func (m *Dynamic) putFloats(c *decode.Codec, v []wire.F32) {
 // string moves text or bytes.
 func (m *Dynamic) string(c *decode.Codec, f *field) {
 	b := m.getText(c)
+	c.Private(decode.FreeText, func() { f.text(c, &b) })
+	m.putText(c, b)
+}
+
+// text moves a text or bytes.
+func (f *field) text(c *decode.Codec, b *[]byte) {
 	switch f.kind {
 	case str8:
-		c.Str8(f.name, (*wire.Chars)(&b), f.doc)
+		c.Str8(f.name, (*wire.Chars)(b), f.doc)
 	case str16:
-		c.Str16(f.name, (*wire.Chars)(&b), f.doc)
+		c.Str16(f.name, (*wire.Chars)(b), f.doc)
 	case str32:
-		c.Str32(f.name, (*wire.Chars)(&b), f.doc)
+		c.Str32(f.name, (*wire.Chars)(b), f.doc)
 	case str32z:
-		c.Str32z(f.name, (*wire.Chars)(&b), f.doc)
+		c.Str32z(f.name, (*wire.Chars)(b), f.doc)
 	case wstr32:
-		c.WStr32(f.name, (*wire.WideChars)(&b), f.doc)
+		c.WStr32(f.name, (*wire.WideChars)(b), f.doc)
 	case wstrz:
-		c.WStrz(f.name, &b, f.doc)
+		c.WStrz(f.name, b, f.doc)
 	default:
-		c.Bytes(f.name, &b, f.doc)
+		c.Bytes(f.name, b, f.doc)
 	}
-	m.putText(c, b)
 }
 
 // list moves a list. The values of its elements are cells, too, so the codec

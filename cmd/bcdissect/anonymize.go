@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/anonymize"
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+)
+
+func newAnonymize(s cli.Streams) *cobra.Command {
+	var f anonymize.Flags
+	cmd := &cobra.Command{
+		Use:   "anonymize FILE... OUT",
+		Short: "Replace names, chat and addresses, to hand captures on",
+		Long: `Anonymize copies the game's datagrams of captures to the pcapng file OUT, with
+pseudonyms for names of players, ships and servers, for chat, passwords and
+addresses: in all headers and in every message, which it enciphers again.
+Lengths, ports, times, ids and numbers stay, and so do all counts and verdicts.
+
+Comments and descriptions are left out, and so are frames that are not of the
+game and datagrams in IP fragments. Bytes that do not decode become zeros.
+
+In the end it searches OUT for every original value of four bytes and more, and
+fails without an output if one is left. Without --key the pseudonyms are other
+ones each time. See docs/captures.md.`,
+		Example: `  bcdissect anonymize battle.pcap anonymous.pcapng
+  bcdissect anonymize day1.pcap.gz day2.pcap.gz -w both.pcapng
+  bcdissect anonymize battle.pcap anonymous.pcapng --key my.key`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return f.Run(s, args) },
+	}
+	f.Define(cmd)
+	return cmd
+}

@@ -1,0 +1,250 @@
+package anonymize
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/bits"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/anonymize/cryptopan"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// pseudonyms replace values. They depend on the key and the value alone.
+type pseudonyms struct {
+	ip4, ip6 *cryptopan.Mapping
+	text     []byte // keys
+	hardware []byte
+	memory   map[string]string // texts and their pseudonyms, as a cache
+}
+
+// newPseudonyms returns the pseudonyms of a key.
+func newPseudonyms(key []byte) (*pseudonyms, error) {
+	p := &pseudonyms{memory: map[string]string{}}
+	derive := func(use string, size int) (k []byte, err error) {
+		return hkdf.Key(sha256.New, key, nil, "bcdissect "+use, size)
+	}
+	four, err := derive("IPv4", cryptopan.KeySize)
+	if err != nil {
+		return nil, err
+	}
+	six, err := derive("IPv6", cryptopan.KeySize)
+	if err != nil {
+		return nil, err
+	}
+	p.ip4, p.ip6 = cryptopan.New([cryptopan.KeySize]byte(four)), cryptopan.New([cryptopan.KeySize]byte(six))
+	if p.text, err = derive("text", sha256.Size); err != nil {
+		return nil, err
+	}
+	p.hardware, err = derive("hardware", sha256.Size)
+	return p, err
+}
+
+// ofIP replaces an address of 4 or 16 bytes in place. An IPv4 address in IPv6
+// form stays one.
+func (p *pseudonyms) ofIP(b []byte) {
+	mapped := []byte{10: 0xff, 11: 0xff}
+	switch {
+	case len(b) == 16 && bytes.HasPrefix(b, mapped):
+		p.ofIP(b[len(mapped):])
+	case len(b) == 16:
+		p.ip6.Map(b)
+	case !nobody(b):
+		p.ip4.Map(b)
+	}
+}
+
+// nobody reports whether an address is nobody's own: all zeros or all ones.
+func nobody(b []byte) bool {
+	for _, c := range b {
+		if c != b[0] || c != 0 && c != 0xff {
+			return false
+		}
+	}
+	return true
+}
+
+// ofHardware replaces a hardware address in place. Broadcasts and multicasts
+// stay such; the others are addresses that no maker gives.
+func (p *pseudonyms) ofHardware(b []byte) {
+	if nobody(b) {
+		return
+	}
+	const group, local = 1, 2
+	first := b[0]
+	copy(b, mac(p.hardware, b))
+	b[0] = b[0]&^group | first&group | local
+}
+
+func mac(key []byte, parts ...[]byte) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, b := range parts {
+		_, _ = h.Write(b) // a hash does not fail
+	}
+	return h.Sum(nil)
+}
+
+// ofText replaces a text in Windows-1252 by one of the same length and shape.
+// Marks between words stay in talk.
+func (p *pseudonyms) ofText(b []byte, talk bool) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	key := string(b)
+	if talk {
+		key = "talk " + key
+	} else {
+		key = "name " + key
+	}
+	if s, ok := p.memory[key]; ok {
+		return []byte(s)
+	}
+	out := p.shaped(b, talk, 0)
+	if bytes.Equal(out, b) {
+		out = p.shaped(b, talk, 1)
+	}
+	const most = 1 << 14
+	if len(p.memory) >= most {
+		clear(p.memory)
+	}
+	p.memory[key] = string(out)
+	return out
+}
+
+// ofWide is ofText for UTF-16LE. A text that Windows-1252 has, too, gets the
+// pseudonym that it has there.
+func (p *pseudonyms) ofWide(b []byte, talk bool) []byte {
+	narrow := wire.AppendTextOf(nil, wire.WideText(b))
+	if bytes.Equal(wire.AppendWideTextOf(nil, wire.Text(narrow)), b) {
+		return wire.AppendWideTextOf(nil, wire.Text(p.ofText(narrow, talk)))
+	}
+	const cyrillic, letters = 0x430, 32
+	s := p.stream([]byte("wide"), b)
+	out := bytes.Clone(b)
+	for i := 0; i+1 < len(out); i += 2 {
+		if c := binary.LittleEndian.Uint16(out[i:]); c > ' ' {
+			binary.LittleEndian.PutUint16(out[i:], cyrillic+uint16(s.below(letters)))
+		}
+	}
+	return out
+}
+
+// marks are what a name may have between its letters. A backslash would end a
+// value of GameSpy.
+const marks = "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"
+
+// alphabet returns the characters that may stand for c, as the first and their
+// number; for marks the first is 0.
+func alphabet(c byte, talk bool) (first byte, n uint64) {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return 'a', 26
+	case c >= 'A' && c <= 'Z':
+		return 'A', 26
+	case c >= '0' && c <= '9':
+		return '0', 10
+	case c >= 0xC0:
+		return 0xC0, 64
+	case !talk && strings.IndexByte(marks, c) >= 0:
+		return 0, uint64(len(marks))
+	}
+	return c, 1
+}
+
+// shaped replaces letters by letters, digits by digits and so on. Texts of one
+// shape get different pseudonyms if there are not too many of the shape.
+func (p *pseudonyms) shaped(b []byte, talk bool, tweak byte) []byte {
+	shape := []byte{tweak}
+	number, size, large := uint64(0), uint64(1), false
+	for _, c := range b {
+		first, n := alphabet(c, talk)
+		shape = append(shape, first, byte(n))
+		hi, lo := bits.Mul64(size, n)
+		if large = large || hi > 0 || lo >= 1<<62; !large {
+			size = lo
+			number = number*n + place(first, c)
+		}
+	}
+	out := bytes.Clone(b)
+	switch {
+	case size == 1 && !large: // nothing but spaces, or marks in talk
+		s := p.stream(shape, b)
+		for i := range out {
+			out[i] = 'a' + byte(s.below(26))
+		}
+	case large:
+		s := p.stream(shape, b)
+		for i, c := range b {
+			first, n := alphabet(c, talk)
+			out[i] = character(first, s.below(n))
+		}
+	default:
+		number = p.permute(shape, number, size)
+		for i := len(b) - 1; i >= 0; i-- {
+			first, n := alphabet(b[i], talk)
+			out[i] = character(first, number%n)
+			number /= n
+		}
+	}
+	return out
+}
+
+func place(first, c byte) uint64 {
+	if first == 0 {
+		return uint64(max(strings.IndexByte(marks, c), 0))
+	}
+	return uint64(c - first)
+}
+
+func character(first byte, n uint64) byte {
+	if first == 0 && n < uint64(len(marks)) {
+		return marks[n]
+	}
+	return first + byte(n)
+}
+
+// permute returns the number in the place of x among the numbers below size: a
+// Feistel network, repeated until its result is one of them.
+func (p *pseudonyms) permute(shape []byte, x, size uint64) uint64 {
+	const rounds = 10
+	half := (bits.Len64(size-1) + 1) / 2
+	mask := uint64(1)<<half - 1
+	for {
+		left, right := x>>half, x&mask
+		for round := range byte(rounds) {
+			var in [9]byte
+			in[0] = round
+			binary.LittleEndian.PutUint64(in[1:], right)
+			f := binary.LittleEndian.Uint64(mac(p.text, shape, in[:]))
+			left, right = right, left^f&mask
+		}
+		if x = left<<half | right; x < size {
+			return x
+		}
+	}
+}
+
+// A stream is a source of numbers.
+type stream struct{ s cipher.Stream }
+
+// stream returns the numbers of a text.
+func (p *pseudonyms) stream(shape, text []byte) stream {
+	seed := mac(p.text, []byte("stream"), shape, text)
+	block, err := aes.NewCipher(seed[:16])
+	if err != nil {
+		panic(err) // the size of the key is right
+	}
+	return stream{cipher.NewCTR(block, seed[16:])}
+}
+
+// below returns the next number, which is less than n.
+func (s stream) below(n uint64) uint64 {
+	var b [8]byte
+	s.s.XORKeyStream(b[:], b[:])
+	return binary.LittleEndian.Uint64(b[:]) % n
+}

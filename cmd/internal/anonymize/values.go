@@ -1,0 +1,170 @@
+package anonymize
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// A kind is the kind of a replaced value, in the order of the summary.
+type kind int
+
+const (
+	hardwareAddress kind = iota
+	ipv4Address
+	ipv6Address
+	playerName
+	chatLine
+	serverName
+	password
+	freeText
+	kinds // their number
+)
+
+// kindNames are the kinds as the summary shows them, and one of them in errors.
+var kindNames = [kinds][2]string{
+	{"hardware addresses", "hardware address"}, {"IPv4 addresses", "IPv4 address"}, {"IPv6 addresses", "IPv6 address"},
+	{"names of players and ships", "name"}, {"lines of chat", "line of chat"}, {"names of servers", "name of a server"},
+	{"passwords", "password"}, {"texts of unknown meaning", "text of unknown meaning"},
+}
+
+// kindOf is the kind of a private text.
+var kindOf = map[decode.Privacy]kind{
+	decode.PlayerName: playerName, decode.ChatLine: chatLine, decode.ServerName: serverName,
+	decode.Password: password, decode.FreeText: freeText,
+}
+
+// Limits of the values that are kept for the search.
+const (
+	maxValues     = 1 << 18
+	maxValueBytes = 64 << 20
+)
+
+// errValues says that there are more values than can be searched for.
+var errValues = errors.New("too many different names and addresses to search for; split the capture, as with read --frames A-B -w FILE")
+
+// A value is what is known of an original value.
+type value struct {
+	kind  kind
+	frame int // that held it first
+}
+
+// values replaces values and keeps the originals for the search.
+type values struct {
+	*pseudonyms
+	keepChat bool
+
+	originals map[string]value
+	distinct  [kinds]int
+	times     [kinds]int
+	names     [][2][]byte     // of players, longest first, with their pseudonyms; for kept chat only
+	own       map[string]bool // public texts of the game
+	size      int
+	full      bool // there were too many
+	frame     int  // the current one
+}
+
+func newValues(p *pseudonyms, keepChat bool) *values {
+	return &values{pseudonyms: p, keepChat: keepChat, originals: map[string]value{}, own: map[string]bool{}}
+}
+
+// note counts a value that is replaced.
+func (v *values) note(k kind, original []byte) {
+	v.times[k]++
+	if _, known := v.originals[string(original)]; known {
+		return
+	}
+	if len(v.originals) >= maxValues || v.size+len(original) > maxValueBytes {
+		v.full = true
+		return
+	}
+	v.size += len(original)
+	v.originals[string(original)] = value{k, v.frame}
+	v.distinct[k]++
+}
+
+func (v *values) hardware(b []byte) {
+	if !nobody(b) {
+		v.note(hardwareAddress, b)
+	}
+	v.ofHardware(b)
+}
+
+func (v *values) ip(b []byte) {
+	switch a, _ := netip.AddrFromSlice(b); {
+	case nobody(b):
+	case a.Unmap().Is4():
+		v.note(ipv4Address, a.Unmap().AsSlice())
+	default:
+		v.note(ipv6Address, b)
+	}
+	v.ofIP(b)
+}
+
+// text returns the pseudonym of a private text.
+func (v *values) text(p decode.Privacy, b []byte, wide bool) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	original := b
+	if wide {
+		if narrow := wire.AppendTextOf(nil, wire.WideText(b)); bytes.Equal(wire.AppendWideTextOf(nil, wire.Text(narrow)), b) {
+			original = narrow
+		}
+	}
+	v.note(kindOf[p], original)
+	var out []byte
+	if wide {
+		out = v.ofWide(b, p == decode.ChatLine)
+	} else {
+		out = v.ofText(b, p == decode.ChatLine)
+	}
+	if v.keepChat && p == decode.PlayerName {
+		v.named(original)
+	}
+	return out
+}
+
+// named remembers a player's name for later lines of chat.
+func (v *values) named(name []byte) {
+	const most = 1 << 10
+	if len(name) < searched || len(v.names) >= most {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(v.names, name, func(known [2][]byte, name []byte) int {
+		return cmp.Or(cmp.Compare(len(name), len(known[0])), bytes.Compare(known[0], name))
+	})
+	if at < len(v.names) && bytes.Equal(v.names[at][0], name) {
+		return
+	}
+	v.names = slices.Insert(v.names, at, [2][]byte{bytes.Clone(name), v.ofText(name, false)})
+}
+
+// namesIn replaces the names of players in a line of chat that is kept.
+func (v *values) namesIn(line []byte) {
+	for _, name := range v.names {
+		for rest := line; ; {
+			i := bytes.Index(rest, name[0])
+			if i < 0 {
+				break
+			}
+			copy(rest[i:], name[1])
+			v.times[playerName]++
+			rest = rest[i+len(name[0]):]
+		}
+	}
+}
+
+// public notes a text that is the game's own, and not private if it is somebody's
+// name as well.
+func (v *values) public(b []byte) {
+	const most = 1 << 12
+	if len(v.own) < most && !v.own[string(b)] {
+		v.own[string(b)] = true
+	}
+}

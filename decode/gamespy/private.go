@@ -1,0 +1,65 @@
+package gamespy
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+)
+
+// words are the keys whose values are the game's own words, or answers to a
+// challenge.
+var words = []string{"gamename", "missionscript", "mapname", "gamemode", "system", "secure", "challenge", "validate"}
+
+// numbers are further keys with numbers, besides those of a reply.
+var numbers = []string{"heartbeat", "statechanged"}
+
+// EachPrivate calls f with every text that may tell of people or hosts: names,
+// and all keys and values that the game does not have. f may change it in place.
+func (m Message) EachPrivate(f func(kind decode.Privacy, text []byte)) {
+	m.pairs(func(key, value []byte) bool {
+		name := string(key)
+		number := slices.Contains(answers, name) || slices.Contains(numbers, name)
+		switch {
+		case name == "hostname":
+			f(decode.ServerName, bytes.TrimPrefix(value, []byte{'*'})) // a star tells of a password
+		case isPlayer(name):
+			f(decode.PlayerName, value)
+		case slices.Contains(words, name), len(value) == 0 && (number || slices.Contains(queries, name)):
+		case known(string(value)) && name != "echo":
+			if !known(name) {
+				f(decode.FreeText, key)
+			}
+		case number && isNumber(value):
+		default:
+			if !known(name) {
+				f(decode.FreeText, key)
+			}
+			f(decode.FreeText, value)
+		}
+		return true
+	})
+}
+
+// known reports whether a key is one of the game's.
+func known(key string) bool {
+	return slices.Contains(queries, key) || slices.Contains(answers, key) || slices.Contains(words, key) ||
+		slices.Contains(numbers, key) || isPlayer(key)
+}
+
+// isPlayer reports whether a key is that of a player's name.
+func isPlayer(key string) bool {
+	n, ok := strings.CutPrefix(key, "player_")
+	return ok && n != "" && len(n) <= 3 && isNumber([]byte(n))
+}
+
+// isNumber reports whether a value consists of digits, dots and signs.
+func isNumber(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
