@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -205,16 +204,16 @@ func readKey(name string, report io.Writer) ([]byte, error) {
 // summary says what was replaced, and what was left out.
 func summary(to io.Writer, name string, w *rewriter, s *search) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "different\treplaced\t \n")
+	_, _ = fmt.Fprintf(t, "different\treplaced\t\n") // Flush reports the error
 	for k := range kinds {
-		fmt.Fprintf(t, "%d\t%d\t  %s\n", w.distinct[k], w.times[k], kindNames[k][0])
+		_, _ = fmt.Fprintf(t, "%d\t%d\t  %s\n", w.distinct[k], w.times[k], kindNames[k][0])
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(to, "bcdissect: "+format+"\n", args...) }
 	say("%s: %d frames written", name, w.to.Stats().Frames)
-	left := slices.DeleteFunc([]struct {
+	for _, left := range []struct {
 		n    int
 		what string
 	}{
@@ -224,14 +223,10 @@ func summary(to io.Writer, name string, w *rewriter, s *search) error {
 		{w.blocks, "blocks of pcapng left out"},
 		{w.options, "comments and other options of pcapng left out"},
 		{w.lost, "fragments blanked: their message is not complete"},
-	}, func(l struct {
-		n    int
-		what string
-	}) bool {
-		return l.n == 0
-	})
-	for _, l := range left {
-		say("%s: %d %s", name, l.n, l.what)
+	} {
+		if left.n > 0 {
+			say("%s: %d %s", name, left.n, left.what)
+		}
 	}
 	if w.blanked > 0 {
 		say("%s: %d bytes that do not decode blanked, in %d messages", name, w.blanked, w.messages)

@@ -26,22 +26,22 @@ type pseudonyms struct {
 // newPseudonyms returns the pseudonyms of a key.
 func newPseudonyms(key []byte) (*pseudonyms, error) {
 	p := &pseudonyms{memory: map[string]string{}}
-	derive := func(use string, size int) (k []byte, err error) {
-		return hkdf.Key(sha256.New, key, nil, "bcdissect "+use, size)
+	derive := func(use string) ([]byte, error) {
+		return hkdf.Key(sha256.New, key, nil, "bcdissect "+use, cryptopan.KeySize)
 	}
-	four, err := derive("IPv4", cryptopan.KeySize)
+	four, err := derive("IPv4")
 	if err != nil {
 		return nil, err
 	}
-	six, err := derive("IPv6", cryptopan.KeySize)
+	six, err := derive("IPv6")
 	if err != nil {
 		return nil, err
 	}
 	p.ip4, p.ip6 = cryptopan.New([cryptopan.KeySize]byte(four)), cryptopan.New([cryptopan.KeySize]byte(six))
-	if p.text, err = derive("text", sha256.Size); err != nil {
+	if p.text, err = derive("text"); err != nil {
 		return nil, err
 	}
-	p.hardware, err = derive("hardware", sha256.Size)
+	p.hardware, err = derive("hardware")
 	return p, err
 }
 

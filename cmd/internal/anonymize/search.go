@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"unicode/utf8"
-
 	"net/netip"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -48,7 +46,6 @@ type search struct {
 	numbers  []bool // bytes of the current datagram that are part of a number
 	base     int    // of the fields being marked
 	found    *leak
-	payloads int
 }
 
 // newSearch prepares the search for values in all their forms.
@@ -60,11 +57,12 @@ func newSearch(v *values, cfg dissect.Config) *search {
 			s.skipped++
 			continue
 		}
-		switch of.kind { //nolint:exhaustive // all others are texts
-		case hardwareAddress:
+		switch of.kind {
+		case hardwareAddress, ipv4Address, ipv6Address:
 			s.add(text, of)
-		case ipv4Address, ipv6Address:
-			s.add(text, of)
+			if of.kind == hardwareAddress {
+				continue
+			}
 			a, _ := netip.AddrFromSlice([]byte(text))
 			s.add(a.String(), of)
 		default:
@@ -73,9 +71,7 @@ func newSearch(v *values, cfg dissect.Config) *search {
 				continue
 			}
 			s.add(text, of)
-			if utf8.ValidString(text) || !strings.Contains(text, "\x00") {
-				s.add(string(wire.AppendWideTextOf(nil, wire.Text([]byte(text)))), of)
-			}
+			s.add(string(wire.AppendWideTextOf(nil, wire.Text([]byte(text)))), of)
 		}
 	}
 	return s
@@ -176,7 +172,6 @@ func (s *search) Frame(f *capture.Frame) {
 		s.in(f.Datagram.Payload, 0, nil)
 		return
 	}
-	s.payloads++
 	s.in(cipher.Decrypt(nil, f.Datagram.Payload), 0, s.numbers)
 }
 

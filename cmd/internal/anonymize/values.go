@@ -28,15 +28,30 @@ const (
 
 // kindNames are the kinds as the summary shows them, and one of them in errors.
 var kindNames = [kinds][2]string{
-	{"hardware addresses", "hardware address"}, {"IPv4 addresses", "IPv4 address"}, {"IPv6 addresses", "IPv6 address"},
-	{"names of players and ships", "name"}, {"lines of chat", "line of chat"}, {"names of servers", "name of a server"},
-	{"passwords", "password"}, {"texts of unknown meaning", "text of unknown meaning"},
+	{"hardware addresses", "hardware address"},
+	{"IPv4 addresses", "IPv4 address"},
+	{"IPv6 addresses", "IPv6 address"},
+	{"names of players and ships", "name"},
+	{"lines of chat", "line of chat"},
+	{"names of servers", "name of a server"},
+	{"passwords", "password"},
+	{"texts of unknown meaning", "text of unknown meaning"},
 }
 
-// kindOf is the kind of a private text.
-var kindOf = map[decode.Privacy]kind{
-	decode.PlayerName: playerName, decode.ChatLine: chatLine, decode.ServerName: serverName,
-	decode.Password: password, decode.FreeText: freeText,
+// kindOf returns the kind of a private text.
+func kindOf(p decode.Privacy) kind {
+	switch p {
+	case decode.PlayerName:
+		return playerName
+	case decode.ChatLine:
+		return chatLine
+	case decode.ServerName:
+		return serverName
+	case decode.Password:
+		return password
+	case decode.Public, decode.FreeText:
+	}
+	return freeText
 }
 
 // Limits of the values that are kept for the search.
@@ -117,7 +132,7 @@ func (v *values) text(p decode.Privacy, b []byte, wide bool) []byte {
 			original = narrow
 		}
 	}
-	v.note(kindOf[p], original)
+	v.note(kindOf(p), original)
 	var out []byte
 	if wide {
 		out = v.ofWide(b, p == decode.ChatLine)
