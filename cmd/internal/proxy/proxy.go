@@ -97,7 +97,8 @@ type Proxy struct {
 
 	resolving bool
 	asked     time.Duration // for the host's address
-	refused   bool          // said of the host
+	trouble   bool          // was said
+	failed    int64         // unsent datagrams, as of the last second
 
 	stats counters
 }
@@ -288,8 +289,8 @@ func (p *Proxy) clientAt(now time.Duration, from netip.AddrPort, payload []byte)
 
 func (p *Proxy) unsent(err error) {
 	err = server.Plain(err)
-	p.stats.unsent.Add(1)
 	p.stats.sendError.Store(&err)
+	p.stats.unsent.Add(1)
 }
 
 // admit gives a new client a place and a socket. It returns nil if there is
@@ -426,7 +427,7 @@ func (p *Proxy) everySecond(now time.Duration) {
 	p.Recorder.Flush(p.counters())
 	p.tape.Unlock()
 	p.tidy(now)
-	p.sayRefused()
+	p.sayTrouble()
 	p.draw()
 }
 
@@ -492,17 +493,24 @@ func (p *Proxy) moved(r resolution) {
 	}
 }
 
-// sayRefused says once when nobody listens at the host's port, and when
-// somebody does again.
-func (p *Proxy) sayRefused() {
-	n := p.stats.refusals.Swap(0)
+// sayTrouble says once when nobody listens at the host's port or datagrams
+// cannot be sent, and when the host answers again.
+func (p *Proxy) sayTrouble() {
+	refusals, unsent := p.stats.refusals.Swap(0), p.stats.unsent.Load()
+	fails := unsent > p.failed
+	p.failed = unsent
 	switch {
-	case n > 0 && !p.refused:
-		p.refused = true
+	case p.trouble:
+		if refusals == 0 && !fails && p.stats.fromHost.Load() > p.drawn.FromHost {
+			p.trouble = false
+			p.Log.Say("%s answers again", p.target)
+		}
+	case refusals > 0:
+		p.trouble = true
 		p.Log.Say("%s: nobody listens there; clients can join once the host runs", p.target)
-	case n == 0 && p.refused && p.stats.fromHost.Load() > p.drawn.FromHost:
-		p.refused = false
-		p.Log.Say("%s answers again", p.target)
+	case fails:
+		p.trouble = true
+		p.Log.Say("datagrams cannot be sent: %s", (*p.stats.sendError.Load()).Error())
 	}
 }
 

@@ -373,18 +373,25 @@ func TestHostRestart(t *testing.T) {
 	}
 }
 
-// Refusals are said once, and their end.
-func TestSayRefused(t *testing.T) {
+// Refusals and failures are said once, and their end.
+func TestSayTrouble(t *testing.T) {
 	var said bytes.Buffer
 	p := newTestProxy(t, &said, "192.0.2.1:22101")
-	for n, second := range []struct{ refusals, answers int64 }{{0, 5}, {3, 0}, {2, 0}, {0, 0}, {0, 1}, {1, 0}} {
+	for n, second := range []struct {
+		refusals, answers int64
+		err               error
+	}{{0, 5, nil}, {3, 0, nil}, {2, 0, nil}, {0, 0, nil}, {0, 1, nil}, {0, 0, errFull}, {0, 0, errFull}, {0, 1, errFull}, {0, 0, nil}, {0, 1, nil}, {1, 0, nil}} {
 		p.stats.refusals.Store(second.refusals)
 		p.stats.fromHost.Add(second.answers)
+		if second.err != nil {
+			p.unsent(second.err)
+		}
 		p.everySecond(time.Duration(n) * time.Second)
 	}
 	p.Log.Close()
 	const refused = "bcdissect: 192.0.2.1:22101: nobody listens there; clients can join once the host runs\n"
-	if want := refused + "bcdissect: 192.0.2.1:22101 answers again\n" + refused; said.String() != want {
+	const again = "bcdissect: 192.0.2.1:22101 answers again\n"
+	if want := refused + again + "bcdissect: datagrams cannot be sent: no space left\n" + again + refused; said.String() != want {
 		t.Errorf("got %q, want %q", said.String(), want)
 	}
 }
