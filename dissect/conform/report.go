@@ -89,6 +89,14 @@ type Count struct {
 	Rows  []*Row
 }
 
+// Explain describes a rule for people, and names the hosts that follow it.
+func (r *Report) Explain(rule *Rule) string {
+	if slices.Contains(guards[:], rule) {
+		return "bcdissect relay " + rule.Text
+	}
+	return r.Dialect.String() + " " + rule.Text
+}
+
 // MaxDifferences are kept in a report; the others are counted.
 const MaxDifferences = 200
 

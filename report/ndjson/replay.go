@@ -79,7 +79,7 @@ func AppendReplay(dst []byte, r *conform.Report) []byte {
 		dst = integer(dst, `,"count":`, int64(d.Count))
 		dst = integer(dst, `,"frame":`, int64(d.First))
 		dst = opcodes(dst, d.Rows)
-		dst = append(text(dst, `,"text":`, r.Dialect.String()+" "+d.Rule.Text), '}')
+		dst = append(text(dst, `,"text":`, r.Explain(d.Rule)), '}')
 	}
 	dst = counts(append(dst, `],"not_required":[`...), r.Excused)
 	dst = counts(append(dst, `],"not_compared":[`...), r.Apart)

@@ -192,7 +192,7 @@ func (t *replayTables) lists() {
 	r := t.r
 	rows := [][]string{}
 	for _, d := range r.Deviations {
-		rows = append(rows, []string{count(int64(d.Count)), count(int64(d.First)), r.Dialect.String() + " " + d.Rule.Text})
+		rows = append(rows, []string{count(int64(d.Count)), count(int64(d.First)), r.Explain(d.Rule)})
 	}
 	t.grid([]string{"messages", "from frame", "documented behaviour of this dialect"}, rows, 3)
 	for _, l := range []struct {
