@@ -14,7 +14,7 @@ import (
 
 // Commands returns the names of the commands with a schema for their output.
 func Commands() []string {
-	all := []string{"read", "live", "decode", "session", "opcodes", "conform", "conform --list", "diff"}
+	all := []string{"read", "live", "decode", "session", "opcodes", "conform", "conform --list", "diff", "measure"}
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
@@ -42,6 +42,8 @@ func For(command string, c *decode.Catalog) *Schema {
 	switch command {
 	case "diff":
 		return root(of(ndjson.DiffType), command, "One object. docs/diff.md explains the members.")
+	case "measure":
+		return root(of(ndjson.MeasureType), command, "One object. docs/measure.md explains the members.")
 	case "conform":
 		return root(of(reflect.TypeFor[verdicts.Report]()), command, "One object. docs/conform.md explains the members.")
 	case "conform --list":

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+func newMeasure(s cli.Streams) *cobra.Command {
+	var f cli.Common
+	cmd := &cobra.Command{
+		Use:   "measure FILE...",
+		Short: "Measure a host's habits beside the stock game's",
+		Long: `Measure shows numbers of a capture or log beside the known ones of the stock
+game, with the frames behind each: messages in a datagram, times between
+repetitions, times between updates of each ship for each receiver, at rest and
+cloaked, the steps of a join, the host's copies of each opcode, and the start
+indices of subsystem blocks of each class. See docs/measure.md.`,
+		Example: `  bcdissect measure evening.pcap
+  bcdissect measure packet_trace.log
+  bcdissect measure evening.pcap -T json | jq '.figures[].name'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
+				return err
+			}
+			return reading.Captures(&f, s, args, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
+				h := new(measure.Habits)
+				return h, func(*reading.Counts) error {
+					if f.Format.Value == "json" {
+						return ndjson.Measure(out, h)
+					}
+					return table.Measure(out.Text(), h, table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width})
+				}
+			})
+		},
+	}
+	f.DefineReport(cmd, "table", "table", "json")
+	f.DefinePorts(cmd)
+	f.DefineJobs(cmd)
+	return cmd
+}

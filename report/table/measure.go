@@ -1,0 +1,84 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// Measure writes measured figures beside those of the stock game, a table for
+// each group.
+func Measure(w io.Writer, h *measure.Habits, o Options) error {
+	var b bytes.Buffer
+	var sizes widths
+	theme := newTheme(o.Color)
+	all := h.Figures()
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Group == all[0].Group {
+			n++
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if err := sizes.fitted(&b, o, figureColumns(all[:n])); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	switch {
+	case b.Len() == 0:
+		b.WriteString("Nothing was measured: there are no messages of the game.\n")
+	case h.GivenUp > 0:
+		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %d times; the figures are of the rest", h.GivenUp), yellow))
+		b.WriteByte('\n')
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func figureColumns(all []measure.Figure) []column {
+	out := []column{
+		{head: all[0].Group, text: true, least: 14},
+		{head: "n"},
+		{head: "measured", text: true, least: 16},
+		{head: "stock game", text: true, least: 14},
+		{head: "frames", text: true, least: 8, drop: 1},
+	}
+	for i := range all {
+		f := &all[i]
+		for k, cell := range []string{report.Escape(f.Name), count(f.N), figureText(f), f.Known, frameList(f.Frames)} {
+			out[k].cells = append(out[k].cells, cell)
+		}
+	}
+	return out
+}
+
+// figureText returns the figure in words.
+func figureText(f *measure.Figure) string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+	switch f.Unit {
+	case "ms":
+		return fmt.Sprintf("%s ms (%s to %s)", number(f.Median), number(f.Min), number(f.Max))
+	case "copies":
+		return fmt.Sprintf("%s each: %s", strconv.FormatFloat(f.Median, 'f', 2, 64), f.Values)
+	case "bytes":
+		return fmt.Sprintf("%.0f bytes", f.Max)
+	case "messages":
+		return fmt.Sprintf("%.0f in the middle, %.0f at most; %s", f.Median, f.Max, f.Values)
+	}
+	return f.Values
+}
+
+func frameList(frames []int) string {
+	var all []string
+	for _, n := range frames {
+		all = append(all, "#"+strconv.Itoa(n))
+	}
+	return strings.Join(all, ", ")
+}
