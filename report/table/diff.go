@@ -76,7 +76,7 @@ func (d *diffPage) head(names [2]string) {
 		d.line(yellow, "%d messages were not compared: one of the files is a log without such messages", d.r.Skipped)
 	}
 	if d.r.Renamed > 0 {
-		d.line(normal, "%d ids or addresses of A have one other value each in B", d.r.Renamed)
+		d.line(normal, "ids and addresses with one other value each in B: %d", d.r.Renamed)
 	}
 }
 
@@ -127,11 +127,7 @@ func (d *diffPage) conversations() {
 			}
 			cells := []string{name, report.Way(w.Dir, "", d.o.ASCII), count(int64(w.Equal))}
 			for _, n := range []int{w.OnlyA, w.OnlyB, w.Differ, w.Reorder} {
-				cell := count(int64(n))
-				if n > 0 {
-					cell = string(d.theme.append(nil, []byte(cell), red))
-				}
-				cells = append(cells, cell)
+				cells = append(cells, count(int64(n)))
 			}
 			if w.Timed > 0 {
 				cells = append(cells, strconv.FormatFloat(w.Offset.Seconds(), 'f', 3, 64), inMillis(w.Off, true), inMillis(w.Most, true))
