@@ -25,6 +25,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // run runs the command.
@@ -215,6 +216,7 @@ type outcome struct {
 	tally   measure.Tally
 	verify  dissect.Verifier
 	records []string
+	counts  []byte
 }
 
 func judge(t *testing.T, name string) (o outcome) {
@@ -258,6 +260,11 @@ func judge(t *testing.T, name string) (o outcome) {
 	if err := p.Flush(emit); err != nil {
 		t.Fatal(err)
 	}
+	var counts bytes.Buffer
+	if err := ndjson.Stats(&counts, &o.tally); err != nil {
+		t.Fatal(err)
+	}
+	o.counts = counts.Bytes()
 	return o
 }
 
@@ -278,6 +285,9 @@ func TestVerdicts(t *testing.T) {
 				if got := after.records[i]; got != want {
 					t.Fatalf("record %d:\ngot  %s\nwant %s", i, got, want)
 				}
+			}
+			if string(before.counts) != string(after.counts) {
+				t.Errorf("counts:\ngot  %s\nwant %s", after.counts, before.counts)
 			}
 			a, b := &before.verify, &after.verify
 			if a.Messages != b.Messages || a.Datagrams != b.Datagrams || a.Differ != b.Differ {
@@ -320,6 +330,122 @@ func TestKeys(t *testing.T) {
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("others can read the key: %v", mode)
+	}
+}
+
+// A line of chat in three fragments of three datagrams, one of them repeated and
+// the last one first, is replaced where its bytes are.
+func TestFragments(t *testing.T) {
+	const said = "meet me behind the second moon of Vesuvi"
+	message := append([]byte{0x2C, 2, 0, 0, 0, byte(len(said)), 0}, said...)
+	file := []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x65\x00\x00\x00") // pcap of raw IP
+	order := []uint8{2, 0, 0, 1}
+	for _, i := range order {
+		h := transport.Header{Type: transport.Standard, Reliable: true, Fragment: true, HasSeq: true, Seq: 9, Index: i, Count: 3}
+		plain, err := transport.Append([]byte{2, 1}, &h, message[int(i)*16:min(int(i)*16+16, len(message))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet := datagram(cipher.Encrypt(nil, plain))[14:]
+		file = append(file, 0, 0, 0, 0, 0, 0, 0, 0)
+		file = binary.LittleEndian.AppendUint32(file, uint32(len(packet)))
+		file = binary.LittleEndian.AppendUint32(file, uint32(len(packet)))
+		file = append(file, packet...)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := os.WriteFile(in, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := run(in, out, "--key", testKey(t)); err != nil {
+		t.Fatal(err, said)
+	}
+	src, err := capture.Open(out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var parts [3][]byte
+	for _, i := range order {
+		d, err := src.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		split, err := transport.Split(cipher.Decrypt(nil, d.Payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, err := split.Next()
+		if err != nil || m.Index != i || m.Seq != 9 {
+			t.Fatalf("got fragment %d of %d, %v; want %d", m.Index, m.Seq, err, i)
+		}
+		if parts[i] != nil && !bytes.Equal(parts[i], m.Body) {
+			t.Errorf("a repeated fragment is %q, was %q", m.Body, parts[i])
+		}
+		parts[i] = m.Body
+	}
+	got := slices.Concat(parts[:]...)
+	if len(got) != len(message) || !bytes.Equal(got[:7], message[:7]) {
+		t.Fatalf("got %q", got)
+	}
+	for i, c := range []byte(said) {
+		if other := got[7+i]; (c == ' ') != (other == ' ') {
+			t.Errorf("got %q", got)
+			break
+		}
+	}
+	for word := range strings.FieldsSeq(said) {
+		if len(word) >= 4 && bytes.Contains(got, []byte(word)) {
+			t.Errorf("%q is left in %q", word, got)
+		}
+	}
+}
+
+// Fragments whose message never becomes complete are written in the end, blank,
+// and do not hold up the others without bound.
+func TestLoneFragments(t *testing.T) {
+	const n = 70_000
+	file := []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x65\x00\x00\x00") // pcap of raw IP
+	for i := range n {
+		h := transport.Header{Type: transport.Standard, Reliable: true, Fragment: true, HasSeq: true, Seq: uint16(i), Index: 0, Count: 2}
+		plain, err := transport.Append([]byte{2, 1}, &h, []byte("\x2C\x02\x00\x00\x00\x20\x00Hannah Lee"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet := datagram(cipher.Encrypt(nil, plain))[14:]
+		file = binary.LittleEndian.AppendUint32(file, uint32(i/1000))
+		file = binary.LittleEndian.AppendUint32(file, uint32(i%1000))
+		file = binary.LittleEndian.AppendUint32(file, uint32(len(packet)))
+		file = binary.LittleEndian.AppendUint32(file, uint32(len(packet)))
+		file = append(file, packet...)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := os.WriteFile(in, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said, err := run(in, out)
+	if err != nil {
+		t.Fatal(err, said)
+	}
+	for _, want := range []string{": 70000 frames written", ": 70000 fragments blanked"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("not said: %q in\n%s", want, said)
+		}
+	}
+	src, err := capture.Open(out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	for {
+		d, err := src.Next()
+		if err != nil {
+			break
+		}
+		if plain := cipher.Decrypt(nil, d.Payload); bytes.Contains(plain, []byte("Hannah")) {
+			t.Fatalf("frame %d: %q", d.Number, plain)
+		}
 	}
 }
 

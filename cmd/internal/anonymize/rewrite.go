@@ -25,10 +25,11 @@ const (
 
 // A waiting is a frame that is to be written, with its deciphered datagram.
 type waiting struct {
-	frame *capture.Frame
-	plain []byte // anonymous but for the fragments that are waited for
-	game  bool   // to be enciphered
-	parts int    // fragments that are waited for
+	frame  *capture.Frame
+	plain  []byte  // anonymous but for the fragments that are waited for
+	game   bool    // to be enciphered
+	parts  int     // fragments that are waited for
+	groups []group // of these fragments, or of some that came
 }
 
 // A part is the place of a fragment. A repeated one has several.
@@ -133,9 +134,9 @@ func (w *rewriter) write(all bool) {
 
 // giveUp drops the messages that a frame waits for. Their fragments stay blank.
 func (w *rewriter) giveUp(h *waiting) {
-	for g, parts := range w.groups {
-		for i := range parts {
-			if parts[i].in == h {
+	for _, g := range h.groups {
+		for _, p := range w.groups[g] {
+			if p.in == h {
 				w.drop(g)
 				break
 			}
@@ -253,6 +254,7 @@ func (w *rewriter) add(g group, r *dissect.Record, lo, hi int) {
 		w.groups = map[group][]part{}
 	}
 	w.now.parts++
+	w.now.groups = append(w.now.groups, g)
 	w.groups[g] = append(w.groups[g], part{w.now, lo, hi, r.Transport.Index, bytes.Clone(r.Bytes)})
 }
 
