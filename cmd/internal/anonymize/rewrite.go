@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"net/netip"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
@@ -176,9 +177,18 @@ func (w *rewriter) finish(h *waiting) {
 // gameSpy rewrites a datagram of GameSpy text.
 func (w *rewriter) gameSpy(r *dissect.Record) {
 	copy(w.now.plain, r.Bytes)
+	private := map[string]bool{}
 	gamespy.Parse(w.now.plain).EachPrivate(func(kind decode.Privacy, text []byte) {
+		private[wire.Text(text)] = true
 		copy(text, w.text(kind, text, false))
 	})
+	for key, value := range r.GameSpy.Pairs() {
+		for _, text := range []string{key, value} {
+			if !private[strings.TrimPrefix(text, "*")] && !private[text] {
+				w.public([]byte(text))
+			}
+		}
+	}
 }
 
 // record rewrites a transport message or the malformed rest of a datagram.
