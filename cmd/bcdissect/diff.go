@@ -23,6 +23,7 @@ type comparing struct {
 	cli.Common
 	diff.Options
 
+	lengths bool
 	damaged error
 }
 
@@ -59,6 +60,7 @@ The exit status is 0 if the files are equal and 4 if not. See docs/diff.md.`,
 	f.DefineJobs(cmd)
 	fl := cmd.Flags()
 	fl.DurationVar(&f.Timing, "timing", 0, "report messages more than this `TIME` earlier or later, as 50ms")
+	fl.BoolVar(&f.lengths, "anonymized", false, "compare names, chat and other text by length alone")
 	fl.BoolVar(&f.Both, "common", false, "leave out conversations that only one file holds")
 	return cmd
 }
@@ -74,6 +76,7 @@ func (f *comparing) run(s cli.Streams, names []string) error {
 		return err
 	}
 	a, b := diff.New()
+	a.Lengths, b.Lengths = f.lengths, f.lengths
 	for i, c := range []*diff.Capture{a, b} {
 		if err := f.read(s, names[i], c); err != nil {
 			return err

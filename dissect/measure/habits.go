@@ -63,7 +63,6 @@ type perDatagram struct {
 	counts   [256]int64
 	messages int // of the present datagram
 	frame    int
-	size     int
 	most     int // and its frame
 	mostAt   int
 	largest  int

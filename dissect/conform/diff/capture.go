@@ -41,6 +41,10 @@ type Capture struct {
 	scan  scanner
 	count int
 
+	// Lengths compares texts by their length alone, as an anonymised copy needs.
+	// It is set before the first record.
+	Lengths bool
+
 	Messages   int  // that are compared
 	Repeats    int  // retransmissions
 	Acks       int  // acknowledgements
@@ -281,7 +285,7 @@ func (v *conversation) way(r *dissect.Record) int {
 func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
 	s := &c.scan
 	s.body = append(s.body[:0], body...)
-	s.ids, s.bits, s.record, s.depth = s.ids[:0], s.bits[:0], r, 0
+	s.ids, s.bits, s.record, s.depth, s.lengths = s.ids[:0], s.bits[:0], r, 0, c.Lengths
 	switch {
 	case r.Kind == dissect.KindGameSpy: // the keys alone
 		s.body = s.body[:0]
@@ -294,7 +298,9 @@ func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
 	s.body = append(append(s.body, s.bits...), byte(it.kind), byte(it.typ))
 	it.key = maphash.Bytes(c.seed, s.body)
 	if r.Kind == dissect.KindGameSpy {
-		it.exact = maphash.Bytes(c.seed, body)
+		if it.exact = it.key; !c.Lengths {
+			it.exact = maphash.Bytes(c.seed, body)
+		}
 		return
 	}
 	for _, v := range s.ids {
@@ -329,6 +335,8 @@ type scanner struct {
 	ids    []id
 	bits   []byte
 	depth  int
+
+	lengths bool
 }
 
 // A meaning tells how a field is compared.
@@ -376,6 +384,16 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 	return m, v
 }
 
+// isText reports whether fields of a kind hold text.
+func isText(k decode.Kind) bool {
+	switch k {
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		return true
+	default:
+		return false
+	}
+}
+
 // Field implements [decode.Visitor].
 func (s *scanner) Field(f *decode.Field) {
 	if f.Kind.Derived() || f.End <= f.Off || f.End > len(s.body) {
@@ -385,7 +403,7 @@ func (s *scanner) Field(f *decode.Field) {
 	switch {
 	case m == renamed:
 		s.ids = append(s.ids, v)
-	case m == ofClock:
+	case m == ofClock, s.lengths && isText(f.Kind):
 	case f.Kind == decode.KindBit && len(s.record.Spec.HostFields) > 0: // it shares its byte with one that is not compared
 		s.bits = append(s.bits, byte(f.Uint))
 	default:
