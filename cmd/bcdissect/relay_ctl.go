@@ -36,9 +36,8 @@ run host and ctl; --listen or --control choose one of several hosts.`,
 		Example: `  bcdissect relay ctl players
   bcdissect relay ctl kick 3
   bcdissect relay ctl -l 22102 say 'Five more minutes'`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cli.Group(cmd)
 	c.format = cli.NewChoice("table", "table", "json")
 	fl := cmd.PersistentFlags()
 	fl.SortFlags = false

@@ -160,7 +160,28 @@ func layout(b *bytes.Buffer, e *reference.Entry, l *reference.Layout, o Options)
 		}
 		rows = append(rows, []string{f.Path, f.Kind, f.Bytes, strings.Join(when, " and "), meaning})
 	}
-	return wrapped(b, o, []string{"field", "kind", "bytes", "if", "meaning"}, rows, condColumn)
+	head := []string{"field", "kind", "bytes", "if", "meaning"}
+	var w widths
+	from := b.Len()
+	if err := wrapped(b, o, head, rows, condColumn); err != nil || o.Width == 0 || w.widest(b.Bytes()[from:]) <= o.Width {
+		return err
+	}
+	all := make([]column, len(head))
+	for i, least := range []int{0, 8, 5, 12, 16} {
+		all[i] = column{head: head[i], text: true, least: least}
+		for _, r := range rows {
+			all[i].cells = append(all[i].cells, strings.ReplaceAll(r[i], hardSpace, " "))
+		}
+	}
+	fits := func() bool { return taken(w.folded(all, w.rooms(all))) <= o.Width }
+	if !fits() {
+		all[0].least = 24 // the names of fields are whole where they can be
+	}
+	if !fits() {
+		return nil
+	}
+	b.Truncate(from)
+	return w.fitted(b, o, all)
 }
 
 // own returns the conditions of a field that its list or struct, which stands

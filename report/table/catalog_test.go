@@ -43,12 +43,13 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// Every message can be shown in any width, and every field is there.
+// Every message can be shown in any width, and every field is there. At 80
+// columns some names are folded.
 func TestEntries(t *testing.T) {
-	for _, width := range []int{20, 80, 200} {
+	for _, width := range []int{20, 120, 200} {
 		for _, e := range everything() {
 			var b bytes.Buffer
-			if err := Entry(&b, &e, Options{Width: width, ASCII: true, Color: width == 80}); err != nil {
+			if err := Entry(&b, &e, Options{Width: width, ASCII: true, Color: width == 120}); err != nil {
 				t.Fatal(err)
 			}
 			for _, l := range e.Layouts {
@@ -57,6 +58,21 @@ func TestEntries(t *testing.T) {
 						t.Errorf("%s: %s is not shown", e.Name, f.Path)
 					}
 				}
+			}
+		}
+	}
+}
+
+// A message fits the terminal.
+func TestEntryWidth(t *testing.T) {
+	for _, e := range everything() {
+		for _, width := range []int{80, 120} {
+			var b bytes.Buffer
+			if err := Entry(&b, &e, Options{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			if got := new(widths).widest(b.Bytes()); got > width {
+				t.Errorf("%s: %d columns of %d", e.Name, got, width)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	linkPlayerWidth = 20
 	shipNameWidth   = 30
+	leastShipName   = 8 // however narrow the terminal is
 )
 
 // Networks wider than a terminal, or on one with fewer columns than this, are
@@ -59,7 +60,7 @@ func Network(w io.Writer, m *measure.Meter, o Options) error {
 	if err := n.tables(links, ships); err != nil {
 		return err
 	}
-	if o.Width > 0 && (o.Width < leastNetwork || n.widest(b.Bytes()[top:]) > o.Width) {
+	if o.Width > 0 && (o.Width < leastNetwork || n.widths.widest(b.Bytes()[top:]) > o.Width) {
 		b.Truncate(top)
 		if err := n.blocks(links, ships); err != nil {
 			return err
@@ -78,15 +79,6 @@ func (n *networkTables) tables(links []measure.Link, ships []measure.Ship) error
 		return err
 	}
 	return n.ships(ships)
-}
-
-// widest returns the columns of the widest line.
-func (n *networkTables) widest(text []byte) int {
-	most := 0
-	for line := range bytes.Lines(text) {
-		most = max(most, n.widths.of(bytes.TrimRight(line, "\n")))
-	}
-	return most
 }
 
 // heading begins a part of the report.
@@ -129,22 +121,31 @@ func (n *networkTables) worst(all []measure.Moment) {
 	n.heading("Worst moments (UTC, and since the first frame)")
 	for i := range all {
 		k := &all[i]
-		var what string
-		switch k.Trouble {
-		case measure.Silent:
-			what = "silent for " + measure.Millis(k.Length)
-		case measure.Slow:
-			what = "acknowledged after " + measure.Millis(k.Length)
-		case measure.NoUpdates:
-			what = "no update of " + n.name(k.Object, shipNameWidth) + " for " + measure.Millis(k.Length)
-			if k.Object == "" {
-				what = "no update of a ship for " + measure.Millis(k.Length)
-			}
-		}
 		since := int64(max(k.At.Sub(n.o.Start), 0) / time.Second)
-		fmt.Fprintf(n.w, "  %s  %02d:%02d:%02d  %s  %s\n", k.At.UTC().Format(time.TimeOnly),
-			since/3600, since/60%60, since%60, report.Way(k.Dir, n.whose(k.Player, k.Client), n.o.ASCII), what)
+		line := fmt.Sprintf("  %s  %02d:%02d:%02d  %s  ", k.At.UTC().Format(time.TimeOnly),
+			since/3600, since/60%60, since%60, report.Way(k.Dir, n.whose(k.Player, k.Client), n.o.ASCII))
+		text := n.moment(k, shipNameWidth)
+		if over := n.widths.of([]byte(line+text)) - n.o.Width; n.o.Width > 0 && over > 0 {
+			ship := min(n.widths.of([]byte(k.Object)), shipNameWidth)
+			text = n.moment(k, max(ship-over, leastShipName))
+		}
+		fmt.Fprintf(n.w, "%s%s\n", line, text)
 	}
+}
+
+// moment describes a bad moment, with the ship's name cut to a width.
+func (n *networkTables) moment(k *measure.Moment, ship int) string {
+	switch k.Trouble {
+	case measure.Silent:
+		return "silent for " + measure.Millis(k.Length)
+	case measure.Slow:
+		return "acknowledged after " + measure.Millis(k.Length)
+	}
+	name := "a ship"
+	if k.Object != "" {
+		name = n.name(k.Object, ship)
+	}
+	return "no update of " + name + " for " + measure.Millis(k.Length)
 }
 
 // blocks writes a table for each player, with a column for each direction.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -32,6 +33,15 @@ func (w *widths) of(b []byte) int {
 		n, i = n+w.rune(r), i+size
 	}
 	return n
+}
+
+// widest returns the columns of the widest line.
+func (w *widths) widest(text []byte) int {
+	most := 0
+	for line := range bytes.Lines(text) {
+		most = max(most, w.of(bytes.TrimRight(line, "\n")))
+	}
+	return most
 }
 
 // rune returns the width of a character that is not ASCII.

@@ -121,10 +121,11 @@ func ShowHelp(w io.Writer, cmd *cobra.Command) error {
 // a file that is given without a command.
 func usageLines(cmd *cobra.Command) []string {
 	line := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
+	_, group := cmd.Annotations[isGroup]
 	switch {
 	case !cmd.HasParent():
 		return []string{line + " FILE... [flags]", line + " COMMAND [flags]"}
-	case cmd.HasAvailableSubCommands() && cmd.HasAvailableLocalFlags() && cmd.Args != nil:
+	case cmd.HasAvailableSubCommands() && !group:
 		return []string{line + " [flags]", line + " COMMAND [flags]"}
 	case cmd.HasAvailableSubCommands():
 		return []string{line + " COMMAND [flags]"}

@@ -33,6 +33,16 @@ func Arrange(root *cobra.Command) {
 	arrange(root)
 }
 
+// isGroup is the annotation of a command that does nothing by itself.
+const isGroup = "bcdissect_group"
+
+// Group lets a command show its help unless a subcommand is given.
+func Group(cmd *cobra.Command) {
+	cmd.Annotations = map[string]string{isGroup: ""}
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
 func arrange(cmd *cobra.Command) {
 	files := readFlag(cmd)
 	check := cmd.Args
@@ -51,8 +61,7 @@ func arrange(cmd *cobra.Command) {
 		case "completion":
 			c.Short = "Print the completion script of a shell"
 			c.Long = "Completion prints a script that teaches a shell the commands, flags, fields and\nplayers. The help of each shell tells how to load it."
-			c.Args = cobra.NoArgs
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			Group(c)
 			for _, shell := range c.Commands() {
 				shell.Short = "Print the script for " + shell.Name()
 			}
@@ -230,6 +239,9 @@ func elsewhere(cmd *cobra.Command, find func(*pflag.FlagSet) *pflag.Flag) string
 	}
 	switch len(have) {
 	case 0:
+		if root := cmd.Root(); cmd.HasParent() && find(root.Flags()) != nil {
+			return fmt.Sprintf("%s; %s has it, without a command", of, root.Name())
+		}
 		return ""
 	case 1:
 	default:
