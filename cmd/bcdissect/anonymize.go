@@ -11,7 +11,7 @@ func newAnonymize(s cli.Streams) *cobra.Command {
 	var f anonymize.Flags
 	cmd := &cobra.Command{
 		Use:   "anonymize FILE... OUT",
-		Short: "Replace names, chat and addresses, to hand captures on",
+		Short: "Replace names, chat and addresses before sharing captures",
 		Long: `Anonymize copies the game's datagrams of captures to the pcapng file OUT, with
 pseudonyms for names of players, ships and servers, for chat, passwords and
 addresses: in all headers and in every message, which it enciphers again.

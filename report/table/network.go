@@ -18,7 +18,7 @@ import (
 const (
 	linkPlayerWidth = 20
 	shipNameWidth   = 30
-	leastShipName   = 8 // however narrow the terminal is
+	leastShipName   = 2 // however narrow the terminal is
 )
 
 // Networks wider than a terminal, or on one with fewer columns than this, are
@@ -140,6 +140,7 @@ func (n *networkTables) moment(k *measure.Moment, ship int) string {
 		return "silent for " + measure.Millis(k.Length)
 	case measure.Slow:
 		return "acknowledged after " + measure.Millis(k.Length)
+	case measure.NoUpdates:
 	}
 	name := "a ship"
 	if k.Object != "" {

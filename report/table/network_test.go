@@ -176,6 +176,29 @@ func TestNetworkErrors(t *testing.T) {
 	}
 }
 
+// Bad moments fit the terminal: ships' names are cut.
+func TestNetworkMoments(t *testing.T) {
+	var n networkTables
+	var b bytes.Buffer
+	n.w, n.more, n.theme = &b, "~", newTheme(false)
+	n.o = Options{Width: 80, ASCII: true, Start: began}
+	n.worst([]measure.Moment{
+		{Trouble: measure.NoUpdates, Dir: dissect.ToHost, At: began, Player: "Twenty letters long!", Object: "A ship with a name of 33 letters", Length: 207 * time.Millisecond},
+		{Trouble: measure.NoUpdates, Dir: dissect.ToHost, At: began, Player: "Kirk", Object: "Galaxy", Length: 207 * time.Millisecond},
+		{Trouble: measure.NoUpdates, Dir: dissect.ToHost, At: began, Player: "Kirk", Length: time.Second},
+	})
+	for line := range strings.Lines(b.String()) {
+		if got := len(line) - 1; got > 80 {
+			t.Errorf("%d columns: %s", got, line)
+		}
+	}
+	for _, want := range []string{"host  no update of A s~ for 207 ms", "no update of Galaxy for 207 ms", "no update of a ship for 1000 ms"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
 // On a narrow terminal there is a block for each player.
 func TestNetworkBlocks(t *testing.T) {
 	for _, width := range []int{60, 80, 110, 130} {
