@@ -46,7 +46,7 @@ var (
 )
 
 // alone returns a datagram that belongs to no capture. Its addresses differ, so
-// that its sender can be told by the id in it.
+// that its peer id determines the sender.
 func alone(b []byte) *dissect.Datagram {
 	nowhere := netip.IPv4Unspecified()
 	return &dissect.Datagram{Number: 1, Src: netip.AddrPortFrom(nowhere, 0), Dst: netip.AddrPortFrom(nowhere, 1), Payload: b, Full: len(b)}
@@ -94,9 +94,9 @@ func clearForm(b []byte) form {
 	return clear
 }
 
-// guess finds the form of bytes: the first form that decodes to the last byte,
-// or one that does as far as the bytes go, or else the first that at least
-// splits; certain is false if none does.
+// guess finds the form of bytes: the first that decodes to the last byte, or
+// else one that decodes truncated, or else the first that splits into messages;
+// certain is false if none does.
 func guess(cfg dissect.Config, b []byte) (f form, certain bool) {
 	if b[0] == '\\' {
 		return gameSpy, true
@@ -185,8 +185,8 @@ func starts(cfg dissect.Config, b []byte) bool {
 	return spec != nil && spec.Known() && !spec.CatchAll
 }
 
-// decodes reports whether the bytes decode to the last one in a form, or to
-// where they are cut short. A message that only lacks session state decodes.
+// decodes reports whether the bytes decode in a form to the last byte, or to the
+// end of truncated bytes. A message that only lacks session state decodes.
 func decodes(f form, cfg dissect.Config, b []byte) bool {
 	ok := true
 	// The error is that of the function given here, which returns none.

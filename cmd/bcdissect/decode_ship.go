@@ -26,7 +26,7 @@ func (f *shipFlag) define(cmd *cobra.Command) {
 	})
 }
 
-// class returns the class that is meant, nil if none is.
+// class returns the chosen class, or nil.
 func (f *shipFlag) class(cmd *cobra.Command) (*ship.Class, error) {
 	fl := cmd.Flags()
 	switch {

@@ -21,10 +21,9 @@ func TestMain(m *testing.M) {
 
 type tests struct{ *testing.M }
 
-// Run runs the tests. Programs that they start must hear a hangup even if this
-// one is run by nohup: they inherit that a signal is ignored, but not that it is
-// caught. Hosts make their control sockets in a folder with a path short enough
-// for them.
+// Run runs the tests. Programs started by them must receive SIGHUP even under
+// nohup: they inherit ignored signals, but not caught ones. Hosts make their
+// control sockets in a folder with a short path.
 func (t tests) Run() int {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)

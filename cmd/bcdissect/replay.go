@@ -155,7 +155,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	return err
 }
 
-// memory is the heap from which on garbage is collected more often.
+// memory is the heap size above which garbage is collected more often.
 const memory = 56 << 20
 
 // read compares captures.
