@@ -33,6 +33,7 @@ type source struct {
 	id      uint8         // that a Disconnect names
 	object  wire.ObjectID // that a RequestObject asks for
 	matched int           // copies that came
+	body    []byte        // of an input
 	departs []departure   // of the model, because of the input
 	flood   bool          // the client sends more than its budget
 	excess  bool          // this message is beyond the budget
@@ -113,6 +114,8 @@ type comparer struct {
 	order  []*destination
 	index  int
 	buf    []byte
+	got    got       // that is just looked at
+	lists  []*expect // the rest of an array for short lists
 	step   []*expect // of the current input
 	evict  int
 	load   load // of all destinations
@@ -184,7 +187,12 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	if !compared(s) {
 		return
 	}
-	body := bytes.Clone(s.body)
+	body := s.body
+	if src != nil && bytes.Equal(body, src.body) {
+		body = src.body // all copies share it
+	} else {
+		body = bytes.Clone(body)
+	}
 	switch {
 	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
 		body = c.t.bodies.change(body, func(m decode.Message) {
@@ -193,7 +201,7 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 			}
 		})
 	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
-		body[0] = src.id
+		body = append([]byte{src.id}, body[1:]...)
 	}
 	op := s.op
 	if by == dialectModel && c.exploded(s, src) {
@@ -280,7 +288,11 @@ func (c *comparer) settle(now time.Time) {
 		}
 		x.queued = true
 		d.expects = append(d.expects, x)
-		d.byKey[x.key] = append(live(d.byKey[x.key]), x)
+		if list := live(d.byKey[x.key]); len(list) > 0 {
+			d.byKey[x.key] = append(list, x)
+		} else {
+			d.byKey[x.key] = c.alone(x)
+		}
 		if x.changed != 0 && x.changed != x.key {
 			d.byKey[x.changed] = append(live(d.byKey[x.changed]), x)
 		}
@@ -292,6 +304,19 @@ func (c *comparer) settle(now time.Time) {
 	}
 }
 
+// alone returns a list of one message. Most lists are, so many of them share an
+// array.
+func (c *comparer) alone(x *expect) []*expect {
+	const together = 64
+	if len(c.lists) == 0 {
+		c.lists = make([]*expect, together)
+	}
+	list := c.lists[:1:1]
+	c.lists = c.lists[1:]
+	list[0] = x
+	return list
+}
+
 // output takes a message of the captured host.
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
@@ -301,11 +326,13 @@ func (c *comparer) output(e *Event) {
 	if d.first < 0 && e.standard() && e.Number >= 0 {
 		d.first = e.Number
 	}
-	g := &got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
-	if x := d.choose(g); x != nil {
-		c.pair(d, x, g)
+	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
+	if x := d.choose(&c.got); x != nil {
+		c.pair(d, x, &c.got)
 		return
 	}
+	g := new(got)
+	*g = c.got
 	g.queued = true
 	d.gots = append(d.gots, g)
 	d.gotByKey[g.key] = append(d.gotByKey[g.key], g)
@@ -315,7 +342,8 @@ func (c *comparer) output(e *Event) {
 	}
 }
 
-// pair takes an expected and a captured message for the same.
+// pair takes an expected and a captured message for the same. The latter is
+// borrowed until the call returns.
 func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
 	x.body = nil

@@ -78,7 +78,8 @@ func (d *doubts) pair(x *expect, g *got) {
 // disorder takes a copy that came after that of a later message.
 func (d *doubts) disorder(x *expect, g *got) {
 	if len(d.late) < maxDoubted {
-		d.late = append(d.late, pair{x, g})
+		kept := *g
+		d.late = append(d.late, pair{x, &kept})
 	} else {
 		d.more++
 	}

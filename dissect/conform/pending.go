@@ -74,6 +74,7 @@ func (d *destination) new(key uint64) bool {
 // live drops finished entries from the front.
 func live(list []*expect) []*expect {
 	for len(list) > 0 && list[0].done {
+		list[0] = nil // the array may be shared
 		list = list[1:]
 	}
 	return list

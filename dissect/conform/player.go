@@ -50,6 +50,7 @@ type player struct {
 	bodies  *bodies
 	given   int // addresses of those that fill slots
 	full    int // messages that an end had no room for
+	taken   sent
 	now     time.Time
 }
 
@@ -335,7 +336,8 @@ func (p *player) byAddr(addr netip.AddrPort) *end {
 
 // take takes a message that the model sent to an end.
 func (p *player) take(n *end, m *arq.Message) {
-	s := sent{to: n, typ: m.Type, header: m.Header, body: m.Body}
+	s := &p.taken
+	*s = sent{to: n, typ: m.Type, header: m.Header, body: m.Body}
 	s.header.Reliable, s.header.Priority = m.Reliable, m.Priority
 	switch m.Type {
 	case transport.Standard:
@@ -348,7 +350,7 @@ func (p *player) take(n *end, m *arq.Message) {
 		return
 	}
 	if !p.mute && n.client != nil {
-		p.emit(&s)
+		p.emit(s)
 	}
 }
 

@@ -219,7 +219,7 @@ func (r *Replay) play(e *Event) {
 		r.rep.Invariants.input(e)
 	case Heard, Appeared, PutOut:
 	}
-	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, madeUp: e.MadeUp, receipt: e.receipt}
+	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body}
 	if e.Kind == Left {
 		r.src.id = e.Client.Peer
 		if m, ok := r.t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok {
@@ -239,6 +239,7 @@ func (r *Replay) play(e *Event) {
 	}
 	r.src.flood = e.Client != nil && !e.Client.flooded.IsZero() && e.Time.Sub(e.Client.flooded) < floodLasts
 	r.cmp.settle(e.Time)
+	r.src.body = nil // only expected messages keep it
 	if e.Kind == Input && e.standard() && e.Op == msg.OpClientReady {
 		e.Client.ready = true
 	}

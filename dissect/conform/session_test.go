@@ -2,6 +2,7 @@ package conform_test
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 // A session is played by a host and clients in simulated time, recorded, and
 // compared.
 type session struct {
-	t        *testing.T
+	t        testing.TB
 	now      time.Time
 	host     *relay.Host // nil if it is dead
 	addr     netip.AddrPort
@@ -28,6 +29,7 @@ type session struct {
 	frames   int
 	joined   byte
 	alter    func(from netip.AddrPort, plain []byte) []byte // what is recorded; nil for nothing
+	tap      func(*dissect.Datagram)                        // takes what is recorded; nil for nobody
 }
 
 // A guest is a client of a session.
@@ -36,10 +38,10 @@ type guest struct {
 	addr netip.AddrPort
 }
 
-func newSession(t *testing.T, cfg relay.Config) *session {
-	t.Helper()
+func newSession(tb testing.TB, cfg relay.Config) *session {
+	tb.Helper()
 	s := &session{
-		t: t, now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
+		t: tb, now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
 		pipeline: dissect.New(dissect.Config{Ports: []uint16{22101}}),
 		hosts:    conform.NewHosts(conform.Config{Game: relay.Config{Mode: cfg.Mode}}),
 	}
@@ -76,6 +78,10 @@ func (s *session) record(from, to netip.AddrPort, datagram []byte) {
 		datagram = cipher.Encrypt(nil, s.alter(from, cipher.Decrypt(nil, datagram)))
 	}
 	d := dissect.Datagram{Number: s.frames, Time: s.now, Src: from, Dst: to, Payload: datagram, Full: len(datagram)}
+	if s.tap != nil {
+		d.Payload = slices.Clone(datagram)
+		s.tap(&d)
+	}
 	if err := s.pipeline.Push(&d, s.hosts.Record); err != nil {
 		s.t.Fatal(err)
 	}

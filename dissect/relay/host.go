@@ -48,6 +48,7 @@ type Host struct {
 	plain   []byte
 	wire    []byte
 	group   []*peer
+	walk    []*peer
 
 	cause    *peer   // the sender of the message that the host is at
 	doomed   []*peer // that will be put out
@@ -392,7 +393,9 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 			next = t
 		}
 	}
-	for _, p := range slices.Clone(h.peers) {
+	h.walk = append(h.walk[:0], h.peers...) // some may go meanwhile
+	defer func() { clear(h.walk) }()
+	for _, p := range h.walk {
 		if !p.gone && !p.deadline(&h.cfg).After(h.now) {
 			h.late(p)
 		}
