@@ -130,9 +130,11 @@ unit32: ## the tests as a 32-bit program, where this system can run one
 	fi
 
 # Where the race detector cannot be built, the tests are still worth running.
+# Each program that the detector watches sleeps for a second at its end unless
+# told otherwise, and the tests run hundreds.
 race: ## the tests of CONCURRENT in random order under the race detector
 	@if CGO_ENABLED=1 $(GO) build -race -o /dev/null runtime/cgo 2>/dev/null; then \
-		set -x; CGO_ENABLED=1 $(GO) test -race -shuffle=on $(CONCURRENT); \
+		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -shuffle=on $(CONCURRENT); \
 	else \
 		echo "make: NO RACE DETECTOR: it needs a 64-bit system that Go supports and a C compiler ('go env CC' says $$($(GO) env CC))" >&2; \
 		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on $(CONCURRENT); \

@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CAPTURES", filepath.Join(fixtures.Dir(), "captures"))
 			e.Setenv("LOGS", filepath.Join(fixtures.Dir(), "logs"))
 			e.Setenv("XDG_RUNTIME_DIR", os.Getenv("XDG_RUNTIME_DIR"))
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"} {
 				e.Setenv(name, "")
 			}
