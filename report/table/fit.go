@@ -90,13 +90,30 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 	}
 	var cut []byte
 	for line := range bytes.Lines(drawn.Bytes()) { // nothing else helps on a terminal this narrow
-		if n, long := w.cut(bytes.TrimSuffix(line, []byte("\n")), o.Width, ""); long && o.Width > 0 {
-			line = append(line[:n:n], '\n')
+		plain := unpainted(bytes.TrimSuffix(line, []byte("\n")))
+		if n, long := w.cut(plain, o.Width, ""); long && o.Width > 0 {
+			line = append(plain[:n:n], '\n')
 		}
 		cut = append(cut, line...)
 	}
 	_, err := out.Write(cut)
 	return err
+}
+
+// unpainted returns text without the sequences that colour it, which take no
+// column. Text from the network holds none.
+func unpainted(b []byte) []byte {
+	for {
+		from := bytes.IndexByte(b, 0x1b)
+		if from < 0 {
+			return b
+		}
+		size := bytes.IndexByte(b[from:], 'm')
+		if size < 0 {
+			return b
+		}
+		b = slices.Concat(b[:from], b[from+size+1:])
+	}
 }
 
 // rooms returns the widths of columns whose text is not folded.
@@ -105,7 +122,7 @@ func (w *widths) rooms(all []column) []int {
 	for i := range all {
 		room[i] = w.of([]byte(all[i].head))
 		for _, c := range all[i].cells {
-			room[i] = max(room[i], w.of([]byte(c)))
+			room[i] = max(room[i], w.of(unpainted([]byte(c))))
 		}
 	}
 	return room
