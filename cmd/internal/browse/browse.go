@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +54,9 @@ func WithPort(host string) (string, error) {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil || name == "" || port == "" {
 		return "", fmt.Errorf("%s: give the address of a server as HOST or HOST:PORT", host)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", fmt.Errorf("%s: ports go from 1 to 65535", host)
 	}
 	return host, nil
 }

@@ -43,10 +43,7 @@ func ParseTarget(text string) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: give the address of a server as HOST or HOST:PORT", text)
 	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || number == 0 {
-		return nil, fmt.Errorf("%s: ports go from 1 to 65535", text)
-	}
+	number, _ := strconv.ParseUint(port, 10, 16) // WithPort has checked it
 	t := &Target{name: name, port: uint16(number)}
 	if addr, err := netip.ParseAddr(name); err == nil {
 		if !addr.Unmap().Is4() {

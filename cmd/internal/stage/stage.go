@@ -33,7 +33,10 @@ const (
 func Target(what, text string, remote bool) (netip.AddrPort, error) {
 	addr, err := net.ResolveUDPAddr("udp", text)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("%s %s: give the address of a host as HOST:PORT: %w", what, text, err)
+		if noName := (*net.DNSError)(nil); errors.As(err, &noName) {
+			return netip.AddrPort{}, fmt.Errorf("%s %s: there is no host of that name; check its spelling", what, text)
+		}
+		return netip.AddrPort{}, fmt.Errorf("%s %s: give the address of a host as HOST:PORT, with a port from 1 to 65535", what, text)
 	}
 	to := addr.AddrPort()
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
