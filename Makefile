@@ -52,7 +52,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi page-lint browser ci nightly unit32 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -92,11 +92,11 @@ check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: be
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check api test system acmi schema lint vet race browser package-check
+ci: STAGES = tidy-check api test arm64 system acmi schema lint vet race browser package-check
 ci: ## all checks before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = test system schema unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: STAGES = test arm64 system schema unit32 lint-all race-all cross packages fuzz damage long mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
@@ -127,6 +127,16 @@ unit32: ## the tests as a 32-bit program, where this system can run one
 		set -x; GOARCH=386 CGO_ENABLED=0 $(GO) test ./...; \
 	else \
 		echo "make: no 32-bit tests: this system cannot run 386 programs" >&2; \
+	fi
+
+# The cipher has a form in assembly for these processors.
+arm64: ## the tests of the cipher on 64-bit ARM, emulated elsewhere
+	@if [ "$$($(GO) env GOARCH)" = arm64 ]; then \
+		set -x; $(GO) test ./dissect/cipher; \
+	elif command -v qemu-aarch64 >/dev/null; then \
+		set -x; GOARCH=arm64 CGO_ENABLED=0 $(GO) test -exec qemu-aarch64 ./dissect/cipher; \
+	else \
+		echo "make: no tests on ARM: qemu-aarch64 (Debian's package is qemu-user) is not installed" >&2; \
 	fi
 
 # Where the race detector cannot be built, the tests are still worth running.
