@@ -47,12 +47,17 @@ ROUNDS ?= 7
 PART ?=
 
 PACKAGING = cmd/bcdissect/packaging
-BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X github.com/bcdissect/bcdissect/cmd/internal/cli.version=$(VERSION)'
+
+# Programs for users are built with the profile that "make profile" takes, which
+# makes "stats" and "read -V" five to ten percent faster. Building so compiles
+# everything anew, in a minute; a plain "go build" does without.
+PROFILE = $(PACKAGING)/release.pgo
+BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -pgo=$(PROFILE) -ldflags '-s -w -X github.com/bcdissect/bcdissect/cmd/internal/cli.version=$(VERSION)'
 LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -223,6 +228,13 @@ bench: ## run the benchmarks that match BENCH, COUNT times
 # left out where they are not installed. docs/performance.md explains the numbers.
 compare: ## time whole runs against tshark, tcpdump and each other; PART= one of floor, tshark, jobs, growth, hostile, instructions
 	$(GO) run ./docs/bench -rounds $(ROUNDS) $(PART)
+
+# Each command runs for as long as any other, so that none is forgotten. Calls that a change of the code moves are no longer found in an old
+# profile: take it anew before a release.
+profile: ## take the profile that release builds use, on an otherwise idle machine
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	$(GO) test -trimpath -run '^$$' -bench '^BenchmarkCommands$$' -benchtime 3s -o "$$dir/test" -outputdir "$$dir" -cpuprofile release.pgo ./cmd/bcdissect && \
+	cp "$$dir/release.pgo" $(PROFILE)
 
 cover: ## measure test coverage; cover.out is for go tool cover
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
