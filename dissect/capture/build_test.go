@@ -42,10 +42,13 @@ func pcapAppend(b []byte, o order, sec, fraction uint32, data []byte, full int) 
 }
 
 // pcapOf returns a pcap file of whole frames, one a second.
-func pcapOf(link uint32, frames ...[]byte) []byte {
+func pcapOf(link uint32, frames ...[]byte) []byte { return pcapFrom(1000, link, frames...) }
+
+// pcapFrom is pcapOf for frames that begin at a time.
+func pcapFrom(sec, link uint32, frames ...[]byte) []byte {
 	b := pcapStart(little, pcapMicro, 65535, link)
 	for i, f := range frames {
-		b = pcapAppend(b, little, uint32(1000+i), 0, f, len(f))
+		b = pcapAppend(b, little, sec+uint32(i), 0, f, len(f))
 	}
 	return b
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -19,7 +20,7 @@ type CopyOptions struct {
 	// Pcap writes pcap, which holds no comments, and only one link type.
 	Pcap bool
 	// Sections are the options of the sections of several inputs, which become one
-	// section; nil keeps sections as they are.
+	// section; nil keeps sections as they are, which needs a single input.
 	Sections [][]byte
 	// Comments are added to each section.
 	Comments []string
@@ -33,16 +34,23 @@ type Copy struct {
 	opts CopyOptions
 
 	begun      bool
-	interfaces []Interface // of the section being read
-	first      uint32      // number of the first of them in the output
-	last       int         // interfaces in the output's section
-	link       uint16      // of a pcap file
-	unit       int         // nanoseconds in the fraction of a second of a pcap file
-	held       *Frame      // waits for Release
+	files      map[int][]written // the interfaces of each file's section
+	file       int               // being read
+	interfaces int               // in the output's section
+	link       uint16            // of a pcap file
+	unit       int               // nanoseconds in the fraction of a second of a pcap file
+	held       *Frame            // waits for Release
 	of         packet.Datagram
 	data       []byte // of held
 
 	stats CopyStats
+}
+
+// A written interface is one in the output.
+type written struct {
+	number uint32
+	link   uint16
+	fine   bool // its times are finer than microseconds
 }
 
 // CopyStats count what a copy holds, and what could not be written.
@@ -54,7 +62,7 @@ type CopyStats struct {
 
 // NewCopy returns a copy. The name is for errors.
 func NewCopy(name string, w io.Writer, o CopyOptions) *Copy {
-	return &Copy{w: Writer{name: name, w: w, buf: make([]byte, 0, writeSize)}, opts: o}
+	return &Copy{w: Writer{name: name, w: w, buf: make([]byte, 0, writeSize)}, opts: o, files: map[int][]written{}}
 }
 
 // CreateCopy creates a file that only its owner can read. A non-empty regular
@@ -70,20 +78,22 @@ func CreateCopy(name string, overwrite bool, o CopyOptions) (*Copy, error) {
 // Stats returns the counts so far.
 func (c *Copy) Stats() CopyStats { return c.stats }
 
+// File implements [Tap].
+func (c *Copy) File(n int) { c.file = n }
+
 // Section implements [Tap].
 func (c *Copy) Section(options []byte) {
-	c.interfaces, c.first = c.interfaces[:0], 0
+	c.files[c.file] = c.files[c.file][:0]
 	switch {
 	case c.opts.Pcap:
 		return
 	case c.opts.Sections != nil:
-		c.first = uint32(c.last)
 		if c.begun {
 			return
 		}
 		options = mergeSections(c.opts.Sections)
 	default:
-		c.last = 0
+		c.interfaces = 0
 	}
 	c.begun = true
 	c.w.begin(ngSection)
@@ -166,13 +176,11 @@ func appendOption(dst []byte, code uint16, value []byte) []byte {
 
 // Interface implements [Tap].
 func (c *Copy) Interface(i *Interface) {
-	kept := *i
-	kept.Options = slices.Clone(i.Options)
-	c.interfaces = append(c.interfaces, kept)
+	c.files[c.file] = append(c.files[c.file], written{uint32(c.interfaces), i.Link, isFine(i.Options)})
+	c.interfaces++
 	if c.opts.Pcap {
 		return
 	}
-	c.last++
 	c.w.begin(ngInterface)
 	c.w.u32(uint32(i.Link))
 	c.w.u32(i.SnapLen)
@@ -195,18 +203,31 @@ func (c *Copy) Block(kind uint32, body []byte) {
 	at := len(c.w.buf)
 	c.w.buf = append(c.w.buf, body...)
 	if kind == ngStatistics && len(body) >= 4 {
-		which := binary.LittleEndian.Uint32(body)
-		binary.LittleEndian.PutUint32(c.w.buf[at:], which+c.first)
+		which := uint32(math.MaxUint32) // none, like an interface that is not described
+		if i := c.interfaceOf(uint64(binary.LittleEndian.Uint32(body))); i != nil {
+			which = i.number
+		}
+		binary.LittleEndian.PutUint32(c.w.buf[at:], which)
 	}
 	c.w.finish(false)
 	c.room()
 }
 
+// interfaceOf returns an interface of the current file's section, or nil if it is
+// not described.
+func (c *Copy) interfaceOf(n uint64) *written {
+	if all := c.files[c.file]; n < uint64(len(all)) {
+		return &all[n]
+	}
+	return nil
+}
+
 // Frame implements [Tap].
 func (c *Copy) Frame(f *Frame) {
+	of := c.interfaceOf(uint64(f.Interface))
 	switch {
 	case c.opts.Keep != nil && !c.opts.Keep(f):
-	case f.Lacking:
+	case f.Lacking || of == nil:
 		c.stats.Lacking++
 	case c.opts.Hold && f.Datagram != nil:
 		held := *f
@@ -218,9 +239,10 @@ func (c *Copy) Frame(f *Frame) {
 			c.of.Payload = held.Data[f.Payload : f.Payload+len(f.Datagram.Payload)]
 		}
 		held.Options = slices.Clone(f.Options)
+		held.of = *of
 		c.held = &held
 	default:
-		c.write(f)
+		c.write(f, of)
 	}
 }
 
@@ -229,8 +251,7 @@ func (c *Copy) Frame(f *Frame) {
 func (c *Copy) Held() *Frame { return c.held }
 
 // Take returns the frame that waits, or nil, and leaves it to the caller, who
-// may give it back to Put at any time or never. Only the first section of the
-// copy may have begun.
+// may give it back to Put as long as the section of the output lasts, or never.
 func (c *Copy) Take() *Frame {
 	f := c.held
 	if f == nil {
@@ -239,38 +260,32 @@ func (c *Copy) Take() *Frame {
 	c.held, c.data = nil, nil
 	d := *f.Datagram
 	f.Datagram = &d
-	f.Interface += int(c.first)
 	return f
 }
 
 // Put writes a frame that was taken.
-func (c *Copy) Put(f *Frame) {
-	first := c.first
-	c.first = 0
-	c.write(f)
-	c.first = first
-}
+func (c *Copy) Put(f *Frame) { c.write(f, &f.of) }
 
 // Release writes the frame that waits, if there is one.
 func (c *Copy) Release() {
 	if c.held != nil {
-		c.write(c.held)
+		c.Put(c.held)
 		c.held = nil
 	}
 }
 
-// write writes a frame.
-func (c *Copy) write(f *Frame) {
+// write writes a frame of an interface.
+func (c *Copy) write(f *Frame, of *written) {
 	if c.w.err != nil {
 		return
 	}
 	c.stats.Frames++
 	if c.opts.Pcap {
-		c.writePcap(f)
+		c.writePcap(f, of)
 		return
 	}
 	c.fit(packetBlock(len(f.Data)) + len(f.Options) + 8)
-	if !f.Timed && c.first == 0 { // a simple packet, of the first interface
+	if !f.Timed && of.number == 0 { // a simple packet, of the first interface
 		c.w.begin(ngSimple)
 		c.w.u32(uint32(f.Full))
 		c.w.padded(f.Data)
@@ -278,7 +293,7 @@ func (c *Copy) write(f *Frame) {
 		return
 	}
 	c.w.begin(ngEnhanced)
-	c.w.u32(c.first + uint32(f.Interface))
+	c.w.u32(of.number)
 	c.w.u32(uint32(f.Stamp >> 32))
 	c.w.u32(uint32(f.Stamp))
 	c.w.u32(uint32(len(f.Data)))
@@ -289,13 +304,12 @@ func (c *Copy) write(f *Frame) {
 }
 
 // writePcap writes a frame, after the header if it is the first.
-func (c *Copy) writePcap(f *Frame) {
-	i := &c.interfaces[min(f.Interface, len(c.interfaces)-1)]
+func (c *Copy) writePcap(f *Frame, i *written) {
 	if !c.begun {
 		c.pcapHeader(i)
 	}
-	if i.Link != c.link {
-		c.w.err = fmt.Errorf("%s: a pcap file holds one link type, and these captures have %d and %d; write pcapng (-F pcapng)", c.w.name, c.link, i.Link)
+	if i.link != c.link {
+		c.w.err = fmt.Errorf("%s: a pcap file holds one link type, and these captures have %d and %d; write pcapng (-F pcapng)", c.w.name, c.link, i.link)
 		return
 	}
 	c.fit(pcapRecord + len(f.Data))
@@ -308,20 +322,29 @@ func (c *Copy) writePcap(f *Frame) {
 
 // pcapHeader writes the header. Times get nanoseconds if the first interface has
 // more than microseconds.
-func (c *Copy) pcapHeader(i *Interface) {
+func (c *Copy) pcapHeader(i *written) {
 	magic := uint32(pcapMicro)
-	c.begun, c.link, c.unit = true, i.Link, int(time.Microsecond)
-	for code, value := range eachOption(i.Options) {
-		if code == ngResolution && len(value) == 1 && (value[0] > 6 && value[0] < 0x80 || value[0] > 0x80+20) {
-			magic, c.unit = pcapNano, 1
-		}
+	c.begun, c.link, c.unit = true, i.link, int(time.Microsecond)
+	if i.fine {
+		magic, c.unit = pcapNano, 1
 	}
 	c.w.u32(magic)
 	c.w.u32(2 | 4<<16) // version 2.4
 	c.w.u32(0)
 	c.w.u32(0)
 	c.w.u32(maxFrame)
-	c.w.u32(uint32(i.Link))
+	c.w.u32(uint32(i.link))
+}
+
+// isFine reports whether times of an interface with these options are finer than
+// microseconds.
+func isFine(options []byte) bool {
+	for code, value := range eachOption(options) {
+		if code == ngResolution && len(value) == 1 && (value[0] > 6 && value[0] < 0x80 || value[0] > 0x80+20) {
+			return true
+		}
+	}
+	return false
 }
 
 // fit makes room for n bytes, without growing the buffer if possible.
@@ -344,9 +367,9 @@ func (c *Copy) Flush() error { return c.w.flush() }
 func (c *Copy) Close() error {
 	c.Release()
 	if !c.begun && c.opts.Pcap && c.w.err == nil { // nothing was kept
-		i := Interface{Link: linkEthernet}
-		if len(c.interfaces) > 0 {
-			i = c.interfaces[0]
+		i := written{link: linkEthernet}
+		if all := c.files[c.file]; len(all) > 0 {
+			i = all[0]
 		}
 		c.pcapHeader(&i)
 	}

@@ -256,12 +256,12 @@ func FuzzCopy(f *testing.F) {
 		if len(b) >= 4 && (isGzip(b[:4]) || isZstd(b[:4])) {
 			t.Skip() // may hold more than memory does
 		}
-		s := &Series{stdin: bytes.NewReader(b), names: []string{"-"}}
+		s := &Series{stdin: bytes.NewReader(b), queue: []input{{name: "-"}}}
 		var out bytes.Buffer
 		c := NewCopy("copy", struct{ io.Writer }{&out}, CopyOptions{})
 		s.tap = c
 		s.advance()
-		if s.file == nil {
+		if len(s.open) == 0 {
 			t.Skip()
 		}
 		var want []packet.Datagram

@@ -25,6 +25,11 @@ type File struct {
 	decoder  *decoder
 	progress *progress
 
+	given string // name in the series
+	index int    // in the series
+	ahead bool   // frame is still to be passed on
+	among bool   // frames of other files come in between
+
 	tap    Tap    // may be nil
 	forTap Frame  // reused
 	forLog []byte // reused
@@ -122,23 +127,29 @@ func (f *File) recognise(b *buffer) error {
 
 // Next implements [Source].
 func (f *File) Next() (*packet.Datagram, error) {
-	if err := f.each(notMore); err != nil {
+	if err := f.each(notMore, nil); err != nil {
 		return nil, err
 	}
 	return &f.decoder.datagram, nil
 }
 
+// errLater reports a frame that comes after the end of its file's turn.
+var errLater = errors.New("later")
+
 // each passes one datagram after another to take. It returns nil if take
-// returned false, and otherwise the reason for the end.
-func (f *File) each(take func(*packet.Datagram) bool) error {
-	if f.err != nil {
-		return f.err
-	}
+// returned false, errLater before the first frame after until, and otherwise the
+// reason for the end. until may be nil.
+func (f *File) each(take func(*packet.Datagram) bool, until *moment) error {
 	for {
-		if err := f.frames.next(&f.frame); err != nil {
-			f.err = f.stopped(err)
-			return f.err
+		if !f.ahead {
+			if err := f.lookAhead(); err != nil {
+				return err
+			}
+			if until != nil && f.head().after(*until) {
+				return errLater
+			}
 		}
+		f.ahead = false
 		got := f.decoder.decode(&f.frame)
 		if f.tap != nil {
 			f.tapFrame(got)
@@ -149,6 +160,22 @@ func (f *File) each(take func(*packet.Datagram) bool) error {
 	}
 }
 
+// lookAhead reads a frame, which is then ahead.
+func (f *File) lookAhead() error {
+	if f.err != nil {
+		return f.err
+	}
+	if err := f.frames.next(&f.frame); err != nil {
+		f.err = f.stopped(err)
+		return f.err
+	}
+	f.ahead = true
+	return nil
+}
+
+// head returns the time of the frame that is ahead.
+func (f *File) head() moment { return momentOf(f.frame.time) }
+
 // notMore takes a single datagram.
 func notMore(*packet.Datagram) bool { return false }
 
@@ -156,6 +183,7 @@ func notMore(*packet.Datagram) bool { return false }
 func (f *File) stopped(err error) error {
 	var s *stop
 	if errors.As(err, &s) {
+		s.inFrame = s.inFrame && !f.among // it would have another number
 		return s.sentence(f.name, f.decoder.tally.frames, f.packed)
 	}
 	return err

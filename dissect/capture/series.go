@@ -12,24 +12,39 @@ import (
 
 // A Series reads several capture files as one stream: frame numbers continue,
 // and IP fragments are joined across files, so that a rotated capture reads
-// like a single file. Files that can be read again are taken in the order of
-// their first frames; an overlap in time is a remark.
+// like a single file. Files that can be read again are merged by time. Each
+// file's frames stay in their order; of frames of the same time, those of the
+// file that begins first come first.
 //
-// After a truncated or damaged file it continues with the next; a name that
+// After a truncated or damaged file it continues with the others; a name that
 // cannot be opened ends the stream. Next reports either after all readable
 // data.
 type Series struct {
-	names    []string // not yet opened
-	overlaps bool     // a file began before the end of those before it
+	queue    []input // not yet opened
+	merge    bool    // they have a start
 	several  bool
 	stdin    io.Reader
-	file     *File // nil between files
-	err      error // result of all later calls of Next
-	troubles error // errors to report at the end
+	open     []*File // in the order of their starts
+	opened   int     // files so far
+	current  *File   // the last one that was read
+	until    moment  // end of its turn
+	late     bool    // a file was opened too late, since too many were open
+	err      error   // result of all later calls of Next
+	troubles error   // errors to report at the end
 	decoder  decoder
 	progress progress
 	tap      Tap
 }
+
+// An input is a file that is not yet open.
+type input struct {
+	name  string
+	start moment // its first frame
+}
+
+// maxOpen limits the files that are open at a time, each of which takes a
+// buffer.
+const maxOpen = 64
 
 // OpenAll opens the named capture files; "-" is stdin. It fails if the first
 // cannot be opened. It opens the others when it reaches them.
@@ -39,45 +54,50 @@ func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 
 // OpenTapped is OpenAll with a tap, which also sees the first section.
 func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
-	names = inOrder(names)
-	s := &Series{names: names, several: len(names) > 1, stdin: stdin, tap: tap}
+	s := &Series{several: len(names) > 1, stdin: stdin, tap: tap}
+	s.queue, s.merge = inputs(names)
 	s.progress.expect(names, stdin)
 	s.advance()
-	if s.troubles != nil && len(s.names) == 0 {
+	if s.troubles != nil && len(s.queue) == 0 {
 		return nil, s.troubles
 	}
 	return s, nil
 }
 
-// inOrder returns names in the order of the first frames of the files. A file
-// without one stays behind the file before it. If a name is not that of a regular
-// file, the order is the given one.
-func inOrder(names []string) []string {
-	if len(names) < 2 {
-		return names
-	}
-	starts := make(map[string]moment, len(names))
-	var before moment
+// inputs returns the files in the order of their first frames, which they begin
+// with. A file without one stays behind the file before it. If a name is not that
+// of a regular file, the order is the given one, and their starts are not known.
+func inputs(names []string) (all []input, timed bool) {
 	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() || name == "-" {
-			return names
-		}
-		if at, ok := begins(name); ok {
+		all = append(all, input{name: name})
+	}
+	if len(names) < 2 || slices.ContainsFunc(names, irregular) {
+		return all, false
+	}
+	var before moment
+	for i := range all {
+		if at, ok := begins(all[i].name); ok {
 			before = at
 		}
-		starts[name] = before
+		all[i].start = before
 	}
-	names = slices.Clone(names)
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch x, y := starts[a], starts[b]; {
-		case x.after(y):
+	slices.SortStableFunc(all, func(a, b input) int {
+		switch {
+		case a.start.after(b.start):
 			return 1
-		case y.after(x):
+		case b.start.after(a.start):
 			return -1
 		}
 		return 0
 	})
-	return names
+	return all, true
+}
+
+// irregular reports whether a name is that of a pipe or the like. Names that do
+// not exist are left to the series.
+func irregular(name string) bool {
+	info, err := os.Stat(name)
+	return name == "-" || err == nil && !info.Mode().IsRegular()
 }
 
 // begins returns the time of the first frame of a file.
@@ -93,19 +113,6 @@ func begins(name string) (at moment, ok bool) {
 	return momentOf(f.frame.time), true
 }
 
-// checkOverlap remarks on a file that begins before the end of those before it.
-func (s *Series) checkOverlap(name string) {
-	t := &s.decoder.tally
-	if s.overlaps || t.frames == 0 || name == "-" {
-		return
-	}
-	if at, ok := begins(name); ok && t.last.after(at) {
-		s.overlaps = true
-		t.remark(name, fmt.Sprintf("begins %.3f s before the files before it end; merge them by time first, such as with mergecap",
-			t.last.time().Sub(at.time()).Seconds()))
-	}
-}
-
 // Next implements [Source].
 func (s *Series) Next() (*packet.Datagram, error) {
 	if err := s.Each(notMore); err != nil {
@@ -118,44 +125,129 @@ func (s *Series) Next() (*packet.Datagram, error) {
 // false, and otherwise the error of Next.
 func (s *Series) Each(take func(*packet.Datagram) bool) error {
 	for s.err == nil {
-		if s.file == nil {
-			s.advance()
+		f, ends := s.turn()
+		if f == nil {
 			continue
 		}
-		err := s.file.each(take)
+		s.turnTo(f)
+		var until *moment
+		if ends {
+			until = &s.until
+		}
+		err := f.each(take, until)
 		if err == nil {
 			return nil
 		}
-		_ = s.file.Close() // nothing was written
-		s.file = nil
-		if !errors.Is(err, io.EOF) {
-			s.note(err)
+		if !errors.Is(err, errLater) {
+			s.end(f, err)
 		}
 	}
 	return s.err
 }
 
+// turn returns the file with the earliest frame, and whether its turn ends: at
+// s.until a frame of another file follows. It returns no file if one was opened,
+// or if one was found to have ended.
+func (s *Series) turn() (first *File, ends bool) {
+	if len(s.open) == 0 {
+		s.advance()
+		return nil, false
+	}
+	first = s.open[0]
+	if len(s.open) > 1 {
+		for _, f := range s.open {
+			if !f.ahead {
+				s.turnTo(f)
+				if err := f.lookAhead(); err != nil {
+					s.end(f, err)
+					return nil, false
+				}
+			}
+			if first.head().after(f.head()) {
+				first = f
+			}
+		}
+	}
+	if s.merge && len(s.queue) > 0 {
+		start := s.queue[0].start
+		later := first.ahead && first.head().after(start)
+		switch {
+		case later && len(s.open) < maxOpen:
+			s.advance()
+			return nil, false
+		case later && !s.late:
+			s.late = true
+			s.decoder.tally.remark(s.queue[0].name, fmt.Sprintf("is not merged: it overlaps with more than %d files", maxOpen-1))
+		case !later:
+			s.until, ends = start, true
+		}
+	}
+	after := false // first, in the order of the files
+	for _, f := range s.open {
+		if f == first {
+			after = true
+			continue
+		}
+		at := f.head()
+		if !after {
+			at.nsec-- // of the same time, its frame comes first
+		}
+		if !ends || s.until.after(at) {
+			s.until, ends = at, true
+		}
+	}
+	return first, ends
+}
+
+// turnTo prepares for reading from a file.
+func (s *Series) turnTo(f *File) {
+	f.among = len(s.open) > 1
+	if f == s.current {
+		return
+	}
+	s.current = f
+	if s.several {
+		s.decoder.datagram.Capture = f.given
+	}
+	if s.tap != nil {
+		s.tap.File(f.index)
+	}
+}
+
+// end closes a file that has ended with an error.
+func (s *Series) end(f *File, err error) {
+	_ = f.Close() // nothing was written
+	s.open = slices.DeleteFunc(s.open, func(o *File) bool { return o == f })
+	if errors.Is(err, io.EOF) {
+		return
+	}
+	if s.note(err); !onlyDamage(err) {
+		_ = s.Close() // the same
+	}
+}
+
 // advance opens the next file, or sets err if there is none.
 func (s *Series) advance() {
-	if len(s.names) == 0 {
+	if len(s.queue) == 0 {
 		if s.err = s.troubles; s.err == nil {
 			s.err = io.EOF
 		}
 		return
 	}
-	if info, err := os.Stat(s.names[0]); err == nil && info.Mode().IsRegular() {
-		s.checkOverlap(s.names[0])
+	name := s.queue[0].name
+	s.queue = s.queue[1:]
+	if s.tap != nil {
+		s.current = nil
+		s.tap.File(s.opened)
 	}
-	f, err := open(s.names[0], s.stdin, &s.decoder, &s.progress, s.tap)
-	if s.several {
-		s.decoder.datagram.Capture = s.names[0]
-	}
-	s.names = s.names[1:]
+	f, err := open(name, s.stdin, &s.decoder, &s.progress, s.tap)
 	if err != nil {
 		s.note(err)
 		return
 	}
-	s.file = f
+	f.given, f.index = name, s.opened
+	s.opened++
+	s.open = append(s.open, f)
 }
 
 // note keeps an error for the end, where all are joined in one line.
@@ -165,18 +257,25 @@ func (s *Series) note(err error) {
 	} else {
 		s.troubles = fmt.Errorf("%w; %w", s.troubles, err)
 	}
-	if !errors.Is(err, ErrCut) && !errors.Is(err, ErrDamaged) {
-		s.names = nil
+	if !onlyDamage(err) {
+		s.queue = nil
 	}
 }
 
+// onlyDamage reports whether an error is about nothing but the content of a file.
+func onlyDamage(err error) bool { return errors.Is(err, ErrCut) || errors.Is(err, ErrDamaged) }
+
 // Close implements [Source]. It leaves standard input open.
 func (s *Series) Close() error {
-	s.names = nil
-	if s.file == nil {
-		return nil
+	s.queue = nil
+	var first error
+	for _, f := range s.open {
+		if err := f.Close(); err != nil && first == nil {
+			first = err
+		}
 	}
-	return s.file.Close()
+	s.open = nil
+	return first
 }
 
 // BeforeRead makes Next call f before each read from a file, which may block: a

@@ -2,10 +2,16 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +21,7 @@ import (
 // Each continues where Next stopped, and vice versa, across files.
 func TestSeriesEach(t *testing.T) {
 	one := tempFile(t, "one.pcap", pcapOf(linkRaw, udp4([]byte("a")), []byte{0x60}, udp4([]byte("b")), udp4([]byte("c"))))
-	two := tempFile(t, "two.pcap", pcapOf(linkRaw, udp4([]byte("d")), udp4([]byte("e")), udp4([]byte("f")))[:120])
+	two := tempFile(t, "two.pcap", pcapFrom(2000, linkRaw, udp4([]byte("d")), udp4([]byte("e")), udp4([]byte("f")))[:120])
 	s, err := OpenAll([]string{one, two}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -44,53 +50,209 @@ func TestSeriesEach(t *testing.T) {
 	}
 }
 
-// Files are read in the order of their first frames, if that can be known.
+// Files are merged by time, if they can be read again.
 func TestSeriesOrder(t *testing.T) {
-	at := func(sec byte, payload string) []byte {
-		b := pcapOf(linkRaw, udp4([]byte(payload)))
-		copy(b[24:], []byte{sec, 0, 0, 0}) // the time of the first frame
+	// at returns a capture of datagrams at the seconds that follow their payloads.
+	at := func(datagrams ...string) []byte {
+		b := pcapStart(little, pcapMicro, 65535, linkRaw)
+		for _, d := range datagrams {
+			sec, _ := strconv.Atoi(d[1:])
+			b = pcapAppend(b, little, uint32(sec), 0, udp4([]byte(d[:1])), 29)
+		}
 		return b
 	}
-	early, late := tempFile(t, "early.pcap", at(10, "a")), tempFile(t, "late.pcap", at(20, "b"))
-	long := tempFile(t, "long.pcap", append(at(5, "c"), at(15, "d")[24:]...))
+	early, late := tempFile(t, "early.pcap", at("a10")), tempFile(t, "late.pcap", at("b20"))
+	long := tempFile(t, "long.pcap", at("c5", "d15"))
+	ties := tempFile(t, "ties.pcap", at("e5", "f10", "g10", "h20", "i20"))
+	disorder := tempFile(t, "disorder.pcap", at("j9", "k30", "l8", "m30"))
+	none := tempFile(t, "none.pcap", at())
+	cut := tempFile(t, "cut.pcap", at("n12", "o13", "p14")[:120])
+	stops := tempFile(t, "stops.pcap", at("q12", "r16")[:20+16+29+24+10])
 	missing := filepath.Join(t.TempDir(), "missing.pcap")
 	for _, test := range []struct {
-		names   []string
-		want    string
-		remarks int
+		names []string
+		want  string
+		err   string
 	}{
-		{[]string{early, late}, "ab", 0},
-		{[]string{late, early}, "ab", 0},
-		{[]string{late, early, early}, "aab", 0},
-		{[]string{late, long}, "cdb", 0},
-		{[]string{late, early, long}, "cdab", 1}, // early begins within long
-		{[]string{late, missing, early}, "ab", 0},
-		{[]string{late, "-"}, "bz", 0},
+		{[]string{early, late}, "ab", ""},
+		{[]string{late, early}, "ab", ""},
+		{[]string{late, early, early}, "aab", ""},
+		{[]string{late, long}, "cdb", ""},
+		{[]string{late, early, long}, "cadb", ""},
+		{[]string{long, ties}, "cefgdhi", ""}, // c and e are of the same time
+		{[]string{ties, long}, "ecfgdhi", ""},
+		{[]string{early, late, ties}, "efgahib", ""},
+		{[]string{disorder, early, late}, "jabklm", ""}, // each file keeps its order
+		{[]string{late, none, long, none}, "cdb", ""},
+		{[]string{late, early, "-"}, "bas", ""},
+		{[]string{late, missing, early}, "ab", missing + ": no such file or directory"},
+		{[]string{long, cut}, "cnod", cut + ": cut short after frame 3 at byte 120: everything before it was read"},
+		{[]string{long, stops, cut}, "cqnod", stops + ": cut short after frame 2 at byte 99: everything before it was read; " +
+			cut + ": cut short after frame 4 at byte 120: everything before it was read"},
 	} {
-		s, err := OpenAll(test.names, bytes.NewReader(at(1, "z")))
+		s, err := OpenAll(test.names, bytes.NewReader(at("s1")))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		for d, err := s.Next(); err == nil; d, err = s.Next() {
+		got, numbers := "", 0
+		var d *packet.Datagram
+		for d, err = s.Next(); err == nil; d, err = s.Next() {
 			got += string(d.Payload)
+			if numbers++; d.Number != numbers || d.Capture == "" || bytes.IndexByte(read1(t, d.Capture, at("s1")), d.Payload[0]) < 0 {
+				t.Errorf("%v: got frame %d of %s, want frame %d", test.names, d.Number, d.Capture, numbers)
+			}
 		}
-		if remarks := s.Stats().Remarks; got != test.want || len(remarks) != test.remarks {
-			t.Errorf("%v: got %s and %q, want %s and %d remarks", test.names, got, remarks, test.want, test.remarks)
+		if got != test.want || len(s.Stats().Remarks) > 0 {
+			t.Errorf("%v: got %s and %q, want %s", test.names, got, s.Stats().Remarks, test.want)
 		}
-		if test.remarks > 0 && !strings.HasSuffix(s.Stats().Remarks[0], "early.pcap: begins 5.000 s before the files before it end; merge them by time first, such as with mergecap") {
-			t.Errorf("got %q", s.Stats().Remarks)
+		if test.err == "" && !errors.Is(err, io.EOF) || test.err != "" && err.Error() != test.err {
+			t.Errorf("%v: got %v, want %s", test.names, err, test.err)
 		}
 		_ = s.Close()
+	}
+}
+
+// read1 returns the content of a file, or else that of standard input.
+func read1(t *testing.T, name string, stdin []byte) []byte {
+	t.Helper()
+	if name == "-" {
+		return stdin
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A capture whose frames are dealt out to several files is put together again,
+// with the interface and the comment of each frame, by all ways of reading.
+func TestSeriesMerge(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 13))
+	const frames, files = 2000, 7
+	parts := make([][]byte, files)
+	links := make([]int, files) // interfaces in the section
+	var want []string
+	for i := range frames {
+		n := r.IntN(files)
+		if len(parts[n]) == 0 || r.IntN(100) == 0 {
+			parts[n], links[n] = append(parts[n], section(little)...), 0
+		}
+		if links[n] == 0 || r.IntN(20) == 0 { // interfaces are described when others are in use
+			name := []byte(fmt.Sprintf("eth%d", i))
+			parts[n] = append(parts[n], iface(little, linkRaw, 0, option(little, ngName, name...), option(little, 0))...)
+			links[n]++
+		}
+		payload := []byte(strconv.Itoa(i))
+		which := r.IntN(links[n])
+		parts[n] = append(parts[n], enhanced(little, uint32(which), uint64(i/3), udp4(payload), 28+len(payload),
+			option(little, ngComment, fmt.Appendf(nil, "%d of %d", which, n)...), option(little, 0))...)
+	}
+	var names []string
+	for n, b := range parts {
+		names = append(names, tempFile(t, fmt.Sprint(n), b))
+	}
+	// The reference reads each file by itself, and sorts.
+	type located struct {
+		at   uint64
+		file int
+		text string
+	}
+	var all []located
+	for n, b := range parts {
+		tap := &describing{}
+		f, err := newFile("test", bytes.NewReader(b), new(decoder), new(progress), tap)
+		for err == nil {
+			_, err = f.Next()
+		}
+		for i, text := range tap.frames {
+			all = append(all, located{tap.stamps[i], n, text})
+		}
+	}
+	starts := map[int]uint64{}
+	for _, l := range all {
+		if _, ok := starts[l.file]; !ok {
+			starts[l.file] = l.at
+		}
+	}
+	slices.SortStableFunc(all, func(a, b located) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(starts[a.file], starts[b.file]), cmp.Compare(a.file, b.file))
+	})
+	for _, l := range all {
+		want = append(want, l.text)
+	}
+	if len(want) != frames {
+		t.Fatalf("got %d frames, want %d", len(want), frames)
+	}
+	var out bytes.Buffer
+	c := NewCopy("copy", struct{ io.Writer }{&out}, CopyOptions{Sections: [][]byte{}, Hold: true})
+	s, err := OpenTapped(names, nil, c)
+	for err == nil {
+		_, err = s.Next()
+		c.Release()
+	}
+	if err := c.Close(); err != nil || c.Stats() != (CopyStats{Frames: frames}) {
+		t.Errorf("got %+v and %v", c.Stats(), err)
+	}
+	tap := &describing{}
+	f, err := newFile("copy", &out, new(decoder), new(progress), tap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.each(func(*packet.Datagram) bool { return true }, nil); !errors.Is(err, io.EOF) || !slices.Equal(tap.frames, want) {
+		t.Errorf("got %v and %d frames in another order or of other interfaces", err, len(tap.frames))
+	}
+}
+
+// A describing tap describes frames by their payload, interface and comment.
+type describing struct {
+	names  []string
+	frames []string
+	stamps []uint64
+}
+
+func (d *describing) File(int)               {}
+func (d *describing) Section([]byte)         { d.names = nil }
+func (d *describing) Interface(i *Interface) { d.names = append(d.names, string(i.Options)) }
+func (d *describing) Block(uint32, []byte)   {}
+func (d *describing) Frame(f *Frame) {
+	d.frames = append(d.frames, fmt.Sprintf("%s %q %q", f.Datagram.Payload, d.names[f.Interface], f.Options))
+	d.stamps = append(d.stamps, f.Stamp)
+}
+
+// More files than can be open are read one after another, and the reader is told.
+func TestSeriesMany(t *testing.T) {
+	var names []string
+	for i := range maxOpen + 3 {
+		b := pcapFrom(uint32(i), linkRaw, udp4([]byte{byte(i)}))
+		names = append(names, tempFile(t, fmt.Sprint(i), pcapAppend(b, little, 1000, 0, udp4([]byte{byte(i)}), 29)))
+	}
+	s, err := OpenAll(names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	all, err := datagrams(t, s)
+	if err != nil || len(all) != 2*len(names) {
+		t.Fatalf("got %d datagrams and %v, want %d", len(all), err, 2*len(names))
+	}
+	for i := range maxOpen {
+		if all[i].Payload[0] != byte(i) {
+			t.Errorf("got %d at %d", all[i].Payload, i)
+		}
+	}
+	if want := []string{names[maxOpen] + ": is not merged: it overlaps with more than 63 files"}; !slices.Equal(s.Stats().Remarks, want) {
+		t.Errorf("got %q, want %q", s.Stats().Remarks, want)
 	}
 }
 
 func TestSeries(t *testing.T) {
 	dir := t.TempDir()
 	one := tempFile(t, "one.pcap", pcapOf(linkRaw, udp4([]byte("a")), []byte{0x60}, udp4([]byte("b"))))
-	two := tempFile(t, "two.gz", gz(t, pcapOf(linkRaw, udp4([]byte("c")))))
+	two := tempFile(t, "two.gz", gz(t, pcapFrom(3000, linkRaw, udp4([]byte("c")))))
 	three := join(section(big), iface(big, linkRaw, 0), enhanced(big, 0, 1, udp4([]byte("d")), 29))
-	cut := tempFile(t, "cut.pcap", pcapOf(linkRaw, udp4([]byte("e")), udp4([]byte("f")))[:80])
+	cut := tempFile(t, "cut.pcap", pcapFrom(2000, linkRaw, udp4([]byte("e")), udp4([]byte("f")))[:80])
+	before := tempFile(t, "before.pcap", pcapFrom(500, linkRaw, udp4([]byte("e")), udp4([]byte("f")))[:80])
 	headless := tempFile(t, "headless.pcap", pcapStart(little, pcapMicro, 0, linkRaw)[:10])
 	text := tempFile(t, "text.pcap", []byte("text"))
 	missing := filepath.Join(dir, "missing.pcap")
@@ -108,10 +270,10 @@ func TestSeries(t *testing.T) {
 		{"the same twice", []string{two, two}, "cc", []int{1, 2}, nil, nil},
 		{"second missing", []string{one, missing, two}, "ab", []int{1, 3}, fs.ErrNotExist, []string{missing}},
 		{"second no capture", []string{one, text, two}, "ab", []int{1, 3}, ErrNotCapture, []string{text}},
-		{"first cut", []string{cut, one}, "eab", []int{1, 2, 4}, ErrCut, []string{cut + ": cut short in frame 2 at byte 80"}},
+		{"first cut", []string{before, one}, "eab", []int{1, 2, 4}, ErrCut, []string{before + ": cut short in frame 2 at byte 80"}},
 		{"second cut", []string{one, cut, two}, "abec", []int{1, 3, 4, 5}, ErrCut, []string{cut + ": cut short in frame 5 at byte 80"}},
 		{"first without a header", []string{headless, one}, "ab", []int{1, 3}, ErrCut, []string{headless + ": cut short before the first frame at byte 10"}},
-		{"two cut", []string{cut, one, headless}, "eab", []int{1, 2, 4}, ErrCut, []string{cut, headless}},
+		{"two cut", []string{before, one, headless}, "eab", []int{1, 2, 4}, ErrCut, []string{before, headless}},
 		{"cut, then missing", []string{cut, missing}, "e", []int{1}, fs.ErrNotExist, []string{cut, missing}},
 	}
 	for _, tt := range tests {

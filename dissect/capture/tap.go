@@ -11,11 +11,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A Tap sees all that capture files hold, in the order of the files, while a
-// [Series] makes datagrams of it. Everything it is given is valid during the
-// call. Numbers in options and blocks are little-endian.
+// A Tap sees all that capture files hold while a [Series] makes datagrams of it.
+// Everything it is given is valid during the call. Numbers in options and blocks
+// are little-endian.
 type Tap interface {
-	// Section begins a file, or a further section of a pcapng file.
+	// File says which file the following calls are about. Files are counted from 0
+	// in the order in which they are opened.
+	File(n int)
+	// Section begins the file, or a further section of a pcapng file.
 	Section(options []byte)
 	// Interface describes the next interface of the section.
 	Interface(i *Interface)
@@ -50,6 +53,8 @@ type Frame struct {
 	Link     uint16           // LINKTYPE number
 	Network  int              // offset of the IP header in Data, if Payload is not -1
 	Pieces   []int            // the numbers of these frames, without this one
+
+	of written // its interface in a copy that holds the frame
 }
 
 // tapped is the part of a frame that only a tap needs.

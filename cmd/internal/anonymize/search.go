@@ -136,6 +136,9 @@ func all(marks []bool, lo, hi int) bool {
 	return true
 }
 
+// File implements [capture.Tap].
+func (s *search) File(int) {}
+
 // Section implements [capture.Tap].
 func (s *search) Section(options []byte) { s.frame = nil; s.in(options, 0, nil) }
 

@@ -245,6 +245,7 @@ func (x *extraction) survey() error {
 // A surveyor is the tap of survey.
 type surveyor struct{ *extraction }
 
+func (y *surveyor) File(int)                     {}
 func (y *surveyor) Section(options []byte)       { y.sections = append(y.sections, slices.Clone(options)) }
 func (y *surveyor) Interface(*capture.Interface) {}
 func (y *surveyor) Block(uint32, []byte)         {}
