@@ -106,6 +106,26 @@ func (m Message) Pairs() iter.Seq2[string, string] {
 	}
 }
 
+// A Place is a pair with its place in the text, from the key to the value.
+type Place struct {
+	Key, Value string
+	From, To   int
+}
+
+// Places returns the pairs with their places.
+func (m Message) Places() iter.Seq[Place] {
+	return func(yield func(Place) bool) {
+		m.pairs(func(key, value []byte) bool {
+			// All slices end where the array of the text ends.
+			p := Place{Key: wire.Text(key), Value: wire.Text(value), From: cap(m.text) - cap(key)}
+			if p.To = p.From + len(key); value != nil {
+				p.To = cap(m.text) - cap(value) + len(value)
+			}
+			return yield(p)
+		})
+	}
+}
+
 // Get returns the value of the first pair with the key.
 func (m Message) Get(key string) (value string, ok bool) {
 	m.pairs(func(k, v []byte) bool {

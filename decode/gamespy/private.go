@@ -42,6 +42,14 @@ func (m Message) EachPrivate(f func(kind decode.Privacy, text []byte)) {
 	})
 }
 
+// Keys returns the keys that the game has, apart from those of its players:
+// player_0 and so on.
+func Keys() []string {
+	all := slices.Concat(queries, answers, words, numbers)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // known reports whether a key is one of the game's.
 func known(key string) bool {
 	return slices.Contains(queries, key) || slices.Contains(answers, key) || slices.Contains(words, key) ||

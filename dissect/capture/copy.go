@@ -22,6 +22,9 @@ type CopyOptions struct {
 	// Sections are the options of the sections of several inputs, which become one
 	// section; nil keeps sections as they are, which needs a single input.
 	Sections [][]byte
+	// Longer makes room for frames that are longer than those that were captured:
+	// interfaces have no snap length.
+	Longer bool
 	// Comments are added to each section.
 	Comments []string
 }
@@ -183,7 +186,11 @@ func (c *Copy) Interface(i *Interface) {
 	}
 	c.w.begin(ngInterface)
 	c.w.u32(uint32(i.Link))
-	c.w.u32(i.SnapLen)
+	if c.opts.Longer {
+		c.w.u32(0)
+	} else {
+		c.w.u32(i.SnapLen)
+	}
 	c.w.buf = append(c.w.buf, i.Options...)
 	c.w.finish(true)
 	c.room()

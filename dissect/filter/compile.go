@@ -104,6 +104,9 @@ func (c *compiler) test(t *test) (node, *Error) {
 	if k := key.Find(base); k != nil {
 		return c.key(k, element, t)
 	}
+	if w.text == wiresharkName && t.op == opNone && !t.left.valued() {
+		return hasKey(func(*dissect.Record) bool { return true }), nil
+	}
 	vs, specs, err := c.resolve(w, base, c.valued || t.op != opNone || t.left.valued())
 	if err != nil {
 		return nil, err

@@ -18,7 +18,9 @@
 // of the same name, which fields.name and ObjectCreate.name still reach. The
 // values that JSON adds to a field work, too: species_name, flag_names,
 // object_slot, object_name. gamespy.hostname is the value of a
-// key of GameSpy text. Some keys have the names of Wireshark, too: ip.src. The
+// key of GameSpy text. Some keys have the names of Wireshark, too: ip.src. All
+// names may begin with bc., as they do in annotated captures, and bc alone holds
+// for all records. The
 // components of a vector are position.x, .y and .z or [0], [1] and [2]; for an
 // orientation w comes first. [n] also selects a value of an array and a byte of
 // bytes. A path into a list stands for the field of every element. len(text) is

@@ -109,6 +109,9 @@ func TestMatch(t *testing.T) {
 
 		// Wireshark's names and sets.
 		{`ip.src == 10.0.0.5 and frame.number == 12 and kind == gamespy`, "gamespy"},
+		{`bc.kind == gamespy`, "gamespy"},
+		{`bc.StateUpdate.speed > 5 and upper(bc.name) == STATEUPDATE`, "other"},
+		{`bc and kind == gamespy or not bc`, "gamespy"},
 		{`ip.addr == 192.168.0.1 and udp.port == 22102 and kind == gamespy`, "gamespy"},
 		{`udp.srcport == 22101 or udp.dstport == 22102 or ip.dst == 10.0.0.5`, "ack, boot, keepalive, name"},
 		{`frame.time_relative == 13.5 and frame.time > 2002-03-01 and kind in {gamespy malformed}`, "gamespy, malformed"},

@@ -249,9 +249,18 @@ func (p *parser) operand() (operand, *Error) {
 			return o, p.errorf(c, "expected )")
 		}
 	}
+	if name, ok := strings.CutPrefix(t.text, wiresharkPrefix); ok && name != "" {
+		t.text, t.pos = name, t.pos+len(wiresharkPrefix)
+	}
 	o.word = t
 	return o, p.masks(&o)
 }
+
+// The game's protocol in Wireshark, and the beginning of the names of its fields.
+const (
+	wiresharkName   = "bc"
+	wiresharkPrefix = wiresharkName + "."
+)
 
 // masks parses the bit masks of an operand.
 func (p *parser) masks(o *operand) *Error {

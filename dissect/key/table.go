@@ -58,7 +58,7 @@ var keys = []Key{
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Conversation), r.Conversation > 0 }),
 	},
 	{
-		Name: "player", Type: Int, Doc: "index of the player of this conversation, from 0 in the order in which the host's players appeared; " +
+		Name: "player", Type: Int, Aliases: []string{"player_index"}, Doc: "index of the player of this conversation, from 0 in the order in which the host's players appeared; " +
 			"left out while unknown. A person who leaves and comes back from the same machine under the same name keeps it",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Player == nil {
@@ -75,7 +75,7 @@ var keys = []Key{
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.CopyOf), r.CopyOf > 0 }),
 	},
 	{
-		Name: "author", Type: Int, Doc: "of a host's copy, index of the player who wrote the message; left out if unknown",
+		Name: "author", Type: Int, Aliases: []string{"author_index"}, Doc: "of a host's copy, index of the player who wrote the message; left out if unknown",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Author == nil {
 				return 0, false

@@ -128,6 +128,50 @@ func (h *Header) Control() bool {
 	return h.Type < Standard
 }
 
+// A Part is a part of a header.
+type Part uint8
+
+// The parts.
+const (
+	PartType     Part = iota
+	PartLength        // with the flags, except for Acknowledge
+	PartSeq           // of the message; for Acknowledge, of the acknowledged message
+	PartIndex         // of the fragment
+	PartCount         // of fragments
+	PartAckFlags      // Acknowledge only
+)
+
+// Span returns the place of a part in the message; both are 0 if the header does
+// not have it.
+func (h *Header) Span(p Part) (from, to int) {
+	after := PlainHeader // the sequence number
+	if h.HasSeq {
+		after += 2
+	}
+	ack := h.Type == Acknowledge
+	switch {
+	case p == PartType:
+		return 0, 1
+	case p == PartLength && h.Short:
+		return 1, 2
+	case p == PartLength && h.Size >= PlainHeader && !ack:
+		return 1, PlainHeader
+	case p == PartSeq && ack:
+		return 1, 3
+	case p == PartSeq && h.HasSeq:
+		return PlainHeader, after
+	case p == PartAckFlags && ack:
+		return 3, 4
+	case p == PartIndex && ack && h.Fragment:
+		return 4, 5
+	case p == PartIndex && h.Fragment && !ack:
+		return after, after + 1
+	case p == PartCount && h.Fragment && h.Index == 0 && !ack:
+		return after + 1, after + 2
+	}
+	return 0, 0
+}
+
 // A Message is one transport message.
 type Message struct {
 	Header

@@ -168,7 +168,7 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	s.place(r)
 	s.head.to(name)
 	from := len(s.head.b)
-	s.head.b = appendName(s.head.b, r)
+	s.head.b = AppendName(s.head.b, r)
 	space := s.cols.name + 1 - (len(s.head.b) - from)
 	s.head.to(base)
 	s.contents(r)
@@ -191,6 +191,25 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 		dst = s.tail.append(dst, s.theme)
 	}
 	return append(dst, '\n')
+}
+
+// AppendSummary appends the name of the message, its most important fields and
+// its faults, without colours.
+func (s *Sink) AppendSummary(dst []byte, r *dissect.Record) []byte {
+	theme := s.theme
+	s.theme = nil
+	s.body.reset(normal)
+	s.tail.reset(normal)
+	s.contents(r)
+	s.marks(r)
+	s.theme = theme
+	dst = AppendName(dst, r)
+	for _, part := range [][]byte{s.body.b, s.tail.b} {
+		if len(part) > 0 {
+			dst = append(append(dst, ' ', ' '), part...)
+		}
+	}
+	return dst
 }
 
 // leastBody is the number of columns that the fields of a message keep when its
@@ -354,9 +373,9 @@ func (s *Sink) appendPlayer(dst []byte, r *dissect.Record) []byte {
 	return dst
 }
 
-// appendName appends the name of a game message, or the kind of any other
+// AppendName appends the name of a game message, or the kind of any other
 // record.
-func appendName(dst []byte, r *dissect.Record) []byte {
+func AppendName(dst []byte, r *dissect.Record) []byte {
 	switch r.Kind {
 	case dissect.KindGameSpy:
 		return append(append(dst, "gamespy "...), r.GameSpy.Kind()...)

@@ -16,16 +16,18 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
 // An Extract writes the frames of captures to another capture: all of them, or
 // those that hold the selected messages. It reads the captures once to find
 // these frames, and again to copy them.
 type Extract struct {
-	name    string
-	format  cli.Choice
-	force   bool
-	decrypt bool
+	name     string
+	format   cli.Choice
+	force    bool
+	decrypt  bool
+	annotate bool
 }
 
 // Define defines the flags.
@@ -35,6 +37,7 @@ func (e *Extract) Define(cmd *cobra.Command) {
 	fl.StringVarP(&e.name, "write", "w", "", "write the selected frames to this `FILE`")
 	fl.VarP(&e.format, "capture-format", "F", "with -w: form of the file")
 	fl.BoolVar(&e.decrypt, "decrypt", false, "with -w: write deciphered datagrams")
+	fl.BoolVar(&e.annotate, "annotate", false, "with -w: add all fields for Wireshark, deciphered")
 	fl.BoolVar(&e.force, "force", false, "with -w: overwrite a file that is not empty")
 	e.format.Complete(cmd, "capture-format")
 }
@@ -46,13 +49,17 @@ func (e *Extract) On() bool { return e.name != "" }
 // report, too.
 func (e *Extract) Check(f *cli.Common, cmd *cobra.Command) (withReport bool, err error) {
 	if !e.On() {
-		for _, name := range []string{"capture-format", "decrypt", "force"} {
+		for _, name := range []string{"annotate", "capture-format", "decrypt", "force"} {
 			if cmd.Flags().Changed(name) {
 				return false, fmt.Errorf("--%s needs a file to write: -w FILE", name)
 			}
 		}
 		return true, nil
 	}
+	if e.annotate && e.format.Value != "pcapng" {
+		return false, errors.New("--annotate: needs the form pcapng; leave -F out")
+	}
+	e.decrypt = e.decrypt || e.annotate
 	for _, name := range []string{"format", "output", "fields", "verbose", "hex", "payload"} {
 		withReport = withReport || cmd.Flags().Changed(name)
 	}
@@ -90,7 +97,10 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 		x.stdin = spooled
 	}
 	var damage, verdict error
-	if x.wanted != nil || makeSink != nil || f.Verify || f.Strict {
+	if x.annotate && (again || !slices.Contains(names, "-")) { // a pipe may have no end
+		x.players = players{}
+	}
+	if x.wanted != nil || makeSink != nil || f.Verify || f.Strict || x.players != nil {
 		err := x.find(makeSink)
 		switch status := (*cli.StatusError)(nil); {
 		case err == nil:
@@ -136,6 +146,7 @@ type extraction struct {
 	names     []string
 	stdin     *os.File // a copy of standard input; nil if it is read once
 	wanted    *frames  // nil for all
+	players   players  // nil if they are not learned
 	fragments int      // IP fragments in the captures
 	sections  [][]byte // options of all sections, if there are several captures
 }
@@ -154,7 +165,7 @@ func (x *extraction) find(makeSink SinkMaker) error {
 	streams := x.s
 	streams.In = x.in()
 	return Captures(x.Common, streams, x.names, func(out *cli.Output, start time.Time) (report.Sink, func(*Counts) error) {
-		sink := &finder{frames: x.wanted}
+		sink := &finder{frames: x.wanted, players: x.players}
 		var finish func(*Counts) error
 		if makeSink != nil {
 			sink.Sink, finish = makeSink(out, start)
@@ -173,7 +184,8 @@ func (x *extraction) find(makeSink SinkMaker) error {
 // another sink, which may be nil.
 type finder struct {
 	report.Sink
-	frames *frames // nil for all
+	frames  *frames // nil for all
+	players players // nil if they are not wanted
 }
 
 // Record implements [report.Sink].
@@ -184,6 +196,7 @@ func (f *finder) Record(r *dissect.Record) error {
 			f.frames.add(n)
 		}
 	}
+	f.players.learn(r)
 	if f.Sink == nil {
 		return nil
 	}
@@ -272,6 +285,7 @@ func (x *extraction) copy() (damage, err error) {
 	if x.decrypt {
 		o.Comments = []string{capture.ClearMark}
 	}
+	notes := x.annotator(&o)
 	var to *capture.Copy
 	if x.name == "-" {
 		to = capture.NewCopy("standard output", struct{ io.Writer }{x.s.Out}, o)
@@ -285,7 +299,7 @@ func (x *extraction) copy() (damage, err error) {
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	progress := cli.NewProgress(x.s, x.NoProgress)
-	d := decrypter{Copy: to, pipeline: dissect.New(x.cfg), clear: x.cfg.Clear}
+	d := decrypter{Copy: to, pipeline: dissect.New(x.cfg), clear: x.cfg.Clear, notes: notes}
 	for damage == nil && to.Err() == nil {
 		var datagram *dissect.Datagram
 		if datagram, damage = src.Next(); damage == nil && x.decrypt {
@@ -312,7 +326,8 @@ const progressEvery = 4096 // frames
 type decrypter struct {
 	*capture.Copy
 	pipeline *dissect.Pipeline
-	clear    bool // they are deciphered already
+	notes    *wireshark.Annotator // nil for none
+	clear    bool                 // they are deciphered already
 	plain    []byte
 	done     int // deciphered
 	left     int // in IP fragments, which stay as they are
@@ -320,19 +335,31 @@ type decrypter struct {
 
 // datagram deciphers a datagram if it is the game's.
 func (d *decrypter) datagram(g *dissect.Datagram) {
-	game := false
+	game, f := false, d.Held()
+	annotate := d.notes != nil && f != nil
+	if annotate {
+		d.notes.Begin(f.Payload, g.Truncated())
+	}
 	_ = d.pipeline.Push(g, func(r *dissect.Record) error {
 		game = game || r.Kind == dissect.KindMessage || r.Kind == dissect.KindMalformed
+		if annotate {
+			return d.notes.Record(r)
+		}
 		return nil // so that Push does not fail either
 	})
-	if f := d.Held(); f != nil && game && g.Form == packet.Wire && !d.clear {
+	payload := g.Payload
+	if f != nil && game && g.Form == packet.Wire && !d.clear {
+		d.plain = cipher.Decrypt(d.plain[:0], g.Payload)
+		payload = d.plain
 		if f.Payload < 0 {
 			d.left++
 		} else {
-			d.plain = cipher.Decrypt(d.plain[:0], g.Payload)
 			f.SetPayload(d.plain)
 			d.done++
 		}
+	}
+	if annotate {
+		d.annotate(f, payload)
 	}
 	d.Release()
 }

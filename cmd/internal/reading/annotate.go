@@ -1,0 +1,80 @@
+package reading
+
+import (
+	"math/bits"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/report/wireshark"
+)
+
+// annotator returns the annotator of a copy with these options, which it
+// completes, or nil if there is to be none.
+func (x *extraction) annotator(o *capture.CopyOptions) *wireshark.Annotator {
+	if !x.annotate {
+		return nil
+	}
+	var written numbers
+	o.Longer = true
+	o.Keep = func(f *capture.Frame) bool {
+		keep := x.keeps(f)
+		if keep && !f.Lacking {
+			written.add(f.Number)
+		}
+		return keep
+	}
+	return wireshark.NewAnnotator(wireshark.Options{
+		Frame:  written.of,
+		Player: func(conversation int) string { return x.players[conversation] },
+	})
+}
+
+// annotate adds trailer, comment and names to a frame.
+func (d *decrypter) annotate(f *capture.Frame, payload []byte) {
+	trailer, comment := d.notes.End(payload)
+	f.Extend(trailer)
+	if comment != "" {
+		f.Comment(comment)
+	}
+	for _, n := range d.notes.Names() {
+		d.Name(n.Addr, n.Name)
+	}
+}
+
+// maxPlayers is the largest number of conversations whose players are learned.
+const maxPlayers = 1 << 16
+
+// players are the names of the players of conversations.
+type players map[int]string
+
+// learn takes note of the player of a record.
+func (p players) learn(r *dissect.Record) {
+	if p != nil && r.Client != "" && p[r.Conversation] == "" && len(p) < maxPlayers {
+		p[r.Conversation] = r.Client
+	}
+}
+
+// numbers are the numbers of frames in a copy, by those in its sources.
+type numbers struct {
+	frames
+	before []int // number of frames before each word of frames
+	total  int
+}
+
+// add adds the next frame.
+func (n *numbers) add(number int) {
+	n.frames.add(number)
+	for len(n.before) < len(n.bits) {
+		n.before = append(n.before, n.total)
+	}
+	n.total++
+}
+
+// of returns the number of a frame in the copy, 0 if it is not there.
+func (n *numbers) of(number int) int {
+	if number < 0 || !n.has(number) {
+		return 0
+	}
+	word := number / 64
+	return n.before[word] + bits.OnesCount64(n.bits[word]<<(63-number%64))
+}

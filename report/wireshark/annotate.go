@@ -1,0 +1,337 @@
+package wireshark
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// Limits of an annotation.
+const (
+	maxItems   = 64 << 10 // bytes of items and data sources in a trailer
+	maxInfo    = 1 << 10  // bytes of the text for the Info column
+	maxComment = 16 << 10 // bytes of a comment
+	maxText    = 4 << 10  // bytes of a text in an item
+)
+
+// Sizes in a trailer.
+const (
+	footerSize = 32
+	itemSize   = 7
+)
+
+// magic ends a trailer.
+const magic = "bcnotes1"
+
+// noPayload is the offset of a payload that is not in the frame.
+const noPayload = math.MaxUint32
+
+// Flags of a trailer.
+const (
+	flagExpert = 1 << iota
+	flagLeft
+)
+
+// Options set up an Annotator.
+type Options struct {
+	// Frame returns the number of a frame in the annotated capture, 0 if it is not
+	// there; nil if frames keep their numbers.
+	Frame func(number int) int
+	// Player returns the name of the player of a conversation, in all of its frames;
+	// nil, or an empty result, for the name so far.
+	Player func(conversation int) string
+}
+
+// An Annotator makes trailers and comments of the records of datagrams, one
+// datagram after another: Begin, Record for each of its records, and End. It is
+// not safe for concurrent use.
+type Annotator struct {
+	opts   Options
+	table  *fieldTable
+	names  addressNames
+	lines  *table.Sink
+	viewer decode.Viewer
+
+	payload int  // offset in the frame, -1 if it is not there
+	cut     bool // the fields become a comment: a trailer would be read as payload
+	begun   bool // there was a record
+
+	sources  []byte
+	nsources int
+	items    []byte
+	used     []uint16
+	stamp    uint32
+	stamps   []uint32 // by id: stamp of the last datagram with the field
+	info     []byte
+	expert   bool
+	left     int    // fields that found no room
+	findings []byte // a line each
+	text     []byte // fields in words, a line each
+	trailer  []byte
+	comment  []byte
+	value    []byte // scratch
+	scratch  []byte
+	sent     [][]byte // by key: the last item about the datagram
+
+	source int // current data source, 0 for the UDP payload
+	base   int // the place of the message in it
+	depth  int
+	open   []group
+	record *dissect.Record
+}
+
+// A group is an open group of fields.
+type group struct {
+	node     *node
+	at       int // of its item, -1 if there was no room
+	from, to int // of its fields
+}
+
+// NewAnnotator returns an annotator.
+func NewAnnotator(o Options) *Annotator {
+	t := newTable()
+	return &Annotator{
+		opts: o, table: t, lines: table.New(nil, table.Options{NoCapture: true}), stamps: make([]uint32, firstID+len(t.fields)),
+		sent: make([][]byte, len(t.keys)+1),
+	}
+}
+
+// Begin begins a datagram whose payload is at an offset in its frame, or is not
+// in one frame if that is -1. If the frame is cut, the fields become a comment.
+func (a *Annotator) Begin(payload int, cut bool) {
+	a.payload, a.cut, a.begun = payload, cut, false
+	a.sources, a.nsources, a.items, a.used, a.info = a.sources[:0], 0, a.items[:0], a.used[:0], a.info[:0]
+	a.findings, a.text = a.findings[:0], a.text[:0]
+	a.expert, a.left, a.source = false, 0, 0
+	if a.stamp++; a.stamp == 0 {
+		clear(a.stamps)
+		a.stamp = 1
+	}
+	for i := range a.sent {
+		a.sent[i] = a.sent[i][:0]
+	}
+	if payload < 0 {
+		a.nsources = 1 // End adds it
+	}
+}
+
+// Record adds a borrowed record of the datagram. It never fails: its form is that
+// of a function that takes the records of a pipeline.
+func (a *Annotator) Record(r *dissect.Record) error {
+	a.begun, a.record = true, r
+	a.names.meet(r)
+	a.aboutDatagram(r)
+	a.aboutMessage(r)
+	a.find(r)
+	a.record = nil
+	return nil
+}
+
+// End ends the datagram with its deciphered payload. The trailer belongs to the
+// end of the frame, and is empty if there was no record or if the frame is cut.
+// The comment is empty if there is nothing to say.
+func (a *Annotator) End(clear []byte) (trailer []byte, comment string) {
+	if !a.begun {
+		return nil, ""
+	}
+	if !a.cut {
+		trailer = a.finish(clear)
+	}
+	return trailer, a.remark()
+}
+
+// finish returns the trailer.
+func (a *Annotator) finish(payload []byte) []byte {
+	b, at := a.trailer[:0], uint32(a.payload)
+	if a.payload < 0 {
+		at = noPayload
+		if len(payload) > math.MaxUint16 { // no datagram is as long
+			payload = payload[:math.MaxUint16]
+		}
+		b = append(binary.LittleEndian.AppendUint16(b, uint16(len(payload))), payload...)
+	}
+	b = append(append(b, a.sources...), a.items...)
+	for _, id := range a.used {
+		b = binary.LittleEndian.AppendUint16(b, id)
+	}
+	b = append(b, a.info...)
+	var flags byte
+	if a.expert || a.left > 0 {
+		flags |= flagExpert
+	}
+	if a.left > 0 {
+		flags |= flagLeft
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(b)+footerSize))
+	b = binary.LittleEndian.AppendUint32(b, a.table.sum)
+	b = binary.LittleEndian.AppendUint32(b, at)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(payload)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(a.used)))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(a.info)))
+	b = append(b, flags, byte(a.nsources))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(a.items)))
+	a.trailer = append(b, magic...)
+	return a.trailer
+}
+
+// aboutDatagram adds what is known of the datagram, unless an earlier record said
+// the same.
+func (a *Annotator) aboutDatagram(r *dissect.Record) {
+	a.toSource(0)
+	a.base, a.depth = 0, 0
+	name := r.Client
+	if a.opts.Player != nil {
+		if n := a.opts.Player(r.Conversation); n != "" {
+			name = n
+		}
+	}
+	if name != "" {
+		a.once(len(a.table.keys), func() { a.putText(a.table.player, 0, 0, name) })
+	}
+	for i := range a.table.keys {
+		if k := &a.table.keys[i]; k.datagram {
+			a.once(i, func() { a.putKey(k, r) })
+		}
+	}
+}
+
+// once adds items unless they are the same as the last of their kind.
+func (a *Annotator) once(kind int, add func()) {
+	items, text := len(a.items), len(a.text)
+	add()
+	last := a.sent[kind]
+	switch {
+	case a.cut && bytes.Equal(last, a.text[text:]):
+		a.text = a.text[:text]
+	case a.cut:
+		a.sent[kind] = append(last[:0], a.text[text:]...)
+	case bytes.Equal(last, a.items[items:]):
+		a.items = a.items[:items]
+	default:
+		a.sent[kind] = append(last[:0], a.items[items:]...)
+	}
+}
+
+// aboutMessage adds the message with its header and fields.
+func (a *Annotator) aboutMessage(r *dissect.Record) {
+	from := r.Offset
+	end := from + len(r.Bytes)
+	a.value = a.lines.AppendSummary(a.value[:0], r)
+	if len(a.info) < maxInfo {
+		if len(a.info) > 0 {
+			a.info = append(a.info, " │ "...)
+		}
+		a.info = append(a.info, a.value...)
+		if len(a.info) > maxInfo {
+			a.info = append(cutText(a.info, maxInfo-len("…")), "…"...)
+		}
+	}
+	n := a.table.message
+	var of *node
+	if r.Spec != nil {
+		if of = a.table.game[r.Spec.Name]; of != nil {
+			n = of.field
+		}
+	}
+	if a.cut {
+		a.text = append(append(a.text, a.value...), '\n')
+	} else if a.item(n, from, end) {
+		a.putString(a.value)
+	}
+	a.depth = 1
+	a.base = from
+	for i := range a.table.keys {
+		k := &a.table.keys[i]
+		if k.datagram {
+			continue
+		}
+		if k.Name == "opcode" && !a.toPayload(r) { // this key and the following are of the payload
+			break
+		}
+		a.putKey(k, r)
+	}
+	a.putGameSpy(r)
+	if r.Message != nil {
+		a.open = append(a.open[:0], group{node: of, at: -1})
+		r.Visit(&a.viewer, visitor{a})
+	}
+	a.toSource(0)
+	a.depth = 1
+	a.experts(r)
+}
+
+// toPayload turns to the payload of the message, which is a data source of its
+// own if it came in fragments. It reports whether there is room for it.
+func (a *Annotator) toPayload(r *dissect.Record) bool {
+	a.base = r.Offset + r.Transport.Size
+	if len(r.Pieces) == 0 || a.cut {
+		return true
+	}
+	if len(a.items)+len(a.sources)+len(r.Payload) > maxItems || a.nsources == math.MaxUint8 {
+		a.left++
+		return false
+	}
+	a.nsources++
+	a.sources = binary.LittleEndian.AppendUint16(a.sources, uint16(len(r.Payload)))
+	a.sources = append(a.sources, r.Payload...)
+	source := a.nsources
+	if a.payload < 0 {
+		source--
+	}
+	a.toSource(source)
+	a.base = 0
+	return true
+}
+
+// cutText returns the beginning of a text without half a character at its end.
+func cutText(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
+	}
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return b[:n]
+}
+
+// toSource changes the data source of the following items.
+func (a *Annotator) toSource(n int) {
+	if n != a.source && !a.cut {
+		a.header(idSource, n, n, 0)
+		a.source = n
+	}
+}
+
+// header appends the beginning of an item.
+func (a *Annotator) header(id uint16, from, to, depth int) {
+	b := binary.LittleEndian.AppendUint16(a.items, id)
+	b = binary.LittleEndian.AppendUint16(b, uint16(from))
+	b = binary.LittleEndian.AppendUint16(b, uint16(to-from))
+	a.items = append(b, byte(depth))
+}
+
+// item begins an item at an offset in the data source, unless there is no room
+// for it.
+func (a *Annotator) item(f *field, from, to int) bool {
+	if len(a.items)+len(a.sources) > maxItems || to > math.MaxUint16 {
+		a.left++
+		return false
+	}
+	if a.stamps[f.id] != a.stamp {
+		a.stamps[f.id] = a.stamp
+		a.used = append(a.used, f.id)
+	}
+	a.header(f.id, from, max(from, to), min(a.depth, math.MaxUint8))
+	return true
+}
+
+// putString appends a text to an item.
+func (a *Annotator) putString(s []byte) {
+	s = cutText(s, maxText)
+	a.items = append(binary.LittleEndian.AppendUint16(a.items, uint16(len(s))), s...)
+}

@@ -1,0 +1,326 @@
+package wireshark
+
+import (
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/key"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A form is the type of a field in Wireshark, and the form of its value in an
+// item.
+type form uint8
+
+// The forms.
+const (
+	formGroup form = iota // a text: the label
+	formUint              // 32 bits
+	formHex               // 32 bits
+	formInt               // 32 bits, with a sign
+	formFloat             // 64 bits
+	formBool              // a byte
+	formText              // a text
+	formBytes             // the bytes of the item
+	formIPv4              // the bytes of the item
+	formFrame             // 32 bits: a frame number
+)
+
+// formNames are the names of the forms in the plugin.
+var formNames = [...]string{
+	formGroup: "NONE", formUint: "UINT", formHex: "HEX", formInt: "INT", formFloat: "DOUBLE",
+	formBool: "BOOLEAN", formText: "STRING", formBytes: "BYTES", formIPv4: "IPv4", formFrame: "FRAMENUM",
+}
+
+// prefix begins the names of all fields in Wireshark.
+const prefix = "bc."
+
+// Ids that are no fields.
+const (
+	idSource = iota
+	idExpert
+	firstID
+)
+
+// A field is a field that Wireshark knows.
+type field struct {
+	id     uint16
+	name   string // as in filters, without the prefix
+	form   form
+	doc    string
+	values []value // names of values
+	beside bool    // about the value of the item that it stands below
+}
+
+// A value is a value with a name.
+type value struct {
+	value uint64
+	name  string
+}
+
+// maxValues is the largest number of named values that the plugin knows.
+const maxValues = 64
+
+// A node is a field, group or list of a message with its members.
+type node struct {
+	*field                  // the value, or the group itself
+	views  [8]*field        // by key.View
+	parts  []*field         // components of a vector
+	member map[string]*node // of a group
+}
+
+// A fieldTable holds all fields.
+type fieldTable struct {
+	fields []*field
+	byName map[string]*field
+	sum    uint32
+
+	keys    []keyField
+	game    map[string]*node // by the name of the message
+	gamespy map[string]*field
+
+	message, element, other, pair *field // a record, an element of a list, a field not in the table, a pair of GameSpy text
+	player                        *field // of a conversation
+	unknown                       *node  // a member that is not in the table
+}
+
+// A keyField is a key of a record with its field.
+type keyField struct {
+	*key.Key
+	*field
+	datagram bool // about all messages of a datagram alike
+}
+
+// ofDatagram are the keys about a datagram.
+var ofDatagram = []string{"dir", "conversation", "player", "player_name", "peer"}
+
+// leftOut are the keys that have no field: Wireshark has its own for the
+// capture, and the members of the others are fields.
+var leftOut = map[string]bool{
+	"frame": true, "capture": true, "ts": true, "rel": true, "src": true, "dst": true, "fields": true, "payload": true,
+}
+
+// newTable returns the table of the game's own messages.
+func newTable() *fieldTable {
+	t := &fieldTable{byName: map[string]*field{}, game: map[string]*node{}, gamespy: map[string]*field{}, unknown: &node{}}
+	t.message = t.add("message", formGroup, "a transport message, or another part of a datagram")
+	t.element = t.add("element", formGroup, "an element of a list")
+	t.other = t.add("other", formText, "a field that the plugin does not know")
+	t.addKeys()
+	t.addGameSpy()
+	for _, s := range msg.Catalog().All() {
+		t.addSpec(s)
+	}
+	for _, s := range transport.Specs() {
+		t.addSpec(s)
+	}
+	t.sum = t.checksum()
+	return t
+}
+
+// add adds a field, or returns the one with the name. Of two forms of a number
+// it keeps the one that has room for both.
+func (t *fieldTable) add(name string, f form, doc string) *field {
+	if old := t.byName[name]; old != nil {
+		if f == formInt && (old.form == formUint || old.form == formHex) {
+			old.form = formInt
+		}
+		return old
+	}
+	n := &field{id: uint16(firstID + len(t.fields)), name: name, form: f, doc: doc}
+	t.fields = append(t.fields, n)
+	t.byName[name] = n
+	return n
+}
+
+// addKeys adds the keys of records.
+func (t *fieldTable) addKeys() {
+	for i := range key.All() {
+		k := &key.All()[i]
+		if k.Scope != key.Everywhere || leftOut[k.Name] {
+			continue
+		}
+		doc := strings.ReplaceAll(k.Doc, "`", "")
+		switch k.Name {
+		case "player": // filters ask for the name
+			t.player = t.add(k.Name, formText, "name of the player of this conversation, in all of its frames")
+			t.addKey(k, k.Name+"_index", doc)
+		case "author":
+			t.addKey(key.Find("author_name"), k.Name, "name of the player who wrote the message that this is a copy of")
+			t.addKey(k, k.Name+"_index", doc)
+		default:
+			t.addKey(k, k.Name, doc)
+		}
+	}
+}
+
+func (t *fieldTable) addKey(k *key.Key, name, doc string) {
+	t.keys = append(t.keys, keyField{Key: k, field: t.add(name, keyForm(k), doc), datagram: slices.Contains(ofDatagram, k.Name)})
+}
+
+// keyForm returns the form of a key's value.
+func keyForm(k *key.Key) form {
+	switch {
+	case k.Name == "copy_of" || k.Name == "reassembled":
+		return formFrame
+	case k.Opcode:
+		return formHex
+	case k.Name == "notes": // its code
+		return formText
+	}
+	switch k.Type {
+	case key.Int:
+		return formUint
+	case key.Bool:
+		return formBool
+	case key.Hex:
+		return formBytes
+	case key.Object:
+		return formGroup
+	default:
+		return formText
+	}
+}
+
+// maxPlayers is the largest number of players whose names in GameSpy text have
+// fields.
+const maxPlayers = 32
+
+// addGameSpy adds the keys of GameSpy text.
+func (t *fieldTable) addGameSpy() {
+	for _, name := range gamespy.Keys() {
+		t.gamespy[name] = t.add("gamespy."+name, formText, "value of this key of a GameSpy datagram")
+	}
+	for n := range maxPlayers {
+		name := fmt.Sprintf("player_%d", n)
+		t.gamespy[name] = t.add("gamespy."+name, formText, "name of a player in the game")
+	}
+	t.pair = t.add("gamespy.pair", formText, "another key of a GameSpy datagram, with its value")
+}
+
+// addSpec adds a message with its fields.
+func (t *fieldTable) addSpec(s *decode.Spec) {
+	n := t.game[s.Name]
+	if n == nil {
+		n = &node{field: t.add(s.Name, formGroup, s.Doc), member: map[string]*node{}}
+		t.game[s.Name] = n
+	}
+	if s.Known() {
+		decode.Describe(s.Layout, decode.Stock, &describer{fieldTable: t, at: []*node{n}})
+	}
+	for _, f := range s.Forms {
+		decode.Describe(f.Layout, f.Dialect, &describer{fieldTable: t, at: []*node{n}})
+	}
+}
+
+// A describer is a visitor that adds the fields of a layout.
+type describer struct {
+	*fieldTable
+	at []*node
+}
+
+func (v *describer) top() *node { return v.at[len(v.at)-1] }
+
+// child returns a member of the open group.
+func (v *describer) child(name string) *node {
+	n := v.top()
+	c := n.member[name]
+	if c == nil {
+		c = &node{member: map[string]*node{}}
+		n.member[name] = c
+	}
+	return c
+}
+
+// Begin implements [decode.Visitor].
+func (v *describer) Begin(g *decode.Group) {
+	if g.Kind == decode.GroupElement {
+		return
+	}
+	c := v.child(g.Name)
+	if c.field == nil {
+		c.field = v.add(v.top().name+"."+g.Name, formGroup, g.Doc)
+	}
+	v.at = append(v.at, c)
+}
+
+// End implements [decode.Visitor].
+func (v *describer) End(g *decode.Group) {
+	if g.Kind != decode.GroupElement {
+		v.at = v.at[:len(v.at)-1]
+	}
+}
+
+// Field implements [decode.Visitor].
+func (v *describer) Field(f *decode.Field) {
+	within := v.top().name + "."
+	c := v.child(f.Name)
+	c.field = v.add(within+f.Name, fieldForm(f.Kind), f.Doc)
+	if f.Names != nil && f.Kind != decode.KindFlags8 && c.values == nil {
+		c.values = named(f.Names)
+	}
+	for _, view := range key.Views(f)[1:] {
+		of := formText
+		if view == key.Slot || view == key.Byte {
+			of = formUint
+		}
+		c.views[view] = v.add(within+view.Member(f.Name), of, f.Doc)
+		c.views[view].beside = true
+	}
+	if letters := key.Components(f.Kind); letters != "" && c.parts == nil {
+		for _, letter := range letters {
+			c.parts = append(c.parts, v.add(within+f.Name+"."+string(letter), formFloat, f.Doc))
+		}
+	}
+}
+
+// named returns values with names, unless there are too many.
+func named(names decode.Names) []value {
+	var all []value
+	for v, name := range decode.Values(names) {
+		if len(all) == maxValues {
+			return nil
+		}
+		all = append(all, value{v, name})
+	}
+	return all
+}
+
+// fieldForm returns the form of a kind of field.
+func fieldForm(k decode.Kind) form {
+	switch k {
+	case decode.KindI8, decode.KindI16, decode.KindI32, decode.KindPercent8:
+		return formInt
+	case decode.KindF32, decode.KindRatio8, decode.KindPower8, decode.KindCF16, decode.KindRatios:
+		return formFloat
+	case decode.KindBit, decode.KindBool8:
+		return formBool
+	case decode.KindFlags8, decode.KindObject, decode.KindHash16, decode.KindHash32:
+		return formHex
+	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return formGroup
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
+		return formText
+	case decode.KindIPv4:
+		return formIPv4
+	case decode.KindBytes:
+		return formBytes
+	default:
+		return formUint
+	}
+}
+
+// checksum identifies the table: a trailer can only be read with the table that
+// it was made with.
+func (t *fieldTable) checksum() uint32 {
+	h := crc32.NewIEEE()
+	for _, f := range t.fields {
+		_, _ = h.Write(append([]byte(f.name), 0, byte(f.form))) // cannot fail
+	}
+	return h.Sum32()
+}

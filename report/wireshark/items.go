@@ -1,0 +1,416 @@
+package wireshark
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"net/netip"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// line begins the line of a field in the words of a cut frame.
+func (a *Annotator) line(f *field) []byte {
+	b := a.text
+	for range a.depth {
+		b = append(b, ' ', ' ')
+	}
+	return append(append(b, f.name...), ": "...)
+}
+
+// putNumber adds a field with a whole number of at most 32 bits.
+func (a *Annotator) putNumber(f *field, from, to int, v int64) {
+	switch {
+	case a.cut:
+		a.text = append(strconv.AppendInt(a.line(f), v, 10), '\n')
+	case a.item(f, from, to):
+		a.items = binary.LittleEndian.AppendUint32(a.items, uint32(v))
+	}
+}
+
+// putFrame adds a field with a frame number, if the frame is there.
+func (a *Annotator) putFrame(f *field, n int64) {
+	if a.opts.Frame != nil {
+		n = int64(a.opts.Frame(int(n)))
+	}
+	if n > 0 {
+		a.putNumber(f, 0, 0, n)
+	}
+}
+
+// putBool adds a field with yes or no.
+func (a *Annotator) putBool(f *field, from, to int, v bool) {
+	switch {
+	case a.cut:
+		a.text = append(strconv.AppendBool(a.line(f), v), '\n')
+	case a.item(f, from, to):
+		var b byte
+		if v {
+			b = 1
+		}
+		a.items = append(a.items, b)
+	}
+}
+
+// putFloat adds a field with a float of 32 bits: the decimal number that JSON has
+// for it, so that the same filters hold.
+func (a *Annotator) putFloat(f *field, from, to int, v float32) {
+	short := shortest(v)
+	switch {
+	case a.cut:
+		a.text = append(strconv.AppendFloat(a.line(f), short, 'g', -1, 64), '\n')
+	case a.item(f, from, to):
+		a.items = binary.LittleEndian.AppendUint64(a.items, math.Float64bits(short))
+	}
+}
+
+// shortest returns the shortest decimal number that is v as a float of 32 bits.
+func shortest(v float32) float64 {
+	if n := int32(v); float32(n) == v && n > -1<<24 && n < 1<<24 {
+		return float64(v)
+	}
+	var b [32]byte
+	f, err := strconv.ParseFloat(string(strconv.AppendFloat(b[:0], float64(v), 'g', -1, 32)), 64)
+	if err != nil { // never, since it was a number
+		return float64(v)
+	}
+	return f
+}
+
+// putText adds a field with a text of the network, with control characters
+// escaped.
+func (a *Annotator) putText(f *field, from, to int, s string) {
+	a.putEscaped(f, from, to, report.AppendEscaped(a.value[:0], s))
+}
+
+func (a *Annotator) putEscaped(f *field, from, to int, s []byte) {
+	a.value = s
+	switch {
+	case a.cut:
+		a.text = append(append(a.line(f), s...), '\n')
+	case a.item(f, from, to):
+		a.putString(s)
+	}
+}
+
+// putBytes adds a field whose bytes are its value.
+func (a *Annotator) putBytes(f *field, from, to int, b []byte) {
+	switch {
+	case a.cut && f.form == formIPv4 && len(b) == 4:
+		a.text = append(netip.AddrFrom4([4]byte(b)).AppendTo(a.line(f)), '\n')
+	case a.cut:
+		a.text = append(hex.AppendEncode(a.line(f), b), '\n')
+	default:
+		a.item(f, from, to)
+	}
+}
+
+// putKey adds a key of the record, if the JSON of the record has it.
+func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
+	if !k.Present(r) {
+		return
+	}
+	depth := a.depth
+	from, to := a.span(k.Name, r)
+	for _, c := range k.name {
+		if c == '.' { // below the item of its object
+			a.depth++
+		}
+	}
+	switch {
+	case k.Name == "notes":
+		a.putNotes(k.field, r)
+	case k.Name == "notes.code" || k.Name == "notes.text": // stand below each note
+	case k.form == formGroup:
+		a.putGroup(k.field, from, to)
+	case k.Word != nil:
+		a.putText(k.field, from, to, k.Words[k.Word(r)])
+	case k.Int != nil:
+		for i := 0; ; i++ {
+			v, ok := k.Int(r, i)
+			if !ok {
+				break
+			}
+			switch k.form {
+			case formFrame:
+				a.putFrame(k.field, v)
+			case formBool:
+				a.putBool(k.field, from, to, v != 0)
+			default:
+				a.putNumber(k.field, from, to, v)
+			}
+		}
+	case k.Append != nil:
+		a.value = k.Append(a.value[:0], r)
+		a.putText(k.field, from, to, string(a.value))
+	case k.Text != nil:
+		if s, ok := k.Text(r, 0); ok {
+			a.putText(k.field, from, to, s)
+		}
+	case k.Bytes != nil:
+		a.putBytes(k.field, from, to, k.Bytes(r))
+	}
+	a.depth = depth
+}
+
+// putGroup adds a field without a value.
+func (a *Annotator) putGroup(f *field, from, to int) {
+	switch {
+	case a.cut:
+		a.text = append(a.line(f), '\n')
+	case a.item(f, from, to):
+		a.putString(nil)
+	}
+}
+
+// putNotes adds the notes.
+func (a *Annotator) putNotes(f *field, r *dissect.Record) {
+	for _, n := range r.Notes {
+		a.putText(f, 0, 0, n.Code)
+		a.depth++
+		a.putText(a.table.byName["notes.code"], 0, 0, n.Code)
+		a.putText(a.table.byName["notes.text"], 0, 0, n.Text)
+		a.depth--
+	}
+}
+
+// putGameSpy adds the keys and values of a GameSpy datagram.
+func (a *Annotator) putGameSpy(r *dissect.Record) {
+	if r.Kind != dissect.KindGameSpy {
+		return
+	}
+	a.depth++
+	for p := range r.GameSpy.Places() {
+		if f := a.table.gamespy[p.Key]; f != nil {
+			a.putText(f, p.From, p.To, p.Value)
+		} else {
+			a.putText(a.table.pair, p.From, p.To, p.Key+`\`+p.Value)
+		}
+	}
+	a.depth--
+}
+
+// span returns the place of a key's value in the current data source.
+func (a *Annotator) span(name string, r *dissect.Record) (from, to int) {
+	if part, ok := headerParts[name]; ok {
+		if r.Kind == dissect.KindMessage {
+			from, to = r.Transport.Span(part)
+		}
+		return r.Offset + from, r.Offset + to
+	}
+	end := a.base + len(r.Payload)
+	if r.Payload == nil {
+		end = r.Offset + len(r.Bytes)
+	}
+	switch name {
+	case "peer":
+		return 0, 1
+	case "gamespy":
+		return r.Offset, end
+	case "opcode", "name":
+		return a.base, a.base + 1
+	case "residue", "error", "error.offset", "error.field", "error.reason":
+		if r.Kind == dissect.KindMalformed {
+			return r.Offset, end
+		}
+		return end - len(r.Rest), end
+	}
+	return 0, 0
+}
+
+// headerParts are the parts of a header with the value of a key.
+var headerParts = map[string]transport.Part{
+	"kind": transport.PartType, "type": transport.PartType, "len": transport.PartLength, "reliable": transport.PartLength,
+	"priority": transport.PartLength, "seq": transport.PartSeq, "ack": transport.PartSeq, "ack.seq": transport.PartSeq,
+	"ack.kind": transport.PartAckFlags, "ack.index": transport.PartIndex,
+	"fragment": transport.PartIndex, "fragment.index": transport.PartIndex, "fragment.count": transport.PartCount,
+}
+
+// member returns the node of a member of the open group; its fields are nil if
+// the table does not have it.
+func (a *Annotator) member(name string) *node {
+	if n := a.open[len(a.open)-1].node; n != nil {
+		if m := n.member[name]; m != nil {
+			return m
+		}
+	}
+	return a.table.unknown
+}
+
+// A visitor adds the fields of a message.
+type visitor struct{ *Annotator }
+
+// Begin implements [decode.Visitor].
+func (a visitor) Begin(g *decode.Group) {
+	n, f := a.open[len(a.open)-1].node, a.table.element
+	var label []byte
+	if g.Kind == decode.GroupElement {
+		label = append(strconv.AppendInt(append(a.value[:0], '['), int64(g.Index), 10), ']')
+		a.value = label
+	} else if n = a.member(g.Name); n.field != nil {
+		f = n.field
+	}
+	at := -1
+	switch {
+	case a.cut:
+		a.text = append(append(a.line(f), label...), '\n')
+	case a.item(f, 0, 0):
+		at = len(a.items) - itemSize
+		a.putString(label)
+	}
+	a.open = append(a.open, group{node: n, at: at})
+	a.depth++
+}
+
+// End implements [decode.Visitor].
+func (a visitor) End(*decode.Group) {
+	last := len(a.open) - 1
+	g := a.open[last]
+	a.open = a.open[:last]
+	a.depth--
+	if g.at >= 0 {
+		binary.LittleEndian.PutUint16(a.items[g.at+2:], uint16(g.from))
+		binary.LittleEndian.PutUint16(a.items[g.at+4:], uint16(g.to-g.from))
+	}
+	a.grow(g.from, g.to)
+}
+
+// grow adds the place of a field to that of the open group.
+func (a *Annotator) grow(from, to int) {
+	g := &a.open[len(a.open)-1]
+	switch {
+	case from == to:
+	case g.from == g.to:
+		g.from, g.to = from, to
+	default:
+		g.from, g.to = min(g.from, from), max(g.to, to)
+	}
+}
+
+// Field implements [decode.Visitor].
+func (a visitor) Field(f *decode.Field) {
+	n := a.member(f.Name)
+	from, to := a.base+f.Off, a.base+f.End
+	if f.Off >= f.End { // it has no bytes
+		from, to = 0, 0
+	}
+	a.grow(from, to)
+	if n.field == nil { // deeper than the table
+		a.putText(a.table.other, from, to, f.Name)
+		return
+	}
+	a.putValue(n, f, from, to)
+	a.depth++
+	a.putViews(n, f, from, to)
+	a.depth--
+}
+
+// putValue adds the value of a field.
+func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
+	switch f.Kind {
+	case decode.KindI8, decode.KindI16, decode.KindI32:
+		a.putNumber(n.field, from, to, f.Int)
+	case decode.KindPercent8:
+		a.putNumber(n.field, from, to, int64(f.Float))
+	case decode.KindBit, decode.KindBool8:
+		a.putBool(n.field, from, to, f.Uint != 0)
+	case decode.KindF32, decode.KindCF16, decode.KindRatio8:
+		a.putFloat(n.field, from, to, float32(f.Float))
+	case decode.KindPower8:
+		a.putFloat(n.field, from, to, float32(math.Round(f.Float*100)/100))
+	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindQuat, decode.KindPlace:
+		a.putVector(n, f, from, to)
+	case decode.KindRatios:
+		for i, c := range f.Bytes {
+			a.putFloat(n.field, from+i, from+i+1, float32(c)/255)
+		}
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
+		a.scratch = wire.AppendText(a.scratch[:0], f.Bytes)
+		a.putEscaped(n.field, from, to, report.AppendEscaped(a.value[:0], a.scratch))
+	case decode.KindWStr32, decode.KindWStrz:
+		a.scratch = wire.AppendWideText(a.scratch[:0], f.Bytes)
+		a.putEscaped(n.field, from, to, report.AppendEscaped(a.value[:0], a.scratch))
+	case decode.KindText:
+		a.putText(n.field, from, to, f.Text)
+	case decode.KindIPv4, decode.KindBytes:
+		a.putBytes(n.field, from, to, f.Bytes)
+	default:
+		a.putNumber(n.field, from, to, int64(f.Uint))
+	}
+}
+
+// putVector adds a vector as a group of its components.
+func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
+	a.putGroup(n.field, from, to)
+	a.depth++
+	each := 0 // bytes of a component, 0 if it has none of its own
+	if size := to - from; f.Kind == decode.KindDir3 || f.Kind == decode.KindVec3 || f.Kind == decode.KindQuat {
+		each = size / len(n.parts)
+	}
+	for i, part := range n.parts {
+		if each > 0 {
+			a.putFloat(part, from+i*each, from+(i+1)*each, f.Vec[i])
+		} else {
+			a.putFloat(part, from, to, f.Vec[i])
+		}
+	}
+	a.depth--
+}
+
+// putViews adds what JSON has beside the value of a field.
+func (a *Annotator) putViews(n *node, f *decode.Field, from, to int) {
+	for view, of := range n.views {
+		if of == nil {
+			continue
+		}
+		switch key.View(view) {
+		case key.ValueName:
+			if f.Names != nil {
+				if name := f.Names.Name(f.Uint); name != "" {
+					a.putText(of, from, to, name)
+				}
+			}
+		case key.FlagNames:
+			if f.Names != nil {
+				for bit := range uint64(8) {
+					if f.Uint>>bit&1 != 0 {
+						a.putText(of, from, to, flagName(f.Names, bit))
+					}
+				}
+			}
+		case key.Slot:
+			if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
+				a.putNumber(of, from, to, int64(slot))
+			}
+		case key.ObjectName:
+			if s := a.record.Session; s != nil {
+				if a.scratch = s.AppendObject(a.scratch[:0], wire.ObjectID(f.Uint)); len(a.scratch) > 0 {
+					a.putEscaped(of, from, to, report.AppendEscaped(a.value[:0], a.scratch))
+				}
+			}
+		case key.Byte:
+			if f.Uint > 1 {
+				a.putNumber(of, from, to, int64(f.Uint))
+			}
+		case key.PlayerName:
+			if name := a.record.NameOf(f); name != "" {
+				a.putText(of, from, to, name)
+			}
+		case key.Value:
+		}
+	}
+}
+
+// flagName returns the name of a flag as JSON has it.
+func flagName(names decode.Names, bit uint64) string {
+	if name := names.Name(bit); name != "" {
+		return name
+	}
+	return "bit" + strconv.FormatUint(bit, 10)
+}

@@ -1,0 +1,99 @@
+package wireshark
+
+import (
+	"bytes"
+	_ "embed" // for the template
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+//go:embed plugin.lua
+var pluginTemplate string
+
+// Plugin writes the Lua file for Wireshark. Its version is for its first lines.
+func Plugin(w io.Writer, version string) error {
+	t := newTable()
+	var opcodes, kinds bytes.Buffer
+	c := msg.Catalog()
+	for op := range 256 {
+		if s := c.Lookup(decode.Opcode(op)); s != nil && !s.CatchAll {
+			fmt.Fprintf(&opcodes, "\t[%d] = %s,\n", op, luaString(s.Name))
+		}
+		if k := transport.Type(op); transport.Known(k) {
+			fmt.Fprintf(&kinds, "\t[%d] = %s,\n", op, luaString(k.Kind()))
+		}
+	}
+	var list bytes.Buffer
+	for i, e := range experts {
+		fmt.Fprintf(&list, "\t[%d] = ProtoExpert.new(%s, %s, expert.group.%s, expert.severity.%s),\n",
+			i, luaString(prefix+"expert."+e.name), luaString(e.text), e.group, e.severity)
+	}
+	number := func(n any) string { return fmt.Sprint(n) }
+	_, err := strings.NewReplacer(
+		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@MAGIC@", magic,
+		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize), "@FIELDS@\n", t.lua(), "@EXPERTS@\n", list.String(),
+		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),
+		"@STANDARD@", number(uint8(transport.Standard)), "@ACK@", number(uint8(transport.Acknowledge)),
+		"@KEEPALIVE@", number(uint8(transport.DoNothing)), "@LEAVE@", number(uint8(transport.Leave)), "@FIRSTKEY@", number(firstKey),
+		"@PEER@", number(t.byName["peer"].id), "@MESSAGE@", number(t.message.id), "@NAME@", number(t.byName["name"].id),
+	).WriteString(w, pluginTemplate)
+	return err
+}
+
+// firstKey is the first key byte of the cipher.
+const firstKey = 0xD6
+
+// printable leaves out control characters.
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7F {
+		return -1
+	}
+	return r
+}
+
+// lua returns the calls that define the fields.
+func (t *fieldTable) lua() string {
+	var b strings.Builder
+	for _, f := range t.fields {
+		fmt.Fprintf(&b, "field(%d, %q, %s, %s", f.id, formNames[f.form], luaString(f.name), luaString(f.doc))
+		switch {
+		case len(f.values) > 0:
+			b.WriteString(", {")
+			for i, v := range f.values {
+				if i > 0 {
+					b.WriteString(", ")
+				}
+				fmt.Fprintf(&b, "[%d] = %s", v.value, luaString(v.name))
+			}
+			b.WriteString("}")
+		case f.beside:
+			b.WriteString(", nil, true")
+		}
+		b.WriteString(")\n")
+	}
+	return b.String()
+}
+
+// luaString returns a literal of Lua.
+func luaString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c == 0x7F:
+			fmt.Fprintf(&b, `\%03d`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

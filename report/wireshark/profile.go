@@ -1,0 +1,119 @@
+package wireshark
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+)
+
+// ProfileName is the name of the profile in Wireshark.
+const ProfileName = "Bridge Commander"
+
+// Profile returns the files of a configuration profile, by their names. From
+// Wireshark 4.4 on it is chosen for captures with traffic of the game.
+func Profile() map[string]string {
+	var rules strings.Builder
+	_ = ColourRules(&rules) // a builder never fails
+	return map[string]string{
+		"preferences":      preferences,
+		"colorfilters":     rules.String(),
+		"profile_settings": "auto_switch_filter: bc\n",
+	}
+}
+
+// preferences are the columns of the profile.
+const preferences = `gui.column.format: 
+	"No.", "%m",
+	"Time", "%t",
+	"Player", "%Cus:bc.player:0:R",
+	"Direction", "%Cus:bc.dir:0:R",
+	"Source", "%us",
+	"Destination", "%ud",
+	"Seq", "%Cus:bc.seq:0:R",
+	"Status", "%Cus:bc.status:0:R",
+	"Length", "%Cus:udp.length:0:R",
+	"Info", "%i"
+nameres.network_name: TRUE
+nameres.use_external_name_resolver: FALSE
+nameres.dns_pkt_addr_resolution: TRUE
+`
+
+// A colour is a colour rule: the first that holds for a frame gives it its
+// colours, as 24-bit RGB.
+type colour struct {
+	name       string
+	filter     string
+	back, fore uint32
+}
+
+const (
+	black = 0x000000
+	grey  = 0x666666
+)
+
+// colours returns the rules, the most important first.
+func colours() []colour {
+	rules := []colour{
+		{"malformed", `bc.status == "malformed"`, 0xC62828, 0xFFFFFF},
+		{"undecoded", `bc.status == "unknown" || bc.status == "trailing" || bc.status == "unresolved"`, 0xFFE082, black},
+		{"retransmission", `bc.status == "duplicate"`, 0x424242, 0xEF9A9A},
+	}
+	for _, t := range []struct {
+		topic decode.Topic
+		back  uint32
+	}{
+		{decode.TopicTalk, 0xFFF59D},
+		{decode.TopicDamage, 0xFFAB91},
+		{decode.TopicWeapons, 0xFFCCBC},
+		{decode.TopicMatch, 0xCE93D8},
+		{decode.TopicJoining, 0xA5D6A7},
+		{decode.TopicLeaving, 0xBCAAA4},
+		{decode.TopicObjects, 0x90CAF9},
+		{decode.TopicFiles, 0xDCEDC8},
+	} {
+		if filter := ofTopic(t.topic); filter != "" {
+			rules = append(rules, colour{t.topic.String(), filter, t.back, black})
+		}
+	}
+	return append(
+		rules,
+		colour{"joining or leaving", `bc.kind == "connect" || bc.kind == "name_change" || bc.kind == "boot" || bc.kind == "disconnect"`, 0xA5D6A7, black},
+		colour{"GameSpy", "bc.gamespy", 0xE1F5FE, black},
+		colour{"flight", ofTopic(decode.TopicFlight), 0xFFFFFF, black},
+		colour{"acknowledgement or keepalive", "bc", 0xFAFAFA, grey},
+	)
+}
+
+// ofTopic returns a filter for the messages of a topic, "" if there are none.
+func ofTopic(t decode.Topic) string {
+	var all []string
+	for _, s := range msg.Catalog().All() {
+		if s.Topic == t && !s.CatchAll {
+			all = append(all, fmt.Sprintf("%q", s.Name))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return "bc.name in {" + strings.Join(all, ", ") + "}"
+}
+
+// ColourRules writes the colour rules in the form of Wireshark's file
+// colorfilters.
+func ColourRules(w io.Writer) error {
+	var b strings.Builder
+	for _, c := range colours() {
+		fmt.Fprintf(&b, "@Bridge Commander: %s@%s@%s%s\n", c.name, c.filter, rgb(c.back), rgb(c.fore))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// rgb returns a colour with 16 bits for each of its parts.
+func rgb(c uint32) string {
+	wide := func(shift int) uint32 { return c >> shift & 0xFF * 0x101 }
+	return fmt.Sprintf("[%d,%d,%d]", wide(16), wide(8), wide(0))
+}
