@@ -3,6 +3,9 @@ package decode
 import (
 	"fmt"
 	"slices"
+
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // An Opcode is the first byte of a game message.
@@ -209,6 +212,21 @@ func (d Dialect) String() string {
 // A Message is a decoded message. Walk names its fields in wire order and must
 // not depend on the codec's mode.
 type Message interface{ Walk(c *Codec) }
+
+// A Copied message is of a kind that hosts send to many players. Two of them
+// have the same fields if their bytes, dialects and contexts are the same.
+type Copied interface {
+	Message
+	Context() Context
+}
+
+// A Context is what the fields of a message depend on besides its bytes.
+type Context struct {
+	Object  wire.ObjectID // the only object in it
+	Class   *ship.Class   // nil if unknown
+	Base    [3]uint32     // last absolute position, as bits
+	HasBase bool
+}
 
 // A Spec is the description of one kind of message, apart from its fields.
 type Spec struct {

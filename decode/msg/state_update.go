@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"math"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -115,6 +117,15 @@ func (m *StateUpdate) Reset() {
 // Base returns the last absolute position before the message, if it has a
 // relative one and that is known.
 func (m *StateUpdate) Base() (p wire.Vec3, ok bool) { return m.base, m.hasBase }
+
+// Context implements [decode.Copied].
+func (m *StateUpdate) Context() decode.Context {
+	c := decode.Context{Object: m.Object, Class: m.Class, HasBase: m.hasBase}
+	for i, x := range m.base {
+		c.Base[i] = math.Float32bits(x)
+	}
+	return c
+}
 
 // AbsolutePosition returns the position of the ship, if this and earlier
 // messages determine it.

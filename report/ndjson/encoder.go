@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // An Encoder makes JSON objects of records. It is not safe for concurrent use.
@@ -23,6 +24,7 @@ type Encoder struct {
 	authors [16]author
 	fields  fields
 	viewer  decode.Viewer
+	copies  report.Copies
 }
 
 // A place is the part of a line about its datagram, with its inputs. The
@@ -223,10 +225,16 @@ func (e *Encoder) appendFields(dst []byte, r *dissect.Record) []byte {
 	if r.Message == nil {
 		return dst
 	}
+	text, keep := e.copies.Find(r)
+	if text != nil {
+		return append(dst, text...)
+	}
+	from := len(dst)
 	e.fields.b, e.fields.record = append(dst, `,"fields":{`...), r
 	r.Visit(&e.viewer, &e.fields)
 	dst = append(e.fields.b, '}')
 	e.fields.b, e.fields.record = nil, nil
+	keep.Keep(dst[from:])
 	return dst
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // A path leads to a field or a group that the line of a message shows.
@@ -124,6 +125,7 @@ const shownElements = 8
 type briefer struct {
 	specs  map[*decode.Spec]*paths
 	viewer decode.Viewer
+	copies report.Copies
 
 	sink   *Sink
 	r      *dissect.Record
@@ -160,6 +162,14 @@ func (b *briefer) append(s *Sink, r *dissect.Record) {
 	if len(b.paths.all) == 0 {
 		return
 	}
+	var keep *report.Copy
+	if s.theme == nil && r.Spec.Phrase == nil {
+		var text []byte
+		if text, keep = b.copies.Find(r); text != nil {
+			s.body.b = append(s.body.b, text...)
+			return
+		}
+	}
 	b.sink, b.r, b.met = s, r, 0
 	b.prefix, b.marks, b.whole = b.prefix[:0], b.marks[:0], nil
 	b.viewer.Limit(b.paths.choice)
@@ -167,7 +177,9 @@ func (b *briefer) append(s *Sink, r *dissect.Record) {
 	if r.Spec.Phrase != nil && r.Dir == dissect.FromHost {
 		b.phrase(r)
 	}
+	from := len(s.body.b)
 	s.body.b = b.gather(s, s.body.b)
+	keep.Keep(s.body.b[from:])
 }
 
 // phrase puts the phrase of a message in the place of its first path.

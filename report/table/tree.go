@@ -1,7 +1,9 @@
 package table
 
 import (
+	"net/netip"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -22,17 +24,19 @@ type tree struct {
 	data []byte // the bytes that offsets refer to
 
 	rows  []row
-	text  []byte // names and values
+	text  []byte // places, names and values
 	depth int
 	lists []int // rows of the open lists
-	line  text
+
+	copies report.Copies
 }
 
-// A row is one field or group. Its name and its value are parts of the text.
+// A row is one field or group. Its place, name and value are parts of the text.
 type row struct {
 	off, end   int // no bytes of its own if they are equal
 	depth      int
-	name, tail int // the name begins here and ends where the value begins
+	place      int // the place begins here, and ends where the name begins
+	name, tail int // the name ends where the value begins
 	value      int // the value ends here
 	n          int // of a list: elements
 	list       bool
@@ -43,6 +47,10 @@ type row struct {
 func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 	dst = s.header(dst, r)
 	t := &s.tree
+	text, keep := t.copies.Find(r)
+	if text != nil {
+		return s.remarks(append(dst, text...), r)
+	}
 	t.sink, t.r, t.rows, t.text, t.depth, t.lists = s, r, t.rows[:0], t.text[:0], 0, t.lists[:0]
 	t.data = r.Payload
 	if t.data == nil && r.Kind == dissect.KindMessage && r.Transport.Size <= len(r.Bytes) {
@@ -63,7 +71,9 @@ func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 		t.text = appendCount(t.text, n, "byte")
 		t.close()
 	}
+	from := len(dst)
 	dst = t.append(dst)
+	keep.Keep(dst[from:])
 	if len(r.Rest) > treeBytes {
 		dst = hexdump.Append(dst, r.Rest, max(len(t.data)-len(r.Rest), 0), indent+"  ")
 	}
@@ -77,6 +87,11 @@ func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 			dst = append(dst, '\n')
 		}
 	}
+	return s.remarks(dst, r)
+}
+
+// remarks appends the error and the notes of r.
+func (s *Sink) remarks(dst []byte, r *dissect.Record) []byte {
 	if r.Err != nil {
 		look := yellow
 		if r.Status == dissect.StatusMalformed {
@@ -105,17 +120,12 @@ func (s *Sink) remark(dst []byte, look style, what string) []byte {
 // header appends the fields of the datagram and of the message's header.
 func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
-		dst = append(dst, indent...)
-		if !d.Time.IsZero() {
-			dst = d.Time.UTC().AppendFormat(dst, "2006-01-02 15:04:05.000000000"[:timeLength(d.Digits)])
-			dst = append(dst, " UTC, "...)
+		w := &s.when
+		if len(w.text) == 0 || d.Number != w.number || !d.Time.Equal(w.time) || d.Src != w.src || d.Dst != w.dst || d.Digits != w.digits {
+			w.text = s.appendWhen(w.text[:0], d)
+			w.number, w.time, w.src, w.dst, w.digits = d.Number, d.Time, d.Src, d.Dst, d.Digits
 		}
-		dst = d.Src.AppendTo(dst)
-		dst = append(dst, ' ')
-		dst = append(dst, s.signs.arrow...)
-		dst = append(dst, ' ')
-		dst = d.Dst.AppendTo(dst)
-		dst = append(dst, '\n')
+		dst = append(dst, w.text...)
 	}
 	h := &r.Transport
 	if r.Kind != dissect.KindMessage || h.Len == 0 {
@@ -159,6 +169,31 @@ func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 	return append(dst, '\n')
 }
 
+// A when is the line with the time and the addresses of the last datagram, with
+// its inputs. The messages of one datagram share it.
+type when struct {
+	text     []byte
+	number   int
+	time     time.Time
+	digits   int8
+	src, dst netip.AddrPort
+}
+
+// appendWhen appends the line with the time and the addresses of a datagram.
+func (s *Sink) appendWhen(dst []byte, d *dissect.Datagram) []byte {
+	dst = append(dst, indent...)
+	if !d.Time.IsZero() {
+		dst = d.Time.UTC().AppendFormat(dst, "2006-01-02 15:04:05.000000000"[:timeLength(d.Digits)])
+		dst = append(dst, " UTC, "...)
+	}
+	dst = d.Src.AppendTo(dst)
+	dst = append(dst, ' ')
+	dst = append(dst, s.signs.arrow...)
+	dst = append(dst, ' ')
+	dst = d.Dst.AppendTo(dst)
+	return append(dst, '\n')
+}
+
 // timeLength is the length of a time with the given number of decimals.
 func timeLength(digits int8) int {
 	const seconds = len("2006-01-02 15:04:05")
@@ -169,8 +204,17 @@ func timeLength(digits int8) int {
 }
 
 // add begins a row. The value is appended to the text, then the row is closed.
+// The place of its bytes is such as +10..14; the end is the first byte that does
+// not belong to it.
 func (t *tree) add(off, end int, name string) {
-	r := row{off: off, end: end, depth: t.depth, name: len(t.text)}
+	r := row{off: off, end: end, depth: t.depth, place: len(t.text)}
+	if off < end {
+		t.text = appendInt(append(t.text, '+'), int64(off))
+	}
+	if off+1 < end {
+		t.text = appendInt(append(t.text, ".."...), int64(end))
+	}
+	r.name = len(t.text)
 	t.text = append(t.text, name...)
 	r.tail = len(t.text)
 	t.rows = append(t.rows, r)
@@ -214,56 +258,43 @@ func (t *tree) Field(f *decode.Field) {
 
 // append appends the rows in columns that are as wide as they need to be.
 func (t *tree) append(dst []byte) []byte {
+	theme, more := t.sink.theme, t.sink.signs.more
+	wide := len(more) - utf8.RuneCountInString(more) // bytes that take no column
 	places, bytes, names := 0, 0, 0
 	for i := range t.rows {
 		r := &t.rows[i]
-		places = max(places, len(r.place(t.sink.scratch[:0])))
+		places = max(places, r.name-r.place)
 		n := 3*min(r.end-r.off, treeBytes) - 1
 		if r.end-r.off > treeBytes {
-			n += 1 + utf8.RuneCountInString(t.sink.signs.more)
+			n += 1 + len(more) - wide
 		}
 		bytes = max(bytes, n)
 		names = max(names, 2*r.depth+r.tail-r.name)
 	}
-	line := &t.line
 	for i := range t.rows {
 		r := &t.rows[i]
-		line.reset(normal)
-		line.b = append(line.b, indent...)
-		line.to(faint)
-		t.sink.scratch = r.place(t.sink.scratch[:0])
-		line.b = append(line.b, t.sink.scratch...)
-		line.pad(places - len(t.sink.scratch))
-		line.b = append(line.b, "  "...)
-		from := len(line.b)
+		dst = append(append(dst, indent...), theme.on(faint)...)
+		dst = append(dst, t.text[r.place:r.name]...)
+		dst = pad(dst, places-(r.name-r.place)+2)
+		from := len(dst)
 		if r.off < r.end && r.end <= len(t.data) {
-			line.b = appendBytes(line.b, t.data[r.off:r.end], treeBytes, t.sink.signs.more)
+			dst = appendBytes(dst, t.data[r.off:r.end], treeBytes, more)
+			if r.end-r.off > treeBytes {
+				from += wide
+			}
 		}
-		line.pad(bytes - utf8.RuneCount(line.b[from:]))
-		line.to(r.style)
-		line.pad(2 + 2*r.depth)
-		line.b = append(line.b, t.text[r.name:r.tail]...)
+		dst = pad(dst, bytes-(len(dst)-from))
+		dst = append(append(dst, theme.off(faint)...), theme.on(r.style)...)
+		dst = pad(dst, 2+2*r.depth)
+		dst = append(dst, t.text[r.name:r.tail]...)
 		if r.value > r.tail || r.list {
-			line.pad(names - 2*r.depth - (r.tail - r.name) + 2)
-			line.b = append(line.b, t.text[r.tail:r.value]...)
+			dst = pad(dst, names-2*r.depth-(r.tail-r.name)+2)
+			dst = append(dst, t.text[r.tail:r.value]...)
 		}
 		if r.list {
-			line.b = appendCount(line.b, r.n, "element")
+			dst = appendCount(dst, r.n, "element")
 		}
-		dst = append(line.append(dst, t.sink.theme), '\n')
-	}
-	return dst
-}
-
-// place appends where the bytes of the row are, such as +10..14; the end is the
-// first byte that does not belong to it.
-func (r *row) place(dst []byte) []byte {
-	if r.off >= r.end {
-		return dst
-	}
-	dst = appendInt(append(dst, '+'), int64(r.off))
-	if r.end-r.off > 1 {
-		dst = appendInt(append(dst, ".."...), int64(r.end))
+		dst = append(append(dst, theme.off(r.style)...), '\n')
 	}
 	return dst
 }
