@@ -272,14 +272,22 @@ func udpSocket(t *testing.T) *net.UDPConn {
 
 func addrOf(c *net.UDPConn) netip.AddrPort { return netip.MustParseAddrPort(c.LocalAddr().String()) }
 
-// An interrupt leaves the report that was there before, and nothing else.
-func TestReadKilled(t *testing.T) {
+// An interrupt leaves the output that was there before, and nothing else.
+func TestOutputKilled(t *testing.T) {
+	for command, args := range map[string][]string{"read": {"-o"}, "anonymize": {"--force", "-w"}} {
+		t.Run(command, func(t *testing.T) { outputKilled(t, append([]string{command, "-"}, args...)...) })
+	}
+}
+
+// outputKilled ends a command that reads a capture, while it writes a file.
+func outputKilled(t *testing.T, args ...string) {
+	t.Helper()
 	dir := t.TempDir()
-	name := filepath.Join(dir, "report.txt")
+	name := filepath.Join(dir, "output")
 	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("bcdissect", "read", "-", "-o", name)
+	cmd := exec.Command("bcdissect", append(args, name)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -72,10 +72,11 @@ func (f *Flags) Run(s cli.Streams, names []string) error {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	to, err := cli.CreateCopy(f.write, f.force, capture.CopyOptions{Keep: keep, Hold: true, Sections: [][]byte{}})
+	draft, err := cli.CreateDraft(f.write, f.force, s)
 	if err != nil {
 		return err
 	}
+	to := capture.NewCopy(f.write, draft, capture.CopyOptions{Keep: keep, Hold: true, Sections: [][]byte{}})
 	v := newValues(p, f.keepChat)
 	w := &rewriter{values: v, to: to, pipeline: dissect.New(cfg), decoder: decode.NewDecoder(), clear: cfg.Clear, keepRest: f.keepRest}
 	damage, err := f.rewrite(s, w, names)
@@ -84,10 +85,13 @@ func (f *Flags) Run(s cli.Streams, names []string) error {
 	}
 	found := newSearch(v, cfg)
 	if err == nil {
-		err = found.file(f.write)
+		err = found.file(draft.Name())
 	}
 	if err != nil {
-		_ = os.Remove(f.write) // the error that matters is known
+		draft.Discard()
+		return cli.Failed(err)
+	}
+	if err := draft.Accept(); err != nil {
 		return cli.Failed(err)
 	}
 	if err := summary(s.Err, f.write, w, found); err != nil {

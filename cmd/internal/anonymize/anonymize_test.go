@@ -3,8 +3,10 @@ package anonymize_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -22,6 +24,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -149,9 +152,14 @@ func (k *known) leaks(b []byte) (left []string) {
 	return left
 }
 
-// Nothing private of any fixture is left in any layer of the output.
+// Nothing private of any fixture is left in any layer of the output, nor the key.
 func TestLeaks(t *testing.T) {
 	key := testKey(t)
+	secret, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret = bytes.TrimSpace(secret)
 	for _, name := range captures(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			var k known
@@ -166,6 +174,9 @@ func TestLeaks(t *testing.T) {
 			}
 			if left := k.leaks(raw); left != nil {
 				t.Errorf("in the file: %q", left)
+			}
+			if bin, _ := hex.DecodeString(string(secret)); bytes.Contains(raw, secret) || bytes.Contains(raw, bin) {
+				t.Error("the key is in the file")
 			}
 			src, err := capture.Open(out, nil)
 			if err != nil {
@@ -217,6 +228,7 @@ type outcome struct {
 	verify  dissect.Verifier
 	records []string
 	counts  []byte
+	replay  []string
 }
 
 func judge(t *testing.T, name string) (o outcome) {
@@ -227,8 +239,12 @@ func judge(t *testing.T, name string) (o outcome) {
 	}
 	defer src.Close()
 	p := dissect.New(dissect.Config{})
+	hosts := conform.NewHosts(conform.Config{})
 	emit := func(r *dissect.Record) error {
 		o.verify.Check(r)
+		if err := hosts.Record(r); err != nil {
+			return err
+		}
 		sum := []any{r.Datagram != nil, r.Kind, r.Part, r.Offset, r.Dir, r.Peer, r.Transport, r.Number, r.Repeat, r.Status, len(r.Rest), r.CopyOf, r.Writer, r.Sender, r.Layout, r.Conversation, r.ClientID}
 		for _, n := range r.Notes {
 			sum = append(sum, n.Code)
@@ -265,10 +281,23 @@ func judge(t *testing.T, name string) (o outcome) {
 		t.Fatal(err)
 	}
 	o.counts = counts.Bytes()
+	reports, passed := hosts.Reports()
+	for _, r := range reports {
+		o.replay = append(o.replay, fmt.Sprintf("host at port %d, %v against %v: %d clients, %d inputs, %d found, conforms: %v, %d messages skipped",
+			r.Host.Port(), r.Dialect, r.Against, len(r.Clients), r.Inputs, r.Found, r.Conforms(), passed))
+		for _, d := range r.Differences {
+			o.replay = append(o.replay, fmt.Sprintf("%s %s in frame %d to port %d, %d fields", d.Kind, d.Name, d.Frame, d.To.Port(), len(d.Fields)))
+		}
+		for _, d := range r.Deviations {
+			o.replay = append(o.replay, fmt.Sprintf("%s: %d from frame %d", d.Rule.Name, d.Count, d.First))
+		}
+	}
+	slices.Sort(o.replay) // hosts come in the order of their addresses
 	return o
 }
 
-// Records, counts and the exact encoding are the same before and after.
+// Records, counts, the exact encoding and the verdict on the host are the same
+// before and after.
 func TestVerdicts(t *testing.T) {
 	key := testKey(t)
 	for _, name := range captures(t) {
@@ -288,6 +317,12 @@ func TestVerdicts(t *testing.T) {
 			}
 			if string(before.counts) != string(after.counts) {
 				t.Errorf("counts:\ngot  %s\nwant %s", after.counts, before.counts)
+			}
+			if p := string(before.counts); len(before.replay) == 0 && strings.Contains(p, "Settings") {
+				t.Error("replay compared nothing")
+			}
+			if !slices.Equal(before.replay, after.replay) {
+				t.Errorf("replay:\ngot  %q\nwant %q", after.replay, before.replay)
 			}
 			a, b := &before.verify, &after.verify
 			if a.Messages != b.Messages || a.Datagrams != b.Datagrams || a.Differ != b.Differ {
@@ -555,19 +590,60 @@ func add(b []byte) uint16 {
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	in := fixtures.Path("captures/join_flow.pcap")
-	out := filepath.Join(dir, "out")
+	out, full := filepath.Join(dir, "out"), filepath.Join(dir, "full")
+	if err := os.WriteFile(full, []byte("of somebody"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, args := range map[string][]string{
 		"needs a file to write":           {in},
 		"not a key":                       {in, out, "--key", in},
 		"is searched after it is written": {in, "-w", "-"},
 		"is an input file":                {in, in, "--force"},
+		"not a file that can be replaced": {in, dir},
+		"the file is not empty":           {in, full},
 	} {
 		if _, err := run(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
 		}
-		if _, err := os.Stat(out); err == nil {
-			t.Errorf("%v: left a file", args)
+		if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+			t.Errorf("%v: left %v, %v", args, all, err)
 		}
+	}
+	if b, err := os.ReadFile(full); err != nil || string(b) != "of somebody" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// An output that is not complete takes the place of no file.
+func TestNotKept(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := os.WriteFile(out, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "missing")
+	whole, err := os.ReadFile(fixtures.Path("captures/join_flow.pcap"))
+	if err == nil {
+		err = os.WriteFile(in, whole, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := run(in, missing, out, "--force"); err == nil {
+		t.Error("got no error", said)
+	}
+	if b, err := os.ReadFile(out); err != nil || string(b) != "before" {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if said, err := run(in, out, "--force"); err != nil {
+		t.Fatal(err, said)
+	}
+	info, err := os.Stat(out)
+	if err != nil || info.Size() < int64(len(whole))/2 || os.PathSeparator == '/' && info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v", info, err)
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 2 {
+		t.Errorf("left %v, %v", all, err)
 	}
 }
 

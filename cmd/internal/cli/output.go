@@ -68,13 +68,18 @@ func createOutput(name string) (f *os.File, replaces string, err error) {
 	if replaces, err = filepath.EvalSymlinks(name); err != nil {
 		return nil, "", err
 	}
-	f, err = os.CreateTemp(filepath.Dir(replaces), ".bcdissect-*")
+	f, err = createBeside(replaces)
 	if err != nil { // nothing can be put into the folder
 		f, err = os.Create(name)
 		return f, "", err
 	}
 	_ = f.Chmod(old.Mode().Perm()) // not everywhere
 	return f, replaces, nil
+}
+
+// createBeside creates a file that is to replace another, for its owner only.
+func createBeside(name string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(name), ".bcdissect-*")
 }
 
 // removeWhenKilled removes a file when a signal ends the program: the file that

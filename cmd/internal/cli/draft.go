@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// A Draft is a file that takes the place of another only when it is accepted. It
+// is removed if it is discarded, or if a signal ends the program.
+type Draft struct {
+	*os.File // for its owner only
+	name     string
+	replaces string
+	unwatch  func()
+}
+
+// CreateDraft creates a draft of a file, beside it. A file that holds something is
+// replaced only if that is forced.
+func CreateDraft(name string, force bool, s Streams) (*Draft, error) {
+	replaces, err := replaceable(name, force)
+	if err != nil {
+		return nil, err
+	}
+	created, unwatch := removeWhenKilled(s.Abort) // before there is a file to remove
+	f, err := createBeside(replaces)
+	if err != nil {
+		created("")
+		unwatch()
+		return nil, Failed(PlainPath(name, err))
+	}
+	created(f.Name())
+	return &Draft{File: f, name: name, replaces: replaces, unwatch: unwatch}, nil
+}
+
+// replaceable returns the path of a file that can be replaced, without links.
+func replaceable(name string, force bool) (path string, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return name, nil
+	case err != nil:
+		return "", Failed(PlainPath(name, err))
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s: not a file that can be replaced; give another name", name)
+	case info.Size() > 0 && !force:
+		return "", notOverwritten(PlainPath(name, capture.ErrNotEmpty))
+	}
+	if err := writable(name); err != nil {
+		return "", Failed(PlainPath(name, err))
+	}
+	if path, err = filepath.EvalSymlinks(name); err != nil {
+		return "", Failed(PlainPath(name, err))
+	}
+	return path, nil
+}
+
+// Accept puts the draft, which must have been closed, in the place of the file.
+func (d *Draft) Accept() error {
+	defer d.unwatch()
+	if err := os.Rename(d.Name(), d.replaces); err != nil {
+		_ = os.Remove(d.Name()) // the error that matters is known
+		return PlainPath(d.name, err)
+	}
+	return nil
+}
+
+// Discard removes the draft, which must have been closed.
+func (d *Draft) Discard() {
+	defer d.unwatch()
+	_ = os.Remove(d.Name()) // a leftover file is not worth an error
+}
