@@ -46,6 +46,8 @@ type Live struct {
 	writer  PacketWriter
 	decoder decoder
 	frame   frame
+	tap     tapper
+	start   time.Time // as the tap is told
 
 	queue   chan waiting
 	size    atomic.Int64 // bytes in the queue
@@ -142,6 +144,33 @@ func (l *Live) WriterOptions() WriterOptions {
 // is not closed. An error from it ends the capture.
 func (l *Live) Tee(w PacketWriter) { l.writer = w }
 
+// Tap lets a tap see all packets that Next takes, and in the end their counts, of
+// which those without room in the queue are lost, too. It must be called before the first
+// Next.
+func (l *Live) Tap(t Tap, o *WriterOptions) {
+	l.tap.Tap, l.start = t, o.Start
+	var b Writer
+	b.aboutSection(o)
+	t.File(0)
+	t.Section(b.buf)
+	b.buf = nil
+	b.aboutInterface(o)
+	t.Interface(&Interface{Link: o.Link, SnapLen: uint32(o.SnapLen), Options: b.buf})
+}
+
+// untap tells the tap the counts, once.
+func (l *Live) untap() {
+	if l.tap.Tap == nil {
+		return
+	}
+	c := l.Counters()
+	c.Dropped += c.Overflowed
+	b := Writer{start: l.start, counters: c}
+	b.statistics(c.Time)
+	l.tap.Block(ngStatistics, b.buf)
+	l.tap.Tap = nil
+}
+
 // Next implements [Source]. It waits for a datagram. After Close, or after the
 // requested number of packets, it returns the remaining datagrams and then
 // [io.EOF]. If the capture ends by itself, Next returns the reason, which wraps
@@ -154,11 +183,17 @@ func (l *Live) Next() (*packet.Datagram, error) {
 	for {
 		w, ok := <-l.queue
 		if !ok {
+			l.untap()
 			return nil, l.end
 		}
 		l.size.Add(-int64(len(w.data)))
 		l.frame.time, l.frame.data, l.frame.full = w.time, w.data, w.full
-		if l.decoder.decode(&l.frame) {
+		got := l.decoder.decode(&l.frame)
+		if l.tap.Tap != nil {
+			l.frame.tapped = tapped{stamp: nanoseconds(w.time), timed: true}
+			l.tap.show(&l.frame, &l.decoder, got)
+		}
+		if got {
 			l.decoder.datagram.Number = w.number
 			return &l.decoder.datagram, nil
 		}

@@ -269,3 +269,49 @@ func TestKnownLink(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a live capture holds its packets, interface and counts, in which a
+// packet that found no room in the queue is lost.
+func TestLiveTap(t *testing.T) {
+	l := scripted(newScript(append(numberedSteps(4), step{err: errEnd})...), 3)
+	var out bytes.Buffer
+	c := NewCopy("copy", struct{ io.Writer }{&out}, CopyOptions{Hold: true})
+	l.Tap(c, &WriterOptions{Link: linkRaw, SnapLen: 96, System: "linux", Interface: "eth0", Filter: "udp", Start: time.Unix(1e9, 0)})
+	l.starter.Do(func() { l.read() })
+	for {
+		d, err := l.Next()
+		if err != nil {
+			break
+		}
+		if f := c.Held(); f == nil || f.Number != d.Number || f.Payload != ipv4Header+udpHeader {
+			t.Fatalf("got frame %+v of datagram %d", f, d.Number)
+		}
+		if d.Number == 2 {
+			c.Take() // and forget it
+		}
+		c.Release()
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	packet := func(payload string) []byte {
+		return enhanced(little, 0, 1e18+123, udp4([]byte(payload)), 29)
+	}
+	u64 := func(v uint64) []byte { return little.AppendUint64(nil, v) }
+	stamp := func(v uint64) []byte {
+		return append(little.AppendUint32(nil, uint32(v>>32)), little.AppendUint32(nil, uint32(v))...)
+	}
+	want := join(sectionWith(little, option(little, 3, []byte("linux")...), option(little, 0)),
+		iface(little, linkRaw, 96, option(little, 2, []byte("eth0")...), option(little, 9, 9), option(little, 11, []byte("\x00udp")...), option(little, 0)),
+		packet("0"), packet("2"))
+	got := out.Bytes()
+	if !bytes.HasPrefix(got, want) {
+		t.Fatalf("got\n% x\nwant\n% x", got, want)
+	}
+	end := uint64(l.Counters().Time.UnixNano())
+	counts := block(little, ngStatistics, make([]byte, 4), stamp(end), option(little, 2, stamp(1e18)...), option(little, 3, stamp(end)...),
+		option(little, 4, u64(1000)...), option(little, 5, u64(7+1)...))
+	if !bytes.Equal(got[len(want):], counts) {
+		t.Errorf("got\n% x\nwant\n% x", got[len(want):], counts)
+	}
+}

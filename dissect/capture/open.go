@@ -30,9 +30,7 @@ type File struct {
 	ahead bool   // frame is still to be passed on
 	among bool   // frames of other files come in between
 
-	tap    Tap    // may be nil
-	forTap Frame  // reused
-	forLog []byte // reused
+	tap tapper
 }
 
 // Open opens the named capture file, or stdin if the name is "-". It fails if
@@ -65,7 +63,7 @@ func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*File
 }
 
 func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers ...func() error) (*File, error) {
-	f := &File{name: name, closers: closers, decoder: d, progress: p, tap: tap}
+	f := &File{name: name, closers: closers, decoder: d, progress: p, tap: tapper{Tap: tap}}
 	f.frame.time = time.Unix(0, 0).UTC() // for a first frame without a time
 	if err := f.recognise(newBuffer(&counter{r, p})); err != nil {
 		_ = f.Close()
@@ -98,7 +96,7 @@ func (f *File) recognise(b *buffer) error {
 		}
 		return f.stopped(b.failed(err, true, false))
 	}
-	pcap, err := newPcap(b, magic, f.tap)
+	pcap, err := newPcap(b, magic, f.tap.Tap)
 	if err != nil {
 		return f.stopped(err)
 	}
@@ -106,7 +104,7 @@ func (f *File) recognise(b *buffer) error {
 		f.frames = pcap
 		return nil
 	}
-	ng, err := newPcapng(b, magic, f.tap)
+	ng, err := newPcapng(b, magic, f.tap.Tap)
 	if err != nil {
 		return f.stopped(err)
 	}
@@ -116,7 +114,7 @@ func (f *File) recognise(b *buffer) error {
 	}
 	head, _ := b.peek(512)
 	if f.frames = newLog(b, head, func(text string) { f.decoder.tally.remark(f.name, text) }); f.frames != nil {
-		if f.tap != nil {
+		if f.tap.Tap != nil {
 			f.tap.Section(nil)
 			f.tap.Interface(&Interface{Link: linkRaw, Options: resolutionOption(3)})
 		}
@@ -151,8 +149,8 @@ func (f *File) each(take func(*packet.Datagram) bool, until *moment) error {
 		}
 		f.ahead = false
 		got := f.decoder.decode(&f.frame)
-		if f.tap != nil {
-			f.tapFrame(got)
+		if f.tap.Tap != nil {
+			f.tap.show(&f.frame, f.decoder, got)
 		}
 		if got && !take(&f.decoder.datagram) {
 			return nil

@@ -65,53 +65,59 @@ type tapped struct {
 	options []byte
 }
 
-// tapFrame gives the current frame to the tap.
-func (f *File) tapFrame(hasDatagram bool) {
-	n := &f.frame
-	t := &f.forTap
+// A tapper shows frames to a tap.
+type tapper struct {
+	Tap          // may be nil
+	shown Frame  // reused
+	log   []byte // reused
+}
+
+// show gives the current frame of a decoder to the tap.
+func (p *tapper) show(n *frame, from *decoder, hasDatagram bool) {
+	t := &p.shown
 	*t = Frame{
-		Number: f.decoder.tally.frames, Interface: n.which, Time: n.time, Stamp: n.stamp, Timed: n.timed,
+		Number: from.tally.frames, Interface: n.which, Time: n.time, Stamp: n.stamp, Timed: n.timed,
 		Data: n.data, Full: n.full, Options: n.options, Lacking: n.flaw == oversized || n.flaw == noInterface,
 		Payload: -1, Link: n.link,
 	}
 	if n.logged != nil {
-		f.fromLog(t)
+		p.fromLog(n, from)
 	}
 	if hasDatagram {
-		d := &f.decoder.datagram
+		d := &from.datagram
 		t.Datagram = d
-		if t.Pieces = f.decoder.pieces; t.Pieces == nil && !t.Lacking {
+		if t.Pieces = from.pieces; t.Pieces == nil && !t.Lacking {
 			// Both slices end where their array ends.
 			t.Payload = cap(t.Data) - cap(d.Payload)
-			t.Network = cap(t.Data) - f.decoder.header
+			t.Network = cap(t.Data) - from.header
 		}
 	}
-	f.tap.Frame(t)
+	p.Frame(t)
 }
 
 // fromLog makes an IPv4 packet of a log's datagram.
-func (f *File) fromLog(t *Frame) {
-	d := f.frame.logged
+func (p *tapper) fromLog(n *frame, from *decoder) {
+	t, d := &p.shown, n.logged
 	t.Stamp, t.Timed = milliseconds(d.Time), true
 	src, dst := d.Src.Addr(), d.Dst.Addr()
-	if t.Lacking = d.Form != packet.Wire || !src.Is4() || !dst.Is4() || f.frame.flaw != gaveDatagram; t.Lacking {
+	if t.Lacking = d.Form != packet.Wire || !src.Is4() || !dst.Is4() || n.flaw != gaveDatagram; t.Lacking {
 		return
 	}
 	const ttl = 64
 	full := ipv4Header + udpHeader + d.Full
-	b := append(f.forLog[:0], 0x45, 0, byte(full>>8), byte(full), 0, 0, 0x40, 0, ttl, byte(layers.IPProtocolUDP), 0, 0)
-	from, to := src.As4(), dst.As4()
-	b = append(append(b, from[:]...), to[:]...)
+	b := append(p.log[:0], 0x45, 0, byte(full>>8), byte(full), 0, 0, 0x40, 0, ttl, byte(layers.IPProtocolUDP), 0, 0)
+	source, target := src.As4(), dst.As4()
+	b = append(append(b, source[:]...), target[:]...)
 	binary.BigEndian.PutUint16(b[10:], ^checksum(0, b))
 	b = binary.BigEndian.AppendUint16(b, d.Src.Port())
 	b = binary.BigEndian.AppendUint16(b, d.Dst.Port())
 	b = binary.BigEndian.AppendUint16(b, uint16(full-ipv4Header))
 	b = append(b, 0, 0) // no checksum
 	b = append(b, d.Payload...)
-	f.forLog = b
-	f.decoder.header = cap(b)
+	p.log = b
+	from.header = cap(b)
 	t.Link = linkRaw
-	f.decoder.datagram.Payload = b[ipv4Header+udpHeader:]
+	from.datagram.Payload = b[ipv4Header+udpHeader:]
 	t.Data, t.Full = b, full
 }
 

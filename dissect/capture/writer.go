@@ -83,22 +83,32 @@ func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
 	n.u32(1) // version 1.0
 	n.u32(math.MaxUint32)
 	n.u32(math.MaxUint32) // a section of unknown length
-	n.text(ngHardware, o.Hardware)
-	n.text(ngSystem, o.System)
-	n.text(ngApplication, o.Application)
+	n.aboutSection(o)
 	n.finish(true)
 
 	n.begin(ngInterface)
 	n.u32(uint32(o.Link))
 	n.u32(uint32(o.SnapLen))
-	n.text(ngName, o.Interface)
-	n.text(ngDescription, o.Description)
-	n.option(ngResolution, []byte{9})
-	if o.Filter != "" {
-		n.text(ngFilter, "\x00"+o.Filter) // a zero marks text
-	}
+	n.aboutInterface(o)
 	n.finish(true)
 	return n, n.flush()
+}
+
+// aboutSection appends the options of a section.
+func (w *Writer) aboutSection(o *WriterOptions) {
+	w.text(ngHardware, o.Hardware)
+	w.text(ngSystem, o.System)
+	w.text(ngApplication, o.Application)
+}
+
+// aboutInterface appends the options of an interface.
+func (w *Writer) aboutInterface(o *WriterOptions) {
+	w.text(ngName, o.Interface)
+	w.text(ngDescription, o.Description)
+	w.option(ngResolution, []byte{9})
+	if o.Filter != "" {
+		w.text(ngFilter, "\x00"+o.Filter) // a zero marks text
+	}
 }
 
 // CreateWriter creates a file that only its owner can read, since packets hold
@@ -211,6 +221,13 @@ func (w *Writer) finishFile() error {
 		end = w.last
 	}
 	w.begin(ngStatistics)
+	w.statistics(end)
+	w.finish(true)
+	return w.flush()
+}
+
+// statistics appends the body of a block of statistics.
+func (w *Writer) statistics(end time.Time) {
 	w.u32(0) // the interface
 	w.time(end)
 	if !w.start.IsZero() {
@@ -223,8 +240,6 @@ func (w *Writer) finishFile() error {
 		w.number(ngAccepted, c.Received-c.Dropped-c.Skipped)
 		w.number(ngOSDrop, c.NoRoom)
 	}
-	w.finish(true)
-	return w.flush()
 }
 
 // flush writes the collected blocks. Where there is no room for all of them,
