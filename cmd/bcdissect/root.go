@@ -10,10 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/wireshark"
 )
 
 // run runs the program and returns its exit status.
 func run(args []string, s cli.Streams) int {
+	if wireshark.IsExtcap(args) {
+		return wireshark.Extcap(args, s)
+	}
 	root := newRoot(s)
 	args, err := withCommand(root, args)
 	cmd := root

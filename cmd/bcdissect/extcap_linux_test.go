@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// A user is somebody without rights but that to capture, with a folder of their
+// own and the program in it.
+type user struct {
+	home, program string
+}
+
+// newUser returns nobody, in the network of the test.
+func newUser(t *testing.T) *user {
+	t.Helper()
+	u := &user{home: t.TempDir()}
+	found, err := exec.LookPath("bcdissect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.program = filepath.Join(t.TempDir(), "bcdissect")
+	if err := os.WriteFile(u.program, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(u.home), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(u.home, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// command returns a command of the user.
+func (u *user) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = []string{"HOME=" + u.home, "PATH=" + os.Getenv("PATH")}
+	cmd.Dir = u.home
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential:  &syscall.Credential{Uid: 65534, Gid: 65534},
+		AmbientCaps: []uintptr{unix.CAP_NET_RAW},
+	}
+	return cmd
+}
+
+// output runs a command of the user.
+func (u *user) output(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := u.command(args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", args, err, errs.String())
+	}
+	return string(out)
+}
+
+// captures counts the captures of the test's network, besides the test's own
+// socket.
+func captures(t *testing.T) (n int) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/thread-self/net/packet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const all = "0003" // ETH_P_ALL: a socket that packets come to
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 3 && f[3] == all {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitCaptures waits until there is this number of captures.
+func awaitCaptures(t *testing.T, want int) {
+	t.Helper()
+	for range 200 {
+		if captures(t) == want {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("got %d captures, want %d", captures(t), want)
+}
+
+// TestExtcap captures in a network namespace with tshark as an ordinary user:
+// Wireshark finds the interface, asks for options, shows each packet at once, and
+// ends the program, also by its own death.
+func TestExtcap(t *testing.T) {
+	fixtures.System(t)
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("tshark is missing")
+	}
+	send := cable(t)
+	u := newUser(t)
+	folder := filepath.Join(u.home, ".config", "wireshark", "extcap")
+	u.output(t, "mkdir", "-p", folder)
+	u.output(t, "ln", "-s", u.program, filepath.Join(folder, "bcdissect"))
+
+	if list := u.output(t, "tshark", "-D"); !strings.Contains(list, "bcdissect (Bridge Commander)") {
+		t.Fatalf("not listed:\n%s", list)
+	}
+	if links := u.output(t, "tshark", "-i", "bcdissect", "-L"); !strings.Contains(links, "EN10MB (Ethernet)") {
+		t.Errorf("got link types %s", links)
+	}
+	// tshark has read the options: it knows one and refuses another.
+	if out, err := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.planet:x", "-a", "duration:1").CombinedOutput(); err == nil || captures(t) > 0 {
+		t.Errorf("an unknown option: got %v: %s", err, out)
+	}
+
+	start := func() (tshark *exec.Cmd, lines *bufio.Scanner) {
+		cmd := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0", "-f", "udp", "-l", "-T", "fields", "-e", "frame.number", "-e", "udp.payload")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = io.Discard
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		awaitCaptures(t, 1)
+		return cmd, bufio.NewScanner(out)
+	}
+
+	frames := framesOf(t, fixtures.Read(t, "captures/join_flow.pcap"))
+	tshark, lines := start()
+	go func() {
+		_ = send(append(bytes.Repeat([]byte{0xff}, 12), 0x08, 0x06, 0, 1)) // which the filter leaves out
+		for _, f := range frames {
+			if err := send(f); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	timeout := time.AfterFunc(20*time.Second, func() { _ = tshark.Process.Kill() })
+	for n, f := range frames {
+		if !lines.Scan() {
+			t.Fatalf("got %d lines, want %d", n, len(frames))
+		}
+		const headers = 14 + 20 + 8
+		payload := f[headers:]
+		if payload[0] != '\\' { // else it is GameSpy's
+			payload = cipher.Decrypt(nil, payload)
+		}
+		if want := fmt.Sprintf("%d\t%s", n+1, hex.EncodeToString(payload)); lines.Text() != want {
+			t.Fatalf("got %s, want %s", lines.Text(), want)
+		}
+	}
+	timeout.Stop()
+	_ = tshark.Process.Signal(os.Interrupt)
+	awaitCaptures(t, 0)
+	if err := tshark.Wait(); err != nil {
+		t.Errorf("tshark: %v", err)
+	}
+
+	// A Wireshark that dies leaves no capture behind once a packet comes, which its
+	// dumpcap cannot report.
+	tshark, _ = start()
+	_ = tshark.Process.Kill()
+	for n := 0; captures(t) > 0 && n < 100; n++ {
+		_ = send(frames[0])
+		time.Sleep(50 * time.Millisecond)
+	}
+	awaitCaptures(t, 0)
+	_ = tshark.Wait()
+}
+
+// framesOf returns the frames of a little-endian pcap file.
+func framesOf(t *testing.T, b []byte) (frames [][]byte) {
+	t.Helper()
+	for b = b[24:]; len(b) > 16; {
+		size := int(b[8]) | int(b[9])<<8
+		frames = append(frames, b[16:16+size])
+		b = b[16+size:]
+	}
+	return frames
+}

@@ -1,0 +1,249 @@
+// Package wireshark brings the program into Wireshark: as a source of live
+// captures (extcap), and with files in the user's folders.
+package wireshark
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
+	"github.com/bcdissect/bcdissect/dissect/capture/device"
+)
+
+const (
+	extcapName    = "bcdissect" // of the interface in Wireshark
+	extcapDisplay = "Bridge Commander"
+	helpPage      = "https://github.com/bcdissect/bcdissect/blob/main/docs/wireshark.md"
+)
+
+// IsExtcap reports whether Wireshark called the program, which it does without a
+// command.
+func IsExtcap(args []string) bool {
+	return len(args) > 0 && (strings.HasPrefix(args[0], "--extcap-") || args[0] == "--capture")
+}
+
+// An extcap is a call by Wireshark.
+type extcap struct {
+	// Questions.
+	interfaces, dlts, config bool
+	version, reload, of      string
+
+	// A capture.
+	capture bool
+	fifo    string
+	filter  string
+	iface   string
+	cli.Common
+}
+
+// Extcap answers a call by Wireshark and returns the exit status.
+func Extcap(args []string, s cli.Streams) int {
+	var e extcap
+	cmd := &cobra.Command{
+		Use: "bcdissect", SilenceErrors: true, SilenceUsage: true,
+		Args:               cobra.ArbitraryArgs,
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // of a later Wireshark
+		RunE:               func(*cobra.Command, []string) error { return e.answer(s) },
+	}
+	e.define(cmd)
+	cmd.SetArgs(args)
+	cmd.SetOut(s.Err)
+	cmd.SetErr(s.Err)
+	err := cmd.Execute()
+	if err != nil {
+		fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(err.Error()))
+		if ways := cli.Remedy(err); ways != "" {
+			fmt.Fprintf(s.Err, "%s\n", cli.OneLine(ways))
+		}
+	}
+	return cli.StatusOf(err)
+}
+
+// define defines Wireshark's flags, and those of the options that it shows.
+func (e *extcap) define(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&e.interfaces, "extcap-interfaces", false, "")
+	fl.BoolVar(&e.dlts, "extcap-dlts", false, "")
+	fl.BoolVar(&e.config, "extcap-config", false, "")
+	fl.StringVar(&e.version, "extcap-version", "", "")
+	fl.StringVar(&e.reload, "extcap-reload-option", "", "")
+	fl.StringVar(&e.of, "extcap-interface", "", "")
+	fl.StringVar(&e.filter, "extcap-capture-filter", "", "")
+	fl.String("extcap-control-in", "", "") // there are no controls
+	fl.String("extcap-control-out", "", "")
+	fl.BoolVar(&e.capture, "capture", false, "")
+	fl.StringVar(&e.fifo, "fifo", "", "")
+
+	fl.StringVar(&e.iface, "iface", "", "")
+	e.DefinePorts(cmd)
+	e.DefineDecoding(cmd)
+	e.DefineSelection(cmd)
+}
+
+// answer answers the call.
+func (e *extcap) answer(s cli.Streams) error {
+	switch {
+	case e.interfaces:
+		return e.list(s.Out)
+	case e.of != extcapName:
+		return fmt.Errorf("--extcap-interface %q: the interface is called %s", e.of, extcapName)
+	case e.dlts:
+		return say(s.Out, "dlt {number=1}{name=EN10MB}{display=Ethernet}")
+	case e.config:
+		return e.options(s.Out)
+	case e.capture:
+		return e.run(s)
+	default: // whether the capture filter is right: silence is consent
+		if err := e.checkFilter(); err != nil {
+			return say(s.Out, "%s", cli.OneLine(err.Error()))
+		}
+		return nil
+	}
+}
+
+// say writes a line for Wireshark.
+func say(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintf(w, format+"\n", args...)
+	return cli.Failed(err)
+}
+
+// list names the interface. It looks at no interface of the system: Wireshark
+// asks each time it starts, and waits.
+func (e *extcap) list(w io.Writer) error {
+	return say(w, "extcap {version=%s}{display=bcdissect}{help=%s}\ninterface {value=%s}{display=%s}",
+		value(cli.Version()), helpPage, extcapName, extcapDisplay)
+}
+
+// value makes a text fit for the value of a key.
+func value(text string) string {
+	return strings.NewReplacer("{", "(", "}", ")").Replace(cli.OneLine(text))
+}
+
+// options describes the options of a capture.
+func (e *extcap) options(w io.Writer) error {
+	if e.reload == "" || e.reload == "iface" {
+		if e.reload == "" {
+			if err := say(w, "arg {number=0}{call=--iface}{display=Interface}{type=selector}{reload=true}{placeholder=Look again}"+
+				"{tooltip=The interface that the game's traffic passes}"); err != nil {
+				return err
+			}
+		}
+		if err := chooseInterface(w); err != nil {
+			return err
+		}
+	}
+	if e.reload != "" {
+		return nil
+	}
+	return say(w, `arg {number=1}{call=--port}{display=Port of the host}{type=string}{tooltip=Several with commas; empty: the game is recognised by content}
+arg {number=2}{call=--dialect}{display=Dialect}{type=selector}{tooltip=How all senders write messages}
+value {arg=2}{value=auto}{display=Recognise it}{default=true}
+value {arg=2}{value=stock}{display=Original game}
+value {arg=2}{value=openbc}{display=OpenBC}
+arg {number=3}{call=--no-updates}{display=Hide ship updates}{type=boolflag}{default=false}{tooltip=Leave out frames that hold nothing but updates of ships}`)
+}
+
+// chooseInterface lists the interfaces of the system.
+func chooseInterface(w io.Writer) error {
+	all, err := device.Interfaces()
+	if len(all) == 0 {
+		return cli.Failed(err)
+	}
+	preferred, _ := device.Default() // an error says that there is none
+	for i := range all {
+		one := &all[i]
+		if value(one.Name) != one.Name {
+			continue // cannot be said
+		}
+		display := one.Name
+		if d := value(one.Description); d != "" && d != one.Name {
+			display += ": " + d
+		}
+		mark := ""
+		if one.Name == preferred {
+			mark = "{default=true}"
+		}
+		if err := say(w, "value {arg=0}{value=%s}{display=%s}%s", one.Name, display, mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFilter reports a mistake in the capture filter.
+func (e *extcap) checkFilter() error {
+	const ethernet = 1
+	_, err := capturefilter.Compile(e.filter, ethernet, 0)
+	if bad := (*capturefilter.Error)(nil); errors.As(err, &bad) {
+		return errors.New(bad.Message)
+	}
+	return err
+}
+
+// run captures into the pipe until Wireshark ends it.
+func (e *extcap) run(s cli.Streams) (err error) {
+	if e.fifo == "" {
+		return errors.New("--capture needs --fifo PIPE")
+	}
+	cfg, err := e.Config()
+	if err != nil {
+		return err
+	}
+	if err := e.checkFilter(); err != nil {
+		return fmt.Errorf("capture filter %q: %w", e.filter, err)
+	}
+	if e.iface == "" {
+		if e.iface, err = device.Default(); err != nil {
+			return cli.Failed(err)
+		}
+	}
+	live, err := capture.OpenLive(capture.LiveOptions{Options: device.Options{Interface: e.iface, Filter: capturefilter.Program(e.filter, 0)}})
+	if err != nil {
+		return cli.Failed(err)
+	}
+	defer func() { _ = live.Close() }() // said by run
+	pipe, err := os.OpenFile(e.fifo, os.O_WRONLY, 0)
+	if err != nil {
+		return cli.Failed(cli.PlainPath(e.fifo, err))
+	}
+	interrupts := cli.NewInterrupts(s, 0, false)
+	defer interrupts.Close()
+	stop := func() { _ = live.Close() } // said by run
+	go func() {
+		<-interrupts.Stopped
+		stop()
+	}()
+	watchPipe(pipe, stop)
+
+	o := live.WriterOptions()
+	o.Application, o.Filter, o.Start = "bcdissect "+cli.Version(), e.filter, time.Now()
+	st := newStream(pipe, cfg, &e.Selection)
+	st.idle = live.Idle
+	live.Tap(st, &o)
+	for err == nil {
+		var d *dissect.Datagram
+		if d, err = live.Next(); err == nil {
+			err = st.datagram(d)
+		}
+	}
+	if e := st.Close(); e != nil && (err == nil || errors.Is(err, io.EOF)) {
+		err = e
+	}
+	_ = live.Close() // so that the counters are complete
+	if c := live.Counters(); c.Overflowed > 0 {
+		fmt.Fprintf(s.Err, "bcdissect: %d packets were left out: Wireshark is too slow\n", c.Overflowed)
+	}
+	if errors.Is(err, io.EOF) || cli.IsClosedPipe(err) { // it was ended
+		return nil
+	}
+	return cli.Failed(err)
+}

@@ -1,0 +1,129 @@
+package wireshark
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// buffer is a pipe that is closed once.
+type buffer struct {
+	bytes.Buffer
+	closed int
+}
+
+func (b *buffer) Close() error { b.closed++; return nil }
+
+// streamed returns what Wireshark gets of a capture with options, and the number
+// of frames that it got at once.
+func streamed(t *testing.T, file string, options ...string) (pipe *buffer, frames int) {
+	t.Helper()
+	var e extcap
+	cmd := &cobra.Command{}
+	e.define(cmd)
+	if err := cmd.ParseFlags(options); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := e.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe = new(buffer)
+	st := newStream(pipe, cfg, &e.Selection)
+	st.idle = func() bool { return true }
+	src, err := capture.OpenTapped([]string{fixtures.Path(file)}, nil, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	for {
+		d, err := src.Next()
+		if err != nil {
+			break
+		}
+		before := pipe.Len()
+		if err := st.datagram(d); err != nil {
+			t.Fatal(err)
+		}
+		if pipe.Len() > before {
+			if frames++; d.Number != frames {
+				t.Errorf("frame %d has the number %d", frames, d.Number)
+			}
+		}
+	}
+	whole := pipe.Len()
+	if err := st.Close(); err != nil || pipe.closed != 1 || pipe.Len() != whole {
+		t.Errorf("closed %d times with %v; %d bytes had to wait", pipe.closed, err, pipe.Len()-whole)
+	}
+	return pipe, frames
+}
+
+// summaries returns a line for each datagram: of what its records are.
+func summaries(t *testing.T, src packet.Source) (lines []string) {
+	t.Helper()
+	p := dissect.New(dissect.Config{})
+	for {
+		d, err := src.Next()
+		if err != nil {
+			return lines
+		}
+		line := fmt.Sprintf("%s %v %v (full %d)", d.Time, d.Src, d.Dst, d.Full)
+		_ = p.Push(d, func(r *dissect.Record) error {
+			name := fmt.Sprint("kind ", r.Kind)
+			if r.Spec != nil {
+				name = r.Spec.Name
+			}
+			line += fmt.Sprintf(" %s %v", name, r.Status)
+			return nil
+		})
+		lines = append(lines, line)
+	}
+}
+
+// Wireshark gets each frame at once and deciphered, or without those that hold
+// nothing but updates of ships.
+func TestStream(t *testing.T) {
+	const file = "captures/lossy.pcap"
+	in, err := capture.Open(fixtures.Path(file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	all := summaries(t, in)
+	onlyUpdates := regexp.MustCompile(`\(full \d+\)( StateUpdate [a-z]*)+$`)
+	for options, want := range map[string][]string{
+		"":             all,
+		"--no-updates": slices.DeleteFunc(slices.Clone(all), onlyUpdates.MatchString),
+	} {
+		pipe, frames := streamed(t, file, strings.Fields(options)...)
+		if frames != len(want) {
+			t.Errorf("%s: got %d frames at once, want %d", options, frames, len(want))
+		}
+		b := pipe.Bytes()
+		out, err := capture.NewReader("pipe", bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d, err := out.Next(); err == nil; d, err = out.Next() {
+			if d.Form != packet.Clear {
+				t.Fatalf("%s: frame %d is not marked as deciphered", options, d.Number)
+			}
+		}
+		if out, err = capture.NewReader("pipe", bytes.NewReader(b)); err != nil {
+			t.Fatal(err)
+		}
+		if got := summaries(t, out); options == "" && !slices.Equal(got, want) || len(got) != len(want) {
+			t.Errorf("%s: got %d datagrams of %d, or with other messages", options, len(got), len(want))
+		}
+	}
+}
