@@ -1,13 +1,11 @@
 package capture
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"net/netip"
 	"time"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
 
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
@@ -17,11 +15,8 @@ import (
 // readers can read the file.
 type DatagramWriter struct {
 	packets PacketWriter
-	buf     gopacket.SerializeBuffer
-	ip      layers.IPv4
-	udp     layers.UDP
-	payload gopacket.Payload
-	layers  [3]gopacket.SerializableLayer
+	buf     []byte
+	id      uint16 // of the last packet
 	packet  device.Packet
 
 	Comment string // of the next datagram; empty for none
@@ -36,11 +31,7 @@ func DatagramOptions(o WriterOptions) *WriterOptions {
 // NewDatagramWriter returns a writer of datagrams on top of a packet writer
 // with the link type of raw IP, 101.
 func NewDatagramWriter(w PacketWriter) *DatagramWriter {
-	d := &DatagramWriter{packets: w, buf: gopacket.NewSerializeBuffer()}
-	const ttl = 64
-	d.ip = layers.IPv4{Version: 4, TTL: ttl, Protocol: layers.IPProtocolUDP, Flags: layers.IPv4DontFragment}
-	d.layers = [...]gopacket.SerializableLayer{&d.ip, &d.udp, &d.payload}
-	return d
+	return &DatagramWriter{packets: w}
 }
 
 // Write writes a borrowed datagram. Both addresses must be IPv4.
@@ -49,20 +40,41 @@ func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []b
 	if !from.Is4() || !to.Is4() {
 		return fmt.Errorf("capture: %s → %s: not IPv4", src, dst)
 	}
-	src4, dst4 := from.As4(), to.As4()
-	d.ip.SrcIP, d.ip.DstIP = append(d.ip.SrcIP[:0], src4[:]...), append(d.ip.DstIP[:0], dst4[:]...)
-	d.ip.Id++
-	d.udp.SrcPort, d.udp.DstPort = layers.UDPPort(src.Port()), layers.UDPPort(dst.Port())
-	if err := d.udp.SetNetworkLayerForChecksum(&d.ip); err != nil {
-		return fmt.Errorf("capture: %w", err)
+	if len(payload) > math.MaxUint16-ipv4Header-udpHeader {
+		return fmt.Errorf("capture: a datagram of %d bytes; the most is %d", len(payload), math.MaxUint16-ipv4Header-udpHeader)
 	}
-	d.payload = payload
-	err := gopacket.SerializeLayers(d.buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, d.layers[:]...)
-	d.payload = nil
-	if err != nil {
-		return fmt.Errorf("capture: %w", err)
+	d.id++
+	b := appendIPv4(d.buf[:0], netip.AddrPortFrom(from, src.Port()), netip.AddrPortFrom(to, dst.Port()), udpHeader+len(payload))
+	b = append(b, payload...)
+	binary.BigEndian.PutUint16(b[4:], d.id)
+	sealIPv4(b)
+	// The pseudo header is of both addresses, the protocol and the length.
+	sum := ^checksum(uint32(protoUDP)+uint32(udpHeader+len(payload)), b[12:])
+	if sum == 0 {
+		sum = math.MaxUint16 // none means that there is no checksum
 	}
-	b := d.buf.Bytes()
+	binary.BigEndian.PutUint16(b[ipv4Header+6:], sum)
+	d.buf = b
 	d.packet = device.Packet{Time: t, Data: b, Full: len(b), Comment: d.Comment}
 	return d.packets.WritePacket(&d.packet)
 }
+
+// appendIPv4 appends the headers of an IPv4 packet with a UDP datagram of a
+// size, its own header included. They have no checksums.
+func appendIPv4(dst []byte, from, to netip.AddrPort, size int) []byte {
+	const (
+		version      = 0x45 // 4, and a header of five words
+		dontFragment = 0x40
+		ttl          = 64
+	)
+	full := ipv4Header + size
+	dst = append(dst, version, 0, byte(full>>8), byte(full), 0, 0, dontFragment, 0, ttl, protoUDP, 0, 0)
+	src4, dst4 := from.Addr().As4(), to.Addr().As4()
+	dst = append(append(dst, src4[:]...), dst4[:]...)
+	dst = binary.BigEndian.AppendUint16(dst, from.Port())
+	dst = binary.BigEndian.AppendUint16(dst, to.Port())
+	return append(dst, byte(size>>8), byte(size), 0, 0)
+}
+
+// sealIPv4 puts the checksum of its header into an IPv4 packet.
+func sealIPv4(b []byte) { binary.BigEndian.PutUint16(b[10:], ^checksum(0, b[:ipv4Header])) }

@@ -3,14 +3,7 @@ package capture
 import (
 	"encoding/binary"
 	"net/netip"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
 )
-
-// These headers are decoded here and not by gopacket: they take most of the
-// time, and its decoders reject odd but valid option lists, count a hop-by-hop
-// header as payload, and allocate for each of its options.
 
 const (
 	ipv4Header = 20
@@ -19,12 +12,12 @@ const (
 )
 
 const (
-	protoUDP         = uint8(layers.IPProtocolUDP)
-	protoHopByHop    = uint8(layers.IPProtocolIPv6HopByHop)
-	protoRouting     = uint8(layers.IPProtocolIPv6Routing)
-	protoTCP         = uint8(layers.IPProtocolTCP)
-	protoFragment    = uint8(layers.IPProtocolIPv6Fragment)
-	protoDestination = uint8(layers.IPProtocolIPv6Destination)
+	protoHopByHop    = 0
+	protoTCP         = 6
+	protoUDP         = 17
+	protoRouting     = 43
+	protoFragment    = 44
+	protoDestination = 60
 )
 
 // ipv4 decodes an IPv4 packet with optional padding.
@@ -99,10 +92,11 @@ func (d *decoder) ipv6(b []byte) outcome {
 			}
 			return o
 		case protoHopByHop, protoRouting, protoDestination:
-			if d.ext.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+			if len(b) < 2 || len(b) < 8+8*int(b[1]) {
 				return d.short()
 			}
-			next, b, full = uint8(d.ext.NextHeader), d.ext.Payload, full-len(d.ext.Contents)
+			size := 8 + 8*int(b[1])
+			next, b, full = b[0], b[size:], full-size
 		case protoFragment:
 			if len(b) < 8 {
 				return d.short()

@@ -2,15 +2,12 @@ package capture
 
 import (
 	"encoding/binary"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
+	"math"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// LINKTYPE numbers, as in capture files. gopacket has them as uint8, which is
-// too small for the last one.
+// LINKTYPE numbers, as in capture files.
 const (
 	linkNull     = 0 // BSD loopback, family in the byte order of the capturing machine
 	linkEthernet = 1
@@ -27,28 +24,28 @@ const (
 	linkSLL2     = 276 // Linux "any", today
 )
 
-// Numbers of the next header, by gopacket's names where it has them.
+// Numbers of the next header.
 const (
-	etherIPv4    = uint16(layers.EthernetTypeIPv4)
-	etherIPv6    = uint16(layers.EthernetTypeIPv6)
-	etherVLAN    = uint16(layers.EthernetTypeDot1Q)
-	etherQinQ    = uint16(layers.EthernetTypeQinQ)
-	etherOldQinQ = uint16(0x9100) // from before there was a standard
-	etherSession = uint16(layers.EthernetTypePPPoESession)
-	etherMPLS    = uint16(layers.EthernetTypeMPLSUnicast)
-	etherMPLSall = uint16(layers.EthernetTypeMPLSMulticast)
+	etherIPv4    = 0x0800
+	etherIPv6    = 0x86dd
+	etherVLAN    = 0x8100
+	etherQinQ    = 0x88a8
+	etherOldQinQ = 0x9100 // from before there was a standard
+	etherSession = 0x8864 // of PPPoE
+	etherMPLS    = 0x8847
+	etherMPLSall = 0x8848 // to several receivers
 
-	pppIPv4    = uint16(layers.PPPTypeIPv4)
-	pppIPv6    = uint16(layers.PPPTypeIPv6)
-	pppMPLS    = uint16(layers.PPPTypeMPLSUnicast)
-	pppMPLSall = uint16(layers.PPPTypeMPLSMulticast)
+	pppIPv4    = 0x0021
+	pppIPv6    = 0x0057
+	pppMPLS    = 0x0281
+	pppMPLSall = 0x0283
 
-	familyIPv4        = uint8(layers.ProtocolFamilyIPv4)
-	familyIPv6BSD     = uint8(layers.ProtocolFamilyIPv6BSD)
-	familyIPv6FreeBSD = uint8(layers.ProtocolFamilyIPv6FreeBSD)
-	familyIPv6Darwin  = uint8(layers.ProtocolFamilyIPv6Darwin)
-	familyIPv6Linux   = uint8(layers.ProtocolFamilyIPv6Linux)
-	familyIPv6Windows = uint8(23) // Npcap's loopback adapter
+	familyIPv4        = 2
+	familyIPv6BSD     = 24
+	familyIPv6FreeBSD = 28
+	familyIPv6Darwin  = 30
+	familyIPv6Linux   = 10
+	familyIPv6Windows = 23 // Npcap's loopback adapter
 
 	cisco    = 0x0f // first byte of Cisco's HDLC, where PPP has ff
 	ciscoAll = 0x8f
@@ -64,11 +61,6 @@ type decoder struct {
 	header int   // capacity of the current frame's data from its IP header on
 	cut    bool  // the capture lacks the end of the current frame
 	pieces []int // frames of the IP fragments before the one that completed the datagram; nil if it came in one piece
-
-	// Reused to avoid allocations.
-	tag  layers.Dot1Q
-	loop layers.Loopback
-	ext  layers.IPv6ExtensionSkipper
 }
 
 // decode decodes f and reports whether d.datagram holds its datagram.
@@ -162,10 +154,10 @@ func (d *decoder) network(kind uint16, b []byte) outcome {
 		case etherIPv6:
 			return d.ipv6(b)
 		case etherVLAN, etherQinQ, etherOldQinQ:
-			if d.tag.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+			if len(b) < 4 {
 				return d.short()
 			}
-			kind, b = uint16(d.tag.Type), d.tag.Payload
+			kind, b = be16(b[2:]), b[4:]
 		case etherSession:
 			return d.pppoe(b)
 		case etherMPLS, etherMPLSall:
@@ -195,26 +187,30 @@ func (d *decoder) family(b []byte) outcome {
 	if len(b) < 4 {
 		return d.short()
 	}
-	// It guesses the byte order, which the file does not state reliably.
-	if d.loop.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+	// The file does not state the byte order reliably, but the numbers are small.
+	kind := binary.LittleEndian.Uint32(b)
+	if b[0] == 0 && b[1] == 0 {
+		kind = binary.BigEndian.Uint32(b)
+	}
+	if kind > math.MaxUint8 {
 		return malformed
 	}
-	switch uint8(d.loop.Family) {
+	switch kind {
 	case familyIPv4:
-		return d.ipv4(d.loop.Payload)
+		return d.ipv4(b[4:])
 	case familyIPv6BSD, familyIPv6FreeBSD, familyIPv6Darwin, familyIPv6Linux, familyIPv6Windows:
-		return d.ipv6(d.loop.Payload)
+		return d.ipv6(b[4:])
 	}
 	return notIP
 }
 
 // pppoe strips the header of a PPPoE session; its length excludes padding.
-// gopacket's decoder panics on short frames.
 func (d *decoder) pppoe(b []byte) outcome {
 	if len(b) < 6 {
 		return d.short()
 	}
-	if layers.PPPoECode(b[1]) != layers.PPPoECodeSession {
+	const session = 0 // of the codes
+	if b[1] != session {
 		return notIP
 	}
 	size := int(be16(b[4:]))
@@ -223,7 +219,6 @@ func (d *decoder) pppoe(b []byte) outcome {
 }
 
 // ppp strips a PPP header. The peers may have agreed to omit either half.
-// gopacket's decoder panics on short frames.
 func (d *decoder) ppp(b []byte) outcome {
 	if len(b) > 0 && b[0] == 0xff {
 		b = b[min(2, len(b)):] // address and control

@@ -1,12 +1,10 @@
 package capture
 
 import (
-	"encoding/binary"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
-
-	"github.com/google/gopacket/layers"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
@@ -103,22 +101,14 @@ func (p *tapper) fromLog(n *frame, from *decoder) {
 	if t.Lacking = d.Form != packet.Wire || !src.Is4() || !dst.Is4() || n.flaw != gaveDatagram; t.Lacking {
 		return
 	}
-	const ttl = 64
-	full := ipv4Header + udpHeader + d.Full
-	b := append(p.log[:0], 0x45, 0, byte(full>>8), byte(full), 0, 0, 0x40, 0, ttl, byte(layers.IPProtocolUDP), 0, 0)
-	source, target := src.As4(), dst.As4()
-	b = append(append(b, source[:]...), target[:]...)
-	binary.BigEndian.PutUint16(b[10:], ^checksum(0, b))
-	b = binary.BigEndian.AppendUint16(b, d.Src.Port())
-	b = binary.BigEndian.AppendUint16(b, d.Dst.Port())
-	b = binary.BigEndian.AppendUint16(b, uint16(full-ipv4Header))
-	b = append(b, 0, 0) // no checksum
+	b := appendIPv4(p.log[:0], netip.AddrPortFrom(src, d.Src.Port()), netip.AddrPortFrom(dst, d.Dst.Port()), udpHeader+d.Full)
+	sealIPv4(b)
 	b = append(b, d.Payload...)
 	p.log = b
 	from.header = cap(b)
 	t.Link = linkRaw
 	from.datagram.Payload = b[ipv4Header+udpHeader:]
-	t.Data, t.Full = b, full
+	t.Data, t.Full = b, ipv4Header+udpHeader+d.Full
 }
 
 // milliseconds returns the time since 1970 in milliseconds.
