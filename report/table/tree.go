@@ -41,6 +41,7 @@ type row struct {
 	n          int // of a list: elements
 	list       bool
 	style      style
+	doc        string // of a field
 }
 
 // details appends the text below the line of r.
@@ -51,28 +52,8 @@ func (s *Sink) details(dst []byte, r *dissect.Record) []byte {
 	if text != nil {
 		return s.remarks(append(dst, text...), r)
 	}
-	t.sink, t.r, t.rows, t.text, t.depth, t.lists = s, r, t.rows[:0], t.text[:0], 0, t.lists[:0]
-	t.data = r.Payload
-	if t.data == nil && r.Kind == dissect.KindMessage && r.Transport.Size <= len(r.Bytes) {
-		t.data = r.Bytes[r.Transport.Size:]
-	}
-	if op, ok := r.Opcode(); ok {
-		t.add(0, 1, "opcode")
-		t.text = appendHex(t.text, uint64(op), 2)
-		if r.Spec != nil {
-			t.text = appendNote(t.text, r.Spec.Name)
-		}
-		t.close()
-	}
-	r.Visit(&s.viewer, t)
-	if n := len(r.Rest); n > 0 && n <= len(t.data) {
-		t.add(len(t.data)-n, len(t.data), "residue")
-		t.rows[len(t.rows)-1].style = yellow
-		t.text = appendCount(t.text, n, "byte")
-		t.close()
-	}
 	from := len(dst)
-	dst = t.append(dst)
+	dst = s.gather(r).append(dst)
 	keep.Keep(dst[from:])
 	if len(r.Rest) > treeBytes {
 		dst = hexdump.Append(dst, r.Rest, max(len(t.data)-len(r.Rest), 0), indent+"  ")
@@ -108,6 +89,32 @@ func (s *Sink) remarks(dst []byte, r *dissect.Record) []byte {
 		dst = append(append(dst, s.theme.off(yellow)...), '\n')
 	}
 	return dst
+}
+
+// gather collects the rows of r in the sink's tree.
+func (s *Sink) gather(r *dissect.Record) *tree {
+	t := &s.tree
+	t.sink, t.r, t.rows, t.text, t.depth, t.lists = s, r, t.rows[:0], t.text[:0], 0, t.lists[:0]
+	t.data = r.Payload
+	if t.data == nil && r.Kind == dissect.KindMessage && r.Transport.Size <= len(r.Bytes) {
+		t.data = r.Bytes[r.Transport.Size:]
+	}
+	if op, ok := r.Opcode(); ok {
+		t.add(0, 1, "opcode")
+		t.text = appendHex(t.text, uint64(op), 2)
+		if r.Spec != nil {
+			t.text = appendNote(t.text, r.Spec.Name)
+		}
+		t.close()
+	}
+	r.Visit(&s.viewer, t)
+	if n := len(r.Rest); n > 0 && n <= len(t.data) {
+		t.add(len(t.data)-n, len(t.data), "residue")
+		t.rows[len(t.rows)-1].style = yellow
+		t.text = appendCount(t.text, n, "byte")
+		t.close()
+	}
+	return t
 }
 
 // remark begins a line in a style.
@@ -252,6 +259,7 @@ func (t *tree) End(g *decode.Group) {
 // Field implements [decode.Visitor].
 func (t *tree) Field(f *decode.Field) {
 	t.add(f.Off, f.End, f.Name)
+	t.rows[len(t.rows)-1].doc = f.Doc
 	t.text = t.sink.appendFull(t.text, t.r, f)
 	t.close()
 }
