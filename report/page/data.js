@@ -1,12 +1,7 @@
 // The data of the page: a JSON object, and the columns that it counts.
 
-// read returns the data once the columns are unpacked.
-async function read() {
-  const data = JSON.parse(document.getElementById('data').textContent);
-  const base64 = atob(document.getElementById('columns').textContent);
-  const packed = Uint8Array.from(base64, (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+// unpack gives the data its columns.
+function unpack(data, bytes) {
   let at = 0;
   // column reads n numbers, each the sum of the differences up to it.
   const column = (n, scale = 1) => {

@@ -51,7 +51,7 @@ app.wake = () => {
 };
 
 function frame(now) {
-  if (!(app.scene.w > 0 && app.scene.h > 0)) { // the page is not laid out yet, or hidden
+  if (!(app.scene?.w > 0 && app.scene.h > 0)) { // the page is not laid out yet, or hidden
     app.running = false;
     return;
   }
@@ -65,22 +65,22 @@ function frame(now) {
   const moving = app.scene.aim(app.t, Math.min(dt, 0.1));
   if (app.dirty || moving) {
     app.scene.draw(app.t);
-    show(now);
+    around(now);
     app.dirty = false;
   }
   app.running = app.playing || moving;
   if (app.running) requestAnimationFrame(frame);
 }
 
-// show brings what is around the canvas to the moment; the slower parts less often.
-function show(now) {
+// around brings what is around the canvas to the moment; the slower parts less often.
+function around(now) {
   const m = app.m, share = (app.t - m.begin) / m.duration;
   app.head.style.left = `${share * 100}%`;
   const text = clock(app.t);
   if (app.clockText !== text) { app.now.textContent = text; app.clockText = text; }
   clearTimeout(app.trailing);
   if (now - app.shown < 120) {
-    app.trailing = setTimeout(() => { app.shown = 0; show(performance.now()); }, 130);
+    app.trailing = setTimeout(() => { app.shown = 0; around(performance.now()); }, 130);
     return;
   }
   app.shown = now;
@@ -381,36 +381,39 @@ function paint(theme) {
   if (app.scene) { app.scene.theme(); resize(); }
 }
 
-async function main() {
-  paint();
-  matchMedia('(prefers-color-scheme: light)').addEventListener('change', () => paint());
-  const page = document.getElementById('page');
-  app.data = await read();
-  const data = app.data;
-  page.append(h('button', { type: 'button', class: 'skip', onclick: () => { app.replay?.scrollIntoView(); document.getElementById('time')?.focus(); } }, 'Skip to the replay'));
-  const light = h('button', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: () => paint(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light') }, '◐');
-  page.append(h('div', { class: 'bars' }, h('i'), h('b', null, 'Session'), h('span', { class: 'cut' }, data.captures.join(', ')), h('i', { class: 'mid' }), light, h('i', { class: 'end' })));
-  if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, 'The capture holds no match.')); document.documentElement.dataset.ready = Math.round(performance.now()); return; }
+// show fills an element with all matches of the data.
+function show(page, data) {
+  app.data = data;
+  app.scene = null;
+  if (!data.matches.length) { page.append(h('h1', null, 'No match'), h('p', { class: 'soft' }, data.captures.length > 1 ? 'The captures hold no match.' : 'The capture holds no match.')); return; }
   const pick = h('select', { id: 'pick', 'aria-label': 'Match', onchange: () => { open(+pick.value); } }, data.matches.map((m, i) => h('option', { value: i }, `Match ${i + 1}: ${m.map || 'unknown map'}, ${date(m.origin + m.begin * 1000)}, ${clock(m.end - m.begin, 0)}`)));
   if (data.matches.length > 1) page.append(h('div', { class: 'pick' }, pick, h('button', { type: 'button', onclick: () => document.getElementById('matches').scrollIntoView() }, data.league ? 'All matches and the league' : 'All matches')));
   page.append(h('div', { id: 'match' }));
-  if (data.matches.length > 1) page.append(evenings(data, (i) => { pick.value = String(i); open(i); scrollTo(0, 0); }));
+  app.choose = (i, t) => { pick.value = String(i); open(i, t); };
+  if (data.matches.length > 1) page.append(evenings(data, (i) => { app.choose(i); scrollTo(0, 0); }));
   if (data.league) page.append(league(data));
   page.append(h('footer', null, 'Times are minutes and seconds since the first frame of the capture; distances are game units. A value that the capture does not show is left out. Frames are those of Wireshark.'));
   const link = fromLink();
-  pick.value = String(link.n ?? 0);
-  open(link.n ?? 0, link.t ?? undefined);
-  addEventListener('keydown', keys);
+  app.choose(link.n ?? 0, link.t ?? undefined);
+}
+
+const lightButton = () => h('button', { type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark', onclick: () => paint(document.documentElement.dataset.theme === 'light' ? 'dark' : 'light') }, '◐');
+
+// bars are the head of a page.
+const bars = (title, ...content) => h('div', { class: 'bars' }, h('i'), h('b', null, title), content, h('i', { class: 'mid' }), lightButton(), h('i', { class: 'end' }));
+
+// skipButton is the first of a page.
+const skipButton = () => h('button', { type: 'button', class: 'skip', onclick: () => { app.replay?.scrollIntoView(); document.getElementById('time')?.focus(); } }, 'Skip to the replay');
+
+// listen takes the keys, the links and the wishes of the browser, once.
+function listen() {
+  matchMedia('(prefers-color-scheme: light)').addEventListener('change', () => paint());
+  addEventListener('keydown', (e) => { if (app.scene?.canvas.offsetParent) keys(e); });
   addEventListener('beforeprint', () => print(true));
   addEventListener('afterprint', () => print(false));
   addEventListener('hashchange', () => {
+    if (!app.data?.matches.length) return;
     const { t, n } = fromLink();
-    if (n !== null && n !== app.index) { pick.value = String(n); open(n, t ?? undefined); } else if (t !== null) app.seek(t);
+    if (n !== null && n !== app.index) app.choose(n, t ?? undefined); else if (t !== null) app.seek(t);
   });
-  document.documentElement.dataset.ready = Math.round(performance.now());
 }
-
-main().catch((e) => {
-  document.getElementById('page').append(h('p', null, `This browser cannot show the page: ${e.message}. One of 2023 or later can.`));
-  throw e;
-});

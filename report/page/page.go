@@ -37,6 +37,8 @@ var (
 	scriptPanels string
 	//go:embed main.js
 	scriptMain string
+	//go:embed begin.js
+	scriptBegin string
 )
 
 // Options hold the facts beside the matches.
@@ -45,19 +47,33 @@ type Options struct {
 	League   []match.Standing // over all of them, nil for one file
 }
 
+// Style returns the style of a page, for another page that shows matches.
+func Style() string { return style }
+
+// Script returns the script of a page without its beginning: show in it shows
+// what Data returns. The names of its parts share one scope.
+func Script() string { return scriptData + scriptShapes + scriptScene + scriptPanels + scriptMain }
+
+// Data returns what the script shows: a JSON object, and the columns that it
+// counts, not packed.
+func Data(all []*match.Match, o Options) (text, columnBytes []byte, err error) {
+	var c columns
+	data := collect(all, o, &c)
+	text, err = json.Marshal(data) // with <, >, &, U+2028 and U+2029 as \u003c and so on
+	return text, c.bytes, err
+}
+
 // Write writes a page. The same matches and options give the same bytes.
 func Write(w io.Writer, all []*match.Match, o Options) error {
-	var columns columns
-	data := collect(all, o, &columns)
-	text, err := json.Marshal(data) // with <, >, &, U+2028 and U+2029 as \u003c and so on
+	text, columnBytes, err := Data(all, o)
 	if err != nil {
 		return err
 	}
-	packed, err := deflate(columns.bytes)
+	packed, err := deflate(columnBytes)
 	if err != nil {
 		return err
 	}
-	script := "'use strict';\n(() => {\n" + scriptData + scriptShapes + scriptScene + scriptPanels + scriptMain + "})();\n"
+	script := "'use strict';\n(() => {\n" + Script() + scriptBegin + "})();\n"
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src '" + hash(script) + "'; style-src '" + hash(style) + "'"
 
 	b := bufio.NewWriter(w)

@@ -32,6 +32,11 @@ const timeButton = (app, t, lead = 0, label = clock(t)) =>
 // A row that moves the replay, for the mouse; its time button is for the keyboard.
 const goRow = (app, t, lead, props, ...cells) => h('tr', { class: 'go', onclick: () => app.jump(t - lead, lead > 0), ...props }, cells);
 
+// frameOf is the number of a frame, which leads to its messages where they are shown.
+const frameOf = (app, m, { frame, t }) => (app.toFrame
+  ? h('button', { type: 'button', class: 'time', 'aria-label': `Messages of frame ${frame}`, onclick: (e) => { e.stopPropagation(); app.toFrame(m, frame, t); } }, String(frame))
+  : String(frame));
+
 const killLead = 2; // seconds of the fight before a kill
 
 function scoreBoard(app, m) {
@@ -159,10 +164,10 @@ function kills(app, m) {
     h('td', null, who(m, k.victim), k.ship ? h('span', { class: 'soft' }, ' ', readable(k.ship)) : null),
     h('td', null, k.weapon || none, k.distance !== undefined ? h('span', { class: 'soft narrow' }, `${k.distance.toFixed(0)} units`) : null), h('td', { class: 'num wide' }, value(k.distance, (d) => d.toFixed(1))),
     assists ? h('td', { class: 'wide' }, (k.assists || []).map((a, i) => [i ? ', ' : '', who(m, a.player)])) : null,
-    h('td', { class: 'num soft wide' }, String(k.frame))));
+    h('td', { class: 'num soft wide frame' }, frameOf(app, m, k))));
   return section('kills', 'Kills', m.kills.length ? 'a click shows the two seconds before' : null,
     h('div', { class: 'card' }, lanes(app, m), m.kills.length ? h('div', { class: 'scroll' }, h('table', { class: 'killtable' }, h('caption', { class: 'hidden' }, 'Kills'),
-      h('thead', null, h('tr', null, ['Time', 'Killer', 'Lost', 'With', 'Distance', assists && 'Others who helped', 'Frame'].filter(Boolean).map((x) => h('th', { scope: 'col', class: (x === 'Frame' || x === 'Distance' ? 'num ' : '') + (x === 'Frame' || x === 'Distance' || x.startsWith('Others') ? 'wide' : '') }, x)))),
+      h('thead', null, h('tr', null, ['Time', 'Killer', 'Lost', 'With', 'Distance', assists && 'Others who helped', 'Frame'].filter(Boolean).map((x) => h('th', { scope: 'col', class: (x === 'Frame' || x === 'Distance' ? 'num ' : '') + (x === 'Frame' ? 'wide frame' : x === 'Distance' || x.startsWith('Others') ? 'wide' : '') }, x)))),
       h('tbody', null, rows))) : h('p', { class: 'keyline empty' }, 'No ship was lost.')));
 }
 
@@ -252,7 +257,7 @@ function unusual(app, m) {
   return section('unusual', 'Unusual', 'numbers for hosts who wonder, no verdict on anybody',
     h('div', { class: 'card scroll' }, h('table', { class: 'findings' }, h('caption', { class: 'hidden' }, 'Unusual findings'), h('thead', null, h('tr', null, ['First', 'Player', 'Finding', 'Value', 'Limit', 'Times', 'Frame'].map((x, i) => h('th', { scope: 'col', class: (i > 2 ? 'num' : '') + (i > 3 ? ' wide' : '') }, x)))),
       h('tbody', null, m.unusual.map((f) => goRow(app, f.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, f.t)), h('td', null, f.player >= 0 ? who(m, f.player) : none), h('td', null, h('span', { class: 'badge' }, f.kind), ' ', h('bdi', null, f.text)),
-        h('td', { class: 'num' }, number(f.value)), h('td', { class: 'num wide' }, number(f.limit)), h('td', { class: 'num wide' }, String(f.count)), h('td', { class: 'num wide soft' }, String(f.frame))))))));
+        h('td', { class: 'num' }, number(f.value)), h('td', { class: 'num wide' }, number(f.limit)), h('td', { class: 'num wide' }, String(f.count)), h('td', { class: 'num wide soft' }, frameOf(app, m, f))))))));
 }
 
 function events(app, m) {
@@ -260,7 +265,7 @@ function events(app, m) {
   const open = h('details', { class: 'card', ontoggle: () => {
     if (!open.open || box.firstChild) return;
     box.append(h('table', null, h('caption', { class: 'hidden' }, 'All events'), h('thead', null, h('tr', null, ['Time', 'Event', 'Frame'].map((x, i) => h('th', { scope: 'col', class: i === 2 ? 'num' : '' }, x)))),
-      h('tbody', null, m.events.map((e) => goRow(app, e.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, e.t)), h('td', null, h('bdi', null, e.text)), h('td', { class: 'num soft' }, String(e.frame)))))));
+      h('tbody', null, m.events.map((e) => goRow(app, e.t, 0, {}, h('th', { scope: 'row' }, timeButton(app, e.t)), h('td', null, h('bdi', null, e.text)), h('td', { class: 'num soft' }, frameOf(app, m, e)))))));
   } }, h('summary', null, plural(m.events.length, 'event')), box);
   return section('events', 'Everything in order', null, open);
 }
