@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -32,23 +33,9 @@ func (c *Counts) Fill(t *measure.Tally) {
 
 // warn reports frames and datagrams that could not be read.
 func warn(s cli.Streams, c capture.Stats) {
-	say := func(n int, format string, args ...any) {
-		if n > 0 {
-			fmt.Fprintf(s.Err, "bcdissect: %d %s\n", n, fmt.Sprintf(format, args...))
-		}
-	}
-	for _, text := range c.Remarks {
+	for _, text := range remark.Of(&c) {
 		fmt.Fprintf(s.Err, "bcdissect: %s\n", text)
 	}
-	say(c.MoreRemarks, "more remarks on logs were left out")
-	say(c.Other.Unsent, "datagrams of a log were left out: sending them failed")
-	for _, l := range c.Other.Links {
-		say(l.Frames, "frames were skipped: link type %d is not supported", l.Type)
-	}
-	say(c.Other.NoInterface, "frames were skipped: the file does not describe their interface")
-	say(c.Other.Oversized, "frames were skipped: they are too large")
-	say(c.Evicted, "datagrams in IP fragments were given up: too old, too many or contradictory")
-	say(c.Unfinished, "datagrams in IP fragments lack some of them")
 }
 
 // ErrEnough ends a reading that has shown as many records as asked for.

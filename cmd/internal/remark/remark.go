@@ -1,0 +1,28 @@
+// Package remark says in words what of captures could not be read.
+package remark
+
+import (
+	"fmt"
+
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// Of returns a line for each kind of frames and datagrams that could not be read.
+func Of(c *capture.Stats) []string {
+	all := c.Remarks[:len(c.Remarks):len(c.Remarks)]
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, fmt.Sprintf(format, args...)))
+		}
+	}
+	say(c.MoreRemarks, "more remarks on logs were left out")
+	say(c.Other.Unsent, "datagrams of a log were left out: sending them failed")
+	for _, l := range c.Other.Links {
+		say(l.Frames, "frames were skipped: link type %d is not supported", l.Type)
+	}
+	say(c.Other.NoInterface, "frames were skipped: the file does not describe their interface")
+	say(c.Other.Oversized, "frames were skipped: they are too large")
+	say(c.Evicted, "datagrams in IP fragments were given up: too old, too many or contradictory")
+	say(c.Unfinished, "datagrams in IP fragments lack some of them")
+	return all
+}
