@@ -124,6 +124,10 @@ var keys = []Key{
 		}),
 	},
 	{
+		Name: "payload_len", Type: Int, Scope: Column, Doc: "size of the complete game message in bytes, opcode included",
+		Int: one(func(r *dissect.Record) (int64, bool) { return int64(len(r.Payload)), len(r.Payload) > 0 }),
+	},
+	{
 		Name: "reliable", Type: Bool, Doc: "`true` or left out",
 		Has: func(r *dissect.Record) bool { return isMessage(r) && r.Transport.Reliable },
 		Int: one(func(r *dissect.Record) (int64, bool) { return bit(r.Transport.Reliable), isMessage(r) }),

@@ -23,21 +23,38 @@ type link struct {
 
 // lap holds the counts of the current lap.
 type lap struct {
-	rtt            mean
-	updates        int64
-	lost, repeated int64 // of the link when the lap began
-	silence        time.Duration
-	silenceAt      time.Time
+	before    Lap // the link's counts when the lap began
+	rtt       mean
+	rttMax    time.Duration
+	updates   int64
+	silence   time.Duration
+	silenceAt time.Time
+}
+
+// counts returns the link's counts so far.
+func (l *link) counts() Lap {
+	return Lap{
+		Datagrams: l.Datagrams, Bytes: l.Bytes, Messages: l.Messages, Reliable: l.Reliable(), Repeated: l.Repeated(), Duplicates: l.Duplicates(),
+		Acknowledged: l.Acknowledged(), Late: l.Late(), Lost: l.Lost(),
+	}
 }
 
 // endLap returns the lap and begins the next.
 func (l *link) endLap() Lap {
-	lost, repeated := l.Lost(), l.Repeated()
-	out := Lap{
-		RTT: l.lap.rtt.value(), Lost: lost - l.lap.lost, Repeated: repeated - l.lap.repeated, Updates: l.lap.updates,
-		Silence: l.lap.silence, SilenceAt: l.lap.silenceAt,
-	}
-	l.lap = lap{lost: lost, repeated: repeated}
+	out, was := l.counts(), &l.lap.before
+	next := lap{before: out}
+	out.Datagrams -= was.Datagrams
+	out.Bytes -= was.Bytes
+	out.Messages -= was.Messages
+	out.Reliable -= was.Reliable
+	out.Repeated -= was.Repeated
+	out.Duplicates -= was.Duplicates
+	out.Acknowledged -= was.Acknowledged
+	out.Late -= was.Late
+	out.Lost -= was.Lost
+	out.RTTs, out.RTT, out.RTTMax = l.lap.rtt.n, l.lap.rtt.value(), l.lap.rttMax
+	out.Updates, out.Silence, out.SilenceAt = l.lap.updates, l.lap.silence, l.lap.silenceAt
+	l.lap = next
 	return out
 }
 
@@ -164,6 +181,7 @@ func (l *link) acknowledge(h *transport.Header, at moment) {
 		}
 		l.rtt.add(ns)
 		l.lap.rtt.add(ns)
+		l.lap.rttMax = max(l.lap.rttMax, time.Duration(ns))
 	}
 }
 

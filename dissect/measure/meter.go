@@ -156,6 +156,8 @@ type pair struct{ host, client netip.AddrPort }
 
 type conversation struct {
 	pair
+	number   int // of the conversation
+	index    int // of the player, -1 if it is not known
 	player   string
 	peer     uint8
 	restarts int64
@@ -209,6 +211,9 @@ func (m *Meter) Record(r *dissect.Record) error {
 	l := &c.links[side(r.Dir)]
 	m.current = l
 	if m.begins(r) {
+		if c.number, c.index = r.Conversation, -1; r.Player != nil {
+			c.index = r.Player.Index
+		}
 		m.uses++
 		c.used = m.uses
 		if at.known {
@@ -263,14 +268,22 @@ func (m *Meter) Links() []Link {
 }
 
 // A Lap holds the traffic of a link since the last lap, or since its beginning.
+// Its text is from the network: escape it before a terminal sees it.
 type Lap struct {
-	Host, Client   netip.AddrPort
-	Dir            dissect.Dir
-	RTT            time.Duration // mean, 0 if none was measured
-	Lost, Repeated int64         // Lost is negative if numbers came that had been counted as lost
-	Updates        int64         // of ships
-	Silence        time.Duration // the longest that ended in the lap
-	SilenceAt      time.Time     // when that began
+	Host, Client netip.AddrPort
+	Dir          dissect.Dir
+	Conversation int    // number of the latest conversation between the two
+	Index        int    // of the client's player, -1 if it is not known
+	Player       string // the latest name of that player; empty if it is not known
+
+	Datagrams, Bytes, Messages                         int64
+	Reliable, Repeated, Duplicates, Acknowledged, Late int64         // of both classes
+	Lost                                               int64         // negative if numbers came that had been counted as lost
+	RTTs                                               int64         // how many were measured
+	RTT, RTTMax                                        time.Duration // mean and longest, 0 if none was measured
+	Updates                                            int64         // of ships
+	Silence                                            time.Duration // the longest that ended in the lap
+	SilenceAt                                          time.Time     // when that began
 }
 
 // Laps yields the traffic of each link since the last call, in no order.
@@ -280,6 +293,7 @@ func (m *Meter) Laps(yield func(*Lap)) {
 			if l := &c.links[i]; l.Datagrams > 0 {
 				out := l.endLap()
 				out.Host, out.Client, out.Dir = c.host, c.client, dirs[i]
+				out.Conversation, out.Index, out.Player = c.number, c.index, c.player
 				yield(&out)
 			}
 		}

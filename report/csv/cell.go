@@ -48,6 +48,16 @@ func (c *cell) append(dst []byte, f *Form) []byte {
 	return dst
 }
 
+// AppendText appends a text from the network as a cell of RFC 4180.
+func AppendText(dst, s []byte) []byte {
+	return (&cell{s, text}).append(dst, &Form{Separator: ','})
+}
+
+// AppendJSON appends JSON as a cell of RFC 4180.
+func AppendJSON(dst, s []byte) []byte {
+	return (&cell{s, plain}).append(dst, &Form{Separator: ','})
+}
+
 // quote puts dst[from:] in quotes, and doubles the quotes in it.
 func quote(dst []byte, from int, mark byte) []byte {
 	i := len(dst)

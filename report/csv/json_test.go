@@ -244,7 +244,12 @@ func beside(r *dissect.Record, name string) string {
 	if n := r.Datagram.WireLen; n > 0 {
 		frame = strconv.Itoa(n)
 	}
+	payload := ""
+	if n := len(r.Payload); n > 0 {
+		payload = strconv.Itoa(n)
+	}
 	return map[string]string{
-		"src_ip": src, "src_port": srcPort, "dst_ip": dst, "dst_port": dstPort, "player_name": r.Client, "frame_len": frame,
+		"payload_len": payload,
+		"src_ip":      src, "src_port": srcPort, "dst_ip": dst, "dst_port": dstPort, "player_name": r.Client, "frame_len": frame,
 	}[name]
 }

@@ -68,6 +68,9 @@ func (e *Encoder) AppendObject(dst []byte, r *dissect.Record, name string) []byt
 // AppendString appends a JSON string.
 func AppendString(dst []byte, s string) []byte { return appendString(dst, s) }
 
+// AppendFloat appends a JSON number, or null if it is not finite.
+func AppendFloat(dst []byte, x float32) []byte { return appendFloat(dst, x) }
+
 // Values renders single fields as lines have them. Its zero value is ready to
 // use.
 type Values struct{ fields }

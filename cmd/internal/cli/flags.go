@@ -94,6 +94,9 @@ func (f *Common) DefineJobs(cmd *cobra.Command) {
 	cmd.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "use `N` processors (0 = automatic)")
 }
 
+// Clear reports whether all datagrams are taken as deciphered.
+func (f *Common) Clear() bool { return f.clear }
+
 // OnPorts returns " on port 1" for the ports that the user gave, "" for none.
 func (f *Common) OnPorts() string {
 	if len(f.ports) == 0 {

@@ -24,6 +24,9 @@ type Counts struct {
 	pipeline dissect.Stats
 }
 
+// CountsOf returns the counts of a capture and of its pipeline.
+func CountsOf(c capture.Stats, p dissect.Stats) Counts { return Counts{c, p} }
+
 // Fill puts the counts into a tally.
 func (c *Counts) Fill(t *measure.Tally) {
 	t.Frames = int64(c.capture.Frames)
@@ -137,16 +140,18 @@ func (r *reading) judged(c *reader) error {
 // ofCapture gives an error of reading its exit status: one of its own if
 // captures were cut short or damaged, and nothing else was the matter.
 func ofCapture(err error) error {
-	if onlyDamage(err) {
+	if OnlyDamage(err) {
 		return &cli.StatusError{Code: cli.ExitDamaged, Err: err}
 	}
 	return cli.Failed(err)
 }
 
-func onlyDamage(err error) bool {
+// OnlyDamage reports whether captures were cut short or damaged, and nothing else
+// was the matter.
+func OnlyDamage(err error) bool {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range several.Unwrap() {
-			if !onlyDamage(e) {
+			if !OnlyDamage(e) {
 				return false
 			}
 		}

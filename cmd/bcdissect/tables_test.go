@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/tables"
+)
+
+// tableFiles returns the files of tables below a folder.
+func tableFiles(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".parquet" {
+			all = append(all, path)
+		}
+		return nil // the folder may be missing
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A run that is killed at any moment leaves no file that is not whole, and no
+// row in the table of captures for a capture that is not; the next run makes
+// the same files as one that was not disturbed.
+func TestTablesKilled(t *testing.T) {
+	fixtures.System(t)
+	file := fixtures.Path("captures/networked_battle.pcap")
+	whole := t.TempDir()
+	begun := time.Now()
+	if out, err := exec.Command("bcdissect", "tables", whole, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	took := time.Since(begun)
+	want := tableFiles(t, whole)
+	if len(want) != 34 {
+		t.Fatalf("got %d files", len(want))
+	}
+	dir := t.TempDir()
+	const kills = 10
+	for i := range kills {
+		cmd := exec.Command("bcdissect", "tables", dir, file, "--replace")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(took * time.Duration(i+1) / (kills + 1))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // the files tell
+		complete := false
+		for _, name := range tableFiles(t, dir) {
+			b, err := os.ReadFile(name)
+			rel, _ := filepath.Rel(dir, name)
+			same, _ := os.ReadFile(filepath.Join(whole, rel))
+			if err != nil || !bytes.Equal(b, same) {
+				t.Errorf("killed after %d/%d: %s is not whole: %v", i+1, kills+1, rel, err)
+			}
+			complete = complete || strings.HasPrefix(rel, tables.Captures+string(filepath.Separator))
+		}
+		if complete && len(tableFiles(t, dir)) != len(want) {
+			t.Errorf("killed after %d/%d: a capture with %d tables of %d is in the table of captures", i+1, kills+1, len(tableFiles(t, dir)), len(want))
+		}
+	}
+	if out, err := exec.Command("bcdissect", "tables", dir, file, "--replace").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := tableFiles(t, dir); len(got) != len(want) {
+		t.Errorf("got %d files, want %d", len(got), len(want))
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".unfinished")); err == nil {
+		t.Error("unfinished files are left")
+	}
+}
+
+// An interrupt ends the program without files that are not whole.
+func TestTablesInterrupted(t *testing.T) {
+	fixtures.System(t)
+	if cli.OnWindows {
+		t.Skip("a process cannot send an interrupt there")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("bcdissect", "tables", dir, "-j", "2", fixtures.Path("captures/battle_mix.pcap.gz"), fixtures.Path("captures/battle_mix-s96.pcap.gz"),
+		fixtures.Path("captures/networked_battle.pcap"))
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it is at work
+		if _, err := os.Stat(filepath.Join(dir, ".unfinished")); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait() // the status says it
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitAborted || !strings.Contains(said.String(), "interrupted; run the command again to go on") {
+		t.Errorf("exit status %d: %s", code, said.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".unfinished")); err == nil {
+		t.Error("unfinished files are left")
+	}
+}

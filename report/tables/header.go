@@ -1,0 +1,181 @@
+package tables
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/key"
+)
+
+// headers are the keys that the rows of messages begin with; the others are in
+// the table of records.
+var headers = []string{"frame", "msg", "ts", "dir", "player", "player_name", "copy_of", "author", "author_name"}
+
+// full are the columns of keys that have a value in each row.
+var full = []string{
+	"frame", "msg", "src_ip", "src_port", "dst_ip", "dst_port", "frame_len", "dir", "conversation", "peer", "kind", "len", "reliable", "priority", "status",
+	"payload_len",
+}
+
+// A header fills the first columns of a table with keys of a record.
+type header struct {
+	keys  []*key.Key
+	start *time.Time // of the capture
+	addrs [2]address // of the last record
+}
+
+// An address is an IP address with its text.
+type address struct {
+	ip   netip.Addr
+	text string
+}
+
+// newHeader returns the header of some keys.
+func newHeader(names []string) *header {
+	h := &header{start: new(time.Time)}
+	for _, name := range names {
+		h.keys = append(h.keys, key.Find(name))
+	}
+	return h
+}
+
+// recordKeys returns the names of the keys in the table of records.
+func recordKeys() (names []string) {
+	for _, k := range key.All() {
+		switch {
+		case k.Scope == key.Filter, k.Type == key.Object, k.Type == key.Address:
+		case slices.Contains([]string{"capture", "payload", "notes.text"}, k.Name):
+		default:
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// recordTable returns the table of records.
+func recordTable() Table {
+	return Table{Name: records, Doc: "a record: a message, a GameSpy datagram, or malformed bytes", Columns: newHeader(recordKeys()).columns()}
+}
+
+// columns returns the columns of the header.
+func (h *header) columns() []Column {
+	all := make([]Column, len(h.keys))
+	for i, k := range h.keys {
+		doc := k.Doc
+		switch k.Name {
+		case "ts":
+			doc = "capture time, in microseconds"
+		case "status":
+			doc = "`ok`, or as in JSON"
+		case "dialect":
+			doc = "how the sender writes: `openbc` or `stock`"
+		}
+		list := k.List || strings.HasPrefix(k.Name, "notes.")
+		all[i] = Column{Name: strings.ReplaceAll(k.Name, ".", "_"), Type: typeOfKey(k.Type), List: list, Doc: doc, Full: slices.Contains(full, k.Name)}
+	}
+	return all
+}
+
+// typeOfKey returns the type of a column with the values of a key.
+func typeOfKey(t key.Type) Type {
+	switch t {
+	case key.Int:
+		return Int
+	case key.Bool:
+		return Bool
+	case key.Time:
+		return Time
+	case key.Seconds:
+		return Double
+	default:
+		return Text
+	}
+}
+
+// fill sets the columns of the header in the open row. Unlike in JSON, defaults
+// are there: ok, stock, false.
+func (h *header) fill(t *rows, r *dissect.Record) {
+	for i, k := range h.keys {
+		switch k.Type {
+		case key.Int:
+			if k.List {
+				for n := 0; ; n++ {
+					v, ok := k.Int(r, n)
+					if !ok {
+						break
+					}
+					t.addInt(i, v)
+				}
+			} else if v, ok := k.Int(r, 0); ok {
+				t.int(i, v)
+			}
+		case key.Bool:
+			if v, ok := k.Int(r, 0); ok {
+				t.bool(i, v != 0)
+			}
+		case key.Word:
+			if w := k.Word(r); w >= 0 {
+				t.text(i, k.Words[w])
+			}
+		case key.Time:
+			if k.Present(r) {
+				t.int(i, r.Datagram.Time.UnixMicro())
+			}
+		case key.Seconds:
+			if k.Present(r) {
+				if h.start.IsZero() {
+					*h.start = r.Datagram.Time
+				}
+				t.double(i, r.Datagram.Time.Sub(*h.start).Seconds())
+			}
+		case key.Hex:
+			if b := k.Bytes(r); len(b) > 0 {
+				t.hex(i, b)
+			}
+		case key.IP:
+			if a, ok := k.Addr(r, 0); ok {
+				t.text(i, h.address(i&1, a.Addr()))
+			}
+		case key.Text:
+			h.text(t, i, r)
+		case key.Object, key.Address:
+		}
+	}
+}
+
+// text sets a key that is a text, or a list of texts.
+func (h *header) text(t *rows, i int, r *dissect.Record) {
+	k := h.keys[i]
+	switch {
+	case k.Append != nil:
+		if b := k.Append(t.scratch[:0], r); len(b) > 0 {
+			t.scratch = b
+			t.bytes(i, b)
+		}
+	case t.table.Columns[i].List:
+		for n := 0; ; n++ {
+			s, ok := k.Text(r, n)
+			if !ok {
+				break
+			}
+			t.addText(i, s)
+		}
+	default:
+		if s, ok := k.Text(r, 0); ok {
+			t.text(i, s)
+		}
+	}
+}
+
+// address returns the text of an IP address; which is the one of two that are
+// remembered.
+func (h *header) address(which int, ip netip.Addr) string {
+	a := &h.addrs[which]
+	if a.ip != ip || a.text == "" {
+		*a = address{ip, ip.String()}
+	}
+	return a.text
+}

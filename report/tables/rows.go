@@ -1,0 +1,297 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/hex"
+	"io"
+	"unicode/utf8"
+)
+
+// rows collects the rows of a table and hands them on in batches. A row begins
+// with begin; the values of its columns follow in any order, those without one
+// are absent.
+type rows struct {
+	table   Table
+	cells   []cells
+	n       int    // rows in the batch, the open one included
+	batch   int    // rows of a full batch
+	total   int64  // rows of the table
+	arena   []byte // texts in the batch
+	scratch []byte
+	out     file
+	err     error
+}
+
+// cells are the values of a column in a batch.
+type cells struct {
+	ints   []int64   // of Int, Bool and Time
+	floats []float32 // of Float
+	reals  []float64 // of Double
+	texts  []span    // of Text
+
+	levels   []level // empty if full
+	rows     int     // rows that have their value or its absence, the open one included
+	elements int     // of the last list
+	kind     Type
+	full     bool // no value is absent
+	list     bool
+	none     bool // all lists are absent
+
+	lastText string // to find the span of a text that comes again
+	last     span
+}
+
+// count returns the number of values.
+func (c *cells) count() int {
+	switch c.kind {
+	case Int, Bool, Time:
+		return len(c.ints)
+	case Float:
+		return len(c.floats)
+	case Double:
+		return len(c.reals)
+	default:
+		return len(c.texts)
+	}
+}
+
+// A span is the place of a text in the arena.
+type span struct{ from, to uint32 }
+
+// A level tells whether a row has a value. A row with a list has a level for
+// each element, or one if the list is absent or empty.
+type level uint8
+
+const (
+	absent    level  = iota
+	present          // a value that is no list
+	empty            // list
+	gap              // element of a list without a value
+	element          // of a list
+	more      = 0x80 // the element is not the first
+	levelBits = 0x7F
+)
+
+// A file takes batches of rows.
+type file interface {
+	write(r *rows) error
+	close() error
+}
+
+// newRows makes a table that is written to w.
+func newRows(t Table, w io.WriteCloser, o *Options, batch int) *rows {
+	r := &rows{table: t, cells: make([]cells, len(t.Columns)), batch: batch}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		r.cells[i] = cells{kind: c.Type, full: c.Full, list: c.List, none: true}
+	}
+	if o.CSV {
+		r.out = newCSV(&t, w)
+	} else {
+		r.out = newParquet(&t, w, o)
+	}
+	return r
+}
+
+// begin begins the next row.
+func (r *rows) begin() {
+	if r.n == r.batch {
+		r.flush()
+	}
+	r.n++
+	r.total++
+}
+
+// flush hands on the rows.
+func (r *rows) flush() {
+	if r.err == nil && r.n > 0 {
+		for i := range r.cells {
+			r.cells[i].pad(r.n)
+		}
+		r.err = r.out.write(r)
+	}
+	for i := range r.cells {
+		c := &r.cells[i]
+		c.ints, c.floats, c.reals, c.texts, c.levels = c.ints[:0], c.floats[:0], c.reals[:0], c.texts[:0], c.levels[:0]
+		c.rows, c.none, c.last = 0, true, span{}
+	}
+	r.n, r.arena = 0, r.arena[:0]
+}
+
+// close writes the rest. It returns the first error.
+func (r *rows) close() error {
+	r.flush()
+	if err := r.out.close(); r.err == nil {
+		r.err = err
+	}
+	return r.err
+}
+
+// pad lets the column be absent in the rows up to n.
+func (c *cells) pad(n int) {
+	if c.full {
+		c.zeros(n)
+		return
+	}
+	for ; c.rows < n; c.rows++ {
+		c.levels = append(c.levels, absent)
+	}
+}
+
+// zeros sets the column to its zero value in the rows up to n.
+func (c *cells) zeros(n int) {
+	for ; c.rows < n; c.rows++ {
+		switch c.kind {
+		case Int, Bool, Time:
+			c.ints = append(c.ints, 0)
+		case Float:
+			c.floats = append(c.floats, 0)
+		case Double:
+			c.reals = append(c.reals, 0)
+		case Text:
+			c.texts = append(c.texts, span{})
+		}
+	}
+}
+
+// single begins the value of the open row. It reports false if the row has one.
+func (r *rows) single(column int) (c *cells, ok bool) {
+	c = &r.cells[column]
+	if c.rows != r.n-1 {
+		if c.rows >= r.n {
+			return c, false
+		}
+		c.pad(r.n - 1)
+	}
+	if !c.full {
+		c.levels = append(c.levels, present)
+	}
+	c.rows = r.n
+	return c, true
+}
+
+// The methods below set the value of a column in the open row. The first value
+// stays.
+
+func (r *rows) int(column int, v int64) {
+	if c, ok := r.single(column); ok {
+		c.ints = append(c.ints, v)
+	}
+}
+
+func (r *rows) bool(column int, v bool) {
+	n := int64(0)
+	if v {
+		n = 1
+	}
+	r.int(column, n)
+}
+
+func (r *rows) float(column int, v float32) {
+	if c, ok := r.single(column); ok {
+		c.floats = append(c.floats, v)
+	}
+}
+
+func (r *rows) double(column int, v float64) {
+	if c, ok := r.single(column); ok {
+		c.reals = append(c.reals, v)
+	}
+}
+
+func (r *rows) text(column int, s string) {
+	c, ok := r.single(column)
+	if !ok {
+		return
+	}
+	if s != c.lastText || c.last.to == 0 {
+		c.lastText, c.last = s, keep(r, s)
+	}
+	c.texts = append(c.texts, c.last)
+}
+
+func (r *rows) bytes(column int, s []byte) {
+	c, ok := r.single(column)
+	if !ok {
+		return
+	}
+	if c.last.to == 0 || !bytes.Equal(s, r.textOf(c.last)) {
+		c.last = keep(r, s)
+	}
+	c.texts = append(c.texts, c.last)
+}
+
+func (r *rows) hex(column int, b []byte) {
+	r.scratch = hex.AppendEncode(r.scratch[:0], b)
+	r.bytes(column, r.scratch)
+}
+
+// keep puts a text into the arena. Bytes that are not UTF-8 become U+FFFD.
+func keep[T string | []byte](r *rows, s T) span {
+	from := len(r.arena)
+	r.arena = append(r.arena, s...)
+	if !utf8.Valid(r.arena[from:]) {
+		r.arena = append(r.arena[:from], bytes.ToValidUTF8([]byte(s), []byte(string(utf8.RuneError)))...)
+	}
+	return span{uint32(from), uint32(len(r.arena))}
+}
+
+// textOf returns a text of the batch.
+func (r *rows) textOf(s span) []byte { return r.arena[s.from:s.to] }
+
+// add begins an element of the list of a column.
+func (r *rows) add(column int, l level) *cells {
+	c := &r.cells[column]
+	if c.rows < r.n {
+		c.pad(r.n - 1)
+		c.rows, c.elements = r.n, 0
+	} else {
+		l |= more
+	}
+	c.levels = append(c.levels, l)
+	c.elements++
+	c.none = false
+	return c
+}
+
+func (r *rows) addInt(column int, v int64) {
+	c := r.add(column, element)
+	c.ints = append(c.ints, v)
+}
+
+func (r *rows) addFloat(column int, v float32) {
+	c := r.add(column, element)
+	c.floats = append(c.floats, v)
+}
+
+func (r *rows) addText(column int, s string) {
+	c := r.add(column, element)
+	c.texts = append(c.texts, keep(r, s))
+}
+
+// gaps adds absent elements to the list of a column until it has n.
+func (r *rows) gaps(column, n int) {
+	c := &r.cells[column]
+	for n > 0 && (c.rows < r.n || c.elements < n) {
+		r.add(column, gap)
+	}
+}
+
+// at begins an element of the list of a column by its index. It reports false
+// if the list has it.
+func (r *rows) at(column, index int) (c *cells, ok bool) {
+	r.gaps(column, index)
+	if c = &r.cells[column]; c.rows < r.n || c.elements == index {
+		return r.add(column, element), true
+	}
+	return c, false
+}
+
+// end makes the list of a column empty unless it has elements.
+func (r *rows) end(column int) {
+	if c := &r.cells[column]; c.rows < r.n {
+		c.pad(r.n - 1)
+		c.levels, c.none = append(c.levels, empty), false
+		c.rows, c.elements = r.n, 0
+	}
+}

@@ -1,0 +1,250 @@
+package tables
+
+import (
+	"io"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Options choose the form of the tables of a capture.
+type Options struct {
+	CSV     bool            // not Parquet
+	Version string          // of the program
+	Origin  Origin          // for the footer of each Parquet file
+	Start   time.Time       // first frame of the capture
+	Catalog *decode.Catalog // of the records, nil for that of the game
+	// Create makes the file of a table.
+	Create func(table string) (io.WriteCloser, error)
+}
+
+// Rows of a batch. Few messages are frequent, and there may be many tables.
+const (
+	manyRows = 256
+	fewRows  = 128
+)
+
+// A Sink writes the tables of one capture. It implements report.Sink. Its memory
+// is bounded for any traffic.
+type Sink struct {
+	opts    Options
+	err     error
+	all     []*rows
+	records *rows
+	header  *header             // of records
+	small   *header             // of messages
+	parts   *rows               // subsystems
+	plans   [256][]*planned     // by the code of the spec
+	kinds   map[string]*planned // of transport messages, and the table of GameSpy
+	visitor visitor
+	laps    laps
+	match   *match.Builder
+	tally   measure.Tally
+}
+
+// planned is a plan with its table.
+type planned struct {
+	*plan
+	spec *decode.Spec
+	t    *rows
+}
+
+// NewSink returns a sink. It creates the tables that every capture has; a failure
+// is an error of each later call.
+func NewSink(o Options) *Sink {
+	s := &Sink{
+		opts: o, kinds: map[string]*planned{}, header: newHeader(recordKeys()), small: newHeader(headers), match: match.New(o.Start),
+	}
+	s.header.start, s.small.start = &s.opts.Start, &s.opts.Start
+	s.laps.start, s.laps.meter.LinksOnly = o.Start, true
+	s.visitor.fill = s.fillPart
+	s.records = s.table(recordTable(), manyRows)
+	s.laps.t = s.table(linkTable(), fewRows)
+	if spec := update(o.Catalog); spec != nil {
+		p := planFor(spec)
+		if p.elements != nil {
+			s.parts = s.table(p.elements.table, manyRows)
+		}
+		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows)})
+	}
+	return s
+}
+
+// table creates a table.
+func (s *Sink) table(t Table, batch int) *rows {
+	w, err := s.opts.Create(t.Name)
+	if err != nil {
+		s.fail(err)
+		w = nowhere{}
+	}
+	r := newRows(t, w, &s.opts, batch)
+	s.all = append(s.all, r)
+	return r
+}
+
+// fail keeps the first error.
+func (s *Sink) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// nowhere takes the place of a file that cannot be created.
+type nowhere struct{}
+
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) Close() error                { return nil }
+
+// Record adds the rows of a record.
+func (s *Sink) Record(r *dissect.Record) error {
+	_ = s.tally.Record(r) // these never fail
+	_ = s.match.Record(r)
+	s.laps.record(r)
+	if r.Datagram == nil {
+		return s.err // an eviction at the end of the capture, which has no frame
+	}
+	s.records.begin()
+	s.header.fill(s.records, r)
+	switch {
+	case r.Kind == dissect.KindGameSpy:
+		s.gameSpy(r)
+	case r.Spec != nil && (r.Message != nil || r.Game()):
+		s.message(r)
+	}
+	if s.records.err != nil {
+		s.fail(s.records.err)
+	}
+	return s.err
+}
+
+// message adds the row of a message.
+func (s *Sink) message(r *dissect.Record) {
+	p := s.planOf(r)
+	if p == nil {
+		return
+	}
+	p.t.begin()
+	s.small.fill(p.t, r)
+	s.visitor.show(p.t, p.plan, s.parts, r)
+	if p.t.err != nil {
+		s.fail(p.t.err)
+	}
+}
+
+// planOf returns the plan for the message of a record, nil if it has no fields.
+func (s *Sink) planOf(r *dissect.Record) *planned {
+	if r.Transport.Type != transport.Standard && r.Kind == dissect.KindMessage {
+		kind := r.Transport.Type.Kind()
+		p := s.kinds[kind]
+		if p == nil {
+			p = &planned{plan: planForKind(kind)}
+			p.t = s.table(p.table, fewRows)
+			s.kinds[kind] = p
+		}
+		return p
+	}
+	for _, p := range s.plans[r.Spec.Code] {
+		if p.spec == r.Spec {
+			return p
+		}
+	}
+	if !r.Spec.Known() {
+		return nil
+	}
+	p := &planned{plan: planFor(r.Spec), spec: r.Spec}
+	p.t = s.table(p.table, fewRows)
+	s.plans[r.Spec.Code] = append(s.plans[r.Spec.Code], p)
+	return p
+}
+
+// fillPart fills the first columns of the row of a subsystem.
+func (s *Sink) fillPart() {
+	v := &s.visitor
+	s.small.fill(v.t, v.record)
+	if m, ok := v.record.Message.(*msg.StateUpdate); ok && v.record.Session != nil {
+		n := len(headers)
+		v.t.int(n, int64(m.Object))
+		if v.text = v.record.Session.AppendObject(v.text[:0], m.Object); len(v.text) > 0 {
+			v.t.bytes(n+1, v.text)
+		}
+		if m.Class != nil {
+			v.t.text(n+2, m.Class.Name)
+		}
+	}
+}
+
+// gameSpy adds the row of a GameSpy datagram.
+func (s *Sink) gameSpy(r *dissect.Record) {
+	p := s.kinds[gameSpy]
+	if p == nil {
+		p = &planned{t: s.table(gameSpyTable(), fewRows)}
+		s.kinds[gameSpy] = p
+	}
+	p.t.begin()
+	s.small.fill(p.t, r)
+	n := len(headers)
+	for k, v := range r.GameSpy.Pairs() {
+		p.t.addText(n, k)
+		p.t.addText(n+1, v)
+	}
+	p.t.end(n)
+	p.t.end(n + 1)
+}
+
+// gameSpyTable returns the table of GameSpy datagrams.
+func gameSpyTable() Table {
+	return Table{Name: gameSpy, Doc: "A datagram of GameSpy text.", Columns: append(newHeader(headers).columns(),
+		listOf("keys", Text, "in the order of the text"), listOf("values", Text, "the value of each key"))}
+}
+
+// Close writes the rest of the tables, without that of captures.
+func (s *Sink) Close() error {
+	s.laps.end()
+	_ = s.match.Close() // never fails
+	all := s.match.Matches()
+	for i := range modelTables {
+		t := &modelTables[i]
+		r := s.table(t.table(), fewRows)
+		for n, m := range all {
+			t.write(r, m, n)
+		}
+	}
+	for _, r := range s.all {
+		if err := r.close(); err != nil {
+			s.fail(err)
+		}
+	}
+	return s.err
+}
+
+// Rows returns the number of rows of each table, by name.
+func (s *Sink) Rows() map[string]int64 {
+	n := map[string]int64{}
+	for _, r := range s.all {
+		n[r.table.Name] = r.total
+	}
+	return n
+}
+
+// Tally returns the counts of the records. The caller fills in those that only
+// the reader of the capture knows.
+func (s *Sink) Tally() *measure.Tally { return &s.tally }
+
+// WriteCapture writes the table of captures, which has one row. It comes last.
+func (s *Sink) WriteCapture(c *Capture) error {
+	w, err := s.opts.Create(Captures)
+	if err != nil {
+		return err
+	}
+	r := newRows(captureTable(), w, &s.opts, 1)
+	r.begin()
+	for i := range captureColumns {
+		captureColumns[i].set(r, i, c, &s.tally)
+	}
+	return r.close()
+}

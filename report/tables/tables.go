@@ -1,0 +1,112 @@
+// Not part of the library: package tables writes records as typed tables, in
+// Parquet or CSV, for engines that read many captures at once. The columns
+// follow from the table of keys and from the descriptions of the messages.
+package tables
+
+import (
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Schema counts the changes of tables and their columns. Captures with tables of
+// another number are written again.
+const Schema = 1
+
+// A Type is the type of a column.
+type Type uint8
+
+// The types.
+const (
+	Int    Type = iota // 64 bits with sign
+	Float              // 32 bits
+	Double             // 64 bits
+	Bool
+	Text // UTF-8
+	Time // microseconds since 1970, UTC
+)
+
+// String returns the type in SQL.
+func (t Type) String() string {
+	return [...]string{Int: "BIGINT", Float: "FLOAT", Double: "DOUBLE", Bool: "BOOLEAN", Text: "VARCHAR", Time: "TIMESTAMP"}[t]
+}
+
+// A Column is a column of a table.
+type Column struct {
+	Name string
+	Type Type
+	Doc  string
+	List bool // each value is a list
+	Full bool // no value is absent: 0, false or an empty text takes its place
+}
+
+// of returns a column.
+func of(name string, t Type, doc string) Column { return Column{Name: name, Type: t, Doc: doc} }
+
+// listOf returns a column of lists.
+func listOf(name string, t Type, doc string) Column {
+	return Column{Name: name, Type: t, Doc: doc, List: true}
+}
+
+// SQL returns the type of the column in SQL.
+func (c *Column) SQL() string {
+	if c.List {
+		return c.Type.String() + "[]"
+	}
+	return c.Type.String()
+}
+
+// A Table is a table with its columns.
+type Table struct {
+	Name    string // path of its folder: updates, messages/Chat
+	Doc     string
+	Columns []Column
+}
+
+// Names of tables.
+const (
+	Captures   = "captures"
+	records    = "records"
+	updates    = "updates"
+	subsystems = "subsystems"
+	links      = "links"
+	gameSpy    = "messages/gamespy"
+	messages   = "messages/"
+)
+
+// Tables returns all tables of a catalogue, nil for that of the game. Each
+// capture has those without a slash in their names; of the others, it has those
+// whose messages it holds.
+func Tables(c *decode.Catalog) []Table {
+	if c == nil {
+		c = msg.Catalog()
+	}
+	all := []Table{captureTable()}
+	for _, m := range modelTables {
+		all = append(all, m.table())
+	}
+	all = append(all, recordTable())
+	if p := planFor(update(c)); p.elements != nil {
+		all = append(all, p.table, p.elements.table)
+	}
+	all = append(all, linkTable())
+	specs := append(slices.Clone(c.All()), transport.Catalog()...)
+	seen := map[string]bool{updates: true}
+	for _, s := range specs {
+		if p := planFor(s); s.Known() && !seen[p.table.Name] {
+			seen[p.table.Name] = true
+			all = append(all, p.table)
+		}
+	}
+	return append(all, gameSpyTable())
+}
+
+// update returns the spec of ship updates.
+func update(c *decode.Catalog) *decode.Spec {
+	if c == nil {
+		c = msg.Catalog()
+	}
+	return c.Lookup(msg.OpStateUpdate)
+}
