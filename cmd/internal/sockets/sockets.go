@@ -23,6 +23,7 @@ type Driver struct {
 	ctx      context.Context
 	host     netip.AddrPort
 	sockets  map[netip.AddrPort]*net.UDPConn
+	opened   byte
 	incoming chan relay.Arrival
 	refused  chan error // the last answer of the system that nobody listens
 }
@@ -38,11 +39,22 @@ func (d *Driver) Now() time.Time { return time.Now() }
 // Host returns the address of the host.
 func (d *Driver) Host() netip.AddrPort { return d.host }
 
-// Open opens a socket.
+// Open opens a socket. Each has an address of its own if the host is on this machine
+// and the system has more than one loopback address: some hosts make an address
+// wait before it may connect again.
 func (d *Driver) Open() (netip.AddrPort, error) {
-	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(d.host))
+	var conn *net.UDPConn
+	err := net.ErrClosed
+	if d.host.Addr().Is4() && d.host.Addr().IsLoopback() {
+		const first, addresses = 2, 250
+		local := net.IPv4(127, 0, 0, first+d.opened%addresses)
+		d.opened++
+		conn, err = net.DialUDP("udp", &net.UDPAddr{IP: local}, net.UDPAddrFromAddrPort(d.host))
+	}
 	if err != nil {
-		return netip.AddrPort{}, err
+		if conn, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(d.host)); err != nil {
+			return netip.AddrPort{}, err
+		}
 	}
 	a, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {

@@ -118,10 +118,17 @@ func (t *T) connected(o cfg) (*client, error) {
 		return nil, err
 	}
 	c.connect()
-	if !t.until(t.soon(), func() bool { return c.ID != 0 || c.Phase == relay.ClientGone }) || c.ID == 0 {
+	if !t.answered(func() bool { return c.ID != 0 || c.Phase == relay.ClientGone }) || c.ID == 0 {
 		return c, skip("a client could not connect: %s", t.progress(c))
 	}
 	return c, nil
+}
+
+// answered waits for the answer to a connect, which clients repeat each second. Some
+// hosts make an address wait for two seconds after a leave.
+func (t *T) answered(enough func() bool) bool {
+	const wait = 2 * time.Second
+	return t.until(t.soon()+wait, enough)
 }
 
 // loaded returns a client that has been sent what it needs to load the mission,
@@ -151,6 +158,12 @@ func (t *T) joined() (*client, error) {
 	return c, nil
 }
 
+// leaves has a client leave, and waits until the host has acted on it.
+func (t *T) leaves(c *client) {
+	c.Leave(t.now())
+	t.r.haveLeft([]*client{c})
+}
+
 // enter has a client say that it is ready, and waits until the host has taken
 // it into the game.
 func (t *T) enter(c *client) {
@@ -158,13 +171,38 @@ func (t *T) enter(c *client) {
 	t.until(t.soon(), func() bool { return c.InGame && c.Phase == relay.ClientPlaying || c.Phase == relay.ClientGone })
 }
 
+// A client uses up so many numbers before another takes its place, so that a case has
+// room for as many as it needs: whether the host counts beyond 255 is the question of
+// T-10 alone.
+const (
+	mostNumbers = 250
+	fewNumbers  = 100
+)
+
 // players returns clients that are in the game with a ship each. They stay
 // there for later cases.
-func (t *T) players(n int) ([]*client, error) {
+func (t *T) players(n int) ([]*client, error) { return t.playersFor(n, fewNumbers) }
+
+// playersFor returns clients that can take so many messages.
+func (t *T) playersFor(n, messages int) ([]*client, error) {
 	n = min(n, t.r.o.Clients)
+	var worn []*client
 	t.r.table = slices.DeleteFunc(t.r.table, func(c *client) bool {
-		return c.closed || c.Phase == relay.ClientGone || c.Phase == relay.ClientLeaving || c.Err != nil
+		if c.closed || c.Phase == relay.ClientGone || c.Phase == relay.ClientLeaving || c.Err != nil {
+			return true
+		}
+		if c.numbers()+messages > mostNumbers {
+			worn = append(worn, c)
+			c.Leave(t.now())
+			return true
+		}
+		return false
 	})
+	t.opened = append(t.opened, worn...)
+	t.r.haveLeft(worn)
+	for _, c := range worn {
+		c.Phase = relay.ClientGone
+	}
 	for len(t.r.table) < n {
 		c, err := t.joined()
 		if err != nil {

@@ -56,6 +56,7 @@ type client struct {
 	texts [][]byte // GameSpy datagrams that came
 	odd   int      // datagrams that came and do not split
 	known map[uint32]bool
+	used  [2]uint16 // the highest numbers of game messages, of the host's and its own
 
 	// keep decides which of the client's messages leave; nil for all.
 	keep  func(*transport.Message) bool
@@ -169,10 +170,22 @@ func (c *client) raw(now time.Time, plain []byte) {
 		if e != nil || !ok {
 			return
 		}
+		c.uses(1, &m.Header)
 		m.Body = append([]byte(nil), m.Body...)
 		c.out = append(c.out, seen{Message: m, at: now, frame: frame})
 	}
 }
+
+// uses notes the number of a game message.
+func (c *client) uses(side int, h *transport.Header) {
+	if h.HasSeq && h.Type == transport.Standard {
+		c.used[side] = max(c.used[side], h.Seq)
+	}
+}
+
+// numbers returns how many numbers of game messages are used up, in the direction with
+// the most.
+func (c *client) numbers() int { return int(max(c.used[0], c.used[1])) }
 
 // filtered returns the datagram without the messages that stay; nil if none is
 // left.
@@ -213,6 +226,7 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 		if err = e; e != nil || !ok {
 			break
 		}
+		c.uses(0, &m.Header)
 		s := seen{Message: m, at: at, frame: frame}
 		if m.HasSeq && m.Type != transport.Acknowledge {
 			key := uint32(m.Seq) | uint32(m.Index)<<16

@@ -239,8 +239,7 @@ func chatToAll(t *T) error {
 	}
 	body := p[0].chat("hello")
 	p[0].say(body)
-	t.until(t.soon(), func() bool { return !slices.ContainsFunc(p, func(o *client) bool { return o.count(body) == 0 }) })
-	t.wait(betweenAll)
+	t.settle(p[0], p...)
 	for _, o := range p {
 		list := o.copies(body)
 		if len(list) != 1 || !list[0].Reliable {
@@ -467,11 +466,11 @@ func onlyInGame(t *T) error {
 }
 
 func orderUnderLoss(t *T) error {
-	p, err := t.players(2)
+	const lines, lossPerMille = 200, 50
+	p, err := t.playersFor(2, lines+10)
 	if err != nil {
 		return err
 	}
-	const lines, lossPerMille = 200, 50
 	p[1].loss = lossPerMille
 	var want []string
 	for i := range lines {

@@ -375,9 +375,6 @@ func missionInit(t *T) error {
 	if len(b) < short || b[timeAt] == msg.Unlimited && len(b) != short || b[timeAt] != msg.Unlimited && len(b) != long {
 		return t.fail("35 with 5 bytes, or with 9 if there is a time limit", list)
 	}
-	if text, ok := t.r.game.Get("maxplayers"); ok && text != strconv.Itoa(int(b[1])) {
-		return t.fail("the player limit that the host tells browsers: "+text, list)
-	}
 	for _, o := range p {
 		if list := o.games(msg.OpMissionInit); len(list) > 0 {
 			return t.fail("35 to the newcomer alone", list)

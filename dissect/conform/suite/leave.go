@@ -67,7 +67,7 @@ func orderlyLeave(t *T) error {
 	before, _, counting := t.counted()
 	id := c.ID
 	c.Leave(t.now())
-	if !t.until(t.soon(), c.acknowledgedLeave) {
+	if !t.until(t.soon(), c.hasLeft) {
 		return t.fail("an acknowledgement of the disconnect as a control message", c.all()...)
 	}
 	for _, o := range p {
@@ -95,8 +95,7 @@ func (t *T) left(p []*client) (c *client, ship uint32, err error) {
 	for _, o := range p {
 		o.forget()
 	}
-	c.Leave(t.now())
-	t.until(t.soon(), c.hasLeft)
+	t.leaves(c)
 	t.settle(p[0], p...)
 	return c, ship, nil
 }
@@ -159,8 +158,7 @@ func leaveAckRepeated(t *T) error {
 		return err
 	}
 	t.settle(c, c)
-	c.Leave(t.now())
-	t.until(t.soon(), c.hasLeft)
+	t.leaves(c)
 	t.wait(6 * time.Second)
 	var times []time.Time
 	for i := len(c.out) - 1; i >= 0; i-- {
@@ -189,8 +187,7 @@ func slotReused(t *T) error {
 		return err
 	}
 	slot, id := c.Slot, c.ID
-	c.Leave(t.now())
-	t.until(t.soon(), c.hasLeft)
+	t.leaves(c)
 	next, err := t.joined()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -51,13 +52,12 @@ type runner struct {
 	seed    uint64
 	begun   time.Time
 
-	second   time.Time // for the number of datagrams in it
-	arrived  int
-	dead     string // why no further case is tried
-	game     gamespy.Reply
-	queries  bool // the host has answered one
-	sendings int
-	unsent   error
+	second  time.Time // for the number of datagrams in it
+	arrived int
+	dead    string // why no further case is tried
+	game    gamespy.Reply
+	queries bool // the host has answered one
+	unsent  error
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
@@ -88,16 +88,14 @@ func Run(d Driver, o Options) (*Report, error) {
 		}
 	}
 	results := map[*Case]Result{}
-	for _, c := range o.Cases {
-		if c.LeftOut != "" || c.Profiles&o.Profile == 0 || c.run == nil {
-			continue
-		}
+	played := slices.DeleteFunc(slices.Clone(o.Cases), func(c *Case) bool {
+		return c.LeftOut != "" || c.Profiles&o.Profile == 0 || c.run == nil
+	})
+	for _, c := range played {
 		results[c] = r.try(c)
-		if o.Done != nil {
-			res := results[c]
-			o.Done(&res)
-		}
+		r.tell(results[c])
 	}
+	r.repeat(played, results)
 	if len(watched) > 0 && r.dead == "" && len(results) == 0 {
 		r.stroll()
 	}
@@ -107,9 +105,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	watchFrames(rep, watched, func(res Result) {
 		r.allow(&res)
 		results[res.Case] = res
-		if o.Done != nil {
-			o.Done(&res)
-		}
+		r.tell(res)
 	})
 	for _, c := range o.Cases {
 		if res, ok := results[c]; ok {
@@ -134,49 +130,64 @@ func (r *runner) stroll() {
 	r.endAttempt(t)
 }
 
-// try runs one case, again if the network may have spoiled it.
+const interrupted = "interrupted"
+
+// tell tells the user of a result.
+func (r *runner) tell(res Result) {
+	if r.o.Done != nil {
+		r.o.Done(&res)
+	}
+}
+
+// over reports whether the time for the run is used up.
+func (r *runner) over() bool { return r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget }
+
+// try runs one case once.
 func (r *runner) try(c *Case) Result {
 	res := Result{Case: c, First: r.rec.next()}
-	begun := r.d.Now()
-	skip := func(why string) Result {
-		res.Verdict, res.Why, res.Last = Skip, why, res.First-1
-		return res
-	}
 	switch {
 	case r.dead != "":
-		return skip(r.dead)
 	case c.Slow && !r.o.Slow:
-		return skip("takes long; --slow runs it")
+		res.Why = "takes long; --slow runs it"
+	case r.stopped():
+		r.dead = interrupted
+	case r.over():
+		r.dead = fmt.Sprintf("no time left: the run has taken %v; run the rest by id", r.o.Budget)
 	}
-	for {
-		switch {
-		case r.stopped():
-			r.dead = "interrupted"
-			return skip(r.dead)
-		case r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget && res.Attempts == 0:
-			r.dead = fmt.Sprintf("no time left: the run has taken %v; run the rest by id", r.o.Budget)
-			return skip(r.dead)
-		}
-		res.Attempts++
-		r.current = c
-		t := &T{r: r, c: c}
-		r.beginAttempt()
-		res.First = r.rec.next()
-		before := r.spoils()
-		err := c.run(t)
-		spoilt := r.spoils() > before
-		res.Last = r.rec.next() - 1
-		res.Frames = t.frames()
-		r.endAttempt(t)
-		r.judge(&res, err)
-		r.current = nil
-		over := r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget
-		if err == nil || r.dead != "" || res.Verdict == NotSeen || !spoilt && !c.Timing || res.Attempts >= r.o.Attempts || over {
-			break
-		}
+	if res.Why == "" {
+		res.Why = r.dead
+	}
+	if res.Why != "" {
+		res.Verdict, res.Last = Skip, res.First-1
+		return res
+	}
+	r.attempt(&res)
+	return res
+}
+
+// attempt tries a case, and replaces the verdict of an earlier attempt.
+func (r *runner) attempt(res *Result) {
+	c, begun := res.Case, r.d.Now()
+	res.Attempts++
+	r.current = c
+	t := &T{r: r, c: c}
+	r.beginAttempt()
+	res.First = r.rec.next()
+	before := r.spoils()
+	err := c.run(t)
+	res.doubtful = r.spoils() > before || c.Timing
+	res.Last = r.rec.next() - 1
+	res.Frames = t.frames()
+	r.endAttempt(t)
+	r.judge(res, err)
+	r.current = nil
+	if err != nil && r.stopped() {
+		r.dead = interrupted
+		*res = Result{Case: c, Verdict: Skip, Why: interrupted, First: res.First, Last: res.Last, Attempts: res.Attempts}
+		return
 	}
 	if res.Verdict != Pass && r.dead == "" && !r.alive() {
-		r.dead = "the host answers no more since " + c.ID
+		r.dead, res.doubtful = "the host answers no more since "+c.ID, false
 		if res.Verdict == Skip || res.Verdict == Known {
 			res.Verdict = Fail
 			res.Expected = "the host goes on"
@@ -184,13 +195,52 @@ func (r *runner) try(c *Case) Result {
 		res.Why = "the host answers no more"
 		res.Came = append(res.Came, "nothing: neither to a query nor to a connect")
 	}
-	r.allow(&res)
+	r.allow(res)
 	if res.Verdict == Pass && res.Attempts > 1 {
 		res.Why = "attempt " + strconv.Itoa(res.Attempts) + "; the network may have spoiled those before"
 	}
-	res.Took = r.d.Now().Sub(begun)
-	return res
+	res.Took += r.d.Now().Sub(begun)
 }
+
+// repeat tries those cases again that the network may have spoiled: at the end, when
+// it may be better. The quick ones go first, and those for information last, so that
+// most are tried before the time is used up. A documented difference needs no second
+// attempt.
+func (r *runner) repeat(played []*Case, results map[*Case]Result) {
+	slices.SortStableFunc(played, func(a, b *Case) int {
+		if a.Informs != b.Informs {
+			return map[bool]int{true: 1, false: -1}[a.Informs]
+		}
+		return cmp.Compare(results[a].Took, results[b].Took)
+	})
+	for range r.o.Attempts - 1 {
+		for _, c := range played {
+			res := results[c]
+			switch {
+			case !res.doubtful, res.Verdict == Pass, res.Verdict == NotSeen, r.o.Profile == OpenBC && res.documented():
+				continue
+			case r.dead == "" && !r.stopped() && !r.over():
+				before := res
+				if r.attempt(&res); res.Verdict == Skip && before.Verdict == Fail && r.dead == "" {
+					before.Attempts = res.Attempts
+					res = before
+				}
+			case res.Verdict == Fail && res.Attempts == 1:
+				res.Verdict, res.Why = Skip, "the network may have spoiled it, and no time is left to try it again: "+res.Why
+			default:
+				continue
+			}
+			results[c] = res
+			r.tell(res)
+		}
+	}
+	if r.stopped() && r.dead == "" {
+		r.dead = interrupted
+	}
+}
+
+// documented reports whether a case found a documented difference of OpenBC.
+func (res *Result) documented() bool { return res.Verdict == Known && res.Case.OpenBC != "" }
 
 // judge makes a verdict of the error of a case.
 func (r *runner) judge(res *Result, err error) {
@@ -234,7 +284,6 @@ func (r *runner) spoils() (n int) {
 
 // send sends a datagram of a client and returns its frame.
 func (r *runner) send(now time.Time, local netip.AddrPort, wire []byte) int {
-	r.sendings++
 	frame := r.rec.add(now, local, r.d.Host(), wire, r.current)
 	if err := r.d.Send(local, wire); err != nil {
 		r.unsent = err // it may come up yet; lost messages are sent again
@@ -310,20 +359,16 @@ func (r *runner) endAttempt(t *T) {
 	for _, c := range t.opened {
 		if !slices.Contains(r.table, c) {
 			c.restore()
+			if list := c.accepts(); c.ID == 0 && len(list) > 0 {
+				c.goodbye(list[0].Body[0], 1)
+			}
 			if c.ID != 0 && c.Phase != relay.ClientGone && c.Phase != relay.ClientLeaving {
 				c.Leave(r.d.Now())
 			}
 		}
 	}
 	gone := func(c *client) bool { return !slices.Contains(r.table, c) && slices.Contains(t.opened, c) }
-	r.until(r.o.Timeout, func() bool {
-		for _, c := range r.clients {
-			if gone(c) && c.ID != 0 && c.Phase != relay.ClientGone && !c.hasLeft() {
-				return false
-			}
-		}
-		return true
-	})
+	r.haveLeft(slices.DeleteFunc(slices.Clone(r.clients), func(c *client) bool { return !gone(c) || c.ID == 0 || c.Phase == relay.ClientGone }))
 	for _, c := range r.table {
 		c.restore()
 	}
@@ -339,14 +384,18 @@ func (r *runner) endAttempt(t *T) {
 	r.clients = kept
 }
 
+// haveLeft waits until the host has acknowledged leaves.
+func (r *runner) haveLeft(list []*client) {
+	r.until(r.o.Timeout, func() bool { return !slices.ContainsFunc(list, func(c *client) bool { return !c.hasLeft() }) })
+}
+
 // restore ends whatever a case has done to a client.
 func (c *client) restore() {
 	c.keep, c.deaf, c.fast, c.loss, c.held, c.queue = nil, false, false, 0, false, nil
 }
 
-// acknowledgedLeave reports whether the host has acknowledged the client's last
-// control message.
-func (c *client) acknowledgedLeave() bool {
+// hasLeft reports whether the host has acknowledged the client's leave.
+func (c *client) hasLeft() bool {
 	for i := len(c.out) - 1; i >= 0; i-- {
 		if c.out[i].Type == transport.Disconnect {
 			return c.acked(true, c.out[i].Seq)
@@ -354,10 +403,6 @@ func (c *client) acknowledgedLeave() bool {
 	}
 	return false
 }
-
-// hasLeft reports whether the host has acted on the leave: it comes after all that
-// the client has sent before.
-func (c *client) hasLeft() bool { return c.acknowledgedLeave() && c.Idle() }
 
 func (c *client) close() {
 	if !c.closed {

@@ -180,6 +180,8 @@ type Result struct {
 	Last     int
 	Attempts int
 	Took     time.Duration
+
+	doubtful bool // the network may have spoiled the last attempt
 }
 
 // A Report holds the results of a run.

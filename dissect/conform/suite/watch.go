@@ -272,10 +272,18 @@ func watchSettings() watcher {
 func watchVolumes() watcher {
 	const recent = 5 * time.Second
 	asked := map[int]time.Time{}
+	sent := map[string]bool{} // those of clients
+	const most = 1024
 	return watch(func(r *dissect.Record) (bool, string) {
 		op, ok := r.Opcode()
 		switch {
 		case !ok:
+		case r.Dir == dissect.ToHost && op == msg.OpExplosion:
+			if len(sent) < most {
+				sent[string(r.Payload)] = true
+			}
+		case fromHost(r) && op == msg.OpExplosion && sent[string(r.Payload)]:
+			return true, "a client's 29 passed on"
 		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
 			asked[r.Conversation] = r.Time
 		case fromHost(r) && op == msg.OpExplosion:
