@@ -43,10 +43,12 @@ type conforming struct {
 	pass    string
 	remote  bool
 	write   string
+	force   bool
 	junit   string
 	html    string
 	read    string
 	matrix  bool
+	quiet   bool
 }
 
 func newConform(s cli.Streams) *cobra.Command {
@@ -111,11 +113,13 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.StringVarP(&c.write, "write", "w", "", "record the run to this `FILE` (pcapng), each frame commented with its case")
+	fl.BoolVar(&c.force, "force", false, "with -w: overwrite a file that is not empty")
 	fl.StringVar(&c.junit, "junit", "", "also write JUnit XML to this `FILE`")
 	fl.StringVar(&c.html, "html", "", "also write a page with decoded messages to this `FILE`")
 	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	fl.Var(&c.color, "color", "colours in the table")
+	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
 	c.format.Complete(cmd, "format")
 	c.profile.Complete(cmd, "profile")
 	c.color.Complete(cmd, "color")
@@ -155,6 +159,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--list, --read and --matrix exclude each other")
 	case (c.list || c.matrix) && (set("junit") || set("html")), modes > 0 && set("write"):
 		return errors.New("--write, --junit and --html are of a run")
+	case c.force && c.write == "":
+		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):
 		return errors.New("--matrix writes a page; leave out --format")
 	case c.list && c.format.Value == "tap":
@@ -197,7 +203,7 @@ func (c *conforming) listed(s cli.Streams, words []string) error {
 	if c.format.Value == "json" {
 		err = verdicts.List(out, list)
 	} else {
-		err = table.Cases(out.Text(), list)
+		err = table.Cases(out.Text(), list, c.look(out))
 	}
 	return cli.Failed(errors.Join(err, out.Close()))
 }
@@ -235,14 +241,23 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	}
 	var file *capture.Writer
 	if c.write != "" {
-		if file, err = capture.CreateWriter(c.write, recordingOptions()); err != nil {
+		if file, err = capture.CreateWriter(c.write, c.recordingOptions()); err != nil {
 			if errors.Is(err, capture.ErrNotEmpty) {
-				err = fmt.Errorf("%w; give another name", err)
+				err = fmt.Errorf("%w; give another name, or --force", err)
 			}
 			return cli.Failed(errors.Join(err, out.Close()))
 		}
 	}
+	progress, tried := cli.NewProgress(s, c.quiet), 0
+	progress.Show("no answer yet")
+	o.Done = func(res *suite.Result) {
+		if res.Attempts > 0 {
+			tried++
+		}
+		progress.Show(fmt.Sprintf("%d cases tried, the last %s", tried, res.Case.ID))
+	}
 	rep, err := suite.Run(sockets.New(ctx, to), o)
+	progress.Done()
 	if file != nil && rep != nil {
 		err = errors.Join(err, recordRun(file, rep))
 	}
@@ -262,7 +277,7 @@ func (c *conforming) report(s cli.Streams, out *cli.Output, rep *suite.Report) e
 	case "tap":
 		err = verdicts.TAP(out, rep)
 	default:
-		err = table.Conform(out.Text(), rep, table.Options{Color: out.Colored(c.color.Value), ASCII: out.ASCII, Width: out.Width})
+		err = table.Conform(out.Text(), rep, c.look(out))
 	}
 	err = errors.Join(err, out.Close())
 	for _, f := range []struct {
@@ -287,11 +302,16 @@ func (c *conforming) report(s cli.Streams, out *cli.Output, rep *suite.Report) e
 	return nil
 }
 
+// look returns the options of tables.
+func (c *conforming) look(out *cli.Output) table.Options {
+	return table.Options{Color: out.Colored(c.color.Value), ASCII: out.ASCII, Width: out.Width}
+}
+
 // recordingOptions describe the recording of a run.
-func recordingOptions() *capture.WriterOptions {
+func (c *conforming) recordingOptions() *capture.WriterOptions {
 	return capture.DatagramOptions(capture.WriterOptions{
 		Application: "bcdissect " + cli.Version(), System: runtime.GOOS, Hardware: runtime.GOARCH, Start: time.Now(),
-		Interface: "conform", Description: "a run of the conformance suite, in packets made for the recording",
+		Interface: "conform", Description: "a run of the conformance suite, in packets made for the recording", Overwrite: c.force,
 	})
 }
 

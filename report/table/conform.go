@@ -13,7 +13,7 @@ import (
 // Conform writes the results of the conformance suite: the cases by group, the
 // failed ones with what was expected and what came, and the verdict.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
-	t := conformTables{w: w, theme: newTheme(o.Color), r: r}
+	t := conformTables{w: w, theme: newTheme(o.Color), r: r, width: o.Width}
 	t.printf("host      %s", r.Host)
 	if r.Name != "" {
 		t.printf(" \"%s\"", report.Escape(r.Name))
@@ -42,6 +42,24 @@ type conformTables struct {
 	theme *theme
 	r     *suite.Report
 	err   error
+
+	widths widths
+	width  int // of the terminal, 0 for none
+}
+
+// folded writes text behind a head, folded to the width of the terminal. All lines
+// stand below the first one's beginning.
+func (t *conformTables) folded(head string, column int, text string) {
+	room := 0
+	if t.width > 0 {
+		room = max(t.width-column, narrowest)
+	}
+	for i, line := range t.widths.fold(text, room) {
+		if i > 0 {
+			head = strings.Repeat(" ", column)
+		}
+		t.printf("%s%s\n", head, line)
+	}
 }
 
 func (t *conformTables) printf(format string, args ...any) {
@@ -56,31 +74,32 @@ func (t *conformTables) paint(v suite.Verdict, text string) string {
 }
 
 func (t *conformTables) row(res *suite.Result) {
-	why := ""
+	const column = 18
+	text := res.Case.Title
 	if res.Why != "" && res.Verdict != suite.Fail {
-		why = "  " + report.Escape(res.Why)
+		text += "  " + report.Escape(res.Why)
 	}
-	t.printf(" %-6s %s  %s%s\n", res.Case.ID, t.paint(res.Verdict, fmt.Sprintf("%-8s", res.Verdict)), res.Case.Title, why)
+	t.folded(fmt.Sprintf(" %-6s %s  ", res.Case.ID, t.paint(res.Verdict, fmt.Sprintf("%-8s", res.Verdict))), column, text)
 }
 
 // failure shows a broken rule.
 func (t *conformTables) failure(res *suite.Result) {
 	c := res.Case
 	t.printf("\n%s %s: %s\n", t.paint(suite.Fail, "FAIL"), c.ID, c.Title)
-	t.printf("  rule      %s (%s, %s)\n", c.Rule, c.Source, c.Grade)
-	t.printf("  expected  %s\n", report.Escape(res.Expected))
+	line := func(head, text string) {
+		const column = 12
+		t.folded(fmt.Sprintf("  %-8s  ", head), column, text)
+	}
+	line("rule", fmt.Sprintf("%s (%s, %s)", c.Rule, c.Source, c.Grade))
+	line("expected", report.Escape(res.Expected))
 	for i, came := range res.Came {
-		head := "came"
-		if i > 0 {
-			head = ""
-		}
-		t.printf("  %-8s  %s\n", head, report.Escape(came))
+		line(map[bool]string{true: "came"}[i == 0], report.Escape(came))
 	}
 	if res.First > 0 && res.Last >= res.First {
-		t.printf("  frames    %d to %d of the recording\n", res.First, res.Last)
+		line("frames", fmt.Sprintf("%d to %d of the recording", res.First, res.Last))
 	}
 	if again := t.r.Again(c); again != "" {
-		t.printf("  repeat    %s\n", report.Escape(again))
+		line("repeat", report.Escape(again))
 	}
 }
 
@@ -101,39 +120,35 @@ func (t *conformTables) verdict() {
 }
 
 // Cases lists the cases of the suite.
-func Cases(w io.Writer, cases []*suite.Case) error {
-	group := ""
+func Cases(w io.Writer, cases []*suite.Case, o Options) error {
+	all := []column{
+		{head: "case", text: true}, {head: "group", text: true, drop: 1}, {head: "rule", text: true, least: 30}, {head: "source", text: true, least: 12},
+		{head: "grade", text: true, drop: 2}, {head: "remarks", text: true, least: 12},
+	}
 	for _, c := range cases {
-		if c.Group != group {
-			if _, err := fmt.Fprintf(w, "%s%s\n", map[bool]string{true: "\n"}[group != ""], c.Group); err != nil {
-				return err
-			}
-			group = c.Group
-		}
-		var marks []string
-		if c.LeftOut != "" {
-			marks = append(marks, "not tried: "+c.LeftOut)
-		} else {
-			if c.Profiles != suite.Stock|suite.OpenBC|suite.Playable {
-				marks = append(marks, c.Profiles.String())
-			}
-			if c.Slow {
-				marks = append(marks, "slow")
-			}
-			if c.Informs {
-				marks = append(marks, "for information")
-			}
-			if c.Reads() {
-				marks = append(marks, "from captures, too")
-			}
-		}
-		text := ""
-		if len(marks) > 0 {
-			text = " [" + strings.Join(marks, "; ") + "]"
-		}
-		if _, err := fmt.Fprintf(w, " %-6s %s (%s, %s)%s\n", c.ID, c.Rule, c.Source, c.Grade, text); err != nil {
-			return err
+		for i, cell := range []string{c.ID, c.Group, c.Rule, c.Source, string(c.Grade), strings.Join(remarks(c), "; ")} {
+			all[i].cells = append(all[i].cells, cell)
 		}
 	}
-	return nil
+	return new(widths).fitted(w, o, all)
+}
+
+// remarks returns the peculiarities of a case.
+func remarks(c *suite.Case) (list []string) {
+	if c.LeftOut != "" {
+		return []string{"not tried: " + c.LeftOut}
+	}
+	if c.Profiles != suite.Stock|suite.OpenBC|suite.Playable {
+		list = append(list, c.Profiles.String())
+	}
+	if c.Slow {
+		list = append(list, "slow")
+	}
+	if c.Informs {
+		list = append(list, "for information")
+	}
+	if c.Reads() {
+		list = append(list, "from captures, too")
+	}
+	return list
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -55,16 +56,60 @@ FAIL R-07: 07 forwarded
 	if !strings.Contains(b.String(), "\x1b[3") {
 		t.Error("no colours")
 	}
-	b.Reset()
-	if err := Cases(&b, suite.Cases()); err != nil {
+}
+
+// Lists and reports are no wider than the terminal, whatever its width, and hold
+// the same text.
+func TestConformFits(t *testing.T) {
+	cases := suite.Cases()
+	r := &suite.Report{Host: "127.0.0.1:22101", Profile: suite.Stock, Repeat: "bcdissect conform localhost:22101"}
+	for i, c := range cases {
+		res := suite.Result{Case: c, Verdict: suite.Verdict(i % 5), Why: strings.Repeat("a long reason ", 12), First: 1, Last: 2}
+		if res.Verdict == suite.Fail {
+			res.Expected, res.Came = strings.Repeat("something else ", 20), []string{strings.Repeat("0123456789ABCDEF", 30)}
+		}
+		r.Results = append(r.Results, res)
+	}
+	plain := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	var wide strings.Builder
+	if err := Conform(&wide, r, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(b.String()) {
-		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsGraphic(r) }) {
-			t.Errorf("line %q", line)
+	for _, width := range []int{80, 120, 200} {
+		var list, rep strings.Builder
+		if err := errors.Join(Cases(&list, cases, Options{Width: width}), Conform(&rep, r, Options{Width: width})); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{list.String(), rep.String()} {
+			for line := range strings.Lines(text) {
+				line = strings.TrimSuffix(line, "\n")
+				if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+					t.Errorf("line %q", line)
+				}
+				if n := new(widths).of([]byte(line)); n > width {
+					t.Errorf("%d columns: a line of %d: %q", width, n, line)
+				}
+			}
+		}
+		if plain(rep.String()) != plain(wide.String()) {
+			t.Errorf("%d columns: not the same text", width)
+		}
+		for _, c := range cases {
+			if !strings.Contains(list.String(), c.ID+" ") {
+				t.Errorf("%d columns: no %s", width, c.ID)
+			}
 		}
 	}
-	if n := strings.Count(b.String(), "[not tried: "); n != 20 {
+	var list strings.Builder
+	if err := Cases(&list, cases, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(list.String(), "not tried: "); n != 20 {
 		t.Errorf("%d cases are not tried, want 19 that need a simulation and one that needs a master server", n)
+	}
+	for _, c := range cases {
+		if !strings.Contains(list.String(), c.Rule) || !strings.Contains(list.String(), c.Source) {
+			t.Errorf("%s is not listed with rule and source", c.ID)
+		}
 	}
 }

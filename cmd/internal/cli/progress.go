@@ -38,12 +38,20 @@ func (p *Progress) Update(read, size int64, frames int) {
 	if now.Sub(p.began) < progressDelay || now.Sub(p.drawn) < progressEvery {
 		return
 	}
-	p.drawn, p.shown = now, true
+	p.drawn = now
 	if size > 0 {
-		fmt.Fprintf(p.w, "\r\x1b[K%3d %%  %d frames", min(100, read*100/size), frames)
+		p.Show(fmt.Sprintf("%3d %%  %d frames", min(100, read*100/size), frames))
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%.1f MB  %d frames", float64(read)/1e6, frames)
+	p.Show(fmt.Sprintf("%.1f MB  %d frames", float64(read)/1e6, frames))
+}
+
+// Show draws a line at once.
+func (p *Progress) Show(text string) {
+	if p.on {
+		p.shown = true
+		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	}
 }
 
 // Done takes the line away.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/relay"
@@ -25,7 +26,8 @@ type Driver struct {
 	sockets  map[netip.AddrPort]*net.UDPConn
 	opened   byte
 	incoming chan relay.Arrival
-	refused  chan error // the last answer of the system that nobody listens
+	refused  chan error // an answer of the system that nobody listens
+	err      error      // the last one
 }
 
 // New returns a driver for a host. The context ends all waiting.
@@ -104,21 +106,30 @@ func (d *Driver) Send(local netip.AddrPort, datagram []byte) error {
 	if conn == nil {
 		return net.ErrClosed
 	}
-	if _, err := conn.Write(datagram); err != nil {
-		return err
-	}
-	select {
-	case err := <-d.refused:
-		return err
-	default:
-		return nil
-	}
+	_, err := conn.Write(datagram)
+	return d.noted(err)
 }
+
+// noted keeps an error, nil excepted, for [Driver.Refused].
+func (d *Driver) noted(err error) error {
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		err = errno // without the addresses, which are known
+	}
+	if err != nil {
+		d.err = err
+	}
+	return err
+}
+
+// Refused returns the error of the system since the last datagram came, such as that
+// nobody listens at the host's port.
+func (d *Driver) Refused() error { return d.err }
 
 // Receive waits for a datagram.
 func (d *Driver) Receive(until time.Time) (relay.Arrival, bool) {
 	select {
 	case a := <-d.incoming:
+		d.err = nil // somebody does listen
 		return a, true
 	default:
 	}
@@ -130,7 +141,10 @@ func (d *Driver) Receive(until time.Time) (relay.Arrival, bool) {
 	defer timer.Stop()
 	select {
 	case a := <-d.incoming:
+		d.err = nil
 		return a, true
+	case err := <-d.refused:
+		_ = d.noted(err)
 	case <-timer.C:
 	case <-d.ctx.Done():
 		// The clients still say goodbye: without this they would not wait for the

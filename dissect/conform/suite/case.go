@@ -295,13 +295,17 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 		t.show(t.r.send(t.now(), c.local, []byte(text)))
 		var reply gamespy.Reply
 		taken := 0
-		if t.until(max(t.soon()/2, 700*time.Millisecond), func() bool {
+		t.until(max(t.soon()/2, 700*time.Millisecond), func() bool {
 			for ; taken < len(c.texts); taken++ {
 				reply.Add(c.texts[taken])
 			}
-			return reply.Complete()
-		}) {
+			return reply.Complete() || t.r.d.Refused() != nil
+		})
+		if reply.Complete() {
 			return &reply, nil
+		}
+		if t.r.d.Refused() != nil {
+			break
 		}
 	}
 	var came []any

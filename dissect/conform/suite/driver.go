@@ -22,6 +22,9 @@ type Driver interface {
 	// Receive waits for the next datagram of the host, at most until a time. The
 	// datagram belongs to the caller.
 	Receive(until time.Time) (a relay.Arrival, ok bool)
+	// Refused returns the error of the system since the last datagram came, such as
+	// that nobody listens there; nil for none.
+	Refused() error
 }
 
 // A Frame is a datagram of a run.

@@ -57,7 +57,6 @@ type runner struct {
 	dead    string // why no further case is tried
 	game    gamespy.Reply
 	queries bool // the host has answered one
-	unsent  error
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
@@ -285,9 +284,7 @@ func (r *runner) spoils() (n int) {
 // send sends a datagram of a client and returns its frame.
 func (r *runner) send(now time.Time, local netip.AddrPort, wire []byte) int {
 	frame := r.rec.add(now, local, r.d.Host(), wire, r.current)
-	if err := r.d.Send(local, wire); err != nil {
-		r.unsent = err // it may come up yet; lost messages are sent again
-	}
+	_ = r.d.Send(local, wire) // lost messages are sent again; Refused tells of the error
 	return frame
 }
 
@@ -460,6 +457,9 @@ func (r *runner) probe() error {
 		r.game, r.queries = *reply, true
 		return nil
 	}
+	if r.d.Refused() != nil {
+		return r.refused()
+	}
 	c, err := t.open(cfg{manual: true})
 	if err != nil {
 		return err
@@ -479,10 +479,15 @@ func (r *runner) probe() error {
 		return fmt.Errorf("%w: %s", ErrNoHost, r.dead)
 	case came > 0:
 		return fmt.Errorf("%w: %v sends %d datagrams, but answers neither a query nor a connect", ErrNoHost, r.d.Host(), came)
-	case r.unsent != nil:
-		return fmt.Errorf("%w: %v does not answer: %w", ErrNoHost, r.d.Host(), r.unsent)
+	case r.d.Refused() != nil:
+		return r.refused()
 	}
 	return fmt.Errorf("%w: %v answers nothing within %v; is the host running, and UDP let through?", ErrNoHost, r.d.Host(), r.o.Timeout)
+}
+
+// refused returns that the system knows of no host.
+func (r *runner) refused() error {
+	return fmt.Errorf("%w: nothing listens at %v: %w; start the host first", ErrNoHost, r.d.Host(), r.d.Refused())
 }
 
 // alive reports whether the host answers.
@@ -499,5 +504,5 @@ func (r *runner) alive() bool {
 		return false
 	}
 	c.connect()
-	return r.until(r.o.Timeout, func() bool { return len(c.in) > 0 })
+	return r.until(r.o.Timeout, func() bool { return len(c.in) > 0 || r.d.Refused() != nil }) && len(c.in) > 0
 }

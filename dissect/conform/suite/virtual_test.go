@@ -28,6 +28,7 @@ type world struct {
 	open    map[netip.AddrPort]bool
 	port    uint16
 	next    time.Time // the host wants to be called
+	refused error     // nobody listens
 
 	// in and out change what the host takes and sends; nil for nothing. They
 	// return the datagrams to go on with.
@@ -53,6 +54,8 @@ func (w *world) Open() (netip.AddrPort, error) {
 	w.open[a] = true
 	return a, nil
 }
+
+func (w *world) Refused() error { return w.refused }
 
 func (w *world) Close(local netip.AddrPort) { delete(w.open, local) }
 
