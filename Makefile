@@ -50,17 +50,25 @@ PACKAGING = cmd/bcdissect/packaging
 
 # Programs for users are built with the profile that "make profile" takes, which
 # makes "stats" and "read -V" five to ten percent faster. Building so compiles
-# everything anew, in a minute; a plain "go build" does without.
+# everything anew, in a minute; a plain "go build" does without. They also hold
+# the page of "make web".
 PROFILE = $(PACKAGING)/release.pgo
-BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -pgo=$(PROFILE) -ldflags '-s -w -X github.com/bcdissect/bcdissect/cmd/internal/cli.version=$(VERSION)'
+BUILD = CGO_ENABLED=0 $(GO) build -tags web -trimpath -buildvcs=false -pgo=$(PROFILE) -ldflags '-s -w -X github.com/bcdissect/bcdissect/cmd/internal/cli.version=$(VERSION)'
 LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
-build: ## build bin/bcdissect for this system
+build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
+
+# The archive is for the programs built with the tag web. The same source and
+# compiler give the same files, whatever the version.
+web: licence-texts ## the page that reads captures in the browser, as a static site in dist/web
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	GOOS=js GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o "$$dir/bcdissect.wasm" ./cmd/web && \
+	$(GO) run ./cmd/web/site -wasm "$$dir/bcdissect.wasm" -support "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" -licences dist/licences.txt -out dist/web -zip cmd/internal/site/site.zip
 
 test: ## the tests: a minute, and one more for the first build
 	$(GO) test ./...
@@ -74,21 +82,21 @@ acmi: ## recordings for Tacview, read by a parser of another project
 
 # esbuild parses script and style, and warns of mistakes; it exits with 0 even so.
 # ESLint also knows the names, but needs Node.js, so that it may be missing.
-page-lint: ## lint the script and the style of the web page, with npx also by ESLint
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cd report/page && \
-	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" *.js style.css 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
+page-lint: ## lint the scripts and styles of the web pages, with npx also by ESLint
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	$(GO) run $(ESBUILD) --log-level=warning --log-limit=0 --target=es2022 --outdir="$$dir" report/page/*.js report/page/*.css cmd/web/site/*.js cmd/web/site/*.css 2>"$$dir/said" || { cat "$$dir/said" >&2; exit 1; }; \
 	if grep -q WARNING "$$dir/said"; then cat "$$dir/said" >&2; exit 1; fi; \
 	if command -v npx >/dev/null; then \
-		npx --yes $(ESLINT) --max-warnings 0 .; \
+		npx --yes $(ESLINT) --max-warnings 0 -c report/page/eslint.config.mjs report/page cmd/web/site; \
 	else \
 		echo "make: no ESLint: npx (Node.js) is not installed" >&2; \
 	fi
 
 # The driver is in a module of its own and stays out of the program's go.mod.
 browser: page-lint
-browser: ## the web page of a session, opened in Chromium where it is installed
+browser: ## the web pages, opened in Chromium where it is installed
 	@if command -v $(CHROMIUM) >/dev/null; then \
-		cd report/page/browsertest && $(GO) vet ./... && CHROMIUM=$(CHROMIUM) $(GO) test -count=1 ./...; \
+		$(MAKE) --no-print-directory build && cd report/page/browsertest && $(GO) vet ./... && CHROMIUM=$(CHROMIUM) $(GO) test -count=1 ./...; \
 	else \
 		echo "make: no browser tests: $(CHROMIUM) is not installed" >&2; \
 	fi
@@ -240,7 +248,7 @@ cover: ## measure test coverage; cover.out is for go tool cover
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
-cross: ## build for each of PLATFORMS into dist/
+cross: web ## build for each of PLATFORMS into dist/
 	@rm -f dist/bcdissect_*
 	@for p in $(PLATFORMS); do \
 		os=$${p%/*} arch=$${p#*/} ext=; \
@@ -251,11 +259,11 @@ cross: ## build for each of PLATFORMS into dist/
 
 # The second build is of a copy in another folder, and compiles everything anew:
 # only the source, the version and the compiler may show in the program.
-repro: ## build twice, from scratch and in different folders, and compare (a minute)
+repro: web ## build twice, from scratch and in different folders, and compare (a minute)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	mkdir "$$dir/copy" && cp -R cmd decode dissect report go.mod go.sum "$$dir/copy" && \
+	mkdir "$$dir/copy" && cp -R cmd decode dissect report go.mod go.sum LICENSE Makefile "$$dir/copy" && \
 	$(BUILD) -o "$$dir/here" ./cmd/bcdissect && \
-	(cd "$$dir/copy" && GOCACHE="$$dir/cache" $(BUILD) -o "$$dir/there" ./cmd/bcdissect) && \
+	(cd "$$dir/copy" && export GOCACHE="$$dir/cache" && $(MAKE) --no-print-directory web && $(BUILD) -o "$$dir/there" ./cmd/bcdissect) && \
 	cmp "$$dir/here" "$$dir/there" && echo "repro: two builds of $(VERSION) are the same"
 
 # The manual comes from the same description of the commands as their --help. Its

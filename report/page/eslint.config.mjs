@@ -1,13 +1,19 @@
-// Rules for the page's script, which "make page-lint" checks with ESLint. The
-// files share one scope, so that a name of one is known to the others.
-import { readdirSync, readFileSync } from 'node:fs';
+// Rules for the scripts of the pages, which "make page-lint" checks with ESLint in
+// the folder of the repository. Files that become one script share its scope, so
+// that a name of one is known to the others.
+import { readFileSync } from 'node:fs';
 
-const dir = import.meta.dirname;
-const files = readdirSync(dir).filter((name) => name.endsWith('.js'));
-const names = new Map(files.map((name) => [name, [...readFileSync(`${dir}/${name}`, 'utf8').matchAll(/^(?:const|let|class|function|async function) (\w+)/gm)].map((m) => m[1])]));
+const scripts = [
+  ['report/page/data.js', 'report/page/shapes.js', 'report/page/scene.js', 'report/page/panels.js', 'report/page/main.js', 'report/page/begin.js', 'cmd/web/site/list.js', 'cmd/web/site/web.js'],
+  ['cmd/web/site/files.js', 'cmd/web/site/worker.js'],
+  ['cmd/web/site/sw.js'],
+];
+const names = new Map(scripts.flat().map((name) => [name, [...readFileSync(name, 'utf8').matchAll(/^(?:const|let|class|function|async function) (\w+)/gm)].map((m) => m[1])]));
 
 const browser = ['addEventListener', 'atob', 'Blob', 'clearTimeout', 'DecompressionStream', 'devicePixelRatio', 'document', 'getComputedStyle', 'history', 'innerHeight', 'innerWidth',
-  'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'scrollTo', 'setTimeout', 'URLSearchParams', 'window'];
+  'location', 'matchMedia', 'Node', 'performance', 'requestAnimationFrame', 'ResizeObserver', 'Response', 'scrollTo', 'setTimeout', 'URLSearchParams', 'window',
+  'caches', 'clients', 'console', 'fetch', 'File', 'FileReaderSync', 'globalThis', 'MessageChannel', 'navigator', 'postMessage', 'registration', 'skipWaiting', 'TextDecoder', 'URL', 'WebAssembly', 'Worker',
+  'bcdissect', 'Go']; // the last two are the program and Go's support script
 const readonly = (list) => Object.fromEntries(list.map((name) => [name, 'readonly']));
 
 const rules = ['array-callback-return', 'constructor-super', 'eqeqeq', 'for-direction', 'getter-return', 'no-async-promise-executor', 'no-caller', 'no-class-assign', 'no-compare-neg-zero',
@@ -18,7 +24,7 @@ const rules = ['array-callback-return', 'constructor-super', 'eqeqeq', 'for-dire
   'no-undef', 'no-unmodified-loop-condition', 'no-unreachable', 'no-unreachable-loop', 'no-unsafe-finally', 'no-unsafe-negation', 'no-unsafe-optional-chaining', 'no-unused-vars',
   'no-useless-backreference', 'no-useless-catch', 'no-useless-escape', 'no-useless-rename', 'no-useless-return', 'no-var', 'no-with', 'prefer-const', 'require-yield', 'use-isnan', 'valid-typeof'];
 
-export default files.map((name) => ({
+export default scripts.flatMap((files) => files.map((name) => ({
   files: [name],
   languageOptions: {
     ecmaVersion: 2023,
@@ -32,4 +38,4 @@ export default files.map((name) => ({
     // Text from the network must not become markup.
     'no-restricted-syntax': ['error', { selector: 'MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML|write|writeln|srcdoc|createContextualFragment)$/]', message: 'Text must not become markup.' }],
   },
-}));
+})));

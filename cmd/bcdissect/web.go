@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/site"
+)
+
+func newWeb(s cli.Streams) *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "web [FILE...]",
+		Short: "Read captures in the browser: match, messages, fields and files to keep",
+		Long: `Web serves a page that reads captures in the browser, and opens it there: drop
+a capture on it, or name one here. The page shows the match with the replay,
+every message with its fields and bytes, counts and the quality of connections,
+and saves reports and captures. The browser does the work, and nothing leaves
+the computer.
+
+Other computers can reach the page only if --listen names an address for them,
+and the captures only by an address that cannot be guessed. Ctrl-C ends it; what
+the page has loaded stays.`,
+		Example: `  bcdissect web
+  bcdissect web evening.pcap
+  bcdissect web --listen 127.0.0.1:8080`,
+		RunE: func(_ *cobra.Command, args []string) error { return serveWeb(s, listen, args) },
+	}
+	cmd.Flags().StringVarP(&listen, "listen", "l", "127.0.0.1:0", "`ADDRESS` and TCP port to listen on; port 0 takes a free one")
+	return cmd
+}
+
+func serveWeb(s cli.Streams, listen string, names []string) error {
+	page, err := site.New(names)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return cli.Failed(cli.PlainPath(name, err))
+		}
+		if !info.Mode().IsRegular() {
+			return cli.Failed(fmt.Errorf("%s: not a file; give the name of a capture", name))
+		}
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return cli.Failed(fmt.Errorf("--listen %s: %w", listen, err))
+	}
+	interrupts := cli.NewInterrupts(s, 0, false)
+	defer interrupts.Close()
+	at, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return cli.Failed(err)
+	}
+	address := page.Address(at)
+	fmt.Fprintf(s.Out, "%s\n", address)
+	if err := site.Open(address); err != nil {
+		fmt.Fprintf(s.Err, "bcdissect: no browser was found; open this address in one\n")
+	}
+	fmt.Fprintf(s.Err, "bcdissect: Ctrl-C ends the page's server\n")
+	if err := page.Serve(l, interrupts.Stopped); err != nil {
+		return cli.Failed(err)
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !web
+
+package site
+
+// packed is nil: the program was built without the site.
+var packed []byte

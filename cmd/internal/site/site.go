@@ -1,0 +1,150 @@
+// Package site serves the web page that reads captures in the browser. "make
+// web" packs its files; the build tag web puts them into the program.
+package site
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrAbsent is the error of a program that was built without the site.
+var ErrAbsent = errors.New("web: this program was built without the page; take one of a release, or build it with make build")
+
+// A Site is a handler of requests for the page, and for some captures.
+type Site struct {
+	files    map[string][]byte
+	captures []string
+	secret   string // a part of the captures' addresses that nobody can guess
+}
+
+// New returns the site with captures that the page opens at once.
+func New(captures []string) (*Site, error) {
+	if packed == nil {
+		return nil, ErrAbsent
+	}
+	return fromZip(packed, captures)
+}
+
+func fromZip(b []byte, captures []string) (*Site, error) {
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, fmt.Errorf("web: the page in this program is damaged: %w", err)
+	}
+	s := &Site{files: map[string][]byte{}, captures: captures, secret: rand.Text()}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, err
+		}
+		s.files[f.Name] = text
+	}
+	return s, nil
+}
+
+// Address returns the address of the page on a server, which makes it open the
+// captures.
+func (s *Site) Address(at netip.AddrPort) string {
+	if at.Addr().IsUnspecified() {
+		local := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		if at.Addr().Is6() && !at.Addr().Is4In6() {
+			local = netip.IPv6Loopback()
+		}
+		at = netip.AddrPortFrom(local, at.Port())
+	}
+	address := "http://" + at.String() + "/"
+	for i, name := range s.captures {
+		sign := "&"
+		if i == 0 {
+			sign = "#"
+		}
+		address += sign + "file=" + url.QueryEscape(s.place(i)+url.PathEscape(filepath.Base(name)))
+	}
+	return address
+}
+
+// place is the folder of a capture.
+func (s *Site) place(i int) string { return "captures/" + s.secret + "/" + strconv.Itoa(i) + "/" }
+
+// ServeHTTP implements [http.Handler].
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	for i, file := range s.captures {
+		if strings.HasPrefix(name, s.place(i)) {
+			s.capture(w, r, file)
+			return
+		}
+	}
+	if name == "" {
+		name = "index.html"
+	}
+	text, ok := s.files[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	switch kind := path.Ext(name); kind {
+	case ".wasm":
+		h.Set("Content-Type", "application/wasm")
+	case ".js": // the system's table may say something else
+		h.Set("Content-Type", "text/javascript; charset=utf-8")
+	default:
+		h.Set("Content-Type", mime.TypeByExtension(kind))
+	}
+	h.Set("Cache-Control", "no-cache")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+}
+
+// capture sends a capture.
+func (s *Site) capture(w http.ResponseWriter, r *http.Request, name string) {
+	f, err := os.Open(name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	http.ServeContent(w, r, "", time.Time{}, f)
+}
+
+// Serve answers requests until the channel is closed.
+func (s *Site) Serve(l net.Listener, stopped <-chan struct{}) error {
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
+	go func() {
+		<-stopped
+		_ = server.Close() // the page has what it needs
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

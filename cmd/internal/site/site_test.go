@@ -1,0 +1,77 @@
+package site
+
+import (
+	"archive/zip"
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSite asks a site for its files, for a capture, and for what it must not give.
+func TestSite(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{"index.html": "<p>page", "a.js": "1", "b.wasm": "\x00asm"} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write([]byte(text))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	name := filepath.Join(folder, "an evening?#.pcap")
+	if err := os.WriteFile(name, []byte("capture"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "secret"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := fromZip(b.Bytes(), []string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := s.Address(netip.MustParseAddrPort("0.0.0.0:80"))
+	if !strings.HasPrefix(address, "http://127.0.0.1:80/#file=") {
+		t.Fatalf("the address is %s", address)
+	}
+	_, file, _ := strings.Cut(address, "#file=")
+	file, err = url.QueryUnescape(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(method, path string) (int, string, http.Header) {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		return w.Code, w.Body.String(), w.Header()
+	}
+	for path, want := range map[string]string{"/": "<p>page", "/index.html": "<p>page", "/a.js": "1", "/b.wasm": "\x00asm", "/" + file: "capture"} {
+		code, text, h := get("GET", path)
+		if code != 200 || text != want || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s gives %d, %q", path, code, text)
+		}
+	}
+	if _, _, h := get("GET", "/b.wasm"); h.Get("Content-Type") != "application/wasm" {
+		t.Errorf("the program is of type %s", h.Get("Content-Type"))
+	}
+	head := file[:strings.LastIndexByte(file, '/')]
+	for _, path := range []string{"/c.js", "/captures/", "/captures/0/an%20evening.pcap", "/" + strings.Replace(head, s.secret, strings.Repeat("A", len(s.secret)), 1) + "/x", "/../secret"} {
+		if code, text, _ := get("GET", path); code == 200 {
+			t.Errorf("%s gives %q", path, text)
+		}
+	}
+	if _, text, _ := get("GET", "/"+head+"/../../secret"); strings.Contains(text, "secret") {
+		t.Error("a file beside the capture is given")
+	}
+	if code, _, _ := get("POST", "/"); code != http.StatusMethodNotAllowed {
+		t.Errorf("a POST gives %d", code)
+	}
+}

@@ -1,0 +1,119 @@
+package viewer
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// The records around a chosen one that are kept, so that the next choice is
+// likely among them.
+const (
+	windowBefore = 200
+	windowAfter  = 200
+)
+
+// A window is a passage for single records: it keeps some, and goes back to the
+// beginning for earlier ones.
+type window struct {
+	*passage
+	next  int               // number of the next record
+	from  int               // the first one to keep
+	first int               // the first one of those that are kept
+	kept  []*dissect.Record // all from first to next
+	done  bool              // there are no more
+}
+
+// at returns the record with a number, nil if there is none.
+func (l *List) at(row int) *dissect.Record {
+	w := l.details
+	if w == nil || row < w.first {
+		p, err := pass(l.names)
+		if err != nil {
+			return nil
+		}
+		if w != nil {
+			_ = w.src.Close() // nothing was written
+		}
+		p.most = 64
+		w = &window{passage: p}
+		l.details = w
+	}
+	if row >= w.next {
+		w.from = max(row-windowBefore, 0)
+		drop := min(max(w.from-w.first, 0), len(w.kept))
+		w.kept = slices.Clone(w.kept[drop:])
+		w.first += drop
+		for !w.done && w.next <= row+windowAfter {
+			w.done = !w.step(w.add)
+		}
+	}
+	if i := row - w.first; i < len(w.kept) {
+		return w.kept[i]
+	}
+	return nil
+}
+
+func (w *window) add(r *dissect.Record) error {
+	if w.next >= w.from {
+		if len(w.kept) == 0 {
+			w.first = w.next
+		}
+		w.kept = append(w.kept, r.Clone())
+	}
+	w.next++
+	return nil
+}
+
+// A Detail is all about one record.
+type Detail struct {
+	Row      int      `json:"row"`
+	Frame    int      `json:"frame"`
+	Time     float64  `json:"time"` // Unix time in milliseconds
+	Name     string   `json:"name"`
+	Header   []string `json:"header"`
+	Branches []branch `json:"branches"`
+	Bytes    string   `json:"bytes"` // hexadecimal
+	Cut      int      `json:"cut"`   // bytes left out
+	Remarks  []string `json:"remarks"`
+}
+
+type branch struct {
+	Depth int    `json:"depth"`
+	Off   int    `json:"off"`
+	End   int    `json:"end"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Doc   string `json:"doc,omitempty"`
+}
+
+// mostBytes and mostBranches of a record are shown.
+const (
+	mostBytes    = 4096
+	mostBranches = 4096
+)
+
+// Detail returns all about a row, or nil if the captures can no longer be read.
+func (l *List) Detail(row int) *Detail {
+	r := l.at(row)
+	if r == nil {
+		return nil
+	}
+	cells := l.teller.Cells(r)
+	d := &Detail{Row: row, Name: cells.Name, Header: []string{}, Branches: []branch{}, Remarks: append([]string{}, l.teller.Remarks(r)...)}
+	if r.Datagram != nil {
+		d.Frame, d.Time = r.Datagram.Number, float64(r.Datagram.Time.UnixMicro())/1e3
+	}
+	for line := range strings.Lines(l.teller.Header(r)) {
+		d.Header = append(d.Header, strings.TrimSpace(line))
+	}
+	branches, data := l.teller.Tree(r)
+	for _, b := range branches[:min(len(branches), mostBranches)] {
+		d.Branches = append(d.Branches, branch(b))
+	}
+	shown := min(len(data), mostBytes)
+	d.Bytes, d.Cut = hex.EncodeToString(data[:shown]), len(data)-shown
+	return d
+}

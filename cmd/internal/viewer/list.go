@@ -1,0 +1,268 @@
+package viewer
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/filter"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// MostRows is the number of records that a list holds. Further ones are left
+// out.
+const MostRows = 4 << 20
+
+const chunkRows = 1024
+
+// A chunk holds the texts of some rows, one after another.
+type chunk struct {
+	text []byte
+	ends []uint32
+}
+
+// A List is the list of messages of captures: a line for each record, or for
+// those that a filter keeps. The lines are kept, the records are not: for the
+// fields of one the captures are read again.
+type List struct {
+	names  []string
+	start  time.Time
+	teller *table.Teller
+
+	reading *passage // nil after the last record
+	chunks  []chunk
+	frames  []uint32 // of the rows
+	times   []int64  // of the rows, in microseconds since 1970
+	left    int      // out
+
+	filter   *filter.Filter // nil for all
+	matching *passage       // nil after the last record
+	matched  int            // records that the filter has seen
+	kept     []uint32       // rows
+
+	details *window
+}
+
+// NewList begins the list of captures, which Step fills.
+func NewList(names []string) (*List, error) {
+	p, err := pass(names)
+	if err != nil {
+		return nil, err
+	}
+	return &List{names: names, start: p.src.Stats().FirstTime, teller: table.NewTeller(), reading: p, chunks: []chunk{{}}}, nil
+}
+
+// Step goes on with reading and filtering. It reports whether there is more to
+// do.
+func (l *List) Step() (more bool) {
+	if l.matching != nil {
+		if !l.matching.step(l.match) {
+			l.matching = nil
+		}
+	} else if l.reading != nil && !l.reading.step(l.add) {
+		l.reading = nil
+	}
+	return l.matching != nil || l.reading != nil
+}
+
+// Progress returns how much of the captures the list holds, or the filter saw.
+func (l *List) Progress() (read, size int64) {
+	switch {
+	case l.matching != nil:
+		return l.matching.src.Progress()
+	case l.reading != nil:
+		return l.reading.src.Progress()
+	}
+	return 1, 1
+}
+
+// add adds the line of a record: frame, time, look, way, name, contents, marks.
+func (l *List) add(r *dissect.Record) error {
+	if len(l.frames) == MostRows {
+		l.left++
+		return nil
+	}
+	c := &l.chunks[len(l.chunks)-1]
+	if len(c.ends) == chunkRows {
+		c.text = slices.Clip(c.text)
+		l.chunks = append(l.chunks, chunk{text: make([]byte, 0, len(c.text)+len(c.text)/8), ends: make([]uint32, 0, chunkRows)})
+		c = &l.chunks[len(l.chunks)-1]
+	}
+	frame, at := 0, int64(0)
+	b := c.text
+	if r.Datagram != nil {
+		frame, at = r.Datagram.Number, r.Datagram.Time.UnixMicro()
+		b = strconv.AppendInt(b, int64(frame), 10)
+		b = append(b, '\t')
+		b = strconv.AppendFloat(b, float64(r.Datagram.Time.Sub(l.start).Milliseconds())/1000, 'f', 3, 64)
+	} else {
+		b = append(b, '\t')
+	}
+	cells := l.teller.Cells(r)
+	b = append(append(b, '\t'), cells.Look...)
+	b = append(append(b, '\t'), cells.Way...)
+	b = append(append(b, '\t'), cells.Name...)
+	b = append(append(b, '\t'), cells.Contents...)
+	b = append(append(b, '\t'), cells.Marks...)
+	c.text, c.ends = b, append(c.ends, uint32(len(b)))
+	l.frames, l.times = append(l.frames, uint32(frame)), append(l.times, at)
+	return nil
+}
+
+// row returns the text of a row.
+func (l *List) row(i int) []byte {
+	c, k := &l.chunks[i/chunkRows], i%chunkRows
+	from := uint32(0)
+	if k > 0 {
+		from = c.ends[k-1]
+	}
+	return c.text[from:c.ends[k]]
+}
+
+// Len returns the number of rows so far, of all and of those that the filter
+// keeps, and how many there was no room for.
+func (l *List) Len() (shown, all, left int) {
+	if l.filter != nil {
+		return len(l.kept), len(l.frames), l.left
+	}
+	return len(l.frames), len(l.frames), l.left
+}
+
+// Rows returns lines of the list from one place to another. A line is the row's
+// number and its cells, with tabs between them.
+func (l *List) Rows(from, to int) string {
+	shown, _, _ := l.Len()
+	var b strings.Builder
+	for i := max(from, 0); i < min(to, shown); i++ {
+		k := l.rowAt(i)
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strconv.Itoa(k))
+		b.WriteByte('\t')
+		b.Write(l.row(k))
+	}
+	return b.String()
+}
+
+// rowAt returns the row at a place of the list.
+func (l *List) rowAt(place int) int {
+	if l.filter != nil {
+		return int(l.kept[place])
+	}
+	return place
+}
+
+// Filter keeps the rows for which an expression holds, or all for an empty one.
+// The error is a [*filter.Error].
+func (l *List) Filter(expression string) error {
+	if strings.TrimSpace(expression) == "" {
+		l.filter, l.matching, l.kept = nil, nil, nil
+		return nil
+	}
+	f, err := filter.Compile(expression, nil)
+	if err != nil {
+		return err
+	}
+	p, err := pass(l.names)
+	if err != nil {
+		return err
+	}
+	f.Start = l.start
+	if l.matching != nil {
+		_ = l.matching.src.Close() // nothing was written
+	}
+	l.filter, l.matching, l.matched, l.kept = f, p, 0, nil
+	return nil
+}
+
+// match takes a record for the filter.
+func (l *List) match(r *dissect.Record) error {
+	if l.matched < MostRows && l.filter.Match(r) {
+		l.kept = append(l.kept, uint32(l.matched))
+	}
+	l.matched++
+	return nil
+}
+
+// Place returns the place in the list of a row, or of the nearest after it; -1 if
+// there is none.
+func (l *List) Place(row int) int {
+	place := row
+	if l.filter != nil {
+		place, _ = slices.BinarySearch(l.kept, uint32(row))
+	}
+	if shown, _, _ := l.Len(); place < 0 || place >= shown {
+		return -1
+	}
+	return place
+}
+
+// Frame returns a row of a frame, or the first of the next frame with one, and -1
+// if there is none. It prefers a message that stands out.
+func (l *List) Frame(frame int) int {
+	first := slices.IndexFunc(l.frames, func(n uint32) bool { return n >= uint32(frame) })
+	for i := first; i >= 0 && i < len(l.frames) && l.frames[i] == uint32(frame); i++ {
+		if l.standsOut(i) {
+			return i
+		}
+	}
+	return first
+}
+
+// Moment returns the row that is next to a time in milliseconds since 1970, and
+// -1 if there is none. It prefers a message that stands out within a millisecond.
+// It is for several captures, in whose matches frames have other numbers.
+func (l *List) Moment(at float64) int {
+	const near, far = 1000, 1 << 60
+	us := int64(at * 1e3)
+	best, least := -1, int64(math.MaxInt64)
+	for i, t := range l.times {
+		off := max(t-us, us-t)
+		if off > near || !l.standsOut(i) {
+			off += far
+		}
+		if off < least {
+			best, least = i, off
+		}
+	}
+	return best
+}
+
+// standsOut reports whether a row is neither an acknowledgement nor a ship update
+// nor the like.
+func (l *List) standsOut(i int) bool {
+	look := strings.SplitN(string(l.row(i)), "\t", 4)[2]
+	return look != "normal" && look != "faint"
+}
+
+// Start is the time of the first frame.
+func (l *List) Start() time.Time { return l.start }
+
+// Complete returns longer forms of a filter.
+func Complete(expression string) []string {
+	const most = 60
+	all := filter.Complete(expression, nil)
+	return all[:min(len(all), most)]
+}
+
+// A Mistake is an error in a filter.
+type Mistake struct {
+	Column int    `json:"column"`
+	Length int    `json:"length"`
+	Reason string `json:"reason"`
+	Caret  string `json:"caret"` // two lines
+}
+
+// NewMistake describes the error of Filter.
+func NewMistake(err error) *Mistake {
+	e, ok := err.(*filter.Error) //nolint:errorlint // as Compile returns it
+	if !ok {
+		return &Mistake{Reason: report.Escape(err.Error())}
+	}
+	return &Mistake{Column: e.Column, Length: e.Length, Reason: report.Escape(e.Reason()), Caret: e.Caret()}
+}

@@ -1,0 +1,182 @@
+package viewer
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/filter"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+const battle = "captures/battle_mix.pcap.gz"
+
+func newList(t *testing.T, names ...string) *List {
+	t.Helper()
+	l, err := NewList(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l.Step() {
+	}
+	return l
+}
+
+// TestDetails compares the details of every hundredth row, forwards and
+// backwards, with the record itself.
+func TestDetails(t *testing.T) {
+	name := fixtures.Path(battle)
+	var want []*dissect.Record
+	for r, err := range dissect.File(name) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(want)%100 == 0 {
+			want = append(want, r.Clone())
+		} else {
+			want = append(want, nil)
+		}
+	}
+	l := newList(t, name)
+	if shown, all, left := l.Len(); shown != len(want) || all != len(want) || left != 0 {
+		t.Fatalf("the list has %d of %d rows and leaves out %d; the capture has %d records", shown, all, left, len(want))
+	}
+	check := func(row int) {
+		t.Helper()
+		r, d := want[row], l.Detail(row)
+		data := r.Bytes
+		if len(r.Pieces) > 0 {
+			data = r.Payload
+		}
+		if d == nil || d.Frame != r.Datagram.Number || d.Bytes != hex.EncodeToString(data) {
+			t.Fatalf("row %d: %+v, not frame %d, %x", row, d, r.Datagram.Number, data)
+		}
+		cells := strings.Split(l.Rows(row, row+1), "\t")
+		if len(cells) != 8 || cells[5] != d.Name {
+			t.Fatalf("row %d: the list has %q, and the details are of %s", row, cells, d.Name)
+		}
+		for i, b := range d.Branches {
+			if b.Off < 0 || b.End > len(data) || b.Off > b.End {
+				t.Fatalf("row %d: the bytes of field %d are %d to %d of %d", row, i, b.Off, b.End, len(data))
+			}
+		}
+	}
+	for row := 0; row < len(want); row += 100 {
+		check(row)
+	}
+	for row := (len(want) - 1) / 100 * 100; row >= 0; row -= 1700 {
+		check(row)
+	}
+	if d := l.Detail(len(want)); d != nil {
+		t.Errorf("a row behind the last one has details: %+v", d)
+	}
+}
+
+// TestFilter compares the rows that a filter keeps with those of the filter
+// itself, and goes back to all.
+func TestFilter(t *testing.T) {
+	name := fixtures.Path(battle)
+	f, err := filter.Compile("TorpedoFire or Chat", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []uint32
+	n := uint32(0)
+	for r, err := range dissect.File(name) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Match(r) {
+			want = append(want, n)
+		}
+		n++
+	}
+	l := newList(t, name)
+	if err := l.Filter("TorpedoFire or Chat"); err != nil {
+		t.Fatal(err)
+	}
+	for l.Step() {
+	}
+	shown, all, _ := l.Len()
+	if shown != len(want) || all != int(n) || shown < 50 {
+		t.Fatalf("the filter keeps %d rows of %d, not %d of %d", shown, all, len(want), n)
+	}
+	for i, row := range want {
+		if l.rowAt(i) != int(row) || l.Place(int(row)) != i {
+			t.Fatalf("place %d is row %d, not %d, which is at %d", i, l.rowAt(i), row, l.Place(int(row)))
+		}
+	}
+	if l.Place(int(n)) != -1 {
+		t.Error("a row behind all is in the list")
+	}
+	err = l.Filter("TorpedoFire and")
+	var mistake *filter.Error
+	if !errors.As(err, &mistake) {
+		t.Fatalf("the error is %v", err)
+	}
+	if m := NewMistake(err); m.Column != 16 || !strings.HasPrefix(m.Caret, "TorpedoFire and\n") {
+		t.Errorf("the mistake is %+v", m)
+	}
+	if err := l.Filter(" "); err != nil {
+		t.Fatal(err)
+	}
+	if shown, all, _ := l.Len(); shown != all {
+		t.Errorf("without a filter %d of %d rows are shown", shown, all)
+	}
+}
+
+// TestFind finds a kill: frame 11454 at 72.590 s after 2026-11-21 02:02:36 UTC.
+func TestFind(t *testing.T) {
+	l := newList(t, fixtures.Path(battle))
+	row := l.Frame(11454)
+	if got := l.Rows(row, row+1); !strings.Contains(got, "\t11454\t72.590\t") || !strings.Contains(got, "DestroyObject") {
+		t.Errorf("frame 11454 is %q", got)
+	}
+	if m := l.Moment(l.Detail(row).Time); m != row {
+		t.Errorf("the moment is row %d, not %d", m, row)
+	}
+	if l.Frame(1<<30) != -1 {
+		t.Error("a frame behind all has a row")
+	}
+}
+
+// TestDamaged has a capture that is cut, and one that is none.
+func TestDamaged(t *testing.T) {
+	whole, err := os.ReadFile(fixtures.Path("captures/networked_battle.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "cut.pcap")
+	if err := os.WriteFile(name, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReport([]string{name}, func(int64, int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Remarks) != 1 || !strings.Contains(r.Remarks[0], "cut short") || !r.Game {
+		t.Errorf("the remarks are %q", r.Remarks)
+	}
+	var stats struct{ Frames int }
+	if err := json.Unmarshal(r.Stats, &stats); err != nil || stats.Frames < 1000 {
+		t.Errorf("%d frames were read: %v", stats.Frames, err)
+	}
+	if err := os.WriteFile(name, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewReport([]string{name}, nil); err == nil {
+		t.Error("a text is read as a capture")
+	}
+	if _, err := NewList([]string{name}); err == nil {
+		t.Error("a text is listed as a capture")
+	}
+	if err := Save(new(bytes.Buffer), FormPage, []string{name}, "", nil); err == nil {
+		t.Error("a text is saved as a page")
+	}
+}

@@ -1,0 +1,132 @@
+//go:build js && wasm
+
+// Web is the part of the web page that knows captures: a program for a worker of
+// a browser, which its script calls. docs/web.md describes the page.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"syscall/js"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/viewer"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// list is the list of messages of the worker's captures.
+var list *viewer.List
+
+func main() {
+	js.Global().Set("bcdissect", js.ValueOf(map[string]any{
+		"report":   function(newReport),
+		"save":     function(save),
+		"list":     function(newList),
+		"step":     function(step),
+		"rows":     function(func(args []js.Value) any { return list.Rows(args[0].Int(), args[1].Int()) }),
+		"filter":   function(setFilter),
+		"place":    function(func(args []js.Value) any { return list.Place(args[0].Int()) }),
+		"frame":    function(func(args []js.Value) any { return list.Frame(args[0].Int()) }),
+		"moment":   function(func(args []js.Value) any { return list.Moment(args[0].Float()) }),
+		"detail":   function(func(args []js.Value) any { return text(list.Detail(args[0].Int())) }),
+		"complete": function(func(args []js.Value) any { return text(viewer.Complete(args[0].String())) }),
+	}))
+	js.Global().Get("ready").Invoke()
+	select {}
+}
+
+// function makes a function of the script. It returns an object with the error
+// as text if f returns one.
+func function(f func(args []js.Value) any) js.Func {
+	return js.FuncOf(func(_ js.Value, args []js.Value) any {
+		result := f(args)
+		if err, ok := result.(error); ok {
+			return map[string]any{"error": report.Escape(err.Error())}
+		}
+		return result
+	})
+}
+
+// text is a value as JSON.
+func text(v any) any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return string(b)
+}
+
+// names returns an array of texts.
+func names(v js.Value) []string {
+	all := make([]string, v.Length())
+	for i := range all {
+		all[i] = v.Index(i).String()
+	}
+	return all
+}
+
+// progress returns a function that tells the script how far the reading is.
+func progress(tell js.Value) func(read, size int64) {
+	return func(read, size int64) { tell.Invoke(float64(read), float64(size)) }
+}
+
+// bytes are an array of the script.
+func bytes(b []byte) js.Value {
+	a := js.Global().Get("Uint8Array").New(len(b))
+	js.CopyBytesToJS(a, b)
+	return a
+}
+
+// newReport takes names and the function for the progress.
+func newReport(args []js.Value) any {
+	r, err := viewer.NewReport(names(args[0]), progress(args[1]))
+	if err != nil {
+		return err
+	}
+	return map[string]any{"report": text(r), "columns": bytes(r.Columns)}
+}
+
+// A sender is a writer that gives the script what is written.
+type sender struct{ to js.Value }
+
+func (s sender) Write(b []byte) (int, error) {
+	s.to.Invoke(bytes(b))
+	return len(b), nil
+}
+
+// save takes the form, names, a filter, the function for the progress, and the
+// one for the bytes.
+func save(args []js.Value) any {
+	if err := viewer.Save(sender{args[4]}, args[0].String(), names(args[1]), args[2].String(), progress(args[3])); err != nil {
+		return err
+	}
+	return nil
+}
+
+// newList takes names.
+func newList(args []js.Value) any {
+	var err error
+	if list, err = viewer.NewList(names(args[0])); err != nil {
+		return err
+	}
+	return map[string]any{"start": float64(list.Start().UnixMicro()) / 1e3}
+}
+
+// step goes on with the list, and says how far it is.
+func step([]js.Value) any {
+	more := list.Step()
+	shown, all, left := list.Len()
+	read, size := list.Progress()
+	return map[string]any{"more": more, "shown": shown, "all": all, "left": left, "read": float64(read), "size": float64(size)}
+}
+
+// setFilter takes an expression.
+func setFilter(args []js.Value) any {
+	if err := list.Filter(args[0].String()); err != nil {
+		m := viewer.NewMistake(err)
+		if m.Column == 0 {
+			return errors.New(m.Reason)
+		}
+		return text(m)
+	}
+	return ""
+}
