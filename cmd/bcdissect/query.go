@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bcdissect/bcdissect/cmd/internal/browse"
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/query"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
@@ -23,7 +23,7 @@ import (
 const mostRetries = 20
 
 func newQuery(s cli.Streams) *cobra.Command {
-	var o browse.Options
+	var o query.Options
 	format := cli.NewChoice("table", "table", "json")
 	cmd := &cobra.Command{
 		Use:   "query HOST[:PORT]...",
@@ -45,7 +45,7 @@ server did not answer completely.`,
 			hosts := make([]string, len(args))
 			for i, a := range args {
 				var err error
-				if hosts[i], err = browse.WithPort(a); err != nil {
+				if hosts[i], err = query.WithPort(a); err != nil {
 					return err
 				}
 			}
@@ -62,10 +62,10 @@ server did not answer completely.`,
 }
 
 // ask asks all servers and reports their answers.
-func ask(s cli.Streams, hosts []string, o browse.Options, asJSON bool) error {
+func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	results := browse.All(ctx, hosts, o)
+	results := query.All(ctx, hosts, o)
 	out, err := cli.OpenOutput("", s)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ type aServer struct {
 }
 
 // serverOf prepares a result for the reports.
-func serverOf(r *browse.Result) aServer {
+func serverOf(r *query.Result) aServer {
 	a := aServer{Host: r.Host, RoundTrip: float64(r.RoundTrip.Microseconds()) / 1e3, Queries: r.Queries}
 	if r.Addr.IsValid() {
 		a.Addr = r.Addr.String()

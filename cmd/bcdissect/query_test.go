@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bcdissect/bcdissect/cmd/internal/browse"
+	"github.com/bcdissect/bcdissect/cmd/internal/query"
 )
 
 func TestServers(t *testing.T) {
 	// The first answer is the stock host's of docs/protocol.md, the second
 	// comes from somebody who wants to be seen.
-	full := browse.Result{Host: "localhost:22101", RoundTrip: 1234567, Queries: 1}
+	full := query.Result{Host: "localhost:22101", RoundTrip: 1234567, Queries: 1}
 	full.Reply.Add([]byte(`\gamename\bcommander\gamever\60\location\1\hostname\My Game23` +
 		`\missionscript\Multiplayer.Episode.Mission1.Mission1\mapname\DM\numplayers\0\maxplayers\8` +
 		`\gamemode\openplaying\timelimit\-1\fraglimit\-2\system\Multi1\password\0` +
 		`\player_0\Dedicated Server\final\\queryid\2.1`))
-	odd := browse.Result{Host: "b:1", Queries: 3, Err: errors.New("b:1: the answer is incomplete")}
+	odd := query.Result{Host: "b:1", Queries: 3, Err: errors.New("b:1: the answer is incomplete")}
 	odd.Reply.Add([]byte("\\hostname\\\x1b[2J\\numplayers\\many\\password\\2\\hostname\\again\\player_0\\a\nb\\queryid\\1.1"))
-	none := browse.Result{Host: "c:1", Queries: 3, Err: errors.New("c:1: no answer")}
+	none := query.Result{Host: "c:1", Queries: 3, Err: errors.New("c:1: no answer")}
 	list := []aServer{serverOf(&full), serverOf(&odd), serverOf(&none)}
 	var out strings.Builder
 	if err := drawServers(&out, list); err != nil {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bcdissect/bcdissect/cmd/internal/browse"
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/query"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 )
 
@@ -35,7 +35,7 @@ type Target struct {
 
 // ParseTarget reads HOST or HOST:PORT.
 func ParseTarget(text string) (*Target, error) {
-	withPort, err := browse.WithPort(text)
+	withPort, err := query.WithPort(text)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package browse
+package query
 
 import (
 	"context"

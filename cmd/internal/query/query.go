@@ -1,5 +1,5 @@
-// Package browse asks servers for their game, as a server browser does.
-package browse
+// Package query asks servers for their game, as a server browser does.
+package query
 
 import (
 	"context"
