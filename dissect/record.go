@@ -261,6 +261,38 @@ func (r *Record) Visit(w *decode.Viewer, v decode.Visitor) {
 	}
 }
 
+// NamesObject reports whether a field of the record is an object or a part of
+// it, such as a weapon of a ship.
+func (r *Record) NamesObject(w *decode.Viewer, id wire.ObjectID) bool {
+	v := objectFinder{id: id, session: r.Session}
+	r.Visit(w, &v)
+	return v.found
+}
+
+type objectFinder struct {
+	id      wire.ObjectID
+	session Resolver
+	found   bool
+}
+
+func (v *objectFinder) Field(f *decode.Field) {
+	if f.Kind != decode.KindObject || v.found {
+		return
+	}
+	id := wire.ObjectID(f.Uint)
+	if id == v.id {
+		v.found = true
+		return
+	}
+	if v.session != nil {
+		ship, ok := v.session.ShipOf(id)
+		v.found = ok && ship == v.id
+	}
+}
+
+func (v *objectFinder) Begin(*decode.Group) {}
+func (v *objectFinder) End(*decode.Group)   {}
+
 // Game reports whether the record counts in frequencies: a complete game
 // message that is not a duplicate.
 func (r *Record) Game() bool {

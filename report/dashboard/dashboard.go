@@ -34,19 +34,10 @@ type Options struct {
 	Pacer *Pacer
 
 	// Compile makes a filter of an expression. The filter is used by one
-	// goroutine at a time. An error may be a [*FilterError]. Without it there are
+	// goroutine at a time. An error may be a [*report.FilterError]. Without it there are
 	// no filters.
 	Compile func(expr string) (func(*dissect.Record) bool, error)
 }
-
-// A FilterError is a mistake in a filter, at a place.
-type FilterError struct {
-	Text   string
-	Column int // in characters, from 0
-}
-
-// Error implements error.
-func (e *FilterError) Error() string { return e.Text }
 
 // ErrQuit is returned for a record that comes after the user quit.
 var ErrQuit = errors.New("dashboard: the user quit")

@@ -91,7 +91,7 @@ func (l *look) linkColumns() []column[measure.Link] {
 	type link = measure.Link
 	return []column[link]{
 		{"player", 10, false, 9, 24, func(_ *model, r *link) (string, style) { return whose(r.Player, r.Client) }},
-		{"dir", 7, false, 9, 0, func(m *model, r *link) (string, style) { return report.Way(r.Dir, "", m.look.ascii), faint }},
+		{"dir", 7, false, 9, 0, func(m *model, r *link) (string, style) { return report.Way(r.Dir, "", m.d.opts.ASCII), faint }},
 		{"msg/s", 6, true, 3, 0, func(_ *model, r *link) (string, style) { return rate(r.Rate.Messages), plain }},
 		{"RTT", 7, true, 8, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.Median) }},
 		{"95%", 7, true, 7, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.P95) }},
@@ -115,7 +115,7 @@ func (l *look) shipColumns() []column[measure.Ship] {
 	return []column[ship]{
 		{"ship", 18, false, 9, 36, func(_ *model, r *ship) (string, style) { return shipName(r), plain }},
 		{"player", 10, false, 8, 24, func(_ *model, r *ship) (string, style) { return whose(r.Player, r.Client) }},
-		{"dir", 7, false, 8, 0, func(m *model, r *ship) (string, style) { return report.Way(r.Dir, "", m.look.ascii), faint }},
+		{"dir", 7, false, 8, 0, func(m *model, r *ship) (string, style) { return report.Way(r.Dir, "", m.d.opts.ASCII), faint }},
 		{"per s", 6, true, 7, 0, func(_ *model, r *ship) (string, style) { return rate(r.Rate), plain }},
 		{"every", 7, true, 6, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Mean) }},
 		{"jitter", 7, true, 7, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Jitter) }},

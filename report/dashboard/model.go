@@ -3,14 +3,14 @@ package dashboard
 import (
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
 // A pane is a part of the screen.
@@ -304,7 +304,7 @@ func (m *model) seek(to time.Time) {
 // jump moves to a time that the user has given: since the beginning, as the
 // screen shows it, or in seconds.
 func (m *model) jump(text string) {
-	since, err := sinceStart(text)
+	since, err := canvas.Since(text)
 	if err != nil {
 		m.reason = err.Error()
 		return
@@ -312,19 +312,6 @@ func (m *model) jump(text string) {
 	m.asking = nothing
 	m.input.Blur()
 	m.seek(m.snap.start.Add(since))
-}
-
-// sinceStart reads 00:01:30, 1:30 or 90.
-func sinceStart(text string) (d time.Duration, err error) {
-	parts := strings.Split(strings.TrimSpace(text), ":")
-	for _, part := range parts {
-		n, err := strconv.ParseFloat(part, 64)
-		if err != nil || len(parts) > 3 || !(n >= 0 && n < 1e6) {
-			return 0, errors.New("a time is hours:minutes:seconds, minutes:seconds or seconds since the beginning")
-		}
-		d = 60*d + time.Duration(n*float64(time.Second))
-	}
-	return d, nil
 }
 
 // apply makes an expression the filter, unless there is something wrong with
@@ -335,7 +322,7 @@ func (m *model) apply(expr string) {
 		var err error
 		if keep, err = m.d.opts.Compile(expr); err != nil {
 			m.reason = clean(err.Error(), maxText)
-			if at := (*FilterError)(nil); errors.As(err, &at) {
+			if at := (*report.FilterError)(nil); errors.As(err, &at) {
 				m.input.SetCursor(at.Column)
 			}
 			return

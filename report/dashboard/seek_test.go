@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // A reader reads a tape of a line of chat a second as the program does: again
@@ -160,7 +161,7 @@ func TestSeekRefused(t *testing.T) {
 // The cursor goes to the mistake in a filter.
 func TestFilterMistake(t *testing.T) {
 	d := New(Options{Compile: func(string) (func(*dissect.Record) bool, error) {
-		return nil, &FilterError{"there is no field opcodee; did you mean opcode?", 9}
+		return nil, &report.FilterError{Text: "there is no field opcodee; did you mean opcode?", Column: 9}
 	}})
 	m := newModel(d)
 	press(m, "/", "Chat and opcodee == 1", "enter")

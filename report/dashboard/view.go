@@ -5,10 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bcdissect/bcdissect/dissect/match"
-
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
 // View implements [tea.Model].
@@ -50,7 +51,7 @@ func (m *model) lines() []string {
 		out = append(out, "")
 	}
 	if m.asking != nothing && m.reason != "" && m.height > 2 {
-		out[m.height-2] = m.look.row(m.width).add(bad, m.reason).String()
+		out[m.height-2] = m.look.Row(m.width).Add(bad, m.reason).String()
 	}
 	return append(out[:m.height-1], m.foot())
 }
@@ -79,29 +80,29 @@ func (m *model) top() string {
 		}
 	}
 	right := time + "  " + state + " "
-	name := m.look.cut(" bcdissect  "+clean(m.d.opts.Title, maxText), max(m.width-len(right)-1, 10))
-	r := m.look.row(m.width)
-	return r.add(bar, name).fill(bar, m.width-len(right)).add(bar, right).fill(bar, m.width).String()
+	name := m.look.Cut(" bcdissect  "+clean(m.d.opts.Title, maxText), max(m.width-len(right)-1, 10))
+	r := m.look.Row(m.width)
+	return r.Add(bar, name).Fill(bar, m.width-len(right)).Add(bar, right).Fill(bar, m.width).String()
 }
 
 // counts returns the second line.
 func (m *model) counts() string {
 	s := &m.snap
-	r := m.look.row(m.width)
-	r.add(plain, fmt.Sprintf(" %s packets  %s messages  %s msg/s  %s B/s", thousands(s.packets), thousands(s.messages), rate(s.messageRate), quantity(s.byteRate)))
+	r := m.look.Row(m.width)
+	r.Add(plain, fmt.Sprintf(" %s packets  %s messages  %s msg/s  %s B/s", thousands(s.packets), thousands(s.messages), rate(s.messageRate), quantity(s.byteRate)))
 	st := plain
 	if s.errors > 0 {
 		st = bad
 	}
-	r.add(st, fmt.Sprintf("  errors %s", quantity(float64(s.errors))))
+	r.Add(st, fmt.Sprintf("  errors %s", quantity(float64(s.errors))))
 	if s.live {
 		st = plain
 		if s.dropped > 0 {
 			st = bad
 		}
-		r.add(st, fmt.Sprintf("  drops %s", quantity(float64(s.dropped))))
+		r.Add(st, fmt.Sprintf("  drops %s", quantity(float64(s.dropped))))
 		if m.width >= 120 {
-			r.add(plain, fmt.Sprintf(" of %s received", thousands(int64(s.received))))
+			r.Add(plain, fmt.Sprintf(" of %s received", thousands(int64(s.received))))
 		}
 	}
 	return r.String()
@@ -110,25 +111,25 @@ func (m *model) counts() string {
 // foot returns the last line: the question for a filter, or which keys there
 // are.
 func (m *model) foot() string {
-	r := m.look.row(m.width)
+	r := m.look.Row(m.width)
 	switch {
 	case m.asking != nothing:
 		prompt := prompts[m.asking]
 		m.input.SetWidth(max(m.width-len(prompt)-1, 1))
-		return r.add(accent, prompt).add(plain, m.input.View()).String()
+		return r.Add(accent, prompt).Add(plain, m.input.View()).String()
 	case m.reason != "":
-		return r.add(bad, m.reason).String()
+		return r.Add(bad, m.reason).String()
 	case m.help:
-		return r.add(faint, "any key goes back, q quits").String()
+		return r.Add(faint, "any key goes back, q quits").String()
 	}
 	keys := "q quit  space pause  / filter  s sort  1-5 pane  arrows scroll  z zoom  ? help"
 	if m.d.opts.Pacer != nil {
 		keys = "q quit  space pause  +/- speed  " + m.look.seek + " seek  / filter  1-5 pane  z zoom  ? help"
 	}
 	if m.filter != "" {
-		r.add(warn, "filter "+clean(m.filter, maxText)).add(plain, "  ")
+		r.Add(warn, "filter "+clean(m.filter, maxText)).Add(plain, "  ")
 	}
-	return r.add(faint, keys).String()
+	return r.Add(faint, keys).String()
 }
 
 // leastStacked is how many lines the three panes need below each other, wide
@@ -198,12 +199,12 @@ func (m *model) pane(p pane, width, height int) []string {
 }
 
 // head begins the title of a pane.
-func (m *model) head(p pane, width int) (*row, style) {
+func (m *model) head(p pane, width int) (*canvas.Row, style) {
 	st, mark := title, " "
 	if p == m.focus {
-		st, mark = active, m.look.mark
+		st, mark = active, m.look.Mark
 	}
-	return m.look.row(width).add(st, mark), st
+	return m.look.Row(width).Add(st, mark), st
 }
 
 func (m *model) players(width, from, room int) []string {
@@ -235,26 +236,26 @@ func drawTable[T any](m *model, p pane, name string, columns []column[T], rows [
 			title = name
 		}
 		if i > 0 {
-			r.add(st, " ")
+			r.Add(st, " ")
 		}
 		if c.title == by {
 			title = m.look.sorted + title
 		}
-		r.add(st, m.look.pad(title, c.width, c.right))
+		r.Add(st, m.look.Pad(title, c.width, c.right))
 	}
-	out := []string{r.fill(st, width).String()}
+	out := []string{r.Fill(st, width).String()}
 	for i := from; i < len(rows) && len(out) <= room; i++ {
 		row := &rows[i]
-		r := m.look.row(width).add(plain, " ")
+		r := m.look.Row(width).Add(plain, " ")
 		for i, c := range columns {
 			if i > 0 {
-				r.add(plain, " ")
+				r.Add(plain, " ")
 			}
 			text, st := c.value(m, row)
 			if past != nil && past(row) {
 				st = faint
 			}
-			r.add(st, m.look.pad(text, c.width, c.right))
+			r.Add(st, m.look.Pad(text, c.width, c.right))
 		}
 		out = append(out, r.String())
 	}
@@ -265,15 +266,15 @@ func (m *model) opcodes(width, from, room int) []string {
 	by := orders[opcodes][m.sort[opcodes]]
 	name := min(max(width-40, 8), 22)
 	r, st := m.head(opcodes, width)
-	r.add(st, m.look.pad("Opcodes by "+by, name+3, false)+"   count      /s ").add(st, "  last seconds").fill(st, width)
+	r.Add(st, m.look.Pad("Opcodes by "+by, name+3, false)+"   count      /s ").Add(st, "  last seconds").Fill(st, width)
 	out := []string{r.String()}
 	rows := sortedKinds(m.snap.kinds, by)
 	for i := from; i < len(rows) && len(out) <= room; i++ {
 		k := &rows[i]
-		r := m.look.row(width).add(plain, " ").add(faint, m.look.pad(k.code, 2, true))
-		r.add(plain, " "+m.look.pad(k.name, name, false)+m.look.pad(thousands(k.total), 9, true)+m.look.pad(rate(k.rate), 8, true)+" ")
-		if left := width - r.used; left > 0 {
-			r.add(good, m.look.spark(k.history, left))
+		r := m.look.Row(width).Add(plain, " ").Add(faint, m.look.Pad(k.code, 2, true))
+		r.Add(plain, " "+m.look.Pad(k.name, name, false)+m.look.Pad(thousands(k.total), 9, true)+m.look.Pad(rate(k.rate), 8, true)+" ")
+		if left := width - r.Used(); left > 0 {
+			r.Add(good, m.look.spark(k.history, left))
 		}
 		out = append(out, r.String())
 	}
@@ -292,17 +293,17 @@ func (m *model) events(width, from, room int) []string {
 	if from > 0 {
 		name += fmt.Sprintf(" (%d newer below)", from)
 	}
-	out := []string{r.add(st, name).fill(st, width).String()}
+	out := []string{r.Add(st, name).Fill(st, width).String()}
 	all := m.snap.events
 	end := len(all) - from
 	for _, e := range all[max(end-room, 0):max(end, 0)] {
-		r := m.look.row(width)
-		r.add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").add(eventStyles[e.kind], m.look.pad(string(e.kind), 7, false)+" ")
+		r := m.look.Row(width)
+		r.Add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").Add(eventStyles[e.kind], m.look.Pad(string(e.kind), 7, false)+" ")
 		text := e.text
 		if e.times > 1 {
 			text = fmt.Sprintf("(%s times) %s", quantity(float64(e.times)), text)
 		}
-		out = append(out, r.add(plain, text).String())
+		out = append(out, r.Add(plain, text).String())
 	}
 	return out
 }
@@ -332,7 +333,7 @@ func (m *model) helpLines(room int) []string {
 		if len(out) == room {
 			break
 		}
-		out = append(out, m.look.row(m.width).add(plain, " ").add(accent, m.look.pad(k[0], 12, false)).add(plain, " "+k[1]).String())
+		out = append(out, m.look.Row(m.width).Add(plain, " ").Add(accent, m.look.Pad(k[0], 12, false)).Add(plain, " "+k[1]).String())
 	}
 	return out
 }

@@ -19,26 +19,37 @@ func (f *Common) completeFilter(cmd *cobra.Command, flag string, presets func(*C
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		f.Defined = once(f.Defined)
-		config, err := f.Configuration()
-		if err != nil {
-			return nil, directive
-		}
-		if at := strings.LastIndexByte(begun, '@'); at >= 0 {
-			var all []string
-			for _, name := range presetNames(presets(config)) {
-				if strings.HasPrefix(name, begun[at:]) {
-					all = append(all, begun[:at]+name)
-				}
-			}
-			return all, directive
-		}
-		catalog, err := f.Catalog()
-		if err != nil {
-			return nil, directive
-		}
-		return filter.Complete(begun, catalog), directive
+		return f.continuations(begun, presets), directive
 	})
 }
+
+// continuations returns those of an unfinished expression.
+func (f *Common) continuations(begun string, presets func(*Config) []modfile.Setting) (all []string) {
+	config, err := f.Configuration()
+	if err != nil {
+		return nil
+	}
+	if at := strings.LastIndexByte(begun, '@'); at >= 0 {
+		for _, name := range presetNames(presets(config)) {
+			if strings.HasPrefix(name, begun[at:]) {
+				all = append(all, begun[:at]+name)
+			}
+		}
+		return all
+	}
+	catalog, err := f.Catalog()
+	if err != nil {
+		return nil
+	}
+	return filter.Complete(begun, catalog)
+}
+
+// Continuations returns the continuations of an unfinished filter.
+func (f *Common) Continuations(begun string) []string {
+	return f.continuations(begun, filterPresets)
+}
+
+func filterPresets(c *Config) []modfile.Setting { return c.Filters }
 
 // CompleteColumns offers the shell columns.
 func (f *Common) CompleteColumns(cmd *cobra.Command, flag string) {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/modfile"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/filter"
 	"github.com/bcdissect/bcdissect/report/csv"
@@ -50,7 +49,7 @@ func (f *Common) DefineReport(cmd *cobra.Command, format string, formats ...stri
 	f.DefineFormat(cmd, format, formats...)
 	f.DefineReading(cmd)
 	f.DefineSelection(cmd)
-	f.completeFilter(cmd, "filter", func(c *Config) []modfile.Setting { return c.Filters })
+	f.completeFilter(cmd, "filter", filterPresets)
 	f.completePlayer(cmd)
 }
 
@@ -80,13 +79,33 @@ func (f *Common) DefineReading(cmd *cobra.Command) {
 
 // DefineDecoding defines the flags that say how traffic is read.
 func (f *Common) DefineDecoding(cmd *cobra.Command) {
+	f.defineSenders(cmd)
+	cmd.Flags().BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
+}
+
+// defineSenders defines the flags that say how senders write.
+func (f *Common) defineSenders(cmd *cobra.Command) {
 	f.Dialect = NewChoice("auto", "auto", "stock", "openbc")
 	fl := cmd.Flags()
 	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
-	fl.BoolVar(&f.NoProgress, "no-progress", false, "do not draw progress on standard error")
 	fl.BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
 	f.Definitions.Define(cmd)
 	f.Dialect.Complete(cmd, "dialect")
+}
+
+// DefineScreen defines the flags of a command that shows selected records on the
+// whole terminal.
+func (f *Common) DefineScreen(cmd *cobra.Command) {
+	f.Color = NewChoice("auto", "auto", "always", "never")
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	f.defineSenders(cmd)
+	fl.Var(&f.Color, "color", "colour on the screen; NO_COLOR is respected, too")
+	f.Color.Complete(cmd, "color")
+	f.DefineSelection(cmd)
+	f.completeFilter(cmd, "filter", filterPresets)
+	f.completePlayer(cmd)
+	f.DefinePorts(cmd)
 }
 
 // DefineJobs defines the flag of commands that read files.

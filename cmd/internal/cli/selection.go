@@ -63,12 +63,31 @@ func CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Fi
 	return f, ofFilter(flag, err)
 }
 
+// CompileFilter compiles an expression as -Y does: presets stand for theirs.
+func (f *Common) CompileFilter(flag, expression string, catalog *decode.Catalog) (*filter.Filter, error) {
+	config, err := f.Configuration()
+	if err != nil {
+		return nil, err
+	}
+	if expression, err = config.Filter(flag, expression, catalog); err != nil {
+		return nil, err
+	}
+	return CompileFilter(flag, expression, catalog)
+}
+
 // ofFilter returns the error of a command for one of a filter.
 func ofFilter(flag string, err error) error {
 	if bad := (*filter.Error)(nil); errors.As(err, &bad) {
 		return &StatusError{ExitUsage, fmt.Errorf("%s: %s", flag, bad.Reason()), bad.Caret()}
 	}
 	return err
+}
+
+// TakeFilter takes the expression of the filter out of the selection, which then
+// does without it.
+func (s *Selection) TakeFilter() (expression string) {
+	expression, s.expression = s.expression, ""
+	return expression
 }
 
 // check parses the flags that do not depend on the capture.
@@ -287,7 +306,7 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	case s.stays != nil && !s.stays[stayOf(r)]:
 		return false
 	}
-	return (s.object == "" || s.isNamed(r)) && (s.filter == nil || s.filter.Match(r))
+	return (s.object == "" || r.NamesObject(&s.viewer, s.objectID)) && (s.filter == nil || s.filter.Match(r))
 }
 
 // InRange reports whether frames and times select a frame.
@@ -308,34 +327,3 @@ func isUpdate(r *dissect.Record) bool {
 	op, ok := r.Opcode()
 	return ok && op == msg.OpStateUpdate
 }
-
-// isNamed reports whether a field of the record is the object or a part of it.
-func (s *Selection) isNamed(r *dissect.Record) bool {
-	v := objectFinder{id: s.objectID, session: r.Session}
-	r.Visit(&s.viewer, &v)
-	return v.found
-}
-
-type objectFinder struct {
-	id      wire.ObjectID
-	session dissect.Resolver
-	found   bool
-}
-
-func (v *objectFinder) Field(f *decode.Field) {
-	if f.Kind != decode.KindObject || v.found {
-		return
-	}
-	id := wire.ObjectID(f.Uint)
-	if id == v.id {
-		v.found = true
-		return
-	}
-	if v.session != nil {
-		ship, ok := v.session.ShipOf(id)
-		v.found = ok && ship == v.id
-	}
-}
-
-func (v *objectFinder) Begin(*decode.Group) {}
-func (v *objectFinder) End(*decode.Group)   {}

@@ -1,4 +1,5 @@
-// Package watch shows the records of a command on the dashboard.
+// Package watch shows records on a whole terminal: those of a command on the
+// dashboard, those of captures in the browser.
 package watch
 
 import (
@@ -7,16 +8,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
@@ -54,31 +51,6 @@ func (w *Flags) Check(cmd *cobra.Command) error {
 	return nil
 }
 
-// screen returns the terminal that the dashboard is for and where its keys come
-// from, which are not to be closed before done is called.
-func screen(s cli.Streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
-	noTerminal := errors.New("--dashboard needs a terminal, and standard output is none that can be drawn on")
-	if s.NoANSI {
-		return nil, nil, nil, errors.New("--dashboard cannot draw on this console; use Windows Terminal, or switch off its legacy mode")
-	}
-	out, ok := s.Out.(*os.File)
-	if !ok || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
-		return nil, nil, nil, noTerminal
-	}
-	if in, ok := s.In.(*os.File); ok && !slices.Contains(names, "-") && term.IsTerminal(int(in.Fd())) {
-		return in, out, func() {}, nil
-	}
-	name := "/dev/tty"
-	if cli.OnWindows {
-		name = "CONIN$"
-	}
-	tty, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return nil, nil, nil, errors.New("--dashboard needs a terminal to take keys from, and there is none")
-	}
-	return tty, out, func() { _ = tty.Close() }, nil
-}
-
 // Captures shows captures on the dashboard until the user quits.
 func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 	var pacer *dashboard.Pacer
@@ -88,11 +60,7 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 			pacer.OneWay()
 		}
 	}
-	title := filepath.Base(names[0])
-	if len(names) > 1 {
-		title += fmt.Sprintf(" and %d more", len(names)-1)
-	}
-	return w.Show(f, s, names, title, pacer, func(s cli.Streams, d *dashboard.Dashboard) error {
+	return w.Show(f, s, names, title(names), pacer, func(s cli.Streams, d *dashboard.Dashboard) error {
 		for {
 			var said strings.Builder // of the last time, when all was read
 			once := s
@@ -136,7 +104,7 @@ func (w *Flags) StopBy(quit func()) { w.quit.Store(&quit) }
 // Show runs a dashboard while work gives it records. Standard error of work
 // appears once the terminal is restored.
 func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string, pacer *dashboard.Pacer, work func(cli.Streams, *dashboard.Dashboard) error) error {
-	keys, out, done, err := screen(s, names)
+	keys, out, done, err := screen("--dashboard", s, names)
 	if err != nil {
 		return err
 	}
@@ -147,19 +115,11 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 	}
 	d := dashboard.New(dashboard.Options{
 		Title: title, Color: (&cli.Output{Terminal: true}).Colored(f.Color.Value), ASCII: s.ASCII,
-		Now: time.Now, Pacer: pacer, Compile: w.compiler(cfg),
+		Now: time.Now, Pacer: pacer, Compile: compiler(f, cfg, func() time.Time { return time.Unix(0, w.start.Load()) }),
 	})
 
-	// The runtime ends the program on a hangup, and would leave the terminal
-	// as the dashboard set it up.
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
-	go func() {
-		if _, ok := <-hangup; ok {
-			d.Stop()
-		}
-	}()
+	unwatch := onHangup(d.Stop)
+	defer unwatch()
 
 	var said strings.Builder
 	var panicked any
@@ -181,8 +141,7 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 	}()
 	shown := d.Run(keys, out)
 	d.Stop()
-	signal.Stop(hangup)
-	close(hangup)
+	unwatch()
 	if quit := w.quit.Load(); quit != nil {
 		(*quit)()
 	}
@@ -224,24 +183,4 @@ func (p paced) Record(r *dissect.Record) error {
 		return reading.ErrEnough // the user quit
 	}
 	return nil
-}
-
-// compiler returns a maker of filters for the dashboard, with the names that the
-// command line knows, too.
-func (w *Flags) compiler(cfg dissect.Config) func(expr string) (func(*dissect.Record) bool, error) {
-	return func(expr string) (func(*dissect.Record) bool, error) {
-		compiled, err := cli.CompileFilter("filter", expr, cfg.Catalog)
-		if bad := (*cli.StatusError)(nil); errors.As(err, &bad) {
-			column := len(expr)
-			if shown, mark, _ := strings.Cut(bad.Caret, "\n"); shown == expr { // not a part of it
-				column = strings.IndexByte(mark, '^')
-			}
-			return nil, &dashboard.FilterError{Text: err.Error(), Column: column}
-		}
-		if err != nil {
-			return nil, err
-		}
-		compiled.Start = time.Unix(0, w.start.Load())
-		return compiled.Match, nil
-	}
 }

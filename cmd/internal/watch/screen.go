@@ -1,0 +1,100 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// screen returns the terminal that a program is for and where its keys come
+// from, which are not to be closed before done is called. Errors name the
+// program, such as --dashboard.
+func screen(program string, s cli.Streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
+	if s.NoANSI {
+		return nil, nil, nil, fmt.Errorf("%s cannot draw on this console; use Windows Terminal, or switch off its legacy mode", program)
+	}
+	out, ok := s.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil, nil, nil, fmt.Errorf("%s needs a terminal, and standard output is none that can be drawn on%s", program, instead[program])
+	}
+	if in, ok := s.In.(*os.File); ok && !slices.Contains(names, "-") && term.IsTerminal(int(in.Fd())) {
+		return in, out, func() {}, nil
+	}
+	name := "/dev/tty"
+	if cli.OnWindows {
+		name = "CONIN$"
+	}
+	tty, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s needs a terminal to take keys from, and there is none", program)
+	}
+	return tty, out, func() { _ = tty.Close() }, nil
+}
+
+// instead are the remedies for programs without a terminal.
+var instead = map[string]string{"browse": "; use bcdissect read"}
+
+// onHangup calls stop on a hangup. The runtime would end the program, and leave
+// the terminal as it was set up for drawing.
+func onHangup(stop func()) (unwatch func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		if _, ok := <-hangup; ok {
+			stop()
+		}
+	}()
+	return sync.OnceFunc(func() {
+		signal.Stop(hangup)
+		close(hangup)
+	})
+}
+
+// compiler returns a maker of filters for a screen, with the names and presets
+// that the command line knows, too. Start returns the time of the first frame.
+func compiler(f *cli.Common, cfg dissect.Config, start func() time.Time) func(expr string) (func(*dissect.Record) bool, error) {
+	return func(expr string) (func(*dissect.Record) bool, error) {
+		compiled, err := f.CompileFilter("filter", expr, cfg.Catalog)
+		if bad := (*cli.StatusError)(nil); errors.As(err, &bad) {
+			column := len(expr)
+			if shown, mark, _ := strings.Cut(bad.Caret, "\n"); shown == expr { // not a part of it
+				column = strings.IndexByte(mark, '^')
+			}
+			return nil, &report.FilterError{Text: err.Error(), Column: column}
+		}
+		if err != nil {
+			return nil, err
+		}
+		var once sync.Once
+		return func(r *dissect.Record) bool {
+			once.Do(func() { compiled.Start = start() }) // the first record is at hand now
+			return compiled.Match(r)
+		}, nil
+	}
+}
+
+// title names captures.
+func title(names []string) string {
+	text := filepath.Base(names[0])
+	if names[0] == "-" {
+		text = "standard input"
+	}
+	if len(names) > 1 {
+		text += fmt.Sprintf(" and %d more", len(names)-1)
+	}
+	return text
+}

@@ -1,0 +1,11 @@
+package report
+
+// A FilterError is a mistake in a filter that the user of a screen has written,
+// at a place.
+type FilterError struct {
+	Text   string
+	Column int // in characters, from 0
+}
+
+// Error implements error.
+func (e *FilterError) Error() string { return e.Text }
