@@ -1,6 +1,9 @@
 package table
 
 import (
+	"bytes"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -60,6 +63,8 @@ type Branch struct {
 	Name     string
 	Value    string
 	Doc      string // of a field
+	Group    bool   // the branches below it with more depth belong to it
+	Object   wire.ObjectID
 }
 
 // Tree returns the fields of r in the order of its bytes. Offsets count in the
@@ -80,7 +85,7 @@ func (t *Teller) Tree(r *dissect.Record) (branches []Branch, data []byte) {
 	rows := t.sink.gather(r)
 	for i := range rows.rows {
 		row := &rows.rows[i]
-		b := Branch{Depth: row.depth, Name: string(rows.text[row.name:row.tail]), Value: string(rows.text[row.tail:row.value]), Doc: row.doc}
+		b := Branch{Depth: row.depth, Name: string(rows.text[row.name:row.tail]), Value: string(rows.text[row.tail:row.value]), Doc: row.doc, Group: row.group, Object: wire.ObjectID(row.object)}
 		if row.list {
 			b.Value = string(appendCount(nil, row.n, "element"))
 		}
@@ -89,12 +94,27 @@ func (t *Teller) Tree(r *dissect.Record) (branches []Branch, data []byte) {
 		}
 		branches = append(branches, b)
 	}
-	if r.Kind == dissect.KindGameSpy {
-		for key, value := range r.GameSpy.Pairs() {
-			branches = append(branches, Branch{Name: report.Escape(key), Value: report.Escape(value)})
-		}
+	return append(branches, pairs(r)...), data
+}
+
+// pairs returns the pairs of a GameSpy message, which stand between backslashes.
+func pairs(r *dissect.Record) (all []Branch) {
+	if r.Kind != dissect.KindGameSpy {
+		return nil
 	}
-	return branches, data
+	rest := bytes.TrimPrefix(r.Bytes, []byte{'\\'})
+	for key, value := range r.GameSpy.Pairs() {
+		off := len(r.Bytes) - len(rest)
+		_, after, _ := bytes.Cut(rest, []byte{'\\'})
+		_, after, more := bytes.Cut(after, []byte{'\\'})
+		end := len(r.Bytes) - len(after)
+		if more {
+			end--
+		}
+		rest = after
+		all = append(all, Branch{Name: report.Escape(key), Value: report.Escape(value), Off: off, End: end})
+	}
+	return all
 }
 
 // Remarks returns the error and the notes of r, escaped.
@@ -111,3 +131,9 @@ func (t *Teller) Remarks(r *dissect.Record) []string {
 
 // Header returns the lines about the datagram and the message's header, escaped.
 func (t *Teller) Header(r *dissect.Record) string { return string(t.sink.header(nil, r)) }
+
+// Line returns the line of r, without a line end.
+func (s *Sink) Line(r *dissect.Record) string {
+	s.lineText = s.line(s.lineText[:0], r)
+	return string(bytes.TrimSuffix(s.lineText, []byte("\n")))
+}

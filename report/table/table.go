@@ -90,6 +90,7 @@ type Sink struct {
 	tree             tree
 	vectors, exact   report.Vectors // as a line has them, and as the tree has them
 	scratch          []byte
+	lineText         []byte // of Line
 }
 
 // New returns a sink that writes to w.

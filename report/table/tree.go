@@ -40,6 +40,8 @@ type row struct {
 	value      int // the value ends here
 	n          int // of a list: elements
 	list       bool
+	group      bool   // rows below it belong to it
+	object     uint32 // the object that it names, 0 for none
 	style      style
 	doc        string // of a field
 }
@@ -244,6 +246,7 @@ func (t *tree) Begin(g *decode.Group) {
 		t.text = append(strconv.AppendInt(t.text, int64(g.Index), 10), ']')
 		t.rows[len(t.rows)-1].tail = len(t.text)
 	}
+	t.rows[len(t.rows)-1].group = true
 	t.close()
 	t.depth++
 }
@@ -259,7 +262,11 @@ func (t *tree) End(g *decode.Group) {
 // Field implements [decode.Visitor].
 func (t *tree) Field(f *decode.Field) {
 	t.add(f.Off, f.End, f.Name)
-	t.rows[len(t.rows)-1].doc = f.Doc
+	row := &t.rows[len(t.rows)-1]
+	row.doc = f.Doc
+	if f.Kind == decode.KindObject {
+		row.object = uint32(f.Uint)
+	}
 	t.text = t.sink.appendFull(t.text, t.r, f)
 	t.close()
 }

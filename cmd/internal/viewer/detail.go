@@ -111,7 +111,7 @@ func (l *List) Detail(row int) *Detail {
 	}
 	branches, data := l.teller.Tree(r)
 	for _, b := range branches[:min(len(branches), mostBranches)] {
-		d.Branches = append(d.Branches, branch(b))
+		d.Branches = append(d.Branches, branch{b.Depth, b.Off, b.End, b.Name, b.Value, b.Doc})
 	}
 	shown := min(len(data), mostBytes)
 	d.Bytes, d.Cut = hex.EncodeToString(data[:shown]), len(data)-shown

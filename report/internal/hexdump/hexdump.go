@@ -4,7 +4,8 @@
 package hexdump
 
 const (
-	perRow = 16
+	// PerRow is how many bytes a row shows.
+	PerRow = 16
 	digits = "0123456789abcdef"
 )
 
@@ -15,11 +16,11 @@ const (
 //	0010  d8 5c                                             .\
 func Append(dst, b []byte, first int, indent string) []byte {
 	for len(b) > 0 {
-		row := b[:min(perRow, len(b))]
+		row := b[:min(PerRow, len(b))]
 		dst = append(dst, indent...)
 		dst = appendOffset(dst, first)
-		for i := range perRow {
-			if i == perRow/2 {
+		for i := range PerRow {
+			if i == PerRow/2 {
 				dst = append(dst, ' ')
 			}
 			if i == 0 {
@@ -54,4 +55,21 @@ func appendOffset(dst []byte, n int) []byte {
 		dst = append(dst, digits[n>>shift&15])
 	}
 	return dst
+}
+
+// Columns returns where in a row of Append the digits and the character of one of
+// its bytes stand. The row ends with the character of its last byte.
+func Columns(row string, i int) (digits, char int) {
+	start := 0
+	for start < len(row) && row[start] == ' ' {
+		start++
+	}
+	for start < len(row) && row[start] != ' ' { // the offset
+		start++
+	}
+	digits = start + 2 + 3*i
+	if i >= PerRow/2 {
+		digits++
+	}
+	return digits, start + 2 + 3*PerRow + 2 + i
 }
