@@ -136,3 +136,23 @@ func (t *then) Ship(wire.ObjectID) *ship.Class { return t.class }
 
 // Base implements [decode.Env].
 func (t *then) Base(wire.ObjectID) (wire.Vec3, bool) { return t.base, t.known }
+
+// Clone returns a pipeline that goes on from here like p, with its options. It
+// shares nothing with p but what never changes, and neither notices the other.
+func (p *Pipeline) Clone() *Pipeline {
+	c := New(p.cfg)
+	c.table = p.table.Clone()
+	c.table.Note = c.now.note
+	c.stats, c.omitValues, c.omitCopies = p.stats, p.omitValues, p.omitCopies
+	c.now.notes = slices.Clone(p.now.notes)
+	c.now.sighted, c.now.from = p.now.sighted, p.now.from
+	c.now.from.Author = p.now.from.Author.Clone()
+	c.asides.waiting = slices.Clone(p.asides.waiting)
+	return c
+}
+
+// Memory returns about how many bytes a clone of the pipeline takes.
+func (p *Pipeline) Memory() int {
+	const itself = 64 << 10 // with its decoders
+	return itself + p.table.Memory()
+}
