@@ -1,0 +1,279 @@
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// maxSpooled bounds the copy of standard input.
+const maxSpooled = 1 << 30
+
+// Limits of the checkpoints of a tape.
+const (
+	maxCheckpoints  = 64
+	checkpointBytes = 48 << 20
+	firstSpacing    = 4096 // datagrams
+)
+
+// A Tape reads the selected records of captures as often as wanted. It reads their
+// datagrams from the beginning, but decodes them from the last checkpoint on: a
+// clone of the pipeline. It is for one goroutine at a time.
+type Tape struct {
+	f     *cli.Common
+	cfg   dissect.Config
+	names []string
+	stdin *os.File // standard input or a copy of it, nil if it is not read
+	copy  bool
+	start time.Time
+	said  string // of the first reading to the end, for standard error
+	ended bool
+
+	batch   dissect.Batch
+	points  []checkpoint // in the order of the captures
+	spacing int          // datagrams between two; 0 if the pipelines are too large
+	memory  int
+}
+
+// A checkpoint is the state after a number of datagrams.
+type checkpoint struct {
+	datagrams, records int // records that were selected
+	pipeline           *dissect.Pipeline
+	memory             int
+}
+
+// OpenTape checks that captures can be read more than once. It copies standard
+// input, unless that is a file.
+func OpenTape(f *cli.Common, s cli.Streams, names []string) (*Tape, error) {
+	t := &Tape{f: f, names: names, spacing: firstSpacing}
+	var err error
+	if t.cfg, err = f.Config(); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		switch {
+		case name == "-":
+		case err != nil:
+			return nil, cli.Failed(cli.PlainPath(name, err))
+		case !info.Mode().IsRegular() && !info.IsDir():
+			return nil, cli.Failed(fmt.Errorf("%s: not a file that can be read more than once; give it as standard input: - < %s", name, name))
+		}
+	}
+	if !slices.Contains(names, "-") {
+		return t, nil
+	}
+	if in, ok := s.In.(*os.File); ok {
+		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
+			t.stdin = in
+			return t, nil
+		}
+	}
+	limited := &io.LimitedReader{R: s.In, N: maxSpooled + 1}
+	spooled, err := spool(limited)
+	if err != nil {
+		return nil, cli.Failed(err)
+	}
+	t.stdin, t.copy = spooled, true
+	if limited.N <= 0 {
+		t.Close()
+		return nil, cli.Failed(fmt.Errorf("standard input: more than %d MiB; write it to a file first", maxSpooled>>20))
+	}
+	return t, nil
+}
+
+// Close removes the copy of standard input.
+func (t *Tape) Close() {
+	if t.copy {
+		_ = t.stdin.Close()           // nothing more is written
+		_ = os.Remove(t.stdin.Name()) // a leftover file is not worth an error
+	}
+}
+
+// Start returns the time of the first frame, once it was read.
+func (t *Tape) Start() time.Time { return t.start }
+
+// Said returns the remarks on the captures for standard error, once they were
+// read to the end.
+func (t *Tape) Said() string { return t.said }
+
+// Scan passes the records from number first on, counted from 0, to take until
+// that returns false.
+func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
+	if t.f.WantsPlayer() && !t.f.KnowsPlayer() {
+		if err := t.learn(); err != nil {
+			return err
+		}
+	}
+	src, err := t.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	s := scan{Tape: t, at: t.nearest(first), first: first, take: take}
+	t.batch.Reset()
+	skip, begun := s.at.datagrams, false
+	readErr := src.Each(func(d *dissect.Datagram) bool {
+		if !begun {
+			begun = true
+			t.start = src.Stats().FirstTime
+			if err = t.f.Begin(t.start); err != nil {
+				return false
+			}
+		}
+		if skip > 0 {
+			skip--
+			return true
+		}
+		if !t.batch.Add(d) {
+			err = s.push()
+			t.batch.Add(d)
+		}
+		return err == nil
+	})
+	if err == nil {
+		err = s.push()
+	}
+	if err == nil {
+		err = s.at.pipeline.Flush(s.emit)
+	}
+	switch {
+	case errors.Is(err, ErrEnough):
+		return nil
+	case err != nil:
+		return err
+	}
+	if !t.ended {
+		t.ended = true
+		var said strings.Builder
+		warn(cli.Streams{Err: &said}, src.Stats())
+		r := reading{Common: t.f, src: src, start: t.start, one: &reader{pipeline: s.at.pipeline, seen: s.seen, shown: s.at.records}}
+		if text := r.nothing(); text != "" {
+			fmt.Fprintf(&said, "bcdissect: %s\n", text)
+		}
+		t.said = said.String()
+	}
+	if errors.Is(readErr, io.EOF) {
+		return nil
+	}
+	return ofCapture(readErr)
+}
+
+// A scan is one reading of a tape.
+type scan struct {
+	*Tape
+	at    checkpoint // the state so far
+	first int
+	take  func(*dissect.Record) bool
+	seen  int // records, selected or not
+}
+
+// push gives the batch to the pipeline, and keeps a checkpoint if the last one is
+// far.
+func (s *scan) push() error {
+	if s.batch.Len() == 0 {
+		return nil
+	}
+	s.batch.Decipher()
+	s.at.datagrams += s.batch.Len()
+	err := s.at.pipeline.PushBatch(&s.batch, s.emit)
+	s.batch.Reset()
+	if err == nil {
+		s.keep(s.at)
+	}
+	return err
+}
+
+func (s *scan) emit(r *dissect.Record) error {
+	s.seen++
+	if !s.f.Match(r) {
+		return nil
+	}
+	if s.at.records++; s.at.records > s.first && !s.take(r) {
+		return ErrEnough
+	}
+	return nil
+}
+
+// nearest returns a copy of the last checkpoint before a record, or of the
+// beginning.
+func (t *Tape) nearest(record int) checkpoint {
+	for _, c := range slices.Backward(t.points) {
+		if c.records <= record {
+			c.pipeline = c.pipeline.Clone()
+			return c
+		}
+	}
+	return checkpoint{pipeline: dissect.New(t.cfg)}
+}
+
+// keep keeps a copy of a state, unless there is one close before it or behind. If
+// there are too many, it drops every second.
+func (t *Tape) keep(c checkpoint) {
+	last := 0
+	if n := len(t.points); n > 0 {
+		last = t.points[n-1].datagrams
+	}
+	if t.spacing == 0 || c.datagrams-last < t.spacing {
+		return
+	}
+	c.pipeline, c.memory = c.pipeline.Clone(), c.pipeline.Memory()
+	t.points = append(t.points, c)
+	t.memory += c.memory
+	for t.memory > checkpointBytes || len(t.points) > maxCheckpoints {
+		if t.spacing *= 2; len(t.points) == 1 {
+			t.points, t.memory, t.spacing = nil, 0, 0
+			return
+		}
+		n := 0
+		for i, c := range t.points {
+			if i%2 == 0 {
+				t.memory -= c.memory
+				continue
+			}
+			t.points[n] = c
+			n++
+		}
+		clear(t.points[n:])
+		t.points = t.points[:n]
+	}
+}
+
+// learn reads the captures to find the conversation of the wanted player.
+func (t *Tape) learn() error {
+	src, err := t.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	t.f.Learn(&dissect.Record{})       // even if there are no records
+	p := dissect.New(t.cfg)
+	p.OmitValues(true)
+	take := func(r *dissect.Record) error { t.f.Learn(r); return nil }
+	_ = src.Each(func(d *dissect.Datagram) bool { return p.Push(d, take) == nil }) // Scan comes upon its error, too
+	return nil
+}
+
+// open opens the captures.
+func (t *Tape) open() (*capture.Series, error) {
+	var in io.Reader
+	if t.stdin != nil {
+		if _, err := t.stdin.Seek(0, io.SeekStart); err != nil {
+			return nil, cli.Failed(err)
+		}
+		in = t.stdin
+	}
+	src, err := capture.OpenAll(t.names, in)
+	if err != nil {
+		return nil, ofCapture(err)
+	}
+	return src, nil
+}

@@ -1,0 +1,94 @@
+// Not part of the library: package browser shows the messages of captures on a
+// whole terminal: a list, the fields of one message, and its bytes.
+// docs/browse.md describes the screen and the keys.
+//
+// It holds neither the capture nor its messages, but an index of about a bit a
+// message, and a window of the list. To show another part it reads the capture
+// again. Text from the network is escaped.
+package browser
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// Options say how the browser looks and what it reads.
+type Options struct {
+	Title  string // the source: a file
+	Color  bool   // by ANSI sequences
+	ASCII  bool   // no arrows and ellipses
+	Filter string // the first filter, which Compile accepts
+
+	// Scan reads the records from number first on, counted from 0, and passes them
+	// to take until that returns false. Every call yields the same records.
+	Scan func(first int, take func(*dissect.Record) bool) error
+	// Start returns the time of the first frame, once Scan has called take.
+	Start func() time.Time
+	// Compile makes a filter of an expression. The filter is used by one
+	// goroutine at a time. An error may be a [*report.FilterError].
+	Compile func(expr string) (func(*dissect.Record) bool, error)
+	// Complete returns continuations of an unfinished expression; nil for none.
+	Complete func(begun string) []string
+	// Command returns a command that decodes the message of a record.
+	Command func(*dissect.Record) string
+	// Copy puts text on the clipboard if the system has one, besides the
+	// terminal's; nil for none.
+	Copy func(text string)
+}
+
+// A Browser is a program on a terminal.
+type Browser struct {
+	opts Options
+	scan sync.Mutex // held while the captures are read
+
+	mu   sync.Mutex
+	prog *tea.Program
+	quit bool
+}
+
+// New returns a browser.
+func New(o Options) *Browser { return &Browser{opts: o} }
+
+// framesPerSecond is how often the screen is drawn at most.
+const framesPerSecond = 30
+
+// Run shows the browser until the user quits or Stop is called. It returns the
+// error that ended the reading of the captures, which may come after all
+// messages. Keys come from in; out is the terminal, which Run leaves as it was.
+func (b *Browser) Run(in io.Reader, out io.Writer) error {
+	m := newModel(b)
+	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(framesPerSecond))
+	b.mu.Lock()
+	stopped := b.quit
+	b.prog = p // to which Stop then can send, since it runs or will
+	b.mu.Unlock()
+	if stopped {
+		return nil
+	}
+	defer b.Stop()
+	_, err := p.Run()
+	m.cancel()
+	b.scan.Lock() // until nothing reads any more
+	defer b.scan.Unlock()
+	if err == nil || errors.Is(err, tea.ErrInterrupted) {
+		return m.damage
+	}
+	return err
+}
+
+// Stop ends Run, and makes it end at once if it has not begun.
+func (b *Browser) Stop() {
+	b.mu.Lock()
+	b.quit = true
+	p := b.prog
+	b.mu.Unlock()
+	if p != nil {
+		p.Quit() // does not wait, and does nothing once the program has ended
+	}
+}

@@ -1,0 +1,57 @@
+package browser
+
+import (
+	"fmt"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+)
+
+// A follow restricts the list to a player or an object. Its zero value does not.
+type follow struct {
+	label  string // empty for none
+	player int    // index of the player, -1 for none
+	of     int    // conversation, the beginning of which is the player's as well
+	object wire.ObjectID
+}
+
+// has reports whether a record belongs to the player or names the object.
+func (f *follow) has(v *decode.Viewer, r *dissect.Record) bool {
+	switch {
+	case f.label == "":
+		return true
+	case f.object != 0:
+		return r.NamesObject(v, f.object)
+	case r.Player == nil:
+		return r.Conversation == f.of
+	}
+	return r.Player.Index == f.player || f.player < 0 && r.Conversation == f.of
+}
+
+// playerOf returns how to follow the player of a record. A conversation without a
+// known player is followed by itself.
+func playerOf(r *dissect.Record) follow {
+	f := follow{player: -1, of: r.Conversation}
+	if r.Player != nil {
+		f.player = r.Player.Index
+	}
+	switch {
+	case r.Client != "":
+		f.label = "player " + clean(r.Client)
+	default:
+		f.label = fmt.Sprintf("conversation %d", r.Conversation)
+	}
+	return f
+}
+
+// objectOf returns how to follow an object that a record names.
+func objectOf(r *dissect.Record, id wire.ObjectID) follow {
+	f := follow{object: id, player: -1, label: fmt.Sprintf("object 0x%08X", uint32(id))}
+	if r.Session != nil {
+		if name := r.Session.Object(id); name != "" {
+			f.label += " (" + clean(name) + ")"
+		}
+	}
+	return f
+}

@@ -1,0 +1,64 @@
+package browser
+
+import (
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
+)
+
+var helpText = [][2]string{
+	{"", "Move"},
+	{"j k, arrows", "one row, in the pane with the marked title"},
+	{"space b, pgdn pgup", "one page; d and u: half a page"},
+	{"g G, home end", "the first row, the last row"},
+	{"tab, 1 2 3", "the next pane; messages, fields, bytes"},
+	{"enter", "from a message to its fields; opens and closes a group"},
+	{"left right, h l", "shift long lines; close and open a group; one byte"},
+	{":", "go to a frame"},
+	{"t", "go to a time since the beginning: 00:01:30, 1:30 or 90"},
+	{"z", "this pane alone, or all"},
+	{"mouse", "a click chooses, the wheel scrolls"},
+	{"", ""},
+	{"", "Choose messages"},
+	{"Y &", "filter, in the language of -Y; empty for all messages"},
+	{"", "  tab completes; up and down recall earlier ones"},
+	{"p", "follow this message's player; again: all"},
+	{"o", "follow an object: of the chosen field, or the first one"},
+	{"/ n N", "search the lines, on, back; capitals count if given"},
+	{"esc", "stop reading; back to the messages"},
+	{"", ""},
+	{"", "Other"},
+	{"c y", "copy a command that decodes the message"},
+	{"T", "times: relative, clock, date, since the last frame, epoch"},
+	{"ctrl+z", "to the shell, until fg"},
+	{"q, ctrl+c", "quit"},
+	{"", ""},
+	{"", "The bytes are the deciphered message; those of the chosen field are marked."},
+	{"", "Places of fields count from the opcode, as in read -V."},
+}
+
+// helpLines returns the help from the line at the top on.
+func (m *model) helpLines(room int) []string {
+	m.help = min(m.help, max(len(helpText)-room, 0))
+	var out []string
+	for _, k := range helpText[m.help:] {
+		if len(out) == room {
+			break
+		}
+		r := m.look.Row(m.width).Add(canvas.Plain, " ")
+		if k[0] == "" {
+			r.Add(canvas.Plain, k[1])
+		} else {
+			r.Add(canvas.Accent, m.look.Pad(k[0], 19, false)).Add(canvas.Plain, " "+k[1])
+		}
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// helpKey obeys a key while there is help.
+func (m *model) helpKey(name string) {
+	if by := m.by(name, max(m.height-3, 1)); by != 0 {
+		m.help = min(max(m.help+by, 0), len(helpText))
+		return
+	}
+	m.help = -1
+}

@@ -1,0 +1,101 @@
+package browser
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// An index tells which records of the captures are in the list. It holds a bit
+// for each record, and a mark for every few hundred.
+type index struct {
+	total int // records
+	shown int // records in the list
+	bits  []uint64
+	ranks []int32 // records in the list before every rankWords words
+	marks []mark  // of every markEvery records
+}
+
+// A mark is the frame and the time of a record.
+type mark struct {
+	frame int
+	at    int64
+}
+
+const (
+	rankWords = 8
+	markEvery = 1024
+)
+
+// add adds the next record.
+func (x *index) add(shown bool, frame int, at time.Time) {
+	if x.total%markEvery == 0 {
+		x.marks = append(x.marks, mark{frame, at.UnixNano()})
+	}
+	if x.total%64 == 0 {
+		if len(x.bits)%rankWords == 0 {
+			x.ranks = append(x.ranks, int32(x.shown))
+		}
+		x.bits = append(x.bits, 0)
+	}
+	if shown {
+		x.bits[x.total/64] |= 1 << (x.total % 64)
+		x.shown++
+	}
+	x.total++
+}
+
+// has reports whether a record is in the list.
+func (x *index) has(record int) bool {
+	return record < x.total && x.bits[record/64]&(1<<(record%64)) != 0
+}
+
+// row returns how many records of the list come before a record.
+func (x *index) row(record int) int {
+	if record >= x.total {
+		return x.shown
+	}
+	word := record / 64
+	n := int(x.ranks[word/rankWords])
+	for _, w := range x.bits[word/rankWords*rankWords : word] {
+		n += bits.OnesCount64(w)
+	}
+	return n + bits.OnesCount64(x.bits[word]&(1<<(record%64)-1))
+}
+
+// record returns the record of a row of the list, which must exist.
+func (x *index) record(row int) int {
+	i, found := slices.BinarySearch(x.ranks, int32(row))
+	if found { // the last of equal ones, since those before it hold nothing
+		for i+1 < len(x.ranks) && int(x.ranks[i+1]) == row {
+			i++
+		}
+	} else {
+		i--
+	}
+	n := row - int(x.ranks[i])
+	for word := i * rankWords; ; word++ {
+		w := x.bits[word]
+		if c := bits.OnesCount64(w); n >= c {
+			n -= c
+			continue
+		}
+		for ; n > 0; n-- {
+			w &= w - 1
+		}
+		return word*64 + bits.TrailingZeros64(w)
+	}
+}
+
+// before returns a record at most markEvery before the first one for which less
+// is false of its mark.
+func (x *index) before(less func(mark) bool) int {
+	i := 0
+	for i < len(x.marks) && less(x.marks[i]) {
+		i++
+	}
+	return max(i-1, 0) * markEvery
+}
+
+// size returns the memory of the index in bytes.
+func (x *index) size() int { return 8*cap(x.bits) + 4*cap(x.ranks) + 16*cap(x.marks) }

@@ -1,0 +1,1038 @@
+package browser
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// A pane is a part of the screen.
+type pane int
+
+const (
+	messages pane = iota
+	fields
+	hex
+	panes // how many there are
+)
+
+// A question is one that the user is asked.
+type question int
+
+const (
+	nothing question = iota
+	aFilter
+	aText
+	aFrame
+	aTime
+	questions // how many there are
+)
+
+// model is the program that runs on the terminal.
+type model struct {
+	b    *Browser
+	look canvas.Look
+	zone *time.Location
+
+	width, height int
+	focus         pane
+	zoomed        bool
+	help          int  // line of help at the top, -1 for none
+	command       bool // the copied command is shown
+
+	// The list.
+	job           *job
+	of            selection
+	index         *index // nil until the first listing is complete
+	listing       bool
+	read, matched int // of the listing so far
+	win           *window
+	cursor, top   int // rows
+	shift         int // columns by which lines are shifted to the left
+	anchor        int // record to come back to after a listing, -1 for none
+	wanted        func(*dissect.Record) bool
+	tries         int   // windows read since the last key
+	form          int   // of times, an index of forms
+	damage        error // that ended the captures
+	failed        bool  // damage has been shown
+
+	// The message in the cursor's row.
+	rec      *dissect.Record
+	recRow   int
+	parts    parts
+	rows     []int // of parts that no closed group hides
+	field    int   // index of rows
+	path     string
+	closed   map[string]bool // groups
+	fieldTop int
+	byteAt   int // of the message
+	byteTop  int // line
+
+	// The question.
+	asking  question
+	input   textinput.Model
+	reason  string // why the answer is refused, or a key has no effect
+	column  int    // of the mistake in the answer, -1 for none
+	said    string // what a key has done
+	offers  []string
+	offered int
+	begun   string // before the first offer
+	history [questions][]string
+	past    int // entries of the history back
+	text    string
+	back    bool // the last search went back
+	copied  string
+
+	sinks  map[sinkKey]*table.Sink
+	teller *table.Teller
+}
+
+// A sinkKey tells in which form a sink writes lines.
+type sinkKey struct {
+	width int
+	color bool
+	form  int
+}
+
+// forms are the forms of times that a key goes through.
+var forms = [...]table.Times{table.Relative, table.Clock, table.UTCDate, table.Delta, table.Epoch}
+
+func newModel(b *Browser) *model {
+	m := &model{
+		b: b, look: canvas.New(b.opts.Color, b.opts.ASCII), zone: time.Local, width: 80, height: 24, help: -1, anchor: -1, column: -1,
+		input: textinput.New(), closed: map[string]bool{}, teller: table.NewTeller(),
+	}
+	m.input.Prompt = ""
+	m.input.CharLimit = 4096
+	m.input.KeyMap.Paste.SetEnabled(false) // it runs other programs; terminals paste by themselves
+	m.input.SetVirtualCursor(false)
+	m.input.SetStyles(textinput.Styles{})
+	return m
+}
+
+// Init implements [tea.Model].
+func (m *model) Init() tea.Cmd {
+	s := selection{expr: m.b.opts.Filter}
+	if s.expr != "" {
+		var err error
+		if s.match, err = m.b.opts.Compile(s.expr); err != nil {
+			m.reason = clean(err.Error())
+			s.expr = ""
+		}
+		m.remember(aFilter, m.b.opts.Filter)
+	}
+	m.of = s
+	return m.list(s)
+}
+
+// Update implements [tea.Model].
+func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := message.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.sinks, m.tries = nil, 0
+	case tea.KeyPressMsg:
+		m.tries = 0
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		if m.asking != nothing {
+			cmd = m.edit(msg)
+		}
+	case tea.MouseWheelMsg:
+		m.tries = 0
+		m.wheel(msg.Mouse())
+	case tea.MouseClickMsg:
+		m.tries = 0
+		m.click(msg.Mouse())
+	case progress:
+		cmd = m.progressed(msg)
+	case listed:
+		m.listed(msg)
+	case loaded:
+		m.loaded(msg)
+	case found:
+		m.tries = 0
+		m.found(msg)
+	}
+	return m, tea.Batch(cmd, m.settle())
+}
+
+// settle brings the screen into agreement with the cursor, and begins to read
+// the rows that it lacks.
+func (m *model) settle() tea.Cmd {
+	n := m.count()
+	m.cursor = min(max(m.cursor, 0), max(n-1, 0))
+	page := m.page(messages)
+	m.top = min(max(m.top, m.cursor-page+1), m.cursor)
+	m.top = max(min(m.top, n-page), 0)
+	m.choose(m.win.has(m.cursor))
+	page = m.page(fields)
+	m.fieldTop = max(min(min(max(m.fieldTop, m.field-page+1), m.field), len(m.rows)-page), 0)
+	m.byteTop = max(min(m.byteTop, (len(m.parts.bytes)+perRow-1)/perRow-m.page(hex)), 0)
+	page = m.page(messages)
+	if m.index == nil || m.job != nil || m.index.shown == 0 {
+		return nil
+	}
+	last := min(m.top+page, n) - 1
+	if m.win.has(m.top) != nil && m.win.has(last) != nil && m.win.has(m.cursor) != nil {
+		if m.ahead(page, n) {
+			return m.load(max(m.top-(windowRows-page)/2, 0))
+		}
+		return nil
+	}
+	m.tries++
+	switch m.tries {
+	case 1:
+		return m.load(max(m.top-(windowRows-page)/2, 0))
+	case 2: // the messages before it are too large
+		return m.load(m.top)
+	case 3:
+		return m.load(m.cursor)
+	}
+	return nil // there is no room for all that is in sight
+}
+
+// ahead reports whether to read another window before the rows in sight leave
+// this one.
+func (m *model) ahead(page, n int) bool {
+	const near = windowRows / 4
+	from, to := m.win.from, m.win.from+len(m.win.rows)
+	if to-from < windowRows { // of large messages, or all there are
+		return false
+	}
+	return from > 0 && m.top-from < near || to < n && to-m.top-page < near
+}
+
+// count returns how many rows the list has.
+func (m *model) count() int {
+	switch {
+	case m.index != nil:
+		return m.index.shown
+	case m.win != nil:
+		return len(m.win.rows)
+	}
+	return 0
+}
+
+func (m *model) progressed(msg progress) tea.Cmd {
+	if msg.job != m.job {
+		return nil
+	}
+	m.read, m.matched = msg.read, msg.shown
+	if m.index == nil && msg.window != nil {
+		m.win = msg.window
+	}
+	return msg.job.wait
+}
+
+func (m *model) listed(msg listed) {
+	if msg.job != m.job {
+		return
+	}
+	m.job, m.listing = nil, false
+	m.index, m.win, m.of = msg.index, msg.window, msg.of
+	m.rec, m.tries = nil, 0
+	if m.anchor >= 0 {
+		at := m.cursor - m.top
+		m.cursor = min(m.index.row(m.anchor), max(m.index.shown-1, 0))
+		m.top = max(m.cursor-at, 0)
+		m.anchor = -1
+	}
+	m.tell(msg.err)
+}
+
+// tell shows an error of reading, once.
+func (m *model) tell(err error) {
+	if err != nil && !m.failed {
+		m.damage, m.failed = err, true
+		m.reason = clean(err.Error())
+	}
+}
+
+func (m *model) loaded(msg loaded) {
+	if msg.job != m.job {
+		return
+	}
+	m.job = nil
+	m.win = msg.window
+	if r := m.win.has(m.cursor); r != nil && m.cursor == m.recRow && m.rec != nil {
+		m.rec = r // the same message
+	}
+	m.tell(msg.err)
+	if is := m.wanted; is != nil { // the first one after a mark
+		m.wanted = nil
+		row := m.win.from
+		for _, r := range m.win.rows {
+			if is(r) {
+				break
+			}
+			row++
+		}
+		m.cursor = row
+		m.top = max(row-m.page(messages)/2, 0)
+	}
+	if msg.short {
+		m.reason = "the captures have changed, and cannot be read as before"
+		m.index.shown = min(m.index.shown, m.win.from+len(m.win.rows))
+	}
+}
+
+func (m *model) found(msg found) {
+	if msg.job != m.job {
+		return
+	}
+	m.job = nil
+	switch {
+	case msg.record < 0:
+		m.reason = "no line has " + clean(m.text)
+		return
+	case msg.wrapped && m.back:
+		m.said = "found from the end on"
+	case msg.wrapped:
+		m.said = "found from the beginning on"
+	default:
+		m.said = ""
+	}
+	m.goTo(m.index.row(msg.record))
+}
+
+// goTo moves the cursor to a row, in the middle if it is not in sight.
+func (m *model) goTo(row int) {
+	page := m.page(messages)
+	if row < m.top || row >= m.top+page {
+		m.top = max(row-page/2, 0)
+	}
+	m.cursor = row
+}
+
+// choose shows the details of a record.
+func (m *model) choose(r *dissect.Record) {
+	if r == m.rec {
+		return
+	}
+	m.rec, m.recRow = r, m.cursor
+	m.parts, m.rows, m.field, m.fieldTop, m.byteTop, m.byteAt = parts{}, nil, 0, 0, 0, 0
+	if r == nil {
+		return
+	}
+	m.parts = partsOf(m.teller, r, m.b.opts.ASCII)
+	m.unfold()
+	for i, at := range slices.Backward(m.rows) {
+		if m.path != "" && m.pathOf(at) == m.path {
+			m.field = i
+		}
+	}
+	m.mark()
+}
+
+// unfold finds the rows that no closed group hides.
+func (m *model) unfold() {
+	m.rows = m.rows[:0]
+	hidden := -1 // depth of the closed group
+	for i := range m.parts.rows {
+		p := &m.parts.rows[i]
+		if hidden >= 0 && p.Depth > hidden && p.field {
+			continue
+		}
+		hidden = -1
+		m.rows = append(m.rows, i)
+		if p.Group && m.closed[m.pathOf(i)] {
+			hidden = p.Depth
+		}
+	}
+	m.field = min(m.field, max(len(m.rows)-1, 0))
+}
+
+// pathOf returns the names that lead to a part.
+func (m *model) pathOf(at int) string {
+	p := &m.parts.rows[at]
+	if !p.field {
+		return ""
+	}
+	path := p.Name
+	for depth := p.Depth; at >= 0 && depth > 0; at-- {
+		if q := &m.parts.rows[at]; q.field && q.Depth < depth {
+			path, depth = q.Name+"."+path, q.Depth
+		}
+	}
+	return path
+}
+
+// part returns the chosen part of the message, or nil.
+func (m *model) part() *part {
+	if m.field >= len(m.rows) {
+		return nil
+	}
+	return &m.parts.rows[m.rows[m.field]]
+}
+
+// span returns the bytes of a part: its own, or those of the parts in it.
+func (m *model) span(at int) (off, end int) {
+	p := &m.parts.rows[at]
+	off, end = p.Off, p.End
+	for i := at + 1; p.Group && i < len(m.parts.rows); i++ {
+		q := &m.parts.rows[i]
+		if !q.field || q.Depth <= p.Depth {
+			break
+		}
+		if q.Off < q.End {
+			if off == end {
+				off = q.Off
+			}
+			off, end = min(off, q.Off), max(end, q.End)
+		}
+	}
+	return off, min(end, len(m.parts.bytes))
+}
+
+// marked returns the bytes of the chosen part.
+func (m *model) marked() (off, end int) {
+	if m.field >= len(m.rows) {
+		return 0, 0
+	}
+	return m.span(m.rows[m.field])
+}
+
+// mark brings the bytes of the chosen part into sight.
+func (m *model) mark() {
+	if off, end := m.marked(); off < end {
+		m.byteAt = off
+		m.reveal()
+	}
+}
+
+// reveal brings the byte at hand into sight.
+func (m *model) reveal() {
+	line, page := m.byteAt/perRow, m.page(hex)
+	m.byteTop = min(max(m.byteTop, line-page+1), line)
+}
+
+// seize chooses the smallest part with the byte at hand.
+func (m *model) seize() {
+	best, size := -1, 0
+	for i, at := range m.rows {
+		off, end := m.span(at)
+		if off <= m.byteAt && m.byteAt < end && (best < 0 || end-off <= size) {
+			best, size = i, end-off
+		}
+	}
+	if best >= 0 {
+		m.field = best
+		m.path = m.pathOf(m.rows[best])
+	}
+	m.reveal()
+}
+
+// sink returns a sink for lines of a width.
+func (m *model) sink(width int, color bool) *table.Sink {
+	k := sinkKey{width, color, m.form}
+	if s := m.sinks[k]; s != nil {
+		return s
+	}
+	var start time.Time
+	if m.b.opts.Start != nil {
+		start = m.b.opts.Start()
+	}
+	s := table.New(nil, table.Options{
+		Color: color, ASCII: m.b.opts.ASCII, Width: width, Start: start, Times: m.times(), Zone: m.zone,
+	})
+	if m.sinks == nil {
+		m.sinks = map[sinkKey]*table.Sink{}
+	}
+	m.sinks[k] = s
+	return s
+}
+
+func (m *model) times() table.Times { return forms[m.form] }
+
+func (m *model) edit(msg tea.Msg) (cmd tea.Cmd) {
+	m.input, cmd = m.input.Update(msg)
+	m.offers, m.column, m.reason = nil, -1, ""
+	return cmd
+}
+
+// key obeys a key.
+func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	switch {
+	case name == "ctrl+c":
+		m.cancel()
+		return tea.Quit
+	case name == "ctrl+z":
+		return tea.Suspend
+	case m.asking != nothing:
+		return m.answer(k, name)
+	case m.help >= 0:
+		m.helpKey(name)
+		return nil
+	case m.command:
+		m.command = false
+		if name == "esc" || name == "enter" || name == "q" {
+			return nil
+		}
+	}
+	m.reason, m.said = "", ""
+	switch name {
+	case "q":
+		m.cancel()
+		return tea.Quit
+	case "?", "f1":
+		m.help = 0
+	case "Y", "&", "F":
+		return m.ask(aFilter, m.of.expr)
+	case "/":
+		return m.ask(aText, "")
+	case ":", "ctrl+g":
+		return m.ask(aFrame, "")
+	case "t":
+		return m.ask(aTime, "")
+	case "n":
+		return m.again(m.back)
+	case "N", "shift+n":
+		return m.again(!m.back)
+	case "p":
+		return m.followPlayer()
+	case "o":
+		return m.followObject()
+	case "c", "y":
+		return m.copy()
+	case "T":
+		m.form = (m.form + 1) % len(forms)
+	case "z":
+		m.zoomed = !m.zoomed
+	case "tab":
+		m.focus = (m.focus + 1) % panes
+	case "shift+tab":
+		m.focus = (m.focus + panes - 1) % panes
+	case "1", "2", "3":
+		m.focus = pane(name[0] - '1')
+	case "esc":
+		m.escape()
+	default:
+		m.move(name)
+	}
+	return nil
+}
+
+// escape goes back: to the list, from one pane, from a search.
+func (m *model) escape() {
+	switch {
+	case m.zoomed:
+		m.zoomed = false
+	case m.job != nil && m.index != nil:
+		m.cancel()
+		m.listing, m.anchor, m.wanted = false, -1, nil
+		m.said = "stopped"
+	default:
+		m.focus = messages
+	}
+}
+
+// move moves in the pane that has the focus.
+func (m *model) move(key string) {
+	switch m.focus {
+	case messages:
+		switch key {
+		case "left", "h":
+			m.shift = max(m.shift-m.width/4, 0)
+			return
+		case "right", "l":
+			m.shift = min(m.shift+m.width/4, maxShift)
+			return
+		case "enter":
+			m.focus = fields
+			return
+		}
+		m.cursor = min(max(m.cursor+m.by(key, m.page(messages)), 0), max(m.count()-1, 0))
+	case fields:
+		switch key {
+		case "left", "h":
+			m.fold(true)
+			return
+		case "right", "l":
+			m.fold(false)
+			return
+		case "enter":
+			if p := m.part(); p != nil && p.Group {
+				m.fold(!m.closed[m.pathOf(m.rows[m.field])])
+			}
+			return
+		}
+		m.pick(m.field + m.by(key, m.page(fields)))
+	case hex, panes:
+		var by int
+		switch key {
+		case "left", "h":
+			by = -1
+		case "right", "l":
+			by = 1
+		default:
+			by = perRow * m.by(key, m.page(hex))
+		}
+		if to := m.byteAt + by; by > perRow || by < -perRow { // as far as there is
+			m.byteAt = min(max(to, 0), max(len(m.parts.bytes)-1, 0))
+		} else if to >= 0 && to < len(m.parts.bytes) {
+			m.byteAt = to
+		}
+		m.seize()
+	}
+}
+
+// maxShift bounds how far lines are shifted.
+const maxShift = 4000
+
+// far is more rows than there are.
+const far = 1 << 40
+
+// by returns by how many rows a key moves.
+func (m *model) by(key string, page int) int {
+	switch key {
+	case "up", "k", "ctrl+p":
+		return -1
+	case "down", "j", "ctrl+n":
+		return 1
+	case "pgup", "b", "ctrl+b":
+		return -page
+	case "pgdown", "f", "ctrl+f", "space", " ":
+		return page
+	case "u", "ctrl+u":
+		return -max(page/2, 1)
+	case "d", "ctrl+d":
+		return max(page/2, 1)
+	case "home", "g", "<":
+		return -far
+	case "end", "G", ">", "shift+g":
+		return far
+	}
+	return 0
+}
+
+// pick chooses a row of the fields.
+func (m *model) pick(row int) {
+	m.field = min(max(row, 0), max(len(m.rows)-1, 0))
+	if m.part() != nil {
+		m.path = m.pathOf(m.rows[m.field])
+	}
+	m.mark()
+}
+
+// fold closes or opens the group at hand, or goes to the one around.
+func (m *model) fold(shut bool) {
+	p := m.part()
+	if p == nil || !p.field {
+		return
+	}
+	at := m.rows[m.field]
+	path := m.pathOf(at)
+	switch {
+	case p.Group && m.closed[path] != shut:
+		if shut {
+			m.closed[path] = true
+		} else {
+			delete(m.closed, path)
+		}
+		m.unfold()
+	case shut && p.Depth > 0:
+		for i := m.field; i >= 0; i-- {
+			if m.parts.rows[m.rows[i]].Depth < p.Depth {
+				m.pick(i)
+				return
+			}
+		}
+	}
+	if len(m.closed) > maxClosed {
+		clear(m.closed)
+	}
+}
+
+// maxClosed bounds the closed groups that are remembered.
+const maxClosed = 1000
+
+// again repeats the last search.
+func (m *model) again(back bool) tea.Cmd {
+	switch {
+	case m.text == "":
+		m.reason = "nothing was searched for; / searches"
+		return nil
+	case m.busy():
+		return nil
+	}
+	m.said = "searching " + clean(m.text)
+	return m.search(m.text, back)
+}
+
+// busy reports whether there is no complete list, and says so.
+func (m *model) busy() bool {
+	if m.index != nil && !m.listing {
+		return false
+	}
+	m.reason = "the captures are still being read"
+	return true
+}
+
+// record returns the record at hand; without one it says so.
+func (m *model) record() *dissect.Record {
+	if m.rec == nil {
+		m.reason = "there is no message"
+	}
+	return m.rec
+}
+
+// followPlayer follows the player of the message at hand, or ends that.
+func (m *model) followPlayer() tea.Cmd {
+	if m.of.follow.label != "" {
+		return m.relist(selection{expr: m.of.expr, match: m.of.match})
+	}
+	r := m.record()
+	if r == nil {
+		return nil
+	}
+	return m.relist(selection{m.of.expr, m.of.match, playerOf(r)})
+}
+
+// followObject follows the object in the chosen field, else the first one in the
+// message, or ends that.
+func (m *model) followObject() tea.Cmd {
+	if m.of.follow.label != "" {
+		return m.followPlayer()
+	}
+	r := m.record()
+	if r == nil {
+		return nil
+	}
+	id := wire.ObjectID(0)
+	if p := m.part(); p != nil && m.focus == fields {
+		id = p.Object
+	}
+	for i := 0; i < len(m.parts.rows) && id == 0; i++ {
+		id = m.parts.rows[i].Object
+	}
+	if id == 0 {
+		m.reason = "the message names no object"
+		return nil
+	}
+	return m.relist(selection{m.of.expr, m.of.match, objectOf(r, id)})
+}
+
+// relist begins a listing that keeps the message at hand.
+func (m *model) relist(s selection) tea.Cmd {
+	if m.index != nil && m.index.shown > 0 && m.anchor < 0 {
+		m.anchor = m.index.record(m.cursor)
+	}
+	return m.list(s)
+}
+
+// copy copies a command that decodes the message at hand.
+func (m *model) copy() tea.Cmd {
+	r := m.record()
+	if r == nil || m.b.opts.Command == nil {
+		return nil
+	}
+	if len(r.Bytes)+len(r.Payload) == 0 {
+		m.reason = "this row has no bytes to decode"
+		return nil
+	}
+	m.copied = m.b.opts.Command(r)
+	m.command = true
+	text, native := m.copied, m.b.opts.Copy
+	if native == nil {
+		return tea.SetClipboard(text)
+	}
+	return tea.Batch(tea.SetClipboard(text), func() tea.Msg { native(text); return nil })
+}
+
+// ask asks the user for something, and proposes an answer.
+func (m *model) ask(q question, proposed string) tea.Cmd {
+	m.asking, m.reason, m.column, m.offers, m.past = q, "", -1, nil, 0
+	m.input.SetValue(proposed)
+	m.input.CursorEnd()
+	return m.input.Focus()
+}
+
+// maxHistory bounds the answers that are remembered.
+const maxHistory = 100
+
+// remember adds an answer to the history of a question.
+func (m *model) remember(q question, text string) {
+	h := m.history[q]
+	if text == "" || len(h) > 0 && h[len(h)-1] == text {
+		return
+	}
+	if len(h) == maxHistory {
+		h = h[1:]
+	}
+	m.history[q] = append(h, text)
+}
+
+// recall shows an earlier answer, or a later one.
+func (m *model) recall(by int) {
+	h := m.history[m.asking]
+	past := min(max(m.past+by, 0), len(h))
+	if past == m.past {
+		return
+	}
+	m.past = past
+	text := ""
+	if past > 0 {
+		text = h[len(h)-past]
+	}
+	m.input.SetValue(text)
+	m.input.CursorEnd()
+	m.column, m.reason, m.offers = -1, "", nil
+}
+
+// answer takes a key while the user writes an answer.
+func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
+	switch name {
+	case "esc":
+		m.close()
+		return nil
+	case "enter":
+		return m.answered(m.input.Value())
+	case "tab":
+		m.complete(1)
+		return nil
+	case "shift+tab":
+		m.complete(-1)
+		return nil
+	case "up", "ctrl+p":
+		m.recall(1)
+		return nil
+	case "down", "ctrl+n":
+		m.recall(-1)
+		return nil
+	}
+	return m.edit(k)
+}
+
+// close ends a question.
+func (m *model) close() {
+	m.asking, m.reason, m.column, m.offers = nothing, "", -1, nil
+	m.input.Blur()
+}
+
+// complete completes the word before the cursor, or takes the next offer.
+func (m *model) complete(by int) {
+	if m.asking != aFilter || m.b.opts.Complete == nil {
+		return
+	}
+	value := []rune(m.input.Value())
+	at := min(m.input.Position(), len(value))
+	if len(m.offers) == 0 {
+		m.begun = string(value[:at])
+		m.offers = m.b.opts.Complete(m.begun)
+		if len(m.offers) == 0 {
+			m.reason = "nothing to offer here"
+			return
+		}
+		m.offered = -1
+		if common := commonStart(m.offers); len(common) > len(m.begun) {
+			m.put(common, value[at:])
+			if len(m.offers) > 1 {
+				return
+			}
+			m.offers = nil
+			return
+		}
+		if by < 0 {
+			m.offered = 0
+		}
+	}
+	m.offered = (m.offered + by + len(m.offers)) % len(m.offers)
+	m.put(m.offers[m.offered], value[at:])
+}
+
+// put replaces the answer up to the cursor.
+func (m *model) put(begin string, end []rune) {
+	offers, offered := m.offers, m.offered
+	m.input.SetValue(begin + string(end))
+	m.input.SetCursor(len([]rune(begin)))
+	m.offers, m.offered, m.reason, m.column = offers, offered, "", -1
+}
+
+// commonStart returns the longest start that texts have in common.
+func commonStart(all []string) string {
+	common := all[0]
+	for _, s := range all[1:] {
+		for !strings.HasPrefix(s, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return strings.ToValidUTF8(common, "")
+}
+
+// answered obeys an answer.
+func (m *model) answered(text string) tea.Cmd {
+	q := m.asking
+	switch q {
+	case aFilter:
+		return m.apply(text)
+	case aText:
+		m.close()
+		if text != "" {
+			m.text, m.back = text, false
+			m.remember(q, text)
+		}
+		return m.again(false)
+	case aFrame:
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || n < 0 {
+			m.reason = "a frame is a number; t goes to a time"
+			return nil
+		}
+		m.close()
+		return m.jump(func(k mark) bool { return k.frame < n }, func(r *dissect.Record) bool { return r.Datagram.Number >= n })
+	case aTime:
+		since, err := canvas.Since(text)
+		if err != nil {
+			m.reason = err.Error()
+			return nil
+		}
+		m.close()
+		to := m.b.opts.Start().Add(since)
+		return m.jump(func(k mark) bool { return k.at < to.UnixNano() }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
+	case nothing, questions:
+	}
+	return nil
+}
+
+// jump goes to the first message of the list that is wanted; it comes after the
+// last of the first marks that are before it.
+func (m *model) jump(before func(mark) bool, wanted func(*dissect.Record) bool) tea.Cmd {
+	if m.busy() {
+		return nil
+	}
+	if m.index.shown == 0 {
+		m.reason = "there are no messages"
+		return nil
+	}
+	m.wanted = wanted
+	return m.load(min(m.index.row(m.index.before(before)), m.index.shown-1))
+}
+
+// apply makes an expression the filter, unless there is something wrong with it.
+func (m *model) apply(expr string) tea.Cmd {
+	s := selection{expr: expr, follow: m.of.follow}
+	if strings.TrimSpace(expr) == "" {
+		s.expr = ""
+	} else {
+		var err error
+		if s.match, err = m.b.opts.Compile(expr); err != nil {
+			m.reason = clean(err.Error())
+			if at := (*report.FilterError)(nil); errors.As(err, &at) {
+				m.column = at.Column
+				m.input.SetCursor(at.Column)
+			}
+			return nil
+		}
+	}
+	m.remember(aFilter, s.expr)
+	m.close()
+	return m.relist(s)
+}
+
+// wheel scrolls the pane below the pointer.
+func (m *model) wheel(e tea.Mouse) {
+	by := 3
+	switch e.Button {
+	case tea.MouseWheelUp:
+		by = -by
+	case tea.MouseWheelDown:
+	default:
+		return
+	}
+	if m.help >= 0 {
+		m.help = max(m.help+by, 0)
+		return
+	}
+	for _, a := range m.areas() {
+		if !a.has(e.X, e.Y) {
+			continue
+		}
+		switch a.pane {
+		case messages:
+			m.cursor = min(max(m.cursor+by, 0), max(m.count()-1, 0))
+			m.top = max(m.top+by, 0)
+		case fields:
+			m.pick(m.field + by)
+		default:
+			m.byteTop = max(m.byteTop+by, 0)
+		}
+	}
+}
+
+// click chooses what is below the pointer.
+func (m *model) click(e tea.Mouse) {
+	if e.Button != tea.MouseLeft || m.help >= 0 {
+		return
+	}
+	m.command = false
+	for _, a := range m.areas() {
+		if !a.has(e.X, e.Y) {
+			continue
+		}
+		m.focus = a.pane
+		row := e.Y - a.y - 1
+		if row < 0 {
+			return
+		}
+		switch a.pane {
+		case messages:
+			if m.top+row < m.count() {
+				m.cursor = m.top + row
+			}
+		case fields:
+			if m.fieldTop+row < len(m.rows) {
+				again := m.field == m.fieldTop+row
+				m.pick(m.fieldTop + row)
+				if p := m.part(); again && p.Group {
+					m.fold(!m.closed[m.pathOf(m.rows[m.field])])
+				}
+			}
+		default:
+			if at := m.byteUnder(e.X-a.x, m.byteTop+row); at >= 0 {
+				m.byteAt = at
+				m.seize()
+			}
+		}
+	}
+}
+
+// clean returns text from the network or the user for a line of the screen.
+func clean(s string) string {
+	const limit = 2000
+	if len(s) > limit {
+		s = s[:limit]
+	}
+	return report.Escape(s)
+}
+
+// thousands returns a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// counted returns a number of messages.
+func counted(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%s messages", thousands(n))
+}

@@ -1,0 +1,472 @@
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
+	"github.com/bcdissect/bcdissect/report/internal/hexdump"
+)
+
+const (
+	perRow = hexdump.PerRow
+
+	wide         = 120 // columns from which fields and bytes stand side by side
+	leastStacked = 12  // lines of three panes below each other
+	hexWidth     = 76  // columns of a line of bytes, with four digits of its offset
+)
+
+// An area is the place of a pane on the screen.
+type area struct {
+	pane                pane
+	x, y, width, height int
+}
+
+func (a *area) has(x, y int) bool {
+	return x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height
+}
+
+// foot is how many lines are below the panes.
+func (m *model) foot() int {
+	switch {
+	case m.asking == nothing || m.height < 6:
+		return 1
+	case m.column >= 0 || m.reason != "" || len(m.offers) > 1:
+		return 3
+	}
+	return 1
+}
+
+// areas returns the places of the panes that are there.
+func (m *model) areas() []area {
+	y, room := 1, m.height-1-m.foot()
+	switch {
+	case m.width <= 0 || room <= 0:
+		return nil
+	case m.zoomed || room < leastStacked:
+		return []area{{m.focus, 0, y, m.width, room}}
+	case m.width >= wide:
+		list := max(room*11/20, 4)
+		left := m.width - hexWidth
+		return []area{{messages, 0, y, m.width, list}, {fields, 0, y + list, left, room - list}, {hex, left, y + list, hexWidth, room - list}}
+	}
+	list := room * 9 / 20
+	bytes := min(max(room/4, 3), 18)
+	return []area{{messages, 0, y, m.width, list}, {fields, 0, y + list, m.width, room - list - bytes}, {hex, 0, y + room - bytes, m.width, bytes}}
+}
+
+// page returns how many rows of a pane are in sight.
+func (m *model) page(p pane) int {
+	for _, a := range m.areas() {
+		if a.pane == p {
+			return max(a.height-1, 1)
+		}
+	}
+	return 1
+}
+
+// View implements [tea.Model].
+func (m *model) View() tea.View {
+	v := tea.NewView(strings.Join(m.lines(), "\n"))
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	if m.asking != nothing && m.height > 0 {
+		if c := m.input.Cursor(); c != nil {
+			c.X = min(c.X+len(prompts[m.asking]), max(m.width-1, 0))
+			c.Y = m.height - 1
+			if m.foot() > 1 {
+				c.Y--
+			}
+			v.Cursor = c
+		}
+	}
+	return v
+}
+
+var prompts = [questions]string{aFilter: "filter: ", aText: "search: ", aFrame: "go to frame: ", aTime: "go to time: "}
+
+// lines returns the screen: as many lines as it is high, none wider than it is
+// wide.
+func (m *model) lines() []string {
+	if m.width <= 0 || m.height <= 0 {
+		return nil
+	}
+	out := []string{m.title()}
+	if m.height == 1 {
+		return out
+	}
+	room := m.height - 1 - m.foot()
+	switch {
+	case m.help >= 0:
+		out = append(out, m.helpLines(room)...)
+	default:
+		out = append(out, m.panes()...)
+	}
+	for len(out) < 1+room {
+		out = append(out, "")
+	}
+	out = out[:1+room]
+	if m.command && m.help < 0 {
+		m.overlay(out)
+	}
+	return append(out, m.bottom()...)
+}
+
+// title returns the first line: source, place and what the list holds.
+func (m *model) title() string {
+	r := m.look.Row(m.width)
+	right := ""
+	switch n := m.count(); {
+	case m.listing && m.index == nil:
+		right = fmt.Sprintf("reading, %s ", counted(m.read))
+	case m.listing:
+		right = fmt.Sprintf("filtering, %s of %s ", thousands(m.matched), thousands(m.read))
+	case m.index == nil:
+	case n == 0:
+		right = fmt.Sprintf("none of %s ", counted(m.index.total))
+	case n == m.index.total:
+		right = fmt.Sprintf("%s of %s ", thousands(m.cursor+1), counted(n))
+	default:
+		right = fmt.Sprintf("%s of %s (%s) ", thousands(m.cursor+1), thousands(n), counted(m.index.total))
+	}
+	name := " bcdissect  " + clean(m.b.opts.Title)
+	if m.of.follow.label != "" {
+		name += "  " + m.of.follow.label
+	}
+	if m.of.expr != "" {
+		name += "  filter " + clean(m.of.expr)
+	}
+	right = m.look.Cut(right, m.width)
+	name = m.look.Cut(name, max(m.width-len(right)-1, 0))
+	return r.Add(canvas.Bar, name).Fill(canvas.Bar, m.width-len(right)).Add(canvas.Bar, right).Fill(canvas.Bar, m.width).String()
+}
+
+// panes returns the lines of all panes.
+func (m *model) panes() []string {
+	var out []string
+	for _, a := range m.areas() {
+		var lines []string
+		switch a.pane {
+		case messages:
+			lines = m.messageLines(a)
+		case fields:
+			lines = m.fieldLines(a)
+		default:
+			lines = m.byteLines(a)
+		}
+		for len(lines) < a.height {
+			lines = append(lines, "")
+		}
+		if a.x == 0 {
+			out = append(out, lines...)
+			continue
+		}
+		for i, line := range lines { // beside the pane before
+			left := &out[len(out)-len(lines)+i]
+			*left += strings.Repeat(" ", max(a.x-canvas.Width(*left), 0)) + line
+		}
+	}
+	return out
+}
+
+// head returns the title of a pane.
+func (m *model) head(a area, text string) string {
+	st, mark := canvas.Title, " "
+	if a.pane == m.focus {
+		st, mark = canvas.Active, m.look.Mark
+	}
+	return m.look.Row(a.width).Add(st, mark+text).Fill(st, a.width).String()
+}
+
+// mark returns the style and the sign of the chosen row of a pane.
+func (m *model) chosen(p pane) (canvas.Style, string) {
+	if p == m.focus {
+		return canvas.Marked, m.look.Mark
+	}
+	return canvas.Chosen, m.look.Mark
+}
+
+// messageLines returns the pane of messages.
+func (m *model) messageLines(a area) []string {
+	name := "Messages"
+	if m.shift > 0 {
+		name += fmt.Sprintf("  from column %d", m.shift+1)
+	}
+	out := []string{m.head(a, name)}
+	n := m.count()
+	if n == 0 && m.index != nil {
+		text := "no message matches; Y changes the filter"
+		if m.index.total == 0 {
+			text = "the captures hold no traffic of the game"
+		}
+		return append(out, m.look.Row(a.width).Add(canvas.Warn, " "+text).String())
+	}
+	for row := m.top; row < n && len(out) < a.height; row++ {
+		rec := m.win.has(row)
+		r := m.look.Row(a.width)
+		switch {
+		case rec == nil:
+			r.Add(canvas.Faint, " "+m.look.More)
+		case row == m.cursor:
+			st, sign := m.chosen(messages)
+			r.Add(st, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec))).Fill(st, a.width)
+		case m.shift > 0 || !m.b.opts.Color || a.width < 3:
+			r.Add(canvas.Plain, " "+m.shifted(m.sink(m.lineWidth(a), false).Line(rec)))
+		default: // no wider than it may be, and coloured
+			out = append(out, " "+m.sink(m.lineWidth(a), true).Line(rec))
+			continue
+		}
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// lineWidth returns the width of the lines of messages, 0 for no limit.
+func (m *model) lineWidth(a area) int {
+	if m.shift > 0 {
+		return 0
+	}
+	return max(a.width-1, 1)
+}
+
+// shifted returns a line without its first columns.
+func (m *model) shifted(s string) string {
+	for n := 0; n < m.shift && s != ""; {
+		_, size := utf8.DecodeRuneInString(s)
+		n += max(canvas.Width(s[:size]), 1)
+		s = s[size:]
+	}
+	return s
+}
+
+// fieldLines returns the pane of the fields of a message.
+func (m *model) fieldLines(a area) []string {
+	if m.rec == nil {
+		text := "Fields"
+		if m.count() > 0 {
+			text += "  reading " + m.look.More
+		}
+		return []string{m.head(a, text)}
+	}
+	out := []string{m.head(a, fmt.Sprintf("Fields of message %d in frame %d", m.rec.Part, m.frame()))}
+	places, names := 0, 0
+	for _, at := range m.rows {
+		if p := &m.parts.rows[at]; p.field {
+			places = max(places, len(p.place(m.parts.at)))
+			names = max(names, 2*p.Depth+2+canvas.Width(p.Name))
+		}
+	}
+	names = min(names, max(a.width/2, 12))
+	for i := m.fieldTop; i < len(m.rows) && len(out) < a.height; i++ {
+		at := m.rows[i]
+		p := &m.parts.rows[at]
+		plain, sign := canvas.Plain, " "
+		faint := canvas.Faint
+		if i == m.field {
+			plain, sign = m.chosen(fields)
+			faint = plain
+		}
+		r := m.look.Row(a.width).Add(plain, sign)
+		switch {
+		case !p.field && p.remark && i != m.field:
+			r.Add(canvas.Warn, p.Name)
+		case !p.field && i != m.field:
+			r.Add(canvas.Faint, p.Name)
+		case !p.field:
+			r.Add(plain, p.Name)
+		default:
+			mark := "  "
+			if p.Group {
+				mark = m.look.Opened + " "
+				if m.closed[m.pathOf(at)] {
+					mark = m.look.Mark + " "
+				}
+			}
+			r.Add(faint, m.look.Pad(p.place(m.parts.at), places, false)+"  ")
+			r.Add(plain, m.look.Pad(strings.Repeat("  ", p.Depth)+mark+p.Name, names, false)+"  "+p.Value)
+		}
+		if i == m.field {
+			r.Fill(plain, a.width)
+		}
+		out = append(out, r.String())
+	}
+	return out
+}
+
+// frame returns the frame of the message at hand.
+func (m *model) frame() int {
+	if m.rec.Datagram == nil {
+		return 0
+	}
+	return m.rec.Datagram.Number
+}
+
+// byteLines returns the pane of the bytes of a message.
+func (m *model) byteLines(a area) []string {
+	b := m.parts.bytes
+	name := "Bytes"
+	if m.rec != nil {
+		name = fmt.Sprintf("%d bytes, deciphered", len(b))
+		if n := len(m.rec.Pieces); n > 0 {
+			name = fmt.Sprintf("%d bytes, reassembled from %d frames", len(b), n)
+		}
+		if off, end := m.marked(); off < end {
+			name += fmt.Sprintf("  %d marked at %d", end-off, off)
+		}
+	}
+	out := []string{m.head(a, name)}
+	off, end := m.marked()
+	for from := m.byteTop * perRow; from < len(b) && len(out) < a.height; from += perRow {
+		to := min(from+perRow, len(b))
+		line := string(hexdump.Append(nil, b[from:to], from, " "))
+		out = append(out, m.highlighted(strings.TrimSuffix(line, "\n"), from, max(off, from), min(end, to), a))
+	}
+	return out
+}
+
+// highlighted returns a line of bytes in which those from off to end are marked.
+func (m *model) highlighted(line string, from, off, end int, a area) string {
+	r := m.look.Row(a.width)
+	if off >= end {
+		return r.Add(canvas.Plain, line).String()
+	}
+	first, last := off-from, end-1-from
+	lo, _ := hexdump.Columns(line, first)
+	hi, _ := hexdump.Columns(line, last)
+	_, textLo := hexdump.Columns(line, first)
+	_, textHi := hexdump.Columns(line, last)
+	if !m.b.opts.Color { // brackets mark, too
+		c := []byte(line)
+		c[lo-1], c[hi+2] = '[', ']'
+		return r.Add(canvas.Plain, string(c)).String()
+	}
+	r.Add(canvas.Plain, line[:lo]).Add(canvas.Marked, line[lo:hi+2]).Add(canvas.Plain, line[hi+2:textLo])
+	return r.Add(canvas.Marked, line[textLo:textHi+1]).Add(canvas.Plain, line[textHi+1:]).String()
+}
+
+// byteUnder returns the byte at a column of a line of bytes, -1 for none.
+func (m *model) byteUnder(column, line int) int {
+	from := line * perRow
+	if from >= len(m.parts.bytes) {
+		return -1
+	}
+	to := min(from+perRow, len(m.parts.bytes))
+	text := string(hexdump.Append(nil, m.parts.bytes[from:to], from, " "))
+	for i := range to - from {
+		at, char := hexdump.Columns(text, i)
+		if column == char || column >= at && column < at+3 && column < char-2 {
+			return from + i
+		}
+	}
+	return -1
+}
+
+// overlay draws the copied command over the last lines of the panes.
+func (m *model) overlay(out []string) {
+	text := m.copied
+	width := max(m.width-2, 1)
+	var lines []string
+	for len(text) > width && len(lines) < len(out)-3 {
+		cut := width
+		for cut > 1 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		lines, text = append(lines, text[:cut]), text[cut:]
+	}
+	lines = append(lines, text)
+	lines = append([]string{"copied, if the terminal allows it; any key goes on:"}, lines...)
+	lines = lines[:min(len(lines), max(len(out)-1, 0))]
+	for i, line := range lines {
+		st := canvas.Plain
+		if i == 0 {
+			st = canvas.Title
+		}
+		out[len(out)-len(lines)+i] = m.look.Row(m.width).Add(st, " "+line).Fill(st, m.width).String()
+	}
+}
+
+// bottom returns the last lines: a question, a reason, or which keys there are.
+func (m *model) bottom() []string {
+	r := m.look.Row(m.width)
+	switch {
+	case m.asking != nothing:
+		prompt := prompts[m.asking]
+		m.input.SetWidth(max(m.width-len(prompt)-1, 1))
+		bar := r.Add(canvas.Accent, prompt).Add(canvas.Plain, m.input.View()).String()
+		if m.foot() == 1 {
+			return []string{bar}
+		}
+		above, below := m.look.Row(m.width), m.look.Row(m.width)
+		switch {
+		case m.reason != "":
+			above.Add(canvas.Bad, m.reason)
+		case len(m.offers) > 1:
+			m.addOffers(above)
+		}
+		if m.column >= 0 {
+			x := len(prompt)
+			if c := m.input.Cursor(); c != nil {
+				x += c.X
+			}
+			below.Fill(canvas.Plain, min(x, m.width-1)).Add(canvas.Bad, "^")
+		} else {
+			below.Add(canvas.Faint, "enter applies, esc cancels, tab completes, up and down: earlier ones")
+		}
+		return []string{above.String(), bar, below.String()}
+	case m.reason != "":
+		r.Add(canvas.Bad, m.reason)
+	case m.help >= 0:
+		r.Add(canvas.Faint, "q goes back, arrows scroll")
+	case m.said != "":
+		r.Add(canvas.Accent, m.said)
+	default:
+		r.Add(canvas.Faint, keysLine(m.width))
+	}
+	return []string{r.String()}
+}
+
+// keysLine returns the most useful keys.
+func keysLine(width int) string {
+	all := []string{"q quit", "? help", "Y filter", "/ search", "n N again", "p player", "o object", "c copy", "tab pane", ": frame", "t time", "z zoom", "T times"}
+	text := ""
+	for _, k := range all {
+		if len(text)+len(k)+2 > width {
+			break
+		}
+		if text != "" {
+			text += "  "
+		}
+		text += k
+	}
+	return text
+}
+
+// addOffers adds the continuations of an unfinished filter.
+func (m *model) addOffers(r *canvas.Row) {
+	from := 0
+	if m.offered > 0 {
+		from = m.offered
+	}
+	for _, i := range slices.Concat(seq(from, len(m.offers)), seq(0, from)) {
+		word := strings.TrimLeft(strings.TrimPrefix(m.offers[i], m.begun[:wordStart(m.begun)]), " ")
+		st := canvas.Faint
+		if i == m.offered {
+			st = canvas.Accent
+		}
+		r.Add(st, clean(word)).Add(canvas.Plain, "  ")
+	}
+}
+
+func seq(from, to int) (all []int) {
+	for i := from; i < to; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+// wordStart returns where the last word of an expression begins.
+func wordStart(s string) int { return strings.LastIndexAny(s, " (!{,") + 1 }

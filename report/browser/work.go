@@ -1,0 +1,237 @@
+package browser
+
+import (
+	"bytes"
+	"strings"
+	"sync/atomic"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// The captures are read by a goroutine of its own, a job at a time. A new job
+// ends the one before it.
+
+// A job is a reading of the captures.
+type job struct {
+	stopped atomic.Bool
+	done    chan struct{} // closed when stopped
+	out     chan tea.Msg
+}
+
+// Limits of a window.
+const (
+	windowRows  = 2048
+	windowBytes = 24 << 20
+	rowBytes    = 6 << 10 // of a record besides its bytes
+)
+
+// A window is a part of the list.
+type window struct {
+	from int // row of the first
+	rows []*dissect.Record
+	size int
+}
+
+// has returns the record of a row, or nil if it is not in the window.
+func (w *window) has(row int) *dissect.Record {
+	if w == nil || row < w.from || row >= w.from+len(w.rows) {
+		return nil
+	}
+	return w.rows[row-w.from]
+}
+
+// add keeps a record. It reports whether there is room for more.
+func (w *window) add(r *dissect.Record) bool {
+	c := r.Clone()
+	w.rows = append(w.rows, c)
+	w.size += rowBytes + 2*len(c.Bytes) + 3*len(c.Payload)
+	if c.Datagram != nil {
+		w.size += len(c.Datagram.Payload)
+	}
+	return len(w.rows) < windowRows && w.size < windowBytes
+}
+
+// A selection is what the list holds.
+type selection struct {
+	expr   string
+	match  func(*dissect.Record) bool // nil for all
+	follow follow
+}
+
+// The results of jobs.
+type (
+	// A progress is how far a listing is.
+	progress struct {
+		job         *job
+		read, shown int
+		window      *window // the first rows of the list, once
+	}
+	// A listed is a complete listing.
+	listed struct {
+		job    *job
+		of     selection
+		index  *index
+		window *window // the first rows
+		err    error
+	}
+	// A loaded is another window.
+	loaded struct {
+		job    *job
+		window *window
+		short  bool // the captures have ended too early
+		err    error
+	}
+	// A found is the result of a search.
+	found struct {
+		job     *job
+		record  int // -1 for none
+		wrapped bool
+	}
+)
+
+// begin ends the job at hand and begins another one.
+func (m *model) begin(work func(*job)) tea.Cmd {
+	m.cancel()
+	j := &job{done: make(chan struct{}), out: make(chan tea.Msg, 1)}
+	m.job = j
+	go func() {
+		defer close(j.out)
+		m.b.scan.Lock()
+		defer m.b.scan.Unlock()
+		if !j.stopped.Load() {
+			work(j)
+		}
+	}()
+	return j.wait
+}
+
+// cancel ends the job at hand.
+func (m *model) cancel() {
+	if m.job != nil && !m.job.stopped.Swap(true) {
+		close(m.job.done)
+	}
+	m.job = nil
+}
+
+// wait returns the next result of a job.
+func (j *job) wait() tea.Msg {
+	if msg, ok := <-j.out; ok {
+		return msg
+	}
+	return nil
+}
+
+// tell hands over a result.
+func (j *job) tell(msg tea.Msg) {
+	select {
+	case j.out <- msg:
+	case <-j.done:
+	}
+}
+
+// progressEvery is after how many records a listing tells how far it is.
+const progressEvery = 1 << 16
+
+// list begins a listing.
+func (m *model) list(s selection) tea.Cmd {
+	m.listing, m.read, m.matched = true, 0, 0
+	scan := m.b.opts.Scan
+	return m.begin(func(j *job) {
+		x, w := new(index), new(window)
+		room := true
+		var v decode.Viewer
+		err := scan(0, func(r *dissect.Record) bool {
+			shown := s.follow.has(&v, r) && (s.match == nil || s.match(r))
+			x.add(shown, r.Datagram.Number, r.Datagram.Time)
+			if shown && room {
+				if room = w.add(r); !room {
+					j.tell(progress{j, x.total, x.shown, w})
+				}
+			}
+			if x.total%progressEvery == 0 {
+				j.tell(progress{j, x.total, x.shown, nil})
+			}
+			return !j.stopped.Load()
+		})
+		j.tell(listed{j, s, x, w, err})
+	})
+}
+
+// load begins to read a window from a row on.
+func (m *model) load(from int) tea.Cmd {
+	x := m.index
+	scan := m.b.opts.Scan
+	first := x.record(from)
+	return m.begin(func(j *job) {
+		w := &window{from: from}
+		n, more := first, true
+		err := scan(first, func(r *dissect.Record) bool {
+			more = !x.has(n) || w.add(r)
+			n++
+			more = more && n < x.total && !j.stopped.Load()
+			return more
+		})
+		j.tell(loaded{j, w, more, err})
+	})
+}
+
+// search begins to look for text in the lines of the list, from the row at hand
+// on or back, and from the other end.
+func (m *model) search(text string, back bool) tea.Cmd {
+	x := m.index
+	scan := m.b.opts.Scan
+	now := -1
+	if x.shown > 0 {
+		now = x.record(m.cursor)
+	}
+	sink := table.New(nil, table.Options{ASCII: m.b.opts.ASCII, Start: m.b.opts.Start(), Times: m.times(), Zone: m.zone})
+	has := finder(text)
+	return m.begin(func(j *job) {
+		// look returns the first or the last record in a part of the captures.
+		look := func(from, to int) int {
+			n, at := from, -1
+			if from >= to {
+				return at
+			}
+			_ = scan(from, func(r *dissect.Record) bool { // the listing has told the error
+				if x.has(n) && has(sink.Line(r)) {
+					at = n
+				}
+				n++
+				return n < to && (at < 0 || back) && !j.stopped.Load()
+			})
+			return at
+		}
+		f := found{job: j}
+		if back {
+			f.record = look(0, now)
+		} else {
+			f.record = look(now+1, x.total)
+		}
+		if f.record < 0 {
+			f.wrapped = true
+			if back {
+				f.record = look(now, x.total)
+			} else {
+				f.record = look(0, now+1)
+			}
+		}
+		j.tell(f)
+	})
+}
+
+// finder returns a function that looks for text. Lower case stands for upper
+// case, too.
+func finder(text string) func(line string) bool {
+	if strings.ToLower(text) != text {
+		return func(line string) bool { return strings.Contains(line, text) }
+	}
+	want := []byte(text)
+	return func(line string) bool {
+		return strings.Contains(line, text) || bytes.Contains(bytes.ToLower([]byte(line)), want)
+	}
+}
