@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,10 +115,7 @@ func TestExtcap(t *testing.T) {
 	}
 	send := cable(t)
 	u := newUser(t)
-	folder := filepath.Join(u.home, ".config", "wireshark", "extcap")
-	u.output(t, "mkdir", "-p", folder)
-	u.output(t, "ln", "-s", u.program, filepath.Join(folder, "bcdissect"))
-
+	u.output(t, u.program, "wireshark", "install")
 	if list := u.output(t, "tshark", "-D"); !strings.Contains(list, "bcdissect (Bridge Commander)") {
 		t.Fatalf("not listed:\n%s", list)
 	}
@@ -131,7 +128,7 @@ func TestExtcap(t *testing.T) {
 	}
 
 	start := func() (tshark *exec.Cmd, lines *bufio.Scanner) {
-		cmd := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0", "-f", "udp", "-l", "-T", "fields", "-e", "frame.number", "-e", "udp.payload")
+		cmd := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0", "-f", "udp", "-l", "-T", "fields", "-e", "frame.number", "-e", "udp.payload", "-e", "bc.kind")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -165,8 +162,9 @@ func TestExtcap(t *testing.T) {
 		if payload[0] != '\\' { // else it is GameSpy's
 			payload = cipher.Decrypt(nil, payload)
 		}
-		if want := fmt.Sprintf("%d\t%s", n+1, hex.EncodeToString(payload)); lines.Text() != want {
-			t.Fatalf("got %s, want %s", lines.Text(), want)
+		got := strings.Split(lines.Text(), "\t")
+		if len(got) != 3 || got[0] != strconv.Itoa(n+1) || got[1] != hex.EncodeToString(payload) || got[2] == "" {
+			t.Fatalf("got %q, want frame %d with %x and the kinds of its messages", got, n+1, payload)
 		}
 	}
 	timeout.Stop()
@@ -186,6 +184,14 @@ func TestExtcap(t *testing.T) {
 	}
 	awaitCaptures(t, 0)
 	_ = tshark.Wait()
+
+	u.output(t, u.program, "wireshark", "uninstall")
+	if list := u.output(t, "tshark", "-D"); strings.Contains(list, "bcdissect") {
+		t.Errorf("still listed:\n%s", list)
+	}
+	if left := u.output(t, "find", u.home, "-mindepth", "1"); left != "" {
+		t.Errorf("uninstall left:\n%s", left)
+	}
 }
 
 // framesOf returns the frames of a little-endian pcap file.

@@ -126,7 +126,7 @@ func usageLines(cmd *cobra.Command) []string {
 	case !cmd.HasParent():
 		return []string{line + " FILE... [flags]", line + " COMMAND [flags]"}
 	case cmd.HasAvailableSubCommands() && !group:
-		return []string{line + " [flags]", line + " COMMAND [flags]"}
+		return []string{line + " [flags]", cmd.CommandPath() + " COMMAND [flags]"}
 	case cmd.HasAvailableSubCommands():
 		return []string{line + " COMMAND [flags]"}
 	}

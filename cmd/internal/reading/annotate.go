@@ -30,7 +30,7 @@ func (x *extraction) annotator(o *capture.CopyOptions) *wireshark.Annotator {
 }
 
 // annotate adds trailer, comment and names to a frame.
-func (d *decrypter) annotate(f *capture.Frame, payload []byte) {
+func (d *Decrypter) annotate(f *capture.Frame, payload []byte) {
 	trailer, comment := d.notes.End(payload)
 	f.Extend(trailer)
 	if comment != "" {

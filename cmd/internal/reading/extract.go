@@ -13,10 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
-	"github.com/bcdissect/bcdissect/dissect/cipher"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
 // An Extract writes the frames of captures to another capture: all of them, or
@@ -24,10 +21,17 @@ import (
 // these frames, and again to copy them.
 type Extract struct {
 	name     string
+	reader   string // of standard output, if it is known
 	format   cli.Choice
 	force    bool
 	decrypt  bool
 	annotate bool
+}
+
+// For returns an Extract that writes the selected frames, annotated, to standard
+// output, which a program reads.
+func For(reader string) *Extract {
+	return &Extract{name: "-", reader: reader, format: cli.NewChoice("pcapng", "pcapng", "pcap"), decrypt: true, annotate: true}
 }
 
 // Define defines the flags.
@@ -299,11 +303,11 @@ func (x *extraction) copy() (damage, err error) {
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	progress := cli.NewProgress(x.s, x.NoProgress)
-	d := decrypter{Copy: to, pipeline: dissect.New(x.cfg), clear: x.cfg.Clear, notes: notes}
+	d := NewDecrypter(to, x.cfg, notes)
 	for damage == nil && to.Err() == nil {
 		var datagram *dissect.Datagram
 		if datagram, damage = src.Next(); damage == nil && x.decrypt {
-			d.datagram(datagram)
+			d.Datagram(datagram)
 		}
 		if s := src.Stats(); s.Frames%progressEvery == 0 {
 			progress.Update(s.BytesRead, s.Size, s.Frames)
@@ -313,7 +317,7 @@ func (x *extraction) copy() (damage, err error) {
 	if err := to.Close(); err != nil {
 		return nil, cli.Failed(err)
 	}
-	x.summary(to.Stats(), src.Stats(), &d)
+	x.summary(to.Stats(), src.Stats(), d)
 	if errors.Is(damage, io.EOF) {
 		damage = nil
 	}
@@ -322,53 +326,14 @@ func (x *extraction) copy() (damage, err error) {
 
 const progressEvery = 4096 // frames
 
-// A decrypter deciphers the datagrams of the game that a copy holds.
-type decrypter struct {
-	*capture.Copy
-	pipeline *dissect.Pipeline
-	notes    *wireshark.Annotator // nil for none
-	clear    bool                 // they are deciphered already
-	plain    []byte
-	done     int // deciphered
-	left     int // in IP fragments, which stay as they are
-}
-
-// datagram deciphers a datagram if it is the game's.
-func (d *decrypter) datagram(g *dissect.Datagram) {
-	game, f := false, d.Held()
-	annotate := d.notes != nil && f != nil
-	if annotate {
-		d.notes.Begin(f.Payload, g.Truncated())
-	}
-	_ = d.pipeline.Push(g, func(r *dissect.Record) error {
-		game = game || r.Kind == dissect.KindMessage || r.Kind == dissect.KindMalformed
-		if annotate {
-			return d.notes.Record(r)
-		}
-		return nil // so that Push does not fail either
-	})
-	payload := g.Payload
-	if f != nil && game && g.Form == packet.Wire && !d.clear {
-		d.plain = cipher.Decrypt(d.plain[:0], g.Payload)
-		payload = d.plain
-		if f.Payload < 0 {
-			d.left++
-		} else {
-			f.SetPayload(d.plain)
-			d.done++
-		}
-	}
-	if annotate {
-		d.annotate(f, payload)
-	}
-	d.Release()
-}
-
 // summary tells how much was written, and what was not.
-func (x *extraction) summary(c capture.CopyStats, all capture.Stats, d *decrypter) {
+func (x *extraction) summary(c capture.CopyStats, all capture.Stats, d *Decrypter) {
 	say := func(format string, args ...any) { fmt.Fprintf(x.s.Err, "bcdissect: "+format+"\n", args...) }
 	name := x.name
-	if name == "-" {
+	switch {
+	case x.reader != "":
+		name = x.reader
+	case name == "-":
 		name = "standard output"
 	}
 	say("%s: %d of %d frames written", name, c.Frames, all.Frames)

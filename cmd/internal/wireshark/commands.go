@@ -1,0 +1,164 @@
+package wireshark
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/report/wireshark"
+)
+
+// Plugin writes the plugin for Wireshark.
+func Plugin(w io.Writer) error { return cli.Failed(wireshark.Plugin(w, cli.Version())) }
+
+// profileOf returns the folder of the profile.
+func profileOf(p *place) string { return filepath.Join(p.config, "profiles", wireshark.ProfileName) }
+
+// pluginOf returns the path of the plugin.
+func pluginOf(p *place) string { return filepath.Join(p.plugins, "bcdissect.lua") }
+
+// artefacts returns the files for a Wireshark.
+func artefacts(p *place) ([]artefact, error) {
+	var plugin bytes.Buffer
+	if err := Plugin(&plugin); err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("the path of this program is not known: %w", err)
+	}
+	extcap := artefact{kind: "extcap", path: filepath.Join(p.extcap, "bcdissect"), link: program}
+	if cli.OnWindows { // which takes no links from ordinary users, and ends a script but not its program
+		extcap = artefact{kind: "extcap", path: filepath.Join(p.extcap, "bcdissect.exe"), mode: 0o755}
+		if extcap.content, err = os.ReadFile(program); err != nil {
+			return nil, err
+		}
+	}
+	all := []artefact{{kind: "plugin", path: pluginOf(p), content: plugin.Bytes(), mode: 0o644}, extcap}
+	for name, content := range wireshark.Profile() {
+		all = append(all, artefact{
+			kind: "profile", path: filepath.Join(profileOf(p), name), content: []byte(content), mode: 0o644, shared: true,
+		})
+	}
+	slices.SortStableFunc(all[2:], func(a, b artefact) int { return strings.Compare(a.path, b.path) })
+	return all, nil
+}
+
+// Install installs all for the named Wireshark, or for the first that is found.
+func Install(s cli.Streams, program string) error {
+	p, err := find(program)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	all, err := artefacts(p)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	done, err := install(p, all)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	asRoot(s.Err)
+	for _, o := range done {
+		if o.kept {
+			fmt.Fprintf(s.Err, "bcdissect: %s: kept, since it was changed; remove it and install again for a new one\n", o.path)
+		}
+	}
+	return show(s.Out, p, all)
+}
+
+// asRoot says that root gets less.
+func asRoot(w io.Writer) {
+	if os.Geteuid() == 0 {
+		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins for root; be the user who runs it\n")
+	}
+}
+
+// Status shows what is installed, and in which version.
+func Status(s cli.Streams, program string) error {
+	p, err := find(program)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	all, err := artefacts(p)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	return show(s.Out, p, all)
+}
+
+// show writes the state of artefacts, those of the profile as one.
+func show(w io.Writer, p *place, all []artefact) error {
+	r, err := recordAt(p)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "Wireshark\t%s\t%s\n", p.release, p.program) // Flush reports the error
+	for i := range all {
+		a := &all[i]
+		path, state := a.path, r.state(a)
+		if a.kind == "profile" {
+			path = filepath.Dir(path)
+			if i > 0 && all[i-1].kind == a.kind {
+				continue
+			}
+			for k := range all[i:] {
+				if other := r.state(&all[i+k]); other != current {
+					state = other
+				}
+			}
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", a.kind, state, path)
+	}
+	return cli.Failed(t.Flush())
+}
+
+// current is the state of an artefact of this version.
+const current = "installed"
+
+// state tells whether an artefact is installed.
+func (r *record) state(a *artefact) string {
+	_, err := os.Lstat(a.path)
+	_, ours := r.Files[a.path]
+	switch {
+	case err != nil:
+		return "not installed"
+	case a.is():
+		return current
+	case !ours:
+		return "not from bcdissect"
+	case a.link != "":
+		return "of another program"
+	case r.changed(a.path):
+		return "installed, changed since"
+	}
+	return "of version " + cli.OneLine(r.Version)
+}
+
+// Uninstall removes all that Install has put there.
+func Uninstall(s cli.Streams, program string) error {
+	p, err := find(program)
+	if errors.Is(err, errNone) { // it was removed first
+		p = new(place)
+		err = p.usualHere()
+	}
+	if err != nil {
+		return cli.Failed(err)
+	}
+	removed, err := uninstall(p, profileOf(p))
+	for _, path := range removed {
+		fmt.Fprintf(s.Out, "removed %s\n", path)
+	}
+	if err == nil && len(removed) == 0 {
+		fmt.Fprintf(s.Err, "bcdissect: nothing is installed\n")
+	}
+	return cli.Failed(err)
+}

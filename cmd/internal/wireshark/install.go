@@ -1,0 +1,235 @@
+package wireshark
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+)
+
+// An artefact is a file for Wireshark.
+type artefact struct {
+	kind    string // plugin, extcap or profile
+	path    string
+	content []byte // nil for a link
+	link    string // what it leads to
+	mode    fs.FileMode
+	shared  bool // Wireshark or the user may change it
+}
+
+// A record of an installation tells what to remove. It lies in the folder of
+// the configuration.
+type record struct {
+	Version   string            `json:"version"`   // of this program
+	Wireshark string            `json:"wireshark"` // its release
+	Files     map[string]string `json:"files"`     // path to hash, or to "link"
+	Folders   []string          `json:"folders"`   // that were made, outer ones first
+}
+
+const (
+	recordName = "bcdissect.json"
+	isLink     = "link"
+)
+
+// recordAt reads the record of a place; an empty one if there is none.
+func recordAt(p *place) (r record, err error) {
+	r.Files = map[string]string{}
+	path := filepath.Join(p.config, recordName)
+	b, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r, nil
+	case err != nil:
+		return r, cli.PlainPath(path, err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil || r.Files == nil {
+		return r, fmt.Errorf("%s: not a record of an installation; remove it and install again", path)
+	}
+	return r, nil
+}
+
+// write writes the record.
+func (r *record) write(p *place) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(&artefact{path: filepath.Join(p.config, recordName), content: append(b, '\n'), mode: 0o644})
+}
+
+// hash is how a record knows a file again.
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// is reports whether an artefact is there as it should be.
+func (a *artefact) is() bool {
+	if a.link != "" {
+		to, err := os.Readlink(a.path)
+		return err == nil && to == a.link
+	}
+	b, err := os.ReadFile(a.path)
+	return err == nil && bytes.Equal(b, a.content)
+}
+
+// changed reports whether a file is not the one in the record.
+func (r *record) changed(path string) bool {
+	b, err := os.ReadFile(path)
+	return err == nil && r.Files[path] != hash(b)
+}
+
+// replace puts an artefact in its place at once.
+func replace(a *artefact) error {
+	f, err := os.CreateTemp(filepath.Dir(a.path), ".bcdissect-*")
+	if err != nil {
+		return cli.PlainPath(a.path, err)
+	}
+	_, err = f.Write(a.content)
+	if e := f.Chmod(a.mode); err == nil && !cli.OnWindows {
+		err = e
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil && a.link != "" {
+		if err = os.Remove(f.Name()); err == nil {
+			err = os.Symlink(a.link, f.Name())
+		}
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), a.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error counts
+		return cli.PlainPath(a.path, err)
+	}
+	return nil
+}
+
+// An outcome is the fate of an artefact.
+type outcome struct {
+	*artefact
+	kept bool // it was changed, and stays
+}
+
+// install puts artefacts in their places. Files that are not from here are not
+// overwritten; changes of shared ones stay.
+func install(p *place, all []artefact) (done []outcome, err error) {
+	old, err := recordAt(p)
+	if err != nil {
+		return nil, err
+	}
+	fresh := record{Version: cli.Version(), Wireshark: p.release.String(), Files: map[string]string{}, Folders: old.Folders}
+	for i := range all {
+		a := &all[i]
+		o := outcome{artefact: a}
+		if _, err := os.Lstat(a.path); err == nil && !a.is() {
+			_, ours := old.Files[a.path]
+			if !ours {
+				return nil, fmt.Errorf("%s: exists and is not from bcdissect; move it away", a.path)
+			}
+			o.kept = a.shared && old.changed(a.path)
+		}
+		switch {
+		case a.link != "":
+			fresh.Files[a.path] = isLink
+		case o.kept:
+			fresh.Files[a.path] = old.Files[a.path]
+		default:
+			fresh.Files[a.path] = hash(a.content)
+		}
+		fresh.Folders = addFolders(fresh.Folders, filepath.Dir(a.path))
+		done = append(done, o)
+	}
+	fresh.Folders = addFolders(fresh.Folders, p.config)
+	if err := os.MkdirAll(p.config, 0o755); err != nil {
+		return nil, cli.PlainPath(p.config, err)
+	}
+	// What is to come is noted first, with what was: an interruption leaves nothing
+	// unknown.
+	both := fresh
+	both.Files = map[string]string{}
+	for _, r := range []record{old, fresh} {
+		for path, sum := range r.Files {
+			both.Files[path] = sum
+		}
+	}
+	if err := both.write(p); err != nil {
+		return nil, err
+	}
+	for _, o := range done {
+		if o.kept || o.is() {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(o.path), 0o755); err != nil {
+			return nil, cli.PlainPath(filepath.Dir(o.path), err)
+		}
+		if err := replace(o.artefact); err != nil {
+			return nil, err
+		}
+	}
+	for path := range old.Files {
+		if _, still := fresh.Files[path]; !still { // an older Wireshark looked there
+			if err := remove(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return done, fresh.write(p)
+}
+
+// addFolders adds a folder that does not exist, after those that it lies in.
+func addFolders(all []string, folder string) []string {
+	if _, err := os.Stat(folder); err == nil || slices.Contains(all, folder) || filepath.Dir(folder) == folder {
+		return all
+	}
+	return append(addFolders(all, filepath.Dir(folder)), folder)
+}
+
+// remove removes a file that may be gone.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cli.PlainPath(path, err)
+	}
+	return nil
+}
+
+// uninstall removes all that was installed: files, the profile with the changes
+// that it has seen, and folders that nothing else is in. It reports what it
+// removed.
+func uninstall(p *place, profile string) (removed []string, err error) {
+	r, err := recordAt(p)
+	if err != nil {
+		return nil, err
+	}
+	for path := range r.Files {
+		if _, err := os.Lstat(path); err == nil {
+			removed = append(removed, path)
+		}
+		if err := remove(path); err != nil {
+			return removed, err
+		}
+	}
+	slices.Sort(removed)
+	if slices.Contains(r.Folders, profile) {
+		if err := os.RemoveAll(profile); err != nil {
+			return removed, cli.PlainPath(profile, err)
+		}
+	}
+	if err := remove(filepath.Join(p.config, recordName)); err != nil {
+		return removed, err
+	}
+	for _, folder := range slices.Backward(r.Folders) {
+		_ = os.Remove(folder) // one that is not empty stays
+	}
+	return removed, nil
+}
