@@ -16,9 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/sockets"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/conform"
@@ -41,6 +43,7 @@ type conforming struct {
 	slow    bool
 	timeout time.Duration
 	pass    string
+	hashes  string
 	remote  bool
 	write   string
 	force   bool
@@ -111,6 +114,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.BoolVar(&c.slow, "slow", false, "also cases that take longer than 5 s")
 	fl.DurationVar(&c.timeout, "timeout", 2*time.Second, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
+	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see docs/conform.md")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.StringVarP(&c.write, "write", "w", "", "record the run to this `FILE` (pcapng), each frame commented with its case")
 	fl.BoolVar(&c.force, "force", false, "with -w: overwrite a file that is not empty")
@@ -218,6 +222,12 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if err != nil {
 		return err
 	}
+	var answers map[uint8]*msg.ChecksumResponse
+	if c.hashes != "" {
+		if answers, err = server.LoadAnswers(c.hashes); err != nil {
+			return cli.Failed(err)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	s.Graceful = true
@@ -232,9 +242,12 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if c.pass != "" {
 		repeat += " --password ..."
 	}
+	if c.hashes != "" {
+		repeat += " --checksums " + c.hashes
+	}
 	o := suite.Options{
 		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || len(words) == 1 && len(list) == 1, Timeout: c.timeout,
-		Password: c.pass, Seed: rand.Uint64(), Repeat: repeat, Stopped: func() bool { return ctx.Err() != nil },
+		Password: c.pass, Answers: answers, Seed: rand.Uint64(), Repeat: repeat, Stopped: func() bool { return ctx.Err() != nil },
 	}
 	if !c.slow {
 		o.Budget = quickly

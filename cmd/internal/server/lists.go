@@ -111,21 +111,34 @@ var checkedDirs = []struct {
 // LoadChecksums reads a list of lines such as "F8A0A768 scripts/App.pyc".
 func LoadChecksums(name string) (checksumList, error) {
 	list := checksumList{}
+	err := hashLines(name, func(path string, hash uint32) error {
+		switch {
+		case strings.HasSuffix(path, "/"):
+			return fmt.Errorf("%s: this is a directory; a host compares files", path)
+		case !list.add(path, hash):
+			return fmt.Errorf("%s: the game asks for no file there; it asks for those in scripts, scripts/ships, scripts/mainmenu and scripts/Multiplayer", path)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// hashLines gives each line of a list of hashes to take.
+func hashLines(name string, take func(path string, hash uint32) error) error {
+	some := false
 	err := listLines(name, func(line string) error {
 		hash, path, ok := strings.Cut(line, " ")
 		n, err := strconv.ParseUint(hash, 16, 32)
 		if path = strings.TrimSpace(path); err != nil || !ok || path == "" {
 			return fmt.Errorf("%q: want a hash and a path, such as F8A0A768 scripts/App.pyc", line)
 		}
-		if !list.add(strings.ReplaceAll(path, `\`, "/"), uint32(n)) {
-			return fmt.Errorf("%s: the game asks for no file there; it asks for those in scripts, scripts/ships, scripts/mainmenu and scripts/Multiplayer", path)
-		}
-		return nil
+		some = true
+		return take(strings.ReplaceAll(path, `\`, "/"), uint32(n))
 	})
-	if err == nil && len(list) == 0 {
+	if err == nil && !some {
 		err = fmt.Errorf("%s: %w", name, errNoHashes)
 	}
-	return list, err
+	return err
 }
 
 var errNoHashes = errors.New("there are no hashes in it")

@@ -96,7 +96,7 @@ func (t *T) open(o cfg) (*client, error) {
 		Enter: !o.wait && !o.manual, Ask: true, Deliver: c.deliver,
 	}
 	if !o.manual {
-		rc.Answer = answer
+		rc.Answer = t.answer
 	}
 	c.Client = relay.NewClient(rc)
 	t.r.clients = append(t.r.clients, c)

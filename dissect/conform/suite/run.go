@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -24,10 +25,13 @@ type Options struct {
 	Attempts int           // at most, of a case that the network may have spoiled; 0 stands for 3
 	Budget   time.Duration // after which no further case is begun; 0 for none
 	Password string        // of the game
-	Repeat   string        // see Report
-	Seed     uint64        // of nonces and damaged datagrams
-	Stopped  func() bool   // whether the user has had enough; nil for never
-	Done     func(*Result) // is told every result; nil for nobody
+	// Answers hold the hashes of the clients' files by round, for those in which they
+	// are not those of a stock installation.
+	Answers map[uint8]*msg.ChecksumResponse
+	Repeat  string        // see Report
+	Seed    uint64        // of nonces and damaged datagrams
+	Stopped func() bool   // whether the user has had enough; nil for never
+	Done    func(*Result) // is told every result; nil for nobody
 }
 
 // ErrNoHost reports that nothing that can be tried is at an address.
