@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 // mostReport bounds the size of a report that is read.
@@ -28,66 +26,62 @@ func Read(r io.Reader) (*Report, error) {
 	return &rep, nil
 }
 
-var matrixTemplate = template.Must(template.New("matrix").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">` + policy + `
-<meta name="viewport" content="width=device-width,initial-scale=1"><title>Servers compared</title><style>` + style + `</style></head><body>
-<h1>Servers compared</h1>
-<table><thead><tr><th>case</th><th>rule</th>{{range .Servers}}<th>{{.Name}}<br><small>{{.Host}}, {{.Profile}}, {{.Begun}}</small></th>{{end}}</tr></thead><tbody>
-<tr><td></td><th>cases passed</th>{{range .Servers}}<td>{{.Passed}} of {{.Tried}}</td>{{end}}</tr>
-{{range .Rows}}<tr><td><b>{{.ID}}</b></td><td>{{.Rule}}</td>{{range .Cells}}<td title="{{.Why}}"><span class="v {{.Class}}">{{.Verdict}}</span></td>{{end}}</tr>
-{{end}}</tbody></table></body></html>
-`))
-
-type matrixServer struct {
-	Name, Host, Profile, Begun string
-	Passed, Tried              int
-}
-
-type matrixCell struct{ Verdict, Class, Why string }
-
-type matrixRow struct {
-	ID, Rule string
-	Cells    []matrixCell
-}
-
 // Matrix writes a web page with several servers side by side. The names are
 // those of the files.
 func Matrix(w io.Writer, names []string, reports []*Report) error {
-	var data struct {
-		Servers []matrixServer
-		Rows    []matrixRow
-	}
+	m := newMarkup(w)
+	m.head("Servers compared")
+	m.own("<h1>Servers compared</h1>\n<table><thead><tr><th>case</th><th>rule</th>")
 	for i, r := range reports {
-		s := matrixServer{Name: report.Escape(names[i]), Host: report.Escape(r.Host), Profile: report.Escape(r.Profile), Begun: report.Escape(r.Begun)}
+		m.text("<th>", names[i], "")
+		m.text("<br><small>", fmt.Sprintf("%s, %s, %s", r.Host, r.Profile, r.Begun), "</small></th>")
+	}
+	m.own("</tr></thead><tbody>\n<tr><td></td><th>cases passed</th>")
+	for _, r := range reports {
+		passed, tried := 0, 0
 		for _, c := range r.Cases {
-			if c.Verdict == suite.Pass.String() {
-				s.Passed++
-			}
-			if c.Verdict == suite.Pass.String() || c.Verdict == suite.Fail.String() || c.Verdict == suite.Known.String() {
-				s.Tried++
+			switch c.Verdict {
+			case suite.Pass.String():
+				passed++
+				tried++
+			case suite.Fail.String(), suite.Known.String():
+				tried++
 			}
 		}
-		data.Servers = append(data.Servers, s)
+		m.own(fmt.Sprintf("<td>%d of %d</td>", passed, tried))
 	}
+	m.own("</tr>\n")
 	for _, c := range suite.Cases() {
-		row := matrixRow{ID: c.ID, Rule: c.Rule}
+		cells := make([]*Case, len(reports))
 		seen := false
-		for _, r := range reports {
-			cell := matrixCell{Verdict: "–"}
-			for _, o := range r.Cases {
-				if o.ID != c.ID || o.Verdict == "" {
-					continue
+		for i, r := range reports {
+			for k := range r.Cases {
+				if o := &r.Cases[k]; o.ID == c.ID && o.Verdict != "" {
+					cells[i], seen = o, true
 				}
-				seen = true
-				cell = matrixCell{Verdict: report.Escape(o.Verdict), Class: class(o.Verdict), Why: report.Escape(o.Why)}
 			}
-			row.Cells = append(row.Cells, cell)
 		}
 		if seen {
-			data.Rows = append(data.Rows, row)
+			m.row(c, cells)
 		}
 	}
-	return matrixTemplate.Execute(w, data)
+	m.own("</tbody></table></body></html>\n")
+	return m.b.Flush()
+}
+
+// row writes the verdicts on a case; nil for servers on which it was not tried.
+func (m markup) row(c *suite.Case, cells []*Case) {
+	m.text("<tr><td><b>", c.ID, "</b></td>")
+	m.text("<td>", c.Rule, "</td>")
+	for _, o := range cells {
+		if o == nil {
+			m.own("<td>–</td>")
+			continue
+		}
+		m.text(`<td title="`, o.Why, `"><span class="v `+class(o.Verdict)+`">`)
+		m.text("", o.Verdict, "</span></td>")
+	}
+	m.own("</tr>\n")
 }
 
 // class returns the style of a verdict, for those that there are.

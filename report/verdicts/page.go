@@ -1,9 +1,10 @@
 package verdicts
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"strconv"
 	"strings"
@@ -26,20 +27,29 @@ mark{background:#ffe9a8}tr:nth-child(even){background:#f7f7f7}
 
 const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`
 
-var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
+// A markup writes a page: the parts of the page's own as they are, and text escaped,
+// in elements and in quoted attributes. The error is that of the writer.
+type markup struct{ b *bufio.Writer }
+
+func newMarkup(w io.Writer) markup { return markup{bufio.NewWriter(w)} }
+
+// own writes markup of the page's own.
+func (m markup) own(part string) { _, _ = m.b.WriteString(part) } // Flush returns the error
+
+// text writes text that may be from the network, between two parts of the page's own.
+func (m markup) text(before, text, after string) {
+	m.own(before)
+	m.own(html.EscapeString(report.Escape(text)))
+	m.own(after)
+}
+
+// head begins a page.
+func (m markup) head(title string) {
+	m.own(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">` + policy + `
-<meta name="viewport" content="width=device-width,initial-scale=1"><title>{{.Host}}: conformance</title><style>` + style + `</style></head><body>
-<h1>{{.Host}}{{if .Name}} “{{.Name}}”{{end}}: conformance</h1>
-<p>Profile {{.Profile}}, {{.Begun}}, {{.Took}}. {{.Counts}}.{{if .Stopped}} Stopped early: {{.Stopped}}.{{end}}</p>
-{{range .Groups}}<h2>{{.Name}}</h2>
-{{range .Cases}}<details{{if .Open}} open{{end}} id="{{.ID}}"><summary><span class="v {{.Class}}">{{.Verdict}}</span> <b>{{.ID}}</b> {{.Title}}{{if .Why}} <small>{{.Why}}</small>{{end}}</summary>
-<dl><dt>Rule</dt><dd>{{.Rule}} ({{.Source}}, {{.Grade}})</dd>
-{{if .Expected}}<dt>Expected</dt><dd>{{.Expected}}</dd><dt>Came</dt><dd><pre>{{range .Came}}{{.}}
-{{end}}</pre></dd>{{end}}{{if .Again}}<dt>Repeat</dt><dd><code>{{.Again}}</code></dd>{{end}}
-{{if .Lines}}<dt>Frames {{.First}} to {{.Last}}</dt><dd><pre>{{range .Lines}}{{if .Shows}}<mark>{{.Text}}</mark>{{else}}{{.Text}}{{end}}
-{{end}}</pre></dd>{{end}}</dl></details>
-{{end}}{{end}}</body></html>
-`))
+<meta name="viewport" content="width=device-width,initial-scale=1">`)
+	m.text("<title>", title, "</title><style>"+style+"</style></head><body>\n")
+}
 
 // mostLines bounds the messages that a page shows of a case.
 const mostLines = 80
@@ -49,52 +59,74 @@ type pageLine struct {
 	Shows bool
 }
 
-type pageCase struct {
-	ID, Title, Rule, Source, Grade, Verdict, Class, Why, Expected, Again string
-	Came                                                                 []string
-	Open                                                                 bool
-	First, Last                                                          int
-	Lines                                                                []pageLine
-}
-
-type pageGroup struct {
-	Name  string
-	Cases []pageCase
-}
-
 // Page writes a run as a web page with the decoded messages of each case.
 func Page(w io.Writer, r *suite.Report) error {
 	decoded := decodedLines(r)
-	data := struct {
-		Host, Name, Profile, Begun, Took, Counts, Stopped string
-		Groups                                            []pageGroup
-	}{
-		Host: report.Escape(r.Host), Name: report.Escape(r.Name), Profile: r.Profile.String(), Begun: r.Begun.UTC().Format("2006-01-02 15:04:05 UTC"),
-		Took: r.Took.Round(1e8).String(), Counts: counts(r), Stopped: report.Escape(r.Stopped),
+	m := newMarkup(w)
+	m.head(r.Host + ": conformance")
+	m.text("<h1>", r.Host, "")
+	if r.Name != "" {
+		m.text(" “", r.Name, "”")
 	}
+	m.text(": conformance</h1>\n<p>Profile ", r.Profile.String(), "")
+	m.text(", ", r.Begun.UTC().Format("2006-01-02 15:04:05 UTC"), "")
+	m.text(", ", r.Took.Round(1e8).String(), "")
+	m.text(". ", counts(r), ".")
+	if r.Stopped != "" {
+		m.text(" Stopped early: ", r.Stopped, ".")
+	}
+	m.own("</p>\n")
+	group := ""
 	for i := range r.Results {
 		res := &r.Results[i]
-		c := pageCase{
-			ID: res.Case.ID, Title: res.Case.Title, Rule: res.Case.Rule, Source: res.Case.Source, Grade: string(res.Case.Grade),
-			Verdict: res.Verdict.String(), Class: strings.Fields(res.Verdict.String())[0], Expected: report.Escape(res.Expected),
-			Open: res.Verdict == suite.Fail, First: res.First, Last: res.Last,
+		if res.Case.Group != group {
+			group = res.Case.Group
+			m.text("<h2>", group, "</h2>\n")
 		}
-		if res.Verdict == suite.Fail {
-			c.Again = report.Escape(r.Again(res.Case))
-			for _, came := range res.Came {
-				c.Came = append(c.Came, report.Escape(came))
-			}
-		} else {
-			c.Why = report.Escape(res.Why)
-		}
-		c.Lines = linesOf(res, decoded)
-		if n := len(data.Groups); n == 0 || data.Groups[n-1].Name != res.Case.Group {
-			data.Groups = append(data.Groups, pageGroup{Name: res.Case.Group})
-		}
-		g := &data.Groups[len(data.Groups)-1]
-		g.Cases = append(g.Cases, c)
+		m.result(r, res, linesOf(res, decoded))
 	}
-	return pageTemplate.Execute(w, data)
+	m.own("</body></html>\n")
+	return m.b.Flush()
+}
+
+// result writes a case with its verdict and messages.
+func (m markup) result(r *suite.Report, res *suite.Result, lines []pageLine) {
+	c, verdict := res.Case, res.Verdict.String()
+	failed := res.Verdict == suite.Fail
+	m.own("<details")
+	if failed {
+		m.own(" open")
+	}
+	m.text(` id="`, c.ID, `"><summary><span class="v `+class(verdict)+`">`)
+	m.text("", verdict, "</span>")
+	m.text(" <b>", c.ID, "</b>")
+	m.text(" ", c.Title, "")
+	if res.Why != "" && !failed {
+		m.text(" <small>", res.Why, "</small>")
+	}
+	m.text("</summary>\n<dl><dt>Rule</dt><dd>", fmt.Sprintf("%s (%s, %s)", c.Rule, c.Source, c.Grade), "</dd>\n")
+	if failed {
+		m.text("<dt>Expected</dt><dd>", res.Expected, "</dd><dt>Came</dt><dd><pre>")
+		for _, came := range res.Came {
+			m.text("", came, "\n")
+		}
+		m.own("</pre></dd>")
+		if again := r.Again(c); again != "" {
+			m.text("<dt>Repeat</dt><dd><code>", again, "</code></dd>\n")
+		}
+	}
+	if len(lines) > 0 {
+		m.own(fmt.Sprintf("<dt>Frames %d to %d</dt><dd><pre>", res.First, res.Last))
+		for _, line := range lines {
+			if line.Shows {
+				m.text("<mark>", line.Text, "</mark>\n")
+			} else {
+				m.text("", line.Text, "\n")
+			}
+		}
+		m.own("</pre></dd>")
+	}
+	m.own("</dl></details>\n")
 }
 
 func counts(r *suite.Report) string {

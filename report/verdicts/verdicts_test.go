@@ -210,6 +210,37 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: the failure is missing", name)
 		}
 	}
+	for name, b := range map[string]string{"page": page.String(), "matrix": matrix.String()} {
+		if n := strings.Count(b, "&lt;script&gt;"); n < 2 {
+			t.Errorf("%s: hostile text is there %d times", name, n)
+		}
+		d := xml.NewDecoder(strings.NewReader(b[strings.Index(b, "<body>"):strings.Index(b, "</html>")]))
+		d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+		depth := 0
+		for {
+			tok, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			switch e := tok.(type) {
+			case xml.StartElement:
+				depth++
+				for _, a := range e.Attr {
+					if !slices.Contains([]string{"class", "id", "open", "title"}, a.Name.Local) {
+						t.Errorf("%s: attribute %s of %s", name, a.Name.Local, e.Name.Local)
+					}
+				}
+			case xml.EndElement:
+				depth--
+			}
+		}
+		if depth != 0 {
+			t.Errorf("%s: %d elements are not closed", name, depth)
+		}
+	}
 	if !strings.Contains(page.String(), "one copy") || !strings.Contains(page.String(), "bcdissect conform localhost:22101 R-07") {
 		t.Error("the page does not tell of the failure")
 	}
