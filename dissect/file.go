@@ -16,7 +16,7 @@ import (
 // no record.
 func File(name string) iter.Seq2[*Record, error] { return Files(Config{}, name) }
 
-// Files is File for several files, which are read as one stream, with options.
+// Files is File for several files, which are merged by time, with options.
 func Files(cfg Config, names ...string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		src, err := capture.OpenAll(names, os.Stdin)
