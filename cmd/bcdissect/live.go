@@ -80,6 +80,7 @@ is missing, the error says how to get it.`,
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
 	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
 	m.Define(&f, cmd)
+	cli.Hide(cmd, "clear") // for captures
 	return cmd
 }
 

@@ -84,6 +84,7 @@ Ctrl-C aborts. See docs/proxy.md.`,
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
 	f.DefineReport(cmd, "table", "none", "table", "json", "histogram", "csv", "fields")
 	m.Define(&f, cmd)
+	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
 	return cmd
 }
 

@@ -98,6 +98,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 	h.define(cmd)
 	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv", "fields")
 	m.Define(&f, cmd)
+	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
 	return cmd
 }
 

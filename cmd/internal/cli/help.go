@@ -117,6 +117,13 @@ func ShowHelp(w io.Writer, cmd *cobra.Command) error {
 	return err
 }
 
+// Hide leaves flags without a use out of a command's help and completion.
+func Hide(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+}
+
 // usageLines are the forms in which a command can be written. The program reads
 // a file that is given without a command.
 func usageLines(cmd *cobra.Command) []string {
