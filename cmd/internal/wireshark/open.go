@@ -1,14 +1,17 @@
 package wireshark
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/report/wireshark"
 )
 
 // Open opens captures in Wireshark, deciphered and with all fields, and returns
@@ -18,7 +21,7 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	if err != nil {
 		return cli.Failed(err)
 	}
-	loads, done, err := loadPlugin(path)
+	loads, done, err := load(s.Err, path)
 	if err != nil {
 		return cli.Failed(err)
 	}
@@ -49,12 +52,23 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	return err
 }
 
-// loadPlugin returns the arguments that make Wireshark load the plugin unless it
-// is installed, and a function to call in the end.
-func loadPlugin(program string) (args []string, done func(), err error) {
+// load returns the arguments that make Wireshark load the plugin, or choose the
+// profile if they are installed, and a function to call in the end.
+func load(say io.Writer, program string) (args []string, done func(), err error) {
+	var plugin bytes.Buffer
+	if err := Plugin(&plugin); err != nil {
+		return nil, nil, err
+	}
 	if p, err := find(program); err == nil {
-		if _, err := os.Stat(pluginOf(p)); err == nil {
-			return nil, func() {}, nil
+		installed := artefact{path: pluginOf(p), content: plugin.Bytes()}
+		if _, err := os.Stat(installed.path); err == nil {
+			if !installed.is() {
+				fmt.Fprintf(say, "bcdissect: the plugin in your folders is of another version; 'bcdissect wireshark install' updates it\n")
+			}
+			if _, err := os.Stat(profileOf(p)); err == nil {
+				args = []string{"-C", wireshark.ProfileName}
+			}
+			return args, func() {}, nil
 		}
 	}
 	folder, err := os.MkdirTemp("", "bcdissect-*")
@@ -62,18 +76,10 @@ func loadPlugin(program string) (args []string, done func(), err error) {
 		return nil, nil, err
 	}
 	done = func() { _ = os.RemoveAll(folder) } // a leftover file is not worth an error
-	file, err := os.Create(filepath.Join(folder, "bcdissect.lua"))
-	if err != nil {
+	name := filepath.Join(folder, "bcdissect.lua")
+	if err := os.WriteFile(name, plugin.Bytes(), 0o600); err != nil {
 		done()
 		return nil, nil, err
 	}
-	err = Plugin(file)
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	return []string{"-X", "lua_script:" + file.Name()}, done, nil
+	return []string{"-X", "lua_script:" + name}, done, nil
 }
