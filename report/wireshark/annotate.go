@@ -150,9 +150,7 @@ func (a *Annotator) finish(payload []byte) []byte {
 	b, at := a.trailer[:0], uint32(a.payload)
 	if a.payload < 0 {
 		at = noPayload
-		if len(payload) > math.MaxUint16 { // no datagram is as long
-			payload = payload[:math.MaxUint16]
-		}
+		payload = payload[:min(len(payload), math.MaxUint16)] // no datagram is as long
 		b = append(binary.LittleEndian.AppendUint16(b, uint16(len(payload))), payload...)
 	}
 	b = append(append(b, a.sources...), a.items...)
