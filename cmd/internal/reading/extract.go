@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/extract"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report"
@@ -88,7 +89,7 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 	}
 	x := extraction{Extract: e, Common: f, s: s, cfg: cfg, names: names}
 	if !f.All || f.Count > 0 || len(cfg.Ports) > 0 {
-		x.wanted = new(frames)
+		x.wanted = new(extract.Frames)
 	}
 	again := x.wanted != nil || makeSink != nil || f.Verify || f.Strict || len(names) > 1
 	if again && slices.Contains(names, "-") {
@@ -102,7 +103,7 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 	}
 	var damage, verdict error
 	if x.annotate && (again || !slices.Contains(names, "-")) { // a pipe may have no end
-		x.players = players{}
+		x.players = extract.Players{}
 	}
 	if x.wanted != nil || makeSink != nil || f.Verify || f.Strict || x.players != nil {
 		err := x.find(makeSink)
@@ -148,11 +149,11 @@ type extraction struct {
 	s         cli.Streams
 	cfg       dissect.Config
 	names     []string
-	stdin     *os.File // a copy of standard input; nil if it is read once
-	wanted    *frames  // nil for all
-	players   players  // nil if they are not learned
-	fragments int      // IP fragments in the captures
-	sections  [][]byte // options of all sections, if there are several captures
+	stdin     *os.File        // a copy of standard input; nil if it is read once
+	wanted    *extract.Frames // nil for all
+	players   extract.Players // nil if they are not learned
+	fragments int             // IP fragments in the captures
+	sections  [][]byte        // options of all sections, if there are several captures
 }
 
 // in returns standard input, from its beginning if that is possible.
@@ -188,19 +189,19 @@ func (x *extraction) find(makeSink SinkMaker) error {
 // another sink, which may be nil.
 type finder struct {
 	report.Sink
-	frames  *frames // nil for all
-	players players // nil if they are not wanted
+	frames  *extract.Frames // nil for all
+	players extract.Players // nil if they are not wanted
 }
 
 // Record implements [report.Sink].
 func (f *finder) Record(r *dissect.Record) error {
 	if f.frames != nil {
-		f.frames.add(r.Datagram.Number)
+		f.frames.Add(r.Datagram.Number)
 		for _, n := range r.Pieces {
-			f.frames.add(n)
+			f.frames.Add(n)
 		}
 	}
-	f.players.learn(r)
+	f.players.Learn(r)
 	if f.Sink == nil {
 		return nil
 	}
@@ -215,18 +216,6 @@ func (f *finder) Close() error {
 	return f.Sink.Close()
 }
 
-// frames is a set of frame numbers.
-type frames struct{ bits []uint64 }
-
-func (f *frames) add(n int) {
-	for n/64 >= len(f.bits) {
-		f.bits = append(f.bits, 0)
-	}
-	f.bits[n/64] |= 1 << (n % 64)
-}
-
-func (f *frames) has(n int) bool { return n/64 < len(f.bits) && f.bits[n/64]&(1<<(n%64)) != 0 }
-
 // survey reads the captures for the other frames of datagrams in IP fragments,
 // and for the sections of several captures.
 func (x *extraction) survey() error {
@@ -234,19 +223,20 @@ func (x *extraction) survey() error {
 	if !several && (x.wanted == nil || x.fragments == 0) {
 		return nil
 	}
-	tap := &surveyor{extraction: x}
-	src, err := capture.OpenTapped(x.names, x.in(), tap)
+	sections, err := extract.Sections(x.names, x.in(), func(f *capture.Frame) {
+		if x.wanted != nil && len(f.Pieces) > 0 && x.keeps(f) {
+			for _, n := range f.Pieces {
+				x.wanted.Add(n)
+			}
+		}
+	})
 	if err != nil {
 		return ofCapture(err)
 	}
-	defer func() { _ = src.Close() }() // nothing was written
-	for err == nil {
-		_, err = src.Next() // copy comes upon the error, too
-	}
 	if !several {
-		x.sections = nil
 		return nil
 	}
+	x.sections = sections
 	clear := 0
 	for _, s := range x.sections {
 		if capture.IsClear(s) {
@@ -259,25 +249,9 @@ func (x *extraction) survey() error {
 	return nil
 }
 
-// A surveyor is the tap of survey.
-type surveyor struct{ *extraction }
-
-func (y *surveyor) File(int)                     {}
-func (y *surveyor) Section(options []byte)       { y.sections = append(y.sections, slices.Clone(options)) }
-func (y *surveyor) Interface(*capture.Interface) {}
-func (y *surveyor) Block(uint32, []byte)         {}
-
-func (y *surveyor) Frame(f *capture.Frame) {
-	if y.wanted != nil && len(f.Pieces) > 0 && y.keeps(f) {
-		for _, n := range f.Pieces {
-			y.wanted.add(n)
-		}
-	}
-}
-
 // keeps reports whether a frame is to be written.
 func (x *extraction) keeps(f *capture.Frame) bool {
-	if x.wanted == nil || x.wanted.has(f.Number) {
+	if x.wanted == nil || x.wanted.Has(f.Number) {
 		return true
 	}
 	return x.OnlyRange() && len(x.cfg.Ports) == 0 && x.Count == 0 && x.InRange(f.Number, f.Time)
@@ -285,49 +259,38 @@ func (x *extraction) keeps(f *capture.Frame) bool {
 
 // copy writes the frames. It returns the error that ended the captures.
 func (x *extraction) copy() (damage, err error) {
-	o := capture.CopyOptions{Keep: x.keeps, Hold: x.decrypt, Pcap: x.format.Value == "pcap", Sections: x.sections}
-	if x.decrypt {
-		o.Comments = []string{capture.ClearMark}
+	o := extract.Options{
+		Config: x.cfg, Keep: x.keeps, Pcap: x.format.Value == "pcap", Decrypt: x.decrypt, Annotate: x.annotate, Sections: x.sections, Players: x.players,
 	}
-	notes := x.annotator(&o)
-	var to *capture.Copy
-	if x.name == "-" {
-		to = capture.NewCopy("standard output", struct{ io.Writer }{x.s.Out}, o)
-	} else if to, err = cli.CreateCopy(x.name, x.force, o); err != nil {
+	job, err := extract.New(o, func(o capture.CopyOptions) (*capture.Copy, error) {
+		if x.name == "-" {
+			return capture.NewCopy("standard output", struct{ io.Writer }{x.s.Out}, o), nil
+		}
+		return cli.CreateCopy(x.name, x.force, o)
+	})
+	if err != nil {
 		return nil, err
 	}
-	src, err := capture.OpenTapped(x.names, x.in(), to)
-	if err != nil {
-		_ = to.Close() // there is an error already
-		return nil, ofCapture(err)
-	}
-	defer func() { _ = src.Close() }() // nothing was written
 	progress := cli.NewProgress(x.s, x.NoProgress)
-	d := NewDecrypter(to, x.cfg, notes)
-	for damage == nil && to.Err() == nil {
-		var datagram *dissect.Datagram
-		if datagram, damage = src.Next(); damage == nil && x.decrypt {
-			d.Datagram(datagram)
-		}
+	all, damage, err := job.Run(x.names, x.in(), func(src *capture.Series) {
 		if s := src.Stats(); s.Frames%progressEvery == 0 {
 			progress.Update(s.BytesRead, s.Size, s.Frames)
 		}
-	}
+	})
 	progress.Done()
-	if err := to.Close(); err != nil {
-		return nil, cli.Failed(err)
+	if err != nil {
+		return nil, ofCapture(err)
 	}
-	x.summary(to.Stats(), src.Stats(), d)
-	if errors.Is(damage, io.EOF) {
-		damage = nil
-	}
+	x.summary(all, job)
 	return damage, nil
 }
 
 const progressEvery = 4096 // frames
 
 // summary tells how much was written, and what was not.
-func (x *extraction) summary(c capture.CopyStats, all capture.Stats, d *Decrypter) {
+func (x *extraction) summary(all capture.Stats, job *extract.Job) {
+	c := job.Stats()
+	done, left := job.Counts()
 	say := func(format string, args ...any) { fmt.Fprintf(x.s.Err, "bcdissect: "+format+"\n", args...) }
 	name := x.name
 	switch {
@@ -338,13 +301,13 @@ func (x *extraction) summary(c capture.CopyStats, all capture.Stats, d *Decrypte
 	}
 	say("%s: %d of %d frames written", name, c.Frames, all.Frames)
 	if x.decrypt {
-		say("%s: %d datagrams deciphered", name, d.done)
+		say("%s: %d datagrams deciphered", name, done)
 		if x.format.Value == "pcap" {
 			say("%s: a pcap file cannot say that it is deciphered; read it with --clear", name)
 		}
 	}
-	if d.left > 0 {
-		say("%s: %d datagrams in IP fragments stay enciphered", name, d.left)
+	if left > 0 {
+		say("%s: %d datagrams in IP fragments stay enciphered", name, left)
 	}
 	if c.Lacking > 0 {
 		say("%s: %d frames left out: too large, or of an interface that is not described", name, c.Lacking)

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
-	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/extract"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report/wireshark"
@@ -13,7 +13,7 @@ import (
 // A stream is the tap of a live capture. It writes frames with annotated
 // datagrams as soon as they come.
 type stream struct {
-	*reading.Decrypter
+	*extract.Decrypter
 	idle   func() bool // whether the next frame may take long to come
 	number int         // of frames in Wireshark
 }
@@ -23,7 +23,7 @@ type stream struct {
 func newStream(pipe io.WriteCloser, cfg dissect.Config, wanted *cli.Selection) *stream {
 	o := capture.CopyOptions{Hold: true, Longer: true, Comments: []string{capture.ClearMark}}
 	notes := wireshark.NewAnnotator(wireshark.Options{})
-	d := reading.NewDecrypter(capture.NewCopy("pipe", pipe, o), cfg, notes)
+	d := extract.NewDecrypter(capture.NewCopy("pipe", pipe, o), cfg, notes)
 	d.LeaveOut(wanted.Match)
 	return &stream{Decrypter: d}
 }

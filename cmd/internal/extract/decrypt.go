@@ -1,4 +1,4 @@
-package reading
+package extract
 
 import (
 	"github.com/bcdissect/bcdissect/dissect"
@@ -26,6 +26,10 @@ type Decrypter struct {
 func NewDecrypter(to *capture.Copy, cfg dissect.Config, notes *wireshark.Annotator) *Decrypter {
 	return &Decrypter{Copy: to, pipeline: dissect.New(cfg), clear: cfg.Clear, notes: notes}
 }
+
+// Counts returns how many datagrams were deciphered, and how many stay as they are
+// since they are in IP fragments.
+func (d *Decrypter) Counts() (done, left int) { return d.done, d.left }
 
 // LeaveOut makes the decrypter leave out datagrams of the game without a wanted
 // record.

@@ -1,4 +1,4 @@
-package reading
+package extract
 
 import (
 	"math/bits"
@@ -9,15 +9,13 @@ import (
 )
 
 // annotator returns the annotator of a copy with these options, which it
-// completes, or nil if there is to be none.
-func (x *extraction) annotator(o *capture.CopyOptions) *wireshark.Annotator {
-	if !x.annotate {
-		return nil
-	}
+// completes.
+func annotator(o *capture.CopyOptions, names Players) *wireshark.Annotator {
 	var written numbers
 	o.Longer = true
+	keeps := o.Keep
 	o.Keep = func(f *capture.Frame) bool {
-		keep := x.keeps(f)
+		keep := keeps == nil || keeps(f)
 		if keep && !f.Lacking {
 			written.add(f.Number)
 		}
@@ -25,7 +23,7 @@ func (x *extraction) annotator(o *capture.CopyOptions) *wireshark.Annotator {
 	}
 	return wireshark.NewAnnotator(wireshark.Options{
 		Frame:  written.of,
-		Player: func(conversation int) string { return x.players[conversation] },
+		Player: func(conversation int) string { return names[conversation] },
 	})
 }
 
@@ -44,11 +42,11 @@ func (d *Decrypter) annotate(f *capture.Frame, payload []byte) {
 // maxPlayers is the largest number of conversations whose players are learned.
 const maxPlayers = 1 << 16
 
-// players are the names of the players of conversations.
-type players map[int]string
+// Players are the names of the players of conversations.
+type Players map[int]string
 
-// learn takes note of the player of a record.
-func (p players) learn(r *dissect.Record) {
+// Learn takes note of the player of a record.
+func (p Players) Learn(r *dissect.Record) {
 	if p != nil && r.Client != "" && p[r.Conversation] == "" && len(p) < maxPlayers {
 		p[r.Conversation] = r.Client
 	}
@@ -56,14 +54,14 @@ func (p players) learn(r *dissect.Record) {
 
 // numbers are the numbers of frames in a copy, by those in its sources.
 type numbers struct {
-	frames
+	Frames
 	before []int // number of frames before each word of frames
 	total  int
 }
 
 // add adds the next frame.
 func (n *numbers) add(number int) {
-	n.frames.add(number)
+	n.Add(number)
 	for len(n.before) < len(n.bits) {
 		n.before = append(n.before, n.total)
 	}
@@ -72,7 +70,7 @@ func (n *numbers) add(number int) {
 
 // of returns the number of a frame in the copy, 0 if it is not there.
 func (n *numbers) of(number int) int {
-	if number < 0 || !n.has(number) {
+	if number < 0 || !n.Has(number) {
 		return 0
 	}
 	word := number / 64
