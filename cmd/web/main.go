@@ -25,8 +25,7 @@ func main() {
 		"rows":     function(func(args []js.Value) any { return list.Rows(args[0].Int(), args[1].Int()) }),
 		"filter":   function(setFilter),
 		"place":    function(func(args []js.Value) any { return list.Place(args[0].Int()) }),
-		"frame":    function(func(args []js.Value) any { return list.Frame(args[0].Int()) }),
-		"moment":   function(func(args []js.Value) any { return list.Moment(args[0].Float()) }),
+		"frame":    function(func(args []js.Value) any { return list.Frame(args[0].Int(), args[1].Int()) }),
 		"detail":   function(func(args []js.Value) any { return text(list.Detail(args[0].Int())) }),
 		"complete": function(func(args []js.Value) any { return text(viewer.Complete(args[0].String())) }),
 	}))

@@ -33,8 +33,8 @@ const timeButton = (app, t, lead = 0, label = clock(t)) =>
 const goRow = (app, t, lead, props, ...cells) => h('tr', { class: 'go', onclick: () => app.jump(t - lead, lead > 0), ...props }, cells);
 
 // frameOf is the number of a frame, which leads to its messages where they are shown.
-const frameOf = (app, m, { frame, t }) => (app.toFrame
-  ? h('button', { type: 'button', class: 'time', 'aria-label': `Messages of frame ${frame}`, onclick: (e) => { e.stopPropagation(); app.toFrame(m, frame, t); } }, String(frame))
+const frameOf = (app, m, { frame }) => (app.toFrame
+  ? h('button', { type: 'button', class: 'time', 'aria-label': `Messages of frame ${frame}`, onclick: (e) => { e.stopPropagation(); app.toFrame(m, frame); } }, String(frame))
   : String(frame));
 
 const killLead = 2; // seconds of the fight before a kill

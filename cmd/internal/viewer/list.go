@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ type List struct {
 	reading *passage // nil after the last record
 	chunks  []chunk
 	frames  []uint32 // of the rows
-	times   []int64  // of the rows, in microseconds since 1970
+	places  *places  // nil for a single capture
 	left    int      // out
 
 	filter   *filter.Filter // nil for all
@@ -49,11 +48,16 @@ type List struct {
 
 // NewList begins the list of captures, which Step fills.
 func NewList(names []string) (*List, error) {
-	p, err := pass(names)
-	if err != nil {
+	l := &List{names: names, teller: table.NewTeller(), chunks: []chunk{{}}}
+	if len(names) > 1 {
+		l.places = &places{names: map[int]string{}, frames: map[int][]uint32{}}
+	}
+	var err error
+	if l.reading, err = passTapped(names, l.places); err != nil {
 		return nil, err
 	}
-	return &List{names: names, start: p.src.Stats().FirstTime, teller: table.NewTeller(), reading: p, chunks: []chunk{{}}}, nil
+	l.start = l.reading.src.Stats().FirstTime
+	return l, nil
 }
 
 // Step goes on with reading and filtering. It reports whether there is more to
@@ -92,10 +96,10 @@ func (l *List) add(r *dissect.Record) error {
 		l.chunks = append(l.chunks, chunk{text: make([]byte, 0, len(c.text)+len(c.text)/8), ends: make([]uint32, 0, chunkRows)})
 		c = &l.chunks[len(l.chunks)-1]
 	}
-	frame, at := 0, int64(0)
+	frame := 0
 	b := c.text
 	if r.Datagram != nil {
-		frame, at = r.Datagram.Number, r.Datagram.Time.UnixMicro()
+		frame = r.Datagram.Number
 		b = strconv.AppendInt(b, int64(frame), 10)
 		b = append(b, '\t')
 		b = strconv.AppendFloat(b, float64(r.Datagram.Time.Sub(l.start).Milliseconds())/1000, 'f', 3, 64)
@@ -109,7 +113,7 @@ func (l *List) add(r *dissect.Record) error {
 	b = append(append(b, '\t'), cells.Contents...)
 	b = append(append(b, '\t'), cells.Marks...)
 	c.text, c.ends = b, append(c.ends, uint32(len(b)))
-	l.frames, l.times = append(l.frames, uint32(frame)), append(l.times, at)
+	l.frames = append(l.frames, uint32(frame))
 	return nil
 }
 
@@ -203,8 +207,12 @@ func (l *List) Place(row int) int {
 }
 
 // Frame returns a row of a frame, or the first of the next frame with one, and -1
-// if there is none. It prefers a message that stands out.
-func (l *List) Frame(frame int) int {
+// if there is none. It prefers a message that stands out. The frame counts in one
+// of the captures.
+func (l *List) Frame(file, frame int) int {
+	if len(l.names) > 1 {
+		frame = l.places.number(l.names[file], frame)
+	}
 	first := slices.IndexFunc(l.frames, func(n uint32) bool { return n >= uint32(frame) })
 	for i := first; i >= 0 && i < len(l.frames) && l.frames[i] == uint32(frame); i++ {
 		if l.standsOut(i) {
@@ -212,25 +220,6 @@ func (l *List) Frame(frame int) int {
 		}
 	}
 	return first
-}
-
-// Moment returns the row that is next to a time in milliseconds since 1970, and
-// -1 if there is none. It prefers a message that stands out within a millisecond.
-// It is for several captures, in whose matches frames have other numbers.
-func (l *List) Moment(at float64) int {
-	const near, far = 1000, 1 << 60
-	us := int64(at * 1e3)
-	best, least := -1, int64(math.MaxInt64)
-	for i, t := range l.times {
-		off := max(t-us, us-t)
-		if off > near || !l.standsOut(i) {
-			off += far
-		}
-		if off < least {
-			best, least = i, off
-		}
-	}
-	return best
 }
 
 // standsOut reports whether a row is neither an acknowledgement nor a ship update

@@ -15,8 +15,8 @@ import (
 
 // A Report is what the page shows beside the messages.
 type Report struct {
-	Page    json.RawMessage `json:"page"`    // for the script of package page
-	Origins []float64       `json:"origins"` // of the times of each match, in milliseconds since 1970
+	Page    json.RawMessage `json:"page"`  // for the script of package page
+	Files   []int           `json:"files"` // of each match, the index of its capture
 	Stats   json.RawMessage `json:"stats"`
 	Network json.RawMessage `json:"network"`
 	Game    bool            `json:"game"`    // there is traffic of the game
@@ -55,30 +55,57 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 		p.all(both, func(read, size int64) { progress(read/2, size) })
 		count(p)
 	}
-	all, err := matches(names, also, counted, progress)
+	all, files, err := matches(names, also, counted, progress)
 	if err != nil {
 		return nil, err
 	}
 	if r.Page, r.Columns, err = page.Data(all, page.Options{Captures: bases(names), League: league(names, all)}); err != nil {
 		return nil, err
 	}
-	for _, m := range all {
-		r.Origins = append(r.Origins, float64(m.Origin.UnixMicro())/1e3)
+	r.Files = files
+	r.Stats = ndjson.AppendStats(nil, &t)
+	if r.Network, err = escaped(ndjson.AppendNetwork(nil, &m)); err != nil {
+		return nil, err
 	}
-	r.Stats, r.Network = ndjson.AppendStats(nil, &t), ndjson.AppendNetwork(nil, &m)
 	return r, nil
 }
 
+// escaped returns JSON with all texts escaped as for a terminal.
+func escaped(text []byte) (json.RawMessage, error) {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(escape(v))
+}
+
+func escape(v any) any {
+	switch v := v.(type) {
+	case string:
+		return report.Escape(v)
+	case []any:
+		for i := range v {
+			v[i] = escape(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = escape(v[k])
+		}
+	}
+	return v
+}
+
 // matches reads captures one after another, as the command session does. also
-// sees each record, and counted each passage; both may be nil.
-func matches(names []string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, err error) {
-	for _, name := range names {
+// sees each record, and counted each passage; both may be nil. files are the
+// indices of the matches' captures.
+func matches(names []string, also func(*dissect.Record) error, counted func(*passage), progress func(read, size int64)) (all []*match.Match, files []int, err error) {
+	for i, name := range names {
 		p, err := pass([]string{name})
 		if err != nil {
 			if len(names) > 1 && also == nil && counted == nil {
 				continue // the passage of all captures has told
 			}
-			return nil, err
+			return nil, nil, err
 		}
 		b := match.New(p.src.Stats().FirstTime)
 		emit := b.Record
@@ -90,14 +117,17 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		}
 		p.all(emit, progress)
 		if err := b.Close(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if counted != nil {
 			counted(p)
 		}
+		for range b.Matches() {
+			files = append(files, i)
+		}
 		all = append(all, b.Matches()...)
 	}
-	return all, nil
+	return all, files, nil
 }
 
 // bases are the names without folders.

@@ -20,17 +20,27 @@ type passage struct {
 	batch    dissect.Batch
 	most     int               // datagrams of a step, 0 for as many as the batch holds
 	waiting  *dissect.Datagram // read, but for which the batch had no room
+	places   *places           // nil unless frames are numbered anew
 	ended    bool
 	err      error // why the captures ended early
 }
 
 // pass begins a passage. It fails if the first capture cannot be opened.
 func pass(names []string) (*passage, error) {
-	src, err := capture.OpenAll(names, nil)
+	return passTapped(names, nil)
+}
+
+// passTapped is pass with the numbers of frames, unless they are nil.
+func passTapped(names []string, numbers *places) (*passage, error) {
+	var tap capture.Tap
+	if numbers != nil {
+		tap = numbers
+	}
+	src, err := capture.OpenTapped(names, nil, tap)
 	if err != nil {
 		return nil, err
 	}
-	p := &passage{src: src, pipeline: dissect.New(dissect.Config{})}
+	p := &passage{src: src, pipeline: dissect.New(dissect.Config{}), places: numbers}
 	p.next()
 	return p, nil
 }
@@ -41,6 +51,9 @@ func (p *passage) next() {
 	switch {
 	case err == nil:
 		p.waiting = d
+		if p.places != nil {
+			p.places.names[p.places.file] = d.Capture
+		}
 		return
 	case !errors.Is(err, io.EOF):
 		p.err = err

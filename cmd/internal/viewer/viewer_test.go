@@ -134,14 +134,17 @@ func TestFilter(t *testing.T) {
 // TestFind finds a kill: frame 11454 at 72.590 s after 2026-11-21 02:02:36 UTC.
 func TestFind(t *testing.T) {
 	l := newList(t, fixtures.Path(battle))
-	row := l.Frame(11454)
+	row := l.Frame(0, 11454)
 	if got := l.Rows(row, row+1); !strings.Contains(got, "\t11454\t72.590\t") || !strings.Contains(got, "DestroyObject") {
 		t.Errorf("frame 11454 is %q", got)
 	}
-	if m := l.Moment(l.Detail(row).Time); m != row {
-		t.Errorf("the moment is row %d, not %d", m, row)
+	// In a list of two captures the frame has another number.
+	both := newList(t, fixtures.Path(battle), fixtures.Path("captures/stock_client.pcap"))
+	row = both.Frame(0, 11454)
+	if got := both.Rows(row, row+1); !strings.Contains(got, "DestroyObject") || both.Detail(row).Time != l.Detail(l.Frame(0, 11454)).Time {
+		t.Errorf("frame 11454 of two captures is %q", got)
 	}
-	if l.Frame(1<<30) != -1 {
+	if l.Frame(0, 1<<30) != -1 {
 		t.Error("a frame behind all has a row")
 	}
 }

@@ -183,7 +183,7 @@ function build(r, start) {
   statistics(site.panels.stats, r.stats);
   network(site.panels.network, r.network);
   saving(site.panels.save);
-  app.toFrame = (m, frame, t) => toRow(site.files.length === 1 ? { frame } : { time: r.origins[data.matches.indexOf(m)] + t * 1000 });
+  app.toFrame = (m, frame) => toRow({ file: r.files[data.matches.indexOf(m)], frame });
   turnTo(data.matches.length ? 'match' : 'messages');
   show(site.panels.match, data);
   if (!r.game) site.complain({ message: 'There is no traffic of the game in it.' });
@@ -201,7 +201,7 @@ function turnTo(id) {
   if (id === 'match' && app.scene) resize();
 }
 
-// toRow shows the messages of a frame or a moment.
+// toRow shows the messages of a frame of a file.
 async function toRow(which) {
   turnTo('messages');
   const { row } = await site.lister.ask('frame', which);
@@ -416,6 +416,8 @@ const forms = [
   { form: 'zip.acmi', name: 'Recording for Tacview', what: 'all flights', ending: '.zip.acmi', command: 'session FILE -o NAME.zip.acmi' },
   { form: 'ndjson', name: 'Messages as JSON', what: 'one object a line', ending: '.ndjson', command: 'read FILE -T json', filtered: true },
   { form: 'csv', name: 'Messages as CSV', what: 'for a spreadsheet', ending: '.csv', command: 'read FILE -T csv', filtered: true },
+  { form: 'decrypted.pcapng', name: 'Deciphered capture', what: 'for Wireshark and other programs', ending: '.decrypted.pcapng', command: 'read FILE -w NAME.pcapng --decrypt' },
+  { form: 'annotated.pcapng', name: 'Annotated capture', what: 'with all fields, for Wireshark with the plugin', ending: '.annotated.pcapng', command: 'read FILE -w NAME.pcapng --annotate' },
 ];
 
 function saving(panel) {

@@ -66,11 +66,11 @@ const tasks = {
   filter({ expression }) {
     const r = bcdissect.filter(expression);
     if (r.error) return r;
-    list();
+    setTimeout(list); // after the answer
     return { mistake: r };
   },
   place: ({ row }) => ({ place: bcdissect.place(row) }),
-  frame: ({ frame, time }) => ({ row: frame === undefined ? bcdissect.moment(time) : bcdissect.frame(frame) }),
+  frame: ({ file, frame }) => ({ row: bcdissect.frame(file, frame) }),
   detail: ({ row }) => ({ detail: bcdissect.detail(row) }),
   complete: ({ expression }) => ({ offers: bcdissect.complete(expression) }),
 };
