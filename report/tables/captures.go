@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -43,14 +41,11 @@ func ReadOrigin(r io.ReaderAt, size int64, asCSV bool) (*Origin, error) {
 	if asCSV {
 		return originOfCSV(io.NewSectionReader(r, 0, size))
 	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	m, err := readMetadata(r, size)
 	if err != nil {
 		return nil, err
 	}
-	sum, _ := f.Lookup(keySum)
-	number, _ := f.Lookup(keySchema)
-	options, _ := f.Lookup(keyOptions)
-	return originOf(sum, number, options)
+	return originOf(m[keySum], m[keySchema], m[keyOptions])
 }
 
 func originOfCSV(r io.Reader) (*Origin, error) {

@@ -67,7 +67,7 @@ func (f *csvFile) close() error {
 // cell appends the next cell of a column.
 func (f *csvFile) cell(r *rows, column int) {
 	c, at := &r.cells[column], &f.at[column]
-	l := present
+	l := uint8(present)
 	if !c.full {
 		l = c.levels[at.level]
 		at.level++

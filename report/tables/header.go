@@ -23,6 +23,8 @@ var full = []string{
 // A header fills the first columns of a table with keys of a record.
 type header struct {
 	keys  []*key.Key
+	of    []*key.Key // of each key the object that it is a member of, or nil
+	from  []int      // of each key its column in the table of records
 	start *time.Time // of the capture
 	addrs [2]address // of the last record
 }
@@ -37,9 +39,33 @@ type address struct {
 func newHeader(names []string) *header {
 	h := &header{start: new(time.Time)}
 	for _, name := range names {
-		h.keys = append(h.keys, key.Find(name))
+		var of *key.Key
+		if object, _, ok := strings.Cut(name, "."); ok {
+			of = key.Find(object)
+		}
+		h.keys, h.of = append(h.keys, key.Find(name)), append(h.of, of)
+		h.from = append(h.from, slices.Index(recordKeys(), name))
 	}
 	return h
+}
+
+// copy sets the columns of the header in the open row to those in the open row
+// of the records.
+func (h *header) copy(t, records *rows) {
+	for i, from := range h.from {
+		c := &records.cells[from]
+		if c.rows < records.n {
+			continue
+		}
+		switch n := c.count() - 1; c.kind {
+		case Text:
+			t.bytes(i, records.textOf(c.texts[n]))
+		case Double:
+			t.double(i, c.reals[n])
+		default:
+			t.int(i, c.ints[n])
+		}
+	}
 }
 
 // recordKeys returns the names of the keys in the table of records.
@@ -98,7 +124,17 @@ func typeOfKey(t key.Type) Type {
 // fill sets the columns of the header in the open row. Unlike in JSON, defaults
 // are there: ok, stock, false.
 func (h *header) fill(t *rows, r *dissect.Record) {
+	var absent *key.Key // object that the record does not have
 	for i, k := range h.keys {
+		if of := h.of[i]; of != nil {
+			if of == absent {
+				continue
+			}
+			if of.Has != nil && !of.Has(r) {
+				absent = of
+				continue
+			}
+		}
 		switch k.Type {
 		case key.Int:
 			if k.List {
@@ -121,15 +157,15 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 				t.text(i, k.Words[w])
 			}
 		case key.Time:
-			if k.Present(r) {
-				t.int(i, r.Datagram.Time.UnixMicro())
+			if d := r.Datagram; d != nil && !d.Time.IsZero() {
+				t.int(i, d.Time.UnixMicro())
 			}
 		case key.Seconds:
-			if k.Present(r) {
+			if d := r.Datagram; d != nil && !d.Time.IsZero() {
 				if h.start.IsZero() {
-					*h.start = r.Datagram.Time
+					*h.start = d.Time
 				}
-				t.double(i, r.Datagram.Time.Sub(*h.start).Seconds())
+				t.double(i, d.Time.Sub(*h.start).Seconds())
 			}
 		case key.Hex:
 			if b := k.Bytes(r); len(b) > 0 {

@@ -1,221 +1,459 @@
 package tables
 
 import (
+	"bufio"
+	"encoding/binary"
+	"errors"
 	"io"
+	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/snappy"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
-// Sizes of a Parquet file.
+// A batch of rows is a page of each column. The pages of a row group wait until
+// it is full, since Parquet wants those of a column together. The encoders of
+// parquet-go take columns as they are here; its writer takes a value at a time,
+// which needs four times as long.
+
+// Limits of a row group.
 const (
-	groupRows = 100_000  // most rows of a row group
-	groupText = 4 << 20  // bytes of text after which a row group ends
-	pageBytes = 64 << 10 // of a page before it is encoded
+	groupRows  = 100_000
+	groupBytes = 4 << 20 // of encoded pages
+	dictBytes  = 256 << 10
 )
 
-// sorted are the columns whose bounds let an engine skip parts of a file.
-var sorted = []string{"frame", "ts", "rel"}
+// magic begins and ends a Parquet file.
+const magic = "PAR1"
 
 // A parquetFile writes a table as Parquet.
 type parquetFile struct {
-	to   io.WriteCloser
-	w    *parquet.GenericWriter[any]
-	rows int // in the row group
-	text int // bytes of text in it
-
-	values, nulls []parquet.Value // of a batch
-	scratch       []parquet.Value // of lists
+	to     io.WriteCloser
+	w      *bufio.Writer
+	offset int64
+	chunks []chunk
+	rows   int // in the row group
+	bytes  int // in its pages
+	meta   format.FileMetaData
+	page   pageBuffers
 }
 
+// pageBuffers are the parts of a page on its way.
+type pageBuffers struct {
+	levels, values, all, packed []byte
+	repetitions, definitions    []byte
+	indexes                     []int32
+}
+
+// A chunk is a column in the row group.
+type chunk struct {
+	column *Column
+	path   []string
+	pages  []byte
+	meta   format.ColumnMetaData
+
+	// Texts are numbers in a dictionary until that is too large.
+	numbers map[string]int32
+	texts   []byte // in order, each after its length
+	plain   bool
+
+	seen     bool // a value in this row group, so that there are bounds
+	min, max int64
+}
+
+// bounded are the columns whose bounds let an engine skip row groups.
+var bounded = []string{"frame", "ts"}
+
 func newParquet(t *Table, to io.WriteCloser, o *Options) *parquetFile {
-	options := []parquet.WriterOption{
-		schemaOf(t), parquet.CreatedBy("bcdissect", o.Version, ""), parquet.DataPageVersion(1),
-		parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(16 << 10), parquet.DictionaryMaxBytes(1 << 20),
-	}
+	f := &parquetFile{to: to, w: bufio.NewWriterSize(to, 16<<10), chunks: make([]chunk, len(t.Columns))}
+	f.meta = format.FileMetaData{Version: 1, Schema: schemaOf(t), CreatedBy: "bcdissect version " + o.Version}
 	for _, m := range [][2]string{{keySum, o.Origin.SHA256}, {keySchema, strconv.Itoa(o.Origin.Schema)}, {keyOptions, o.Origin.Options}} {
-		options = append(options, parquet.KeyValueMetadata(m[0], m[1]))
+		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: m[0], Value: m[1]})
 	}
-	for i := range t.Columns {
-		if c := &t.Columns[i]; !slices.Contains(sorted, c.Name) {
-			path := leafPath(c)
-			options = append(options, parquet.SkipPageBounds(path...), parquet.SkipPageStatistics(path...))
-		}
+	for i := range f.chunks {
+		c := &t.Columns[i]
+		f.chunks[i] = chunk{column: c, path: pathOf(c)}
+		f.meta.ColumnOrders = append(f.meta.ColumnOrders, format.ColumnOrder{Value: new(format.TypeDefinedOrder)})
 	}
-	return &parquetFile{to: to, w: parquet.NewGenericWriter[any](to, options...)}
+	f.put([]byte(magic))
+	return f
+}
+
+// put writes bytes; the buffered writer keeps the error.
+func (f *parquetFile) put(b []byte) {
+	n, _ := f.w.Write(b)
+	f.offset += int64(n)
 }
 
 // write implements file.
 func (f *parquetFile) write(r *rows) error {
-	if f.values == nil {
-		f.values, f.nulls = make([]parquet.Value, r.batch), make([]parquet.Value, r.batch)
-	}
-	for i, w := range f.w.ColumnWriters() {
-		if err := f.put(w, r, &r.cells[i]); err != nil {
+	for i := range f.chunks {
+		before := len(f.chunks[i].pages)
+		if err := f.chunks[i].add(r, &r.cells[i], &f.page); err != nil {
 			return err
 		}
+		f.bytes += len(f.chunks[i].pages) - before
 	}
-	f.rows, f.text = f.rows+r.n, f.text+len(r.arena)
-	if f.rows+r.batch <= groupRows && f.text < groupText {
-		return nil
+	if f.rows += r.n; f.rows+r.batch > groupRows || f.bytes >= groupBytes {
+		return f.endGroup()
 	}
-	f.rows, f.text = 0, 0
-	return f.w.Flush()
-}
-
-// put writes the values of a column in a batch.
-func (f *parquetFile) put(w *parquet.ColumnWriter, r *rows, c *cells) error {
-	all := f.nulls[:r.n] // they stay absent
-	switch {
-	case c.list:
-		all = f.list(r, c)
-	case c.full:
-		all = f.values[:r.n]
-		fill(all, r, c)
-	case c.count() > 0:
-		all = f.values[:r.n]
-		fill(all, r, c)
-		spread(all, c)
-	}
-	_, err := w.WriteRowValues(all)
-	return err
-}
-
-// fill sets values from the first on.
-func fill(all []parquet.Value, r *rows, c *cells) {
-	switch c.kind {
-	case Int, Time:
-		for i, v := range c.ints {
-			all[i] = parquet.Int64Value(v)
-		}
-	case Bool:
-		for i, v := range c.ints {
-			all[i] = parquet.BooleanValue(v != 0)
-		}
-	case Float:
-		for i, v := range c.floats {
-			all[i] = parquet.FloatValue(v)
-		}
-	case Double:
-		for i, v := range c.reals {
-			all[i] = parquet.DoubleValue(v)
-		}
-	case Text:
-		for i, v := range c.texts {
-			all[i] = parquet.ByteArrayValue(r.textOf(v))
-		}
-	}
-}
-
-// spread puts values, which stand one after another, into their rows.
-func spread(all []parquet.Value, c *cells) {
-	n := c.count()
-	for i := len(c.levels) - 1; i >= 0; i-- {
-		if c.levels[i] == absent {
-			all[i] = parquet.Value{}
-			continue
-		}
-		if n--; n < i {
-			all[i] = all[n]
-		}
-		all[i].SetDefinitionLevel(1)
-	}
-}
-
-// definitions are the definition levels of the elements of lists.
-var definitions = [...]int{absent: 0, empty: 1, gap: 2, element: 3}
-
-// list returns the values of a column of lists.
-func (f *parquetFile) list(r *rows, c *cells) []parquet.Value {
-	if c.count() == 0 && c.none {
-		return f.nulls[:r.n]
-	}
-	n := c.count()
-	f.scratch = slices.Grow(f.scratch[:0], n+len(c.levels))
-	fill(f.scratch[:n], r, c)
-	values := f.scratch[:n]
-	all := f.scratch[n : n+len(c.levels)]
-	for i, l := range c.levels {
-		all[i] = parquet.Value{}
-		if l&levelBits == element {
-			all[i], values = values[0], values[1:]
-		}
-		all[i].SetDefinitionLevel(definitions[l&levelBits])
-		all[i].SetRepetitionLevel(int(l >> 7))
-	}
-	return all
+	return nil
 }
 
 // close implements file.
 func (f *parquetFile) close() error {
-	err := f.w.Close()
+	err := f.endGroup()
+	if err == nil {
+		err = f.footer()
+	}
+	if e := f.w.Flush(); err == nil {
+		err = e
+	}
 	if e := f.to.Close(); err == nil {
 		err = e
 	}
 	return err
 }
 
-// leafPath returns the path of a column's values in the schema.
-func leafPath(c *Column) []string {
+// footer writes the description of the file.
+func (f *parquetFile) footer() error {
+	b, err := thrift.Marshal(new(thrift.CompactProtocol), &f.meta)
+	if err != nil {
+		return err
+	}
+	f.put(b)
+	f.put(append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), magic...))
+	return nil
+}
+
+// endGroup writes the pages of the row group, column by column.
+func (f *parquetFile) endGroup() error {
+	if f.rows == 0 {
+		return nil
+	}
+	g := format.RowGroup{NumRows: int64(f.rows), FileOffset: f.offset, Ordinal: int16(len(f.meta.RowGroups))}
+	for i := range f.chunks {
+		c := &f.chunks[i]
+		begin := f.offset
+		if len(c.texts) > 0 {
+			c.meta.DictionaryPageOffset = f.offset
+			page, err := c.dictionary(&f.page)
+			if err != nil {
+				return err
+			}
+			f.put(page)
+		}
+		c.meta.DataPageOffset = f.offset
+		f.put(c.pages)
+		c.meta.TotalCompressedSize = f.offset - begin
+		c.describe()
+		g.Columns = append(g.Columns, format.ColumnChunk{FileOffset: begin, MetaData: c.meta})
+		g.TotalByteSize += c.meta.TotalUncompressedSize
+		g.TotalCompressedSize += c.meta.TotalCompressedSize
+		*c = chunk{column: c.column, path: c.path, pages: c.pages[:0], texts: c.texts[:0], numbers: c.numbers}
+		clear(c.numbers)
+	}
+	f.meta.RowGroups = append(f.meta.RowGroups, g)
+	f.meta.NumRows += g.NumRows
+	f.rows, f.bytes = 0, 0
+	return nil
+}
+
+// describe completes the description of the column in the row group.
+func (c *chunk) describe() {
+	m := &c.meta
+	m.Type, m.PathInSchema, m.Codec = physical(c.column.Type), c.path, codecOf(c.column.Type)
+	m.Encoding = []format.Encoding{format.RLE, encodingOf(c.column.Type, true)}
+	if len(c.texts) > 0 {
+		m.Encoding = append(m.Encoding, format.RLEDictionary)
+	}
+	if c.seen {
+		m.Statistics.MinValue = binary.LittleEndian.AppendUint64(nil, uint64(c.min))
+		m.Statistics.MaxValue = binary.LittleEndian.AppendUint64(nil, uint64(c.max))
+	}
+}
+
+// physical returns the type of values in the file.
+func physical(t Type) format.Type {
+	switch t {
+	case Int, Time:
+		return format.Int64
+	case Float:
+		return format.Float
+	case Double:
+		return format.Double
+	case Bool:
+		return format.Boolean
+	default:
+		return format.ByteArray
+	}
+}
+
+// codecOf returns the compression of a type. Whole numbers are packed and texts
+// are in a dictionary: packing them again takes time and saves little.
+func codecOf(t Type) format.CompressionCodec {
+	switch t {
+	case Float, Double:
+		return format.Snappy
+	default:
+		return format.Uncompressed
+	}
+}
+
+// encodingOf returns the encoding of a type; plain texts have given up their
+// dictionary.
+func encodingOf(t Type, plain bool) format.Encoding {
+	switch {
+	case t == Int || t == Time:
+		return format.DeltaBinaryPacked
+	case t == Text && !plain:
+		return format.RLEDictionary
+	default:
+		return format.Plain
+	}
+}
+
+// add adds the values of a batch as a page.
+func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
+	n := r.n
+	p.all = p.all[:0]
+	var err error
+	if !v.full {
+		n = len(v.levels)
+		if err = c.levels(v, p); err != nil {
+			return err
+		}
+	}
+	c.meta.NumValues += int64(n)
+	c.meta.Statistics.NullCount += int64(n - v.count())
+	encoding := encodingOf(c.column.Type, c.plain || v.count() == 0) // a dictionary is not empty
+	switch c.column.Type {
+	case Int, Time:
+		if slices.Contains(bounded, c.column.Name) {
+			c.bound(v.ints)
+		}
+		p.values, err = new(delta.BinaryPackedEncoding).EncodeInt64(p.values, v.ints)
+	case Bool:
+		p.values = packBits(p.values[:0], v.ints)
+	case Float:
+		p.values = p.values[:0]
+		for _, x := range v.floats {
+			p.values = binary.LittleEndian.AppendUint32(p.values, math.Float32bits(x))
+		}
+	case Double:
+		p.values = p.values[:0]
+		for _, x := range v.reals {
+			p.values = binary.LittleEndian.AppendUint64(p.values, math.Float64bits(x))
+		}
+	case Text:
+		err = c.textPage(r, v, p)
+	}
+	if err != nil {
+		return err
+	}
+	p.all = append(p.all, p.values...)
+	c.pages, err = c.page(c.pages, p, &format.PageHeader{Type: format.DataPage, DataPageHeader: thrift.New(format.DataPageHeader{
+		NumValues: int32(n), Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+	})})
+	return err
+}
+
+// page appends a page, whose contents are in p.all.
+func (c *chunk) page(dst []byte, p *pageBuffers, h *format.PageHeader) (_ []byte, err error) {
+	content := p.all
+	if codecOf(c.column.Type) == format.Snappy {
+		if p.packed, err = new(snappy.Codec).Encode(p.packed, content); err != nil {
+			return dst, err
+		}
+		content = p.packed
+	}
+	h.UncompressedPageSize, h.CompressedPageSize = int32(len(p.all)), int32(len(content))
+	head, err := thrift.Marshal(new(thrift.CompactProtocol), h)
+	if err != nil {
+		return dst, err
+	}
+	c.meta.TotalUncompressedSize += int64(len(head) + len(p.all))
+	return append(append(dst, head...), content...), nil
+}
+
+// levels begins a page with the levels of its values.
+func (c *chunk) levels(v *cells, p *pageBuffers) error {
+	if !v.list {
+		return p.addLevels(v.levels, 1)
+	}
+	p.repetitions, p.definitions = p.repetitions[:0], p.definitions[:0]
+	for _, l := range v.levels {
+		p.repetitions = append(p.repetitions, l>>7)
+		p.definitions = append(p.definitions, definitions[l&levelBits])
+	}
+	if err := p.addLevels(p.repetitions, 1); err != nil {
+		return err
+	}
+	return p.addLevels(p.definitions, 2)
+}
+
+// definitions are the definition levels of lists.
+var definitions = [...]uint8{absent: 0, empty: 1, gap: 2, element: 3}
+
+// addLevels adds levels after their length.
+func (p *pageBuffers) addLevels(levels []uint8, width int) (err error) {
+	if p.levels, err = (&rle.Encoding{BitWidth: width}).EncodeLevels(p.levels, levels); err != nil {
+		return err
+	}
+	p.all = append(binary.LittleEndian.AppendUint32(p.all, uint32(len(p.levels))), p.levels...)
+	return nil
+}
+
+// bound widens the bounds of the row group.
+func (c *chunk) bound(values []int64) {
+	if len(values) == 0 {
+		return
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	if !c.seen {
+		c.seen, c.min, c.max = true, low, high
+	}
+	c.min, c.max = min(c.min, low), max(c.max, high)
+}
+
+// packBits appends values of one bit, the lowest first.
+func packBits(dst []byte, values []int64) []byte {
+	for i, v := range values {
+		if i%8 == 0 {
+			dst = append(dst, 0)
+		}
+		dst[len(dst)-1] |= uint8(v) << (i % 8)
+	}
+	return dst
+}
+
+// textPage encodes texts as numbers in the dictionary, or plain.
+func (c *chunk) textPage(r *rows, v *cells, p *pageBuffers) (err error) {
+	if c.plain || len(v.texts) == 0 {
+		p.values = p.values[:0]
+		for _, s := range v.texts {
+			p.values = appendText(p.values, r.textOf(s))
+		}
+		return nil
+	}
+	if c.numbers == nil {
+		c.numbers = map[string]int32{}
+	}
+	p.indexes = p.indexes[:0]
+	var last span
+	number := int32(-1)
+	for _, s := range v.texts {
+		if s != last || number < 0 {
+			last, number = s, c.number(r.textOf(s))
+		}
+		p.indexes = append(p.indexes, number)
+	}
+	c.plain = len(c.texts) > dictBytes // from the next page on
+	width := max(1, bits.Len(uint(len(c.numbers)-1)))
+	if p.levels, err = (&rle.Encoding{BitWidth: width}).EncodeInt32(p.levels, p.indexes); err != nil {
+		return err
+	}
+	p.values = append(append(p.values[:0], uint8(width)), p.levels...)
+	return nil
+}
+
+// number returns the number of a text in the dictionary.
+func (c *chunk) number(s []byte) int32 {
+	n, ok := c.numbers[string(s)]
+	if !ok {
+		n = int32(len(c.numbers))
+		c.numbers[string(s)] = n
+		c.texts = appendText(c.texts, s)
+	}
+	return n
+}
+
+// appendText appends a text after its length.
+func appendText(dst, s []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(s))), s...)
+}
+
+// dictionary returns the page of the dictionary.
+func (c *chunk) dictionary(p *pageBuffers) ([]byte, error) {
+	p.all = append(p.all[:0], c.texts...)
+	return c.page(nil, p, &format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{
+		NumValues: int32(len(c.numbers)), Encoding: format.Plain,
+	})})
+}
+
+// pathOf returns the path of a column's values in the schema.
+func pathOf(c *Column) []string {
 	if c.List {
 		return []string{c.Name, "list", "element"}
 	}
 	return []string{c.Name}
 }
 
-// schemaOf returns the schema of a table.
-func schemaOf(t *Table) *parquet.Schema {
-	g := ordered{Group: parquet.Group{}}
+// schemaOf returns the schema of a table: its root, then each column, a list
+// with the two levels below it.
+func schemaOf(t *Table) []format.SchemaElement {
+	all := []format.SchemaElement{{Name: "bcdissect", NumChildren: thrift.New(int32(len(t.Columns)))}}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		n := leafOf(c.Type)
-		switch {
-		case c.List:
-			n = parquet.Optional(parquet.List(parquet.Optional(n)))
-		case !c.Full:
-			n = parquet.Optional(n)
+		value := format.SchemaElement{Name: c.Name, Type: thrift.New(physical(c.Type)), RepetitionType: thrift.New(format.Optional)}
+		switch c.Type {
+		case Text:
+			value.ConvertedType = thrift.New(deprecated.UTF8)
+			value.LogicalType.Value = new(format.StringType)
+		case Time:
+			value.ConvertedType = thrift.New(deprecated.TimestampMicros)
+			value.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: new(format.MicroSeconds)}}
+		default:
 		}
-		g.Group[c.Name] = n
-		g.names = append(g.names, c.Name)
-	}
-	return parquet.NewSchema("bcdissect", g)
-}
-
-// leafOf returns the node of a type, in the encoding and compression that suit
-// it: numbers are packed, and packing them again takes time and saves little.
-func leafOf(t Type) parquet.Node {
-	switch t {
-	case Int:
-		return parquet.Encoded(parquet.Leaf(parquet.Int64Type), &parquet.DeltaBinaryPacked)
-	case Time:
-		return parquet.Encoded(parquet.Timestamp(parquet.Microsecond), &parquet.DeltaBinaryPacked)
-	case Float:
-		return parquet.Compressed(parquet.Leaf(parquet.FloatType), &parquet.Snappy)
-	case Double:
-		return parquet.Compressed(parquet.Leaf(parquet.DoubleType), &parquet.Snappy)
-	case Bool:
-		return parquet.Leaf(parquet.BooleanType)
-	case Text:
-	}
-	return parquet.Compressed(parquet.Encoded(parquet.String(), &parquet.RLEDictionary), &parquet.Snappy)
-}
-
-// An ordered group keeps its fields in the order of the table.
-type ordered struct {
-	parquet.Group
-	names []string
-}
-
-// Fields implements [parquet.Node].
-func (g ordered) Fields() []parquet.Field {
-	by := map[string]parquet.Field{}
-	for _, f := range g.Group.Fields() {
-		by[f.Name()] = f
-	}
-	all := make([]parquet.Field, len(g.names))
-	for i, name := range g.names {
-		all[i] = by[name]
+		if c.Full {
+			value.RepetitionType = thrift.New(format.Required)
+		}
+		if c.List {
+			value.Name = "element"
+			all = append(all, format.SchemaElement{
+				Name: c.Name, RepetitionType: thrift.New(format.Optional), NumChildren: thrift.New(int32(1)),
+				ConvertedType: thrift.New(deprecated.List), LogicalType: format.LogicalType{Value: new(format.ListType)},
+			}, format.SchemaElement{Name: "list", RepetitionType: thrift.New(format.Repeated), NumChildren: thrift.New(int32(1))})
+		}
+		all = append(all, value)
 	}
 	return all
+}
+
+var errNotParquet = errors.New("not a Parquet file, or a part of one")
+
+// readMetadata returns the keys and values in the footer of a Parquet file.
+func readMetadata(r io.ReaderAt, size int64) (map[string]string, error) {
+	const end = 4 + len(magic)
+	tail := make([]byte, end)
+	if size < int64(len(magic)+end) {
+		return nil, errNotParquet
+	}
+	if _, err := r.ReadAt(tail, size-int64(end)); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(tail))
+	if const64 := int64(1 << 20); string(tail[4:]) != magic || n > const64 || n > size-int64(end) {
+		return nil, errNotParquet
+	}
+	b := make([]byte, n)
+	if _, err := r.ReadAt(b, size-int64(end)-n); err != nil {
+		return nil, err
+	}
+	var meta format.FileMetaData
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), b, &meta); err != nil {
+		return nil, errors.Join(errNotParquet, err)
+	}
+	all := map[string]string{}
+	for _, m := range meta.KeyValueMetadata {
+		all[m.Key] = m.Value
+	}
+	return all, nil
 }

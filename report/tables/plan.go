@@ -186,13 +186,17 @@ func (p *planner) End(g *decode.Group) {
 	p.at = p.at.parent
 }
 
+// relative are the fields of a ship update that say no more than others do: the
+// table has the absolute position, and the hash if there is one.
+var relative = []string{"position_delta", "has_hash"}
+
 // Field implements [decode.Visitor].
 func (p *planner) Field(f *decode.Field) {
 	switch {
 	case p.open:
 		p.rows.Field(f)
 		return
-	case p.skip > 0:
+	case p.skip > 0, p.table.Name == messages+"StateUpdate" && slices.Contains(relative, f.Name):
 		return
 	}
 	i := slices.IndexFunc(p.at.leaves, func(l leaf) bool { return l.name == f.Name })

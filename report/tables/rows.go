@@ -11,15 +11,16 @@ import (
 // with begin; the values of its columns follow in any order, those without one
 // are absent.
 type rows struct {
-	table   Table
-	cells   []cells
-	n       int    // rows in the batch, the open one included
-	batch   int    // rows of a full batch
-	total   int64  // rows of the table
-	arena   []byte // texts in the batch
-	scratch []byte
-	out     file
-	err     error
+	table    Table
+	cells    []cells
+	n        int    // rows in the batch, the open one included
+	batch    int    // rows of a full batch
+	total    int64  // rows of the table
+	elements int    // of lists in the batch
+	arena    []byte // texts in the batch
+	scratch  []byte
+	out      file
+	err      error
 }
 
 // cells are the values of a column in a batch.
@@ -29,13 +30,12 @@ type cells struct {
 	reals  []float64 // of Double
 	texts  []span    // of Text
 
-	levels   []level // empty if full
+	levels   []uint8 // empty if full
 	rows     int     // rows that have their value or its absence, the open one included
 	elements int     // of the last list
 	kind     Type
 	full     bool // no value is absent
 	list     bool
-	none     bool // all lists are absent
 
 	lastText string // to find the span of a text that comes again
 	last     span
@@ -58,18 +58,23 @@ func (c *cells) count() int {
 // A span is the place of a text in the arena.
 type span struct{ from, to uint32 }
 
-// A level tells whether a row has a value. A row with a list has a level for
-// each element, or one if the list is absent or empty.
-type level uint8
-
+// The levels of a column tell whether a row has a value. A row with a list has a
+// level for each element, or one if the list is absent or empty.
 const (
-	absent    level  = iota
-	present          // a value that is no list
-	empty            // list
-	gap              // element of a list without a value
-	element          // of a list
+	absent  = iota
+	present // a value that is no list
+	empty   // list
+	gap     // element of a list without a value
+	element // of a list
+
 	more      = 0x80 // the element is not the first
 	levelBits = 0x7F
+)
+
+// Limits of a batch besides its rows.
+const (
+	batchText     = 1 << 20 // bytes
+	batchElements = 1 << 17 // of lists
 )
 
 // A file takes batches of rows.
@@ -83,7 +88,7 @@ func newRows(t Table, w io.WriteCloser, o *Options, batch int) *rows {
 	r := &rows{table: t, cells: make([]cells, len(t.Columns)), batch: batch}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		r.cells[i] = cells{kind: c.Type, full: c.Full, list: c.List, none: true}
+		r.cells[i] = cells{kind: c.Type, full: c.Full, list: c.List}
 	}
 	if o.CSV {
 		r.out = newCSV(&t, w)
@@ -95,7 +100,7 @@ func newRows(t Table, w io.WriteCloser, o *Options, batch int) *rows {
 
 // begin begins the next row.
 func (r *rows) begin() {
-	if r.n == r.batch {
+	if r.n == r.batch || len(r.arena) > batchText || r.elements > batchElements {
 		r.flush()
 	}
 	r.n++
@@ -113,9 +118,9 @@ func (r *rows) flush() {
 	for i := range r.cells {
 		c := &r.cells[i]
 		c.ints, c.floats, c.reals, c.texts, c.levels = c.ints[:0], c.floats[:0], c.reals[:0], c.texts[:0], c.levels[:0]
-		c.rows, c.none, c.last = 0, true, span{}
+		c.rows, c.last = 0, span{}
 	}
-	r.n, r.arena = 0, r.arena[:0]
+	r.n, r.elements, r.arena = 0, 0, r.arena[:0]
 }
 
 // close writes the rest. It returns the first error.
@@ -240,7 +245,7 @@ func keep[T string | []byte](r *rows, s T) span {
 func (r *rows) textOf(s span) []byte { return r.arena[s.from:s.to] }
 
 // add begins an element of the list of a column.
-func (r *rows) add(column int, l level) *cells {
+func (r *rows) add(column int, l uint8) *cells {
 	c := &r.cells[column]
 	if c.rows < r.n {
 		c.pad(r.n - 1)
@@ -250,7 +255,7 @@ func (r *rows) add(column int, l level) *cells {
 	}
 	c.levels = append(c.levels, l)
 	c.elements++
-	c.none = false
+	r.elements++
 	return c
 }
 
@@ -291,7 +296,7 @@ func (r *rows) at(column, index int) (c *cells, ok bool) {
 func (r *rows) end(column int) {
 	if c := &r.cells[column]; c.rows < r.n {
 		c.pad(r.n - 1)
-		c.levels, c.none = append(c.levels, empty), false
+		c.levels = append(c.levels, empty)
 		c.rows, c.elements = r.n, 0
 	}
 }

@@ -25,8 +25,8 @@ type Options struct {
 
 // Rows of a batch. Few messages are frequent, and there may be many tables.
 const (
-	manyRows = 256
-	fewRows  = 128
+	manyRows = 4096
+	fewRows  = 512
 )
 
 // A Sink writes the tables of one capture. It implements report.Sink. Its memory
@@ -50,8 +50,9 @@ type Sink struct {
 // planned is a plan with its table.
 type planned struct {
 	*plan
-	spec *decode.Spec
-	t    *rows
+	spec   *decode.Spec
+	t      *rows
+	motion *motion // of ship updates
 }
 
 // NewSink returns a sink. It creates the tables that every capture has; a failure
@@ -60,7 +61,7 @@ func NewSink(o Options) *Sink {
 	s := &Sink{
 		opts: o, kinds: map[string]*planned{}, header: newHeader(recordKeys()), small: newHeader(headers), match: match.New(o.Start),
 	}
-	s.header.start, s.small.start = &s.opts.Start, &s.opts.Start
+	s.header.start = &s.opts.Start
 	s.laps.start, s.laps.meter.LinksOnly = o.Start, true
 	s.visitor.fill = s.fillPart
 	s.records = s.table(recordTable(), manyRows)
@@ -70,7 +71,7 @@ func NewSink(o Options) *Sink {
 		if p.elements != nil {
 			s.parts = s.table(p.elements.table, manyRows)
 		}
-		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows)})
+		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows), newMotion(&p.table)})
 	}
 	return s
 }
@@ -129,8 +130,10 @@ func (s *Sink) message(r *dissect.Record) {
 		return
 	}
 	p.t.begin()
-	s.small.fill(p.t, r)
-	s.visitor.show(p.t, p.plan, s.parts, r)
+	s.small.copy(p.t, s.records)
+	if p.motion == nil || !p.motion.fill(p.t, &s.visitor, r) {
+		s.visitor.show(p.t, p.plan, s.parts, r)
+	}
 	if p.t.err != nil {
 		s.fail(p.t.err)
 	}
@@ -165,7 +168,7 @@ func (s *Sink) planOf(r *dissect.Record) *planned {
 // fillPart fills the first columns of the row of a subsystem.
 func (s *Sink) fillPart() {
 	v := &s.visitor
-	s.small.fill(v.t, v.record)
+	s.small.copy(v.t, s.records)
 	if m, ok := v.record.Message.(*msg.StateUpdate); ok && v.record.Session != nil {
 		n := len(headers)
 		v.t.int(n, int64(m.Object))
@@ -186,7 +189,7 @@ func (s *Sink) gameSpy(r *dissect.Record) {
 		s.kinds[gameSpy] = p
 	}
 	p.t.begin()
-	s.small.fill(p.t, r)
+	s.small.copy(p.t, s.records)
 	n := len(headers)
 	for k, v := range r.GameSpy.Pairs() {
 		p.t.addText(n, k)
