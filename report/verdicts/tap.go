@@ -10,11 +10,11 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// TAP writes a run in the Test Anything Protocol, version 14. A case that could
+// TAP writes a run in the Test Anything Protocol, version 13, which all its readers know. A case that could
 // not be tried is skipped, a documented failure is to do.
 func TAP(w io.Writer, r *suite.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "TAP version 14\n1..%d\n", len(r.Results))
+	fmt.Fprintf(&b, "TAP version 13\n1..%d\n", len(r.Results))
 	for i := range r.Results {
 		res := &r.Results[i]
 		ok, directive := "ok", ""
