@@ -13,8 +13,10 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report"
@@ -30,6 +32,7 @@ type replaying struct {
 	rules   cli.GameRules
 	players int
 	to      string
+	hashes  string
 	speed   float64
 	remote  bool
 	verbose bool
@@ -99,6 +102,7 @@ func (r *replaying) define(cmd *cobra.Command) {
 	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
+	fl.StringVar(&r.hashes, "checksums", "", "with --to: `FILE` of hashes that the clients' files have; see docs/conform.md")
 	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: all fields of all differences, expected beside actual")
 	fl.BoolVar(&r.joins, "handshake", false, "draw each client's join as a ladder, with where it stopped")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
@@ -120,8 +124,8 @@ func (r *replaying) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--player-limit %d: from 1 to %d can play", r.players, relay.MaxPlayers)
 	case r.joins && r.to != "":
 		return errors.New("--handshake shows a capture and does not go with --to")
-	case r.to == "" && (set("speed") || set("yes-remote")):
-		return errors.New("--speed and --yes-remote go with --to")
+	case r.to == "" && (set("speed") || set("yes-remote") || set("checksums")):
+		return errors.New("--speed, --checksums and --yes-remote go with --to")
 	case !(r.speed > 0 && r.speed <= stage.MaxSpeed):
 		return fmt.Errorf("--speed %v: must be more than 0 and not more than %d", r.speed, stage.MaxSpeed)
 	}
@@ -235,13 +239,19 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 	if err != nil {
 		return err
 	}
+	var answers map[uint8]*msg.ChecksumResponse
+	if r.hashes != "" {
+		if answers, err = server.LoadAnswers(r.hashes); err != nil {
+			return cli.Failed(err)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	s.Graceful = true
 	var verdict error
 	var st *stage.Stage
 	err = reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-		st = stage.New(ctx, to, r.speed, r.cfg)
+		st = stage.New(ctx, to, r.speed, r.cfg, answers)
 		return st, func(*reading.Counts) (err error) {
 			for _, text := range st.Complaints() {
 				fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(text))

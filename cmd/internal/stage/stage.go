@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 )
@@ -79,15 +80,17 @@ type arrival struct {
 }
 
 // New returns a stage for a performance to an address, speed times as fast as
-// the capture.
-func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Config) *Stage {
+// the capture. The answers stand for the captured hashes of the clients' files.
+func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Config, answers map[uint8]*msg.ChecksumResponse) *Stage {
 	shared := cfg
 	shared.Shared = true
-	return &Stage{
+	s := &Stage{
 		ctx: ctx, to: to, speed: speed,
 		performer: conform.NewPerformer(cfg.Catalog), Hosts: conform.NewHosts(shared), pipeline: dissect.New(dissect.Config{Ports: []uint16{to.Port()}, Catalog: cfg.Catalog}),
 		sockets: map[*conform.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals),
 	}
+	s.performer.Answers = answers
+	return s
 }
 
 // errStopped ends a performance that the user interrupted.
