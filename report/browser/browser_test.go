@@ -723,6 +723,10 @@ func TestStop(t *testing.T) {
 		t.Errorf("row %d", m.cursor)
 	}
 	line(t, m, "nothing was searched for")
+	for _, k := range "po" {
+		m.Update(tea.KeyPressMsg{Code: k, Text: string(k)})
+		line(t, m, "still being read")
+	}
 	m.Update(tea.KeyPressMsg{Code: 'q', Text: "q"})
 	m.b.scan.Lock() // only possible if nothing reads any more
 	defer m.b.scan.Unlock()

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -693,6 +692,9 @@ func (m *model) record() *dissect.Record {
 
 // followPlayer follows the player of the message at hand, or ends that.
 func (m *model) followPlayer() tea.Cmd {
+	if m.busy() {
+		return nil
+	}
 	if m.of.follow.label != "" {
 		return m.relist(selection{expr: m.of.expr, match: m.of.match})
 	}
@@ -706,7 +708,7 @@ func (m *model) followPlayer() tea.Cmd {
 // followObject follows the object in the chosen field, else the first one in the
 // message, or ends that.
 func (m *model) followObject() tea.Cmd {
-	if m.of.follow.label != "" {
+	if m.busy() || m.of.follow.label != "" {
 		return m.followPlayer()
 	}
 	r := m.record()
@@ -1029,10 +1031,10 @@ func thousands(n int) string {
 	return text
 }
 
-// counted returns a number of messages.
-func counted(n int) string {
+// counted returns a number of things.
+func counted(n int, thing string) string {
 	if n == 1 {
-		return "1 message"
+		return "1 " + thing
 	}
-	return fmt.Sprintf("%s messages", thousands(n))
+	return thousands(n) + " " + thing + "s"
 }

@@ -122,16 +122,16 @@ func (m *model) title() string {
 	right := ""
 	switch n := m.count(); {
 	case m.listing && m.index == nil:
-		right = fmt.Sprintf("reading, %s ", counted(m.read))
+		right = fmt.Sprintf("reading, %s ", counted(m.read, "message"))
 	case m.listing:
 		right = fmt.Sprintf("filtering, %s of %s ", thousands(m.matched), thousands(m.read))
 	case m.index == nil:
 	case n == 0:
-		right = fmt.Sprintf("none of %s ", counted(m.index.total))
+		right = fmt.Sprintf("none of %s ", counted(m.index.total, "message"))
 	case n == m.index.total:
-		right = fmt.Sprintf("%s of %s ", thousands(m.cursor+1), counted(n))
+		right = fmt.Sprintf("%s of %s ", thousands(m.cursor+1), counted(n, "message"))
 	default:
-		right = fmt.Sprintf("%s of %s (%s) ", thousands(m.cursor+1), thousands(n), counted(m.index.total))
+		right = fmt.Sprintf("%s of %s (%s) ", thousands(m.cursor+1), thousands(n), counted(m.index.total, "message"))
 	}
 	name := " bcdissect  " + clean(m.b.opts.Title)
 	if m.of.follow.label != "" {
@@ -310,9 +310,9 @@ func (m *model) byteLines(a area) []string {
 	b := m.parts.bytes
 	name := "Bytes"
 	if m.rec != nil {
-		name = fmt.Sprintf("%d bytes, deciphered", len(b))
+		name = counted(len(b), "byte") + ", deciphered"
 		if n := len(m.rec.Pieces); n > 0 {
-			name = fmt.Sprintf("%d bytes, reassembled from %d frames", len(b), n)
+			name = fmt.Sprintf("%s, reassembled from %d frames", counted(len(b), "byte"), n)
 		}
 		if off, end := m.marked(); off < end {
 			name += fmt.Sprintf("  %d marked at %d", end-off, off)

@@ -83,10 +83,10 @@ func ofFilter(flag string, err error) error {
 	return err
 }
 
-// TakeFilter takes the expression of the filter out of the selection, which then
-// does without it.
+// TakeFilter takes the expression of the filter out of the selection, which does
+// without it from the next Config on.
 func (s *Selection) TakeFilter() (expression string) {
-	expression, s.expression = s.expression, ""
+	expression, s.expression, s.filter = s.expression, "", nil
 	return expression
 }
 
