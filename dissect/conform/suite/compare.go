@@ -38,7 +38,7 @@ func Compared(cases []*Case, p Profile, reports []*conform.Report) (list []Resul
 				res.Verdict, res.Expected, res.Came = Fail, c.Rule, []string{res.Why}
 			}
 		case n.seen == 0:
-			res.Verdict, res.Why = NotSeen, "the capture has no such message"
+			res.Verdict, res.Why = NotSeen, "the capture has no such message that a model of the host answers for; replay says why"
 		}
 		allow(&res, p)
 		list = append(list, res)
