@@ -29,7 +29,7 @@ PACKAGE_VERSION ?= $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+
 PACKAGE_TIME ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),946684800)
 
 # The packages with tests that call fixtures.System.
-SYSTEM ?= ./cmd/... ./dissect/capture/... ./dissect/conform/suite
+SYSTEM ?= ./cmd/... ./dissect/capture/... ./dissect/conform/suite ./report/wireshark
 
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/... ./dissect/capture/... ./report/dashboard

@@ -27,3 +27,30 @@ func (f *Frame) Extend(b []byte) {
 	f.Data = append(f.Data, b...)
 	f.Full += len(b)
 }
+
+// isIP reports whether frames with the link type are IP packets alone.
+func isIP(link uint16) bool {
+	switch link {
+	case linkRaw, linkIPv4, linkIPv6, linkRawBSD, linkRawOpen:
+		return true
+	}
+	return false
+}
+
+// withHeader returns an IP packet as a frame of a loopback interface, valid until
+// the next call.
+func (c *Copy) withHeader(f *Frame) *Frame {
+	family := uint32(familyIPv4)
+	if len(f.Data) > 0 && f.Data[0]>>4 == 6 {
+		family = familyIPv6Darwin
+	}
+	c.headed = append(binary.LittleEndian.AppendUint32(c.headed[:0], family), f.Data...)
+	headed := *f
+	size := len(c.headed) - len(f.Data)
+	headed.Data, headed.Full, headed.Link = c.headed, f.Full+size, linkNull
+	if f.Payload >= 0 {
+		headed.Payload += size
+		headed.Network += size
+	}
+	return &headed
+}

@@ -23,7 +23,8 @@ type CopyOptions struct {
 	// section; nil keeps sections as they are, which needs a single input.
 	Sections [][]byte
 	// Longer makes room for frames that are longer than those that were captured:
-	// interfaces have no snap length.
+	// interfaces have no snap length. An IP packet alone becomes one of a loopback
+	// interface, since Wireshark drops the bytes after it.
 	Longer bool
 	// Comments are added to each section.
 	Comments []string
@@ -45,6 +46,7 @@ type Copy struct {
 	held       *Frame            // waits for Release
 	of         packet.Datagram
 	data       []byte // of held
+	headed     []byte // the last frame with a header
 
 	stats CopyStats
 }
@@ -54,6 +56,7 @@ type written struct {
 	number uint32
 	link   uint16
 	fine   bool // its times are finer than microseconds
+	headed bool // its frames get a header before the IP packet
 }
 
 // CopyStats count what a copy holds, and what could not be written.
@@ -179,13 +182,17 @@ func appendOption(dst []byte, code uint16, value []byte) []byte {
 
 // Interface implements [Tap].
 func (c *Copy) Interface(i *Interface) {
-	c.files[c.file] = append(c.files[c.file], written{uint32(c.interfaces), i.Link, isFine(i.Options)})
+	of := written{number: uint32(c.interfaces), link: i.Link, fine: isFine(i.Options), headed: c.opts.Longer && isIP(i.Link)}
+	if of.headed {
+		of.link = linkNull
+	}
+	c.files[c.file] = append(c.files[c.file], of)
 	c.interfaces++
 	if c.opts.Pcap {
 		return
 	}
 	c.w.begin(ngInterface)
-	c.w.u32(uint32(i.Link))
+	c.w.u32(uint32(of.link))
 	if c.opts.Longer {
 		c.w.u32(0)
 	} else {
@@ -232,6 +239,9 @@ func (c *Copy) interfaceOf(n uint64) *written {
 // Frame implements [Tap].
 func (c *Copy) Frame(f *Frame) {
 	of := c.interfaceOf(uint64(f.Interface))
+	if of != nil && of.headed && !f.Lacking {
+		f = c.withHeader(f)
+	}
 	switch {
 	case c.opts.Keep != nil && !c.opts.Keep(f):
 	case f.Lacking || of == nil:

@@ -1,7 +1,6 @@
 package wireshark
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"unicode/utf8"
@@ -13,7 +12,7 @@ import (
 
 // Limits of an annotation.
 const (
-	maxItems   = 64 << 10 // bytes of items and data sources in a trailer
+	maxItems   = 60 << 10 // bytes of items and data sources in a trailer
 	maxInfo    = 1 << 10  // bytes of the text for the Info column
 	maxComment = 16 << 10 // bytes of a comment
 	maxText    = 4 << 10  // bytes of a text in an item
@@ -22,7 +21,8 @@ const (
 // Sizes in a trailer.
 const (
 	footerSize = 32
-	itemSize   = 7
+	itemSize   = 10
+	nextAt     = 6 // offset of the place of the next item in an item
 )
 
 // magic ends a trailer.
@@ -64,9 +64,10 @@ type Annotator struct {
 	sources  []byte
 	nsources int
 	items    []byte
-	used     []uint16
+	used     []use
 	stamp    uint32
-	stamps   []uint32 // by id: stamp of the last datagram with the field
+	uses     []latest     // by id
+	texts    [256]earlier // by hash
 	info     []byte
 	expert   bool
 	left     int    // fields that found no room
@@ -76,13 +77,40 @@ type Annotator struct {
 	comment  []byte
 	value    []byte // scratch
 	scratch  []byte
-	sent     [][]byte // by key: the last item about the datagram
+	about    about // of the last record
 
 	source int // current data source, 0 for the UDP payload
 	base   int // the place of the message in it
+	bits   int // the place of the last byte of bits in it
 	depth  int
 	open   []group
 	record *dissect.Record
+}
+
+// An about is what a record tells of its datagram.
+type about struct {
+	dir          dissect.Dir
+	conversation int
+	index        int // of the player, -1 if unknown
+	client       string
+	player       string
+	peer         uint8
+	kind         dissect.Kind
+}
+
+// A use is a field with the place of its first item.
+type use struct{ id, first uint16 }
+
+// A latest is the place of the last item of a field, in the datagram of a stamp.
+type latest struct {
+	stamp uint32
+	place uint16
+}
+
+// An earlier is the place of a text, in the datagram of a stamp.
+type earlier struct {
+	stamp uint32
+	place uint16
 }
 
 // A group is an open group of fields.
@@ -96,8 +124,7 @@ type group struct {
 func NewAnnotator(o Options) *Annotator {
 	t := newTable()
 	return &Annotator{
-		opts: o, table: t, lines: table.New(nil, table.Options{NoCapture: true}), stamps: make([]uint32, firstID+len(t.fields)),
-		sent: make([][]byte, len(t.keys)+1),
+		opts: o, table: t, lines: table.New(nil, table.Options{NoCapture: true}), uses: make([]latest, firstID+len(t.fields)),
 	}
 }
 
@@ -109,11 +136,9 @@ func (a *Annotator) Begin(payload int, cut bool) {
 	a.findings, a.text = a.findings[:0], a.text[:0]
 	a.expert, a.left, a.source = false, 0, 0
 	if a.stamp++; a.stamp == 0 {
-		clear(a.stamps)
+		clear(a.uses)
+		clear(a.texts[:])
 		a.stamp = 1
-	}
-	for i := range a.sent {
-		a.sent[i] = a.sent[i][:0]
 	}
 	if payload < 0 {
 		a.nsources = 1 // End adds it
@@ -123,9 +148,10 @@ func (a *Annotator) Begin(payload int, cut bool) {
 // Record adds a borrowed record of the datagram. It never fails: its form is that
 // of a function that takes the records of a pipeline.
 func (a *Annotator) Record(r *dissect.Record) error {
-	a.begun, a.record = true, r
+	a.record = r
 	a.names.meet(r)
 	a.aboutDatagram(r)
+	a.begun = true
 	a.aboutMessage(r)
 	a.find(r)
 	a.record = nil
@@ -154,8 +180,9 @@ func (a *Annotator) finish(payload []byte) []byte {
 		b = append(binary.LittleEndian.AppendUint16(b, uint16(len(payload))), payload...)
 	}
 	b = append(append(b, a.sources...), a.items...)
-	for _, id := range a.used {
-		b = binary.LittleEndian.AppendUint16(b, id)
+	for _, u := range a.used {
+		b = binary.LittleEndian.AppendUint16(b, u.id)
+		b = binary.LittleEndian.AppendUint16(b, u.first)
 	}
 	b = append(b, a.info...)
 	var flags byte
@@ -180,38 +207,27 @@ func (a *Annotator) finish(payload []byte) []byte {
 // aboutDatagram adds what is known of the datagram, unless an earlier record said
 // the same.
 func (a *Annotator) aboutDatagram(r *dissect.Record) {
-	a.toSource(0)
-	a.base, a.depth = 0, 0
-	name := r.Client
+	is := about{dir: r.Dir, conversation: r.Conversation, index: -1, client: r.Client, player: r.Client, peer: r.Peer, kind: r.Kind}
+	if r.Player != nil {
+		is.index = r.Player.Index
+	}
 	if a.opts.Player != nil {
-		if n := a.opts.Player(r.Conversation); n != "" {
-			name = n
+		if name := a.opts.Player(r.Conversation); name != "" {
+			is.player = name
 		}
 	}
-	if name != "" {
-		a.once(len(a.table.keys), func() { a.putText(a.table.player, 0, 0, name) })
+	a.source, a.base, a.depth = 0, 0, 0
+	if a.begun && is == a.about {
+		return
+	}
+	a.about = is
+	if is.player != "" {
+		a.putText(a.table.player, 0, 0, is.player)
 	}
 	for i := range a.table.keys {
 		if k := &a.table.keys[i]; k.datagram {
-			a.once(i, func() { a.putKey(k, r) })
+			a.putKey(k, r)
 		}
-	}
-}
-
-// once adds items unless they are the same as the last of their kind.
-func (a *Annotator) once(kind int, add func()) {
-	items, text := len(a.items), len(a.text)
-	add()
-	last := a.sent[kind]
-	switch {
-	case a.cut && bytes.Equal(last, a.text[text:]):
-		a.text = a.text[:text]
-	case a.cut:
-		a.sent[kind] = append(last[:0], a.text[text:]...)
-	case bytes.Equal(last, a.items[items:]):
-		a.items = a.items[:items]
-	default:
-		a.sent[kind] = append(last[:0], a.items[items:]...)
 	}
 }
 
@@ -220,12 +236,14 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 	from := r.Offset
 	end := from + len(r.Bytes)
 	a.value = a.lines.AppendSummary(a.value[:0], r)
-	if len(a.info) < maxInfo {
-		if len(a.info) > 0 {
+	inInfo, whole := len(a.info), false
+	if inInfo < maxInfo {
+		if inInfo > 0 {
 			a.info = append(a.info, " │ "...)
+			inInfo = len(a.info)
 		}
 		a.info = append(a.info, a.value...)
-		if len(a.info) > maxInfo {
+		if whole = len(a.info) <= maxInfo; !whole {
 			a.info = append(cutText(a.info, maxInfo-len("…")), "…"...)
 		}
 	}
@@ -239,7 +257,11 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 	if a.cut {
 		a.text = append(append(a.text, a.value...), '\n')
 	} else if a.item(n, from, end) {
-		a.putString(a.value)
+		if whole {
+			a.putPart(inInfo, len(a.info))
+		} else {
+			a.putString(a.value)
+		}
 	}
 	a.depth = 1
 	a.base = from
@@ -251,14 +273,14 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 		if k.Name == "opcode" && !a.toPayload(r) { // this key and the following are of the payload
 			break
 		}
+		if k.Name == "residue" { // the fields come before it, as in JSON
+			a.putGameSpy(r)
+			a.open = append(a.open[:0], group{node: of, at: -1})
+			r.Visit(&a.viewer, visitor{a})
+		}
 		a.putKey(k, r)
 	}
-	a.putGameSpy(r)
-	if r.Message != nil {
-		a.open = append(a.open[:0], group{node: of, at: -1})
-		r.Visit(&a.viewer, visitor{a})
-	}
-	a.toSource(0)
+	a.source = 0
 	a.depth = 1
 	a.experts(r)
 }
@@ -281,7 +303,7 @@ func (a *Annotator) toPayload(r *dissect.Record) bool {
 	if a.payload < 0 {
 		source--
 	}
-	a.toSource(source)
+	a.source = source
 	a.base = 0
 	return true
 }
@@ -297,20 +319,12 @@ func cutText(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// toSource changes the data source of the following items.
-func (a *Annotator) toSource(n int) {
-	if n != a.source && !a.cut {
-		a.header(idSource, n, n, 0)
-		a.source = n
-	}
-}
-
 // header appends the beginning of an item.
 func (a *Annotator) header(id uint16, from, to, depth int) {
 	b := binary.LittleEndian.AppendUint16(a.items, id)
 	b = binary.LittleEndian.AppendUint16(b, uint16(from))
 	b = binary.LittleEndian.AppendUint16(b, uint16(to-from))
-	a.items = append(b, byte(depth))
+	a.items = append(b, 0, 0, byte(depth), byte(a.source))
 }
 
 // item begins an item at an offset in the data source, unless there is no room
@@ -320,16 +334,49 @@ func (a *Annotator) item(f *field, from, to int) bool {
 		a.left++
 		return false
 	}
-	if a.stamps[f.id] != a.stamp {
-		a.stamps[f.id] = a.stamp
-		a.used = append(a.used, f.id)
+	place := uint16(len(a.items))
+	if u := &a.uses[f.id]; u.stamp != a.stamp {
+		*u = latest{a.stamp, place}
+		a.used = append(a.used, use{f.id, place})
+	} else {
+		binary.LittleEndian.PutUint16(a.items[int(u.place)+nextAt:], place)
+		u.place = place
 	}
 	a.header(f.id, from, max(from, to), min(a.depth, math.MaxUint8))
 	return true
 }
 
+// Codes in the place of a size.
+const (
+	sameText = 0xFFFF
+	partText = 0xFFFE
+)
+
 // putString appends a text to an item.
 func (a *Annotator) putString(s []byte) {
 	s = cutText(s, maxText)
+	if len(s) > 2 {
+		hash := uint32(2166136261) // FNV-1a
+		for _, c := range s {
+			hash = (hash ^ uint32(c)) * 16777619
+		}
+		e := &a.texts[(hash^hash>>16)&0xFF]
+		if e.stamp == a.stamp {
+			old := a.items[e.place:]
+			if n := int(binary.LittleEndian.Uint16(old)); n == len(s) && string(old[2:2+n]) == string(s) {
+				a.items = binary.LittleEndian.AppendUint16(a.items, sameText)
+				a.items = binary.LittleEndian.AppendUint16(a.items, e.place)
+				return
+			}
+		}
+		*e = earlier{a.stamp, uint16(len(a.items))}
+	}
 	a.items = append(binary.LittleEndian.AppendUint16(a.items, uint16(len(s))), s...)
+}
+
+// putPart appends a part of the text for the Info column to an item.
+func (a *Annotator) putPart(from, to int) {
+	a.items = binary.LittleEndian.AppendUint16(a.items, partText)
+	a.items = binary.LittleEndian.AppendUint16(a.items, uint16(from))
+	a.items = binary.LittleEndian.AppendUint16(a.items, uint16(to-from))
 }

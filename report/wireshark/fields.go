@@ -22,6 +22,7 @@ const (
 	formGroup form = iota // a text: the label
 	formUint              // 32 bits
 	formHex               // 32 bits
+	formByte              // 32 bits: a byte in hexadecimal
 	formInt               // 32 bits, with a sign
 	formFloat             // 64 bits
 	formBool              // a byte
@@ -33,17 +34,16 @@ const (
 
 // formNames are the names of the forms in the plugin.
 var formNames = [...]string{
-	formGroup: "NONE", formUint: "UINT", formHex: "HEX", formInt: "INT", formFloat: "DOUBLE",
+	formGroup: "NONE", formUint: "UINT", formHex: "HEX", formByte: "BYTE", formInt: "INT", formFloat: "DOUBLE",
 	formBool: "BOOLEAN", formText: "STRING", formBytes: "BYTES", formIPv4: "IPv4", formFrame: "FRAMENUM",
 }
 
 // prefix begins the names of all fields in Wireshark.
 const prefix = "bc."
 
-// Ids that are no fields.
+// The id that is no field, and the first that is one.
 const (
-	idSource = iota
-	idExpert
+	idExpert = iota + 1
 	firstID
 )
 
@@ -169,7 +169,7 @@ func keyForm(k *key.Key) form {
 	case k.Name == "copy_of" || k.Name == "reassembled":
 		return formFrame
 	case k.Opcode:
-		return formHex
+		return formByte
 	case k.Name == "notes": // its code
 		return formText
 	}
@@ -300,7 +300,9 @@ func fieldForm(k decode.Kind) form {
 		return formFloat
 	case decode.KindBit, decode.KindBool8:
 		return formBool
-	case decode.KindFlags8, decode.KindObject, decode.KindHash16, decode.KindHash32:
+	case decode.KindFlags8:
+		return formByte
+	case decode.KindObject, decode.KindHash16, decode.KindHash32:
 		return formHex
 	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
 		return formGroup

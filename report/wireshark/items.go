@@ -3,6 +3,7 @@ package wireshark
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"net/netip"
 	"strconv"
@@ -255,6 +256,9 @@ func (a visitor) Begin(g *decode.Group) {
 		a.value = label
 	} else if n = a.member(g.Name); n.field != nil {
 		f = n.field
+	} else {
+		label = append(a.value[:0], g.Name...)
+		a.value = label
 	}
 	at := -1
 	switch {
@@ -297,12 +301,17 @@ func (a *Annotator) grow(from, to int) {
 func (a visitor) Field(f *decode.Field) {
 	n := a.member(f.Name)
 	from, to := a.base+f.Off, a.base+f.End
-	if f.Off >= f.End { // it has no bytes
+	switch {
+	case f.Kind == decode.KindBit && f.Off < f.End:
+		a.bits = from
+	case f.Kind == decode.KindBit: // in the byte of an earlier one
+		from, to = a.bits, a.bits+1
+	case f.Off >= f.End: // it has no bytes
 		from, to = 0, 0
 	}
 	a.grow(from, to)
-	if n.field == nil { // deeper than the table
-		a.putText(a.table.other, from, to, f.Name)
+	if n.field == nil { // of a mod
+		a.putText(a.table.other, from, to, f.Name+": "+valueText(f))
 		return
 	}
 	a.putValue(n, f, from, to)
@@ -413,4 +422,28 @@ func flagName(names decode.Names, bit uint64) string {
 		return name
 	}
 	return "bit" + strconv.FormatUint(bit, 10)
+}
+
+// valueText returns the value of a field as a text, not escaped.
+func valueText(f *decode.Field) string {
+	switch f.Kind {
+	case decode.KindI8, decode.KindI16, decode.KindI32:
+		return strconv.FormatInt(f.Int, 10)
+	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
+		return strconv.FormatFloat(f.Float, 'g', -1, 32)
+	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return fmt.Sprint(f.Vec[:3])
+	case decode.KindQuat:
+		return fmt.Sprint(f.Vec[:])
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
+		return wire.Text(f.Bytes)
+	case decode.KindWStr32, decode.KindWStrz:
+		return string(wire.AppendWideText(nil, f.Bytes))
+	case decode.KindText:
+		return f.Text
+	case decode.KindBytes, decode.KindRatios, decode.KindIPv4:
+		return hex.EncodeToString(f.Bytes)
+	default:
+		return strconv.FormatUint(f.Uint, 10)
+	}
 }

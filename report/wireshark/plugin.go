@@ -36,7 +36,8 @@ func Plugin(w io.Writer, version string) error {
 	number := func(n any) string { return fmt.Sprint(n) }
 	_, err := strings.NewReplacer(
 		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@MAGIC@", magic,
-		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize), "@FIELDS@\n", t.lua(), "@EXPERTS@\n", list.String(),
+		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize),
+		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", t.lua(), "@EXPERTS@\n", list.String(),
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),
 		"@STANDARD@", number(uint8(transport.Standard)), "@ACK@", number(uint8(transport.Acknowledge)),
 		"@KEEPALIVE@", number(uint8(transport.DoNothing)), "@LEAVE@", number(uint8(transport.Leave)), "@FIRSTKEY@", number(firstKey),

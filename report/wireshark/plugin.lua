@@ -18,6 +18,7 @@ local SUM = @SUM@
 local MAGIC = "@MAGIC@"
 local FOOTER = @FOOTER@
 local ITEM = @ITEM@
+local EXPERT, SAME, PART = @EXPERT@, @SAME@, @PART@
 
 -- Forms of values, by the id of their field.
 local NONE, WORD, SIGNED, DOUBLE, BOOLEAN, STRING, BYTES = 0, 1, 2, 3, 4, 5, 6
@@ -33,6 +34,7 @@ local make = {
 	NONE = function(id, abbr, name, doc, values, beside) add(id, NONE, ProtoField.none(abbr, name, doc), beside) end,
 	UINT = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.uint32(abbr, name, base.DEC, values, nil, doc), beside) end,
 	HEX = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.uint32(abbr, name, base.HEX, values, nil, doc), beside) end,
+	BYTE = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.uint8(abbr, name, base.HEX, values, nil, doc), beside) end,
 	INT = function(id, abbr, name, doc, values, beside) add(id, SIGNED, ProtoField.int32(abbr, name, base.DEC, values, nil, doc), beside) end,
 	DOUBLE = function(id, abbr, name, doc, values, beside) add(id, DOUBLE, ProtoField.double(abbr, name, doc), beside) end,
 	BOOLEAN = function(id, abbr, name, doc, values, beside) add(id, BOOLEAN, ProtoField.bool(abbr, name, nil, nil, nil, doc), beside) end,
@@ -66,153 +68,170 @@ end
 
 local this = nil -- the dissector, to ask whether its fields are needed
 
--- show adds the items of a trailer to a tree: those of the ids in wanted, or all
--- of them if it is nil.
-local function show(raw, tvb, tree, wanted, payload, items, size, sources, embedded)
+local function referenced(tree, field)
+	return tree:referenced(field)
+end
+
+-- A trailer as its footer describes it; its places are those in the frame.
+local trailer = {}
+
+-- source returns the bytes of a data source of the trailer, and the offset of
+-- its first one in them.
+local function source(tvb, n)
+	local s = trailer.sources[n]
+	if not s then
+		return tvb, trailer.payload
+	end
+	if not s.tvb then
+		s.tvb = ByteArray.new(sub(trailer.raw, s.at, s.at + s.size - 1), true):tvb(s.name)
+	end
+	return s.tvb, 0
+end
+
+-- text returns the text at a place, and the place after it.
+local function text(pos)
+	local raw = trailer.raw
+	local a, b = byte(raw, pos, pos + 1)
+	local size = a + b * 256
+	if size == SAME then
+		a, b = byte(raw, pos + 2, pos + 3)
+		return (text(trailer.items + a + b * 256)), pos + 4
+	elseif size == PART then
+		local from, n = unpack("<HH", raw, pos + 2)
+		return sub(raw, trailer.info + from, trailer.info + from + n - 1), pos + 6
+	end
+	return sub(raw, pos + 2, pos + 1 + size), pos + 2 + size
+end
+
+-- value returns the value of a field at a place, and the place after it. Fields
+-- whose bytes are the value, and groups, have none.
+local function value(form, pos)
+	if form == WORD then
+		local a, b, c, d = byte(trailer.raw, pos, pos + 3)
+		return a + b * 256 + c * 65536 + d * 16777216, pos + 4
+	elseif form == DOUBLE then
+		return (unpack("<d", trailer.raw, pos)), pos + 8
+	elseif form == BOOLEAN then
+		return byte(trailer.raw, pos) ~= 0, pos + 1
+	elseif form == SIGNED then
+		return (unpack("<i4", trailer.raw, pos)), pos + 4
+	elseif form == STRING then
+		return text(pos)
+	end
+	return nil, pos
+end
+
+-- show adds all items to a tree.
+local function show(tvb, tree)
+	local raw = trailer.raw
 	local stack = { [0] = tree }
-	local source, base = tvb, payload
-	local pos, last = items, items + size
+	local pos, last = trailer.items, trailer.items + trailer.size
 	while pos < last do
-		local a, b, c, d, e, f, depth = byte(raw, pos, pos + 6)
+		local a, b, c, d, e, f, _, _, depth, n = byte(raw, pos, pos + 9)
 		local id, from, len = a + b * 256, c + d * 256, e + f * 256
+		local form, v, label = FORM[id], nil, nil
 		pos = pos + ITEM
-		local form = FORM[id]
-		if id == 0 then
-			if from == 0 and not embedded then
-				source, base = tvb, payload
-			else
-				local n = embedded and from or from - 1
-				local s = sources[n]
-				if not s.tvb then
-					s.tvb = ByteArray.new(sub(raw, s.at, s.at + s.size - 1), true):tvb(s.name)
-				end
-				source, base = s.tvb, 0
-			end
-		elseif id == 1 then
-			a, b = byte(raw, pos, pos + 1)
-			local size = a + b * 256
-			if not wanted and stack[depth] then
-				stack[depth]:add_proto_expert_info(X[from] or X[0], sub(raw, pos + 2, pos + 1 + size))
-			end
-			pos = pos + 2 + size
-		elseif not form then
-			return
+		if id == EXPERT then
+			label, pos = text(pos)
+			stack[depth]:add_proto_expert_info(X[from], label)
 		else
-			local value, text
-			if form == WORD then
-				a, b, c, d = byte(raw, pos, pos + 3)
-				value = a + b * 256 + c * 65536 + d * 16777216
-				pos = pos + 4
-			elseif form == DOUBLE then
-				value = unpack("<d", raw, pos)
-				pos = pos + 8
-			elseif form == BOOLEAN then
-				value = byte(raw, pos) ~= 0
-				pos = pos + 1
-			elseif form == SIGNED then
-				value = unpack("<i4", raw, pos)
-				pos = pos + 4
-			elseif form ~= BYTES then
-				a, b = byte(raw, pos, pos + 1)
-				local size = a + b * 256
-				text = sub(raw, pos + 2, pos + 1 + size)
-				pos = pos + 2 + size
-				if form == STRING then
-					value = text
-				end
+			if form == NONE then
+				label, pos = text(pos)
+			else
+				v, pos = value(form, pos)
 			end
-			if not wanted or wanted[id] then
-				local parent = wanted and tree or stack[depth]
-				local range = (len > 0 or form == BYTES) and source:range(base + from, len)
-				local item
-				if not range then
-					item = value == nil and parent:add(F[id]) or value ~= nil and parent:add(F[id], value)
-					item:set_generated()
-				elseif value == nil then
-					item = parent:add(F[id], range)
+			local item
+			if len > 0 or form == BYTES then
+				local bytes, base = source(tvb, n)
+				if v == nil then
+					item = stack[depth]:add(F[id], bytes:range(base + from, len))
 				else
-					item = parent:add(F[id], range, value)
+					item = stack[depth]:add(F[id], bytes:range(base + from, len), v)
 				end
-				if not wanted then
-					if form == NONE and text ~= "" then
-						item:set_text(text)
-					elseif BESIDE[id] then
-						parent:append_text(" (" .. tostring(value) .. ")")
-					end
-					stack[depth + 1] = item
+			else
+				if v == nil then
+					item = stack[depth]:add(F[id])
+				else
+					item = stack[depth]:add(F[id], v)
 				end
+				item:set_generated()
 			end
+			if label and label ~= "" then
+				item:set_text(label)
+			elseif BESIDE[id] then
+				stack[depth]:append_text(" (" .. tostring(v) .. ")")
+			end
+			stack[depth + 1] = item
 		end
 	end
 end
 
+-- pick adds the items of a field that a filter, a column or the like asks for.
+local function pick(tvb, tree, id, place)
+	local raw, field, form = trailer.raw, F[id], FORM[id]
+	repeat
+		local pos = trailer.items + place
+		if form == BYTES then
+			local a, b, c, d, _, _, _, n = byte(raw, pos + 2, pos + 9)
+			local bytes, base = source(tvb, n)
+			tree:add(field, bytes:range(base + a + b * 256, c + d * 256))
+		elseif form == NONE then
+			tree:add(field)
+		else
+			tree:add(field, (value(form, pos + ITEM)))
+		end
+		local a, b = byte(raw, pos + 6, pos + 7)
+		place = a + b * 256
+	until place == 0
+end
+
 -- annotated shows the frame if it has a trailer. It reports whether it has.
 local function annotated(tvb, pinfo, tree)
-	local n = tvb:len()
-	if n < FOOTER then
+	local raw = tvb:raw()
+	if sub(raw, -8) ~= MAGIC then
 		return false
 	end
-	local footer = tvb:raw(n - FOOTER)
-	if sub(footer, -8) ~= MAGIC then
-		return false
-	end
-	local size, sum, payload, length, ids, info, flags, nsources, items = unpack("<I4I4I4HHHBBI4", footer)
-	local at = n - FOOTER + 1 - info
-	if size > n or at - 2 * ids - items < 1 then
-		return false
-	end
+	local a, b, flags = byte(raw, -16, -14)
+	local info = a + b * 256
 	local cols = pinfo.cols
 	cols.protocol = "BC"
-	if info > 0 then
-		cols.info = tvb:raw(at - 1, info)
-	end
-	local visible = tree.visible
-	if not visible and flags == 0 and not tree:referenced(this) then
+	cols.info = sub(raw, -FOOTER - info, -FOOTER - 1)
+	if flags == 0 and not referenced(tree, this) then
 		return true
 	end
-	local raw = tvb:raw()
-	local embedded = payload == 0xFFFFFFFF
-	local root
-	if embedded then
-		root = tree:add(bc)
-	else
-		root = tree:add(bc, tvb:range(payload, length))
+	local visible = tree.visible or flags ~= 0
+	local n = #raw
+	local size, sum, payload, length, ids, _, _, nsources, items = unpack("<I4I4I4HHHBBI4", raw, n - FOOTER + 1)
+	local list = n - FOOTER + 1 - info - 4 * ids
+	if size > n or list - items < 1 then
+		return false
 	end
+	trailer.raw, trailer.payload, trailer.items, trailer.size, trailer.info = raw, payload, list - items, items, n - FOOTER + 1 - info
+	local sources, at = {}, n - size + 1
+	trailer.sources = sources
+	local embedded = payload == 0xFFFFFFFF
+	for i = embedded and 0 or 1, embedded and nsources - 1 or nsources do
+		a, b = byte(raw, at, at + 1)
+		sources[i] = { at = at + 2, size = a + b * 256, name = i == 0 and "Reassembled datagram" or "Reassembled message" }
+		at = at + 2 + sources[i].size
+	end
+	local bytes, base = source(tvb, 0)
+	local root = tree:add(bc, bytes:range(base, length))
 	if sum ~= SUM then
 		root:add_proto_expert_info(other_version)
 		return true
 	end
-	local wanted
-	if not visible and flags == 0 then
-		wanted = {}
-		local any = false
-		for i = at - 2 * ids, at - 2, 2 do
-			local a, b = byte(raw, i, i + 1)
+	if visible then
+		show(tvb, root)
+	else
+		for i = list, list + 4 * ids - 1, 4 do
+			local c, d
+			a, b, c, d = byte(raw, i, i + 3)
 			local id = a + b * 256
-			if F[id] and tree:referenced(F[id]) then
-				wanted[id], any = true, true
+			if referenced(tree, F[id]) then
+				pick(tvb, root, id, c + d * 256)
 			end
 		end
-		if not any then
-			return true
-		end
-	end
-	local sources, next_source = {}, n - size + 1
-	for i = 0, nsources - 1 do
-		local a, b = byte(raw, next_source, next_source + 1)
-		local s = { at = next_source + 2, size = a + b * 256, name = "Reassembled message" }
-		if embedded and i == 0 then
-			s.name = "Reassembled datagram"
-		end
-		sources[i] = s
-		next_source = s.at + s.size
-	end
-	if embedded and sources[0] then
-		local s = sources[0]
-		s.tvb = ByteArray.new(sub(raw, s.at, s.at + s.size - 1), true):tvb(s.name)
-		show(raw, s.tvb, root, wanted, 0, at - 2 * ids - items, items, sources, true)
-	else
-		show(raw, tvb, root, wanted, payload, at - 2 * ids - items, items, sources, false)
 	end
 	if flags >= 2 then
 		root:add_proto_expert_info(left_out)

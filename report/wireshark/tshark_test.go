@@ -1,0 +1,435 @@
+package wireshark
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// A desk is a place to run bcdissect and tshark.
+type desk struct {
+	dir     string
+	program string // bcdissect
+	plugin  string
+}
+
+// nobody is the user that tshark runs as in place of root: as root it ignores Lua
+// files without a word.
+const nobody = "65534"
+
+// newDesk builds the program and writes the plugin.
+func newDesk(tb testing.TB) *desk {
+	tb.Helper()
+	fixtures.System(tb)
+	if _, err := exec.LookPath("tshark"); err != nil {
+		tb.Skip("tshark is not installed")
+	}
+	dir, err := os.MkdirTemp("", "bcdissect-wireshark-*") //nolint:usetesting // another user can enter it
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // another user writes here
+		tb.Fatal(err)
+	}
+	d := &desk{dir: dir, program: filepath.Join(dir, "bcdissect"), plugin: filepath.Join(dir, "bc.lua")}
+	if out, err := exec.Command("go", "build", "-o", d.program, "../../cmd/bcdissect").CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, out)
+	}
+	var lua bytes.Buffer
+	if err := Plugin(&lua, "test"); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(d.plugin, lua.Bytes(), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	if out := d.tshark(tb, false, "-G", "fields", "-X", "lua_script:"+d.plugin); !strings.Contains(out, "\tbc.StateUpdate.speed\t") {
+		tb.Fatal("tshark did not load the plugin")
+	}
+	return d
+}
+
+// tshark runs tshark as an ordinary user, with the plugin or without.
+func (d *desk) tshark(tb testing.TB, plugin bool, args ...string) string {
+	tb.Helper()
+	if plugin {
+		args = append([]string{"-X", "lua_script:" + d.plugin}, args...)
+	}
+	name := "tshark"
+	if os.Getuid() == 0 {
+		args = append([]string{"--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", name}, args...)
+		name = "setpriv"
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir, "TZ=UTC")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil || said.Len() > 0 && strings.Contains(said.String(), "ua") {
+		tb.Fatalf("%v: %v: %s", cmd.Args, err, said.String())
+	}
+	return string(out)
+}
+
+// run runs bcdissect.
+func (d *desk) run(tb testing.TB, args ...string) []byte {
+	tb.Helper()
+	var said bytes.Buffer
+	cmd := exec.Command(d.program, args...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !strings.Contains(said.String(), "cut short") {
+		tb.Fatalf("%v: %v %v: %s", cmd.Args, err, exit, said.String())
+	}
+	return out
+}
+
+// annotated returns the name of the annotated copy of captures.
+func (d *desk) annotated(tb testing.TB, args ...string) string {
+	tb.Helper()
+	file, err := os.CreateTemp(d.dir, "*.pcapng")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_ = file.Close()
+	d.run(tb, append(append([]string{"read"}, args...), "-w", file.Name(), "--annotate", "--force", "--no-progress")...)
+	if err := os.Chmod(file.Name(), 0o644); err != nil { //nolint:gosec // another user reads it
+		tb.Fatal(err)
+	}
+	return file.Name()
+}
+
+// frames calls each with the tree of every frame in tshark's JSON that has one.
+func frames(tb testing.TB, text string, each func(number int, items []item)) {
+	tb.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	number := 0
+	var walk func(name string) []item
+	walk = func(name string) (items []item) {
+		tok, err := dec.Token()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		delim, ok := tok.(json.Delim)
+		if !ok {
+			value, _ := tok.(string)
+			if name == "frame.number" {
+				number, _ = strconv.Atoi(value)
+			}
+			return []item{{name: name, value: value}}
+		}
+		var members []item
+		for dec.More() {
+			key := ""
+			if delim == '{' {
+				tok, _ := dec.Token()
+				key = tok.(string)
+			}
+			if of, ok := strings.CutSuffix(key, "_tree"); ok && len(members) > 0 && members[len(members)-1].name == of {
+				members[len(members)-1].children = walk("")
+				continue
+			}
+			below := walk(key)
+			if key == "" || strings.HasPrefix(key, "_") && key != "_source" {
+				continue
+			}
+			members = append(members, below...)
+		}
+		_, _ = dec.Token()
+		switch name {
+		case "":
+			return members
+		case "bc":
+			each(number, members)
+		}
+		return []item{{name: name, children: members}}
+	}
+	walk("")
+}
+
+// normal makes values of tshark's items those of [parse].
+func normal(tb testing.TB, items []item) []item {
+	tb.Helper()
+	var all []item
+	for _, it := range items {
+		f := fields.byName[strings.TrimPrefix(it.name, prefix)]
+		if f == nil || !strings.HasPrefix(it.name, prefix) {
+			continue
+		}
+		it.name = f.name
+		switch f.form {
+		case formUint, formHex, formByte, formFrame, formInt:
+			n, err := strconv.ParseInt(it.value, 0, 64)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			it.value = strconv.FormatInt(n, 10)
+		case formFloat:
+			v, err := strconv.ParseFloat(it.value, 64)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			it.value = number(v)
+		case formBool:
+			it.value = strconv.FormatBool(it.value == "1" || strings.EqualFold(it.value, "true"))
+		case formBytes:
+			it.value = strings.ReplaceAll(it.value, ":", "")
+		case formGroup:
+			it.value = ""
+		case formText, formIPv4:
+		}
+		it.children = normal(tb, it.children)
+		all = append(all, it)
+	}
+	return all
+}
+
+// tshark shows every field of every message as JSON has it.
+func TestTsharkAgreesWithJSON(t *testing.T) {
+	d := newDesk(t)
+	for _, name := range append(captures(t), "clear/battle_large-1.pcap.zst") {
+		t.Run(name, func(t *testing.T) {
+			args := []string{fixtures.Path("captures/" + name)}
+			clear := strings.HasPrefix(name, "clear/")
+			if clear {
+				args = append(args, "--clear", "--frames", "1-8000")
+			}
+			file := d.annotated(t, args...)
+			want := lines(t, bytes.NewReader(d.run(t, append(append([]string{"read"}, args...), "-T", "json", "--no-progress")...)))
+			cut := strings.Contains(name, "s96") || strings.Contains(name, "snap")
+			numbers, n := slices.Sorted(maps.Keys(want)), 0
+			frames(t, d.tshark(t, true, "-r", file, "-T", "json", "-J", "frame bc"), func(frame int, items []item) {
+				switch {
+				case cut && items[0].name == prefix+"peer":
+					return // its fields are in a comment
+				case !cut && n < len(numbers):
+					frame = numbers[n] // tshark counts a custom block as a frame
+				}
+				n++
+				if m := want[frame]; clear && len(m) == 1 && slices.Contains(m[0], "kind=gamespy") {
+					return // its text was deciphered, too, and is nothing but noise
+				}
+				compare(t, frame, messages(normal(t, items)), want[frame])
+			})
+			if n != len(numbers) && !cut {
+				t.Errorf("tshark shows %d frames, want %d", n, len(numbers))
+			}
+		})
+	}
+}
+
+// Where tshark places a field, there are the bytes that hold its value.
+func TestTsharkPlaces(t *testing.T) {
+	d := newDesk(t)
+	checked := map[form]int{}
+	for _, name := range []string{"forged_small.pcap", "stock_client.pcap", "opcode_tour.pcap", "gamespy.pcap", "variants/join_flow-vlan.pcap"} {
+		text := d.tshark(t, true, "-r", d.annotated(t, fixtures.Path("captures/"+name)), "-T", "pdml", "-J", "bc")
+		for line := range strings.Lines(text) {
+			places(t, name, line, checked)
+		}
+	}
+	for _, f := range []form{formUint, formHex, formByte, formInt, formFloat, formBool, formText, formBytes, formIPv4} {
+		if checked[f] == 0 {
+			t.Errorf("no field of form %s was checked", formNames[f])
+		}
+	}
+}
+
+// places checks a line of PDML.
+func places(tb testing.TB, name, line string, checked map[form]int) {
+	tb.Helper()
+	at, ok := strings.CutPrefix(strings.TrimSpace(line), `<field name="bc.`)
+	if !ok {
+		return
+	}
+	attribute := func(key string) string {
+		_, rest, _ := strings.Cut(line, " "+key+`="`)
+		value, _, _ := strings.Cut(rest, `"`)
+		return value
+	}
+	at, _, _ = strings.Cut(at, `"`)
+	f := fields.byName[at]
+	raw, err := hex.DecodeString(attribute("value"))
+	show := attribute("show")
+	if f == nil || f.beside || err != nil || len(raw) == 0 {
+		return
+	}
+	little := func() (n uint64) {
+		for i, c := range raw {
+			n |= uint64(c) << (8 * i)
+		}
+		return n
+	}
+	ok = true
+	switch f.form {
+	case formUint, formHex, formByte, formInt:
+		n, err := strconv.ParseInt(show, 0, 64)
+		if f.name == "len" || strings.HasPrefix(f.name, "error") || strings.HasPrefix(f.name, "fragment") || len(raw) > 4 {
+			return // the length shares its bytes with flags
+		}
+		shift := 64 - 8*len(raw)
+		ok = err == nil && (uint64(n) == little() || n == int64(little()<<shift)>>shift)
+	case formText:
+		plain := strings.NewReplacer("&quot;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">").Replace(show)
+		text := wire.Text(bytes.ReplaceAll(raw, []byte{0}, nil))
+		if strings.Contains(plain, `\`) || isKey(f.name) {
+			return
+		}
+		ok = strings.Contains(text, plain)
+	case formBool:
+		ok = show == "0" || show == "1" || strings.EqualFold(show, "true") || strings.EqualFold(show, "false")
+	case formBytes:
+		ok = strings.ReplaceAll(show, ":", "") == hex.EncodeToString(raw)
+	case formIPv4:
+		var parts []string
+		for _, c := range raw {
+			parts = append(parts, strconv.Itoa(int(c)))
+		}
+		ok = strings.Join(parts, ".") == show
+	case formFloat:
+		v, err := strconv.ParseFloat(show, 64)
+		ok = err == nil && holdsFloat(raw, v)
+	case formGroup, formFrame:
+		return
+	}
+	if !ok {
+		tb.Errorf("%s: %s is at bytes that do not hold it", name, strings.TrimSpace(line))
+	}
+	checked[f.form]++
+}
+
+var (
+	once    sync.Once
+	keyName map[string]bool
+)
+
+// isKey reports whether a field is one of a record, not of a message.
+func isKey(name string) bool {
+	once.Do(func() {
+		keyName = map[string]bool{}
+		for _, k := range fields.keys {
+			keyName[k.name] = true
+		}
+	})
+	return keyName[name]
+}
+
+// holdsFloat reports whether bytes hold a float in one of the forms with bytes of
+// its own; it takes any for those with more than one meaning.
+func holdsFloat(raw []byte, v float64) bool {
+	switch len(raw) {
+	case 1:
+		c := float64(raw[0])
+		s := float64(int8(raw[0]))
+		near := func(x float64) bool { return x-v < 0.006 && v-x < 0.006 }
+		return near(c/255) || near(s/127) || near(c*100/204)
+	case 4:
+		bits := uint32(raw[0]) | uint32(raw[1])<<8 | uint32(raw[2])<<16 | uint32(raw[3])<<24
+		return number(shortest(math.Float32frombits(bits))) == number(v)
+	}
+	return true
+}
+
+// The same filters select the same frames.
+func TestTsharkFilters(t *testing.T) {
+	const each = 17 // for 51 filters in all
+	d := newDesk(t)
+	rnd := rand.New(rand.NewPCG(16, 1)) //nolint:gosec // the same filters in every run
+	selected := 0
+	for _, name := range []string{"stock_client.pcap", "opcode_tour.pcap", "forged_small.pcap"} {
+		raw := fixtures.Path("captures/" + name)
+		file := d.annotated(t, raw)
+		var all []item
+		annotate(t, name, Options{}, func(_ *dissect.Datagram, frame []byte, _ string) {
+			if frame != nil {
+				items, _, _ := parse(t, frame)
+				all = appendLeaves(all, items)
+			}
+		})
+		byName := map[string][]item{}
+		for _, it := range all {
+			byName[it.name] = append(byName[it.name], it)
+		}
+		names := slices.Sorted(maps.Keys(byName))
+		for range each {
+			var expr string
+			for expr == "" {
+				of := byName[names[rnd.IntN(len(names))]]
+				expr = expression(rnd, of[rnd.IntN(len(of))])
+			}
+			if rnd.IntN(3) == 0 {
+				if other := expression(rnd, all[rnd.IntN(len(all))]); other != "" {
+					expr = "(" + expr + ") || " + other
+				}
+			}
+			if rnd.IntN(3) == 0 {
+				expr = "(" + expr + ") && frame.number > 20 && ip.src == 127.0.0.1"
+			}
+			want := slices.Compact(strings.Fields(string(d.run(t, "read", raw, "--no-progress", "-Y", expr, "-T", "fields", "-e", "frame"))))
+			got := strings.Fields(d.tshark(t, true, "-r", file, "-T", "fields", "-e", "frame.number", "-Y", expr))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %s: tshark selects %v, read %v", name, expr, got, want)
+			}
+			selected += len(want)
+		}
+	}
+	if selected < 500 {
+		t.Errorf("the filters select only %d frames", selected)
+	}
+}
+
+// appendLeaves appends the items with values.
+func appendLeaves(all, items []item) []item {
+	for _, it := range items {
+		if it.value != "" && it.value != "null" && it.name != "player" && it.name != "author" {
+			all = append(all, it)
+		}
+		all = appendLeaves(all, it.children)
+	}
+	return all
+}
+
+// expression returns a filter that holds for the item, "" if there is none that
+// means the same in both programs.
+func expression(rnd *rand.Rand, it item) string {
+	f := fields.byName[it.name]
+	name := prefix + it.name
+	if rnd.IntN(8) == 0 {
+		return name
+	}
+	choose := func(forms ...string) string { return forms[rnd.IntN(len(forms))] }
+	switch f.form {
+	case formUint, formHex, formByte, formInt, formFrame:
+		return choose(name+" == "+it.value, name+" >= "+it.value, name+" < "+it.value, name+" in {"+it.value+", 7}")
+	case formFloat:
+		return choose(name+" == "+it.value, name+" > "+it.value, name+" <= "+it.value)
+	case formText:
+		if strings.ContainsAny(it.value, "\"\\") || len(it.value) < 3 {
+			return ""
+		}
+		if it.name == "kind" || it.name == "dir" || it.name == "name" || it.name == "status" || it.name == "dialect" || it.name == "ack.kind" {
+			return name + ` == "` + it.value + `"`
+		}
+		return choose(name+` == "`+it.value+`"`, name+` contains "`+it.value[1:]+`"`)
+	case formIPv4:
+		return name + " == " + it.value
+	case formBool, formBytes, formGroup:
+		return name
+	}
+	return ""
+}
