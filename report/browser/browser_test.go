@@ -48,12 +48,11 @@ func scanner(tb testing.TB, capture string) Options {
 				return nil
 			}
 			for i := range datagrams {
-				if p.Push(&datagrams[i], emit) != nil {
-					break
+				if err := p.Push(&datagrams[i], emit); err != nil {
+					return ended(err)
 				}
 			}
-			_ = p.Flush(emit)
-			return nil
+			return ended(p.Flush(emit))
 		},
 		Compile: func(expr string) (func(*dissect.Record) bool, error) {
 			f, err := filter.Compile(expr, nil)
@@ -72,6 +71,14 @@ func scanner(tb testing.TB, capture string) Options {
 }
 
 var errStop = errors.New("enough")
+
+// ended returns the error of a scan that was not just stopped.
+func ended(err error) error {
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
 
 // opened returns a browser that has read everything.
 func opened(tb testing.TB, o Options, width, height int) *model {

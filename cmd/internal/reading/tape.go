@@ -257,7 +257,7 @@ func (t *Tape) learn() error {
 	t.f.Learn(&dissect.Record{})       // even if there are no records
 	p := dissect.New(t.cfg)
 	p.OmitValues(true)
-	take := func(r *dissect.Record) error { t.f.Learn(r); return nil }
+	take := func(r *dissect.Record) error { t.f.Learn(r); return nil }             //nolint:unparam // other receivers return errors
 	_ = src.Each(func(d *dissect.Datagram) bool { return p.Push(d, take) == nil }) // Scan comes upon its error, too
 	return nil
 }
