@@ -33,6 +33,7 @@ type source struct {
 	id      uint8         // that a Disconnect names
 	object  wire.ObjectID // that a RequestObject asks for
 	matched int           // copies that came
+	number  int64         // of an input, -1 if it has none
 	body    []byte        // of an input
 	departs []departure   // of the model, because of the input
 	flood   bool          // the client sends more than its budget
@@ -65,7 +66,6 @@ type expect struct {
 	subject  uint64
 	number   int64     // of the message that came, -1 if it has none
 	at       time.Time // when it came
-	sure     bool      // that it was that message
 	why      string    // that it is not required
 	judged   bool      // why is known
 	queued   bool
@@ -278,6 +278,9 @@ func (c *comparer) settle(now time.Time) {
 				c.doubts.expected(x)
 			}
 		}
+		if x.reliable && x.typ == transport.Standard {
+			d.sights(x.key, sighting{at: x.src.time, number: x.src.number, author: x.src.client})
+		}
 		g := firstGot(d.gotByKey[x.key], x)
 		if g == nil && x.changed != 0 {
 			g = firstGot(d.gotByKey[x.changed], x)
@@ -327,6 +330,9 @@ func (c *comparer) output(e *Event) {
 		d.first = e.Number
 	}
 	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
+	if e.standard() && e.Number >= 0 {
+		d.sights(c.got.key, sighting{at: e.Time, number: e.Number, came: true})
+	}
 	if x := d.choose(&c.got); x != nil {
 		c.pair(d, x, &c.got)
 		return
@@ -349,9 +355,12 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	x.body = nil
 	if g.standard() {
 		x.number, x.at = g.Number, g.Time
-		if x.sure = g.Number >= 0 && d.sure(x, g); x.sure && x.copied() {
-			x.src.copies = append(x.src.copies, copyAt{d, g.Number})
-			d.order.add(g.Number, x.src)
+		if lag := g.Time.Sub(x.src.time); g.Number >= 0 && !g.Late && lag >= 0 {
+			p := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: lag > d.usual.most()+slack}
+			d.order.add(p)
+			if x.copied() && !p.loose {
+				x.src.copies = append(x.src.copies, copyAt{d, g.Number, g.key, g.Time})
+			}
 		}
 	}
 	row := c.rep.row(x.typ, x.op)
@@ -389,7 +398,9 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		return
 	}
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
-		d.usual.take(lag)
+		if !g.Late {
+			d.usual.take(lag)
+		}
 		c.rep.lag(x.typ, x.op, lag)
 	}
 	if g.Number < 0 || x.typ != transport.Standard {

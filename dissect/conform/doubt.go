@@ -52,6 +52,8 @@ type doubts struct {
 	ends  []extra
 	late  []pair
 	more  int
+
+	unsent int // copies to everybody of a message that the capture lacks
 }
 
 // A pair is an unreliable message, and one that may be it, changed.
@@ -196,11 +198,26 @@ const (
 	whyTail       = "it may have been lost, or not captured: the host used no number after it"
 )
 
+// lack returns the part of the unreliable messages of clients that the capture
+// lacks, by their copies.
+func (d *doubts) lack() (l loss) {
+	for _, t := range d.order {
+		if t.kind == doubtCopy {
+			l.of += t.all
+		}
+	}
+	l.lost = d.unsent
+	return l
+}
+
 // resolve judges the messages about which the whole capture decides.
 func (c *comparer) resolve() {
 	out, in := c.t.losses()
 	lost := loss{out.of + in.of, out.lost + in.lost}
 	d := &c.doubts
+	if lost.lost == 0 && d.unsent > 0 {
+		lost = d.lack()
+	}
 	any := lost.lost > 0
 	for _, p := range d.pairs {
 		if any {

@@ -24,7 +24,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 				return "the client has been told the name before", true
 			}
 			name := c.t.bodies.name(g.Body)
-			if c.sender == decode.OpenBC && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
+			if c.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
 				if d.client.Name == "" {
 					d.client.Name = name
 				}

@@ -79,13 +79,21 @@ func (t *timeline) answers(e *Event) bool {
 
 // answered makes up the answers to the first rounds that the capture lacks.
 func (t *timeline) answered(c *Client, n int) {
-	if q := &c.held[1]; c.answered < n && len(q.events) > 0 { // the host did not wait any longer
-		q.until = q.events[len(q.events)-1].Number
-		t.release(c, 1)
+	if c.answered < n {
+		t.unhold(c)
 	}
 	for ; c.answered < min(n, len(rounds)) && !c.Adopted; c.answered++ {
 		c.made |= 1 << c.answered
 		t.makeUp(c, t.bodies.write(msg.OpChecksumResponse, emptyAnswer(rounds[c.answered])))
+	}
+}
+
+// unhold ends the wait for messages before those of a client: the host did not
+// wait any longer.
+func (t *timeline) unhold(c *Client) {
+	if q := &c.held[1]; len(q.events) > 0 {
+		q.until = q.events[len(q.events)-1].Number
+		t.release(c, 1)
 	}
 }
 
@@ -113,10 +121,15 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 	case msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit:
 		t.answered(c, len(rounds))
 	case msg.OpMissionInit:
+		t.answered(c, len(rounds))
 		t.readied(c)
 	case msg.OpPlayerAnnounce:
-		if code, peer, ok := t.announced(e); ok && code == event.CodeNewPlayerInGame && peer == c.Peer {
-			t.readied(c)
+		if code, peer, ok := t.announced(e); ok && code == event.CodeNewPlayerInGame {
+			if peer == c.Peer {
+				t.readied(c)
+			} else if o := t.byPeer(peer); o != nil {
+				t.plays(o)
+			}
 		}
 	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
 		t.objectOf(e)
@@ -125,11 +138,22 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 
 // readied makes up the ClientReady of a client that the host treats as ready.
 func (t *timeline) readied(c *Client) {
-	if c.Adopted || c.playing || !c.settled {
+	if c.Adopted || c.playing || c.answered < len(rounds) {
 		return
 	}
 	c.playing, c.madeReady = true, t.now.Time
 	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
+}
+
+// plays takes a message of a client that belongs to no join, or its announcement,
+// for a proof that the client is in the game, if the capture lacks messages of its join.
+func (t *timeline) plays(c *Client) {
+	if c.playing || c.Adopted || c.sent[1].lost+c.got[1].lost == 0 {
+		return
+	}
+	t.unhold(c)
+	t.answered(c, len(rounds))
+	t.readied(c)
 }
 
 // objectOf makes up the creation of an object whose copy the host sends.

@@ -29,6 +29,10 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviantMissing(x)
 		return
 	}
+	if g := firstGot(d.gotByKey[x.key], x); g != nil { // it came, but seemed out of order
+		c.pair(d, x, g)
+		return
+	}
 	if rule := x.refused(); rule != nil {
 		c.deviates(x, rule)
 		return
@@ -88,6 +92,7 @@ const (
 	whyNotTaken = "the host never acknowledged the message: it was lost before the host"
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
 	whyAgain    = "a copy came, but it may be one of an earlier message, sent again"
+	whyMadeUp   = "the capture lacks the message of the client, so that nobody knows when it was sent"
 	whyInput    = "the capture lacks a message of the client that may have caused it"
 )
 
@@ -121,6 +126,8 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
 		return "it asks for an object of a player without captured traffic"
+	case x.src.madeUp:
+		return whyMadeUp
 	case x.op == msg.OpClientReady && x.src.client.Adopted:
 		return "the capture starts late"
 	case x.src.notTaken() && (x.src.matched == 0 || d.repeated(x)):
@@ -154,14 +161,12 @@ func (c *comparer) inHole(d *destination, x *expect) bool {
 		return false
 	}
 	list := &d.client.got[1]
-	if d.alike(x.key, x.src.time) > 1 { // they may have been taken for each other
+	if d.alike(x.key, x.src.time, reliableWait) > 1 { // they may have been taken for each other
 		return list.during(x.src.time.Add(-disorder), x.src.time.Add(latest))
 	}
 	lo, hi := d.place(x)
 	if l, h, ok := d.beside(x.src); ok && x.copied() {
-		if lo, hi = min(lo, l), max(h, min(hi, h+tolerance)); lo < l-tolerance {
-			lo = l - tolerance
-		}
+		lo, hi = max(lo, l), min(hi, h)
 		return list.between(lo, hi, from, x.src.time.Add(longestLost))
 	}
 	if x.src.client.sent[1].during(x.src.time.Add(-slack), x.src.time.Add(slack)) {
@@ -215,10 +220,13 @@ func (c *comparer) surplus(d *destination, g *got) {
 	if !known {
 		why, known = c.lostCause(d, g)
 	}
-	c.twin(d, g)
+	all := c.twin(d, g)
 	switch {
 	case known:
 		c.incomparable(g, why)
+	case all && (!g.Reliable || c.t.ends(g)):
+		c.doubts.unsent++
+		c.incomparable(g, whyInput)
 	case !g.Reliable:
 		c.doubts.extra(d.client, g, c.t.authorOf(g.Event))
 	case c.t.ends(g):
@@ -267,10 +275,37 @@ func (c *comparer) lacks(d *destination, g *got) bool {
 	switch {
 	case g.Late:
 		return c.t.lacks(author, g.Time.Add(-longestLost), g.Time)
-	case d.alike(g.key, g.Time) > 1:
+	case d.alike(g.key, g.Time, reliableWait) > 1:
 		return c.t.lacks(author, g.Time.Add(-latest), g.Time.Add(slack))
 	}
-	return c.t.lacks(author, g.Time.Add(-d.usual.most()-slack), g.Time) && (author == nil || !c.refuted(d, g, author))
+	from := g.Time.Add(-d.usual.most() - slack)
+	for _, a := range c.t.order {
+		switch {
+		case a == d.client && author == nil: // it may be an answer
+			if a.sent[0].during(from, g.Time) || a.sent[1].during(from, g.Time) {
+				return true
+			}
+		case a == d.client || author != nil && a != author:
+		case g.Number < 0 || !g.standard():
+			if a.sent[0].during(from, g.Time) || a.sent[1].during(from, g.Time) {
+				return true
+			}
+		default:
+			first, last := d.cluster(g)
+			lo, hi := d.causes(a, first, last, true)
+			since := from
+			if k := d.order.after(first) - 1; k >= 0 && d.order[k].src.time.Before(since) {
+				since = d.order[k].src.time.Add(-slack) // it may have been sent before
+			}
+			if lo != firstNumber && hi != lastNumber {
+				since = g.Time.Add(-longestLost) // the number is proof enough
+			}
+			if a.sent[1].between(lo, hi, since, g.Time) && !c.refuted(d, g, a) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // simulated reports whether no host passes a message on.

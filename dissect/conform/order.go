@@ -1,13 +1,14 @@
 package conform
 
 import (
+	"slices"
 	"sort"
 	"time"
 )
 
 // maxOrder bounds the numbered copies to a client that are remembered in their
 // order.
-const maxOrder = 512
+const maxOrder = 1024
 
 // tolerance is by how many numbers the orders of two clients may differ.
 const tolerance = 8
@@ -16,16 +17,8 @@ const tolerance = 8
 type copyAt struct {
 	to     *destination
 	number int64
-}
-
-// to returns the number of the copy to a client.
-func (s *source) to(d *destination) (number int64, ok bool) {
-	for _, c := range s.copies {
-		if c.to == d {
-			return c.number, true
-		}
-	}
-	return 0, false
+	key    uint64
+	at     time.Time
 }
 
 // An ordering holds the causes of a client's numbered messages in the order of
@@ -34,35 +27,113 @@ type ordering []place
 
 type place struct {
 	number int64
+	key    uint64
+	at     time.Time
 	src    *source
+	loose  bool // it came late, so it may be another one
 }
 
 // add adds a message.
-func (o *ordering) add(number int64, src *source) {
+func (o *ordering) add(p place) {
 	if len(*o) >= maxOrder {
 		*o = append((*o)[:0], (*o)[maxOrder/2:]...)
 	}
 	i := len(*o)
-	for i > 0 && (*o)[i-1].number > number {
+	for i > 0 && (*o)[i-1].number > p.number {
 		i--
 	}
-	*o = append(*o, place{})
-	copy((*o)[i+1:], (*o)[i:])
-	(*o)[i] = place{number, src}
+	*o = slices.Insert(*o, i, p)
 }
 
+// after returns the index of the first message with a number or a higher one.
+func (o ordering) after(number int64) int {
+	return sort.Search(len(o), func(i int) bool { return o[i].number >= number })
+}
+
+// Sightings of messages with the same bytes.
+const (
+	maxSightings = 256  // of a key
+	maxSighted   = 8192 // of all keys to a client
+)
+
+// A sighting is a numbered message to a client that was expected, or that came.
+type sighting struct {
+	at     time.Time
+	number int64   // of the message that came, or of its cause
+	author *Client // of an expected copy
+	came   bool
+}
+
+// sights remembers a message, to tell it from others with the same bytes.
+func (d *destination) sights(key uint64, s sighting) {
+	if d.sighted++; d.sighted > maxSighted {
+		clear(d.sightings)
+		d.sighted = 1
+	}
+	list := d.sightings[key]
+	if len(list) >= maxSightings {
+		list = append(list[:0], list[maxSightings/2:]...)
+	}
+	d.sightings[key] = append(list, s)
+}
+
+// beside reports whether a sighting of a message that came is near one with a
+// number. A copy that was lost comes again much later.
+func (s *sighting) beside(number int64, at time.Time) bool {
+	const few = 32
+	away := s.at.Sub(at).Abs()
+	return away <= disorder || away <= longestLost && max(s.number-number, number-s.number) <= few
+}
+
+// firm reports whether no other message with the same bytes was expected, or
+// came, at about a time, so that the two that were paired belong together.
+func (d *destination) firm(p *place) bool {
+	if p.loose {
+		return false
+	}
+	expected, came := 0, 0
+	for i := range d.sightings[p.key] {
+		switch s := &d.sightings[p.key][i]; {
+		case s.came && s.beside(p.number, p.at):
+			came++
+		case !s.came && s.at.Sub(p.at).Abs() <= disorder:
+			expected++
+		}
+	}
+	return expected <= 1 && came == 1
+}
+
+// copyOf returns the number of the copy of a message to the client.
+func (d *destination) copyOf(src *source) (number int64, ok bool) {
+	for _, c := range src.copies {
+		if c.to == d {
+			return c.number, d.firm(&place{number: c.number, key: c.key, at: c.at})
+		}
+	}
+	return 0, false
+}
+
+// Numbers that no message has.
+const (
+	firstNumber = -1 << 62
+	lastNumber  = 1 << 62
+)
+
 // around returns the numbers of the messages to other that come before and
-// after a number in o: the nearest that both clients got.
-func (o ordering) around(number int64, other *destination) (lo, hi int64, ok bool) {
+// after a number in d's order: the nearest that both clients got.
+func (d *destination) around(number int64, other *destination) (lo, hi int64, ok bool) {
 	const most = 64
-	i := sort.Search(len(o), func(i int) bool { return o[i].number >= number })
+	o := d.order
+	i := o.after(number)
 	below, above := false, false
 	for k := i - 1; k >= 0 && k >= i-most && !below; k-- {
-		lo, below = o[k].src.to(other)
+		if d.firm(&o[k]) {
+			lo, below = other.copyOf(o[k].src)
+		}
 	}
 	for k := i; k < len(o) && k < i+most && !above; k++ {
-		if o[k].number > number {
-			hi, above = o[k].src.to(other)
+		if o[k].number > number && d.firm(&o[k]) {
+			hi, above = other.copyOf(o[k].src)
 		}
 	}
 	return lo, hi, below && above && lo < hi
@@ -71,12 +142,82 @@ func (o ordering) around(number int64, other *destination) (lo, hi int64, ok boo
 // beside returns the numbers that the copy of a message to a client must lie
 // between, by the order in which others got it.
 func (d *destination) beside(src *source) (lo, hi int64, ok bool) {
+	lo, hi = firstNumber, lastNumber
 	for _, c := range src.copies {
-		if l, h, found := c.to.order.around(c.number, d); found && (!ok || h-l < hi-lo) {
-			lo, hi, ok = l, h, true
+		if !c.to.firm(&place{number: c.number, key: c.key, at: c.at}) {
+			continue
+		}
+		if l, h, found := c.to.around(c.number, d); found {
+			lo, hi, ok = max(lo, l), min(hi, h), true
 		}
 	}
 	return lo, hi, ok
+}
+
+// place returns the numbers that an expected message must lie between: those of
+// the last one before it and of the first one after it. The copies of one
+// client's messages come in its order, and those of different clients nearly so.
+func (d *destination) place(x *expect) (lo, hi int64) {
+	lo, hi = firstNumber, lastNumber
+	first, last := x.src.number, x.src.number // of messages with the same bytes
+	from, till := x.src.time, x.src.time
+	for _, s := range d.sightings[x.key] {
+		if !s.came && s.at.Sub(x.src.time).Abs() <= disorder {
+			if s.author == x.src.client && x.copied() && s.number >= 0 {
+				first, last = min(first, s.number), max(last, s.number)
+			}
+			if s.at.Before(from) {
+				from = s.at
+			}
+			if s.at.After(till) {
+				till = s.at
+			}
+		}
+	}
+	from, till = from.Add(-slack), till.Add(slack)
+	for i := len(d.order) - 1; i >= 0; i-- {
+		p := &d.order[i]
+		mine := x.copied() && p.src.client == x.src.client && p.src.number >= 0 && x.src.number >= 0
+		switch {
+		case !d.firm(p):
+		case mine && p.src.number > last, p.src.time.After(till):
+			hi = p.number
+		case mine && p.src.number < first, p.src.time.Before(from):
+			return p.number, hi
+		}
+	}
+	return lo, hi
+}
+
+// cluster returns the first and the last number of the messages with the same
+// bytes that came at about the time of one of them.
+func (d *destination) cluster(g *got) (first, last int64) {
+	first, last = g.Number, g.Number
+	for i := range d.sightings[g.key] {
+		if s := &d.sightings[g.key][i]; s.came && s.beside(g.Number, g.Time) {
+			first, last = min(first, s.number), max(last, s.number)
+		}
+	}
+	return first, last
+}
+
+// causes returns the numbers of a client that the causes of the messages from
+// first to last must lie between, if they are copies from that client.
+func (d *destination) causes(author *Client, first, last int64, firm bool) (lo, hi int64) {
+	lo, hi = firstNumber, lastNumber
+	for k := d.order.after(first) - 1; k >= 0; k-- {
+		if p := &d.order[k]; p.src.client == author && p.src.number >= 0 && (!firm || d.firm(p)) {
+			lo = p.src.number
+			break
+		}
+	}
+	for k := d.order.after(last + 1); k < len(d.order); k++ {
+		if p := &d.order[k]; p.src.client == author && p.src.number >= 0 && (!firm || d.firm(p)) {
+			hi = p.src.number
+			break
+		}
+	}
+	return lo, hi
 }
 
 // refuted reports whether a message to one client cannot be a copy of one that
@@ -94,11 +235,22 @@ func (c *comparer) refuted(d *destination, g *got, author *Client) bool {
 		if o.unmatched(g) {
 			return false
 		}
-		if lo, hi, ok := d.order.around(g.Number, o); ok && !refuted {
-			refuted = !o.client.got[1].between(lo-tolerance, hi+tolerance, time.Time{}, g.Time.Add(latest))
+		if lo, hi, ok := d.around(g.Number, o); ok && !refuted {
+			refuted = !o.client.got[1].between(lo-tolerance, hi+tolerance, time.Time{}, g.Time.Add(latest)) && !o.saw(g.key, lo, hi)
 		}
 	}
 	return refuted
+}
+
+// saw reports whether a message with some bytes came between two numbers. It may
+// have been taken for another one.
+func (d *destination) saw(key uint64, lo, hi int64) bool {
+	for _, s := range d.sightings[key] {
+		if s.came && lo-tolerance < s.number && s.number < hi+tolerance {
+			return true
+		}
+	}
+	return false
 }
 
 // unmatched reports whether another client got the message, too, and nothing
@@ -114,16 +266,41 @@ func (d *destination) unmatched(g *got) bool {
 
 // A twin is the last message with some bytes that nothing asked for.
 type twin struct {
-	to *destination
-	at time.Time
+	to  *destination
+	at  time.Time
+	all bool // everybody got it, but for one player at most
 }
 
 // maxTwins bounds them.
 const maxTwins = 1024
 
-func (c *comparer) twin(d *destination, g *got) {
+// twin remembers a message that nothing asked for. It reports whether every
+// player got it, but for one at most: then the capture lacks the original.
+func (c *comparer) twin(d *destination, g *got) (all bool) {
 	if c.twins == nil || len(c.twins) >= maxTwins {
 		c.twins = map[uint64]twin{}
 	}
-	c.twins[g.key] = twin{d, g.Time}
+	t, ok := c.twins[g.key]
+	if !ok || t.at.Sub(g.Time).Abs() > disorder {
+		t = twin{all: c.everybody(d, g)}
+	}
+	t.to, t.at = d, g.Time
+	c.twins[g.key] = t
+	return t.all
+}
+
+// everybody reports whether two players or more got a message that nobody sent,
+// and one at most did not.
+func (c *comparer) everybody(d *destination, g *got) bool {
+	others, without := 0, 0
+	for _, o := range c.order {
+		switch {
+		case o == d || !o.client.playing || o.client.Adopted || o.client.gone && o.client.left.Before(g.Time):
+		case o.unmatched(g):
+			others++
+		default:
+			without++
+		}
+	}
+	return others > 0 && without <= 1 && d.alike(g.key, g.Time, disorder) == 0
 }

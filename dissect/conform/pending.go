@@ -19,8 +19,9 @@ type destination struct {
 	heard    time.Time           // of the host
 	first    int64               // number of the data class, -1 before there is one
 
-	recent         []numbered // matched messages that left expects, at most maxRecent
 	order          ordering
+	sightings      map[uint64][]sighting // by key
+	sighted        int
 	kept, keptGots int // entries after the last compact
 	usual          delay
 	came           map[uint64][]arrived // of those, by key
@@ -33,13 +34,6 @@ type ordered struct {
 	number int64
 }
 
-// numbered is the number of a copy.
-type numbered struct {
-	number int64
-	sender *Client   // of the original, if it is a copy
-	time   time.Time // of its cause
-}
-
 // arrived is a message that came.
 type arrived struct {
 	src    *source
@@ -48,16 +42,13 @@ type arrived struct {
 	used   bool // it explains why another one did not come
 }
 
-// Limits of the memory of messages that have come.
-const (
-	maxRecent = 256
-	maxCame   = 2048
-)
+// maxCame bounds the memory of messages that have come.
+const maxCame = 2048
 
 func newDestination(client *Client) *destination {
 	return &destination{
 		client: client, byKey: map[uint64][]*expect{}, gotByKey: map[uint64][]*got{}, last: map[*Client]ordered{}, names: map[uint64]bool{},
-		first: -1, came: map[uint64][]arrived{},
+		first: -1, came: map[uint64][]arrived{}, sightings: map[uint64][]sighting{},
 	}
 }
 
@@ -81,8 +72,12 @@ func live(list []*expect) []*expect {
 }
 
 func firstGot(list []*got, x *expect) *got {
+	before := earliest
+	if x.src != nil && x.src.madeUp {
+		before = longestLost // nobody knows when the client sent it
+	}
 	for _, g := range list {
-		if !g.done && (x.src == nil || !g.Time.Before(x.src.time.Add(-earliest))) {
+		if !g.done && (x.src == nil || !g.Time.Before(x.src.time.Add(-before))) {
 			return g
 		}
 	}
@@ -100,6 +95,11 @@ func (d *destination) choose(g *got) *expect {
 		return nil
 	}
 	d.byKey[g.key] = list
+	if g.Late && g.Number >= 0 {
+		if x := d.skipped(list, g); x != nil {
+			return x
+		}
+	}
 	for _, x := range list {
 		if x.done {
 			continue
@@ -126,36 +126,34 @@ func (d *destination) choose(g *got) *expect {
 	return first
 }
 
+// skipped returns the expected message whose place the number of one that comes
+// late is in: between those of the messages that its sender sent before and
+// after.
+func (d *destination) skipped(list []*expect, g *got) *expect {
+	for _, x := range list {
+		if x.done || !x.copied() || x.src.number < 0 {
+			continue
+		}
+		if lo, hi := d.causes(x.src.client, g.Number, g.Number, false); lo < x.src.number && x.src.number < hi && lo >= 0 && hi < lastNumber {
+			return x
+		}
+	}
+	return nil
+}
+
 // alike returns how many messages with some bytes were expected at about a time.
-func (d *destination) alike(key uint64, at time.Time) (n int) {
+func (d *destination) alike(key uint64, at time.Time, span time.Duration) (n int) {
 	for _, y := range d.came[key] {
-		if y.src.time.Sub(at).Abs() < reliableWait {
+		if y.src.time.Sub(at).Abs() < span {
 			n++
 		}
 	}
 	for _, y := range d.byKey[key] {
-		if y.src.time.Sub(at).Abs() < reliableWait {
+		if y.src.time.Sub(at).Abs() < span {
 			n++
 		}
 	}
 	return n
-}
-
-// sure reports whether no other message with the same bytes can be meant by one
-// that came.
-func (d *destination) sure(x *expect, g *got) bool {
-	if g.Time.Sub(x.src.time) > lastMoment {
-		return false
-	}
-	if list := d.came[x.key]; len(list) > 0 && !list[len(list)-1].at.Before(x.src.time) {
-		return false
-	}
-	for _, y := range d.byKey[x.key] {
-		if y != x && (!y.done || !y.at.Before(x.src.time)) && !y.src.time.After(g.Time) {
-			return false
-		}
-	}
-	return true
 }
 
 // repeated reports whether another message with the same bytes was expected at
@@ -216,16 +214,6 @@ func (d *destination) pass(x *expect) {
 	if x.number < 0 || !x.done {
 		return
 	}
-	if len(d.recent) == maxRecent {
-		d.recent = d.recent[1:]
-	}
-	sender := x.sender()
-	if !x.copied() {
-		sender = nil
-	}
-	if x.sure {
-		d.recent = append(d.recent, numbered{x.number, sender, x.src.time})
-	}
 	if d.cameN++; d.cameN > maxCame {
 		clear(d.came)
 		d.cameN = 1
@@ -265,45 +253,6 @@ func (d *destination) mistaken(x *expect) (why string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// follows reports whether x and y are copies of messages of one client, which
-// come in its order.
-func (x *expect) follows(y *expect) bool { return x.copied() && y.copied() && x.sender() == y.sender() }
-
-// place returns the numbers that the first expected message must lie between:
-// the last one before it and the first one after it. The copies of one client's
-// messages come in its order, and others nearly so.
-func (d *destination) place(x *expect) (lo, hi int64) {
-	lo, hi = -1<<62, 1<<62
-	for i := len(d.recent) - 1; i >= 0; i-- {
-		y := &d.recent[i]
-		mine, early := y.sender == x.sender() && x.copied(), x.src.time.Sub(y.time) > slack
-		if !mine && !early {
-			continue
-		}
-		lo = max(lo, y.number)
-		if early {
-			break
-		}
-	}
-	const most = 512
-	for i, y := range d.expects {
-		if i > most {
-			break
-		}
-		if !y.sure || y.number <= lo || y.index <= x.index {
-			continue
-		}
-		late := y.src.time.Sub(x.src.time) > slack
-		if late || y.follows(x) {
-			hi = min(hi, y.number)
-		}
-		if late {
-			break
-		}
-	}
-	return lo, hi
 }
 
 // A delay is the usual time between a message and its copies: the mean and the

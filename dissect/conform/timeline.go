@@ -468,11 +468,17 @@ func (t *timeline) input(e *Event) {
 		if e.Time.Sub(c.madeReady) <= slack {
 			return // it was only late
 		}
+		if c.sent[1].lost > 0 { // a client that is ready has got its Settings
+			t.answered(c, len(rounds))
+		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
 	case e.Op == msg.OpObjectCreate, e.Op == msg.OpObjectCreateTeam:
+		t.plays(c)
 		if o, ok := createdBy(t.bodies.game(e.Body)); ok {
 			c.created(o.id)
 		}
+	default:
+		t.plays(c)
 	}
 	t.hand(c, e)
 }
