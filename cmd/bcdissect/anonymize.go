@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/bcdissect/bcdissect/cmd/internal/anonymize"
+	"github.com/bcdissect/bcdissect/cmd/internal/anonymize/command"
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 func newAnonymize(s cli.Streams) *cobra.Command {
-	var f anonymize.Flags
+	var f command.Flags
 	cmd := &cobra.Command{
 		Use:   "anonymize FILE... OUT",
 		Short: "Replace names, chat and addresses before sharing captures",

@@ -92,13 +92,16 @@ func (s sender) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// save takes the form, names, a filter, the function for the progress, and the
-// one for the bytes.
+// save takes a choice, names, the function for the progress, and the one for the
+// bytes.
 func save(args []js.Value) any {
-	if err := viewer.Save(sender{args[4]}, args[0].String(), names(args[1]), args[2].String(), progress(args[3])); err != nil {
+	of := func(key string) string { return args[0].Get(key).String() }
+	c := viewer.Choice{Form: of("form"), Filter: of("filter"), Key: of("key"), Name: of("name")}
+	notes, err := viewer.Save(sender{args[3]}, c, names(args[1]), progress(args[2]))
+	if err != nil {
 		return err
 	}
-	return nil
+	return map[string]any{"notes": notes}
 }
 
 // newList takes names.

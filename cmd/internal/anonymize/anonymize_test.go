@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bcdissect/bcdissect/cmd/internal/anonymize"
+	"github.com/bcdissect/bcdissect/cmd/internal/anonymize/command"
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -33,7 +33,7 @@ import (
 
 // run runs the command.
 func run(args ...string) (said string, err error) {
-	var f anonymize.Flags
+	var f command.Flags
 	var text bytes.Buffer
 	s := cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &text}
 	cmd := &cobra.Command{Use: "anonymize", SilenceErrors: true, SilenceUsage: true, RunE: func(_ *cobra.Command, names []string) error { return f.Run(s, names) }}

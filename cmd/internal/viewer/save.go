@@ -3,7 +3,10 @@ package viewer
 import (
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/anonymize"
 	"github.com/bcdissect/bcdissect/cmd/internal/extract"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
@@ -25,30 +28,93 @@ const (
 
 	FormDecrypted = "decrypted.pcapng" // read -w NAME.pcapng --decrypt
 	FormAnnotated = "annotated.pcapng" // read -w NAME.pcapng --annotate
+	FormAnonymous = "anonymous.pcapng" // anonymize, with --key
 )
 
-// Save writes captures in a form. A filter, which may be empty, chooses messages
-// for the forms that have them.
-func Save(w io.Writer, form string, names []string, expression string, progress func(read, size int64)) error {
-	switch form {
+// A Choice says what to save.
+type Choice struct {
+	Form   string
+	Filter string // of messages, for the forms that have them; may be empty
+	Key    string // of pseudonyms, in hexadecimal; empty for one that nobody keeps
+	Name   string // of the file, for Notes
+}
+
+// Save writes captures in a form. notes are the lines that the command says beside
+// its file.
+func Save(w io.Writer, c Choice, names []string, progress func(read, size int64)) (notes string, err error) {
+	switch c.Form {
 	case FormPage, FormSession, FormFlight:
-		all, _, err := matches(names, nil, nil, progress)
-		if err != nil {
-			return err
-		}
-		switch form {
-		case FormPage:
-			return page.Write(w, all, page.Options{Captures: bases(names), League: league(names, all)})
-		case FormSession:
-			return ndjson.Session(w, all, league(names, all), ndjson.SessionOptions{Captures: bases(names)})
-		}
-		return acmi.WriteZip(w, all)
+		return "", saveMatches(w, c.Form, names, progress)
 	case FormNDJSON, FormCSV:
-		return saveMessages(w, form, names, expression, progress)
+		return "", saveMessages(w, c.Form, names, c.Filter, progress)
 	case FormDecrypted, FormAnnotated:
-		return saveCapture(w, form == FormAnnotated, names, progress)
+		return "", saveCapture(w, c.Form == FormAnnotated, names, progress)
+	case FormAnonymous:
+		return saveAnonymous(w, &c, names, progress)
 	}
-	return fmt.Errorf("%s: no such form", form)
+	return "", fmt.Errorf("%s: no such form", c.Form)
+}
+
+func saveMatches(w io.Writer, form string, names []string, progress func(read, size int64)) error {
+	all, _, err := matches(names, nil, nil, progress)
+	if err != nil {
+		return err
+	}
+	switch form {
+	case FormPage:
+		return page.Write(w, all, page.Options{Captures: bases(names), League: league(names, all)})
+	case FormSession:
+		return ndjson.Session(w, all, league(names, all), ndjson.SessionOptions{Captures: bases(names)})
+	}
+	return acmi.WriteZip(w, all)
+}
+
+// saveAnonymous writes captures with pseudonyms, by way of a file that is searched
+// first.
+func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, size int64)) (notes string, err error) {
+	key := anonymize.NewKey()
+	if c.Key != "" {
+		if key, err = anonymize.ParseKey(c.Key); err != nil {
+			return "", err
+		}
+	}
+	file, err := os.CreateTemp("", "bcdissect-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // a leftover file is not worth an error
+	job, err := anonymize.New(c.Name, file, anonymize.Options{Key: key})
+	if err != nil {
+		return "", err
+	}
+	if _, err = job.Write(names, nil, seldom(progress)); err != nil { // the page has told of any damage
+		return "", err
+	}
+	if err := job.Search(file.Name()); err != nil {
+		return "", err
+	}
+	written, err := os.Open(file.Name())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = written.Close() }() // nothing was written
+	if _, err := io.Copy(w, written); err != nil {
+		return "", err
+	}
+	var said strings.Builder
+	err = job.Summary(&said, c.Name)
+	return said.String(), err
+}
+
+// seldom tells the progress now and then.
+func seldom(progress func(read, size int64)) func(*capture.Series) {
+	const every = 1024 // datagrams
+	n := 0
+	return func(src *capture.Series) {
+		if n++; n%every == 0 {
+			progress(src.Progress())
+		}
+	}
 }
 
 // saveCapture writes captures deciphered, and annotated or not.
@@ -76,13 +142,7 @@ func saveCapture(w io.Writer, annotate bool, names []string, progress func(read,
 	if err != nil {
 		return err
 	}
-	const every = 1024
-	n := 0
-	_, _, err = job.Run(names, nil, func(src *capture.Series) { // the page has told of any damage
-		if n++; n%every == 0 {
-			progress(src.Progress())
-		}
-	})
+	_, _, err = job.Run(names, nil, seldom(progress)) // the page has told of any damage
 	return err
 }
 

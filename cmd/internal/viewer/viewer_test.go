@@ -179,7 +179,7 @@ func TestDamaged(t *testing.T) {
 	if _, err := NewList([]string{name}); err == nil {
 		t.Error("a text is listed as a capture")
 	}
-	if err := Save(new(bytes.Buffer), FormPage, []string{name}, "", nil); err == nil {
+	if _, err := Save(new(bytes.Buffer), Choice{Form: FormPage}, []string{name}, nil); err == nil {
 		t.Error("a text is saved as a page")
 	}
 }

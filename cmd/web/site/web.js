@@ -199,6 +199,7 @@ function turnTo(id) {
   }
   if (id !== 'match' && app.playing) app.play(false);
   if (id === 'match' && app.scene) resize();
+  if (id === 'save') site.saveNote();
 }
 
 // toRow shows the messages of a frame of a file.
@@ -418,32 +419,39 @@ const forms = [
   { form: 'csv', name: 'Messages as CSV', what: 'for a spreadsheet', ending: '.csv', command: 'read FILE -T csv', filtered: true },
   { form: 'decrypted.pcapng', name: 'Deciphered capture', what: 'for Wireshark and other programs', ending: '.decrypted.pcapng', command: 'read FILE -w NAME.pcapng --decrypt' },
   { form: 'annotated.pcapng', name: 'Annotated capture', what: 'with all fields, for Wireshark with the plugin', ending: '.annotated.pcapng', command: 'read FILE -w NAME.pcapng --annotate' },
+  { form: 'anonymous.pcapng', name: 'Anonymous capture', what: 'to share: other names, chat and addresses, the same game', ending: '.anonymous.pcapng', command: 'anonymize FILE NAME.pcapng --key KEYFILE', keyed: true },
 ];
 
 function saving(panel) {
   const status = h('p', { role: 'status', class: 'soft' }), bar = h('progress', { 'aria-label': 'Writing', max: 1, value: 0, hidden: true });
-  const note = h('p', { class: 'soft' });
+  const note = h('p', { class: 'soft' }), said = h('pre', { class: 'card notes', hidden: true, tabindex: 0, 'aria-label': 'What was replaced' });
+  const key = h('input', { type: 'text', id: 'key', autocomplete: 'off', spellcheck: 'false', placeholder: '64 hex digits', 'aria-describedby': 'keynote' });
   site.saveNote = () => { note.textContent = site.filtered ? `The filter ${site.filtered} is on: messages as JSON and CSV are those that it keeps.` : ''; };
-  const buttons = forms.map((f) => h('li', { class: 'card' }, h('button', { type: 'button', 'data-form': f.form, onclick: () => save(f, status, bar) }, f.name), h('span', null, f.what), h('code', { class: 'soft' }, `bcdissect ${f.command}`)));
-  panel.append(section('v-all', 'Save', 'each is the same file as the program writes', note, bar, status, h('ul', { class: 'saves' }, buttons)));
+  const buttons = forms.map((f) => h('li', { class: 'card' }, h('button', { type: 'button', 'data-form': f.form, onclick: () => save(f, { status, bar, said, key: key.value.trim() }) }, f.name), h('span', null, f.what), h('code', { class: 'soft' }, `bcdissect ${f.command}`),
+    f.keyed ? h('p', { class: 'keyline' }, h('label', { for: 'key' }, 'Key '), key, h('span', { id: 'keynote' }, ' The same key gives the same pseudonyms; without one they are others each time.')) : null));
+  panel.append(section('v-all', 'Save', 'each is the same file as the program writes', note, h('ul', { class: 'saves' }, buttons), bar, status, said));
 }
 
-async function save(f, status, bar) {
+async function save(f, { status, bar, said, key }) {
   site.saver?.end();
   const w = site.saver = newWorker();
+  const name = stem() + f.ending;
   bar.hidden = false;
   bar.value = 0;
-  status.textContent = `Writing: ${f.name} …`;
-  w.onprogress = (read, all) => { bar.value = all ? read / all : 0; };
+  said.hidden = true;
+  delete status.dataset.saved;
+  status.textContent = `Writing ${name} …`;
+  w.onprogress = (read, all) => { bar.value = all ? Math.min(read / all, 1) : 0; };
   try {
-    const { blob } = await w.ask('save', { files: site.files, form: f.form, filter: f.filtered ? site.filtered : '' });
+    const { blob, notes } = await w.ask('save', { files: site.files, choice: { form: f.form, filter: f.filtered ? site.filtered : '', key: f.keyed ? key : '', name } });
     if (site.saver !== w) return;
-    const name = stem() + f.ending;
     const a = h('a', { href: URL.createObjectURL(blob), download: name });
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
     status.textContent = `${name}: ${bytesText(blob.size)}`;
     status.dataset.saved = name;
+    said.textContent = notes;
+    said.hidden = !notes;
   } catch (e) {
     if (site.saver === w) status.textContent = e.message;
   } finally {

@@ -51,11 +51,11 @@ const tasks = {
     if (r.error) return r;
     return { report: r.report, columns: r.columns };
   },
-  save({ files, form, filter, key }) {
+  save({ files, choice }) {
     const parts = [];
-    const r = bcdissect.save(form, put(files), filter, told(), (bytes) => parts.push(bytes), key);
-    if (r?.error) return r;
-    return { blob: new Blob(parts), notes: r };
+    const r = bcdissect.save(choice, put(files), told(), (bytes) => parts.push(bytes));
+    if (r.error) return r;
+    return { blob: new Blob(parts), notes: r.notes };
   },
   list({ files }) {
     const r = bcdissect.list(put(files));

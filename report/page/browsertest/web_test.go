@@ -327,6 +327,21 @@ func TestWebSave(t *testing.T) {
 		}
 		save(form, "."+form, b)
 	}
+	key := strings.Repeat("0123456789abcdef", 4)
+	keyFile, out := filepath.Join(own, "key"), filepath.Join(own, "anonymous.pcapng")
+	if err := os.WriteFile(keyFile, []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "anonymize", name, out, "--key", keyFile)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eval[chromedp.Void](v.tab, `document.getElementById("key").value = "`+key+`"`)
+	save("anonymous.pcapng", ".anonymous.pcapng", b)
+	if got := eval[string](v.tab, `document.querySelector(".notes").textContent`); !strings.Contains(got, "names of players") || !strings.Contains(got, "none is left") {
+		t.Errorf("the page says of what was replaced: %q", got)
+	}
 	save("ndjson", ".ndjson", program(t, "read", name, "-T", "json"))
 	v.view("messages")
 	v.filter("TorpedoFire or Chat")

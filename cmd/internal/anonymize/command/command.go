@@ -1,0 +1,136 @@
+// Package command has the flags of the command anonymize.
+package command
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/anonymize"
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+)
+
+// Flags are the flags of the command.
+type Flags struct {
+	cli.Common
+	write    string
+	key      string
+	force    bool
+	keepChat bool
+	keepRest bool
+}
+
+// Define defines the flags.
+func (f *Flags) Define(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.write, "write", "w", "", "write to this `FILE`; without it the last argument names the file")
+	fl.BoolVar(&f.force, "force", false, "overwrite a file that is not empty")
+	fl.StringVar(&f.key, "key", "", "`FILE` with a key, which is created if there is none: the same key gives the same pseudonyms")
+	fl.BoolVar(&f.keepChat, "keep-chat", false, "keep lines of chat, but for the names of players in them")
+	fl.BoolVar(&f.keepRest, "keep-undecoded", false, "keep bytes that do not decode, which may hold anything")
+	f.DefinePorts(cmd)
+	f.DefineDecoding(cmd)
+}
+
+// Run makes the captures anonymous.
+func (f *Flags) Run(s cli.Streams, names []string) error {
+	if f.write == "" {
+		if len(names) < 2 {
+			return errors.New("anonymize: needs a file to write: a second name, or -w FILE")
+		}
+		f.write, names = names[len(names)-1], names[:len(names)-1]
+	}
+	if f.write == "-" {
+		return errors.New("--write -: the output is searched after it is written; give a file")
+	}
+	cfg, err := f.Config()
+	if err != nil {
+		return err
+	}
+	if err := cli.CheckInput("--write", f.write, s.In, names...); err != nil {
+		return err
+	}
+	if err := cli.CheckDistinct("--key", f.key, "--write", f.write); err != nil {
+		return err
+	}
+	key, err := readKey(f.key, s.Err)
+	if err != nil {
+		return cli.Failed(err)
+	}
+	draft, err := cli.CreateDraft(f.write, f.force, s)
+	if err != nil {
+		return err
+	}
+	job, err := anonymize.New(f.write, draft, anonymize.Options{Config: cfg, Key: key, KeepChat: f.keepChat, KeepRest: f.keepRest})
+	if err != nil {
+		draft.Discard()
+		return cli.Failed(err)
+	}
+	damage, err := f.copy(s, job, names)
+	if err == nil {
+		err = job.Search(draft.Name())
+	}
+	if err != nil {
+		draft.Discard()
+		return cli.Failed(err)
+	}
+	if err := draft.Accept(); err != nil {
+		return cli.Failed(err)
+	}
+	if err := job.Summary(s.Err, f.write); err != nil {
+		return cli.Failed(err)
+	}
+	if damage != nil {
+		return &cli.StatusError{Code: cli.ExitDamaged, Err: damage}
+	}
+	return nil
+}
+
+// copy copies the captures.
+func (f *Flags) copy(s cli.Streams, job *anonymize.Job, names []string) (damage, err error) {
+	progress := cli.NewProgress(s, f.NoProgress)
+	defer progress.Done()
+	return job.Write(names, s.In, func(src *capture.Series) {
+		const every = 4096 // frames
+		if st := src.Stats(); st.Frames%every == 0 {
+			progress.Update(st.BytesRead, st.Size, st.Frames)
+		}
+	})
+}
+
+// readKey returns the key of a file, and creates the file if there is none; or a
+// random key that nobody keeps.
+func readKey(name string, report io.Writer) ([]byte, error) {
+	fresh := anonymize.NewKey()
+	if name == "" {
+		return fresh, nil
+	}
+	text, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, cli.PlainPath(name, err)
+		}
+		_, err = fmt.Fprintln(file, hex.EncodeToString(fresh))
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, cli.PlainPath(name, err)
+		}
+		fmt.Fprintf(report, "bcdissect: %s: a new key; keep it to yourself\n", name)
+		return fresh, nil
+	case err != nil:
+		return nil, cli.PlainPath(name, err)
+	}
+	key, err := anonymize.ParseKey(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; name a file that does not exist to create one", name, err)
+	}
+	return key, nil
+}
