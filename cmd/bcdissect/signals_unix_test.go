@@ -319,6 +319,40 @@ func outputKilled(t *testing.T, args ...string) {
 	}
 }
 
+// A signal ends Wireshark, too, and leaves no plugin behind.
+func TestWiresharkKilled(t *testing.T) {
+	dir, temp := t.TempDir(), t.TempDir()
+	fake := filepath.Join(dir, "wireshark")
+	if err := os.WriteFile(fake, []byte("#!/bin/sh\n[ $1 = -k ] || exit 1\ntouch "+dir+"/started\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bcdissect", "wireshark", "--program", fake, fixtures.Path("captures/join_flow.pcap"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "HOME="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	for n := 0; absent(filepath.Join(dir, "started")) && n < 1000; n++ {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if all, err := os.ReadDir(temp); err != nil || len(all) != 1 {
+		t.Errorf("got %v and %v while Wireshark runs, want a plugin", all, err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if status := ends(t, cmd); status != cli.ExitFailed {
+		t.Errorf("status %d", status)
+	}
+	if all, err := os.ReadDir(temp); err != nil || len(all) != 0 {
+		t.Errorf("left %v, %v", all, err)
+	}
+}
+
+// absent reports whether there is no file of a name.
+func absent(name string) bool {
+	_, err := os.Stat(name)
+	return err != nil
+}
+
 // blocks returns how many blocks of each type are in a pcapng file of this
 // machine's byte order, the type of the last, and the bytes behind it.
 func blocks(t *testing.T, file string) (kinds map[uint32]int, last uint32, rest int) {

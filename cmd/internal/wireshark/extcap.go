@@ -35,7 +35,7 @@ func IsExtcap(args []string) bool {
 type extcap struct {
 	// Questions.
 	interfaces, dlts, config bool
-	version, reload, of      string
+	reload, of               string
 
 	// A capture.
 	capture bool
@@ -74,7 +74,7 @@ func (e *extcap) define(cmd *cobra.Command) {
 	fl.BoolVar(&e.interfaces, "extcap-interfaces", false, "")
 	fl.BoolVar(&e.dlts, "extcap-dlts", false, "")
 	fl.BoolVar(&e.config, "extcap-config", false, "")
-	fl.StringVar(&e.version, "extcap-version", "", "")
+	fl.String("extcap-version", "", "") // all versions get the same answers
 	fl.StringVar(&e.reload, "extcap-reload-option", "", "")
 	fl.StringVar(&e.of, "extcap-interface", "", "")
 	fl.StringVar(&e.filter, "extcap-capture-filter", "", "")

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
@@ -17,6 +19,9 @@ import (
 // Open opens captures in Wireshark, deciphered and with all fields, and returns
 // when the user has closed it. The arguments are for Wireshark.
 func Open(f *cli.Common, s cli.Streams, program string, names, args []string) error {
+	if _, err := f.Config(); err != nil { // before a window opens
+		return err
+	}
 	path, err := programOf(program, "wireshark")
 	if err != nil {
 		return cli.Failed(err)
@@ -33,9 +38,20 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	if err != nil {
 		return cli.Failed(err)
 	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer close(signals)
+	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return cli.Failed(fmt.Errorf("%s: %w", path, err))
 	}
+	go func() { // Wireshark ends, and then the plugin is removed
+		for sig := range signals {
+			if cmd.Process.Signal(sig) != nil {
+				_ = cmd.Process.Kill() // it has ended if that fails
+			}
+		}
+	}()
 	to := s
 	to.Out = pipe
 	err = reading.For("Wireshark").Captures(f, to, names, nil)
