@@ -12,6 +12,17 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
+// The types of the reliable delivery between two sides.
+type (
+	// A Message is one message to send or deliver.
+	Message = arq.Message
+	// LinkLimits bound the memory for one side of a connection; the zero value
+	// stands for the usual limits.
+	LinkLimits = arq.Limits
+	// LinkStats count the messages of one side of a connection.
+	LinkStats = arq.Stats
+)
+
 // A ClientConfig says who a client is, and how much it does by itself.
 type ClientConfig struct {
 	Name     string // told to the host as soon as it lets the client in; empty leaves that to the caller
@@ -19,7 +30,7 @@ type ClientConfig struct {
 	Claimed  [4]byte // its address, as it sees it
 	Nonce    uint32  // other than 0
 	OpenBC   bool    // it writes as OpenBC's test clients do
-	Limits   arq.Limits
+	Limits   LinkLimits
 	Catalog  *decode.Catalog // of game messages; nil for those of the game
 
 	// Answer returns the hashes of the files of a round. Nil leaves answers to
@@ -31,7 +42,7 @@ type ClientConfig struct {
 	// Deliver is told of every message of the host's, transport messages
 	// included; nil for nobody. The message is borrowed. The client has applied it
 	// by then.
-	Deliver func(now time.Time, m *arq.Message)
+	Deliver func(now time.Time, m *Message)
 }
 
 // A ClientPhase is how far a client has come.
@@ -91,7 +102,7 @@ func NewClient(cfg ClientConfig) *Client {
 func (c *Client) Idle() bool { return c.link.Idle() }
 
 // Link returns the counts of the client's connection.
-func (c *Client) Link() arq.Stats { return c.link.Stats() }
+func (c *Client) Link() LinkStats { return c.link.Stats() }
 
 // Connect asks to be let in, once a second until there is an answer. The body
 // is that of a captured request; nil stands for one made of the configuration.
@@ -121,8 +132,8 @@ func (c *Client) encode(name string, m decode.Message) []byte {
 	return body
 }
 
-// Queue sends any message. The error is that of [arq.Endpoint.Queue].
-func (c *Client) Queue(now time.Time, m arq.Message) error {
+// Queue sends any message. It fails if there is no room for it: see LinkLimits.
+func (c *Client) Queue(now time.Time, m Message) error {
 	err := c.link.Queue(now, m)
 	if err == nil && m.Reliable {
 		c.counted++
@@ -131,7 +142,7 @@ func (c *Client) Queue(now time.Time, m arq.Message) error {
 }
 
 // Send sends any message; Err keeps its error.
-func (c *Client) Send(now time.Time, m arq.Message) { c.failed(c.Queue(now, m)) }
+func (c *Client) Send(now time.Time, m Message) { c.failed(c.Queue(now, m)) }
 
 func (c *Client) failed(err error) {
 	if c.Err == nil && err != nil {

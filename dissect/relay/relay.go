@@ -18,7 +18,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 )
 
 // A Mode says how far the host keeps to the stock game.
@@ -96,7 +95,7 @@ type Config struct {
 
 // Limits bound the memory and the traffic that clients can cause.
 type Limits struct {
-	Link arq.Limits // of each client
+	Link LinkLimits // of each client
 
 	Objects     int // of one client, that are kept for those who join later: 64
 	ObjectBytes int // in their creations: 16 KiB
@@ -269,7 +268,7 @@ type PeerInfo struct {
 	Assumed bool // it uses an id that it was not given, as some of OpenBC's clients do
 	OpenBC  bool // it connected as OpenBC's clients do
 	Objects int  // of its that are kept for those who join later
-	Link    arq.Stats
+	Link    LinkStats
 }
 
 // A Drop is the reason that a host dropped a datagram or message.
