@@ -104,24 +104,25 @@ type draft struct {
 // begin makes a draft. It removes those that an earlier run left behind.
 func (f *folder) begin(capture string) (*draft, error) {
 	all := filepath.Join(f.path, unfinished)
-	if err := os.MkdirAll(all, 0o777); err != nil {
-		return nil, err
-	}
 	prefix := capture + "." + f.ext + "~"
-	old, err := os.ReadDir(all)
-	if err != nil {
-		return nil, err
-	}
+	old, _ := os.ReadDir(all) // it may not be there
 	for _, o := range old {
 		if strings.HasPrefix(o.Name(), prefix) {
 			_ = os.RemoveAll(filepath.Join(all, o.Name())) // not worth an error
 		}
 	}
-	temp, err := os.MkdirTemp(all, prefix)
-	if err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		if err := os.MkdirAll(all, 0o777); err != nil {
+			return nil, err
+		}
+		temp, err := os.MkdirTemp(all, prefix)
+		if err == nil {
+			return &draft{folder: f, capture: capture, temp: temp}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try > 100 { // another program may just have removed the empty folder
+			return nil, err
+		}
 	}
-	return &draft{folder: f, capture: capture, temp: temp}, nil
 }
 
 // create creates the file of a table.
