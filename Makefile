@@ -58,7 +58,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -175,6 +175,17 @@ vet: ## go vet for the systems of LINTOS other than this one
 # The validator is in a module of its own and stays out of the program's go.mod.
 schema: ## validate the JSON of every fixture against the schemas in docs/schema
 	cd docs/schema/check && $(GO) vet ./... && $(GO) test -count=1 ./...
+
+# The engines are npm packages, which stay out of go.mod.
+engines: build ## read the tables of fixtures with DuckDB and ClickHouse, and run the queries of docs/tables.md
+	@if command -v node >/dev/null && (cd report/tables/enginetest && npm install --no-save --no-audit --no-fund >/dev/null 2>&1); then \
+		node report/tables/enginetest/check.mjs bin/bcdissect .; \
+	else \
+		echo "make: no engines: node or the packages of report/tables/enginetest cannot be had" >&2; \
+	fi
+
+plots: build ## draw the plots of docs/tables.md (after make engines)
+	node report/tables/enginetest/plots.mjs bin/bcdissect .
 
 lint: ## run the linters (.golangci.yml) over the files of this system
 	@echo "golangci-lint: $(GOLANGCI) (its first run builds it, which takes minutes)"
