@@ -9,8 +9,8 @@ import (
 // Limits of a batch: small enough for the processor's caches, and large enough
 // to amortise the cost per batch.
 const (
-	batchDatagrams = 2048
-	batchBytes     = 256 << 10
+	batchDatagrams = 1024
+	batchBytes     = 128 << 10
 )
 
 // A Batch holds copies of datagrams on their way to a pipeline, and deciphers

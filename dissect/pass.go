@@ -100,7 +100,12 @@ func (p *pass) datagram() error {
 	p.alone = split.Count == 1
 	for part := 0; ; part++ {
 		var err error
-		if part, err = p.passUpdates(&split, part); err != nil || split.Done() {
+		if p.count == nil {
+			part, err = p.passUpdates(&split, part)
+		} else {
+			part, err = p.countRun(&split, part)
+		}
+		if err != nil || split.Done() {
 			return err
 		}
 		offset := split.Offset()

@@ -58,6 +58,7 @@ type Pipeline struct {
 	stats   Stats
 
 	omitValues, omitCopies bool
+	count                  func(*Run) error // nil for records of all messages
 
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text
@@ -92,8 +93,8 @@ func New(cfg Config) *Pipeline {
 func (p *Pipeline) Stats() Stats { return p.stats }
 
 // OmitValues makes later records of ship updates come without Message, or with
-// it again. Counting is faster without; other records stay the same. Updates of
-// uncertain layout always have their Message.
+// it again. Other records stay the same. Updates of uncertain layout always have
+// their Message.
 func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
 
 // OmitCopies is OmitValues for updates without subsystems that a host passes on

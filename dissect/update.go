@@ -12,7 +12,9 @@ import (
 
 // updates holds the record of the current ship update.
 type updates struct {
-	rec Record
+	rec   Record
+	run   Run
+	parts msg.StateParts
 
 	forms   [decode.Dialects]*msg.StateUpdate // by the sender's dialect, nil if there is none
 	form    *msg.StateUpdate                  // of the sender
@@ -28,6 +30,7 @@ func (u *updates) init(catalog *decode.Catalog, decoder *decode.Decoder) {
 	for d := range u.forms {
 		u.forms[d], _ = decoder.Fast(spec, decode.Dialect(d)).(*msg.StateUpdate)
 	}
+	u.run.Spec = spec
 	u.rec = Record{Spec: spec, fieldsAt: 1, Transport: transport.Header{Type: transport.Standard, Size: transport.PlainHeader}}
 }
 
@@ -45,11 +48,9 @@ func (p *pass) beginUpdates(peer uint8) {
 	}
 }
 
-// isUpdate reports whether a message without the reliable, priority and
-// fragment flags is a ship update.
-func isUpdate(message []byte) bool {
-	return len(message) > transport.PlainHeader && decode.Opcode(message[transport.PlainHeader]) == msg.OpStateUpdate
-}
+// nextUpdate returns the next message if it is a ship update without the
+// reliable, priority and fragment flags, or nil.
+func nextUpdate(split *transport.Splitter) []byte { return split.Unreliable(byte(msg.OpStateUpdate)) }
 
 func hasSubsystems(update []byte) bool {
 	_, flags, _ := msg.UpdateHead(update)
@@ -61,13 +62,13 @@ func hasSubsystems(update []byte) bool {
 // sender's dialect. part is the index of the next message; the result is the
 // index of the first unhandled one.
 func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
-	message := split.Unreliable()
-	if !isUpdate(message) {
+	message := nextUpdate(split)
+	if message == nil {
 		return part, nil
 	}
 	p.beginUpdates(split.Peer)
 	u, r := &p.updates, &p.updates.rec
-	for ; u.form != nil && isUpdate(message); message = split.Unreliable() {
+	for ; u.form != nil && message != nil; message = nextUpdate(split) {
 		body := message[transport.PlainHeader:]
 		from := p.c.UpdateOrigin(p.side, p.d.Number, p.d.Time, r.Spec, body)
 		layout := r.Sender

@@ -30,11 +30,11 @@ type Flusher interface {
 	Flush() error
 }
 
-// A Counter is a sink that does not look at the values of ship updates: it
-// takes records of them without a Message.
+// A Counter is a sink that only counts ship updates and acknowledgements: it
+// takes them in runs, and records of other messages.
 type Counter interface {
 	Sink
-	OmitsValues()
+	Run(r *dissect.Run) error
 }
 
 // A Folder is a sink that looks at the values of ship updates, but of those that

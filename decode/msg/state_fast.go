@@ -41,6 +41,9 @@ func UpdateHead(payload []byte) (id wire.ObjectID, flags Dirty, ok bool) {
 	return id, Dirty(payload[stateHead-1]), true
 }
 
+// UpdateFlags returns the flags of an update that is long enough.
+func UpdateFlags(update []byte) Dirty { return Dirty(update[stateHead-1]) }
+
 // stateLeast is the minimum size of an update for each combination of flags,
 // without bits.
 var stateLeast = func() (least [256]uint8) {
@@ -58,6 +61,71 @@ var stateLeast = func() (least [256]uint8) {
 	}
 	return least
 }()
+
+// A plainForm is the form of the plain updates with certain flags, in one word:
+// the size without hash and power settings, and above that the other fields.
+type plainForm uint64
+
+const (
+	formBits = 8 + 8*iota // offset of the group of bits; of the flags if there is none
+	formMask              // of its count and unused bits
+	formWant              // those
+	formHash              // mask of the bit before a hash
+	formTail              // mask of the size of power settings: 0 without
+)
+
+// plainForms are the forms by flags.
+var plainForms = func() (forms [256]plainForm) {
+	for flags := range forms {
+		size := uint64(stateLeast[flags])
+		group := func(at, mask, want, hash uint64) uint64 {
+			return (size + 1) | at<<formBits | mask<<formMask | want<<formWant | hash<<formHash
+		}
+		form := size | (stateHead-1)<<formBits
+		switch Dirty(flags) & (DirtyPosition | DirtyCloak | DirtySubsystems) {
+		case 0:
+		case DirtyPosition:
+			form = group(stateHead+positionBytes, 0xFE, 0x20, 1)
+		case DirtyCloak:
+			form = group(size, 0xFE, 0x20, 0)
+		case DirtyPosition | DirtyCloak:
+			form = group(stateHead+positionBytes, 0xFC, 0x40, 1)
+		default:
+			form |= 1 << formWant // never, without a mask
+		}
+		if Dirty(flags)&DirtyPower != 0 {
+			form |= 0xFFFE << formTail
+		}
+		forms[flags] = plainForm(form)
+	}
+	return forms
+}()
+
+// PlainUpdate reports whether b is an update without subsystems that decodes to
+// its last byte in every dialect and every state of a session. It takes all of
+// them but those of OpenBC that hold two groups of bits.
+func PlainUpdate(b []byte) bool {
+	if len(b) < stateHead {
+		return false
+	}
+	form := plainForms[b[stateHead-1]]
+	rest := len(b) - int(uint8(form))
+	if rest < 0 {
+		return false
+	}
+	group := b[uint8(form>>formBits)]
+	rest -= hashBytes * int(group&uint8(form>>formHash))
+	return group&uint8(form>>formMask) == uint8(form>>formWant) && rest&^int(form>>formTail) == 0
+}
+
+// PlainHash returns the integrity hash in a [PlainUpdate].
+func PlainHash(b []byte) (hash uint16, ok bool) {
+	const at = stateHead + positionBytes + 1
+	if len(b) < at+hashBytes || Dirty(b[stateHead-1])&DirtyPosition == 0 || b[at-1]&1 == 0 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint16(b[at:]), true
+}
 
 // StateParts holds the offsets of an update's parts, without their values.
 type StateParts struct {

@@ -38,6 +38,9 @@ func (e everyShip) Base(id wire.ObjectID) (wire.Vec3, bool) {
 func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte, as decode.Dialect, env decode.Env) (taken bool) {
 	t.Helper()
 	want := d.ReadAs(&walkedSpec, payload, as, env)
+	if len(payload) > 0 && payload[0] == 0x1C {
+		comparePlain(t, d, payload, as, env, want.Exact())
+	}
 	taken = m.ReadFast(payload, as, env)
 	if taken != want.Exact() {
 		t.Fatalf("% X, %v, %+v: taken %v, the walk leaves % X and %v", payload, as, env, taken, want.Rest, want.Err)
@@ -63,6 +66,24 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 		t.Fatalf("% X, %v, %+v:\n got %+v\nwant %+v", payload, as, env, m, walk)
 	}
 	return true
+}
+
+// comparePlain compares PlainUpdate with the walk: it takes no update that the
+// walk does not decode completely, and each of the stock game's that it does,
+// unless there are subsystems.
+func comparePlain(t *testing.T, d *decode.Decoder, payload []byte, as decode.Dialect, env decode.Env, exact bool) {
+	t.Helper()
+	plain := PlainUpdate(payload)
+	if plain && !exact || !plain && exact && as == decode.Stock && UpdateFlags(payload)&DirtySubsystems == 0 {
+		t.Fatalf("% X, %v, %+v: plain %v, the walk decodes it completely: %v", payload, as, env, plain, exact)
+	}
+	if !plain {
+		return
+	}
+	walk := &d.ReadAs(&walkedSpec, payload, as, env).Message.(*walked).m
+	if hash, ok := PlainHash(payload); ok != walk.HasHash || hash != walk.Hash || UpdateFlags(payload) != walk.Flags {
+		t.Fatalf("% X: hash %v %04X, flags %v, want %+v", payload, ok, hash, UpdateFlags(payload), walk)
+	}
 }
 
 // Every flag value, with every class of ship, in both dialects: whole, cut

@@ -76,14 +76,45 @@ func (t *Tally) Record(r *dissect.Record) error {
 	return nil
 }
 
-// OmitsValues marks the tally as a sink that takes ship updates without values.
-func (t *Tally) OmitsValues() {}
+// Run counts messages that come without records. It never fails.
+func (t *Tally) Run(r *dissect.Run) error {
+	if t.begins(r.Datagram, r.Part) {
+		t.Game++
+	}
+	updates := int64(len(r.Flags))
+	t.Messages += updates + int64(r.Acks)
+	t.Types[transport.Acknowledge] += int64(r.Acks)
+	t.Types[transport.Standard] += updates
+	t.Unreliable += updates + int64(r.Acks)
+	if updates == 0 {
+		return nil
+	}
+	t.Counted += updates
+	t.PayloadBytes += int64(r.Bytes)
+	o := &t.Opcodes[msg.OpStateUpdate]
+	o.Name, o.Topic = r.Spec.Name, r.Spec.Topic
+	o.Total += updates
+	o.Bytes += int64(r.Bytes)
+	switch r.Dir {
+	case dissect.ToHost:
+		o.ToHost += updates
+	case dissect.FromHost:
+		o.FromHost += updates
+	case dissect.DirUnknown:
+		return nil // in the total only
+	}
+	flags := &t.Flags[r.Dir]
+	for _, dirty := range r.Flags {
+		flags[dirty]++
+	}
+	return nil
+}
 
 // Close does nothing.
 func (t *Tally) Close() error { return nil }
 
 func (t *Tally) message(r *dissect.Record) {
-	if t.begins(r) {
+	if t.begins(r.Datagram, r.Part) {
 		t.Game++
 	}
 	h := &r.Transport
@@ -147,14 +178,14 @@ func (t *Tally) game(r *dissect.Record) {
 // datagram has been counted as one of the game's.
 func (t *Tally) malformed(r *dissect.Record) {
 	if r.Cut { // the capture is to blame
-		if t.begins(r) {
+		if t.begins(r.Datagram, r.Part) {
 			t.Game++
 		}
 		return
 	}
 	t.Errors++
 	switch {
-	case t.begins(r):
+	case t.begins(r.Datagram, r.Part):
 		t.Malformed++
 	case !t.bad:
 		t.Game--
@@ -163,14 +194,13 @@ func (t *Tally) malformed(r *dissect.Record) {
 	t.bad = true
 }
 
-// begins reports whether r is the first record of its datagram. Frame numbers
-// alone do not tell where one capture ends and the next begins.
-func (t *Tally) begins(r *dissect.Record) bool {
-	d := r.Datagram
+// begins reports whether a part of a datagram is the first one taken. Frame
+// numbers alone do not tell where one capture ends and the next begins.
+func (t *Tally) begins(d *dissect.Datagram, part int) bool {
 	if d == nil {
 		return true
 	}
-	if r.Part > 0 && t.seen && d.Number == t.datagram {
+	if part > 0 && t.seen && d.Number == t.datagram {
 		return false
 	}
 	t.seen, t.datagram, t.bad = true, d.Number, false

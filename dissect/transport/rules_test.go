@@ -206,17 +206,19 @@ func TestFresh(t *testing.T) {
 func TestUnreliable(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"one", "02 01 32 05 00 1C 41", "32 05 00 1C 41"},
-		{"without a body", "02 01 32 03 00", "32 03 00"},
-		{"above 255 bytes", "02 01 32 01 01" + string(bytes.Repeat([]byte(" 20"), 254)), "32 01 01" + string(bytes.Repeat([]byte(" 20"), 254))},
+		{"without a body", "02 01 32 03 00", ""},
+		{"without a body, before another", "02 02 32 03 00 1C", ""},
+		{"another first byte", "02 01 32 05 00 1D 41", ""},
+		{"above 255 bytes", "02 01 32 01 01" + string(bytes.Repeat([]byte(" 1C"), 254)), "32 01 01" + string(bytes.Repeat([]byte(" 1C"), 254))},
 		{"before another", "02 02 32 04 00 1C 02", "32 04 00 1C"},
-		{"reliable", "02 01 32 05 80 00 00", ""},
-		{"with priority", "02 01 32 03 40", ""},
-		{"a fragment", "02 01 32 05 20 00 02", ""},
-		{"another type", "02 01 05 03 00", ""},
-		{"shorter than its header", "02 01 32 02 00", ""},
-		{"longer than the datagram", "02 01 32 04 00", ""},
+		{"reliable", "02 01 32 06 80 1C 00 1C", ""},
+		{"with priority", "02 01 32 04 40 1C", ""},
+		{"a fragment", "02 01 32 06 20 1C 02 03", ""},
+		{"another type", "02 01 05 04 00 1C", ""},
+		{"shorter than its header", "02 01 32 02 00 1C", ""},
+		{"longer than the datagram", "02 01 32 05 00 1C", ""},
 		{"cut", "02 01 32 03", ""},
-		{"none announced", "02 00 32 03 00", ""},
+		{"none announced", "02 00 32 04 00 1C", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plain := fixtures.Unhex(t, tt.hex)
@@ -225,7 +227,7 @@ func TestUnreliable(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fixtures.Unhex(t, tt.want)
-			got := s.Unreliable()
+			got := s.Unreliable(0x1C)
 			if !bytes.Equal(got, want) {
 				t.Fatalf("got % X, want % X", got, want)
 			}
@@ -242,6 +244,44 @@ func TestUnreliable(t *testing.T) {
 			}
 			if s.Skip(got); s.Offset() != one.Offset() || s.Done() != one.Done() || s.Done() != (len(s.Rest()) == 0) {
 				t.Errorf("at %d, done %v, rest % X; Next goes to %d", s.Offset(), s.Done(), s.Rest(), one.Offset())
+			}
+		})
+	}
+}
+
+// Acknowledgement and Skip split the same messages off as Read does.
+func TestAcknowledgement(t *testing.T) {
+	for _, tt := range []struct{ name, hex, want string }{
+		{"of a message", "02 01 01 07 00 02", "01 07 00 02"},
+		{"of a fragment, before another", "02 02 01 07 00 01 09 02", "01 07 00 01 09"},
+		{"cut", "02 01 01 07 00", ""},
+		{"cut before the fragment", "02 01 01 07 00 01", ""},
+		{"another type", "02 01 32 04 00 1C", ""},
+		{"none announced", "02 00 01 07 00 02", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plain := fixtures.Unhex(t, tt.hex)
+			s, err := Split(plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := s.Acknowledgement()
+			if want := fixtures.Unhex(t, tt.want); !bytes.Equal(got, want) {
+				t.Fatalf("got % X, want % X", got, want)
+			}
+			if got == nil {
+				return
+			}
+			one, err := Split(plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, ok, err := one.Next()
+			if err != nil || !ok || m.Type != Acknowledge || m.AckFlags != AckFlags(got) {
+				t.Errorf("Next has %+v, %v, %v", m, ok, err)
+			}
+			if s.Skip(got); s.Offset() != one.Offset() || s.Left() != s.Count-1 {
+				t.Errorf("at %d, %d left; Next goes to %d", s.Offset(), s.Left(), one.Offset())
 			}
 		})
 	}

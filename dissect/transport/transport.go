@@ -90,9 +90,8 @@ const (
 // reliable, priority and fragment flags.
 const PlainHeader = 3
 
-// plainMask holds the flags absent from such a message, in the upper byte of
-// flags and size.
-const plainMask = (flagReliable | flagPriority | flagFragment) >> 8
+// ackHeader is the size of an acknowledgement of a whole message.
+const ackHeader = 4
 
 // Bits of an acknowledgement's flags.
 const (
@@ -210,17 +209,18 @@ func (h *Header) read(b []byte) (err error) {
 }
 
 func (h *Header) acknowledge(b []byte) error {
-	if len(b) < 4 {
-		return short(4, len(b))
+	if len(b) < ackHeader {
+		return short(ackHeader, len(b))
 	}
 	h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[1:]), true
-	h.AckFlags = b[3]
-	h.Len = 4
+	h.AckFlags = AckFlags(b)
+	h.Len = ackHeader
 	if h.AckFlags&ackFragment != 0 {
-		if len(b) < 5 {
-			return short(5, len(b))
+		h.Len++
+		if len(b) < h.Len {
+			return short(h.Len, len(b))
 		}
-		h.Fragment, h.Index, h.Len = true, b[4], 5
+		h.Fragment, h.Index = true, b[ackHeader]
 	}
 	h.Size = h.Len
 	return nil
@@ -362,25 +362,62 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 }
 
 // Unreliable returns the next message if it is a complete Standard one without
-// the reliable, priority and fragment flags, as most are. Otherwise it returns
-// nil; use Read.
-func (s *Splitter) Unreliable() []byte {
+// the reliable, priority and fragment flags whose body begins with a byte, as
+// most are. Otherwise it returns nil; use Read.
+func (s *Splitter) Unreliable(first byte) []byte {
 	b := s.b[s.off:]
-	if s.done == s.Count || len(b) < PlainHeader || Type(b[0]) != Standard || b[2]&plainMask != 0 {
-		return nil
-	}
-	n := int(b[1]) | int(b[2])<<8
-	if n < PlainHeader || n > len(b) {
+	n := Unreliable(b, first)
+	if n == 0 || s.done == s.Count {
 		return nil
 	}
 	return b[:n:n]
 }
 
-// Skip advances past the message returned by Unreliable.
-func (s *Splitter) Skip(message []byte) {
-	s.done++
-	s.off += len(message)
+// Unreliable returns the size of the message at the start of b if it is one that
+// [Splitter.Unreliable] returns, and 0 otherwise.
+func Unreliable(b []byte, first byte) int {
+	if len(b) <= PlainHeader {
+		return 0
+	}
+	head := binary.LittleEndian.Uint32(b)
+	n := int(head >> 8 & sizeStandard)
+	if head&^(sizeStandard<<8) != uint32(Standard)|uint32(first)<<24 || n <= PlainHeader || n > len(b) {
+		return 0
+	}
+	return n
 }
+
+// Acknowledgement returns the next message if it is a complete Acknowledge.
+// Otherwise it returns nil; use Read.
+func (s *Splitter) Acknowledgement() []byte {
+	b := s.b[s.off:]
+	if s.done == s.Count || len(b) < ackHeader || Type(b[0]) != Acknowledge {
+		return nil
+	}
+	n := ackHeader
+	if AckFlags(b)&ackFragment != 0 {
+		n++
+	}
+	if n > len(b) {
+		return nil
+	}
+	return b[:n:n]
+}
+
+// AckFlags returns the flags of a complete Acknowledge.
+func AckFlags(message []byte) uint8 { return message[ackHeader-1] }
+
+// Skip advances past the message returned by Unreliable or Acknowledgement.
+func (s *Splitter) Skip(message []byte) { s.Advance(1, len(message)) }
+
+// Advance advances past complete messages that have a number of bytes.
+func (s *Splitter) Advance(messages, bytes int) {
+	s.done += messages
+	s.off += bytes
+}
+
+// Left returns the number of messages announced that have not been returned.
+func (s *Splitter) Left() int { return s.Count - s.done }
 
 // keepalive handles a DoNothing message in the long form.
 func (s *Splitter) keepalive(h *Header) {

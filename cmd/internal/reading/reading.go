@@ -202,8 +202,9 @@ func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
 // emit returns the function that takes the pipeline's records.
 func (c *reader) emit() func(*dissect.Record) error {
 	if c.wanted.All && c.verify == nil && c.left == 0 && !c.nameless {
-		_, counts := c.sink.(report.Counter)
-		c.pipeline.OmitValues(counts)
+		if counter, ok := c.sink.(report.Counter); ok {
+			c.pipeline.CountRuns(counter.Run)
+		}
 		_, folds := c.sink.(report.Folder)
 		c.pipeline.OmitCopies(folds)
 		return c.sink.Record

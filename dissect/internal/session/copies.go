@@ -50,12 +50,16 @@ type originals struct {
 	next    []uint8    // by bucket: index of the next one
 	size    int        // of a bucket
 	within  time.Duration
+	clients bool // some were written by clients
 }
 
 // make allocates the table, unless it exists.
 func (o *originals) make(buckets, size int, within time.Duration) {
 	if o.all == nil {
-		*o = originals{make([]original, buckets*size), make([]uint64, buckets*size), make([]uint8, buckets), size, within}
+		*o = originals{
+			all: make([]original, buckets*size), digests: make([]uint64, buckets*size), next: make([]uint8, buckets),
+			size: size, within: within,
+		}
 	}
 }
 
@@ -122,6 +126,10 @@ func (c *Conversation) UpdateOrigin(s Side, frame int, at time.Time, spec *decod
 	return c.Origin(s, frame, at, spec, payload)
 }
 
+// HasOriginals reports whether a client of the game has sent ship updates that
+// the host may pass on, and that Origin was asked about.
+func (c *Conversation) HasOriginals() bool { return c.game != nil && c.game.updates.clients }
+
 // Check takes note that the client's message that [Conversation.Origin] was
 // asked about last decodes to its last byte in any state of the session.
 func (c *Conversation) Check() {
@@ -161,6 +169,7 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
 			e.received = c.bit // only echoes return to their author
 		}
+		o.clients = true
 		g.original = o.add(&e)
 		return own
 	}

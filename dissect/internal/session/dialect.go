@@ -59,13 +59,16 @@ func OfShape(s Side, h *transport.Header) (d decode.Dialect, by Strength, why st
 	case h.Type == transport.Standard: // by far the most frequent
 	case h.Short:
 		return decode.OpenBC, Form, "a transport message with an 8-bit length"
-	case h.Type == transport.Acknowledge && h.AckFlags&0x80 != 0:
+	case h.Type == transport.Acknowledge && AckOfOpenBC(h.AckFlags):
 		return decode.OpenBC, Form, "acknowledgement flag 0x80"
 	case h.Type == transport.Connect && s == Client, h.Type == transport.Disconnect && s == Client, h.Type == transport.DoNothing:
 		return decode.Stock, Shape, ""
 	}
 	return decode.Undecided, 0, ""
 }
+
+// AckOfOpenBC reports whether only OpenBC writes an acknowledgement's flags.
+func AckOfOpenBC(flags uint8) bool { return flags&0x80 != 0 }
 
 // OfForm returns the evidence in a game message that its sender wrote itself,
 // Undecided for none.
@@ -86,6 +89,12 @@ func (c *Conversation) Settled(s Side) bool {
 	return c.table.forced != decode.Undecided || c.voice(s).strength == Block
 }
 
+// Open reports whether evidence of a strength may change the dialect of a side's
+// sender.
+func (c *Conversation) Open(s Side, by Strength) bool {
+	return c.table.forced == decode.Undecided && c.voice(s).strength < by
+}
+
 func (c *Conversation) voice(s Side) *Voice {
 	if s == Host && c.game != nil {
 		return &c.game.voice
@@ -96,5 +105,5 @@ func (c *Conversation) voice(s Side) *Voice {
 // Decide takes evidence for the dialect of a side's sender. It reports whether
 // the dialect changed.
 func (c *Conversation) Decide(s Side, d decode.Dialect, by Strength) (changed bool) {
-	return c.table.forced == decode.Undecided && c.voice(s).Decide(d, by)
+	return c.Open(s, by) && c.voice(s).Decide(d, by)
 }

@@ -270,7 +270,7 @@ func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 // Updated is Learn for a ship update.
 func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
 	if s == Client {
-		c.owns(m.Object)
+		c.Owns(m.Object)
 	}
 	if m.Flags&msg.DirtyPosition != 0 {
 		at := wire.Vec3{m.Position[0].Float(), m.Position[1].Float(), m.Position[2].Float()}
@@ -283,8 +283,8 @@ func (c *Conversation) Updated(s Side, m *msg.StateUpdate) {
 	}
 }
 
-// owns records the client as the owner of a ship that it sends updates of.
-func (c *Conversation) owns(id wire.ObjectID) {
+// Owns records the client as the owner of a ship that it sends updates of.
+func (c *Conversation) Owns(id wire.ObjectID) {
 	if c.game == nil || c.player == nil {
 		return
 	}

@@ -1,0 +1,139 @@
+package dissect
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Counting needs no more of most messages than that they are whole. Their fast
+// path makes no records; those would have the same counts.
+
+// A Run is ship updates that decode to their last byte, and acknowledgements,
+// that follow each other in a datagram.
+type Run struct {
+	*Datagram
+	Part  int // of the first in the datagram
+	Dir   Dir
+	Acks  int          // acknowledgements
+	Spec  *decode.Spec // of the updates
+	Flags []msg.Dirty  // of each update
+	Bytes int          // of all game messages
+
+	room [transport.MaxCount + 1]msg.Dirty // of Flags
+}
+
+// CountRuns passes later ship updates and acknowledgements to take, in runs
+// instead of as records. A few still make records: those that do not decode, and
+// those that may tell the dialect of their sender. A run is valid until take
+// returns.
+//
+// Positions, copies of updates, and notes on updates are not followed: a pipeline
+// that counts must do so from the first datagram on.
+func (p *Pipeline) CountRuns(take func(*Run) error) {
+	if u := &p.updates; u.forms[decode.Stock] != nil && u.forms[decode.OpenBC] != nil {
+		p.count = take
+	}
+}
+
+// countRun counts the next messages in a datagram. It stops before anything that
+// needs a record. part and the result are those of passUpdates.
+func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
+	if len(p.notes) > 0 || len(p.asides.waiting) > 0 { // the next record must include them
+		return part, nil
+	}
+	run := &p.updates.run
+	run.Acks, run.Flags, run.Bytes = 0, run.room[:0], 0
+	for {
+		before, rest := len(run.Flags), split.Rest()
+		size := run.addPlain(rest, before+split.Left())
+		if n := len(run.Flags) - before; n > 0 {
+			if p.side == session.Client {
+				p.learnPlain(rest[:size])
+			}
+			split.Advance(n, size)
+		}
+		if split.Left() == 0 {
+			break
+		}
+		if update := nextUpdate(split); update != nil {
+			body := update[transport.PlainHeader:]
+			if !p.locate(body) {
+				break
+			}
+			run.Flags = append(run.Flags, msg.UpdateFlags(body))
+			run.Bytes += len(body)
+			split.Skip(update)
+			continue
+		}
+		ack := split.Acknowledgement()
+		if ack == nil || session.AckOfOpenBC(transport.AckFlags(ack)) && p.c.Open(p.side, session.Form) {
+			break
+		}
+		run.Acks++
+		split.Skip(ack)
+	}
+	n := run.Acks + len(run.Flags)
+	if n == 0 {
+		return part, nil
+	}
+	run.Datagram, run.Part, run.Dir = p.d, part, dirOf(p.c, p.side)
+	return part + n, p.count(run)
+}
+
+// addPlain adds the plain updates at the start of b, at most as many as most. It
+// returns the size of their messages.
+func (r *Run) addPlain(b []byte, most int) (size int) {
+	whole, n := len(b), len(r.Flags)
+	for ; n < most; n++ {
+		end := transport.Unreliable(b, byte(msg.OpStateUpdate))
+		if end < transport.PlainHeader {
+			break
+		}
+		update := b[transport.PlainHeader:end]
+		if !msg.PlainUpdate(update) {
+			break
+		}
+		r.room[uint8(n)] = msg.UpdateFlags(update)
+		b = b[end:]
+	}
+	size = whole - len(b)
+	r.Bytes += size - transport.PlainHeader*(n-len(r.Flags))
+	r.Flags = r.room[:n]
+	return size
+}
+
+// learnPlain learns from a client's plain updates.
+func (p *pass) learnPlain(messages []byte) {
+	for len(messages) > 0 {
+		n := transport.Unreliable(messages, byte(msg.OpStateUpdate))
+		body := messages[transport.PlainHeader:n]
+		messages = messages[n:]
+		id, _ := msg.UpdatedObject(body)
+		p.c.Owns(id)
+		if hash, ok := msg.PlainHash(body); ok {
+			p.c.InferByHash(p.side, id, hash, p.c.Env(p.side).Ship(id))
+		}
+	}
+}
+
+// locate reports whether a host's update that is not plain decodes to its last
+// byte, in a dialect that is certain.
+func (p *pass) locate(body []byte) bool {
+	if p.side != session.Host || !p.c.Settled(p.side) {
+		return false
+	}
+	layout := p.c.Dialect(p.side)
+	if p.c.HasOriginals() {
+		p.from, p.sighted = p.c.UpdateOrigin(p.side, p.d.Number, p.d.Time, p.updates.rec.Spec, body), true
+		if p.from.Passed && p.from.Writer != decode.Undecided {
+			layout = p.from.Writer
+		}
+	}
+	if !p.updates.parts.Locate(body, layout, p.c.Env(p.side)) {
+		return false
+	}
+	p.sighted = false
+	return true
+}
