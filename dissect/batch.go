@@ -82,7 +82,12 @@ func likelyGame(p []byte) bool {
 
 // PushBatch is Push for all datagrams of a deciphered batch.
 func (p *Pipeline) PushBatch(b *Batch, emit func(*Record) error) error {
-	for i := range b.n {
+	return p.PushPart(b, 0, b.n, emit)
+}
+
+// PushPart is PushBatch for the datagrams from one index up to another.
+func (p *Pipeline) PushPart(b *Batch, from, to int, emit func(*Record) error) error {
+	for i := from; i < to; i++ {
 		if err := p.push(&b.datagrams[i], b.dst[i], emit); err != nil {
 			return err
 		}

@@ -57,8 +57,8 @@ type Pipeline struct {
 	blocks  *session.Blocks
 	stats   Stats
 
-	omitValues, omitCopies bool
-	count                  func(*Run) error // nil for records of all messages
+	omitValues, omitUpdates, omitCopies bool
+	count                               func(*Run) error // nil for records of all messages
 
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text
@@ -96,6 +96,10 @@ func (p *Pipeline) Stats() Stats { return p.stats }
 // it again. Other records stay the same. Updates of uncertain layout always have
 // their Message.
 func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
+
+// OmitUpdates makes most later ship updates come without a record, or with it
+// again. Other records stay the same.
+func (p *Pipeline) OmitUpdates(omit bool) { p.omitUpdates = omit }
 
 // OmitCopies is OmitValues for updates without subsystems that a host passes on
 // only: copies with an Author. Behind the first message of a datagram, most of

@@ -3,6 +3,7 @@ package dissect
 import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/internal/session"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -112,9 +113,14 @@ func (p *pass) learnPlain(messages []byte) {
 		messages = messages[n:]
 		id, _ := msg.UpdatedObject(body)
 		p.c.Owns(id)
-		if hash, ok := msg.PlainHash(body); ok {
-			p.c.InferByHash(p.side, id, hash, p.c.Env(p.side).Ship(id))
-		}
+		p.inferByHash(id, body)
+	}
+}
+
+// inferByHash infers the class of a ship from a plain update, without a note.
+func (p *pass) inferByHash(id wire.ObjectID, body []byte) {
+	if hash, ok := msg.PlainHash(body); ok {
+		p.c.InferByHash(p.side, id, hash, p.c.Env(p.side).Ship(id))
 	}
 }
 

@@ -76,6 +76,13 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 			layout = from.Writer
 		}
 		m := u.forms[layout]
+		if p.omitUpdates && m != nil && msg.PlainUpdate(body) && m.ReadPosition(body) {
+			p.inferByHash(m.Object, body)
+			p.c.Updated(p.side, m)
+			split.Skip(message)
+			part++
+			continue
+		}
 		copied := p.omitCopies && from.CopyOf != 0 && from.Author != nil
 		if copied && part > 0 && p.c.Checked() && m.ReadPosition(body) { // digests of hostile messages may collide
 			p.c.Updated(p.side, m)

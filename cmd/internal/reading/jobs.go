@@ -18,8 +18,8 @@ import (
 // decode all of them in order. Another goroutine reads ahead, in batches, and
 // deciphers them. Rendering takes several times as long as decoding, so it is
 // shared: each of several goroutines decodes everything, which gives it the
-// state it needs, and renders every nth batch. The outputs are then written in
-// the order of the batches.
+// state it needs, and renders every nth part of a batch. The outputs are then
+// written in the order of the parts.
 
 const usefulJobs = 4 // with more, each mostly decodes
 
@@ -287,21 +287,28 @@ func (w *renderer) record(rec *dissect.Record) error {
 	return w.reader.record(rec)
 }
 
-// run renders one batch in of, beginning with number nr. Batches are counted
-// from 0; the records at the end of the capture count as one.
+// part is the number of datagrams whose text is written at once: several
+// hundred kilobytes, which stay in the processor's caches.
+const part = 128
+
+// run renders one part in of, beginning with number nr. The parts of all batches
+// are counted from 0; the records at the end of the capture count as one.
 func (w *renderer) run(a *ahead, nr, of int) {
 	defer close(w.out)
 	n := 0
 	for j := range a.takers[nr] {
-		w.turn = n%of == nr
-		w.pipeline.OmitValues(!w.turn)
-		err := w.pipeline.PushBatch(&j.Batch, w.record)
 		frame := j.Last().Number
-		a.done(j)
-		if w.turn && !w.hand(a, frame, err) || err != nil {
-			return
+		for from := 0; from < j.Len(); from += part {
+			w.turn = n%of == nr
+			w.pipeline.OmitValues(!w.turn)
+			w.pipeline.OmitUpdates(!w.turn)
+			err := w.pipeline.PushPart(&j.Batch, from, min(from+part, j.Len()), w.record)
+			if w.turn && !w.hand(a, frame, err) || err != nil {
+				return
+			}
+			n++
 		}
-		n++
+		a.done(j)
 	}
 	w.turn = n%of == nr
 	if err := w.pipeline.Flush(w.record); w.turn {
