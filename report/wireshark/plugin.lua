@@ -95,7 +95,9 @@ local function text(pos)
 	local size = a + b * 256
 	if size == SAME then
 		a, b = byte(raw, pos + 2, pos + 3)
-		return (text(trailer.items + a + b * 256)), pos + 4
+		local at = trailer.items + a + b * 256
+		a, b = byte(raw, at, at + 1)
+		return sub(raw, at + 2, at + 1 + a + b * 256), pos + 4
 	elseif size == PART then
 		local from, n = unpack("<HH", raw, pos + 2)
 		return sub(raw, trailer.info + from, trailer.info + from + n - 1), pos + 6
@@ -181,13 +183,14 @@ local function pick(tvb, tree, id, place)
 			tree:add(field, (value(form, pos + ITEM)))
 		end
 		local a, b = byte(raw, pos + 6, pos + 7)
+		local last = place
 		place = a + b * 256
-	until place == 0
+	until place <= last -- 0 ends the list, and a damaged one does not go back
 end
 
--- annotated shows the frame if it has a trailer. It reports whether it has.
-local function annotated(tvb, pinfo, tree)
-	local raw = tvb:raw()
+-- annotated shows a frame of these bytes if it has a trailer. It reports whether
+-- it has.
+local function annotated(raw, tvb, pinfo, tree)
 	if sub(raw, -8) ~= MAGIC then
 		return false
 	end
@@ -360,11 +363,11 @@ local COUNT = @FIRSTKEY@
 -- recognise tells the game's datagrams from others: the payload that begins at
 -- an offset of the frame and has a number of bytes, perhaps fewer than it had on
 -- the network.
-local function recognise(tvb, at, n, cut)
-	local peer, count, kind = byte(tvb:raw(at, 3), 1, 3)
+local function recognise(raw, at, n, cut)
+	local peer, count, kind = byte(raw, at + 1, at + 3)
 	seen.at, seen.size, seen.text = at, n, nil
 	if peer == 0x5C then
-		seen.text = tvb:raw(at, n)
+		seen.text = sub(raw, at + 1, at + n)
 		return seen.text:match("^\\[%w_]+\\")
 	end
 	if peer == 0 or peer > 0x7E and peer ~= 0xFF then
@@ -375,7 +378,7 @@ local function recognise(tvb, at, n, cut)
 	if not clear and not enciphered then
 		return false
 	end
-	local b = { byte(tvb:raw(at, n), 1, n) }
+	local b = { byte(raw, at + 1, at + n) }
 	local names, places
 	if clear then
 		names, places = split(b, n, cut)
@@ -391,13 +394,11 @@ end
 
 -- datagram returns the place of the payload of a UDP datagram that no other
 -- dissector takes, and whether it is cut.
-local function datagram(tvb, pinfo)
-	local port_type = pinfo.port_type
-	if port_type ~= UDP then
+local function datagram(raw, tvb, pinfo)
+	if pinfo.port_type ~= UDP then
 		return
 	end
 	local src, dst = pinfo.src_port, pinfo.dst_port
-	local raw = tvb:raw()
 	local ports = char(rshift(src, 8), band(src, 0xFF), rshift(dst, 8), band(dst, 0xFF))
 	local whole, n, at = tvb:reported_len(), #raw, 20
 	while true do
@@ -459,11 +460,12 @@ local function plain(tvb, pinfo, tree)
 end
 
 function bc.dissector(tvb, pinfo, tree)
-	if annotated(tvb, pinfo, tree) then
+	local raw = tvb:raw()
+	if annotated(raw, tvb, pinfo, tree) then
 		return
 	end
-	local at, size, cut = datagram(tvb, pinfo)
-	if at and recognise(tvb, at, size, cut) then
+	local at, size, cut = datagram(raw, tvb, pinfo)
+	if at and recognise(raw, at, size, cut) then
 		plain(tvb, pinfo, tree)
 	end
 end

@@ -2,6 +2,8 @@ package wireshark
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -15,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -432,4 +435,156 @@ func expression(rnd *rand.Rand, it item) string {
 		return name
 	}
 	return ""
+}
+
+// tshark takes the columns and the filters of the profile.
+func TestTsharkProfile(t *testing.T) {
+	d := newDesk(t)
+	file := d.annotated(t, fixtures.Path("captures/stock_client.pcap"))
+	folder := filepath.Join(d.dir, "wireshark", "profiles", ProfileName)
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	for name, text := range Profile() {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // the same
+			t.Fatal(err)
+		}
+	}
+	if out := d.tshark(t, true, "-C", ProfileName, "-r", file, "-Y", "frame.number == 19"); !strings.Contains(out, " Cady2 s2c ") || !strings.Contains(out, " duplicate ") {
+		t.Errorf("the columns are not those of the profile: %s", out)
+	}
+	seen := 0
+	for _, c := range colours() {
+		if out := d.tshark(t, true, "-r", file, "-Y", c.filter, "-T", "fields", "-e", "frame.number"); out != "" {
+			seen++
+		}
+	}
+	if seen < 6 {
+		t.Errorf("only %d colour rules hold for any frame", seen)
+	}
+}
+
+// Addresses have the names of their players. The addresses of this capture are
+// replaced, since one computer recorded it.
+func TestTsharkNames(t *testing.T) {
+	d := newDesk(t)
+	moved := filepath.Join(d.dir, "moved.pcap")
+	all := fixtures.Read(t, "captures/stock_client.pcap")
+	for at := 24; at < len(all); { // in place of the client: 127.0.0.2
+		size := int(binary.LittleEndian.Uint32(all[at+8:]))
+		p := all[at+16:][:size]
+		for _, of := range []struct{ addr, port int }{{26, 34}, {30, 36}} {
+			if binary.BigEndian.Uint16(p[of.port:]) != 29904 {
+				p[of.addr+3] = 2
+			}
+		}
+		at += 16 + size
+	}
+	if err := os.WriteFile(moved, all, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := d.tshark(t, true, "-r", d.annotated(t, moved), "-N", "n", "-Y", "frame.number == 12", "-T", "fields", "-e", "ip.src_host", "-e", "ip.dst_host")
+	if !strings.HasPrefix(out, "Cady2") || !strings.Contains(out, "\t127.0.0.1") {
+		t.Errorf("the hosts are %q", out)
+	}
+}
+
+// seconds returns the least processor time of three runs.
+func (d *desk) seconds(tb testing.TB, plugin string, args ...string) float64 {
+	tb.Helper()
+	least := math.Inf(1)
+	for range 3 {
+		if plugin != "" {
+			args = append([]string{"-X", "lua_script:" + plugin}, args...)
+		}
+		name, all := "tshark", args
+		if os.Getuid() == 0 {
+			name, all = "setpriv", append([]string{"--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", "tshark"}, args...)
+		}
+		cmd := exec.Command(name, all...)
+		cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir)
+		if err := cmd.Run(); err != nil {
+			tb.Fatalf("%v: %v", cmd.Args, err)
+		}
+		least = min(least, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+		if plugin != "" {
+			args = args[2:]
+		}
+	}
+	return least
+}
+
+// An annotated capture opens as fast as one that is not, and filters are not much
+// slower; without a trailer the plugin is not much slower than the Lua of
+// docs/performance.md.
+func TestTsharkSpeed(t *testing.T) {
+	d := newDesk(t)
+	raw := filepath.Join(d.dir, "raw.pcap")
+	d.run(t, "read", fixtures.Path("captures/battle_mix.pcap.gz"), "-w", raw, "-F", "pcap", "--no-progress")
+	if err := os.Chmod(raw, 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	file := d.annotated(t, raw)
+	const datagrams = 13272
+	few := fixtures.Path("captures/restart.pcap")
+	start := d.seconds(t, d.plugin, "-r", few)
+	none, before := d.seconds(t, "", "-r", raw), d.seconds(t, d.plugin, "-r", raw)
+	opened := d.seconds(t, d.plugin, "-r", file)
+	filtered := d.seconds(t, d.plugin, "-r", file, "-Y", "bc.StateUpdate.speed > 50")
+	lua := filepath.Join(d.dir, "bench.lua")
+	text := bytes.ReplaceAll(fixtures.Read(t, "../docs/bench/bc.lua"), []byte("22101"), []byte("29903"))
+	if err := os.WriteFile(lua, text, 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	documented := d.seconds(t, lua, "-r", raw)
+	t.Logf("start %.2f s, without the plugin %.2f s, with it %.2f s, the documented Lua %.2f s; annotated: %.2f s, with a filter %.2f s",
+		start, none, before, documented, opened, filtered)
+	if opened > 1.2*before {
+		t.Errorf("the annotated capture takes %.2f s, the other %.2f s", opened, before)
+	}
+	if filtered > 5*max(none, start) {
+		t.Errorf("a filter takes %.2f s, opening without the plugin %.2f s", filtered, none)
+	}
+	if more := (before - start - documented + d.seconds(t, lua, "-r", few)) / datagrams; more > 25e-6 {
+		t.Errorf("without a trailer, %.1f µs more for each datagram than the documented Lua", more*1e6)
+	}
+}
+
+// Damaged trailers do not hold tshark up.
+func TestTsharkDamaged(t *testing.T) {
+	d := newDesk(t)
+	file := d.annotated(t, fixtures.Path("captures/opcode_tour.pcap"))
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(16, 2)) //nolint:gosec // the same damage in every run
+	for at := 0; ; at++ {
+		n := bytes.Index(b[at:], []byte(magic))
+		if n < 0 {
+			break
+		}
+		at += n
+		for range 1 + rnd.IntN(3) {
+			size := int(binary.LittleEndian.Uint32(b[at-footerSize+len(magic):]))
+			b[at-1-rnd.IntN(min(max(size-40, 30), 300))] = byte(rnd.Uint32())
+		}
+	}
+	if err := os.WriteFile(file, b, 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"-V", "-O", "bc"}, {"-Y", "bc.name == \"Chat\" || bc.StateUpdate.speed > 1"}, {}} {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		name, all := "tshark", append([]string{"-X", "lua_script:" + d.plugin, "-r", file}, args...)
+		if os.Getuid() == 0 {
+			name, all = "setpriv", append([]string{"--reuid=" + nobody, "--regid=" + nobody, "--clear-groups", "tshark"}, all...)
+		}
+		cmd := exec.CommandContext(ctx, name, all...)
+		cmd.Env = append(os.Environ(), "HOME="+d.dir, "XDG_CONFIG_HOME="+d.dir)
+		out, err := cmd.Output()
+		stop()
+		if err != nil || len(out) < 1000 {
+			t.Errorf("%v: %v, %d bytes of output", args, err, len(out))
+		}
+	}
 }
