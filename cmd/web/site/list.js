@@ -18,9 +18,9 @@ class MessageList {
     this.place = -1; // chosen
     this.row = -1; // chosen: its number in the list without a filter
     this.pool = [];
-    this.fill = h('div', { class: 'fill' });
-    this.rows = h('div', { class: 'rows' });
-    this.body = h('div', { class: 'listbody', role: 'grid', tabindex: 0, 'aria-label': 'Messages', 'aria-colcount': 5, 'aria-rowcount': 0 }, this.rows, this.fill);
+    this.fill = h('div', { class: 'fill', 'aria-hidden': 'true' });
+    this.rows = h('div', { class: 'rows', role: 'rowgroup' });
+    this.body = h('div', { class: 'listbody', role: 'grid', tabindex: 0, 'aria-label': 'Messages: frame, time, from and to, name, contents', 'aria-colcount': 5, 'aria-rowcount': 0 }, this.rows, this.fill);
     this.head = h('div', { class: 'row headrow', 'aria-hidden': 'true' }, ['Frame', 'Time', 'From and to', 'Message', 'Contents'].map((x, i) => h('span', { class: `c${i}` }, x)));
     this.element = h('div', { class: 'list card' }, this.head, this.body);
     this.body.addEventListener('scroll', () => this.scrolled());

@@ -231,7 +231,7 @@ const momentOf = (time) => app.data.matches.findIndex((m) => time >= m.origin + 
 // Messages.
 
 function messages(panel) {
-  const input = h('input', { type: 'text', id: 'filter', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'offers', 'aria-autocomplete': 'list', 'aria-describedby': 'mistake', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', placeholder: 'TorpedoFire.target_name == Bot0 or Chat' });
+  const input = h('input', { type: 'text', id: 'filter', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'offers', 'aria-autocomplete': 'list', 'aria-describedby': 'mistake', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', placeholder: 'TorpedoFire or Chat' });
   const offers = h('ul', { id: 'offers', role: 'listbox', 'aria-label': 'Completions', hidden: true });
   const mistake = h('div', { id: 'mistake', role: 'alert', hidden: true }, h('pre'), h('p'));
   const counted = h('p', { class: 'counted soft', role: 'status' });
@@ -257,7 +257,7 @@ function messages(panel) {
     input.setAttribute('aria-expanded', 'true');
     input.removeAttribute('aria-activedescendant');
   };
-  input.addEventListener('input', offer);
+  input.addEventListener('input', () => { mistake.hidden = true; input.setAttribute('aria-invalid', 'false'); offer(); });
   input.addEventListener('blur', shut);
   input.addEventListener('keydown', (e) => {
     const n = offers.children.length;
@@ -315,14 +315,15 @@ async function choose(row) {
 function showDetail(d) {
   const bytes = d.bytes.match(/../g) || [], cells = [], chars = [];
   const hex = h('div', { class: 'hex', role: 'group', 'aria-label': `${plural(bytes.length, 'byte')}, deciphered` });
-  for (let at = 0; at < bytes.length; at += 16) {
-    const part = bytes.slice(at, at + 16), left = [], right = [];
+  const width = matchMedia('(max-width: 820px)').matches ? 8 : 16;
+  for (let at = 0; at < bytes.length; at += width) {
+    const part = bytes.slice(at, at + width), left = [], right = [];
     part.forEach((b, i) => {
       const c = parseInt(b, 16);
       left.push(cells[at + i] = h('span', { 'data-at': at + i }, b));
       right.push(chars[at + i] = h('span', { 'data-at': at + i }, c > 0x20 && c < 0x7f ? String.fromCharCode(c) : '·'));
     });
-    hex.append(h('div', null, h('span', { class: 'at' }, at.toString(16).padStart(4, '0')), h('span', { class: 'left' }, left), h('span', { class: 'right', 'aria-hidden': 'true' }, right)));
+    hex.append(h('div', null, h('span', { class: 'at' }, at.toString(16).padStart(4, '0')), h('span', { class: `left w${width}` }, left), h('span', { class: 'right', 'aria-hidden': 'true' }, right)));
   }
   if (d.cut) hex.append(h('p', { class: 'soft' }, `${plural(d.cut, 'more byte')} left out`));
   const tree = h('ul', { class: 'tree', role: 'tree', 'aria-label': 'Fields' });
@@ -470,7 +471,8 @@ async function start() {
   site.title = h('span', { class: 'cut title' });
   const again = h('input', { type: 'file', multiple: true, class: 'hidden', id: 'again', tabindex: -1, 'aria-hidden': 'true', onchange: () => { load([...again.files]); again.value = ''; } });
   site.root = h('div', { id: 'page' }, h('h1', null, 'Bridge Commander captures'), landing());
-  document.getElementById('site').append(bars('bcdissect', site.title, h('button', { type: 'button', onclick: () => again.click() }, 'Open'), again), site.root);
+  const foot = h('footer', null, h('a', { href: 'licences.txt' }, 'Licences'));
+  document.getElementById('site').append(bars('bcdissect', site.title, h('button', { type: 'button', onclick: () => again.click() }, 'Open'), again), site.root, foot);
   addEventListener('dragover', (e) => { e.preventDefault(); document.body.classList.add('over'); });
   addEventListener('dragleave', (e) => { if (!e.relatedTarget) document.body.classList.remove('over'); });
   addEventListener('drop', (e) => {
