@@ -40,14 +40,11 @@ func Plugin(w io.Writer, version string) error {
 		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", t.lua(), "@EXPERTS@\n", list.String(),
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),
 		"@STANDARD@", number(uint8(transport.Standard)), "@ACK@", number(uint8(transport.Acknowledge)),
-		"@KEEPALIVE@", number(uint8(transport.DoNothing)), "@LEAVE@", number(uint8(transport.Leave)), "@FIRSTKEY@", number(firstKey),
+		"@KEEPALIVE@", number(uint8(transport.DoNothing)), "@LEAVE@", number(uint8(transport.Leave)),
 		"@PEER@", number(t.byName["peer"].id), "@MESSAGE@", number(t.message.id), "@NAME@", number(t.byName["name"].id),
 	).WriteString(w, pluginTemplate)
 	return err
 }
-
-// firstKey is the first key byte of the cipher.
-const firstKey = 0xD6
 
 // printable leaves out control characters.
 func printable(r rune) rune {

@@ -351,14 +351,20 @@ end
 local seen = {}
 local UDP = 3 -- of pinfo.port_type
 
--- FIRST are the key bytes of the third byte by the second one, enciphered.
+-- FIRST are the key bytes of the third byte by the second one, enciphered, and
+-- COUNT is that of the second one itself.
 local FIRST = {}
 for c = 0, 255 do
 	local b = { 0, c, 0 }
 	decipher(b, 3)
 	FIRST[c] = b[3]
 end
-local COUNT = @FIRSTKEY@
+local COUNT
+do
+	local b = { 0, 0 }
+	decipher(b, 2)
+	COUNT = b[2]
+end
 
 -- recognise tells the game's datagrams from others: the payload that begins at
 -- an offset of the frame and has a number of bytes, perhaps fewer than it had on
