@@ -30,6 +30,7 @@ type Client struct {
 	putOut    bool      // by the host's word
 	admitted  bool      // the host has let it in
 	given     uint8     // the id in the host's accept
+	spoke     bool      // it has used that id
 	waiting   []*Event  // until it is admitted
 	ready     bool      // its ClientReady has been played
 	playing   bool      // it counts as being in the game: it is ready, or was adopted

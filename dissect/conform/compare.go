@@ -28,6 +28,7 @@ type source struct {
 	typ     transport.Type
 	op      decode.Opcode
 	broken  bool
+	foreign bool
 	madeUp  bool
 	receipt *receipt
 	id      uint8         // that a Disconnect names

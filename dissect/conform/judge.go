@@ -90,6 +90,7 @@ func (c *comparer) deviantMissing(x *expect) {
 const (
 	whySilent   = "the host was silent, as if it had died or lost its network"
 	whyNotTaken = "the host never acknowledged the message: it was lost before the host"
+	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
 	whyAgain    = "a copy came, but it may be one of an earlier message, sent again"
 	whyMadeUp   = "the capture lacks the message of the client, so that nobody knows when it was sent"
@@ -132,6 +133,8 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.src.notTaken() && (x.src.matched == 0 || d.repeated(x)):
 		return whyNotTaken
+	case x.src.foreign:
+		return whyForeign
 	case c.t.silentAt(x.src.time):
 		return whySilent
 	case cl.heard.time.Before(x.src.time) && cl.seen.Before(x.src.time):

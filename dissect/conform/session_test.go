@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A session is played by a host and clients in simulated time, recorded, and
@@ -28,6 +29,7 @@ type session struct {
 	hosts    *conform.Hosts
 	frames   int
 	joined   byte
+	password string
 	alter    func(from netip.AddrPort, plain []byte) []byte // what is recorded; nil for nothing
 	tap      func(*dissect.Datagram)                        // takes what is recorded; nil for nobody
 }
@@ -57,18 +59,24 @@ func (s *session) start(cfg relay.Config) {
 
 // join adds a client, and lets it join.
 func (s *session) join(name string, openBC bool) *guest {
+	g := s.guest(name, openBC)
+	g.Connect(s.now, nil)
+	s.run(2 * time.Second)
+	return g
+}
+
+// guest adds a client.
+func (s *session) guest(name string, openBC bool) *guest {
 	s.joined++
 	n := s.joined
 	g := &guest{
 		Client: relay.NewClient(relay.ClientConfig{
-			Name: name, Claimed: [4]byte{10, 0, 0, n}, Nonce: uint32(n), OpenBC: openBC, Enter: true,
+			Name: name, Claimed: [4]byte{10, 0, 0, n}, Nonce: uint32(n), OpenBC: openBC, Enter: true, Password: s.password,
 			Answer: func(round uint8) *msg.ChecksumResponse { return &msg.ChecksumResponse{Round: round, Found: true} },
 		}),
 		addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, n}), 4000+uint16(n)),
 	}
 	s.clients = append(s.clients, g)
-	g.Connect(s.now, nil)
-	s.run(2 * time.Second)
 	return g
 }
 
@@ -183,6 +191,87 @@ func TestRefusedConnect(t *testing.T) {
 	s.judge("1 clients were not let in")
 }
 
+// TestPassword: those whom the host of a locked game lets in are players of the
+// model, which does not know the password.
+func TestPassword(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable, Password: "Kobayashi"})
+	s.password = "Kobayashi"
+	s.create(s.join("A", false))
+	s.create(s.join("B", false))
+	s.password = "Maru"
+	s.join("C", false)
+	s.chat("one")
+	r := s.judge("1 clients were not let in")
+	if got := matched(r, msg.OpChat); got != 4 {
+		t.Errorf("%d chat lines are compared, want 4", got)
+	}
+}
+
+// TestHastyLeave: a host that names a client which has just left does not speak of a
+// player without captured traffic.
+func TestHastyLeave(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
+	a := s.join("A", false)
+	s.create(a)
+	hasty := s.guest("Hasty", false)
+	hasty.Connect(s.now, nil)
+	for hasty.ID == 0 {
+		s.run(5 * time.Millisecond)
+	}
+	hasty.Leave(s.now) // its name is on the way to the host
+	s.run(3 * time.Second)
+	s.create(s.join("B", false))
+	s.chat("one")
+	r := s.judge()
+	if all := strings.Join(r.Notes, "\n"); strings.Contains(all, "without captured traffic") {
+		t.Errorf("the notes tell of strangers: %s", all)
+	}
+	if got := matched(r, msg.OpObjectCreateTeam); got != 2 {
+		t.Errorf("%d creations are compared, want 2", got)
+	}
+}
+
+// TestForeignID: nobody has to take a datagram with an id that is not its client's.
+func TestForeignID(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
+	a, b := s.join("A", false), s.join("B", false)
+	s.create(a)
+	s.create(b)
+	// The host acknowledges another message of the client with the same number again.
+	line := append([]byte{byte(msg.OpChat), b.ID, 0, 0, 0, 5, 0}, "not B"...)
+	number := transport.Header{Type: transport.Standard, Seq: 3, HasSeq: true, Reliable: true}
+	s.record(a.addr, s.addr, s.datagram(b.ID, number, line))
+	number.Type = transport.Acknowledge
+	s.record(s.addr, a.addr, s.datagram(transport.HostPeer, number, nil))
+	s.chat("one")
+	s.run(10 * time.Second)
+	s.chat("two")
+	r := s.judge()
+	if got := matched(r, msg.OpChat); got != 8 {
+		t.Errorf("%d chat lines are compared, want 8", got)
+	}
+}
+
+// datagram returns an enciphered datagram with one message.
+func (s *session) datagram(peer uint8, h transport.Header, body []byte) []byte {
+	s.t.Helper()
+	plain, err := transport.Append([]byte{peer, 1}, &h, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return cipher.Encrypt(nil, plain)
+}
+
+// matched returns how many messages with an opcode are as expected.
+func matched(r *conform.Report, op decode.Opcode) (n int) {
+	for _, row := range r.Rows {
+		if row.Opcode == op {
+			n += row.Matched
+		}
+	}
+	return n
+}
+
 // TestRestartedHost: a host that dies, and another one in its place.
 func TestRestartedHost(t *testing.T) {
 	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
@@ -239,14 +328,8 @@ func TestLeave(t *testing.T) {
 					t.Errorf("%d messages of the leave are not compared: %s", c.Count, c.Why)
 				}
 			}
-			matched := 0
-			for _, row := range r.Rows {
-				if row.Opcode == msg.OpPlayerDeleted {
-					matched = row.Matched
-				}
-			}
-			if matched != 2 {
-				t.Errorf("%d PlayerDeleted are compared, want 2", matched)
+			if n := matched(r, msg.OpPlayerDeleted); n != 2 {
+				t.Errorf("%d PlayerDeleted are compared, want 2", n)
 			}
 		})
 	}

@@ -46,6 +46,7 @@ type Event struct {
 	Slots    uint16 // the slots of the objects that the message names
 	Broken   bool   // an Input with doubled or disordered fragments
 	Late     bool   // a message of the host that may have been sent before
+	Foreign  bool   // an Input with another id than the client's
 	MadeUp   bool   // an Input that the capture lacks; the host's messages show that there was one
 	receipt  *receipt
 }
@@ -364,6 +365,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer {
 		c.Peer = r.Peer
 	}
+	c.spoke = c.spoke || c.given != 0 && r.Peer == c.given
 	if h.HasSeq && h.Seq >= eightBits {
 		c.wide[class(h)] = true
 	}
@@ -380,6 +382,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		c.Slot = t.slotOf(r)
 	}
 	e.Kind, e.Client, e.Broken = Input, c, broken
+	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
 	}
@@ -593,10 +596,11 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	e.Slots = v.slots
 }
 
-// meet notes a peer id that the host names. If no client has it, there is one
-// that the capture does not hold.
+// meet notes a peer id that the host names. If no client has it, nor had it until
+// just now, there is one that the capture does not hold.
 func (t *timeline) meet(peer uint8) {
-	if peer > transport.HostPeer && t.byPeer(peer) == nil {
+	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.Time.Sub(c.left) < reliableWait) }
+	if peer > transport.HostPeer && !slices.ContainsFunc(t.order, had) {
 		t.strangers[peer] = true
 	}
 }

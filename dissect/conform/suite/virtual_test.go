@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
@@ -233,8 +234,28 @@ func TestSound(t *testing.T) {
 				t.Errorf("only %d cases were tried", n)
 			}
 			expectManners(t, w, rep)
+			for _, res := range readBack(t, p, rep) {
+				if res.Verdict != Pass {
+					t.Errorf("the recording: %s is %s: %s %v", res.Case.ID, res.Verdict, res.Why, res.Came)
+				}
+			}
 		})
 	}
+}
+
+// readBack returns what the comparison with a model says about the recording of a run.
+func readBack(t *testing.T, p Profile, rep *Report) []Result {
+	t.Helper()
+	hosts := conform.NewHosts(conform.Config{Against: decode.Stock})
+	if err := rep.Decode(hosts.Record); err != nil {
+		t.Fatal(err)
+	}
+	reports, _ := hosts.Reports()
+	list := Compared(Cases(), p, reports)
+	if len(reports) != 1 || len(list) < 15 {
+		t.Errorf("%d hosts, %d cases", len(reports), len(list))
+	}
+	return list
 }
 
 // A host that imitates OpenBC breaks rules, but only such as its profile documents.
@@ -295,6 +316,11 @@ func soundInTrouble(t *testing.T, from, to uint64) {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				expectSound(t, p, rep, seed)
+				for _, res := range readBack(t, p, rep) {
+					if res.Verdict == Fail {
+						t.Errorf("seed %d: the recording: %s: %v", seed, res.Case.ID, res.Came)
+					}
+				}
 			}
 		})
 	}
