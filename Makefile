@@ -109,7 +109,7 @@ ci: STAGES = tidy-check api test arm64 system acmi schema lint vet race browser 
 ci: ## all checks before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = test arm64 system schema unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: STAGES = test arm64 system schema engines unit32 lint-all race-all cross packages fuzz damage long mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 

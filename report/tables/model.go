@@ -27,14 +27,16 @@ type cell struct {
 	column int
 }
 
-func (c *cell) int(v int)          { c.t.int(c.column, int64(v)) }
-func (c *cell) bool(v bool)        { c.t.bool(c.column, v) }
-func (c *cell) double(v float64)   { c.t.double(c.column, v) }
-func (c *cell) known(s string)     { c.t.known(c.column, s) }
-func (c *cell) texts(s string)     { c.t.addText(c.column, s) }
-func (c *cell) ints(v int)         { c.t.addInt(c.column, int64(v)) }
-func (c *cell) empty()             { c.t.end(c.column) }
-func (c *cell) clock(at time.Time) { c.t.int(c.column, at.UnixMicro()) }
+func (c *cell) int(v int)        { c.t.int(c.column, int64(v)) }
+func (c *cell) bool(v bool)      { c.t.bool(c.column, v) }
+func (c *cell) double(v float64) { c.t.double(c.column, v) }
+func (c *cell) known(s string)   { c.t.known(c.column, s) }
+func (c *cell) texts(s string)   { c.t.addText(c.column, s) }
+func (c *cell) ints(v int)       { c.t.addInt(c.column, int64(v)) }
+func (c *cell) empty()           { c.t.end(c.column) }
+
+// clock sets a time, which comes from seconds in a float.
+func (c *cell) clock(at time.Time) { c.t.int(c.column, at.Round(time.Microsecond).UnixMicro()) }
 
 // index sets an index that is known unless it is negative.
 func (c *cell) index(i int) {

@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Nine of ten records are ship updates with nothing but flight. Their row is
-// filled without a walk; a test holds it against the walk.
+// Nine of ten records are ship updates, most with nothing but flight. These
+// fields are filled in without a walk; a test holds that against the walk.
 
 // motion are the columns of the flight of a ship.
 type motion struct {
@@ -27,10 +27,15 @@ func newMotion(t *Table) *motion {
 	}
 }
 
-// fill fills the open row. It reports false if the walk has to.
+// rest are the fields that are left to the walk.
+var rest = decode.Fields("subsystems", "start", "entries", "index", "name", "condition", "children", "has_power", "power", "facings", "main_battery",
+	"backup_battery", "power_settings", "percent")
+
+// fill fills the open row, apart from the fields of subsystems. It reports false
+// if the message is not as it should be, and the walk has to fill everything.
 func (c *motion) fill(t *rows, v *visitor, r *dissect.Record) bool {
 	m, ok := r.Message.(*msg.StateUpdate)
-	if !ok || r.Status != dissect.StatusOK || m.Flags&(msg.DirtySubsystems|msg.DirtyPower) != 0 {
+	if !ok || r.Status != dissect.StatusOK {
 		return false
 	}
 	t.int(c.object, int64(m.Object))

@@ -285,7 +285,13 @@ func (c *chunk) page(dst []byte, p *pageBuffers, h *format.PageHeader) (_ []byte
 
 // levels begins a page with the levels of its values.
 func (c *chunk) levels(v *cells, p *pageBuffers) error {
-	if !v.list {
+	switch n := v.count(); {
+	case v.list:
+	case n == 0, n == len(v.levels): // one run
+		run := append(binary.AppendUvarint(nil, uint64(len(v.levels))<<1), v.levels[0])
+		p.all = append(binary.LittleEndian.AppendUint32(p.all, uint32(len(run))), run...)
+		return nil
+	default:
 		return p.addLevels(v.levels, 1)
 	}
 	p.repetitions, p.definitions = p.repetitions[:0], p.definitions[:0]
@@ -440,7 +446,8 @@ func readMetadata(r io.ReaderAt, size int64) (map[string]string, error) {
 		return nil, err
 	}
 	n := int64(binary.LittleEndian.Uint32(tail))
-	if const64 := int64(1 << 20); string(tail[4:]) != magic || n > const64 || n > size-int64(end) {
+	const most = 64 << 20
+	if string(tail[4:]) != magic || n > most || n > size-int64(end) {
 		return nil, errNotParquet
 	}
 	b := make([]byte, n)

@@ -23,19 +23,20 @@ type rows struct {
 	err      error
 }
 
-// cells are the values of a column in a batch.
+// cells are the values of a column in a batch. The fields that each value needs
+// come first, side by side.
 type cells struct {
+	rows     int // rows that have their value or its absence, the open one included
+	kind     Type
+	full     bool // no value is absent
+	list     bool
+	elements int     // of the last list
+	levels   []uint8 // empty if full
+
 	ints   []int64   // of Int, Bool and Time
 	floats []float32 // of Float
 	reals  []float64 // of Double
 	texts  []span    // of Text
-
-	levels   []uint8 // empty if full
-	rows     int     // rows that have their value or its absence, the open one included
-	elements int     // of the last list
-	kind     Type
-	full     bool // no value is absent
-	list     bool
 
 	lastText string // to find the span of a text that comes again
 	last     span

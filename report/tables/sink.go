@@ -131,8 +131,13 @@ func (s *Sink) message(r *dissect.Record) {
 	}
 	p.t.begin()
 	s.small.copy(p.t, s.records)
-	if p.motion == nil || !p.motion.fill(p.t, &s.visitor, r) {
+	switch m, _ := r.Message.(*msg.StateUpdate); {
+	case p.motion == nil || !p.motion.fill(p.t, &s.visitor, r):
 		s.visitor.show(p.t, p.plan, s.parts, r)
+	case m.Flags&(msg.DirtySubsystems|msg.DirtyPower) != 0:
+		s.visitor.viewer.Limit(rest)
+		s.visitor.show(p.t, p.plan, s.parts, r)
+		s.visitor.viewer.Limit(decode.FieldSet{})
 	}
 	if p.t.err != nil {
 		s.fail(p.t.err)

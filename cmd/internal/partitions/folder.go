@@ -132,19 +132,7 @@ func (d *draft) create(table string) (io.WriteCloser, error) {
 		return nil, err
 	}
 	d.names = append(d.names, table)
-	return &synced{f}, nil
-}
-
-// A synced file reaches the disk before it is closed.
-type synced struct{ *os.File }
-
-// Close implements [io.Closer].
-func (f *synced) Close() error {
-	err := f.Sync()
-	if e := f.File.Close(); err == nil {
-		err = e
-	}
-	return err
+	return f, nil
 }
 
 // discard removes the draft.
@@ -174,23 +162,57 @@ func (d *draft) publish() error {
 	return nil
 }
 
-// removeOthers removes the capture from the tables that it has no more.
-func (d *draft) removeOthers() error {
-	for _, pattern := range []string{"*", filepath.Join("*", "*")} {
-		found, err := fs.Glob(os.DirFS(d.path), filepath.ToSlash(filepath.Join(pattern, "capture="+d.capture, "part."+d.ext)))
+// files returns the files of a capture in all tables.
+func (f *folder) files(capture string) (all []string, err error) {
+	for _, pattern := range []string{"*", "*/*"} {
+		found, err := fs.Glob(os.DirFS(f.path), pattern+"/capture="+capture+"/part."+f.ext)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, name := range found {
-			name = filepath.Join(d.path, filepath.FromSlash(name))
-			if slices.ContainsFunc(d.names, func(table string) bool { return d.file(table, d.capture) == name }) {
-				continue
-			}
-			if err := os.Remove(name); err != nil {
-				return err
-			}
-			_ = os.Remove(filepath.Dir(name)) // unless it holds another form
+			all = append(all, filepath.Join(f.path, filepath.FromSlash(name)))
 		}
+	}
+	return all, nil
+}
+
+// whole reports whether each file of a capture has its end: after a power failure
+// files may be there without their contents.
+func (f *folder) whole(capture string) bool {
+	all, err := f.files(capture)
+	return err == nil && !slices.ContainsFunc(all, func(name string) bool { return !hasEnd(name) })
+}
+
+// hasEnd reports whether a file ends as one of its form does.
+func hasEnd(name string) bool {
+	r, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = r.Close() }() // nothing was written
+	end := map[string]string{".parquet": "PAR1", ".csv": "\n"}[filepath.Ext(name)]
+	got := make([]byte, len(end))
+	if _, err := r.Seek(-int64(len(end)), io.SeekEnd); err != nil {
+		return false
+	}
+	_, err = io.ReadFull(r, got)
+	return err == nil && string(got) == end
+}
+
+// removeOthers removes the capture from the tables that it has no more.
+func (d *draft) removeOthers() error {
+	all, err := d.files(d.capture)
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
+		if slices.ContainsFunc(d.names, func(table string) bool { return d.file(table, d.capture) == name }) {
+			continue
+		}
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+		_ = os.Remove(filepath.Dir(name)) // unless it holds another form
 	}
 	return nil
 }

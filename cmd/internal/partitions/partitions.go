@@ -266,7 +266,9 @@ func (w *work) write(j *job) (err error) {
 		return fmt.Errorf("%s: %w; --replace writes it anew", w.folder.file(tables.Captures, j.name), err)
 	case there == nil || err != nil:
 	case *there == origin:
-		return errThere
+		if w.folder.whole(j.name) {
+			return errThere
+		}
 	case there.SHA256 != sum && !w.replace:
 		return fmt.Errorf("%s: capture=%s holds another capture; rename the file, or replace the tables with --replace", j.file, j.name)
 	case there.Options != w.options && !w.replace:
