@@ -138,7 +138,7 @@ func (t *then) Ship(wire.ObjectID) *ship.Class { return t.class }
 func (t *then) Base(wire.ObjectID) (wire.Vec3, bool) { return t.base, t.known }
 
 // Clone returns a pipeline that goes on from here like p, with its options. It
-// shares nothing with p but what never changes, and neither notices the other.
+// shares only constant data with p, and neither notices the other.
 func (p *Pipeline) Clone() *Pipeline {
 	c := New(p.cfg)
 	c.table = p.table.Clone()

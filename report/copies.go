@@ -8,7 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Limits of what is kept, in bytes. Ship updates have 5 to 100.
+// Limits of a copy, in bytes. Ship updates have 5 to 100.
 const (
 	copiedBytes = 128
 	copiedText  = 4096
@@ -44,7 +44,7 @@ func (c *Copies) Find(r *dissect.Record) (text []byte, keep *Copy) {
 	if r.Session != nil {
 		c.object = r.Session.AppendObject(c.object, context.Object)
 	}
-	// An update begins with the ship and the time, of which there may be several.
+	// An update begins with the ship and the time, which several may share.
 	const mix = 0x9E3779B97F4A7C15
 	begin, end := binary.LittleEndian.Uint64(r.Payload[1:]), binary.LittleEndian.Uint64(r.Payload[len(r.Payload)-8:])
 	slot := &c.slots[((begin*mix)^end)*mix>>56]

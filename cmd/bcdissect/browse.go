@@ -21,13 +21,13 @@ func newBrowse(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "browse FILE...",
 		Short: "Browse captures on the whole terminal: messages, fields, bytes",
-		Long: `Browse shows a list of messages, the fields of one of them, and its bytes, of
-which those of the chosen field are marked. Filters, search and following a
-player or an object leave what matters; a key copies a command that decodes the
-message. ? shows all keys; docs/browse.md describes the screen.
+		Long: `Browse shows a list of messages, the fields of one of them, and its bytes, with
+those of the chosen field marked. Filters and a search find messages; keys
+follow a player or an object, and copy a command that decodes the message. ?
+lists all keys; docs/browse.md describes the screen.
 
 FILE is as for read. It is read again for each part that is shown, so memory
-stays small however large it is. Standard input is copied to a temporary file.`,
+stays small for large captures. Standard input is copied to a temporary file.`,
 		Example: `  bcdissect browse battle.pcap
   bcdissect browse battle.pcap -Y 'Chat or TeamChat'
   bcdissect browse monday.pcap.gz tuesday.pcap.gz --player Bot0

@@ -125,7 +125,7 @@ func TestBrowseRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{capture}, "browse needs a terminal, and standard output is none that can be drawn on; use bcdissect read"},
+		{[]string{capture}, "browse: standard output is not a terminal that can be drawn on; use bcdissect read"},
 		{[]string{capture, "-T", "json"}, "-T: no such flag of browse"},
 		{nil, "FILE"},
 	} {

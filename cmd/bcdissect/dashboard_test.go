@@ -258,7 +258,7 @@ func TestDashboardNeedsTerminal(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--dashboard"}, "needs a terminal"},
+		{[]string{"--dashboard"}, "--dashboard: standard output is not a terminal"},
 		{[]string{"--speed", "2"}, "--speed: no effect with -T table; it is for --dashboard"},
 		{[]string{"--dashboard", "--speed", "-1"}, "--speed -1: give a positive number"},
 		{[]string{"--dashboard", "--speed", "NaN"}, "give a positive number"},

@@ -12,13 +12,13 @@ func newTables(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tables DIR FILE...",
 		Short: "Write captures as Parquet tables for DuckDB, ClickHouse, Spark",
-		Long: `Tables writes each capture into the folder DIR as typed tables: matches, players,
-kills and chat, all records, ship updates, connections, and a table for each
-message. A file is a partition, such as DIR/kills/capture=evening/part.parquet.
+		Long: `Tables writes each capture into the folder DIR as typed tables: matches,
+players, kills and chat, all records, ship updates, connections, and a table for
+each message. A file is a partition: DIR/kills/capture=evening/part.parquet.
 
-Adding a capture adds files. Captures that are there are skipped; a capture
-whose row is in the table captures is there as a whole. See docs/tables.md for
-columns and queries.`,
+Adding a capture adds files. Captures that are there are skipped; a capture with
+a row in the table captures is there as a whole. See docs/tables.md for columns
+and queries.`,
 		Example: `  bcdissect tables league *.pcap.gz
   duckdb -c "select name, count(*) from 'league/records/*/*.parquet' group by 1"
   bcdissect tables league *.pcap.gz -T csv

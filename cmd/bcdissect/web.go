@@ -24,8 +24,8 @@ and saves reports and captures. The browser does the work, and nothing leaves
 the computer.
 
 Other computers can reach the page only if --listen names an address for them,
-and the captures only by an address that cannot be guessed. Ctrl-C ends it; what
-the page has loaded stays.`,
+and the captures only by an address that cannot be guessed. Ctrl-C ends the
+server; an open page keeps working.`,
 		Example: `  bcdissect web
   bcdissect web evening.pcap
   bcdissect web --listen 127.0.0.1:8080`,

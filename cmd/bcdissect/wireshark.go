@@ -19,9 +19,9 @@ func newWireshark(s cli.Streams) *cobra.Command {
 		Long: `Wireshark opens captures in Wireshark, deciphered and with every field of every
 message. Arguments after -- are for Wireshark. Nothing has to be installed.
 
-Install puts a plugin, a profile with colour rules and columns, and a live capture
-into your own folders of Wireshark, so that it shows the game by itself. See
-docs/wireshark.md.`,
+Install puts a plugin, a profile with colour rules and columns, and a live
+capture into your own folders of Wireshark, so that it shows the game by itself.
+See docs/wireshark.md.`,
 		Example: `  bcdissect wireshark evening.pcap
   bcdissect wireshark evening.pcap --player Bot0 -- -Y bc.Chat
   bcdissect wireshark install`,
@@ -51,10 +51,10 @@ docs/wireshark.md.`,
 		{"install", "Install plugin, profile and live capture for Wireshark", `Install writes into your own folders of Wireshark: the plugin, a profile with
 colour rules and columns, and a link with which Wireshark captures live. It
 needs no rights. Files that are not from bcdissect are not overwritten.`, wireshark.Install},
-		{"status", "Show what is installed for which Wireshark", `Status shows which Wireshark is used, and whether plugin, live capture and
+		{"status", "Show the Wireshark in use and the parts installed for it", `Status shows which Wireshark is used, and whether plugin, live capture and
 profile are installed for it, in which version.`, wireshark.Status},
-		{"uninstall", "Remove all that install has put there", `Uninstall removes the files and folders of install, and nothing else. The profile
-goes with the changes that it has seen.`, wireshark.Uninstall},
+		{"uninstall", "Remove all that install has written", `Uninstall removes the files and folders of install, and nothing else. Your
+changes to the profile are lost with it.`, wireshark.Uninstall},
 	} {
 		cmd.AddCommand(&cobra.Command{
 			Use: sub.use, Short: sub.short, Long: sub.long, Args: cobra.NoArgs,

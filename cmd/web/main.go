@@ -84,7 +84,7 @@ func newReport(args []js.Value) any {
 	return map[string]any{"report": text(r), "columns": bytes(r.Columns)}
 }
 
-// A sender is a writer that gives the script what is written.
+// A sender is a writer that hands the bytes to the script.
 type sender struct{ to js.Value }
 
 func (s sender) Write(b []byte) (int, error) {

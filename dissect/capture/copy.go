@@ -59,7 +59,7 @@ type written struct {
 	headed bool // its frames get a header before the IP packet
 }
 
-// CopyStats count what a copy holds, and what could not be written.
+// CopyStats count the frames of a copy, and the parts left out of it.
 type CopyStats struct {
 	Frames  int // written
 	Lacking int // too large, or without an interface

@@ -42,8 +42,7 @@ type input struct {
 	start moment // its first frame
 }
 
-// maxOpen limits the files that are open at a time, each of which takes a
-// buffer.
+// maxOpen limits the files that are open at a time. Each takes a buffer.
 const maxOpen = 64
 
 // OpenAll opens the named capture files; "-" is stdin. It fails if the first

@@ -125,7 +125,7 @@ func read1(t *testing.T, name string, stdin []byte) []byte {
 	return b
 }
 
-// A capture whose frames are dealt out to several files is put together again,
+// A capture dealt out to several files is put together again,
 // with the interface and the comment of each frame, by all ways of reading.
 func TestSeriesMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 13))

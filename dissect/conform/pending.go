@@ -126,9 +126,8 @@ func (d *destination) choose(g *got) *expect {
 	return first
 }
 
-// skipped returns the expected message whose place the number of one that comes
-// late is in: between those of the messages that its sender sent before and
-// after.
+// skipped returns the expected message that belongs where the number of a late
+// one is: between those of the messages that its sender sent before and after.
 func (d *destination) skipped(list []*expect, g *got) *expect {
 	for _, x := range list {
 		if x.done || !x.copied() || x.src.number < 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// Options say how the browser looks and what it reads.
+// Options set the look of the browser and its source.
 type Options struct {
 	Title  string // the source: a file
 	Color  bool   // by ANSI sequences

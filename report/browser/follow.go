@@ -12,7 +12,7 @@ import (
 type follow struct {
 	label  string // empty for none
 	player int    // index of the player, -1 for none
-	of     int    // conversation, the beginning of which is the player's as well
+	of     int    // conversation; its beginning is the player's as well
 	object wire.ObjectID
 }
 

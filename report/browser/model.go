@@ -84,7 +84,7 @@ type model struct {
 	input   textinput.Model
 	reason  string // why the answer is refused, or a key has no effect
 	column  int    // of the mistake in the answer, -1 for none
-	said    string // what a key has done
+	said    string // effect of the last key
 	offers  []string
 	offered int
 	begun   string // before the first offer

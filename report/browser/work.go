@@ -55,7 +55,7 @@ func (w *window) add(r *dissect.Record) bool {
 	return len(w.rows) < windowRows && w.size < windowBytes
 }
 
-// A selection is what the list holds.
+// A selection is the choice of messages that the list holds.
 type selection struct {
 	expr   string
 	match  func(*dissect.Record) bool // nil for all

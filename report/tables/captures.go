@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
-// An Origin tells from what the tables of a capture were made: if it is the
-// same, so are the tables.
+// An Origin is the source of the tables of a capture: if it is the same, so are
+// the tables.
 type Origin struct {
 	SHA256  string // of the file, in hexadecimal digits
 	Schema  int

@@ -68,7 +68,7 @@ type chunk struct {
 	min, max int64
 }
 
-// bounded are the columns whose bounds let an engine skip row groups.
+// bounded are the columns with bounds, by which an engine skips row groups.
 var bounded = []string{"frame", "ts"}
 
 func newParquet(t *Table, to io.WriteCloser, o *Options) *parquetFile {
@@ -265,7 +265,7 @@ func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
 	return err
 }
 
-// page appends a page, whose contents are in p.all.
+// page appends a page with the contents in p.all.
 func (c *chunk) page(dst []byte, p *pageBuffers, h *format.PageHeader) (_ []byte, err error) {
 	content := p.all
 	if codecOf(c.column.Type) == format.Snappy {

@@ -15,7 +15,7 @@ import (
 type plan struct {
 	table    Table
 	root     *node
-	elements *plan // of a list whose elements are rows of a table of their own; else nil
+	elements *plan // of a list with a table of its own for its elements; else nil
 }
 
 // A node is a struct or a list of a message.
@@ -50,7 +50,7 @@ type planner struct {
 	at    *node
 	path  []string
 	taken map[string]string // path of the field that has the name of a column
-	rows  *planner          // of the list whose elements are rows
+	rows  *planner          // of the list with a table for its elements
 	open  bool              // within that list
 	depth int               // within it: groups, the element included
 	skip  int               // within a list that is JSON: groups below it

@@ -77,8 +77,8 @@ const (
 )
 
 // Tables returns all tables of a catalogue, nil for that of the game. Each
-// capture has those without a slash in their names; of the others, it has those
-// whose messages it holds.
+// capture has those without a slash in their names, and one for each message that
+// it holds.
 func Tables(c *decode.Catalog) []Table {
 	if c == nil {
 		c = msg.Catalog()

@@ -87,7 +87,7 @@ type Annotator struct {
 	record *dissect.Record
 }
 
-// An about is what a record tells of its datagram.
+// An about holds a record's statements about its datagram.
 type about struct {
 	dir          dissect.Dir
 	conversation int
@@ -128,8 +128,8 @@ func NewAnnotator(o Options) *Annotator {
 	}
 }
 
-// Begin begins a datagram whose payload is at an offset in its frame, or is not
-// in one frame if that is -1. If the frame is cut, the fields become a comment.
+// Begin begins a datagram with its payload at an offset in its frame, or not in
+// one frame if that is -1. If the frame is cut, the fields become a comment.
 func (a *Annotator) Begin(payload int, cut bool) {
 	a.payload, a.cut, a.begun = payload, cut, false
 	a.sources, a.nsources, a.items, a.used, a.info = a.sources[:0], 0, a.items[:0], a.used[:0], a.info[:0]

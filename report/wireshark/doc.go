@@ -31,7 +31,7 @@
 //	u8    depth in the tree, from 0
 //	u8    number of its data source; 0 is the UDP payload
 //
-// and a value, whose form follows from the field: a 32-bit number, a 64-bit
+// and a value, in the form of the field: a 32-bit number, a 64-bit
 // float, a byte for a boolean, a text after its size (u16), or nothing if the
 // bytes themselves are the value. In the place of a size, FFFF comes before the
 // place of an earlier text that is the same, and FFFE before the offset and the

@@ -187,8 +187,8 @@ func keyForm(k *key.Key) form {
 	}
 }
 
-// maxPlayers is the largest number of players whose names in GameSpy text have
-// fields.
+// maxPlayers is the largest number of players in GameSpy text with fields for
+// their names.
 const maxPlayers = 32
 
 // addGameSpy adds the keys of GameSpy text.

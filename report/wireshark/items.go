@@ -100,7 +100,7 @@ func (a *Annotator) putEscaped(f *field, from, to int, s []byte) {
 	}
 }
 
-// putBytes adds a field whose bytes are its value.
+// putBytes adds a field that has its bytes as value.
 func (a *Annotator) putBytes(f *field, from, to int, b []byte) {
 	switch {
 	case a.cut && f.form == formIPv4 && len(b) == 4:
@@ -372,7 +372,7 @@ func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
 	a.depth--
 }
 
-// putViews adds what JSON has beside the value of a field.
+// putViews adds the keys that JSON has beside the value of a field.
 func (a *Annotator) putViews(n *node, f *decode.Field, from, to int) {
 	for view, of := range n.views {
 		if of == nil {

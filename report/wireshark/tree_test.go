@@ -148,7 +148,7 @@ func number(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// A message is what a tree, or a line of JSON, says about one record.
+// A message is one record as a tree or a line of JSON describes it.
 type message []string
 
 // datagramKeys are those that stand before the messages of a datagram.

@@ -41,8 +41,8 @@ func ParseKey(text string) ([]byte, error) {
 	return key, nil
 }
 
-// A Job makes captures anonymous: Write writes them, Search looks for what is left,
-// and Summary says what was done.
+// A Job makes captures anonymous: Write writes them, Search looks for originals
+// that are left, and Summary reports both.
 type Job struct {
 	w      *rewriter
 	config dissect.Config
@@ -138,7 +138,7 @@ func (t *tap) Frame(f *capture.Frame) {
 	t.Copy.Frame(f)
 }
 
-// Summary says what was replaced, and what was left out.
+// Summary writes the table of replacements, and remarks on what was left out.
 func (j *Job) Summary(to io.Writer, name string) error {
 	w, s := j.w, j.found
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)

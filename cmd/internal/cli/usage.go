@@ -149,10 +149,23 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: takes no arguments, got %s", path, args[0])
 	case len(args) == 0 && wants != "":
 		return fmt.Errorf("%s: needs %s", path, strings.TrimSuffix(wants, "..."))
+	case len(args) < required(wants):
+		return fmt.Errorf("%s: needs %s, got only %s", path, strings.TrimSuffix(wants, "..."), strings.Join(args, " "))
 	case wants != "":
 		return fmt.Errorf("%s: takes only %s, got %s", path, wants, strings.Join(args, " "))
 	}
 	return fmt.Errorf("%s: wrong arguments", path)
+}
+
+// required returns how many arguments a usage such as "DIR FILE..." demands.
+func required(usage string) (n int) {
+	for _, word := range strings.Fields(usage) {
+		if strings.HasPrefix(word, "[") {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // checkFlags returns the error for a flag that a command cannot do without, or

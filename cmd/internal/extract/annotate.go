@@ -39,7 +39,7 @@ func (d *Decrypter) annotate(f *capture.Frame, payload []byte) {
 	}
 }
 
-// maxPlayers is the largest number of conversations whose players are learned.
+// maxPlayers is the largest number of conversations with known players.
 const maxPlayers = 1 << 16
 
 // Players are the names of the players of conversations.

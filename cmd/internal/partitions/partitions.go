@@ -38,6 +38,7 @@ type Flags struct {
 // Define defines the flags.
 func (f *Flags) Define(cmd *cobra.Command) {
 	f.DefineFormat(cmd, "parquet", "parquet", "csv")
+	cmd.Flags().Lookup("format").Usage = "form of the tables"
 	f.DefineDecoding(cmd)
 	f.DefinePorts(cmd)
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace captures that have other contents or options under the same name")
@@ -68,7 +69,7 @@ func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 	return w.run()
 }
 
-// options returns a text for the options that change what is read.
+// options returns a text for the options that change the tables.
 func (f *Flags) options() (string, error) {
 	var all []string
 	if f.Dialect.Value != "auto" {
@@ -105,7 +106,7 @@ type work struct {
 	size     int64 // of all files
 	read     atomic.Int64
 	frames   atomic.Int64
-	reported int // jobs whose result is written
+	reported int // jobs with a written result
 }
 
 // A job is one capture.

@@ -13,14 +13,14 @@ import (
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
-// A Report is what the page shows beside the messages.
+// A Report holds the views of the page other than the list of messages.
 type Report struct {
 	Page    json.RawMessage `json:"page"`  // for the script of package page
 	Files   []int           `json:"files"` // of each match, the index of its capture
 	Stats   json.RawMessage `json:"stats"`
 	Network json.RawMessage `json:"network"`
 	Game    bool            `json:"game"`    // there is traffic of the game
-	Remarks []string        `json:"remarks"` // what could not be read
+	Remarks []string        `json:"remarks"` // on parts that could not be read
 
 	Columns []byte `json:"-"` // for the script of package page
 }

@@ -31,7 +31,7 @@ const (
 	FormAnonymous = "anonymous.pcapng" // anonymize, with --key
 )
 
-// A Choice says what to save.
+// A Choice selects the file to save.
 type Choice struct {
 	Form   string
 	Filter string // of messages, for the forms that have them; may be empty

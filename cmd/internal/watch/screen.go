@@ -25,11 +25,11 @@ import (
 // program, such as --dashboard.
 func screen(program string, s cli.Streams, names []string) (keys io.Reader, out *os.File, done func(), err error) {
 	if s.NoANSI {
-		return nil, nil, nil, fmt.Errorf("%s cannot draw on this console; use Windows Terminal, or switch off its legacy mode", program)
+		return nil, nil, nil, fmt.Errorf("%s: cannot draw on this console; use Windows Terminal, or switch off its legacy mode", program)
 	}
 	out, ok := s.Out.(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
-		return nil, nil, nil, fmt.Errorf("%s needs a terminal, and standard output is none that can be drawn on%s", program, instead[program])
+		return nil, nil, nil, fmt.Errorf("%s: standard output is not a terminal that can be drawn on%s", program, instead[program])
 	}
 	if in, ok := s.In.(*os.File); ok && !slices.Contains(names, "-") && term.IsTerminal(int(in.Fd())) {
 		return in, out, func() {}, nil
@@ -40,7 +40,7 @@ func screen(program string, s cli.Streams, names []string) (keys io.Reader, out 
 	}
 	tty, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%s needs a terminal to take keys from, and there is none", program)
+		return nil, nil, nil, fmt.Errorf("%s: no terminal to take keys from", program)
 	}
 	return tty, out, func() { _ = tty.Close() }, nil
 }

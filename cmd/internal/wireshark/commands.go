@@ -74,10 +74,10 @@ func Install(s cli.Streams, program string) error {
 	return show(s.Out, p, all)
 }
 
-// asRoot says that root gets less.
+// asRoot warns root, for whom Wireshark loads no plugins.
 func asRoot(w io.Writer) {
 	if os.Geteuid() == 0 {
-		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins for root; be the user who runs it\n")
+		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins as root; install as the user that runs it\n")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A pipe whose reader has gone ends a capture, even if no packet comes.
+// A pipe without a reader ends a capture, even if no packet comes.
 func TestWatchPipe(t *testing.T) {
 	if runtime.GOOS == "darwin" {
 		t.Skip("macOS does not tell")

@@ -38,8 +38,8 @@ type place struct {
 // errNone reports that there is no Wireshark.
 var errNone = errors.New("no Wireshark found; install it from https://www.wireshark.org, or name the program: --program PROGRAM")
 
-// find returns the Wireshark whose tshark or wireshark is named, or else the one
-// of the search path or of its usual folder.
+// find returns the Wireshark of a named tshark or wireshark, or else the one of
+// the search path or of its usual folder.
 func find(name string) (*place, error) {
 	program, err := programOf(name, "tshark", "wireshark")
 	if err != nil {

@@ -20,13 +20,13 @@ type artefact struct {
 	kind    string // plugin, extcap or profile
 	path    string
 	content []byte // nil for a link
-	link    string // what it leads to
+	link    string // its target
 	mode    fs.FileMode
 	shared  bool // Wireshark or the user may change it
 }
 
-// A record of an installation tells what to remove. It lies in the folder of
-// the configuration.
+// A record of an installation lists the files to remove. It lies in the folder
+// of the configuration.
 type record struct {
 	Version   string            `json:"version"`   // of this program
 	Wireshark string            `json:"wireshark"` // its release
@@ -154,8 +154,8 @@ func install(p *place, all []artefact) (done []outcome, err error) {
 	if err := os.MkdirAll(p.config, 0o755); err != nil {
 		return nil, cli.PlainPath(p.config, err)
 	}
-	// What is to come is noted first, with what was: an interruption leaves nothing
-	// unknown.
+	// The record lists old and new files before any is written, so that an
+	// interruption leaves none unknown.
 	both := fresh
 	both.Files = map[string]string{}
 	for _, r := range []record{old, fresh} {
@@ -203,9 +203,8 @@ func remove(path string) error {
 	return nil
 }
 
-// uninstall removes all that was installed: files, the profile with the changes
-// that it has seen, and folders that nothing else is in. It reports what it
-// removed.
+// uninstall removes all that was installed: files, the profile with its changes,
+// and folders that nothing else is in. It returns the paths that it removed.
 func uninstall(p *place, profile string) (removed []string, err error) {
 	r, err := recordAt(p)
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *stream) Frame(f *capture.Frame) {
 	}
 }
 
-// flush writes what is buffered if nothing else is there.
+// flush writes the buffer if no more packets are waiting.
 func (s *stream) flush() {
 	if s.idle() {
 		_ = s.Flush() // the error stays

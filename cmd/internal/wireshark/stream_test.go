@@ -24,8 +24,8 @@ type buffer struct {
 
 func (b *buffer) Close() error { b.closed++; return nil }
 
-// streamed returns what Wireshark gets of a capture with options, and the number
-// of frames that it got at once.
+// streamed returns the stream that Wireshark gets of a capture with options, and
+// the number of frames that it got at once.
 func streamed(t *testing.T, file string, options ...string) (pipe *buffer, frames int) {
 	t.Helper()
 	var e extcap
@@ -68,7 +68,7 @@ func streamed(t *testing.T, file string, options ...string) (pipe *buffer, frame
 	return pipe, frames
 }
 
-// summaries returns a line for each datagram: of what its records are.
+// summaries returns a line for each datagram, with the kinds of its records.
 func summaries(t *testing.T, src packet.Source) (lines []string) {
 	t.Helper()
 	p := dissect.New(dissect.Config{})

@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// Clone returns a copy that shares nothing with the table but what never changes,
-// and does not take notes.
+// Clone returns a copy that shares only constant data with the table, and does
+// not take notes.
 func (t *Table) Clone() *Table {
 	c := *t
 	c.Note, c.recycled = nil, nil

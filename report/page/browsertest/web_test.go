@@ -429,8 +429,8 @@ func TestWebSeveral(t *testing.T) {
 	}
 }
 
-// hostile returns a capture whose players, chat and server are called by markup,
-// in a file that is called so, too. The texts are as long as those in their places.
+// hostile returns a capture with markup as names of players and server and as
+// chat, in a file with such a name. The texts are as long as those in their places.
 func hostile(t *testing.T, file string) string {
 	t.Helper()
 	src, err := capture.Open(fixture("battle_mix.pcap.gz"), nil)
@@ -467,7 +467,7 @@ func hostile(t *testing.T, file string) string {
 	return name
 }
 
-// TestWebHostile opens a capture whose texts are markup and control characters.
+// TestWebHostile opens a capture with markup and control characters as texts.
 // They appear as text in every view, and widen no view of a phone.
 func TestWebHostile(t *testing.T) {
 	const file = `<img src=x onerror=document.title='run'>${1}"'&lt;.pcapng`
