@@ -160,7 +160,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 }
 
 // memory is the heap size above which garbage is collected more often.
-const memory = 56 << 20
+const memory = 52 << 20
 
 // read compares captures.
 func (r *replaying) read(s cli.Streams, names []string) error {

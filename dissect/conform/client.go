@@ -54,7 +54,8 @@ type Client struct {
 	spoken moment    // last message of it
 	after  int       // messages with a number since taken
 
-	flooded time.Time // its last message beyond its budget
+	to      *destination // of the host's messages to it, nil before the first
+	flooded time.Time    // its last message beyond its budget
 }
 
 // A moment is a time and its frame.

@@ -50,25 +50,26 @@ func (s *source) notTaken() bool { return s.receipt != nil && !s.receipt.acknowl
 // An expect is a message that a model sent to a client, and that the captured
 // host should have sent, too.
 type expect struct {
-	key      uint64
-	to       *Client
+	key     uint64
+	to      *Client
+	src     *source
+	body    []byte
+	alt     *expect // the other model's message in its place
+	rule    *Rule   // of a host that protects its players, by which it comes changed, or not at all
+	changed uint64  // key of the changed message, 0 if it does not come
+	index   int
+	subject uint64
+	number  int64         // of the message that came, -1 if it has none
+	lag     time.Duration // until it came
+	why     string        // that it is not required
+
 	by       model
-	src      *source
 	typ      transport.Type
 	op       decode.Opcode
-	body     []byte
 	reliable bool
 	priority bool
-	replica  bool    // an object as it was created, that the host describes as it is
-	alt      *expect // the other model's message in its place
-	rule     *Rule   // of a host that protects its players, by which it comes changed, or not at all
-	changed  uint64  // key of the changed message, 0 if it does not come
-	index    int
-	subject  uint64
-	number   int64     // of the message that came, -1 if it has none
-	at       time.Time // when it came
-	why      string    // that it is not required
-	judged   bool      // why is known
+	replica  bool // an object as it was created, that the host describes as it is
+	judged   bool // why is known
 	queued   bool
 	used     bool // it came, and explains why another one did not
 	done     bool
@@ -81,6 +82,13 @@ type got struct {
 	subject uint64
 	done    bool
 	queued  bool
+}
+
+// keep returns a copy of the message that is the caller's.
+func (g *got) keep() *got {
+	kept := *g
+	kept.Event = g.Event.keep()
+	return &kept
 }
 
 // How long a message may be missing, and how many are waited for.
@@ -111,7 +119,6 @@ type comparer struct {
 	t      *timeline
 	rep    *Report
 	seed   maphash.Seed
-	dests  map[*Client]*destination
 	order  []*destination
 	index  int
 	buf    []byte
@@ -130,17 +137,15 @@ type comparer struct {
 }
 
 func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), dests: map[*Client]*destination{}}
+	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed()}
 }
 
 func (c *comparer) dest(client *Client) *destination {
-	d := c.dests[client]
-	if d == nil {
-		d = newDestination(client)
-		c.dests[client] = d
-		c.order = append(c.order, d)
+	if client.to == nil {
+		client.to = newDestination(client)
+		c.order = append(c.order, client.to)
 	}
-	return d
+	return client.to
 }
 
 // normal appends the body as it is compared: without values that depend on the
@@ -338,8 +343,7 @@ func (c *comparer) output(e *Event) {
 		c.pair(d, x, &c.got)
 		return
 	}
-	g := new(got)
-	*g = c.got
+	g := c.got.keep()
 	g.queued = true
 	d.gots = append(d.gots, g)
 	d.gotByKey[g.key] = append(d.gotByKey[g.key], g)
@@ -355,7 +359,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
 	x.body = nil
 	if g.standard() {
-		x.number, x.at = g.Number, g.Time
+		x.number, x.lag = g.Number, g.Time.Sub(x.src.time)
 		if lag := g.Time.Sub(x.src.time); g.Number >= 0 && !g.Late && lag >= 0 {
 			p := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: lag > d.usual.most()+slack}
 			d.order.add(p)
@@ -444,7 +448,7 @@ func (c *comparer) expire(now time.Time) {
 		}
 		d.compact()
 		if cl := d.client; cl.gone && len(d.expects)+len(d.gots) == 0 && now.Sub(cl.left) > reliableWait {
-			delete(c.dests, cl)
+			cl.to = nil
 			*d = destination{client: cl} // others may refer to it for a time
 			continue
 		}

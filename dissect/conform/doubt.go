@@ -80,8 +80,7 @@ func (d *doubts) pair(x *expect, g *got) {
 // disorder takes a copy that came after that of a later message.
 func (d *doubts) disorder(x *expect, g *got) {
 	if len(d.late) < maxDoubted {
-		kept := *g
-		d.late = append(d.late, pair{x, &kept})
+		d.late = append(d.late, pair{x, g.keep()})
 	} else {
 		d.more++
 	}

@@ -72,7 +72,7 @@ func TestLag(t *testing.T) {
 			t.Errorf("%v becomes %v", d, got)
 		}
 	}
-	r := Report{rows: map[rowKey]*Row{}}
+	r := Report{}
 	for i := 1; i <= 100; i++ {
 		r.lag(transport.Standard, msg.OpChat, time.Duration(i)*time.Millisecond)
 	}

@@ -222,7 +222,7 @@ func (d *destination) pass(x *expect) {
 		list = list[1:]
 		d.cameN--
 	}
-	d.came[x.key] = append(list, arrived{x.src, x.number, x.at, x.used})
+	d.came[x.key] = append(list, arrived{x.src, x.number, x.src.time.Add(x.lag), x.used})
 }
 
 // mistaken returns the reason why the first expected message need not have come

@@ -68,7 +68,7 @@ func New(cfg Config) *Replay {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
 	}
-	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, rows: map[rowKey]*Row{}, Invariants: newInvariants()}}
+	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, Invariants: newInvariants()}}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
@@ -127,7 +127,7 @@ func (r *Replay) event(e *Event) {
 		r.play(e)
 		return
 	}
-	r.waiting = append(r.waiting, e)
+	r.waiting = append(r.waiting, e.keep())
 	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
 	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {

@@ -29,12 +29,7 @@ type Report struct {
 	Invariants  Invariants
 	Notes       []string // notes about the capture
 
-	rows map[rowKey]*Row
-}
-
-type rowKey struct {
-	typ transport.Type
-	op  decode.Opcode
+	game, control [256]*Row // by opcode, and by type
 }
 
 // A Row counts the messages of one opcode, or of one transport type.
@@ -119,16 +114,14 @@ func (r *Report) Compared() (n int) {
 
 // row returns the row of an opcode or of a transport type.
 func (r *Report) row(typ transport.Type, op decode.Opcode) *Row {
+	row := &r.game[op]
 	if typ != transport.Standard {
-		op = 0
+		op, row = 0, &r.control[typ]
 	}
-	k := rowKey{typ, op}
-	row := r.rows[k]
-	if row == nil {
-		row = &Row{Type: typ, Opcode: op, Control: typ != transport.Standard}
-		r.rows[k] = row
+	if *row == nil {
+		*row = &Row{Type: typ, Opcode: op, Control: typ != transport.Standard}
 	}
-	return row
+	return *row
 }
 
 func (r *Report) differ(d Difference, row *Row) {
@@ -233,8 +226,8 @@ func (r *Row) empty() bool {
 
 // finish puts the rows into order.
 func (r *Report) finish(catalog *decode.Catalog) {
-	for _, row := range r.rows {
-		if row.empty() {
+	for _, row := range slices.Concat(r.game[:], r.control[:]) {
+		if row == nil || row.empty() {
 			continue
 		}
 		row.MedianLag, row.P95Lag = row.quantile(0.5), row.quantile(0.95)

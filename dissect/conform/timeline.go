@@ -30,8 +30,8 @@ const (
 	Again                // a game message with a number that the tracker takes for a retransmission; Client is nil if a client sent it
 )
 
-// An Event is one thing that happened in the captured session. Its receiver
-// owns the bodies.
+// An Event is one thing that happened in the captured session. It is borrowed until
+// its receiver returns; the body of an Input is the receiver's.
 type Event struct {
 	Kind     Kind
 	Time     time.Time
@@ -49,6 +49,13 @@ type Event struct {
 	Foreign  bool   // an Input with another id than the client's
 	MadeUp   bool   // an Input that the capture lacks; the host's messages show that there was one
 	receipt  *receipt
+}
+
+// keep returns a copy of the event that is the caller's.
+func (e *Event) keep() *Event {
+	kept := *e
+	kept.Body = bytes.Clone(e.Body)
+	return &kept
 }
 
 // standard reports whether the event is a game message.
@@ -81,6 +88,7 @@ type timeline struct {
 	catalog *decode.Catalog
 	bodies  *bodies
 
+	event       Event // that is just handed out
 	begun       time.Time
 	now         *dissect.Datagram
 	cut         int // datagrams that the capture holds only a part of
@@ -172,7 +180,8 @@ func (t *timeline) record(r *dissect.Record) {
 	if r.Dir == dissect.ToHost {
 		c.seen = d.Time
 		if r.Part == 0 && c.admitted {
-			t.emit(&Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1})
+			t.event = Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1}
+			t.emit(&t.event)
 		}
 		t.fromClient(r, c)
 		return
@@ -313,15 +322,17 @@ func class(h *transport.Header) int {
 	return 1
 }
 
-// message makes an event of a record; ok is false if it says nothing new.
+// message makes an event of a record; ok is false if it says nothing new. The
+// event is valid until the next one, and its body is the record's.
 func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	h := &r.Transport
 	if r.Repeat {
 		if h.Type == transport.Standard && len(r.Payload) > 0 {
-			t.emit(&Event{
+			t.event = Event{
 				Kind: Again, Time: r.Datagram.Time, Frame: r.Datagram.Number, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
-				Reliable: true, Priority: h.Priority, Body: bytes.Clone(r.Payload), Client: t.receiver(r), Number: -1,
-			})
+				Reliable: true, Priority: h.Priority, Body: r.Payload, Client: t.receiver(r), Number: -1,
+			}
+			t.emit(&t.event)
 		}
 		return nil, false
 	}
@@ -331,7 +342,8 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	case transport.NameChange, transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.Standard:
 	}
 	d := r.Datagram
-	e = &Event{
+	e = &t.event
+	*e = Event{
 		Time: d.Time, Frame: d.Number, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
 	}
 	if h.Type == transport.Standard {
@@ -346,7 +358,6 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	if h.HasSeq {
 		e.Number, e.Late = r.Number, r.Late
 	}
-	e.Body = bytes.Clone(e.Body)
 	return e, true
 }
 
@@ -381,7 +392,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	if c.Slot < 0 && c.playing {
 		c.Slot = t.slotOf(r)
 	}
-	e.Kind, e.Client, e.Broken = Input, c, broken
+	e.Kind, e.Client, e.Broken, e.Body = Input, c, broken, bytes.Clone(e.Body)
 	e.Foreign = c.spoke && r.Peer != c.given && r.Peer != transport.UnassignedPeer
 	if h.Type == transport.Disconnect || h.Type == transport.Leave {
 		e.Kind = Left
@@ -401,7 +412,8 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 			q.next = 0 // the first of all
 		}
 	}
-	q.put(e)
+	kept := *e
+	q.put(&kept)
 	t.holding++
 	t.release(c, k)
 }
@@ -492,7 +504,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 	case c.admitted:
 		t.emit(e)
 	case len(c.waiting) < maxHeld:
-		c.waiting = append(c.waiting, e)
+		c.waiting = append(c.waiting, e.keep())
 	}
 }
 

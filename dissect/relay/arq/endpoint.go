@@ -180,6 +180,8 @@ type Endpoint struct {
 
 	sent  time.Duration // the last datagram; 0 for none, the first is at 1
 	stats Stats
+
+	delivered Message // that is just delivered
 }
 
 // An outgoing message is one that is not acknowledged yet, or not sent.
