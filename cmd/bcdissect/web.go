@@ -5,10 +5,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/site"
 )
 
@@ -49,9 +52,9 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 			return cli.Failed(fmt.Errorf("%s: not a file; give the name of a capture", name))
 		}
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := listenLocally(listen)
 	if err != nil {
-		return cli.Failed(fmt.Errorf("--listen %s: %w", listen, err))
+		return err
 	}
 	interrupts := cli.NewInterrupts(s, 0, false)
 	defer interrupts.Close()
@@ -69,4 +72,22 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 		return cli.Failed(err)
 	}
 	return nil
+}
+
+// listenLocally opens a TCP port, of this computer alone if there is no address.
+func listenLocally(address string) (net.Listener, error) {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = ":" + address
+	}
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+		return nil, fmt.Errorf("--listen %s: want an address and port, such as 8080 or 127.0.0.1:8080", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, cli.Failed(fmt.Errorf("--listen %s: %w; leave it out for a free port", address, server.Plain(err)))
+	}
+	return l, nil
 }

@@ -16,10 +16,11 @@ has() {
 	return 1
 }
 
-# try PROGRAM: the program runs and reads a capture.
+# try PROGRAM: the program runs, reads a capture, and holds the page.
 try() {
 	"$1" version | grep -q '^bcdissect '
 	"$1" read fixtures/captures/join_flow.pcap | grep -q ChecksumRequest
+	"$1" web "$dir/missing" 2>&1 | grep -q 'no such file' # it holds the page
 }
 
 make --no-print-directory packages PLATFORMS="$platforms"

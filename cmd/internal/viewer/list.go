@@ -165,7 +165,8 @@ func (l *List) rowAt(place int) int {
 // The error is a [*filter.Error].
 func (l *List) Filter(expression string) error {
 	if strings.TrimSpace(expression) == "" {
-		l.filter, l.matching, l.kept = nil, nil, nil
+		l.stopMatching()
+		l.filter, l.kept = nil, nil
 		return nil
 	}
 	f, err := filter.Compile(expression, nil)
@@ -177,11 +178,17 @@ func (l *List) Filter(expression string) error {
 		return err
 	}
 	f.Start = l.start
-	if l.matching != nil {
-		_ = l.matching.src.Close() // nothing was written
-	}
+	l.stopMatching()
 	l.filter, l.matching, l.matched, l.kept = f, p, 0, nil
 	return nil
+}
+
+// stopMatching ends the passage of the filter.
+func (l *List) stopMatching() {
+	if l.matching != nil {
+		_ = l.matching.src.Close() // nothing was written
+		l.matching = nil
+	}
 }
 
 // match takes a record for the filter.
