@@ -69,6 +69,12 @@ type step struct {
 	index int // -1 for a struct or list
 }
 
+// startWriting prepares the codec for writing after dst.
+func (c *Codec) startWriting(dst []byte, d Dialect) {
+	c.mode, c.dialect, c.buf, c.err = writing, d, dst, nil
+	c.bits, c.nbits, c.group, c.depth, c.past = 0, 0, -1, 0, 0
+}
+
 // start prepares the codec for reading payload from offset from.
 func (c *Codec) start(payload []byte, from int, d Dialect, env Env, v Visitor) {
 	c.mode, c.dialect, c.buf, c.off, c.err, c.env, c.v = reading, d, payload, from, nil, env, v

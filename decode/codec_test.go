@@ -223,3 +223,35 @@ func TestNumberOfPlayers(t *testing.T) {
 		}
 	}
 }
+
+// An encoder writes what the functions write, also after an error and after a
+// group of bits that was left open, and allocates nothing.
+func TestEncoder(t *testing.T) {
+	var e decode.Encoder
+	number := uint32(0x11223344)
+	flag := true
+	whole := walked(func(c *decode.Codec) { c.U32("number", &number, "a number"); c.Bit("flag", &flag, "a bit") })
+	short := walked(func(c *decode.Codec) { c.Bit("flag", &flag, "a bit") })
+	wrong := textOf((*decode.Codec).Str8, strings.Repeat("x", 300))
+	spec := &decode.Spec{Code: 0x42, Name: "test"}
+	want, err := decode.Append([]byte{9}, spec, whole, decode.Stock)
+	if err != nil || !bytes.Equal(want, []byte{9, 0x42, 0x44, 0x33, 0x22, 0x11, 0x21}) {
+		t.Fatalf("got % X, %v", want, err)
+	}
+	for range 3 {
+		if got, err := e.AppendFields(nil, "short", short, decode.Stock); err != nil || !bytes.Equal(got, []byte{0x21}) {
+			t.Errorf("got % X, %v", got, err)
+		}
+		if got, err := e.Append([]byte{9}, spec, whole, decode.Stock); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("got % X, %v, want % X", got, err, want)
+		}
+		_, wantErr := decode.Append(nil, spec, wrong, decode.Stock)
+		if _, err := e.Append(nil, spec, wrong, decode.Stock); wantErr == nil || err == nil || err.Error() != wantErr.Error() {
+			t.Errorf("got %v, want %v", err, wantErr)
+		}
+	}
+	room := make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(10, func() { _, _ = e.Append(room, spec, whole, decode.Stock) }); n != 0 {
+		t.Errorf("got %v allocations, want 0", n)
+	}
+}

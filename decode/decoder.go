@@ -259,23 +259,36 @@ func (w *Viewer) Stop() { w.codec.stop() }
 // Append writes a message, beginning with the opcode, in the given dialect.
 // It fails if a value does not fit its field.
 func Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {
+	return new(Encoder).Append(dst, s, m, d)
+}
+
+// An Encoder writes messages one after another without allocating memory for
+// each. Its zero value is ready to use. It is not safe for concurrent use.
+type Encoder struct{ codec Codec }
+
+// Append is the function [Append]. The error is valid until the next call.
+func (e *Encoder) Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {
 	op := s.Code
 	if o, ok := m.(interface{ Opcode() Opcode }); ok { // one spec for many opcodes
 		op = o.Opcode()
 	}
-	return appendFields(append(dst, byte(op)), s.Name, m, d, len(dst))
+	e.codec.startWriting(append(dst, byte(op)), d)
+	return e.codec.write(s.Name, m, len(dst))
+}
+
+// AppendFields is the function [AppendFields]. The error is valid until the next
+// call.
+func (e *Encoder) AppendFields(dst []byte, name string, m Message, d Dialect) ([]byte, error) {
+	e.codec.startWriting(dst, d)
+	return e.codec.write(name, m, len(dst))
 }
 
 // AppendBlank is Append with the numbers and bits of some names written as
 // zero.
 func AppendBlank(dst []byte, s *Spec, m Message, d Dialect, names []string) ([]byte, error) {
-	c := &Codec{mode: writing, dialect: d, buf: append(dst, byte(s.Code)), group: -1, blank: names}
+	c := &Codec{blank: names}
+	c.startWriting(append(dst, byte(s.Code)), d)
 	return c.write(s.Name, m, len(dst))
-}
-
-func appendFields(dst []byte, name string, m Message, d Dialect, base int) ([]byte, error) {
-	c := &Codec{mode: writing, dialect: d, buf: dst, group: -1}
-	return c.write(name, m, base)
 }
 
 // write writes the fields of a message that began at base.
@@ -303,7 +316,7 @@ func ReadFields(c *Codec, name string, m Message, fields []byte, d Dialect) (res
 
 // AppendFields writes the fields of a message without an opcode.
 func AppendFields(dst []byte, name string, m Message, d Dialect) ([]byte, error) {
-	return appendFields(dst, name, m, d, len(dst))
+	return new(Encoder).AppendFields(dst, name, m, d)
 }
 
 // Describe walks v through every possible field of a layout.

@@ -20,6 +20,7 @@ type Verifier struct {
 
 	Clear bool // datagrams are deciphered already, as in Config
 
+	encoder decode.Encoder
 	number  int  // of the current datagram
 	intact  bool // all of its messages are intact so far
 	plain   []byte
@@ -89,9 +90,9 @@ func (v *Verifier) fields(r *Record) (body []byte, differs string) {
 	v.Messages++
 	var err error
 	if r.fieldsAt > 0 {
-		v.body, err = decode.Append(v.body[:0], r.Spec, r.Message, r.Layout)
+		v.body, err = v.encoder.Append(v.body[:0], r.Spec, r.Message, r.Layout)
 	} else {
-		v.body, err = decode.AppendFields(v.body[:0], r.Spec.Name, r.Message, r.Layout)
+		v.body, err = v.encoder.AppendFields(v.body[:0], r.Spec.Name, r.Message, r.Layout)
 	}
 	if err != nil {
 		return body, err.Error()

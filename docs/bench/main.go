@@ -28,8 +28,10 @@ type bench struct {
 	out    io.Writer
 	dir    string // of captures and the program
 	rounds int
-	n      int // datagrams of the capture for bcdissect
-	few    int // and of the capture for slow programs
+	n      int      // datagrams of the capture for bcdissect
+	few    int      // and of the capture for slow programs
+	own    string   // a capture of the user's, measured like the others
+	missed []string // goals
 }
 
 func main() {
@@ -38,6 +40,7 @@ func main() {
 	fl.StringVar(&b.dir, "dir", filepath.Join(os.TempDir(), "bcdissect-bench"), "where captures are made")
 	fl.IntVar(&b.rounds, "rounds", 7, "how often each program runs")
 	fl.IntVar(&b.n, "n", 1_000_000, "datagrams of the large capture")
+	fl.StringVar(&b.own, "file", "", "a capture of yours to measure as well")
 	fl.IntVar(&b.few, "few", 20_000, "datagrams of the capture that slow programs read")
 	fl.Usage = func() {
 		fmt.Fprintf(fl.Output(), "usage: go run ./docs/bench [flags] [%s]\n", strings.Join(names(), " | "))
@@ -56,6 +59,7 @@ var parts = []struct {
 	f    func(*bench) error
 }{
 	{"floor", (*bench).floor},
+	{"start", (*bench).starting},
 	{"tshark", (*bench).tshark},
 	{"jobs", (*bench).jobs},
 	{"growth", (*bench).growth},
@@ -94,7 +98,53 @@ func (b *bench) run(wanted []string) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
+	for _, m := range b.missed {
+		fmt.Fprintf(b.out, "\nmissed: %s", m)
+	}
+	if len(b.missed) > 0 {
+		fmt.Fprintf(b.out, "\n")
+	}
 	return nil
+}
+
+// must compares a ratio with a goal.
+func (b *bench) must(name string, got, most float64) {
+	verdict := "met"
+	if got > most {
+		verdict = "missed"
+		b.missed = append(b.missed, fmt.Sprintf("%s: %.2f, at most %.2f", name, got, most))
+	}
+	fmt.Fprintf(b.out, "%s: %.2f, at most %.2f: %s\n", name, got, most, verdict)
+}
+
+// A mix is a capture of play with its goal for stats against the floor.
+type mix struct {
+	name, file string
+	n          int // datagrams
+	most       float64
+}
+
+// mixes returns the captures of play, the heaviest last.
+func (b *bench) mixes() (all []mix, err error) {
+	all = []mix{{name: "play", n: b.n, most: 1.7}, {name: "battle", n: b.n, most: 2.2}}
+	for i := range all {
+		if all[i].file, err = b.capture(all[i].name, b.n); err != nil {
+			return nil, err
+		}
+	}
+	if b.own == "" {
+		return all, nil
+	}
+	var out strings.Builder
+	if _, err := b.ours(b.own, 0, "stats", "-T", "json").once(b.own, &out); err != nil {
+		return nil, err
+	}
+	found := regexp.MustCompile(`"datagrams":\{"game":(\d+)`).FindStringSubmatch(out.String())
+	if found == nil {
+		return nil, fmt.Errorf("%s: no datagrams of the game", b.own)
+	}
+	n, err := strconv.Atoi(found[1])
+	return append(all, mix{name: filepath.Base(b.own), file: b.own, n: n, most: 2.2}), err
 }
 
 func (b *bench) program() string { return filepath.Join(b.dir, "bcdissect") }
@@ -146,7 +196,10 @@ type usage struct {
 
 // once runs a program on a file.
 func (s *subject) once(file string, out io.Writer) (u usage, err error) {
-	args := append(slices.Clone(s.args), file)
+	args := slices.Clone(s.args)
+	if file != "" {
+		args = append(args, file)
+	}
 	c := exec.Command(args[0], args[1:]...)
 	c.Env = append(os.Environ(), s.env...)
 	var said strings.Builder
@@ -237,27 +290,45 @@ func (b *bench) ours(file string, n int, args ...string) *subject {
 
 // floor compares the program with the minimum work for a capture.
 func (b *bench) floor() error {
-	file, err := b.capture("play", b.n)
+	mixes, err := b.mixes()
 	if err != nil {
 		return err
 	}
-	ours := []*subject{
-		b.ours(file, b.n, "stats", "-j", "1"), b.ours(file, b.n, "stats"),
-		b.ours(file, b.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull), b.ours(file, b.n, "read", "-j", "1", "-o", os.DevNull),
-	}
-	if err := need("tcpdump"); err != nil {
-		if err := b.measure(ours...); err != nil {
+	for _, m := range mixes {
+		ours := []*subject{
+			b.ours(m.file, m.n, "stats", "-j", "1"), b.ours(m.file, m.n, "stats"), b.ours(m.file, m.n, "stats", "-j", "1", "--verify"),
+			b.ours(m.file, m.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull), b.ours(m.file, m.n, "read", "-j", "1", "-o", os.DevNull),
+		}
+		if err := need("tcpdump"); err != nil {
+			if err := b.measure(ours...); err != nil {
+				return err
+			}
+			b.table(m.name+", without a floor: tcpdump is not installed", ours[0], ours...)
+			continue
+		}
+		floor := &subject{name: "tcpdump -w " + os.DevNull, args: []string{"tcpdump", "-w", os.DevNull, "-r"}, file: m.file, n: m.n}
+		all := append([]*subject{floor}, ours...)
+		if err := b.measure(all...); err != nil {
 			return err
 		}
-		b.table("Without a floor: tcpdump is not installed", ours[0], ours...)
-		return nil
+		b.table(m.name+", against tcpdump, which only reads and writes", floor, all...)
+		b.must(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), m.most)
 	}
-	floor := &subject{name: "tcpdump -w " + os.DevNull, args: []string{"tcpdump", "-w", os.DevNull, "-r"}, file: file, n: b.n}
-	all := append([]*subject{floor}, ours...)
-	if err := b.measure(all...); err != nil {
+	return nil
+}
+
+// starting compares the start of the program with that of another one.
+func (b *bench) starting() error {
+	if err := need("tcpdump"); err != nil {
 		return err
 	}
-	b.table("Against tcpdump, which only reads and writes", floor, all...)
+	ours := &subject{name: "bcdissect version", args: []string{b.program(), "version"}, n: 1}
+	other := &subject{name: "tcpdump --version", args: []string{"tcpdump", "--version"}, n: 1}
+	if err := b.measure(other, ours); err != nil {
+		return err
+	}
+	b.table("Starting", other, other, ours)
+	b.must("start against tcpdump", ours.over(other), 8./7)
 	return nil
 }
 
@@ -332,17 +403,20 @@ func (b *bench) agree(file string, other *subject) error {
 
 // jobs compares several processors with one.
 func (b *bench) jobs() error {
-	file, err := b.capture("play", b.n)
+	mixes, err := b.mixes()
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"stats"}, {"read", "-T", "json", "-o", os.DevNull}, {"read", "-o", os.DevNull}} {
-		one, two := b.ours(file, b.n, append(args, "-j", "1")...), b.ours(file, b.n, append(args, "-j", "2")...)
-		if err := b.measure(one, two); err != nil {
-			return err
+	for _, m := range mixes {
+		for _, args := range [][]string{{"stats"}, {"read", "-T", "json", "-o", os.DevNull}, {"read", "-o", os.DevNull}} {
+			one, two := b.ours(m.file, m.n, append(args, "-j", "1")...), b.ours(m.file, m.n, append(args, "-j", "2")...)
+			if err := b.measure(one, two); err != nil {
+				return err
+			}
+			b.table(m.name+", with two processors; wall time means something on an idle machine only", one, one, two)
+			fmt.Fprintf(b.out, "faster by %.2f, the best rounds of both\n", one.best().Seconds()/two.best().Seconds())
+			b.must(m.name+": "+two.name+" against one processor", two.over(one), 1.15)
 		}
-		b.table("With two processors; wall time means something on an idle machine only", one, one, two)
-		fmt.Fprintf(b.out, "faster by %.2f, the best rounds of both\n", one.best().Seconds()/two.best().Seconds())
 	}
 	return nil
 }
