@@ -64,7 +64,7 @@ type Table struct {
 	convs    map[pair]*Conversation
 	recycled *Conversation // most recently evicted one, for reuse
 	// Conversations by port, to find most of them without the map.
-	recent [64]*Conversation
+	recent [256]*Conversation
 	all    []*Conversation
 	used   []uint64 // last use of each of all, as a number of lookups
 
@@ -164,7 +164,8 @@ func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
 
 // recentOf returns the cache slot for two addresses.
 func (t *Table) recentOf(a, b netip.AddrPort) **Conversation {
-	return &t.recent[(a.Port()^b.Port())%uint16(len(t.recent))]
+	const golden = 40503 // spreads ports that differ in few bits
+	return &t.recent[(a.Port()^b.Port())*golden>>8]
 }
 
 // Open starts the conversation between two addresses. It may evict another one,
