@@ -301,14 +301,15 @@ licence-texts: ## write the licences of all that is linked into dist/licences.tx
 package-check: ## build the packages of this system twice, compare them, and try them
 	@ACTIONLINT=$(ACTIONLINT) $(PACKAGING)/check.sh
 
-# On standard error the tool only complains that it cannot look up web pages.
+# On standard error the tool only complains that it cannot look up web pages. It
+# finds no standard library, and so lists nothing, if it is built with -trimpath.
 licences: ## list the modules in the program with their licences in docs/licences.md
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	for os in $(LINTOS); do \
-		$(GO) run -exec "env GOOS=$$os" $(LICENCES) report --ignore github.com/bcdissect --template docs/licences.tpl ./cmd/bcdissect \
+		$(GO) run -trimpath=false -exec "env GOOS=$$os" $(LICENCES) report --ignore github.com/bcdissect --template docs/licences.tpl ./cmd/bcdissect \
 			>>"$$dir/rows" 2>"$$dir/errors" || { cat "$$dir/errors" >&2; exit 1; }; \
 	done && \
-	sed '/^|---/q' docs/licences.md >"$$dir/page" && grep . "$$dir/rows" | LC_ALL=C sort -u >>"$$dir/page" && \
+	grep -q . "$$dir/rows" && sed '/^|---/q' docs/licences.md >"$$dir/page" && grep . "$$dir/rows" | LC_ALL=C sort -u >>"$$dir/page" && \
 	cp "$$dir/page" docs/licences.md
 
 # The tool reads the build information in a program, and lists folders.

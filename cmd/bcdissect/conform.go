@@ -163,6 +163,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--list, --read and --matrix exclude each other")
 	case (c.list || c.matrix) && (set("junit") || set("html")), modes > 0 && set("write"):
 		return errors.New("--write, --junit and --html are of a run")
+	case modes > 0 && (set("checksums") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
+		return errors.New("--checksums, --password, --clients, --timeout and --yes-remote are of a run; leave them out")
 	case c.force && c.write == "":
 		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):

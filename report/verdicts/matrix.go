@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
@@ -18,7 +19,10 @@ func Read(r io.Reader) (*Report, error) {
 	d := json.NewDecoder(io.LimitReader(r, mostReport))
 	var rep Report
 	if err := d.Decode(&rep); err != nil {
-		return nil, fmt.Errorf("not a report of conform -T json: %w", err)
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			return nil, path.Err
+		}
+		return nil, errors.New("not a report of conform -T json")
 	}
 	if rep.Profile == "" || len(rep.Cases) == 0 {
 		return nil, errors.New("not a report of conform -T json: it has no cases")

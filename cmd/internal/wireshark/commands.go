@@ -77,7 +77,7 @@ func Install(s cli.Streams, program string) error {
 // asRoot warns root, for whom Wireshark loads no plugins.
 func asRoot(w io.Writer) {
 	if os.Geteuid() == 0 {
-		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins as root; install as the user that runs it\n")
+		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins as root; run it as another user\n")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
@@ -25,6 +26,9 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 	path, err := programOf(program, "wireshark")
 	if err != nil {
 		return cli.Failed(err)
+	}
+	if kind := strings.ToLower(strings.TrimSuffix(filepath.Base(path), ".exe")); kind == "tshark" {
+		return cli.Failed(fmt.Errorf("--program %s: tshark has no window; name a wireshark, or use read -w FILE --annotate", program))
 	}
 	loads, done, err := load(s.Err, path)
 	if err != nil {
