@@ -122,8 +122,12 @@ func (t *conformTables) verdict() {
 // Cases lists the cases of the suite.
 func Cases(w io.Writer, cases []*suite.Case, o Options) error {
 	all := []column{
-		{head: "case", text: true}, {head: "group", text: true, drop: 1}, {head: "rule", text: true, least: 30}, {head: "source", text: true, least: 12},
-		{head: "grade", text: true, drop: 2}, {head: "remarks", text: true, least: 12},
+		{head: "case", text: true},
+		{head: "group", text: true, drop: 1},
+		{head: "rule", text: true, least: 30},
+		{head: "source", text: true, least: 12},
+		{head: "grade", text: true, drop: 2},
+		{head: "remarks", text: true, least: 12},
 	}
 	for _, c := range cases {
 		for i, cell := range []string{c.ID, c.Group, c.Rule, c.Source, string(c.Grade), strings.Join(remarks(c), "; ")} {
@@ -136,7 +140,11 @@ func Cases(w io.Writer, cases []*suite.Case, o Options) error {
 // remarks returns the peculiarities of a case.
 func remarks(c *suite.Case) (list []string) {
 	if c.LeftOut != "" {
-		return []string{"not tried: " + c.LeftOut}
+		list = []string{"not tried: " + c.LeftOut}
+		if c.Reads() {
+			list = append(list, "from captures alone")
+		}
+		return list
 	}
 	if c.Profiles != suite.Stock|suite.OpenBC|suite.Playable {
 		list = append(list, c.Profiles.String())

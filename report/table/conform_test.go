@@ -107,6 +107,9 @@ func TestConformFits(t *testing.T) {
 	if n := strings.Count(list.String(), "not tried: "); n != 20 {
 		t.Errorf("%d cases are not tried, want 19 that need a simulation and one that needs a master server", n)
 	}
+	if n := strings.Count(list.String(), "from captures alone"); n != 8 {
+		t.Errorf("captures alone answer %d cases, want U-3, U-4, U-5, U-6, U-8, U-10, U-12 and D-7", n)
+	}
 	for _, c := range cases {
 		if !strings.Contains(list.String(), c.Rule) || !strings.Contains(list.String(), c.Source) {
 			t.Errorf("%s is not listed with rule and source", c.ID)

@@ -1,25 +1,25 @@
 package suite
 
 // simulationCases are the rules that only a host keeps that simulates ships. No
-// script can provoke them.
+// script can provoke them; some are seen in captures.
 func simulationCases() []Case {
 	list := []Case{
 		{ID: "O-2", Title: "entry verified", Rule: "After a ship's creation everybody in the game, its owner included, is sent one 1D with its id.", Source: "TRANSPORT 11.2", Grade: OnWire},
-		{ID: "U-3", Title: "ten updates a second", Rule: "Near ships are updated every 0.1 s.", Source: "TRANSPORT 11.4", Grade: OnWire},
-		{ID: "U-4", Title: "own ship", Rule: "Updates of the receiver's own ship have flag 20 alone.", Source: "GAME 7.2, 7.5", Grade: OnWire},
-		{ID: "U-5", Title: "start indices", Rule: "The start indices of subsystem blocks follow the class.", Source: "GAME 7.5", Grade: OnWire},
-		{ID: "U-6", Title: "end of a block", Rule: "A subsystem block ends at its last byte.", Source: "GAME 7.5", Grade: OnWire},
+		{ID: "U-3", Title: "ten updates a second", Rule: "A client's own ship is updated every 0.1 s, or every 0.125, 0.167, 0.25 or 0.5 s with many players or modems.", Source: "TRANSPORT 11.4", Grade: OnWire, OpenBC: "OpenBC sends about seven a second", watch: watchPace},
+		{ID: "U-4", Title: "own ship", Rule: "Updates of the receiver's own ship have flag 20 alone.", Source: "GAME 7.2, 7.5", Grade: OnWire, OpenBC: "OpenBC passes clients' updates on", watch: watchOwnShip},
+		{ID: "U-5", Title: "start indices", Rule: "The start indices of subsystem blocks follow the class.", Source: "GAME 7.5", Grade: OnWire, OpenBC: "OpenBC's blocks follow another rule", watch: watchStarts},
+		{ID: "U-6", Title: "end of a block", Rule: "A subsystem block ends at its last byte.", Source: "GAME 7.5", Grade: OnWire, OpenBC: "OpenBC's blocks follow another rule", watch: watchBlocks},
 		{ID: "U-7", Title: "first block", Rule: "The first block of an undamaged Sovereign is 00 FF FF 20 FF FF FF FF FF FF.", Source: "GAME 7.5", Grade: OnWire},
-		{ID: "U-8", Title: "integrity hash", Rule: "The host writes 0 in the bit behind a position.", Source: "GAME 7.2", Grade: OnWire},
+		{ID: "U-8", Title: "integrity hash", Rule: "The host writes 0 in the bit behind a position.", Source: "GAME 7.2", Grade: OnWire, OpenBC: "OpenBC passes clients' updates on", watch: watchHash},
 		{ID: "U-9", Title: "position each second", Rule: "A near ship's absolute position is sent at least every 1.1 s.", Source: "GAME 7.3", Grade: FromCode},
-		{ID: "U-10", Title: "distant ships", Rule: "Distant ships are updated every 0.2, 0.5 or 1 s.", Source: "TRANSPORT 11.4", Grade: OnWire},
-		{ID: "U-12", Title: "position before offsets", Rule: "An offset never precedes the first absolute position.", Source: "GAME 7.3", Grade: FromCode},
+		{ID: "U-10", Title: "distant ships", Rule: "Distant ships are updated at 2, 5 or 10 times the interval of the own ship, each second at least.", Source: "TRANSPORT 11.4", Grade: OnWire, watch: watchDistance},
+		{ID: "U-12", Title: "position before offsets", Rule: "An offset never precedes the first absolute position.", Source: "GAME 7.3", Grade: FromCode, watch: watchBase},
 		{ID: "D-1", Title: "self-destruction", Rule: "13 is answered by 06 with code 4E to everybody in the game, then by 36.", Source: "GAME 8.3, 11", Grade: OnWire},
 		{ID: "D-2", Title: "score after a death", Rule: "36 without a killer counts the deaths.", Source: "GAME 10.4", Grade: OnWire},
 		{ID: "D-3", Title: "updates of a wreck", Rule: "A ship's updates go on while it explodes.", Source: "GAME 2.3", Grade: OnWire},
 		{ID: "D-5", Title: "collision", Rule: "A report of a collision does damage once.", Source: "GAME 8.6", Grade: OnWire},
 		{ID: "D-6", Title: "others' collisions", Rule: "A report about another's ship is ignored.", Source: "GAME 8.6", Grade: FromCode},
-		{ID: "D-7", Title: "repairs", Rule: "Events of repairs name parts of the ship.", Source: "GAME 8.3", Grade: OnWire},
+		{ID: "D-7", Title: "repairs", Rule: "Events of repairs name parts of the ship.", Source: "GAME 8.3", Grade: OnWire, OpenBC: "OpenBC names another part as the repair subsystem, and sends no codes 74 and 75", watch: watchRepairs},
 		{ID: "D-9", Title: "frag limit", Rule: "The frag limit ends the game with 38, reason 2.", Source: "GAME 10.6", Grade: Scripts},
 		{ID: "D-10", Title: "restart", Rule: "39 goes to all, and scores are 0 again.", Source: "GAME 10.6", Grade: Scripts},
 		{ID: "L-7", Title: "scores kept", Rule: "A player who comes back finds the old score.", Source: "TRANSPORT 7.3", Grade: Scripts},

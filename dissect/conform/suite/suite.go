@@ -106,7 +106,7 @@ type Case struct {
 }
 
 // Reads reports whether a capture can answer the case.
-func (c *Case) Reads() bool { return c.LeftOut == "" && (c.watch != nil || c.compare != "") }
+func (c *Case) Reads() bool { return c.watch != nil || c.compare != "" }
 
 // Groups returns the names of the groups, in order.
 func Groups() []string {

@@ -45,11 +45,12 @@ type Watch struct {
 	last  int
 }
 
-// NewWatch returns a watch for those of the cases that traffic can answer.
+// NewWatch returns a watch for those of the cases that traffic can answer, though they
+// cannot be tried.
 func NewWatch(cases []*Case, p Profile) *Watch {
 	w := &Watch{}
 	for _, c := range cases {
-		if c.watch != nil && c.LeftOut == "" && c.Profiles&p != 0 {
+		if c.watch != nil && c.Profiles&p != 0 {
 			w.cases = append(w.cases, &watched{c: c, w: c.watch()})
 		}
 	}

@@ -1,0 +1,341 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// The watchers of this file are about a host that simulates ships. Updates have no
+// numbers, so that nothing tells which of them a capture lacks: a rule is about what
+// came, or about so many that a few do not matter.
+
+// mostStreams bounds the ships whose updates are followed.
+const mostStreams = 1024
+
+// A flight is a ship's updates to one client.
+type flight struct {
+	conversation int
+	id           wire.ObjectID
+}
+
+// slots are those of the clients of conversations, as the host gives them.
+type slots map[int]int
+
+// learn takes a record. A client that connects anew has no slot yet.
+func (s slots) learn(r *dissect.Record) {
+	switch m := r.Message.(type) {
+	case *msg.Settings:
+		if r.Dir == dissect.FromHost && r.Status == dissect.StatusOK {
+			s[r.Conversation] = int(m.Slot)
+		}
+		return
+	}
+	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && r.Status != dissect.StatusDuplicate {
+		delete(s, r.Conversation)
+	}
+}
+
+// update returns an update of the host's, and whether it is about the receiver's own
+// ship; known is false if the capture does not tell.
+func (s slots) update(r *dissect.Record) (m *msg.StateUpdate, own, known bool) {
+	s.learn(r)
+	m, ok := r.Message.(*msg.StateUpdate)
+	if !ok || !fromHost(r) {
+		return nil, false, false
+	}
+	slot, known := s[r.Conversation]
+	owner, owned := m.Object.Slot()
+	return m, owned && slot == owner, known
+}
+
+// sure returns the class of a ship whose creation the capture holds, nil if it does
+// not.
+func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
+	if m == nil || m.Class == nil || m.Class.Inferred || m.Class.Uncertain || r.Layout == decode.OpenBC || r.Cut {
+		return nil
+	}
+	return m.Class
+}
+
+func watchOwnShip() watcher {
+	s := slots{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, own, known := s.update(r)
+		switch {
+		case !own || !known:
+			return false, ""
+		case m.Flags != msg.DirtySubsystems:
+			return true, fmt.Sprintf("flags %02X", uint8(m.Flags))
+		case sure(r, m) != nil && slices.ContainsFunc(m.Entries, func(e msg.Entry) bool { return e.HasPower }):
+			return true, "a power setting"
+		}
+		return true, ""
+	})
+}
+
+func watchStarts() watcher {
+	s := slots{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, own, known := s.update(r)
+		class := sure(r, m)
+		// Other fields shift the ends of blocks.
+		if !own || !known || class == nil || m.Flags != msg.DirtySubsystems {
+			return false, ""
+		}
+		if !slices.Contains(class.OwnCycle, m.Start) {
+			return true, fmt.Sprintf("start %d, which the %s never has", m.Start, class.Name)
+		}
+		return true, ""
+	})
+}
+
+func watchBlocks() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, ok := r.Message.(*msg.StateUpdate)
+		if !ok || !fromHost(r) || m.Flags&msg.DirtySubsystems == 0 {
+			return false, ""
+		}
+		class := sure(r, m)
+		switch {
+		case class == nil:
+			return false, ""
+		case r.Status == dissect.StatusTrailing:
+			return true, fmt.Sprintf("%d bytes after the block of a %s", len(r.Rest), class.Name)
+		case r.Status == dissect.StatusMalformed:
+			return true, fmt.Sprintf("the block of a %s: %v", class.Name, r.Err)
+		}
+		return r.Status == dissect.StatusOK, ""
+	})
+}
+
+func watchHash() watcher {
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, ok := r.Message.(*msg.StateUpdate)
+		if !ok || !fromHost(r) || m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
+			return false, ""
+		}
+		if m.HasHash {
+			return true, fmt.Sprintf("hash %04X", m.Hash)
+		}
+		return true, ""
+	})
+}
+
+// watchBase watches for offsets before the first position. The capture may lack the
+// position, but hardly all of those that a ship has in baseless, one each second.
+func watchBase() watcher {
+	const baseless = 5 * time.Second
+	type state struct {
+		based bool
+		since time.Time // of the first offset without a position
+		told  bool
+	}
+	by := map[flight]*state{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate || r.Time.IsZero() {
+			return false, ""
+		}
+		switch m := r.Message.(type) {
+		case *msg.ObjectCreateTeam:
+			if len(by) < mostStreams {
+				by[flight{r.Conversation, m.ID}] = &state{}
+			}
+		case *msg.StateUpdate:
+			s := by[flight{r.Conversation, m.Object}]
+			switch {
+			case s == nil || s.based || r.Status == dissect.StatusMalformed:
+			case m.Flags&msg.DirtyPosition != 0:
+				s.based = true
+				return s.since.IsZero(), ""
+			case m.Flags&msg.DirtyDelta == 0:
+			case s.since.IsZero():
+				s.since = r.Time
+			case r.Time.Sub(s.since) >= baseless && !s.told:
+				s.told = true
+				return true, fmt.Sprintf("offsets of ship %08X for %.1f s, and no position", uint32(m.Object), r.Time.Sub(s.since).Seconds())
+			}
+		}
+		return false, ""
+	})
+}
+
+// A pace is the interval between updates of a ship to one client.
+type pace struct {
+	last      time.Time
+	intervals []time.Duration
+}
+
+const (
+	// paced is the number of intervals that make a median. It does not change if a
+	// capture lacks some.
+	paced = 200
+	// resting is the longest time that counts as an interval: the game may pause.
+	resting = 3 * time.Second
+)
+
+// take takes an update. ok says that there are enough for a median.
+func (p *pace) take(at time.Time) (median time.Duration, ok bool) {
+	d := at.Sub(p.last)
+	before := p.last
+	p.last = at
+	if before.IsZero() || d < 0 || d > resting {
+		return 0, false
+	}
+	if p.intervals = append(p.intervals, d); len(p.intervals) < paced {
+		return 0, false
+	}
+	slices.Sort(p.intervals)
+	median = p.intervals[paced/2]
+	p.intervals = p.intervals[:0]
+	return median, true
+}
+
+// paces are the base intervals of a host: the longer ones with many players or
+// modems.
+var paces = []time.Duration{100 * time.Millisecond, 125 * time.Millisecond, 167 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond}
+
+// near reports whether an interval is, by 10 %, another.
+func near(d, other time.Duration) bool { return (d - other).Abs() <= other/10 }
+
+// watchPace watches the updates of own ships, which are always near.
+func watchPace() watcher {
+	s := slots{}
+	by := map[flight]*pace{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, own, known := s.update(r)
+		if !own || !known {
+			return false, ""
+		}
+		d, ok := paceOf(by, r, m)
+		if !ok {
+			return false, ""
+		}
+		if !slices.ContainsFunc(paces, func(p time.Duration) bool { return near(d, p) }) {
+			return true, fmt.Sprintf("every %v, of ship %08X", d.Round(time.Millisecond), uint32(m.Object))
+		}
+		return true, ""
+	})
+}
+
+// watchDistance watches the updates of others' ships, which come at a multiple of the
+// interval of the own.
+func watchDistance() watcher {
+	const slowest = time.Second
+	s := slots{}
+	by := map[flight]*pace{}
+	base := map[int]time.Duration{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, own, known := s.update(r)
+		if m == nil || !known {
+			return false, ""
+		}
+		d, ok := paceOf(by, r, m)
+		switch {
+		case !ok:
+			return false, ""
+		case own:
+			base[r.Conversation] = d
+			return false, ""
+		}
+		b, ok := base[r.Conversation]
+		if !ok || d < b || near(d, b) { // the ship is near, or somebody passes updates on: other rules
+			return false, ""
+		}
+		for _, factor := range []time.Duration{2, 5, 10} {
+			if near(d, min(b*factor, slowest)) {
+				return true, ""
+			}
+		}
+		return true, fmt.Sprintf("every %v, of ship %08X, and every %v of the own", d.Round(time.Millisecond), uint32(m.Object), b.Round(time.Millisecond))
+	})
+}
+
+// paceOf takes an update of a ship.
+func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median time.Duration, ok bool) {
+	if r.Time.IsZero() {
+		return 0, false
+	}
+	f := flight{r.Conversation, m.Object}
+	p := by[f]
+	if p == nil {
+		if len(by) >= mostStreams {
+			return 0, false
+		}
+		p = &pace{}
+		by[f] = p
+	}
+	return p.take(r.Time)
+}
+
+// watchRepairs watches events of repairs of ships whose creation the capture holds.
+func watchRepairs() watcher {
+	ships := map[wire.ObjectID]*ship.Class{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		switch m := r.Message.(type) {
+		case *msg.ObjectCreateTeam:
+			c := ship.BySpecies(m.Species)
+			if c != nil && (c.Subsystems == nil || c.Uncertain) {
+				c = nil
+			}
+			if old, ok := ships[m.ID]; ok && old != c {
+				c = nil // the capture contradicts itself
+			}
+			if _, ok := ships[m.ID]; ok || len(ships) < mostStreams {
+				ships[m.ID] = c
+			}
+		case *msg.HostEvent:
+			if fromHost(r) && r.Status == dissect.StatusOK {
+				return repair(ships, &m.Event)
+			}
+		}
+		return false, ""
+	})
+}
+
+// repair checks the parts that an event of a repair names.
+func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, broken string) {
+	part := func(base, id wire.ObjectID) (ship.Role, bool) {
+		_, role, ok := ships[base].At(uint32(id - base))
+		return role, ok
+	}
+	var base, shop, damaged wire.ObjectID
+	want := event.ClassObject
+	switch e.Code {
+	case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted:
+		base, shop, damaged = e.Dest, e.Source, e.Object
+		if ships[base] == nil {
+			return false, ""
+		}
+	case event.CodeAddToRepairList:
+		want, shop, damaged = event.ClassPlain, e.Dest, e.Source
+		for id, c := range ships {
+			if c != nil && shop > id && uint32(shop-id) <= uint32(c.Total) {
+				base = id
+			}
+		}
+		if base == 0 {
+			return false, "" // of a ship that the capture does not show
+		}
+	default:
+		return false, ""
+	}
+	if e.Class != want {
+		return true, fmt.Sprintf("class %X with code %X", uint32(e.Class), uint32(e.Code))
+	}
+	if role, ok := part(base, shop); !ok || role != ship.Repair {
+		return true, fmt.Sprintf("%08X repairs, which is not the repair subsystem of ship %08X", uint32(shop), uint32(base))
+	}
+	if _, ok := part(base, damaged); !ok {
+		return true, fmt.Sprintf("%08X is no part of ship %08X", uint32(damaged), uint32(base))
+	}
+	return true, ""
+}

@@ -1,0 +1,207 @@
+package suite
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
+)
+
+// simulated are the cases of a simulating host that captures answer.
+var simulated = []string{"U-3", "U-4", "U-5", "U-6", "U-8", "U-10", "U-12", "D-7"}
+
+// verdicts returns the verdicts of a watch by id.
+func verdictsOf(w *Watch, p Profile) map[string]Result {
+	by := map[string]Result{}
+	for _, res := range w.Results(p) {
+		by[res.Case.ID] = res
+	}
+	return by
+}
+
+// Captures answer the cases. stock_replay holds bytes of the real game; the OpenBC
+// server of stock_client passes a client's update on in frame 145, and names object
+// 4000001A, offset 27, as the repair subsystem of an Akira, whose is 13.
+func TestSimulatedInCaptures(t *testing.T) {
+	for _, tt := range []struct {
+		capture string
+		profile Profile
+		want    map[string]Verdict // of the others NOT SEEN
+		frame   map[string]int
+	}{
+		{"stock_replay.pcap", Stock, map[string]Verdict{"U-4": Pass, "U-5": Pass, "U-6": Pass}, nil},
+		{"stock_client.pcap", Stock, map[string]Verdict{"U-4": Fail, "U-8": Fail, "U-12": Pass, "D-7": Fail}, map[string]int{"U-8": 145, "D-7": 210}},
+		{"stock_client.pcap", OpenBC, map[string]Verdict{"U-4": Known, "U-8": Known, "U-12": Pass, "D-7": Known}, nil},
+		{"battle_mix.pcap.gz", Stock, map[string]Verdict{"U-3": Pass, "U-4": Pass, "U-8": Pass, "U-12": Pass}, nil},
+		{"join_flow.pcap", Stock, nil, nil},
+	} {
+		cases, _ := Select(simulated)
+		w := NewWatch(cases, tt.profile)
+		recorded.Records(t, tt.capture, dissect.Config{}, func(r *dissect.Record) { _ = w.Record(r) }) // which never fails
+		got := verdictsOf(w, tt.profile)
+		for _, id := range simulated {
+			want, ok := tt.want[id]
+			if !ok {
+				want = NotSeen
+			}
+			res := got[id]
+			if res.Case == nil || res.Verdict != want {
+				t.Errorf("%s, %v: %s is %v, want %v: %v", tt.capture, tt.profile, id, res.Verdict, want, res.Came)
+			}
+			if f := tt.frame[id]; f > 0 && !slices.Contains(res.Frames, f) {
+				t.Errorf("%s: %s is shown by the frames %v, want %d too", tt.capture, id, res.Frames, f)
+			}
+		}
+	}
+}
+
+// A story is a made-up session with one client, in slot 0, whose ship is an Akira.
+type story struct {
+	w     *Watch
+	frame int
+	at    time.Time
+}
+
+var (
+	own        = wire.FirstObject(0)
+	foreign    = wire.FirstObject(1)
+	akiraClass = ship.BySpecies(1)
+)
+
+func newStory(id string) *story {
+	cases, _ := Select([]string{id})
+	s := &story{w: NewWatch(cases, Stock), at: began}
+	s.host(&msg.Settings{Slot: 0})
+	for _, id := range []wire.ObjectID{own, foreign} {
+		m := &msg.ObjectCreateTeam{}
+		m.ID, m.Species = id, akiraClass.Species
+		s.host(m)
+	}
+	return s
+}
+
+// host lets the host send a message.
+func (s *story) host(m decode.Message) {
+	s.frame++
+	_ = s.w.Record(&dissect.Record{ // which never fails
+		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Conversation: 1, Message: m,
+	})
+}
+
+// updates lets it send updates of a ship, each at an interval after the one before.
+// Of each so many, one is not in the capture; 0 for none.
+func (s *story) updates(n int, every time.Duration, lost int, m msg.StateUpdate) {
+	m.Class = akiraClass
+	for i := range n {
+		s.at = s.at.Add(every)
+		if lost == 0 || i%lost != 0 {
+			s.host(&m)
+		}
+	}
+}
+
+func (s *story) event(class event.Class, code event.Code, source, dest, object wire.ObjectID) {
+	s.host(&msg.HostEvent{Event: event.Event{Class: class, Code: code, Source: source, Dest: dest, Object: object}})
+}
+
+// Each case finds its fault in a made-up session, and blames no host for what the
+// capture lacks.
+func TestSimulatedFaults(t *testing.T) {
+	const tenth = 100 * time.Millisecond
+	block := msg.StateUpdate{Object: own, Flags: msg.DirtySubsystems, Start: 2}
+	moved := msg.StateUpdate{Object: foreign, Flags: msg.DirtyDelta}
+	placed := msg.StateUpdate{Object: foreign, Flags: msg.DirtyPosition}
+	with := func(m msg.StateUpdate, change func(*msg.StateUpdate)) msg.StateUpdate { change(&m); return m }
+	for _, tt := range []struct {
+		id, name string
+		want     Verdict
+		play     func(s *story)
+	}{
+		{"U-3", "ten a second", Pass, func(s *story) { s.updates(250, tenth, 0, block) }},
+		{"U-3", "every tenth is not captured", Pass, func(s *story) { s.updates(300, tenth, 10, block) }},
+		{"U-3", "a modem", Pass, func(s *story) { s.updates(250, 167*time.Millisecond, 0, block) }},
+		{"U-3", "seven a second", Fail, func(s *story) { s.updates(250, 143*time.Millisecond, 0, block) }},
+		{"U-3", "too few to tell", NotSeen, func(s *story) { s.updates(150, 143*time.Millisecond, 0, block) }},
+		{"U-4", "all is well", Pass, func(s *story) { s.updates(1, tenth, 0, block) }},
+		{"U-4", "a position", Fail, func(s *story) {
+			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Flags |= msg.DirtyPosition }))
+		}},
+		{"U-4", "a power setting", Fail, func(s *story) {
+			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Entries = []msg.Entry{{Index: 2, HasPower: true}} }))
+		}},
+		{"U-4", "others' ships", NotSeen, func(s *story) { s.updates(1, tenth, 0, placed) }},
+		{"U-5", "the cycle of the Akira", Pass, func(s *story) { s.updates(1, tenth, 0, block) }},
+		{"U-5", "a start beyond the cycle", Fail, func(s *story) {
+			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Start = 5 }))
+		}},
+		{"U-5", "of another's ship", NotSeen, func(s *story) {
+			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Object, m.Start = foreign, 5 }))
+		}},
+		{"U-8", "no hash", Pass, func(s *story) { s.updates(1, tenth, 0, placed) }},
+		{"U-8", "a hash", Fail, func(s *story) {
+			s.updates(1, tenth, 0, with(placed, func(m *msg.StateUpdate) { m.HasHash = true }))
+		}},
+		{"U-10", "twice the interval", Pass, func(s *story) {
+			s.updates(250, tenth, 0, block)
+			s.updates(250, 2*tenth, 0, moved)
+		}},
+		{"U-10", "three times the interval", Fail, func(s *story) {
+			s.updates(250, tenth, 0, block)
+			s.updates(250, 3*tenth, 0, moved)
+		}},
+		{"U-10", "the own interval is not known", NotSeen, func(s *story) { s.updates(250, 3*tenth, 0, moved) }},
+		{"U-12", "a position first", Pass, func(s *story) { s.updates(1, tenth, 0, placed); s.updates(5, tenth, 0, moved) }},
+		{"U-12", "never a position", Fail, func(s *story) { s.updates(60, tenth, 0, moved) }},
+		{"U-12", "the first position is not captured", NotSeen, func(s *story) { s.updates(9, tenth, 0, moved); s.updates(9, tenth, 0, placed) }},
+		{"D-7", "repaired", Pass, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, own+10) }},
+		{"D-7", "queued", Pass, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+13, 0) }},
+		{"D-7", "a phaser repairs", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+14, 0) }},
+		{"D-7", "a part of another ship", Fail, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, foreign+10) }},
+		{"D-7", "the class of another code", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeRepairCompleted, own+13, own, 0) }},
+		{"D-7", "a ship that was never created", NotSeen, func(s *story) {
+			s.event(event.ClassObject, event.CodeRepairCompleted, own+5013, own+5000, own+5010)
+		}},
+	} {
+		t.Run(tt.id+" "+tt.name, func(t *testing.T) {
+			s := newStory(tt.id)
+			tt.play(s)
+			if res := verdictsOf(s.w, Stock)[tt.id]; res.Verdict != tt.want {
+				t.Errorf("%v, want %v: %s %v", res.Verdict, tt.want, res.Why, res.Came)
+			}
+		})
+	}
+}
+
+// A block that is too long or too short for its class is found, unless the class is
+// only inferred.
+func TestBlocks(t *testing.T) {
+	inferred := *akiraClass
+	inferred.Inferred = true
+	for _, tt := range []struct {
+		status dissect.Status
+		class  *ship.Class
+		want   Verdict
+	}{
+		{dissect.StatusOK, akiraClass, Pass},
+		{dissect.StatusTrailing, akiraClass, Fail},
+		{dissect.StatusMalformed, akiraClass, Fail},
+		{dissect.StatusTrailing, &inferred, NotSeen},
+		{dissect.StatusUnresolved, nil, NotSeen},
+	} {
+		s := newStory("U-6")
+		_ = s.w.Record(&dissect.Record{ // which never fails
+			Datagram: &dissect.Datagram{Number: 9}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Status: tt.status,
+			Message: &msg.StateUpdate{Object: own, Flags: msg.DirtySubsystems, Class: tt.class},
+		})
+		if res := verdictsOf(s.w, Stock)["U-6"]; res.Verdict != tt.want {
+			t.Errorf("%v: %v, want %v", tt.status, res.Verdict, tt.want)
+		}
+	}
+}
