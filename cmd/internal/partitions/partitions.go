@@ -255,7 +255,7 @@ func (w *work) write(j *job) (err error) {
 	case err != nil:
 		return cli.PlainPath(j.file, err)
 	case !before.Mode().IsRegular():
-		return fmt.Errorf("%s: not a regular file", j.file)
+		return fmt.Errorf("%s: not a file; give the name of a capture", j.file)
 	}
 	sum, err := digest(j.file, w.stopped.Load)
 	if err != nil {

@@ -48,7 +48,7 @@ func find(name string) (*place, error) {
 	program = toAsk(program)
 	version, err := ask(program, "--version")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", program, err)
+		return nil, fmt.Errorf("%s: %w; name a wireshark or tshark: --program PROGRAM", program, err)
 	}
 	p := &place{program: program}
 	if p.release, err = releaseIn(version); err != nil {
@@ -129,7 +129,7 @@ func ask(program string, args ...string) (string, error) {
 	cmd.WaitDelay = time.Second // for programs that it started
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("it does not answer within %v", patience)
+		return "", fmt.Errorf("no answer within %v", patience)
 	}
 	return string(out), err
 }
@@ -141,7 +141,7 @@ func releaseIn(text string) (r release, err error) {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
 		first, _, _ := strings.Cut(text, "\n")
-		return r, fmt.Errorf("is not Wireshark: its version is %q", cli.OneLine(first))
+		return r, fmt.Errorf("not Wireshark: its version is %q", cli.OneLine(first))
 	}
 	for i, to := range []*int{&r.major, &r.minor, &r.patch} {
 		*to, _ = strconv.Atoi(m[i+1]) // digits, or nothing

@@ -109,7 +109,7 @@ func TestNoWireshark(t *testing.T) {
 	if err := os.WriteFile(other, []byte("#!/bin/sh\necho other 1.0\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := find(other); err == nil || !strings.HasSuffix(err.Error(), `is not Wireshark: its version is "other 1.0"`) {
+	if _, err := find(other); err == nil || !strings.HasSuffix(err.Error(), `: not Wireshark: its version is "other 1.0"`) {
 		t.Errorf("got %v", err)
 	}
 }
