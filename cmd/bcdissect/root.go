@@ -105,6 +105,7 @@ histogram.`,
 		Example: `  bcdissect read capture.pcap              every message, a line each
   bcdissect read capture.pcap -V           all fields, with offsets and bytes
   bcdissect read capture.pcap -T json      one JSON object a line, for jq
+  bcdissect browse capture.pcap            the same on the whole terminal
   bcdissect session capture.pcap           players, ships, kills and chat
   bcdissect stats capture.pcap             opcodes, directions and bytes
   bcdissect replay capture.pcap            compare its host with the original
