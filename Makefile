@@ -49,7 +49,7 @@ PART ?=
 PACKAGING = cmd/bcdissect/packaging
 
 # Programs for users are built with the profile that "make profile" takes, which
-# makes "stats" and "read -V" five to ten percent faster. Building so compiles
+# makes most commands four to eleven percent faster. Building so compiles
 # everything anew, in a minute; a plain "go build" does without. They also hold
 # the page of "make web".
 PROFILE = $(PACKAGING)/release.pgo
