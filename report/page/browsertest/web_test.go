@@ -664,6 +664,7 @@ func TestWebPhone(t *testing.T) {
 	for _, view := range []string{"match", "messages", "stats", "network", "save"} {
 		v.view(view)
 		if view == "messages" {
+			v.until(`document.querySelectorAll(".rows .row").length > 5`)
 			eval[chromedp.Void](v.tab, `document.querySelectorAll(".rows .row")[5].click()`)
 			v.until(`document.querySelector(".hex") !== null`)
 		}
