@@ -209,6 +209,9 @@ func TestTsharkAgreesWithJSON(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args := []string{fixtures.Path("captures/" + name)}
 			clear := strings.HasPrefix(name, "clear/")
+			if os.Getenv("BCDISSECT_LONG") == "" && (clear || name == "battle_mix.pcapng.gz") {
+				t.Skip("takes as long as all others: set BCDISSECT_LONG")
+			}
 			if clear {
 				args = append(args, "--clear", "--frames", "1-8000")
 			}
@@ -518,6 +521,9 @@ func (d *desk) seconds(tb testing.TB, plugin string, args ...string) float64 {
 // slower; without a trailer the plugin is not much slower than the Lua of
 // docs/performance.md.
 func TestTsharkSpeed(t *testing.T) {
+	if os.Getenv("BCDISSECT_LONG") == "" {
+		t.Skip("compares times, which other work disturbs: set BCDISSECT_LONG")
+	}
 	d := newDesk(t)
 	raw := filepath.Join(d.dir, "raw.pcap")
 	d.run(t, "read", fixtures.Path("captures/battle_mix.pcap.gz"), "-w", raw, "-F", "pcap", "--no-progress")

@@ -113,7 +113,7 @@ function close() {
   site.lister?.end();
   site.saver?.end();
   Object.assign(site, { reader: null, lister: null, saver: null, files: [], state: null, onstate: null, complain: null, bar: null, list: null });
-  clearTimeout(app.linking);
+  for (const waiting of [app.linking, app.trailing]) clearTimeout(waiting);
   app.playing = false;
   app.scene = null;
   app.data = null;
