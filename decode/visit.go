@@ -1,6 +1,10 @@
 package decode
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
 
 // A Kind is the wire form of a field. The set is closed: a visitor that handles
 // every kind can show every message.
@@ -70,6 +74,19 @@ func (k Kind) String() string {
 
 // Derived reports whether fields of the kind have no bytes on the wire.
 func (k Kind) Derived() bool { return k >= KindText }
+
+// AppendText appends the text of a field of the kinds of text in UTF-8. It comes
+// from the network and is not escaped.
+func (f *Field) AppendText(dst []byte) []byte {
+	switch f.Kind {
+	case KindText:
+		return append(dst, f.Text...)
+	case KindWStr32, KindWStrz:
+		return wire.AppendWideText(dst, f.Bytes)
+	default:
+		return wire.AppendText(dst, f.Bytes)
+	}
+}
 
 // Names gives the text of an enumerated value or of a bit number; "" if it has
 // none.

@@ -323,14 +323,8 @@ func textOf(r *dissect.Record, f *decode.Field, view key.View, c *cell) form {
 		return empty
 	}
 	switch f.Kind {
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
-		c.text = wire.AppendText(c.text, f.Bytes)
-		return text
-	case decode.KindWStr32, decode.KindWStrz:
-		c.text = wire.AppendWideText(c.text, f.Bytes)
-		return text
-	case decode.KindText:
-		c.text = append(c.text, f.Text...)
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
+		c.text = f.AppendText(c.text)
 		return text
 	case decode.KindBytes:
 		c.text = hex.AppendEncode(c.text, f.Bytes)

@@ -252,11 +252,7 @@ func vector(f *decode.Field) []float32 {
 
 // appendText appends text in UTF-8, escaped.
 func (s *Sink) appendText(dst []byte, f *decode.Field) []byte {
-	if f.Kind == decode.KindWStr32 || f.Kind == decode.KindWStrz {
-		s.scratch = wire.AppendWideText(s.scratch[:0], f.Bytes)
-	} else {
-		s.scratch = wire.AppendText(s.scratch[:0], f.Bytes)
-	}
+	s.scratch = f.AppendText(s.scratch[:0])
 	return report.AppendEscaped(dst, s.scratch)
 }
 

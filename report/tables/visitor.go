@@ -225,11 +225,8 @@ func (v *visitor) value(l *leaf, column int, f *decode.Field) {
 		v.int(column, int64(min(f.Uint, 1)))
 	case decode.KindRatios:
 		v.shares(l, column, f)
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
-		v.text = wire.AppendText(v.text[:0], f.Bytes)
-		v.bytes(column, v.text)
-	case decode.KindWStr32, decode.KindWStrz:
-		v.text = wire.AppendWideText(v.text[:0], f.Bytes)
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		v.text = f.AppendText(v.text[:0])
 		v.bytes(column, v.text)
 	case decode.KindIPv4:
 		v.text = v.text[:0]

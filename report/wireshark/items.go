@@ -339,11 +339,8 @@ func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
 		for i, c := range f.Bytes {
 			a.putFloat(n.field, from+i, from+i+1, float32(c)/255)
 		}
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
-		a.scratch = wire.AppendText(a.scratch[:0], f.Bytes)
-		a.putEscaped(n.field, from, to, report.AppendEscaped(a.value[:0], a.scratch))
-	case decode.KindWStr32, decode.KindWStrz:
-		a.scratch = wire.AppendWideText(a.scratch[:0], f.Bytes)
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		a.scratch = f.AppendText(a.scratch[:0])
 		a.putEscaped(n.field, from, to, report.AppendEscaped(a.value[:0], a.scratch))
 	case decode.KindText:
 		a.putText(n.field, from, to, f.Text)
@@ -435,12 +432,8 @@ func valueText(f *decode.Field) string {
 		return fmt.Sprint(f.Vec[:3])
 	case decode.KindQuat:
 		return fmt.Sprint(f.Vec[:])
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
-		return wire.Text(f.Bytes)
-	case decode.KindWStr32, decode.KindWStrz:
-		return string(wire.AppendWideText(nil, f.Bytes))
-	case decode.KindText:
-		return f.Text
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
+		return string(f.AppendText(nil))
 	case decode.KindBytes, decode.KindRatios, decode.KindIPv4:
 		return hex.EncodeToString(f.Bytes)
 	default:

@@ -50,10 +50,8 @@ func (l *lister) Field(f *decode.Field) {
 		v = fmt.Sprint(float32(f.Float))
 	case decode.KindObject, decode.KindHash16, decode.KindHash32:
 		v = fmt.Sprintf("0x%08X", f.Uint)
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z:
-		v = fmt.Sprintf("%q", wire.Text(f.Bytes))
-	case decode.KindWStr32, decode.KindWStrz:
-		v = fmt.Sprintf("%q", wire.WideText(f.Bytes))
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		v = fmt.Sprintf("%q", f.AppendText(nil))
 	case decode.KindText:
 		v = f.Text
 	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
