@@ -245,7 +245,7 @@ bench: ## run the benchmarks that match BENCH, COUNT times
 
 # Captures are made once, in a temporary folder; tshark, tcpdump and valgrind are
 # left out where they are not installed. docs/performance.md explains the numbers.
-compare: ## time whole runs against tshark, tcpdump and each other; PART= one of floor, start, tshark, jobs, growth, hostile, instructions
+compare: ## time whole runs against tshark, tcpdump and each other; PART= one of floor, start, tshark, jobs, costs, replay, growth, hostile, instructions
 	$(GO) run ./docs/bench -rounds $(ROUNDS) $(PART)
 
 # Each command runs for as long as any other, so that none is forgotten. Calls that a change of the code moves are no longer found in an old

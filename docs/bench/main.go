@@ -53,6 +53,9 @@ func main() {
 	}
 }
 
+// profile is that of release builds.
+const profile = "cmd/bcdissect/packaging/release.pgo"
+
 // parts are the comparisons, in the order of execution.
 var parts = []struct {
 	name string
@@ -62,6 +65,8 @@ var parts = []struct {
 	{"start", (*bench).starting},
 	{"tshark", (*bench).tshark},
 	{"jobs", (*bench).jobs},
+	{"costs", (*bench).costs},
+	{"replay", (*bench).replay},
 	{"growth", (*bench).growth},
 	{"hostile", (*bench).hostile},
 	{"instructions", (*bench).instructions},
@@ -83,7 +88,7 @@ func (b *bench) run(wanted []string) error {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.program(), "./cmd/bcdissect")
+	build := exec.Command("go", "build", "-trimpath", "-pgo="+profile, "-ldflags", "-s -w", "-o", b.program(), "./cmd/bcdissect")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, said)
@@ -107,14 +112,28 @@ func (b *bench) run(wanted []string) error {
 	return nil
 }
 
-// must compares a ratio with a goal.
-func (b *bench) must(name string, got, most float64) {
-	verdict := "met"
-	if got > most {
-		verdict = "missed"
-		b.missed = append(b.missed, fmt.Sprintf("%s: %.2f, at most %.2f", name, got, most))
+// A goal is a limit of a measurement.
+type goal struct {
+	words string // at most or at least
+	limit float64
+}
+
+func atMost(limit float64) goal  { return goal{"at most", limit} }
+func atLeast(limit float64) goal { return goal{"at least", limit} }
+
+// must compares a measurement with its goal.
+func (b *bench) must(name string, got float64, want goal) {
+	line := fmt.Sprintf("%s: %.4g, %s %.4g", name, got, want.words, want.limit)
+	met := got <= want.limit
+	if want.words == "at least" {
+		met = got >= want.limit
 	}
-	fmt.Fprintf(b.out, "%s: %.2f, at most %.2f: %s\n", name, got, most, verdict)
+	verdict := "met"
+	if !met {
+		verdict = "missed"
+		b.missed = append(b.missed, line)
+	}
+	fmt.Fprintf(b.out, "%s: %s\n", line, verdict)
 }
 
 // A mix is a capture of play with its goal for stats against the floor.
@@ -124,11 +143,22 @@ type mix struct {
 	most       float64
 }
 
+// The last mix is a captured battle, ten times.
+const (
+	battles     = 10
+	battleLarge = 80_992 // frames
+)
+
 // mixes returns the captures of play, the heaviest last.
 func (b *bench) mixes() (all []mix, err error) {
-	all = []mix{{name: "play", n: b.n, most: 1.7}, {name: "battle", n: b.n, most: 2.2}}
+	all = []mix{
+		{name: "play", n: b.n, most: 1.7},
+		{name: "skirmish", n: b.n / 2, most: 1.8},
+		{name: "battle", n: b.n / 2, most: 2.2},
+		{name: "captured", n: battles * battleLarge, most: 2.2},
+	}
 	for i := range all {
-		if all[i].file, err = b.capture(all[i].name, b.n); err != nil {
+		if all[i].file, err = b.capture(all[i].name, all[i].n); err != nil {
 			return nil, err
 		}
 	}
@@ -312,7 +342,7 @@ func (b *bench) floor() error {
 			return err
 		}
 		b.table(m.name+", against tcpdump, which only reads and writes", floor, all...)
-		b.must(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), m.most)
+		b.must(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), atMost(m.most))
 	}
 	return nil
 }
@@ -328,7 +358,8 @@ func (b *bench) starting() error {
 		return err
 	}
 	b.table("Starting", other, other, ours)
-	b.must("start against tcpdump", ours.over(other), 8./7)
+	b.must("start, ms", ours.cpu().Seconds()*1e3, atMost(8))
+	b.must("start against tcpdump", ours.over(other), atMost(8./7))
 	return nil
 }
 
@@ -372,8 +403,19 @@ func (b *bench) tshark() error {
 		return err
 	}
 	b.table("Against tshark; its start is taken off", stats, stats, json, table, plain, tabled, fields, ek)
-	fmt.Fprintf(b.out, "stats against Lua as described %.0f, Lua by tables %.0f, fields %.0f; read -T json against -T ek %.0f; read against Lua by tables %.0f\n",
-		plain.over(stats), tabled.over(stats), fields.over(stats), ek.over(json), tabled.over(table))
+	for _, g := range []struct {
+		name         string
+		theirs, ours *subject
+		least        float64
+	}{
+		{"stats against Lua as described", plain, stats, 300},
+		{"stats against Lua by tables", tabled, stats, 100},
+		{"stats against -T fields", fields, stats, 60},
+		{"read -T json against -T ek", ek, json, 80},
+		{"read against Lua by tables", tabled, table, 20},
+	} {
+		b.must(g.name, g.theirs.over(g.ours), atLeast(g.least))
+	}
 	return nil
 }
 
@@ -415,8 +457,55 @@ func (b *bench) jobs() error {
 			}
 			b.table(m.name+", with two processors; wall time means something on an idle machine only", one, one, two)
 			fmt.Fprintf(b.out, "faster by %.2f, the best rounds of both\n", one.best().Seconds()/two.best().Seconds())
-			b.must(m.name+": "+two.name+" against one processor", two.over(one), 1.15)
+			b.must(m.name+": "+two.name+" against one processor", two.over(one), atMost(1.15))
+			if args[0] == "stats" {
+				b.must(m.name+": "+two.name+" against one processor, wall time", two.best().Seconds()/one.best().Seconds(), atMost(0.65))
+			}
 		}
+	}
+	return nil
+}
+
+// costs measures commands whose goals are times for a datagram.
+func (b *bench) costs() error {
+	mixes, err := b.mixes()
+	if err != nil {
+		return err
+	}
+	for _, m := range mixes {
+		verify := b.ours(m.file, m.n, "stats", "-j", "1", "--verify")
+		columns := b.ours(m.file, m.n, "read", "-j", "1", "-T", "csv", "-e", "frame", "-e", "StateUpdate.speed", "-o", os.DevNull)
+		all := b.ours(m.file, m.n, "read", "-j", "1", "-V", "-o", os.DevNull)
+		if err := b.measure(verify, columns, all); err != nil {
+			return err
+		}
+		b.table(m.name+"; processor time for a datagram", verify, verify, columns, all)
+		for _, g := range []struct {
+			s    *subject
+			most float64
+		}{{verify, 2500}, {columns, 1200}, {all, 4000}} {
+			b.must(m.name+": "+g.s.name+", ns", median(len(g.s.runs), g.s.perDatagram), atMost(g.most))
+		}
+	}
+	return nil
+}
+
+// replay measures a comparison of a host with a model. The host of the captured
+// battle conforms.
+func (b *bench) replay() error {
+	for _, n := range []int{1, battles} {
+		file, err := b.capture("captured", n*battleLarge)
+		if err != nil {
+			return err
+		}
+		s := b.ours(file, n*battleLarge, "replay", "--against", "openbc")
+		if err := b.measure(s); err != nil {
+			return err
+		}
+		name := fmt.Sprintf("replay, %d captured battles", n)
+		b.table(name, s, s)
+		b.must(name+", ns", median(len(s.runs), s.perDatagram), atMost(5000))
+		b.must(name+", MiB", s.peak(), atMost(64))
 	}
 	return nil
 }
