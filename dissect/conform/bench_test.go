@@ -11,10 +11,12 @@ import (
 )
 
 // battle returns the datagrams of a game of eight players, each of whom sends ten
-// ship updates a second.
-func battle(tb testing.TB, length time.Duration) (datagrams []dissect.Datagram) {
+// ship updates a second, until all have left. The players of games with different
+// numbers have different addresses.
+func battle(tb testing.TB, number int, length time.Duration) (datagrams []dissect.Datagram) {
 	tb.Helper()
 	s := newSession(tb, relay.Config{Players: 8, Mode: relay.Playable})
+	s.joined = byte(8 * number)
 	s.tap = func(d *dissect.Datagram) { datagrams = append(datagrams, *d) }
 	for _, name := range []string{"A", "B", "C", "D", "E", "F", "G", "H"} {
 		s.create(s.join(name, false))
@@ -29,13 +31,17 @@ func battle(tb testing.TB, length time.Duration) (datagrams []dissect.Datagram) 
 		s.run(100 * time.Millisecond)
 	}
 	s.run(3 * time.Second)
+	for _, g := range s.clients {
+		g.Leave(s.now)
+	}
+	s.run(time.Second)
 	s.judge()
 	return datagrams
 }
 
 // BenchmarkReplay judges a battle; ns/datagram counts the work on records, too.
 func BenchmarkReplay(b *testing.B) {
-	datagrams := battle(b, time.Minute)
+	datagrams := battle(b, 0, time.Minute)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {

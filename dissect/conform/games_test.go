@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
@@ -34,4 +35,60 @@ func TestSeveralGames(t *testing.T) {
 	if !first["Kirk"] {
 		t.Error("Kirk waits for ever")
 	}
+}
+
+// Games behind each other are judged like one, wherever the clock stands when the
+// next begins.
+func TestClockOfGames(t *testing.T) {
+	const times, year = 3, 365 * 24 * time.Hour
+	var games [times][]dissect.Datagram
+	for i := range games {
+		games[i] = battle(t, i, 20*time.Second)
+	}
+	once := replayed(t, games[0])
+	for _, tt := range []struct {
+		name string
+		step time.Duration // from the beginning of one to that of the next
+	}{
+		{"set back to the same time", 0},
+		{"set back by years", -5 * year},
+		{"put forward by years", 5 * year},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var all []dissect.Datagram
+			for i, game := range games {
+				for _, d := range game {
+					d.Number = len(all) + 1
+					d.Time = d.Time.Add(time.Duration(i) * tt.step)
+					all = append(all, d)
+				}
+			}
+			r := replayed(t, all)
+			if !r.Conforms() || r.Inputs != times*once.Inputs || len(r.Notes) > times*len(once.Notes) {
+				t.Errorf("conforms %v, %d inputs, alone %d, notes %q", r.Conforms(), r.Inputs, once.Inputs, r.Notes)
+			}
+			for i, row := range r.Rows {
+				if one := once.Rows[i]; row.Name != one.Name || row.Matched != times*one.Matched {
+					t.Errorf("%s: %d matched; alone %s, %d", row.Name, row.Matched, one.Name, one.Matched)
+				}
+			}
+		})
+	}
+}
+
+// replayed returns the report on a game.
+func replayed(t *testing.T, datagrams []dissect.Datagram) *conform.Report {
+	t.Helper()
+	pipeline := dissect.New(dissect.Config{Ports: []uint16{22101}})
+	hosts := conform.NewHosts(conform.Config{Game: relay.Config{Mode: relay.Playable}})
+	for i := range datagrams {
+		if err := pipeline.Push(&datagrams[i], hosts.Record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reports, _ := hosts.Reports()
+	if len(reports) != 1 {
+		t.Fatalf("%d reports", len(reports))
+	}
+	return reports[0]
 }

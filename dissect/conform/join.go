@@ -23,7 +23,7 @@ func (t *timeline) admit(c *Client) {
 		return
 	}
 	c.admitted = true
-	at := t.now.Time
+	at := t.now.time
 	waiting := c.waiting
 	c.waiting = nil
 	for _, e := range waiting {
@@ -53,8 +53,8 @@ func (t *timeline) given(c *Client, id uint8) {
 
 // restart ends the clients of the host's last run, to which old belongs.
 func (t *timeline) restart(c, old *Client) {
-	t.runs = append(t.runs[:min(len(t.runs), maxSilences)], t.now.Number)
-	silence := t.now.Time.Add(-silent)
+	t.runs = append(t.runs[:min(len(t.runs), maxSilences)], t.now.frame)
+	silence := t.now.time.Add(-silent)
 	for _, o := range append([]*Client(nil), t.order...) {
 		if o != c && (c.given == firstPeer || o.index <= old.index || o.heard.time.Before(silence)) {
 			t.end(o, PutOut)
@@ -102,7 +102,7 @@ func (t *timeline) unhold(c *Client) {
 func (t *timeline) makeUp(c *Client, body []byte) {
 	t.madeUp++
 	e := &Event{
-		Kind: Input, Time: t.now.Time, Frame: t.now.Number, Client: c, Type: transport.Standard, Reliable: true, Body: body, Number: -1, MadeUp: true,
+		Kind: Input, Time: t.now.time, Frame: t.now.frame, Client: c, Type: transport.Standard, Reliable: true, Body: body, Number: -1, MadeUp: true,
 	}
 	if len(body) > 0 {
 		e.Op = decode.Opcode(body[0])
@@ -142,7 +142,7 @@ func (t *timeline) readied(c *Client) {
 	if c.Adopted || c.playing || c.answered < len(rounds) {
 		return
 	}
-	c.playing, c.madeReady = true, t.now.Time
+	c.playing, c.madeReady = true, t.now.time
 	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 }
 
@@ -206,11 +206,11 @@ func (t *timeline) number(r *dissect.Record, c *Client) {
 	if r.Dir == dissect.FromHost {
 		list = &c.got
 	} else {
-		c.spoken = moment{r.Datagram.Time, r.Datagram.Number}
+		c.spoken = t.now
 		c.after++
 	}
 	numbers := &list[class(h)]
-	numbers.take(r.Number, r.Gap, r.Late, r.Datagram.Time)
+	numbers.take(r.Number, r.Gap, r.Late, t.now.time)
 	if r.Transport.Fragment {
 		numbers.piece(r.Number, r.Status != dissect.StatusPending)
 	}
@@ -218,7 +218,7 @@ func (t *timeline) number(r *dissect.Record, c *Client) {
 
 // speaks takes note of who speaks, and of the host's silence.
 func (t *timeline) speaks(r *dissect.Record) {
-	at := r.Datagram.Time
+	at := t.now.time
 	if r.Dir == dissect.ToHost {
 		t.fromClients++
 		if r.Transport.Type != transport.Acknowledge {
@@ -233,12 +233,12 @@ func (t *timeline) speaks(r *dissect.Record) {
 		}
 		t.silences = append(t.silences, silence{t.heard, at})
 	}
-	t.heard, t.asking = moment{at, r.Datagram.Number}, 0
+	t.heard, t.asking = t.now, 0
 }
 
 // silentAt reports whether the host was silent at a time, or has been since.
 func (t *timeline) silentAt(at time.Time) bool {
-	if t.heard.time.Before(at) && t.now.Time.Sub(at) > silent {
+	if t.heard.time.Before(at) && t.now.time.Sub(at) > silent {
 		return true
 	}
 	for i := len(t.silences) - 1; i >= 0; i-- {

@@ -297,8 +297,8 @@ func (r *Replay) notes() {
 	for _, s := range t.silences {
 		note(1, "The host sent nothing for %.1f seconds after frame %d, although clients spoke.", s.till.Sub(s.from.time).Seconds(), s.from.frame)
 	}
-	if t.now != nil && t.fromHosts > 0 && t.asking > 1 && t.now.Time.Sub(t.heard.time) > silent {
-		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, or its network did.", t.heard.frame, t.now.Time.Sub(t.heard.time).Seconds())
+	if t.fromHosts > 0 && t.asking > 1 && t.now.time.Sub(t.heard.time) > silent {
+		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, or its network did.", t.heard.frame, t.now.time.Sub(t.heard.time).Seconds())
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {

@@ -90,7 +90,8 @@ type timeline struct {
 
 	event       Event // that is just handed out
 	begun       time.Time
-	now         *dissect.Datagram
+	clock       clock
+	now         moment
 	cut         int // datagrams that the capture holds only a part of
 	malformed   int
 	shared      bool
@@ -145,10 +146,10 @@ func (t *timeline) record(r *dissect.Record) {
 		}
 		return // it has a replay of its own
 	}
-	if t.now == nil {
-		t.begun = d.Time
+	t.now = moment{t.clock.read(d.Time), d.Number}
+	if t.begun.IsZero() {
+		t.begun = t.now.time
 	}
-	t.now = d
 	if r.Part == 0 {
 		t.speaks(r)
 		t.expire()
@@ -156,7 +157,7 @@ func (t *timeline) record(r *dissect.Record) {
 	if r.Kind == dissect.KindMalformed {
 		if r.Cut {
 			t.cut++
-			e := &Event{Kind: Cut, Time: d.Time, Frame: d.Number, Number: -1}
+			e := &Event{Kind: Cut, Time: t.now.time, Frame: t.now.frame, Number: -1}
 			if r.Dir == dissect.FromHost {
 				if e.Client = t.clients[addr]; e.Client == nil {
 					return
@@ -178,9 +179,9 @@ func (t *timeline) record(r *dissect.Record) {
 	}
 	t.number(r, c)
 	if r.Dir == dissect.ToHost {
-		c.seen = d.Time
+		c.seen = t.now.time
 		if r.Part == 0 && c.admitted {
-			t.event = Event{Kind: Heard, Time: d.Time, Frame: d.Number, Client: c, Number: -1}
+			t.event = Event{Kind: Heard, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1}
 			t.emit(&t.event)
 		}
 		t.fromClient(r, c)
@@ -208,7 +209,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	}
 	if begins(r) { // only its connect is missing
 		c.short, c.given = true, r.ClientID
-		c.begin(r.Datagram.Time)
+		c.begin(t.now.time)
 		return c
 	}
 	c.Adopted, c.admitted = true, true
@@ -227,7 +228,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		c.Joining = true
 	}
 	c.playing = !c.Joining
-	t.emit(&Event{Kind: Appeared, Time: r.Datagram.Time, Frame: r.Datagram.Number, Client: c, Number: -1})
+	t.emit(&Event{Kind: Appeared, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
 	return c
 }
 
@@ -296,7 +297,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	}
 	c.short, c.body = r.Transport.Short, bytes.Clone(body)
 	c.openBC = c.short
-	c.begin(d.Time)
+	c.begin(t.now.time)
 	t.number(r, c)
 }
 
@@ -307,11 +308,11 @@ func (t *timeline) end(c *Client, how Kind) {
 	}
 	t.release(c, 0)
 	t.release(c, 1)
-	c.gone, c.left, c.waiting = true, t.now.Time, nil
+	c.gone, c.left, c.waiting = true, t.now.time, nil
 	c.receipts, c.objects = [2]*receipts{}, nil
 	c.putOut = how == PutOut
 	if how == PutOut && c.admitted {
-		t.emit(&Event{Kind: PutOut, Time: t.now.Time, Frame: t.now.Number, Client: c, Number: -1})
+		t.emit(&Event{Kind: PutOut, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
 	}
 }
 
@@ -329,7 +330,7 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	if r.Repeat {
 		if h.Type == transport.Standard && len(r.Payload) > 0 {
 			t.event = Event{
-				Kind: Again, Time: r.Datagram.Time, Frame: r.Datagram.Number, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
+				Kind: Again, Time: t.now.time, Frame: t.now.frame, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
 				Reliable: true, Priority: h.Priority, Body: r.Payload, Client: t.receiver(r), Number: -1,
 			}
 			t.emit(&t.event)
@@ -341,10 +342,9 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 		return nil, false
 	case transport.NameChange, transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.Standard:
 	}
-	d := r.Datagram
 	e = &t.event
 	*e = Event{
-		Time: d.Time, Frame: d.Number, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
+		Time: t.now.time, Frame: t.now.frame, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
 	}
 	if h.Type == transport.Standard {
 		if len(r.Payload) == 0 {
@@ -428,7 +428,7 @@ func (t *timeline) release(c *Client, k int) {
 		if q.got || t.cut > 0 { // or may have been acknowledged
 			longest = longestHeld
 		}
-		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding > maxHolding || t.now.Time.Sub(e.Time) > longest || c.gone
+		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding > maxHolding || t.now.time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
 		case stuck:
@@ -511,7 +511,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 // fromHost takes a record of the host.
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	h := &r.Transport
-	c.heard = moment{r.Datagram.Time, r.Datagram.Number}
+	c.heard = t.now
 	if h.Type == transport.Acknowledge {
 		k := class(h)
 		c.held[k].acknowledged(h.Seq, c.wide[k])
@@ -611,7 +611,7 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 // meet notes a peer id that the host names. If no client has it, nor had it until
 // just now, there is one that the capture does not hold.
 func (t *timeline) meet(peer uint8) {
-	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.Time.Sub(c.left) < reliableWait) }
+	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.time.Sub(c.left) < reliableWait) }
 	if peer > transport.HostPeer && !slices.ContainsFunc(t.order, had) {
 		t.strangers[peer] = true
 	}
