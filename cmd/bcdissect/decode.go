@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -146,6 +147,9 @@ func hexInput(args []string, in io.Reader) ([]byte, error) {
 	}
 	b, err := parseHex(text)
 	if err != nil {
+		if _, missing := os.Stat(text); missing == nil && len(args) == 1 {
+			err = fmt.Errorf("%s: decode takes hex digits, not files; use bcdissect read for a capture, or standard input for a file of hex", text)
+		}
 		return nil, cli.Failed(err)
 	}
 	if len(b) == 0 {
@@ -187,10 +191,10 @@ func parseHex(text string) ([]byte, error) {
 			comment = true
 		case strings.ContainsRune(" \t\r\n", r): // also within a pair: lines may be wrapped anywhere
 		case strings.ContainsRune(":,-|", r) && high < 0:
-		case high >= 0:
-			return nil, fmt.Errorf("hex digits come in pairs; line %d, column %d ends one after its first digit", line, column)
+		case strings.ContainsRune(":,-|#", r):
+			return nil, fmt.Errorf("line %d, column %d: %q ends a pair of hex digits after the first", line, column, r)
 		default:
-			return nil, fmt.Errorf("%q in line %d, column %d is not a hex digit", r, line, column)
+			return nil, fmt.Errorf("line %d, column %d: %q is not a hex digit", line, column, r)
 		}
 	}
 	if high >= 0 {

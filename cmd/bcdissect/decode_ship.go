@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,10 +58,10 @@ func sameName(a, b string) bool {
 	return strings.EqualFold(plain.Replace(a), plain.Replace(b))
 }
 
-// shipNames returns the names of the ships with a subsystem list.
+// shipNames returns the names of the ships with a subsystem list, each once.
 func shipNames() (all []string) {
 	for c := range ship.All() {
-		if c.Subsystems != nil {
+		if c.Subsystems != nil && !slices.Contains(all, c.Name) {
 			all = append(all, c.Name)
 		}
 	}

@@ -124,7 +124,7 @@ func (e *encoder) lines(in io.Reader) error {
 		}
 		seen++
 		if err := e.line(text); err != nil {
-			if errors.Is(err, errWrite) {
+			if errors.As(err, new(writeError)) {
 				return err
 			}
 			if e.failed++; e.failed <= maxShownLines {
@@ -223,15 +223,17 @@ func (e *encoder) flush() error {
 	return e.write(b, nil)
 }
 
-// errWrite is the error of an output that takes no more.
-var errWrite = errors.New("the output failed")
+// A writeError is the error of an output that takes no more.
+type writeError struct{ error }
+
+func (e writeError) Unwrap() error { return e.error }
 
 func (e *encoder) write(b []byte, err error) error {
 	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(e.out, "%X\n", b); err != nil {
-		return fmt.Errorf("%w: %w", errWrite, err)
+		return writeError{err}
 	}
 	return nil
 }

@@ -264,15 +264,35 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("%v: status %d, %q", args, r.status, r.errors)
 		}
 	}
-	for _, args := range [][]string{{"opcodes"}, {"opcodes", "-T", "json"}, {"opcodes", "Chat"}, {"version"}} {
+	encoded := strings.NewReader(`{"name":"Chat","fields":{"sender":2,"text":"hi"}}`)
+	for _, args := range [][]string{
+		{"opcodes"},
+		{"opcodes", "-T", "json"},
+		{"opcodes", "Chat"},
+		{"version"},
+		{"version", "-T", "json"},
+		{"--version"},
+		{"--help"},
+		{"read", "--help"},
+		{"help", "read"},
+		{"completion"},
+		{"completion", "bash"},
+		{"completion", "zsh"},
+		{"-G"},
+		{"config"},
+		{"schema", "read"},
+		{"wireshark", "plugin"},
+		{"encode"},
+		{},
+	} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var errs bytes.Buffer
-		status := run(args, cli.Streams{In: strings.NewReader(""), Out: full, Err: &errs})
+		status := run(args, cli.Streams{In: encoded, Out: full, Err: &errs})
 		_ = full.Close()
-		if status != cli.ExitFailed || !strings.HasSuffix(errs.String(), "no space left on device\n") || strings.Count(errs.String(), "\n") != 1 {
+		if status != cli.ExitFailed || errs.String() != "bcdissect: standard output: no space left on device\n" {
 			t.Errorf("%v: status %d, %q", args, status, errs.String())
 		}
 	}

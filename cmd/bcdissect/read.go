@@ -23,9 +23,8 @@ func newRead(s cli.Streams) *cobra.Command {
 		Long: `Read decodes capture files and reports every message in them.
 
 FILE is pcap, pcapng or a log (see docs/logs.md), plain, gzip or zstd; "-" is
-standard input. Several files are one stream, in the order of their first
-frames. Undecodable bytes are part of the report and never change the exit
-status, unless --strict is given.`,
+standard input. Several files are merged by time. Undecodable bytes are part of
+the report and change the exit status only with --strict.`,
 		Example: `  bcdissect read battle.pcap
   bcdissect read battle.pcap --brief -t clock
   bcdissect read battle.pcap -V -x --color=always | less -R

@@ -23,7 +23,8 @@ func run(args []string, s cli.Streams) int {
 	cmd := root
 	if err == nil {
 		root.SetArgs(args)
-		cmd, err = root.ExecuteC()
+		cmd, err = cli.Execute(root)
+		err = cli.OfOutput(err, s)
 	}
 	code := cli.StatusOf(err)
 	if code == cli.ExitOK {
@@ -130,7 +131,7 @@ histogram.`,
 			return cmd.Help()
 		},
 	}
-	cmd.Flags().BoolVarP(&fields, "list-fields", "G", false, "list keys and fields with type and meaning; WORD lists those with it")
+	cmd.Flags().BoolVarP(&fields, "list-fields", "G", false, "list keys and fields with type and meaning; WORD lists those that contain it")
 	cmd.SetVersionTemplate(versionLine())
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)

@@ -197,9 +197,29 @@ func flagName(f *pflag.Flag) string {
 	return name
 }
 
-// valueName returns a placeholder for the value of a flag: the word between
-// backquotes in its text, the words of a choice, or one for its type.
+// valueOf is the annotation of a flag that names its value.
+const valueOf = "bcdissect_value"
+
+// nameValue takes the name of a flag's value, the word between backquotes, out of
+// the text, which shells and manual pages show as it is.
+func nameValue(f *pflag.Flag) {
+	name, text := pflag.UnquoteUsage(f)
+	if text == f.Usage {
+		return
+	}
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[valueOf] = []string{name}
+	f.Usage = text
+}
+
+// valueName returns a placeholder for the value of a flag: its name, the words of
+// a choice, or one for its type.
 func valueName(f *pflag.Flag) string {
+	if named := f.Annotations[valueOf]; len(named) > 0 {
+		return named[0]
+	}
 	name, _ := pflag.UnquoteUsage(f)
 	switch name {
 	case "string", "strings", "stringArray":
@@ -214,12 +234,11 @@ func valueName(f *pflag.Flag) string {
 
 // flagText returns the text of a flag with its default.
 func flagText(f *pflag.Flag) string {
-	_, text := pflag.UnquoteUsage(f)
 	switch f.DefValue {
 	case "", "false", "0", "[]":
-		return text
+		return f.Usage
 	}
-	return fmt.Sprintf("%s (default %s)", text, f.DefValue)
+	return fmt.Sprintf("%s (default %s)", f.Usage, f.DefValue)
 }
 
 // writeEntry writes a name and its text, wrapped, from a column on. A long name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 )
@@ -85,6 +86,16 @@ func PlainPath(name string, err error) error {
 		err = p.Err
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// OfOutput names standard output in an error of writing to it, which is one of
+// the work.
+func OfOutput(err error, s Streams) error {
+	out, ok := s.Out.(*os.File)
+	if p := (*fs.PathError)(nil); ok && errors.As(err, &p) && p.Op == "write" && p.Path == out.Name() {
+		return Failed(PlainPath("standard output", p))
+	}
+	return err
 }
 
 // IsClosedPipe reports whether the reader of our output has gone away, which

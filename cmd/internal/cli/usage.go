@@ -27,10 +27,21 @@ func (e *flagError) Error() string { return e.text }
 func Arrange(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = ShowHelp(cmd.OutOrStdout(), cmd) }) // nobody reads it
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return ShowHelp(cmd.OutOrStderr(), cmd) })
 	root.SetFlagErrorFunc(explainFlag)
 	arrange(root)
+}
+
+// Execute runs a program that Arrange has set up. It returns the command that
+// ran.
+func Execute(root *cobra.Command) (*cobra.Command, error) {
+	var shown error
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { shown = ShowHelp(cmd.OutOrStdout(), cmd) })
+	cmd, err := root.ExecuteC()
+	if err == nil { // cobra has no error of help
+		err = shown
+	}
+	return cmd, err
 }
 
 // isGroup is the annotation of a command that does nothing by itself.
@@ -45,6 +56,8 @@ func Group(cmd *cobra.Command) {
 
 func arrange(cmd *cobra.Command) {
 	files := readFlag(cmd)
+	cmd.Flags().VisitAll(nameValue)
+	cmd.PersistentFlags().VisitAll(nameValue)
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		args = append(slices.Clone(*files), args...)
