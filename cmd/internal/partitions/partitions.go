@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -62,6 +63,9 @@ func (f *Flags) Run(s cli.Streams, dir string, files []string) error {
 	}
 	if err := w.plan(files); err != nil {
 		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		defer func() { _ = os.Remove(dir) }() // unless there are tables in it
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return cli.Failed(cli.PlainPath(dir, err))

@@ -101,6 +101,9 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 		defer func() { _ = spooled.Close() }()           // nothing more is written
 		x.stdin = spooled
 	}
+	if err := openable(names); err != nil {
+		return cli.Failed(err)
+	}
 	var damage, verdict error
 	if x.annotate && (again || !slices.Contains(names, "-")) { // a pipe may have no end
 		x.players = extract.Players{}
@@ -126,6 +129,25 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 		return ofCapture(damage)
 	}
 	return verdict
+}
+
+// openable reports the first file that is no capture, so that nothing is written
+// for it. Pipes are left alone: they can be read only once.
+func openable(names []string) error {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if name == "-" || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			continue
+		}
+		src, err := capture.OpenAll([]string{name}, nil)
+		if err != nil && !OnlyDamage(err) {
+			return err
+		}
+		if err == nil {
+			_ = src.Close() // nothing was written
+		}
+	}
+	return nil
 }
 
 // spool copies standard input to a file that can be read twice.
