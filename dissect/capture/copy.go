@@ -424,10 +424,13 @@ func (f *Frame) SetPayload(payload []byte) {
 // Comment adds a comment to the frame.
 func (f *Frame) Comment(text string) { f.Options = appendOption(f.Options, ngComment, []byte(text)) }
 
-// CountOptions returns the number of options of a block or a frame.
+// CountOptions returns the number of options of a block or a frame. The mark of
+// their end is none.
 func CountOptions(options []byte) (n int) {
-	for range eachOption(options) {
-		n++
+	for code := range eachOption(options) {
+		if code != ngEndOfOptions {
+			n++
+		}
 	}
 	return n
 }

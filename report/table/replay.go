@@ -275,7 +275,7 @@ func (t *replayTables) verdict() {
 	case r.Compared() == 0:
 		t.printf("\n%s\n", t.paint("nothing could be compared", yellow))
 	case r.Found > 0:
-		t.printf("\n%s\n", t.paint(fmt.Sprintf("%d differences", r.Found), red))
+		t.printf("\n%s\n", t.paint(string(appendCount(nil, r.Found, "difference")), red))
 	case !r.Conforms():
 		t.printf("\n%s\n", t.paint(fmt.Sprintf("only documented differences of %s hosts", r.Dialect), yellow))
 	case len(r.Deviations) > 0:

@@ -150,25 +150,33 @@ func (j *Job) Summary(to io.Writer, name string) error {
 		return err
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(to, "bcdissect: "+format+"\n", args...) }
-	say("%s: %d frames written", name, w.to.Stats().Frames)
+	say("%s: %s written", name, counted(w.to.Stats().Frames, "frame"))
 	for _, left := range []struct {
-		n    int
-		what string
+		n           int
+		thing, rest string
 	}{
-		{w.others, "frames that are not of the game left out"},
-		{w.pieces, "frames of datagrams in IP fragments left out"},
-		{w.to.Stats().Lacking, "frames left out: too large, or of an interface that is not described"},
-		{w.blocks, "blocks of pcapng left out"},
-		{w.options, "comments and other options of pcapng left out"},
-		{w.lost, "fragments blanked: their message is not complete"},
+		{w.others, "frame", "left out: not of the game"},
+		{w.pieces, "frame", "left out: of datagrams in IP fragments"},
+		{w.to.Stats().Lacking, "frame", "left out: too large, or of an interface that is not described"},
+		{w.blocks, "block", "of pcapng left out"},
+		{w.options, "option", "of pcapng left out: comments, names and the like"},
+		{w.lost, "fragment", "blanked: of messages that are not complete"},
 	} {
 		if left.n > 0 {
-			say("%s: %d %s", name, left.n, left.what)
+			say("%s: %s %s", name, counted(left.n, left.thing), left.rest)
 		}
 	}
 	if w.blanked > 0 {
-		say("%s: %d bytes that do not decode blanked, in %d messages", name, w.blanked, w.messages)
+		say("%s: %s blanked in %s", name, counted(w.blanked, "undecoded byte"), counted(w.messages, "message"))
 	}
-	say("%s: searched for %d original values, none is left; %d were too short or the game's own words", name, len(w.originals)-s.skipped, s.skipped)
+	say("%s: searched for %s, none is left; %d were too short or the game's own words", name, counted(len(w.originals)-s.skipped, "original value"), s.skipped)
 	return nil
+}
+
+// counted returns a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }

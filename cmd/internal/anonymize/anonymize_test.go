@@ -566,7 +566,7 @@ func TestContainer(t *testing.T) {
 	if sum := add(append(pseudo, udp...)); sum != 0xffff {
 		t.Errorf("the checksum of UDP adds up to %04x", sum)
 	}
-	for _, want := range []string{": 1 frames written", ": 1 frames that are not of the game left out", ": 1 blocks of pcapng left out"} {
+	for _, want := range []string{": 1 frame written\n", ": 1 frame left out: not of the game", ": 1 block of pcapng left out", ": 4 options of pcapng left out"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("not said: %q in\n%s", want, said)
 		}
