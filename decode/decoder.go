@@ -214,12 +214,22 @@ func (d *Decoder) try(s *Spec, l *slot, payload []byte, from int, env Env) Resul
 
 // A Viewer shows the fields of messages that have been read. It is not safe
 // for concurrent use.
-type Viewer struct{ codec Codec }
+type Viewer struct {
+	codec Codec
+	fast  Showing
+}
 
 // Show walks v through the fields of m, which was read from payload in the
 // given dialect, up to the first byte that does not decode. The fields begin at
 // offset from, after the opcode of a game message.
 func (w *Viewer) Show(m Message, payload []byte, from int, d Dialect, v Visitor) {
+	if fast, ok := m.(FastShower); ok && from == 1 {
+		w.fast.v = v
+		if shown := fast.ShowFast(&w.fast, payload, d); shown {
+			w.fast.v = nil
+			return
+		}
+	}
 	w.codec.start(payload, from, d, nil, v)
 	w.codec.showing = true
 	m.Walk(&w.codec)
@@ -250,11 +260,14 @@ func Fields(names ...string) FieldSet {
 }
 
 // Limit restricts later calls of Show to a set of fields, which is faster.
-func (w *Viewer) Limit(s FieldSet) { w.codec.hide = s.hide }
+func (w *Viewer) Limit(s FieldSet) { w.codec.hide, w.fast.hide = s.hide, s.hide }
 
 // Stop ends the current Show. A visitor calls it when it needs no more of the
 // message; it does not see the end of open groups. The message stays complete.
-func (w *Viewer) Stop() { w.codec.stop() }
+func (w *Viewer) Stop() {
+	w.fast.v = nil
+	w.codec.stop()
+}
 
 // Append writes a message, beginning with the opcode, in the given dialect.
 // It fails if a value does not fit its field.

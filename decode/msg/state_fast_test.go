@@ -1,6 +1,7 @@
 package msg
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -65,7 +66,94 @@ func compareFast(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte
 	if !reflect.DeepEqual(m, walk) {
 		t.Fatalf("% X, %v, %+v:\n got %+v\nwant %+v", payload, as, env, m, walk)
 	}
+	compareShown(t, m, payload, as)
 	return true
+}
+
+// A call is one of a visitor.
+type call struct {
+	name, doc string
+	kind      any // of the field or group; nil for the end of a group
+	off, end  int
+	value     any
+	names     decode.Names
+}
+
+// calls is a visitor that records its calls, and stops after some.
+type calls struct {
+	viewer decode.Viewer
+	all    []call
+	most   int // 0 for no limit
+}
+
+func (v *calls) take(e call) {
+	if v.all = append(v.all, e); len(v.all) == v.most {
+		v.viewer.Stop()
+	}
+}
+
+func (v *calls) Begin(g *decode.Group) {
+	v.take(call{name: g.Name, doc: g.Doc, kind: g.Kind, value: g.Index})
+}
+
+func (v *calls) End(g *decode.Group) {
+	v.take(call{name: g.Name, value: [2]int{int(g.Kind), g.Index}})
+}
+
+func (v *calls) Field(f *decode.Field) {
+	e := call{name: f.Name, doc: f.Doc, kind: f.Kind, off: f.Off, end: f.End, value: f.Uint, names: f.Names}
+	switch f.Kind {
+	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPower8:
+		e.value = f.Float
+		if math.IsNaN(f.Float) { // never equal to itself
+			e.value = "NaN"
+		}
+	case decode.KindVec3, decode.KindVec4h, decode.KindDir3, decode.KindPlace:
+		e.value = [4]uint32{math.Float32bits(f.Vec[0]), math.Float32bits(f.Vec[1]), math.Float32bits(f.Vec[2]), math.Float32bits(f.Vec[3])}
+	case decode.KindRatios:
+		e.value = string(f.Bytes)
+	case decode.KindText:
+		e.value = f.Text
+	default:
+	}
+	if f.Bytes != nil && f.Kind != decode.KindRatios {
+		e.value = "bytes of another field"
+	}
+	v.take(e)
+}
+
+// shownSets are selections of fields.
+var shownSets = []decode.FieldSet{
+	{}, decode.Fields("speed"), decode.Fields("subsystems", "entries", "condition"), decode.Fields("flags", "position", "has_hash"),
+	decode.Fields("power_settings", "percent", "name"), decode.Fields("subsystems", "start", "cloaked"), decode.Fields("forward"),
+}
+
+// compareShown compares the fast showing of an update that was read with that of
+// the walk: all fields, some, and none after a stop.
+func compareShown(t *testing.T, m *StateUpdate, payload []byte, as decode.Dialect) {
+	t.Helper()
+	show := func(m decode.Message, set decode.FieldSet, most int) []call {
+		v := calls{most: most}
+		v.viewer.Limit(set)
+		v.viewer.Show(m, payload, 1, as, &v)
+		return v.all
+	}
+	slow := &walked{*m}
+	sum := 0
+	for _, c := range payload {
+		sum += int(c)
+	}
+	for i, set := range shownSets {
+		want := show(slow, set, 0)
+		if got := show(m, set, 0); !reflect.DeepEqual(got, want) {
+			t.Fatalf("% X, %v, set %d:\n got %+v\nwant %+v", payload, as, i, got, want)
+		}
+		for most := 1; most <= len(want) && sum%32 == 0; most++ { // some messages are enough
+			if got := show(m, set, most); !reflect.DeepEqual(got, want[:most]) {
+				t.Fatalf("% X, %v, set %d, stopped: got %+v, want %+v", payload, as, i, got, want[:most])
+			}
+		}
+	}
 }
 
 // comparePlain compares PlainUpdate with the walk: it takes no update that the

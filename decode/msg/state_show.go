@@ -1,0 +1,193 @@
+package msg
+
+import (
+	"encoding/binary"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/ship"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// updateShown are the fields of a StateUpdate, as its walk describes them.
+var updateShown = func() (f struct {
+	object, ship, source, clock, flags                  decode.Shown
+	position, hasHash, hash, delta, place               decode.Shown
+	forward, up, speed, cloaked                         decode.Shown
+	subsystems, start, entries                          decode.Shown
+	index, name, condition, children, hasPower, power   decode.Shown
+	facings, main, backup                               decode.Shown
+	settings, settingIndex, settingName, settingPercent decode.Shown
+},
+) {
+	all := decode.DescribeShown(stateUpdateSpec.Layout, decode.Stock)
+	for path, field := range map[string]*decode.Shown{
+		"object_id object id": &f.object, "ship derived text": &f.ship, "ship_source derived text": &f.source, ClockField + " f32": &f.clock,
+		"flags flags8": &f.flags, "position 3 f32": &f.position, "has_hash bit": &f.hasHash, "integrity_hash hash16": &f.hash,
+		"position_delta cv4h": &f.delta, "position derived vector": &f.place, "forward cv3": &f.forward, "up cv3": &f.up, "speed cf16": &f.speed,
+		"cloaked bit": &f.cloaked, "subsystems": &f.subsystems, "subsystems.start u8": &f.start, "subsystems.entries": &f.entries,
+		"subsystems.entries.index derived number": &f.index, "subsystems.entries.name derived text": &f.name,
+		"subsystems.entries.condition ratio8": &f.condition, "subsystems.entries.children ratio8 list": &f.children,
+		"subsystems.entries.has_power bit": &f.hasPower, "subsystems.entries.power u8": &f.power, "subsystems.entries.facings ratio8 list": &f.facings,
+		"subsystems.entries.main_battery ratio8": &f.main, "subsystems.entries.backup_battery ratio8": &f.backup,
+		"power_settings": &f.settings, "power_settings.index u8": &f.settingIndex, "power_settings.name derived text": &f.settingName,
+		"power_settings.percent power8": &f.settingPercent,
+	} {
+		*field = all[path]
+	}
+	return f
+}()
+
+// ratios and percents are the values of bytes of the kinds Ratio8 and Power8, as
+// the walk computes them.
+var ratios, percents = func() (r, p [256]float64) {
+	for i := range r {
+		r[i], p[i] = float64(float32(i)/255), float64(float32(i)*100/204)
+	}
+	return r, p
+}()
+
+// ownClass is a session that knows the class in an update.
+type ownClass struct{ m *StateUpdate }
+
+func (e ownClass) Ship(wire.ObjectID) *ship.Class            { return e.m.Class }
+func (e ownClass) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return e.m.base, e.m.hasBase }
+
+// ShowFast implements [decode.FastShower]. It is the fast form of the walk, like
+// [StateParts.Locate], and must match it; a test and a fuzz target compare the
+// two.
+func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bool {
+	if m.parts == nil {
+		m.parts = new(StateParts)
+	}
+	p, f := m.parts, &updateShown
+	if !p.Locate(b, d, ownClass{m}) {
+		return false
+	}
+	flags := p.Flags
+	s.Uint(&f.object, 1, 5, uint64(stateObject(b)))
+	s.Text(&f.ship, 5, m.className())
+	s.Text(&f.source, 5, m.classSource())
+	s.Float(&f.clock, 5, 9, float64(floatAt(b, 5)))
+	s.Named(&f.flags, stateHead-1, stateHead, uint64(flags))
+	if flags&DirtyPosition != 0 {
+		const bit = stateHead + positionBytes
+		s.Vec(&f.position, stateHead, bit, floatAt(b, stateHead), floatAt(b, stateHead+4), floatAt(b, stateHead+8))
+		s.Bool(&f.hasHash, bit, bit+1, p.HasHash)
+		if p.HasHash {
+			s.Uint(&f.hash, bit+1, bit+1+hashBytes, uint64(binary.LittleEndian.Uint16(b[bit+1:])))
+		}
+	}
+	off := m.showMotion(s, b)
+	if flags&DirtyCloak != 0 {
+		next := p.power
+		if flags&DirtySubsystems != 0 {
+			next = p.block
+		}
+		s.Bool(&f.cloaked, off, next, p.Cloak != (d == decode.OpenBC))
+	}
+	if flags&DirtySubsystems != 0 && s.Begin(&f.subsystems, decode.GroupStruct) {
+		s.Uint(&f.start, p.block, p.block+1, uint64(b[p.block]))
+		if s.Begin(&f.entries, decode.GroupList) {
+			m.showEntries(s, b)
+			s.End(&f.entries, decode.GroupList)
+		}
+		s.End(&f.subsystems, decode.GroupStruct)
+	}
+	if flags&DirtyPower != 0 && s.Begin(&f.settings, decode.GroupList) {
+		for i, off := 0, p.power; len(b)-off >= 2; i, off = i+1, off+2 {
+			s.BeginElement(i)
+			s.Uint(&f.settingIndex, off, off+1, uint64(b[off]))
+			s.Text(&f.settingName, off+1, m.subsystemName(b[off]))
+			s.Float(&f.settingPercent, off+1, off+2, percents[b[off+1]])
+			s.EndElement(i)
+		}
+		s.End(&f.settings, decode.GroupList)
+	}
+	return true
+}
+
+// floatAt returns the float at an offset.
+func floatAt(b []byte, off int) float32 { return wire.F32(binary.LittleEndian.Uint32(b[off:])).Float() }
+
+// showMotion shows the fields between position and bits. It returns the offset
+// behind them.
+func (m *StateUpdate) showMotion(s *decode.Showing, b []byte) (off int) {
+	p, f := m.parts, &updateShown
+	off = p.motion
+	if p.Flags&DirtyDelta != 0 {
+		at := b[off : off+deltaBytes]
+		delta := wire.Vec4h{Dir: wire.Dir3{int8(at[0]), int8(at[1]), int8(at[2])}, Len: wire.CF16(binary.LittleEndian.Uint16(at[3:]))}.Vec()
+		s.Vec(&f.delta, off, off+deltaBytes, delta[0], delta[1], delta[2])
+		off += deltaBytes
+		if p.Flags&DirtyPosition == 0 && m.hasBase {
+			place := m.base.Add(delta)
+			s.Vec(&f.place, off, off, place[0], place[1], place[2])
+		}
+	}
+	if p.Flags&DirtyForward != 0 {
+		showDir(s, &f.forward, b, off)
+		off += dirBytes
+	}
+	if p.Flags&DirtyUp != 0 {
+		showDir(s, &f.up, b, off)
+		off += dirBytes
+	}
+	if p.Flags&DirtySpeed != 0 {
+		if s.Shows(&f.speed) {
+			s.Float(&f.speed, off, off+speedBytes, float64(wire.CF16(binary.LittleEndian.Uint16(b[off:])).Float()))
+		}
+		off += speedBytes
+	}
+	return off
+}
+
+func showDir(s *decode.Showing, f *decode.Shown, b []byte, off int) {
+	if s.Shows(f) {
+		at := b[off : off+dirBytes]
+		v := wire.Dir3{int8(at[0]), int8(at[1]), int8(at[2])}.Vec()
+		s.Vec(f, off, off+dirBytes, v[0], v[1], v[2])
+	}
+}
+
+// showEntries shows the entries of a subsystem block.
+func (m *StateUpdate) showEntries(s *decode.Showing, b []byte) {
+	p, f := m.parts, &updateShown
+	list := m.Class.Subsystems
+	i := int(b[p.block])
+	for n := range p.Entries {
+		def, part := &list[i], &p.entries[n&(maxEntries-1)]
+		at, tail := int(part.condition), int(part.tail)
+		s.BeginElement(n)
+		s.Uint(&f.index, at, at, uint64(i))
+		s.Text(&f.name, at, def.Name)
+		s.Float(&f.condition, at, at+1, ratios[b[at]])
+		at++
+		if children := len(def.Children); children > 0 {
+			s.Bytes(&f.children, at, b[at:at+children:at+children])
+			at += children
+		}
+		kind, shield := def.Kind, def.Role == ship.Shield
+		if p.openBC && shield {
+			kind, shield = ship.Base, false
+		}
+		if kind == ship.Powered {
+			s.Bool(&f.hasPower, at, tail, part.hasPower)
+			if part.hasPower {
+				s.Uint(&f.power, tail, tail+1, uint64(b[tail]))
+				tail++
+			}
+		}
+		if shield {
+			s.Bytes(&f.facings, tail, b[tail:tail+facings:tail+facings])
+			tail += facings
+		}
+		if kind == ship.Reactor {
+			s.Float(&f.main, tail, tail+1, ratios[b[tail]])
+			s.Float(&f.backup, tail+1, tail+2, ratios[b[tail+1]])
+		}
+		s.EndElement(n)
+		if i++; i == len(list) {
+			i = 0
+		}
+	}
+}

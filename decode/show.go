@@ -1,0 +1,179 @@
+package decode
+
+// A FastShower is a message that can also be shown without a codec.
+type FastShower interface {
+	Message
+	// ShowFast shows a message that decodes to its last byte, opcode included, as
+	// its walk does. It may report false for any other message, before it has shown
+	// anything; the walk then shows it.
+	ShowFast(s *Showing, payload []byte, d Dialect) bool
+}
+
+// A Showing passes the fields of a [FastShower] to a visitor. Its methods leave out
+// fields and groups that are hidden.
+type Showing struct {
+	v     Visitor // nil once it has stopped
+	hide  uint64  // bits of names to hide; see nameBit
+	field Field
+	group Group
+}
+
+// A Shown is a field or a group as its walk describes it.
+type Shown struct {
+	Name  string
+	Doc   string
+	Kind  Kind // of a field
+	Names Names
+	hide  uint64 // bit of the name
+}
+
+// DescribeShown returns the fields and groups of a layout by path and kind, such
+// as "position 3 f32"; groups have no kind.
+func DescribeShown(l Layout, d Dialect) map[string]Shown {
+	v := shownVisitor{all: map[string]Shown{}}
+	Describe(l, d, &v)
+	return v.all
+}
+
+// A shownVisitor collects the fields and groups of a layout.
+type shownVisitor struct {
+	all    map[string]Shown
+	prefix []string
+}
+
+func (v *shownVisitor) path(name string) string {
+	if n := len(v.prefix); n > 0 {
+		return v.prefix[n-1] + "." + name
+	}
+	return name
+}
+
+// Field implements [Visitor].
+func (v *shownVisitor) Field(f *Field) {
+	names := f.Names
+	if n, ok := names.(FlagNames); ok { // as a walk shows them
+		names = &n
+	}
+	v.all[v.path(f.Name)+" "+f.Kind.String()] = Shown{f.Name, f.Doc, f.Kind, names, 1 << nameBit(f.Name)}
+}
+
+// Begin implements [Visitor].
+func (v *shownVisitor) Begin(g *Group) {
+	path := v.path(g.Name)
+	if g.Kind == GroupElement {
+		path = v.prefix[len(v.prefix)-1]
+	} else {
+		v.all[path] = Shown{Name: g.Name, Doc: g.Doc, hide: 1 << nameBit(g.Name)}
+	}
+	v.prefix = append(v.prefix, path)
+}
+
+// End implements [Visitor].
+func (v *shownVisitor) End(*Group) { v.prefix = v.prefix[:len(v.prefix)-1] }
+
+// Shows reports whether a field or group is shown.
+func (s *Showing) Shows(d *Shown) bool { return s.v != nil && s.hide&d.hide == 0 }
+
+// show passes the field, which has its value.
+func (s *Showing) show(d *Shown, off, end int) {
+	f := &s.field
+	f.Name, f.Doc, f.Kind, f.Off, f.End = d.Name, d.Doc, d.Kind, off, end
+	s.v.Field(f)
+}
+
+// Uint shows a number at an offset of the message.
+func (s *Showing) Uint(d *Shown, off, end int, v uint64) {
+	if s.Shows(d) {
+		s.field.Uint = v
+		s.show(d, off, end)
+	}
+}
+
+// Named shows a number whose values have names.
+func (s *Showing) Named(d *Shown, off, end int, v uint64) {
+	if s.Shows(d) {
+		s.field.Uint, s.field.Names = v, d.Names
+		s.show(d, off, end)
+		s.field.Names = nil
+	}
+}
+
+// Bool shows a bit.
+func (s *Showing) Bool(d *Shown, off, end int, v bool) {
+	var u uint64
+	if v {
+		u = 1
+	}
+	s.Uint(d, off, end, u)
+}
+
+// Float shows a float.
+func (s *Showing) Float(d *Shown, off, end int, v float64) {
+	if s.Shows(d) {
+		s.field.Float = v
+		s.show(d, off, end)
+	}
+}
+
+// Vec shows a vector.
+func (s *Showing) Vec(d *Shown, off, end int, x, y, z float32) {
+	if s.Shows(d) {
+		v := &s.field.Vec
+		v[0], v[1], v[2], v[3] = x, y, z, 0
+		s.show(d, off, end)
+	}
+}
+
+// Bytes shows an array of bytes.
+func (s *Showing) Bytes(d *Shown, off int, v []byte) {
+	if s.Shows(d) {
+		s.field.Bytes = v
+		s.show(d, off, off+len(v))
+		s.field.Bytes = nil
+	}
+}
+
+// Text shows a derived text, unless it is empty.
+func (s *Showing) Text(d *Shown, off int, v string) {
+	if v != "" && s.Shows(d) {
+		s.field.Text = v
+		s.show(d, off, off)
+	}
+}
+
+// Begin begins a group. If it reports false, the group is hidden: there is
+// nothing to show of it, and it has no end.
+func (s *Showing) Begin(d *Shown, kind GroupKind) bool {
+	if !s.Shows(d) {
+		return false
+	}
+	s.enter(d.Name, d.Doc, kind, -1)
+	return true
+}
+
+func (s *Showing) enter(name, doc string, kind GroupKind, index int) {
+	g := &s.group
+	g.Name, g.Doc, g.Kind, g.Index = name, doc, kind, index
+	s.v.Begin(g)
+}
+
+// End ends a group.
+func (s *Showing) End(d *Shown, kind GroupKind) { s.leave(d.Name, kind, -1) }
+
+func (s *Showing) leave(name string, kind GroupKind, index int) {
+	if s.v != nil {
+		g := &s.group
+		g.Name, g.Doc, g.Kind, g.Index = name, "", kind, index
+		s.v.End(g)
+	}
+}
+
+// BeginElement begins an element of a list.
+func (s *Showing) BeginElement(index int) {
+	if s.v != nil {
+		s.enter("", "", GroupElement, index)
+	}
+}
+
+// EndElement ends an element of a list.
+func (s *Showing) EndElement(index int) { s.leave("", GroupElement, index) }
