@@ -6,7 +6,7 @@ package cipher
 // but yields 32 bytes.
 
 const (
-	lanes   = 32  // datagrams deciphered in parallel
+	lanes   = 32  // datagrams of a group, deciphered in parallel
 	longest = 512 // longest datagram deciphered so, in bytes; the game sends none longer
 	fewest  = 6   // minimum number of datagrams for the vectors to pay
 	side    = 8   // datagrams moved into and out of rows at once,
@@ -20,11 +20,14 @@ const Slack = 32
 // A Batch deciphers many datagrams at once. Its zero value is ready for use. It
 // is not safe for concurrent use.
 type Batch struct {
-	rows   [longest + block][lanes]byte
+	rows   [2]rows           // of two groups, if the processor takes as many at once
 	ends   [side][block]byte // partial blocks
 	counts [longest + 2]int32
 	sorted []place // by length
 }
+
+// Rows hold a group of datagrams: row i holds byte i of each.
+type rows [longest + block][lanes]byte
 
 // A place is a datagram's source and destination.
 type place struct {
@@ -54,15 +57,34 @@ func (b *Batch) Decrypt(dst, src [][]byte) {
 	one(b.sorted[end:])
 	rest := b.sorted[begin:end]
 	for len(rest) >= fewest {
-		group := rest[:min(lanes, len(rest))]
-		rest = rest[len(group):]
-		b.load(src, group, slack)
-		decryptRows(&b.rows[1], int(group[len(group)-1].n)-1)
-		b.store(dst, group, slack)
+		var group, other []place
+		group, rest = cut(rest)
+		if usePairs {
+			other, rest = cut(rest)
+		}
+		first, second := &b.rows[0], &b.rows[1]
+		b.load(first, src, group, slack)
+		if len(other) > 0 {
+			b.load(second, src, other, slack)
+			decryptPair(&first[1], &second[1], deciphered(other), pairs())
+			b.store(second, dst, other, slack)
+		} else {
+			decryptRows(&first[1], deciphered(group))
+		}
+		b.store(first, dst, group, slack)
 	}
 	one(rest)
 	clear(b.sorted) // drop references to the caller's memory
 }
+
+// cut returns the next group.
+func cut(places []place) (group, rest []place) {
+	n := min(lanes, len(places))
+	return places[:n], places[n:]
+}
+
+// deciphered returns the number of rows to decipher for a group.
+func deciphered(group []place) int { return int(group[len(group)-1].n) - 1 }
 
 // sort collects the places of the datagrams, shortest first, because parallel
 // datagrams take as long as the longest of them. Those longer than n begin at
@@ -99,12 +121,12 @@ func (b *Batch) sort(dst, src [][]byte) (slack int) {
 
 // load puts byte i of each datagram into row i. Bytes behind the end of a
 // datagram decipher to rubbish.
-func (b *Batch) load(src [][]byte, group []place, slack int) {
+func (b *Batch) load(rows *rows, src [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
 		whole, blocks := split(part, slack)
 		if whole > 0 {
-			toRows(&b.rows[0][lane], &part[0], whole)
+			toRows(&rows[0][lane], &part[0], whole)
 		}
 		for at := whole * block; at < blocks*block; at += block {
 			ends := b.spare()
@@ -113,22 +135,22 @@ func (b *Batch) load(src [][]byte, group []place, slack int) {
 					copy(b.ends[i][:], s[at:])
 				}
 			}
-			toRows(&b.rows[at][lane], &ends[0], 1)
+			toRows(&rows[at][lane], &ends[0], 1)
 		}
 	}
 }
 
 // store takes the plaintext out of the rows.
-func (b *Batch) store(dst [][]byte, group []place, slack int) {
+func (b *Batch) store(rows *rows, dst [][]byte, group []place, slack int) {
 	for lane := 0; lane < len(group); lane += side {
 		part := group[lane:min(lane+side, len(group))]
 		whole, blocks := split(part, slack)
 		if whole > 0 {
-			fromRows(&b.rows[0][lane], &part[0], whole)
+			fromRows(&rows[0][lane], &part[0], whole)
 		}
 		for at := whole * block; at < blocks*block; at += block {
 			ends := b.spare()
-			fromRows(&b.rows[at][lane], &ends[0], 1)
+			fromRows(&rows[at][lane], &ends[0], 1)
 			for i, p := range part {
 				if d := dst[p.i][:p.n]; at < len(d) {
 					copy(d[at:], b.ends[i][:])

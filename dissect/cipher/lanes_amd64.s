@@ -112,6 +112,120 @@ done:
 	VZEROUPPER
 	RET
 
+// The names of decryptPair are those of tables.go, too. X is in Z0, S in Z1 and
+// Z2, the sums of the words in Z3 and Z4. K1 has the bytes of X from 128 on, K2
+// the others.
+
+// LOOK looks up each byte of X in a table of 256 bytes, of which registers hold
+// the first and the third quarter.
+#define LOOK(table, first, third, to) \
+	VMOVDQA64 Z0, to;                         \
+	VPERMI2B  (table+64)(R8), first, K2, to;  \
+	VPERMI2B  (table+192)(R8), third, K1, to
+
+// SUM makes two registers of words, E of X, and adds the product of S and a factor
+// to them: R of this round. c and d are scratch.
+#define SUM(e, low1, low3, high1, high3, factor, a, b, c, d) \
+	LOOK(e, low1, low3, c);                \
+	LOOK(e+256, high1, high3, d);          \
+	VPUNPCKLBW d, c, a;                    \
+	VPUNPCKHBW d, c, b;                    \
+	VMOVDQU64  factor(R8), d;              \
+	VPMULLW    d, Z1, c;                   \
+	VPMULLW    d, Z2, d;                   \
+	VPADDW     c, a, a;                    \
+	VPADDW     d, b, b
+
+// func decryptPair(a, b *[32]byte, n int, t *pairTables)
+TEXT ·decryptPair(SB), NOSPLIT, $0-32
+	MOVQ  a+0(FP), DI
+	MOVQ  b+8(FP), SI
+	MOVQ  n+16(FP), CX
+	MOVQ  t+24(FP), R8
+	TESTQ CX, CX
+	JLE   pairDone
+
+	VMOVDQU64 (pairTables_e2)(R8), Z12
+	VMOVDQU64 (pairTables_e2+128)(R8), Z13
+	VMOVDQU64 (pairTables_e2+256)(R8), Z14
+	VMOVDQU64 (pairTables_e2+384)(R8), Z15
+	VMOVDQU64 (pairTables_e3)(R8), Z16
+	VMOVDQU64 (pairTables_e3+128)(R8), Z17
+	VMOVDQU64 (pairTables_e3+256)(R8), Z18
+	VMOVDQU64 (pairTables_e3+384)(R8), Z19
+	VMOVDQU64 (pairTables_e4)(R8), Z20
+	VMOVDQU64 (pairTables_e4+128)(R8), Z21
+	VMOVDQU64 (pairTables_e4+256)(R8), Z22
+	VMOVDQU64 (pairTables_e4+384)(R8), Z23
+	VMOVDQU64 (pairTables_e5)(R8), Z24
+	VMOVDQU64 (pairTables_e5+128)(R8), Z25
+	VMOVDQU64 (pairTables_e5+256)(R8), Z26
+	VMOVDQU64 (pairTables_e5+384)(R8), Z27
+	VMOVDQU64 (pairTables_f)(R8), Z28
+	VMOVDQU64 (pairTables_f+128)(R8), Z29
+	VMOVDQU64 (pairTables_f+256)(R8), Z30
+	VMOVDQU64 (pairTables_f+384)(R8), Z31
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+
+pairLoop:
+	VPMOVB2M Z0, K1
+	KNOTQ    K1, K2
+
+	// R1 = S + C*W, which is shorter than by tables.
+	VPUNPCKLBW Z0, Z0, Z3
+	VPUNPCKHBW Z0, Z0, Z4
+	VMOVDQU64  pairTables_key0(R8), Z5
+	VMOVDQU64  pairTables_cross(R8), Z6
+	VPXORQ     Z5, Z3, Z3
+	VPXORQ     Z5, Z4, Z4
+	VPMULLW    Z6, Z3, Z3
+	VPMULLW    Z6, Z4, Z4
+	VPADDW     Z1, Z3, Z3
+	VPADDW     Z2, Z4, Z4
+
+	SUM(pairTables_e2, Z12, Z13, Z14, Z15, pairTables_mul1, Z7, Z8, Z5, Z6)
+	SUM(pairTables_e3, Z16, Z17, Z18, Z19, pairTables_mul2, Z9, Z10, Z5, Z6)
+	VPTERNLOGQ $0x96, Z9, Z7, Z3 // the exclusive-or of all three
+	VPTERNLOGQ $0x96, Z10, Z8, Z4
+	SUM(pairTables_e4, Z20, Z21, Z22, Z23, pairTables_mul3, Z7, Z8, Z5, Z6)
+	SUM(pairTables_e5, Z24, Z25, Z26, Z27, pairTables_mul4, Z9, Z10, Z5, Z6)
+	VPTERNLOGQ $0x96, Z9, Z7, Z3
+	VPTERNLOGQ $0x96, Z10, Z8, Z4
+
+	// V ^ X, and the enciphered bytes
+	VMOVDQU64    (pairTables_v)(R8), Z9
+	VMOVDQU64    (pairTables_v+128)(R8), Z10
+	LOOK(pairTables_v, Z9, Z10, Z11)
+	VMOVDQU      (DI), Y5
+	VINSERTI64X4 $1, (SI), Z5, Z5
+	VPXORQ       Z5, Z11, Z11
+
+	SUM(pairTables_f, Z28, Z29, Z30, Z31, pairTables_mul5, Z7, Z8, Z5, Z6)
+	VMOVDQA64 Z7, Z1 // the next S
+	VMOVDQA64 Z8, Z2
+
+	// The fold gives the next X; the plaintext is the difference.
+	VMOVDQU64     pairTables_low(R8), Z5
+	VMOVDQU64     pairTables_high(R8), Z6
+	VPERMI2B      Z4, Z3, Z5
+	VPERMI2B      Z4, Z3, Z6
+	VPTERNLOGQ    $0x96, Z6, Z5, Z11
+	VPXORQ        Z11, Z0, Z5
+	VMOVDQA64     Z11, Z0
+	VMOVDQU       Y5, (DI)
+	VEXTRACTI64X4 $1, Z5, (SI)
+
+	ADDQ $32, DI
+	ADDQ $32, SI
+	DECQ CX
+	JNZ  pairLoop
+
+pairDone:
+	VZEROUPPER
+	RET
+
 // A shuffle of 8 times 16 bytes: the first half of all 128 in turn with the
 // second. It turns the seven bits of a byte's place round by one, so that three
 // of them exchange the upper three with the lower four.
