@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"bytes"
 	"hash/maphash"
 	"time"
 
@@ -194,11 +193,6 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 		return
 	}
 	body := s.body
-	if src != nil && bytes.Equal(body, src.body) {
-		body = src.body // all copies share it
-	} else {
-		body = bytes.Clone(body)
-	}
 	switch {
 	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
 		body = c.t.bodies.change(body, func(m decode.Message) {

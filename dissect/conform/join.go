@@ -170,7 +170,7 @@ func (t *timeline) objectOf(e *Event) {
 	for _, c := range t.order {
 		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
 			if c.playing && c.created(o.id) {
-				t.makeUp(c, e.Body)
+				t.makeUp(c, bytes.Clone(e.Body))
 			}
 			return
 		}

@@ -31,10 +31,15 @@ type sent struct {
 	body   []byte
 }
 
+// A carried message is on its way between an end and the model.
+type carried struct {
+	end     *end
+	message arq.Message
+}
+
 // A player plays the captured clients against a model host, in a network
-// without delay and loss. Acknowledgements and keepalives flow only when the
-// captured client said something, so that the model hears each as often as the
-// captured host did.
+// without delay and loss: messages are handed over, and nothing acknowledges or
+// repeats them. The model hears each client as often as the captured host did.
 type player struct {
 	host    *relay.Host
 	ends    map[*Client]*end
@@ -49,7 +54,8 @@ type player struct {
 	catalog *decode.Catalog
 	bodies  *bodies
 	given   int // addresses of those that fill slots
-	full    int // messages that an end had no room for
+	full    int // messages that are too long
+	in, out []carried
 	taken   sent
 	now     time.Time
 }
@@ -60,6 +66,11 @@ const firstPeer = 2
 func newPlayer(cfg relay.Config, catalog *decode.Catalog, emit func(*sent)) *player {
 	p := &player{ends: map[*Client]*end{}, emit: emit, catalog: catalog, bodies: newBodies(catalog)}
 	cfg.Captured, cfg.Catalog, cfg.Speaks, cfg.Self, cfg.Departs = true, catalog, p.speaks, p.self, p.departs
+	cfg.Deliver = func(to netip.AddrPort, m arq.Message) {
+		if n := p.byAddr(to); n != nil {
+			p.out = append(p.out, carried{n, m})
+		}
+	}
 	p.host = relay.NewHost(cfg)
 	return p
 }
@@ -99,21 +110,23 @@ func (p *player) event(e *Event) {
 	switch e.Kind {
 	case Heard:
 		if n := p.ends[e.Client]; n != nil {
-			p.exchange(n)
+			p.hear(n)
 		}
+		return
 	case Joined:
 		if p.partial() {
 			p.fillBelow(e.Client.Slot) // others are there that the capture does not show
 		}
 		n := p.open(e.Client, e.Client.Addr)
 		p.connect(n, e.Body, e.Client.short)
-		p.exchange(n)
+		p.run()
 	case Appeared:
 		p.adopt(e.Client)
 	case Input:
 		p.mute = e.MadeUp && (e.Op == msg.OpObjectCreate || e.Op == msg.OpObjectCreateTeam)
 		p.input(e)
 		p.mute = false
+		return
 	case Left:
 		if n := p.ends[e.Client]; n != nil {
 			addr := n.claimed()
@@ -123,20 +136,22 @@ func (p *player) event(e *Event) {
 					id = transport.UnassignedPeer // it speaks for somebody else
 				}
 			}
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(id, addr)})
-			p.exchange(n)
+			p.carry(n, arq.Message{Type: transport.Disconnect, Body: goodbye(id, addr)})
+			p.run()
 			p.close(n)
 		}
 	case PutOut:
 		if n := p.ends[e.Client]; n != nil {
 			p.mute = true
 			p.host.Kick(e.Time, n.live.ID, transport.BootTimedOut)
-			p.deliver()
+			p.run()
 			p.mute = false
 			p.close(n)
 		}
 	case Output, Cut, Again:
+		return
 	}
+	p.pass()
 }
 
 // advance lets time pass for the model.
@@ -149,18 +164,31 @@ func (p *player) advance(now time.Time) {
 	}
 	for _, n := range p.list {
 		if n.stand {
-			p.exchange(n)
+			p.hear(n)
 		}
 	}
+	p.pass()
+}
+
+// hear lets the model know that an end is there.
+func (p *player) hear(n *end) {
+	if n.live.Phase != relay.ClientGone {
+		p.host.Hear(p.now, n.addr)
+		p.run()
+	}
+}
+
+// pass lets the model do what is due by now.
+func (p *player) pass() {
 	p.next = p.host.Advance(p.now)
-	p.deliver()
+	p.run()
 }
 
 // open makes an end. An end that the client's address had before is no more.
 func (p *player) open(c *Client, addr netip.AddrPort) *end {
 	n := &end{client: c, addr: addr}
 	n.live = relay.NewClient(relay.ClientConfig{
-		Catalog: p.catalog, Deliver: func(_ time.Time, m *arq.Message) { p.take(n, m) },
+		Catalog: p.catalog, Deliver: func(_ time.Time, m *arq.Message) { p.take(n, m) }, Sent: func(m arq.Message) { p.carry(n, m) },
 	})
 	if c != nil {
 		p.ends[c] = n
@@ -218,12 +246,6 @@ func goodbye(id uint8, addr [4]byte) []byte {
 	return controlBody(&transport.Goodbye{ID: id, Addr: addr})
 }
 
-func (p *player) queue(n *end, m arq.Message) {
-	if n.live.Queue(p.now, m) != nil {
-		p.full++
-	}
-}
-
 // input plays a client's message.
 func (p *player) input(e *Event) {
 	n := p.ends[e.Client]
@@ -233,8 +255,8 @@ func (p *player) input(e *Event) {
 	if n.auto && e.standard() && e.Op == msg.OpChecksumResponse {
 		return // it has answered by itself
 	}
-	p.queue(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
-	p.exchange(n)
+	p.carry(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})
+	p.run()
 }
 
 // adopt lets a client in that the capture shows only later. The slots below
@@ -254,8 +276,8 @@ func (p *player) adopt(c *Client) {
 	p.fillBelow(slot)
 	if slot >= 0 && slot < relay.MaxPlayers {
 		if n := p.slots[slot]; n != nil {
-			p.queue(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, claimed(n.addr))})
-			p.exchange(n)
+			p.carry(n, arq.Message{Type: transport.Disconnect, Body: goodbye(n.live.ID, claimed(n.addr))})
+			p.run()
 			p.slots[slot] = nil
 			p.close(n)
 		}
@@ -263,7 +285,7 @@ func (p *player) adopt(c *Client) {
 	n := p.open(c, c.Addr)
 	n.auto, n.live.Answer, n.live.Enter = true, emptyAnswer, !c.Joining
 	p.connect(n, nil, true)
-	p.exchange(n)
+	p.run()
 }
 
 // fillBelow fills the slots below one.
@@ -288,40 +310,39 @@ func (p *player) fill(slot int) {
 	n := p.open(nil, netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(slot + 1)}), uint16(p.given)))
 	n.auto, n.live.Answer, n.stand = true, emptyAnswer, true
 	p.connect(n, nil, true)
-	p.exchange(n)
+	p.run()
 	if n.live.Slot >= 0 && n.live.Slot < len(p.slots) {
 		p.slots[n.live.Slot] = n
 	}
 }
 
-// exchange carries datagrams between an end and the model until neither has
-// any. The bound is never reached between well-behaved ends.
-func (p *player) exchange(n *end) {
-	for range 1000 {
-		datagram, ok := n.live.Datagram(p.now)
-		if !ok {
-			p.next = p.host.Advance(p.now)
-			p.deliver()
-			if datagram, ok = n.live.Datagram(p.now); !ok {
-				return
-			}
-		}
-		p.host.Receive(p.now, n.addr, datagram)
-		p.deliver()
+// carry puts a message on its way to the model.
+func (p *player) carry(n *end, m arq.Message) {
+	if n.live.Phase != relay.ClientGone {
+		p.in = append(p.in, carried{n, m})
 	}
 }
 
-// deliver takes the model's datagrams to the ends.
-func (p *player) deliver() {
-	for {
-		to, datagram, ok := p.host.Send()
-		if !ok {
-			return
+// run delivers the messages between the ends and the model until there are none.
+func (p *player) run() {
+	for in, out := 0, 0; ; in++ {
+		for ; out < len(p.out); out++ {
+			c := p.out[out].end
+			c.live.Take(p.now, &p.out[out].message)
+			if p.out[out].message.Type == transport.Connect {
+				p.host.Hear(p.now, c.addr) // it uses the id that it is given
+			}
 		}
-		if n := p.byAddr(to); n != nil {
-			n.live.Receive(p.now, datagram)
+		if in == len(p.in) {
+			break
+		}
+		if c := &p.in[in]; !p.host.Take(p.now, c.end.addr, c.message) {
+			p.full++
 		}
 	}
+	clear(p.in)
+	clear(p.out)
+	p.in, p.out = p.in[:0], p.out[:0]
 }
 
 // byAddr returns the newest end with an address.

@@ -319,7 +319,7 @@ func (r *Replay) notes() {
 	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
 	for _, p := range r.players {
 		if p != nil {
-			note(p.full, "%d messages were not played: too many were waiting.", p.full)
+			note(p.full, "%d messages were not played: they are too long to be sent.", p.full)
 		}
 	}
 }

@@ -43,6 +43,9 @@ type ClientConfig struct {
 	// included; nil for nobody. The message is borrowed. The client has applied it
 	// by then.
 	Deliver func(now time.Time, m *Message)
+	// Sent takes the messages of the client, and [Client.Take] the host's, where
+	// there is no need for datagrams; nil for datagrams.
+	Sent func(m Message)
 }
 
 // A ClientPhase is how far a client has come.
@@ -134,6 +137,10 @@ func (c *Client) encode(name string, m decode.Message) []byte {
 
 // Queue sends any message. It fails if there is no room for it: see LinkLimits.
 func (c *Client) Queue(now time.Time, m Message) error {
+	if c.Sent != nil {
+		c.Sent(m)
+		return nil
+	}
 	err := c.link.Queue(now, m)
 	if err == nil && m.Reliable {
 		c.counted++
@@ -299,6 +306,14 @@ func (c *Client) acknowledge(h *transport.Header) {
 	ack.AckFlags |= 0x80
 	if plain, err := transport.Append([]byte{c.ID, 1}, &ack, nil); err == nil {
 		c.extra = append(c.extra, plain)
+	}
+}
+
+// Take takes a message of the host's as a connection without delay and loss
+// delivers it.
+func (c *Client) Take(now time.Time, m *Message) {
+	if c.Phase != ClientGone {
+		c.deliver(now, m)
 	}
 }
 

@@ -60,6 +60,9 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		return
 	}
 	var copied []byte // for all receivers
+	if h.cfg.Deliver != nil {
+		copied = body // it is the host's
+	}
 	clone := func() []byte {
 		if copied == nil {
 			copied = bytes.Clone(body)

@@ -57,6 +57,7 @@ type Host struct {
 	all      bucket
 	queries  int
 
+	taken arq.Message // of a captured client, that is just delivered
 	stats Stats
 }
 
@@ -116,6 +117,7 @@ type peer struct {
 	hasTeam bool
 	said    [EventKinds]int // complaints
 	bogus   int             // acknowledgements that are paid for
+	owed    int             // messages that it was sent, whose acknowledgements its budget has no room for yet
 	budget  budget
 
 	objects []object
@@ -577,7 +579,12 @@ func (h *Host) queue(p *peer, m arq.Message) {
 		h.cause.budget.fanOut.charge(h.now, float64(len(m.Body)+envelope))
 	}
 	p.awake = true
-	err := p.link.Queue(h.now, m)
+	var err error
+	if h.cfg.Deliver != nil {
+		err = h.pass(p, m)
+	} else {
+		err = p.link.Queue(h.now, m)
+	}
 	switch {
 	case err == nil, p.phase == Leaving:
 		return

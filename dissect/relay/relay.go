@@ -73,6 +73,10 @@ type Config struct {
 	// Captured says that the clients are those of a capture: their messages have
 	// happened. Nobody is limited, corrected or put out for them.
 	Captured bool
+	// Deliver takes the messages for captured clients at once, and [Host.Take]
+	// theirs, so that no datagrams are needed; nil for datagrams. The body may be
+	// kept and does not change.
+	Deliver func(to netip.AddrPort, m Message)
 	// Departs takes each message of a captured client that a host with limits
 	// changes or refuses, right before the message is passed on as it is; nil for
 	// nobody.

@@ -299,11 +299,7 @@ func (e *Endpoint) Queue(now time.Time, m Message) error {
 		e.add(at, &o, false)
 		return nil
 	}
-	whole := transport.MaxMessage - 3
-	if o.reliable {
-		whole -= 2
-	}
-	if len(m.Body) <= whole {
+	if len(m.Body) <= longestWhole(o.reliable) {
 		if o.reliable {
 			o.seq = e.number(data)
 		}
@@ -325,6 +321,32 @@ func (e *Endpoint) Queue(now time.Time, m Message) error {
 		}
 		e.add(at, &o, m.Alone)
 		rest, size = rest[n:], pieceBytes
+	}
+	return nil
+}
+
+// longestWhole returns the length of the longest game message that is not sent in
+// fragments.
+func longestWhole(reliable bool) int {
+	if reliable {
+		return transport.MaxMessage - 5
+	}
+	return transport.MaxMessage - 3
+}
+
+// Arrive makes of a message to be sent what the other side's endpoint delivers if
+// nothing is lost; the number is left out. The error is ErrLong.
+func Arrive(m *Message) error {
+	most := MaxBody
+	switch {
+	case m.Type != transport.Standard:
+		m.Reliable, m.Priority, most = true, true, maxControl
+	case len(m.Body) > longestWhole(m.Reliable):
+		m.Reliable = true // fragments are
+	}
+	m.Header = transport.Header{Type: m.Type, Reliable: m.Reliable, Priority: m.Priority, HasSeq: m.Reliable}
+	if len(m.Body) > most {
+		return ErrLong
 	}
 	return nil
 }

@@ -1,0 +1,65 @@
+package relay
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/internal/session"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Hear notes that a captured client has sent a datagram.
+func (h *Host) Hear(now time.Time, from netip.AddrPort) {
+	h.tick(now)
+	h.hears(from)
+}
+
+// hears returns the captured client at an address, nil if there is none.
+func (h *Host) hears(from netip.AddrPort) *peer {
+	p := h.speaker(from, firstID, 0)
+	if p != nil {
+		p.heard = h.now
+	}
+	return p
+}
+
+// Take takes a message of a captured client as a connection without delay and loss
+// delivers it; the body belongs to the host from then on. It reports whether such
+// a message can be sent at all.
+func (h *Host) Take(now time.Time, from netip.AddrPort, m arq.Message) bool {
+	h.tick(now)
+	if arq.Arrive(&m) != nil {
+		return false
+	}
+	whole := transport.Message{Header: m.Header, Body: m.Body}
+	if m.Type == transport.Connect {
+		h.connect(from, &whole, len(m.Body))
+		return true
+	}
+	p := h.hears(from)
+	if p == nil {
+		return true
+	}
+	p.judge(session.OfShape(session.Client, &m.Header))
+	p.budget.answer(h.now, p.owed)
+	p.owed = 0
+	if !h.excess(p, &whole) {
+		h.cause = p
+	}
+	h.taken = m
+	h.deliver(p, &h.taken)
+	h.cause = nil
+	h.execute()
+	return true
+}
+
+// pass passes a message on to the receiver of the messages for captured clients.
+func (h *Host) pass(p *peer, m arq.Message) error {
+	if err := arq.Arrive(&m); err != nil {
+		return err
+	}
+	p.owed++
+	h.cfg.Deliver(p.addr, m)
+	return nil
+}

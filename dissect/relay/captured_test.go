@@ -1,0 +1,112 @@
+package relay
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A captured game is the same with messages that are handed over as with
+// datagrams.
+func TestCapturedByHand(t *testing.T) {
+	for _, like := range []decode.Dialect{decode.Stock, decode.OpenBC} {
+		t.Run(like.String(), func(t *testing.T) {
+			sent, handed := playCaptured(like, false), playCaptured(like, true)
+			for i := range sent {
+				if len(sent[i]) < 20 {
+					t.Errorf("client %d got %d messages", i, len(sent[i]))
+				}
+				// Those of different priority may overtake each other in datagrams.
+				slices.Sort(sent[i])
+				slices.Sort(handed[i])
+				if !slices.Equal(sent[i], handed[i]) {
+					t.Errorf("client %d got by datagrams\n%q\nby hand\n%q", i, sent[i], handed[i])
+				}
+			}
+		})
+	}
+}
+
+// playCaptured plays a game of three captured clients, and returns the messages
+// that each got.
+func playCaptured(like decode.Dialect, byHand bool) (got [3][]string) {
+	var clients [len(got)]*Client
+	addr := func(i int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 6000)
+	}
+	type way struct {
+		i int
+		m Message
+	}
+	var in, out []way
+	now := start
+	cfg := Config{Mission: "m", Like: like, Captured: true, Mode: Playable}
+	if byHand {
+		cfg.Deliver = func(to netip.AddrPort, m Message) {
+			out = append(out, way{int(to.Addr().As4()[3]), m})
+		}
+	}
+	h := NewHost(cfg)
+	for i := range clients {
+		c := ClientConfig{
+			Name: fmt.Sprint("Kirk", i), Nonce: uint32(i) + 1, Enter: true,
+			Answer: func(round uint8) *msg.ChecksumResponse { return &msg.ChecksumResponse{Round: round, Found: true} },
+			Deliver: func(_ time.Time, m *Message) {
+				got[i] = append(got[i], fmt.Sprintf("%v %v %v %x", m.Type, m.Reliable, m.Priority, m.Body))
+			},
+		}
+		if byHand {
+			c.Sent = func(m Message) { in = append(in, way{i, m}) }
+		}
+		clients[i] = NewClient(c)
+	}
+	run := func() {
+		for again := true; again; {
+			again = len(in)+len(out) > 0
+			for len(out) > 0 {
+				w := out[0]
+				out = out[1:]
+				if clients[w.i].Take(now, &w.m); w.m.Type == transport.Connect {
+					h.Hear(now, addr(w.i))
+				}
+			}
+			for _, w := range in {
+				h.Take(now, addr(w.i), w.m)
+			}
+			in = nil
+			for i, c := range clients {
+				for d, ok := c.Datagram(now); ok && !byHand; d, ok = c.Datagram(now) {
+					h.Receive(now, addr(i), d)
+					again = true
+				}
+			}
+			h.Advance(now)
+			for to, d, ok := h.Send(); ok; to, d, ok = h.Send() {
+				clients[to.Addr().As4()[3]].Receive(now, d)
+				again = true
+			}
+		}
+		now = now.Add(time.Second)
+	}
+	for _, c := range clients {
+		c.Connect(now, nil)
+		run()
+	}
+	for i, c := range clients {
+		c.Say(now, msg.OpChat, &msg.Chat{Sender: int32(c.ID), Text: []byte("hello")})
+		c.Send(now, arq.Message{Type: transport.Standard, Priority: true, Body: []byte{byte(msg.OpStartFiring), 1, 2, 3}})
+		c.Send(now, arq.Message{Type: transport.Standard, Body: append([]byte{byte(msg.OpStartFiring)}, make([]byte, 500*(i+1))...)})
+		run()
+	}
+	h.Kick(now, clients[1].ID, transport.BootKicked)
+	clients[0].Leave(now)
+	run()
+	return got
+}
