@@ -19,11 +19,9 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/sockets"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
-	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
-	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report/table"
 	"github.com/bcdissect/bcdissect/report/verdicts"
@@ -393,10 +391,8 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 		return cli.Failed(err)
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	watch := suite.NewWatch(all, profile)
-	hosts := conform.NewHosts(conform.Config{Against: decode.Stock})
+	reading := suite.NewReading(all, profile)
 	p := dissect.New(dissect.Config{})
-	both := func(r *dissect.Record) error { return errors.Join(watch.Record(r), hosts.Record(r)) }
 	var readErr error
 	for {
 		d, e := src.Next()
@@ -406,24 +402,18 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 			}
 			break
 		}
-		if err := p.Push(d, both); err != nil {
+		if err := p.Push(d, reading.Record); err != nil {
 			return cli.Failed(err)
 		}
 	}
-	if err := p.Flush(both); err != nil {
+	if err := p.Flush(reading.Record); err != nil {
 		return cli.Failed(err)
 	}
-	reports, _ := hosts.Reports()
-	if len(reports) == 0 {
+	stats := src.Stats()
+	rep, ok := reading.Report(c.read, stats.FirstTime, stats.LastTime)
+	if !ok {
 		return cli.Failed(errors.Join(fmt.Errorf("%s: no host and no client of the game was found", c.read), readErr))
 	}
-	var addresses []string
-	for _, r := range reports {
-		addresses = append(addresses, r.Host.String())
-	}
-	stats := src.Stats()
-	rep := suite.OfCapture(c.read+": "+strings.Join(addresses, ", "), profile, stats.FirstTime, stats.LastTime, all,
-		append(watch.Results(profile), suite.Compared(all, profile, reports)...))
 	out, err := cli.OpenOutput(c.output, s)
 	if err != nil {
 		return err

@@ -2,21 +2,22 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 )
 
-// Compared answers cases about copies with the comparison of captured hosts and
+// compared answers cases about copies with the comparison of captured hosts and
 // the stock game's: one report for each host.
-func Compared(cases []*Case, p Profile, reports []*conform.Report) (list []Result) {
+func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (list []Result) {
 	for _, c := range cases {
 		if c.compare == "" || c.LeftOut != "" || c.Profiles&p == 0 {
 			continue
 		}
-		res := Result{Case: c, Attempts: 1}
-		n := tally{}
+		n := tally{of: g}
 		for _, r := range reports {
 			if code, err := strconv.ParseUint(c.compare, 16, 8); err == nil && len(c.compare) == 2 {
 				n.opcode(r, decode.Opcode(code))
@@ -24,22 +25,7 @@ func Compared(cases []*Case, p Profile, reports []*conform.Report) (list []Resul
 				n.invariant(r, c.compare)
 			}
 		}
-		switch {
-		case n.broken > 0:
-			res.Verdict, res.Expected, res.Came = Fail, c.Rule, n.came
-			res.Frames = n.frames
-			if len(res.Came) == 0 {
-				res.Came = []string{fmt.Sprintf("%d of %d messages are missing or differ", n.broken, n.seen)}
-			}
-			res.Why = res.Came[0]
-		case n.documented > 0:
-			res.Verdict, res.Why = Known, fmt.Sprintf("%d messages deviate as documented", n.documented)
-			if p != OpenBC {
-				res.Verdict, res.Expected, res.Came = Fail, c.Rule, []string{res.Why}
-			}
-		case n.seen == 0:
-			res.Verdict, res.Why = NotSeen, "the capture has no such message that a model of the host answers for; replay says why"
-		}
+		res := n.result(c, p)
 		allow(&res, p)
 		list = append(list, res)
 	}
@@ -48,9 +34,38 @@ func Compared(cases []*Case, p Profile, reports []*conform.Report) (list []Resul
 
 // A tally counts the messages that a case is about.
 type tally struct {
-	seen, broken, documented int
-	came                     []string
-	frames                   []int
+	of *Reading
+
+	matched, broken int
+	guarded         int // changed or refused by a rule that protects players
+	dialect         int // as documented for OpenBC
+	doubtful        int // those that a message may explain that the capture lacks
+	unlisted        int // those beyond the ones that a report lists
+	came            []string
+	rules           []string // the documented ones
+	frames          []int
+}
+
+// result returns the verdict.
+func (n *tally) result(c *Case, p Profile) Result {
+	res := Result{Case: c, Attempts: 1}
+	switch {
+	case n.broken > 0 || n.dialect > 0 && p != OpenBC:
+		res.Verdict, res.Expected, res.Came, res.Frames = Fail, c.Rule, slices.Concat(n.came, n.rules), n.frames
+		res.Why = res.Came[0]
+	case n.dialect > 0:
+		res.Verdict, res.Why = Known, n.rules[0]
+	case n.doubtful > 0:
+		res.Verdict, res.Frames = Skip, n.frames
+		res.Why = fmt.Sprintf("%s; but the capture lacks messages that may explain it", n.came[0])
+	case n.unlisted > 0:
+		res.Verdict, res.Why = Skip, "the capture has more differences than the comparison lists; replay counts them"
+	case n.guarded > 0:
+		res.Verdict, res.Why = Known, n.rules[0]
+	case n.matched == 0:
+		res.Verdict, res.Why = NotSeen, "the capture has no such message that a model of the host answers for; replay says why"
+	}
+	return res
 }
 
 // opcode adds the messages of an opcode that the host was to pass on.
@@ -59,18 +74,67 @@ func (n *tally) opcode(r *conform.Report, op decode.Opcode) {
 		if row.Opcode != op {
 			continue
 		}
-		n.seen += row.Matched + row.Missing + row.Differing + row.Explained
-		n.broken += row.Missing + row.Differing
-		n.documented += row.Explained
+		n.matched += row.Matched
+		n.explained(r, row.Explained, row)
+		if row.Missing+row.Differing > 0 && r.Found > len(r.Differences) {
+			n.unlisted++
+		}
 	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if _, control := d.Control(); control || d.Opcode != op || d.Kind == "extra" || len(n.came) >= mostCame {
+		if _, control := d.Control(); control || d.Opcode != op || d.Kind == "extra" {
 			continue
 		}
-		n.came = append(n.came, fmt.Sprintf("frame %d: %s at %v: %s", d.Frame, d.Kind, d.To, d.Detail))
-		n.frames = append(n.frames, d.Frame)
+		n.differs(d.Frame, n.of.doubtful(d), fmt.Sprintf("frame %d: %s at %v: %s", d.Frame, d.Kind, d.To, d.Detail))
 	}
+}
+
+// differs adds a difference. Those that are proven are shown before those that are not.
+func (n *tally) differs(frame int, doubtful bool, text string) {
+	if doubtful {
+		n.doubtful++
+	} else if n.broken++; n.broken == 1 {
+		n.came, n.frames = nil, nil
+	}
+	if doubtful != (n.broken > 0) && len(n.came) < mostCame {
+		n.came = append(n.came, text)
+		n.frames = append(n.frames, frame)
+	}
+}
+
+// explained adds messages of some rows that documented rules explain. Those of a host that
+// is no OpenBC server are of the relay.
+func (n *tally) explained(r *conform.Report, count int, rows ...*conform.Row) {
+	if count == 0 {
+		return
+	}
+	if r.Dialect == decode.OpenBC {
+		n.dialect += count
+	} else {
+		n.guarded += count
+	}
+	about := func(row *conform.Row) bool { return slices.Contains(rows, row) }
+	for _, d := range r.Deviations {
+		if slices.ContainsFunc(d.Rows, about) {
+			n.rules = append(n.rules, fmt.Sprintf("from frame %d: %s", d.First, r.Explain(d.Rule)))
+		}
+	}
+	if len(n.rules) == 0 {
+		n.rules = []string{fmt.Sprintf("%d messages deviate as documented; replay names the rules", count)}
+	}
+}
+
+// rowsOf returns the rows of the messages that an invariant is about.
+func rowsOf(r *conform.Report, invariant string) (rows []*conform.Row) {
+	ops := map[string][]decode.Opcode{
+		"announcements": {msg.OpPlayerAnnounce}, "creation-copies": {msg.OpObjectCreate, msg.OpObjectCreateTeam},
+	}[invariant]
+	for _, row := range r.Rows {
+		if slices.Contains(ops, row.Opcode) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // invariant adds the checks of a rule that every stock host keeps.
@@ -80,12 +144,10 @@ func (n *tally) invariant(r *conform.Report, name string) {
 		if v.Name != name {
 			continue
 		}
-		n.seen += v.Checked
-		n.broken += v.Failed - v.Known
-		n.documented += v.Known
-		if v.Failed > 0 {
-			n.came = append(n.came, fmt.Sprintf("frame %d: %d of %d", v.First, v.Failed, v.Checked))
-			n.frames = append(n.frames, v.First)
+		n.matched += v.Checked - v.Failed
+		n.explained(r, v.Known, rowsOf(r, name)...)
+		if broken := v.Failed - v.Known; broken > 0 {
+			n.differs(v.First, n.of.doubtful(nil), fmt.Sprintf("frame %d: %d of %d", v.First, broken, v.Checked))
 		}
 	}
 }

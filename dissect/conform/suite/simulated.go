@@ -68,7 +68,7 @@ func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
 
 func watchOwnShip() watcher {
 	s := slots{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, string) {
 		m, own, known := s.update(r)
 		switch {
 		case !own || !known:
@@ -79,12 +79,12 @@ func watchOwnShip() watcher {
 			return true, "a power setting"
 		}
 		return true, ""
-	})
+	}, dissect.FromHost)
 }
 
 func watchStarts() watcher {
 	s := slots{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, string) {
 		m, own, known := s.update(r)
 		class := sure(r, m)
 		// Other fields shift the ends of blocks.
@@ -95,11 +95,11 @@ func watchStarts() watcher {
 			return true, fmt.Sprintf("start %d, which the %s never has", m.Start, class.Name)
 		}
 		return true, ""
-	})
+	}, dissect.FromHost, dissect.ToHost)
 }
 
 func watchBlocks() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, string) {
 		m, ok := r.Message.(*msg.StateUpdate)
 		if !ok || !fromHost(r) || m.Flags&msg.DirtySubsystems == 0 {
 			return false, ""
@@ -114,7 +114,7 @@ func watchBlocks() watcher {
 			return true, fmt.Sprintf("the block of a %s: %v", class.Name, r.Err)
 		}
 		return r.Status == dissect.StatusOK, ""
-	})
+	}, dissect.FromHost, dissect.ToHost)
 }
 
 func watchHash() watcher {
@@ -279,7 +279,7 @@ func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median 
 // watchRepairs watches events of repairs of ships whose creation the capture holds.
 func watchRepairs() watcher {
 	ships := map[wire.ObjectID]*ship.Class{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, string) {
 		switch m := r.Message.(type) {
 		case *msg.ObjectCreateTeam:
 			c := ship.BySpecies(m.Species)
@@ -298,7 +298,7 @@ func watchRepairs() watcher {
 			}
 		}
 		return false, ""
-	})
+	}, dissect.FromHost, dissect.ToHost)
 }
 
 // repair checks the parts that an event of a repair names.

@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
@@ -67,6 +68,8 @@ type story struct {
 	w     *Watch
 	frame int
 	at    time.Time
+	next  map[dissect.Dir]int64 // numbers
+	lost  bool                  // the capture lacks a message before the end
 }
 
 var (
@@ -77,8 +80,9 @@ var (
 
 func newStory(id string) *story {
 	cases, _ := Select([]string{id})
-	s := &story{w: NewWatch(cases, Stock), at: began}
+	s := &story{w: NewWatch(cases, Stock), at: began, next: map[dissect.Dir]int64{}}
 	s.host(&msg.Settings{Slot: 0})
+	s.numbered(dissect.ToHost, new(msg.ClientReady))
 	for _, id := range []wire.ObjectID{own, foreign} {
 		m := &msg.ObjectCreateTeam{}
 		m.ID, m.Species = id, akiraClass.Species
@@ -89,10 +93,36 @@ func newStory(id string) *story {
 
 // host lets the host send a message.
 func (s *story) host(m decode.Message) {
+	if _, update := m.(*msg.StateUpdate); !update {
+		s.numbered(dissect.FromHost, m)
+		return
+	}
 	s.frame++
 	_ = s.w.Record(&dissect.Record{ // which never fails
 		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Conversation: 1, Message: m,
 	})
+}
+
+// numbered sends a reliable message.
+func (s *story) numbered(dir dissect.Dir, m decode.Message) {
+	s.frame++
+	n := s.next[dir]
+	s.next[dir]++
+	_ = s.w.Record(&dissect.Record{ // which never fails
+		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dir, Kind: dissect.KindMessage, Conversation: 1, Message: m,
+		Transport: transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: uint16(n)}, Number: n,
+	})
+}
+
+// ends lets both sides say something more: their numbers tell whether the capture lacks a
+// message before it.
+func (s *story) ends() {
+	for _, dir := range []dissect.Dir{dissect.FromHost, dissect.ToHost} {
+		if s.lost {
+			s.next[dir]++
+		}
+		s.numbered(dir, new(msg.Chat))
+	}
 }
 
 // updates lets it send updates of a ship, each at an interval after the one before.
@@ -137,6 +167,10 @@ func TestSimulatedFaults(t *testing.T) {
 			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Entries = []msg.Entry{{Index: 2, HasPower: true}} }))
 		}},
 		{"U-4", "others' ships", NotSeen, func(s *story) { s.updates(1, tenth, 0, placed) }},
+		{"U-4", "a new session may be lost", Skip, func(s *story) {
+			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Flags |= msg.DirtyPosition }))
+			s.lost = true
+		}},
 		{"U-5", "the cycle of the Akira", Pass, func(s *story) { s.updates(1, tenth, 0, block) }},
 		{"U-5", "a start beyond the cycle", Fail, func(s *story) {
 			s.updates(1, tenth, 0, with(block, func(m *msg.StateUpdate) { m.Start = 5 }))
@@ -163,6 +197,10 @@ func TestSimulatedFaults(t *testing.T) {
 		{"D-7", "repaired", Pass, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, own+10) }},
 		{"D-7", "queued", Pass, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+13, 0) }},
 		{"D-7", "a phaser repairs", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+14, 0) }},
+		{"D-7", "another ship may be lost", Skip, func(s *story) {
+			s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+14, 0)
+			s.lost = true
+		}},
 		{"D-7", "a part of another ship", Fail, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, foreign+10) }},
 		{"D-7", "the class of another code", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeRepairCompleted, own+13, own, 0) }},
 		{"D-7", "a ship that was never created", NotSeen, func(s *story) {
@@ -172,6 +210,7 @@ func TestSimulatedFaults(t *testing.T) {
 		t.Run(tt.id+" "+tt.name, func(t *testing.T) {
 			s := newStory(tt.id)
 			tt.play(s)
+			s.ends()
 			if res := verdictsOf(s.w, Stock)[tt.id]; res.Verdict != tt.want {
 				t.Errorf("%v, want %v: %s %v", res.Verdict, tt.want, res.Why, res.Came)
 			}
@@ -198,8 +237,9 @@ func TestBlocks(t *testing.T) {
 		s := newStory("U-6")
 		_ = s.w.Record(&dissect.Record{ // which never fails
 			Datagram: &dissect.Datagram{Number: 9}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Status: tt.status,
-			Message: &msg.StateUpdate{Object: own, Flags: msg.DirtySubsystems, Class: tt.class},
+			Message: &msg.StateUpdate{Object: own, Flags: msg.DirtySubsystems, Class: tt.class}, Conversation: 1,
 		})
+		s.ends()
 		if res := verdictsOf(s.w, Stock)["U-6"]; res.Verdict != tt.want {
 			t.Errorf("%v: %v, want %v", tt.status, res.Verdict, tt.want)
 		}

@@ -213,18 +213,6 @@ func (r *Report) Count(v Verdict) (n int) {
 // Passed reports whether no rule is broken.
 func (r *Report) Passed() bool { return r.Count(Fail) == 0 }
 
-// OfCapture returns the report of what a capture answers. A case with two results
-// has the first.
-func OfCapture(host string, p Profile, begun, ended time.Time, cases []*Case, results []Result) *Report {
-	r := &Report{Host: host, Profile: p, Begun: begun, Took: ended.Sub(begun)}
-	for _, c := range cases {
-		if i := slices.IndexFunc(results, func(res Result) bool { return res.Case.ID == c.ID }); i >= 0 {
-			r.Results = append(r.Results, results[i])
-		}
-	}
-	return r
-}
-
 // Again returns the command that tries a case again, "" if there is none.
 func (r *Report) Again(c *Case) string {
 	switch {
