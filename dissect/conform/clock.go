@@ -10,9 +10,12 @@ type clock struct {
 	latest  time.Time // here
 }
 
-// read returns the time of the next datagram. Datagrams may be somewhat out of
+// read returns the time of a datagram. Datagrams may be somewhat out of
 // order; a time long before the latest is taken to be the latest.
 func (c *clock) read(raw time.Time) time.Time {
+	if raw == c.raw { // mostly the same datagram
+		return c.at
+	}
 	at := raw
 	if !c.raw.IsZero() {
 		at = c.at.Add(raw.Sub(c.raw))

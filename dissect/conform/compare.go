@@ -41,6 +41,7 @@ type source struct {
 	copies  []copyAt      // those of which it is sure
 	nobody  bool          // counted as passed on to nobody
 	counted bool          // counted as unreliable
+	caused  bool          // a model sent something because of it
 }
 
 // notTaken reports whether the host has not acknowledged the message.
@@ -72,6 +73,7 @@ type expect struct {
 	queued   bool
 	used     bool // it came, and explains why another one did not
 	done     bool
+	kept     bool // for the end of the capture
 }
 
 // A got is a message that the captured host sent.
@@ -123,6 +125,7 @@ type comparer struct {
 	buf    []byte
 	got    got       // that is just looked at
 	lists  []*expect // the rest of an array for short lists
+	spare  []*expect // that are used again
 	step   []*expect // of the current input
 	evict  int
 	load   load // of all destinations
@@ -170,8 +173,22 @@ func (c *comparer) key(typ transport.Type, reliable, priority bool, body []byte)
 		}
 	}
 	c.buf = c.normal(append(c.buf[:0], byte(typ), flags), typ, body)
-	return maphash.Bytes(c.seed, c.buf)
+	return max(maphash.Bytes(c.seed, c.buf), 1) // 0 is no key
 }
+
+// keyOf returns the key of an expected message. Those to several clients share a
+// body, which does not change.
+func (c *comparer) keyOf(x *expect) uint64 {
+	if n := len(c.step); n > 0 {
+		if o := c.step[n-1]; o.typ == x.typ && o.reliable == x.reliable && o.priority == x.priority && same(o.body, x.body) {
+			return o.key
+		}
+	}
+	return c.key(x.typ, x.reliable, x.priority, x.body)
+}
+
+// same reports whether two bodies are one.
+func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // compared reports whether a message that a model sends has a counterpart that
 // can be compared.
@@ -210,12 +227,16 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 		}
 		op, body = msg.OpVerifyEnterSet, c.verifyEnterSet(src.object)
 	}
-	x := &expect{
+	if src != nil {
+		src.caused = true
+	}
+	x := c.blank()
+	*x = expect{
 		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
 		reliable: s.header.Reliable, priority: s.header.Priority,
 	}
 	x.replica = s.typ == transport.Standard && (op == msg.OpObjectCreate || op == msg.OpObjectCreateTeam) && src != nil && src.client == x.to
-	x.key = c.key(x.typ, x.reliable, x.priority, body)
+	x.key = c.keyOf(x)
 	if d := src.departure(s); d != nil {
 		if x.rule = d.rule; d.rule == nil {
 			x.why, x.judged = whySpare, true
@@ -227,6 +248,7 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	for _, o := range c.step {
 		if o.key == x.key && o.to == x.to && o.by&by == 0 {
 			o.by |= by
+			c.recycle(x)
 			return
 		}
 	}
@@ -281,23 +303,20 @@ func (c *comparer) settle(now time.Time) {
 		if x.reliable && x.typ == transport.Standard {
 			d.sights(x.key, sighting{at: x.src.time, number: x.src.number, author: x.src.client})
 		}
-		g := firstGot(d.gotByKey[x.key], x)
+		g := firstGot(d.byKey.gots(x.key), x)
 		if g == nil && x.changed != 0 {
-			g = firstGot(d.gotByKey[x.changed], x)
+			g = firstGot(d.byKey.gots(x.changed), x)
 		}
 		if g != nil {
 			c.pair(d, x, g)
+			c.recycle(x)
 			continue
 		}
 		x.queued = true
 		d.expects = append(d.expects, x)
-		if list := live(d.byKey[x.key]); len(list) > 0 {
-			d.byKey[x.key] = append(list, x)
-		} else {
-			d.byKey[x.key] = c.alone(x)
-		}
+		c.await(d.byKey.at(x.key), x)
 		if x.changed != 0 && x.changed != x.key {
-			d.byKey[x.changed] = append(live(d.byKey[x.changed]), x)
+			c.await(d.byKey.at(x.changed), x)
 		}
 		c.load.add(len(x.body))
 	}
@@ -305,6 +324,36 @@ func (c *comparer) settle(now time.Time) {
 	c.expire(now)
 	for c.load.full() && c.relieve() {
 	}
+}
+
+// await adds an expected message to those with one of its keys.
+func (c *comparer) await(s *slot, x *expect) {
+	if s.expects = live(s.expects); len(s.expects) > 0 {
+		s.expects = append(s.expects, x)
+	} else {
+		s.expects = c.alone(x)
+	}
+}
+
+// blank returns an expected message without contents.
+func (c *comparer) blank() *expect {
+	n := len(c.spare)
+	if n == 0 {
+		return new(expect)
+	}
+	x := c.spare[n-1]
+	c.spare = c.spare[:n-1]
+	return x
+}
+
+// recycle takes back an expected message that came and is in no list any more.
+func (c *comparer) recycle(x *expect) {
+	const most = 1024
+	if x.kept || x.alt != nil || len(c.spare) >= most {
+		return
+	}
+	*x = expect{}
+	c.spare = append(c.spare, x)
 }
 
 // alone returns a list of one message. Most lists are, so many of them share an
@@ -340,7 +389,8 @@ func (c *comparer) output(e *Event) {
 	g := c.got.keep()
 	g.queued = true
 	d.gots = append(d.gots, g)
-	d.gotByKey[g.key] = append(d.gotByKey[g.key], g)
+	s := d.byKey.at(g.key)
+	s.gots = append(s.gots, g)
 	c.load.add(len(g.Body))
 	c.expire(e.Time)
 	for c.load.full() && c.relieve() {
@@ -509,7 +559,8 @@ func (c *comparer) relieve() bool {
 // it has not come.
 func (c *comparer) nextExpect(d *destination) {
 	x := d.expects[0]
-	if !x.done {
+	came := x.done
+	if !came {
 		c.overdue(d, x)
 		c.close(x, nil)
 	}
@@ -517,6 +568,9 @@ func (c *comparer) nextExpect(d *destination) {
 	d.expects[0] = nil
 	d.expects = d.expects[1:]
 	d.dropExpect(x)
+	if came {
+		c.recycle(x)
+	}
 }
 
 // nextGot takes the first message of the host from its queue, and judges it if

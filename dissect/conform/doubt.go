@@ -44,14 +44,15 @@ type tally struct {
 // decides: unreliable messages have no numbers, so that a loss does not show,
 // and the last numbers of a sender do not show, either.
 type doubts struct {
-	by    map[group]*tally
-	order []*tally
-	kept  int
-	tail  []*expect
-	pairs []pair
-	ends  []extra
-	late  []pair
-	more  int
+	by     map[group]*tally
+	recent [64]*tally // by hash
+	order  []*tally
+	kept   int
+	tail   []*expect
+	pairs  []pair
+	ends   []extra
+	late   []pair
+	more   int
 
 	unsent int // copies to everybody of a message that the capture lacks
 }
@@ -71,6 +72,7 @@ type extra struct {
 // pair takes an unreliable message, and one that may be it, changed.
 func (d *doubts) pair(x *expect, g *got) {
 	if len(d.pairs) < maxDoubted {
+		x.kept = true
 		d.pairs = append(d.pairs, pair{x, g})
 	} else {
 		d.more++
@@ -80,6 +82,7 @@ func (d *doubts) pair(x *expect, g *got) {
 // disorder takes a copy that came after that of a later message.
 func (d *doubts) disorder(x *expect, g *got) {
 	if len(d.late) < maxDoubted {
+		x.kept = true
 		d.late = append(d.late, pair{x, g.keep()})
 	} else {
 		d.more++
@@ -97,6 +100,26 @@ func (d *doubts) extraLast(to *Client, g *got) {
 }
 
 func (d *doubts) tally(g group) *tally {
+	recent := &d.recent[g.hash()%uint(len(d.recent))]
+	if *recent == nil || (*recent).group != g {
+		*recent = d.find(g)
+	}
+	return *recent
+}
+
+// hash returns a number in which groups of a battle differ.
+func (g *group) hash() uint {
+	n := uint(g.op)<<1 + uint(g.kind)
+	for _, c := range [...]*Client{g.from, g.to} {
+		if n *= 31; c != nil {
+			n += uint(c.index) + 1
+		}
+	}
+	return n
+}
+
+// find returns the tally of a group, which is made if there is none.
+func (d *doubts) find(g group) *tally {
 	t := d.by[g]
 	if t == nil {
 		if len(d.order) >= maxGroups {

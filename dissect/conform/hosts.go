@@ -14,7 +14,9 @@ type Hosts struct {
 	cfg    Config
 	by     map[netip.AddrPort]*Replay
 	order  []*Replay
-	passed int // messages of hosts beyond the limit
+	host   netip.AddrPort
+	last   *Replay // of host, which had the last record
+	passed int     // messages of hosts beyond the limit
 }
 
 // NewHosts returns a comparer for every host in a capture.
@@ -29,7 +31,10 @@ func (h *Hosts) Record(r *dissect.Record) error {
 	if r.Dir == dissect.FromHost {
 		host = r.Datagram.Src
 	}
-	one := h.by[host]
+	one := h.last
+	if one == nil || host != h.host {
+		one = h.by[host]
+	}
 	if one == nil {
 		if len(h.order) == MaxHosts {
 			h.passed++
@@ -38,6 +43,7 @@ func (h *Hosts) Record(r *dissect.Record) error {
 		one = New(h.cfg)
 		h.by[host], h.order = one, append(h.order, one)
 	}
+	h.host, h.last = host, one
 	return one.Record(r)
 }
 

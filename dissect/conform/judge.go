@@ -29,7 +29,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviantMissing(x)
 		return
 	}
-	if g := firstGot(d.gotByKey[x.key], x); g != nil { // it came, but seemed out of order
+	if g := firstGot(d.byKey.gots(x.key), x); g != nil { // it came, but seemed out of order
 		c.pair(d, x, g)
 		return
 	}

@@ -256,7 +256,7 @@ func (d *destination) saw(key uint64, lo, hi int64) bool {
 // unmatched reports whether another client got the message, too, and nothing
 // asked for it.
 func (d *destination) unmatched(g *got) bool {
-	for _, o := range d.gotByKey[g.key] {
+	for _, o := range d.byKey.gots(g.key) {
 		if !o.done && o.Time.Sub(g.Time).Abs() < disorder {
 			return true
 		}

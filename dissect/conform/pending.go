@@ -8,16 +8,15 @@ import (
 // A destination holds the messages to one client that wait for their
 // counterpart.
 type destination struct {
-	client   *Client
-	expects  []*expect // in order; done ones go from the front
-	gots     []*got
-	byKey    map[uint64][]*expect
-	gotByKey map[uint64][]*got
-	last     map[*Client]ordered // by sender
-	names    map[uint64]bool     // NameChanges that it should have got, or did
-	cuts     []time.Time         // datagrams to the client that the capture cut short
-	heard    time.Time           // of the host
-	first    int64               // number of the data class, -1 before there is one
+	client  *Client
+	expects []*expect // in order; done ones go from the front
+	gots    []*got
+	byKey   keyed
+	last    map[*Client]ordered // by sender
+	names   map[uint64]bool     // NameChanges that it should have got, or did
+	cuts    []time.Time         // datagrams to the client that the capture cut short
+	heard   time.Time           // of the host
+	first   int64               // number of the data class, -1 before there is one
 
 	order          ordering
 	sightings      map[uint64][]sighting // by key
@@ -47,7 +46,7 @@ const maxCame = 2048
 
 func newDestination(client *Client) *destination {
 	return &destination{
-		client: client, byKey: map[uint64][]*expect{}, gotByKey: map[uint64][]*got{}, last: map[*Client]ordered{}, names: map[uint64]bool{},
+		client: client, last: map[*Client]ordered{}, names: map[uint64]bool{},
 		first: -1, came: map[uint64][]arrived{}, sightings: map[uint64][]sighting{},
 	}
 }
@@ -89,12 +88,16 @@ func firstGot(list []*got, x *expect) *got {
 // than usual gives way to one for which it is not.
 func (d *destination) choose(g *got) *expect {
 	var passed, first *expect
-	list := live(d.byKey[g.key])
-	if len(list) == 0 {
-		delete(d.byKey, g.key)
+	s := d.byKey.find(g.key)
+	if s == nil {
 		return nil
 	}
-	d.byKey[g.key] = list
+	s.expects = live(s.expects)
+	list := s.expects
+	if len(list) == 0 {
+		d.byKey.tidy(g.key)
+		return nil
+	}
 	if g.Late && g.Number >= 0 {
 		if x := d.skipped(list, g); x != nil {
 			return x
@@ -147,7 +150,7 @@ func (d *destination) alike(key uint64, at time.Time, span time.Duration) (n int
 			n++
 		}
 	}
-	for _, y := range d.byKey[key] {
+	for _, y := range d.byKey.expects(key) {
 		if y.src.time.Sub(at).Abs() < span {
 			n++
 		}
@@ -161,7 +164,7 @@ func (d *destination) repeated(x *expect) bool {
 	if list := d.came[x.key]; len(list) > 0 {
 		return true
 	}
-	for _, y := range d.byKey[x.key] {
+	for _, y := range d.byKey.expects(x.key) {
 		if y != x {
 			return true
 		}
@@ -178,15 +181,17 @@ func (x *expect) sender() *Client {
 }
 
 func (d *destination) dropGot(g *got) {
-	list := d.gotByKey[g.key]
-	for len(list) > 0 && list[0].done {
-		list = list[1:]
-	}
-	if len(list) == 0 {
-		delete(d.gotByKey, g.key)
+	s := d.byKey.find(g.key)
+	if s == nil {
 		return
 	}
-	d.gotByKey[g.key] = list
+	for len(s.gots) > 0 && s.gots[0].done {
+		s.gots = s.gots[1:]
+	}
+	if len(s.gots) == 0 {
+		s.gots = nil
+		d.byKey.tidy(g.key)
+	}
 }
 
 func (d *destination) dropExpect(x *expect) {
@@ -197,10 +202,13 @@ func (d *destination) dropExpect(x *expect) {
 }
 
 func (d *destination) dropKey(key uint64) {
-	if list := live(d.byKey[key]); len(list) > 0 {
-		d.byKey[key] = list
-	} else {
-		delete(d.byKey, key)
+	s := d.byKey.find(key)
+	if s == nil {
+		return
+	}
+	if s.expects = live(s.expects); len(s.expects) == 0 {
+		s.expects = nil
+		d.byKey.tidy(key)
 	}
 }
 
@@ -245,7 +253,7 @@ func (d *destination) mistaken(x *expect) (why string, ok bool) {
 		}
 		next = y.src.time
 	}
-	for _, y := range d.byKey[x.key] {
+	for _, y := range d.byKey.expects(x.key) {
 		if y.number >= 0 && !y.used && y.src.notTaken() && y.src.client == x.src.client && y.src.time.Sub(x.src.time) <= disorder {
 			y.used = true
 			return whyNotTaken, true

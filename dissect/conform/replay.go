@@ -219,7 +219,10 @@ func (r *Replay) play(e *Event) {
 		r.rep.Invariants.input(e)
 	case Heard, Appeared, PutOut:
 	}
-	r.src = &source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
+	if r.src == nil || r.src.caused {
+		r.src = new(source)
+	}
+	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
 	if e.standard() {
 		r.src.number = e.Number
 	}

@@ -80,6 +80,7 @@ type timeline struct {
 	sender  decode.Dialect   // of the host
 	forced  decode.Dialect   // the dialect that the host is said to write, Undecided for none
 	clients map[netip.AddrPort]*Client
+	last    *Client   // whose record was the last, nil if not known
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
 	holding int       // messages that wait for one before them
@@ -193,8 +194,11 @@ func (t *timeline) record(r *dissect.Record) {
 // client returns the client at an address. One that the capture has not shown
 // to join is taken up, unless all that is left of it are acknowledgements.
 func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
+	if c := t.last; c != nil && c.Addr == addr {
+		return c
+	}
 	c := t.clients[addr]
-	if c != nil {
+	if t.last = c; c != nil {
 		return c
 	}
 	switch h := &r.Transport; {
@@ -268,6 +272,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 			return nil
 		}
 	}
+	t.last = nil
 	if i >= 0 {
 		delete(t.clients, t.order[i].Addr)
 		t.order = slices.Delete(t.order, i, i+1)
