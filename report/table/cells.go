@@ -85,7 +85,7 @@ func (t *Teller) Tree(r *dissect.Record) (branches []Branch, data []byte) {
 	rows := t.sink.gather(r)
 	for i := range rows.rows {
 		row := &rows.rows[i]
-		b := Branch{Depth: row.depth, Name: string(rows.text[row.name:row.tail]), Value: string(rows.text[row.tail:row.value]), Doc: row.doc, Group: row.group, Object: wire.ObjectID(row.object)}
+		b := Branch{Depth: row.depth, Name: row.name, Value: string(rows.text[row.from:row.to]), Doc: row.doc, Group: row.group, Object: wire.ObjectID(row.object)}
 		if row.list {
 			b.Value = string(appendCount(nil, row.n, "element"))
 		}

@@ -184,7 +184,7 @@ func (th *theme) append(dst, b []byte, s style) []byte {
 }
 
 // spaces are as many as columns usually need.
-const spaces = "                                "
+const spaces = "                                                                                                "
 
 // pad adds n spaces.
 func (t *text) pad(n int) { t.b = pad(t.b, n) }

@@ -24,26 +24,25 @@ type tree struct {
 	data []byte // the bytes that offsets refer to
 
 	rows  []row
-	text  []byte // places, names and values
+	text  []byte // values
 	depth int
 	lists []int // rows of the open lists
 
 	copies report.Copies
 }
 
-// A row is one field or group. Its place, name and value are parts of the text.
+// A row is one field or group. Its value is a part of the text.
 type row struct {
-	off, end   int // no bytes of its own if they are equal
-	depth      int
-	place      int // the place begins here, and ends where the name begins
-	name, tail int // the name ends where the value begins
-	value      int // the value ends here
-	n          int // of a list: elements
-	list       bool
-	group      bool   // rows below it belong to it
-	object     uint32 // the object that it names, 0 for none
-	style      style
-	doc        string // of a field
+	off, end int // no bytes of its own if they are equal
+	depth    int
+	name     string
+	from, to int // the value begins and ends here
+	n        int // of a list: elements
+	list     bool
+	group    bool   // rows below it belong to it
+	object   uint32 // the object that it names, 0 for none
+	style    style
+	doc      string // of a field
 }
 
 // details appends the text below the line of r.
@@ -212,24 +211,35 @@ func timeLength(digits int8) int {
 	return seconds + 1 + int(min(digits, 9))
 }
 
-// add begins a row. The value is appended to the text, then the row is closed.
-// The place of its bytes is such as +10..14; the end is the first byte that does
-// not belong to it.
-func (t *tree) add(off, end int, name string) {
-	r := row{off: off, end: end, depth: t.depth, place: len(t.text)}
-	if off < end {
-		t.text = appendInt(append(t.text, '+'), int64(off))
+// add begins a row, whose end is the first byte that does not belong to it. The
+// value is appended to the text, then the row is closed.
+func (t *tree) add(off, end int, name string) *row {
+	if len(t.rows) < cap(t.rows) {
+		t.rows = t.rows[:len(t.rows)+1]
+	} else {
+		t.rows = append(t.rows, row{})
 	}
-	if off+1 < end {
-		t.text = appendInt(append(t.text, ".."...), int64(end))
-	}
-	r.name = len(t.text)
-	t.text = append(t.text, name...)
-	r.tail = len(t.text)
-	t.rows = append(t.rows, r)
+	r := &t.rows[len(t.rows)-1]
+	*r = row{off: off, end: end, depth: t.depth, name: name, from: len(t.text)}
+	return r
 }
 
-func (t *tree) close() { t.rows[len(t.rows)-1].value = len(t.text) }
+func (t *tree) close() { t.rows[len(t.rows)-1].to = len(t.text) }
+
+// elements are the names of the first elements of a list.
+var elements = func() (names [64]string) {
+	for i := range names {
+		names[i] = "[" + strconv.Itoa(i) + "]"
+	}
+	return names
+}()
+
+func elementName(i int) string {
+	if i < len(elements) {
+		return elements[i]
+	}
+	return "[" + strconv.Itoa(i) + "]"
+}
 
 // Begin implements [decode.Visitor].
 func (t *tree) Begin(g *decode.Group) {
@@ -242,9 +252,7 @@ func (t *tree) Begin(g *decode.Group) {
 		t.lists = append(t.lists, len(t.rows)-1)
 	case decode.GroupElement:
 		t.rows[t.lists[len(t.lists)-1]].n++
-		t.add(0, 0, "[")
-		t.text = append(strconv.AppendInt(t.text, int64(g.Index), 10), ']')
-		t.rows[len(t.rows)-1].tail = len(t.text)
+		t.add(0, 0, elementName(g.Index))
 	}
 	t.rows[len(t.rows)-1].group = true
 	t.close()
@@ -261,51 +269,91 @@ func (t *tree) End(g *decode.Group) {
 
 // Field implements [decode.Visitor].
 func (t *tree) Field(f *decode.Field) {
-	t.add(f.Off, f.End, f.Name)
-	row := &t.rows[len(t.rows)-1]
+	row := t.add(f.Off, f.End, f.Name)
 	row.doc = f.Doc
 	if f.Kind == decode.KindObject {
 		row.object = uint32(f.Uint)
 	}
 	t.text = t.sink.appendFull(t.text, t.r, f)
-	t.close()
+	row.to = len(t.text)
 }
 
-// append appends the rows in columns that are as wide as they need to be.
+// placeWidth is the number of characters of a place, such as +10..14.
+func (r *row) placeWidth() int {
+	if r.off >= r.end {
+		return 0
+	}
+	n := 1 + digits(r.off)
+	if r.off+1 < r.end {
+		n += 2 + digits(r.end)
+	}
+	return n
+}
+
+// digits is the number of digits of a number.
+func digits(n int) (count int) {
+	for count = 1; n >= 10; count++ {
+		n /= 10
+	}
+	return count
+}
+
+// appendPlace appends the place of the row's bytes.
+func (r *row) appendPlace(dst []byte) []byte {
+	if r.off < r.end {
+		dst = appendInt(append(dst, '+'), int64(r.off))
+	}
+	if r.off+1 < r.end {
+		dst = appendInt(append(dst, '.', '.'), int64(r.end))
+	}
+	return dst
+}
+
+// append appends the rows in columns that are as wide as they need to be. It puts
+// the parts of a row into one of spaces.
 func (t *tree) append(dst []byte) []byte {
 	theme, more := t.sink.theme, t.sink.signs.more
 	wide := len(more) - utf8.RuneCountInString(more) // bytes that take no column
 	places, bytes, names := 0, 0, 0
 	for i := range t.rows {
 		r := &t.rows[i]
-		places = max(places, r.name-r.place)
+		places = max(places, r.placeWidth())
 		n := 3*min(r.end-r.off, treeBytes) - 1
 		if r.end-r.off > treeBytes {
 			n += 1 + len(more) - wide
 		}
 		bytes = max(bytes, n)
-		names = max(names, 2*r.depth+r.tail-r.name)
+		names = max(names, 2*r.depth+len(r.name))
 	}
+	on, off := theme.on(faint), theme.off(faint)
+	place := len(indent) + len(on)
 	for i := range t.rows {
 		r := &t.rows[i]
-		dst = append(append(dst, indent...), theme.on(faint)...)
-		dst = append(dst, t.text[r.place:r.name]...)
-		dst = pad(dst, places-(r.name-r.place)+2)
+		look := theme.on(r.style)
+		data := place + places + 2
+		end := data + bytes
+		if r.end-r.off > treeBytes && r.end <= len(t.data) {
+			end += wide
+		}
+		name := end + len(off) + len(look) + 2 + 2*r.depth
+		value := name + len(r.name)
+		if r.to > r.from || r.list {
+			value += names - 2*r.depth - len(r.name) + 2
+		}
 		from := len(dst)
-		if r.off < r.end && r.end <= len(t.data) {
-			dst = appendBytes(dst, t.data[r.off:r.end], treeBytes, more)
-			if r.end-r.off > treeBytes {
-				from += wide
+		dst = pad(dst, value)
+		line := dst[from:]
+		if r.off < r.end {
+			r.appendPlace(line[:place])
+			if r.end <= len(t.data) {
+				appendBytes(line[:data], t.data[r.off:r.end], treeBytes, more)
 			}
 		}
-		dst = pad(dst, bytes-(len(dst)-from))
-		dst = append(append(dst, theme.off(faint)...), theme.on(r.style)...)
-		dst = pad(dst, 2+2*r.depth)
-		dst = append(dst, t.text[r.name:r.tail]...)
-		if r.value > r.tail || r.list {
-			dst = pad(dst, names-2*r.depth-(r.tail-r.name)+2)
-			dst = append(dst, t.text[r.tail:r.value]...)
-		}
+		copy(line[len(indent):], on)
+		copy(line[end:], off)
+		copy(line[end+len(off):], look)
+		copy(line[name:], r.name)
+		dst = append(dst, t.text[r.from:r.to]...)
 		if r.list {
 			dst = appendCount(dst, r.n, "element")
 		}
