@@ -124,7 +124,8 @@ func (v *calls) Field(f *decode.Field) {
 
 // shownSets are selections of fields.
 var shownSets = []decode.FieldSet{
-	{}, decode.Fields("speed"), decode.Fields("subsystems", "entries", "condition"), decode.Fields("flags", "position", "has_hash"),
+	{},
+	decode.Fields("speed"), decode.Fields("subsystems", "entries", "condition"), decode.Fields("flags", "position", "has_hash"),
 	decode.Fields("power_settings", "percent", "name"), decode.Fields("subsystems", "start", "cloaked"), decode.Fields("forward"),
 }
 

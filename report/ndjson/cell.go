@@ -13,7 +13,7 @@ import (
 // AppendTime appends the time of r without quotes, or nothing if it has none.
 func (e *Encoder) AppendTime(dst []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !d.Time.IsZero() {
-		return e.clock.append(dst, d.Time, d.Digits)
+		return append(e.clock.Append(dst, d.Time, d.Digits), 'Z')
 	}
 	return dst
 }

@@ -17,8 +17,8 @@ import (
 type Encoder struct {
 	opts  Options
 	start time.Time
-	clock clock
-	addrs addresses
+	clock report.Clock
+	addrs report.Addresses
 	last  place
 	// Parts of lines about authors, by the lower bits of their indexes.
 	authors [16]author
@@ -52,7 +52,9 @@ func (p *place) of(r *dissect.Record, start time.Time) bool {
 }
 
 // NewEncoder returns an encoder.
-func NewEncoder(o Options) *Encoder { return &Encoder{opts: o, start: o.Start} }
+func NewEncoder(o Options) *Encoder {
+	return &Encoder{opts: o, start: o.Start, clock: report.Clock{Layout: "2006-01-02T15:04:05"}} // RFC 3339
+}
 
 // Append appends the object of r, without a line end.
 func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
@@ -126,14 +128,14 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	}
 	if !d.Time.IsZero() { // an eviction at the end of a capture has no time
 		dst = append(dst, `,"ts":"`...)
-		dst = e.clock.append(dst, d.Time, d.Digits)
+		dst = append(e.clock.Append(dst, d.Time, d.Digits), 'Z')
 		dst = append(dst, `","rel":`...)
 		dst = appendSeconds(dst, d.Time.Sub(e.start), d.Digits)
 	}
 	dst = append(dst, `,"src":"`...)
-	dst = e.addrs.append(dst, d.Src)
+	dst = e.addrs.Append(dst, d.Src)
 	dst = append(dst, `","dst":"`...)
-	dst = e.addrs.append(dst, d.Dst)
+	dst = e.addrs.Append(dst, d.Dst)
 	dst = append(dst, `","dir":"`...)
 	dst = append(dst, r.Dir.String()...)
 	dst = append(dst, '"')

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"iter"
 	"math"
-	"net/netip"
 	"strconv"
 	"time"
 	"unicode"
@@ -69,24 +68,6 @@ func withPoint(dst []byte, from int) []byte {
 	return dst
 }
 
-// A clock writes times; it caches the text of the last second.
-type clock struct {
-	second int64
-	text   []byte
-}
-
-// append appends t in UTC as RFC 3339 has it, with the given number of digits
-// after the point.
-func (c *clock) append(dst []byte, t time.Time, digits int8) []byte {
-	if s := t.Unix(); s != c.second || len(c.text) == 0 {
-		c.second = s
-		c.text = t.UTC().AppendFormat(c.text[:0], "2006-01-02T15:04:05")
-	}
-	dst = append(dst, c.text...)
-	dst = appendFraction(dst, uint32(t.Nanosecond()), digits)
-	return append(dst, 'Z')
-}
-
 // appendSeconds appends d in seconds with the given number of digits after the
 // point.
 func appendSeconds(dst []byte, d time.Duration, digits int8) []byte {
@@ -95,52 +76,7 @@ func appendSeconds(dst []byte, d time.Duration, digits int8) []byte {
 		dst, u = append(dst, '-'), -u
 	}
 	dst = strconv.AppendUint(dst, u/1e9, 10)
-	return appendFraction(dst, uint32(u%1e9), digits)
-}
-
-// billionths are how many billionths the last of a number of digits stands for.
-var billionths = [10]uint32{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1}
-
-// appendFraction appends a point and the first digits of ns billionths, or
-// nothing if no digits are wanted.
-func appendFraction(dst []byte, ns uint32, digits int8) []byte {
-	if digits <= 0 {
-		return dst
-	}
-	digits = min(digits, 9)
-	n := ns / billionths[digits]
-	var b [10]byte
-	for i := digits; i > 0; i-- {
-		b[i] = '0' + byte(n%10)
-		n /= 10
-	}
-	b[0] = '.'
-	return append(dst, b[:1+digits]...)
-}
-
-// addresses remembers the texts of the addresses that were written last.
-type addresses struct{ slots [64]addressText }
-
-// An addressText is an address and its text.
-type addressText struct {
-	addr netip.AddrPort
-	n    uint8 // bytes of text, 0 for none
-	text [47]byte
-}
-
-// append appends an address.
-func (a *addresses) append(dst []byte, addr netip.AddrPort) []byte {
-	s := &a.slots[addr.Port()%uint16(len(a.slots))]
-	if s.n > 0 && s.addr == addr {
-		return append(dst, s.text[:s.n]...)
-	}
-	from := len(dst)
-	dst = addr.AppendTo(dst)
-	s.n = 0
-	if len(dst)-from <= len(s.text) {
-		s.addr, s.n = addr, uint8(copy(s.text[:], dst[from:]))
-	}
-	return dst
+	return report.AppendFraction(dst, uint32(u%1e9), digits)
 }
 
 // needsCare tells which bytes of a string do not stand for themselves.

@@ -88,14 +88,17 @@ type Sink struct {
 	twoWay           bool            // the line is of both directions
 	brief            briefer
 	tree             tree
-	vectors, exact   report.Vectors // as a line has them, and as the tree has them
+	vectors          report.Vectors // as a line has them
+	exact            exact
+	clock            report.Clock
+	addrs            report.Addresses
 	scratch          []byte
 	lineText         []byte // of Line
 }
 
 // New returns a sink that writes to w.
 func New(w io.Writer, o Options) *Sink {
-	s := &Sink{flights: measure.Flights{Start: o.Start}, opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: unicodeSigns}
+	s := &Sink{flights: measure.Flights{Start: o.Start}, opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: unicodeSigns, clock: report.Clock{Layout: time.DateTime}}
 	if o.ASCII {
 		s.signs = asciiSigns
 	}

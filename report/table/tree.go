@@ -191,24 +191,14 @@ type when struct {
 func (s *Sink) appendWhen(dst []byte, d *dissect.Datagram) []byte {
 	dst = append(dst, indent...)
 	if !d.Time.IsZero() {
-		dst = d.Time.UTC().AppendFormat(dst, "2006-01-02 15:04:05.000000000"[:timeLength(d.Digits)])
-		dst = append(dst, " UTC, "...)
+		dst = append(s.clock.Append(dst, d.Time, d.Digits), " UTC, "...)
 	}
-	dst = d.Src.AppendTo(dst)
+	dst = s.addrs.Append(dst, d.Src)
 	dst = append(dst, ' ')
 	dst = append(dst, s.signs.arrow...)
 	dst = append(dst, ' ')
-	dst = d.Dst.AppendTo(dst)
+	dst = s.addrs.Append(dst, d.Dst)
 	return append(dst, '\n')
-}
-
-// timeLength is the length of a time with the given number of decimals.
-func timeLength(digits int8) int {
-	const seconds = len("2006-01-02 15:04:05")
-	if digits <= 0 {
-		return seconds
-	}
-	return seconds + 1 + int(min(digits, 9))
 }
 
 // add begins a row, whose end is the first byte that does not belong to it. The

@@ -83,8 +83,7 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 	case decode.KindHash32:
 		return appendNote(appendHex(dst, f.Uint, 8), nameOf(f, f.Uint))
 	case decode.KindFlags8:
-		dst = appendHex(dst, f.Uint, 2)
-		return appendFlags(dst, f)
+		return s.exact.appendFlags(dst, f)
 	case decode.KindObject:
 		id := wire.ObjectID(f.Uint)
 		dst = appendObject(dst, id)
@@ -101,13 +100,15 @@ func (s *Sink) appendFull(dst []byte, r *dissect.Record, f *decode.Field) []byte
 			return appendNote(dst, name)
 		}
 	case decode.KindF32, decode.KindCF16:
-		return appendExact(dst, f.Float)
+		return s.exact.numbers.Append(dst, &[3]float32{float32(f.Float)}, appendExactNumber)
 	case decode.KindRatio8:
-		return append(strconv.AppendFloat(dst, f.Float*100, 'f', 1, 64), '%')
+		return s.exact.ratios.append(dst, int(f.Float*255+0.5), f.Float*100, appendTenths)
 	case decode.KindPower8:
-		return append(strconv.AppendFloat(dst, f.Float, 'f', 1, 64), '%')
-	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		return s.exact.Append(dst, (*[3]float32)(f.Vec[:]), appendExactVector)
+		return s.exact.powers.append(dst, int(f.Float*204/100+0.5), f.Float, appendTenths)
+	case decode.KindDir3:
+		return s.exact.appendDir(dst, f.Vec[:3])
+	case decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return s.exact.vectors.Append(dst, (*[3]float32)(f.Vec[:]), appendExactVector)
 	case decode.KindQuat:
 		return appendExactFloats(dst, f.Vec[:])
 	case decode.KindBytes:
@@ -450,4 +451,61 @@ func appendExactFloats(dst []byte, fs []float32) []byte {
 		dst = appendExact(dst, float64(x))
 	}
 	return append(dst, ')')
+}
+
+// appendExactNumber appends the first number of a vector.
+func appendExactNumber(dst []byte, v *[3]float32) []byte { return appendExact(dst, float64(v[0])) }
+
+// appendTenths appends a percentage with one decimal.
+func appendTenths(dst []byte, f float64) []byte {
+	return append(strconv.AppendFloat(dst, f, 'f', 1, 64), '%')
+}
+
+// An exact caches the texts of values as the tree has them. Its zero value is
+// ready to use.
+type exact struct {
+	vectors, numbers       report.Vectors // numbers are vectors that are 0 but for the first
+	ratios, powers, shares byteTexts
+	flags                  byteTexts
+	flagsOf                *string // first of the names in flags
+}
+
+// A byteTexts holds the texts of values that are computed from a byte.
+type byteTexts [256]string
+
+// append appends the text of v, which is computed from c.
+func (t *byteTexts) append(dst []byte, c int, v float64, text func([]byte, float64) []byte) []byte {
+	s := &t[uint8(c)]
+	if *s == "" {
+		*s = string(text(nil, v))
+	}
+	return append(dst, *s...)
+}
+
+// appendDir appends a vector of 127ths.
+func (e *exact) appendDir(dst []byte, v []float32) []byte {
+	dst = append(dst, '(')
+	for i, x := range v {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = e.shares.append(dst, int(math.Round(float64(x)*127)), float64(x), appendExact)
+	}
+	return append(dst, ')')
+}
+
+// appendFlags appends a byte of flags with the names of those that are set.
+func (e *exact) appendFlags(dst []byte, f *decode.Field) []byte {
+	names, ok := f.Names.(*decode.FlagNames)
+	if !ok || len(*names) == 0 || f.Uint > math.MaxUint8 {
+		return appendFlags(appendHex(dst, f.Uint, 2), f)
+	}
+	if first := &(*names)[0]; e.flagsOf != first { // tables of names do not change
+		e.flagsOf, e.flags = first, byteTexts{}
+	}
+	s := &e.flags[f.Uint]
+	if *s == "" {
+		*s = string(appendFlags(appendHex(nil, f.Uint, 2), f))
+	}
+	return append(dst, *s...)
 }
