@@ -13,6 +13,26 @@ type again struct {
 	n  int
 }
 
+// maxMoments bounds the times that are remembered.
+const maxMoments = 128
+
+// moments are the latest times of something, in order and rounded.
+type moments []time.Time
+
+func (m *moments) take(at time.Time) {
+	const round = 100 * time.Millisecond
+	if n := len(*m); n > 0 && at.Sub((*m)[n-1]) < round {
+		return
+	}
+	if len(*m) == maxMoments {
+		*m = append((*m)[:0], (*m)[maxMoments/2:]...)
+	}
+	*m = append(*m, at)
+}
+
+// during reports whether it happened in a time.
+func (m moments) during(from, till time.Time) bool { return near(m, from, till.Sub(from)) }
+
 // A resent message is one to a client, or to the host if that is nil.
 type resent struct {
 	to  *Client

@@ -55,6 +55,8 @@ type Client struct {
 	after  int       // messages with a number since taken
 
 	to      *destination // of the host's messages to it, nil before the first
+	resent  moments      // retransmissions of it
+	said    said         // messages of it that the host passes on
 	flooded time.Time    // its last message beyond its budget
 }
 

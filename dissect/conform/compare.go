@@ -39,6 +39,7 @@ type source struct {
 	flood   bool          // the client sends more than its budget
 	excess  bool          // this message is beyond the budget
 	copies  []copyAt      // those of which it is sure
+	key     uint64        // of its copies
 	nobody  bool          // counted as passed on to nobody
 	counted bool          // counted as unreliable
 	caused  bool          // a model sent something because of it
@@ -302,6 +303,10 @@ func (c *comparer) settle(now time.Time) {
 		}
 		if x.reliable && x.typ == transport.Standard {
 			d.sights(x.key, sighting{at: x.src.time, number: x.src.number, author: x.src.client})
+			if x.copied() && x.src.number >= 0 && x.by&c.judge != 0 {
+				x.src.key = x.key
+				x.src.client.said.add(x.src)
+			}
 		}
 		g := firstGot(d.byKey.gots(x.key), x)
 		if g == nil && x.changed != 0 {
@@ -381,6 +386,7 @@ func (c *comparer) output(e *Event) {
 	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
 	if e.standard() && e.Number >= 0 {
 		d.sights(c.got.key, sighting{at: e.Time, number: e.Number, came: true})
+		d.order.add(place{number: e.Number, key: c.got.key, at: e.Time, loose: e.Late})
 	}
 	if x := d.choose(&c.got); x != nil {
 		c.pair(d, x, &c.got)
@@ -405,10 +411,10 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if g.standard() {
 		x.number, x.lag = g.Number, g.Time.Sub(x.src.time)
 		if lag := g.Time.Sub(x.src.time); g.Number >= 0 && !g.Late && lag >= 0 {
-			p := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: lag > d.usual.most()+slack}
-			d.order.add(p)
-			if x.copied() && !p.loose {
-				x.src.copies = append(x.src.copies, copyAt{d, g.Number, g.key, g.Time})
+			loose := lag > d.usual.most()+slack
+			d.order.caused(g.Number, x.src, loose, x.copied())
+			if x.copied() {
+				x.src.copies = append(x.src.copies, copyAt{d, g.Number, g.key, g.Time, loose})
 			}
 		}
 	}

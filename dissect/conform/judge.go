@@ -139,7 +139,7 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return whySilent
 	case cl.heard.time.Before(x.src.time) && cl.seen.Before(x.src.time):
 		return "nothing more of the client or to it is in the capture"
-	case x.reliable && c.inHole(d, x):
+	case x.reliable && c.inHole(d, x) && c.neverSent(d, x) != proven:
 		return whyHole
 	}
 	if why, ok := d.mistaken(x); ok {
@@ -183,12 +183,18 @@ func (c *comparer) inHole(d *destination, x *expect) bool {
 
 // trailing reports whether the host sent the client no numbered message of the
 // same class any more, so that its numbers do not tell whether one is missing.
+// One that came late had its number before.
 func (d *destination) trailing(x *expect) bool {
-	k := 1
+	from := x.src.time.Add(lastMoment)
 	if x.typ != transport.Standard {
-		k = 0
+		return d.client.got[0].at.Before(from)
 	}
-	return d.client.got[k].at.Before(x.src.time.Add(lastMoment))
+	for i := len(d.order) - 1; i >= 0; i-- {
+		if p := &d.order[i]; !p.loose && !p.at.Before(from) {
+			return false
+		}
+	}
+	return true
 }
 
 // ofStranger reports whether an object belongs to a player without captured
@@ -297,13 +303,13 @@ func (c *comparer) lacks(d *destination, g *got) bool {
 			first, last := d.cluster(g)
 			lo, hi := d.causes(a, first, last, true)
 			since := from
-			if k := d.order.after(first) - 1; k >= 0 && d.order[k].src.time.Before(since) {
-				since = d.order[k].src.time.Add(-slack) // it may have been sent before
+			if p := d.order.before(first); p != nil && p.src.time.Before(since) {
+				since = p.src.time.Add(-slack) // it may have been sent before
 			}
 			if lo != firstNumber && hi != lastNumber {
 				since = g.Time.Add(-longestLost) // the number is proof enough
 			}
-			if a.sent[1].between(lo, hi, since, g.Time) && !c.refuted(d, g, a) {
+			if a.sent[1].between(lo, hi, since, g.Time) && !c.refuted(d, g, a) && c.noCopy(d, g, a) != proven {
 				return true
 			}
 		}

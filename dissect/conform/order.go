@@ -8,7 +8,7 @@ import (
 
 // maxOrder bounds the numbered copies to a client that are remembered in their
 // order.
-const maxOrder = 1024
+const maxOrder = 2048
 
 // tolerance is by how many numbers the orders of two clients may differ.
 const tolerance = 8
@@ -19,24 +19,26 @@ type copyAt struct {
 	number int64
 	key    uint64
 	at     time.Time
+	loose  bool
 }
 
-// An ordering holds the causes of a client's numbered messages in the order of
-// their numbers. A host passes messages on to all in one order.
+// An ordering holds a client's numbered messages in the order of their numbers,
+// with their causes. A host passes messages on to all in one order.
 type ordering []place
 
 type place struct {
 	number int64
 	key    uint64
 	at     time.Time
-	src    *source
-	loose  bool // it came late, so it may be another one
+	src    *source // nil if it is not known
+	loose  bool    // it came late, so it may be another one
+	copied bool    // it is a copy of its cause
 }
 
 // add adds a message.
 func (o *ordering) add(p place) {
-	if len(*o) >= maxOrder {
-		*o = append((*o)[:0], (*o)[maxOrder/2:]...)
+	if n := len(*o); n >= maxOrder || n%tidyEvery == tidyEvery-1 && p.at.Sub((*o)[n/2].at) > remembered {
+		*o = slices.Delete(*o, 0, n/2)
 	}
 	i := len(*o)
 	for i > 0 && (*o)[i-1].number > p.number {
@@ -45,9 +47,26 @@ func (o *ordering) add(p place) {
 	*o = slices.Insert(*o, i, p)
 }
 
+// caused notes the cause of a message.
+func (o ordering) caused(number int64, src *source, loose, copied bool) {
+	if i := o.after(number); i < len(o) && o[i].number == number {
+		o[i].src, o[i].loose, o[i].copied = src, loose, copied
+	}
+}
+
 // after returns the index of the first message with a number or a higher one.
 func (o ordering) after(number int64) int {
 	return sort.Search(len(o), func(i int) bool { return o[i].number >= number })
+}
+
+// before returns the last message before a number whose cause is known.
+func (o ordering) before(number int64) *place {
+	for k := o.after(number) - 1; k >= 0; k-- {
+		if o[k].src != nil {
+			return &o[k]
+		}
+	}
+	return nil
 }
 
 // Sightings of messages with the same bytes.
@@ -107,7 +126,7 @@ func (d *destination) firm(p *place) bool {
 func (d *destination) copyOf(src *source) (number int64, ok bool) {
 	for _, c := range src.copies {
 		if c.to == d {
-			return c.number, d.firm(&place{number: c.number, key: c.key, at: c.at})
+			return c.number, !c.loose && d.firm(&place{number: c.number, key: c.key, at: c.at})
 		}
 	}
 	return 0, false
@@ -127,12 +146,12 @@ func (d *destination) around(number int64, other *destination) (lo, hi int64, ok
 	i := o.after(number)
 	below, above := false, false
 	for k := i - 1; k >= 0 && k >= i-most && !below; k-- {
-		if d.firm(&o[k]) {
+		if o[k].src != nil && d.firm(&o[k]) {
 			lo, below = other.copyOf(o[k].src)
 		}
 	}
 	for k := i; k < len(o) && k < i+most && !above; k++ {
-		if o[k].number > number && d.firm(&o[k]) {
+		if o[k].number > number && o[k].src != nil && d.firm(&o[k]) {
 			hi, above = other.copyOf(o[k].src)
 		}
 	}
@@ -144,7 +163,7 @@ func (d *destination) around(number int64, other *destination) (lo, hi int64, ok
 func (d *destination) beside(src *source) (lo, hi int64, ok bool) {
 	lo, hi = firstNumber, lastNumber
 	for _, c := range src.copies {
-		if !c.to.firm(&place{number: c.number, key: c.key, at: c.at}) {
+		if c.loose || !c.to.firm(&place{number: c.number, key: c.key, at: c.at}) {
 			continue
 		}
 		if l, h, found := c.to.around(c.number, d); found {
@@ -177,6 +196,9 @@ func (d *destination) place(x *expect) (lo, hi int64) {
 	from, till = from.Add(-slack), till.Add(slack)
 	for i := len(d.order) - 1; i >= 0; i-- {
 		p := &d.order[i]
+		if p.src == nil {
+			continue
+		}
 		mine := x.copied() && p.src.client == x.src.client && p.src.number >= 0 && x.src.number >= 0
 		switch {
 		case !d.firm(p):
@@ -206,13 +228,13 @@ func (d *destination) cluster(g *got) (first, last int64) {
 func (d *destination) causes(author *Client, first, last int64, firm bool) (lo, hi int64) {
 	lo, hi = firstNumber, lastNumber
 	for k := d.order.after(first) - 1; k >= 0; k-- {
-		if p := &d.order[k]; p.src.client == author && p.src.number >= 0 && (!firm || d.firm(p)) {
+		if p := &d.order[k]; p.src != nil && p.src.client == author && p.src.number >= 0 && (!firm || d.firm(p)) {
 			lo = p.src.number
 			break
 		}
 	}
 	for k := d.order.after(last + 1); k < len(d.order); k++ {
-		if p := &d.order[k]; p.src.client == author && p.src.number >= 0 && (!firm || d.firm(p)) {
+		if p := &d.order[k]; p.src != nil && p.src.client == author && p.src.number >= 0 && (!firm || d.firm(p)) {
 			hi = p.src.number
 			break
 		}
@@ -224,16 +246,13 @@ func (d *destination) causes(author *Client, first, last int64, firm bool) (lo, 
 // the capture lacks: no other client got it, though at least one should have, and
 // the capture lacks none of its messages there.
 func (c *comparer) refuted(d *destination, g *got, author *Client) bool {
-	if n, ok := c.twins[g.key]; g.Number < 0 || ok && n.to != d && n.at.Sub(g.Time).Abs() < disorder {
+	if g.Number < 0 || c.elsewhere(d, g) {
 		return false
 	}
 	refuted := false
 	for _, o := range c.order {
 		if o == d || o.client == author {
 			continue
-		}
-		if o.unmatched(g) {
-			return false
 		}
 		if lo, hi, ok := d.around(g.Number, o); ok && !refuted {
 			refuted = !o.client.got[1].between(lo-tolerance, hi+tolerance, time.Time{}, g.Time.Add(latest)) && !o.saw(g.key, lo, hi)
@@ -262,6 +281,15 @@ func (d *destination) unmatched(g *got) bool {
 		}
 	}
 	return false
+}
+
+// elsewhere reports whether another client got a message, too, and nothing asked
+// for it.
+func (c *comparer) elsewhere(d *destination, g *got) bool {
+	if n, ok := c.twins[g.key]; ok && n.to != d && n.at.Sub(g.Time).Abs() < disorder {
+		return true
+	}
+	return slices.ContainsFunc(c.order, func(o *destination) bool { return o != d && o.unmatched(g) })
 }
 
 // A twin is the last message with some bytes that nothing asked for.

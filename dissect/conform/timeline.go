@@ -333,6 +333,9 @@ func class(h *transport.Header) int {
 func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	h := &r.Transport
 	if r.Repeat {
+		if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil {
+			c.resent.take(r.Datagram.Time)
+		}
 		if h.Type == transport.Standard && len(r.Payload) > 0 {
 			t.event = Event{
 				Kind: Again, Time: t.now.time, Frame: t.now.frame, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
