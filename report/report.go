@@ -48,6 +48,14 @@ type Folder interface {
 // ErrClosed is returned by a sink that is given a record after Close.
 var ErrClosed = errors.New("report: the sink is closed")
 
+// A Keeper is a writer that can take text over instead of copying it.
+type Keeper interface {
+	io.Writer
+	// Keep is Write for text that the caller gives away. It returns empty memory
+	// in its place.
+	Keep(text []byte) (empty []byte, err error)
+}
+
 // bunch is how many bytes a [Lines] collects before it writes them.
 const bunch = 1 << 16
 
@@ -102,6 +110,10 @@ func (l *Lines) Close() error {
 
 func (l *Lines) flush() error {
 	if l.err == nil && len(l.buf) > 0 {
+		if k, ok := l.w.(Keeper); ok {
+			l.buf, l.err = k.Keep(l.buf)
+			return l.err
+		}
 		n, err := l.w.Write(l.buf)
 		if err == nil && n < len(l.buf) {
 			err = io.ErrShortWrite

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -101,6 +102,18 @@ func (w *taking) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// keeping keeps the text that it is given.
+type keeping struct {
+	taking
+	kept [][]byte
+	err  error
+}
+
+func (w *keeping) Keep(b []byte) ([]byte, error) {
+	w.kept = append(w.kept, b)
+	return nil, w.err
+}
+
 func TestLines(t *testing.T) {
 	line := strings.Repeat("x", 999) + "\n"
 	add := func(l *Lines, n int) (err error) {
@@ -153,6 +166,26 @@ func TestLines(t *testing.T) {
 		}
 		if err := l.Close(); !errors.Is(err, errBroken) || len(w.got) != 2 {
 			t.Errorf("close: got %v, %d writes", err, len(w.got))
+		}
+	})
+	t.Run("kept", func(t *testing.T) {
+		w := &keeping{}
+		l := NewLines(w, false)
+		if err := add(l, 150); err != nil || len(w.got) != 0 {
+			t.Fatalf("%v, %d writes", err, len(w.got))
+		}
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Join(w.kept, nil); string(got) != strings.Repeat(line, 150) || len(w.kept) != 3 {
+			t.Errorf("got %d bytes in %d pieces", len(got), len(w.kept))
+		}
+		w.err = errBroken
+		if err := add(l, 66); !errors.Is(err, errBroken) {
+			t.Errorf("broken: got %v", err)
+		}
+		if err := l.Close(); !errors.Is(err, errBroken) || len(w.kept) != 4 {
+			t.Errorf("close: got %v, %d pieces", err, len(w.kept))
 		}
 	})
 	t.Run("short write", func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // An Output is where a report goes.
@@ -127,6 +129,18 @@ func (o *Output) Write(b []byte) (int, error) {
 		err = PlainPath(o.name, err)
 	}
 	return n, err
+}
+
+// Keep implements [report.Keeper].
+func (o *Output) Keep(text []byte) ([]byte, error) {
+	if k, ok := o.Writer.(report.Keeper); ok {
+		return k.Keep(text)
+	}
+	n, err := o.Write(text)
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	return text[:0], err
 }
 
 // To returns the same output with another writer, which Close leaves open.

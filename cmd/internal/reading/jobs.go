@@ -2,6 +2,7 @@ package reading
 
 import (
 	"errors"
+	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,8 @@ import (
 // decode all of them in order. Another goroutine reads ahead, in batches, and
 // deciphers them. Rendering takes several times as long as decoding, so it is
 // shared: each of several goroutines decodes everything, which gives it the
-// state it needs, and renders every nth part of a batch. The outputs are then
-// written in the order of the parts.
+// state it needs, and renders every nth part of a batch. An [order] puts the
+// parts together.
 
 const usefulJobs = 4 // with more, each mostly decodes
 
@@ -234,6 +235,22 @@ func (a *ahead) abandon(f *files) {
 	<-a.ended
 }
 
+// batches yields the batches of a taker until they end or are abandoned.
+func (a *ahead) batches(taker int) iter.Seq[*job] {
+	return func(yield func(*job) bool) {
+		for {
+			select {
+			case j, ok := <-a.takers[taker]:
+				if !ok || !yield(j) {
+					return
+				}
+			case <-a.stop:
+				return
+			}
+		}
+	}
+}
+
 // done gives a batch back.
 func (a *ahead) done(j *job) {
 	if j.users.Add(-1) == 0 {
@@ -257,27 +274,12 @@ func (r *reading) collect(b *batches, first *dissect.Datagram) (readErr, err err
 	return a.readErr, nil
 }
 
-// A chunk is the rendered text of a batch, or of the records at the end.
-type chunk struct {
-	text  []byte
-	frame int // the last one
-	err   error
-}
-
-// A renderer decodes all batches and renders some of them.
+// A renderer decodes all batches and renders some parts of them.
 type renderer struct {
 	*reader
 	flusher report.Flusher // the reader's sink
-	turn    bool           // the batch at hand is one of them
-	text    []byte
-	out     chan chunk
-	used    chan []byte // memory of chunks that have been written
-}
-
-// Write implements [io.Writer] for the sink.
-func (w *renderer) Write(b []byte) (int, error) {
-	w.text = append(w.text, b...)
-	return len(b), nil
+	turn    bool           // the part at hand is one of them
+	part    part
 }
 
 func (w *renderer) record(rec *dissect.Record) error {
@@ -287,67 +289,54 @@ func (w *renderer) record(rec *dissect.Record) error {
 	return w.reader.record(rec)
 }
 
-// part is the number of datagrams whose text is written at once: several
-// hundred kilobytes, which stay in the processor's caches.
-const part = 128
+// partSize is the number of datagrams in a part: few enough for the decoded state
+// and the text of a host's copies to stay in the processor's caches.
+const partSize = 256
 
 // run renders one part in of, beginning with number nr. The parts of all batches
 // are counted from 0; the records at the end of the capture count as one.
 func (w *renderer) run(a *ahead, nr, of int) {
-	defer close(w.out)
 	n := 0
-	for j := range a.takers[nr] {
-		frame := j.Last().Number
-		for from := 0; from < j.Len(); from += part {
-			w.turn = n%of == nr
-			w.pipeline.OmitValues(!w.turn)
-			w.pipeline.OmitUpdates(!w.turn)
-			err := w.pipeline.PushPart(&j.Batch, from, min(from+part, j.Len()), w.record)
-			if w.turn && !w.hand(a, frame, err) || err != nil {
+	for j := range a.batches(nr) {
+		for from := 0; from < j.Len(); from += partSize {
+			w.begin(n, n%of == nr)
+			err := w.pipeline.PushPart(&j.Batch, from, min(from+partSize, j.Len()), w.record)
+			if w.end(j.Last().Number, err) != nil {
 				return
 			}
 			n++
 		}
 		a.done(j)
 	}
-	w.turn = n%of == nr
-	if err := w.pipeline.Flush(w.record); w.turn {
-		w.hand(a, 0, err)
-	}
+	w.begin(n, n%of == nr)
+	_ = w.end(0, w.pipeline.Flush(w.record)) // the order has the error
 }
 
-// hand hands over the rendered text. It reports whether to go on.
-func (w *renderer) hand(a *ahead, frame int, err error) bool {
+// begin begins part n, which is one to render if it is the renderer's turn.
+func (w *renderer) begin(n int, turn bool) {
+	w.turn, w.part.nr = turn, n
+	w.pipeline.OmitValues(!turn)
+	w.pipeline.OmitUpdates(!turn)
+}
+
+// end ends the part after the given frame.
+func (w *renderer) end(frame int, err error) error {
+	if !w.turn {
+		return err
+	}
 	if err == nil {
 		err = w.flusher.Flush()
 	}
-	select {
-	case w.out <- chunk{w.text, frame, err}:
-	case <-a.stop:
-		return false
-	}
-	select {
-	case w.text = <-w.used:
-		return err == nil
-	case <-a.stop:
-		return false
-	}
+	return w.part.end(frame, err)
 }
 
-const (
-	texts    = 3       // of a renderer: one that grows, one that waits and one that is written
-	keepText = 8 << 20 // how much memory of one is worth keeping
-)
-
-// render has one goroutine read, several decode and render, and this one write.
+// render has one goroutine read, and several decode, render and write.
 func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr, err error) {
+	o := newOrder(r.out, jobs, r.showProgress)
 	var workers []*renderer
 	for nr := range jobs {
-		w := &renderer{out: make(chan chunk, 1), used: make(chan []byte, texts)}
-		for range texts - 1 {
-			w.used <- nil
-		}
-		sink, _ := r.makeSink(r.out.To(w), r.start)
+		w := &renderer{part: part{order: o}}
+		sink, _ := r.makeSink(r.out.To(&w.part), r.start)
 		flusher, ok := sink.(report.Flusher)
 		wanted, err := r.Again(r.cfg.Catalog, r.start)
 		if !ok || err != nil {
@@ -368,28 +357,19 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 	for nr, w := range workers {
 		all.Go(func() { w.run(a, nr, jobs) })
 	}
-	for n := 0; ; n++ {
-		w := workers[n%jobs]
-		c, ok := <-w.out
-		if !ok {
-			break
-		}
-		if err = c.err; err == nil {
-			_, err = r.out.Write(c.text)
-		}
-		if err != nil {
-			a.abandon(b.files)
-			return nil, err
-		}
-		if cap(c.text) > keepText {
-			c.text = nil
-		}
-		w.used <- c.text[:0] // has room for all that there are
-		if c.frame > 0 {
-			r.showProgress(c.frame)
-		}
+	rendered := make(chan struct{})
+	go func() {
+		defer close(rendered)
+		all.Wait()
+	}()
+	select {
+	case <-rendered:
+	case <-o.failed:
 	}
-	all.Wait()
+	if err := o.failure(); err != nil {
+		a.abandon(b.files)
+		return nil, err
+	}
 	<-a.ended
 	r.sum(workers)
 	return a.readErr, nil
