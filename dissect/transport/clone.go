@@ -13,6 +13,10 @@ func (t *Tracker) Clone() Tracker {
 				s.laps[j] = &lap
 			}
 		}
+		if s.order != nil {
+			order := *s.order
+			s.order = &order
+		}
 		if s.pieces != nil {
 			pieces := *s.pieces
 			s.pieces = &pieces
@@ -29,6 +33,9 @@ func (t *Tracker) Memory() (n int) {
 			if l != nil {
 				n += int(unsafe.Sizeof(*l))
 			}
+		}
+		if s.order != nil {
+			n += int(unsafe.Sizeof(*s.order))
 		}
 		if s.pieces != nil {
 			n += int(unsafe.Sizeof(*s.pieces))

@@ -83,6 +83,7 @@ type space struct {
 
 	missing [MaxMissing / 64]uint64
 	laps    [Laps]*[lap]sighting // by the low byte of the number
+	order   *[lap]lapOrder       // of the sightings with a low byte; nil like the first of laps
 	pieces  *[MaxPieces]sighting
 }
 
@@ -91,8 +92,29 @@ type sighting struct {
 	digest uint64 // of all its bytes
 	number int64
 	at     int64 // time of the last transmission
+	lap    uint8 // index, of a message that is not a fragment
 	some   bool
 	resent bool // seen more than once
+}
+
+// A lapOrder holds the indices of the laps, four bits each: the one longest ago
+// lowest. It saves the look at all of them, which are far apart in memory.
+type lapOrder uint32
+
+// inTurn is the order while no lap is in use.
+const inTurn lapOrder = 0x76543210
+
+// oldest returns the index of the lap longest ago.
+func (o lapOrder) oldest() uint8 { return uint8(o & 15) }
+
+// touch makes a lap the latest.
+func (o *lapOrder) touch(lap uint8) {
+	at := 0
+	for *o>>at&15 != lapOrder(lap) {
+		at += 4
+	}
+	below := *o & (1<<at - 1)
+	*o = below | *o>>(at+4)<<at | lapOrder(lap)<<28
 }
 
 // An arrival is the current message.
@@ -118,7 +140,8 @@ func (t *Tracker) Reset() {
 		if s.pieces != nil {
 			clear(s.pieces[:])
 		}
-		*s = space{laps: s.laps, pieces: s.pieces}
+		s.putInTurn()
+		*s = space{laps: s.laps, order: s.order, pieces: s.pieces}
 	}
 }
 
@@ -158,7 +181,9 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 	var old *sighting
 	if s.bits == 16 {
 		n = s.next + int64(int16(a.seq-uint16(s.next)))
-		old = s.find(a, n)
+		if n < s.next {
+			old = s.find(a, n)
+		}
 	} else {
 		n, old = s.narrow(t, a)
 	}
@@ -167,6 +192,9 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 			t.repeated, t.repeats = a.at, true
 		}
 		old.at, old.resent = max(old.at, a.at), true
+		if !a.piece {
+			s.order[uint8(old.number)].touch(old.lap)
+		}
 		return Verdict{Number: old.number, Repeat: true}
 	}
 	v := Verdict{Number: n}
@@ -322,35 +350,45 @@ func (s *space) piece(a *arrival) *sighting {
 // retransmitted.
 func (s *space) keep(a *arrival, n int64) (forgot bool) {
 	var e *sighting
+	var lap uint8
 	if a.piece {
 		if s.pieces == nil {
 			s.pieces = new([MaxPieces]sighting)
 		}
 		e = s.piece(a)
 	} else {
-		e = s.room(uint8(n))
+		e, lap = s.room(uint8(n))
 	}
 	forgot = e.some && time.Duration(a.at-e.at) < bytesTell
-	*e = sighting{digest: a.digest, number: n, at: a.at, some: true}
+	*e = sighting{digest: a.digest, number: n, at: a.at, lap: lap, some: true}
 	return forgot
 }
 
-// room returns the place for a message with the low byte of its number.
-func (s *space) room(low uint8) (oldest *sighting) {
-	for i, l := range s.laps {
-		if l == nil {
-			l = new([lap]sighting)
-			s.laps[i] = l
-		}
-		e := &l[low]
-		if !e.some {
-			return e
-		}
-		if oldest == nil || e.at < oldest.at {
-			oldest = e
+// room returns the place for a message with the low byte of its number: one that
+// is free, or else the one not used for longest.
+func (s *space) room(low uint8) (e *sighting, index uint8) {
+	if s.order == nil {
+		s.order = new([lap]lapOrder)
+		s.putInTurn()
+	}
+	order := &s.order[low]
+	index = order.oldest()
+	order.touch(index)
+	l := s.laps[index]
+	if l == nil {
+		l = new([lap]sighting)
+		s.laps[index] = l
+	}
+	return &l[low], index
+}
+
+// putInTurn makes all laps free.
+func (s *space) putInTurn() {
+	if s.order != nil {
+		for i := range s.order {
+			s.order[i] = inTurn
 		}
 	}
-	return oldest
 }
 
 // advance moves next past the number n; the numbers in between become missing.

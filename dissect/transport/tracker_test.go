@@ -347,6 +347,43 @@ func TestTrackerForgets(t *testing.T) {
 	}
 }
 
+// A retransmission makes a message the last to be forgotten, in a clone of the
+// tracker, too, which does not notice what the original takes.
+func TestTrackerForgetsLongestAgo(t *testing.T) {
+	var tr Tracker
+	at := noon
+	take := func(tr *Tracker, n int) Verdict {
+		at = at.Add(time.Millisecond)
+		h := Header{Type: Standard, Reliable: true, HasSeq: true, Seq: uint16(n)}
+		return tr.Take(&h, binary.LittleEndian.AppendUint32(nil, uint32(n)), at, true)
+	}
+	for n := range Laps * lap {
+		take(&tr, n)
+	}
+	for _, n := range []int{3 * lap, 0, 5 * lap} {
+		if !take(&tr, n).Repeat {
+			t.Fatalf("%d is not known again", n)
+		}
+	}
+	clone := tr.Clone()
+	for _, tr := range []*Tracker{&tr, &clone} {
+		for n := Laps; n < Laps+6; n++ { // in place of 1, 2, 4, 6, 7 and 3
+			take(tr, n*lap)
+		}
+		for n, want := range []bool{0: true, 1: false, 2: false, 3: false, 4: false, 5: true, 6: false, 7: false} {
+			h := Header{Type: Standard, Reliable: true, HasSeq: true, Seq: uint16(n * lap)}
+			probe := tr.Clone()
+			if got := probe.Take(&h, binary.LittleEndian.AppendUint32(nil, uint32(n*lap)), at, true).Repeat; got != want {
+				t.Errorf("message of lap %d known: %v, want %v", n, got, want)
+			}
+		}
+	}
+	tr.Reset()
+	if take(&tr, 0).Repeat || !take(&tr, 0).Repeat {
+		t.Error("after a reset, a message is not new and then known")
+	}
+}
+
 func TestTrackerDoesNotAllocate(t *testing.T) {
 	var tr Tracker
 	messages := counted(0, (Laps+2)*lap, 0xFF, 100)
