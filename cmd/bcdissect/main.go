@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/inconshreveable/mousetrap"
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 )
 
 func main() {
+	collectLater()
 	// Started from the Explorer, cobra would say that this is a command line
 	// tool and wait; a file dropped on the program has to be read instead.
 	cobra.MousetrapHelpText = "" //nolint:reassign // cobra has no other way to say it
@@ -24,6 +27,18 @@ func main() {
 		awaitKey()
 	}
 	os.Exit(code)
+}
+
+// collectLater lets the heap grow to 8 MB instead of 4 before the first garbage
+// collection, unless the user has set GOGC. Most commands then end without one,
+// and save the two milliseconds that it takes. Later ones are as usual.
+func collectLater() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	usual := debug.SetGCPercent(200)
+	marker := new([64]byte) // it is not used: the first collection finds it
+	runtime.AddCleanup(marker, func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
 // abort ends the program at once, as an interrupt does.
