@@ -362,7 +362,16 @@ func (p *pass) game() {
 	if p.from.Passed && r.Writer != decode.Undecided {
 		sender = r.Writer
 	}
-	res := p.decoder.Read(spec, r.Payload, sender, p.c.Env(p.side))
+	env := p.c.Env(p.side)
+	if p.count != nil {
+		if layout, ok := p.latest.again(spec, r.Payload, sender); ok {
+			r.Layout, r.Rest = layout, r.Payload[len(r.Payload):]
+			return
+		}
+		p.asked = asked{Env: env}
+		env = &p.asked
+	}
+	res := p.decoder.Read(spec, r.Payload, sender, env)
 	switch {
 	case !own:
 	case op == msg.OpStateUpdate:
@@ -396,8 +405,13 @@ func (p *pass) game() {
 		p.hash(m)
 	}
 	if r.Err == nil || spec.Head > 0 && res.Err.Offset >= spec.Head {
-		if gone := p.c.Learn(p.side, r.Message); gone != 0 {
+		gone, learned := p.c.Learn(p.side, r.Message)
+		if gone != 0 {
 			p.note("evicted", fmt.Sprintf("object 0x%08X is evicted, the oldest of more than %d objects", uint32(gone), p.cfg.Limits.Objects))
+		}
+		if p.count != nil && !learned && !chat && !p.asked.yes && res.Exact() && r.Spec == spec &&
+			(res.Dialect == sender || res.Common && res.Dialect == decode.Stock) {
+			p.latest.keep(r.Payload, sender, &res)
 		}
 	}
 }

@@ -59,6 +59,8 @@ type Pipeline struct {
 
 	omitValues, omitUpdates, omitCopies bool
 	count                               func(*Run) error // nil for records of all messages
+	latest                              latest           // if that is set
+	asked                               asked            // the same
 
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text

@@ -30,7 +30,7 @@ type Run struct {
 // those that may tell the dialect of their sender. A run is valid until take
 // returns.
 //
-// Positions, copies of updates, and notes on updates are not followed: a pipeline
+// Records of other messages may come without Message. Positions, copies of updates, and notes on updates are not followed: a pipeline
 // that counts must do so from the first datagram on.
 func (p *Pipeline) CountRuns(take func(*Run) error) {
 	if u := &p.updates; u.forms[decode.Stock] != nil && u.forms[decode.OpenBC] != nil {
