@@ -105,13 +105,13 @@ func (m markup) result(r *suite.Report, res *suite.Result, lines []pageLine) {
 		m.text(" <small>", res.Why, "</small>")
 	}
 	m.text("</summary>\n<dl><dt>Rule</dt><dd>", fmt.Sprintf("%s (%s, %s)", c.Rule, c.Source, c.Grade), "</dd>\n")
-	if failed {
+	if len(res.Came) > 0 {
 		m.text("<dt>Expected</dt><dd>", res.Expected, "</dd><dt>Came</dt><dd><pre>")
 		for _, came := range res.Came {
 			m.text("", came, "\n")
 		}
 		m.own("</pre></dd>")
-		if again := r.Again(c); again != "" {
+		if again := r.Again(c); failed && again != "" {
 			m.text("<dt>Repeat</dt><dd><code>", again, "</code></dd>\n")
 		}
 	}

@@ -29,18 +29,19 @@ type Report struct {
 
 // A Case is the JSON of a case. Without a run it has no verdict.
 type Case struct {
-	ID       string   `json:"id"`
-	Group    string   `json:"group"`
-	Title    string   `json:"title"`
-	Rule     string   `json:"rule"`
-	Source   string   `json:"source"`
-	Grade    string   `json:"grade"`
-	Profiles []string `json:"profiles"`
-	Slow     bool     `json:"slow,omitempty"`
-	Informs  bool     `json:"informs,omitempty"`
-	Capture  bool     `json:"capture,omitempty"`
-	OpenBC   string   `json:"openbc,omitempty"`
-	LeftOut  string   `json:"left_out,omitempty"`
+	ID           string   `json:"id"`
+	Group        string   `json:"group"`
+	Title        string   `json:"title"`
+	Rule         string   `json:"rule"`
+	Source       string   `json:"source"`
+	Grade        string   `json:"grade"`
+	Profiles     []string `json:"profiles"`
+	Slow         bool     `json:"slow,omitempty"`
+	Informs      bool     `json:"informs,omitempty"`
+	Capture      bool     `json:"capture,omitempty"`
+	OpenBC       string   `json:"openbc,omitempty"`
+	OpenBCSource string   `json:"openbc_source,omitempty"`
+	LeftOut      string   `json:"left_out,omitempty"`
 
 	Verdict  string   `json:"verdict,omitempty"`
 	Why      string   `json:"why,omitempty"`
@@ -58,7 +59,7 @@ type Case struct {
 func caseOf(c *suite.Case) Case {
 	return Case{
 		ID: c.ID, Group: c.Group, Title: c.Title, Rule: c.Rule, Source: c.Source, Grade: string(c.Grade),
-		Profiles: strings.Fields(c.Profiles.String()), Slow: c.Slow, Informs: c.Informs, Capture: c.Reads(), OpenBC: c.OpenBC, LeftOut: c.LeftOut,
+		Profiles: strings.Fields(c.Profiles.String()), Slow: c.Slow, Informs: c.Informs, Capture: c.Reads(), OpenBC: c.OpenBC, OpenBCSource: c.OpenBCSource, LeftOut: c.LeftOut,
 	}
 }
 

@@ -299,18 +299,18 @@ func (c *client) adapt(body []byte, at ...int) []byte {
 	return out
 }
 
-// ship returns the creation of the client's ship with an object id.
-func (c *client) ship(id uint32) []byte {
-	body := unhex(akira)
+// ship returns the creation of a ship of the client's, with an object id.
+func (c *client) ship(creation string, id uint32) []byte {
+	body := unhex(creation)
 	body[1], body[2] = byte(c.Slot), c.ID
 	binary.LittleEndian.PutUint32(body[shipAt:], id)
 	return body
 }
 
-// creates has the client create its ship.
-func (c *client) creates() {
+// creates has the client create a ship.
+func (c *client) creates(creation string) {
 	c.Know(wire.ObjectID(c.base()))
-	c.say(c.ship(c.base()))
+	c.say(c.ship(creation, c.base()))
 }
 
 // games returns the game messages heard with one of some opcodes.

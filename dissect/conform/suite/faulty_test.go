@@ -144,11 +144,11 @@ func (f *faulty) sends(after time.Duration, to netip.AddrPort, m ...[]byte) {
 // connected returns the peer with an id.
 func (f *faulty) connected(id uint8) (at netip.AddrPort, ok bool) {
 	for a, p := range f.peers {
-		if p.id == id {
-			return a, true
+		if p.id == id && a.Port() > at.Port() { // ids come again; sockets are opened in order
+			at, ok = a, true
 		}
 	}
-	return at, false
+	return at, ok
 }
 
 func playing(p *peer) bool { return p.announced }

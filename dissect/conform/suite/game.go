@@ -17,8 +17,8 @@ type forward struct {
 	grade  Grade
 	bodies []string
 	at     []int
-	more   bool   // the host may send some of its own
-	openBC string // the documented difference
+	more   bool // the host may send some of its own
+	cloaks bool // it is about the cloaking device of a Bird of Prey
 }
 
 // Offsets of the objects in an event.
@@ -34,18 +34,16 @@ var forwards = []forward{
 	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}, at: []int{destAt}, more: true},
 	{op: msg.OpAddToRepairList, grade: FromCode, bodies: []string{"0b01010000df008000020000400c000040"}, at: []int{sourceAt, destAt}},
 	{op: msg.OpClientEvent, grade: FromCode, bodies: []string{"0c01010000da0080000000000005000040"}, at: []int{destAt}},
-	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, at: []int{destAt}},
-	{op: msg.OpStopCloaking, grade: FromCode, bodies: []string{"0f01010000e4008000000000000d000040"}, at: []int{destAt}},
+	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, at: []int{destAt}, cloaks: true},
+	{op: msg.OpStopCloaking, grade: FromCode, bodies: []string{"0f01010000e4008000000000000d000040"}, at: []int{destAt}, cloaks: true},
 	{op: msg.OpStartWarp, grade: OnWire, bodies: []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}, at: []int{destAt}},
 	{op: msg.OpRepairListPriority, grade: OnWire, bodies: []string{"110c010000760080000000000018000040" + "02000040"}, at: []int{destAt, destAt + 4}},
 	{op: msg.OpSetPhaserLevel, grade: OnWire, bodies: []string{"1205010000e0008000000000000500004002"}, at: []int{destAt}},
 	{
 		op: msg.OpTorpedoFire, grade: OnWire, bodies: []string{"190d0000400201df8711ffff03400088d85c", "190d0000400205df8711"}, at: []int{1},
-		openBC: "OpenBC drops the form without a target",
 	},
 	{
 		op: msg.OpPulseFire, grade: OnWire, bodies: []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"}, at: []int{1},
-		openBC: "OpenBC drops the form without a target",
 	},
 	{op: msg.OpTorpedoTypeChange, grade: OnWire, bodies: []string{"1b05010000fe008000080000400800004001"}, at: []int{sourceAt, destAt}},
 }
@@ -57,7 +55,6 @@ type consumed struct {
 	profiles Profile
 	body     string
 	at       []int
-	openBC   string
 	observed bool // a capture can show it: stock hosts never send the opcode
 }
 
@@ -66,16 +63,14 @@ var consumes = []consumed{
 	{op: msg.OpSelfDestructRequest, grade: OnWire, body: "13", observed: true},
 	{
 		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044", at: []int{destAt}, observed: true,
-		openBC: "OpenBC passes 15 on (until May 2026)",
 	},
-	{op: msg.OpClientReady, grade: OnWire, body: "2a20", observed: true, openBC: "OpenBC passes 2A on"},
-	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040", at: []int{sourceAt, destAt}, openBC: "OpenBC passes 06 on"},
-	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040", at: []int{1}, openBC: "OpenBC passes 14 on (until May 2026)"},
+	{op: msg.OpClientReady, grade: OnWire, body: "2a20", observed: true},
+	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040", at: []int{sourceAt, destAt}},
+	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040", at: []int{1}},
 	{op: msg.OpPlayerAnnounce, grade: FromCode, body: "1766080000f1008000000000004f06000002"},
 	{op: msg.OpPlayerDeleted, grade: FromCode, body: "180400000043616479"},
 	{
 		op: msg.OpExplosion, grade: FromCode, profiles: likeStock, body: "29ffffff3f1d7a0c95611b57e278", at: []int{1},
-		openBC: "OpenBC passes 29 on",
 	},
 }
 
@@ -83,7 +78,7 @@ func gameCases() []Case {
 	list := []Case{
 		{
 			ID: "O-1", Title: "creation copied", Rule: "03 goes unchanged to every other client with a slot, one that has not said 2A included, and not to its sender.",
-			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends it only to those in the game", run: creationCopied, compare: "creation-copies",
+			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, run: creationCopied, compare: "creation-copies",
 		},
 		{
 			ID: "O-3", Title: "object requested", Rule: "1E for an object that exists is answered by its creation, to the asker alone.",
@@ -91,15 +86,15 @@ func gameCases() []Case {
 		},
 		{
 			ID: "O-4", Title: "unknown object requested", Rule: "1E for an unknown object is answered by silence.",
-			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC answers 1D", run: unknownRequested,
+			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: unknownRequested,
 		},
 		{
 			ID: "O-5", Title: "older ship requested", Rule: "1E is answered for the id that was asked for, not for another ship of its player.",
-			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends the newest ship of the slot", run: olderRequested,
+			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: olderRequested,
 		},
 		{
 			ID: "O-6", Title: "no ships of the host's making", Rule: "Every creation of a player's ship that the host sends stems from that player.",
-			Source: "GAME 11", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC has an option that respawns players", watch: watchMade,
+			Source: "GAME 11", Grade: OnWire, Profiles: everyHost, watch: watchMade,
 		},
 		{
 			ID: "D-4", Title: "new ship of a player", Rule: "The creation of a player's next ship, with another id in its range, is copied to the others.",
@@ -107,14 +102,14 @@ func gameCases() []Case {
 		},
 		{
 			ID: "D-8", Title: "codes under 06", Rule: "06 from the host has one of the event codes DF, 74, 75 and 4E.",
-			Source: "GAME 8.3", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC passes any 06 on", watch: watchHostEvents,
+			Source: "GAME 8.3", Grade: FromCode, Profiles: everyHost, watch: watchHostEvents,
 		},
 	}
 	for _, f := range forwards {
 		list = append(list, Case{
 			ID: fmt.Sprintf("R-%02X", uint8(f.op)), Title: fmt.Sprintf("%02X forwarded", uint8(f.op)),
 			Rule:   fmt.Sprintf("%02X goes unchanged and reliably to every other client in the game, in order, and not to its sender.", uint8(f.op)),
-			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade, Profiles: everyHost, OpenBC: f.openBC,
+			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade, Profiles: everyHost,
 			run: func(t *T) error { return forwarded(t, &f) }, compare: fmt.Sprintf("%02X", uint8(f.op)),
 		})
 	}
@@ -122,7 +117,7 @@ func gameCases() []Case {
 		c := Case{
 			ID: fmt.Sprintf("N-%02X", uint8(n.op)), Title: fmt.Sprintf("%02X not passed on", uint8(n.op)),
 			Rule:   fmt.Sprintf("%02X from a client is passed on to nobody.", uint8(n.op)),
-			Source: "TRANSPORT 11.1, 11.3", Grade: n.grade, Profiles: n.profiles, OpenBC: n.openBC,
+			Source: "TRANSPORT 11.1, 11.3", Grade: n.grade, Profiles: n.profiles,
 			run: func(t *T) error { return notPassedOn(t, &n) },
 		}
 		if c.Profiles == 0 {
@@ -136,19 +131,19 @@ func gameCases() []Case {
 	return append(list,
 		Case{
 			ID: "R-2C", Title: "chat to all", Rule: "2C goes unchanged to every client in the game, its author included.",
-			Source: "TRANSPORT 12", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC puts the slot in the place of the author", run: chatToAll, compare: "2C",
+			Source: "TRANSPORT 12", Grade: OnWire, Profiles: everyHost, run: chatToAll, compare: "2C",
 		},
 		Case{
 			ID: "R-2D", Title: "team chat", Rule: "2D goes to the author's team alone, its author included.",
-			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, OpenBC: "OpenBC sends it to all", run: teamChat, compare: "2D",
+			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, run: teamChat, compare: "2D",
 		},
 		Case{
 			ID: "R-41", Title: "choice of a team", Rule: "41 goes to every client in the game, its author included.",
-			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, OpenBC: "OpenBC leaves out the author", run: teamChoice, compare: "41",
+			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, run: teamChoice, compare: "41",
 		},
 		Case{
 			ID: "R-A1", Title: "events only to those in the game", Rule: "A client with a slot that has not said 2A is sent creations, and no other messages of the game.",
-			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC counts those who load among those in the game", run: onlyInGame,
+			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, run: onlyInGame,
 		},
 		Case{
 			ID: "R-A2", Title: "order under loss", Rule: "Messages of one client arrive in order, and all of them, when one datagram of twenty is lost.",
@@ -165,6 +160,15 @@ func forwarded(t *T, f *forward) error {
 	p, err := t.players(3)
 	if err != nil {
 		return err
+	}
+	if f.cloaks { // hosts may know that an Akira cannot
+		c, err := t.joined()
+		if err != nil {
+			return err
+		}
+		c.creates(birdOfPrey)
+		t.settle(c, p...)
+		p = append([]*client{c}, p...)
 	}
 	var bodies [][]byte
 	for _, text := range f.bodies {
@@ -328,8 +332,8 @@ func creationCopied(t *T) error {
 		return err
 	}
 	t.settle(c, p...)
-	body := c.ship(c.base())
-	c.creates()
+	body := c.ship(akira, c.base())
+	c.creates(akira)
 	others := append(slices.Clone(p), loading)
 	t.until(t.soon(), func() bool { return !slices.ContainsFunc(others, func(o *client) bool { return o.count(body) == 0 }) })
 	t.settle(c, append(p, c)...)
@@ -396,11 +400,11 @@ func (t *T) respawned(p []*client) (c *client, first, second uint32, err error) 
 	if c, err = t.joined(); err != nil {
 		return nil, 0, 0, err
 	}
-	c.creates()
+	c.creates(akira)
 	t.settle(c, p...)
 	const parts = 34 // objects of the first ship
 	first, second = c.base(), c.base()+parts
-	c.say(c.ship(second))
+	c.say(c.ship(akira, second))
 	t.settle(c, p...)
 	return c, first, second, nil
 }
@@ -432,7 +436,7 @@ func nextShip(t *T) error {
 	if err != nil {
 		return err
 	}
-	body := c.ship(second)
+	body := c.ship(akira, second)
 	for _, o := range p {
 		if o.count(body) != 1 {
 			return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", second, o.name), o.games(msg.OpObjectCreateTeam))

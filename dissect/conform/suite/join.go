@@ -11,6 +11,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -48,7 +49,7 @@ func joinCases() []Case {
 		},
 		{
 			ID: "J-8", Title: "nothing of the game before 2A", Rule: "Before it says that it is ready, a client is sent no 35, 17, 06 and 1C, and nobody is ever sent 16 or 2A because of a join.",
-			Source: "TRANSPORT 9, 11.1", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC passes 2A on to the others", run: quietBeforeReady,
+			Source: "TRANSPORT 9, 11.1", Grade: OnWire, Profiles: everyHost, run: quietBeforeReady,
 		},
 		{
 			ID: "J-9", Title: "mission init", Rule: "2A is answered by one 35 to the newcomer alone, of 5 bytes without a time limit and of 9 with one.",
@@ -56,35 +57,35 @@ func joinCases() []Case {
 		},
 		{
 			ID: "J-10", Title: "scores for the newcomer", Rule: "After 35 the newcomer alone is sent the score of each other player, once, and not its own.",
-			Source: "TRANSPORT 9", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC sends the first player its own score, and does not wait for 2A", run: scores,
+			Source: "TRANSPORT 9", Grade: OnWire, Profiles: everyHost, run: scores,
 		},
 		{
 			ID: "J-11", Title: "newcomer announced", Rule: "After 2A everybody in the game, the newcomer included, is sent one 17 with its id; it is sent none for those who were there.",
-			Source: "TRANSPORT 9.5", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC announces those who were there to the newcomer", run: announced, compare: "announcements",
+			Source: "TRANSPORT 9.5", Grade: OnWire, Profiles: everyHost, run: announced, compare: "announcements",
 		},
 		{
 			ID: "J-12", Title: "order of a join", Rule: "17 comes after 35, the scores, the objects and the damage of that join.",
-			Source: "TRANSPORT 9", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends scores and objects before 2A", run: orderOfJoin,
+			Source: "TRANSPORT 9", Grade: FromCode, Profiles: everyHost, run: orderOfJoin,
 		},
 		{
 			ID: "J-13", Title: "ships that exist", Rule: "The newcomer is sent one creation for each ship, with its object id, slot and player, at most one of 02, 03 and 29 in a datagram.",
-			Source: "TRANSPORT 6.3, 9", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC bundles creations", run: shipsForNewcomer,
+			Source: "TRANSPORT 6.3, 9", Grade: FromCode, Profiles: everyHost, run: shipsForNewcomer,
 		},
 		{
 			ID: "J-14", Title: "damage volumes", Rule: "29 follows a join or a request for an object, and nothing else.",
-			Source: "GAME 9.5", Grade: OnWire, Profiles: likeStock, OpenBC: "OpenBC sends 29 at each kill and passes on those of clients", watch: watchVolumes,
+			Source: "GAME 9.5", Grade: OnWire, Profiles: likeStock, watch: watchVolumes,
 		},
 		{
 			ID: "J-15", Title: "names of the others", Rule: "A newcomer is told the names of all others without telling its own.",
-			Source: "TRANSPORT 4.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC does not tell names", run: namesOfOthers,
+			Source: "TRANSPORT 4.2", Grade: FromCode, Profiles: everyHost, run: namesOfOthers,
 		},
 		{
 			ID: "J-16", Title: "name to all", Rule: "A client's NameChange goes to every client, its author included.",
-			Source: "TRANSPORT 4.2", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC sends it to its author alone", run: nameToAll,
+			Source: "TRANSPORT 4.2", Grade: OnWire, Profiles: everyHost, run: nameToAll,
 		},
 		{
 			ID: "J-17", Title: "name taken", Rule: "A client whose name another one has, in whatever case, is given a new name by 00.",
-			Source: "TRANSPORT 9.1", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC does not rename", run: nameTaken,
+			Source: "TRANSPORT 9.1", Grade: FromCode, Profiles: everyHost, run: nameTaken,
 		},
 		{
 			ID: "J-18", Title: "another version", Rule: "A wrong hash of the version is answered by 23 with the host's version.",
@@ -104,7 +105,7 @@ func joinCases() []Case {
 		},
 		{
 			ID: "J-22", Title: "full host", Rule: "A client for whom there is no slot is accepted, then sent BootPlayer with reason 3 and its id, and asked for no hashes.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC refuses without an accept, and not reliably", Timing: true, run: fullHost,
+			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, Timing: true, run: fullHost,
 		},
 		{
 			ID: "J-23", Title: "little traffic for strangers", Rule: "One connect that is not followed up makes the host send at most three times its bytes, besides its request.",
@@ -607,10 +608,10 @@ func nameTaken(t *T) error {
 }
 
 // refused waits for the reaction to an answer that should not pass.
-func (t *T) refused(c *client, op decode.Opcode, expected, text string) error {
+func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) error {
 	t.until(t.soon(), func() bool { return len(c.games(op)) > 0 || len(c.Asked) > 0 || c.Phase == relay.ClientGone })
 	if len(c.Asked) > 0 {
-		return skip("the host accepts any answer: it has no files to compare")
+		return skip("the host accepts any %s: one without the game's files may", any)
 	}
 	list := c.games(op)
 	if len(list) == 0 {
@@ -636,7 +637,7 @@ func otherVersion(t *T) error {
 	body := t.answerBody(0)
 	copy(body[2:6], []byte{0, 0, 0, 0})
 	c.answers(body)
-	return t.refused(c, msg.OpVersionDifferent, "23 with the version of the host", "")
+	return t.refused(c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
 }
 
 func otherFile(t *T) error {
@@ -648,7 +649,7 @@ func otherFile(t *T) error {
 	const contentAt = 16
 	body[contentAt] ^= 1
 	c.answers(body)
-	return t.refused(c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc")
+	return t.refused(c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
 }
 
 func missingFile(t *T) error {
@@ -656,12 +657,22 @@ func missingFile(t *T) error {
 	if err != nil {
 		return err
 	}
-	m := *t.answer(3)
-	if len(m.Tree.Files) == 0 {
+	whole := t.answer(3)
+	if len(whole.Tree.Files) == 0 {
 		return skip("the clients claim to have no file of round 3")
 	}
-	m.Tree.Files = m.Tree.Files[:len(m.Tree.Files)-1]
-	c.answers(bodyOf(&m))
+	more := *whole
+	more.Tree.Files = append(slices.Clone(whole.Tree.Files), msg.ChecksumFile{Name: names.Hash("conform.pyc"), Content: 1})
+	c.answers(bodyOf(&more))
+	if !t.asked(c, msg.LastRound) {
+		return t.fail("round 255 after an answer with one file more", c.all()...)
+	}
+	if c, err = t.atRound(3); err != nil {
+		return err
+	}
+	less := *whole
+	less.Tree.Files = whole.Tree.Files[:len(whole.Tree.Files)-1]
+	c.answers(bodyOf(&less))
 	if !t.asked(c, msg.LastRound) {
 		return t.fail("round 255 after an answer with one file less", c.all()...)
 	}
@@ -728,7 +739,7 @@ func fullHost(t *T) error {
 	}
 	for i := n; i < limit; i++ {
 		if c, err := t.joined(); err != nil {
-			if len(c.accepts()) > 0 && len(c.boots()) > 0 {
+			if c != nil && len(c.accepts()) > 0 && len(c.boots()) > 0 {
 				break // a player of the host's own counts for the limit, too
 			}
 			return err
@@ -739,7 +750,8 @@ func fullHost(t *T) error {
 		return err
 	}
 	c.connect()
-	t.until(t.soon(), func() bool { return len(c.boots()) > 0 && len(c.accepts()) > 0 })
+	t.answered(func() bool { return len(c.in) > 0 })
+	t.until(t.soon()/2, func() bool { return len(c.boots()) > 0 && len(c.accepts()) > 0 })
 	boots, accepts := c.boots(), c.accepts()
 	if len(accepts) == 0 {
 		return t.fail("an accept, then 04 with reason 3 and the id", c.all()...)

@@ -15,15 +15,15 @@ func leaveCases() []Case {
 	return []Case{
 		{
 			ID: "L-1", Title: "orderly leave", Rule: "A disconnect is acknowledged as a control message and passed on to all others, and the slot is free at once.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC tells of a leave with game messages", run: orderlyLeave,
+			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, run: orderlyLeave,
 		},
 		{
 			ID: "L-2", Title: "name and ship of a leaver", Rule: "The others are sent 18 with the leaver's name and, if it had a ship, 06 with its end, caused by nobody.",
-			Source: "TRANSPORT 7.3", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC sends 14, 17 and a shorter 18", run: nameOfLeaver,
+			Source: "TRANSPORT 7.3", Grade: FromCode, Profiles: everyHost, run: nameOfLeaver,
 		},
 		{
 			ID: "L-3", Title: "no 14 and 17 for a leave", Rule: "A leave makes the host send neither 14 nor a 17 with code 60005.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC sends both", run: no14No17, watch: watchLeaves,
+			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, run: no14No17, watch: watchLeaves,
 		},
 		{
 			ID: "L-4", Title: "leave acknowledged repeatedly", Rule: "The acknowledgement of a disconnect is sent seven times, two thirds of a second apart.",
@@ -31,7 +31,7 @@ func leaveCases() []Case {
 		},
 		{
 			ID: "L-5", Title: "slot reused", Rule: "The next client gets the slot that a leaver has freed, and another id.",
-			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC derives the id from the slot", run: slotReused,
+			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, run: slotReused,
 		},
 		{
 			ID: "L-6", Title: "the host stops", Rule: "A host that stops sends every client a disconnect with id 1.",
@@ -89,7 +89,7 @@ func (t *T) left(p []*client) (c *client, ship uint32, err error) {
 	if c, err = t.joined(); err != nil {
 		return nil, 0, err
 	}
-	c.creates()
+	c.creates(akira)
 	t.settle(c, append(p, c)...)
 	ship = c.base()
 	for _, o := range p {

@@ -24,7 +24,7 @@ func queryCases() []Case {
 		},
 		{
 			ID: "Q-2", Title: "basic, info, rules, players", Rule: "Each of the four queries is answered with its own keys alone.",
-			Source: "TRANSPORT 16.1", Grade: FromCode, Profiles: everyHost, Timing: true, run: partQueries,
+			Source: "TRANSPORT 16.1", Grade: Prose, Profiles: everyHost, Timing: true, run: partQueries,
 		},
 		{
 			ID: "Q-3", Title: "combined queries and echo", Rule: `Several queries in one datagram are answered together, and \echo\ returns its text.`,
@@ -116,7 +116,7 @@ func partQueries(t *T) error {
 		slices.Sort(got)
 		want := slices.Sorted(slices.Values(q.keys))
 		if !slices.Equal(got, want) {
-			return t.fail(fmt.Sprintf(`the keys %s in the reply to \%s\`, strings.Join(q.keys, ", "), q.word), said(reply))
+			return t.proves(fmt.Sprintf(`the keys %s in the reply to \%s\`, strings.Join(q.keys, ", "), q.word), said(reply))
 		}
 	}
 	return nil
@@ -129,14 +129,14 @@ func combinedQueries(t *T) error {
 	}
 	for _, k := range slices.Concat(basicKeys, ruleKeys) {
 		if _, ok := reply.Get(k); !ok {
-			return t.fail("the keys of both queries", said(reply))
+			return t.proves("the keys of both queries", said(reply))
 		}
 	}
 	if reply, err = t.query(`\echo\conform`); err != nil {
 		return err
 	}
 	if got, _ := reply.Get("echo"); got != "conform" {
-		return t.fail(`\echo\conform`, said(reply))
+		return t.proves(`\echo\conform`, said(reply))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func secureQuery(t *T) error {
 	}
 	keys := keysOf(reply)
 	if got, _ := reply.Get("validate"); got != "hMwdTNWS" || slices.Index(keys, "validate") > slices.Index(keys, "final") {
-		return t.fail(`\validate\hMwdTNWS before \final\`, said(reply))
+		return t.proves(`\validate\hMwdTNWS before \final\`, said(reply))
 	}
 	return nil
 }
@@ -217,12 +217,12 @@ func queryNumbers(t *T) error {
 		n, part, _ := strings.Cut(id, ".")
 		number, err := strconv.Atoi(n)
 		if err != nil || part != "1" {
-			return t.fail("queryid N.1", said(reply))
+			return t.proves("queryid N.1", said(reply))
 		}
 		// A query that was repeated may have been answered twice.
 		repeated := len(t.opened) > opened && len(t.shown) > len(t.opened)
 		if last > 0 && (number <= last || number != last+1 && !repeated) {
-			return t.fail(fmt.Sprintf("queryid %d.1", last+1), said(reply))
+			return t.proves(fmt.Sprintf("queryid %d.1", last+1), said(reply))
 		}
 		last = number
 	}

@@ -61,6 +61,9 @@ type runner struct {
 	dead    string // why no further case is tried
 	game    gamespy.Reply
 	queries bool // the host has answered one
+	entered bool // somebody has been let in
+	barred  int  // joins that failed before that
+	why     string
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
@@ -178,7 +181,9 @@ func (r *runner) attempt(res *Result) {
 	res.First = r.rec.next()
 	before := r.spoils()
 	err := c.run(t)
-	res.doubtful = r.spoils() > before || c.Timing
+	f := new(failure)
+	_ = errors.As(err, &f) // an empty one is not proven
+	res.doubtful = (r.spoils() > before || c.Timing) && !f.proven
 	res.Last = r.rec.next() - 1
 	res.Frames = t.frames()
 	r.endAttempt(t)
@@ -268,7 +273,7 @@ func allow(res *Result, profile Profile) {
 	switch {
 	case res.Verdict != Fail:
 	case profile == OpenBC && res.Case.OpenBC != "":
-		res.Verdict, res.Why = Known, res.Case.OpenBC
+		res.Verdict, res.Why = Known, fmt.Sprintf("%s (%s)", res.Case.OpenBC, res.Case.OpenBCSource)
 	case res.Case.Informs:
 		res.Verdict, res.Why = Known, "for information: "+res.Why
 	}
@@ -369,7 +374,8 @@ func (r *runner) endAttempt(t *T) {
 		}
 	}
 	gone := func(c *client) bool { return !slices.Contains(r.table, c) && slices.Contains(t.opened, c) }
-	r.haveLeft(slices.DeleteFunc(slices.Clone(r.clients), func(c *client) bool { return !gone(c) || c.ID == 0 || c.Phase == relay.ClientGone }))
+	leaving := slices.DeleteFunc(slices.Clone(r.clients), func(c *client) bool { return !gone(c) || c.ID == 0 || c.Phase == relay.ClientGone })
+	r.haveLeft(leaving, r.o.Timeout/2) // a host that has put a client out says nothing more
 	for _, c := range r.table {
 		c.restore()
 	}
@@ -386,8 +392,8 @@ func (r *runner) endAttempt(t *T) {
 }
 
 // haveLeft waits until the host has acknowledged leaves.
-func (r *runner) haveLeft(list []*client) {
-	r.until(r.o.Timeout, func() bool { return !slices.ContainsFunc(list, func(c *client) bool { return !c.hasLeft() }) })
+func (r *runner) haveLeft(list []*client, within time.Duration) {
+	r.until(within, func() bool { return !slices.ContainsFunc(list, func(c *client) bool { return !c.hasLeft() }) })
 }
 
 // restore ends whatever a case has done to a client.

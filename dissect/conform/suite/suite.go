@@ -93,12 +93,13 @@ type Case struct {
 	Source string
 	Grade  Grade
 
-	Profiles Profile
-	Slow     bool   // takes more than 5 s: only on request
-	Informs  bool   // never fails a run
-	Timing   bool   // a busy machine, or one lost datagram, can spoil it without a sign
-	OpenBC   string // the documented difference of OpenBC, empty for none
-	LeftOut  string // why the case cannot be tried; empty if it can
+	Profiles     Profile
+	Slow         bool   // takes more than 5 s: only on request
+	Informs      bool   // never fails a run
+	Timing       bool   // a busy machine, or one lost datagram, can spoil it without a sign
+	OpenBC       string // the documented difference of OpenBC, empty for none
+	OpenBCSource string // of that
+	LeftOut      string // why the case cannot be tried; empty if it can
 
 	run     func(*T) error
 	watch   func() watcher // for cases that the traffic answers
@@ -138,6 +139,7 @@ func Cases() []*Case {
 		for i := range group.cases {
 			c := &group.cases[i]
 			c.Group = group.name
+			c.OpenBC, c.OpenBCSource = differences[c.ID].text, differences[c.ID].source
 			list = append(list, c)
 		}
 	}

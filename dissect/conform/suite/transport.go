@@ -21,7 +21,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-2", Title: "connect acknowledged", Rule: "The connect is acknowledged as a control message.",
-			Source: "TRANSPORT 4.3", Grade: OnWire, Profiles: everyHost, OpenBC: "OpenBC never acknowledges a connect", Timing: true, run: connectAcked,
+			Source: "TRANSPORT 4.3", Grade: OnWire, Profiles: everyHost, Timing: true, run: connectAcked,
 		},
 		{
 			ID: "T-3", Title: "name acknowledged and echoed", Rule: "A NameChange is acknowledged as a control message and comes back unchanged.",
@@ -29,11 +29,11 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-4", Title: "repeated connect", Rule: "A connect that is repeated with the same nonce is the same client: one id, one player.",
-			Source: "TRANSPORT 4.5", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC ignores the copies", Timing: true, run: repeatedConnect,
+			Source: "TRANSPORT 4.5", Grade: FromCode, Profiles: everyHost, Timing: true, run: repeatedConnect,
 		},
 		{
 			ID: "T-5", Title: "new connect from the same address", Rule: "A connect with another nonce begins a new session with another id, and the others are told that the old one is gone.",
-			Source: "TRANSPORT 4.5, 7.3", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC ignores a second connect", Timing: true, run: newSession,
+			Source: "TRANSPORT 4.5, 7.3", Grade: FromCode, Profiles: everyHost, Timing: true, run: newSession,
 		},
 		{
 			ID: "T-6", Title: "duplicate message", Rule: "A second copy of a reliable message is acknowledged again and acted on once.",
@@ -53,7 +53,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-10", Title: "numbers beyond 255", Rule: "After number 255 comes 256, as 16 bits with the low byte first.",
-			Source: "TRANSPORT 4.8", Grade: OnWire, Profiles: everyHost, Slow: true, OpenBC: "OpenBC counts with 8 bits", run: beyond255, watch: watchBeyond255,
+			Source: "TRANSPORT 4.8", Grade: OnWire, Profiles: everyHost, Slow: true, run: beyond255, watch: watchBeyond255,
 		},
 		{
 			ID: "T-11", Title: "fragments acknowledged", Rule: "Each fragment of a long message is acknowledged by itself, with its index.",
@@ -65,7 +65,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-13", Title: "retransmission times", Rule: "An unacknowledged game message is sent after 0, 1, 3, 6, 10, 15 and 16 seconds.",
-			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, OpenBC: "OpenBC repeats every 2 s", run: retransmissionTimes,
+			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, run: retransmissionTimes,
 		},
 		{
 			ID: "T-14", Title: "accept repeated", Rule: "An unacknowledged accept is repeated after a second.",
@@ -81,7 +81,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-17", Title: "keepalive", Rule: "After 5 seconds in which nothing was sent to a client, it is sent a keepalive of one byte.",
-			Source: "TRANSPORT 4.4", Grade: OnWire, Profiles: everyHost, Slow: true, Timing: true, OpenBC: "OpenBC sends the client's own name every second", run: keepalive,
+			Source: "TRANSPORT 4.4", Grade: OnWire, Profiles: everyHost, Slow: true, Timing: true, run: keepalive,
 		},
 		{
 			ID: "T-18", Title: "acknowledgement repeated", Rule: "On an idle connection an acknowledgement is sent three times, two thirds of a second apart.",
@@ -97,7 +97,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-21", Title: "one repetition a datagram", Rule: "At most one message of a datagram repeats an earlier one.",
-			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, OpenBC: "OpenBC repeats any number at once", run: oneRepetition,
+			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, run: oneRepetition,
 		},
 		{
 			ID: "T-22", Title: "messages bundled", Rule: "28, 00 and 01 of a join leave in one datagram.",
@@ -125,7 +125,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-28", Title: "ids not reused at once", Rule: "A client that leaves and comes back at once has another id.",
-			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC derives the id from the slot", run: idsNotReused,
+			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, run: idsNotReused,
 		},
 	}
 }
@@ -154,6 +154,18 @@ func (c *client) connects(nonce uint32, password string) {
 	c.raw(c.now(), datagram(transport.UnassignedPeer, control(transport.Connect, 0, c.request(nonce, password))))
 }
 
+// admitted sends connects of a client that does nothing by itself until one is accepted: some
+// hosts make an address wait for two seconds after a leave.
+func (t *T) admitted(c *client, nonce uint32) bool {
+	for range 3 {
+		c.connects(nonce, t.r.o.Password)
+		if t.until(max(t.soon()/2, time.Second), func() bool { return len(c.accepts()) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
 // accepts returns the accepts that came.
 func (c *client) accepts() (list []*seen) {
 	for i := range c.in {
@@ -167,7 +179,7 @@ func (c *client) accepts() (list []*seen) {
 // goodbye has a client leave that does nothing by itself.
 func (c *client) goodbye(id uint8, seq uint16) {
 	body := []byte{id, c.Claimed[0], c.Claimed[1], c.Claimed[2], c.Claimed[3]}
-	for range 5 {
+	for range 3 {
 		c.raw(c.now(), datagram(id, control(transport.Disconnect, seq, body)))
 		if c.t.until(betweenAll, func() bool { return c.acked(true, seq) }) {
 			return
@@ -229,14 +241,14 @@ func (c *client) naming() *seen {
 }
 
 func nameEchoed(t *T) error {
-	c, err := t.connected(cfg{manual: true})
+	c, err := t.loaded(cfg{}) // some hosts send it back no sooner
 	if err != nil {
 		return err
 	}
 	own := func() bool {
 		return slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, c.naming().Body) })
 	}
-	t.until(t.soon(), func() bool { return c.naming() != nil && c.acked(true, 1) && own() })
+	t.until(t.soon(), func() bool { return c.naming() != nil && c.acked(true, c.naming().Seq) && own() })
 	switch {
 	case c.naming() == nil:
 		return skip("the client did not come to its name")
@@ -258,14 +270,15 @@ func repeatedConnect(t *T) error {
 		return err
 	}
 	nonce := t.r.nonce()
-	const copies = 5
+	if !t.admitted(c, nonce) {
+		return skip("no accept came")
+	}
+	const copies = 4
 	for range copies {
 		c.connects(nonce, t.r.o.Password)
 		t.wait(200 * time.Millisecond)
 	}
-	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
-		return skip("no accept came")
-	}
+	t.until(t.soon()/2, func() bool { return len(c.accepts()) > 1 })
 	list := c.accepts()
 	id := list[0].Body[0]
 	for _, a := range list {
@@ -382,7 +395,10 @@ func duplicateMessage(t *T) error {
 		return t.fail(fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
 	}
 	t.settle(p[0], p...)
-	if list := p[1].lines(body); len(list) != 1 {
+	switch list := p[1].lines(body); {
+	case len(list) > 1:
+		return t.proves("one copy of the line", list)
+	case len(list) == 0:
 		return t.fail("one copy of the line", list)
 	}
 	return nil
@@ -423,7 +439,10 @@ func outOfOrder(t *T) error {
 	}
 	want := []string{"order 1", "order 2", "order 3"}
 	t.until(t.soon(), func() bool { return len(p[1].linesOf("order")) >= len(want) })
-	if got := p[1].linesOf("order"); !slices.Equal(got, want) {
+	switch got := p[1].linesOf("order"); {
+	case !slices.IsSorted(got) || len(got) > len(want):
+		return t.proves("the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
+	case len(got) < len(want):
 		return t.fail("the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
 	}
 	return nil
@@ -461,7 +480,7 @@ func gapHolds(t *T) error {
 	}
 	t.wait(shortWait)
 	if got := p[1].linesOf("gap"); len(got) > 0 {
-		return t.fail(fmt.Sprintf("nothing before message %d came", gap), fmt.Sprintf("%q", got))
+		return t.proves(fmt.Sprintf("nothing before message %d came", gap), fmt.Sprintf("%q", got))
 	}
 	blocked = false
 	c.raw(t.now(), first)
@@ -683,8 +702,7 @@ func acceptRepeated(t *T) error {
 	if err != nil {
 		return err
 	}
-	c.connects(t.r.nonce(), t.r.o.Password)
-	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
+	if !t.admitted(c, t.r.nonce()) {
 		return skip("no accept came")
 	}
 	t.wait(3500 * time.Millisecond)
@@ -967,7 +985,7 @@ func withoutID(t *T) error {
 	c.raw(t.now(), datagram(transport.UnassignedPeer, unhex("32068000002a")))
 	t.wait(shortWait)
 	if len(c.in) > 0 || c.odd > 0 {
-		return t.fail("no answer to a stranger's game message", c.all()...)
+		return t.proves("no answer to a stranger's game message", c.all()...)
 	}
 	return nil
 }
@@ -989,12 +1007,11 @@ func outsideWindow(t *T) error {
 		c.raw(t.now(), datagram(c.ID, standard(seq, body)))
 		t.wait(50 * time.Millisecond)
 	}
-	acked := t.until(t.soon(), func() bool { return c.acked(false, seq) })
 	t.settle(c, p...)
 	if list := p[1].lines(body); len(list) > 0 {
-		return t.fail(fmt.Sprintf("message %d not to be acted on", seq), list)
+		return t.proves(fmt.Sprintf("message %d not to be acted on", seq), list)
 	}
-	if !acked {
+	if !t.until(t.soon(), func() bool { return c.acked(false, seq) }) {
 		return t.fail(fmt.Sprintf("an acknowledgement of message %d", seq))
 	}
 	return nil

@@ -25,7 +25,7 @@ func updateCases() []Case {
 	return []Case{
 		{
 			ID: "U-1", Title: "weapons and subsystems", Rule: "Ship updates of the host never have flag 80, which is for clients.",
-			Source: "TRANSPORT 11.4", Grade: OnWire, Profiles: likeStock, OpenBC: "OpenBC passes clients' updates on", run: noClientUpdates, watch: watchFlags,
+			Source: "TRANSPORT 11.4", Grade: OnWire, Profiles: likeStock, run: noClientUpdates, watch: watchFlags,
 		},
 		{
 			ID: "U-2", Title: "updates unreliable", Rule: "Ship updates of the host have no number.",
@@ -33,7 +33,7 @@ func updateCases() []Case {
 		},
 		{
 			ID: "U-11", Title: "game time grows", Rule: "The time in the updates of a ship to one client does not go back.",
-			Source: "GAME 7.1", Grade: FromCode, Profiles: everyHost, OpenBC: "OpenBC passes on the times of clients beside its own", watch: watchTime,
+			Source: "GAME 7.1", Grade: FromCode, Profiles: everyHost, watch: watchTime,
 		},
 		{
 			ID: "P-1", Title: "updates passed on", Rule: "A host without simulation passes ship updates on, unchanged and unreliably, to every other client in the game.",
