@@ -13,7 +13,7 @@ type clock struct {
 // read returns the time of a datagram. Datagrams may be somewhat out of
 // order; a time long before the latest is taken to be the latest.
 func (c *clock) read(raw time.Time) time.Time {
-	if raw == c.raw { // mostly the same datagram
+	if raw.Equal(c.raw) { // mostly the same datagram
 		return c.at
 	}
 	at := raw

@@ -53,3 +53,24 @@ func TestKeyed(t *testing.T) {
 		t.Errorf("%d slots are left", len(table.slots))
 	}
 }
+
+// Messages that have come leave the table, too, when they leave the queue behind
+// one that has not.
+func TestCompact(t *testing.T) {
+	d := newDestination(&Client{})
+	const n = 1000
+	for i := range n {
+		x := &expect{key: uint64(i) + 1, number: -1, done: i > 0}
+		d.expects = append(d.expects, x)
+		s := d.byKey.at(x.key)
+		s.expects = append(s.expects, x)
+		g := &got{Event: &Event{}, key: uint64(i) + n + 1, done: i > 0}
+		d.gots = append(d.gots, g)
+		s = d.byKey.at(g.key)
+		s.gots = append(s.gots, g)
+	}
+	d.compact()
+	if len(d.expects) != 1 || len(d.gots) != 1 || d.byKey.used != 2 {
+		t.Errorf("%d and %d messages and %d keys are left, want one of each and both keys", len(d.expects), len(d.gots), d.byKey.used)
+	}
+}

@@ -286,11 +286,22 @@ func (l *delay) most() time.Duration {
 func (d *destination) compact() {
 	const many = 256
 	if len(d.expects) >= many && len(d.expects) >= 2*d.kept {
-		d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool { return x.done && x.number < 0 })
+		d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool {
+			if !x.done || x.number >= 0 {
+				return false
+			}
+			d.dropExpect(x)
+			return true
+		})
 		d.kept = len(d.expects)
 	}
 	if len(d.gots) >= many && len(d.gots) >= 2*d.keptGots {
-		d.gots = slices.DeleteFunc(d.gots, func(g *got) bool { return g.done })
+		d.gots = slices.DeleteFunc(d.gots, func(g *got) bool {
+			if g.done {
+				d.dropGot(g)
+			}
+			return g.done
+		})
 		d.keptGots = len(d.gots)
 	}
 }
