@@ -22,7 +22,7 @@ var helpText = [][2]string{
 	{"", "  tab completes; up and down recall earlier ones"},
 	{"p", "follow this message's player; again: all"},
 	{"o", "follow an object: of the chosen field, or the first one"},
-	{"/ n N", "search the lines, on, back; capitals count if given"},
+	{"/ n N", "search the list, on, back; capitals count if given"},
 	{"esc", "stop reading; back to the messages"},
 	{"", ""},
 	{"", "Other"},

@@ -15,33 +15,10 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report"
 )
-
-// matches returns the matches of a fixture.
-func matches(t *testing.T, name string) []*match.Match {
-	t.Helper()
-	var b *match.Builder
-	p := dissect.New(dissect.Config{})
-	recorded.Datagrams(t, name, func(d *dissect.Datagram) {
-		if b == nil {
-			b = match.New(d.Time)
-		}
-		if err := p.Push(d, b.Record); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if err := p.Flush(b.Record); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Matches()
-}
 
 func write(t *testing.T, all []*match.Match, o Options) string {
 	t.Helper()
@@ -107,7 +84,7 @@ func unpack(t *testing.T, page string) *rows {
 // TestPolicy checks that the page may run its own script and style, nothing
 // else, and that it names no place to load from.
 func TestPolicy(t *testing.T) {
-	page := write(t, matches(t, "battle_mix.pcap.gz"), Options{Captures: []string{"battle_mix.pcap.gz"}})
+	page := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), Options{Captures: []string{"battle_mix.pcap.gz"}})
 	of := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -126,8 +103,8 @@ func TestPolicy(t *testing.T) {
 
 // TestSame writes two reads of one capture.
 func TestSame(t *testing.T) {
-	one := write(t, matches(t, "battle_mix.pcap.gz"), Options{})
-	if two := write(t, matches(t, "battle_mix.pcap.gz"), Options{}); one != two {
+	one := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), Options{})
+	if two := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), Options{}); one != two {
 		t.Error("two pages of one capture differ")
 	}
 }

@@ -9,33 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
-
-// recordedMatches returns the matches of a fixture.
-func recordedMatches(t *testing.T, name string) []*match.Match {
-	t.Helper()
-	var b *match.Builder
-	p := dissect.New(dissect.Config{})
-	recorded.Datagrams(t, name, func(d *dissect.Datagram) {
-		if b == nil {
-			b = match.New(d.Time)
-		}
-		if err := p.Push(d, b.Record); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if err := p.Flush(b.Record); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Matches()
-}
 
 // narrow fails for lines that are wider than the terminal.
 func narrow(t *testing.T, text string, width int) {
@@ -52,7 +29,7 @@ func narrow(t *testing.T, text string, width int) {
 // columns show them. Of other widths, they keep to the width and lose no kill.
 func TestSessionTerminal(t *testing.T) {
 	for _, name := range []string{"battle_mix.pcap.gz", "networked_battle.pcap", "stock_client.pcap", "opcode_tour.pcap", "two_teams.pcap"} {
-		all := recordedMatches(t, name)
+		all := recorded.Matches(t, name)
 		var league []match.Standing
 		if len(all) > 1 {
 			league = match.League(all)

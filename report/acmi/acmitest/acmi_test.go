@@ -5,10 +5,8 @@ package acmitest
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,41 +14,9 @@ import (
 	"github.com/dharmab/goacmi/parsing"
 	"github.com/dharmab/goacmi/properties"
 
-	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/capture"
-	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report/acmi"
 )
-
-// matches returns the matches of a fixture.
-func matches(t *testing.T, name string) []*match.Match {
-	t.Helper()
-	src, err := capture.OpenAll([]string{filepath.Join("../../../fixtures/captures", name)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = src.Close() }()
-	var b *match.Builder
-	p := dissect.New(dissect.Config{})
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if b == nil {
-			b = match.New(src.Stats().FirstTime)
-		}
-		if err := p.Push(d, b.Record); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Matches()
-}
 
 // recording holds the parser's findings.
 type recording struct {
@@ -137,7 +103,7 @@ func (r *recording) update(t *testing.T, u *objects.Update, now float64) {
 
 // TestRecording compares a recording with the matches that it is of.
 func TestRecording(t *testing.T) {
-	all := matches(t, "battle_mix.pcap.gz")
+	all := recorded.Matches(t, "battle_mix.pcap.gz")
 	var text bytes.Buffer
 	if err := acmi.Write(&text, all); err != nil {
 		t.Fatal(err)

@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -29,45 +27,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/page"
 )
-
-// matches returns the matches of a fixture.
-func matches(t *testing.T, name string) []*match.Match {
-	t.Helper()
-	src, err := capture.OpenAll([]string{filepath.Join("../../../fixtures/captures", name)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = src.Close() }()
-	var b *match.Builder
-	p := dissect.New(dissect.Config{})
-	for {
-		d, err := src.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if b == nil {
-			b = match.New(src.Stats().FirstTime)
-		}
-		if err := p.Push(d, b.Record); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := p.Flush(b.Record); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Matches()
-}
 
 // A tab is a page in a browser, with all that it asked for and complained of.
 type tab struct {
@@ -243,7 +207,7 @@ const ink = `(() => { const c = document.querySelector("canvas.space"), d = c.ge
 func TestScores(t *testing.T) {
 	for _, name := range []string{"battle_mix.pcap.gz", "networked_battle.pcap", "stock_client.pcap", "two_teams.pcap"} {
 		t.Run(name, func(t *testing.T) {
-			all := matches(t, name)
+			all := recorded.Matches(t, name)
 			p := open(t, all, "", 1440, 900)
 			m := all[0]
 			type row struct{ Name, Kills, Deaths string }
@@ -274,7 +238,7 @@ func TestScores(t *testing.T) {
 
 // TestSort turns the order of the score board round.
 func TestSort(t *testing.T) {
-	p := open(t, matches(t, "battle_mix.pcap.gz"), "", 1440, 900)
+	p := open(t, recorded.Matches(t, "battle_mix.pcap.gz"), "", 1440, 900)
 	const names = `[...document.querySelectorAll(".board tr[data-player]")].map((r) => r.dataset.player).join()`
 	const click = `document.querySelector(".board th button").click()` // Player
 	// Team 1 leads and comes first, whatever the order within the teams.
@@ -289,7 +253,7 @@ func TestSort(t *testing.T) {
 // TestMoments goes to moments by a link, a kill, a line of chat, the keyboard and
 // another link. The loss is frame 11454 at 72.59 s, the first line of chat is at 11.5 s.
 func TestMoments(t *testing.T) {
-	all := matches(t, "battle_mix.pcap.gz")
+	all := recorded.Matches(t, "battle_mix.pcap.gz")
 	p := open(t, all, "#t=30.5", 1440, 900)
 	p.shows("#t=30.5", 30.5, 30.5)
 	if theme := eval[string](p, `document.documentElement.dataset.theme`); theme != "dark" {
@@ -318,7 +282,7 @@ func TestMoments(t *testing.T) {
 
 // TestHidden has a replay without a size for a while.
 func TestHidden(t *testing.T) {
-	p := open(t, matches(t, "battle_mix.pcap.gz"), "#t=30", 1440, 900)
+	p := open(t, recorded.Matches(t, "battle_mix.pcap.gz"), "#t=30", 1440, 900)
 	eval[chromedp.Void](p, `document.getElementById("match").style.display = "none"`)
 	p.until(`document.querySelector("canvas.space").width === 0`)
 	eval[chromedp.Void](p, `location.hash = "#t=31"`)
@@ -331,7 +295,7 @@ func TestHidden(t *testing.T) {
 
 // TestSelector changes between two matches, also by a link.
 func TestSelector(t *testing.T) {
-	all := append(matches(t, "battle_mix.pcap.gz"), matches(t, "stock_client.pcap")...)
+	all := append(recorded.Matches(t, "battle_mix.pcap.gz"), recorded.Matches(t, "stock_client.pcap")...)
 	p := open(t, all, "#m=2&t=8", 1440, 900)
 	p.shows("#m=2&t=8", 8, 8)
 	const first = `document.querySelector(".board tr[data-player]").dataset.player`
@@ -367,7 +331,7 @@ func TestHostile(t *testing.T) {
 		"${document.title='run'}`\"};document.title='run'//<!--<script>" + strings.Repeat("a b ", 80),
 		"__proto__", "constructor", "]]>\\u003cscript>", "漢字" + strings.Repeat("\u0301", 200), "\xff\xfe" + strings.Repeat("é", 150),
 	} {
-		all := matches(t, "battle_mix.pcap.gz")
+		all := recorded.Matches(t, "battle_mix.pcap.gz")
 		m := all[0]
 		for i := range m.Players {
 			m.Players[i].Name, m.Players[i].Names, m.Players[i].LeftHow = strconv.Itoa(i)+evil, []string{evil, evil}, evil

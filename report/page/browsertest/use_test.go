@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/bcdissect/bcdissect/dissect/match"
+	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report/page"
 )
 
@@ -185,7 +186,7 @@ func TestKeyboard(t *testing.T) {
 
 // TestStructure has the roles, names and headings that screen readers use.
 func TestStructure(t *testing.T) {
-	all := append(matches(t, "battle_mix.pcap.gz"), matches(t, "stock_client.pcap")...)
+	all := append(recorded.Matches(t, "battle_mix.pcap.gz"), recorded.Matches(t, "stock_client.pcap")...)
 	for _, hash := range []string{"#m=1", "#m=2"} {
 		p := openWith(t, all, page.Options{Captures: []string{"one.pcap", "two.pcap"}, League: match.League(all)}, hash, 1280, 800)
 		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
@@ -258,7 +259,7 @@ func TestContrast(t *testing.T) {
 		l.Player, l.End = i+2, 30
 		two.Lives = append(two.Lives, l)
 	}
-	for _, all := range [][]*match.Match{matches(t, "battle_mix.pcap.gz"), matches(t, "opcode_tour.pcap"), {two}} {
+	for _, all := range [][]*match.Match{recorded.Matches(t, "battle_mix.pcap.gz"), recorded.Matches(t, "opcode_tour.pcap"), {two}} {
 		p := open(t, all, "#t=52", 1280, 800)
 		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
 		for _, theme := range []string{"dark", "light"} {
@@ -385,8 +386,8 @@ func TestEmpty(t *testing.T) {
 		want string
 	}{
 		{nil, "The capture holds no match."},
-		{matches(t, "join_flow.pcap"), "The capture shows no ship in flight."},
-		{matches(t, "networked_battle.pcap"), "No ship was lost."},
+		{recorded.Matches(t, "join_flow.pcap"), "The capture shows no ship in flight."},
+		{recorded.Matches(t, "networked_battle.pcap"), "No ship was lost."},
 		{[]*match.Match{{}}, "Nobody flew a ship."},
 	} {
 		p := open(t, c.all, "", 390, 844)
