@@ -12,9 +12,9 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-// MostRows is the number of records that a list holds. Further ones are left
+// mostRows is the number of records that a list holds. Further ones are left
 // out.
-const MostRows = 4 << 20
+const mostRows = 4 << 20
 
 const chunkRows = 1024
 
@@ -36,6 +36,7 @@ type List struct {
 	chunks  []chunk
 	frames  []uint32 // of the rows
 	places  *places  // nil for a single capture
+	most    int      // rows
 	left    int      // out
 
 	filter   *filter.Filter // nil for all
@@ -48,7 +49,7 @@ type List struct {
 
 // NewList begins the list of captures, which Step fills.
 func NewList(names []string) (*List, error) {
-	l := &List{names: names, teller: table.NewTeller(), chunks: []chunk{{}}}
+	l := &List{names: names, teller: table.NewTeller(), chunks: []chunk{{}}, most: mostRows}
 	if len(names) > 1 {
 		l.places = &places{names: map[int]string{}, frames: map[int][]uint32{}}
 	}
@@ -86,7 +87,7 @@ func (l *List) Progress() (read, size int64) {
 
 // add adds the line of a record: frame, time, look, way, name, contents, marks.
 func (l *List) add(r *dissect.Record) error {
-	if len(l.frames) == MostRows {
+	if len(l.frames) == l.most {
 		l.left++
 		return nil
 	}
@@ -193,7 +194,7 @@ func (l *List) stopMatching() {
 
 // match takes a record for the filter.
 func (l *List) match(r *dissect.Record) error {
-	if l.matched < MostRows && l.filter.Match(r) {
+	if l.matched < l.most && l.filter.Match(r) {
 		l.kept = append(l.kept, uint32(l.matched))
 	}
 	l.matched++

@@ -131,6 +131,37 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// TestLimit has more records than the list holds: it counts those that it leaves
+// out, and a filter does not show them.
+func TestLimit(t *testing.T) {
+	name := fixtures.Path("captures/stock_client.pcap")
+	_, records, _ := newList(t, name).Len()
+	l, err := NewList([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.most != 4_194_304 {
+		t.Errorf("a list holds %d records", l.most)
+	}
+	l.most = records - 100
+	for _, c := range []struct {
+		filter string
+		want   int
+	}{{"", records - 100}, {"frame == 0", 0}, {"frame > 0", records - 100}} {
+		if err := l.Filter(c.filter); err != nil {
+			t.Fatal(err)
+		}
+		for l.Step() {
+		}
+		if shown, all, left := l.Len(); shown != c.want || all != records-100 || left != 100 {
+			t.Errorf("%q: %d of %d rows, and %d left out, of %d records", c.filter, shown, all, left, records)
+		}
+	}
+	if last := records - 101; l.Place(last) != last || l.Place(last+1) != -1 || l.Rows(last+1, records) != "" {
+		t.Error("a record that was left out has a row")
+	}
+}
+
 // TestFind finds a kill: frame 11454 at 72.590 s after 2026-11-21 02:02:36 UTC.
 func TestFind(t *testing.T) {
 	l := newList(t, fixtures.Path(battle))

@@ -230,6 +230,16 @@ const momentOf = (time) => app.data.matches.findIndex((m) => time >= m.origin + 
 
 // Messages.
 
+// presets are filters by name.
+const presets = [
+  ['Chat', 'Chat or TeamChat'],
+  ['Kills', 'DestroyObject or ScoreChange'],
+  ['Joins and leaves', 'PlayerAnnounce or PlayerDeleted'],
+  ['Shots', 'TorpedoFire or PulseFire or StartFiring'],
+  ['Without updates', 'not StateUpdate and kind != "ack"'],
+  ['Faults', 'status == "malformed"'],
+];
+
 function messages(panel) {
   const input = h('input', { type: 'text', id: 'filter', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'offers', 'aria-autocomplete': 'list', 'aria-describedby': 'mistake', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', placeholder: 'TorpedoFire or Chat' });
   const offers = h('ul', { id: 'offers', role: 'listbox', 'aria-label': 'Completions', hidden: true });
@@ -237,6 +247,7 @@ function messages(panel) {
   const counted = h('p', { class: 'counted soft', role: 'status' });
   const form = h('form', { class: 'filterbar', role: 'search' }, h('label', { for: 'filter' }, 'Filter'), h('span', { class: 'inputs' }, input, offers), h('button', { type: 'submit' }, 'Apply'),
     h('button', { type: 'button', onclick: () => { input.value = ''; shut(); applyFilter(''); } }, 'Clear'));
+  const ready = h('p', { class: 'presets', role: 'group', 'aria-label': 'Filters by name' }, presets.map(([name, expression]) => h('button', { type: 'button', title: expression, onclick: () => { shut(); applyFilter(expression); } }, name)));
   const detail = h('div', { class: 'detail' });
   let active = -1, asked = 0;
   const shut = () => { offers.hidden = true; active = -1; input.setAttribute('aria-expanded', 'false'); input.removeAttribute('aria-activedescendant'); };
@@ -280,7 +291,7 @@ function messages(panel) {
     counted.textContent = `${site.filtered ? `${grouped(s.shown)} of ` : ''}${plural(s.all, 'message').replace(String(s.all), grouped(s.all))}${done}${s.left ? `; ${grouped(s.left)} more do not fit into this list; the other views and the saved files have all` : ''}`;
     counted.dataset.more = String(s.more);
   };
-  panel.append(form, mistake, counted, site.list.element, detail);
+  panel.append(form, ready, mistake, counted, site.list.element, detail);
   detail.append(h('p', { class: 'soft' }, 'Choose a message to see its fields and bytes.'));
   if (site.state) site.onstate(site.state);
 }

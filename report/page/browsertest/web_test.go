@@ -221,6 +221,61 @@ func TestWebFilter(t *testing.T) {
 	v.until(`document.getElementById("mistake").hidden && document.querySelector(".row:not(.headrow) .c3")?.textContent === "Chat"`)
 	v.filter("")
 	v.until(`document.querySelector(".rows .row .c0").textContent === "1"`)
+	// Filters by name.
+	for _, name := range eval[[]string](v.tab, `[...document.querySelectorAll(".presets button")].map((e) => e.textContent)`) {
+		eval[chromedp.Void](v.tab, `document.querySelector(".counted").dataset.more = "true"; [...document.querySelectorAll(".presets button")].find((e) => e.textContent === `+strconv.Quote(name)+`).click()`)
+		v.until(`document.querySelector(".counted").dataset.more === "false"`)
+		if got := eval[bool](v.tab, `document.getElementById("mistake").hidden`); !got {
+			t.Errorf("%s: the filter has a mistake", name)
+		}
+		var want int
+		if expression := eval[string](v.tab, input+`.value`); expression != "" {
+			want = bytes.Count(program(t, "read", fixture("battle_mix.pcap.gz"), "-T", "json", "-Y", expression), []byte("\n"))
+		}
+		if got := eval[string](v.tab, `document.querySelector(".counted").textContent.replace(/ of .*|\s/g, "")`); got != strconv.Itoa(want) || want == 0 && name != "Faults" {
+			t.Errorf("%s: %q messages, and the program writes %d", name, got, want)
+		}
+	}
+}
+
+// TestWebContrast reads the colours of all text in every view, dark and light.
+func TestWebContrast(t *testing.T) {
+	v := visitSite(t, 1440, 900)
+	check := func(view string) {
+		t.Helper()
+		for range 2 {
+			for _, s := range eval[[]string](v.tab, contrast) {
+				t.Errorf("%s, %s: %s", view, eval[string](v.tab, `document.documentElement.dataset.theme`), s)
+			}
+			eval[chromedp.Void](v.tab, `document.querySelector(".bars button[aria-label='Light or dark']").click()`)
+		}
+	}
+	check("landing")
+	v.drop(fixture("battle_mix.pcap.gz"))
+	for _, view := range []string{"match", "messages", "stats", "network", "save"} {
+		v.view(view)
+		if view == "messages" {
+			v.until(`document.querySelectorAll(".rows .row").length > 5`)
+			eval[chromedp.Void](v.tab, `document.querySelectorAll(".rows .row")[5].click()`)
+			v.until(`document.querySelector(".hex") !== null`)
+			eval[chromedp.Void](v.tab, `document.querySelectorAll("[role=treeitem]")[3].click()`)
+			v.filter("Chat and")
+			v.until(`!document.getElementById("mistake").hidden`)
+		}
+		check(view)
+	}
+	big := filepath.Join(t.TempDir(), "big.pcap")
+	if err := os.WriteFile(big, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(big, 1<<31+1); err != nil { // it takes no room
+		t.Fatal(err)
+	}
+	v.drop(big)
+	if got := eval[string](v.tab, `document.querySelector("[role=alert]").textContent`); !strings.Contains(got, "a browser holds at most 2.1 GB") {
+		t.Errorf("of a large file the page says %q", got)
+	}
+	check("refusal")
 }
 
 // TestWebSelect chooses a message and one of its fields: the bytes of the field
