@@ -135,6 +135,19 @@ func (d *draft) create(table string) (io.WriteCloser, error) {
 	return f, nil
 }
 
+// plain names the folder in an error of a file of the draft, which is gone when
+// the error is read.
+func (d *draft) plain(err error) error {
+	p := (*fs.PathError)(nil)
+	switch {
+	case !errors.As(err, &p):
+		return err
+	case strings.HasPrefix(p.Path, d.temp):
+		return cli.PlainPath(d.path, p)
+	}
+	return cli.PlainPath(p.Path, p)
+}
+
 // discard removes the draft.
 func (d *draft) discard() {
 	_ = os.RemoveAll(d.temp)                         // the error that matters is known

@@ -214,10 +214,10 @@ func (w *work) report(j *job) {
 		fmt.Fprintf(w.s.Out, "%s: already there\n", name)
 	case errors.Is(j.err, errStopped):
 	case j.err != nil:
-		fmt.Fprintf(w.s.Err, "bcdissect: %s\n", cli.OneLine(j.err.Error()))
+		cli.Say(w.s.Err, "%v", j.err)
 	default:
 		if j.damage != nil {
-			fmt.Fprintf(w.s.Err, "bcdissect: %s\n", cli.OneLine(j.damage.Error()))
+			cli.Say(w.s.Err, "%v", j.damage)
 		}
 		for _, text := range j.remarks {
 			fmt.Fprintf(w.s.Err, "bcdissect: %s: %s\n", name, text)
@@ -285,13 +285,13 @@ func (w *work) write(j *job) (err error) {
 	}
 	defer d.discard()
 	if err := w.fill(j, d, origin); err != nil {
-		return err
+		return d.plain(err)
 	}
 	after, err := os.Stat(j.file)
 	if err != nil || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
 		return fmt.Errorf("%s: changed while it was read; run the command again", j.file)
 	}
-	return d.publish()
+	return d.plain(d.publish())
 }
 
 // fill reads a capture into the files of a draft.
