@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/fixtures"
+)
+
+// A document is a page of the repository.
+type document struct {
+	lines   []string // without code blocks, which are empty lines
+	anchors map[string]bool
+}
+
+var (
+	docLink    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	docCode    = regexp.MustCompile("`[^`]*`")
+	docHeading = regexp.MustCompile(`^#+\s+(.*)`)
+	notInLink  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+)
+
+func readDocument(t *testing.T, name string) *document {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &document{anchors: map[string]bool{}}
+	code := false
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimRight(line, "\n")
+		fence := strings.HasPrefix(line, "```")
+		if fence {
+			code = !code
+		}
+		if code || fence {
+			line = ""
+		}
+		p.lines = append(p.lines, line)
+		if m := docHeading.FindStringSubmatch(line); m != nil {
+			text := docLink.ReplaceAllString(m[1], "]")
+			at := strings.ReplaceAll(notInLink.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
+			anchor := at
+			for n := 1; p.anchors[anchor]; n++ {
+				anchor = fmt.Sprintf("%s-%d", at, n)
+			}
+			p.anchors[anchor] = true
+		}
+	}
+	return p
+}
+
+// Links in the documents lead to files and headings that exist, and all rows of a
+// table have as many cells as its first.
+func TestDocuments(t *testing.T) {
+	root := filepath.Dir(fixtures.Dir())
+	var names []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "fixtures/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	if len(names) < 30 {
+		t.Fatalf("only %d documents", len(names))
+	}
+	pages := map[string]*document{}
+	for _, name := range names {
+		pages[name] = readDocument(t, name)
+	}
+	for _, name := range names {
+		cells := 0
+		for i, line := range pages[name].lines {
+			place := fmt.Sprintf("%s:%d", strings.TrimPrefix(name, root), i+1)
+			for _, m := range docLink.FindAllStringSubmatch(docCode.ReplaceAllString(line, ""), -1) {
+				path, anchor, _ := strings.Cut(m[1], "#")
+				if strings.Contains(path, ":") { // of the web
+					continue
+				}
+				to := name
+				if path != "" {
+					to = filepath.Join(filepath.Dir(name), filepath.FromSlash(path))
+				}
+				if _, err := os.Stat(to); err != nil {
+					t.Errorf("%s: %s: there is no such file", place, m[1])
+				} else if p := pages[to]; anchor != "" && p != nil && !p.anchors[anchor] {
+					t.Errorf("%s: %s: there is no such heading", place, m[1])
+				}
+			}
+			if !strings.HasPrefix(line, "|") {
+				cells = 0
+				continue
+			}
+			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") - 1
+			if cells == 0 {
+				cells = n
+			}
+			if n != cells {
+				t.Errorf("%s: a row of %d cells in a table of %d", place, n, cells)
+			}
+		}
+	}
+}
