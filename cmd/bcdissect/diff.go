@@ -128,7 +128,7 @@ func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error
 	quiet.Err = io.Discard
 	for i, name := range names {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-			fmt.Fprintf(s.Err, "bcdissect: %s: not a file that can be read twice; the fields of differences are left out\n", cli.OneLine(name))
+			cli.Say(s.Err, "%s: not a file that can be read twice; the fields of differences are left out", name)
 			return nil
 		}
 		if err := f.read(quiet, name, diff.NewFinder(r, i == 1)); err != nil {

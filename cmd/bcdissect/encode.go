@@ -128,7 +128,7 @@ func (e *encoder) lines(in io.Reader) error {
 				return err
 			}
 			if e.failed++; e.failed <= maxShownLines {
-				fmt.Fprintf(e.errs, "bcdissect: line %d: %s\n", n, cli.OneLine(err.Error()))
+				cli.Say(e.errs, "line %d: %v", n, err)
 			}
 		}
 	}

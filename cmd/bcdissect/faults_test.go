@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -294,6 +296,66 @@ func TestDiskFull(t *testing.T) {
 		_ = full.Close()
 		if status != cli.ExitFailed || errs.String() != "bcdissect: standard output: no space left on device\n" {
 			t.Errorf("%v: status %d, %q", args, status, errs.String())
+		}
+	}
+}
+
+// The name of a file cannot do anything to the terminal, whatever tells of it.
+func TestHostileFileNames(t *testing.T) {
+	if cli.OnWindows {
+		t.Skip("Windows refuses such names")
+	}
+	for _, name := range []string{"a\n\x1b[2J.pcap", "\xff\xfe.pcap", "gpj\u202e.pcap"} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, name)
+		if err := os.WriteFile(in, fixtures.Read(t, "captures/stock_client.pcap"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cut := filepath.Join(dir, "cut"+name)
+		if err := os.WriteFile(cut, fixtures.Read(t, "captures/variants/join_flow-filecut.pcap"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"read", in, "-c", "3"},
+			{"read", in, "-Y", "name == none"},
+			{"read", in, "-w", in + ".copy"},
+			{"read", in, "-w", in + ".clear", "--decrypt", "-F", "pcap"},
+			{"read", cut, "-w", cut + ".copy"},
+			{"read", in + ".none"},
+			{"read", in, "-w", in},
+			{"read", in, "-e", "capture", "-c", "1"},
+			{"read", in, "-T", "fields", "-e", "capture", "-c", "1"},
+			{"read", in, "-T", "json", "-e", "capture", "-c", "1"},
+			{"stats", cut},
+			{"session", in},
+			{"session", in, cut},
+			{"measure", cut},
+			{"replay", cut},
+			{"diff", in, cut},
+			{"anonymize", in, in + ".other", "--key", in + ".key"},
+			{"tables", in + ".tables", in, cut},
+			{"tables", in + ".tables", in},
+			{"conform", "--read", in},
+			{"conform", "--read", in, "-T", "tap"},
+			{"decode", in},
+			{"encode", in},
+			{in, "-c", "1"},
+			{in + ".none"},
+		} {
+			r := runIn(nil, args...)
+			for line := range strings.Lines(r.out + r.errors) {
+				for _, c := range strings.TrimSuffix(line, "\n") {
+					if !unicode.IsGraphic(c) && (c != '\t' || args[0] == "read") {
+						t.Fatalf("%q: %q of %q", args, c, line)
+					}
+				}
+			}
+			if !utf8.ValidString(r.out + r.errors) {
+				t.Errorf("%q: not UTF-8: %q", args, r.out+r.errors)
+			}
+			if n := strings.Count(r.errors, "\n") - strings.Count(r.errors, "bcdissect: "); r.status == cli.ExitFailed && args[0] != "anonymize" && n > 0 {
+				t.Errorf("%q: %d lines without the name of the program: %q", args, n, r.errors)
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ standard error gives the remedy.`,
 			}
 			for i := range all {
 				if p := all[i].Problem; p != "" && format.Value == "table" {
-					fmt.Fprintf(s.Err, "bcdissect: %s: %s\n", cli.OneLine(all[i].Name), cli.OneLine(p))
+					cli.Say(s.Err, "%s: %s", all[i].Name, p)
 				}
 			}
 			return cli.Failed(err)

@@ -89,7 +89,7 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 	if !asJSON {
 		for i := range results {
 			if e := results[i].Err; e != nil {
-				fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(e.Error()))
+				cli.Say(s.Err, "%v", e)
 			}
 		}
 	}

@@ -367,7 +367,7 @@ func TestRelaySession(t *testing.T) {
 		}
 	}
 	said := host.String()
-	for _, want := range []string{`named "Player 3"`, "8 joined", "left", "taking leave"} {
+	for _, want := range []string{`named "Player 3"`, "8 joined", "left", "disconnecting all players"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the host did not say %q: %s", want, said)
 		}

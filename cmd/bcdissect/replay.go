@@ -254,7 +254,7 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 		st = stage.New(ctx, to, r.speed, r.cfg, answers)
 		return st, func(*reading.Counts) (err error) {
 			for _, text := range st.Complaints() {
-				fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(text))
+				cli.Say(s.Err, "%s", text)
 			}
 			verdict, err = r.write(s, out, start, st.Hosts)
 			return err

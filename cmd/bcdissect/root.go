@@ -33,7 +33,7 @@ func run(args []string, s cli.Streams) int {
 	var st *cli.StatusError
 	_ = errors.As(err, &st) // an error without a status has no caret
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(text))
+		cli.Say(s.Err, "%s", text)
 		if ways := cli.Remedy(err); ways != "" {
 			fmt.Fprintf(s.Err, "%s\n", cli.OneLine(ways))
 		}

@@ -14,7 +14,7 @@ import (
 // failed ones with what was expected and what came, and the verdict.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t := conformTables{w: w, theme: newTheme(o.Color), r: r, width: o.Width}
-	t.printf("host      %s", r.Host)
+	t.printf("host      %s", report.Escape(r.Host))
 	if r.Name != "" {
 		t.printf(" \"%s\"", report.Escape(r.Name))
 	}

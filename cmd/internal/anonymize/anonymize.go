@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // Options say how captures are made anonymous.
@@ -149,6 +150,7 @@ func (j *Job) Summary(to io.Writer, name string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	name = report.Escape(name)
 	say := func(format string, args ...any) { fmt.Fprintf(to, "bcdissect: "+format+"\n", args...) }
 	say("%s: %s written", name, counted(w.to.Stats().Frames, "frame"))
 	for _, left := range []struct {

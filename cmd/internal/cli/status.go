@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // Exit statuses that scripts rely on.
@@ -57,14 +58,20 @@ func StatusOf(err error) int {
 	return ExitUsage
 }
 
-// OneLine keeps an error on one line, and control characters that came in with
-// a file name from the terminal.
+// Say writes a line that is neither report nor error.
+func Say(w io.Writer, format string, args ...any) {
+	fmt.Fprintf(w, "bcdissect: %s\n", OneLine(fmt.Sprintf(format, args...)))
+}
+
+// OneLine keeps an error on one line. Characters that control the terminal or the
+// direction of writing, which came in with the name of a file or a server, become
+// question marks.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case r < ' ' || r >= 0x7F && r < 0xA0:
+		case !unicode.IsGraphic(r):
 			return '?'
 		}
 		return r

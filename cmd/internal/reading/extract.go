@@ -313,7 +313,7 @@ const progressEvery = 4096 // frames
 func (x *extraction) summary(all capture.Stats, job *extract.Job) {
 	c := job.Stats()
 	done, left := job.Counts()
-	say := func(format string, args ...any) { fmt.Fprintf(x.s.Err, "bcdissect: "+format+"\n", args...) }
+	say := func(format string, args ...any) { cli.Say(x.s.Err, format, args...) }
 	name := x.name
 	switch {
 	case x.reader != "":

@@ -181,7 +181,7 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 	var deadline <-chan time.Time // of players to say goodbye; nil while hosting
 	takeLeave := func() {
 		stop, deadline = nil, time.After(farewell)
-		s.Log.Say("stopping: taking leave of all players")
+		s.Log.Say("stopping: disconnecting all players")
 		s.Host.Shutdown(time.Now())
 	}
 	for {

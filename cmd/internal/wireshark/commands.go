@@ -68,7 +68,7 @@ func Install(s cli.Streams, program string) error {
 	asRoot(s.Err)
 	for _, o := range done {
 		if o.kept {
-			fmt.Fprintf(s.Err, "bcdissect: %s: kept, since it was changed; remove it and install again for a new one\n", o.path)
+			cli.Say(s.Err, "%s: kept, since it was changed; remove it and install again for a new one", o.path)
 		}
 	}
 	return show(s.Out, p, all)

@@ -60,7 +60,7 @@ func Extcap(args []string, s cli.Streams) int {
 	cmd.SetErr(s.Err)
 	err := cmd.Execute()
 	if err != nil {
-		fmt.Fprintf(s.Err, "bcdissect: %s\n", cli.OneLine(err.Error()))
+		cli.Say(s.Err, "%v", err)
 		if ways := cli.Remedy(err); ways != "" {
 			fmt.Fprintf(s.Err, "%s\n", cli.OneLine(ways))
 		}

@@ -123,7 +123,7 @@ func readKey(name string, report io.Writer) ([]byte, error) {
 		if err = errors.Join(err, file.Close()); err != nil {
 			return nil, cli.PlainPath(name, err)
 		}
-		fmt.Fprintf(report, "bcdissect: %s: a new key; keep it to yourself\n", name)
+		cli.Say(report, "%s: a new key; keep it to yourself", name)
 		return fresh, nil
 	case err != nil:
 		return nil, cli.PlainPath(name, err)
