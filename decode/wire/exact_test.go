@@ -63,7 +63,9 @@ func TestVec4Of(t *testing.T) {
 	}
 }
 
-// FuzzVec4Of packs any bits as a sender might.
+// FuzzVec4Of packs any bits as a sender might. They have the same value again,
+// but for values beyond those of the game: a direction of -128 with a length
+// below 0, and numbers too large or too small for an f32.
 func FuzzVec4Of(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 0, 0, 0x80, 0x3F})
 	f.Add([]byte{1, 0x80, 0x80, 0xFF, 0xFF, 0x7F, 0x7F})
@@ -72,8 +74,14 @@ func FuzzVec4Of(f *testing.F) {
 			return
 		}
 		p := Vec4f{Dir3{int8(b[0]), int8(b[1]), int8(b[2])}, F32(binary.LittleEndian.Uint32(b[3:]))}
-		Vec4fOf(p.Vec())
+		plain := func(length float32) bool { return length >= 0 || p.Dir[0] > -128 && p.Dir[1] > -128 && p.Dir[2] > -128 }
+		got, n := Vec4fOf(p.Vec()), math.Abs(float64(p.Len.Float()))
+		if got.Vec() != p.Vec() && plain(p.Len.Float()) && n > 1e-30 && n < 1e30 {
+			t.Errorf("%v: %v became %v", p, p.Vec(), got.Vec())
+		}
 		h := Vec4h{p.Dir, CF16(p.Len)}
-		Vec4hOf(h.Vec())
+		if got := Vec4hOf(h.Vec()); got.Vec() != h.Vec() && plain(h.Len.Float()) {
+			t.Errorf("%v: %v became %v", h, h.Vec(), got.Vec())
+		}
 	})
 }
