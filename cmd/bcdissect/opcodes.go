@@ -17,7 +17,7 @@ import (
 func newOpcodes(s cli.Streams) *cobra.Command {
 	var f cli.Common
 	cmd := &cobra.Command{
-		Use:   "opcodes [NAME or 0xNN]",
+		Use:   "opcodes [NAME|OPCODE]",
 		Short: "Show the protocol: opcodes, names, directions, relay classes, fields",
 		Long: `Opcodes shows the message reference: all messages as a table, or one message
 with every field, by its name, by the game's constant, by a name from other

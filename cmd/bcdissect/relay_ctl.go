@@ -141,7 +141,7 @@ func drawStatus(out io.Writer, s *control.Status) error {
 	row("received", "%d datagrams, %d bytes", s.Received, s.BytesIn)
 	row("sent", "%d datagrams, %d bytes", s.Sent, s.BytesOut)
 	row("dropped", "%s", strings.Join(dropped, ", "))
-	row("recording", "%v", s.Recording)
+	row("recording", "%s", map[bool]string{true: "yes", false: "no"}[s.Recording])
 	return t.Flush()
 }
 

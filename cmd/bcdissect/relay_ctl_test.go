@@ -67,7 +67,7 @@ func TestRelayControl(t *testing.T) {
 	if r := ctl(host, "players"); !regexp.MustCompile(`(?m)^\d+ +0 +Player 1 +127\.0\.0\.1:\d+ +playing `).MatchString(r.out) {
 		t.Errorf("got %q, %q", r.out, r.errors)
 	}
-	if r := ctl(host, "status"); !strings.Contains(r.out, `"Ctl", Multiplayer.Episode.Mission1.Mission1, playable`) || !strings.Contains(r.out, "2 of 8, 2 in the game") {
+	if r := ctl(host, "status"); !strings.Contains(r.out, `"Ctl", Multiplayer.Episode.Mission1.Mission1, playable`) || !strings.Contains(r.out, "2 of 8, 2 in the game") || !strings.HasSuffix(r.out, "\nrecording  no\n") {
 		t.Errorf("got %q, %q", r.out, r.errors)
 	}
 
