@@ -517,6 +517,9 @@ var faults = []fault{
 		}
 		return true
 	}},
+	{name: "no 1D to the owner", caught: "O-2", out: others(int(msg.OpVerifyEnterSet), func(p *peer, b []byte) bool {
+		return (binary.LittleEndian.Uint32(b[1:])-0x3FFFFFFF)/0x40000 == uint32(p.slot)
+	})},
 	{name: "next ship not copied", caught: "D-4", out: others(int(msg.OpObjectCreateTeam), func(p *peer, b []byte) bool {
 		return p.announced && (binary.LittleEndian.Uint32(b[shipAt:])-0x3FFFFFFF)%0x40000 == 34
 	})},

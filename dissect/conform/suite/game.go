@@ -81,6 +81,10 @@ func gameCases() []Case {
 			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, run: creationCopied, compare: "creation-copies",
 		},
 		{
+			ID: "O-2", Title: "entry verified", Rule: "After a ship's creation everybody in the game, its owner included, is sent one 1D with its id.",
+			Source: "TRANSPORT 11.2", Grade: OnWire, Profiles: everyHost, run: entryVerified, compare: "1D",
+		},
+		{
 			ID: "O-3", Title: "object requested", Rule: "1E for an object that exists is answered by its creation, to the asker alone.",
 			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: objectRequested,
 		},
@@ -350,6 +354,27 @@ func creationCopied(t *T) error {
 	}
 	if list := c.copies(body); len(list) > 0 {
 		return t.fail("no copy back to the sender", list)
+	}
+	return nil
+}
+
+func entryVerified(t *T) error {
+	p, err := t.players(2)
+	if err != nil {
+		return err
+	}
+	c, err := t.joined()
+	if err != nil {
+		return err
+	}
+	c.creates(akira)
+	t.settle(c, append(p, c)...)
+	want := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpVerifyEnterSet)}, c.base())
+	for _, o := range append(p, c) {
+		if o.count(want) != 1 {
+			return t.fail(fmt.Sprintf("one copy of %X at %s", want, o.name), o.strange(msg.OpVerifyEnterSet))
+		}
+		t.show(o.copies(want)[0].frame)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ var differences = map[string]difference{
 	"J-22": {"OpenBC refuses without an accept, and not reliably", "README; cases J-22"},
 
 	"O-1":  {"OpenBC sends it only to those in the game", "cases O-1"},
+	"O-2":  {"OpenBC sends none", "cases O-2; replay: no-verify-enter-set"},
 	"O-4":  {"OpenBC answers 1D", "README; cases O-4"},
 	"O-5":  {"OpenBC sends the newest ship of the slot", "README; cases O-5"},
 	"O-6":  {"OpenBC has an option that respawns players", "cases O-6"},
@@ -50,6 +51,7 @@ var differences = map[string]difference{
 	"U-4":  {"OpenBC passes clients' updates on", "cases U-1"},
 	"U-5":  {"OpenBC's blocks follow another rule", "README; cases U-5"},
 	"U-6":  {"OpenBC's blocks follow another rule", "README; cases U-6"},
+	"U-7":  {"OpenBC's blocks follow another rule", "README; cases U-5"},
 	"U-8":  {"OpenBC passes clients' updates on", "cases U-1"},
 	"U-11": {"OpenBC passes on the times of clients beside its own", "cases U-1"},
 	"D-7":  {"OpenBC names another part as the repair subsystem, and sends no codes 74 and 75", "CONFLICTS-game 29; cases D-7"},

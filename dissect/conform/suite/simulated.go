@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -338,4 +340,217 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 		return true, fmt.Sprintf("%08X is no part of ship %08X", uint32(damaged), uint32(base))
 	}
 	return true, ""
+}
+
+// watchDeaths watches the events by which a ship explodes after its player has asked for
+// that: nobody caused it.
+func watchDeaths() watcher {
+	const soon = 2 * time.Second
+	s := slots{}
+	asked := map[int]time.Time{} // by slot
+	return needing(func(r *dissect.Record) (bool, string) {
+		s.learn(r)
+		if r.Dir == dissect.ToHost && r.Transport.Type == transport.Disconnect {
+			delete(asked, s[r.Conversation]) // a leave ends a ship, too
+		}
+		switch m := r.Message.(type) {
+		case *msg.SelfDestructRequest:
+			if slot, ok := s[r.Conversation]; ok && r.Dir == dissect.ToHost && r.Status == dissect.StatusOK {
+				asked[slot] = r.Time
+			}
+		case *msg.HostEvent:
+			slot, owned := m.Dest.Slot()
+			at, ok := asked[slot]
+			if !fromHost(r) || r.Status != dissect.StatusOK || m.Code != event.CodeObjectExploding || !owned || !ok || r.Time.Sub(at) > soon {
+				return false, ""
+			}
+			const length = 9.5 // seconds
+			if m.Class != event.ClassExploding || m.Source != 0 || m.FiringPlayer != 0 || m.Lifetime.Float() != length {
+				return true, fmt.Sprintf("class %X, source %08X, player %d, %g s", uint32(m.Class), uint32(m.Source), m.FiringPlayer, m.Lifetime.Float())
+			}
+			return true, ""
+		}
+		return false, ""
+	}, dissect.FromHost, dissect.ToHost)
+}
+
+// watchScores watches the deaths that each client is told of: they count up, and begin anew
+// with the game.
+func watchScores(restarted bool) watcher {
+	type place struct {
+		conversation int
+		victim       int32
+	}
+	deaths := map[place]int32{}
+	anew := map[int]bool{} // conversations in which the game has begun anew
+	return needing(func(r *dissect.Record) (bool, string) {
+		if begins(r) {
+			maps.DeleteFunc(deaths, func(p place, _ int32) bool { return p.conversation == r.Conversation })
+			delete(anew, r.Conversation)
+			return false, ""
+		}
+		if op, ok := game(r); ok && op == msg.OpRestartGame {
+			maps.DeleteFunc(deaths, func(p place, _ int32) bool { return p.conversation == r.Conversation })
+			anew[r.Conversation] = true
+			return false, ""
+		}
+		m, ok := r.Message.(*msg.ScoreChange)
+		if !ok || !fromHost(r) || r.Status != dissect.StatusOK || r.Late || len(deaths) >= mostStreams {
+			return false, ""
+		}
+		p := place{r.Conversation, m.Victim}
+		before, seen := deaths[p]
+		deaths[p] = m.Deaths
+		switch {
+		case restarted:
+			if seen || !anew[r.Conversation] {
+				return false, ""
+			}
+			before = 0
+		case !seen:
+			return false, ""
+		}
+		if m.Deaths != before+1 {
+			return true, fmt.Sprintf("%d deaths of player %d after %d", m.Deaths, m.Victim, before)
+		}
+		return true, ""
+	}, dissect.FromHost)
+}
+
+// watchPositions watches how often a ship near its viewer is placed.
+func watchPositions() watcher {
+	const (
+		most, closest = 1150 * time.Millisecond, 130 * time.Millisecond
+		enough        = 20 // of the intervals whose median counts
+		mostPaces     = 4096
+	)
+	type state struct {
+		last   time.Time // update
+		placed time.Time
+		gaps   []time.Duration // between positions
+		paces  []time.Duration // between updates
+	}
+	s := slots{}
+	by := map[flight]*state{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		m, own, known := s.update(r)
+		if m == nil || own || !known || r.Time.IsZero() {
+			return false, ""
+		}
+		f := flight{r.Conversation, m.Object}
+		v := by[f]
+		if v == nil {
+			if len(by) >= mostStreams {
+				return false, ""
+			}
+			v = &state{}
+			by[f] = v
+		}
+		if d := r.Time.Sub(v.last); !v.last.IsZero() && (d < 0 || d > resting) {
+			*v = state{} // the game paused
+		} else if !v.last.IsZero() {
+			v.paces = append(v.paces, d)
+		}
+		v.last = r.Time
+		if len(v.paces) > mostPaces {
+			v.paces = v.paces[:0]
+		}
+		if m.Flags&msg.DirtyPosition == 0 {
+			return false, ""
+		}
+		if !v.placed.IsZero() {
+			v.gaps = append(v.gaps, r.Time.Sub(v.placed))
+		}
+		if v.placed = r.Time; len(v.gaps) < enough || len(v.paces) == 0 {
+			return false, ""
+		}
+		slices.Sort(v.gaps)
+		slices.Sort(v.paces)
+		gap, pace := v.gaps[len(v.gaps)/2], v.paces[len(v.paces)/2]
+		*v = state{last: v.last, placed: v.placed}
+		if pace > closest { // it is not near
+			return false, ""
+		}
+		if gap > most {
+			return true, fmt.Sprintf("a position every %v, of ship %08X", gap.Round(time.Millisecond), uint32(m.Object))
+		}
+		return true, ""
+	})
+}
+
+// watchFirst watches the first block about a new Sovereign of the receiver's: no later one
+// starts at 0. Damage changes its values, but neither its length nor its bits.
+func watchFirst() watcher {
+	const sovereign, newborn, head, bits = 5, time.Second, 10, 3
+	want := []byte{0, 0xFF, 0xFF, 0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}
+	s := slots{}
+	born := map[wire.ObjectID]time.Time{}
+	return needing(func(r *dissect.Record) (bool, string) {
+		if m, ok := r.Message.(*msg.ObjectCreateTeam); ok && m.Species == sovereign && r.Dir == dissect.ToHost && r.Status == dissect.StatusOK && len(born) < mostStreams {
+			born[m.ID] = r.Time
+		}
+		m, own, known := s.update(r)
+		if !own || !known || m.Flags != msg.DirtySubsystems || m.Start != 0 || len(r.Payload) < head {
+			return false, ""
+		}
+		at, ok := born[m.Object]
+		block := r.Payload[head:]
+		switch {
+		case !ok || r.Time.Sub(at) > newborn:
+		case bytes.Equal(block, want):
+			return true, ""
+		case len(block) != len(want) || block[bits] != want[bits]:
+			return true, fmt.Sprintf("the block % X", block[:min(len(block), 32)])
+		}
+		return false, ""
+	}, dissect.FromHost, dissect.ToHost)
+}
+
+// watchWrecks watches the updates of ships that explode, while those of others go on.
+func watchWrecks() watcher {
+	const begun, least, long = time.Second, 20, 5 * time.Second
+	type wreck struct {
+		at, till time.Time
+		others   int // updates of other ships
+		own      bool
+	}
+	by := map[flight]*wreck{}
+	return watch(func(r *dissect.Record) (bool, string) {
+		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate {
+			return false, ""
+		}
+		switch m := r.Message.(type) {
+		case *msg.HostEvent:
+			life := time.Duration(float64(m.Lifetime.Float()) * float64(time.Second))
+			if m.Code == event.CodeObjectExploding && life >= long && life < time.Minute && len(by) < mostStreams {
+				by[flight{r.Conversation, m.Dest}] = &wreck{at: r.Time, till: r.Time.Add(life - begun)}
+			}
+		case *msg.ObjectCreateTeam: // its player is back
+			slot, _ := m.ID.Slot()
+			maps.DeleteFunc(by, func(f flight, _ *wreck) bool {
+				s, _ := f.id.Slot()
+				return s == slot
+			})
+		case *msg.StateUpdate:
+			for f, w := range by {
+				switch {
+				case f.conversation != r.Conversation || r.Time.Before(w.at.Add(begun)):
+				case r.Time.After(w.till):
+					delete(by, f)
+					if w.others < least && !w.own {
+						continue
+					}
+					if !w.own {
+						return true, fmt.Sprintf("no update of ship %08X while it explodes, and %d of others", uint32(f.id), w.others)
+					}
+					return true, ""
+				case f.id == m.Object:
+					w.own = true
+				default:
+					w.others++
+				}
+			}
+		}
+		return false, ""
+	})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // simulated are the cases of a simulating host that captures answer.
-var simulated = []string{"U-3", "U-4", "U-5", "U-6", "U-8", "U-10", "U-12", "D-7"}
+var simulated = []string{"U-3", "U-4", "U-5", "U-6", "U-7", "U-8", "U-9", "U-10", "U-12", "D-1", "D-2", "D-3", "D-7", "D-10"}
 
 // verdicts returns the verdicts of a watch by id.
 func verdictsOf(w *Watch, p Profile) map[string]Result {
@@ -38,9 +38,9 @@ func TestSimulatedInCaptures(t *testing.T) {
 		frame   map[string]int
 	}{
 		{"stock_replay.pcap", Stock, map[string]Verdict{"U-4": Pass, "U-5": Pass, "U-6": Pass}, nil},
-		{"stock_client.pcap", Stock, map[string]Verdict{"U-4": Fail, "U-8": Fail, "U-12": Pass, "D-7": Fail}, map[string]int{"U-8": 145, "D-7": 210}},
-		{"stock_client.pcap", OpenBC, map[string]Verdict{"U-4": Known, "U-8": Known, "U-12": Pass, "D-7": Known}, nil},
-		{"battle_mix.pcap.gz", Stock, map[string]Verdict{"U-3": Pass, "U-4": Pass, "U-8": Pass, "U-12": Pass}, nil},
+		{"stock_client.pcap", Stock, map[string]Verdict{"U-4": Fail, "U-8": Fail, "U-12": Pass, "D-1": Pass, "D-7": Fail}, map[string]int{"U-8": 145, "D-7": 210}},
+		{"stock_client.pcap", OpenBC, map[string]Verdict{"U-4": Known, "U-8": Known, "U-12": Pass, "D-1": Pass, "D-7": Known}, nil},
+		{"battle_mix.pcap.gz", Stock, map[string]Verdict{"U-3": Pass, "U-4": Pass, "U-8": Pass, "U-9": Pass, "U-12": Pass}, nil},
 		{"join_flow.pcap", Stock, nil, nil},
 	} {
 		cases, _ := Select(simulated)
@@ -104,14 +104,49 @@ func (s *story) host(m decode.Message) {
 }
 
 // numbered sends a reliable message.
-func (s *story) numbered(dir dissect.Dir, m decode.Message) {
+func (s *story) numbered(dir dissect.Dir, m decode.Message) { s.number(dir, m, nil) }
+
+func (s *story) number(dir dissect.Dir, m decode.Message, payload []byte) {
 	s.frame++
 	n := s.next[dir]
 	s.next[dir]++
 	_ = s.w.Record(&dissect.Record{ // which never fails
 		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dir, Kind: dissect.KindMessage, Conversation: 1, Message: m,
-		Transport: transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: uint16(n)}, Number: n,
+		Transport: transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: uint16(n)}, Number: n, Payload: payload,
 	})
+}
+
+// explodes lets the client ask for its end, and the host tell of it.
+func (s *story) explodes(e event.Event) {
+	s.numbered(dissect.ToHost, new(msg.SelfDestructRequest))
+	e.Class, e.Code, e.Dest = event.ClassExploding, event.CodeObjectExploding, own
+	s.host(&msg.HostEvent{Event: e})
+}
+
+// first lets the client create a Sovereign, and the host send a block about it.
+func (s *story) first(block string) {
+	created := s.at
+	if created.After(began) {
+		created = began
+	}
+	at := s.at
+	s.at = created
+	m := &msg.ObjectCreateTeam{}
+	m.ID, m.Species = own+40, 5
+	s.numbered(dissect.ToHost, m)
+	s.at = at
+	s.frame++
+	_ = s.w.Record(&dissect.Record{ // which never fails
+		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Conversation: 1,
+		Message: &msg.StateUpdate{Object: own + 40, Flags: msg.DirtySubsystems}, Payload: append(make([]byte, 10), unhex(block)...),
+	})
+}
+
+// dies lets the host tell of a death of player 2.
+func (s *story) dies(deaths int32) { s.host(&msg.ScoreChange{Victim: 2, Deaths: deaths}) }
+
+func (s *story) restarts() {
+	s.number(dissect.FromHost, new(msg.RestartGame), []byte{byte(msg.OpRestartGame)})
 }
 
 // ends lets both sides say something more: their numbers tell whether the capture lacks a
@@ -194,6 +229,62 @@ func TestSimulatedFaults(t *testing.T) {
 		{"U-12", "a position first", Pass, func(s *story) { s.updates(1, tenth, 0, placed); s.updates(5, tenth, 0, moved) }},
 		{"U-12", "never a position", Fail, func(s *story) { s.updates(60, tenth, 0, moved) }},
 		{"U-12", "the first position is not captured", NotSeen, func(s *story) { s.updates(9, tenth, 0, moved); s.updates(9, tenth, 0, placed) }},
+		{"U-9", "each second", Pass, func(s *story) {
+			for range 30 {
+				s.updates(9, tenth, 0, moved)
+				s.updates(1, tenth, 0, placed)
+			}
+		}},
+		{"U-9", "each second, and every tenth is lost", Pass, func(s *story) {
+			for range 30 {
+				s.updates(9, tenth, 9, moved)
+				s.updates(1, tenth, 0, placed)
+			}
+		}},
+		{"U-9", "every other second", Fail, func(s *story) {
+			for range 30 {
+				s.updates(19, tenth, 0, moved)
+				s.updates(1, tenth, 0, placed)
+			}
+		}},
+		{"U-9", "far away", NotSeen, func(s *story) {
+			for range 30 {
+				s.updates(3, 5*tenth, 0, moved)
+				s.updates(1, 5*tenth, 0, placed)
+			}
+		}},
+		{"D-1", "as the game does", Pass, func(s *story) { s.explodes(event.Event{Lifetime: wire.FloatBits(9.5)}) }},
+		{"D-1", "too short", Fail, func(s *story) { s.explodes(event.Event{Lifetime: wire.FloatBits(1)}) }},
+		{"D-1", "with a player to blame", Fail, func(s *story) { s.explodes(event.Event{FiringPlayer: 2, Lifetime: wire.FloatBits(9.5)}) }},
+		{"D-1", "shot, not asked for", NotSeen, func(s *story) {
+			s.host(&msg.HostEvent{Event: event.Event{Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: own, FiringPlayer: 2}})
+		}},
+		{"U-7", "as the game's", Pass, func(s *story) { s.first("00ffff20ffffffffffff") }},
+		{"U-7", "with another group", Fail, func(s *story) { s.first("00ffff60ffffffffffff") }},
+		{"U-7", "too long", Fail, func(s *story) { s.first("00ffff20ffffffffffffff") }},
+		{"U-7", "damaged", NotSeen, func(s *story) { s.first("00f0ff20ffffffffffff") }},
+		{"U-7", "later", NotSeen, func(s *story) { s.at = s.at.Add(time.Minute); s.first("00ffff20ffffffffffff") }},
+		{"D-3", "updated", Pass, func(s *story) {
+			s.explodes(event.Event{Lifetime: wire.FloatBits(9.5)})
+			s.updates(90, tenth, 0, block)
+			s.updates(10, tenth, 0, moved)
+		}},
+		{"D-3", "forgotten", Fail, func(s *story) {
+			s.explodes(event.Event{Lifetime: wire.FloatBits(9.5)})
+			s.updates(100, tenth, 0, moved)
+		}},
+		{"D-3", "the capture has hardly any update", NotSeen, func(s *story) {
+			s.explodes(event.Event{Lifetime: wire.FloatBits(9.5)})
+			s.updates(10, time.Second, 0, moved)
+		}},
+		{"D-2", "one, two", Pass, func(s *story) { s.dies(1); s.dies(2) }},
+		{"D-2", "one, one", Fail, func(s *story) { s.dies(1); s.dies(1) }},
+		{"D-2", "one, three", Fail, func(s *story) { s.dies(1); s.dies(3) }},
+		{"D-2", "the second is not captured", Skip, func(s *story) { s.dies(1); s.next[dissect.FromHost]++; s.dies(3) }},
+		{"D-2", "begun anew", NotSeen, func(s *story) { s.dies(7); s.restarts(); s.dies(1) }},
+		{"D-10", "begun anew", Pass, func(s *story) { s.dies(7); s.restarts(); s.dies(1) }},
+		{"D-10", "counted on", Fail, func(s *story) { s.dies(7); s.restarts(); s.dies(8) }},
+		{"D-10", "the first is not captured", Skip, func(s *story) { s.dies(7); s.restarts(); s.next[dissect.FromHost]++; s.dies(2) }},
 		{"D-7", "repaired", Pass, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, own+10) }},
 		{"D-7", "queued", Pass, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+13, 0) }},
 		{"D-7", "a phaser repairs", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+14, 0) }},
