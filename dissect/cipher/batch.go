@@ -66,7 +66,7 @@ func (b *Batch) Decrypt(dst, src [][]byte) {
 		b.load(first, src, group, slack)
 		if len(other) > 0 {
 			b.load(second, src, other, slack)
-			decryptPair(&first[1], &second[1], deciphered(other), pairs())
+			decryptPair(&first[1], &second[1], deciphered(group), pairs())
 			b.store(second, dst, other, slack)
 		} else {
 			decryptRows(&first[1], deciphered(group))
@@ -77,10 +77,11 @@ func (b *Batch) Decrypt(dst, src [][]byte) {
 	clear(b.sorted) // drop references to the caller's memory
 }
 
-// cut returns the next group.
+// cut returns the group of the longest datagrams, so that lanes without one stay
+// with the shortest.
 func cut(places []place) (group, rest []place) {
-	n := min(lanes, len(places))
-	return places[:n], places[n:]
+	n := max(0, len(places)-lanes)
+	return places[n:], places[:n]
 }
 
 // deciphered returns the number of rows to decipher for a group.
