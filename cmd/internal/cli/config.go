@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -46,8 +47,10 @@ func LoadConfig() (*Config, error) {
 	}
 	b, err := readDefinitions(c.File)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !c.Chosen:
+	case !c.Chosen && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // services have homes such as /dev/null
 		return c, nil
+	case err != nil && !c.Chosen:
+		return nil, Failed(fmt.Errorf("%w; %s=none does without this file", PlainPath(c.File, err), ConfigVariable))
 	case err != nil:
 		return nil, Failed(PlainPath(c.File, err))
 	}
