@@ -11,6 +11,8 @@ const maxAgain = 4096
 type again struct {
 	at map[resent][]time.Time
 	n  int
+
+	dropped int // before their time
 }
 
 // maxMoments bounds the times that are remembered.
@@ -40,9 +42,15 @@ type resent struct {
 }
 
 func (a *again) take(to *Client, key uint64, at time.Time) {
-	if a.n++; a.at == nil || a.n > maxAgain {
-		a.at, a.n = map[resent][]time.Time{}, 1
+	if a.at == nil {
+		a.at = map[resent][]time.Time{}
 	}
+	if a.n == maxAgain {
+		var dropped int
+		a.n, dropped = forget(a.at, func(t *time.Time) time.Time { return *t }, at.Add(-remembered), maxAgain)
+		a.dropped += dropped
+	}
+	a.n++
 	r := resent{to, key}
 	a.at[r] = append(a.at[r], at)
 }

@@ -103,6 +103,7 @@ const (
 	lastMoment     = 500 * time.Millisecond // before the end, in which nothing need come any more
 	mostLooked     = 1 << 10                // at, for one in the place of another
 	expireEvery    = 100 * time.Millisecond
+	expireAfter    = 1 << 12 // messages, if the clock stands still
 )
 
 // Limits of the messages of all clients together that wait for their
@@ -110,33 +111,36 @@ const (
 const (
 	maxPending      = 1 << 15
 	maxPendingBytes = 16 << 20
+	maxQueued       = 2 * maxPending // those included that came, but after one that has not
 )
 
 // A comparer compares the messages of the models with those of the captured
 // host.
 type comparer struct {
-	judge  model          // that decides
-	models model          // that are there
-	sender decode.Dialect // of the captured host
-	t      *timeline
-	rep    *Report
-	seed   maphash.Seed
-	order  []*destination
-	index  int
-	buf    []byte
-	got    got       // that is just looked at
-	lists  []*expect // the rest of an array for short lists
-	spare  []*expect // that are used again
-	step   []*expect // of the current input
-	evict  int
-	load   load // of all destinations
-	last   time.Time
-	looked time.Time // for messages that have waited long enough
-	doubts doubts
-	again  again
-	twins  map[uint64]twin
-	lost   uint16      // slots of ships that the captured host has told to explode
-	cuts   []time.Time // datagrams of clients that the capture cut short
+	judge    model          // that decides
+	models   model          // that are there
+	sender   decode.Dialect // of the captured host
+	t        *timeline
+	rep      *Report
+	seed     maphash.Seed
+	order    []*destination
+	index    int
+	buf      []byte
+	got      got       // that is just looked at
+	lists    []*expect // the rest of an array for short lists
+	spare    []*expect // that are used again
+	step     []*expect // of the current input
+	evict    int
+	load     load // of all destinations
+	queued   int  // in all queues
+	last     time.Time
+	looked   time.Time // for messages that have waited long enough
+	unlooked int       // messages since
+	doubts   doubts
+	again    again
+	twins    map[uint64]twin
+	lost     uint16      // slots of ships that the captured host has told to explode
+	cuts     []time.Time // datagrams of clients that the capture cut short
 }
 
 func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
@@ -145,7 +149,7 @@ func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
 
 func (c *comparer) dest(client *Client) *destination {
 	if client.to == nil {
-		client.to = newDestination(client)
+		client.to = newDestination(client, &c.t.reached)
 		c.order = append(c.order, client.to)
 	}
 	return client.to
@@ -319,6 +323,7 @@ func (c *comparer) settle(now time.Time) {
 		}
 		x.queued = true
 		d.expects = append(d.expects, x)
+		c.queued++
 		c.await(d.byKey.at(x.key), x)
 		if x.changed != 0 && x.changed != x.key {
 			c.await(d.byKey.at(x.changed), x)
@@ -327,7 +332,7 @@ func (c *comparer) settle(now time.Time) {
 	}
 	clear(step)
 	c.expire(now)
-	for c.load.full() && c.relieve() {
+	for c.full() && c.relieve() {
 	}
 }
 
@@ -395,11 +400,12 @@ func (c *comparer) output(e *Event) {
 	g := c.got.keep()
 	g.queued = true
 	d.gots = append(d.gots, g)
+	c.queued++
 	s := d.byKey.at(g.key)
 	s.gots = append(s.gots, g)
 	c.load.add(len(g.Body))
 	c.expire(e.Time)
-	for c.load.full() && c.relieve() {
+	for c.full() && c.relieve() {
 	}
 }
 
@@ -473,10 +479,10 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 // expire judges messages that have waited long enough.
 func (c *comparer) expire(now time.Time) {
 	c.last = now
-	if now.Sub(c.looked) < expireEvery && now.After(c.looked) {
+	if c.unlooked++; now.Sub(c.looked) < expireEvery && c.unlooked < expireAfter {
 		return
 	}
-	c.looked = now
+	c.looked, c.unlooked = now, 0
 	kept := c.order[:0]
 	for _, d := range c.order {
 		for len(d.expects) > 0 {
@@ -496,10 +502,10 @@ func (c *comparer) expire(now time.Time) {
 			}
 			c.nextGot(d)
 		}
-		d.compact()
+		c.queued -= d.compact()
 		if cl := d.client; cl.gone && len(d.expects)+len(d.gots) == 0 && now.Sub(cl.left) > reliableWait {
 			cl.to = nil
-			*d = destination{client: cl} // others may refer to it for a time
+			*d = destination{client: cl, reached: d.reached} // others may refer to it for a time
 			continue
 		}
 		kept = append(kept, d)
@@ -522,6 +528,9 @@ func (c *comparer) close(x *expect, g *got) {
 		}
 	}
 }
+
+// full reports whether no more messages may wait.
+func (c *comparer) full() bool { return c.load.full() || c.queued > maxQueued }
 
 // relieve judges the message that waits longest before its time. It reports
 // whether there was one.
@@ -573,6 +582,7 @@ func (c *comparer) nextExpect(d *destination) {
 	d.pass(x)
 	d.expects[0] = nil
 	d.expects = d.expects[1:]
+	c.queued--
 	d.dropExpect(x)
 	if came {
 		c.recycle(x)
@@ -589,6 +599,7 @@ func (c *comparer) nextGot(d *destination) {
 	}
 	d.gots[0] = nil
 	d.gots = d.gots[1:]
+	c.queued--
 	d.dropGot(g)
 }
 

@@ -52,7 +52,8 @@ type doubts struct {
 	pairs  []pair
 	ends   []extra
 	late   []pair
-	more   int
+	more   int // beyond the limit
+	merged int // counted in groups of other clients, since there are too many
 
 	unsent int // copies to everybody of a message that the capture lacks
 }
@@ -124,6 +125,7 @@ func (d *doubts) find(g group) *tally {
 	if t == nil {
 		if len(d.order) >= maxGroups {
 			g = group{kind: g.kind}
+			d.merged++
 			if t = d.by[g]; t != nil {
 				return t
 			}

@@ -92,3 +92,37 @@ func replayed(t *testing.T, datagrams []dissect.Datagram) *conform.Report {
 	}
 	return reports[0]
 }
+
+// Where the clock of a capture stands still, queues are bounded all the same:
+// messages that do not come hold up those behind them only for so long.
+func TestStoppedClock(t *testing.T) {
+	pipeline := dissect.New(dissect.Config{Ports: []uint16{22101}})
+	hosts := conform.NewHosts(conform.Config{Game: relay.Config{Mode: relay.Playable}})
+	most := 0
+	datagrams := battle(t, 0, time.Minute)
+	host := datagrams[0].Dst
+	for i, d := range datagrams {
+		if d.Src == host && i > 2000 && i%100 == 0 {
+			continue // lost
+		}
+		d.Time = datagrams[0].Time
+		if err := pipeline.Push(&d, hosts.Record); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, hosts.Queued())
+	}
+	reports, _ := hosts.Reports()
+	if matched := matches(reports[0], "StateUpdate"); most > 1<<16 || most < 1000 || matched < 30_000 {
+		t.Errorf("up to %d messages waited, %d updates matched", most, matched)
+	}
+}
+
+// matches returns how many messages of an opcode matched.
+func matches(r *conform.Report, name string) int {
+	for _, row := range r.Rows {
+		if row.Name == name {
+			return row.Matched
+		}
+	}
+	return 0
+}

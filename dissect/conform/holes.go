@@ -25,6 +25,8 @@ type holes struct {
 	at   time.Time
 	next int64
 
+	forgotten int // holes, before their time
+
 	part   int64 // number of a message of which fragments are missing
 	partAt time.Time
 	inPart bool
@@ -57,6 +59,11 @@ func (h *holes) take(number int64, gap int, late bool, at time.Time) {
 func (h *holes) lose(o hole) {
 	h.lost += int(o.hi - o.lo)
 	if len(h.list) == maxHoles {
+		for i := range h.list[:maxHoles/2] {
+			if o.till.Sub(h.list[i].till) < remembered {
+				h.forgotten++
+			}
+		}
 		h.list = append(h.list[:0], h.list[maxHoles/2:]...)
 	}
 	h.list = append(h.list, o)

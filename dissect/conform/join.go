@@ -230,6 +230,7 @@ func (t *timeline) speaks(r *dissect.Record) {
 	if t.asking > 1 && at.Sub(t.heard.time) > silent && t.fromHosts > 1 {
 		if len(t.silences) == maxSilences {
 			t.silences = append(t.silences[:0], t.silences[1:]...)
+			t.reached[limitListed]++
 		}
 		t.silences = append(t.silences, silence{t.heard, at})
 	}

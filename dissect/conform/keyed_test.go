@@ -57,7 +57,7 @@ func TestKeyed(t *testing.T) {
 // Messages that have come leave the table, too, when they leave the queue behind
 // one that has not.
 func TestCompact(t *testing.T) {
-	d := newDestination(&Client{})
+	d := newDestination(&Client{}, new(reached))
 	const n = 1000
 	for i := range n {
 		x := &expect{key: uint64(i) + 1, number: -1, done: i > 0}

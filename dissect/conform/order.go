@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -85,12 +86,18 @@ type sighting struct {
 
 // sights remembers a message, to tell it from others with the same bytes.
 func (d *destination) sights(key uint64, s sighting) {
-	if d.sighted++; d.sighted > maxSighted {
-		clear(d.sightings)
-		d.sighted = 1
+	if d.sighted >= maxSighted {
+		var dropped int
+		d.sighted, dropped = forget(d.sightings, func(s *sighting) time.Time { return s.at }, s.at.Add(-remembered), maxSighted)
+		d.reached[limitMemory] += dropped
 	}
+	d.sighted++
 	list := d.sightings[key]
 	if len(list) >= maxSightings {
+		d.sighted -= maxSightings / 2
+		if s.at.Sub(list[maxSightings/2].at) < latest { // those before hardly matter
+			d.reached[limitMemory] += maxSightings / 2
+		}
 		list = append(list[:0], list[maxSightings/2:]...)
 	}
 	d.sightings[key] = append(list, s)
@@ -305,8 +312,15 @@ const maxTwins = 1024
 // twin remembers a message that nothing asked for. It reports whether every
 // player got it, but for one at most: then the capture lacks the original.
 func (c *comparer) twin(d *destination, g *got) (all bool) {
-	if c.twins == nil || len(c.twins) >= maxTwins {
+	if c.twins == nil {
 		c.twins = map[uint64]twin{}
+	}
+	if len(c.twins) >= maxTwins {
+		maps.DeleteFunc(c.twins, func(_ uint64, t twin) bool { return g.Time.Sub(t.at) > disorder })
+		if len(c.twins) > maxTwins/2 {
+			c.t.reached[limitMemory] += len(c.twins)
+			clear(c.twins)
+		}
 	}
 	t, ok := c.twins[g.key]
 	if !ok || t.at.Sub(g.Time).Abs() > disorder {

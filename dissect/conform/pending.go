@@ -9,6 +9,7 @@ import (
 // counterpart.
 type destination struct {
 	client  *Client
+	reached *reached
 	expects []*expect // in order; done ones go from the front
 	gots    []*got
 	byKey   keyed
@@ -44,9 +45,9 @@ type arrived struct {
 // maxCame bounds the memory of messages that have come.
 const maxCame = 2048
 
-func newDestination(client *Client) *destination {
+func newDestination(client *Client, r *reached) *destination {
 	return &destination{
-		client: client, last: map[*Client]ordered{}, names: map[uint64]bool{},
+		client: client, reached: r, last: map[*Client]ordered{}, names: map[uint64]bool{},
 		first: -1, came: map[uint64][]arrived{}, sightings: map[uint64][]sighting{},
 	}
 }
@@ -54,7 +55,11 @@ func newDestination(client *Client) *destination {
 // new reports whether a name was not told before.
 func (d *destination) new(key uint64) bool {
 	const most = 1024
-	if d.names[key] || len(d.names) >= most {
+	if d.names[key] {
+		return false
+	}
+	if len(d.names) >= most {
+		d.reached[limitNames]++
 		return false
 	}
 	d.names[key] = true
@@ -221,10 +226,12 @@ func (d *destination) pass(x *expect) {
 	if x.number < 0 || !x.done {
 		return
 	}
-	if d.cameN++; d.cameN > maxCame {
-		clear(d.came)
-		d.cameN = 1
+	if d.cameN >= maxCame {
+		var dropped int
+		d.cameN, dropped = forget(d.came, func(a *arrived) time.Time { return a.src.time }, x.src.time.Add(-reliableWait), maxCame)
+		d.reached[limitMemory] += dropped
 	}
+	d.cameN++
 	list := d.came[x.key]
 	for len(list) > 0 && x.src.time.Sub(list[0].src.time) > reliableWait {
 		list = list[1:]
@@ -282,9 +289,10 @@ func (l *delay) most() time.Duration {
 }
 
 // compact drops messages that have come from behind one that has not. Numbered
-// ones stay: their places matter.
-func (d *destination) compact() {
+// ones stay: their places matter. It returns how many it has dropped.
+func (d *destination) compact() (n int) {
 	const many = 256
+	n = len(d.expects) + len(d.gots)
 	if len(d.expects) >= many && len(d.expects) >= 2*d.kept {
 		d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool {
 			if !x.done || x.number >= 0 {
@@ -304,6 +312,7 @@ func (d *destination) compact() {
 		})
 		d.keptGots = len(d.gots)
 	}
+	return n - len(d.expects) - len(d.gots)
 }
 
 // load counts the messages that wait for their counterpart.

@@ -130,6 +130,9 @@ func (r *Replay) event(e *Event) {
 	r.waiting = append(r.waiting, e.keep())
 	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
+	if !known && len(r.waiting) >= maxAwaiting {
+		r.t.reached[limitRules] = len(r.waiting)
+	}
 	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {
 		r.begin()
 	}
@@ -320,9 +323,19 @@ func (r *Replay) notes() {
 	note(outside, "%d clients were not let in by the host. They stay outside the model.", outside)
 	note(t.refused, "%d clients beyond the limit of %d at a time were ignored.", t.refused, maxClients)
 	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
+	t.reached[limitDoubts] += r.cmp.doubts.more
+	t.reached[limitGroups] += r.cmp.doubts.merged
+	t.reached[limitMemory] += r.cmp.again.dropped
+	for _, c := range t.all {
+		for k := range c.sent {
+			t.reached[limitHoles] += c.sent[k].forgotten + c.got[k].forgotten
+		}
+	}
 	for _, p := range r.players {
 		if p != nil {
+			t.reached[limitGuards] += p.host.Stats().Events[relay.Limited]
 			note(p.full, "%d messages were not played: they are too long to be sent.", p.full)
 		}
 	}
+	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
 }

@@ -23,7 +23,11 @@ func who(c *Client) string {
 func (c *comparer) instead(d *destination, x *expect) *got {
 	from, till := x.src.time.Add(-earliest), x.src.time.Add(latest)
 	i := sort.Search(len(d.gots), func(i int) bool { return !d.gots[i].Time.Before(from) })
-	for _, g := range d.gots[i:min(i+mostLooked, len(d.gots))] {
+	for k, g := range d.gots[i:] {
+		if k == mostLooked {
+			d.reached[limitSearch]++
+			break
+		}
 		switch {
 		case g.Time.After(till):
 			return nil
@@ -38,7 +42,11 @@ func (c *comparer) instead(d *destination, x *expect) *got {
 func (c *comparer) wanted(d *destination, g *got) *expect {
 	from, till := g.Time.Add(-latest), g.Time.Add(earliest)
 	i := sort.Search(len(d.expects), func(i int) bool { return !d.expects[i].src.time.Before(from) })
-	for _, x := range d.expects[i:min(i+mostLooked, len(d.expects))] {
+	for k, x := range d.expects[i:] {
+		if k == mostLooked {
+			d.reached[limitSearch]++
+			break
+		}
 		switch {
 		case x.src.time.After(till):
 			return nil

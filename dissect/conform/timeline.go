@@ -107,6 +107,7 @@ type timeline struct {
 	asking      int    // datagrams of clients since, other than acknowledgements
 	silences    []silence
 	runs        []int // frames in which the host began anew
+	reached     reached
 }
 
 // A silence is a time in which the host sent nothing to clients that spoke.
@@ -283,6 +284,8 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	t.order = append(t.order, c)
 	if len(t.all) < maxClients {
 		t.all = append(t.all, c)
+	} else {
+		t.reached[limitListed]++
 	}
 	return c
 }
@@ -439,6 +442,8 @@ func (t *timeline) release(c *Client, k int) {
 		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding > maxHolding || t.now.time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
+		case len(q.events) > maxHeld || t.holding > maxHolding:
+			t.reached[limitHeld]++
 		case stuck:
 		default:
 			return
@@ -513,6 +518,8 @@ func (t *timeline) hand(c *Client, e *Event) {
 		t.emit(e)
 	case len(c.waiting) < maxHeld:
 		c.waiting = append(c.waiting, e.keep())
+	default:
+		t.reached[limitWaiting]++
 	}
 }
 
