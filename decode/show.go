@@ -89,7 +89,7 @@ func (s *Showing) Uint(d *Shown, off, end int, v uint64) {
 	}
 }
 
-// Named shows a number whose values have names.
+// Named shows a number that has names for its values.
 func (s *Showing) Named(d *Shown, off, end int, v uint64) {
 	if s.Shows(d) {
 		s.field.Uint, s.field.Names = v, d.Names

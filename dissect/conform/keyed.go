@@ -3,7 +3,7 @@ package conform
 // A keyed holds the waiting messages to one client by their keys. It is a hash
 // table: keys are digests already, and most are there once, for a moment.
 type keyed struct {
-	slots []slot // a power of two of them, a quarter of which is free at least
+	slots []slot // a power of two of them, at least a quarter free
 	used  int
 }
 

@@ -10,7 +10,7 @@ import (
 const (
 	maxSaid    = 2048                         // messages of a client that are remembered
 	maxAligned = 160                          // messages on each side
-	sureOnes   = 3                            // messages on each side of which there is no other with the same bytes
+	sureOnes   = 3                            // messages on each side that no other equals
 	maxLost    = 160                          // lost numbers in a row
 	remembered = reliableWait + 2*longestLost // at least, if there is room
 	tidyEvery  = 128                          // messages

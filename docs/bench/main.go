@@ -466,7 +466,7 @@ func (b *bench) jobs() error {
 	return nil
 }
 
-// costs measures commands whose goals are times for a datagram.
+// costs measures the commands that have a time for a datagram as their goal.
 func (b *bench) costs() error {
 	mixes, err := b.mixes()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// An order writes a text whose parts are made at the same time: what is made of
-// the first unfinished part goes on at once, and the others wait in memory.
+// An order writes a text in parts that are made at the same time: the lines of
+// the first unfinished part go on at once, and the others wait in memory.
 type order struct {
 	out   io.Writer
 	room  int             // the most ended parts to wait

@@ -421,7 +421,7 @@ func watchScores(restarted bool) watcher {
 func watchPositions() watcher {
 	const (
 		most, closest = 1150 * time.Millisecond, 130 * time.Millisecond
-		enough        = 20 // of the intervals whose median counts
+		enough        = 20 // of the intervals for a median
 		mostPaces     = 4096
 	)
 	type state struct {

@@ -439,7 +439,7 @@ func watchVolumes() watcher {
 // a ship from before the capture cannot be there.
 func watchMade() watcher {
 	made := map[wire.ObjectID]bool{}
-	joins := map[int]int{} // conversations of players whose join was seen, by slot
+	joins := map[int]int{} // conversations of players with a captured join, by slot
 	return reliant(func(r *dissect.Record) (bool, string, []side) {
 		if r.Status == dissect.StatusDuplicate {
 			return false, "", nil
