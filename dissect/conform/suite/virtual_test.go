@@ -238,6 +238,36 @@ func TestSound(t *testing.T) {
 	}
 }
 
+// Each case and each group can be run alone.
+func TestAlone(t *testing.T) {
+	for _, p := range []Profile{Stock, Playable} {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			words := Groups()
+			for _, c := range Cases() {
+				if c.LeftOut == "" && c.Profiles&p != 0 {
+					words = append(words, c.ID)
+				}
+			}
+			for _, word := range words {
+				rep, err := Run(newWorld(5, gameOf(p), relay.Trouble{Delay: 10 * time.Millisecond}), optionsOf(p, 5, word))
+				if err != nil {
+					t.Fatalf("%s: %v", word, err)
+				}
+				for _, res := range rep.Results {
+					alone := res.Case.run == nil && res.Verdict == NotSeen // what it is about did not happen
+					if res.Verdict != Pass && !alone && !res.Case.Informs {
+						t.Errorf("%s: %s is %s: %s %v", word, res.Case.ID, res.Verdict, res.Why, res.Came)
+					}
+				}
+				if len(rep.Results) == 0 && word != "simulation" {
+					t.Errorf("%s: no case was tried", word)
+				}
+			}
+		})
+	}
+}
+
 // readBack returns the verdicts on the recording of a run, of those frames that a function
 // keeps.
 func readBack(t *testing.T, p Profile, rep *Report, keep func() bool) []Result {
