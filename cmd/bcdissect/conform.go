@@ -194,6 +194,30 @@ func cases(words []string) ([]*suite.Case, error) {
 	return list, nil
 }
 
+// tried returns the cases that the words choose, if a run or a capture can answer any.
+func (c *conforming) tried(words []string) ([]*suite.Case, error) {
+	list, err := cases(words)
+	if err != nil {
+		return nil, err
+	}
+	profile, why := suite.ProfileOf(c.profile.Value), ""
+	for _, one := range list {
+		switch reads := one.Reads(); {
+		case one.Profiles&profile == 0:
+			why = "it is not for --profile " + c.profile.Value
+		case c.read != "" && !reads:
+			why = "a capture cannot answer it"
+		case c.read == "" && one.LeftOut != "" && reads:
+			why = "it " + one.LeftOut + "; captures answer it, with --read"
+		case c.read == "" && one.LeftOut != "":
+			why = "it " + one.LeftOut
+		default:
+			return list, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: cannot be tried: %s; see bcdissect conform --list", strings.Join(words, " "), why)
+}
+
 // listed lists the cases.
 func (c *conforming) listed(s cli.Streams, words []string) error {
 	list, err := cases(words)
@@ -214,7 +238,7 @@ func (c *conforming) listed(s cli.Streams, words []string) error {
 
 // run tries the cases on a host.
 func (c *conforming) run(s cli.Streams, host string, words []string) error {
-	list, err := cases(words)
+	list, err := c.tried(words)
 	if err != nil {
 		return err
 	}
@@ -376,7 +400,7 @@ func (c *conforming) compared(s cli.Streams, names []string) error {
 
 // captured answers the cases that a capture can answer.
 func (c *conforming) captured(s cli.Streams, words []string) error {
-	all, err := cases(words)
+	all, err := c.tried(words)
 	if err != nil {
 		return err
 	}
