@@ -1,6 +1,8 @@
 package dissect
 
 import (
+	"sync"
+
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -25,8 +27,11 @@ type Batch struct {
 	used      int                    // bytes of data
 	data      []byte                 // the payloads, one after another
 	clear     []byte                 // the same, deciphered
-	cipher    cipher.Batch
 }
+
+// ciphers are shared by all batches: the one that deciphered the batch before is
+// still in the processor's caches.
+var ciphers = sync.Pool{New: func() any { return new(cipher.Batch) }}
 
 // Add copies a datagram to the end of the batch. It reports whether there was
 // room; an empty batch has room for any datagram.
@@ -72,12 +77,16 @@ func (b *Batch) Reset() {
 // Decipher deciphers the datagrams that look like the game's. It skips others,
 // which may be large; if one belongs to the game after all, the pipeline
 // deciphers it.
-func (b *Batch) Decipher() { b.cipher.Decrypt(b.dst[:b.n], b.src[:b.n]) }
+func (b *Batch) Decipher() {
+	c := ciphers.Get().(*cipher.Batch)
+	c.Decrypt(b.dst[:b.n], b.src[:b.n])
+	ciphers.Put(c)
+}
 
 // likelyGame reports whether the first message of a payload has a type of the
 // game. By chance, three of a hundred other payloads have one.
 func likelyGame(p []byte) bool {
-	return len(p) > 2 && transport.Known(transport.Type(cipher.FirstType(p)))
+	return len(p) > 2 && p[0] != '\\' && transport.Known(transport.Type(cipher.FirstType(p)))
 }
 
 // PushBatch is Push for all datagrams of a deciphered batch.

@@ -112,6 +112,30 @@ func TestBatchBounds(t *testing.T) {
 	}
 }
 
+// A batch does not decipher GameSpy text, whatever type its third byte would have.
+func TestPushBatchGameSpy(t *testing.T) {
+	var b dissect.Batch
+	want := 0
+	for third := range 256 {
+		if b.Add(&dissect.Datagram{Number: third, Payload: []byte{'\\', 's', byte(third), 'x', '\\', 'y', '\\'}}) {
+			want++
+		}
+	}
+	b.Decipher()
+	got := 0
+	if err := dissect.New(dissect.Config{}).PushBatch(&b, func(r *dissect.Record) error {
+		if r.Kind == dissect.KindGameSpy && bytes.Equal(r.Bytes, r.Datagram.Payload) {
+			got++
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got != want || want != 256 {
+		t.Errorf("got %d records of GameSpy, want %d", got, want)
+	}
+}
+
 // PushBatch stops at the first error.
 func TestPushBatchFails(t *testing.T) {
 	var b dissect.Batch

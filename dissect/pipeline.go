@@ -124,7 +124,7 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 }
 
 // push is Push for a datagram that may already be deciphered; otherwise plain
-// is empty.
+// is empty, as for GameSpy.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
 	switch {
 	case !d.Form.Whole():
@@ -137,7 +137,7 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 		p.stats.Other++
 		return nil
 	}
-	if d.Payload[0] == '\\' {
+	if len(plain) == 0 && d.Payload[0] == '\\' {
 		return p.begin(d, nil, nil, emit).gameSpy()
 	}
 	c := p.table.Lookup(d.Src, d.Dst)
