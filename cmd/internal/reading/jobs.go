@@ -278,16 +278,20 @@ func (r *reading) collect(b *batches, first *dissect.Datagram) (readErr, err err
 type renderer struct {
 	*reader
 	flusher report.Flusher // the reader's sink
-	turn    bool           // the part at hand is one of them
+	show    func(*dissect.Record) error
+	turn    bool // the part at hand is one of them
 	part    part
 }
 
-func (w *renderer) record(rec *dissect.Record) error {
-	if !w.turn {
-		return nil
+// emit returns the function that takes the records of the part.
+func (w *renderer) emit() func(*dissect.Record) error {
+	if w.turn {
+		return w.show
 	}
-	return w.reader.record(rec)
+	return ignore
 }
+
+func ignore(*dissect.Record) error { return nil }
 
 // partSize is the number of datagrams in a part: few enough for the decoded state
 // and the text of a host's copies to stay in the processor's caches.
@@ -300,7 +304,7 @@ func (w *renderer) run(a *ahead, nr, of int) {
 	for j := range a.batches(nr) {
 		for from := 0; from < j.Len(); from += partSize {
 			w.begin(n, n%of == nr)
-			err := w.pipeline.PushPart(&j.Batch, from, min(from+partSize, j.Len()), w.record)
+			err := w.pipeline.PushPart(&j.Batch, from, min(from+partSize, j.Len()), w.emit())
 			if w.end(j.Last().Number, err) != nil {
 				return
 			}
@@ -309,7 +313,7 @@ func (w *renderer) run(a *ahead, nr, of int) {
 		a.done(j)
 	}
 	w.begin(n, n%of == nr)
-	_ = w.end(0, w.pipeline.Flush(w.record)) // the order has the error
+	_ = w.end(0, w.pipeline.Flush(w.emit())) // the order has the error
 }
 
 // begin begins part n, which is one to render if it is the renderer's turn.
@@ -347,6 +351,7 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 		}
 		w.flusher = flusher
 		w.reader = r.newReader(wanted, sink)
+		w.show = w.reader.emit()
 		workers = append(workers, w)
 	}
 	if c, ok := r.one.sink.(*csv.Sink); ok {
