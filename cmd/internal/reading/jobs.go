@@ -357,7 +357,7 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 	if c, ok := r.one.sink.(*csv.Sink); ok {
 		c.Continue() // it has only to be closed
 	}
-	a := b.start(first, jobs, 2*jobs+2)
+	a := b.start(first, jobs, jobs+2)
 	var all sync.WaitGroup
 	for nr, w := range workers {
 		all.Go(func() { w.run(a, nr, jobs) })
