@@ -24,8 +24,7 @@ func (t *timeline) admit(c *Client) {
 	}
 	c.admitted = true
 	at := t.now.time
-	waiting := c.waiting
-	c.waiting = nil
+	waiting := t.dequeue(c)
 	for _, e := range waiting {
 		if e.Kind == Output && e.Time.Before(at) {
 			at = e.Time // that of the accept
@@ -180,7 +179,7 @@ func (t *timeline) objectOf(e *Event) {
 // copied ends the wait for a message before those of a client that the host
 // passes on: it has got that message.
 func (t *timeline) copied(e *Event) {
-	if t.holding == 0 {
+	if t.holding.messages == 0 {
 		return
 	}
 	for _, c := range t.order {

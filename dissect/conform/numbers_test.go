@@ -86,3 +86,28 @@ func TestLag(t *testing.T) {
 		}
 	}
 }
+
+// The messages of clients that nobody has admitted take bounded memory, and none
+// once they are gone.
+func TestWaitingIsBounded(t *testing.T) {
+	tl := newTimeline(msg.Catalog(), func(*Event) {})
+	var clients []*Client
+	body := make([]byte, 64<<10)
+	for i := range 10 {
+		c := &Client{index: i}
+		clients = append(clients, c)
+		for range 20 {
+			tl.hand(c, &Event{Body: body})
+		}
+	}
+	const most = maxHoldingBytes/(64<<10) + 1
+	if tl.waiting.messages != most || tl.reached[limitWaiting] != 200-most {
+		t.Errorf("%d messages wait, %d were given up, want %d and %d", tl.waiting.messages, tl.reached[limitWaiting], most, 200-most)
+	}
+	for _, c := range clients {
+		tl.end(c, PutOut)
+	}
+	if tl.waiting != (load{}) {
+		t.Errorf("%+v is left", tl.waiting)
+	}
+}

@@ -57,6 +57,7 @@ type Replay struct {
 	players [2]*player
 	models  [2]model
 	waiting []*Event
+	load    load // of these
 	first   time.Time
 	rules   struct{ settings, mission bool }
 	told    int // frame that told the last of the rules
@@ -128,12 +129,14 @@ func (r *Replay) event(e *Event) {
 		return
 	}
 	r.waiting = append(r.waiting, e.keep())
+	r.load.add(len(e.Body))
 	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
-	if !known && len(r.waiting) >= maxAwaiting {
+	full := r.load.beyond(maxAwaiting-1, maxHoldingBytes)
+	if !known && full {
 		r.t.reached[limitRules] = len(r.waiting)
 	}
-	if known || len(r.waiting) >= maxAwaiting || e.Time.Sub(r.first) > patience {
+	if known || full || e.Time.Sub(r.first) > patience {
 		r.begin()
 	}
 }

@@ -63,12 +63,13 @@ func (e *Event) standard() bool { return e.Type == transport.Standard }
 
 // Limits of a timeline.
 const (
-	maxClients  = 256              // of a capture; those that ended go first
-	maxHeld     = 64               // messages of a client that wait for one before them
-	maxHolding  = 4096             // of all clients
-	longestHeld = 2 * time.Second  // that they wait for one that the host has got
-	longestLost = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
-	eightBits   = 256              // range of the numbers of an OpenBC sender
+	maxClients      = 256  // of a capture; those that ended go first
+	maxHeld         = 64   // messages of a client that wait for one before them
+	maxHolding      = 4096 // of all clients
+	maxHoldingBytes = 4 << 20
+	longestHeld     = 2 * time.Second  // that they wait for one that the host has got
+	longestLost     = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
+	eightBits       = 256              // range of the numbers of an OpenBC sender
 )
 
 // A timeline finds the host, its clients and their messages in a capture.
@@ -83,7 +84,8 @@ type timeline struct {
 	last    *Client   // whose record was the last, nil if not known
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
-	holding int       // messages that wait for one before them
+	holding load      // messages that wait for one before them
+	waiting load      // those of clients that are not admitted
 	count   int
 	viewer  decode.Viewer
 	catalog *decode.Catalog
@@ -316,7 +318,8 @@ func (t *timeline) end(c *Client, how Kind) {
 	}
 	t.release(c, 0)
 	t.release(c, 1)
-	c.gone, c.left, c.waiting = true, t.now.time, nil
+	t.dequeue(c)
+	c.gone, c.left = true, t.now.time
 	c.receipts, c.objects = [2]*receipts{}, nil
 	c.putOut = how == PutOut
 	if how == PutOut && c.admitted {
@@ -425,7 +428,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	}
 	kept := *e
 	q.put(&kept)
-	t.holding++
+	t.holding.add(len(kept.Body))
 	t.release(c, k)
 }
 
@@ -439,10 +442,10 @@ func (t *timeline) release(c *Client, k int) {
 		if q.got || t.cut > 0 { // or may have been acknowledged
 			longest = longestHeld
 		}
-		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding > maxHolding || t.now.time.Sub(e.Time) > longest || c.gone
+		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding.beyond(maxHolding, maxHoldingBytes) || t.now.time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
-		case len(q.events) > maxHeld || t.holding > maxHolding:
+		case len(q.events) > maxHeld || t.holding.beyond(maxHolding, maxHoldingBytes):
 			t.reached[limitHeld]++
 		case stuck:
 		default:
@@ -450,14 +453,14 @@ func (t *timeline) release(c *Client, k int) {
 		}
 		q.next, q.got = max(q.next, e.Number+1), false
 		q.events = q.events[1:]
-		t.holding--
+		t.holding.drop(len(e.Body))
 		t.input(e)
 	}
 }
 
 // expire releases messages that have waited too long.
 func (t *timeline) expire() {
-	if t.holding == 0 {
+	if t.holding.messages == 0 {
 		return
 	}
 	for _, c := range t.order {
@@ -511,12 +514,24 @@ func (t *timeline) input(e *Event) {
 	t.hand(c, e)
 }
 
+// dequeue returns the messages that a client sent before it was admitted, and
+// forgets them.
+func (t *timeline) dequeue(c *Client) []*Event {
+	waiting := c.waiting
+	for _, e := range waiting {
+		t.waiting.drop(len(e.Body))
+	}
+	c.waiting = nil
+	return waiting
+}
+
 // hand emits an event of a client, or keeps it until the client is admitted.
 func (t *timeline) hand(c *Client, e *Event) {
 	switch {
 	case c.admitted:
 		t.emit(e)
-	case len(c.waiting) < maxHeld:
+	case len(c.waiting) < maxHeld && !t.waiting.beyond(maxHolding, maxHoldingBytes):
+		t.waiting.add(len(e.Body))
 		c.waiting = append(c.waiting, e.keep())
 	default:
 		t.reached[limitWaiting]++
