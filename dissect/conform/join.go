@@ -264,6 +264,31 @@ func (t *timeline) authorOf(e *Event) *Client {
 	return author
 }
 
+// causes returns a function that reports whether a message of the host may come
+// from a client, or answer it.
+func (t *timeline) causes(e *Event) func(*Client) bool {
+	if author := t.authorOf(e); author != nil {
+		return func(c *Client) bool { return c == author }
+	}
+	spec := t.catalog.Lookup(e.Op)
+	forwarded := e.standard() && spec != nil && spec.Relay == decode.RelayForward
+	named := uint16(0) // slots of others; the author's is mostly among them
+	for _, c := range t.order {
+		if c != e.Client && c.Slot >= 0 && c.Slot < 16 {
+			named |= e.Slots & (1 << c.Slot)
+		}
+	}
+	return func(c *Client) bool {
+		switch {
+		case !forwarded:
+			return true
+		case c == e.Client: // nobody gets a copy of its own
+			return false
+		}
+		return named == 0 || c.Slot < 0 || c.Slot >= 16 || named&(1<<c.Slot) != 0
+	}
+}
+
 // lacks reports whether the capture lacks a message of a client, nil for any,
 // of a time.
 func (t *timeline) lacks(c *Client, from, till time.Time) bool {
@@ -297,12 +322,12 @@ func (t *timeline) losses() (out, in loss) {
 // ends reports whether a client that may have caused a message used no number
 // afterwards, so that its numbers do not tell whether the capture lacks one.
 func (t *timeline) ends(g *got) bool {
-	author, k := t.authorOf(g.Event), 1
+	causes, k := t.causes(g.Event), 1
 	if !g.standard() {
 		k = 0
 	}
 	for _, o := range t.order {
-		if (author == nil || o == author) && o.sent[k].at.Before(g.Time) {
+		if causes(o) && o.sent[k].at.Before(g.Time) {
 			return true
 		}
 	}

@@ -288,13 +288,14 @@ func (c *comparer) lacks(d *destination, g *got) bool {
 		return c.t.lacks(author, g.Time.Add(-latest), g.Time.Add(slack))
 	}
 	from := g.Time.Add(-d.usual.most() - slack)
+	causes := c.t.causes(g.Event)
 	for _, a := range c.t.order {
 		switch {
-		case a == d.client && author == nil: // it may be an answer
+		case !causes(a):
+		case a == d.client: // it may be an answer
 			if a.sent[0].during(from, g.Time) || a.sent[1].during(from, g.Time) {
 				return true
 			}
-		case a == d.client || author != nil && a != author:
 		case g.Number < 0 || !g.standard():
 			if a.sent[0].during(from, g.Time) || a.sent[1].during(from, g.Time) {
 				return true

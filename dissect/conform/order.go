@@ -180,6 +180,28 @@ func (d *destination) beside(src *source) (lo, hi int64, ok bool) {
 	return lo, hi, ok
 }
 
+// amid returns the numbers of the copies of the messages that the author of an
+// expected one sent before and after it.
+func (d *destination) amid(x *expect) (lo, hi int64, ok bool) {
+	said := x.src.client.said
+	at := said.after(x.src.number)
+	if !x.copied() || at == len(said) || said[at] != x.src {
+		return 0, 0, false
+	}
+	lo, hi = firstNumber, lastNumber
+	for i := at - 1; i >= 0 && lo == firstNumber; i-- {
+		if k := said[i].copyTo(d); k != nil && !k.loose {
+			lo = k.number
+		}
+	}
+	for i := at + 1; i < len(said) && hi == lastNumber; i++ {
+		if k := said[i].copyTo(d); k != nil && !k.loose {
+			hi = k.number
+		}
+	}
+	return lo, hi, lo < hi
+}
+
 // place returns the numbers that an expected message must lie between: those of
 // the last one before it and of the first one after it. The copies of one
 // client's messages come in its order, and those of different clients nearly so.

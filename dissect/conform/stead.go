@@ -64,6 +64,9 @@ func (d *destination) inPlace(x *expect, g *got) bool {
 		if lo, hi, ok := d.beside(x.src); ok {
 			return lo < g.Number && g.Number < hi
 		}
+		if lo, hi, ok := d.amid(x); ok && (g.Number <= lo || hi <= g.Number) {
+			return false
+		}
 	}
 	return x.replica || g.Late || g.Time.Sub(x.src.time) <= d.usual.most()+slack
 }

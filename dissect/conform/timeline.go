@@ -389,6 +389,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer {
 		c.Peer = r.Peer
+		delete(t.strangers, c.Peer)
 	}
 	c.spoke = c.spoke || c.given != 0 && r.Peer == c.given
 	if h.HasSeq && h.Seq >= eightBits {
