@@ -140,6 +140,16 @@ type StateParts struct {
 	class   *ship.Class
 	openBC  bool
 	entries [maxEntries]entryPart
+
+	// Of an update that ReadFast has read; its memory may be used for another one.
+	update  []byte
+	dialect decode.Dialect
+}
+
+// are reports whether the parts are those of an update that was just read.
+func (p *StateParts) are(b []byte, d decode.Dialect, class *ship.Class) bool {
+	return len(p.update) > 0 && len(b) == len(p.update) && &b[0] == &p.update[0] && d == p.dialect &&
+		(p.Flags&DirtySubsystems == 0 || p.class == class)
 }
 
 // maxEntries exceeds the longest list of subsystems.
@@ -165,7 +175,7 @@ func (p *StateParts) Locate(b []byte, d decode.Dialect, env decode.Env) (ok bool
 		return false
 	}
 	flags := Dirty(b[stateHead-1])
-	p.Flags, p.HasHash, p.Cloak, p.Entries, p.class = flags, false, false, 0, nil
+	p.Flags, p.HasHash, p.Cloak, p.Entries, p.class, p.update = flags, false, false, 0, nil, nil
 	if len(b) < int(stateLeast[flags]) {
 		return false
 	}
@@ -223,6 +233,7 @@ func (m *StateUpdate) ReadFast(b []byte, d decode.Dialect, env decode.Env) bool 
 		return false
 	}
 	m.Reset()
+	m.parts.update, m.parts.dialect = b, d
 	m.loadHead(b, env, m.parts)
 	m.loadRest(b, env, m.parts)
 	return true

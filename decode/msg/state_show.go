@@ -60,7 +60,7 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 		m.parts = new(StateParts)
 	}
 	p, f := m.parts, &updateShown
-	if !p.Locate(b, d, ownClass{m}) {
+	if !p.are(b, d, m.Class) && !p.Locate(b, d, ownClass{m}) {
 		return false
 	}
 	flags := p.Flags
@@ -115,14 +115,16 @@ func (m *StateUpdate) showMotion(s *decode.Showing, b []byte) (off int) {
 	p, f := m.parts, &updateShown
 	off = p.motion
 	if p.Flags&DirtyDelta != 0 {
-		at := b[off : off+deltaBytes]
-		delta := wire.Vec4h{Dir: wire.Dir3{int8(at[0]), int8(at[1]), int8(at[2])}, Len: wire.CF16(binary.LittleEndian.Uint16(at[3:]))}.Vec()
-		s.Vec(&f.delta, off, off+deltaBytes, delta[0], delta[1], delta[2])
-		off += deltaBytes
-		if p.Flags&DirtyPosition == 0 && m.hasBase {
-			place := m.base.Add(delta)
-			s.Vec(&f.place, off, off, place[0], place[1], place[2])
+		if s.Shows(&f.delta) || s.Shows(&f.place) {
+			at := b[off : off+deltaBytes]
+			delta := wire.Vec4h{Dir: wire.Dir3{int8(at[0]), int8(at[1]), int8(at[2])}, Len: wire.CF16(binary.LittleEndian.Uint16(at[3:]))}.Vec()
+			s.Vec(&f.delta, off, off+deltaBytes, delta[0], delta[1], delta[2])
+			if p.Flags&DirtyPosition == 0 && m.hasBase {
+				place := m.base.Add(delta)
+				s.Vec(&f.place, off+deltaBytes, off+deltaBytes, place[0], place[1], place[2])
+			}
 		}
+		off += deltaBytes
 	}
 	if p.Flags&DirtyForward != 0 {
 		showDir(s, &f.forward, b, off)

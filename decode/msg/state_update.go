@@ -111,7 +111,9 @@ type Setting struct {
 func (m *StateUpdate) Reset() {
 	entries, power, parts := m.Entries[:0], m.Power[:0], m.parts
 	*m = StateUpdate{}
-	m.Entries, m.Power, m.parts = entries, power, parts
+	if m.Entries, m.Power, m.parts = entries, power, parts; parts != nil {
+		parts.update = nil
+	}
 }
 
 // Base returns the last absolute position before the message, if it has a
