@@ -256,6 +256,7 @@ type branch struct {
 	after  []string        // groups after all needed fields
 	choice decode.FieldSet // fields to show
 	gate   gate
+	only   *atom // the atom of all leaves and groups; nil if there are several
 }
 
 // A gate is a field, such as flags, that rules out some of the needed leaves
@@ -311,7 +312,7 @@ func (f *Filter) walk(r *dissect.Record) {
 	}
 	if b := s.byDialect[r.Layout]; b != nil {
 		v := &f.visitor
-		v.f, v.at, v.skip, v.wanted, v.record = f, b, 0, b.wanted, r
+		v.f, v.at, v.skip, v.wanted, v.record, v.only = f, b, 0, b.wanted, r, b.only
 		f.viewer.Limit(b.choice)
 		r.Visit(&f.viewer, &f.visitor)
 	}
@@ -323,6 +324,7 @@ type visitor struct {
 	at     *branch
 	skip   int // open groups without needed fields
 	wanted int
+	only   *atom // of the layout; nil if there are several
 
 	record *dissect.Record
 }
@@ -404,6 +406,10 @@ func (v *visitor) Field(f *decode.Field) {
 		}
 		for _, a := range l.atoms {
 			a.look(v.f, f)
+		}
+		if v.only != nil && v.only.hit == v.f.epoch { // no later value changes that
+			v.f.viewer.Stop()
+			return
 		}
 		if v.at.parent == nil {
 			v.less(1)
@@ -502,6 +508,9 @@ func (b *branch) finish(l *layout) {
 		b.wanted++
 	}
 	b.setGate(l)
+	if all := b.atoms(nil); len(all) == 1 {
+		b.only = all[0]
+	}
 	b.choice = decode.Fields(append(append(b.names(nil), b.after...), b.gate.name)...)
 }
 
@@ -547,6 +556,26 @@ func (b *branch) behind(l *layout, name string) []check {
 		}
 	}
 	return checks
+}
+
+// atoms appends the atoms of a branch, each once.
+func (b *branch) atoms(all []*atom) []*atom {
+	add := func(more []*atom) {
+		for _, a := range more {
+			if !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	add(b.has)
+	add(b.counts)
+	for _, l := range b.leaves {
+		add(l.atoms)
+	}
+	for _, g := range b.groups {
+		all = g.atoms(all)
+	}
+	return all
 }
 
 // names appends the names of needed fields and groups.
