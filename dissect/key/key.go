@@ -82,6 +82,8 @@ type Key struct {
 	Bytes  func(r *dissect.Record) []byte
 	Addr   func(r *dissect.Record, i int) (a netip.AddrPort, ok bool)
 
+	Place bool // the datagram alone decides about the value
+
 	// For filters:
 	Bare    bool                                               // the text is a name, which needs no quotes
 	Digits  bool                                               // the text may be a number, which can be compared as one

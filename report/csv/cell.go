@@ -3,6 +3,7 @@ package csv
 import (
 	"bytes"
 	"encoding/hex"
+	"math"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -16,10 +17,11 @@ import (
 type form uint8
 
 const (
-	empty form = iota
-	plain      // a number, a word of the program, JSON: nothing to escape
-	text       // from the network
-	list       // a JSON array that is still open
+	empty  form = iota
+	number      // finite
+	plain       // a word of the program, JSON: nothing to escape
+	text        // from the network
+	list        // a JSON array that is still open
 )
 
 // A cell is one value of a row.
@@ -30,6 +32,9 @@ type cell struct {
 
 // append appends the cell to a row.
 func (c *cell) append(dst []byte, f *Form) []byte {
+	if (c.form == number || c.form == empty) && f.bare {
+		return append(dst, c.text...)
+	}
 	from := len(dst)
 	if c.form != text {
 		dst = append(dst, c.text...)
@@ -84,6 +89,12 @@ func needsQuotes(b []byte, separator byte) bool {
 // appendKey fills a cell with the value of the key of a column.
 func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	k := of.key
+	if k.Type == key.Int && k.Has == nil && !k.List {
+		if v, ok := k.Int(r, 0); ok {
+			c.text, c.form = strconv.AppendInt(c.text, v, 10), number
+		}
+		return
+	}
 	if !k.Present(r) {
 		return
 	}
@@ -190,8 +201,11 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 	if string(c.text) == "null" && !v.json {
 		c.text = strconv.AppendFloat(c.text[:0], special(f, l.element), 'f', -1, 32)
 	}
-	if len(c.text) == 0 {
+	switch {
+	case len(c.text) == 0:
 		c.form = empty
+	case l.view == key.Value && (f.Kind == decode.KindCF16 || f.Kind == decode.KindF32) && !math.IsInf(f.Float, 0) && !math.IsNaN(f.Float):
+		c.form = number
 	}
 }
 

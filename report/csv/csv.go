@@ -17,10 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
@@ -43,6 +45,22 @@ type Sink struct {
 	fields  visitor
 	plans   [256][]*plan // by the code of the spec
 	began   bool
+	of      place // of the last record
+	places  int   // how many there were
+}
+
+// A place is the datagram that records are of.
+type place struct {
+	number   int
+	time     time.Time
+	digits   int8
+	wireLen  int
+	src, dst netip.AddrPort
+	capture  string
+}
+
+func placeOf(d *dissect.Datagram) place {
+	return place{d.Number, d.Time, d.Digits, d.WireLen, d.Src, d.Dst, d.Capture}
 }
 
 // A Form is the form of the rows. Its zero value is CSV.
@@ -52,6 +70,8 @@ type Form struct {
 	NoHeader  bool
 	Quote     Quote
 	Raw       bool // no apostrophe before formulas: not for a spreadsheet
+
+	bare bool // numbers need no quotes
 }
 
 // A Quote chooses the cells in quotes.
@@ -73,6 +93,11 @@ type column struct {
 	message string   // the message, if the first part of the name may be one
 	inside  string   // the path in that message
 	element int      // of a vector, array or bytes; -1 for all
+
+	// Of a key that all records of a datagram share: the cell in a row.
+	text  []byte
+	place int  // the place that it is of
+	some  bool // there is a value
 }
 
 // Check returns an error if there can be no column of that name. names holds
@@ -109,6 +134,7 @@ func New(w io.Writer, columns []string, form Form, o ndjson.Options) *Sink {
 	}
 	s := &Sink{lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns)), form: form}
 	s.began = form.NoHeader || form.JSON
+	s.form.bare = form.Quote == QuoteNone || form.Quote == QuoteNeeded && strings.IndexByte("+-.0123456789e", form.Separator) < 0
 	s.fields.json = form.JSON
 	for _, c := range columns {
 		s.columns = append(s.columns, newColumn(c))
@@ -146,54 +172,78 @@ func (s *Sink) Record(r *dissect.Record) error {
 		return err
 	}
 	s.begin()
-	for i := range s.cells {
-		s.cells[i].text, s.cells[i].form = s.cells[i].text[:0], empty
-	}
 	if r.Message != nil {
 		s.visit(r)
 	}
-	some := false
+	appendTo := (*Sink).appendRow
+	if s.form.JSON {
+		appendTo = (*Sink).appendObject
+	}
+	buf, some := appendTo(s, s.lines.Buffer(), r)
+	if !some {
+		return nil
+	}
+	return s.lines.Done(buf)
+}
+
+// appendRow appends a row. It reports whether there is a value in it, and leaves
+// the cells empty.
+func (s *Sink) appendRow(dst []byte, r *dissect.Record) (row []byte, some bool) {
+	if d := r.Datagram; d != nil && (d.Number != s.of.number || !d.Time.Equal(s.of.time) || placeOf(d) != s.of) {
+		s.of = placeOf(d)
+		s.places++
+	}
 	for i := range s.cells {
-		c := &s.cells[i]
-		if s.columns[i].key != nil && c.form == empty {
-			s.appendKey(c, r, &s.columns[i])
-			if s.form.JSON {
-				s.jsonKey(c, s.columns[i].key, s.columns[i].element)
-			}
+		if i > 0 {
+			dst = append(dst, s.form.Separator)
+		}
+		c, of := &s.cells[i], &s.columns[i]
+		shared := of.key != nil && of.key.Place && r.Datagram != nil && c.form == empty
+		if shared && of.place == s.places {
+			dst, some = append(dst, of.text...), some || of.some
+			continue
+		}
+		if of.key != nil && c.form == empty {
+			s.appendKey(c, r, of)
 		}
 		if c.form == list {
 			c.text = append(c.text, ']')
 		}
-		some = some || len(c.text) > 0
-	}
-	if !some {
-		return nil
-	}
-	buf := s.lines.Buffer()
-	if s.form.JSON {
-		return s.lines.Done(s.appendObject(buf))
-	}
-	for i := range s.cells {
-		if i > 0 {
-			buf = append(buf, s.form.Separator)
+		from := len(dst)
+		dst = c.append(dst, &s.form)
+		if shared {
+			of.text, of.place, of.some = append(of.text[:0], dst[from:]...), s.places, len(c.text) > 0
 		}
-		buf = s.cells[i].append(buf, &s.form)
+		some = some || len(c.text) > 0
+		c.text, c.form = c.text[:0], empty
 	}
-	return s.lines.Done(append(buf, '\n'))
+	return append(dst, '\n'), some
 }
 
-// appendObject appends the cells as a JSON object on a line.
-func (s *Sink) appendObject(dst []byte) []byte {
-	open := byte('{')
+// appendObject appends the cells as a JSON object on a line. It reports whether
+// there is a value in it, and leaves the cells empty.
+func (s *Sink) appendObject(dst []byte, r *dissect.Record) (line []byte, some bool) {
 	for i := range s.cells {
-		if len(s.cells[i].text) == 0 {
-			continue
+		c, of := &s.cells[i], &s.columns[i]
+		if of.key != nil && c.form == empty {
+			s.appendKey(c, r, of)
+			s.jsonKey(c, of.key, of.element)
 		}
-		dst = ndjson.AppendString(append(dst, open), s.header[i])
-		dst = append(append(dst, ':'), s.cells[i].text...)
-		open = ','
+		if c.form == list {
+			c.text = append(c.text, ']')
+		}
+		if len(c.text) > 0 {
+			open := byte('{')
+			if some {
+				open = ','
+			}
+			dst = ndjson.AppendString(append(dst, open), s.header[i])
+			dst = append(append(dst, ':'), c.text...)
+			some = true
+		}
+		c.text, c.form = c.text[:0], empty
 	}
-	return append(dst, "}\n"...)
+	return append(dst, "}\n"...), some
 }
 
 // begin writes the header, once.

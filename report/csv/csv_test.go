@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -242,6 +243,42 @@ func TestForms(t *testing.T) {
 		}
 		if out.String() != test.want {
 			t.Errorf("%+v: got %q, want %q", test.form, out.String(), test.want)
+		}
+	}
+}
+
+// Rows share the cells of their datagram, and no others: frames of several
+// captures may have the same number.
+func TestPlaces(t *testing.T) {
+	var out strings.Builder
+	s := New(&out, []string{"frame", "capture", "src", "msg"}, Form{}, ndjson.Options{})
+	a, b := record(t, 7, "13"), record(t, 7, "13")
+	b.Datagram.Capture, b.Datagram.Src = "b,c", netip.MustParseAddrPort("192.0.2.7:22101")
+	a.Transport.Len, b.Transport.Len, b.Part = 1, 1, 1
+	for _, r := range []*dissect.Record{a, b, b, a, record(t, 8, "13")} {
+		if err := s.Record(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "frame,capture,src,msg\n7,,,0\n" + strings.Repeat("7,\"b,c\",192.0.2.7:22101,1\n", 2) + "7,,,0\n8,,,\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// Numbers are in quotes where a part of them separates cells.
+func TestNumbersInQuotes(t *testing.T) {
+	for separator, want := range map[byte]string{'.': "\"1.0\".26\n", '2': "1.02\"26\"\n", '-': "1.0-26\n", ';': "1.0;26\n"} {
+		var out strings.Builder
+		s := New(&out, []string{"direction.x", "opcode"}, Form{Separator: separator, NoHeader: true}, ndjson.Options{})
+		if err := errors.Join(s.Record(record(t, 1, "1a77000040027f000001")), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("separator %c: got %q, want %q", separator, out.String(), want)
 		}
 	}
 }
