@@ -363,7 +363,8 @@ func (p *pass) game() {
 		sender = r.Writer
 	}
 	env := p.c.Env(p.side)
-	if p.count != nil {
+	counting := p.count != nil && !p.complete
+	if counting {
 		if layout, ok := p.latest.again(spec, r.Payload, sender); ok {
 			r.Layout, r.Rest = layout, r.Payload[len(r.Payload):]
 			return
@@ -409,7 +410,7 @@ func (p *pass) game() {
 		if gone != 0 {
 			p.note("evicted", fmt.Sprintf("object 0x%08X is evicted, the oldest of more than %d objects", uint32(gone), p.cfg.Limits.Objects))
 		}
-		if p.count != nil && !learned && !chat && !p.asked.yes && res.Exact() && r.Spec == spec &&
+		if counting && !learned && !chat && !p.asked.yes && res.Exact() && r.Spec == spec &&
 			(res.Dialect == sender || res.Common && res.Dialect == decode.Stock) {
 			p.latest.keep(r.Payload, sender, &res)
 		}

@@ -59,6 +59,7 @@ type Pipeline struct {
 
 	omitValues, omitUpdates, omitCopies bool
 	count                               func(*Run) error // nil for records of all messages
+	complete                            bool             // records have their Message though others are counted
 	latest                              latest           // if that is set
 	asked                               asked            // the same
 

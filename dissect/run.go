@@ -38,6 +38,13 @@ func (p *Pipeline) CountRuns(take func(*Run) error) {
 	}
 }
 
+// SkimRuns is CountRuns with complete records of other messages, for those who
+// select among them.
+func (p *Pipeline) SkimRuns(take func(*Run) error) {
+	p.CountRuns(take)
+	p.complete = true
+}
+
 // countRun counts the next messages in a datagram. It stops before anything that
 // needs a record. part and the result are those of passUpdates.
 func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {

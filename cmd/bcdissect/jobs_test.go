@@ -25,6 +25,7 @@ var forms = map[string][]string{
 	"chosen":    {"read", "-T", "json", "-e", "frame", "-e", "StateUpdate.speed", "-n"},
 	"verify":    {"read", "-T", "json", "--payload", "--verify", "--strict"},
 	"filter":    {"read", "-Y", "rel > 0.1 and (StateUpdate.speed > 1 or dir == s2c)", "--no-acks"},
+	"skimmed":   {"read", "-T", "json", "-Y", "Chat or ObjectCreate or kind == connect"},
 	"player":    {"read", "--player", "2", "--from", "0.1"},
 	"histogram": {"read", "-T", "histogram"},
 	"stats":     {"stats"},
@@ -203,5 +204,37 @@ func TestJobsOutputFails(t *testing.T) {
 			t.Errorf("%s jobs: got status %d", jobs, code)
 		}
 		_ = toThem.Close()
+	}
+}
+
+// A filter that takes no ship updates and acknowledgements, or all of them for
+// counts, shows the same as one that has to look at each.
+func TestSkimming(t *testing.T) {
+	shown := 0
+	for _, name := range []string{"networked_battle.pcap", "battle_mix-s96.pcap.gz", "stock_client.pcap"} {
+		for _, args := range [][]string{{"read", "-T", "json"}, {"stats", "-T", "json"}} {
+			for _, expr := range []string{
+				"not StateUpdate and not kind == ack", "Chat or ObjectCreate", "TorpedoFire.target", "StateUpdate", "kind == ack", "opcode == 0x1c or kind == connect",
+				"name == ObjectCreate and copy_of",
+			} {
+				for _, jobs := range []string{"1", "2"} {
+					args := append(args[:len(args):len(args)], "-j", jobs, fixtures.Path("captures/"+name), "-Y")
+					got, want := runWith(nil, append(args, expr)...), runWith(nil, append(args, "("+expr+") or frame == 0")...)
+					if got.out != want.out || got.status != want.status {
+						t.Errorf("%q: got %d bytes, want %d", append(args, expr), len(got.out), len(want.out))
+					}
+					shown += len(want.out)
+				}
+			}
+		}
+	}
+	if shown < 1<<20 {
+		t.Errorf("only %d bytes were shown", shown)
+	}
+	// How many records there were is the same, too.
+	name := fixtures.Path("captures/networked_battle.pcap")
+	got, want := runWith(nil, "read", "-Y", "TeamChat", name), runWith(nil, "read", "-Y", "frame == 0", name)
+	if records, _, ok := strings.Cut(want.err, ", none match"); !ok || !strings.HasPrefix(got.err, records+", none match") {
+		t.Errorf("got %q, want %q", got.err, want.err)
 	}
 }

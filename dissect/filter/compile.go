@@ -102,7 +102,11 @@ func (c *compiler) test(t *test) (node, *Error) {
 		return nil, err
 	}
 	if k := key.Find(base); k != nil {
-		return c.key(k, element, t)
+		n, err := c.key(k, element, t)
+		if _, bare := n.(hasKey); err == nil && k.Kind && !bare {
+			c.f.ofKind = append(c.f.ofKind, n)
+		}
+		return n, err
 	}
 	if w.text == wiresharkName && t.op == opNone && !t.left.valued() {
 		return hasKey(func(*dissect.Record) bool { return true }), nil

@@ -18,6 +18,8 @@ type Filter struct {
 	game int         // number of the catalogue's specs
 	seen [256]*shown // the specs by their code
 
+	ofKind []node // those of keys that all records of a kind share
+
 	epoch   uint64 // counts matches, so that results of earlier ones are stale
 	walked  uint64 // last match that walked the fields
 	viewer  decode.Viewer

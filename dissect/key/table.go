@@ -106,9 +106,9 @@ var keys = []Key{
 		Name: "msg", Type: Int, Doc: "index of the message in its datagram, from 0; left out for a log without datagrams",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Part), inDatagram(r) }),
 	},
-	{Name: "kind", Type: Word, Words: kindWords, Offer: realKinds, Word: kindOf, Doc: "kind of record, see below"},
+	{Name: "kind", Type: Word, Kind: true, Words: kindWords, Offer: realKinds, Word: kindOf, Doc: "kind of record, see below"},
 	{
-		Name: "type", Type: Int, Doc: "transport type, the first byte of the message",
+		Name: "type", Type: Int, Kind: true, Doc: "transport type, the first byte of the message",
 		Int: one(func(r *dissect.Record) (int64, bool) { return int64(r.Transport.Type), isMessage(r) }),
 	},
 	{
@@ -195,14 +195,14 @@ var keys = []Key{
 		Has: func(r *dissect.Record) bool { return dialectOf(r) > 0 }, Word: dialectOf,
 	},
 	{
-		Name: "opcode", Type: Int, Opcode: true, Doc: "first byte of a complete game message",
+		Name: "opcode", Type: Int, Kind: true, Opcode: true, Doc: "first byte of a complete game message",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			op, ok := r.Opcode()
 			return int64(op), ok
 		}),
 	},
 	{
-		Name: "name", Type: Text, Message: true, Doc: "name of the opcode, see [opcodes.md](opcodes.md)",
+		Name: "name", Type: Text, Kind: true, Message: true, Doc: "name of the opcode, see [opcodes.md](opcodes.md)",
 		Text: func(r *dissect.Record, i int) (string, bool) {
 			if i > 0 || r.Spec == nil || len(r.Payload) == 0 {
 				return "", false

@@ -309,6 +309,20 @@ func (s *Selection) Match(r *dissect.Record) bool {
 	return (s.object == "" || r.NamesObject(&s.viewer, s.objectID)) && (s.filter == nil || s.filter.Match(r))
 }
 
+// Judge reports whether records of a kind are shown, if that does not depend on
+// more than their transport type and spec; r has these.
+func (s *Selection) Judge(r *dissect.Record) (shown, known bool) {
+	shown, known = true, true
+	if s.filter != nil {
+		shown, known = s.filter.Judge(r)
+	}
+	switch {
+	case known && !shown, s.noAcks && r.Transport.Type == transport.Acknowledge, s.noUpdates && isUpdate(r):
+		return false, true
+	}
+	return shown, known && !s.HasRange() && s.player == "" && s.object == "" && s.dir.Value == "" && !s.once
+}
+
 // InRange reports whether frames and times select a frame.
 func (s *Selection) InRange(frame int, at time.Time) bool {
 	switch {

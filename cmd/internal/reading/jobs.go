@@ -352,6 +352,7 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 		w.flusher = flusher
 		w.reader = r.newReader(wanted, sink)
 		w.show = w.reader.emit()
+		w.skim(r.cfg.Catalog, func() bool { return w.turn })
 		workers = append(workers, w)
 	}
 	if c, ok := r.one.sink.(*csv.Sink); ok {

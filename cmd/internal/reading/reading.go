@@ -11,10 +11,13 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -98,6 +101,7 @@ func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSi
 	sink, finish := makeSink(out, r.start)
 	r.one = r.newReader(&f.Selection, sink)
 	r.one.left = f.Count
+	r.one.skim(cfg.Catalog, nil)
 	r.progress = cli.NewProgress(s, f.NoProgress || out.Terminal && finish == nil)
 	defer r.progress.Done()
 	if f.Verify {
@@ -194,6 +198,44 @@ type reader struct {
 	held     *holder        // nil unless a player's records come before the name is known
 	seen     int            // records offered
 	shown    int
+}
+
+// skim has the pipeline make no records of ship updates and acknowledgements, but
+// runs, if the selection takes none of them, or all of a kind for a report that
+// counts. takes tells whether runs are for this reader; nil means always.
+func (c *reader) skim(catalog *decode.Catalog, takes func() bool) {
+	if c.wanted.All || c.verify != nil || c.held != nil || c.left > 0 {
+		return
+	}
+	if catalog == nil {
+		catalog = msg.Catalog()
+	}
+	update := dissect.Record{Payload: []byte{byte(msg.OpStateUpdate)}, Spec: catalog.Lookup(msg.OpStateUpdate)}
+	update.Transport = transport.Header{Type: transport.Standard, Len: 1}
+	ack := dissect.Record{Transport: transport.Header{Type: transport.Acknowledge, HasSeq: true, Len: 1}}
+	updates, known := c.wanted.Judge(&update)
+	acks, also := c.wanted.Judge(&ack)
+	counter, counts := c.sink.(report.Counter)
+	if !known || !also || (updates || acks) && !counts {
+		return
+	}
+	c.pipeline.SkimRuns(func(run *dissect.Run) error {
+		if takes != nil && !takes() {
+			return nil
+		}
+		c.seen += len(run.Flags) + run.Acks
+		if !updates {
+			run.Flags, run.Bytes = nil, 0
+		}
+		if !acks {
+			run.Acks = 0
+		}
+		n := len(run.Flags) + run.Acks
+		if c.shown += n; n == 0 {
+			return nil
+		}
+		return counter.Run(run)
+	})
 }
 
 // flush takes the messages that never became complete.
