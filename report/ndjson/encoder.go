@@ -20,6 +20,9 @@ type Encoder struct {
 	clock report.Clock
 	addrs report.Addresses
 	last  place
+	ways  [64]way       // of the places that came last, by ports
+	kinds [256]string   // the part of a line about the transport type
+	games [256]gameText // by opcode
 	// Parts of lines about authors, by the lower bits of their indexes.
 	authors [16]author
 	fields  fields
@@ -42,6 +45,23 @@ type place struct {
 	conversation int
 	player       *dissect.Player
 	name         string
+}
+
+// A way is the part of a place about the ends of the conversation, with its inputs.
+type way struct {
+	text     []byte
+	src, dst netip.AddrPort
+	dir      dissect.Dir
+
+	conversation int
+	player       *dissect.Player
+	name         string
+}
+
+// A gameText is the part of a line about the name of a message.
+type gameText struct {
+	spec *decode.Spec
+	text string
 }
 
 // of reports whether r has the same place.
@@ -132,6 +152,17 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 		dst = append(dst, `","rel":`...)
 		dst = appendSeconds(dst, d.Time.Sub(e.start), d.Digits)
 	}
+	w := &e.ways[(d.Src.Port()^d.Dst.Port()^uint16(r.Dir))%uint16(len(e.ways))]
+	if len(w.text) == 0 || w.src != d.Src || w.dst != d.Dst || w.dir != r.Dir || w.conversation != r.Conversation || w.player != r.Player || w.name != r.Client {
+		w.text = e.appendWay(w.text[:0], r)
+		w.src, w.dst, w.dir, w.conversation, w.player, w.name = d.Src, d.Dst, r.Dir, r.Conversation, r.Player, r.Client
+	}
+	return append(dst, w.text...)
+}
+
+// appendWay appends the ends of the conversation, and which way a datagram went.
+func (e *Encoder) appendWay(dst []byte, r *dissect.Record) []byte {
+	d := r.Datagram
 	dst = append(dst, `,"src":"`...)
 	dst = e.addrs.Append(dst, d.Src)
 	dst = append(dst, `","dst":"`...)
@@ -193,10 +224,11 @@ func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
 	h := &r.Transport
 	if h.Len > 0 {
 		dst = e.part(dst, r)
-		dst = append(dst, `,"kind":"`...)
-		dst = append(dst, h.Type.Kind()...)
-		dst = number(dst, `","type":`, uint64(h.Type))
-		dst = number(dst, `,"len":`, uint64(h.Len))
+		kind := &e.kinds[h.Type]
+		if *kind == "" {
+			*kind = `,"kind":"` + h.Type.Kind() + `","type":` + strconv.Itoa(int(h.Type)) + `,"len":`
+		}
+		dst = number(dst, *kind, uint64(h.Len))
 		if h.Reliable {
 			dst = append(dst, `,"reliable":true`...)
 		}
@@ -213,11 +245,15 @@ func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
 		dst = append(dst, '"')
 	}
 	if op, ok := r.Opcode(); ok {
-		dst = number(dst, `,"opcode":`, uint64(op))
-		if r.Spec != nil {
-			dst = append(dst, `,"name":`...)
-			dst = appendString(dst, r.Spec.Name)
+		g := &e.games[op]
+		if g.spec != r.Spec || g.text == "" {
+			text := number(nil, `,"opcode":`, uint64(op))
+			if r.Spec != nil {
+				text = appendString(append(text, `,"name":`...), r.Spec.Name)
+			}
+			g.spec, g.text = r.Spec, string(text)
 		}
+		dst = append(dst, g.text...)
 	}
 	return e.appendFields(dst, r)
 }
