@@ -479,10 +479,9 @@ func watchPositions() watcher {
 }
 
 // watchFirst watches the first block about a new Sovereign of the receiver's: no later one
-// starts at 0. Damage changes its values, but neither its length nor its bits.
+// starts at 0. Damage changes its values, but not its shape.
 func watchFirst() watcher {
-	const sovereign, newborn, head, bits = 5, time.Second, 10, 3
-	want := []byte{0, 0xFF, 0xFF, 0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}
+	const sovereign, newborn, undamaged, facings = 5, time.Second, 0xFF, 6
 	s := slots{}
 	born := map[wire.ObjectID]time.Time{}
 	return needing(func(r *dissect.Record) (bool, string) {
@@ -490,19 +489,19 @@ func watchFirst() watcher {
 			born[m.ID] = r.Time
 		}
 		m, own, known := s.update(r)
-		if !own || !known || m.Flags != msg.DirtySubsystems || m.Start != 0 || len(r.Payload) < head {
+		if !own || !known || m.Flags != msg.DirtySubsystems || m.Start != 0 || r.Cut {
 			return false, ""
 		}
 		at, ok := born[m.Object]
-		block := r.Payload[head:]
-		switch {
-		case !ok || r.Time.Sub(at) > newborn:
-		case bytes.Equal(block, want):
-			return true, ""
-		case len(block) != len(want) || block[bits] != want[bits]:
-			return true, fmt.Sprintf("the block % X", block[:min(len(block), 32)])
+		if !ok || r.Time.Sub(at) > newborn {
+			return false, ""
 		}
-		return false, ""
+		if r.Status != dissect.StatusOK || len(m.Entries) != 2 || m.Entries[1].HasPower || len(m.Entries[1].Facings) != facings {
+			return true, fmt.Sprintf("%d subsystems; only hull and shield generator with its facings belong into the first block", len(m.Entries))
+		}
+		whole := m.Entries[0].Condition == undamaged && m.Entries[1].Condition == undamaged &&
+			bytes.Count(m.Entries[1].Facings, []byte{undamaged}) == facings
+		return whole, ""
 	}, dissect.FromHost, dissect.ToHost)
 }
 

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"encoding/binary"
 	"slices"
 	"testing"
 	"time"
@@ -135,12 +136,25 @@ func (s *story) first(block string) {
 	m.ID, m.Species = own+40, 5
 	s.numbered(dissect.ToHost, m)
 	s.at = at
+	payload := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpStateUpdate)}, uint32(own+40))
+	payload = append(append(payload, 0, 0, 0, 0, byte(msg.DirtySubsystems)), unhex(block)...)
+	read := decode.NewDecoder().Read(msg.Catalog().Lookup(msg.OpStateUpdate), payload, decode.Stock, sovereigns{})
+	status := dissect.StatusOK
+	if !read.Exact() {
+		status = dissect.StatusMalformed
+	}
 	s.frame++
 	_ = s.w.Record(&dissect.Record{ // which never fails
 		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Conversation: 1,
-		Message: &msg.StateUpdate{Object: own + 40, Flags: msg.DirtySubsystems}, Payload: append(make([]byte, 10), unhex(block)...),
+		Message: read.Message, Status: status, Payload: payload,
 	})
 }
+
+// sovereigns is a session in which each ship is a Sovereign.
+type sovereigns struct{}
+
+func (sovereigns) Ship(wire.ObjectID) *ship.Class       { return ship.BySpecies(5) }
+func (sovereigns) Base(wire.ObjectID) (wire.Vec3, bool) { return wire.Vec3{}, false }
 
 // dies lets the host tell of a death of player 2.
 func (s *story) dies(deaths int32) { s.host(&msg.ScoreChange{Victim: 2, Deaths: deaths}) }
@@ -260,7 +274,7 @@ func TestSimulatedFaults(t *testing.T) {
 			s.host(&msg.HostEvent{Event: event.Event{Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: own, FiringPlayer: 2}})
 		}},
 		{"U-7", "as the game's", Pass, func(s *story) { s.first("00ffff20ffffffffffff") }},
-		{"U-7", "with another group", Fail, func(s *story) { s.first("00ffff60ffffffffffff") }},
+		{"U-7", "with power", Fail, func(s *story) { s.first("00ffff2164ffffffffffff") }},
 		{"U-7", "too long", Fail, func(s *story) { s.first("00ffff20ffffffffffffff") }},
 		{"U-7", "damaged", NotSeen, func(s *story) { s.first("00f0ff20ffffffffffff") }},
 		{"U-7", "later", NotSeen, func(s *story) { s.at = s.at.Add(time.Minute); s.first("00ffff20ffffffffffff") }},
