@@ -280,6 +280,9 @@ func (c *comparer) noCopy(d *destination, g *got, author *Client) proof {
 	if !author.resent.during(g.Time.Add(-longestLost), g.Time) {
 		p = lonely(heard{d, author, nil}, at, spoken{author, d})
 	}
+	if c.elsewhere(d, g) { // then a third that did not get it proves nothing about this one
+		return p
+	}
 	for _, o := range c.order {
 		if p == proven {
 			break
