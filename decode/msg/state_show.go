@@ -2,14 +2,15 @@ package msg
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// updateShown are the fields of a StateUpdate, as its walk describes them.
-var updateShown = func() (f struct {
+// updateFields are the fields of a StateUpdate.
+type updateFields struct {
 	object, ship, source, clock, flags                  decode.Shown
 	position, hasHash, hash, delta, place               decode.Shown
 	forward, up, speed, cloaked                         decode.Shown
@@ -17,8 +18,11 @@ var updateShown = func() (f struct {
 	index, name, condition, children, hasPower, power   decode.Shown
 	facings, main, backup                               decode.Shown
 	settings, settingIndex, settingName, settingPercent decode.Shown
-},
-) {
+}
+
+// shownUpdate returns the fields as the walk describes them.
+var shownUpdate = sync.OnceValue(func() *updateFields {
+	f := new(updateFields)
 	all := decode.DescribeShown(stateUpdateSpec.Layout, decode.Stock)
 	for path, field := range map[string]*decode.Shown{
 		"object_id object id": &f.object, "ship derived text": &f.ship, "ship_source derived text": &f.source, ClockField + " f32": &f.clock,
@@ -35,7 +39,7 @@ var updateShown = func() (f struct {
 		*field = all[path]
 	}
 	return f
-}()
+})
 
 // ratios and percents are the values of bytes of the kinds Ratio8 and Power8, as
 // the walk computes them.
@@ -59,7 +63,7 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 	if m.parts == nil {
 		m.parts = new(StateParts)
 	}
-	p, f := m.parts, &updateShown
+	p, f := m.parts, shownUpdate()
 	if !p.are(b, d, m.Class) && !p.Locate(b, d, ownClass{m}) {
 		return false
 	}
@@ -77,7 +81,7 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 			s.Uint(&f.hash, bit+1, bit+1+hashBytes, uint64(binary.LittleEndian.Uint16(b[bit+1:])))
 		}
 	}
-	off := m.showMotion(s, b)
+	off := m.showMotion(s, f, b)
 	if flags&DirtyCloak != 0 {
 		next := p.power
 		if flags&DirtySubsystems != 0 {
@@ -88,7 +92,7 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 	if flags&DirtySubsystems != 0 && s.Begin(&f.subsystems, decode.GroupStruct) {
 		s.Uint(&f.start, p.block, p.block+1, uint64(b[p.block]))
 		if s.Begin(&f.entries, decode.GroupList) {
-			m.showEntries(s, b)
+			m.showEntries(s, f, b)
 			s.End(&f.entries, decode.GroupList)
 		}
 		s.End(&f.subsystems, decode.GroupStruct)
@@ -111,8 +115,8 @@ func floatAt(b []byte, off int) float32 { return wire.F32(binary.LittleEndian.Ui
 
 // showMotion shows the fields between position and bits. It returns the offset
 // behind them.
-func (m *StateUpdate) showMotion(s *decode.Showing, b []byte) (off int) {
-	p, f := m.parts, &updateShown
+func (m *StateUpdate) showMotion(s *decode.Showing, f *updateFields, b []byte) (off int) {
+	p := m.parts
 	off = p.motion
 	if p.Flags&DirtyDelta != 0 {
 		if s.Shows(&f.delta) || s.Shows(&f.place) {
@@ -152,8 +156,8 @@ func showDir(s *decode.Showing, f *decode.Shown, b []byte, off int) {
 }
 
 // showEntries shows the entries of a subsystem block.
-func (m *StateUpdate) showEntries(s *decode.Showing, b []byte) {
-	p, f := m.parts, &updateShown
+func (m *StateUpdate) showEntries(s *decode.Showing, f *updateFields, b []byte) {
+	p := m.parts
 	list := m.Class.Subsystems
 	i := int(b[p.block])
 	for n := range p.Entries {
