@@ -204,6 +204,13 @@ func (d *doubts) last(x *expect) {
 // A loss is the part of messages that a capture lacks.
 type loss struct{ of, lost int }
 
+func (l loss) part() float64 {
+	if l.lost == 0 {
+		return 0
+	}
+	return float64(l.lost) / float64(l.of+l.lost)
+}
+
 // most returns how many of n messages can be lost if the part is the same. The
 // numbered messages of a battle come in bunches, so the part is a guess.
 func (l loss) most(n int) int {
@@ -239,8 +246,9 @@ func (c *comparer) resolve() {
 	out, in := c.t.losses()
 	lost := loss{out.of + in.of, out.lost + in.lost}
 	d := &c.doubts
-	if lost.lost == 0 && d.unsent > 0 {
-		lost = d.lack()
+	// Numbered messages come in bunches: few of them may be lost where many others are.
+	if l := d.lack(); l.part() > lost.part() {
+		lost = l
 	}
 	any := lost.lost > 0
 	for _, p := range d.pairs {
