@@ -147,7 +147,7 @@ func (c *comparer) swapped(d *destination, x *expect, g *got) bool {
 		c.doubts.pair(x, g)
 		c.close(x, g)
 		return true
-	case c.excused(d, x) != "":
+	case c.excused(d, x) != "" || d.trailing(x):
 		if _, lost := c.lostCause(d, g); lost || c.t.ends(g) && c.elsewhere(d, g) {
 			return false // they may be two messages, whose counterparts the capture lacks
 		}
