@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
@@ -210,7 +211,7 @@ func TestProxyEnds(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := host.Read(b); err != nil {
-					t.Fatal(err)
+					t.Fatalf("%v after %d datagrams: %s", err, sent, p)
 				}
 				sent++
 			}
@@ -300,22 +301,51 @@ func outputKilled(t *testing.T, args ...string) {
 	if _, err := in.Write(b[:len(b)/2]); err != nil {
 		t.Fatal(err)
 	}
-	files := func() int {
-		all, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(all)
-	}
-	for n := 0; files() < 2 && n < 1000; n++ {
+	for n := 0; entries(t, dir) < 2 && n < 1000; n++ {
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if status := ends(t, cmd); status != -1 {
 		t.Errorf("status %d, want an end by the signal", status)
 	}
-	if got, err := os.ReadFile(name); err != nil || string(got) != "before" || files() != 1 {
-		t.Errorf("the file holds %q, %v; there are %d", got, err, files())
+	if got, err := os.ReadFile(name); err != nil || string(got) != "before" || entries(t, dir) != 1 {
+		t.Errorf("the file holds %q, %v; there are %d", got, err, entries(t, dir))
+	}
+}
+
+// A copy of standard input that is interrupted holds all that came, also that
+// which the program before the pipe writes when it is interrupted.
+func TestCopyInterrupted(t *testing.T) {
+	b := fixtures.Read(t, "captures/join_flow.pcap")
+	for _, args := range [][]string{nil, {"-Y", "frame>=1"}} { // read once, and twice
+		dir := t.TempDir()
+		name := filepath.Join(dir, "copy.pcap")
+		cmd := exec.Command("bcdissect", append([]string{"read", "-", "-F", "pcap", "-w", name}, args...)...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = cmd.Process.Kill() }()
+		if _, err := in.Write(b[:len(b)/2]); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; entries(t, dir) == 0 && n < 1000; n++ {
+			time.Sleep(10 * time.Millisecond)
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+		if _, err := in.Write(b[len(b)/2:]); err != nil { // and no end
+			t.Fatal(err)
+		}
+		if status := ends(t, cmd); status != cli.ExitOK {
+			t.Errorf("status %d", status)
+		}
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, b) || entries(t, dir) != 1 {
+			t.Errorf("the copy has %d bytes of %d, %v; there are %d files", len(got), len(b), err, entries(t, dir))
+		}
 	}
 }
 
@@ -345,6 +375,16 @@ func TestWiresharkKilled(t *testing.T) {
 	if all, err := os.ReadDir(temp); err != nil || len(all) != 0 {
 		t.Errorf("left %v, %v", all, err)
 	}
+}
+
+// entries returns the number of files in a folder.
+func entries(t *testing.T, dir string) int {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
 }
 
 // absent reports whether there is no file of a name.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -82,6 +83,26 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 		signal.Reset(syscall.SIGPIPE)
 	})
 	return i
+}
+
+// Input returns standard input, which ends when the command is to stop: a moment
+// later, since Ctrl-C in a pipeline stops the program that writes it, too, and
+// that may have something left to write.
+func (i *Interrupts) Input(in io.Reader) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		_ = w.CloseWithError(err) // always nil
+	}()
+	go func() {
+		select {
+		case <-i.Stopped:
+			time.Sleep(patience)
+			_ = w.Close() // always nil
+		case <-i.done:
+		}
+	}()
+	return r
 }
 
 // Close gives signals their usual effects back.

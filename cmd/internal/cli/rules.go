@@ -27,7 +27,8 @@ func (g *GameRules) Define(cmd *cobra.Command, mission, system string) {
 	fl.StringVar(&g.system, "system", system, "star `SYSTEM`, by number or name")
 	fl.IntVar(&g.timeLimit, "time-limit", 0, "time limit of `N` minutes, as told to clients (0 = none)")
 	fl.IntVar(&g.fragLimit, "frag-limit", 0, "`N` kills end the game, as told to clients (0 = none)")
-	// The error is that the flag does not exist.
+	// The errors are that the flag does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("mission", cobra.FixedCompletions(missions, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("system", cobra.FixedCompletions(systems(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -50,6 +51,9 @@ func (g *GameRules) Fill(c *relay.Config, needed bool) (err error) {
 	c.FragLimit, err = limitOf("--frag-limit", g.fragLimit)
 	return err
 }
+
+// missions are those of the game; mods have others.
+var missions = []string{"Mission1", "Mission2", "Mission3", "Mission5"}
 
 // systems returns the names of the star systems, by number.
 func systems() (list []string) {

@@ -168,9 +168,11 @@ func (p *Proxy) Serve(stop <-chan struct{}) error {
 		defer close(written)
 		p.record()
 	}()
-	p.readers.Go(p.fromClients)
+	var forwarding sync.WaitGroup
+	forwarding.Go(p.fromClients)
 	err := p.loop(stop)
 	_ = p.front.Close() // so that the readers end
+	forwarding.Wait()   // a datagram that is recorded is forwarded, too
 	p.mu.Lock()
 	p.ended = true
 	for _, c := range p.clients {

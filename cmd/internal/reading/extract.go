@@ -87,6 +87,11 @@ func (e *Extract) Captures(f *cli.Common, s cli.Streams, names []string, makeSin
 	if err := cli.CheckInput("--write", e.name, s.In, names...); err != nil {
 		return err
 	}
+	if slices.Contains(names, "-") {
+		interrupts := cli.NewInterrupts(s, 0, false)
+		defer interrupts.Close()
+		s.In = interrupts.Input(s.In)
+	}
 	x := extraction{Extract: e, Common: f, s: s, cfg: cfg, names: names}
 	if !f.All || f.Count > 0 || len(cfg.Ports) > 0 {
 		x.wanted = new(extract.Frames)
