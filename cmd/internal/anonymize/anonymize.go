@@ -26,11 +26,16 @@ type Options struct {
 
 const keySize = 32
 
-// NewKey returns a random key.
+// NewKey returns a random key that changes every address. One key of 15,000 would
+// leave a given address as it is.
 func NewKey() []byte {
 	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // it does not fail
-	return key
+	for {
+		_, _ = rand.Read(key) // it does not fail
+		if p, err := newPseudonyms(key); err == nil && p.changesAll() {
+			return key
+		}
+	}
 }
 
 // ParseKey returns the key that is written in hexadecimal.

@@ -45,6 +45,15 @@ func newPseudonyms(key []byte) (*pseudonyms, error) {
 	return p, err
 }
 
+// changesAll reports whether no address stays as it is: the first bit, which is
+// flipped in all addresses or in none, is flipped.
+func (p *pseudonyms) changesAll() bool {
+	four, six := make([]byte, 4), make([]byte, 16)
+	p.ip4.Map(four)
+	p.ip6.Map(six)
+	return four[0]&0x80 != 0 && six[0]&0x80 != 0
+}
+
 // ofIP replaces an address of 4 or 16 bytes in place. An IPv4 address in IPv6
 // form stays one.
 func (p *pseudonyms) ofIP(b []byte) {

@@ -3,6 +3,7 @@ package anonymize
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"testing"
 	"unicode"
 
@@ -111,6 +112,24 @@ func TestSearch(t *testing.T) {
 		s.in([]byte(tt.text), tt.least, tt.numbers)
 		if got := s.found; got == nil && tt.frame > 0 || got != nil && got.frame != tt.frame {
 			t.Errorf("%q from %d: got %v, want %d", tt.text, tt.least, got, tt.frame)
+		}
+	}
+}
+
+// No new key leaves an address as it is.
+func TestNewKeyChangesAddresses(t *testing.T) {
+	for range 200 {
+		p, err := newPseudonyms(NewKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []string{"0.0.0.1", "10.0.0.1", "127.0.0.1", "192.168.1.7", "::1", "fe80::1", "2001:db8::1"} {
+			b := netip.MustParseAddr(a).AsSlice()
+			first := b[0]
+			p.ofIP(b)
+			if (b[0]^first)&0x80 == 0 {
+				t.Errorf("%s becomes %v: the first bit is the same", a, b)
+			}
 		}
 	}
 }

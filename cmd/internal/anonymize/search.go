@@ -31,7 +31,7 @@ func (l *leak) Error() string {
 	if l.in == 0 {
 		where = "a block of the output without a frame"
 	}
-	return fmt.Sprintf("a %s of frame %d is left in %s, which was not kept; try again with another key, and report it if it happens again",
+	return fmt.Sprintf("%s of frame %d is left in %s, which was not kept; try again with another key, and report it if it happens again",
 		kindNames[l.kind][1], l.frame, where)
 }
 

@@ -28,14 +28,14 @@ const (
 
 // kindNames are the kinds as the summary shows them, and one of them in errors.
 var kindNames = [kinds][2]string{
-	{"hardware addresses", "hardware address"},
-	{"IPv4 addresses", "IPv4 address"},
-	{"IPv6 addresses", "IPv6 address"},
-	{"names of players and ships", "name"},
-	{"lines of chat", "line of chat"},
-	{"names of servers", "name of a server"},
-	{"passwords", "password"},
-	{"texts of unknown meaning", "text of unknown meaning"},
+	{"hardware addresses", "a hardware address"},
+	{"IPv4 addresses", "an IPv4 address"},
+	{"IPv6 addresses", "an IPv6 address"},
+	{"names of players and ships", "a name"},
+	{"lines of chat", "a line of chat"},
+	{"names of servers", "a name of a server"},
+	{"passwords", "a password"},
+	{"texts of unknown meaning", "a text of unknown meaning"},
 }
 
 // kindOf returns the kind of a private text.
