@@ -249,6 +249,16 @@ type Spec struct {
 	// first field of Brief; nil, or an empty result, for the fields alone.
 	Phrase func(Message) string
 
+	// Deviations are the ways of hosts of other dialects with a client's message.
+	Deviations []Deviation
+	// Need tells whose messages a playable host passes on that the stock host
+	// consumes.
+	Need Need
+	// Made is the reason for which a host sends the message of its own accord.
+	Made Made
+	// Step is the part of a client's join that the message belongs to.
+	Step Step
+
 	// HostFields are the fields that depend on the host's clock, its ids and the
 	// like.
 	HostFields []HostField

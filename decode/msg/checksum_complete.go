@@ -11,6 +11,7 @@ var checksumCompleteSpec = decode.Spec{
 	Constant: "SEND_FILE_COMPLETED",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Step:     decode.StepLoad,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFiles,
 	Doc:      "The files are checked, and copied where that was needed; 0x00 and 0x01 follow.",

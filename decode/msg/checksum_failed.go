@@ -15,6 +15,8 @@ var checksumFailedSpec = decode.Spec{
 	Aliases:  []string{"VersionMismatch"},
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Made:     decode.MadeByFiles,
+	Step:     decode.StepFiles,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFiles,
 	Doc:      "A file of the client differs from the host's; the client is put out.",

@@ -14,6 +14,7 @@ var checksumRequestSpec = decode.Spec{
 	Constant: "DO_CHECKSUM",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Step:     decode.StepAsk,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFiles,
 	Doc:      "The host asks for the hashes of files, one directory a round.",

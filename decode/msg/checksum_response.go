@@ -15,6 +15,7 @@ var checksumResponseSpec = decode.Spec{
 	Dir:      decode.FromClient,
 	Reliable: true,
 	Relay:    decode.RelayAnswer,
+	Step:     decode.StepAnswer,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFiles,
 	Doc:      "A client's hashes of the files that 0x20 asked for.",

@@ -13,12 +13,19 @@ var clientReadySpec = decode.Spec{
 	Dir:         decode.FromClient,
 	Reliable:    true,
 	Relay:       decode.RelayAnswer,
+	Step:        decode.StepReady,
 	Evidence:    decode.OnWire,
 	HostDialect: decode.OpenBC,
 	Topic:       decode.TopicJoining,
 	Doc:         "A client has loaded the mission; the host sends it the game as it is.",
 	Brief:       []string{"modem"},
 	Layout:      decode.LayoutOf[ClientReady](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{
+			Name: "passes-client-ready",
+			Text: "passes ClientReady on to the other players; the stock host does not",
+		},
+	}},
 }
 
 // ClientReady is CLIENT_READY.

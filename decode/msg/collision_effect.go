@@ -15,11 +15,18 @@ var collisionEffectSpec = decode.Spec{
 	Dir:      decode.FromClient,
 	Reliable: true,
 	Relay:    decode.RelayConsume,
+	Need:     decode.NeedOpenBC,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicDamage,
 	Doc:      "A ship ran into something.",
 	Brief:    []string{"dest", "source", "force"},
 	Layout:   decode.LayoutOf[CollisionEffect](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{
+			Name: "passes-collision",
+			Text: "passes CollisionEffect on to the other players; the stock host does not",
+		},
+	}},
 }
 
 // CollisionEffect is CLIENT_COLLISION. The destination is the reporting ship,

@@ -12,6 +12,7 @@ var collisionSettingSpec = decode.Spec{
 	Aliases:  []string{"UICollisionSetting"},
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Made:     decode.MadeByOptions,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFlight,
 	Doc:      "The host switched collision damage on or off.",

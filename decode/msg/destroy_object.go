@@ -16,11 +16,19 @@ var destroyObjectSpec = decode.Spec{
 	Broadcast: true,
 	Reliable:  true,
 	Relay:     decode.RelayConsume,
+	Need:      decode.NeedOpenBC,
+	Made:      decode.MadeByLeave,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicDamage,
 	Doc:       "An object leaves the game. The game's host does not send it, neither for ships that are shot nor for those of players who left.",
 	Brief:     []string{"object_id"},
 	Layout:    decode.LayoutOf[DestroyObject](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{
+			Name: "passes-destroy-object",
+			Text: "passes a client's DestroyObject on to the other players; the stock host does not",
+		},
+	}},
 }
 
 // DestroyObject is DELETE_OBJECT_FROM_GAME.

@@ -15,6 +15,7 @@ var endGameSpec = decode.Spec{
 	Dir:       decode.FromHost,
 	Broadcast: true,
 	Reliable:  true,
+	Made:      decode.MadeBySimulation,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicMatch,
 	Doc:       "The game is over; the host lets nobody in until it restarts.",

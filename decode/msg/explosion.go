@@ -16,11 +16,19 @@ var explosionSpec = decode.Spec{
 	Broadcast: true,
 	Reliable:  true,
 	Relay:     decode.RelayConsume,
+	Need:      decode.NeedAll,
+	Made:      decode.MadeBySimulation,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicDamage,
 	Doc:       "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to 0x1E.",
 	Brief:     []string{"object_id", "damage", "radius"},
 	Layout:    decode.LayoutOf[Explosion](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{
+			Name: "passes-explosion",
+			Text: "passes a client's Explosion on to the other players; the stock host does not",
+		},
+	}},
 }
 
 // Explosion is DAMAGE_VOLUME. A client that receives an already damaged ship

@@ -14,6 +14,8 @@ var fileTransferSpec = decode.Spec{
 	Constant: "FILE",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Made:     decode.MadeByFiles,
+	Step:     decode.StepFiles,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFiles,
 	Doc:      "The host sends a file that the client lacks or has otherwise.",

@@ -12,6 +12,7 @@ var fileTransferAckSpec = decode.Spec{
 	Dir:      decode.FromClient,
 	Reliable: true,
 	Relay:    decode.RelayConsume,
+	Step:     decode.StepFiles,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFiles,
 	Doc:      "A client has stored the file and is ready for the next.",

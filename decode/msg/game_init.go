@@ -11,6 +11,7 @@ var gameInitSpec = decode.Spec{
 	Constant: "GAME_INITIALIZE_DONE",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Step:     decode.StepLoad,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicJoining,
 	Doc:      "The client is to create its game object: the settings are complete.",

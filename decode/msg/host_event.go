@@ -16,11 +16,18 @@ var hostEventSpec = decode.Spec{
 	Dir:       decode.FromHost,
 	Broadcast: true,
 	Reliable:  true,
+	Made:      decode.MadeBySimulation,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicDamage,
 	Doc:       "The host tells of repairs and of exploding ships.",
 	Brief:     []string{"code", "dest", "source", "explosion_time"},
 	Layout:    decode.LayoutOf[HostEvent](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{
+			Name: "passes-host-event",
+			Text: "passes a client's HostEvent on to the other players; the stock host does not",
+		},
+	}},
 }
 
 // HostEvent is HOST_EVENT: ADD_TO_REPAIR_LIST, REPAIR_COMPLETED and

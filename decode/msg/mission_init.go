@@ -14,6 +14,7 @@ var missionInitSpec = decode.Spec{
 	Constant:   "MISSION_INIT",
 	Dir:        decode.FromHost,
 	Reliable:   true,
+	Step:       decode.StepEnter,
 	Evidence:   decode.OnWire,
 	Topic:      decode.TopicMatch,
 	Doc:        "The rules of the mission, for a client that joins.",

@@ -12,19 +12,29 @@ import (
 // OpObjectCreate is the opcode of [ObjectCreate].
 const OpObjectCreate decode.Opcode = 0x02
 
+// ownCreations is the way of OpenBC's hosts with creations.
+var ownCreations = decode.Deviation{
+	Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyOwn, Rule: decode.Rule{
+		Name: "own-creations-only",
+		Text: "drops creations that name a slot other than the sender's; the stock host passes them on",
+	},
+}
+
 var objectCreateSpec = decode.Spec{
-	Code:     OpObjectCreate,
-	Name:     "ObjectCreate",
-	Constant: "CREATE_OBJECT",
-	Dir:      decode.FromHost,
-	Reliable: true,
-	Relay:    decode.RelaySlots,
-	Evidence: decode.FromGame,
-	Topic:    decode.TopicObjects,
-	Head:     2 + 4 + 4 + 1, // up to the species
-	Doc:      "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
-	Brief:    []string{"object_id", "species", "name", "set"},
-	Layout:   decode.LayoutOf[ObjectCreate](),
+	Code:       OpObjectCreate,
+	Name:       "ObjectCreate",
+	Constant:   "CREATE_OBJECT",
+	Dir:        decode.FromHost,
+	Reliable:   true,
+	Relay:      decode.RelaySlots,
+	Made:       decode.MadeByState,
+	Evidence:   decode.FromGame,
+	Topic:      decode.TopicObjects,
+	Head:       2 + 4 + 4 + 1, // up to the species
+	Doc:        "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
+	Brief:      []string{"object_id", "species", "name", "set"},
+	Layout:     decode.LayoutOf[ObjectCreate](),
+	Deviations: []decode.Deviation{ownCreations},
 }
 
 // ObjectCreate is CREATE_OBJECT.
@@ -50,6 +60,7 @@ var objectCreateTeamSpec = decode.Spec{
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelaySlots,
+	Made:     decode.MadeByState,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicObjects,
 	Head:     3 + 4 + 4 + 1, // up to the species
@@ -61,6 +72,7 @@ var objectCreateTeamSpec = decode.Spec{
 		Doc:     "A body of OpenBC's own, without class id.",
 		Layout:  decode.LayoutOf[ObjectCreateOpenBC](),
 	}},
+	Deviations: []decode.Deviation{ownCreations},
 }
 
 // ObjectCreateTeam is CREATE_PLAYER_OBJECT.

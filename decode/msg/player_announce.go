@@ -17,6 +17,7 @@ var playerAnnounceSpec = decode.Spec{
 	Broadcast:  true,
 	Reliable:   true,
 	Relay:      decode.RelayConsume,
+	Made:       decode.MadeByState,
 	Evidence:   decode.OnWire,
 	Topic:      decode.TopicJoining,
 	Doc:        "A player has joined the game. The layout allows for one who left, which the game's host does not send.",

@@ -17,6 +17,7 @@ var playerDeletedSpec = decode.Spec{
 	Broadcast: true,
 	Reliable:  true,
 	Relay:     decode.RelayConsume,
+	Made:      decode.MadeByLeave,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicLeaving,
 	Doc:       "A player has left, which the host tells the others after every kind of leave; clients say so on the screen.",

@@ -9,18 +9,20 @@ import (
 const OpPulseFire decode.Opcode = 0x1A
 
 var pulseFireSpec = decode.Spec{
-	Code:     OpPulseFire,
-	Name:     "PulseFire",
-	Constant: "CREATE_PULSE",
-	Aliases:  []string{"BeamFire"},
-	Dir:      decode.Either,
-	Reliable: true,
-	Relay:    decode.RelayForward,
-	Evidence: decode.OnWire,
-	Topic:    decode.TopicWeapons,
-	Doc:      "A pulse weapon fired; phaser beams are 0x07.",
-	Brief:    []string{"weapon", "target"},
-	Layout:   decode.LayoutOf[PulseFire](),
+	Code:       OpPulseFire,
+	Name:       "PulseFire",
+	Constant:   "CREATE_PULSE",
+	Aliases:    []string{"BeamFire"},
+	Dir:        decode.Either,
+	Reliable:   true,
+	Relay:      decode.RelayForward,
+	Made:       decode.MadeNever,
+	Evidence:   decode.OnWire,
+	Topic:      decode.TopicWeapons,
+	Doc:        "A pulse weapon fired; phaser beams are 0x07.",
+	Brief:      []string{"weapon", "target"},
+	Layout:     decode.LayoutOf[PulseFire](),
+	Deviations: []decode.Deviation{unreadShots},
 }
 
 // PulseFlags are the flags of a pulse.

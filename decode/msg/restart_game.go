@@ -12,10 +12,17 @@ var restartGameSpec = decode.Spec{
 	Dir:       decode.FromHost,
 	Broadcast: true,
 	Reliable:  true,
+	Made:      decode.MadeBySimulation,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicMatch,
 	Doc:       "The game begins anew.",
 	Layout:    decode.LayoutOf[RestartGame](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayEcho, Only: decode.OnlyFirst, Rule: decode.Rule{
+			Name: "passes-restart",
+			Text: "lets the first player restart the game; the stock host alone restarts it",
+		},
+	}},
 }
 
 // RestartGame restarts the game.

@@ -11,6 +11,7 @@ var scoreSpec = decode.Spec{
 	Constant: "SCORE",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Made:     decode.MadeByScores,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicMatch,
 	Doc:      "The present score of a player, for a client that joins.",

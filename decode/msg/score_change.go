@@ -12,6 +12,7 @@ var scoreChangeSpec = decode.Spec{
 	Dir:       decode.FromHost,
 	Broadcast: true,
 	Reliable:  true,
+	Made:      decode.MadeBySimulation,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicDamage,
 	Doc:       "A ship was destroyed: the new scores.",

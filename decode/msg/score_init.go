@@ -14,6 +14,7 @@ var scoreInitSpec = decode.Spec{
 	Constant: "SCORE_INIT",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Made:     decode.MadeByScores,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicMatch,
 	Doc:      "The present score of a player, for a client that joins a team game.",

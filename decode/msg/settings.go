@@ -14,6 +14,7 @@ var settingsSpec = decode.Spec{
 	Constant: "GAME_INITIALIZE",
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Step:     decode.StepLoad,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicJoining,
 	Doc:      "The host tells a joining client its slot and the rules of the game.",

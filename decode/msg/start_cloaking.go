@@ -8,6 +8,14 @@ import (
 // OpStartCloaking is the opcode of [StartCloaking].
 const OpStartCloaking decode.Opcode = 0x0E
 
+// refusedOrders is the way of OpenBC's hosts with StartCloaking and StartWarp.
+var refusedOrders = decode.Deviation{
+	Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyAllowed, Rule: decode.Rule{
+		Name: "refuses-cloak-and-warp",
+		Text: "passes StartCloaking and StartWarp on only if its own idea of the ship allows it; the stock host always does",
+	},
+}
+
 var startCloakingSpec = decode.Spec{
 	Code:     OpStartCloaking,
 	Name:     "StartCloaking",
@@ -26,6 +34,7 @@ var startCloakingSpec = decode.Spec{
 		Doc:     "The object and nothing else.",
 		Layout:  decode.LayoutOf[ShortEvent](),
 	}},
+	Deviations: []decode.Deviation{refusedOrders},
 }
 
 // StartCloaking is START_CLOAKING; the destination is the cloaking device.

@@ -15,6 +15,7 @@ var startFiringSpec = decode.Spec{
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
+	Made:     decode.MadeNever,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicWeapons,
 	Doc:      "A phaser or tractor system begins to fire.",

@@ -9,17 +9,18 @@ import (
 const OpStartWarp decode.Opcode = 0x10
 
 var startWarpSpec = decode.Spec{
-	Code:     OpStartWarp,
-	Name:     "StartWarp",
-	Constant: "START_WARP",
-	Dir:      decode.Either,
-	Reliable: true,
-	Relay:    decode.RelayForward,
-	Evidence: decode.FromProse,
-	Topic:    decode.TopicFlight,
-	Doc:      "A ship goes to warp; counted in one session, twice from a client.",
-	Brief:    []string{"dest", "set"},
-	Layout:   decode.LayoutOf[StartWarp](),
+	Code:       OpStartWarp,
+	Name:       "StartWarp",
+	Constant:   "START_WARP",
+	Dir:        decode.Either,
+	Reliable:   true,
+	Relay:      decode.RelayForward,
+	Evidence:   decode.FromProse,
+	Topic:      decode.TopicFlight,
+	Doc:        "A ship goes to warp; counted in one session, twice from a client.",
+	Brief:      []string{"dest", "set"},
+	Layout:     decode.LayoutOf[StartWarp](),
+	Deviations: []decode.Deviation{refusedOrders},
 }
 
 // StartWarp is START_WARP; the destination is the ship's warp engines.

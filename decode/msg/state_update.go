@@ -18,6 +18,8 @@ var stateUpdateSpec = decode.Spec{
 	Dir:       decode.Either,
 	Broadcast: true,
 	Relay:     decode.RelayConsume,
+	Need:      decode.NeedAll,
+	Made:      decode.MadeByStock,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicFlight,
 	Doc:       "Position, movement and condition of a ship; several a second for each ship.",
@@ -31,6 +33,12 @@ var stateUpdateSpec = decode.Spec{
 		Layout: decode.LayoutOf[StateUpdate](),
 	}},
 	BySender: true,
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyMoving, Rule: decode.Rule{
+			Name: "passes-state-update",
+			Text: "passes ship updates on as they are, but for those of subsystems alone; the stock host simulates the ships and sends its own",
+		},
+	}},
 }
 
 // Dirty flags mark the fields present in a StateUpdate.

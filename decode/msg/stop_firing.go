@@ -15,6 +15,7 @@ var stopFiringSpec = decode.Spec{
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
+	Made:     decode.MadeByStock,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicWeapons,
 	Doc:      "A phaser or tractor system ceases to fire.",

@@ -18,6 +18,7 @@ var subsystemStatusSpec = decode.Spec{
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
+	Made:     decode.MadeByStock,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicFlight,
 	Doc:      "A subsystem was switched on or off.",

@@ -20,6 +20,12 @@ var teamSpec = decode.Spec{
 	Doc:      "A player chose a team.",
 	Brief:    []string{"player", "team"},
 	Layout:   decode.LayoutOf[Team](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{
+			Name: "team-not-echoed",
+			Text: "does not send Team back to its sender; the stock host does",
+		},
+	}},
 }
 
 // Team is a player's choice of team.

@@ -17,6 +17,12 @@ var teamChatSpec = decode.Spec{
 	Doc:      "A player says something to the team.",
 	Brief:    []string{"sender", "text"},
 	Layout:   decode.LayoutOf[TeamChat](),
+	Deviations: []decode.Deviation{{
+		Dialect: decode.OpenBC, Relay: decode.RelayEcho, Rule: decode.Rule{
+			Name: "team-chat-to-all",
+			Text: "sends team chat to all players; the stock host sends it to the team",
+		},
+	}},
 }
 
 // TeamChat is a line of chat for the author's team.

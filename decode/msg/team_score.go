@@ -15,6 +15,7 @@ var teamScoreSpec = decode.Spec{
 	Dir:       decode.FromHost,
 	Broadcast: true,
 	Reliable:  true,
+	Made:      decode.MadeByScores,
 	Evidence:  decode.FromGame,
 	Topic:     decode.TopicMatch,
 	Doc:       "The present score of a team.",

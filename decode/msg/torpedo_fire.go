@@ -8,6 +8,14 @@ import (
 // OpTorpedoFire is the opcode of [TorpedoFire].
 const OpTorpedoFire decode.Opcode = 0x19
 
+// unreadShots is the way of OpenBC's hosts with shots.
+var unreadShots = decode.Deviation{
+	Dialect: decode.OpenBC, Relay: decode.RelayForward, Only: decode.OnlyReadable, Rule: decode.Rule{
+		Name: "drops-unread-shots",
+		Text: "drops TorpedoFire and PulseFire that it cannot read in its own layout; the stock host passes them on",
+	},
+}
+
 var torpedoFireSpec = decode.Spec{
 	Code:     OpTorpedoFire,
 	Name:     "TorpedoFire",
@@ -15,6 +23,7 @@ var torpedoFireSpec = decode.Spec{
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
+	Made:     decode.MadeNever,
 	Evidence: decode.OnWire,
 	Topic:    decode.TopicWeapons,
 	Doc:      "A ship launched a torpedo.",
@@ -25,6 +34,7 @@ var torpedoFireSpec = decode.Spec{
 		Doc:     "Flag bit 1 means that there is a target; its offset has a CF16 length, 5 bytes.",
 		Layout:  decode.LayoutOf[TorpedoFireOpenBC](),
 	}},
+	Deviations: []decode.Deviation{unreadShots},
 }
 
 // TorpedoFlags are the flags of a torpedo launch.

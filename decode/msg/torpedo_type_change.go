@@ -16,6 +16,7 @@ var torpedoTypeChangeSpec = decode.Spec{
 	Dir:      decode.Either,
 	Reliable: true,
 	Relay:    decode.RelayForward,
+	Made:     decode.MadeNever,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicWeapons,
 	Doc:      "A player selected another type of torpedo.",

@@ -17,6 +17,7 @@ var verifyEnterSetSpec = decode.Spec{
 	Broadcast: true,
 	Reliable:  true,
 	Relay:     decode.RelayAnswer,
+	Made:      decode.MadeByState,
 	Evidence:  decode.OnWire,
 	Topic:     decode.TopicObjects,
 	Doc:       "The receiver should have this object; if it does not, it asks with 0x1E.",

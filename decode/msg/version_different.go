@@ -15,6 +15,8 @@ var versionDifferentSpec = decode.Spec{
 	Aliases:  []string{"SystemChecksumFail"},
 	Dir:      decode.FromHost,
 	Reliable: true,
+	Made:     decode.MadeByFiles,
+	Step:     decode.StepFiles,
 	Evidence: decode.FromGame,
 	Topic:    decode.TopicFiles,
 	Doc:      "The client has another version of the game than the host; it is put out.",

@@ -14,22 +14,19 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// relayOf returns the relay class of a client's message. A playable host treats
-// messages of OpenBC's clients as their own host does.
-func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Relay {
-	if class, ok := h.like.relay[op]; ok {
-		return class
-	}
-	if h.cfg.Mode == Playable {
-		if class, ok := playable[op]; ok {
-			return class
-		}
-		if class, ok := playableOpenBC[op]; ok && p.openBC() {
-			return class
-		}
-	}
+// relayOf returns the relay class of a client's message. A playable host passes
+// on the messages that players need of each other.
+func (h *Host) relayOf(p *peer, spec *decode.Spec) decode.Relay {
 	if spec == nil {
 		return decode.RelayConsume
+	}
+	if h.likeOpenBC {
+		if d := spec.Deviation(decode.OpenBC); d != nil {
+			return d.Relay
+		}
+	}
+	if h.cfg.Mode == Playable && (spec.Need == decode.NeedAll || spec.Need == decode.NeedOpenBC && p.openBC()) {
+		return decode.RelayForward
 	}
 	return spec.Relay
 }
@@ -38,8 +35,8 @@ func (h *Host) relayOf(p *peer, op decode.Opcode, spec *decode.Spec) decode.Rela
 func (h *Host) game(p *peer, m *arq.Message) {
 	op := decode.Opcode(m.Body[0])
 	spec := h.catalog.Lookup(op)
-	class := h.relayOf(p, op, spec)
-	if p.phase == Checking && op != msg.OpChecksumResponse && (op != msg.OpClientReady || h.like.openBC) {
+	class := h.relayOf(p, spec)
+	if p.phase == Checking && !h.joins(spec) {
 		h.complain(Ignored, p, fmt.Sprintf("%v before its files are checked", op))
 		return
 	}
@@ -75,7 +72,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	case *msg.RequestObject:
 		h.request(p, uint32(t.Object))
 	case *msg.DestroyObject:
-		if !h.like.openBC {
+		if !h.likeOpenBC {
 			p.forget(func(o *object) bool { return o.id == uint32(t.Object) })
 		}
 	case *msg.Team:
@@ -92,8 +89,8 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	}
 	out := *m
 	out.Body = body
-	if h.like.openBC {
-		if out, class = h.openBC(p, op, spec, class, out); !bytes.Equal(out.Body, body) {
+	if h.likeOpenBC {
+		if out, class = h.asOpenBC(p, spec, class, out); !bytes.Equal(out.Body, body) {
 			copied = out.Body
 		}
 	}
@@ -130,7 +127,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 		}
 	case decode.RelayNone, decode.RelayConsume, decode.RelayAnswer:
 	}
-	if op == msg.OpObjectCreateTeam && h.like.verifyEnter && parsed != nil {
+	if op == msg.OpObjectCreateTeam && !h.likeOpenBC && parsed != nil {
 		if id := p.shipID(); id != 0 {
 			entered := &msg.VerifyEnterSet{Object: wire.ObjectID(id)}
 			if !departs.passes() {
@@ -141,13 +138,19 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	}
 }
 
+// joins reports whether a message may come from a client whose files are not
+// checked yet.
+func (h *Host) joins(spec *decode.Spec) bool {
+	return spec != nil && (spec.Step == decode.StepAnswer || spec.Step == decode.StepReady && !h.likeOpenBC)
+}
+
 // playing returns the clients in the game: the members of the stock host's
 // groups. OpenBC counts those that are loading among them. Those that are given
 // up meanwhile are passed over by queue.
 func (h *Host) playing() []*peer {
 	h.group = h.group[:0]
 	for _, p := range h.peers {
-		if p.phase == Playing || h.like.openBC && p.phase == Loading {
+		if p.phase == Playing || h.likeOpenBC && p.phase == Loading {
 			h.group = append(h.group, p)
 		}
 	}
@@ -215,7 +218,7 @@ func (p *peer) shipID() uint32 {
 
 // request sends a client the creation of an object that it has not got.
 func (h *Host) request(p *peer, id uint32) {
-	if h.like.openBC {
+	if h.likeOpenBC {
 		h.requestOpenBC(p, wire.ObjectID(id))
 		return
 	}

@@ -67,8 +67,8 @@ func (h *Host) judge(p *peer, payload []byte, parsed decode.Message) (v verdict)
 // judgeChat puts the true sender into a line of chat, and spaces in the place of
 // characters that could begin another line. OpenBC's clients write their slot.
 func (h *Host) judgeChat(p *peer, chat *msg.Chat, team bool) (v verdict) {
-	if h.like.openBC {
-		return v // that host writes the slot, see openBC
+	if h.likeOpenBC {
+		return v // that host writes the slot, see asOpenBC
 	}
 	broken := slices.ContainsFunc(chat.Text, isControl)
 	self := int32(h.self(p))

@@ -27,10 +27,10 @@ const (
 
 // A Host is the host of one game.
 type Host struct {
-	cfg     Config
-	like    *profile
-	catalog *decode.Catalog
-	decoder *decode.Decoder
+	cfg        Config
+	likeOpenBC bool // it behaves as captures show the OpenBC server, whose own simulation it has not
+	catalog    *decode.Catalog
+	decoder    *decode.Decoder
 
 	now   time.Time
 	start time.Time
@@ -147,7 +147,7 @@ func NewHost(cfg Config) *Host {
 	cfg.Players = min(cfg.Players, MaxPlayers)
 	cfg.Limits = cfg.Limits.orDefault()
 	return &Host{
-		cfg: cfg, like: profileOf(cfg.Like), catalog: cfg.Catalog, decoder: decode.NewDecoder(),
+		cfg: cfg, likeOpenBC: cfg.Like == decode.OpenBC, catalog: cfg.Catalog, decoder: decode.NewDecoder(),
 		byAddr: map[netip.AddrPort][]*peer{}, nextID: firstID,
 		connects: newRates(cfg.Limits.ConnectRate, cfg.Limits.Addresses),
 		browsers: newRates(cfg.Limits.BrowserRate, cfg.Limits.Addresses),

@@ -388,7 +388,7 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 		h.departs(p, p.misnamed())
 	}
 	h.report(Named, p, "")
-	if h.like.openBC { // it sends a player's name to the player alone, as keepalive
+	if h.likeOpenBC { // it sends a player's name to the player alone, as keepalive
 		return
 	}
 	h.controlToAll(transport.NameChange, body, nil)
@@ -402,7 +402,7 @@ func (h *Host) introducedLater(p *peer) bool { return p.openBC() && !h.cfg.Captu
 // introduce tells a newcomer the names of the others. Those that get a name
 // later tell it to all, so that nobody is told a name twice.
 func (h *Host) introduce(p *peer) {
-	if h.like.openBC || p.phase == Leaving || !p.proved {
+	if h.likeOpenBC || p.phase == Leaving || !p.proved {
 		return
 	}
 	for _, o := range h.peers {
@@ -464,7 +464,7 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 	}
 	h.say(p, msg.OpSettings, &settings)
 	h.say(p, msg.OpGameInit, &msg.GameInit{})
-	if h.like.openBC { // it does not wait until the client is ready
+	if h.likeOpenBC { // it does not wait until the client is ready
 		for _, o := range h.peers {
 			if o.phase == Loading || o.phase == Playing {
 				h.say(p, msg.OpScore, &msg.Score{Player: int32(o.id)})
@@ -504,7 +504,7 @@ func (h *Host) ready(p *peer) {
 		init.EndTime = 60 * int32(init.TimeLimit)
 	}
 	h.say(p, msg.OpMissionInit, &init)
-	if h.like.openBC {
+	if h.likeOpenBC {
 		p.phase = Playing
 		h.trust(p)
 		h.report(Ready, p, "")

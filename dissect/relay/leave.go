@@ -78,7 +78,7 @@ func (h *Host) tellOfLeave(p *peer, ship wire.ObjectID, slot int) {
 		if o == p {
 			continue
 		}
-		if !o.openBC() && !h.like.openBC {
+		if !o.openBC() && !h.likeOpenBC {
 			h.say(o, msg.OpPlayerDeleted, &msg.PlayerDeleted{Name: name})
 			if ship != 0 {
 				h.say(o, msg.OpHostEvent, &msg.HostEvent{Event: event.Event{
@@ -116,7 +116,7 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 	}
 	h.report(Left, p, "")
 	h.leave(p)
-	if !h.like.openBC { // that tells of it with game messages
+	if !h.likeOpenBC { // that tells of it with game messages
 		h.controlToAll(transport.Disconnect, body, p)
 	}
 }

@@ -1,0 +1,163 @@
+package decode
+
+// A Made is the reason for which a host sends a message of its own accord:
+// without a message of a client that it copies or answers.
+type Made uint8
+
+// The reasons.
+const (
+	MadeUnknown      Made = iota // none is known
+	MadeNever                    // it sends copies of clients' messages alone
+	MadeBySimulation             // its simulation of the ships and of the match
+	MadeByStock                  // the stock host's simulation of the ships; OpenBC's sends copies alone
+	MadeByScores                 // the scores that it keeps
+	MadeByState                  // the players in the game and their objects, of which it tells
+	MadeByLeave                  // a player that leaves
+	MadeByOptions                // an option of the game that changes
+	MadeByFiles                  // the files of a client that it compares with its own
+)
+
+// String returns the reason in lower case.
+func (m Made) String() string {
+	switch m {
+	case MadeUnknown:
+		return "unknown"
+	case MadeNever:
+		return "never"
+	case MadeBySimulation:
+		return "simulation"
+	case MadeByStock:
+		return "stock simulation"
+	case MadeByScores:
+		return "scores"
+	case MadeByState:
+		return "state"
+	case MadeByLeave:
+		return "leave"
+	case MadeByOptions:
+		return "options"
+	case MadeByFiles:
+		return "files"
+	}
+	return "?"
+}
+
+// A Step is the part of a client's join that a message belongs to.
+type Step uint8
+
+// The steps, in their order.
+const (
+	StepNone   Step = iota // of no join
+	StepAsk                // the host asks for hashes of files
+	StepAnswer             // the client answers
+	StepFiles              // files differ, or are sent
+	StepLoad               // the host tells the client the mission to load
+	StepReady              // the client has loaded it
+	StepEnter              // the host tells it the rules: it is in the game
+)
+
+// String returns the step in lower case.
+func (s Step) String() string {
+	switch s {
+	case StepNone:
+		return "none"
+	case StepAsk:
+		return "ask"
+	case StepAnswer:
+		return "answer"
+	case StepFiles:
+		return "files"
+	case StepLoad:
+		return "load"
+	case StepReady:
+		return "ready"
+	case StepEnter:
+		return "enter"
+	}
+	return "?"
+}
+
+// A Need tells whose messages other players need that the stock host consumes:
+// its simulation of the ships tells the players instead. A playable host, which
+// simulates nothing, passes them on.
+type Need uint8
+
+// The needs.
+const (
+	NeedNone   Need = iota // nobody's
+	NeedOpenBC             // those of OpenBC's clients, which expect them of each other
+	NeedAll                // those of all clients
+)
+
+// String returns the need in lower case.
+func (n Need) String() string {
+	switch n {
+	case NeedNone:
+		return "none"
+	case NeedOpenBC:
+		return "openbc"
+	case NeedAll:
+		return "all"
+	}
+	return "?"
+}
+
+// An Only is a condition on which a host treats a message by its relay class;
+// if it does not hold, the host consumes the message.
+type Only uint8
+
+// The conditions.
+const (
+	OnlyAlways   Only = iota // none
+	OnlyOwn                  // the message creates an object in the sender's own slot
+	OnlyMoving               // an update of more than subsystems
+	OnlyReadable             // the host can read it in its own layout
+	OnlyAllowed              // the host's own simulation of the ship allows it
+	OnlyFirst                // the sender is the first player
+)
+
+// String returns the condition in lower case.
+func (o Only) String() string {
+	switch o {
+	case OnlyAlways:
+		return "always"
+	case OnlyOwn:
+		return "own"
+	case OnlyMoving:
+		return "moving"
+	case OnlyReadable:
+		return "readable"
+	case OnlyAllowed:
+		return "allowed"
+	case OnlyFirst:
+		return "first"
+	}
+	return "?"
+}
+
+// A Rule is a documented behaviour in which a host differs from the stock
+// game's.
+type Rule struct {
+	Name string // for scripts
+	Text string // for people, about the host
+}
+
+// A Deviation is the way of hosts of another dialect with a client's message,
+// where it differs from the stock host's.
+type Deviation struct {
+	Dialect Dialect
+	Relay   Relay // in the place of that of the spec
+	Only    Only
+	Rule    Rule
+}
+
+// Deviation returns the way of hosts of a dialect with a client's message, nil
+// if it is the stock host's.
+func (s *Spec) Deviation(d Dialect) *Deviation {
+	for i := range s.Deviations {
+		if s.Deviations[i].Dialect == d {
+			return &s.Deviations[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package relay
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// asOpenBC takes a client's game message as the OpenBC server does: it returns
+// the message to forward and its relay class. All copies are without priority,
+// ship updates unreliable and all others reliable.
+func (h *Host) asOpenBC(p *peer, spec *decode.Spec, class decode.Relay, m arq.Message) (arq.Message, decode.Relay) {
+	m.Priority, m.Reliable = false, true
+	if spec == nil {
+		return m, class
+	}
+	m.Reliable = spec.Reliable
+	if d := spec.Deviation(decode.OpenBC); d != nil && !h.holds(p, d.Only, spec, m.Body) {
+		class = decode.RelayConsume
+	}
+	if spec.Topic == decode.TopicTalk { // the sender's slot stands in the place of its id
+		m.Body = h.spokenBy(spec, m.Body, p.slot)
+	}
+	return m, class
+}
+
+// holds reports whether the condition of an OpenBC host for relaying a client's
+// message holds.
+func (h *Host) holds(p *peer, only decode.Only, spec *decode.Spec, body []byte) bool {
+	switch only {
+	case decode.OnlyOwn:
+		slot, ok := h.ownerSlot(spec, body)
+		return !ok || int(slot) == p.slot
+	case decode.OnlyMoving:
+		_, flags, ok := msg.UpdateHead(body)
+		return !ok || flags != msg.DirtySubsystems || p.shipID() == 0
+	case decode.OnlyReadable:
+		return h.decoder.ReadAs(spec, body, decode.OpenBC, noShips{}).Err == nil
+	case decode.OnlyFirst: // it is taken for the host
+		return p.slot == 0
+	case decode.OnlyAlways, decode.OnlyAllowed: // there is no simulation that could forbid it
+	}
+	return true
+}
+
+// ownerSlot returns the slot that a creation says its object belongs to, whatever
+// else is in it.
+func (h *Host) ownerSlot(spec *decode.Spec, body []byte) (slot uint8, ok bool) {
+	res := h.decoder.Read(spec, body, decode.Undecided, noShips{})
+	if len(res.Rest)+1 >= len(body) { // not even the slot
+		return 0, false
+	}
+	switch m := res.Message.(type) {
+	case *msg.ObjectCreate:
+		return m.Slot, true
+	case *msg.ObjectCreateTeam:
+		return m.Slot, true
+	case *msg.ObjectCreateOpenBC:
+		return m.Slot, true
+	}
+	return 0, false
+}
+
+// spokenBy returns a line of chat with another author.
+func (h *Host) spokenBy(spec *decode.Spec, body []byte, author int) []byte {
+	res := h.decoder.Read(spec, body, decode.Undecided, noShips{})
+	if !res.Exact() {
+		return body
+	}
+	switch m := res.Message.(type) {
+	case *msg.Chat:
+		m.Sender = m.Sender&^0xFF | int32(author) // it writes one byte
+	case *msg.TeamChat:
+		m.Sender = m.Sender&^0xFF | int32(author)
+	default:
+		return body
+	}
+	b, err := decode.Append(nil, spec, res.Message, res.Dialect)
+	if err != nil {
+		return body
+	}
+	return b
+}
+
+// requestOpenBC answers as the OpenBC server does: with the ship of the player
+// that owns the object's range, whatever its id, or with the id alone.
+func (h *Host) requestOpenBC(p *peer, id wire.ObjectID) {
+	if slot, ok := id.Slot(); ok && slot < len(h.slots) && h.slots[slot] != nil {
+		for _, o := range h.slots[slot].objects {
+			if o.ship {
+				h.queue(p, arq.Message{Type: transport.Standard, Reliable: true, Body: o.body})
+				return
+			}
+		}
+	}
+	h.say(p, msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: id})
+}
