@@ -55,9 +55,9 @@ type expect struct {
 	to      *Client
 	src     *source
 	body    []byte
-	alt     *expect // the other model's message in its place
-	rule    *Rule   // of a host that protects its players, by which it comes changed, or not at all
-	changed uint64  // key of the changed message, 0 if it does not come
+	alt     *expect      // the other model's message in its place
+	rule    *decode.Rule // of a host that protects its players, by which it comes changed, or not at all
+	changed uint64       // key of the changed message, 0 if it does not come
 	index   int
 	subject uint64
 	number  int64         // of the message that came, -1 if it has none
@@ -197,10 +197,10 @@ func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == 
 
 // compared reports whether a message that a model sends has a counterpart that
 // can be compared.
-func compared(s *sent) bool {
+func (c *comparer) compared(s *sent) bool {
 	switch s.typ {
 	case transport.Standard:
-		return s.op != msg.OpScore && s.op != msg.OpScoreInit && s.op != msg.OpTeamScore
+		return c.t.bodies.spec(s.typ, s.op).Made != decode.MadeByScores
 	case transport.NameChange, transport.Connect, transport.Disconnect:
 		return true
 	case transport.BootPlayer, transport.Acknowledge, transport.DoNothing, transport.Leave:
@@ -211,7 +211,7 @@ func compared(s *sent) bool {
 // expected takes a message that a model sent. Ids that the model gave are
 // replaced by those of the captured host.
 func (c *comparer) expected(by model, src *source, s *sent) {
-	if !compared(s) {
+	if !c.compared(s) {
 		return
 	}
 	body := s.body
@@ -240,7 +240,7 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
 		reliable: s.header.Reliable, priority: s.header.Priority,
 	}
-	x.replica = s.typ == transport.Standard && (op == msg.OpObjectCreate || op == msg.OpObjectCreateTeam) && src != nil && src.client == x.to
+	x.replica = creates(c.specOf(x)) && src != nil && src.client == x.to
 	x.key = c.keyOf(x)
 	if d := src.departure(s); d != nil {
 		if x.rule = d.rule; d.rule == nil {
@@ -443,9 +443,9 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if x.by == dialectModel && c.models&stockModel != 0 {
 		if x.alt != nil && !x.alt.done {
 			x.alt.done = true
-			c.rep.deviate(deviationOf(x, "differs"), x.typ, x.op, g.Frame)
+			c.rep.deviate(c.deviationOf(x, "differs"), x.typ, x.op, g.Frame)
 		} else {
-			c.rep.deviate(deviationOf(x, "extra"), x.typ, x.op, g.Frame)
+			c.rep.deviate(c.deviationOf(x, "extra"), x.typ, x.op, g.Frame)
 		}
 	}
 	if x.by == stockModel && x.alt != nil {

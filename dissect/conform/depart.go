@@ -4,26 +4,27 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // guards are the rules of bcdissect relay, by the model's name for them.
-var guards = [relay.Guards]*Rule{
-	relay.GuardSender: {"corrects-sender", "puts the true sender into chat and teams that name another; the stock host passes them on as they are"},
-	relay.GuardText:   {"cleans-chat", "puts spaces in the place of line breaks and other control characters in chat; the stock host passes them on"},
-	relay.GuardOwner:  {"corrects-owner", "puts the true owner into creations that name another; the stock host passes them on as they are"},
-	relay.GuardObject: {"refuses-others-objects", "refuses creations, updates and destructions of the objects of other players; the stock host passes them on"},
-	relay.GuardName:   {"corrects-names", "makes names readable and unique by numbers, and puts the true id into them; the stock host passes them on as they are"},
-	relay.GuardRename: {"limits-renames", "passes on no name that the player has already, and one a second at most; the stock host passes all on"},
-	relay.GuardLeave:  {"corrects-leave", "puts the true id into a Disconnect that names another; the stock host passes it on as it is"},
-	relay.GuardFlood:  {"limits-floods", "drops messages of a client beyond its budget; the stock host passes all on"},
+var guards = [relay.Guards]*decode.Rule{
+	relay.GuardSender: {Name: "corrects-sender", Text: "puts the true sender into chat and teams that name another; the stock host passes them on as they are"},
+	relay.GuardText:   {Name: "cleans-chat", Text: "puts spaces in the place of line breaks and other control characters in chat; the stock host passes them on"},
+	relay.GuardOwner:  {Name: "corrects-owner", Text: "puts the true owner into creations that name another; the stock host passes them on as they are"},
+	relay.GuardObject: {Name: "refuses-others-objects", Text: "refuses creations, updates and destructions of the objects of other players; the stock host passes them on"},
+	relay.GuardName:   {Name: "corrects-names", Text: "makes names readable and unique by numbers, and puts the true id into them; the stock host passes them on as they are"},
+	relay.GuardRename: {Name: "limits-renames", Text: "passes on no name that the player has already, and one a second at most; the stock host passes all on"},
+	relay.GuardLeave:  {Name: "corrects-leave", Text: "puts the true id into a Disconnect that names another; the stock host passes it on as it is"},
+	relay.GuardFlood:  {Name: "limits-floods", Text: "drops messages of a client beyond its budget; the stock host passes all on"},
 }
 
 // A departure is a message of the model in which a host that protects its players
 // departs from the stock host.
 type departure struct {
-	rule    *Rule
+	rule    *decode.Rule
 	typ     transport.Type
 	body    []byte
 	instead []byte // nil if it does not send the message
@@ -70,7 +71,7 @@ func (s *source) departure(m *sent) *departure {
 // refused returns the rule by which a host that protects its players does not
 // send a message, nil if there is none. It does not explain that one player got a
 // copy, and another did not.
-func (x *expect) refused() *Rule {
+func (x *expect) refused() *decode.Rule {
 	switch {
 	case x.changed != 0 || x.copied() && x.src.matched > 0:
 		return nil
@@ -81,7 +82,7 @@ func (x *expect) refused() *Rule {
 }
 
 // deviates counts a message that did not come because of a rule.
-func (c *comparer) deviates(x *expect, rule *Rule) {
+func (c *comparer) deviates(x *expect, rule *decode.Rule) {
 	c.rep.row(x.typ, x.op).Explained++
 	c.rep.Invariants.missed(c, x, true)
 	c.rep.deviate(rule, x.typ, x.op, x.src.frame)

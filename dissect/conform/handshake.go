@@ -188,8 +188,7 @@ func (s *Step) read(r *dissect.Record) (ok bool) {
 }
 
 func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) bool {
-	op, ok := r.Opcode()
-	if !ok || r.Spec == nil {
+	if r.Spec == nil {
 		return false
 	}
 	switch m := r.Message.(type) {
@@ -204,12 +203,22 @@ func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) 
 	case *msg.Settings:
 		return set(stepLoad, "Settings: slot %d", m.Slot)
 	}
-	kinds := map[decode.Opcode]stepKind{
-		msg.OpChecksumRequest: stepRequest, msg.OpChecksumResponse: stepAnswer, msg.OpChecksumComplete: stepLoad, msg.OpSettings: stepLoad,
-		msg.OpGameInit: stepLoad, msg.OpClientReady: stepReady, msg.OpMissionInit: stepRules,
+	var kind stepKind
+	switch r.Spec.Step {
+	case decode.StepAsk:
+		kind = stepRequest
+	case decode.StepAnswer:
+		kind = stepAnswer
+	case decode.StepLoad:
+		kind = stepLoad
+	case decode.StepReady:
+		kind = stepReady
+	case decode.StepEnter:
+		kind = stepRules
+	case decode.StepNone, decode.StepFiles:
+		return false
 	}
-	kind, ok := kinds[op]
-	if !ok || (kind == stepAnswer || kind == stepReady) == s.FromHost {
+	if (kind == stepAnswer || kind == stepReady) == s.FromHost {
 		return false
 	}
 	return set(kind, "%s", r.Spec.Name)

@@ -34,40 +34,34 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 		}
 		return c.ofUnseen(g)
 	}
-	switch g.Op {
-	case msg.OpHostEvent, msg.OpExplosion, msg.OpScoreChange, msg.OpEndGame, msg.OpRestartGame:
+	const leave = "hosts tell of a leave in different ways"
+	switch c.t.bodies.specOf(g.Event).Made {
+	case decode.MadeBySimulation:
 		return simulated, true
-	case msg.OpStateUpdate:
-		if c.sender != decode.OpenBC || g.simulated() {
+	case decode.MadeByStock:
+		switch {
+		case c.sender == decode.OpenBC && !g.simulated():
+		case g.Op == msg.OpStateUpdate:
 			return "ship updates are the host's simulation", true
-		}
-	case msg.OpScore, msg.OpScoreInit, msg.OpTeamScore:
-		return "scores are the host's", true
-	case msg.OpDestroyObject, msg.OpPlayerDeleted:
-		return "hosts tell of a leave in different ways", true
-	case msg.OpPlayerAnnounce:
-		if code, _, ok := c.t.announced(g.Event); ok && code == event.CodeDeletePlayer {
-			return "hosts tell of a leave in different ways", true
-		}
-		if c.t.late() {
-			return "the capture starts late", true
-		}
-	case msg.OpStopFiring, msg.OpSubsystemStatus:
-		if c.sender != decode.OpenBC {
+		default:
 			return simulated, true
 		}
-	case msg.OpCollisionSetting:
+	case decode.MadeByScores:
+		return "scores are the host's", true
+	case decode.MadeByLeave:
+		return leave, true
+	case decode.MadeByState:
+		if code, _, ok := c.t.announced(g.Event); ok && code == event.CodeDeletePlayer {
+			return leave, true
+		}
+		if c.t.late() {
+			return "the capture starts late", true
+		}
+	case decode.MadeByOptions:
 		return "the host changes an option", true
-	case msg.OpChecksumFailed, msg.OpVersionDifferent, msg.OpFileTransfer:
+	case decode.MadeByFiles:
 		return "the host compares files", true
-	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
-		if c.t.late() {
-			return "the capture starts late", true
-		}
-	case msg.OpVerifyEnterSet:
-		if c.t.late() {
-			return "the capture starts late", true
-		}
+	case decode.MadeUnknown, decode.MadeNever:
 	}
 	return c.ofUnseen(g)
 }
@@ -82,7 +76,7 @@ func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
 		return text, true
 	case g.Slots == 0 && some:
 		return text, true
-	case g.standard() && (g.Op == msg.OpChat || g.Op == msg.OpTeamChat || g.Op == msg.OpTeam):
+	case bearsAuthor(c.t.bodies.specOf(g.Event)):
 		peer, ok := author(c.t.bodies.game(g.Body))
 		if ok && some && peer < 256 && c.t.byPeer(uint8(peer)) == nil {
 			return text, true

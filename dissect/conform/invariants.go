@@ -77,8 +77,7 @@ func (v *Invariants) of(c *comparer, x *expect) *Invariant {
 	if x.src.op != x.op {
 		return nil
 	}
-	switch spec := c.t.catalog.Lookup(x.op); {
-	case spec == nil:
+	switch spec := c.specOf(x); {
 	case spec.Relay == decode.RelayForward:
 		return &v[invForward]
 	case spec.Relay == decode.RelaySlots && x.src.client != x.to:
@@ -92,7 +91,7 @@ func (v *Invariants) of(c *comparer, x *expect) *Invariant {
 func (v *Invariants) expected(c *comparer, x *expect) {
 	if i := v.of(c, x); i != nil {
 		i.Checked++
-		if exact(x.op) {
+		if exact(c.specOf(x)) {
 			v[invExact].Checked++
 		}
 	}
@@ -107,7 +106,7 @@ func (v *Invariants) matched(x *expect) {
 func (v *Invariants) excused(c *comparer, x *expect) {
 	if i := v.of(c, x); i != nil {
 		i.Checked--
-		if exact(x.op) {
+		if exact(c.specOf(x)) {
 			v[invExact].Checked--
 		}
 	}
@@ -119,15 +118,15 @@ func (v *Invariants) missed(c *comparer, x *expect, known bool) {
 		return
 	}
 	i.fail(x.src.frame, known)
-	if exact(x.op) {
+	if exact(c.specOf(x)) {
 		v[invExact].fail(x.src.frame, known)
 	}
 }
 
-func (v *Invariants) extra(e *Event) {
+func (v *Invariants) extra(c *comparer, e *Event) {
 	switch {
 	case !e.standard():
-	case exact(e.Op):
+	case exact(c.t.bodies.specOf(e)):
 		v[invExact].fail(e.Frame, false)
 	case consumed(e.Op):
 		v[invConsumed].fail(e.Frame, false)
@@ -158,11 +157,6 @@ func (v *Invariants) inOrder() { v[invOrder].Checked++ }
 
 func (v *Invariants) disorder(frame int) {
 	v[invOrder].fail(frame, false)
-}
-
-// exact reports whether no host adds messages of the opcode by itself.
-func exact(op decode.Opcode) bool {
-	return op == msg.OpStartFiring || op == msg.OpTorpedoFire || op == msg.OpPulseFire || op == msg.OpTorpedoTypeChange
 }
 
 // consumed reports whether no host passes messages of the opcode on.

@@ -113,17 +113,21 @@ func (t *timeline) makeUp(c *Client, body []byte) {
 // the client that it answers.
 func (t *timeline) prove(r *dissect.Record, e *Event) {
 	c := e.Client
-	switch e.Op {
-	case msg.OpChecksumRequest:
+	spec := t.bodies.specOf(e)
+	switch spec.Step {
+	case decode.StepAsk:
 		if m, ok := r.Message.(*msg.ChecksumRequest); ok {
 			t.answered(c, roundOf(m.Round))
 		}
-	case msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit:
+	case decode.StepLoad:
 		t.answered(c, len(rounds))
-	case msg.OpMissionInit:
+	case decode.StepEnter:
 		t.answered(c, len(rounds))
 		t.readied(c)
-	case msg.OpPlayerAnnounce:
+	case decode.StepNone, decode.StepAnswer, decode.StepFiles, decode.StepReady:
+	}
+	switch {
+	case e.Op == msg.OpPlayerAnnounce:
 		if code, peer, ok := t.announced(e); ok && code == event.CodeNewPlayerInGame {
 			if peer == c.Peer {
 				t.readied(c)
@@ -131,7 +135,7 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 				t.plays(o)
 			}
 		}
-	case msg.OpObjectCreate, msg.OpObjectCreateTeam:
+	case creates(spec):
 		t.objectOf(e)
 	}
 }
@@ -253,7 +257,7 @@ func (t *timeline) silentAt(at time.Time) bool {
 // names, nil if they do not tell.
 func (t *timeline) authorOf(e *Event) *Client {
 	var author *Client
-	if spec := t.catalog.Lookup(e.Op); spec == nil || spec.Relay != decode.RelayForward && e.Op != msg.OpStateUpdate {
+	if spec := t.bodies.specOf(e); spec.Relay != decode.RelayForward && spec.Made != decode.MadeByStock {
 		return nil // it may be an answer
 	}
 	for _, c := range t.order {
@@ -270,8 +274,7 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 	if author := t.authorOf(e); author != nil {
 		return func(c *Client) bool { return c == author }
 	}
-	spec := t.catalog.Lookup(e.Op)
-	forwarded := e.standard() && spec != nil && spec.Relay == decode.RelayForward
+	forwarded := t.bodies.specOf(e).Relay == decode.RelayForward
 	named := uint16(0) // slots of others; the author's is mostly among them
 	for _, c := range t.order {
 		if c != e.Client && c.Slot >= 0 && c.Slot < 16 {

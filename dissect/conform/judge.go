@@ -83,7 +83,7 @@ func (c *comparer) deviantMissing(x *expect) {
 		return
 	}
 	c.rep.Invariants.missed(c, x, true)
-	c.rep.deviate(deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+	c.rep.deviate(c.deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
 }
 
 // The reasons that the capture or the network gives.
@@ -247,7 +247,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 
 // extra counts a message that the host should not have sent.
 func (c *comparer) extra(to *Client, g *got) {
-	c.rep.Invariants.extra(g.Event)
+	c.rep.Invariants.extra(c, g.Event)
 	c.differ(Difference{
 		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: to.Addr, Detail: "no message of a client causes it",
 	}, nil, g.Body)

@@ -162,7 +162,7 @@ func (p *Performer) speak(n *part) {
 	p.answer(n)
 	for len(n.line) > 0 && !n.left {
 		e := n.line[0]
-		if !n.may(e) {
+		if !p.may(n, e) {
 			return
 		}
 		n.line = n.line[1:]
@@ -197,15 +197,15 @@ func (p *Performer) compose(n *part, op decode.Opcode, m decode.Message) {
 }
 
 // may reports whether the host has come as far as a message needs.
-func (n *part) may(e *Event) bool {
-	switch {
+func (p *Performer) may(n *part, e *Event) bool {
+	switch step := p.t.bodies.specOf(e).Step; {
 	case n.live.ID == 0:
 		return false
 	case e.Kind == Left || !e.standard():
 		return true
-	case e.Op == msg.OpChecksumResponse:
+	case step == decode.StepAnswer:
 		return n.client.Adopted || n.live.Loaded || len(n.live.Asked) > 0
-	case e.Op == msg.OpClientReady:
+	case step == decode.StepReady:
 		return n.live.Loaded
 	}
 	return n.live.InGame
@@ -224,7 +224,7 @@ func (p *Performer) say(n *part, e *Event) {
 			m.ID = n.live.ID
 			body = controlBody(m)
 		}
-	case e.standard() && e.Op == msg.OpChecksumResponse:
+	case p.t.bodies.specOf(e).Step == decode.StepAnswer:
 		if n.client.Adopted || len(n.live.Asked) == 0 {
 			return // nobody asks for it
 		}
@@ -240,7 +240,7 @@ func (p *Performer) say(n *part, e *Event) {
 		})
 		n.live.Asked = n.live.Asked[1:]
 	case e.standard():
-		if e.Op == msg.OpClientReady {
+		if p.t.bodies.specOf(e).Step == decode.StepReady {
 			n.ready = true
 		}
 		body = p.renumber(body)
@@ -251,9 +251,8 @@ func (p *Performer) say(n *part, e *Event) {
 // renumber puts the ids of the live host into a game message: slots of
 // creations, ids of players, and objects in the ranges of players.
 func (p *Performer) renumber(body []byte) []byte {
-	op := decode.Opcode(body[0])
-	switch op {
-	case msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpChat, msg.OpTeamChat, msg.OpTeam:
+	spec := p.t.bodies.spec(transport.Standard, decode.Opcode(body[0]))
+	if creates(spec) || bearsAuthor(spec) {
 		body = p.t.bodies.change(body, func(m decode.Message) {
 			if c, ok := createdBy(m); ok {
 				setSlot(m, uint8(p.liveSlot(int(c.slot))))
@@ -263,8 +262,7 @@ func (p *Performer) renumber(body []byte) []byte {
 			}
 		})
 	}
-	spec := p.catalog.Lookup(op)
-	if spec == nil || !p.moved() {
+	if !spec.Known() || !p.moved() {
 		return body
 	}
 	res := p.decoder.Read(spec, body, decode.Undecided, noShips{})

@@ -123,7 +123,7 @@ func (p *player) event(e *Event) {
 	case Appeared:
 		p.adopt(e.Client)
 	case Input:
-		p.mute = e.MadeUp && (e.Op == msg.OpObjectCreate || e.Op == msg.OpObjectCreateTeam)
+		p.mute = e.MadeUp && creates(p.bodies.specOf(e))
 		p.input(e)
 		p.mute = false
 		return
@@ -252,7 +252,7 @@ func (p *player) input(e *Event) {
 	if n == nil {
 		return
 	}
-	if n.auto && e.standard() && e.Op == msg.OpChecksumResponse {
+	if n.auto && p.bodies.specOf(e).Step == decode.StepAnswer {
 		return // it has answered by itself
 	}
 	p.carry(n, arq.Message{Type: e.Type, Reliable: e.Reliable, Priority: e.Priority, Body: e.Body})

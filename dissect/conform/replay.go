@@ -252,7 +252,7 @@ func (r *Replay) play(e *Event) {
 	r.src.flood = e.Client != nil && !e.Client.flooded.IsZero() && e.Time.Sub(e.Client.flooded) < floodLasts
 	r.cmp.settle(e.Time)
 	r.src.body = nil // only expected messages keep it
-	if e.Kind == Input && e.standard() && e.Op == msg.OpClientReady {
+	if e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady {
 		e.Client.ready = true
 	}
 }
@@ -262,7 +262,7 @@ func (r *Replay) scores(e *Event) {
 	if r.cmp.models != stockModel|dialectModel || !e.standard() || e.Client.ready || e.Client.Adopted {
 		return
 	}
-	if e.Op == msg.OpScore || e.Op == msg.OpScoreInit || e.Op == msg.OpTeamScore {
+	if r.t.bodies.specOf(e).Made == decode.MadeByScores {
 		r.rep.deviate(ruleScores, transport.Standard, e.Op, e.Frame)
 	}
 }

@@ -70,7 +70,7 @@ func (d *Difference) Control() (t transport.Type, ok bool) {
 
 // A Deviation counts the messages that a documented rule explains.
 type Deviation struct {
-	Rule  *Rule
+	Rule  *decode.Rule
 	Count int
 	First int // frame
 	Rows  []*Row
@@ -85,7 +85,7 @@ type Count struct {
 }
 
 // Explain describes a rule for people, and names the hosts that follow it.
-func (r *Report) Explain(rule *Rule) string {
+func (r *Report) Explain(rule *decode.Rule) string {
 	if slices.Contains(guards[:], rule) {
 		return "bcdissect relay " + rule.Text
 	}
@@ -139,8 +139,8 @@ func (r *Report) differ(d Difference, row *Row) {
 	}
 }
 
-func (r *Report) deviate(rule *Rule, typ transport.Type, op decode.Opcode, frame int) {
-	i := slices.IndexFunc(r.Deviations, func(d *Deviation) bool { return d.Rule == rule })
+func (r *Report) deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode, frame int) {
+	i := slices.IndexFunc(r.Deviations, func(d *Deviation) bool { return d.Rule.Name == rule.Name })
 	if i < 0 {
 		i = len(r.Deviations)
 		r.Deviations = append(r.Deviations, &Deviation{Rule: rule, First: frame})

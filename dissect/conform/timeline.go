@@ -227,12 +227,9 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		c.Peer = r.ClientID
 	}
 	c.Name = r.Client
-	op, game := r.Opcode()
-	switch {
-	case r.Transport.Type != transport.Standard:
-		c.Joining = r.Transport.Type == transport.Connect
-	case game && (op >= msg.OpChecksumRequest && op <= msg.OpChecksumComplete || op <= msg.OpGameInit || op == msg.OpClientReady || op == msg.OpMissionInit):
-		c.Joining = true
+	c.Joining = r.Transport.Type == transport.Connect
+	if op, game := r.Opcode(); game {
+		c.Joining = t.bodies.spec(r.Transport.Type, op).Step != decode.StepNone
 	}
 	c.playing = !c.Joining
 	t.emit(&Event{Kind: Appeared, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
@@ -486,17 +483,17 @@ func (t *timeline) input(e *Event) {
 		}
 		return
 	}
-	switch {
+	switch spec := t.bodies.specOf(e); {
 	case e.Type == transport.NameChange:
 		if name := t.bodies.name(e.Body); name != "" {
 			c.Name = name
 		}
 	case !e.standard():
-	case e.Op == msg.OpChecksumResponse:
+	case spec.Step == decode.StepAnswer:
 		if !t.answers(e) {
 			return
 		}
-	case e.Op == msg.OpClientReady:
+	case spec.Step == decode.StepReady:
 		if e.Time.Sub(c.madeReady) <= slack {
 			return // it was only late
 		}
@@ -504,7 +501,7 @@ func (t *timeline) input(e *Event) {
 			t.answered(c, len(rounds))
 		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
-	case e.Op == msg.OpObjectCreate, e.Op == msg.OpObjectCreateTeam:
+	case creates(spec):
 		t.plays(c)
 		if o, ok := createdBy(t.bodies.game(e.Body)); ok {
 			c.created(o.id)

@@ -1,0 +1,39 @@
+package conform
+
+import (
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// noSpec stands for the spec of a message without one. It says nothing.
+var noSpec decode.Spec
+
+// spec returns the spec of a message. Transport messages and unknown opcodes have
+// noSpec.
+func (b *bodies) spec(typ transport.Type, op decode.Opcode) *decode.Spec {
+	if typ == transport.Standard {
+		if s := b.catalog.Lookup(op); s != nil {
+			return s
+		}
+	}
+	return &noSpec
+}
+
+// specOf returns the spec of an event's message.
+func (b *bodies) specOf(e *Event) *decode.Spec { return b.spec(e.Type, e.Op) }
+
+// specOf returns the spec of an expected message.
+func (c *comparer) specOf(x *expect) *decode.Spec { return c.t.bodies.spec(x.typ, x.op) }
+
+// creates reports whether a message creates an object: hosts treat creations
+// alone by slots.
+func creates(s *decode.Spec) bool { return s.Relay == decode.RelaySlots }
+
+// bearsAuthor reports whether a message names its author: those do that come
+// back to it.
+func bearsAuthor(s *decode.Spec) bool {
+	return s.Relay == decode.RelayEcho || s.Relay == decode.RelayTeam
+}
+
+// exact reports whether no host sends messages of a kind of its own accord.
+func exact(s *decode.Spec) bool { return s.Made == decode.MadeNever }
