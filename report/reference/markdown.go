@@ -72,6 +72,14 @@ ends in _MESSAGE in the game) and the names of other documents alike.
 	for _, m := range relayMeanings {
 		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
 	}
+	p.printf("* **Of its own accord**: why hosts send it, other than as a copy of a client's message or as the answer to one.\n")
+	for _, m := range madeMeanings {
+		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
+	}
+	p.printf("* **Step of a join**: the part of a client's join that it belongs to.\n")
+	for _, m := range stepMeanings {
+		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
+	}
 	p.printf("* **Evidence**: the certainty of the layout.\n")
 	for _, m := range evidenceMeanings {
 		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
@@ -129,7 +137,20 @@ func (p *page) section(s *decode.Spec, e *Entry, samples []*Sample) {
 	if !e.Reliable && len(e.Layouts) > 0 {
 		p.printf(", unreliable")
 	}
-	p.printf("\n* Relay: %s\n* Evidence: %s\n* Topic: %s\n", e.Relay, e.Evidence, e.Topic)
+	p.printf("\n* Relay: %s\n", e.Relay)
+	for _, d := range e.Others {
+		p.printf("* Relay by %s: %s. Its host %s\n", d.Dialect, d.Relay, d.Text)
+	}
+	if e.Playable != "" {
+		p.printf("* Relay by a playable host: %s, %s\n", decode.RelayForward, PlayableMeaning(e.Playable))
+	}
+	if e.Made != "" {
+		p.printf("* Of its own accord: %s\n", e.Made)
+	}
+	if e.Step != "" {
+		p.printf("* Step of a join: %s\n", e.Step)
+	}
+	p.printf("* Evidence: %s\n* Topic: %s\n", e.Evidence, e.Topic)
 	for _, f := range e.Host {
 		p.printf("* `%s` follows %s\n", f.Field, f.From)
 	}

@@ -33,6 +33,10 @@ type Entry struct {
 	Doc      string      `json:"doc"`
 	Rest     bool        `json:"rest,omitempty"`        // stands for all higher opcodes without an entry
 	Host     []HostField `json:"host_fields,omitempty"` // that hosts fill in by themselves
+	Made     string      `json:"made,omitempty"`        // why hosts send it of their own accord, if that is known
+	Step     string      `json:"join_step,omitempty"`   // of a client's join that it belongs to
+	Playable string      `json:"playable,omitempty"`    // whose a playable host passes on though the stock host does not
+	Others   []Deviation `json:"deviations,omitempty"`  // of hosts of other dialects from the stock host
 	Instead  string      `json:"instead_of,omitempty"`  // taken only where the message of this name does not fit
 	Layouts  []Layout    `json:"layouts,omitempty"`     // stock first; none if the layout is not known
 }
@@ -41,6 +45,15 @@ type Entry struct {
 type HostField struct {
 	Field string `json:"field"`
 	From  string `json:"from"` // the source of the value
+}
+
+// A Deviation is the way of hosts of another dialect with a client's message.
+type Deviation struct {
+	Dialect string `json:"dialect"`
+	Relay   string `json:"relay"`
+	Only    string `json:"only,omitempty"` // the condition for that, else they consume it
+	Rule    string `json:"rule"`           // as replay names it
+	Text    string `json:"text"`
 }
 
 // A Layout is the way in which senders of one dialect write a message.
@@ -141,6 +154,22 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 	if s.HostDialect != decode.Undecided {
 		e.Hosts = s.HostDialect.String()
 	}
+	if s.Made != decode.MadeUnknown {
+		e.Made = s.Made.String()
+	}
+	if s.Step != decode.StepNone {
+		e.Step = s.Step.String()
+	}
+	if s.Need != decode.NeedNone {
+		e.Playable = s.Need.String()
+	}
+	for _, d := range s.Deviations {
+		other := Deviation{Dialect: d.Dialect.String(), Relay: d.Relay.String(), Rule: d.Rule.Name, Text: d.Rule.Text}
+		if d.Only != decode.OnlyAlways {
+			other.Only = d.Only.String()
+		}
+		e.Others = append(e.Others, other)
+	}
 	if s.Known() {
 		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))
 	}
@@ -153,7 +182,22 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 // Meaning returns the meaning of a relay class, a grade of evidence or a topic,
 // as entries name it; empty for any other word.
 func Meaning(word string) string {
-	for _, m := range slices.Concat(relayMeanings, evidenceMeanings, topicMeanings) {
+	return meaningOf(word, slices.Concat(relayMeanings, evidenceMeanings, topicMeanings))
+}
+
+// MadeMeaning returns the meaning of a reason for which hosts send a message of
+// their own accord.
+func MadeMeaning(word string) string { return meaningOf(word, madeMeanings) }
+
+// StepMeaning returns the meaning of a step of a join.
+func StepMeaning(word string) string { return meaningOf(word, stepMeanings) }
+
+// PlayableMeaning returns the meaning of the senders whose messages a playable
+// host passes on.
+func PlayableMeaning(word string) string { return meaningOf(word, playableMeanings) }
+
+func meaningOf(word string, list []meaning) string {
+	for _, m := range list {
 		if m.word == word {
 			return m.meaning
 		}
@@ -162,6 +206,31 @@ func Meaning(word string) string {
 }
 
 type meaning struct{ word, meaning string }
+
+var madeMeanings = []meaning{
+	{decode.MadeNever.String(), "hosts send copies of clients' messages alone"},
+	{decode.MadeBySimulation.String(), "a host's simulation of the ships and of the match decides"},
+	{decode.MadeByStock.String(), "the stock host's simulation of the ships decides; OpenBC's sends copies alone"},
+	{decode.MadeByScores.String(), "a host keeps the scores"},
+	{decode.MadeByState.String(), "a host tells of the players in the game and of their objects"},
+	{decode.MadeByLeave.String(), "a host tells that a player leaves"},
+	{decode.MadeByOptions.String(), "a host changes an option of the game"},
+	{decode.MadeByFiles.String(), "a host compares the files of a client with its own"},
+}
+
+var stepMeanings = []meaning{
+	{decode.StepAsk.String(), "the host asks for hashes of files"},
+	{decode.StepAnswer.String(), "the client answers"},
+	{decode.StepFiles.String(), "files differ, or are sent"},
+	{decode.StepLoad.String(), "the host tells the client the mission to load"},
+	{decode.StepReady.String(), "the client has loaded it"},
+	{decode.StepEnter.String(), "the host tells the client the rules: it is in the game"},
+}
+
+var playableMeanings = []meaning{
+	{decode.NeedAll.String(), "those of all clients"},
+	{decode.NeedOpenBC.String(), "those of OpenBC's clients"},
+}
 
 var relayMeanings = []meaning{
 	{decode.RelayForward.String(), "an unchanged copy goes to every other player in the game"},

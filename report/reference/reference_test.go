@@ -74,7 +74,11 @@ func TestEntry(t *testing.T) {
 	e := entry(t, "PulseFire")
 	want := Entry{
 		Opcode: 0x1A, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
-		Relay: "forward", Evidence: "on the wire", Topic: "weapons", Doc: e.Doc,
+		Relay: "forward", Evidence: "on the wire", Topic: "weapons", Doc: e.Doc, Made: "never",
+		Others: []Deviation{{
+			"openbc", "forward", "readable", "drops-unread-shots",
+			"drops TorpedoFire and PulseFire that it cannot read in its own layout; the stock host passes them on",
+		}},
 		Layouts: []Layout{{Dialect: "stock", Length: "10 or 14", Fields: []Field{
 			{"weapon", "object id", "4", nil, "the weapon that fired, a child of the pulse system", nil},
 			{"firing_player", "u8", "1", nil, "network id of the shooter", nil},
@@ -242,6 +246,9 @@ func TestMeaning(t *testing.T) {
 	for _, e := range Entries(msg.Catalog()) {
 		if Meaning(e.Relay) == "" || Meaning(e.Evidence) == "" || Meaning(e.Topic) == "" {
 			t.Errorf("%s: nothing is said of %s, %s or %s", e.Name, e.Relay, e.Evidence, e.Topic)
+		}
+		if e.Made != "" && MadeMeaning(e.Made) == "" || e.Step != "" && StepMeaning(e.Step) == "" || e.Playable != "" && PlayableMeaning(e.Playable) == "" {
+			t.Errorf("%s: nothing is said of %s, %s or %s", e.Name, e.Made, e.Step, e.Playable)
 		}
 	}
 	if Meaning("?") != "" {

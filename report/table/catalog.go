@@ -97,6 +97,18 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 	}
 	about("topic", e.Topic+": "+reference.Meaning(e.Topic))
 	about("relay", e.Relay+": "+reference.Meaning(e.Relay))
+	for _, d := range e.Others {
+		about(d.Dialect, "its host "+d.Text)
+	}
+	if e.Playable != "" {
+		about("playable", "a playable host passes "+reference.PlayableMeaning(e.Playable)+" on")
+	}
+	if e.Made != "" {
+		about("host's own", e.Made+": "+reference.MadeMeaning(e.Made))
+	}
+	if e.Step != "" {
+		about("join step", e.Step+": "+reference.StepMeaning(e.Step))
+	}
 	for _, f := range e.Host {
 		about("of the host", f.Field+": "+f.From)
 	}
