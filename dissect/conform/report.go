@@ -74,6 +74,15 @@ type Deviation struct {
 	Count int
 	First int // frame
 	Rows  []*Row
+	each  []int // of Rows
+}
+
+// Of returns how many messages of a row the rule explains.
+func (d *Deviation) Of(row *Row) int {
+	if i := slices.Index(d.Rows, row); i >= 0 {
+		return d.each[i]
+	}
+	return 0
 }
 
 // A Count counts messages that something holds for.
@@ -148,9 +157,13 @@ func (r *Report) deviate(rule *decode.Rule, typ transport.Type, op decode.Opcode
 	d := r.Deviations[i]
 	d.Count++
 	d.First = min(d.First, frame)
-	if row := r.row(typ, op); !slices.Contains(d.Rows, row) {
-		d.Rows = append(d.Rows, row)
+	row := r.row(typ, op)
+	i = slices.Index(d.Rows, row)
+	if i < 0 {
+		i = len(d.Rows)
+		d.Rows, d.each = append(d.Rows, row), append(d.each, 0)
 	}
+	d.each[i]++
 }
 
 func (r *Report) excuse(why string, typ transport.Type, op decode.Opcode, frame int) {

@@ -22,9 +22,10 @@ type T struct {
 
 // A failure says that the host breaks the rule.
 type failure struct {
-	expected string
-	came     []string
-	proven   bool // no network can have made it
+	expected   string
+	came       []string
+	proven     bool // no network can have made it
+	documented bool // it is the difference of OpenBC that openbc.go documents of the case
 }
 
 func (f *failure) Error() string {
@@ -81,10 +82,16 @@ func (t *T) fail(expected string, came ...any) *failure {
 
 // proves returns that the host did something wrong, whatever the network lost, repeated or
 // delayed.
-func (t *T) proves(expected string, came ...any) error {
+func (t *T) proves(expected string, came ...any) *failure {
 	err := t.fail(expected, came...)
 	err.proven = true
 	return err
+}
+
+// known says whether a failure is the documented difference of OpenBC.
+func (f *failure) known(yes bool) *failure {
+	f.documented = yes
+	return f
 }
 
 // show notes frames that show the case.
@@ -158,6 +165,9 @@ func (t *T) loaded(o cfg) (*client, error) {
 		return c, skip("a client could not join: %s", t.r.why)
 	}
 	t.r.entered = true
+	if t.r.joins++; c.spoils() > 0 {
+		t.r.spoiled++
+	}
 	return c, nil
 }
 
@@ -234,6 +244,27 @@ func (t *T) playersFor(n, messages int) ([]*client, error) {
 		c.forget()
 	}
 	return p, nil
+}
+
+// newcomer returns another client in the game, with a ship, that leaves after the case.
+func (t *T) newcomer(p ...*client) (*client, error) {
+	c, err := t.joined()
+	if err == nil {
+		c.creates(akira)
+		t.settle(c, append(p, c)...)
+	}
+	return c, err
+}
+
+// dismiss has all clients leave that stay in the game: later cases have others.
+func (t *T) dismiss() {
+	table := t.r.table
+	t.r.table = nil
+	for _, c := range table {
+		c.Leave(t.now())
+	}
+	t.opened = append(t.opened, table...)
+	t.r.haveLeft(table, t.soon())
 }
 
 // settle waits until all that the host sends because of earlier messages of a

@@ -17,7 +17,7 @@ func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (
 		if c.compare == "" || c.LeftOut != "" || c.Profiles&p == 0 {
 			continue
 		}
-		n := tally{of: g}
+		n := tally{of: g, c: c}
 		for _, r := range reports {
 			if code, err := strconv.ParseUint(c.compare, 16, 8); err == nil && len(c.compare) == 2 {
 				n.opcode(r, decode.Opcode(code))
@@ -25,7 +25,7 @@ func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (
 				n.invariant(r, c.compare)
 			}
 		}
-		res := n.result(c, p)
+		res := n.result()
 		allow(&res, p)
 		list = append(list, res)
 	}
@@ -35,10 +35,11 @@ func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (
 // A tally counts the messages that a case is about.
 type tally struct {
 	of *Reading
+	c  *Case
 
 	matched, broken int
+	documented      int // broken as openbc.go documents of the case
 	guarded         int // changed or refused by a rule that protects players
-	dialect         int // as documented for OpenBC
 	doubtful        int // those that a message may explain that the capture lacks
 	unlisted        int // those beyond the ones that a report lists
 	came            []string
@@ -47,14 +48,15 @@ type tally struct {
 }
 
 // result returns the verdict.
-func (n *tally) result(c *Case, p Profile) Result {
-	res := Result{Case: c, Attempts: 1}
+func (n *tally) result() Result {
+	res := Result{Case: n.c, Attempts: 1}
 	switch {
-	case n.broken > 0 || n.dialect > 0 && p != OpenBC:
-		res.Verdict, res.Expected, res.Came, res.Frames = Fail, c.Rule, slices.Concat(n.came, n.rules), n.frames
+	case n.broken > 0:
+		res.Verdict, res.Expected, res.Came, res.Frames = Fail, n.c.Rule, n.came, n.frames
 		res.Why = res.Came[0]
-	case n.dialect > 0:
-		res.Verdict, res.Why = Known, n.rules[0]
+	case n.documented > 0:
+		res.Verdict, res.Expected, res.Came, res.documented = Fail, n.c.Rule, n.rules, true
+		res.Why = res.Came[0]
 	case n.doubtful > 0:
 		res.Verdict, res.Frames = Skip, n.frames
 		res.Why = fmt.Sprintf("%s; but the capture lacks messages that may explain it", n.came[0])
@@ -75,7 +77,7 @@ func (n *tally) opcode(r *conform.Report, op decode.Opcode) {
 			continue
 		}
 		n.matched += row.Matched
-		n.explained(r, row.Explained, row)
+		n.explained(r, row)
 		if row.Missing+row.Differing > 0 && r.Found > len(r.Differences) {
 			n.unlisted++
 		}
@@ -92,35 +94,41 @@ func (n *tally) opcode(r *conform.Report, op decode.Opcode) {
 // differs adds a difference. Those that are proven are shown before those that are not.
 func (n *tally) differs(frame int, doubtful bool, text string) {
 	if doubtful {
-		n.doubtful++
+		if n.doubtful++; n.broken > 0 {
+			return
+		}
 	} else if n.broken++; n.broken == 1 {
 		n.came, n.frames = nil, nil
 	}
-	if doubtful != (n.broken > 0) && len(n.came) < mostCame {
+	if len(n.came) < mostCame {
 		n.came = append(n.came, text)
 		n.frames = append(n.frames, frame)
 	}
 }
 
-// explained adds messages of some rows that documented rules explain. Those of a host that
-// is no OpenBC server are of the relay.
-func (n *tally) explained(r *conform.Report, count int, rows ...*conform.Row) {
-	if count == 0 {
-		return
-	}
-	if r.Dialect == decode.OpenBC {
-		n.dialect += count
-	} else {
-		n.guarded += count
-	}
-	about := func(row *conform.Row) bool { return slices.Contains(rows, row) }
+// explained adds the messages of some rows that documented rules explain. Those of a host
+// that is no OpenBC server are of the relay. Of an OpenBC server, only the rule that
+// openbc.go names of the case is a documented way to break it.
+func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
 	for _, d := range r.Deviations {
-		if slices.ContainsFunc(d.Rows, about) {
-			n.rules = append(n.rules, fmt.Sprintf("from frame %d: %s", d.First, r.Explain(d.Rule)))
+		count := 0
+		for _, row := range rows {
+			count += d.Of(row)
 		}
-	}
-	if len(n.rules) == 0 {
-		n.rules = []string{fmt.Sprintf("%d messages deviate as documented; replay names the rules", count)}
+		text := fmt.Sprintf("from frame %d: %s", d.First, r.Explain(d.Rule))
+		switch {
+		case count == 0:
+		case r.Dialect != decode.OpenBC:
+			n.guarded += count
+			n.rules = append(n.rules, text)
+		case slices.Contains(elsewhere, d.Rule.Name):
+			n.matched += count
+		case slices.Contains(described[n.c.ID], d.Rule.Name):
+			n.documented += count
+			n.rules = append(n.rules, text)
+		default:
+			n.differs(d.First, false, text)
+		}
 	}
 }
 
@@ -145,7 +153,9 @@ func (n *tally) invariant(r *conform.Report, name string) {
 			continue
 		}
 		n.matched += v.Checked - v.Failed
-		n.explained(r, v.Known, rowsOf(r, name)...)
+		if v.Known > 0 || r.Dialect == decode.OpenBC && name == "announcements" { // those that are too many are not the invariant's
+			n.explained(r, rowsOf(r, name)...)
+		}
 		if broken := v.Failed - v.Known; broken > 0 {
 			n.differs(v.First, n.of.doubtful(nil), fmt.Sprintf("frame %d: %d of %d", v.First, broken, v.Checked))
 		}

@@ -348,15 +348,24 @@ func quietBeforeReady(t *T) error {
 	p[0].SendBody(t.now(), false, update(p[0]))
 	t.settle(p[0], p...)
 	t.wait(shortWait)
-	if list := c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate); len(list) > 0 {
+	early := c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate)
+	if list := c.games(msg.OpMissionInit, msg.OpPlayerAnnounce); len(list) > 0 {
 		return t.fail("no 35, 17, 06 and 1C before 2A", list)
 	}
 	t.enter(c)
 	t.settle(p[0], p...)
+	var ready []*heard
 	for _, o := range append(p, c) {
-		if list := o.games(msg.OpClientReady, msg.OpCollisionSetting); len(list) > 0 {
+		if list := o.games(msg.OpCollisionSetting); len(list) > 0 {
 			return t.fail("no 16 and no 2A from the host", list)
 		}
+		ready = append(ready, o.games(msg.OpClientReady)...)
+	}
+	switch {
+	case len(early) > 0:
+		return t.fail("no 35, 17, 06 and 1C before 2A", early).known(true)
+	case len(ready) > 0:
+		return t.fail("no 16 and no 2A from the host", ready).known(len(c.games(msg.OpClientReady)) == 0)
 	}
 	return nil
 }
@@ -400,6 +409,7 @@ func scores(t *T) error {
 	}
 	t.settle(p[0], append(p, c)...)
 	const size = 17
+	own := false
 	seenIDs := map[uint32]int{}
 	initAt, first := -1, -1
 	for i := range c.heard {
@@ -416,14 +426,12 @@ func scores(t *T) error {
 				first = i
 			}
 			id := binary.LittleEndian.Uint32(h.Body[1:])
-			if seenIDs[id]++; seenIDs[id] > 1 || id == uint32(c.ID) {
+			if seenIDs[id]++; seenIDs[id] > 1 {
 				return t.fail("each other player's score once", c.games(msg.OpScore, msg.OpScoreInit))
 			}
+			own = own || id == uint32(c.ID)
 			t.show(h.frame)
 		}
-	}
-	if first >= 0 && first < initAt {
-		return t.fail("scores after 35", c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit))
 	}
 	for _, o := range p {
 		if seenIDs[uint32(o.ID)] == 0 {
@@ -432,6 +440,12 @@ func scores(t *T) error {
 		if list := o.games(msg.OpScore, msg.OpScoreInit); len(list) > 0 {
 			return t.fail("scores to the newcomer alone", list)
 		}
+	}
+	switch {
+	case own:
+		return t.fail("each other player's score once, and not the newcomer's", c.games(msg.OpScore, msg.OpScoreInit)).known(true)
+	case first >= 0 && first < initAt:
+		return t.fail("scores after 35", c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)).known(true)
 	}
 	return nil
 }
@@ -447,17 +461,31 @@ func announced(t *T) error {
 	}
 	t.settle(p[0], append(p, c)...)
 	want := unhex("1766080000f100800000000000")
+	const size, destAt, idAt = 18, 13, 17
+	var present []*heard // of those who were there, for the newcomer
 	for _, o := range append(p, c) {
 		list := o.games(msg.OpPlayerAnnounce)
-		const size, destAt = 18, 13
-		if len(list) != 1 {
-			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", c.ID), list)
+		for _, h := range list {
+			if len(h.Body) != size || !bytes.Equal(h.Body[:destAt], want) {
+				return t.fail(fmt.Sprintf("%X, an object, and id %d", want, c.ID), list)
+			}
 		}
-		b := list[0].Body
-		if len(b) != size || !bytes.Equal(b[:destAt], want) || b[size-1] != c.ID {
-			return t.fail(fmt.Sprintf("%X, an object, and id %d", want, c.ID), list)
+		of := func(id uint8) []*heard {
+			return slices.DeleteFunc(slices.Clone(list), func(h *heard) bool { return h.Body[idAt] != id })
+		}
+		if o == c {
+			for _, other := range p {
+				present = append(present, of(other.ID)...)
+			}
+			list = slices.DeleteFunc(list, func(h *heard) bool { return slices.Contains(present, h) })
+		}
+		if len(list) != 1 || list[0].Body[idAt] != c.ID {
+			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", c.ID), o.games(msg.OpPlayerAnnounce))
 		}
 		t.show(list[0].frame)
+	}
+	if len(present) > 0 {
+		return t.fail("no 17 for those who were there", present).known(len(present) == len(p))
 	}
 	return nil
 }
@@ -477,15 +505,24 @@ func orderOfJoin(t *T) error {
 	}
 	list := c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit, msg.OpTeamScore, msg.OpObjectCreate, msg.OpObjectCreateTeam,
 		msg.OpExplosion, msg.OpPlayerAnnounce)
-	for _, h := range list {
+	early := false // something came before 35
+	for i, h := range list {
 		op, _ := h.op()
+		if op == msg.OpMissionInit {
+			early = early || i > 0
+			continue
+		}
 		if order[op] < rank {
 			return t.fail("35, scores, objects, then 17", list)
 		}
 		rank = order[op]
 	}
-	if rank == 0 {
+	switch {
+	case len(list) == 0:
 		return skip("nothing of a join came")
+	case early:
+		op, _ := list[len(list)-1].op()
+		return t.fail("35, scores, objects, then 17", list).known(op == msg.OpPlayerAnnounce)
 	}
 	return nil
 }
@@ -524,7 +561,7 @@ func shipsForNewcomer(t *T) error {
 	byFrame := map[int]int{}
 	for _, h := range c.games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpExplosion) {
 		if byFrame[h.frame]++; byFrame[h.frame] > 1 && t.r.spoils() == before { // messages that waited have the frame of the last one
-			return t.fail("at most one of 02, 03 and 29 in a datagram", h)
+			return t.fail("at most one of 02, 03 and 29 in a datagram", h).known(true)
 		}
 	}
 	return nil
@@ -545,7 +582,8 @@ func namesOfOthers(t *T) error {
 		return slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return nameIn(h.Body) == o.name && h.Body[0] == o.ID })
 	}
 	if !t.until(t.soon(), func() bool { return !slices.ContainsFunc(p, func(o *client) bool { return !knows(o) }) }) {
-		return t.fail("the names of all others", c.controls(transport.NameChange))
+		foreign := slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return h.Body[0] != c.ID })
+		return t.fail("the names of all others", c.controls(transport.NameChange)).known(!foreign)
 	}
 	for _, h := range c.controls(transport.NameChange) {
 		t.show(h.frame)
@@ -575,11 +613,17 @@ func nameToAll(t *T) error {
 	if own == nil {
 		return skip("the client did not come to its name")
 	}
-	for _, o := range append(p, c) {
-		if !t.until(t.soon(), func() bool {
-			return slices.ContainsFunc(o.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, own.Body) })
-		}) {
-			return t.fail(fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange))
+	told := func(o *client) bool {
+		return slices.ContainsFunc(o.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, own.Body) })
+	}
+	all := append(p, c)
+	t.until(t.soon(), func() bool { return !slices.ContainsFunc(all, func(o *client) bool { return !told(o) }) })
+	for _, o := range all {
+		if !told(o) {
+			alone := told(c) && !slices.ContainsFunc(p, func(o *client) bool {
+				return slices.ContainsFunc(o.controls(transport.NameChange), func(h *heard) bool { return nameIn(h.Body) == c.name })
+			})
+			return t.fail(fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange)).known(alone)
 		}
 	}
 	return nil
@@ -600,7 +644,7 @@ func nameTaken(t *T) error {
 	}
 	m, ok := decode.NewDecoder().Read(msg.Catalog().Lookup(msg.OpSettings), list[0].Body, decode.Stock, nil).Message.(*msg.Settings)
 	if !ok || !m.Renamed || len(m.NewName) == 0 {
-		return t.fail("00 with a new name", list)
+		return t.fail("00 with a new name", list).known(ok && !m.Renamed)
 	}
 	for _, o := range p {
 		if strings.EqualFold(wire.WideText(m.NewName), o.name) {
@@ -758,9 +802,15 @@ func fullHost(t *T) error {
 	t.until(t.soon()/2, func() bool { return len(c.boots()) > 0 && len(c.accepts()) > 0 })
 	boots, accepts := c.boots(), c.accepts()
 	if len(accepts) == 0 {
-		return t.fail("an accept, then 04 with reason 3 and the id", c.all()...)
+		unreliably := slices.ContainsFunc(c.in, func(s seen) bool {
+			return s.Type == transport.Standard && !s.Reliable && bytes.Equal(s.Body, unhex("0402"))
+		})
+		return t.fail("an accept, then 04 with reason 3 and the id", c.all()...).known(unreliably && len(boots) == 0)
 	}
 	id := accepts[0].Body[0]
+	if len(boots) == 0 && len(c.Asked) > 0 {
+		return t.fail(fmt.Sprintf("no more clients than %d, the host's maxplayers: 04 with reason 3", limit), c.all()...)
+	}
 	if len(boots) == 0 || boots[0].Body[0] != transport.BootFull || boots[0].Body[1] != id || !boots[0].HasSeq {
 		return t.fail(fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all()...)
 	}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -72,7 +73,8 @@ func orderlyLeave(t *T) error {
 	}
 	for _, o := range p {
 		if !t.until(t.soon(), func() bool { return o.toldOf(id) != nil }) {
-			return t.fail(fmt.Sprintf("05 with id %d at %s", id, o.name), o.all()...)
+			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(h *heard) bool { return bytes.HasSuffix(h.Body, []byte(c.name)) })
+			return t.fail(fmt.Sprintf("05 with id %d at %s", id, o.name), o.all()...).known(told && len(o.controls(transport.Disconnect)) == 0)
 		}
 		t.show(o.toldOf(id).frame)
 	}
@@ -113,9 +115,15 @@ func nameOfLeaver(t *T) error {
 	want = append(want, c.name...)
 	end := binary.LittleEndian.AppendUint32(unhex("06298100004e00800000000000"), ship)
 	end = append(end, unhex("0000000000001841")...)
+	short := binary.LittleEndian.AppendUint16([]byte{byte(msg.OpPlayerDeleted)}, uint16(len(c.name)))
+	short = append(short, c.name...)
+	deleted := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpDestroyObject)}, ship)
+	otherwise := !slices.ContainsFunc(p, func(o *client) bool {
+		return o.count(short) != 1 || o.count(deleted) != 1 || o.count(want)+o.count(end) > 0
+	})
 	for _, o := range p {
 		if o.count(want) != 1 {
-			return t.fail(fmt.Sprintf("18 with the name, %X", want), o.strange(msg.OpPlayerDeleted))
+			return t.fail(fmt.Sprintf("18 with the name, %X", want), o.strange(msg.OpPlayerDeleted)).known(otherwise)
 		}
 		if o.count(end) != 1 {
 			return t.fail(fmt.Sprintf("the end of the ship, %X", end), o.strange(msg.OpHostEvent))
@@ -130,17 +138,19 @@ func no14No17(t *T) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err = t.left(p); err != nil {
+	_, ship, err := t.left(p)
+	if err != nil {
 		return err
 	}
+	deleted := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpDestroyObject)}, ship)
 	for _, o := range p {
+		gone := slices.DeleteFunc(o.games(msg.OpPlayerAnnounce), func(h *heard) bool { return !announcesLeave(h.Body) })
+		both := o.count(deleted) == 1 && len(gone) == 1
 		if list := o.games(msg.OpDestroyObject); len(list) > 0 {
-			return t.fail("no 14", list)
+			return t.fail("no 14", list).known(both && len(list) == 1)
 		}
-		for _, h := range o.games(msg.OpPlayerAnnounce) {
-			if announcesLeave(h.Body) {
-				return t.fail("no 17 with code 60005", h)
-			}
+		if len(gone) > 0 {
+			return t.fail("no 17 with code 60005", gone)
 		}
 	}
 	return nil
@@ -193,7 +203,8 @@ func slotReused(t *T) error {
 		return err
 	}
 	if next.Slot != slot || next.ID == id {
-		return t.fail(fmt.Sprintf("slot %d again, and another id than %d", slot, id), slices.Concat(next.accepted(), next.slotted())...)
+		return t.fail(fmt.Sprintf("slot %d again, and another id than %d", slot, id), slices.Concat(next.accepted(), next.slotted())...).
+			known(next.Slot == slot && next.bySlot())
 	}
 	return nil
 }

@@ -192,15 +192,22 @@ func longReply(t *T) error {
 	if err != nil {
 		return err
 	}
-	if reply.Parts() == 1 {
-		return unseen("the reply fits into one datagram")
-	}
+	t.wait(betweenAll) // more may come
 	for _, c := range t.opened {
 		for _, d := range c.texts {
 			if len(d) > gamespy.MaxReply+20 {
-				return t.fail("datagrams of at most 1,369 bytes", fmt.Sprintf("%d bytes", len(d)))
+				return t.proves("datagrams of at most 1,369 bytes", fmt.Sprintf("%d bytes", len(d)))
+			}
+			m := gamespy.Parse(d)
+			id, _ := m.Get("queryid")
+			_, part, _ := strings.Cut(id, ".")
+			if _, final := m.Get("final"); final != (part == strconv.Itoa(reply.Parts())) {
+				return t.fail(`\final\ in the last part alone`, fmt.Sprintf("%q", d))
 			}
 		}
+	}
+	if reply.Parts() == 1 {
+		return unseen("the reply fits into one datagram")
 	}
 	return nil
 }

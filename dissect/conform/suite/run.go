@@ -61,6 +61,8 @@ type runner struct {
 	dead    string // why no further case is tried
 	game    gamespy.Reply
 	queries bool // the host has answered one
+	joins   int  // of clients that do nothing unusual
+	spoiled int  // those with signs of a network that loses or delays datagrams
 	entered bool // somebody has been let in
 	barred  int  // joins that failed before that
 	why     string
@@ -109,7 +111,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	r.leaveAll()
 	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
 	watchFrames(rep, watched, func(res Result) {
-		r.allow(&res)
+		allow(&res, r.o.Profile)
 		results[res.Case] = res
 		r.tell(res)
 	})
@@ -158,7 +160,7 @@ func (r *runner) try(c *Case) Result {
 	case r.stopped():
 		r.dead = interrupted
 	case r.over():
-		r.dead = fmt.Sprintf("no time left: the run has taken %v; run the rest by id", r.o.Budget)
+		r.dead = fmt.Sprintf("no time left: the run has taken %v; run the rest by id, or all with --slow", r.o.Budget)
 	}
 	if res.Why == "" {
 		res.Why = r.dead
@@ -183,7 +185,7 @@ func (r *runner) attempt(res *Result) {
 	err := c.run(t)
 	f := new(failure)
 	_ = errors.As(err, &f) // an empty one is not proven
-	res.doubtful = (r.spoils() > before || c.Timing) && !f.proven
+	res.doubtful, res.proven = r.spoils() > before || c.Timing, f.proven
 	res.Last = r.rec.next() - 1
 	res.Frames = t.frames()
 	r.endAttempt(t)
@@ -195,15 +197,16 @@ func (r *runner) attempt(res *Result) {
 		return
 	}
 	if res.Verdict != Pass && r.dead == "" && !r.alive() {
-		r.dead, res.doubtful = "the host answers no more since "+c.ID, false
+		r.dead, res.proven = "the host answers no more since "+c.ID, true
 		if res.Verdict == Skip || res.Verdict == Known {
 			res.Verdict = Fail
 			res.Expected = "the host goes on"
 		}
+		res.documented = false
 		res.Why = "the host answers no more"
 		res.Came = append(res.Came, "nothing: neither to a query nor to a connect")
 	}
-	r.allow(res)
+	allow(res, r.o.Profile)
 	if res.Verdict == Pass && res.Attempts > 1 {
 		res.Why = "attempt " + strconv.Itoa(res.Attempts) + "; the network may have spoiled those before"
 	}
@@ -224,8 +227,12 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	for range r.o.Attempts - 1 {
 		for _, c := range played {
 			res := results[c]
+			needed := 2 // attempts that fail
+			if r.lossy() {
+				needed = r.o.Attempts
+			}
 			switch {
-			case !res.doubtful, res.Verdict == Pass, res.Verdict == NotSeen, r.o.Profile == OpenBC && res.documented():
+			case res.Attempts == 0, res.proven, !res.doubtful && !r.lossy(), res.Verdict == Pass, res.Verdict == NotSeen, res.Verdict == Known && res.documented:
 				continue
 			case r.dead == "" && !r.stopped() && !r.over():
 				before := res
@@ -233,7 +240,7 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 					before.Attempts = res.Attempts
 					res = before
 				}
-			case res.Verdict == Fail && res.Attempts == 1:
+			case res.Verdict == Fail && res.Attempts < needed:
 				res.Verdict, res.Why = Skip, "the network may have spoiled it, and no time is left to try it again: "+res.Why
 			default:
 				continue
@@ -247,18 +254,15 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	}
 }
 
-// documented reports whether a case found a documented difference of OpenBC.
-func (res *Result) documented() bool { return res.Verdict == Known && res.Case.OpenBC != "" }
-
 // judge makes a verdict of the error of a case.
 func (r *runner) judge(res *Result, err error) {
-	res.Verdict, res.Why, res.Expected, res.Came = Pass, "", "", nil
+	res.Verdict, res.Why, res.Expected, res.Came, res.documented = Pass, "", "", nil, false
 	var f *failure
 	var o *other
 	switch {
 	case err == nil:
 	case errors.As(err, &f):
-		res.Verdict, res.Why, res.Expected, res.Came = Fail, f.Error(), f.expected, f.came
+		res.Verdict, res.Why, res.Expected, res.Came, res.documented = Fail, f.Error(), f.expected, f.came, f.documented
 	case errors.As(err, &o):
 		res.Verdict, res.Why = o.verdict, o.why
 	default:
@@ -266,13 +270,11 @@ func (r *runner) judge(res *Result, err error) {
 	}
 }
 
-// allow turns a documented failure into what it is.
-func (r *runner) allow(res *Result) { allow(res, r.o.Profile) }
-
+// allow turns a documented failure into what it is: of a run and of a capture.
 func allow(res *Result, profile Profile) {
 	switch {
 	case res.Verdict != Fail:
-	case profile == OpenBC && res.Case.OpenBC != "":
+	case profile == OpenBC && res.documented && res.Case.OpenBC != "":
 		res.Verdict, res.Why = Known, fmt.Sprintf("%s (%s)", res.Case.OpenBC, res.Case.OpenBCSource)
 	case res.Case.Informs:
 		res.Verdict, res.Why = Known, "for information: "+res.Why
@@ -281,13 +283,24 @@ func allow(res *Result, profile Profile) {
 
 func (r *runner) stopped() bool { return r.o.Stopped != nil && r.o.Stopped() }
 
+// lossy reports whether the network loses or delays datagrams all the time, so that it may
+// have spoiled a case without a sign: a datagram of the host's that never arrives leaves none.
+func (r *runner) lossy() bool {
+	const few, share = 4, 10
+	return r.joins >= few && r.spoiled*share >= r.joins
+}
+
 // spoils counts signs of a network that loses or delays datagrams.
 func (r *runner) spoils() (n int) {
 	for _, c := range r.clients {
-		s := c.Link()
-		n += s.Retransmitted + s.Duplicates + s.Early
+		n += c.spoils()
 	}
 	return n
+}
+
+func (c *client) spoils() int {
+	s := c.Link()
+	return s.Retransmitted + s.Duplicates + s.Early
 }
 
 // send sends a datagram of a client and returns its frame.

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -70,65 +69,65 @@ func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
 
 func watchOwnShip() watcher {
 	s := slots{}
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		m, own, known := s.update(r)
 		switch {
 		case !own || !known:
-			return false, ""
+			return false, nil
 		case m.Flags != msg.DirtySubsystems:
-			return true, fmt.Sprintf("flags %02X", uint8(m.Flags))
+			return true, breaks("flags %02X", uint8(m.Flags)).known(r.CopyOf > 0)
 		case sure(r, m) != nil && slices.ContainsFunc(m.Entries, func(e msg.Entry) bool { return e.HasPower }):
-			return true, "a power setting"
+			return true, breaks("a power setting").known(r.CopyOf > 0)
 		}
-		return true, ""
+		return true, nil
 	}, dissect.FromHost)
 }
 
 func watchStarts() watcher {
 	s := slots{}
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		m, own, known := s.update(r)
 		class := sure(r, m)
 		// Other fields shift the ends of blocks.
 		if !own || !known || class == nil || m.Flags != msg.DirtySubsystems {
-			return false, ""
+			return false, nil
 		}
 		if !slices.Contains(class.OwnCycle, m.Start) {
-			return true, fmt.Sprintf("start %d, which the %s never has", m.Start, class.Name)
+			return true, breaks("start %d, which the %s never has", m.Start, class.Name).known(r.Sender == decode.OpenBC)
 		}
-		return true, ""
+		return true, nil
 	}, dissect.FromHost, dissect.ToHost)
 }
 
 func watchBlocks() watcher {
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		m, ok := r.Message.(*msg.StateUpdate)
 		if !ok || !fromHost(r) || m.Flags&msg.DirtySubsystems == 0 {
-			return false, ""
+			return false, nil
 		}
 		class := sure(r, m)
 		switch {
 		case class == nil:
-			return false, ""
+			return false, nil
 		case r.Status == dissect.StatusTrailing:
-			return true, fmt.Sprintf("%d bytes after the block of a %s", len(r.Rest), class.Name)
+			return true, breaks("%d bytes after the block of a %s", len(r.Rest), class.Name).known(r.Sender == decode.OpenBC)
 		case r.Status == dissect.StatusMalformed:
-			return true, fmt.Sprintf("the block of a %s: %v", class.Name, r.Err)
+			return true, breaks("the block of a %s: %v", class.Name, r.Err).known(r.Sender == decode.OpenBC)
 		}
-		return r.Status == dissect.StatusOK, ""
+		return r.Status == dissect.StatusOK, nil
 	}, dissect.FromHost, dissect.ToHost)
 }
 
 func watchHash() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		m, ok := r.Message.(*msg.StateUpdate)
 		if !ok || !fromHost(r) || m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
-			return false, ""
+			return false, nil
 		}
 		if m.HasHash {
-			return true, fmt.Sprintf("hash %04X", m.Hash)
+			return true, breaks("hash %04X", m.Hash).known(r.CopyOf > 0)
 		}
-		return true, ""
+		return true, nil
 	})
 }
 
@@ -142,9 +141,9 @@ func watchBase() watcher {
 		told  bool
 	}
 	by := map[flight]*state{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate || r.Time.IsZero() {
-			return false, ""
+			return false, nil
 		}
 		switch m := r.Message.(type) {
 		case *msg.ObjectCreateTeam:
@@ -157,16 +156,16 @@ func watchBase() watcher {
 			case s == nil || s.based || r.Status == dissect.StatusMalformed:
 			case m.Flags&msg.DirtyPosition != 0:
 				s.based = true
-				return s.since.IsZero(), ""
+				return s.since.IsZero(), nil
 			case m.Flags&msg.DirtyDelta == 0:
 			case s.since.IsZero():
 				s.since = r.Time
 			case r.Time.Sub(s.since) >= baseless && !s.told:
 				s.told = true
-				return true, fmt.Sprintf("offsets of ship %08X for %.1f s, and no position", uint32(m.Object), r.Time.Sub(s.since).Seconds())
+				return true, breaks("offsets of ship %08X for %.1f s, and no position", uint32(m.Object), r.Time.Sub(s.since).Seconds())
 			}
 		}
-		return false, ""
+		return false, nil
 	})
 }
 
@@ -210,21 +209,22 @@ func near(d, other time.Duration) bool { return (d - other).Abs() <= other/10 }
 
 // watchPace watches the updates of own ships, which are always near.
 func watchPace() watcher {
+	const seventh = time.Second / 7 // as OpenBC's servers do
 	s := slots{}
 	by := map[flight]*pace{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		m, own, known := s.update(r)
 		if !own || !known {
-			return false, ""
+			return false, nil
 		}
 		d, ok := paceOf(by, r, m)
 		if !ok {
-			return false, ""
+			return false, nil
 		}
 		if !slices.ContainsFunc(paces, func(p time.Duration) bool { return near(d, p) }) {
-			return true, fmt.Sprintf("every %v, of ship %08X", d.Round(time.Millisecond), uint32(m.Object))
+			return true, breaks("every %v, of ship %08X", d.Round(time.Millisecond), uint32(m.Object)).known(near(d, seventh))
 		}
-		return true, ""
+		return true, nil
 	})
 }
 
@@ -235,29 +235,29 @@ func watchDistance() watcher {
 	s := slots{}
 	by := map[flight]*pace{}
 	base := map[int]time.Duration{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		m, own, known := s.update(r)
 		if m == nil || !known {
-			return false, ""
+			return false, nil
 		}
 		d, ok := paceOf(by, r, m)
 		switch {
 		case !ok:
-			return false, ""
+			return false, nil
 		case own:
 			base[r.Conversation] = d
-			return false, ""
+			return false, nil
 		}
 		b, ok := base[r.Conversation]
 		if !ok || d < b || near(d, b) { // the ship is near, or somebody passes updates on: other rules
-			return false, ""
+			return false, nil
 		}
 		for _, factor := range []time.Duration{2, 5, 10} {
 			if near(d, min(b*factor, slowest)) {
-				return true, ""
+				return true, nil
 			}
 		}
-		return true, fmt.Sprintf("every %v, of ship %08X, and every %v of the own", d.Round(time.Millisecond), uint32(m.Object), b.Round(time.Millisecond))
+		return true, breaks("every %v, of ship %08X, and every %v of the own", d.Round(time.Millisecond), uint32(m.Object), b.Round(time.Millisecond))
 	})
 }
 
@@ -281,7 +281,7 @@ func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median 
 // watchRepairs watches events of repairs of ships whose creation the capture holds.
 func watchRepairs() watcher {
 	ships := map[wire.ObjectID]*ship.Class{}
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		switch m := r.Message.(type) {
 		case *msg.ObjectCreateTeam:
 			c := ship.BySpecies(m.Species)
@@ -299,12 +299,12 @@ func watchRepairs() watcher {
 				return repair(ships, &m.Event)
 			}
 		}
-		return false, ""
+		return false, nil
 	}, dissect.FromHost, dissect.ToHost)
 }
 
 // repair checks the parts that an event of a repair names.
-func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, broken string) {
+func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, broken *breach) {
 	part := func(base, id wire.ObjectID) (ship.Role, bool) {
 		_, role, ok := ships[base].At(uint32(id - base))
 		return role, ok
@@ -315,7 +315,7 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 	case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted:
 		base, shop, damaged = e.Dest, e.Source, e.Object
 		if ships[base] == nil {
-			return false, ""
+			return false, nil
 		}
 	case event.CodeAddToRepairList:
 		want, shop, damaged = event.ClassPlain, e.Dest, e.Source
@@ -325,21 +325,21 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 			}
 		}
 		if base == 0 {
-			return false, "" // of a ship that the capture does not show
+			return false, nil // of a ship that the capture does not show
 		}
 	default:
-		return false, ""
+		return false, nil
 	}
 	if e.Class != want {
-		return true, fmt.Sprintf("class %X with code %X", uint32(e.Class), uint32(e.Code))
+		return true, breaks("class %X with code %X", uint32(e.Class), uint32(e.Code))
 	}
 	if role, ok := part(base, shop); !ok || role != ship.Repair {
-		return true, fmt.Sprintf("%08X repairs, which is not the repair subsystem of ship %08X", uint32(shop), uint32(base))
+		return true, breaks("%08X repairs, which is not the repair subsystem of ship %08X", uint32(shop), uint32(base)).known(want == event.ClassPlain)
 	}
 	if _, ok := part(base, damaged); !ok {
-		return true, fmt.Sprintf("%08X is no part of ship %08X", uint32(damaged), uint32(base))
+		return true, breaks("%08X is no part of ship %08X", uint32(damaged), uint32(base))
 	}
-	return true, ""
+	return true, nil
 }
 
 // watchDeaths watches the events by which a ship explodes after its player has asked for
@@ -348,7 +348,7 @@ func watchDeaths() watcher {
 	const soon = 2 * time.Second
 	s := slots{}
 	asked := map[int]time.Time{} // by slot
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		s.learn(r)
 		if r.Dir == dissect.ToHost && r.Transport.Type == transport.Disconnect {
 			delete(asked, s[r.Conversation]) // a leave ends a ship, too
@@ -362,15 +362,15 @@ func watchDeaths() watcher {
 			slot, owned := m.Dest.Slot()
 			at, ok := asked[slot]
 			if !fromHost(r) || r.Status != dissect.StatusOK || m.Code != event.CodeObjectExploding || !owned || !ok || r.Time.Sub(at) > soon {
-				return false, ""
+				return false, nil
 			}
 			const length = 9.5 // seconds
 			if m.Class != event.ClassExploding || m.Source != 0 || m.FiringPlayer != 0 || m.Lifetime.Float() != length {
-				return true, fmt.Sprintf("class %X, source %08X, player %d, %g s", uint32(m.Class), uint32(m.Source), m.FiringPlayer, m.Lifetime.Float())
+				return true, breaks("class %X, source %08X, player %d, %g s", uint32(m.Class), uint32(m.Source), m.FiringPlayer, m.Lifetime.Float())
 			}
-			return true, ""
+			return true, nil
 		}
-		return false, ""
+		return false, nil
 	}, dissect.FromHost, dissect.ToHost)
 }
 
@@ -383,20 +383,20 @@ func watchScores(restarted bool) watcher {
 	}
 	deaths := map[place]int32{}
 	anew := map[int]bool{} // conversations in which the game has begun anew
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		if begins(r) {
 			maps.DeleteFunc(deaths, func(p place, _ int32) bool { return p.conversation == r.Conversation })
 			delete(anew, r.Conversation)
-			return false, ""
+			return false, nil
 		}
 		if op, ok := game(r); ok && op == msg.OpRestartGame {
 			maps.DeleteFunc(deaths, func(p place, _ int32) bool { return p.conversation == r.Conversation })
 			anew[r.Conversation] = true
-			return false, ""
+			return false, nil
 		}
 		m, ok := r.Message.(*msg.ScoreChange)
 		if !ok || !fromHost(r) || r.Status != dissect.StatusOK || r.Late || len(deaths) >= mostStreams {
-			return false, ""
+			return false, nil
 		}
 		p := place{r.Conversation, m.Victim}
 		before, seen := deaths[p]
@@ -404,16 +404,16 @@ func watchScores(restarted bool) watcher {
 		switch {
 		case restarted:
 			if seen || !anew[r.Conversation] {
-				return false, ""
+				return false, nil
 			}
 			before = 0
 		case !seen:
-			return false, ""
+			return false, nil
 		}
 		if m.Deaths != before+1 {
-			return true, fmt.Sprintf("%d deaths of player %d after %d", m.Deaths, m.Victim, before)
+			return true, breaks("%d deaths of player %d after %d", m.Deaths, m.Victim, before)
 		}
-		return true, ""
+		return true, nil
 	}, dissect.FromHost)
 }
 
@@ -432,16 +432,16 @@ func watchPositions() watcher {
 	}
 	s := slots{}
 	by := map[flight]*state{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		m, own, known := s.update(r)
 		if m == nil || own || !known || r.Time.IsZero() {
-			return false, ""
+			return false, nil
 		}
 		f := flight{r.Conversation, m.Object}
 		v := by[f]
 		if v == nil {
 			if len(by) >= mostStreams {
-				return false, ""
+				return false, nil
 			}
 			v = &state{}
 			by[f] = v
@@ -456,25 +456,25 @@ func watchPositions() watcher {
 			v.paces = v.paces[:0]
 		}
 		if m.Flags&msg.DirtyPosition == 0 {
-			return false, ""
+			return false, nil
 		}
 		if !v.placed.IsZero() {
 			v.gaps = append(v.gaps, r.Time.Sub(v.placed))
 		}
 		if v.placed = r.Time; len(v.gaps) < enough || len(v.paces) == 0 {
-			return false, ""
+			return false, nil
 		}
 		slices.Sort(v.gaps)
 		slices.Sort(v.paces)
 		gap, pace := v.gaps[len(v.gaps)/2], v.paces[len(v.paces)/2]
 		*v = state{last: v.last, placed: v.placed}
 		if pace > closest { // it is not near
-			return false, ""
+			return false, nil
 		}
 		if gap > most {
-			return true, fmt.Sprintf("a position every %v, of ship %08X", gap.Round(time.Millisecond), uint32(m.Object))
+			return true, breaks("a position every %v, of ship %08X", gap.Round(time.Millisecond), uint32(m.Object))
 		}
-		return true, ""
+		return true, nil
 	})
 }
 
@@ -484,24 +484,25 @@ func watchFirst() watcher {
 	const sovereign, newborn, undamaged, facings = 5, time.Second, 0xFF, 6
 	s := slots{}
 	born := map[wire.ObjectID]time.Time{}
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		if m, ok := r.Message.(*msg.ObjectCreateTeam); ok && m.Species == sovereign && r.Dir == dissect.ToHost && r.Status == dissect.StatusOK && len(born) < mostStreams {
 			born[m.ID] = r.Time
 		}
 		m, own, known := s.update(r)
 		if !own || !known || m.Flags != msg.DirtySubsystems || m.Start != 0 || r.Cut {
-			return false, ""
+			return false, nil
 		}
 		at, ok := born[m.Object]
 		if !ok || r.Time.Sub(at) > newborn {
-			return false, ""
+			return false, nil
 		}
 		if r.Status != dissect.StatusOK || len(m.Entries) != 2 || m.Entries[1].HasPower || len(m.Entries[1].Facings) != facings {
-			return true, fmt.Sprintf("%d subsystems; only hull and shield generator with its facings belong into the first block", len(m.Entries))
+			return true, breaks("%d subsystems; only hull and shield generator with its facings belong into the first block", len(m.Entries)).
+				known(r.Sender == decode.OpenBC)
 		}
 		whole := m.Entries[0].Condition == undamaged && m.Entries[1].Condition == undamaged &&
 			bytes.Count(m.Entries[1].Facings, []byte{undamaged}) == facings
-		return whole, ""
+		return whole, nil
 	}, dissect.FromHost, dissect.ToHost)
 }
 
@@ -514,9 +515,9 @@ func watchWrecks() watcher {
 		own      bool
 	}
 	by := map[flight]*wreck{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate {
-			return false, ""
+			return false, nil
 		}
 		switch m := r.Message.(type) {
 		case *msg.HostEvent:
@@ -540,9 +541,9 @@ func watchWrecks() watcher {
 						continue
 					}
 					if !w.own {
-						return true, fmt.Sprintf("no update of ship %08X while it explodes, and %d of others", uint32(f.id), w.others)
+						return true, breaks("no update of ship %08X while it explodes, and %d of others", uint32(f.id), w.others)
 					}
-					return true, ""
+					return true, nil
 				case f.id == m.Object:
 					w.own = true
 				default:
@@ -550,6 +551,6 @@ func watchWrecks() watcher {
 				}
 			}
 		}
-		return false, ""
+		return false, nil
 	})
 }

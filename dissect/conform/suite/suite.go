@@ -183,7 +183,9 @@ type Result struct {
 	Attempts int
 	Took     time.Duration
 
-	doubtful bool // the network may have spoiled the last attempt
+	doubtful   bool // the network may have spoiled the last attempt
+	proven     bool // it cannot have done so
+	documented bool // the rule is broken as OpenBC is documented to break it
 }
 
 // A Report holds the results of a run.

@@ -18,30 +18,44 @@ type watcher interface {
 	// see takes the next record. It reports whether the rule is about it, and
 	// how it breaks the rule, "" if it does not. The record proves that only if the traffic
 	// lacks no message of the sides it needs.
-	see(r *dissect.Record) (about bool, broken string, needs []side)
+	see(r *dissect.Record) (about bool, broken *breach, needs []side)
 }
 
 // A watch is a watcher made of a function, for rules that each record proves by itself.
-type watch func(r *dissect.Record) (about bool, broken string)
+type watch func(r *dissect.Record) (about bool, broken *breach)
 
-func (w watch) see(r *dissect.Record) (about bool, broken string, needs []side) {
+func (w watch) see(r *dissect.Record) (about bool, broken *breach, needs []side) {
 	about, broken = w(r)
 	return about, broken, nil
 }
 
 // A reliant watcher is made of a function, for rules about what came before.
-type reliant func(r *dissect.Record) (about bool, broken string, needs []side)
+type reliant func(r *dissect.Record) (about bool, broken *breach, needs []side)
 
-func (w reliant) see(r *dissect.Record) (about bool, broken string, needs []side) { return w(r) }
+func (w reliant) see(r *dissect.Record) (about bool, broken *breach, needs []side) { return w(r) }
 
 // needing returns a watcher that needs directions of the record's conversation.
 func needing(w watch, dirs ...dissect.Dir) watcher {
-	return reliant(func(r *dissect.Record) (about bool, broken string, needs []side) {
-		if about, broken = w(r); broken != "" {
+	return reliant(func(r *dissect.Record) (about bool, broken *breach, needs []side) {
+		if about, broken = w(r); broken != nil {
 			needs = sidesOf(r, dirs...)
 		}
 		return about, broken, needs
 	})
+}
+
+// A breach is one way in which a host breaks a rule.
+type breach struct {
+	text       string
+	documented bool // it is the difference of OpenBC that openbc.go documents of the case
+}
+
+func breaks(format string, args ...any) *breach { return &breach{text: fmt.Sprintf(format, args...)} }
+
+// known says whether it is the documented difference of OpenBC.
+func (b *breach) known(yes bool) *breach {
+	b.documented = yes
+	return b
 }
 
 // A watched case is a case with its watcher and what that has seen.
@@ -50,7 +64,8 @@ type watched struct {
 	w      watcher
 	about  int
 	frames []int
-	broken []string
+	broken []string // those that are not documented, if there are any
+	known  bool     // all are documented
 	doubts []string // what may break the rule, if the traffic lacks nothing
 	unsure int      // how many there are
 }
@@ -60,7 +75,7 @@ type watched struct {
 type suspicion struct {
 	of     *watched
 	frame  int
-	broken string
+	broken *breach
 	needs  []side
 }
 
@@ -107,7 +122,7 @@ func (w *Watch) Record(r *dissect.Record) error {
 		switch {
 		case !about:
 			continue
-		case broken == "":
+		case broken == nil:
 			c.about++
 			if len(c.broken) == 0 && len(c.frames) < mostShown {
 				c.frames = append(c.frames, r.Datagram.Number)
@@ -168,20 +183,20 @@ func (w *Watch) settle(of side, t turn) {
 }
 
 // breaks notes that the rule is broken.
-func (c *watched) breaks(frame int, text string) {
-	if c.about++; len(c.broken) == 0 {
-		c.frames = nil
+func (c *watched) breaks(frame int, b *breach) {
+	if c.about++; len(c.broken) == 0 || c.known && !b.documented {
+		c.frames, c.broken, c.known = nil, nil, b.documented
 	}
-	if len(c.broken) < mostCame {
-		c.broken = append(c.broken, fmt.Sprintf("frame %d: %s", frame, text))
+	if c.known == b.documented && len(c.broken) < mostCame {
+		c.broken = append(c.broken, fmt.Sprintf("frame %d: %s", frame, b.text))
 		c.frames = append(c.frames, frame)
 	}
 }
 
 // doubt notes that the rule may be broken.
-func (c *watched) doubt(frame int, text string) {
+func (c *watched) doubt(frame int, b *breach) {
 	if c.unsure++; len(c.doubts) < mostCame {
-		c.doubts = append(c.doubts, fmt.Sprintf("frame %d: %s", frame, text))
+		c.doubts = append(c.doubts, fmt.Sprintf("frame %d: %s", frame, b.text))
 	}
 }
 
@@ -198,7 +213,7 @@ func (w *Watch) Results(p Profile) (list []Result) {
 		res := Result{Case: c.c, First: w.first, Last: w.last, Frames: slices.Compact(c.frames), Attempts: 1}
 		switch {
 		case len(c.broken) > 0:
-			res.Verdict, res.Expected, res.Came = Fail, c.c.Rule, c.broken
+			res.Verdict, res.Expected, res.Came, res.documented = Fail, c.c.Rule, c.broken, c.known
 			res.Why = c.broken[0]
 		case c.unsure > 0:
 			res.Verdict = Skip
@@ -257,28 +272,28 @@ func game(r *dissect.Record) (op decode.Opcode, ok bool) {
 // counts when the host has sent another client something since: that one was no copy.
 func watchNever(op decode.Opcode) watcher {
 	sent, from := false, 0
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		if r.Dir == dissect.ToHost {
 			if o, ok := r.Opcode(); ok && o == op && r.Status != dissect.StatusDuplicate {
 				sent, from = true, r.Conversation
 			}
-			return false, ""
+			return false, nil
 		}
 		if o, ok := game(r); ok && o == op {
-			return true, fmt.Sprintf("%02X from the host", uint8(op))
+			return true, breaks("%02X from the host", uint8(op)).known(r.CopyOf > 0)
 		}
 		if sent && fromHost(r) && r.Conversation != from && r.Transport.Type == transport.Standard && r.Transport.HasSeq && r.Gap == 0 && !r.Late {
 			sent = false
-			return true, ""
+			return true, nil
 		}
-		return false, ""
+		return false, nil
 	})
 }
 
 func watchSpaces() watcher {
 	type state struct{ connecting, asked bool }
 	by := map[int]*state{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		s := by[r.Conversation]
 		if s == nil {
 			s = &state{}
@@ -292,31 +307,31 @@ func watchSpaces() watcher {
 		case !fromHost(r) || !s.connecting:
 		case h.Type == transport.Connect:
 			if h.Seq != 0 {
-				return true, fmt.Sprintf("the accept has number %d", h.Seq)
+				return true, breaks("the accept has number %d", h.Seq)
 			}
-			return true, ""
+			return true, nil
 		case h.Type == transport.Standard && h.HasSeq && !s.asked:
 			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 0 {
 				s.asked = true
 				if h.Seq != 0 {
-					return true, fmt.Sprintf("the first game message has number %d", h.Seq)
+					return true, breaks("the first game message has number %d", h.Seq)
 				}
-				return true, ""
+				return true, nil
 			}
 		}
-		return false, ""
+		return false, nil
 	})
 }
 
 func watchBeyond255() watcher {
 	highest := map[int]uint16{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		h := &r.Transport
 		if begins(r) {
 			delete(highest, r.Conversation)
 		}
 		if !fromHost(r) || h.Type != transport.Standard || !h.HasSeq || h.Short {
-			return false, ""
+			return false, nil
 		}
 		before := highest[r.Conversation]
 		if _, ok := r.Message.(*msg.ChecksumRequest); ok && h.Seq == 0 { // a session begins
@@ -326,25 +341,25 @@ func watchBeyond255() watcher {
 		switch {
 		case r.Peer != transport.HostPeer:
 		case h.Seq == 256 && before == 255:
-			return true, ""
+			return true, nil
 		case before == 255 && h.Seq == 0 && r.Number == 256:
-			return true, "after number 255 comes 0"
+			return true, breaks("after number 255 comes 0").known(true)
 		}
-		return false, ""
+		return false, nil
 	})
 }
 
 func watchSizes() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		switch {
 		case r.Dir != dissect.FromHost || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted:
-			return false, ""
+			return false, nil
 		case r.Full > transport.MaxDatagram:
-			return true, fmt.Sprintf("%d bytes", r.Full)
+			return true, breaks("%d bytes", r.Full)
 		case r.Kind == dissect.KindMalformed && !r.Cut:
-			return true, fmt.Sprintf("it does not end with its last message: %v", r.Err)
+			return true, breaks("it does not end with its last message: %v", r.Err)
 		}
-		return r.Part == 0, ""
+		return r.Part == 0, nil
 	})
 }
 
@@ -357,13 +372,13 @@ func watchBundling() watcher {
 		frame    int // of 28
 	}
 	by := map[int]*state{}
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		s := by[r.Conversation]
 		if m, ok := r.Message.(*msg.ChecksumResponse); ok && r.Dir == dissect.ToHost && m.Round == msg.LastRound && (s == nil || s.frame > 0) {
 			if len(by) < mostStreams {
 				by[r.Conversation] = &state{answered: r.Time}
 			}
-			return false, ""
+			return false, nil
 		}
 		op, ok := game(r)
 		switch {
@@ -375,45 +390,57 @@ func watchBundling() watcher {
 		case op == msg.OpGameInit && s.frame > 0:
 			delete(by, r.Conversation)
 			if s.frame != r.Datagram.Number {
-				return true, "01 in another datagram than 28"
+				return true, breaks("01 in another datagram than 28")
 			}
-			return true, ""
+			return true, nil
 		}
-		return false, ""
+		return false, nil
 	})
 }
 
 func watchPeer() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		if r.Dir != dissect.FromHost || r.Kind != dissect.KindMessage {
-			return false, ""
+			return false, nil
 		}
 		if r.Peer != transport.HostPeer {
-			return true, fmt.Sprintf("it begins with %02X", r.Peer)
+			return true, breaks("it begins with %02X", r.Peer)
 		}
-		return r.Part == 0, ""
+		return r.Part == 0, nil
 	})
 }
 
 func watchSettings() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		op, ok := game(r)
 		if !ok || op != msg.OpSettings {
-			return false, ""
+			return false, nil
 		}
 		if odd := oddSettings(r.Payload); odd != "" {
-			return true, "expected " + odd
+			return true, breaks("expected %s", odd)
 		}
-		return true, ""
+		return true, nil
 	})
+}
+
+// explodes returns the ship that the host says explodes, 0 for none.
+func explodes(r *dissect.Record) wire.ObjectID {
+	if m, ok := r.Message.(*msg.HostEvent); ok && fromHost(r) && m.Code == event.CodeObjectExploding {
+		return m.Dest
+	}
+	return 0
 }
 
 func watchVolumes() watcher {
 	const recent = 20 * time.Second // with retransmissions
 	asked := map[int]time.Time{}
 	sent := map[string]bool{} // those of clients
+	var died time.Time        // a ship, the last time
 	const most = 1024
-	return reliant(func(r *dissect.Record) (bool, string, []side) {
+	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
+		if explodes(r) != 0 {
+			died = r.Time
+		}
 		op, ok := r.Opcode()
 		switch {
 		case !ok:
@@ -422,16 +449,16 @@ func watchVolumes() watcher {
 				sent[string(r.Payload)] = true
 			}
 		case fromHost(r) && op == msg.OpExplosion && sent[string(r.Payload)]:
-			return true, "a client's 29 passed on", nil
+			return true, breaks("a client's 29 passed on").known(true), nil
 		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
 			asked[r.Conversation] = r.Time
 		case fromHost(r) && op == msg.OpExplosion:
 			if at, ok := asked[r.Conversation]; !ok || r.Time.Sub(at) > recent {
-				return true, "29 without a join or a request", sidesOf(r, dissect.ToHost)
+				return true, breaks("29 without a join or a request").known(r.Time.Sub(died) <= recent), sidesOf(r, dissect.ToHost)
 			}
-			return true, "", nil
+			return true, nil, nil
 		}
-		return false, "", nil
+		return false, nil, nil
 	})
 }
 
@@ -440,48 +467,52 @@ func watchVolumes() watcher {
 func watchMade() watcher {
 	made := map[wire.ObjectID]bool{}
 	joins := map[int]int{} // conversations of players with a captured join, by slot
-	return reliant(func(r *dissect.Record) (bool, string, []side) {
+	died := map[int]bool{} // slots whose ship has exploded
+	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
 		if r.Status == dissect.StatusDuplicate {
-			return false, "", nil
+			return false, nil, nil
+		}
+		if slot, owned := explodes(r).Slot(); owned {
+			died[slot] = true
 		}
 		var id wire.ObjectID
 		switch m := r.Message.(type) {
 		case *msg.Settings:
 			joins[int(m.Slot)] = r.Conversation
-			return false, "", nil
+			return false, nil, nil
 		case *msg.ObjectCreateTeam:
 			id = m.ID
 		case *msg.ObjectCreateOpenBC:
 			id = m.ID
 		default:
-			return false, "", nil
+			return false, nil, nil
 		}
 		slot, owned := id.Slot()
 		owner, joined := joins[slot]
 		switch {
 		case r.Dir == dissect.ToHost:
 			made[id] = true
-			return false, "", nil
+			return false, nil, nil
 		case r.Dir != dissect.FromHost || !owned || !joined:
-			return false, "", nil
+			return false, nil, nil
 		case !made[id]:
-			return true, fmt.Sprintf("ship %08X, which no player has created", uint32(id)), []side{{owner, dissect.ToHost}}
+			return true, breaks("ship %08X, which no player has created", uint32(id)).known(died[slot]), []side{{owner, dissect.ToHost}}
 		}
-		return true, "", nil
+		return true, nil, nil
 	})
 }
 
 func watchHostEvents() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		m, ok := r.Message.(*msg.HostEvent)
 		if !ok || !fromHost(r) {
-			return false, ""
+			return false, nil
 		}
 		switch m.Code {
 		case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted, event.CodeAddToRepairList, event.CodeObjectExploding:
-			return true, ""
+			return true, nil
 		default:
-			return true, fmt.Sprintf("code %08X", uint32(m.Code))
+			return true, breaks("code %08X", uint32(m.Code)).known(r.CopyOf > 0)
 		}
 	})
 }
@@ -492,37 +523,37 @@ func watchUnborn() watcher {
 	born := map[place]bool{}
 	playing := map[int]bool{} // conversations whose join was seen
 	var viewer decode.Viewer
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		op, ok := r.Opcode()
 		if !ok || r.Status == dissect.StatusDuplicate {
-			return false, ""
+			return false, nil
 		}
 		switch m := r.Message.(type) {
 		case *msg.GameInit:
 			if r.Dir == dissect.FromHost {
 				playing[r.Conversation] = true
 			}
-			return false, ""
+			return false, nil
 		case *msg.ObjectCreateTeam:
 			born[place{r.Conversation, int(m.Slot)}] = true
-			return false, ""
+			return false, nil
 		case *msg.ObjectCreateOpenBC:
 			born[place{r.Conversation, int(m.Slot)}] = true
-			return false, ""
+			return false, nil
 		}
 		if !fromHost(r) || !playing[r.Conversation] || r.Spec == nil || r.Spec.Relay != decode.RelayForward || r.Layout == decode.OpenBC ||
 			op == msg.OpStateUpdate || op == msg.OpExplosion {
-			return false, ""
+			return false, nil
 		}
 		o := owner{slot: -1}
 		r.Visit(&viewer, &o)
 		switch {
 		case o.slot < 0:
-			return false, ""
+			return false, nil
 		case !born[place{r.Conversation, o.slot}]:
-			return true, fmt.Sprintf("%02X of a ship of slot %d, whose creation has not come", uint8(op), o.slot)
+			return true, breaks("%02X of a ship of slot %d, whose creation has not come", uint8(op), o.slot)
 		}
-		return true, ""
+		return true, nil
 	}, dissect.FromHost)
 }
 
@@ -543,26 +574,26 @@ func (o *owner) Begin(*decode.Group) {}
 func (o *owner) End(*decode.Group) {}
 
 func watchFlags() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
-			return false, ""
+			return false, nil
 		}
 		if m, ok := r.Message.(*msg.StateUpdate); ok && m.Flags&msg.DirtyPower != 0 {
-			return true, fmt.Sprintf("flags %02X", uint8(m.Flags))
+			return true, breaks("flags %02X", uint8(m.Flags)).known(r.CopyOf > 0)
 		}
-		return true, ""
+		return true, nil
 	})
 }
 
 func watchUnreliable() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
-			return false, ""
+			return false, nil
 		}
 		if r.Transport.Reliable {
-			return true, fmt.Sprintf("1C with number %d", r.Transport.Seq)
+			return true, breaks("1C with number %d", r.Transport.Seq)
 		}
-		return true, ""
+		return true, nil
 	})
 }
 
@@ -574,15 +605,19 @@ func watchTime() watcher {
 		conversation int
 		id           wire.ObjectID
 	}
-	last := map[stream]float32{}
+	type point struct {
+		at     float32
+		copied bool // by the host, of a client's
+	}
+	last := map[stream]point{}
 	const most = 4096
-	return needing(func(r *dissect.Record) (bool, string) {
+	return needing(func(r *dissect.Record) (bool, *breach) {
 		if op, ok := game(r); ok && op == msg.OpRestartGame || begins(r) {
 			clear(last)
 		}
 		m, ok := r.Message.(*msg.StateUpdate)
 		if !ok || !fromHost(r) {
-			return false, ""
+			return false, nil
 		}
 		id, at := m.Object, m.GameTime.Float()
 		if len(last) > most {
@@ -590,26 +625,27 @@ func watchTime() watcher {
 		}
 		s := stream{r.Conversation, id}
 		before, seen := last[s]
-		last[s] = at
-		if seen && at < before-swapped {
-			return true, fmt.Sprintf("%.2f s after %.2f s, of ship %08X", at, before, uint32(id))
+		last[s] = point{at, r.CopyOf > 0}
+		if seen && at < before.at-swapped {
+			return true, breaks("%.2f s after %.2f s, of ship %08X", at, before.at, uint32(id)).known(before.copied || last[s].copied)
 		}
-		return true, ""
+		return true, nil
 	}, dissect.FromHost)
 }
 
 func watchLeaves() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
+	return watch(func(r *dissect.Record) (bool, *breach) {
 		op, ok := game(r)
 		switch {
 		case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
-			return true, ""
+			return true, nil
+		case r.CopyOf > 0: // N-14 and N-17 are about these
 		case ok && op == msg.OpDestroyObject:
-			return true, "14"
+			return true, breaks("14").known(true)
 		case ok && op == msg.OpPlayerAnnounce && leaves(r):
-			return true, "17 with code 60005"
+			return true, breaks("17 with code 60005").known(true)
 		}
-		return false, ""
+		return false, nil
 	})
 }
 
@@ -619,12 +655,30 @@ func leaves(r *dissect.Record) bool {
 	return ok && m.Code == event.CodeDeletePlayer
 }
 
+// watchStop watches for the disconnects of a host that stops, and for such as would have a
+// client leave that has not asked for it.
 func watchStop() watcher {
-	return watch(func(r *dissect.Record) (bool, string) {
-		if !fromHost(r) || r.Transport.Type != transport.Disconnect {
-			return false, ""
+	ids := map[int]uint8{} // of clients, by conversation; 0 of those that have left
+	return watch(func(r *dissect.Record) (bool, *breach) {
+		h := &r.Transport
+		switch body := r.Bytes[min(h.Size, len(r.Bytes)):]; {
+		case r.Kind != dissect.KindMessage || len(body) == 0:
+		case begins(r):
+			delete(ids, r.Conversation)
+		case r.Dir == dissect.ToHost && (h.Type == transport.Disconnect || h.Type == transport.Leave):
+			ids[r.Conversation] = 0
+		case r.Dir == dissect.ToHost && r.Peer != transport.UnassignedPeer:
+			if _, known := ids[r.Conversation]; !known && len(ids) < mostStreams {
+				ids[r.Conversation] = r.Peer
+			}
+		case !fromHost(r) || h.Type != transport.Disconnect:
+		case body[0] == transport.HostPeer:
+			return true, nil
+		default:
+			if id := ids[r.Conversation]; id != 0 && id == body[0] {
+				return true, breaks("05 with the id %d of its receiver", id)
+			}
 		}
-		body := r.Bytes[r.Transport.Size:]
-		return len(body) > 0 && body[0] == transport.HostPeer, ""
+		return false, nil
 	})
 }
