@@ -25,6 +25,7 @@ type comparing struct {
 
 	lengths bool
 	damaged error
+	masked  bool // a file holds pseudonyms
 }
 
 func newDiff(s cli.Streams) *cobra.Command {
@@ -41,7 +42,9 @@ Ids of players and objects and addresses may differ if each has one counterpart.
 Clocks, retransmissions, acknowledgements, keepalives and the division into
 datagrams are not compared. Times are shown; --timing makes them differences.
 
-The exit status is 0 if the files are equal and 4 if not. See docs/diff.md.`,
+If a file is an anonymised copy, names, chat and other text are compared by
+length alone. The exit status is 0 if the files are equal and 4 if not. See
+docs/diff.md.`,
 		Example: `  bcdissect diff host.pcap client.pcap
   bcdissect diff host.pcap client.pcap --common --timing 100ms
   bcdissect diff stock.pcapng openbc.pcapng -Y 'name != "StateUpdate"'
@@ -52,7 +55,7 @@ The exit status is 0 if the files are equal and 4 if not. See docs/diff.md.`,
 			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
 				return err
 			}
-			return f.run(s, args)
+			return f.run(s, args, cmd.Flags().Changed("anonymized"))
 		},
 	}
 	f.DefineReport(cmd, "table", "table", "json")
@@ -60,12 +63,12 @@ The exit status is 0 if the files are equal and 4 if not. See docs/diff.md.`,
 	f.DefineJobs(cmd)
 	fl := cmd.Flags()
 	fl.DurationVar(&f.Timing, "timing", 0, "report messages more than this `TIME` earlier or later, as 50ms")
-	fl.BoolVar(&f.lengths, "anonymized", false, "compare names, chat and other text by length alone")
+	fl.BoolVar(&f.lengths, "anonymized", false, "compare text by length alone; the default for copies that anonymize wrote")
 	fl.BoolVar(&f.Both, "common", false, "leave out conversations that only one file holds")
 	return cmd
 }
 
-func (f *comparing) run(s cli.Streams, names []string) error {
+func (f *comparing) run(s cli.Streams, names []string, chosen bool) error {
 	if f.Timing < 0 {
 		return fmt.Errorf("--timing %v: cannot be negative", f.Timing)
 	}
@@ -75,10 +78,19 @@ func (f *comparing) run(s cli.Streams, names []string) error {
 	if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(names), f.Defined...)...); err != nil {
 		return err
 	}
-	a, b := diff.New()
-	a.Lengths, b.Lengths = f.lengths, f.lengths
-	for i, c := range []*diff.Capture{a, b} {
-		if err := f.read(s, names[i], c); err != nil {
+	a, b, err := f.both(s, names)
+	if err != nil {
+		return err
+	}
+	if f.masked && !f.lengths && !chosen {
+		f.lengths = true
+		if !twice(names) {
+			return cli.Failed(errors.New("diff: a file is an anonymised copy; use --anonymized"))
+		}
+		quiet := s
+		quiet.Err = io.Discard
+		f.damaged = nil
+		if a, b, err = f.both(quiet, names); err != nil {
 			return err
 		}
 	}
@@ -101,13 +113,38 @@ func (f *comparing) run(s cli.Streams, names []string) error {
 	return nil
 }
 
+// both reads both files.
+func (f *comparing) both(s cli.Streams, names []string) (a, b *diff.Capture, err error) {
+	a, b = diff.New()
+	for i, c := range []*diff.Capture{a, b} {
+		c.Lengths = f.lengths
+		if err := f.read(s, names[i], c); err != nil {
+			return nil, nil, err
+		}
+	}
+	return a, b, nil
+}
+
+// twice reports whether the files can be read twice: a pipe cannot.
+func twice(names []string) bool {
+	for _, name := range names {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	return true
+}
+
 // read reads a file into a sink. A file that is cut short or damaged is read as
 // far as possible.
 func (f *comparing) read(s cli.Streams, name string, sink report.Sink) error {
 	one := f.Common
 	one.Output = ""
 	err := reading.Captures(&one, s, []string{name}, func(*cli.Output, time.Time) (report.Sink, func(*reading.Counts) error) {
-		return sink, func(*reading.Counts) error { return nil }
+		return sink, func(c *reading.Counts) error {
+			f.masked = f.masked || c.Anonymous()
+			return nil
+		}
 	})
 	if code := (*cli.StatusError)(nil); errors.As(err, &code) && code.Code == cli.ExitDamaged {
 		f.damaged = errors.Join(f.damaged, err)
@@ -127,7 +164,7 @@ func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error
 	quiet := s
 	quiet.Err = io.Discard
 	for i, name := range names {
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		if !twice([]string{name}) {
 			cli.Say(s.Err, "%s: not a file that can be read twice; the fields of differences are left out", name)
 			return nil
 		}

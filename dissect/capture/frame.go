@@ -20,7 +20,8 @@ type frame struct {
 	data   []byte
 	full   int // length on the network
 
-	clear bool // its section is marked by ClearMark
+	clear     bool // its section is marked by ClearMark
+	anonymous bool // its section is marked by AnonymousMark
 
 	tapped // set for a tap only
 
@@ -30,6 +31,10 @@ type frame struct {
 // ClearMark is the comment of a pcapng section whose datagrams are deciphered,
 // but for those in IP fragments.
 const ClearMark = "bcdissect:clear=1"
+
+// AnonymousMark is the comment of a pcapng section with pseudonyms in the place
+// of names, addresses and other private values.
+const AnonymousMark = "bcdissect:anonymous=1"
 
 // A frameReader reads frames of one file format.
 type frameReader interface {

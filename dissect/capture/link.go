@@ -93,6 +93,7 @@ func (d *decoder) decode(f *frame) bool {
 		d.datagram.Form = packet.Clear
 	}
 	d.tally.counts[gaveDatagram]++
+	d.tally.anonymous = d.tally.anonymous || f.anonymous
 	return true
 }
 

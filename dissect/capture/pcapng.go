@@ -45,6 +45,8 @@ type pcapngReader struct {
 	links []link // of the section
 	tap   Tap
 	clear bool // the section is marked: its datagrams are deciphered
+
+	anonymous bool // the section is marked: it holds pseudonyms
 }
 
 // newPcapng returns a reader if the file's first bytes are those of a pcapng
@@ -183,7 +185,7 @@ func (p *pcapngReader) section(total int) error {
 		return p.damaged(false, "version %d of pcapng is not known", major)
 	}
 	p.links = p.links[:0]
-	if p.clear = false; total > bufferSize {
+	if p.clear, p.anonymous = false, false; total > bufferSize {
 		err := p.pass(total, false)
 		if p.tap != nil && err == nil {
 			p.tap.Section(nil)
@@ -196,7 +198,7 @@ func (p *pcapngReader) section(total int) error {
 	}
 	const fixed = 16 // byte order, version, length
 	options := p.options(ngSection, body[min(fixed, len(body)):])
-	p.clear = IsClear(options)
+	p.clear, p.anonymous = IsClear(options), hasComment(options, AnonymousMark)
 	if p.tap != nil {
 		p.tap.Section(options)
 	}
@@ -298,7 +300,7 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	}
 	f.digits = l.digits
 	f.link = l.kind
-	f.clear = p.clear
+	f.clear, f.anonymous = p.clear, p.anonymous
 	if held > maxFrame {
 		f.flaw = oversized
 		return nil

@@ -18,6 +18,8 @@ type Stats struct {
 	Unfinished int // datagrams with missing IP fragments
 	Evicted    int // evicted: too old, too many, or contradictory
 
+	Anonymous bool // a file is marked by AnonymousMark
+
 	Remarks     []string // on files that are read with reservations, such as logs; only the first few
 	MoreRemarks int      // those left out
 
@@ -80,6 +82,7 @@ type tally struct {
 	links       []LinkCount
 	remarks     []string
 	moreRemarks int
+	anonymous   bool
 	first, last moment
 	before      moment // of the frame before
 }
@@ -156,6 +159,7 @@ func (t *tally) stats() Stats {
 		Frames:    t.frames,
 		Datagrams: t.counts[gaveDatagram],
 		FirstTime: first,
+		Anonymous: t.anonymous,
 		Remarks:   slices.Clone(t.remarks), MoreRemarks: t.moreRemarks,
 		LastTime: last,
 		Other: Other{

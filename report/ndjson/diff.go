@@ -28,6 +28,8 @@ type diffReport struct {
 	Timing        int                `json:"timing"`
 	Renamed       int                `json:"renamed"`
 	NotCompared   int                `json:"not_compared"`
+	Cut           int                `json:"cut"`
+	Anonymized    bool               `json:"anonymized"`
 	Equal         bool               `json:"equal"`
 }
 
@@ -98,7 +100,7 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog) error
 	out := diffReport{
 		A: diffCaptureOf(r.A, names[0]), B: diffCaptureOf(r.B, names[1]), Conversations: []diffConversation{}, Findings: []diffFinding{},
 		OnlyA: r.Count(diff.OnlyA), OnlyB: r.Count(diff.OnlyB), Differs: r.Count(diff.Differs), Order: r.Count(diff.Order),
-		Timing: r.Count(diff.Timing), Renamed: r.Renamed, NotCompared: r.Skipped, Equal: r.Equal(),
+		Timing: r.Count(diff.Timing), Renamed: r.Renamed, NotCompared: r.Skipped, Cut: r.Cut, Anonymized: r.A.Lengths, Equal: r.Equal(),
 	}
 	number := map[*diff.Pair]int{}
 	for i, p := range r.Pairs {

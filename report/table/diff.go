@@ -30,6 +30,9 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Opt
 		d.more = asciiSigns.more
 	}
 	d.head(names)
+	if d.strange = r.Strange(); d.strange {
+		d.line(yellow, "The files have hardly anything in common: are they of the same session?")
+	}
 	d.conversations()
 	for k := diff.Kind(0); k < diff.Kinds; k++ {
 		d.findings(k)
@@ -49,6 +52,7 @@ type diffPage struct {
 	catalog *decode.Catalog
 	widths  widths
 	more    string
+	strange bool
 	b       bytes.Buffer
 	err     error
 }
@@ -74,6 +78,12 @@ func (d *diffPage) head(names [2]string) {
 	}
 	if d.r.Skipped > 0 {
 		d.line(yellow, "%d messages were not compared: one of the files is a log without such messages", d.r.Skipped)
+	}
+	if d.r.Cut > 0 {
+		d.line(yellow, "%d messages were not compared: a file holds only a part of their datagrams", d.r.Cut)
+	}
+	if d.r.A.Lengths {
+		d.line(normal, "names, chat and other text are compared by length alone: anonymised")
 	}
 	if d.r.Renamed > 0 {
 		d.line(normal, "ids and addresses with one other value each in B: %d", d.r.Renamed)
@@ -113,8 +123,22 @@ func (d *diffPage) conversations() {
 		all[i] = column{head: head, text: i < 2}
 	}
 	all[0].least, all[7].drop, all[8].drop, all[9].drop = 8, 1, 3, 2
-	asked := 0
+	const most = 4   // conversations of one file alone
+	var alone [2]int // further ones
+	var messages [2]int
+	listed, asked := 0, 0
 	for _, p := range d.r.Pairs {
+		if p.A == nil || p.B == nil {
+			if listed++; listed > most {
+				i, end := 0, p.A
+				if end == nil {
+					i, end = 1, p.B
+				}
+				alone[i]++
+				messages[i] += end.Messages
+				continue
+			}
+		}
 		if p.A != nil && p.A.GameSpy && p.Equal() {
 			asked++
 			continue
@@ -143,6 +167,11 @@ func (d *diffPage) conversations() {
 		d.b.WriteByte('\n')
 		d.err = d.widths.fitted(&d.b, d.o, all)
 	}
+	for i, n := range alone {
+		if n > 0 {
+			d.line(normal, " and %s only in %c, of %d messages", appendCount(nil, n, "conversation"), 'A'+i, messages[i])
+		}
+	}
 	if asked > 0 {
 		d.line(normal, " %s of GameSpy equal", appendCount(nil, asked, "conversation"))
 	}
@@ -160,10 +189,13 @@ func (d *diffPage) findings(k diff.Kind) {
 	}
 	d.b.WriteByte('\n')
 	d.line(red, "%s: %d", diffHeads[k], n)
+	shown := 0
 	for _, f := range d.r.Findings {
-		if f.Kind != k {
+		const few = 3
+		if f.Kind != k || d.strange && shown == few {
 			continue
 		}
+		shown++
 		n--
 		d.finding(f)
 	}

@@ -61,7 +61,7 @@ func New(name string, out io.Writer, o Options) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := capture.NewCopy(name, out, capture.CopyOptions{Keep: keep, Hold: true, Sections: [][]byte{}})
+	to := capture.NewCopy(name, out, capture.CopyOptions{Keep: keep, Hold: true, Sections: [][]byte{}, Comments: []string{capture.AnonymousMark}})
 	w := &rewriter{values: newValues(p, o.KeepChat), to: to, pipeline: dissect.New(o.Config), decoder: decode.NewDecoder(), clear: o.Config.Clear, keepRest: o.KeepRest}
 	return &Job{w: w, config: o.Config}, nil
 }

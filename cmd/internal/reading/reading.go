@@ -37,6 +37,9 @@ func (c *Counts) Fill(t *measure.Tally) {
 	t.Other = int64(c.pipeline.Other)
 }
 
+// Anonymous reports whether a capture holds pseudonyms.
+func (c *Counts) Anonymous() bool { return c.capture.Anonymous }
+
 // warn reports frames and datagrams that could not be read.
 func warn(s cli.Streams, c capture.Stats) {
 	for _, text := range remark.Of(&c) {

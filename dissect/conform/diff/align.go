@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -8,7 +9,7 @@ import (
 const (
 	lookAhead  = 16  // messages that one side may lack where nothing in the gap is unique
 	deepest    = 8   // gaps within gaps
-	mostMoved  = 256 // messages between the places of one that came in another order
+	mostMoved  = 256 // messages between the places of one that came in another order; lookAhead if it has equals
 	mostGap    = 64  // messages of a gap among which a changed one is looked for
 	leastAlike = 2   // a changed message has this part of its bytes in common: a half
 )
@@ -42,12 +43,14 @@ func align(ca, cb *Capture, a, b []item) []match {
 	}
 	l.gap(0, len(a), 0, len(b), 0)
 	chain := l.chain()
+	l.resent(chain)
 	l.moved(chain)
 	l.exact = false
 	for g := range gaps(chain, len(a), len(b)) {
 		l.gap(g.a, g.aEnd, g.b, g.bEnd, 0)
 	}
 	chain = l.chain()
+	l.resent(chain)
 	l.moved(chain)
 	changed := map[int]bool{}
 	for g := range gaps(chain, len(a), len(b)) {
@@ -61,7 +64,14 @@ func align(ca, cb *Capture, a, b []item) []match {
 	return l.out
 }
 
+// digest returns the digest that tells equal messages. Retransmissions whose
+// originals are missing have another: their place tells nothing.
 func (l *aligner) digest(it *item) uint64 {
+	return l.contents(it) ^ uint64(it.flags&flagResent)
+}
+
+// contents returns the digest of the contents alone.
+func (l *aligner) contents(it *item) uint64 {
 	if l.exact {
 		return it.exact
 	}
@@ -214,6 +224,55 @@ func gaps(chain []match, aEnd, bEnd int) func(yield func(gap) bool) {
 	}
 }
 
+// isResent reports whether a message of a pair is a retransmission whose
+// original the capture lacks.
+func isResent(a, b *item) bool { return (a.flags|b.flags)&flagResent != 0 }
+
+// resent pairs retransmissions whose originals one side lacks with the originals
+// of the other.
+func (l *aligner) resent(chain []match) {
+	back := make([]match, len(chain))
+	for i, m := range chain {
+		back[i] = match{a: m.b, b: m.a}
+	}
+	l.originals(l.b, l.toA, l.a, l.toB, back, func(j, i int) { l.pair(i, j) })
+	l.originals(l.a, l.toB, l.b, l.toA, chain, l.pair)
+}
+
+func (l *aligner) originals(late []item, to []int, all []item, taken []int, chain []match, pair func(i, j int)) {
+	var left map[uint64][]int
+	n := 0 // pairs of the chain before i
+	for i := range late {
+		for n < len(chain) && chain[n].a < i {
+			n++
+		}
+		if late[i].flags&flagResent == 0 || to[i] != nobody {
+			continue
+		}
+		if left == nil {
+			left = map[uint64][]int{}
+			for j := range all {
+				if taken[j] == nobody {
+					k := l.contents(&all[j])
+					left[k] = append(left[k], j)
+				}
+			}
+		}
+		at := 0
+		if n > 0 {
+			at = chain[n-1].b + 1
+		}
+		k := l.contents(&late[i])
+		list := left[k]
+		for len(list) > 0 && (taken[list[0]] != nobody || list[0] < at-lookBack) {
+			list = list[1:]
+		}
+		if left[k] = list; len(list) > 0 && list[0] < at+mostMoved {
+			pair(i, list[0])
+		}
+	}
+}
+
 // moved pairs messages that came in another order, each with the nearest one.
 func (l *aligner) moved(chain []match) {
 	left := map[uint64][]int{}
@@ -225,6 +284,16 @@ func (l *aligner) moved(chain []match) {
 	}
 	if len(left) == 0 {
 		return
+	}
+	times := make(map[uint64]int, len(left)) // in one side, at most
+	for _, side := range [][]item{l.a, l.b} {
+		here := make(map[uint64]int, len(left))
+		for i := range side {
+			if k := l.digest(&side[i]); left[k] != nil {
+				here[k]++
+				times[k] = max(times[k], here[k])
+			}
+		}
 	}
 	n := 0 // pairs of the chain before i
 	for i := range l.a {
@@ -238,13 +307,16 @@ func (l *aligner) moved(chain []match) {
 		if n > 0 {
 			at = chain[n-1].b + 1
 		}
-		k := l.digest(&l.a[i])
+		k, most := l.digest(&l.a[i]), mostMoved
+		if times[k] > 1 {
+			most = lookAhead
+		}
 		list := left[k]
-		for len(list) > 0 && (l.toA[list[0]] != nobody || list[0] < at-mostMoved) {
+		for len(list) > 0 && (l.toA[list[0]] != nobody || list[0] < at-most) {
 			list = list[1:]
 		}
 		left[k] = list
-		if len(list) > 0 && list[0]-at <= mostMoved {
+		if len(list) > 0 && list[0]-at <= most {
 			l.pair(i, list[0])
 		}
 	}
@@ -277,7 +349,7 @@ func (l *aligner) changed(g gap, changed map[int]bool) {
 // alike returns how much two messages of a kind are alike, in 1024ths; 0 if they
 // are not the same message.
 func (l *aligner) alike(x, y *item) int {
-	if x.kind != y.kind || x.typ != y.typ || x.op != y.op {
+	if (x.flags|y.flags)&flagCut != 0 || x.kind != y.kind || x.typ != y.typ || x.op != y.op {
 		return 0
 	}
 	a, b := l.ca.bodyOf(x), l.cb.bodyOf(y)
@@ -305,4 +377,95 @@ func (l *aligner) alike(x, y *item) int {
 		return 0
 	}
 	return same * 1024 / long
+}
+
+// A fate is what became of a message.
+type fate uint8
+
+const (
+	single fate = iota // without a counterpart
+	paired             // with one
+	cut                // without one, where a capture lacks the end of a datagram
+)
+
+// judge returns the fates of the messages of both sides, and the pairs. What a
+// capture cut may be any message of its place: messages without a counterpart
+// there have none to lack, and came in no other order.
+func judge(a, b []item, matches []match) (ofA, ofB []fate, kept []match) {
+	ofA, ofB = make([]fate, len(a)), make([]fate, len(b))
+	isCut := func(it item) bool { return it.flags&flagCut != 0 }
+	if slices.ContainsFunc(a, isCut) || slices.ContainsFunc(b, isCut) {
+		chain := rising(slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return m.changed || isResent(&a[m.a], &b[m.b]) }))
+		back := make([]match, len(chain))
+		for i, m := range chain {
+			ofA[m.a], ofB[m.b] = paired, paired
+			back[i] = match{a: m.b, b: m.a}
+		}
+		holesA, holesB := holes(a, ofA), holes(b, ofB)
+		excuse(a, ofA, chain, holesB)
+		excuse(b, ofB, back, holesA)
+		displaced(a, ofA, b)
+		displaced(b, ofB, a)
+		matches = slices.DeleteFunc(slices.Clone(matches), func(m match) bool {
+			return (ofA[m.a] == cut || ofB[m.b] == cut) && !isResent(&a[m.a], &b[m.b])
+		})
+	}
+	for _, m := range matches {
+		ofA[m.a], ofB[m.b] = paired, paired
+	}
+	return ofA, ofB, matches
+}
+
+// displaced finds the messages that the other side has at another place: near a
+// hole one is easily taken for another of the same contents.
+func displaced(all []item, of []fate, others []item) {
+	held := map[uint64]bool{}
+	for i := range others {
+		held[others[i].key] = true
+	}
+	for i := range all {
+		if of[i] == single && held[all[i].key] {
+			of[i] = cut
+		}
+	}
+}
+
+// holes counts the cut messages without a counterpart before each message.
+func holes(all []item, of []fate) []int {
+	n := make([]int, len(all)+1)
+	for i := range all {
+		n[i+1] = n[i]
+		if of[i] == single && all[i].flags&flagCut != 0 {
+			n[i+1]++
+		}
+	}
+	return n
+}
+
+// excuse finds the messages that the other side may have cut: those between the
+// same pairs as a hole, from their first fragment on.
+func excuse(all []item, of []fate, chain []match, holes []int) {
+	before := func(i int) int {
+		n, _ := slices.BinarySearchFunc(chain, i, func(m match, i int) int { return cmp.Compare(m.a, i) })
+		return n
+	}
+	for i := range all {
+		if of[i] != single {
+			continue
+		}
+		first := i
+		for all[i].since < all[i].frame && first > max(0, i-lookBack) && all[first-1].frame >= all[i].since {
+			first--
+		}
+		from, to := 0, len(holes)-1
+		if n := before(first); n > 0 {
+			from = chain[n-1].b + 1
+		}
+		if n := before(i); n < len(chain) {
+			to = chain[n].b
+		}
+		if all[i].flags&flagCut != 0 || holes[to] > holes[from] {
+			of[i] = cut
+		}
+	}
 }

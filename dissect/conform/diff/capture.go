@@ -13,10 +13,14 @@ package diff
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"math"
 	"net/netip"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -41,8 +45,8 @@ type Capture struct {
 	scan  scanner
 	count int
 
-	// Lengths compares texts by their length alone, as an anonymised copy needs.
-	// It is set before the first record.
+	// Lengths compares texts and undecoded bytes by their length alone, as an
+	// anonymised copy needs. It is set before the first record.
 	Lengths bool
 
 	Messages   int  // that are compared
@@ -50,6 +54,7 @@ type Capture struct {
 	Acks       int  // acknowledgements
 	Keepalives int  // datagrams without contents, and names that are sent again
 	Left       int  // messages beyond the limits
+	Cut        int  // datagrams whose end the capture lacks
 	Undirected int  // messages whose sender is not known to be host or client
 	Bare       bool // the capture is a log without transport messages
 }
@@ -76,6 +81,8 @@ type item struct {
 	key   uint64 // digest without ids and clocks
 	exact uint64 // with ids
 	frame int32
+	since int32  // frame of the first fragment, or frame
+	num   int32  // low bits of its number
 	body  uint32 // offset
 	ids   uint32 // offset
 	size  uint16
@@ -92,6 +99,8 @@ const (
 	flagReliable = 1 << iota
 	flagPriority
 	flagUnknown // the log does not tell the others
+	flagCut     // the capture lacks the end of the datagram from here on
+	flagResent  // a retransmission whose original the capture lacks
 )
 
 // An id is a value that has another in the other capture.
@@ -141,7 +150,14 @@ func (c *Capture) Record(r *dissect.Record) error {
 	if r.Client != "" {
 		at.Name = r.Client
 	}
-	it := item{kind: r.Kind, time: r.Datagram.Time.UnixNano(), frame: int32(min(r.Datagram.Number, 1<<31-1)), part: uint16(min(r.Part, 1<<16-1))}
+	it := item{kind: r.Kind, time: r.Datagram.Time.UnixNano(), frame: frameOf(r.Datagram.Number), part: uint16(min(r.Part, 1<<16-1))}
+	if it.since = it.frame; len(r.Pieces) > 0 {
+		it.since = frameOf(slices.Min(r.Pieces))
+	}
+	if r.Cut || r.Kind == dissect.KindGameSpy && r.Datagram.Truncated() {
+		it.flags |= flagCut
+		c.Cut++
+	}
 	body := r.Bytes
 	switch r.Kind {
 	case dissect.KindMessage:
@@ -173,9 +189,41 @@ func (c *Capture) Record(r *dissect.Record) error {
 	c.count++
 	c.Messages++
 	at.Messages++
+	if r.Kind == dissect.KindMessage && it.flags&flagReliable != 0 {
+		if it.num = int32(r.Number); r.Late && resent(at.ways[way], &it) {
+			it.flags |= flagResent
+		}
+	}
 	at.ways[way] = append(at.ways[way], it)
 	return nil
 }
+
+// Limits of retransmissions whose originals the capture lacks.
+const (
+	detour   = int64(500 * time.Millisecond) // takes a datagram less on the network; the game repeats it after a second
+	lookBack = 8192                          // messages before a retransmission
+)
+
+// resent reports whether a message that came late is a retransmission: it came
+// long after the first with a higher number.
+func resent(all []item, it *item) bool {
+	follows := it.time
+	for i := len(all) - 1; i >= max(0, len(all)-lookBack); i-- {
+		other := &all[i]
+		if other.flags&flagReliable == 0 || (other.typ == transport.Standard) != (it.typ == transport.Standard) {
+			continue
+		}
+		if it.num-other.num > 0 {
+			return other.flags&flagResent != 0 || it.time-follows >= detour
+		}
+		if other.flags&flagResent == 0 {
+			follows = other.time
+		}
+	}
+	return false
+}
+
+func frameOf(number int) int32 { return int32(min(number, math.MaxInt32)) }
 
 // message looks at the header of a transport message. ok is false for one that
 // is no news: a retransmission, a fragment, an acknowledgement, a keepalive.
@@ -283,33 +331,56 @@ func (v *conversation) way(r *dissect.Record) int {
 
 // digest computes the digests of a message and collects its ids.
 func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
+	if r.Kind == dissect.KindGameSpy {
+		c.digestGameSpy(r, it)
+		return
+	}
 	s := &c.scan
-	s.body = append(s.body[:0], body...)
+	s.body, s.sent = append(s.body[:0], body...), body
 	s.ids, s.bits, s.record, s.depth, s.lengths = s.ids[:0], s.bits[:0], r, 0, c.Lengths
-	switch {
-	case r.Kind == dissect.KindGameSpy: // the keys alone
-		s.body = s.body[:0]
-		for key := range r.GameSpy.Pairs() {
-			s.body = append(append(s.body, key...), 0)
+	if c.Lengths { // Field puts the decoded values back
+		clear(s.body)
+		if it.typ == transport.Standard && it.kind == dissect.KindMessage && len(body) > 0 {
+			s.body[0] = body[0]
 		}
-	case r.Message != nil:
+	}
+	if r.Message != nil {
 		r.Visit(&s.viewer, s)
 	}
 	s.body = append(append(s.body, s.bits...), byte(it.kind), byte(it.typ))
 	it.key = maphash.Bytes(c.seed, s.body)
-	if r.Kind == dissect.KindGameSpy {
-		if it.exact = it.key; !c.Lengths {
-			it.exact = maphash.Bytes(c.seed, body)
-		}
-		return
-	}
 	for _, v := range s.ids {
-		s.body = append(s.body, byte(v.domain))
+		s.body = append(s.body, byte(min(v.domain, numbers)))
 		s.body = binary.LittleEndian.AppendUint32(s.body, v.value)
 	}
 	it.exact = maphash.Bytes(c.seed, s.body)
 	it.ids, it.idN = uint32(len(c.ids)), uint16(min(len(s.ids), 1<<16-1))
 	c.ids = append(c.ids, s.ids[:it.idN]...)
+}
+
+// queryID is the key of the number of the query and the part of its answer.
+const queryID = "queryid"
+
+// digestGameSpy computes the digests of a text of GameSpy: of its keys, and with
+// their values. The number of the query is as good as a sequence number.
+func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
+	keys, all := c.scan.body[:0], c.scan.bits[:0]
+	known := r.GameSpy.Kind() != gamespy.KindOther
+	for key, value := range r.GameSpy.Pairs() {
+		if c.Lengths && !known {
+			key, value = strconv.Itoa(len(key)), strconv.Itoa(len(value))
+		}
+		keys = append(append(keys, key...), 0)
+		if all = append(append(all, key...), 0); key != queryID && !c.Lengths {
+			all = append(append(all, value...), 0)
+		}
+	}
+	if it.flags&flagCut != 0 { // nobody knows the rest
+		all = append(all, "cut"...)
+		keys = append(keys, all...)
+	}
+	it.key, it.exact = maphash.Bytes(c.seed, keys), maphash.Bytes(c.seed, all)
+	c.scan.body, c.scan.bits = keys, all
 }
 
 // ownerOf returns a number for the player whose object a host's message is
@@ -331,7 +402,8 @@ func (c *Capture) idsOf(it *item) []id { return c.ids[it.ids : it.ids+uint32(it.
 type scanner struct {
 	record *dissect.Record
 	viewer decode.Viewer
-	body   []byte
+	sent   []byte // the message
+	body   []byte // without ids and clocks; with lengths, the decoded values alone
 	ids    []id
 	bits   []byte
 	depth  int
@@ -403,10 +475,13 @@ func (s *scanner) Field(f *decode.Field) {
 	switch {
 	case m == renamed:
 		s.ids = append(s.ids, v)
-	case m == ofClock, s.lengths && isText(f.Kind):
+	case m == ofClock:
+	case s.lengths && (isText(f.Kind) || f.Kind == decode.KindBytes):
+		return
 	case f.Kind == decode.KindBit && len(s.record.Spec.HostFields) > 0: // it shares its byte with one that is not compared
 		s.bits = append(s.bits, byte(f.Uint))
 	default:
+		copy(s.body[f.Off:f.End], s.sent[f.Off:f.End])
 		return
 	}
 	clear(s.body[f.Off:f.End])

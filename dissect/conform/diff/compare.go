@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -31,6 +32,7 @@ type Report struct {
 	Found    int        // all
 	Renamed  int        // ids of objects and players, and addresses, that have another value in B
 	Skipped  int        // messages that were not compared: the other capture is a log without their kind
+	Cut      int        // messages that were not compared: a snap length cut them, or their place in the other capture
 
 	Alone [Kinds]int // messages of conversations that one capture alone holds
 
@@ -40,6 +42,18 @@ type Report struct {
 
 // Equal reports whether the captures hold the same.
 func (r *Report) Equal() bool { return r.Found == 0 && r.A.Left == 0 && r.B.Left == 0 }
+
+// Strange reports whether the captures have hardly anything in common: less than
+// a tenth of the messages of the smaller one are equal.
+func (r *Report) Strange() bool {
+	equal := 0
+	for _, p := range r.Pairs {
+		for k := range p.Ways {
+			equal += p.Ways[k].Equal
+		}
+	}
+	return r.Found > 0 && equal*10 < min(r.A.Messages, r.B.Messages)-r.Skipped-r.Cut
+}
 
 // Count returns the number of differences of a kind.
 func (r *Report) Count(k Kind) int { return r.kinds[k] + r.Alone[k] }
@@ -227,38 +241,62 @@ func (c *comparer) conversations() (out [][2]*conversation) {
 // two of them belong together.
 const mostSharing = 8
 
+// owned says that a conversation has a message.
+type owned struct {
+	key  uint64
+	conv int32
+}
+
+// owners returns the messages of a capture by their digests.
+func owners(c *Capture) []owned {
+	all := make([]owned, 0, c.Messages)
+	for i, v := range c.all {
+		for w := range v.ways {
+			for k := range v.ways[w] {
+				all = append(all, owned{v.ways[w][k].key + uint64(w), int32(i)})
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y owned) int { return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.conv, y.conv)) })
+	return all
+}
+
+// counts counts the first messages, of one digest, by conversation. There are
+// none if too many conversations have it.
+func counts(all []owned) (n int, by [][2]int) {
+	for ; n < len(all) && all[n].key == all[0].key; n++ {
+		if n == 0 || all[n].conv != all[n-1].conv {
+			by = append(by, [2]int{int(all[n].conv), 0})
+		}
+		by[len(by)-1][1]++
+	}
+	if len(by) > mostSharing {
+		return n, nil
+	}
+	return n, by
+}
+
 // shared counts the messages that conversations of both captures have.
 func (c *comparer) shared() map[[2]int]int {
-	type counts map[int]int // by conversation
-	of := func(side *Capture) map[uint64]counts {
-		all := make(map[uint64]counts, len(side.bytes)/32)
-		for i, v := range side.all {
-			for w := range v.ways {
-				for k := range v.ways[w] {
-					key := v.ways[w][k].key + uint64(w)
-					if all[key] == nil {
-						all[key] = counts{}
-					}
-					if _, have := all[key][i]; have || len(all[key]) <= mostSharing {
-						all[key][i]++
-					}
-				}
-			}
-		}
-		return all
-	}
 	out := map[[2]int]int{}
-	inB := of(c.b)
-	for key, a := range of(c.a) {
-		b := inB[key]
-		if len(a) > mostSharing || len(b) > mostSharing {
+	a, b := owners(c.a), owners(c.b)
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].key < b[0].key:
+			a = a[1:]
+			continue
+		case a[0].key > b[0].key:
+			b = b[1:]
 			continue
 		}
-		for i, n := range a {
-			for j, m := range b {
-				out[[2]int{i, j}] += min(n, m)
+		n, ofA := counts(a)
+		m, ofB := counts(b)
+		for _, x := range ofA {
+			for _, y := range ofB {
+				out[[2]int{x[0], y[0]}] += min(x[1], y[1])
 			}
 		}
+		a, b = a[n:], b[m:]
 	}
 	return out
 }
@@ -289,9 +327,11 @@ func (c *comparer) prepare(a, b *conversation) {
 }
 
 // elect finds the counterpart of each id: the one it has most often, and of
-// several the same value.
+// several the same value. An object of a player that is named once has none
+// unless it has the same place among that player's objects.
 func (c *comparer) elect() {
 	c.counter, c.back = map[id]uint32{}, map[id]uint32{}
+	slots := c.slots()
 	most, mostBack := map[id]int{}, map[id]int{}
 	for _, v := range slices.SortedFunc(maps.Keys(c.votes), func(x, y vote) int {
 		return cmp.Or(cmp.Compare(x.domain, y.domain), cmp.Compare(x.value, y.value), cmp.Compare(x.b, y.b))
@@ -299,6 +339,9 @@ func (c *comparer) elect() {
 		n := 2 * c.votes[v]
 		if v.value == v.b {
 			n++
+		}
+		if n == 2 && v.domain == objects && !slots.samePlace(v.value, v.b) {
+			continue
 		}
 		if n > most[v.id] {
 			most[v.id], c.counter[v.id] = n, v.b
@@ -314,10 +357,43 @@ func (c *comparer) elect() {
 	}
 }
 
+// slots hold, by the slots of A and of B, how many objects of a player have the
+// same place among his objects.
+type slots [wire.Slots][wire.Slots]int
+
+func (c *comparer) slots() *slots {
+	var s slots
+	for v := range c.votes {
+		if a, b, ok := places(v.value, v.b); ok && v.domain == objects {
+			s[a][b]++
+		}
+	}
+	return &s
+}
+
+// places returns the slots of two objects of players. They are not ok if the
+// objects have other places among the objects of their players.
+func places(x, y uint32) (a, b int, ok bool) {
+	a, ofA := wire.ObjectID(x).Slot()
+	b, ofB := wire.ObjectID(y).Slot()
+	return a, b, ofA && ofB && x-uint32(wire.FirstObject(a)) == y-uint32(wire.FirstObject(b))
+}
+
+// samePlace reports whether two objects may be the same as far as their ids
+// tell: those of the host's have any.
+func (s *slots) samePlace(x, y uint32) bool {
+	a, b, ok := places(x, y)
+	if _, ofA := wire.ObjectID(x).Slot(); !ok {
+		_, ofB := wire.ObjectID(y).Slot()
+		return !ofA && !ofB
+	}
+	return s[a][b] == slices.Max(s[a][:])
+}
+
 // stands reports whether an id of A stands for one of B.
 func (c *comparer) stands(a, b id) bool {
-	if a.domain != b.domain {
-		return false
+	if a.domain != b.domain { // a capture may not tell how its host numbers players
+		return a.domain >= numbers && b.domain >= numbers && a.value == b.value
 	}
 	to, known := c.counter[a]
 	if !known {
@@ -338,7 +414,8 @@ func (c *comparer) equal(x, y *item) bool {
 
 // headers reports whether the headers of two messages differ.
 func (c *comparer) headers(x, y *item) bool {
-	return x.flags != y.flags && (x.flags|y.flags)&flagUnknown == 0
+	const header = flagReliable | flagPriority
+	return (x.flags^y.flags)&header != 0 && (x.flags|y.flags)&flagUnknown == 0
 }
 
 // pair compares the messages of two conversations.
@@ -364,20 +441,19 @@ func (c *comparer) pair(w *work) {
 		if w.b != nil {
 			b = w.b.ways[k]
 		}
-		c.way(p, &p.Ways[k], a, b, w.matches[k])
+		c.way(p, &p.Ways[k], a, b, w.matches[k], alone)
 	}
 }
 
-func (c *comparer) way(p *Pair, way *Way, a, b []item, matches []match) {
-	inA, inB := make([]bool, len(a)), make([]bool, len(b))
-	for _, m := range matches {
-		inA[m.a], inB[m.b] = true, true
-	}
+func (c *comparer) way(p *Pair, way *Way, a, b []item, matches []match, alone bool) {
+	inA, inB, matches := judge(a, b, matches)
 	for i := range a {
 		switch {
-		case inA[i]:
+		case inA[i] == paired:
 		case c.skipped(&a[i], c.b):
 			c.r.Skipped++
+		case inA[i] == cut && !alone:
+			c.r.Cut++
 		default:
 			way.OnlyA++
 			c.find(&Finding{Kind: OnlyA, Pair: p, Dir: way.Dir, A: placeOf(&a[i])}, &a[i])
@@ -385,9 +461,11 @@ func (c *comparer) way(p *Pair, way *Way, a, b []item, matches []match) {
 	}
 	for j := range b {
 		switch {
-		case inB[j]:
+		case inB[j] == paired:
 		case c.skipped(&b[j], c.a):
 			c.r.Skipped++
+		case inB[j] == cut && !alone:
+			c.r.Cut++
 		default:
 			way.OnlyB++
 			c.find(&Finding{Kind: OnlyB, Pair: p, Dir: way.Dir, B: placeOf(&b[j])}, &b[j])
@@ -426,6 +504,9 @@ func (c *comparer) order(p *Pair, way *Way, a, b []item, matches []match) {
 	}
 	groups := map[group][]match{}
 	for _, m := range matches {
+		if isResent(&a[m.a], &b[m.b]) { // the game waited for it
+			continue
+		}
 		g := group{a[m.a].group, a[m.a].flags & flagReliable, a[m.a].typ != transport.Standard}
 		groups[g] = append(groups[g], m)
 	}
@@ -436,7 +517,7 @@ func (c *comparer) order(p *Pair, way *Way, a, b []item, matches []match) {
 		}
 	}
 	for _, m := range matches {
-		if !stay[m.a] {
+		if !stay[m.a] && !isResent(&a[m.a], &b[m.b]) {
 			way.Reorder++
 			c.find(&Finding{Kind: Order, Pair: p, Dir: way.Dir, A: placeOf(&a[m.a]), B: placeOf(&b[m.b])}, &a[m.a])
 		}

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -65,6 +66,9 @@ func (r *Report) Explain() {
 	for _, f := range r.Findings {
 		if f.Kind == Differs && f.A.Record != nil && f.B.Record != nil {
 			f.Fields = r.fieldsOf(f.A.Record, f.B.Record)
+			if len(f.Fields) == 0 && f.Flags == "" {
+				f.Fields = unnamed(f.A.Record, f.B.Record)
+			}
 		}
 	}
 }
@@ -74,7 +78,7 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 	if a.Kind == dissect.KindGameSpy {
 		return pairsOf(a, b)
 	}
-	x, y := list(a), list(b)
+	x, y, lengths := list(a), list(b), r.A.Lengths
 	var out []Field
 	add := func(f Field) {
 		if len(out) < maxFields {
@@ -93,6 +97,7 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 			add(Field{Path: v.path, A: &v.field})
 		case v.means == ofClock:
 		case v.means == renamed && r.stands(v.id, y.all[j].id):
+		case lengths && (isText(v.field.Kind) || v.field.Kind == decode.KindBytes) && len(v.field.Bytes) == len(y.all[j].field.Bytes):
 		case !sameValue(&v.field, &y.all[j].field):
 			add(Field{Path: v.path, A: &v.field, B: &y.all[j].field})
 		}
@@ -104,10 +109,40 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 			add(Field{Path: v.path, B: &v.field})
 		}
 	}
-	if restA, restB := rest(a), rest(b); !bytes.Equal(restA, restB) {
+	if restA, restB := rest(a), rest(b); !bytes.Equal(restA, restB) && (!lengths || len(restA) != len(restB)) {
 		add(Field{Path: "residue", Text: [2]string{hex(restA), hex(restB)}})
 	}
 	return out
+}
+
+// unnamed returns the bytes, from the first difference on, of messages that
+// differ in bits that no field has.
+func unnamed(a, b *dissect.Record) []Field {
+	var sides [2][]byte
+	for i, r := range []*dissect.Record{a, b} {
+		sides[i] = bytes.Clone(body(r))
+		for _, v := range list(r).all {
+			if v.means != asSent && v.field.End <= len(sides[i]) {
+				clear(sides[i][v.field.Off:v.field.End])
+			}
+		}
+	}
+	n := 0
+	for n < min(len(sides[0]), len(sides[1])) && sides[0][n] == sides[1][n] {
+		n++
+	}
+	return []Field{{Path: fmt.Sprintf("bytes +%d", n), Text: [2]string{hex(sides[0][n:]), hex(sides[1][n:])}}}
+}
+
+// body returns the bytes of a message that are compared.
+func body(r *dissect.Record) []byte {
+	switch {
+	case len(r.Payload) > 0:
+		return r.Payload
+	case r.Kind == dissect.KindMessage:
+		return r.Bytes[min(r.Transport.Size, len(r.Bytes)):]
+	}
+	return r.Bytes
 }
 
 // rest returns the bytes of a message that are not in fields.
@@ -115,12 +150,8 @@ func rest(r *dissect.Record) []byte {
 	switch {
 	case r.Message != nil || len(r.Rest) > 0:
 		return r.Rest
-	case len(r.Payload) > 0:
-		return r.Payload
-	case r.Kind == dissect.KindMessage:
-		return r.Bytes[min(r.Transport.Size, len(r.Bytes)):]
 	}
-	return r.Bytes
+	return body(r)
 }
 
 // pairsOf returns the keys in which GameSpy texts differ.
@@ -130,13 +161,13 @@ func pairsOf(a, b *dissect.Record) (out []Field) {
 		y[key] = value
 	}
 	for key, value := range a.GameSpy.Pairs() {
-		if other, both := y[key]; (!both || other != value) && len(out) < maxFields {
+		if other, both := y[key]; (!both || other != value) && key != queryID && len(out) < maxFields {
 			out = append(out, Field{Path: key, Text: [2]string{value, other}})
 		}
 		delete(y, key)
 	}
 	for key, value := range b.GameSpy.Pairs() {
-		if _, left := y[key]; left && len(out) < maxFields {
+		if _, left := y[key]; left && key != queryID && len(out) < maxFields {
 			out = append(out, Field{Path: key, Text: [2]string{"", value}})
 		}
 	}
