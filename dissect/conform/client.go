@@ -33,6 +33,7 @@ type Client struct {
 	spoke     bool      // it has used that id
 	waiting   []*Event  // until it is admitted
 	ready     bool      // its ClientReady has been played
+	entered   time.Time // when it was let in, or said that it is ready
 	playing   bool      // it counts as being in the game: it is ready, or was adopted
 	asked     int       // ChecksumRequests to it
 	settled   bool      // it got its Settings
@@ -40,6 +41,7 @@ type Client struct {
 	madeReady time.Time // when its ClientReady was made up
 	made      uint      // bits of the rounds whose answers are made up, since the capture lacks them
 	objects   []wire.ObjectID
+	restored  []wire.ObjectID // those of them whose creations are made up
 
 	wide     [2]bool // by class: a number from it has had more than 8 bits
 	held     [2]held
@@ -68,6 +70,10 @@ type moment struct {
 
 // InGame reports whether the client is in the game.
 func (c *Client) InGame() bool { return c.playing && !c.gone }
+
+// guessed reports whether the capture shows how the client came, but lacks the
+// id that the host gave it.
+func (c *Client) guessed() bool { return c.admitted && !c.Adopted && c.given == 0 }
 
 // maxObjects bounds the objects that are remembered of a client.
 const maxObjects = 64

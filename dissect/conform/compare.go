@@ -214,12 +214,14 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	if !c.compared(s) {
 		return
 	}
-	body := s.body
+	body, why := s.body, ""
 	switch {
 	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
 		body = c.t.bodies.change(body, func(m decode.Message) {
 			if a, ok := m.(*msg.PlayerAnnounce); ok {
-				s.renumber(&a.Player)
+				if known := s.renumber(&a.Player); !known {
+					why = whyGuessed
+				}
 			}
 		})
 	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
@@ -238,7 +240,7 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	x := c.blank()
 	*x = expect{
 		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
-		reliable: s.header.Reliable, priority: s.header.Priority,
+		reliable: s.header.Reliable, priority: s.header.Priority, why: why, judged: why != "",
 	}
 	x.replica = creates(c.specOf(x)) && src != nil && src.client == x.to
 	x.key = c.keyOf(x)
@@ -260,14 +262,16 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	c.step = append(c.step, x)
 }
 
-// renumber puts the captured peer id in the place of the model's.
-func (s *sent) renumber(id *uint8) {
+// renumber puts the captured peer id in the place of the model's, and reports
+// whether the capture holds it.
+func (s *sent) renumber(id *uint8) (known bool) {
 	for _, n := range s.ends {
 		if n.client != nil && n.live.ID == *id {
 			*id = n.client.Peer
-			return
+			return !n.client.guessed()
 		}
 	}
+	return true
 }
 
 // settle adds the models' messages for one input to the expected ones.
@@ -300,6 +304,9 @@ func (c *comparer) settle(now time.Time) {
 			c.rep.row(x.typ, x.op).Expected++
 		}
 		if x.src != nil {
+			if !x.judged && x.src.time.Before(x.to.entered) {
+				x.why, x.judged = whyEntered, true
+			}
 			c.rep.Invariants.expected(c, x)
 			if !x.reliable && x.by&c.judge != 0 {
 				c.doubts.expected(x)
@@ -417,10 +424,10 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if g.standard() {
 		x.number, x.lag = g.Number, g.Time.Sub(x.src.time)
 		if lag := g.Time.Sub(x.src.time); g.Number >= 0 && !g.Late && lag >= 0 {
-			loose := lag > d.usual.most()+slack
-			d.order.caused(g.Number, x.src, loose, x.copied())
-			if x.copied() {
-				x.src.copies = append(x.src.copies, copyAt{d, g.Number, g.key, g.Time, loose})
+			at := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: lag > d.usual.most(), copied: x.copied()}
+			d.order.caused(&at)
+			if at.copied {
+				x.src.copies = append(x.src.copies, copyAt{d, at})
 			}
 		}
 	}
@@ -603,8 +610,9 @@ func (c *comparer) nextGot(d *destination) {
 	d.dropGot(g)
 }
 
-// finish judges all that is left.
-func (c *comparer) finish() {
+// finish judges all that is left; lossy is whether the capture lacks messages of
+// another host's game.
+func (c *comparer) finish(lossy bool) {
 	for _, d := range c.order {
 		for len(d.expects) > 0 {
 			c.nextExpect(d)
@@ -613,5 +621,5 @@ func (c *comparer) finish() {
 			c.nextGot(d)
 		}
 	}
-	c.resolve()
+	c.resolve(lossy)
 }

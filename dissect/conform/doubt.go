@@ -241,8 +241,9 @@ func (d *doubts) lack() (l loss) {
 	return l
 }
 
-// resolve judges the messages about which the whole capture decides.
-func (c *comparer) resolve() {
+// resolve judges the messages about which the whole capture decides; lossy is
+// whether it lacks any of another host's game.
+func (c *comparer) resolve(lossy bool) {
 	out, in := c.t.losses()
 	lost := loss{out.of + in.of, out.lost + in.lost}
 	d := &c.doubts
@@ -250,9 +251,9 @@ func (c *comparer) resolve() {
 	if l := d.lack(); l.part() > lost.part() {
 		lost = l
 	}
-	any := lost.lost > 0
+	lossy = lossy || lost.lost > 0
 	for _, p := range d.pairs {
-		if any {
+		if lossy {
 			c.excuse(p.x, whyUnreliable)
 			c.incomparable(p.g, whyInput)
 		} else {
@@ -263,14 +264,14 @@ func (c *comparer) resolve() {
 		c.disordered(p.x, p.g)
 	}
 	for _, e := range d.ends {
-		if any {
+		if lossy {
 			c.incomparable(e.g, whyInput)
 		} else {
 			c.extra(e.to, e.g)
 		}
 	}
 	for _, x := range d.tail {
-		if any {
+		if lossy {
 			c.excuse(x, whyTail)
 		} else {
 			c.missing(x)

@@ -15,6 +15,11 @@ type hole struct {
 	from, till time.Time
 }
 
+// during reports whether the missing messages can have been sent in a time.
+func (o *hole) during(from, till time.Time) bool {
+	return !o.from.After(till) && !o.till.Before(from)
+}
+
 // holes are the missing numbers of one sender's messages of one class, as the
 // tracker of the pipeline reports them.
 type holes struct {
@@ -24,6 +29,9 @@ type holes struct {
 	late int    // numbers that were missing for a time, so an earlier transmission is not in the capture
 	at   time.Time
 	next int64
+
+	proven   int64 // number behind the last that the receiver has acknowledged, if above next
+	provenAt time.Time
 
 	forgotten int // holes, before their time
 
@@ -53,6 +61,35 @@ func (h *holes) take(number int64, gap int, late bool, at time.Time) {
 		h.lose(hole{number - int64(gap), number, h.at, at})
 	}
 	h.next, h.at = number+1, at
+}
+
+// acknowledged takes note of an acknowledgement by the receiver, which may have
+// 8 bits. That of a number above all that came proves that the capture lacks a
+// message, although none may follow.
+func (h *holes) acknowledged(seq uint16, at time.Time) {
+	ahead := int64(int16(seq - uint16(h.next)))
+	if seq < eightBits {
+		ahead = int64(int8(seq - uint16(h.next)))
+	}
+	switch n := h.next + ahead; {
+	case h.at.IsZero() || ahead < 0 || ahead > maxHeld: // a late one, of a message long before
+	case n >= max(h.proven, h.next):
+		h.proven, h.provenAt = n+1, at
+	}
+}
+
+// end returns the numbers behind the last that came of which the receiver's
+// acknowledgements tell.
+func (h *holes) end() (o hole, ok bool) {
+	return hole{h.next, h.proven, h.at, h.provenAt}, h.proven > h.next
+}
+
+// missing returns how many numbers have not come.
+func (h *holes) missing() int {
+	if o, ok := h.end(); ok {
+		return h.lost + int(o.hi-o.lo)
+	}
+	return h.lost
 }
 
 // lose adds a hole.
@@ -113,17 +150,22 @@ func (h *holes) fill(number int64, at time.Time) {
 func (h *holes) between(lo, hi int64, from, till time.Time) bool {
 	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > lo+1 })
 	for ; i < len(h.list) && h.list[i].lo < hi; i++ {
-		if o := &h.list[i]; !o.from.After(till) && !o.till.Before(from) {
+		if o := &h.list[i]; o.during(from, till) {
 			return true
 		}
 	}
-	return false
+	o, ok := h.end()
+	return ok && o.lo < hi && o.hi > lo+1 && o.during(from, till)
 }
 
 // during reports whether a missing number can have been sent in a time.
 func (h *holes) during(from, till time.Time) bool {
 	i := sort.Search(len(h.list), func(i int) bool { return !h.list[i].till.Before(from) })
-	return i < len(h.list) && !h.list[i].from.After(till)
+	if i < len(h.list) && !h.list[i].from.After(till) {
+		return true
+	}
+	o, ok := h.end()
+	return ok && o.during(from, till)
 }
 
 // A receipt tells whether the host has acknowledged a client's message.

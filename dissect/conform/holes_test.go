@@ -30,6 +30,54 @@ func TestHoles(t *testing.T) {
 	}
 }
 
+// TestProvenHoles: an acknowledgement proves that the capture lacks a message
+// although none follows.
+func TestProvenHoles(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	for _, c := range []struct {
+		name  string
+		last  int64 // number that came
+		seq   uint16
+		want  int
+		after int64 // number that comes then, 0 for none
+		left  int
+	}{
+		{"the last that came", 300, 44, 0, 0, 0},
+		{"the next, in 8 bits", 300, 45, 1, 0, 1},
+		{"one further, in 16 bits", 300, 303, 3, 0, 3},
+		{"long before", 300, 40, 0, 0, 0},
+		{"long before, or far ahead", 300, 200, 0, 0, 0},
+		{"across the end of 8 bits", 511, 2, 3, 0, 3},
+		{"it comes after all", 300, 45, 1, 301, 0},
+	} {
+		var h holes
+		h.acknowledged(c.seq, at(1))
+		if h.missing() != 0 {
+			t.Errorf("%s: an acknowledgement before all messages proves %d", c.name, h.missing())
+		}
+		h.take(c.last, 0, false, at(2))
+		h.acknowledged(c.seq, at(4))
+		if got := h.missing(); got != c.want {
+			t.Errorf("%s: %d are missing, want %d", c.name, got, c.want)
+		}
+		if got := h.during(at(3), at(3)); got != (c.want > 0) {
+			t.Errorf("%s: missing in time: %v", c.name, got)
+		}
+		if got := h.between(c.last, lastNumber, at(3), at(3)); got != (c.want > 0) {
+			t.Errorf("%s: missing by number: %v", c.name, got)
+		}
+		if h.during(at(5), at(6)) || h.between(c.last, lastNumber, at(5), at(6)) || h.between(firstNumber, c.last, at(0), at(6)) {
+			t.Errorf("%s: missing at another time, or with another number", c.name)
+		}
+		if c.after > 0 {
+			h.take(c.after, 0, false, at(5))
+		}
+		if got := h.missing(); got != c.left {
+			t.Errorf("%s: %d are left, want %d", c.name, got, c.left)
+		}
+	}
+}
+
 // TestManyHoles: holes are bounded, and 100,000 of them take no time.
 func TestManyHoles(t *testing.T) {
 	var h holes

@@ -51,10 +51,12 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 	case decode.MadeByLeave:
 		return leave, true
 	case decode.MadeByState:
-		if code, _, ok := c.t.announced(g.Event); ok && code == event.CodeDeletePlayer {
+		switch code, peer, ok := c.t.announced(g.Event); {
+		case ok && code == event.CodeDeletePlayer:
 			return leave, true
-		}
-		if c.t.late() {
+		case ok && c.t.guessed(peer):
+			return whyGuessed, true
+		case c.t.late():
 			return "the capture starts late", true
 		}
 	case decode.MadeByOptions:

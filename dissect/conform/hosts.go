@@ -2,6 +2,7 @@ package conform
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -53,7 +54,9 @@ func (h *Hosts) Close() error { return nil }
 // Reports judges the waiting messages and returns the reports, in the order in
 // which the hosts were met, and the number of messages of further hosts.
 func (h *Hosts) Reports() (reports []*Report, passed int) {
+	lossy := slices.ContainsFunc(h.order, func(r *Replay) bool { return r.t.lossy() })
 	for _, r := range h.order {
+		r.lossy = lossy
 		reports = append(reports, r.Close())
 	}
 	return reports, h.passed

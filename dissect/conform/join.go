@@ -152,7 +152,7 @@ func (t *timeline) readied(c *Client) {
 // plays takes a message of a client that belongs to no join, or its announcement,
 // for a proof that the client is in the game, if the capture lacks messages of its join.
 func (t *timeline) plays(c *Client) {
-	if c.playing || c.Adopted || c.sent[1].lost+c.got[1].lost == 0 {
+	if c.playing || c.Adopted || c.sent[1].missing()+c.got[1].missing() == 0 {
 		return
 	}
 	t.unhold(c)
@@ -173,6 +173,8 @@ func (t *timeline) objectOf(e *Event) {
 	for _, c := range t.order {
 		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
 			if c.playing && c.created(o.id) {
+				e.MadeUp = true
+				c.restored = append(c.restored[:min(len(c.restored), maxObjects-1)], o.id)
 				t.makeUp(c, bytes.Clone(e.Body))
 			}
 			return
@@ -314,12 +316,18 @@ func (t *timeline) losses() (out, in loss) {
 	for _, c := range t.all {
 		for k := range c.got {
 			out.of += c.got[k].seen
-			out.lost += c.got[k].lost + c.got[k].late
+			out.lost += c.got[k].missing() + c.got[k].late
 			in.of += c.sent[k].seen
-			in.lost += c.sent[k].lost + c.sent[k].late
+			in.lost += c.sent[k].missing() + c.sent[k].late
 		}
 	}
 	return out, in
+}
+
+// lossy reports whether the capture lacks any message with a number.
+func (t *timeline) lossy() bool {
+	out, in := t.losses()
+	return out.lost+in.lost > 0
 }
 
 // ends reports whether a client that may have caused a message used no number

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -94,6 +95,8 @@ const (
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
 	whyAgain    = "a copy came, but it may be one of an earlier message, sent again"
 	whyMadeUp   = "the capture lacks the message of the client, so that nobody knows when it was sent"
+	whyGuessed  = "it names a player, and the capture lacks the id that the host gave that one"
+	whyEntered  = "the client entered after it, but a message before it that the capture lacks was waited for"
 	whyInput    = "the capture lacks a message of the client that may have caused it"
 )
 
@@ -127,7 +130,7 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
 		return "it asks for an object of a player without captured traffic"
-	case x.src.madeUp:
+	case x.src.madeUp, x.src.op == msg.OpRequestObject && c.t.restored(x.src.object):
 		return whyMadeUp
 	case x.op == msg.OpClientReady && x.src.client.Adopted:
 		return "the capture starts late"
@@ -205,6 +208,11 @@ func (c *comparer) ofStranger(id wire.ObjectID) bool {
 	return c.t.partial() && ok && slot < 16 && known&(1<<slot) == 0
 }
 
+// restored reports whether the capture lacks the creation of an object.
+func (t *timeline) restored(id wire.ObjectID) bool {
+	return slices.ContainsFunc(t.order, func(c *Client) bool { return slices.Contains(c.restored, id) })
+}
+
 // incomparable counts a message of the host that cannot be compared.
 func (c *comparer) incomparable(g *got, why string) {
 	c.rep.row(g.Type, g.Op).NotComparable++
@@ -265,12 +273,16 @@ func (c *comparer) differ(d Difference, want, have []byte) {
 // capture.
 func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	switch {
+	case g.MadeUp:
+		return whyMadeUp, true
 	case c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first):
 		return "it may answer a message from before the capture", true
 	case near(c.cuts, g.Time.Add(-latest), latest):
 		return "its cause may be in the cut part of a datagram", true
 	case c.lacks(d, g):
 		return whyInput, true
+	case d.cameBefore(g):
+		return "it may be an earlier message, sent again", true
 	case c.again.near(nil, g.key, g.Time.Add(-latest), g.Time.Add(slack)):
 		return "a client sent it, but it may be an earlier message, sent again", true
 	}

@@ -14,14 +14,14 @@ const maxOrder = 2048
 // tolerance is by how many numbers the orders of two clients may differ.
 const tolerance = 8
 
-// A copyAt is a copy of a client's message: its receiver, and its number.
+// A copyAt is a copy of a client's message: its receiver, and its place there.
 type copyAt struct {
-	to     *destination
-	number int64
-	key    uint64
-	at     time.Time
-	loose  bool
+	to *destination
+	place
 }
+
+// firm reports whether there is no doubt that it is a copy of the message.
+func (c *copyAt) firm() bool { return c.to.firm(&c.place) }
 
 // An ordering holds a client's numbered messages in the order of their numbers,
 // with their causes. A host passes messages on to all in one order.
@@ -49,15 +49,26 @@ func (o *ordering) add(p place) {
 }
 
 // caused notes the cause of a message.
-func (o ordering) caused(number int64, src *source, loose, copied bool) {
-	if i := o.after(number); i < len(o) && o[i].number == number {
-		o[i].src, o[i].loose, o[i].copied = src, loose, copied
+func (o ordering) caused(p *place) {
+	if i := o.after(p.number); i < len(o) && o[i].number == p.number {
+		o[i] = *p
 	}
 }
 
 // after returns the index of the first message with a number or a higher one.
 func (o ordering) after(number int64) int {
 	return sort.Search(len(o), func(i int) bool { return o[i].number >= number })
+}
+
+// by returns when a message with a number must have been sent at the latest: when
+// one with a higher number came.
+func (o ordering) by(number int64) (at time.Time, ok bool) {
+	for i := o.after(number + 1); i < len(o); i++ {
+		if !o[i].loose {
+			return o[i].at, true
+		}
+	}
+	return at, false
 }
 
 // before returns the last message before a number whose cause is known.
@@ -111,10 +122,25 @@ func (s *sighting) beside(number int64, at time.Time) bool {
 	return away <= disorder || away <= longestLost && max(s.number-number, number-s.number) <= few
 }
 
+// cameBefore reports whether a message with the same bytes and the same eight bits
+// of its number came before, so that this may be that one, sent again.
+func (d *destination) cameBefore(g *got) bool {
+	return g.Number >= 0 && slices.ContainsFunc(d.sightings[g.key], func(s sighting) bool {
+		return s.came && s.number != g.Number && (s.number-g.Number)%eightBits == 0 && s.at.Before(g.Time)
+	})
+}
+
+// shifted reports whether the capture may lack both the copy of a client's message
+// and the original of the one that was taken for it.
+func (p *place) shifted(to *Client) bool {
+	return p.copied && p.src.number >= 0 && to.got[1].between(firstNumber, p.number, p.src.time, p.at) &&
+		p.src.client.sent[1].between(p.src.number, lastNumber, p.src.time, p.at)
+}
+
 // firm reports whether no other message with the same bytes was expected, or
 // came, at about a time, so that the two that were paired belong together.
 func (d *destination) firm(p *place) bool {
-	if p.loose {
+	if p.loose || p.shifted(d.client) {
 		return false
 	}
 	expected, came := 0, 0
@@ -131,10 +157,8 @@ func (d *destination) firm(p *place) bool {
 
 // copyOf returns the number of the copy of a message to the client.
 func (d *destination) copyOf(src *source) (number int64, ok bool) {
-	for _, c := range src.copies {
-		if c.to == d {
-			return c.number, !c.loose && d.firm(&place{number: c.number, key: c.key, at: c.at})
-		}
+	if c := src.copyTo(d); c != nil {
+		return c.number, c.firm()
 	}
 	return 0, false
 }
@@ -169,8 +193,9 @@ func (d *destination) around(number int64, other *destination) (lo, hi int64, ok
 // between, by the order in which others got it.
 func (d *destination) beside(src *source) (lo, hi int64, ok bool) {
 	lo, hi = firstNumber, lastNumber
-	for _, c := range src.copies {
-		if c.loose || !c.to.firm(&place{number: c.number, key: c.key, at: c.at}) {
+	for i := range src.copies {
+		c := &src.copies[i]
+		if !c.firm() {
 			continue
 		}
 		if l, h, found := c.to.around(c.number, d); found {

@@ -107,6 +107,9 @@ func (d *destination) choose(g *got) *expect {
 		if x := d.skipped(list, g); x != nil {
 			return x
 		}
+		if x := d.overtaken(list, g); x != nil {
+			return x
+		}
 	}
 	for _, x := range list {
 		if x.done {
@@ -146,6 +149,22 @@ func (d *destination) skipped(list []*expect, g *got) *expect {
 		}
 	}
 	return nil
+}
+
+// overtaken returns the expected message that was sent nearest to when a late one
+// must have been sent first.
+func (d *destination) overtaken(list []*expect, g *got) (nearest *expect) {
+	sent, ok := d.order.by(g.Number)
+	if !ok {
+		return nil
+	}
+	least := disorder
+	for _, x := range list {
+		if away := x.src.time.Sub(sent).Abs(); !x.done && away < least {
+			nearest, least = x, away
+		}
+	}
+	return nearest
 }
 
 // alike returns how many messages with some bytes were expected at about a time.

@@ -92,7 +92,7 @@ func (l spoken) twin(i int) (number int64, firm, ok bool) {
 	if k == nil || k.loose || src.restless() {
 		return 0, false, false
 	}
-	return k.number, l.to.firm(&place{number: k.number, key: k.key, at: k.at}), true
+	return k.number, k.firm(), true
 }
 
 func (l spoken) lost(lo, hi int64) (n int64) {
@@ -126,7 +126,7 @@ func (l heard) twin(i int) (number int64, firm, ok bool) {
 	case p.src == nil || p.loose || !p.copied || p.src.number < 0:
 	case l.author == nil:
 		if k := p.src.copyTo(l.other); k != nil && !k.loose {
-			return k.number, l.to.firm(p) && l.other.firm(&place{number: k.number, key: k.key, at: k.at}), true
+			return k.number, l.to.firm(p) && k.firm(), true
 		}
 	case p.src.client == l.author && !p.src.restless():
 		return p.src.number, l.to.firm(p), true
@@ -218,17 +218,16 @@ const (
 // counterpart in the other: the lines fit worse with it than without.
 func lonely(l line, at int, other line) proof {
 	lo, hi := int64(lastNumber), int64(firstNumber)
-	reach := func(step, end int) (till int, sure bool) {
+	reach := func(step, end int) (last int, sure bool) {
 		n := 0
-		for till = at; till != end && n < sureOnes && max(till-at, at-till) < maxAligned; {
-			till += step
-			if k, firm, ok := l.twin(till); ok && l.at(till).Sub(l.at(at)).Abs() < longestLost {
-				if lo, hi = min(lo, k), max(hi, k); firm {
-					n++
-				}
+		for i := at; i != end && n < sureOnes && max(i-at, at-i) < maxAligned; {
+			i += step
+			if k, firm, ok := l.twin(i); ok && firm && l.at(i).Sub(l.at(at)).Abs() < longestLost {
+				lo, hi, last = min(lo, k), max(hi, k), i
+				n++
 			}
 		}
-		return till, n > 0
+		return last, n > 0
 	}
 	from, before := reach(-1, 0)
 	till, after := reach(1, l.len()-1)

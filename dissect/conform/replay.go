@@ -60,7 +60,8 @@ type Replay struct {
 	load    load // of these
 	first   time.Time
 	rules   struct{ settings, mission bool }
-	told    int // frame that told the last of the rules
+	told    int  // frame that told the last of the rules
+	lossy   bool // the capture lacks messages, if only of another host's game
 	src     *source
 }
 
@@ -243,6 +244,9 @@ func (r *Replay) play(e *Event) {
 			r.src.object = m.Object
 		}
 	}
+	if e.Kind == Joined {
+		e.Client.entered = e.Time
+	}
 	for i, p := range r.players {
 		if p == nil || r.models[i] == dialectModel && e.Broken {
 			continue
@@ -253,7 +257,7 @@ func (r *Replay) play(e *Event) {
 	r.cmp.settle(e.Time)
 	r.src.body = nil // only expected messages keep it
 	if e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady {
-		e.Client.ready = true
+		e.Client.ready, e.Client.entered = true, e.Time
 	}
 }
 
@@ -272,7 +276,7 @@ func (r *Replay) Close() *Report {
 	if r.cmp == nil {
 		r.begin()
 	}
-	r.cmp.finish()
+	r.cmp.finish(r.lossy)
 	rep := r.rep
 	rep.Host, rep.Dialect, rep.Clients = r.t.host, r.t.sender, r.t.all
 	rep.finish(r.cfg.Catalog)

@@ -119,7 +119,7 @@ func (c *comparer) sameLine(a, b []byte) bool {
 // may have been taken for each other.
 func (c *comparer) disordered(x *expect, g *got) {
 	c.rep.Invariants.inOrder()
-	if d := x.to.to; d == nil || !d.firm(&place{number: g.Number, key: g.key, at: g.Time}) {
+	if d := x.to.to; d == nil || !d.firm(&place{number: g.Number, key: g.key, at: g.Time, src: x.src, copied: true}) {
 		return
 	}
 	from, till := x.src.time.Add(-disorder), g.Time.Add(slack)

@@ -47,7 +47,7 @@ type Event struct {
 	Broken   bool   // an Input with doubled or disordered fragments
 	Late     bool   // a message of the host that may have been sent before
 	Foreign  bool   // an Input with another id than the client's
-	MadeUp   bool   // an Input that the capture lacks; the host's messages show that there was one
+	MadeUp   bool   // an Input that the capture lacks, as the host's messages show, or the first of these
 	receipt  *receipt
 }
 
@@ -384,7 +384,7 @@ func (t *timeline) receiver(r *dissect.Record) *Client {
 // fromClient takes a record of a client.
 func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	h := &r.Transport
-	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer {
+	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer && (c.Adopted || t.byPeer(r.Peer) == nil) {
 		c.Peer = r.Peer
 		delete(t.strangers, c.Peer)
 	}
@@ -395,6 +395,9 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	broken := false
 	if h.Type == transport.Standard && h.Fragment {
 		broken = c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
+	}
+	if h.Type == transport.Acknowledge {
+		c.got[class(h)].acknowledged(h.Seq, t.now.time)
 	}
 	e, ok := t.message(r)
 	if !ok || c.gone && h.Type != transport.Disconnect {
@@ -497,7 +500,7 @@ func (t *timeline) input(e *Event) {
 		if e.Time.Sub(c.madeReady) <= slack {
 			return // it was only late
 		}
-		if c.sent[1].lost > 0 { // a client that is ready has got its Settings
+		if c.sent[1].missing() > 0 { // a client that is ready has got its Settings
 			t.answered(c, len(rounds))
 		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)
@@ -543,6 +546,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	if h.Type == transport.Acknowledge {
 		k := class(h)
 		c.held[k].acknowledged(h.Seq, c.wide[k])
+		c.sent[k].acknowledged(h.Seq, t.now.time)
 		if c.receipts[k] != nil {
 			c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index)
 		}
@@ -637,12 +641,28 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 }
 
 // meet notes a peer id that the host names. If no client has it, nor had it until
-// just now, there is one that the capture does not hold.
+// just now, it is that of the client whose id is not known, or there is one that
+// the capture does not hold.
 func (t *timeline) meet(peer uint8) {
 	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.time.Sub(c.left) < reliableWait) }
-	if peer > transport.HostPeer && !slices.ContainsFunc(t.order, had) {
-		t.strangers[peer] = true
+	if peer <= transport.HostPeer || slices.ContainsFunc(t.order, had) {
+		return
 	}
+	nameless := func(c *Client) bool { return c.Peer == 0 && c.guessed() && !c.gone }
+	if i := slices.IndexFunc(t.order, nameless); i >= 0 && !slices.ContainsFunc(t.order[i+1:], nameless) {
+		t.order[i].Peer = peer
+		return
+	}
+	t.strangers[peer] = true
+}
+
+// guessed reports whether a peer id is or may be that of a client for which the
+// capture lacks the host's word.
+func (t *timeline) guessed(peer uint8) bool {
+	if c := t.byPeer(peer); c != nil {
+		return c.guessed()
+	}
+	return slices.ContainsFunc(t.order, (*Client).guessed)
 }
 
 // putOut ends the client that the host reports as gone.
