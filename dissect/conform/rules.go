@@ -20,6 +20,7 @@ var (
 	ruleFragments = &decode.Rule{Name: "fragments-in-order-only", Text: "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
 	ruleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when it is ready"}
 	ruleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the last ship of the player that owns its range; the stock host with that object or not at all"}
+	ruleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
 	ruleStrange   = &decode.Rule{Name: "other", Text: "differs as hosts of its kind do, in a way that is not described"}
 )
 
@@ -111,8 +112,12 @@ func refusal(c *comparer, x *expect) *decode.Rule {
 	if c.sender != decode.OpenBC || c.models == stockModel || x.typ != transport.Standard || x.src == nil || x.src.op != x.op || x.src.matched > 0 {
 		return nil
 	}
-	if d := c.specOf(x).Deviation(decode.OpenBC); d != nil && d.Only == decode.OnlyAllowed {
-		return &d.Rule
+	d := c.specOf(x).Deviation(decode.OpenBC)
+	if d == nil || d.Only != decode.OnlyAllowed {
+		return nil
 	}
-	return nil
+	if read := c.t.bodies.result(x.body); !read.Exact() {
+		return ruleUnread
+	}
+	return &d.Rule
 }

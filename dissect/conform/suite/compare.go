@@ -59,7 +59,7 @@ func (n *tally) result() Result {
 		res.Why = res.Came[0]
 	case n.doubtful > 0:
 		res.Verdict, res.Frames = Skip, n.frames
-		res.Why = fmt.Sprintf("%s; but the capture lacks messages that may explain it", n.came[0])
+		res.Why = fmt.Sprintf("%s; but messages that the capture lacks, or the ways of an OpenBC server, may explain it", n.came[0])
 	case n.unlisted > 0:
 		res.Verdict, res.Why = Skip, "the capture has more differences than the comparison lists; replay counts them"
 	case n.guarded > 0:
@@ -122,12 +122,11 @@ func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
 			n.guarded += count
 			n.rules = append(n.rules, text)
 		case slices.Contains(elsewhere, d.Rule.Name):
-			n.matched += count
 		case slices.Contains(described[n.c.ID], d.Rule.Name):
 			n.documented += count
 			n.rules = append(n.rules, text)
 		default:
-			n.differs(d.First, false, text)
+			n.differs(d.First, d.Rule.Name == undescribed, text)
 		}
 	}
 }
