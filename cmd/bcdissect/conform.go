@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -42,6 +44,7 @@ type conforming struct {
 	timeout time.Duration
 	pass    string
 	hashes  string
+	master  string
 	remote  bool
 	write   string
 	force   bool
@@ -113,6 +116,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.DurationVar(&c.timeout, "timeout", 2*time.Second, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see docs/conform.md")
+	fl.StringVar(&c.master, "master", "", "listen on this `ADDRESS` as the host's master server, for L-8")
 	fl.BoolVar(&c.remote, "yes-remote", false, "allow a remote host (ask its owner first)")
 	fl.StringVarP(&c.write, "write", "w", "", "record the run to this `FILE` (pcapng), each frame commented with its case")
 	fl.BoolVar(&c.force, "force", false, "with -w: overwrite a file that is not empty")
@@ -161,8 +165,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--list, --read and --matrix exclude each other")
 	case (c.list || c.matrix) && (set("junit") || set("html")), modes > 0 && set("write"):
 		return errors.New("--write, --junit and --html are of a run")
-	case modes > 0 && (set("checksums") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
-		return errors.New("--checksums, --password, --clients, --timeout and --yes-remote are of a run; leave them out")
+	case modes > 0 && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
+		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote are of a run; leave them out")
 	case c.force && c.write == "":
 		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):
@@ -246,6 +250,14 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if err != nil {
 		return err
 	}
+	var master netip.AddrPort
+	if c.master != "" {
+		at, err := net.ResolveUDPAddr("udp", c.master)
+		if err != nil || at.IP == nil || at.IP.IsUnspecified() || at.Port == 0 {
+			return fmt.Errorf("--master %s: give an address of this machine as HOST:PORT, with a port from 1 to 65535", c.master)
+		}
+		master = netip.AddrPortFrom(at.AddrPort().Addr().Unmap(), at.AddrPort().Port())
+	}
 	var answers map[uint8]*msg.ChecksumResponse
 	if c.hashes != "" {
 		if answers, err = server.LoadAnswers(c.hashes); err != nil {
@@ -269,9 +281,12 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if c.hashes != "" {
 		repeat += " --checksums " + c.hashes
 	}
+	if c.master != "" {
+		repeat += " --master " + c.master
+	}
 	o := suite.Options{
 		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || len(words) == 1 && len(list) == 1, Timeout: c.timeout,
-		Password: c.pass, Answers: answers, Seed: rand.Uint64(), Repeat: repeat, Stopped: func() bool { return ctx.Err() != nil },
+		Password: c.pass, Answers: answers, Master: master, Seed: rand.Uint64(), Repeat: repeat, Stopped: func() bool { return ctx.Err() != nil },
 	}
 	if !c.slow {
 		o.Budget = quickly

@@ -65,15 +65,28 @@ func (d *Driver) Open() (netip.AddrPort, error) {
 	}
 	local := netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 	d.sockets[local] = conn
-	go d.read(conn, local)
+	go d.read(conn, local, d.host)
 	return local, nil
 }
 
-// read reads what comes until the socket is closed.
-func (d *Driver) read(conn *net.UDPConn, local netip.AddrPort) {
+// Listen opens a socket at a local address, for datagrams from anybody.
+func (d *Driver) Listen(local netip.AddrPort) error {
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(local))
+	if err == nil {
+		d.sockets[local] = conn
+		go d.read(conn, local, netip.AddrPort{})
+	}
+	return err
+}
+
+// read reads what comes until the socket is closed: from an address, or from anybody.
+func (d *Driver) read(conn *net.UDPConn, local, only netip.AddrPort) {
 	for {
 		buf := make([]byte, biggest)
-		n, err := conn.Read(buf)
+		n, from, err := conn.ReadFromUDPAddrPort(buf)
+		if only.IsValid() {
+			from = only
+		}
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
@@ -86,7 +99,7 @@ func (d *Driver) read(conn *net.UDPConn, local netip.AddrPort) {
 			continue
 		}
 		select {
-		case d.incoming <- relay.Arrival{At: time.Now(), From: d.host, To: local, Datagram: buf[:n:n]}:
+		case d.incoming <- relay.Arrival{At: time.Now(), From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), To: local, Datagram: buf[:n:n]}:
 		default: // the host sends more than can be looked at
 		}
 	}

@@ -15,12 +15,14 @@ type Driver interface {
 	Host() netip.AddrPort
 	// Open returns the address of another socket.
 	Open() (netip.AddrPort, error)
+	// Listen opens a socket at a local address, for datagrams from anybody.
+	Listen(local netip.AddrPort) error
 	// Close closes a socket.
 	Close(local netip.AddrPort)
 	// Send sends a datagram, which is borrowed until the call returns.
 	Send(local netip.AddrPort, datagram []byte) error
-	// Receive waits for the next datagram of the host, at most until a time. The
-	// datagram belongs to the caller.
+	// Receive waits for the next datagram of the host, or of anybody if Listen opened the
+	// socket, at most until a time. The datagram belongs to the caller.
 	Receive(until time.Time) (a relay.Arrival, ok bool)
 	// Refused returns the error of the system since the last datagram came, such as
 	// that nobody listens there; nil for none.

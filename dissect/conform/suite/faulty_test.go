@@ -75,6 +75,7 @@ type fault struct {
 	only    string  // the cases to run; all if empty
 	in, out func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) (keep bool)
 	text    func(string) string // of a reply; a line for each datagram
+	beat    func(string) string // of a heartbeat
 	tail    string              // bytes behind some datagrams of the host
 	slow    bool                // it shows in slow cases alone
 	// raw returns the sender of a datagram in clear as the host sees it; ok is
@@ -279,10 +280,14 @@ func behind(w *world, ft *fault) {
 			return nil
 		}
 		if d[0] == '\\' {
-			if ft.text == nil {
+			change := ft.text
+			if to == w.master {
+				change = ft.beat
+			}
+			if change == nil {
 				return [][]byte{d}
 			}
-			return bytes.Split([]byte(ft.text(string(d))), []byte{'\n'})
+			return bytes.Split([]byte(change(string(d))), []byte{'\n'})
 		}
 		d = f.carry(to, d, ft.out, func(p *peer, m *transport.Message) {
 			switch {
@@ -595,6 +600,7 @@ var faults = []fault{
 		}
 		return true
 	}},
+	{name: "heartbeats without a change", caught: "L-8", beat: func(s string) string { return strings.Replace(s, `\statechanged\1`, "", 1) }},
 	{name: "the host dies of a size", caught: "X-4"},
 	{name: "a stop is told with the ids of the clients", caught: "L-6", only: "L-6", in: func(f *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
 		if op(m) == int(msg.OpChat) {

@@ -28,6 +28,9 @@ type Options struct {
 	// Answers hold the hashes of the clients' files by round, for those in which they
 	// are not those of a stock installation.
 	Answers map[uint8]*msg.ChecksumResponse
+	// Master is the local address at which the suite takes the heartbeats of the host; the zero
+	// value stands for none.
+	Master  netip.AddrPort
 	Repeat  string        // see Report
 	Seed    uint64        // of nonces and damaged datagrams
 	Stopped func() bool   // whether the user has had enough; nil for never
@@ -50,6 +53,7 @@ type runner struct {
 	o       Options
 	rec     recording
 	current *Case
+	beats   []beat    // that came
 	clients []*client // that have a socket
 	table   []*client // that stay in the game from case to case
 	serial  int
@@ -89,6 +93,13 @@ func Run(d Driver, o Options) (*Report, error) {
 		return nil, err
 	}
 	rep.Name, _ = r.game.Get("hostname")
+	if o.Master.IsValid() {
+		if err := d.Listen(o.Master); err != nil {
+			r.shut()
+			return nil, err
+		}
+		defer d.Close(o.Master)
+	}
 	var watched []*Case
 	for _, c := range o.Cases {
 		if c.watch != nil && c.run == nil && c.LeftOut == "" && c.Profiles&o.Profile != 0 {
@@ -317,6 +328,10 @@ func (r *runner) receive(a relay.Arrival) {
 	}
 	if r.arrived++; r.arrived > floodedBy {
 		r.dead = fmt.Sprintf("the host floods: more than %d datagrams within a second", floodedBy)
+		return
+	}
+	if a.To == r.o.Master {
+		r.beats = takeBeat(r.beats, a, r.rec.add(a.At, a.From, a.To, a.Datagram, r.current))
 		return
 	}
 	for _, c := range r.clients {

@@ -554,3 +554,117 @@ func watchWrecks() watcher {
 		return false, nil
 	})
 }
+
+// watchLimit watches for the end of a game in which a player has as many kills as the limit that
+// clients are told.
+func watchLimit() watcher {
+	const reason, soon = 2, 5 * time.Second
+	type state struct {
+		limit   int32
+		reached time.Time
+		over    bool
+	}
+	by := map[int]*state{}
+	return needing(func(r *dissect.Record) (bool, *breach) {
+		if begins(r) {
+			delete(by, r.Conversation)
+		}
+		if !fromHost(r) || r.Status != dissect.StatusOK || r.Late || !r.Transport.HasSeq {
+			return false, nil
+		}
+		s := by[r.Conversation]
+		switch m := r.Message.(type) {
+		case *msg.MissionInit:
+			if m.FragLimit != msg.Unlimited && len(by) < mostStreams {
+				by[r.Conversation] = &state{limit: int32(m.FragLimit)}
+			}
+			return false, nil
+		case *msg.RestartGame:
+			if s != nil {
+				s.reached, s.over = time.Time{}, false
+			}
+		case *msg.EndGame:
+			if s != nil && !s.over {
+				s.over = true
+				return !s.reached.IsZero() && m.Reason == reason, nil
+			}
+		case *msg.ScoreChange:
+			if s != nil && m.Killer != 0 && m.Kills >= s.limit && s.reached.IsZero() {
+				s.reached = r.Time
+			}
+		}
+		if s == nil || s.over || s.reached.IsZero() || r.Time.Sub(s.reached) < soon {
+			return false, nil
+		}
+		s.over = true // once
+		return true, breaks("a player has %d kills or more, the limit, and the game goes on without 38", s.limit)
+	}, dissect.FromHost)
+}
+
+// watchReturns watches for the score of a player who has died, left, and come back: under the
+// old id or the new one, which the reference does not tell.
+func watchReturns() watcher {
+	type kept struct {
+		id     int32
+		deaths int32
+	}
+	names := map[int]string{}         // of clients, by conversation
+	ids := map[int]int32{}            // of the same
+	deaths := map[int32]int32{}       // of players, by id
+	left := map[string]kept{}         // those who have left with deaths, by name
+	told := map[int]map[int32]int32{} // deaths that a newcomer is told, by conversation and id
+	return needing(func(r *dissect.Record) (bool, *breach) {
+		if begins(r) {
+			delete(names, r.Conversation)
+			delete(told, r.Conversation)
+		}
+		if r.Kind != dissect.KindMessage || r.Status == dissect.StatusDuplicate || max(len(names), len(deaths), len(left), len(told)) >= mostStreams {
+			return false, nil
+		}
+		if r.Dir == dissect.ToHost {
+			if r.Peer != transport.UnassignedPeer {
+				ids[r.Conversation] = int32(r.Peer)
+			}
+			switch r.Transport.Type {
+			case transport.NameChange:
+				names[r.Conversation] = nameIn(r.Bytes[min(r.Transport.Size, len(r.Bytes)):])
+			case transport.Disconnect:
+				id := ids[r.Conversation]
+				if name := names[r.Conversation]; name != "" && deaths[id] > 0 {
+					left[name] = kept{id, deaths[id]}
+				}
+			default:
+			}
+			return false, nil
+		}
+		tell := func(id, deaths int32) {
+			if told[r.Conversation] == nil {
+				told[r.Conversation] = map[int32]int32{}
+			}
+			told[r.Conversation][id] = deaths
+		}
+		switch m := r.Message.(type) {
+		case *msg.ScoreChange:
+			deaths[m.Victim] = max(deaths[m.Victim], m.Deaths)
+		case *msg.RestartGame:
+			clear(deaths)
+			clear(left)
+		case *msg.Score:
+			tell(m.Player, m.Deaths)
+		case *msg.ScoreInit:
+			tell(m.Player, m.Deaths)
+		case *msg.PlayerAnnounce: // the last message of a join
+			name := names[r.Conversation]
+			old, ok := left[name]
+			if !ok || int32(m.Player) != ids[r.Conversation] || m.Code != event.CodeNewPlayerInGame {
+				return false, nil
+			}
+			delete(left, name)
+			if scores := told[r.Conversation]; max(scores[old.id], scores[int32(m.Player)]) < old.deaths {
+				return true, breaks("no score of %q, who is back and had %d deaths", name, old.deaths)
+			}
+			return true, nil
+		}
+		return false, nil
+	}, dissect.FromHost)
+}

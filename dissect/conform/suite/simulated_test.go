@@ -17,7 +17,7 @@ import (
 )
 
 // simulated are the cases of a simulating host that captures answer.
-var simulated = []string{"U-3", "U-4", "U-5", "U-6", "U-7", "U-8", "U-9", "U-10", "U-12", "D-1", "D-2", "D-3", "D-7", "D-10"}
+var simulated = []string{"U-3", "U-4", "U-5", "U-6", "U-7", "U-8", "U-9", "U-10", "U-12", "D-1", "D-2", "D-3", "D-7", "D-9", "D-10", "L-7"}
 
 // verdicts returns the verdicts of a watch by id.
 func verdictsOf(w *Watch, p Profile) map[string]Result {
@@ -159,6 +159,42 @@ func (sovereigns) Base(wire.ObjectID) (wire.Vec3, bool) { return wire.Vec3{}, fa
 // dies lets the host tell of a death of player 2.
 func (s *story) dies(deaths int32) { s.host(&msg.ScoreChange{Victim: 2, Deaths: deaths}) }
 
+// kills tells the client of a limit, and of a player who has more and more kills.
+func (s *story) kills(limit uint8, kills ...int32) {
+	s.host(&msg.MissionInit{TimeLimit: msg.Unlimited, FragLimit: limit})
+	for _, n := range kills {
+		s.host(&msg.ScoreChange{Killer: 2, Kills: n, Victim: 3, Deaths: n})
+	}
+}
+
+// returns lets player 3, "Kirk", leave with two deaths and come back with another id. The score is
+// what the host says then, nil for one that is not captured.
+func (s *story) returns(id uint8, score decode.Message) {
+	s.control(3, transport.NameChange, unhex("03c000020a4b00690072006b000000"))
+	s.host(&msg.ScoreChange{Victim: 3, Deaths: 2})
+	s.control(3, transport.Disconnect, unhex("03c000020a"))
+	s.control(transport.UnassignedPeer, transport.Connect, unhex("c000020a010203040000"))
+	s.next = map[dissect.Dir]int64{}
+	s.control(id, transport.NameChange, append([]byte{id}, unhex("c000020a4b00690072006b000000")...))
+	s.host(&msg.MissionInit{TimeLimit: msg.Unlimited, FragLimit: msg.Unlimited})
+	if score == nil {
+		s.next[dissect.FromHost]++
+	} else {
+		s.host(score)
+	}
+	s.host(&msg.PlayerAnnounce{Event: event.Event{Code: event.CodeNewPlayerInGame, Player: id}})
+}
+
+// control lets the client send a control message.
+func (s *story) control(peer uint8, typ transport.Type, body []byte) {
+	s.frame++
+	header := transport.Header{Type: typ, Reliable: true, Priority: true, HasSeq: true, Size: 5}
+	_ = s.w.Record(&dissect.Record{ // which never fails
+		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dissect.ToHost, Kind: dissect.KindMessage, Conversation: 1, Peer: peer,
+		Transport: header, Bytes: append(make([]byte, header.Size), body...),
+	})
+}
+
 func (s *story) restarts() {
 	s.number(dissect.FromHost, new(msg.RestartGame), []byte{byte(msg.OpRestartGame)})
 }
@@ -299,6 +335,22 @@ func TestSimulatedFaults(t *testing.T) {
 		{"D-10", "begun anew", Pass, func(s *story) { s.dies(7); s.restarts(); s.dies(1) }},
 		{"D-10", "counted on", Fail, func(s *story) { s.dies(7); s.restarts(); s.dies(8) }},
 		{"D-10", "the first is not captured", Skip, func(s *story) { s.dies(7); s.restarts(); s.next[dissect.FromHost]++; s.dies(2) }},
+		{"D-9", "the third kill", Pass, func(s *story) { s.kills(3, 1, 2, 3); s.host(&msg.EndGame{Reason: 2}) }},
+		{"D-9", "the game goes on", Fail, func(s *story) { s.kills(3, 1, 2, 3); s.at = s.at.Add(6 * time.Second); s.dies(1) }},
+		{"D-9", "the end is not captured", Skip, func(s *story) {
+			s.kills(3, 1, 2, 3)
+			s.next[dissect.FromHost]++
+			s.at = s.at.Add(6 * time.Second)
+			s.dies(1)
+		}},
+		{"D-9", "two kills", NotSeen, func(s *story) { s.kills(3, 1, 2); s.at = s.at.Add(6 * time.Second); s.dies(1) }},
+		{"D-9", "no limit", NotSeen, func(s *story) { s.kills(msg.Unlimited, 300); s.at = s.at.Add(6 * time.Second); s.dies(1) }},
+		{"D-9", "begun anew", NotSeen, func(s *story) { s.kills(3, 3); s.restarts(); s.at = s.at.Add(6 * time.Second); s.dies(1) }},
+		{"L-7", "under the old id", Pass, func(s *story) { s.returns(4, &msg.Score{Player: 3, Deaths: 2}) }},
+		{"L-7", "under the new id", Pass, func(s *story) { s.returns(4, &msg.ScoreInit{Player: 4, Deaths: 2}) }},
+		{"L-7", "forgotten", Fail, func(s *story) { s.returns(4, &msg.Score{Player: 3}) }},
+		{"L-7", "not told", Fail, func(s *story) { s.returns(4, &msg.Score{Player: 9, Deaths: 7}) }},
+		{"L-7", "told, but not captured", Skip, func(s *story) { s.returns(4, nil) }},
 		{"D-7", "repaired", Pass, func(s *story) { s.event(event.ClassObject, event.CodeRepairCompleted, own+13, own, own+10) }},
 		{"D-7", "queued", Pass, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+13, 0) }},
 		{"D-7", "a phaser repairs", Fail, func(s *story) { s.event(event.ClassPlain, event.CodeAddToRepairList, own+3, own+14, 0) }},

@@ -19,14 +19,13 @@ func simulationCases() []Case {
 		{ID: "D-5", Title: "collision", Rule: "A report of a collision does damage once.", Source: "GAME 8.6", Grade: OnWire},
 		{ID: "D-6", Title: "others' collisions", Rule: "A report about another's ship is ignored.", Source: "GAME 8.6", Grade: FromCode},
 		{ID: "D-7", Title: "repairs", Rule: "Events of repairs name parts of the ship.", Source: "GAME 8.3", Grade: OnWire, watch: watchRepairs},
-		{ID: "D-9", Title: "frag limit", Rule: "The frag limit ends the game with 38, reason 2.", Source: "GAME 10.6", Grade: Scripts},
+		{ID: "D-9", Title: "frag limit", Rule: "The frag limit ends the game with 38, reason 2.", Source: "GAME 10.6", Grade: Scripts, watch: watchLimit},
 		{ID: "D-10", Title: "restart", Rule: "After 39 the deaths are counted from 0 again.", Source: "GAME 10.6", Grade: Scripts, watch: func() watcher { return watchScores(true) }},
-		{ID: "L-7", Title: "scores kept", Rule: "A player who comes back finds the old score.", Source: "TRANSPORT 7.3", Grade: Scripts},
+		{ID: "L-7", Title: "scores kept", Rule: "A player who comes back finds the old score.", Source: "TRANSPORT 7.3", Grade: Scripts, watch: watchReturns},
 	}
 	why := map[string]string{
-		"D-5": "needs a host that simulates ships; whether a contact does damage, only the host knows",
-		"D-6": "needs a host that simulates ships; whether a contact does damage, only the host knows",
-		"L-7": "needs a host that simulates ships; the reference does not tell under which id an old score is found",
+		"D-5": "needs a host that simulates ships; no message tells how much damage one report does (GAME 8.6), so that two look like one",
+		"D-6": "needs a host that simulates ships; damage names no report that has caused it (GAME 8.6)",
 	}
 	for i := range list {
 		list[i].Profiles = likeStock

@@ -15,8 +15,9 @@ import (
 )
 
 var (
-	began    = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
-	hostAddr = netip.MustParseAddrPort("192.0.2.1:22101")
+	began      = time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
+	hostAddr   = netip.MustParseAddrPort("192.0.2.1:22101")
+	masterAddr = netip.MustParseAddrPort("192.0.2.7:27900")
 )
 
 // A world is a host and a network in simulated time.
@@ -29,6 +30,9 @@ type world struct {
 	port    uint16
 	next    time.Time // the host wants to be called
 	refused error     // nobody listens
+	master  netip.AddrPort
+	players int       // in the last heartbeat
+	beats   time.Time // when the next one may go out
 
 	// in and out change what the host takes and sends; nil for nothing. They
 	// return the datagrams to go on with.
@@ -55,6 +59,20 @@ func (w *world) Open() (netip.AddrPort, error) {
 	return a, nil
 }
 
+func (w *world) Listen(local netip.AddrPort) error {
+	w.master, w.open[local] = local, true
+	return nil
+}
+
+// beat announces a change of the game to the master server, as the host's server does.
+func (w *world) beat() {
+	const atMost = 10 * time.Second
+	if n := w.host.Status().Players; w.master.IsValid() && n != w.players && !w.now.Before(w.beats) {
+		w.players, w.beats = n, w.now.Add(atMost)
+		w.sends(w.master, []byte(`\heartbeat\22101\gamename\bcommander\statechanged\1`))
+	}
+}
+
 func (w *world) Refused() error { return w.refused }
 
 func (w *world) Close(local netip.AddrPort) { delete(w.open, local) }
@@ -67,18 +85,24 @@ func (w *world) Send(local netip.AddrPort, d []byte) error {
 // turn lets the host send what it has.
 func (w *world) turn() {
 	w.next = w.host.Advance(w.now)
+	w.beat()
 	for {
 		to, d, ok := w.host.Send()
 		if !ok {
 			return
 		}
-		list := [][]byte{d}
-		if w.out != nil {
-			list = w.out(w.now, to, d)
-		}
-		for _, d := range list {
-			w.network.Send(w.now, hostAddr, to, d, &w.trouble)
-		}
+		w.sends(to, d)
+	}
+}
+
+// sends sends a datagram of the host.
+func (w *world) sends(to netip.AddrPort, d []byte) {
+	list := [][]byte{d}
+	if w.out != nil {
+		list = w.out(w.now, to, d)
+	}
+	for _, d := range list {
+		w.network.Send(w.now, hostAddr, to, d, &w.trouble)
 	}
 }
 
@@ -157,7 +181,7 @@ func gameOf(p Profile) relay.Config {
 // options are those of the tests: time costs nothing.
 func optionsOf(p Profile, seed uint64, words ...string) Options {
 	cases, _ := Select(words)
-	return Options{Cases: cases, Profile: p, Slow: true, Password: "Kobayashi", Seed: seed}
+	return Options{Cases: cases, Profile: p, Slow: true, Password: "Kobayashi", Seed: seed, Master: masterAddr}
 }
 
 // silent are the cases that find nothing at the own host: it splits no reply, has
