@@ -11,16 +11,18 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Limits of the state of habits. What is beyond them is counted.
 const (
 	maxHabitStreams = 1024    // ships to one receiver
-	maxHabitSent    = 1 << 16 // reliable messages that may be sent again
-	maxHabitFrames  = 1 << 16 // messages that may be passed on
+	maxHabitSent    = 1 << 16 // reliable messages that may be sent again, and as many that came before
+	maxHabitFrames  = 1 << 16 // messages that may be passed on, and as many that came before
 	maxHabitJoins   = 4096    // clients
 	maxHabitHosts   = 256
 	maxHabitPlayers = 256 // of a host
@@ -37,6 +39,7 @@ type Figure struct {
 	Median, Min, Max float64
 	Values           string // a distribution or a set
 	Known            string // of the stock game
+	Source           string // of Known: the game's code, its scripts, recordings of the stock game
 	Frames           []int  // behind the figure: both frames of an interval, the first of a set, the one with the most
 }
 
@@ -44,17 +47,70 @@ type Figure struct {
 // known way. Its zero value is ready to use. It is not safe for concurrent use.
 type Habits struct {
 	datagrams [2]perDatagram
-	sent      map[sentKey]*sending
+	sent      recent[sentKey, *sending]
 	resends   map[resendKey]*interval
 	streams   map[shipKey]*updates
 	joins     map[netip.AddrPort]*join
 	steps     [len(joinSteps)]interval
-	hosts     map[netip.AddrPort]map[netip.AddrPort]bool // clients in the game
-	originals map[int]bool                               // frames of clients' messages
+	hosts     map[netip.AddrPort]*crowd
+	originals recent[int, moment] // of clients' messages, by their frames
 	copies    map[decode.Opcode]*copies
 	blocks    map[blockKey]map[uint8]*firstOf
+	cycles    map[string]string // known start indices, by class
 
 	GivenUp int64 // streams, messages and clients beyond the limits
+	Missing int64 // numbers that the capture lacks
+	Hole    int   // the first frame behind some of them
+}
+
+// A crowd is the clients in a host's game.
+type crowd struct {
+	members map[netip.AddrPort]*member
+	heard   int // of them
+}
+
+// member returns a client in the game, or nil.
+func (c *crowd) member(client netip.AddrPort) *member {
+	if c == nil {
+		return nil
+	}
+	return c.members[client]
+}
+
+// leave takes a client out of the game. Copies for it may still be on their way.
+func (c *crowd) leave(client netip.AddrPort) {
+	m := c.member(client)
+	if m == nil || m.left {
+		return
+	}
+	if m.left = true; m.heard {
+		c.heard--
+	}
+}
+
+// A member is a client in the game.
+type member struct {
+	frame int  // in which it entered
+	heard bool // the capture holds messages to it since then
+	left  bool
+}
+
+// recent holds at least the latest values that were put into it.
+type recent[K comparable, V any] struct{ now, before map[K]V }
+
+func (r *recent[K, V]) get(k K) (v V, ok bool) {
+	if v, ok = r.now[k]; !ok {
+		v, ok = r.before[k]
+	}
+	return v, ok
+}
+
+// put adds a value. At most twice as many are held as the limit says.
+func (r *recent[K, V]) put(k K, v V, limit int) {
+	if r.now == nil || len(r.now) >= limit {
+		r.now, r.before = map[K]V{}, r.now
+	}
+	r.now[k] = v
 }
 
 // perDatagram counts the messages in the datagrams of a direction.
@@ -65,6 +121,7 @@ type perDatagram struct {
 	frame    int
 	most     int // and its frame
 	mostAt   int
+	seen     int64 // datagrams, those included that the capture cut
 	largest  int
 	largeAt  int
 }
@@ -77,7 +134,7 @@ type sentKey struct {
 type sending struct {
 	at    moment
 	frame int
-	times int
+	times int // 0 if nobody knows
 }
 
 type resendKey struct {
@@ -113,6 +170,8 @@ type updates struct {
 	dir      dissect.Dir
 	before   moment
 	frame    int
+	join     *join // of the client when it came
+	owner    bool  // it goes to the ship's owner
 	idle     bool
 	cloaked  bool
 	all      interval
@@ -138,27 +197,50 @@ type join struct {
 
 // copies are those of an opcode's messages.
 type copies struct {
-	originals, copies, expected int64
-	first                       []int
-	relay                       decode.Relay
-	name                        string
+	originals, others  int64 // of other players, at the time of the originals
+	copies, own, later int64 // to those, to the author, and to anybody later
+	first              []int
+	relay              decode.Relay
+	name               string
 }
 
 type blockKey struct {
 	class string
-	dir   dissect.Dir
+	to    receiver
 }
+
+// A receiver is who gets a subsystem block.
+type receiver uint8
+
+const (
+	ofOwner  receiver = iota // the ship's owner, from the host
+	ofOthers                 // other clients
+	ofHost                   // the host, which gets none in the stock game
+)
 
 type firstOf struct {
 	n     int64
 	frame int
 }
 
-// ownCycles are the start indices of the blocks that a stock client sends of its
-// own ship.
-var ownCycles = map[string]string{
-	"Akira": "2, 6, 8", "Ambassador": "2, 6, 8", "Nebula": "2, 6, 8", "Sovereign": "2, 6, 8, 10", "Galaxy": "3, 5, 6, 9",
-	"Bird of Prey": "0, 2, 5", "Vor'cha": "2, 5, 8", "Marauder": "2, 5, 9", "Galor": "2, 4, 8", "Shuttle": "0, 2, 4, 5, 6",
+// cycleOf returns the start indices of the blocks that the stock host sends to
+// the owner of a ship, over and over.
+func cycleOf(c *ship.Class) string {
+	at := max(0, slices.Index(c.OwnCycle, c.OwnRepeat))
+	var text strings.Builder
+	for i, start := range c.OwnCycle[at:] {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprint(&text, start)
+	}
+	if at > 0 {
+		fmt.Fprintf(&text, "; at first %d", c.OwnCycle[0])
+		for _, start := range c.OwnCycle[1:at] {
+			fmt.Fprintf(&text, ", %d", start)
+		}
+	}
+	return cmp.Or(text.String(), "-")
 }
 
 // Close does nothing: it is there for a sink.
@@ -166,26 +248,35 @@ func (h *Habits) Close() error { return nil }
 
 // Record takes a record. It is borrowed until the call returns.
 func (h *Habits) Record(r *dissect.Record) error {
-	if h.sent == nil {
-		h.sent, h.resends = map[sentKey]*sending{}, map[resendKey]*interval{}
+	if h.resends == nil {
+		h.resends = map[resendKey]*interval{}
 		h.streams, h.joins = map[shipKey]*updates{}, map[netip.AddrPort]*join{}
-		h.hosts, h.originals = map[netip.AddrPort]map[netip.AddrPort]bool{}, map[int]bool{}
+		h.hosts = map[netip.AddrPort]*crowd{}
 		h.copies, h.blocks = map[decode.Opcode]*copies{}, map[blockKey]map[uint8]*firstOf{}
+		h.cycles = map[string]string{}
 	}
-	if r.Kind != dissect.KindMessage || r.Datagram == nil || r.Dir == dissect.DirUnknown {
+	switch {
+	case r.Datagram == nil || r.Dir == dissect.DirUnknown:
+		return nil
+	case r.Cut: // its size is known
+		h.datagram(r)
+		return nil
+	case r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload:
 		return nil
 	}
 	at := moment{r.Time.UnixNano(), !r.Time.IsZero()}
-	if r.Datagram.Form.Whole() {
+	if r.Datagram.Form.Whole() { // other logs mix clients, or hold no transport
 		h.datagram(r)
+		h.resend(r, at)
+		if r.Repeat || r.Status == dissect.StatusDuplicate {
+			return nil
+		}
+		h.joining(r, at)
 	}
-	h.resend(r, at)
-	if r.Repeat || r.Status == dissect.StatusDuplicate {
-		return nil
-	}
-	h.joining(r, at)
-	if r.Transport.Type == transport.Standard && len(r.Payload) > 0 {
-		h.passedOn(r)
+	if r.Kind == dissect.KindPayload || r.Transport.Type == transport.Standard && len(r.Payload) > 0 {
+		if r.Datagram.Form.Whole() {
+			h.passedOn(r, at)
+		}
 		if m, ok := r.Message.(*msg.StateUpdate); ok {
 			h.update(r, m, at)
 		}
@@ -199,11 +290,18 @@ func (h *Habits) datagram(r *dissect.Record) {
 	if d.frame != r.Datagram.Number {
 		d.finish()
 		d.frame, d.messages = r.Datagram.Number, 0
-		if size := max(r.Full, len(r.Datagram.Payload)); size > d.largest {
+		d.seen++
+		size := len(r.Datagram.Payload)
+		if r.Full != packet.FullUnknown {
+			size = max(size, r.Full)
+		}
+		if size > d.largest {
 			d.largest, d.largeAt = size, d.frame
 		}
 	}
-	d.messages++
+	if !r.Datagram.Truncated() { // whose other messages nobody knows
+		d.messages++
+	}
 }
 
 // finish counts the present datagram.
@@ -229,13 +327,20 @@ func (h *Habits) resend(r *dissect.Record, at moment) {
 	if head.Control() {
 		k.key |= 1 << 63
 	}
-	s := h.sent[k]
-	if s == nil || !r.Repeat {
-		if s == nil && len(h.sent) >= maxHabitSent {
-			clear(h.sent)
+	h.miss(r)
+	s, known := h.sent.get(k)
+	if !known || !r.Repeat {
+		times := 1
+		if r.Late || r.Repeat { // it may be a repetition itself
+			times = 0
+		}
+		if r.Repeat {
 			h.GivenUp++
 		}
-		h.sent[k] = &sending{at, r.Datagram.Number, 1}
+		h.sent.put(k, &sending{at, r.Datagram.Number, times}, maxHabitSent)
+		return
+	}
+	if s.times == 0 {
 		return
 	}
 	if ns, ok := at.since(s.at); ok {
@@ -248,6 +353,16 @@ func (h *Habits) resend(r *dissect.Record, at moment) {
 		v.take(ns, s.frame, r.Datagram.Number)
 	}
 	s.at, s.frame, s.times = at, r.Datagram.Number, s.times+1
+}
+
+// miss counts the numbers that the capture lacks.
+func (h *Habits) miss(r *dissect.Record) {
+	if r.Gap > 0 && h.Hole == 0 {
+		h.Hole = r.Datagram.Number
+	}
+	if h.Missing += int64(r.Gap); r.Late && !r.Repeat {
+		h.Missing--
+	}
 }
 
 // joining measures the steps of a join.
@@ -265,12 +380,17 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 			h.GivenUp++
 		}
 		h.joins[client] = &join{0, at, r.Datagram.Number}
-		delete(h.hosts[host], client)
+		h.hosts[host].leave(client)
 		return
 	case r.Dir == dissect.ToHost && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.Leave):
-		delete(h.hosts[host], client)
+		h.hosts[host].leave(client)
 	case r.Dir == dissect.ToHost && game && (op == msg.OpClientReady || op == msg.OpStateUpdate):
-		h.enter(host, client)
+		h.enter(host, client, r.Datagram.Number)
+	case r.Dir == dissect.FromHost && game:
+		if m := h.hosts[host].member(client); m != nil && !m.heard && !m.left {
+			m.heard = true
+			h.hosts[host].heard++
+		}
 	}
 	j := h.joins[client]
 	if j == nil || j.step >= len(joinSteps) {
@@ -282,7 +402,8 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	case 0:
 		reached = fromHost && r.Transport.Type == transport.Connect
 	case 1:
-		reached = fromHost && game && op == msg.OpChecksumRequest
+		m, ok := r.Message.(*msg.ChecksumRequest)
+		reached = fromHost && ok && m.Round == 0
 	case 2:
 		reached = fromHost && game && op == msg.OpSettings
 	case 3:
@@ -295,6 +416,9 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	if !reached {
 		return
 	}
+	if r.Late { // it may be a repetition, whose original the capture lacks
+		at.known = false
+	}
 	if ns, ok := at.since(j.at); ok {
 		h.steps[j.step].take(ns, j.frame, r.Datagram.Number)
 	}
@@ -302,21 +426,26 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 }
 
 // enter counts a client among those in the game.
-func (h *Habits) enter(host, client netip.AddrPort) {
+func (h *Habits) enter(host, client netip.AddrPort, frame int) {
 	in := h.hosts[host]
+	if m := in.member(client); m != nil && !m.left {
+		return
+	}
+	if in != nil && len(in.members) >= maxHabitPlayers {
+		maps.DeleteFunc(in.members, func(_ netip.AddrPort, m *member) bool { return m.left })
+	}
 	switch {
-	case in[client]:
-	case in == nil && len(h.hosts) >= maxHabitHosts, len(in) >= maxHabitPlayers:
+	case in == nil && len(h.hosts) >= maxHabitHosts, in != nil && len(in.members) >= maxHabitPlayers:
 		h.GivenUp++
 	case in == nil:
-		h.hosts[host] = map[netip.AddrPort]bool{client: true}
+		h.hosts[host] = &crowd{members: map[netip.AddrPort]*member{client: {frame: frame}}}
 	default:
-		in[client] = true
+		in.members[client] = &member{frame: frame}
 	}
 }
 
 // passedOn counts the messages of clients and the host's copies of them.
-func (h *Habits) passedOn(r *dissect.Record) {
+func (h *Habits) passedOn(r *dissect.Record, at moment) {
 	op, _ := r.Opcode()
 	if r.Spec == nil {
 		return
@@ -327,35 +456,72 @@ func (h *Habits) passedOn(r *dissect.Record) {
 		h.copies[op] = c
 	}
 	if r.Dir == dissect.ToHost {
-		if len(h.originals) >= maxHabitFrames {
-			clear(h.originals)
-			h.GivenUp++
-		}
-		h.originals[r.Datagram.Number] = true
-		c.originals++
-		players := len(h.hosts[r.Dst])
-		if h.hosts[r.Dst][r.Src] {
-			players--
-		}
-		c.expected += int64(players)
-		if len(c.first) == 0 {
-			c.first = []int{r.Datagram.Number}
+		if !r.Late { // or the copies may have come before it
+			h.original(r, c, at)
 		}
 		return
 	}
-	if r.CopyOf == 0 || !h.originals[r.CopyOf] {
+	original, ok := h.originals.get(r.CopyOf)
+	if r.CopyOf == 0 || !ok {
 		return
 	}
-	c.copies++
+	m := h.hosts[r.Src].member(r.Dst)
+	age, known := at.since(original)
+	switch {
+	case m == nil || m.frame > r.CopyOf || known && age > int64(atOnce):
+		c.later++
+		return
+	case r.Author != nil && r.Player != nil && r.Author.Index == r.Player.Index:
+		c.own++
+	default:
+		c.copies++
+	}
 	if len(c.first) > 0 && len(c.first) < 4 && r.CopyOf == c.first[0] {
 		c.first = append(c.first, r.Datagram.Number)
 	}
 }
 
+// atOnce is how long after its original a copy comes at most. Those that come
+// later answer a request, or tell a player who joined.
+const atOnce = time.Second
+
+// original counts a message of a client if the capture can tell who gets a copy:
+// it holds messages to another player, or to the author, who gets his chat back.
+func (h *Habits) original(r *dissect.Record, c *copies, at moment) {
+	in := h.hosts[r.Dst]
+	if in == nil {
+		return
+	}
+	others, author := int64(in.heard), in.member(r.Src)
+	heard := author != nil && author.heard && !author.left
+	if heard {
+		others--
+	}
+	back := r.Spec.Relay == decode.RelayEcho || r.Spec.Relay == decode.RelayTeam
+	if others == 0 && (!back || !heard) {
+		return
+	}
+	h.originals.put(r.Datagram.Number, at, maxHabitFrames)
+	c.originals++
+	c.others += others
+	if len(c.first) == 0 {
+		c.first = []int{r.Datagram.Number}
+	}
+}
+
 // update measures a ship update.
 func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
+	owner := r.Dir == dissect.FromHost && owns(r, m)
 	if m.Flags&msg.DirtySubsystems != 0 && m.Class != nil {
-		k := blockKey{m.Class.Name, r.Dir}
+		k := blockKey{m.Class.Name, ofOthers}
+		switch {
+		case r.Dir == dissect.ToHost:
+			k.to = ofHost
+		case owner:
+			if k.to = ofOwner; h.cycles[k.class] == "" {
+				h.cycles[k.class] = cycleOf(m.Class)
+			}
+		}
 		if h.blocks[k] == nil {
 			h.blocks[k] = map[uint8]*firstOf{}
 		}
@@ -383,12 +549,20 @@ func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 	}
 	const moves = msg.DirtyPosition | msg.DirtyDelta | msg.DirtyForward | msg.DirtyUp | msg.DirtySpeed
 	idle := m.Flags&moves == 0
+	client := r.Dst
+	if r.Dir == dissect.ToHost {
+		client = r.Src
+	}
+	if j := h.joins[client]; j != u.join { // times between connections are no intervals
+		u.join, u.before = j, moment{}
+	}
+	u.owner = u.owner || owner
 	if m.Flags&msg.DirtyCloak != 0 {
 		u.cloaked = m.Cloak != (r.Layout == decode.OpenBC) // which sends the opposite
 	}
 	if ns, ok := at.since(u.before); ok {
 		u.all.take(ns, u.frame, r.Datagram.Number)
-		if idle && u.idle {
+		if idle && u.idle && !u.owner { // who is told of subsystems alone
 			u.resting.take(ns, u.frame, r.Datagram.Number)
 		}
 		if u.cloaked {
@@ -396,6 +570,28 @@ func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 		}
 	}
 	u.before, u.frame, u.idle = at, r.Datagram.Number, idle
+}
+
+// owns reports whether the receiver of an update is the owner of the ship. A
+// block without power settings is for the owner, too.
+func owns(r *dissect.Record, m *msg.StateUpdate) bool {
+	if slot, ok := m.Object.Slot(); ok && r.Player != nil && r.Player.Slot >= 0 {
+		return r.Player.Slot == slot
+	}
+	if m.Flags&msg.DirtySubsystems == 0 || m.Class == nil {
+		return false
+	}
+	powered := false
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		if int(e.Index) < len(m.Class.Subsystems) && m.Class.Subsystems[e.Index].Kind == ship.Powered {
+			if e.HasPower {
+				return false
+			}
+			powered = true
+		}
+	}
+	return powered
 }
 
 // Figures returns what has been measured, by group.
@@ -407,24 +603,41 @@ func (h *Habits) Figures() (all []Figure) {
 	all = append(all, h.updateFigures()...)
 	for i := range h.steps {
 		if v := &h.steps[i]; v.n > 0 {
-			all = append(all, v.figure("joins", joinSteps[i].name, joinSteps[i].known))
+			all = append(all, v.figure("joins", joinSteps[i].name, joinSteps[i].known, "recorded"))
 		}
 	}
 	all = append(all, h.copyFigures()...)
-	return append(all, h.blockFigures()...)
+	all = append(all, h.blockFigures()...)
+	for i := range all {
+		if all[i].Known == "-" {
+			all[i].Source = ""
+		}
+	}
+	return all
 }
 
-func (d *perDatagram) figures(way string) []Figure {
+func (d *perDatagram) figures(way string) (all []Figure) {
 	d.finish()
-	if d.n == 0 {
-		return nil
+	if d.n > 0 {
+		all = append(all, d.shares(way))
 	}
+	if d.seen > 0 {
+		all = append(all, Figure{
+			Group: "datagrams", Name: "largest datagram " + way, Unit: "bytes", N: d.seen, Max: float64(d.largest), Frames: []int{d.largeAt},
+			Known: "512 at most; 508 in a battle", Source: "code, recorded",
+		})
+	}
+	return all
+}
+
+// shares returns the figure of the messages in a datagram.
+func (d *perDatagram) shares(way string) Figure {
 	share := func(n int64) string { return fmt.Sprintf("%.0f %%", float64(n)*100/float64(d.n)) }
 	more := d.n - d.counts[1] - d.counts[2] - d.counts[3]
 	f := Figure{
 		Group: "datagrams", Name: "messages in a datagram " + way, Unit: "messages", N: d.n, Max: float64(d.most), Frames: []int{d.mostAt},
 		Values: fmt.Sprintf("1: %s, 2: %s, 3: %s, more: %s", share(d.counts[1]), share(d.counts[2]), share(d.counts[3]), share(more)),
-		Known:  "1: 42 %, 2: 23 %, 3: 26 %, more: 9 %; 110 at most in a battle",
+		Known:  "1: 42 %, 2: 23 %, 3: 26 %, more: 9 %; 110 at most", Source: "recorded",
 	}
 	left := (d.n + 1) / 2
 	for i, n := range d.counts {
@@ -435,17 +648,14 @@ func (d *perDatagram) figures(way string) []Figure {
 			f.Median = float64(i)
 		}
 	}
-	return []Figure{f, {
-		Group: "datagrams", Name: "largest datagram " + way, Unit: "bytes", N: d.n, Max: float64(d.largest), Frames: []int{d.largeAt},
-		Known: "512 at most; 508 in a battle",
-	}}
+	return f
 }
 
 // figure returns the figure of an interval with the frames of the longest.
-func (v *interval) figure(group, name, known string) Figure {
+func (v *interval) figure(group, name, known, source string) Figure {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	return Figure{
-		Group: group, Name: name, Unit: "ms", N: v.n, Known: known, Median: ms(v.quantile(0.5)), Min: ms(time.Duration(v.min)),
+		Group: group, Name: name, Unit: "ms", N: v.n, Known: known, Source: source, Median: ms(v.quantile(0.5)), Min: ms(time.Duration(v.min)),
 		Max: ms(time.Duration(v.max)), Frames: v.longest[:],
 	}
 }
@@ -462,7 +672,7 @@ func (h *Habits) resendFigures() (all []Figure) {
 		if !k.fixed {
 			name, known = "message", (k.times-1)%5+1
 		}
-		f := h.resends[k].figure("resends", fmt.Sprintf("repetition %d of a %s", k.times, name), fmt.Sprintf("%d,000 ms", known))
+		f := h.resends[k].figure("resends", fmt.Sprintf("repetition %d of a %s", k.times, name), fmt.Sprintf("%d,000 ms", known), "code")
 		if k.times == 10 {
 			f.Name = fmt.Sprintf("repetitions from 10 on of a %s", name)
 			f.Known = "1,000 to 5,000 ms"
@@ -483,7 +693,7 @@ func (h *Habits) updateFigures() (all []Figure) {
 		if name == "" {
 			name = fmt.Sprintf("0x%08X", uint32(k.ship))
 		}
-		known := "100 ms: 96 ms in the middle; farther ships 200 to 1,000 ms"
+		known := "96 ms; 200 to 1,000 ms if far away"
 		if u.dir == dissect.ToHost {
 			name += " to the host"
 			known = "about 100 ms"
@@ -493,12 +703,12 @@ func (h *Habits) updateFigures() (all []Figure) {
 			name += " to " + k.dst.String()
 		}
 		for _, v := range []struct {
-			of    *interval
-			what  string
-			known string
-		}{{&u.all, "", known}, {&u.resting, ", at rest", "as often as in motion"}, {&u.cloaking, ", cloaked", "-"}} {
+			of            *interval
+			what          string
+			known, source string
+		}{{&u.all, "", known, "recorded"}, {&u.resting, ", at rest", "as often as in motion", "recorded"}, {&u.cloaking, ", cloaked", "-", ""}} {
 			if v.of.n > 0 {
-				all = append(all, v.of.figure("updates", name+v.what, v.known))
+				all = append(all, v.of.figure("updates", name+v.what, v.known, v.source))
 			}
 		}
 	}
@@ -511,17 +721,29 @@ func (h *Habits) copyFigures() (all []Figure) {
 		if c.originals == 0 {
 			continue
 		}
-		each := float64(c.copies) / float64(c.originals)
+		each := float64(c.copies+c.own) / float64(c.originals)
+		values := fmt.Sprintf("%d of %d to other players", c.copies, c.others)
+		if c.own > 0 || c.relay == decode.RelayEcho || c.relay == decode.RelayTeam {
+			values += fmt.Sprintf(", %d to the author", c.own)
+		}
+		if c.later > 0 {
+			values += fmt.Sprintf("; %d later", c.later)
+		}
 		f := Figure{
 			Group: "copies", Name: fmt.Sprintf("%v %s", op, c.name), Unit: "copies", N: c.originals, Median: each, Min: each, Max: each,
-			Values: fmt.Sprintf("%d copies, %d other players", c.copies, c.expected), Frames: c.first, Known: "none",
+			Values: values, Frames: c.first, Known: "none", Source: "code, recorded",
+		}
+		if op == msg.OpStateUpdate {
+			f.Known = "none: the host sends its own"
 		}
 		switch c.relay {
 		case decode.RelayForward, decode.RelaySlots:
 			f.Known = "one to each other player (N - 1)"
 		case decode.RelayEcho:
+			f.Source = "scripts, recorded"
 			f.Known = "one to each player (N)"
 		case decode.RelayTeam:
+			f.Source = "scripts"
 			f.Known = "one to each player of the team"
 		case decode.RelayAnswer, decode.RelayConsume, decode.RelayNone:
 		}
@@ -532,15 +754,16 @@ func (h *Habits) copyFigures() (all []Figure) {
 
 func (h *Habits) blockFigures() (all []Figure) {
 	keys := slices.SortedFunc(maps.Keys(h.blocks), func(a, b blockKey) int {
-		return cmp.Or(strings.Compare(a.class, b.class), cmp.Compare(a.dir, b.dir))
+		return cmp.Or(strings.Compare(a.class, b.class), cmp.Compare(a.to, b.to))
 	})
 	for _, k := range keys {
-		f := Figure{Group: "blocks", Name: k.class + " of the host", Known: "-"}
-		if k.dir == dissect.ToHost {
-			f.Name = k.class + ", own ship"
-			if f.Known = ownCycles[k.class]; f.Known == "" {
-				f.Known = "-"
-			}
+		f := Figure{Group: "blocks", Name: k.class + " to others", Known: "-"}
+		switch k.to {
+		case ofOwner:
+			f.Name, f.Known, f.Source = k.class+" to its owner", h.cycles[k.class], "code"
+		case ofHost:
+			f.Name, f.Known, f.Source = k.class+" to the host", "none", "code, recorded"
+		case ofOthers:
 		}
 		var starts []string
 		for _, s := range slices.Sorted(maps.Keys(h.blocks[k])) {

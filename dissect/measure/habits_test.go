@@ -1,14 +1,20 @@
 package measure
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // figureOf returns the figure with a name.
@@ -62,12 +68,17 @@ func TestHabits(t *testing.T) {
 	near("shortest", f.Min, 98)
 	near("longest", f.Max, 207.4)
 	check(t, "longest", fmt.Sprint(f.Frames), "[299 301]")
-	f = figureOf(t, &h, "updates", "Galaxy (XFS01 Dauntless) to Kirk, at rest")
-	check(t, "at rest", f.N, 42) // all its updates hold subsystems alone
+	// All its updates hold subsystems alone, and so do those to its owner, Kirk,
+	// which tell nothing of its motion.
+	f = figureOf(t, &h, "updates", "Galaxy (XFS01 Dauntless) to Cady2, at rest")
+	check(t, "at rest", f.N, 42)
+	if f := h.Figures(); slices.ContainsFunc(f, func(f Figure) bool { return f.Name == "Galaxy (XFS01 Dauntless) to Kirk, at rest" }) {
+		t.Error("an owner's own ship is said to rest")
+	}
 
 	for name, want := range map[string]string{
-		"0x2C Chat": "8 copies, 6 other players", "0x07 StartFiring": "4 copies, 4 other players", "0x19 TorpedoFire": "2 copies, 4 other players",
-		"0x2A ClientReady": "3 copies, 3 other players", "0x13 SelfDestructRequest": "0 copies, 1 other players",
+		"0x2C Chat": "4 of 6 to other players, 4 to the author", "0x07 StartFiring": "4 of 4 to other players",
+		"0x19 TorpedoFire": "2 of 4 to other players", "0x2A ClientReady": "2 of 3 to other players", "0x13 SelfDestructRequest": "0 of 1 to other players",
 	} {
 		check(t, name, figureOf(t, &h, "copies", name).Values, want)
 	}
@@ -95,7 +106,7 @@ func TestHabitsOfBattle(t *testing.T) {
 		t.Errorf("%d intervals cloaked", f.N)
 	}
 	f = figureOf(t, &h, "copies", "0x0E StartCloaking")
-	check(t, "copies", f.Values, "4 copies, 4 other players") // of 2, each to 2 others
+	check(t, "copies", f.Values, "4 of 4 to other players") // of 2, each to 2 others
 	check(t, "each", f.Median, 2)
 	for _, f := range h.Figures() {
 		if strings.Contains(f.Name, "Galor") && strings.Contains(f.Name, "cloaked") {
@@ -115,10 +126,10 @@ func TestHabitsTwice(t *testing.T) {
 		t.Errorf("got %s, then %s", a, b)
 	}
 	// Frame 283 holds start 0, and 121 the first of two with start 4.
-	f := figureOf(t, &h, "blocks", "Sovereign, own ship")
+	f := figureOf(t, &h, "blocks", "Sovereign to the host")
 	check(t, "starts", f.Values, "0 (1), 4 (2)")
 	check(t, "frames", fmt.Sprint(f.Frames), "[283 121]")
-	check(t, "known", f.Known, "2, 6, 8, 10")
+	check(t, "known", f.Known, "none")
 }
 
 // State stays bounded: what is full is begun anew, or takes no more.
@@ -130,20 +141,156 @@ func TestHabitsBounds(t *testing.T) {
 	for i := range maxHabitStreams - streams + 1 { // room for all but one
 		h.streams[shipKey{ship: wire.ObjectID(i)}] = new(updates)
 	}
-	for i := range maxHabitFrames {
-		h.originals[-i] = true
+	for i := range 3 * maxHabitFrames {
+		h.originals.put(-i, moment{}, maxHabitFrames)
+		if _, ok := h.originals.get(-i + min(i, maxHabitFrames)); !ok {
+			t.Fatal("a value is lost too early")
+		}
 	}
 	each(t, "stock_client.pcap", h.Record)
-	if len(h.originals) > maxHabitFrames/2 || len(h.streams) != maxHabitStreams || h.GivenUp < 2 {
-		t.Errorf("%d originals, %d streams, %d given up", len(h.originals), len(h.streams), h.GivenUp)
+	if n := len(h.originals.now) + len(h.originals.before); n > 2*maxHabitFrames || len(h.streams) != maxHabitStreams || h.GivenUp < 1 {
+		t.Errorf("%d originals, %d streams, %d given up", n, len(h.streams), h.GivenUp)
 	}
 	for i := range 2 * maxHabitPlayers {
 		for j := range 3 {
 			client := netip.AddrPortFrom(kirk.Addr(), uint16(i))
-			h.enter(netip.AddrPortFrom(host.Addr(), uint16(i*j)), client)
+			h.enter(netip.AddrPortFrom(host.Addr(), uint16(i*j)), client, 1)
 		}
 	}
-	if len(h.hosts) > maxHabitHosts || len(h.hosts[netip.AddrPortFrom(host.Addr(), 0)]) > maxHabitPlayers {
+	if len(h.hosts) > maxHabitHosts || len(h.hosts[netip.AddrPortFrom(host.Addr(), 0)].members) > maxHabitPlayers {
 		t.Errorf("%d hosts", len(h.hosts))
 	}
+}
+
+// habitsOf measures some datagrams of a fixture.
+func habitsOf(tb testing.TB, name string, keep func(*dissect.Datagram) bool) *Habits {
+	tb.Helper()
+	src, err := capture.Open(fixtures.Path(name), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = src.Close() }() // nothing was written
+	h, p := new(Habits), dissect.New(dissect.Config{})
+	for {
+		d, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			return h
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if keep(d) {
+			if err := p.Push(d, h.Record); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+}
+
+// A capture of one side alone, or with holes, is not said to hold copies,
+// repetitions or joins that it does not hold.
+func TestHabitsOfParts(t *testing.T) {
+	part := func(keep func(*dissect.Datagram) bool) *Habits {
+		return habitsOf(t, "captures/networked_battle.pcap", keep)
+	}
+	groups := func(h *Habits) (all []string) {
+		for _, f := range h.Figures() {
+			if !slices.Contains(all, f.Group) {
+				all = append(all, f.Group)
+			}
+		}
+		return all
+	}
+	whole := part(func(*dissect.Datagram) bool { return true })
+	check(t, "missing", whole.Missing, 0)
+	var host, client netip.AddrPort
+	part(func(d *dissect.Datagram) bool {
+		if d.Number == 4 { // a connect
+			client, host = d.Src, d.Dst
+		}
+		return true
+	})
+
+	fromClients := part(func(d *dissect.Datagram) bool { return d.Dst == host })
+	check(t, "of the clients alone", fmt.Sprint(groups(fromClients)), "[datagrams updates]")
+	// At a client there is no other player, so no copy of its messages is due.
+	atClient := part(func(d *dissect.Datagram) bool { return d.Src == client || d.Dst == client })
+	if g := groups(atClient); slices.Contains(g, "copies") || !slices.Contains(g, "joins") {
+		t.Errorf("at a client: %v", g)
+	}
+
+	// Without the first request for checksums no other is taken for it.
+	late := part(func(d *dissect.Datagram) bool { return d.Number != 5 })
+	check(t, "joins", figureOf(t, whole, "joins", "first checksum request after accept").N, 3)
+	check(t, "joins without the first", figureOf(t, late, "joins", "first checksum request after accept").N, 2)
+}
+
+// The first repetition of a message whose original the capture lacks is no
+// original: the times after it are nobody's.
+func TestHabitsOfHoles(t *testing.T) {
+	const name = "captures/reliability/st_mix_fix_drx.pcap.gz"
+	of := func(number int) *Habits {
+		return habitsOf(t, name, func(d *dissect.Datagram) bool { return d.Number != number })
+	}
+	type number struct {
+		conv int
+		dir  dissect.Dir
+		seq  uint16
+	}
+	first, lost := map[number]int{}, 0 // of the game's messages, by their frames
+	each(t, "reliability/st_mix_fix_drx.pcap.gz", func(r *dissect.Record) error {
+		n := number{r.Conversation, r.Dir, r.Transport.Seq}
+		switch {
+		case lost > 0 || r.Kind != dissect.KindMessage || len(r.Payload) == 0 && !r.Repeat || r.Transport.Control() || !r.Transport.Reliable:
+		case r.Repeat:
+			lost = first[n]
+		default:
+			first[n] = r.Datagram.Number
+		}
+		return nil
+	})
+	whole, hole := of(0), of(lost)
+	if lost == 0 || hole.Hole == 0 {
+		t.Errorf("frame %d is missing, and not mentioned", lost)
+	}
+	for i := 1; i < 4; i++ {
+		name := fmt.Sprintf("repetition %d of a message", i)
+		f, g := figureOf(t, whole, "resends", name), figureOf(t, hole, "resends", name)
+		if g.N > f.N || i == 1 && g.N == f.N || g.Max > f.Max || g.Min < f.Min {
+			t.Errorf("%s: %d from %v to %v ms, with the hole %d from %v to %v ms", name, f.N, f.Min, f.Max, g.N, g.Min, g.Max)
+		}
+	}
+}
+
+// A log that mixes clients tells nothing of repetitions and joins; one without
+// transport messages tells of updates. The snap length of a capture says
+// nothing about the number of messages in a datagram.
+func TestHabitsOfLogs(t *testing.T) {
+	read := func(name string) *Habits { return habitsOf(t, name, func(*dissect.Datagram) bool { return true }) }
+	for _, f := range read("logs/stock_client.message_trace.log").Figures() {
+		if f.Group != "updates" && f.Group != "blocks" {
+			t.Errorf("a mixed log has %s, %s", f.Group, f.Name)
+		}
+	}
+	f := figureOf(t, read("logs/stock_client.obctrace"), "updates", "Galaxy (XFS01 Dauntless) to 0.0.0.0:1")
+	check(t, "updates", f.N, 42)
+	check(t, "ticks", math.Round(f.Median), 100) // of three thirtieths of a second
+	whole, short := read("captures/join_flow.pcap"), read("captures/variants/join_flow-snap60.pcap")
+	for _, way := range []string{"of clients", "of the host"} {
+		a, b := figureOf(t, whole, "datagrams", "largest datagram "+way), figureOf(t, short, "datagrams", "largest datagram "+way)
+		check(t, "largest "+way, b.Max, a.Max)
+	}
+	const name = "messages in a datagram of clients"
+	if n, left := figureOf(t, whole, "datagrams", name).N, figureOf(t, short, "datagrams", name).N; left >= n || left == 0 {
+		t.Errorf("%d of %d datagrams counted", left, n)
+	}
+}
+
+// Start indices beside those of the stock game: the cycle, and the blocks before
+// it begins anew.
+func TestCycleOf(t *testing.T) {
+	for species, want := range map[uint8]string{1: "2, 6, 8; at first 0", 6: "0, 2, 5", 13: "5, 8, 3; at first 0, 4"} {
+		check(t, "cycle", cycleOf(ship.BySpecies(species)), want)
+	}
+	check(t, "of nothing", cycleOf(new(ship.Class)), "-")
 }

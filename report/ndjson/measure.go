@@ -13,6 +13,8 @@ var MeasureType = reflect.TypeFor[figures]()
 type figures struct {
 	Figures []figure `json:"figures"`
 	GivenUp int64    `json:"given_up"`
+	Missing int64    `json:"missing"`
+	Hole    int      `json:"missing_before_frame,omitempty"`
 }
 
 type figure struct {
@@ -25,14 +27,15 @@ type figure struct {
 	Max    *float64 `json:"max,omitempty"`
 	Values string   `json:"values,omitempty"`
 	Known  string   `json:"known,omitempty"`
+	Source string   `json:"source,omitempty"`
 	Frames []int    `json:"frames"`
 }
 
 // Measure writes measured figures as one object on one line.
 func Measure(w io.Writer, h *measure.Habits) error {
-	out := figures{Figures: []figure{}, GivenUp: h.GivenUp}
+	out := figures{Figures: []figure{}, GivenUp: h.GivenUp, Missing: h.Missing, Hole: h.Hole}
 	for _, f := range h.Figures() {
-		v := figure{Group: f.Group, Name: f.Name, Unit: f.Unit, N: f.N, Values: f.Values, Known: f.Known, Frames: f.Frames}
+		v := figure{Group: f.Group, Name: f.Name, Unit: f.Unit, N: f.N, Values: f.Values, Known: f.Known, Source: f.Source, Frames: f.Frames}
 		if v.Known == "-" {
 			v.Known = ""
 		}

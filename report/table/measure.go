@@ -34,7 +34,12 @@ func Measure(w io.Writer, h *measure.Habits, o Options) error {
 	switch {
 	case b.Len() == 0:
 		b.WriteString("Nothing was measured: there are no messages of the game.\n")
-	case h.GivenUp > 0:
+	case h.Missing > 0:
+		b.Write(theme.append(nil, fmt.Appendf(nil, "\nthe capture lacks %s, the first before #%d: times and copies may be longer and fewer than they were",
+			appendCount(nil, int(h.Missing), "numbered message"), h.Hole), yellow))
+		b.WriteByte('\n')
+	}
+	if b.Len() > 0 && h.GivenUp > 0 {
 		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %d times; the figures are of the rest", h.GivenUp), yellow))
 		b.WriteByte('\n')
 	}
@@ -52,7 +57,11 @@ func figureColumns(all []measure.Figure) []column {
 	}
 	for i := range all {
 		f := &all[i]
-		for k, cell := range []string{report.Escape(f.Name), count(f.N), figureText(f), f.Known, frameList(f.Frames)} {
+		known := f.Known
+		if f.Source != "" {
+			known += " [" + f.Source + "]"
+		}
+		for k, cell := range []string{report.Escape(f.Name), count(f.N), figureText(f), known, frameList(f.Frames)} {
 			out[k].cells = append(out[k].cells, cell)
 		}
 	}
