@@ -436,7 +436,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		if x.src.matched++; x.src.matched == 1 && x.src.excess && !x.reliable {
 			c.doubts.came(x)
 		}
-		c.rep.Invariants.matched(x)
+		c.rep.Invariants.matched(c, x)
 	}
 	switch changed := x.key != g.key; {
 	case changed:

@@ -53,12 +53,12 @@ const (
 // Invariants are the rules checked besides the comparison.
 type Invariants [invariants]Invariant
 
-func newInvariants() Invariants {
+func newInvariants(catalog *decode.Catalog) Invariants {
 	return Invariants{
 		invForward:   {Name: "forward-copies", Text: "a forwarded message reaches every other player in the game"},
-		invExact:     {Name: "exact-copies", Text: "StartFiring, TorpedoFire, PulseFire and TorpedoTypeChange reach each of them once"},
+		invExact:     {Name: "exact-copies", Text: namesOf(catalog, exact) + " reach each of them once"},
 		invSlots:     {Name: "creation-copies", Text: "a creation reaches every other occupied slot"},
-		invConsumed:  {Name: "nothing-for-consumed", Text: "ChangedTarget, SelfDestructRequest, CollisionEffect, ClientReady and ChecksumResponse are not passed on"},
+		invConsumed:  {Name: "nothing-for-consumed", Text: namesOf(catalog, consumed) + " are not passed on"},
 		invChat:      {Name: "chat-copies", Text: "a chat line reaches every player in the game, its sender included"},
 		invAnnounce:  {Name: "announcements", Text: "a newcomer is announced once to every player in the game, itself included"},
 		invChecksums: {Name: "checksum-requests", Text: "a join takes five ChecksumRequests"},
@@ -97,8 +97,8 @@ func (v *Invariants) expected(c *comparer, x *expect) {
 	}
 }
 
-func (v *Invariants) matched(x *expect) {
-	if x.by == dialectModel && x.src.op == x.op && x.src.matched == 1 && consumed(x.op) {
+func (v *Invariants) matched(c *comparer, x *expect) {
+	if x.by == dialectModel && x.src.op == x.op && x.src.matched == 1 && consumed(c.specOf(x)) {
 		v[invConsumed].fail(x.src.frame, true)
 	}
 }
@@ -128,7 +128,7 @@ func (v *Invariants) extra(c *comparer, e *Event) {
 	case !e.standard():
 	case exact(c.t.bodies.specOf(e)):
 		v[invExact].fail(e.Frame, false)
-	case consumed(e.Op):
+	case consumed(c.t.bodies.specOf(e)):
 		v[invConsumed].fail(e.Frame, false)
 	case e.Op == msg.OpPlayerAnnounce:
 		v[invAnnounce].fail(e.Frame, false)
@@ -136,8 +136,8 @@ func (v *Invariants) extra(c *comparer, e *Event) {
 }
 
 // input notes a message of a client.
-func (v *Invariants) input(e *Event) {
-	if e.standard() && consumed(e.Op) {
+func (v *Invariants) input(c *comparer, e *Event) {
+	if consumed(c.t.bodies.specOf(e)) {
 		v[invConsumed].Checked++
 	}
 }
@@ -157,13 +157,4 @@ func (v *Invariants) inOrder() { v[invOrder].Checked++ }
 
 func (v *Invariants) disorder(frame int) {
 	v[invOrder].fail(frame, false)
-}
-
-// consumed reports whether no host passes messages of the opcode on.
-func consumed(op decode.Opcode) bool {
-	switch op {
-	case msg.OpChangedTarget, msg.OpSelfDestructRequest, msg.OpCollisionEffect, msg.OpClientReady, msg.OpChecksumResponse:
-		return true
-	}
-	return false
 }

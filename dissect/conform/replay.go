@@ -70,7 +70,7 @@ func New(cfg Config) *Replay {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
 	}
-	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, Invariants: newInvariants()}}
+	r := &Replay{cfg: cfg, rep: &Report{Against: cfg.Against, Invariants: newInvariants(cfg.Catalog)}}
 	r.t = newTimeline(cfg.Catalog, r.event)
 	r.t.shared = cfg.Shared
 	r.t.sender, r.t.forced = cfg.Dialect, cfg.Dialect
@@ -223,7 +223,7 @@ func (r *Replay) play(e *Event) {
 	case Input, Joined, Left:
 		r.cmp.destroyed(e)
 		r.rep.Inputs++
-		r.rep.Invariants.input(e)
+		r.rep.Invariants.input(r.cmp, e)
 	case Heard, Appeared, PutOut:
 	}
 	if r.src == nil || r.src.caused {

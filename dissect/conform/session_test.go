@@ -44,8 +44,8 @@ func newSession(tb testing.TB, cfg relay.Config) *session {
 	tb.Helper()
 	s := &session{
 		t: tb, now: time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC), addr: netip.MustParseAddrPort("192.0.2.1:22101"),
-		pipeline: dissect.New(dissect.Config{Ports: []uint16{22101}}),
-		hosts:    conform.NewHosts(conform.Config{Game: relay.Config{Mode: cfg.Mode}}),
+		pipeline: dissect.New(dissect.Config{Ports: []uint16{22101}, Catalog: cfg.Catalog}),
+		hosts:    conform.NewHosts(conform.Config{Game: relay.Config{Mode: cfg.Mode}, Catalog: cfg.Catalog}),
 	}
 	s.start(cfg)
 	return s

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"strings"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -37,3 +39,22 @@ func bearsAuthor(s *decode.Spec) bool {
 
 // exact reports whether no host sends messages of a kind of its own accord.
 func exact(s *decode.Spec) bool { return s.Made == decode.MadeNever }
+
+// consumed reports whether a message is for the host alone.
+func consumed(s *decode.Spec) bool {
+	return s.Dir == decode.FromClient && (s.Relay == decode.RelayConsume || s.Relay == decode.RelayAnswer)
+}
+
+// namesOf returns the names of some messages of a catalogue, for people.
+func namesOf(catalog *decode.Catalog, some func(*decode.Spec) bool) string {
+	var names []string
+	for _, s := range catalog.All() {
+		if some(s) {
+			names = append(names, s.Name)
+		}
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
+}
