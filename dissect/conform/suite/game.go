@@ -18,7 +18,6 @@ type forward struct {
 	grade  Grade
 	bodies []string
 	at     []int
-	more   bool // the host may send some of its own
 	cloaks bool // it is about the cloaking device of a Bird of Prey
 }
 
@@ -30,9 +29,9 @@ const (
 
 var forwards = []forward{
 	{op: msg.OpStartFiring, grade: OnWire, bodies: []string{"0728810000d800800000000000050000400000000000000000"}, at: []int{destAt}},
-	{op: msg.OpStopFiring, grade: OnWire, bodies: []string{"0801010000da0080000000000005000040"}, at: []int{destAt}, more: true},
+	{op: msg.OpStopFiring, grade: OnWire, bodies: []string{"0801010000da0080000000000005000040"}, at: []int{destAt}},
 	{op: msg.OpStopFiringAtTarget, grade: FromCode, bodies: []string{"090c010000dc0080000000000005000040ffff0340"}, at: []int{destAt}},
-	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}, at: []int{destAt}, more: true},
+	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}, at: []int{destAt}},
 	{op: msg.OpAddToRepairList, grade: FromCode, bodies: []string{"0b01010000df008000020000400c000040"}, at: []int{sourceAt, destAt}},
 	{op: msg.OpClientEvent, grade: FromCode, bodies: []string{"0c01010000da0080000000000005000040"}, at: []int{destAt}},
 	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, at: []int{destAt}, cloaks: true},
@@ -56,16 +55,15 @@ type consumed struct {
 	profiles Profile
 	body     string
 	at       []int
-	observed bool // a capture can show it: stock hosts never send the opcode
 }
 
 var consumes = []consumed{
-	{op: msg.OpChangedTarget, grade: OnWire, body: "0d0c01000058008000000000" + "00ffffff3fffff0340", at: []int{destAt}, observed: true},
-	{op: msg.OpSelfDestructRequest, grade: OnWire, body: "13", observed: true},
+	{op: msg.OpChangedTarget, grade: OnWire, body: "0d0c01000058008000000000" + "00ffffff3fffff0340", at: []int{destAt}},
+	{op: msg.OpSelfDestructRequest, grade: OnWire, body: "13"},
 	{
-		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044", at: []int{destAt}, observed: true,
+		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044", at: []int{destAt},
 	},
-	{op: msg.OpClientReady, grade: OnWire, body: "2a20", observed: true},
+	{op: msg.OpClientReady, grade: OnWire, body: "2a20"},
 	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040", at: []int{sourceAt, destAt}},
 	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040", at: []int{1}},
 	{op: msg.OpPlayerAnnounce, grade: FromCode, body: "1766080000f1008000000000004f06000002"},
@@ -74,6 +72,10 @@ var consumes = []consumed{
 		op: msg.OpExplosion, grade: FromCode, profiles: likeStock, body: "29ffffff3f1d7a0c95611b57e278", at: []int{1},
 	},
 }
+
+// observed reports whether a capture can show that a message is consumed: hosts
+// send none of their own.
+func (n *consumed) observed() bool { return msg.Catalog().Lookup(n.op).Dir == decode.FromClient }
 
 func gameCases() []Case {
 	list := []Case{
@@ -128,7 +130,7 @@ func gameCases() []Case {
 		if c.Profiles == 0 {
 			c.Profiles = everyHost
 		}
-		if n.observed {
+		if n.observed() {
 			c.watch = func() watcher { return watchNever(n.op) }
 		}
 		list = append(list, c)
@@ -189,7 +191,7 @@ func forwarded(t *T, f *forward) error {
 		at := -1
 		for _, b := range bodies {
 			list := o.copies(b)
-			if len(list) == 0 || len(list) > 1 && !f.more {
+			if len(list) == 0 || len(list) > 1 && msg.Catalog().Lookup(f.op).Made != decode.MadeByStock {
 				dropped := len(bodies) > 1 && bytes.Equal(b, bodies[1]) && !slices.ContainsFunc(p[1:], func(o *client) bool { return o.count(b) > 0 })
 				return t.fail(fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(f.op)).known(dropped)
 			}
@@ -241,7 +243,7 @@ func notPassedOn(t *T, n *consumed) error {
 	for _, o := range p {
 		list := o.copies(body)
 		copies := len(list)
-		if n.observed {
+		if n.observed() {
 			list = o.games(n.op)
 		}
 		plain = plain && len(list) == copies && copies <= 1
