@@ -22,6 +22,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/sockets"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
@@ -306,7 +307,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		if res.Attempts > 0 {
 			tried++
 		}
-		progress.Show(fmt.Sprintf("%d cases tried, the last %s", tried, res.Case.ID))
+		progress.Show(fmt.Sprintf("%s tried, the last %s", plural.Count(tried, "case"), res.Case.ID))
 	}
 	rep, err := suite.Run(sockets.New(ctx, to), o)
 	progress.Done()

@@ -14,6 +14,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report/ndjson"
@@ -144,7 +145,7 @@ func (e *encoder) lines(in io.Reader) error {
 	case seen == 0:
 		return errors.New("the input is empty; encode takes lines as -T json writes them")
 	case e.failed > 0:
-		return fmt.Errorf("%d of %d lines were not encoded", e.failed, seen)
+		return fmt.Errorf(plural.Form(seen, "%d of %d {line was|lines were} not encoded"), e.failed, seen)
 	}
 	return nil
 }

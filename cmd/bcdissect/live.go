@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 
 	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
@@ -211,7 +212,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 func (l *capturing) summary(log *cli.Log, live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
-	log.Say("%d packets captured, %d dropped by the system, %d left out of the report because it was too slow", c.Read, c.Dropped, c.Overflowed)
+	log.Say(plural.Form(c.Read, "%d {packet|packets} captured, %d dropped by the system, %d left out of the report because it was too slow"), c.Read, c.Dropped, c.Overflowed)
 	if l.recording.Name != "" && c.Overflowed > 0 {
 		log.Say("the file of -w has them all")
 	}

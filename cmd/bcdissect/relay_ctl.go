@@ -17,6 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/control"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
+	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
 // controlling are the flags of relay ctl.
@@ -138,8 +139,8 @@ func drawStatus(out io.Writer, s *control.Status) error {
 	row("game", "%q, %s, %s", s.Name, s.Mission, s.Mode)
 	row("players", "%d of %d, %d in the game", s.Players, s.Limit, s.Playing)
 	row("up", "%v", (time.Duration(s.Uptime) * time.Second).String())
-	row("received", "%d datagrams, %d bytes", s.Received, s.BytesIn)
-	row("sent", "%d datagrams, %d bytes", s.Sent, s.BytesOut)
+	row("received", plural.Form(s.Received, "%d {datagram|datagrams}, %d bytes"), s.Received, s.BytesIn)
+	row("sent", plural.Form(s.Sent, "%d {datagram|datagrams}, %d bytes"), s.Sent, s.BytesOut)
 	row("dropped", "%s", strings.Join(dropped, ", "))
 	row("recording", "%s", map[bool]string{true: "yes", false: "no"}[s.Recording])
 	return t.Flush()

@@ -475,7 +475,7 @@ func TestRelayBrowser(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	host.stop(t)
-	if said := host.String(); !strings.Contains(said, "1 queries answered") {
+	if said := host.String(); !strings.Contains(said, "1 query answered") {
 		t.Errorf("got %s", said)
 	}
 }
@@ -637,7 +637,7 @@ func TestRelayBans(t *testing.T) {
 	write("127.0.0\n")
 	hangup("the bans stay as they were: ")
 	write("# 127.0.255.255\n10.0.0.3\n")
-	hangup("1 bans read from")
+	hangup("1 ban read from")
 	c := join(t, host.at, 2)
 	if c.Phase != relaytest.Playing {
 		t.Errorf("phase %d, reason %d; want to play", c.Phase, c.Reason)

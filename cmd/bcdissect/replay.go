@@ -17,6 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/report"
@@ -186,7 +187,7 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts
 		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
 	}
 	if passed > 0 {
-		fmt.Fprintf(s.Err, "bcdissect: %d messages were skipped: more than %d hosts; choose one with --port\n", passed, conform.MaxHosts)
+		fmt.Fprintf(s.Err, plural.Form(passed, "bcdissect: %d {message was|messages were} skipped: more than %d hosts; choose one with --port\n"), passed, conform.MaxHosts)
 	}
 	for i, rep := range reports {
 		if !rep.Conforms() {
@@ -218,7 +219,7 @@ func (r *replaying) handshake(s cli.Streams, names []string) error {
 				return errors.New("no client connects in the capture: there is no handshake to show")
 			}
 			if joins.Passed > 0 {
-				fmt.Fprintf(s.Err, "bcdissect: %d joins are not shown: there are too many\n", joins.Passed)
+				fmt.Fprintf(s.Err, plural.Form(joins.Passed, "bcdissect: %d {join is|joins are} not shown: there are too many\n"), joins.Passed)
 			}
 			if r.Format.Value != "json" {
 				return table.Handshake(out.Text(), joins.All, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width})

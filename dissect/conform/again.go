@@ -15,15 +15,17 @@ type again struct {
 	dropped int // before their time
 }
 
-// maxMoments bounds the times that are remembered.
-const maxMoments = 128
+// Limits of moments: half of them span more time than anything is remembered.
+const (
+	maxMoments   = 1024
+	roundMoments = 100 * time.Millisecond
+)
 
 // moments are the latest times of something, in order and rounded.
 type moments []time.Time
 
 func (m *moments) take(at time.Time) {
-	const round = 100 * time.Millisecond
-	if n := len(*m); n > 0 && at.Sub((*m)[n-1]) < round {
+	if n := len(*m); n > 0 && at.Sub((*m)[n-1]) < roundMoments {
 		return
 	}
 	if len(*m) == maxMoments {

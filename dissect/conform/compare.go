@@ -316,7 +316,7 @@ func (c *comparer) settle(now time.Time) {
 			d.sights(x.key, sighting{at: x.src.time, number: x.src.number, author: x.src.client})
 			if x.copied() && x.src.number >= 0 && x.by&c.judge != 0 {
 				x.src.key = x.key
-				x.src.client.said.add(x.src)
+				c.t.reached[limitMemory] += x.src.client.said.add(x.src)
 			}
 		}
 		g := firstGot(d.byKey.gots(x.key), x)
@@ -398,7 +398,7 @@ func (c *comparer) output(e *Event) {
 	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
 	if e.standard() && e.Number >= 0 {
 		d.sights(c.got.key, sighting{at: e.Time, number: e.Number, came: true})
-		d.order.add(place{number: e.Number, key: c.got.key, at: e.Time, loose: e.Late})
+		d.reached[limitMemory] += d.order.add(place{number: e.Number, key: c.got.key, at: e.Time, loose: e.Late})
 	}
 	if x := d.choose(&c.got); x != nil {
 		c.pair(d, x, &c.got)

@@ -42,16 +42,18 @@ const floodLasts = 2 * time.Second
 // whySpare is the reason why a host need not send an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"
 
-// depart takes a departure of the model.
-func (s *source) depart(d relay.Departure) {
+// depart takes a departure of the model. It reports whether there was room.
+func (s *source) depart(d relay.Departure) bool {
 	if d.Guard == relay.GuardFlood {
 		s.excess = true
 		s.client.flooded = s.time
-		return
+		return true
 	}
-	if len(s.departs) < maxDepartures {
-		s.departs = append(s.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead)})
+	if len(s.departs) == maxDepartures {
+		return false
 	}
+	s.departs = append(s.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead)})
+	return true
 }
 
 // departure returns the departure for a message that a model sent, nil if there

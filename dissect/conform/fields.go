@@ -22,10 +22,10 @@ func (f *Field) Same() bool { return f.Expected == f.Actual }
 // maxFields bounds the fields of a difference.
 const maxFields = 64
 
-// beside returns the fields of an expected and of an actual message; nil stands
-// for none.
-func (b *bodies) beside(typ transport.Type, want, have []byte) []Field {
-	list := []Field{}
+// beside returns the fields of an expected and of an actual message, and how many
+// there are beyond the limit; nil stands for no message.
+func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, left int) {
+	list = []Field{}
 	for side, body := range [][]byte{want, have} {
 		if body == nil {
 			continue
@@ -39,33 +39,39 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) []Field {
 			b.viewer.Show(m, body, 0, decode.Undecided, &v)
 		}
 		for _, leaf := range v.list {
-			list = merge(list, leaf, side == 1)
+			var ok bool
+			if list, ok = merge(list, leaf, side == 1); !ok {
+				v.left++
+			}
 		}
+		left = max(left, v.left) // most are the same on both sides
 	}
-	return list
+	return list, left
 }
 
-// merge puts the value of a field beside that of the other side.
-func merge(list []Field, leaf leaf, actual bool) []Field {
+// merge puts the value of a field beside that of the other side. ok is false if
+// there is no room.
+func merge(list []Field, leaf leaf, actual bool) (all []Field, ok bool) {
 	for i := range list {
 		if f := &list[i]; f.Path == leaf.path && actual && f.Actual == "" {
 			f.Actual = leaf.text
-			return list
+			return list, true
 		}
 	}
 	if len(list) >= maxFields {
-		return list
+		return list, false
 	}
 	if actual {
-		return append(list, Field{Path: leaf.path, Actual: leaf.text})
+		return append(list, Field{Path: leaf.path, Actual: leaf.text}), true
 	}
-	return append(list, Field{Path: leaf.path, Expected: leaf.text})
+	return append(list, Field{Path: leaf.path, Expected: leaf.text}), true
 }
 
 // leaves lists the fields of a message.
 type leaves struct {
 	path []string
 	list []leaf
+	left int // beyond the limit
 }
 
 type leaf struct{ path, text string }
@@ -84,9 +90,11 @@ func (v *leaves) End(*decode.Group) { v.path = v.path[:len(v.path)-1] }
 
 // Field implements [decode.Visitor].
 func (v *leaves) Field(f *decode.Field) {
-	if len(v.list) < maxFields {
-		v.list = append(v.list, leaf{strings.Join(append(v.path[:len(v.path):len(v.path)], f.Name), "."), value(f)})
+	if len(v.list) == maxFields {
+		v.left++
+		return
 	}
+	v.list = append(v.list, leaf{strings.Join(append(v.path[:len(v.path):len(v.path)], f.Name), "."), value(f)})
 }
 
 // value returns the value of a field for people.

@@ -18,6 +18,7 @@ type Join struct {
 	Host, Client netip.AddrPort
 	Name         string // text from the network
 	Steps        []Step
+	Left         int // steps between the last two, beyond the limit
 	InGame       bool
 	Stopped      string // why the client is not in the game; may hold text from the network
 
@@ -122,8 +123,12 @@ func (j *Join) take(r *dissect.Record) {
 		j.repeat(r)
 		return
 	}
-	if !s.read(r) || len(j.Steps) >= maxSteps {
+	if !s.read(r) {
 		return
+	}
+	if len(j.Steps) == maxSteps { // the last one tells where it stopped
+		j.Steps = j.Steps[:maxSteps-1]
+		j.Left++
 	}
 	j.Steps = append(j.Steps, s)
 	if s.kind == stepRules {

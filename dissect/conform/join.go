@@ -52,7 +52,11 @@ func (t *timeline) given(c *Client, id uint8) {
 
 // restart ends the clients of the host's last run, to which old belongs.
 func (t *timeline) restart(c, old *Client) {
-	t.runs = append(t.runs[:min(len(t.runs), maxSilences)], t.now.frame)
+	if len(t.runs) == maxSilences {
+		t.runs = t.runs[:maxSilences-1]
+		t.reached[limitListed]++
+	}
+	t.runs = append(t.runs, t.now.frame)
 	silence := t.now.time.Add(-silent)
 	for _, o := range append([]*Client(nil), t.order...) {
 		if o != c && (c.given == firstPeer || o.index <= old.index || o.heard.time.Before(silence)) {
@@ -172,7 +176,7 @@ func (t *timeline) objectOf(e *Event) {
 	}
 	for _, c := range t.order {
 		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
-			if c.playing && c.created(o.id) {
+			if c.playing && c.created(o.id, &t.reached) {
 				e.MadeUp = true
 				c.restored = append(c.restored[:min(len(c.restored), maxObjects-1)], o.id)
 				t.makeUp(c, bytes.Clone(e.Body))

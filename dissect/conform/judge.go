@@ -264,7 +264,9 @@ func (c *comparer) extra(to *Client, g *got) {
 // differ adds a difference, with the fields of both messages.
 func (c *comparer) differ(d Difference, want, have []byte) {
 	if len(c.rep.Differences) < MaxDifferences {
-		d.Fields = c.t.bodies.beside(d.typ, want, have)
+		var left int
+		d.Fields, left = c.t.bodies.beside(d.typ, want, have)
+		c.t.reached[limitFields] += left
 	}
 	c.rep.differ(d, c.rep.row(d.typ, d.Opcode))
 }
@@ -346,14 +348,22 @@ func near(times []time.Time, from time.Time, span time.Duration) bool {
 	return false
 }
 
+// maxCuts bounds the datagrams that the capture cut short, of one direction.
+const maxCuts = 4096
+
 // cut notes a datagram that the capture cut short.
 func (c *comparer) cut(to *Client, at time.Time) {
 	list := &c.cuts
 	if to != nil {
 		list = &c.dest(to).cuts
 	}
-	for len(*list) > 0 && ((*list)[0].Before(at.Add(-reliableWait-latest)) || len(*list) >= maxPending) {
-		*list = (*list)[1:]
+	if len(*list) == maxCuts {
+		old := 0
+		for old < maxCuts && (*list)[old].Before(at.Add(-reliableWait-latest)) {
+			old++
+		}
+		c.t.reached[limitCuts] += max(maxCuts/2-old, 0)
+		*list = slices.Delete(*list, 0, max(maxCuts/2, old))
 	}
 	*list = append(*list, at)
 }

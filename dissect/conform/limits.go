@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
 // A limit bounds memory or work. Where one is reached, something is given up that
@@ -11,33 +13,41 @@ import (
 type limit uint8
 
 const (
-	limitDoubts limit = iota
+	limitEarly limit = iota
+	limitDoubts
 	limitGroups
 	limitMemory
 	limitSearch
 	limitHoles
+	limitCuts
 	limitHeld
 	limitWaiting
 	limitRules
 	limitNames
 	limitGuards
+	limitDepartures
 	limitListed
+	limitFields
 	limits
 )
 
-// limitNotes say what is given up; the number is how often.
+// limitNotes say what is given up; the number is how often. See [plural.Form].
 var limitNotes = [limits]string{
-	limitDoubts:  "%d messages have no verdict: the capture as a whole decides about messages that may be lost, and too many are.",
-	limitGroups:  "%d messages were counted together with those of other clients: there are too many clients and kinds of messages.",
-	limitMemory:  "%d messages were forgotten before their time: others with the same bytes, or in other places, may be taken for them.",
-	limitSearch:  "%d messages were compared with a part of those about the same time only: there are too many.",
-	limitHoles:   "%d gaps in the numbers were forgotten before their time: messages in them may count as missing.",
-	limitHeld:    "%d messages of clients were played although messages before them may still have come: too many waited.",
-	limitWaiting: "%d messages of clients that had not been let in were not played: too many waited.",
-	limitRules:   "%d messages came before the rules of the game: the model began without these.",
-	limitNames:   "%d names were not compared: a client was told too many.",
-	limitGuards:  "%d objects and messages were too many for the model to keep: what the host sends of them may count as extra.",
-	limitListed:  "%d clients and silences are not listed: there are too many.",
+	limitEarly:      "%d {message was|messages were} judged early: too many of all clients together waited for their counterpart.",
+	limitDoubts:     "%d {message has|messages have} no verdict: the capture as a whole decides about messages that may be lost, and too many are.",
+	limitGroups:     "%d {message was|messages were} counted together with those of other clients: there are too many clients and kinds of messages.",
+	limitMemory:     "%d {message was|messages were} forgotten before {its|their} time: others with the same bytes, or in other places, may be taken for {it|them}.",
+	limitSearch:     "%d {message was|messages were} compared with a part of those about the same time only: there are too many.",
+	limitHoles:      "%d {gap|gaps} in the numbers {was|were} forgotten before {its|their} time: messages in {it|them} may count as missing.",
+	limitCuts:       "%d cut {datagram was|datagrams were} forgotten before {its|their} time: messages in {its|their} cut {part|parts} may count as missing.",
+	limitHeld:       "%d {message|messages} of clients {was|were} played although messages before {it|them} may still have come: too many waited.",
+	limitWaiting:    "%d {message|messages} of clients that had not been let in {was|were} not played: too many waited.",
+	limitRules:      "%d {message|messages} came before the rules of the game: the model began without these.",
+	limitNames:      "%d {name was|names were} not compared: a client was told too many.",
+	limitGuards:     "%d {object or message was|objects and messages were} too many for the model to keep: what the host sends of {it|them} may count as extra.",
+	limitDepartures: "%d {change|changes} that a host makes to protect its players {was|were} not kept: one message caused too many. Documented differences may count as others.",
+	limitListed:     "%d {client, silence or run of the host is|clients, silences and runs of the host are} not listed: there are too many.",
+	limitFields:     "%d {field|fields} of differences {is|are} not listed: the messages have too many.",
 }
 
 // reached counts what was given up at each limit.
@@ -46,7 +56,7 @@ type reached [limits]int
 func (r *reached) notes() (notes []string) {
 	for l, n := range r {
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf(limitNotes[l], n))
+			notes = append(notes, fmt.Sprintf(plural.Form(n, limitNotes[l]), n))
 		}
 	}
 	return notes

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // Old memories go first; all go if most are young.
@@ -60,13 +63,59 @@ func TestLimitNotes(t *testing.T) {
 	for i := range uint64(2000) {
 		d.new(i)
 	}
+	src := &source{client: to}
+	r.src = src
+	for range maxDepartures + 7 {
+		r.players[0].depart(relay.Departure{Guard: relay.GuardObject})
+	}
+	at := time.Unix(1e9, 0)
+	for range maxCuts + 1 {
+		r.cmp.cut(nil, at)
+	}
+	r.cmp.evict = 1
+	r.t.runs = make([]int, maxSilences)
+	r.t.restart(&Client{}, &Client{})
 	r.notes()
 	for _, want := range []string{
 		"6 messages have no verdict", "5 messages were counted together", "512 gaps", "8192 messages were forgotten", "976 names",
+		"7 changes that a host makes", "2048 cut datagrams were", "1 message was judged early: too many of all clients together", "1 client, silence or run",
 	} {
 		if !slices.ContainsFunc(r.rep.Notes, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Errorf("no note %q in %q", want, r.rep.Notes)
 		}
+	}
+}
+
+// The fields of a difference that have no room are counted, those that both
+// sides have once.
+func TestFieldsAreBounded(t *testing.T) {
+	b := newBodies(msg.Catalog())
+	const round, files = 2, 40 // each has a name and a hash
+	m := &msg.ChecksumResponse{Round: round, Found: true}
+	for i := range files {
+		m.Tree.Files = append(m.Tree.Files, msg.ChecksumFile{Name: uint32(i), Content: uint32(i)})
+	}
+	body := b.write(msg.OpChecksumResponse, m)
+	one, left := b.beside(transport.Standard, body, nil)
+	if len(one) != maxFields || left <= 0 {
+		t.Fatalf("%d fields, %d left", len(one), left)
+	}
+	if both, again := b.beside(transport.Standard, body, body); len(both) != maxFields || again != left || !both[maxFields-1].Same() {
+		t.Errorf("%d fields, %d left; of one side %d", len(both), again, left)
+	}
+}
+
+// Steps of a join that have no room are counted; the last is there.
+func TestStepsAreBounded(t *testing.T) {
+	j := &Join{}
+	for n := range maxSteps + 5 {
+		j.take(&dissect.Record{
+			Datagram: &dissect.Datagram{Number: n}, Dir: dissect.FromHost, Transport: transport.Header{Type: transport.Connect},
+			Message: &transport.Accept{ID: 2},
+		})
+	}
+	if last := j.Steps[len(j.Steps)-1]; len(j.Steps) != maxSteps || j.Left != 5 || last.Frame != maxSteps+4 || j.Steps[maxSteps-2].Frame != maxSteps-2 {
+		t.Errorf("%d steps, the last in frame %d, %d left", len(j.Steps), last.Frame, j.Left)
 	}
 }
 

@@ -36,9 +36,13 @@ type place struct {
 	copied bool    // it is a copy of its cause
 }
 
-// add adds a message.
-func (o *ordering) add(p place) {
-	if n := len(*o); n >= maxOrder || n%tidyEvery == tidyEvery-1 && p.at.Sub((*o)[n/2].at) > remembered {
+// add adds a message. It returns how many were forgotten before their time.
+func (o *ordering) add(p place) (forgotten int) {
+	switch n := len(*o); {
+	case n%tidyEvery == tidyEvery-1 && p.at.Sub((*o)[n/2].at) > remembered:
+		*o = slices.Delete(*o, 0, n/2)
+	case n >= maxOrder:
+		forgotten = n/2 - sort.Search(n/2, func(i int) bool { return p.at.Sub((*o)[i].at) <= remembered })
 		*o = slices.Delete(*o, 0, n/2)
 	}
 	i := len(*o)
@@ -46,6 +50,7 @@ func (o *ordering) add(p place) {
 		i--
 	}
 	*o = slices.Insert(*o, i, p)
+	return forgotten
 }
 
 // caused notes the cause of a message.

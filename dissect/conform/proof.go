@@ -20,21 +20,25 @@ const (
 // of their numbers.
 type said []*source
 
-// add adds a message.
-func (s *said) add(src *source) {
+// add adds a message. It returns how many were forgotten before their time.
+func (s *said) add(src *source) (forgotten int) {
 	n := len(*s)
 	switch {
 	case n > 0 && (*s)[n-1] == src:
-		return
-	case n >= maxSaid, n%tidyEvery == tidyEvery-1 && src.time.Sub((*s)[n/2].time) > remembered:
+		return 0
+	case n%tidyEvery == tidyEvery-1 && src.time.Sub((*s)[n/2].time) > remembered:
+		*s = slices.Delete(*s, 0, n/2)
+	case n >= maxSaid:
+		forgotten = n/2 - sort.Search(n/2, func(i int) bool { return src.time.Sub((*s)[i].time) <= remembered })
 		*s = slices.Delete(*s, 0, n/2)
 	}
 	i := s.after(src.number)
 	if i < len(*s) && (*s)[i].number == src.number {
 		(*s)[i] = src
-		return
+	} else {
+		*s = slices.Insert(*s, i, src)
 	}
-	*s = slices.Insert(*s, i, src)
+	return forgotten
 }
 
 // after returns the index of the first message with a number or a higher one.

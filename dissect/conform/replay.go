@@ -14,6 +14,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -187,8 +188,8 @@ func (r *Replay) begin() {
 		p := r.players[i]
 		p.partial = r.t.partial
 		p.depart = func(d relay.Departure) {
-			if r.src != nil {
-				r.src.depart(d)
+			if r.src != nil && !r.src.depart(d) {
+				r.t.reached[limitDepartures]++
 			}
 		}
 		p.emit = func(s *sent) {
@@ -255,7 +256,7 @@ func (r *Replay) play(e *Event) {
 	}
 	r.src.flood = e.Client != nil && !e.Client.flooded.IsZero() && e.Time.Sub(e.Client.flooded) < floodLasts
 	r.cmp.settle(e.Time)
-	r.src.body = nil // only expected messages keep it
+	r.src.body, r.src.departs = nil, nil // only expected messages keep them
 	if e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady {
 		e.Client.ready, e.Client.entered = true, e.Time
 	}
@@ -288,18 +289,18 @@ func (r *Replay) Close() *Report {
 func (r *Replay) notes() {
 	note := func(n int, format string, args ...any) {
 		if n > 0 {
-			r.rep.Notes = append(r.rep.Notes, fmt.Sprintf(format, args...))
+			r.rep.Notes = append(r.rep.Notes, fmt.Sprintf(plural.Form(n, format), args...))
 		}
 	}
 	t := r.t
-	note(t.adopted, "The capture lacks the joins of %d of %d clients. They entered the model when they first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
-	note(len(t.strangers), "The host names %d players without captured traffic, as in a capture made at one client. Copies of their messages were not compared.", len(t.strangers))
+	note(t.adopted, "The capture lacks the {join|joins} of %d of %d clients. {It|They} entered the model when {it|they} first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
+	note(len(t.strangers), "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.", len(t.strangers))
 	out, in := t.losses()
-	note(in.lost, "%d messages of clients are missing from the capture, by their numbers.", in.lost)
-	note(out.lost, "%d messages of the host are missing from the capture, by their numbers, or were lost and sent again.", out.lost)
-	note(t.madeUp, "%d messages of clients that the capture lacks were made up, because the host's messages prove them.", t.madeUp)
-	note(t.cut, "The capture holds only a part of %d datagrams. The rest was not played, and not compared.", t.cut)
-	note(t.malformed, "%d malformed datagrams were not played.", t.malformed)
+	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}.", in.lost)
+	note(out.lost, "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", out.lost)
+	note(t.madeUp, "%d {message|messages} of clients that the capture lacks {was|were} made up, because the host's messages prove {it|them}.", t.madeUp)
+	note(t.cut, "The capture holds only a part of %d {datagram|datagrams}. The rest was not played, and not compared.", t.cut)
+	note(t.malformed, "%d malformed {datagram was|datagrams were} not played.", t.malformed)
 	if t.fromClients == 0 || t.fromHosts == 0 {
 		side := "host's"
 		if t.fromHosts == 0 {
@@ -315,7 +316,7 @@ func (r *Replay) notes() {
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
-			note(n, "The host acknowledged nothing from %[2]s after frame %[3]d: %[1]d messages.", n, who(c), c.taken.frame)
+			note(n, "The host acknowledged nothing from %[2]s after frame %[3]d: %[1]d {message|messages}.", n, who(c), c.taken.frame)
 		}
 	}
 	for _, frame := range t.runs {
@@ -327,9 +328,9 @@ func (r *Replay) notes() {
 			outside++
 		}
 	}
-	note(outside, "%d clients were not let in by the host. They stay outside the model.", outside)
-	note(t.refused, "%d clients beyond the limit of %d at a time were ignored.", t.refused, maxClients)
-	note(r.cmp.evict, "%d messages were judged early: more than %d to one client waited for their counterpart.", r.cmp.evict, maxPending)
+	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
+	note(t.refused, "%d {client|clients} beyond the limit of %d at a time {was|were} ignored.", t.refused, maxClients)
+	t.reached[limitEarly] += r.cmp.evict
 	t.reached[limitDoubts] += r.cmp.doubts.more
 	t.reached[limitGroups] += r.cmp.doubts.merged
 	t.reached[limitMemory] += r.cmp.again.dropped
@@ -341,7 +342,7 @@ func (r *Replay) notes() {
 	for _, p := range r.players {
 		if p != nil {
 			t.reached[limitGuards] += p.host.Stats().Events[relay.Limited]
-			note(p.full, "%d messages were not played: they are too long to be sent.", p.full)
+			note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
 		}
 	}
 	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)

@@ -188,7 +188,7 @@ func TestRefusedConnect(t *testing.T) {
 	s.run(3 * time.Second)
 	s.create(s.join("C", false))
 	s.chat("two")
-	s.judge("1 clients were not let in")
+	s.judge("1 client was not let in")
 }
 
 // TestPassword: those whom the host of a locked game lets in are players of the
@@ -201,7 +201,7 @@ func TestPassword(t *testing.T) {
 	s.password = "Maru"
 	s.join("C", false)
 	s.chat("one")
-	r := s.judge("1 clients were not let in")
+	r := s.judge("1 client was not let in")
 	if got := matched(r, msg.OpChat); got != 4 {
 		t.Errorf("%d chat lines are compared, want 4", got)
 	}

@@ -507,7 +507,7 @@ func (t *timeline) input(e *Event) {
 	case creates(spec):
 		t.plays(c)
 		if o, ok := createdBy(t.bodies.game(e.Body)); ok {
-			c.created(o.id)
+			c.created(o.id, &t.reached)
 		}
 	default:
 		t.plays(c)

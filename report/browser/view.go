@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 	"github.com/bcdissect/bcdissect/report/internal/hexdump"
 )
@@ -122,16 +123,16 @@ func (m *model) title() string {
 	right := ""
 	switch n := m.count(); {
 	case m.listing && m.index == nil:
-		right = fmt.Sprintf("reading, %s ", counted(m.read, "message"))
+		right = fmt.Sprintf("reading, %s ", plural.Count(m.read, "message"))
 	case m.listing:
-		right = fmt.Sprintf("filtering, %s of %s ", thousands(m.matched), thousands(m.read))
+		right = fmt.Sprintf("filtering, %s of %s ", plural.Thousands(m.matched), plural.Thousands(m.read))
 	case m.index == nil:
 	case n == 0:
-		right = fmt.Sprintf("none of %s ", counted(m.index.total, "message"))
+		right = fmt.Sprintf("none of %s ", plural.Count(m.index.total, "message"))
 	case n == m.index.total:
-		right = fmt.Sprintf("%s of %s ", thousands(m.cursor+1), counted(n, "message"))
+		right = fmt.Sprintf("%s of %s ", plural.Thousands(m.cursor+1), plural.Count(n, "message"))
 	default:
-		right = fmt.Sprintf("%s of %s (%s) ", thousands(m.cursor+1), thousands(n), counted(m.index.total, "message"))
+		right = fmt.Sprintf("%s of %s (%s) ", plural.Thousands(m.cursor+1), plural.Thousands(n), plural.Count(m.index.total, "message"))
 	}
 	name := " bcdissect  " + clean(m.b.opts.Title)
 	if m.of.follow.label != "" {
@@ -310,9 +311,9 @@ func (m *model) byteLines(a area) []string {
 	b := m.parts.bytes
 	name := "Bytes"
 	if m.rec != nil {
-		name = counted(len(b), "byte") + ", deciphered"
+		name = plural.Count(len(b), "byte") + ", deciphered"
 		if n := len(m.rec.Pieces); n > 0 {
-			name = fmt.Sprintf("%s, reassembled from %d frames", counted(len(b), "byte"), n)
+			name = fmt.Sprintf("%s, reassembled from %d frames", plural.Count(len(b), "byte"), n)
 		}
 		if off, end := m.marked(); off < end {
 			name += fmt.Sprintf("  %d marked at %d", end-off, off)

@@ -535,7 +535,7 @@ func TestKeys(t *testing.T) {
 	tp.from(spock, host, chatOf(3, "Spock", 3, "not wanted"))
 	m.Update(tick{})
 	text = screen(m, 80, 24)
-	lineWith(t, text, "1 packets  1 messages")
+	lineWith(t, text, "1 packet  1 message")
 	lineWith(t, text, "filter kirk")
 	lineWith(t, text, "Kirk: wanted")
 	if strings.Contains(text, "not wanted") {

@@ -226,15 +226,6 @@ func quantity(v float64) string {
 	return "many"
 }
 
-// thousands returns a number with its digits in groups.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // short returns a time in five characters or less.
 func short(d time.Duration) string {
 	switch {

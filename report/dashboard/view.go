@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
@@ -89,7 +90,7 @@ func (m *model) top() string {
 func (m *model) counts() string {
 	s := &m.snap
 	r := m.look.Row(m.width)
-	r.Add(plain, fmt.Sprintf(" %s packets  %s messages  %s msg/s  %s B/s", thousands(s.packets), thousands(s.messages), rate(s.messageRate), quantity(s.byteRate)))
+	r.Add(plain, fmt.Sprintf(" %s  %s  %s msg/s  %s B/s", plural.Count(s.packets, "packet"), plural.Count(s.messages, "message"), rate(s.messageRate), quantity(s.byteRate)))
 	st := plain
 	if s.errors > 0 {
 		st = bad
@@ -102,7 +103,7 @@ func (m *model) counts() string {
 		}
 		r.Add(st, fmt.Sprintf("  drops %s", quantity(float64(s.dropped))))
 		if m.width >= 120 {
-			r.Add(plain, fmt.Sprintf(" of %s received", thousands(int64(s.received))))
+			r.Add(plain, fmt.Sprintf(" of %s received", plural.Thousands(int64(s.received))))
 		}
 	}
 	return r.String()
@@ -272,7 +273,7 @@ func (m *model) opcodes(width, from, room int) []string {
 	for i := from; i < len(rows) && len(out) <= room; i++ {
 		k := &rows[i]
 		r := m.look.Row(width).Add(plain, " ").Add(faint, m.look.Pad(k.code, 2, true))
-		r.Add(plain, " "+m.look.Pad(k.name, name, false)+m.look.Pad(thousands(k.total), 9, true)+m.look.Pad(rate(k.rate), 8, true)+" ")
+		r.Add(plain, " "+m.look.Pad(k.name, name, false)+m.look.Pad(plural.Thousands(k.total), 9, true)+m.look.Pad(rate(k.rate), 8, true)+" ")
 		if left := width - r.Used(); left > 0 {
 			r.Add(good, m.look.spark(k.history, left))
 		}

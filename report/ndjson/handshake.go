@@ -18,6 +18,9 @@ func Handshake(w io.Writer, j *conform.Join) error {
 	if j.Stopped != "" {
 		dst = text(dst, `,"stopped":`, j.Stopped)
 	}
+	if j.Left > 0 {
+		dst = integer(dst, `,"left_out":`, int64(j.Left))
+	}
 	dst = append(millis(dst, `,"took_ms":`, j.Took()), `,"steps":[`...)
 	for i := range j.Steps {
 		s := &j.Steps[i]

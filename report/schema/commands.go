@@ -107,7 +107,7 @@ var commands = []struct{ name, doc, shape string }{
 		notes [ s ] conforms b
 	}`},
 	{"handshake", "One line for each join of a client, from replay --handshake.", `{
-		host s client s name? s in_game b stopped? s took_ms n
+		host s client s name? s in_game b stopped? s left_out? i took_ms n
 		steps [ { frame i after_ms n dir s text s repeats? i } ]
 	}`},
 	{"query", "One line for each server. Only host and queries are always there.", `{

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -110,12 +111,12 @@ func (t *conformTables) verdict() {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	t.printf("\n%d cases in %v: %s\n", len(t.r.Results), t.r.Took.Round(100*time.Millisecond), strings.Join(parts, ", "))
+	t.printf("\n%s in %v: %s\n", plural.Count(len(t.r.Results), "case"), t.r.Took.Round(100*time.Millisecond), strings.Join(parts, ", "))
 	if t.r.Stopped != "" {
 		t.printf("stopped early: %s\n", report.Escape(t.r.Stopped))
 	}
 	if t.r.Lost > 0 {
-		t.printf("%d datagrams were too many to be kept\n", t.r.Lost)
+		t.printf(plural.Form(t.r.Lost, "%d {datagram was one|datagrams were} too many to be kept\n"), t.r.Lost)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/diff"
 	"github.com/bcdissect/bcdissect/report"
@@ -70,14 +71,14 @@ func (d *diffPage) line(look style, format string, args ...any) {
 
 func (d *diffPage) head(names [2]string) {
 	for i, c := range []*diff.Capture{d.r.A, d.r.B} {
-		d.line(normal, "%c  %s: %d messages, %d retransmissions, %d acknowledgements", 'A'+i, report.Escape(filepath.Base(names[i])),
-			c.Messages, c.Repeats, c.Acks)
+		d.line(normal, "%c  %s: %s, %s, %s", 'A'+i, report.Escape(filepath.Base(names[i])),
+			plural.Count(c.Messages, "message"), plural.Count(c.Repeats, "retransmission"), plural.Count(c.Acks, "acknowledgement"))
 		if c.Left > 0 {
-			d.line(yellow, "   %d messages were left out: there are too many; select fewer with --player, --from and --to", c.Left)
+			d.line(yellow, plural.Form(c.Left, "   %d {message was|messages were} left out: there are too many; select fewer with --player, --from and --to"), c.Left)
 		}
 	}
 	if d.r.Skipped > 0 {
-		d.line(yellow, "%d messages were not compared: one of the files is a log without such messages", d.r.Skipped)
+		d.line(yellow, plural.Form(d.r.Skipped, "%d {message was|messages were} not compared: one of the files is a log without such messages"), d.r.Skipped)
 	}
 	if d.r.Cut > 0 {
 		d.line(yellow, "%d messages were not compared: a file holds only a part of their datagrams", d.r.Cut)
@@ -200,7 +201,7 @@ func (d *diffPage) findings(k diff.Kind) {
 		d.finding(f)
 	}
 	if alone := d.r.Alone[k]; alone > 0 {
-		d.line(normal, "  %d messages of conversations that the other file lacks", alone)
+		d.line(normal, plural.Form(alone, "  %d {message|messages} of conversations that the other file lacks"), alone)
 		n -= alone
 	}
 	if n > 0 {

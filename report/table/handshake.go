@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -35,6 +36,9 @@ func (t *replayTables) join(j *conform.Join) {
 	t.printf("%s, %v, joins %v\n", name, j.Client, j.Host)
 	for i := range j.Steps {
 		s := &j.Steps[i]
+		if j.Left > 0 && i == len(j.Steps)-1 {
+			t.printf("%s\n", t.paint(plural.Count(j.Left, "step")+" here left out: there are too many", yellow))
+		}
 		text := report.Escape(s.Text)
 		if s.Repeats > 0 {
 			text += fmt.Sprintf(" (sent %d times)", s.Repeats+1)

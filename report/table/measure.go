@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -40,7 +41,7 @@ func Measure(w io.Writer, h *measure.Habits, o Options) error {
 		b.WriteByte('\n')
 	}
 	if b.Len() > 0 && h.GivenUp > 0 {
-		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %d times; the figures are of the rest", h.GivenUp), yellow))
+		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %s; the figures are of the rest", plural.Count(h.GivenUp, "time")), yellow))
 		b.WriteByte('\n')
 	}
 	_, err := w.Write(b.Bytes())

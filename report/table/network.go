@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
@@ -227,14 +228,14 @@ func appendGivenUp(dst []byte, g measure.GivenUp, links, ships int) []byte {
 		n    int64
 		what string
 	}{
-		{g.Links, " links, of more than " + count(measure.MaxLinks)},
-		{g.Ships, " streams, of such links or of more than " + count(measure.MaxShips)},
-		{g.Outstanding, " messages, before an acknowledgement came"},
-		{g.Undirected, " messages of an unknown sender"},
+		{g.Links, " {link|links}, of more than " + count(measure.MaxLinks)},
+		{g.Ships, " {stream|streams}, of such links or of more than " + count(measure.MaxShips)},
+		{g.Outstanding, " {message|messages}, before an acknowledgement came"},
+		{g.Undirected, " {message|messages} of an unknown sender"},
 	} {
 		if l.n > 0 {
 			dst = append(dst, sep...)
-			dst = append(strconv.AppendInt(dst, l.n, 10), l.what...)
+			dst = append(strconv.AppendInt(dst, l.n, 10), plural.Form(l.n, l.what)...)
 			sep = "\n          "
 		}
 	}

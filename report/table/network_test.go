@@ -143,7 +143,7 @@ func TestNetworkOfSeveralHosts(t *testing.T) {
 	}
 	add(0)
 	contains(
-		"given up  1 messages of an unknown sender\n\n",
+		"given up  1 message of an unknown sender\n\n",
 		"\n host                 client              direction       datagrams ",
 		"\n 192.168.0.1:22101    192.168.0.10:22102  Kirk -> host            8 ",
 		"\n [2001:db8::1]:22101  [2001:db8::1]:1     client -> host          1      0         1         0            0               0           0     0     0     0\n",
@@ -155,7 +155,7 @@ func TestNetworkOfSeveralHosts(t *testing.T) {
 	}
 	// 256 conversations of 701 stay. Those that went had a link each, the first
 	// one two.
-	contains("given up  446 links, of more than 512\n          1 streams, of such links or of more than 4096\n          700 messages of an unknown sender\n\n")
+	contains("given up  446 links, of more than 512\n          1 stream, of such links or of more than 4096\n          700 messages of an unknown sender\n\n")
 }
 
 func TestNetworkOfNothing(t *testing.T) {

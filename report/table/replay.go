@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -94,7 +95,7 @@ func (t *replayTables) head() {
 	t.printf("host      %v, dialect %s\n", r.Host, dialect(r.Dialect))
 	t.printf("against   %s, mode %s, mission %s, system %d, %d players\n",
 		against, g.Mode, report.Escape(g.Mission), g.System, g.Players)
-	t.printf("played    %d messages of %d clients\n", r.Inputs, len(r.Clients))
+	t.printf("played    %d %s of %s\n", r.Inputs, plural.Form(r.Inputs, "{message|messages}"), plural.Count(len(r.Clients), "client"))
 	for _, n := range r.Notes {
 		t.printf("%s\n", t.paint("note      "+report.Escape(n), yellow))
 	}

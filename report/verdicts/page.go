@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report"
@@ -166,7 +167,7 @@ func linesOf(res *suite.Result, decoded map[int][]string) (list []pageLine) {
 		}
 	}
 	if left > 0 {
-		list = append(list, pageLine{Text: fmt.Sprintf("… and %d messages more", left)})
+		list = append(list, pageLine{Text: fmt.Sprintf(plural.Form(left, "… and %d {message|messages} more"), left)})
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report"
@@ -157,7 +158,7 @@ func (j *Job) Summary(to io.Writer, name string) error {
 	}
 	name = report.Escape(name)
 	say := func(format string, args ...any) { fmt.Fprintf(to, "bcdissect: "+format+"\n", args...) }
-	say("%s: %s written", name, counted(w.to.Stats().Frames, "frame"))
+	say("%s: %s written", name, plural.Count(w.to.Stats().Frames, "frame"))
 	for _, left := range []struct {
 		n           int
 		thing, rest string
@@ -170,20 +171,12 @@ func (j *Job) Summary(to io.Writer, name string) error {
 		{w.lost, "fragment", "blanked: of messages that are not complete"},
 	} {
 		if left.n > 0 {
-			say("%s: %s %s", name, counted(left.n, left.thing), left.rest)
+			say("%s: %s %s", name, plural.Count(left.n, left.thing), left.rest)
 		}
 	}
 	if w.blanked > 0 {
-		say("%s: %s blanked in %s", name, counted(w.blanked, "undecoded byte"), counted(w.messages, "message"))
+		say("%s: %s blanked in %s", name, plural.Count(w.blanked, "undecoded byte"), plural.Count(w.messages, "message"))
 	}
-	say("%s: searched for %s, none is left; %d were too short or the game's own words", name, counted(len(w.originals)-s.skipped, "original value"), s.skipped)
+	say("%s: searched for %s, none is left; %d were too short or the game's own words", name, plural.Count(len(w.originals)-s.skipped, "original value"), s.skipped)
 	return nil
-}
-
-// counted returns a number of things.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }

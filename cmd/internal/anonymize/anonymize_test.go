@@ -463,7 +463,7 @@ func TestLoneFragments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, said)
 	}
-	for _, want := range []string{": 70000 frames written", ": 70000 fragments blanked"} {
+	for _, want := range []string{": 70,000 frames written", ": 70,000 fragments blanked"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("not said: %q in\n%s", want, said)
 		}

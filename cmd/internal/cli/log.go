@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -141,7 +142,7 @@ func (l *Log) run() {
 			b.WriteString(line)
 		}
 		if dropped > 0 {
-			fmt.Fprintf(&b, "bcdissect: %d lines were left out because standard error was blocked\n", dropped)
+			fmt.Fprintf(&b, plural.Form(dropped, "bcdissect: %d {line was|lines were} left out because standard error was blocked\n"), dropped)
 		}
 		if status != "" && shown == "" {
 			b.WriteString(status)

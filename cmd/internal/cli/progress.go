@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
 // A Progress line is drawn on a terminal, ten times a second, once the work
@@ -40,10 +42,10 @@ func (p *Progress) Update(read, size int64, frames int) {
 	}
 	p.drawn = now
 	if size > 0 {
-		p.Show(fmt.Sprintf("%3d %%  %d frames", min(100, read*100/size), frames))
+		p.Show(fmt.Sprintf(plural.Form(frames, "%3d %%  %d {frame|frames}"), min(100, read*100/size), frames))
 		return
 	}
-	p.Show(fmt.Sprintf("%.1f MB  %d frames", float64(read)/1e6, frames))
+	p.Show(fmt.Sprintf(plural.Form(frames, "%.1f MB  %d {frame|frames}"), float64(read)/1e6, frames))
 }
 
 // Show draws a line at once.

@@ -21,6 +21,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report"
@@ -222,7 +223,7 @@ func (w *work) report(j *job) {
 		for _, text := range j.remarks {
 			fmt.Fprintf(w.s.Err, "bcdissect: %s: %s\n", name, text)
 		}
-		fmt.Fprintf(w.s.Out, "%s: %d records in %d tables\n", name, j.rows["records"], len(j.rows)+1)
+		fmt.Fprintf(w.s.Out, "%s: %d %s in %d tables\n", name, j.rows["records"], plural.Form(j.rows["records"], "{record|records}"), len(j.rows)+1)
 	}
 }
 
@@ -240,7 +241,9 @@ func (w *work) verdict() error {
 			damaged++
 		}
 	}
-	of := func(n int, text string) error { return fmt.Errorf("%d of %d captures %s", n, len(w.jobs), text) }
+	of := func(n int, text string) error {
+		return fmt.Errorf(plural.Form(len(w.jobs), "%d of %d {capture|captures} %s"), n, len(w.jobs), text)
+	}
 	switch {
 	case stopped > 0:
 		return &cli.StatusError{Code: cli.ExitAborted, Err: of(stopped, "not written: interrupted; run the command again to go on")}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
@@ -544,7 +545,7 @@ func (p *Proxy) draw() {
 	clients := len(p.clients)
 	p.mu.Unlock()
 	c := p.Counts()
-	text := fmt.Sprintf("%d clients, %d datagrams/s to the host, %d back, up %s",
+	text := fmt.Sprintf(plural.Form(clients, "%d {client|clients}, %d datagrams/s to the host, %d back, up %s"),
 		clients, c.FromClients-p.drawn.FromClients, c.FromHost-p.drawn.FromHost, time.Since(p.began).Round(time.Second))
 	if n := c.Dropped + c.Unnoted; n > 0 {
 		text += fmt.Sprintf(", %d dropped", n)
@@ -556,23 +557,24 @@ func (p *Proxy) draw() {
 // summary logs the totals.
 func (p *Proxy) summary() {
 	s := &p.stats
-	p.Log.Say("forwarded for %s: %d clients, %d datagrams (%s) to the host, %d (%s) back", time.Since(p.began).Round(time.Second), s.clients.Load(),
-		s.fromClients.Load(), server.Size(s.bytesIn.Load()), s.fromHost.Load(), server.Size(s.bytesOut.Load()))
-	lost := func(n int64, why string) {
+	p.Log.Say("forwarded for %s: %d %s, %d %s (%s) to the host, %d (%s) back", time.Since(p.began).Round(time.Second),
+		s.clients.Load(), plural.Form(s.clients.Load(), "{client|clients}"),
+		s.fromClients.Load(), plural.Form(s.fromClients.Load(), "{datagram|datagrams}"), server.Size(s.bytesIn.Load()), s.fromHost.Load(), server.Size(s.bytesOut.Load()))
+	lost := func(n int64, why string, args ...any) {
 		if n > 0 {
-			p.Log.Say("%d datagrams %s", n, why)
+			p.Log.Say(plural.Form(n, "%d {datagram|datagrams} "+why), append([]any{n}, args...)...)
 		}
 	}
-	lost(s.noRoom.Load(), "were dropped by the system because the program was busy")
-	lost(s.limited.Load(), "were dropped by the limit of a client")
-	lost(s.refused.Load(), "were dropped because there were too many clients")
+	lost(s.noRoom.Load(), "{was|were} dropped by the system because the program was busy")
+	lost(s.limited.Load(), "{was|were} dropped by the limit of a client")
+	lost(s.refused.Load(), "{was|were} dropped because there were too many clients")
 	if err := s.sendError.Load(); err != nil {
-		lost(s.unsent.Load(), "could not be sent: "+(*err).Error())
+		lost(s.unsent.Load(), "could not be sent: %v", *err)
 	}
 	if p.Recorder.Wanted() || p.Feed != nil {
-		lost(p.notes.Dropped(), "are neither recorded nor reported because that was too slow")
+		lost(p.notes.Dropped(), "{is|are} neither recorded nor reported because that was too slow")
 	}
 	if p.Feed != nil {
-		lost(p.Feed.Dropped(), "are not in the report because it was too slow")
+		lost(p.Feed.Dropped(), "{is|are} not in the report because it was too slow")
 	}
 }

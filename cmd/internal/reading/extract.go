@@ -12,6 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/extract"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report"
@@ -326,20 +327,20 @@ func (x *extraction) summary(all capture.Stats, job *extract.Job) {
 	case name == "-":
 		name = "standard output"
 	}
-	say("%s: %d of %d frames written", name, c.Frames, all.Frames)
+	say(plural.Form(all.Frames, "%s: %d of %d {frame|frames} written"), name, c.Frames, all.Frames)
 	if x.decrypt {
-		say("%s: %d datagrams deciphered", name, done)
+		say(plural.Form(done, "%s: %d {datagram|datagrams} deciphered"), name, done)
 		if x.format.Value == "pcap" {
 			say("%s: a pcap file cannot say that it is deciphered; read it with --clear", name)
 		}
 	}
 	if left > 0 {
-		say("%s: %d datagrams in IP fragments stay enciphered", name, left)
+		say(plural.Form(left, "%s: %d {datagram in IP fragments stays|datagrams in IP fragments stay} enciphered"), name, left)
 	}
 	if c.Lacking > 0 {
-		say("%s: %d frames left out: too large, or of an interface that is not described", name, c.Lacking)
+		say(plural.Form(c.Lacking, "%s: %d {frame|frames} left out: too large, or of an interface that is not described"), name, c.Lacking)
 	}
 	if c.Blocks > 0 {
-		say("%s: %d blocks left out: too large", name, c.Blocks)
+		say(plural.Form(c.Blocks, "%s: %d {block|blocks} left out: too large"), name, c.Blocks)
 	}
 }

@@ -2,9 +2,9 @@ package reading
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -20,12 +20,12 @@ func (r *reading) nothing() string {
 	case r.All || r.one.seen == 0 || r.one.shown > 0:
 		return ""
 	}
-	text := counted(r.one.seen, "record") + ", none match " + report.Escape(strings.Join(r.Given(), " "))
+	text := plural.Count(r.one.seen, "record") + ", none match " + report.Escape(strings.Join(r.Given(), " "))
 	if names := r.Players(); r.WantsPlayer() && len(names) > 0 {
 		text += "; the players are " + report.Escape(strings.Join(names, ", "))
 	}
 	if r.HasRange() && !r.start.IsZero() {
-		text += fmt.Sprintf("; the capture has %s in %.3f s", counted(stats.Frames, "frame"), stats.LastTime.Sub(r.start).Seconds())
+		text += fmt.Sprintf("; the capture has %s in %.3f s", plural.Count(stats.Frames, "frame"), stats.LastTime.Sub(r.start).Seconds())
 	}
 	return text
 }
@@ -42,28 +42,11 @@ func (r *reading) foreign() string {
 		{other, "other UDP"}, {stats.Other.TCP, "TCP"}, {stats.Other.NotUDP - stats.Other.TCP, "other protocols"}, {stats.Other.NotIP, "not IP"},
 	} {
 		if rest -= k.n; k.n > 0 {
-			kinds = append(kinds, thousands(k.n)+" "+k.kind)
+			kinds = append(kinds, plural.Thousands(k.n)+" "+k.kind)
 		}
 	}
 	if rest > 0 {
-		kinds = append(kinds, thousands(rest)+" not readable")
+		kinds = append(kinds, plural.Thousands(rest)+" not readable")
 	}
-	return counted(stats.Frames, "frame") + ", none of the game" + r.OnPorts() + " (" + strings.Join(kinds, ", ") + ")"
-}
-
-// counted returns a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return thousands(n) + " " + thing + "s"
-}
-
-// thousands returns a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return plural.Count(stats.Frames, "frame") + ", none of the game" + r.OnPorts() + " (" + strings.Join(kinds, ", ") + ")"
 }

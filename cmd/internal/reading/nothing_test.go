@@ -51,11 +51,3 @@ func TestNothing(t *testing.T) {
 		}
 	}
 }
-
-func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 7628: "7,628", 1234567: "1,234,567"} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
@@ -85,7 +86,7 @@ func (h *holder) record(r *dissect.Record) error {
 		if w.gone > 0 {
 			first := append(w.records, r)[0]
 			first.Notes = append(first.Notes, dissect.Note{
-				Code: "late", Text: fmt.Sprintf("the conversation begins late: %d records before this one came too long before the name", w.gone),
+				Code: "late", Text: fmt.Sprintf(plural.Form(w.gone, "the conversation begins late: %d {record|records} before this one came too long before the name"), w.gone),
 			})
 		}
 		for _, r := range w.records {

@@ -13,6 +13,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -110,8 +111,9 @@ func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSi
 	if f.Verify {
 		defer func() {
 			v := r.one.verify
-			fmt.Fprintf(s.Err, "bcdissect: verify: %d messages and %d datagrams were encoded anew, %d differ\n",
-				v.Messages, v.Datagrams, v.Differ)
+			fmt.Fprintf(s.Err, "bcdissect: verify: %d %s and %d %s were encoded anew, %d %s\n",
+				v.Messages, plural.Form(v.Messages, "{message|messages}"), v.Datagrams, plural.Form(v.Datagrams, "{datagram|datagrams}"),
+				v.Differ, plural.Form(v.Differ, "{differs|differ}"))
 		}()
 	}
 	if readErr == nil {

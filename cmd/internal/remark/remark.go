@@ -4,6 +4,7 @@ package remark
 import (
 	"fmt"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 )
 
@@ -12,17 +13,17 @@ func Of(c *capture.Stats) []string {
 	all := c.Remarks[:len(c.Remarks):len(c.Remarks)]
 	say := func(n int, format string, args ...any) {
 		if n > 0 {
-			all = append(all, fmt.Sprintf("%d %s", n, fmt.Sprintf(format, args...)))
+			all = append(all, fmt.Sprintf("%d %s", n, fmt.Sprintf(plural.Form(n, format), args...)))
 		}
 	}
-	say(c.MoreRemarks, "more remarks on logs were left out")
-	say(c.Other.Unsent, "datagrams of a log were left out: sending them failed")
+	say(c.MoreRemarks, "more {remark on logs was|remarks on logs were} left out")
+	say(c.Other.Unsent, "{datagram of a log was left out: sending it|datagrams of a log were left out: sending them} failed")
 	for _, l := range c.Other.Links {
-		say(l.Frames, "frames were skipped: link type %d is not supported", l.Type)
+		say(l.Frames, "{frame was|frames were} skipped: link type %d is not supported", l.Type)
 	}
-	say(c.Other.NoInterface, "frames were skipped: the file does not describe their interface")
-	say(c.Other.Oversized, "frames were skipped: they are too large")
-	say(c.Evicted, "datagrams in IP fragments were given up: too old, too many or contradictory")
-	say(c.Unfinished, "datagrams in IP fragments lack some of them")
+	say(c.Other.NoInterface, "{frame was skipped: the file does not describe its|frames were skipped: the file does not describe their} interface")
+	say(c.Other.Oversized, "{frame was skipped: it is|frames were skipped: they are} too large")
+	say(c.Evicted, "{datagram in IP fragments was|datagrams in IP fragments were} given up: too old, too many or contradictory")
+	say(c.Unfinished, "{datagram in IP fragments lacks|datagrams in IP fragments lack} some of them")
 	return all
 }

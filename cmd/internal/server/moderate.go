@@ -11,6 +11,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/control"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -187,7 +188,7 @@ func (s *Server) say(now time.Time, text string) (string, error) {
 	if text == "" || len(text) > maxSaid {
 		return "", fmt.Errorf("a host says between 1 and %d bytes", maxSaid)
 	}
-	return fmt.Sprintf("said to %d players: %s", s.Host.Say(now, text), text), nil
+	return fmt.Sprintf("said to %s: %s", plural.Count(s.Host.Say(now, text), "player"), text), nil
 }
 
 // Bans are the addresses that are not let in: those of a file, and those that

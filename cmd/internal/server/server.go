@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
@@ -66,7 +67,7 @@ type Server struct {
 	free    chan *[largest]byte
 	broken  chan error
 	dropped atomic.Int64 // because the host was busy
-	cut     atomic.Int64 // because they were too large
+	cut     atomic.Int64 // because {it was|they were} too large
 
 	recorder Recorder
 	noted    int          // datagrams that were recorded or reported
@@ -334,7 +335,7 @@ func (s *Server) inGame() int { return s.Host.Status().Players }
 func (s *Server) draw(now time.Time) {
 	stats := s.Host.Stats()
 	seconds := max(now.Sub(s.drawn).Seconds(), 0.1)
-	text := fmt.Sprintf("%d of %d players, %.0f datagrams/s in, %.0f out, up %s",
+	text := fmt.Sprintf(plural.Form(s.Players, "%d of %d {player|players}, %.0f datagrams/s in, %.0f out, up %s"),
 		s.inGame(), s.Players, float64(stats.Received-s.last.Received)/seconds, float64(stats.Sent-s.last.Sent)/seconds,
 		now.Sub(s.began).Round(time.Second))
 	if n := s.dropped.Load() + s.noRoom.Load(); n > 0 {
@@ -369,7 +370,7 @@ func (s *Server) reread(now time.Time) {
 		s.Log.Say("the bans stay as they were: %s", err.Error())
 		return
 	}
-	s.Log.Say("%d bans read from %s, %d put out", len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
+	s.Log.Say(plural.Form(len(s.Bans.list), "%d {ban|bans} read from %s, %d put out"), len(s.Bans.list), s.Bans.File, s.Host.Recheck(now))
 }
 
 // Event logs an event of the host, at a rate that people can read.
@@ -403,27 +404,29 @@ func (s *Server) Event(e relay.Event) {
 // summary logs the totals of the game.
 func (s *Server) summary() {
 	stats := s.Host.Stats()
-	s.Log.Say("hosted for %s: %d joined, %d datagrams (%s) received, %d (%s) sent, %d messages passed on, %d queries answered",
-		time.Since(s.began).Round(time.Second), s.joined, stats.Received, Size(s.bytesIn), stats.Sent-s.unsent, Size(s.bytesOut), stats.Copies, stats.Queries)
-	lost := func(n int, why string) {
+	s.Log.Say("hosted for %s: %d joined, %d %s (%s) received, %d (%s) sent, %d %s passed on, %d %s answered",
+		time.Since(s.began).Round(time.Second), s.joined, stats.Received, plural.Form(stats.Received, "{datagram|datagrams}"), Size(s.bytesIn),
+		stats.Sent-s.unsent, Size(s.bytesOut), stats.Copies, plural.Form(stats.Copies, "{message|messages}"),
+		stats.Queries, plural.Form(stats.Queries, "{query|queries}"))
+	lost := func(n int, why string, args ...any) {
 		if n > 0 {
-			s.Log.Say("%d datagrams %s", n, why)
+			s.Log.Say(plural.Form(n, "%d {datagram|datagrams} "+why), append([]any{n}, args...)...)
 		}
 	}
-	lost(int(s.noRoom.Load()), "were dropped by the system because the host was busy")
-	lost(int(s.dropped.Load()), "were dropped because the host was busy")
-	lost(int(s.cut.Load()), "were dropped because they were too large")
-	lost(stats.Limited, "were dropped by a limit")
+	lost(int(s.noRoom.Load()), "{was|were} dropped by the system because the host was busy")
+	lost(int(s.dropped.Load()), "{was|were} dropped because the host was busy")
+	lost(int(s.cut.Load()), "{was|were} dropped because {it was|they were} too large")
+	lost(stats.Limited, "{was|were} dropped by a limit")
 	lost(stats.Malformed, "did not make sense, in whole or in part")
 	lost(stats.Strangers, "came from strangers")
 	if s.recorder.Wanted() || s.Feed != nil {
-		lost(s.skipped+s.unnoted, "of strangers and beyond limits are not recorded (--strangers)")
+		lost(s.skipped+s.unnoted, "of strangers and beyond limits {is|are} not recorded (--strangers)")
 	}
 	if s.unsent > 0 {
-		lost(s.unsent, "could not be sent: "+s.sendErr.Error())
+		lost(s.unsent, "could not be sent: %v", s.sendErr)
 	}
 	if s.Feed != nil {
-		lost(int(s.Feed.Dropped()), "are not in the report because it was too slow")
+		lost(int(s.Feed.Dropped()), "{is|are} not in the report because it was too slow")
 	}
 }
 

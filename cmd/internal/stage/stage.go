@@ -13,6 +13,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 )
@@ -253,13 +254,13 @@ func (s *Stage) socket(c *conform.Client) (*net.UDPConn, error) {
 // Complaints lists the problems that the report leaves out.
 func (s *Stage) Complaints() (list []string) {
 	if stuck := s.performer.Stuck(); len(stuck) > 0 {
-		list = append(list, fmt.Sprintf("%d clients never got into the game of %v: %s", len(stuck), s.to, strings.Join(stuck[:min(len(stuck), 8)], ", ")))
+		list = append(list, fmt.Sprintf(plural.Form(len(stuck), "%d {client|clients} never got into the game of %v: %s"), len(stuck), s.to, strings.Join(stuck[:min(len(stuck), 8)], ", ")))
 	}
 	if others := s.performer.Others(); len(others) > 0 {
-		list = append(list, fmt.Sprintf("the capture holds %d more games, the first at %v; only the first game was played: choose another with --port", len(others), others[0]))
+		list = append(list, fmt.Sprintf(plural.Form(len(others), "the capture holds %d more {game, at %v|games, the first at %v}; only the first game was played: choose another with --port"), len(others), others[0]))
 	}
 	if s.performer.Dropped > 0 {
-		list = append(list, fmt.Sprintf("%d messages could not be played", s.performer.Dropped))
+		list = append(list, fmt.Sprintf(plural.Form(s.performer.Dropped, "%d {message|messages} could not be played"), s.performer.Dropped))
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
@@ -240,7 +241,7 @@ func (e *extcap) run(s cli.Streams) (err error) {
 	}
 	_ = live.Close() // so that the counters are complete
 	if c := live.Counters(); c.Overflowed > 0 {
-		fmt.Fprintf(s.Err, "bcdissect: %d packets were left out: Wireshark is too slow\n", c.Overflowed)
+		fmt.Fprintf(s.Err, plural.Form(c.Overflowed, "bcdissect: %d {packet was|packets were} left out: Wireshark is too slow\n"), c.Overflowed)
 	}
 	if errors.Is(err, io.EOF) || cli.IsClosedPipe(err) { // it was ended
 		return nil
