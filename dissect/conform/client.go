@@ -32,6 +32,7 @@ type Client struct {
 	given     uint8     // the id in the host's accept
 	spoke     bool      // it has used that id
 	waiting   []*Event  // until it is admitted
+	dropped   int       // messages that should wait, but are too many
 	ready     bool      // its ClientReady has been played
 	entered   time.Time // when it was let in, or said that it is ready
 	playing   bool      // it counts as being in the game: it is ready, or was adopted
@@ -55,6 +56,8 @@ type Client struct {
 	taken  moment    // last acknowledgement of a message of it
 	spoken moment    // last message of it
 	after  int       // messages with a number since taken
+
+	doubted moment // when the host may have begun anew, and forgotten it
 
 	to      *destination // of the host's messages to it, nil before the first
 	resent  moments      // retransmissions of it

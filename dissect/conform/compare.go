@@ -476,10 +476,10 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	}
 	switch o, ok := d.last[x.src.client]; {
 	case !ok || g.Number > o.number && x.index > o.index:
-		d.last[x.src.client] = ordered{x.index, g.Number}
+		d.last[x.src.client] = ordered{x.index, g.Number, x.src}
 		c.rep.Invariants.inOrder()
 	case g.Number > o.number:
-		c.doubts.disorder(x, g)
+		c.doubts.disorder(x, g, o.src)
 	}
 }
 

@@ -51,7 +51,7 @@ type doubts struct {
 	tail   []*expect
 	pairs  []pair
 	ends   []extra
-	late   []pair
+	late   []late
 	more   int // beyond the limit
 	merged int // counted in groups of other clients, since there are too many
 
@@ -62,6 +62,12 @@ type doubts struct {
 type pair struct {
 	x *expect
 	g *got
+}
+
+// A late pair came after the copy of a message that was sent after it.
+type late struct {
+	pair
+	before *source
 }
 
 // An extra is a message that nothing asked for.
@@ -81,10 +87,10 @@ func (d *doubts) pair(x *expect, g *got) {
 }
 
 // disorder takes a copy that came after that of a later message.
-func (d *doubts) disorder(x *expect, g *got) {
+func (d *doubts) disorder(x *expect, g *got, before *source) {
 	if len(d.late) < maxDoubted {
 		x.kept = true
-		d.late = append(d.late, pair{x, g.keep()})
+		d.late = append(d.late, late{pair{x, g.keep()}, before})
 	} else {
 		d.more++
 	}
@@ -202,7 +208,11 @@ func (d *doubts) last(x *expect) {
 }
 
 // A loss is the part of messages that a capture lacks.
-type loss struct{ of, lost int }
+type loss struct {
+	of, lost int
+	in       int  // datagrams that they came in
+	again    bool // clients sent messages again, so datagrams were lost
+}
 
 func (l loss) part() float64 {
 	if l.lost == 0 {
@@ -214,11 +224,15 @@ func (l loss) part() float64 {
 // most returns how many of n messages can be lost if the part is the same. The
 // numbered messages of a battle come in bunches, so the part is a guess.
 func (l loss) most(n int) int {
-	if l.lost == 0 {
-		return 0
-	}
 	k := float64(l.lost)
-	part := min(1, 2*(k+3*math.Sqrt(k)+3)/float64(l.of+l.lost))
+	of := l.of + l.lost
+	if l.lost == 0 {
+		if !l.again {
+			return 0
+		}
+		of = l.in // many may have come in few datagrams
+	}
+	part := min(1, 2*(k+3*math.Sqrt(k)+3)/float64(max(of, 1)))
 	expected := float64(n) * part
 	return int(math.Ceil(expected + 3*math.Sqrt(expected) + 1))
 }
@@ -245,7 +259,7 @@ func (d *doubts) lack() (l loss) {
 // whether it lacks any of another host's game.
 func (c *comparer) resolve(lossy bool) {
 	out, in := c.t.losses()
-	lost := loss{out.of + in.of, out.lost + in.lost}
+	lost := loss{out.of + in.of, out.lost + in.lost, out.in + in.in, c.t.again}
 	d := &c.doubts
 	// Numbered messages come in bunches: few of them may be lost where many others are.
 	if l := d.lack(); l.part() > lost.part() {
@@ -261,7 +275,7 @@ func (c *comparer) resolve(lossy bool) {
 		}
 	}
 	for _, p := range d.late {
-		c.disordered(p.x, p.g)
+		c.disordered(p)
 	}
 	for _, e := range d.ends {
 		if lossy {

@@ -24,6 +24,9 @@ type Join struct {
 
 	ended bool
 	short bool
+	heard time.Time // of the host
+	again int       // datagrams of the client since, other than acknowledgements
+	spoke time.Time // the last of these
 }
 
 // A Step is a message of a join.
@@ -96,9 +99,21 @@ func (js *Joins) Record(r *dissect.Record) error {
 		j.Name = r.Client
 	}
 	if !j.ended && !j.InGame {
+		j.hear(r)
 		j.take(r)
 	}
 	return nil
+}
+
+// hear notes who spoke last.
+func (j *Join) hear(r *dissect.Record) {
+	switch {
+	case r.Dir == dissect.FromHost:
+		j.heard, j.again = r.Datagram.Time, 0
+	case r.Part == 0 && r.Transport.Type != transport.Acknowledge:
+		j.again++
+		j.spoke = r.Datagram.Time
+	}
 }
 
 // Close tells of each join where it stopped.
@@ -232,6 +247,9 @@ func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) 
 // waits says what a join that went no further waits for.
 func (j *Join) waits() string {
 	last := &j.Steps[len(j.Steps)-1]
+	if last.FromHost && j.again > 1 && j.spoke.Sub(j.heard) > silent {
+		return fmt.Sprintf("the host sends nothing more, although the client speaks for %.1f s", j.spoke.Sub(j.heard).Seconds())
+	}
 	switch last.kind {
 	case stepConnect:
 		return "the host does not answer the connect"

@@ -23,12 +23,14 @@ func (o *hole) during(from, till time.Time) bool {
 // holes are the missing numbers of one sender's messages of one class, as the
 // tracker of the pipeline reports them.
 type holes struct {
-	list []hole // in the order of their numbers
-	seen int    // numbers that came
-	lost int    // numbers that have not come
-	late int    // numbers that were missing for a time, so an earlier transmission is not in the capture
-	at   time.Time
-	next int64
+	list      []hole // in the order of their numbers
+	seen      int    // numbers that came
+	datagrams int    // that they came in
+	lost      int    // numbers that have not come
+	late      int    // numbers that were missing for a time, so an earlier transmission is not in the capture
+	at        time.Time
+	came      time.Time // the last of them
+	next      int64
 
 	proven   int64 // number behind the last that the receiver has acknowledged, if above next
 	provenAt time.Time
@@ -53,6 +55,10 @@ func (h *holes) take(number int64, gap int, late bool, at time.Time) {
 		h.lose(hole{h.part, h.part + 1, h.partAt, at})
 	}
 	h.seen++
+	if at != h.came {
+		h.came = at
+		h.datagrams++
+	}
 	switch {
 	case late || number < h.next:
 		h.fill(number, at)
@@ -172,9 +178,17 @@ func (h *holes) during(from, till time.Time) bool {
 type receipt struct {
 	want, got uint64 // pieces
 	all       bool
+	first     int  // place of its first acknowledgement among those of all messages, 0 if there is none
+	twice     bool // it was sent again, or acknowledged again, so the host may have got it twice
 }
 
 func (r *receipt) acknowledged() bool { return r.all || r.want != 0 && r.got&r.want == r.want }
+
+// after reports whether the host may have got the message after one that was
+// sent later: by the order of its acknowledgements, unless they do not tell.
+func (r *receipt) after(later *receipt) bool {
+	return r.twice || later.twice || r.first == 0 || later.first == 0 || r.first > later.first
+}
 
 // receipts are those of a client's latest messages of one class, by the low
 // byte of the number: no host acknowledges older ones.
@@ -196,16 +210,28 @@ func (r *receipts) sent(seq uint16, fragment bool, index uint8) *receipt {
 	return r.of[i]
 }
 
-// acknowledge takes the host's acknowledgement, which may have 8 bits.
-func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8) {
+// find returns the receipt of the latest message with a number, which may have 8
+// bits; nil if there is none.
+func (r *receipts) find(seq uint16) *receipt {
 	i := uint8(seq)
-	got := r.of[i]
-	if got == nil || seq != r.seqs[i] && seq >= eightBits {
-		return
+	if r == nil || seq != r.seqs[i] && seq >= eightBits {
+		return nil
 	}
-	if fragment {
+	return r.of[i]
+}
+
+// acknowledge takes the host's acknowledgement. place is its place among all.
+func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8, place int) {
+	got := r.find(seq)
+	switch {
+	case got == nil:
+	case fragment:
 		got.got |= 1 << (index % 64)
-	} else {
+	default:
+		got.twice = got.twice || got.all
 		got.all = true
+		if got.first == 0 {
+			got.first = place
+		}
 	}
 }

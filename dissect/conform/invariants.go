@@ -155,6 +155,6 @@ func (v *Invariants) joined(c *Client) {
 
 func (v *Invariants) inOrder() { v[invOrder].Checked++ }
 
-func (v *Invariants) disorder(frame int) {
-	v[invOrder].fail(frame, false)
+func (v *Invariants) disorder(frame int, known bool) {
+	v[invOrder].fail(frame, known)
 }

@@ -2,6 +2,8 @@ package conform
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -23,8 +25,17 @@ func (t *timeline) admit(c *Client) {
 		return
 	}
 	c.admitted = true
+	t.reached[limitWaiting] += c.dropped
 	at := t.now.time
 	waiting := t.dequeue(c)
+	if c.Adopted {
+		t.adopted++
+		t.emit(&Event{Kind: Appeared, Time: at, Frame: c.First, Client: c, Number: -1})
+		for _, e := range waiting {
+			t.emit(e)
+		}
+		return
+	}
 	for _, e := range waiting {
 		if e.Kind == Output && e.Time.Before(at) {
 			at = e.Time // that of the accept
@@ -48,21 +59,93 @@ func (t *timeline) given(c *Client, id uint8) {
 			return
 		}
 	}
+	if o := t.unanswered(c); o != nil {
+		t.restart(c, o)
+	}
 }
 
-// restart ends the clients of the host's last run, to which old belongs.
+// unanswered returns one of the clients, if the host has answered none of them for
+// some time, although they spoke; c does not count.
+func (t *timeline) unanswered(c *Client) (found *Client) {
+	for _, o := range t.order {
+		switch {
+		case o == c || o.gone || !o.admitted:
+		case o.after > 1 && o.spoken.time.Sub(o.heard.time) > silent:
+			found = o
+		case t.now.time.Sub(o.heard.time) < silent:
+			return nil
+		}
+	}
+	return found
+}
+
+// restart ends the clients of the host's last run, to which old belongs. Those to
+// which the host spoke just now may know it longer: it may have put out old alone.
 func (t *timeline) restart(c, old *Client) {
+	if n := len(t.runs); n > 0 && t.runs[n-1].forgot(old) {
+		t.end(old, PutOut)
+		return
+	}
+	run := run{at: t.now, old: old, sameID: old.given == c.given}
+	silence := t.now.time.Add(-silent)
+	for _, o := range append([]*Client(nil), t.order...) {
+		switch {
+		case o == c || o.gone || !o.admitted:
+		case o == old:
+			t.end(o, PutOut)
+		case o.First > old.heard.frame: // it came when the host had no word for old any more
+			run.others = append(run.others, o)
+		case o.heard.time.Before(silence):
+			run.ended++
+			t.end(o, PutOut)
+		default:
+			o.doubted = t.now
+			run.others = append(run.others, o)
+		}
+	}
 	if len(t.runs) == maxSilences {
 		t.runs = t.runs[:maxSilences-1]
 		t.reached[limitListed]++
 	}
-	t.runs = append(t.runs, t.now.frame)
-	silence := t.now.time.Add(-silent)
-	for _, o := range append([]*Client(nil), t.order...) {
-		if o != c && (c.given == firstPeer || o.index <= old.index || o.heard.time.Before(silence)) {
-			t.end(o, PutOut)
+	t.runs = append(t.runs, run)
+}
+
+// A run is one of the host that seems to begin anew: it gives the id of a client
+// to another.
+type run struct {
+	at     moment
+	old    *Client
+	sameID bool      // of old is given
+	ended  int       // other clients, to which it had said nothing for a time
+	others []*Client // the rest
+}
+
+// forgot reports whether the host has said nothing to a client since, which it
+// had let in before.
+func (r *run) forgot(c *Client) bool {
+	return slices.Contains(r.others, c) && c.doubted == r.at && !c.heard.time.After(r.at.time)
+}
+
+// note says for people what the end of the capture shows of it.
+func (r *run) note() string {
+	for _, c := range r.others {
+		if c.heard.time.After(r.at.time) {
+			return fmt.Sprintf("The host gives the id of %s to another client at frame %d: it had put %s out without a word.", who(r.old), r.at.frame, who(r.old))
 		}
 	}
+	if !r.sameID {
+		return fmt.Sprintf("A new run of the host begins at frame %d: it lets somebody in, and had answered nobody else for some time.", r.at.frame)
+	}
+	if r.ended+len(r.others) == 0 {
+		return fmt.Sprintf("A new run of the host begins at frame %d, or it had put %s out without a word: it gives that id to another client.", r.at.frame, who(r.old))
+	}
+	return fmt.Sprintf("A new run of the host begins at frame %d: it gives an id that another client has.", r.at.frame)
+}
+
+// forgotten reports whether the host may have begun anew while the client was in
+// the game: it has said nothing to it since.
+func (c *Client) forgotten(at time.Time) bool {
+	return !c.doubted.time.IsZero() && c.heard.time.Before(c.doubted.time) && !at.Before(c.doubted.time.Add(-silent))
 }
 
 // answers takes an answer to a round of the checksums. A client that answers a
@@ -174,6 +257,9 @@ func (t *timeline) objectOf(e *Event) {
 	if !ok {
 		return
 	}
+	if slices.ContainsFunc(t.order, func(c *Client) bool { return !c.gone && slices.Contains(c.objects, o.id) }) {
+		return // somebody has created it, its player or another
+	}
 	for _, c := range t.order {
 		if c.Slot == slot && !c.gone && c.admitted && c != e.Client {
 			if c.playing && c.created(o.id, &t.reached) {
@@ -230,8 +316,9 @@ func (t *timeline) speaks(r *dissect.Record) {
 	at := t.now.time
 	if r.Dir == dissect.ToHost {
 		t.fromClients++
-		if r.Transport.Type != transport.Acknowledge {
+		if c := t.clients[r.Datagram.Src]; r.Transport.Type != transport.Acknowledge && (c == nil || !c.gone) {
 			t.asking++
+			t.asked = at
 		}
 		return
 	}
@@ -323,6 +410,8 @@ func (t *timeline) losses() (out, in loss) {
 			out.lost += c.got[k].missing() + c.got[k].late
 			in.of += c.sent[k].seen
 			in.lost += c.sent[k].missing() + c.sent[k].late
+			out.in += c.got[k].datagrams
+			in.in += c.sent[k].datagrams
 		}
 	}
 	return out, in

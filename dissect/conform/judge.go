@@ -90,7 +90,10 @@ func (c *comparer) deviantMissing(x *expect) {
 // The reasons that the capture or the network gives.
 const (
 	whySilent   = "the host was silent, as if it had died or lost its network"
+	whyAnew     = "the host may have begun anew: it sent nothing more to the client"
 	whyNotTaken = "the host never acknowledged the message: it was lost before the host"
+	whyNothing  = "the host has acknowledged nothing of the client"
+	whyUnproved = "the client has not used the id that it was given, and the host has acknowledged nothing of it"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
 	whyAgain    = "a copy came, but it may be one of an earlier message, sent again"
@@ -136,8 +139,14 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.src.notTaken() && (x.src.matched == 0 || d.repeated(x)):
 		return whyNotTaken
+	case x.src.kind == Input && x.src.number < 0 && x.src.client.taken.frame == 0 && x.src.matched == 0 && !x.src.madeUp:
+		return whyNothing
+	case cl.given != 0 && !cl.spoke && cl.taken.frame == 0:
+		return whyUnproved
 	case x.src.foreign:
 		return whyForeign
+	case cl.forgotten(x.src.time), x.src.client != nil && x.src.client.forgotten(x.src.time):
+		return whyAnew
 	case c.t.silentAt(x.src.time):
 		return whySilent
 	case cl.heard.time.Before(x.src.time) && cl.seen.Before(x.src.time):
@@ -189,6 +198,9 @@ func (c *comparer) inHole(d *destination, x *expect) bool {
 // One that came late had its number before.
 func (d *destination) trailing(x *expect) bool {
 	from := x.src.time.Add(lastMoment)
+	if x.src.restless() { // it may have been sent much later
+		from = x.src.time.Add(latest)
+	}
 	if x.typ != transport.Standard {
 		return d.client.got[0].at.Before(from)
 	}
@@ -234,7 +246,13 @@ func (c *comparer) surplus(d *destination, g *got) {
 		return
 	}
 	why, known := c.hostMade(d, g)
-	if !known {
+	switch {
+	case known:
+	case c.hasty() && c.twice(d, g):
+		c.rep.row(g.Type, g.Op).Explained++
+		c.rep.deviate(ruleArrival, g.Type, g.Op, g.Frame)
+		return
+	default:
 		why, known = c.lostCause(d, g)
 	}
 	all := c.twin(d, g)

@@ -73,7 +73,7 @@ func TestLimitNotes(t *testing.T) {
 		r.cmp.cut(nil, at)
 	}
 	r.cmp.evict = 1
-	r.t.runs = make([]int, maxSilences)
+	r.t.runs = make([]run, maxSilences)
 	r.t.restart(&Client{}, &Client{})
 	r.notes()
 	for _, want := range []string{

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -101,13 +102,59 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 	}
 	const most = maxHoldingBytes/(64<<10) + 1
-	if tl.waiting.messages != most || tl.reached[limitWaiting] != 200-most {
-		t.Errorf("%d messages wait, %d were given up, want %d and %d", tl.waiting.messages, tl.reached[limitWaiting], most, 200-most)
+	dropped := 0
+	for _, c := range clients {
+		dropped += c.dropped
+	}
+	if tl.waiting.messages != most || dropped != 200-most {
+		t.Errorf("%d messages wait, %d were given up, want %d and %d", tl.waiting.messages, dropped, most, 200-most)
 	}
 	for _, c := range clients {
 		tl.end(c, PutOut)
 	}
 	if tl.waiting != (load{}) {
 		t.Errorf("%+v is left", tl.waiting)
+	}
+}
+
+// What is said of a host that gives an id again depends on whom it speaks to
+// afterwards.
+func TestRunNote(t *testing.T) {
+	at := time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
+	silent, served := &Client{heard: moment{at.Add(-time.Second), 5}}, &Client{heard: moment{at.Add(time.Second), 9}}
+	for _, tt := range []struct {
+		run  run
+		want string
+	}{
+		{run{sameID: true, others: []*Client{silent, served}}, "it had put A out"},
+		{run{sameID: true, others: []*Client{silent}}, "A new run of the host begins at frame 7: it gives an id"},
+		{run{sameID: true, ended: 1}, "A new run of the host begins at frame 7: it gives an id"},
+		{run{sameID: true}, "A new run of the host begins at frame 7, or it had put A out"},
+		{run{ended: 1}, "A new run of the host begins at frame 7: it lets somebody in"},
+	} {
+		tt.run.at, tt.run.old = moment{at, 7}, &Client{Name: "A"}
+		if got := tt.run.note(); !strings.Contains(got, tt.want) {
+			t.Errorf("%+v: got %q, want %q", tt.run, got, tt.want)
+		}
+	}
+}
+
+// Where clients sent messages again, none of which the capture lacks, as many
+// unreliable ones may be lost as could be without a numbered one among them.
+func TestMostLost(t *testing.T) {
+	for _, tt := range []struct {
+		loss loss
+		n    int
+		low  int
+		high int
+	}{
+		{loss{of: 1700, in: 300}, 584, 0, 0},
+		{loss{of: 1700, in: 300, again: true}, 584, 9, 40}, // 1 % of 300 is 3, which are rarely none
+		{loss{of: 1700, in: 20000, again: true}, 584, 1, 4},
+		{loss{of: 980, lost: 20}, 1000, 40, 160},
+	} {
+		if got := tt.loss.most(tt.n); got < tt.low || got > tt.high {
+			t.Errorf("%+v of %d: got %d, want %d to %d", tt.loss, tt.n, got, tt.low, tt.high)
+		}
 	}
 }

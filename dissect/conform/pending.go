@@ -32,6 +32,7 @@ type destination struct {
 type ordered struct {
 	index  int
 	number int64
+	src    *source
 }
 
 // arrived is a message that came.
@@ -92,7 +93,7 @@ func firstGot(list []*got, x *expect) *got {
 // that keeps the order of the client's messages. One for which the copy is later
 // than usual gives way to one for which it is not.
 func (d *destination) choose(g *got) *expect {
-	var passed, first *expect
+	var passed, first, late *expect
 	s := d.byKey.find(g.key)
 	if s == nil {
 		return nil
@@ -129,12 +130,17 @@ func (d *destination) choose(g *got) *expect {
 			}
 		case passed == nil && lag <= disorder:
 			passed = x
+		default:
+			late = x
 		}
 	}
-	if first == nil {
-		return passed
+	switch {
+	case first != nil:
+		return first
+	case passed == nil && late != nil && d.alike(g.key, late.src.time, reliableWait) == 1: // nothing else can be it
+		return late
 	}
-	return first
+	return passed
 }
 
 // skipped returns the expected message that belongs where the number of a late

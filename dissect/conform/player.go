@@ -117,6 +117,7 @@ func (p *player) event(e *Event) {
 		if p.partial() {
 			p.fillBelow(e.Client.Slot) // others are there that the capture does not show
 		}
+		p.makeRoom()
 		n := p.open(e.Client, e.Client.Addr)
 		p.connect(n, e.Body, e.Client.short)
 		p.run()
@@ -142,11 +143,7 @@ func (p *player) event(e *Event) {
 		}
 	case PutOut:
 		if n := p.ends[e.Client]; n != nil {
-			p.mute = true
-			p.host.Kick(e.Time, n.live.ID, transport.BootTimedOut)
-			p.run()
-			p.mute = false
-			p.close(n)
+			p.putOut(n)
 		}
 	case Output, Cut, Again:
 		return
@@ -167,7 +164,9 @@ func (p *player) advance(now time.Time) {
 			p.hear(n)
 		}
 	}
+	p.mute = true // how long the captured host waits for a client is up to it
 	p.pass()
+	p.mute = false
 }
 
 // hear lets the model know that an end is there.
@@ -176,6 +175,32 @@ func (p *player) hear(n *end) {
 		p.host.Hear(p.now, n.addr)
 		p.run()
 	}
+}
+
+// makeRoom puts out the client whose join the captured host has most likely given
+// up, if the model has no place for one that the captured host lets in.
+func (p *player) makeRoom() {
+	if s := p.host.Status(); s.Players < s.Limit {
+		return
+	}
+	var oldest *end
+	for _, n := range p.list {
+		if c := n.client; c != nil && !c.playing && p.now.Sub(c.heard.time) > longestLost && (oldest == nil || c.heard.time.Before(oldest.client.heard.time)) {
+			oldest = n
+		}
+	}
+	if oldest != nil {
+		p.putOut(oldest)
+	}
+}
+
+// putOut puts a client out of the model.
+func (p *player) putOut(n *end) {
+	p.mute = true
+	p.host.Kick(p.now, n.live.ID, transport.BootTimedOut)
+	p.run()
+	p.mute = false
+	p.close(n)
 }
 
 // pass lets the model do what is due by now.

@@ -296,7 +296,7 @@ func (r *Replay) notes() {
 	note(t.adopted, "The capture lacks the {join|joins} of %d of %d clients. {It|They} entered the model when {it|they} first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
 	note(len(t.strangers), "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.", len(t.strangers))
 	out, in := t.losses()
-	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}.", in.lost)
+	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", in.lost)
 	note(out.lost, "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", out.lost)
 	note(t.madeUp, "%d {message|messages} of clients that the capture lacks {was|were} made up, because the host's messages prove {it|them}.", t.madeUp)
 	note(t.cut, "The capture holds only a part of %d {datagram|datagrams}. The rest was not played, and not compared.", t.cut)
@@ -311,24 +311,29 @@ func (r *Replay) notes() {
 	for _, s := range t.silences {
 		note(1, "The host sent nothing for %.1f seconds after frame %d, although clients spoke.", s.till.Sub(s.from.time).Seconds(), s.from.frame)
 	}
-	if t.fromHosts > 0 && t.asking > 1 && t.now.time.Sub(t.heard.time) > silent {
-		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, or its network did.", t.heard.frame, t.now.time.Sub(t.heard.time).Seconds())
+	if t.fromHosts > 0 && t.asking > 1 && t.asked.Sub(t.heard.time) > silent {
+		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, its network did, or it had put them out.", t.heard.frame, t.asked.Sub(t.heard.time).Seconds())
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {
 			note(n, "The host acknowledged nothing from %[2]s after frame %[3]d: %[1]d {message|messages}.", n, who(c), c.taken.frame)
 		}
 	}
-	for _, frame := range t.runs {
-		note(1, "A new run of the host begins at frame %d: it gives an id that another client has.", frame)
+	for i := range t.runs {
+		note(1, "%s", t.runs[i].note())
 	}
-	outside := 0
+	outside, unknown := 0, 0
 	for _, c := range t.all {
-		if !c.admitted {
+		switch {
+		case c.admitted:
+		case c.Adopted:
+			unknown++
+		default:
 			outside++
 		}
 	}
 	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
+	note(unknown, "The host sent nothing to %d {address|addresses} from which clients spoke that had not joined. They stay outside the model.", unknown)
 	note(t.refused, "%d {client|clients} beyond the limit of %d at a time {was|were} ignored.", t.refused, maxClients)
 	t.reached[limitEarly] += r.cmp.evict
 	t.reached[limitDoubts] += r.cmp.doubts.more

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -21,6 +23,7 @@ var (
 	ruleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when it is ready"}
 	ruleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the last ship of the player that owns its range; the stock host with that object or not at all"}
 	ruleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
+	ruleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host goes by their numbers"}
 	ruleStrange   = &decode.Rule{Name: "other", Text: "differs as hosts of its kind do, in a way that is not described"}
 )
 
@@ -103,6 +106,23 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 		}
 	}
 	return &d.Rule
+}
+
+// hasty reports whether the captured host acts on messages as they arrive.
+func (c *comparer) hasty() bool { return c.sender == decode.OpenBC && c.models != stockModel }
+
+// twice reports whether the host may have got the message that caused another
+// twice, and acted on it each time.
+func (c *comparer) twice(d *destination, g *got) bool {
+	may := func(s *source) bool {
+		return s.receipt != nil && s.receipt.twice && s.time.Before(g.Time) && g.Time.Sub(s.time) < reliableWait
+	}
+	for i := range d.came[g.key] {
+		if may(d.came[g.key][i].src) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.byKey.expects(g.key), func(x *expect) bool { return x.done && may(x.src) })
 }
 
 // refusal returns the rule by which an OpenBC host passes a message on to

@@ -117,10 +117,15 @@ func (c *comparer) sameLine(a, b []byte) bool {
 // disordered judges a copy that came after that of a later message of the same
 // sender. If the capture lacks messages about there, others with the same bytes
 // may have been taken for each other.
-func (c *comparer) disordered(x *expect, g *got) {
+func (c *comparer) disordered(l late) {
+	x, g := l.x, l.g
 	c.rep.Invariants.inOrder()
-	if d := x.to.to; d == nil || !d.firm(&place{number: g.Number, key: g.key, at: g.Time, src: x.src, copied: true}) {
+	d, before := x.to.to, l.before.copyTo(x.to.to)
+	switch {
+	case d == nil || !d.firm(&place{number: g.Number, key: g.key, at: g.Time, src: x.src, copied: true}):
 		return
+	case before == nil || !before.firm():
+		return // another message may have come before
 	}
 	from, till := x.src.time.Add(-disorder), g.Time.Add(slack)
 	if x.to.got[1].during(from, till) {
@@ -129,9 +134,15 @@ func (c *comparer) disordered(x *expect, g *got) {
 	if x.src.client.sent[1].during(from, till) {
 		return
 	}
-	c.rep.Invariants.disorder(g.Frame)
+	known := c.hasty() && x.src.receipt != nil && l.before.receipt != nil && x.src.receipt.after(l.before.receipt)
+	c.rep.Invariants.disorder(g.Frame, known)
 	row := c.rep.row(x.typ, x.op)
 	row.Matched--
+	if known {
+		row.Explained++
+		c.rep.deviate(ruleArrival, x.typ, x.op, g.Frame)
+		return
+	}
 	c.differ(Difference{
 		Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr,
 		Detail: fmt.Sprintf("it comes after a later message of the same sender; the original is in frame %d", x.src.frame),

@@ -105,10 +105,13 @@ type timeline struct {
 	pretended   [256]time.Time // when somebody left in the name of an id
 	fromClients int            // datagrams
 	fromHosts   int
-	heard       moment // last datagram of the host
-	asking      int    // datagrams of clients since, other than acknowledgements
+	acks        int       // of the host
+	again       bool      // a client sent a message again
+	heard       moment    // last datagram of the host
+	asking      int       // datagrams of clients since, other than acknowledgements
+	asked       time.Time // the last of these
 	silences    []silence
-	runs        []int // frames in which the host began anew
+	runs        []run
 	reached     reached
 }
 
@@ -219,8 +222,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		c.begin(t.now.time)
 		return c
 	}
-	c.Adopted, c.admitted = true, true
-	t.adopted++
+	c.Adopted = true
 	if r.Dir == dissect.ToHost {
 		c.Peer = r.Peer
 	} else {
@@ -232,7 +234,9 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		c.Joining = t.bodies.spec(r.Transport.Type, op).Step != decode.StepNone
 	}
 	c.playing = !c.Joining
-	t.emit(&Event{Kind: Appeared, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1})
+	if r.Dir == dissect.FromHost || t.fromHosts == 0 { // otherwise the host may not know the address
+		t.admit(c)
+	}
 	return c
 }
 
@@ -336,8 +340,12 @@ func class(h *transport.Header) int {
 func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	h := &r.Transport
 	if r.Repeat {
+		t.again = t.again || r.Dir == dissect.ToHost
 		if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil {
 			c.resent.take(r.Datagram.Time)
+			if got := c.receipts[class(h)].find(h.Seq); got != nil {
+				got.twice = true
+			}
 		}
 		if h.Type == transport.Standard && len(r.Payload) > 0 {
 			t.event = Event{
@@ -535,7 +543,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 		t.waiting.add(len(e.Body))
 		c.waiting = append(c.waiting, e.keep())
 	default:
-		t.reached[limitWaiting]++
+		c.dropped++
 	}
 }
 
@@ -543,13 +551,15 @@ func (t *timeline) hand(c *Client, e *Event) {
 func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	h := &r.Transport
 	c.heard = t.now
+	if c.Adopted {
+		t.admit(c)
+	}
 	if h.Type == transport.Acknowledge {
 		k := class(h)
 		c.held[k].acknowledged(h.Seq, c.wide[k])
 		c.sent[k].acknowledged(h.Seq, t.now.time)
-		if c.receipts[k] != nil {
-			c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index)
-		}
+		t.acks++
+		c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index, t.acks)
 		c.taken, c.after = c.heard, 0
 	}
 	if t.forced == decode.Undecided {
@@ -705,7 +715,7 @@ func (t *timeline) placed() bool {
 		return true
 	}
 	for _, c := range t.order {
-		if c.Adopted && c.Slot < 0 && !c.gone {
+		if c.Adopted && c.admitted && c.Slot < 0 && !c.gone {
 			return false
 		}
 	}

@@ -78,11 +78,11 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	case *msg.Team:
 		p.team, p.hasTeam = t.Team, true
 	case *msg.ObjectCreate:
-		h.store(p, object{id: uint32(t.ID), body: clone(), departs: departs})
+		h.store(p, t.Slot, object{id: uint32(t.ID), body: clone(), departs: departs})
 	case *msg.ObjectCreateTeam:
-		h.store(p, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
+		h.store(p, t.Slot, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
 	case *msg.ObjectCreateOpenBC:
-		h.store(p, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
+		h.store(p, t.Slot, object{id: uint32(t.ID), ship: true, body: clone(), departs: departs})
 	}
 	if op == msg.OpClientReady {
 		h.ready(p)
@@ -159,9 +159,9 @@ func (h *Host) playing() []*peer {
 
 // store keeps the creation of an object for those who join later. A new ship
 // takes the place of the client's ship before it; beyond the limits the oldest
-// object goes.
-func (h *Host) store(p *peer, o object) {
-	if o.id == 0 {
+// object goes. OpenBC drops a creation for another slot.
+func (h *Host) store(p *peer, slot uint8, o object) {
+	if o.id == 0 || h.likeOpenBC && int(slot) != p.slot {
 		return
 	}
 	if o.ship && !o.departs.passes() {

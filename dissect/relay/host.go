@@ -3,6 +3,7 @@ package relay
 import (
 	"errors"
 	"iter"
+	"math"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -437,6 +438,8 @@ func (p *peer) deadline(cfg *Config) time.Time {
 		return p.left.Add(arq.Linger)
 	case !p.known():
 		return p.born.Add(cfg.Limits.Unproved)
+	case p.phase == Playing && cfg.Captured: // the captured host decides
+		return p.heard.Add(math.MaxInt64)
 	case p.phase != Playing && !cfg.Captured:
 		if limit := p.born.Add(cfg.Limits.Joining); limit.Before(silent) {
 			return limit

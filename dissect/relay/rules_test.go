@@ -180,27 +180,29 @@ func TestOutdated(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	born, heard, left := seconds(100), seconds(130), seconds(140)
 	for _, tt := range []struct {
-		name     string
-		p        peer
-		captured bool
-		want     float64
+		name string
+		p    peer
+		want float64
 	}{
-		{"has proved nothing", peer{phase: Checking}, false, 100 + 10},
-		{"joins", peer{phase: Loading, proved: true}, false, 100 + 60},
-		{"joins in a capture", peer{phase: Loading, proved: true}, true, 130 + 45},
-		{"plays", peer{phase: Playing, proved: true}, false, 130 + 45},
-		{"was let in without proof", peer{phase: Playing, assumed: true}, false, 130 + 45},
-		{"has left", peer{phase: Leaving, proved: true}, false, 140 + 15},
-		{"was turned away", peer{phase: Leaving}, false, 140 + 2},
+		{"has proved nothing", peer{phase: Checking}, 100 + 10},
+		{"joins", peer{phase: Loading, proved: true}, 100 + 60},
+		{"plays", peer{phase: Playing, proved: true}, 130 + 45},
+		{"was let in without proof", peer{phase: Playing, assumed: true}, 130 + 45},
+		{"has left", peer{phase: Leaving, proved: true}, 140 + 15},
+		{"was turned away", peer{phase: Leaving}, 140 + 2},
 	} {
 		tt.p.born, tt.p.heard, tt.p.left = born, heard, left
-		if got := tt.p.deadline(&Config{Captured: tt.captured, Limits: Limits{}.orDefault()}); !got.Equal(seconds(tt.want)) {
+		if got := tt.p.deadline(&Config{Limits: Limits{}.orDefault()}); !got.Equal(seconds(tt.want)) {
 			t.Errorf("%s: got %v s, want %v s", tt.name, got.Sub(start).Seconds(), tt.want)
 		}
 	}
 	quiet := peer{phase: Loading, proved: true, born: born, heard: seconds(101)} // silence ends before the time to join
 	if got := quiet.deadline(&Config{Limits: Limits{}.orDefault()}); !got.Equal(seconds(101 + 45)) {
 		t.Errorf("joins in silence: got %v s", got.Sub(start).Seconds())
+	}
+	captured := peer{phase: Playing, proved: true, born: born, heard: heard} // the captured host decides
+	if got := captured.deadline(&Config{Captured: true, Limits: Limits{}.orDefault()}); got.Before(heard.AddDate(1, 0, 0)) {
+		t.Errorf("in a capture: got %v s", got.Sub(start).Seconds())
 	}
 }
 

@@ -1,0 +1,88 @@
+package conform_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+)
+
+// TestTrouble: OpenBC hosts with troubled networks and clients. What happened is
+// from the server's own log.
+func TestTrouble(t *testing.T) {
+	for _, tt := range []struct {
+		capture string
+		note    string
+		rule    string // by which the host differs from the stock game's
+		op      decode.Opcode
+		count   int // messages with the opcode that it explains
+	}{
+		// Behind the capture the network doubled datagrams of clients; others were lost
+		// there and sent again. The server said three lines twice to three players, one
+		// of them for the team.
+		{"trouble/arrival.pcap", "", "acts-on-arrival", msg.OpChat, 6},
+		{"trouble/arrival.pcap", "", "acts-on-arrival", msg.OpTeamChat, 3},
+		// Bot1 goes on from another port, where the server knows nobody.
+		{"trouble/address.pcap", "The host sent nothing to 1 address from", "", 0, 0},
+		// The server puts Bot0 out without a word, and gives its id to the next client.
+		// All create ships for other slots; it rejects them, and knows no ship.
+		{"trouble/id.pcap", "or it had put Bot0 out without a word", "own-creations-only", msg.OpObjectCreateTeam, 3},
+	} {
+		t.Run(tt.capture, func(t *testing.T) {
+			r := compare(t, tt.capture, decode.Undecided, nil, nil)[0]
+			for _, d := range r.Differences {
+				t.Errorf("%s %s in frame %d: %s", d.Kind, d.Name, d.Frame, d.Detail)
+			}
+			if all := strings.Join(r.Notes, "\n"); !strings.Contains(all, tt.note) {
+				t.Errorf("the notes %q do not say %q", all, tt.note)
+			}
+			got := 0
+			for _, d := range r.Deviations {
+				for _, row := range d.Rows {
+					if d.Rule.Name == tt.rule && row.Opcode == tt.op {
+						got += d.Of(row)
+					}
+				}
+			}
+			if got != tt.count {
+				t.Errorf("%s explains %d messages, want %d", tt.rule, got, tt.count)
+			}
+		})
+	}
+}
+
+// TestTroubledJoin: a host that says nothing more, although the client repeats
+// its answer, is why the join stopped.
+func TestTroubledJoin(t *testing.T) {
+	all := joinsOf(t, "trouble/id.pcap", func(int) bool { return true })
+	if len(all) != 4 || all[0].InGame || !all[1].InGame {
+		t.Fatalf("%d joins, want four, and the second in the game", len(all))
+	}
+	if got, want := all[0].Stopped, "the host sends nothing more, although the client speaks for 7.2 s"; got != want {
+		t.Errorf("it stopped because %q, want %q", got, want)
+	}
+}
+
+// TestRestartWithOtherIDs: a host that begins anew need not give an id that a
+// client had.
+func TestRestartWithOtherIDs(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable})
+	first := s.join("First", false)
+	s.create(s.join("A", false))
+	s.create(s.join("B", false))
+	first.Leave(s.now)
+	s.run(3 * time.Second)
+	s.chat("one")
+	s.host = nil
+	for range 20 {
+		s.chat("into the void")
+	}
+	s.clients = s.clients[:0]
+	s.start(relay.Config{Players: 8, Mode: relay.Playable})
+	s.create(s.join("C", false)) // it gets the id of First
+	s.chat("three")
+	s.judge("sent nothing for", "A new run of the host begins", "had answered nobody else")
+}
