@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
@@ -24,10 +25,26 @@ func Read(r io.Reader) (*Report, error) {
 		}
 		return nil, errors.New("not a report of conform -T json")
 	}
-	if rep.Profile == "" || len(rep.Cases) == 0 {
+	switch {
+	case d.More():
+		return nil, errors.New("not a report of conform -T json: something follows it; give each report a file of its own")
+	case rep.Profile == "" || len(rep.Cases) == 0:
 		return nil, errors.New("not a report of conform -T json: it has no cases")
+	case len(rep.byCase()) == 0:
+		return nil, errors.New("not a report of a run of conform: it has no verdict on a case that this version knows")
 	}
 	return &rep, nil
+}
+
+// byCase returns the cases that have a verdict and that this version knows, by id.
+func (r *Report) byCase() map[string]*Case {
+	by := map[string]*Case{}
+	for i := range r.Cases {
+		if c := &r.Cases[i]; c.Verdict != "" && slices.ContainsFunc(suite.Cases(), func(k *suite.Case) bool { return k.ID == c.ID }) {
+			by[c.ID] = c
+		}
+	}
+	return by
 }
 
 // Matrix writes a web page with several servers side by side. The names are
@@ -35,15 +52,18 @@ func Read(r io.Reader) (*Report, error) {
 func Matrix(w io.Writer, names []string, reports []*Report) error {
 	m := newMarkup(w)
 	m.head("Servers compared")
-	m.own("<h1>Servers compared</h1>\n<table><thead><tr><th>case</th><th>rule</th>")
+	m.own("<h1>Servers compared</h1>\n<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>case</th><th>rule</th>")
 	for i, r := range reports {
 		m.text("<th>", names[i], "")
 		m.text("<br><small>", fmt.Sprintf("%s, %s, %s", r.Host, r.Profile, r.Begun), "</small></th>")
 	}
 	m.own("</tr></thead><tbody>\n<tr><td></td><th>cases passed</th>")
-	for _, r := range reports {
+	all, strange := make([]map[string]*Case, len(reports)), 0
+	for i, r := range reports {
+		all[i] = r.byCase()
+		strange += len(r.Cases) - len(all[i])
 		passed, tried := 0, 0
-		for _, c := range r.Cases {
+		for _, c := range all[i] {
 			switch c.Verdict {
 			case suite.Pass.String():
 				passed++
@@ -56,34 +76,37 @@ func Matrix(w io.Writer, names []string, reports []*Report) error {
 	}
 	m.own("</tr>\n")
 	for _, c := range suite.Cases() {
-		cells := make([]*Case, len(reports))
-		seen := false
-		for i, r := range reports {
-			for k := range r.Cases {
-				if o := &r.Cases[k]; o.ID == c.ID && o.Verdict != "" {
-					cells[i], seen = o, true
-				}
-			}
+		cells, seen := make([]*Case, len(reports)), false
+		for i := range reports {
+			cells[i] = all[i][c.ID]
+			seen = seen || cells[i] != nil
 		}
 		if seen {
 			m.row(c, cells)
 		}
 	}
-	m.own("</tbody></table></body></html>\n")
+	m.own("</tbody></table></div>\n")
+	if strange > 0 {
+		m.own(fmt.Sprintf("<p>%d entries of the reports are left out: they have no verdict, come twice, or are of cases that this version does not know.</p>\n", strange))
+	}
+	m.own("</body></html>\n")
 	return m.b.Flush()
 }
 
 // row writes the verdicts on a case; nil for servers on which it was not tried.
 func (m markup) row(c *suite.Case, cells []*Case) {
 	m.text("<tr><td><b>", c.ID, "</b></td>")
-	m.text("<td>", c.Rule, "</td>")
+	m.text(`<td class="rule">`, c.Rule, "</td>")
 	for _, o := range cells {
-		if o == nil {
+		switch {
+		case o == nil:
 			m.own("<td>–</td>")
-			continue
+		case o.Why == "":
+			m.text(`<td><span class="v `+class(o.Verdict)+`">`, o.Verdict, "</span></td>")
+		default:
+			m.text(`<td><details><summary><span class="v `+class(o.Verdict)+`">`, o.Verdict, "</span></summary>")
+			m.text("<small>", o.Why, "</small></details></td>")
 		}
-		m.text(`<td title="`, o.Why, `"><span class="v `+class(o.Verdict)+`">`)
-		m.text("", o.Verdict, "</span></td>")
 	}
 	m.own("</tr>\n")
 }

@@ -23,8 +23,11 @@ pre{font:12px/1.4 ui-monospace,monospace;background:#f4f4f4;padding:.6em;overflo
 summary{cursor:pointer;padding:.15em 0}dt{font-weight:600}dd{margin:0 0 .4em 1em}
 .v{display:inline-block;min-width:5.5em;font-weight:600}.PASS{color:#0a6b2d}.FAIL{color:#b00020}.SKIP,.NOT{color:#5f5f5f}.KNOWN{color:#8a5a00}
 mark{background:#ffe9a8}tr:nth-child(even){background:#f7f7f7}
+.wide{overflow:auto;max-height:95vh}.wide thead th{position:sticky;top:0;background:#fff}.wide td,.wide th{overflow-wrap:anywhere;min-width:4.5em}
+.wide .rule{min-width:9em}.wide .v{min-width:0}.wide details{max-width:22em}.wide summary{padding:0}@media print{.wide{max-height:none}}
+@media(max-width:40em){.wide{font-size:.85em}.wide td,.wide th{padding:.2em .3em}}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre{background:#222}.PASS{color:#5fd38a}.FAIL{color:#ff7b8a}.SKIP,.NOT{color:#a5a5a5}
-.KNOWN{color:#e0b050}mark{background:#5a4a00;color:inherit}tr:nth-child(even){background:#1e1e1e}}`
+.KNOWN{color:#e0b050}mark{background:#5a4a00;color:inherit}tr:nth-child(even){background:#1e1e1e}.wide thead th{background:#161616}}`
 
 const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`
 

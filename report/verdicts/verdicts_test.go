@@ -274,7 +274,7 @@ func TestPages(t *testing.T) {
 			case xml.StartElement:
 				depth++
 				for _, a := range e.Attr {
-					if !slices.Contains([]string{"class", "id", "open", "title"}, a.Name.Local) {
+					if !slices.Contains([]string{"class", "id", "open", "tabindex"}, a.Name.Local) {
 						t.Errorf("%s: attribute %s of %s", name, a.Name.Local, e.Name.Local)
 					}
 				}
@@ -289,10 +289,39 @@ func TestPages(t *testing.T) {
 	if !strings.Contains(page.String(), "one copy") || !strings.Contains(page.String(), "bcdissect conform localhost:22101 R-07") {
 		t.Error("the page does not tell of the failure")
 	}
-	for _, bad := range []string{"", "{}", "[1]", `{"profile":"stock","cases":[]}`, "\x00"} {
-		if _, err := Read(strings.NewReader(bad)); err == nil {
-			t.Errorf("%q was read", bad)
+	for _, bad := range []string{
+		"", "{}", "[1]", `{"profile":"stock","cases":[]}`, "\x00", text.String() + text.String(), text.String()[:200],
+		`{"profile":"stock","cases":[{"id":"ZZ-1","verdict":"PASS"}]}`, `{"profile":"stock","cases":[{"id":"Q-1"}]}`, `{"profile":"stock","cases":[{"id":5}]}`,
+	} {
+		if _, err := Read(strings.NewReader(bad)); err == nil || !strings.HasPrefix(err.Error(), "not a report of ") {
+			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+// The page of several servers has the reason of each verdict, counts those that differ, and says
+// which entries it cannot show.
+func TestMatrix(t *testing.T) {
+	one := &Report{Host: "a:1", Profile: "stock", Cases: []Case{{ID: "Q-1", Verdict: "PASS"}, {ID: "Q-2", Verdict: "FAIL", Why: "all keys came"}}}
+	two := &Report{Host: "b:2", Profile: "openbc", Cases: []Case{
+		{ID: "Q-2", Verdict: "KNOWN", Why: hostile}, {ID: "ZZ-1", Verdict: "PASS"}, {ID: "Q-3"}, {ID: "T-13", Verdict: "SKIP", Why: "takes long"},
+	}}
+	var b bytes.Buffer
+	if err := Matrix(&b, []string{"one", "two"}, []*Report{one, two}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{
+		"<td>1 of 2</td><td>0 of 1</td>", `<td><span class="v PASS">PASS</span></td><td>–</td>`,
+		`<td><details><summary><span class="v FAIL">FAIL</span></summary><small>all keys came</small></details></td>`,
+		"<p>2 entries of the reports are left out", "&lt;script&gt;alert(1)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in %s", want, page)
+		}
+	}
+	if n := strings.Count(page, "<tr><td><b>"); n != 3 {
+		t.Errorf("%d rows, want Q-1, Q-2 and T-13", n)
 	}
 }
 
