@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +33,12 @@ import (
 
 // quickly is the time after which a run without --slow begins no further case.
 const quickly = 80 * time.Second
+
+// The values of flags that are not given.
+const (
+	usualClients = 3
+	usualTimeout = 2 * time.Second
+)
 
 // conforming are the flags of conform.
 type conforming struct {
@@ -112,9 +119,9 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.StringVarP(&c.output, "output", "o", "", "write the report to this `FILE`")
 	fl.BoolVar(&c.list, "list", false, "list the cases with their rules and sources")
 	fl.Var(&c.profile, "profile", "kind of host: the rules to expect")
-	fl.IntVar(&c.clients, "clients", 3, "`N` clients in the game, 2 to 8")
+	fl.IntVar(&c.clients, "clients", usualClients, "`N` clients in the game, 2 to 8")
 	fl.BoolVar(&c.slow, "slow", false, "also cases that take longer than 5 s")
-	fl.DurationVar(&c.timeout, "timeout", 2*time.Second, "time to wait for an answer")
+	fl.DurationVar(&c.timeout, "timeout", usualTimeout, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see docs/conform.md")
 	fl.StringVar(&c.master, "master", "", "listen on this `ADDRESS` as the host's master server, for L-8")
@@ -272,22 +279,9 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if err != nil {
 		return err
 	}
-	repeat := "bcdissect conform " + host
-	if c.profile.Value != "stock" {
-		repeat += " --profile " + c.profile.Value
-	}
-	if c.pass != "" {
-		repeat += " --password ..."
-	}
-	if c.hashes != "" {
-		repeat += " --checksums " + c.hashes
-	}
-	if c.master != "" {
-		repeat += " --master " + c.master
-	}
 	o := suite.Options{
 		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || len(words) == 1 && len(list) == 1, Timeout: c.timeout,
-		Password: c.pass, Answers: answers, Master: master, Seed: rand.Uint64(), Repeat: repeat, Stopped: func() bool { return ctx.Err() != nil },
+		Password: c.pass, Answers: answers, Master: master, Seed: rand.Uint64(), Repeat: c.again(host), Stopped: func() bool { return ctx.Err() != nil },
 	}
 	if !c.slow {
 		o.Budget = quickly
@@ -318,6 +312,26 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		return cli.Failed(errors.Join(err, out.Close()))
 	}
 	return c.report(s, out, rep)
+}
+
+// again returns the command that tries cases again, without their ids.
+func (c *conforming) again(host string) string {
+	words := []string{"bcdissect", "conform", host}
+	add := func(when bool, flag, value string) {
+		if when {
+			words = append(words, flag, value)
+		}
+	}
+	add(c.profile.Value != "stock", "--profile", c.profile.Value)
+	add(c.clients != usualClients, "--clients", strconv.Itoa(c.clients))
+	add(c.timeout != usualTimeout, "--timeout", c.timeout.String())
+	add(c.pass != "", "--password", "...")
+	add(c.hashes != "", "--checksums", quoted(c.hashes))
+	add(c.master != "", "--master", c.master)
+	if c.remote {
+		words = append(words, "--yes-remote")
+	}
+	return strings.Join(words, " ")
 }
 
 // report writes the report of a run or of a capture in all the forms that are

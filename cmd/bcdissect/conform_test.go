@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/report/verdicts"
 )
@@ -87,6 +88,22 @@ func TestConformOverUDP(t *testing.T) {
 	}
 }
 
+// The command that repeats a case has all flags that decide how the host is tried.
+func TestConformAgain(t *testing.T) {
+	usual := conforming{profile: cli.NewChoice("stock", suite.Profiles()...), clients: usualClients, timeout: usualTimeout}
+	if got, want := usual.again("localhost:22101"), "bcdissect conform localhost:22101"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	c := conforming{
+		profile: cli.NewChoice("openbc", suite.Profiles()...), clients: 4, timeout: 5 * time.Second, pass: "tranya", hashes: "my files.txt",
+		master: "127.0.0.1:27900", remote: true,
+	}
+	want := `bcdissect conform h:1 --profile openbc --clients 4 --timeout 5s --password ... --checksums "my files.txt" --master 127.0.0.1:27900 --yes-remote`
+	if got := c.again("h:1"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A host that is none gets a clear verdict within the timeout.
 func TestConformBadHosts(t *testing.T) {
 	fixtures.System(t)
@@ -108,9 +125,20 @@ func TestConformBadHosts(t *testing.T) {
 		}()
 		return conn.LocalAddr().String()
 	}
+	other, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
 	for _, tt := range []struct{ name, host, want string }{
 		{"unreachable", "127.0.0.1:1", "nothing listens at 127.0.0.1:1: "},
 		{"silent", serve(func(*net.UDPConn, *net.UDPAddr) {}), "answers nothing within 300ms"},
+		{"another port", serve(func(_ *net.UDPConn, a *net.UDPAddr) {
+			_, _ = other.WriteToUDP([]byte(`\hostname\x\final\\queryid\1.1`), a)
+		}), "answers nothing within 300ms"},
+		{"slow", serve(func(c *net.UDPConn, a *net.UDPAddr) {
+			time.AfterFunc(time.Second, func() { _, _ = c.WriteToUDP([]byte(`\hostname\x\final\\queryid\1.1`), a) })
+		}), "answers after more than 300ms; give a longer --timeout"},
 		{"garbage", serve(func(c *net.UDPConn, a *net.UDPAddr) { _, _ = c.WriteToUDP([]byte{9, 9, 9, 9}, a) }), "answers neither a query nor a connect"},
 		{"flood", serve(func(c *net.UDPConn, a *net.UDPAddr) {
 			for range 20000 {

@@ -69,7 +69,10 @@ func JUnit(w io.Writer, r *suite.Report) error {
 			for _, came := range res.Came {
 				fmt.Fprintf(&b, "came      %s\n", visible(came))
 			}
-			fmt.Fprintf(&b, "frames    %d to %d\nrepeat    %s\n", res.First, res.Last, r.Again(res.Case))
+			fmt.Fprintf(&b, "frames    %d to %d\n", res.First, res.Last)
+			if again := r.Again(res.Case); again != "" {
+				fmt.Fprintf(&b, "repeat    %s\n", again)
+			}
 			c.Failure = &junitFailure{Message: visible(res.Why), Type: "FAIL", Text: lines(b.String())}
 		case suite.Skip, suite.NotSeen, suite.Known:
 			c.Skipped = &junitSkipped{Message: visible(res.Verdict.String() + ": " + res.Why)}

@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
@@ -129,16 +130,26 @@ func (t *T) opens(o cfg) (*client, error) {
 
 // connected returns a client that the host has given an id.
 func (t *T) connected(o cfg) (*client, error) {
+	if !t.r.connected && t.r.denied >= mostTurned {
+		return nil, skip("nobody could connect: %s", t.r.why)
+	}
 	c, err := t.opens(o)
 	if err != nil {
 		return nil, err
 	}
 	c.connect()
 	if !t.answered(func() bool { return c.ID != 0 || c.Phase == relay.ClientGone }) || c.ID == 0 {
-		return c, skip("a client could not connect: %s", t.progress(c))
+		t.r.denied++
+		t.r.why = t.progress(c)
+		return c, skip("a client could not connect: %s", t.r.why)
 	}
+	t.r.connected = true
 	return c, nil
 }
+
+// mostTurned is how many clients may be turned away, if none has been let in, until no others
+// try.
+const mostTurned = 3
 
 // answered waits for the answer to a connect, which clients repeat each second. Some
 // hosts make an address wait for two seconds after a leave.
@@ -150,8 +161,7 @@ func (t *T) answered(enough func() bool) bool {
 // loaded returns a client that has been sent what it needs to load the mission,
 // and says nothing more.
 func (t *T) loaded(o cfg) (*client, error) {
-	const most = 3
-	if !t.r.entered && t.r.barred >= most {
+	if !t.r.entered && t.r.barred >= mostTurned {
 		return nil, skip("nobody could join: %s", t.r.why)
 	}
 	o.wait = true
@@ -165,10 +175,26 @@ func (t *T) loaded(o cfg) (*client, error) {
 		return c, skip("a client could not join: %s", t.r.why)
 	}
 	t.r.entered = true
+	if m := c.renamed(); m != nil && o.name == "" {
+		c.name = wire.WideText(m.NewName)
+	}
 	if t.r.joins++; c.spoils() > 0 {
 		t.r.spoiled++
 	}
 	return c, nil
+}
+
+// renamed returns the settings that give the client another name, nil if there are none.
+func (c *client) renamed() *msg.Settings {
+	list := c.games(msg.OpSettings)
+	if len(list) == 0 {
+		return nil
+	}
+	m, ok := decode.NewDecoder().Read(msg.Catalog().Lookup(msg.OpSettings), list[0].Body, decode.Stock, nil).Message.(*msg.Settings)
+	if !ok || !m.Renamed {
+		return nil
+	}
+	return m
 }
 
 // joined returns another client in the game.
@@ -246,14 +272,12 @@ func (t *T) playersFor(n, messages int) ([]*client, error) {
 	return p, nil
 }
 
-// newcomer returns another client in the game, with a ship, that leaves after the case.
-func (t *T) newcomer(p ...*client) (*client, error) {
-	c, err := t.joined()
-	if err == nil {
-		c.creates(akira)
-		t.settle(c, append(p, c)...)
+// newcomer returns clients that stay in the game, and another one that leaves after the case.
+func (t *T) newcomer(others int) (p []*client, c *client, err error) {
+	if p, err = t.players(others); err == nil {
+		c, err = t.joined()
 	}
-	return c, err
+	return p, c, err
 }
 
 // dismiss has all clients leave that stay in the game: later cases have others.
@@ -357,7 +381,7 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 	}
 	var came []any
 	for _, d := range c.texts {
-		came = append(came, fmt.Sprintf("%q", d[:min(len(d), 200)]))
+		came = append(came, string(d[:min(len(d), 200)]))
 	}
 	return nil, t.fail(fmt.Sprintf("a complete reply to %s", text), came...)
 }

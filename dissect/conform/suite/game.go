@@ -231,9 +231,11 @@ func notPassedOn(t *T, n *consumed) error {
 	}
 	c := p[0]
 	if n.op == msg.OpSelfDestructRequest { // later cases need the ships of those who stay
-		if c, err = t.newcomer(p...); err != nil {
+		if c, err = t.joined(); err != nil {
 			return err
 		}
+		c.creates(akira)
+		t.settle(c, p...)
 	}
 	body := c.adapt(unhex(n.body), n.at...)
 	c.say(body)
@@ -387,11 +389,7 @@ func creationCopied(t *T) error {
 }
 
 func entryVerified(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}

@@ -56,11 +56,7 @@ func (c *client) toldOf(id uint8) *heard {
 }
 
 func orderlyLeave(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}
@@ -182,7 +178,7 @@ func leaveAckRepeated(t *T) error {
 		break
 	}
 	if len(times) < 7 {
-		return t.fail("seven acknowledgements", fmt.Sprintf("%d, after %v s", len(times), secondsSince(times)))
+		return t.fail("seven acknowledgements", secondsSince(times))
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func said(r *gamespy.Reply) string {
 	for k, v := range r.Pairs() {
 		fmt.Fprintf(&b, `\%s\%s`, k, v)
 	}
-	return fmt.Sprintf("%q", b.String())
+	return b.String()
 }
 
 func isPlayer(key string) bool {
@@ -94,7 +94,7 @@ func statusQuery(t *T) error {
 	for i := range t.opened {
 		for _, d := range t.opened[i].texts {
 			if strings.HasSuffix(string(d), `\`) {
-				return t.fail("no backslash at the end", fmt.Sprintf("%q", d))
+				return t.fail("no backslash at the end", string(d))
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func longReply(t *T) error {
 			id, _ := m.Get("queryid")
 			_, part, _ := strings.Cut(id, ".")
 			if _, final := m.Get("final"); final != (part == strconv.Itoa(reply.Parts())) {
-				return t.fail(`\final\ in the last part alone`, fmt.Sprintf("%q", d))
+				return t.fail(`\final\ in the last part alone`, string(d))
 			}
 		}
 	}

@@ -119,11 +119,7 @@ func othersID(t *T) error {
 }
 
 func oddNames(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}
@@ -142,11 +138,7 @@ func oddNames(t *T) error {
 }
 
 func oddSizes(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}
@@ -168,11 +160,7 @@ func oddSizes(t *T) error {
 }
 
 func oddFragments(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ type runner struct {
 	second  time.Time // for the number of datagrams in it
 	arrived int
 	dead    string // why no further case is tried
+	flooded bool   // that is why
 	game    gamespy.Reply
 	queries bool // the host has answered one
 	joins   int  // of clients that do nothing unusual
@@ -70,6 +71,9 @@ type runner struct {
 	entered bool // somebody has been let in
 	barred  int  // joins that failed before that
 	why     string
+
+	connected bool // somebody has been given an id
+	denied    int  // connects that failed before that
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
@@ -217,6 +221,11 @@ func (r *runner) attempt(res *Result) {
 		res.Why = "the host answers no more"
 		res.Came = append(res.Came, "nothing: neither to a query nor to a connect")
 	}
+	if r.flooded && r.dead != "" {
+		*res = Result{
+			Case: c, Verdict: Fail, Why: r.dead, Expected: "no flood", Came: []string{r.dead}, First: res.First, Last: res.Last, Attempts: res.Attempts, proven: true,
+		}
+	}
 	allow(res, r.o.Profile)
 	if res.Verdict == Pass && res.Attempts > 1 {
 		res.Why = "attempt " + strconv.Itoa(res.Attempts) + "; the network may have spoiled those before"
@@ -327,7 +336,7 @@ func (r *runner) receive(a relay.Arrival) {
 		r.second, r.arrived = a.At, 0
 	}
 	if r.arrived++; r.arrived > floodedBy {
-		r.dead = fmt.Sprintf("the host floods: more than %d datagrams within a second", floodedBy)
+		r.dead, r.flooded = fmt.Sprintf("the host floods: more than %d datagrams within a second", floodedBy), true
 		return
 	}
 	if a.To == r.o.Master {
@@ -491,9 +500,18 @@ func (r *runner) newName() string { return fmt.Sprintf("Conform%d", r.serial) }
 func (r *runner) probe() error {
 	t := &T{r: r}
 	defer r.endAttempt(t)
+	begun := r.d.Now()
 	if reply, err := t.query(`\status\`); err == nil {
 		r.game, r.queries = *reply, true
-		return nil
+		late := func() bool { return r.d.Now().Sub(begun) > r.o.Timeout }
+		if !late() {
+			return nil
+		}
+		begun = r.d.Now() // the network may have lost a query
+		if _, err := t.query(`\status\`); err != nil || !late() {
+			return nil
+		}
+		return fmt.Errorf("%w that can be tried: %v answers after more than %v; give a longer --timeout", ErrNoHost, r.d.Host(), r.o.Timeout)
 	}
 	if r.d.Refused() != nil {
 		return r.refused()

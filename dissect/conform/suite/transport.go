@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -323,11 +324,7 @@ func (c *client) reborn() {
 }
 
 func newSession(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}
@@ -483,7 +480,7 @@ func gapHolds(t *T) error {
 	}
 	t.wait(shortWait)
 	if got := p[1].linesOf("gap"); len(got) > 0 {
-		return t.proves(fmt.Sprintf("nothing before message %d came", gap), fmt.Sprintf("%q", got))
+		return t.proves(fmt.Sprintf("no line at the others as long as message %d is missing", gap), fmt.Sprintf("%q", got))
 	}
 	blocked = false
 	c.raw(t.now(), first)
@@ -676,12 +673,13 @@ func (c *client) timesOf(seq uint16) (list []time.Time) {
 	return list
 }
 
-// secondsSince shows times.
-func secondsSince(list []time.Time) (text []string) {
+// secondsSince shows when something came, in seconds after the first time.
+func secondsSince(list []time.Time) string {
+	var text []string
 	for _, at := range list {
 		text = append(text, fmt.Sprintf("%.2f", at.Sub(list[0]).Seconds()))
 	}
-	return text
+	return fmt.Sprintf("%d, after %s s", len(list), strings.Join(text, ", "))
 }
 
 func retransmissionTimes(t *T) error {
@@ -706,7 +704,7 @@ func retransmissionTimes(t *T) error {
 	got := c.timesOf(request)
 	const least = 5
 	if !onSchedule(got, []float64{0, 1, 3, 6, 10, 15, 16}, least) {
-		return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", fmt.Sprintf("after %v s", secondsSince(got))).known(everyTwo(got, least))
+		return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", secondsSince(got)).known(everyTwo(got, least))
 	}
 	return nil
 }
@@ -754,11 +752,11 @@ func acceptRepeated(t *T) error {
 	const tolerance = 0.25
 	for i := 1; i < len(times); i++ {
 		if d := times[i].Sub(times[i-1]).Seconds(); d < 1-tolerance || d > 1+tolerance {
-			return t.fail("the accept again after a second", fmt.Sprintf("after %v s", secondsSince(times)))
+			return t.fail("the accept again after a second", secondsSince(times))
 		}
 	}
 	if len(times) < 2 { // a host may send a stranger no more than so many bytes
-		return t.fail("the accept again after a second", fmt.Sprintf("after %v s", secondsSince(times)))
+		return t.fail("the accept again after a second", secondsSince(times))
 	}
 	return nil
 }
@@ -775,7 +773,7 @@ func ackEndsRepetition(t *T) error {
 	n := len(c.firstTimes())
 	t.wait(3300 * time.Millisecond)
 	if got := c.firstTimes(); len(got) > n {
-		return t.fail("no copy after the acknowledgement", fmt.Sprintf("after %v s", secondsSince(got)))
+		return t.fail("no copy after the acknowledgement", secondsSince(got))
 	}
 	return nil
 }
@@ -889,17 +887,13 @@ func ackRepeated(t *T) error {
 		}
 	}
 	if len(times) < 3 || len(times) > 9 {
-		return t.fail("three acknowledgements, two thirds of a second apart", fmt.Sprintf("after %v s", secondsSince(times)))
+		return t.fail("three acknowledgements, two thirds of a second apart", secondsSince(times))
 	}
 	return nil
 }
 
 func silentClient(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}
@@ -936,11 +930,7 @@ func silentClient(t *T) error {
 }
 
 func oneRepetition(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
+	p, c, err := t.newcomer(2)
 	if err != nil {
 		return err
 	}

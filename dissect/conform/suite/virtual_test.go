@@ -1,16 +1,20 @@
 package suite
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -241,6 +245,58 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("stopped %q after %v, %d skipped, %d failed", rep.Stopped, w.now.Sub(began), rep.Count(Skip), rep.Count(Fail))
 	}
 	expectManners(t, w, rep)
+}
+
+// A host that floods fails the case in which it does so, and the run ends; one that lets nobody
+// connect fails T-1, and no case waits for clients that cannot come.
+func TestFloodAndSilence(t *testing.T) {
+	w := newWorld(1, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
+	datagrams := 0
+	w.in = func(now time.Time, from netip.AddrPort, d []byte) [][]byte {
+		if datagrams++; datagrams == 200 {
+			for range floodedBy + 1 {
+				w.network.Send(now, hostAddr, from, cipher.Encrypt(nil, datagram(transport.HostPeer, []byte{byte(transport.DoNothing)})), &w.trouble)
+			}
+		}
+		return [][]byte{d}
+	}
+	rep, err := Run(w, optionsOf(Stock, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := slices.IndexFunc(rep.Results, func(res Result) bool { return res.Verdict == Fail })
+	if rep.Count(Fail) != 1 || !strings.Contains(rep.Results[failed].Why, "the host floods") || rep.Stopped != rep.Results[failed].Why || rep.Count(Skip) < 50 {
+		t.Errorf("%d failed, %d skipped, stopped %q", rep.Count(Fail), rep.Count(Skip), rep.Stopped)
+	}
+
+	w = newWorld(1, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
+	w.in = func(_ time.Time, _ netip.AddrPort, d []byte) [][]byte {
+		if d[0] != '\\' {
+			return nil
+		}
+		return [][]byte{d}
+	}
+	o := optionsOf(Stock, 1)
+	o.Slow, o.Budget = false, 80*time.Second
+	if rep, err = Run(w, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range rep.Results {
+		if res.Verdict == Fail != (res.Case.ID == "T-1") {
+			t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+		}
+	}
+	if took := w.now.Sub(began); rep.Stopped != "" || took > 80*time.Second {
+		t.Errorf("stopped %q after %v", rep.Stopped, took)
+	}
+}
+
+// A host that answers later than the timeout is not tried.
+func TestSlowHost(t *testing.T) {
+	w := newWorld(1, gameOf(Stock), relay.Trouble{Delay: 1500 * time.Millisecond})
+	if rep, err := Run(w, optionsOf(Stock, 1)); !errors.Is(err, ErrNoHost) || !strings.Contains(err.Error(), "give a longer --timeout") || w.now.Sub(began) > 10*time.Second {
+		t.Errorf("report %v, error %v after %v", rep, err, w.now.Sub(began))
+	}
 }
 
 // The own host passes every case of its profile.
