@@ -304,7 +304,11 @@ func (c *comparer) settle(now time.Time) {
 			c.rep.row(x.typ, x.op).Expected++
 		}
 		if x.src != nil {
-			if !x.judged && x.src.time.Before(x.to.entered) {
+			switch {
+			case x.judged:
+			case x.src.madeUp:
+				x.why, x.judged = whyMadeUp, true
+			case x.src.time.Before(x.to.entered):
 				x.why, x.judged = whyEntered, true
 			}
 			c.rep.Invariants.expected(c, x)

@@ -221,6 +221,14 @@ func (l loss) part() float64 {
 	return float64(l.lost) / float64(l.of+l.lost)
 }
 
+// worse returns that of two which lacks the greater part.
+func (l loss) worse(o loss) loss {
+	if o.part() > l.part() {
+		return o
+	}
+	return l
+}
+
 // most returns how many of n messages can be lost if the part is the same. The
 // numbered messages of a battle come in bunches, so the part is a guess.
 func (l loss) most(n int) int {
@@ -259,12 +267,11 @@ func (d *doubts) lack() (l loss) {
 // whether it lacks any of another host's game.
 func (c *comparer) resolve(lossy bool) {
 	out, in := c.t.losses()
-	lost := loss{out.of + in.of, out.lost + in.lost, out.in + in.in, c.t.again}
 	d := &c.doubts
+	both := loss{out.of + in.of, out.lost + in.lost, out.in + in.in, c.t.again}
 	// Numbered messages come in bunches: few of them may be lost where many others are.
-	if l := d.lack(); l.part() > lost.part() {
-		lost = l
-	}
+	lost := both.worse(d.lack())
+	copies, sent := lost.worse(out), lost.worse(in)
 	lossy = lossy || lost.lost > 0
 	for _, p := range d.pairs {
 		if lossy {
@@ -296,9 +303,9 @@ func (c *comparer) resolve(lossy bool) {
 		case doubtNobody:
 			c.resolveFlood(t)
 			const always, part = 3, 10
-			c.resolveMissing(t, whyNobody, t.missing <= always+t.all/part+lost.most(t.all))
+			c.resolveMissing(t, whyNobody, t.missing <= always+t.all/part+copies.most(t.all))
 		case doubtCopy:
-			c.resolveMissing(t, whyUnreliable, t.missing <= lost.most(t.all))
+			c.resolveMissing(t, whyUnreliable, t.missing <= copies.most(t.all))
 		case doubtExtra:
 			all := 0
 			for _, o := range d.order {
@@ -306,7 +313,7 @@ func (c *comparer) resolve(lossy bool) {
 					all += o.all
 				}
 			}
-			sure := t.missing > lost.most(all)
+			sure := t.missing > sent.most(all)
 			for _, g := range t.extras {
 				if sure {
 					c.extra(t.to, g)

@@ -133,7 +133,7 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
 		return "it asks for an object of a player without captured traffic"
-	case x.src.madeUp, x.src.op == msg.OpRequestObject && c.t.restored(x.src.object):
+	case x.src.op == msg.OpRequestObject && c.t.restored(x.src.object):
 		return whyMadeUp
 	case x.op == msg.OpClientReady && x.src.client.Adopted:
 		return "the capture starts late"

@@ -93,7 +93,7 @@ func firstGot(list []*got, x *expect) *got {
 // that keeps the order of the client's messages. One for which the copy is later
 // than usual gives way to one for which it is not.
 func (d *destination) choose(g *got) *expect {
-	var passed, first, late *expect
+	var passed, first, late, spare *expect
 	s := d.byKey.find(g.key)
 	if s == nil {
 		return nil
@@ -121,6 +121,10 @@ func (d *destination) choose(g *got) *expect {
 			break
 		}
 		switch o, ok := d.last[x.sender()]; {
+		case x.why != "": // it need not come
+			if spare == nil {
+				spare = x
+			}
 		case !ok || !x.copied() || g.Number < o.number || x.index > o.index:
 			if first == nil {
 				first = x
@@ -137,10 +141,12 @@ func (d *destination) choose(g *got) *expect {
 	switch {
 	case first != nil:
 		return first
-	case passed == nil && late != nil && d.alike(g.key, late.src.time, reliableWait) == 1: // nothing else can be it
+	case passed != nil:
+		return passed
+	case late != nil && d.alike(g.key, late.src.time, reliableWait) == 1: // nothing else can be it
 		return late
 	}
-	return passed
+	return spare
 }
 
 // skipped returns the expected message that belongs where the number of a late

@@ -77,6 +77,8 @@ func (c *comparer) related(x *expect, g *got) bool {
 	switch {
 	case g.Type != x.typ || g.Op != x.op, x.src.kind == Left && x.typ == transport.Standard:
 		return false
+	case x.copied() && x.src.matched > 0 && c.elsewhere(x.to.to, g): // others got both
+		return false
 	case x.replica && c.sameObject(x.body, g.Body):
 		return true
 	case x.typ != transport.Standard:
