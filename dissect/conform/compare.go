@@ -75,6 +75,7 @@ type expect struct {
 	used     bool // it came, and explains why another one did not
 	done     bool
 	kept     bool // for the end of the capture
+	alone    bool // no datagram is there in which it is missing
 }
 
 // A got is a message that the captured host sent.
@@ -472,6 +473,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
 		if !g.Late {
 			d.usual.take(lag)
+			d.brought.add(x.index, g.Frame)
 		}
 		c.rep.lag(x.typ, x.op, lag)
 	}

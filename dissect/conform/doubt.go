@@ -36,6 +36,7 @@ type tally struct {
 	excess  int // those beyond the budget of the client
 	spared  int // those of them that came
 	flood   int // missing ones within the budget, while others are beyond it
+	alone   int // missing ones whose datagram may be missing
 	list    []*expect
 	extras  []*got
 }
@@ -163,8 +164,10 @@ func (d *doubts) came(x *expect) {
 	d.tally(group{x.src.client, nil, uint8(x.op), doubtNobody}).spared++
 }
 
-// missed takes an unreliable message that did not come.
-func (d *doubts) missed(x *expect) {
+// missed takes an unreliable message that did not come. It is alone if others do
+// not show the datagram in which it should have been.
+func (d *doubts) missed(x *expect, alone bool) {
+	x.alone = alone
 	g := group{x.src.client, x.to, uint8(x.op), doubtCopy}
 	if x.src.matched == 0 {
 		g.to, g.kind = nil, doubtNobody
@@ -174,6 +177,9 @@ func (d *doubts) missed(x *expect) {
 		t.missing++
 		if x.src.flood && g.kind == doubtNobody {
 			t.flood++
+		}
+		if alone {
+			t.alone++
 		}
 	}
 	x.src.nobody = x.src.nobody || g.kind == doubtNobody
@@ -246,7 +252,7 @@ func (l loss) most(n int) int {
 }
 
 const (
-	whyUnreliable = "it is not reliable, and the capture lacks about as many messages that are"
+	whyUnreliable = "it is not reliable, and the capture lacks about as many messages that are, or the datagram in which it should have been"
 	whyNobody     = "it is not reliable, and nobody got a copy: it may have been lost before the host"
 	whyTail       = "it may have been lost, or not captured: the host used no number after it"
 )
@@ -273,6 +279,12 @@ func (c *comparer) resolve(lossy bool) {
 	lost := both.worse(d.lack())
 	copies, sent := lost.worse(out), lost.worse(in)
 	lossy = lossy || lost.lost > 0
+	alone := 0
+	for _, t := range d.order {
+		if t.kind == doubtCopy {
+			alone += t.alone
+		}
+	}
 	for _, p := range d.pairs {
 		if lossy {
 			c.excuse(p.x, whyUnreliable)
@@ -305,7 +317,7 @@ func (c *comparer) resolve(lossy bool) {
 			const always, part = 3, 10
 			c.resolveMissing(t, whyNobody, t.missing <= always+t.all/part+copies.most(t.all))
 		case doubtCopy:
-			c.resolveMissing(t, whyUnreliable, t.missing <= copies.most(t.all))
+			c.resolveCopies(t, t.missing <= copies.most(t.all), lossy || alone > fewAlone)
 		case doubtExtra:
 			all := 0
 			for _, o := range d.order {
@@ -341,6 +353,24 @@ func (c *comparer) resolveFlood(t *tally) {
 		}
 	}
 	t.list, t.missing = rest, t.missing-t.flood
+}
+
+// fewAlone are the messages that can be missing with their datagrams although the
+// capture lacks none.
+const fewAlone = 3
+
+// resolveCopies judges the copies that a client lacks. If not as many can be lost
+// singly, whole datagrams can in a lossy capture, up to a part.
+func (c *comparer) resolveCopies(t *tally, lost, lossy bool) {
+	const part = 4
+	whole := lossy && t.alone <= fewAlone+t.all/part
+	for _, x := range t.list {
+		if lost || x.alone && whole {
+			c.excuse(x, whyUnreliable)
+		} else {
+			c.missing(x)
+		}
+	}
 }
 
 func (c *comparer) resolveMissing(t *tally, why string, lost bool) {

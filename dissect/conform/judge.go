@@ -50,7 +50,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		return
 	}
 	if !x.reliable {
-		c.doubts.missed(x)
+		c.doubts.missed(x, d.alone(x))
 		return
 	}
 	if d.trailing(x) {

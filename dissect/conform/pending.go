@@ -2,6 +2,7 @@ package conform
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -26,6 +27,34 @@ type destination struct {
 	usual          delay
 	came           map[uint64][]arrived // of those, by key
 	cameN          int
+	brought        brought
+}
+
+// brought are the latest copies to a client in the order in which they were
+// expected, with the frames that brought them.
+type brought []delivery
+
+type delivery struct{ index, frame int }
+
+// maxBrought bounds them.
+const maxBrought = 4096
+
+func (b *brought) add(index, frame int) {
+	if len(*b) == maxBrought {
+		*b = append((*b)[:0], (*b)[maxBrought/2:]...)
+	}
+	i := len(*b)
+	for i > 0 && (*b)[i-1].index > index {
+		i--
+	}
+	*b = slices.Insert(*b, i, delivery{index, frame})
+}
+
+// alone reports whether the copies before and after an expected one came in
+// different datagrams, so that one between them may be missing.
+func (d *destination) alone(x *expect) bool {
+	i := sort.Search(len(d.brought), func(i int) bool { return d.brought[i].index > x.index })
+	return i == 0 || i == len(d.brought) || d.brought[i-1].frame != d.brought[i].frame
 }
 
 // ordered is the last pair that matched.
