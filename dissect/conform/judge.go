@@ -297,6 +297,8 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return whyMadeUp, true
 	case c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first):
 		return "it may answer a message from before the capture", true
+	case g.Time.Sub(d.client.madeReady) < latest:
+		return "the capture lacks how the client entered, so that nobody knows when", true
 	case near(c.cuts, g.Time.Add(-latest), latest):
 		return "its cause may be in the cut part of a datagram", true
 	case c.lacks(d, g):

@@ -372,6 +372,7 @@ func TestMisleadingLosses(t *testing.T) {
 		{"opcode_coverage.pcap", 0.02, 47, "the last message of a client with its acknowledgement; all else is of another host"},
 		{"opcode_coverage.pcap", 0.02, 132, "an answer to the host, so that ClientReady waits until another player has joined"},
 		{"reliability/g_s1_p4.pcap.gz", 0.1, 1024, "a ClientReady that is made up, so that another copy is taken for its own"},
+		{"stock_client.pcap", 0.1, 217, "a player's connect with the host's answer, but not its name"},
 		{"battle_mix.pcap.gz", 0.1, 6, "a creation, which the host's answer to a later request proves"},
 		{"battle_mix-s96.pcap.gz", 0.02, 25, "two of three transmissions, so that the last seems to be another message"},
 		{"reliability/g_s1_p4.pcap.gz", 0.02, 33, "few numbered messages, but many updates"},

@@ -217,8 +217,10 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	if c = t.add(addr, r.Datagram.Number); c == nil {
 		return nil
 	}
-	if begins(r) { // only its connect is missing
-		c.short, c.given = true, r.ClientID
+	if begins(r) { // only its connect is missing, or that and the answer
+		if c.short = true; r.Dir == dissect.FromHost {
+			c.given = r.ClientID
+		}
 		c.begin(t.now.time)
 		return c
 	}
@@ -240,13 +242,19 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 	return c
 }
 
-// begins reports whether a record is the host's answer to a connect.
+// begins reports whether a record belongs to the beginning of a join: the host's
+// answer to a connect, a player's first name, or the checksums.
 func begins(r *dissect.Record) bool {
-	if r.Dir != dissect.FromHost {
-		return false
+	switch r.Message.(type) {
+	case *msg.ChecksumRequest:
+		return r.Dir == dissect.FromHost && !r.Repeat
+	case *msg.ChecksumResponse:
+		return r.Dir == dissect.ToHost
 	}
-	m, ok := r.Message.(*msg.ChecksumRequest)
-	return r.Transport.Type == transport.Connect || ok && m.Round == rounds[0] && !r.Repeat
+	if r.Dir == dissect.FromHost {
+		return r.Transport.Type == transport.Connect
+	}
+	return r.Transport.Type == transport.NameChange && r.Transport.HasSeq && r.Number <= 1
 }
 
 // slotOf returns the slot that a client's message gives away, -1 if none.
