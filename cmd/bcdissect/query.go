@@ -29,8 +29,8 @@ func newQuery(s cli.Streams) *cobra.Command {
 		Use:   "query HOST[:PORT]...",
 		Short: "Ask servers for name, map, players and round trip",
 		Long: `Query asks each server as a server browser does, and shows only the facts in its
-answer. The port is 22101 unless another is given. The exit status is 1 if a
-server did not answer completely.`,
+answer; the table cuts long ones. The port is 22101 unless another is given. The
+exit status is 1 if a server did not answer completely, or is of another game.`,
 		Example: `  bcdissect query localhost
   bcdissect query game.example.org:22102 192.0.2.7 -T json`,
 		Args:              cobra.MinimumNArgs(1),
@@ -142,7 +142,13 @@ func serverOf(r *query.Result) aServer {
 		return nil
 	}
 	a.Name, a.Version, a.Mission, a.Map, a.State = text("hostname"), text("gamever"), text("missionscript"), text("mapname"), text("gamemode")
-	a.Players, a.Limit, a.TimeLimit, a.FragLimit = number("numplayers"), number("maxplayers"), number("timelimit"), number("fraglimit")
+	count := func(key string) *int {
+		if n := number(key); n != nil && *n >= 0 {
+			return n
+		}
+		return nil
+	}
+	a.Players, a.Limit, a.TimeLimit, a.FragLimit = count("numplayers"), count("maxplayers"), number("timelimit"), number("fraglimit")
 	a.System = text("system")
 	if n := number("password"); n != nil && (*n == 0 || *n == 1) {
 		locked := *n == 1
@@ -200,7 +206,7 @@ func drawServers(w io.Writer, list []aServer) error {
 			if s == nil {
 				return "?"
 			}
-			return cli.OneLine(*s)
+			return short(*s, widest)
 		}
 		count := func(n *int) string {
 			if n == nil {
@@ -209,7 +215,22 @@ func drawServers(w io.Writer, list []aServer) error {
 			return strconv.Itoa(*n)
 		}
 		_, _ = fmt.Fprintf(t, "%s\t%.1f ms\t%s\t%s\t%s\t%s\t%s of %s\t%s\n", a.Host, a.RoundTrip, of(a.Name), of(a.Map), of(a.System), of(a.State),
-			count(a.Players), count(a.Limit), cli.OneLine(strings.Join(a.PlayerNames, ", ")))
+			count(a.Players), count(a.Limit), short(strings.Join(a.PlayerNames, ", "), widestNames))
 	}
 	return t.Flush()
+}
+
+// Characters of the widest cells; JSON holds all.
+const (
+	widest      = 40
+	widestNames = 100
+)
+
+// short returns a text for a cell.
+func short(s string, most int) string {
+	r := []rune(cli.OneLine(s))
+	if len(r) > most {
+		r = append(r[:most-3], []rune("...")...)
+	}
+	return string(r)
 }

@@ -52,7 +52,7 @@ func WithPort(host string) (string, error) {
 		host += ":" + DefaultPort
 	}
 	name, port, err := net.SplitHostPort(host)
-	if err != nil || name == "" || port == "" {
+	if err != nil || name == "" || port == "" || strings.Contains(host, "/") {
 		return "", fmt.Errorf("%s: give the address of a server as HOST or HOST:PORT", host)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
@@ -89,7 +89,7 @@ type part struct {
 // cannot be taken for that of another try.
 func One(ctx context.Context, host string, o Options) Result {
 	r := Result{Host: host}
-	addr, err := new(net.Resolver).LookupNetIP(ctx, "ip", hostOf(host))
+	addr, err := lookUp(ctx, hostOf(host))
 	if err != nil {
 		r.Err = fmt.Errorf("%s: %w", host, err)
 		return r
@@ -142,6 +142,7 @@ func One(ctx context.Context, host string, o Options) Result {
 				}
 				if reply.Complete() {
 					r.Reply = *reply
+					r.Err = strange(&r)
 					return r
 				}
 			case <-timer:
@@ -181,6 +182,23 @@ func read(ctx context.Context, conn *net.UDPConn, try int, parts chan<- part) {
 	}
 }
 
+// Game is the name of the game in replies.
+const Game = "bcommander"
+
+// strange says why a complete reply is none of a server of the game, nil if it
+// is one.
+func strange(r *Result) error {
+	if game, ok := r.Reply.Get("gamename"); ok && game != Game {
+		return fmt.Errorf("%s: is a server of another game, %q", r.Host, game)
+	}
+	for key := range r.Reply.Pairs() {
+		if key != "final" && key != "queryid" {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: its answer is empty; is that port a game's?", r.Host)
+}
+
 // verdict says why there is no complete answer.
 func verdict(r *Result, odd *part, refused error, o Options) error {
 	tries := fmt.Sprintf("%d queries of %v each", r.Queries, o.Timeout)
@@ -204,6 +222,15 @@ func verdict(r *Result, odd *part, refused error, o Options) error {
 func hostOf(host string) string { name, _, _ := net.SplitHostPort(host); return name }
 
 func portOf(host string) string { _, port, _ := net.SplitHostPort(host); return port }
+
+// lookUp returns the addresses of a host. An address stands for itself, with its
+// zone.
+func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return []netip.Addr{addr}, nil
+	}
+	return new(net.Resolver).LookupNetIP(ctx, "ip", name)
+}
 
 // prefer4 returns an IPv4 address if there is one: the game knows no other.
 func prefer4(all []netip.Addr) netip.Addr {

@@ -25,6 +25,8 @@ func TestWithPort(t *testing.T) {
 		{":22101", ""},
 		{"localhost:", ""},
 		{"a:b:c", ""},
+		{"http://x", ""},
+		{"fe80::1%lo", "[fe80::1%lo]:22101"},
 	} {
 		got, err := WithPort(tt.host)
 		if got != tt.want || (err == nil) != (tt.want != "") {
@@ -78,6 +80,13 @@ func TestAll(t *testing.T) {
 		server(t, func(int, []byte) [][]byte { return [][]byte{{1, 2, 3}} }),
 		server(t, func(n int, query []byte) [][]byte { return full(n, query)[:1] }),
 		server(t, func(int, []byte) [][]byte { return slices.Repeat([][]byte{[]byte("flood")}, 1000) }),
+		server(t, func(int, []byte) [][]byte { return [][]byte{[]byte(`\final\\queryid\1.1`)} }),
+		server(t, func(int, []byte) [][]byte {
+			return [][]byte{[]byte(`\gamename\other\hostname\x\final\\queryid\1.1`)}
+		}),
+		server(t, func(int, []byte) [][]byte { // parts twice and in another order, and one of another query
+			return [][]byte{[]byte(`\player_1\B\final\\queryid\7.3`), []byte(`\hostname\F\queryid\7.1`), []byte(`\hostname\F\queryid\7.1`), []byte(`\player_0\A\queryid\7.2`)}
+		}),
 		"127.0.0.1:1",
 		"127.0.0.1:no-such-port",
 	}
@@ -97,6 +106,9 @@ func TestAll(t *testing.T) {
 		{3, false, "answers with 3 bytes that are no GameSpy reply"},
 		{3, false, "the answer is incomplete: 1 of its datagrams"},
 		{3, false, "answers with 5 bytes that are no GameSpy reply"},
+		{1, true, "its answer is empty"},
+		{1, true, `is a server of another game, "other"`},
+		{1, true, ""},
 		{3, false, "nothing listens there (read: connection refused)"},
 		{0, false, "127.0.0.1:no-such-port: lookup"},
 	} {
@@ -105,10 +117,10 @@ func TestAll(t *testing.T) {
 		if r.Err != nil {
 			said = r.Err.Error()
 		}
-		if r.Host != hosts[i] || r.Queries != want.queries || r.Reply.Complete() != want.complete || !strings.Contains(said, want.err) || (said == "") != want.complete {
+		if r.Host != hosts[i] || r.Queries != want.queries || r.Reply.Complete() != want.complete || !strings.Contains(said, want.err) || (said == "") != (want.err == "") {
 			t.Errorf("%s: %d queries, complete %v, error %q; want %+v", r.Host, r.Queries, r.Reply.Complete(), said, want)
 		}
-		if want.complete && (len(r.Reply.Players()) != 22 || r.RoundTrip <= 0 || r.RoundTrip > 200*time.Millisecond) {
+		if i < 2 && (len(r.Reply.Players()) != 22 || r.RoundTrip <= 0 || r.RoundTrip > 200*time.Millisecond) {
 			t.Errorf("%s: players %q after %v", r.Host, r.Reply.Players(), r.RoundTrip)
 		}
 	}
