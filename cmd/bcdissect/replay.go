@@ -257,8 +257,17 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 			for _, text := range st.Complaints() {
 				cli.Say(s.Err, "%s", text)
 			}
+			broken := st.Failure()
 			verdict, err = r.write(s, out, start, st.Hosts)
-			return err
+			switch {
+			case err != nil:
+				return errors.Join(broken, err)
+			case broken != nil && verdict == nil:
+				verdict = cli.Failed(broken)
+			case broken != nil: // the status says that there are differences
+				cli.Say(s.Err, "%v", broken)
+			}
+			return nil
 		}
 	})
 	if st != nil {

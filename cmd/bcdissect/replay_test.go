@@ -118,6 +118,61 @@ func TestReplayTo(t *testing.T) {
 	}
 }
 
+// TestReplayToLeaver: a captured client that leaves right after MissionInit gets
+// it here, too.
+func TestReplayToLeaver(t *testing.T) {
+	fixtures.System(t) // a performance takes time
+	p, code, errs := perform(t, fixtures.Path("captures/join_flow.pcap"), "--to", serve(t, game()), "--speed", "20")
+	if code != cli.ExitOK || len(p.Clients) != 1 || strings.Contains(errs, "never got into the game") {
+		t.Errorf("exit status %d, clients %v, said %q", code, p.Clients, errs)
+	}
+	if !strings.Contains(errs, "2 more games, the first at 127.0.0.1:29871; only the first game was played") {
+		t.Errorf("said %q", errs)
+	}
+}
+
+// TestReplayToBroken: a host that answers with garbage, or not at all, cannot be
+// compared. That is no success.
+func TestReplayToBroken(t *testing.T) {
+	fixtures.System(t) // patience takes time
+	for _, c := range []struct {
+		name, want string
+		answer     func(n int, datagram []byte) []byte
+	}{
+		{"garbage", "answers, but accepts no client", func(int, []byte) []byte { return bytes.Repeat([]byte{0, 0xff}, 100) }},
+		{"echo", "answers, but accepts no client", func(_ int, b []byte) []byte { return b }},
+		{"mute", "does not answer", func(int, []byte) []byte { return nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = socket.Close() }() // nothing is kept in it
+			go func() {
+				buf := make([]byte, 2048)
+				for n := 1; ; n++ {
+					size, from, err := socket.ReadFromUDPAddrPort(buf)
+					if err != nil {
+						return
+					}
+					if b := c.answer(n, buf[:size]); b != nil {
+						_, _ = socket.WriteToUDPAddrPort(b, from)
+					}
+				}
+			}()
+			begun := time.Now()
+			_, code, errs := perform(t, fixtures.Path("captures/stock_client.pcap"), "--to", socket.LocalAddr().String(), "--speed", "100")
+			if code != cli.ExitFailed || !strings.Contains(errs, c.want) {
+				t.Errorf("exit status %d, said %q, want %q", code, errs, c.want)
+			}
+			if took := time.Since(begun); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
 func TestReplayToOthers(t *testing.T) {
 	file := fixtures.Path("captures/stock_client.pcap")
 	for _, c := range []struct{ to, want string }{

@@ -49,7 +49,8 @@ type Performer struct {
 	now     time.Time
 	turn    int
 
-	Dropped int // messages that waited in vain, or for too long a line
+	Dropped  int  // messages that waited in vain, or for too long a line
+	Accepted bool // the host accepted a client
 	// Answers stand for the captured hashes of the clients' files, by round.
 	Answers map[uint8]*msg.ChecksumResponse
 }
@@ -201,7 +202,9 @@ func (p *Performer) may(n *part, e *Event) bool {
 	switch step := p.t.bodies.specOf(e).Step; {
 	case n.live.ID == 0:
 		return false
-	case e.Kind == Left || !e.standard():
+	case e.Kind == Left: // not before the answer to its ClientReady
+		return !n.ready || n.live.InGame
+	case !e.standard():
 		return true
 	case step == decode.StepAnswer:
 		return n.client.Adopted || n.live.Loaded || len(n.live.Asked) > 0
@@ -350,6 +353,7 @@ func (p *Performer) Receive(now time.Time, c *Client, datagram []byte) {
 		return
 	}
 	n.live.Receive(now, datagram)
+	p.Accepted = p.Accepted || n.live.ID != 0
 	p.speak(n)
 	p.admit()
 }

@@ -82,7 +82,7 @@ func TestAll(t *testing.T) {
 		server(t, func(int, []byte) [][]byte { return slices.Repeat([][]byte{[]byte("flood")}, 1000) }),
 		server(t, func(int, []byte) [][]byte { return [][]byte{[]byte(`\final\\queryid\1.1`)} }),
 		server(t, func(int, []byte) [][]byte {
-			return [][]byte{[]byte(`\gamename\other\hostname\x\final\\queryid\1.1`)}
+			return [][]byte{[]byte(`\gamename\quake\hostname\x\final\\queryid\1.1`)}
 		}),
 		server(t, func(int, []byte) [][]byte { // parts twice and in another order, and one of another query
 			return [][]byte{[]byte(`\player_1\B\final\\queryid\7.3`), []byte(`\hostname\F\queryid\7.1`), []byte(`\hostname\F\queryid\7.1`), []byte(`\player_0\A\queryid\7.2`)}
@@ -107,7 +107,7 @@ func TestAll(t *testing.T) {
 		{3, false, "the answer is incomplete: 1 of its datagrams"},
 		{3, false, "answers with 5 bytes that are no GameSpy reply"},
 		{1, true, "its answer is empty"},
-		{1, true, `is a server of another game, "other"`},
+		{1, true, `is a server of another game, "quake"`},
 		{1, true, ""},
 		{3, false, "nothing listens there (read: connection refused)"},
 		{0, false, "127.0.0.1:no-such-port: lookup"},

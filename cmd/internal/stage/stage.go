@@ -69,6 +69,7 @@ type Stage struct {
 	begun   time.Time // of the performance
 	frames  int
 	heard   bool
+	last    time.Time // when the host was heard
 	refused error
 }
 
@@ -168,6 +169,23 @@ func (s *Stage) silent() error {
 	return fmt.Errorf("%v does not answer: is a host running there?", s.to)
 }
 
+// Failure says why the host could not be compared in full, nil if it could.
+func (s *Stage) Failure() error {
+	switch quiet := time.Since(s.last); {
+	case len(s.sockets) == 0:
+		return nil
+	case !s.heard:
+		return s.silent()
+	case !s.performer.Accepted:
+		return fmt.Errorf("%v answers, but accepts no client: is a host of the game running there, and has it room?", s.to)
+	case quiet >= lastWords:
+		return fmt.Errorf("%v fell silent %.1f seconds before the end: has it crashed? The report is of the time before", s.to, quiet.Seconds())
+	case s.performer.Dropped > 0:
+		return fmt.Errorf(plural.Form(s.performer.Dropped, "%v let clients go: %d {message|messages} could not be played, and the report is of the others"), s.to, s.performer.Dropped)
+	}
+	return nil
+}
+
 // flush sends the clients' datagrams and takes the host's.
 func (s *Stage) flush() error {
 	for {
@@ -194,7 +212,7 @@ func (s *Stage) flush() error {
 }
 
 func (s *Stage) receive(a arrival) {
-	s.heard = true
+	s.heard, s.last = true, a.at
 	s.note(a.at, s.to, local(a.socket), a.datagram)
 	s.performer.Receive(a.at, a.client, a.datagram)
 }
@@ -258,9 +276,6 @@ func (s *Stage) Complaints() (list []string) {
 	}
 	if others := s.performer.Others(); len(others) > 0 {
 		list = append(list, fmt.Sprintf(plural.Form(len(others), "the capture holds %d more {game, at %v|games, the first at %v}; only the first game was played: choose another with --port"), len(others), others[0]))
-	}
-	if s.performer.Dropped > 0 {
-		list = append(list, fmt.Sprintf(plural.Form(s.performer.Dropped, "%d {message|messages} could not be played"), s.performer.Dropped))
 	}
 	return list
 }
