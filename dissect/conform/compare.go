@@ -492,10 +492,11 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 // expire judges messages that have waited long enough.
 func (c *comparer) expire(now time.Time) {
 	c.last = now
-	if c.unlooked++; now.Sub(c.looked) < expireEvery && c.unlooked < expireAfter {
+	if c.unlooked++; now.Sub(c.looked) < expireEvery && c.unlooked < c.t.budget.of(expireAfter) {
 		return
 	}
 	c.looked, c.unlooked = now, 0
+	c.economize()
 	kept := c.order[:0]
 	for _, d := range c.order {
 		for len(d.expects) > 0 {
@@ -518,6 +519,9 @@ func (c *comparer) expire(now time.Time) {
 		c.queued -= d.compact()
 		if cl := d.client; cl.gone && len(d.expects)+len(d.gots) == 0 && now.Sub(cl.left) > reliableWait {
 			cl.to = nil
+			for _, o := range c.order {
+				delete(o.last, cl)
+			}
 			*d = destination{client: cl, reached: d.reached} // others may refer to it for a time
 			continue
 		}
@@ -543,7 +547,10 @@ func (c *comparer) close(x *expect, g *got) {
 }
 
 // full reports whether no more messages may wait.
-func (c *comparer) full() bool { return c.load.full() || c.queued > maxQueued }
+func (c *comparer) full() bool {
+	b := c.t.budget
+	return c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) || c.queued > b.of(maxQueued)
+}
 
 // relieve judges the message that waits longest before its time. It reports
 // whether there was one.

@@ -9,7 +9,9 @@ import (
 // Limits of the messages about which the whole capture decides.
 const (
 	maxGroups  = 4096
-	maxDoubted = 4096 // differences that are kept for the report
+	maxDoubted = 4096 // differences that are kept for the report, in each list
+
+	maxDoubtedBytes = 8 << 20 // in their messages
 )
 
 // A group is the unreliable messages of one client and opcode to one client, or
@@ -53,7 +55,8 @@ type doubts struct {
 	pairs  []pair
 	ends   []extra
 	late   []late
-	more   int // beyond the limit
+	bytes  int // in the messages that are kept
+	more   int // beyond the limits
 	merged int // counted in groups of other clients, since there are too many
 
 	unsent int // copies to everybody of a message that the capture lacks
@@ -77,33 +80,37 @@ type extra struct {
 	g  *got
 }
 
+// room reports whether one more message can be kept besides n of the same list.
+func (d *doubts) room(n, size int) bool {
+	if n >= maxDoubted || d.bytes+size > maxDoubtedBytes {
+		d.more++
+		return false
+	}
+	d.bytes += size
+	return true
+}
+
 // pair takes an unreliable message, and one that may be it, changed.
 func (d *doubts) pair(x *expect, g *got) {
-	if len(d.pairs) < maxDoubted {
+	if d.room(len(d.pairs), len(x.body)+len(g.Body)) {
 		x.kept = true
 		d.pairs = append(d.pairs, pair{x, g})
-	} else {
-		d.more++
 	}
 }
 
 // disorder takes a copy that came after that of a later message.
 func (d *doubts) disorder(x *expect, g *got, before *source) {
-	if len(d.late) < maxDoubted {
+	if d.room(len(d.late), len(x.body)+len(g.Body)) {
 		x.kept = true
 		d.late = append(d.late, late{pair{x, g.keep()}, before})
-	} else {
-		d.more++
 	}
 }
 
 // extraLast takes a message that nothing asked for, if its cause may be the last
 // of a client.
 func (d *doubts) extraLast(to *Client, g *got) {
-	if len(d.ends) < maxDoubted {
+	if d.room(len(d.ends), len(g.Body)) {
 		d.ends = append(d.ends, extra{to, g})
-	} else {
-		d.more++
 	}
 }
 
@@ -183,11 +190,9 @@ func (d *doubts) missed(x *expect, alone bool) {
 		}
 	}
 	x.src.nobody = x.src.nobody || g.kind == doubtNobody
-	if d.kept < maxDoubted {
+	if d.room(d.kept, len(x.body)) {
 		d.kept++
 		t.list = append(t.list, x)
-	} else {
-		d.more++
 	}
 }
 
@@ -195,21 +200,17 @@ func (d *doubts) missed(x *expect, alone bool) {
 func (d *doubts) extra(to *Client, e *got, author *Client) {
 	t := d.tally(group{author, to, uint8(e.Op), doubtExtra})
 	t.missing++
-	if d.kept < maxDoubted {
+	if d.room(d.kept, len(e.Body)) {
 		d.kept++
 		t.extras = append(t.extras, e)
-	} else {
-		d.more++
 	}
 }
 
 // last takes a reliable message that did not come, after which the host used no
 // number any more.
 func (d *doubts) last(x *expect) {
-	if len(d.tail) < maxDoubted {
+	if d.room(len(d.tail), len(x.body)) {
 		d.tail = append(d.tail, x)
-	} else {
-		d.more++
 	}
 }
 

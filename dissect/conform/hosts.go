@@ -18,6 +18,7 @@ type Hosts struct {
 	host   netip.AddrPort
 	last   *Replay // of host, which had the last record
 	passed int     // messages of hosts beyond the limit
+	budget budget
 }
 
 // NewHosts returns a comparer for every host in a capture.
@@ -42,7 +43,12 @@ func (h *Hosts) Record(r *dissect.Record) error {
 			return nil
 		}
 		one = New(h.cfg)
+		one.t.budget = &h.budget
 		h.by[host], h.order = one, append(h.order, one)
+		h.budget.hosts++
+		for _, other := range h.order {
+			other.shrink()
+		}
 	}
 	h.host, h.last = host, one
 	return one.Record(r)

@@ -386,4 +386,8 @@ func (c *comparer) cut(to *Client, at time.Time) {
 		*list = slices.Delete(*list, 0, max(maxCuts/2, old))
 	}
 	*list = append(*list, at)
+	const often = 256
+	if len(*list)%often == 0 {
+		c.economize()
+	}
 }

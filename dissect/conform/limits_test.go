@@ -86,6 +86,46 @@ func TestLimitNotes(t *testing.T) {
 	}
 }
 
+// Where too much is remembered, the client of which most is loses it, and the
+// others lose nothing.
+func TestBudget(t *testing.T) {
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
+	now := time.Unix(1e9, 0)
+	fill := func(cl *Client, n int) {
+		d := c.dest(cl)
+		for i := range n {
+			at := now.Add(time.Duration(i))
+			d.sights(uint64(i)+1, sighting{at: at, number: int64(i)})
+			d.order.add(place{number: int64(i), at: at})
+			cl.got[1].lose(hole{lo: int64(2 * i), hi: int64(2*i + 1), from: at, till: at})
+		}
+	}
+	for i := range maxClients {
+		cl := &Client{index: i}
+		c.t.order = append(c.t.order, cl)
+		fill(cl, 1000)
+	}
+	small := c.t.order[7]
+	*small = Client{index: 7}
+	c.order = slices.DeleteFunc(c.order, func(d *destination) bool { return d.client == small })
+	fill(small, 20)
+	before := small.remembers()
+	c.economize()
+	sum := 0
+	for _, cl := range c.t.order {
+		sum += cl.remembers()
+		if n := cl.to.sighted; len(cl.to.sightings) != n {
+			t.Fatalf("%d sightings are counted, %d there", n, len(cl.to.sightings))
+		}
+	}
+	if sum > maxRemembered || sum < maxRemembered/4 || small.remembers() != before {
+		t.Errorf("%d bytes are left, %d at most; of a small client %d of %d", sum, maxRemembered, small.remembers(), before)
+	}
+	if c.t.reached[limitMemory] < 100*maxClients {
+		t.Errorf("%d messages are said to be forgotten", c.t.reached[limitMemory])
+	}
+}
+
 // The fields of a difference that have no room are counted, those that both
 // sides have once.
 func TestFieldsAreBounded(t *testing.T) {

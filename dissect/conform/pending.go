@@ -380,7 +380,6 @@ type load struct{ messages, bytes int }
 
 func (l *load) add(size int)  { l.messages++; l.bytes += size }
 func (l *load) drop(size int) { l.messages--; l.bytes -= size }
-func (l *load) full() bool    { return l.beyond(maxPending, maxPendingBytes) }
 
 // beyond reports whether there are more messages, or more bytes in them.
 func (l *load) beyond(messages, bytes int) bool { return l.messages > messages || l.bytes > bytes }

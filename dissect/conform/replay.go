@@ -134,12 +134,22 @@ func (r *Replay) event(e *Event) {
 	r.load.add(len(e.Body))
 	// The rest of the datagram may name players that nothing else shows.
 	known := e.Frame > r.told && r.rules.settings && r.rules.mission && (r.t.sender != decode.Undecided || r.cfg.Against == decode.OpenBC) && r.t.placed()
-	full := r.load.beyond(maxAwaiting-1, maxHoldingBytes)
+	full := r.load.beyond(r.t.budget.of(maxAwaiting)-1, r.t.budget.of(maxHoldingBytes))
 	if !known && full {
 		r.t.reached[limitRules] = len(r.waiting)
 	}
 	if known || full || e.Time.Sub(r.first) > patience {
 		r.begin()
+	}
+}
+
+// shrink makes room for another host.
+func (r *Replay) shrink() {
+	if r.cmp == nil {
+		return
+	}
+	r.cmp.economize()
+	for r.cmp.full() && r.cmp.relieve() {
 	}
 }
 

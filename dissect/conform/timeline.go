@@ -113,6 +113,7 @@ type timeline struct {
 	silences    []silence
 	runs        []run
 	reached     reached
+	budget      *budget
 }
 
 // A silence is a time in which the host sent nothing to clients that spoke.
@@ -130,7 +131,7 @@ const (
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
 		emit: emit, catalog: catalog, bodies: newBodies(catalog),
-		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{},
+		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, budget: &budget{},
 	}
 }
 
@@ -278,7 +279,7 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 // add makes a client. Beyond the limit one that has ended is forgotten.
 func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	i := slices.IndexFunc(t.order, func(old *Client) bool { return old.Addr == addr })
-	if i < 0 && len(t.order) >= maxClients {
+	if i < 0 && len(t.order) >= t.budget.of(maxClients) {
 		if i = slices.IndexFunc(t.order, func(old *Client) bool { return old.gone }); i < 0 {
 			t.refused++
 			return nil
@@ -287,6 +288,7 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	t.last = nil
 	if i >= 0 {
 		delete(t.clients, t.order[i].Addr)
+		t.order[i].forget()
 		t.order = slices.Delete(t.order, i, i+1)
 	}
 	c := &Client{Addr: addr, Slot: -1, First: frame, index: t.count}
@@ -459,10 +461,10 @@ func (t *timeline) release(c *Client, k int) {
 		if q.got || t.cut > 0 { // or may have been acknowledged
 			longest = longestHeld
 		}
-		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.holding.beyond(maxHolding, maxHoldingBytes) || t.now.time.Sub(e.Time) > longest || c.gone
+		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.full(&t.holding) || t.now.time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
-		case len(q.events) > maxHeld || t.holding.beyond(maxHolding, maxHoldingBytes):
+		case len(q.events) > maxHeld || t.full(&t.holding):
 			t.reached[limitHeld]++
 		case stuck:
 		default:
@@ -473,6 +475,11 @@ func (t *timeline) release(c *Client, k int) {
 		t.holding.drop(len(e.Body))
 		t.input(e)
 	}
+}
+
+// full reports whether no more messages may wait together.
+func (t *timeline) full(l *load) bool {
+	return l.beyond(t.budget.of(maxHolding), t.budget.of(maxHoldingBytes))
 }
 
 // expire releases messages that have waited too long.
@@ -547,7 +554,7 @@ func (t *timeline) hand(c *Client, e *Event) {
 	switch {
 	case c.admitted:
 		t.emit(e)
-	case len(c.waiting) < maxHeld && !t.waiting.beyond(maxHolding, maxHoldingBytes):
+	case len(c.waiting) < maxHeld && !t.full(&t.waiting):
 		t.waiting.add(len(e.Body))
 		c.waiting = append(c.waiting, e.keep())
 	default:
