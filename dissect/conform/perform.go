@@ -101,7 +101,8 @@ func (p *Performer) event(e *Event) {
 			p.Dropped++
 			return
 		}
-		n.line = append(n.line, e)
+		kept := *e // its body is the receiver's
+		n.line = append(n.line, &kept)
 	case PutOut:
 		if n := p.by[e.Client]; n != nil { // that was the captured host's decision; here the client leaves
 			n.line = append(n.line, &Event{Kind: Left, Client: e.Client, Type: transport.Leave})

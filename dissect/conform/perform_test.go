@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/conform"
@@ -30,6 +32,7 @@ type live struct {
 	pipeline  *dissect.Pipeline
 	frame     int
 	change    edit
+	deaf      func(time.Time, netip.AddrPort) bool // whether the network loses a client's datagram; nil for none
 }
 
 func newLive(t *testing.T, cfg relay.Config, against decode.Dialect) *live {
@@ -80,7 +83,9 @@ func (l *live) exchange(now time.Time) {
 		}
 		l.addrs[c.Addr] = c
 		l.note(now, c.Addr, hostAddr, datagram)
-		l.host.Receive(now, c.Addr, datagram)
+		if l.deaf == nil || !l.deaf(now, c.Addr) {
+			l.host.Receive(now, c.Addr, datagram)
+		}
 	}
 	l.host.Advance(now)
 	for {
@@ -257,4 +262,38 @@ func occupy(t *testing.T, h *relay.Host, now time.Time) {
 	}
 	h.Receive(now, addr, cipher.Encrypt(nil, plain))
 	h.Receive(now, addr, cipher.Encrypt(nil, []byte{2, 1, 2}))
+}
+
+// TestPerformLate: a client whose join takes long says later what it has to say,
+// and not what another one said meanwhile.
+func TestPerformLate(t *testing.T) {
+	l := newLive(t, relay.Config{Players: 8, Mode: relay.Playable}, decode.Undecided)
+	var begun time.Time
+	var lost netip.AddrPort
+	l.deaf = func(now time.Time, from netip.AddrPort) bool {
+		if begun.IsZero() {
+			begun, lost = now, from
+		}
+		return from == lost && now.Sub(begun) < 5*time.Second
+	}
+	updated := map[netip.AddrPort]map[wire.ObjectID]int{}
+	l.change = func(r *dissect.Record, pass func(*dissect.Record)) {
+		if m, ok := r.Message.(*msg.StateUpdate); ok && r.Dir == dissect.ToHost {
+			from := r.Datagram.Src
+			if updated[from] == nil {
+				updated[from] = map[wire.ObjectID]int{}
+			}
+			updated[from][m.Object]++
+		}
+		pass(r)
+	}
+	l.play("networked_battle.pcap")
+	if len(updated) != 3 {
+		t.Errorf("%d clients update ships, want 3", len(updated))
+	}
+	for from, ships := range updated {
+		if len(ships) != 1 {
+			t.Errorf("%v updates %v, want its own ship alone", from, ships)
+		}
+	}
 }
