@@ -23,11 +23,11 @@ var described = map[string][]string{
 const undescribed = "other"
 
 // elsewhere are rules of the command replay that are about other cases than those that
-// compare captures: R-A1, T-12, J-12, L-2, O-4 and O-5. A host that follows them keeps the
+// compare captures: R-A1, T-6, T-7, T-12, J-12, L-2, O-4 and O-5. A host that follows them keeps the
 // rules of the others.
 var elsewhere = []string{
 	"copies-while-loading", "class-of-copies", "fragments-in-order-only", "objects-while-loading", "leave-not-passed-on",
-	"answers-unknown-object", "answers-by-slot", "drops-unread-events",
+	"answers-unknown-object", "answers-by-slot", "drops-unread-events", "acts-on-arrival",
 }
 
 // differences are those of OpenBC's servers, by case. Their sources are parts of the

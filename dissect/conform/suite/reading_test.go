@@ -12,7 +12,7 @@ import (
 // difference that another case is about is none. The StartWarp of opcode_tour, which its server
 // drops, cannot be read. The server of join_flow announces those who are there in frame 84, that of no_identity
 // does so in frame 58, and tells of a leave with a 17 in frame 76, and that of stock_client ends with a disconnect that has
-// the id of its receiver, in frame 344.
+// the id of its receiver, in frame 344. That of trouble/arrival passes lines on twice that the network repeated, which T-6 is about.
 func TestDocumentedInCaptures(t *testing.T) {
 	for _, tt := range []struct {
 		capture, id string
@@ -31,6 +31,7 @@ func TestDocumentedInCaptures(t *testing.T) {
 		{"stock_client.pcap", "L-3", Stock, Fail, 334},
 		{"stock_client.pcap", "R-08", Stock, Pass, 0},
 		{"battle_mix.pcap.gz", "U-11", OpenBC, Known, 0},
+		{"trouble/arrival.pcap", "R-2C", OpenBC, Pass, 0},
 	} {
 		cases, _ := Select([]string{tt.id})
 		g := NewReading(cases, tt.profile)

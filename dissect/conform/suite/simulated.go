@@ -214,7 +214,7 @@ func watchPace() watcher {
 	by := map[flight]*pace{}
 	return watch(func(r *dissect.Record) (bool, *breach) {
 		m, own, known := s.update(r)
-		if !own || !known {
+		if !own || !known || r.CopyOf > 0 {
 			return false, nil
 		}
 		d, ok := paceOf(by, r, m)

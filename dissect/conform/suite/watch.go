@@ -271,16 +271,20 @@ func game(r *dissect.Record) (op decode.Opcode, ok bool) {
 // watchNever watches for an opcode that a stock host never sends. A client's message of it
 // counts when the host has sent another client something since: that one was no copy.
 func watchNever(op decode.Opcode) watcher {
-	sent, from := false, 0
+	sent, again, from := false, false, 0
 	return watch(func(r *dissect.Record) (bool, *breach) {
 		if r.Dir == dissect.ToHost {
-			if o, ok := r.Opcode(); ok && o == op && r.Status != dissect.StatusDuplicate {
-				sent, from = true, r.Conversation
+			if o, ok := r.Opcode(); ok && o == op {
+				if r.Status == dissect.StatusDuplicate {
+					again = true // OpenBC passes it on again
+				} else {
+					sent, from = true, r.Conversation
+				}
 			}
 			return false, nil
 		}
 		if o, ok := game(r); ok && o == op {
-			return true, breaks("%02X from the host", uint8(op)).known(r.CopyOf > 0)
+			return true, breaks("%02X from the host", uint8(op)).known(r.CopyOf > 0 || again)
 		}
 		if sent && fromHost(r) && r.Conversation != from && r.Transport.Type == transport.Standard && r.Transport.HasSeq && r.Gap == 0 && !r.Late {
 			sent = false
@@ -605,9 +609,12 @@ func watchTime() watcher {
 		conversation int
 		id           wire.ObjectID
 	}
+	const latest = 8 // times, among which those of a datagram are that comes again
 	type point struct {
 		at     float32
 		copied bool // by the host, of a client's
+		times  [latest]float32
+		n      int
 	}
 	last := map[stream]point{}
 	const most = 4096
@@ -625,9 +632,16 @@ func watchTime() watcher {
 		}
 		s := stream{r.Conversation, id}
 		before, seen := last[s]
-		last[s] = point{at, r.CopyOf > 0}
+		if seen && slices.Contains(before.times[:min(before.n, latest)], at) {
+			return false, nil // the network may have repeated the datagram
+		}
+		now := before
+		now.at, now.copied = at, r.CopyOf > 0
+		now.times[now.n%latest] = at
+		now.n++
+		last[s] = now
 		if seen && at < before.at-swapped {
-			return true, breaks("%.2f s after %.2f s, of ship %08X", at, before.at, uint32(id)).known(before.copied || last[s].copied)
+			return true, breaks("%.2f s after %.2f s, of ship %08X", at, before.at, uint32(id)).known(before.copied || now.copied)
 		}
 		return true, nil
 	}, dissect.FromHost)
