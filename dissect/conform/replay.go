@@ -345,6 +345,13 @@ func (r *Replay) notes() {
 	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
 	note(unknown, "The host sent nothing to %d {address|addresses} from which clients spoke that had not joined. They stay outside the model.", unknown)
 	note(t.refused, "%d {client|clients} beyond the limit of %d at a time {was|were} ignored.", t.refused, maxClients)
+	r.limits(note)
+	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
+}
+
+// limits adds up what was given up at the limits of the parts of the replay.
+func (r *Replay) limits(note func(n int, format string, args ...any)) {
+	t := r.t
 	t.reached[limitEarly] += r.cmp.evict
 	t.reached[limitDoubts] += r.cmp.doubts.more
 	t.reached[limitGroups] += r.cmp.doubts.merged
@@ -360,5 +367,4 @@ func (r *Replay) notes() {
 			note(p.full, "%d {message was|messages were} not played: {it is|they are} too long to be sent.", p.full)
 		}
 	}
-	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
 }
