@@ -350,7 +350,7 @@ func TestFaultsInLoss(t *testing.T) {
 					found, of = found+n, of+all
 				}
 				t.Logf("without %v of the frames: %d of %d", part, found, of)
-				if least := map[float64]float64{0.02: 0.8, 0.1: 0.85}[part]; float64(found) < least*float64(of) || of == 0 {
+				if least := map[float64]float64{0.02: 0.85, 0.1: 0.9}[part]; float64(found) < least*float64(of) || of == 0 {
 					t.Errorf("without %v of the frames, %d of %d faults are found", part, found, of)
 				}
 			}

@@ -3,6 +3,9 @@ package conform
 import (
 	"testing"
 	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // parse reads a list of elements: a letter for a message that the other list must
@@ -119,5 +122,69 @@ func TestLonelyLimits(t *testing.T) {
 	text := "a" + string(long) + "X" + string(long) + "b"
 	if got := lonely(row{text, "ab"}, 1+len(long), row{"ab", text}); got != unknown {
 		t.Errorf("got %d, want %d", got, unknown)
+	}
+}
+
+// TestNoCopy: a message that the second of three receivers did not get is a copy
+// of none, unless the third got it, too: then a hole of the author explains it.
+func TestNoCopy(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	author := new(Client)
+	author.sent[1].take(10, 0, false, at(0))
+	author.sent[1].take(12, 1, false, at(2)) // 11 is missing
+	var r reached
+	first, second, third := newDestination(new(Client), &r), newDestination(new(Client), &r), newDestination(new(Client), &r)
+	came := func(d *destination, number int64, key uint64, src *source, when time.Time) {
+		p := place{number: number, key: key, at: when, src: src, copied: src != nil}
+		d.sights(key, sighting{at: when, number: number, came: true})
+		d.order.add(p)
+		if src != nil {
+			src.copies = append(src.copies, copyAt{d, p})
+		}
+	}
+	const before, it, after = 1, 2, 3
+	for _, src := range []*source{{client: author, number: 10, time: at(0), key: before}, {client: author, number: 12, time: at(2), key: after}} {
+		author.said.add(src)
+		came(first, src.number-9, src.key, src, src.time)
+		came(second, src.number/2-4, src.key, src, src.time) // no number is between
+	}
+	came(first, 2, it, nil, at(1))
+	g := &got{Event: &Event{Kind: Output, Type: transport.Standard, Time: at(1), Number: 2}, key: it}
+	c := &comparer{order: []*destination{first, second, third}}
+	if got := c.noCopy(first, g, author); got != proven {
+		t.Errorf("nobody else got it: got %d, want %d", got, proven)
+	}
+	third.byKey.at(it).gots = []*got{{Event: &Event{Time: at(1)}, key: it}}
+	if got := c.noCopy(first, g, author); got != holed {
+		t.Errorf("another one got it: got %d, want %d", got, holed)
+	}
+}
+
+// TestRelated: a message may be another one changed, unless others got both.
+func TestRelated(t *testing.T) {
+	var r reached
+	client := new(Client)
+	client.to = newDestination(client, &r)
+	third := newDestination(new(Client), &r)
+	c := newComparer(newTimeline(msg.Catalog(), nil), nil, stockModel, stockModel)
+	c.order = []*destination{client.to, third}
+	status := func(index byte) []byte { // of a subsystem
+		return []byte{byte(msg.OpSubsystemStatus), 0xFF, 0xFF, 0x03, 0x40, index, 0, 0, 0x80, 0x3F}
+	}
+	x := &expect{to: client, typ: transport.Standard, op: msg.OpSubsystemStatus, body: status(1), src: &source{kind: Input, typ: transport.Standard, op: msg.OpSubsystemStatus}}
+	g := &got{Event: &Event{Kind: Output, Type: transport.Standard, Op: msg.OpSubsystemStatus, Body: status(2)}, key: 1}
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   bool
+	}{
+		{"nobody got either", func() {}, true},
+		{"others got the expected one", func() { x.src.matched = 1 }, true},
+		{"others got both", func() { third.byKey.at(g.key).gots = []*got{g} }, false},
+	} {
+		step.change()
+		if got := c.related(x, g); got != step.want {
+			t.Errorf("%s: got %v, want %v", step.what, got, step.want)
+		}
 	}
 }
