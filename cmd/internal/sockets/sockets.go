@@ -4,6 +4,7 @@ package sockets
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"syscall"
@@ -17,6 +18,8 @@ const (
 	waiting = 4096 // datagrams that wait to be looked at; more are dropped, as a network does
 	biggest = 2048 // bytes of a datagram that are read
 	idle    = 5 * time.Millisecond
+
+	addresses = 250 // of this machine that the clients use
 )
 
 // A Driver implements suite.Driver with a socket for each client.
@@ -24,7 +27,7 @@ type Driver struct {
 	ctx      context.Context
 	host     netip.AddrPort
 	sockets  map[netip.AddrPort]*net.UDPConn
-	opened   byte
+	opened   int
 	incoming chan relay.Arrival
 	refused  chan error // an answer of the system that nobody listens
 	err      error      // the last one
@@ -32,7 +35,10 @@ type Driver struct {
 
 // New returns a driver for a host. The context ends all waiting.
 func New(ctx context.Context, host netip.AddrPort) *Driver {
-	return &Driver{ctx: ctx, host: host, sockets: map[netip.AddrPort]*net.UDPConn{}, incoming: make(chan relay.Arrival, waiting), refused: make(chan error, 1)}
+	return &Driver{
+		ctx: ctx, host: host, sockets: map[netip.AddrPort]*net.UDPConn{}, opened: rand.N(addresses),
+		incoming: make(chan relay.Arrival, waiting), refused: make(chan error, 1),
+	}
 }
 
 // Now returns the time.
@@ -43,13 +49,13 @@ func (d *Driver) Host() netip.AddrPort { return d.host }
 
 // Open opens a socket. Each has an address of its own if the host is on this machine
 // and the system has more than one loopback address: some hosts make an address
-// wait before it may connect again.
+// wait before it may connect again. A run that follows another begins with other ones.
 func (d *Driver) Open() (netip.AddrPort, error) {
 	var conn *net.UDPConn
 	err := net.ErrClosed
 	if d.host.Addr().Is4() && d.host.Addr().IsLoopback() {
-		const first, addresses = 2, 250
-		local := net.IPv4(127, 0, 0, first+d.opened%addresses)
+		const first = 2
+		local := net.IPv4(127, 0, 0, byte(first+d.opened%addresses))
 		d.opened++
 		conn, err = net.DialUDP("udp", &net.UDPAddr{IP: local}, net.UDPAddrFromAddrPort(d.host))
 	}

@@ -115,7 +115,7 @@ func othersID(t *T) error {
 			return t.fail("the line not to be taken for the other's", list)
 		}
 	}
-	return nil
+	return t.works(p)
 }
 
 func oddNames(t *T) error {

@@ -211,6 +211,7 @@ func (r *runner) attempt(res *Result) {
 		*res = Result{Case: c, Verdict: Skip, Why: interrupted, First: res.First, Last: res.Last, Attempts: res.Attempts}
 		return
 	}
+	allow(res, r.o.Profile)
 	if res.Verdict != Pass && r.dead == "" && !r.alive() {
 		r.dead, res.proven = "the host answers no more since "+c.ID, true
 		if res.Verdict == Skip || res.Verdict == Known {
@@ -226,7 +227,6 @@ func (r *runner) attempt(res *Result) {
 			Case: c, Verdict: Fail, Why: r.dead, Expected: "no flood", Came: []string{r.dead}, First: res.First, Last: res.Last, Attempts: res.Attempts, proven: true,
 		}
 	}
-	allow(res, r.o.Profile)
 	if res.Verdict == Pass && res.Attempts > 1 {
 		res.Why = "attempt " + strconv.Itoa(res.Attempts) + "; the network may have spoiled those before"
 	}
