@@ -63,11 +63,15 @@ const (
 	maxSteps = 64
 )
 
+// soon is how long after a step nobody is late: whoever lost it waits a second.
+const soon = time.Second
+
 // Joins finds the joins in a capture. It is a sink of records.
 type Joins struct {
 	All    []*Join
 	Passed int // joins beyond the limit
 	open   map[[2]netip.AddrPort]*Join
+	last   time.Time // of the capture
 }
 
 // NewJoins returns a finder of joins.
@@ -75,6 +79,9 @@ func NewJoins() *Joins { return &Joins{open: map[[2]netip.AddrPort]*Join{}} }
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
 func (js *Joins) Record(r *dissect.Record) error {
+	if r.Datagram != nil {
+		js.last = r.Datagram.Time
+	}
 	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage {
 		return nil
 	}
@@ -119,7 +126,18 @@ func (j *Join) hear(r *dissect.Record) {
 // Close tells of each join where it stopped.
 func (js *Joins) Close() error {
 	for _, j := range js.All {
-		if !j.InGame && j.Stopped == "" {
+		last := &j.Steps[len(j.Steps)-1]
+		switch {
+		case j.InGame:
+		case j.heard.IsZero() && len(j.Steps) > 1: // the client went on, so the host did, too
+			j.Stopped = "the capture holds no message of the host"
+			if last.kind == stepEnd {
+				j.Stopped = last.Text + "; " + j.Stopped
+			}
+		case j.Stopped != "":
+		case js.last.Sub(last.Time) < soon && last.Repeats == 0:
+			j.Stopped = fmt.Sprintf("%s before the capture ends, %.1f s later", j.waits(), js.last.Sub(last.Time).Seconds())
+		default:
 			j.Stopped = j.waits()
 		}
 	}

@@ -52,8 +52,28 @@ func TestHandshake(t *testing.T) {
 		25: "does not say that it is ready", 30: "does not send MissionInit",
 	} {
 		j := joinsOf(t, "stock_client.pcap", func(frame int) bool { return frame <= last })[0]
-		if j.InGame || !strings.Contains(j.Stopped, stopped) {
+		const later = " before the capture ends, 0.0 s later" // nobody is to blame
+		if j.InGame || !strings.Contains(j.Stopped, stopped) || !strings.HasSuffix(j.Stopped, later) {
 			t.Errorf("up to frame %d: %q, want %q", last, j.Stopped, stopped)
+		}
+	}
+	// The other client joins in the next seconds.
+	j := joinsOf(t, "stock_client.pcap", func(frame int) bool { return frame <= 9 || frame >= 34 && frame <= 64 })[0]
+	if j.InGame || strings.Contains(j.Stopped, "capture ends") {
+		t.Errorf("after frame 9: %q", j.Stopped)
+	}
+	// A capture of the client alone does not tell how far the host came.
+
+	joins := conform.NewJoins()
+	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) {
+		if r.Dir == dissect.ToHost {
+			_ = joins.Record(r) // it never fails
+		}
+	})
+	_ = joins.Close() // nor does this
+	for _, j := range joins.All {
+		if j.InGame || !strings.Contains(j.Stopped, "the capture holds no message of the host") {
+			t.Errorf("of the clients alone: %q", j.Stopped)
 		}
 	}
 }

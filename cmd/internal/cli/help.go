@@ -91,6 +91,9 @@ func ShowHelp(w io.Writer, cmd *cobra.Command) error {
 	for _, line := range usageLines(cmd) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
+	for _, alias := range cmd.Aliases {
+		fmt.Fprintf(&b, "\n'%s %s' is the same.\n", cmd.Parent().CommandPath(), alias)
+	}
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
