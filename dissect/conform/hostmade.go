@@ -71,7 +71,7 @@ func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
 // ofUnseen reports whether a message can be a copy from a client without
 // captured traffic.
 func (c *comparer) ofUnseen(g *got) (why string, ok bool) {
-	known, some := c.t.unseen()
+	known, some := c.t.seenSlots(), c.t.strange(g.Time)
 	const text = "it comes from a player without captured traffic"
 	switch {
 	case g.Slots&^known != 0 && (some || c.t.late()):

@@ -52,7 +52,7 @@ func (t *timeline) admit(c *Client) {
 // another client has, has begun anew: it does not know the others.
 func (t *timeline) given(c *Client, id uint8) {
 	c.given = id
-	delete(t.strangers, id) // whoever had it is gone
+	t.part(id) // whoever had it is gone
 	for _, o := range t.order {
 		if o != c && o.given == id && o.admitted && !o.gone {
 			t.restart(c, o)

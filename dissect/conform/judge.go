@@ -131,7 +131,7 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.op == msg.OpVerifyEnterSet && c.t.late():
 		return "the capture starts late"
-	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object):
+	case x.src.op == msg.OpRequestObject && c.ofStranger(x.src.object, x.src.time):
 		return "it asks for an object of a player without captured traffic"
 	case x.src.op == msg.OpRequestObject && c.t.restored(x.src.object):
 		return whyMadeUp
@@ -214,10 +214,10 @@ func (d *destination) trailing(x *expect) bool {
 
 // ofStranger reports whether an object belongs to a player without captured
 // traffic.
-func (c *comparer) ofStranger(id wire.ObjectID) bool {
-	known, _ := c.t.unseen()
+func (c *comparer) ofStranger(id wire.ObjectID, at time.Time) bool {
+	known := c.t.seenSlots()
 	slot, ok := id.Slot()
-	return c.t.partial() && ok && slot < 16 && known&(1<<slot) == 0
+	return (c.t.partial() || c.t.strange(at)) && ok && slot < 16 && known&(1<<slot) == 0
 }
 
 // restored reports whether the capture lacks the creation of an object.

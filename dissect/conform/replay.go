@@ -304,7 +304,7 @@ func (r *Replay) notes() {
 	}
 	t := r.t
 	note(t.adopted, "The capture lacks the {join|joins} of %d of %d clients. {It|They} entered the model when {it|they} first appeared; the host's messages for a join were not compared.", t.adopted, t.count)
-	note(len(t.strangers), "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.", len(t.strangers))
+	note(len(t.strangers)+len(t.parted), "The host names %d {player|players} without captured traffic, as in a capture made at one client. Copies of {its|their} messages were not compared.", len(t.strangers)+len(t.parted))
 	out, in := t.losses()
 	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", in.lost)
 	note(out.lost, "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", out.lost)

@@ -30,6 +30,8 @@ type session struct {
 	frames   int
 	joined   byte
 	password string
+	hidden   bool                                           // all datagrams, but for those of one client
+	only     netip.AddrPort                                 // this one
 	alter    func(from netip.AddrPort, plain []byte) []byte // what is recorded; nil for nothing
 	tap      func(*dissect.Datagram)                        // takes what is recorded; nil for nobody
 }
@@ -81,6 +83,9 @@ func (s *session) guest(name string, openBC bool) *guest {
 }
 
 func (s *session) record(from, to netip.AddrPort, datagram []byte) {
+	if s.hidden && from != s.only && to != s.only {
+		return
+	}
 	s.frames++
 	if s.alter != nil {
 		datagram = cipher.Encrypt(nil, s.alter(from, cipher.Decrypt(nil, datagram)))

@@ -102,8 +102,9 @@ type timeline struct {
 	refused     int // clients beyond the limit
 	madeUp      int // messages of clients
 	strangers   map[uint8]bool
-	pretended   [256]time.Time // when somebody left in the name of an id
-	fromClients int            // datagrams
+	parted      map[uint8]time.Time // when strangers left
+	pretended   [256]time.Time      // when somebody left in the name of an id
+	fromClients int                 // datagrams
 	fromHosts   int
 	acks        int       // of the host
 	again       bool      // a client sent a message again
@@ -131,7 +132,7 @@ const (
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
 		emit: emit, catalog: catalog, bodies: newBodies(catalog),
-		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, budget: &budget{},
+		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, parted: map[uint8]time.Time{}, budget: &budget{},
 	}
 }
 
@@ -265,7 +266,7 @@ func (t *timeline) slotOf(r *dissect.Record) int {
 	}
 	switch m := r.Message.(type) {
 	case *msg.StateUpdate:
-		known, _ := t.unseen()
+		known := t.seenSlots()
 		if s, ok := m.Object.Slot(); ok && s < 16 && known&(1<<s) == 0 {
 			return s
 		}
@@ -692,10 +693,29 @@ func (t *timeline) guessed(peer uint8) bool {
 
 // putOut ends the client that the host reports as gone.
 func (t *timeline) putOut(peer uint8) {
-	delete(t.strangers, peer)
+	t.part(peer)
 	if c := t.byPeer(peer); c != nil {
 		t.end(c, PutOut)
 	}
+}
+
+// part notes that a player without captured traffic has left, if there is one with
+// the id.
+func (t *timeline) part(peer uint8) {
+	if t.strangers[peer] {
+		delete(t.strangers, peer)
+		t.parted[peer] = t.now.time
+	}
+}
+
+// strange reports whether there were players without captured traffic at a time.
+func (t *timeline) strange(at time.Time) bool {
+	for _, left := range t.parted {
+		if !at.After(left) {
+			return true
+		}
+	}
+	return len(t.strangers) > 0
 }
 
 // byPeer returns the client that has the id and is not gone.
@@ -709,15 +729,14 @@ func (t *timeline) byPeer(peer uint8) *Client {
 	return found
 }
 
-// unseen reports whether there are players that the capture does not hold, and
-// the slots that are not theirs.
-func (t *timeline) unseen() (known uint16, some bool) {
+// seenSlots returns the slots of the players that the capture holds.
+func (t *timeline) seenSlots() (known uint16) {
 	for _, c := range t.order {
 		if !c.gone && c.Slot >= 0 && c.Slot < 16 {
 			known |= 1 << c.Slot
 		}
 	}
-	return known, len(t.strangers) > 0
+	return known
 }
 
 // late reports whether the capture does not hold how all clients came.

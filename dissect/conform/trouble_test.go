@@ -86,3 +86,24 @@ func TestRestartWithOtherIDs(t *testing.T) {
 	s.chat("three")
 	s.judge("sent nothing for", "A new run of the host begins", "had answered nobody else")
 }
+
+// TestOneSidePlayersLeave: players that the capture does not show do not become
+// known by their leave.
+func TestOneSidePlayersLeave(t *testing.T) {
+	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable, Like: decode.OpenBC})
+	s.hidden = true
+	a, b := s.join("A", true), s.join("B", true)
+	s.create(a)
+	s.create(b)
+	s.only = s.guest("C", true).addr
+	s.clients[2].Connect(s.now, nil)
+	s.run(2 * time.Second)
+	s.create(s.clients[2])
+	s.chat("one")
+	a.Leave(s.now)
+	b.Leave(s.now)
+	s.run(3 * time.Second)
+	if r := s.judge("The host names 2 players"); matched(r, msg.OpChat) != 1 {
+		t.Errorf("%d lines of chat are as expected, want that of C", matched(r, msg.OpChat))
+	}
+}
