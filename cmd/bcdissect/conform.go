@@ -171,10 +171,12 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--timeout %v: must be 100ms to 1m", c.timeout)
 	case modes > 1:
 		return errors.New("--list, --read and --matrix exclude each other")
-	case (c.list || c.matrix) && (set("junit") || set("html")), modes > 0 && set("write"):
-		return errors.New("--write, --junit and --html are of a run")
+	case (c.list || c.matrix) && (set("junit") || set("html")):
+		return errors.New("--junit and --html need verdicts; leave them out with --list and --matrix")
+	case modes > 0 && set("write"):
+		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
 	case modes > 0 && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
-		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote are of a run; leave them out")
+		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
 	case c.force && c.write == "":
 		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
@@ -96,10 +95,14 @@ func (t *conformTables) failure(res *suite.Result) {
 	for i, came := range res.Came {
 		line(map[bool]string{true: "came"}[i == 0], report.Escape(came))
 	}
-	if res.First > 0 && res.Last >= res.First {
-		line("frames", fmt.Sprintf("%d to %d of the recording", res.First, res.Last))
+	again, source := t.r.Again(c), "recording"
+	if again == "" {
+		source = "capture"
 	}
-	if again := t.r.Again(c); again != "" {
+	if res.First > 0 && res.Last >= res.First {
+		line("frames", fmt.Sprintf("%d to %d of the %s", res.First, res.Last, source))
+	}
+	if again != "" {
 		line("repeat", report.Escape(again))
 	}
 }
@@ -111,7 +114,7 @@ func (t *conformTables) verdict() {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	t.printf("\n%s in %v: %s\n", plural.Count(len(t.r.Results), "case"), t.r.Took.Round(100*time.Millisecond), strings.Join(parts, ", "))
+	t.printf("\n%s in %s: %s\n", plural.Count(len(t.r.Results), "case"), t.r.Span(), strings.Join(parts, ", "))
 	if t.r.Stopped != "" {
 		t.printf("stopped early: %s\n", report.Escape(t.r.Stopped))
 	}

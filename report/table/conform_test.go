@@ -50,6 +50,17 @@ FAIL R-07: 07 forwarded
 		t.Errorf("got %s", got)
 	}
 	b.Reset()
+	captured := *r
+	captured.Repeat, captured.Took = "", 84210*time.Millisecond
+	if err := Conform(&b, &captured, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  frames    5 to 9 of the capture\n", "3 cases in 1m24.2s of traffic: "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("a capture: no %q in %s", want, b.String())
+		}
+	}
+	b.Reset()
 	if err := Conform(&b, r, Options{Color: true}); err != nil {
 		t.Fatal(err)
 	}

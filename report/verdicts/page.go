@@ -74,7 +74,7 @@ func Page(w io.Writer, r *suite.Report) error {
 	}
 	m.text(": conformance</h1>\n<p>Profile ", r.Profile.String(), "")
 	m.text(", ", r.Begun.UTC().Format("2006-01-02 15:04:05 UTC"), "")
-	m.text(", ", r.Took.Round(1e8).String(), "")
+	m.text(", ", r.Span(), "")
 	m.text(". ", counts(r), ".")
 	if r.Stopped != "" {
 		m.text(" Stopped early: ", r.Stopped, ".")

@@ -65,7 +65,7 @@ func (n *tally) result() Result {
 	case n.guarded > 0:
 		res.Verdict, res.Why = Known, n.rules[0]
 	case n.matched == 0:
-		res.Verdict, res.Why = NotSeen, "the capture has no such message that a model of the host answers for; replay says why"
+		res.Verdict, res.Why = NotSeen, "the capture has no message that can be compared for this rule; replay gives the reasons"
 	}
 	return res
 }

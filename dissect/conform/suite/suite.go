@@ -217,6 +217,19 @@ func (r *Report) Count(v Verdict) (n int) {
 // Passed reports whether no rule is broken.
 func (r *Report) Passed() bool { return r.Count(Fail) == 0 }
 
+// Span returns the time that the run took, or that the capture spans.
+func (r *Report) Span() string {
+	to := 100 * time.Millisecond
+	if r.Took < time.Second {
+		to = time.Millisecond
+	}
+	text := r.Took.Round(to).String()
+	if r.Repeat == "" {
+		text += " of traffic"
+	}
+	return text
+}
+
 // Again returns the command that tries a case again, "" if there is none.
 func (r *Report) Again(c *Case) string {
 	switch {

@@ -113,7 +113,7 @@ func (w *Watch) Record(r *dissect.Record) error {
 	if w.first == 0 {
 		w.first = r.Datagram.Number
 	}
-	w.last = r.Datagram.Number
+	w.last = max(w.last, r.Datagram.Number) // unfinished messages come late
 	if s, turn := w.ledger.take(r); turn != nothingNew && len(w.open) > 0 {
 		w.settle(s, turn)
 	}
@@ -217,9 +217,9 @@ func (w *Watch) Results(p Profile) (list []Result) {
 			res.Why = c.broken[0]
 		case c.unsure > 0:
 			res.Verdict = Skip
-			res.Why = fmt.Sprintf("%s; but messages that may explain it are missing, or the traffic ends before their numbers can tell", c.doubts[0])
+			res.Why = fmt.Sprintf("%s; but missing messages may explain it, or the traffic ends too early to prove it", c.doubts[0])
 		case c.about == 0:
-			res.Verdict, res.Why = NotSeen, "the traffic has nothing that the rule is about"
+			res.Verdict, res.Why = NotSeen, "the rule never applied in this traffic"
 		}
 		allow(&res, p)
 		list = append(list, res)
