@@ -24,7 +24,7 @@ var (
 	ruleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the last ship of the player that owns its range; the stock host with that object or not at all"}
 	ruleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
 	ruleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host goes by their numbers"}
-	ruleStrange   = &decode.Rule{Name: "other", Text: "differs as hosts of its kind do, in a way that is not described"}
+	ruleStrange   = &decode.Rule{Name: "other", Text: "differs here as its model does; no rule describes this difference"}
 )
 
 // deviationOf names the rule behind the two models' disagreement about a

@@ -81,7 +81,7 @@ func (t *replayTables) paint(s string, look style) string {
 // dialect names a dialect; there may be no evidence for any.
 func dialect(d decode.Dialect) string {
 	if d == decode.Undecided {
-		return "not known, taken for stock"
+		return "unknown, stock assumed"
 	}
 	return d.String()
 }
@@ -92,9 +92,13 @@ func (t *replayTables) head() {
 	if r.Against == decode.Undecided {
 		against = "its own dialect"
 	}
+	mission := "unknown"
+	if g.Mission != "" {
+		mission = report.Escape(g.Mission)
+	}
 	t.printf("host      %v, dialect %s\n", r.Host, dialect(r.Dialect))
 	t.printf("against   %s, mode %s, mission %s, system %d, %d players\n",
-		against, g.Mode, report.Escape(g.Mission), g.System, g.Players)
+		against, g.Mode, mission, g.System, g.Players)
 	t.printf("played    %d %s of %s\n", r.Inputs, plural.Form(r.Inputs, "{message|messages}"), plural.Count(len(r.Clients), "client"))
 	for _, n := range r.Notes {
 		t.printf("%s\n", t.paint("note      "+report.Escape(n), yellow))

@@ -24,6 +24,6 @@ func Of(c *capture.Stats) []string {
 	say(c.Other.NoInterface, "{frame was skipped: the file does not describe its|frames were skipped: the file does not describe their} interface")
 	say(c.Other.Oversized, "{frame was skipped: it is|frames were skipped: they are} too large")
 	say(c.Evicted, "{datagram in IP fragments was|datagrams in IP fragments were} given up: too old, too many or contradictory")
-	say(c.Unfinished, "{datagram in IP fragments lacks|datagrams in IP fragments lack} some of them")
+	say(c.Unfinished, "{datagram lacks some of its|datagrams lack some of their} IP fragments")
 	return all
 }

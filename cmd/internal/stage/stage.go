@@ -46,7 +46,7 @@ func Target(what, text string, remote bool) (netip.AddrPort, error) {
 		return to, fmt.Errorf("%s %s: give the address of a host as HOST:PORT", what, text)
 	}
 	if !to.Addr().IsLoopback() && !remote {
-		return to, fmt.Errorf("%s %s: that is another machine; play to hosts of others only with their leave, and then with --yes-remote", what, text)
+		return to, fmt.Errorf("%s %s: that is another machine; ask its owner first, then add --yes-remote", what, text)
 	}
 	return to, nil
 }
