@@ -87,7 +87,7 @@ func (d *diffPage) head(names [2]string) {
 		d.line(normal, "names, chat and other text are compared by length alone: anonymised")
 	}
 	if d.r.Renamed > 0 {
-		d.line(normal, "ids and addresses with one other value each in B: %d", d.r.Renamed)
+		d.line(normal, plural.Form(d.r.Renamed, "%d {id or address has another value|ids and addresses have other values} in B"), d.r.Renamed)
 	}
 }
 

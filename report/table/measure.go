@@ -80,7 +80,7 @@ func figureText(f *measure.Figure) string {
 	case "bytes":
 		return fmt.Sprintf("%.0f bytes", f.Max)
 	case "messages":
-		return fmt.Sprintf("%.0f in the middle, %.0f at most; %s", f.Median, f.Max, f.Values)
+		return fmt.Sprintf("median %.0f, at most %.0f; %s", f.Median, f.Max, f.Values)
 	}
 	return f.Values
 }
