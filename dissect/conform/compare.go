@@ -246,7 +246,7 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	x.replica = creates(c.specOf(x)) && src != nil && src.client == x.to
 	x.key = c.keyOf(x)
 	if d := src.departure(s); d != nil {
-		if x.rule = d.rule; d.rule == nil {
+		if x.rule = d.rule; d.spare {
 			x.why, x.judged = whySpare, true
 		}
 		if d.instead != nil {

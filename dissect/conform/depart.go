@@ -27,7 +27,8 @@ type departure struct {
 	rule    *decode.Rule
 	typ     transport.Type
 	body    []byte
-	instead []byte // nil if it does not send the message
+	instead []byte // nil if it does not send another message
+	spare   bool   // it sends the message, and the stock host does not
 }
 
 // maxDepartures bounds the departures because of one input: the objects of all
@@ -52,7 +53,7 @@ func (s *source) depart(d relay.Departure) bool {
 	if len(s.departs) == maxDepartures {
 		return false
 	}
-	s.departs = append(s.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead)})
+	s.departs = append(s.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead), d.Spare})
 	return true
 }
 

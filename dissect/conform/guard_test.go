@@ -56,6 +56,7 @@ func (s *session) misdeeds() {
 	s.create(double)
 	s.says(double, msg.OpObjectCreateTeam, ship(kirk.Slot, double.Slot, double.ID))
 	s.says(double, msg.OpObjectCreateTeam, ship(double.Slot, kirk.Slot, kirk.ID))
+	s.says(double, msg.OpObjectCreateTeam, ship(kirk.Slot, double.Slot, double.ID)) // newcomers get the corrected one
 	s.says(double, msg.OpDestroyObject, &msg.DestroyObject{Object: wire.FirstObject(kirk.Slot)})
 	s.named(double, kirk.ID, "Cheat")
 	s.named(double, double.ID, "a\nb\x1B")

@@ -25,10 +25,10 @@ const (
 	Guards            // how many there are
 )
 
-// A Departure is a message that a host with guards changes or refuses. Without a
-// guard it is one that such a host sends, and the stock host does not.
+// A Departure is a message that a host with guards changes or refuses.
 type Departure struct {
 	Guard   Guard
+	Spare   bool // such a host sends it, changed or not, and the stock host does not
 	Type    transport.Type
 	Body    []byte // as the stock host sends it; borrowed
 	Instead []byte // as this host sends it, nil if it does not; borrowed
@@ -57,7 +57,7 @@ func (h *Host) departure(v *verdict, spec *decode.Spec, payload []byte, res *dec
 	if v.as == nil && !v.refuse {
 		return nil
 	}
-	return &Departure{v.guard, transport.Standard, bytes.Clone(payload), h.identity(v, spec, res)}
+	return &Departure{Guard: v.guard, Type: transport.Standard, Body: bytes.Clone(payload), Instead: h.identity(v, spec, res)}
 }
 
 // excess reports whether a captured client's message is beyond its budget. The
@@ -84,5 +84,5 @@ func (p *peer) misnamed() *Departure {
 	if bytes.Equal(p.naming, p.told) {
 		return nil
 	}
-	return &Departure{GuardName, transport.NameChange, p.naming, p.told}
+	return &Departure{Guard: GuardName, Type: transport.NameChange, Body: p.naming, Instead: p.told}
 }

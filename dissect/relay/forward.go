@@ -190,7 +190,11 @@ func (p *peer) spare() {
 	for i := range p.objects {
 		if o := &p.objects[i]; o.ship && o.departs.passes() {
 			o.ship, o.spare = false, true
-			o.departs = &Departure{Type: transport.Standard, Body: o.body}
+			d := Departure{Spare: true, Type: transport.Standard, Body: o.body}
+			if o.departs != nil { // it was changed, too
+				d.Guard, d.Instead = o.departs.Guard, o.departs.Instead
+			}
+			o.departs = &d
 		}
 	}
 }

@@ -457,7 +457,7 @@ func (h *Host) answer(p *peer, m *msg.ChecksumResponse) {
 		renamed := settings
 		renamed.Renamed, renamed.NewName = true, p.alias
 		if h.cfg.Captured {
-			h.departs(p, &Departure{GuardName, transport.Standard, h.encode(msg.OpSettings, &settings), h.encode(msg.OpSettings, &renamed)})
+			h.departs(p, &Departure{Guard: GuardName, Type: transport.Standard, Body: h.encode(msg.OpSettings, &settings), Instead: h.encode(msg.OpSettings, &renamed)})
 		} else {
 			settings = renamed
 		}

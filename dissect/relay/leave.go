@@ -110,7 +110,7 @@ func (h *Host) disconnect(p *peer, m *arq.Message) {
 			body = bytes.Clone(m.Body)
 		case !itself && h.cfg.Captured:
 			body[0] = h.self(p)
-			h.departs(p, &Departure{GuardLeave, transport.Disconnect, m.Body, body})
+			h.departs(p, &Departure{Guard: GuardLeave, Type: transport.Disconnect, Body: m.Body, Instead: body})
 			body = bytes.Clone(m.Body)
 		}
 	}
