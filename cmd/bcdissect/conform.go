@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,8 @@ expected and what came, and the command that repeats it. See docs/conform.md.
 
 The game should be empty: other players change the results. The clients leave
 when the run ends, and send at most 50 datagrams a second each, unless a case
-needs more. The exit status is 4 if a case failed.
+needs more. The exit status is 4 if a case failed, and 1 if the run was
+interrupted.
 
 --read answers the cases that a capture can answer. --matrix makes a page of
 several reports that -T json wrote.`,
@@ -274,10 +276,10 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 			return cli.Failed(err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s.Graceful = true
-	out, err := cli.OpenOutput(c.output, s)
+	out, err := c.outputs(s)
 	if err != nil {
 		return err
 	}
@@ -294,7 +296,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 			if errors.Is(err, capture.ErrNotEmpty) {
 				err = fmt.Errorf("%w; give another name, or --force", err)
 			}
-			return cli.Failed(errors.Join(err, out.Close()))
+			return cli.Failed(errors.Join(err, out.discard()))
 		}
 	}
 	progress, tried := cli.NewProgress(s, c.quiet), 0
@@ -311,9 +313,44 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		err = errors.Join(err, recordRun(file, rep))
 	}
 	if err != nil {
-		return cli.Failed(errors.Join(err, out.Close()))
+		return cli.Failed(errors.Join(err, out.discard()))
 	}
-	return c.report(s, out, rep)
+	return c.report(out, rep)
+}
+
+// reports hold the outputs of a run or of a capture: that of -o, and those of the
+// forms beside it, nil for a form that is not wanted.
+type reports struct{ main, junit, html *cli.Output }
+
+// outputs opens the outputs. All are open before the first datagram is sent.
+func (c *conforming) outputs(s cli.Streams) (*reports, error) {
+	var r reports
+	var err error
+	if r.main, err = cli.OpenOutput(c.output, s); err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		name string
+		out  **cli.Output
+	}{{c.junit, &r.junit}, {c.html, &r.html}} {
+		if f.name == "" {
+			continue
+		}
+		if *f.out, err = cli.OpenOutput(f.name, s); err != nil {
+			return nil, errors.Join(err, r.discard())
+		}
+	}
+	return &r, nil
+}
+
+// discard closes the outputs if there is nothing to report.
+func (r *reports) discard() (err error) {
+	for _, o := range []*cli.Output{r.main, r.junit, r.html} {
+		if o != nil {
+			err = errors.Join(err, o.Discard())
+		}
+	}
+	return err
 }
 
 // again returns the command that tries cases again, without their ids.
@@ -338,37 +375,35 @@ func (c *conforming) again(host string) string {
 
 // report writes the report of a run or of a capture in all the forms that are
 // wanted, and returns the exit status.
-func (c *conforming) report(s cli.Streams, out *cli.Output, rep *suite.Report) error {
+func (c *conforming) report(out *reports, rep *suite.Report) error {
 	var err error
 	switch c.format.Value {
 	case "json":
-		err = verdicts.JSON(out, rep)
+		err = verdicts.JSON(out.main, rep)
 	case "tap":
-		err = verdicts.TAP(out, rep)
+		err = verdicts.TAP(out.main, rep)
 	default:
-		err = table.Conform(out.Text(), rep, c.look(out))
+		err = table.Conform(out.main.Text(), rep, c.look(out.main))
 	}
-	err = errors.Join(err, out.Close())
+	err = errors.Join(err, out.main.Close())
 	for _, f := range []struct {
-		name  string
+		out   *cli.Output
 		write func(io.Writer, *suite.Report) error
-	}{{c.junit, verdicts.JUnit}, {c.html, verdicts.Page}} {
-		if f.name == "" {
-			continue
+	}{{out.junit, verdicts.JUnit}, {out.html, verdicts.Page}} {
+		if f.out != nil {
+			err = errors.Join(err, f.write(f.out, rep), f.out.Close())
 		}
-		o, e := cli.OpenOutput(f.name, s)
-		if e == nil {
-			e = errors.Join(f.write(o, rep), o.Close())
-		}
-		err = errors.Join(err, e)
 	}
 	if err != nil {
 		return cli.Failed(err)
 	}
-	if !rep.Passed() {
-		return &cli.StatusError{Code: cli.ExitDiffers}
+	if rep.Interrupted() {
+		err = fmt.Errorf(plural.Form(len(rep.Results), "interrupted: %d of %d {case was|cases were} tried"), rep.Tried(), len(rep.Results))
 	}
-	return nil
+	if rep.Count(suite.Fail) > 0 {
+		return &cli.StatusError{Code: cli.ExitDiffers, Err: err}
+	}
+	return cli.Failed(err)
 }
 
 // look returns the options of tables.
@@ -470,11 +505,11 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 	if !ok {
 		return cli.Failed(errors.Join(fmt.Errorf("%s: no host and no client of the game was found", c.read), readErr))
 	}
-	out, err := cli.OpenOutput(c.output, s)
+	out, err := c.outputs(s)
 	if err != nil {
 		return err
 	}
-	err = c.report(s, out, rep)
+	err = c.report(out, rep)
 	if readErr != nil {
 		return &cli.StatusError{Code: cli.ExitDamaged, Err: readErr}
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/fixtures"
+	"github.com/bcdissect/bcdissect/report/verdicts"
 )
 
 // freePort returns an address of loopback that nobody listens on.
@@ -418,3 +421,40 @@ const (
 	ngPackets    = 6
 	ngStatistics = 5
 )
+
+// A run that is interrupted says how far it came, writes its reports, and is no success.
+func TestConformInterrupted(t *testing.T) {
+	fixtures.System(t)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			h := startHost(t)
+			page := filepath.Join(t.TempDir(), "run.html")
+			cmd := exec.Command("bcdissect", "conform", h.at.String(), "--profile", "playable", "--html", page, "-T", "json")
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = cmd.Process.Kill() }()
+			time.Sleep(5 * time.Second) // of the minute that it takes
+			_ = cmd.Process.Signal(sig)
+			if status := ends(t, cmd); status != cli.ExitFailed {
+				t.Errorf("status %d", status)
+			}
+			rep, err := verdicts.Read(&out)
+			if err != nil {
+				t.Fatalf("%v: %s", err, errs.String())
+			}
+			if rep.Passed || rep.Stopped != "interrupted" || rep.Counts["PASS"] == 0 || rep.Counts["SKIP"] == 0 {
+				t.Errorf("passed %v, stopped %q, %v", rep.Passed, rep.Stopped, rep.Counts)
+			}
+			line := regexp.MustCompile(`^bcdissect: interrupted: (\d+) of (\d+) cases were tried\n$`).FindStringSubmatch(errs.String())
+			if line == nil || line[2] != strconv.Itoa(len(rep.Cases)) || line[1] == "0" || line[1] == line[2] {
+				t.Errorf("%d cases: %q", len(rep.Cases), errs.String())
+			}
+			if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), "Stopped early: interrupted.") {
+				t.Errorf("the page: %v, %d bytes", err, len(b))
+			}
+		})
+	}
+}

@@ -48,7 +48,10 @@ func TAP(w io.Writer, r *suite.Report) error {
 		}
 		b.WriteString("  ...\n")
 	}
-	if r.Stopped != "" && !r.Passed() {
+	switch {
+	case r.Interrupted():
+		fmt.Fprintf(&b, "Bail out! %s\n", tapText(r.Stopped))
+	case r.Stopped != "" && !r.Passed():
 		fmt.Fprintf(&b, "# stopped early: %s\n", tapText(r.Stopped))
 	}
 	_, err := io.WriteString(w, b.String())

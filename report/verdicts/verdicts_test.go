@@ -216,6 +216,26 @@ func TestTAP(t *testing.T) {
 	}
 }
 
+// Readers of TAP take an interrupted run, in which nothing failed, for a failed one.
+func TestInterrupted(t *testing.T) {
+	r := results(t)
+	r.Results, r.Stopped = r.Results[:3], "interrupted"
+	var b, text bytes.Buffer
+	if err := errors.Join(TAP(&b, r), JSON(&text, r)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(b.String(), "\nBail out! interrupted\n") || !strings.Contains(text.String(), `"passed":false,"stopped":"interrupted"`) {
+		t.Errorf("%s\n%s", b.String(), text.String())
+	}
+	file := filepath.Join(t.TempDir(), "run.tap")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, "prove", "-e", "cat", file); !strings.Contains(out, "Further testing stopped:  interrupted") {
+		t.Error(out)
+	}
+}
+
 // loads finds what a browser would load or run.
 var loads = regexp.MustCompile(`(?i)(src|href|action|data)\s*=|@import|url\(|<script|<link|<iframe|<img|https?:`)
 

@@ -170,6 +170,13 @@ func (o *Output) Close() error {
 	return err
 }
 
+// Discard closes the file of -o if there is nothing to write. One that was there
+// before stays as it was.
+func (o *Output) Discard() error {
+	o.failed = true
+	return o.Close()
+}
+
 // CheckOverwrite refuses an output that would overwrite an input.
 func CheckOverwrite(output string, stdin io.Reader, inputs ...string) error {
 	return CheckInput("--output", output, stdin, inputs...)

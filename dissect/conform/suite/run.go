@@ -94,6 +94,9 @@ func Run(d Driver, o Options) (*Report, error) {
 	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat, at: d.Host()}
 	if err := r.probe(); err != nil {
 		r.shut()
+		if r.stopped() {
+			err = errInterrupted
+		}
 		return nil, err
 	}
 	rep.Name, _ = r.game.Get("hostname")
@@ -154,6 +157,8 @@ func (r *runner) stroll() {
 }
 
 const interrupted = "interrupted"
+
+var errInterrupted = errors.New("interrupted before the first case")
 
 // tell tells the user of a result.
 func (r *runner) tell(res Result) {

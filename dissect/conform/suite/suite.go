@@ -214,8 +214,21 @@ func (r *Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// Passed reports whether no rule is broken.
-func (r *Report) Passed() bool { return r.Count(Fail) == 0 }
+// Passed reports whether no rule is broken, in a run that was not interrupted.
+func (r *Report) Passed() bool { return r.Count(Fail) == 0 && !r.Interrupted() }
+
+// Interrupted reports whether the user ended the run before its last case.
+func (r *Report) Interrupted() bool { return r.Stopped == interrupted }
+
+// Tried returns how many cases have been tried to their end.
+func (r *Report) Tried() (n int) {
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Attempts > 0 && (res.Verdict != Skip || res.Why != interrupted) {
+			n++
+		}
+	}
+	return n
+}
 
 // Span returns the time that the run took, or that the capture spans.
 func (r *Report) Span() string {

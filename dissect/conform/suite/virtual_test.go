@@ -244,7 +244,21 @@ func TestInterrupted(t *testing.T) {
 	if rep.Stopped != "interrupted" || rep.Count(Skip) < 50 || rep.Count(Fail) > 0 || w.now.Sub(began) > 25*time.Second {
 		t.Errorf("stopped %q after %v, %d skipped, %d failed", rep.Stopped, w.now.Sub(began), rep.Count(Skip), rep.Count(Fail))
 	}
+	tried := 0
+	for i := range rep.Results {
+		if rep.Results[i].Why != "interrupted" && !strings.Contains(rep.Results[i].Why, "--slow") {
+			tried++
+		}
+	}
+	if rep.Passed() || !rep.Interrupted() || rep.Tried() != tried || tried < 10 {
+		t.Errorf("passed %v, interrupted %v, %d tried, want %d", rep.Passed(), rep.Interrupted(), rep.Tried(), tried)
+	}
 	expectManners(t, w, rep)
+
+	o.Stopped = func() bool { return true }
+	if rep, err := Run(newWorld(1, gameOf(Stock), relay.Trouble{}), o); rep != nil || err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("interrupted at once: %v, %v", rep, err)
+	}
 }
 
 // A host that floods fails the case in which it does so, and the run ends; one that lets nobody
