@@ -217,15 +217,16 @@ func (d *doubts) last(x *expect) {
 // A loss is the part of messages that a capture lacks.
 type loss struct {
 	of, lost int
+	jumps    int  // holes too long to be counted
 	in       int  // datagrams that they came in
 	again    bool // clients sent messages again, so datagrams were lost
 }
 
 func (l loss) part() float64 {
-	if l.lost == 0 {
+	if l.lost+l.jumps == 0 {
 		return 0
 	}
-	return float64(l.lost) / float64(l.of+l.lost)
+	return float64(l.lost+l.jumps) / float64(l.of+l.lost+l.jumps)
 }
 
 // worse returns that of two which lacks the greater part.
@@ -239,9 +240,9 @@ func (l loss) worse(o loss) loss {
 // most returns how many of n messages can be lost if the part is the same. The
 // numbered messages of a battle come in bunches, so the part is a guess.
 func (l loss) most(n int) int {
-	k := float64(l.lost)
-	of := l.of + l.lost
-	if l.lost == 0 {
+	k := float64(l.lost + l.jumps) // a long hole has an edge like a short one
+	of := l.of + l.lost + l.jumps
+	if l.lost+l.jumps == 0 {
 		if !l.again {
 			return 0
 		}
@@ -275,11 +276,11 @@ func (d *doubts) lack() (l loss) {
 func (c *comparer) resolve(lossy bool) {
 	out, in := c.t.losses()
 	d := &c.doubts
-	both := loss{out.of + in.of, out.lost + in.lost, out.in + in.in, c.t.again}
+	both := loss{of: out.of + in.of, lost: out.lost + in.lost, jumps: out.jumps + in.jumps, in: out.in + in.in, again: c.t.again}
 	// Numbered messages come in bunches: few of them may be lost where many others are.
 	lost := both.worse(d.lack())
 	copies, sent := lost.worse(out), lost.worse(in)
-	lossy = lossy || lost.lost > 0
+	lossy = lossy || lost.lost+lost.jumps > 0
 	alone := 0
 	for _, t := range d.order {
 		if t.kind == doubtCopy {

@@ -13,6 +13,7 @@ const maxHoles = 1024
 type hole struct {
 	lo, hi     int64 // hi is the number behind the last
 	from, till time.Time
+	jump       bool // it is too long to be counted
 }
 
 // during reports whether the missing messages can have been sent in a time.
@@ -36,6 +37,7 @@ type holes struct {
 	provenAt time.Time
 
 	forgotten int // holes, before their time
+	jumps     int // holes too long to be counted
 
 	part   int64 // number of a message of which fragments are missing
 	partAt time.Time
@@ -52,7 +54,7 @@ func (h *holes) take(number int64, gap int, late bool, at time.Time) {
 	}
 	if h.inPart && number > h.part {
 		h.inPart = false
-		h.lose(hole{h.part, h.part + 1, h.partAt, at})
+		h.lose(hole{lo: h.part, hi: h.part + 1, from: h.partAt, till: at})
 	}
 	h.seen++
 	if at != h.came {
@@ -64,7 +66,7 @@ func (h *holes) take(number int64, gap int, late bool, at time.Time) {
 		h.fill(number, at)
 		return
 	case gap > 0:
-		h.lose(hole{number - int64(gap), number, h.at, at})
+		h.lose(hole{lo: number - int64(gap), hi: number, from: h.at, till: at})
 	}
 	h.next, h.at = number+1, at
 }
@@ -87,7 +89,7 @@ func (h *holes) acknowledged(seq uint16, at time.Time) {
 // end returns the numbers behind the last that came of which the receiver's
 // acknowledgements tell.
 func (h *holes) end() (o hole, ok bool) {
-	return hole{h.next, h.proven, h.at, h.provenAt}, h.proven > h.next
+	return hole{lo: h.next, hi: h.proven, from: h.at, till: h.provenAt}, h.proven > h.next
 }
 
 // missing returns how many numbers have not come.
@@ -98,9 +100,21 @@ func (h *holes) missing() int {
 	return h.lost
 }
 
+// lacking reports whether the capture lacks any message.
+func (h *holes) lacking() bool { return h.missing() > 0 || h.jumps > 0 }
+
+// maxGap is how many missing numbers one after another are counted. More are
+// rather a damaged number, or one that the sender made up, and would count for
+// most of the capture; they are a hole all the same.
+const maxGap = 1024
+
 // lose adds a hole.
 func (h *holes) lose(o hole) {
-	h.lost += int(o.hi - o.lo)
+	if o.jump = o.hi-o.lo > maxGap; o.jump {
+		h.jumps++
+	} else {
+		h.lost += int(o.hi - o.lo)
+	}
 	if len(h.list) == maxHoles {
 		for i := range h.list[:maxHoles/2] {
 			if o.till.Sub(h.list[i].till) < remembered {
@@ -133,8 +147,9 @@ func (h *holes) fill(number int64, at time.Time) {
 	if at.Sub(h.list[i].till) > longestLost {
 		return // this is rather another message, many numbers later
 	}
-	h.lost--
-	h.late++
+	if h.late++; !h.list[i].jump {
+		h.lost--
+	}
 	switch o := &h.list[i]; {
 	case o.lo+1 == o.hi:
 		h.list = append(h.list[:i], h.list[i+1:]...)

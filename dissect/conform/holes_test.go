@@ -30,6 +30,26 @@ func TestHoles(t *testing.T) {
 	}
 }
 
+// TestJumps: a long hole is one, but its numbers are not counted.
+func TestJumps(t *testing.T) {
+	var h holes
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	h.begin(at(0))
+	h.take(0, 0, false, at(1))
+	h.take(1+maxGap, maxGap, false, at(2))
+	if h.lost != maxGap || h.jumps != 0 || !h.lacking() {
+		t.Errorf("%d lost and %d jumps, want %d and none", h.lost, h.jumps, maxGap)
+	}
+	h.take(60000, 60000-maxGap-2, false, at(3))
+	h.take(50000, 0, true, at(4)) // sent again
+	if h.lost != maxGap || h.jumps != 1 || h.late != 1 {
+		t.Errorf("%d lost, %d jumps and %d late, want %d, 1 and 1", h.lost, h.jumps, h.late, maxGap)
+	}
+	if !h.between(40000, 40002, at(2), at(3)) || h.between(49999, 50001, at(2), at(3)) {
+		t.Error("a long hole excuses its numbers, but not those that came")
+	}
+}
+
 // TestProvenHoles: an acknowledgement proves that the capture lacks a message
 // although none follows.
 func TestProvenHoles(t *testing.T) {

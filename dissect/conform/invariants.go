@@ -16,9 +16,11 @@ type Invariant struct {
 	First   int // frame of the first failure
 }
 
-// Verdict is PASS, FAIL or NOT SEEN.
+// Verdict is PASS, FAIL, KNOWN if documented rules explain all failures, or NOT SEEN.
 func (i *Invariant) Verdict() string {
 	switch {
+	case i.Failed > 0 && i.Known == i.Failed:
+		return "KNOWN"
 	case i.Failed > 0:
 		return "FAIL"
 	case i.Checked == 0:

@@ -239,7 +239,7 @@ func (t *timeline) readied(c *Client) {
 // plays takes a message of a client that belongs to no join, or its announcement,
 // for a proof that the client is in the game, if the capture lacks messages of its join.
 func (t *timeline) plays(c *Client) {
-	if c.playing || c.Adopted || c.sent[1].missing()+c.got[1].missing() == 0 {
+	if c.playing || c.Adopted || !c.sent[1].lacking() && !c.got[1].lacking() {
 		return
 	}
 	t.unhold(c)
@@ -410,6 +410,8 @@ func (t *timeline) losses() (out, in loss) {
 			out.lost += c.got[k].missing() + c.got[k].late
 			in.of += c.sent[k].seen
 			in.lost += c.sent[k].missing() + c.sent[k].late
+			out.jumps += c.got[k].jumps
+			in.jumps += c.sent[k].jumps
 			out.in += c.got[k].datagrams
 			in.in += c.sent[k].datagrams
 		}
@@ -420,7 +422,7 @@ func (t *timeline) losses() (out, in loss) {
 // lossy reports whether the capture lacks any message with a number.
 func (t *timeline) lossy() bool {
 	out, in := t.losses()
-	return out.lost+in.lost > 0
+	return out.lost+in.lost+out.jumps+in.jumps > 0
 }
 
 // ends reports whether a client that may have caused a message used no number

@@ -524,7 +524,7 @@ func (t *timeline) input(e *Event) {
 		if e.Time.Sub(c.madeReady) <= slack {
 			return // it was only late
 		}
-		if c.sent[1].missing() > 0 { // a client that is ready has got its Settings
+		if c.sent[1].lacking() { // a client that is ready has got its Settings
 			t.answered(c, len(rounds))
 		}
 		c.playing = c.playing || c.settled || c.Adopted || c.answered == len(rounds)

@@ -261,7 +261,9 @@ func (t *replayTables) invariants() {
 		failed := count(int64(v.Failed))
 		switch {
 		case v.Failed > 0:
-			look = red
+			if look = red; v.Known == v.Failed {
+				look = yellow
+			}
 			failed += fmt.Sprintf(" from frame %d on", v.First)
 			if v.Known > 0 {
 				failed += fmt.Sprintf(", %d documented", v.Known)
