@@ -112,7 +112,7 @@ func watchBlocks() watcher {
 		case r.Status == dissect.StatusTrailing:
 			return true, breaks("%d bytes after the block of a %s", len(r.Rest), class.Name).known(r.Sender == decode.OpenBC)
 		case r.Status == dissect.StatusMalformed:
-			return true, breaks("the block of a %s: %v", class.Name, r.Err).known(r.Sender == decode.OpenBC)
+			return true, breaks("the block of a %s: %s", class.Name, faultOf(r.Err)).known(r.Sender == decode.OpenBC)
 		}
 		return r.Status == dissect.StatusOK, nil
 	}, dissect.FromHost, dissect.ToHost)

@@ -3,6 +3,7 @@ package suite
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -395,10 +396,15 @@ func TestBlocks(t *testing.T) {
 		_ = s.w.Record(&dissect.Record{ // which never fails
 			Datagram: &dissect.Datagram{Number: 9}, Dir: dissect.FromHost, Kind: dissect.KindMessage, Status: tt.status,
 			Message: &msg.StateUpdate{Object: own, Flags: msg.DirtySubsystems, Class: tt.class}, Conversation: 1,
+			Err: &decode.Error{Message: "StateUpdate", Field: "power", Offset: 7, Need: 4, Have: 2, Err: decode.ErrShort},
 		})
 		s.ends()
-		if res := verdictsOf(s.w, Stock)["U-6"]; res.Verdict != tt.want {
+		res := verdictsOf(s.w, Stock)["U-6"]
+		if res.Verdict != tt.want {
 			t.Errorf("%v: %v, want %v", tt.status, res.Verdict, tt.want)
+		}
+		if tt.status == dissect.StatusMalformed && (len(res.Came) != 1 || !strings.Contains(res.Came[0], "StateUpdate, field power at +7: message ends inside the field (need 4, have 2)")) {
+			t.Errorf("it came %q", res.Came)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,6 +52,14 @@ type breach struct {
 }
 
 func breaks(format string, args ...any) *breach { return &breach{text: fmt.Sprintf(format, args...)} }
+
+// faultOf says in which field a message does not decode, and why.
+func faultOf(err error) string {
+	if e, ok := errors.AsType[*decode.Error](err); ok {
+		return fmt.Sprintf("%s, field %s at +%d: %s", e.Message, e.Field, e.Offset, e.Reason())
+	}
+	return err.Error()
+}
 
 // known says whether it is the documented difference of OpenBC.
 func (b *breach) known(yes bool) *breach {
