@@ -81,7 +81,7 @@ func (d *diffPage) head(names [2]string) {
 		d.line(yellow, plural.Form(d.r.Skipped, "%d {message was|messages were} not compared: one of the files is a log without such messages"), d.r.Skipped)
 	}
 	if d.r.Cut > 0 {
-		d.line(yellow, "%d messages were not compared: a file holds only a part of their datagrams", d.r.Cut)
+		d.line(yellow, plural.Form(d.r.Cut, "%d {message was|messages were} not compared: a file holds only a part of {its datagram|their datagrams}"), d.r.Cut)
 	}
 	if d.r.A.Lengths {
 		d.line(normal, "names, chat and other text are compared by length alone: anonymised")
@@ -261,6 +261,8 @@ func (d *diffPage) brief(r *dissect.Record) string {
 func (d *diffPage) verdict() {
 	d.b.WriteByte('\n')
 	switch {
+	case d.r.Equal() && d.r.Skipped+d.r.Cut > 0:
+		d.line(green, "equal as far as compared")
 	case d.r.Equal():
 		d.line(green, "equal")
 	case d.r.Found == 0:
