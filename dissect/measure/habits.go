@@ -486,19 +486,17 @@ func (h *Habits) passedOn(r *dissect.Record, at moment) {
 const atOnce = time.Second
 
 // original counts a message of a client if the capture can tell who gets a copy:
-// it holds messages to another player, or to the author, who gets his chat back.
+// it holds messages to another player.
 func (h *Habits) original(r *dissect.Record, c *copies, at moment) {
 	in := h.hosts[r.Dst]
 	if in == nil {
 		return
 	}
-	others, author := int64(in.heard), in.member(r.Src)
-	heard := author != nil && author.heard && !author.left
-	if heard {
+	others := int64(in.heard)
+	if author := in.member(r.Src); author != nil && author.heard && !author.left {
 		others--
 	}
-	back := r.Spec.Relay == decode.RelayEcho || r.Spec.Relay == decode.RelayTeam
-	if others == 0 && (!back || !heard) {
+	if others == 0 {
 		return
 	}
 	h.originals.put(r.Datagram.Number, at, maxHabitFrames)

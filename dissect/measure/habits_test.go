@@ -219,6 +219,13 @@ func TestHabitsOfParts(t *testing.T) {
 		t.Errorf("at a client: %v", g)
 	}
 
+	// One player chats in stock_replay.pcap, and nobody else is there.
+	var alone Habits
+	each(t, "stock_replay.pcap", alone.Record)
+	if g := groups(&alone); slices.Contains(g, "copies") || !slices.Contains(g, "blocks") {
+		t.Errorf("one player alone: %v", g)
+	}
+
 	// Without the first request for checksums no other is taken for it.
 	late := part(func(d *dissect.Datagram) bool { return d.Number != 5 })
 	check(t, "joins", figureOf(t, whole, "joins", "first checksum request after accept").N, 3)
