@@ -8,6 +8,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -298,6 +299,13 @@ func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 		b = append(b, ' ')
 	}
 	return s.appendWay(b, r)
+}
+
+// Heads returns the heads of the columns of lines, for records of a capture with
+// times in seconds.
+func (s *Sink) Heads() string {
+	way := s.cols.player + s.widths.of([]byte(s.signs.toHost))
+	return fmt.Sprintf("%*s %*s %-*s %-*s %s", s.cols.frame, "frame", timeWidths[Relative], "time (s)", way, "direction", s.cols.name, "message", "contents")
 }
 
 // appendTime appends the time of a datagram that has one.

@@ -21,10 +21,10 @@ const style = `body{font:15px/1.45 system-ui,sans-serif;margin:1.5em auto;max-wi
 h1{font-size:1.4em}h2{font-size:1.1em;margin:1.5em 0 .3em}table{border-collapse:collapse}td,th{padding:.2em .6em;text-align:left;vertical-align:top}
 pre{font:12px/1.4 ui-monospace,monospace;background:#f4f4f4;padding:.6em;overflow-x:auto;margin:.4em 0}
 summary{cursor:pointer;padding:.15em 0}dt{font-weight:600}dd{margin:0 0 .4em 1em}
-.v{display:inline-block;min-width:5.5em;font-weight:600}.PASS{color:#0a6b2d}.FAIL{color:#b00020}.SKIP,.NOT{color:#5f5f5f}.KNOWN{color:#8a5a00}
+.v{display:inline-block;min-width:6em;margin-right:.3em;font-weight:600}.PASS{color:#0a6b2d}.FAIL{color:#b00020}.SKIP,.NOT{color:#5f5f5f}.KNOWN{color:#8a5a00}
 mark{background:#ffe9a8}tr:nth-child(even){background:#f7f7f7}
 .wide{overflow:auto;max-height:95vh}.wide thead th{position:sticky;top:0;background:#fff}.wide td,.wide th{overflow-wrap:anywhere;min-width:4.5em}
-.wide .rule{min-width:9em}.wide .v{min-width:0}.wide details{max-width:22em}.wide summary{padding:0}@media print{.wide{max-height:none}}
+.wide .rule{min-width:9em}.wide .v{min-width:0;margin:0}.wide details{max-width:22em}.wide summary{padding:0}@media print{.wide{max-height:none}}
 @media(max-width:40em){.wide{font-size:.85em}.wide td,.wide th{padding:.2em .3em}}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre{background:#222}.PASS{color:#5fd38a}.FAIL{color:#ff7b8a}.SKIP,.NOT{color:#a5a5a5}
 .KNOWN{color:#e0b050}mark{background:#5a4a00;color:inherit}tr:nth-child(even){background:#1e1e1e}.wide thead th{background:#161616}}`
@@ -66,6 +66,7 @@ type pageLine struct {
 // Page writes a run as a web page with the decoded messages of each case.
 func Page(w io.Writer, r *suite.Report) error {
 	decoded := decodedLines(r)
+	heads := table.New(io.Discard, table.Options{}).Heads()
 	m := newMarkup(w)
 	m.head(r.Host + ": conformance")
 	m.text("<h1>", r.Host, "")
@@ -87,14 +88,14 @@ func Page(w io.Writer, r *suite.Report) error {
 			group = res.Case.Group
 			m.text("<h2>", group, "</h2>\n")
 		}
-		m.result(r, res, linesOf(res, decoded))
+		m.result(r, res, heads, linesOf(res, decoded))
 	}
 	m.own("</body></html>\n")
 	return m.b.Flush()
 }
 
 // result writes a case with its verdict and messages.
-func (m markup) result(r *suite.Report, res *suite.Result, lines []pageLine) {
+func (m markup) result(r *suite.Report, res *suite.Result, heads string, lines []pageLine) {
 	c, verdict := res.Case, res.Verdict.String()
 	failed := res.Verdict == suite.Fail
 	m.own("<details")
@@ -121,6 +122,7 @@ func (m markup) result(r *suite.Report, res *suite.Result, lines []pageLine) {
 	}
 	if len(lines) > 0 {
 		m.own(fmt.Sprintf("<dt>Frames %d to %d</dt><dd><pre>", res.First, res.Last))
+		m.text("<b>", heads, "</b>\n")
 		for _, line := range lines {
 			if line.Shows {
 				m.text("<mark>", line.Text, "</mark>\n")

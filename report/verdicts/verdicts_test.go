@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,6 +213,38 @@ func TestTAP(t *testing.T) {
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+// Each column of the frames of a case has its head above it.
+func TestPageFrames(t *testing.T) {
+	r := results(t)
+	host, client := netip.MustParseAddrPort("127.0.0.1:0"), netip.MustParseAddrPort("127.0.0.2:1111") // a report that no run made has port 0
+	r.Frames = []suite.Frame{
+		{Number: 1, At: r.Begun, From: client, To: host, Datagram: []byte(`\status\`)},
+		{Number: 2, At: r.Begun.Add(1500 * time.Millisecond), From: host, To: client, Datagram: []byte(`\gamename\bcommander\final\\queryid\1.1`)},
+	}
+	var b bytes.Buffer
+	if err := Page(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(b.String(), "<dt>Frames 1 to 2</dt><dd><pre><b>")
+	lines := strings.Split(list, "\n")
+	if len(lines) < 4 {
+		t.Fatalf("no list of frames in %s", b.String())
+	}
+	heads, reply := []rune(strings.TrimSuffix(lines[0], "</b>")), []rune(lines[2])
+	for head, want := range map[string]string{"message": "gamespy reply", "contents": "gamename", "direction": "host"} {
+		at := strings.Index(string(heads), head)
+		if at < 0 || !strings.HasPrefix(string(reply[min(at, len(reply)):]), want) {
+			t.Errorf("%s is not above %s:\n%s\n%s", head, want, string(heads), string(reply))
+		}
+	}
+	for head, want := range map[string]string{"frame": "2", "time (s)": "1.500"} { // at the right
+		end := strings.Index(string(heads), head) + len(head)
+		if end < len(head) || !strings.HasSuffix(string(reply[:min(end, len(reply))]), " "+want) {
+			t.Errorf("%s is not above %s:\n%s\n%s", head, want, string(heads), string(reply))
 		}
 	}
 }
