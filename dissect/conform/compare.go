@@ -23,6 +23,7 @@ type source struct {
 	client  *Client
 	frame   int
 	time    time.Time
+	since   time.Time // when it may have been sent first, if the capture lacks that, otherwise zero
 	kind    Kind
 	typ     transport.Type
 	op      decode.Opcode
@@ -43,6 +44,17 @@ type source struct {
 	nobody  bool          // counted as passed on to nobody
 	counted bool          // counted as unreliable
 	caused  bool          // a model sent something because of it
+}
+
+// first returns the earliest time at which the message may have been sent.
+func (s *source) first() time.Time {
+	switch {
+	case s.madeUp:
+		return s.time.Add(-longestLost) // nobody knows when the client sent it
+	case !s.since.IsZero():
+		return s.since
+	}
+	return s.time
 }
 
 // notTaken reports whether the host has not acknowledged the message.
@@ -330,6 +342,7 @@ func (c *comparer) settle(now time.Time) {
 		}
 		if g != nil {
 			c.pair(d, x, g)
+			d.pass(x)
 			c.recycle(x)
 			continue
 		}
@@ -481,8 +494,8 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		return
 	}
 	switch o, ok := d.last[x.src.client]; {
-	case !ok || g.Number > o.number && x.index > o.index:
-		d.last[x.src.client] = ordered{x.index, g.Number, x.src}
+	case !ok || g.Number > o.number && x.follows(&o):
+		d.last[x.src.client] = ordered{max(x.index, o.index), g.Number, x.src}
 		c.rep.Invariants.inOrder()
 	case g.Number > o.number:
 		c.doubts.disorder(x, g, o.src)

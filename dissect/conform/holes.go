@@ -32,6 +32,7 @@ type holes struct {
 	at        time.Time
 	came      time.Time // the last of them
 	next      int64
+	since     time.Time // when the latest number may have been sent first, if an earlier transmission is not in the capture, otherwise zero
 
 	proven   int64 // number behind the last that the receiver has acknowledged, if above next
 	provenAt time.Time
@@ -57,16 +58,20 @@ func (h *holes) take(number int64, gap int, late bool, at time.Time) {
 		h.lose(hole{lo: h.part, hi: h.part + 1, from: h.partAt, till: at})
 	}
 	h.seen++
+	h.since = time.Time{}
 	if at != h.came {
 		h.came = at
 		h.datagrams++
 	}
 	switch {
 	case late || number < h.next:
-		h.fill(number, at)
+		h.since = h.fill(number, at)
 		return
 	case gap > 0:
 		h.lose(hole{lo: number - int64(gap), hi: number, from: h.at, till: at})
+	}
+	if number < h.proven { // the receiver has got it before
+		h.since = h.at
 	}
 	h.next, h.at = number+1, at
 }
@@ -138,15 +143,17 @@ func (h *holes) piece(number int64, complete bool) {
 	}
 }
 
-// fill takes a number out of its hole.
-func (h *holes) fill(number int64, at time.Time) {
+// fill takes a number out of its hole, and returns since when that was open, zero
+// if there is none.
+func (h *holes) fill(number int64, at time.Time) (since time.Time) {
 	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > number })
 	if i == len(h.list) || h.list[i].lo > number {
-		return
+		return since
 	}
 	if at.Sub(h.list[i].till) > longestLost {
-		return // this is rather another message, many numbers later
+		return since // this is rather another message, many numbers later
 	}
+	since = h.list[i].from
 	if h.late++; !h.list[i].jump {
 		h.lost--
 	}
@@ -164,6 +171,7 @@ func (h *holes) fill(number int64, at time.Time) {
 		copy(h.list[i+2:], h.list[i+1:])
 		h.list[i+1] = rest
 	}
+	return since
 }
 
 // between reports whether a missing number above lo and below hi can have been

@@ -50,6 +50,36 @@ func TestJumps(t *testing.T) {
 	}
 }
 
+// TestSentBefore: a message may have been sent first when its number was skipped, or
+// behind the one before it if the receiver has acknowledged it already.
+func TestSentBefore(t *testing.T) {
+	var h holes
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	h.begin(at(0))
+	for i, step := range []struct {
+		name   string
+		number int64
+		gap    int
+		late   bool
+		acked  uint16 // before
+		want   time.Time
+	}{
+		{"the first", 0, 0, false, 0, time.Time{}},
+		{"behind a hole", 3, 2, false, 0, time.Time{}},
+		{"in the hole", 1, 0, true, 3, at(1)},
+		{"the next", 4, 0, false, 3, time.Time{}},
+		{"acknowledged before it came", 5, 0, false, 5, at(4)},
+	} {
+		if step.acked > 0 {
+			h.acknowledged(step.acked, at(9))
+		}
+		h.take(step.number, step.gap, step.late, at(1+i))
+		if !h.since.Equal(step.want) {
+			t.Errorf("%s: since %v, want %v", step.name, h.since, step.want)
+		}
+	}
+}
+
 // TestProvenHoles: an acknowledgement proves that the capture lacks a message
 // although none follows.
 func TestProvenHoles(t *testing.T) {

@@ -389,6 +389,35 @@ func TestMisleadingLosses(t *testing.T) {
 	}
 }
 
+// TestLostFirst: the host is not blamed where the capture lacks the first
+// transmission of a message that a client sent again behind a later one, so that
+// the copies come before the original.
+func TestLostFirst(t *testing.T) {
+	for _, name := range []string{"trouble/arrival.pcap", "trouble/address.pcap", "trouble/id.pcap"} {
+		first, last, lost := map[heldBy]int{}, map[netip.AddrPort]int64{}, map[int]bool{}
+		recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) {
+			client := r.Datagram.Src
+			switch by := (heldBy{client, uint8(r.Transport.Seq)}); {
+			case r.Dir != dissect.ToHost || !r.Transport.HasSeq || r.Transport.Type != transport.Standard:
+			case !r.Repeat:
+				first[by], last[client] = r.Datagram.Number, max(last[client], r.Number)
+			case last[client] > r.Number:
+				lost[first[by]] = true
+			}
+		})
+		if len(lost) == 0 {
+			t.Errorf("%s: no message of a client was sent again", name)
+		}
+		for frame := range lost {
+			for _, r := range compare(t, name, decode.OpenBC, nil, func(d *dissect.Datagram) bool { return d.Number != frame }) {
+				if r.Found > 0 {
+					t.Errorf("%s without frame %d: %d differences, the first %+v", name, frame, r.Found, r.Differences[0])
+				}
+			}
+		}
+	}
+}
+
 // TestLostFromHost: the host is not blamed in a capture that lacks only datagrams
 // of the host, which mostly hold updates without numbers.
 func TestLostFromHost(t *testing.T) {

@@ -64,6 +64,13 @@ type ordered struct {
 	src    *source
 }
 
+// follows reports whether an expected message comes after the last pair: in the
+// order in which the model got them, or in that of their sender. They differ if
+// the capture lacks the first transmission of the earlier one.
+func (x *expect) follows(o *ordered) bool {
+	return x.index > o.index || x.src.typ == o.src.typ && o.src.number >= 0 && x.src.number > o.src.number
+}
+
 // arrived is a message that came.
 type arrived struct {
 	src    *source
@@ -106,12 +113,8 @@ func live(list []*expect) []*expect {
 }
 
 func firstGot(list []*got, x *expect) *got {
-	before := earliest
-	if x.src != nil && x.src.madeUp {
-		before = longestLost // nobody knows when the client sent it
-	}
 	for _, g := range list {
-		if !g.done && (x.src == nil || !g.Time.Before(x.src.time.Add(-before))) {
+		if !g.done && (x.src == nil || !g.Time.Before(x.src.first().Add(-earliest))) {
 			return g
 		}
 	}
@@ -154,7 +157,7 @@ func (d *destination) choose(g *got) *expect {
 			if spare == nil {
 				spare = x
 			}
-		case !ok || !x.copied() || g.Number < o.number || x.index > o.index:
+		case !ok || !x.copied() || g.Number < o.number || x.follows(&o):
 			if first == nil {
 				first = x
 			}

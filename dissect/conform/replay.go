@@ -240,7 +240,7 @@ func (r *Replay) play(e *Event) {
 	if r.src == nil || r.src.caused {
 		r.src = new(source)
 	}
-	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
+	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, since: e.Since, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
 	if e.standard() {
 		r.src.number = e.Number
 	}

@@ -41,13 +41,14 @@ type Event struct {
 	Op       decode.Opcode // of a Standard message
 	Reliable bool
 	Priority bool
-	Body     []byte // game message, opcode first, or the body of a control message
-	Number   int64  // without wrap, -1 if it has none
-	Slots    uint16 // the slots of the objects that the message names
-	Broken   bool   // an Input with doubled or disordered fragments
-	Late     bool   // a message of the host that may have been sent before
-	Foreign  bool   // an Input with another id than the client's
-	MadeUp   bool   // an Input that the capture lacks, as the host's messages show, or the first of these
+	Body     []byte    // game message, opcode first, or the body of a control message
+	Number   int64     // without wrap, -1 if it has none
+	Slots    uint16    // the slots of the objects that the message names
+	Broken   bool      // an Input with doubled or disordered fragments
+	Late     bool      // a message of the host that may have been sent before
+	Foreign  bool      // an Input with another id than the client's
+	MadeUp   bool      // an Input that the capture lacks, as the host's messages show, or the first of these
+	Since    time.Time // when an Input may have been sent first, if the capture lacks an earlier transmission, otherwise zero
 	receipt  *receipt
 }
 
@@ -433,6 +434,9 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	}
 	if h.HasSeq {
 		e.receipt = c.receipt(h)
+		if e.Since = c.sent[class(h)].since; !e.Since.IsZero() {
+			e.receipt.twice = true
+		}
 	}
 	if e.Number < 0 || e.Kind == Left {
 		t.input(e)
