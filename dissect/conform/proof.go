@@ -122,7 +122,16 @@ func (l heard) at(i int) time.Time { return l.to.order[i].at }
 
 func (l heard) key(i int) (uint64, bool) {
 	p := &l.to.order[i]
-	return p.key, p.src == nil || p.loose || p.copied && (l.author == nil || p.src.client == l.author)
+	return p.like(), p.src == nil || p.loose || p.copied && (l.author == nil || p.src.client == l.author)
+}
+
+// like returns the bytes by which lines are laid beside each other: those of a
+// copy that the host may have changed are the ones that were expected.
+func (p *place) like() uint64 {
+	if p.src != nil && p.copied && p.src.key != 0 {
+		return p.src.key
+	}
+	return p.key
 }
 
 func (l heard) twin(i int) (number int64, firm, ok bool) {

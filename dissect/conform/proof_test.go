@@ -160,6 +160,31 @@ func TestNoCopy(t *testing.T) {
 	}
 }
 
+// TestChangedCopies: copies that the host changed stand in the same places as their
+// originals, so that a hole between two of these explains a message between the
+// copies.
+func TestChangedCopies(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	author := new(Client)
+	author.sent[1].take(10, 0, false, at(0))
+	author.sent[1].take(12, 1, false, at(2)) // 11 is missing
+	d := newDestination(new(Client), new(reached))
+	const changed, it = 100, 2
+	for n, src := range map[int64]*source{1: {client: author, number: 10, time: at(0), key: 1}, 3: {client: author, number: 12, time: at(2), key: 3}} {
+		author.said.add(src)
+		p := place{number: n, key: changed + src.key, at: src.time, src: src, copied: true}
+		d.sights(p.key, sighting{at: src.time, number: n, came: true})
+		d.order.add(p)
+		src.copies = append(src.copies, copyAt{d, p})
+	}
+	d.order.add(place{number: 2, key: it, at: at(1)})
+	g := &got{Event: &Event{Kind: Output, Type: transport.Standard, Time: at(1), Number: 2}, key: it}
+	c := &comparer{order: []*destination{d}}
+	if got := c.noCopy(d, g, author); got != holed {
+		t.Errorf("got %d, want %d", got, holed)
+	}
+}
+
 // TestRelated: a message may be another one changed, unless others got both.
 func TestRelated(t *testing.T) {
 	var r reached
