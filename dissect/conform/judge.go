@@ -100,6 +100,7 @@ const (
 	whyMadeUp   = "the capture lacks the message of the client, so that nobody knows when it was sent"
 	whyGuessed  = "it names a player, and the capture lacks the id that the host gave that one"
 	whyEntered  = "the client entered after it, but a message before it that the capture lacks was waited for"
+	whyAhead    = "a copy came before it, so that the capture may lack its first transmission"
 	whyInput    = "the capture lacks a message of the client that may have caused it"
 )
 
@@ -153,6 +154,9 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "nothing more of the client or to it is in the capture"
 	case x.reliable && c.inHole(d, x) && c.neverSent(d, x) != proven:
 		return whyHole
+	}
+	if d.ahead(x) {
+		return whyAhead
 	}
 	if why, ok := d.mistaken(x); ok {
 		return why

@@ -135,6 +135,18 @@ func (d *destination) cameBefore(g *got) bool {
 	})
 }
 
+// ahead reports whether a copy of the message that belongs to no other came before
+// it.
+func (d *destination) ahead(x *expect) bool {
+	return x.copied() && slices.ContainsFunc(d.sightings[x.key], func(s sighting) bool {
+		if away := x.src.time.Sub(s.at); !s.came || away < 0 || away > latest {
+			return false
+		}
+		i := d.order.after(s.number)
+		return i < len(d.order) && d.order[i].number == s.number && d.order[i].src == nil
+	})
+}
+
 // shifted reports whether the capture may lack both the copy of a client's message
 // and the original of the one that was taken for it.
 func (p *place) shifted(to *Client) bool {

@@ -213,3 +213,29 @@ func TestRelated(t *testing.T) {
 		}
 	}
 }
+
+// TestAhead: a copy that came before its original excuses one that did not come
+// afterwards, unless it belongs to another message.
+func TestAhead(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	const key = 5
+	original := &source{kind: Input, number: 7, time: at(10)}
+	for _, c := range []struct {
+		name string
+		came int // when a copy came
+		src  *source
+		want bool
+	}{
+		{"shortly before", 9, nil, true},
+		{"long before", 6, nil, false},
+		{"behind it", 11, nil, false},
+		{"a copy of another", 9, &source{}, false},
+	} {
+		d := newDestination(new(Client), new(reached))
+		d.sights(key, sighting{at: at(c.came), number: 3, came: true})
+		d.order.add(place{number: 3, key: key, at: at(c.came), src: c.src})
+		if got := d.ahead(&expect{src: original, key: key}); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
