@@ -12,7 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A walked is a message whose walk is a function.
+// A walked is a message made of its walk.
 type walked func(c *decode.Codec)
 
 func (m walked) Walk(c *decode.Codec) { m(c) }
@@ -27,8 +27,8 @@ func textOf[T ~[]byte](f func(c *decode.Codec, name string, p *T, doc string), s
 	return texts(f, &b)
 }
 
-// A field that the message cuts is absent as a whole: the error says what it
-// needs, and its bytes are left over.
+// A field that the end of the message cuts is absent as a whole: the error gives
+// the bytes that it needs, and its bytes are left over.
 func TestIncompleteFields(t *testing.T) {
 	const short = "message ends inside the field"
 	var (
@@ -224,7 +224,7 @@ func TestNumberOfPlayers(t *testing.T) {
 	}
 }
 
-// An encoder writes what the functions write, also after an error and after a
+// An encoder writes the same as the functions, also after an error and after a
 // group of bits that was left open, and allocates nothing.
 func TestEncoder(t *testing.T) {
 	var e decode.Encoder

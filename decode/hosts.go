@@ -11,7 +11,7 @@ const (
 	MadeBySimulation             // its simulation of the ships and of the match
 	MadeByStock                  // the stock host's simulation of the ships; OpenBC's sends copies alone
 	MadeByScores                 // the scores that it keeps
-	MadeByState                  // the players in the game and their objects, of which it tells
+	MadeByState                  // the players in the game and their objects
 	MadeByLeave                  // a player that leaves
 	MadeByOptions                // an option of the game that changes
 	MadeByFiles                  // the files of a client that it compares with its own
@@ -77,9 +77,9 @@ func (s Step) String() string {
 	return "?"
 }
 
-// A Need tells whose messages other players need that the stock host consumes:
-// its simulation of the ships tells the players instead. A playable host, which
-// simulates nothing, passes them on.
+// A Need names the clients with messages that the stock host consumes although
+// other players need them: its simulation of the ships tells the players instead.
+// A playable host, which simulates nothing, passes them on.
 type Need uint8
 
 // The needs.

@@ -8,7 +8,7 @@ const (
 	NoNumber  Number = iota // of no player
 	NetworkID               // given by the host: 1 is the host, clients have 2 and more
 	Slot                    // in the host's table of players, from 0
-	Self                    // any numbering: the player whose conversation it is
+	Self                    // any numbering: the player at the client's end of the conversation
 )
 
 // A Who tells which player a number in a field refers to. That depends on the
@@ -23,7 +23,7 @@ const (
 	BySlot               // OpenBC: a slot, too (ship creation)
 	Speaker              // OpenBC: the slot (chat); in a client's message always that client
 	Itself               // OpenBC: a network id; in a client's message always that client
-	Announced            // OpenBC: the client, whose own name comes back (NameChange)
+	Announced            // OpenBC: the client itself, since its own name comes back (NameChange)
 	ByIDStock            // OpenBC: not a player but a team, an index or 0 (ship creation, shots)
 )
 

@@ -220,7 +220,7 @@ type Copied interface {
 	Context() Context
 }
 
-// A Context is what the fields of a message depend on besides its bytes.
+// A Context holds the values outside a message that its fields depend on.
 type Context struct {
 	Object  wire.ObjectID // the only object in it
 	Class   *ship.Class   // nil if unknown
@@ -245,14 +245,14 @@ type Spec struct {
 	// FlagWords are short words for the bits of the flags field, bit 0 first, for
 	// a one-line report; nil for the names of the flags.
 	FlagWords []string
-	// Phrase says in words what a host tells with the message, in the place of the
-	// first field of Brief; nil, or an empty result, for the fields alone.
+	// Phrase puts a host's message into words, in the place of the first field of
+	// Brief; nil, or an empty result, for the fields alone.
 	Phrase func(Message) string
 
 	// Deviations are the ways of hosts of other dialects with a client's message.
 	Deviations []Deviation
-	// Need tells whose messages a playable host passes on that the stock host
-	// consumes.
+	// Need names the clients with messages that a playable host passes on and the
+	// stock host consumes.
 	Need Need
 	// Made is the reason for which a host sends the message of its own accord.
 	Made Made

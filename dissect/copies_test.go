@@ -197,8 +197,8 @@ func TestHostPassesFormsOn(t *testing.T) {
 	}
 }
 
-// What a host does at a join tells its dialect: OpenBC sends the scores before
-// the client is ready, the game's host sends the mission first.
+// The order of a host's messages at a join tells its dialect: OpenBC sends the
+// scores before the client is ready, the game's host sends the mission first.
 func TestHostByItsJoin(t *testing.T) {
 	mission := []byte{byte(msg.OpMissionInit), 8, 1, 255, 255}
 	for _, tt := range []struct {

@@ -198,7 +198,7 @@ func TestCopiesOfChat(t *testing.T) {
 	}
 }
 
-// A client that the host refuses is nobody, whatever player has id 0 or what
+// A client that the host refuses is nobody, whatever player has id 0 and whatever
 // OpenBC's clients write into their NameChange.
 func TestRefusedClientIsNobody(t *testing.T) {
 	b := newTable(t)

@@ -127,7 +127,7 @@ type Resolver interface {
 // part of a datagram. The record and everything it refers to are valid until
 // the emit function returns.
 type Record struct {
-	*Datagram // whose time, addresses and frame number these are
+	*Datagram // with the time, addresses and frame number
 	Kind      Kind
 	Part      int   // index of the message in its datagram, from 0
 	Offset    int   // of Bytes in the deciphered datagram

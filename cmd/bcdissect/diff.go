@@ -153,8 +153,8 @@ func (f *comparing) read(s cli.Streams, name string, sink report.Sink) error {
 	return err
 }
 
-// explain reads the files again for the messages in which they differ. What
-// comes from a pipe has been read.
+// explain reads the files again for the messages in which they differ, unless one
+// came from a pipe.
 func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error {
 	if r.Found == 0 {
 		return nil

@@ -49,9 +49,9 @@ type replayed struct {
 	Differences []struct{ Kind, Name string }
 }
 
-// TestReplayOfGuards: what the relay does on purpose against an impostor, a
-// flooder and players of one name is explained in its recording; a change of one
-// byte in the recording is found.
+// TestReplayOfGuards: the relay's measures against an impostor, a flooder and
+// players of one name are explained in its recording; a change of one byte in the
+// recording is found.
 func TestReplayOfGuards(t *testing.T) {
 	fixtures.System(t)
 	if runtime.GOOS == "windows" {
@@ -109,7 +109,7 @@ func TestReplayOfGuards(t *testing.T) {
 	settle()
 	data.Say(time.Now(), msg.OpChat, &msg.Chat{Sender: int32(data.ID), Text: []byte("so are you")})
 	clients = slices.DeleteFunc(clients, func(c *udpClient) bool { return c == cheat })
-	for range 6 { // the end of a capture excuses what is missing
+	for range 6 { // the end of a capture excuses missing messages
 		settle()
 	}
 	for _, c := range clients {

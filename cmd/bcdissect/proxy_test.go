@@ -56,9 +56,8 @@ func recordedBy(t *testing.T, file string, host netip.AddrPort) map[string][]str
 	}
 }
 
-// TestProxySession has two clients play through a proxy: what it records is
-// what the host records, but for the clients' ports. Host and clients can start
-// again.
+// TestProxySession has two clients play through a proxy: its recording agrees with
+// the host's, but for the clients' ports. Host and clients can start again.
 func TestProxySession(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")

@@ -8,8 +8,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// words are the keys whose values are the game's own words, or answers to a
-// challenge.
+// words are the keys with values that players do not choose: the game's own
+// words, and answers to a challenge.
 var words = []string{"gamename", "missionscript", "mapname", "gamemode", "system", "secure", "challenge", "validate"}
 
 // numbers are further keys with numbers, besides those of a reply.

@@ -60,8 +60,8 @@ type shown struct {
 	off, end  int
 }
 
-// what returns the field without its offsets.
-func (f shown) what() shown { f.off, f.end = 0, 0; return f }
+// unplaced returns the field without its offsets.
+func (f shown) unplaced() shown { f.off, f.end = 0, 0; return f }
 
 // A collector records fields with the paths used in docs and filters: an
 // element of list x is x[].
@@ -351,8 +351,8 @@ func TestSamples(t *testing.T) {
 				}
 				at := 1
 				for _, f := range v.fields {
-					everShown[f.what()] = true
-					if !slices.ContainsFunc(described, func(d shown) bool { return d.what() == f.what() }) {
+					everShown[f.unplaced()] = true
+					if !slices.ContainsFunc(described, func(d shown) bool { return d.unplaced() == f.unplaced() }) {
 						t.Errorf("%s: %s, %v: %q, is not described", s.Name, f.path, f.kind, f.doc)
 					}
 					if f.off > f.end || f.end > len(s.Payload) || f.kind.Derived() && f.off != f.end || f.off != at {
@@ -371,7 +371,7 @@ func TestSamples(t *testing.T) {
 	}
 	for _, l := range layouts() {
 		for _, f := range describe(&l).fields {
-			if !everShown[f.what()] && f.kind != decode.KindPlace && !strings.Contains(f.path, "trees[].trees[].trees[]") {
+			if !everShown[f.unplaced()] && f.kind != decode.KindPlace && !strings.Contains(f.path, "trees[].trees[].trees[]") {
 				t.Errorf("%v: no sample shows %s, %v", &l, f.path, f.kind)
 			}
 		}

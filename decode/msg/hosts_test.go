@@ -9,7 +9,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// What the specs say of hosts agrees with itself.
+// The rules of the specs for hosts have proper names and do not contradict one
+// another.
 func TestHosts(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	rules := map[string]decode.Rule{}

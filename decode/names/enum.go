@@ -125,8 +125,7 @@ var BootReasons = Enum{&table{first: []string{
 	5: "banned",
 }}}
 
-// Boot says in words what a host tells a player by a boot, "" for an unknown
-// reason.
+// Boot returns the reason of a boot in words, "" for an unknown one.
 func Boot(reason uint8) string {
 	switch reason {
 	case 0:

@@ -30,7 +30,7 @@ func Form[N Integer](n N, text string) string {
 	}
 }
 
-// Count returns a number of things whose plural ends in s: "1 frame",
+// Count returns a number and a noun, with an s in the plural: "1 frame",
 // "2,500 frames".
 func Count[N Integer](n N, thing string) string {
 	if n == 1 {

@@ -56,7 +56,7 @@ func Vec4fOf(v Vec3) Vec4f {
 	return Vec4f{Dir: d, Len: FloatBits(n)}
 }
 
-// A split is a direction and a length whose product is about a vector.
+// A split is a direction and a length; their product is close to a vector.
 type split struct {
 	dir    Dir3
 	length float64

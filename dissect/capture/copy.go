@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// CopyOptions say what a copy of captures holds.
+// CopyOptions choose the contents and the form of a copy of captures.
 type CopyOptions struct {
 	// Keep chooses frames; nil takes all.
 	Keep func(f *Frame) bool
@@ -134,7 +134,7 @@ func hasComment(options []byte, text string) bool {
 func IsClear(options []byte) bool { return hasComment(options, ClearMark) }
 
 // mergeSections joins the options of sections: all comments, and of the others
-// the first of each kind. What differs from that becomes a comment.
+// the first of each kind. Values that differ from the first become comments.
 func mergeSections(all [][]byte) []byte {
 	var out []byte
 	seen := map[string]bool{}
@@ -377,10 +377,10 @@ func (c *Copy) room() { c.fit(writeSize / 2) }
 // Err returns the error that ended writing, or nil.
 func (c *Copy) Err() error { return c.w.err }
 
-// Flush writes what is buffered.
+// Flush writes the buffer.
 func (c *Copy) Flush() error { return c.w.flush() }
 
-// Close writes what is buffered, and closes the file if the copy created it.
+// Close writes the buffer, and closes the file if the copy created it.
 func (c *Copy) Close() error {
 	c.Release()
 	if !c.begun && c.opts.Pcap && c.w.err == nil { // nothing was kept

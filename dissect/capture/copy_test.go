@@ -107,7 +107,7 @@ func everything(tb testing.TB, o order) []byte {
 }
 
 // TestCopyBlocks copies blocks and options of both byte orders: the result is
-// what a little-endian program would have written.
+// the output of a little-endian program.
 func TestCopyBlocks(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]order{"little-endian": little, "big-endian": big} {

@@ -28,8 +28,8 @@ type frame struct {
 	logged *packet.Datagram // of a log, which has no frames: the rest is not set but for time, digits and flaw
 }
 
-// ClearMark is the comment of a pcapng section whose datagrams are deciphered,
-// but for those in IP fragments.
+// ClearMark is the comment of a pcapng section with deciphered datagrams, except
+// for those in IP fragments.
 const ClearMark = "bcdissect:clear=1"
 
 // AnonymousMark is the comment of a pcapng section with pseudonyms in the place

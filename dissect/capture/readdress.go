@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Readdress replaces the addresses in the headers of a frame whose payload is in
+// Readdress replaces the addresses in the headers of a frame with its payload in
 // one piece. The functions change addresses in place: of hardware, of 4 to 8
-// bytes, and of IP, of 4 or 16 bytes. What else may tell of people goes:
-// options of IP become padding, and the bytes after the packet zeros. Checksums
-// are computed anew, which a frame that the capture cut does without.
+// bytes, and of IP, of 4 or 16 bytes. Options of IP become padding, and the bytes
+// after the packet zeros, as they may tell of people. Checksums are computed anew,
+// except for a frame that the capture cut.
 func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 	if f.Payload < 0 || f.Network < 0 || f.Network > f.Payload {
 		return

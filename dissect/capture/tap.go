@@ -128,7 +128,7 @@ func checksum(sum uint32, b []byte) uint16 {
 	return uint16(sum)
 }
 
-// resolutionOption is the option of an interface whose times have this many
+// resolutionOption is the option of an interface for times with this many
 // decimals.
 func resolutionOption(digits uint8) []byte {
 	return []byte{ngResolution, 0, 1, 0, digits, 0, 0, 0, 0, 0, 0, 0}

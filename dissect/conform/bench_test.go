@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// battle returns the datagrams of a game of eight players, each of whom sends ten
-// ship updates a second, until all have left. The players of games with different
+// battle returns the datagrams of a game until all eight players have left. Each
+// player sends ten ship updates a second. The players of games with different
 // numbers have different addresses.
 func battle(tb testing.TB, number int, length time.Duration) (datagrams []dissect.Datagram) {
 	tb.Helper()

@@ -200,7 +200,7 @@ func controlBody(m decode.Message) []byte {
 	return b
 }
 
-// subject appends the values of a game message that say what it is about: its
+// subject appends the values that identify the subject of a game message: its
 // objects, players and kinds, and its sender's clock.
 func (b *bodies) subject(dst, body []byte) []byte {
 	if res := b.result(body); res.Message != nil {
@@ -211,7 +211,7 @@ func (b *bodies) subject(dst, body []byte) []byte {
 	return dst
 }
 
-// subjects collects the values that say what a message is about.
+// subjects collects the values that identify the subject of a message.
 type subjects struct{ values []byte }
 
 // Field implements [decode.Visitor].

@@ -48,8 +48,8 @@ func (c *Client) forget() {
 	}
 }
 
-// economize makes room if more is remembered than the budget allows: the clients
-// of which most is remembered lose the older half.
+// economize keeps to the budget of remembered messages: while they exceed it, the
+// client with the most loses the older half.
 func (c *comparer) economize() {
 	sum := 0
 	for _, cl := range c.t.order {
@@ -63,8 +63,8 @@ func (c *comparer) economize() {
 	}
 }
 
-// halve forgets about the older half of what is remembered of a client. It
-// returns the number of messages, as far as holes and cuts do not count them.
+// halve forgets about half of a client's messages, the older ones. It returns
+// their number, without those that holes and cuts count.
 func (c *Client) halve() (forgotten int) {
 	n := (len(c.said) + 1) / 2
 	c.said = slices.Delete(c.said, 0, n)
@@ -93,8 +93,7 @@ func anew[K comparable, V any](old map[K]V) map[K]V {
 	return m
 }
 
-// halve forgets about the older half of what is remembered of the messages to a
-// client.
+// halve forgets about half of the messages to a client, the older ones.
 func (d *destination) halve() (forgotten int) {
 	n := (len(d.order) + 1) / 2
 	var middle time.Time

@@ -40,9 +40,9 @@ type Client struct {
 	settled   bool      // it got its Settings
 	answered  int       // rounds of the checksums that are answered
 	madeReady time.Time // when its ClientReady was made up
-	made      uint      // bits of the rounds whose answers are made up, since the capture lacks them
+	made      uint      // bits of the rounds with made-up answers, since the capture lacks them
 	objects   []wire.ObjectID
-	restored  []wire.ObjectID // those of them whose creations are made up
+	restored  []wire.ObjectID // those of them with made-up creations
 
 	wide     [2]bool // by class: a number from it has had more than 8 bits
 	held     [2]held

@@ -39,7 +39,7 @@ type source struct {
 	departs []departure   // of the model, because of the input
 	flood   bool          // the client sends more than its budget
 	excess  bool          // this message is beyond the budget
-	copies  []copyAt      // those of which it is sure
+	copies  []copyAt      // that are certainly its copies
 	key     uint64        // of its copies
 	nobody  bool          // counted as passed on to nobody
 	counted bool          // counted as unreliable

@@ -38,7 +38,7 @@ type tally struct {
 	excess  int // those beyond the budget of the client
 	spared  int // those of them that came
 	flood   int // missing ones within the budget, while others are beyond it
-	alone   int // missing ones whose datagram may be missing
+	alone   int // missing ones with a datagram that may be missing
 	list    []*expect
 	extras  []*got
 }

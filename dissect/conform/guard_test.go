@@ -142,7 +142,7 @@ func TestNotGuarded(t *testing.T) {
 	const fromHost = -1
 	for _, tt := range []struct {
 		name string
-		from int // index of the client whose messages are altered
+		from int // index of the client with the altered messages
 		all  bool
 		was  func(kirk, cheat *guest) string // bytes of a message
 		is   func(kirk, cheat *guest) string // the same, altered
@@ -220,7 +220,7 @@ func TestNotGuarded(t *testing.T) {
 	}
 }
 
-// A host that drops what is within the budget is to blame.
+// A host that drops messages within the budget is to blame.
 func TestTooStrict(t *testing.T) {
 	cfg := guarded()
 	cfg.Limits.GameRate = relay.Rate{PerSecond: 20, Burst: 40}

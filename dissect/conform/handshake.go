@@ -262,7 +262,7 @@ func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) 
 	return set(kind, "%s", r.Spec.Name)
 }
 
-// waits says what a join that went no further waits for.
+// waits returns the next step of a stopped join, and who does not take it.
 func (j *Join) waits() string {
 	last := &j.Steps[len(j.Steps)-1]
 	if last.FromHost && j.again > 1 && j.spoke.Sub(j.heard) > silent {

@@ -40,7 +40,7 @@ type holes struct {
 	forgotten int // holes, before their time
 	jumps     int // holes too long to be counted
 
-	part   int64 // number of a message of which fragments are missing
+	part   int64 // number of a message with missing fragments
 	partAt time.Time
 	inPart bool
 }
@@ -91,8 +91,8 @@ func (h *holes) acknowledged(seq uint16, at time.Time) {
 	}
 }
 
-// end returns the numbers behind the last that came of which the receiver's
-// acknowledgements tell.
+// end returns the numbers after the last that came, up to the highest one that
+// the receiver acknowledged.
 func (h *holes) end() (o hole, ok bool) {
 	return hole{lo: h.next, hi: h.proven, from: h.at, till: h.provenAt}, h.proven > h.next
 }

@@ -126,7 +126,7 @@ func (r *run) forgot(c *Client) bool {
 	return slices.Contains(r.others, c) && c.doubted == r.at && !c.heard.time.After(r.at.time)
 }
 
-// note says for people what the end of the capture shows of it.
+// note returns the note of the report about the run, by the end of the capture.
 func (r *run) note() string {
 	for _, c := range r.others {
 		if c.heard.time.After(r.at.time) {
@@ -247,7 +247,8 @@ func (t *timeline) plays(c *Client) {
 	t.readied(c)
 }
 
-// objectOf makes up the creation of an object whose copy the host sends.
+// objectOf makes up a client's creation of an object if the host sends a copy of
+// it.
 func (t *timeline) objectOf(e *Event) {
 	o, ok := createdBy(t.bodies.game(e.Body))
 	if !ok {

@@ -31,7 +31,7 @@ const (
 	limits
 )
 
-// limitNotes say what is given up; the number is how often. See [plural.Form].
+// limitNotes are the notes of the report, with a number each. See [plural.Form].
 var limitNotes = [limits]string{
 	limitEarly:      "%d {message was|messages were} judged early: too many of all clients together waited for their counterpart.",
 	limitDoubts:     "%d {message has|messages have} no verdict: the capture as a whole decides about messages that may be lost, and too many are.",
@@ -50,7 +50,7 @@ var limitNotes = [limits]string{
 	limitFields:     "%d {field|fields} of differences {is|are} not listed: the messages have too many.",
 }
 
-// reached counts what was given up at each limit.
+// reached counts the things given up at each limit.
 type reached [limits]int
 
 func (r *reached) notes() (notes []string) {

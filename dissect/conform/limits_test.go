@@ -86,8 +86,8 @@ func TestLimitNotes(t *testing.T) {
 	}
 }
 
-// Where too much is remembered, the client of which most is loses it, and the
-// others lose nothing.
+// Beyond the budget, the client with the most remembered messages loses some, and
+// the others lose none.
 func TestBudget(t *testing.T) {
 	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
 	now := time.Unix(1e9, 0)

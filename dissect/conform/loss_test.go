@@ -166,7 +166,7 @@ type numbered struct {
 // A shift is a number from which on the host uses others.
 type shift struct{ from, by int64 }
 
-// A frame is what the differences in it are recognised by.
+// A frame holds the marks by which the differences in it are recognised.
 type frame struct {
 	at       time.Time
 	payloads []string
@@ -317,8 +317,8 @@ func (f *faults) found(reports []*conform.Report, holds func(fault) bool) (found
 	return found, of, len(list)
 }
 
-// TestFaultsInLoss: faults of a host are found where the capture lacks frames. Of
-// a fiftieth missing all faults count, of a tenth those whose frames are all there.
+// TestFaultsInLoss: faults of a host are found where the capture lacks frames. If
+// it lacks a fiftieth, all faults count; if a tenth, those with all their frames.
 func TestFaultsInLoss(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -117,8 +117,8 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 }
 
-// What is said of a host that gives an id again depends on whom it speaks to
-// afterwards.
+// The note about a host that gives an id again depends on the clients that it
+// speaks to afterwards.
 func TestRunNote(t *testing.T) {
 	at := time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
 	silent, served := &Client{heard: moment{at.Add(-time.Second), 5}}, &Client{heard: moment{at.Add(time.Second), 9}}
@@ -139,7 +139,7 @@ func TestRunNote(t *testing.T) {
 	}
 }
 
-// Where clients sent messages again, none of which the capture lacks, as many
+// Where clients sent messages again that are all in the capture, as many
 // unreliable ones may be lost as could be without a numbered one among them.
 func TestMostLost(t *testing.T) {
 	for _, tt := range []struct {

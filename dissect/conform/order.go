@@ -76,7 +76,7 @@ func (o ordering) by(number int64) (at time.Time, ok bool) {
 	return at, false
 }
 
-// before returns the last message before a number whose cause is known.
+// before returns the last message with a known cause before a number.
 func (o ordering) before(number int64) *place {
 	for k := o.after(number) - 1; k >= 0; k-- {
 		if o[k].src != nil {

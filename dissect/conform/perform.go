@@ -128,7 +128,7 @@ func (p *Performer) admit() {
 	}
 }
 
-// Others returns the hosts of the capture whose games are not played.
+// Others returns the hosts of the capture's other games, which are not played.
 func (p *Performer) Others() []netip.AddrPort { return p.t.others }
 
 // forget forgets clients that are gone when there are many.

@@ -264,8 +264,8 @@ func occupy(t *testing.T, h *relay.Host, now time.Time) {
 	h.Receive(now, addr, cipher.Encrypt(nil, []byte{2, 1, 2}))
 }
 
-// TestPerformLate: a client whose join takes long says later what it has to say,
-// and not what another one said meanwhile.
+// TestPerformLate: a client with a slow join sends its own messages afterwards,
+// not those of another client.
 func TestPerformLate(t *testing.T) {
 	l := newLive(t, relay.Config{Players: 8, Mode: relay.Playable}, decode.Undecided)
 	var begun time.Time

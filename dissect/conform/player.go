@@ -92,8 +92,8 @@ func (p *player) self(addr netip.AddrPort) uint8 {
 	return 0
 }
 
-// departs notes a departure of the model. Whose an object is can only be told if
-// the client has the slot that it had.
+// departs notes a departure of the model. The owner of an object is known only if
+// the client has the slot that it had in the capture.
 func (p *player) departs(addr netip.AddrPort, d relay.Departure) {
 	n := p.byAddr(addr)
 	switch {
@@ -177,8 +177,8 @@ func (p *player) hear(n *end) {
 	}
 }
 
-// makeRoom puts out the client whose join the captured host has most likely given
-// up, if the model has no place for one that the captured host lets in.
+// makeRoom puts out a client if the model has no place for one that the captured
+// host lets in: the one with the join that the host most likely gave up.
 func (p *player) makeRoom() {
 	if s := p.host.Status(); s.Players < s.Limit {
 		return
@@ -203,7 +203,7 @@ func (p *player) putOut(n *end) {
 	p.close(n)
 }
 
-// pass lets the model do what is due by now.
+// pass lets the model act up to the present time.
 func (p *player) pass() {
 	p.next = p.host.Advance(p.now)
 	p.run()

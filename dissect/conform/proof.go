@@ -163,8 +163,8 @@ func (e *element) weight() int {
 	return 0
 }
 
-// elements returns a part of a line. Messages whose twins are in a part of the
-// other line must be there, and that with the index wanted.
+// elements returns a part of a line. The message with the index wanted must be in
+// the other line, and so must messages with a twin between lo and hi of it.
 func elements(l line, from, till, wanted int, lo, hi int64) (list []element, place int) {
 	last := l.number(from)
 	if from > 0 {

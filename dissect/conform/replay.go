@@ -350,7 +350,7 @@ func (r *Replay) notes() {
 	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
 }
 
-// limits adds up what was given up at the limits of the parts of the replay.
+// limits adds up the counts at the limits of the parts of the replay.
 func (r *Replay) limits(note func(n int, format string, args ...any)) {
 	t := r.t
 	t.reached[limitEarly] += r.cmp.evict

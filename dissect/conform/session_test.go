@@ -32,8 +32,8 @@ type session struct {
 	password string
 	hidden   bool                                           // all datagrams, but for those of one client
 	only     netip.AddrPort                                 // this one
-	alter    func(from netip.AddrPort, plain []byte) []byte // what is recorded; nil for nothing
-	tap      func(*dissect.Datagram)                        // takes what is recorded; nil for nobody
+	alter    func(from netip.AddrPort, plain []byte) []byte // if not nil, changes recorded datagrams
+	tap      func(*dissect.Datagram)                        // if not nil, takes recorded datagrams
 }
 
 // A guest is a client of a session.
@@ -196,7 +196,7 @@ func TestRefusedConnect(t *testing.T) {
 	s.judge("1 client was not let in")
 }
 
-// TestPassword: those whom the host of a locked game lets in are players of the
+// TestPassword: players that the host of a locked game lets in also enter the
 // model, which does not know the password.
 func TestPassword(t *testing.T) {
 	s := newSession(t, relay.Config{Players: 8, Mode: relay.Playable, Password: "Kobayashi"})
@@ -311,7 +311,7 @@ func TestDeadHost(t *testing.T) {
 	s.judge("The host sent nothing after frame")
 }
 
-// TestLeave: the host's own way to tell of a leave is what is expected of it.
+// TestLeave: a host is expected to announce a leave in the way of its dialect.
 func TestLeave(t *testing.T) {
 	for name, like := range map[string]struct {
 		host   decode.Dialect

@@ -18,7 +18,7 @@ import (
 )
 
 // A siege is a capture that is made to fill a replay's memory: many clients at
-// once, whose messages have no counterpart, and hardly any time passes.
+// once, messages without counterparts, and hardly any time between them.
 type siege struct {
 	clients, rounds int
 	step            time.Duration // between datagrams
@@ -101,7 +101,7 @@ func (s *siege) needs(tb testing.TB) (most int, reports []*conform.Report, took 
 }
 
 // The memory of a replay is bounded whatever the capture holds: many clients at
-// once, many hosts, or numbers with gaps. What is given up is reported.
+// once, many hosts, or numbers with gaps. Evictions are reported.
 func TestSiege(t *testing.T) {
 	for _, s := range []siege{
 		{clients: 256, rounds: 300, step: time.Microsecond, gaps: true},

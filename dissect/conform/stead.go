@@ -162,7 +162,7 @@ func (c *comparer) swapped(d *destination, x *expect, g *got) bool {
 		return true
 	case c.excused(d, x) != "" || d.trailing(x):
 		if _, lost := c.lostCause(d, g); lost || c.t.ends(g) && c.elsewhere(d, g) {
-			return false // they may be two messages, whose counterparts the capture lacks
+			return false // they may be two messages; the capture may lack their counterparts
 		}
 	}
 	c.replaced(x, g)

@@ -82,7 +82,7 @@ type timeline struct {
 	sender  decode.Dialect   // of the host
 	forced  decode.Dialect   // the dialect that the host is said to write, Undecided for none
 	clients map[netip.AddrPort]*Client
-	last    *Client   // whose record was the last, nil if not known
+	last    *Client   // at the end of the last record, nil if not known
 	order   []*Client // those in clients, in the order in which they came
 	all     []*Client // the first that there were
 	holding load      // messages that wait for one before them
@@ -583,7 +583,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		c.taken, c.after = c.heard, 0
 	}
 	if t.forced == decode.Undecided {
-		t.sender = r.Sender // what the session has found out
+		t.sender = r.Sender // as the session found it
 	}
 	e, ok := t.message(r)
 	if !ok {
@@ -671,8 +671,8 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 }
 
 // meet notes a peer id that the host names. If no client has it, nor had it until
-// just now, it is that of the client whose id is not known, or there is one that
-// the capture does not hold.
+// just now, it belongs to the client without a known id, or to one that the
+// capture does not hold.
 func (t *timeline) meet(peer uint8) {
 	had := func(c *Client) bool { return c.Peer == peer && (!c.gone || t.now.time.Sub(c.left) < reliableWait) }
 	if peer <= transport.HostPeer || slices.ContainsFunc(t.order, had) {

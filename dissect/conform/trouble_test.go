@@ -10,8 +10,8 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
-// TestTrouble: OpenBC hosts with troubled networks and clients. What happened is
-// from the server's own log.
+// TestTrouble: OpenBC hosts with troubled networks and clients. The expected
+// values are from the server's own log.
 func TestTrouble(t *testing.T) {
 	for _, tt := range []struct {
 		capture string

@@ -191,9 +191,9 @@ func (c *compiler) shape(t *test, cl class) (*shape, *Error) {
 	case !o.shaped():
 		return nil, nil
 	case o.fold != asWritten && cl != classText && cl != classWord:
-		return nil, c.errorf(o.word, "%s is %s: upper and lower are for text", name, what[cl])
+		return nil, c.errorf(o.word, "%s is %s: upper and lower are for text", name, classNames[cl])
 	case cl != classText && cl != classWord && cl != classBytes:
-		return nil, c.errorf(o.word, "%s is %s: slices are for text and bytes", name, what[cl])
+		return nil, c.errorf(o.word, "%s is %s: slices are for text and bytes", name, classNames[cl])
 	case t.op == opNone:
 		return nil, c.errorf(o.word, "compare it with a text, such as == \"a\"")
 	}
@@ -280,7 +280,7 @@ func (c *compiler) known(word string) bool {
 func (c *compiler) mismatch(t *test, cl class) *Error {
 	name := t.left.word.text
 	if t.op == opNone {
-		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, what[cl])
+		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, classNames[cl])
 	}
 	switch {
 	case cl == classVector:
@@ -288,11 +288,11 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 		e.Suggestions = []string{name + ".x", name + ".y", name + ".z"}
 		return e
 	case t.op == opContains || t.op == opMatches:
-		return c.errorf(t.opTok, "%s is %s: %s is for text and bytes", name, what[cl], t.op)
+		return c.errorf(t.opTok, "%s is %s: %s is for text and bytes", name, classNames[cl], t.op)
 	case t.op.order():
-		return c.errorf(t.opTok, "%s is %s: %s is for numbers and times", name, what[cl], t.op)
+		return c.errorf(t.opTok, "%s is %s: %s is for numbers and times", name, classNames[cl], t.op)
 	}
-	return c.errorf(t.left.word, "%s is %s and cannot be compared", name, what[cl])
+	return c.errorf(t.left.word, "%s is %s and cannot be compared", name, classNames[cl])
 }
 
 // key compiles a comparison of a key.
@@ -311,7 +311,7 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 	case t.left.len || element >= 0:
 		return c.sized(k, element, t)
 	case t.left.masks != nil && classOf(k) != classNumber:
-		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, what[classOf(k)])
+		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, classNames[classOf(k)])
 	case t.op == opNone && t.left.masks == nil:
 		return hasKey(k.Present), nil
 	}
@@ -414,7 +414,7 @@ func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
 		return nil, c.errorf(t.left.word, "len is for whole values, not for a part of one")
 	}
 	if classOf(k) != classText && classOf(k) != classBytes || element >= 0 && classOf(k) != classBytes {
-		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.Name, what[classOf(k)])
+		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.Name, classNames[classOf(k)])
 	}
 	if element >= 0 && t.left.len {
 		return nil, c.errorf(t.left.word, "a byte has no length")
@@ -555,7 +555,7 @@ func described(v *variant) string {
 	case v.group:
 		return "a group of fields"
 	}
-	return what[v.class()]
+	return classNames[v.class()]
 }
 
 // compare sets an atom's comparison with fields of a class.
@@ -565,7 +565,7 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 	}
 	name := t.left.word.text
 	if t.left.masks != nil && cl != classNumber && cl != classBool {
-		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, what[cl])
+		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, classNames[cl])
 	}
 	switch cl {
 	case classNumber, classBool:
@@ -870,7 +870,7 @@ func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 		}
 		ns, ok := read(v.text)
 		if !ok {
-			return 0, c.errorf(v, "%s is %s, such as %s", k.Name, what[classOf(k)], example)
+			return 0, c.errorf(v, "%s is %s, such as %s", k.Name, classNames[classOf(k)], example)
 		}
 		return ns, nil
 	}
@@ -1050,7 +1050,7 @@ func (c *compiler) textual(t *test, cl class, name string, value func(token) (st
 	x := &texts{neg: t.op.negated()}
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is %s: a range needs numbers", name, what[cl])
+			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is %s: a range needs numbers", name, classNames[cl])
 		}
 		s, err := value(v.lo)
 		if err != nil {

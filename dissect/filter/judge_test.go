@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What is known beforehand is so of every record of a battle.
+// A judgement before reading holds for every record of a battle.
 func TestJudgeRecords(t *testing.T) {
 	var filters []*Filter
 	for _, tt := range judged {

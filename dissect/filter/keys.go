@@ -21,8 +21,8 @@ const (
 	classVector
 )
 
-// what holds the names of classes for errors.
-var what = [...]string{
+// classNames are for errors.
+var classNames = [...]string{
 	classNone: "not a value", classNumber: "a number", classBool: "true or false", classWord: "a word", classText: "text",
 	classBytes: "bytes", classAddress: "an address", classTime: "a time", classSeconds: "a number of seconds",
 	classVector: "a vector",

@@ -6,7 +6,7 @@ import (
 )
 
 // TestLeague adds up three evenings: one that Kirk won, one that a team won, and
-// one whose capture ends while Sulu leads.
+// one with a capture that ends while Sulu leads.
 func TestLeague(t *testing.T) {
 	t.Parallel()
 	over, red, blue := 60.0, 0, 1

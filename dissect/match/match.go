@@ -340,7 +340,7 @@ type Evicted struct {
 	Matches, Players, Lives, Kills, Scores, Shots, Chat, Events, Samples, Conditions, Findings int
 }
 
-// Each yields the kinds of items of which some were left out.
+// Each yields the kinds of items that some were left out of, with their number.
 func (e *Evicted) Each(yield func(kind string, n int)) {
 	for _, k := range []struct {
 		kind string

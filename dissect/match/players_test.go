@@ -117,8 +117,8 @@ func TestHostCloses(t *testing.T) {
 }
 
 // A capture that was begun in the middle of a battle at Bot1 tells the later
-// life of Bot1, and nothing against anybody. Bot1's ship is known from the host's
-// updates before it is known whose it is.
+// life of Bot1, and nothing against anybody. The host's updates tell of Bot1's
+// ship before its owner is known.
 func TestLateAtClient(t *testing.T) {
 	var whole match.Player
 	for _, p := range part(t, "battle_mix.pcap.gz", all)[0].Players {

@@ -131,7 +131,7 @@ func TestUnusual(t *testing.T) {
 	}
 }
 
-// What happens in ordinary matches is not unusual.
+// Events of ordinary matches are not unusual.
 func TestUsual(t *testing.T) {
 	straight := func(_ float64, m *msg.StateUpdate) { m.Forward = eighths[0] }
 	for _, tt := range []struct {

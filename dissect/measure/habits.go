@@ -18,7 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Limits of the state of habits. What is beyond them is counted.
+// Limits of the state of habits. Items beyond them are counted.
 const (
 	maxHabitStreams = 1024    // ships to one receiver
 	maxHabitSent    = 1 << 16 // reliable messages that may be sent again, and as many that came before
@@ -43,8 +43,8 @@ type Figure struct {
 	Frames           []int  // behind the figure: both frames of an interval, the first of a set, the one with the most
 }
 
-// Habits measures how a host and its clients do what the stock game's do in a
-// known way. Its zero value is ready to use. It is not safe for concurrent use.
+// Habits measures a host and its clients where the numbers of the stock game are
+// known. Its zero value is ready to use. It is not safe for concurrent use.
 type Habits struct {
 	datagrams [2]perDatagram
 	sent      recent[sentKey, *sending]
@@ -299,7 +299,7 @@ func (h *Habits) datagram(r *dissect.Record) {
 			d.largest, d.largeAt = size, d.frame
 		}
 	}
-	if !r.Datagram.Truncated() { // whose other messages nobody knows
+	if !r.Datagram.Truncated() { // nobody knows the other messages of such a one
 		d.messages++
 	}
 }
@@ -416,7 +416,7 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	if !reached {
 		return
 	}
-	if r.Late { // it may be a repetition, whose original the capture lacks
+	if r.Late { // it may be a repetition without its original
 		at.known = false
 	}
 	if ns, ok := at.since(j.at); ok {
@@ -592,7 +592,7 @@ func owns(r *dissect.Record, m *msg.StateUpdate) bool {
 	return powered
 }
 
-// Figures returns what has been measured, by group.
+// Figures returns the figures so far, by group.
 func (h *Habits) Figures() (all []Figure) {
 	for i, way := range []string{"of clients", "of the host"} {
 		all = append(all, h.datagrams[i].figures(way)...)

@@ -132,7 +132,7 @@ func TestHabitsTwice(t *testing.T) {
 	check(t, "known", f.Known, "none")
 }
 
-// State stays bounded: what is full is begun anew, or takes no more.
+// State stays bounded: a full table is begun anew, or takes no more.
 func TestHabitsBounds(t *testing.T) {
 	var h Habits
 	each(t, "stock_client.pcap", h.Record)
@@ -232,8 +232,8 @@ func TestHabitsOfParts(t *testing.T) {
 	check(t, "joins without the first", figureOf(t, late, "joins", "first checksum request after accept").N, 2)
 }
 
-// The first repetition of a message whose original the capture lacks is no
-// original: the times after it are nobody's.
+// If the capture lacks a message, its first repetition does not count as the
+// message: the times after it are not measured.
 func TestHabitsOfHoles(t *testing.T) {
 	const name = "captures/reliability/st_mix_fix_drx.pcap.gz"
 	of := func(number int) *Habits {

@@ -625,7 +625,7 @@ func TestBudgets(t *testing.T) {
 			if n := g.host.Stats().Dropped[tt.drop]; n < 300 {
 				t.Errorf("%d were dropped for that, want 300 and more: %v", n, g.host.Stats().Dropped)
 			}
-			if !g.has(Limited, tt.drop.what()) || !g.has(Kicked, "goes on sending more "+tt.drop.what()) {
+			if !g.has(Limited, tt.drop.traffic()) || !g.has(Kicked, "goes on sending more "+tt.drop.traffic()) {
 				t.Errorf("%v", g.events)
 			}
 			a.take()

@@ -147,8 +147,8 @@ func TestKeptObjects(t *testing.T) {
 	}
 }
 
-// What a client may not do before its files are checked, and what does not
-// read, is said by its name.
+// Events name the messages that a client must not send before its files are
+// checked, and those that do not decode.
 func TestIgnored(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -239,7 +239,7 @@ func TestSpeakers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, body string
-		want       string // what the other gets
+		want       string // to the other player
 		event      string
 	}{
 		{"chat as itself", "2C 02000000 0100 78", "2C02000000010078", ""},
@@ -355,7 +355,7 @@ func TestClientAsked(t *testing.T) {
 	}
 }
 
-// A client in OpenBC's forms: what it writes, byte by byte.
+// A client in OpenBC's forms: its datagrams byte by byte.
 func TestClientOfOpenBC(t *testing.T) {
 	c := NewClient(ClientConfig{OpenBC: true})
 	next := func(now time.Time) string {
@@ -384,8 +384,8 @@ func TestClientOfOpenBC(t *testing.T) {
 	c.Say(now, msg.OpClientReady, new(msg.ClientReady))
 	c.Say(now, msg.OpClientReady, new(msg.ClientReady))
 	c.Send(now, arq.Message{Type: transport.NameChange, Body: []byte{5}})
-	// The name first, whose number begins with 0; it has an eight-bit count of
-	// messages, and no acknowledgement of the connect.
+	// The name comes first, with a number that begins with 0; the datagram has an
+	// eight-bit count of messages, and no acknowledgement of the connect.
 	expect("three messages", now, "05 03 00 06 C0 00 00 05 32 07 80 00 00 2A 20 32 07 80 01 00 2A 20")
 	for i, want := range map[time.Duration]string{arq.KeepaliveAfter - 1: "", arq.KeepaliveAfter: "05 01 00 02"} {
 		c.sent = now

@@ -138,8 +138,7 @@ func (h *Host) game(p *peer, m *arq.Message) {
 	}
 }
 
-// joins reports whether a message may come from a client whose files are not
-// checked yet.
+// joins reports whether a client may send a message before its files are checked.
 func (h *Host) joins(spec *decode.Spec) bool {
 	return spec != nil && (spec.Step == decode.StepAnswer || spec.Step == decode.StepReady && !h.likeOpenBC)
 }

@@ -29,7 +29,7 @@ const (
 // A Host is the host of one game.
 type Host struct {
 	cfg        Config
-	likeOpenBC bool // it behaves as captures show the OpenBC server, whose own simulation it has not
+	likeOpenBC bool // it behaves like the OpenBC server in captures, but for that server's simulation
 	catalog    *decode.Catalog
 	decoder    *decode.Decoder
 
@@ -118,7 +118,7 @@ type peer struct {
 	hasTeam bool
 	said    [EventKinds]int // complaints
 	bogus   int             // acknowledgements that are paid for
-	owed    int             // messages that it was sent, whose acknowledgements its budget has no room for yet
+	owed    int             // messages that it got; its budget is still to be credited with their acknowledgements
 	budget  budget
 
 	objects []object
@@ -471,7 +471,7 @@ func (h *Host) deaf(p *peer) string {
 	}
 	switch d := p.link.Stalled(h.now); {
 	case d >= deafFor && h.now.Sub(p.heard) < quietFor:
-		return "it acknowledges nothing of what it is sent"
+		return "it acknowledges none of its messages"
 	case d >= deafAndFull && p.link.Stats().Waiting > muchWaiting:
 		return "it acknowledges nothing, and too much waits for it"
 	}

@@ -37,7 +37,7 @@ func (b *bucket) holds(now time.Time) bool {
 	return b.level > 0
 }
 
-// earn gives back n, up to what the bucket can hold.
+// earn gives back n, as far as the bucket can hold it.
 func (b *bucket) earn(now time.Time, n float64) {
 	b.fill(now)
 	b.level = min(b.level+n, b.rate.Burst)
@@ -125,7 +125,7 @@ func newBudget(l *Limits) budget {
 	}
 }
 
-// What a message costs the client that it is sent to: OpenBC's clients
+// The acknowledgements that a client may send for a message: OpenBC's clients
 // acknowledge each in a datagram of its own, those of the game up to nine times.
 const (
 	answerTimes = 9
@@ -147,14 +147,14 @@ func (h *Host) over(p *peer, why Drop) {
 	if h.cfg.Captured {
 		return
 	}
-	h.complain(Limited, p, "it sends more "+why.what()+" than allowed; the excess is dropped")
+	h.complain(Limited, p, "it sends more "+why.traffic()+" than allowed; the excess is dropped")
 	if !p.budget.patience.take(h.now, 1) {
-		h.putOut(p, Kicked, transport.BootKicked, "it goes on sending more "+why.what()+" than allowed")
+		h.putOut(p, Kicked, transport.BootKicked, "it goes on sending more "+why.traffic()+" than allowed")
 	}
 }
 
-// what names the traffic that there is too much of.
-func (d Drop) what() string {
+// traffic names the excess of a drop beyond a limit.
+func (d Drop) traffic() string {
 	switch d {
 	case DropDatagrams:
 		return "datagrams"
@@ -203,8 +203,8 @@ func (h *Host) messageAllowed(p *peer, m *transport.Message) bool {
 	return ok
 }
 
-// within takes a transport message from the budget of its sender. If it does not
-// hold enough, it says of which.
+// within takes a transport message from the budget of its sender. If the budget
+// does not hold enough, within returns the reason to drop the message.
 func (h *Host) within(p *peer, m *transport.Message) (lacks Drop, ok bool) {
 	b := &p.budget
 	if !b.messages.take(h.now, 1) {

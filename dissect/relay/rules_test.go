@@ -59,8 +59,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// Addresses beyond the limit wait until others are forgotten, whose buckets are
-// full.
+// Addresses beyond the limit wait until others, with full buckets, are forgotten.
 func TestRates(t *testing.T) {
 	r := newRates(Rate{PerSecond: 1, Burst: 2}, 2)
 	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
@@ -95,7 +94,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// What a client is sent gives it room for nine acknowledgements of five bytes.
+// Each message to a client gives it room for nine acknowledgements of five bytes.
 func TestAnswerBudget(t *testing.T) {
 	b := newBudget(&Limits{PeerRate: Rate{0, 100}, PeerBytes: Rate{0, 1000}, MessageRate: Rate{0, 1000}})
 	b.datagrams.take(start, 100)
@@ -796,8 +795,8 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// True acknowledgements cost nothing, and what is sent to a client gives it room
-// for as many datagrams.
+// True acknowledgements cost nothing, and messages to a client give it room for as
+// many datagrams.
 func TestHonestAcknowledgements(t *testing.T) {
 	g := newGame(t, Config{Limits: Limits{PeerRate: Rate{0.001, 1000}}})
 	c := g.join(1001)
@@ -820,7 +819,8 @@ func TestHonestAcknowledgements(t *testing.T) {
 	}
 }
 
-// What the OpenBC server passes on, and how, as in captures of it.
+// TestOpenBCHost: the messages that the OpenBC server passes on, and their forms,
+// as in captures of it.
 func TestOpenBCHost(t *testing.T) {
 	const ship = "03 00 02 08800000 FFFFFF3F 01 000000000000000000000000 0000803F000000000000000000000000 00000000000000 0143 0153"
 	plain := func(s string) string { return strings.ReplaceAll(s, " ", "") }
@@ -829,7 +829,7 @@ func TestOpenBCHost(t *testing.T) {
 		name   string
 		before string // is sent first
 		body   string
-		own    string // what the sender gets
+		own    string // to the sender
 		others string
 	}{
 		{"a ship of its own", "", ship, "", plain(ship)},

@@ -348,7 +348,7 @@ func TestTrackerForgets(t *testing.T) {
 }
 
 // A retransmission makes a message the last to be forgotten, in a clone of the
-// tracker, too, which does not notice what the original takes.
+// tracker, too; messages to the original tracker do not change the clone.
 func TestTrackerForgetsLongestAgo(t *testing.T) {
 	var tr Tracker
 	at := noon

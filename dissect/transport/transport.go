@@ -361,9 +361,9 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 	return b[h.Size:h.Len:h.Len], true, nil
 }
 
-// Unreliable returns the next message if it is a complete Standard one without
-// the reliable, priority and fragment flags whose body begins with a byte, as
-// most are. Otherwise it returns nil; use Read.
+// Unreliable returns the next message if it is, like most, a complete Standard one
+// without the reliable, priority and fragment flags, and its body begins with
+// first. Otherwise it returns nil; use Read.
 func (s *Splitter) Unreliable(first byte) []byte {
 	b := s.b[s.off:]
 	n := Unreliable(b, first)

@@ -976,7 +976,7 @@ func (m *model) wheel(e tea.Mouse) {
 	}
 }
 
-// click chooses what is below the pointer.
+// click chooses the item below the pointer.
 func (m *model) click(e tea.Mouse) {
 	if e.Button != tea.MouseLeft || m.help >= 0 {
 		return

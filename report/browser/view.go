@@ -117,7 +117,7 @@ func (m *model) lines() []string {
 	return append(out, m.bottom()...)
 }
 
-// title returns the first line: source, place and what the list holds.
+// title returns the first line: source, place and the length of the list.
 func (m *model) title() string {
 	r := m.look.Row(m.width)
 	right := ""

@@ -63,8 +63,8 @@ func shipName(s *measure.Ship) string {
 	return fmt.Sprintf("0x%08X", uint32(s.Object))
 }
 
-// whose returns the name of a client.
-func whose(player string, client netip.AddrPort) (string, style) {
+// label returns the name of a player, or else the client's address.
+func label(player string, client netip.AddrPort) (string, style) {
 	if player != "" {
 		return player, accent
 	}
@@ -90,7 +90,7 @@ func (l *look) span(d time.Duration) (string, style) {
 func (l *look) linkColumns() []column[measure.Link] {
 	type link = measure.Link
 	return []column[link]{
-		{"player", 10, false, 9, 24, func(_ *model, r *link) (string, style) { return whose(r.Player, r.Client) }},
+		{"player", 10, false, 9, 24, func(_ *model, r *link) (string, style) { return label(r.Player, r.Client) }},
 		{"dir", 7, false, 9, 0, func(m *model, r *link) (string, style) { return report.Way(r.Dir, "", m.d.opts.ASCII), faint }},
 		{"msg/s", 6, true, 3, 0, func(_ *model, r *link) (string, style) { return rate(r.Rate.Messages), plain }},
 		{"RTT", 7, true, 8, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.Median) }},
@@ -114,7 +114,7 @@ func (l *look) shipColumns() []column[measure.Ship] {
 	type ship = measure.Ship
 	return []column[ship]{
 		{"ship", 18, false, 9, 36, func(_ *model, r *ship) (string, style) { return shipName(r), plain }},
-		{"player", 10, false, 8, 24, func(_ *model, r *ship) (string, style) { return whose(r.Player, r.Client) }},
+		{"player", 10, false, 8, 24, func(_ *model, r *ship) (string, style) { return label(r.Player, r.Client) }},
 		{"dir", 7, false, 8, 0, func(m *model, r *ship) (string, style) { return report.Way(r.Dir, "", m.d.opts.ASCII), faint }},
 		{"per s", 6, true, 7, 0, func(_ *model, r *ship) (string, style) { return rate(r.Rate), plain }},
 		{"every", 7, true, 6, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Mean) }},

@@ -27,7 +27,7 @@ type Pacer struct {
 	begun   bool
 	paused  bool
 	stopped bool
-	seeking bool      // what comes before at is not waited for
+	seeking bool      // records before at are shown at once
 	rewind  bool      // the recording has to be read again, to get back to at
 	oneWay  bool      // it cannot be read again
 	at      time.Time // in the recording, at the time since

@@ -13,8 +13,8 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// A reader reads a tape of a line of chat a second as the program does: again
-// from the beginning if that is what it takes to go back.
+// A reader reads a tape of a line of chat a second as the program does: to go
+// back, it reads again from the beginning if it must.
 type reader struct {
 	d     *Dashboard
 	p     *Pacer

@@ -50,11 +50,11 @@ type Options struct {
 // Style returns the style of a page, for another page that shows matches.
 func Style() string { return style }
 
-// Script returns the script of a page without its beginning: show in it shows
-// what Data returns. The names of its parts share one scope.
+// Script returns the script of a page without its beginning: its function show
+// draws the result of Data. The names of its parts share one scope.
 func Script() string { return scriptData + scriptShapes + scriptScene + scriptPanels + scriptMain }
 
-// Data returns what the script shows: a JSON object, and the columns that it
+// Data returns the data of the script: a JSON object, and the columns that it
 // counts, not packed.
 func Data(all []*match.Match, o Options) (text, columnBytes []byte, err error) {
 	var c columns

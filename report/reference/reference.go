@@ -35,7 +35,7 @@ type Entry struct {
 	Host     []HostField `json:"host_fields,omitempty"` // that hosts fill in by themselves
 	Made     string      `json:"made,omitempty"`        // why hosts send it of their own accord, if that is known
 	Step     string      `json:"join_step,omitempty"`   // of a client's join that it belongs to
-	Playable string      `json:"playable,omitempty"`    // whose a playable host passes on though the stock host does not
+	Playable string      `json:"playable,omitempty"`    // clients; a playable host passes on their messages of this kind, the stock host does not
 	Others   []Deviation `json:"deviations,omitempty"`  // of hosts of other dialects from the stock host
 	Instead  string      `json:"instead_of,omitempty"`  // taken only where the message of this name does not fit
 	Layouts  []Layout    `json:"layouts,omitempty"`     // stock first; none if the layout is not known
@@ -192,8 +192,7 @@ func MadeMeaning(word string) string { return meaningOf(word, madeMeanings) }
 // StepMeaning returns the meaning of a step of a join.
 func StepMeaning(word string) string { return meaningOf(word, stepMeanings) }
 
-// PlayableMeaning returns the meaning of the senders whose messages a playable
-// host passes on.
+// PlayableMeaning returns the meaning of a value of Playable.
 func PlayableMeaning(word string) string { return meaningOf(word, playableMeanings) }
 
 func meaningOf(word string, list []meaning) string {

@@ -11,7 +11,7 @@ import (
 )
 
 // Conform writes the results of the conformance suite: the cases by group, the
-// failed ones with what was expected and what came, and the verdict.
+// failed ones with expected and received messages, and the verdict.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t := conformTables{w: w, theme: newTheme(o.Color), r: r, width: o.Width}
 	t.printf("host      %s", report.Escape(r.Host))

@@ -116,7 +116,7 @@ func unpainted(b []byte) []byte {
 	}
 }
 
-// rooms returns the widths of columns whose text is not folded.
+// rooms returns the widths that columns need without folding.
 func (w *widths) rooms(all []column) []int {
 	room := make([]int, len(all))
 	for i := range all {

@@ -91,8 +91,8 @@ func (n *networkTables) heading(text string) {
 	fmt.Fprintf(n.w, "%s\n", n.theme.append(nil, []byte(text), green))
 }
 
-// whose returns the name of a player, or else the address.
-func (n *networkTables) whose(player string, client netip.AddrPort) string {
+// label returns the name of a player, or else the address.
+func (n *networkTables) label(player string, client netip.AddrPort) string {
 	if player == "" {
 		return client.String()
 	}
@@ -110,7 +110,7 @@ func (n *networkTables) verdicts(links []measure.Link) {
 		if q.Reliable > 0 && q.Resent > 0 {
 			text += fmt.Sprintf(" (%.0f%%)", 100*float64(q.Resent)/float64(q.Reliable))
 		}
-		fmt.Fprintf(n.w, "  %s: %s, %s\n", n.whose(q.Player, q.Client), n.theme.append(nil, []byte(q.Grade.String()), gradeStyles[q.Grade]), text)
+		fmt.Fprintf(n.w, "  %s: %s, %s\n", n.label(q.Player, q.Client), n.theme.append(nil, []byte(q.Grade.String()), gradeStyles[q.Grade]), text)
 	}
 }
 
@@ -124,7 +124,7 @@ func (n *networkTables) worst(all []measure.Moment) {
 		k := &all[i]
 		since := int64(max(k.At.Sub(n.o.Start), 0) / time.Second)
 		line := fmt.Sprintf("  %s  %02d:%02d:%02d  %s  ", k.At.UTC().Format(time.TimeOnly),
-			since/3600, since/60%60, since%60, report.Way(k.Dir, n.whose(k.Player, k.Client), n.o.ASCII))
+			since/3600, since/60%60, since%60, report.Way(k.Dir, n.label(k.Player, k.Client), n.o.ASCII))
 		text := n.moment(k, shipNameWidth)
 		if over := n.widths.of([]byte(line+text)) - n.o.Width; n.o.Width > 0 && over > 0 {
 			ship := min(n.widths.of([]byte(k.Object)), shipNameWidth)
@@ -159,7 +159,7 @@ func (n *networkTables) blocks(links []measure.Link, ships []measure.Ship) error
 			sides = links[i : i+2]
 		}
 		i += len(sides)
-		title := n.whose(first.Player, first.Client)
+		title := n.label(first.Player, first.Client)
 		if first.Player != "" {
 			title += ", " + first.Client.String()
 		}

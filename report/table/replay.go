@@ -45,8 +45,8 @@ func (t *replayTables) printf(format string, args ...any) {
 	}
 }
 
-// grid writes a table, of which the first columns hold text. On a terminal too
-// narrow for it, text is folded and the least important columns are left out.
+// grid writes a table with text in the first columns. On a terminal too narrow
+// for it, text is folded and the least important columns are left out.
 func (t *replayTables) grid(head []string, rows [][]string, left int) {
 	if t.err != nil || len(rows) == 0 {
 		return
@@ -68,8 +68,8 @@ func (t *replayTables) grid(head []string, rows [][]string, left int) {
 }
 
 // replayDrop are the columns that narrow terminals do without, the first to go
-// first. What is documented, not required and not compared has tables of its
-// own.
+// first. The counts of documented, not required and not compared messages have
+// tables of their own.
 var replayDrop = map[string]int{
 	"95% ms": 1, "median ms": 2, "not compared": 3, "not required": 4, "documented": 5, "relay": 6, "expected": 7,
 }
@@ -177,8 +177,8 @@ func (t *replayTables) differences() {
 	t.fields()
 }
 
-// shownFields are the differences whose fields a table shows, unless all are
-// wanted.
+// shownFields is the number of differences shown with their fields, unless all
+// are wanted.
 const shownFields = 3
 
 // fields shows the fields of the first differences: expected beside actual, only

@@ -66,7 +66,7 @@ func grid(w io.Writer, o Options, head []string, rows [][]string, left int) erro
 	return aligned(w, o, head, rows, align)
 }
 
-// aligned draws a table whose columns stand left or right.
+// aligned draws a table with all columns aligned alike.
 func aligned(w io.Writer, o Options, head []string, rows [][]string, align tw.Alignment) error {
 	symbols := tw.StyleLight
 	if o.ASCII {

@@ -265,7 +265,7 @@ type left struct {
 	client string // empty if there is no such line
 }
 
-// A lastShown is the last frame of which a message was shown.
+// A lastShown is the last frame with a message that was shown.
 type lastShown struct {
 	number int
 	time   time.Time

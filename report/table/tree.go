@@ -201,8 +201,8 @@ func (s *Sink) appendWhen(dst []byte, d *dissect.Datagram) []byte {
 	return append(dst, '\n')
 }
 
-// add begins a row, whose end is the first byte that does not belong to it. The
-// value is appended to the text, then the row is closed.
+// add begins a row for the bytes from off up to, but without, end. The value is
+// appended to the text, then the row is closed.
 func (t *tree) add(off, end int, name string) *row {
 	if len(t.rows) < cap(t.rows) {
 		t.rows = t.rows[:len(t.rows)+1]

@@ -15,7 +15,7 @@ import (
 type Origin struct {
 	SHA256  string // of the file, in hexadecimal digits
 	Schema  int
-	Options string // that change what is read
+	Options string // that change the result
 }
 
 // keys of the origin in the footer of a Parquet file; in CSV they are columns.

@@ -269,7 +269,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// loads finds what a browser would load or run.
+// loads finds resources and scripts that a browser would load or run.
 var loads = regexp.MustCompile(`(?i)(src|href|action|data)\s*=|@import|url\(|<script|<link|<iframe|<img|https?:`)
 
 func TestPages(t *testing.T) {

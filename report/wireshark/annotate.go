@@ -204,8 +204,8 @@ func (a *Annotator) finish(payload []byte) []byte {
 	return a.trailer
 }
 
-// aboutDatagram adds what is known of the datagram, unless an earlier record said
-// the same.
+// aboutDatagram adds direction, conversation and player of the datagram, unless an
+// earlier record said the same.
 func (a *Annotator) aboutDatagram(r *dissect.Record) {
 	is := about{dir: r.Dir, conversation: r.Conversation, index: -1, client: r.Client, player: r.Client, peer: r.Peer, kind: r.Kind}
 	if r.Player != nil {

@@ -63,7 +63,7 @@ func annotate(tb testing.TB, name string, o Options, each func(d *dissect.Datagr
 	})
 }
 
-// Trailers say what JSON says about every message, and name bytes of the payload.
+// Trailers agree with JSON about every message, and name bytes of the payload.
 func TestAgreesWithJSON(t *testing.T) {
 	for _, name := range captures(t) {
 		t.Run(name, func(t *testing.T) {

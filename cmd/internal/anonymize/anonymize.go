@@ -109,8 +109,9 @@ func (j *Job) Search(file string) error {
 // keep chooses the frames that can be rewritten.
 func keep(f *capture.Frame) bool { return f.Datagram != nil && f.Payload >= 0 }
 
-// A tap passes on what a copy may have of a capture. Of the options of
-// interfaces it keeps those that times depend on.
+// A tap passes frames and interfaces on to a copy, and counts the comments, other
+// options and blocks that the copy must not hold. Of the options of interfaces it
+// keeps those that times depend on.
 type tap struct {
 	*capture.Copy
 	w *rewriter
@@ -145,7 +146,7 @@ func (t *tap) Frame(f *capture.Frame) {
 	t.Copy.Frame(f)
 }
 
-// Summary writes the table of replacements, and remarks on what was left out.
+// Summary writes the table of replacements, and remarks on parts left out.
 func (j *Job) Summary(to io.Writer, name string) error {
 	w, s := j.w, j.found
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -436,7 +436,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// Fragments whose message never becomes complete are written in the end, blank,
+// Fragments of messages that never become complete are written in the end, blank,
 // and do not hold up the others without bound.
 func TestLoneFragments(t *testing.T) {
 	const n = 70_000
@@ -514,8 +514,8 @@ func datagram(payload []byte) []byte {
 	return append(append(b, payload...), "trailer!"...)
 }
 
-// What pcapng and the headers say of people is gone as well, frames of other
-// programs are left out, and checksums are right.
+// Traces of people in pcapng blocks and in headers are gone as well, frames of
+// other programs are left out, and checksums are right.
 func TestContainer(t *testing.T) {
 	secrets := []string{
 		"Hannah's Mac", "Wi-Fi of Hannah", "hannah-pc", "a comment", "trailer!", "SECR", "password=1", "\xcb\x00\x71\x05", "\xc6\x33\x64\x07",

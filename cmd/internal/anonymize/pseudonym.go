@@ -143,8 +143,8 @@ func (p *pseudonyms) ofWide(b []byte, talk bool) []byte {
 	return out
 }
 
-// marks are what a name may have between its letters. A backslash would end a
-// value of GameSpy.
+// marks may stand between the letters of a name. A backslash would end a value of
+// GameSpy.
 const marks = "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 
 // alphabet returns the characters that may stand for c, as the first and their

@@ -88,7 +88,8 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// The search finds what is left, but for short values among numbers.
+// The search finds all original values that are left, but for short ones among
+// numbers.
 func TestSearch(t *testing.T) {
 	s := &search{byStart: map[[searched]byte][]string{}, values: map[string]value{}}
 	s.add("Kirk", value{kind: playerName, frame: 3})

@@ -320,8 +320,7 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 	w.drop(g)
 }
 
-// fields rewrites the fields of a message: in is the payload or the body, and
-// out takes what is left of it.
+// fields rewrites the fields of a message, the payload or the body in, into out.
 func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
 	w.in, w.out = in, out
 	v := fieldWriter{rewriter: w}
@@ -442,8 +441,8 @@ func isWide(k decode.Kind) bool { return k == decode.KindWStr32 || k == decode.K
 
 func isText(k decode.Kind) bool { return k >= decode.KindStr8 && k <= decode.KindWStrz }
 
-// A memory holds what became of numbered messages, for their repetitions. When
-// it is full it forgets the older half.
+// A memory holds the rewritten numbered messages, for their repetitions. When it
+// is full it forgets the older half.
 type memory struct {
 	seed     maphash.Seed
 	new, old map[sent][]byte

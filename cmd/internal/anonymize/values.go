@@ -63,7 +63,7 @@ const (
 // errValues says that there are more values than can be searched for.
 var errValues = errors.New("too many different names and addresses to search for; split the capture, as with read --frames A-B -w FILE")
 
-// A value is what is known of an original value.
+// A value describes an original value.
 type value struct {
 	kind  kind
 	frame int // that held it first

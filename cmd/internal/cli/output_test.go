@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// whole keeps what it is given.
+// whole keeps the slice that it is given.
 type whole struct {
 	bytes.Buffer
 	kept []byte
@@ -18,7 +18,7 @@ func (w *whole) Keep(text []byte) ([]byte, error) {
 	return []byte{}, nil
 }
 
-// half writes half of what it is given.
+// half writes half of each slice.
 type half struct{ io.Writer }
 
 func (h half) Write(b []byte) (int, error) { return h.Writer.Write(b[:len(b)/2]) }

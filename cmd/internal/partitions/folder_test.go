@@ -156,8 +156,8 @@ func TestPublishFails(t *testing.T) {
 	}
 }
 
-// A draft removes what a killed run of the same capture and form has left behind,
-// and no other.
+// A draft removes the remains of a killed run of the same capture and form, and of
+// no other.
 func TestLeftBehind(t *testing.T) {
 	f := &folder{t.TempDir(), "csv"}
 	old := draw(t, f, "a", map[string]string{"kills": "1\n"})

@@ -315,7 +315,7 @@ func (x *extraction) copy() (damage, err error) {
 
 const progressEvery = 4096 // frames
 
-// summary tells how much was written, and what was not.
+// summary tells how much was written, and how much was left out.
 func (x *extraction) summary(all capture.Stats, job *extract.Job) {
 	c := job.Stats()
 	done, left := job.Counts()

@@ -141,7 +141,7 @@ func (s *Site) Serve(l net.Listener, stopped <-chan struct{}) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
 	go func() {
 		<-stopped
-		_ = server.Close() // the page has what it needs
+		_ = server.Close() // the page has loaded all its files
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestSite asks a site for its files, for a capture, and for what it must not give.
+// TestSite asks a site for its files, for a capture, and for forbidden files.
 func TestSite(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

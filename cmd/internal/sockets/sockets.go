@@ -85,7 +85,7 @@ func (d *Driver) Listen(local netip.AddrPort) error {
 	return err
 }
 
-// read reads what comes until the socket is closed: from an address, or from anybody.
+// read reads datagrams until the socket is closed: from an address, or from anybody.
 func (d *Driver) read(conn *net.UDPConn, local, only netip.AddrPort) {
 	for {
 		buf := make([]byte, biggest)

@@ -74,14 +74,14 @@ func Install(s cli.Streams, program string) error {
 	return show(s.Out, p, all)
 }
 
-// asRoot warns root, for whom Wireshark loads no plugins.
+// asRoot warns root that Wireshark will not load plugins.
 func asRoot(w io.Writer) {
 	if os.Geteuid() == 0 {
 		fmt.Fprintf(w, "bcdissect: Wireshark loads no plugins as root; run it as another user\n")
 	}
 }
 
-// Status shows what is installed, and in which version.
+// Status shows the installed parts and their versions.
 func Status(s cli.Streams, program string) error {
 	p, err := find(program)
 	if err != nil {

@@ -121,7 +121,7 @@ func usualPrograms(system, kind string, env func(string) string) (paths []string
 // patience is how long a program may take to answer.
 const patience = 20 * time.Second
 
-// ask runs a program of Wireshark and returns what it prints.
+// ask runs a program of Wireshark and returns its output.
 func ask(program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

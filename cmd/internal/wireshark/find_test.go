@@ -93,7 +93,7 @@ MaxMind database path:	/usr/share/GeoIP
 	}
 }
 
-// Without a Wireshark the error says what to do.
+// Without a Wireshark the error tells the remedy.
 func TestNoWireshark(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("programs may be in other folders")

@@ -67,7 +67,7 @@ func placeIn(home string) *place {
 	}
 }
 
-// What was there before is there again, whatever happened in between.
+// Uninstall restores the folders of the user, whatever happened in between.
 func TestUninstall(t *testing.T) {
 	for name, before := range map[string]map[string]string{
 		"no Wireshark was ever started": nil,

@@ -454,7 +454,7 @@ func bitNames(kind string) []string {
 	return nil
 }
 
-// list5 returns six structs, each of which has so many in each other.
+// list5 returns six fields, each nested this deep in structs.
 func list5(depth int) (fields []Field) {
 	for i := range 6 {
 		f := Field{Name: "x", Kind: "u8"}

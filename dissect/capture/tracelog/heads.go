@@ -35,7 +35,7 @@ func (h *head) begin(line []byte) bool {
 }
 
 // direction reads the direction. The words are those of a host, but a client
-// writes them too: S->C is what the program sent.
+// writes them too: S->C marks a packet that the program sent.
 func (h *head) direction() bool {
 	word, rest, _ := bytes.Cut(h.rest, []byte(" "))
 	switch string(word) {

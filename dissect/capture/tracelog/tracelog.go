@@ -1,7 +1,7 @@
 // Not part of the library: package tracelog reads the logs that instrumented programs write of the
 // game's traffic: the packet and message traces of the stock host, which are
-// text, and the binary traces of OpenBC's battle test. docs/logs.md describes
-// what each of them lacks.
+// text, and the binary traces of OpenBC's battle test. docs/logs.md lists the gaps
+// of each.
 //
 // A record that cannot be read is reported and skipped; the next one is read.
 package tracelog

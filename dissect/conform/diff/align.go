@@ -64,8 +64,8 @@ func align(ca, cb *Capture, a, b []item) []match {
 	return l.out
 }
 
-// digest returns the digest that tells equal messages. Retransmissions whose
-// originals are missing have another: their place tells nothing.
+// digest returns the digest that tells equal messages. Retransmissions without
+// their originals have another: their place tells nothing.
 func (l *aligner) digest(it *item) uint64 {
 	return l.contents(it) ^ uint64(it.flags&flagResent)
 }
@@ -172,8 +172,8 @@ func rising(all []match) []match {
 	return out
 }
 
-// near aligns messages of which none is unique: where they differ, it looks for
-// the nearest pair.
+// near aligns messages where none is unique: where they differ, it looks for the
+// nearest pair.
 func (l *aligner) near(a, aEnd, b, bEnd int) {
 	for a < aEnd && b < bEnd {
 		if l.same(a, b) {
@@ -224,12 +224,12 @@ func gaps(chain []match, aEnd, bEnd int) func(yield func(gap) bool) {
 	}
 }
 
-// isResent reports whether a message of a pair is a retransmission whose
-// original the capture lacks.
+// isResent reports whether a message of a pair is a retransmission without its
+// original.
 func isResent(a, b *item) bool { return (a.flags|b.flags)&flagResent != 0 }
 
-// resent pairs retransmissions whose originals one side lacks with the originals
-// of the other.
+// resent pairs retransmissions that lack their originals with the originals of
+// the other side.
 func (l *aligner) resent(chain []match) {
 	back := make([]match, len(chain))
 	for i, m := range chain {
@@ -379,7 +379,7 @@ func (l *aligner) alike(x, y *item) int {
 	return same * 1024 / long
 }
 
-// A fate is what became of a message.
+// A fate tells whether a message has a counterpart.
 type fate uint8
 
 const (
@@ -388,9 +388,9 @@ const (
 	cut                // without one, where a capture lacks the end of a datagram
 )
 
-// judge returns the fates of the messages of both sides, and the pairs. What a
-// capture cut may be any message of its place: messages without a counterpart
-// there have none to lack, and came in no other order.
+// judge returns the fates of the messages of both sides, and the pairs. A cut part
+// of a datagram may have held any message of its place: messages of the other side
+// without a counterpart there are neither missing nor in another order.
 func judge(a, b []item, matches []match) (ofA, ofB []fate, kept []match) {
 	ofA, ofB = make([]fate, len(a)), make([]fate, len(b))
 	isCut := func(it item) bool { return it.flags&flagCut != 0 }

@@ -54,8 +54,8 @@ type Capture struct {
 	Acks       int  // acknowledgements
 	Keepalives int  // datagrams without contents, and names that are sent again
 	Left       int  // messages beyond the limits
-	Cut        int  // datagrams whose end the capture lacks
-	Undirected int  // messages whose sender is not known to be host or client
+	Cut        int  // datagrams without their end, as a snap length leaves them
+	Undirected int  // messages from a sender that may be host or client
 	Bare       bool // the capture is a log without transport messages
 }
 
@@ -92,7 +92,7 @@ type item struct {
 	typ   transport.Type
 	op    decode.Opcode
 	flags uint8
-	group uint8 // of messages whose order counts
+	group uint8 // of messages; their order counts within it
 }
 
 const (
@@ -100,7 +100,7 @@ const (
 	flagPriority
 	flagUnknown // the log does not tell the others
 	flagCut     // the capture lacks the end of the datagram from here on
-	flagResent  // a retransmission whose original the capture lacks
+	flagResent  // a retransmission without its original
 )
 
 // An id is a value that has another in the other capture.
@@ -198,7 +198,7 @@ func (c *Capture) Record(r *dissect.Record) error {
 	return nil
 }
 
-// Limits of retransmissions whose originals the capture lacks.
+// Limits of retransmissions without their originals.
 const (
 	detour   = int64(500 * time.Millisecond) // takes a datagram less on the network; the game repeats it after a second
 	lookBack = 8192                          // messages before a retransmission
@@ -383,8 +383,8 @@ func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 	c.scan.body, c.scan.bits = keys, all
 }
 
-// ownerOf returns a number for the player whose object a host's message is
-// about: a host passes messages of different players on in no order.
+// ownerOf returns a number for the owner of the first object in a host's message:
+// a host passes messages of different players on in no order.
 func (c *Capture) ownerOf(it *item) uint8 {
 	for _, v := range c.ids[it.ids : it.ids+uint32(it.idN)] {
 		if slot, ok := wire.ObjectID(v.value).Slot(); ok && v.domain == objects {

@@ -258,7 +258,8 @@ func TestLostOriginal(t *testing.T) {
 	}
 }
 
-// What a snap length cut is no difference, whatever its length, and is counted.
+// Datagrams that a snap length cut make no differences, whatever its length, and
+// are counted.
 func TestCut(t *testing.T) {
 	for _, name := range []string{"stock_client.pcap", "networked_battle.pcap", "join_flow.pcap", "gamespy.pcap", "reliability/st_fire1.pcap.gz"} {
 		for _, size := range []int{20, 30, 60, 250} {

@@ -116,7 +116,7 @@ func at(tb testing.TB, all []frame, number int) int {
 
 // The frames of stock_client.pcap below: 115 holds the chat "everything good for
 // you?" of Cady2, 118 the next message of Cady2, an explosion; 92 a torpedo of
-// Cady2, of which 94 is the host's copy.
+// Cady2, and 94 the host's copy of it.
 func TestAltered(t *testing.T) {
 	all := frames(t, "stock_client.pcap")
 	clone := func() []frame {

@@ -51,8 +51,8 @@ func unseen(format string, args ...any) error { return &other{NotSeen, fmt.Sprin
 // mostCame bounds how many messages a failure lists.
 const mostCame = 12
 
-// fail returns that something else was expected. What came are messages, or
-// texts.
+// fail returns that something else was expected. The arguments after the
+// expectation are messages, or texts.
 func (t *T) fail(expected string, came ...any) *failure {
 	f := &failure{expected: expected}
 	for _, x := range came {
@@ -158,8 +158,8 @@ func (t *T) answered(enough func() bool) bool {
 	return t.until(t.soon()+wait, enough)
 }
 
-// loaded returns a client that has been sent what it needs to load the mission,
-// and says nothing more.
+// loaded returns a client that has got all messages before its mission loads, and
+// says nothing more.
 func (t *T) loaded(o cfg) (*client, error) {
 	if !t.r.entered && t.r.barred >= mostTurned {
 		return nil, skip("nobody could join: %s", t.r.why)

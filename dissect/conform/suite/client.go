@@ -50,8 +50,8 @@ type client struct {
 	local netip.AddrPort
 	name  string
 
-	in    []seen // what came, one for each message of a datagram
-	out   []seen // what was sent
+	in    []seen // received messages
+	out   []seen // sent ones
 	heard []heard
 	texts [][]byte // GameSpy datagrams that came
 	odd   int      // datagrams that came and do not split

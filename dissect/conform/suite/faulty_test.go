@@ -21,8 +21,7 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
-// A faulty host is the own one behind a layer that changes what it hears and
-// says.
+// A faulty host is the relay's behind a layer that changes messages to and from it.
 type faulty struct {
 	w      *world
 	peers  map[netip.AddrPort]*peer
@@ -33,7 +32,7 @@ type faulty struct {
 	left   uint8      // id of the last leaver, as shown
 }
 
-// A link is what the layer knows about an address, whoever uses it.
+// A link holds the state of the layer for an address, whoever uses it.
 type link struct {
 	connects int
 	request  []byte // a connect
@@ -54,7 +53,7 @@ func (f *faulty) link(at netip.AddrPort) *link {
 	return f.links[at]
 }
 
-// A peer is what the layer knows about a client.
+// A peer holds the state of the layer for a client.
 type peer struct {
 	id, slot  uint8
 	loaded    bool // it was sent 01
@@ -71,7 +70,7 @@ type fault struct {
 	name    string
 	profile Profile // Stock if none
 	caught  string  // by these cases, and by no others
-	known   string  // those of them that find what is documented of OpenBC
+	known   string  // those of them that find a documented difference of OpenBC
 	only    string  // the cases to run; all if empty
 	in, out func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) (keep bool)
 	text    func(string) string // of a reply; a line for each datagram

@@ -304,7 +304,7 @@ func lowestSlot(t *T) error {
 		return err
 	}
 	n, _, err := t.counted()
-	// The host may still wait for clients of the suite whose goodbye was lost.
+	// The host may still wait for clients of the suite if their goodbyes were lost.
 	for begun := t.now(); err == nil && n > len(t.taken()) && t.now().Sub(begun) < t.soon(); n, _, err = t.counted() {
 		t.wait(shortWait)
 	}

@@ -81,7 +81,8 @@ func orderlyLeave(t *T) error {
 	return nil
 }
 
-// left returns what a client that has a ship was, after it left.
+// left returns a client that had a ship and left, and the first object id of its
+// slot.
 func (t *T) left(p []*client) (c *client, ship uint32, err error) {
 	if c, err = t.joined(); err != nil {
 		return nil, 0, err

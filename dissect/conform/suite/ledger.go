@@ -51,7 +51,7 @@ type account struct {
 	unsure  bool // messages are missing, and their numbers are not known
 }
 
-// A turn is what a record tells about its side.
+// A turn is the place of a record among the numbers of its side.
 type turn uint8
 
 const (

@@ -45,9 +45,8 @@ func (g *Reading) Record(r *dissect.Record) error {
 // Close implements report.Sink.
 func (g *Reading) Close() error { return nil }
 
-// tells reports whether a message tells anything about what a host passes on. What
-// strangers send, and what is outside the window of numbers, tells nothing: a host
-// need not act on it.
+// tells reports whether a host must act on a message. It need not act on messages of
+// strangers, nor on those outside the window of numbers.
 func (g *Reading) tells(r *dissect.Record) bool {
 	if r.Dir != dissect.ToHost {
 		if r.Kind == dissect.KindMessage && !g.known[r.Conversation] && len(g.known) < mostSides {

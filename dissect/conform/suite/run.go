@@ -295,7 +295,8 @@ func (r *runner) judge(res *Result, err error) {
 	}
 }
 
-// allow turns a documented failure into what it is: of a run and of a capture.
+// allow turns a documented failure into KNOWN, in a run and in a capture, and
+// likewise the failure of a case that only informs.
 func allow(res *Result, profile Profile) {
 	switch {
 	case res.Verdict != Fail:

@@ -16,10 +16,10 @@ import (
 )
 
 // The watchers of this file are about a host that simulates ships. Updates have no
-// numbers, so that nothing tells which of them a capture lacks: a rule is about what
-// came, or about so many that a few do not matter.
+// numbers, so that nothing tells which of them a capture lacks: a rule is about the
+// captured ones, or about so many that a few do not matter.
 
-// mostStreams bounds the ships whose updates are followed.
+// mostStreams bounds the ships that are followed.
 const mostStreams = 1024
 
 // A flight is a ship's updates to one client.
@@ -58,8 +58,7 @@ func (s slots) update(r *dissect.Record) (m *msg.StateUpdate, own, known bool) {
 	return m, owned && slot == owner, known
 }
 
-// sure returns the class of a ship whose creation the capture holds, nil if it does
-// not.
+// sure returns the class of a ship if the capture holds the ship's creation, or nil.
 func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
 	if m == nil || m.Class == nil || m.Class.Inferred || m.Class.Uncertain || r.Layout == decode.OpenBC || r.Cut {
 		return nil
@@ -278,7 +277,7 @@ func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median 
 	return p.take(r.Time)
 }
 
-// watchRepairs watches events of repairs of ships whose creation the capture holds.
+// watchRepairs watches events of repairs of ships that are created in the capture.
 func watchRepairs() watcher {
 	ships := map[wire.ObjectID]*ship.Class{}
 	return needing(func(r *dissect.Record) (bool, *breach) {

@@ -31,7 +31,7 @@ func verdictsOf(w *Watch, p Profile) map[string]Result {
 
 // Captures answer the cases. stock_replay holds bytes of the real game; the OpenBC
 // server of stock_client passes a client's update on in frame 145, and names object
-// 4000001A, offset 27, as the repair subsystem of an Akira, whose is 13.
+// 4000001A, offset 27, as the repair subsystem of an Akira, which has it at 13.
 func TestSimulatedInCaptures(t *testing.T) {
 	for _, tt := range []struct {
 		capture string
@@ -65,7 +65,7 @@ func TestSimulatedInCaptures(t *testing.T) {
 	}
 }
 
-// A story is a made-up session with one client, in slot 0, whose ship is an Akira.
+// A story is a made-up session with one client, in slot 0, with an Akira.
 type story struct {
 	w     *Watch
 	frame int
@@ -168,8 +168,8 @@ func (s *story) kills(limit uint8, kills ...int32) {
 	}
 }
 
-// returns lets player 3, "Kirk", leave with two deaths and come back with another id. The score is
-// what the host says then, nil for one that is not captured.
+// returns lets player 3, "Kirk", leave with two deaths and come back with another id. The host
+// then sends the score; nil is one that is not captured.
 func (s *story) returns(id uint8, score decode.Message) {
 	s.control(3, transport.NameChange, unhex("03c000020a4b00690072006b000000"))
 	s.host(&msg.ScoreChange{Victim: 3, Deaths: 2})
@@ -227,8 +227,8 @@ func (s *story) event(class event.Class, code event.Code, source, dest, object w
 	s.host(&msg.HostEvent{Event: event.Event{Class: class, Code: code, Source: source, Dest: dest, Object: object}})
 }
 
-// Each case finds its fault in a made-up session, and blames no host for what the
-// capture lacks.
+// Each case finds its fault in a made-up session, and blames no host for messages
+// that the capture lacks.
 func TestSimulatedFaults(t *testing.T) {
 	const tenth = 100 * time.Millisecond
 	block := msg.StateUpdate{Object: own, Flags: msg.DirtySubsystems, Start: 2}

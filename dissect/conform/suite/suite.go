@@ -21,7 +21,7 @@ type Profile uint8
 
 // The profiles.
 const (
-	Stock    Profile = 1 << iota // the game's own host, but for what needs its simulation
+	Stock    Profile = 1 << iota // the game's own host, without the rules about its simulation
 	OpenBC                       // the same rules; documented differences of OpenBC are KNOWN
 	Playable                     // a host without simulation that passes ship updates on
 

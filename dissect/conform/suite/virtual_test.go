@@ -38,8 +38,8 @@ type world struct {
 	players int       // in the last heartbeat
 	beats   time.Time // when the next one may go out
 
-	// in and out change what the host takes and sends; nil for nothing. They
-	// return the datagrams to go on with.
+	// in and out, if not nil, change datagrams to and from the host. They return
+	// the datagrams to go on with.
 	in  func(now time.Time, from netip.AddrPort, d []byte) [][]byte
 	out func(now time.Time, to netip.AddrPort, d []byte) [][]byte
 }
@@ -86,7 +86,7 @@ func (w *world) Send(local netip.AddrPort, d []byte) error {
 	return nil
 }
 
-// turn lets the host send what it has.
+// turn lets the host send all that waits.
 func (w *world) turn() {
 	w.next = w.host.Advance(w.now)
 	w.beat()
@@ -349,7 +349,7 @@ func TestAlone(t *testing.T) {
 					t.Fatalf("%s: %v", word, err)
 				}
 				for _, res := range rep.Results {
-					alone := res.Case.run == nil && res.Verdict == NotSeen // what it is about did not happen
+					alone := res.Case.run == nil && res.Verdict == NotSeen // its occasion did not arise
 					if res.Verdict != Pass && !alone && !res.Case.Informs {
 						t.Errorf("%s: %s is %s: %s %v", word, res.Case.ID, res.Verdict, res.Why, res.Came)
 					}
@@ -394,8 +394,8 @@ func expectProven(t *testing.T, p Profile, rep *Report) {
 	}
 }
 
-// expectNoBlame reports the cases whose verdict on a recording blames the host for the
-// network, or for frames that the recording lacks.
+// expectNoBlame reports the cases that blame the host of a recording for the network, or
+// for frames that the recording lacks.
 func expectNoBlame(t *testing.T, p Profile, rep *Report, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 16))

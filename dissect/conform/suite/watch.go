@@ -17,8 +17,8 @@ import (
 // A watcher looks for a rule in traffic, of a run or of a capture.
 type watcher interface {
 	// see takes the next record. It reports whether the rule is about it, and
-	// how it breaks the rule, "" if it does not. The record proves that only if the traffic
-	// lacks no message of the sides it needs.
+	// how it breaks the rule, nil if it does not. The record proves a breach only
+	// if the traffic lacks no message of the sides in needs.
 	see(r *dissect.Record) (about bool, broken *breach, needs []side)
 }
 
@@ -30,7 +30,7 @@ func (w watch) see(r *dissect.Record) (about bool, broken *breach, needs []side)
 	return about, broken, nil
 }
 
-// A reliant watcher is made of a function, for rules about what came before.
+// A reliant watcher is made of a function, for rules that involve earlier records.
 type reliant func(r *dissect.Record) (about bool, broken *breach, needs []side)
 
 func (w reliant) see(r *dissect.Record) (about bool, broken *breach, needs []side) { return w(r) }
@@ -67,7 +67,7 @@ func (b *breach) known(yes bool) *breach {
 	return b
 }
 
-// A watched case is a case with its watcher and what that has seen.
+// A watched case is a case with its watcher and the findings so far.
 type watched struct {
 	c      *Case
 	w      watcher
@@ -75,7 +75,7 @@ type watched struct {
 	frames []int
 	broken []string // those that are not documented, if there are any
 	known  bool     // all are documented
-	doubts []string // what may break the rule, if the traffic lacks nothing
+	doubts []string // breaches, if the traffic lacks nothing
 	unsure int      // how many there are
 }
 
@@ -480,7 +480,7 @@ func watchVolumes() watcher {
 func watchMade() watcher {
 	made := map[wire.ObjectID]bool{}
 	joins := map[int]int{} // conversations of players with a captured join, by slot
-	died := map[int]bool{} // slots whose ship has exploded
+	died := map[int]bool{} // slots of exploded ships
 	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
 		if r.Status == dissect.StatusDuplicate {
 			return false, nil, nil
@@ -534,7 +534,7 @@ func watchHostEvents() watcher {
 func watchUnborn() watcher {
 	type place struct{ conversation, slot int }
 	born := map[place]bool{}
-	playing := map[int]bool{} // conversations whose join was seen
+	playing := map[int]bool{} // conversations with a captured join
 	var viewer decode.Viewer
 	return needing(func(r *dissect.Record) (bool, *breach) {
 		op, ok := r.Opcode()

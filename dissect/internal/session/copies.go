@@ -116,7 +116,7 @@ type Origin struct {
 	Writer decode.Dialect // dialect of that client, or otherwise of the sender
 }
 
-// UpdateOrigin is Origin for a ship update, most of which are copies.
+// UpdateOrigin is Origin for a ship update; most updates are copies.
 func (c *Conversation) UpdateOrigin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
 	if g := c.game; g != nil && s == Host && g.updates.all != nil {
 		if first, alone := g.updates.find(digest(payload), c.bit, at.UnixNano(), nil); first != nil {

@@ -237,7 +237,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// New conversations, each of which evicts another.
+// New conversations that evict one another.
 func BenchmarkOpen(b *testing.B) {
 	table := NewTable(DefaultLimits(), decode.Undecided)
 	b.ReportAllocs()

@@ -334,8 +334,8 @@ func longestWhole(reliable bool) int {
 	return transport.MaxMessage - 3
 }
 
-// Arrive makes of a message to be sent what the other side's endpoint delivers if
-// nothing is lost; the number is left out. The error is ErrLong.
+// Arrive turns a message to be sent into the one that the other side's endpoint
+// delivers if nothing is lost; the number is left out. The error is ErrLong.
 func Arrive(m *Message) error {
 	most := MaxBody
 	switch {

@@ -170,7 +170,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// A datagram is filled to its last byte, and appended to what is there.
+// A datagram is filled to its last byte, and appended to the bytes before it.
 func TestDatagramIsFull(t *testing.T) {
 	for last, want := range map[int][]int{1: {transport.MaxDatagram}, 2: {2 + 2*253, 2 + 3 + 2}} {
 		for _, before := range [][]byte{nil, make([]byte, 100)} {
@@ -306,7 +306,7 @@ func TestNextAcknowledges(t *testing.T) {
 	}
 }
 
-// OpenBC's acknowledgements do not say of which class the message was.
+// OpenBC's acknowledgements do not tell the class of the message.
 func TestAcknowledgedWithoutClass(t *testing.T) {
 	for _, typ := range []transport.Type{transport.Standard, transport.NameChange} {
 		l := New(1, Limits{})

@@ -86,7 +86,7 @@ func (e *Endpoint) Receive(now time.Time, m *transport.Message, deliver func(*Me
 
 func (e *Endpoint) deliver(h *transport.Header, body []byte, deliver func(*Message)) {
 	e.stats.Delivered++
-	before := e.delivered // by a caller of deliver, if it is that which receives
+	before := e.delivered // the message of an outer call, if this call is nested
 	e.delivered = Message{Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Body: body, Header: *h}
 	deliver(&e.delivered)
 	e.delivered = before
