@@ -471,7 +471,7 @@ func (h *Host) deaf(p *peer) string {
 	}
 	switch d := p.link.Stalled(h.now); {
 	case d >= deafFor && h.now.Sub(p.heard) < quietFor:
-		return "it acknowledges none of its messages"
+		return "it sends, but acknowledges nothing"
 	case d >= deafAndFull && p.link.Stats().Waiting > muchWaiting:
 		return "it acknowledges nothing, and too much waits for it"
 	}

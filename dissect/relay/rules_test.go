@@ -127,10 +127,10 @@ func TestDeaf(t *testing.T) {
 		stalled, heard float64 // seconds ago
 		want           string
 	}{
-		{1, 30, 0, "acknowledges nothing of"},
+		{1, 30, 0, "sends, but acknowledges nothing"},
 		{1, 30 - tick, 0, ""},
 		{1, 30, 10, ""},
-		{1, 30, 10 - tick, "acknowledges nothing of"},
+		{1, 30, 10 - tick, "sends, but acknowledges nothing"},
 		{muchWaiting, 10, 0, ""},
 		{muchWaiting + 1, 10, 0, "too much waits"},
 		{muchWaiting + 1, 10, 20, "too much waits"},
