@@ -336,6 +336,9 @@ func (c *comparer) settle(now time.Time) {
 				c.t.reached[limitMemory] += x.src.client.said.add(x.src)
 			}
 		}
+		if x.done { // the other model's came in its place
+			continue
+		}
 		g := firstGot(d.byKey.gots(x.key), x)
 		if g == nil && x.changed != 0 {
 			g = firstGot(d.byKey.gots(x.changed), x)
@@ -467,20 +470,19 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	}
 	if x.by == dialectModel && c.models&stockModel != 0 {
 		if x.alt != nil && !x.alt.done {
-			x.alt.done = true
+			c.close(x.alt, nil)
 			c.rep.deviate(c.deviationOf(x, "differs"), x.typ, x.op, g.Frame)
 		} else {
 			c.rep.deviate(c.deviationOf(x, "extra"), x.typ, x.op, g.Frame)
 		}
 	}
 	if x.by == stockModel && x.alt != nil {
-		x.alt.done = true // it did as the stock host does
+		c.close(x.alt, nil) // it did as the stock host does
 		if c.judge == dialectModel {
 			row.Expected--
 		}
 	}
-	copied := x.src != nil && x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
-	if !copied {
+	if !x.copied() {
 		return
 	}
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
