@@ -63,6 +63,11 @@ func TestLostFrames(t *testing.T) {
 						for _, d := range r.Differences {
 							t.Errorf("without %v, seed %d: %s in frame %d, opcode %v, to %v: %s", part, seed, d.Kind, d.Frame, d.Opcode, d.To, d.Detail)
 						}
+						for i := range r.Invariants {
+							if v := &r.Invariants[i]; v.Verdict() == "FAIL" {
+								t.Errorf("without %v, seed %d: %s fails in frame %d", part, seed, v.Name, v.First)
+							}
+						}
 					}
 				}
 			}
