@@ -31,7 +31,7 @@ const (
 // A Figure is one measured number beside the known one of the stock game. Text
 // may be from the network: escape it before a terminal sees it.
 type Figure struct {
-	Group string // datagrams, resends, updates, joins, copies or blocks
+	Group string // datagrams, retransmissions, updates, joins, copies or blocks
 	Name  string
 	Unit  string // of Median, Min and Max: ms, messages, bytes or copies
 	N     int64  // how many were measured
@@ -670,9 +670,9 @@ func (h *Habits) resendFigures() (all []Figure) {
 		if !k.fixed {
 			name, known = "message", (k.times-1)%5+1
 		}
-		f := h.resends[k].figure("resends", fmt.Sprintf("repetition %d of a %s", k.times, name), fmt.Sprintf("%d,000 ms", known), "code")
+		f := h.resends[k].figure("retransmissions", fmt.Sprintf("retransmission %d of a %s", k.times, name), fmt.Sprintf("%d,000 ms", known), "code")
 		if k.times == 10 {
-			f.Name = fmt.Sprintf("repetitions from 10 on of a %s", name)
+			f.Name = fmt.Sprintf("retransmissions from 10 on of a %s", name)
 			f.Known = "1,000 to 5,000 ms"
 		}
 		f.Frames = h.resends[k].first[:]

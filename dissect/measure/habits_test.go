@@ -54,7 +54,7 @@ func TestHabits(t *testing.T) {
 		min, max float64
 		frames   string
 	}{{10, 0, 2973.0, "[18 19]"}, {3, 992.4, 1071.2, "[49 51]"}, {2, 993.0, 1100.6, "[51 121]"}, {1, 995.7, 995.7, "[121 230]"}} {
-		f := figureOf(t, &h, "resends", fmt.Sprintf("repetition %d of a message", i+1))
+		f := figureOf(t, &h, "retransmissions", fmt.Sprintf("retransmission %d of a message", i+1))
 		check(t, f.Name, f.N, want.n)
 		near(f.Name+", shortest", math.Floor(f.Min), math.Floor(want.min))
 		near(f.Name+", longest", f.Max, want.max)
@@ -261,8 +261,8 @@ func TestHabitsOfHoles(t *testing.T) {
 		t.Errorf("frame %d is missing, and not mentioned", lost)
 	}
 	for i := 1; i < 4; i++ {
-		name := fmt.Sprintf("repetition %d of a message", i)
-		f, g := figureOf(t, whole, "resends", name), figureOf(t, hole, "resends", name)
+		name := fmt.Sprintf("retransmission %d of a message", i)
+		f, g := figureOf(t, whole, "retransmissions", name), figureOf(t, hole, "retransmissions", name)
 		if g.N > f.N || i == 1 && g.N == f.N || g.Max > f.Max || g.Min < f.Min {
 			t.Errorf("%s: %d from %v to %v ms, with the hole %d from %v to %v ms", name, f.N, f.Min, f.Max, g.N, g.Min, g.Max)
 		}

@@ -38,10 +38,10 @@ var differences = map[string]difference{
 	"T-4":  {"OpenBC ignores the copies", "cases T-4"},
 	"T-5":  {"OpenBC takes a second connect of an address for a copy of the first", "cases T-5"},
 	"T-10": {"OpenBC counts with 8 bits", "README; cases T-10"},
-	"T-13": {"OpenBC repeats every 2 s, or at the next whole second", "cases T-13"},
+	"T-13": {"OpenBC sends messages again after 2 s, or at the next whole second", "cases T-13"},
 	"T-17": {"OpenBC sends the client's own name every second", "README; CONFLICTS-transport 4.6"},
 	"T-19": {"OpenBC waits for 30 s, and tells of it with game messages", "CONFLICTS-transport 4.5; cases L-2"},
-	"T-21": {"OpenBC repeats any number at once", "cases T-21"},
+	"T-21": {"OpenBC sends any number of messages again at once", "cases T-21"},
 	"T-28": {"OpenBC derives the id from the slot", "CONFLICTS-transport 8.1; cases T-28"},
 
 	"J-8":  {"OpenBC passes 2A on to the others, and counts those who load among those in the game", "README; cases J-8; replay: copies-while-loading"},

@@ -69,11 +69,11 @@ func transportCases() []Case {
 			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, run: retransmissionTimes,
 		},
 		{
-			ID: "T-14", Title: "accept repeated", Rule: "An unacknowledged accept is repeated after a second.",
+			ID: "T-14", Title: "accept sent again", Rule: "An unacknowledged accept is sent again after a second.",
 			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Timing: true, run: acceptRepeated,
 		},
 		{
-			ID: "T-15", Title: "acknowledgement ends repetition", Rule: "An acknowledged message is not sent again.",
+			ID: "T-15", Title: "acknowledgement ends retransmission", Rule: "An acknowledged message is not sent again.",
 			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: everyHost, Timing: true, run: ackEndsRepetition,
 		},
 		{
@@ -97,7 +97,7 @@ func transportCases() []Case {
 			Source: "TRANSPORT 3", Grade: OnWire, Profiles: everyHost, watch: watchSizes,
 		},
 		{
-			ID: "T-21", Title: "one repetition a datagram", Rule: "At most one message of a datagram repeats an earlier one.",
+			ID: "T-21", Title: "one retransmission a datagram", Rule: "At most one message of a datagram is a retransmission.",
 			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, run: oneRepetition,
 		},
 		{
@@ -952,10 +952,10 @@ func oneRepetition(t *T) error {
 	}
 	switch {
 	case most == 0:
-		return t.fail("unacknowledged messages to be repeated", "no repetition")
+		return t.fail("unacknowledged messages sent again", "no retransmission")
 	case most > 1:
 		t.show(at)
-		return t.fail("at most one repetition in a datagram", fmt.Sprintf("frame %d has %d", at, most)).known(true)
+		return t.fail("at most one retransmission in a datagram", fmt.Sprintf("frame %d has %d", at, most)).known(true)
 	}
 	return nil
 }
