@@ -119,12 +119,11 @@ class Scene {
     }
     if (this.calm.matches) return this.hold(followed !== undefined);
     const near = 1 - Math.exp(-dt * (followed ? 6 : 2.2)), quick = 1 - Math.exp(-dt * 9);
-    let moved = 0;
-    for (let k = 0; k < 3; k++) { const d = (g.at[k] - c.at[k]) * near; c.at[k] += d; moved = Math.max(moved, Math.abs(d) / c.size); }
-    for (const k of ['yaw', 'pitch', 'flat']) { const d = (g[k] - c[k]) * quick; c[k] += d; moved = Math.max(moved, Math.abs(d)); }
-    const d = (g.size - c.size) * (this.fit ? near : quick);
-    c.size += d;
-    return Math.max(moved, Math.abs(d) / c.size) > 2e-4;
+    let left = 0; // of the way, however short the step was
+    for (let k = 0; k < 3; k++) { c.at[k] += (g.at[k] - c.at[k]) * near; left = Math.max(left, Math.abs(g.at[k] - c.at[k]) / c.size); }
+    for (const k of ['yaw', 'pitch', 'flat']) { c[k] += (g[k] - c[k]) * quick; left = Math.max(left, Math.abs(g[k] - c[k])); }
+    c.size += (g.size - c.size) * (this.fit ? near : quick);
+    return Math.max(left, Math.abs(g.size - c.size) / c.size) > 2e-3;
   }
 
   // hold is for people who want little motion: the camera stays until the fight

@@ -59,31 +59,23 @@ func colored(p *tab, player, reach int) int {
 		return n; })()`, reach, player))
 }
 
-// still waits until the replay draws the same twice.
-func (p *tab) still() {
-	p.t.Helper()
-	p.until(`new Promise((done) => {
-		const c = document.querySelector("canvas.space"), data = () => c.toDataURL(), first = data();
-		setTimeout(() => done(first === data()), 150); })`)
-}
-
 // TestFollow has the camera follow a ship: it is in the middle, and stays there
 // as it flies. Without that, the middle is between the ships.
 func TestFollow(t *testing.T) {
 	p := open(t, duel(), "#t=5", 1280, 800)
-	p.still()
+	p.rests()
 	if a, b := colored(p, 0, 40), colored(p, 1, 40); a+b > 20 {
 		t.Errorf("%d and %d pixels of ships are in the middle between them", a, b)
 	}
 	const seat = `.roster button:nth-child(%d)`
 	for player, other := range []int{1, 0} {
 		p.do(chromedp.Click(chromedp.CSS(fmt.Sprintf(seat, player+1))))
-		for _, at := range []string{"5", "15", "45"} {
-			eval[chromedp.Void](p, `location.hash = "#t=`+at+`"`)
-			p.shows("#t="+at, 0, 60)
-			p.still()
+		for _, at := range []float64{5, 15, 45} {
+			p.link(fmt.Sprintf("#t=%v", at))
+			p.shows("the link", at, at)
+			p.rests()
 			if a, b := colored(p, player, 40), colored(p, other, 40); a < 60 || b > 20 {
-				t.Errorf("at %s s there are %d pixels of the ship that the camera follows in the middle, and %d of the other", at, a, b)
+				t.Errorf("at %v s there are %d pixels of the ship that the camera follows in the middle, and %d of the other", at, a, b)
 			}
 		}
 		if got := eval[string](p, `[...document.querySelectorAll(".roster button")].map((e) => e.ariaPressed).join()`); got != []string{"true,false", "false,true"}[player] {
@@ -91,7 +83,7 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	p.do(chromedp.Click(chromedp.CSS(fmt.Sprintf(seat, 2))))
-	p.still()
+	p.rests()
 	if a := colored(p, 1, 40); a > 20 {
 		t.Errorf("%d pixels of the ship that the camera followed are still in the middle", a)
 	}
@@ -103,9 +95,9 @@ func TestCloak(t *testing.T) {
 	p.do(chromedp.Click(chromedp.CSS(`.roster button`)))
 	pixels := map[string]int{}
 	for _, at := range []string{"15", "30", "45"} {
-		eval[chromedp.Void](p, `location.hash = "#t=`+at+`"`)
+		p.link("#t=" + at)
 		p.until(`document.querySelector(".roster .what").textContent === ` + map[bool]string{false: `"Warbird"`, true: `"Warbird, cloaked"`}[at == "30"])
-		p.still()
+		p.rests()
 		pixels[at] = colored(p, 0, 40)
 	}
 	if pixels["15"] < 60 || pixels["45"] < 60 || pixels["30"] > pixels["15"]/4 {
@@ -147,11 +139,11 @@ func TestKeyboard(t *testing.T) {
 
 	// The arrows turn the view while it has the focus, and the time stays.
 	p.do(chromedp.Focus(chromedp.CSS("canvas.space")))
-	p.still()
+	p.rests()
 	before := eval[string](p, `document.querySelector("canvas.space").toDataURL()`)
 	at := eval[float64](p, `+document.getElementById("time").ariaValueNow`)
 	p.do(chromedp.KeyEvent(kb.ArrowLeft))
-	p.still()
+	p.rests()
 	if eval[string](p, `document.querySelector("canvas.space").toDataURL()`) == before {
 		t.Error("an arrow does not turn the view")
 	}
@@ -301,13 +293,14 @@ func TestPreferences(t *testing.T) {
 		let n = 0;
 		const step = () => { seen.add(c.toDataURL()); if (n++ < 30) requestAnimationFrame(step); else done(seen.size); };
 		requestAnimationFrame(step); })`
-	p.still()
+	p.rests()
 	if n := eval[int](p, pictures); n < 5 {
 		t.Errorf("the camera moves to the ship in %d pictures", n)
 	}
 	p.prefers("", "prefers-reduced-motion=reduce")
+	p.until(`matchMedia("(prefers-reduced-motion: reduce)").matches`)
 	p.do(chromedp.Click(chromedp.CSS(".roster button")))
-	p.still()
+	p.rests()
 	if n := eval[int](p, pictures); n > 2 { // with the one before
 		t.Errorf("the camera moves to the ship in %d pictures for somebody who prefers little motion", n)
 	}
