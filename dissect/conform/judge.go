@@ -189,7 +189,7 @@ func (c *comparer) inHole(d *destination, x *expect) bool {
 		return list.between(lo, hi, from, x.src.time.Add(longestLost))
 	}
 	if x.src.client.sent[1].during(x.src.time.Add(-slack), x.src.time.Add(slack)) {
-		lo, hi = -1<<62, 1<<62 // copies of messages that the capture lacks may have been taken for others
+		lo, hi = firstNumber, lastNumber // copies of messages that the capture lacks may have been taken for others
 	}
 	if hi-lo < eightBits/2 {
 		till = x.src.time.Add(longestLost) // those after the hole may have come when they were sent again

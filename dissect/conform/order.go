@@ -265,18 +265,21 @@ func (d *destination) place(x *expect) (lo, hi int64) {
 		}
 	}
 	from, till = from.Add(-slack), till.Add(slack)
-	for i := len(d.order) - 1; i >= 0; i-- {
-		p := &d.order[i]
-		if p.src == nil {
-			continue
+	numbered := x.copied() && x.src.number >= 0
+	mine := func(p *place) bool { return numbered && p.src.client == x.src.client && p.src.number >= 0 }
+	after := func(p *place) bool { return p.src.time.After(till) || mine(p) && p.src.number > last }
+	before := func(p *place) bool { return p.src.time.Before(from) || mine(p) && p.src.number < first }
+	i := len(d.order) - 1
+	for ; i >= 0; i-- {
+		if p := &d.order[i]; p.src != nil && before(p) && !after(p) && d.firm(p) {
+			lo = p.number
+			break
 		}
-		mine := x.copied() && p.src.client == x.src.client && p.src.number >= 0 && x.src.number >= 0
-		switch {
-		case !d.firm(p):
-		case mine && p.src.number > last, p.src.time.After(till):
+	}
+	for i++; i < len(d.order); i++ {
+		if p := &d.order[i]; p.src != nil && after(p) && d.firm(p) {
 			hi = p.number
-		case mine && p.src.number < first, p.src.time.Before(from):
-			return p.number, hi
+			break
 		}
 	}
 	return lo, hi

@@ -318,7 +318,7 @@ func (d *destination) mistaken(x *expect) (why string, ok bool) {
 		if y.at.Before(next) { // it came before the next one was caused
 			break
 		}
-		if d.client.got[1].between(-1<<62, y.number, y.src.time.Add(-slack), y.at) {
+		if d.client.got[1].between(firstNumber, y.number, y.src.time.Add(-slack), y.at) {
 			return whyHole, true
 		}
 		next = y.src.time
