@@ -67,7 +67,7 @@ type Server struct {
 	free    chan *[largest]byte
 	broken  chan error
 	dropped atomic.Int64 // because the host was busy
-	cut     atomic.Int64 // because {it was|they were} too large
+	cut     atomic.Int64 // because they were too large
 
 	recorder Recorder
 	noted    int          // datagrams that were recorded or reported
