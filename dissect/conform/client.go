@@ -21,6 +21,7 @@ type Client struct {
 	First   int    // frame
 
 	index     int
+	listed    bool   // it is in the report
 	openBC    bool   // it connected as OpenBC's clients do
 	short     bool   // connected with an 8-bit length
 	body      []byte // of its connect

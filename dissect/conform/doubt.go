@@ -222,6 +222,14 @@ type loss struct {
 	again    bool // clients sent messages again, so datagrams were lost
 }
 
+// add adds the messages of one sender and class.
+func (l *loss) add(h *holes) {
+	l.of += h.seen
+	l.lost += h.missing() + h.late
+	l.jumps += h.jumps
+	l.in += h.datagrams
+}
+
 func (l loss) part() float64 {
 	if l.lost+l.jumps == 0 {
 		return 0

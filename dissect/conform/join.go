@@ -405,19 +405,25 @@ func (t *timeline) lacks(c *Client, from, till time.Time) bool {
 // losses returns the part of the host's messages, and of the clients', that the
 // capture lacks.
 func (t *timeline) losses() (out, in loss) {
+	out, in = t.dropped.out, t.dropped.in
 	for _, c := range t.all {
-		for k := range c.got {
-			out.of += c.got[k].seen
-			out.lost += c.got[k].missing() + c.got[k].late
-			in.of += c.sent[k].seen
-			in.lost += c.sent[k].missing() + c.sent[k].late
-			out.jumps += c.got[k].jumps
-			in.jumps += c.sent[k].jumps
-			out.in += c.got[k].datagrams
-			in.in += c.sent[k].datagrams
+		c.losses(&out, &in)
+	}
+	for _, c := range t.order {
+		if !c.listed {
+			c.losses(&out, &in)
 		}
 	}
 	return out, in
+}
+
+// losses adds the messages to a client and of it that came, and those that the
+// capture lacks.
+func (c *Client) losses(out, in *loss) {
+	for k := range c.got {
+		out.add(&c.got[k])
+		in.add(&c.sent[k])
+	}
 }
 
 // lossy reports whether the capture lacks any message with a number.

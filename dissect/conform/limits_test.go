@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -173,5 +174,28 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	if len(d.expects) != maxQueued || c.queued != maxQueued || d.byKey.used != maxQueued || c.evict != 1 {
 		t.Errorf("%d messages wait, %d are counted, %d keys, %d judged early", len(d.expects), c.queued, d.byKey.used, c.evict)
+	}
+}
+
+// Losses count for clients that are not listed, and for those that are forgotten,
+// too.
+func TestLossesOfAll(t *testing.T) {
+	tl := newTimeline(msg.Catalog(), func(*Event) {})
+	add := func(n, lost int) {
+		c := tl.add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), 4000), n)
+		c.gone = true
+		c.got[1] = holes{seen: 2, datagrams: 1, lost: lost}
+	}
+	for n := range maxClients {
+		add(n, 0)
+	}
+	for n := range 2 * maxClients {
+		if tl.lossy() != (n > 0) {
+			t.Fatalf("after %d clients with losses: lossy %v", n, tl.lossy())
+		}
+		add(maxClients+n, 1)
+		if out, in := tl.losses(); out.lost != n+1 || out.of != 2*(maxClients+n+1) || out.in != maxClients+n+1 || in != (loss{}) {
+			t.Fatalf("after %d clients with losses: %+v of the host, %+v of clients", n+1, out, in)
+		}
 	}
 }

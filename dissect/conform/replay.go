@@ -345,7 +345,7 @@ func (r *Replay) notes() {
 	}
 	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
 	note(unknown, "The host sent nothing to %d {address|addresses} from which clients spoke that had not joined. They stay outside the model.", unknown)
-	note(t.refused, "%d {client|clients} beyond the limit of %d at a time {was|were} ignored.", t.refused, maxClients)
+	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
 	r.limits(note)
 	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
 }

@@ -154,3 +154,16 @@ func TestJumpingClock(t *testing.T) {
 		}
 	}
 }
+
+// What clients beyond the limit send, and are sent, is counted by messages.
+func TestTooManyClients(t *testing.T) {
+	for _, hosts := range []int{1, 2} {
+		const rounds, most = 3, 256
+		s := siege{clients: most/hosts + 4, rounds: rounds, step: time.Microsecond, hosts: hosts}
+		_, reports, _ := s.needs(t)
+		want := fmt.Sprintf("%d messages of clients beyond the limit of %d at a time were ignored.", 4*rounds*2, most/hosts)
+		if last := reports[hosts-1]; len(reports) != hosts || !slices.Contains(last.Notes, want) {
+			t.Errorf("no note %q in %q", want, last.Notes)
+		}
+	}
+}

@@ -82,11 +82,12 @@ type timeline struct {
 	sender  decode.Dialect   // of the host
 	forced  decode.Dialect   // the dialect that the host is said to write, Undecided for none
 	clients map[netip.AddrPort]*Client
-	last    *Client   // at the end of the last record, nil if not known
-	order   []*Client // those in clients, in the order in which they came
-	all     []*Client // the first that there were
-	holding load      // messages that wait for one before them
-	waiting load      // those of clients that are not admitted
+	last    *Client                // at the end of the last record, nil if not known
+	order   []*Client              // those in clients, in the order in which they came
+	all     []*Client              // the first that there were
+	dropped struct{ out, in loss } // of clients that are in neither list
+	holding load                   // messages that wait for one before them
+	waiting load                   // those of clients that are not admitted
 	count   int
 	viewer  decode.Viewer
 	catalog *decode.Catalog
@@ -100,7 +101,7 @@ type timeline struct {
 	malformed   int
 	shared      bool
 	adopted     int // clients without a captured join
-	refused     int // clients beyond the limit
+	refused     int // messages of clients beyond the limit
 	madeUp      int // messages of clients
 	strangers   map[uint8]bool
 	parted      map[uint8]time.Time // when strangers left
@@ -289,15 +290,18 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 	}
 	t.last = nil
 	if i >= 0 {
-		delete(t.clients, t.order[i].Addr)
-		t.order[i].forget()
+		old := t.order[i]
+		if delete(t.clients, old.Addr); !old.listed {
+			old.losses(&t.dropped.out, &t.dropped.in)
+		}
+		old.forget()
 		t.order = slices.Delete(t.order, i, i+1)
 	}
 	c := &Client{Addr: addr, Slot: -1, First: frame, index: t.count}
 	t.count++
 	t.clients[addr] = c
 	t.order = append(t.order, c)
-	if len(t.all) < maxClients {
+	if c.listed = len(t.all) < maxClients; c.listed {
 		t.all = append(t.all, c)
 	} else {
 		t.reached[limitListed]++
