@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +157,27 @@ func TestMostLost(t *testing.T) {
 		if got := tt.loss.most(tt.n); got < tt.low || got > tt.high {
 			t.Errorf("%+v of %d: got %d, want %d to %d", tt.loss, tt.n, got, tt.low, tt.high)
 		}
+	}
+}
+
+// What waits for a message that the capture lacks is not played once its client
+// has left.
+func TestHeldUntilLeave(t *testing.T) {
+	var kinds []Kind
+	tl := newTimeline(msg.Catalog(), func(e *Event) { kinds = append(kinds, e.Kind) })
+	tl.now.time = time.Unix(1e9, 0)
+	c := tl.add(netip.MustParseAddrPort("198.51.100.1:4000"), 1)
+	c.admitted = true
+	q := &c.held[1]
+	q.begun, q.next = true, 4
+	e := &Event{Kind: Input, Time: tl.now.time, Client: c, Type: transport.Standard, Op: msg.OpSelfDestructRequest, Body: []byte{byte(msg.OpSelfDestructRequest)}, Number: 5}
+	q.put(e)
+	tl.holding.add(len(e.Body))
+	tl.expire()
+	tl.input(&Event{Kind: Left, Time: tl.now.time, Client: c, Type: transport.Leave, Number: -1})
+	tl.now.time = tl.now.time.Add(time.Minute)
+	tl.expire()
+	if len(kinds) != 1 || kinds[0] != Left || tl.holding.messages != 0 {
+		t.Errorf("events of kinds %v, %d messages wait; want one of kind %d, and none", kinds, tl.holding.messages, Left)
 	}
 }

@@ -505,10 +505,10 @@ func (t *timeline) expire() {
 // input hands out an input, and learns from it.
 func (t *timeline) input(e *Event) {
 	c := e.Client
+	if c.gone {
+		return
+	}
 	if e.Kind == Left {
-		if c.gone {
-			return
-		}
 		t.end(c, Left)
 		if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok && m.ID != c.Peer {
 			t.pretended[m.ID] = e.Time
