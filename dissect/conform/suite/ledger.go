@@ -25,15 +25,17 @@ func sidesOf(r *dissect.Record, dirs ...dissect.Dir) (list []side) {
 // The bounds of a ledger.
 const (
 	mostSides   = 4096
-	mostMissing = 1024 // numbers of a side
+	mostMissing = 1024    // numbers of a side
+	mostAbsent  = 1 << 15 // numbers of all sides
 	mostLost    = 1 << 14
 )
 
 // A ledger knows which game messages of each side the traffic lacks, by their numbers.
 type ledger struct {
-	by   map[side]*account
-	lost []loss // for good
-	more bool   // there are more of them
+	by     map[side]*account
+	absent int    // numbers that are missing, of all sides
+	lost   []loss // for good
+	more   bool   // there are more of them
 }
 
 // A loss is a message that the traffic lacks, and the time at which its number was missing.
@@ -107,7 +109,7 @@ func (l *ledger) take(r *dissect.Record) (side, turn) {
 		l.lose(s, r.Time)
 		return s, behindGap
 	}
-	return s, a.take(r.Number, r.Time)
+	return s, l.enter(s, a, r.Number, r.Time)
 }
 
 // put replaces the account of a side.
@@ -122,6 +124,7 @@ func (l *ledger) put(s side, a *account) {
 // close notes the messages that a side lacks for good.
 func (l *ledger) close(s side) {
 	if a := l.by[s]; a != nil {
+		l.absent -= len(a.missing)
 		for _, at := range a.missing {
 			l.lose(s, at)
 		}
@@ -144,17 +147,22 @@ func (l *ledger) finish() {
 	slices.SortStableFunc(l.lost, func(a, b loss) int { return a.at.Compare(b.at) })
 }
 
-func (a *account) take(n int64, at time.Time) turn {
+// enter enters a number into the account of a side.
+func (l *ledger) enter(s side, a *account, n int64, at time.Time) turn {
 	before := a.next
 	switch {
 	case !a.begun:
 		a.begun, a.next = true, n+1
 		return inOrder
 	case n >= before:
-		for ; before < n && len(a.missing) < mostMissing; before++ {
+		for ; before < n && len(a.missing) < mostMissing && l.absent < mostAbsent; before++ {
 			a.missing[before] = at
+			l.absent++
 		}
-		a.unsure = a.unsure || before < n
+		if before < n {
+			a.unsure = true
+			l.lose(s, at)
+		}
 		if a.next == n {
 			a.next = n + 1
 			return inOrder
@@ -162,7 +170,10 @@ func (a *account) take(n int64, at time.Time) turn {
 		a.next = n + 1
 		return behindGap
 	}
-	delete(a.missing, n)
+	if _, missing := a.missing[n]; missing {
+		delete(a.missing, n)
+		l.absent--
+	}
 	return nothingNew
 }
 
@@ -180,11 +191,12 @@ const mostPoints = 1 << 12
 type clock struct {
 	every  int // frames between two points
 	points []time.Time
+	last   time.Time // of the last frame
 }
 
 // take takes the next frame.
 func (c *clock) take(frame int, at time.Time) {
-	c.every = max(c.every, 1)
+	c.every, c.last = max(c.every, 1), at
 	for frame >= c.every*len(c.points) {
 		if c.points = append(c.points, at); len(c.points) == mostPoints {
 			for i := range mostPoints / 2 {
@@ -202,5 +214,8 @@ func (c *clock) at(frame int) (from, till time.Time) {
 		return from, till
 	}
 	i := min(max(frame, 0)/c.every, len(c.points)-1)
-	return c.points[i], c.points[min(i+1, len(c.points)-1)]
+	if i+1 == len(c.points) {
+		return c.points[i], c.last
+	}
+	return c.points[i], c.points[i+1]
 }

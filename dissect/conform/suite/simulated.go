@@ -19,8 +19,11 @@ import (
 // numbers, so that nothing tells which of them a capture lacks: a rule is about the
 // captured ones, or about so many that a few do not matter.
 
-// mostStreams bounds the ships that are followed.
-const mostStreams = 1024
+// Limits of the state of a watcher.
+const (
+	mostStreams = 1024 // ships to one client, and conversations
+	mostShips   = 4096 // ships that exist
+)
 
 // A flight is a ship's updates to one client.
 type flight struct {
@@ -36,7 +39,7 @@ func (s slots) learn(r *dissect.Record) {
 	switch m := r.Message.(type) {
 	case *msg.Settings:
 		if r.Dir == dissect.FromHost && r.Status == dissect.StatusOK {
-			s[r.Conversation] = int(m.Slot)
+			remember(s, r.Conversation, int(m.Slot), mostStreams)
 		}
 		return
 	}
@@ -146,9 +149,7 @@ func watchBase() watcher {
 		}
 		switch m := r.Message.(type) {
 		case *msg.ObjectCreateTeam:
-			if len(by) < mostStreams {
-				by[flight{r.Conversation, m.ID}] = &state{}
-			}
+			remember(by, flight{r.Conversation, m.ID}, &state{}, mostStreams)
 		case *msg.StateUpdate:
 			s := by[flight{r.Conversation, m.Object}]
 			switch {
@@ -290,9 +291,7 @@ func watchRepairs() watcher {
 			if old, ok := ships[m.ID]; ok && old != c {
 				c = nil // the capture contradicts itself
 			}
-			if _, ok := ships[m.ID]; ok || len(ships) < mostStreams {
-				ships[m.ID] = c
-			}
+			remember(ships, m.ID, c, mostStreams)
 		case *msg.HostEvent:
 			if fromHost(r) && r.Status == dissect.StatusOK {
 				return repair(ships, &m.Event)
@@ -320,7 +319,7 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 		want, shop, damaged = event.ClassPlain, e.Dest, e.Source
 		for id, c := range ships {
 			if c != nil && shop > id && uint32(shop-id) <= uint32(c.Total) {
-				base = id
+				base = max(base, id) // of two that overlap, the nearest
 			}
 		}
 		if base == 0 {
@@ -390,7 +389,7 @@ func watchScores(restarted bool) watcher {
 		}
 		if op, ok := game(r); ok && op == msg.OpRestartGame {
 			maps.DeleteFunc(deaths, func(p place, _ int32) bool { return p.conversation == r.Conversation })
-			anew[r.Conversation] = true
+			remember(anew, r.Conversation, true, mostStreams)
 			return false, nil
 		}
 		m, ok := r.Message.(*msg.ScoreChange)
@@ -484,8 +483,8 @@ func watchFirst() watcher {
 	s := slots{}
 	born := map[wire.ObjectID]time.Time{}
 	return needing(func(r *dissect.Record) (bool, *breach) {
-		if m, ok := r.Message.(*msg.ObjectCreateTeam); ok && m.Species == sovereign && r.Dir == dissect.ToHost && r.Status == dissect.StatusOK && len(born) < mostStreams {
-			born[m.ID] = r.Time
+		if m, ok := r.Message.(*msg.ObjectCreateTeam); ok && m.Species == sovereign && r.Dir == dissect.ToHost && r.Status == dissect.StatusOK {
+			remember(born, m.ID, r.Time, mostStreams)
 		}
 		m, own, known := s.update(r)
 		if !own || !known || m.Flags != msg.DirtySubsystems || m.Start != 0 || r.Cut {
@@ -509,48 +508,55 @@ func watchFirst() watcher {
 func watchWrecks() watcher {
 	const begun, least, long = time.Second, 20, 5 * time.Second
 	type wreck struct {
+		flight
 		at, till time.Time
 		others   int // updates of other ships
 		own      bool
 	}
-	by := map[flight]*wreck{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	var all []*wreck
+	return watch(func(r *dissect.Record) (about bool, broken *breach) {
 		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate {
 			return false, nil
 		}
 		switch m := r.Message.(type) {
 		case *msg.HostEvent:
 			life := time.Duration(float64(m.Lifetime.Float()) * float64(time.Second))
-			if m.Code == event.CodeObjectExploding && life >= long && life < time.Minute && len(by) < mostStreams {
-				by[flight{r.Conversation, m.Dest}] = &wreck{at: r.Time, till: r.Time.Add(life - begun)}
+			if m.Code != event.CodeObjectExploding || life < long || life >= time.Minute {
+				return false, nil
+			}
+			w := &wreck{flight: flight{r.Conversation, m.Dest}, at: r.Time, till: r.Time.Add(life - begun)}
+			all = slices.DeleteFunc(all, func(o *wreck) bool { return o.flight == w.flight })
+			if len(all) < mostStreams {
+				all = append(all, w)
 			}
 		case *msg.ObjectCreateTeam: // its player is back
 			slot, _ := m.ID.Slot()
-			maps.DeleteFunc(by, func(f flight, _ *wreck) bool {
-				s, _ := f.id.Slot()
+			all = slices.DeleteFunc(all, func(w *wreck) bool {
+				s, _ := w.id.Slot()
 				return s == slot
 			})
 		case *msg.StateUpdate:
-			for f, w := range by {
-				switch {
-				case f.conversation != r.Conversation || r.Time.Before(w.at.Add(begun)):
-				case r.Time.After(w.till):
-					delete(by, f)
-					if w.others < least && !w.own {
-						continue
+			kept := all[:0]
+			for _, w := range all {
+				switch over := r.Time.After(w.till); {
+				case w.conversation != r.Conversation || r.Time.Before(w.at.Add(begun)):
+				case over && about: // one at a time
+				case over:
+					if about = w.own || w.others >= least; !w.own && about {
+						broken = breaks("no update of ship %08X while it explodes, and %d of others", uint32(w.id), w.others)
 					}
-					if !w.own {
-						return true, breaks("no update of ship %08X while it explodes, and %d of others", uint32(f.id), w.others)
-					}
-					return true, nil
-				case f.id == m.Object:
+					continue
+				case w.id == m.Object:
 					w.own = true
 				default:
 					w.others++
 				}
+				kept = append(kept, w)
 			}
+			clear(all[len(kept):])
+			all = kept
 		}
-		return false, nil
+		return about, broken
 	})
 }
 
@@ -574,8 +580,8 @@ func watchLimit() watcher {
 		s := by[r.Conversation]
 		switch m := r.Message.(type) {
 		case *msg.MissionInit:
-			if m.FragLimit != msg.Unlimited && len(by) < mostStreams {
-				by[r.Conversation] = &state{limit: int32(m.FragLimit)}
+			if m.FragLimit != msg.Unlimited {
+				remember(by, r.Conversation, &state{limit: int32(m.FragLimit)}, mostStreams)
 			}
 			return false, nil
 		case *msg.RestartGame:
@@ -617,7 +623,7 @@ func watchReturns() watcher {
 			delete(names, r.Conversation)
 			delete(told, r.Conversation)
 		}
-		if r.Kind != dissect.KindMessage || r.Status == dissect.StatusDuplicate || max(len(names), len(deaths), len(left), len(told)) >= mostStreams {
+		if r.Kind != dissect.KindMessage || r.Status == dissect.StatusDuplicate || max(len(names), len(ids), len(deaths), len(left), len(told)) >= mostStreams {
 			return false, nil
 		}
 		if r.Dir == dissect.ToHost {
@@ -640,7 +646,7 @@ func watchReturns() watcher {
 			if told[r.Conversation] == nil {
 				told[r.Conversation] = map[int32]int32{}
 			}
-			told[r.Conversation][id] = deaths
+			remember(told[r.Conversation], id, deaths, mostStreams)
 		}
 		switch m := r.Message.(type) {
 		case *msg.ScoreChange:

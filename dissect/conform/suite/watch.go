@@ -269,6 +269,16 @@ func fromHost(r *dissect.Record) bool {
 	return r.Dir == dissect.FromHost && r.Kind == dissect.KindMessage && r.Status != dissect.StatusDuplicate
 }
 
+// remember keeps a value, unless there are too many keys already. Conversations and
+// objects have no end.
+func remember[K comparable, V any](values map[K]V, key K, v V, most int) (ok bool) {
+	if _, known := values[key]; !known && len(values) >= most {
+		return false
+	}
+	values[key] = v
+	return true
+}
+
 // game returns the opcode of a complete game message of the host's.
 func game(r *dissect.Record) (op decode.Opcode, ok bool) {
 	if !fromHost(r) {
@@ -304,20 +314,16 @@ func watchNever(op decode.Opcode) watcher {
 }
 
 func watchSpaces() watcher {
-	type state struct{ connecting, asked bool }
-	by := map[int]*state{}
+	type state struct{ asked bool }
+	by := map[int]*state{} // conversations whose connect was seen
 	return watch(func(r *dissect.Record) (bool, *breach) {
 		s := by[r.Conversation]
-		if s == nil {
-			s = &state{}
-			by[r.Conversation] = s
-		}
 		h := &r.Transport
 		switch {
 		case r.Kind != dissect.KindMessage || h.Short:
 		case r.Dir == dissect.ToHost && h.Type == transport.Connect && r.Peer == transport.UnassignedPeer:
-			*s = state{connecting: true}
-		case !fromHost(r) || !s.connecting:
+			remember(by, r.Conversation, &state{}, mostStreams)
+		case !fromHost(r) || s == nil:
 		case h.Type == transport.Connect:
 			if h.Seq != 0 {
 				return true, breaks("the accept has number %d", h.Seq)
@@ -350,8 +356,8 @@ func watchBeyond255() watcher {
 		if _, ok := r.Message.(*msg.ChecksumRequest); ok && h.Seq == 0 { // a session begins
 			before = 0
 		}
-		highest[r.Conversation] = max(before, h.Seq)
 		switch {
+		case !remember(highest, r.Conversation, max(before, h.Seq), mostStreams):
 		case r.Peer != transport.HostPeer:
 		case h.Seq == 256 && before == 255:
 			return true, nil
@@ -388,9 +394,7 @@ func watchBundling() watcher {
 	return watch(func(r *dissect.Record) (bool, *breach) {
 		s := by[r.Conversation]
 		if m, ok := r.Message.(*msg.ChecksumResponse); ok && r.Dir == dissect.ToHost && m.Round == msg.LastRound && (s == nil || s.frame > 0) {
-			if len(by) < mostStreams {
-				by[r.Conversation] = &state{answered: r.Time}
-			}
+			remember(by, r.Conversation, &state{answered: r.Time}, mostStreams)
 			return false, nil
 		}
 		op, ok := game(r)
@@ -445,11 +449,12 @@ func explodes(r *dissect.Record) wire.ObjectID {
 }
 
 func watchVolumes() watcher {
-	const recent = 20 * time.Second // with retransmissions
+	const recent, longest = 20 * time.Second, 64 // with retransmissions; bytes that tell messages apart
 	asked := map[int]time.Time{}
 	sent := map[string]bool{} // those of clients
 	var died time.Time        // a ship, the last time
-	const most = 1024
+	full := false             // there were more
+	key := func(r *dissect.Record) string { return string(r.Payload[:min(len(r.Payload), longest)]) }
 	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
 		if explodes(r) != 0 {
 			died = r.Time
@@ -458,15 +463,17 @@ func watchVolumes() watcher {
 		switch {
 		case !ok:
 		case r.Dir == dissect.ToHost && op == msg.OpExplosion:
-			if len(sent) < most {
-				sent[string(r.Payload)] = true
-			}
-		case fromHost(r) && op == msg.OpExplosion && sent[string(r.Payload)]:
+			full = !remember(sent, key(r), true, mostStreams) || full
+		case fromHost(r) && op == msg.OpExplosion && sent[key(r)]:
 			return true, breaks("a client's 29 passed on").known(true), nil
 		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
-			asked[r.Conversation] = r.Time
+			full = !remember(asked, r.Conversation, r.Time, mostStreams) || full
 		case fromHost(r) && op == msg.OpExplosion:
-			if at, ok := asked[r.Conversation]; !ok || r.Time.Sub(at) > recent {
+			at, ok := asked[r.Conversation]
+			switch ok = ok && r.Time.Sub(at) <= recent; {
+			case !ok && full:
+				return false, nil, nil
+			case !ok:
 				return true, breaks("29 without a join or a request").known(r.Time.Sub(died) <= recent), sidesOf(r, dissect.ToHost)
 			}
 			return true, nil, nil
@@ -479,6 +486,7 @@ func watchVolumes() watcher {
 // a ship from before the capture cannot be there.
 func watchMade() watcher {
 	made := map[wire.ObjectID]bool{}
+	full := false          // there were more ships
 	joins := map[int]int{} // conversations of players with a captured join, by slot
 	died := map[int]bool{} // slots of exploded ships
 	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
@@ -504,9 +512,9 @@ func watchMade() watcher {
 		owner, joined := joins[slot]
 		switch {
 		case r.Dir == dissect.ToHost:
-			made[id] = true
+			full = !remember(made, id, true, mostShips) || full
 			return false, nil, nil
-		case r.Dir != dissect.FromHost || !owned || !joined:
+		case r.Dir != dissect.FromHost || !owned || !joined || full:
 			return false, nil, nil
 		case !made[id]:
 			return true, breaks("ship %08X, which no player has created", uint32(id)).known(died[slot]), []side{{owner, dissect.ToHost}}
@@ -535,6 +543,11 @@ func watchUnborn() watcher {
 	type place struct{ conversation, slot int }
 	born := map[place]bool{}
 	playing := map[int]bool{} // conversations with a captured join
+	bear := func(conversation int, slot uint8) {
+		if !remember(born, place{conversation, int(slot)}, true, mostShips) {
+			delete(playing, conversation) // what the client was told is not known
+		}
+	}
 	var viewer decode.Viewer
 	return needing(func(r *dissect.Record) (bool, *breach) {
 		op, ok := r.Opcode()
@@ -544,14 +557,14 @@ func watchUnborn() watcher {
 		switch m := r.Message.(type) {
 		case *msg.GameInit:
 			if r.Dir == dissect.FromHost {
-				playing[r.Conversation] = true
+				remember(playing, r.Conversation, true, mostStreams)
 			}
 			return false, nil
 		case *msg.ObjectCreateTeam:
-			born[place{r.Conversation, int(m.Slot)}] = true
+			bear(r.Conversation, m.Slot)
 			return false, nil
 		case *msg.ObjectCreateOpenBC:
-			born[place{r.Conversation, int(m.Slot)}] = true
+			bear(r.Conversation, m.Slot)
 			return false, nil
 		}
 		if !fromHost(r) || !playing[r.Conversation] || r.Spec == nil || r.Spec.Relay != decode.RelayForward || r.Layout == decode.OpenBC ||
@@ -689,10 +702,10 @@ func watchStop() watcher {
 		case begins(r):
 			delete(ids, r.Conversation)
 		case r.Dir == dissect.ToHost && (h.Type == transport.Disconnect || h.Type == transport.Leave):
-			ids[r.Conversation] = 0
+			remember(ids, r.Conversation, 0, mostStreams)
 		case r.Dir == dissect.ToHost && r.Peer != transport.UnassignedPeer:
-			if _, known := ids[r.Conversation]; !known && len(ids) < mostStreams {
-				ids[r.Conversation] = r.Peer
+			if _, known := ids[r.Conversation]; !known {
+				remember(ids, r.Conversation, r.Peer, mostStreams)
 			}
 		case !fromHost(r) || h.Type != transport.Disconnect:
 		case body[0] == transport.HostPeer:
