@@ -170,11 +170,11 @@ func (d *diffPage) conversations() {
 	}
 	for i, n := range alone {
 		if n > 0 {
-			d.line(normal, " and %s only in %c, of %d messages", appendCount(nil, n, "conversation"), 'A'+i, messages[i])
+			d.line(normal, " and %s only in %c, of %s", plural.Count(n, "conversation"), 'A'+i, plural.Count(messages[i], "message"))
 		}
 	}
 	if asked > 0 {
-		d.line(normal, " %s of GameSpy equal", appendCount(nil, asked, "conversation"))
+		d.line(normal, " %s of GameSpy equal", plural.Count(asked, "conversation"))
 	}
 }
 
@@ -268,6 +268,6 @@ func (d *diffPage) verdict() {
 	case d.r.Found == 0:
 		d.line(yellow, "no difference in the messages that were compared")
 	default:
-		d.line(red, "%s", appendCount(nil, d.r.Found, "difference"))
+		d.line(red, "%s", plural.Count(d.r.Found, "difference"))
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 )
 
@@ -38,9 +38,12 @@ func Read(r io.Reader) (*Report, error) {
 
 // byCase returns the cases that have a verdict and that this version knows, by id.
 func (r *Report) byCase() map[string]*Case {
-	by := map[string]*Case{}
+	by, known := map[string]*Case{}, map[string]bool{}
+	for _, k := range suite.Cases() {
+		known[k.ID] = true
+	}
 	for i := range r.Cases {
-		if c := &r.Cases[i]; c.Verdict != "" && slices.ContainsFunc(suite.Cases(), func(k *suite.Case) bool { return k.ID == c.ID }) {
+		if c := &r.Cases[i]; c.Verdict != "" && known[c.ID] {
 			by[c.ID] = c
 		}
 	}
@@ -87,7 +90,7 @@ func Matrix(w io.Writer, names []string, reports []*Report) error {
 	}
 	m.own("</tbody></table></div>\n")
 	if strange > 0 {
-		m.own(fmt.Sprintf("<p>%d entries of the reports are left out: they have no verdict, come twice, or are of cases that this version does not know.</p>\n", strange))
+		m.own(fmt.Sprintf(plural.Form(strange, "<p>%d {entry of the reports is left out: it has no verdict, comes twice, or is of a case|entries of the reports are left out: they have no verdict, come twice, or are of cases} that this version does not know.</p>\n"), strange))
 	}
 	m.own("</body></html>\n")
 	return m.b.Flush()

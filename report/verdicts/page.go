@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/plural"
@@ -136,7 +135,7 @@ func (m markup) result(r *suite.Report, res *suite.Result, heads string, lines [
 }
 
 func counts(r *suite.Report) string {
-	parts := []string{strconv.Itoa(len(r.Results)) + " cases"}
+	parts := []string{plural.Count(len(r.Results), "case")}
 	for v := suite.Pass; v <= suite.Known; v++ {
 		if n := r.Count(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))

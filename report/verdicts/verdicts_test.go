@@ -352,7 +352,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// The page of several servers has the reason of each verdict, counts those that differ, and says
+// The page of several servers has the reason of each verdict, counts those that pass, and says
 // which entries it cannot show.
 func TestMatrix(t *testing.T) {
 	one := &Report{Host: "a:1", Profile: "stock", Cases: []Case{{ID: "Q-1", Verdict: "PASS"}, {ID: "Q-2", Verdict: "FAIL", Why: "all keys came"}}}
@@ -375,6 +375,20 @@ func TestMatrix(t *testing.T) {
 	}
 	if n := strings.Count(page, "<tr><td><b>"); n != 3 {
 		t.Errorf("%d rows, want Q-1, Q-2 and T-13", n)
+	}
+	b.Reset()
+	one.Cases = append(one.Cases, Case{ID: "Q-3"})
+	if err := Matrix(&b, []string{"one"}, []*Report{one}); err != nil || !strings.Contains(b.String(), "<p>1 entry of the reports is left out: it has") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
+// Counts agree with their nouns.
+func TestCounts(t *testing.T) {
+	for n, want := range map[int]string{0: "0 cases", 1: "1 case, 1 PASS", 2: "2 cases, 2 PASS"} {
+		if got := counts(&suite.Report{Results: make([]suite.Result, n)}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
