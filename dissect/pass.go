@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
@@ -19,6 +20,7 @@ import (
 type pass struct {
 	*Pipeline
 	d     *Datagram
+	at    time.Time             // of d, by the pipeline's clock
 	c     *session.Conversation // nil for GameSpy
 	side  session.Side          // of the sender
 	plain []byte                // the deciphered datagram
@@ -34,7 +36,7 @@ type pass struct {
 // begin prepares the pass of a datagram.
 func (p *Pipeline) begin(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
 	n := &p.now
-	n.d, n.c, n.side, n.plain, n.emit = d, c, session.Client, plain, emit
+	n.d, n.at, n.c, n.side, n.plain, n.emit = d, p.clock.Read(d.Time), c, session.Client, plain, emit
 	return n
 }
 
@@ -190,7 +192,7 @@ func (p *pass) message(body []byte) error {
 // number tracks the number of the message.
 func (p *pass) number() {
 	r := &p.rec
-	v := p.c.Number(p.side, p.d.Time, &r.Transport, r.Bytes, p.alone)
+	v := p.c.Number(p.side, p.at, &r.Transport, r.Bytes, p.alone)
 	r.Number, r.Repeat, r.Late, r.Gap = v.Number, v.Repeat, v.Late, v.Gap
 	if v.Forgot {
 		p.stats.Forgotten++
@@ -312,7 +314,7 @@ func (p *pass) fragment(body []byte) {
 		r.Err = fmt.Errorf("%w: it has no sequence number", ErrFragment)
 		return
 	}
-	res := p.c.Fragments(p.side).Add(p.d.Time, h.Seq, h.Index, h.Count, p.d.Number, body)
+	res := p.c.Fragments(p.side).Add(p.at, h.Seq, h.Index, h.Count, p.d.Number, body)
 	for i := range res.Evicted {
 		p.evictedFragments(p.c, p.side, p.d, &res.Evicted[i], ErrEvicted, res.Evicted[i].Reason.String())
 	}
@@ -345,7 +347,7 @@ func (p *pass) game() {
 		p.sighted = false
 		p.origin(p.from)
 	case !chat:
-		p.origin(p.c.Origin(p.side, p.d.Number, p.d.Time, spec, r.Payload))
+		p.origin(p.c.Origin(p.side, p.d.Number, p.at, spec, r.Payload))
 	}
 	switch {
 	case spec == nil:
@@ -429,9 +431,9 @@ func (p *pass) origin(from session.Origin) {
 func (p *pass) chat(spec *decode.Spec) {
 	switch m := p.rec.Message.(type) {
 	case *msg.Chat:
-		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.d.Time, spec, m))
+		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.at, spec, m))
 	case *msg.TeamChat:
-		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.d.Time, spec, &m.Chat))
+		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.at, spec, &m.Chat))
 	}
 }
 

@@ -66,6 +66,7 @@ type Pipeline struct {
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text
 	now     pass   // current datagram
+	clock   packet.Clock
 	updates updates
 	asides  asides
 }

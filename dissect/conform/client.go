@@ -68,9 +68,13 @@ type Client struct {
 
 // A moment is a time and its frame.
 type moment struct {
-	time  time.Time
-	frame int
+	time    time.Time
+	frame   int
+	skipped time.Duration // of the time before that does not count
 }
+
+// since returns the time since an earlier moment, with all that does not count.
+func (m moment) since(o moment) time.Duration { return m.time.Sub(o.time) + m.skipped - o.skipped }
 
 // InGame reports whether the client is in the game.
 func (c *Client) InGame() bool { return c.playing && !c.gone }

@@ -1,36 +1,46 @@
-package conform
+package conform_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// The clock follows that of a capture, small disorder included, but never goes
-// back further.
-func TestClock(t *testing.T) {
-	const year = 365 * 24 * time.Hour
-	for _, tt := range []struct {
-		name      string
-		raw, want []time.Duration // since the first datagram
-	}{
-		{"forwards", []time.Duration{0, time.Second, year}, []time.Duration{0, time.Second, year}},
-		{"out of order", []time.Duration{0, time.Second, time.Millisecond, 2 * time.Second}, []time.Duration{0, time.Second, time.Millisecond, 2 * time.Second}},
-		{"set back", []time.Duration{0, 10 * time.Second, 5 * time.Second, 6 * time.Second}, []time.Duration{0, 10 * time.Second, 10 * time.Second, 11 * time.Second}},
-		{"back in steps", []time.Duration{0, -disorder, -2 * disorder, -2*disorder + 1}, []time.Duration{0, -disorder, 0, 1}},
-		{"back and forth", []time.Duration{0, year, 0, year, 0, 1}, []time.Duration{0, year, year, 2 * year, 2 * year, 2*year + 1}},
-		{"stopped", []time.Duration{0, 0, 0}, []time.Duration{0, 0, 0}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			start := time.Unix(1e9, 0)
-			var c clock
-			var got []time.Duration
-			for _, raw := range tt.raw {
-				got = append(got, c.read(start.Add(raw)).Sub(start))
-			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
+// Wrong times blame nobody: the captures conform, and so they do with these. A
+// clock that goes back has a note.
+func TestWrongTimes(t *testing.T) {
+	for _, name := range []string{"join_flow.pcap", "stock_client.pcap", "lossy.pcap", "networked_battle.pcap"} {
+		for _, tt := range []struct {
+			name string
+			off  func(frame int) time.Duration
+			back bool
+		}{
+			{"every other frame", func(frame int) time.Duration { return time.Duration(frame%2) * time.Hour }, true},
+			{"every other frame, seconds", func(frame int) time.Duration { return time.Duration(frame%2) * 5 * time.Second }, true},
+			{"three clocks", func(frame int) time.Duration { return time.Duration(frame%3) * time.Hour }, true},
+			{"never twice the same", func(frame int) time.Duration { return time.Duration(frame*7919%3600) * time.Second }, true},
+			{"ahead at frame 12", func(frame int) time.Duration { return time.Duration(min(frame/12, 1)) * time.Hour }, false},
+			{"ahead at frame 20", func(frame int) time.Duration { return time.Duration(min(frame/20, 1)) * time.Minute }, false},
+		} {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				reports := compare(t, name, decode.Undecided, nil, func(d *dissect.Datagram) bool {
+					d.Time = d.Time.Add(tt.off(d.Number))
+					return true
+				})
+				for _, r := range reports {
+					if !r.Conforms() {
+						t.Errorf("%d differences, the first in frame %d: %s", len(r.Differences), r.Differences[0].Frame, r.Differences[0].Detail)
+					}
+					said := slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "clock goes back") })
+					if said != tt.back {
+						t.Errorf("the note of a clock that goes back: %v, want %v", said, tt.back)
+					}
+				}
+			})
+		}
 	}
 }

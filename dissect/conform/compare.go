@@ -23,7 +23,8 @@ type source struct {
 	client  *Client
 	frame   int
 	time    time.Time
-	since   time.Time // when it may have been sent first, if the capture lacks that, otherwise zero
+	skipped time.Duration // of the time before that does not count
+	since   time.Time     // when it may have been sent first, if the capture lacks that, otherwise zero
 	kind    Kind
 	typ     transport.Type
 	op      decode.Opcode
@@ -490,7 +491,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 			d.usual.take(lag)
 			d.brought.add(x.index, g.Frame)
 		}
-		c.rep.lag(x.typ, x.op, lag)
+		c.rep.lag(x.typ, x.op, lag+g.Skipped-x.src.skipped)
 	}
 	if g.Number < 0 || x.typ != transport.Standard {
 		return

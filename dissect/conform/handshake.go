@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -24,9 +25,9 @@ type Join struct {
 
 	ended bool
 	short bool
-	heard time.Time // of the host
-	again int       // datagrams of the client since, other than acknowledgements
-	spoke time.Time // the last of these
+	heard moment // of the host
+	again int    // datagrams of the client since, other than acknowledgements
+	spoke moment // the last of these
 }
 
 // A Step is a message of a join.
@@ -38,10 +39,15 @@ type Step struct {
 	Repeats  int    // times that it was sent again
 
 	kind stepKind
+	at   moment
 }
 
+// After returns the time from the first step to another one. The capture's clock
+// may have jumped in between.
+func (j *Join) After(s *Step) time.Duration { return s.at.since(j.Steps[0].at) }
+
 // Took returns the time from the first step to the last one.
-func (j *Join) Took() time.Duration { return j.Steps[len(j.Steps)-1].Time.Sub(j.Steps[0].Time) }
+func (j *Join) Took() time.Duration { return j.After(&j.Steps[len(j.Steps)-1]) }
 
 type stepKind uint8
 
@@ -71,16 +77,19 @@ type Joins struct {
 	All    []*Join
 	Passed int // joins beyond the limit
 	open   map[[2]netip.AddrPort]*Join
-	last   time.Time // of the capture
+	clock  packet.Clock
+	now    moment
 }
 
 // NewJoins returns a finder of joins.
-func NewJoins() *Joins { return &Joins{open: map[[2]netip.AddrPort]*Join{}} }
+func NewJoins() *Joins {
+	return &Joins{open: map[[2]netip.AddrPort]*Join{}, clock: packet.Clock{Leap: longestPause}}
+}
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
 func (js *Joins) Record(r *dissect.Record) error {
 	if r.Datagram != nil {
-		js.last = r.Datagram.Time
+		js.now = moment{js.clock.Read(r.Datagram.Time), r.Datagram.Number, js.clock.Skipped()}
 	}
 	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage {
 		return nil
@@ -106,20 +115,20 @@ func (js *Joins) Record(r *dissect.Record) error {
 		j.Name = r.Client
 	}
 	if !j.ended && !j.InGame {
-		j.hear(r)
-		j.take(r)
+		j.hear(r, js.now)
+		j.take(r, js.now)
 	}
 	return nil
 }
 
 // hear notes who spoke last.
-func (j *Join) hear(r *dissect.Record) {
+func (j *Join) hear(r *dissect.Record, now moment) {
 	switch {
 	case r.Dir == dissect.FromHost:
-		j.heard, j.again = r.Datagram.Time, 0
+		j.heard, j.again = now, 0
 	case r.Part == 0 && r.Transport.Type != transport.Acknowledge:
 		j.again++
-		j.spoke = r.Datagram.Time
+		j.spoke = now
 	}
 }
 
@@ -129,14 +138,14 @@ func (js *Joins) Close() error {
 		last := &j.Steps[len(j.Steps)-1]
 		switch {
 		case j.InGame:
-		case j.heard.IsZero() && len(j.Steps) > 1: // the client went on, so the host did, too
+		case j.heard.time.IsZero() && len(j.Steps) > 1: // the client went on, so the host did, too
 			j.Stopped = "the capture holds no message of the host"
 			if last.kind == stepEnd {
 				j.Stopped = last.Text + "; " + j.Stopped
 			}
 		case j.Stopped != "":
-		case js.last.Sub(last.Time) < soon && last.Repeats == 0:
-			j.Stopped = fmt.Sprintf("%s before the capture ends, %.1f s later", j.waits(), js.last.Sub(last.Time).Seconds())
+		case js.now.time.Sub(last.at.time) < soon && last.Repeats == 0:
+			j.Stopped = fmt.Sprintf("%s before the capture ends, %.1f s later", j.waits(), js.now.time.Sub(last.at.time).Seconds())
 		default:
 			j.Stopped = j.waits()
 		}
@@ -150,8 +159,8 @@ func (j *Join) waiting(short bool) bool {
 }
 
 // take takes a message of the client or of the host.
-func (j *Join) take(r *dissect.Record) {
-	s := Step{Time: r.Datagram.Time, Frame: r.Datagram.Number, FromHost: r.Dir == dissect.FromHost}
+func (j *Join) take(r *dissect.Record, now moment) {
+	s := Step{at: now, Time: r.Datagram.Time, Frame: r.Datagram.Number, FromHost: r.Dir == dissect.FromHost}
 	if r.Repeat || r.Transport.Type == transport.Connect && r.Dir == dissect.ToHost && len(j.Steps) > 0 {
 		j.repeat(r)
 		return
@@ -265,8 +274,8 @@ func (s *Step) game(r *dissect.Record, set func(stepKind, string, ...any) bool) 
 // waits returns the next step of a stopped join, and who does not take it.
 func (j *Join) waits() string {
 	last := &j.Steps[len(j.Steps)-1]
-	if last.FromHost && j.again > 1 && j.spoke.Sub(j.heard) > silent {
-		return fmt.Sprintf("the host sends nothing more, although the client speaks for %.1f s", j.spoke.Sub(j.heard).Seconds())
+	if last.FromHost && j.again > 1 && j.spoke.time.Sub(j.heard.time) > silent {
+		return fmt.Sprintf("the host sends nothing more, although the client speaks for %.1f s", j.spoke.since(j.heard).Seconds())
 	}
 	switch last.kind {
 	case stepConnect:

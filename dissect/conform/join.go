@@ -319,7 +319,7 @@ func (t *timeline) speaks(r *dissect.Record) {
 		t.fromClients++
 		if c := t.clients[r.Datagram.Src]; r.Transport.Type != transport.Acknowledge && (c == nil || !c.gone) {
 			t.asking++
-			t.asked = at
+			t.asked = t.now
 		}
 		return
 	}
@@ -329,7 +329,7 @@ func (t *timeline) speaks(r *dissect.Record) {
 			t.silences = append(t.silences[:0], t.silences[1:]...)
 			t.reached[limitListed]++
 		}
-		t.silences = append(t.silences, silence{t.heard, at})
+		t.silences = append(t.silences, silence{t.heard, t.now})
 	}
 	t.heard, t.asking = t.now, 0
 }
@@ -341,7 +341,7 @@ func (t *timeline) silentAt(at time.Time) bool {
 	}
 	for i := len(t.silences) - 1; i >= 0; i-- {
 		if s := &t.silences[i]; !at.Before(s.from.time) {
-			return at.Before(s.till)
+			return at.Before(s.till.time)
 		}
 	}
 	return false

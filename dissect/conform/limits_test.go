@@ -153,7 +153,7 @@ func TestStepsAreBounded(t *testing.T) {
 		j.take(&dissect.Record{
 			Datagram: &dissect.Datagram{Number: n}, Dir: dissect.FromHost, Transport: transport.Header{Type: transport.Connect},
 			Message: &transport.Accept{ID: 2},
-		})
+		}, moment{})
 	}
 	if last := j.Steps[len(j.Steps)-1]; len(j.Steps) != maxSteps || j.Left != 5 || last.Frame != maxSteps+4 || j.Steps[maxSteps-2].Frame != maxSteps-2 {
 		t.Errorf("%d steps, the last in frame %d, %d left", len(j.Steps), last.Frame, j.Left)

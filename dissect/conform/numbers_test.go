@@ -122,7 +122,7 @@ func TestWaitingIsBounded(t *testing.T) {
 // speaks to afterwards.
 func TestRunNote(t *testing.T) {
 	at := time.Date(2002, 2, 19, 12, 0, 0, 0, time.UTC)
-	silent, served := &Client{heard: moment{at.Add(-time.Second), 5}}, &Client{heard: moment{at.Add(time.Second), 9}}
+	silent, served := &Client{heard: moment{at.Add(-time.Second), 5, 0}}, &Client{heard: moment{at.Add(time.Second), 9, 0}}
 	for _, tt := range []struct {
 		run  run
 		want string
@@ -133,7 +133,7 @@ func TestRunNote(t *testing.T) {
 		{run{sameID: true}, "A new run of the host begins at frame 7, or it had put A out"},
 		{run{ended: 1}, "A new run of the host begins at frame 7: it lets somebody in"},
 	} {
-		tt.run.at, tt.run.old = moment{at, 7}, &Client{Name: "A"}
+		tt.run.at, tt.run.old = moment{at, 7, 0}, &Client{Name: "A"}
 		if got := tt.run.note(); !strings.Contains(got, tt.want) {
 			t.Errorf("%+v: got %q, want %q", tt.run, got, tt.want)
 		}

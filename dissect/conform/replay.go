@@ -240,7 +240,7 @@ func (r *Replay) play(e *Event) {
 	if r.src == nil || r.src.caused {
 		r.src = new(source)
 	}
-	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, since: e.Since, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
+	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, since: e.Since, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
 	if e.standard() {
 		r.src.number = e.Number
 	}
@@ -319,11 +319,14 @@ func (r *Replay) notes() {
 		}
 		note(1, "The capture holds only the %s side of the traffic: there is nothing to compare.", side)
 	}
-	for _, s := range t.silences {
-		note(1, "The host sent nothing for %.1f seconds after frame %d, although clients spoke.", s.till.Sub(s.from.time).Seconds(), s.from.frame)
+	if n, most := t.clock.Jumps(); n > 0 {
+		note(n, "The capture's clock goes back %d {time|times}, by up to %.1[2]f seconds: it was set, or several machines captured. The order of the frames decides then; times are guesses.", n, most.Seconds())
 	}
-	if t.fromHosts > 0 && t.asking > 1 && t.asked.Sub(t.heard.time) > silent {
-		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, its network did, or it had put them out.", t.heard.frame, t.asked.Sub(t.heard.time).Seconds())
+	for _, s := range t.silences {
+		note(1, "The host sent nothing for %.1f seconds after frame %d, although clients spoke.", s.till.since(s.from).Seconds(), s.from.frame)
+	}
+	if t.fromHosts > 0 && t.asking > 1 && t.asked.time.Sub(t.heard.time) > silent {
+		note(1, "The host sent nothing after frame %d, although clients spoke for %.1f seconds: it died, its network did, or it had put them out.", t.heard.frame, t.asked.since(t.heard).Seconds())
 	}
 	for _, c := range t.all {
 		if n := c.after; n > 1 && c.taken.frame > 0 && c.spoken.time.Sub(c.taken.time) > silent {

@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -41,14 +42,15 @@ type Event struct {
 	Op       decode.Opcode // of a Standard message
 	Reliable bool
 	Priority bool
-	Body     []byte    // game message, opcode first, or the body of a control message
-	Number   int64     // without wrap, -1 if it has none
-	Slots    uint16    // the slots of the objects that the message names
-	Broken   bool      // an Input with doubled or disordered fragments
-	Late     bool      // a message of the host that may have been sent before
-	Foreign  bool      // an Input with another id than the client's
-	MadeUp   bool      // an Input that the capture lacks, as the host's messages show, or the first of these
-	Since    time.Time // when an Input may have been sent first, if the capture lacks an earlier transmission, otherwise zero
+	Body     []byte        // game message, opcode first, or the body of a control message
+	Number   int64         // without wrap, -1 if it has none
+	Slots    uint16        // the slots of the objects that the message names
+	Broken   bool          // an Input with doubled or disordered fragments
+	Late     bool          // a message of the host that may have been sent before
+	Foreign  bool          // an Input with another id than the client's
+	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first of these
+	Skipped  time.Duration // of the time before that does not count
+	Since    time.Time     // when an Input may have been sent first, if the capture lacks an earlier transmission, otherwise zero
 	receipt  *receipt
 }
 
@@ -68,9 +70,10 @@ const (
 	maxHeld         = 64   // messages of a client that wait for one before them
 	maxHolding      = 4096 // of all clients
 	maxHoldingBytes = 4 << 20
-	longestHeld     = 2 * time.Second  // that they wait for one that the host has got
-	longestLost     = 12 * time.Second // that they wait for one that it has not: it is sent five times until then
-	eightBits       = 256              // range of the numbers of an OpenBC sender
+	longestHeld     = 2 * time.Second         // that they wait for one that the host has got
+	longestLost     = 12 * time.Second        // that they wait for one that it has not: it is sent five times until then
+	longestPause    = 2500 * time.Millisecond // that counts, between two datagrams: nobody is late while the capture holds nothing, and the clock may have been set
+	eightBits       = 256                     // range of the numbers of an OpenBC sender
 )
 
 // A timeline finds the host, its clients and their messages in a capture.
@@ -95,7 +98,7 @@ type timeline struct {
 
 	event       Event // that is just handed out
 	begun       time.Time
-	clock       clock
+	clock       packet.Clock
 	now         moment
 	cut         int // datagrams that the capture holds only a part of
 	malformed   int
@@ -108,11 +111,11 @@ type timeline struct {
 	pretended   [256]time.Time      // when somebody left in the name of an id
 	fromClients int                 // datagrams
 	fromHosts   int
-	acks        int       // of the host
-	again       bool      // a client sent a message again
-	heard       moment    // last datagram of the host
-	asking      int       // datagrams of clients since, other than acknowledgements
-	asked       time.Time // the last of these
+	acks        int    // of the host
+	again       bool   // a client sent a message again
+	heard       moment // last datagram of the host
+	asking      int    // datagrams of clients since, other than acknowledgements
+	asked       moment // the last of these
 	silences    []silence
 	runs        []run
 	reached     reached
@@ -122,7 +125,7 @@ type timeline struct {
 // A silence is a time in which the host sent nothing to clients that spoke.
 type silence struct {
 	from moment
-	till time.Time
+	till moment
 }
 
 // Limits of silences.
@@ -135,6 +138,7 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
 		emit: emit, catalog: catalog, bodies: newBodies(catalog),
 		clients: map[netip.AddrPort]*Client{}, strangers: map[uint8]bool{}, parted: map[uint8]time.Time{}, budget: &budget{},
+		clock: packet.Clock{Leap: longestPause},
 	}
 }
 
@@ -157,7 +161,7 @@ func (t *timeline) record(r *dissect.Record) {
 		}
 		return // it has a replay of its own
 	}
-	t.now = moment{t.clock.read(d.Time), d.Number}
+	t.now = moment{t.clock.Read(d.Time), d.Number, t.clock.Skipped()}
 	if t.begun.IsZero() {
 		t.begun = t.now.time
 	}
@@ -358,7 +362,7 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	if r.Repeat {
 		t.again = t.again || r.Dir == dissect.ToHost
 		if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil {
-			c.resent.take(r.Datagram.Time)
+			c.resent.take(t.now.time)
 			if got := c.receipts[class(h)].find(h.Seq); got != nil {
 				got.twice = true
 			}
@@ -379,7 +383,7 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	}
 	e = &t.event
 	*e = Event{
-		Time: t.now.time, Frame: t.now.frame, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
+		Time: t.now.time, Frame: t.now.frame, Skipped: t.now.skipped, Type: h.Type, Reliable: h.Reliable, Priority: h.Priority, Number: -1,
 	}
 	if h.Type == transport.Standard {
 		if len(r.Payload) == 0 {

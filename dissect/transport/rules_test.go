@@ -147,21 +147,6 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// A step back by more than a second is a clock that was set; time then goes on
-// from there.
-func TestClockSet(t *testing.T) {
-	var tr Tracker
-	for i, step := range []struct{ at, want float64 }{
-		{10000, 10000}, {9000, 9000}, {10500, 10500}, // reordered packets
-		{9499, 10500}, {9600, 10601}, {8601, 9602}, {9000, 10001}, // set back by 1,001 ms
-		{5000, 10601}, {5001, 10602}, // and again
-	} {
-		if got := tr.clock(ms(step.at)); got != ms(step.want) {
-			t.Errorf("step %d: got %v, want %v ms", i, got, step.want)
-		}
-	}
-}
-
 // Only messages that come 0.9 s after the same one are retransmissions of the
 // sender: sooner, the network has doubled them.
 func TestRetransmissionTime(t *testing.T) {

@@ -34,7 +34,6 @@ const (
 	look        = 20 * time.Millisecond  // duration of a round
 
 	bytesTell = time.Minute // how long equal bytes identify a message
-	clockSet  = time.Second // a larger step back means that the clock was set, not that packets were reordered
 
 	lap    = 1 << 8 // number of 8-bit numbers
 	near   = 32     // more than the usual gap from single losses
@@ -69,9 +68,8 @@ type Tracker struct {
 	seeded bool
 	spaces [2]space
 
-	now, ahead int64 // monotonic time, and its lead over the clock
-	repeated   int64 // time of the sender's last retransmission
-	repeats    bool
+	repeated int64 // time of the sender's last retransmission
+	repeats  bool
 }
 
 // A space is the numbers of one class of messages.
@@ -129,7 +127,7 @@ type arrival struct {
 
 // Reset forgets all messages, as for a new connection. It keeps the memory.
 func (t *Tracker) Reset() {
-	t.now, t.ahead, t.repeated, t.repeats = 0, 0, 0, false
+	t.repeated, t.repeats = 0, false
 	for i := range t.spaces {
 		s := &t.spaces[i]
 		for _, l := range s.laps {
@@ -146,28 +144,17 @@ func (t *Tracker) Reset() {
 }
 
 // Take handles a numbered message other than an acknowledgement: its header,
-// its bytes, its time, and whether it is alone in its datagram.
+// its bytes, its time (which must not go back), and whether it is alone in its datagram.
 func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verdict {
 	if !t.seeded {
 		t.seed, t.seeded = maphash.MakeSeed(), true
 	}
-	a := arrival{digest: maphash.Bytes(t.seed, message), at: t.clock(at.UnixNano()), seq: h.Seq, index: h.Index, piece: h.Fragment, alone: alone}
+	a := arrival{digest: maphash.Bytes(t.seed, message), at: at.UnixNano(), seq: h.Seq, index: h.Index, piece: h.Fragment, alone: alone}
 	s := &t.spaces[1]
 	if h.Control() {
 		s = &t.spaces[0]
 	}
 	return s.take(t, &a)
-}
-
-// clock keeps time monotonic when a clock was set back.
-func (t *Tracker) clock(at int64) int64 {
-	at += t.ahead
-	if t.now-at > int64(clockSet) {
-		t.ahead += t.now - at
-		at = t.now
-	}
-	t.now = max(t.now, at)
-	return at
 }
 
 func (s *space) take(t *Tracker, a *arrival) Verdict {

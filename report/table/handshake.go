@@ -48,7 +48,7 @@ func (t *replayTables) join(j *conform.Join) {
 		if s.FromHost {
 			arrow = left + dashes + " " + text
 		}
-		t.printf("%8.3f s  frame %-7d %s\n", s.Time.Sub(j.Steps[0].Time).Seconds(), s.Frame, arrow)
+		t.printf("%8.3f s  frame %-7d %s\n", j.After(s).Seconds(), s.Frame, arrow)
 	}
 	if j.InGame {
 		t.printf("%s\n", t.paint(fmt.Sprintf("in the game after %.3f s", j.Took().Seconds()), green))

@@ -1,0 +1,108 @@
+package packet
+
+import "time"
+
+// A Clock tells times that never go back, and that do not follow a capture's
+// clock where it jumps: where it was set, where two machines captured, each with
+// a clock of its own, or where one capture follows another in a file. The order
+// of datagrams is a fact; their times are not. The zero value is ready for the
+// first datagram.
+type Clock struct {
+	// Leap, if above 0, is the most that one step forwards counts.
+	Leap time.Duration
+
+	raw    time.Time // of the last datagram, in the capture
+	latest time.Time // the same, here
+
+	ahead   [maxClocks]time.Duration // of the clocks in the capture: the present one, the one before, and so on
+	clocks  int
+	jumped  int // datagrams since the last jump
+	settled int // datagrams since one of the clocks was new
+	jumps   int
+	most    time.Duration
+	skipped time.Duration
+}
+
+const (
+	maxClocks = 4
+	// disorder is by how much datagrams in disorder are late at most. A time
+	// further back is a jump.
+	disorder = time.Second
+	// unsteady is for how many datagrams after a jump others are expected. A clock
+	// then goes on if it is less than steady away, and a new one counts only after
+	// some datagrams.
+	unsteady = 1024
+	steady   = 100 * time.Millisecond
+	settles  = 16
+)
+
+// Jumps returns how many times the capture's clock went back, and how far at
+// most. Datagrams in disorder do not count.
+func (c *Clock) Jumps() (n int, most time.Duration) { return c.jumps, c.most }
+
+// Skipped returns how much of the steps forwards has not counted.
+func (c *Clock) Skipped() time.Duration { return c.skipped }
+
+// Read returns the time of the next datagram.
+func (c *Clock) Read(raw time.Time) time.Time {
+	switch {
+	case c.clocks == 0:
+		c.clocks, c.jumped, c.latest = 1, unsteady, raw
+	case raw.Equal(c.raw): // mostly the same datagram
+	default:
+		if back := c.raw.Sub(raw); back > disorder {
+			c.jumps++
+			c.most = max(c.most, back)
+		}
+		if step := c.step(raw); step > 0 {
+			c.latest = c.latest.Add(step)
+		}
+	}
+	c.raw = raw
+	return c.latest
+}
+
+// step returns how much time has passed since the latest; it is not above 0 for
+// a datagram that is late.
+func (c *Clock) step(raw time.Time) time.Duration {
+	c.jumped++
+	step := raw.Add(c.ahead[0]).Sub(c.latest)
+	if c.jumped <= unsteady || step < -disorder {
+		return c.find(raw, step)
+	}
+	if over := step - c.Leap; c.Leap > 0 && over > 0 {
+		c.skipped += over
+		c.ahead[0] -= over
+		step = c.Leap
+	}
+	return step
+}
+
+// find finds the clock of a datagram: the one by which the least time has passed,
+// or else a new one. step is that of the present clock.
+func (c *Clock) find(raw time.Time, step time.Duration) time.Duration {
+	at := 0
+	for i := 1; i < c.clocks; i++ {
+		if s := raw.Add(c.ahead[i]).Sub(c.latest); s.Abs() < step.Abs() {
+			at, step = i, s
+		}
+	}
+	if c.settled++; step.Abs() > steady {
+		c.clocks = min(c.clocks+1, maxClocks)
+		at, step = c.clocks-1, 0
+		c.ahead[at] = c.latest.Sub(raw)
+		c.settled = 0
+	}
+	if at > 0 {
+		present := c.ahead[at]
+		copy(c.ahead[1:at+1], c.ahead[:at])
+		c.ahead[0], c.jumped = present, 0
+	}
+	if c.settled < settles && step > 0 { // time stands still, by all clocks
+		for i := range c.ahead {
+			c.ahead[i] -= step
+		}
+		step = 0
+	}
+	return step
+}
