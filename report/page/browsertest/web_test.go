@@ -100,16 +100,19 @@ func (v *visit) view(id string) {
 	}
 }
 
-// filter applies a filter and waits for the list.
+// filter applies a filter. Then listed waits for the list.
 func (v *visit) filter(expression string) {
 	v.t.Helper()
 	eval[chromedp.Void](v.tab, `(() => { const i = document.getElementById("filter"); document.querySelector(".counted").dataset.more = "true"; i.value = `+strconv.Quote(expression)+`; i.form.requestSubmit(); })()`)
 }
 
-// listed waits until the rows in sight have their texts.
+// listed waits until the list is complete, and rows with their texts fill it.
 func (v *visit) listed() {
 	v.t.Helper()
-	v.until(`document.querySelector(".counted").dataset.more === "false" && [...document.querySelectorAll(".rows .row:not([hidden]) .c0")].every((e) => e.textContent !== "")`)
+	v.until(`(() => {
+		const body = document.querySelector(".listbody"), rows = [...body.querySelectorAll(".row:not([hidden])")];
+		return document.querySelector(".counted").dataset.more === "false" && rows.length > 0 && rows.every((e) => e.querySelector(".c0").textContent !== "") &&
+			rows.length >= Math.min(+body.getAttribute("aria-rowcount"), Math.floor(body.clientHeight / rows[0].offsetHeight)); })()`)
 }
 
 // binary is the program, built with the page.
@@ -160,8 +163,8 @@ func TestWebCounts(t *testing.T) {
 	}
 	v.filter("TorpedoFire and not status == duplicate")
 	n := count("0x19")
-	v.until(fmt.Sprintf(`document.querySelector(".counted").textContent.startsWith("%d of ")`, n))
 	v.listed()
+	v.until(fmt.Sprintf(`document.querySelector(".counted").textContent.startsWith("%d of ")`, n))
 	if rows := eval[string](v.tab, `[...new Set([...document.querySelectorAll(".rows .row:not([hidden]) .c3")].map((e) => e.textContent))].join()`); rows != "TorpedoFire" {
 		t.Errorf("the filter shows %s", rows)
 	}
@@ -199,8 +202,10 @@ func TestWebFilter(t *testing.T) {
 		t.Errorf("aria-invalid is %s", got)
 	}
 	v.filter("Chat")
+	v.listed()
 	v.until(`document.getElementById("mistake").hidden && document.querySelector(".row:not(.headrow) .c3")?.textContent === "Chat"`)
 	v.filter("")
+	v.listed()
 	v.until(`document.querySelector(".rows .row .c0").textContent === "1"`)
 	// Filters by name.
 	for _, name := range eval[[]string](v.tab, `[...document.querySelectorAll(".presets button")].map((e) => e.textContent)`) {
@@ -236,7 +241,7 @@ func TestWebContrast(t *testing.T) {
 	for _, view := range []string{"match", "messages", "stats", "network", "save"} {
 		v.view(view)
 		if view == "messages" {
-			v.until(`document.querySelectorAll(".rows .row").length > 5`)
+			v.listed()
 			eval[chromedp.Void](v.tab, `document.querySelectorAll(".rows .row")[5].click()`)
 			v.until(`document.querySelector(".hex") !== null`)
 			eval[chromedp.Void](v.tab, `document.querySelectorAll("[role=treeitem]")[3].click()`)
@@ -266,7 +271,10 @@ func TestWebSelect(t *testing.T) {
 	v.drop(fixture("battle_mix.pcap.gz"))
 	v.view("messages")
 	v.filter("Chat")
-	v.until(`document.querySelector(".rows .row .c3")?.textContent === "Chat"`)
+	v.listed()
+	if got := eval[string](v.tab, `document.querySelector(".rows .row .c3").textContent`); got != "Chat" {
+		t.Fatalf("the first row is %q", got)
+	}
 	v.do(chromedp.Focus(chromedp.CSS(".listbody")), chromedp.KeyEvent(kb.ArrowDown))
 	v.until(`document.querySelector(".detailhead h3")?.textContent === "Chat"`)
 	if got := eval[string](v.tab, `document.getElementById(document.querySelector(".listbody").getAttribute("aria-activedescendant")).getAttribute("aria-selected")`); got != "true" {
@@ -520,8 +528,8 @@ func TestWebHostile(t *testing.T) {
 		v.view(view)
 		if view == "messages" {
 			v.filter("gamespy")
-			v.until(`[...document.querySelectorAll(".rows .row")].some((e) => e.textContent.includes("<img/src>"))`)
-			eval[chromedp.Void](v.tab, `document.querySelectorAll(".rows .row")[2].click()`)
+			v.listed()
+			eval[chromedp.Void](v.tab, `[...document.querySelectorAll(".rows .row")].find((e) => e.textContent.includes("<img/src>")).click()`)
 			v.until(`[...document.querySelectorAll(".tree li")].some((e) => e.textContent.includes("<img/src>"))`)
 		}
 		v.fits()
@@ -696,7 +704,7 @@ func TestWebPhone(t *testing.T) {
 	for _, view := range []string{"match", "messages", "stats", "network", "save"} {
 		v.view(view)
 		if view == "messages" {
-			v.until(`document.querySelectorAll(".rows .row").length > 5`)
+			v.listed()
 			eval[chromedp.Void](v.tab, `document.querySelectorAll(".rows .row")[5].click()`)
 			v.until(`document.querySelector(".hex") !== null`)
 		}
