@@ -132,10 +132,10 @@ func TestConformBadHosts(t *testing.T) {
 	t.Cleanup(func() { _ = other.Close() })
 	for _, tt := range []struct{ name, host, want string }{
 		{"unreachable", "127.0.0.1:1", "nothing listens at 127.0.0.1:1: "},
-		{"silent", serve(func(*net.UDPConn, *net.UDPAddr) {}), "answers nothing within 300ms"},
+		{"silent", serve(func(*net.UDPConn, *net.UDPAddr) {}), "does not answer within 300ms"},
 		{"another port", serve(func(_ *net.UDPConn, a *net.UDPAddr) {
 			_, _ = other.WriteToUDP([]byte(`\hostname\x\final\\queryid\1.1`), a)
-		}), "answers nothing within 300ms"},
+		}), "does not answer within 300ms"},
 		{"slow", serve(func(c *net.UDPConn, a *net.UDPAddr) {
 			time.AfterFunc(time.Second, func() { _, _ = c.WriteToUDP([]byte(`\hostname\x\final\\queryid\1.1`), a) })
 		}), "answers after more than 300ms; give a longer --timeout"},
@@ -171,7 +171,7 @@ func TestConformBadHosts(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &rep); err != nil {
 			t.Fatal(err, errs.String())
 		}
-		if code != cli.ExitDiffers || rep.Counts["FAIL"] != 1 || !strings.Contains(rep.Stopped, "the host answers no more since ") || time.Since(begun) > 40*time.Second {
+		if code != cli.ExitDiffers || rep.Counts["FAIL"] != 1 || !strings.Contains(rep.Stopped, "the host has not answered since ") || time.Since(begun) > 40*time.Second {
 			t.Errorf("status %d after %v: %v, %s", code, time.Since(begun), rep.Counts, rep.Stopped)
 		}
 	})

@@ -262,7 +262,7 @@ func (l loss) most(n int) int {
 }
 
 const (
-	whyUnreliable = "it is not reliable, and the capture lacks about as many messages that are, or the datagram in which it should have been"
+	whyUnreliable = "it is unreliable, and the capture lacks about as many reliable messages, or the datagram that should hold it"
 	whyNobody     = "it is not reliable, and nobody got a copy: it may have been lost before the host"
 	whyTail       = "it may have been lost, or not captured: the host used no number after it"
 )

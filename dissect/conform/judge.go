@@ -92,14 +92,14 @@ const (
 	whySilent   = "the host was silent, as if it had died or lost its network"
 	whyAnew     = "the host may have begun anew: it sent nothing more to the client"
 	whyNotTaken = "the host never acknowledged the message: it was lost before the host"
-	whyNothing  = "the host has acknowledged nothing of the client"
-	whyUnproved = "the client has not used the id that it was given, and the host has acknowledged nothing of it"
+	whyNothing  = "the host acknowledged no message of the client"
+	whyUnproved = "the client never used its id, and the host acknowledged none of its messages"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
-	whyAgain    = "a copy came, but it may be one of an earlier message, sent again"
-	whyMadeUp   = "the capture lacks the message of the client, so that nobody knows when it was sent"
-	whyGuessed  = "it names a player, and the capture lacks the id that the host gave that one"
-	whyEntered  = "the client entered after it, but a message before it that the capture lacks was waited for"
+	whyAgain    = "a copy came, but its original may be an earlier message, sent again"
+	whyMadeUp   = "the capture lacks the client's message, so its time is unknown"
+	whyGuessed  = "it names a player, and the capture lacks that player's id"
+	whyEntered  = "the client joined after it was caused; the model acted late, since it waited for a message that the capture lacks"
 	whyAhead    = "a copy came before it, so that the capture may lack its first transmission"
 	whyInput    = "the capture lacks a message of the client that may have caused it"
 )
@@ -302,7 +302,7 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 	case c.t.late() && (g.Time.Sub(c.t.begun) < latest || g.standard() && g.Number >= 0 && g.Number < d.first):
 		return "it may answer a message from before the capture", true
 	case g.Time.Sub(d.client.madeReady) < latest:
-		return "the capture lacks how the client entered, so that nobody knows when", true
+		return "the capture lacks the client's join, so its time is unknown", true
 	case near(c.cuts, g.Time.Add(-latest), latest):
 		return "its cause may be in the cut part of a datagram", true
 	case c.lacks(d, g):

@@ -79,7 +79,7 @@ func TestLimitNotes(t *testing.T) {
 	r.notes()
 	for _, want := range []string{
 		"6 messages have no verdict", "5 messages were counted together", "512 gaps", "8192 messages were forgotten", "976 names",
-		"7 changes that a host makes", "2048 cut datagrams were", "1 message was judged early: too many of all clients together", "1 client, silence or run",
+		"7 changes that a host makes", "2048 cut datagrams were", "1 message was judged early: too many, of all clients together", "1 client, silence or run",
 	} {
 		if !slices.ContainsFunc(r.rep.Notes, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Errorf("no note %q in %q", want, r.rep.Notes)

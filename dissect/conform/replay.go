@@ -308,7 +308,7 @@ func (r *Replay) notes() {
 	out, in := t.losses()
 	note(in.lost, "%d {message|messages} of clients {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", in.lost)
 	note(out.lost, "%d {message|messages} of the host {is|are} missing from the capture, by {its number|their numbers}, or {was|were} lost and sent again.", out.lost)
-	note(out.jumps+in.jumps, "%d {time|times} a sequence number is more than %d above the one before: it is damaged or made up, or the capture has a long hole. Such gaps are not in these counts.", out.jumps+in.jumps, maxGap)
+	note(out.jumps+in.jumps, "%d sequence {number is|numbers are} more than %d above the one before: damaged, made up, or after a long hole in the capture. The counts of missing messages leave such gaps out.", out.jumps+in.jumps, maxGap)
 	note(t.madeUp, "%d {message|messages} of clients that the capture lacks {was|were} made up, because the host's messages prove {it|them}.", t.madeUp)
 	note(t.cut, "The capture holds only a part of %d {datagram|datagrams}. The rest was not played, and not compared.", t.cut)
 	note(t.malformed, "%d malformed {datagram was|datagrams were} not played.", t.malformed)
@@ -347,7 +347,7 @@ func (r *Replay) notes() {
 		}
 	}
 	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
-	note(unknown, "The host sent nothing to %d {address|addresses} from which clients spoke that had not joined. They stay outside the model.", unknown)
+	note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
 	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
 	r.limits(note)
 	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)

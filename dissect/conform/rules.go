@@ -15,16 +15,16 @@ var (
 	ruleUnknown   = &decode.Rule{Name: "answers-unknown-object", Text: "answers a request for an object that it does not know with VerifyEnterSet; the stock host is silent"}
 	ruleChat      = &decode.Rule{Name: "chat-sender-is-slot", Text: "writes the sender's slot into chat lines; the stock host passes them on as they are"}
 	ruleLoading   = &decode.Rule{Name: "copies-while-loading", Text: "passes messages on to players that are still loading; the stock host waits until they are ready"}
-	ruleObjects   = &decode.Rule{Name: "objects-while-loading", Text: "sends a newcomer the ships with the Settings; the stock host sends them when it is ready"}
+	ruleObjects   = &decode.Rule{Name: "objects-while-loading", Text: "sends a newcomer the ships with the Settings; the stock host sends them when the newcomer is ready"}
 	rulePriority  = &decode.Rule{Name: "class-of-copies", Text: "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
 	ruleNames     = &decode.Rule{Name: "names-not-passed-on", Text: "tells nobody the names of others; the stock host passes NameChange on to everybody"}
 	ruleLeave     = &decode.Rule{Name: "leave-not-passed-on", Text: "tells of a leave with game messages of its own; the stock host passes Disconnect on, names the player, and lets the ship explode"}
 	ruleFragments = &decode.Rule{Name: "fragments-in-order-only", Text: "loses messages if their fragments come doubled or out of order; the stock host reassembles them"}
-	ruleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when it is ready"}
-	ruleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the last ship of the player that owns its range; the stock host with that object or not at all"}
+	ruleScores    = &decode.Rule{Name: "scores-while-loading", Text: "sends scores with the Settings, the newcomer's own included; the stock host sends those of others when the newcomer is ready"}
+	ruleRequest   = &decode.Rule{Name: "answers-by-slot", Text: "answers a request for an object with the newest ship of the object's owner; the stock host sends that object or nothing"}
 	ruleUnread    = &decode.Rule{Name: "drops-unread-events", Text: "drops StartCloaking and StartWarp that it cannot read; the stock host passes them on as they are"}
 	ruleArrival   = &decode.Rule{Name: "acts-on-arrival", Text: "acts on messages in the order in which they arrive, and again on those that arrive again; the stock host goes by their numbers"}
-	ruleStrange   = &decode.Rule{Name: "other", Text: "differs here as its model does; no rule describes this difference"}
+	ruleStrange   = &decode.Rule{Name: "other", Text: "sends the same as the model of its dialect; no rule describes this difference"}
 )
 
 // deviationOf names the rule behind the two models' disagreement about a

@@ -142,7 +142,7 @@ func (p *page) section(s *decode.Spec, e *Entry, samples []*Sample) {
 		p.printf("* Relay by %s: %s. Its host %s\n", d.Dialect, d.Relay, d.Text)
 	}
 	if e.Playable != "" {
-		p.printf("* Relay by a playable host: %s, %s\n", decode.RelayForward, PlayableMeaning(e.Playable))
+		p.printf("* Relay by a playable host: %s %s\n", decode.RelayForward, PlayableMeaning(e.Playable))
 	}
 	if e.Made != "" {
 		p.printf("* Of its own accord: %s\n", e.Made)

@@ -207,9 +207,9 @@ func meaningOf(word string, list []meaning) string {
 type meaning struct{ word, meaning string }
 
 var madeMeanings = []meaning{
-	{decode.MadeNever.String(), "hosts send copies of clients' messages alone"},
+	{decode.MadeNever.String(), "hosts send only copies of clients' messages"},
 	{decode.MadeBySimulation.String(), "a host's simulation of the ships and of the match decides"},
-	{decode.MadeByStock.String(), "the stock host's simulation of the ships decides; OpenBC's sends copies alone"},
+	{decode.MadeByStock.String(), "the stock host's simulation of the ships decides; OpenBC's sends only copies"},
 	{decode.MadeByScores.String(), "a host keeps the scores"},
 	{decode.MadeByState.String(), "a host tells of the players in the game and of their objects"},
 	{decode.MadeByLeave.String(), "a host tells that a player leaves"},
@@ -227,8 +227,8 @@ var stepMeanings = []meaning{
 }
 
 var playableMeanings = []meaning{
-	{decode.NeedAll.String(), "those of all clients"},
-	{decode.NeedOpenBC.String(), "those of OpenBC's clients"},
+	{decode.NeedAll.String(), "for all clients"},
+	{decode.NeedOpenBC.String(), "for OpenBC's clients"},
 }
 
 var relayMeanings = []meaning{

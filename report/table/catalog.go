@@ -101,7 +101,7 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 		about(d.Dialect, "its host "+d.Text)
 	}
 	if e.Playable != "" {
-		about("playable", "a playable host passes "+reference.PlayableMeaning(e.Playable)+" on")
+		about("playable", "a playable host passes it on "+reference.PlayableMeaning(e.Playable))
 	}
 	if e.Made != "" {
 		about("host's own", e.Made+": "+reference.MadeMeaning(e.Made))

@@ -119,7 +119,7 @@ func (t *conformTables) verdict() {
 		t.printf("stopped early: %s\n", report.Escape(t.r.Stopped))
 	}
 	if t.r.Lost > 0 {
-		t.printf(plural.Form(t.r.Lost, "%d {datagram was one|datagrams were} too many to be kept\n"), t.r.Lost)
+		t.printf(plural.Form(t.r.Lost, "%d {datagram was|datagrams were} not kept: there are too many\n"), t.r.Lost)
 	}
 }
 

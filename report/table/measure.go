@@ -36,12 +36,12 @@ func Measure(w io.Writer, h *measure.Habits, o Options) error {
 	case b.Len() == 0:
 		b.WriteString("Nothing was measured: there are no messages of the game.\n")
 	case h.Missing > 0:
-		b.Write(theme.append(nil, fmt.Appendf(nil, "\nthe capture lacks %s, the first before #%d: times and copies may be longer and fewer than they were",
+		b.Write(theme.append(nil, fmt.Appendf(nil, "\nthe capture lacks %s, the first before #%d: times may be too long, and copies too few",
 			appendCount(nil, int(h.Missing), "numbered message"), h.Hole), yellow))
 		b.WriteByte('\n')
 	}
 	if b.Len() > 0 && h.GivenUp > 0 {
-		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %s; the figures are of the rest", plural.Count(h.GivenUp, "time")), yellow))
+		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %s; the figures leave the excess out", plural.Count(h.GivenUp, "time")), yellow))
 		b.WriteByte('\n')
 	}
 	_, err := w.Write(b.Bytes())

@@ -59,7 +59,7 @@ func (n *tally) result() Result {
 		res.Why = res.Came[0]
 	case n.doubtful > 0:
 		res.Verdict, res.Frames = Skip, n.frames
-		res.Why = fmt.Sprintf("%s; but messages that the capture lacks, or the ways of an OpenBC server, may explain it", n.came[0])
+		res.Why = fmt.Sprintf("%s; but missing messages, or documented behaviour of OpenBC, may explain it", n.came[0])
 	case n.unlisted > 0:
 		res.Verdict, res.Why = Skip, "the capture has more differences than the comparison lists; replay counts them"
 	case n.guarded > 0:

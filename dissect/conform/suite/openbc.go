@@ -61,7 +61,7 @@ var differences = map[string]difference{
 	"O-5":  {"OpenBC sends the newest ship of the slot", "README; cases O-5"},
 	"O-6":  {"OpenBC has an option that respawns players", "cases O-6"},
 	"D-8":  {"OpenBC passes any 06 on", "cases D-8"},
-	"R-0E": {"OpenBC refuses a cloak to ships that it takes to have none", "replay: refuses-cloak-and-warp"},
+	"R-0E": {"OpenBC refuses to cloak ships that have no cloak in its own data", "replay: refuses-cloak-and-warp"},
 	"R-19": {"OpenBC drops the form without a target", "README; cases R-19"},
 	"R-1A": {"OpenBC drops the form without a target", "README; cases R-1A"},
 	"N-15": {"OpenBC passes 15 on (until May 2026)", "README; cases N-15"},

@@ -218,7 +218,7 @@ func (r *runner) attempt(res *Result) {
 	}
 	allow(res, r.o.Profile)
 	if res.Verdict != Pass && r.dead == "" && !r.alive() {
-		r.dead, res.proven = "the host answers no more since "+c.ID, true
+		r.dead, res.proven = "the host has not answered since "+c.ID, true
 		if res.Verdict == Skip || res.Verdict == Known {
 			res.Verdict = Fail
 			res.Expected = "the host goes on"
@@ -544,7 +544,7 @@ func (r *runner) probe() error {
 	case r.d.Refused() != nil:
 		return r.refused()
 	}
-	return fmt.Errorf("%w: %v answers nothing within %v; is the host running, and UDP let through?", ErrNoHost, r.d.Host(), r.o.Timeout)
+	return fmt.Errorf("%w: %v does not answer within %v; is the host running, and UDP let through?", ErrNoHost, r.d.Host(), r.o.Timeout)
 }
 
 // refused returns that the system knows of no host.

@@ -162,7 +162,7 @@ func watchBase() watcher {
 				s.since = r.Time
 			case r.Time.Sub(s.since) >= baseless && !s.told:
 				s.told = true
-				return true, breaks("offsets of ship %08X for %.1f s, and no position", uint32(m.Object), r.Time.Sub(s.since).Seconds())
+				return true, breaks("offsets of ship %08X for %.1f s without a position", uint32(m.Object), r.Time.Sub(s.since).Seconds())
 			}
 		}
 		return false, nil
@@ -257,7 +257,7 @@ func watchDistance() watcher {
 				return true, nil
 			}
 		}
-		return true, breaks("every %v, of ship %08X, and every %v of the own", d.Round(time.Millisecond), uint32(m.Object), b.Round(time.Millisecond))
+		return true, breaks("updates of ship %08X every %v, of the client's own every %v", uint32(m.Object), d.Round(time.Millisecond), b.Round(time.Millisecond))
 	})
 }
 
@@ -332,7 +332,7 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 		return true, breaks("class %X with code %X", uint32(e.Class), uint32(e.Code))
 	}
 	if role, ok := part(base, shop); !ok || role != ship.Repair {
-		return true, breaks("%08X repairs, which is not the repair subsystem of ship %08X", uint32(shop), uint32(base)).known(want == event.ClassPlain)
+		return true, breaks("%08X repairs, but is not the repair subsystem of ship %08X", uint32(shop), uint32(base)).known(want == event.ClassPlain)
 	}
 	if _, ok := part(base, damaged); !ok {
 		return true, breaks("%08X is no part of ship %08X", uint32(damaged), uint32(base))
@@ -470,7 +470,7 @@ func watchPositions() watcher {
 			return false, nil
 		}
 		if gap > most {
-			return true, breaks("a position every %v, of ship %08X", gap.Round(time.Millisecond), uint32(m.Object))
+			return true, breaks("positions of ship %08X every %v", uint32(m.Object), gap.Round(time.Millisecond))
 		}
 		return true, nil
 	})
@@ -602,7 +602,7 @@ func watchLimit() watcher {
 			return false, nil
 		}
 		s.over = true // once
-		return true, breaks("a player has %d kills or more, the limit, and the game goes on without 38", s.limit)
+		return true, breaks("a player reached the limit of %d kills, and no 38 came", s.limit)
 	}, dissect.FromHost)
 }
 

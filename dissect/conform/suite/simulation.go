@@ -25,7 +25,7 @@ func simulationCases() []Case {
 	}
 	why := map[string]string{
 		"D-5": "needs a host that simulates ships; no message tells how much damage one report does (GAME 8.6), so that two look like one",
-		"D-6": "needs a host that simulates ships; damage names no report that has caused it (GAME 8.6)",
+		"D-6": "needs a host that simulates ships; messages of damage do not name the report that caused it (GAME 8.6)",
 	}
 	for i := range list {
 		list[i].Profiles = likeStock

@@ -577,7 +577,7 @@ func watchUnborn() watcher {
 		case o.slot < 0:
 			return false, nil
 		case !born[place{r.Conversation, o.slot}]:
-			return true, breaks("%02X of a ship of slot %d, whose creation has not come", uint8(op), o.slot)
+			return true, breaks("%02X of a ship of slot %d before its creation", uint8(op), o.slot)
 		}
 		return true, nil
 	}, dissect.FromHost)
@@ -663,7 +663,7 @@ func watchTime() watcher {
 		now.n++
 		last[s] = now
 		if seen && at < before.at-swapped {
-			return true, breaks("%.2f s after %.2f s, of ship %08X", at, before.at, uint32(id)).known(before.copied || now.copied)
+			return true, breaks("ship %08X: %.2f s after %.2f s", uint32(id), at, before.at).known(before.copied || now.copied)
 		}
 		return true, nil
 	}, dissect.FromHost)
