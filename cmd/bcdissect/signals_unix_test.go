@@ -276,6 +276,24 @@ func udpSocket(t *testing.T) *net.UDPConn {
 
 func addrOf(c *net.UDPConn) netip.AddrPort { return netip.MustParseAddrPort(c.LocalAddr().String()) }
 
+// fed starts a program, writes the beginning of its standard input, and returns
+// the pipe for the rest.
+func fed(t *testing.T, cmd *exec.Cmd, beginning []byte) io.Writer {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if _, err := in.Write(beginning); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
 // An interrupt leaves the output that was there before, and nothing else.
 func TestOutputKilled(t *testing.T) {
 	for command, args := range map[string][]string{"read": {"-o"}, "anonymize": {"--force", "-w"}} {
@@ -292,18 +310,8 @@ func outputKilled(t *testing.T, args ...string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("bcdissect", append(args, name)...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill() }()
 	b := fixtures.Read(t, "captures/join_flow.pcap")
-	if _, err := in.Write(b[:len(b)/2]); err != nil {
-		t.Fatal(err)
-	}
+	fed(t, cmd, b[:len(b)/2])
 	for n := 0; entries(t, dir) < 2 && n < 1000; n++ {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -325,17 +333,7 @@ func TestCopyInterrupted(t *testing.T) {
 		name := filepath.Join(dir, "copy.pcap")
 		cmd := exec.Command("bcdissect", append([]string{"read", "-", "-F", "pcap", "-w", name}, args...)...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = cmd.Process.Kill() }()
-		if _, err := in.Write(b[:len(b)/2]); err != nil {
-			t.Fatal(err)
-		}
+		in := fed(t, cmd, b[:len(b)/2])
 		for n := 0; entries(t, dir) == 0 && n < 1000; n++ {
 			time.Sleep(10 * time.Millisecond)
 		}
