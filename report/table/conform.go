@@ -13,7 +13,7 @@ import (
 // Conform writes the results of the conformance suite: the cases by group, the
 // failed ones with expected and received messages, and the verdict.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
-	t := conformTables{w: w, theme: newTheme(o.Color), r: r, width: o.Width}
+	t := conformTables{w: w, theme: newTheme(o.Color), r: r, width: o.Width, reasons: map[string]string{}}
 	t.printf("host      %s", report.Escape(r.Host))
 	if r.Name != "" {
 		t.printf(" \"%s\"", report.Escape(r.Name))
@@ -43,8 +43,9 @@ type conformTables struct {
 	r     *suite.Report
 	err   error
 
-	widths widths
-	width  int // of the terminal, 0 for none
+	widths  widths
+	width   int               // of the terminal, 0 for none
+	reasons map[string]string // those shown, with the case that has them first
 }
 
 // folded writes text behind a head, folded to the width of the terminal. All lines
@@ -76,8 +77,14 @@ func (t *conformTables) paint(v suite.Verdict, text string) string {
 func (t *conformTables) row(res *suite.Result) {
 	const column = 18
 	text := res.Case.Title
-	if res.Why != "" && res.Verdict != suite.Fail {
-		text += "  " + report.Escape(res.Why)
+	if why := res.Why; why != "" && res.Verdict != suite.Fail {
+		const long = 40 // a reason that is not worth repeating for each case
+		if first := t.reasons[why]; first != "" && len(why) > long {
+			why = "as " + first
+		} else {
+			t.reasons[why] = res.Case.ID
+		}
+		text += "  " + report.Escape(why)
 	}
 	t.folded(fmt.Sprintf(" %-6s %s  ", res.Case.ID, t.paint(res.Verdict, fmt.Sprintf("%-8s", res.Verdict))), column, text)
 }

@@ -69,6 +69,28 @@ FAIL R-07: 07 forwarded
 	}
 }
 
+// A long reason is shown once, and its case named where it holds again.
+func TestConformReasons(t *testing.T) {
+	cases, _ := suite.Select([]string{"Q-5", "T-6", "T-7", "T-13", "T-17"})
+	const long, short = "nobody could join: the host went no further than request 1", "takes long; --slow runs it"
+	r := &suite.Report{Results: []suite.Result{
+		{Case: cases[0], Verdict: suite.Skip, Why: long},
+		{Case: cases[1], Verdict: suite.Skip, Why: long},
+		{Case: cases[2], Verdict: suite.Known, Why: long},
+		{Case: cases[3], Verdict: suite.Skip, Why: short},
+		{Case: cases[4], Verdict: suite.Skip, Why: short},
+	}}
+	var b strings.Builder
+	if err := Conform(&b, r, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{long: 1, "  as Q-5\n": 2, short: 2} {
+		if got := strings.Count(b.String(), text); got != want {
+			t.Errorf("%q %d times, want %d: %s", text, got, want, b.String())
+		}
+	}
+}
+
 // Lists and reports are no wider than the terminal, whatever its width, and hold
 // the same text.
 func TestConformFits(t *testing.T) {

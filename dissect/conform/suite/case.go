@@ -220,7 +220,10 @@ func (t *T) leaves(c *client) {
 // it into the game.
 func (t *T) enter(c *client) {
 	c.Say(c.now(), msg.OpClientReady, new(msg.ClientReady))
-	t.until(t.soon(), func() bool { return c.InGame && c.Phase == relay.ClientPlaying || c.Phase == relay.ClientGone })
+	if t.until(t.soon(), func() bool { return c.InGame || c.Phase == relay.ClientGone }) && c.InGame {
+		t.until(t.r.within(&t.r.announces, t.soon()), func() bool { return c.Phase == relay.ClientPlaying || c.Phase == relay.ClientGone })
+		t.r.announces.note(c.Phase == relay.ClientPlaying)
+	}
 }
 
 // A client uses up so many numbers before another takes its place, so that a case has
@@ -261,7 +264,7 @@ func (t *T) playersFor(n, messages int) ([]*client, error) {
 			return nil, err
 		}
 		c.creates(akira)
-		t.until(t.soon(), c.Idle)
+		t.rests(c, t.soon())
 		t.r.table = append(t.r.table, c)
 	}
 	p := slices.Clone(t.r.table[:n])
@@ -291,21 +294,31 @@ func (t *T) dismiss() {
 	t.r.haveLeft(table, t.soon())
 }
 
+// rests waits until the host has acknowledged all that a client has sent.
+func (t *T) rests(c *client, usual time.Duration) {
+	t.r.rests.note(t.until(t.r.within(&t.r.rests, usual), c.Idle))
+}
+
 // settle waits until all that the host sends because of earlier messages of a
 // client has come: the client says something, and copies keep their order.
 func (t *T) settle(c *client, all ...*client) {
 	t.r.serial++
 	body := c.chat(fmt.Sprintf("settle %d", t.r.serial))
 	c.say(body)
-	if !t.until(t.soon(), func() bool {
-		for _, o := range all {
-			if o.Phase != relay.ClientGone && len(o.lines(body)) == 0 {
-				return false
-			}
+	waits := func(o *client) bool { return o.Phase != relay.ClientGone && len(o.lines(body)) == 0 }
+	others := slices.DeleteFunc(slices.Clone(all), func(o *client) bool { return o == c || !waits(o) })
+	come := func(p *patience, list []*client) {
+		within := t.r.within(p, t.soon())
+		came := t.until(within, func() bool { return !slices.ContainsFunc(list, waits) })
+		if p.note(came); !came && within == t.soon() {
+			t.wait(shortWait)
 		}
-		return true
-	}) {
-		t.wait(shortWait)
+	}
+	if len(others) > 0 {
+		come(&t.r.copies, others)
+	}
+	if slices.Contains(all, c) {
+		come(&t.r.echoes, []*client{c})
 	}
 }
 
@@ -349,7 +362,7 @@ func (t *T) progress(c *client) string {
 		return "it was sent 01, but no MissionInit"
 	}
 	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
-		return fmt.Sprintf("the host went no further than request %d of the hashes: it may want other files than the clients claim to have; let it accept any", n)
+		return fmt.Sprintf("the host went no further than request %d of the hashes: it may want other files than the clients claim to have; list its hashes with --checksums, or let it accept any", n)
 	}
 	return "no checksum request came"
 }
@@ -363,7 +376,8 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 	const tries = 4
 	for range tries {
 		c.texts = nil
-		t.show(t.r.send(t.now(), c.local, []byte(text)))
+		begun := t.now()
+		t.show(t.r.send(begun, c.local, []byte(text)))
 		var reply gamespy.Reply
 		taken := 0
 		t.until(max(t.soon()/2, 700*time.Millisecond), func() bool {
@@ -373,6 +387,9 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 			return reply.Complete() || t.r.d.Refused() != nil
 		})
 		if reply.Complete() {
+			if trip := t.now().Sub(begun); t.r.trip == 0 || trip < t.r.trip {
+				t.r.trip = trip
+			}
 			return &reply, nil
 		}
 		if t.r.d.Refused() != nil {

@@ -57,6 +57,7 @@ type client struct {
 	odd   int      // datagrams that came and do not split
 	known map[uint32]bool
 	used  [2]uint16 // the highest numbers of game messages, of the host's and its own
+	signs signs
 
 	// keep decides which of the client's messages leave; nil for all.
 	keep  func(*transport.Message) bool
@@ -87,7 +88,7 @@ func (t *T) open(o cfg) (*client, error) {
 		return nil, err
 	}
 	t.r.serial++
-	c := &client{t: t, local: local, name: o.name, known: map[uint32]bool{}}
+	c := &client{t: t, local: local, name: o.name, known: map[uint32]bool{}, signs: newSigns()}
 	if o.name == "" {
 		c.name = t.r.newName()
 	}
@@ -156,6 +157,7 @@ func (c *client) leaves(now time.Time, plain []byte) {
 		c.queue = append(c.queue, append([]byte(nil), plain...))
 		return
 	}
+	c.signs.leave(plain)
 	c.raw(now, plain)
 }
 
@@ -228,12 +230,15 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 		}
 		c.uses(0, &m.Header)
 		s := seen{Message: m, at: at, frame: frame}
-		if m.HasSeq && m.Type != transport.Acknowledge {
-			key := uint32(m.Seq) | uint32(m.Index)<<16
-			if m.Control() {
-				key |= 1 << 24
+		switch key := keyOf(&m.Header); {
+		case m.Type == transport.Acknowledge:
+			if typ, ok := c.signs.sent[key]; ok {
+				c.t.r.takes[typ] = true
 			}
-			s.again = c.known[key]
+		case m.HasSeq:
+			if s.again = c.known[key]; s.again {
+				c.signs.comesAgain(key)
+			}
 			c.known[key] = true
 		}
 		if len(c.in) < mostSeen {
@@ -245,6 +250,7 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 	}
 	c.frame = frame
 	c.Receive(at, datagram)
+	c.signs.holds(at, c.Link().Held > 0)
 }
 
 // forget begins the records of the client anew.

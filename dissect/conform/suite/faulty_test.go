@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -412,6 +414,14 @@ var faults = []fault{
 	{name: "two parts of a reply with final", caught: "Q-6", only: "Q-6", text: func(s string) string {
 		return inTwo(s, `\final\`)
 	}},
+	{name: "one player less", caught: "Q-5", text: players(func(n int) int { return max(n-1, 0) })},
+	{name: "one player more", caught: "Q-5", only: "Q-5", text: players(func(n int) int { return n + 1 })},
+	{name: "names from player_1 on", caught: "Q-5", text: func(s string) string {
+		for i := relay.MaxPlayers; i >= 0; i-- {
+			s = strings.Replace(s, fmt.Sprintf(`\player_%d\`, i), fmt.Sprintf(`\player_%d\`, i+1), 1)
+		}
+		return s
+	}},
 	{name: "queries are not counted", caught: "Q-7", text: func(s string) string {
 		at := strings.LastIndex(s, `\queryid\`)
 		return s[:at] + `\queryid\1.1`
@@ -485,6 +495,34 @@ var faults = []fault{
 	{name: "other letters in a round", caught: "J-2", out: changes(int(msg.OpChecksumRequest), func(b []byte) []byte {
 		return bytes.Replace(b, []byte("Scripts/M"), []byte("scripts/M"), 1)
 	})},
+	{name: "acknowledgements after 1.5 s", caught: "T-8", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type != transport.Acknowledge {
+			return true
+		}
+		if b, err := transport.Append(nil, &m.Header, m.Body); err == nil {
+			f.sends(1500*time.Millisecond, at, b)
+		}
+		return false
+	}},
+	{name: "numbers with the high byte first", caught: "T-9", only: "T-9", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type == transport.Standard && m.HasSeq {
+			m.Seq, m.Len = bits.ReverseBytes16(m.Seq), 0
+		}
+		return true
+	}},
+	{name: "01 for all", caught: "J-5", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if l := f.link(at); op(m) == int(msg.OpGameInit) && !l.named {
+			l.named = true
+			f.toOthers(at, m.Body, playing)
+		}
+		return true
+	}},
+	{name: "another mission than queries are told", caught: "J-6", out: changes(int(msg.OpSettings), func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte("Mission2"), []byte("Mission3"))
+	})},
+	{name: "another system than queries are told", caught: "J-9", out: changes(int(msg.OpMissionInit), set(2, 3))},
+	{name: "a frag limit that queries are not told", caught: "J-9", out: changes(int(msg.OpMissionInit), set(4, 5))},
+	{name: "another time limit than queries are told", profile: Playable, caught: "J-9", out: changes(int(msg.OpMissionInit), set(3, 19))},
 	{name: "01 with a second byte", caught: "J-5", out: changes(int(msg.OpGameInit), func(b []byte) []byte { return append(b, 0) })},
 	{name: "a byte behind the mission", caught: "J-6", out: changes(int(msg.OpSettings), func(b []byte) []byte { return append(b, 0x20) })},
 	{name: "35 with a time that there is not", caught: "J-9", out: changes(int(msg.OpMissionInit), func(b []byte) []byte { return append(b, 0) })},
@@ -578,6 +616,24 @@ var faults = []fault{
 	{name: "18 passed on", caught: "N-18", in: passesOn(int(msg.OpPlayerDeleted))},
 	{name: "29 passed on", caught: "N-29 J-14", known: "N-29 J-14", in: passesOn(int(msg.OpExplosion))},
 	{name: "author of chat left out", caught: "R-2C", out: others(int(msg.OpChat), func(p *peer, b []byte) bool { return b[1] == p.id })},
+	{name: "lines cut after 40 characters", caught: "R-2C", out: changes(int(msg.OpChat), func(b []byte) []byte {
+		const head, most, fragmented = 7, 40, 400
+		if len(b) > head+most && len(b) < fragmented {
+			b = b[:head+most]
+			b[head-2] = most
+		}
+		return b
+	})},
+	{name: "players put out after 20 s", caught: "X-6", in: func(f *faulty, at netip.AddrPort, p *peer, _ *transport.Message) bool {
+		l := f.link(at)
+		if l.acked == nil {
+			l.acked = map[[2]uint16]time.Time{{}: f.w.now}
+		}
+		if f.w.now.Sub(l.acked[[2]uint16{}]) > 20*time.Second && !l.named {
+			l.named = f.w.host.Kick(f.w.now, p.id, transport.BootKicked)
+		}
+		return true
+	}},
 	{name: "team chat for all", caught: "R-2D", in: passesOn(int(msg.OpTeamChat)), profile: Stock},
 	{name: "author of 41 left out", caught: "R-41", known: "R-41", out: others(int(msg.OpTeam), func(p *peer, b []byte) bool { return b[1] == p.id })},
 	{name: "chat for those who load", caught: "R-A1", known: "R-A1", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
@@ -719,11 +775,17 @@ var faults = []fault{
 		if m.Type != transport.Standard || !m.Fragment {
 			return true
 		}
+		if m.Index == 0 {
+			l.pieces = 0
+		}
 		if int(m.Index) != l.pieces {
 			return false
 		}
 		l.pieces++
 		return true
+	}},
+	{name: "the first fragment alone passed on", caught: "T-29", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		return m.Type != transport.Standard || !m.Fragment || m.Index == 0
 	}},
 	{name: "accept sent once", caught: "T-14", in: countConnects, out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 		l := f.link(at)
@@ -901,6 +963,19 @@ var faults = []fault{
 	}},
 }
 
+// players returns a fault that changes the number of players in a reply.
+func players(change func(n int) int) func(string) string {
+	key := regexp.MustCompile(`\\numplayers\\(\d+)`)
+	return func(s string) string {
+		at := key.FindStringSubmatchIndex(s)
+		if at == nil {
+			return s
+		}
+		n, _ := strconv.Atoi(s[at[2]:at[3]])
+		return s[:at[2]] + strconv.Itoa(change(n)) + s[at[3]:]
+	}
+}
+
 // countConnects counts the copies of an address's last connect.
 func countConnects(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 	if l := f.link(at); m.Type == transport.Connect {
@@ -1005,6 +1080,55 @@ func TestDocumented(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A host that refuses the clients' own answers is not blamed for refusing another version.
+func TestOtherFiles(t *testing.T) {
+	ft := fault{in: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if op(m) == int(msg.OpChecksumResponse) && m.Body[1] == 0 {
+			body(m, func([]byte) []byte { return slices.Clone(harmless) })
+		}
+		return true
+	}}
+	rep, err := Run(ft.world(), optionsOf(Stock, 3, "J-4", "J-18"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := rep.Results[0]; res.Verdict != Fail {
+		t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+	}
+	if res := rep.Results[1]; res.Verdict != Skip || !strings.Contains(res.Why, "--checksums") {
+		t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+	}
+}
+
+// A host that never sends some messages that every join, line of chat and leave should bring is
+// tried in full all the same, and in time.
+func TestSparing(t *testing.T) {
+	ft := fault{out: func(_ *faulty, _ netip.AddrPort, p *peer, m *transport.Message) bool {
+		if d := decode.Opcode(op(m)); d == msg.OpPlayerAnnounce || d == msg.OpChat && m.Body[1] == p.id {
+			body(m, func([]byte) []byte { return slices.Clone(harmless) })
+		}
+		return m.Type != transport.Acknowledge || !m.Control()
+	}}
+	o := optionsOf(Stock, 3)
+	o.Slow, o.Budget = false, 80*time.Second
+	rep, err := Run(ft.world(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Took > 90*time.Second {
+		t.Errorf("the run took %v", rep.Took)
+	}
+	if n := rep.Tried(); n < 95 {
+		t.Errorf("%d cases tried: %s", n, rep.Stopped)
+	}
+	want := []string{"T-2", "T-3", "J-11", "R-2C", "L-1"}
+	for _, res := range rep.Results {
+		if slices.Contains(want, res.Case.ID) != (res.Verdict == Fail) && !res.Case.Slow {
+			t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+		}
 	}
 }
 

@@ -262,17 +262,27 @@ func chatToAll(t *T) error {
 	if err != nil {
 		return err
 	}
-	body := p[0].chat("hello")
-	p[0].say(body)
+	const words = 20 // of a line that is long, but no more than one message
+	lines := [][]byte{p[0].chat("hello"), p[0].chat(strings.Repeat("hello ", words))}
+	for _, body := range lines {
+		p[0].say(body)
+	}
 	t.settle(p[0], p...)
-	bySlot := p[0].authored(body)
+	bySlot := func(o *client) bool { // what is documented of OpenBC
+		return !slices.ContainsFunc(lines, func(body []byte) bool {
+			list := o.copies(p[0].authored(body))
+			return len(list) != 1 || !list[0].Reliable
+		})
+	}
 	for _, o := range p {
-		list := o.copies(body)
-		if len(list) != 1 || !list[0].Reliable {
-			changed := !slices.ContainsFunc(p, func(o *client) bool { return o.count(bySlot) != 1 || !o.copies(bySlot)[0].Reliable })
-			return t.fail(fmt.Sprintf("one reliable copy of %X at %s", body, o.name), o.games(msg.OpChat)).known(changed)
+		for _, body := range lines {
+			list := o.copies(body)
+			if len(list) != 1 || !list[0].Reliable {
+				changed := !slices.ContainsFunc(p, func(o *client) bool { return !bySlot(o) })
+				return t.fail(fmt.Sprintf("one reliable copy of %X at %s", body, o.name), o.games(msg.OpChat)).known(changed)
+			}
+			t.show(list[0].frame)
 		}
-		t.show(list[0].frame)
 	}
 	return nil
 }

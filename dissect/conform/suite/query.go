@@ -184,6 +184,36 @@ func queryInGame(t *T) error {
 	if !slices.Contains(reply.Players(), c.name) {
 		return t.fail("the name "+c.name+" among the players", said(reply))
 	}
+	return t.plausible(after, reply)
+}
+
+// dedicated is the name that the stock host puts before those of the players if nobody plays at
+// the host itself.
+const dedicated = "Dedicated Server"
+
+// plausible reports a number of players that does not fit the suite's clients in the game and
+// the names of the others.
+func (t *T) plausible(n int, reply *gamespy.Reply) error {
+	list := reply.Players()
+	for i := range list {
+		if _, ok := reply.Get(fmt.Sprintf("player_%d", i)); !ok {
+			return t.fail(fmt.Sprintf("names from player_0 to player_%d", len(list)-1), said(reply))
+		}
+	}
+	own := 0
+	for _, c := range t.r.clients {
+		if i := slices.Index(list, c.name); c.plays() && i >= 0 {
+			list = slices.Delete(slices.Clone(list), i, i+1)
+			own++
+		}
+	}
+	others := len(slices.DeleteFunc(slices.Clone(list), func(name string) bool { return name == dedicated }))
+	switch {
+	case n < own:
+		return t.fail(fmt.Sprintf("numplayers of at least %d, the clients in the game", own), said(reply))
+	case n > own+others:
+		return t.fail(fmt.Sprintf("numplayers of at most %d: %d of the suite's clients, and %d other names", own+others, own, others), said(reply))
+	}
 	return nil
 }
 

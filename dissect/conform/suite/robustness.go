@@ -35,6 +35,10 @@ func robustnessCases() []Case {
 			ID: "X-5", Title: "fragments that do not fit", Rule: "Fragments with index 255, of 0, of two different numbers, and of 255 messages at once do not stop the host.",
 			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: oddFragments,
 		},
+		{
+			ID: "X-6", Title: "players stay", Rule: "A client that plays by the rules stays in the game until it leaves.",
+			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, Profiles: everyHost, run: playersStay,
+		},
 	}
 }
 
@@ -131,7 +135,7 @@ func oddNames(t *T) error {
 			return skip("the name cannot be written: %v", err)
 		}
 		c.Send(t.now(), arq.Message{Type: transport.NameChange, Body: body})
-		t.until(t.soon(), c.Idle)
+		t.rests(c, t.soon())
 		t.wait(50 * time.Millisecond)
 	}
 	return t.works(p)
@@ -155,6 +159,26 @@ func oddSizes(t *T) error {
 	c.say(body)
 	if !t.until(t.soon(), func() bool { return len(p[0].lines(body)) > 0 }) {
 		return t.fail("the connection to live", c.all()...)
+	}
+	return nil
+}
+
+// playersStay is the last case: it is about all clients that stayed from case to case.
+func playersStay(t *T) error {
+	p, err := t.players(3)
+	if err != nil {
+		return err
+	}
+	t.wait(shortWait)
+	t.settle(p[0], p...)
+	t.r.notice()
+	var came []any
+	for _, x := range t.r.putOut {
+		t.show(x.frame)
+		came = append(came, x.how)
+	}
+	if len(came) > 0 {
+		return t.proves("all clients in the game until they leave", came...)
 	}
 	return nil
 }

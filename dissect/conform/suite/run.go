@@ -45,6 +45,12 @@ const (
 	floodedBy  = 5000            // datagrams for one client within a second
 	shortWait  = 1 * time.Second // for something that must not come, where nothing else tells
 	betweenAll = 300 * time.Millisecond
+
+	// Cases are repeated so long after Options.Budget, and broken off after more: hosts that
+	// leave out much let cases wait.
+	forRepetitions  = 3 * time.Second
+	brokenOff       = 6 * time.Second
+	longestFarewell = 3 * time.Second
 )
 
 // A runner runs the cases of one report.
@@ -63,7 +69,9 @@ type runner struct {
 	second  time.Time // for the number of datagrams in it
 	arrived int
 	dead    string // why no further case is tried
+	spent   string // why none is begun, except to repeat others
 	flooded bool   // that is why
+	late    bool   // that is why: the time is used up
 	game    gamespy.Reply
 	queries bool // the host has answered one
 	joins   int  // of clients that do nothing unusual
@@ -72,8 +80,38 @@ type runner struct {
 	barred  int  // joins that failed before that
 	why     string
 
-	connected bool // somebody has been given an id
-	denied    int  // connects that failed before that
+	trip      time.Duration // of the quickest query and its reply
+	connected bool          // somebody has been given an id
+	denied    int           // connects that failed before that
+
+	takes     map[transport.Type]bool // types of messages that the host has acknowledged
+	announces patience                // for the announcement of a newcomer
+	farewells patience                // for the acknowledgement of a leave
+	rests     patience                // for the acknowledgements of all messages
+	copies    patience                // for lines of chat at those who did not write them
+	echoes    patience                // for those at their author
+
+	putOut []expelled // clients that were to stay in the game
+}
+
+// Patience is how long the suite waits for something that the host may never send. The case
+// that is about it is another one: those that only need it to have come do not wait as long
+// again and again.
+type patience struct{ came, failed bool }
+
+// note tells whether it came.
+func (p *patience) note(came bool) {
+	p.came = p.came || came
+	p.failed = p.failed || !came
+}
+
+// within returns how long to wait for something, of the time for that which comes.
+func (r *runner) within(p *patience, usual time.Duration) time.Duration {
+	const least, trips = 100 * time.Millisecond, 4
+	if p.failed && !p.came {
+		return min(usual, max(least, trips*r.trip))
+	}
+	return usual
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
@@ -90,7 +128,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	if o.Attempts <= 0 {
 		o.Attempts = 3
 	}
-	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now()}
+	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}}
 	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat, at: d.Host()}
 	if err := r.probe(); err != nil {
 		r.shut()
@@ -125,7 +163,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	if len(watched) > 0 && r.dead == "" && len(results) == 0 {
 		r.stroll()
 	}
-	rep.Stopped = r.dead
+	rep.Stopped = cmp.Or(r.dead, r.spent)
 	r.leaveAll()
 	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
 	watchFrames(rep, watched, func(res Result) {
@@ -167,8 +205,18 @@ func (r *runner) tell(res Result) {
 	}
 }
 
+// noTime is why no further case is tried.
+func (r *runner) noTime() string {
+	return fmt.Sprintf("no time left: the run has taken %v; run the rest by id, or all with --slow", r.o.Budget)
+}
+
 // over reports whether the time for the run is used up.
-func (r *runner) over() bool { return r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget }
+func (r *runner) over() bool { return r.overBy(0) }
+
+// overBy reports whether as much more is used up, too.
+func (r *runner) overBy(more time.Duration) bool {
+	return r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget+more
+}
 
 // try runs one case once.
 func (r *runner) try(c *Case) Result {
@@ -180,10 +228,10 @@ func (r *runner) try(c *Case) Result {
 	case r.stopped():
 		r.dead = interrupted
 	case r.over():
-		r.dead = fmt.Sprintf("no time left: the run has taken %v; run the rest by id, or all with --slow", r.o.Budget)
+		r.spent = r.noTime()
 	}
 	if res.Why == "" {
-		res.Why = r.dead
+		res.Why = cmp.Or(r.dead, r.spent)
 	}
 	if res.Why != "" {
 		res.Verdict, res.Last = Skip, res.First-1
@@ -205,7 +253,7 @@ func (r *runner) attempt(res *Result) {
 	err := c.run(t)
 	f := new(failure)
 	_ = errors.As(err, &f) // an empty one is not proven
-	res.doubtful, res.proven = r.spoils() > before || c.Timing, f.proven
+	res.doubtful, res.proven = r.spoils() > before || c.Timing || r.notice(), f.proven
 	res.Last = r.rec.next() - 1
 	res.Frames = t.frames()
 	r.endAttempt(t)
@@ -214,6 +262,11 @@ func (r *runner) attempt(res *Result) {
 	if err != nil && r.stopped() {
 		r.dead = interrupted
 		*res = Result{Case: c, Verdict: Skip, Why: interrupted, First: res.First, Last: res.Last, Attempts: res.Attempts}
+		return
+	}
+	r.notice()
+	if err != nil && r.late && !res.proven {
+		*res = Result{Case: c, Verdict: Skip, Why: r.dead, First: res.First, Last: res.Last, Attempts: res.Attempts}
 		return
 	}
 	allow(res, r.o.Profile)
@@ -238,6 +291,30 @@ func (r *runner) attempt(res *Result) {
 	res.Took += r.d.Now().Sub(begun)
 }
 
+// An expelled client was put out by the host, though it had kept the rules and not left.
+type expelled struct {
+	client *client
+	how    string
+	frame  int
+}
+
+// notice takes note of clients that stay from case to case, and that the host has put out. It
+// reports whether there are any.
+func (r *runner) notice() bool {
+	n := len(r.putOut)
+	for _, c := range r.table {
+		if c.Phase != relay.ClientGone || slices.ContainsFunc(r.putOut, func(x expelled) bool { return x.client == c }) {
+			continue
+		}
+		how := "by a disconnect"
+		if c.Reason >= 0 {
+			how = "by BootPlayer with reason " + strconv.Itoa(c.Reason)
+		}
+		r.putOut = append(r.putOut, expelled{c, fmt.Sprintf("frame %d: %s is put out %s", c.frame, c.name, how), c.frame})
+	}
+	return len(r.putOut) > n
+}
+
 // repeat tries those cases again that the network may have spoiled: at the end, when
 // it may be better. The quick ones go first, and those for information last, so that
 // most are tried before the time is used up. A documented difference needs no second
@@ -259,14 +336,17 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 			switch {
 			case res.Attempts == 0, res.proven, !res.doubtful && !r.lossy(), res.Verdict == Pass, res.Verdict == NotSeen, res.Verdict == Known && res.documented:
 				continue
-			case r.dead == "" && !r.stopped() && !r.over():
+			case r.dead == "" && !r.stopped() && !r.overBy(forRepetitions):
 				before := res
-				if r.attempt(&res); res.Verdict == Skip && before.Verdict == Fail && r.dead == "" {
+				switch r.attempt(&res); {
+				case r.late && res.Verdict == Skip:
+					res = unconfirmed(before, needed)
+				case res.Verdict == Skip && before.Verdict == Fail && r.dead == "":
 					before.Attempts = res.Attempts
 					res = before
 				}
 			case res.Verdict == Fail && res.Attempts < needed:
-				res.Verdict, res.Why = Skip, "the network may have spoiled it, and no time is left to try it again: "+res.Why
+				res = unconfirmed(res, needed)
 			default:
 				continue
 			}
@@ -277,6 +357,15 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	if r.stopped() && r.dead == "" {
 		r.dead = interrupted
 	}
+}
+
+// unconfirmed returns a result of a case that cannot be tried again, though the network may have
+// spoiled it.
+func unconfirmed(res Result, needed int) Result {
+	if res.Verdict == Fail && res.Attempts < needed {
+		res.Verdict, res.Why = Skip, "the network may have spoiled it, and no time is left to try it again: "+res.Why
+	}
+	return res
 }
 
 // judge makes a verdict of the error of a case.
@@ -322,11 +411,6 @@ func (r *runner) spoils() (n int) {
 		n += c.spoils()
 	}
 	return n
-}
-
-func (c *client) spoils() int {
-	s := c.Link()
-	return s.Retransmitted + s.Duplicates + s.Early
 }
 
 // send sends a datagram of a client and returns its frame.
@@ -376,6 +460,9 @@ func (r *runner) until(within time.Duration, enough func() bool) bool {
 		if enough != nil && enough() {
 			return true
 		}
+		if r.dead == "" && r.overBy(brokenOff) {
+			r.dead, r.late = r.noTime(), true
+		}
 		if !now.Before(deadline) || r.dead != "" || r.stopped() {
 			return false
 		}
@@ -390,14 +477,10 @@ func (r *runner) until(within time.Duration, enough func() bool) bool {
 
 // beginAttempt lets the clients finish with the case before.
 func (r *runner) beginAttempt() {
-	r.until(betweenAll, func() bool {
-		for _, c := range r.clients {
-			if !c.Idle() {
-				return false
-			}
-		}
-		return true
-	})
+	idle := r.until(r.within(&r.rests, betweenAll), func() bool { return !slices.ContainsFunc(r.clients, func(c *client) bool { return !c.Idle() }) })
+	if len(r.clients) > 0 {
+		r.rests.note(idle)
+	}
 	for _, c := range r.clients {
 		c.forget()
 	}
@@ -436,7 +519,11 @@ func (r *runner) endAttempt(t *T) {
 
 // haveLeft waits until the host has acknowledged leaves.
 func (r *runner) haveLeft(list []*client, within time.Duration) {
-	r.until(within, func() bool { return !slices.ContainsFunc(list, func(c *client) bool { return !c.hasLeft() }) })
+	if len(list) == 0 {
+		return
+	}
+	r.until(r.within(&r.farewells, within), func() bool { return !slices.ContainsFunc(list, func(c *client) bool { return !c.hasLeft() }) })
+	r.farewells.note(slices.ContainsFunc(list, func(c *client) bool { return c.hasLeft() }))
 }
 
 // restore ends whatever a case has done to a client.
@@ -464,21 +551,14 @@ func (c *client) close() {
 // leaveAll has all clients leave.
 func (r *runner) leaveAll() {
 	stopped := r.o.Stopped
-	r.o.Stopped, r.dead = nil, "" // goodbye is said all the same
+	r.o.Stopped, r.o.Budget, r.dead = nil, 0, "" // goodbye is said all the same
 	for _, c := range r.table {
 		c.restore()
 		if c.ID != 0 && c.Phase != relay.ClientGone {
 			c.Leave(r.d.Now())
 		}
 	}
-	r.until(r.o.Timeout, func() bool {
-		for _, c := range r.table {
-			if c.Phase != relay.ClientGone && !c.hasLeft() {
-				return false
-			}
-		}
-		return true
-	})
+	r.haveLeft(slices.DeleteFunc(slices.Clone(r.table), func(c *client) bool { return c.Phase == relay.ClientGone }), min(r.o.Timeout, longestFarewell))
 	r.o.Stopped = stopped
 }
 

@@ -46,7 +46,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-8", Title: "gap", Rule: "A message behind a gap is acknowledged at once and acted on when the gap is filled.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: gapHolds,
+			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, Timing: true, run: gapHolds,
 		},
 		{
 			ID: "T-9", Title: "two spaces of numbers", Rule: "Control messages and game messages of the host count apart, both from 0.",
@@ -127,6 +127,10 @@ func transportCases() []Case {
 		{
 			ID: "T-28", Title: "ids not reused at once", Rule: "A client that leaves and comes back at once has another id.",
 			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, run: idsNotReused,
+		},
+		{
+			ID: "T-29", Title: "long message to clients", Rule: "A message of more than 412 bytes leaves the host in fragments of at most 412 bytes, also one that it passes on.",
+			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: longMessage,
 		},
 	}
 }
@@ -318,7 +322,7 @@ func (c *client) reborn() {
 	cfg.Nonce = c.t.r.nonce()
 	cfg.Deliver = c.deliver
 	c.Client = relay.NewClient(cfg)
-	c.known = map[uint32]bool{}
+	c.known, c.signs = map[uint32]bool{}, newSigns()
 	c.forget()
 	c.connect()
 }
@@ -355,7 +359,7 @@ func newSession(t *T) error {
 // collected returns the datagram with a message that is queued now, instead of
 // sending it.
 func (c *client) collected(queue func()) []byte {
-	c.t.until(betweenAll, c.Idle)
+	c.t.rests(c, betweenAll)
 	c.held = true
 	queue()
 	c.pump(c.now())
@@ -454,7 +458,7 @@ func gapHolds(t *T) error {
 		return err
 	}
 	c := p[0]
-	t.until(betweenAll, c.Idle)
+	t.rests(c, betweenAll)
 	blocked, gap := true, uint16(0)
 	first := c.collected(func() { c.say(c.chat("gap 1")) })
 	if first == nil {
@@ -475,8 +479,9 @@ func gapHolds(t *T) error {
 		return !blocked || m.Type != transport.Standard || !m.HasSeq || m.Seq != gap
 	}
 	c.say(c.chat("gap 2"))
-	if !t.until(t.soon(), func() bool { return c.acked(false, gap+1) }) {
-		return t.fail(fmt.Sprintf("message %d to be acknowledged although %d is missing", gap+1, gap), c.all()...)
+	const atOnce = time.Second // clients repeat after that
+	if !t.until(atOnce+t.r.trip, func() bool { return c.acked(false, gap+1) }) {
+		return t.fail(fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all()...)
 	}
 	t.wait(shortWait)
 	if got := p[1].linesOf("gap"); len(got) > 0 {
@@ -631,7 +636,7 @@ func fragmentsReversed(t *T) error {
 	if err != nil {
 		return err
 	}
-	t.until(betweenAll, c.Idle)
+	t.rests(c, betweenAll)
 	c.held = true
 	c.answers(t.answerBody(2))
 	c.pump(t.now())
@@ -655,6 +660,30 @@ func fragmentsReversed(t *T) error {
 	return nil
 }
 
+func longMessage(t *T) error {
+	p, c, err := t.newcomer(2) // whose messages a host that loses fragments may hold back from then on
+	if err != nil {
+		return err
+	}
+	const words, most = 100, 412
+	body := c.chat(strings.Repeat("long ", words))
+	c.say(body)
+	t.settle(c, p...)
+	if list := p[0].lines(body); len(list) != 1 {
+		t.dismiss() // they may wait for the rest of it
+		return t.fail(fmt.Sprintf("one copy of a line of %d bytes, which came in fragments, at %s", len(body), p[0].name), list)
+	}
+	for i := range p[0].in {
+		switch s := &p[0].in[i]; {
+		case s.Type == transport.Standard && s.Len > most:
+			return t.fail(fmt.Sprintf("messages of at most %d bytes", most), s)
+		case s.Type == transport.Standard && s.Fragment:
+			t.show(s.frame)
+		}
+	}
+	return nil
+}
+
 // noDataAcks drops the acknowledgements of game messages.
 func noDataAcks(m *transport.Message) bool {
 	return m.Type != transport.Acknowledge || m.Control()
@@ -673,8 +702,11 @@ func (c *client) timesOf(seq uint16) (list []time.Time) {
 	return list
 }
 
-// secondsSince shows when something came, in seconds after the first time.
+// secondsSince shows how often something came, and when, in seconds after the first time.
 func secondsSince(list []time.Time) string {
+	if len(list) == 1 {
+		return "one, and no other after it"
+	}
 	var text []string
 	for _, at := range list {
 		text = append(text, fmt.Sprintf("%.2f", at.Sub(list[0]).Seconds()))
@@ -831,7 +863,7 @@ func keepalive(t *T) error {
 		return skip("the host has not acknowledged all that the client has sent")
 	}
 	c.forget()
-	begun := t.now()
+	begun, spoilt := t.now(), t.r.spoils()
 	t.wait(12 * time.Second)
 	var last time.Time
 	for i := range c.in {
@@ -845,7 +877,7 @@ func keepalive(t *T) error {
 		}
 		if !last.IsZero() && s.at != last {
 			const idle, tolerance = 5.0, 0.3
-			if d := s.at.Sub(last).Seconds(); d < idle-tolerance || d > idle+tolerance && t.r.spoils() == 0 {
+			if d := s.at.Sub(last).Seconds(); d < idle-tolerance || d > idle+tolerance && t.r.spoils() == spoilt {
 				return t.fail("a keepalive 5 s after the last datagram", fmt.Sprintf("after %.2f s", d))
 			}
 			t.show(s.frame)
@@ -898,7 +930,7 @@ func silentClient(t *T) error {
 		return err
 	}
 	c.say(c.chat("farewell"))
-	t.until(t.soon(), c.Idle)
+	t.rests(c, t.soon())
 	last := t.now()
 	c.keep = func(*transport.Message) bool { return false }
 	booted := func() *heard {

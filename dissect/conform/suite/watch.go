@@ -337,6 +337,11 @@ func watchSpaces() watcher {
 				}
 				return true, nil
 			}
+		case h.Type == transport.Standard && h.HasSeq:
+			const highFirst = 1 << 8 // as 16 bits with the high byte first, 1 is this
+			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 1 && h.Seq == highFirst {
+				return true, breaks("the game message behind number 0 has number %d: the low byte stands first", h.Seq)
+			}
 		}
 		return false, nil
 	})

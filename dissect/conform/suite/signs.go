@@ -1,0 +1,94 @@
+package suite
+
+import (
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Signs are what a client has seen of a network that loses or delays datagrams. A host that
+// never acknowledges some type of message, or repeats what was acknowledged often enough,
+// does so by itself: that is no sign.
+type signs struct {
+	sent    map[uint32]transport.Type // reliable messages that left, by key
+	repeats map[transport.Type]int    // that left again, because no acknowledgement came
+	acks    map[uint32]int            // acknowledgements that left, by the key of the message
+	doubles int                       // messages of the host that came again
+	holes   int                       // times when the next message was late
+	hole    time.Time                 // since when it is missing, though later ones came
+}
+
+func newSigns() signs {
+	return signs{sent: map[uint32]transport.Type{}, repeats: map[transport.Type]int{}, acks: map[uint32]int{}}
+}
+
+// keyOf returns what a reliable message and its acknowledgement have in common.
+func keyOf(h *transport.Header) uint32 {
+	const control = 1 << 24
+	key := uint32(h.Seq) | uint32(h.Index)<<16
+	if h.Control() {
+		key |= control
+	}
+	return key
+}
+
+// leave notes the messages of a datagram in clear that the client sends by itself.
+func (s *signs) leave(plain []byte) {
+	split, err := transport.Split(plain)
+	for err == nil {
+		m, ok, e := split.Next()
+		if e != nil || !ok {
+			return
+		}
+		key := keyOf(&m.Header)
+		switch {
+		case m.Type == transport.Acknowledge:
+			s.acks[key]++
+		case m.HasSeq:
+			if _, again := s.sent[key]; again {
+				s.repeats[m.Type]++
+			}
+			s.sent[key] = m.Type
+		}
+	}
+}
+
+// comesAgain notes that a message of the host came again.
+func (s *signs) comesAgain(key uint32) {
+	const enough = 2 // acknowledgements, of which the network hardly loses all
+	if s.acks[key] < enough {
+		s.doubles++
+	}
+}
+
+// late is how long a message may be missing that is in a later datagram of the same turn: hosts
+// put small ones before large ones.
+const late = 50 * time.Millisecond
+
+// holds notes whether a message of the host is missing before others.
+func (s *signs) holds(now time.Time, missing bool) {
+	switch {
+	case missing && s.hole.IsZero():
+		s.hole = now
+	case !missing && !s.hole.IsZero():
+		if now.Sub(s.hole) > late {
+			s.holes++
+		}
+		s.hole = time.Time{}
+	}
+}
+
+// spoils counts the signs. The types of messages that the host takes are those of which it
+// has acknowledged any.
+func (c *client) spoils() int {
+	n := c.signs.doubles + c.signs.holes
+	if !c.signs.hole.IsZero() && c.now().Sub(c.signs.hole) > late {
+		n++
+	}
+	for typ, repeats := range c.signs.repeats {
+		if c.t.r.takes[typ] {
+			n += repeats
+		}
+	}
+	return n
+}
