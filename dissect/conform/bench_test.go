@@ -64,7 +64,7 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(datagrams)), "ns/datagram")
 }
 
-// BenchmarkGaps judges lines of chat of which every other one lacks its copy, in a
+// BenchmarkGaps judges lines of chat, every other one without its copy, in a
 // capture that lacks every other number besides.
 func BenchmarkGaps(b *testing.B) {
 	host := netip.MustParseAddrPort("192.0.2.1:22101")

@@ -160,8 +160,8 @@ func TestMostLost(t *testing.T) {
 	}
 }
 
-// What waits for a message that the capture lacks is not played once its client
-// has left.
+// A message that waits for one that the capture lacks is not played once its
+// client has left.
 func TestHeldUntilLeave(t *testing.T) {
 	var kinds []Kind
 	tl := newTimeline(msg.Catalog(), func(e *Event) { kinds = append(kinds, e.Kind) })

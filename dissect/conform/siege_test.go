@@ -155,7 +155,7 @@ func TestJumpingClock(t *testing.T) {
 	}
 }
 
-// What clients beyond the limit send, and are sent, is counted by messages.
+// Messages to and from clients beyond the limit are counted.
 func TestTooManyClients(t *testing.T) {
 	for _, hosts := range []int{1, 2} {
 		const rounds, most = 3, 256

@@ -85,7 +85,7 @@ func (l *aligner) same(i, j int) bool {
 func (l *aligner) pair(i, j int) { l.toB[i], l.toA[j] = j, i }
 
 // gap aligns a gap: its common beginning and end, then messages that are unique
-// in it, then what is between those.
+// in it, then the messages between those.
 func (l *aligner) gap(a, aEnd, b, bEnd, depth int) {
 	for a < aEnd && b < bEnd && l.same(a, b) {
 		l.pair(a, b)

@@ -268,7 +268,7 @@ func chatToAll(t *T) error {
 		p[0].say(body)
 	}
 	t.settle(p[0], p...)
-	bySlot := func(o *client) bool { // what is documented of OpenBC
+	bySlot := func(o *client) bool { // the documented difference of OpenBC
 		return !slices.ContainsFunc(lines, func(body []byte) bool {
 			list := o.copies(p[0].authored(body))
 			return len(list) != 1 || !list[0].Reliable

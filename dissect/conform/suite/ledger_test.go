@@ -35,8 +35,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A capture that skips numbers in many conversations takes bounded memory, and what
-// nobody knows any more is in doubt.
+// A capture that skips numbers in many conversations takes bounded memory, and
+// forgotten gaps leave a doubt.
 func TestLedgerIsBounded(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -6,9 +6,9 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// Signs are what a client has seen of a network that loses or delays datagrams. A host that
-// never acknowledges some type of message, or repeats what was acknowledged often enough,
-// does so by itself: that is no sign.
+// Signs count the traces at a client of a network that loses or delays datagrams. A host that
+// never acknowledges some type of message, or repeats messages that were acknowledged often
+// enough, does so by itself: that is no sign.
 type signs struct {
 	sent    map[uint32]transport.Type // reliable messages that left, by key
 	repeats map[transport.Type]int    // that left again, because no acknowledgement came
@@ -22,7 +22,7 @@ func newSigns() signs {
 	return signs{sent: map[uint32]transport.Type{}, repeats: map[transport.Type]int{}, acks: map[uint32]int{}}
 }
 
-// keyOf returns what a reliable message and its acknowledgement have in common.
+// keyOf returns the key that a reliable message shares with its acknowledgement.
 func keyOf(h *transport.Header) uint32 {
 	const control = 1 << 24
 	key := uint32(h.Seq) | uint32(h.Index)<<16
@@ -55,7 +55,7 @@ func (s *signs) leave(plain []byte) {
 
 // comesAgain notes that a message of the host came again.
 func (s *signs) comesAgain(key uint32) {
-	const enough = 2 // acknowledgements, of which the network hardly loses all
+	const enough = 2 // acknowledgements; the network hardly loses all of them
 	if s.acks[key] < enough {
 		s.doubles++
 	}
@@ -78,8 +78,7 @@ func (s *signs) holds(now time.Time, missing bool) {
 	}
 }
 
-// spoils counts the signs. The types of messages that the host takes are those of which it
-// has acknowledged any.
+// spoils counts the signs. The host takes a type of message if it has acknowledged any.
 func (c *client) spoils() int {
 	n := c.signs.doubles + c.signs.holes
 	if !c.signs.hole.IsZero() && c.now().Sub(c.signs.hole) > late {

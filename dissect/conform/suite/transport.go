@@ -661,7 +661,7 @@ func fragmentsReversed(t *T) error {
 }
 
 func longMessage(t *T) error {
-	p, c, err := t.newcomer(2) // whose messages a host that loses fragments may hold back from then on
+	p, c, err := t.newcomer(2) // a host that loses fragments may hold back all messages of c from then on
 	if err != nil {
 		return err
 	}

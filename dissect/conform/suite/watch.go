@@ -315,7 +315,7 @@ func watchNever(op decode.Opcode) watcher {
 
 func watchSpaces() watcher {
 	type state struct{ asked bool }
-	by := map[int]*state{} // conversations whose connect was seen
+	by := map[int]*state{} // conversations with a captured connect
 	return watch(func(r *dissect.Record) (bool, *breach) {
 		s := by[r.Conversation]
 		h := &r.Transport
@@ -550,7 +550,7 @@ func watchUnborn() watcher {
 	playing := map[int]bool{} // conversations with a captured join
 	bear := func(conversation int, slot uint8) {
 		if !remember(born, place{conversation, int(slot)}, true, mostShips) {
-			delete(playing, conversation) // what the client was told is not known
+			delete(playing, conversation) // the ships that the client was told of are not known
 		}
 	}
 	var viewer decode.Viewer
