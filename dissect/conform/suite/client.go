@@ -239,6 +239,9 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 			if s.again = c.known[key]; s.again {
 				c.signs.comesAgain(key)
 			}
+			if len(c.known) >= mostSeen {
+				clear(c.known)
+			}
 			c.known[key] = true
 		}
 		if len(c.in) < mostSeen {

@@ -86,9 +86,9 @@ func statusQuery(t *T) error {
 	if len(keys) < 2 || keys[len(keys)-1] != "queryid" || keys[len(keys)-2] != "final" {
 		return t.fail(`\final\ and \queryid\N.M at the end`, said(reply))
 	}
-	for k, v := range map[string]string{"gamename": "bcommander", "gamever": "60", "final": ""} {
-		if got, _ := reply.Get(k); got != v {
-			return t.fail(fmt.Sprintf("%s to be %q", k, v), said(reply))
+	for _, want := range [][2]string{{"gamename", "bcommander"}, {"gamever", "60"}, {"final", ""}} {
+		if got, _ := reply.Get(want[0]); got != want[1] {
+			return t.fail(fmt.Sprintf("%s to be %q", want[0], want[1]), said(reply))
 		}
 	}
 	for i := range t.opened {
