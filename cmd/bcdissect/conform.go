@@ -309,8 +309,11 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	}
 	rep, err := suite.Run(sockets.New(ctx, to), o)
 	progress.Done()
-	if file != nil && rep != nil {
+	switch {
+	case file != nil && rep != nil:
 		err = errors.Join(err, recordRun(file, rep))
+	case file != nil:
+		dropRecording(file, c.write)
 	}
 	if err != nil {
 		return cli.Failed(errors.Join(err, out.discard()))
@@ -431,6 +434,15 @@ func recordRun(w *capture.Writer, rep *suite.Report) error {
 		}
 	}
 	return errors.Join(err, w.Close())
+}
+
+// dropRecording removes a recording without a run, so that another run can write
+// it.
+func dropRecording(w *capture.Writer, name string) {
+	_ = w.Close() // nothing of value is in it
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		_ = os.Remove(name) // an error of the run is reported
+	}
 }
 
 // compared writes a page of several reports.
