@@ -139,7 +139,11 @@ func (c *comparer) disordered(l late) {
 	known := c.hasty() && x.src.receipt != nil && l.before.receipt != nil && x.src.receipt.after(l.before.receipt)
 	c.rep.Invariants.disorder(g.Frame, known)
 	row := c.rep.row(x.typ, x.op)
-	row.Matched--
+	if x.key == g.key && x.by&c.judge != 0 { // see pair
+		row.Matched--
+	} else {
+		row.Explained--
+	}
 	if known {
 		row.Explained++
 		c.rep.deviate(ruleArrival, x.typ, x.op, g.Frame)
@@ -148,7 +152,7 @@ func (c *comparer) disordered(l late) {
 	c.differ(Difference{
 		Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr,
 		Detail: fmt.Sprintf("it comes after a later message of the same sender; the original is in frame %d", x.src.frame),
-	}, x.body, g.Body)
+	}, g.Body, g.Body)
 }
 
 // swapped judges an expected and a captured message that may be one changed. It
