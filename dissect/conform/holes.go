@@ -24,8 +24,7 @@ func (o *hole) during(from, till time.Time) bool {
 // holes are the missing numbers of one sender's messages of one class, as the
 // tracker of the pipeline reports them.
 type holes struct {
-	list      []hole // in the order of their numbers
-	mixed     bool   // their times are not in order; they are but for disorder
+	list      []hole // in the order of their numbers, and of their times
 	seen      int    // numbers that came
 	datagrams int    // that they came in
 	lost      int    // numbers that have not come
@@ -129,9 +128,6 @@ func (h *holes) lose(o hole) {
 		}
 		h.list = append(h.list[:0], h.list[maxHoles/2:]...)
 	}
-	if n := len(h.list); n > 0 && (o.from.Before(h.list[n-1].from) || o.till.Before(h.list[n-1].till)) {
-		h.mixed = true
-	}
 	h.list = append(h.list, o)
 }
 
@@ -181,12 +177,8 @@ func (h *holes) fill(number int64, at time.Time) (since time.Time) {
 // between reports whether a missing number above lo and below hi can have been
 // sent in a time.
 func (h *holes) between(lo, hi int64, from, till time.Time) bool {
-	since, until := from, till
-	if h.mixed {
-		since, until = from.Add(-disorder), till.Add(disorder)
-	}
-	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > lo+1 && !h.list[i].till.Before(since) })
-	for ; i < len(h.list) && h.list[i].lo < hi && !h.list[i].from.After(until); i++ {
+	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > lo+1 && !h.list[i].till.Before(from) })
+	for ; i < len(h.list) && h.list[i].lo < hi && !h.list[i].from.After(till); i++ {
 		if o := &h.list[i]; o.during(from, till) {
 			return true
 		}
