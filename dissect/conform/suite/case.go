@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -140,11 +141,33 @@ func (t *T) connected(o cfg) (*client, error) {
 	c.connect()
 	if !t.answered(func() bool { return c.ID != 0 || c.Phase == relay.ClientGone }) || c.ID == 0 {
 		t.r.denied++
+		t.r.shutOut++
 		t.r.why = t.progress(c)
+		if err := t.closed(c); err != nil {
+			return c, err
+		}
 		return c, skip("a client could not connect: %s", t.r.why)
 	}
-	t.r.connected = true
+	t.r.connected, t.r.shutOut = true, 0
 	return c, nil
+}
+
+// closed reports a host that has let clients in, and lets in nobody any more although there is
+// room by its own account. The run ends: nothing else can be tried.
+func (t *T) closed(c *client) error {
+	if !t.r.connected || t.r.shutOut < mostTurned {
+		return nil
+	}
+	n, reply, err := t.counted()
+	if err != nil {
+		return nil //nolint:nilerr // nobody tells whether there is room
+	}
+	text, _ := reply.Get("maxplayers")
+	if limit, err := strconv.Atoi(text); err != nil || n >= limit {
+		return nil //nolint:nilerr // likewise
+	}
+	t.r.dead = "the host lets nobody in any more"
+	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), append([]any{t.r.why, said(reply)}, c.all()...)...)
 }
 
 // mostTurned is how many clients may be turned away, if none has been let in, until no others
@@ -169,7 +192,13 @@ func (t *T) loaded(o cfg) (*client, error) {
 	if err != nil {
 		return c, err
 	}
-	if !t.until(t.soon(), func() bool { return c.Loaded || c.Phase == relay.ClientGone }) || !c.Loaded {
+	const most = 8 // requests
+	requests := func() int { return len(c.games(msg.OpChecksumRequest)) }
+	for asked := -1; asked < requests() && asked < most && !c.Loaded; { // each step may take as long
+		asked = requests()
+		t.until(t.soon(), func() bool { return requests() > asked || c.Loaded || c.Phase == relay.ClientGone })
+	}
+	if !c.Loaded {
 		t.r.barred++
 		t.r.why = t.progress(c)
 		return c, skip("a client could not join: %s", t.r.why)
@@ -356,19 +385,25 @@ func (t *T) progress(c *client) string {
 		return "the host said goodbye"
 	case len(c.in) == 0 && c.odd == 0:
 		return "nothing came"
-	case c.ID == 0:
+	case c.ID == 0 && len(c.all()) == 0:
 		return "no accept came"
+	case c.ID == 0:
+		s := c.last()
+		return "no accept came, but " + describe(&s.Header, s.Body)
 	case c.Loaded:
 		return "it was sent 01, but no MissionInit"
 	}
 	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
-		return fmt.Sprintf("the host went no further than request %d of the hashes: it may want other files than the clients claim to have; list its hashes with --checksums, or let it accept any", n)
+		return fmt.Sprintf("the host went no further than request %d of the hashes within %v: it may want other files than the clients claim to have, so list its hashes with --checksums or let it accept any; or it needs a longer --timeout", n, t.soon())
 	}
 	return "no checksum request came"
 }
 
 // query asks as a server browser does. It asks again if nothing comes.
 func (t *T) query(text string) (*gamespy.Reply, error) {
+	if t.r.mute {
+		return nil, skip("the host answers no query: see Q-1")
+	}
 	c, err := t.opens(cfg{})
 	if err != nil {
 		return nil, err
@@ -387,6 +422,7 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 			return reply.Complete() || t.r.d.Refused() != nil
 		})
 		if reply.Complete() {
+			t.r.queries = true
 			if trip := t.now().Sub(begun); t.r.trip == 0 || trip < t.r.trip {
 				t.r.trip = trip
 			}
@@ -400,7 +436,11 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 	for _, d := range c.texts {
 		came = append(came, string(d[:min(len(d), 200)]))
 	}
-	return nil, t.fail(fmt.Sprintf("a complete reply to %s", text), came...)
+	f := t.fail(fmt.Sprintf("a complete reply to %s", text), came...)
+	if t.r.mute = !t.r.queries && t.r.current != nil; t.r.mute {
+		f.proven = len(c.texts) == 0 // the network does not lose that many
+	}
+	return nil, f
 }
 
 // describe shows a message for people: its name and bytes.

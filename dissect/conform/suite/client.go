@@ -50,14 +50,15 @@ type client struct {
 	local netip.AddrPort
 	name  string
 
-	in    []seen // received messages
-	out   []seen // sent ones
-	heard []heard
-	texts [][]byte // GameSpy datagrams that came
-	odd   int      // datagrams that came and do not split
-	known map[uint32]bool
-	used  [2]uint16 // the highest numbers of game messages, of the host's and its own
-	signs signs
+	in     []seen // received messages
+	out    []seen // sent ones
+	heard  []heard
+	texts  [][]byte // GameSpy datagrams that came
+	odd    int      // datagrams that came and do not split
+	known  map[uint32]bool
+	firsts map[uint32]seen // the first message of each number; nil if several sessions used the socket
+	used   [2]uint16       // the highest numbers of game messages, of the host's and its own
+	signs  signs
 
 	// keep decides which of the client's messages leave; nil for all.
 	keep  func(*transport.Message) bool
@@ -88,7 +89,7 @@ func (t *T) open(o cfg) (*client, error) {
 		return nil, err
 	}
 	t.r.serial++
-	c := &client{t: t, local: local, name: o.name, known: map[uint32]bool{}, signs: newSigns()}
+	c := &client{t: t, local: local, name: o.name, known: map[uint32]bool{}, firsts: map[uint32]seen{}, signs: newSigns()}
 	if o.name == "" {
 		c.name = t.r.newName()
 	}
@@ -243,6 +244,7 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 				clear(c.known)
 			}
 			c.known[key] = true
+			c.numbered(key, &s)
 		}
 		if len(c.in) < mostSeen {
 			c.in = append(c.in, s)

@@ -787,6 +787,13 @@ var faults = []fault{
 	{name: "the first fragment alone passed on", caught: "T-29", out: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
 		return m.Type != transport.Standard || !m.Fragment || m.Index == 0
 	}},
+	{name: "a number for two messages", caught: "T-30", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if l := f.link(at); op(m) == int(msg.OpChat) && !l.named {
+			l.named = true
+			f.sends(10*time.Millisecond, at, standard(m.Seq, harmless))
+		}
+		return true
+	}},
 	{name: "accept sent once", caught: "T-14", in: countConnects, out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 		l := f.link(at)
 		if m.Type == transport.Connect {
@@ -1100,6 +1107,53 @@ func TestOtherFiles(t *testing.T) {
 	}
 	if res := rep.Results[1]; res.Verdict != Skip || !strings.Contains(res.Why, "--checksums") {
 		t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+	}
+}
+
+// A host that answers no queries, and joins no clients by itself, is tried all the same: the
+// suite's own clients leave, and Q-1 alone is FAIL.
+func TestMute(t *testing.T) {
+	w := newWorld(3, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond})
+	w.in = func(_ time.Time, _ netip.AddrPort, d []byte) [][]byte {
+		if d[0] == '\\' {
+			return nil
+		}
+		return [][]byte{d}
+	}
+	o := optionsOf(Stock, 3)
+	o.Slow, o.Budget = false, 80*time.Second
+	rep, err := Run(w, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range rep.Results {
+		if (res.Case.ID == "Q-1") != (res.Verdict == Fail) {
+			t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+		}
+	}
+	expectManners(t, w, rep)
+}
+
+// A host that keeps the places of those who left lets nobody in any more: that is its fault, and
+// the run ends.
+func TestClosed(t *testing.T) {
+	const places = 12
+	let := map[netip.AddrPort]bool{}
+	ft := fault{raw: func(_ *faulty, from netip.AddrPort, plain []byte) (netip.AddrPort, bool) {
+		if plain[0] == transport.UnassignedPeer && len(let) < places {
+			let[from] = true
+		}
+		return from, let[from]
+	}}
+	o := optionsOf(Stock, 3)
+	o.Slow, o.Budget = false, 80*time.Second
+	rep, err := Run(ft.world(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := slices.DeleteFunc(slices.Clone(rep.Results), func(res Result) bool { return res.Verdict != Fail })
+	if len(failed) != 1 || !strings.Contains(failed[0].Expected, "the next client to be let in") || rep.Stopped != "the host lets nobody in any more" {
+		t.Errorf("%v, stopped: %s", failed, rep.Stopped)
 	}
 }
 

@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"bytes"
+	"fmt"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -59,6 +61,49 @@ func (s *signs) comesAgain(key uint32) {
 	if s.acks[key] < enough {
 		s.doubles++
 	}
+}
+
+// A reuse is a number that stands for two messages.
+type reuse struct {
+	text   string
+	frames [2]int
+}
+
+// mostReused bounds how many are listed.
+const mostReused = mostCame
+
+// numbered notes the game message that a number of the host's stands for.
+func (c *client) numbered(key uint32, s *seen) {
+	const wraps = 255 // whether the host counts further is the question of T-10
+	first, known := c.firsts[key]
+	switch {
+	case c.firsts == nil || s.Type != transport.Standard || c.used[0] >= wraps:
+	case !known && len(c.firsts) < mostSeen:
+		c.firsts[key] = *s
+	case !known:
+	case len(c.t.r.reused) < mostReused && !bytes.Equal(first.Body, s.Body):
+		c.t.r.reused = append(c.t.r.reused, reuse{
+			fmt.Sprintf("number %d is %s in frame %d and %s in frame %d, to %s",
+				s.Seq, describe(&first.Header, first.Body), first.frame, describe(&s.Header, s.Body), s.frame, c.name),
+			[2]int{first.frame, s.frame},
+		})
+	}
+}
+
+// numbersOnce reports numbers that the host used for more than one message.
+func numbersOnce(t *T) error {
+	if len(t.r.takes) == 0 {
+		return unseen("the host sent nothing with a number")
+	}
+	var came []any
+	for _, u := range t.r.reused {
+		t.show(u.frames[:]...)
+		came = append(came, u.text)
+	}
+	if len(came) > 0 {
+		return t.proves("a number for each message, the next for the next one", came...)
+	}
+	return nil
 }
 
 // late is how long a message may be missing that is in a later datagram of the same turn: hosts

@@ -103,6 +103,7 @@ type Case struct {
 
 	run     func(*T) error
 	watch   func() watcher // for cases that the traffic answers
+	final   func(*T) error // for cases about the whole run, at its end; it sends nothing
 	compare string         // for captures: the rows of the comparison with a model that answer it
 }
 

@@ -132,6 +132,10 @@ func transportCases() []Case {
 			ID: "T-29", Title: "long message to clients", Rule: "A message of more than 412 bytes leaves the host in fragments of at most 412 bytes, also one that it passes on.",
 			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: longMessage,
 		},
+		{
+			ID: "T-30", Title: "a number for each message", Rule: "A number of a game message stands for no other one: what comes again with it has the same bytes.",
+			Source: "TRANSPORT 6.1, 6.3", Grade: FromCode, Profiles: everyHost, final: numbersOnce,
+		},
 	}
 }
 
@@ -210,6 +214,16 @@ func connectAccepted(t *T) error {
 		return t.fail("an id from 2 to 126, but not 92", a)
 	}
 	t.show(a.frame)
+	return nil
+}
+
+// last returns the last message that came and is no acknowledgement, nil if there is none.
+func (c *client) last() *seen {
+	for i := len(c.in) - 1; i >= 0; i-- {
+		if c.in[i].Type != transport.Acknowledge {
+			return &c.in[i]
+		}
+	}
 	return nil
 }
 
@@ -323,6 +337,7 @@ func (c *client) reborn() {
 	cfg.Deliver = c.deliver
 	c.Client = relay.NewClient(cfg)
 	c.known, c.signs = map[uint32]bool{}, newSigns()
+	c.firsts = nil // messages of the session before may be under way
 	c.forget()
 	c.connect()
 }
