@@ -15,6 +15,10 @@ ESLINT ?= eslint@10.15.0
 APIDIFF ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 ACTIONLINT ?= github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 
+# Without the folder in what it builds, the compiler builds nothing twice: not for
+# another clone, and not for the programs that users get.
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+
 # The nearest tag, or the commit, or "dev" where there is no git.
 VERSION ?= $(or $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null),dev)
 
@@ -29,10 +33,10 @@ PACKAGE_VERSION ?= $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+
 PACKAGE_TIME ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),946684800)
 
 # The packages with tests that call fixtures.System.
-SYSTEM ?= ./cmd/... ./dissect/capture/... ./dissect/conform/suite ./report/wireshark
+SYSTEM ?= ./cmd/... ./dissect/capture/... ./dissect/conform/suite ./report/ndjson ./report/wireshark
 
 # The packages in which several goroutines share memory.
-CONCURRENT ?= ./cmd/... ./dissect/capture/... ./report/dashboard
+CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
@@ -58,7 +62,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -71,11 +75,15 @@ web: licence-texts ## the page that reads captures in the browser, as a static s
 	$(GO) run ./cmd/web/site -wasm "$$dir/bcdissect.wasm" -support "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" -licences dist/licences.txt -out dist/web -zip cmd/internal/site/site.zip
 
 test: ## the tests: a minute, and one more for the first build
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
-# Tests that call fixtures.System are left out of "make test".
+# Tests that call fixtures.System are left out of "make test". Many of them wait,
+# so that more than one for each processor may run at a time.
 system: ## the tests that need other programs, a terminal, a network namespace or time
-	BCDISSECT_SYSTEM=1 $(GO) test -count=1 -p 1 $(SYSTEM)
+	BCDISSECT_SYSTEM=1 $(GO) test -count=1 -parallel 8 -timeout 30m $(SYSTEM)
+
+every-test: SYSTEM = ./...
+every-test: system ## the tests of test and system, each once
 
 acmi: ## recordings for Tacview, read by a parser of another project
 	cd report/acmi/acmitest && $(GO) test ./...
@@ -105,11 +113,11 @@ check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: be
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check api test arm64 system acmi schema lint vet race browser package-check
+ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet race browser package-check
 ci: ## all checks before a merge, in at most 15 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = test arm64 system schema engines unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: STAGES = every-test arm64 schema engines unit32 lint-all race-all cross packages fuzz damage long mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
@@ -128,10 +136,11 @@ STAGED = report=$$(mktemp) && trap 'rm -f "$$report"' EXIT && \
 PUBLIC = $(subst -,/,$(patsubst docs/api/%.export,%,$(wildcard docs/api/*.export)))
 
 api: ## compare the library with docs/api; UPDATE=1 writes docs/api anew
-	@for p in $(PUBLIC); do \
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && GOBIN=$$dir $(GO) install $(APIDIFF) && \
+	for p in $(PUBLIC); do \
 		file=docs/api/$$(echo $$p | tr / -).export; \
-		if [ -n "$(UPDATE)" ]; then $(GO) run $(APIDIFF) -w $$file ./$$p || exit 1; continue; fi; \
-		changes=$$($(GO) run $(APIDIFF) -incompatible $$file ./$$p) || exit 1; \
+		if [ -n "$(UPDATE)" ]; then "$$dir/apidiff" -w $$file ./$$p || exit 1; continue; fi; \
+		changes=$$("$$dir/apidiff" -incompatible $$file ./$$p) || exit 1; \
 		if [ -n "$$changes" ]; then echo "$$p has changed so that programs may have to change, too:" && echo "$$changes"; failed=1; fi; \
 	done; [ -z "$$failed" ] || { echo "make: note it in CHANGELOG.md, then 'make api UPDATE=1'" >&2; exit 1; }
 
@@ -157,10 +166,10 @@ arm64: ## the tests of the cipher on 64-bit ARM, emulated elsewhere
 # told otherwise, and the tests run hundreds.
 race: ## the tests of CONCURRENT in random order under the race detector
 	@if CGO_ENABLED=1 $(GO) build -race -o /dev/null runtime/cgo 2>/dev/null; then \
-		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -shuffle=on $(CONCURRENT); \
+		set -x; CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -shuffle=on -timeout 30m $(CONCURRENT); \
 	else \
 		echo "make: NO RACE DETECTOR: it needs a 64-bit system that Go supports and a C compiler ('go env CC' says $$($(GO) env CC))" >&2; \
-		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on $(CONCURRENT); \
+		set -x; CGO_ENABLED=0 $(GO) test -shuffle=on -timeout 30m $(CONCURRENT); \
 	fi
 
 race-all: CONCURRENT = ./...

@@ -91,7 +91,7 @@ func TestJobs(t *testing.T) {
 			}
 			large := info.Size() > 100_000
 			others := []string{"2", "3", "0"}
-			if large {
+			if large || raceDetector {
 				others = []string{"3"}
 			}
 			for form, args := range forms {
@@ -210,6 +210,9 @@ func TestJobsOutputFails(t *testing.T) {
 // A filter that takes no ship updates and acknowledgements, or all of them for
 // counts, shows the same as one that has to look at each.
 func TestSkimming(t *testing.T) {
+	if raceDetector {
+		t.Skip("TestJobs runs the same goroutines")
+	}
 	shown := 0
 	for _, name := range []string{"networked_battle.pcap", "battle_mix-s96.pcap.gz", "stock_client.pcap"} {
 		for _, args := range [][]string{{"read", "-T", "json"}, {"stats", "-T", "json"}} {

@@ -135,6 +135,7 @@ func TestReplayToLeaver(t *testing.T) {
 // compared. That is no success.
 func TestReplayToBroken(t *testing.T) {
 	fixtures.System(t) // patience takes time
+	t.Parallel()
 	for _, c := range []struct {
 		name, want string
 		answer     func(n int, datagram []byte) []byte
@@ -144,6 +145,7 @@ func TestReplayToBroken(t *testing.T) {
 		{"mute", "does not answer", func(int, []byte) []byte { return nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 			if err != nil {
 				t.Fatal(err)

@@ -36,21 +36,12 @@ func freePort(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(c.LocalAddr().String())
 }
 
-// ends waits for a process that has to end within two seconds, and returns its
-// status.
+// ends waits for a process that has to end, and returns its status.
 func ends(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
-	begun := time.Now()
-	kill := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = cmd.Wait() // the status says it
-	most := 2 * time.Second
-	if raceDetector { // which waits for a second at the end
-		most += time.Second
-	}
-	if took := time.Since(begun); took > most {
-		t.Errorf("it took %v to end", took)
-	}
+	_ = cmd.Wait() // the status says it, also if it had to be killed
 	return cmd.ProcessState.ExitCode()
 }
 
@@ -423,8 +414,10 @@ const (
 // A run that is interrupted says how far it came, writes its reports, and is no success.
 func TestConformInterrupted(t *testing.T) {
 	fixtures.System(t)
+	t.Parallel()
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			h := startHost(t)
 			page := filepath.Join(t.TempDir(), "run.html")
 			cmd := exec.Command("bcdissect", "conform", h.at.String(), "--profile", "playable", "--html", page, "-T", "json")

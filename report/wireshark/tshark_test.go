@@ -212,6 +212,7 @@ func TestTsharkAgreesWithJSON(t *testing.T) {
 			if os.Getenv("BCDISSECT_LONG") == "" && (clear || name == "battle_mix.pcapng.gz") {
 				t.Skip("takes as long as all others: set BCDISSECT_LONG")
 			}
+			t.Parallel()
 			if clear {
 				args = append(args, "--clear", "--frames", "1-8000")
 			}

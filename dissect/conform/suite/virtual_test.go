@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -459,7 +460,8 @@ func troubled(p Profile, seed uint64) Options {
 // repeats and reorders some.
 func TestSoundInTrouble(t *testing.T) { soundInTrouble(t, 0, 2) }
 
-// It does so a hundred times of a hundred.
+// It does so a hundred times of a hundred. The recordings of the later runs are
+// read back if BCDISSECT_LONG is set: that takes most of the time.
 func TestSoundOften(t *testing.T) {
 	fixtures.System(t)
 	soundInTrouble(t, 2, 100)
@@ -476,7 +478,9 @@ func soundInTrouble(t *testing.T, from, to uint64) {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				expectSound(t, p, rep, seed)
-				expectNoBlame(t, p, rep, seed)
+				if seed < 20 || os.Getenv("BCDISSECT_LONG") != "" {
+					expectNoBlame(t, p, rep, seed)
+				}
 			}
 		})
 	}
