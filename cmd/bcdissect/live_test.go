@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,13 +33,15 @@ func TestLive(t *testing.T) {
 	}
 	defer host.Close()
 	port := host.LocalAddr().(*net.UDPAddr).AddrPort()
+	want := counted(t, filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"))
+	all := strconv.Itoa(want.Datagrams.Game + want.Datagrams.GameSpy)
 
 	var out, errs bytes.Buffer
 	ended := make(chan int)
 	go func() {
 		_, number, _ := net.SplitHostPort(port.String())
 		ended <- run([]string{
-			"live", "-i", "lo", "-f", "udp port " + number, "-a", "duration:3", "-w", file, "-T", "histogram",
+			"live", "-i", "lo", "-f", "udp port " + number, "-a", "packets:" + all, "-a", "duration:60", "-w", file, "-T", "histogram",
 		}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	}()
 	time.Sleep(time.Second) // nothing tells from outside when the capture has begun
@@ -53,7 +56,6 @@ func TestLive(t *testing.T) {
 	if !strings.Contains(errs.String(), "0 dropped by the system, 0 left out") {
 		t.Errorf("got %s", errs.String())
 	}
-	want := counted(t, filepath.Join(fixtures.Dir(), "captures", "networked_battle.pcap"))
 	got := counted(t, file)
 	if sent < 4000 || got.Datagrams != want.Datagrams || got.Messages.Total != want.Messages.Total || got.Payload != want.Payload {
 		t.Errorf("the file of -w: got %+v, want %+v", got, want)
