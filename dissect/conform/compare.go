@@ -23,6 +23,7 @@ type source struct {
 	client  *Client
 	frame   int
 	time    time.Time
+	turn    time.Time     // when those before it had come, so that a host acts on it
 	skipped time.Duration // of the time before that does not count
 	since   time.Time     // when it may have been sent first, if the capture lacks that, otherwise zero
 	kind    Kind
@@ -324,6 +325,8 @@ func (c *comparer) settle(now time.Time) {
 				x.why, x.judged = whyMadeUp, true
 			case x.src.time.Before(x.to.entered):
 				x.why, x.judged = whyEntered, true
+			case !x.to.proved() && x.src.client != x.to:
+				x.why, x.judged = whyUnproved, true
 			}
 			c.rep.Invariants.expected(c, x)
 			if !x.reliable && x.by&c.judge != 0 {
@@ -422,7 +425,11 @@ func (c *comparer) output(e *Event) {
 		d.sights(c.got.key, sighting{at: e.Time, number: e.Number, came: true})
 		d.reached[limitMemory] += d.order.add(place{number: e.Number, key: c.got.key, at: e.Time, loose: e.Late})
 	}
-	if x := d.choose(&c.got); x != nil {
+	x := d.choose(&c.got)
+	if (x == nil || e.Time.Sub(x.src.turn) > d.usual.most()) && c.t.copied(e) {
+		x = d.choose(&c.got)
+	}
+	if x != nil {
 		c.pair(d, x, &c.got)
 		return
 	}
@@ -445,7 +452,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	x.body = nil
 	if g.standard() {
 		x.number, x.lag = g.Number, g.Time.Sub(x.src.time)
-		if lag := g.Time.Sub(x.src.time); g.Number >= 0 && !g.Late && lag >= 0 {
+		if lag := g.Time.Sub(x.src.turn); g.Number >= 0 && !g.Late && x.lag >= 0 {
 			at := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: lag > d.usual.most(), copied: x.copied()}
 			d.order.caused(&at)
 			if at.copied {
@@ -487,8 +494,10 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		return
 	}
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
+		if !g.Late && !g.queued {
+			d.usual.take(g.Time.Sub(x.src.turn))
+		}
 		if !g.Late {
-			d.usual.take(lag)
 			d.brought.add(x.index, g.Frame)
 		}
 		c.rep.lag(x.typ, x.op, lag+g.Skipped-x.src.skipped)

@@ -274,10 +274,10 @@ func (t *timeline) objectOf(e *Event) {
 }
 
 // copied ends the wait for a message before those of a client that the host
-// passes on: it has got that message.
-func (t *timeline) copied(e *Event) {
-	if t.holding.messages == 0 {
-		return
+// passes on, and reports whether there are such: it has got that message.
+func (t *timeline) copied(e *Event) (released bool) {
+	if t.holding.messages == 0 || !e.standard() {
+		return false
 	}
 	for _, c := range t.order {
 		q := &c.held[1]
@@ -286,16 +286,18 @@ func (t *timeline) copied(e *Event) {
 				q.got = true
 				q.until = h.Number
 				t.release(c, 1)
+				released = true
 				break
 			}
 		}
 	}
+	return released
 }
 
 // number takes note of the numbers of a record.
 func (t *timeline) number(r *dissect.Record, c *Client) {
 	h := &r.Transport
-	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat {
+	if !h.HasSeq || h.Type == transport.Acknowledge || r.Repeat || c.gone && r.Dir == dissect.ToHost {
 		return
 	}
 	list := &c.sent

@@ -92,8 +92,9 @@ const (
 	whySilent   = "the host was silent, as if it had died or lost its network"
 	whyAnew     = "the host may have begun anew: it sent nothing more to the client"
 	whyNotTaken = "the host never acknowledged the message: it was lost before the host"
+	whyWaits    = "the host never acknowledged an earlier message of the client, and may have waited for it"
 	whyNothing  = "the host acknowledged no message of the client"
-	whyUnproved = "the client never used its id, and the host acknowledged none of its messages"
+	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
 	whyAgain    = "a copy came, but its original may be an earlier message, sent again"
@@ -140,10 +141,10 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "the capture starts late"
 	case x.src.notTaken() && (x.src.matched == 0 || d.repeated(x)):
 		return whyNotTaken
+	case x.copied() && x.src.matched == 0 && !c.hasty() && x.src.waits():
+		return whyWaits
 	case x.src.kind == Input && x.src.number < 0 && x.src.client.taken.frame == 0 && x.src.matched == 0 && !x.src.madeUp:
 		return whyNothing
-	case cl.given != 0 && !cl.spoke && cl.taken.frame == 0:
-		return whyUnproved
 	case x.src.foreign:
 		return whyForeign
 	case cl.forgotten(x.src.time), x.src.client != nil && x.src.client.forgotten(x.src.time):
@@ -170,7 +171,7 @@ func (c *comparer) reason(d *destination, x *expect) string {
 // inHole reports whether the message can have had a number that the capture
 // does not hold.
 func (c *comparer) inHole(d *destination, x *expect) bool {
-	from, till := x.src.time.Add(-slack/10), x.src.time.Add(d.usual.most()+slack)
+	from, till := x.src.time.Add(-slack/10), x.src.turn.Add(d.usual.most()+slack)
 	if x.typ != transport.Standard {
 		for k := range d.client.got {
 			if d.client.got[k].during(x.src.time.Add(-slack), x.src.time.Add(time.Second)) {

@@ -148,7 +148,7 @@ func (d *destination) choose(g *got) *expect {
 		if x.done {
 			continue
 		}
-		lag := g.Time.Sub(x.src.time)
+		lag := g.Time.Sub(x.src.turn)
 		if first != nil && lag < -earliest {
 			break
 		}

@@ -1,6 +1,12 @@
 package conform
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
 
 // TestAlone: a copy is missing in a datagram that is there if those before and
 // after it came in that.
@@ -45,6 +51,54 @@ func TestFollows(t *testing.T) {
 		x := &expect{index: c.index, src: &source{number: c.number}}
 		if got := x.follows(&ordered{index: c.before, src: &source{number: c.than}}); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTurn: a copy that comes as soon as the host could act on two messages is that
+// of the first, although that one has waited for longer.
+func TestTurn(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	const key = 5
+	author := new(Client)
+	d := newDestination(new(Client), new(reached))
+	var list []*expect
+	for n := range 2 {
+		src := &source{client: author, kind: Input, number: int64(n), time: at(8 * n), turn: at(8)}
+		list = append(list, &expect{key: key, src: src, number: -1, index: n})
+	}
+	d.byKey.at(key).expects = list
+	g := &got{Event: &Event{Kind: Output, Time: at(8), Number: 3}, key: key}
+	if got := d.choose(g); got != list[0] {
+		t.Errorf("it is taken for number %d", got.src.number)
+	}
+	g.Time = at(10)
+	list[1].src.turn = at(10)
+	if got := d.choose(g); got != list[1] {
+		t.Error("it is not taken for the one whose copy would be in time")
+	}
+}
+
+// TestCopyOfHeld: a copy shows that the host has got a message that waits for one
+// before it, unless it is that of another one with the same bytes.
+func TestCopyOfHeld(t *testing.T) {
+	at := time.Unix(10, 0)
+	body := []byte{byte(msg.OpStopFiring), 1, 2, 3, 4}
+	for name, expected := range map[string]bool{"of this": false, "of another": true} {
+		tl := newTimeline(msg.Catalog(), func(*Event) {})
+		author, to := new(Client), new(Client)
+		tl.order = []*Client{author, to}
+		tl.now.time = at
+		author.held[1] = held{begun: true, next: 5, events: []*Event{{Kind: Input, Client: author, Time: at, Number: 7, Type: transport.Standard, Op: msg.OpStopFiring, Body: body}}}
+		tl.holding.add(len(body))
+		c := newComparer(tl, &Report{Invariants: newInvariants(msg.Catalog())}, stockModel, stockModel)
+		if expected {
+			x := &expect{to: to, key: c.key(transport.Standard, true, false, body), number: -1, by: stockModel, src: &source{client: author, time: at, turn: at, number: 4}}
+			c.dest(to).byKey.at(x.key).expects = []*expect{x}
+		}
+		c.output(&Event{Kind: Output, Client: to, Time: at, Type: transport.Standard, Op: msg.OpStopFiring, Reliable: true, Body: body, Number: 3})
+		if waits := len(author.held[1].events) == 1; waits != expected {
+			t.Errorf("a copy %s: it waits: %v", name, waits)
 		}
 	}
 }

@@ -62,6 +62,26 @@ func (s *source) restless() bool {
 	return s.notTaken() || s.client.resent.during(s.time, s.time.Add(latest))
 }
 
+// waits reports whether the host may have kept the message until one before it
+// came, which never did: it has passed on none of those behind that one.
+func (s *source) waits() bool {
+	said := s.client.said
+	at := said.after(s.number)
+	if at == len(said) || said[at] != s || slices.ContainsFunc(said[at:], func(o *source) bool { return o.matched > 0 }) {
+		return false
+	}
+	for ; at > 0 && said[at-1].matched == 0; at-- {
+		if said[at-1].notTaken() {
+			return true
+		}
+	}
+	last := int64(firstNumber)
+	if at > 0 {
+		last = said[at-1].number
+	}
+	return s.client.sent[1].between(last, s.number, time.Time{}, s.time)
+}
+
 // A line is a list of numbered messages that a host keeps in the same order as
 // another one: those of a client and their copies to another, or the copies to
 // two clients.

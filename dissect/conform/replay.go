@@ -240,9 +240,12 @@ func (r *Replay) play(e *Event) {
 	if r.src == nil || r.src.caused {
 		r.src = new(source)
 	}
-	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, since: e.Since, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
+	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, turn: e.turn, skipped: e.Skipped, since: e.Since, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
 	if e.standard() {
 		r.src.number = e.Number
+	}
+	if e.turn.Before(e.Time) || r.cmp.hasty() {
+		r.src.turn = e.Time
 	}
 	if e.Kind == Left {
 		r.src.id = e.Client.Peer

@@ -34,6 +34,7 @@ type session struct {
 	only     netip.AddrPort                                 // this one
 	alter    func(from netip.AddrPort, plain []byte) []byte // if not nil, changes recorded datagrams
 	tap      func(*dissect.Datagram)                        // if not nil, takes recorded datagrams
+	lose     func(from netip.AddrPort, plain []byte) bool   // if not nil, tells whether the network loses a datagram: before the capture, or behind it
 }
 
 // A guest is a client of a session.
@@ -109,6 +110,9 @@ func (s *session) run(d time.Duration) {
 				if !ok {
 					break
 				}
+				if s.lost(g.addr, datagram) {
+					continue
+				}
 				s.record(g.addr, s.addr, datagram)
 				if s.host != nil {
 					s.host.Receive(s.now, g.addr, datagram)
@@ -125,6 +129,9 @@ func (s *session) run(d time.Duration) {
 				break
 			}
 			s.record(s.addr, to, datagram)
+			if s.lost(s.addr, datagram) {
+				continue
+			}
 			for _, g := range s.clients {
 				if g.addr == to {
 					g.Receive(s.now, datagram)
@@ -132,6 +139,11 @@ func (s *session) run(d time.Duration) {
 			}
 		}
 	}
+}
+
+// lost reports whether the network loses a datagram.
+func (s *session) lost(from netip.AddrPort, datagram []byte) bool {
+	return s.lose != nil && s.lose(from, cipher.Decrypt(nil, datagram))
 }
 
 // create lets a client create its ship.

@@ -68,7 +68,7 @@ func (d *destination) inPlace(x *expect, g *got) bool {
 			return false
 		}
 	}
-	return x.replica || g.Late || g.Time.Sub(x.src.time) <= d.usual.most()+slack
+	return x.replica || g.Late || g.Time.Sub(x.src.turn) <= d.usual.most()+slack
 }
 
 // related reports whether a captured message can be the expected one, changed:

@@ -51,6 +51,7 @@ type Event struct {
 	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first of these
 	Skipped  time.Duration // of the time before that does not count
 	Since    time.Time     // when an Input may have been sent first, if the capture lacks an earlier transmission, otherwise zero
+	turn     time.Time     // when those before an Input had come, or were given up
 	receipt  *receipt
 }
 
@@ -564,6 +565,7 @@ func (t *timeline) dequeue(c *Client) []*Event {
 
 // hand emits an event of a client, or keeps it until the client is admitted.
 func (t *timeline) hand(c *Client, e *Event) {
+	e.turn = t.now.time
 	switch {
 	case c.admitted:
 		t.emit(e)
@@ -600,7 +602,6 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 	e.Kind, e.Client = Output, c
 	if e.standard() {
 		t.admit(c)
-		t.copied(e)
 		t.learn(r, e)
 		t.prove(r, e)
 		t.emit(e)
