@@ -86,6 +86,9 @@ var connectSpec = decode.Spec{
 	Layout: decode.LayoutOf[Request](),
 }
 
+// NonceField is the name of the random number in a connect.
+const NonceField = "nonce"
+
 // Request is the body of a client's Connect message.
 type Request struct {
 	Addr     [4]byte
@@ -96,7 +99,7 @@ type Request struct {
 // Walk implements [decode.Message].
 func (m *Request) Walk(c *decode.Codec) {
 	c.IPv4("ip", &m.Addr, "the client's own address as it sees it")
-	c.U32("nonce", &m.Nonce, "random and not 0, the same in every repetition of one attempt")
+	c.U32(NonceField, &m.Nonce, "random and not 0, the same in every repetition of one attempt")
 	c.Private(decode.Password, func() { c.WStrz("password", &m.Password, "empty for none") })
 }
 

@@ -417,7 +417,7 @@ type meaning uint8
 const (
 	asSent  meaning = iota
 	renamed         // it has one counterpart
-	ofClock         // it is not compared
+	ofClock         // it is not compared, as clocks and random numbers
 )
 
 // meaningOf returns how a field of a message is compared, and the id in it.
@@ -434,6 +434,8 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 		}
 		m, v = renamed, id{numbers + domain(f.Who), n}
 	case f.Name == msg.ClockField && depth == 0:
+		return ofClock, v
+	case f.Name == transport.NonceField && r.Transport.Type == transport.Connect: // each attempt draws another one
 		return ofClock, v
 	}
 	if depth > 0 || r.Spec == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
@@ -161,6 +162,19 @@ func TestAltered(t *testing.T) {
 			if x, y := string(v.A.Bytes), string(v.B.Bytes); x != "everything good for you?" || y != "everything food for you?" {
 				t.Errorf("got %q and %q", x, y)
 			}
+		}
+	})
+	t.Run("the random number of a connect", func(t *testing.T) { // each session has others
+		const nonceAt = 11 // behind FF 01, 03 0F C0, a number and the address
+		b, changed := clone(), 0
+		for i := range b {
+			if bytes.HasPrefix(b[i].Payload, []byte{transport.UnassignedPeer, 1, byte(transport.Connect), 0x0F}) {
+				b[i].Payload[nonceAt] ^= 7
+				changed++
+			}
+		}
+		if expect(t, compare(t, all, b, Options{})); changed == 0 {
+			t.Error("no connect was changed")
 		}
 	})
 	t.Run("an object", func(t *testing.T) { // that all other messages name alike
