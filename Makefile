@@ -49,6 +49,7 @@ BENCH ?= .
 COUNT ?= 1
 ROUNDS ?= 7
 PART ?=
+TESTFLAGS ?=
 
 PACKAGING = cmd/bcdissect/packaging
 
@@ -75,15 +76,16 @@ web: licence-texts ## the page that reads captures in the browser, as a static s
 	$(GO) run ./cmd/web/site -wasm "$$dir/bcdissect.wasm" -support "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" -licences dist/licences.txt -out dist/web -zip cmd/internal/site/site.zip
 
 test: ## the tests: a minute, and one more for the first build
-	$(GO) test -timeout 30m ./...
+	$(GO) test $(TESTFLAGS) -timeout 30m ./...
 
 # Tests that call fixtures.System are left out of "make test". Many of them wait,
 # so that more than one for each processor may run at a time.
+system every-test: export BCDISSECT_SYSTEM = 1
+system every-test: TESTFLAGS = -count=1 -parallel 8
 system: ## the tests that need other programs, a terminal, a network namespace or time
-	BCDISSECT_SYSTEM=1 $(GO) test -count=1 -parallel 8 -timeout 30m $(SYSTEM)
+	$(GO) test $(TESTFLAGS) -timeout 30m $(SYSTEM)
 
-every-test: SYSTEM = ./...
-every-test: system ## the tests of test and system, each once
+every-test: test ## the tests of test and system, each once
 
 acmi: ## recordings for Tacview, read by a parser of another project
 	cd report/acmi/acmitest && $(GO) test ./...
