@@ -36,6 +36,7 @@ type Client struct {
 	dropped   int       // messages that should wait, but are too many
 	ready     bool      // its ClientReady has been played
 	entered   time.Time // when it was let in, or said that it is ready
+	welcomed  time.Time // when the host first sent it what a client gets that is ready
 	playing   bool      // it counts as being in the game: it is ready, or was adopted
 	asked     int       // ChecksumRequests to it
 	settled   bool      // it got its Settings

@@ -154,6 +154,7 @@ type comparer struct {
 	doubts   doubts
 	again    again
 	twins    map[uint64]twin
+	crossing []crossing  // messages of clients while another one comes or leaves
 	lost     uint16      // slots of ships that the captured host has told to explode
 	cuts     []time.Time // datagrams of clients that the capture cut short
 }

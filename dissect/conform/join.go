@@ -209,6 +209,9 @@ func (t *timeline) prove(r *dissect.Record, e *Event) {
 	case decode.StepLoad:
 		t.answered(c, len(rounds))
 	case decode.StepEnter:
+		if c.welcomed.IsZero() {
+			c.welcomed = t.now.time
+		}
 		t.answered(c, len(rounds))
 		t.readied(c)
 	case decode.StepNone, decode.StepAnswer, decode.StepFiles, decode.StepReady:

@@ -101,6 +101,7 @@ const (
 	whyMadeUp   = "the capture lacks the client's message, so its time is unknown"
 	whyGuessed  = "it names a player, and the capture lacks that player's id"
 	whyEntered  = "the client joined after it was caused; the model acted late, since it waited for a message that the capture lacks"
+	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"
 	whyAhead    = "a copy came before it, so that the capture may lack its first transmission"
 	whyInput    = "the capture lacks a message of the client that may have caused it"
 )
@@ -147,6 +148,8 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return whyNothing
 	case x.src.foreign:
 		return whyForeign
+	case x.copied() && x.src.client != cl && cl.enters(x.src.time):
+		return whyCrossed
 	case cl.forgotten(x.src.time), x.src.client != nil && x.src.client.forgotten(x.src.time):
 		return whyAnew
 	case c.t.silentAt(x.src.time):
@@ -304,6 +307,8 @@ func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
 		return "it may answer a message from before the capture", true
 	case g.Time.Sub(d.client.madeReady) < latest:
 		return "the capture lacks the client's join, so its time is unknown", true
+	case c.crossed(d, g):
+		return whyCrossed, true
 	case near(c.cuts, g.Time.Add(-latest), latest):
 		return "its cause may be in the cut part of a datagram", true
 	case c.lacks(d, g):

@@ -233,6 +233,7 @@ func (r *Replay) play(e *Event) {
 		return
 	case Input, Joined, Left:
 		r.cmp.destroyed(e)
+		r.cmp.cross(e)
 		r.rep.Inputs++
 		r.rep.Invariants.input(r.cmp, e)
 	case Heard, Appeared, PutOut:
