@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +8,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -276,8 +273,9 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 			return cli.Failed(err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	interrupts := cli.NewInterrupts(s, 0, false)
+	defer interrupts.Close()
+	ctx := interrupts.Context()
 	s.Graceful = true
 	out, err := c.outputs(s)
 	if err != nil {

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"runtime/debug"
 	"time"
 
@@ -246,8 +243,9 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 			return cli.Failed(err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	interrupts := cli.NewInterrupts(s, 0, false)
+	defer interrupts.Close()
+	ctx := interrupts.Context()
 	s.Graceful = true
 	var verdict error
 	var st *stage.Stage

@@ -415,7 +415,7 @@ const (
 func TestConformInterrupted(t *testing.T) {
 	fixtures.System(t)
 	t.Parallel()
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			h := startHost(t)

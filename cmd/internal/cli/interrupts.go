@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -83,6 +84,20 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 		signal.Reset(syscall.SIGPIPE)
 	})
 	return i
+}
+
+// Context returns a context that ends when the command is to end. It is valid
+// until Close.
+func (i *Interrupts) Context() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		select {
+		case <-i.Stopped:
+		case <-i.done:
+		}
+	}()
+	return ctx
 }
 
 // Input returns standard input, which ends when the command is to stop: a moment

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ type Output struct {
 	replaces string   // the file that it replaces when closed; or empty
 	unwatch  func()   // once nothing is left behind by a kill
 	failed   bool
+	created  bool // there was no such file
 	Terminal bool
 	Width    int // columns of the terminal, 0 if it is none
 	Display
@@ -33,6 +35,7 @@ func OpenOutput(name string, s Streams) (*Output, error) {
 		if !s.Graceful { // before there is a file to remove
 			created, unwatch = removeWhenKilled(s.Abort)
 		}
+		isNew := absent(name)
 		f, replaces, err := createOutput(name)
 		if err != nil || replaces == "" { // then nothing is left behind
 			created("")
@@ -44,7 +47,7 @@ func OpenOutput(name string, s Streams) (*Output, error) {
 		if err != nil {
 			return nil, Failed(PlainPath(name, err))
 		}
-		return &Output{Writer: f, name: name, file: f, replaces: replaces, unwatch: unwatch}, nil
+		return &Output{Writer: f, name: name, file: f, replaces: replaces, unwatch: unwatch, created: isNew}, nil
 	}
 	o := &Output{Writer: s.Out, name: "standard output", Display: s.Display}
 	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -171,10 +174,14 @@ func (o *Output) Close() error {
 }
 
 // Discard closes the file of -o if there is nothing to write. One that was there
-// before stays as it was.
+// before stays as it was, and a new one goes.
 func (o *Output) Discard() error {
 	o.failed = true
-	return o.Close()
+	err := o.Close()
+	if o.created && o.file != nil {
+		err = errors.Join(err, os.Remove(o.name))
+	}
+	return err
 }
 
 // CheckOverwrite refuses an output that would overwrite an input.

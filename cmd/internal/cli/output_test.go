@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -37,5 +40,37 @@ func TestOutputKeeps(t *testing.T) {
 	o = o.To(half{&w.Buffer})
 	if _, err := o.Keep(text); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("half: got %v", err)
+	}
+}
+
+// An output that is discarded leaves the folder as it was: no new file, and an
+// old one unchanged.
+func TestOutputDiscard(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		before []byte // nil for no file
+	}{{"new", nil}, {"empty", []byte{}}, {"old", []byte("report")}} {
+		t.Run(tt.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "report.txt")
+			if tt.before != nil {
+				if err := os.WriteFile(name, tt.before, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o, err := OpenOutput(name, Streams{Graceful: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Discard(); err != nil {
+				t.Error(err)
+			}
+			after, err := os.ReadFile(name)
+			if gone := errors.Is(err, fs.ErrNotExist); gone != (tt.before == nil) || !bytes.Equal(after, tt.before) {
+				t.Errorf("got %q, %v", after, err)
+			}
+			if list, err := os.ReadDir(filepath.Dir(name)); err != nil || len(list) > 1 {
+				t.Errorf("%v, %v", list, err)
+			}
+		})
 	}
 }
