@@ -14,13 +14,28 @@ import (
 type Field struct {
 	Path             string
 	Expected, Actual string
+
+	same bool
 }
 
-// Same reports whether both sides agree.
-func (f *Field) Same() bool { return f.Expected == f.Actual }
+// Same reports whether both sides agree, behind the end of a long text, too.
+func (f *Field) Same() bool { return f.same }
 
-// maxFields bounds the fields of a difference.
-const maxFields = 64
+// Limits of the fields of a difference.
+const (
+	maxFields    = 64
+	maxFieldText = 1024 // bytes of a value
+)
+
+// shorten ends long values at the limit, with a sign that says so.
+func (f *Field) shorten() {
+	f.same = f.Expected == f.Actual
+	for _, s := range []*string{&f.Expected, &f.Actual} {
+		if len(*s) > maxFieldText {
+			*s = strings.ToValidUTF8((*s)[:maxFieldText], "") + " ..."
+		}
+	}
+}
 
 // beside returns the fields of an expected and of an actual message, and how many
 // there are beyond the limit; nil stands for no message.
@@ -45,6 +60,9 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, le
 			}
 		}
 		left = max(left, v.left) // most are the same on both sides
+	}
+	for i := range list {
+		list[i].shorten()
 	}
 	return list, left
 }
@@ -133,13 +151,9 @@ func value(f *decode.Field) string {
 }
 
 func hex(b []byte) string {
-	const digits, most = "0123456789ABCDEF", 32
+	const digits = "0123456789ABCDEF"
 	var s strings.Builder
 	for i, c := range b {
-		if i == most {
-			s.WriteString(" ...")
-			break
-		}
 		if i > 0 {
 			s.WriteByte(' ')
 		}

@@ -146,6 +146,31 @@ func TestFieldsAreBounded(t *testing.T) {
 	}
 }
 
+// Long values of fields end at a limit; whether both sides agree counts to the end.
+func TestFieldTextsAreBounded(t *testing.T) {
+	b := newBodies(msg.Catalog())
+	body := func(end string) []byte {
+		return b.write(msg.OpChat, &msg.Chat{Sender: 1, Text: []byte(strings.Repeat("long ", 1000) + end)})
+	}
+	text := func(have []byte) *Field {
+		list, _ := b.beside(transport.Standard, body("a"), have)
+		i := slices.IndexFunc(list, func(f Field) bool { return f.Path == "text" })
+		if i < 0 {
+			t.Fatal("no text", list)
+		}
+		return &list[i]
+	}
+	for _, tt := range []struct {
+		end  string
+		same bool
+	}{{"a", true}, {"b", false}} {
+		f := text(body(tt.end))
+		if f.Same() != tt.same || len(f.Actual) > maxFieldText+4 || !strings.HasSuffix(f.Actual, " ...") {
+			t.Errorf("%s: the same %v, %d bytes: %q", tt.end, f.Same(), len(f.Actual), f.Actual[max(0, len(f.Actual)-20):])
+		}
+	}
+}
+
 // Steps of a join that have no room are counted; the last is there.
 func TestStepsAreBounded(t *testing.T) {
 	j := &Join{}

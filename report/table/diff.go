@@ -26,10 +26,7 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Opt
 	if c == nil {
 		c = msg.Catalog()
 	}
-	d := diffPage{r: r, o: o, theme: newTheme(o.Color), catalog: c, more: unicodeSigns.more}
-	if o.ASCII {
-		d.more = asciiSigns.more
-	}
+	d := diffPage{r: r, o: o, theme: newTheme(o.Color), catalog: c, more: signsOf(o).more}
 	d.head(names)
 	if d.strange = r.Strange(); d.strange {
 		d.line(yellow, "The files have hardly anything in common: are they of the same session?")

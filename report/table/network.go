@@ -34,10 +34,7 @@ const worstMoments = 8
 // updates of each ship. Where tables are too wide there is a block for each
 // player.
 func Network(w io.Writer, m *measure.Meter, o Options) error {
-	n := networkTables{w: w, o: o, theme: newTheme(o.Color), more: unicodeSigns.more}
-	if o.ASCII {
-		n.more = asciiSigns.more
-	}
+	n := networkTables{w: w, o: o, theme: newTheme(o.Color), more: signsOf(o).more}
 	links, ships := m.Links(), m.Ships()
 	for i := range links {
 		n.hosts = n.hosts || links[i].Host != links[0].Host
@@ -290,11 +287,7 @@ func (n *networkTables) grid(head []string, rows [][]string, left int) error {
 
 // name returns text from the network, escaped and cut.
 func (n *networkTables) name(s string, width int) string {
-	b := report.AppendEscaped(nil, s)
-	if k, cut := n.widths.cut(b, width, n.more); cut {
-		b = append(b[:k], n.more...)
-	}
-	return string(b)
+	return n.widths.brief(s, width, n.more)
 }
 
 // bad returns a count that should be 0.

@@ -18,7 +18,7 @@ const shownDifferences = 40
 // opcodes, the differences, the documented and the not compared messages, the
 // invariants, and the verdict.
 func Replay(w io.Writer, r *conform.Report, o Options) error {
-	t := replayTables{w: w, o: o, theme: newTheme(o.Color), r: r}
+	t := replayTables{w: w, o: o, theme: newTheme(o.Color), r: r, more: signsOf(o).more}
 	t.head()
 	t.clients()
 	t.classes()
@@ -35,6 +35,7 @@ type replayTables struct {
 	theme *theme
 	r     *conform.Report
 
+	more   string // in the place of the end of long text
 	widths widths
 	err    error
 }
@@ -101,15 +102,11 @@ func (t *replayTables) head() {
 		against, g.Mode, mission, g.System, g.Players)
 	t.printf("played    %d %s of %s\n", r.Inputs, plural.Form(r.Inputs, "{message|messages}"), plural.Count(len(r.Clients), "client"))
 	for _, n := range r.Notes {
-		t.printf("%s\n", t.paint("note      "+report.Escape(n), yellow))
+		t.printf("%s\n", t.paint("note      "+t.brief(n), yellow))
 	}
 }
 
 func (t *replayTables) clients() {
-	n := networkTables{more: unicodeSigns.more}
-	if t.o.ASCII {
-		n.more = asciiSigns.more
-	}
 	rows := [][]string{}
 	for _, c := range t.r.Clients {
 		slot, peer, join := "-", "-", "in the capture"
@@ -122,7 +119,7 @@ func (t *replayTables) clients() {
 		if c.Adopted {
 			join = "before the capture"
 		}
-		rows = append(rows, []string{c.Addr.String(), n.name(c.Name, linkPlayerWidth), join, peer, slot, count(int64(c.First))})
+		rows = append(rows, []string{c.Addr.String(), t.widths.brief(c.Name, linkPlayerWidth, t.more), join, peer, slot, count(int64(c.First))})
 	}
 	t.grid([]string{"client", "player", "joined", "peer", "slot", "frame"}, rows, 3)
 }
@@ -165,7 +162,7 @@ func (t *replayTables) differences() {
 		if typ, control := d.Control(); control {
 			what = typ.Kind()
 		}
-		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), report.Escape(d.Detail), count(int64(d.Frame))})
+		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), t.brief(d.Detail), count(int64(d.Frame))})
 	}
 	if len(rows) == 0 {
 		return
@@ -201,7 +198,7 @@ func (t *replayTables) fields() {
 			if !f.Same() && d.Kind == "differs" {
 				look = red
 			}
-			rows = append(rows, []string{f.Path, dash(f.Expected), t.paint(dash(f.Actual), look)})
+			rows = append(rows, []string{f.Path, t.value(f.Expected), t.paint(t.value(f.Actual), look)})
 		}
 		if len(rows) > 0 {
 			t.printf("\n%s %s to %v, frame %d\n", d.Kind, d.Name, d.To, d.Frame)
@@ -210,12 +207,19 @@ func (t *replayTables) fields() {
 	}
 }
 
-func dash(s string) string {
+// value returns the value of a field, which is text from the network.
+func (t *replayTables) value(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return report.Escape(s)
+	return t.brief(s)
 }
+
+// briefWidth is the length of text that may hold some from the network; JSON has
+// more.
+const briefWidth = 320
+
+func (t *replayTables) brief(s string) string { return t.widths.brief(s, briefWidth, t.more) }
 
 func (t *replayTables) lists() {
 	r := t.r

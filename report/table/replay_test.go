@@ -24,3 +24,24 @@ func TestReplayVerdict(t *testing.T) {
 		}
 	}
 }
+
+// Long text from the network is cut, and hostile text escaped.
+func TestReplayCutsTexts(t *testing.T) {
+	long := strings.Repeat("\x1b[31mlong ", 500)
+	r := &conform.Report{
+		Found: 1, Notes: []string{long},
+		Differences: []conform.Difference{{Kind: "extra", Name: "Chat", Detail: long, Fields: []conform.Field{{Path: "text", Actual: long}}}},
+	}
+	var b strings.Builder
+	if err := table.Replay(&b, r, table.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.Contains(got, "\x1b") || strings.Count(got, "…") != 3 {
+		t.Errorf("%d signs of a cut: %q", strings.Count(got, "…"), got)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(line)); n > 450 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+}

@@ -29,10 +29,7 @@ const (
 // Session writes matches as pages of text: first the list of matches and the
 // league table, if there are any.
 func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
-	s := sessionPage{o: o, theme: newTheme(o.Color), more: unicodeSigns.more}
-	if o.ASCII {
-		s.more = asciiSigns.more
-	}
+	s := sessionPage{o: o, theme: newTheme(o.Color), more: signsOf(o.Options).more}
 	if len(all) > 1 {
 		s.overview(all)
 	}
@@ -116,11 +113,7 @@ func (s *sessionPage) name(m *match.Match, player int) string { return s.short(m
 
 // short returns a name, escaped and cut.
 func (s *sessionPage) short(name string) string {
-	b := report.AppendEscaped(nil, name)
-	if k, cut := s.widths.cut(b, sessionName, s.more); cut {
-		b = append(b[:k], s.more...)
-	}
-	return string(b)
+	return s.widths.brief(name, sessionName, s.more)
 }
 
 // table draws a table that fits the terminal.

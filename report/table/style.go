@@ -137,6 +137,14 @@ var (
 	asciiSigns   = signs{arrow: "->", both: " <-> host", toHost: " -> host", fromHost: "host -> ", more: "..."}
 )
 
+// signsOf returns the signs that the output can show.
+func signsOf(o Options) signs {
+	if o.ASCII {
+		return asciiSigns
+	}
+	return unicodeSigns
+}
+
 // A text is bytes with styles.
 type text struct {
 	b    []byte
