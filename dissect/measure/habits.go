@@ -697,6 +697,8 @@ func (h *Habits) updateFigures() (all []Figure) {
 			known = "about 100 ms"
 		} else if to := u.to; to != "" {
 			name += " to " + to
+		} else if k.dst.Addr().IsUnspecified() { // of a log, which tells clients apart by number
+			name += fmt.Sprintf(" to client %d, address unknown", k.dst.Port())
 		} else {
 			name += " to " + k.dst.String()
 		}
