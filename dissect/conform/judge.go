@@ -126,8 +126,10 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return "hosts tell of a leave in different ways"
 	case c.t.cut > 0 && d.heard.Before(x.src.time):
 		return "the host sent nothing more to the client; the reason may be in the cut part of a datagram"
+	case c.last.Sub(x.src.time) < lastMoment && c.cameAgain(x):
+		return whyAgain
 	case c.last.Sub(x.src.time) < lastMoment:
-		return "the capture ends before it could come"
+		return "the capture ends within half a second: it may have come later"
 	case cl.gone && cl.left.Sub(x.src.time) < lastMoment:
 		return "the client was gone before it could come"
 	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce):
@@ -165,10 +167,16 @@ func (c *comparer) reason(d *destination, x *expect) string {
 	if why, ok := d.mistaken(x); ok {
 		return why
 	}
-	if c.again.near(x.to, x.key, x.src.time.Add(-slack), x.src.time.Add(latest)) {
+	if c.cameAgain(x) {
 		return whyAgain
 	}
 	return ""
+}
+
+// cameAgain reports whether a copy came that was taken for an earlier message,
+// sent again.
+func (c *comparer) cameAgain(x *expect) bool {
+	return c.again.near(x.to, x.key, x.src.time.Add(-slack), x.src.time.Add(latest))
 }
 
 // inHole reports whether the message can have had a number that the capture

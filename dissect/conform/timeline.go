@@ -28,7 +28,7 @@ const (
 	Left                 // a client leaves
 	PutOut               // the host tells others that it has put a client out
 	Cut                  // a datagram that the capture cut; Client is nil if a client sent it
-	Again                // a game message with a number that the tracker takes for a retransmission; Client is nil if a client sent it
+	Again                // an accept, or a game message, with a number that the tracker takes for a retransmission; Client is nil if a client sent it
 )
 
 // An Event is one thing that happened in the captured session. It is borrowed until
@@ -368,7 +368,13 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 				got.twice = true
 			}
 		}
-		if h.Type == transport.Standard && len(r.Payload) > 0 {
+		switch {
+		case h.Type == transport.Connect && r.Dir == dissect.FromHost:
+			t.event = Event{
+				Kind: Again, Time: t.now.time, Frame: t.now.frame, Type: h.Type, Body: r.Bytes[h.Size:], Client: t.receiver(r), Number: -1,
+			}
+			t.emit(&t.event)
+		case h.Type == transport.Standard && len(r.Payload) > 0:
 			t.event = Event{
 				Kind: Again, Time: t.now.time, Frame: t.now.frame, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
 				Reliable: true, Priority: h.Priority, Body: r.Payload, Client: t.receiver(r), Number: -1,
