@@ -144,7 +144,7 @@ func (p *Pipeline) Clone() *Pipeline {
 	c.table = p.table.Clone()
 	c.table.Note = c.now.note
 	c.stats, c.omitValues, c.omitCopies = p.stats, p.omitValues, p.omitCopies
-	c.clock = p.clock
+	c.clock, c.headers = p.clock, p.headers
 	c.now.notes = slices.Clone(p.now.notes)
 	c.now.sighted, c.now.from = p.now.sighted, p.now.from
 	c.now.from.Author = p.now.from.Author.Clone()

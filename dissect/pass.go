@@ -58,6 +58,19 @@ func (p *pass) gameSpy() error {
 	return p.emit(r)
 }
 
+// damaged makes the record of a datagram with addresses that are new and not to
+// be trusted.
+func (p *pass) damaged() error {
+	p.headers.damaged++
+	p.stats.Malformed++
+	r := &p.rec
+	*r = Record{
+		Datagram: p.d, Conversation: p.table.Number(p.d.Src, p.d.Dst), Kind: KindMalformed, Peer: p.plain[0],
+		Bytes: p.plain, Rest: p.plain, Status: StatusMalformed, Err: ErrHeader,
+	}
+	return p.emit(r)
+}
+
 func dirOf(c *session.Conversation, s session.Side) Dir {
 	switch {
 	case !c.HostKnown():

@@ -69,6 +69,7 @@ type Pipeline struct {
 	clock   packet.Clock
 	updates updates
 	asides  asides
+	headers headers
 }
 
 // New returns a pipeline.
@@ -116,6 +117,7 @@ var (
 	ErrOpcode   = errors.New("unknown opcode")
 	ErrFragment = errors.New("impossible fragment")
 	ErrEvicted  = errors.New("given up to keep to a limit")
+	ErrHeader   = errors.New("the IP header is damaged, by its checksum: its addresses may be wrong")
 	ErrMissing  = errors.New("never became complete")
 )
 
@@ -156,8 +158,12 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 			p.stats.Other++
 			return nil
 		}
+		if d.Damaged && p.headers.tell() {
+			return p.begin(d, nil, plain, emit).damaged()
+		}
 		c = p.open(d)
 	}
+	p.headers.take(d)
 	return p.begin(d, c, plain, emit).datagram()
 }
 
@@ -167,6 +173,25 @@ func (p *Pipeline) Flush(emit func(*Record) error) error {
 		p.flush(c, nil, ErrMissing, "until the end of the capture")
 	})
 	return p.asides.drain(emit)
+}
+
+// headers count the datagrams of the game with sound IP headers, and those with
+// damaged ones.
+type headers struct{ sound, damaged int }
+
+func (h *headers) take(d *Datagram) {
+	if d.Damaged {
+		h.damaged++
+	} else {
+		h.sound++
+	}
+}
+
+// tell reports whether checksums tell a damaged header: where they are often
+// wrong, somebody changed the addresses without them.
+func (h *headers) tell() bool {
+	const often = 4
+	return h.sound > often*h.damaged
 }
 
 // wanted reports whether the datagram is from or to one of the configured

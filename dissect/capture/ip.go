@@ -39,6 +39,8 @@ func (d *decoder) ipv4(b []byte) outcome {
 	if len(b) < header {
 		return d.short()
 	}
+	// A checksum of 0 is left to the network card.
+	d.datagram.Damaged = be16(b[10:]) != 0 && damaged(b[:header])
 	src, dst := netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
 	payload, full := b[header:min(total, len(b))], total-header
 	const moreFlag, offsetMask = 0x2000, 0x1fff
@@ -63,6 +65,19 @@ func (d *decoder) ipv4(b []byte) outcome {
 		d.give(src, dst, h, payload, full)
 	}
 	return o
+}
+
+// damaged reports whether the checksum of an IPv4 header is wrong.
+func damaged(header []byte) bool {
+	sum := uint64(0)
+	for ; len(header) >= 4; header = header[4:] {
+		sum += uint64(binary.BigEndian.Uint32(header))
+	}
+	sum = sum>>32 + sum&0xffffffff
+	sum = sum>>16 + sum&0xffff
+	sum = sum>>16 + sum&0xffff
+	sum = sum>>16 + sum&0xffff
+	return sum != 0xffff
 }
 
 // ipv6 decodes an IPv6 packet with optional padding.

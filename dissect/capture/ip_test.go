@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +131,21 @@ func TestOffloadBeyond64K(t *testing.T) {
 	frame := append(fixtures.Unhex(t, "45 00 00 00 00 00 00 00  40 11 00 00  0a 00 00 01  0a 00 00 02  03 e8 07 d0 00 00 00 00"), make([]byte, 70000)...)
 	if d := one(t, pcapOf(linkRaw, frame)); d.Full != 70000 || len(d.Payload) != 70000 {
 		t.Errorf("got %d of %d bytes, want 70000", len(d.Payload), d.Full)
+	}
+}
+
+// The checksum of an IPv4 header tells damage, unless it is left to the network
+// card. The header is a common example, with the checksum B861.
+func TestHeaderChecksum(t *testing.T) {
+	sound := []byte{0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7}
+	if damaged(sound) {
+		t.Error("a sound header counts as damaged")
+	}
+	for i := range 8 * len(sound) {
+		b := slices.Clone(sound)
+		b[i/8] ^= 1 << (i % 8)
+		if !damaged(b) {
+			t.Errorf("bit %d: damage is not seen", i)
+		}
 	}
 }

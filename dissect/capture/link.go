@@ -70,7 +70,7 @@ func (d *decoder) decode(f *frame) bool {
 	d.datagram.WireLen = f.full
 	d.cut, d.pieces = f.full > len(f.data), nil
 	o := f.flaw
-	d.datagram.Form = packet.Wire
+	d.datagram.Form, d.datagram.Damaged = packet.Wire, false
 	switch {
 	case o != gaveDatagram:
 	case f.logged != nil:

@@ -26,6 +26,7 @@ type Client struct {
 	short     bool   // connected with an 8-bit length
 	body      []byte // of its connect
 	answers   int    // messages besides connects that came from it
+	datagrams int    // from and to it
 	left      time.Time
 	gone      bool
 	putOut    bool      // by the host's word

@@ -1,9 +1,12 @@
 package conform
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
@@ -18,6 +21,7 @@ type Hosts struct {
 	host   netip.AddrPort
 	last   *Replay // of host, which had the last record
 	passed int     // messages of hosts beyond the limit
+	flawed int     // datagrams with damaged headers
 	budget budget
 }
 
@@ -26,6 +30,9 @@ func NewHosts(cfg Config) *Hosts { return &Hosts{cfg: cfg, by: map[netip.AddrPor
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
 func (h *Hosts) Record(r *dissect.Record) error {
+	if errors.Is(r.Err, dissect.ErrHeader) {
+		h.flawed++
+	}
 	if r.Dir == dissect.DirUnknown || r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed {
 		return nil
 	}
@@ -61,9 +68,50 @@ func (h *Hosts) Close() error { return nil }
 // which the hosts were met, and the number of messages of further hosts.
 func (h *Hosts) Reports() (reports []*Report, passed int) {
 	lossy := slices.ContainsFunc(h.order, func(r *Replay) bool { return r.t.lossy() })
+	apparent := h.apparent()
 	for _, r := range h.order {
+		if slices.Contains(apparent, r) {
+			continue
+		}
 		r.lossy = lossy
-		reports = append(reports, r.Close())
+		rep := r.Close()
+		if len(reports) == 0 {
+			rep.Notes = append(rep.Notes, h.notes(apparent)...)
+		}
+		reports = append(reports, rep)
 	}
 	return reports, h.passed
+}
+
+// How many datagrams can have the same wrong address: between two, and to or from
+// all.
+const (
+	few      = 2
+	fewInAll = 8
+)
+
+// apparent returns the hosts that are none: a port is wrong in a few datagrams, in
+// one direction, and the rest of the address is that of a host with more traffic.
+func (h *Hosts) apparent() (list []*Replay) {
+	for _, r := range h.order {
+		lone := r.t.fromHosts+r.t.fromClients <= fewInAll && (r.t.fromHosts == 0 || r.t.fromClients == 0)
+		if lone && !slices.ContainsFunc(r.t.all, func(c *Client) bool { return c.datagrams > few }) && slices.ContainsFunc(h.order, func(o *Replay) bool {
+			return o.t.host.Addr() == r.t.host.Addr() && o.t.fromHosts > few && o.t.fromClients > few
+		}) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// notes returns the notes on damaged headers.
+func (h *Hosts) notes(apparent []*Replay) (notes []string) {
+	if n := h.flawed; n > 0 {
+		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {datagram has a damaged IP header|datagrams have damaged IP headers} with new addresses: not played."), n))
+	}
+	if n := len(apparent); n > 0 {
+		notes = append(notes, fmt.Sprintf(plural.Form(n, "%d {address has|addresses have} a few datagrams alone, in one direction, as from damaged headers: no {host|hosts}. The first is %v, in frame %d."),
+			n, apparent[0].t.host, apparent[0].t.now.frame))
+	}
+	return notes
 }

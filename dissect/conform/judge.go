@@ -95,6 +95,7 @@ const (
 	whyWaits    = "the host never acknowledged an earlier message of the client, and may have waited for it"
 	whyNothing  = "the host acknowledged no message of the client"
 	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
+	whyApparent = "the host sent the client a datagram or two alone, whose address may be damaged"
 	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
 	whyHole     = "the host used a number that the capture does not hold: it may have been lost, or not captured"
 	whyAgain    = "a copy came, but its original may be an earlier message, sent again"
@@ -148,6 +149,8 @@ func (c *comparer) reason(d *destination, x *expect) string {
 		return whyWaits
 	case x.src.kind == Input && x.src.number < 0 && x.src.client.taken.frame == 0 && x.src.matched == 0 && !x.src.madeUp:
 		return whyNothing
+	case cl.Adopted && cl.datagrams <= few:
+		return whyApparent
 	case x.src.foreign:
 		return whyForeign
 	case x.copied() && x.src.client != cl && cl.enters(x.src.time):

@@ -194,6 +194,9 @@ func (t *timeline) record(r *dissect.Record) {
 		return
 	}
 	t.number(r, c)
+	if r.Part == 0 {
+		c.datagrams++
+	}
 	if r.Dir == dissect.ToHost {
 		c.seen = t.now.time
 		if r.Part == 0 && c.admitted {

@@ -21,6 +21,7 @@ type Datagram struct {
 	WireLen  int            // length of the frame on the network, of the last one if there were fragments; 0 if unknown
 	Capture  string         // name of the file, if several are read as one stream
 	Form     Form           // of Payload
+	Damaged  bool           // the checksum of the IP header is wrong, so that Src and Dst may be, too
 }
 
 // A Form is the form in which a source has the game's traffic.
