@@ -47,8 +47,10 @@ func (c *Clock) Skipped() time.Duration { return c.skipped }
 func (c *Clock) Read(raw time.Time) time.Time {
 	switch {
 	case c.clocks == 0:
-		c.clocks, c.jumped, c.latest = 1, unsteady, raw
+		c.clocks, c.jumped, c.latest = 1, unsteady+1, raw
 	case raw.Equal(c.raw): // mostly the same datagram
+	case c.Leap == 0 && c.ahead[0] == 0 && c.jumped > unsteady && raw.After(c.latest): // mostly
+		c.latest = raw
 	default:
 		if back := c.raw.Sub(raw); back > disorder {
 			c.jumps++
