@@ -427,7 +427,7 @@ func (c *comparer) output(e *Event) {
 		d.reached[limitMemory] += d.order.add(place{number: e.Number, key: c.got.key, at: e.Time, loose: e.Late})
 	}
 	x := d.choose(&c.got)
-	if (x == nil || e.Time.Sub(x.src.turn) > d.usual.most()) && c.t.copied(e) {
+	if (x == nil || e.Time.Sub(x.src.turn) > d.prompt.most()) && c.t.copied(e) {
 		x = d.choose(&c.got)
 	}
 	if x != nil {
@@ -453,8 +453,8 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	x.body = nil
 	if g.standard() {
 		x.number, x.lag = g.Number, g.Time.Sub(x.src.time)
-		if lag := g.Time.Sub(x.src.turn); g.Number >= 0 && !g.Late && x.lag >= 0 {
-			at := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: lag > d.usual.most(), copied: x.copied()}
+		if g.Number >= 0 && !g.Late && x.lag >= 0 {
+			at := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: x.lag > d.usual.most(), copied: x.copied()}
 			d.order.caused(&at)
 			if at.copied {
 				x.src.copies = append(x.src.copies, copyAt{d, at})
@@ -495,11 +495,12 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 		return
 	}
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
-		if !g.Late && !g.queued {
-			d.usual.take(g.Time.Sub(x.src.turn))
-		}
 		if !g.Late {
+			d.usual.take(lag)
 			d.brought.add(x.index, g.Frame)
+			if !g.queued {
+				d.prompt.take(g.Time.Sub(x.src.turn))
+			}
 		}
 		c.rep.lag(x.typ, x.op, lag+g.Skipped-x.src.skipped)
 	}

@@ -23,8 +23,9 @@ type destination struct {
 	order          ordering
 	sightings      map[uint64][]sighting // by key
 	sighted        int
-	kept, keptGots int // entries after the last compact
-	usual          delay
+	kept, keptGots int                  // entries after the last compact
+	usual          delay                // from a message to its copy
+	prompt         delay                // from its turn
 	came           map[uint64][]arrived // of those, by key
 	cameN          int
 	brought        brought
@@ -161,7 +162,7 @@ func (d *destination) choose(g *got) *expect {
 			if first == nil {
 				first = x
 			}
-			if lag <= d.usual.most() {
+			if lag <= d.prompt.most() {
 				return x
 			}
 		case passed == nil && lag <= disorder:

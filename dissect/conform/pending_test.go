@@ -102,3 +102,37 @@ func TestCopyOfHeld(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnOfHeld: the turn of a message comes with the one before it, unless the
+// host may have got that one when the capture did not hold it.
+func TestTurnOfHeld(t *testing.T) {
+	now := time.Unix(10, 0)
+	for _, c := range []struct {
+		name  string
+		next  int64
+		got   bool // the host has acknowledged that one
+		until int64
+		want  time.Time
+	}{
+		{"the one before came", 7, false, 0, now},
+		{"it came after its acknowledgement", 6, true, 0, time.Time{}},
+		{"it was given up", 5, false, 7, time.Time{}},
+	} {
+		var turns []time.Time
+		tl := newTimeline(msg.Catalog(), func(e *Event) { turns = append(turns, e.turn) })
+		tl.now.time = now
+		client := &Client{admitted: true}
+		q := &client.held[1]
+		*q = held{begun: true, next: c.next, got: c.got, until: c.until}
+		for n := min(c.next, 7); n <= 7; n++ {
+			if c.until == 0 || n == 7 {
+				q.put(&Event{Kind: Input, Client: client, Time: time.Unix(9, 0), Number: n, Type: transport.Standard, Op: msg.OpStopFiring, Body: []byte{byte(msg.OpStopFiring)}})
+				tl.holding.add(1)
+			}
+		}
+		tl.release(client, 1)
+		if len(turns) == 0 || !turns[len(turns)-1].Equal(c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, turns, c.want)
+		}
+	}
+}

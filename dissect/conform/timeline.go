@@ -51,7 +51,7 @@ type Event struct {
 	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first of these
 	Skipped  time.Duration // of the time before that does not count
 	Since    time.Time     // when an Input may have been sent first, if the capture lacks an earlier transmission, otherwise zero
-	turn     time.Time     // when those before an Input had come, or were given up
+	turn     time.Time     // when those before an Input had come, if the capture shows it
 	receipt  *receipt
 }
 
@@ -478,6 +478,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 // too long, the capture does not hold the missing one.
 func (t *timeline) release(c *Client, k int) {
 	q := &c.held[k]
+	gaveUp := false
 	for len(q.events) > 0 {
 		e := q.events[0]
 		longest := longestLost
@@ -487,12 +488,16 @@ func (t *timeline) release(c *Client, k int) {
 		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.full(&t.holding) || t.now.time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
+			if !gaveUp { // otherwise the host may have got the one before long ago
+				e.turn = t.now.time
+			}
 		case len(q.events) > maxHeld || t.full(&t.holding):
 			t.reached[limitHeld]++
 		case stuck:
 		default:
 			return
 		}
+		gaveUp = gaveUp || q.got || e.Number > q.next
 		q.next, q.got = max(q.next, e.Number+1), false
 		q.events = q.events[1:]
 		t.holding.drop(len(e.Body))
@@ -574,7 +579,6 @@ func (t *timeline) dequeue(c *Client) []*Event {
 
 // hand emits an event of a client, or keeps it until the client is admitted.
 func (t *timeline) hand(c *Client, e *Event) {
-	e.turn = t.now.time
 	switch {
 	case c.admitted:
 		t.emit(e)
