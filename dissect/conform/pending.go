@@ -292,12 +292,12 @@ func (d *destination) pass(x *expect) {
 	}
 	if d.cameN >= maxCame {
 		var dropped int
-		d.cameN, dropped = forget(d.came, func(a *arrived) time.Time { return a.src.time }, x.src.time.Add(-reliableWait), maxCame)
+		d.cameN, dropped = forget(d.came, func(a *arrived) time.Time { return a.src.time }, x.src.time.Add(-remembered), maxCame)
 		d.reached[limitMemory] += dropped
 	}
 	d.cameN++
 	list := d.came[x.key]
-	for len(list) > 0 && x.src.time.Sub(list[0].src.time) > reliableWait {
+	for len(list) > 0 && x.src.time.Sub(list[0].src.time) > remembered {
 		list = list[1:]
 		d.cameN--
 	}
