@@ -344,9 +344,9 @@ func (c *comparer) settle(now time.Time) {
 		if x.done { // the other model's came in its place
 			continue
 		}
-		g := firstGot(d.byKey.gots(x.key), x)
+		g := c.firstGot(d.byKey.gots(x.key), x)
 		if g == nil && x.changed != 0 {
-			g = firstGot(d.byKey.gots(x.changed), x)
+			g = c.firstGot(d.byKey.gots(x.changed), x)
 		}
 		if g != nil {
 			c.pair(d, x, g)

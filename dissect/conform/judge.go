@@ -30,7 +30,7 @@ func (c *comparer) overdue(d *destination, x *expect) {
 		c.deviantMissing(x)
 		return
 	}
-	if g := firstGot(d.byKey.gots(x.key), x); g != nil { // it came, but seemed out of order
+	if g := c.firstGot(d.byKey.gots(x.key), x); g != nil { // it came, but seemed out of order
 		c.pair(d, x, g)
 		return
 	}
@@ -267,7 +267,7 @@ func (c *comparer) surplus(d *destination, g *got) {
 	why, known := c.hostMade(d, g)
 	switch {
 	case known:
-	case c.hasty() && c.twice(d, g):
+	case c.hasty() && c.twice(g):
 		c.rep.row(g.Type, g.Op).Explained++
 		c.rep.deviate(ruleArrival, g.Type, g.Op, g.Frame)
 		return

@@ -136,3 +136,59 @@ func TestTurnOfHeld(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstGot: a copy may come a little before its message, or much before if the
+// capture lacks the first transmission of that; but as the model that does not
+// decide sends it, it is rather the copy of another message.
+func TestFirstGot(t *testing.T) {
+	at := func(ms int) time.Time { return time.Unix(1000, 0).Add(time.Duration(ms) * time.Millisecond) }
+	list := []*got{{Event: &Event{Time: at(0)}, done: true}, {Event: &Event{Time: at(950)}}, {Event: &Event{Time: at(1010)}}}
+	c := comparer{judge: dialectModel}
+	for _, tt := range []struct {
+		name string
+		by   model
+		src  source
+		want *got
+	}{
+		{"just before", dialectModel, source{time: at(1000)}, list[1]},
+		{"too early", dialectModel, source{time: at(1100)}, list[2]},
+		{"too early, but there may be a transmission before", dialectModel, source{time: at(1100), since: at(500)}, list[1]},
+		{"just before, as the other model sends it", stockModel, source{time: at(1000), since: at(500)}, list[2]},
+	} {
+		if got := c.firstGot(list, &expect{by: tt.by, src: &tt.src}); got != tt.want {
+			t.Errorf("%s: got the message of %v, want that of %v", tt.name, got.Time, tt.want.Time)
+		}
+	}
+}
+
+// TestTwice: a host that acts on a message again, which came again, also sends
+// copies to players who were not there before. It is remembered for as long as
+// the verdict on a message that nothing asks for takes.
+func TestTwice(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(1000, 0).Add(time.Duration(s) * time.Second) }
+	present, newcomer := new(Client), new(Client)
+	c := comparer{t: &timeline{order: []*Client{present, newcomer}}}
+	d := c.dest(present)
+	c.dest(newcomer)
+	const key = 7
+	pass := func(seconds int, twice bool) {
+		d.pass(&expect{key: key, done: true, src: &source{time: at(seconds), receipt: &receipt{twice: twice}}})
+	}
+	extra := &got{Event: &Event{Time: at(1)}, key: key}
+	pass(0, false)
+	if c.twice(extra) {
+		t.Error("the message did not come again")
+	}
+	pass(0, true)
+	pass(2, false)
+	pass(22, false) // the verdict on the extra one is near
+	if !c.twice(extra) {
+		t.Error("the message that came again is forgotten")
+	}
+	if c.twice(&got{Event: &Event{Time: at(1)}, key: key + 1}) {
+		t.Error("another message did not come again")
+	}
+	if c.twice(&got{Event: &Event{Time: at(-1)}, key: key}) {
+		t.Error("a message before the cause is no copy")
+	}
+}

@@ -112,17 +112,16 @@ func (c *comparer) relayedOtherwise(x *expect, how string) *decode.Rule {
 func (c *comparer) hasty() bool { return c.sender == decode.OpenBC && c.models != stockModel }
 
 // twice reports whether the host may have got the message that caused another
-// twice, and acted on it each time.
-func (c *comparer) twice(d *destination, g *got) bool {
+// twice, and acted on it each time: also for players who have come between.
+func (c *comparer) twice(g *got) bool {
 	may := func(s *source) bool {
 		return s.receipt != nil && s.receipt.twice && s.time.Before(g.Time) && g.Time.Sub(s.time) < reliableWait
 	}
-	for i := range d.came[g.key] {
-		if may(d.came[g.key][i].src) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(d.byKey.expects(g.key), func(x *expect) bool { return x.done && may(x.src) })
+	return slices.ContainsFunc(c.t.order, func(cl *Client) bool {
+		d := cl.to
+		return d != nil && (slices.ContainsFunc(d.came[g.key], func(a arrived) bool { return may(a.src) }) ||
+			slices.ContainsFunc(d.byKey.expects(g.key), func(x *expect) bool { return x.done && may(x.src) }))
+	})
 }
 
 // refusal returns the rule by which an OpenBC host passes a message on to
