@@ -70,14 +70,20 @@ func TestTablesKilled(t *testing.T) {
 			t.Errorf("killed after %d/%d: a capture with %d tables of %d is in the table of captures", i+1, kills+1, len(tableFiles(t, dir)), len(want))
 		}
 	}
-	if out, err := exec.Command("bcdissect", "tables", dir, file, "--replace").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if got := tableFiles(t, dir); len(got) != len(want) {
-		t.Errorf("got %d files, want %d", len(got), len(want))
-	}
-	if _, err := os.Stat(filepath.Join(dir, ".unfinished")); err == nil {
-		t.Error("unfinished files are left")
+	for _, state := range []string{"killed at any time", "killed after the last file was in its place"} {
+		if out, err := exec.Command("bcdissect", "tables", dir, file, "--replace").CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", state, err, out)
+		}
+		if got := tableFiles(t, dir); len(got) != len(want) {
+			t.Errorf("%s: got %d files, want %d", state, len(got), len(want))
+		}
+		left := filepath.Join(dir, ".unfinished")
+		if _, err := os.Stat(left); err == nil {
+			t.Errorf("%s: unfinished files are left", state)
+		}
+		if err := os.MkdirAll(filepath.Join(left, "networked_battle.pcap.parquet~1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -101,21 +101,30 @@ type draft struct {
 	names   []string // tables, in the order of their creation
 }
 
-// begin makes a draft. It removes those that an earlier run left behind.
-func (f *folder) begin(capture string) (*draft, error) {
+// prefixOf begins the names of a capture's drafts.
+func (f *folder) prefixOf(capture string) string { return capture + "." + f.ext + "~" }
+
+// tidy removes the drafts of a capture that an earlier run left behind.
+func (f *folder) tidy(capture string) {
 	all := filepath.Join(f.path, unfinished)
-	prefix := capture + "." + f.ext + "~"
 	old, _ := os.ReadDir(all) // it may not be there
 	for _, o := range old {
-		if strings.HasPrefix(o.Name(), prefix) {
+		if strings.HasPrefix(o.Name(), f.prefixOf(capture)) {
 			_ = os.RemoveAll(filepath.Join(all, o.Name())) // not worth an error
 		}
 	}
+	_ = os.Remove(all) // unless others use it
+}
+
+// begin makes a draft, in the place of those that an earlier run left behind.
+func (f *folder) begin(capture string) (*draft, error) {
+	f.tidy(capture)
+	all := filepath.Join(f.path, unfinished)
 	for try := 0; ; try++ {
 		if err := os.MkdirAll(all, 0o777); err != nil {
 			return nil, err
 		}
-		temp, err := os.MkdirTemp(all, prefix)
+		temp, err := os.MkdirTemp(all, f.prefixOf(capture))
 		if err == nil {
 			return &draft{folder: f, capture: capture, temp: temp}, nil
 		}

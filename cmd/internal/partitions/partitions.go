@@ -275,6 +275,7 @@ func (w *work) write(j *job) (err error) {
 	case there == nil || err != nil:
 	case *there == origin:
 		if w.folder.whole(j.name) {
+			w.folder.tidy(j.name) // the run that wrote it may have been killed right after
 			return errThere
 		}
 	case there.SHA256 != sum && !w.replace:
