@@ -493,21 +493,8 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	reading := suite.NewReading(all, profile)
-	p := dissect.New(dissect.Config{})
-	var readErr error
-	for {
-		d, e := src.Next()
-		if e != nil {
-			if !errors.Is(e, io.EOF) {
-				readErr = e
-			}
-			break
-		}
-		if err := p.Push(d, reading.Record); err != nil {
-			return cli.Failed(err)
-		}
-	}
-	if err := p.Flush(reading.Record); err != nil {
+	readErr, err := dissect.New(dissect.Config{}).PushAll(src, reading.Record)
+	if err != nil {
 		return cli.Failed(err)
 	}
 	stats := src.Stats()

@@ -77,12 +77,13 @@ func (j *Job) Write(names []string, stdin io.Reader, each func(*capture.Series))
 		return nil, err
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	for damage == nil && w.to.Err() == nil && !w.full {
-		var d *dissect.Datagram
-		if d, damage = src.Next(); damage == nil {
+	for d, end := range dissect.Datagrams(src) {
+		if damage = end; end == nil {
 			w.datagram(d)
 		}
-		each(src)
+		if each(src); w.to.Err() != nil || w.full {
+			break
+		}
 	}
 	w.write(true)
 	if err := w.to.Close(); err != nil {
@@ -91,8 +92,6 @@ func (j *Job) Write(names []string, stdin io.Reader, each func(*capture.Series))
 	switch {
 	case w.full:
 		return nil, errValues
-	case errors.Is(damage, io.EOF):
-		return nil, nil
 	case errors.Is(damage, capture.ErrCut), errors.Is(damage, capture.ErrDamaged):
 		return damage, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"strings"
 
@@ -208,14 +207,13 @@ func (s *search) file(name string) error {
 		return err
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	for err == nil && s.found == nil {
-		_, err = src.Next()
+	for _, err = range dissect.Datagrams(src) {
+		if s.found != nil {
+			break
+		}
 	}
-	switch {
-	case s.found != nil:
+	if s.found != nil {
 		return s.found
-	case errors.Is(err, io.EOF):
-		return nil
 	}
 	return err
 }

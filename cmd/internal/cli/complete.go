@@ -101,15 +101,17 @@ func (f *Common) players(files []string) (all []string) {
 	defer func() { _ = src.Close() }() // nothing was written
 	p := dissect.New(cfg)
 	p.OmitValues(true)
-	take := func(r *dissect.Record) error {
-		if r.Client != "" && !slices.Contains(all, r.Client) {
-			all = append(all, r.Client)
+	left := maxLooked
+	for d, err := range dissect.Datagrams(src) {
+		if err != nil {
+			break
 		}
-		return nil
-	}
-	for range maxLooked {
-		d, err := src.Next()
-		if err != nil || p.Push(d, take) != nil {
+		for r := range p.Records(d) {
+			if r.Client != "" && !slices.Contains(all, r.Client) {
+				all = append(all, r.Client)
+			}
+		}
+		if left--; left == 0 {
 			break
 		}
 	}

@@ -3,7 +3,6 @@
 package extract
 
 import (
-	"errors"
 	"io"
 	"slices"
 
@@ -56,18 +55,16 @@ func (j *Job) Run(names []string, stdin io.Reader, each func(*capture.Series)) (
 		return all, nil, err
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	for damage == nil && j.Err() == nil {
-		var d *dissect.Datagram
-		if d, damage = src.Next(); damage == nil && j.decrypts {
+	for d, end := range dissect.Datagrams(src) {
+		if damage = end; end == nil && j.decrypts {
 			j.Datagram(d)
 		}
-		each(src)
+		if each(src); j.Err() != nil {
+			break
+		}
 	}
 	if err := j.Close(); err != nil {
 		return all, nil, err
-	}
-	if errors.Is(damage, io.EOF) {
-		damage = nil
 	}
 	return src.Stats(), damage, nil
 }
@@ -81,8 +78,7 @@ func Sections(names []string, stdin io.Reader, frame func(*capture.Frame)) ([][]
 		return nil, err
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	for err == nil {
-		_, err = src.Next() // the copy comes upon the error, too
+	for range dissect.Datagrams(src) { // the copy comes upon the error, too
 	}
 	return t.sections, nil
 }

@@ -323,7 +323,7 @@ func (w *work) fill(j *job, d *draft, origin tables.Origin) error {
 	if err != nil {
 		return err
 	}
-	if !errors.Is(damage, io.EOF) {
+	if damage != nil && !errors.Is(damage, io.EOF) {
 		if !reading.OnlyDamage(damage) {
 			return damage
 		}
@@ -340,28 +340,19 @@ func (w *work) fill(j *job, d *draft, origin tables.Origin) error {
 
 // all reads all datagrams. damage is the reason for the end of the file.
 func (w *work) all(j *job, src *capture.Series, p *dissect.Pipeline, sink *tables.Sink, first *dissect.Datagram) (damage, err error) {
-	batch := new(dissect.Batch)
-	push := func() {
-		batch.Decipher()
-		err = p.PushBatch(batch, sink.Record)
+	for b, end := range dissect.Batches(src, dissect.BatchOptions{First: first}) {
+		if end != nil {
+			return end, nil
+		}
+		err := p.PushBatch(b, sink.Record)
 		if w.advance(j, src.Stats()); err == nil && w.stopped.Load() {
 			err = errStopped
 		}
-		batch.Reset()
-	}
-	batch.Add(first)
-	damage = src.Each(func(d *dissect.Datagram) bool {
-		if !batch.Add(d) {
-			if push(); err == nil {
-				batch.Add(d)
-			}
+		if err != nil {
+			return nil, err
 		}
-		return err == nil
-	})
-	if err == nil {
-		push()
 	}
-	return damage, err
+	return nil, nil
 }
 
 // advance shows the progress.

@@ -77,49 +77,39 @@ func (r *reading) newReader(wanted *cli.Selection, sink report.Sink) *reader {
 // all takes datagrams from the first one on to the end of the source. It
 // returns the source's error and any other error that ended the reading.
 func (r *reading) all(first *dissect.Datagram) (readErr, err error) {
-	f, batched := r.src.(*files)
-	if !batched || r.Count > 0 { // every datagram by itself
-		emit := r.one.emit()
-		for d := first; readErr == nil; d, readErr = r.src.Next() {
-			if err := r.one.pipeline.Push(d, emit); err != nil {
-				return nil, err
-			}
-			r.showProgress(d.Number)
-		}
-		return readErr, nil
-	}
-	b := &batches{files: f, batch: new(job)}
+	o := dissect.BatchOptions{First: first}
+	f, several := r.src.(*files)
 	flusher, partly := r.one.sink.(report.Flusher)
-	jobs := newJobs(r.Jobs)
-	switch {
+	switch jobs := newJobs(r.Jobs); {
+	case r.Count > 0:
+		o.Most = 1
+	case !several:
 	case jobs == 1 || r.one.held != nil:
-		b.next = func(j *job) (*job, error) {
-			j.Decipher()
-			err := r.push(r.one, j)
-			j.Reset()
-			return j, err
+		if partly {
+			o.Wait = flusher.Flush // more may take long to come
 		}
-		f.BeforeRead(func() error {
-			if err := b.handOn(); err != nil || !partly {
-				return err
-			}
-			b.err = flusher.Flush() // more may take long to come
-			return b.err
-		})
-		return b.read(first)
 	case partly && !r.start.IsZero(): // else the first record would tell the renderers when it was
-		return r.render(b, first, jobs)
+		return r.render(f, first, jobs)
 	default:
-		return r.collect(b, first)
+		return r.collect(f, first)
 	}
+	for b, end := range dissect.Batches(r.src, o) {
+		if end != nil {
+			return end, nil
+		}
+		if err := r.push(r.one, b); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // push gives a batch to a reader's pipeline.
-func (r *reading) push(c *reader, j *job) error {
-	if err := c.pipeline.PushBatch(&j.Batch, c.emit()); err != nil {
+func (r *reading) push(c *reader, b *dissect.Batch) error {
+	if err := c.pipeline.PushBatch(b, c.emit()); err != nil {
 		return err
 	}
-	r.showProgress(j.Last().Number)
+	r.showProgress(b.Last().Number)
 	return nil
 }
 
@@ -132,37 +122,6 @@ func (r *reading) showProgress(frame int) {
 type job struct {
 	dissect.Batch
 	users atomic.Int32 // who have not done with it yet
-}
-
-// batches reads a source in batches.
-type batches struct {
-	files *files
-	batch *job
-	next  func(*job) (*job, error) // takes a batch that is not empty, and returns an empty one
-	err   error                    // the error of next
-}
-
-// handOn hands on the batch, if there is anything in it.
-func (b *batches) handOn() error {
-	if b.err == nil && b.batch.Len() > 0 {
-		b.batch, b.err = b.next(b.batch)
-	}
-	return b.err
-}
-
-// read reads to the end of the source. It returns why that ended, or the error
-// of whoever took the batches.
-func (b *batches) read(first *dissect.Datagram) (readErr, err error) {
-	add := func(d *dissect.Datagram) bool {
-		if !b.batch.Add(d) && b.handOn() == nil {
-			b.batch.Add(d)
-		}
-		return b.err == nil
-	}
-	if add(first) {
-		readErr = b.files.Each(add)
-	}
-	return readErr, b.handOn()
 }
 
 // errAbandoned tells the reading goroutine that its datagrams are not wanted.
@@ -179,33 +138,31 @@ type ahead struct {
 	readErr error       // set when the takers' channels are closed
 }
 
-// start reads the files. It has at most size batches at a time.
-func (b *batches) start(first *dissect.Datagram, takers, size int) *ahead {
+// readAhead reads files into at most size batches at a time.
+func readAhead(f *files, first *dissect.Datagram, takers, size int) *ahead {
 	a := &ahead{free: make(chan *job, size), stop: make(chan struct{}), ended: make(chan struct{})}
 	for range takers {
 		a.takers = append(a.takers, make(chan *job, size))
 	}
-	for range size - 1 {
+	for range size {
 		a.free <- new(job)
 	}
-	b.next = func(j *job) (*job, error) {
-		a.waits.Store(false)
-		j.Decipher()
-		j.users.Store(int32(takers))
-		for _, t := range a.takers {
-			t <- j // has room for all that there are
-		}
+	go a.read(f, first)
+	return a
+}
+
+// read reads the files to their end.
+func (a *ahead) read(f *files, first *dissect.Datagram) {
+	defer close(a.ended)
+	var filled *job
+	o := dissect.BatchOptions{First: first, Empty: func() *dissect.Batch {
 		select {
-		case j := <-a.free:
-			return j, nil
+		case filled = <-a.free:
+			return &filled.Batch
 		case <-a.stop:
-			return j, errAbandoned
+			return nil
 		}
-	}
-	b.files.BeforeRead(func() error {
-		if err := b.handOn(); err != nil {
-			return err
-		}
+	}, Wait: func() error {
 		a.waits.Store(true)
 		select {
 		case <-a.stop:
@@ -213,15 +170,20 @@ func (b *batches) start(first *dissect.Datagram, takers, size int) *ahead {
 		default:
 			return nil
 		}
-	})
-	go func() {
-		defer close(a.ended)
-		a.readErr, _ = b.read(first)
-		for _, t := range a.takers {
-			close(t)
+	}}
+	for b, err := range dissect.Batches(f, o) {
+		if a.readErr = err; b == nil {
+			break
 		}
-	}()
-	return a
+		a.waits.Store(false)
+		filled.users.Store(int32(len(a.takers)))
+		for _, t := range a.takers {
+			t <- filled // has room for all that there are
+		}
+	}
+	for _, t := range a.takers {
+		close(t)
+	}
 }
 
 // abandon stops the goroutine, unless it waits for more of the files: it is
@@ -260,12 +222,12 @@ func (a *ahead) done(j *job) {
 }
 
 // collect has one goroutine read and this one decode.
-func (r *reading) collect(b *batches, first *dissect.Datagram) (readErr, err error) {
+func (r *reading) collect(f *files, first *dissect.Datagram) (readErr, err error) {
 	const size = 4
-	a := b.start(first, 1, size)
+	a := readAhead(f, first, 1, size)
 	for j := range a.takers[0] {
-		if err := r.push(r.one, j); err != nil {
-			a.abandon(b.files)
+		if err := r.push(r.one, &j.Batch); err != nil {
+			a.abandon(f)
 			return nil, err
 		}
 		a.done(j)
@@ -335,7 +297,7 @@ func (w *renderer) end(frame int, err error) error {
 }
 
 // render has one goroutine read, and several decode, render and write.
-func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr, err error) {
+func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, err error) {
 	o := newOrder(r.out, jobs, r.showProgress)
 	var workers []*renderer
 	for nr := range jobs {
@@ -358,7 +320,7 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 	if c, ok := r.one.sink.(*csv.Sink); ok {
 		c.Continue() // it has only to be closed
 	}
-	a := b.start(first, jobs, jobs+2)
+	a := readAhead(f, first, jobs, jobs+2)
 	var all sync.WaitGroup
 	for nr, w := range workers {
 		all.Go(func() { w.run(a, nr, jobs) })
@@ -373,7 +335,7 @@ func (r *reading) render(b *batches, first *dissect.Datagram, jobs int) (readErr
 	case <-o.failed:
 	}
 	if err := o.failure(); err != nil {
-		a.abandon(b.files)
+		a.abandon(f)
 		return nil, err
 	}
 	<-a.ended

@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A player's conversation begins before the player's name is known. Files are
@@ -27,19 +28,17 @@ func learn(f *cli.Common, cfg dissect.Config, names []string) error {
 		return ofCapture(err)
 	}
 	defer func() { _ = src.Close() }() // nothing was written
+	return learnFrom(src, f, cfg)
+}
+
+// learnFrom reads a source to find the conversation of the wanted player. Errors
+// of the source are left to whoever reads it again.
+func learnFrom(src packet.Source, f *cli.Common, cfg dissect.Config) error {
+	f.Learn(&dissect.Record{}) // even if there are no records
 	p := dissect.New(cfg)
 	p.OmitValues(true)
-	take := func(r *dissect.Record) error { f.Learn(r); return nil }
-	f.Learn(&dissect.Record{}) // even if there are no records
-	for {
-		d, err := src.Next()
-		if err != nil {
-			return nil // the second reading comes upon it, too
-		}
-		if err := p.Push(d, take); err != nil {
-			return err
-		}
-	}
+	_, err := p.PushAll(src, func(r *dissect.Record) error { f.Learn(r); return nil })
+	return err
 }
 
 // regular reports whether a name is that of a file that can be read again.

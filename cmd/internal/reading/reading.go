@@ -128,7 +128,7 @@ func Report(f *cli.Common, s cli.Streams, cfg dissect.Config, src Source, makeSi
 	if text := r.nothing(); text != "" {
 		fmt.Fprintf(s.Err, "bcdissect: %s\n", text)
 	}
-	if !errors.Is(readErr, io.EOF) {
+	if readErr != nil && !errors.Is(readErr, io.EOF) {
 		return ofCapture(readErr)
 	}
 	return r.judged(r.one)

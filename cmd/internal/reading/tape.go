@@ -37,7 +37,6 @@ type Tape struct {
 	said  string // of the first reading to the end, for standard error
 	ended bool
 
-	batch   dissect.Batch
 	points  []checkpoint // in the order of the captures
 	spacing int          // datagrams between two; 0 if the pipelines are too large
 	memory  int
@@ -119,28 +118,24 @@ func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	s := scan{Tape: t, at: t.nearest(first), first: first, take: take}
-	t.batch.Reset()
 	skip, begun := s.at.datagrams, false
-	readErr := src.Each(func(d *dissect.Datagram) bool {
+	var readErr error
+	for b, end := range dissect.Batches(src, dissect.BatchOptions{}) {
+		if readErr = end; end != nil {
+			break
+		}
 		if !begun {
 			begun = true
 			t.start = src.Stats().FirstTime
 			if err = t.f.Begin(t.start); err != nil {
-				return false
+				break
 			}
 		}
-		if skip > 0 {
-			skip--
-			return true
+		from := min(skip, b.Len())
+		skip -= from
+		if err = s.push(b, from); err != nil {
+			break
 		}
-		if !t.batch.Add(d) {
-			err = s.push()
-			t.batch.Add(d)
-		}
-		return err == nil
-	})
-	if err == nil {
-		err = s.push()
 	}
 	if err == nil {
 		err = s.at.pipeline.Flush(s.emit)
@@ -161,7 +156,7 @@ func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
 		}
 		t.said = said.String()
 	}
-	if errors.Is(readErr, io.EOF) {
+	if readErr == nil {
 		return nil
 	}
 	return ofCapture(readErr)
@@ -176,16 +171,14 @@ type scan struct {
 	seen  int // records, selected or not
 }
 
-// push gives the batch to the pipeline, and keeps a checkpoint if the last one is
-// far.
-func (s *scan) push() error {
-	if s.batch.Len() == 0 {
+// push gives a batch from one index on to the pipeline, and keeps a checkpoint if
+// the last one is far.
+func (s *scan) push(b *dissect.Batch, from int) error {
+	if from == b.Len() {
 		return nil
 	}
-	s.batch.Decipher()
-	s.at.datagrams += s.batch.Len()
-	err := s.at.pipeline.PushBatch(&s.batch, s.emit)
-	s.batch.Reset()
+	s.at.datagrams += b.Len() - from
+	err := s.at.pipeline.PushPart(b, from, b.Len(), s.emit)
 	if err == nil {
 		s.keep(s.at)
 	}
@@ -254,12 +247,7 @@ func (t *Tape) learn() error {
 		return err
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	t.f.Learn(&dissect.Record{})       // even if there are no records
-	p := dissect.New(t.cfg)
-	p.OmitValues(true)
-	take := func(r *dissect.Record) error { t.f.Learn(r); return nil }             //nolint:unparam // other receivers return errors
-	_ = src.Each(func(d *dissect.Datagram) bool { return p.Push(d, take) == nil }) // Scan comes upon its error, too
-	return nil
+	return learnFrom(src, t.f, t.cfg)
 }
 
 // open opens the captures.

@@ -30,14 +30,14 @@ type window struct {
 func (l *List) at(row int) *dissect.Record {
 	w := l.details
 	if w == nil || row < w.first {
-		p, err := pass(l.names)
+		const most = 64
+		p, err := passTapped(l.names, nil, most)
 		if err != nil {
 			return nil
 		}
 		if w != nil {
-			_ = w.src.Close() // nothing was written
+			w.close()
 		}
-		p.most = 64
 		w = &window{passage: p}
 		l.details = w
 	}

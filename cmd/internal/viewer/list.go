@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/filter"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -50,11 +51,13 @@ type List struct {
 // NewList begins the list of captures, which Step fills.
 func NewList(names []string) (*List, error) {
 	l := &List{names: names, teller: table.NewTeller(), chunks: []chunk{{}}, most: mostRows}
+	var tap capture.Tap
 	if len(names) > 1 {
 		l.places = &places{names: map[int]string{}, frames: map[int][]uint32{}}
+		tap = l.places
 	}
 	var err error
-	if l.reading, err = passTapped(names, l.places); err != nil {
+	if l.reading, err = passTapped(names, tap, 0); err != nil {
 		return nil, err
 	}
 	l.start = l.reading.src.Stats().FirstTime
@@ -187,7 +190,7 @@ func (l *List) Filter(expression string) error {
 // stopMatching ends the passage of the filter.
 func (l *List) stopMatching() {
 	if l.matching != nil {
-		_ = l.matching.src.Close() // nothing was written
+		l.matching.close()
 		l.matching = nil
 	}
 }

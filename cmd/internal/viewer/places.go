@@ -27,6 +27,9 @@ func (p *places) File(n int) { p.file = n }
 // Frame implements [capture.Tap].
 func (p *places) Frame(f *capture.Frame) {
 	p.frames[p.file] = append(p.frames[p.file], uint32(f.Number))
+	if f.Datagram != nil {
+		p.names[p.file] = f.Datagram.Capture
+	}
 }
 
 // Section implements [capture.Tap].

@@ -6,8 +6,7 @@
 package viewer
 
 import (
-	"errors"
-	"io"
+	"iter"
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
@@ -17,64 +16,46 @@ import (
 type passage struct {
 	src      *capture.Series
 	pipeline *dissect.Pipeline
-	batch    dissect.Batch
-	most     int               // datagrams of a step, 0 for as many as the batch holds
-	waiting  *dissect.Datagram // read, but for which the batch had no room
-	places   *places           // nil unless frames are numbered anew
-	ended    bool
+	next     func() (*dissect.Batch, error, bool)
+	stop     func()
 	err      error // why the captures ended early
 }
 
 // pass begins a passage. It fails if the first capture cannot be opened.
 func pass(names []string) (*passage, error) {
-	return passTapped(names, nil)
+	return passTapped(names, nil, 0)
 }
 
-// passTapped is pass with the numbers of frames, unless they are nil.
-func passTapped(names []string, numbers *places) (*passage, error) {
-	var tap capture.Tap
-	if numbers != nil {
-		tap = numbers
-	}
+// passTapped is pass with a tap and the largest number of datagrams in a step,
+// unless they are nil and 0.
+func passTapped(names []string, tap capture.Tap, most int) (*passage, error) {
 	src, err := capture.OpenTapped(names, nil, tap)
 	if err != nil {
 		return nil, err
 	}
-	p := &passage{src: src, pipeline: dissect.New(dissect.Config{}), places: numbers}
-	p.next()
+	p := &passage{src: src, pipeline: dissect.New(dissect.Config{})}
+	first, _ := src.Next() // its error comes again
+	p.next, p.stop = iter.Pull2(dissect.Batches(src, dissect.BatchOptions{First: first, Most: most}))
 	return p, nil
 }
 
-// next reads a datagram ahead.
-func (p *passage) next() {
-	d, err := p.src.Next()
-	switch {
-	case err == nil:
-		p.waiting = d
-		if p.places != nil {
-			p.places.names[p.places.file] = d.Capture
-		}
-		return
-	case !errors.Is(err, io.EOF):
-		p.err = err
-	}
-	p.waiting, p.ended = nil, true
+// close ends the passage before its last step.
+func (p *passage) close() {
+	p.stop()
+	_ = p.src.Close() // nothing was written
 }
 
 // step emits the records of some thousand datagrams, and after the last the
 // messages that never became complete. It reports whether there are more.
 func (p *passage) step(emit func(*dissect.Record) error) (more bool) {
-	p.batch.Reset()
-	for p.waiting != nil && (p.most == 0 || p.batch.Len() < p.most) && p.batch.Add(p.waiting) {
-		p.next()
-	}
-	p.batch.Decipher()
-	_ = p.pipeline.PushBatch(&p.batch, emit) // emit does not fail
-	if !p.ended {
+	b, err, _ := p.next()
+	if b != nil {
+		_ = p.pipeline.PushBatch(b, emit) // emit does not fail
 		return true
 	}
+	p.err = err
 	_ = p.pipeline.Flush(emit)
-	_ = p.src.Close() // nothing was written
+	p.close()
 	return false
 }
 

@@ -1,0 +1,191 @@
+package dissect
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"os" //nolint:depguard // for standard input, which "-" means as in the program
+
+	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+)
+
+// File yields the records of a capture file or a log, or of standard input if
+// the name is "-". A record is valid until the next one is yielded; Clone keeps
+// it. If the file cannot be read to its end, the last pair holds the error and
+// no record.
+func File(name string) iter.Seq2[*Record, error] { return Files(Config{}, name) }
+
+// Files is File for several files, which are merged by time, with options.
+func Files(cfg Config, names ...string) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		src, err := capture.OpenAll(names, os.Stdin)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer func() { _ = src.Close() }() // nothing was written
+		Read(cfg, src)(yield)
+	}
+}
+
+// Read yields the records of a source, such as a live capture, which it does
+// not close.
+func Read(cfg Config, src packet.Source) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		ended, err := New(cfg).PushAll(src, func(r *Record) error {
+			if !yield(r, nil) {
+				return errBreak
+			}
+			return nil
+		})
+		if err == nil && ended != nil {
+			yield(nil, ended)
+		}
+	}
+}
+
+// PushAll pushes all datagrams of a source and flushes the pipeline, also if
+// the source can't be read to its end: ended tells why, nil for the end of the
+// source. err is an error of emit, which ends the reading.
+func (p *Pipeline) PushAll(src packet.Source, emit func(*Record) error) (ended, err error) {
+	for b, end := range Batches(src, BatchOptions{}) {
+		if ended = end; end != nil {
+			break
+		}
+		if err := p.PushBatch(b, emit); err != nil {
+			return nil, err
+		}
+	}
+	return ended, p.Flush(emit)
+}
+
+// Records yields the records of one datagram.
+func (p *Pipeline) Records(d *Datagram) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		_ = p.Push(d, func(r *Record) error { // only the function fails
+			if !yield(r) {
+				return errBreak
+			}
+			return nil
+		})
+	}
+}
+
+// errBreak ends reading when the loop over the results has ended.
+var errBreak = errors.New("the loop has ended")
+
+// Datagrams yields the datagrams of a source, each of which is valid until the
+// next one is yielded. If the source can't be read to its end, the last pair
+// holds the error and no datagram.
+func Datagrams(src packet.Source) iter.Seq2[*Datagram, error] {
+	return func(yield func(*Datagram, error) bool) {
+		var err error
+		if s, ok := src.(interface {
+			Each(take func(*Datagram) bool) error // all in one call, nil if take ended it
+		}); ok {
+			err = s.Each(func(d *Datagram) bool { return yield(d, nil) })
+		} else {
+			var d *Datagram
+			for d, err = src.Next(); err == nil && yield(d, nil); d, err = src.Next() {
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			yield(nil, err)
+		}
+	}
+}
+
+// BatchOptions are options of [Batches]. The zero value is ready to use.
+type BatchOptions struct {
+	// First, if not nil, is a datagram that was read from the source before, and
+	// comes first.
+	First *Datagram
+	// Most is the largest number of datagrams in a batch, if not 0.
+	Most int
+	// Empty returns the next batch to fill, or nil to end the reading. Without it,
+	// the same batch is used again and again.
+	Empty func() *Batch
+	// Wait is called before each read that may block, after all datagrams so far
+	// were yielded. Its error ends the reading without being yielded.
+	Wait func() error
+}
+
+// Batches yields the datagrams of a source in deciphered batches, and an error
+// like [Datagrams]. A source such as a file announces by BeforeRead when the
+// next one may take long; the datagrams of other sources are yielded one by one.
+func Batches(src packet.Source, o BatchOptions) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		f := filler{BatchOptions: o, yield: yield}
+		if f.Empty == nil {
+			own := new(Batch)
+			f.Empty = func() *Batch { own.Reset(); return own }
+		}
+		if w, ok := src.(interface{ BeforeRead(f func() error) }); ok {
+			w.BeforeRead(f.wait)
+			defer w.BeforeRead(nil)
+		} else {
+			f.Most = 1
+		}
+		f.batch = f.Empty()
+		if f.batch == nil || f.First != nil && !f.add(f.First) {
+			return
+		}
+		for d, err := range Datagrams(src) {
+			if err != nil {
+				if f.give() {
+					yield(nil, err)
+				}
+				return
+			}
+			if !f.add(d) {
+				return
+			}
+		}
+		f.give()
+	}
+}
+
+// A filler fills batches.
+type filler struct {
+	BatchOptions
+	batch *Batch
+	yield func(*Batch, error) bool
+	ended bool // nobody wants more
+}
+
+// add adds a datagram. It reports whether more are wanted.
+func (f *filler) add(d *Datagram) bool {
+	if !f.batch.Add(d) {
+		if !f.give() {
+			return false
+		}
+		f.batch.Add(d) // an empty batch has room
+	}
+	return f.Most == 0 || f.batch.Len() < f.Most || f.give()
+}
+
+// give yields the batch unless it is empty. It reports whether more are wanted.
+func (f *filler) give() bool {
+	if !f.ended && f.batch.Len() > 0 {
+		f.batch.Decipher()
+		if f.ended = !f.yield(f.batch, nil); !f.ended {
+			f.batch = f.Empty()
+			f.ended = f.batch == nil
+		}
+	}
+	return !f.ended
+}
+
+// wait is called before a read that may block.
+func (f *filler) wait() error {
+	if !f.give() {
+		return errBreak
+	}
+	if f.Wait == nil {
+		return nil
+	}
+	err := f.Wait()
+	f.ended = err != nil
+	return err
+}
