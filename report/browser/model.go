@@ -594,7 +594,7 @@ func (m *model) move(key string) {
 const maxShift = 4000
 
 // far is more rows than there are.
-const far = 1 << 40
+const far = 1 << 30
 
 // by returns by how many rows a key moves.
 func (m *model) by(key string, page int) int {
