@@ -72,6 +72,9 @@ func withCommand(root *cobra.Command, args []string) ([]string, error) {
 	if c, _, _ := root.Find(args); c != root { // the root takes any arguments
 		return args, nil
 	}
+	if cli.OnWindows && cli.IsPattern(args[0]) {
+		return append([]string{"read"}, args...), nil
+	}
 	if info, err := os.Stat(args[0]); err != nil || info.IsDir() {
 		return nil, cli.Unknown(root, args[0])
 	}

@@ -55,6 +55,9 @@ func Group(cmd *cobra.Command) {
 }
 
 func arrange(cmd *cobra.Command) {
+	if OnWindows {
+		expandFiles(cmd)
+	}
 	files := readFlag(cmd)
 	cmd.Flags().VisitAll(nameValue)
 	cmd.PersistentFlags().VisitAll(nameValue)
@@ -94,6 +97,27 @@ func readFlag(cmd *cobra.Command) *[]string {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, append(slices.Clone(*files), args...)) }
 	return files
+}
+
+// expandFiles gives a command that takes several files the files that its
+// arguments match, also those of -r. Arguments after -- stay as they are: those of
+// "wireshark" are for another program.
+func expandFiles(cmd *cobra.Command) {
+	if !strings.Contains(cmd.Use, "FILE...") {
+		return
+	}
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		end := len(args)
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			end -= cmd.Flags().NArg() - at
+		}
+		files, err := Expand(args[:end])
+		if err != nil {
+			return err
+		}
+		return run(cmd, append(files, args[end:]...))
+	}
 }
 
 // help shows the help of the command that the arguments name.

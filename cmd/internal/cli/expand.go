@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Expand replaces each pattern by the files that match it, in lexical order.
+// Shells do so on other systems, but not cmd.exe and PowerShell.
+//
+// A pattern has * or ?, which no file name on Windows can have. Brackets stand
+// for themselves: browsers save a second copy as "battle[1].pcap". Case does not
+// count. A name that exists is not a pattern.
+func Expand(names []string) ([]string, error) {
+	var all []string
+	for _, name := range names {
+		if !IsPattern(name) {
+			all = append(all, name)
+			continue
+		}
+		found, err := filepath.Glob(anyCase(name))
+		if err != nil {
+			return nil, Failed(fmt.Errorf("%s: %w", name, err))
+		}
+		if len(found) == 0 {
+			return nil, Failed(fmt.Errorf("%s: no file matches this pattern; check the folder and the file extension", name))
+		}
+		slices.Sort(found)
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// IsPattern reports whether Expand takes a name as a pattern.
+func IsPattern(name string) bool {
+	if !strings.ContainsAny(name[len(filepath.VolumeName(name)):], "*?") {
+		return false
+	}
+	_, err := os.Lstat(name)
+	return err != nil
+}
+
+// anyCase returns the [filepath.Glob] pattern for files as Windows compares them.
+// Folders without * and ? are left to the system.
+func anyCase(name string) string {
+	volume := filepath.VolumeName(name)
+	elements := strings.SplitAfter(filepath.FromSlash(name[len(volume):]), string(filepath.Separator))
+	for i, element := range elements {
+		if strings.ContainsAny(element, "*?[") {
+			elements[i] = eitherCase(element)
+		}
+	}
+	return volume + strings.Join(elements, "")
+}
+
+// eitherCase puts both cases of each letter into a class, and brackets too.
+func eitherCase(element string) string {
+	var b strings.Builder
+	for _, r := range element {
+		lower, upper := unicode.ToLower(r), unicode.ToUpper(r)
+		switch {
+		case r == '[':
+			b.WriteString("[[]")
+		case lower != upper:
+			b.WriteString("[" + string(lower) + string(upper) + "]")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
