@@ -423,13 +423,24 @@ local function datagram(raw, tvb, pinfo)
 	end
 end
 
--- raw shows the datagram of a frame without a trailer.
+-- protocols holds the protocols of a frame, such as eth:ethertype:ip:udp:data.
+-- The text of the column would do only if a profile has the column Protocol.
+local protocols = Field.new("frame.protocols")
+
+-- unclaimed reports whether Wireshark shows the payload of a UDP datagram as
+-- data, because no other dissector took it. An ICMP error quotes datagrams.
+local function unclaimed()
+	local layers = protocols()
+	local text = layers and layers.value or ""
+	return text:find("udp:data", 1, true) and not text:find("icmp", 1, true)
+end
+
+-- plain shows the datagram of a frame without a trailer.
 local function plain(tvb, pinfo, tree)
-	local cols = pinfo.cols
-	local protocol = tostring(cols.protocol)
-	if protocol ~= "UDP" and protocol ~= "(protocol)" then
+	if not unclaimed() then
 		return
 	end
+	local cols = pinfo.cols
 	cols.protocol = "BC"
 	if seen.text then
 		local text = seen.text:gsub("[^ -~]", ".")

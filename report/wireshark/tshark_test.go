@@ -441,19 +441,25 @@ func expression(rnd *rand.Rand, it item) string {
 	return ""
 }
 
+// writeProfile installs the profile for tshark.
+func (d *desk) writeProfile(tb testing.TB) {
+	tb.Helper()
+	folder := filepath.Join(d.dir, "wireshark", "profiles", ProfileName)
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // another user reads it
+		tb.Fatal(err)
+	}
+	for name, text := range Profile() {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // the same
+			tb.Fatal(err)
+		}
+	}
+}
+
 // tshark takes the columns and the filters of the profile.
 func TestTsharkProfile(t *testing.T) {
 	d := newDesk(t)
 	file := d.annotated(t, fixtures.Path("captures/stock_client.pcap"))
-	folder := filepath.Join(d.dir, "wireshark", "profiles", ProfileName)
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // another user reads it
-		t.Fatal(err)
-	}
-	for name, text := range Profile() {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // the same
-			t.Fatal(err)
-		}
-	}
+	d.writeProfile(t)
 	if out := d.tshark(t, true, "-C", ProfileName, "-r", file, "-Y", "frame.number == 19"); !strings.Contains(out, " Cady2 s2c ") || !strings.Contains(out, " duplicate ") {
 		t.Errorf("the columns are not those of the profile: %s", out)
 	}
@@ -466,6 +472,66 @@ func TestTsharkProfile(t *testing.T) {
 	if seen < 6 {
 		t.Errorf("only %d colour rules hold for any frame", seen)
 	}
+}
+
+// The plugin names the messages of a raw capture whatever columns are shown. It
+// passes over frames that another dissector took, and ICMP errors that quote a
+// datagram.
+func TestTsharkColumns(t *testing.T) {
+	d := newDesk(t)
+	d.writeProfile(t)
+	raw := fixtures.Path("captures/stock_client.pcap")
+	const frames, gameport = 345, "29904" // stock_client.truth.json: all are of the game
+	quoted := filepath.Join(d.dir, "quoted.pcap")
+	if err := os.WriteFile(quoted, inError(fixtures.Read(t, "captures/stock_client.pcap")), 0o644); err != nil { //nolint:gosec // another user reads it
+		t.Fatal(err)
+	}
+	for name, columns := range map[string][]string{
+		"standard": nil,
+		"profile":  {"-C", ProfileName},
+		"info":     {"-o", `gui.column.format:"No.","%m","Info","%i"`},
+		"none":     {"-T", "fields", "-e", "frame.number", "-e", "bc.name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shown := func(file string, more ...string) string {
+				// WireGuard's heuristics take one of the frames.
+				return d.tshark(t, true, slices.Concat([]string{"-r", file, "-Y", "bc", "--disable-heuristic", "wg"}, columns, more)...)
+			}
+			text := shown(raw)
+			if n := strings.Count(text, "\n"); n != frames {
+				t.Errorf("got %d frames of the game, want %d", n, frames)
+			}
+			if !strings.Contains(text, "ChecksumResponse") {
+				t.Errorf("no message has its name: %.300s", text)
+			}
+			if text := shown(raw, "-d", "udp.port=="+gameport+",echo"); text != "" {
+				t.Errorf("frames of another dissector are shown: %.300s", text)
+			}
+			if text := shown(quoted); text != "" {
+				t.Errorf("ICMP errors are shown as messages: %.300s", text)
+			}
+		})
+	}
+}
+
+// inError returns a capture of Ethernet frames in which each IP packet is quoted
+// by an ICMP error (port unreachable).
+func inError(capture []byte) []byte {
+	const file, record, ether, ipv4, icmp = 24, 16, 14, 20, 8
+	out := bytes.Clone(capture[:file])
+	for at := file; at < len(capture); {
+		size := int(binary.LittleEndian.Uint32(capture[at+8:]))
+		head, frame := bytes.Clone(capture[at:][:record]), capture[at+record:][:size]
+		longer := binary.LittleEndian.AppendUint32(nil, uint32(size+ipv4+icmp)) //nolint:gosec // below 1,600
+		copy(head[8:], longer)
+		copy(head[12:], longer)
+		ip := bytes.Clone(frame[ether:][:ipv4])
+		binary.BigEndian.PutUint16(ip[2:], uint16(size-ether+ipv4+icmp)) //nolint:gosec // below 1,600
+		ip[9] = 1                                                        // ICMP
+		out = slices.Concat(out, head, frame[:ether], ip, []byte{3, 3, 0, 0, 0, 0, 0, 0}, frame[ether:])
+		at += record + size
+	}
+	return out
 }
 
 // Addresses have the names of their players. The addresses of this capture are
