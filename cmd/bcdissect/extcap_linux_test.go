@@ -142,6 +142,16 @@ func TestExtcap(t *testing.T) {
 		return cmd, bufio.NewScanner(out)
 	}
 
+	// Without rights, tshark ends at once and shows why, and no error of its own
+	// about a pipe that nobody opened.
+	refused := u.command("tshark", "-i", "bcdissect", "-o", "extcap.bcdissect.iface:v0")
+	refused.SysProcAttr.AmbientCaps = nil
+	watchdog := time.AfterFunc(20*time.Second, func() { _ = refused.Process.Kill() })
+	out, err := refused.CombinedOutput()
+	if text := string(out); err == nil || !watchdog.Stop() || !strings.Contains(text, "v0: no permission to capture") || strings.Contains(text, "no device") {
+		t.Errorf("without rights: got %v: %s", err, text)
+	}
+
 	frames := framesOf(t, fixtures.Read(t, "captures/join_flow.pcap"))
 	tshark, lines := start()
 	go func() {

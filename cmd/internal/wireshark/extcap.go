@@ -56,6 +56,12 @@ func Extcap(args []string, s cli.Streams) int {
 		RunE:               func(*cobra.Command, []string) error { return e.answer(s) },
 	}
 	e.define(cmd)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if pipe, _ := e.open(); pipe != nil { // see run; Wireshark's own flags come before the options
+			_ = pipe.Close() // nothing was written
+		}
+		return err
+	})
 	cmd.SetArgs(args)
 	cmd.SetOut(s.Err)
 	cmd.SetErr(s.Err)
@@ -190,11 +196,31 @@ func (e *extcap) checkFilter() error {
 	return err
 }
 
-// run captures into the pipe until Wireshark ends it.
-func (e *extcap) run(s cli.Streams) (err error) {
-	if e.fifo == "" {
-		return errors.New("--capture needs --fifo PIPE")
+// run opens the pipe, and captures into it. Wireshark waits until a program has
+// opened the pipe: only then it notices the end of one that fails, and shows why.
+func (e *extcap) run(s cli.Streams) error {
+	pipe, err := e.open()
+	if err != nil {
+		return err
 	}
+	defer func() { _ = pipe.Close() }() // stream reports an error of what it wrote
+	return e.stream(s, pipe)
+}
+
+// open opens the pipe.
+func (e *extcap) open() (*os.File, error) {
+	if e.fifo == "" {
+		return nil, errors.New("--capture needs --fifo PIPE")
+	}
+	pipe, err := os.OpenFile(e.fifo, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, cli.Failed(cli.PlainPath(e.fifo, err))
+	}
+	return pipe, nil
+}
+
+// stream captures into the pipe until Wireshark ends it.
+func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	cfg, err := e.Config()
 	if err != nil {
 		return err
@@ -211,14 +237,10 @@ func (e *extcap) run(s cli.Streams) (err error) {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	defer func() { _ = live.Close() }() // said by run
-	pipe, err := os.OpenFile(e.fifo, os.O_WRONLY, 0)
-	if err != nil {
-		return cli.Failed(cli.PlainPath(e.fifo, err))
-	}
+	defer func() { _ = live.Close() }() // the loop below reports the error
 	interrupts := cli.NewInterrupts(s, 0, false)
 	defer interrupts.Close()
-	stop := func() { _ = live.Close() } // said by run
+	stop := func() { _ = live.Close() } // the loop below reports the error
 	go func() {
 		<-interrupts.Stopped
 		stop()
