@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 // A document is a page of the repository.
 type document struct {
+	text    []string // all lines
 	lines   []string // without code blocks, which are empty lines
 	anchors map[string]bool
 }
@@ -22,6 +24,8 @@ var (
 	docCode    = regexp.MustCompile("`[^`]*`")
 	docHeading = regexp.MustCompile(`^#+\s+(.*)`)
 	notInLink  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+	docWord    = regexp.MustCompile(`[\w.~:@*/-]+`)
+	docSource  = regexp.MustCompile(`^\w[\w/-]*\.go$`)
 )
 
 func readDocument(t *testing.T, name string) *document {
@@ -33,7 +37,8 @@ func readDocument(t *testing.T, name string) *document {
 	p := &document{anchors: map[string]bool{}}
 	code := false
 	for line := range strings.Lines(string(b)) {
-		line = strings.TrimRight(line, "\n")
+		line = strings.TrimRight(line, "\r\n")
+		p.text = append(p.text, line)
 		fence := strings.HasPrefix(line, "```")
 		if fence {
 			code = !code
@@ -55,8 +60,50 @@ func readDocument(t *testing.T, name string) *document {
 	return p
 }
 
-// Links in the documents lead to files and headings that exist, and all rows of a
-// table have as many cells as its first.
+// A repository knows its files and folders by their names, with slashes.
+type repository struct {
+	tops  map[string]bool // the folders with documents and code
+	files string          // the paths, each between line ends and after a slash
+}
+
+func readRepository(t *testing.T, root string) *repository {
+	t.Helper()
+	r := &repository{tops: map[string]bool{}}
+	for _, top := range []string{"cmd", "decode", "dissect", "docs", "fixtures", "report"} {
+		r.tops[top] = true
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			path, _ = filepath.Rel(root, path)
+			r.files += "/" + filepath.ToSlash(path) + "\n"
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// missing returns the names in a line that read like those of files or folders
+// and that nothing in the repository has. A name may leave out leading folders:
+// relay/session.go is dissect/relay/session.go.
+func (r *repository) missing(line string) (names []string) {
+	for _, word := range docWord.FindAllString(line, -1) {
+		word, _, _ = strings.Cut(word, "*")
+		cut := strings.HasSuffix(word, "-") // fixtures/messages/1c-*.hex
+		word = strings.TrimRight(word, ".:/-")
+		top, _, below := strings.Cut(word, "/")
+		if (below && r.tops[top] || docSource.MatchString(word)) && !strings.Contains(r.files, "/"+word+"\n") && !cut {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
+// Links in the documents lead to files and headings that exist, files that the
+// documents name exist, and all rows of a table have as many cells as its first.
 func TestDocuments(t *testing.T) {
 	root := filepath.Dir(fixtures.Dir())
 	var names []string
@@ -70,11 +117,19 @@ func TestDocuments(t *testing.T) {
 	if len(names) < 30 {
 		t.Fatalf("only %d documents", len(names))
 	}
+	files := readRepository(t, root)
 	pages := map[string]*document{}
 	for _, name := range names {
 		pages[name] = readDocument(t, name)
 	}
 	for _, name := range names {
+		if filepath.Base(name) != "CHANGELOG.md" { // names what there was
+			for i, line := range pages[name].text {
+				for _, missing := range files.missing(line) {
+					t.Errorf("%s:%d: %s: there is no such file", strings.TrimPrefix(name, root), i+1, missing)
+				}
+			}
+		}
 		cells := 0
 		for i, line := range pages[name].lines {
 			place := fmt.Sprintf("%s:%d", strings.TrimPrefix(name, root), i+1)
