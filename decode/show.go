@@ -27,25 +27,22 @@ type Shown struct {
 	hide  uint64 // bit of the name
 }
 
-// DescribeShown returns the fields and groups of a layout by path and kind, such
-// as "position 3 f32"; groups have no kind.
-func DescribeShown(l Layout, d Dialect) map[string]Shown {
-	v := shownVisitor{all: map[string]Shown{}}
+// DescribeShown sets the given fields and groups to those of a layout, in the
+// order of its walk. It panics if the layout has more or fewer.
+func DescribeShown(l Layout, d Dialect, all ...*Shown) {
+	v := shownVisitor{all}
 	Describe(l, d, &v)
-	return v.all
-}
-
-// A shownVisitor collects the fields and groups of a layout.
-type shownVisitor struct {
-	all    map[string]Shown
-	prefix []string
-}
-
-func (v *shownVisitor) path(name string) string {
-	if n := len(v.prefix); n > 0 {
-		return v.prefix[n-1] + "." + name
+	if len(v.left) > 0 {
+		panic("decode: the layout has fewer fields")
 	}
-	return name
+}
+
+// A shownVisitor describes the fields and groups of a layout, one after another.
+type shownVisitor struct{ left []*Shown }
+
+func (v *shownVisitor) next(s Shown) {
+	s.hide = 1 << nameBit(s.Name)
+	*v.left[0], v.left = s, v.left[1:]
 }
 
 // Field implements [Visitor].
@@ -54,22 +51,18 @@ func (v *shownVisitor) Field(f *Field) {
 	if n, ok := names.(FlagNames); ok { // as a walk shows them
 		names = &n
 	}
-	v.all[v.path(f.Name)+" "+f.Kind.String()] = Shown{f.Name, f.Doc, f.Kind, names, 1 << nameBit(f.Name)}
+	v.next(Shown{Name: f.Name, Doc: f.Doc, Kind: f.Kind, Names: names})
 }
 
 // Begin implements [Visitor].
 func (v *shownVisitor) Begin(g *Group) {
-	path := v.path(g.Name)
-	if g.Kind == GroupElement {
-		path = v.prefix[len(v.prefix)-1]
-	} else {
-		v.all[path] = Shown{Name: g.Name, Doc: g.Doc, hide: 1 << nameBit(g.Name)}
+	if g.Kind != GroupElement {
+		v.next(Shown{Name: g.Name, Doc: g.Doc})
 	}
-	v.prefix = append(v.prefix, path)
 }
 
 // End implements [Visitor].
-func (v *shownVisitor) End(*Group) { v.prefix = v.prefix[:len(v.prefix)-1] }
+func (v *shownVisitor) End(*Group) {}
 
 // Shows reports whether a field or group is shown.
 func (s *Showing) Shows(d *Shown) bool { return s.v != nil && s.hide&d.hide == 0 }

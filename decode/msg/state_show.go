@@ -9,7 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// updateFields are the fields of a StateUpdate.
+// updateFields are the fields of a StateUpdate, in the order of its walk.
 type updateFields struct {
 	object, ship, source, clock, flags                  decode.Shown
 	position, hasHash, hash, delta, place               decode.Shown
@@ -23,21 +23,10 @@ type updateFields struct {
 // shownUpdate returns the fields as the walk describes them.
 var shownUpdate = sync.OnceValue(func() *updateFields {
 	f := new(updateFields)
-	all := decode.DescribeShown(stateUpdateSpec.Layout, decode.Stock)
-	for path, field := range map[string]*decode.Shown{
-		"object_id object id": &f.object, "ship derived text": &f.ship, "ship_source derived text": &f.source, ClockField + " f32": &f.clock,
-		"flags flags8": &f.flags, "position 3 f32": &f.position, "has_hash bit": &f.hasHash, "integrity_hash hash16": &f.hash,
-		"position_delta cv4h": &f.delta, "position derived vector": &f.place, "forward cv3": &f.forward, "up cv3": &f.up, "speed cf16": &f.speed,
-		"cloaked bit": &f.cloaked, "subsystems": &f.subsystems, "subsystems.start u8": &f.start, "subsystems.entries": &f.entries,
-		"subsystems.entries.index derived number": &f.index, "subsystems.entries.name derived text": &f.name,
-		"subsystems.entries.condition ratio8": &f.condition, "subsystems.entries.children ratio8 list": &f.children,
-		"subsystems.entries.has_power bit": &f.hasPower, "subsystems.entries.power u8": &f.power, "subsystems.entries.facings ratio8 list": &f.facings,
-		"subsystems.entries.main_battery ratio8": &f.main, "subsystems.entries.backup_battery ratio8": &f.backup,
-		"power_settings": &f.settings, "power_settings.index u8": &f.settingIndex, "power_settings.name derived text": &f.settingName,
-		"power_settings.percent power8": &f.settingPercent,
-	} {
-		*field = all[path]
-	}
+	decode.DescribeShown(stateUpdateSpec.Layout, decode.Stock, &f.object, &f.ship, &f.source, &f.clock, &f.flags,
+		&f.position, &f.hasHash, &f.hash, &f.delta, &f.place, &f.forward, &f.up, &f.speed, &f.cloaked,
+		&f.subsystems, &f.start, &f.entries, &f.index, &f.name, &f.condition, &f.children, &f.hasPower, &f.power, &f.facings, &f.main, &f.backup,
+		&f.settings, &f.settingIndex, &f.settingName, &f.settingPercent)
 	return f
 })
 
