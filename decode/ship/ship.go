@@ -156,8 +156,8 @@ func (c *Class) At(offset uint32) (name string, role Role, ok bool) {
 // BySpecies returns the class of a species, or nil if there is none. Classes
 // are shared and must not be changed.
 func BySpecies(species uint8) *Class {
-	if int(species) < len(classes) {
-		return classes[species]
+	if all := classes(); int(species) < len(all) {
+		return all[species]
 	}
 	return nil
 }
@@ -165,90 +165,10 @@ func BySpecies(species uint8) *Class {
 // All yields the classes by species. They are shared and must not be changed.
 func All() iter.Seq[*Class] {
 	return func(yield func(*Class) bool) {
-		for _, c := range classes {
+		for _, c := range classes() {
 			if c != nil && !yield(c) {
 				return
 			}
 		}
 	}
-}
-
-// classes are the classes by species; there is no species 0.
-var classes = [...]*Class{
-	1:  &akira,
-	2:  &ambassador,
-	3:  &galaxy,
-	4:  &nebula,
-	5:  &sovereign,
-	6:  &birdOfPrey,
-	7:  &vorcha,
-	8:  &warbird,
-	9:  &marauder,
-	10: &galor,
-	11: &keldon,
-	12: &cardHybrid,
-	13: &kessokHeavy,
-	14: &kessokLight,
-	15: &shuttle,
-	16: &cardFreighter,
-	17: &freighter,
-	18: &transport,
-	19: &spaceFacility,
-	20: &commArray,
-	21: &commLight,
-	22: &dryDock,
-	23: &probe,
-	24: &decoy,
-	25: &sunbuster,
-	26: &cardOutpost,
-	27: &cardStarbase,
-	28: &cardStation,
-	29: &fedOutpost,
-	30: &fedStarbase,
-	31: &asteroid,
-	32: &asteroid1,
-	33: &asteroid2,
-	34: &asteroid3,
-	35: &amagon,
-	36: &biranuStation,
-	37: &enterprise,
-	38: &geronimo,
-	39: &peregrine,
-	40: &asteroidH1,
-	41: &asteroidH2,
-	42: &asteroidH3,
-	43: &escapePod,
-	44: &kessokMine,
-	45: &borgCube,
-}
-
-// The functions below make list entries.
-
-func hull(name string, offset uint8, condition float32) Subsystem {
-	return Subsystem{Name: name, Role: Hull, Kind: Base, Offset: offset, MaxCondition: condition}
-}
-
-// shield makes a shield generator; facings are front, rear, top, bottom, left, right.
-func shield(offset uint8, condition float32, facings [6]float32) Subsystem {
-	return Subsystem{Name: "Shield Generator", Role: Shield, Kind: Powered, Offset: offset, MaxCondition: condition, Shields: facings}
-}
-
-func reactor(name string, offset uint8, condition, mainBattery, backupBattery float32) Subsystem {
-	return Subsystem{
-		Name: name, Role: ReactorRole, Kind: Reactor, Offset: offset, MaxCondition: condition,
-		MainBattery: mainBattery, BackupBattery: backupBattery,
-	}
-}
-
-// system makes any other subsystem; all of these are powered.
-func system(role Role, name string, offset uint8, condition float32, parts ...Child) Subsystem {
-	for i := range parts {
-		parts[i].Role = childRoles[role]
-	}
-	return Subsystem{Name: name, Role: role, Kind: Powered, Offset: offset, MaxCondition: condition, Children: parts}
-}
-
-// part makes a child; its system determines its role.
-func part(name string, offset uint8, condition float32) Child {
-	return Child{Name: name, Offset: offset, MaxCondition: condition}
 }
