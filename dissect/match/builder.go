@@ -65,23 +65,30 @@ type Builder struct {
 	finished bool    // the matches were finished since the last datagram
 	names    map[netip.AddrPort]string
 
-	used struct{ lives, kills, scores, shots, chat, events, samples, conditions int }
-	lost int // matches
+	used map[string]int // items by kind
+	lost int            // matches
 }
 
 // New returns a builder. Times in its matches count from origin, the first
 // frame of the capture, or from the first record if origin is zero.
 func New(origin time.Time) *Builder {
-	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, meter: measure.Meter{LinksOnly: true}}
+	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, used: map[string]int{}, meter: measure.Meter{LinksOnly: true}}
 }
 
-// room reports whether another item may be kept, and counts it or the loss.
-func room(used *int, limit int, evicted *int) bool {
-	if *used >= limit {
-		*evicted++
+// limits are the limits of a capture, by kind.
+var limits = map[string]int{
+	"lives": MaxLives, "kills": MaxKills, "scores": MaxScores, "shots": MaxShots, "chat": MaxChat, "events": MaxEvents,
+	"samples": MaxSamples, "conditions": MaxConditions,
+}
+
+// room reports whether another item of a kind may be kept, and counts it or the
+// loss.
+func (g *game) room(kind string) bool {
+	if g.b.used[kind] >= limits[kind] {
+		g.m.Evicted.add(kind, 1)
 		return false
 	}
-	*used++
+	g.b.used[kind]++
 	return true
 }
 
@@ -179,8 +186,8 @@ func (b *Builder) Matches() []*Match {
 	slices.SortStableFunc(all, func(x, y *Match) int {
 		return cmp.Or(cmp.Compare(x.Begin, y.Begin), x.Host.Compare(y.Host))
 	})
-	if len(all) > 0 {
-		all[0].Evicted.Matches = b.lost
+	if len(all) > 0 && b.lost > 0 {
+		all[0].Evicted.add("matches", b.lost-all[0].Evicted["matches"])
 	}
 	return all
 }
@@ -339,7 +346,7 @@ func (g *game) event(frame int, kind EventKind, player int, text string) *Event 
 }
 
 func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text string) *Event {
-	if !room(&g.b.used.events, MaxEvents, &g.m.Evicted.Events) {
+	if !g.room("events") {
 		return nil
 	}
 	e := &Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text}

@@ -57,7 +57,7 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 		}
 		return k
 	}
-	if !room(&g.b.used.kills, MaxKills, &g.m.Evicted.Kills) {
+	if !g.room("kills") {
 		return nil
 	}
 	k := Kill{T: g.b.now, Frame: frame, Victim: victim, Killer: NoPlayer, Life: life}
@@ -255,7 +255,7 @@ func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
 // repair notes a step of a repair.
 func (g *game) repair(r *dissect.Record, part wire.ObjectID, how string) {
 	life, name := g.part(r, part)
-	if life == NoLife || !room(&g.b.used.conditions, MaxConditions, &g.m.Evicted.Conditions) {
+	if life == NoLife || !g.room("conditions") {
 		return
 	}
 	l := &g.m.Lives[life]
@@ -339,7 +339,7 @@ func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	}
 	h.Frame = frame
 	p.Score = h.Score
-	if room(&g.b.used.scores, MaxScores, &g.m.Evicted.Scores) {
+	if g.room("scores") {
 		g.m.Scores = append(g.m.Scores, Score{
 			T: g.b.now, Frame: frame, Player: player, Team: -1, Kills: h.Kills, Deaths: h.Deaths, Score: h.Score,
 		})
@@ -371,7 +371,7 @@ func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
 			break
 		}
 	}
-	if room(&g.b.used.scores, MaxScores, &g.m.Evicted.Scores) {
+	if g.room("scores") {
 		g.m.Scores = append(g.m.Scores, Score{
 			T: g.b.now, Frame: r.Datagram.Number, Player: NoPlayer, Team: team, Kills: number(int(m.Kills)), Score: number(int(m.Score)),
 		})

@@ -7,8 +7,11 @@ import (
 
 // A Standing adds up a player's results in several captures.
 type Standing struct {
-	Name                         string
-	Matches, Wins, Kills, Deaths int
+	Name    string `json:"name" page:"="`
+	Matches int    `json:"matches" page:"="`
+	Wins    int    `json:"wins" page:"="`
+	Kills   int    `json:"kills" page:"="`
+	Deaths  int    `json:"deaths" page:"="`
 }
 
 // League adds up the results of players by name, the best first. A match counts

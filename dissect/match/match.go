@@ -23,40 +23,41 @@ import (
 // A Match is one match of one host, from its first sign to its restart, to the
 // next mission, or to the end of the capture.
 type Match struct {
-	Host    netip.AddrPort
-	Dialect decode.Dialect // of the host, or else of the first client
-	Name    string         // of the server, as GameSpy tells
-	Mission string         // script module, empty if not known
-	Map     string         // star system, empty if not known
-	Rules   Rules
+	Host    netip.AddrPort `json:"host" page:"host" table:"host,omitempty" doc:"[ip:port]"`
+	Name    string         `json:"server,omitempty" page:"server" table:"=" doc:"name of the server, as GameSpy tells"`
+	Dialect decode.Dialect `json:"dialect,omitempty" table:"=" as:"text" doc:"of the host: [stock], [openbc] or [auto]"` // or else of the first client
+	Mission string         `json:"mission,omitempty" table:"=" doc:"script of the mission"`
+	Map     string         `json:"map,omitempty" page:"map" table:"=" doc:"star system"`
+	Rules   Rules          `json:"rules" table:",inline"`
 
 	Origin  time.Time // of all times in seconds: the first frame of the capture
-	Begin   float64
-	End     float64  // the last that is known of the match
-	Over    *float64 // the host said that the match is over; play may go on
-	EndedBy string   // reason that the host gave, empty if none was seen
-	Late    bool     // the capture begins within the match
-	Open    bool     // the capture ends within the match
-	Vantage int      // index of the player who made the capture, VantageHost or VantageUnknown
+	Begin   float64   `json:"begin+begin_t" page:"begin" table:"begin_ts" doc:"first sign of the match"`
+	End     float64   `json:"end+end_t" page:"end" table:"end_ts" doc:"its last sign"`
+	_       float64   `table:"seconds" doc:"between the two"`
+	Over    *float64  `json:"over_t,omitempty" page:"over,omitempty" table:"=" doc:"when the host ended it, in seconds since the first frame"` // play may go on
+	EndedBy string    `json:"ended_by,omitempty" page:"=" table:"=" doc:"the host's reason"`
+	Late    bool      `json:"late,omitempty" page:"=" table:"begins_late" doc:"the capture begins within the match"`
+	Open    bool      `json:"open,omitempty" page:"=" table:"open" doc:"the capture ends within the match"`
+	Vantage int       `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host>_" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
 
-	// Leaders are the players with the highest score, or else the most kills,
-	// several if they are equal; empty if nobody has any. LeadingTeam is the
-	// team that leads, nil without teams and if teams are equal. They won if
+	// Leaders are several if they are equal, and empty if nobody has any score or
+	// kill. LeadingTeam is nil without teams and if teams are equal. They won if
 	// the match is [Match.Decided].
-	Leaders     []int
-	LeadingTeam *int
+	Leaders     []int `json:"leaders,omitempty" page:"=" table:"=" doc:"players with the highest score, or else the most kills"`
+	LeadingTeam *int  `json:"leading_team,omitempty" page:"=" table:"=" doc:"of a match with teams"`
+	_           bool  `page:"decided" table:"decided" doc:"the leaders won"`
 
-	Players []Player
-	Lives   []Life
-	Kills   []Kill  // losses of ships, those without a killer too
-	Scores  []Score // the host's scores, at each change
-	Shots   []Shot
-	Chat    []Talk
-	Events  []Event // all that happened, in order
-	Lines   []Line  // one for each address of a player
-	Unusual []Finding
+	Players []Player  `json:"players" table:"=" index:"player" doc:"a player of a match"`
+	Lives   []Life    `json:"lives" table:"=" index:"life" doc:"a ship of a player, from its creation to its end"`
+	Kills   []Kill    `json:"kills" page:"=" table:"=" index:"kill" doc:"the loss of a ship"` // those without a killer too
+	Scores  []Score   `json:"scores" table:"=" index:"index" doc:"the score of a player or team, at each change that the host sends"`
+	Shots   []Shot    `json:"shots" table:"shots>Chat" index:"shot" doc:"a shot"`
+	Chat    []Talk    `json:"chat" page:"=" table:"=" index:"index" doc:"a line of chat, once"`
+	Events  []Event   `json:"events" page:"="` // all that happened, in order
+	Lines   []Line    `json:"lines"`           // one for each address of a player
+	Unusual []Finding `json:"unusual" page:"="`
 
-	Evicted Evicted
+	Evicted Evicted `json:"evicted,omitempty"`
 }
 
 // Places of capture that are not a player's computer.
@@ -97,34 +98,35 @@ func (m *Match) Clock(t float64) time.Time {
 
 // Rules are the settings of a match. Nil is not known or no limit.
 type Rules struct {
-	PlayerLimit *int
-	TimeLimit   *int // minutes
-	FragLimit   *int
-	NoTimeLimit bool // the host said that there is none
-	NoFragLimit bool
-	Collisions  *bool
+	PlayerLimit *int  `json:"player_limit,omitempty" table:"=" doc:"of players"`
+	TimeLimit   *int  `json:"time_limit,omitempty" table:"=" doc:"minutes"`
+	FragLimit   *int  `json:"frag_limit,omitempty" table:"=" doc:"kills"`
+	NoTimeLimit bool  `json:"no_time_limit,omitempty"` // the host said that there is none
+	NoFragLimit bool  `json:"no_frag_limit,omitempty"`
+	Collisions  *bool `json:"collisions,omitempty" table:"=" doc:"ships collide"`
 }
 
 // A Player is one person in a match. Several stays of the same person are one
 // player.
 type Player struct {
-	Name    string         // the last one
-	Names   []string       // all in order, if there were several
-	ID      uint8          // network id, 0 if not known
-	Slot    int            // -1 if not known
-	Team    *int           // from 0
-	Address netip.AddrPort // of the last stay, invalid if not captured
-	Joined  *float64
-	Ready   *float64 // first ready to play
-	Left    *float64
-	LeftHow string // one of the constants below, or the host's reason to put the player out; empty if the player stayed
-	Stays   int    // connections that the capture shows to begin
+	Name    string         `json:"name" table:"player_name,omitempty" doc:"the last name"`
+	Names   []string       `json:"names,omitempty" page:"=" table:"=" least:"2" doc:"all names in order, if there were several"`
+	ID      uint8          `json:"id,omitempty" table:"=" doc:"network id"`
+	Slot    int            `json:"slot,omitempty" table:"=" as:"index" doc:"player slot"`
+	Team    *int           `json:"team,omitempty" page:"=" table:"=" doc:"from 0"`
+	Address netip.AddrPort `json:"address,omitempty" page:"=" table:"=" doc:"[ip:port] of the last stay"`
+	Joined  *float64       `json:"joined,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
+	Ready   *float64       `json:"ready,omitempty" table:"=" doc:"first ready to play"`
+	Left    *float64       `json:"left,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
+	LeftHow string         `json:"left_how,omitempty" page:"=" table:"=" doc:"[disconnect], [host], [closed], [silence], or the host's reason"`
+	Stays   int            `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
 
-	Kills, Deaths int       // as counted here
-	Score         *int      // the last that the host gave
-	HostSays      *HostSays // the host's last word
-	Damage        *float64  // done to ships of others, as the clients' damage messages tell (OpenBC)
-	Shots         int
+	Kills    int       `json:"kills" page:"=" table:"=" doc:"counted in the capture"`
+	Deaths   int       `json:"deaths" page:"=" table:"=" doc:"counted in the capture"`
+	Score    *int      `json:"score,omitempty" page:"=" table:"=" doc:"the last that the host gave"`
+	HostSays *HostSays `json:"host_says,omitempty" page:"=" table:",inline"`
+	Damage   *float64  `json:"damage,omitempty" page:"=" table:"damage_done" digits:"6 0" doc:"done to ships of others (OpenBC)"` // as the clients' damage messages tell
+	Shots    int       `json:"shots" page:"=" table:"=" doc:"fired"`
 }
 
 // The ways in which players leave by themselves.
@@ -137,112 +139,115 @@ const (
 
 // HostSays is the standing of a player as the host last sent it.
 type HostSays struct {
-	Kills, Deaths, Score *int
-	Frame                int
+	Kills  *int `json:"kills,omitempty" page:"=" table:"host_kills" doc:"the host's last word"`
+	Deaths *int `json:"deaths,omitempty" page:"=" table:"host_deaths" doc:"the host's last word"`
+	Score  *int `json:"score,omitempty"`
+	Frame  int  `json:"frame" page:"="`
 }
 
 // A Life is one ship of one player from its creation to its end.
 type Life struct {
-	Player int    // NoPlayer if not known
-	Ship   string // class, empty if not known
-	Name   string // of the ship
-	Object wire.ObjectID
-	Begin  float64
-	End    float64
-	EndHow string // killed, destroyed, left, removed, replaced, restarted; empty if it lasts to the end
-	Frame  int    // of the creation, or of the first sighting
-	Late   bool   // the creation was not captured
-	Killer int    // NoPlayer if not known
+	Player   int           `json:"player+player_name,omitempty" page:"player" table:"=" as:"player" doc:"its player"` // NoPlayer if not known
+	Ship     string        `json:"ship,omitempty" page:"ship" table:"=" doc:"class"`
+	Name     string        `json:"ship_name,omitempty" page:"name" table:"=" doc:"name of the ship"`
+	Object   wire.ObjectID `json:"object_id" table:"=" doc:"the ship"`
+	Begin    float64       `json:"begin" page:"=" table:"begin_ts+begin_t" doc:"creation, or first sighting"`
+	End      float64       `json:"end" page:"=" table:"end_ts+end_t" doc:"end of the ship"`
+	EndHow   string        `json:"end_how,omitempty" page:"=" table:"=" doc:"[killed], [destroyed], [left], [removed], [replaced] or [restarted]; absent if it lasts to the end"`
+	Frame    int           `json:"frame" page:"=" table:"frame>Object" doc:"of the creation, or of the first sighting"`
+	Late     bool          `json:"late,omitempty" page:"=" table:"begins_late" doc:"the creation was not captured"`
+	Killer   int           `json:"killer+killer_name,omitempty" page:"killer" table:"killer+killer_name>Updates" as:"player" doc:"the killer"` // NoPlayer if not known
+	MaxSpeed float64       `json:"max_speed" page:"=" table:"=" digits:"6 2" doc:"game units a second"`                                        // as the updates say
+	Updates  int           `json:"updates" table:"=" doc:"ship updates"`                                                                       // that made the track
 
-	Track     []Sample    // thinned: no position is further than 0.5 units from the line between its neighbours
-	Condition []Condition // hull and shields, when they changed
-	Systems   []System    // subsystems that lost condition
-	Repairs   []Repair
-	Cloaked   bool    // at the end
-	MaxSpeed  float64 // as the updates say
-	Updates   int     // updates of the ship that made the track
+	Condition []Condition `json:"condition,omitempty"` // hull and shields, when they changed
+	Systems   []System    `json:"systems,omitempty"`   // subsystems that lost condition
+	Repairs   []Repair    `json:"repairs,omitempty"`
+	Track     []Sample    `json:"track,omitempty" as:"rows"` // thinned: no position is further than 0.5 units from the line between its neighbours
+	Cloaked   bool        // at the end
 }
 
 // A Sample is where a ship is and how it moves at a moment.
 type Sample struct {
-	T       float64
-	At      [3]float32
-	Forward [3]float32
-	Up      [3]float32
-	Speed   float32
-	Cloaked bool
+	T       float64    `json:"t"`
+	At      [3]float32 `json:"at"`
+	Forward [3]float32 `json:"forward"`
+	Up      [3]float32 `json:"up"`
+	Speed   float32    `json:"speed"`
+	Cloaked bool       `json:"cloaked"`
 }
 
 // A Condition is the state of hull and shields at a moment, as shares of the
 // whole. A negative value is not known.
 type Condition struct {
-	T       float64
-	Hull    float32
-	Shields [6]float32 // front, rear, top, bottom, left, right
+	T       float64    `json:"t"`
+	Hull    float32    `json:"hull,omitempty" as:"share"`
+	Shields [6]float32 `json:"shields,omitempty" as:"share"` // front, rear, top, bottom, left, right
 }
 
 // A System is the history of one subsystem.
 type System struct {
-	Name    string
-	History []Level
+	Name    string  `json:"name"`
+	History []Level `json:"history" as:"rows"`
 }
 
 // A Level is a share of the whole at a moment.
 type Level struct {
-	T     float64
-	Value float32
+	T     float64 `json:"t"`
+	Value float32 `json:"value" as:"share"`
 }
 
 // A Repair is a step in the repair of a subsystem.
 type Repair struct {
-	T      float64
-	Frame  int
-	System string
-	How    string // queued, repaired, lost
+	T      float64 `json:"t"`
+	Frame  int     `json:"frame"`
+	System string  `json:"system,omitempty"`
+	How    string  `json:"how"` // queued, repaired, lost
 }
 
 // A Kill is the loss of a ship, by somebody's doing or nobody's.
 type Kill struct {
-	T        float64
-	Frame    int
-	Victim   int
-	Killer   int    // NoPlayer for nobody: a collision, self-destruction
-	Weapon   string // that hit last, as far as shots tell; collision, self-destruction
-	Distance *float64
-	Ship     string // class of the victim's ship
-	With     string // class of the killer's ship
-	At       *[3]float32
-	Life     int // of the victim, NoLife if not known
-	Assists  []Assist
+	T        float64     `json:"t" page:"=" table:"ts+t"`
+	Frame    int         `json:"frame" page:"=" table:"=" doc:"frame that shows it"`
+	Victim   int         `json:"victim+victim_name,omitempty" page:"victim" table:"=" as:"player" doc:"player of the ship"`
+	Killer   int         `json:"killer+killer_name,omitempty" page:"killer" table:"=" as:"player" doc:"absent for a collision or self-destruction"` // NoPlayer
+	Weapon   string      `json:"weapon,omitempty" page:"=" table:"weapon_name,omitempty" doc:"that hit last, [collision] or [self-destruction]"`    // as far as shots tell
+	Distance *float64    `json:"distance,omitempty" page:"=" table:"=" digits:"3 1" doc:"between the two ships, in game units"`
+	Ship     string      `json:"ship,omitempty" page:"=" table:"=" doc:"class of the ship"`
+	With     string      `json:"killer_ship,omitempty" page:"with,omitempty" table:"=" doc:"class of the killer's ship"`
+	At       *[3]float32 `json:"at,omitempty" page:"=" table:"x+y+z" digits:"3 2" doc:"place of the ship"`
+	Life     int         `json:"life,omitempty" page:"=" table:"=" as:"index" doc:"index of the ship in [lives]"` // NoLife if not known
+	Assists  []Assist    `json:"assists,omitempty" page:"=" table:"assists+assist_scores" doc:"other players in the score change|their scores from then on"`
 }
 
 // An Assist is a player's share in a kill.
 type Assist struct {
-	Player int
-	Score  int // the player's score from then on, as the host says
+	Player int `json:"player+player_name,omitempty" page:"player" as:"player"`
+	Score  int `json:"score" page:"="` // from then on, as the host says
 }
 
 // A Score is the standing of a player or a team from a moment on.
 type Score struct {
-	T             float64
-	Frame         int
-	Player        int // NoPlayer for a team
-	Team          int // -1 for a player
-	Kills, Deaths *int
-	Score         *int
+	T      float64 `json:"t" table:"ts+t"`
+	Frame  int     `json:"frame" table:"=" doc:"frame that shows it"`
+	Player int     `json:"player+player_name,omitempty" table:"=" as:"player" doc:"absent for a team"` // NoPlayer
+	Team   int     `json:"team,omitempty" table:"=" as:"index" doc:"absent for a player"`              // -1
+	Kills  *int    `json:"kills,omitempty" table:"=" doc:"kills"`
+	Deaths *int    `json:"deaths,omitempty" table:"=" doc:"deaths"`
+	Score  *int    `json:"score,omitempty" table:"=" doc:"score"`
 }
 
 // A Shot is a weapon that is fired.
 type Shot struct {
-	T      float64
-	End    *float64 // of a beam
-	Frame  int
-	Player int
-	Life   int    // index into Match.Lives, NoLife if not known
-	Weapon string // name of the subsystem, empty if not known
-	Kind   ShotKind
-	Target int   // life that it is aimed at, NoLife if not known
-	Hit    *bool // nil if the traffic does not tell
+	T      float64  `json:"t" table:"ts+t"`
+	End    *float64 `json:"end,omitempty" table:"end_t" doc:"end of a beam"`
+	Frame  int      `json:"frame" table:"=" doc:"frame that shows it"`
+	Player int      `json:"player+player_name,omitempty" table:"=" as:"player" doc:"the shooter"`
+	Life   int      `json:"life,omitempty" table:"=" as:"index" doc:"index of the ship in [lives]"` // NoLife if not known
+	Weapon string   `json:"weapon,omitempty" table:"weapon_name>Kind,omitempty" doc:"name of the subsystem"`
+	Kind   ShotKind `json:"kind" table:"=" as:"text" doc:"[beam], [torpedo] or [pulse]"`
+	Target int      `json:"target_life,omitempty" table:"=" as:"index" doc:"ship that it is aimed at"` // NoLife if not known
+	Hit    *bool    `json:"hit,omitempty" table:"=" doc:"absent if the traffic does not tell"`
 }
 
 // ShotKind is the kind of a weapon.
@@ -260,11 +265,11 @@ func (k ShotKind) String() string { return [...]string{"beam", "torpedo", "pulse
 
 // A Talk is one line of chat.
 type Talk struct {
-	T      float64
-	Frame  int
-	Player int
-	Text   string
-	Team   bool
+	T      float64 `json:"t" page:"=" table:"ts+t"`
+	Frame  int     `json:"frame" page:"=" table:"=" doc:"frame that shows it"`
+	Player int     `json:"player+player_name,omitempty" page:"player" table:"=" as:"player" doc:"the writer"`
+	Text   string  `json:"text" page:"=" table:"=" doc:"the line"`
+	Team   bool    `json:"team" page:"team,omitempty" table:"team_only" doc:"to the writer's team"`
 }
 
 // An EventKind is the kind of an event.
@@ -291,75 +296,68 @@ const (
 
 // An Event is something that happened, as one line.
 type Event struct {
-	T      float64
-	Frame  int
-	Kind   EventKind
-	Player int // NoPlayer if it is about none
-	Times  int // how often it happened within a short time; 0 is once
-	Text   string
+	T      float64   `json:"t" page:"="`
+	Frame  int       `json:"frame,omitempty" page:"frame"`
+	Kind   EventKind `json:"kind" page:"="`
+	Player int       `json:"player+player_name,omitempty" page:"player" as:"player"` // NoPlayer if it is about none
+	Times  int       `json:"times,omitempty"`                                        // how often it happened within a short time; 0 is once
+	Text   string    `json:"text" page:"="`
 }
 
 // A Line is the quality of a player's connection.
 type Line struct {
-	Player    int
-	Address   netip.AddrPort
-	Verdict   string        // in words
-	RTT       time.Duration // median, 0 if not measured
-	Lost      int64         // messages in both directions that never arrived at the place of capture
-	Resent    int64         // retransmissions in both directions
-	Silence   time.Duration // the player's longest
-	SilenceAt float64       // when it began
-	Points    []LinePoint
+	Player    int            `json:"player+player_name,omitempty" page:"player" as:"player"`
+	Address   netip.AddrPort `json:"address" page:"address,omitempty"`
+	Verdict   string         `json:"verdict" page:"="`                                    // in words
+	RTT       time.Duration  `json:"rtt,omitempty" page:"rtt" digits:"6 -1"`              // median, 0 if not measured
+	Lost      int64          `json:"lost" page:"="`                                       // messages in both directions that never arrived at the place of capture
+	Resent    int64          `json:"resent" page:"="`                                     // retransmissions in both directions
+	Silence   time.Duration  `json:"silence" page:"="`                                    // the player's longest
+	SilenceAt float64        `json:"silence_at,omitempty" page:"silence_at" if:"Silence"` // when it began
+	Points    []LinePoint    `json:"points,omitempty"`
 }
 
 // A LinePoint is the quality of a connection during some seconds.
 type LinePoint struct {
-	T       float64 // when they began
-	RTT     float32 // mean in seconds, negative if not measured
-	Lost    int
-	Resent  int
-	Updates int     // ship updates of the player
-	Silence float32 // the player's longest that ended then, in seconds
+	T       float64 `json:"t"`                        // when they began
+	RTT     float32 `json:"rtt,omitempty" as:"share"` // mean in seconds, negative if not measured
+	Lost    int     `json:"lost"`
+	Resent  int     `json:"resent"`
+	Updates int     `json:"updates"` // ship updates of the player
+	Silence float32 `json:"silence"` // the player's longest that ended then, in seconds
 }
 
 // A Finding is something out of the ordinary, with its numbers. It is no
 // verdict on a person.
 type Finding struct {
-	T      float64
-	Frame  int
-	Player int
-	Kind   string // speed, turn, fire_rate, jump, position, damage, hash, forged, undead
-	Text   string
-	Value  float64
-	Limit  float64
-	Count  int
+	T      float64 `json:"t" page:"="`
+	Frame  int     `json:"frame" page:"="`
+	Player int     `json:"player+player_name,omitempty" page:"player" as:"player"`
+	Kind   string  `json:"kind" page:"="` // speed, turn, fire_rate, jump, position, damage, hash, forged, undead
+	Text   string  `json:"text" page:"="`
+	Value  float64 `json:"value,omitempty" page:"value" if:"Value Limit"`
+	Limit  float64 `json:"limit,omitempty" page:"limit" if:"Value Limit"`
+	Count  int     `json:"count" page:"="`
 }
 
-// Evicted counts the items that were left out to keep to the limits.
-type Evicted struct {
-	Matches, Players, Lives, Kills, Scores, Shots, Chat, Events, Samples, Conditions, Findings int
+// Evicted counts the items that were left out to keep to the limits, by kind.
+type Evicted map[string]int
+
+// evictable are the kinds of items with limits.
+var evictable = []string{"matches", "players", "lives", "kills", "scores", "shots", "chat", "events", "samples", "conditions", "findings"}
+
+func (e *Evicted) add(kind string, n int) {
+	if *e == nil {
+		*e = Evicted{}
+	}
+	(*e)[kind] += n
 }
 
 // Each yields the kinds of items that some were left out of, with their number.
-func (e *Evicted) Each(yield func(kind string, n int)) {
-	for _, k := range []struct {
-		kind string
-		n    int
-	}{
-		{"matches", e.Matches},
-		{"players", e.Players},
-		{"lives", e.Lives},
-		{"kills", e.Kills},
-		{"scores", e.Scores},
-		{"shots", e.Shots},
-		{"chat", e.Chat},
-		{"events", e.Events},
-		{"samples", e.Samples},
-		{"conditions", e.Conditions},
-		{"findings", e.Findings},
-	} {
-		if k.n > 0 {
-			yield(k.kind, k.n)
+func (e Evicted) Each(yield func(kind string, n int)) {
+	for _, kind := range evictable {
+		if n := e[kind]; n > 0 {
+			yield(kind, n)
 		}
 	}
 }

@@ -214,7 +214,7 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	p := g.number(r, decode.Speaker, int64(m.Sender))
 	frame := r.Datagram.Number
 	text := clip(wire.Text(m.Text))
-	if room(&g.b.used.chat, MaxChat, &g.m.Evicted.Chat) {
+	if g.room("chat") {
 		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: text, Team: team})
 	}
 	to := ": "

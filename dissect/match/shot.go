@@ -98,7 +98,7 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 		g.m.Players[player].Shots++
 		g.rate(r.Datagram.Number, life, kind)
 	}
-	if !room(&g.b.used.shots, MaxShots, &g.m.Evicted.Shots) {
+	if !g.room("shots") {
 		return -1
 	}
 	aim := NoLife
@@ -273,7 +273,7 @@ func (g *game) condition(i int) {
 		l.Condition[n-1].Hull, l.Condition[n-1].Shields = s.hull, s.shields
 		return
 	}
-	if room(&g.b.used.conditions, MaxConditions, &g.m.Evicted.Conditions) {
+	if g.room("conditions") {
 		l.Condition = append(l.Condition, Condition{T: g.b.now, Hull: s.hull, Shields: s.shields})
 	}
 }
@@ -310,7 +310,7 @@ func (g *game) level(i int, key uint16, name string, share float32) {
 	if n := len(*h); n > 0 && (*h)[n-1].Value == share {
 		return
 	}
-	if room(&g.b.used.conditions, MaxConditions, &g.m.Evicted.Conditions) {
+	if g.room("conditions") {
 		*h = append(*h, Level{g.b.now, share})
 	}
 }

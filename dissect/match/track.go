@@ -94,7 +94,7 @@ func (g *game) keep(i int, s *Sample) {
 	for k := range t.low {
 		t.low[k], t.high[k] = math.Inf(-1), math.Inf(1)
 	}
-	if room(&g.b.used.samples, MaxSamples, &g.m.Evicted.Samples) {
+	if g.room("samples") {
 		l := &g.m.Lives[i]
 		l.Track = append(l.Track, *s)
 	}

@@ -31,7 +31,7 @@ func (g *game) foundAt(t float64, frame, player int, kind, text string, value, l
 		return
 	}
 	if len(g.m.Unusual) >= MaxFindings {
-		g.m.Evicted.Findings++
+		g.m.Evicted.add("findings", 1)
 		return
 	}
 	g.odd[k] = len(g.m.Unusual)

@@ -63,7 +63,7 @@ func first(r *dissect.Record) bool { return r.CopyOf == 0 }
 // add adds a player; NoPlayer if there are too many.
 func (g *game) add() int {
 	if len(g.m.Players) >= MaxPlayers {
-		g.m.Evicted.Players++
+		g.m.Evicted.add("players", 1)
 		return NoPlayer
 	}
 	g.m.Players = append(g.m.Players, Player{Slot: -1})

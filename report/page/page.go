@@ -14,13 +14,13 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"html"
 	"io"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // The script's files share one scope, in this order.
@@ -56,19 +56,16 @@ func Script() string { return scriptData + scriptShapes + scriptScene + scriptPa
 
 // Data returns the data of the script: a JSON object, and the columns that it
 // counts, not packed.
-func Data(all []*match.Match, o Options) (text, columnBytes []byte, err error) {
+func Data(all []*match.Match, o Options) (text, columnBytes []byte) {
 	var c columns
 	data := collect(all, o, &c)
-	text, err = json.Marshal(data) // with <, >, &, U+2028 and U+2029 as \u003c and so on
-	return text, c.bytes, err
+	w := ndjson.Model{Output: match.Page, Text: report.Escape}
+	return w.Append(nil, data), c.bytes
 }
 
 // Write writes a page. The same matches and options give the same bytes.
 func Write(w io.Writer, all []*match.Match, o Options) error {
-	text, columnBytes, err := Data(all, o)
-	if err != nil {
-		return err
-	}
+	text, columnBytes := Data(all, o)
 	packed, err := deflate(columnBytes)
 	if err != nil {
 		return err

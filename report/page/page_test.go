@@ -40,6 +40,35 @@ func between(t *testing.T, page, begin, end string) string {
 	return text
 }
 
+// shown is what the tests read of a page's data.
+type shown struct {
+	Captures []string
+	League   []struct{ Name string }
+	Matches  []struct {
+		Server, Map string
+		EndedBy     string `json:"ended_by"`
+		Players     []struct{ Name string }
+		Lives       []struct {
+			Ship   string
+			Points int
+			Box    box
+		}
+		Kills         []struct{ Weapon string }
+		Chat, Unusual []struct{ Text string }
+		Events        []struct{ Text string }
+		Lines         []struct{ Verdict string }
+	}
+}
+
+// dataOf returns the data of a page.
+func dataOf(t *testing.T, page string) (d shown) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(between(t, page, `id="data">`, "</script>")), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // rows reads columns back; the script's reader is tested in a browser.
 type rows struct {
 	t *testing.T
@@ -133,15 +162,12 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%q is in the page %d times, not %d", tt.text, n, tt.n)
 		}
 	}
-	var d pageData
-	if err := json.Unmarshal([]byte(between(t, page, `id="data">`, "</script>")), &d); err != nil {
-		t.Fatal(err)
-	}
-	shown := report.Escape(evil)
+	d := dataOf(t, page)
+	escaped := report.Escape(evil)
 	got := d.Matches[0]
 	for _, text := range []string{d.Captures[0], d.League[0].Name, got.Server, got.Map, got.EndedBy, got.Players[0].Name, got.Lives[0].Ship, got.Kills[0].Weapon, got.Chat[0].Text, got.Events[0].Text, got.Lines[0].Verdict, got.Unusual[0].Text} {
-		if text != shown {
-			t.Errorf("the page shows %q, not %q", text, shown)
+		if text != escaped {
+			t.Errorf("the page shows %q, not %q", text, escaped)
 		}
 	}
 }
@@ -154,10 +180,7 @@ func TestTrack(t *testing.T) {
 		l.Track = append(l.Track, match.Sample{T: float64(i), At: [3]float32{-100 + 3*f, f * f, 7}, Forward: [3]float32{0, -1, 0}, Up: [3]float32{0, 0, 1}, Speed: f / 2, Cloaked: i >= 5})
 	}
 	page := write(t, []*match.Match{{Lives: []match.Life{l}, End: 9}}, Options{})
-	var d pageData
-	if err := json.Unmarshal([]byte(between(t, page, `id="data">`, "</script>")), &d); err != nil {
-		t.Fatal(err)
-	}
+	d := dataOf(t, page)
 	p := d.Matches[0].Lives[0]
 	if p.Points != 9 {
 		t.Fatalf("%d points, not 9", p.Points)

@@ -2,7 +2,9 @@ package schema
 
 import (
 	"reflect"
-	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
 // of returns the schema of a type's encoding by package encoding/json.
@@ -23,6 +25,9 @@ func of(t reflect.Type) *Schema {
 	case reflect.Map:
 		return &Schema{Type: "object", Additional: of(t.Elem())}
 	case reflect.Struct:
+		if t == reflect.TypeFor[time.Time]() {
+			return &Schema{Type: "string"}
+		}
 		s := &Schema{Type: "object", Properties: map[string]*Schema{}, Additional: false}
 		s.members(t)
 		return s
@@ -31,21 +36,30 @@ func of(t reflect.Type) *Schema {
 	}
 }
 
-// members adds the fields of a struct, and those of structs embedded in it.
+// members adds the columns of a struct in JSON.
 func (s *Schema) members(t reflect.Type) {
-	for f := range t.Fields() {
-		tag, tagged := f.Tag.Lookup("json")
-		name, options, _ := strings.Cut(tag, ",")
-		switch {
-		case f.Anonymous && !tagged:
-			s.members(f.Type)
-			continue
-		case name == "-" || !f.IsExported():
-			continue
+	for _, c := range match.Columns(t, match.JSON) {
+		p := of(c.Type)
+		if c.Rows {
+			n := width(c.Type)
+			p = &Schema{Type: "array", Items: &Schema{Type: "number"}, MinItems: n, MaxItems: n}
 		}
-		s.Properties[name] = of(f.Type)
-		if !strings.Contains(options, "omit") {
-			s.Required = append(s.Required, name)
+		if c.List {
+			p = &Schema{Type: "array", Items: p}
+		}
+		s.Properties[c.Name] = p
+		if !c.Optional {
+			s.Required = append(s.Required, c.Name)
 		}
 	}
+}
+
+// width returns the number of values in a row.
+func width(t reflect.Type) (n int) {
+	for f := range t.Fields() {
+		if n++; f.Type.Kind() == reflect.Array {
+			n += f.Type.Len() - 1
+		}
+	}
+	return n
 }

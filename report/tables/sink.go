@@ -215,9 +215,8 @@ func (s *Sink) Close() error {
 	s.laps.end()
 	_ = s.match.Close() // never fails
 	all := s.match.Matches()
-	for i := range modelTables {
-		t := &modelTables[i]
-		r := s.table(t.table(), fewRows)
+	for _, t := range modelTables() {
+		r := s.table(t.Table, fewRows)
 		for n, m := range all {
 			t.write(r, m, n)
 		}

@@ -84,8 +84,8 @@ func Tables(c *decode.Catalog) []Table {
 		c = msg.Catalog()
 	}
 	all := []Table{captureTable()}
-	for _, m := range modelTables {
-		all = append(all, m.table())
+	for _, m := range modelTables() {
+		all = append(all, m.Table)
 	}
 	all = append(all, recordTable())
 	if p := planFor(update(c)); p.elements != nil {

@@ -59,9 +59,7 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	if err != nil {
 		return nil, err
 	}
-	if r.Page, r.Columns, err = page.Data(all, page.Options{Captures: bases(names), League: league(names, all)}); err != nil {
-		return nil, err
-	}
+	r.Page, r.Columns = page.Data(all, page.Options{Captures: bases(names), League: league(names, all)})
 	r.Files = files
 	r.Stats = ndjson.AppendStats(nil, &t)
 	if r.Network, err = escaped(ndjson.AppendNetwork(nil, &m)); err != nil {
