@@ -3,6 +3,7 @@ package match
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // A Standing adds up a player's results in several captures.
@@ -55,6 +56,27 @@ func League(all []*Match) []Standing {
 // Decided reports whether the match has ended within the capture: the host said
 // so, or all players left.
 func (m *Match) Decided() bool { return m.Over != nil || m.EndedBy != "" || !m.Open }
+
+// Result says who won, or who leads a match that isn't decided.
+func (m *Match) Result(name func(player int) string) string {
+	verb := " leads"
+	if m.Decided() {
+		verb = " won"
+	}
+	var leaders []string
+	for _, p := range m.Leaders {
+		leaders = append(leaders, name(p))
+	}
+	switch {
+	case m.LeadingTeam != nil:
+		return "Team " + digits(*m.LeadingTeam+1) + verb
+	case len(leaders) == 0:
+		return "Nobody scored"
+	case len(leaders) == 1:
+		return leaders[0] + verb
+	}
+	return "Nobody" + verb + ": " + strings.Join(leaders, " and ") + " are equal"
+}
 
 // Won reports whether a player is the only leader of a match that is decided, or
 // of its leading team.

@@ -37,7 +37,7 @@ type Match struct {
 	Over    *float64  `json:"over_t,omitempty" page:"over,omitempty" table:"=" doc:"when the host ended it, in seconds since the first frame"` // play may go on
 	EndedBy string    `json:"ended_by,omitempty" page:"=" table:"=" doc:"the host's reason"`
 	Late    bool      `json:"late,omitempty" page:"=" table:"begins_late" doc:"the capture begins within the match"`
-	Open    bool      `json:"open,omitempty" page:"=" table:"open" doc:"the capture ends within the match"`
+	Open    bool      `json:"open,omitempty" table:"open" doc:"the capture ends within the match"`
 	Vantage int       `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host>_" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
 
 	// Leaders are several if they are equal, and empty if nobody has any score or

@@ -130,8 +130,6 @@ function date(ms) {
   return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${d.getUTCFullYear()}, ${two(d.getUTCHours())}:${two(d.getUTCMinutes())} UTC`;
 }
 
-const words = (list) => (list.length < 2 ? list.join('') : list.slice(0, -1).join(', ') + ' and ' + list[list.length - 1]);
-
 // tell says in words how a ship was lost.
 function tell(m, k) {
   const victim = nameOf(m, k.victim), ship = k.ship ? readable(k.ship) : 'ship';
@@ -144,12 +142,4 @@ function lead(m) {
   if (m.leading_team !== undefined || !m.leaders || m.leaders.length !== 1) return null;
   const p = m.players[m.leaders[0]];
   return p.score ? `${grouped(p.score)} points` : p.kills ? plural(p.kills, 'kill') : null;
-}
-
-// outcome says who won or leads.
-function outcome(m) {
-  const who = m.leading_team !== undefined ? ['Team ' + (m.leading_team + 1)] : (m.leaders || []).map((p) => nameOf(m, p));
-  if (!who.length) return m.over !== undefined ? 'Nobody won' : 'Nobody scored';
-  if (who.length > 1) return words(who) + ' are level';
-  return who[0] + (m.over !== undefined ? ' wins' : ' leads');
 }

@@ -46,6 +46,8 @@ type shown struct {
 	League   []struct{ Name string }
 	Matches  []struct {
 		Server, Map string
+		Result      string
+		Decided     bool
 		EndedBy     string `json:"ended_by"`
 		Players     []struct{ Name string }
 		Lives       []struct {
@@ -67,6 +69,29 @@ func dataOf(t *testing.T, page string) (d shown) {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// TestResult has matches with one leader. The page says what the report on the
+// terminal says: a match that the host ended or that all players left is won.
+func TestResult(t *testing.T) {
+	over, team := 9.0, 1
+	ann := []match.Player{{Name: "Ann"}, {Name: "Ben"}}
+	for _, tt := range []struct {
+		match.Match
+		result  string
+		decided bool
+	}{
+		{match.Match{Over: &over, Open: true}, "Ann won", true},
+		{match.Match{EndedBy: "restart", Open: true}, "Ann won", true},
+		{match.Match{}, "Ann won", true}, // all left
+		{match.Match{Open: true}, "Ann leads", false},
+		{match.Match{LeadingTeam: &team}, "Team 2 won", true},
+	} {
+		tt.Players, tt.Leaders = ann, []int{0}
+		if m := dataOf(t, write(t, []*match.Match{&tt.Match}, Options{})).Matches[0]; m.Result != tt.result || m.Decided != tt.decided {
+			t.Errorf("the page says %q, decided %v; want %q, %v", m.Result, m.Decided, tt.result, tt.decided)
+		}
+	}
 }
 
 // rows reads columns back; the script's reader is tested in a browser.

@@ -106,10 +106,10 @@ function hero(m) {
   const place = m.vantage === -2 ? 'captured at the host' : m.vantage >= 0 ? ['captured at ', h('bdi', { class: 'cut' }, nameOf(m, m.vantage))] : null;
   const parts = [m.server && h('bdi', null, m.server), h('time', { datetime: new Date(m.origin + m.begin * 1000).toISOString() }, date(m.origin + m.begin * 1000)), `${clock(m.end - m.begin, 0)} long`, plural(m.players.length, 'player'), ...m.rules, place];
   const scores = m.teamed && m.teams.length > 1 && m.teams.some((t) => t.score) ? m.teams.map((t) => grouped(t.score || 0)).join(' : ') : null;
-  const notes = [lead(m), m.over !== undefined ? `The host ended it at ${clock(m.over, 0)}${m.ended_by ? ': ' + m.ended_by : ''}` : m.open ? 'The capture ends before the match' : null, m.late ? 'it begins within the match' : null].filter(Boolean).join(' · ');
+  const notes = [lead(m), m.over !== undefined ? `The host ended it at ${clock(m.over, 0)}${m.ended_by ? ': ' + m.ended_by : ''}` : m.decided ? null : 'The capture ends before the match', m.late ? 'it begins within the match' : null].filter(Boolean).join(' · ');
   return h('header', { class: 'hero' },
     h('div', null, h('h1', null, h('bdi', null, m.map || 'Unknown map'), m.mission && h('small', null, h('bdi', null, m.mission))), h('p', { class: 'meta' }, parts.filter(Boolean).map((p) => h('span', null, p)))),
-    h('p', { class: 'result' }, h('bdi', null, outcome(m)), scores && ` ${scores}`, notes && h('span', { class: 'sub' }, notes)));
+    h('p', { class: 'result' }, h('bdi', null, m.result), scores && ` ${scores}`, notes && h('span', { class: 'sub' }, notes)));
 }
 
 // A chart has the time of the match as its axis; a click goes to the moment.
@@ -278,7 +278,7 @@ function evenings(data, show) {
     h('tbody', null, data.matches.map((m, i) => h('tr', { class: 'go', onclick: () => show(i) },
       h('th', { scope: 'row' }, h('button', { type: 'button', class: 'time', 'aria-label': `Show match ${i + 1}`, onclick: (e) => { e.stopPropagation(); show(i); } }, String(i + 1))),
       h('td', null, date(m.origin + m.begin * 1000)), h('td', null, h('bdi', { class: 'cut' }, m.map || 'unknown map')), h('td', { class: 'num wide' }, clock(m.end - m.begin, 0)),
-      h('td', { class: 'num wide' }, String(m.players.length)), h('td', { class: 'num' }, String(m.kills.filter((k) => k.killer >= 0).length)), h('td', null, h('bdi', { class: 'cut' }, outcome(m)))))))));
+      h('td', { class: 'num wide' }, String(m.players.length)), h('td', { class: 'num' }, String(m.kills.filter((k) => k.killer >= 0).length)), h('td', null, h('bdi', { class: 'cut' }, m.result))))))));
 }
 
 function league(data) {

@@ -136,14 +136,13 @@ func (s *sessionPage) overview(all []*match.Match) {
 				n++
 			}
 		}
-		_, who := s.outcome(m)
 		number.cells = append(number.cells, strconv.Itoa(i+1))
 		begin.cells = append(begin.cells, m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"))
 		length.cells = append(length.cells, minutes(m.End-m.Begin))
 		place.cells = append(place.cells, s.short(m.Map))
 		players.cells = append(players.cells, strconv.Itoa(len(m.Players)))
 		kills.cells = append(kills.cells, strconv.Itoa(n))
-		result.cells = append(result.cells, strings.TrimSuffix(who, "."))
+		result.cells = append(result.cells, s.result(m))
 	}
 	s.table(number, begin, length, place, players, kills, result)
 }
@@ -175,8 +174,7 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	s.flow("", fmt.Sprintf("%s (%s)", title, m.Host), green)
 	s.line("%s, %s long%s; %s", m.Clock(m.Begin).UTC().Format("2006-01-02 15:04:05 UTC"),
 		minutes(m.End-m.Begin), rules(&m.Rules), s.vantage(m))
-	ended, who := s.outcome(m)
-	s.line("%s", ended+who)
+	s.line("%s", s.ended(m)+s.result(m)+".")
 	if n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0 && !s.o.Events {
 		s.idle(m)
 		return
@@ -243,35 +241,26 @@ func (s *sessionPage) vantage(m *match.Match) string {
 	return "captured at an unknown place"
 }
 
-// outcome says how a match ended, and who won or leads.
-func (s *sessionPage) outcome(m *match.Match) (text, who string) {
-	var verb string
+// ended says how a match ended.
+func (s *sessionPage) ended(m *match.Match) string {
+	text := "All players left. "
 	switch {
 	case m.Over != nil:
-		text, verb = "The host ended it at "+minutes(*m.Over)+": "+s.text(m.EndedBy)+". ", " won"
+		text = "The host ended it at " + minutes(*m.Over) + ": " + s.text(m.EndedBy) + ". "
 	case m.EndedBy != "":
-		text, verb = "It ended by "+s.text(m.EndedBy)+". ", " won"
+		text = "It ended by " + s.text(m.EndedBy) + ". "
 	case !m.Decided():
-		text, verb = "The capture ends before the match does. ", " leads"
-	default:
-		text, verb = "All players left. ", " won"
+		text = "The capture ends before the match does. "
 	}
 	if m.Late {
 		text = "The capture begins within the match. " + text
 	}
-	switch {
-	case m.LeadingTeam != nil:
-		return text, "Team " + strconv.Itoa(*m.LeadingTeam+1) + verb + "."
-	case len(m.Leaders) == 1:
-		return text, s.name(m, m.Leaders[0]) + verb + "."
-	case len(m.Leaders) > 1:
-		names := make([]string, len(m.Leaders))
-		for i, p := range m.Leaders {
-			names[i] = s.name(m, p)
-		}
-		return text, "Nobody" + verb + ": " + strings.Join(names, " and ") + " are equal."
-	}
-	return text, "Nobody scored."
+	return text
+}
+
+// result says who won or leads.
+func (s *sessionPage) result(m *match.Match) string {
+	return m.Result(func(player int) string { return s.name(m, player) })
 }
 
 // players writes the score board, and the host's numbers where they differ.
