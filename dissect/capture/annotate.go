@@ -3,6 +3,8 @@ package capture
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/google/gopacket/layers"
 )
 
 // Name writes the name of an address, which Wireshark shows in its place.
@@ -40,11 +42,11 @@ func isIP(link uint16) bool {
 // withHeader returns an IP packet as a frame of a loopback interface, valid until
 // the next call.
 func (c *Copy) withHeader(f *Frame) *Frame {
-	family := uint32(familyIPv4)
+	family := layers.ProtocolFamilyIPv4
 	if len(f.Data) > 0 && f.Data[0]>>4 == 6 {
-		family = familyIPv6Darwin
+		family = layers.ProtocolFamilyIPv6Darwin
 	}
-	c.headed = append(binary.LittleEndian.AppendUint32(c.headed[:0], family), f.Data...)
+	c.headed = append(binary.LittleEndian.AppendUint32(c.headed[:0], uint32(family)), f.Data...)
 	headed := *f
 	size := len(c.headed) - len(f.Data)
 	headed.Data, headed.Full, headed.Link = c.headed, f.Full+size, linkNull

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/google/gopacket/layers"
+
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
@@ -49,7 +51,7 @@ func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []b
 	binary.BigEndian.PutUint16(b[4:], d.id)
 	sealIPv4(b)
 	// The pseudo header is of both addresses, the protocol and the length.
-	sum := ^checksum(uint32(protoUDP)+uint32(udpHeader+len(payload)), b[12:])
+	sum := ^checksum(uint32(layers.IPProtocolUDP)+uint32(udpHeader+len(payload)), b[12:])
 	if sum == 0 {
 		sum = math.MaxUint16 // none means that there is no checksum
 	}
@@ -68,7 +70,7 @@ func appendIPv4(dst []byte, from, to netip.AddrPort, size int) []byte {
 		ttl          = 64
 	)
 	full := ipv4Header + size
-	dst = append(dst, version, 0, byte(full>>8), byte(full), 0, 0, dontFragment, 0, ttl, protoUDP, 0, 0)
+	dst = append(dst, version, 0, byte(full>>8), byte(full), 0, 0, dontFragment, 0, ttl, byte(layers.IPProtocolUDP), 0, 0)
 	src4, dst4 := from.Addr().As4(), to.Addr().As4()
 	dst = append(append(dst, src4[:]...), dst4[:]...)
 	dst = binary.BigEndian.AppendUint16(dst, from.Port())

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/google/gopacket/layers"
 )
 
 // Limits of the joiner's memory. The buffers of all datagrams together
@@ -19,7 +21,7 @@ const (
 // A piece is one IP fragment.
 type piece struct {
 	key    pieceKey
-	next   uint8 // protocol of the whole datagram, if offset is 0
+	next   layers.IPProtocol // of the whole datagram, if offset is 0
 	offset int
 	more   bool // not the last
 	data   []byte
@@ -31,7 +33,7 @@ type piece struct {
 type pieceKey struct {
 	src, dst netip.Addr
 	id       uint32
-	protocol uint8 // IPv4 only
+	protocol layers.IPProtocol // IPv4 only
 }
 
 // A whole is a joined datagram. Its data are valid until the next fragment is
@@ -39,7 +41,7 @@ type pieceKey struct {
 type whole struct {
 	data   []byte // up to the first missing byte
 	full   int
-	next   uint8
+	next   layers.IPProtocol
 	frames []int // of the fragments but the last
 }
 
@@ -63,7 +65,7 @@ type part struct {
 	spans []span // received spans, in order, none touching the next
 	full  int    // -1 until the last fragment arrives
 	held  int    // the snap length cut off data from here on
-	next  uint8
+	next  layers.IPProtocol
 
 	frames []int // of its pieces
 }

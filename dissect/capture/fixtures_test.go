@@ -6,15 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -128,58 +123,6 @@ func TestVariants(t *testing.T) {
 			}
 		})
 	}
-}
-
-// gopacket's full decoding agrees about every frame.
-func TestAgainstGopacket(t *testing.T) {
-	for _, name := range allCaptures(t) {
-		t.Run(name, func(t *testing.T) {
-			f, err := Open(fixtures.Path(name), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			for {
-				err := f.frames.next(&f.frame)
-				if errors.Is(err, io.EOF) || errors.Is(err, ErrCut) {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				src, dst, payload, full := second(f.frame.link, f.frame.data)
-				if !f.decoder.decode(&f.frame) {
-					t.Fatal("no datagram")
-				}
-				d := &f.decoder.datagram
-				if d.Src != src || d.Dst != dst || !bytes.Equal(d.Payload, payload) || d.Full != full {
-					t.Fatalf("frame %d: got %v > %v, %d of %d bytes; gopacket has %v > %v, %d of %d",
-						d.Number, d.Src, d.Dst, len(d.Payload), d.Full, src, dst, len(payload), full)
-				}
-			}
-		})
-	}
-}
-
-// second decodes a frame with gopacket, which supports neither SLL2 nor IPv4 as
-// a link type.
-func second(link uint16, b []byte) (src, dst netip.AddrPort, payload []byte, full int) {
-	var first gopacket.Decoder = layers.LinkType(link)
-	switch link {
-	case linkSLL2:
-		first, b = layers.EthernetType(be16(b)), b[20:]
-	case linkIPv4:
-		first = layers.EthernetTypeIPv4
-	}
-	p := gopacket.NewPacket(b, first, gopacket.DecodeOptions{NoCopy: true})
-	udp, ok := p.Layer(layers.LayerTypeUDP).(*layers.UDP)
-	if !ok || p.NetworkLayer() == nil {
-		return src, dst, nil, 0
-	}
-	flow := p.NetworkLayer().NetworkFlow()
-	from, _ := netip.AddrFromSlice(flow.Src().Raw())
-	to, _ := netip.AddrFromSlice(flow.Dst().Raw())
-	return netip.AddrPortFrom(from, uint16(udp.SrcPort)), netip.AddrPortFrom(to, uint16(udp.DstPort)), udp.Payload, int(udp.Length) - 8
 }
 
 // The manifest lists every capture with its description, size and checksum.

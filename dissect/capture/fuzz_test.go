@@ -230,20 +230,7 @@ func FuzzClock(f *testing.F) {
 
 // FuzzFrame decodes single frames of any link type.
 func FuzzFrame(f *testing.F) {
-	for _, link := range []uint16{
-		linkNull, linkEthernet, linkPPP, linkRawBSD, linkPPPHDLC, linkPPPoE, linkRaw, linkLoop, linkSLL, linkIPv6, linkSLL2,
-	} {
-		for _, text := range []string{
-			hi4, hi6, macs + "81 00 00 05 08 00" + hi4, macs + "88 64  11 00 00 2a 00 20  00 21" + hi4, macs + "88 47  00 01 01 40" + hi4,
-			"ff 03 00 57" + hi6, "1e 00 00 00" + hi6, "86 dd 00 00 00 00 00 02 00 01 00 06 02 00 00 00 00 01 00 00" + hi6,
-		} {
-			f.Add(link, uint8(0), fixtures.Unhex(f, text))
-		}
-	}
-	for i, p := range fragments4(udp(numbers(100)), 7, 40) {
-		f.Add(uint16(linkRaw), uint8(i), p)
-	}
-	f.Add(uint16(linkRaw), uint8(3), piece6(9, 60, 0, true, join([]byte{17, 0, 0, 0, 0, 0, 0, 0}, udp(nil))))
+	seedFrames(f)
 	f.Fuzz(func(t *testing.T, link uint16, cut uint8, b []byte) {
 		var d decoder
 		// Twice, so that fragments meet.
@@ -258,6 +245,25 @@ func FuzzFrame(f *testing.F) {
 		}
 		checkJoiner(t, &d.joiner)
 	})
+}
+
+// seedFrames adds frames of all link types.
+func seedFrames(f *testing.F) {
+	f.Helper()
+	for _, link := range []uint16{
+		linkNull, linkEthernet, linkPPP, linkRawBSD, linkPPPHDLC, linkPPPoE, linkRaw, linkLoop, linkSLL, linkIPv6, linkSLL2,
+	} {
+		for _, text := range []string{
+			hi4, hi6, macs + "81 00 00 05 08 00" + hi4, macs + "88 64  11 00 00 2a 00 20  00 21" + hi4, macs + "88 47  00 01 01 40" + hi4,
+			"ff 03 00 57" + hi6, "1e 00 00 00" + hi6, "86 dd 00 00 00 00 00 02 00 01 00 06 02 00 00 00 00 01 00 00" + hi6,
+		} {
+			f.Add(link, uint8(0), fixtures.Unhex(f, text))
+		}
+	}
+	for i, p := range fragments4(udp(numbers(100)), 7, 40) {
+		f.Add(uint16(linkRaw), uint8(i), p)
+	}
+	f.Add(uint16(linkRaw), uint8(3), piece6(9, 60, 0, true, join([]byte{17, 0, 0, 0, 0, 0, 0, 0}, udp(nil))))
 }
 
 // checkJoiner checks the limits, and that both indexes agree.

@@ -3,6 +3,9 @@ package capture
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
 )
 
 const (
@@ -11,45 +14,40 @@ const (
 	udpHeader  = 8
 )
 
-const (
-	protoHopByHop    = 0
-	protoTCP         = 6
-	protoUDP         = 17
-	protoRouting     = 43
-	protoFragment    = 44
-	protoDestination = 60
-)
-
-// ipv4 decodes an IPv4 packet with optional padding.
+// ipv4 decodes an IPv4 packet with optional padding. Of gopacket's results only
+// the fields count: it refuses odd options, which change nothing, does not look
+// at the version, and for a packet without a length takes the lower 16 bits of
+// the frame's.
 func (d *decoder) ipv4(b []byte) outcome {
 	d.header = cap(b)
 	if len(b) < ipv4Header {
 		return d.short()
 	}
-	header, total := int(b[0]&0xf)*4, int(be16(b[2:]))
-	if total == 0 {
+	h := &d.headers.ipv4
+	_ = h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) // sets the fields in any case; they are checked here
+	header, total := int(h.IHL)*4, int(h.Length)
+	if be16(b[2:]) == 0 {
 		total = len(b) // the network card fills it in
 	}
-	if b[0]>>4 != 4 || header < ipv4Header || total < header {
+	if h.Version != 4 || header < ipv4Header || total < header {
 		return malformed
 	}
-	if b[9] != protoUDP {
-		return instead(b[9])
+	if h.Protocol != layers.IPProtocolUDP {
+		return instead(h.Protocol)
 	}
 	if len(b) < header {
 		return d.short()
 	}
 	// A checksum of 0 is left to the network card.
-	d.datagram.Damaged = be16(b[10:]) != 0 && damaged(b[:header])
-	src, dst := netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
+	d.datagram.Damaged = h.Checksum != 0 && damaged(b[:header])
+	src, dst := netip.AddrFrom4([4]byte(h.SrcIP)), netip.AddrFrom4([4]byte(h.DstIP))
 	payload, full := b[header:min(total, len(b))], total-header
-	const moreFlag, offsetMask = 0x2000, 0x1fff
-	if place := be16(b[6:]); place&(moreFlag|offsetMask) != 0 {
+	if more := h.Flags&layers.IPv4MoreFragments != 0; more || h.FragOffset != 0 {
 		p := piece{
-			key:    pieceKey{src: src, dst: dst, id: uint32(be16(b[4:])), protocol: protoUDP},
-			next:   protoUDP,
-			offset: int(place&offsetMask) * 8,
-			more:   place&moreFlag != 0,
+			key:    pieceKey{src: src, dst: dst, id: uint32(h.Id), protocol: h.Protocol},
+			next:   h.Protocol,
+			offset: int(h.FragOffset) * 8,
+			more:   more,
 			data:   payload,
 			full:   full,
 			frame:  d.datagram.Number,
@@ -60,11 +58,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 		}
 		payload, full, d.pieces = w.data, w.full, w.frames
 	}
-	h, payload, full, o := d.udp(payload, full)
-	if o == gaveDatagram {
-		d.give(src, dst, h, payload, full)
-	}
-	return o
+	return d.udp(src, dst, payload, full)
 }
 
 // damaged reports whether the checksum of an IPv4 header is wrong.
@@ -80,46 +74,46 @@ func damaged(header []byte) bool {
 	return sum != 0xffff
 }
 
-// ipv6 decodes an IPv6 packet with optional padding.
+// ipv6 decodes an IPv6 packet with optional padding. gopacket gets only the fixed
+// header: if a hop-by-hop header follows, it allocates memory for each option, and
+// the payload would end too late by the size of that header.
 func (d *decoder) ipv6(b []byte) outcome {
 	d.header = cap(b)
 	if len(b) < ipv6Header {
 		return d.short()
 	}
-	if b[0]>>4 != 6 {
+	h := &d.headers.ipv6
+	_ = h.DecodeFromBytes(b[:ipv6Header], gopacket.NilDecodeFeedback) // as above
+	if h.Version != 6 {
 		return malformed
 	}
-	full := int(be16(b[4:]))
+	full := int(h.Length)
 	if full == 0 {
 		full = len(b) - ipv6Header // a jumbogram, or the network card fills it in
 	}
-	next := b[6]
+	next := h.NextHeader
 	// A packet that crossed from IPv4 may say so in its addresses.
-	src, dst := netip.AddrFrom16([16]byte(b[8:24])).Unmap(), netip.AddrFrom16([16]byte(b[24:40])).Unmap()
+	src, dst := netip.AddrFrom16([16]byte(h.SrcIP)).Unmap(), netip.AddrFrom16([16]byte(h.DstIP)).Unmap()
 	b = b[ipv6Header:]
 	b = b[:min(full, len(b))]
 	for {
 		switch next {
-		case protoUDP:
-			h, payload, full, o := d.udp(b, full)
-			if o == gaveDatagram {
-				d.give(src, dst, h, payload, full)
-			}
-			return o
-		case protoHopByHop, protoRouting, protoDestination:
-			if len(b) < 2 || len(b) < 8+8*int(b[1]) {
+		case layers.IPProtocolUDP:
+			return d.udp(src, dst, b, full)
+		case layers.IPProtocolIPv6HopByHop, layers.IPProtocolIPv6Routing, layers.IPProtocolIPv6Destination:
+			h := &d.headers.extension
+			if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 				return d.short()
 			}
-			size := 8 + 8*int(b[1])
-			next, b, full = b[0], b[size:], full-size
-		case protoFragment:
+			next, b, full = h.NextHeader, h.Payload, full-len(h.Contents)
+		case layers.IPProtocolIPv6Fragment:
 			if len(b) < 8 {
 				return d.short()
 			}
 			place := be16(b[2:])
 			p := piece{
 				key:    pieceKey{src: src, dst: dst, id: binary.BigEndian.Uint32(b[4:])},
-				next:   b[0],
+				next:   layers.IPProtocol(b[0]),
 				offset: int(place &^ 7),
 				more:   place&1 != 0,
 				data:   b[8:],
@@ -145,8 +139,8 @@ func (d *decoder) ipv6(b []byte) outcome {
 }
 
 // instead returns the outcome of a packet with a protocol other than UDP.
-func instead(protocol uint8) outcome {
-	if protocol == protoTCP {
+func instead(protocol layers.IPProtocol) outcome {
+	if protocol == layers.IPProtocolTCP {
 		return isTCP
 	}
 	return notUDP
@@ -154,32 +148,33 @@ func instead(protocol uint8) outcome {
 
 // leadsToUDP reports whether the header after a fragment header is UDP, or one
 // that may precede it. A second fragment header is invalid.
-func leadsToUDP(next uint8) bool {
-	return next == protoUDP || next == protoDestination || next == protoRouting || next == protoHopByHop
+func leadsToUDP(next layers.IPProtocol) bool {
+	switch next {
+	case layers.IPProtocolUDP, layers.IPProtocolIPv6Destination, layers.IPProtocolIPv6Routing, layers.IPProtocolIPv6HopByHop:
+		return true
+	}
+	return false
 }
 
-// udp takes the captured bytes of a UDP datagram and its length on the network
-// according to the IP header. It returns both for the payload.
-func (d *decoder) udp(b []byte, full int) (h *[udpHeader]byte, payload []byte, size int, o outcome) {
+// udp makes the datagram from the captured bytes of a UDP datagram and its length
+// on the network according to the IP header.
+func (d *decoder) udp(src, dst netip.Addr, b []byte, full int) outcome {
 	if full < udpHeader {
-		return nil, nil, 0, malformed
+		return malformed
 	}
 	if len(b) < udpHeader {
-		return nil, nil, 0, d.short()
+		return d.short()
+	}
+	h := &d.headers.udp
+	if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
+		return malformed
 	}
 	// A length beyond the packet is accepted: the rest counts as cut off. A length
 	// of zero means more than 16 bits can hold.
-	h = (*[udpHeader]byte)(b)
-	if size = int(be16(h[4:])); size == 0 {
-		size = full
-	} else if size < udpHeader {
-		return nil, nil, 0, malformed
+	if h.Length != 0 {
+		full = int(h.Length)
 	}
-	return h, b[udpHeader:min(size, len(b))], size - udpHeader, gaveDatagram
-}
-
-// give makes the datagram from the results of udp.
-func (d *decoder) give(src, dst netip.Addr, h *[udpHeader]byte, payload []byte, full int) {
-	d.datagram.Src, d.datagram.Dst = netip.AddrPortFrom(src, be16(h[0:])), netip.AddrPortFrom(dst, be16(h[2:]))
-	d.datagram.Payload, d.datagram.Full = payload, full
+	d.datagram.Src, d.datagram.Dst = netip.AddrPortFrom(src, uint16(h.SrcPort)), netip.AddrPortFrom(dst, uint16(h.DstPort))
+	d.datagram.Payload, d.datagram.Full = h.Payload, full-udpHeader
+	return gaveDatagram
 }

@@ -2,12 +2,15 @@ package capture
 
 import (
 	"encoding/binary"
-	"math"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// LINKTYPE numbers, as in capture files.
+// LINKTYPE numbers, as in capture files. They have 16 bits, and layers.LinkType
+// has 8, so that it takes 276 for 20.
 const (
 	linkNull     = 0 // BSD loopback, family in the byte order of the capturing machine
 	linkEthernet = 1
@@ -24,32 +27,33 @@ const (
 	linkSLL2     = 276 // Linux "any", today
 )
 
-// Numbers of the next header.
+// Numbers that gopacket does not know.
 const (
-	etherIPv4    = 0x0800
-	etherIPv6    = 0x86dd
-	etherVLAN    = 0x8100
-	etherQinQ    = 0x88a8
-	etherOldQinQ = 0x9100 // from before there was a standard
-	etherSession = 0x8864 // of PPPoE
-	etherMPLS    = 0x8847
-	etherMPLSall = 0x8848 // to several receivers
-
-	pppIPv4    = 0x0021
-	pppIPv6    = 0x0057
-	pppMPLS    = 0x0281
-	pppMPLSall = 0x0283
-
-	familyIPv4        = 2
-	familyIPv6BSD     = 24
-	familyIPv6FreeBSD = 28
-	familyIPv6Darwin  = 30
-	familyIPv6Linux   = 10
-	familyIPv6Windows = 23 // Npcap's loopback adapter
+	etherOldQinQ      = 0x9100 // from before there was a standard
+	familyIPv6Windows = 23     // Npcap's loopback adapter
 
 	cisco    = 0x0f // first byte of Cisco's HDLC, where PPP has ff
 	ciscoAll = 0x8f
 )
+
+// headers are gopacket's decoders of headers. They are used again for each
+// frame. Only DecodeFromBytes is called: NextLayerType would take a game on port
+// 53 for DNS. What a decoder says about truncation is ignored, since the lengths
+// say more.
+//
+// The other headers are ours. gopacket's LinuxSLL panics if the header claims a
+// long address, and SLL2 and Cisco's HDLC are missing. PPP, PPPoE, MPLS and the
+// fragment header of IPv6 have no DecodeFromBytes. What gopacket has for the
+// first three panics where a frame ends early, or reads beyond its end.
+type headers struct {
+	ethernet  layers.Ethernet
+	tag       layers.Dot1Q
+	loopback  layers.Loopback
+	ipv4      layers.IPv4
+	ipv6      layers.IPv6
+	extension layers.IPv6ExtensionSkipper
+	udp       layers.UDP
+}
 
 // A decoder decodes frames. It is independent of files, so it also handles live
 // packets. It owns the resulting datagram.
@@ -57,6 +61,7 @@ type decoder struct {
 	tally    tally
 	joiner   joiner
 	datagram packet.Datagram
+	headers  headers
 
 	header int   // capacity of the current frame's data from its IP header on
 	cut    bool  // the capture lacks the end of the current frame
@@ -78,12 +83,7 @@ func (d *decoder) decode(f *frame) bool {
 		d.datagram.WireLen = 0
 		d.datagram.Src, d.datagram.Dst, d.datagram.Payload, d.datagram.Full, d.datagram.Form = l.Src, l.Dst, l.Payload, l.Full, l.Form
 	default:
-		const header = 14 // of Ethernet, without tags
-		if b := f.data; f.link == linkEthernet && len(b) > header && be16(b[12:]) == etherIPv4 {
-			o = d.ipv4(b[header:]) // a direct call for the most common type
-		} else {
-			o = d.frame(f.link, b)
-		}
+		o = d.frame(f.link, f.data)
 	}
 	if o != gaveDatagram {
 		d.tally.counts[o]++
@@ -101,20 +101,21 @@ func (d *decoder) decode(f *frame) bool {
 func (d *decoder) frame(link uint16, b []byte) outcome {
 	switch link {
 	case linkEthernet:
-		if len(b) < 14 {
+		h := &d.headers.ethernet
+		if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 			return d.short()
 		}
-		return d.network(be16(b[12:]), b[14:])
+		return d.network(h.EthernetType, h.Payload)
 	case linkSLL:
 		if len(b) < 16 {
 			return d.short()
 		}
-		return d.network(be16(b[14:]), b[16:])
+		return d.network(layers.EthernetType(be16(b[14:])), b[16:])
 	case linkSLL2:
 		if len(b) < 20 {
 			return d.short()
 		}
-		return d.network(be16(b), b[20:])
+		return d.network(layers.EthernetType(be16(b)), b[20:])
 	case linkRaw, linkIPv4, linkIPv6, linkRawBSD, linkRawOpen:
 		return d.raw(b)
 	case linkNull, linkLoop:
@@ -126,7 +127,7 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 			if len(b) < 4 {
 				return d.short()
 			}
-			return d.network(be16(b[2:]), b[4:])
+			return d.network(layers.EthernetType(be16(b[2:])), b[4:])
 		}
 		return d.ppp(b)
 	case linkPPPoE:
@@ -147,21 +148,22 @@ func knownLink(link uint16) bool {
 }
 
 // network dispatches on the Ethernet type, below any tags.
-func (d *decoder) network(kind uint16, b []byte) outcome {
+func (d *decoder) network(kind layers.EthernetType, b []byte) outcome {
 	for {
 		switch kind {
-		case etherIPv4:
+		case layers.EthernetTypeIPv4:
 			return d.ipv4(b)
-		case etherIPv6:
+		case layers.EthernetTypeIPv6:
 			return d.ipv6(b)
-		case etherVLAN, etherQinQ, etherOldQinQ:
-			if len(b) < 4 {
+		case layers.EthernetTypeDot1Q, layers.EthernetTypeQinQ, etherOldQinQ:
+			h := &d.headers.tag
+			if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 				return d.short()
 			}
-			kind, b = be16(b[2:]), b[4:]
-		case etherSession:
+			kind, b = h.Type, h.Payload
+		case layers.EthernetTypePPPoESession:
 			return d.pppoe(b)
-		case etherMPLS, etherMPLSall:
+		case layers.EthernetTypeMPLSUnicast, layers.EthernetTypeMPLSMulticast:
 			return d.mpls(b)
 		default:
 			return notIP
@@ -188,19 +190,18 @@ func (d *decoder) family(b []byte) outcome {
 	if len(b) < 4 {
 		return d.short()
 	}
-	// The file does not state the byte order reliably, but the numbers are small.
-	kind := binary.LittleEndian.Uint32(b)
-	if b[0] == 0 && b[1] == 0 {
-		kind = binary.BigEndian.Uint32(b)
-	}
-	if kind > math.MaxUint8 {
+	// The file does not state the byte order reliably; the decoder guesses it, since
+	// the numbers are small, and refuses others.
+	h := &d.headers.loopback
+	if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 		return malformed
 	}
-	switch kind {
-	case familyIPv4:
-		return d.ipv4(b[4:])
-	case familyIPv6BSD, familyIPv6FreeBSD, familyIPv6Darwin, familyIPv6Linux, familyIPv6Windows:
-		return d.ipv6(b[4:])
+	switch h.Family {
+	case layers.ProtocolFamilyIPv4:
+		return d.ipv4(h.Payload)
+	case layers.ProtocolFamilyIPv6BSD, layers.ProtocolFamilyIPv6FreeBSD, layers.ProtocolFamilyIPv6Darwin,
+		layers.ProtocolFamilyIPv6Linux, familyIPv6Windows:
+		return d.ipv6(h.Payload)
 	}
 	return notIP
 }
@@ -210,8 +211,7 @@ func (d *decoder) pppoe(b []byte) outcome {
 	if len(b) < 6 {
 		return d.short()
 	}
-	const session = 0 // of the codes
-	if b[1] != session {
+	if layers.PPPoECode(b[1]) != layers.PPPoECodeSession {
 		return notIP
 	}
 	size := int(be16(b[4:]))
@@ -227,19 +227,19 @@ func (d *decoder) ppp(b []byte) outcome {
 	if len(b) == 0 {
 		return d.short()
 	}
-	kind, size := uint16(b[0]), 1
+	kind, size := layers.PPPType(b[0]), 1
 	if b[0]&1 == 0 {
 		if len(b) < 2 {
 			return d.short()
 		}
-		kind, size = be16(b), 2
+		kind, size = layers.PPPType(be16(b)), 2
 	}
 	switch kind {
-	case pppIPv4:
+	case layers.PPPTypeIPv4:
 		return d.ipv4(b[size:])
-	case pppIPv6:
+	case layers.PPPTypeIPv6:
 		return d.ipv6(b[size:])
-	case pppMPLS, pppMPLSall:
+	case layers.PPPTypeMPLSUnicast, layers.PPPTypeMPLSMulticast:
 		return d.mpls(b[size:])
 	}
 	return notIP

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/gopacket/layers"
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
@@ -309,7 +310,7 @@ func TestLiveAny(t *testing.T) {
 	if len(written) != 3 || kinds[unix.PACKET_HOST] != 1 || kinds[unix.PACKET_OUTGOING] != 1 || kinds[unix.PACKET_OTHERHOST] != 1 {
 		t.Errorf("got %v, want one that came, one that left and one for somebody else", kinds)
 	}
-	if got := written[0]; !bytes.Equal(got[11:20], []byte{6, 4, 4, 4, 4, 4, 4, 0, 0}) || be16(got) != etherIPv4 || be16(got[8:]) != unix.ARPHRD_ETHER {
+	if got := written[0]; !bytes.Equal(got[11:20], []byte{6, 4, 4, 4, 4, 4, 4, 0, 0}) || be16(got) != uint16(layers.EthernetTypeIPv4) || be16(got[8:]) != unix.ARPHRD_ETHER {
 		t.Errorf("got % x, want the sender's address", got[:20])
 	}
 }
@@ -319,9 +320,9 @@ func TestLiveAny(t *testing.T) {
 func toPort(port uint32, protocol, header uint32) []bpf.Instruction {
 	return []bpf.Instruction{
 		bpf.LoadAbsolute{Off: protocol, Size: 2},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(etherIPv4), SkipTrue: 6},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(layers.EthernetTypeIPv4), SkipTrue: 6},
 		bpf.LoadAbsolute{Off: header + 9, Size: 1},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(protoUDP), SkipTrue: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(layers.IPProtocolUDP), SkipTrue: 4},
 		bpf.LoadMemShift{Off: header},
 		bpf.LoadIndirect{Off: header + 2, Size: 2},
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: port, SkipTrue: 1},

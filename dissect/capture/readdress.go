@@ -3,6 +3,8 @@ package capture
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/google/gopacket/layers"
 )
 
 // Readdress replaces the addresses in the headers of a frame with its payload in
@@ -39,7 +41,7 @@ func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 		binary.BigEndian.PutUint32(h, 6<<28|binary.BigEndian.Uint32(h)&0x0ff00000) // without a flow label
 		ip(h[8:24])
 		ip(h[24:40])
-		blankExtensions(h[6], h[ipv6Header:len(h)-udpHeader])
+		blankExtensions(layers.IPProtocol(h[6]), h[ipv6Header:len(h)-udpHeader])
 		pseudo = slices.Clone(h[8:40])
 	default:
 		return
@@ -52,7 +54,7 @@ func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 		clear(sum)
 	default:
 		clear(sum)
-		pseudo = append(pseudo, 0, protoUDP, udp[4], udp[5])
+		pseudo = append(pseudo, 0, byte(layers.IPProtocolUDP), udp[4], udp[5])
 		n := uint32(checksum(0, pseudo)) + uint32(checksum(0, udp)) + uint32(checksum(0, payload))
 		fixed := ^checksum(n, nil)
 		if fixed == 0 {
@@ -84,14 +86,14 @@ func sllAddress(size int, field []byte) []byte {
 }
 
 // blankExtensions makes the content of IPv6 extension headers padding.
-func blankExtensions(next uint8, b []byte) {
+func blankExtensions(next layers.IPProtocol, b []byte) {
 	for len(b) >= 8 {
 		size := 8
 		switch next {
-		case protoHopByHop, protoDestination, protoRouting:
+		case layers.IPProtocolIPv6HopByHop, layers.IPProtocolIPv6Destination, layers.IPProtocolIPv6Routing:
 			size = min(8+8*int(b[1]), len(b))
 			clear(b[2:size])
-			if next == protoRouting {
+			if next == layers.IPProtocolIPv6Routing {
 				break // a type 0 header without addresses to come
 			}
 			for rest := b[2:size]; len(rest) >= 2; { // options that pad
@@ -100,6 +102,6 @@ func blankExtensions(next uint8, b []byte) {
 				rest = rest[n:]
 			}
 		}
-		next, b = b[0], b[size:]
+		next, b = layers.IPProtocol(b[0]), b[size:]
 	}
 }
