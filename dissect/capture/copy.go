@@ -330,7 +330,7 @@ func (c *Copy) writePcap(f *Frame, i *written) {
 		return
 	}
 	c.fit(pcapRecord + len(f.Data))
-	c.w.u32(uint32(f.Time.Unix()))
+	c.w.u32(uint32(min(max(f.Time.Unix(), 0), math.MaxUint32)))
 	c.w.u32(uint32(f.Time.Nanosecond() / c.unit))
 	c.w.u32(uint32(len(f.Data)))
 	c.w.u32(uint32(max(f.Full, len(f.Data))))

@@ -122,7 +122,7 @@ func (t *tally) saw(at moment) time.Duration {
 		t.last = at
 	}
 	t.frames++
-	after := time.Duration((at.sec-t.before.sec)*int64(time.Second) + int64(at.nsec-t.before.nsec))
+	after := at.time().Sub(t.before.time())
 	t.before = at
 	return after
 }

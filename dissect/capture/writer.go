@@ -296,12 +296,17 @@ func (w *Writer) time(t time.Time) {
 	w.u32(uint32(v))
 }
 
-// nanoseconds returns the time since 1970, which no packet is older than.
+// nanoseconds returns the time since 1970, or the nearest that has a number.
 func nanoseconds(t time.Time) uint64 {
-	if t.Before(time.Unix(0, 0)) {
+	const most = math.MaxUint64 / uint64(time.Second)
+	switch s := t.Unix(); {
+	case s < 0:
 		return 0
+	case uint64(s) >= most:
+		return math.MaxUint64
+	default:
+		return uint64(s)*1e9 + uint64(t.Nanosecond())
 	}
-	return uint64(t.Unix())*1e9 + uint64(t.Nanosecond())
 }
 
 func (w *Writer) padded(b []byte) {

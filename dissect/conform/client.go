@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -76,7 +77,9 @@ type moment struct {
 }
 
 // since returns the time since an earlier moment, with all that does not count.
-func (m moment) since(o moment) time.Duration { return m.time.Sub(o.time) + m.skipped - o.skipped }
+func (m moment) since(o moment) time.Duration {
+	return packet.Sum(m.time.Sub(o.time), m.skipped-o.skipped)
+}
 
 // InGame reports whether the client is in the game.
 func (c *Client) InGame() bool { return c.playing && !c.gone }

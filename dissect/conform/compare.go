@@ -7,6 +7,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -502,7 +503,7 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 				d.prompt.take(g.Time.Sub(x.src.turn))
 			}
 		}
-		c.rep.lag(x.typ, x.op, lag+g.Skipped-x.src.skipped)
+		c.rep.lag(x.typ, x.op, packet.Sum(lag, g.Skipped-x.src.skipped))
 	}
 	if g.Number < 0 || x.typ != transport.Standard {
 		return

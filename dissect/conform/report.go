@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -207,7 +208,7 @@ func lagOf(i int) time.Duration {
 		i -= lagSteps
 		shift++
 	}
-	return time.Duration((int64(2*i+1)<<shift)/2) * time.Microsecond
+	return packet.Duration(float64(int64(2*i+1)<<shift/2) * float64(time.Microsecond))
 }
 
 // lag counts how long a copy took.

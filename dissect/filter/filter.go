@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Filter is a compiled expression. It is not safe for concurrent use.
@@ -198,7 +199,7 @@ func (n *timeKey) eval(f *Filter, r *dissect.Record) bool {
 	if n.rel {
 		ns = int64(r.Datagram.Time.Sub(f.Start))
 	} else {
-		ns = r.Datagram.Time.UnixNano()
+		ns = packet.Nanos(r.Datagram.Time)
 	}
 	return n.in.has(ns) != n.neg
 }

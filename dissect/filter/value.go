@@ -15,6 +15,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A span is the numbers from lo to hi, inclusive.
@@ -357,7 +358,7 @@ func parseTime(s string) (ns int64, ok bool) {
 	} {
 		t, err := time.Parse(form, s)
 		if err == nil && t.Year() > 1678 && t.Year() < 2262 { // the range of int64
-			return t.UnixNano(), true
+			return packet.Nanos(t), true
 		}
 	}
 	return 0, false

@@ -2,11 +2,13 @@ package match
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // lineState is the state of a player's connection.
@@ -21,8 +23,8 @@ type lineState struct {
 // endLap adds a point to every line.
 func (b *Builder) endLap() {
 	begin := b.lap - lapSeconds
-	for b.lap <= b.now {
-		b.lap += lapSeconds
+	if b.lap <= b.now {
+		b.lap += lapSeconds * (math.Floor((b.now-b.lap)/lapSeconds) + 1)
 	}
 	if begin < 0 {
 		begin = max(0, b.lap-2*lapSeconds)
@@ -105,7 +107,7 @@ func (g *game) finishLines(links []measure.Link) {
 		}
 		line := Line{Player: player, Address: l.Client, RTT: l.RTT.Median}
 		if i+1 < len(links) && links[i+1].Client == l.Client && links[i+1].Host == l.Host {
-			line.RTT += links[i+1].RTT.Median
+			line.RTT = packet.Sum(line.RTT, links[i+1].RTT.Median)
 		}
 		s := g.lines[l.Client]
 		if s == nil {

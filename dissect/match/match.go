@@ -18,6 +18,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Match is one match of one host, from its first sign to its restart, to the
@@ -93,7 +94,7 @@ func (m *Match) NameOf(player int) string {
 
 // Clock returns the time of day of a time in seconds.
 func (m *Match) Clock(t float64) time.Time {
-	return m.Origin.Add(time.Duration(t * float64(time.Second)))
+	return m.Origin.Add(packet.Duration(t * float64(time.Second)))
 }
 
 // Rules are the settings of a match. Nil is not known or no limit.

@@ -8,6 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // MaxFlights is how many ships a second of [Flights] holds; more are a reason to
@@ -74,7 +75,7 @@ func (f *Flights) Due(r *dissect.Record) bool {
 func (f *Flights) secondOf(t time.Time) int64 {
 	d := t.Sub(f.Start)
 	if d < 0 {
-		d -= time.Second - 1
+		d = packet.Minus(d, time.Second-1)
 	}
 	return int64(d / time.Second)
 }

@@ -264,7 +264,7 @@ func (h *Habits) Record(r *dissect.Record) error {
 	case r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload:
 		return nil
 	}
-	at := moment{r.Time.UnixNano(), !r.Time.IsZero()}
+	at := moment{packet.Nanos(r.Time), !r.Time.IsZero()}
 	if r.Datagram.Form.Whole() { // other logs mix clients, or hold no transport
 		h.datagram(r)
 		h.resend(r, at)

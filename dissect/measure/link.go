@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -70,7 +71,7 @@ func (m *mean) value() time.Duration {
 	if m.n == 0 {
 		return 0
 	}
-	return time.Duration(m.sum / float64(m.n))
+	return packet.Duration(m.sum / float64(m.n))
 }
 
 // class returns the counts and the sequence space of a message, or of the
@@ -207,7 +208,7 @@ func (l *link) result(c *conversation, now int64) Link {
 		out.RTT.MaxAt = time.Unix(0, l.slowest.ns).UTC()
 	}
 	if !l.First.IsZero() {
-		out.Rate = l.rates.result(now, l.First.UnixNano())
+		out.Rate = l.rates.result(now, packet.Nanos(l.First))
 	}
 	return out
 }

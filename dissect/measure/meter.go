@@ -16,6 +16,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -198,7 +199,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 	}
 	d := r.Datagram
 	c := m.conversation(r)
-	at := moment{d.Time.UnixNano(), !d.Time.IsZero()}
+	at := moment{packet.Nanos(d.Time), !d.Time.IsZero()}
 	if restarts(r) {
 		m.restart(c)
 	}
@@ -246,7 +247,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 // Advance sets the time, so that the rates of a dashboard fall during silence.
 // Results do not depend on it otherwise.
 func (m *Meter) Advance(now time.Time) {
-	if t := now.UnixNano(); t > m.now {
+	if t := packet.Nanos(now); t > m.now {
 		m.now = t
 	}
 }
@@ -400,6 +401,6 @@ type moment struct {
 // backwards, and captures that follow each other in another order than they
 // were made, tell nothing.
 func (t moment) since(earlier moment) (ns int64, ok bool) {
-	ns = t.ns - earlier.ns
-	return ns, t.known && earlier.known && ns >= 0 && t.ns >= earlier.ns
+	ns = packet.Minus(t.ns, earlier.ns)
+	return ns, t.known && earlier.known && ns >= 0
 }

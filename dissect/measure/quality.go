@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Grade is a verdict on a player's connection.
@@ -54,7 +55,7 @@ func Qualities(links []Link) []Quality {
 			all = append(all, Quality{Host: l.Host, Client: l.Client, Player: l.Player})
 		}
 		q := &all[len(all)-1]
-		q.RTT += l.RTT.Median
+		q.RTT = packet.Sum(q.RTT, l.RTT.Median)
 		q.Reliable += l.Reliable() - l.Repeated()
 		q.Resent += l.Repeated()
 		q.Lost += l.Lost()

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // spread is a distribution of times: counts of ranges that grow with the time,
@@ -124,7 +126,7 @@ func (r *rates) result(now, first int64) (out Rate) {
 	// A link that began within the window had less time; a datagram or two
 	// make no rate yet, though.
 	span := now - last*int64(step) + int64(window-step)
-	if age := now - first; now >= first && age >= 0 && age < span {
+	if age := packet.Minus(now, first); age >= 0 && age < span {
 		span = max(age, int64(time.Second))
 	}
 	per := float64(time.Second) / float64(span)

@@ -14,7 +14,7 @@ type Clock struct {
 	raw    time.Time // of the last datagram, in the capture
 	latest time.Time // the same, here
 
-	ahead   [maxClocks]time.Duration // of the clocks in the capture: the present one, the one before, and so on
+	all     [maxClocks]reading // the latest by each clock in the capture: the present clock, the one before, and so on
 	clocks  int
 	jumped  int // datagrams since the last jump
 	settled int // datagrams since one of the clocks was new
@@ -22,6 +22,12 @@ type Clock struct {
 	most    time.Duration
 	skipped time.Duration
 }
+
+// A reading is a time by a clock in the capture, and here.
+type reading struct{ raw, here time.Time }
+
+// at returns the time here of another time by the clock.
+func (r *reading) at(raw time.Time) time.Time { return r.here.Add(raw.Sub(r.raw)) }
 
 const (
 	maxClocks = 4
@@ -47,9 +53,9 @@ func (c *Clock) Skipped() time.Duration { return c.skipped }
 func (c *Clock) Read(raw time.Time) time.Time {
 	switch {
 	case c.clocks == 0:
-		c.clocks, c.jumped, c.latest = 1, unsteady+1, raw
+		c.clocks, c.jumped, c.latest, c.all[0] = 1, unsteady+1, raw, reading{raw, raw}
 	case raw.Equal(c.raw): // mostly the same datagram
-	case c.Leap == 0 && c.ahead[0] == 0 && c.jumped > unsteady && raw.After(c.latest): // mostly
+	case c.Leap == 0 && c.all[0].raw.Equal(c.all[0].here) && c.jumped > unsteady && raw.After(c.latest): // mostly
 		c.latest = raw
 	default:
 		if back := c.raw.Sub(raw); back > disorder {
@@ -58,6 +64,7 @@ func (c *Clock) Read(raw time.Time) time.Time {
 		}
 		if step := c.step(raw); step > 0 {
 			c.latest = c.latest.Add(step)
+			c.all[0] = reading{raw, c.latest}
 		}
 	}
 	c.raw = raw
@@ -68,13 +75,12 @@ func (c *Clock) Read(raw time.Time) time.Time {
 // a datagram that is late.
 func (c *Clock) step(raw time.Time) time.Duration {
 	c.jumped++
-	step := raw.Add(c.ahead[0]).Sub(c.latest)
+	step := c.all[0].at(raw).Sub(c.latest)
 	if c.jumped <= unsteady || step < -disorder {
 		return c.find(raw, step)
 	}
 	if over := step - c.Leap; c.Leap > 0 && over > 0 {
-		c.skipped += over
-		c.ahead[0] -= over
+		c.skipped = Sum(c.skipped, over)
 		step = c.Leap
 	}
 	return step
@@ -85,24 +91,24 @@ func (c *Clock) step(raw time.Time) time.Duration {
 func (c *Clock) find(raw time.Time, step time.Duration) time.Duration {
 	at := 0
 	for i := 1; i < c.clocks; i++ {
-		if s := raw.Add(c.ahead[i]).Sub(c.latest); s.Abs() < step.Abs() {
+		if s := c.all[i].at(raw).Sub(c.latest); s.Abs() < step.Abs() {
 			at, step = i, s
 		}
 	}
 	if c.settled++; step.Abs() > steady {
 		c.clocks = min(c.clocks+1, maxClocks)
 		at, step = c.clocks-1, 0
-		c.ahead[at] = c.latest.Sub(raw)
+		c.all[at] = reading{raw, c.latest}
 		c.settled = 0
 	}
 	if at > 0 {
-		present := c.ahead[at]
-		copy(c.ahead[1:at+1], c.ahead[:at])
-		c.ahead[0], c.jumped = present, 0
+		present := c.all[at]
+		copy(c.all[1:at+1], c.all[:at])
+		c.all[0], c.jumped = present, 0
 	}
 	if c.settled < settles && step > 0 { // time stands still, by all clocks
-		for i := range c.ahead {
-			c.ahead[i] -= step
+		for i := range c.all {
+			c.all[i].here = c.all[i].here.Add(-step)
 		}
 		step = 0
 	}

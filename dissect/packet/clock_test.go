@@ -85,3 +85,32 @@ func TestClockJumps(t *testing.T) {
 		})
 	}
 }
+
+// A clock that jumps by more than a duration can hold goes on afterwards, too.
+func TestClockJumpsByMillennia(t *testing.T) {
+	const gap, leap = 10 * time.Millisecond, 2500 * time.Millisecond
+	for _, leaps := range []time.Duration{0, leap} {
+		for _, years := range []int{3000, -1900} {
+			c := Clock{Leap: leaps}
+			start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+			c.Read(start)
+			raw := start.AddDate(years, 0, 0)
+			jumped := c.Read(raw)
+			var last time.Time
+			for i := range 5000 {
+				if last = c.Read(raw.Add(time.Duration(i) * gap)); last.Before(jumped) {
+					t.Fatalf("%d years: time goes back", years)
+				}
+			}
+			if passed := last.Sub(jumped); passed < 49*time.Second || passed > 51*time.Second {
+				t.Errorf("%d years: after the jump %v pass, want about 50 s", years, passed)
+			}
+			if leaps > 0 && jumped.Sub(start) > leap {
+				t.Errorf("%d years: the jump counts %v", years, jumped.Sub(start))
+			}
+			if leaps > 0 && years > 0 && c.Skipped() < 290*365*24*time.Hour {
+				t.Errorf("%d years: %v are skipped, want all that a duration holds", years, c.Skipped())
+			}
+		}
+	}
+}

@@ -3,6 +3,8 @@ package transport
 import (
 	"hash/maphash"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Limits of a tracker, for each of its two number spaces.
@@ -149,7 +151,7 @@ func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verd
 	if !t.seeded {
 		t.seed, t.seeded = maphash.MakeSeed(), true
 	}
-	a := arrival{digest: maphash.Bytes(t.seed, message), at: at.UnixNano(), seq: h.Seq, index: h.Index, piece: h.Fragment, alone: alone}
+	a := arrival{digest: maphash.Bytes(t.seed, message), at: packet.Nanos(at), seq: h.Seq, index: h.Index, piece: h.Fragment, alone: alone}
 	s := &t.spaces[1]
 	if h.Control() {
 		s = &t.spaces[0]
@@ -175,7 +177,7 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 		n, old = s.narrow(t, a)
 	}
 	if old != nil {
-		if a.at-old.at >= int64(soonest) { // the network duplicates datagrams, too
+		if packet.Minus(a.at, old.at) >= int64(soonest) { // the network duplicates datagrams, too
 			t.repeated, t.repeats = a.at, true
 		}
 		old.at, old.resent = max(old.at, a.at), true
@@ -258,7 +260,7 @@ func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, confl
 // trust reports whether a message with the low byte and the bytes of an earlier
 // one is a retransmission of it instead of a message a lap later.
 func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
-	age := time.Duration(a.at - e.at)
+	age := time.Duration(packet.Minus(a.at, e.at))
 	switch {
 	case s.bits == 8 && age > bytesTell:
 		return false
@@ -281,7 +283,7 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 // rhythm reports whether a message arrives like a retransmission of an earlier
 // one, or so soon that the network has duplicated it.
 func (s *space) rhythm(t *Tracker, a *arrival, e *sighting) bool {
-	age := time.Duration(a.at - e.at)
+	age := time.Duration(packet.Minus(a.at, e.at))
 	return age < soonest || a.alone && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
 }
 
@@ -292,7 +294,7 @@ func afterMissed(age time.Duration) bool { return missed <= age && age <= missed
 // due reports whether a retransmission may come now: right after another one, a
 // whole number of rounds later, or at any time if none is recent.
 func (t *Tracker) due(at int64, exactly bool) bool {
-	since := at - t.repeated
+	since := packet.Minus(at, t.repeated)
 	if !t.repeats || since <= int64(look) || since > roundsKnown*int64(round) {
 		return true
 	}
@@ -346,7 +348,7 @@ func (s *space) keep(a *arrival, n int64) (forgot bool) {
 	} else {
 		e, lap = s.room(uint8(n))
 	}
-	forgot = e.some && time.Duration(a.at-e.at) < bytesTell
+	forgot = e.some && time.Duration(packet.Minus(a.at, e.at)) < bytesTell
 	*e = sighting{digest: a.digest, number: n, at: a.at, lap: lap, some: true}
 	return forgot
 }

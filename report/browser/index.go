@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // An index tells which records of the captures are in the list. It holds a bit
@@ -30,7 +32,7 @@ const (
 // add adds the next record.
 func (x *index) add(shown bool, frame int, at time.Time) {
 	if x.total%markEvery == 0 {
-		x.marks = append(x.marks, mark{frame, at.UnixNano()})
+		x.marks = append(x.marks, mark{frame, packet.Nanos(at)})
 	}
 	if x.total%64 == 0 {
 		if len(x.bits)%rankWords == 0 {

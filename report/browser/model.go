@@ -12,6 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -905,7 +906,7 @@ func (m *model) answered(text string) tea.Cmd {
 		}
 		m.close()
 		to := m.b.opts.Start().Add(since)
-		return m.jump(func(k mark) bool { return k.at < to.UnixNano() }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
+		return m.jump(func(k mark) bool { return k.at < packet.Nanos(to) }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
 	case nothing, questions:
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // orders are the columns that tables can be sorted by.
@@ -65,9 +67,9 @@ func (p *player) resent() int64 { return p.up.Repeated() + p.down.Repeated() }
 // rtt returns the time from one end to the other and back, 0 if nothing was
 // measured. Each direction is measured from the place of the capture on, so
 // that the sum of both is the whole way wherever that place is.
-func (p *player) rtt() time.Duration { return p.up.RTT.Median + p.down.RTT.Median }
+func (p *player) rtt() time.Duration { return packet.Sum(p.up.RTT.Median, p.down.RTT.Median) }
 
-func (p *player) rtt95() time.Duration { return p.up.RTT.P95 + p.down.RTT.P95 }
+func (p *player) rtt95() time.Duration { return packet.Sum(p.up.RTT.P95, p.down.RTT.P95) }
 
 // A column of a table with rows of a kind.
 type column[T any] struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // The times and sizes that bound a performance.
@@ -103,7 +104,7 @@ func (s *Stage) Record(r *dissect.Record) error {
 	if s.begun.IsZero() {
 		s.first, s.begun = r.Datagram.Time, time.Now()
 	}
-	due := s.begun.Add(time.Duration(float64(r.Datagram.Time.Sub(s.first)) / s.speed))
+	due := s.begun.Add(packet.Duration(float64(r.Datagram.Time.Sub(s.first)) / s.speed))
 	if r.Part == 0 {
 		if err := s.until(due, nil); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/dashboard"
 )
@@ -93,7 +94,7 @@ func again(names []string) bool {
 // Sink returns a maker of sinks that shows records on the dashboard.
 func (w *Flags) Sink(d *dashboard.Dashboard, pacer *dashboard.Pacer) reading.SinkMaker {
 	return func(_ *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-		w.start.Store(start.UnixNano())
+		w.start.Store(packet.Nanos(start))
 		return paced{d, pacer}, nil
 	}
 }

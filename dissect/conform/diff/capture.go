@@ -24,6 +24,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -150,7 +151,7 @@ func (c *Capture) Record(r *dissect.Record) error {
 	if r.Client != "" {
 		at.Name = r.Client
 	}
-	it := item{kind: r.Kind, time: r.Datagram.Time.UnixNano(), frame: frameOf(r.Datagram.Number), part: uint16(min(r.Part, 1<<16-1))}
+	it := item{kind: r.Kind, time: packet.Nanos(r.Datagram.Time), frame: frameOf(r.Datagram.Number), part: uint16(min(r.Part, 1<<16-1))}
 	if it.since = it.frame; len(r.Pieces) > 0 {
 		it.since = frameOf(slices.Min(r.Pieces))
 	}

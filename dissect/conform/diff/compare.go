@@ -10,6 +10,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -531,13 +532,13 @@ func (c *comparer) times(p *Pair, way *Way, a, b []item, matches []match) {
 	}
 	late := make([]int64, len(matches))
 	for i, m := range matches {
-		late[i] = b[m.b].time - a[m.a].time
+		late[i] = packet.Minus(b[m.b].time, a[m.a].time)
 	}
 	middle := median(slices.Clone(late))
 	way.Timed, way.Offset = len(late), time.Duration(middle)
 	off := make([]int64, len(late))
 	for i, m := range matches {
-		d := time.Duration(late[i] - middle)
+		d := time.Duration(packet.Minus(late[i], middle))
 		off[i] = int64(d.Abs())
 		if d.Abs() > way.Most {
 			way.Most, way.MostA = d.Abs(), int(a[m.a].frame)

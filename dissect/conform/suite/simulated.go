@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -520,7 +521,7 @@ func watchWrecks() watcher {
 		}
 		switch m := r.Message.(type) {
 		case *msg.HostEvent:
-			life := time.Duration(float64(m.Lifetime.Float()) * float64(time.Second))
+			life := packet.Duration(float64(m.Lifetime.Float()) * float64(time.Second))
 			if m.Code != event.CodeObjectExploding || life < long || life >= time.Minute {
 				return false, nil
 			}

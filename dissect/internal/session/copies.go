@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A host forwards most messages of a client to the other clients unchanged, and
@@ -77,7 +78,7 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 			continue
 		}
 		e := &o.all[from+i]
-		if e.received&receiver != 0 || at-e.at > within || e.at-at > within ||
+		if e.received&receiver != 0 || packet.Minus(at, e.at) > within || packet.Minus(e.at, at) > within ||
 			author != nil && e.author != nil && e.author != author {
 			continue
 		}
@@ -119,7 +120,7 @@ type Origin struct {
 // UpdateOrigin is Origin for a ship update; most updates are copies.
 func (c *Conversation) UpdateOrigin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
 	if g := c.game; g != nil && s == Host && g.updates.all != nil {
-		if first, alone := g.updates.find(digest(payload), c.bit, at.UnixNano(), nil); first != nil {
+		if first, alone := g.updates.find(digest(payload), c.bit, packet.Nanos(at), nil); first != nil {
 			return c.copied(first, alone, s)
 		}
 	}
@@ -163,7 +164,7 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 	default:
 		o.make(otherBuckets, othersInBucket, copyTime)
 	}
-	e := original{digest: digest(payload), at: at.UnixNano(), frame: frame, dialect: own.Writer}
+	e := original{digest: digest(payload), at: packet.Nanos(at), frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
@@ -186,7 +187,7 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at time.Time, spec *decode.
 	}
 	o := &g.others
 	o.make(otherBuckets, othersInBucket, copyTime)
-	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: at.UnixNano(), frame: frame, dialect: own.Writer}
+	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: packet.Nanos(at), frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		o.add(&e)
