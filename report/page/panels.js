@@ -147,7 +147,7 @@ function lanes(app, m) {
     return [who(m, me), lane];
   });
   const scale = h('div', { class: 'scale', 'aria-hidden': 'true' });
-  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 3600].find((s) => m.duration / s <= 8) || 7200;
+  const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 3600].find((s) => m.duration / s <= 8) || 7200 * Math.ceil(m.duration / 8 / 7200);
   for (let t = Math.ceil(m.begin / step) * step; t <= m.end; t += step) {
     const s = h('span', null, clock(t, 0));
     s.style.left = `${along(m, t) / 10}%`;
