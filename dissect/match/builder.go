@@ -152,7 +152,7 @@ func (b *Builder) comes(d *dissect.Datagram) {
 	if b.finished {
 		b.finished = false
 		for _, g := range b.hosts {
-			g.heardAgain()
+			g.unsilent()
 		}
 	}
 	if !d.Time.IsZero() {
@@ -238,7 +238,7 @@ func (b *Builder) game(r *dissect.Record) *game {
 func (b *Builder) evictHost() {
 	var old *game
 	for _, g := range b.hosts {
-		if old == nil || g.heard < old.heard || g.heard == old.heard && g.host.Compare(old.host) < 0 {
+		if old == nil || g.last < old.last || g.last == old.last && g.host.Compare(old.host) < 0 {
 			old = g
 		}
 	}
@@ -274,11 +274,11 @@ func (b *Builder) gameSpy(r *dissect.Record) {
 
 // A game is the match that a host plays now, with its state.
 type game struct {
-	b     *Builder
-	host  netip.AddrPort
-	m     *Match
-	heard float64 // when a record came last
-	who   who
+	b    *Builder
+	host netip.AddrPort
+	m    *Match
+	last float64 // when a record came
+	who  who
 
 	ships     map[wire.ObjectID]int // object to the index of its latest life
 	recent    [wire.Slots]recent    // of them, one for each slot
@@ -328,7 +328,7 @@ func (g *game) close() {
 
 // seen takes note that there was a record.
 func (g *game) seen(r *dissect.Record, now float64) {
-	g.heard = now
+	g.last = now
 	if now > g.m.End {
 		g.m.End = now
 	}
@@ -420,83 +420,51 @@ func (g *game) message(r *dissect.Record) {
 		return
 	}
 	switch m := r.Message.(type) {
-	case *msg.Settings:
-		if r.Dir == dissect.FromHost {
-			g.settings(r, m)
-		}
-	case *msg.MissionInit:
-		if r.Dir == dissect.FromHost {
-			g.rules(r, m)
-		}
 	case *msg.ClientReady:
 		g.ready(r)
-	case *msg.PlayerAnnounce:
-		g.announced(r, &m.Event)
-	case *msg.PlayerDeleted:
-		g.deleted(r, wire.Text(m.Name))
-	case *msg.PlayerDeletedOpenBC:
-		g.deleted(r, wire.Text(m.Name))
-	case *msg.EndGame:
-		if first(r) {
-			g.over(r, named(names.EndGameReasons, uint64(m.Reason)))
-		}
-	case *msg.RestartGame:
-		if first(r) {
-			g.restart(r)
-		}
-	case *msg.Chat:
-		if first(r) {
-			g.says(r, m, false)
-		}
-	case *msg.TeamChat:
-		if first(r) {
-			g.says(r, &m.Chat, true)
-		}
 	case *msg.Team:
 		g.number(r, decode.Itself, int64(m.Player)) // the session knows the player's team
-	default:
-		g.battle(r)
-	}
-}
-
-// battle folds the messages of ships, shots and scores.
-func (g *game) battle(r *dissect.Record) {
-	switch m := r.Message.(type) {
 	case *msg.ObjectCreateTeam:
 		if m.Class != msg.ClassTorpedo {
 			g.created(r, m.Slot, m.Player, &m.Object)
 		}
 	case *msg.ObjectCreateOpenBC:
 		g.created(r, m.Slot, m.Player, openBCObject(m))
-	case *msg.DestroyObject:
-		if first(r) {
-			g.destroyed(r, m.Object)
-		}
-	case *msg.HostEvent:
-		if first(r) {
-			g.hostEvent(r, &m.Event)
-		}
+	}
+	if r.Dir == dissect.FromHost {
+		g.tells(r)
+	}
+	if first(r) {
+		g.action(r)
+	}
+}
+
+// tells folds what only a host knows: rules, players and scores.
+func (g *game) tells(r *dissect.Record) {
+	switch m := r.Message.(type) {
+	case *msg.Settings:
+		g.settings(r, m)
+	case *msg.MissionInit:
+		g.rules(r, m)
+	case *msg.PlayerAnnounce:
+		g.announced(r, &m.Event)
+	case *msg.PlayerDeleted:
+		g.deleted(r, wire.Text(m.Name))
+	case *msg.PlayerDeletedOpenBC:
+		g.deleted(r, wire.Text(m.Name))
 	case *msg.ScoreChange:
-		if r.Dir == dissect.FromHost && first(r) {
+		if first(r) {
 			g.scoreChange(r, m)
 		}
 	case *msg.Score:
-		if r.Dir == dissect.FromHost {
-			g.hostSays(r, m.Player, &m.Kills, &m.Deaths, &m.Score)
-		}
+		g.hostSays(r, m.Player, &m.Kills, &m.Deaths, &m.Score)
 	case *msg.ScoreInit:
-		if r.Dir == dissect.FromHost {
-			g.teams = true
-			if p := g.hostSays(r, m.Player, &m.Kills, &m.Deaths, &m.Score); p != NoPlayer && m.Team < noTeam {
-				g.setTeam(r.Datagram.Number, p, int(m.Team))
-			}
+		g.teams = true
+		if p := g.hostSays(r, m.Player, &m.Kills, &m.Deaths, &m.Score); p != NoPlayer && m.Team < noTeam {
+			g.setTeam(r.Datagram.Number, p, int(m.Team))
 		}
 	case *msg.TeamScore:
-		if r.Dir == dissect.FromHost {
-			g.teamScore(r, m)
-		}
-	default:
-		g.action(r)
+		g.teamScore(r, m)
 	}
 }
 
@@ -569,9 +537,6 @@ func (g *game) over(r *dissect.Record, reason string) {
 // restart begins the next match with the players who are there.
 func (g *game) restart(r *dissect.Record) {
 	g.event(r.Datagram.Number, EventMatch, NoPlayer, "the match restarts")
-	for i := range g.state {
-		g.endLife(i, g.b.now, "restarted")
-	}
 	g.next("restart")
 }
 

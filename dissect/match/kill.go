@@ -1,6 +1,7 @@
 package match
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode/event"
@@ -81,8 +82,8 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 	g.kills = append(g.kills, killState{life: life, sources: from})
 	if killer != NoPlayer {
 		g.credit(kept, killer)
-	} else {
-		g.accident(kept)
+	} else if a := g.accidents[victim]; g.b.now-a.t <= selfTime {
+		kept.Weapon = a.how
 	}
 	s := &g.kills[len(g.kills)-1]
 	s.event = g.event(frame, EventLoss, victim, g.m.Tell(kept))
@@ -132,50 +133,32 @@ func (g *game) credit(k *Kill, killer int) {
 	k.Weapon = g.weapon(k.Life, killer)
 }
 
-// weapon returns the name of the weapon that a player fired last at a ship.
-func (g *game) weapon(life, by int) string {
-	for i := len(g.m.Shots) - 1; i >= 0; i-- {
-		s := &g.m.Shots[i]
-		if g.b.now-s.T > lastShot {
-			return ""
-		}
-		if s.Player != by || s.Target != NoLife && s.Target != life {
+// weapon returns the name of the weapon that a player fired last at a ship. A shot
+// without a target counts if no earlier one is aimed at the ship.
+func (g *game) weapon(life, by int) (name string) {
+	for s := range g.shots(lastShot) {
+		aimed := s.Target == life && life != NoLife
+		if s.Player != by || !aimed && (s.Target != NoLife || name != "") {
 			continue
 		}
-		if s.Target == NoLife && g.aimed(i, life, by) {
-			continue // another shot is known to be aimed at the ship
+		if name = s.Weapon; name == "" {
+			name = s.Kind.String()
 		}
-		if s.Weapon != "" {
-			return s.Weapon
-		}
-		return s.Kind.String()
-	}
-	return ""
-}
-
-// aimed reports whether an earlier shot of the player is aimed at the ship.
-func (g *game) aimed(before, life, by int) bool {
-	for i := before - 1; i >= 0; i-- {
-		s := &g.m.Shots[i]
-		if g.b.now-s.T > lastShot {
+		if aimed || life == NoLife {
 			break
 		}
-		if s.Player == by && s.Target == life && life != NoLife {
-			return true
-		}
 	}
-	return false
+	return name
 }
 
-// accident tells why a ship without a killer was lost, if that is known.
-func (g *game) accident(k *Kill) {
-	if k.Victim == NoPlayer {
-		return
-	}
-	switch a := g.accidents[k.Victim]; {
-	case a.how == "" || g.b.now-a.t > selfTime:
-	default:
-		k.Weapon = a.how
+// shots yields the shots of so many seconds, the last one first.
+func (g *game) shots(seconds float64) iter.Seq[*Shot] {
+	return func(yield func(*Shot) bool) {
+		for i := len(g.m.Shots) - 1; i >= 0; i-- {
+			if s := &g.m.Shots[i]; g.b.now-s.T > seconds || !yield(s) {
+				return
+			}
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ type lifeState struct {
 	speed      float32
 	cloak      bool
 
-	heard      float64 // when the last update came
+	updated    float64 // when the last update came
 	moved      float64 // when a speed came
 	steadyFrom float64 // until when updates may come late, after a gap
 
@@ -274,10 +274,10 @@ func (g *game) update(r *dissect.Record, m *msg.StateUpdate) {
 		}
 	}
 	from := g.client(r)
-	if g.b.now-s.heard > rateGap {
+	if g.b.now-s.updated > rateGap {
 		s.steadyFrom = g.b.now + rateRest
 	}
-	s.heard = g.b.now
+	s.updated = g.b.now
 	if s.over && !g.flies(i, r, from) {
 		return
 	}

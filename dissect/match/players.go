@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -120,7 +121,7 @@ func (g *game) ready(r *dissect.Record) {
 
 // announced folds a host's announcement of a player.
 func (g *game) announced(r *dissect.Record, e *event.Event) {
-	if r.Dir != dissect.FromHost || e.Class != event.ClassPlayer {
+	if e.Class != event.ClassPlayer {
 		return
 	}
 	if slot, ok := e.Dest.Slot(); ok && e.Dest == wire.FirstObject(slot) {
@@ -138,9 +139,6 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 
 // deleted folds the notice that a player left.
 func (g *game) deleted(r *dissect.Record, name string) {
-	if r.Dir != dissect.FromHost {
-		return
-	}
 	found := NoPlayer
 	for i := range g.m.Players {
 		if p := &g.m.Players[i]; p.Name == clip(name) && p.Left == nil {
@@ -183,7 +181,7 @@ func (g *game) endLives(player int, t float64) {
 }
 
 // silent finds the players who were silent at the end of the capture. They may
-// be heard again if there is more of it.
+// speak again if there is more of it.
 func (g *game) silent(links []measure.Link) {
 	for i := range links {
 		l := &links[i]
@@ -200,8 +198,8 @@ func (g *game) silent(links []measure.Link) {
 	}
 }
 
-// heardAgain undoes silent.
-func (g *game) heardAgain() {
+// unsilent undoes silent.
+func (g *game) unsilent() {
 	for i := range g.m.Players {
 		if p := &g.m.Players[i]; p.LeftHow == LeftSilent {
 			p.Left, p.LeftHow = nil, ""
@@ -253,46 +251,42 @@ func (g *game) finishPlayers() {
 	}
 }
 
+// standing is what decides who leads.
+type standing struct{ score, kills int }
+
+func (s standing) compare(t standing) int {
+	return cmp.Or(cmp.Compare(s.score, t.score), cmp.Compare(s.kills, t.kills))
+}
+
 // lead finds the leader: by the host's scores, or else by kills.
 func (m *Match) lead() {
 	m.Leaders, m.LeadingTeam = nil, nil
-	best := [2]int{0, 0}
+	var best standing
+	counted := map[int]int{} // kills by team
 	for i := range m.Players {
 		p := &m.Players[i]
-		own := [2]int{p.Kills, 0}
+		own := standing{kills: p.Kills}
 		if p.Score != nil {
-			own[1] = *p.Score
+			own.score = *p.Score
 		}
 		if h := p.HostSays; h != nil && h.Kills != nil {
-			own[0] = max(own[0], *h.Kills)
+			own.kills = max(own.kills, *h.Kills)
 		}
-		own[0], own[1] = own[1], own[0] // the score counts first
-		switch c := slices.Compare(own[:], best[:]); {
-		case own == [2]int{}:
+		switch c := own.compare(best); {
+		case own == standing{}:
 		case c > 0:
 			best, m.Leaders = own, []int{i}
 		case c == 0:
 			m.Leaders = append(m.Leaders, i)
 		}
+		if p.Team != nil {
+			counted[*p.Team] += p.Kills
+		}
 	}
-	type standing struct{ score, kills int }
 	teams := map[int]standing{}
 	for i := range m.Scores {
 		if s := &m.Scores[i]; s.Player == NoPlayer && s.Team >= 0 {
-			now := teams[s.Team]
-			if s.Score != nil {
-				now.score = *s.Score
-			}
-			if s.Kills != nil {
-				now.kills = *s.Kills
-			}
-			teams[s.Team] = now
-		}
-	}
-	counted := map[int]int{}
-	for i := range m.Players {
-		if p := &m.Players[i]; p.Team != nil {
-			counted[*p.Team] += p.Kills
+			teams[s.Team] = standing{*s.Score, *s.Kills} // of teams the host sends both
 		}
 	}
 	for team, kills := range counted {
@@ -300,13 +294,7 @@ func (m *Match) lead() {
 		now.kills = max(now.kills, kills)
 		teams[team] = now
 	}
-	var order []int
-	for team := range teams {
-		order = append(order, team)
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(teams[b].score, teams[a].score), cmp.Compare(teams[b].kills, teams[a].kills), cmp.Compare(a, b))
-	})
+	order := slices.SortedFunc(maps.Keys(teams), func(a, b int) int { return cmp.Or(teams[b].compare(teams[a]), a-b) })
 	if len(order) > 1 && teams[order[0]] != teams[order[1]] {
 		m.LeadingTeam = &order[0]
 	}

@@ -3,18 +3,28 @@ package match
 import (
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
-// action folds the actions of ships. The host passes these messages on
-// unchanged.
+// action folds what happens once: the end of a match, chat, and the actions of
+// ships. Hosts pass most of these messages on unchanged.
 func (g *game) action(r *dissect.Record) {
-	if r.Spec == nil || !first(r) {
-		return
-	}
 	switch m := r.Message.(type) {
+	case *msg.EndGame:
+		g.over(r, named(names.EndGameReasons, uint64(m.Reason)))
+	case *msg.RestartGame:
+		g.restart(r)
+	case *msg.Chat:
+		g.says(r, m, false)
+	case *msg.TeamChat:
+		g.says(r, &m.Chat, true)
+	case *msg.DestroyObject:
+		g.destroyed(r, m.Object)
+	case *msg.HostEvent:
+		g.hostEvent(r, &m.Event)
 	case *msg.StartFiring:
 		g.beam(r, m.Dest, m.Target)
 	case *msg.StopFiring:
@@ -180,11 +190,7 @@ func (g *game) hits(r *dissect.Record, m *msg.Explosion) {
 	}
 	const flight = 3 // seconds
 	yes := true
-	for i := len(g.m.Shots) - 1; i >= 0; i-- {
-		s := &g.m.Shots[i]
-		if g.b.now-s.T > flight {
-			break
-		}
+	for s := range g.shots(flight) {
 		if s.Player == by && s.Target == target {
 			s.Hit = &yes
 			return

@@ -118,11 +118,16 @@ func (g *game) distance(a, b int) *float64 {
 	if !x.have || !y.have || g.b.now-x.seen > lately || g.b.now-y.seen > lately {
 		return nil
 	}
+	d := apart(&x.at, &y.at)
+	return &d
+}
+
+// apart returns the distance between two positions.
+func apart(a, b *[3]float32) float64 {
 	sum := 0.0
-	for k := range x.at {
-		d := float64(x.at[k]) - float64(y.at[k])
+	for k := range a {
+		d := float64(a[k]) - float64(b[k])
 		sum += float64(d * d) // rounded, lest some machine fuse it
 	}
-	d := math.Sqrt(sum)
-	return &d
+	return math.Sqrt(sum)
 }

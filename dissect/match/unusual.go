@@ -94,12 +94,7 @@ func (g *game) jumps(frame, life int, at [3]float32, clock float32) {
 	if !before.set || !(dt > 0 && dt < 5) {
 		return
 	}
-	sum := 0.0
-	for k := range at {
-		d := float64(at[k]) - float64(before.at[k])
-		sum += float64(d * d) // rounded, lest some machine fuse it
-	}
-	way := math.Sqrt(sum)
+	way := apart(&at, &before.at)
 	most := max(l.MaxSpeed*dt*jumpSlack, jumpLeast)
 	if way > most {
 		g.found(frame, l.Player, "jump", "moves further between two positions than the fastest speed of the ship allows, in game units", way, most)
@@ -215,7 +210,7 @@ func (g *game) rate(frame, life int, kind ShotKind) {
 		g.rates[k] = r
 	}
 	s := g.state[life]
-	if now := g.b.now; now-s.heard > rateGap || now < s.steadyFrom {
+	if now := g.b.now; now-s.updated > rateGap || now < s.steadyFrom {
 		r.begin, r.n = now, 0
 		return
 	} else if now-r.begin >= rateWindow {
@@ -315,8 +310,8 @@ func (g *game) compare(kind, text string, least, coarse float64, of func(life in
 		if c == nil || player == NoPlayer {
 			continue
 		}
-		limit, others := c.besides(player)
-		fastest, _ := all.besides(player)
+		limit, others := c.others(player)
+		fastest, _ := all.others(player)
 		if others >= oddOthers && limit > 0 && p.most > limit*oddFactor+coarse && p.most > fastest {
 			g.foundAt(p.t, p.frame, player, kind, text, p.most, limit)
 		}
@@ -346,15 +341,15 @@ func (c *classMost) add(player int, v float64) {
 	}
 }
 
-// besides returns the most of the ships of players other than one, and how many
+// others returns the most of the ships of players other than one, and how many
 // players these are.
-func (c *classMost) besides(player int) (most float64, others int) {
-	most, others = c.most, len(c.players)
+func (c *classMost) others(player int) (most float64, n int) {
+	most, n = c.most, len(c.players)
 	if player == c.by {
 		most = c.second
 	}
 	if c.players[player] {
-		others--
+		n--
 	}
-	return most, others
+	return most, n
 }

@@ -357,11 +357,15 @@ func (g *game) each(at func(player *int)) {
 	g.indexOdd()
 }
 
-// renumber changes the players that are values of a map.
+// renumber changes the players that are values of a map, and forgets those whom
+// it makes NoPlayer.
 func renumber[K comparable](of map[K]int, at func(*int)) {
 	for k, i := range of {
-		at(&i)
-		of[k] = i
+		if at(&i); i == NoPlayer {
+			delete(of, k)
+		} else {
+			of[k] = i
+		}
 	}
 }
 
@@ -392,18 +396,8 @@ func (g *game) carry(old *Match) {
 	}
 	w := &g.who
 	w.recent = [wire.Slots]met{}
-	move(w.players, at)
-	move(w.clients, at)
-	move(w.strangers, at)
-}
-
-// move gives players their new indices, and forgets those who have none.
-func move[K comparable](of map[K]int, at []int) {
-	for k, i := range of {
-		if at[i] == NoPlayer {
-			delete(of, k)
-		} else {
-			of[k] = at[i]
-		}
-	}
+	to := func(player *int) { *player = at[*player] }
+	renumber(w.players, to)
+	renumber(w.clients, to)
+	renumber(w.strangers, to)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// pageData is all that the script knows beside the packed columns: the columns
+// pageData is all that the script knows apart from the packed columns: the columns
 // that the match model has for the page, and what only the page shows. Times are in
 // seconds since the first frame of a match's capture.
 type pageData struct {

@@ -41,7 +41,7 @@ var (
 	scriptBegin string
 )
 
-// Options hold the facts beside the matches.
+// Options hold the facts that are not in the matches.
 type Options struct {
 	Captures []string         // the files, in order
 	League   []match.Standing // over all of them, nil for one file

@@ -141,9 +141,7 @@ func Cases(w io.Writer, cases []*suite.Case, o Options) error {
 		{head: "remarks", text: true, least: 12},
 	}
 	for _, c := range cases {
-		for i, cell := range []string{c.ID, c.Group, c.Rule, c.Source, string(c.Grade), strings.Join(remarks(c), "; ")} {
-			all[i].cells = append(all[i].cells, cell)
-		}
+		addRow(all, c.ID, c.Group, c.Rule, c.Source, string(c.Grade), strings.Join(remarks(c), "; "))
 	}
 	return new(widths).fitted(w, o, all)
 }

@@ -156,9 +156,7 @@ func (d *diffPage) conversations() {
 			} else {
 				cells = append(cells, "", "", "")
 			}
-			for i := range cells {
-				all[i].cells = append(all[i].cells, cells[i])
-			}
+			addRow(all, cells...)
 		}
 	}
 	if len(all[0].cells) > 0 {

@@ -18,6 +18,13 @@ type column struct {
 	drop  int  // the columns with the lowest number are left out first, 0 if never
 }
 
+// addRow adds a row to the columns of a table.
+func addRow(all []column, cells ...string) {
+	for i, cell := range cells {
+		all[i].cells = append(all[i].cells, cell)
+	}
+}
+
 // narrowest is the least width of a column with text.
 const narrowest = 6
 

@@ -62,9 +62,7 @@ func figureColumns(all []measure.Figure) []column {
 		if f.Source != "" {
 			known += " [" + f.Source + "]"
 		}
-		for k, cell := range []string{report.Escape(f.Name), count(f.N), figureText(f), known, frameList(f.Frames)} {
-			out[k].cells = append(out[k].cells, cell)
-		}
+		addRow(out, report.Escape(f.Name), count(f.N), figureText(f), known, frameList(f.Frames))
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func (s *sessionPage) line(format string, args ...any) {
 	s.flow("", fmt.Sprintf(format, args...), normal)
 }
 
-// flow writes a line: a part of fixed width, and text that is folded beside it.
+// flow writes a line: a part of fixed width, and text that is folded to its right.
 func (s *sessionPage) flow(first, text string, look style) {
 	indent := len(first)
 	if indent == 0 {
@@ -73,7 +73,7 @@ func (s *sessionPage) flow(first, text string, look style) {
 	}
 	room := 0
 	if s.o.Width > 0 {
-		if len(first) > s.o.Width/2 { // there is no room beside it
+		if len(first) > s.o.Width/2 { // there is no room for it
 			text, first, indent = first+text, "", 2
 		}
 		room = max(s.o.Width-indent, 1)
@@ -116,9 +116,11 @@ func (s *sessionPage) short(name string) string {
 	return s.widths.brief(name, sessionName, s.more)
 }
 
-// table draws a table that fits the terminal.
-func (s *sessionPage) table(all ...column) {
+// table draws a table that fits the terminal, without the columns that have these
+// heads.
+func (s *sessionPage) table(all []column, without ...string) {
 	if s.err == nil {
+		all = slices.DeleteFunc(all, func(c column) bool { return c.head != "" && slices.Contains(without, c.head) })
 		s.err = s.widths.fitted(&s.b, s.o.Options, all)
 	}
 }
@@ -126,9 +128,10 @@ func (s *sessionPage) table(all ...column) {
 // overview lists several matches.
 func (s *sessionPage) overview(all []*match.Match) {
 	s.head(strconv.Itoa(len(all)) + " matches")
-	number, begin, length := column{head: "match"}, column{head: "begin (UTC)", text: true}, column{head: "length"}
-	place, players, kills := column{head: "map", text: true, least: 8}, column{head: "players", drop: 1}, column{head: "kills"}
-	result := column{head: "result", text: true, least: 16}
+	table := []column{
+		{head: "match"}, {head: "begin (UTC)", text: true}, {head: "length"}, {head: "map", text: true, least: 8}, {head: "players", drop: 1}, {head: "kills"},
+		{head: "result", text: true, least: 16},
+	}
 	for i, m := range all {
 		n := 0
 		for k := range m.Kills {
@@ -136,15 +139,10 @@ func (s *sessionPage) overview(all []*match.Match) {
 				n++
 			}
 		}
-		number.cells = append(number.cells, strconv.Itoa(i+1))
-		begin.cells = append(begin.cells, m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"))
-		length.cells = append(length.cells, minutes(m.End-m.Begin))
-		place.cells = append(place.cells, s.short(m.Map))
-		players.cells = append(players.cells, strconv.Itoa(len(m.Players)))
-		kills.cells = append(kills.cells, strconv.Itoa(n))
-		result.cells = append(result.cells, s.result(m))
+		addRow(table, strconv.Itoa(i+1), m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"), minutes(m.End-m.Begin), s.short(m.Map),
+			strconv.Itoa(len(m.Players)), strconv.Itoa(n), s.result(m))
 	}
-	s.table(number, begin, length, place, players, kills, result)
+	s.table(table)
 }
 
 // minutes returns a time as minutes and seconds.
@@ -270,55 +268,35 @@ func (s *sessionPage) players(m *match.Match) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return rank(&m.Players[a], &m.Players[b]) })
-	name, team := column{head: "player", text: true, least: 12}, column{head: "team", text: true}
-	ships := column{head: "ships", text: true, least: 16}
-	kills, deaths, score := column{head: "kills"}, column{head: "deaths"}, column{head: "score"}
-	shots, damage := column{head: "shots", drop: 1}, column{head: "damage", drop: 2}
-	joined, left := column{head: "joined", drop: 4}, column{head: "left", drop: 5}
-	how := column{text: true, least: 12, drop: 3}
-	scored, teamed, damaged := false, false, false
+	table := []column{
+		{head: "player", text: true, least: 12}, {head: "team", text: true}, {head: "ships", text: true, least: 16}, {head: "kills"}, {head: "deaths"},
+		{head: "score"}, {head: "shots", drop: 1}, {head: "damage", drop: 2}, {head: "joined", drop: 4}, {head: "left", drop: 5},
+		{text: true, least: 12, drop: 3},
+	}
+	score, team, damage := "score", "team", "damage" // columns without a value
 	var says []string
 	for _, i := range order {
 		p := &m.Players[i]
-		scored = scored || p.Score != nil && *p.Score != 0
-		teamed = teamed || p.Team != nil
-		damaged = damaged || p.Damage != nil
-		name.cells = append(name.cells, s.name(m, i))
-		team.cells = append(team.cells, orNothing(p.Team, 1))
-		ships.cells = append(ships.cells, s.ships(m, i))
-		kills.cells = append(kills.cells, strconv.Itoa(p.Kills))
-		deaths.cells = append(deaths.cells, strconv.Itoa(p.Deaths))
-		score.cells = append(score.cells, orNothing(p.Score, 0))
-		shots.cells = append(shots.cells, strconv.Itoa(p.Shots))
-		d := ""
-		if p.Damage != nil {
-			d = strconv.FormatFloat(*p.Damage, 'f', 0, 64)
+		if p.Score != nil && *p.Score != 0 {
+			score = ""
 		}
-		damage.cells = append(damage.cells, d)
-		joined.cells = append(joined.cells, at(p.Joined))
-		left.cells = append(left.cells, at(p.Left))
-		reason := ""
+		if p.Team != nil {
+			team = ""
+		}
+		done, reason := "", ""
+		if p.Damage != nil {
+			damage, done = "", strconv.FormatFloat(*p.Damage, 'f', 0, 64)
+		}
 		if p.Left != nil {
 			reason = s.text(leftHow(m, p))
 		}
-		how.cells = append(how.cells, reason)
+		addRow(table, s.name(m, i), orNothing(p.Team, 1), s.ships(m, i), strconv.Itoa(p.Kills), strconv.Itoa(p.Deaths), orNothing(p.Score, 0),
+			strconv.Itoa(p.Shots), done, at(p.Joined), at(p.Left), reason)
 		if differs(p) {
-			says = append(says, s.name(m, i)+" "+orDash(p.HostSays.Kills)+"/"+orDash(p.HostSays.Deaths))
+			says = append(says, s.name(m, i)+" "+cmp.Or(orNothing(p.HostSays.Kills, 0), "-")+"/"+cmp.Or(orNothing(p.HostSays.Deaths, 0), "-"))
 		}
 	}
-	all := []column{name}
-	if teamed {
-		all = append(all, team)
-	}
-	all = append(all, ships, kills, deaths)
-	if scored {
-		all = append(all, score)
-	}
-	all = append(all, shots)
-	if damaged {
-		all = append(all, damage)
-	}
-	s.table(append(all, joined, left, how)...)
+	s.table(table, score, team, damage)
 	if len(says) > 0 {
 		s.flow("", "The host counts other kills/deaths: "+strings.Join(says, ", ")+".", yellow)
 	}
@@ -355,20 +333,7 @@ func rank(a, b *match.Player) int {
 		}
 		return *p.Score
 	}
-	if d := score(b) - score(a); d != 0 {
-		return d
-	}
-	if d := b.Kills - a.Kills; d != 0 {
-		return d
-	}
-	return a.Deaths - b.Deaths
-}
-
-func orDash(n *int) string {
-	if n == nil {
-		return "-"
-	}
-	return strconv.Itoa(*n)
+	return cmp.Or(score(b)-score(a), b.Kills-a.Kills, a.Deaths-b.Deaths)
 }
 
 func orNothing(n *int, add int) string {
@@ -416,22 +381,16 @@ func (s *sessionPage) kills(m *match.Match) {
 		return
 	}
 	s.head("Kills")
-	time, what := column{head: "time"}, column{text: true, least: 24}
-	others, frame := column{head: "others (score)", text: true, least: 14, drop: 1}, column{head: "frame"}
-	helped := false
+	table := []column{{head: "time"}, {text: true, least: 24}, {head: "others (score)", text: true, least: 14, drop: 1}, {head: "frame"}}
+	unhelped := "others (score)"
 	for i := range min(len(m.Kills), sessionKills) {
 		k := &m.Kills[i]
-		helped = helped || len(k.Assists) > 0
-		time.cells = append(time.cells, minutes(k.T))
-		what.cells = append(what.cells, s.text(m.Tell(k)))
-		others.cells = append(others.cells, s.assists(m, k))
-		frame.cells = append(frame.cells, strconv.Itoa(k.Frame))
+		if len(k.Assists) > 0 {
+			unhelped = ""
+		}
+		addRow(table, minutes(k.T), s.text(m.Tell(k)), s.assists(m, k), strconv.Itoa(k.Frame))
 	}
-	if helped {
-		s.table(time, what, others, frame)
-	} else {
-		s.table(time, what, frame)
-	}
+	s.table(table, unhelped)
 	s.rest(len(m.Kills), sessionKills)
 }
 
@@ -550,15 +509,10 @@ func (s *sessionPage) evicted(e *match.Evicted) {
 // league writes the table of several captures.
 func (s *sessionPage) league(all []match.Standing) {
 	s.head("League")
-	name := column{head: "player", text: true, least: 12}
-	matches, wins, kills, deaths := column{head: "matches"}, column{head: "wins"}, column{head: "kills"}, column{head: "deaths"}
+	table := []column{{head: "player", text: true, least: 12}, {head: "matches"}, {head: "wins"}, {head: "kills"}, {head: "deaths"}}
 	for i := range all {
 		l := &all[i]
-		name.cells = append(name.cells, s.short(l.Name))
-		matches.cells = append(matches.cells, strconv.Itoa(l.Matches))
-		wins.cells = append(wins.cells, strconv.Itoa(l.Wins))
-		kills.cells = append(kills.cells, strconv.Itoa(l.Kills))
-		deaths.cells = append(deaths.cells, strconv.Itoa(l.Deaths))
+		addRow(table, s.short(l.Name), strconv.Itoa(l.Matches), strconv.Itoa(l.Wins), strconv.Itoa(l.Kills), strconv.Itoa(l.Deaths))
 	}
-	s.table(name, matches, wins, kills, deaths)
+	s.table(table)
 }

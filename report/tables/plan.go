@@ -254,7 +254,7 @@ func docOf(f *decode.Field) string {
 	return doc + ": " + strings.Join(bits, ", ")
 }
 
-// docOfView returns the meaning of a column beside that of a field.
+// docOfView returns the meaning of a column that goes with a field.
 func docOfView(v key.View, field string) string {
 	switch v {
 	case key.ValueName:

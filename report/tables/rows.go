@@ -72,7 +72,7 @@ const (
 	levelBits = 0x7F
 )
 
-// Limits of a batch besides its rows.
+// Further limits of a batch.
 const (
 	batchText     = 1 << 20 // bytes
 	batchElements = 1 << 17 // of lists

@@ -49,12 +49,12 @@ const (
 
 // A field is a field that Wireshark knows.
 type field struct {
-	id     uint16
-	name   string // as in filters, without the prefix
-	form   form
-	doc    string
-	values []value // names of values
-	beside bool    // about the value of the item that it stands below
+	id       uint16
+	name     string // as in filters, without the prefix
+	form     form
+	doc      string
+	values   []value // names of values
+	onParent bool    // about the value of the item that it stands below
 }
 
 // A value is a value with a name.
@@ -270,7 +270,7 @@ func (v *describer) Field(f *decode.Field) {
 			of = formUint
 		}
 		c.views[view] = v.add(within+view.Member(f.Name), of, f.Doc)
-		c.views[view].beside = true
+		c.views[view].onParent = true
 	}
 	if letters := key.Components(f.Kind); letters != "" && c.parts == nil {
 		for _, letter := range letters {

@@ -69,7 +69,7 @@ func (t *fieldTable) lua() string {
 				fmt.Fprintf(&b, "[%d] = %s", v.value, luaString(v.name))
 			}
 			b.WriteString("}")
-		case f.beside:
+		case f.onParent:
 			b.WriteString(", nil, true")
 		}
 		b.WriteString(")\n")

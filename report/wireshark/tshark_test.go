@@ -273,7 +273,7 @@ func places(tb testing.TB, name, line string, checked map[form]int) {
 	f := fields.byName[at]
 	raw, err := hex.DecodeString(attribute("value"))
 	show := attribute("show")
-	if f == nil || f.beside || err != nil || len(raw) == 0 {
+	if f == nil || f.onParent || err != nil || len(raw) == 0 {
 		return
 	}
 	little := func() (n uint64) {
