@@ -97,10 +97,13 @@ func (l *capturing) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
 		l.opened = func(live *capture.Live) {
 			quit := func() { _ = live.Close() } // said by whoever closes it in the end
 			w.StopBy(quit)
-			go drops(d, ended, func() (received, dropped uint64) {
-				c := live.Counters()
-				return c.Received, c.Dropped + c.Overflowed
-			})
+			go func() {
+				defer cli.Guard()
+				drops(d, ended, func() (received, dropped uint64) {
+					c := live.Counters()
+					return c.Received, c.Dropped + c.Overflowed
+				})
+			}()
 		}
 		return l.run(f, s, w.Sink(d, nil))
 	})
@@ -192,6 +195,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	}
 	log.Say("capturing on %s", live.Interface())
 	go func() {
+		defer cli.Guard()
 		<-interrupts.Stopped
 		_ = live.Close() // said by whoever closes it in the end
 	}()

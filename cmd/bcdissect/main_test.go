@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"bcdissect": main})
+	testscript.Main(tests{m}, map[string]func(){"bcdissect": main, "panics": panics})
 }
 
 type tests struct{ *testing.M }

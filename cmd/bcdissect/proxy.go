@@ -95,10 +95,13 @@ func (p *forwarding) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
 		defer close(ended)
 		p.opened = func(srv *proxy.Proxy, quit func()) {
 			w.StopBy(quit)
-			go drops(d, ended, func() (received, dropped uint64) {
-				c := srv.Counts()
-				return uint64(c.FromClients + c.FromHost), uint64(c.Dropped + c.Unnoted)
-			})
+			go func() {
+				defer cli.Guard()
+				drops(d, ended, func() (received, dropped uint64) {
+					c := srv.Counts()
+					return uint64(c.FromClients + c.FromHost), uint64(c.Dropped + c.Unnoted)
+				})
+			}()
 		}
 		return p.run(f, s, w.Sink(d, nil))
 	})

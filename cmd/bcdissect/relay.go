@@ -222,7 +222,10 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 		defer func() { _ = l.Close() }() // nothing is kept in it
 		log.Say("metrics on http://%s/metrics", l.Addr())
 		srv.Metrics = true
-		go srv.ServeMetrics(l)
+		go func() {
+			defer cli.Guard()
+			srv.ServeMetrics(l)
+		}()
 	}
 	if h.page != "" {
 		makeSink = withPage(h.page, log.Say, makeSink)
@@ -244,6 +247,7 @@ func withReport(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-ch
 	quit := make(chan struct{})
 	go func() {
 		defer feed.End()
+		defer cli.Guard()
 		ended <- serve(either(stopped, quit))
 	}()
 	reported := show()
@@ -293,7 +297,10 @@ func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (cl
 		log.Say("relay ctl cannot reach this host: %s", err.Error())
 		return func() {}, nil
 	}
-	go l.Serve(srv.Handle)
+	go func() {
+		defer cli.Guard()
+		l.Serve(srv.Handle)
+	}()
 	return l.Close, nil
 }
 
@@ -302,6 +309,7 @@ func either(a, b <-chan struct{}) <-chan struct{} {
 	c := make(chan struct{})
 	go func() {
 		defer close(c)
+		defer cli.Guard()
 		select {
 		case <-a:
 		case <-b:

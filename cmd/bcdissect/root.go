@@ -14,7 +14,12 @@ import (
 )
 
 // run runs the program and returns its exit status.
-func run(args []string, s cli.Streams) int {
+func run(args []string, s cli.Streams) (code int) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			code = cli.Fault(s.Err, fault)
+		}
+	}()
 	if wireshark.IsExtcap(args) {
 		return wireshark.Extcap(args, s)
 	}
@@ -26,7 +31,7 @@ func run(args []string, s cli.Streams) int {
 		cmd, err = cli.Execute(root)
 		err = cli.OfOutput(err, s)
 	}
-	code := cli.StatusOf(err)
+	code = cli.StatusOf(err)
 	if code == cli.ExitOK {
 		return code
 	}

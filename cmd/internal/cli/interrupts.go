@@ -59,6 +59,7 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 		clock = time.After(after)
 	}
 	go func() {
+		defer Guard()
 		select {
 		case sig := <-i.signals:
 			i.urgent.Store(sig != os.Interrupt)
@@ -92,6 +93,7 @@ func (i *Interrupts) Context() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
+		defer Guard()
 		select {
 		case <-i.Stopped:
 		case <-i.done:
@@ -106,10 +108,12 @@ func (i *Interrupts) Context() context.Context {
 func (i *Interrupts) Input(in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
+		defer Guard()
 		_, err := io.Copy(w, in)
 		_ = w.CloseWithError(err) // always nil
 	}()
 	go func() {
+		defer Guard()
 		select {
 		case <-i.Stopped:
 			time.Sleep(patience)
@@ -130,7 +134,10 @@ var errUnwritten = Failed(errors.New("the report is incomplete: its reader is to
 // long to end; after SIGTERM or SIGHUP it leaves it unfinished.
 func (i *Interrupts) Await(l *Log, report func() error) error {
 	ended := make(chan error, 1)
-	go func() { ended <- report() }()
+	go func() {
+		defer Guard()
+		ended <- report()
+	}()
 	select {
 	case err := <-ended:
 		return err

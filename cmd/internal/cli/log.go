@@ -44,7 +44,10 @@ func NewLog(w io.Writer, status bool) *Log {
 
 func newLog(w io.Writer, statuses bool) *Log {
 	l := &Log{w: w, statuses: statuses, wake: make(chan struct{}, 1), ended: make(chan struct{})}
-	go l.run()
+	go func() {
+		defer Guard()
+		l.run()
+	}()
 	return l
 }
 

@@ -97,6 +97,7 @@ func removeWhenKilled(abort func()) (created func(name string), stop func()) {
 		}
 	}
 	go func() {
+		defer Guard()
 		select {
 		case <-done:
 		case s := <-signals:

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 // Bounds of a control socket.
@@ -174,6 +176,7 @@ func (l *Listener) Serve(handle func(Request) Answer) {
 			}
 		}
 		l.open.Go(func() {
+			defer cli.Guard()
 			serve(c, handle)
 			_ = c.Close() // an answer that did not arrive is the client's concern
 			<-l.slots
@@ -219,6 +222,7 @@ func (l *Listener) Close() {
 	_ = l.socket.Close() // removes it, too
 	ended := make(chan struct{})
 	go func() {
+		defer cli.Guard()
 		l.open.Wait()
 		close(ended)
 	}()

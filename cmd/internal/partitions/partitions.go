@@ -165,6 +165,7 @@ func (w *work) run() error {
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
+		defer cli.Guard()
 		select {
 		case <-interrupts.Stopped:
 			w.stopped.Store(true)
@@ -176,6 +177,7 @@ func (w *work) run() error {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
+			defer cli.Guard()
 			for j := range next {
 				if j.err = errStopped; !w.stopped.Load() {
 					j.err = w.write(j)

@@ -167,10 +167,14 @@ func (p *Proxy) Serve(stop <-chan struct{}) error {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
+		defer cli.Guard()
 		p.record()
 	}()
 	var forwarding sync.WaitGroup
-	forwarding.Go(p.fromClients)
+	forwarding.Go(func() {
+		defer cli.Guard()
+		p.fromClients()
+	})
 	err := p.loop(stop)
 	_ = p.front.Close() // so that the readers end
 	forwarding.Wait()   // a datagram that is recorded is forwarded, too
@@ -368,6 +372,7 @@ func dial(host netip.AddrPort) (*net.UDPConn, error) {
 // The lock is held.
 func (p *Proxy) listen(c *client, up *net.UDPConn, host netip.AddrPort) {
 	p.readers.Go(func() {
+		defer cli.Guard()
 		const pause = 10 * time.Millisecond
 		b := make([]byte, largest)
 		socket := server.NewSocket(up, &p.stats.noRoom)
@@ -453,6 +458,7 @@ func (p *Proxy) tidy(now time.Duration) {
 	if silent && !p.resolving && !p.target.fixed && now-p.asked >= unanswered {
 		p.resolving, p.asked = true, now
 		go func() {
+			defer cli.Guard()
 			ctx, cancel := context.WithTimeout(context.Background(), resolveWait)
 			defer cancel()
 			hosts, err := p.target.Resolve(ctx)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 )
 
@@ -69,6 +70,7 @@ func All(ctx context.Context, hosts []string, o Options) []Result {
 	for i, host := range hosts {
 		places <- struct{}{}
 		all.Go(func() {
+			defer cli.Guard()
 			results[i] = One(ctx, host, o)
 			<-places
 		})
@@ -116,7 +118,10 @@ func One(ctx context.Context, host string, o Options) Result {
 			return r
 		}
 		defer func() { _ = conn.Close() }() // nothing is kept in it
-		readers.Go(func() { read(ctx, conn, try, parts) })
+		readers.Go(func() {
+			defer cli.Guard()
+			read(ctx, conn, try, parts)
+		})
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		sent[try] = time.Now()
 		r.Queries++

@@ -147,7 +147,10 @@ func readAhead(f *files, first *dissect.Datagram, takers, size int) *ahead {
 	for range size {
 		a.free <- new(job)
 	}
-	go a.read(f, first)
+	go func() {
+		defer cli.Guard()
+		a.read(f, first)
+	}()
 	return a
 }
 
@@ -323,11 +326,15 @@ func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, 
 	a := readAhead(f, first, jobs, jobs+2)
 	var all sync.WaitGroup
 	for nr, w := range workers {
-		all.Go(func() { w.run(a, nr, jobs) })
+		all.Go(func() {
+			defer cli.Guard()
+			w.run(a, nr, jobs)
+		})
 	}
 	rendered := make(chan struct{})
 	go func() {
 		defer close(rendered)
+		defer cli.Guard()
 		all.Wait()
 	}()
 	select {

@@ -156,6 +156,7 @@ func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
+		defer cli.Guard()
 		s.receive()
 	}()
 	err := s.loop(stop, reread)

@@ -3,6 +3,8 @@ package site
 import (
 	"os/exec"
 	"runtime"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 // Open opens an address in the browser.
@@ -19,6 +21,9 @@ func Open(address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // some stay as long as the browser
+	go func() { // some stay as long as the browser
+		defer cli.Guard()
+		_ = cmd.Wait()
+	}()
 	return nil
 }

@@ -20,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
 // ErrAbsent is the error of a program that was built without the site.
@@ -140,6 +142,7 @@ func (s *Site) capture(w http.ResponseWriter, r *http.Request, name string) {
 func (s *Site) Serve(l net.Listener, stopped <-chan struct{}) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
 	go func() {
+		defer cli.Guard()
 		<-stopped
 		_ = server.Close() // the page has loaded all its files
 	}()

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
@@ -71,7 +72,10 @@ func (d *Driver) Open() (netip.AddrPort, error) {
 	}
 	local := netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 	d.sockets[local] = conn
-	go d.read(conn, local, d.host)
+	go func() {
+		defer cli.Guard()
+		d.read(conn, local, d.host)
+	}()
 	return local, nil
 }
 
@@ -80,7 +84,10 @@ func (d *Driver) Listen(local netip.AddrPort) error {
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(local))
 	if err == nil {
 		d.sockets[local] = conn
-		go d.read(conn, local, netip.AddrPort{})
+		go func() {
+			defer cli.Guard()
+			d.read(conn, local, netip.AddrPort{})
+		}()
 	}
 	return err
 }

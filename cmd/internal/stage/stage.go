@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
@@ -250,6 +251,7 @@ func (s *Stage) socket(c *conform.Client) (*net.UDPConn, error) {
 	s.readers.Add(1)
 	go func() {
 		defer s.readers.Done()
+		defer cli.Guard()
 		for {
 			buf := make([]byte, biggest)
 			n, err := socket.Read(buf)
@@ -288,6 +290,7 @@ func (s *Stage) Shut() {
 	}
 	done := make(chan struct{})
 	go func() {
+		defer cli.Guard()
 		s.readers.Wait()
 		close(done)
 	}()

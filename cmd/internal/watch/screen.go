@@ -54,6 +54,7 @@ func onHangup(stop func()) (unwatch func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	go func() {
+		defer cli.Guard()
 		if _, ok := <-hangup; ok {
 			stop()
 		}

@@ -126,6 +126,7 @@ func (w *Flags) Show(f *cli.Common, s cli.Streams, names []string, title string,
 	var panicked any
 	ended := make(chan error, 1)
 	go func() {
+		defer cli.Guard()
 		var err error
 		defer func() {
 			if panicked = recover(); panicked != nil {

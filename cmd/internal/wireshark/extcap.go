@@ -242,6 +242,7 @@ func (e *extcap) stream(s cli.Streams, pipe *os.File) error {
 	defer interrupts.Close()
 	stop := func() { _ = live.Close() } // the loop below reports the error
 	go func() {
+		defer cli.Guard()
 		<-interrupts.Stopped
 		stop()
 	}()

@@ -50,6 +50,7 @@ func Open(f *cli.Common, s cli.Streams, program string, names, args []string) er
 		return cli.Failed(fmt.Errorf("%s: %w", path, err))
 	}
 	go func() { // Wireshark ends, and then the plugin is removed
+		defer cli.Guard()
 		for sig := range signals {
 			if cmd.Process.Signal(sig) != nil {
 				_ = cmd.Process.Kill() // it has ended if that fails

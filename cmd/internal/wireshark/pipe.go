@@ -1,6 +1,10 @@
 package wireshark
 
-import "os"
+import (
+	"os"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+)
 
 // watchPipe calls stop when nobody reads a pipe any more, which would otherwise
 // be noticed with the next packet only. Not all systems tell.
@@ -10,6 +14,7 @@ func watchPipe(pipe *os.File, stop func()) {
 		return
 	}
 	go func() {
+		defer cli.Guard()
 		waited := false
 		err := conn.Read(func(uintptr) bool { // nothing can be read but that the reader is gone
 			first := !waited
