@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"encoding/hex"
 	"iter"
+	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
@@ -52,37 +54,128 @@ const (
 	kindsNumber // not a kind
 )
 
-// kindNames are the kinds' names in docs.
-var kindNames = [kindsNumber]string{
-	KindU8: "u8", KindU16: "u16", KindU32: "u32", KindI8: "s8", KindI16: "i16", KindI32: "i32",
-	KindF32: "f32", KindBit: "bit", KindBool8: "bool8", KindEnum8: "enum8", KindEnum32: "enum32",
-	KindFlags8: "flags8", KindObject: "object id", KindHash16: "hash16", KindHash32: "hash32",
-	KindCF16: "cf16", KindRatio8: "ratio8", KindPercent8: "percent8", KindPower8: "power8",
-	KindDir3: "cv3", KindVec3: "3 f32", KindQuat: "4 f32", KindVec4h: "cv4h", KindVec4f: "cv4f",
-	KindRatios: "ratio8 list", KindStr8: "str8", KindStr16: "str16", KindStr32: "str32",
-	KindStr32z: "str32z", KindWStr32: "wstr32", KindWStrz: "wide text, 00 00", KindIPv4: "IPv4",
-	KindBytes: "bytes", KindText: "derived text", KindIndex: "derived number", KindPlace: "derived vector",
+// A Type is what the value of a field is, whatever its form on the wire.
+type Type uint8
+
+// The types, with the way to get the value.
+const (
+	TypeInt    Type = iota // Whole
+	TypeBool               // Whole: 0 or 1, but a whole byte may hold any number
+	TypeFloat              // Float
+	TypeVector             // Vec, with as many components as Kind.Components names
+	TypeShares             // Bytes: shares of 255
+	TypeText               // AppendText
+	TypeIPv4               // Bytes or AppendText
+	TypeBytes              // Bytes or AppendText
+)
+
+// kinds tell of each kind its name in docs, the type of its value, and its bytes
+// on the wire: how many at least, and in words. A bit shares its byte with
+// others; a derived field has none.
+var kinds = [kindsNumber]struct {
+	name  string
+	value Type
+	least int
+	bytes string
+}{
+	KindU8:       {"u8", TypeInt, 1, "1"},
+	KindU16:      {"u16", TypeInt, 2, "2"},
+	KindU32:      {"u32", TypeInt, 4, "4"},
+	KindI8:       {"s8", TypeInt, 1, "1"},
+	KindI16:      {"i16", TypeInt, 2, "2"},
+	KindI32:      {"i32", TypeInt, 4, "4"},
+	KindF32:      {"f32", TypeFloat, 4, "4"},
+	KindBit:      {"bit", TypeBool, 0, "shared"},
+	KindBool8:    {"bool8", TypeBool, 1, "1"},
+	KindEnum8:    {"enum8", TypeInt, 1, "1"},
+	KindEnum32:   {"enum32", TypeInt, 4, "4"},
+	KindFlags8:   {"flags8", TypeInt, 1, "1"},
+	KindObject:   {"object id", TypeInt, 4, "4"},
+	KindHash16:   {"hash16", TypeInt, 2, "2"},
+	KindHash32:   {"hash32", TypeInt, 4, "4"},
+	KindCF16:     {"cf16", TypeFloat, 2, "2"},
+	KindRatio8:   {"ratio8", TypeFloat, 1, "1"},
+	KindPercent8: {"percent8", TypeInt, 1, "1"},
+	KindPower8:   {"power8", TypeFloat, 1, "1"},
+	KindDir3:     {"cv3", TypeVector, 3, "3"},
+	KindVec3:     {"3 f32", TypeVector, 12, "12"},
+	KindQuat:     {"4 f32", TypeVector, 16, "16"},
+	KindVec4h:    {"cv4h", TypeVector, 5, "5"},
+	KindVec4f:    {"cv4f", TypeVector, 7, "7"},
+	KindRatios:   {"ratio8 list", TypeShares, 0, "n"},
+	KindStr8:     {"str8", TypeText, 1, "1+n"},
+	KindStr16:    {"str16", TypeText, 2, "2+n"},
+	KindStr32:    {"str32", TypeText, 4, "4+n"},
+	KindStr32z:   {"str32z", TypeText, 5, "4+n"},
+	KindWStr32:   {"wstr32", TypeText, 4, "4+2n"},
+	KindWStrz:    {"wide text, 00 00", TypeText, 2, "2n+2"},
+	KindIPv4:     {"IPv4", TypeIPv4, 4, "4"},
+	KindBytes:    {"bytes", TypeBytes, 0, "n"},
+	KindText:     {"derived text", TypeText, 0, ""},
+	KindIndex:    {"derived number", TypeInt, 0, ""},
+	KindPlace:    {"derived vector", TypeVector, 0, ""},
 }
 
 // String returns the kind's name in docs.
 func (k Kind) String() string {
 	if k < kindsNumber {
-		return kindNames[k]
+		return kinds[k].name
 	}
 	return "?"
+}
+
+// Type returns the type of the values of a kind.
+func (k Kind) Type() Type { return kinds[k].value }
+
+// Size returns the bytes of a field on the wire: how many at least, and in words,
+// such as 1+n.
+func (k Kind) Size() (least int, text string) { return kinds[k].least, kinds[k].bytes }
+
+// Components are the names of the parts of a vector, a letter each; empty for
+// other types. An orientation begins with w.
+func (k Kind) Components() string {
+	switch {
+	case k == KindQuat:
+		return "wxyz"
+	case k.Type() == TypeVector:
+		return "xyz"
+	}
+	return ""
 }
 
 // Derived reports whether fields of the kind have no bytes on the wire.
 func (k Kind) Derived() bool { return k >= KindText }
 
-// AppendText appends the text of a field of the kinds of text in UTF-8. It comes
-// from the network and is not escaped.
+// Whole returns the number of a field of the types TypeInt and TypeBool.
+func (f *Field) Whole() int64 {
+	switch f.Kind { //nolint:exhaustive // the others have no sign
+	case KindI8, KindI16, KindI32:
+		return f.Int
+	case KindPercent8:
+		return int64(f.Float)
+	}
+	return int64(f.Uint)
+}
+
+// AppendText appends the text of a field in UTF-8: of an address its numbers, and
+// of bytes their hexadecimal digits. Text comes from the network and is not
+// escaped.
 func (f *Field) AppendText(dst []byte) []byte {
 	switch f.Kind {
 	case KindText:
 		return append(dst, f.Text...)
 	case KindWStr32, KindWStrz:
 		return wire.AppendWideText(dst, f.Bytes)
+	case KindIPv4:
+		for i, c := range f.Bytes {
+			if i > 0 {
+				dst = append(dst, '.')
+			}
+			dst = strconv.AppendUint(dst, uint64(c), 10)
+		}
+		return dst
+	case KindBytes:
+		return hex.AppendEncode(dst, f.Bytes)
 	default:
 		return wire.AppendText(dst, f.Bytes)
 	}

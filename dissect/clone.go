@@ -76,10 +76,7 @@ func (f *frozen) End(*decode.Group) {}
 func (f *frozen) Field(v *decode.Field) {
 	switch s := f.r.Session; {
 	case v.Who != decode.NoPlayer:
-		n := int64(v.Uint)
-		if v.Kind == decode.KindI32 {
-			n = v.Int
-		}
+		n := v.Whole()
 		by := v.Who.In(f.r.Writer, f.r.Dir == ToHost)
 		f.players[numbered{by, n}] = s.Player(by, n).Clone()
 	case v.Kind == decode.KindObject:

@@ -198,11 +198,16 @@ func (r *Record) NameOf(f *decode.Field) string {
 	if f.Who == decode.NoPlayer {
 		return ""
 	}
-	n := int64(f.Uint)
-	if f.Kind == decode.KindI32 {
-		n = f.Int
+	return r.playerBy(f.Who, f.Whole())
+}
+
+// AppendObject appends the session's description of an object, nothing if it is
+// unknown.
+func (r *Record) AppendObject(dst []byte, id wire.ObjectID) []byte {
+	if r.Session == nil {
+		return dst
 	}
-	return r.playerBy(f.Who, n)
+	return r.Session.AppendObject(dst, id)
 }
 
 // PlayerName returns the name of the player that a field of the record's message
@@ -224,11 +229,7 @@ type playerFinder struct {
 }
 
 func (v *playerFinder) Field(f *decode.Field) {
-	n := int64(f.Uint)
-	if f.Kind == decode.KindI32 {
-		n = f.Int
-	}
-	if f.Who != decode.NoPlayer && n == v.number && v.name == "" {
+	if n := f.Whole(); f.Who != decode.NoPlayer && n == v.number && v.name == "" {
 		v.name = v.record.playerBy(f.Who, n)
 	}
 }

@@ -50,6 +50,9 @@ func (c WideChars) String() string { return WideText(c) }
 
 // AppendText appends Windows-1252 text in UTF-8.
 func AppendText(dst, b []byte) []byte {
+	if IsPlain(b) {
+		return append(dst, b...)
+	}
 	for _, c := range b {
 		switch {
 		case c < utf8.RuneSelf:

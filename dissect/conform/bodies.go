@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -18,6 +19,7 @@ type bodies struct {
 	catalog *decode.Catalog
 	decoder *decode.Decoder
 	viewer  decode.Viewer
+	values  display.Presenter
 }
 
 func newBodies(catalog *decode.Catalog) *bodies {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -45,7 +46,7 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, le
 		if body == nil {
 			continue
 		}
-		v := leaves{}
+		v := leaves{values: &b.values}
 		if typ == transport.Standard {
 			if res := b.result(body); res.Message != nil {
 				b.viewer.Show(res.Message, body, 1, res.Dialect, &v)
@@ -87,9 +88,10 @@ func merge(list []Field, leaf leaf, actual bool) (all []Field, ok bool) {
 
 // leaves lists the fields of a message.
 type leaves struct {
-	path []string
-	list []leaf
-	left int // beyond the limit
+	values *display.Presenter
+	path   []string
+	list   []leaf
+	left   int // beyond the limit
 }
 
 type leaf struct{ path, text string }
@@ -112,53 +114,5 @@ func (v *leaves) Field(f *decode.Field) {
 		v.left++
 		return
 	}
-	v.list = append(v.list, leaf{strings.Join(append(v.path[:len(v.path):len(v.path)], f.Name), "."), value(f)})
-}
-
-// value returns the value of a field for people.
-func value(f *decode.Field) string {
-	if f.Names != nil && f.Kind != decode.KindFlags8 {
-		if name := f.Names.Name(f.Uint); name != "" {
-			return name
-		}
-	}
-	switch f.Kind {
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		return strconv.FormatInt(f.Int, 10)
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
-		return strconv.FormatFloat(f.Float, 'g', 6, 64)
-	case decode.KindObject, decode.KindHash16, decode.KindHash32:
-		return "0x" + strings.ToUpper(strconv.FormatUint(f.Uint, 16))
-	case decode.KindText:
-		return strconv.Quote(f.Text)
-	case decode.KindVec3, decode.KindPlace, decode.KindDir3, decode.KindVec4h, decode.KindVec4f, decode.KindQuat:
-		n := 3
-		if f.Kind == decode.KindVec4h || f.Kind == decode.KindVec4f || f.Kind == decode.KindQuat {
-			n = 4
-		}
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = strconv.FormatFloat(float64(f.Vec[i]), 'g', 6, 32)
-		}
-		return strings.Join(parts, " ")
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
-		return strconv.Quote(string(f.Bytes))
-	case decode.KindBytes, decode.KindIPv4, decode.KindRatios:
-		return hex(f.Bytes)
-	default:
-		return strconv.FormatUint(f.Uint, 10)
-	}
-}
-
-func hex(b []byte) string {
-	const digits = "0123456789ABCDEF"
-	var s strings.Builder
-	for i, c := range b {
-		if i > 0 {
-			s.WriteByte(' ')
-		}
-		s.WriteByte(digits[c>>4])
-		s.WriteByte(digits[c&15])
-	}
-	return s.String()
+	v.list = append(v.list, leaf{strings.Join(append(v.path[:len(v.path):len(v.path)], f.Name), "."), string(v.values.AppendText(nil, f, nil))})
 }

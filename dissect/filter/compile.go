@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
@@ -499,7 +500,7 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 		if v.view != viewValue {
 			continue
 		}
-		array := !v.group && (v.kind == decode.KindRatios || v.kind == decode.KindBytes)
+		array := !v.group && (v.kind.Type() == decode.TypeShares || v.kind.Type() == decode.TypeBytes)
 		switch {
 		case t.left.len && element < 0:
 			if v.list || array || v.class() == classText {
@@ -507,7 +508,7 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 				kept = append(kept, v)
 			}
 		case t.left.len:
-		case array || !v.group && element < len(key.Components(v.kind)):
+		case array || !v.group && element < len(v.kind.Components()):
 			v.view, v.element = viewElement, element
 			kept = append(kept, v)
 		}
@@ -542,7 +543,7 @@ func (c *compiler) texty(vs []variant, t *test) (kept []variant, err *Error) {
 		return kept, nil
 	}
 	if vs[0].names != nil && vs[0].view == viewValue || vs[0].who != decode.NoPlayer {
-		err.Suggestions = []string{key.ValueName.Member(t.left.word.text)}
+		err.Suggestions = []string{display.ValueName.Member(t.left.word.text)}
 	}
 	return nil, err
 }

@@ -1,16 +1,14 @@
 package filter
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
 // An atom is a test of the fields at a path in every layout with that path. A
@@ -62,12 +60,6 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 			return
 		}
 		a.value(f, v)
-	case viewName:
-		if v.Names != nil {
-			if name := v.Names.Name(v.Uint); name != "" {
-				a.text(f, name)
-			}
-		}
 	case viewFlagNames:
 		if v.Names == nil {
 			return
@@ -76,91 +68,71 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 			a.tell(f, true)
 			return
 		}
-		for b := range uint64(8) {
-			if v.Uint>>b&1 == 0 {
-				continue
-			}
-			if name := v.Names.Name(b); name != "" {
-				a.text(f, name)
-			} else {
-				a.text(f, bitNames[b])
-			}
-		}
-	case viewSlot:
-		if slot, ok := wire.ObjectID(v.Uint).Slot(); ok {
-			a.tell(f, a.has || a.numbers.whole(int64(slot)))
-		}
-	case viewByte:
-		if v.Uint > 1 {
-			a.tell(f, a.has || a.numbers.whole(int64(v.Uint)))
-		}
-	case viewObject:
-		if s := f.visitor.record.Session; s != nil {
-			f.text = s.AppendObject(f.text[:0], wire.ObjectID(v.Uint))
-			if len(f.text) > 0 {
-				a.tell(f, a.has || a.texts.hasBytes(f.text))
-			}
-		}
-	case viewPlayer:
-		if name := f.visitor.record.NameOf(v); name != "" {
-			a.text(f, name)
+		for b := range display.Bits(v.Uint) {
+			a.tell(f, a.texts.has(display.FlagName(v, b)))
 		}
 	case viewElement:
-		a.part(f, v)
+		if it, ok := display.Element(v, a.element); ok {
+			a.item(f, it)
+		}
 	case viewLen:
 		a.length(f, v)
+	default:
+		if it, ok := f.values.Item(v, display.View(a.view), f.visitor.record); ok {
+			a.item(f, it)
+		}
 	}
 }
 
-// bitNames are the names of unnamed flags.
-var bitNames = [8]string{"bit0", "bit1", "bit2", "bit3", "bit4", "bit5", "bit6", "bit7"}
-
-func (a *atom) text(f *Filter, s string) { a.tell(f, a.has || a.texts.has(s)) }
+// item compares what a view shows, or one of many values.
+func (a *atom) item(f *Filter, it display.Item) {
+	switch {
+	case a.has:
+		a.tell(f, true)
+	case it.Type == decode.TypeInt:
+		a.tell(f, a.numbers.whole(it.Int))
+	case it.Type == decode.TypeFloat:
+		a.tell(f, a.numbers.float(float64(it.Float)))
+	default:
+		a.tell(f, a.texts.hasBytes(it.Text))
+	}
+}
 
 // value compares the value of a field.
 func (a *atom) value(f *Filter, v *decode.Field) {
-	switch v.Kind {
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindHash16, decode.KindHash32, decode.KindIndex,
-		decode.KindBit, decode.KindBool8, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8, decode.KindObject:
-		a.whole(f, v, int64(v.Uint))
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		a.whole(f, v, v.Int)
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8:
+	switch v.Kind.Type() {
+	case decode.TypeInt, decode.TypeBool:
+		a.whole(f, v, v.Whole())
+	case decode.TypeFloat:
 		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
-			a.tell(f, a.numbers.float(v.Float))
+			it, _ := f.values.Item(v, display.Whole, nil)
+			a.item(f, it)
 		}
-	case decode.KindPercent8, decode.KindPower8:
+	case decode.TypeShares:
 		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
-			a.tell(f, a.numbers.exact(math.Round(v.Float*100)/100)) // as in JSON
-		}
-	case decode.KindRatios:
-		if a.numbers != nil && !a.numbers.bits && !a.numbers.bool {
-			for _, c := range v.Bytes {
-				a.tell(f, a.numbers.float(ratio(c)))
+			for i := range v.Bytes {
+				it, _ := display.Element(v, i)
+				a.item(f, it)
 			}
 		}
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+	case decode.TypeText:
 		if a.texts != nil {
 			a.tell(f, a.texts.hasBytes(f.plain(v)))
 		}
-	case decode.KindText:
-		if a.texts != nil {
-			a.tell(f, a.texts.has(v.Text))
-		}
-	case decode.KindIPv4:
+	case decode.TypeIPv4:
 		if a.addresses != nil {
 			a.tell(f, a.addresses.has(ipv4(v.Bytes), 0))
 		}
-	case decode.KindBytes:
+	case decode.TypeBytes:
 		if a.bytes != nil {
 			a.tell(f, a.bytes.hasBytes(v.Bytes))
 		}
-	default: // vectors have no value
+	case decode.TypeVector: // has no value
 	}
 }
 
 func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
-	if a.numbers == nil || a.numbers.bool && v.Kind != decode.KindBit && v.Kind != decode.KindBool8 {
+	if a.numbers == nil || a.numbers.bool && v.Kind.Type() != decode.TypeBool {
 		return
 	}
 	if len(a.numbers.players) > 0 && !a.numbers.bits {
@@ -175,53 +147,19 @@ func (a *atom) whole(f *Filter, v *decode.Field, n int64) {
 	}
 }
 
-// part tests one of many numbers.
-func (a *atom) part(f *Filter, v *decode.Field) {
-	switch v.Kind {
-	case decode.KindRatios:
-		if a.element < len(v.Bytes) {
-			a.tell(f, a.has || a.numbers.float(ratio(v.Bytes[a.element])))
-		}
-	case decode.KindBytes:
-		if a.element < len(v.Bytes) {
-			a.tell(f, a.has || a.numbers.whole(int64(v.Bytes[a.element])))
-		}
-	default:
-		if a.element < len(key.Components(v.Kind)) {
-			a.tell(f, a.has || a.numbers.float(float64(v.Vec[a.element])))
-		}
-	}
-}
-
 // length tests the length of a value.
 func (a *atom) length(f *Filter, v *decode.Field) {
-	var n int
-	switch v.Kind {
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindRatios, decode.KindBytes:
-		n = len(v.Bytes)
-	case decode.KindWStr32, decode.KindWStrz:
+	n := display.Elements(v)
+	if v.Kind.Type() == decode.TypeText {
 		n = utf8.RuneCount(f.plain(v))
-	case decode.KindText:
-		n = utf8.RuneCountInString(v.Text)
-	default:
-		return
 	}
 	a.tell(f, a.has || a.numbers.whole(int64(n)))
 }
 
 // plain returns the text of a field in UTF-8, valid until the next call.
 func (f *Filter) plain(v *decode.Field) []byte {
-	switch v.Kind {
-	case decode.KindWStr32, decode.KindWStrz:
-		f.text = wire.AppendWideText(f.text[:0], v.Bytes)
-		return f.text
-	default:
-		if wire.IsPlain(v.Bytes) {
-			return v.Bytes
-		}
-		f.text = wire.AppendText(f.text[:0], v.Bytes)
-		return f.text
-	}
+	f.text = v.AppendText(f.text[:0])
+	return f.text
 }
 
 // ipv4 returns four bytes as an address.
@@ -229,8 +167,6 @@ func ipv4(b []byte) netip.Addr {
 	a, _ := netip.AddrFromSlice(b)
 	return a
 }
-
-func ratio(c byte) float64 { return float64(float32(c) / 255) }
 
 // A shown describes the fields that the filter needs of a spec's messages.
 type shown struct {
@@ -526,12 +462,11 @@ func (b *branch) setGate(l *layout) {
 
 // gates reports whether conditions can refer to the field.
 func gates(p *part) bool {
-	switch p.kind {
+	switch p.kind { //nolint:exhaustive // others have no conditions
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8:
 		return !p.group
-	default:
-		return false
 	}
+	return false
 }
 
 // behind returns the checks of needed items that depend on an earlier field.

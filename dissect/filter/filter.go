@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
@@ -26,6 +27,7 @@ type Filter struct {
 	viewer  decode.Viewer
 	visitor visitor
 	text    []byte // buffer for a text
+	values  display.Presenter
 }
 
 // Compile compiles an expression about messages of a catalogue, which must be

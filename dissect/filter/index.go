@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -37,13 +38,13 @@ type part struct {
 type view uint8
 
 const (
-	viewValue     = view(key.Value)
-	viewName      = view(key.ValueName)
-	viewFlagNames = view(key.FlagNames)
-	viewSlot      = view(key.Slot)
-	viewObject    = view(key.ObjectName)
-	viewByte      = view(key.Byte)
-	viewPlayer    = view(key.PlayerName)
+	viewValue     = view(display.Whole)
+	viewName      = view(display.ValueName)
+	viewFlagNames = view(display.FlagNames)
+	viewSlot      = view(display.Slot)
+	viewObject    = view(display.ObjectName)
+	viewByte      = view(display.Byte)
+	viewPlayer    = view(display.PlayerName)
 	viewElement   = viewPlayer + 1 // of a vector, array or bytes
 	viewLen       = viewPlayer + 2
 )
@@ -73,20 +74,12 @@ func (v *variant) class() class {
 	if v.group {
 		return classNone
 	}
-	switch v.kind {
-	case decode.KindBit, decode.KindBool8:
-		return classBool
-	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		return classVector
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
-		return classText
-	case decode.KindIPv4:
-		return classAddress
-	case decode.KindBytes:
-		return classBytes
-	default:
-		return classNumber
-	}
+	return typeClasses[v.kind.Type()]
+}
+
+var typeClasses = [...]class{
+	decode.TypeInt: classNumber, decode.TypeBool: classBool, decode.TypeFloat: classNumber, decode.TypeVector: classVector,
+	decode.TypeShares: classNumber, decode.TypeText: classText, decode.TypeIPv4: classAddress, decode.TypeBytes: classBytes,
 }
 
 // whole reports whether the variant's value is a whole number.
@@ -100,14 +93,7 @@ func (v *variant) whole() bool {
 		return false
 	case viewValue:
 	}
-	switch v.kind {
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32,
-		decode.KindBit, decode.KindBool8, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8,
-		decode.KindObject, decode.KindHash16, decode.KindHash32, decode.KindIndex:
-		return true
-	default:
-		return false
-	}
+	return v.kind.Type() <= decode.TypeBool
 }
 
 // newIndex indexes the messages of a catalogue and of the transport.
@@ -136,7 +122,7 @@ func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
 		switch {
 		case p.Element >= 0:
 			v.view, v.element = viewElement, p.Element
-		case p.View == key.Value && !strings.Contains(path, "."):
+		case p.View == display.Whole && !strings.Contains(path, "."):
 			of.top = append(of.top, part{name: path, group: p.Group, kind: p.Kind, conds: p.Conds})
 		}
 		ix.paths[path] = append(ix.paths[path], v)

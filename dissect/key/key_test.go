@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -123,7 +124,7 @@ func (s *shapes) Begin(g *decode.Group) {
 func (s *shapes) End(*decode.Group) {}
 
 func (s *shapes) Field(f *decode.Field) {
-	for _, v := range Views(f) {
+	for _, v := range display.Views(f) {
 		shape := v.Shape(f.Kind)
 		shape.Null = false // null can replace any number
 		s.add(v.Member(f.Name), fmt.Sprintf("%+v", shape))
@@ -175,7 +176,7 @@ func TestOneType(t *testing.T) {
 		case k.Type == Object:
 			s.add(name, "object")
 		default:
-			shape := Shape{Type: map[string]string{"int": "integer", "bool": "boolean", "number": "number", "string": "string"}[k.Type.String()], Array: k.List}
+			shape := display.Shape{Type: map[string]string{"int": "integer", "bool": "boolean", "number": "number", "string": "string"}[k.Type.String()], Array: k.List}
 			s.add(name, fmt.Sprintf("%+v", shape))
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 )
 
 // A Path is the target of a path in the fields of a layout, such as
 // subsystems.entries.condition, target_name or position.x.
 type Path struct {
 	Base    string        // path of the field or group in the walk
-	View    View          // of the field
+	View    display.View  // of the field
 	Element int           // component of a vector, -1 for all
 	Kind    decode.Kind   // of the field
 	Names   decode.Names  // of the field
@@ -71,11 +72,11 @@ func (v *paths) End(g *decode.Group) {
 // Field implements [decode.Visitor].
 func (v *paths) Field(f *decode.Field) {
 	p := Path{Base: v.at(f.Name), Element: -1, Kind: f.Kind, Names: f.Names, Who: f.Who, Within: v.lists, Conds: slices.Clone(f.Conds)}
-	for _, p.View = range Views(f) {
+	for _, p.View = range display.Views(f) {
 		v.yield(v.at(p.View.Member(f.Name)), p)
 	}
-	p.View = Value
-	for i, c := range Components(f.Kind) {
+	p.View = display.Whole
+	for i, c := range f.Kind.Components() {
 		p.Element = i
 		v.yield(p.Base+"."+string(c), p)
 	}

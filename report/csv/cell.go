@@ -7,10 +7,10 @@ import (
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // A form tells how the text of a cell is to be written.
@@ -148,7 +148,7 @@ func (s *Sink) jsonKey(c *cell, k *key.Key, element int) {
 		return
 	}
 	s.text = append(s.text[:0], c.text...)
-	c.text, c.form = ndjson.AppendString(c.text[:0], string(s.text)), plain
+	c.text, c.form = display.AppendString(c.text[:0], s.text), plain
 }
 
 // appendTexts fills a cell with the texts of a key with many values.
@@ -159,7 +159,7 @@ func appendTexts(c *cell, r *dissect.Record, k *key.Key) {
 		if !ok {
 			return
 		}
-		c.text = ndjson.AppendString(append(c.text, separator(i)), v)
+		c.text = display.AppendString(append(c.text, separator(i)), v)
 	}
 }
 
@@ -179,7 +179,7 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 		if c.form == empty {
 			sep = '['
 		}
-		c.text = v.values.Append(append(c.text, sep), v.record, f, l.view, l.element)
+		c.text = v.appendJSON(append(c.text, sep), f, l)
 		if len(c.text) == from+1 {
 			c.text = c.text[:from]
 			return
@@ -190,29 +190,37 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 	if c.form != empty { // the layout has the path twice
 		return
 	}
-	c.form = plain
-	if l.element < 0 && !v.json {
-		if kind := textOf(v.record, f, l.view, c); kind != empty {
-			c.form = kind
-			return
-		}
+	it, ok := v.values.Item(f, l.view, v.record)
+	if l.element >= 0 {
+		it, ok = display.Element(f, l.element)
 	}
-	c.text = v.values.Append(c.text, v.record, f, l.view, l.element)
-	if string(c.text) == "null" && !v.json {
-		c.text = strconv.AppendFloat(c.text[:0], special(f, l.element), 'f', -1, 32)
-	}
+	x := float64(it.Float)
 	switch {
-	case len(c.text) == 0:
+	case v.json || !ok:
+		c.text, c.form = v.appendJSON(c.text, f, l), plain
+	case it.Type == decode.TypeText:
+		c.text, c.form = append(c.text, it.Text...), text
+	case it.Type > decode.TypeText: // addresses and hexadecimal digits
+		c.text, c.form = append(c.text, it.Text...), plain
+	case math.IsNaN(x) || math.IsInf(x, 0): // JSON has null
+		c.text, c.form = strconv.AppendFloat(c.text, x, 'f', -1, 32), plain
+	case it.Type == decode.TypeBool:
+		c.text, c.form = it.AppendJSON(c.text), plain
+	default:
+		c.text, c.form = it.AppendJSON(c.text), number
+	}
+	if len(c.text) == 0 && c.form != text {
 		c.form = empty
-	case l.view == key.Value && (f.Kind == decode.KindCF16 || f.Kind == decode.KindF32) && !math.IsInf(f.Float, 0) && !math.IsNaN(f.Float):
-		c.form = number
 	}
 }
 
-// special returns the float that JSON cannot write.
-func special(f *decode.Field, element int) float64 {
-	if element >= 0 {
-		return float64(f.Vec[element])
+// appendJSON appends the JSON of a field, or nothing if it has no such value.
+func (v *visitor) appendJSON(dst []byte, f *decode.Field, l *leaf) []byte {
+	if l.element < 0 {
+		return v.values.AppendJSON(dst, f, l.view, v.record)
 	}
-	return f.Float
+	if it, ok := display.Element(f, l.element); ok {
+		return it.AppendJSON(dst)
+	}
+	return dst
 }

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/report"
@@ -237,7 +238,7 @@ func (s *Sink) appendObject(dst []byte, r *dissect.Record) (line []byte, some bo
 			if some {
 				open = ','
 			}
-			dst = ndjson.AppendString(append(dst, open), s.header[i])
+			dst = display.AppendString(append(dst, open), s.header[i])
 			dst = append(append(dst, ':'), c.text...)
 			some = true
 		}

@@ -1,16 +1,13 @@
 package csv
 
 import (
-	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
-	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // A plan maps the columns to the fields of one layout.
@@ -35,7 +32,7 @@ type node struct {
 type leaf struct {
 	name    string
 	column  int
-	view    key.View
+	view    display.View
 	element int
 	inList  bool
 }
@@ -46,7 +43,7 @@ type whole struct {
 	list   bool // it is a list
 	inList bool // it is in a list
 	depth  int  // open groups in it
-	group  ndjson.Group
+	group  display.JSON
 }
 
 // planOf returns the plan for the layout of r.
@@ -92,7 +89,7 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 		if path == at.Base && !strings.Contains(path, ".") {
 			times[path]++
 		}
-		if at.View == key.Value && at.Element < 0 && p.shows(at.Base) { // members of a group that is shown
+		if at.View == display.Whole && at.Element < 0 && p.shows(at.Base) { // members of a group that is shown
 			names = append(names, at.Base[strings.LastIndexByte(at.Base, '.')+1:])
 		}
 	})
@@ -122,8 +119,8 @@ func (s *Sink) want(p *plan, column int, at key.Path) bool {
 	if at.Element >= 0 {
 		element = at.Element
 	}
-	if element >= 0 && (at.View != key.Value || at.Group ||
-		at.Kind != decode.KindRatios && at.Kind != decode.KindBytes && element >= len(key.Components(at.Kind))) {
+	if element >= 0 && (at.View != display.Whole || at.Group ||
+		at.Kind != decode.KindRatios && at.Kind != decode.KindBytes && element >= len(at.Kind.Components())) {
 		return false
 	}
 	if p.root == nil {
@@ -188,7 +185,7 @@ type visitor struct {
 	cells  []cell
 	json   bool // cells hold JSON
 	viewer decode.Viewer
-	values ndjson.Values
+	values display.Presenter
 	at     *node
 	skip   int      // open groups without shown fields
 	open   []*whole // groups that are being rendered
@@ -224,7 +221,7 @@ func (v *visitor) Begin(g *decode.Group) {
 			}
 			for _, w := range n.whole {
 				w.depth = 0
-				w.group.Open(v.record, w.list)
+				w.group = display.JSON{Presenter: &v.values, Names: v.record, B: append(w.group.B[:0], w.brackets()[0])}
 				v.open = append(v.open, w)
 			}
 			v.at = n
@@ -258,18 +255,27 @@ func (v *visitor) End(g *decode.Group) {
 	}
 }
 
+// brackets are those around the members of a group.
+func (w *whole) brackets() string {
+	if w.list {
+		return "[]"
+	}
+	return "{}"
+}
+
 // close puts a group into its cell.
 func (v *visitor) close(w *whole) {
 	c := &v.cells[w.column]
+	text := append(w.group.B, w.brackets()[1])
 	if !w.inList {
-		c.text, c.form = append(c.text[:0], w.group.Close()...), plain
+		c.text, c.form = append(c.text[:0], text...), plain
 		return
 	}
 	sep := byte(',')
 	if c.form == empty {
 		c.form, sep = list, '['
 	}
-	c.text = append(append(c.text, sep), w.group.Close()...)
+	c.text = append(append(c.text, sep), text...)
 }
 
 // Field implements [decode.Visitor].
@@ -296,48 +302,5 @@ func (v *visitor) Field(f *decode.Field) {
 func (v *visitor) seen() {
 	if v.left--; v.left == 0 {
 		v.viewer.Stop()
-	}
-}
-
-// textOf puts the text of a field into a cell, and tells its form: empty if the
-// view is no text, which JSON writes without quotes.
-func textOf(r *dissect.Record, f *decode.Field, view key.View, c *cell) form {
-	switch view {
-	case key.ValueName:
-		if f.Names == nil {
-			return empty
-		}
-		c.text = append(c.text, f.Names.Name(f.Uint)...)
-		return text
-	case key.ObjectName:
-		if r.Session == nil {
-			return empty
-		}
-		c.text = r.Session.AppendObject(c.text, wire.ObjectID(f.Uint))
-		return text
-	case key.PlayerName:
-		c.text = append(c.text, r.NameOf(f)...)
-		return text
-	case key.Value:
-	default:
-		return empty
-	}
-	switch f.Kind {
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
-		c.text = f.AppendText(c.text)
-		return text
-	case decode.KindBytes:
-		c.text = hex.AppendEncode(c.text, f.Bytes)
-		return plain
-	case decode.KindIPv4:
-		for i, b := range f.Bytes {
-			if i > 0 {
-				c.text = append(c.text, '.')
-			}
-			c.text = strconv.AppendUint(c.text, uint64(b), 10)
-		}
-		return plain
-	default:
-		return empty
 	}
 }

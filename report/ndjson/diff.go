@@ -1,16 +1,15 @@
 package ndjson
 
 import (
-	"encoding/json"
 	"io"
 	"reflect"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/diff"
-	"github.com/bcdissect/bcdissect/dissect/key"
 )
 
 // DiffType is the type that the JSON of a comparison of captures is made of.
@@ -131,8 +130,11 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog) error
 			v.Late = inMillis(f.Late)
 		}
 		for i := range f.Fields {
-			a, b := DiffValues(f, &f.Fields[i])
-			v.Fields = append(v.Fields, diffField{f.Fields[i].Path, a, b})
+			d := diffField{Path: f.Fields[i].Path, A: &f.Fields[i].Text[0], B: &f.Fields[i].Text[1]}
+			if a, b := f.Fields[i].A, f.Fields[i].B; a != nil || b != nil {
+				d.A, d.B = diffValue(f.A.Record, a), diffValue(f.B.Record, b)
+			}
+			v.Fields = append(v.Fields, d)
 		}
 		out.Findings = append(out.Findings, v)
 	}
@@ -171,24 +173,16 @@ func inMillis(d time.Duration) *float64 {
 	return &ms
 }
 
-// DiffValues returns the values of a field in which two messages differ, as
-// text; nil for a side that lacks it.
-func DiffValues(f *diff.Finding, v *diff.Field) (a, b *string) {
-	if v.A == nil && v.B == nil {
-		return &v.Text[0], &v.Text[1]
-	}
-	return valueText(f.A.Record, v.A), valueText(f.B.Record, v.B)
-}
-
-// valueText returns the value of a field as JSON has it, without quotes.
-func valueText(r *dissect.Record, f *decode.Field) *string {
+// diffValue returns the value of a field as JSON has it, without quotes; nil if
+// the message lacks it.
+func diffValue(r *dissect.Record, f *decode.Field) *string {
 	if f == nil {
 		return nil
 	}
-	var v Values
-	text := string(v.Append(nil, r, f, key.Value, -1))
-	if s := ""; json.Unmarshal([]byte(text), &s) == nil && text != "null" {
-		text = s
+	var p display.Presenter
+	s := string(p.AppendJSON(nil, f, display.Whole, r))
+	if f.Kind.Type() >= decode.TypeText {
+		s = string(f.AppendText(nil))
 	}
-	return &text
+	return &s
 }

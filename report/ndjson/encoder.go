@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
@@ -25,7 +26,8 @@ type Encoder struct {
 	games [256]gameText // by opcode
 	// Parts of lines about authors, by the lower bits of their indexes.
 	authors [16]author
-	fields  fields
+	values  display.Presenter
+	fields  display.JSON
 	viewer  decode.Viewer
 	copies  report.Copies
 }
@@ -144,7 +146,7 @@ func (e *Encoder) appendPlace(dst []byte, r *dissect.Record) []byte {
 	d := r.Datagram
 	dst = number(dst, `{"frame":`, uint64(d.Number))
 	if d.Capture != "" {
-		dst = appendString(append(dst, `,"capture":`...), d.Capture)
+		dst = display.AppendString(append(dst, `,"capture":`...), d.Capture)
 	}
 	if !d.Time.IsZero() { // an eviction at the end of a capture has no time
 		dst = append(dst, `,"ts":"`...)
@@ -177,7 +179,7 @@ func (e *Encoder) appendWay(dst []byte, r *dissect.Record) []byte {
 		dst = number(dst, `,"player":`, uint64(p.Index))
 	}
 	if r.Client != "" {
-		dst = appendString(append(dst, `,"player_name":`...), r.Client)
+		dst = display.AppendString(append(dst, `,"player_name":`...), r.Client)
 	}
 	return dst
 }
@@ -196,7 +198,7 @@ func (e *Encoder) origin(dst []byte, r *dissect.Record) []byte {
 		a.player, a.name = p, p.Name
 		a.text = number(a.text[:0], `,"author":`, uint64(p.Index))
 		if p.Name != "" {
-			a.text = appendString(append(a.text, `,"author_name":`...), p.Name)
+			a.text = display.AppendString(append(a.text, `,"author_name":`...), p.Name)
 		}
 	}
 	return append(dst, a.text...)
@@ -249,7 +251,7 @@ func (e *Encoder) message(dst []byte, r *dissect.Record) []byte {
 		if g.spec != r.Spec || g.text == "" {
 			text := number(nil, `,"opcode":`, uint64(op))
 			if r.Spec != nil {
-				text = appendString(append(text, `,"name":`...), r.Spec.Name)
+				text = display.AppendString(append(text, `,"name":`...), r.Spec.Name)
 			}
 			g.spec, g.text = r.Spec, string(text)
 		}
@@ -268,10 +270,10 @@ func (e *Encoder) appendFields(dst []byte, r *dissect.Record) []byte {
 		return append(dst, text...)
 	}
 	from := len(dst)
-	e.fields.b, e.fields.record = append(dst, `,"fields":{`...), r
+	e.fields = display.JSON{Presenter: &e.values, Names: r, B: append(dst, `,"fields":{`...)}
 	r.Visit(&e.viewer, &e.fields)
-	dst = append(e.fields.b, '}')
-	e.fields.b, e.fields.record = nil, nil
+	dst = append(e.fields.B, '}')
+	e.fields = display.JSON{}
 	keep.Keep(dst[from:])
 	return dst
 }
@@ -352,16 +354,16 @@ func fault(dst []byte, r *dissect.Record) []byte {
 	case ok:
 		dst = number(dst, `"offset":`, uint64(located.Offset))
 		dst = append(dst, `,"field":`...)
-		dst = appendString(dst, located.Field)
+		dst = display.AppendString(dst, located.Field)
 		dst = append(dst, `,"reason":`...)
-		dst = appendString(dst, located.Reason())
+		dst = display.AppendString(dst, located.Reason())
 	case r.Kind == dissect.KindMalformed:
 		dst = number(dst, `"offset":`, uint64(r.Offset))
 		dst = append(dst, `,"reason":`...)
-		dst = appendString(dst, r.Err.Error())
+		dst = display.AppendString(dst, r.Err.Error())
 	default:
 		dst = append(dst, `"reason":`...)
-		dst = appendString(dst, r.Err.Error())
+		dst = display.AppendString(dst, r.Err.Error())
 	}
 	return append(dst, '}')
 }
@@ -373,9 +375,9 @@ func notes(dst []byte, notes []dissect.Note) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"code":`...)
-		dst = appendString(dst, n.Code)
+		dst = display.AppendString(dst, n.Code)
 		dst = append(dst, `,"text":`...)
-		dst = appendString(dst, n.Text)
+		dst = display.AppendString(dst, n.Text)
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')

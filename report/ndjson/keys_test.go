@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
@@ -86,7 +87,7 @@ func (d *describe) End(g *decode.Group) {
 }
 
 func (d *describe) Field(f *decode.Field) {
-	for _, v := range key.Views(f) {
+	for _, v := range display.Views(f) {
 		shape := v.Shape(f.Kind)
 		name := map[string]string{"integer": "number", "number": "number", "boolean": "bool", "string": "string"}[shape.Type]
 		if shape.Array {

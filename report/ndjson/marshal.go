@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode/display"
 )
 
 // Line returns a value as package encoding/json writes it, on a line of its own.
@@ -28,12 +29,7 @@ func Line(v any) ([]byte, error) {
 		if !strange(r) {
 			safe = append(safe, text[:n]...)
 		} else { // encoding/json writes no bytes that are not UTF-8
-			if r > 0xFFFF {
-				var hi rune
-				hi, r = utf16.EncodeRune(r)
-				safe = appendUnit(safe, hi)
-			}
-			safe = appendUnit(safe, r)
+			safe = display.AppendUnicode(safe, r)
 		}
 		text = text[n:]
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -637,35 +636,6 @@ func TestErrors(t *testing.T) {
 	}
 	if err := s.Close(); !errors.Is(err, errFull) {
 		t.Errorf("close: got %v, want %v", err, errFull)
-	}
-}
-
-// A byte stands for itself or not wherever in a string it is.
-func TestStringAnywhere(t *testing.T) {
-	for n := 1; n <= 24; n++ {
-		for at := range n {
-			for c := range 256 {
-				in := []byte(strings.Repeat("~ a", 8)[:n])
-				in[at] = byte(c)
-				want := string(in)
-				if c >= utf8.RuneSelf {
-					want = string(in[:at]) + "\uFFFD" + string(in[at+1:])
-				}
-				text := appendString(nil, in)
-				var got string
-				if err := json.Unmarshal(text, &got); err != nil || got != want {
-					t.Fatalf("%q: got %s, %v", in, text, err)
-				}
-				if other := appendString(nil, string(in)); !bytes.Equal(other, text) {
-					t.Fatalf("%q: got %s, as bytes %s", in, other, text)
-				}
-				for _, b := range text {
-					if b < ' ' || b > '~' {
-						t.Fatalf("%q: got %q", in, text)
-					}
-				}
-			}
-		}
 	}
 }
 

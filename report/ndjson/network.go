@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -88,7 +89,7 @@ func appendShip(dst []byte, s *measure.Ship) []byte {
 		dst = integer(dst, `,"object_slot":`, int64(slot))
 	}
 	if s.Name != "" {
-		dst = appendString(append(dst, `,"object_name":`...), s.Name)
+		dst = display.AppendString(append(dst, `,"object_name":`...), s.Name)
 	}
 	dst = span(dst, s.First, s.Last)
 	dst = integer(dst, `,"updates":`, s.Updates)
@@ -113,7 +114,7 @@ func appendEnds(dst []byte, host, client netip.AddrPort, player string, peer uin
 	dst = append(dst, `","client":"`...)
 	dst = append(client.AppendTo(dst), '"')
 	if player != "" {
-		dst = appendString(append(dst, `,"player_name":`...), player)
+		dst = display.AppendString(append(dst, `,"player_name":`...), player)
 	}
 	if peer != 0 {
 		dst = number(dst, `,"peer":`, uint64(peer))

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 )
 
@@ -99,7 +100,7 @@ func AppendReplay(dst []byte, r *conform.Report) []byte {
 	}
 	dst = append(dst, `],"notes":[`...)
 	for i, n := range r.Notes {
-		dst = appendString(comma(dst, i), n)
+		dst = display.AppendString(comma(dst, i), n)
 	}
 	dst = append(dst, `],"conforms":`...)
 	return append(strconv.AppendBool(dst, r.Conforms()), '}')
@@ -112,7 +113,7 @@ func comma(dst []byte, i int) []byte {
 	return dst
 }
 
-func text(dst []byte, key, value string) []byte { return appendString(append(dst, key...), value) }
+func text(dst []byte, key, s string) []byte { return display.AppendString(append(dst, key...), s) }
 
 func rows(dst []byte, list []*conform.Row) []byte {
 	for i, row := range list {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
@@ -47,7 +48,7 @@ func AppendStats(dst []byte, t *measure.Tally) []byte {
 		count(`{"opcode":`, int64(o.Opcode))
 		if o.Name != "" {
 			dst = append(dst, `,"name":`...)
-			dst = appendString(dst, o.Name)
+			dst = display.AppendString(dst, o.Name)
 		}
 		count(`,"c2s":`, o.ToHost)
 		count(`,"s2c":`, o.FromHost)

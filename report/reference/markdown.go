@@ -261,7 +261,8 @@ func (p *page) kinds() {
 		for _, kind := range k.kinds {
 			names = append(names, kind.String())
 		}
-		p.row(strings.Join(names, ", "), sizes[k.kinds[0]].text, k.meaning)
+		_, size := k.kinds[0].Size()
+		p.row(strings.Join(names, ", "), size, k.meaning)
 	}
 }
 

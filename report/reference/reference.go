@@ -322,8 +322,9 @@ func (v *rows) Field(f *decode.Field) {
 	if f.Names != nil {
 		v.names[at] = f.Names
 	}
+	_, size := f.Kind.Size()
 	v.fields = append(v.fields, Field{
-		Path: at, Kind: f.Kind.String(), Bytes: sizes[f.Kind].text, When: v.when(f.Conds), Doc: f.Doc, Values: values(f),
+		Path: at, Kind: f.Kind.String(), Bytes: size, When: v.when(f.Conds), Doc: f.Doc, Values: values(f),
 	})
 }
 
@@ -430,23 +431,6 @@ func (p *path) String() string {
 	return strings.ReplaceAll(strings.Join(p.groups, "."), ".[", "[")
 }
 
-// sizes are the bytes of each kind: how many at least, and in words. A bit
-// shares its byte with others; a derived field has none.
-var sizes = map[decode.Kind]struct {
-	least int
-	text  string
-}{
-	decode.KindU8: {1, "1"}, decode.KindU16: {2, "2"}, decode.KindU32: {4, "4"}, decode.KindI8: {1, "1"},
-	decode.KindI16: {2, "2"}, decode.KindI32: {4, "4"}, decode.KindF32: {4, "4"}, decode.KindBit: {0, "shared"},
-	decode.KindBool8: {1, "1"}, decode.KindEnum8: {1, "1"}, decode.KindEnum32: {4, "4"}, decode.KindFlags8: {1, "1"},
-	decode.KindObject: {4, "4"}, decode.KindHash16: {2, "2"}, decode.KindHash32: {4, "4"}, decode.KindCF16: {2, "2"},
-	decode.KindRatio8: {1, "1"}, decode.KindPercent8: {1, "1"}, decode.KindPower8: {1, "1"}, decode.KindDir3: {3, "3"},
-	decode.KindVec3: {12, "12"}, decode.KindQuat: {16, "16"}, decode.KindVec4h: {5, "5"}, decode.KindVec4f: {7, "7"},
-	decode.KindRatios: {0, "n"}, decode.KindStr8: {1, "1+n"}, decode.KindStr16: {2, "2+n"}, decode.KindStr32: {4, "4+n"},
-	decode.KindStr32z: {5, "4+n"}, decode.KindWStr32: {4, "4+2n"}, decode.KindWStrz: {2, "2n+2"}, decode.KindIPv4: {4, "4"},
-	decode.KindBytes: {0, "n"}, decode.KindText: {}, decode.KindIndex: {}, decode.KindPlace: {},
-}
-
 // A size is the length of a message as far as it follows from its description.
 type size struct {
 	list   int // lists that are open
@@ -462,8 +446,8 @@ func (s *size) add(f *decode.Field) {
 	if f.Kind.Derived() {
 		return
 	}
-	b := sizes[f.Kind]
-	if s.list > 0 || strings.Contains(b.text, "n") {
+	least, text := f.Kind.Size()
+	if s.list > 0 || strings.Contains(text, "n") {
 		s.open = true
 	}
 	if s.list > 0 {
@@ -471,7 +455,7 @@ func (s *size) add(f *decode.Field) {
 	}
 	switch len(f.Conds) {
 	case 0:
-		s.least += b.least
+		s.least += least
 		if f.Kind == decode.KindBit {
 			s.bits++
 		}
@@ -483,7 +467,7 @@ func (s *size) add(f *decode.Field) {
 			}
 			s.conds = append(s.conds, f.Conds[0])
 		}
-		s.some[key] += b.least
+		s.some[key] += least
 		s.nested = s.nested || f.Kind == decode.KindBit
 	default:
 		s.nested = true

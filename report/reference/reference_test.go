@@ -142,8 +142,8 @@ func TestRows(t *testing.T) {
 	}
 	want := `77 00 00 40 weapon = 0x40000077 (slot 0)
 02 firing_player = 2
-75 0e d2 direction = (0.92126, 0.11024, -0.3622)
-03 flags = 0x03 (sound, target)
+75 0e d2 direction = (0.9212598, 0.11023622, -0.36220473)
+03 flags = 0x03 (sound|target)
 68 00 08 40 target = 0x40080068 (slot 2)
 `
 	if got.String() != want {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report/ndjson"
@@ -212,7 +213,7 @@ func (v *fields) End(*decode.Group) { v.open = v.open[:len(v.open)-1] }
 
 // Field implements [decode.Visitor].
 func (v *fields) Field(f *decode.Field) {
-	for _, view := range key.Views(f) {
+	for _, view := range display.Views(f) {
 		shape := view.Shape(f.Kind)
 		p := &Schema{Type: shape.Type}
 		if shape.Null {
@@ -221,7 +222,7 @@ func (v *fields) Field(f *decode.Field) {
 		if shape.Array {
 			p = &Schema{Type: "array", Items: p, MinItems: shape.Len, MaxItems: shape.Len}
 		}
-		if view == key.Value {
+		if view == display.Whole {
 			p.Description = f.Doc
 		}
 		name := view.Member(f.Name)

@@ -308,7 +308,7 @@ func (b *briefer) Field(f *decode.Field) {
 			if v := &b.values[i]; v.add() && p.words != nil {
 				v.text = append(v.text, p.words[uint8(f.Uint)]...)
 			} else if p.words == nil && v.n <= shownElements {
-				v.text = b.sink.appendShort(v.text, b.r, f)
+				v.text = b.sink.values.AppendBrief(v.text, f, b.r)
 			}
 		}
 	}
@@ -335,7 +335,7 @@ func (b *briefer) part(f *decode.Field) {
 	default:
 		b.element++
 	}
-	v.text = b.sink.appendShort(text, b.r, f)
+	v.text = b.sink.values.AppendBrief(text, f, b.r)
 }
 
 // add begins another value or element, unless there are enough.

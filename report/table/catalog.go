@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/report/reference"
 )
 
@@ -222,7 +223,7 @@ func valueNames(f *reference.Field) string {
 	for _, v := range f.Values {
 		n := strconv.FormatUint(v.Value, 10)
 		if f.Kind == decode.KindFlags8.String() || v.Value > 0xFF {
-			n = string(appendHex(nil, v.Value, 2))
+			n = string(display.AppendHex(nil, v.Value, 2))
 		}
 		all = append(all, n+" "+v.Name)
 	}

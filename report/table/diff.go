@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
@@ -11,12 +12,12 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/diff"
 	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // Diff writes the comparison of two captures, which have names: a table of the
@@ -27,6 +28,7 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Opt
 		c = msg.Catalog()
 	}
 	d := diffPage{r: r, o: o, theme: newTheme(o.Color), catalog: c, more: signsOf(o).more}
+	d.values.More = d.more
 	d.head(names)
 	if d.strange = r.Strange(); d.strange {
 		d.line(yellow, "The files have hardly anything in common: are they of the same session?")
@@ -49,6 +51,7 @@ type diffPage struct {
 	theme   *theme
 	catalog *decode.Catalog
 	widths  widths
+	values  display.Presenter
 	more    string
 	strange bool
 	b       bytes.Buffer
@@ -228,19 +231,20 @@ func (d *diffPage) finding(f *diff.Finding) {
 	}
 	for i := range f.Fields {
 		v := &f.Fields[i]
-		a, b := ndjson.DiffValues(f, v)
-		d.line(normal, "      %s: %s in A, %s in B", v.Path, shownValue(a), shownValue(b))
+		a, b := report.Escape(v.Text[0]), report.Escape(v.Text[1])
+		if v.A != nil || v.B != nil {
+			a, b = d.value(f.A.Record, v.A), d.value(f.B.Record, v.B)
+		}
+		d.line(normal, "      %s: %s in A, %s in B", v.Path, cmp.Or(a, "empty"), cmp.Or(b, "empty"))
 	}
 }
 
-func shownValue(s *string) string {
-	if s == nil {
+// value returns the value of a field of a record.
+func (d *diffPage) value(r *dissect.Record, f *decode.Field) string {
+	if f == nil {
 		return "nothing"
 	}
-	if *s == "" {
-		return "empty"
-	}
-	return report.Escape(*s)
+	return string(d.values.AppendText(nil, f, r))
 }
 
 // brief returns the line of a record, without its place.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
@@ -43,14 +44,14 @@ func (s *Sink) flight(dst []byte, f *measure.Flight) []byte {
 	if f.Name != "" {
 		b = report.AppendEscaped(b, f.Name)
 	} else {
-		b = appendObject(append(b, "object "...), f.Object)
+		b = display.AppendID(append(b, "object "...), f.Object)
 	}
 	b = appendCount(append(b, "  "...), f.Updates, "update")
 	if f.Moves {
-		b = append(appendFloat(append(b, ", "...), float64(f.Speed)), " u/s"...)
+		b = append(display.AppendNumber(append(b, ", "...), float64(f.Speed)), " u/s"...)
 	}
 	if f.Hulled {
-		b = appendPercent(append(b, ", hull "...), 100*float64(f.Hull))
+		b = display.AppendPercent(append(b, ", hull "...), 100*float64(f.Hull))
 	}
 	s.body.b = b
 	if s.opts.Width > 0 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -196,7 +197,7 @@ func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) error 
 		if s.Host == sides[0].Host && s.Client == sides[0].Client {
 			name := s.Name
 			if name == "" {
-				name = string(appendHex(nil, uint64(s.Object), 8))
+				name = string(display.AppendHex(nil, uint64(s.Object), 8))
 			}
 			const numbers = 61 // columns of the others
 			cells := shipCells(s)
@@ -343,7 +344,7 @@ func (n *networkTables) ships(ships []measure.Ship) error {
 	rows := [][]string{}
 	for i := range ships {
 		s := &ships[i]
-		cells := append([]string{string(appendHex(nil, uint64(s.Object), 8)), n.name(s.Name, shipNameWidth)}, shipCells(s)...)
+		cells := append([]string{string(display.AppendHex(nil, uint64(s.Object), 8)), n.name(s.Name, shipNameWidth)}, shipCells(s)...)
 		rows = append(rows, n.row(s.Host, s.Client, s.Player, s.Dir, cells...))
 	}
 	return n.grid(n.head(append([]string{"object", "ship"}, shipHeads...)...), rows, 2)

@@ -9,6 +9,7 @@ import (
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
@@ -42,7 +43,7 @@ func Stats(w io.Writer, t *measure.Tally, o Options) error {
 		rows := [][]string{}
 		for _, c := range f.ByCount() {
 			rows = append(rows, []string{
-				string(appendHex(nil, uint64(c.Flags), 2)), string(measure.AppendFlagNames(nil, c.Flags)),
+				string(display.AppendHex(nil, uint64(c.Flags), 2)), string(measure.AppendFlagNames(nil, c.Flags)),
 				count(c.Count), percent(float64(c.Count) / float64(total)),
 			})
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -89,17 +90,16 @@ type Sink struct {
 	twoWay           bool            // the line is of both directions
 	brief            briefer
 	tree             tree
-	vectors          report.Vectors // as a line has them
-	exact            exact
+	values           display.Presenter
 	clock            report.Clock
 	addrs            report.Addresses
-	scratch          []byte
 	lineText         []byte // of Line
 }
 
 // New returns a sink that writes to w.
 func New(w io.Writer, o Options) *Sink {
 	s := &Sink{flights: measure.Flights{Start: o.Start}, opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: signsOf(o), clock: report.Clock{Layout: time.DateTime}}
+	s.values.More, s.values.Beside = s.signs.more, treeBytes
 	if o.Zone == nil {
 		s.opts.Zone = time.UTC
 	}
@@ -287,7 +287,7 @@ func (s *Sink) place(r *dissect.Record) {
 // appendPlace appends frame, time, direction and player.
 func (s *Sink) appendPlace(b []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
-		b = append(appendDecimal(b, false, uint64(d.Number), 0, s.cols.frame), ' ')
+		b = append(display.AppendDecimal(b, false, uint64(d.Number), 0, s.cols.frame), ' ')
 		if d.Time.IsZero() {
 			b = pad(b, timeWidths[s.opts.Times])
 		} else {
@@ -405,10 +405,10 @@ func AppendName(dst []byte, r *dissect.Record) []byte {
 	case !ok:
 		return append(dst, r.Transport.Type.Kind()...)
 	case r.Spec == nil:
-		return appendHex(append(dst, "unknown "...), uint64(op), 2)
+		return display.AppendHex(append(dst, "unknown "...), uint64(op), 2)
 	case r.Spec.Code != op: // a spec that stands for all opcodes without one
 		dst = append(append(dst, r.Spec.Name...), ' ')
-		return appendHex(dst, uint64(op), 2)
+		return display.AppendHex(dst, uint64(op), 2)
 	}
 	return append(dst, r.Spec.Name...)
 }
@@ -424,7 +424,7 @@ func (s *Sink) contents(r *dissect.Record) {
 	case r.Kind == dissect.KindGameSpy:
 		s.pairs(r)
 	case r.Kind == dissect.KindMalformed:
-		t.b = appendBytes(t.b, r.Bytes, shownBytes, s.signs.more)
+		t.b = s.values.AppendBytes(t.b, r.Bytes, shownBytes)
 	case r.Kind == dissect.KindEvicted:
 		if r.Err != nil {
 			t.b = report.AppendEscaped(t.b, r.Err.Error())
@@ -432,7 +432,7 @@ func (s *Sink) contents(r *dissect.Record) {
 	case r.Message != nil:
 		s.brief.append(s, r)
 	case r.Status == dissect.StatusUnknown:
-		t.b = appendBytes(t.b, r.Rest, shownBytes, s.signs.more)
+		t.b = s.values.AppendBytes(t.b, r.Rest, shownBytes)
 	case h.Type == transport.Acknowledge && h.HasSeq:
 		s.key("seq")
 		t.b = appendInt(t.b, int64(h.Seq))

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -611,7 +612,7 @@ func TestNumbers(t *testing.T) {
 		{3.4e38, "3.4e+38"},
 	}
 	for _, test := range tests {
-		if got := string(appendFloat(nil, test.f)); got != test.want {
+		if got := string(display.AppendNumber(nil, test.f)); got != test.want {
 			t.Errorf("%v: got %s, want %s", test.f, got, test.want)
 		}
 	}
@@ -709,14 +710,14 @@ func TestDecimals(t *testing.T) {
 			for _, width := range []int{0, 6, 8, 20} {
 				for _, sign := range []string{"", "-"} {
 					want := fmt.Sprintf("> %*s", width, sign+strconv.FormatFloat(float64(n)/scale, 'f', decimals, 64))
-					if got := string(appendDecimal([]byte("> "), sign != "", n, decimals, width)); got != want {
+					if got := string(display.AppendDecimal([]byte("> "), sign != "", n, decimals, width)); got != want {
 						t.Errorf("%s%d, %d decimals, %d columns: got %q, want %q", sign, n, decimals, width, got, want)
 					}
 				}
 			}
 		}
 	}
-	if got, want := string(appendDecimal(nil, true, math.MaxUint64, 3, 32)), "          -18446744073709551.615"; got != want {
+	if got, want := string(display.AppendDecimal(nil, true, math.MaxUint64, 3, 32)), "          -18446744073709551.615"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

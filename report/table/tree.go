@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
@@ -102,9 +103,9 @@ func (s *Sink) gather(r *dissect.Record) *tree {
 	}
 	if op, ok := r.Opcode(); ok {
 		t.add(0, 1, "opcode")
-		t.text = appendHex(t.text, uint64(op), 2)
+		t.text = display.AppendHex(t.text, uint64(op), 2)
 		if r.Spec != nil {
-			t.text = appendNote(t.text, r.Spec.Name)
+			t.text = display.AppendNote(t.text, r.Spec.Name)
 		}
 		t.close()
 	}
@@ -157,7 +158,7 @@ func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 		dst = appendInt(append(dst, ", seq "...), int64(h.Seq))
 	}
 	if h.Type == transport.Acknowledge {
-		dst = appendHex(append(dst, ", flags "...), uint64(h.AckFlags), 2)
+		dst = display.AppendHex(append(dst, ", flags "...), uint64(h.AckFlags), 2)
 	}
 	if h.Fragment {
 		dst = appendInt(append(dst, ", fragment "...), int64(h.Index)+1)
@@ -264,7 +265,7 @@ func (t *tree) Field(f *decode.Field) {
 	if f.Kind == decode.KindObject {
 		row.object = uint32(f.Uint)
 	}
-	t.text = t.sink.appendFull(t.text, t.r, f)
+	t.text = t.sink.values.AppendText(t.text, f, t.r)
 	row.to = len(t.text)
 }
 
@@ -336,7 +337,7 @@ func (t *tree) append(dst []byte) []byte {
 		if r.off < r.end {
 			r.appendPlace(line[:place])
 			if r.end <= len(t.data) {
-				appendBytes(line[:data], t.data[r.off:r.end], treeBytes, more)
+				t.sink.values.AppendBytes(line[:data], t.data[r.off:r.end], treeBytes)
 			}
 		}
 		copy(line[len(indent):], on)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/report/csv"
-	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // A csvFile writes a table as CSV. An absent value is empty, an empty text is
@@ -122,9 +122,9 @@ func (c *cells) append(dst []byte, r *rows, i int) []byte {
 func (c *cells) appendElement(dst []byte, r *rows, i int) []byte {
 	switch c.kind {
 	case Text:
-		return ndjson.AppendString(dst, string(r.textOf(c.texts[i])))
+		return display.AppendString(dst, r.textOf(c.texts[i]))
 	case Float:
-		return ndjson.AppendFloat(dst, c.floats[i])
+		return display.AppendFloat(dst, c.floats[i])
 	default:
 		return c.append(dst, r, i)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -40,7 +40,7 @@ type leaf struct {
 }
 
 type view struct {
-	key.View
+	display.View
 	column int
 }
 
@@ -212,25 +212,25 @@ func (p *planner) Field(f *decode.Field) {
 		return c
 	}
 	doc := docOf(f)
-	for _, v := range key.Views(f) {
+	for _, v := range display.Views(f) {
 		switch {
-		case v == key.FlagNames || slices.ContainsFunc(l.views, func(o view) bool { return o.View == v }):
+		case v == display.FlagNames || slices.ContainsFunc(l.views, func(o view) bool { return o.View == v }):
 			continue
-		case v == key.Value && len(key.Components(f.Kind)) > 0:
+		case v == display.Whole && len(f.Kind.Components()) > 0:
 			if len(l.parts) == 0 {
-				for _, c := range key.Components(f.Kind) {
+				for _, c := range f.Kind.Components() {
 					l.parts = append(l.parts, add(f.Name+"_"+string(c), Float, false, doc))
 				}
 			}
 			continue
-		case v == key.Value && f.Kind == decode.KindRatios && within != nil:
+		case v == display.Whole && f.Kind == decode.KindRatios && within != nil:
 			l.views = append(l.views, view{v, add(f.Name, Text, true, "JSON: "+doc)})
 			continue
-		case v == key.Value && f.Kind == decode.KindRatios:
+		case v == display.Whole && f.Kind == decode.KindRatios:
 			l.array = true
 			l.views = append(l.views, view{v, add(f.Name, Float, true, doc)})
 			continue
-		case v != key.Value:
+		case v != display.Whole:
 			doc := docOfView(v, f.Name)
 			l.views = append(l.views, view{v, add(v.Member(f.Name), typeOf(v.Shape(f.Kind)), false, doc)})
 			continue
@@ -255,17 +255,17 @@ func docOf(f *decode.Field) string {
 }
 
 // docOfView returns the meaning of a column that goes with a field.
-func docOfView(v key.View, field string) string {
+func docOfView(v display.View, field string) string {
 	switch v {
-	case key.ValueName:
+	case display.ValueName:
 		return "name of `" + field + "`"
-	case key.PlayerName:
+	case display.PlayerName:
 		return "name of the player `" + field + "`"
-	case key.Slot:
+	case display.Slot:
 		return "player slot of `" + field + "`"
-	case key.ObjectName:
+	case display.ObjectName:
 		return "description of `" + field + "`"
-	case key.Byte:
+	case display.Byte:
 		return "the byte, if it is neither 0 nor 1"
 	default:
 		return ""
@@ -273,7 +273,7 @@ func docOfView(v key.View, field string) string {
 }
 
 // typeOf returns the type of a column with values of a shape.
-func typeOf(s key.Shape) Type {
+func typeOf(s display.Shape) Type {
 	switch s.Type {
 	case "integer":
 		return Int

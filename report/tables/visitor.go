@@ -1,14 +1,9 @@
 package tables
 
 import (
-	"encoding/hex"
-	"strconv"
-
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/key"
-	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // A visitor puts the fields of a message into the open row of its table.
@@ -19,9 +14,9 @@ type visitor struct {
 	next    int // leaf that is likely the next
 	skip    int // open groups that are not in the plan
 	element int // of the list, -1 outside
-	json    ndjson.Group
+	json    display.JSON
 	depth   int // groups in the open JSON, 0 for none
-	values  ndjson.Values
+	values  display.Presenter
 	text    []byte
 	viewer  decode.Viewer
 
@@ -60,7 +55,7 @@ func (v *visitor) Begin(g *decode.Group) {
 	case n == nil:
 		v.skip = 1
 	case n.json >= 0:
-		v.json.Open(v.record, true)
+		v.json = display.JSON{Presenter: &v.values, Names: v.record, B: append(v.json.B[:0], '[')}
 		v.depth = 1
 	default:
 		v.at, v.next = n, 0
@@ -79,7 +74,7 @@ func (v *visitor) End(g *decode.Group) {
 		return
 	case v.depth == 1:
 		v.depth = 0
-		v.bytes(v.at.json, v.json.Close())
+		v.set(v.at.json, display.Item{Type: decode.TypeText, Text: append(v.json.B, ']')})
 		v.at, v.next = v.at.parent, 0
 		return
 	case v.skip > 0:
@@ -137,124 +132,59 @@ func (v *visitor) Field(f *decode.Field) {
 	}
 }
 
-// The methods below set a column, or within a list the element of its list.
-
-func (v *visitor) int(column int, n int64) {
+// set sets a column to an item, or within a list the element of its list.
+func (v *visitor) set(column int, it display.Item) {
 	if v.element < 0 {
-		v.t.int(column, n)
-	} else if c, ok := v.t.at(column, v.element); ok {
-		c.ints = append(c.ints, n)
+		switch it.Type {
+		case decode.TypeInt:
+			v.t.int(column, it.Int)
+		case decode.TypeBool:
+			v.t.int(column, min(it.Int, 1))
+		case decode.TypeFloat:
+			v.t.float(column, it.Float)
+		default:
+			v.t.bytes(column, it.Text)
+		}
+		return
 	}
-}
-
-func (v *visitor) float(column int, x float32) {
-	if v.element < 0 {
-		v.t.float(column, x)
-	} else if c, ok := v.t.at(column, v.element); ok {
-		c.floats = append(c.floats, x)
-	}
-}
-
-func (v *visitor) string(column int, s string) {
-	if v.element < 0 {
-		v.t.text(column, s)
-	} else if c, ok := v.t.at(column, v.element); ok {
-		c.texts = append(c.texts, keep(v.t, s))
-	}
-}
-
-func (v *visitor) bytes(column int, s []byte) {
-	if v.element < 0 {
-		v.t.bytes(column, s)
-	} else if c, ok := v.t.at(column, v.element); ok {
-		c.texts = append(c.texts, keep(v.t, s))
+	c, ok := v.t.at(column, v.element)
+	switch {
+	case !ok:
+	case it.Type == decode.TypeInt:
+		c.ints = append(c.ints, it.Int)
+	case it.Type == decode.TypeBool:
+		c.ints = append(c.ints, min(it.Int, 1))
+	case it.Type == decode.TypeFloat:
+		c.floats = append(c.floats, it.Float)
+	default:
+		c.texts = append(c.texts, keep(v.t, it.Text))
 	}
 }
 
 func (v *visitor) leaf(l *leaf, f *decode.Field) {
 	for i, c := range l.parts {
-		v.float(c, f.Vec[i])
+		v.set(c, display.Item{Type: decode.TypeFloat, Float: f.Vec[i]})
 	}
 	for i := range l.views {
 		w := &l.views[i]
-		switch w.View {
-		case key.Value:
-			v.value(l, w.column, f)
-		case key.ValueName:
-			if f.Names != nil {
-				if name := f.Names.Name(f.Uint); name != "" {
-					v.string(w.column, name)
-				}
-			}
-		case key.Slot:
-			if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
-				v.int(w.column, int64(slot))
-			}
-		case key.ObjectName:
-			if s := v.record.Session; s != nil {
-				if v.text = s.AppendObject(v.text[:0], wire.ObjectID(f.Uint)); len(v.text) > 0 {
-					v.bytes(w.column, v.text)
-				}
-			}
-		case key.PlayerName:
-			if name := v.record.NameOf(f); name != "" {
-				v.string(w.column, name)
-			}
-		case key.Byte:
-			if f.Kind == decode.KindBool8 && f.Uint > 1 {
-				v.int(w.column, int64(f.Uint))
-			}
-		case key.FlagNames:
+		if it, ok := v.values.Item(f, w.View, v.record); ok {
+			v.set(w.column, it)
+		} else if f.Kind == decode.KindRatios {
+			v.shares(l, w.column, f)
 		}
-	}
-}
-
-// value sets the column of a field's own value.
-func (v *visitor) value(l *leaf, column int, f *decode.Field) {
-	switch f.Kind {
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8, decode.KindObject,
-		decode.KindHash16, decode.KindHash32, decode.KindIndex:
-		v.int(column, int64(f.Uint))
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		v.int(column, f.Int)
-	case decode.KindPercent8: // a whole number
-		v.int(column, int64(f.Float))
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPower8:
-		v.float(column, float32(f.Float))
-	case decode.KindBit, decode.KindBool8:
-		v.int(column, int64(min(f.Uint, 1)))
-	case decode.KindRatios:
-		v.shares(l, column, f)
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
-		v.text = f.AppendText(v.text[:0])
-		v.bytes(column, v.text)
-	case decode.KindIPv4:
-		v.text = v.text[:0]
-		for i, b := range f.Bytes {
-			if i > 0 {
-				v.text = append(v.text, '.')
-			}
-			v.text = strconv.AppendUint(v.text, uint64(b), 10)
-		}
-		v.bytes(column, v.text)
-	case decode.KindBytes:
-		v.text = hex.AppendEncode(v.text[:0], f.Bytes)
-		v.bytes(column, v.text)
-	case decode.KindText:
-		v.string(column, f.Text)
-	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
 	}
 }
 
 // shares sets the column of an array of shares of 255.
 func (v *visitor) shares(l *leaf, column int, f *decode.Field) {
 	if !l.array { // within a list
-		v.text = v.values.Append(v.text[:0], v.record, f, key.Value, -1)
-		v.bytes(column, v.text)
+		v.text = v.values.AppendJSON(v.text[:0], f, display.Whole, v.record)
+		v.set(column, display.Item{Type: decode.TypeText, Text: v.text})
 		return
 	}
-	for _, b := range f.Bytes {
-		v.t.addFloat(column, float32(b)/255)
+	for i := range f.Bytes {
+		it, _ := display.Element(f, i)
+		v.t.addFloat(column, it.Float)
 	}
 	v.t.end(column)
 }

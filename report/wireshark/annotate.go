@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -76,7 +77,7 @@ type Annotator struct {
 	trailer  []byte
 	comment  []byte
 	value    []byte // scratch
-	scratch  []byte
+	values   display.Presenter
 	about    about // of the last record
 
 	source int // current data source, 0 for the UDP payload

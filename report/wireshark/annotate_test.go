@@ -323,7 +323,7 @@ func TestUnknownFields(t *testing.T) {
 			got = append(got, it.value)
 		}
 	}
-	if want := []string{"sender: 2", "text: hello"}; !slices.Equal(got, want) {
+	if want := []string{"sender: 2", `text: "hello"`}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

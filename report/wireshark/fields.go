@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/key"
@@ -69,7 +70,7 @@ const maxValues = 64
 // A node is a field, group or list of a message with its members.
 type node struct {
 	*field                  // the value, or the group itself
-	views  [8]*field        // by key.View
+	views  [8]*field        // by display.View
 	parts  []*field         // components of a vector
 	member map[string]*node // of a group
 }
@@ -264,15 +265,15 @@ func (v *describer) Field(f *decode.Field) {
 	if f.Names != nil && f.Kind != decode.KindFlags8 && c.values == nil {
 		c.values = named(f.Names)
 	}
-	for _, view := range key.Views(f)[1:] {
+	for _, view := range display.Views(f)[1:] {
 		of := formText
-		if view == key.Slot || view == key.Byte {
+		if view == display.Slot || view == display.Byte {
 			of = formUint
 		}
 		c.views[view] = v.add(within+view.Member(f.Name), of, f.Doc)
 		c.views[view].onParent = true
 	}
-	if letters := key.Components(f.Kind); letters != "" && c.parts == nil {
+	if letters := f.Kind.Components(); letters != "" && c.parts == nil {
 		for _, letter := range letters {
 			c.parts = append(c.parts, v.add(within+f.Name+"."+string(letter), formFloat, f.Doc))
 		}
@@ -293,28 +294,20 @@ func named(names decode.Names) []value {
 
 // fieldForm returns the form of a kind of field.
 func fieldForm(k decode.Kind) form {
-	switch k {
+	switch k { //nolint:exhaustive // the others have the form of their type
 	case decode.KindI8, decode.KindI16, decode.KindI32, decode.KindPercent8:
 		return formInt
-	case decode.KindF32, decode.KindRatio8, decode.KindPower8, decode.KindCF16, decode.KindRatios:
-		return formFloat
-	case decode.KindBit, decode.KindBool8:
-		return formBool
 	case decode.KindFlags8:
 		return formByte
 	case decode.KindObject, decode.KindHash16, decode.KindHash32:
 		return formHex
-	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		return formGroup
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
-		return formText
-	case decode.KindIPv4:
-		return formIPv4
-	case decode.KindBytes:
-		return formBytes
-	default:
-		return formUint
 	}
+	return typeForms[k.Type()]
+}
+
+var typeForms = [...]form{
+	decode.TypeInt: formUint, decode.TypeBool: formBool, decode.TypeFloat: formFloat, decode.TypeVector: formGroup, decode.TypeShares: formFloat,
+	decode.TypeText: formText, decode.TypeIPv4: formIPv4, decode.TypeBytes: formBytes,
 }
 
 // checksum identifies the table: a trailer can only be read with the table that

@@ -3,15 +3,13 @@ package wireshark
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"net/netip"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -311,7 +309,7 @@ func (a visitor) Field(f *decode.Field) {
 	}
 	a.grow(from, to)
 	if n.field == nil { // of a mod
-		a.putText(a.table.other, from, to, f.Name+": "+valueText(f))
+		a.putEscaped(a.table.other, from, to, a.values.AppendText(append(append(a.value[:0], f.Name...), ": "...), f, a.record))
 		return
 	}
 	a.putValue(n, f, from, to)
@@ -322,32 +320,33 @@ func (a visitor) Field(f *decode.Field) {
 
 // putValue adds the value of a field.
 func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
-	switch f.Kind {
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		a.putNumber(n.field, from, to, f.Int)
-	case decode.KindPercent8:
-		a.putNumber(n.field, from, to, int64(f.Float))
-	case decode.KindBit, decode.KindBool8:
-		a.putBool(n.field, from, to, f.Uint != 0)
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8:
-		a.putFloat(n.field, from, to, float32(f.Float))
-	case decode.KindPower8:
-		a.putFloat(n.field, from, to, float32(math.Round(f.Float*100)/100))
-	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindQuat, decode.KindPlace:
+	switch f.Kind.Type() { //nolint:exhaustive // the others are items
+	case decode.TypeVector:
 		a.putVector(n, f, from, to)
-	case decode.KindRatios:
-		for i, c := range f.Bytes {
-			a.putFloat(n.field, from+i, from+i+1, float32(c)/255)
+	case decode.TypeShares:
+		for i := range f.Bytes {
+			it, _ := display.Element(f, i)
+			a.putItem(n.field, from+i, from+i+1, it)
 		}
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
-		a.scratch = f.AppendText(a.scratch[:0])
-		a.putEscaped(n.field, from, to, report.AppendEscaped(a.value[:0], a.scratch))
-	case decode.KindText:
-		a.putText(n.field, from, to, f.Text)
-	case decode.KindIPv4, decode.KindBytes:
+	case decode.TypeIPv4, decode.TypeBytes:
 		a.putBytes(n.field, from, to, f.Bytes)
 	default:
-		a.putNumber(n.field, from, to, int64(f.Uint))
+		it, _ := a.values.Item(f, display.Whole, a.record)
+		a.putItem(n.field, from, to, it)
+	}
+}
+
+// putItem adds what a view shows of a field.
+func (a *Annotator) putItem(of *field, from, to int, it display.Item) {
+	switch it.Type {
+	case decode.TypeInt:
+		a.putNumber(of, from, to, it.Int)
+	case decode.TypeBool:
+		a.putBool(of, from, to, it.Int != 0)
+	case decode.TypeFloat:
+		a.putFloat(of, from, to, it.Float)
+	default:
+		a.putEscaped(of, from, to, report.AppendEscaped(a.value[:0], it.Text))
 	}
 }
 
@@ -375,68 +374,12 @@ func (a *Annotator) putViews(n *node, f *decode.Field, from, to int) {
 		if of == nil {
 			continue
 		}
-		switch key.View(view) {
-		case key.ValueName:
-			if f.Names != nil {
-				if name := f.Names.Name(f.Uint); name != "" {
-					a.putText(of, from, to, name)
-				}
+		if it, ok := a.values.Item(f, display.View(view), a.record); ok {
+			a.putItem(of, from, to, it)
+		} else if display.View(view) == display.FlagNames {
+			for bit := range display.Bits(f.Uint) {
+				a.putText(of, from, to, display.FlagName(f, bit))
 			}
-		case key.FlagNames:
-			if f.Names != nil {
-				for bit := range uint64(8) {
-					if f.Uint>>bit&1 != 0 {
-						a.putText(of, from, to, flagName(f.Names, bit))
-					}
-				}
-			}
-		case key.Slot:
-			if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
-				a.putNumber(of, from, to, int64(slot))
-			}
-		case key.ObjectName:
-			if s := a.record.Session; s != nil {
-				if a.scratch = s.AppendObject(a.scratch[:0], wire.ObjectID(f.Uint)); len(a.scratch) > 0 {
-					a.putEscaped(of, from, to, report.AppendEscaped(a.value[:0], a.scratch))
-				}
-			}
-		case key.Byte:
-			if f.Uint > 1 {
-				a.putNumber(of, from, to, int64(f.Uint))
-			}
-		case key.PlayerName:
-			if name := a.record.NameOf(f); name != "" {
-				a.putText(of, from, to, name)
-			}
-		case key.Value:
 		}
-	}
-}
-
-// flagName returns the name of a flag as JSON has it.
-func flagName(names decode.Names, bit uint64) string {
-	if name := names.Name(bit); name != "" {
-		return name
-	}
-	return "bit" + strconv.FormatUint(bit, 10)
-}
-
-// valueText returns the value of a field as a text, not escaped.
-func valueText(f *decode.Field) string {
-	switch f.Kind {
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		return strconv.FormatInt(f.Int, 10)
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
-		return strconv.FormatFloat(f.Float, 'g', -1, 32)
-	case decode.KindDir3, decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		return fmt.Sprint(f.Vec[:3])
-	case decode.KindQuat:
-		return fmt.Sprint(f.Vec[:])
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindText:
-		return string(f.AppendText(nil))
-	case decode.KindBytes, decode.KindRatios, decode.KindIPv4:
-		return hex.EncodeToString(f.Bytes)
-	default:
-		return strconv.FormatUint(f.Uint, 10)
 	}
 }

@@ -426,7 +426,7 @@ func (v *fieldWriter) Field(f *decode.Field) {
 		copy(v.out[lo:hi], v.text(f.Privacy, v.in[lo:hi], isWide(f.Kind)))
 	case f.Privacy == decode.ChatLine:
 		v.namesIn(v.out[lo:hi])
-	case isText(f.Kind):
+	case f.Kind.Type() == decode.TypeText:
 		v.public(v.in[lo:hi])
 	}
 }
@@ -438,8 +438,6 @@ func (v *fieldWriter) Begin(*decode.Group) {}
 func (v *fieldWriter) End(*decode.Group) {}
 
 func isWide(k decode.Kind) bool { return k == decode.KindWStr32 || k == decode.KindWStrz }
-
-func isText(k decode.Kind) bool { return k >= decode.KindStr8 && k <= decode.KindWStrz }
 
 // A memory holds the rewritten numbered messages, for their repetitions. When it
 // is full it forgets the older half.

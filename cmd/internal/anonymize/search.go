@@ -179,10 +179,9 @@ func (s *search) Frame(f *capture.Frame) {
 
 // Field implements [decode.Visitor]: it marks numbers.
 func (s *search) Field(f *decode.Field) {
-	if isText(f.Kind) || f.Kind == decode.KindIPv4 || f.Kind == decode.KindBytes {
-		return
+	if f.Kind.Type() < decode.TypeText {
+		s.mark(s.base+f.Off, s.base+f.End)
 	}
-	s.mark(s.base+f.Off, s.base+f.End)
 }
 
 func (s *search) mark(lo, hi int) {

@@ -429,11 +429,7 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 	case f.Kind == decode.KindIPv4 && len(f.Bytes) == 4:
 		m, v = renamed, id{addresses, binary.BigEndian.Uint32(f.Bytes)}
 	case f.Who != decode.NoPlayer:
-		n := uint32(f.Uint)
-		if f.Kind == decode.KindI32 {
-			n = uint32(f.Int)
-		}
-		m, v = renamed, id{numbers + domain(f.Who), n}
+		m, v = renamed, id{numbers + domain(f.Who), uint32(f.Whole())}
 	case f.Name == msg.ClockField && depth == 0:
 		return ofClock, v
 	case f.Name == transport.NonceField && r.Transport.Type == transport.Connect: // each attempt draws another one
@@ -459,14 +455,10 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 	return m, v
 }
 
-// isText reports whether fields of a kind hold text.
+// isText reports whether fields of a kind hold text or bytes, which an anonymised
+// capture may have changed.
 func isText(k decode.Kind) bool {
-	switch k {
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
-		return true
-	default:
-		return false
-	}
+	return k.Type() == decode.TypeText || k.Type() == decode.TypeBytes
 }
 
 // Field implements [decode.Visitor].
@@ -479,7 +471,7 @@ func (s *scanner) Field(f *decode.Field) {
 	case m == renamed:
 		s.ids = append(s.ids, v)
 	case m == ofClock:
-	case s.lengths && (isText(f.Kind) || f.Kind == decode.KindBytes):
+	case s.lengths && isText(f.Kind):
 		return
 	case f.Kind == decode.KindBit && len(s.record.Spec.HostFields) > 0: // it shares its byte with one that is not compared
 		s.bits = append(s.bits, byte(f.Uint))

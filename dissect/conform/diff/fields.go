@@ -97,7 +97,7 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 			add(Field{Path: v.path, A: &v.field})
 		case v.means == ofClock:
 		case v.means == renamed && r.stands(v.id, y.all[j].id):
-		case lengths && (isText(v.field.Kind) || v.field.Kind == decode.KindBytes) && len(v.field.Bytes) == len(y.all[j].field.Bytes):
+		case lengths && isText(v.field.Kind) && len(v.field.Bytes) == len(y.all[j].field.Bytes):
 		case !sameValue(&v.field, &y.all[j].field):
 			add(Field{Path: v.path, A: &v.field, B: &y.all[j].field})
 		}
@@ -225,27 +225,21 @@ func sameValue(a, b *decode.Field) bool {
 	if a.Kind != b.Kind {
 		return false
 	}
-	components := 3
-	switch a.Kind {
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		return a.Int == b.Int
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
+	switch a.Kind.Type() {
+	case decode.TypeInt, decode.TypeBool:
+		return a.Whole() == b.Whole()
+	case decode.TypeFloat:
 		return math.Float64bits(a.Float) == math.Float64bits(b.Float)
-	case decode.KindQuat, decode.KindVec4h, decode.KindVec4f:
-		components = 4
-	case decode.KindDir3, decode.KindVec3:
-	case decode.KindRatios, decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz,
-		decode.KindIPv4, decode.KindBytes:
-		return bytes.Equal(a.Bytes, b.Bytes)
-	default:
-		return a.Uint == b.Uint
-	}
-	for i := range components {
-		if math.Float32bits(a.Vec[i]) != math.Float32bits(b.Vec[i]) {
-			return false
+	case decode.TypeVector:
+		for i := range a.Kind.Components() {
+			if math.Float32bits(a.Vec[i]) != math.Float32bits(b.Vec[i]) {
+				return false
+			}
 		}
+		return true
+	default:
+		return bytes.Equal(a.Bytes, b.Bytes)
 	}
-	return true
 }
 
 func hex(b []byte) string {

@@ -1,11 +1,11 @@
 package suite
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -32,9 +32,10 @@ func fieldsOf(spec *decode.Spec, body []byte) string {
 
 // A lister collects fields as text.
 type lister struct {
-	brief []string
-	depth int
-	list  []string
+	brief  []string
+	depth  int
+	list   []string
+	values display.Presenter
 }
 
 // Field implements [decode.Visitor].
@@ -42,29 +43,7 @@ func (l *lister) Field(f *decode.Field) {
 	if l.depth > 0 || len(l.brief) > 0 && !slices.Contains(l.brief, f.Name) {
 		return
 	}
-	var v string
-	switch f.Kind {
-	case decode.KindI8, decode.KindI16, decode.KindI32:
-		v = fmt.Sprint(f.Int)
-	case decode.KindF32, decode.KindCF16, decode.KindRatio8, decode.KindPercent8, decode.KindPower8:
-		v = fmt.Sprint(float32(f.Float))
-	case decode.KindObject, decode.KindHash16, decode.KindHash32:
-		v = fmt.Sprintf("0x%08X", f.Uint)
-	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
-		v = fmt.Sprintf("%q", f.AppendText(nil))
-	case decode.KindText:
-		v = f.Text
-	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		v = fmt.Sprint(f.Vec)
-	case decode.KindRatios, decode.KindIPv4, decode.KindBytes:
-		v = fmt.Sprintf("%X", f.Bytes)
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindBit, decode.KindBool8, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8,
-		decode.KindIndex:
-		v = fmt.Sprint(f.Uint)
-	default:
-		return
-	}
-	l.list = append(l.list, f.Name+" "+v)
+	l.list = append(l.list, f.Name+" "+string(l.values.AppendText(nil, f, nil)))
 }
 
 // Begin implements [decode.Visitor].

@@ -1,11 +1,11 @@
-package report
+package display
 
 import "math"
 
-// Vectors caches the texts of the vectors that were written last. A host copies
+// vectors caches the texts of the vectors that were written last. A host copies
 // a player's messages to everybody, so most vectors come several times, and
 // floats take long to write. Its zero value is ready to use.
-type Vectors struct{ slots [256]vectorText }
+type vectors struct{ slots [256]vectorText }
 
 // A vectorText is a vector and its text.
 type vectorText struct {
@@ -16,7 +16,7 @@ type vectorText struct {
 
 // Append appends the text of v. Every call must pass the same function, and it
 // must append the same text for the same numbers.
-func (r *Vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v *[3]float32) []byte) []byte {
+func (r *vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v *[3]float32) []byte) []byte {
 	x, y, z := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2])
 	const mix = 0x9E3779B1
 	s := &r.slots[((x*mix^y)*mix^z)*mix>>24]

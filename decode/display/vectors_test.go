@@ -1,4 +1,4 @@
-package report
+package display
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func TestVectors(t *testing.T) {
 		}
 		return dst
 	}
-	var vectors Vectors
+	var all vectors
 	values := []float32{
 		0, float32(math.Copysign(0, -1)), 1, -1, 0.1, float32(math.NaN()), math.Float32frombits(0x7FC00001),
 		float32(math.Inf(1)), math.MaxFloat32, math.SmallestNonzeroFloat32,
@@ -27,7 +27,7 @@ func TestVectors(t *testing.T) {
 	for range rounds {
 		v := [3]float32{values[rnd.IntN(len(values))], values[rnd.IntN(len(values))], values[rnd.IntN(len(values))]}
 		want := fmt.Sprintf("> %08x %08x %08x ", math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2]))
-		if got := string(vectors.Append([]byte("> "), &v, write)); got != want {
+		if got := string(all.Append([]byte("> "), &v, write)); got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
@@ -39,14 +39,14 @@ func TestVectors(t *testing.T) {
 // A text that is too long to be remembered is written every time, and does not
 // leave half of itself behind.
 func TestVectorsTooLong(t *testing.T) {
-	var vectors Vectors
+	var all vectors
 	long := func(dst []byte, v *[3]float32) []byte {
 		return append(dst, strings.Repeat("long ", int(v[0]))...)
 	}
 	for n := range 200 {
 		for range 2 {
 			v := [3]float32{float32(n)}
-			if got, want := string(vectors.Append(nil, &v, long)), strings.Repeat("long ", n); got != want {
+			if got, want := string(all.Append(nil, &v, long)), strings.Repeat("long ", n); got != want {
 				t.Fatalf("got %q, want %q", got, want)
 			}
 		}

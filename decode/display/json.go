@@ -1,0 +1,329 @@
+package display
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+)
+
+// jsonRatios, jsonShares and jsonPowers are the JSON of fields with 256 values:
+// most fields of a message are such, and looking them up costs a tenth of
+// formatting them.
+var (
+	jsonRatios = jsonOf(func(c uint8) float32 { return float32(c) / 255 })
+	jsonShares = jsonOf(func(c uint8) float32 { return float32(int8(c)) / 127 })
+	jsonPowers = jsonOf(func(c uint8) float32 { return float32(math.Round(float64(c)*10000/204) / 100) })
+)
+
+func jsonOf(f func(c uint8) float32) *byteTexts {
+	var t byteTexts
+	for i := range t {
+		t[i] = string(AppendFloat(nil, f(uint8(i))))
+	}
+	return &t
+}
+
+// jsonTexts are the JSON of the values that came last.
+type jsonTexts struct {
+	vectors, numbers vectors // numbers are vectors that are 0 but for the first
+	flags            map[flagTable]*byteTexts
+}
+
+// index is the wire value that f was computed from.
+func index(f float64) int {
+	if f < 0 {
+		return int(f - 0.5)
+	}
+	return int(f + 0.5)
+}
+
+// AppendJSON appends the JSON of what a view shows of a field, or nothing if the
+// view is empty. n may be nil.
+func (p *Presenter) AppendJSON(b []byte, f *decode.Field, v View, n Names) []byte {
+	switch v {
+	case Whole:
+		return p.appendWhole(b, f)
+	case FlagNames:
+		return p.appendFlagsJSON(b, f)
+	default:
+		if it, ok := p.Item(f, v, n); ok {
+			return it.AppendJSON(b)
+		}
+		return b
+	}
+}
+
+// AppendJSON appends the item as JSON.
+func (it *Item) AppendJSON(b []byte) []byte {
+	switch it.Type {
+	case decode.TypeInt:
+		return strconv.AppendInt(b, it.Int, 10)
+	case decode.TypeBool:
+		return strconv.AppendBool(b, it.Int != 0)
+	case decode.TypeFloat:
+		return AppendFloat(b, it.Float)
+	default:
+		return AppendString(b, it.Text)
+	}
+}
+
+// appendWhole is the one place that decides how the values of a kind look in JSON.
+func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
+	switch f.Kind { //nolint:exhaustive // the others look as all of their type
+	case decode.KindF32, decode.KindCF16:
+		return p.json.numbers.Append(b, &[3]float32{float32(f.Float)}, appendFirst)
+	case decode.KindRatio8:
+		return append(b, jsonRatios[index(f.Float*255)]...)
+	case decode.KindPower8:
+		return append(b, jsonPowers[index(f.Float*204/100)]...)
+	case decode.KindDir3:
+		b = append(b, '[')
+		for i, x := range f.Vec[:3] {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, jsonShares[uint8(index(float64(x)*127))]...)
+		}
+		return append(b, ']')
+	case decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
+		return p.json.vectors.Append(b, (*[3]float32)(f.Vec[:]), appendVectorJSON)
+	case decode.KindQuat:
+		return appendFloatsJSON(b, f.Vec[:])
+	case decode.KindRatios:
+		b = append(b, '[')
+		for i, c := range f.Bytes {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, jsonRatios[c]...)
+		}
+		return append(b, ']')
+	case decode.KindBytes:
+		return append(hex.AppendEncode(append(b, '"'), f.Bytes), '"')
+	case decode.KindText:
+		return AppendString(b, f.Text)
+	}
+	switch f.Kind.Type() {
+	case decode.TypeInt:
+		return strconv.AppendInt(b, f.Whole(), 10)
+	case decode.TypeBool:
+		return strconv.AppendBool(b, f.Uint != 0)
+	default:
+		p.text = f.AppendText(p.text[:0])
+		return AppendString(b, p.text)
+	}
+}
+
+// A flagTable is a table of names by bit number. Tables do not change.
+type flagTable struct {
+	first *string
+	names int
+}
+
+// maxFlagTables bounds how many tables are remembered.
+const maxFlagTables = 64
+
+// appendFlagsJSON appends the names of the bits that are set. They are kept for
+// each value.
+func (p *Presenter) appendFlagsJSON(b []byte, f *decode.Field) []byte {
+	names, ok := f.Names.(*decode.FlagNames)
+	switch {
+	case f.Names == nil:
+		return b
+	case !ok || len(*names) == 0 || f.Uint > math.MaxUint8:
+		return appendFlagArray(b, f)
+	}
+	t := flagTable{&(*names)[0], len(*names)}
+	texts := p.json.flags[t]
+	if texts == nil {
+		if len(p.json.flags) >= maxFlagTables || p.json.flags == nil {
+			p.json.flags = map[flagTable]*byteTexts{}
+		}
+		texts = new(byteTexts)
+		p.json.flags[t] = texts
+	}
+	if texts[f.Uint] == "" {
+		texts[f.Uint] = string(appendFlagArray(nil, f))
+	}
+	return append(b, texts[f.Uint]...)
+}
+
+func appendFlagArray(b []byte, f *decode.Field) []byte {
+	b = append(b, '[')
+	for bit := range Bits(f.Uint) {
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		b = AppendString(b, FlagName(f, bit))
+	}
+	return append(b, ']')
+}
+
+// appendVectorJSON appends a vector.
+func appendVectorJSON(dst []byte, v *[3]float32) []byte { return appendFloatsJSON(dst, v[:]) }
+
+// appendFirst appends the first number of a vector.
+func appendFirst(dst []byte, v *[3]float32) []byte { return AppendFloat(dst, v[0]) }
+
+// appendFloatsJSON appends an array of numbers.
+func appendFloatsJSON(dst []byte, fs []float32) []byte {
+	dst = append(dst, '[')
+	for i, x := range fs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendFloat(dst, x)
+	}
+	return append(dst, ']')
+}
+
+// A JSON is a visitor that appends the fields it sees to an object or array that
+// is open, each with the keys of its views. Names of fields and groups come from
+// walks and need no quoting.
+type JSON struct {
+	Presenter *Presenter
+	Names     Names
+	B         []byte
+}
+
+// Begin implements [decode.Visitor].
+func (j *JSON) Begin(g *decode.Group) {
+	switch g.Kind {
+	case decode.GroupStruct:
+		j.B = append(appendKey(j.B, g.Name), '"', ':', '{')
+	case decode.GroupList:
+		j.B = append(appendKey(j.B, g.Name), '"', ':', '[')
+	case decode.GroupElement:
+		if j.B[len(j.B)-1] != '[' {
+			j.B = append(j.B, ',')
+		}
+		j.B = append(j.B, '{')
+	}
+}
+
+// End implements [decode.Visitor].
+func (j *JSON) End(g *decode.Group) {
+	if g.Kind == decode.GroupList {
+		j.B = append(j.B, ']')
+	} else {
+		j.B = append(j.B, '}')
+	}
+}
+
+// Field implements [decode.Visitor].
+func (j *JSON) Field(f *decode.Field) {
+	b := j.Presenter.appendWhole(append(appendKey(j.B, f.Name), '"', ':'), f)
+	for _, v := range Views(f)[1:] {
+		from, of := len(b), &members[v]
+		b = append(appendKey(b, strings.TrimSuffix(f.Name, of.loses)), of.gets...)
+		b = append(b, '"', ':')
+		at := len(b)
+		if b = j.Presenter.AppendJSON(b, f, v, j.Names); len(b) == at {
+			b = b[:from]
+		}
+	}
+	j.B = b
+}
+
+// appendKey appends the beginning of a key, after a comma if one is needed: no
+// value ends in an opening bracket.
+func appendKey(b []byte, name string) []byte {
+	if c := b[len(b)-1]; c == '{' {
+		b = append(b, '"')
+	} else {
+		b = append(b, ',', '"')
+	}
+	return append(b, name...)
+}
+
+// AppendFloat appends the shortest decimal number that is x as a float32, with a
+// point or an exponent: engines that learn the types of columns from the first
+// lines tell floats from integers by them, and none reads integers of more than
+// 64 bits. JSON has no NaN and no infinity: both are null.
+func AppendFloat(dst []byte, x float32) []byte {
+	if n := int32(x); float32(n) == x && n > -1<<24 && n < 1<<24 && (n != 0 || !math.Signbit(float64(x))) {
+		return append(strconv.AppendInt(dst, int64(n), 10), ".0"...)
+	}
+	f := float64(x)
+	switch abs := math.Abs(f); {
+	case math.IsNaN(f) || abs > math.MaxFloat32:
+		return append(dst, "null"...)
+	case abs != 0 && (abs < 1e-6 || abs >= 1e15):
+		return strconv.AppendFloat(dst, f, 'e', -1, 32)
+	}
+	return withPoint(strconv.AppendFloat(dst, f, 'f', -1, 32), len(dst))
+}
+
+// withPoint appends .0 to a number that begins at from and has no point.
+func withPoint(dst []byte, from int) []byte {
+	if bytes.IndexByte(dst[from:], '.') < 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+// needsCare tells which bytes of a string do not stand for themselves.
+var needsCare = careTable()
+
+func careTable() *[256]bool {
+	var t [256]bool
+	for c := range t {
+		t[c] = c < ' ' || c >= 0x7F || c == '"' || c == '\\'
+	}
+	return &t
+}
+
+// AppendString appends a JSON string. Characters that a terminal might obey
+// are written as \u escapes, which JSON takes for the same; bytes that are not
+// UTF-8 become U+FFFD.
+func AppendString[T string | []byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	if printable(s, '"', '\\') {
+		return append(append(dst, s...), '"')
+	}
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if !needsCare[c] {
+			i++
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		n := 1
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < utf8.RuneSelf:
+			dst = AppendUnicode(dst, rune(c))
+		default:
+			var r rune
+			r, n = utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+			if n > 1 && unicode.IsGraphic(r) {
+				dst = append(dst, s[i:i+n]...)
+			} else {
+				dst = AppendUnicode(dst, r)
+			}
+		}
+		i += n
+		from = i
+	}
+	dst = append(dst, s[from:]...)
+	return append(dst, '"')
+}
+
+// AppendUnicode appends a character as JSON's escapes: two for one beyond 16 bits.
+func AppendUnicode(dst []byte, r rune) []byte {
+	if r > 0xFFFF {
+		var hi rune
+		hi, r = utf16.EncodeRune(r)
+		dst = AppendUnicode(dst, hi)
+	}
+	return append(dst, '\\', 'u', lowerDigits[r>>12&15], lowerDigits[r>>8&15], lowerDigits[r>>4&15], lowerDigits[r&15])
+}

@@ -1,0 +1,310 @@
+// Not part of the library: package display shows the values of fields: as text for people, as JSON, and as
+// items of a type for tables and filters. Reports ask it; none of them chooses
+// by kind how a value looks.
+//
+// Text for people is escaped here and may go to a terminal. JSON is escaped in
+// its own way. Items hold the text as it came from the network.
+package display
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// Names tells what a message's fields refer to. A record of the pipeline is one.
+type Names interface {
+	// NameOf returns the name of the player in a field, "" if the field is no
+	// player or the player is unknown.
+	NameOf(f *decode.Field) string
+	// AppendObject appends the description of an object, nothing if it is unknown.
+	AppendObject(dst []byte, id wire.ObjectID) []byte
+}
+
+// A Presenter shows values. It keeps the texts that it made last, since the same
+// values come often. The zero value is ready to use. Text that a method returns
+// is valid until the next call.
+type Presenter struct {
+	// More stands where bytes are left out; "…" if it is empty.
+	More string
+	// Beside is how many bytes of a field the reader sees next to its value, which
+	// does not repeat them.
+	Beside int
+
+	short, exact, numbers  vectors // numbers are vectors that are 0 but for the first
+	ratios, powers, shares byteTexts
+	flags                  byteTexts
+	flagsOf                *string // first of the names in flags
+	text                   []byte  // scratch
+
+	json jsonTexts
+}
+
+// A byteTexts holds the texts of values that are computed from a byte.
+type byteTexts [256]string
+
+// append appends the text of v, which is computed from c.
+func (t *byteTexts) append(dst []byte, c int, v float64, text func([]byte, float64) []byte) []byte {
+	s := &t[uint8(c)]
+	if *s == "" {
+		*s = string(text(nil, v))
+	}
+	return append(dst, *s...)
+}
+
+// AppendBrief appends a value as a line shows it: objects, players and other
+// named values by their names, numbers with as many digits as matter. n may be
+// nil.
+func (p *Presenter) AppendBrief(dst []byte, f *decode.Field, n Names) []byte {
+	return p.append(dst, f, n, false)
+}
+
+// AppendText appends a value with everything that can be said about it, such as
+// 0x0D (POSITION|FORWARD|UP). n may be nil.
+func (p *Presenter) AppendText(dst []byte, f *decode.Field, n Names) []byte {
+	return p.append(dst, f, n, true)
+}
+
+// shownBytes is how many bytes a text shows.
+const shownBytes = 16
+
+// append is the one place that decides how the values of a kind look to people.
+func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []byte {
+	switch f.Kind {
+	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
+		name := ""
+		switch {
+		case f.Who == decode.NoPlayer || n == nil:
+		case full:
+			name = n.NameOf(f)
+		case f.Who == decode.Announced: // the name stands next to the number
+		default:
+			if name = n.NameOf(f); name == "" && f.Who == decode.ByID && f.Whole() == 0 {
+				name = "nobody"
+			}
+		}
+		if name != "" && !full {
+			return AppendEscaped(dst, name)
+		}
+		return AppendNote(strconv.AppendInt(dst, f.Whole(), 10), name)
+	case decode.KindBit, decode.KindBool8:
+		return appendBool(dst, f.Uint)
+	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
+		name := nameOf(f, f.Uint)
+		if name != "" && !full {
+			return AppendEscaped(dst, name)
+		}
+		return AppendNote(appendEnum(dst, f), name)
+	case decode.KindHash16:
+		return AppendHex(dst, f.Uint, 4)
+	case decode.KindFlags8:
+		if full {
+			return p.appendFlags(dst, f)
+		}
+		return appendFlagNames(dst, f)
+	case decode.KindObject:
+		return p.appendObject(dst, wire.ObjectID(f.Uint), n, full)
+	case decode.KindF32, decode.KindCF16:
+		if full {
+			return p.numbers.Append(dst, &[3]float32{float32(f.Float)}, appendExactNumber)
+		}
+		return AppendNumber(dst, f.Float)
+	case decode.KindRatio8:
+		if full {
+			return p.ratios.append(dst, int(f.Float*255+0.5), f.Float*100, appendTenths)
+		}
+		return AppendPercent(dst, f.Float*100)
+	case decode.KindPower8:
+		if full {
+			return p.powers.append(dst, int(f.Float*204/100+0.5), f.Float, appendTenths)
+		}
+		return AppendPercent(dst, f.Float)
+	case decode.KindPercent8:
+		return AppendPercent(dst, f.Float)
+	case decode.KindVec3, decode.KindPlace, decode.KindDir3, decode.KindVec4h, decode.KindVec4f, decode.KindQuat:
+		return p.appendVector(dst, f, full)
+	case decode.KindRatios:
+		for i, c := range f.Bytes {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = AppendPercent(dst, float64(c)/2.55)
+		}
+		return dst
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
+		p.text = f.AppendText(p.text[:0])
+		return append(AppendEscaped(append(dst, '"'), p.text), '"')
+	case decode.KindText:
+		return AppendEscaped(dst, f.Text)
+	case decode.KindIPv4:
+		return f.AppendText(dst)
+	case decode.KindBytes:
+		switch {
+		case !full || p.Beside == 0:
+			return p.AppendBytes(dst, f.Bytes, shownBytes)
+		case len(f.Bytes) > p.Beside:
+			return append(strconv.AppendInt(dst, int64(len(f.Bytes)), 10), " bytes"...)
+		}
+	}
+	return dst
+}
+
+func (p *Presenter) appendVector(dst []byte, f *decode.Field, full bool) []byte {
+	v := (*[3]float32)(f.Vec[:])
+	switch {
+	case f.Kind == decode.KindQuat && full:
+		return appendExactFloats(dst, f.Vec[:])
+	case f.Kind == decode.KindQuat:
+		return appendFloats(dst, f.Vec[:])
+	case !full && (f.Kind == decode.KindVec3 || f.Kind == decode.KindPlace):
+		return p.short.Append(dst, v, appendVector)
+	case !full:
+		return appendFloats(dst, v[:])
+	case f.Kind != decode.KindDir3:
+		return p.exact.Append(dst, v, appendExactVector)
+	}
+	dst = append(dst, '(')
+	for i, x := range v {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = p.shares.append(dst, int(math.Round(float64(x)*127)), float64(x), appendExact)
+	}
+	return append(dst, ')')
+}
+
+func (p *Presenter) appendObject(dst []byte, id wire.ObjectID, n Names, full bool) []byte {
+	p.text = p.text[:0]
+	if n != nil && id != 0 && id != wire.Anyone {
+		p.text = n.AppendObject(p.text, id)
+	}
+	if len(p.text) > 0 && !full {
+		return AppendEscaped(dst, p.text)
+	}
+	dst = AppendID(dst, id)
+	slot, ok := id.Slot()
+	if !ok || !full {
+		return AppendNote(dst, p.text)
+	}
+	dst = strconv.AppendInt(append(dst, " (slot "...), int64(slot), 10)
+	if len(p.text) > 0 {
+		dst = AppendEscaped(append(dst, ", "...), p.text)
+	}
+	return append(dst, ')')
+}
+
+// appendFlags appends a byte of flags with the names of those that are set.
+func (p *Presenter) appendFlags(dst []byte, f *decode.Field) []byte {
+	names, ok := f.Names.(*decode.FlagNames)
+	if !ok || len(*names) == 0 || f.Uint > math.MaxUint8 {
+		return appendFlags(dst, f)
+	}
+	if first := &(*names)[0]; p.flagsOf != first { // tables of names do not change
+		p.flagsOf, p.flags = first, byteTexts{}
+	}
+	s := &p.flags[f.Uint]
+	if *s == "" {
+		*s = string(appendFlags(nil, f))
+	}
+	return append(dst, *s...)
+}
+
+func appendFlags(dst []byte, f *decode.Field) []byte {
+	dst = AppendHex(dst, f.Uint, 2)
+	sep := " ("
+	for bit := range Bits(f.Uint) {
+		dst = AppendEscaped(append(dst, sep...), FlagName(f, bit))
+		sep = "|"
+	}
+	if sep == "|" {
+		dst = append(dst, ')')
+	}
+	return dst
+}
+
+// appendFlagNames appends the names of the flags that are set, or all bits if one
+// of them has no name.
+func appendFlagNames(dst []byte, f *decode.Field) []byte {
+	from := len(dst)
+	for bit := range Bits(f.Uint) {
+		name := nameOf(f, bit)
+		if name == "" {
+			return AppendHex(dst[:from], f.Uint, 2)
+		}
+		if len(dst) > from {
+			dst = append(dst, ' ')
+		}
+		dst = AppendEscaped(dst, name)
+	}
+	if len(dst) == from {
+		return append(dst, "none"...)
+	}
+	return dst
+}
+
+// AppendNote appends the meaning of a value in brackets, if it is known.
+func AppendNote[T string | []byte](dst []byte, note T) []byte {
+	if len(note) == 0 {
+		return dst
+	}
+	return append(AppendEscaped(append(dst, ' ', '('), note), ')')
+}
+
+func appendBool(dst []byte, v uint64) []byte {
+	switch v {
+	case 0:
+		return append(dst, "no"...)
+	case 1:
+		return append(dst, "yes"...)
+	}
+	return strconv.AppendUint(dst, v, 10)
+}
+
+// appendEnum appends the number of an enumerated value. Large ones and hashes are
+// known by their hexadecimal form.
+func appendEnum(dst []byte, f *decode.Field) []byte {
+	switch {
+	case f.Kind == decode.KindHash32:
+		return AppendHex(dst, f.Uint, 8)
+	case f.Uint > math.MaxUint8:
+		return AppendHex(dst, f.Uint, 4)
+	}
+	return strconv.AppendUint(dst, f.Uint, 10)
+}
+
+// AppendID appends the id of an object.
+func AppendID(dst []byte, id wire.ObjectID) []byte {
+	switch id {
+	case 0:
+		return append(dst, "none"...)
+	case wire.Anyone:
+		return append(dst, "anyone"...)
+	}
+	return AppendHex(dst, uint64(id), 8)
+}
+
+func nameOf(f *decode.Field, v uint64) string {
+	if f.Names == nil {
+		return ""
+	}
+	return f.Names.Name(v)
+}
+
+// AppendBytes appends at most most bytes in hexadecimal.
+func (p *Presenter) AppendBytes(dst, b []byte, most int) []byte {
+	for i, c := range b[:min(most, len(b))] {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, lowerDigits[c>>4], lowerDigits[c&15])
+	}
+	if len(b) <= most {
+		return dst
+	}
+	if p.More == "" {
+		return append(dst, " …"...)
+	}
+	return append(append(dst, ' '), p.More...)
+}
