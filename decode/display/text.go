@@ -1,6 +1,6 @@
-// Not part of the library: package display shows the values of fields: as text for people, as JSON, and as
-// items of a type for tables and filters. Reports ask it; none of them chooses
-// by kind how a value looks.
+// Not part of the library: package display shows the values of fields: as text
+// for people, as JSON, and as items of a type for tables and filters. Reports
+// ask it. None of them chooses by kind how a value looks.
 //
 // Text for people is escaped here and may go to a terminal. JSON is escaped in
 // its own way. Items hold the text as it came from the network.
