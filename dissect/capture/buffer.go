@@ -2,7 +2,9 @@ package capture
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 )
 
 // bufferSize holds the largest buffered record, and makes reads few.
@@ -81,6 +83,22 @@ func (b *buffer) discard(n int64) error {
 	return nil
 }
 
+// zeros skips zero bytes by as many as size at a time. It returns how many there
+// were, and whether nothing follows them.
+func (b *buffer) zeros(size int) (n int64, last bool) {
+	for {
+		some, err := b.peek(size)
+		if slices.ContainsFunc(some, func(c byte) bool { return c != 0 }) {
+			return n, false
+		}
+		b.skip(len(some))
+		n += int64(len(some))
+		if err != nil {
+			return n, errors.Is(err, io.EOF)
+		}
+	}
+}
+
 // Read implements [io.Reader] for decompressors.
 func (b *buffer) Read(p []byte) (int, error) {
 	if len(p) == 0 {
@@ -110,4 +128,10 @@ func (b *buffer) failed(err error, begun, inFrame bool) error {
 		return &stop{kind: ErrDamaged, offset: b.end(), inFrame: inFrame, why: p.Error()}
 	}
 	return &stop{kind: err, offset: b.end(), inFrame: inFrame}
+}
+
+// interrupted returns the error for a file that ends with zero bytes. A file system
+// that has lost power leaves them where the file was longer than what was written.
+func interrupted(offset, zeros int64) error {
+	return &stop{kind: ErrDamaged, offset: offset, why: fmt.Sprintf("the file ends with %d zero bytes, as after a power loss", zeros)}
 }

@@ -28,8 +28,9 @@ type pcapReader struct {
 	unit    int64
 	digits  int8
 	link    uint16
-	swapped bool // lengths may be in reverse order
-	plain   bool // neither big nor swapped, the common case
+	swapped bool  // lengths may be in reverse order
+	plain   bool  // neither big nor swapped, the common case
+	empty   int64 // frames whose headers were zero bytes, and that were not returned yet
 	tap     Tap
 }
 
@@ -77,6 +78,11 @@ func (p *pcapReader) recognise(magic []byte) bool {
 }
 
 func (p *pcapReader) next(f *frame) error {
+	if p.empty > 0 {
+		p.empty--
+		p.give(f, 0, 0, 0, nil)
+		return nil
+	}
 	r := p.b.ready()
 	if len(r) < p.record {
 		var err error
@@ -90,6 +96,19 @@ func (p *pcapReader) next(f *frame) error {
 	if !p.plain {
 		sec, fraction, held, full = p.reorder(sec, fraction, held, full)
 	}
+	if sec|fraction|held|full == 0 {
+		// An empty frame of the year 1970, unless there is nothing else up to the end:
+		// no interface delivers such frames, and a power loss leaves such bytes.
+		offset := p.b.offset()
+		n, last := p.b.zeros(p.record)
+		if last {
+			return interrupted(offset, n)
+		}
+		if p.empty = n / int64(p.record); p.empty > 0 {
+			return p.next(f)
+		}
+		r = p.b.ready()
+	}
 	if held > maxFrame {
 		return p.tooLong(held)
 	}
@@ -101,17 +120,21 @@ func (p *pcapReader) next(f *frame) error {
 		}
 	}
 	p.b.skip(size)
-	data := r[p.record:size]
+	p.give(f, sec, fraction, full, r[p.record:size])
+	return nil
+}
+
+// give fills in a frame.
+func (p *pcapReader) give(f *frame, sec, fraction, full uint32, data []byte) {
 	f.time = time.Unix(int64(sec), int64(fraction)*p.unit).UTC()
 	f.digits = p.digits
 	f.flaw = gaveDatagram
 	f.link = p.link
 	f.data = data
-	f.full = fullLength(full, held)
+	f.full = fullLength(full, uint32(len(data)))
 	if p.tap != nil {
 		f.tapped = tapped{stamp: (uint64(sec)*1e9 + uint64(fraction)*uint64(p.unit)) / uint64(p.unit), timed: true}
 	}
-	return nil
 }
 
 // reorder interprets a record's header of an unusual kind.

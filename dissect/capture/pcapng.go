@@ -80,6 +80,13 @@ func (p *pcapngReader) next(f *frame) error {
 			return p.b.failed(err, len(h) > 0, false)
 		}
 		kind := p.u32(h)
+		if kind == 0 && p.u32(h[4:]) == 0 {
+			offset := p.b.offset()
+			if n, last := p.b.zeros(4); last {
+				return interrupted(offset, n)
+			}
+			return &stop{kind: ErrDamaged, offset: offset, why: "no block is as long as 0 bytes"}
+		}
 		if kind == ngSection && !p.order(h) {
 			return p.damaged(false, "a section without a known byte order")
 		}
