@@ -22,9 +22,11 @@ import (
 // for a struct whose columns take its place.
 //
 // The other tags are doc (a part for each column, between |), as (index, player,
-// place, share, text or rows), digits (of fractions in JSON and in the page), and
-// two for JSON only: least is the shortest list that is written, and if names the
-// fields of which one must not be zero.
+// place, share, text, millis or rows), digits (of fractions in JSON and in the
+// page), least (the shortest list that JSON has), and if, which names the fields of
+// which one must not be zero, other than in the page.
+//
+// Structs of other packages, such as measure.Lap, can have such tags, too.
 const (
 	JSON  = "json"  // session -T json
 	Page  = "page"  // data of the web page
@@ -43,12 +45,13 @@ type Column struct {
 	Digits   int          // after the point; all if negative
 	Tag      reflect.StructTag
 
-	path []int
-	turn func(m *Match, v reflect.Value) any // makes the value of the field's; may be nil
-	keep bool                                // an optional zero is a value
-	// Of JSON:
-	least int      // elements of a list that is written
-	needs []string // fields of which one must not be zero
+	field string // of the struct
+	after string // the field that the column follows in spite of its own place
+	path  []int
+	turn  func(m *Match, v reflect.Value) any // makes the value of the field's; may be nil
+	keep  bool                                // an optional zero is a value
+	least int                                 // elements of a list that JSON has
+	needs []string                            // fields of which one must not be zero
 }
 
 // Value returns the value that an item of a match has in the column. It's invalid
@@ -94,7 +97,22 @@ func empty(v reflect.Value) bool {
 func Columns(t reflect.Type, output string) []Column {
 	l := lister{output: output}
 	l.list(t, nil)
-	return append(l.all, l.later...)
+	var all, moved []Column
+	for _, c := range append(l.all, l.later...) {
+		if c.after != "" {
+			moved = append(moved, c)
+		} else {
+			all = append(all, c)
+		}
+	}
+	for _, c := range moved {
+		at := len(all)
+		for all[at-1].field != c.after && all[at-1].after != c.after {
+			at--
+		}
+		all = slices.Insert(all, at, c)
+	}
+	return all
 }
 
 // A lister lists columns. In a row of moments, all times of day come first.
@@ -115,19 +133,8 @@ func (l *lister) tag(f *reflect.StructField) (names, option, after string) {
 }
 
 func (l *lister) list(t reflect.Type, path []int) {
-	fields := slices.Collect(t.Fields())
-	for _, f := range slices.Clone(fields) {
-		if _, _, after := l.tag(&f); after != "" {
-			fields = slices.DeleteFunc(fields, func(o reflect.StructField) bool { return o.Index[0] == f.Index[0] })
-			at := len(fields)
-			for fields[at-1].Name != after {
-				at--
-			}
-			fields = slices.Insert(fields, at, f)
-		}
-	}
-	for i := range fields {
-		f := &fields[i]
+	for field := range t.Fields() {
+		f := &field
 		names, option, _ := l.tag(f)
 		at := append(slices.Clone(path), f.Index...)
 		if option == "inline" || f.Anonymous && names == "" {
@@ -162,17 +169,19 @@ func base(t reflect.Type) reflect.Type {
 
 // column returns the column of a part of a field.
 func (l *lister) column(f *reflect.StructField, path []int, parts []string, part int) Column {
-	_, option, _ := l.tag(f)
+	_, option, after := l.tag(f)
 	docs := strings.Split(strings.NewReplacer("[", "`", "]", "`").Replace(f.Tag.Get("doc")), "|")
 	c := Column{
 		Name: parts[part], Doc: docs[min(part, len(docs)-1)], Type: base(f.Type), Tag: f.Tag,
-		Optional: strings.HasPrefix(option, "omit"), keep: f.Type.Kind() == reflect.Pointer, path: path, Digits: l.digits(f),
+		Optional: strings.HasPrefix(option, "omit"), keep: f.Type.Kind() == reflect.Pointer, path: path, Digits: l.digits(f), field: f.Name, after: after,
+	}
+	if l.output != Page {
+		c.needs = strings.Fields(f.Tag.Get("if"))
 	}
 	if l.output == JSON {
-		c.needs = strings.Fields(f.Tag.Get("if"))
 		c.least, _ = strconv.Atoi(f.Tag.Get("least"))
-		c.keep = c.keep || len(c.needs) > 0
 	}
+	c.keep = c.keep || len(c.needs) > 0
 	switch kind := c.Type.Kind(); {
 	case f.Name == "_":
 		c.path, c.turn = path[:len(path)-1], func(_ *Match, v reflect.Value) any {
@@ -188,8 +197,17 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 		})
 	case c.Type == reflect.TypeFor[time.Duration]():
 		c.Type, c.turn = reflect.TypeFor[float64](), func(_ *Match, v reflect.Value) any { return time.Duration(v.Int()).Seconds() }
+		if f.Tag.Get("as") == "millis" {
+			c.turn = func(_ *Match, v reflect.Value) any { return float64(v.Int()) / 1e6 }
+		}
 	case kind == reflect.Float64 && (len(parts) > part+1 || strings.HasSuffix(c.Name, "ts")):
-		c.Type, c.turn = reflect.TypeFor[time.Time](), func(m *Match, v reflect.Value) any { return m.Clock(v.Float()) }
+		c.Type, c.turn = reflect.TypeFor[time.Time](), func(m *Match, v reflect.Value) any {
+			at := m.Clock(v.Float())
+			if l.output == Table {
+				at = at.Round(time.Microsecond) // it comes from seconds in a float
+			}
+			return at
+		}
 		if c.Doc == "" {
 			c.Doc = "time"
 		}
@@ -241,13 +259,19 @@ func (c *Column) text(of func(v reflect.Value) string) {
 // as gives numbers their meaning. The page gets them as they are: it knows the
 // players, and reads negative numbers as unknown.
 func (c *Column) as(meaning, output string, part int) {
-	c.keep = c.keep || meaning != "" && meaning != "rows"
 	switch {
 	case meaning == "rows":
 		c.Rows = true
+		return
 	case meaning == "text":
 		c.text(func(v reflect.Value) string { return fmt.Sprint(v) })
-	case meaning == "", output == Page:
+		return
+	case meaning == "", meaning == "millis":
+		return
+	}
+	c.keep = true
+	switch {
+	case output == Page:
 	case meaning == "share":
 		c.turn = func(_ *Match, v reflect.Value) any {
 			known := c.List || v.Float() >= 0

@@ -271,20 +271,28 @@ func (m *Meter) Links() []Link {
 // A Lap holds the traffic of a link since the last lap, or since its beginning.
 // Its text is from the network: escape it before a terminal sees it.
 type Lap struct {
-	Host, Client netip.AddrPort
-	Dir          dissect.Dir
-	Conversation int    // number of the latest conversation between the two
-	Index        int    // of the client's player, -1 if it is not known
-	Player       string // the latest name of that player; empty if it is not known
+	Host         netip.AddrPort `table:"host" doc:"[ip:port]"`
+	Client       netip.AddrPort `table:"client" doc:"[ip:port]"`
+	Dir          dissect.Dir    `table:"dir" as:"text" doc:"[c2s] or [s2c]: the direction that the row measures"`
+	Conversation int            `table:"conversation,omitempty" doc:"as in [records]"`    // the latest between the two
+	Index        int            `table:"player" as:"index" doc:"as in [records]"`         // -1 if it is not known
+	Player       string         `table:"player_name,omitempty" doc:"name of that player"` // the latest one
 
-	Datagrams, Bytes, Messages                         int64
-	Reliable, Repeated, Duplicates, Acknowledged, Late int64         // of both classes
-	Lost                                               int64         // negative if numbers came that had been counted as lost
-	RTTs                                               int64         // how many were measured
-	RTT, RTTMax                                        time.Duration // mean and longest, 0 if none was measured
-	Updates                                            int64         // of ships
-	Silence                                            time.Duration // the longest that ended in the lap
-	SilenceAt                                          time.Time     // when that began
+	Datagrams    int64         `table:"datagrams" doc:"sent"`
+	Bytes        int64         `table:"bytes" doc:"of UDP payload"`
+	Messages     int64         `table:"messages" doc:"transport messages"`
+	Reliable     int64         `table:"reliable_messages" doc:"messages that ask for an acknowledgement, retransmissions included"` // of both classes
+	Repeated     int64         `table:"retransmissions" doc:"of them, retransmissions"`
+	Duplicates   int64         `table:"duplicates" doc:"retransmissions of messages that had been acknowledged"`
+	Acknowledged int64         `table:"acknowledged" doc:"messages acknowledged for the first time"`
+	Lost         int64         `table:"lost" doc:"missing sequence numbers; negative if more came late than were missed"`
+	Late         int64         `table:"late" doc:"sequence numbers that came after a higher one"`
+	RTTs         int64         `table:"rtt_n" doc:"round trips measured"`
+	RTT          time.Duration `table:"rtt_ms_mean,omitempty" as:"millis" doc:"their mean in milliseconds"` // 0 if none was measured
+	RTTMax       time.Duration `table:"rtt_ms_max,omitempty" as:"millis" doc:"the longest"`
+	Silence      time.Duration `table:"silence_ms_longest,omitempty" as:"millis" doc:"longest silence that ended in these seconds"`
+	SilenceAt    time.Time     `table:"silence_at" if:"Silence" doc:"when it began"`
+	Updates      int64         `table:"updates" doc:"ship updates sent"`
 }
 
 // Laps yields the traffic of each link since the last call, in no order.

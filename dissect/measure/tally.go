@@ -14,29 +14,29 @@ import (
 // A Tally is a [Sink] that counts. Its zero value is ready to use.
 type Tally struct {
 	// The caller sets these: only the reader of the capture knows them.
-	Frames   int64         // all frames of the capture
-	Duration time.Duration // from the first frame to the last
-	Other    int64         // UDP datagrams that are not the game's
+	Frames   int64         `table:"frames>Duration" doc:"all frames"`
+	Duration time.Duration `table:"seconds" doc:"between the two"` // the first frame and the last
+	Other    int64         `table:"datagrams_other>Malformed" doc:"UDP datagrams that are not the game's"`
 
-	Game      int64 // datagrams that split into messages to their last byte, or to where the capture cut them
-	GameSpy   int64 // datagrams of GameSpy text
-	Malformed int64 // datagrams of the game that do not split to their last byte
+	Game      int64 `table:"datagrams_game" doc:"datagrams of the game that split to their end"` // or to where the capture cut them
+	GameSpy   int64 `table:"datagrams_gamespy" doc:"datagrams of GameSpy text"`
+	Malformed int64 `table:"datagrams_malformed" doc:"datagrams of the game that do not split"`
 
-	Messages    int64      // transport messages, repetitions included
+	Messages    int64      `table:"messages" doc:"transport messages"` // repetitions included
 	Types       [256]int64 // the same, by transport type
-	Reliable    int64      // messages sent with an acknowledgement asked for
+	Reliable    int64      `table:"reliable_messages" doc:"of them, those that ask for an acknowledgement"`
 	Unreliable  int64      // the others
-	Duplicates  int64      // messages seen before
-	Fragments   int64      // messages that carry a part of a larger one, repetitions included
-	Reassembled int64      // game messages put together from fragments
-	Incomplete  int64      // game messages with missing fragments
+	Duplicates  int64      `table:"duplicates" doc:"messages seen before"`
+	Fragments   int64      `table:"fragments" doc:"messages that are a part of a larger one"` // repetitions included
+	Reassembled int64      `table:"reassembled_messages" doc:"game messages made of fragments"`
+	Incomplete  int64      `table:"incomplete_messages" doc:"game messages with missing fragments"`
 
-	Counted      int64            // game messages, complete and not repetitions
+	Counted      int64            `table:"game_messages" doc:"game messages, complete and not seen before"`
 	Opcodes      [256]OpcodeCount // the same, by opcode
 	Flags        [3]FlagCount     // StateUpdates, by direction and dirty flags; DirUnknown is not used
-	PayloadBytes int64            // bytes of counted game messages
-	ResidueBytes int64            // those of them that no field accounts for
-	Errors       int64            // malformed messages and datagrams; a cut by the capture is no error
+	PayloadBytes int64            `table:"payload_bytes" doc:"their bytes"` // of counted game messages
+	ResidueBytes int64            `table:"residue_bytes" doc:"of them, undecoded"`
+	Errors       int64            `table:"errors" doc:"malformed messages and datagrams"` // a cut by the capture is no error
 
 	seen     bool
 	datagram int  // frame number of the current datagram

@@ -4,18 +4,20 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"reflect"
 	"strconv"
 	"time"
 
+	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
 // An Origin is the source of the tables of a capture: if it is the same, so are
 // the tables.
 type Origin struct {
-	SHA256  string // of the file, in hexadecimal digits
-	Schema  int
-	Options string // that change the result
+	SHA256  string `table:"sha256>File" doc:"of the file, in hexadecimal digits"`
+	Schema  int    `table:"schema>Size" doc:"number of the description of these tables"`
+	Options string `table:"options>Version" doc:"options that change what is read"`
 }
 
 // keys of the origin in the footer of a Parquet file; in CSV they are columns.
@@ -28,11 +30,12 @@ const (
 // A Capture is a capture as the reader of the file knows it.
 type Capture struct {
 	Origin
-	File       string // name without its folder
-	Size       int64
-	Begin, End time.Time // of the frames
-	Version    string    // of the program
-	Damage     string    // reason why the file could not be read to its end
+	File    string    `table:"file" doc:"name of the file"` // without its folder
+	Size    int64     `table:"size" doc:"of the file in bytes"`
+	Version string    `table:"version" doc:"of the program"`
+	Damage  string    `table:"read_error,omitempty" doc:"reason why the file could not be read to its end"`
+	Begin   time.Time `table:"begin_ts,omitempty" doc:"first frame"`
+	End     time.Time `table:"end_ts,omitempty" doc:"last frame"`
 }
 
 // ReadOrigin reads the origin from the file of a capture in the table of
@@ -72,61 +75,15 @@ func originOf(sum, number, options string) (*Origin, error) {
 
 var errNotCaptures = errors.New("not a file of bcdissect's table of captures")
 
-var captureColumns = []struct {
-	Column
-	set func(t *rows, i int, c *Capture, n *measure.Tally)
-}{
-	{of("file", Text, "name of the file"), func(t *rows, i int, c *Capture, _ *measure.Tally) { t.text(i, c.File) }},
-	{of(keySum, Text, "of the file, in hexadecimal digits"), func(t *rows, i int, c *Capture, _ *measure.Tally) { t.text(i, c.SHA256) }},
-	{of("size", Int, "of the file in bytes"), func(t *rows, i int, c *Capture, _ *measure.Tally) { t.int(i, c.Size) }},
-	{of(keySchema, Int, "number of the description of these tables"), func(t *rows, i int, _ *Capture, _ *measure.Tally) { t.int(i, Schema) }},
-	{of("version", Text, "of the program"), func(t *rows, i int, c *Capture, _ *measure.Tally) { t.text(i, c.Version) }},
-	{of(keyOptions, Text, "options that change what is read"), func(t *rows, i int, c *Capture, _ *measure.Tally) { t.text(i, c.Options) }},
-	{of("read_error", Text, "reason why the file could not be read to its end"), func(t *rows, i int, c *Capture, _ *measure.Tally) { t.known(i, c.Damage) }},
-	{of("begin_ts", Time, "first frame"), func(t *rows, i int, c *Capture, _ *measure.Tally) {
-		if !c.Begin.IsZero() {
-			t.int(i, c.Begin.UnixMicro())
-		}
-	}},
-	{of("end_ts", Time, "last frame"), func(t *rows, i int, c *Capture, _ *measure.Tally) {
-		if !c.End.IsZero() {
-			t.int(i, c.End.UnixMicro())
-		}
-	}},
-	{of("seconds", Double, "between the two"), func(t *rows, i int, _ *Capture, n *measure.Tally) { t.double(i, n.Duration.Seconds()) }},
-	count("frames", "all frames", func(n *measure.Tally) int64 { return n.Frames }),
-	count("datagrams_game", "datagrams of the game that split to their end", func(n *measure.Tally) int64 { return n.Game }),
-	count("datagrams_gamespy", "datagrams of GameSpy text", func(n *measure.Tally) int64 { return n.GameSpy }),
-	count("datagrams_malformed", "datagrams of the game that do not split", func(n *measure.Tally) int64 { return n.Malformed }),
-	count("datagrams_other", "UDP datagrams that are not the game's", func(n *measure.Tally) int64 { return n.Other }),
-	count("messages", "transport messages", func(n *measure.Tally) int64 { return n.Messages }),
-	count("reliable_messages", "of them, those that ask for an acknowledgement", func(n *measure.Tally) int64 { return n.Reliable }),
-	count("duplicates", "messages seen before", func(n *measure.Tally) int64 { return n.Duplicates }),
-	count("fragments", "messages that are a part of a larger one", func(n *measure.Tally) int64 { return n.Fragments }),
-	count("reassembled_messages", "game messages made of fragments", func(n *measure.Tally) int64 { return n.Reassembled }),
-	count("incomplete_messages", "game messages with missing fragments", func(n *measure.Tally) int64 { return n.Incomplete }),
-	count("game_messages", "game messages, complete and not seen before", func(n *measure.Tally) int64 { return n.Counted }),
-	count("payload_bytes", "their bytes", func(n *measure.Tally) int64 { return n.PayloadBytes }),
-	count("residue_bytes", "of them, undecoded", func(n *measure.Tally) int64 { return n.ResidueBytes }),
-	count("errors", "malformed messages and datagrams", func(n *measure.Tally) int64 { return n.Errors }),
-}
+// captureColumns are the columns of a row in the table of captures.
+var captureColumns = match.Columns(reflect.TypeFor[captureRow](), match.Table)
 
-// count returns the column of a count of stats.
-func count(name, doc string, get func(n *measure.Tally) int64) struct {
-	Column
-	set func(t *rows, i int, c *Capture, n *measure.Tally)
-} {
-	return struct {
-		Column
-		set func(t *rows, i int, c *Capture, n *measure.Tally)
-	}{of(name, Int, doc), func(t *rows, i int, _ *Capture, n *measure.Tally) { t.int(i, get(n)) }}
+type captureRow struct {
+	*Capture
+	*measure.Tally
 }
 
 // captureTable returns the table of captures.
 func captureTable() Table {
-	t := Table{Name: Captures, Doc: "a capture, with the counts of `bcdissect stats`"}
-	for i := range captureColumns {
-		t.Columns = append(t.Columns, captureColumns[i].Column)
-	}
-	return t
+	return Table{Name: Captures, Doc: "a capture, with the counts of `bcdissect stats`", Columns: columnsOf(captureColumns)}
 }

@@ -22,32 +22,33 @@ func modelTables() []modelTable {
 	for _, c := range match.Columns(reflect.TypeFor[match.Match](), match.Table) {
 		if c.List && c.Type.Kind() == reflect.Struct {
 			t := modelTable{Table{c.Name, c.Doc, []Column{number, of(c.Tag.Get("index"), Int, "index in the match, from 0")}}, c, match.Columns(c.Type, match.Table)}
-			for i := range t.columns {
-				t.Columns = append(t.Columns, columnOf(&t.columns[i]))
-			}
+			t.Columns = append(t.Columns, columnsOf(t.columns)...)
 			all = append(all, t)
 			continue
 		}
 		matches.columns = append(matches.columns, c)
-		matches.Columns = append(matches.Columns, columnOf(&c))
 	}
+	matches.Columns = append(matches.Columns, columnsOf(matches.columns)...)
 	return append([]modelTable{matches}, all...)
 }
 
-// columnOf returns the column of a table for that of the model.
-func columnOf(c *match.Column) Column {
-	out := Column{Name: c.Name, Doc: c.Doc, List: c.List, Type: Int}
-	switch c.Type.Kind() { //nolint:exhaustive // the others are integers
-	case reflect.Bool:
-		out.Type = Bool
-	case reflect.String:
-		out.Type = Text
-	case reflect.Float32, reflect.Float64:
-		out.Type = Double
-	case reflect.Struct:
-		out.Type = Time
+// columnsOf returns the columns of a table for those of a struct.
+func columnsOf(of []match.Column) (all []Column) {
+	for i := range of {
+		c := Column{Name: of[i].Name, Doc: of[i].Doc, List: of[i].List, Type: Int}
+		switch of[i].Type.Kind() { //nolint:exhaustive // the others are integers
+		case reflect.Bool:
+			c.Type = Bool
+		case reflect.String:
+			c.Type = Text
+		case reflect.Float32, reflect.Float64:
+			c.Type = Double
+		case reflect.Struct:
+			c.Type = Time
+		}
+		all = append(all, c)
 	}
-	return out
+	return all
 }
 
 // write writes the rows of a match.
@@ -56,7 +57,7 @@ func (t *modelTable) write(to *rows, m *match.Match, index int) {
 	if t.list.Name == "" {
 		to.begin()
 		to.int(0, int64(index))
-		t.fill(to, 1, m, item)
+		to.fill(1, t.columns, m, item)
 		return
 	}
 	items := t.list.Value(m, item)
@@ -64,22 +65,23 @@ func (t *modelTable) write(to *rows, m *match.Match, index int) {
 		to.begin()
 		to.int(0, int64(index))
 		to.int(1, int64(i))
-		t.fill(to, 2, m, items.Index(i))
+		to.fill(2, t.columns, m, items.Index(i))
 	}
 }
 
-// fill sets the columns of an item from one on.
-func (t *modelTable) fill(to *rows, first int, m *match.Match, item reflect.Value) {
-	for i := range t.columns {
-		v := t.columns[i].Value(m, item)
+// fill sets the columns of an item from one on. The match is nil for others than
+// those of matches.
+func (r *rows) fill(first int, columns []match.Column, m *match.Match, item reflect.Value) {
+	for i := range columns {
+		v := columns[i].Value(m, item)
 		switch {
-		case t.columns[i].List:
+		case columns[i].List:
 			for k := 0; v.IsValid() && k < v.Len(); k++ {
-				to.addValue(first+i, v.Index(k))
+				r.addValue(first+i, v.Index(k))
 			}
-			to.end(first + i)
+			r.end(first + i)
 		case v.IsValid():
-			to.value(first+i, v)
+			r.value(first+i, v)
 		}
 	}
 }
@@ -103,7 +105,7 @@ func (r *rows) value(column int, v reflect.Value) {
 		r.double(column, v.Float())
 	case reflect.Struct:
 		at, _ := v.Interface().(time.Time)
-		r.int(column, at.Round(time.Microsecond).UnixMicro()) // it comes from seconds in a float
+		r.int(column, at.UnixMicro())
 	default:
 		if v.CanUint() {
 			r.int(column, int64(v.Uint()))

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -250,8 +251,6 @@ func (s *Sink) WriteCapture(c *Capture) error {
 	}
 	r := newRows(captureTable(), w, &s.opts, 1)
 	r.begin()
-	for i := range captureColumns {
-		captureColumns[i].set(r, i, c, &s.tally)
-	}
+	r.fill(0, captureColumns, nil, reflect.ValueOf(captureRow{c, &s.tally}))
 	return r.close()
 }
