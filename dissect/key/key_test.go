@@ -181,7 +181,7 @@ func TestOneType(t *testing.T) {
 		}
 	}
 	for _, line := range s.twoTypes() {
-		t.Error(line)
+		t.Errorf("%s: one name has two types: rename the newer field", line)
 	}
 }
 
