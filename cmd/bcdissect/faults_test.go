@@ -137,7 +137,7 @@ func TestOutputIsInput(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, link := range map[string]func(old, new string) error{"hard.pcap": os.Link, "soft.pcap": os.Symlink} {
+	for name, link := range map[string]func(old, new string) error{"hard.pcap": os.Link, "soft.pcap": fixtures.Symlink} {
 		if err := link(path, filepath.Join(dir, name)); err != nil {
 			t.Logf("no links here: %v", err)
 			continue

@@ -154,6 +154,9 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	if err := cli.CheckOverwrite(f.Output, nil, f.Defined...); err != nil {
 		return err
 	}
+	if err := cli.CheckDistinct("--output", f.Output, "--write", l.recording.Name); err != nil {
+		return err
+	}
 	if l.Interface == "" {
 		if l.Interface, err = device.Default(); err != nil {
 			return cli.Failed(err)

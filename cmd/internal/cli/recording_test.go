@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 func TestExpandTime(t *testing.T) {
@@ -76,7 +77,7 @@ func TestRecordingOpen(t *testing.T) {
 		}
 	}
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(name, link); err == nil {
+	if err := fixtures.Symlink(name, link); err == nil {
 		if err := open(link, force); err == nil || StatusOf(err) != ExitUsage {
 			t.Errorf("--output is a link: got %v", err)
 		}

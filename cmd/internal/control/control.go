@@ -107,7 +107,7 @@ func Listen(path string) (*Listener, error) {
 		return nil, plain(path, err)
 	}
 	l, err := listenPrivately(path)
-	if errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && err != nil {
+	if errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && err != nil && exists(path) {
 		if abandoned(path) {
 			_ = os.Remove(path) // listening says why it cannot be
 			l, err = listenPrivately(path)
@@ -123,6 +123,13 @@ func Listen(path string) (*Listener, error) {
 		return nil, plain(path, err)
 	}
 	return &Listener{path: path, socket: l, slots: make(chan struct{}, clients), done: make(chan struct{})}, nil
+}
+
+// exists reports whether there is a file of any kind. On Windows the error of
+// listening does not tell.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // abandoned reports whether a path is a socket that nobody listens on.
