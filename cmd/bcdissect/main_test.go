@@ -40,14 +40,22 @@ func (t tests) Run() int {
 }
 
 // TestScripts runs the program as users do. $CAPTURES and $LOGS are the folders of the
-// captures and logs among the fixtures.
+// captures and logs among the fixtures. $NO_FILE and $NO_FOLDER are the system's
+// errors for a file that is not there, and for one whose folder is not.
 func TestScripts(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, noFile := os.Open(missing)
+	_, noFolder := os.Create(filepath.Join(missing, "x"))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CAPTURES", filepath.Join(fixtures.Dir(), "captures"))
 			e.Setenv("LOGS", filepath.Join(fixtures.Dir(), "logs"))
+			e.Setenv("NO_FILE", errors.Unwrap(noFile).Error())
+			e.Setenv("NO_FOLDER", errors.Unwrap(noFolder).Error())
 			e.Setenv("XDG_RUNTIME_DIR", os.Getenv("XDG_RUNTIME_DIR"))
+			e.Setenv("APPDATA", filepath.Join(e.WorkDir, "appdata")) // of Windows
+			e.Setenv("LOCALAPPDATA", os.Getenv("XDG_RUNTIME_DIR"))
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			for _, name := range []string{"NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"} {
 				e.Setenv(name, "")

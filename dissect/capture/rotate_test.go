@@ -179,6 +179,7 @@ func TestRotatingWriterFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
+		_ = w.Close()
 		t.Skipf("an open file keeps its directory here: %v", err)
 	}
 	for range 2 {

@@ -28,7 +28,7 @@ func TestSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	name := filepath.Join(folder, "an evening?#.pcap")
+	name := filepath.Join(folder, "an evening&#%.pcap")
 	if err := os.WriteFile(name, []byte("capture"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestUsualFolders(t *testing.T) {
 		"Windows 4.0": {"windows", 0, map[string]string{"APPDATA": "/a"}, j("/a", "Wireshark"), j("/a", "Wireshark", "plugins"), j("/a", "Wireshark", "extcap")},
 		"Windows 4.4": {"windows", 4, map[string]string{"APPDATA": "/a"}, j("/a", "Wireshark"), j("/a", "Wireshark", "plugins"), j("/a", "Wireshark", "extcap")},
 		"XDG 4.0":     {"linux", 0, map[string]string{"XDG_CONFIG_HOME": "/x"}, j("/x", "wireshark"), j("/h", ".local", "lib", "wireshark", "plugins"), j("/x", "wireshark", "extcap")},
-		"own 4.0":     {"linux", 0, map[string]string{"WIRESHARK_CONFIG_DIR": "/o"}, j("/o"), j("/h", ".local", "lib", "wireshark", "plugins"), j("/o", "extcap")},
+		"own 4.0":     {"linux", 0, map[string]string{"WIRESHARK_CONFIG_DIR": j("/o")}, j("/o"), j("/h", ".local", "lib", "wireshark", "plugins"), j("/o", "extcap")},
 	} {
 		p := place{release: release{4, tt.minor, 0}}
 		p.usual(tt.system, "/h", func(name string) string { return tt.env[name] })
