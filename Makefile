@@ -38,6 +38,10 @@ SYSTEM ?= ./cmd/... ./dissect/capture/... ./dissect/conform/suite ./report/ndjso
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
+# The packages whose tests "make windows" runs, and those that CI has time for.
+WINDOWS ?= ./...
+WINDOWS_CI ?= ./cmd/internal/... ./dissect/capture/...
+
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
 
@@ -63,7 +67,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -115,11 +119,11 @@ check: tidy-check api test lint vet race ## tidy, api, test, lint, vet, race: be
 
 # Each stage says when it begins and how long it took, and all are listed at the
 # end. A check with a browser or with Wireshark goes before package-check.
-ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms race browser package-check
+ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms windows-ci race browser package-check
 ci: ## all checks before a merge, in at most 20 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = every-test arm64 schema engines unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: STAGES = every-test arm64 windows schema engines unit32 lint-all race-all cross packages fuzz damage long mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
@@ -190,6 +194,13 @@ platforms: ## check that the program can be built for each of PLATFORMS
 		echo "build $$p"; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -ldflags=-w -o /dev/null ./cmd/bcdissect || exit 1; \
 	done
+
+# The tests that cannot pass under wine are in left-out.txt, with reasons.
+windows: ## the program for Windows and the tests of WINDOWS, under wine where it is installed
+	@$(GO) run ./$(PACKAGING)/windows $(WINDOWS)
+
+windows-ci: WINDOWS = $(WINDOWS_CI)
+windows-ci: windows ## the same for the packages of WINDOWS_CI
 
 # The validator is in a module of its own and stays out of the program's go.mod.
 schema: ## validate the JSON of every fixture against the schemas in docs/schema
