@@ -19,7 +19,7 @@ func unhex(text string) []byte {
 }
 
 // akira and birdOfPrey are creations of ships as a client of the stock game's form writes
-// them, with the object id at shipAt. They differ in species and subsystems (GAME 6.2, 12).
+// them. They differ in species and subsystems (GAME 6.2, 12).
 const (
 	akira = "03000208800000ffffff3f010000b042000084c2000092c2f54a6f3ffe8c963e84e34b3e38784e3c0000000000000005" +
 		"4361647932064d756c746931ffff64ffffffffffffff64ffffffffffff64ffffffffffffffffff646001ffffff64ffff" +
@@ -27,7 +27,6 @@ const (
 	birdOfPrey = "03000208800000ffffff3f060000b042000084c2000092c2f54a6f3ffe8c963e84e34b3e38784e3c0000000000000005" +
 		"4361647932064d756c746931" + // hull, shields, core, cannons, torpedoes, impulse, warp, cloak, sensors, repair
 		"ff" + "ff64ffffffffffff" + "ffffff" + "ffffff6460" + "ffff6400" + "ffff64" + "ffffff64" + "ff64" + "ff64" + "ff64"
-	shipAt = 7
 )
 
 // Answers of a stock installation to the rounds of hashes. That of round 2 is

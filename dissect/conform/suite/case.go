@@ -17,9 +17,25 @@ import (
 // A T is one attempt at a case.
 type T struct {
 	r      *runner
-	c      *Case
+	p      []*client // in the game with a ship each, from case to case: Case.players of them
+	c      *client   // of this case only: see Case.client
 	opened []*client
 	shown  []int
+}
+
+// play makes the clients of a case and runs it.
+func (t *T) play(c *Case) (err error) {
+	if c.players > 0 {
+		if t.p, err = t.players(c.players, fewNumbers); err != nil {
+			return err
+		}
+	}
+	if c.client != nil {
+		if t.c, err = c.client(t); err != nil {
+			return err
+		}
+	}
+	return c.run(t)
 }
 
 // A failure says that the host breaks the rule.
@@ -57,20 +73,18 @@ const mostCame = 12
 func (t *T) fail(expected string, came ...any) *failure {
 	f := &failure{expected: expected}
 	for _, x := range came {
+		var list messages
 		switch x := x.(type) {
 		case string:
 			f.came = append(f.came, x)
-		case *heard:
-			t.show(x.frame)
-			f.came = append(f.came, fmt.Sprintf("frame %d: %s", x.frame, describe(&x.Header, x.Body)))
-		case *seen:
-			t.show(x.frame)
-			f.came = append(f.came, fmt.Sprintf("frame %d: %s", x.frame, describe(&x.Header, x.Body)))
-		case []*heard:
-			for _, h := range x {
-				t.show(h.frame)
-				f.came = append(f.came, fmt.Sprintf("frame %d: %s", h.frame, describe(&h.Header, h.Body)))
-			}
+		case *message:
+			list = messages{x}
+		case messages:
+			list = x
+		}
+		for _, m := range list {
+			t.show(m.frame)
+			f.came = append(f.came, fmt.Sprintf("frame %d: %s", m.frame, describe(m)))
 		}
 	}
 	if len(f.came) > mostCame {
@@ -88,6 +102,25 @@ func (t *T) proves(expected string, came ...any) *failure {
 	err := t.fail(expected, came...)
 	err.proven = true
 	return err
+}
+
+// A note is something that the host did wrong during the run.
+type note struct {
+	text   string
+	frames []int
+}
+
+// provesNotes returns that the host did all that was noted, nil if nothing was.
+func (t *T) provesNotes(expected string, list []note) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var came []any
+	for _, n := range list {
+		t.show(n.frames...)
+		came = append(came, n.text)
+	}
+	return t.proves(expected, came...)
 }
 
 // known says whether a failure is the documented difference of OpenBC.
@@ -120,21 +153,22 @@ func (t *T) wait(d time.Duration) { t.r.until(d, nil) }
 // soon is how long an answer of the host may take.
 func (t *T) soon() time.Duration { return t.r.o.Timeout }
 
-// open opens a client of the attempt.
-func (t *T) opens(o cfg) (*client, error) {
-	c, err := t.open(o)
-	if err == nil {
-		t.opened = append(t.opened, c)
-	}
-	return c, err
-}
+// stranger returns a client that has not connected, and does nothing by itself.
+func (t *T) stranger() (*client, error) { return t.open("", nil) }
 
-// connected returns a client that the host has given an id.
-func (t *T) connected(o cfg) (*client, error) {
+// connected returns a client that the host has given an id, and that answers nothing by itself.
+func (t *T) connected() (*client, error) { return t.connectedAs("", nil) }
+
+// loaded returns a client that has got all messages before its mission loads, and
+// says nothing more.
+func (t *T) loaded() (*client, error) { return t.loadedAs("") }
+
+// connectedAs returns a connected client with a name and its answers: see open.
+func (t *T) connectedAs(name string, answer func(round uint8) *msg.ChecksumResponse) (*client, error) {
 	if !t.r.connected && t.r.denied >= mostTurned {
 		return nil, skip("nobody could connect: %s", t.r.why)
 	}
-	c, err := t.opens(o)
+	c, err := t.open(name, answer)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +201,7 @@ func (t *T) closed(c *client) error {
 		return nil //nolint:nilerr // likewise
 	}
 	t.r.dead = "the host lets nobody in any more"
-	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), append([]any{t.r.why, said(reply)}, c.all()...)...)
+	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), t.r.why, said(reply), c.all())
 }
 
 // mostTurned is how many clients may be turned away, if none has been let in, until no others
@@ -181,14 +215,12 @@ func (t *T) answered(enough func() bool) bool {
 	return t.until(t.soon()+wait, enough)
 }
 
-// loaded returns a client that has got all messages before its mission loads, and
-// says nothing more.
-func (t *T) loaded(o cfg) (*client, error) {
+// loadedAs returns a loaded client with a name: its own if it is empty.
+func (t *T) loadedAs(name string) (*client, error) {
 	if !t.r.entered && t.r.barred >= mostTurned {
 		return nil, skip("nobody could join: %s", t.r.why)
 	}
-	o.wait = true
-	c, err := t.connected(o)
+	c, err := t.connectedAs(name, t.answer)
 	if err != nil {
 		return c, err
 	}
@@ -204,7 +236,7 @@ func (t *T) loaded(o cfg) (*client, error) {
 		return c, skip("a client could not join: %s", t.r.why)
 	}
 	t.r.entered = true
-	if m := c.renamed(); m != nil && o.name == "" {
+	if m := c.renamed(); m != nil && name == "" {
 		c.name = wire.WideText(m.NewName)
 	}
 	if t.r.joins++; c.spoils() > 0 {
@@ -215,20 +247,17 @@ func (t *T) loaded(o cfg) (*client, error) {
 
 // renamed returns the settings that give the client another name, nil if there are none.
 func (c *client) renamed() *msg.Settings {
-	list := c.games(msg.OpSettings)
-	if len(list) == 0 {
-		return nil
+	if list := c.games(msg.OpSettings); len(list) > 0 {
+		if m, _ := read[*msg.Settings](list[0]); m.Renamed {
+			return m
+		}
 	}
-	m, ok := decode.NewDecoder().Read(msg.Catalog().Lookup(msg.OpSettings), list[0].Body, decode.Stock, nil).Message.(*msg.Settings)
-	if !ok || !m.Renamed {
-		return nil
-	}
-	return m
+	return nil
 }
 
 // joined returns another client in the game.
 func (t *T) joined() (*client, error) {
-	c, err := t.loaded(cfg{})
+	c, err := t.loaded()
 	if err != nil {
 		return c, err
 	}
@@ -263,12 +292,9 @@ const (
 	fewNumbers  = 100
 )
 
-// players returns clients that are in the game with a ship each. They stay
-// there for later cases.
-func (t *T) players(n int) ([]*client, error) { return t.playersFor(n, fewNumbers) }
-
-// playersFor returns clients that can take so many messages.
-func (t *T) playersFor(n, messages int) ([]*client, error) {
+// players returns clients that are in the game with a ship each, and can take so many messages.
+// They stay there for later cases.
+func (t *T) players(n, messages int) ([]*client, error) {
 	n = min(n, t.r.o.Clients)
 	var worn []*client
 	t.r.table = slices.DeleteFunc(t.r.table, func(c *client) bool {
@@ -302,14 +328,6 @@ func (t *T) playersFor(n, messages int) ([]*client, error) {
 		c.forget()
 	}
 	return p, nil
-}
-
-// newcomer returns clients that stay in the game, and another one that leaves after the case.
-func (t *T) newcomer(others int) (p []*client, c *client, err error) {
-	if p, err = t.players(others); err == nil {
-		c, err = t.joined()
-	}
-	return p, c, err
 }
 
 // dismiss has all clients leave that stay in the game: later cases have others.
@@ -351,29 +369,45 @@ func (t *T) settle(c *client, all ...*client) {
 	}
 }
 
+// every reports whether something is so of all clients.
+func every(list []*client, so func(*client) bool) bool {
+	return !slices.ContainsFunc(list, func(c *client) bool { return !so(c) })
+}
+
+// without returns the first client that has not got so many copies of a game message, nil if all have.
+func without(list []*client, copies int, body []byte) *client {
+	for _, c := range list {
+		if c.count(body) != copies {
+			return c
+		}
+	}
+	return nil
+}
+
+// gamesOf returns the game messages with one of some opcodes of the first client that has got any.
+func gamesOf(clients []*client, ops ...decode.Opcode) messages {
+	for _, c := range clients {
+		if list := c.games(ops...); len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
 // count returns how many game messages with this body the client has heard.
 func (c *client) count(body []byte) int { return len(c.copies(body)) }
 
 // copies returns the game messages with this body.
-func (c *client) copies(body []byte) (list []*heard) {
-	for i := range c.heard {
-		if _, ok := c.heard[i].op(); ok && bytes.Equal(c.heard[i].Body, body) {
-			list = append(list, &c.heard[i])
-		}
-	}
-	return list
+func (c *client) copies(body []byte) messages {
+	return c.delivered.where(func(m *message) bool { return m.game() && bytes.Equal(m.Body, body) })
 }
 
 // lines returns the chat lines with the text of a body. R-2C is about their
 // authors, other cases are not.
-func (c *client) lines(body []byte) (list []*heard) {
-	const textAt = 5
-	for _, h := range c.games(msg.OpChat) {
-		if len(h.Body) > textAt && bytes.Equal(h.Body[textAt:], body[textAt:]) {
-			list = append(list, h)
-		}
-	}
-	return list
+func (c *client) lines(body []byte) messages {
+	chat, _ := read[*msg.Chat](gameMessage(body))
+	want := string(chat.Text)
+	return c.games(msg.OpChat).where(func(m *message) bool { return m.text == want })
 }
 
 // progress says how far a client has come.
@@ -388,8 +422,8 @@ func (t *T) progress(c *client) string {
 	case c.ID == 0 && len(c.all()) == 0:
 		return "no accept came"
 	case c.ID == 0:
-		s := c.last()
-		return "no accept came, but " + describe(&s.Header, s.Body)
+		list := c.all()
+		return "no accept came, but " + describe(list[len(list)-1])
 	case c.Loaded:
 		return "it was sent 01, but no MissionInit"
 	}
@@ -404,7 +438,7 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 	if t.r.mute {
 		return nil, skip("the host answers no query: see Q-1")
 	}
-	c, err := t.opens(cfg{})
+	c, err := t.stranger()
 	if err != nil {
 		return nil, err
 	}
@@ -441,24 +475,4 @@ func (t *T) query(text string) (*gamespy.Reply, error) {
 		f.proven = len(c.texts) == 0 // the network does not lose that many
 	}
 	return nil, f
-}
-
-// describe shows a message for people: its name and bytes.
-func describe(h *transportHeader, body []byte) string {
-	if h.Type != standardType {
-		return fmt.Sprintf("%s %X", h.Type.Kind(), body[:min(len(body), 40)])
-	}
-	if len(body) == 0 {
-		return "an empty game message"
-	}
-	name := "unknown"
-	spec := msg.Catalog().Lookup(decode.Opcode(body[0]))
-	if spec != nil {
-		name = spec.Name
-	}
-	text := fmt.Sprintf("%02X %s", body[0], name)
-	if fields := fieldsOf(spec, body); fields != "" {
-		text += " (" + fields + ")"
-	}
-	return text + fmt.Sprintf(" %X", body[:min(len(body), 40)])
 }

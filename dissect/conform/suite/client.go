@@ -1,8 +1,11 @@
 package suite
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -20,27 +23,111 @@ const (
 	mostSeen  = 1 << 16 // messages that are remembered of one case
 )
 
-// A seen message is one transport message, as it was in a datagram.
-type seen struct {
+// A message is one that a client has sent or got.
+type message struct {
 	transport.Message
 	at    time.Time
 	frame int
-	again bool // a reliable message of the host's that had come before
+	again bool   // a reliable message of the host's that had come before
+	text  string // of a delivered line of chat
 }
 
-// A heard message was delivered by the host, in order and once.
-type heard struct {
-	arq.Message
-	at    time.Time
-	frame int
+// gameMessage returns a game message of the suite's.
+func gameMessage(body []byte) *message {
+	return &message{Message: transport.Message{Header: transport.Header{Type: transport.Standard}, Body: body}}
 }
 
-// op returns the opcode of a game message.
-func (h *heard) op() (op decode.Opcode, ok bool) {
-	if h.Type != transport.Standard || len(h.Body) == 0 {
-		return 0, false
+// game reports whether it is a game message.
+func (m *message) game() bool { return m.Type == transport.Standard && len(m.Body) > 0 }
+
+// opcode returns the opcode of a game message.
+func (m *message) opcode() decode.Opcode { return decode.Opcode(m.Body[0]) }
+
+// is reports whether it is a game message with one of some opcodes.
+func (m *message) is(ops ...decode.Opcode) bool {
+	return m.game() && slices.Contains(ops, m.opcode())
+}
+
+// decoded returns the message with its fields.
+func (m *message) decoded() decode.Result {
+	if !m.game() {
+		if spec := transport.SpecFor(&m.Message); spec != nil {
+			return decode.NewDecoder().ReadBody(spec, m.Body)
+		}
+	} else if spec := msg.Catalog().Lookup(m.opcode()); spec != nil {
+		return decode.NewDecoder().Read(spec, m.Body, decode.Stock, noShips{})
 	}
-	return decode.Opcode(h.Body[0]), true
+	return decode.Result{}
+}
+
+// read returns a message as one of a type, and whether all its bytes fit.
+func read[M decode.Message](m *message) (fields M, exact bool) {
+	res := m.decoded()
+	fields, ok := res.Message.(M)
+	return fields, ok && res.Exact()
+}
+
+// about returns the id of the peer that a control message is about.
+func (m *message) about() uint8 {
+	switch m := m.decoded().Message.(type) {
+	case *transport.Accept:
+		return m.ID
+	case *transport.Boot:
+		return m.ID
+	case *transport.Goodbye:
+		return m.ID
+	case *transport.Identity:
+		return m.ID
+	}
+	return 0
+}
+
+// boots reports whether it is a BootPlayer message with a reason, for a peer.
+func (m *message) boots(reason, id uint8) bool {
+	boot, _ := read[*transport.Boot](m)
+	return boot != nil && *boot == transport.Boot{Reason: reason, ID: id}
+}
+
+// named returns the name in a NameChange.
+func (m *message) named() string {
+	if who, _ := read[*transport.Identity](m); who != nil {
+		return wire.WideText(who.Name)
+	}
+	return ""
+}
+
+// messages are in the order in which they left or came.
+type messages []*message
+
+// where returns those of which something is so.
+func (list messages) where(so func(*message) bool) (some messages) {
+	for _, m := range list {
+		if so(m) {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+// times returns when they left or came.
+func (list messages) times() (at []time.Time) {
+	for _, m := range list {
+		at = append(at, m.at)
+	}
+	return at
+}
+
+// split returns the messages of a deciphered datagram, up to the first that cannot be read.
+func split(plain []byte) (list []transport.Message, err error) {
+	s, err := transport.Split(plain)
+	for err == nil {
+		m, ok, e := s.Next()
+		if e != nil || !ok {
+			return list, e
+		}
+		list = append(list, m)
+	}
+	return list, err
 }
 
 // A client is one of the suite's.
@@ -50,15 +137,15 @@ type client struct {
 	local netip.AddrPort
 	name  string
 
-	in     []seen // received messages
-	out    []seen // sent ones
-	heard  []heard
-	texts  [][]byte // GameSpy datagrams that came
-	odd    int      // datagrams that came and do not split
-	known  map[uint32]bool
-	firsts map[uint32]seen // the first message of each number; nil if several sessions used the socket
-	used   [2]uint16       // the highest numbers of game messages, of the host's and its own
-	signs  signs
+	in        messages // as they came
+	out       messages
+	delivered messages // those of the host, in order and once
+	texts     [][]byte // GameSpy datagrams that came
+	odd       int      // datagrams that came and do not split
+	known     map[uint32]bool
+	firsts    map[uint32]*message // the first message of each number; nil if several sessions used the socket
+	used      [2]uint16           // the highest numbers of game messages, of the host's and its own
+	signs     signs
 
 	// keep decides which of the client's messages leave; nil for all.
 	keep  func(*transport.Message) bool
@@ -75,33 +162,23 @@ type client struct {
 	frame  int
 }
 
-// cfg is how a client behaves.
-type cfg struct {
-	name   string
-	manual bool // it answers nothing by itself
-	wait   bool // it does not say that it is ready
-}
-
-// open returns a client that has not connected.
-func (t *T) open(o cfg) (*client, error) {
+// open opens a client of the attempt, which has not connected. An empty name stands for one of
+// its own; without answers it does not answer requests of hashes by itself.
+func (t *T) open(name string, answer func(round uint8) *msg.ChecksumResponse) (*client, error) {
 	local, err := t.r.d.Open()
 	if err != nil {
 		return nil, err
 	}
 	t.r.serial++
-	c := &client{t: t, local: local, name: o.name, known: map[uint32]bool{}, firsts: map[uint32]seen{}, signs: newSigns()}
-	if o.name == "" {
-		c.name = t.r.newName()
+	c := &client{t: t, local: local, name: name, known: map[uint32]bool{}, firsts: map[uint32]*message{}, signs: newSigns()}
+	if name == "" {
+		c.name = fmt.Sprintf("Conform%d", t.r.serial)
 	}
-	rc := relay.ClientConfig{
-		Name: c.name, Password: t.r.o.Password, Claimed: claimed(t.r.serial), Nonce: t.r.nonce(),
-		Enter: !o.wait && !o.manual, Ask: true, Deliver: c.deliver,
-	}
-	if !o.manual {
-		rc.Answer = t.answer
-	}
-	c.Client = relay.NewClient(rc)
+	c.Client = relay.NewClient(relay.ClientConfig{
+		Name: c.name, Password: t.r.o.Password, Claimed: claimed(t.r.serial), Nonce: t.r.nonce(), Answer: answer, Ask: true, Deliver: c.deliver,
+	})
 	t.r.clients = append(t.r.clients, c)
+	t.opened = append(t.opened, c)
 	return c, nil
 }
 
@@ -117,12 +194,15 @@ func (c *client) now() time.Time { return c.t.r.d.Now() }
 func (c *client) connect() { c.Connect(c.now(), nil) }
 
 func (c *client) deliver(now time.Time, m *arq.Message) {
-	if len(c.heard) >= mostSeen {
-		return
+	if len(c.delivered) < mostSeen {
+		d := &message{Message: transport.Message{Header: m.Header, Body: bytes.Clone(m.Body)}, at: now, frame: c.frame}
+		if d.is(msg.OpChat) {
+			if chat, exact := read[*msg.Chat](d); exact {
+				d.text = string(chat.Text)
+			}
+		}
+		c.delivered = append(c.delivered, d)
 	}
-	h := heard{Message: *m, at: now, frame: c.frame}
-	h.Body = append([]byte(nil), m.Body...)
-	c.heard = append(c.heard, h)
 }
 
 // pump sends the datagrams that are due. It returns when there may be more.
@@ -167,15 +247,10 @@ func (c *client) raw(now time.Time, plain []byte) {
 	c.times[c.turn] = now
 	c.turn = (c.turn + 1) % perSecond
 	frame := c.t.r.send(now, c.local, cipher.Encrypt(nil, plain))
-	split, err := transport.Split(plain)
-	for err == nil && len(c.out) < mostSeen {
-		m, ok, e := split.Next()
-		if e != nil || !ok {
-			return
-		}
+	list, _ := split(bytes.Clone(plain)) // of some cases they are damaged
+	for _, m := range list[:min(len(list), mostSeen-len(c.out))] {
 		c.uses(1, &m.Header)
-		m.Body = append([]byte(nil), m.Body...)
-		c.out = append(c.out, seen{Message: m, at: now, frame: frame})
+		c.out = append(c.out, &message{Message: m, at: now, frame: frame})
 	}
 }
 
@@ -193,25 +268,17 @@ func (c *client) numbers() int { return int(max(c.used[0], c.used[1])) }
 // filtered returns the datagram without the messages that stay; nil if none is
 // left.
 func (c *client) filtered(plain []byte) []byte {
-	out := []byte{plain[0], 0}
-	split, err := transport.Split(plain)
-	for err == nil {
-		m, ok, e := split.Next()
-		if e != nil || !ok {
-			break
-		}
-		if !c.keep(&m) {
-			continue
-		}
-		if longer, e := transport.Append(out, &m.Header, m.Body); e == nil {
-			out = longer
-			out[1]++
+	var kept [][]byte
+	list, _ := split(plain) // made by us
+	for i := range list {
+		if c.keep(&list[i]) {
+			kept = append(kept, written(&list[i].Header, list[i].Body))
 		}
 	}
-	if out[1] == 0 {
+	if len(kept) == 0 {
 		return nil
 	}
-	return out
+	return datagram(plain[0], kept...)
 }
 
 // receive takes a datagram of the host's.
@@ -222,32 +289,27 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 		}
 		return
 	}
-	plain := cipher.Decrypt(nil, datagram)
-	split, err := transport.Split(plain)
-	for err == nil {
-		m, ok, e := split.Next()
-		if err = e; e != nil || !ok {
-			break
-		}
+	list, err := split(cipher.Decrypt(nil, datagram))
+	for _, tm := range list {
+		m := &message{Message: tm, at: at, frame: frame}
 		c.uses(0, &m.Header)
-		s := seen{Message: m, at: at, frame: frame}
 		switch key := keyOf(&m.Header); {
 		case m.Type == transport.Acknowledge:
 			if typ, ok := c.signs.sent[key]; ok {
 				c.t.r.takes[typ] = true
 			}
 		case m.HasSeq:
-			if s.again = c.known[key]; s.again {
+			if m.again = c.known[key]; m.again {
 				c.signs.comesAgain(key)
 			}
 			if len(c.known) >= mostSeen {
 				clear(c.known)
 			}
 			c.known[key] = true
-			c.numbered(key, &s)
+			c.numbered(key, m)
 		}
 		if len(c.in) < mostSeen {
-			c.in = append(c.in, s)
+			c.in = append(c.in, m)
 		}
 	}
 	if err != nil {
@@ -260,7 +322,7 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 
 // forget begins the records of the client anew.
 func (c *client) forget() {
-	c.in, c.out, c.heard, c.texts = c.in[:0], c.out[:0], c.heard[:0], c.texts[:0]
+	c.in, c.out, c.delivered, c.texts = nil, nil, nil, nil
 }
 
 // ack returns an acknowledgement as a transport message.
@@ -277,96 +339,134 @@ func datagram(id uint8, messages ...[]byte) []byte {
 	return b
 }
 
-// standard returns a reliable game message as it is in a datagram.
-func standard(seq uint16, body []byte) []byte {
-	b, err := transport.Append(nil, &transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq}, body)
+// written returns a message as it is in a datagram.
+func written(h *transport.Header, body []byte) []byte {
+	b, err := transport.Append(nil, h, body)
 	if err != nil {
 		return nil // the bodies are ours, and short
 	}
 	return b
 }
 
+// standard returns a reliable game message as it is in a datagram.
+func standard(seq uint16, body []byte) []byte {
+	return written(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq}, body)
+}
+
+// control returns a control message as it is in a datagram.
+func control(typ transport.Type, seq uint16, body []byte) []byte {
+	return written(&transport.Header{Type: typ, Reliable: true, Priority: true, HasSeq: true, Seq: seq}, body)
+}
+
+// encode returns a game message in the stock game's form.
+func encode(op decode.Opcode, m decode.Message) []byte {
+	b, err := decode.Append(nil, msg.Catalog().Lookup(op), m, decode.Stock)
+	if err != nil {
+		return nil // a test makes those of the suite; a list of hashes has none that cannot be written
+	}
+	return b
+}
+
+// controlBody returns the body of a control message.
+func controlBody(m decode.Message) []byte {
+	b, err := decode.AppendFields(nil, "", m, decode.Stock)
+	if err != nil {
+		return nil // nothing of ours is too long
+	}
+	return b
+}
+
 // chat returns a line of chat.
 func (c *client) chat(text string) []byte {
-	b := []byte{byte(msg.OpChat), c.ID, 0, 0, 0, byte(len(text)), byte(len(text) >> 8)}
-	return append(b, text...)
+	return encode(msg.OpChat, &msg.Chat{Sender: int32(c.ID), Text: wire.Chars(text)})
 }
 
 // say sends a reliable game message.
 func (c *client) say(body []byte) { c.SendBody(c.now(), true, body) }
 
 // base returns the first object of the client's range.
-func (c *client) base() uint32 { return uint32(wire.FirstObject(c.Slot)) }
+func (c *client) base() wire.ObjectID { return wire.FirstObject(c.Slot) }
 
-// adapt returns a message with the client's own objects: in it those of slot 0.
-func (c *client) adapt(body []byte, at ...int) []byte {
-	out := append([]byte(nil), body...)
-	for _, off := range at {
-		if off+4 <= len(out) {
-			id := binary.LittleEndian.Uint32(out[off:])
-			binary.LittleEndian.PutUint32(out[off:], id-uint32(wire.FirstObject(0))+c.base())
+// adapt returns a message, in hexadecimal digits, with the client's own objects: in it those of
+// slot 0.
+func (c *client) adapt(text string) []byte {
+	body := unhex(text)
+	res := gameMessage(body).decoded()
+	new(decode.Viewer).Show(res.Message, body, 1, res.Dialect, eachField(func(f *decode.Field) {
+		id := wire.ObjectID(f.Uint)
+		if slot, owned := id.Slot(); f.Kind == decode.KindObject && owned && slot == 0 {
+			binary.LittleEndian.PutUint32(body[f.Off:], uint32(id-wire.FirstObject(0)+c.base()))
 		}
-	}
-	return out
+	}))
+	return body
 }
 
+// An eachField visits the fields of a message.
+type eachField func(f *decode.Field)
+
+// Field implements [decode.Visitor].
+func (see eachField) Field(f *decode.Field) { see(f) }
+
+// Begin implements [decode.Visitor].
+func (eachField) Begin(*decode.Group) {}
+
+// End implements [decode.Visitor].
+func (eachField) End(*decode.Group) {}
+
 // ship returns the creation of a ship of the client's, with an object id.
-func (c *client) ship(creation string, id uint32) []byte {
-	body := unhex(creation)
-	body[1], body[2] = byte(c.Slot), c.ID
-	binary.LittleEndian.PutUint32(body[shipAt:], id)
-	return body
+func (c *client) ship(creation string, id wire.ObjectID) []byte {
+	ship, _ := read[*msg.ObjectCreateTeam](gameMessage(unhex(creation)))
+	ship.Slot, ship.Player, ship.ID = byte(c.Slot), c.ID, id
+	return encode(msg.OpObjectCreateTeam, ship)
 }
 
 // creates has the client create a ship.
 func (c *client) creates(creation string) {
-	c.Know(wire.ObjectID(c.base()))
+	c.Know(c.base())
 	c.say(c.ship(creation, c.base()))
 }
 
-// games returns the game messages heard with one of some opcodes.
-func (c *client) games(ops ...decode.Opcode) (list []*heard) {
-	for i := range c.heard {
-		op, ok := c.heard[i].op()
-		for _, o := range ops {
-			if ok && o == op {
-				list = append(list, &c.heard[i])
-			}
-		}
-	}
-	return list
+// games returns the delivered game messages with one of some opcodes.
+func (c *client) games(ops ...decode.Opcode) messages {
+	return c.delivered.where(func(m *message) bool { return m.is(ops...) })
 }
 
-// controls returns the transport messages heard of a type.
-func (c *client) controls(t transport.Type) (list []*heard) {
-	for i := range c.heard {
-		if c.heard[i].Type == t {
-			list = append(list, &c.heard[i])
-		}
-	}
-	return list
+// controls returns the delivered transport messages of a type.
+func (c *client) controls(t transport.Type) messages {
+	return c.delivered.where(func(m *message) bool { return m.Type == t })
+}
+
+// about returns the delivered transport messages of a type that are about a peer.
+func (c *client) about(t transport.Type, id uint8) messages {
+	return c.controls(t).where(func(m *message) bool { return m.about() == id })
 }
 
 // acked reports whether the host has acknowledged a message of a class.
-func (c *client) acked(control bool, seq uint16) bool { return c.ackOf(control, seq) != nil }
+func (c *client) acked(control bool, seq uint16) bool {
+	return slices.ContainsFunc(c.acksOf(control, seq), func(m *message) bool { return !m.Fragment })
+}
 
-// ackOf returns the first acknowledgement of a message.
-func (c *client) ackOf(control bool, seq uint16) *seen {
-	for i := range c.in {
-		s := &c.in[i]
-		if s.Type == transport.Acknowledge && s.Seq == seq && s.Control() == control && !s.Fragment {
-			return s
-		}
+// acksOf returns the acknowledgements of a message, or of its fragments.
+func (c *client) acksOf(control bool, seq uint16) messages {
+	return c.in.where(func(m *message) bool {
+		return m.Type == transport.Acknowledge && m.Seq == seq && m.Control() == control
+	})
+}
+
+// sent returns the last message of a type with a number that the client has sent, nil if there is none.
+func (c *client) sent(typ transport.Type) *message {
+	list := c.out.where(func(m *message) bool { return m.Type == typ && m.HasSeq })
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	return list[len(list)-1]
 }
 
 // lastData returns the number of the last reliable game message that was sent.
 func (c *client) lastData() (seq uint16, ok bool) {
-	for i := len(c.out) - 1; i >= 0; i-- {
-		if c.out[i].Type == transport.Standard && c.out[i].HasSeq {
-			return c.out[i].Seq, true
-		}
+	m := c.sent(transport.Standard)
+	if m == nil {
+		return 0, false
 	}
-	return 0, false
+	return m.Seq, true
 }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,23 +12,28 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-type transportHeader = transport.Header
-
-const standardType = transport.Standard
-
-// fieldsOf returns the fields of a message that its spec calls the important
-// ones, as text.
-func fieldsOf(spec *decode.Spec, body []byte) string {
-	if spec == nil {
-		return ""
+// describe shows a message for people: its name and bytes.
+func describe(m *message) string {
+	first := m.Body[:min(len(m.Body), 40)]
+	switch {
+	case m.Type != transport.Standard:
+		return fmt.Sprintf("%s %X", m.Type.Kind(), first)
+	case len(m.Body) == 0:
+		return "an empty game message"
 	}
-	res := decode.NewDecoder().Read(spec, body, decode.Stock, noShips{})
-	if res.Message == nil {
-		return ""
+	name := "unknown"
+	res := m.decoded()
+	if res.Spec != nil {
+		name = res.Spec.Name
 	}
-	l := lister{brief: spec.Brief}
-	new(decode.Viewer).Show(res.Message, body, 1, res.Dialect, &l)
-	return strings.Join(l.list, ", ")
+	if res.Message != nil {
+		l := lister{brief: res.Spec.Brief}
+		new(decode.Viewer).Show(res.Message, m.Body, 1, res.Dialect, &l)
+		if len(l.list) > 0 {
+			name += " (" + strings.Join(l.list, ", ") + ")"
+		}
+	}
+	return fmt.Sprintf("%02X %s %X", m.Body[0], name, first)
 }
 
 // A lister collects fields as text.

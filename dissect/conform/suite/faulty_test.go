@@ -23,6 +23,9 @@ import (
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
+// shipAt is where the id of the ship is in a creation.
+const shipAt = 7
+
 // A faulty host is the relay's behind a layer that changes messages to and from it.
 type faulty struct {
 	w      *world
@@ -908,6 +911,7 @@ var faults = []fault{
 	{name: "07 of a ship that nobody knows", caught: "R-A3", in: func(f *faulty, at netip.AddrPort, p *peer, m *transport.Message) bool {
 		if op(m) == int(msg.OpObjectCreateTeam) && !p.seqs[m.Seq] {
 			p.seqs[m.Seq] = true
+			const destAt = 13
 			event := unhex(forwards[0].bodies[0])
 			copy(event[destAt:], m.Body[shipAt:shipAt+4])
 			f.toOthers(at, event, playing)

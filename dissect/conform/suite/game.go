@@ -2,50 +2,43 @@ package suite
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A forward is a message that the host passes on: bodies as the game writes
-// them, with objects of slot 0 at some offsets.
+// A forward is a message that the host passes on: bodies as the game writes them, with
+// objects of slot 0.
 type forward struct {
 	op     decode.Opcode
 	grade  Grade
 	bodies []string
-	at     []int
 	cloaks bool // it is about the cloaking device of a Bird of Prey
 }
 
-// Offsets of the objects in an event.
-const (
-	sourceAt = 9
-	destAt   = 13
-)
-
 var forwards = []forward{
-	{op: msg.OpStartFiring, grade: OnWire, bodies: []string{"0728810000d800800000000000050000400000000000000000"}, at: []int{destAt}},
-	{op: msg.OpStopFiring, grade: OnWire, bodies: []string{"0801010000da0080000000000005000040"}, at: []int{destAt}},
-	{op: msg.OpStopFiringAtTarget, grade: FromCode, bodies: []string{"090c010000dc0080000000000005000040ffff0340"}, at: []int{destAt}},
-	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}, at: []int{destAt}},
-	{op: msg.OpAddToRepairList, grade: FromCode, bodies: []string{"0b01010000df008000020000400c000040"}, at: []int{sourceAt, destAt}},
-	{op: msg.OpClientEvent, grade: FromCode, bodies: []string{"0c01010000da0080000000000005000040"}, at: []int{destAt}},
-	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, at: []int{destAt}, cloaks: true},
-	{op: msg.OpStopCloaking, grade: FromCode, bodies: []string{"0f01010000e4008000000000000d000040"}, at: []int{destAt}, cloaks: true},
-	{op: msg.OpStartWarp, grade: OnWire, bodies: []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}, at: []int{destAt}},
-	{op: msg.OpRepairListPriority, grade: OnWire, bodies: []string{"110c010000760080000000000018000040" + "02000040"}, at: []int{destAt, destAt + 4}},
-	{op: msg.OpSetPhaserLevel, grade: OnWire, bodies: []string{"1205010000e0008000000000000500004002"}, at: []int{destAt}},
+	{op: msg.OpStartFiring, grade: OnWire, bodies: []string{"0728810000d800800000000000050000400000000000000000"}},
+	{op: msg.OpStopFiring, grade: OnWire, bodies: []string{"0801010000da0080000000000005000040"}},
+	{op: msg.OpStopFiringAtTarget, grade: FromCode, bodies: []string{"090c010000dc0080000000000005000040ffff0340"}},
+	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}},
+	{op: msg.OpAddToRepairList, grade: FromCode, bodies: []string{"0b01010000df008000020000400c000040"}},
+	{op: msg.OpClientEvent, grade: FromCode, bodies: []string{"0c01010000da0080000000000005000040"}},
+	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, cloaks: true},
+	{op: msg.OpStopCloaking, grade: FromCode, bodies: []string{"0f01010000e4008000000000000d000040"}, cloaks: true},
+	{op: msg.OpStartWarp, grade: OnWire, bodies: []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}},
+	{op: msg.OpRepairListPriority, grade: OnWire, bodies: []string{"110c010000760080000000000018000040" + "02000040"}},
+	{op: msg.OpSetPhaserLevel, grade: OnWire, bodies: []string{"1205010000e0008000000000000500004002"}},
 	{
-		op: msg.OpTorpedoFire, grade: OnWire, bodies: []string{"190d0000400201df8711ffff03400088d85c", "190d0000400205df8711"}, at: []int{1},
+		op: msg.OpTorpedoFire, grade: OnWire, bodies: []string{"190d0000400201df8711ffff03400088d85c", "190d0000400205df8711"},
 	},
 	{
-		op: msg.OpPulseFire, grade: OnWire, bodies: []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"}, at: []int{1},
+		op: msg.OpPulseFire, grade: OnWire, bodies: []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"},
 	},
-	{op: msg.OpTorpedoTypeChange, grade: OnWire, bodies: []string{"1b05010000fe008000080000400800004001"}, at: []int{sourceAt, destAt}},
+	{op: msg.OpTorpedoTypeChange, grade: OnWire, bodies: []string{"1b05010000fe008000080000400800004001"}},
 }
 
 // A consumed message is one that the host passes on to nobody.
@@ -54,22 +47,21 @@ type consumed struct {
 	grade    Grade
 	profiles Profile
 	body     string
-	at       []int
 }
 
 var consumes = []consumed{
-	{op: msg.OpChangedTarget, grade: OnWire, body: "0d0c01000058008000000000" + "00ffffff3fffff0340", at: []int{destAt}},
+	{op: msg.OpChangedTarget, grade: OnWire, body: "0d0c01000058008000000000" + "00ffffff3fffff0340"},
 	{op: msg.OpSelfDestructRequest, grade: OnWire, body: "13"},
 	{
-		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044", at: []int{destAt},
+		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044",
 	},
 	{op: msg.OpClientReady, grade: OnWire, body: "2a20"},
-	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040", at: []int{sourceAt, destAt}},
-	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040", at: []int{1}},
+	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040"},
+	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040"},
 	{op: msg.OpPlayerAnnounce, grade: FromCode, body: "1766080000f1008000000000004f06000002"},
 	{op: msg.OpPlayerDeleted, grade: FromCode, body: "180400000043616479"},
 	{
-		op: msg.OpExplosion, grade: FromCode, profiles: likeStock, body: "29ffffff3f1d7a0c95611b57e278", at: []int{1},
+		op: msg.OpExplosion, grade: FromCode, profiles: likeStock, body: explosion,
 	},
 }
 
@@ -81,43 +73,43 @@ func gameCases() []Case {
 	list := []Case{
 		{
 			ID: "O-1", Title: "creation copied", Rule: "03 goes unchanged to every other client with a slot, one that has not said 2A included, and not to its sender.",
-			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, run: creationCopied, compare: "creation-copies",
+			Source: "TRANSPORT 11.2", Grade: FromCode, players: 2, run: creationCopied, compare: "creation-copies",
 		},
 		{
 			ID: "O-2", Title: "entry verified", Rule: "After a ship's creation everybody in the game, its owner included, is sent one 1D with its id.",
-			Source: "TRANSPORT 11.2", Grade: OnWire, Profiles: everyHost, run: entryVerified, compare: "1D",
+			Source: "TRANSPORT 11.2", Grade: OnWire, players: 2, client: (*T).joined, run: entryVerified, compare: "1D",
 		},
 		{
 			ID: "O-3", Title: "object requested", Rule: "1E for an object that exists is answered by its creation, to the asker alone.",
-			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: objectRequested,
+			Source: "GAME 6.5", Grade: FromCode, players: 3, run: objectRequested,
 		},
 		{
 			ID: "O-4", Title: "unknown object requested", Rule: "1E for an unknown object is answered by silence.",
-			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: unknownRequested,
+			Source: "GAME 6.5", Grade: FromCode, players: 2, run: unknownRequested,
 		},
 		{
 			ID: "O-5", Title: "older ship requested", Rule: "1E is answered for the id that was asked for, not for another ship of its player.",
-			Source: "GAME 6.5", Grade: FromCode, Profiles: everyHost, run: olderRequested,
+			Source: "GAME 6.5", Grade: FromCode, players: 2, run: olderRequested,
 		},
 		{
 			ID: "O-6", Title: "no ships of the host's making", Rule: "Every creation of a player's ship that the host sends stems from that player.",
-			Source: "GAME 11", Grade: OnWire, Profiles: everyHost, watch: watchMade,
+			Source: "GAME 11", Grade: OnWire, watch: watchMade,
 		},
 		{
 			ID: "D-4", Title: "new ship of a player", Rule: "The creation of a player's next ship, with another id in its range, is copied to the others.",
-			Source: "GAME 11", Grade: OnWire, Profiles: everyHost, run: nextShip,
+			Source: "GAME 11", Grade: OnWire, players: 2, run: nextShip,
 		},
 		{
 			ID: "D-8", Title: "codes under 06", Rule: "06 from the host has one of the event codes DF, 74, 75 and 4E.",
-			Source: "GAME 8.3", Grade: FromCode, Profiles: everyHost, watch: watchHostEvents,
+			Source: "GAME 8.3", Grade: FromCode, watch: watchHostEvents,
 		},
 	}
 	for _, f := range forwards {
 		list = append(list, Case{
 			ID: fmt.Sprintf("R-%02X", uint8(f.op)), Title: fmt.Sprintf("%02X forwarded", uint8(f.op)),
 			Rule:   fmt.Sprintf("%02X goes unchanged and reliably to every other client in the game, in order, and not to its sender.", uint8(f.op)),
-			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade, Profiles: everyHost,
-			run: func(t *T) error { return forwarded(t, &f) }, compare: fmt.Sprintf("%02X", uint8(f.op)),
+			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade,
+			players: 3, run: func(t *T) error { return forwarded(t, &f) }, compare: fmt.Sprintf("%02X", uint8(f.op)),
 		})
 	}
 	for _, n := range consumes {
@@ -125,10 +117,7 @@ func gameCases() []Case {
 			ID: fmt.Sprintf("N-%02X", uint8(n.op)), Title: fmt.Sprintf("%02X not passed on", uint8(n.op)),
 			Rule:   fmt.Sprintf("%02X from a client is passed on to nobody.", uint8(n.op)),
 			Source: "TRANSPORT 11.1, 11.3", Grade: n.grade, Profiles: n.profiles,
-			run: func(t *T) error { return notPassedOn(t, &n) },
-		}
-		if c.Profiles == 0 {
-			c.Profiles = everyHost
+			players: 3, run: func(t *T) error { return notPassedOn(t, &n) },
 		}
 		if n.observed() {
 			c.watch = func() watcher { return watchNever(n.op) }
@@ -138,36 +127,33 @@ func gameCases() []Case {
 	return append(list,
 		Case{
 			ID: "R-2C", Title: "chat to all", Rule: "2C goes unchanged to every client in the game, its author included.",
-			Source: "TRANSPORT 12", Grade: OnWire, Profiles: everyHost, run: chatToAll, compare: "2C",
+			Source: "TRANSPORT 12", Grade: OnWire, players: 3, run: chatToAll, compare: "2C",
 		},
 		Case{
 			ID: "R-2D", Title: "team chat", Rule: "2D goes to the author's team alone, its author included.",
-			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, run: teamChat, compare: "2D",
+			Source: "TRANSPORT 12", Grade: Scripts, run: teamChat, compare: "2D",
 		},
 		Case{
 			ID: "R-41", Title: "choice of a team", Rule: "41 goes to every client in the game, its author included.",
-			Source: "TRANSPORT 12", Grade: Scripts, Profiles: everyHost, run: teamChoice, compare: "41",
+			Source: "TRANSPORT 12", Grade: Scripts, run: teamChoice, compare: "41",
 		},
 		Case{
 			ID: "R-A1", Title: "events only to those in the game", Rule: "A client with a slot that has not said 2A is sent creations, and no other messages of the game.",
-			Source: "TRANSPORT 11.2", Grade: FromCode, Profiles: everyHost, run: onlyInGame,
+			Source: "TRANSPORT 11.2", Grade: FromCode, players: 2, client: (*T).loaded, run: onlyInGame,
 		},
 		Case{
 			ID: "R-A2", Title: "order under loss", Rule: "Messages of one client arrive in order, and all of them, when one datagram of twenty is lost.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, Slow: true, run: orderUnderLoss,
+			Source: "TRANSPORT 6.2", Grade: FromCode, Slow: true, run: orderUnderLoss,
 		},
 		Case{
 			ID: "R-A3", Title: "no event before the creation", Rule: "A forwarded event of a ship does not reach a client before the ship's creation.",
-			Source: "TRANSPORT 6.2, 11.2", Grade: FromCode, Profiles: everyHost, watch: watchUnborn,
+			Source: "TRANSPORT 6.2, 11.2", Grade: FromCode, watch: watchUnborn,
 		},
 	)
 }
 
 func forwarded(t *T, f *forward) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	if f.cloaks { // hosts may know that an Akira cannot
 		c, err := t.joined()
 		if err != nil {
@@ -179,26 +165,26 @@ func forwarded(t *T, f *forward) error {
 	}
 	var bodies [][]byte
 	for _, text := range f.bodies {
-		b := p[0].adapt(unhex(text), f.at...)
+		b := p[0].adapt(text)
 		bodies = append(bodies, b)
 		p[0].say(b)
 	}
 	t.settle(p[0], p...)
-	if list := p[0].games(f.op); slices.ContainsFunc(list, func(h *heard) bool { return string(h.Body) == string(bodies[0]) }) {
-		return t.fail(fmt.Sprintf("no %02X back to its sender", uint8(f.op)), list)
+	if p[0].count(bodies[0]) > 0 {
+		return t.fail(fmt.Sprintf("no %02X back to its sender", uint8(f.op)), p[0].games(f.op))
 	}
 	for _, o := range p[1:] {
 		at := -1
 		for _, b := range bodies {
 			list := o.copies(b)
 			if len(list) == 0 || len(list) > 1 && msg.Catalog().Lookup(f.op).Made != decode.MadeByStock {
-				dropped := len(bodies) > 1 && bytes.Equal(b, bodies[1]) && !slices.ContainsFunc(p[1:], func(o *client) bool { return o.count(b) > 0 })
+				dropped := len(bodies) > 1 && bytes.Equal(b, bodies[1]) && every(p[1:], func(o *client) bool { return o.count(b) == 0 })
 				return t.fail(fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(f.op)).known(dropped)
 			}
 			if !list[0].Reliable {
 				return t.fail("a reliable copy", list)
 			}
-			i := slices.IndexFunc(o.heard, func(h heard) bool { return string(h.Body) == string(b) })
+			i := slices.IndexFunc(o.delivered, func(m *message) bool { return bytes.Equal(m.Body, b) })
 			if i < at {
 				return t.fail("the copies in order", o.games(f.op))
 			}
@@ -211,36 +197,28 @@ func forwarded(t *T, f *forward) error {
 
 // strange returns the messages of an opcode, or, if there are none, all that are
 // no chat.
-func (c *client) strange(op decode.Opcode) []*heard {
+func (c *client) strange(op decode.Opcode) messages {
 	if list := c.games(op); len(list) > 0 {
 		return list
 	}
-	var list []*heard
-	for i := range c.heard {
-		if o, ok := c.heard[i].op(); ok && o != msg.OpChat {
-			list = append(list, &c.heard[i])
-		}
-	}
-	return list
+	return c.delivered.where(func(m *message) bool { return m.game() && !m.is(msg.OpChat) })
 }
 
 func notPassedOn(t *T, n *consumed) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	c := p[0]
 	if n.op == msg.OpSelfDestructRequest { // later cases need the ships of those who stay
+		var err error
 		if c, err = t.joined(); err != nil {
 			return err
 		}
 		c.creates(akira)
 		t.settle(c, p...)
 	}
-	body := c.adapt(unhex(n.body), n.at...)
+	body := c.adapt(n.body)
 	c.say(body)
 	t.settle(c, p...)
-	var found []*heard
+	var found messages
 	plain := true // no more than copies
 	for _, o := range p {
 		list := o.copies(body)
@@ -258,40 +236,33 @@ func notPassedOn(t *T, n *consumed) error {
 }
 
 func chatToAll(t *T) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	const words = 20 // of a line that is long, but no more than one message
-	lines := [][]byte{p[0].chat("hello"), p[0].chat(strings.Repeat("hello ", words))}
+	texts := []string{"hello", strings.Repeat("hello ", words)}
+	lines := [][]byte{p[0].chat(texts[0]), p[0].chat(texts[1])}
 	for _, body := range lines {
 		p[0].say(body)
 	}
 	t.settle(p[0], p...)
-	bySlot := func(o *client) bool { // the documented difference of OpenBC
-		return !slices.ContainsFunc(lines, func(body []byte) bool {
-			list := o.copies(p[0].authored(body))
-			return len(list) != 1 || !list[0].Reliable
-		})
+	passed := func(o *client, line []byte) bool {
+		list := o.copies(line)
+		return len(list) == 1 && list[0].Reliable
 	}
 	for _, o := range p {
-		for _, body := range lines {
-			list := o.copies(body)
-			if len(list) != 1 || !list[0].Reliable {
-				changed := !slices.ContainsFunc(p, func(o *client) bool { return !bySlot(o) })
-				return t.fail(fmt.Sprintf("one reliable copy of %X at %s", body, o.name), o.games(msg.OpChat)).known(changed)
+		for i, body := range lines {
+			if !passed(o, body) {
+				changed := every(p, func(o *client) bool { return passed(o, p[0].authored(texts[0])) && passed(o, p[0].authored(texts[1])) })
+				return t.fail(fmt.Sprintf("one reliable copy of %X at %s", lines[i], o.name), o.games(msg.OpChat)).known(changed)
 			}
-			t.show(list[0].frame)
+			t.show(o.copies(body)[0].frame)
 		}
 	}
 	return nil
 }
 
-// authored returns a line of the client with its slot as the author, as OpenBC passes it on.
-func (c *client) authored(line []byte) []byte {
-	b := slices.Clone(line)
-	b[1] = byte(c.Slot)
-	return b
+// authored returns a line of chat with the client's slot as the author, as OpenBC passes it on.
+func (c *client) authored(text string) []byte {
+	return encode(msg.OpChat, &msg.Chat{Sender: int32(c.Slot), Text: wire.Chars(text)})
 }
 
 // teams reports whether the mission has teams, as far as the host tells.
@@ -304,13 +275,15 @@ func (t *T) teams() error {
 }
 
 // team returns the choice of a team.
-func (c *client) team(n byte) []byte { return []byte{byte(msg.OpTeam), c.ID, 0, 0, 0, n} }
+func (c *client) team(n uint8) []byte {
+	return encode(msg.OpTeam, &msg.Team{Player: int32(c.ID), Team: n})
+}
 
 func teamChat(t *T) error {
 	if err := t.teams(); err != nil {
 		return err
 	}
-	p, err := t.players(3)
+	p, err := t.players(3, fewNumbers)
 	if err != nil {
 		return err
 	}
@@ -318,17 +291,19 @@ func teamChat(t *T) error {
 		return skip("needs three clients")
 	}
 	for i, o := range p {
-		o.say(o.team(byte(i / 2)))
+		o.say(o.team(uint8(i / 2)))
 	}
 	for _, o := range p {
 		t.settle(o, p...)
 	}
-	body := p[0].chat("team")
-	body[0] = byte(msg.OpTeamChat)
+	line := func(sender int) []byte {
+		return encode(msg.OpTeamChat, &msg.TeamChat{Chat: msg.Chat{Sender: int32(sender), Text: wire.Chars("team")}})
+	}
+	body, bySlot := line(int(p[0].ID)), line(p[0].Slot)
 	p[0].say(body)
 	t.settle(p[0], p...)
-	toAll := !slices.ContainsFunc(p, func(o *client) bool {
-		return len(o.games(msg.OpTeamChat)) != 1 || o.count(body)+o.count(p[0].authored(body)) == 0
+	toAll := every(p, func(o *client) bool {
+		return len(o.games(msg.OpTeamChat)) == 1 && o.count(body)+o.count(bySlot) > 0
 	})
 	for i, o := range p {
 		want := 1
@@ -346,28 +321,23 @@ func teamChoice(t *T) error {
 	if err := t.teams(); err != nil {
 		return err
 	}
-	p, err := t.players(3)
+	p, err := t.players(3, fewNumbers)
 	if err != nil {
 		return err
 	}
 	body := p[0].team(0)
 	p[0].say(body)
 	t.settle(p[0], p...)
-	for _, o := range p {
-		if o.count(body) != 1 {
-			notEchoed := p[0].count(body) == 0 && !slices.ContainsFunc(p[1:], func(o *client) bool { return o.count(body) != 1 })
-			return t.fail(fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam)).known(notEchoed)
-		}
+	if o := without(p, 1, body); o != nil {
+		notEchoed := p[0].count(body) == 0 && without(p[1:], 1, body) == nil
+		return t.fail(fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam)).known(notEchoed)
 	}
 	return nil
 }
 
 func creationCopied(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	loading, err := t.loaded(cfg{})
+	p := t.p
+	loading, err := t.loaded()
 	if err != nil {
 		return err
 	}
@@ -379,7 +349,7 @@ func creationCopied(t *T) error {
 	body := c.ship(akira, c.base())
 	c.creates(akira)
 	others := append(slices.Clone(p), loading)
-	t.until(t.soon(), func() bool { return !slices.ContainsFunc(others, func(o *client) bool { return o.count(body) == 0 }) })
+	t.until(t.soon(), func() bool { return every(others, func(o *client) bool { return o.count(body) > 0 }) })
 	t.settle(c, append(p, c)...)
 	if list := c.copies(body); len(list) > 0 {
 		return t.fail("no copy back to the sender", list)
@@ -399,14 +369,11 @@ func creationCopied(t *T) error {
 }
 
 func entryVerified(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	c.creates(akira)
 	t.settle(c, append(p, c)...)
-	want := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpVerifyEnterSet)}, c.base())
-	none := !slices.ContainsFunc(append(p, c), func(o *client) bool { return len(o.games(msg.OpVerifyEnterSet)) > 0 })
+	want := encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: c.base()})
+	none := len(gamesOf(append(p, c), msg.OpVerifyEnterSet)) == 0
 	for _, o := range append(p, c) {
 		if o.count(want) != 1 {
 			return t.fail(fmt.Sprintf("one copy of %X at %s", want, o.name), o.strange(msg.OpVerifyEnterSet)).known(none)
@@ -417,49 +384,38 @@ func entryVerified(t *T) error {
 }
 
 // asks has a client ask for an object.
-func (c *client) asks(id uint32) {
-	c.say(binary.LittleEndian.AppendUint32([]byte{byte(msg.OpRequestObject)}, id))
+func (c *client) asks(id wire.ObjectID) {
+	c.say(encode(msg.OpRequestObject, &msg.RequestObject{Object: id}))
 }
 
 func objectRequested(t *T) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	id := p[0].base()
 	p[1].asks(id)
 	t.settle(p[1], p...)
 	if list := p[1].creations(id); len(list) != 1 {
-		return t.fail(fmt.Sprintf("one creation of %08X", id), p[1].strange(msg.OpObjectCreateTeam))
+		return t.fail(fmt.Sprintf("one creation of %08X", uint32(id)), p[1].strange(msg.OpObjectCreateTeam))
 	}
-	for i, o := range p {
-		if i == 1 {
-			continue
-		}
-		if list := o.games(msg.OpObjectCreate, msg.OpObjectCreateTeam); len(list) > 0 {
-			return t.fail("an answer to the asker alone", list)
-		}
+	if list := gamesOf(slices.Concat(p[:1], p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam); len(list) > 0 {
+		return t.fail("an answer to the asker alone", list)
 	}
 	return nil
 }
 
 func unknownRequested(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	const unknown = 0x3FEEEEEE
 	p[1].asks(unknown)
 	t.settle(p[1], p...)
 	if list := p[1].games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpVerifyEnterSet, msg.OpDestroyObject); len(list) > 0 {
-		answer := p[1].count(binary.LittleEndian.AppendUint32([]byte{byte(msg.OpVerifyEnterSet)}, unknown))
+		answer := p[1].count(encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: unknown}))
 		return t.fail("silence", list).known(answer == 1 && len(list) == 1)
 	}
 	return nil
 }
 
 // respawned returns a client with its second ship, and the ids of both.
-func (t *T) respawned(p []*client) (c *client, first, second uint32, err error) {
+func (t *T) respawned(p []*client) (c *client, first, second wire.ObjectID, err error) {
 	if c, err = t.joined(); err != nil {
 		return nil, 0, 0, err
 	}
@@ -473,10 +429,7 @@ func (t *T) respawned(p []*client) (c *client, first, second uint32, err error) 
 }
 
 func olderRequested(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	_, first, second, err := t.respawned(p)
 	if err != nil {
 		return err
@@ -485,57 +438,43 @@ func olderRequested(t *T) error {
 	p[0].asks(first)
 	t.settle(p[0], p[0])
 	if list := p[0].creations(second); len(list) > 0 {
-		return t.fail(fmt.Sprintf("%08X or silence", first), list).known(len(list) == 1)
+		return t.fail(fmt.Sprintf("%08X or silence", uint32(first)), list).known(len(list) == 1)
 	}
 	return nil
 }
 
 func nextShip(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	c, _, second, err := t.respawned(p)
 	if err != nil {
 		return err
 	}
 	body := c.ship(akira, second)
-	for _, o := range p {
-		if o.count(body) != 1 {
-			return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", second, o.name), o.games(msg.OpObjectCreateTeam))
-		}
+	if o := without(p, 1, body); o != nil {
+		return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", uint32(second), o.name), o.games(msg.OpObjectCreateTeam))
 	}
 	return nil
 }
 
 func onlyInGame(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.loaded(cfg{})
-	if err != nil {
-		return err
-	}
-	p[0].say(p[0].adapt(unhex(forwards[0].bodies[0]), forwards[0].at...))
-	p[0].say(p[0].adapt(unhex(forwards[11].bodies[0]), forwards[11].at...))
+	p, c := t.p, t.c
+	p[0].say(p[0].adapt(forwards[0].bodies[0]))
+	p[0].say(p[0].adapt(forwards[11].bodies[0]))
 	t.settle(p[0], p...)
 	t.wait(betweenAll)
-	for i := range c.heard {
-		h := &c.heard[i]
-		op, ok := h.op()
-		switch {
-		case !ok:
-		case op >= msg.OpHostEvent && op <= msg.OpStateUpdate && op != msg.OpCollisionSetting, op == msg.OpChat, op == msg.OpScoreChange:
-			return t.fail("creations alone before 2A", h).known(true)
-		}
+	early := c.delivered.where(func(m *message) bool {
+		return m.is(msg.OpChat, msg.OpScoreChange) ||
+			m.game() && m.opcode() >= msg.OpHostEvent && m.opcode() <= msg.OpStateUpdate && !m.is(msg.OpCollisionSetting)
+	})
+	if len(early) > 0 {
+		return t.fail("creations alone before 2A", early[0]).known(true)
 	}
 	return nil
 }
 
 func orderUnderLoss(t *T) error {
 	const lines, lossPerMille = 200, 50
-	p, err := t.playersFor(2, lines+10)
+	p, err := t.players(2, lines+10)
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,15 @@ package suite
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -21,55 +22,55 @@ func joinCases() []Case {
 	return []Case{
 		{
 			ID: "J-1", Title: "five rounds", Rule: "The hashes are asked for in the rounds 0, 1, 2, 3 and 255, each after the answer to the one before.",
-			Source: "TRANSPORT 8.1", Grade: OnWire, Profiles: everyHost, run: fiveRounds,
+			Source: "TRANSPORT 8.1", Grade: OnWire, client: (*T).connected, run: fiveRounds,
 		},
 		{
 			ID: "J-2", Title: "texts of the rounds", Rule: "Directory, filter and flag of each round are those of the game, byte for byte.",
-			Source: "TRANSPORT 8.1, 19.2", Grade: OnWire, Profiles: everyHost, run: roundTexts,
+			Source: "TRANSPORT 8.1, 19.2", Grade: OnWire, client: (*T).loaded, run: roundTexts,
 		},
 		{
 			ID: "J-3", Title: "first request with the accept", Rule: "Round 0 is asked for within a second of the accept, before the client has told its name.",
-			Source: "TRANSPORT 7.1", Grade: FromCode, Profiles: everyHost, Timing: true, run: requestWithAccept,
+			Source: "TRANSPORT 7.1", Grade: FromCode, Timing: true, client: (*T).stranger, run: requestWithAccept,
 		},
 		{
 			ID: "J-4", Title: "stock answers accepted", Rule: "Answers as a stock installation gives them, of 21, 17, 832, 41 and 268 bytes, lead to the end of the rounds.",
-			Source: "TRANSPORT 8.3", Grade: OnWire, Profiles: everyHost, run: answersAccepted,
+			Source: "TRANSPORT 8.3", Grade: OnWire, client: (*T).connected, run: answersAccepted,
 		},
 		{
 			ID: "J-5", Title: "completion", Rule: "After the last answer the client, and nobody else, is sent 28, 00 and 01, reliable and in this order.",
-			Source: "TRANSPORT 9", Grade: OnWire, Profiles: everyHost, run: completion,
+			Source: "TRANSPORT 9", Grade: OnWire, run: completion,
 		},
 		{
 			ID: "J-6", Title: "settings", Rule: "00 holds a time of at least 0, one byte with three bits, the slot and the mission, and nothing more unless the player is renamed.",
-			Source: "TRANSPORT 9.1", Grade: OnWire, Profiles: everyHost, run: settings, watch: watchSettings,
+			Source: "TRANSPORT 9.1", Grade: OnWire, client: (*T).loaded, run: settings, watch: watchSettings,
 		},
 		{
 			ID: "J-7", Title: "slots", Rule: "A client gets the lowest free slot.",
-			Source: "TRANSPORT 14", Grade: OnWire, Profiles: everyHost, Timing: true, run: lowestSlot,
+			Source: "TRANSPORT 14", Grade: OnWire, Timing: true, players: 2, run: lowestSlot,
 		},
 		{
 			ID: "J-8", Title: "nothing of the game before 2A", Rule: "Before it says that it is ready, a client is sent no 35, 17, 06 and 1C, and nobody is ever sent 16 or 2A because of a join.",
-			Source: "TRANSPORT 9, 11.1", Grade: OnWire, Profiles: everyHost, run: quietBeforeReady,
+			Source: "TRANSPORT 9, 11.1", Grade: OnWire, players: 2, client: (*T).loaded, run: quietBeforeReady,
 		},
 		{
 			ID: "J-9", Title: "mission init", Rule: "2A is answered by one 35 to the newcomer alone, of 5 bytes without a time limit and of 9 with one, with the system and the limits that queries are told.",
-			Source: "TRANSPORT 9.4, 16.1", Grade: OnWire, Profiles: everyHost, run: missionInit,
+			Source: "TRANSPORT 9.4, 16.1", Grade: OnWire, players: 2, client: (*T).joined, run: missionInit,
 		},
 		{
 			ID: "J-10", Title: "scores for the newcomer", Rule: "After 35 the newcomer alone is sent the score of each other player, once, and not its own.",
-			Source: "TRANSPORT 9", Grade: OnWire, Profiles: everyHost, run: scores,
+			Source: "TRANSPORT 9", Grade: OnWire, players: 2, client: (*T).joined, run: scores,
 		},
 		{
 			ID: "J-11", Title: "newcomer announced", Rule: "After 2A everybody in the game, the newcomer included, is sent one 17 with its id; it is sent none for those who were there.",
-			Source: "TRANSPORT 9.5", Grade: OnWire, Profiles: everyHost, run: announced, compare: "announcements",
+			Source: "TRANSPORT 9.5", Grade: OnWire, players: 3, client: (*T).joined, run: announced, compare: "announcements",
 		},
 		{
 			ID: "J-12", Title: "order of a join", Rule: "17 comes after 35, the scores, the objects and the damage of that join.",
-			Source: "TRANSPORT 9", Grade: FromCode, Profiles: everyHost, run: orderOfJoin,
+			Source: "TRANSPORT 9", Grade: FromCode, players: 2, client: (*T).joined, run: orderOfJoin,
 		},
 		{
 			ID: "J-13", Title: "ships that exist", Rule: "The newcomer is sent one creation for each ship, with its object id, slot and player, at most one of 02, 03 and 29 in a datagram.",
-			Source: "TRANSPORT 6.3, 9", Grade: FromCode, Profiles: everyHost, run: shipsForNewcomer,
+			Source: "TRANSPORT 6.3, 9", Grade: FromCode, players: 3, run: shipsForNewcomer,
 		},
 		{
 			ID: "J-14", Title: "damage volumes", Rule: "29 follows a join or a request for an object, and nothing else.",
@@ -77,39 +78,39 @@ func joinCases() []Case {
 		},
 		{
 			ID: "J-15", Title: "names of the others", Rule: "A newcomer is told the names of all others without telling its own.",
-			Source: "TRANSPORT 4.2", Grade: FromCode, Profiles: everyHost, run: namesOfOthers,
+			Source: "TRANSPORT 4.2", Grade: FromCode, players: 2, client: (*T).stranger, run: namesOfOthers,
 		},
 		{
 			ID: "J-16", Title: "name to all", Rule: "A client's NameChange goes to every client, its author included.",
-			Source: "TRANSPORT 4.2", Grade: OnWire, Profiles: everyHost, run: nameToAll,
+			Source: "TRANSPORT 4.2", Grade: OnWire, players: 2, client: (*T).loaded, run: nameToAll,
 		},
 		{
 			ID: "J-17", Title: "name taken", Rule: "A client whose name another one has, in whatever case, is given a new name by 00.",
-			Source: "TRANSPORT 9.1", Grade: FromCode, Profiles: everyHost, run: nameTaken,
+			Source: "TRANSPORT 9.1", Grade: FromCode, players: 2, run: nameTaken,
 		},
 		{
 			ID: "J-18", Title: "another version", Rule: "A wrong hash of the version is answered by 23 with the host's version.",
-			Source: "TRANSPORT 8.5", Grade: FromCode, Profiles: everyHost, run: otherVersion,
+			Source: "TRANSPORT 8.5", Grade: FromCode, client: atRound(0), run: otherVersion,
 		},
 		{
 			ID: "J-19", Title: "another file", Rule: "Another content of a file that both sides have is answered by 22 with its name, and the next round is not asked for.",
-			Source: "TRANSPORT 8.5", Grade: FromCode, Profiles: everyHost, run: otherFile,
+			Source: "TRANSPORT 8.5", Grade: FromCode, client: atRound(0), run: otherFile,
 		},
 		{
 			ID: "J-20", Title: "files that one side has", Rule: "A file that only one side has does not matter in rounds 0 to 3.",
-			Source: "TRANSPORT 8.5", Grade: FromCode, Profiles: everyHost, run: missingFile,
+			Source: "TRANSPORT 8.5", Grade: FromCode, client: atRound(3), run: missingFile,
 		},
 		{
 			ID: "J-21", Title: "password", Rule: "A wrong password is answered by BootPlayer with reason 2 and id FF instead of an accept; the case of letters does not matter.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, Timing: true, run: password,
+			Source: "TRANSPORT 7.2", Grade: FromCode, Timing: true, run: password,
 		},
 		{
 			ID: "J-22", Title: "full host", Rule: "A client for whom there is no slot is accepted, then sent BootPlayer with reason 3 and its id, and asked for no hashes.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Profiles: everyHost, Timing: true, run: fullHost,
+			Source: "TRANSPORT 7.2", Grade: FromCode, Timing: true, run: fullHost,
 		},
 		{
 			ID: "J-23", Title: "little traffic for strangers", Rule: "One connect that is not followed up makes the host send at most three times its bytes, besides its request.",
-			Source: "TRANSPORT 7.1", Grade: NotStock, Profiles: everyHost, Informs: true, Timing: true, run: amplification,
+			Source: "TRANSPORT 7.1", Grade: NotStock, Informs: true, Timing: true, client: (*T).stranger, run: amplification,
 		},
 	}
 }
@@ -117,13 +118,10 @@ func joinCases() []Case {
 var allRounds = []uint8{0, 1, 2, 3, msg.LastRound}
 
 func fiveRounds(t *T) error {
-	c, err := t.connected(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	for i, want := range allRounds {
 		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 }) {
-			return t.fail(fmt.Sprintf("a request of round %d", want), c.all()...)
+			return t.fail(fmt.Sprintf("a request of round %d", want), c.all())
 		}
 		if i < 2 {
 			t.wait(betweenAll)
@@ -135,7 +133,7 @@ func fiveRounds(t *T) error {
 		c.answers(t.answerBody(want))
 	}
 	if !t.until(t.soon(), func() bool { return c.Loaded }) {
-		return t.fail("28, 00 and 01 after round 255", c.all()...)
+		return t.fail("28, 00 and 01 after round 255", c.all())
 	}
 	if list := c.games(msg.OpChecksumRequest); len(list) != len(allRounds) {
 		return t.fail("five requests", list)
@@ -144,10 +142,7 @@ func fiveRounds(t *T) error {
 }
 
 func roundTexts(t *T) error {
-	c, err := t.loaded(cfg{})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	want := []string{
 		"\x20\x00\x08\x00scripts/\x07\x00App.pyc\x20",
 		"\x20\x01\x08\x00scripts/\x0C\x00Autoexec.pyc\x20",
@@ -169,10 +164,7 @@ func roundTexts(t *T) error {
 }
 
 func requestWithAccept(t *T) error {
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	c.Name = "" // it tells none
 	c.connect()
 	t.until(t.soon(), func() bool { return len(c.Asked) > 0 })
@@ -181,10 +173,11 @@ func requestWithAccept(t *T) error {
 	case len(accepts) == 0:
 		return skip("no accept came")
 	case len(asks) == 0:
-		return t.fail("a request of round 0 without a name", c.all()...)
+		return t.fail("a request of round 0 without a name", c.all())
 	}
 	const within = 1.25
-	if d := asks[0].at.Sub(accepts[0].at).Seconds(); d > within || !bytes.HasPrefix(asks[0].Body, []byte{byte(msg.OpChecksumRequest), 0}) {
+	ask, _ := read[*msg.ChecksumRequest](asks[0])
+	if d := asks[0].at.Sub(accepts[0].at).Seconds(); d > within || ask.Round != 0 {
 		return t.fail("round 0 within a second of the accept", fmt.Sprintf("after %.2f s", d), asks[0])
 	}
 	t.show(accepts[0].frame, asks[0].frame)
@@ -192,109 +185,86 @@ func requestWithAccept(t *T) error {
 }
 
 func answersAccepted(t *T) error {
-	c, err := t.connected(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	for i, round := range allRounds {
 		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 || c.Phase == relay.ClientGone }) || len(c.Asked) == 0 {
 			if i == 0 {
 				return skip("no request came")
 			}
-			return t.fail(fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), c.all()...)
+			return t.fail(fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), c.all())
 		}
 		c.answers(t.answerBody(round))
 	}
 	if !t.until(t.soon(), func() bool { return c.Loaded || len(c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0 }) || !c.Loaded {
-		return t.fail("the answer to round 255 to be accepted", c.all()...)
+		return t.fail("the answer to round 255 to be accepted", c.all())
 	}
 	return nil
 }
 
-// afterRounds returns the game messages other than requests that a client has
-// been sent while it joins.
-func (c *client) afterRounds() (list []*heard) {
-	for i := range c.heard {
-		if op, ok := c.heard[i].op(); ok && (op == msg.OpChecksumComplete || op == msg.OpSettings || op == msg.OpGameInit) {
-			list = append(list, &c.heard[i])
-		}
-	}
-	return list
-}
-
 func completion(t *T) error {
-	p, _ := t.players(2) // if there can be any
+	p, _ := t.players(2, fewNumbers) // if there can be any
 	c, err := t.atRound(msg.LastRound)
 	if err != nil {
 		return err
 	}
 	c.answers(t.answerBody(msg.LastRound))
-	t.until(t.soon(), func() bool { return len(c.afterRounds()) >= 3 })
-	list := c.afterRounds()
-	var ops []decode.Opcode
-	for _, h := range list {
-		op, _ := h.op()
-		ops = append(ops, op)
-		if !h.Reliable {
-			return t.fail("28, 00 and 01 reliably", h)
+	want := []decode.Opcode{msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit}
+	t.until(t.soon(), func() bool { return len(c.games(want...)) >= len(want) })
+	list := c.games(want...)
+	for _, m := range list {
+		if !m.Reliable {
+			return t.fail("28, 00 and 01 reliably", m)
 		}
 	}
-	if want := []decode.Opcode{msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit}; !slices.Equal(ops, want) {
+	if !slices.EqualFunc(list, want, func(m *message, op decode.Opcode) bool { return m.is(op) }) {
 		return t.fail("28, 00 and 01, in this order", list)
 	}
-	for _, i := range []int{0, 2} {
-		if len(list[i].Body) != 1 {
-			return t.fail("one byte", list[i])
+	for _, m := range list {
+		if !m.is(msg.OpSettings) && len(m.Body) != 1 {
+			return t.fail("one byte", m)
 		}
 	}
-	for _, o := range p {
-		if list := o.afterRounds(); len(list) > 0 {
-			return t.fail("28, 00 and 01 to the newcomer alone", list)
-		}
+	if list := gamesOf(p, want...); len(list) > 0 {
+		return t.fail("28, 00 and 01 to the newcomer alone", list)
 	}
 	t.show(list[0].frame, list[1].frame, list[2].frame)
 	return nil
 }
 
-// settingsHead is how many bytes of a 00 stand before the mission.
-const settingsHead = 9
-
 // oddSettings says in which way a 00 is not as the game writes it; "" if it is.
-func oddSettings(b []byte) string {
-	const head = settingsHead
-	switch {
-	case len(b) < head:
-		return "at least 9 bytes"
-	case b[4]&0x80 != 0 && binary.LittleEndian.Uint32(b[1:])&0x7FFFFFFF != 0:
-		return "a time of at least 0"
-	case b[5]&0xF8 != 0x60:
-		return "a byte with three bits: 60 to 67"
-	case b[6] >= relay.MaxPlayers:
-		return "a slot from 0 to 15"
+func oddSettings(body []byte) string {
+	res := gameMessage(body).decoded()
+	m, _ := res.Message.(*msg.Settings)
+	bits := res.Exact() && !bytes.Equal(encode(msg.OpSettings, m), body) // they are more or fewer
+	if res.Err != nil {
+		bits = slices.Contains([]string{"collisions", "host_modem", "renamed"}, res.Err.Field)
 	}
-	n := int(binary.LittleEndian.Uint16(b[7:]))
-	switch renamed := b[5]&4 != 0; {
-	case !renamed && len(b) != head+n:
-		return "nothing after the mission"
-	case renamed && (len(b) < head+n+4 || len(b) != head+n+4+2*int(binary.LittleEndian.Uint32(b[head+n:])&0xFFFF)):
+	switch {
+	case len(body) < len(encode(msg.OpSettings, new(msg.Settings))):
+		return "at least 9 bytes"
+	case m.GameTime.Float() < 0:
+		return "a time of at least 0"
+	case bits:
+		return "a byte with three bits: 60 to 67"
+	case m.Slot >= relay.MaxPlayers:
+		return "a slot from 0 to 15"
+	case !res.Exact() && m.Renamed:
 		return "the new name after the mission"
+	case !res.Exact():
+		return "nothing after the mission"
 	}
 	return ""
 }
 
 func settings(t *T) error {
-	c, err := t.loaded(cfg{})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	for _, h := range c.games(msg.OpSettings) {
+		m, _ := read[*msg.Settings](h)
 		if odd := oddSettings(h.Body); odd != "" {
 			return t.fail(odd, h)
 		}
-		if told, ok := t.r.game.Get("missionscript"); ok {
-			if mission := h.Body[settingsHead:][:binary.LittleEndian.Uint16(h.Body[settingsHead-2:])]; string(mission) != told {
-				return t.fail(fmt.Sprintf("the mission that queries are told, %q", told), h)
-			}
+		if told, ok := t.r.game.Get("missionscript"); ok && string(m.Mission) != told {
+			return t.fail(fmt.Sprintf("the mission that queries are told, %q", told), h)
 		}
 		t.show(h.frame)
 	}
@@ -318,10 +288,7 @@ func (t *T) taken() map[int]bool {
 }
 
 func lowestSlot(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	n, _, err := t.counted()
 	// The host may still wait for clients of the suite if their goodbyes were lost.
 	for begun := t.now(); err == nil && n > len(t.taken()) && t.now().Sub(begun) < t.soon(); n, _, err = t.counted() {
@@ -340,7 +307,7 @@ func lowestSlot(t *T) error {
 	for t.taken()[want] {
 		want++
 	}
-	c, err := t.loaded(cfg{})
+	c, err := t.loaded()
 	if err != nil {
 		return err
 	}
@@ -359,14 +326,7 @@ func lowestSlot(t *T) error {
 }
 
 func quietBeforeReady(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.loaded(cfg{})
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	p[0].SendBody(t.now(), false, update(p[0]))
 	t.settle(p[0], p...)
 	t.wait(shortWait)
@@ -376,7 +336,7 @@ func quietBeforeReady(t *T) error {
 	}
 	t.enter(c)
 	t.settle(p[0], p...)
-	var ready []*heard
+	var ready messages
 	for _, o := range append(p, c) {
 		if list := o.games(msg.OpCollisionSetting); len(list) > 0 {
 			return t.fail("no 16 and no 2A from the host", list)
@@ -393,46 +353,39 @@ func quietBeforeReady(t *T) error {
 }
 
 func missionInit(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	t.settle(p[0], append(p, c)...)
 	list := c.games(msg.OpMissionInit)
 	if len(list) != 1 {
 		return t.fail("one 35", list)
 	}
-	const timeAt, short, long = 3, 5, 9
-	b := list[0].Body
-	if len(b) < short || b[timeAt] == msg.Unlimited && len(b) != short || b[timeAt] != msg.Unlimited && len(b) != long {
+	m, exact := read[*msg.MissionInit](list[0])
+	if !exact {
 		return t.fail("35 with 5 bytes, or with 9 if there is a time limit", list)
 	}
-	for _, o := range p {
-		if list := o.games(msg.OpMissionInit); len(list) > 0 {
-			return t.fail("35 to the newcomer alone", list)
-		}
+	if list := gamesOf(p, msg.OpMissionInit); len(list) > 0 {
+		return t.fail("35 to the newcomer alone", list)
 	}
 	told := func(key string) (n int, ok bool) {
 		text, _ := t.r.game.Get(key)
 		n, err := strconv.Atoi(text)
 		return n, err == nil
 	}
-	limit := func(n int) byte { // as 35 has it; queries are told a negative number or 0 if there is none
+	limit := func(n int) uint8 { // as 35 has it; queries are told a negative number or 0 if there is none
 		if n <= 0 {
 			return msg.Unlimited
 		}
-		return byte(n)
+		return uint8(n)
 	}
-	const systemAt = 2
 	if text, ok := t.r.game.Get("system"); ok {
-		if name := names.Systems.Name(uint64(b[systemAt])); name != text && named(names.Systems, text) {
+		if name := names.Systems.Name(uint64(m.System)); name != text && named(names.Systems, text) {
 			return t.fail(fmt.Sprintf("the system that queries are told, %q", text), list)
 		}
 	}
-	if n, ok := told("timelimit"); ok && b[timeAt] != limit(n) {
+	if n, ok := told("timelimit"); ok && m.TimeLimit != limit(n) {
 		return t.fail(fmt.Sprintf("the time limit that queries are told, %d: %02X", n, limit(n)), list)
 	}
-	if n, ok := told("fraglimit"); ok && b[len(b)-1] != limit(n) {
+	if n, ok := told("fraglimit"); ok && m.FragLimit != limit(n) {
 		return t.fail(fmt.Sprintf("the frag limit that queries are told, %d: %02X", n, limit(n)), list)
 	}
 	t.show(list[0].frame)
@@ -450,79 +403,65 @@ func named(e names.Enum, text string) bool {
 }
 
 func scores(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	t.settle(p[0], append(p, c)...)
-	const size = 17
-	own := false
-	seenIDs := map[uint32]int{}
-	initAt, first := -1, -1
-	for i := range c.heard {
-		h := &c.heard[i]
-		op, ok := h.op()
-		switch {
-		case !ok:
-		case op == msg.OpMissionInit:
-			initAt = i
-		case op == msg.OpScore && len(h.Body) != size || op == msg.OpScoreInit && len(h.Body) != size+1:
-			return t.fail("37 with 17 bytes, 3F with 18", h)
-		case op == msg.OpScore || op == msg.OpScoreInit:
-			if first < 0 {
-				first = i
-			}
-			id := binary.LittleEndian.Uint32(h.Body[1:])
-			if seenIDs[id]++; seenIDs[id] > 1 {
-				return t.fail("each other player's score once", c.games(msg.OpScore, msg.OpScoreInit))
-			}
-			own = own || id == uint32(c.ID)
-			t.show(h.frame)
+	list, all := c.games(msg.OpScore, msg.OpScoreInit), c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)
+	times := map[int32]int{} // by player
+	for _, m := range list {
+		var player int32
+		res := m.decoded()
+		switch m := res.Message.(type) {
+		case *msg.Score:
+			player = m.Player
+		case *msg.ScoreInit:
+			player = m.Player
 		}
+		if !res.Exact() {
+			return t.fail("37 with 17 bytes, 3F with 18", m)
+		}
+		if times[player]++; times[player] > 1 {
+			return t.fail("each other player's score once", list)
+		}
+		t.show(m.frame)
 	}
 	for _, o := range p {
-		if seenIDs[uint32(o.ID)] == 0 {
-			return t.fail(fmt.Sprintf("the score of peer %d", o.ID), c.games(msg.OpScore, msg.OpScoreInit))
+		if times[int32(o.ID)] == 0 {
+			return t.fail(fmt.Sprintf("the score of peer %d", o.ID), list)
 		}
 		if list := o.games(msg.OpScore, msg.OpScoreInit); len(list) > 0 {
 			return t.fail("scores to the newcomer alone", list)
 		}
 	}
 	switch {
-	case own:
-		return t.fail("each other player's score once, and not the newcomer's", c.games(msg.OpScore, msg.OpScoreInit)).known(true)
-	case first >= 0 && first < initAt:
-		return t.fail("scores after 35", c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)).known(true)
+	case times[int32(c.ID)] > 0:
+		return t.fail("each other player's score once, and not the newcomer's", list).known(true)
+	case len(list) < len(all) && !all[0].is(msg.OpMissionInit):
+		return t.fail("scores after 35", all).known(true)
 	}
 	return nil
 }
 
 func announced(t *T) error {
-	p, c, err := t.newcomer(3)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	t.settle(p[0], append(p, c)...)
-	want := unhex("1766080000f100800000000000")
-	const size, destAt, idAt = 18, 13, 17
-	var present []*heard // of those who were there, for the newcomer
+	var present messages // of those who were there, for the newcomer
 	for _, o := range append(p, c) {
 		list := o.games(msg.OpPlayerAnnounce)
-		for _, h := range list {
-			if len(h.Body) != size || !bytes.Equal(h.Body[:destAt], want) {
-				return t.fail(fmt.Sprintf("%X, an object, and id %d", want, c.ID), list)
+		players := map[*message]uint8{}
+		for _, m := range list {
+			a, exact := read[*msg.PlayerAnnounce](m)
+			if !exact || a.Class != event.ClassPlayer || a.Code != event.CodeNewPlayerInGame || a.Source != 0 {
+				return t.fail(fmt.Sprintf("1766080000F100800000000000, an object, and id %d", c.ID), list)
 			}
-		}
-		of := func(id uint8) []*heard {
-			return slices.DeleteFunc(slices.Clone(list), func(h *heard) bool { return h.Body[idAt] != id })
+			players[m] = uint8(a.Player)
 		}
 		if o == c {
 			for _, other := range p {
-				present = append(present, of(other.ID)...)
+				present = append(present, list.where(func(m *message) bool { return players[m] == other.ID })...)
 			}
-			list = slices.DeleteFunc(list, func(h *heard) bool { return slices.Contains(present, h) })
+			list = list.where(func(m *message) bool { return !slices.Contains(present, m) })
 		}
-		if len(list) != 1 || list[0].Body[idAt] != c.ID {
+		if len(list) != 1 || players[list[0]] != c.ID {
 			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", c.ID), o.games(msg.OpPlayerAnnounce))
 		}
 		t.show(list[0].frame)
@@ -534,57 +473,49 @@ func announced(t *T) error {
 }
 
 func orderOfJoin(t *T) error {
-	if _, err := t.players(2); err != nil {
-		return err
-	}
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+	c := t.c
 	t.settle(c, c)
 	rank, order := 0, map[decode.Opcode]int{
 		msg.OpMissionInit: 1, msg.OpScore: 2, msg.OpScoreInit: 2, msg.OpTeamScore: 2,
 		msg.OpObjectCreate: 3, msg.OpObjectCreateTeam: 3, msg.OpExplosion: 3, msg.OpPlayerAnnounce: 4,
 	}
-	list := c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit, msg.OpTeamScore, msg.OpObjectCreate, msg.OpObjectCreateTeam,
-		msg.OpExplosion, msg.OpPlayerAnnounce)
+	list := c.games(slices.Collect(maps.Keys(order))...)
 	early := false // something came before 35
-	for i, h := range list {
-		op, _ := h.op()
-		if op == msg.OpMissionInit {
+	for i, m := range list {
+		if m.is(msg.OpMissionInit) {
 			early = early || i > 0
 			continue
 		}
-		if order[op] < rank {
+		next := order[m.opcode()]
+		if next < rank {
 			return t.fail("35, scores, objects, then 17", list)
 		}
-		rank = order[op]
+		rank = next
 	}
 	switch {
 	case len(list) == 0:
 		return skip("nothing of a join came")
 	case early:
-		op, _ := list[len(list)-1].op()
-		return t.fail("35, scores, objects, then 17", list).known(op == msg.OpPlayerAnnounce)
+		return t.fail("35, scores, objects, then 17", list).known(list[len(list)-1].is(msg.OpPlayerAnnounce))
 	}
 	return nil
 }
 
 // creations returns the creations of an object that a client has heard.
-func (c *client) creations(id uint32) (list []*heard) {
-	for _, h := range c.games(msg.OpObjectCreateTeam, msg.OpObjectCreate) {
-		if len(h.Body) >= shipAt+4 && binary.LittleEndian.Uint32(h.Body[shipAt:]) == id {
-			list = append(list, h)
+func (c *client) creations(id wire.ObjectID) messages {
+	return c.games(msg.OpObjectCreateTeam, msg.OpObjectCreate).where(func(m *message) bool {
+		switch m := m.decoded().Message.(type) {
+		case *msg.ObjectCreate:
+			return m.ID == id
+		case *msg.ObjectCreateTeam:
+			return m.ID == id
 		}
-	}
-	return list
+		return false
+	})
 }
 
 func shipsForNewcomer(t *T) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	before := t.r.spoils()
 	c, err := t.joined()
 	if err != nil {
@@ -594,9 +525,9 @@ func shipsForNewcomer(t *T) error {
 	for _, o := range p {
 		list := c.creations(o.base())
 		if len(list) != 1 {
-			return t.fail(fmt.Sprintf("one creation of the ship %08X", o.base()), c.games(msg.OpObjectCreateTeam))
+			return t.fail(fmt.Sprintf("one creation of the ship %08X", uint32(o.base())), c.games(msg.OpObjectCreateTeam))
 		}
-		if b := list[0].Body; b[1] != byte(o.Slot) || b[2] != o.ID || !list[0].Reliable {
+		if m, _ := read[*msg.ObjectCreateTeam](list[0]); m == nil || int(m.Slot) != o.Slot || m.Player != o.ID || !list[0].Reliable {
 			return t.fail(fmt.Sprintf("slot %d and player %d, reliably", o.Slot, o.ID), list)
 		}
 		t.show(list[0].frame)
@@ -611,21 +542,14 @@ func shipsForNewcomer(t *T) error {
 }
 
 func namesOfOthers(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	c.Name = ""
 	c.connect()
 	knows := func(o *client) bool {
-		return slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return nameIn(h.Body) == o.name && h.Body[0] == o.ID })
+		return slices.ContainsFunc(c.about(transport.NameChange, o.ID), func(m *message) bool { return m.named() == o.name })
 	}
-	if !t.until(t.soon(), func() bool { return !slices.ContainsFunc(p, func(o *client) bool { return !knows(o) }) }) {
-		foreign := slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return h.Body[0] != c.ID })
+	if !t.until(t.soon(), func() bool { return every(p, knows) }) {
+		foreign := len(c.about(transport.NameChange, c.ID)) < len(c.controls(transport.NameChange))
 		return t.fail("the names of all others", c.controls(transport.NameChange)).known(!foreign)
 	}
 	for _, h := range c.controls(transport.NameChange) {
@@ -634,37 +558,19 @@ func namesOfOthers(t *T) error {
 	return nil
 }
 
-// nameIn returns the name in a NameChange.
-func nameIn(body []byte) string {
-	const head, end = 5, 2
-	if len(body) < head+end {
-		return ""
-	}
-	return wire.WideText(body[head : len(body)-end])
-}
-
 func nameToAll(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.loaded(cfg{})
-	if err != nil {
-		return err
-	}
-	own := c.naming()
+	p, c := t.p, t.c
+	own := c.sent(transport.NameChange)
 	if own == nil {
 		return skip("the client did not come to its name")
 	}
-	told := func(o *client) bool {
-		return slices.ContainsFunc(o.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, own.Body) })
-	}
+	told := func(o *client) bool { return len(o.toldName(own)) > 0 }
 	all := append(p, c)
-	t.until(t.soon(), func() bool { return !slices.ContainsFunc(all, func(o *client) bool { return !told(o) }) })
+	t.until(t.soon(), func() bool { return every(all, told) })
 	for _, o := range all {
 		if !told(o) {
-			alone := told(c) && !slices.ContainsFunc(p, func(o *client) bool {
-				return slices.ContainsFunc(o.controls(transport.NameChange), func(h *heard) bool { return nameIn(h.Body) == c.name })
+			alone := told(c) && every(p, func(o *client) bool {
+				return !slices.ContainsFunc(o.controls(transport.NameChange), func(m *message) bool { return m.named() == c.name })
 			})
 			return t.fail(fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange)).known(alone)
 		}
@@ -673,11 +579,8 @@ func nameToAll(t *T) error {
 }
 
 func nameTaken(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.loaded(cfg{name: strings.ToLower(p[0].name)})
+	p := t.p
+	c, err := t.loadedAs(strings.ToLower(p[0].name))
 	if err != nil {
 		return err
 	}
@@ -711,10 +614,16 @@ func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) err
 				return skip("the host does not accept the clients' own answer of round 0: list its hashes with --checksums, or let it accept any")
 			}
 		}
-		return t.fail(expected, c.all()...)
+		return t.fail(expected, c.all())
 	}
-	b := list[0].Body
-	if len(b) < 3 || int(binary.LittleEndian.Uint16(b[1:])) != len(b)-3 || !bytes.HasSuffix(b[3:], []byte(text)) { // it may name the folder, too
+	res, told := list[0].decoded(), ""
+	switch m := res.Message.(type) {
+	case *msg.ChecksumFailed:
+		told = string(m.Text)
+	case *msg.VersionDifferent:
+		told = string(m.Text)
+	}
+	if !res.Exact() || !strings.HasSuffix(told, text) { // it may name the folder, too
 		return t.fail(expected, list)
 	}
 	t.wait(betweenAll)
@@ -726,33 +635,27 @@ func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) err
 }
 
 func otherVersion(t *T) error {
-	c, err := t.atRound(0)
-	if err != nil {
-		return err
-	}
-	body := t.answerBody(0)
-	copy(body[2:6], []byte{0, 0, 0, 0})
-	c.answers(body)
+	c := t.c
+	m := *t.answer(0)
+	m.VersionHash = 0
+	c.answers(bodyOf(&m))
 	return t.refused(c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
 }
 
 func otherFile(t *T) error {
-	c, err := t.atRound(0)
-	if err != nil {
-		return err
+	c := t.c
+	m := *t.answer(0)
+	if len(m.Tree.Files) == 0 {
+		return skip("the clients claim to have no file of round 0")
 	}
-	body := t.answerBody(0)
-	const contentAt = 16
-	body[contentAt] ^= 1
-	c.answers(body)
+	m.Tree.Files = slices.Clone(m.Tree.Files)
+	m.Tree.Files[0].Content ^= 1
+	c.answers(bodyOf(&m))
 	return t.refused(c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
 }
 
 func missingFile(t *T) error {
-	c, err := t.atRound(3)
-	if err != nil {
-		return err
-	}
+	c := t.c
 	whole := t.answer(3)
 	if len(whole.Tree.Files) == 0 {
 		return skip("the clients claim to have no file of round 3")
@@ -761,35 +664,31 @@ func missingFile(t *T) error {
 	more.Tree.Files = append(slices.Clone(whole.Tree.Files), msg.ChecksumFile{Name: names.Hash("conform.pyc"), Content: 1})
 	c.answers(bodyOf(&more))
 	if !t.asked(c, msg.LastRound) {
-		return t.fail("round 255 after an answer with one file more", c.all()...)
+		return t.fail("round 255 after an answer with one file more", c.all())
 	}
-	if c, err = t.atRound(3); err != nil {
+	c, err := t.atRound(3)
+	if err != nil {
 		return err
 	}
 	less := *whole
 	less.Tree.Files = whole.Tree.Files[:len(whole.Tree.Files)-1]
 	c.answers(bodyOf(&less))
 	if !t.asked(c, msg.LastRound) {
-		return t.fail("round 255 after an answer with one file less", c.all()...)
+		return t.fail("round 255 after an answer with one file less", c.all())
 	}
 	return nil
 }
 
 // boots returns the BootPlayer messages that came.
-func (c *client) boots() (list []*seen) {
-	for i := range c.in {
-		if s := &c.in[i]; s.Type == transport.BootPlayer && len(s.Body) == 2 {
-			list = append(list, s)
-		}
-	}
-	return list
+func (c *client) boots() messages {
+	return c.in.where(func(m *message) bool { return m.Type == transport.BootPlayer && len(m.Body) == 2 })
 }
 
 func password(t *T) error {
 	if text, ok := t.r.game.Get("password"); t.r.o.Password == "" || ok && text == "0" {
 		return skip("needs a host with a password, and --password")
 	}
-	c, err := t.opens(cfg{manual: true})
+	c, err := t.stranger()
 	if err != nil {
 		return err
 	}
@@ -803,18 +702,18 @@ func password(t *T) error {
 	if len(c.in) == 0 && !t.r.connected && t.r.denied >= mostTurned {
 		return skip("nobody could connect: %s", t.r.why)
 	}
-	if len(boots) == 0 || boots[0].Body[0] != transport.BootPassword || boots[0].Body[1] != transport.UnassignedPeer || len(c.accepts()) > 0 {
-		return t.fail("04 07 C0 00 00 02 FF for a wrong password", c.all()...)
+	if len(boots) == 0 || !boots[0].boots(transport.BootPassword, transport.UnassignedPeer) || len(c.accepts()) > 0 {
+		return t.fail("04 07 C0 00 00 02 FF for a wrong password", c.all())
 	}
 	t.show(boots[0].frame)
-	o, err := t.opens(cfg{manual: true})
+	o, err := t.stranger()
 	if err != nil {
 		return err
 	}
 	o.Password = swapCase(t.r.o.Password)
 	o.connect()
 	if !t.until(t.soon(), func() bool { return o.ID != 0 }) {
-		return t.fail("the password to be accepted in any case of its letters", o.all()...)
+		return t.fail("the password to be accepted in any case of its letters", o.all())
 	}
 	return nil
 }
@@ -844,7 +743,7 @@ func fullHost(t *T) error {
 			return err
 		}
 	}
-	c, err := t.opens(cfg{manual: true})
+	c, err := t.stranger()
 	if err != nil {
 		return err
 	}
@@ -853,33 +752,28 @@ func fullHost(t *T) error {
 	t.until(t.soon()/2, func() bool { return len(c.boots()) > 0 && len(c.accepts()) > 0 })
 	boots, accepts := c.boots(), c.accepts()
 	if len(accepts) == 0 {
-		unreliably := slices.ContainsFunc(c.in, func(s seen) bool {
-			return s.Type == transport.Standard && !s.Reliable && bytes.Equal(s.Body, unhex("0402"))
+		unreliably := slices.ContainsFunc(c.in, func(m *message) bool {
+			return m.Type == transport.Standard && !m.Reliable && bytes.Equal(m.Body, unhex("0402"))
 		})
-		return t.fail("an accept, then 04 with reason 3 and the id", c.all()...).known(unreliably && len(boots) == 0)
+		return t.fail("an accept, then 04 with reason 3 and the id", c.all()).known(unreliably && len(boots) == 0)
 	}
-	id := accepts[0].Body[0]
+	id := accepts[0].about()
 	if len(boots) == 0 && len(c.Asked) > 0 {
-		return t.fail(fmt.Sprintf("no more clients than %d, the host's maxplayers: 04 with reason 3", limit), c.all()...)
+		return t.fail(fmt.Sprintf("no more clients than %d, the host's maxplayers: 04 with reason 3", limit), c.all())
 	}
-	if len(boots) == 0 || boots[0].Body[0] != transport.BootFull || boots[0].Body[1] != id || !boots[0].HasSeq {
-		return t.fail(fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all()...)
+	if len(boots) == 0 || !boots[0].boots(transport.BootFull, id) || !boots[0].HasSeq {
+		return t.fail(fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all())
 	}
 	t.wait(betweenAll)
-	for i := range c.in {
-		if s := &c.in[i]; s.Type == transport.Standard {
-			return t.fail("no request of hashes", s)
-		}
+	if i := slices.IndexFunc(c.in, func(m *message) bool { return m.Type == transport.Standard }); i >= 0 {
+		return t.fail("no request of hashes", c.in[i])
 	}
 	t.show(accepts[0].frame, boots[0].frame)
 	return nil
 }
 
 func amplification(t *T) error {
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	from := t.r.rec.next()
 	c.connects(t.r.nonce(), t.r.o.Password)
 	t.wait(4 * time.Second)
@@ -892,9 +786,9 @@ func amplification(t *T) error {
 			out += len(f.Datagram)
 		}
 	}
-	for i := range c.in {
-		if s := &c.in[i]; s.Type == transport.Standard && !s.again {
-			request += s.Len
+	for _, m := range c.in {
+		if m.Type == transport.Standard && !m.again {
+			request += m.Len
 		}
 	}
 	if out > 3*in+request {

@@ -2,13 +2,13 @@ package suite
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -16,62 +16,49 @@ func leaveCases() []Case {
 	return []Case{
 		{
 			ID: "L-1", Title: "orderly leave", Rule: "A disconnect is acknowledged as a control message and passed on to all others, and the slot is free at once.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, run: orderlyLeave,
+			Source: "TRANSPORT 7.3", Grade: OnWire, players: 2, client: (*T).joined, run: orderlyLeave,
 		},
 		{
 			ID: "L-2", Title: "name and ship of a leaver", Rule: "The others are sent 18 with the leaver's name and, if it had a ship, 06 with its end, caused by nobody.",
-			Source: "TRANSPORT 7.3", Grade: FromCode, Profiles: everyHost, run: nameOfLeaver,
+			Source: "TRANSPORT 7.3", Grade: FromCode, players: 2, run: nameOfLeaver,
 		},
 		{
 			ID: "L-3", Title: "no 14 and 17 for a leave", Rule: "A leave makes the host send neither 14 nor a 17 with code 60005.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, run: no14No17, watch: watchLeaves,
+			Source: "TRANSPORT 7.3", Grade: OnWire, players: 2, run: no14No17, watch: watchLeaves,
 		},
 		{
 			ID: "L-4", Title: "leave acknowledged repeatedly", Rule: "The acknowledgement of a disconnect is sent seven times, two thirds of a second apart.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, Profiles: everyHost, Slow: true, Informs: true, Timing: true, run: leaveAckRepeated,
+			Source: "TRANSPORT 7.3", Grade: OnWire, Slow: true, Informs: true, Timing: true, client: (*T).joined, run: leaveAckRepeated,
 		},
 		{
 			ID: "L-5", Title: "slot reused", Rule: "The next client gets the slot that a leaver has freed, and another id.",
-			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, run: slotReused,
+			Source: "TRANSPORT 14", Grade: FromCode, players: 2, client: (*T).joined, run: slotReused,
 		},
 		{
 			ID: "L-6", Title: "the host stops", Rule: "A host that stops sends every client a disconnect with id 1.",
-			Source: "TRANSPORT 7.3", Grade: FromCode, Profiles: everyHost, watch: watchStop,
+			Source: "TRANSPORT 7.3", Grade: FromCode, watch: watchStop,
 		},
 		{
 			ID: "L-8", Title: "heartbeat on a leave", Rule: `A leave is told to the master server by \statechanged\1 within 10 seconds.`,
-			Source: "TRANSPORT 16.2", Grade: OnWire, Profiles: everyHost, Slow: true, Timing: true, run: leaveAnnounced,
+			Source: "TRANSPORT 16.2", Grade: OnWire, Slow: true, Timing: true, run: leaveAnnounced,
 		},
 	}
 }
 
-// toldOf reports whether a client was told by a disconnect that another left.
-func (c *client) toldOf(id uint8) *heard {
-	for _, h := range c.controls(transport.Disconnect) {
-		if len(h.Body) > 0 && h.Body[0] == id {
-			return h
-		}
-	}
-	return nil
-}
-
 func orderlyLeave(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	before, _, counting := t.counted()
 	id := c.ID
 	c.Leave(t.now())
 	if !t.until(t.soon(), c.hasLeft) {
-		return t.fail("an acknowledgement of the disconnect as a control message", c.all()...)
+		return t.fail("an acknowledgement of the disconnect as a control message", c.all())
 	}
 	for _, o := range p {
-		if !t.until(t.soon(), func() bool { return o.toldOf(id) != nil }) {
-			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(h *heard) bool { return bytes.HasSuffix(h.Body, []byte(c.name)) })
-			return t.fail(fmt.Sprintf("05 with id %d at %s", id, o.name), o.all()...).known(told && len(o.controls(transport.Disconnect)) == 0)
+		if !t.until(t.soon(), func() bool { return len(o.about(transport.Disconnect, id)) > 0 }) {
+			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(m *message) bool { return bytes.HasSuffix(m.Body, []byte(c.name)) })
+			return t.fail(fmt.Sprintf("05 with id %d at %s", id, o.name), o.all()).known(told && len(o.controls(transport.Disconnect)) == 0)
 		}
-		t.show(o.toldOf(id).frame)
+		t.show(o.about(transport.Disconnect, id)[0].frame)
 	}
 	if counting == nil {
 		if n, reply, err := t.counted(); err == nil && n != before-1 {
@@ -83,7 +70,7 @@ func orderlyLeave(t *T) error {
 
 // left returns a client that had a ship and left, and the first object id of its
 // slot.
-func (t *T) left(p []*client) (c *client, ship uint32, err error) {
+func (t *T) left(p []*client) (c *client, ship wire.ObjectID, err error) {
 	if c, err = t.joined(); err != nil {
 		return nil, 0, err
 	}
@@ -99,23 +86,20 @@ func (t *T) left(p []*client) (c *client, ship uint32, err error) {
 }
 
 func nameOfLeaver(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	c, ship, err := t.left(p)
 	if err != nil {
 		return err
 	}
-	want := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpPlayerDeleted)}, uint32(len(c.name)))
-	want = append(want, c.name...)
-	end := binary.LittleEndian.AppendUint32(unhex("06298100004e00800000000000"), ship)
-	end = append(end, unhex("0000000000001841")...)
-	short := binary.LittleEndian.AppendUint16([]byte{byte(msg.OpPlayerDeleted)}, uint16(len(c.name)))
-	short = append(short, c.name...)
-	deleted := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpDestroyObject)}, ship)
-	otherwise := !slices.ContainsFunc(p, func(o *client) bool {
-		return o.count(short) != 1 || o.count(deleted) != 1 || o.count(want)+o.count(end) > 0
+	const seconds = 9.5
+	want := encode(msg.OpPlayerDeleted, &msg.PlayerDeleted{Name: wire.Chars(c.name)})
+	end := encode(msg.OpHostEvent, &msg.HostEvent{Event: event.Event{
+		Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: ship, Lifetime: wire.FloatBits(seconds),
+	}})
+	short := encode(msg.OpPlayerDeleted, &msg.PlayerDeletedOpenBC{Name: wire.Chars(c.name)})
+	deleted := encode(msg.OpDestroyObject, &msg.DestroyObject{Object: ship})
+	otherwise := every(p, func(o *client) bool {
+		return o.count(short) == 1 && o.count(deleted) == 1 && o.count(want)+o.count(end) == 0
 	})
 	for _, o := range p {
 		if o.count(want) != 1 {
@@ -130,17 +114,14 @@ func nameOfLeaver(t *T) error {
 }
 
 func no14No17(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	_, ship, err := t.left(p)
 	if err != nil {
 		return err
 	}
-	deleted := binary.LittleEndian.AppendUint32([]byte{byte(msg.OpDestroyObject)}, ship)
+	deleted := encode(msg.OpDestroyObject, &msg.DestroyObject{Object: ship})
 	for _, o := range p {
-		gone := slices.DeleteFunc(o.games(msg.OpPlayerAnnounce), func(h *heard) bool { return !announcesLeave(h.Body) })
+		gone := o.games(msg.OpPlayerAnnounce).where((*message).announcesLeave)
 		both := o.count(deleted) == 1 && len(gone) == 1
 		if list := o.games(msg.OpDestroyObject); len(list) > 0 {
 			return t.fail("no 14", list).known(both && len(list) == 1)
@@ -152,32 +133,18 @@ func no14No17(t *T) error {
 	return nil
 }
 
-// announcesLeave reports whether a 17 is about a player who is gone.
-func announcesLeave(body []byte) bool {
-	const codeAt = 5
-	return len(body) >= codeAt+4 && binary.LittleEndian.Uint32(body[codeAt:]) == uint32(event.CodeDeletePlayer)
+// announcesLeave reports whether it is a 17 about a player who is gone.
+func (m *message) announcesLeave() bool {
+	a, _ := read[*msg.PlayerAnnounce](m)
+	return a != nil && a.Code == event.CodeDeletePlayer
 }
 
 func leaveAckRepeated(t *T) error {
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+	c := t.c
 	t.settle(c, c)
 	t.leaves(c)
 	t.wait(6 * time.Second)
-	var times []time.Time
-	for i := len(c.out) - 1; i >= 0; i-- {
-		if c.out[i].Type != transport.Disconnect {
-			continue
-		}
-		for k := range c.in {
-			if s := &c.in[k]; s.Type == transport.Acknowledge && s.Control() && s.Seq == c.out[i].Seq {
-				times = append(times, s.at)
-			}
-		}
-		break
-	}
+	times := c.acksOf(true, c.sent(transport.Disconnect).Seq).times()
 	if len(times) < 7 {
 		return t.fail("seven acknowledgements", secondsSince(times))
 	}
@@ -185,13 +152,7 @@ func leaveAckRepeated(t *T) error {
 }
 
 func slotReused(t *T) error {
-	if _, err := t.players(2); err != nil {
-		return err
-	}
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+	c := t.c
 	slot, id := c.Slot, c.ID
 	t.leaves(c)
 	next, err := t.joined()
@@ -199,18 +160,8 @@ func slotReused(t *T) error {
 		return err
 	}
 	if next.Slot != slot || next.ID == id {
-		return t.fail(fmt.Sprintf("slot %d again, and another id than %d", slot, id), slices.Concat(next.accepted(), next.slotted())...).
+		return t.fail(fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings)).
 			known(next.Slot == slot && next.bySlot())
 	}
 	return nil
 }
-
-// accepted and slotted return the messages that tell a client its id and slot.
-func (c *client) accepted() (list []any) {
-	for _, a := range c.accepts() {
-		list = append(list, a)
-	}
-	return list
-}
-
-func (c *client) slotted() []any { return []any{c.games(msg.OpSettings)} }

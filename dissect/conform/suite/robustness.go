@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
@@ -17,27 +16,27 @@ func robustnessCases() []Case {
 	return []Case{
 		{
 			ID: "X-1", Title: "damaged datagrams", Rule: "After 4,000 random and damaged datagrams the host answers and lets people in.",
-			Source: "-", Grade: NotStock, Profiles: everyHost, Slow: true, run: damaged,
+			Source: "-", Grade: NotStock, Slow: true, players: 2, client: (*T).stranger, run: damaged,
 		},
 		{
 			ID: "X-2", Title: "another's id", Rule: "A datagram with the id of another client is not taken for that client's.",
-			Source: "-", Grade: NotStock, Profiles: everyHost, Informs: true, run: othersID,
+			Source: "-", Grade: NotStock, Informs: true, players: 3, run: othersID,
 		},
 		{
 			ID: "X-3", Title: "names", Rule: "Names of 0, 1, 64 and 240 characters and with control characters do not stop the host.",
-			Source: "-", Grade: NotStock, Profiles: everyHost, run: oddNames,
+			Source: "-", Grade: NotStock, players: 2, client: (*T).joined, run: oddNames,
 		},
 		{
 			ID: "X-4", Title: "sizes", Rule: "Messages with size 0, 2 and beyond the datagram are ignored, and the connection lives.",
-			Source: "TRANSPORT 18", Grade: FromCode, Profiles: everyHost, run: oddSizes,
+			Source: "TRANSPORT 18", Grade: FromCode, players: 2, client: (*T).joined, run: oddSizes,
 		},
 		{
 			ID: "X-5", Title: "fragments that do not fit", Rule: "Fragments with index 255, of 0, of two different numbers, and of 255 messages at once do not stop the host.",
-			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: oddFragments,
+			Source: "TRANSPORT 5", Grade: FromCode, players: 2, client: (*T).joined, run: oddFragments,
 		},
 		{
 			ID: "X-6", Title: "players stay", Rule: "A client that plays by the rules stays in the game until it leaves.",
-			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, Profiles: everyHost, final: playersStay,
+			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, final: playersStay,
 		},
 	}
 }
@@ -47,7 +46,7 @@ func (t *T) works(p []*client) error {
 	body := p[0].chat(fmt.Sprintf("alive %d", t.r.random(1<<30)))
 	p[0].say(body)
 	if !t.until(t.soon(), func() bool {
-		return !slices.ContainsFunc(p[1:], func(o *client) bool { return len(o.lines(body)) == 0 })
+		return every(p[1:], func(o *client) bool { return len(o.lines(body)) > 0 })
 	}) {
 		return t.fail("the host to go on for others", "a line of chat does not arrive")
 	}
@@ -55,14 +54,7 @@ func (t *T) works(p []*client) error {
 }
 
 func damaged(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	c.fast, c.deaf = true, true
 	whole := cipher.Encrypt(nil, datagram(p[0].ID, standard(7, p[0].chat("damaged"))))
 	const each, pause = 2000, 5
@@ -99,10 +91,7 @@ func damaged(t *T) error {
 }
 
 func othersID(t *T) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	t.settle(p[1], p...)
 	last, ok := p[1].lastData()
 	if !ok {
@@ -123,17 +112,11 @@ func othersID(t *T) error {
 }
 
 func oddNames(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	const longest = 240 // characters that fit into a datagram of the game
 	names := []string{"", "x", strings.Repeat("y", 64), "a\x01\x1b[2Jb\n", strings.Repeat("z", longest)}
 	for _, name := range names {
-		body, err := decode.AppendFields(nil, "NameChange", &transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, name)}, decode.Stock)
-		if err != nil {
-			return skip("the name cannot be written: %v", err)
-		}
+		body := controlBody(&transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, name)})
 		c.Send(t.now(), arq.Message{Type: transport.NameChange, Body: body})
 		t.rests(c, t.soon())
 		t.wait(50 * time.Millisecond)
@@ -142,10 +125,7 @@ func oddNames(t *T) error {
 }
 
 func oddSizes(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	for _, text := range []string{"32000000", "320200", "32ff002c", "32008000002c", "00c000", "0300c00000", "04ffff0000", "0105", "01000003"} {
 		c.raw(t.now(), datagram(c.ID, unhex(text)))
 	}
@@ -158,7 +138,7 @@ func oddSizes(t *T) error {
 	body := c.chat("after sizes")
 	c.say(body)
 	if !t.until(t.soon(), func() bool { return len(p[0].lines(body)) > 0 }) {
-		return t.fail("the connection to live", c.all()...)
+		return t.fail("the connection to live", c.all())
 	}
 	return nil
 }
@@ -168,32 +148,15 @@ func playersStay(t *T) error {
 	if t.r.notice(); !t.r.stayed {
 		return unseen("nobody was in the game from case to case")
 	}
-	var came []any
-	for _, x := range t.r.putOut {
-		t.show(x.frame)
-		came = append(came, x.how)
-	}
-	if len(came) > 0 {
-		return t.proves("all clients in the game until they leave", came...)
-	}
-	return nil
+	return t.provesNotes("all clients in the game until they leave", t.r.putOut)
 }
 
 func oddFragments(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	t.settle(c, c)
 	last, _ := c.lastData()
 	piece := func(seq uint16, index, count uint8) []byte {
-		b, err := transport.Append(nil, &transport.Header{
-			Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq, Fragment: true, Index: index, Count: count,
-		}, []byte("piece"))
-		if err != nil {
-			return nil
-		}
-		return b
+		return written(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq, Fragment: true, Index: index, Count: count}, []byte("piece"))
 	}
 	c.raw(t.now(), datagram(c.ID, piece(last+1, 255, 0)))
 	c.raw(t.now(), datagram(c.ID, piece(last+2, 0, 0)))

@@ -93,9 +93,10 @@ type runner struct {
 	copies    patience                // for lines of chat at those who did not write them
 	echoes    patience                // for those at their author
 
-	stayed bool       // clients were to stay in the game
-	putOut []expelled // those of them that did not
-	reused []reuse    // of numbers
+	stayed   bool             // clients were to stay in the game
+	putOut   []note           // those of them that the host has put out, though they kept the rules
+	expelled map[*client]bool // the same
+	reused   []note           // numbers that stand for two messages
 }
 
 // Patience is how long the suite waits for something that the host may never send. The case
@@ -132,7 +133,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	if o.Attempts <= 0 {
 		o.Attempts = 3
 	}
-	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}}
+	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}, expelled: map[*client]bool{}}
 	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat, at: d.Host()}
 	if err := r.probe(); err != nil {
 		r.shut()
@@ -180,7 +181,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	for _, c := range o.Cases {
 		if c.final != nil && c.Profiles&o.Profile != 0 {
 			res := Result{Case: c, Attempts: 1, proven: true}
-			t := &T{r: r, c: c}
+			t := &T{r: r}
 			r.judge(&res, c.final(t))
 			res.Frames = t.frames()
 			if len(res.Frames) > 0 {
@@ -202,7 +203,7 @@ func Run(d Driver, o Options) (*Report, error) {
 // stroll makes ordinary traffic for cases that only watch.
 func (r *runner) stroll() {
 	t := &T{r: r}
-	p, err := t.players(r.o.Clients)
+	p, err := t.players(r.o.Clients, fewNumbers)
 	if err != nil {
 		return
 	}
@@ -264,11 +265,11 @@ func (r *runner) attempt(res *Result) {
 	c, begun := res.Case, r.d.Now()
 	res.Attempts++
 	r.current = c
-	t := &T{r: r, c: c}
+	t := &T{r: r}
 	r.beginAttempt()
 	res.First = r.rec.next()
 	before := r.spoils()
-	err := c.run(t)
+	err := t.play(c)
 	f := new(failure)
 	_ = errors.As(err, &f) // an empty one is not proven
 	res.doubtful, res.proven = r.spoils() > before || c.Timing || r.notice(), f.proven
@@ -309,27 +310,21 @@ func (r *runner) attempt(res *Result) {
 	res.Took += r.d.Now().Sub(begun)
 }
 
-// An expelled client was put out by the host, though it had kept the rules and not left.
-type expelled struct {
-	client *client
-	how    string
-	frame  int
-}
-
 // notice takes note of clients that stay from case to case, and that the host has put out. It
 // reports whether there are any.
 func (r *runner) notice() bool {
 	n := len(r.putOut)
 	for _, c := range r.table {
 		r.stayed = true
-		if c.Phase != relay.ClientGone || slices.ContainsFunc(r.putOut, func(x expelled) bool { return x.client == c }) {
+		if c.Phase != relay.ClientGone || r.expelled[c] {
 			continue
 		}
 		how := "by a disconnect"
 		if c.Reason >= 0 {
 			how = "by BootPlayer with reason " + strconv.Itoa(c.Reason)
 		}
-		r.putOut = append(r.putOut, expelled{c, fmt.Sprintf("frame %d: %s is put out %s", c.frame, c.name, how), c.frame})
+		r.expelled[c] = true
+		r.putOut = append(r.putOut, note{fmt.Sprintf("frame %d: %s is put out %s", c.frame, c.name, how), []int{c.frame}})
 	}
 	return len(r.putOut) > n
 }
@@ -511,7 +506,7 @@ func (r *runner) endAttempt(t *T) {
 		if !slices.Contains(r.table, c) {
 			c.restore()
 			if list := c.accepts(); c.ID == 0 && len(list) > 0 {
-				c.goodbye(list[0].Body[0], 1)
+				c.goodbye(list[0].about(), 1)
 			}
 			if c.ID != 0 && c.Phase != relay.ClientGone && c.Phase != relay.ClientLeaving {
 				c.Leave(r.d.Now())
@@ -552,12 +547,8 @@ func (c *client) restore() {
 
 // hasLeft reports whether the host has acknowledged the client's leave.
 func (c *client) hasLeft() bool {
-	for i := len(c.out) - 1; i >= 0; i-- {
-		if c.out[i].Type == transport.Disconnect {
-			return c.acked(true, c.out[i].Seq)
-		}
-	}
-	return false
+	m := c.sent(transport.Disconnect)
+	return m != nil && c.acked(true, m.Seq)
 }
 
 func (c *client) close() {
@@ -598,9 +589,6 @@ func (r *runner) random(n int) int {
 
 func (r *runner) nonce() uint32 { return uint32(r.random(1<<31-2)) + 1 }
 
-// newName returns the name of another client.
-func (r *runner) newName() string { return fmt.Sprintf("Conform%d", r.serial) }
-
 // probe finds out whether a host is there.
 func (r *runner) probe() error {
 	t := &T{r: r}
@@ -621,7 +609,7 @@ func (r *runner) probe() error {
 	if r.d.Refused() != nil {
 		return r.refused()
 	}
-	c, err := t.opens(cfg{manual: true})
+	c, err := t.stranger()
 	if err != nil {
 		return err
 	}
@@ -660,7 +648,7 @@ func (r *runner) alive() bool {
 			return true
 		}
 	}
-	c, err := t.opens(cfg{manual: true})
+	c, err := t.stranger()
 	if err != nil {
 		return false
 	}

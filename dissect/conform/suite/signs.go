@@ -36,12 +36,8 @@ func keyOf(h *transport.Header) uint32 {
 
 // leave notes the messages of a datagram in clear that the client sends by itself.
 func (s *signs) leave(plain []byte) {
-	split, err := transport.Split(plain)
-	for err == nil {
-		m, ok, e := split.Next()
-		if e != nil || !ok {
-			return
-		}
+	list, _ := split(plain) // made by us
+	for _, m := range list {
 		key := keyOf(&m.Header)
 		switch {
 		case m.Type == transport.Acknowledge:
@@ -63,30 +59,21 @@ func (s *signs) comesAgain(key uint32) {
 	}
 }
 
-// A reuse is a number that stands for two messages.
-type reuse struct {
-	text   string
-	frames [2]int
-}
-
 // mostReused bounds how many are listed.
 const mostReused = mostCame
 
 // numbered notes the game message that a number of the host's stands for.
-func (c *client) numbered(key uint32, s *seen) {
+func (c *client) numbered(key uint32, m *message) {
 	const wraps = 255 // whether the host counts further is the question of T-10
 	first, known := c.firsts[key]
 	switch {
-	case c.firsts == nil || s.Type != transport.Standard || c.used[0] >= wraps:
+	case c.firsts == nil || m.Type != transport.Standard || c.used[0] >= wraps:
 	case !known && len(c.firsts) < mostSeen:
-		c.firsts[key] = *s
+		c.firsts[key] = m
 	case !known:
-	case len(c.t.r.reused) < mostReused && !bytes.Equal(first.Body, s.Body):
-		c.t.r.reused = append(c.t.r.reused, reuse{
-			fmt.Sprintf("number %d is %s in frame %d and %s in frame %d, to %s",
-				s.Seq, describe(&first.Header, first.Body), first.frame, describe(&s.Header, s.Body), s.frame, c.name),
-			[2]int{first.frame, s.frame},
-		})
+	case len(c.t.r.reused) < mostReused && !bytes.Equal(first.Body, m.Body):
+		text := fmt.Sprintf("number %d is %s in frame %d and %s in frame %d, to %s", m.Seq, describe(first), first.frame, describe(m), m.frame, c.name)
+		c.t.r.reused = append(c.t.r.reused, note{text, []int{first.frame, m.frame}})
 	}
 }
 
@@ -95,15 +82,7 @@ func numbersOnce(t *T) error {
 	if len(t.r.takes) == 0 {
 		return unseen("the host sent nothing with a number")
 	}
-	var came []any
-	for _, u := range t.r.reused {
-		t.show(u.frames[:]...)
-		came = append(came, u.text)
-	}
-	if len(came) > 0 {
-		return t.proves("a number for each message, the next for the next one", came...)
-	}
-	return nil
+	return t.provesNotes("a number for each message, the next for the next one", t.r.reused)
 }
 
 // late is how long a message may be missing that is in a later datagram of the same turn: hosts

@@ -633,7 +633,9 @@ func watchReturns() watcher {
 			}
 			switch r.Transport.Type {
 			case transport.NameChange:
-				names[r.Conversation] = nameIn(r.Bytes[min(r.Transport.Size, len(r.Bytes)):])
+				if m, ok := r.Message.(*transport.Identity); ok {
+					names[r.Conversation] = wire.WideText(m.Name)
+				}
 			case transport.Disconnect:
 				id := ids[r.Conversation]
 				if name := names[r.Conversation]; name != "" && deaths[id] > 0 {

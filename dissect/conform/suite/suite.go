@@ -101,6 +101,8 @@ type Case struct {
 	OpenBCSource string // of that
 	LeftOut      string // why the case cannot be tried; empty if it can
 
+	players int                       // how many clients of the run are in the game with a ship
+	client  func(*T) (*client, error) // another one, which leaves after the case; nil for none
 	run     func(*T) error
 	watch   func() watcher // for cases that the traffic answers
 	final   func(*T) error // for cases about the whole run, at its end; it sends nothing
@@ -139,7 +141,9 @@ func Cases() []*Case {
 	} {
 		for i := range group.cases {
 			c := &group.cases[i]
-			c.Group = group.name
+			if c.Group = group.name; c.Profiles == 0 {
+				c.Profiles = everyHost
+			}
 			c.OpenBC, c.OpenBCSource = differences[c.ID].text, differences[c.ID].source
 			list = append(list, c)
 		}

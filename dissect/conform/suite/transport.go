@@ -18,51 +18,51 @@ func transportCases() []Case {
 	return []Case{
 		{
 			ID: "T-1", Title: "connect accepted", Rule: "A connect is answered by an accept with a peer id from 2 to 126, but not 92, as the first control message of peer 1.",
-			Source: "TRANSPORT 4.5, 14", Grade: OnWire, Profiles: everyHost, Timing: true, run: connectAccepted,
+			Source: "TRANSPORT 4.5, 14", Grade: OnWire, Timing: true, client: (*T).stranger, run: connectAccepted,
 		},
 		{
 			ID: "T-2", Title: "connect acknowledged", Rule: "The connect is acknowledged as a control message.",
-			Source: "TRANSPORT 4.3", Grade: OnWire, Profiles: everyHost, Timing: true, run: connectAcked,
+			Source: "TRANSPORT 4.3", Grade: OnWire, Timing: true, client: (*T).connected, run: connectAcked,
 		},
 		{
 			ID: "T-3", Title: "name acknowledged and echoed", Rule: "A NameChange is acknowledged as a control message and comes back unchanged.",
-			Source: "TRANSPORT 4.2", Grade: OnWire, Profiles: everyHost, run: nameEchoed,
+			Source: "TRANSPORT 4.2", Grade: OnWire, client: (*T).loaded, run: nameEchoed,
 		},
 		{
 			ID: "T-4", Title: "repeated connect", Rule: "A connect that is repeated with the same nonce is the same client: one id, one player.",
-			Source: "TRANSPORT 4.5", Grade: FromCode, Profiles: everyHost, Timing: true, run: repeatedConnect,
+			Source: "TRANSPORT 4.5", Grade: FromCode, Timing: true, run: repeatedConnect,
 		},
 		{
 			ID: "T-5", Title: "new connect from the same address", Rule: "A connect with another nonce begins a new session with another id, and the others are told that the old one is gone.",
-			Source: "TRANSPORT 4.5, 7.3", Grade: FromCode, Profiles: everyHost, Timing: true, run: newSession,
+			Source: "TRANSPORT 4.5, 7.3", Grade: FromCode, Timing: true, players: 2, client: (*T).joined, run: newSession,
 		},
 		{
 			ID: "T-6", Title: "duplicate message", Rule: "A second copy of a reliable message is acknowledged again and acted on once.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: duplicateMessage,
+			Source: "TRANSPORT 6.2", Grade: FromCode, players: 2, run: duplicateMessage,
 		},
 		{
 			ID: "T-7", Title: "messages out of order", Rule: "Reliable messages are acted on in the order of their numbers.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: outOfOrder,
+			Source: "TRANSPORT 6.2", Grade: FromCode, players: 2, run: outOfOrder,
 		},
 		{
 			ID: "T-8", Title: "gap", Rule: "A message behind a gap is acknowledged at once and acted on when the gap is filled.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, Timing: true, run: gapHolds,
+			Source: "TRANSPORT 6.2", Grade: FromCode, Timing: true, players: 2, run: gapHolds,
 		},
 		{
 			ID: "T-9", Title: "two spaces of numbers", Rule: "Control messages and game messages of the host count apart, both from 0.",
-			Source: "TRANSPORT 6.1", Grade: OnWire, Profiles: everyHost, watch: watchSpaces,
+			Source: "TRANSPORT 6.1", Grade: OnWire, watch: watchSpaces,
 		},
 		{
 			ID: "T-10", Title: "numbers beyond 255", Rule: "After number 255 comes 256, as 16 bits with the low byte first.",
-			Source: "TRANSPORT 4.8", Grade: OnWire, Profiles: everyHost, Slow: true, run: beyond255, watch: watchBeyond255,
+			Source: "TRANSPORT 4.8", Grade: OnWire, Slow: true, players: 2, run: beyond255, watch: watchBeyond255,
 		},
 		{
 			ID: "T-11", Title: "fragments acknowledged", Rule: "Each fragment of a long message is acknowledged by itself, with its index.",
-			Source: "TRANSPORT 5", Grade: OnWire, Profiles: everyHost, run: fragmentsAcked,
+			Source: "TRANSPORT 5", Grade: OnWire, client: atRound(2), run: fragmentsAcked,
 		},
 		{
 			ID: "T-12", Title: "fragments reversed and doubled", Rule: "Fragments may come in any order and more than once.",
-			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: fragmentsReversed,
+			Source: "TRANSPORT 5", Grade: FromCode, client: atRound(2), run: fragmentsReversed,
 		},
 		{
 			ID: "T-13", Title: "retransmission times", Rule: "An unacknowledged game message is sent after 0, 1, 3, 6, 10, 15 and 16 seconds.",
@@ -70,97 +70,79 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-14", Title: "accept sent again", Rule: "An unacknowledged accept is sent again after a second.",
-			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Timing: true, run: acceptRepeated,
+			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Timing: true, client: (*T).stranger, run: acceptRepeated,
 		},
 		{
 			ID: "T-15", Title: "acknowledgement ends retransmission", Rule: "An acknowledged message is not sent again.",
-			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: everyHost, Timing: true, run: ackEndsRepetition,
+			Source: "TRANSPORT 6.3", Grade: FromCode, Timing: true, client: (*T).connected, run: ackEndsRepetition,
 		},
 		{
 			ID: "T-16", Title: "acknowledgement of the wrong class", Rule: "An acknowledgement of a game message does not settle a control message with the same number, nor the reverse.",
-			Source: "TRANSPORT 4.3", Grade: FromCode, Profiles: everyHost, run: wrongClass,
+			Source: "TRANSPORT 4.3", Grade: FromCode, client: (*T).stranger, run: wrongClass,
 		},
 		{
 			ID: "T-17", Title: "keepalive", Rule: "After 5 seconds in which nothing was sent to a client, it is sent a keepalive of one byte.",
-			Source: "TRANSPORT 4.4", Grade: OnWire, Profiles: everyHost, Slow: true, Timing: true, run: keepalive,
+			Source: "TRANSPORT 4.4", Grade: OnWire, Slow: true, Timing: true, run: keepalive,
 		},
 		{
 			ID: "T-18", Title: "acknowledgement repeated", Rule: "On an idle connection an acknowledgement is sent three times, two thirds of a second apart.",
-			Source: "TRANSPORT 6.4", Grade: OnWire, Profiles: everyHost, Informs: true, Timing: true, run: ackRepeated,
+			Source: "TRANSPORT 6.4", Grade: OnWire, Informs: true, Timing: true, players: 2, run: ackRepeated,
 		},
 		{
 			ID: "T-19", Title: "silent client", Rule: "A client that is silent for 45 seconds is removed, and the others are sent BootPlayer with reason 1 and its id.",
-			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, Profiles: everyHost, Slow: true, Timing: true, run: silentClient,
+			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, Slow: true, Timing: true, players: 2, client: (*T).joined, run: silentClient,
 		},
 		{
 			ID: "T-20", Title: "size of datagrams", Rule: "A datagram of the host has at most 512 bytes and ends with its last message.",
-			Source: "TRANSPORT 3", Grade: OnWire, Profiles: everyHost, watch: watchSizes,
+			Source: "TRANSPORT 3", Grade: OnWire, watch: watchSizes,
 		},
 		{
 			ID: "T-21", Title: "one retransmission a datagram", Rule: "At most one message of a datagram is a retransmission.",
-			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, run: oneRepetition,
+			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, players: 2, client: (*T).joined, run: oneRepetition,
 		},
 		{
 			ID: "T-22", Title: "messages bundled", Rule: "28, 00 and 01 of a join leave in one datagram.",
-			Source: "TRANSPORT 6.3, 9", Grade: OnWire, Profiles: everyHost, Informs: true, watch: watchBundling,
+			Source: "TRANSPORT 6.3, 9", Grade: OnWire, Informs: true, watch: watchBundling,
 		},
 		{
 			ID: "T-23", Title: "unknown transport type", Rule: "A message of an unknown type ends its datagram; those before it count, and the connection lives.",
-			Source: "TRANSPORT 3", Grade: FromCode, Profiles: everyHost, run: unknownType,
+			Source: "TRANSPORT 3", Grade: FromCode, players: 2, run: unknownType,
 		},
 		{
 			ID: "T-24", Title: "unknown script opcode", Rule: "A game message with an opcode that nobody knows is acknowledged and passed on to nobody.",
-			Source: "TRANSPORT 11.3", Grade: FromCode, Profiles: everyHost, run: unknownOpcode,
+			Source: "TRANSPORT 11.3", Grade: FromCode, players: 3, run: unknownOpcode,
 		},
 		{
 			ID: "T-25", Title: "sender without an id", Rule: "A datagram of sender FF that begins with anything but a connect or a disconnect has no effect.",
-			Source: "TRANSPORT 3", Grade: FromCode, Profiles: everyHost, Timing: true, run: withoutID,
+			Source: "TRANSPORT 3", Grade: FromCode, Timing: true, client: (*T).stranger, run: withoutID,
 		},
 		{
 			ID: "T-26", Title: "number outside the window", Rule: "A message with a number 0x4000 or more ahead is acknowledged and not acted on.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Profiles: everyHost, run: outsideWindow,
+			Source: "TRANSPORT 6.2", Grade: FromCode, players: 2, run: outsideWindow,
 		},
 		{
 			ID: "T-27", Title: "the host is peer 1", Rule: "Every datagram of the host begins with 01.",
-			Source: "TRANSPORT 3", Grade: OnWire, Profiles: everyHost, watch: watchPeer,
+			Source: "TRANSPORT 3", Grade: OnWire, watch: watchPeer,
 		},
 		{
 			ID: "T-28", Title: "ids not reused at once", Rule: "A client that leaves and comes back at once has another id.",
-			Source: "TRANSPORT 14", Grade: FromCode, Profiles: everyHost, run: idsNotReused,
+			Source: "TRANSPORT 14", Grade: FromCode, client: (*T).joined, run: idsNotReused,
 		},
 		{
 			ID: "T-29", Title: "long message to clients", Rule: "A message of more than 412 bytes leaves the host in fragments of at most 412 bytes, also one that it passes on.",
-			Source: "TRANSPORT 5", Grade: FromCode, Profiles: everyHost, run: longMessage,
+			Source: "TRANSPORT 5", Grade: FromCode, players: 2, client: (*T).joined, run: longMessage,
 		},
 		{
 			ID: "T-30", Title: "a number for each message", Rule: "A number of a game message stands for no other one: what comes again with it has the same bytes.",
-			Source: "TRANSPORT 6.1, 6.3", Grade: FromCode, Profiles: everyHost, final: numbersOnce,
+			Source: "TRANSPORT 6.1, 6.3", Grade: FromCode, final: numbersOnce,
 		},
 	}
-}
-
-// control returns a control message as it is in a datagram.
-func control(typ transport.Type, seq uint16, body []byte) []byte {
-	b, err := transport.Append(nil, &transport.Header{Type: typ, Reliable: true, Priority: true, HasSeq: true, Seq: seq}, body)
-	if err != nil {
-		return nil // the bodies are ours, and short
-	}
-	return b
-}
-
-// request returns the body of a connect of the client.
-func (c *client) request(nonce uint32, password string) []byte {
-	req := transport.Request{Addr: c.Claimed, Nonce: nonce, Password: wire.AppendWideTextOf(nil, password)}
-	b, err := decode.AppendFields(nil, "Connect", &req, decode.Stock)
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 // connects sends one connect of a client that does nothing by itself.
 func (c *client) connects(nonce uint32, password string) {
-	c.raw(c.now(), datagram(transport.UnassignedPeer, control(transport.Connect, 0, c.request(nonce, password))))
+	req := transport.Request{Addr: c.Claimed, Nonce: nonce, Password: wire.AppendWideTextOf(nil, password)}
+	c.raw(c.now(), datagram(transport.UnassignedPeer, control(transport.Connect, 0, controlBody(&req))))
 }
 
 // admitted sends connects of a client that does nothing by itself until one is accepted: some
@@ -176,20 +158,14 @@ func (t *T) admitted(c *client, nonce uint32) bool {
 }
 
 // accepts returns the accepts that came.
-func (c *client) accepts() (list []*seen) {
-	for i := range c.in {
-		if s := &c.in[i]; s.Type == transport.Connect && len(s.Body) == 1 {
-			list = append(list, s)
-		}
-	}
-	return list
+func (c *client) accepts() messages {
+	return c.in.where(func(m *message) bool { return m.Type == transport.Connect && len(m.Body) == 1 })
 }
 
 // goodbye has a client leave that does nothing by itself.
 func (c *client) goodbye(id uint8, seq uint16) {
-	body := []byte{id, c.Claimed[0], c.Claimed[1], c.Claimed[2], c.Claimed[3]}
 	for range 3 {
-		c.raw(c.now(), datagram(id, control(transport.Disconnect, seq, body)))
+		c.raw(c.now(), datagram(id, control(transport.Disconnect, seq, controlBody(&transport.Goodbye{ID: id, Addr: c.Claimed}))))
 		if c.t.until(betweenAll, func() bool { return c.acked(true, seq) }) {
 			return
 		}
@@ -197,17 +173,13 @@ func (c *client) goodbye(id uint8, seq uint16) {
 }
 
 func connectAccepted(t *T) error {
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	c.connect()
 	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
-		return t.fail("an accept: 03 06 C0 00 00 ID", c.all()...)
+		return t.fail("an accept: 03 06 C0 00 00 ID", c.all())
 	}
 	a := c.accepts()[0]
-	id := a.Body[0]
-	switch {
+	switch id := a.about(); {
 	case a.Seq != 0 || !a.HasSeq || a.Short || !a.Priority:
 		return t.fail("the accept as control message 0: 03 06 C0 00 00 ID", a)
 	case id < 2 || id > 126 || id == 92:
@@ -217,65 +189,40 @@ func connectAccepted(t *T) error {
 	return nil
 }
 
-// last returns the last message that came and is no acknowledgement, nil if there is none.
-func (c *client) last() *seen {
-	for i := len(c.in) - 1; i >= 0; i-- {
-		if c.in[i].Type != transport.Acknowledge {
-			return &c.in[i]
-		}
-	}
-	return nil
-}
-
-// all returns the messages that came, for a failure.
-func (c *client) all() (list []any) {
-	for i := range c.in {
-		if c.in[i].Type != transport.Acknowledge {
-			list = append(list, &c.in[i])
-		}
-	}
-	return list
+// all returns the messages that came, other than acknowledgements.
+func (c *client) all() messages {
+	return c.in.where(func(m *message) bool { return m.Type != transport.Acknowledge })
 }
 
 func connectAcked(t *T) error {
-	c, err := t.connected(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	if !t.until(t.soon(), func() bool { return c.acked(true, 0) }) {
-		wrong := slices.ContainsFunc(c.in, func(s seen) bool { return s.Type == transport.Acknowledge && s.Seq == 0 })
-		return t.fail("an acknowledgement of control message 0: 01 00 00 02", c.all()...).known(!wrong)
+		wrong := len(c.acksOf(true, 0))+len(c.acksOf(false, 0)) > 0
+		return t.fail("an acknowledgement of control message 0: 01 00 00 02", c.all()).known(!wrong)
 	}
-	t.show(c.ackOf(true, 0).frame)
+	t.show(c.acksOf(true, 0)[0].frame)
 	return nil
 }
 
-// naming returns the NameChange that the client has sent.
-func (c *client) naming() *seen {
-	for i := range c.out {
-		if c.out[i].Type == transport.NameChange {
-			return &c.out[i]
-		}
-	}
-	return nil
+// toldName returns the NameChanges of another client that have been delivered.
+func (c *client) toldName(naming *message) messages {
+	return c.controls(transport.NameChange).where(func(m *message) bool { return bytes.Equal(m.Body, naming.Body) })
 }
 
 func nameEchoed(t *T) error {
-	c, err := t.loaded(cfg{}) // some hosts send it back no sooner
-	if err != nil {
-		return err
-	}
-	own := func() bool {
-		return slices.ContainsFunc(c.controls(transport.NameChange), func(h *heard) bool { return bytes.Equal(h.Body, c.naming().Body) })
-	}
-	t.until(t.soon(), func() bool { return c.naming() != nil && c.acked(true, c.naming().Seq) && own() })
+	c := t.c
+	var naming *message
+	t.until(t.soon(), func() bool {
+		naming = c.sent(transport.NameChange)
+		return naming != nil && c.acked(true, naming.Seq) && len(c.toldName(naming)) > 0
+	})
 	switch {
-	case c.naming() == nil:
+	case naming == nil:
 		return skip("the client did not come to its name")
-	case !c.acked(true, c.naming().Seq):
-		return t.fail(fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", c.naming().Seq, c.naming().Seq), c.all()...)
-	case !own():
-		return t.fail(fmt.Sprintf("the same NameChange back: %X", c.naming().Body), c.controls(transport.NameChange))
+	case !c.acked(true, naming.Seq):
+		return t.fail(fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", naming.Seq, naming.Seq), c.all())
+	case len(c.toldName(naming)) == 0:
+		return t.fail(fmt.Sprintf("the same NameChange back: %X", naming.Body), c.controls(transport.NameChange))
 	}
 	return nil
 }
@@ -285,7 +232,7 @@ func repeatedConnect(t *T) error {
 	if err != nil {
 		return err
 	}
-	c, err := t.opens(cfg{manual: true})
+	c, err := t.stranger()
 	if err != nil {
 		return err
 	}
@@ -300,18 +247,11 @@ func repeatedConnect(t *T) error {
 	}
 	t.until(t.soon()/2, func() bool { return len(c.accepts()) > 1 })
 	list := c.accepts()
-	id := list[0].Body[0]
-	for _, a := range list {
-		if a.Body[0] != id {
-			return t.fail(fmt.Sprintf("the same id %d for every copy", id), list[0], a)
-		}
+	id := list[0].about()
+	if other := list.where(func(m *message) bool { return m.about() != id }); len(other) > 0 {
+		return t.fail(fmt.Sprintf("the same id %d for every copy", id), list[0], other[0])
 	}
-	fresh := 0
-	for _, a := range list {
-		if !a.again {
-			fresh++
-		}
-	}
+	fresh := len(list.where(func(m *message) bool { return !m.again }))
 	c.raw(c.now(), datagram(id, ack(0, 2)))
 	c.raw(c.now(), datagram(id, ack(0, 2)))
 	t.wait(100 * time.Millisecond)
@@ -343,44 +283,42 @@ func (c *client) reborn() {
 }
 
 func newSession(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	t.settle(c, p...)
 	old := c.ID
 	gone := func(o *client) bool {
-		return slices.ContainsFunc(o.heard, func(h heard) bool {
-			return (h.Type == transport.BootPlayer && len(h.Body) == 2 && h.Body[1] == old) ||
-				(h.Type == transport.Disconnect && len(h.Body) > 0 && h.Body[0] == old)
-		})
+		return len(slices.Concat(o.about(transport.BootPlayer, old), o.about(transport.Disconnect, old))) > 0
 	}
 	named := func(o *client) bool { return len(o.games(msg.OpPlayerDeleted)) > 0 }
 	c.reborn()
 	ignored := func() bool { return !gone(p[0]) && !named(p[0]) } // the old session goes on
 	if !t.until(t.soon(), func() bool { return c.ID != 0 }) {
-		return t.fail("an accept for the new connect", c.all()...).known(ignored())
+		return t.fail("an accept for the new connect", c.all()).known(ignored())
 	}
 	if c.ID == old {
 		t.wait(betweenAll)
-		return t.fail(fmt.Sprintf("another id than %d", old), c.all()...).known(ignored())
+		return t.fail(fmt.Sprintf("another id than %d", old), c.all()).known(ignored())
 	}
 	if !t.until(t.soon(), func() bool { return gone(p[0]) || named(p[0]) }) {
-		return t.fail(fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), p[0].all()...)
+		return t.fail(fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), p[0].all())
 	}
 	return nil
 }
 
-// collected returns the datagram with a message that is queued now, instead of
-// sending it.
-func (c *client) collected(queue func()) []byte {
-	c.t.rests(c, betweenAll)
+// collected returns the datagrams with what a client says, instead of sending them.
+func (c *client) collected(say func()) [][]byte {
 	c.held = true
-	queue()
+	say()
 	c.pump(c.now())
 	c.held = false
 	q := c.queue
 	c.queue = nil
+	return q
+}
+
+// collectedLine returns the datagram with a line of chat, nil if the client may not send now.
+func (c *client) collectedLine(body []byte) []byte {
+	q := c.collected(func() { c.say(body) })
 	if len(q) == 0 {
 		return nil
 	}
@@ -388,12 +326,10 @@ func (c *client) collected(queue func()) []byte {
 }
 
 func duplicateMessage(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	body := p[0].chat("twice")
-	d := p[0].collected(func() { p[0].say(body) })
+	t.rests(p[0], betweenAll)
+	d := p[0].collectedLine(body)
 	if d == nil {
 		return skip("the client may not send now")
 	}
@@ -402,14 +338,7 @@ func duplicateMessage(t *T) error {
 		t.wait(50 * time.Millisecond)
 	}
 	seq, _ := p[0].lastData()
-	acks := func() (n int) {
-		for i := range p[0].in {
-			if s := &p[0].in[i]; s.Type == transport.Acknowledge && s.Seq == seq && !s.Control() {
-				n++
-			}
-		}
-		return n
-	}
+	acks := func() int { return len(p[0].acksOf(false, seq)) }
 	if !t.until(t.soon(), func() bool { return acks() >= 2 }) {
 		return t.fail(fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
 	}
@@ -425,38 +354,29 @@ func duplicateMessage(t *T) error {
 
 // linesOf returns the texts of the chat lines that a client has heard.
 func (c *client) linesOf(prefix string) (list []string) {
-	const head = 7
-	for _, h := range c.games(msg.OpChat) {
-		if len(h.Body) > head && bytes.HasPrefix(h.Body[head:], []byte(prefix)) {
-			list = append(list, string(h.Body[head:]))
+	for _, m := range c.games(msg.OpChat) {
+		if strings.HasPrefix(m.text, prefix) {
+			list = append(list, m.text)
 		}
 	}
 	return list
 }
 
 func outOfOrder(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	var queue [][]byte
-	for _, text := range []string{"order 1", "order 2", "order 3"} {
-		c := p[0]
-		c.held = true
-		c.say(c.chat(text))
-		c.pump(t.now())
-		c.held = false
-		if len(c.queue) == 0 {
+	want := []string{"order 1", "order 2", "order 3"}
+	for _, text := range want {
+		d := p[0].collectedLine(p[0].chat(text))
+		if d == nil {
 			return skip("the client may not send now")
 		}
-		queue = append(queue, c.queue[len(c.queue)-1])
-		c.queue = nil
+		queue = append(queue, d)
 	}
-	for _, i := range []int{2, 1, 0} {
-		p[0].raw(t.now(), queue[i])
+	for _, d := range slices.Backward(queue) {
+		p[0].raw(t.now(), d)
 		t.wait(50 * time.Millisecond)
 	}
-	want := []string{"order 1", "order 2", "order 3"}
 	t.until(t.soon(), func() bool { return len(p[1].linesOf("order")) >= len(want) })
 	switch got := p[1].linesOf("order"); {
 	case !slices.IsSorted(got) || len(got) > len(want):
@@ -468,26 +388,18 @@ func outOfOrder(t *T) error {
 }
 
 func gapHolds(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	c := p[0]
 	t.rests(c, betweenAll)
 	blocked, gap := true, uint16(0)
-	first := c.collected(func() { c.say(c.chat("gap 1")) })
+	first := c.collectedLine(c.chat("gap 1"))
 	if first == nil {
 		return skip("the client may not send now")
 	}
-	if split, e := transport.Split(first); e == nil {
-		for {
-			m, ok, e := split.Next()
-			if e != nil || !ok {
-				break
-			}
-			if m.Type == transport.Standard {
-				gap = m.Seq
-			}
+	list, _ := split(first)
+	for _, m := range list {
+		if m.Type == transport.Standard {
+			gap = m.Seq
 		}
 	}
 	c.keep = func(m *transport.Message) bool {
@@ -496,7 +408,7 @@ func gapHolds(t *T) error {
 	c.say(c.chat("gap 2"))
 	const atOnce = time.Second // clients repeat after that
 	if !t.until(atOnce+t.r.trip, func() bool { return c.acked(false, gap+1) }) {
-		return t.fail(fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all()...)
+		return t.fail(fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all())
 	}
 	t.wait(shortWait)
 	if got := p[1].linesOf("gap"); len(got) > 0 {
@@ -513,26 +425,18 @@ func gapHolds(t *T) error {
 }
 
 func beyond255(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
-	highest := func() (n int) {
-		for i := range p[1].in {
-			if s := &p[1].in[i]; s.Type == transport.Standard && s.HasSeq {
-				n = max(n, int(s.Seq))
-			}
-		}
-		return n
-	}
-	arrived := func() int { // lines, whatever their numbers
+	p := t.p
+	arrived := func() (lines, highest int) { // lines, whatever their numbers
 		texts := map[string]bool{}
-		for i := range p[1].in {
-			if s := &p[1].in[i]; s.Type == transport.Standard && bytes.Contains(s.Body, []byte("count ")) {
-				texts[string(s.Body)] = true
+		for _, m := range p[1].in {
+			if m.Type == transport.Standard && m.HasSeq {
+				highest = max(highest, int(m.Seq))
+			}
+			if m.Type == transport.Standard && bytes.Contains(m.Body, []byte("count ")) {
+				texts[string(m.Body)] = true
 			}
 		}
-		return len(texts)
+		return len(texts), highest
 	}
 	const lines, most = 40, 20
 	var said []string
@@ -543,12 +447,12 @@ func beyond255(t *T) error {
 			t.wait(25 * time.Millisecond)
 		}
 		t.settle(p[0], p...)
-		if highest() > 256 {
+		came, highest := arrived()
+		if highest > 256 {
 			break
 		}
 		if (round+1)*lines > 300 {
-			return t.fail("numbers beyond 255", fmt.Sprintf("%d lines came, the highest number is %d", arrived(), highest())).
-				known(arrived() > 256 && highest() == 255)
+			return t.fail("numbers beyond 255", fmt.Sprintf("%d lines came, the highest number is %d", came, highest)).known(came > 256 && highest == 255)
 		}
 	}
 	if list := p[1].linesOf("count"); !slices.Equal(list, said) {
@@ -557,13 +461,18 @@ func beyond255(t *T) error {
 	return nil
 }
 
+// atRound returns a way to open a client that is asked for the hashes of a round.
+func atRound(round uint8) func(t *T) (*client, error) {
+	return func(t *T) (*client, error) { return t.atRound(round) }
+}
+
 // atRound returns a client that is asked for the hashes of a round.
 func (t *T) atRound(round uint8) (*client, error) {
-	c, err := t.connected(cfg{manual: true})
+	c, err := t.connected()
 	if err != nil {
 		return c, err
 	}
-	for _, r := range []uint8{0, 1, 2, 3, msg.LastRound} {
+	for _, r := range allRounds {
 		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 || c.Phase == relay.ClientGone }) || len(c.Asked) == 0 {
 			return c, skip("the host did not ask for round %d: %s", r, t.progress(c))
 		}
@@ -587,59 +496,43 @@ func (t *T) asked(c *client, round uint8) bool {
 }
 
 func fragmentsAcked(t *T) error {
-	c, err := t.atRound(2)
-	if err != nil {
-		return err
-	}
+	c := t.c
 	c.answers(t.answerBody(2))
-	pieces := func() (n int) {
-		for i := range c.out {
-			if s := &c.out[i]; s.Type == transport.Standard && s.Fragment {
-				n = max(n, int(s.Index)+1)
+	pieces := 0
+	var missing []string
+	if t.until(t.soon(), func() bool {
+		for _, m := range c.out {
+			if m.Type == transport.Standard && m.Fragment {
+				pieces = max(pieces, int(m.Index)+1)
 			}
 		}
-		return n
-	}
-	var missing []string
-	if !t.until(t.soon(), func() bool {
 		missing = nil
-		for i := range pieces() {
-			if !slices.ContainsFunc(c.in, func(s seen) bool {
-				return s.Type == transport.Acknowledge && s.Fragment && !s.Control() && s.Seq == 2 && int(s.Index) == i
-			}) {
+		for i := range pieces {
+			if !slices.ContainsFunc(c.acksOf(false, 2), func(m *message) bool { return m.Fragment && int(m.Index) == i }) {
 				missing = append(missing, fmt.Sprintf("01 02 00 01 %02X", i))
 			}
 		}
-		return missing == nil && pieces() > 0
+		return missing == nil && pieces > 0
 	}) {
-		if pieces() == 0 {
-			return skip("the clients' answer of round 2 fits into one message")
-		}
-		var came []any
-		for i := range c.in {
-			if s := &c.in[i]; s.Type == transport.Acknowledge && s.Seq == 2 && !s.Control() {
-				came = append(came, fmt.Sprintf("frame %d: acknowledgement of %d, flags %02X, index %d", s.frame, s.Seq, s.AckFlags, s.Index))
-			}
-		}
-		return t.fail(fmt.Sprintf("an acknowledgement of each fragment; missing: %v", missing), came...)
+		return nil
 	}
-	return nil
+	if pieces == 0 {
+		return skip("the clients' answer of round 2 fits into one message")
+	}
+	var came []any
+	for _, m := range c.acksOf(false, 2) {
+		came = append(came, fmt.Sprintf("frame %d: acknowledgement of %d, flags %02X, index %d", m.frame, m.Seq, m.AckFlags, m.Index))
+	}
+	return t.fail(fmt.Sprintf("an acknowledgement of each fragment; missing: %v", missing), came...)
 }
 
 // fragments returns the fragments in deciphered datagrams.
 func fragments(datagrams [][]byte) (list [][]byte) {
 	for _, d := range datagrams {
-		split, err := transport.Split(d)
-		for err == nil {
-			m, ok, e := split.Next()
-			if e != nil || !ok {
-				break
-			}
-			if !m.Fragment || m.Type != transport.Standard {
-				continue
-			}
-			if b, e := transport.Append(nil, &m.Header, m.Body); e == nil {
-				list = append(list, b)
+		messages, _ := split(d) // made by us
+		for _, m := range messages {
+			if m.Fragment && m.Type == transport.Standard {
+				list = append(list, written(&m.Header, m.Body))
 			}
 		}
 	}
@@ -647,17 +540,9 @@ func fragments(datagrams [][]byte) (list [][]byte) {
 }
 
 func fragmentsReversed(t *T) error {
-	c, err := t.atRound(2)
-	if err != nil {
-		return err
-	}
+	c := t.c
 	t.rests(c, betweenAll)
-	c.held = true
-	c.answers(t.answerBody(2))
-	c.pump(t.now())
-	c.held = false
-	pieces := fragments(c.queue)
-	c.queue = nil
+	pieces := fragments(c.collected(func() { c.answers(t.answerBody(2)) }))
 	if len(pieces) < 2 {
 		return skip("the client may not send now, or the answer of round 2 fits into one message")
 	}
@@ -670,16 +555,13 @@ func fragmentsReversed(t *T) error {
 		t.wait(20 * time.Millisecond)
 	}
 	if !t.asked(c, 3) {
-		return t.fail("the request of round 3 after the later fragments, backwards and twice, and the first", c.all()...)
+		return t.fail("the request of round 3 after the later fragments, backwards and twice, and the first", c.all())
 	}
 	return nil
 }
 
 func longMessage(t *T) error {
-	p, c, err := t.newcomer(2) // a host that loses fragments may hold back all messages of c from then on
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	const words, most = 100, 412
 	body := c.chat(strings.Repeat("long ", words))
 	c.say(body)
@@ -688,12 +570,12 @@ func longMessage(t *T) error {
 		t.dismiss() // they may wait for the rest of it
 		return t.fail(fmt.Sprintf("one copy of a line of %d bytes, which came in fragments, at %s", len(body), p[0].name), list)
 	}
-	for i := range p[0].in {
-		switch s := &p[0].in[i]; {
-		case s.Type == transport.Standard && s.Len > most:
-			return t.fail(fmt.Sprintf("messages of at most %d bytes", most), s)
-		case s.Type == transport.Standard && s.Fragment:
-			t.show(s.frame)
+	for _, m := range p[0].in {
+		switch {
+		case m.Type == transport.Standard && m.Len > most:
+			return t.fail(fmt.Sprintf("messages of at most %d bytes", most), m)
+		case m.Type == transport.Standard && m.Fragment:
+			t.show(m.frame)
 		}
 	}
 	return nil
@@ -704,17 +586,9 @@ func noDataAcks(m *transport.Message) bool {
 	return m.Type != transport.Acknowledge || m.Control()
 }
 
-// firstTimes returns when copies of the host's first game message came.
-func (c *client) firstTimes() []time.Time { return c.timesOf(0) }
-
 // timesOf returns when copies of a game message of the host's came.
-func (c *client) timesOf(seq uint16) (list []time.Time) {
-	for i := range c.in {
-		if s := &c.in[i]; s.Type == transport.Standard && s.HasSeq && s.Seq == seq {
-			list = append(list, s.at)
-		}
-	}
-	return list
+func (c *client) timesOf(seq uint16) []time.Time {
+	return c.in.where(func(m *message) bool { return m.Type == transport.Standard && m.HasSeq && m.Seq == seq }).times()
 }
 
 // secondsSince shows how often something came, and when, in seconds after the first time.
@@ -733,7 +607,7 @@ func retransmissionTimes(t *T) error {
 	// The last request: hardly any control message has its number, so that it does not matter
 	// whether the host confuses acknowledgements, which is T-16's question.
 	const request = 4
-	c, err := t.connected(cfg{manual: true})
+	c, err := t.connected()
 	if err != nil {
 		return err
 	}
@@ -784,18 +658,12 @@ func onSchedule(times []time.Time, schedule []float64, least int) bool {
 }
 
 func acceptRepeated(t *T) error {
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	if !t.admitted(c, t.r.nonce()) {
 		return skip("no accept came")
 	}
 	t.wait(3500 * time.Millisecond)
-	var times []time.Time
-	for _, a := range c.accepts() {
-		times = append(times, a.at)
-	}
+	times := c.accepts().times()
 	const tolerance = 0.25
 	for i := 1; i < len(times); i++ {
 		if d := times[i].Sub(times[i-1]).Seconds(); d < 1-tolerance || d > 1+tolerance {
@@ -809,59 +677,48 @@ func acceptRepeated(t *T) error {
 }
 
 func ackEndsRepetition(t *T) error {
-	c, err := t.connected(cfg{manual: true})
-	if err != nil {
-		return err
-	}
-	if !t.until(t.soon(), func() bool { return len(c.firstTimes()) > 0 }) {
+	c := t.c
+	if !t.until(t.soon(), func() bool { return len(c.timesOf(0)) > 0 }) {
 		return skip("no game message came")
 	}
 	t.wait(200 * time.Millisecond) // a copy may be on its way
-	n := len(c.firstTimes())
+	n := len(c.timesOf(0))
 	t.wait(3300 * time.Millisecond)
-	if got := c.firstTimes(); len(got) > n {
+	if got := c.timesOf(0); len(got) > n {
 		return t.fail("no copy after the acknowledgement", secondsSince(got))
 	}
 	return nil
 }
 
 func wrongClass(t *T) error {
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	c.keep = func(m *transport.Message) bool {
 		return m.Type != transport.Acknowledge || m.Control() && m.Seq == 0
 	}
 	c.connect()
-	controls := func() (list []uint16) {
-		for i := range c.in {
-			if s := &c.in[i]; s.HasSeq && s.Type != transport.Acknowledge && s.Control() && s.Seq > 0 {
-				list = append(list, s.Seq)
-			}
-		}
-		return list
+	controls := func() messages {
+		return c.in.where(func(m *message) bool { return m.HasSeq && m.Type != transport.Acknowledge && m.Control() && m.Seq > 0 })
 	}
-	if !t.answered(func() bool { return len(c.firstTimes()) > 0 }) {
+	if !t.answered(func() bool { return len(c.timesOf(0)) > 0 }) {
 		return skip("no game message came")
 	}
 	t.until(betweenAll, func() bool { return len(controls()) > 0 })
 	wrong, seq := [][]byte{ack(0, 2)}, uint16(0)
 	if list := controls(); len(list) > 0 {
-		seq = list[0]
+		seq = list[0].Seq
 		wrong = append(wrong, ack(seq, 0))
 	}
 	for range 3 {
 		c.raw(t.now(), datagram(c.ID, wrong...))
 		t.wait(100 * time.Millisecond)
 	}
-	n, m := len(c.firstTimes()), len(controls())
-	t.until(max(t.soon(), 4*time.Second), func() bool { return len(c.firstTimes()) > n && (seq == 0 || len(controls()) > m) })
+	n, m := len(c.timesOf(0)), len(controls())
+	t.until(max(t.soon(), 4*time.Second), func() bool { return len(c.timesOf(0)) > n && (seq == 0 || len(controls()) > m) })
 	if seq > 0 && len(controls()) <= m {
-		return t.fail(fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), c.all()...)
+		return t.fail(fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), c.all())
 	}
-	if len(c.firstTimes()) <= n {
-		return t.fail("game message 0 again: it was acknowledged as a control message", c.all()...)
+	if len(c.timesOf(0)) <= n {
+		return t.fail("game message 0 again: it was acknowledged as a control message", c.all())
 	}
 	return nil
 }
@@ -881,43 +738,32 @@ func keepalive(t *T) error {
 	begun, spoilt := t.now(), t.r.spoils()
 	t.wait(12 * time.Second)
 	var last time.Time
-	for i := range c.in {
-		s := &c.in[i]
-		if s.Type != transport.DoNothing {
-			last = s.at
-			continue
-		}
-		if s.Len != 1 {
-			return t.fail("a keepalive of one byte", s)
-		}
-		if !last.IsZero() && s.at != last {
+	for _, m := range c.in {
+		switch alive := m.Type == transport.DoNothing; {
+		case alive && m.Len != 1:
+			return t.fail("a keepalive of one byte", m)
+		case alive && !last.IsZero() && m.at != last:
 			const idle, tolerance = 5.0, 0.3
-			if d := s.at.Sub(last).Seconds(); d < idle-tolerance || d > idle+tolerance && t.r.spoils() == spoilt {
+			if d := m.at.Sub(last).Seconds(); d < idle-tolerance || d > idle+tolerance && t.r.spoils() == spoilt {
 				return t.fail("a keepalive 5 s after the last datagram", fmt.Sprintf("after %.2f s", d))
 			}
-			t.show(s.frame)
+			t.show(m.frame)
 			return nil
 		}
-		last = s.at
+		last = m.at
 	}
-	var came []any
 	const most, names = 1.5, 10 // seconds; in twelve of them
 	named, before := 0, begun
-	for i := range c.in {
-		s := &c.in[i]
-		came = append(came, s)
-		if s.Type == transport.NameChange && nameIn(s.Body) == c.name && s.at.Sub(before).Seconds() < most {
-			named, before = named+1, s.at
+	for _, m := range c.in {
+		if m.Type == transport.NameChange && m.named() == c.name && m.at.Sub(before).Seconds() < most {
+			named, before = named+1, m.at
 		}
 	}
-	return t.fail(fmt.Sprintf("a keepalive every 5 s (from %s on)", begun.Format("15:04:05")), came...).known(named >= names)
+	return t.fail(fmt.Sprintf("a keepalive every 5 s (from %s on)", begun.Format("15:04:05")), c.in).known(named >= names)
 }
 
 func ackRepeated(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	c := p[0]
 	t.wait(2500 * time.Millisecond)
 	c.forget()
@@ -927,12 +773,7 @@ func ackRepeated(t *T) error {
 	if !ok {
 		return skip("the client may not send now")
 	}
-	var times []time.Time
-	for i := range c.in {
-		if s := &c.in[i]; s.Type == transport.Acknowledge && s.Seq == seq && !s.Control() {
-			times = append(times, s.at)
-		}
-	}
+	times := c.acksOf(false, seq).times()
 	if len(times) < 3 || len(times) > 9 {
 		return t.fail("three acknowledgements, two thirds of a second apart", secondsSince(times))
 	}
@@ -940,47 +781,34 @@ func ackRepeated(t *T) error {
 }
 
 func silentClient(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	c.say(c.chat("farewell"))
 	t.rests(c, t.soon())
 	last := t.now()
 	c.keep = func(*transport.Message) bool { return false }
-	booted := func() *heard {
-		for _, h := range p[0].controls(transport.BootPlayer) {
-			if len(h.Body) == 2 && h.Body[1] == c.ID {
-				return h
-			}
-		}
-		return nil
-	}
-	t.until(52*time.Second, func() bool { return booted() != nil })
-	h := booted()
-	if h == nil {
+	var boots messages
+	if !t.until(52*time.Second, func() bool {
+		boots = p[0].about(transport.BootPlayer, c.ID)
+		return len(boots) > 0
+	}) {
 		const least, most = 28.5, 33.0
-		told := slices.DeleteFunc(p[0].games(msg.OpPlayerDeleted, msg.OpPlayerAnnounce), func(h *heard) bool {
-			op, _ := h.op()
-			d := h.at.Sub(last).Seconds()
-			return op == msg.OpPlayerAnnounce && !announcesLeave(h.Body) || d < least || d > most
+		told := p[0].games(msg.OpPlayerDeleted, msg.OpPlayerAnnounce).where(func(m *message) bool {
+			d := m.at.Sub(last).Seconds()
+			return (m.is(msg.OpPlayerDeleted) || m.announcesLeave()) && d >= least && d <= most
 		})
 		return t.fail(fmt.Sprintf("04 with reason 1 and id %d after 45 s", c.ID), p[0].controls(transport.BootPlayer), told).known(len(told) > 0)
 	}
 	c.Phase = relay.ClientGone
 	const least, most = 43.5, 48.0
-	if d := h.at.Sub(last).Seconds(); h.Body[0] != transport.BootTimedOut || d < least || d > most+t.soon().Seconds() {
-		return t.fail("04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), h)
+	if d := boots[0].at.Sub(last).Seconds(); !boots[0].boots(transport.BootTimedOut, c.ID) || d < least || d > most+t.soon().Seconds() {
+		return t.fail("04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), boots[0])
 	}
-	t.show(h.frame)
+	t.show(boots[0].frame)
 	return nil
 }
 
 func oneRepetition(t *T) error {
-	p, c, err := t.newcomer(2)
-	if err != nil {
-		return err
-	}
+	p, c := t.p, t.c
 	t.settle(c, c)
 	c.keep = noDataAcks
 	for i := range 5 {
@@ -989,11 +817,10 @@ func oneRepetition(t *T) error {
 	}
 	t.wait(3500 * time.Millisecond)
 	byFrame, most, at := map[int]int{}, 0, 0
-	for i := range c.in {
-		if s := &c.in[i]; s.again && s.Type == transport.Standard {
-			byFrame[s.frame]++
-			if byFrame[s.frame] > most {
-				most, at = byFrame[s.frame], s.frame
+	for _, m := range c.in {
+		if m.again && m.Type == transport.Standard {
+			if byFrame[m.frame]++; byFrame[m.frame] > most {
+				most, at = byFrame[m.frame], m.frame
 			}
 		}
 	}
@@ -1008,12 +835,10 @@ func oneRepetition(t *T) error {
 }
 
 func unknownType(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	body := p[0].chat("before 77")
-	d := p[0].collected(func() { p[0].say(body) })
+	t.rests(p[0], betweenAll)
+	d := p[0].collectedLine(body)
 	if d == nil {
 		return skip("the client may not send now")
 	}
@@ -1042,50 +867,35 @@ func unknownType(t *T) error {
 }
 
 func unknownOpcode(t *T) error {
-	p, err := t.players(3)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	body := unhex("cd2a000000")
 	p[0].say(body)
-	acked := func() bool {
-		for i := range p[0].out {
-			if s := &p[0].out[i]; s.Type == transport.Standard && bytes.Equal(s.Body, body) && p[0].acked(false, s.Seq) {
-				return true
-			}
-		}
-		return false
-	}
-	if !t.until(t.soon(), acked) {
+	if !t.until(t.soon(), func() bool {
+		return slices.ContainsFunc(p[0].out, func(m *message) bool {
+			return m.Type == transport.Standard && bytes.Equal(m.Body, body) && p[0].acked(false, m.Seq)
+		})
+	}) {
 		return t.fail("an acknowledgement of CD")
 	}
 	t.settle(p[0], p...)
-	for _, c := range p {
-		if list := c.games(decode.Opcode(body[0])); len(list) > 0 {
-			return t.fail("CD at nobody", list)
-		}
+	if list := gamesOf(p, decode.Opcode(body[0])); len(list) > 0 {
+		return t.fail("CD at nobody", list)
 	}
 	return nil
 }
 
 func withoutID(t *T) error {
-	c, err := t.opens(cfg{manual: true})
-	if err != nil {
-		return err
-	}
+	c := t.c
 	c.raw(t.now(), datagram(transport.UnassignedPeer, unhex("32068000002a")))
 	t.wait(shortWait)
 	if len(c.in) > 0 || c.odd > 0 {
-		return t.proves("no answer to a stranger's game message", c.all()...)
+		return t.proves("no answer to a stranger's game message", c.all())
 	}
 	return nil
 }
 
 func outsideWindow(t *T) error {
-	p, err := t.players(2)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	c := p[0]
 	last, ok := c.lastData()
 	if !ok {
@@ -1109,10 +919,7 @@ func outsideWindow(t *T) error {
 }
 
 func idsNotReused(t *T) error {
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+	c := t.c
 	first := c.ID
 	t.leaves(c)
 	again, err := t.joined()
@@ -1120,7 +927,7 @@ func idsNotReused(t *T) error {
 		return err
 	}
 	if again.ID == first {
-		return t.fail(fmt.Sprintf("another id than %d", first), again.all()...).known(again.bySlot())
+		return t.fail(fmt.Sprintf("another id than %d", first), again.all()).known(again.bySlot())
 	}
 	return nil
 }

@@ -576,33 +576,21 @@ func watchUnborn() watcher {
 			op == msg.OpStateUpdate || op == msg.OpExplosion {
 			return false, nil
 		}
-		o := owner{slot: -1}
-		r.Visit(&viewer, &o)
+		of := -1 // the slot of the first object
+		r.Visit(&viewer, eachField(func(f *decode.Field) {
+			if slot, owned := wire.ObjectID(f.Uint).Slot(); f.Kind == decode.KindObject && owned && of < 0 {
+				of = slot
+			}
+		}))
 		switch {
-		case o.slot < 0:
+		case of < 0:
 			return false, nil
-		case !born[place{r.Conversation, o.slot}]:
-			return true, breaks("%02X of a ship of slot %d before its creation", uint8(op), o.slot)
+		case !born[place{r.Conversation, of}]:
+			return true, breaks("%02X of a ship of slot %d before its creation", uint8(op), of)
 		}
 		return true, nil
 	}, dissect.FromHost)
 }
-
-// An owner is the slot of the first object in a message.
-type owner struct{ slot int }
-
-// Field implements [decode.Visitor].
-func (o *owner) Field(f *decode.Field) {
-	if slot, owned := wire.ObjectID(f.Uint).Slot(); f.Kind == decode.KindObject && owned && o.slot < 0 {
-		o.slot = slot
-	}
-}
-
-// Begin implements [decode.Visitor].
-func (o *owner) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (o *owner) End(*decode.Group) {}
 
 func watchFlags() watcher {
 	return watch(func(r *dissect.Record) (bool, *breach) {
@@ -702,8 +690,9 @@ func watchStop() watcher {
 	ids := map[int]uint8{} // of clients, by conversation; 0 of those that have left
 	return watch(func(r *dissect.Record) (bool, *breach) {
 		h := &r.Transport
-		switch body := r.Bytes[min(h.Size, len(r.Bytes)):]; {
-		case r.Kind != dissect.KindMessage || len(body) == 0:
+		goodbye, _ := r.Message.(*transport.Goodbye)
+		switch {
+		case r.Kind != dissect.KindMessage:
 		case begins(r):
 			delete(ids, r.Conversation)
 		case r.Dir == dissect.ToHost && (h.Type == transport.Disconnect || h.Type == transport.Leave):
@@ -712,11 +701,11 @@ func watchStop() watcher {
 			if _, known := ids[r.Conversation]; !known {
 				remember(ids, r.Conversation, r.Peer, mostStreams)
 			}
-		case !fromHost(r) || h.Type != transport.Disconnect:
-		case body[0] == transport.HostPeer:
+		case !fromHost(r) || goodbye == nil:
+		case goodbye.ID == transport.HostPeer:
 			return true, nil
 		default:
-			if id := ids[r.Conversation]; id != 0 && id == body[0] {
+			if id := ids[r.Conversation]; id != 0 && id == goodbye.ID {
 				return true, breaks("05 with the id %d of its receiver", id)
 			}
 		}
