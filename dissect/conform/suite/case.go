@@ -25,6 +25,11 @@ type T struct {
 
 // play makes the clients of a case and runs it.
 func (t *T) play(c *Case) (err error) {
+	if c.needs != nil {
+		if err = c.needs(t); err != nil {
+			return err
+		}
+	}
 	if c.players > 0 {
 		if t.p, err = t.players(c.players, fewNumbers); err != nil {
 			return err
@@ -266,6 +271,18 @@ func (t *T) joined() (*client, error) {
 		return c, skip("a client was put out: %s", t.progress(c))
 	}
 	return c, nil
+}
+
+// flying returns a way to open a client in the game with a ship, which the others know.
+func flying(creation string) func(t *T) (*client, error) {
+	return func(t *T) (*client, error) {
+		c, err := t.joined()
+		if err == nil {
+			c.creates(creation)
+			t.settle(c, t.p...)
+		}
+		return c, err
+	}
 }
 
 // leaves has a client leave, and waits until the host has acted on it.

@@ -89,7 +89,7 @@ func gameCases() []Case {
 		},
 		{
 			ID: "O-5", Title: "older ship requested", Rule: "1E is answered for the id that was asked for, not for another ship of its player.",
-			Source: "GAME 6.5", Grade: FromCode, players: 2, run: olderRequested,
+			Source: "GAME 6.5", Grade: FromCode, players: 2, client: (*T).respawned, run: olderRequested,
 		},
 		{
 			ID: "O-6", Title: "no ships of the host's making", Rule: "Every creation of a player's ship that the host sends stems from that player.",
@@ -97,7 +97,7 @@ func gameCases() []Case {
 		},
 		{
 			ID: "D-4", Title: "new ship of a player", Rule: "The creation of a player's next ship, with another id in its range, is copied to the others.",
-			Source: "GAME 11", Grade: OnWire, players: 2, run: nextShip,
+			Source: "GAME 11", Grade: OnWire, players: 2, client: (*T).respawned, run: nextShip,
 		},
 		{
 			ID: "D-8", Title: "codes under 06", Rule: "06 from the host has one of the event codes DF, 74, 75 and 4E.",
@@ -105,12 +105,16 @@ func gameCases() []Case {
 		},
 	}
 	for _, f := range forwards {
-		list = append(list, Case{
+		c := Case{
 			ID: fmt.Sprintf("R-%02X", uint8(f.op)), Title: fmt.Sprintf("%02X forwarded", uint8(f.op)),
 			Rule:   fmt.Sprintf("%02X goes unchanged and reliably to every other client in the game, in order, and not to its sender.", uint8(f.op)),
 			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade,
 			players: 3, run: func(t *T) error { return forwarded(t, &f) }, compare: fmt.Sprintf("%02X", uint8(f.op)),
-		})
+		}
+		if f.cloaks { // hosts may know that an Akira cannot
+			c.client = flying(birdOfPrey)
+		}
+		list = append(list, c)
 	}
 	for _, n := range consumes {
 		c := Case{
@@ -118,6 +122,9 @@ func gameCases() []Case {
 			Rule:   fmt.Sprintf("%02X from a client is passed on to nobody.", uint8(n.op)),
 			Source: "TRANSPORT 11.1, 11.3", Grade: n.grade, Profiles: n.profiles,
 			players: 3, run: func(t *T) error { return notPassedOn(t, &n) },
+		}
+		if n.op == msg.OpSelfDestructRequest { // later cases need the ships of those who stay
+			c.client = flying(akira)
 		}
 		if n.observed() {
 			c.watch = func() watcher { return watchNever(n.op) }
@@ -131,11 +138,11 @@ func gameCases() []Case {
 		},
 		Case{
 			ID: "R-2D", Title: "team chat", Rule: "2D goes to the author's team alone, its author included.",
-			Source: "TRANSPORT 12", Grade: Scripts, run: teamChat, compare: "2D",
+			Source: "TRANSPORT 12", Grade: Scripts, needs: (*T).teams, players: 3, run: teamChat, compare: "2D",
 		},
 		Case{
 			ID: "R-41", Title: "choice of a team", Rule: "41 goes to every client in the game, its author included.",
-			Source: "TRANSPORT 12", Grade: Scripts, run: teamChoice, compare: "41",
+			Source: "TRANSPORT 12", Grade: Scripts, needs: (*T).teams, players: 3, run: teamChoice, compare: "41",
 		},
 		Case{
 			ID: "R-A1", Title: "events only to those in the game", Rule: "A client with a slot that has not said 2A is sent creations, and no other messages of the game.",
@@ -154,14 +161,8 @@ func gameCases() []Case {
 
 func forwarded(t *T, f *forward) error {
 	p := t.p
-	if f.cloaks { // hosts may know that an Akira cannot
-		c, err := t.joined()
-		if err != nil {
-			return err
-		}
-		c.creates(birdOfPrey)
-		t.settle(c, p...)
-		p = append([]*client{c}, p...)
+	if t.c != nil {
+		p = append([]*client{t.c}, p...)
 	}
 	var bodies [][]byte
 	for _, text := range f.bodies {
@@ -205,22 +206,16 @@ func (c *client) strange(op decode.Opcode) messages {
 }
 
 func notPassedOn(t *T, n *consumed) error {
-	p := t.p
-	c := p[0]
-	if n.op == msg.OpSelfDestructRequest { // later cases need the ships of those who stay
-		var err error
-		if c, err = t.joined(); err != nil {
-			return err
-		}
-		c.creates(akira)
-		t.settle(c, p...)
+	c := t.p[0]
+	if t.c != nil {
+		c = t.c
 	}
 	body := c.adapt(n.body)
 	c.say(body)
-	t.settle(c, p...)
+	t.settle(c, t.p...)
 	var found messages
 	plain := true // no more than copies
-	for _, o := range p {
+	for _, o := range t.p {
 		list := o.copies(body)
 		copies := len(list)
 		if n.observed() {
@@ -236,22 +231,23 @@ func notPassedOn(t *T, n *consumed) error {
 }
 
 func chatToAll(t *T) error {
-	p := t.p
 	const words = 20 // of a line that is long, but no more than one message
 	texts := []string{"hello", strings.Repeat("hello ", words)}
-	lines := [][]byte{p[0].chat(texts[0]), p[0].chat(texts[1])}
+	lines := [][]byte{t.p[0].chat(texts[0]), t.p[0].chat(texts[1])}
 	for _, body := range lines {
-		p[0].say(body)
+		t.p[0].say(body)
 	}
-	t.settle(p[0], p...)
+	t.settle(t.p[0], t.p...)
 	passed := func(o *client, line []byte) bool {
 		list := o.copies(line)
 		return len(list) == 1 && list[0].Reliable
 	}
-	for _, o := range p {
+	for _, o := range t.p {
 		for i, body := range lines {
 			if !passed(o, body) {
-				changed := every(p, func(o *client) bool { return passed(o, p[0].authored(texts[0])) && passed(o, p[0].authored(texts[1])) })
+				changed := every(t.p, func(o *client) bool {
+					return passed(o, t.p[0].authored(texts[0])) && passed(o, t.p[0].authored(texts[1]))
+				})
 				return t.fail(fmt.Sprintf("one reliable copy of %X at %s", lines[i], o.name), o.games(msg.OpChat)).known(changed)
 			}
 			t.show(o.copies(body)[0].frame)
@@ -280,13 +276,7 @@ func (c *client) team(n uint8) []byte {
 }
 
 func teamChat(t *T) error {
-	if err := t.teams(); err != nil {
-		return err
-	}
-	p, err := t.players(3, fewNumbers)
-	if err != nil {
-		return err
-	}
+	p := t.p
 	if len(p) < 3 {
 		return skip("needs three clients")
 	}
@@ -318,25 +308,17 @@ func teamChat(t *T) error {
 }
 
 func teamChoice(t *T) error {
-	if err := t.teams(); err != nil {
-		return err
-	}
-	p, err := t.players(3, fewNumbers)
-	if err != nil {
-		return err
-	}
-	body := p[0].team(0)
-	p[0].say(body)
-	t.settle(p[0], p...)
-	if o := without(p, 1, body); o != nil {
-		notEchoed := p[0].count(body) == 0 && without(p[1:], 1, body) == nil
+	body := t.p[0].team(0)
+	t.p[0].say(body)
+	t.settle(t.p[0], t.p...)
+	if o := without(t.p, 1, body); o != nil {
+		notEchoed := t.p[0].count(body) == 0 && without(t.p[1:], 1, body) == nil
 		return t.fail(fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam)).known(notEchoed)
 	}
 	return nil
 }
 
 func creationCopied(t *T) error {
-	p := t.p
 	loading, err := t.loaded()
 	if err != nil {
 		return err
@@ -345,12 +327,12 @@ func creationCopied(t *T) error {
 	if err != nil {
 		return err
 	}
-	t.settle(c, p...)
+	t.settle(c, t.p...)
 	body := c.ship(akira, c.base())
 	c.creates(akira)
-	others := append(slices.Clone(p), loading)
+	others := append(slices.Clone(t.p), loading)
 	t.until(t.soon(), func() bool { return every(others, func(o *client) bool { return o.count(body) > 0 }) })
-	t.settle(c, append(p, c)...)
+	t.settle(c, append(t.p, c)...)
 	if list := c.copies(body); len(list) > 0 {
 		return t.fail("no copy back to the sender", list)
 	}
@@ -369,12 +351,11 @@ func creationCopied(t *T) error {
 }
 
 func entryVerified(t *T) error {
-	p, c := t.p, t.c
-	c.creates(akira)
-	t.settle(c, append(p, c)...)
-	want := encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: c.base()})
-	none := len(gamesOf(append(p, c), msg.OpVerifyEnterSet)) == 0
-	for _, o := range append(p, c) {
+	t.c.creates(akira)
+	t.settle(t.c, append(t.p, t.c)...)
+	want := encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: t.c.base()})
+	none := len(gamesOf(append(t.p, t.c), msg.OpVerifyEnterSet)) == 0
+	for _, o := range append(t.p, t.c) {
 		if o.count(want) != 1 {
 			return t.fail(fmt.Sprintf("one copy of %X at %s", want, o.name), o.strange(msg.OpVerifyEnterSet)).known(none)
 		}
@@ -389,80 +370,70 @@ func (c *client) asks(id wire.ObjectID) {
 }
 
 func objectRequested(t *T) error {
-	p := t.p
-	id := p[0].base()
-	p[1].asks(id)
-	t.settle(p[1], p...)
-	if list := p[1].creations(id); len(list) != 1 {
-		return t.fail(fmt.Sprintf("one creation of %08X", uint32(id)), p[1].strange(msg.OpObjectCreateTeam))
+	id := t.p[0].base()
+	t.p[1].asks(id)
+	t.settle(t.p[1], t.p...)
+	if list := t.p[1].creations(id); len(list) != 1 {
+		return t.fail(fmt.Sprintf("one creation of %08X", uint32(id)), t.p[1].strange(msg.OpObjectCreateTeam))
 	}
-	if list := gamesOf(slices.Concat(p[:1], p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam); len(list) > 0 {
+	if list := gamesOf(slices.Concat(t.p[:1], t.p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam); len(list) > 0 {
 		return t.fail("an answer to the asker alone", list)
 	}
 	return nil
 }
 
 func unknownRequested(t *T) error {
-	p := t.p
 	const unknown = 0x3FEEEEEE
-	p[1].asks(unknown)
-	t.settle(p[1], p...)
-	if list := p[1].games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpVerifyEnterSet, msg.OpDestroyObject); len(list) > 0 {
-		answer := p[1].count(encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: unknown}))
+	t.p[1].asks(unknown)
+	t.settle(t.p[1], t.p...)
+	if list := t.p[1].games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpVerifyEnterSet, msg.OpDestroyObject); len(list) > 0 {
+		answer := t.p[1].count(encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: unknown}))
 		return t.fail("silence", list).known(answer == 1 && len(list) == 1)
 	}
 	return nil
 }
 
-// respawned returns a client with its second ship, and the ids of both.
-func (t *T) respawned(p []*client) (c *client, first, second wire.ObjectID, err error) {
-	if c, err = t.joined(); err != nil {
-		return nil, 0, 0, err
+// second returns the id of the client's second ship, which comes after all objects of the first.
+func (c *client) second() wire.ObjectID {
+	const parts = 34
+	return c.base() + parts
+}
+
+// respawned returns a client with its second ship.
+func (t *T) respawned() (*client, error) {
+	c, err := flying(akira)(t)
+	if err == nil {
+		c.say(c.ship(akira, c.second()))
+		t.settle(c, t.p...)
 	}
-	c.creates(akira)
-	t.settle(c, p...)
-	const parts = 34 // objects of the first ship
-	first, second = c.base(), c.base()+parts
-	c.say(c.ship(akira, second))
-	t.settle(c, p...)
-	return c, first, second, nil
+	return c, err
 }
 
 func olderRequested(t *T) error {
-	p := t.p
-	_, first, second, err := t.respawned(p)
-	if err != nil {
-		return err
-	}
-	p[0].forget()
-	p[0].asks(first)
-	t.settle(p[0], p[0])
-	if list := p[0].creations(second); len(list) > 0 {
+	first, second := t.c.base(), t.c.second()
+	t.p[0].forget()
+	t.p[0].asks(first)
+	t.settle(t.p[0], t.p[0])
+	if list := t.p[0].creations(second); len(list) > 0 {
 		return t.fail(fmt.Sprintf("%08X or silence", uint32(first)), list).known(len(list) == 1)
 	}
 	return nil
 }
 
 func nextShip(t *T) error {
-	p := t.p
-	c, _, second, err := t.respawned(p)
-	if err != nil {
-		return err
-	}
-	body := c.ship(akira, second)
-	if o := without(p, 1, body); o != nil {
-		return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", uint32(second), o.name), o.games(msg.OpObjectCreateTeam))
+	body := t.c.ship(akira, t.c.second())
+	if o := without(t.p, 1, body); o != nil {
+		return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", uint32(t.c.second()), o.name), o.games(msg.OpObjectCreateTeam))
 	}
 	return nil
 }
 
 func onlyInGame(t *T) error {
-	p, c := t.p, t.c
-	p[0].say(p[0].adapt(forwards[0].bodies[0]))
-	p[0].say(p[0].adapt(forwards[11].bodies[0]))
-	t.settle(p[0], p...)
+	t.p[0].say(t.p[0].adapt(forwards[0].bodies[0]))
+	t.p[0].say(t.p[0].adapt(forwards[11].bodies[0]))
+	t.settle(t.p[0], t.p...)
 	t.wait(betweenAll)
-	early := c.delivered.where(func(m *message) bool {
+	early := t.c.delivered.where(func(m *message) bool {
 		return m.is(msg.OpChat, msg.OpScoreChange) ||
 			m.game() && m.opcode() >= msg.OpHostEvent && m.opcode() <= msg.OpStateUpdate && !m.is(msg.OpCollisionSetting)
 	})

@@ -118,31 +118,29 @@ func joinCases() []Case {
 var allRounds = []uint8{0, 1, 2, 3, msg.LastRound}
 
 func fiveRounds(t *T) error {
-	c := t.c
 	for i, want := range allRounds {
-		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 }) {
-			return t.fail(fmt.Sprintf("a request of round %d", want), c.all())
+		if !t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 }) {
+			return t.fail(fmt.Sprintf("a request of round %d", want), t.c.all())
 		}
 		if i < 2 {
 			t.wait(betweenAll)
 		}
-		list := c.games(msg.OpChecksumRequest)
-		if c.Asked[0] != want || len(list) != i+1 {
+		list := t.c.games(msg.OpChecksumRequest)
+		if t.c.Asked[0] != want || len(list) != i+1 {
 			return t.fail(fmt.Sprintf("round %d, and no further one before it is answered", want), list)
 		}
-		c.answers(t.answerBody(want))
+		t.c.answers(t.answerBody(want))
 	}
-	if !t.until(t.soon(), func() bool { return c.Loaded }) {
-		return t.fail("28, 00 and 01 after round 255", c.all())
+	if !t.until(t.soon(), func() bool { return t.c.Loaded }) {
+		return t.fail("28, 00 and 01 after round 255", t.c.all())
 	}
-	if list := c.games(msg.OpChecksumRequest); len(list) != len(allRounds) {
+	if list := t.c.games(msg.OpChecksumRequest); len(list) != len(allRounds) {
 		return t.fail("five requests", list)
 	}
 	return nil
 }
 
 func roundTexts(t *T) error {
-	c := t.c
 	want := []string{
 		"\x20\x00\x08\x00scripts/\x07\x00App.pyc\x20",
 		"\x20\x01\x08\x00scripts/\x0C\x00Autoexec.pyc\x20",
@@ -150,7 +148,7 @@ func roundTexts(t *T) error {
 		"\x20\x03\x10\x00scripts/mainmenu\x05\x00*.pyc\x20",
 		"\x20\xFF\x13\x00Scripts/Multiplayer\x05\x00*.pyc\x21",
 	}
-	list := c.games(msg.OpChecksumRequest)
+	list := t.c.games(msg.OpChecksumRequest)
 	for i, h := range list {
 		if i < len(want) && string(h.Body) != want[i] {
 			return t.fail(fmt.Sprintf("%X", want[i]), h)
@@ -164,16 +162,15 @@ func roundTexts(t *T) error {
 }
 
 func requestWithAccept(t *T) error {
-	c := t.c
-	c.Name = "" // it tells none
-	c.connect()
-	t.until(t.soon(), func() bool { return len(c.Asked) > 0 })
-	accepts, asks := c.accepts(), c.games(msg.OpChecksumRequest)
+	t.c.Name = "" // it tells none
+	t.c.connect()
+	t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 })
+	accepts, asks := t.c.accepts(), t.c.games(msg.OpChecksumRequest)
 	switch {
 	case len(accepts) == 0:
 		return skip("no accept came")
 	case len(asks) == 0:
-		return t.fail("a request of round 0 without a name", c.all())
+		return t.fail("a request of round 0 without a name", t.c.all())
 	}
 	const within = 1.25
 	ask, _ := read[*msg.ChecksumRequest](asks[0])
@@ -185,18 +182,17 @@ func requestWithAccept(t *T) error {
 }
 
 func answersAccepted(t *T) error {
-	c := t.c
 	for i, round := range allRounds {
-		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 || c.Phase == relay.ClientGone }) || len(c.Asked) == 0 {
+		if !t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 || t.c.Phase == relay.ClientGone }) || len(t.c.Asked) == 0 {
 			if i == 0 {
 				return skip("no request came")
 			}
-			return t.fail(fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), c.all())
+			return t.fail(fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), t.c.all())
 		}
-		c.answers(t.answerBody(round))
+		t.c.answers(t.answerBody(round))
 	}
-	if !t.until(t.soon(), func() bool { return c.Loaded || len(c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0 }) || !c.Loaded {
-		return t.fail("the answer to round 255 to be accepted", c.all())
+	if !t.until(t.soon(), func() bool { return t.c.Loaded || len(t.c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0 }) || !t.c.Loaded {
+		return t.fail("the answer to round 255 to be accepted", t.c.all())
 	}
 	return nil
 }
@@ -257,8 +253,7 @@ func oddSettings(body []byte) string {
 }
 
 func settings(t *T) error {
-	c := t.c
-	for _, h := range c.games(msg.OpSettings) {
+	for _, h := range t.c.games(msg.OpSettings) {
 		m, _ := read[*msg.Settings](h)
 		if odd := oddSettings(h.Body); odd != "" {
 			return t.fail(odd, h)
@@ -288,7 +283,6 @@ func (t *T) taken() map[int]bool {
 }
 
 func lowestSlot(t *T) error {
-	p := t.p
 	n, _, err := t.counted()
 	// The host may still wait for clients of the suite if their goodbyes were lost.
 	for begun := t.now(); err == nil && n > len(t.taken()) && t.now().Sub(begun) < t.soon(); n, _, err = t.counted() {
@@ -315,29 +309,28 @@ func lowestSlot(t *T) error {
 		return t.fail(fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings))
 	}
 	slots := []int{c.Slot}
-	for _, o := range p {
+	for _, o := range t.p {
 		slots = append(slots, o.Slot)
 	}
 	slices.Sort(slots)
-	if len(slices.Compact(slots)) != len(p)+1 {
+	if len(slices.Compact(slots)) != len(t.p)+1 {
 		return t.fail("a slot for each client", fmt.Sprintf("slots %v", slots))
 	}
 	return nil
 }
 
 func quietBeforeReady(t *T) error {
-	p, c := t.p, t.c
-	p[0].SendBody(t.now(), false, update(p[0]))
-	t.settle(p[0], p...)
+	t.p[0].SendBody(t.now(), false, update(t.p[0]))
+	t.settle(t.p[0], t.p...)
 	t.wait(shortWait)
-	early := c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate)
-	if list := c.games(msg.OpMissionInit, msg.OpPlayerAnnounce); len(list) > 0 {
+	early := t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate)
+	if list := t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce); len(list) > 0 {
 		return t.fail("no 35, 17, 06 and 1C before 2A", list)
 	}
-	t.enter(c)
-	t.settle(p[0], p...)
+	t.enter(t.c)
+	t.settle(t.p[0], t.p...)
 	var ready messages
-	for _, o := range append(p, c) {
+	for _, o := range append(t.p, t.c) {
 		if list := o.games(msg.OpCollisionSetting); len(list) > 0 {
 			return t.fail("no 16 and no 2A from the host", list)
 		}
@@ -347,15 +340,14 @@ func quietBeforeReady(t *T) error {
 	case len(early) > 0:
 		return t.fail("no 35, 17, 06 and 1C before 2A", early).known(true)
 	case len(ready) > 0:
-		return t.fail("no 16 and no 2A from the host", ready).known(len(c.games(msg.OpClientReady)) == 0)
+		return t.fail("no 16 and no 2A from the host", ready).known(len(t.c.games(msg.OpClientReady)) == 0)
 	}
 	return nil
 }
 
 func missionInit(t *T) error {
-	p, c := t.p, t.c
-	t.settle(p[0], append(p, c)...)
-	list := c.games(msg.OpMissionInit)
+	t.settle(t.p[0], append(t.p, t.c)...)
+	list := t.c.games(msg.OpMissionInit)
 	if len(list) != 1 {
 		return t.fail("one 35", list)
 	}
@@ -363,7 +355,7 @@ func missionInit(t *T) error {
 	if !exact {
 		return t.fail("35 with 5 bytes, or with 9 if there is a time limit", list)
 	}
-	if list := gamesOf(p, msg.OpMissionInit); len(list) > 0 {
+	if list := gamesOf(t.p, msg.OpMissionInit); len(list) > 0 {
 		return t.fail("35 to the newcomer alone", list)
 	}
 	told := func(key string) (n int, ok bool) {
@@ -403,9 +395,8 @@ func named(e names.Enum, text string) bool {
 }
 
 func scores(t *T) error {
-	p, c := t.p, t.c
-	t.settle(p[0], append(p, c)...)
-	list, all := c.games(msg.OpScore, msg.OpScoreInit), c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)
+	t.settle(t.p[0], append(t.p, t.c)...)
+	list, all := t.c.games(msg.OpScore, msg.OpScoreInit), t.c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)
 	times := map[int32]int{} // by player
 	for _, m := range list {
 		var player int32
@@ -424,7 +415,7 @@ func scores(t *T) error {
 		}
 		t.show(m.frame)
 	}
-	for _, o := range p {
+	for _, o := range t.p {
 		if times[int32(o.ID)] == 0 {
 			return t.fail(fmt.Sprintf("the score of peer %d", o.ID), list)
 		}
@@ -433,7 +424,7 @@ func scores(t *T) error {
 		}
 	}
 	switch {
-	case times[int32(c.ID)] > 0:
+	case times[int32(t.c.ID)] > 0:
 		return t.fail("each other player's score once, and not the newcomer's", list).known(true)
 	case len(list) < len(all) && !all[0].is(msg.OpMissionInit):
 		return t.fail("scores after 35", all).known(true)
@@ -442,44 +433,42 @@ func scores(t *T) error {
 }
 
 func announced(t *T) error {
-	p, c := t.p, t.c
-	t.settle(p[0], append(p, c)...)
+	t.settle(t.p[0], append(t.p, t.c)...)
 	var present messages // of those who were there, for the newcomer
-	for _, o := range append(p, c) {
+	for _, o := range append(t.p, t.c) {
 		list := o.games(msg.OpPlayerAnnounce)
 		players := map[*message]uint8{}
 		for _, m := range list {
 			a, exact := read[*msg.PlayerAnnounce](m)
 			if !exact || a.Class != event.ClassPlayer || a.Code != event.CodeNewPlayerInGame || a.Source != 0 {
-				return t.fail(fmt.Sprintf("1766080000F100800000000000, an object, and id %d", c.ID), list)
+				return t.fail(fmt.Sprintf("1766080000F100800000000000, an object, and id %d", t.c.ID), list)
 			}
 			players[m] = uint8(a.Player)
 		}
-		if o == c {
-			for _, other := range p {
+		if o == t.c {
+			for _, other := range t.p {
 				present = append(present, list.where(func(m *message) bool { return players[m] == other.ID })...)
 			}
 			list = list.where(func(m *message) bool { return !slices.Contains(present, m) })
 		}
-		if len(list) != 1 || players[list[0]] != c.ID {
-			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", c.ID), o.games(msg.OpPlayerAnnounce))
+		if len(list) != 1 || players[list[0]] != t.c.ID {
+			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", t.c.ID), o.games(msg.OpPlayerAnnounce))
 		}
 		t.show(list[0].frame)
 	}
 	if len(present) > 0 {
-		return t.fail("no 17 for those who were there", present).known(len(present) == len(p))
+		return t.fail("no 17 for those who were there", present).known(len(present) == len(t.p))
 	}
 	return nil
 }
 
 func orderOfJoin(t *T) error {
-	c := t.c
-	t.settle(c, c)
+	t.settle(t.c, t.c)
 	rank, order := 0, map[decode.Opcode]int{
 		msg.OpMissionInit: 1, msg.OpScore: 2, msg.OpScoreInit: 2, msg.OpTeamScore: 2,
 		msg.OpObjectCreate: 3, msg.OpObjectCreateTeam: 3, msg.OpExplosion: 3, msg.OpPlayerAnnounce: 4,
 	}
-	list := c.games(slices.Collect(maps.Keys(order))...)
+	list := t.c.games(slices.Collect(maps.Keys(order))...)
 	early := false // something came before 35
 	for i, m := range list {
 		if m.is(msg.OpMissionInit) {
@@ -515,14 +504,13 @@ func (c *client) creations(id wire.ObjectID) messages {
 }
 
 func shipsForNewcomer(t *T) error {
-	p := t.p
 	before := t.r.spoils()
 	c, err := t.joined()
 	if err != nil {
 		return err
 	}
-	t.settle(p[0], append(p, c)...)
-	for _, o := range p {
+	t.settle(t.p[0], append(t.p, c)...)
+	for _, o := range t.p {
 		list := c.creations(o.base())
 		if len(list) != 1 {
 			return t.fail(fmt.Sprintf("one creation of the ship %08X", uint32(o.base())), c.games(msg.OpObjectCreateTeam))
@@ -542,35 +530,33 @@ func shipsForNewcomer(t *T) error {
 }
 
 func namesOfOthers(t *T) error {
-	p, c := t.p, t.c
-	c.Name = ""
-	c.connect()
+	t.c.Name = ""
+	t.c.connect()
 	knows := func(o *client) bool {
-		return slices.ContainsFunc(c.about(transport.NameChange, o.ID), func(m *message) bool { return m.named() == o.name })
+		return slices.ContainsFunc(t.c.about(transport.NameChange, o.ID), func(m *message) bool { return m.named() == o.name })
 	}
-	if !t.until(t.soon(), func() bool { return every(p, knows) }) {
-		foreign := len(c.about(transport.NameChange, c.ID)) < len(c.controls(transport.NameChange))
-		return t.fail("the names of all others", c.controls(transport.NameChange)).known(!foreign)
+	if !t.until(t.soon(), func() bool { return every(t.p, knows) }) {
+		foreign := len(t.c.about(transport.NameChange, t.c.ID)) < len(t.c.controls(transport.NameChange))
+		return t.fail("the names of all others", t.c.controls(transport.NameChange)).known(!foreign)
 	}
-	for _, h := range c.controls(transport.NameChange) {
+	for _, h := range t.c.controls(transport.NameChange) {
 		t.show(h.frame)
 	}
 	return nil
 }
 
 func nameToAll(t *T) error {
-	p, c := t.p, t.c
-	own := c.sent(transport.NameChange)
+	own := t.c.sent(transport.NameChange)
 	if own == nil {
 		return skip("the client did not come to its name")
 	}
 	told := func(o *client) bool { return len(o.toldName(own)) > 0 }
-	all := append(p, c)
+	all := append(t.p, t.c)
 	t.until(t.soon(), func() bool { return every(all, told) })
 	for _, o := range all {
 		if !told(o) {
-			alone := told(c) && every(p, func(o *client) bool {
-				return !slices.ContainsFunc(o.controls(transport.NameChange), func(m *message) bool { return m.named() == c.name })
+			alone := told(t.c) && every(t.p, func(o *client) bool {
+				return !slices.ContainsFunc(o.controls(transport.NameChange), func(m *message) bool { return m.named() == t.c.name })
 			})
 			return t.fail(fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange)).known(alone)
 		}
@@ -579,8 +565,7 @@ func nameToAll(t *T) error {
 }
 
 func nameTaken(t *T) error {
-	p := t.p
-	c, err := t.loadedAs(strings.ToLower(p[0].name))
+	c, err := t.loadedAs(strings.ToLower(t.p[0].name))
 	if err != nil {
 		return err
 	}
@@ -592,7 +577,7 @@ func nameTaken(t *T) error {
 	if m == nil || len(m.NewName) == 0 {
 		return t.fail("00 with a new name", list).known(m == nil && oddSettings(list[0].Body) == "")
 	}
-	for _, o := range p {
+	for _, o := range t.p {
 		if strings.EqualFold(wire.WideText(m.NewName), o.name) {
 			return t.fail("a name that nobody has", list)
 		}
@@ -635,23 +620,21 @@ func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) err
 }
 
 func otherVersion(t *T) error {
-	c := t.c
 	m := *t.answer(0)
 	m.VersionHash = 0
-	c.answers(bodyOf(&m))
-	return t.refused(c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
+	t.c.answers(bodyOf(&m))
+	return t.refused(t.c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
 }
 
 func otherFile(t *T) error {
-	c := t.c
 	m := *t.answer(0)
 	if len(m.Tree.Files) == 0 {
 		return skip("the clients claim to have no file of round 0")
 	}
 	m.Tree.Files = slices.Clone(m.Tree.Files)
 	m.Tree.Files[0].Content ^= 1
-	c.answers(bodyOf(&m))
-	return t.refused(c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
+	t.c.answers(bodyOf(&m))
+	return t.refused(t.c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
 }
 
 func missingFile(t *T) error {
@@ -773,20 +756,19 @@ func fullHost(t *T) error {
 }
 
 func amplification(t *T) error {
-	c := t.c
 	from := t.r.rec.next()
-	c.connects(t.r.nonce(), t.r.o.Password)
+	t.c.connects(t.r.nonce(), t.r.o.Password)
 	t.wait(4 * time.Second)
 	in, out, request := 0, 0, 0
 	for i := len(t.r.rec.frames) - 1; i >= 0 && t.r.rec.frames[i].Number >= from; i-- {
 		switch f := &t.r.rec.frames[i]; {
-		case f.From == c.local:
+		case f.From == t.c.local:
 			in += len(f.Datagram)
-		case f.To == c.local:
+		case f.To == t.c.local:
 			out += len(f.Datagram)
 		}
 	}
-	for _, m := range c.in {
+	for _, m := range t.c.in {
 		if m.Type == transport.Standard && !m.again {
 			request += m.Len
 		}

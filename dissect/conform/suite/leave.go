@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -20,11 +22,11 @@ func leaveCases() []Case {
 		},
 		{
 			ID: "L-2", Title: "name and ship of a leaver", Rule: "The others are sent 18 with the leaver's name and, if it had a ship, 06 with its end, caused by nobody.",
-			Source: "TRANSPORT 7.3", Grade: FromCode, players: 2, run: nameOfLeaver,
+			Source: "TRANSPORT 7.3", Grade: FromCode, players: 2, client: (*T).left, run: nameOfLeaver,
 		},
 		{
 			ID: "L-3", Title: "no 14 and 17 for a leave", Rule: "A leave makes the host send neither 14 nor a 17 with code 60005.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, players: 2, run: no14No17, watch: watchLeaves,
+			Source: "TRANSPORT 7.3", Grade: OnWire, players: 2, client: (*T).left, run: no14No17, watch: watchLeaves,
 		},
 		{
 			ID: "L-4", Title: "leave acknowledged repeatedly", Rule: "The acknowledgement of a disconnect is sent seven times, two thirds of a second apart.",
@@ -40,22 +42,21 @@ func leaveCases() []Case {
 		},
 		{
 			ID: "L-8", Title: "heartbeat on a leave", Rule: `A leave is told to the master server by \statechanged\1 within 10 seconds.`,
-			Source: "TRANSPORT 16.2", Grade: OnWire, Slow: true, Timing: true, run: leaveAnnounced,
+			Source: "TRANSPORT 16.2", Grade: OnWire, Slow: true, Timing: true, needs: (*T).master, client: (*T).joined, run: leaveAnnounced,
 		},
 	}
 }
 
 func orderlyLeave(t *T) error {
-	p, c := t.p, t.c
 	before, _, counting := t.counted()
-	id := c.ID
-	c.Leave(t.now())
-	if !t.until(t.soon(), c.hasLeft) {
-		return t.fail("an acknowledgement of the disconnect as a control message", c.all())
+	id := t.c.ID
+	t.c.Leave(t.now())
+	if !t.until(t.soon(), t.c.hasLeft) {
+		return t.fail("an acknowledgement of the disconnect as a control message", t.c.all())
 	}
-	for _, o := range p {
+	for _, o := range t.p {
 		if !t.until(t.soon(), func() bool { return len(o.about(transport.Disconnect, id)) > 0 }) {
-			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(m *message) bool { return bytes.HasSuffix(m.Body, []byte(c.name)) })
+			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(m *message) bool { return bytes.HasSuffix(m.Body, []byte(t.c.name)) })
 			return t.fail(fmt.Sprintf("05 with id %d at %s", id, o.name), o.all()).known(told && len(o.controls(transport.Disconnect)) == 0)
 		}
 		t.show(o.about(transport.Disconnect, id)[0].frame)
@@ -68,40 +69,35 @@ func orderlyLeave(t *T) error {
 	return nil
 }
 
-// left returns a client that had a ship and left, and the first object id of its
-// slot.
-func (t *T) left(p []*client) (c *client, ship wire.ObjectID, err error) {
-	if c, err = t.joined(); err != nil {
-		return nil, 0, err
+// left returns a client that had a ship and left.
+func (t *T) left() (*client, error) {
+	c, err := t.joined()
+	if err != nil {
+		return nil, err
 	}
 	c.creates(akira)
-	t.settle(c, append(p, c)...)
-	ship = c.base()
-	for _, o := range p {
+	t.settle(c, append(t.p, c)...)
+	for _, o := range t.p {
 		o.forget()
 	}
 	t.leaves(c)
-	t.settle(p[0], p...)
-	return c, ship, nil
+	t.settle(t.p[0], t.p...)
+	return c, nil
 }
 
 func nameOfLeaver(t *T) error {
-	p := t.p
-	c, ship, err := t.left(p)
-	if err != nil {
-		return err
-	}
+	name, ship := wire.Chars(t.c.name), t.c.base()
 	const seconds = 9.5
-	want := encode(msg.OpPlayerDeleted, &msg.PlayerDeleted{Name: wire.Chars(c.name)})
+	want := encode(msg.OpPlayerDeleted, &msg.PlayerDeleted{Name: name})
 	end := encode(msg.OpHostEvent, &msg.HostEvent{Event: event.Event{
 		Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: ship, Lifetime: wire.FloatBits(seconds),
 	}})
-	short := encode(msg.OpPlayerDeleted, &msg.PlayerDeletedOpenBC{Name: wire.Chars(c.name)})
+	short := encode(msg.OpPlayerDeleted, &msg.PlayerDeletedOpenBC{Name: name})
 	deleted := encode(msg.OpDestroyObject, &msg.DestroyObject{Object: ship})
-	otherwise := every(p, func(o *client) bool {
+	otherwise := every(t.p, func(o *client) bool {
 		return o.count(short) == 1 && o.count(deleted) == 1 && o.count(want)+o.count(end) == 0
 	})
-	for _, o := range p {
+	for _, o := range t.p {
 		if o.count(want) != 1 {
 			return t.fail(fmt.Sprintf("18 with the name, %X", want), o.strange(msg.OpPlayerDeleted)).known(otherwise)
 		}
@@ -114,13 +110,8 @@ func nameOfLeaver(t *T) error {
 }
 
 func no14No17(t *T) error {
-	p := t.p
-	_, ship, err := t.left(p)
-	if err != nil {
-		return err
-	}
-	deleted := encode(msg.OpDestroyObject, &msg.DestroyObject{Object: ship})
-	for _, o := range p {
+	deleted := encode(msg.OpDestroyObject, &msg.DestroyObject{Object: t.c.base()})
+	for _, o := range t.p {
 		gone := o.games(msg.OpPlayerAnnounce).where((*message).announcesLeave)
 		both := o.count(deleted) == 1 && len(gone) == 1
 		if list := o.games(msg.OpDestroyObject); len(list) > 0 {
@@ -140,11 +131,10 @@ func (m *message) announcesLeave() bool {
 }
 
 func leaveAckRepeated(t *T) error {
-	c := t.c
-	t.settle(c, c)
-	t.leaves(c)
+	t.settle(t.c, t.c)
+	t.leaves(t.c)
 	t.wait(6 * time.Second)
-	times := c.acksOf(true, c.sent(transport.Disconnect).Seq).times()
+	times := t.c.acksOf(true, t.c.sent(transport.Disconnect).Seq).times()
 	if len(times) < 7 {
 		return t.fail("seven acknowledgements", secondsSince(times))
 	}
@@ -152,9 +142,8 @@ func leaveAckRepeated(t *T) error {
 }
 
 func slotReused(t *T) error {
-	c := t.c
-	slot, id := c.Slot, c.ID
-	t.leaves(c)
+	slot, id := t.c.Slot, t.c.ID
+	t.leaves(t.c)
 	next, err := t.joined()
 	if err != nil {
 		return err
@@ -164,4 +153,57 @@ func slotReused(t *T) error {
 			known(next.Slot == slot && next.bySlot())
 	}
 	return nil
+}
+
+// A beat is a heartbeat of a host, as its master server gets it.
+type beat struct {
+	frame   int
+	text    string
+	changed bool // it says that the game has changed
+}
+
+// takeBeat adds a datagram that came to the master server, if it is a heartbeat.
+func takeBeat(list []beat, a relay.Arrival, frame int) []beat {
+	const most, longest = 256, 200
+	m := gamespy.Parse(a.Datagram)
+	if m.Kind() != gamespy.KindHeartbeat || len(list) >= most {
+		return list
+	}
+	changed, _ := m.Get("statechanged")
+	return append(list, beat{frame, string(a.Datagram[:min(len(a.Datagram), longest)]), changed == "1"})
+}
+
+// master reports a run without a master server.
+func (t *T) master() error {
+	if !t.r.o.Master.IsValid() {
+		return skip("needs --master, and a host that announces its game there")
+	}
+	return nil
+}
+
+// leaveAnnounced has a client leave that has been in the game for so long that the host has
+// announced its join.
+func leaveAnnounced(t *T) error {
+	const within, late = 10 * time.Second, time.Second
+	t.wait(within + late)
+	before := len(t.r.beats)
+	t.c.Leave(t.now())
+	var came []any
+	if t.until(within+late, func() bool {
+		for ; before < len(t.r.beats); before++ {
+			b := &t.r.beats[before]
+			t.show(b.frame)
+			came = append(came, fmt.Sprintf("frame %d: %q", b.frame, b.text))
+			if b.changed {
+				return true
+			}
+		}
+		return false
+	}) {
+		return nil
+	}
+	if len(t.r.beats) == 0 {
+		return skip("no heartbeat came: let the host announce its game to %v", t.r.o.Master)
+	}
+	return t.fail(`\heartbeat\ with \statechanged\1 within 10 s`, came...)
 }

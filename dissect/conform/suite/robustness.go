@@ -54,9 +54,8 @@ func (t *T) works(p []*client) error {
 }
 
 func damaged(t *T) error {
-	p, c := t.p, t.c
-	c.fast, c.deaf = true, true
-	whole := cipher.Encrypt(nil, datagram(p[0].ID, standard(7, p[0].chat("damaged"))))
+	t.c.fast, t.c.deaf = true, true
+	whole := cipher.Encrypt(nil, datagram(t.p[0].ID, standard(7, t.p[0].chat("damaged"))))
 	const each, pause = 2000, 5
 	for i := range 2 * each {
 		var d []byte
@@ -73,12 +72,12 @@ func damaged(t *T) error {
 			bit := t.r.random(8 * len(d))
 			d[bit/8] ^= 1 << (bit % 8)
 		}
-		t.r.send(t.now(), c.local, d)
+		t.r.send(t.now(), t.c.local, d)
 		if i%pause == 0 {
 			t.wait(time.Millisecond)
 		}
 	}
-	if err := t.works(p); err != nil {
+	if err := t.works(t.p); err != nil {
 		return err
 	}
 	if _, err := t.query(`\status\`); err != nil && t.r.queries {
@@ -91,54 +90,51 @@ func damaged(t *T) error {
 }
 
 func othersID(t *T) error {
-	p := t.p
-	t.settle(p[1], p...)
-	last, ok := p[1].lastData()
+	t.settle(t.p[1], t.p...)
+	last, ok := t.p[1].lastData()
 	if !ok {
 		return skip("the other client has sent nothing")
 	}
-	body := p[1].chat("not me")
+	body := t.p[1].chat("not me")
 	for range 3 {
-		p[0].raw(t.now(), datagram(p[1].ID, standard(last+1, body)))
+		t.p[0].raw(t.now(), datagram(t.p[1].ID, standard(last+1, body)))
 		t.wait(50 * time.Millisecond)
 	}
 	t.wait(shortWait)
-	for _, o := range p {
+	for _, o := range t.p {
 		if list := o.lines(body); len(list) > 0 {
 			return t.fail("the line not to be taken for the other's", list)
 		}
 	}
-	return t.works(p)
+	return t.works(t.p)
 }
 
 func oddNames(t *T) error {
-	p, c := t.p, t.c
 	const longest = 240 // characters that fit into a datagram of the game
 	names := []string{"", "x", strings.Repeat("y", 64), "a\x01\x1b[2Jb\n", strings.Repeat("z", longest)}
 	for _, name := range names {
-		body := controlBody(&transport.Identity{ID: c.ID, Addr: c.Claimed, Name: wire.AppendWideTextOf(nil, name)})
-		c.Send(t.now(), arq.Message{Type: transport.NameChange, Body: body})
-		t.rests(c, t.soon())
+		body := controlBody(&transport.Identity{ID: t.c.ID, Addr: t.c.Claimed, Name: wire.AppendWideTextOf(nil, name)})
+		t.c.Send(t.now(), arq.Message{Type: transport.NameChange, Body: body})
+		t.rests(t.c, t.soon())
 		t.wait(50 * time.Millisecond)
 	}
-	return t.works(p)
+	return t.works(t.p)
 }
 
 func oddSizes(t *T) error {
-	p, c := t.p, t.c
 	for _, text := range []string{"32000000", "320200", "32ff002c", "32008000002c", "00c000", "0300c00000", "04ffff0000", "0105", "01000003"} {
-		c.raw(t.now(), datagram(c.ID, unhex(text)))
+		t.c.raw(t.now(), datagram(t.c.ID, unhex(text)))
 	}
-	c.raw(t.now(), []byte{c.ID, 255})
-	c.raw(t.now(), []byte{c.ID})
+	t.c.raw(t.now(), []byte{t.c.ID, 255})
+	t.c.raw(t.now(), []byte{t.c.ID})
 	t.wait(50 * time.Millisecond)
-	if err := t.works(p); err != nil {
+	if err := t.works(t.p); err != nil {
 		return err
 	}
-	body := c.chat("after sizes")
-	c.say(body)
-	if !t.until(t.soon(), func() bool { return len(p[0].lines(body)) > 0 }) {
-		return t.fail("the connection to live", c.all())
+	body := t.c.chat("after sizes")
+	t.c.say(body)
+	if !t.until(t.soon(), func() bool { return len(t.p[0].lines(body)) > 0 }) {
+		return t.fail("the connection to live", t.c.all())
 	}
 	return nil
 }
@@ -152,23 +148,22 @@ func playersStay(t *T) error {
 }
 
 func oddFragments(t *T) error {
-	p, c := t.p, t.c
-	t.settle(c, c)
-	last, _ := c.lastData()
+	t.settle(t.c, t.c)
+	last, _ := t.c.lastData()
 	piece := func(seq uint16, index, count uint8) []byte {
 		return written(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq, Fragment: true, Index: index, Count: count}, []byte("piece"))
 	}
-	c.raw(t.now(), datagram(c.ID, piece(last+1, 255, 0)))
-	c.raw(t.now(), datagram(c.ID, piece(last+2, 0, 0)))
-	c.raw(t.now(), datagram(c.ID, piece(last+3, 0, 2), piece(last+3, 0, 3), piece(last+3, 2, 0)))
+	t.c.raw(t.now(), datagram(t.c.ID, piece(last+1, 255, 0)))
+	t.c.raw(t.now(), datagram(t.c.ID, piece(last+2, 0, 0)))
+	t.c.raw(t.now(), datagram(t.c.ID, piece(last+3, 0, 2), piece(last+3, 0, 3), piece(last+3, 2, 0)))
 	const many, perDatagram = 255, 15
 	for i := 0; i < many; i += perDatagram {
 		var list [][]byte
 		for k := range perDatagram {
 			list = append(list, piece(last+4+uint16(i+k), 0, 3))
 		}
-		c.raw(t.now(), datagram(c.ID, list...))
+		t.c.raw(t.now(), datagram(t.c.ID, list...))
 		t.wait(20 * time.Millisecond)
 	}
-	return t.works(p)
+	return t.works(t.p)
 }

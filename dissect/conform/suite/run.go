@@ -162,6 +162,11 @@ func Run(d Driver, o Options) (*Report, error) {
 	played := slices.DeleteFunc(slices.Clone(o.Cases), func(c *Case) bool {
 		return c.LeftOut != "" || c.Profiles&o.Profile == 0 || c.run == nil
 	})
+	finish := func(res Result) {
+		allow(&res, o.Profile)
+		results[res.Case] = res
+		r.tell(res)
+	}
 	for _, c := range played {
 		results[c] = r.try(c)
 		r.tell(results[c])
@@ -173,11 +178,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	rep.Stopped = cmp.Or(r.dead, r.spent)
 	r.leaveAll()
 	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
-	watchFrames(rep, watched, func(res Result) {
-		allow(&res, r.o.Profile)
-		results[res.Case] = res
-		r.tell(res)
-	})
+	watchFrames(rep, watched, finish)
 	for _, c := range o.Cases {
 		if c.final != nil && c.Profiles&o.Profile != 0 {
 			res := Result{Case: c, Attempts: 1, proven: true}
@@ -187,9 +188,7 @@ func Run(d Driver, o Options) (*Report, error) {
 			if len(res.Frames) > 0 {
 				res.First, res.Last = res.Frames[0], res.Frames[len(res.Frames)-1]
 			}
-			allow(&res, o.Profile)
-			results[c] = res
-			r.tell(res)
+			finish(res)
 		}
 		if res, ok := results[c]; ok {
 			rep.Results = append(rep.Results, res)
@@ -229,10 +228,7 @@ func (r *runner) noTime() string {
 	return fmt.Sprintf("no time left: the run has taken %v; run the rest by id, or all with --slow", r.o.Budget)
 }
 
-// over reports whether the time for the run is used up.
-func (r *runner) over() bool { return r.overBy(0) }
-
-// overBy reports whether as much more is used up, too.
+// overBy reports whether the time for the run is used up, and so much more.
 func (r *runner) overBy(more time.Duration) bool {
 	return r.o.Budget > 0 && r.d.Now().Sub(r.begun) > r.o.Budget+more
 }
@@ -246,13 +242,10 @@ func (r *runner) try(c *Case) Result {
 		res.Why = "takes long; --slow runs it"
 	case r.stopped():
 		r.dead = interrupted
-	case r.over():
+	case r.overBy(0):
 		r.spent = r.noTime()
 	}
-	if res.Why == "" {
-		res.Why = cmp.Or(r.dead, r.spent)
-	}
-	if res.Why != "" {
+	if res.Why = cmp.Or(res.Why, r.dead, r.spent); res.Why != "" {
 		res.Verdict, res.Last = Skip, res.First-1
 		return res
 	}
@@ -280,11 +273,10 @@ func (r *runner) attempt(res *Result) {
 	r.current = nil
 	if err != nil && r.stopped() {
 		r.dead = interrupted
-		*res = Result{Case: c, Verdict: Skip, Why: interrupted, First: res.First, Last: res.Last, Attempts: res.Attempts}
-		return
+	} else {
+		r.notice()
 	}
-	r.notice()
-	if err != nil && r.late && !res.proven {
+	if err != nil && (r.dead == interrupted || r.late && !res.proven) {
 		*res = Result{Case: c, Verdict: Skip, Why: r.dead, First: res.First, Last: res.Last, Attempts: res.Attempts}
 		return
 	}

@@ -16,6 +16,42 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
+// simulationCases are the rules that only a host keeps that simulates ships. No
+// script can provoke them; some are seen in captures.
+func simulationCases() []Case {
+	list := []Case{
+		{ID: "U-3", Title: "ten updates a second", Rule: "A client's own ship is updated every 0.1 s, or every 0.125, 0.167, 0.25 or 0.5 s with many players or modems.", Source: "TRANSPORT 11.4", Grade: OnWire, watch: watchPace},
+		{ID: "U-4", Title: "own ship", Rule: "Updates of the receiver's own ship have flag 20 alone.", Source: "GAME 7.2, 7.5", Grade: OnWire, watch: watchOwnShip},
+		{ID: "U-5", Title: "start indices", Rule: "The start indices of subsystem blocks follow the class.", Source: "GAME 7.5", Grade: OnWire, watch: watchStarts},
+		{ID: "U-6", Title: "end of a block", Rule: "A subsystem block ends at its last byte.", Source: "GAME 7.5", Grade: OnWire, watch: watchBlocks},
+		{ID: "U-7", Title: "first block", Rule: "The first block of an undamaged Sovereign is 00 FF FF 20 FF FF FF FF FF FF.", Source: "GAME 7.5", Grade: OnWire, watch: watchFirst},
+		{ID: "U-8", Title: "integrity hash", Rule: "The host writes 0 in the bit behind a position.", Source: "GAME 7.2", Grade: OnWire, watch: watchHash},
+		{ID: "U-9", Title: "position each second", Rule: "A near ship's absolute position is sent at least every 1.1 s.", Source: "GAME 7.3", Grade: FromCode, watch: watchPositions},
+		{ID: "U-10", Title: "distant ships", Rule: "Distant ships are updated at 2, 5 or 10 times the interval of the own ship, each second at least.", Source: "TRANSPORT 11.4", Grade: OnWire, watch: watchDistance},
+		{ID: "U-12", Title: "position before offsets", Rule: "An offset never precedes the first absolute position.", Source: "GAME 7.3", Grade: FromCode, watch: watchBase},
+		{ID: "D-1", Title: "self-destruction", Rule: "13 is answered by 06 with code 4E for the ship, without source and player, that takes 9.5 s.", Source: "GAME 8.3, 11", Grade: OnWire, watch: watchDeaths},
+		{ID: "D-2", Title: "score after a death", Rule: "Each 36 counts one more death of its victim.", Source: "GAME 10.4", Grade: OnWire, watch: func() watcher { return watchScores(false) }},
+		{ID: "D-3", Title: "updates of a wreck", Rule: "A ship's updates go on while it explodes.", Source: "GAME 2.3", Grade: OnWire, watch: watchWrecks},
+		{ID: "D-5", Title: "collision", Rule: "A report of a collision does damage once.", Source: "GAME 8.6", Grade: OnWire},
+		{ID: "D-6", Title: "others' collisions", Rule: "A report about another's ship is ignored.", Source: "GAME 8.6", Grade: FromCode},
+		{ID: "D-7", Title: "repairs", Rule: "Events of repairs name parts of the ship.", Source: "GAME 8.3", Grade: OnWire, watch: watchRepairs},
+		{ID: "D-9", Title: "frag limit", Rule: "The frag limit ends the game with 38, reason 2.", Source: "GAME 10.6", Grade: Scripts, watch: watchLimit},
+		{ID: "D-10", Title: "restart", Rule: "After 39 the deaths are counted from 0 again.", Source: "GAME 10.6", Grade: Scripts, watch: func() watcher { return watchScores(true) }},
+		{ID: "L-7", Title: "scores kept", Rule: "A player who comes back finds the old score.", Source: "TRANSPORT 7.3", Grade: Scripts, watch: watchReturns},
+	}
+	why := map[string]string{
+		"D-5": "needs a host that simulates ships; no message tells how much damage one report does (GAME 8.6), so that two look like one",
+		"D-6": "needs a host that simulates ships; messages of damage do not name the report that caused it (GAME 8.6)",
+	}
+	for i := range list {
+		list[i].Profiles = likeStock
+		if list[i].LeftOut = why[list[i].ID]; list[i].LeftOut == "" {
+			list[i].LeftOut = "needs a host that simulates ships"
+		}
+	}
+	return list
+}
+
 // The watchers of this file are about a host that simulates ships. Updates have no
 // numbers, so that nothing tells which of them a capture lacks: a rule is about the
 // captured ones, or about so many that a few do not matter.
@@ -37,14 +73,11 @@ type slots map[int]int
 
 // learn takes a record. A client that connects anew has no slot yet.
 func (s slots) learn(r *dissect.Record) {
-	switch m := r.Message.(type) {
-	case *msg.Settings:
-		if r.Dir == dissect.FromHost && r.Status == dissect.StatusOK {
-			remember(s, r.Conversation, int(m.Slot), mostStreams)
-		}
-		return
-	}
-	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && r.Status != dissect.StatusDuplicate {
+	m, ok := r.Message.(*msg.Settings)
+	switch {
+	case ok && r.Dir == dissect.FromHost && r.Status == dissect.StatusOK:
+		remember(s, r.Conversation, int(m.Slot), mostStreams)
+	case r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect && r.Status != dissect.StatusDuplicate:
 		delete(s, r.Conversation)
 	}
 }
@@ -62,6 +95,18 @@ func (s slots) update(r *dissect.Record) (m *msg.StateUpdate, own, known bool) {
 	return m, owned && slot == owner, known
 }
 
+// updates returns a watcher of the host's ship updates. own says that one is about the
+// receiver's own ship.
+func updates(see func(r *dissect.Record, m *msg.StateUpdate, own bool) (about bool, broken *breach)) watch {
+	s := slots{}
+	return func(r *dissect.Record) (about bool, broken *breach) {
+		if m, own, known := s.update(r); known {
+			return see(r, m, own)
+		}
+		return false, nil
+	}
+}
+
 // sure returns the class of a ship if the capture holds the ship's creation, or nil.
 func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
 	if m == nil || m.Class == nil || m.Class.Inferred || m.Class.Uncertain || r.Layout == decode.OpenBC || r.Cut {
@@ -71,11 +116,9 @@ func sure(r *dissect.Record, m *msg.StateUpdate) *ship.Class {
 }
 
 func watchOwnShip() watcher {
-	s := slots{}
-	return needing(func(r *dissect.Record) (bool, *breach) {
-		m, own, known := s.update(r)
+	return needing(updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
 		switch {
-		case !own || !known:
+		case !own:
 			return false, nil
 		case m.Flags != msg.DirtySubsystems:
 			return true, breaks("flags %02X", uint8(m.Flags)).known(r.CopyOf > 0)
@@ -83,34 +126,28 @@ func watchOwnShip() watcher {
 			return true, breaks("a power setting").known(r.CopyOf > 0)
 		}
 		return true, nil
-	}, dissect.FromHost)
+	}), dissect.FromHost)
 }
 
 func watchStarts() watcher {
-	s := slots{}
-	return needing(func(r *dissect.Record) (bool, *breach) {
-		m, own, known := s.update(r)
+	return needing(updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
 		class := sure(r, m)
 		// Other fields shift the ends of blocks.
-		if !own || !known || class == nil || m.Flags != msg.DirtySubsystems {
+		if !own || class == nil || m.Flags != msg.DirtySubsystems {
 			return false, nil
 		}
 		if !slices.Contains(class.OwnCycle, m.Start) {
 			return true, breaks("start %d, which the %s never has", m.Start, class.Name).known(r.Sender == decode.OpenBC)
 		}
 		return true, nil
-	}, dissect.FromHost, dissect.ToHost)
+	}), dissect.FromHost, dissect.ToHost)
 }
 
 func watchBlocks() watcher {
-	return needing(func(r *dissect.Record) (bool, *breach) {
-		m, ok := r.Message.(*msg.StateUpdate)
-		if !ok || !fromHost(r) || m.Flags&msg.DirtySubsystems == 0 {
-			return false, nil
-		}
+	return needing(told(func(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
 		class := sure(r, m)
 		switch {
-		case class == nil:
+		case class == nil || m.Flags&msg.DirtySubsystems == 0:
 			return false, nil
 		case r.Status == dissect.StatusTrailing:
 			return true, breaks("%d bytes after the block of a %s", len(r.Rest), class.Name).known(r.Sender == decode.OpenBC)
@@ -118,13 +155,12 @@ func watchBlocks() watcher {
 			return true, breaks("the block of a %s: %s", class.Name, faultOf(r.Err)).known(r.Sender == decode.OpenBC)
 		}
 		return r.Status == dissect.StatusOK, nil
-	}, dissect.FromHost, dissect.ToHost)
+	}), dissect.FromHost, dissect.ToHost)
 }
 
 func watchHash() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		m, ok := r.Message.(*msg.StateUpdate)
-		if !ok || !fromHost(r) || m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
+	return told(func(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
+		if m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
 			return false, nil
 		}
 		if m.HasHash {
@@ -170,6 +206,16 @@ func watchBase() watcher {
 	})
 }
 
+// stateOf returns the state of a ship, nil if there are too many.
+func stateOf[S any](by map[flight]*S, f flight) *S {
+	s := by[f]
+	if s == nil && len(by) < mostStreams {
+		s = new(S)
+		by[f] = s
+	}
+	return s
+}
+
 // A pace is the interval between updates of a ship to one client.
 type pace struct {
 	last      time.Time
@@ -211,11 +257,9 @@ func near(d, other time.Duration) bool { return (d - other).Abs() <= other/10 }
 // watchPace watches the updates of own ships, which are always near.
 func watchPace() watcher {
 	const seventh = time.Second / 7 // as OpenBC's servers do
-	s := slots{}
 	by := map[flight]*pace{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		m, own, known := s.update(r)
-		if !own || !known || r.CopyOf > 0 {
+	return updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
+		if !own || r.CopyOf > 0 {
 			return false, nil
 		}
 		d, ok := paceOf(by, r, m)
@@ -233,14 +277,9 @@ func watchPace() watcher {
 // interval of the own.
 func watchDistance() watcher {
 	const slowest = time.Second
-	s := slots{}
 	by := map[flight]*pace{}
 	base := map[int]time.Duration{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		m, own, known := s.update(r)
-		if m == nil || !known {
-			return false, nil
-		}
+	return updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
 		d, ok := paceOf(by, r, m)
 		switch {
 		case !ok:
@@ -264,17 +303,9 @@ func watchDistance() watcher {
 
 // paceOf takes an update of a ship.
 func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median time.Duration, ok bool) {
-	if r.Time.IsZero() {
+	p := stateOf(by, flight{r.Conversation, m.Object})
+	if r.Time.IsZero() || p == nil {
 		return 0, false
-	}
-	f := flight{r.Conversation, m.Object}
-	p := by[f]
-	if p == nil {
-		if len(by) >= mostStreams {
-			return 0, false
-		}
-		p = &pace{}
-		by[f] = p
 	}
 	return p.take(r.Time)
 }
@@ -429,21 +460,11 @@ func watchPositions() watcher {
 		gaps   []time.Duration // between positions
 		paces  []time.Duration // between updates
 	}
-	s := slots{}
 	by := map[flight]*state{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		m, own, known := s.update(r)
-		if m == nil || own || !known || r.Time.IsZero() {
+	return updates(func(r *dissect.Record, m *msg.StateUpdate, own bool) (bool, *breach) {
+		v := stateOf(by, flight{r.Conversation, m.Object})
+		if own || r.Time.IsZero() || v == nil {
 			return false, nil
-		}
-		f := flight{r.Conversation, m.Object}
-		v := by[f]
-		if v == nil {
-			if len(by) >= mostStreams {
-				return false, nil
-			}
-			v = &state{}
-			by[f] = v
 		}
 		if d := r.Time.Sub(v.last); !v.last.IsZero() && (d < 0 || d > resting) {
 			*v = state{} // the game paused

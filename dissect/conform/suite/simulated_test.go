@@ -193,6 +193,7 @@ func (s *story) control(peer uint8, typ transport.Type, body []byte) {
 	_ = s.w.Record(&dissect.Record{ // which never fails
 		Datagram: &dissect.Datagram{Number: s.frame, Time: s.at}, Dir: dissect.ToHost, Kind: dissect.KindMessage, Conversation: 1, Peer: peer,
 		Transport: header, Bytes: append(make([]byte, header.Size), body...),
+		Message: (&message{Message: transport.Message{Header: header, Body: body}}).decoded().Message,
 	})
 }
 

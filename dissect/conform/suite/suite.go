@@ -101,6 +101,7 @@ type Case struct {
 	OpenBCSource string // of that
 	LeftOut      string // why the case cannot be tried; empty if it can
 
+	needs   func(*T) error            // why the case cannot be tried; nil if it always can
 	players int                       // how many clients of the run are in the game with a ship
 	client  func(*T) (*client, error) // another one, which leaves after the case; nil for none
 	run     func(*T) error

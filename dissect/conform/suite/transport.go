@@ -66,7 +66,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-13", Title: "retransmission times", Rule: "An unacknowledged game message is sent after 0, 1, 3, 6, 10, 15 and 16 seconds.",
-			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, run: retransmissionTimes,
+			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, client: (*T).connected, run: retransmissionTimes,
 		},
 		{
 			ID: "T-14", Title: "accept sent again", Rule: "An unacknowledged accept is sent again after a second.",
@@ -173,12 +173,11 @@ func (c *client) goodbye(id uint8, seq uint16) {
 }
 
 func connectAccepted(t *T) error {
-	c := t.c
-	c.connect()
-	if !t.until(t.soon(), func() bool { return len(c.accepts()) > 0 }) {
-		return t.fail("an accept: 03 06 C0 00 00 ID", c.all())
+	t.c.connect()
+	if !t.until(t.soon(), func() bool { return len(t.c.accepts()) > 0 }) {
+		return t.fail("an accept: 03 06 C0 00 00 ID", t.c.all())
 	}
-	a := c.accepts()[0]
+	a := t.c.accepts()[0]
 	switch id := a.about(); {
 	case a.Seq != 0 || !a.HasSeq || a.Short || !a.Priority:
 		return t.fail("the accept as control message 0: 03 06 C0 00 00 ID", a)
@@ -195,12 +194,11 @@ func (c *client) all() messages {
 }
 
 func connectAcked(t *T) error {
-	c := t.c
-	if !t.until(t.soon(), func() bool { return c.acked(true, 0) }) {
-		wrong := len(c.acksOf(true, 0))+len(c.acksOf(false, 0)) > 0
-		return t.fail("an acknowledgement of control message 0: 01 00 00 02", c.all()).known(!wrong)
+	if !t.until(t.soon(), func() bool { return t.c.acked(true, 0) }) {
+		wrong := len(t.c.acksOf(true, 0))+len(t.c.acksOf(false, 0)) > 0
+		return t.fail("an acknowledgement of control message 0: 01 00 00 02", t.c.all()).known(!wrong)
 	}
-	t.show(c.acksOf(true, 0)[0].frame)
+	t.show(t.c.acksOf(true, 0)[0].frame)
 	return nil
 }
 
@@ -210,19 +208,18 @@ func (c *client) toldName(naming *message) messages {
 }
 
 func nameEchoed(t *T) error {
-	c := t.c
 	var naming *message
 	t.until(t.soon(), func() bool {
-		naming = c.sent(transport.NameChange)
-		return naming != nil && c.acked(true, naming.Seq) && len(c.toldName(naming)) > 0
+		naming = t.c.sent(transport.NameChange)
+		return naming != nil && t.c.acked(true, naming.Seq) && len(t.c.toldName(naming)) > 0
 	})
 	switch {
 	case naming == nil:
 		return skip("the client did not come to its name")
-	case !c.acked(true, naming.Seq):
-		return t.fail(fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", naming.Seq, naming.Seq), c.all())
-	case len(c.toldName(naming)) == 0:
-		return t.fail(fmt.Sprintf("the same NameChange back: %X", naming.Body), c.controls(transport.NameChange))
+	case !t.c.acked(true, naming.Seq):
+		return t.fail(fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", naming.Seq, naming.Seq), t.c.all())
+	case len(t.c.toldName(naming)) == 0:
+		return t.fail(fmt.Sprintf("the same NameChange back: %X", naming.Body), t.c.controls(transport.NameChange))
 	}
 	return nil
 }
@@ -283,24 +280,23 @@ func (c *client) reborn() {
 }
 
 func newSession(t *T) error {
-	p, c := t.p, t.c
-	t.settle(c, p...)
-	old := c.ID
+	t.settle(t.c, t.p...)
+	old := t.c.ID
 	gone := func(o *client) bool {
 		return len(slices.Concat(o.about(transport.BootPlayer, old), o.about(transport.Disconnect, old))) > 0
 	}
 	named := func(o *client) bool { return len(o.games(msg.OpPlayerDeleted)) > 0 }
-	c.reborn()
-	ignored := func() bool { return !gone(p[0]) && !named(p[0]) } // the old session goes on
-	if !t.until(t.soon(), func() bool { return c.ID != 0 }) {
-		return t.fail("an accept for the new connect", c.all()).known(ignored())
+	t.c.reborn()
+	ignored := func() bool { return !gone(t.p[0]) && !named(t.p[0]) } // the old session goes on
+	if !t.until(t.soon(), func() bool { return t.c.ID != 0 }) {
+		return t.fail("an accept for the new connect", t.c.all()).known(ignored())
 	}
-	if c.ID == old {
+	if t.c.ID == old {
 		t.wait(betweenAll)
-		return t.fail(fmt.Sprintf("another id than %d", old), c.all()).known(ignored())
+		return t.fail(fmt.Sprintf("another id than %d", old), t.c.all()).known(ignored())
 	}
-	if !t.until(t.soon(), func() bool { return gone(p[0]) || named(p[0]) }) {
-		return t.fail(fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), p[0].all())
+	if !t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }) {
+		return t.fail(fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), t.p[0].all())
 	}
 	return nil
 }
@@ -326,24 +322,23 @@ func (c *client) collectedLine(body []byte) []byte {
 }
 
 func duplicateMessage(t *T) error {
-	p := t.p
-	body := p[0].chat("twice")
-	t.rests(p[0], betweenAll)
-	d := p[0].collectedLine(body)
+	body := t.p[0].chat("twice")
+	t.rests(t.p[0], betweenAll)
+	d := t.p[0].collectedLine(body)
 	if d == nil {
 		return skip("the client may not send now")
 	}
 	for range 3 {
-		p[0].raw(t.now(), d)
+		t.p[0].raw(t.now(), d)
 		t.wait(50 * time.Millisecond)
 	}
-	seq, _ := p[0].lastData()
-	acks := func() int { return len(p[0].acksOf(false, seq)) }
+	seq, _ := t.p[0].lastData()
+	acks := func() int { return len(t.p[0].acksOf(false, seq)) }
 	if !t.until(t.soon(), func() bool { return acks() >= 2 }) {
 		return t.fail(fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
 	}
-	t.settle(p[0], p...)
-	switch list := p[1].lines(body); {
+	t.settle(t.p[0], t.p...)
+	switch list := t.p[1].lines(body); {
 	case len(list) > 1:
 		return t.proves("one copy of the line", list)
 	case len(list) == 0:
@@ -363,22 +358,21 @@ func (c *client) linesOf(prefix string) (list []string) {
 }
 
 func outOfOrder(t *T) error {
-	p := t.p
 	var queue [][]byte
 	want := []string{"order 1", "order 2", "order 3"}
 	for _, text := range want {
-		d := p[0].collectedLine(p[0].chat(text))
+		d := t.p[0].collectedLine(t.p[0].chat(text))
 		if d == nil {
 			return skip("the client may not send now")
 		}
 		queue = append(queue, d)
 	}
 	for _, d := range slices.Backward(queue) {
-		p[0].raw(t.now(), d)
+		t.p[0].raw(t.now(), d)
 		t.wait(50 * time.Millisecond)
 	}
-	t.until(t.soon(), func() bool { return len(p[1].linesOf("order")) >= len(want) })
-	switch got := p[1].linesOf("order"); {
+	t.until(t.soon(), func() bool { return len(t.p[1].linesOf("order")) >= len(want) })
+	switch got := t.p[1].linesOf("order"); {
 	case !slices.IsSorted(got) || len(got) > len(want):
 		return t.proves("the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
 	case len(got) < len(want):
@@ -388,8 +382,7 @@ func outOfOrder(t *T) error {
 }
 
 func gapHolds(t *T) error {
-	p := t.p
-	c := p[0]
+	c := t.p[0]
 	t.rests(c, betweenAll)
 	blocked, gap := true, uint16(0)
 	first := c.collectedLine(c.chat("gap 1"))
@@ -411,24 +404,23 @@ func gapHolds(t *T) error {
 		return t.fail(fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all())
 	}
 	t.wait(shortWait)
-	if got := p[1].linesOf("gap"); len(got) > 0 {
+	if got := t.p[1].linesOf("gap"); len(got) > 0 {
 		return t.proves(fmt.Sprintf("no line at the others as long as message %d is missing", gap), fmt.Sprintf("%q", got))
 	}
 	blocked = false
 	c.raw(t.now(), first)
 	want := []string{"gap 1", "gap 2"}
-	t.until(t.soon(), func() bool { return len(p[1].linesOf("gap")) >= len(want) })
-	if got := p[1].linesOf("gap"); !slices.Equal(got, want) {
+	t.until(t.soon(), func() bool { return len(t.p[1].linesOf("gap")) >= len(want) })
+	if got := t.p[1].linesOf("gap"); !slices.Equal(got, want) {
 		return t.fail("both lines, in order, once the gap is filled", fmt.Sprintf("%q", got))
 	}
 	return nil
 }
 
 func beyond255(t *T) error {
-	p := t.p
 	arrived := func() (lines, highest int) { // lines, whatever their numbers
 		texts := map[string]bool{}
-		for _, m := range p[1].in {
+		for _, m := range t.p[1].in {
 			if m.Type == transport.Standard && m.HasSeq {
 				highest = max(highest, int(m.Seq))
 			}
@@ -443,10 +435,10 @@ func beyond255(t *T) error {
 	for round := range most {
 		for i := range lines {
 			said = append(said, fmt.Sprintf("count %d.%d", round, i))
-			p[0].say(p[0].chat(said[len(said)-1]))
+			t.p[0].say(t.p[0].chat(said[len(said)-1]))
 			t.wait(25 * time.Millisecond)
 		}
-		t.settle(p[0], p...)
+		t.settle(t.p[0], t.p...)
 		came, highest := arrived()
 		if highest > 256 {
 			break
@@ -455,7 +447,7 @@ func beyond255(t *T) error {
 			return t.fail("numbers beyond 255", fmt.Sprintf("%d lines came, the highest number is %d", came, highest)).known(came > 256 && highest == 255)
 		}
 	}
-	if list := p[1].linesOf("count"); !slices.Equal(list, said) {
+	if list := t.p[1].linesOf("count"); !slices.Equal(list, said) {
 		return t.fail("every line once, in order", fmt.Sprintf("%d lines of %d, the first that differs is %d", len(list), len(said), firstDifference(list, said)))
 	}
 	return nil
@@ -496,19 +488,18 @@ func (t *T) asked(c *client, round uint8) bool {
 }
 
 func fragmentsAcked(t *T) error {
-	c := t.c
-	c.answers(t.answerBody(2))
+	t.c.answers(t.answerBody(2))
 	pieces := 0
 	var missing []string
 	if t.until(t.soon(), func() bool {
-		for _, m := range c.out {
+		for _, m := range t.c.out {
 			if m.Type == transport.Standard && m.Fragment {
 				pieces = max(pieces, int(m.Index)+1)
 			}
 		}
 		missing = nil
 		for i := range pieces {
-			if !slices.ContainsFunc(c.acksOf(false, 2), func(m *message) bool { return m.Fragment && int(m.Index) == i }) {
+			if !slices.ContainsFunc(t.c.acksOf(false, 2), func(m *message) bool { return m.Fragment && int(m.Index) == i }) {
 				missing = append(missing, fmt.Sprintf("01 02 00 01 %02X", i))
 			}
 		}
@@ -520,7 +511,7 @@ func fragmentsAcked(t *T) error {
 		return skip("the clients' answer of round 2 fits into one message")
 	}
 	var came []any
-	for _, m := range c.acksOf(false, 2) {
+	for _, m := range t.c.acksOf(false, 2) {
 		came = append(came, fmt.Sprintf("frame %d: acknowledgement of %d, flags %02X, index %d", m.frame, m.Seq, m.AckFlags, m.Index))
 	}
 	return t.fail(fmt.Sprintf("an acknowledgement of each fragment; missing: %v", missing), came...)
@@ -540,37 +531,35 @@ func fragments(datagrams [][]byte) (list [][]byte) {
 }
 
 func fragmentsReversed(t *T) error {
-	c := t.c
-	t.rests(c, betweenAll)
-	pieces := fragments(c.collected(func() { c.answers(t.answerBody(2)) }))
+	t.rests(t.c, betweenAll)
+	pieces := fragments(t.c.collected(func() { t.c.answers(t.answerBody(2)) }))
 	if len(pieces) < 2 {
 		return skip("the client may not send now, or the answer of round 2 fits into one message")
 	}
 	// Without repetitions of the client's, which come in order.
-	c.keep = func(m *transport.Message) bool { return m.Type != transport.Standard }
+	t.c.keep = func(m *transport.Message) bool { return m.Type != transport.Standard }
 	later := slices.Clone(pieces[1:])
 	slices.Reverse(later)
 	for _, piece := range slices.Concat(later, later, pieces[:1]) {
-		c.raw(t.now(), datagram(c.ID, piece))
+		t.c.raw(t.now(), datagram(t.c.ID, piece))
 		t.wait(20 * time.Millisecond)
 	}
-	if !t.asked(c, 3) {
-		return t.fail("the request of round 3 after the later fragments, backwards and twice, and the first", c.all())
+	if !t.asked(t.c, 3) {
+		return t.fail("the request of round 3 after the later fragments, backwards and twice, and the first", t.c.all())
 	}
 	return nil
 }
 
 func longMessage(t *T) error {
-	p, c := t.p, t.c
 	const words, most = 100, 412
-	body := c.chat(strings.Repeat("long ", words))
-	c.say(body)
-	t.settle(c, p...)
-	if list := p[0].lines(body); len(list) != 1 {
+	body := t.c.chat(strings.Repeat("long ", words))
+	t.c.say(body)
+	t.settle(t.c, t.p...)
+	if list := t.p[0].lines(body); len(list) != 1 {
 		t.dismiss() // they may wait for the rest of it
-		return t.fail(fmt.Sprintf("one copy of a line of %d bytes, which came in fragments, at %s", len(body), p[0].name), list)
+		return t.fail(fmt.Sprintf("one copy of a line of %d bytes, which came in fragments, at %s", len(body), t.p[0].name), list)
 	}
-	for _, m := range p[0].in {
+	for _, m := range t.p[0].in {
 		switch {
 		case m.Type == transport.Standard && m.Len > most:
 			return t.fail(fmt.Sprintf("messages of at most %d bytes", most), m)
@@ -607,10 +596,7 @@ func retransmissionTimes(t *T) error {
 	// The last request: hardly any control message has its number, so that it does not matter
 	// whether the host confuses acknowledgements, which is T-16's question.
 	const request = 4
-	c, err := t.connected()
-	if err != nil {
-		return err
-	}
+	c := t.c
 	c.keep = func(m *transport.Message) bool { return m.Seq < request || noDataAcks(m) }
 	for _, round := range allRounds[:request] {
 		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 }) {
@@ -658,12 +644,11 @@ func onSchedule(times []time.Time, schedule []float64, least int) bool {
 }
 
 func acceptRepeated(t *T) error {
-	c := t.c
-	if !t.admitted(c, t.r.nonce()) {
+	if !t.admitted(t.c, t.r.nonce()) {
 		return skip("no accept came")
 	}
 	t.wait(3500 * time.Millisecond)
-	times := c.accepts().times()
+	times := t.c.accepts().times()
 	const tolerance = 0.25
 	for i := 1; i < len(times); i++ {
 		if d := times[i].Sub(times[i-1]).Seconds(); d < 1-tolerance || d > 1+tolerance {
@@ -677,29 +662,27 @@ func acceptRepeated(t *T) error {
 }
 
 func ackEndsRepetition(t *T) error {
-	c := t.c
-	if !t.until(t.soon(), func() bool { return len(c.timesOf(0)) > 0 }) {
+	if !t.until(t.soon(), func() bool { return len(t.c.timesOf(0)) > 0 }) {
 		return skip("no game message came")
 	}
 	t.wait(200 * time.Millisecond) // a copy may be on its way
-	n := len(c.timesOf(0))
+	n := len(t.c.timesOf(0))
 	t.wait(3300 * time.Millisecond)
-	if got := c.timesOf(0); len(got) > n {
+	if got := t.c.timesOf(0); len(got) > n {
 		return t.fail("no copy after the acknowledgement", secondsSince(got))
 	}
 	return nil
 }
 
 func wrongClass(t *T) error {
-	c := t.c
-	c.keep = func(m *transport.Message) bool {
+	t.c.keep = func(m *transport.Message) bool {
 		return m.Type != transport.Acknowledge || m.Control() && m.Seq == 0
 	}
-	c.connect()
+	t.c.connect()
 	controls := func() messages {
-		return c.in.where(func(m *message) bool { return m.HasSeq && m.Type != transport.Acknowledge && m.Control() && m.Seq > 0 })
+		return t.c.in.where(func(m *message) bool { return m.HasSeq && m.Type != transport.Acknowledge && m.Control() && m.Seq > 0 })
 	}
-	if !t.answered(func() bool { return len(c.timesOf(0)) > 0 }) {
+	if !t.answered(func() bool { return len(t.c.timesOf(0)) > 0 }) {
 		return skip("no game message came")
 	}
 	t.until(betweenAll, func() bool { return len(controls()) > 0 })
@@ -709,16 +692,16 @@ func wrongClass(t *T) error {
 		wrong = append(wrong, ack(seq, 0))
 	}
 	for range 3 {
-		c.raw(t.now(), datagram(c.ID, wrong...))
+		t.c.raw(t.now(), datagram(t.c.ID, wrong...))
 		t.wait(100 * time.Millisecond)
 	}
-	n, m := len(c.timesOf(0)), len(controls())
-	t.until(max(t.soon(), 4*time.Second), func() bool { return len(c.timesOf(0)) > n && (seq == 0 || len(controls()) > m) })
+	n, m := len(t.c.timesOf(0)), len(controls())
+	t.until(max(t.soon(), 4*time.Second), func() bool { return len(t.c.timesOf(0)) > n && (seq == 0 || len(controls()) > m) })
 	if seq > 0 && len(controls()) <= m {
-		return t.fail(fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), c.all())
+		return t.fail(fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), t.c.all())
 	}
-	if len(c.timesOf(0)) <= n {
-		return t.fail("game message 0 again: it was acknowledged as a control message", c.all())
+	if len(t.c.timesOf(0)) <= n {
+		return t.fail("game message 0 again: it was acknowledged as a control message", t.c.all())
 	}
 	return nil
 }
@@ -763,8 +746,7 @@ func keepalive(t *T) error {
 }
 
 func ackRepeated(t *T) error {
-	p := t.p
-	c := p[0]
+	c := t.p[0]
 	t.wait(2500 * time.Millisecond)
 	c.forget()
 	c.say(unhex("0d0c010000580080000000000000000000ffff0340")) // consumed: nothing else goes out because of it
@@ -781,26 +763,25 @@ func ackRepeated(t *T) error {
 }
 
 func silentClient(t *T) error {
-	p, c := t.p, t.c
-	c.say(c.chat("farewell"))
-	t.rests(c, t.soon())
+	t.c.say(t.c.chat("farewell"))
+	t.rests(t.c, t.soon())
 	last := t.now()
-	c.keep = func(*transport.Message) bool { return false }
+	t.c.keep = func(*transport.Message) bool { return false }
 	var boots messages
 	if !t.until(52*time.Second, func() bool {
-		boots = p[0].about(transport.BootPlayer, c.ID)
+		boots = t.p[0].about(transport.BootPlayer, t.c.ID)
 		return len(boots) > 0
 	}) {
 		const least, most = 28.5, 33.0
-		told := p[0].games(msg.OpPlayerDeleted, msg.OpPlayerAnnounce).where(func(m *message) bool {
+		told := t.p[0].games(msg.OpPlayerDeleted, msg.OpPlayerAnnounce).where(func(m *message) bool {
 			d := m.at.Sub(last).Seconds()
 			return (m.is(msg.OpPlayerDeleted) || m.announcesLeave()) && d >= least && d <= most
 		})
-		return t.fail(fmt.Sprintf("04 with reason 1 and id %d after 45 s", c.ID), p[0].controls(transport.BootPlayer), told).known(len(told) > 0)
+		return t.fail(fmt.Sprintf("04 with reason 1 and id %d after 45 s", t.c.ID), t.p[0].controls(transport.BootPlayer), told).known(len(told) > 0)
 	}
-	c.Phase = relay.ClientGone
+	t.c.Phase = relay.ClientGone
 	const least, most = 43.5, 48.0
-	if d := boots[0].at.Sub(last).Seconds(); !boots[0].boots(transport.BootTimedOut, c.ID) || d < least || d > most+t.soon().Seconds() {
+	if d := boots[0].at.Sub(last).Seconds(); !boots[0].boots(transport.BootTimedOut, t.c.ID) || d < least || d > most+t.soon().Seconds() {
 		return t.fail("04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), boots[0])
 	}
 	t.show(boots[0].frame)
@@ -808,16 +789,15 @@ func silentClient(t *T) error {
 }
 
 func oneRepetition(t *T) error {
-	p, c := t.p, t.c
-	t.settle(c, c)
-	c.keep = noDataAcks
+	t.settle(t.c, t.c)
+	t.c.keep = noDataAcks
 	for i := range 5 {
-		p[0].say(p[0].chat(fmt.Sprintf("again %d", i)))
+		t.p[0].say(t.p[0].chat(fmt.Sprintf("again %d", i)))
 		t.wait(30 * time.Millisecond)
 	}
 	t.wait(3500 * time.Millisecond)
 	byFrame, most, at := map[int]int{}, 0, 0
-	for _, m := range c.in {
+	for _, m := range t.c.in {
 		if m.again && m.Type == transport.Standard {
 			if byFrame[m.frame]++; byFrame[m.frame] > most {
 				most, at = byFrame[m.frame], m.frame
@@ -835,71 +815,67 @@ func oneRepetition(t *T) error {
 }
 
 func unknownType(t *T) error {
-	p := t.p
-	body := p[0].chat("before 77")
-	t.rests(p[0], betweenAll)
-	d := p[0].collectedLine(body)
+	body := t.p[0].chat("before 77")
+	t.rests(t.p[0], betweenAll)
+	d := t.p[0].collectedLine(body)
 	if d == nil {
 		return skip("the client may not send now")
 	}
 	d = append(slices.Clone(d), 0x77, 1, 2)
 	d[1]++
-	p[0].keep = func(m *transport.Message) bool { // it must arrive with the unknown message behind it
+	t.p[0].keep = func(m *transport.Message) bool { // it must arrive with the unknown message behind it
 		return m.Type != transport.Standard || !bytes.Equal(m.Body, body)
 	}
 	came := false
 	for range 5 {
-		p[0].raw(t.now(), d)
-		if came = t.until(t.soon()/3, func() bool { return len(p[1].lines(body)) > 0 }); came {
+		t.p[0].raw(t.now(), d)
+		if came = t.until(t.soon()/3, func() bool { return len(t.p[1].lines(body)) > 0 }); came {
 			break
 		}
 	}
 	if !came {
-		return t.fail("the line before the unknown message at the others", p[1].games(msg.OpChat))
+		return t.fail("the line before the unknown message at the others", t.p[1].games(msg.OpChat))
 	}
-	p[0].keep = nil
-	after := p[0].chat("after 77")
-	p[0].say(after)
-	if !t.until(t.soon(), func() bool { return len(p[1].lines(after)) > 0 }) {
-		return t.fail("the next line at the others: the connection lives", p[1].games(msg.OpChat))
+	t.p[0].keep = nil
+	after := t.p[0].chat("after 77")
+	t.p[0].say(after)
+	if !t.until(t.soon(), func() bool { return len(t.p[1].lines(after)) > 0 }) {
+		return t.fail("the next line at the others: the connection lives", t.p[1].games(msg.OpChat))
 	}
 	return nil
 }
 
 func unknownOpcode(t *T) error {
-	p := t.p
 	body := unhex("cd2a000000")
-	p[0].say(body)
+	t.p[0].say(body)
 	if !t.until(t.soon(), func() bool {
-		return slices.ContainsFunc(p[0].out, func(m *message) bool {
-			return m.Type == transport.Standard && bytes.Equal(m.Body, body) && p[0].acked(false, m.Seq)
+		return slices.ContainsFunc(t.p[0].out, func(m *message) bool {
+			return m.Type == transport.Standard && bytes.Equal(m.Body, body) && t.p[0].acked(false, m.Seq)
 		})
 	}) {
 		return t.fail("an acknowledgement of CD")
 	}
-	t.settle(p[0], p...)
-	if list := gamesOf(p, decode.Opcode(body[0])); len(list) > 0 {
+	t.settle(t.p[0], t.p...)
+	if list := gamesOf(t.p, decode.Opcode(body[0])); len(list) > 0 {
 		return t.fail("CD at nobody", list)
 	}
 	return nil
 }
 
 func withoutID(t *T) error {
-	c := t.c
-	c.raw(t.now(), datagram(transport.UnassignedPeer, unhex("32068000002a")))
+	t.c.raw(t.now(), datagram(transport.UnassignedPeer, unhex("32068000002a")))
 	t.wait(shortWait)
-	if len(c.in) > 0 || c.odd > 0 {
-		return t.proves("no answer to a stranger's game message", c.all())
+	if len(t.c.in) > 0 || t.c.odd > 0 {
+		return t.proves("no answer to a stranger's game message", t.c.all())
 	}
 	return nil
 }
 
 func outsideWindow(t *T) error {
-	p := t.p
-	c := p[0]
+	c := t.p[0]
 	last, ok := c.lastData()
 	if !ok {
-		t.settle(c, p...)
+		t.settle(c, t.p...)
 		last, _ = c.lastData()
 	}
 	body := c.chat("outside")
@@ -908,8 +884,8 @@ func outsideWindow(t *T) error {
 		c.raw(t.now(), datagram(c.ID, standard(seq, body)))
 		t.wait(50 * time.Millisecond)
 	}
-	t.settle(c, p...)
-	if list := p[1].lines(body); len(list) > 0 {
+	t.settle(c, t.p...)
+	if list := t.p[1].lines(body); len(list) > 0 {
 		return t.proves(fmt.Sprintf("message %d not to be acted on", seq), list)
 	}
 	if !t.until(t.soon(), func() bool { return c.acked(false, seq) }) {
@@ -919,9 +895,8 @@ func outsideWindow(t *T) error {
 }
 
 func idsNotReused(t *T) error {
-	c := t.c
-	first := c.ID
-	t.leaves(c)
+	first := t.c.ID
+	t.leaves(t.c)
 	again, err := t.joined()
 	if err != nil {
 		return err

@@ -44,16 +44,15 @@ func updateCases() []Case {
 }
 
 func noClientUpdates(t *T) error {
-	p := t.p
 	var sent [][]byte
 	for range 5 {
-		sent = append(sent, update(p[0]))
-		p[0].SendBody(t.now(), false, sent[len(sent)-1])
+		sent = append(sent, update(t.p[0]))
+		t.p[0].SendBody(t.now(), false, sent[len(sent)-1])
 		t.wait(20e6)
 	}
-	t.settle(p[0], p...)
+	t.settle(t.p[0], t.p...)
 	t.wait(betweenAll)
-	for _, o := range p {
+	for _, o := range t.p {
 		for _, m := range o.games(msg.OpStateUpdate) {
 			if _, flags, ok := msg.UpdateHead(m.Body); ok && flags&msg.DirtyPower != 0 {
 				return t.fail("no update with flag 80", m).known(slices.ContainsFunc(sent, func(b []byte) bool { return bytes.Equal(b, m.Body) }))
@@ -64,33 +63,31 @@ func noClientUpdates(t *T) error {
 }
 
 func updatesPassedOn(t *T) error {
-	p := t.p
 	const tries = 20 // each may be lost
 	for range tries {
-		body := update(p[0])
-		p[0].SendBody(t.now(), false, body)
-		if !t.until(betweenAll, func() bool { return every(p[1:], func(o *client) bool { return o.count(body) > 0 }) }) {
+		body := update(t.p[0])
+		t.p[0].SendBody(t.now(), false, body)
+		if !t.until(betweenAll, func() bool { return every(t.p[1:], func(o *client) bool { return o.count(body) > 0 }) }) {
 			continue
 		}
-		for _, o := range p[1:] {
+		for _, o := range t.p[1:] {
 			if m := o.copies(body)[0]; m.Reliable {
 				return t.fail("an unreliable copy", m)
 			}
 		}
-		if list := p[0].copies(body); len(list) > 0 {
+		if list := t.p[0].copies(body); len(list) > 0 {
 			return t.fail("no copy back to the sender", list)
 		}
 		return nil
 	}
-	return t.fail("copies of the update at all others", p[1].games(msg.OpStateUpdate))
+	return t.fail("copies of the update at all others", t.p[1].games(msg.OpStateUpdate))
 }
 
 func explosionsPassedOn(t *T) error {
-	p := t.p
-	body := p[0].adapt(explosion)
-	p[0].say(body)
-	t.settle(p[0], p...)
-	if o := without(p[1:], 1, body); o != nil {
+	body := t.p[0].adapt(explosion)
+	t.p[0].say(body)
+	t.settle(t.p[0], t.p...)
+	if o := without(t.p[1:], 1, body); o != nil {
 		return t.fail("one copy of 29 at "+o.name, o.games(msg.OpExplosion))
 	}
 	return nil

@@ -35,6 +35,26 @@ type reliant func(r *dissect.Record) (about bool, broken *breach, needs []side)
 
 func (w reliant) see(r *dissect.Record) (about bool, broken *breach, needs []side) { return w(r) }
 
+// told returns a watcher of the host's messages of one type.
+func told[M decode.Message](see func(r *dissect.Record, m M) (about bool, broken *breach)) watch {
+	return func(r *dissect.Record) (about bool, broken *breach) {
+		if m, ok := r.Message.(M); ok && fromHost(r) {
+			return see(r, m)
+		}
+		return false, nil
+	}
+}
+
+// sent returns a watcher of the host's messages with an opcode, whether or not they decode.
+func sent(op decode.Opcode, see watch) watch {
+	return func(r *dissect.Record) (about bool, broken *breach) {
+		if o, ok := game(r); ok && o == op {
+			return see(r)
+		}
+		return false, nil
+	}
+}
+
 // needing returns a watcher that needs directions of the record's conversation.
 func needing(w watch, dirs ...dissect.Dir) watcher {
 	return reliant(func(r *dissect.Record) (about bool, broken *breach, needs []side) {
@@ -314,24 +334,23 @@ func watchNever(op decode.Opcode) watcher {
 }
 
 func watchSpaces() watcher {
-	type state struct{ asked bool }
-	by := map[int]*state{} // conversations with a captured connect
+	asked := map[int]bool{} // conversations with a captured connect: whether round 0 has been asked for
 	return watch(func(r *dissect.Record) (bool, *breach) {
-		s := by[r.Conversation]
+		begun, known := asked[r.Conversation]
 		h := &r.Transport
 		switch {
 		case r.Kind != dissect.KindMessage || h.Short:
 		case r.Dir == dissect.ToHost && h.Type == transport.Connect && r.Peer == transport.UnassignedPeer:
-			remember(by, r.Conversation, &state{}, mostStreams)
-		case !fromHost(r) || s == nil:
+			remember(asked, r.Conversation, false, mostStreams)
+		case !fromHost(r) || !known:
 		case h.Type == transport.Connect:
 			if h.Seq != 0 {
 				return true, breaks("the accept has number %d", h.Seq)
 			}
 			return true, nil
-		case h.Type == transport.Standard && h.HasSeq && !s.asked:
+		case h.Type == transport.Standard && h.HasSeq && !begun:
 			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 0 {
-				s.asked = true
+				asked[r.Conversation] = true
 				if h.Seq != 0 {
 					return true, breaks("the first game message has number %d", h.Seq)
 				}
@@ -433,11 +452,7 @@ func watchPeer() watcher {
 }
 
 func watchSettings() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		op, ok := game(r)
-		if !ok || op != msg.OpSettings {
-			return false, nil
-		}
+	return sent(msg.OpSettings, func(r *dissect.Record) (bool, *breach) {
 		if odd := oddSettings(r.Payload); odd != "" {
 			return true, breaks("expected %s", odd)
 		}
@@ -529,11 +544,7 @@ func watchMade() watcher {
 }
 
 func watchHostEvents() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		m, ok := r.Message.(*msg.HostEvent)
-		if !ok || !fromHost(r) {
-			return false, nil
-		}
+	return told(func(r *dissect.Record, m *msg.HostEvent) (bool, *breach) {
 		switch m.Code {
 		case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted, event.CodeAddToRepairList, event.CodeObjectExploding:
 			return true, nil
@@ -593,10 +604,7 @@ func watchUnborn() watcher {
 }
 
 func watchFlags() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
-			return false, nil
-		}
+	return sent(msg.OpStateUpdate, func(r *dissect.Record) (bool, *breach) {
 		if m, ok := r.Message.(*msg.StateUpdate); ok && m.Flags&msg.DirtyPower != 0 {
 			return true, breaks("flags %02X", uint8(m.Flags)).known(r.CopyOf > 0)
 		}
@@ -605,10 +613,7 @@ func watchFlags() watcher {
 }
 
 func watchUnreliable() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
-		if op, ok := game(r); !ok || op != msg.OpStateUpdate {
-			return false, nil
-		}
+	return sent(msg.OpStateUpdate, func(r *dissect.Record) (bool, *breach) {
 		if r.Transport.Reliable {
 			return true, breaks("1C with number %d", r.Transport.Seq)
 		}
@@ -692,7 +697,7 @@ func watchStop() watcher {
 		h := &r.Transport
 		goodbye, _ := r.Message.(*transport.Goodbye)
 		switch {
-		case r.Kind != dissect.KindMessage:
+		case r.Kind != dissect.KindMessage || len(r.Bytes) <= h.Size:
 		case begins(r):
 			delete(ids, r.Conversation)
 		case r.Dir == dissect.ToHost && (h.Type == transport.Disconnect || h.Type == transport.Leave):
