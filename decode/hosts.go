@@ -151,6 +151,23 @@ type Deviation struct {
 	Rule    Rule
 }
 
+// A Habit is a documented way of hosts of another dialect with a message that they send of
+// their own accord, or with all copies of one.
+type Habit struct {
+	Dialect Dialect
+	Rule    Rule
+}
+
+// Habit returns the habit of hosts of a dialect with the message, nil if there is none.
+func (s *Spec) Habit(d Dialect) *Habit {
+	for i := range s.Habits {
+		if s.Habits[i].Dialect == d {
+			return &s.Habits[i]
+		}
+	}
+	return nil
+}
+
 // Deviation returns the way of hosts of a dialect with a client's message, nil
 // if it is the stock host's.
 func (s *Spec) Deviation(d Dialect) *Deviation {

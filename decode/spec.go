@@ -251,6 +251,8 @@ type Spec struct {
 
 	// Deviations are the ways of hosts of other dialects with a client's message.
 	Deviations []Deviation
+	// Habits are the ways of hosts of other dialects with their own messages and copies.
+	Habits []Habit
 	// Need names the clients with messages that a playable host passes on and the
 	// stock host consumes.
 	Need Need

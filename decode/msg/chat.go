@@ -20,7 +20,14 @@ var chatSpec = decode.Spec{
 	Doc:      "A player says something to all; the author sees it when the copy comes back.",
 	Brief:    []string{"sender", "text"},
 	Layout:   decode.LayoutOf[Chat](),
+	Habits:   []decode.Habit{slotAsSender},
 }
+
+// slotAsSender is the way of OpenBC's hosts with lines of chat.
+var slotAsSender = decode.Habit{Dialect: decode.OpenBC, Rule: decode.Rule{
+	Name: "chat-sender-is-slot",
+	Text: "writes the sender's slot into chat lines; the stock host passes them on as they are",
+}}
 
 // Chat is a line of chat.
 type Chat struct {

@@ -56,6 +56,16 @@ func TestHosts(t *testing.T) {
 			}
 			rules[d.Rule.Name] = d.Rule
 		}
+		for i := range s.Habits {
+			h := &s.Habits[i]
+			if s.Habit(h.Dialect) != h || h.Dialect == decode.Stock || h.Dialect == decode.Undecided || !name.MatchString(h.Rule.Name) || h.Rule.Text == "" {
+				t.Errorf("%s: %+v", s.Name, h)
+			}
+			if other, ok := rules[h.Rule.Name]; ok && other != h.Rule {
+				t.Errorf("%s: two rules are called %s", s.Name, h.Rule.Name)
+			}
+			rules[h.Rule.Name] = h.Rule
+		}
 	}
 }
 

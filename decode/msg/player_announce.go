@@ -24,6 +24,10 @@ var playerAnnounceSpec = decode.Spec{
 	Brief:      []string{"player", "code"},
 	HostFields: []decode.HostField{{Name: "dest", From: decode.HostIDs}, {Name: "player", From: decode.GivenID}},
 	Layout:     decode.LayoutOf[PlayerAnnounce](),
+	Habits: []decode.Habit{{Dialect: decode.OpenBC, Rule: decode.Rule{
+		Name: "announces-present-players",
+		Text: "tells a newcomer of each player in the game with a PlayerAnnounce; the stock host announces the newcomer alone",
+	}}},
 }
 
 // PlayerAnnounce is NEW_PLAYER_IN_GAME: code NEW_PLAYER_IN_GAME or

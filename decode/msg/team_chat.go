@@ -17,6 +17,7 @@ var teamChatSpec = decode.Spec{
 	Doc:      "A player says something to the team.",
 	Brief:    []string{"sender", "text"},
 	Layout:   decode.LayoutOf[TeamChat](),
+	Habits:   []decode.Habit{slotAsSender},
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayEcho, Rule: decode.Rule{
 			Name: "team-chat-to-all",

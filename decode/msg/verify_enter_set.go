@@ -23,6 +23,10 @@ var verifyEnterSetSpec = decode.Spec{
 	Doc:       "The receiver should have this object; if it does not, it asks with 0x1E.",
 	Brief:     []string{"object_id"},
 	Layout:    decode.LayoutOf[VerifyEnterSet](),
+	Habits: []decode.Habit{{Dialect: decode.OpenBC, Rule: decode.Rule{
+		Name: "no-verify-enter-set",
+		Text: "sends no VerifyEnterSet when a ship is created; the stock host sends one to every player",
+	}}},
 }
 
 // VerifyEnterSet is VERIFY_ENTER_SET.

@@ -10,10 +10,7 @@ import (
 
 // Rules of OpenBC beside those in the specs.
 var (
-	rulePresent   = &decode.Rule{Name: "announces-present-players", Text: "tells a newcomer of each player in the game with a PlayerAnnounce; the stock host announces the newcomer alone"}
-	ruleEnter     = &decode.Rule{Name: "no-verify-enter-set", Text: "sends no VerifyEnterSet when a ship is created; the stock host sends one to every player"}
 	ruleUnknown   = &decode.Rule{Name: "answers-unknown-object", Text: "answers a request for an object that it does not know with VerifyEnterSet; the stock host is silent"}
-	ruleChat      = &decode.Rule{Name: "chat-sender-is-slot", Text: "writes the sender's slot into chat lines; the stock host passes them on as they are"}
 	ruleLoading   = &decode.Rule{Name: "copies-while-loading", Text: "passes messages on to players that are still loading; the stock host waits until they are ready"}
 	ruleObjects   = &decode.Rule{Name: "objects-while-loading", Text: "sends a newcomer the ships with the Settings; the stock host sends them when the newcomer is ready"}
 	rulePriority  = &decode.Rule{Name: "class-of-copies", Text: "sends copies without priority, StateUpdate always unreliable and all others reliable; the stock host copies both from the original"}
@@ -47,8 +44,8 @@ func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 		return ruleFragments
 	}
 	if how == "differs" {
-		if c.specOf(x).Topic == decode.TopicTalk {
-			return ruleChat
+		if habit := c.specOf(x).Habit(decode.OpenBC); habit != nil && c.specOf(x).Topic == decode.TopicTalk {
+			return &habit.Rule
 		}
 		if x.alt != nil && (x.alt.reliable != x.reliable || x.alt.priority != x.priority) {
 			return rulePriority
@@ -58,17 +55,13 @@ func (c *comparer) deviationOf(x *expect, how string) *decode.Rule {
 	if rule := c.relayedOtherwise(x, how); rule != nil {
 		return rule
 	}
-	switch x.op {
-	case msg.OpPlayerAnnounce:
-		if how == "extra" && x.src != nil && x.src.client != x.to {
-			return ruleLoading
-		}
-		return rulePresent
-	case msg.OpVerifyEnterSet:
-		if how == "missing" {
-			return ruleEnter
-		}
+	switch habit := c.specOf(x).Habit(decode.OpenBC); {
+	case x.op == msg.OpPlayerAnnounce && how == "extra" && x.src != nil && x.src.client != x.to:
+		return ruleLoading
+	case x.op == msg.OpVerifyEnterSet && how == "extra":
 		return ruleUnknown
+	case habit != nil && c.specOf(x).Topic != decode.TopicTalk:
+		return &habit.Rule
 	}
 	copied := x.src != nil && x.src.op == x.op && x.src.client != x.to
 	switch {

@@ -32,13 +32,30 @@ func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (
 	return list
 }
 
+// undescribed is the rule of the command replay for all that a model of OpenBC explains and no
+// other rule describes.
+const undescribed = "other"
+
+// describes reports whether a rule is OpenBC's way with one of some messages. Other rules are
+// about other cases than those that compare captures: who follows them keeps the rules of these.
+func describes(rule string, rows []*conform.Row) bool {
+	return slices.ContainsFunc(rows, func(row *conform.Row) bool {
+		spec := msg.Catalog().Lookup(row.Opcode)
+		if spec == nil {
+			return false
+		}
+		d, h := spec.Deviation(decode.OpenBC), spec.Habit(decode.OpenBC)
+		return d != nil && d.Rule.Name == rule || h != nil && h.Rule.Name == rule
+	})
+}
+
 // A tally counts the messages that a case is about.
 type tally struct {
 	of *Reading
 	c  *Case
 
 	matched, broken int
-	documented      int // broken as openbc.go documents of the case
+	documented      int // broken as OpenBC's servers are documented to break it
 	guarded         int // changed or refused by a rule that protects players
 	doubtful        int // those that a message may explain that the capture lacks
 	unlisted        int // those beyond the ones that a report lists
@@ -107,8 +124,8 @@ func (n *tally) differs(frame int, doubtful bool, text string) {
 }
 
 // explained adds the messages of some rows that documented rules explain. Those of a host
-// that is no OpenBC server are of the relay. Of an OpenBC server, only the rule that
-// openbc.go names of the case is a documented way to break it.
+// that is no OpenBC server are of the relay. Of an OpenBC server, a rule about these
+// messages is a documented way to break the case only if openbc.go has one.
 func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
 	for _, d := range r.Deviations {
 		count := 0
@@ -121,12 +138,14 @@ func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
 		case r.Dialect != decode.OpenBC:
 			n.guarded += count
 			n.rules = append(n.rules, text)
-		case slices.Contains(elsewhere, d.Rule.Name):
-		case slices.Contains(described[n.c.ID], d.Rule.Name):
+		case d.Rule.Name == undescribed:
+			n.differs(d.First, true, text)
+		case !describes(d.Rule.Name, rows):
+		case n.c.OpenBC == "":
+			n.differs(d.First, false, text)
+		default:
 			n.documented += count
 			n.rules = append(n.rules, text)
-		default:
-			n.differs(d.First, d.Rule.Name == undescribed, text)
 		}
 	}
 }

@@ -912,7 +912,7 @@ var faults = []fault{
 		if op(m) == int(msg.OpObjectCreateTeam) && !p.seqs[m.Seq] {
 			p.seqs[m.Seq] = true
 			const destAt = 13
-			event := unhex(forwards[0].bodies[0])
+			event := unhex(samples[0].bodies[0])
 			copy(event[destAt:], m.Body[shipAt:shipAt+4])
 			f.toOthers(at, event, playing)
 		}
@@ -1011,13 +1011,27 @@ func TestFaultsSlow(t *testing.T) {
 // allFaults returns the faults, with one for each opcode that is forwarded.
 func allFaults() []fault {
 	list := slices.Clone(faults)
-	for _, f := range forwards {
+	for _, f := range samples {
 		id := fmt.Sprintf("R-%02X", uint8(f.op))
-		if !slices.ContainsFunc(list, func(ft fault) bool { return ft.caught == id }) {
+		if f.forwarded() && !slices.ContainsFunc(list, func(ft fault) bool { return ft.caught == id }) {
 			list = append(list, fault{name: "a byte of " + id + " changed", caught: id, out: changes(int(f.op), flipLast)})
 		}
 	}
 	return list
+}
+
+// Every message that the stock host passes on to all others has a case that tries it.
+func TestForwardedHaveSamples(t *testing.T) {
+	for _, spec := range msg.Catalog().All() {
+		if spec.Relay == decode.RelayForward && !slices.ContainsFunc(samples, func(s sample) bool { return s.op == spec.Code }) {
+			t.Errorf("%s: no sample", spec.Name)
+		}
+	}
+	for i := range samples {
+		if s := &samples[i]; s.forwarded() == (s.toCase().ID[0] == 'N') || s.op != decode.Opcode(unhex(s.bodies[0])[0]) {
+			t.Errorf("%02X: %s", uint8(s.op), s.toCase().ID)
+		}
+	}
 }
 
 // Every case has a fault that it catches.

@@ -11,63 +11,66 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
-// A forward is a message that the host passes on: bodies as the game writes them, with
-// objects of slot 0.
-type forward struct {
+// A sample is a message whose spec tells whether the host passes it on: bodies as the game
+// writes them, with objects of slot 0.
+type sample struct {
 	op     decode.Opcode
 	grade  Grade
 	bodies []string
-	cloaks bool // it is about the cloaking device of a Bird of Prey
+	ship   string // the creation of the sender's own ship; empty for a player's who stays
 }
 
-var forwards = []forward{
-	{op: msg.OpStartFiring, grade: OnWire, bodies: []string{"0728810000d800800000000000050000400000000000000000"}},
-	{op: msg.OpStopFiring, grade: OnWire, bodies: []string{"0801010000da0080000000000005000040"}},
-	{op: msg.OpStopFiringAtTarget, grade: FromCode, bodies: []string{"090c010000dc0080000000000005000040ffff0340"}},
-	{op: msg.OpSubsystemStatus, grade: OnWire, bodies: []string{"0a04010000dd008000000000000500004001"}},
-	{op: msg.OpAddToRepairList, grade: FromCode, bodies: []string{"0b01010000df008000020000400c000040"}},
-	{op: msg.OpClientEvent, grade: FromCode, bodies: []string{"0c01010000da0080000000000005000040"}},
-	{op: msg.OpStartCloaking, grade: FromCode, bodies: []string{"0e01010000e2008000000000000d000040"}, cloaks: true},
-	{op: msg.OpStopCloaking, grade: FromCode, bodies: []string{"0f01010000e4008000000000000d000040"}, cloaks: true},
-	{op: msg.OpStartWarp, grade: OnWire, bodies: []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}},
-	{op: msg.OpRepairListPriority, grade: OnWire, bodies: []string{"110c010000760080000000000018000040" + "02000040"}},
-	{op: msg.OpSetPhaserLevel, grade: OnWire, bodies: []string{"1205010000e0008000000000000500004002"}},
-	{
-		op: msg.OpTorpedoFire, grade: OnWire, bodies: []string{"190d0000400201df8711ffff03400088d85c", "190d0000400205df8711"},
-	},
-	{
-		op: msg.OpPulseFire, grade: OnWire, bodies: []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"},
-	},
-	{op: msg.OpTorpedoTypeChange, grade: OnWire, bodies: []string{"1b05010000fe008000080000400800004001"}},
+var samples = []sample{
+	{msg.OpStartFiring, OnWire, []string{"0728810000d800800000000000050000400000000000000000"}, ""},
+	{msg.OpStopFiring, OnWire, []string{"0801010000da0080000000000005000040"}, ""},
+	{msg.OpStopFiringAtTarget, FromCode, []string{"090c010000dc0080000000000005000040ffff0340"}, ""},
+	{msg.OpSubsystemStatus, OnWire, []string{"0a04010000dd008000000000000500004001"}, ""},
+	{msg.OpAddToRepairList, FromCode, []string{"0b01010000df008000020000400c000040"}, ""},
+	{msg.OpClientEvent, FromCode, []string{"0c01010000da0080000000000005000040"}, ""},
+	{msg.OpStartCloaking, FromCode, []string{"0e01010000e2008000000000000d000040"}, birdOfPrey}, // hosts may know that an Akira cannot
+	{msg.OpStopCloaking, FromCode, []string{"0f01010000e4008000000000000d000040"}, birdOfPrey},
+	{msg.OpStartWarp, OnWire, []string{"102a810000ec008000000000000600004006" + "4d756c746931" + "00000000000000000000000000000000"}, ""},
+	{msg.OpRepairListPriority, OnWire, []string{"110c010000760080000000000018000040" + "02000040"}, ""},
+	{msg.OpSetPhaserLevel, OnWire, []string{"1205010000e0008000000000000500004002"}, ""},
+	{msg.OpTorpedoFire, OnWire, []string{"190d0000400201df8711ffff03400088d85c", "190d0000400205df8711"}, ""},
+	{msg.OpPulseFire, OnWire, []string{"1a770000400275" + "0ed20368000840", "1a2600004002acb73c01"}, ""},
+	{msg.OpTorpedoTypeChange, OnWire, []string{"1b05010000fe008000080000400800004001"}, ""},
+	{msg.OpChangedTarget, OnWire, []string{"0d0c01000058008000000000" + "00ffffff3fffff0340"}, ""},
+	{msg.OpSelfDestructRequest, OnWire, []string{"13"}, akira}, // later cases need the ships of those who stay
+	{msg.OpCollisionEffect, OnWire, []string{"15248100005000800000000000ffffff3f010d7e00d9bb20a044"}, ""},
+	{msg.OpClientReady, OnWire, []string{"2a20"}, ""},
+	{msg.OpHostEvent, FromCode, []string{"0601010000df0080000200004018000040"}, ""},
+	{msg.OpDestroyObject, FromCode, []string{"1464000040"}, ""},
+	{msg.OpPlayerAnnounce, FromCode, []string{"1766080000f1008000000000004f06000002"}, ""},
+	{msg.OpPlayerDeleted, FromCode, []string{"180400000043616479"}, ""},
+	{msg.OpExplosion, FromCode, []string{explosion}, ""},
 }
 
-// A consumed message is one that the host passes on to nobody.
-type consumed struct {
-	op       decode.Opcode
-	grade    Grade
-	profiles Profile
-	body     string
-}
+// forwarded reports whether the stock host passes the message on.
+func (s *sample) forwarded() bool { return msg.Catalog().Lookup(s.op).Relay == decode.RelayForward }
 
-var consumes = []consumed{
-	{op: msg.OpChangedTarget, grade: OnWire, body: "0d0c01000058008000000000" + "00ffffff3fffff0340"},
-	{op: msg.OpSelfDestructRequest, grade: OnWire, body: "13"},
-	{
-		op: msg.OpCollisionEffect, grade: OnWire, body: "15248100005000800000000000ffffff3f010d7e00d9bb20a044",
-	},
-	{op: msg.OpClientReady, grade: OnWire, body: "2a20"},
-	{op: msg.OpHostEvent, grade: FromCode, body: "0601010000df0080000200004018000040"},
-	{op: msg.OpDestroyObject, grade: FromCode, body: "1464000040"},
-	{op: msg.OpPlayerAnnounce, grade: FromCode, body: "1766080000f1008000000000004f06000002"},
-	{op: msg.OpPlayerDeleted, grade: FromCode, body: "180400000043616479"},
-	{
-		op: msg.OpExplosion, grade: FromCode, profiles: likeStock, body: explosion,
-	},
+// toCase returns the case about the message: R if the host passes it on, N if not.
+func (s *sample) toCase() Case {
+	spec, name := msg.Catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op))
+	c := Case{
+		ID: "N-" + name, Title: name + " not passed on", Rule: name + " from a client is passed on to nobody.",
+		Source: "TRANSPORT 11.1, 11.3", Grade: s.grade, players: 3, run: func(t *T) error { return notPassedOn(t, s.op, s.bodies[0]) },
+	}
+	switch {
+	case s.forwarded():
+		c.ID, c.Title = "R-"+name, name+" forwarded"
+		c.Rule = name + " goes unchanged and reliably to every other client in the game, in order, and not to its sender."
+		c.Source, c.compare, c.run = "TRANSPORT 11.1, 11.2", name, func(t *T) error { return forwarded(t, s.op, s.bodies) }
+	case spec.Dir == decode.FromClient: // a capture can show that it is consumed: hosts send none of their own
+		c.watch = func() watcher { return watchNever(s.op) }
+	case spec.Need == decode.NeedAll:
+		c.Profiles = likeStock
+	}
+	if s.ship != "" {
+		c.client = flying(s.ship)
+	}
+	return c
 }
-
-// observed reports whether a capture can show that a message is consumed: hosts
-// send none of their own.
-func (n *consumed) observed() bool { return msg.Catalog().Lookup(n.op).Dir == decode.FromClient }
 
 func gameCases() []Case {
 	list := []Case{
@@ -104,32 +107,8 @@ func gameCases() []Case {
 			Source: "GAME 8.3", Grade: FromCode, watch: watchHostEvents,
 		},
 	}
-	for _, f := range forwards {
-		c := Case{
-			ID: fmt.Sprintf("R-%02X", uint8(f.op)), Title: fmt.Sprintf("%02X forwarded", uint8(f.op)),
-			Rule:   fmt.Sprintf("%02X goes unchanged and reliably to every other client in the game, in order, and not to its sender.", uint8(f.op)),
-			Source: "TRANSPORT 11.1, 11.2", Grade: f.grade,
-			players: 3, run: func(t *T) error { return forwarded(t, &f) }, compare: fmt.Sprintf("%02X", uint8(f.op)),
-		}
-		if f.cloaks { // hosts may know that an Akira cannot
-			c.client = flying(birdOfPrey)
-		}
-		list = append(list, c)
-	}
-	for _, n := range consumes {
-		c := Case{
-			ID: fmt.Sprintf("N-%02X", uint8(n.op)), Title: fmt.Sprintf("%02X not passed on", uint8(n.op)),
-			Rule:   fmt.Sprintf("%02X from a client is passed on to nobody.", uint8(n.op)),
-			Source: "TRANSPORT 11.1, 11.3", Grade: n.grade, Profiles: n.profiles,
-			players: 3, run: func(t *T) error { return notPassedOn(t, &n) },
-		}
-		if n.op == msg.OpSelfDestructRequest { // later cases need the ships of those who stay
-			c.client = flying(akira)
-		}
-		if n.observed() {
-			c.watch = func() watcher { return watchNever(n.op) }
-		}
-		list = append(list, c)
+	for i := range samples {
+		list = append(list, samples[i].toCase())
 	}
 	return append(list,
 		Case{
@@ -159,35 +138,35 @@ func gameCases() []Case {
 	)
 }
 
-func forwarded(t *T, f *forward) error {
+func forwarded(t *T, op decode.Opcode, texts []string) error {
 	p := t.p
 	if t.c != nil {
 		p = append([]*client{t.c}, p...)
 	}
 	var bodies [][]byte
-	for _, text := range f.bodies {
+	for _, text := range texts {
 		b := p[0].adapt(text)
 		bodies = append(bodies, b)
 		p[0].say(b)
 	}
 	t.settle(p[0], p...)
 	if p[0].count(bodies[0]) > 0 {
-		return t.fail(fmt.Sprintf("no %02X back to its sender", uint8(f.op)), p[0].games(f.op))
+		return t.fail(fmt.Sprintf("no %02X back to its sender", uint8(op)), p[0].games(op))
 	}
 	for _, o := range p[1:] {
 		at := -1
 		for _, b := range bodies {
 			list := o.copies(b)
-			if len(list) == 0 || len(list) > 1 && msg.Catalog().Lookup(f.op).Made != decode.MadeByStock {
+			if len(list) == 0 || len(list) > 1 && msg.Catalog().Lookup(op).Made != decode.MadeByStock {
 				dropped := len(bodies) > 1 && bytes.Equal(b, bodies[1]) && every(p[1:], func(o *client) bool { return o.count(b) == 0 })
-				return t.fail(fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(f.op)).known(dropped)
+				return t.fail(fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(op)).known(dropped)
 			}
 			if !list[0].Reliable {
 				return t.fail("a reliable copy", list)
 			}
 			i := slices.IndexFunc(o.delivered, func(m *message) bool { return bytes.Equal(m.Body, b) })
 			if i < at {
-				return t.fail("the copies in order", o.games(f.op))
+				return t.fail("the copies in order", o.games(op))
 			}
 			at = i
 			t.show(list[0].frame)
@@ -205,12 +184,12 @@ func (c *client) strange(op decode.Opcode) messages {
 	return c.delivered.where(func(m *message) bool { return m.game() && !m.is(msg.OpChat) })
 }
 
-func notPassedOn(t *T, n *consumed) error {
+func notPassedOn(t *T, op decode.Opcode, text string) error {
 	c := t.p[0]
 	if t.c != nil {
 		c = t.c
 	}
-	body := c.adapt(n.body)
+	body := c.adapt(text)
 	c.say(body)
 	t.settle(c, t.p...)
 	var found messages
@@ -218,14 +197,14 @@ func notPassedOn(t *T, n *consumed) error {
 	for _, o := range t.p {
 		list := o.copies(body)
 		copies := len(list)
-		if n.observed() {
-			list = o.games(n.op)
+		if msg.Catalog().Lookup(op).Dir == decode.FromClient {
+			list = o.games(op)
 		}
 		plain = plain && len(list) == copies && copies <= 1
 		found = append(found, list...)
 	}
 	if len(found) > 0 {
-		return t.fail(fmt.Sprintf("%02X at nobody", uint8(n.op)), found).known(plain)
+		return t.fail(fmt.Sprintf("%02X at nobody", uint8(op)), found).known(plain)
 	}
 	return nil
 }
@@ -429,8 +408,11 @@ func nextShip(t *T) error {
 }
 
 func onlyInGame(t *T) error {
-	t.p[0].say(t.p[0].adapt(forwards[0].bodies[0]))
-	t.p[0].say(t.p[0].adapt(forwards[11].bodies[0]))
+	for _, s := range samples {
+		if s.op == msg.OpStartFiring || s.op == msg.OpTorpedoFire {
+			t.p[0].say(t.p[0].adapt(s.bodies[0]))
+		}
+	}
 	t.settle(t.p[0], t.p...)
 	t.wait(betweenAll)
 	early := t.c.delivered.where(func(m *message) bool {

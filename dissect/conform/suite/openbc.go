@@ -4,33 +4,8 @@ package suite
 // other ways to break the rule: those are faults of OpenBC's servers, too.
 type difference struct{ text, source string }
 
-// described are the rules of the command replay that describe the difference, for the cases
-// that compare captures.
-var described = map[string][]string{
-	"J-11": {"announces-present-players"},
-	"O-1":  {"own-creations-only"},
-	"O-2":  {"no-verify-enter-set"},
-	"R-0E": {"refuses-cloak-and-warp"},
-	"R-19": {"drops-unread-shots"},
-	"R-1A": {"drops-unread-shots"},
-	"R-2C": {"chat-sender-is-slot"},
-	"R-2D": {"team-chat-to-all", "chat-sender-is-slot"},
-	"R-41": {"team-not-echoed"},
-}
-
-// undescribed is the rule of the command replay for all that a model of OpenBC explains and no
-// other rule describes.
-const undescribed = "other"
-
-// elsewhere are rules of the command replay that are about other cases than those that
-// compare captures: R-A1, T-6, T-7, T-12, J-12, L-2, O-4 and O-5. A host that follows them keeps the
-// rules of the others.
-var elsewhere = []string{
-	"copies-while-loading", "class-of-copies", "fragments-in-order-only", "objects-while-loading", "leave-not-passed-on",
-	"answers-unknown-object", "answers-by-slot", "drops-unread-events", "acts-on-arrival",
-}
-
-// differences are those of OpenBC's servers, by case. Their sources are parts of the
+// differences are those of OpenBC's servers, by case: the only table of what concerns a case and
+// not a message, which has Deviations and Habits in its spec. Their sources are parts of the
 // protocol reference (README: its section about dialects; cases: its list of cases, which
 // names hosts that are known to break them), and rules of the command replay.
 var differences = map[string]difference{

@@ -1,9 +1,16 @@
 package suite
 
 import (
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
@@ -43,6 +50,48 @@ func TestDocumentedInCaptures(t *testing.T) {
 		res := &rep.Results[0]
 		if res.Verdict != tt.want || tt.frame > 0 && !slices.Contains(res.Frames, tt.frame) {
 			t.Errorf("%s, %v: %s is %v, frames %v; want %v, %d: %s %v", tt.capture, tt.profile, tt.id, res.Verdict, res.Frames, tt.want, tt.frame, res.Why, res.Came)
+		}
+	}
+}
+
+// The table of docs/conform.md calls those cases KNOWN that have a documented difference, and
+// the specs that have a deviation say nothing else than the cases about their messages.
+func TestDocumentTable(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/conform.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "### An OpenBC server, case by case")
+	table, _, _ = strings.Cut(table, "\n## ")
+	id := regexp.MustCompile(`\b([A-Z])-([0-9A-F]+)( to [A-Z]-([0-9]+))?`)
+	known := map[string]bool{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || strings.Contains(cells[3], "for information") {
+			continue
+		}
+		for _, m := range id.FindAllStringSubmatch(cells[1], -1) {
+			from, _ := strconv.Atoi(m[2])
+			till, _ := strconv.Atoi(m[4])
+			known[m[1]+"-"+m[2]] = strings.Contains(cells[2], "KNOWN") || strings.Contains(cells[3], "KNOWN")
+			for n := from + 1; n <= till; n++ {
+				known[fmt.Sprintf("%s-%d", m[1], n)] = strings.Contains(cells[2], "KNOWN")
+			}
+		}
+	}
+	for _, c := range Cases() {
+		said, listed := known[c.ID]
+		switch {
+		case c.OpenBC != "" && c.run != nil && !listed:
+			t.Errorf("%s: a documented difference, and not in the table", c.ID)
+		case said && c.OpenBC == "":
+			t.Errorf("%s: KNOWN in the table, and no documented difference", c.ID)
+		}
+	}
+	for i := range samples {
+		spec, c := msg.Catalog().Lookup(samples[i].op), samples[i].toCase()
+		if d := spec.Deviation(decode.OpenBC); d == nil && differences[c.ID].text != "" {
+			t.Errorf("%s: a documented difference, and none in the spec of %s", c.ID, spec.Name)
 		}
 	}
 }
