@@ -80,7 +80,7 @@ func (c *checker) parse(name string, src any) (*ast.File, error) {
 // check returns a line for each fact that the code should read from the message
 // descriptions.
 func (c *checker) check(path string, files []*ast.File) (found []string, err error) {
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: c.importer, FakeImportC: true}
 	if _, err := conf.Check(path, c.fset, files, info); err != nil {
 		return nil, err
@@ -94,7 +94,8 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 			report(b, "the first byte of a message is compared with a number; use an opcode of decode/msg")
 		}
 	}
-	none := map[ast.Expr]bool{} // zeros that are not opcodes
+	bodies := bodiesIn(info, files)
+	none := map[ast.Expr]bool{} // zeros that are not opcodes, and steps behind what is read
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -102,6 +103,9 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 				zeros(none, n.Results)
 			case *ast.AssignStmt:
 				zeros(none, n.Rhs)
+				if s, ok := n.Rhs[0].(*ast.SliceExpr); ok && types.ExprString(s.X) == types.ExprString(n.Lhs[0]) && s.High == nil {
+					none[s] = true
+				}
 			case *ast.BasicLit:
 				if n.Kind == token.INT && isOpcode(info.Types[n].Type) && !none[n] {
 					report(n, "%s is an opcode; use its name in decode/msg", n.Value)
@@ -124,15 +128,15 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 					report(n, "a table by opcode; what it says belongs into the specs")
 				}
 			case *ast.IndexExpr:
-				if v := info.Types[n.Index].Value; gameBody(n.X) && v != nil && v.Kind() == constant.Int && constant.Sign(v) > 0 {
+				if v := info.Types[n.Index].Value; v != nil && v.Kind() == constant.Int && bodies.holds(n.X) && constant.Sign(v) > 0 {
 					report(n, "a place in a message; read the message and use its field")
 				}
 			case *ast.SliceExpr:
 				for _, at := range []ast.Expr{n.Low, n.High} {
-					if at == nil {
+					if at == nil || none[n] {
 						continue
 					}
-					if v := info.Types[at].Value; gameBody(n.X) && v != nil && constant.Compare(v, token.GTR, constant.MakeInt64(1)) {
+					if v := info.Types[at].Value; v != nil && constant.Compare(v, token.GTR, constant.MakeInt64(1)) && bodies.holds(n.X) {
 						report(n, "a place in a message; read the message and use its field")
 					}
 				}
@@ -191,13 +195,112 @@ func number(info *types.Info, e ast.Expr, path string) bool {
 	return false
 }
 
-// gameBody reports whether e is named like the bytes of a game message.
-func gameBody(e ast.Expr) bool {
-	switch e := e.(type) {
+// Bodies are the variables, fields, parameters and functions of a package whose values are the
+// bytes of messages, whatever their names.
+type bodies struct {
+	info *types.Info
+	of   map[types.Object]bool
+}
+
+// bodiesIn follows the bytes of messages through assignments, calls and results.
+func bodiesIn(info *types.Info, files []*ast.File) *bodies {
+	b := &bodies{info, map[types.Object]bool{}}
+	for before := -1; before < len(b.of); {
+		before = len(b.of)
+		for _, f := range files {
+			for _, decl := range f.Decls {
+				b.follow(decl)
+			}
+		}
+	}
+	return b
+}
+
+// follow notes what a declaration does with the bytes of messages.
+func (b *bodies) follow(decl ast.Decl) {
+	var result types.Object
+	if f, ok := decl.(*ast.FuncDecl); ok {
+		result = b.info.Defs[f.Name]
+	}
+	ast.Inspect(decl, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			result = nil // what follows in the declaration may return from it
+		case *ast.AssignStmt:
+			for i := range n.Rhs {
+				if len(n.Lhs) == len(n.Rhs) {
+					b.takes(b.object(n.Lhs[i]), n.Rhs[i])
+				}
+			}
+		case *ast.ValueSpec:
+			for i := range n.Values {
+				b.takes(b.info.Defs[n.Names[i]], n.Values[i])
+			}
+		case *ast.CallExpr:
+			if f, ok := b.object(n.Fun).(*types.Func); ok {
+				params := f.Signature().Params()
+				for i := range min(len(n.Args), params.Len()) {
+					b.takes(params.At(i), n.Args[i])
+				}
+			}
+		case *ast.ReturnStmt:
+			if len(n.Results) > 0 {
+				b.takes(result, n.Results[0])
+			}
+		}
+		return true
+	})
+}
+
+// takes notes that an object has the value of e.
+func (b *bodies) takes(o types.Object, e ast.Expr) {
+	if o != nil && o.Pkg() != nil && b.holds(e) {
+		b.of[o] = true
+	}
+}
+
+// object returns what e names.
+func (b *bodies) object(e ast.Expr) types.Object {
+	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		return e.Name == "payload"
+		return b.info.ObjectOf(e)
 	case *ast.SelectorExpr:
-		return e.Sel.Name == "Payload"
+		return b.info.Uses[e.Sel]
+	}
+	return nil
+}
+
+// holds reports whether e has the bytes of a message, the opcode first or behind it.
+func (b *bodies) holds(e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if t := b.info.Types[e].Type; t == nil || types.TypeString(t.Underlying(), nil) != "[]byte" {
+		return false
+	}
+	switch e := e.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		if s, ok := e.(*ast.SelectorExpr); ok && strings.HasSuffix(types.TypeString(b.info.Types[s.X].Type, nil), "Datagram") {
+			return false // enciphered
+		}
+		o := b.object(e)
+		return o != nil && (b.of[o] || o.Name() == "payload" || o.Name() == "Payload" || o.Name() == "Body")
+	case *ast.SliceExpr:
+		return b.holds(e.X)
+	case *ast.CompositeLit: // []byte{byte(msg.OpChat), …
+		if len(e.Elts) > 0 {
+			call, ok := e.Elts[0].(*ast.CallExpr)
+			return ok && len(call.Args) == 1 && isOpcode(b.info.Types[call.Args[0]].Type)
+		}
+	case *ast.CallExpr:
+		o := b.object(e.Fun)
+		switch {
+		case o == nil:
+		case b.of[o], o.Name() == "Append" && o.Pkg() != nil && o.Pkg().Path() == modulePath+"/decode":
+			return true
+		case o.Name() == "append" && len(e.Args) == 2 && (b.info.Types[e.Args[0]].IsNil() || types.ExprString(e.Args[0]) == "[]byte(nil)"):
+			return b.holds(e.Args[1]) // a copy
+		case o.Name() == "Clone", strings.HasPrefix(strings.ToLower(o.Name()), "append"):
+			return len(e.Args) > 0 && b.holds(e.Args[0])
+		}
 	}
 	return false
 }
@@ -259,6 +362,13 @@ func TestNoOpcodesAbove(t *testing.T) {
 		"func f(payload []byte) byte { return payload[9] }",
 		"const at = 9\nfunc f(payload []byte) byte { return payload[at] }",
 		"func f(payload []byte) []byte { return payload[5:9] }",
+		"func f(m transport.Message) byte { return m.Body[1] }",
+		"func f(m transport.Message) byte { b := m.Body; return b[9] }",
+		"func f(m transport.Message) byte { b := append([]byte(nil), m.Body...); return b[9] }",
+		"func f(m transport.Message) byte { return g(m.Body) }\nfunc g(b []byte) byte { return b[9] }",
+		"func f(m transport.Message) byte { return g(m)[9] }\nfunc g(m transport.Message) []byte { return m.Body[1:] }",
+		"type s struct { raw []byte }\nfunc (x *s) f(m transport.Message) byte { x.raw = m.Body; return x.raw[9] }",
+		"func f() []byte { b := append([]byte{byte(msg.OpChat)}, 0, 0); b[1] = 7; return b }",
 	} {
 		if len(planted(src)) == 0 {
 			t.Errorf("not found: %s", src)
@@ -269,6 +379,8 @@ func TestNoOpcodesAbove(t *testing.T) {
 		"func f(b []byte) bool { return decode.Opcode(b[0]) == msg.OpChat }",
 		"func f(b []byte) bool { return b[0] == transport.UnassignedPeer || b[0] == '\\\\' }",
 		"func f(payload []byte) []byte { return payload[1:] }",
+		"func f(b []byte) byte { return b[9] }",
+		"func f(m transport.Message, at int) byte { return m.Body[at] }",
 		"func f() (op decode.Opcode, ok bool) { return 0, false }",
 		"func f(flags byte) bool { return flags&0x80 != 0 }",
 	} {
