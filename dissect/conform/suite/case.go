@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -201,9 +200,8 @@ func (t *T) closed(c *client) error {
 	if err != nil {
 		return nil //nolint:nilerr // nobody tells whether there is room
 	}
-	text, _ := reply.Get("maxplayers")
-	if limit, err := strconv.Atoi(text); err != nil || n >= limit {
-		return nil //nolint:nilerr // likewise
+	if limit, ok := number(reply, "maxplayers"); !ok || n >= limit {
+		return nil
 	}
 	t.r.dead = "the host lets nobody in any more"
 	return t.proves(fmt.Sprintf("the next client to be let in: by numplayers %d are in the game, and others have left", n), t.r.why, said(reply), c.all())
@@ -296,8 +294,7 @@ func (t *T) leaves(c *client) {
 func (t *T) enter(c *client) {
 	c.Say(c.now(), msg.OpClientReady, new(msg.ClientReady))
 	if t.until(t.soon(), func() bool { return c.InGame || c.Phase == relay.ClientGone }) && c.InGame {
-		t.until(t.r.within(&t.r.announces, t.soon()), func() bool { return c.Phase == relay.ClientPlaying || c.Phase == relay.ClientGone })
-		t.r.announces.note(c.Phase == relay.ClientPlaying)
+		t.r.await(&t.r.announces, t.soon(), func() bool { return c.Phase == relay.ClientPlaying || c.Phase == relay.ClientGone })
 	}
 }
 
@@ -360,7 +357,7 @@ func (t *T) dismiss() {
 
 // rests waits until the host has acknowledged all that a client has sent.
 func (t *T) rests(c *client, usual time.Duration) {
-	t.r.rests.note(t.until(t.r.within(&t.r.rests, usual), c.Idle))
+	t.r.await(&t.r.rests, usual, c.Idle)
 }
 
 // settle waits until all that the host sends because of earlier messages of a
@@ -372,9 +369,8 @@ func (t *T) settle(c *client, all ...*client) {
 	waits := func(o *client) bool { return o.Phase != relay.ClientGone && len(o.lines(body)) == 0 }
 	others := slices.DeleteFunc(slices.Clone(all), func(o *client) bool { return o == c || !waits(o) })
 	come := func(p *patience, list []*client) {
-		within := t.r.within(p, t.soon())
-		came := t.until(within, func() bool { return !slices.ContainsFunc(list, waits) })
-		if p.note(came); !came && within == t.soon() {
+		came, cut := t.r.await(p, t.soon(), func() bool { return !slices.ContainsFunc(list, waits) })
+		if !came && !cut {
 			t.wait(shortWait)
 		}
 	}

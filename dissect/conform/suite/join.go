@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -358,11 +357,6 @@ func missionInit(t *T) error {
 	if list := gamesOf(t.p, msg.OpMissionInit); len(list) > 0 {
 		return t.fail("35 to the newcomer alone", list)
 	}
-	told := func(key string) (n int, ok bool) {
-		text, _ := t.r.game.Get(key)
-		n, err := strconv.Atoi(text)
-		return n, err == nil
-	}
 	limit := func(n int) uint8 { // as 35 has it; queries are told a negative number or 0 if there is none
 		if n <= 0 {
 			return msg.Unlimited
@@ -374,10 +368,10 @@ func missionInit(t *T) error {
 			return t.fail(fmt.Sprintf("the system that queries are told, %q", text), list)
 		}
 	}
-	if n, ok := told("timelimit"); ok && m.TimeLimit != limit(n) {
+	if n, ok := number(&t.r.game, "timelimit"); ok && m.TimeLimit != limit(n) {
 		return t.fail(fmt.Sprintf("the time limit that queries are told, %d: %02X", n, limit(n)), list)
 	}
-	if n, ok := told("fraglimit"); ok && m.FragLimit != limit(n) {
+	if n, ok := number(&t.r.game, "fraglimit"); ok && m.FragLimit != limit(n) {
 		return t.fail(fmt.Sprintf("the frag limit that queries are told, %d: %02X", n, limit(n)), list)
 	}
 	t.show(list[0].frame)
@@ -713,9 +707,8 @@ func fullHost(t *T) error {
 	if err != nil {
 		return err
 	}
-	text, _ := reply.Get("maxplayers")
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit > relay.MaxPlayers {
+	limit, ok := number(reply, "maxplayers")
+	if !ok || limit > relay.MaxPlayers {
 		return skip("the host does not tell how many can play")
 	}
 	for i := n; i < limit; i++ {

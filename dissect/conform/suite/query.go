@@ -158,11 +158,18 @@ func (t *T) counted() (n int, reply *gamespy.Reply, err error) {
 	if reply, err = t.query(`\status\`); err != nil {
 		return 0, nil, skip("the host does not answer queries")
 	}
-	text, _ := reply.Get("numplayers")
-	if n, err = strconv.Atoi(text); err != nil {
+	n, ok := number(reply, "numplayers")
+	if !ok {
 		return 0, reply, skip("the host does not tell numplayers")
 	}
 	return n, reply, nil
+}
+
+// number returns the number with a key in a reply.
+func number(reply *gamespy.Reply, key string) (n int, ok bool) {
+	text, _ := reply.Get(key)
+	n, err := strconv.Atoi(text)
+	return n, err == nil
 }
 
 func queryInGame(t *T) error {

@@ -104,19 +104,17 @@ type runner struct {
 // again and again.
 type patience struct{ came, failed bool }
 
-// note tells whether it came.
-func (p *patience) note(came bool) {
-	p.came = p.came || came
-	p.failed = p.failed || !came
-}
-
-// within returns how long to wait for something, of the time for that which comes.
-func (r *runner) within(p *patience, usual time.Duration) time.Duration {
+// await waits for something as long as usual, or a few round trips if the host has never sent it.
+// It reports whether it came, and whether the wait was cut short.
+func (r *runner) await(p *patience, usual time.Duration, enough func() bool) (came, cut bool) {
 	const least, trips = 100 * time.Millisecond, 4
+	within := usual
 	if p.failed && !p.came {
-		return min(usual, max(least, trips*r.trip))
+		within = min(usual, max(least, trips*r.trip))
 	}
-	return usual
+	came = r.until(within, enough)
+	p.came, p.failed = p.came || came, p.failed || !came
+	return came, within < usual
 }
 
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
@@ -483,9 +481,8 @@ func (r *runner) until(within time.Duration, enough func() bool) bool {
 
 // beginAttempt lets the clients finish with the case before.
 func (r *runner) beginAttempt() {
-	idle := r.until(r.within(&r.rests, betweenAll), func() bool { return !slices.ContainsFunc(r.clients, func(c *client) bool { return !c.Idle() }) })
 	if len(r.clients) > 0 {
-		r.rests.note(idle)
+		r.await(&r.rests, betweenAll, func() bool { return every(r.clients, func(c *client) bool { return c.Idle() }) })
 	}
 	for _, c := range r.clients {
 		c.forget()
@@ -528,8 +525,8 @@ func (r *runner) haveLeft(list []*client, within time.Duration) {
 	if len(list) == 0 {
 		return
 	}
-	r.until(r.within(&r.farewells, within), func() bool { return !slices.ContainsFunc(list, func(c *client) bool { return !c.hasLeft() }) })
-	r.farewells.note(slices.ContainsFunc(list, func(c *client) bool { return c.hasLeft() }))
+	r.await(&r.farewells, within, func() bool { return every(list, (*client).hasLeft) })
+	r.farewells.came = r.farewells.came || slices.ContainsFunc(list, (*client).hasLeft)
 }
 
 // restore ends whatever a case has done to a client.
