@@ -28,7 +28,7 @@ const (
 	maxHabitPlayers = 256 // of a host
 )
 
-// A Figure is one measured number beside the known one of the stock game. Text
+// A Figure is one measured number and the known one of the stock game. Text
 // may be from the network: escape it before a terminal sees it.
 type Figure struct {
 	Group string // datagrams, retransmissions, updates, joins, copies or blocks
@@ -66,7 +66,7 @@ type Habits struct {
 // A crowd is the clients in a host's game.
 type crowd struct {
 	members map[netip.AddrPort]*member
-	heard   int // of them
+	reached int // those to whom the capture holds messages since then
 }
 
 // member returns a client in the game, or nil.
@@ -83,16 +83,16 @@ func (c *crowd) leave(client netip.AddrPort) {
 	if m == nil || m.left {
 		return
 	}
-	if m.left = true; m.heard {
-		c.heard--
+	if m.left = true; m.reached {
+		c.reached--
 	}
 }
 
 // A member is a client in the game.
 type member struct {
-	frame int  // in which it entered
-	heard bool // the capture holds messages to it since then
-	left  bool
+	frame   int  // in which it entered
+	reached bool // the capture holds messages to it since then
+	left    bool
 }
 
 // recent holds at least the latest values that were put into it.
@@ -140,6 +140,16 @@ type sending struct {
 type resendKey struct {
 	fixed bool // connects and disconnects
 	times int  // how many times it had been sent
+}
+
+// made returns the value of a key, a new one if there is none.
+func made[K comparable, V any](values map[K]*V, key K) *V {
+	v := values[key]
+	if v == nil {
+		v = new(V)
+		values[key] = v
+	}
+	return v
 }
 
 // An interval is a distribution of times with the frames of the longest.
@@ -345,12 +355,7 @@ func (h *Habits) resend(r *dissect.Record, at moment) {
 	}
 	if ns, ok := at.since(s.at); ok {
 		fixed := head.Type == transport.Connect || head.Type == transport.Disconnect
-		v := h.resends[resendKey{fixed, min(s.times, 10)}]
-		if v == nil {
-			v = new(interval)
-			h.resends[resendKey{fixed, min(s.times, 10)}] = v
-		}
-		v.take(ns, s.frame, r.Datagram.Number)
+		made(h.resends, resendKey{fixed, min(s.times, 10)}).take(ns, s.frame, r.Datagram.Number)
 	}
 	s.at, s.frame, s.times = at, r.Datagram.Number, s.times+1
 }
@@ -387,9 +392,9 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	case r.Dir == dissect.ToHost && game && (op == msg.OpClientReady || op == msg.OpStateUpdate):
 		h.enter(host, client, r.Datagram.Number)
 	case r.Dir == dissect.FromHost && game:
-		if m := h.hosts[host].member(client); m != nil && !m.heard && !m.left {
-			m.heard = true
-			h.hosts[host].heard++
+		if m := h.hosts[host].member(client); m != nil && !m.reached && !m.left {
+			m.reached = true
+			h.hosts[host].reached++
 		}
 	}
 	j := h.joins[client]
@@ -450,10 +455,9 @@ func (h *Habits) passedOn(r *dissect.Record, at moment) {
 	if r.Spec == nil {
 		return
 	}
-	c := h.copies[op]
-	if c == nil {
-		c = &copies{relay: r.Spec.Relay, name: r.Spec.Name}
-		h.copies[op] = c
+	c := made(h.copies, op)
+	if c.name == "" {
+		c.relay, c.name = r.Spec.Relay, r.Spec.Name
 	}
 	if r.Dir == dissect.ToHost {
 		if !r.Late { // or the copies may have come before it
@@ -492,8 +496,8 @@ func (h *Habits) original(r *dissect.Record, c *copies, at moment) {
 	if in == nil {
 		return
 	}
-	others := int64(in.heard)
-	if author := in.member(r.Src); author != nil && author.heard && !author.left {
+	others := int64(in.reached)
+	if author := in.member(r.Src); author != nil && author.reached && !author.left {
 		others--
 	}
 	if others == 0 {
@@ -523,10 +527,9 @@ func (h *Habits) update(r *dissect.Record, m *msg.StateUpdate, at moment) {
 		if h.blocks[k] == nil {
 			h.blocks[k] = map[uint8]*firstOf{}
 		}
-		if f := h.blocks[k][m.Start]; f != nil {
-			f.n++
-		} else {
-			h.blocks[k][m.Start] = &firstOf{1, r.Datagram.Number}
+		f := made(h.blocks[k], m.Start)
+		if f.n++; f.n == 1 {
+			f.frame = r.Datagram.Number
 		}
 	}
 	k := shipKey{r.Src, r.Dst, m.Object}

@@ -83,8 +83,8 @@ func (l *link) class(h *transport.Header) (*Class, *space) {
 	return &l.Data, &l.spaces[1]
 }
 
-// heard counts a datagram.
-func (l *link) heard(d *dissect.Datagram, at moment, rates bool) {
+// datagram counts a datagram.
+func (l *link) datagram(d *dissect.Datagram, at moment, rates bool) {
 	size := int64(max(d.Full, len(d.Payload)))
 	l.Datagrams++
 	l.Bytes += size

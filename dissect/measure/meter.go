@@ -36,7 +36,7 @@ type Link struct {
 	Peer         uint8  // the client's peer id, 0 if it is not known
 	Restarts     int64  // number of new connects, which restart all sequence numbers
 
-	First, Last time.Time // when the sender was heard
+	First, Last time.Time // times of datagrams of the sender
 	Datagrams   int64
 	Bytes       int64 // of the datagrams' payloads, as they were on the network
 	Messages    int64 // transport messages, repetitions included
@@ -141,7 +141,7 @@ type Meter struct {
 	uses          uint64
 
 	streams map[streamKey]*stream
-	newest  *stream // of a ring, in which the least recently heard is newest.prev
+	newest  *stream // of a ring, in which the one without an update for longest is newest.prev
 	name    []byte
 
 	givenUp GivenUp
@@ -220,7 +220,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 		if at.known {
 			m.now = at.ns
 		}
-		l.heard(d, at, !m.LinksOnly)
+		l.datagram(d, at, !m.LinksOnly)
 	}
 	if r.Kind == dissect.KindMalformed {
 		return nil

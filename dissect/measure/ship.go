@@ -123,7 +123,7 @@ func (m *Meter) forget(c *conversation) {
 	}
 }
 
-// ships returns all streams, the latest heard first. The one at hand may be
+// ships returns all streams, the latest updated first. The one at hand may be
 // dropped.
 func (m *Meter) ships() iter.Seq[*stream] {
 	return func(yield func(*stream) bool) {

@@ -110,7 +110,7 @@ func (r *rates) at(ns int64) *bucket {
 	return b
 }
 
-// result returns the rates at a time, of a link that was first heard at
+// result returns the rates at a time, of a link with its first datagram at
 // another. The window ends now and begins with a step.
 func (r *rates) result(now, first int64) (out Rate) {
 	last := epochOf(now)

@@ -89,25 +89,33 @@ func (t *Tally) Run(r *dissect.Run) error {
 	if updates == 0 {
 		return nil
 	}
-	t.Counted += updates
-	t.PayloadBytes += int64(r.Bytes)
-	o := &t.Opcodes[msg.OpStateUpdate]
-	o.Name, o.Topic = r.Spec.Name, r.Spec.Topic
-	o.Total += updates
-	o.Bytes += int64(r.Bytes)
-	switch r.Dir {
-	case dissect.ToHost:
-		o.ToHost += updates
-	case dissect.FromHost:
-		o.FromHost += updates
-	case dissect.DirUnknown:
-		return nil // in the total only
-	}
-	flags := &t.Flags[r.Dir]
-	for _, dirty := range r.Flags {
-		flags[dirty]++
+	t.count(msg.OpStateUpdate, r.Spec, r.Dir, updates, r.Bytes)
+	if r.Dir != dissect.DirUnknown {
+		flags := &t.Flags[r.Dir]
+		for _, dirty := range r.Flags {
+			flags[dirty]++
+		}
 	}
 	return nil
+}
+
+// count counts complete game messages of an opcode, which have so many bytes together.
+func (t *Tally) count(op decode.Opcode, spec *decode.Spec, dir dissect.Dir, n int64, size int) {
+	t.Counted += n
+	t.PayloadBytes += int64(size)
+	o := &t.Opcodes[op]
+	if o.Name == "" && spec != nil {
+		o.Name, o.Topic = spec.Name, spec.Topic
+	}
+	o.Total += n
+	o.Bytes += int64(size)
+	switch dir {
+	case dissect.ToHost:
+		o.ToHost += n
+	case dissect.FromHost:
+		o.FromHost += n
+	case dissect.DirUnknown: // in the total only
+	}
 }
 
 // Close does nothing.
@@ -145,32 +153,13 @@ func (t *Tally) game(r *dissect.Record) {
 	if r.Status == dissect.StatusMalformed {
 		t.Errors++
 	}
-	payload := r.Payload
-	if len(payload) == 0 {
+	if len(r.Payload) == 0 {
 		return
 	}
-	t.Counted++
-	t.PayloadBytes += int64(len(payload))
 	t.ResidueBytes += int64(len(r.Rest))
-	o := &t.Opcodes[payload[0]]
-	o.Total++
-	o.Bytes += int64(len(payload))
-	if o.Name == "" && r.Spec != nil {
-		o.Name, o.Topic = r.Spec.Name, r.Spec.Topic
-	}
-	var flags *FlagCount
-	switch r.Dir {
-	case dissect.ToHost:
-		o.ToHost++
-		flags = &t.Flags[dissect.ToHost]
-	case dissect.FromHost:
-		o.FromHost++
-		flags = &t.Flags[dissect.FromHost]
-	case dissect.DirUnknown:
-		return // in the total only
-	}
-	if _, dirty, ok := msg.UpdateHead(payload); ok {
-		flags[dirty]++
+	t.count(decode.Opcode(r.Payload[0]), r.Spec, r.Dir, 1, len(r.Payload))
+	if _, dirty, ok := msg.UpdateHead(r.Payload); ok && r.Dir != dissect.DirUnknown {
+		t.Flags[r.Dir][dirty]++
 	}
 }
 

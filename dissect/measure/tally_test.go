@@ -20,7 +20,7 @@ func part(frame, n int, dir dissect.Dir, h transport.Header, payload string) *di
 func TestTally(t *testing.T) {
 	var (
 		reliable = transport.Header{Type: transport.Standard, Reliable: true}
-		loose    = transport.Header{Type: transport.Standard}
+		plain    = transport.Header{Type: transport.Standard}
 		piece    = transport.Header{Type: transport.Standard, Reliable: true, Fragment: true}
 		ackPiece = transport.Header{Type: transport.Acknowledge, Fragment: true}
 		with     = func(r *dissect.Record, s dissect.Status, rest string) *dissect.Record {
@@ -40,7 +40,7 @@ func TestTally(t *testing.T) {
 		// A datagram of three messages: an acknowledgement of a
 		// fragment, and two opcodes, one with bytes left over.
 		part(1, 0, dissect.ToHost, ackPiece, ""),
-		part(1, 1, dissect.ToHost, loose, update),
+		part(1, 1, dissect.ToHost, plain, update),
 		with(part(1, 2, dissect.ToHost, reliable, "\x2cabc"), dissect.StatusTrailing, "bc"),
 		// The last of them again: a duplicate.
 		with(part(2, 0, dissect.ToHost, reliable, "\x2cabc"), dissect.StatusDuplicate, ""),
@@ -52,20 +52,20 @@ func TestTally(t *testing.T) {
 		{Datagram: &dissect.Datagram{Number: 5}, Kind: dissect.KindEvicted, Transport: piece},
 		// The other direction, another flag; one too short for flags;
 		// one of unknown direction.
-		part(6, 0, dissect.FromHost, loose, "\x1c________\x20"),
-		part(6, 1, dissect.FromHost, loose, "\x1c________"),
-		part(7, 0, dissect.DirUnknown, loose, update),
+		part(6, 0, dissect.FromHost, plain, "\x1c________\x20"),
+		part(6, 1, dissect.FromHost, plain, "\x1c________"),
+		part(7, 0, dissect.DirUnknown, plain, update),
 		// A message that makes no sense.
 		with(part(8, 0, dissect.ToHost, reliable, "\x19a"), dissect.StatusMalformed, "a"),
 		// A datagram that splits only at first, one that does not, and one that
 		// the capture cut.
-		part(9, 0, dissect.ToHost, loose, update),
+		part(9, 0, dissect.ToHost, plain, update),
 		malformed(9, 1, false),
 		malformed(10, 0, false),
-		part(11, 0, dissect.ToHost, loose, update),
+		part(11, 0, dissect.ToHost, plain, update),
 		malformed(11, 1, true),
 		// Another capture begins with the same number.
-		part(11, 0, dissect.ToHost, loose, update),
+		part(11, 0, dissect.ToHost, plain, update),
 		malformed(11, 0, false),
 		malformed(11, 0, false),
 		{Datagram: &dissect.Datagram{Number: 12}, Kind: dissect.KindGameSpy},
