@@ -293,7 +293,7 @@ func TestHabitsOfLogs(t *testing.T) {
 	}
 }
 
-// Start indices beside those of the stock game: the cycle, and the blocks before
+// Start indices and those of the stock game: the cycle, and the blocks before
 // it begins anew.
 func TestCycleOf(t *testing.T) {
 	for species, want := range map[uint8]string{1: "2, 6, 8; at first 0", 6: "0, 2, 5", 13: "5, 8, 3; at first 0, 4"} {

@@ -407,7 +407,7 @@ func gamesOf(clients []*client, ops ...decode.Opcode) messages {
 	return nil
 }
 
-// count returns how many game messages with this body the client has heard.
+// count returns how many game messages with this body the client has got.
 func (c *client) count(body []byte) int { return len(c.copies(body)) }
 
 // copies returns the game messages with this body.

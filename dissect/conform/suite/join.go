@@ -484,7 +484,7 @@ func orderOfJoin(t *T) error {
 	return nil
 }
 
-// creations returns the creations of an object that a client has heard.
+// creations returns the creations of an object that a client has got.
 func (c *client) creations(id wire.ObjectID) messages {
 	return c.games(msg.OpObjectCreateTeam, msg.OpObjectCreate).where(func(m *message) bool {
 		switch m := m.decoded().Message.(type) {

@@ -347,7 +347,7 @@ func duplicateMessage(t *T) error {
 	return nil
 }
 
-// linesOf returns the texts of the chat lines that a client has heard.
+// linesOf returns the texts of the chat lines that a client has got.
 func (c *client) linesOf(prefix string) (list []string) {
 	for _, m := range c.games(msg.OpChat) {
 		if strings.HasPrefix(m.text, prefix) {
