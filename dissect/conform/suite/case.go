@@ -16,8 +16,10 @@ import (
 // A T is one attempt at a case.
 type T struct {
 	r      *runner
-	p      []*client // in the game with a ship each, from case to case: Case.players of them
-	c      *client   // of this case only: see Case.client
+	p      []*client      // in the game with a ship each, from case to case: Case.players of them
+	c      *client        // of this case only: see Case.client
+	before int            // how many players the host said there were before: see counts
+	reply  *gamespy.Reply // to Case.asks
 	opened []*client
 	shown  []int
 }
@@ -26,6 +28,11 @@ type T struct {
 func (t *T) play(c *Case) (err error) {
 	if c.needs != nil {
 		if err = c.needs(t); err != nil {
+			return err
+		}
+	}
+	if c.asks != "" {
+		if t.reply, err = t.query(c.asks); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func (m *message) decoded() decode.Result {
 			return decode.NewDecoder().ReadBody(spec, m.Body)
 		}
 	} else if spec := msg.Catalog().Lookup(m.opcode()); spec != nil {
-		return decode.NewDecoder().Read(spec, m.Body, decode.Stock, noShips{})
+		return decode.NewDecoder().Read(spec, m.Body, decode.Stock, nil)
 	}
 	return decode.Result{}
 }
@@ -251,6 +251,14 @@ func (c *client) raw(now time.Time, plain []byte) {
 	for _, m := range list[:min(len(list), mostSeen-len(c.out))] {
 		c.uses(1, &m.Header)
 		c.out = append(c.out, &message{Message: m, at: now, frame: frame})
+	}
+}
+
+// repeats sends a deciphered datagram three times.
+func (c *client) repeats(plain []byte, apart time.Duration) {
+	for range 3 {
+		c.raw(c.now(), plain)
+		c.t.wait(apart)
 	}
 }
 

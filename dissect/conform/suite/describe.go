@@ -7,8 +7,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
-	"github.com/bcdissect/bcdissect/decode/ship"
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -57,12 +55,3 @@ func (l *lister) Begin(*decode.Group) { l.depth++ }
 
 // End implements [decode.Visitor].
 func (l *lister) End(*decode.Group) { l.depth-- }
-
-// noShips knows no ship.
-type noShips struct{}
-
-// Ship implements [decode.Env].
-func (noShips) Ship(wire.ObjectID) *ship.Class { return nil }
-
-// Base implements [decode.Env].
-func (noShips) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }

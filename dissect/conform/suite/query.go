@@ -20,7 +20,7 @@ func queryCases() []Case {
 	return []Case{
 		{
 			ID: "Q-1", Title: "status query", Rule: `A datagram that begins with a backslash is a query and is answered in clear, with the keys in the game's order, \final\ and \queryid\N.M at the end.`,
-			Source: "TRANSPORT 16.1", Grade: OnWire, Timing: true, run: statusQuery,
+			Source: "TRANSPORT 16.1", Grade: OnWire, Timing: true, asks: `\status\`, run: statusQuery,
 		},
 		{
 			ID: "Q-2", Title: "basic, info, rules, players", Rule: "Each of the four queries is answered with its own keys alone.",
@@ -28,19 +28,19 @@ func queryCases() []Case {
 		},
 		{
 			ID: "Q-3", Title: "combined queries and echo", Rule: `Several queries in one datagram are answered together, and \echo\ returns its text.`,
-			Source: "TRANSPORT 16.1", Grade: FromCode, Timing: true, run: combinedQueries,
+			Source: "TRANSPORT 16.1", Grade: FromCode, Timing: true, asks: `\basic\\rules\`, run: combinedQueries,
 		},
 		{
 			ID: "Q-4", Title: "secure challenge", Rule: `\secure\LRPOPQ is answered by \validate\hMwdTNWS before \final\.`,
-			Source: "TRANSPORT 16.4", Grade: OnWire, Timing: true, run: secureQuery,
+			Source: "TRANSPORT 16.4", Grade: OnWire, Timing: true, asks: `\basic\\secure\LRPOPQ`, run: secureQuery,
 		},
 		{
 			ID: "Q-5", Title: "query during a game", Rule: "Queries are answered while people play, and numplayers and the names follow the joins.",
-			Source: "TRANSPORT 16.1", Grade: FromCode, Timing: true, run: queryInGame,
+			Source: "TRANSPORT 16.1", Grade: FromCode, Timing: true, needs: (*T).counts, client: (*T).joined, run: queryInGame,
 		},
 		{
 			ID: "Q-6", Title: "long reply", Rule: `A reply beyond 1,349 bytes is split between keys, and only its last part has \final\.`,
-			Source: "TRANSPORT 16.1", Grade: FromCode, Informs: true, Timing: true, run: longReply,
+			Source: "TRANSPORT 16.1", Grade: FromCode, Informs: true, Timing: true, asks: `\status\`, run: longReply,
 		},
 		{
 			ID: "Q-7", Title: "numbers of replies", Rule: "N of queryid grows by one for each query, and M begins at 1.",
@@ -73,10 +73,7 @@ func isPlayer(key string) bool {
 }
 
 func statusQuery(t *T) error {
-	reply, err := t.query(`\status\`)
-	if err != nil {
-		return err
-	}
+	reply := t.reply
 	keys := keysOf(reply)
 	want := slices.Concat(basicKeys, infoKeys, ruleKeys)
 	got := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "queryid" || k == "final" || isPlayer(k) })
@@ -123,16 +120,13 @@ func partQueries(t *T) error {
 }
 
 func combinedQueries(t *T) error {
-	reply, err := t.query(`\basic\\rules\`)
-	if err != nil {
-		return err
-	}
 	for _, k := range slices.Concat(basicKeys, ruleKeys) {
-		if _, ok := reply.Get(k); !ok {
-			return t.proves("the keys of both queries", said(reply))
+		if _, ok := t.reply.Get(k); !ok {
+			return t.proves("the keys of both queries", said(t.reply))
 		}
 	}
-	if reply, err = t.query(`\echo\conform`); err != nil {
+	reply, err := t.query(`\echo\conform`)
+	if err != nil {
 		return err
 	}
 	if got, _ := reply.Get("echo"); got != "conform" {
@@ -142,13 +136,9 @@ func combinedQueries(t *T) error {
 }
 
 func secureQuery(t *T) error {
-	reply, err := t.query(`\basic\\secure\LRPOPQ`)
-	if err != nil {
-		return err
-	}
-	keys := keysOf(reply)
-	if got, _ := reply.Get("validate"); got != "hMwdTNWS" || slices.Index(keys, "validate") > slices.Index(keys, "final") {
-		return t.proves(`\validate\hMwdTNWS before \final\`, said(reply))
+	keys := keysOf(t.reply)
+	if got, _ := t.reply.Get("validate"); got != "hMwdTNWS" || slices.Index(keys, "validate") > slices.Index(keys, "final") {
+		return t.proves(`\validate\hMwdTNWS before \final\`, said(t.reply))
 	}
 	return nil
 }
@@ -165,6 +155,12 @@ func (t *T) counted() (n int, reply *gamespy.Reply, err error) {
 	return n, reply, nil
 }
 
+// counts notes how many players there are before the clients of the case join.
+func (t *T) counts() (err error) {
+	t.before, _, err = t.counted()
+	return err
+}
+
 // number returns the number with a key in a reply.
 func number(reply *gamespy.Reply, key string) (n int, ok bool) {
 	text, _ := reply.Get(key)
@@ -173,23 +169,15 @@ func number(reply *gamespy.Reply, key string) (n int, ok bool) {
 }
 
 func queryInGame(t *T) error {
-	before, _, err := t.counted()
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
 	after, reply, err := t.counted()
 	if err != nil {
 		return t.fail("an answer while somebody plays")
 	}
-	if after != before+1 {
-		return t.fail(fmt.Sprintf("numplayers %d, one more than before the join", before+1), said(reply))
+	if after != t.before+1 {
+		return t.fail(fmt.Sprintf("numplayers %d, one more than before the join", t.before+1), said(reply))
 	}
-	if !slices.Contains(reply.Players(), c.name) {
-		return t.fail("the name "+c.name+" among the players", said(reply))
+	if !slices.Contains(reply.Players(), t.c.name) {
+		return t.fail("the name "+t.c.name+" among the players", said(reply))
 	}
 	return t.plausible(after, reply)
 }
@@ -225,10 +213,7 @@ func (t *T) plausible(n int, reply *gamespy.Reply) error {
 }
 
 func longReply(t *T) error {
-	reply, err := t.query(`\status\`)
-	if err != nil {
-		return err
-	}
+	reply := t.reply
 	t.wait(betweenAll) // more may come
 	for _, c := range t.opened {
 		for _, d := range c.texts {

@@ -96,10 +96,7 @@ func othersID(t *T) error {
 		return skip("the other client has sent nothing")
 	}
 	body := t.p[1].chat("not me")
-	for range 3 {
-		t.p[0].raw(t.now(), datagram(t.p[1].ID, standard(last+1, body)))
-		t.wait(50 * time.Millisecond)
-	}
+	t.p[0].repeats(datagram(t.p[1].ID, standard(last+1, body)), 50*time.Millisecond)
 	t.wait(shortWait)
 	for _, o := range t.p {
 		if list := o.lines(body); len(list) > 0 {

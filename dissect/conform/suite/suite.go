@@ -33,15 +33,7 @@ const (
 func Profiles() []string { return []string{"stock", "openbc", "playable"} }
 
 // ProfileOf returns the profile with a name, Stock for any other.
-func ProfileOf(name string) Profile {
-	switch name {
-	case "openbc":
-		return OpenBC
-	case "playable":
-		return Playable
-	}
-	return Stock
-}
+func ProfileOf(name string) Profile { return 1 << max(0, slices.Index(Profiles(), name)) }
 
 // String returns the name of a profile, or of all in a set.
 func (p Profile) String() string {
@@ -102,6 +94,7 @@ type Case struct {
 	LeftOut      string // why the case cannot be tried; empty if it can
 
 	needs   func(*T) error            // why the case cannot be tried; nil if it always can
+	asks    string                    // a query that the case begins with; empty for none
 	players int                       // how many clients of the run are in the game with a ship
 	client  func(*T) (*client, error) // another one, which leaves after the case; nil for none
 	run     func(*T) error

@@ -30,7 +30,7 @@ func transportCases() []Case {
 		},
 		{
 			ID: "T-4", Title: "repeated connect", Rule: "A connect that is repeated with the same nonce is the same client: one id, one player.",
-			Source: "TRANSPORT 4.5", Grade: FromCode, Timing: true, run: repeatedConnect,
+			Source: "TRANSPORT 4.5", Grade: FromCode, Timing: true, needs: (*T).counts, client: (*T).stranger, run: repeatedConnect,
 		},
 		{
 			ID: "T-5", Title: "new connect from the same address", Rule: "A connect with another nonce begins a new session with another id, and the others are told that the old one is gone.",
@@ -225,15 +225,7 @@ func nameEchoed(t *T) error {
 }
 
 func repeatedConnect(t *T) error {
-	before, _, err := t.counted()
-	if err != nil {
-		return err
-	}
-	c, err := t.stranger()
-	if err != nil {
-		return err
-	}
-	nonce := t.r.nonce()
+	c, nonce := t.c, t.r.nonce()
 	if !t.admitted(c, nonce) {
 		return skip("no accept came")
 	}
@@ -256,8 +248,8 @@ func repeatedConnect(t *T) error {
 	if err != nil {
 		return err
 	}
-	if after != before+1 || fresh != 1 {
-		return t.fail(fmt.Sprintf("one player more, %d", before+1), said(reply))
+	if after != t.before+1 || fresh != 1 {
+		return t.fail(fmt.Sprintf("one player more, %d", t.before+1), said(reply))
 	}
 	if len(list) < 2 {
 		return t.fail("the accept again for a repeated connect", list[0]).known(true)
@@ -328,10 +320,7 @@ func duplicateMessage(t *T) error {
 	if d == nil {
 		return skip("the client may not send now")
 	}
-	for range 3 {
-		t.p[0].raw(t.now(), d)
-		t.wait(50 * time.Millisecond)
-	}
+	t.p[0].repeats(d, 50*time.Millisecond)
 	seq, _ := t.p[0].lastData()
 	acks := func() int { return len(t.p[0].acksOf(false, seq)) }
 	if !t.until(t.soon(), func() bool { return acks() >= 2 }) {
@@ -611,16 +600,16 @@ func retransmissionTimes(t *T) error {
 	got := c.timesOf(request)
 	const least = 5
 	if !onSchedule(got, []float64{0, 1, 3, 6, 10, 15, 16}, least) {
-		return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", secondsSince(got)).known(everyTwo(got, least))
+		everyTwo := spaced(got, least, 1.75, 3.25) // or at the next second, when the host looks at its timers
+		return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", secondsSince(got)).known(everyTwo)
 	}
 	return nil
 }
 
-// everyTwo reports whether so many copies came at intervals of two seconds, rounded up to the
-// next at which the host looks at its timers, once a second.
-func everyTwo(times []time.Time, least int) bool {
+// spaced reports whether so many copies came at intervals of so many seconds.
+func spaced(times []time.Time, least int, shortest, longest float64) bool {
 	for i := 1; i < len(times); i++ {
-		if d := times[i].Sub(times[i-1]).Seconds(); d < 1.75 || d > 3.25 {
+		if d := times[i].Sub(times[i-1]).Seconds(); d < shortest || d > longest {
 			return false
 		}
 	}
@@ -649,13 +638,7 @@ func acceptRepeated(t *T) error {
 	}
 	t.wait(3500 * time.Millisecond)
 	times := t.c.accepts().times()
-	const tolerance = 0.25
-	for i := 1; i < len(times); i++ {
-		if d := times[i].Sub(times[i-1]).Seconds(); d < 1-tolerance || d > 1+tolerance {
-			return t.fail("the accept again after a second", secondsSince(times))
-		}
-	}
-	if len(times) < 2 { // a host may send a stranger no more than so many bytes
+	if !spaced(times, 2, 0.75, 1.25) { // a host may send a stranger no more than so many bytes
 		return t.fail("the accept again after a second", secondsSince(times))
 	}
 	return nil
@@ -691,10 +674,7 @@ func wrongClass(t *T) error {
 		seq = list[0].Seq
 		wrong = append(wrong, ack(seq, 0))
 	}
-	for range 3 {
-		t.c.raw(t.now(), datagram(t.c.ID, wrong...))
-		t.wait(100 * time.Millisecond)
-	}
+	t.c.repeats(datagram(t.c.ID, wrong...), 100*time.Millisecond)
 	n, m := len(t.c.timesOf(0)), len(controls())
 	t.until(max(t.soon(), 4*time.Second), func() bool { return len(t.c.timesOf(0)) > n && (seq == 0 || len(controls()) > m) })
 	if seq > 0 && len(controls()) <= m {
@@ -880,10 +860,7 @@ func outsideWindow(t *T) error {
 	}
 	body := c.chat("outside")
 	seq := last + 0x5000
-	for range 3 {
-		c.raw(t.now(), datagram(c.ID, standard(seq, body)))
-		t.wait(50 * time.Millisecond)
-	}
+	c.repeats(datagram(c.ID, standard(seq, body)), 50*time.Millisecond)
 	t.settle(c, t.p...)
 	if list := t.p[1].lines(body); len(list) > 0 {
 		return t.proves(fmt.Sprintf("message %d not to be acted on", seq), list)
