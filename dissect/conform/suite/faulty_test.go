@@ -1132,6 +1132,19 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
+// Clients without files have none that the host could find to differ.
+func TestNoFiles(t *testing.T) {
+	o := optionsOf(Stock, 3, "J-19")
+	o.Answers = map[uint8]*msg.ChecksumResponse{0: {Found: true}}
+	rep, err := Run(newWorld(3, gameOf(Stock), relay.Trouble{Delay: 5 * time.Millisecond}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := rep.Results[0]; res.Verdict != Skip || !strings.Contains(res.Why, "no file of round 0") {
+		t.Errorf("%s is %s: %s", res.Case.ID, res.Verdict, res.Why)
+	}
+}
+
 // A host that answers no queries, and joins no clients by itself, is tried all the same: the
 // suite's own clients leave, and Q-1 alone is FAIL.
 func TestMute(t *testing.T) {

@@ -97,7 +97,7 @@ func (s slots) update(r *dissect.Record) (m *msg.StateUpdate, own, known bool) {
 
 // updates returns a watcher of the host's ship updates. own says that one is about the
 // receiver's own ship.
-func updates(see func(r *dissect.Record, m *msg.StateUpdate, own bool) (about bool, broken *breach)) watch {
+func updates(see func(r *dissect.Record, m *msg.StateUpdate, own bool) (about bool, broken *breach)) watcher {
 	s := slots{}
 	return func(r *dissect.Record) (about bool, broken *breach) {
 		if m, own, known := s.update(r); known {
@@ -180,7 +180,7 @@ func watchBase() watcher {
 		told  bool
 	}
 	by := map[flight]*state{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate || r.Time.IsZero() {
 			return false, nil
 		}
@@ -203,7 +203,7 @@ func watchBase() watcher {
 			}
 		}
 		return false, nil
-	})
+	}
 }
 
 // stateOf returns the state of a ship, nil if there are too many.
@@ -536,7 +536,7 @@ func watchWrecks() watcher {
 		own      bool
 	}
 	var all []*wreck
-	return watch(func(r *dissect.Record) (about bool, broken *breach) {
+	return func(r *dissect.Record) (about bool, broken *breach) {
 		if r.Dir != dissect.FromHost || r.Status == dissect.StatusDuplicate {
 			return false, nil
 		}
@@ -579,7 +579,7 @@ func watchWrecks() watcher {
 			all = kept
 		}
 		return about, broken
-	})
+	}
 }
 
 // watchLimit watches for the end of a game in which a player has as many kills as the limit that

@@ -14,29 +14,12 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// A watcher looks for a rule in traffic, of a run or of a capture.
-type watcher interface {
-	// see takes the next record. It reports whether the rule is about it, and
-	// how it breaks the rule, nil if it does not. The record proves a breach only
-	// if the traffic lacks no message of the sides in needs.
-	see(r *dissect.Record) (about bool, broken *breach, needs []side)
-}
-
-// A watch is a watcher made of a function, for rules that each record proves by itself.
-type watch func(r *dissect.Record) (about bool, broken *breach)
-
-func (w watch) see(r *dissect.Record) (about bool, broken *breach, needs []side) {
-	about, broken = w(r)
-	return about, broken, nil
-}
-
-// A reliant watcher is made of a function, for rules that involve earlier records.
-type reliant func(r *dissect.Record) (about bool, broken *breach, needs []side)
-
-func (w reliant) see(r *dissect.Record) (about bool, broken *breach, needs []side) { return w(r) }
+// A watcher looks for a rule in traffic, of a run or of a capture. It takes the next record, and
+// reports whether the rule is about it and how it breaks the rule, nil if it does not.
+type watcher func(r *dissect.Record) (about bool, broken *breach)
 
 // told returns a watcher of the host's messages of one type.
-func told[M decode.Message](see func(r *dissect.Record, m M) (about bool, broken *breach)) watch {
+func told[M decode.Message](see func(r *dissect.Record, m M) (about bool, broken *breach)) watcher {
 	return func(r *dissect.Record) (about bool, broken *breach) {
 		if m, ok := r.Message.(M); ok && fromHost(r) {
 			return see(r, m)
@@ -46,7 +29,7 @@ func told[M decode.Message](see func(r *dissect.Record, m M) (about bool, broken
 }
 
 // sent returns a watcher of the host's messages with an opcode, whether or not they decode.
-func sent(op decode.Opcode, see watch) watch {
+func sent(op decode.Opcode, see watcher) watcher {
 	return func(r *dissect.Record) (about bool, broken *breach) {
 		if o, ok := game(r); ok && o == op {
 			return see(r)
@@ -56,18 +39,20 @@ func sent(op decode.Opcode, see watch) watch {
 }
 
 // needing returns a watcher that needs directions of the record's conversation.
-func needing(w watch, dirs ...dissect.Dir) watcher {
-	return reliant(func(r *dissect.Record) (about bool, broken *breach, needs []side) {
+func needing(w watcher, dirs ...dissect.Dir) watcher {
+	return func(r *dissect.Record) (about bool, broken *breach) {
 		if about, broken = w(r); broken != nil {
-			needs = sidesOf(r, dirs...)
+			broken.needs = sidesOf(r, dirs...)
 		}
-		return about, broken, needs
-	})
+		return about, broken
+	}
 }
 
-// A breach is one way in which a host breaks a rule.
+// A breach is one way in which a host breaks a rule. A record proves it only if the traffic lacks
+// no message of the sides that the rule needs.
 type breach struct {
 	text       string
+	needs      []side
 	documented bool // it is the difference of OpenBC that openbc.go documents of the case
 }
 
@@ -84,6 +69,12 @@ func faultOf(err error) string {
 // known says whether it is the documented difference of OpenBC.
 func (b *breach) known(yes bool) *breach {
 	b.documented = yes
+	return b
+}
+
+// on says which sides the rule needs.
+func (b *breach) on(needs ...side) *breach {
+	b.needs = needs
 	return b
 }
 
@@ -105,7 +96,6 @@ type suspicion struct {
 	of     *watched
 	frame  int
 	broken *breach
-	needs  []side
 }
 
 // Limits of a watch.
@@ -147,7 +137,7 @@ func (w *Watch) Record(r *dissect.Record) error {
 		w.settle(s, turn)
 	}
 	for _, c := range w.cases {
-		about, broken, needs := c.w.see(r)
+		about, broken := c.w(r)
 		switch {
 		case !about:
 			continue
@@ -158,15 +148,15 @@ func (w *Watch) Record(r *dissect.Record) error {
 			}
 			continue
 		}
-		w.suspect(suspicion{c, r.Datagram.Number, broken, needs}, r)
+		w.suspect(suspicion{c, r.Datagram.Number, broken}, r)
 	}
 	return nil
 }
 
 // suspect takes a broken rule.
 func (w *Watch) suspect(s suspicion, r *dissect.Record) {
-	open := s.needs[:0:0]
-	for _, side := range s.needs {
+	var open []side
+	for _, side := range s.broken.needs {
 		if w.own && side.dir == dissect.ToHost {
 			continue
 		}
@@ -180,7 +170,7 @@ func (w *Watch) suspect(s suspicion, r *dissect.Record) {
 		}
 		open = append(open, side)
 	}
-	switch s.needs = open; {
+	switch s.broken.needs = open; {
 	case len(open) == 0:
 		s.of.breaks(s.frame, s.broken)
 	case len(w.open) >= mostSuspicions:
@@ -194,17 +184,18 @@ func (w *Watch) suspect(s suspicion, r *dissect.Record) {
 func (w *Watch) settle(of side, t turn) {
 	kept := w.open[:0]
 	for _, s := range w.open {
-		i := slices.Index(s.needs, of)
+		b := s.broken
+		i := slices.Index(b.needs, of)
 		switch {
 		case i < 0:
 			kept = append(kept, s)
 		case t == behindGap:
-			s.of.doubt(s.frame, s.broken)
-		case len(s.needs) > 1:
-			s.needs = slices.Delete(s.needs, i, i+1)
+			s.of.doubt(s.frame, b)
+		case len(b.needs) > 1:
+			b.needs = slices.Delete(b.needs, i, i+1)
 			kept = append(kept, s)
 		default:
-			s.of.breaks(s.frame, s.broken)
+			s.of.breaks(s.frame, b)
 		}
 	}
 	clear(w.open[len(kept):])
@@ -311,7 +302,7 @@ func game(r *dissect.Record) (op decode.Opcode, ok bool) {
 // counts when the host has sent another client something since: that one was no copy.
 func watchNever(op decode.Opcode) watcher {
 	sent, again, from := false, false, 0
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		if r.Dir == dissect.ToHost {
 			if o, ok := r.Opcode(); ok && o == op {
 				if r.Status == dissect.StatusDuplicate {
@@ -330,12 +321,12 @@ func watchNever(op decode.Opcode) watcher {
 			return true, nil
 		}
 		return false, nil
-	})
+	}
 }
 
 func watchSpaces() watcher {
 	asked := map[int]bool{} // conversations with a captured connect: whether round 0 has been asked for
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		begun, known := asked[r.Conversation]
 		h := &r.Transport
 		switch {
@@ -363,12 +354,12 @@ func watchSpaces() watcher {
 			}
 		}
 		return false, nil
-	})
+	}
 }
 
 func watchBeyond255() watcher {
 	highest := map[int]uint16{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		h := &r.Transport
 		if begins(r) {
 			delete(highest, r.Conversation)
@@ -389,11 +380,11 @@ func watchBeyond255() watcher {
 			return true, breaks("after number 255 comes 0").known(true)
 		}
 		return false, nil
-	})
+	}
 }
 
 func watchSizes() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		switch {
 		case r.Dir != dissect.FromHost || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted:
 			return false, nil
@@ -403,7 +394,7 @@ func watchSizes() watcher {
 			return true, breaks("it does not end with its last message: %v", r.Err)
 		}
 		return r.Part == 0, nil
-	})
+	}
 }
 
 // watchBundling watches the first transmission of 28: it follows the answer to the last
@@ -415,7 +406,7 @@ func watchBundling() watcher {
 		frame    int // of 28
 	}
 	by := map[int]*state{}
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		s := by[r.Conversation]
 		if m, ok := r.Message.(*msg.ChecksumResponse); ok && r.Dir == dissect.ToHost && m.Round == msg.LastRound && (s == nil || s.frame > 0) {
 			remember(by, r.Conversation, &state{answered: r.Time}, mostStreams)
@@ -436,11 +427,11 @@ func watchBundling() watcher {
 			return true, nil
 		}
 		return false, nil
-	})
+	}
 }
 
 func watchPeer() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		if r.Dir != dissect.FromHost || r.Kind != dissect.KindMessage {
 			return false, nil
 		}
@@ -448,7 +439,7 @@ func watchPeer() watcher {
 			return true, breaks("it begins with %02X", r.Peer)
 		}
 		return r.Part == 0, nil
-	})
+	}
 }
 
 func watchSettings() watcher {
@@ -475,7 +466,7 @@ func watchVolumes() watcher {
 	var died time.Time        // a ship, the last time
 	full := false             // there were more
 	key := func(r *dissect.Record) string { return string(r.Payload[:min(len(r.Payload), longest)]) }
-	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
+	return func(r *dissect.Record) (bool, *breach) {
 		if explodes(r) != 0 {
 			died = r.Time
 		}
@@ -485,21 +476,21 @@ func watchVolumes() watcher {
 		case r.Dir == dissect.ToHost && op == msg.OpExplosion:
 			full = !remember(sent, key(r), true, mostStreams) || full
 		case fromHost(r) && op == msg.OpExplosion && sent[key(r)]:
-			return true, breaks("a client's 29 passed on").known(true), nil
+			return true, breaks("a client's 29 passed on").known(true)
 		case r.Dir == dissect.ToHost && (op == msg.OpClientReady || op == msg.OpRequestObject):
 			full = !remember(asked, r.Conversation, r.Time, mostStreams) || full
 		case fromHost(r) && op == msg.OpExplosion:
 			at, ok := asked[r.Conversation]
 			switch ok = ok && r.Time.Sub(at) <= recent; {
 			case !ok && full:
-				return false, nil, nil
+				return false, nil
 			case !ok:
-				return true, breaks("29 without a join or a request").known(r.Time.Sub(died) <= recent), sidesOf(r, dissect.ToHost)
+				return true, breaks("29 without a join or a request").known(r.Time.Sub(died) <= recent).on(sidesOf(r, dissect.ToHost)...)
 			}
-			return true, nil, nil
+			return true, nil
 		}
-		return false, nil, nil
-	})
+		return false, nil
+	}
 }
 
 // watchMade watches for ships of players that no player has created. The creation of
@@ -509,9 +500,9 @@ func watchMade() watcher {
 	full := false          // there were more ships
 	joins := map[int]int{} // conversations of players with a captured join, by slot
 	died := map[int]bool{} // slots of exploded ships
-	return reliant(func(r *dissect.Record) (bool, *breach, []side) {
+	return func(r *dissect.Record) (bool, *breach) {
 		if r.Status == dissect.StatusDuplicate {
-			return false, nil, nil
+			return false, nil
 		}
 		if slot, owned := explodes(r).Slot(); owned {
 			died[slot] = true
@@ -520,27 +511,27 @@ func watchMade() watcher {
 		switch m := r.Message.(type) {
 		case *msg.Settings:
 			joins[int(m.Slot)] = r.Conversation
-			return false, nil, nil
+			return false, nil
 		case *msg.ObjectCreateTeam:
 			id = m.ID
 		case *msg.ObjectCreateOpenBC:
 			id = m.ID
 		default:
-			return false, nil, nil
+			return false, nil
 		}
 		slot, owned := id.Slot()
 		owner, joined := joins[slot]
 		switch {
 		case r.Dir == dissect.ToHost:
 			full = !remember(made, id, true, mostShips) || full
-			return false, nil, nil
+			return false, nil
 		case r.Dir != dissect.FromHost || !owned || !joined || full:
-			return false, nil, nil
+			return false, nil
 		case !made[id]:
-			return true, breaks("ship %08X, which no player has created", uint32(id)).known(died[slot]), []side{{owner, dissect.ToHost}}
+			return true, breaks("ship %08X, which no player has created", uint32(id)).known(died[slot]).on(side{owner, dissect.ToHost})
 		}
-		return true, nil, nil
-	})
+		return true, nil
+	}
 }
 
 func watchHostEvents() watcher {
@@ -668,7 +659,7 @@ func watchTime() watcher {
 }
 
 func watchLeaves() watcher {
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		op, ok := game(r)
 		switch {
 		case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
@@ -680,7 +671,7 @@ func watchLeaves() watcher {
 			return true, breaks("17 with code 60005").known(true)
 		}
 		return false, nil
-	})
+	}
 }
 
 // leaves reports whether a 17 is about a player who is gone.
@@ -693,7 +684,7 @@ func leaves(r *dissect.Record) bool {
 // client leave that has not asked for it.
 func watchStop() watcher {
 	ids := map[int]uint8{} // of clients, by conversation; 0 of those that have left
-	return watch(func(r *dissect.Record) (bool, *breach) {
+	return func(r *dissect.Record) (bool, *breach) {
 		h := &r.Transport
 		goodbye, _ := r.Message.(*transport.Goodbye)
 		switch {
@@ -715,5 +706,5 @@ func watchStop() watcher {
 			}
 		}
 		return false, nil
-	})
+	}
 }
