@@ -32,22 +32,16 @@ func simulationCases() []Case {
 		{ID: "D-1", Title: "self-destruction", Rule: "13 is answered by 06 with code 4E for the ship, without source and player, that takes 9.5 s.", Source: "GAME 8.3, 11", Grade: OnWire, watch: watchDeaths},
 		{ID: "D-2", Title: "score after a death", Rule: "Each 36 counts one more death of its victim.", Source: "GAME 10.4", Grade: OnWire, watch: func() watcher { return watchScores(false) }},
 		{ID: "D-3", Title: "updates of a wreck", Rule: "A ship's updates go on while it explodes.", Source: "GAME 2.3", Grade: OnWire, watch: watchWrecks},
-		{ID: "D-5", Title: "collision", Rule: "A report of a collision does damage once.", Source: "GAME 8.6", Grade: OnWire},
-		{ID: "D-6", Title: "others' collisions", Rule: "A report about another's ship is ignored.", Source: "GAME 8.6", Grade: FromCode},
+		{ID: "D-5", Title: "collision", Rule: "A report of a collision does damage once.", Source: "GAME 8.6", Grade: OnWire, LeftOut: "; no message tells how much damage one report does (GAME 8.6), so that two look like one"},
+		{ID: "D-6", Title: "others' collisions", Rule: "A report about another's ship is ignored.", Source: "GAME 8.6", Grade: FromCode, LeftOut: "; messages of damage do not name the report that caused it (GAME 8.6)"},
 		{ID: "D-7", Title: "repairs", Rule: "Events of repairs name parts of the ship.", Source: "GAME 8.3", Grade: OnWire, watch: watchRepairs},
 		{ID: "D-9", Title: "frag limit", Rule: "The frag limit ends the game with 38, reason 2.", Source: "GAME 10.6", Grade: Scripts, watch: watchLimit},
 		{ID: "D-10", Title: "restart", Rule: "After 39 the deaths are counted from 0 again.", Source: "GAME 10.6", Grade: Scripts, watch: func() watcher { return watchScores(true) }},
 		{ID: "L-7", Title: "scores kept", Rule: "A player who comes back finds the old score.", Source: "TRANSPORT 7.3", Grade: Scripts, watch: watchReturns},
 	}
-	why := map[string]string{
-		"D-5": "needs a host that simulates ships; no message tells how much damage one report does (GAME 8.6), so that two look like one",
-		"D-6": "needs a host that simulates ships; messages of damage do not name the report that caused it (GAME 8.6)",
-	}
 	for i := range list {
 		list[i].Profiles = likeStock
-		if list[i].LeftOut = why[list[i].ID]; list[i].LeftOut == "" {
-			list[i].LeftOut = "needs a host that simulates ships"
-		}
+		list[i].LeftOut = "needs a host that simulates ships" + list[i].LeftOut
 	}
 	return list
 }
