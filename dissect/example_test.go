@@ -5,8 +5,12 @@ import (
 	"log"
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/pcapgo"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -53,6 +57,48 @@ func ExampleFile_kills() {
 		}
 	}
 	// Output: Cady2 loses a ship
+}
+
+// A kill feed from a source of gopacket: here pcapgo reads the file. A
+// pcap.Handle, an afpacket.TPacket or your own source will do as well.
+func ExamplePackets() {
+	f, err := os.Open(evening)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	r, err := pcapgo.NewReader(f)
+	if err != nil {
+		log.Fatal(err)
+	}
+	src := &counted{src: r}
+	for rec, err := range dissect.Packets(dissect.Config{}, src, r.LinkType()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if loss, ok := rec.Message.(*msg.ScoreChange); ok && rec.First {
+			fmt.Printf("packet %d: %s loses a ship\n", rec.Datagram.Number, rec.PlayerName(loss.Victim))
+		}
+	}
+	fmt.Println(src.packets, "packets")
+	// Output:
+	// packet 307: Cady2 loses a ship
+	// 345 packets
+}
+
+// A counted is a gopacket.PacketDataSource of your own: it counts the packets.
+type counted struct {
+	src     gopacket.PacketDataSource
+	packets int
+}
+
+// ReadPacketData implements [gopacket.PacketDataSource].
+func (c *counted) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
+	data, ci, err := c.src.ReadPacketData()
+	if err == nil {
+		c.packets++
+	}
+	return data, ci, err
 }
 
 // Opcode counts: retransmissions and fragments do not count.

@@ -6,6 +6,9 @@ import (
 	"iter"
 	"os" //nolint:depguard // for standard input, which "-" means as in the program
 
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
@@ -43,6 +46,14 @@ func Read(cfg Config, src packet.Source) iter.Seq2[*Record, error] {
 			yield(nil, ended)
 		}
 	}
+}
+
+// Packets yields the records of packets from any source that programs with
+// gopacket use: a pcap.Handle, an afpacket.TPacket, a pcapgo.Reader or one of
+// your own. The handle's LinkType tells how packets begin; for link types above
+// 255 call [capture.FromPackets] and Read.
+func Packets(cfg Config, src gopacket.PacketDataSource, link layers.LinkType) iter.Seq2[*Record, error] {
+	return Read(cfg, capture.FromPackets(src, uint16(link)))
 }
 
 // PushAll pushes all datagrams of a source and flushes the pipeline, also if

@@ -7,9 +7,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
-
-	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
 
 // A DatagramWriter writes the datagrams that a program itself has sent and
@@ -19,7 +18,6 @@ type DatagramWriter struct {
 	packets PacketWriter
 	buf     []byte
 	id      uint16 // of the last packet
-	packet  device.Packet
 
 	Comment string // of the next datagram; empty for none
 }
@@ -57,8 +55,11 @@ func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []b
 	}
 	binary.BigEndian.PutUint16(b[ipv4Header+6:], sum)
 	d.buf = b
-	d.packet = device.Packet{Time: t, Data: b, Full: len(b), Comment: d.Comment}
-	return d.packets.WritePacket(&d.packet)
+	ci := gopacket.CaptureInfo{Timestamp: t, CaptureLength: len(b), Length: len(b)}
+	if d.Comment != "" {
+		ci.AncillaryData = []any{Comment(d.Comment)}
+	}
+	return d.packets.WritePacket(ci, b)
 }
 
 // appendIPv4 appends the headers of an IPv4 packet with a UDP datagram of a

@@ -11,15 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/google/gopacket"
+
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // keptPackets is a PacketWriter that stores packets.
 type keptPackets struct{ packets [][]byte }
 
-func (k *keptPackets) WritePacket(p *device.Packet) error {
-	k.packets = append(k.packets, bytes.Clone(p.Data))
+func (k *keptPackets) WritePacket(_ gopacket.CaptureInfo, data []byte) error {
+	k.packets = append(k.packets, bytes.Clone(data))
 	return nil
 }
 

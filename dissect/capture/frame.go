@@ -17,6 +17,7 @@ type frame struct {
 	digits int8    // decimals of a second in time
 	flaw   outcome // reason for missing data, or gaveDatagram
 	link   uint16  // LINKTYPE of data
+	which  int     // its interface in the section
 	data   []byte
 	full   int // length on the network
 

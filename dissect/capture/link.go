@@ -27,6 +27,8 @@ const (
 	linkSLL2     = 276 // Linux "any", today
 )
 
+const sll2Header = 20
+
 // Numbers that gopacket does not know.
 const (
 	etherOldQinQ      = 0x9100 // from before there was a standard
@@ -62,6 +64,10 @@ type decoder struct {
 	joiner   joiner
 	datagram packet.Datagram
 	headers  headers
+
+	every     bool   // sources stop at any frame, not only at datagrams
+	ancillary [1]any // of a packet for gopacket: its LinkType
+	log       []byte // packet made of a log's datagram, reused
 
 	header int   // capacity of the current frame's data from its IP header on
 	cut    bool  // the capture lacks the end of the current frame
@@ -112,10 +118,10 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 		}
 		return d.network(layers.EthernetType(be16(b[14:])), b[16:])
 	case linkSLL2:
-		if len(b) < 20 {
+		if len(b) < sll2Header {
 			return d.short()
 		}
-		return d.network(layers.EthernetType(be16(b)), b[20:])
+		return d.network(layers.EthernetType(be16(b)), b[sll2Header:])
 	case linkRaw, linkIPv4, linkIPv6, linkRawBSD, linkRawOpen:
 		return d.raw(b)
 	case linkNull, linkLoop:

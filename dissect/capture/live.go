@@ -1,12 +1,16 @@
 package capture
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/gopacket"
 
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 	"github.com/bcdissect/bcdissect/dissect/packet"
@@ -64,7 +68,7 @@ type Live struct {
 
 // A packetSource is a device, or a replacement in tests.
 type packetSource interface {
-	Read(p *device.Packet) (bool, error)
+	gopacket.ZeroCopyPacketDataSource // as of device.Device
 	Digits() int8
 	Counters() (device.Counters, error)
 	Close() error
@@ -91,8 +95,9 @@ type Counters struct {
 // A PacketWriter stores packets. The reading goroutine calls it, so a slow
 // writer delays reading.
 type PacketWriter interface {
-	// WritePacket writes a borrowed packet.
-	WritePacket(p *device.Packet) error
+	// WritePacket writes a borrowed packet, like the writers of gopacket. A
+	// [Comment] in the ancillary data is written with it, if the format has room.
+	WritePacket(ci gopacket.CaptureInfo, data []byte) error
 	// Flush protects everything written so far against a crash of this program,
 	// and stores the counters. It is called every half second and once at the end.
 	Flush(c Counters) error
@@ -126,9 +131,6 @@ func newLive(s packetSource, queue int) *Live {
 
 // Interface returns the name of the interface.
 func (l *Live) Interface() string { return l.name }
-
-// LinkType returns the LINKTYPE of the packets.
-func (l *Live) LinkType() uint16 { return l.link }
 
 // SnapLen returns the snap length.
 func (l *Live) SnapLen() int { return l.snap }
@@ -193,7 +195,7 @@ func (l *Live) Next() (*packet.Datagram, error) {
 			l.frame.tapped = tapped{stamp: nanoseconds(w.time), timed: true}
 			l.tap.show(&l.frame, &l.decoder, got)
 		}
-		if got {
+		if got || l.decoder.every {
 			l.decoder.datagram.Number = w.number
 			return &l.decoder.datagram, nil
 		}
@@ -245,13 +247,13 @@ func (l *Live) read() {
 // readAll reads packets until Close, the requested number of packets, or the
 // end of the capture. The first two are not errors.
 func (l *Live) readAll() error {
-	var p device.Packet
 	var chunk []byte
 	number := 0
 	counted := time.Now()
 	for !l.closing.Load() && (l.most <= 0 || number < l.most) {
-		ok, err := l.source.Read(&p)
-		if err != nil {
+		data, ci, err := l.source.ZeroCopyReadPacketData()
+		idle := errors.Is(err, os.ErrDeadlineExceeded)
+		if err != nil && !idle {
 			return err
 		}
 		if now := time.Now(); now.Sub(counted) >= tick {
@@ -260,16 +262,16 @@ func (l *Live) readAll() error {
 				return err
 			}
 		}
-		if !ok {
+		if idle {
 			continue
 		}
 		number++
 		if l.writer != nil {
-			if err := l.writer.WritePacket(&p); err != nil {
+			if err := l.writer.WritePacket(ci, data); err != nil {
 				return err
 			}
 		}
-		overflow := l.size.Load()+int64(len(p.Data)) > maxWaiting || len(l.queue) == cap(l.queue)
+		overflow := l.size.Load()+int64(len(data)) > maxWaiting || len(l.queue) == cap(l.queue)
 		l.mu.Lock()
 		l.counters.Read++
 		if overflow {
@@ -279,14 +281,14 @@ func (l *Live) readAll() error {
 		if overflow {
 			continue
 		}
-		if len(p.Data) > cap(chunk)-len(chunk) {
-			chunk = make([]byte, 0, max(chunkSize, len(p.Data)))
+		if len(data) > cap(chunk)-len(chunk) {
+			chunk = make([]byte, 0, max(chunkSize, len(data)))
 		}
 		from := len(chunk)
-		chunk = append(chunk, p.Data...)
-		l.size.Add(int64(len(p.Data)))
+		chunk = append(chunk, data...)
+		l.size.Add(int64(len(data)))
 		// There is only one sender, so there is still room.
-		l.queue <- waiting{number, p.Time, chunk[from:len(chunk):len(chunk)], p.Full}
+		l.queue <- waiting{number, ci.Timestamp, chunk[from:len(chunk):len(chunk)], ci.Length}
 	}
 	return nil
 }

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/google/gopacket"
 
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 )
@@ -37,17 +40,19 @@ func newScript(steps ...step) *script {
 
 func (s *script) Digits() int8 { return 9 }
 
-func (s *script) Read(p *device.Packet) (bool, error) {
+func (s *script) ZeroCopyReadPacketData() (data []byte, ci gopacket.CaptureInfo, err error) {
 	select {
 	case one := <-s.steps:
-		if one.err != nil || one.payload == "" {
-			return false, one.err
+		if one.err != nil {
+			return nil, ci, one.err
+		}
+		if one.payload == "" {
+			return nil, ci, os.ErrDeadlineExceeded
 		}
 		s.buf = append(s.buf[:0], udp4([]byte(one.payload))...) // all packets share this memory
-		*p = device.Packet{Time: time.Unix(1e9, 123).UTC(), Data: s.buf, Full: len(s.buf)}
-		return true, nil
+		return s.buf, gopacket.CaptureInfo{Timestamp: time.Unix(1e9, 123).UTC(), CaptureLength: len(s.buf), Length: len(s.buf)}, nil
 	default:
-		return false, nil
+		return nil, ci, os.ErrDeadlineExceeded
 	}
 }
 
@@ -215,8 +220,8 @@ func TestLiveCloseUnused(t *testing.T) {
 // frames stores packets.
 type frames [][]byte
 
-func (f *frames) WritePacket(p *device.Packet) error {
-	*f = append(*f, bytes.Clone(p.Data))
+func (f *frames) WritePacket(_ gopacket.CaptureInfo, data []byte) error {
+	*f = append(*f, bytes.Clone(data))
 	return nil
 }
 func (f *frames) Flush(Counters) error { return nil }
@@ -230,7 +235,7 @@ type failing struct {
 
 var errFull = errors.New("no space left")
 
-func (f *failing) WritePacket(*device.Packet) error {
+func (f *failing) WritePacket(gopacket.CaptureInfo, []byte) error {
 	if f.packets--; f.packets < 0 {
 		return errFull
 	}

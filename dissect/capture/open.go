@@ -152,7 +152,7 @@ func (f *File) each(take func(*packet.Datagram) bool, until *moment) error {
 		if f.tap.Tap != nil {
 			f.tap.show(&f.frame, f.decoder, got)
 		}
-		if got && !take(&f.decoder.datagram) {
+		if (got || f.decoder.every) && !take(&f.decoder.datagram) {
 			return nil
 		}
 	}

@@ -249,7 +249,7 @@ func (p *pcapngReader) describe(total int) error {
 
 // packet fills f from one of the three kinds of packet blocks.
 func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
-	f.data = nil
+	f.data, f.which = nil, 0
 	f.tapped = tapped{}
 	if total > bufferSize {
 		f.flaw, f.full = oversized, total
@@ -292,8 +292,8 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 		f.flaw = noInterface
 		return nil
 	}
+	f.which = int(which)
 	if p.tap != nil {
-		f.tapped = tapped{which: int(which)}
 		if kind != ngSimple {
 			f.stamp, f.timed = uint64(p.u32(body[4:]))<<32|uint64(p.u32(body[8:])), true
 			f.options = p.options(ngEnhanced, data[min((int(held)+3)&^3, len(data)):])

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/google/gopacket"
 )
 
 // A Rotation limits each file and the number of files. Zero means no limit.
@@ -116,35 +116,35 @@ func (w *RotatingWriter) next(now time.Time) error {
 
 // full reports whether a packet belongs in the next file. Each file has at least
 // one.
-func (w *RotatingWriter) full(p *device.Packet) bool {
+func (w *RotatingWriter) full(ci *gopacket.CaptureInfo, data []byte) bool {
 	r := &w.rotation
 	return w.packets > 0 &&
 		(r.Packets > 0 && w.packets >= r.Packets ||
-			r.Duration > 0 && p.Time.Sub(w.begun) >= r.Duration ||
-			r.Size > 0 && w.file.size+int64(packetBlock(len(p.Data)))+statisticsBlock+moreStatistics > r.Size)
+			r.Duration > 0 && ci.Timestamp.Sub(w.begun) >= r.Duration ||
+			r.Size > 0 && w.file.size+int64(packetBlock(len(data)))+statisticsBlock+moreStatistics > r.Size)
 }
 
 // WritePacket implements [PacketWriter].
-func (w *RotatingWriter) WritePacket(p *device.Packet) error {
+func (w *RotatingWriter) WritePacket(ci gopacket.CaptureInfo, data []byte) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.full(p) {
+	if w.full(&ci, data) {
 		// All counters known by now.
 		w.file.counters = w.counters
 		w.file.counters.Time = w.file.last
 		if w.err = w.file.Close(); w.err != nil {
 			return w.err
 		}
-		if err := w.next(p.Time); err != nil {
+		if err := w.next(ci.Timestamp); err != nil {
 			return err
 		}
 	}
 	if w.packets == 0 {
-		w.begun = p.Time
+		w.begun = ci.Timestamp
 	}
 	w.packets++
-	return w.file.WritePacket(p)
+	return w.file.WritePacket(ci, data)
 }
 
 // Flush implements [PacketWriter].

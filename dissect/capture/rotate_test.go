@@ -50,8 +50,8 @@ func rotated(t *testing.T, name string, r Rotation, size int) (names []string, p
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		p := packetOf(start.Add(time.Duration(i+1)*time.Second), []byte(fmt.Sprintf("%-*d", size, i)))
-		if err := errors.Join(w.WritePacket(p), w.Flush(Counters{})); err != nil {
+		ci, data := packetOf(start.Add(time.Duration(i+1)*time.Second), []byte(fmt.Sprintf("%-*d", size, i)))
+		if err := errors.Join(w.WritePacket(ci, data), w.Flush(Counters{})); err != nil {
 			t.Fatal(err)
 		}
 	}

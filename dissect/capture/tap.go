@@ -57,7 +57,6 @@ type Frame struct {
 
 // tapped is the part of a frame that only a tap needs.
 type tapped struct {
-	which   int
 	stamp   uint64
 	timed   bool
 	options []byte
@@ -65,9 +64,8 @@ type tapped struct {
 
 // A tapper shows frames to a tap.
 type tapper struct {
-	Tap          // may be nil
-	shown Frame  // reused
-	log   []byte // reused
+	Tap         // may be nil
+	shown Frame // reused
 }
 
 // show gives the current frame of a decoder to the tap.
@@ -79,7 +77,10 @@ func (p *tapper) show(n *frame, from *decoder, hasDatagram bool) {
 		Payload: -1, Link: n.link,
 	}
 	if n.logged != nil {
-		p.fromLog(n, from)
+		t.Stamp, t.Timed = milliseconds(n.logged.Time), true
+		t.Link = linkRaw
+		t.Data, t.Full = from.ofLog(n)
+		t.Lacking = t.Data == nil
 	}
 	if hasDatagram {
 		d := &from.datagram
@@ -93,22 +94,19 @@ func (p *tapper) show(n *frame, from *decoder, hasDatagram bool) {
 	p.Frame(t)
 }
 
-// fromLog makes an IPv4 packet of a log's datagram.
-func (p *tapper) fromLog(n *frame, from *decoder) {
-	t, d := &p.shown, n.logged
-	t.Stamp, t.Timed = milliseconds(d.Time), true
-	src, dst := d.Src.Addr(), d.Dst.Addr()
-	if t.Lacking = d.Form != packet.Wire || !src.Is4() || !dst.Is4() || n.flaw != gaveDatagram; t.Lacking {
-		return
+// ofLog makes an IPv4 packet of a log's datagram, or none of what is none.
+func (d *decoder) ofLog(f *frame) (data []byte, full int) {
+	l := f.logged
+	src, dst := l.Src.Addr(), l.Dst.Addr()
+	if l.Form != packet.Wire || !src.Is4() || !dst.Is4() || f.flaw != gaveDatagram {
+		return nil, 0
 	}
-	b := appendIPv4(p.log[:0], netip.AddrPortFrom(src, d.Src.Port()), netip.AddrPortFrom(dst, d.Dst.Port()), udpHeader+d.Full)
+	b := appendIPv4(d.log[:0], netip.AddrPortFrom(src, l.Src.Port()), netip.AddrPortFrom(dst, l.Dst.Port()), udpHeader+l.Full)
 	sealIPv4(b)
-	b = append(b, d.Payload...)
-	p.log = b
-	from.header = cap(b)
-	t.Link = linkRaw
-	from.datagram.Payload = b[ipv4Header+udpHeader:]
-	t.Data, t.Full = b, ipv4Header+udpHeader+d.Full
+	b = append(b, l.Payload...)
+	d.log, d.header = b, cap(b)
+	d.datagram.Payload = b[ipv4Header+udpHeader:]
+	return b, ipv4Header + udpHeader + l.Full
 }
 
 // milliseconds returns the time since 1970 in milliseconds.

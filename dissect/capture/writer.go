@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/google/gopacket"
 )
 
 // ngStatistics is the block with the counts of captured and lost packets.
@@ -152,24 +152,38 @@ func create(name string, overwrite bool) (*os.File, error) {
 	return f, nil
 }
 
+// A Comment in the ancillary data of a packet is a comment for the file that the
+// packet is written to.
+type Comment string
+
+// commentOf returns the comment in ancillary data, cut to what is written.
+func commentOf(ci *gopacket.CaptureInfo) string {
+	for _, a := range ci.AncillaryData {
+		if c, ok := a.(Comment); ok {
+			return string(c[:min(len(c), longestComment)])
+		}
+	}
+	return ""
+}
+
 // WritePacket implements [PacketWriter].
-func (w *Writer) WritePacket(p *device.Packet) error {
+func (w *Writer) WritePacket(ci gopacket.CaptureInfo, data []byte) error {
 	if w.err != nil {
 		return w.err
 	}
-	comment := p.Comment[:min(len(p.Comment), longestComment)]
-	if packetBlock(len(p.Data))+commentOption(len(comment)) > cap(w.buf)-len(w.buf) {
+	comment := commentOf(&ci)
+	if packetBlock(len(data))+commentOption(len(comment)) > cap(w.buf)-len(w.buf) {
 		if err := w.flush(); err != nil {
 			return err
 		}
 	}
-	w.last = p.Time
+	w.last = ci.Timestamp
 	w.begin(ngEnhanced)
 	w.u32(0) // the interface
-	w.time(p.Time)
-	w.u32(uint32(len(p.Data)))
-	w.u32(uint32(max(p.Full, len(p.Data))))
-	w.padded(p.Data)
+	w.time(ci.Timestamp)
+	w.u32(uint32(len(data)))
+	w.u32(uint32(max(ci.Length, len(data))))
+	w.padded(data)
 	w.text(ngComment, comment)
 	w.finish(comment != "")
 	return nil

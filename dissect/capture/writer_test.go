@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/gopacket"
+
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -26,9 +28,9 @@ func options() *WriterOptions {
 }
 
 // packetOf returns a packet with an IPv4 datagram.
-func packetOf(at time.Time, payload []byte) *device.Packet {
+func packetOf(at time.Time, payload []byte) (gopacket.CaptureInfo, []byte) {
 	b := udp4(payload)
-	return &device.Packet{Time: at, Data: b, Full: len(b)}
+	return gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(b), Length: len(b)}, b
 }
 
 // The bytes of a whole file, worked out by hand from the format specification
@@ -42,8 +44,7 @@ func TestWriterBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := device.Packet{Time: time.Unix(0x12345678, 0), Data: []byte{1, 2, 3, 4, 5}, Full: 9}
-	if err := w.WritePacket(&p); err != nil {
+	if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: time.Unix(0x12345678, 0), Length: 9}, []byte{1, 2, 3, 4, 5}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Flush(Counters{Counters: device.Counters{Received: 3, Dropped: 2}, Time: time.Unix(2, 0)}); err != nil {
@@ -123,7 +124,7 @@ func TestWriterRoundTrip(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := w.WritePacket(&device.Packet{Time: one.time, Data: one.data, Full: one.full}); err != nil {
+				if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: one.time, Length: one.full}, one.data); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -199,7 +200,7 @@ func TestWriterLarge(t *testing.T) {
 	}
 	data := make([]byte, device.MaxSnapLen)
 	for range 3 {
-		if err := w.WritePacket(&device.Packet{Time: time.Time{}, Data: data, Full: 1 << 20}); err != nil {
+		if err := w.WritePacket(gopacket.CaptureInfo{Length: 1 << 20}, data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,7 +281,7 @@ func TestWriterDiskFull(t *testing.T) {
 	if _, err := NewWriter("x", headers, options()); err != nil {
 		t.Fatal(err)
 	}
-	block := packetBlock(len(packetOf(start, numbers(100)).Data))
+	block := packetBlock(len(udp4(numbers(100))))
 	for _, extra := range []int{0, 1, 7, 8, block - 1} {
 		path := filepath.Join(t.TempDir(), "small.pcapng")
 		f, err := os.Create(path)
@@ -320,8 +321,8 @@ func TestWriterAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := packetOf(start, numbers(101))
-	if n := testing.AllocsPerRun(10000, func() { _ = w.WritePacket(p) }); n != 0 {
+	ci, data := packetOf(start, numbers(101))
+	if n := testing.AllocsPerRun(10000, func() { _ = w.WritePacket(ci, data) }); n != 0 {
 		t.Errorf("got %v allocations a packet, want 0", n)
 	}
 }

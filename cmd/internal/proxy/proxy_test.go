@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/gopacket"
+
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect/capture"
-	"github.com/bcdissect/bcdissect/dissect/capture/device"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -242,7 +243,7 @@ type stopped struct {
 	last             capture.Counters
 }
 
-func (s *stopped) WritePacket(*device.Packet) error {
+func (s *stopped) WritePacket(gopacket.CaptureInfo, []byte) error {
 	if s.written++; s.written == 1 {
 		s.writing <- struct{}{}
 		<-s.proceed
@@ -636,7 +637,7 @@ var errFull = errors.New("no space left")
 // A full file takes so many packets.
 type full struct{ left int }
 
-func (f *full) WritePacket(*device.Packet) error {
+func (f *full) WritePacket(gopacket.CaptureInfo, []byte) error {
 	if f.left--; f.left < 0 {
 		return errFull
 	}

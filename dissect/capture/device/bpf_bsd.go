@@ -130,7 +130,7 @@ func (d *bpfDevice) attach(program []bpf.RawInstruction) bool {
 
 func (d *bpfDevice) start() error { return nil }
 
-func (d *bpfDevice) read(p *Packet) (bool, error) {
+func (d *bpfDevice) read(p *packet) (bool, error) {
 	if len(d.rest) == 0 {
 		n, err := unix.Read(d.fd, d.buffer)
 		switch {

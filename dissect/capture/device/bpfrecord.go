@@ -12,7 +12,7 @@ type layout struct {
 
 // next splits the first record off b. It reports false for a malformed record,
 // which the kernel never returns.
-func (l layout) next(b []byte, p *Packet) (rest []byte, ok bool) {
+func (l layout) next(b []byte, p *packet) (rest []byte, ok bool) {
 	fixed := 2*l.word + 10
 	if len(b) < fixed {
 		return nil, false
@@ -29,9 +29,9 @@ func (l layout) next(b []byte, p *Packet) (rest []byte, ok bool) {
 	if start < uint64(fixed) || start+held > uint64(len(b)) {
 		return nil, false
 	}
-	p.Time = unixTime(sec, micro*1000)
-	p.Data = b[start : start+held]
-	p.Full = int(min(max(full, uint32(held)), 1<<30))
+	p.time = unixTime(sec, micro*1000)
+	p.data = b[start : start+held]
+	p.full = int(min(max(full, uint32(held)), 1<<30))
 	size := (start + held + uint64(l.align) - 1) &^ (uint64(l.align) - 1)
 	return b[min(size, uint64(len(b))):], true
 }

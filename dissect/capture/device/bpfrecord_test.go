@@ -48,14 +48,14 @@ func TestRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var p Packet
+			var p packet
 			rest, ok := tt.layout.next(b, &p)
-			if !ok || string(p.Data) != "\xa0\xa1\xa2\xa3\xa4\xa5" || p.Full != 9 || !p.Time.Equal(time.Unix(123456789, 42000)) {
+			if !ok || string(p.data) != "\xa0\xa1\xa2\xa3\xa4\xa5" || p.full != 9 || !p.time.Equal(time.Unix(123456789, 42000)) {
 				t.Fatalf("got %+v and %v", p, ok)
 			}
 			whole := rest
 			rest, ok = tt.layout.next(rest, &p)
-			if !ok || string(p.Data) != "\xb0\xb1\xb2\xb3\xb4" || p.Full != 5 || !p.Time.Equal(time.Unix(123456790, 43000)) || len(rest) != 0 {
+			if !ok || string(p.data) != "\xb0\xb1\xb2\xb3\xb4" || p.full != 5 || !p.time.Equal(time.Unix(123456790, 43000)) || len(rest) != 0 {
 				t.Fatalf("got %+v and %v, %d bytes left", p, ok, len(rest))
 			}
 			for n := range len(strings.TrimRight(string(whole), "\x00")) {

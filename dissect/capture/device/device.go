@@ -1,9 +1,12 @@
 package device
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"time"
 
+	"github.com/google/gopacket"
 	"golang.org/x/net/bpf"
 )
 
@@ -16,6 +19,7 @@ type Device struct {
 	name   string
 	snap   int
 	vm     *bpf.VM // filters in user space; nil if the system does
+	packet packet  // the last one
 }
 
 // A driver captures packets on one operating system.
@@ -31,7 +35,7 @@ type driver interface {
 	start() error
 	// read waits for a packet, not much longer than wait, and reports whether one
 	// arrived.
-	read(p *Packet) (bool, error)
+	read(p *packet) (bool, error)
 	counters() (Counters, error)
 	close() error
 }
@@ -77,27 +81,39 @@ func machine(program []bpf.RawInstruction) (*bpf.VM, error) {
 	return bpf.NewVM(code)
 }
 
-// Read fills p with the next packet. It returns false if none arrived within
-// about a tenth of a second; call it again. An error ends the capture, after
-// all earlier packets have been returned.
-func (d *Device) Read(p *Packet) (bool, error) {
+// ZeroCopyReadPacketData implements [gopacket.ZeroCopyPacketDataSource]. If no
+// packet arrives within about a tenth of a second, it returns
+// [os.ErrDeadlineExceeded]: call it again, as gopacket's PacketSource does. Any
+// other error ends the capture, after all earlier packets were returned.
+func (d *Device) ZeroCopyReadPacketData() (data []byte, ci gopacket.CaptureInfo, err error) {
+	p := &d.packet
 	ok, err := d.driver.read(p)
-	if !ok || err != nil {
-		return false, err
+	if err == nil && !ok {
+		err = os.ErrDeadlineExceeded
+	}
+	if err != nil {
+		return nil, ci, err
 	}
 	keep := d.snap
 	if d.vm != nil {
-		chosen, err := d.vm.Run(p.Data)
+		chosen, err := d.vm.Run(p.data)
 		if err != nil {
-			return false, fmt.Errorf("%s: the filter cannot be run: %w", d.name, err)
+			return nil, ci, fmt.Errorf("%s: the filter cannot be run: %w", d.name, err)
 		}
 		if chosen <= 0 {
-			return false, nil
+			return nil, ci, os.ErrDeadlineExceeded
 		}
 		keep = min(keep, chosen)
 	}
-	p.Data = p.Data[:min(keep, len(p.Data))]
-	return true, nil
+	data = p.data[:min(keep, len(p.data))]
+	return data, gopacket.CaptureInfo{Timestamp: p.time, CaptureLength: len(data), Length: p.full}, nil
+}
+
+// ReadPacketData implements [gopacket.PacketDataSource]. It is
+// ZeroCopyReadPacketData with bytes that belong to the caller.
+func (d *Device) ReadPacketData() (data []byte, ci gopacket.CaptureInfo, err error) {
+	data, ci, err = d.ZeroCopyReadPacketData()
+	return bytes.Clone(data), ci, err
 }
 
 // Name returns the name of the interface.

@@ -44,13 +44,11 @@ type Options struct {
 	Buffer int
 }
 
-// A Packet is a captured packet.
-type Packet struct {
-	Time time.Time // UTC
-	Data []byte    // valid until the next read
-	Full int       // length on the network, not less than len(Data)
-
-	Comment string // for the file that it is written to; empty for none
+// A packet is a captured packet.
+type packet struct {
+	time time.Time // UTC
+	data []byte    // valid until the next read
+	full int       // length on the network, not less than len(data)
 }
 
 // Counters are the numbers of packets since the device was opened.

@@ -22,7 +22,7 @@ func FuzzRecords(f *testing.F) {
 		l := recordExamples[int(which)%len(recordExamples)].layout
 		held := 0
 		for rest := b; len(rest) > 0; {
-			p := Packet{Time: time.Unix(-1, 0)}
+			p := packet{time: time.Unix(-1, 0)}
 			next, ok := l.next(rest, &p)
 			if !ok {
 				if len(rest) >= 2*l.word+10 && binary.NativeEndian.Uint32(rest[2*l.word:]) == 0 && binary.NativeEndian.Uint16(rest[2*l.word+8:]) == uint16(2*l.word+10) {
@@ -33,10 +33,10 @@ func FuzzRecords(f *testing.F) {
 			if len(next) >= len(rest) {
 				t.Fatalf("%d bytes are left of %d", len(next), len(rest))
 			}
-			if p.Full < len(p.Data) || p.Time.Equal(time.Unix(-1, 0)) {
+			if p.full < len(p.data) || p.time.Equal(time.Unix(-1, 0)) {
 				t.Fatalf("got %+v", p)
 			}
-			held += len(p.Data)
+			held += len(p.data)
 			rest = next
 		}
 		if held > len(b) {

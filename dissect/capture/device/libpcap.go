@@ -80,7 +80,7 @@ func (h *handle) attach(program []bpf.RawInstruction) bool {
 
 func (h *handle) start() error { return nil }
 
-func (h *handle) read(p *Packet) (bool, error) {
+func (h *handle) read(p *packet) (bool, error) {
 	data, info, err := h.handle.ZeroCopyReadPacketData()
 	switch {
 	case errors.Is(err, pcap.NextErrorTimeoutExpired):
@@ -88,7 +88,7 @@ func (h *handle) read(p *Packet) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("%s: %w: %w", h.name, ErrDown, h.handle.Error())
 	}
-	p.Time, p.Data, p.Full = info.Timestamp.UTC(), data, max(info.Length, len(data))
+	p.time, p.data, p.full = info.Timestamp.UTC(), data, max(info.Length, len(data))
 	return true, nil
 }
 

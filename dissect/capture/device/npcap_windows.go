@@ -242,15 +242,15 @@ func (a *adapter) attach(program []bpf.RawInstruction) bool {
 
 func (a *adapter) start() error { return nil }
 
-func (a *adapter) read(p *Packet) (bool, error) {
+func (a *adapter) read(p *packet) (bool, error) {
 	var h *pcapHeader
 	var data *byte
 	r, _, _ := a.lib.nextEx.Call(a.handle, uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&data)))
 	switch int32(r) {
 	case 1:
-		p.Time = unixTime(int64(uint32(h.sec)), int64(h.micro)*1000)
-		p.Data = unsafe.Slice(data, h.held)
-		p.Full = int(min(max(h.full, h.held), 1<<30))
+		p.time = unixTime(int64(uint32(h.sec)), int64(h.micro)*1000)
+		p.data = unsafe.Slice(data, h.held)
+		p.full = int(min(max(h.full, h.held), 1<<30))
 		return true, nil
 	case 0:
 		return false, nil

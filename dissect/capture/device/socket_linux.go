@@ -185,7 +185,7 @@ func (s *socket) start() error {
 	return nil
 }
 
-func (s *socket) read(p *Packet) (bool, error) {
+func (s *socket) read(p *packet) (bool, error) {
 	if s.left == 0 && !s.nextBlock() {
 		if err := s.wait(); err != nil {
 			return false, err
@@ -204,16 +204,16 @@ func (s *socket) read(p *Packet) (bool, error) {
 		if slot.echo() {
 			continue
 		}
-		p.Time = unixTime(int64(u32(slot.head[headSec:])), int64(u32(slot.head[headNsec:])))
-		p.Data, p.Full = slot.data, slot.full
+		p.time = unixTime(int64(u32(slot.head[headSec:])), int64(u32(slot.head[headNsec:])))
+		p.data, p.full = slot.data, slot.full
 		switch {
 		case s.kind == linkSLL2:
 			s.made = append(slot.appendCooked(s.made[:0]), slot.data...)
-			p.Data, p.Full = s.made, slot.full+cookedHeader
+			p.data, p.full = s.made, slot.full+cookedHeader
 		case s.kind == linkEthernet && len(slot.data) >= 12:
 			if tag, ok := slot.tag(); ok {
 				s.made = append(append(append(s.made[:0], slot.data[:12]...), tag[:]...), slot.data[12:]...)
-				p.Data, p.Full = s.made, slot.full+len(tag)
+				p.data, p.full = s.made, slot.full+len(tag)
 			}
 		}
 		return true, nil
