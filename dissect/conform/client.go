@@ -13,13 +13,13 @@ import (
 // A Client is one client of the captured host, from its connect to its end. One
 // that connects again is another client.
 type Client struct {
-	Addr    netip.AddrPort
-	Peer    uint8  // id that the captured host gave it, 0 if not known
-	Slot    int    // -1 if not known
-	Name    string // text from the network
-	Adopted bool   // the capture does not hold how it came
-	Joining bool   // adopted before it was in the game
-	First   int    // frame
+	Addr    netip.AddrPort `json:"addr"`
+	Peer    uint8          `json:"peer,omitempty"`            // id that the captured host gave it, 0 if not known
+	Slot    int            `json:"slot,omitempty" as:"index"` // -1 if not known
+	Name    string         `json:"name,omitempty"`            // text from the network
+	First   int            `json:"frame"`
+	Adopted bool           `json:"adopted,omitempty"` // the capture does not hold how it came
+	Joining bool           // adopted before it was in the game
 
 	index     int
 	listed    bool   // it is in the report

@@ -13,8 +13,9 @@ import (
 // the message that it sent. A side without the field is empty. Texts may be from
 // the network.
 type Field struct {
-	Path             string
-	Expected, Actual string
+	Path     string `json:"path"`
+	Expected string `json:"expected,omitempty"`
+	Actual   string `json:"actual,omitempty"`
 
 	same bool
 }

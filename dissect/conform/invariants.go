@@ -8,12 +8,12 @@ import (
 
 // An Invariant is something that holds for every stock host.
 type Invariant struct {
-	Name    string // for scripts
+	Name    string `json:"name"` // for scripts
 	Text    string // for people
-	Checked int    // times that there was something to check
-	Failed  int
-	Known   int // of Failed: explained by a documented rule
-	First   int // frame of the first failure
+	Checked int    `json:"checked"` // times that there was something to check
+	Failed  int    `json:"failed"`
+	Known   int    `json:"documented"`                  // of Failed: explained by a documented rule
+	First   int    `json:"frame,omitempty" if:"Failed"` // of the first failure
 }
 
 // Verdict is PASS, FAIL, KNOWN if documented rules explain all failures, or NOT SEEN.

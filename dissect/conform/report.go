@@ -13,12 +13,12 @@ import (
 
 // A Report says how a captured host compares.
 type Report struct {
-	Host     netip.AddrPort
-	Dialect  decode.Dialect // of the captured host
-	Against  decode.Dialect // of the model that decides; Undecided stands for the host's own
+	Host     netip.AddrPort `json:"host"`
+	Dialect  decode.Dialect `json:"dialect" as:"text"` // of the captured host
+	Against  decode.Dialect `json:"against" as:"text"` // of the model that decides; Undecided stands for the host's own
 	Game     relay.Config   // of the models
-	Clients  []*Client
-	Inputs   int // messages of clients that were played
+	Clients  []*Client      `json:"clients"`
+	Inputs   int            // messages of clients that were played
 	Rows     []*Row
 	Controls []*Row // of transport messages
 
@@ -37,28 +37,34 @@ type Report struct {
 type Row struct {
 	Type    transport.Type
 	Opcode  decode.Opcode
-	Name    string
+	Name    string `json:"name"`
 	Relay   decode.Relay
 	Control bool
 
-	Expected, Emitted, Matched int
-	Missing, Extra, Differing  int
-	NotComparable, Explained   int
-	Excused                    int
-	Copies                     int // copies with a known delay
-	MedianLag, P95Lag          time.Duration
-	lags                       []int32
+	Expected      int           `json:"expected"`
+	Emitted       int           `json:"emitted"`
+	Matched       int           `json:"matched"`
+	Missing       int           `json:"missing"`
+	Extra         int           `json:"extra"`
+	Differing     int           `json:"differs"`
+	NotComparable int           `json:"not_comparable"`
+	Explained     int           `json:"documented"`
+	Excused       int           `json:"not_required"`
+	Copies        int           // copies with a known delay
+	MedianLag     time.Duration `json:"latency_ms_median,omitempty" as:"millis" if:"Copies"`
+	P95Lag        time.Duration `json:"latency_ms_p95,omitempty" as:"millis" if:"Copies"`
+	lags          []int32
 }
 
 // A Difference is a message that is missing, too many, or another.
 type Difference struct {
-	Kind   string // missing, extra or differs
-	Frame  int
+	Kind   string `json:"kind"` // missing, extra or differs
+	Frame  int    `json:"frame"`
 	Opcode decode.Opcode
-	To     netip.AddrPort
-	Detail string // may hold text from the network
-	Name   string // of the message
-	Fields []Field
+	To     netip.AddrPort `json:"to"`
+	Name   string         `json:"name"`   // of the message
+	Detail string         `json:"detail"` // may hold text from the network
+	Fields []Field        `json:"fields"`
 
 	typ transport.Type
 }
@@ -72,8 +78,8 @@ func (d *Difference) Control() (t transport.Type, ok bool) {
 // A Deviation counts the messages that a documented rule explains.
 type Deviation struct {
 	Rule  *decode.Rule
-	Count int
-	First int // frame
+	Count int `json:"count"`
+	First int `json:"frame"`
 	Rows  []*Row
 	each  []int // of Rows
 }
@@ -88,9 +94,9 @@ func (d *Deviation) Of(row *Row) int {
 
 // A Count counts messages that something holds for.
 type Count struct {
-	Why   string
-	Count int
-	First int // frame
+	Why   string `json:"why"`
+	Count int    `json:"count"`
+	First int    `json:"frame"`
 	Rows  []*Row
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Commands returns the names of the commands with a schema for their output.
 func Commands() []string {
-	all := []string{"read", "live", "decode", "session", "opcodes", "conform", "conform --list", "diff", "measure"}
+	all := []string{"read", "live", "decode"}
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
@@ -36,41 +36,43 @@ func For(command string, c *decode.Catalog) *Schema {
 		return records(c, command, true)
 	case "decode":
 		return records(c, command, false)
-	case "session":
-		return root(of(ndjson.SessionType), command, "One object. Times are seconds since the first frame; docs/session.md explains the members.")
-	}
-	switch command {
-	case "diff":
-		return root(of(ndjson.DiffType), command, "One object. docs/diff.md explains the members.")
-	case "measure":
-		return root(of(ndjson.MeasureType), command, "One object. docs/measure.md explains the members.")
-	case "conform":
-		return root(of(reflect.TypeFor[verdicts.Report]()), command, "One object. docs/conform.md explains the members.")
-	case "conform --list":
-		return root(of(reflect.TypeFor[verdicts.Case]()), command, "One line for each case.")
-	}
-	if command == "opcodes" {
-		s := of(reflect.TypeFor[reference.Entry]())
-		s.Properties["layer"] = &Schema{Type: "string", Enum: []string{"game", "transport"}}
-		s.Properties["opcode"], s.Properties["type"] = &Schema{Type: "integer"}, &Schema{Type: "integer"} // one of them
-		s.Required = append(s.Required, "layer")
-		return root(s, command, "One line for each message.")
 	}
 	for _, o := range commands {
-		if o.name == command {
-			p := parser{rest: strings.Fields(o.shape)}
-			return root(p.value(), command, o.doc)
+		if o.name != command {
+			continue
 		}
+		p := parser{rest: strings.Fields(o.shape)}
+		var s *Schema
+		if o.made == nil {
+			s = p.value()
+		} else {
+			s = of(o.made)
+		}
+		if command == "opcodes" {
+			s.Properties["layer"] = &Schema{Type: "string", Enum: []string{"game", "transport"}}
+			s.Properties["opcode"], s.Properties["type"] = &Schema{Type: "integer"}, &Schema{Type: "integer"} // one of them
+			s.Required = append(s.Required, "layer")
+		}
+		return root(s, command, o.doc)
 	}
 	return nil
 }
 
-// commands are the outputs that are no records. A shape lists members and their
-// types: i for integers, n for numbers, s for strings, b for true and false, t
+// commands are the outputs that are no records: columns of a type, or a shape. A
+// shape lists members and their types: i for integers, n for numbers, s for strings, b for true and false, t
 // for times, { } for objects, [ ] for arrays, and < > for objects with any
 // keys. A member with a question mark may be absent.
-var commands = []struct{ name, doc, shape string }{
-	{"stats", "One object.", `{
+var commands = []struct {
+	made             reflect.Type // or else a shape
+	name, doc, shape string
+}{
+	{ndjson.SessionType, "session", "One object. Times are seconds since the first frame; docs/session.md explains the members.", ""},
+	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message.", ""},
+	{reflect.TypeFor[verdicts.Report](), "conform", "One object. docs/conform.md explains the members.", ""},
+	{reflect.TypeFor[verdicts.Case](), "conform --list", "One line for each case.", ""},
+	{ndjson.DiffType, "diff", "One object. docs/diff.md explains the members.", ""},
+	{ndjson.MeasureType, "measure", "One object. docs/measure.md explains the members.", ""},
+	{nil, "stats", "One object.", `{
 		frames i duration n
 		datagrams { game i gamespy i malformed i other i }
 		messages { total i by_type < i > }
@@ -79,7 +81,7 @@ var commands = []struct{ name, doc, shape string }{
 		state_flags { c2s < i > s2c < i > }
 		payload_bytes i residue_bytes i errors i
 	}`},
-	{"stats --network", "One object.", `{
+	{nil, "stats --network", "One object.", `{
 		links [ {
 			host s client s player_name? s peer? i dir s first? t last? t restarts i datagrams i bytes i messages i
 			` + class + ` data { ` + class + ` } control { ` + class + ` }
@@ -92,39 +94,24 @@ var commands = []struct{ name, doc, shape string }{
 		} ]
 		limits { links { ` + limit + ` } outstanding { ` + limit + ` } ships { ` + limit + ` } undirected i }
 	}`},
-	{"replay", "One line for each host.", `{
-		host s dialect s against s clients [ { addr s peer? i slot? i name? s frame i adopted? b } ]
-		mode s mission s system i player_limit i inputs i
-		classes [ { opcode i name s relay s ` + counts + ` } ]
-		control [ { type i name s ` + counts + ` } ]
-		differences [ { kind s frame i type? i opcode? i to s name s detail s
-			fields [ { path s expected? s actual? s } ] } ]
-		differences_total i
-		deviations [ { rule s count i frame i opcodes [ i ] text s } ]
-		not_required [ { why s count i frame i opcodes [ i ] } ]
-		not_compared [ { why s count i frame i opcodes [ i ] } ]
-		invariants [ { name s verdict s checked i failed i documented i frame? i text s } ]
-		notes [ s ] conforms b
-	}`},
-	{"handshake", "One line for each join of a client, from replay --handshake.", `{
+	{ndjson.ReplayType, "replay", "One line for each host.", ""},
+	{nil, "handshake", "One line for each join of a client, from replay --handshake.", `{
 		host s client s name? s in_game b stopped? s left_out? i took_ms n
 		steps [ { frame i after_ms n dir s text s repeats? i } ]
 	}`},
-	{"query", "One line for each server. Only host and queries are always there.", `{
+	{nil, "query", "One line for each server. Only host and queries are always there.", `{
 		host s addr? s round_trip_ms? n queries i name? s version? s mission? s map? s state? s players? i player_limit? i
 		time_limit? i frag_limit? i system? s password? b player_names? [ s ] gamespy? < s > complete? b error? s
 	}`},
-	{"interfaces", "One line for each interface.", `{
+	{nil, "interfaces", "One line for each interface.", `{
 		number i name s description s addresses [ s ] up b connected b loopback b default b openable b hint? s
 	}`},
-	{"version", "One object.", `{ version s go s os s arch s schema i }`},
+	{nil, "version", "One object.", `{ version s go s os s arch s schema i }`},
 }
 
 const (
-	class  = `reliable i retransmissions i duplicates i acknowledged i lost i late i`
-	limit  = `max i given_up i`
-	counts = `expected i emitted i matched i missing i extra i differs i not_comparable i documented i not_required i
-		latency_ms_median? n latency_ms_p95? n`
+	class = `reliable i retransmissions i duplicates i acknowledged i lost i late i`
+	limit = `max i given_up i`
 )
 
 // A parser makes a schema of a shape.

@@ -1,0 +1,148 @@
+package ndjson
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/dissect/match"
+)
+
+// A Model writes the match model, and other structs, by their columns.
+type Model struct {
+	Output  string              // such as match.JSON
+	Without string              // a column that is left out
+	Plain   bool                // texts are as in all other JSON, not as package encoding/json has them
+	Text    func(string) string // changes texts; may be nil
+
+	match   *match.Match // of the items
+	columns map[reflect.Type][]match.Column
+}
+
+// Append appends a value: a struct with columns, or a pointer to it.
+func (w *Model) Append(dst []byte, v any) []byte {
+	w.columns = map[reflect.Type][]match.Column{}
+	return w.value(dst, reflect.ValueOf(v), &match.Column{})
+}
+
+// of returns the columns of a struct.
+func (w *Model) of(t reflect.Type) []match.Column {
+	all, ok := w.columns[t]
+	if !ok {
+		all = match.Columns(t, w.Output)
+		w.columns[t] = all
+	}
+	return all
+}
+
+// value appends a value of a column.
+func (w *Model) value(dst []byte, v reflect.Value, c *match.Column) []byte {
+	switch v.Kind() { //nolint:exhaustive // the model has no others
+	case reflect.Pointer:
+		return w.value(dst, v.Elem(), c)
+	case reflect.Bool:
+		return strconv.AppendBool(dst, v.Bool())
+	case reflect.Float32, reflect.Float64:
+		return strconv.AppendFloat(dst, round(v.Float(), c.Digits), 'f', -1, 64)
+	case reflect.String:
+		return w.text(dst, v.String())
+	case reflect.Map:
+		b, _ := json.Marshal(v.Interface()) // of numbers
+		return append(dst, b...)
+	case reflect.Slice, reflect.Array:
+		dst = append(dst, '[')
+		for i := range v.Len() {
+			dst = w.value(comma(dst, i), v.Index(i), c)
+		}
+		return append(dst, ']')
+	case reflect.Struct:
+		switch t := v.Interface().(type) {
+		case time.Time:
+			return append(t.UTC().AppendFormat(append(dst, '"'), "2006-01-02T15:04:05.000000Z"), '"')
+		case match.Match:
+			w.match = v.Addr().Interface().(*match.Match)
+		}
+		if c.Rows {
+			return w.row(dst, v)
+		}
+		return w.object(dst, v)
+	}
+	if v.CanUint() {
+		return strconv.AppendUint(dst, v.Uint(), 10)
+	}
+	return strconv.AppendInt(dst, v.Int(), 10)
+}
+
+// object appends a struct as an object.
+func (w *Model) object(dst []byte, v reflect.Value) []byte {
+	dst = append(dst, '{')
+	all, n := w.of(v.Type()), 0
+	for i := range all {
+		c := &all[i]
+		if c.Name == w.Without {
+			continue
+		}
+		if x := c.Value(w.match, v); x.IsValid() {
+			dst = append(append(append(comma(dst, n), '"'), c.Name...), '"', ':')
+			dst = w.value(dst, x, c)
+			n++
+		}
+	}
+	return append(dst, '}')
+}
+
+// row appends the numbers in a struct as an array.
+func (w *Model) row(dst []byte, v reflect.Value) []byte {
+	dst = append(dst, '[')
+	all := w.of(v.Type())
+	for i := range all {
+		x := all[i].Value(w.match, v)
+		dst = comma(dst, i)
+		switch x.Kind() { //nolint:exhaustive // a number
+		case reflect.Array:
+			for k := range x.Len() {
+				dst = w.value(comma(dst, k), x.Index(k), &all[i])
+			}
+		case reflect.Bool:
+			n := byte('0')
+			if x.Bool() {
+				n = '1'
+			}
+			dst = append(dst, n)
+		default:
+			dst = w.value(dst, x, &all[i])
+		}
+	}
+	return append(dst, ']')
+}
+
+// text appends a text as package encoding/json writes it: with <, > and & as
+// escapes, so that it can stand in a page.
+func (w *Model) text(dst []byte, s string) []byte {
+	if w.Text != nil {
+		s = w.Text(s)
+	}
+	if w.Plain {
+		return display.AppendString(dst, s)
+	}
+	b, _ := json.Marshal(s) // a text cannot fail
+	return append(dst, b...)
+}
+
+// round rounds a number. One that JSON does not have becomes 0.
+func round(x float64, digits int) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	if digits < 0 {
+		return x
+	}
+	p := math.Pow10(digits)
+	if y := math.Round(x * p); !math.IsInf(y, 0) {
+		return y / p
+	}
+	return 0
+}
