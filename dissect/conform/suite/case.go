@@ -394,10 +394,10 @@ func every(list []*client, so func(*client) bool) bool {
 	return !slices.ContainsFunc(list, func(c *client) bool { return !so(c) })
 }
 
-// without returns the first client that has not got so many copies of a game message, nil if all have.
-func without(list []*client, copies int, body []byte) *client {
+// without returns the first client that has not got one copy of a game message, nil if all have.
+func without(list []*client, body []byte) *client {
 	for _, c := range list {
-		if c.count(body) != copies {
+		if c.count(body) != 1 {
 			return c
 		}
 	}

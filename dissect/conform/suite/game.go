@@ -290,8 +290,8 @@ func teamChoice(t *T) error {
 	body := t.p[0].team(0)
 	t.p[0].say(body)
 	t.settle(t.p[0], t.p...)
-	if o := without(t.p, 1, body); o != nil {
-		notEchoed := t.p[0].count(body) == 0 && without(t.p[1:], 1, body) == nil
+	if o := without(t.p, body); o != nil {
+		notEchoed := t.p[0].count(body) == 0 && without(t.p[1:], body) == nil
 		return t.fail(fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam)).known(notEchoed)
 	}
 	return nil
@@ -401,7 +401,7 @@ func olderRequested(t *T) error {
 
 func nextShip(t *T) error {
 	body := t.c.ship(akira, t.c.second())
-	if o := without(t.p, 1, body); o != nil {
+	if o := without(t.p, body); o != nil {
 		return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", uint32(t.c.second()), o.name), o.games(msg.OpObjectCreateTeam))
 	}
 	return nil

@@ -437,7 +437,7 @@ func announced(t *T) error {
 			if !exact || a.Class != event.ClassPlayer || a.Code != event.CodeNewPlayerInGame || a.Source != 0 {
 				return t.fail(fmt.Sprintf("1766080000F100800000000000, an object, and id %d", t.c.ID), list)
 			}
-			players[m] = uint8(a.Player)
+			players[m] = a.Player
 		}
 		if o == t.c {
 			for _, other := range t.p {

@@ -87,7 +87,7 @@ func explosionsPassedOn(t *T) error {
 	body := t.p[0].adapt(explosion)
 	t.p[0].say(body)
 	t.settle(t.p[0], t.p...)
-	if o := without(t.p[1:], 1, body); o != nil {
+	if o := without(t.p[1:], body); o != nil {
 		return t.fail("one copy of 29 at "+o.name, o.games(msg.OpExplosion))
 	}
 	return nil
