@@ -235,7 +235,7 @@ func (d *diffPage) finding(f *diff.Finding) {
 		if v.A != nil || v.B != nil {
 			a, b = d.value(f.A.Record, v.A), d.value(f.B.Record, v.B)
 		}
-		d.line(normal, "      %s: %s in A, %s in B", v.Path, cmp.Or(a, "empty"), cmp.Or(b, "empty"))
+		d.line(normal, "      %s: %s in A, %s in B", report.Escape(v.Path), cmp.Or(a, "empty"), cmp.Or(b, "empty"))
 	}
 }
 

@@ -1,8 +1,10 @@
 package table
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform/diff"
@@ -46,5 +48,47 @@ func TestDiff(t *testing.T) {
 	}
 	if fields := strings.Fields(row); len(fields) < 8 {
 		t.Errorf("counts are missing: %q", row)
+	}
+}
+
+// A host may send anything as a GameSpy key or value: the terminal shows control
+// characters and does not obey them.
+func TestDiffEscapesGameSpy(t *testing.T) {
+	host, client := netip.MustParseAddrPort("192.0.2.1:22101"), netip.MustParseAddrPort("192.0.2.2:50000")
+	replies := []string{ // the characters are Windows-1252, in which 81 is U+0081
+		"\\hostname\\A\\k\x1b[31my\\1\\r\x81z\\2\\nl\r\n\\4\\final\\",
+		"\\hostname\\B\x1b]0;x\a\\k\x1b[31my\\3\\r\x81z\\5\\nl\r\n\\6\\final\\",
+	}
+	push := func(i int, sink func(*dissect.Record) error) {
+		p := dissect.New(dissect.Config{})
+		for n, text := range []string{`\status\`, replies[i]} {
+			d := dissect.Datagram{Number: n + 1, Time: time.Unix(int64(n), 0), Src: client, Dst: host, Payload: []byte(text), Full: len(text)}
+			if n == 1 {
+				d.Src, d.Dst = host, client
+			}
+			if err := p.Push(&d, sink); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a, b := diff.New()
+	push(0, a.Record)
+	push(1, b.Record)
+	r := diff.Compare(a, b, diff.Options{})
+	for i := range replies {
+		push(i, diff.NewFinder(r, i == 1).Record)
+	}
+	r.Explain()
+	var out strings.Builder
+	if err := Diff(&out, r, [2]string{"a.pcap", "b.pcap"}, nil, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`hostname: A in A, B\x1b]0;x\x07 in B`, `k\x1b[31my: 1 in A, 3 in B`, `r\u{81}z: 2 in A, 5 in B`, `nl\x0d\x0a: 4 in A, 6 in B`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, out.String())
+		}
+	}
+	if strings.ContainsAny(out.String(), "\x1b\a\r\u0081") {
+		t.Errorf("the terminal gets %q", out.String())
 	}
 }

@@ -14,7 +14,7 @@ import (
 // A Field is a field in which two messages differ. The side that lacks it is
 // nil. The values share memory with the records of the finding.
 type Field struct {
-	Path string // such as flags.0.angle
+	Path string // such as flags.0.angle; of GameSpy text its key, from the network
 	A, B *decode.Field
 	Text [2]string // of values that are no fields: GameSpy text, undecoded bytes; from the network
 }
