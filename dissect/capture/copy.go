@@ -411,7 +411,7 @@ func (f *Frame) SetPayload(payload []byte) {
 	old := binary.BigEndian.Uint16(h)
 	if old != 0 && !f.Datagram.Truncated() {
 		// As in RFC 1624: a wrong checksum stays wrong.
-		n := uint32(^old) + uint32(^checksum(0, f.Data[at:at+len(payload)])) + uint32(checksum(0, payload))
+		n := uint64(^old) + uint64(^checksum(0, f.Data[at:at+len(payload)])) + uint64(checksum(0, payload))
 		fixed := ^checksum(n, nil)
 		if fixed == 0 {
 			fixed = 0xffff // 0 means that there is none

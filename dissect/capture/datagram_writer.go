@@ -49,7 +49,7 @@ func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []b
 	binary.BigEndian.PutUint16(b[4:], d.id)
 	sealIPv4(b)
 	// The pseudo header is of both addresses, the protocol and the length.
-	sum := ^checksum(uint32(layers.IPProtocolUDP)+uint32(udpHeader+len(payload)), b[12:])
+	sum := ^checksum(uint64(layers.IPProtocolUDP)+uint64(udpHeader+len(payload)), b[12:])
 	if sum == 0 {
 		sum = math.MaxUint16 // none means that there is no checksum
 	}

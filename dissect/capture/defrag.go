@@ -48,8 +48,8 @@ type whole struct {
 // A joiner reassembles IP fragments in any order. Where fragments overlap, the
 // first bytes stay, so a repeated fragment does no harm.
 //
-// gopacket's ip4defrag is not used: it has no bounds, joins overlapping
-// fragments wrongly, and knows IPv4 only.
+// gopacket's ip4defrag is not used: it has no bounds, never joins fragments that
+// overlap, and knows IPv4 only.
 type joiner struct {
 	parts   map[pieceKey]*part
 	order   []*part // oldest first

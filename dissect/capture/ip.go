@@ -39,7 +39,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 		return d.short()
 	}
 	// A checksum of 0 is left to the network card.
-	d.datagram.Damaged = h.Checksum != 0 && damaged(b[:header])
+	d.datagram.Damaged = h.Checksum != 0 && checksum(0, b[:header]) != 0xffff
 	src, dst := netip.AddrFrom4([4]byte(h.SrcIP)), netip.AddrFrom4([4]byte(h.DstIP))
 	payload, full := b[header:min(total, len(b))], total-header
 	if more := h.Flags&layers.IPv4MoreFragments != 0; more || h.FragOffset != 0 {
@@ -59,19 +59,6 @@ func (d *decoder) ipv4(b []byte) outcome {
 		payload, full, d.pieces = w.data, w.full, w.frames
 	}
 	return d.udp(src, dst, payload, full)
-}
-
-// damaged reports whether the checksum of an IPv4 header is wrong.
-func damaged(header []byte) bool {
-	sum := uint64(0)
-	for ; len(header) >= 4; header = header[4:] {
-		sum += uint64(binary.BigEndian.Uint32(header))
-	}
-	sum = sum>>32 + sum&0xffffffff
-	sum = sum>>16 + sum&0xffff
-	sum = sum>>16 + sum&0xffff
-	sum = sum>>16 + sum&0xffff
-	return sum != 0xffff
 }
 
 // ipv6 decodes an IPv6 packet with optional padding. gopacket gets only the fixed

@@ -55,7 +55,7 @@ func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 	default:
 		clear(sum)
 		pseudo = append(pseudo, 0, byte(layers.IPProtocolUDP), udp[4], udp[5])
-		n := uint32(checksum(0, pseudo)) + uint32(checksum(0, udp)) + uint32(checksum(0, payload))
+		n := uint64(checksum(0, pseudo)) + uint64(checksum(0, udp)) + uint64(checksum(0, payload))
 		fixed := ^checksum(n, nil)
 		if fixed == 0 {
 			fixed = 0xffff // 0 means that there is none

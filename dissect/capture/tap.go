@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"encoding/binary"
 	"math"
 	"net/netip"
 	"slices"
@@ -113,12 +114,12 @@ func (d *decoder) ofLog(f *frame) (data []byte, full int) {
 func milliseconds(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
 
 // checksum adds up 16-bit numbers as the Internet's protocols do.
-func checksum(sum uint32, b []byte) uint16 {
-	for ; len(b) > 1; b = b[2:] {
-		sum += uint32(b[0])<<8 | uint32(b[1])
+func checksum(sum uint64, b []byte) uint16 {
+	for ; len(b) >= 4; b = b[4:] {
+		sum += uint64(binary.BigEndian.Uint32(b))
 	}
-	if len(b) > 0 {
-		sum += uint32(b[0]) << 8
+	for i, c := range b {
+		sum += uint64(c) << (24 - 8*i)
 	}
 	for sum > math.MaxUint16 {
 		sum = sum>>16 + sum&math.MaxUint16
