@@ -141,7 +141,7 @@ func (p *Pipeline) Clone() *Pipeline {
 	c.table = p.table.Clone()
 	c.table.Note = c.now.note
 	c.stats, c.omitValues, c.omitCopies = p.stats, p.omitValues, p.omitCopies
-	c.clock, c.headers = p.clock, p.headers
+	c.clock, c.headers, c.doubles = p.clock, p.headers, p.doubles.clone()
 	c.now.notes = slices.Clone(p.now.notes)
 	c.now.sighted, c.now.from = p.now.sighted, p.now.from
 	c.now.from.Author = p.now.from.Author.Clone()
@@ -152,5 +152,5 @@ func (p *Pipeline) Clone() *Pipeline {
 // Memory returns about how many bytes a clone of the pipeline takes.
 func (p *Pipeline) Memory() int {
 	const itself = 64 << 10 // with its decoders
-	return itself + p.table.Memory()
+	return itself + p.table.Memory() + p.doubles.memory()
 }

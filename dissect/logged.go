@@ -6,30 +6,6 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// pushClear is Push for a datagram that is deciphered already.
-func (p *Pipeline) pushClear(d *Datagram, emit func(*Record) error) error {
-	p.stats.Datagrams++
-	switch {
-	case len(d.Payload) == 0, len(p.cfg.Ports) > 0 && !p.wanted(d):
-		p.stats.Other++
-		return nil
-	case d.Payload[0] == '\\':
-		return p.begin(d, nil, nil, emit).gameSpy()
-	}
-	c := p.table.Lookup(d.Src, d.Dst)
-	if c == nil {
-		if len(p.cfg.Ports) == 0 && !transport.Plausible(d.Payload, !d.Truncated()) {
-			p.stats.Other++
-			return nil
-		}
-		c = p.open(d)
-	}
-	// A copy, since whoever has the datagram may change it before the records are
-	// no longer needed.
-	p.own = append(p.own[:0], d.Payload...)
-	return p.begin(d, c, p.own, emit).datagram()
-}
-
 // pushLogged is Push for a message of a log that holds no datagrams.
 func (p *Pipeline) pushLogged(d *Datagram, emit func(*Record) error) error {
 	p.stats.Datagrams++

@@ -21,7 +21,7 @@ type pass struct {
 	*Pipeline
 	d     *Datagram
 	at    time.Time             // of d, by the pipeline's clock
-	c     *session.Conversation // nil for GameSpy
+	c     *session.Conversation // nil for GameSpy without one
 	side  session.Side          // of the sender
 	plain []byte                // the deciphered datagram
 	alone bool                  // it holds one message
@@ -31,20 +31,28 @@ type pass struct {
 	from    session.Origin // of rec
 	sighted bool           // from belongs to the next message
 	notes   []Note         // of rec; notes from before its message began are kept
+
+	doubleOf   int // frame of the datagram that this one doubles, 0 if it is new
+	doubleNote [1]Note
 }
 
 // begin prepares the pass of a datagram.
-func (p *Pipeline) begin(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
+func (p *Pipeline) begin(d *Datagram, at time.Time, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
+	if c != nil {
+		c.Touch()
+	}
 	n := &p.now
-	n.d, n.at, n.c, n.side, n.plain, n.emit = d, p.clock.Read(d.Time), c, session.Client, plain, emit
+	n.d, n.at, n.c, n.side, n.plain, n.emit = d, at, c, session.Client, plain, emit
 	return n
 }
 
 // gameSpy makes the record of a plain-text datagram.
 func (p *pass) gameSpy() error {
 	r := &p.rec
-	*r = Record{Datagram: p.d, Kind: KindGameSpy, Bytes: p.d.Payload, GameSpy: gamespy.Parse(p.d.Payload)}
-	r.Conversation = p.table.Number(p.d.Src, p.d.Dst)
+	*r = Record{
+		Datagram: p.d, Conversation: p.table.Number(p.d.Src, p.d.Dst), Kind: KindGameSpy,
+		Bytes: p.d.Payload, GameSpy: gamespy.Parse(p.d.Payload),
+	}
 	switch {
 	case p.table.IsHost(p.d.Src):
 		r.Dir = FromHost
@@ -55,18 +63,21 @@ func (p *pass) gameSpy() error {
 	case r.GameSpy.Kind() == "reply":
 		r.Dir = FromHost
 	}
+	p.markDouble()
 	return p.emit(r)
 }
 
 // damaged makes the record of a datagram with addresses that are new and not to
 // be trusted.
 func (p *pass) damaged() error {
-	p.headers.damaged++
-	p.stats.Malformed++
 	r := &p.rec
 	*r = Record{
 		Datagram: p.d, Conversation: p.table.Number(p.d.Src, p.d.Dst), Kind: KindMalformed, Peer: p.plain[0],
 		Bytes: p.plain, Rest: p.plain, Status: StatusMalformed, Err: ErrHeader,
+	}
+	if !p.markDouble() {
+		p.headers.damaged++
+		p.stats.Malformed++
 	}
 	return p.emit(r)
 }
@@ -110,14 +121,20 @@ func (p *pass) datagram() error {
 	if err := split.Start(p.plain); err != nil {
 		return p.malformed(0, 0, p.plain, err)
 	}
-	p.findSide(split.Peer)
-	p.c.Heard(p.side, split.Peer)
+	if p.doubleOf > 0 {
+		p.side, _ = p.c.SideOf(p.d.Src)
+	} else {
+		p.findSide(split.Peer)
+		p.c.Heard(p.side, split.Peer)
+	}
 	p.alone = split.Count == 1
 	for part := 0; ; part++ {
 		var err error
-		if p.count == nil {
+		switch {
+		case p.doubleOf > 0:
+		case p.count == nil:
 			part, err = p.passUpdates(&split, part)
-		} else {
+		default:
 			part, err = p.countRun(&split, part)
 		}
 		if err != nil || split.Done() {
@@ -155,7 +172,9 @@ func (p *pass) malformed(part, offset int, rest []byte, err error) error {
 		if p.d.Full == packet.FullUnknown {
 			r.Err = fmt.Errorf("%w: %d bytes", ErrCut, len(p.d.Payload))
 		}
-		p.note("cut", r.Err.Error())
+		if p.doubleOf == 0 {
+			p.note("cut", r.Err.Error())
+		}
 	}
 	return p.finish()
 }
@@ -177,6 +196,11 @@ func (p *pass) describe(r *Record) {
 func (p *pass) message(body []byte) error {
 	r := &p.rec
 	h := &r.Transport
+	if p.doubleOf > 0 {
+		r.Repeat = h.HasSeq && h.Type != transport.Acknowledge
+		p.repetition(body)
+		return p.finish()
+	}
 	p.shape()
 	if h.Type == transport.Connect && p.side == session.Client {
 		p.connect(body)
@@ -241,6 +265,9 @@ func (p *pass) repetition(body []byte) {
 func (p *pass) finish() error {
 	r := &p.rec
 	p.describe(r)
+	if p.markDouble() {
+		return p.emit(r)
+	}
 	r.Notes = p.notes
 	p.notes = p.notes[:0]
 	if r.Status == StatusMalformed && !r.Cut {
@@ -250,6 +277,17 @@ func (p *pass) finish() error {
 		return err
 	}
 	return p.emit(r)
+}
+
+// markDouble marks the record of a datagram that doubles an earlier one, and
+// reports whether it does.
+func (p *pass) markDouble() bool {
+	if p.doubleOf == 0 {
+		return false
+	}
+	r := &p.rec
+	r.Status, r.Err, r.DoubleOf, r.Notes = StatusDuplicate, nil, p.doubleOf, p.doubleNote[:]
+	return true
 }
 
 // note adds a note to the current record, or to the next one if there is none.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -68,6 +69,7 @@ type Pipeline struct {
 	now     pass   // current datagram
 	clock   packet.Clock
 	updates updates
+	doubles doubles
 	asides  asides
 	headers headers
 }
@@ -130,41 +132,79 @@ func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
 // push is Push for a datagram that may already be deciphered; otherwise plain
 // is empty, as for GameSpy.
 func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) error {
-	switch {
-	case !d.Form.Whole():
+	if !d.Form.Whole() {
 		return p.pushLogged(d, emit)
-	case d.Form == packet.Clear, p.cfg.Clear:
-		return p.pushClear(d, emit)
 	}
 	p.stats.Datagrams++
-	if len(d.Payload) == 0 || len(p.cfg.Ports) > 0 && !p.wanted(d) {
+	anyPort := len(p.cfg.Ports) == 0
+	if len(d.Payload) == 0 || !anyPort && !p.wanted(d) {
 		p.stats.Other++
 		return nil
 	}
-	if len(plain) == 0 && d.Payload[0] == '\\' {
-		return p.begin(d, nil, nil, emit).gameSpy()
-	}
-	c := p.table.Lookup(d.Src, d.Dst)
-	if c == nil && len(p.cfg.Ports) == 0 && !maybeGame(d.Payload) {
+	c, text, clear := p.table.Lookup(d.Src, d.Dst), d.Payload[0] == '\\', p.isClear(d)
+	if c == nil && anyPort && !clear && !text && !maybeGame(d.Payload) {
 		p.stats.Other++
 		return nil
 	}
-	if len(plain) == 0 {
-		p.own = cipher.Decrypt(p.own[:0], d.Payload)
-		plain = p.own
+	at := p.clock.Read(d.Time)
+	if frame := p.doubles.find(d, at); frame > 0 {
+		return p.double(d, c, plain, emit, frame)
 	}
+	if text {
+		p.doubles.keep(d, d.Number)
+		return p.begin(d, at, c, nil, emit).gameSpy()
+	}
+	plain = p.plainOf(d, plain)
 	if c == nil {
-		if len(p.cfg.Ports) == 0 && !transport.Plausible(plain, !d.Truncated()) {
+		if anyPort && !transport.Plausible(plain, !d.Truncated()) {
 			p.stats.Other++
 			return nil
 		}
-		if d.Damaged && p.headers.tell() {
-			return p.begin(d, nil, plain, emit).damaged()
+		if d.Damaged && !clear && p.headers.tell() {
+			p.doubles.keep(d, d.Number)
+			return p.begin(d, at, nil, plain, emit).damaged()
 		}
 		c = p.open(d)
 	}
+	p.doubles.keep(d, d.Number)
 	p.headers.take(d)
-	return p.begin(d, c, plain, emit).datagram()
+	return p.begin(d, at, c, plain, emit).datagram()
+}
+
+// double emits the records of a datagram that doubles an earlier one, of the
+// given frame. The state of the session stays as it is.
+func (p *Pipeline) double(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error, frame int) error {
+	n := &p.now
+	n.d, n.c, n.side, n.emit = d, c, session.Client, emit
+	n.doubleOf = frame
+	defer func() { n.doubleOf = 0 }()
+	n.doubleNote[0] = Note{Code: "doubled_datagram", Text: "the network or the capture doubled the datagram of frame " + strconv.Itoa(frame)}
+	if n.plain = nil; d.Payload[0] == '\\' {
+		return n.gameSpy()
+	}
+	if n.plain = p.plainOf(d, plain); c == nil {
+		return n.damaged()
+	}
+	return n.datagram()
+}
+
+// isClear reports whether a datagram is deciphered already.
+func (p *Pipeline) isClear(d *Datagram) bool { return d.Form == packet.Clear || p.cfg.Clear }
+
+// plainOf returns the deciphered datagram; plain is that already, if it is not
+// empty.
+func (p *Pipeline) plainOf(d *Datagram, plain []byte) []byte {
+	switch {
+	case p.isClear(d):
+		// A copy, since whoever has the datagram may change it before the records are
+		// no longer needed.
+		p.own = append(p.own[:0], d.Payload...)
+	case len(plain) > 0:
+		return plain
+	default:
+		p.own = cipher.Decrypt(p.own[:0], d.Payload)
+	}
+	return p.own
 }
 
 // Flush emits records of the fragments of incomplete messages.

@@ -51,7 +51,7 @@ type Status uint8
 const (
 	StatusOK         Status = iota
 	StatusPending           // a fragment of an incomplete message
-	StatusDuplicate         // seen before, not decoded again
+	StatusDuplicate         // seen before, not decoded again: a retransmission, or a part of a doubled datagram
 	StatusTrailing          // decoded, with undecoded bytes: Rest
 	StatusUnresolved        // needs state that the capture does not hold
 	StatusUnknown           // no decoder for the opcode or the transport type
@@ -87,7 +87,7 @@ type Note struct {
 
 // noteWords are the words for the notes, by code.
 var noteWords = map[string]string{
-	"class": "another ship class", "cut": "cut by the capture", "empty": "empty message",
+	"class": "another ship class", "cut": "cut by the capture", "doubled_datagram": "doubled", "empty": "empty message",
 	"evicted": "evicted", "form": "not the game's form", "incomplete": "incomplete", "inferred": "ship class inferred",
 	"late": "begins late", "peer": "another peer id", "restart": "connects anew", "seq-gap": "numbers missing before",
 	"seq-late": "late", "verify": "encodes differently",
@@ -154,6 +154,11 @@ type Record struct {
 	Status Status
 	Err    error // reason why Status is not OK; *decode.Error if it concerns a field
 	Notes  []Note
+
+	// DoubleOf is the frame of the datagram that the network or the capture
+	// doubled, 0 if Datagram is new. All records of a double have
+	// StatusDuplicate.
+	DoubleOf int
 
 	Cut bool // KindMalformed because the capture, not the sender, left bytes out
 

@@ -55,5 +55,5 @@ func (p *Pipeline) single(d *Datagram, plain []byte, emit func(*Record) error) *
 	if c == nil {
 		c = p.open(d)
 	}
-	return p.begin(d, c, p.own, emit)
+	return p.begin(d, p.clock.Read(d.Time), c, p.own, emit)
 }

@@ -40,6 +40,7 @@ func (d *decoder) ipv4(b []byte) outcome {
 	}
 	// A checksum of 0 is left to the network card.
 	d.datagram.Damaged = h.Checksum != 0 && checksum(0, b[:header]) != 0xffff
+	d.datagram.IPID = h.Id
 	src, dst := netip.AddrFrom4([4]byte(h.SrcIP)), netip.AddrFrom4([4]byte(h.DstIP))
 	payload, full := b[header:min(total, len(b))], total-header
 	if more := h.Flags&layers.IPv4MoreFragments != 0; more || h.FragOffset != 0 {

@@ -81,7 +81,7 @@ func (d *decoder) decode(f *frame) bool {
 	d.datagram.WireLen = f.full
 	d.cut, d.pieces = f.full > len(f.data), nil
 	o := f.flaw
-	d.datagram.Form, d.datagram.Damaged = packet.Wire, false
+	d.datagram.Form, d.datagram.Damaged, d.datagram.IPID = packet.Wire, false, 0
 	switch {
 	case o != gaveDatagram:
 	case f.logged != nil:

@@ -88,6 +88,9 @@ func NewJoins() *Joins {
 
 // Record takes a record of the pipeline. It is borrowed until the call returns.
 func (js *Joins) Record(r *dissect.Record) error {
+	if r.DoubleOf > 0 {
+		return nil
+	}
 	if r.Datagram != nil {
 		js.now = moment{js.clock.Read(r.Datagram.Time), r.Datagram.Number, js.clock.Skipped()}
 	}

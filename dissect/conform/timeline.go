@@ -146,7 +146,7 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 // record takes a record of the pipeline.
 func (t *timeline) record(r *dissect.Record) {
 	d := r.Datagram
-	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload {
+	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload || r.DoubleOf > 0 {
 		return
 	}
 	host, addr := d.Dst, d.Src

@@ -100,6 +100,9 @@ func (b *Builder) Record(r *dissect.Record) error {
 	if r.Datagram == nil {
 		return nil
 	}
+	if r.DoubleOf > 0 {
+		return b.meter.Record(r)
+	}
 	more := r.Datagram.Number == b.frame
 	if !more {
 		b.comes(r.Datagram)

@@ -266,7 +266,7 @@ func (h *Habits) Record(r *dissect.Record) error {
 		h.cycles = map[string]string{}
 	}
 	switch {
-	case r.Datagram == nil || r.Dir == dissect.DirUnknown:
+	case r.Datagram == nil || r.Dir == dissect.DirUnknown || r.DoubleOf > 0:
 		return nil
 	case r.Cut: // its size is known
 		h.datagram(r)

@@ -74,6 +74,9 @@ func (m *mean) value() time.Duration {
 	return packet.Duration(m.sum / float64(m.n))
 }
 
+// sizeOf returns the length of a datagram's payload on the network.
+func sizeOf(d *dissect.Datagram) int64 { return int64(max(d.Full, len(d.Payload))) }
+
 // class returns the counts and the sequence space of a message, or of the
 // message that an acknowledgement is for.
 func (l *link) class(h *transport.Header) (*Class, *space) {
@@ -85,7 +88,7 @@ func (l *link) class(h *transport.Header) (*Class, *space) {
 
 // datagram counts a datagram.
 func (l *link) datagram(d *dissect.Datagram, at moment, rates bool) {
-	size := int64(max(d.Full, len(d.Payload)))
+	size := sizeOf(d)
 	l.Datagrams++
 	l.Bytes += size
 	if !at.known {

@@ -37,12 +37,12 @@ type Link struct {
 	Restarts     int64  // number of new connects, which restart all sequence numbers
 
 	First, Last time.Time // times of datagrams of the sender
-	Datagrams   int64
-	Bytes       int64 // of the datagrams' payloads, as they were on the network
-	Messages    int64 // transport messages, repetitions included
-	Control     Class // reliable messages of the transport layer itself
-	Data        Class // reliable messages of the game
-	Acks        int64 // acknowledgements that were sent in this direction
+	Datagrams   int64     // doubled ones count twice, but their messages once
+	Bytes       int64     // of the datagrams' payloads, as they were on the network
+	Messages    int64     // transport messages, retransmissions included
+	Control     Class     // reliable messages of the transport layer itself
+	Data        Class     // reliable messages of the game
+	Acks        int64     // acknowledgements that were sent in this direction
 
 	RTT RTT // of the messages sent in this direction
 
@@ -186,6 +186,10 @@ func (m *Meter) Record(r *dissect.Record) error {
 	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindMalformed || r.Datagram == nil {
 		return nil
 	}
+	if r.DoubleOf > 0 {
+		m.double(r)
+		return nil
+	}
 	if r.Dir != dissect.ToHost && r.Dir != dissect.FromHost {
 		m.givenUp.Undirected++
 		return nil
@@ -242,6 +246,18 @@ func (m *Meter) Record(r *dissect.Record) error {
 		}
 	}
 	return nil
+}
+
+// double counts a datagram that the network or the capture doubled. Nothing else
+// is measured on it: it is not the sender's.
+func (m *Meter) double(r *dissect.Record) {
+	if r.Dir == dissect.DirUnknown || !m.begins(r) {
+		return
+	}
+	if l := &m.conversation(r).links[side(r.Dir)]; l.Datagrams > 0 {
+		l.Datagrams++
+		l.Bytes += sizeOf(r.Datagram)
+	}
 }
 
 // Advance sets the time, so that the rates of a dashboard fall during silence.

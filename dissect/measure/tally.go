@@ -172,7 +172,9 @@ func (t *Tally) malformed(r *dissect.Record) {
 		}
 		return
 	}
-	t.Errors++
+	if r.DoubleOf == 0 {
+		t.Errors++
+	}
 	switch {
 	case t.begins(r.Datagram, r.Part):
 		t.Malformed++

@@ -22,6 +22,7 @@ type Datagram struct {
 	Capture  string         // name of the file, if several are read as one stream
 	Form     Form           // of Payload
 	Damaged  bool           // the checksum of the IP header is wrong, so that Src and Dst may be, too
+	IPID     uint16         // identification in the IPv4 header; 0 if unset or unknown, as in IPv6 and logs
 }
 
 // A Form is the form in which a source has the game's traffic.

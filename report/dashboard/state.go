@@ -108,7 +108,7 @@ func (s *state) count(r *dissect.Record) {
 		s.packets++
 		s.bytes.add(sec, int64(max(r.Datagram.Full, len(r.Datagram.Payload))))
 	}
-	if r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload {
+	if r.DoubleOf > 0 || r.Kind != dissect.KindMessage && r.Kind != dissect.KindPayload {
 		return
 	}
 	s.messages.add(sec, 1)

@@ -37,7 +37,7 @@ type laps struct {
 
 // record measures a record.
 func (l *laps) record(r *dissect.Record) {
-	if d := r.Datagram; d != nil && d.Number != l.frame && !d.Time.IsZero() {
+	if d := r.Datagram; d != nil && r.DoubleOf == 0 && d.Number != l.frame && !d.Time.IsZero() {
 		l.frame = d.Number
 		if l.start.IsZero() {
 			l.start = d.Time

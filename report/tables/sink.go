@@ -113,6 +113,7 @@ func (s *Sink) Record(r *dissect.Record) error {
 	s.records.begin()
 	s.header.fill(s.records, r)
 	switch {
+	case r.DoubleOf > 0: // in records only
 	case r.Kind == dissect.KindGameSpy:
 		s.gameSpy(r)
 	case r.Spec != nil && (r.Message != nil || r.Game()):

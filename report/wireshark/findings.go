@@ -64,7 +64,7 @@ func (a *Annotator) experts(r *dissect.Record) {
 	if a.cut {
 		return
 	}
-	if n, ok := expertOf(r.Status); ok {
+	if n, ok := expertOf(r.Status); ok && r.DoubleOf == 0 { // doubles have a note
 		a.expertInfo(n, statusText(r))
 	}
 	for _, n := range r.Notes {
@@ -111,7 +111,7 @@ func (a *Annotator) find(r *dissect.Record) {
 		a.findings = append(a.findings, ": "...)
 		a.findings = append(report.AppendEscaped(a.findings, text), '\n')
 	}
-	if _, ok := expertOf(r.Status); ok {
+	if _, ok := expertOf(r.Status); ok && r.DoubleOf == 0 {
 		add(statusText(r))
 	}
 	for _, n := range r.Notes {

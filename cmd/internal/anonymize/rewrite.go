@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -22,15 +23,18 @@ import (
 const (
 	maxWaiting      = 1 << 15
 	maxWaitingBytes = 32 << 20
+
+	maxRecent = 1 << 13 // datagrams that may be doubled, as many as the pipeline compares
 )
 
 // A waiting is a frame that is to be written, with its deciphered datagram.
 type waiting struct {
-	frame  *capture.Frame
-	plain  []byte  // anonymous but for the fragments that are waited for
-	game   bool    // to be enciphered
-	parts  int     // fragments that are waited for
-	groups []group // of these fragments, or of some that came
+	number int
+	frame  *capture.Frame // nil once it is written
+	plain  []byte         // anonymous but for the fragments that are waited for
+	game   bool           // to be enciphered
+	parts  int            // fragments that are waited for
+	groups []group        // of these fragments, or of some that came
 }
 
 // A part is the place of a fragment. A repeated one has several.
@@ -60,6 +64,7 @@ type rewriter struct {
 
 	queue  []*waiting // in the order of the capture
 	bytes  int        // in the queue
+	recent []*waiting // datagrams of the game, twice maxRecent at most
 	groups map[group][]part
 	sent   memory
 
@@ -84,11 +89,14 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 		return // counted by keep
 	}
 	w.frame = g.Number
-	w.now = &waiting{frame: f, plain: make([]byte, len(g.Payload))}
-	game, text := false, false
+	w.now = &waiting{number: g.Number, frame: f, plain: make([]byte, len(g.Payload))}
+	game, text, double := false, false, 0
 	_ = w.pipeline.Push(g, func(r *dissect.Record) error {
 		switch {
 		case r.Datagram == nil || r.Datagram.Number != g.Number || r.Kind == dissect.KindEvicted:
+		case r.DoubleOf > 0:
+			text, game = r.Kind == dissect.KindGameSpy, r.Kind != dissect.KindGameSpy
+			double = r.DoubleOf
 		case r.Kind == dissect.KindGameSpy:
 			text = true
 			w.gameSpy(r)
@@ -109,10 +117,29 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 		}
 		copy(w.now.plain[:2], plain) // peer id and number of messages
 	}
+	if first := w.recentFrame(double); first != nil {
+		w.now.plain = first.plain // it is written before this one
+	}
+	if w.recent = append(w.recent, w.now); len(w.recent) == 2*maxRecent {
+		w.recent = slices.Delete(w.recent, 0, maxRecent)
+	}
 	f.Options = nil
 	w.queue = append(w.queue, w.now)
 	w.bytes += len(f.Data)
 	w.write(false)
+}
+
+// recentFrame returns the datagram of a recent frame, or nil.
+func (w *rewriter) recentFrame(number int) *waiting {
+	if number == 0 {
+		return nil
+	}
+	for i := len(w.recent) - 1; i >= 0 && w.recent[i].number >= number; i-- {
+		if h := w.recent[i]; h.number == number {
+			return h
+		}
+	}
+	return nil
 }
 
 // write writes the frames that wait for nothing, or all.
@@ -172,6 +199,7 @@ func (w *rewriter) finish(h *waiting) {
 	copy(f.Data[f.Payload:], payload)
 	f.Readdress(w.hardware, w.ip)
 	w.to.Put(f)
+	h.frame = nil
 }
 
 // gameSpy rewrites a datagram of GameSpy text.
@@ -285,7 +313,7 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 	first := make([]*part, len(r.Pieces))
 	for i := range first {
 		for j := range w.groups[g] {
-			if p := &w.groups[g][j]; int(p.index) == i && p.in.frame.Number == r.Pieces[i] {
+			if p := &w.groups[g][j]; int(p.index) == i && p.in.number == r.Pieces[i] {
 				first[i] = p
 				whole = append(whole, p.original[len(p.original)-(p.hi-p.lo):]...)
 				break

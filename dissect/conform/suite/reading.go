@@ -34,6 +34,9 @@ func NewReading(cases []*Case, p Profile) *Reading {
 
 // Record takes a record, in the order of the capture.
 func (g *Reading) Record(r *dissect.Record) error {
+	if r.DoubleOf > 0 {
+		return nil
+	}
 	g.seen = g.seen || r.Dir != dissect.DirUnknown && r.Kind == dissect.KindMessage
 	g.clock.take(r.Datagram.Number, r.Time)
 	if err := g.watch.Record(r); err != nil || !g.tells(r) {

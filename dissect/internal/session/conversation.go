@@ -59,6 +59,12 @@ func (c *Conversation) between(a, b netip.AddrPort) bool {
 	return c.a == a && c.b == b || c.a == b && c.b == a
 }
 
+// Touch makes the conversation the most recently used one.
+func (c *Conversation) Touch() {
+	c.table.use++
+	c.table.used[c.place] = c.table.use
+}
+
 func (c *Conversation) reset() {
 	for i := range c.sides {
 		s := &c.sides[i]

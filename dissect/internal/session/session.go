@@ -66,11 +66,11 @@ type Table struct {
 	// Conversations by port, to find most of them without the map.
 	recent [256]*Conversation
 	all    []*Conversation
-	used   []uint64 // last use of each of all, as a number of lookups
+	used   []uint64 // last use of each of all, as a number of uses
 
 	games     map[netip.AddrPort]*Game
 	gameOrder []*Game // least recently used first
-	use       uint64  // counts lookups
+	use       uint64  // counts uses
 
 	// Note, if set, receives notes about the current datagram.
 	Note func(code, text string)
@@ -157,8 +157,6 @@ func (t *Table) Lookup(a, b netip.AddrPort) *Conversation {
 		}
 		*recent = c
 	}
-	t.use++
-	t.used[c.place] = t.use
 	return c
 }
 

@@ -38,7 +38,8 @@ func TestLeastRecentlyUsedGoesFirst(t *testing.T) {
 	for port := 1; port <= 3; port++ {
 		table.Open(clientAt(port), host)
 	}
-	table.Lookup(clientAt(1), host)
+	table.Lookup(clientAt(1), host).Touch()
+	table.Lookup(clientAt(2), host) // only looks
 	_, evicted := table.Open(clientAt(4), host)
 	if evicted == nil || evicted.a != clientAt(2) {
 		t.Fatalf("evicted %+v, want that of port 2", evicted)
