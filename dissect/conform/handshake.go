@@ -16,12 +16,13 @@ import (
 
 // A Join is how one client joined a game, from its connect to the game.
 type Join struct {
-	Host, Client netip.AddrPort
-	Name         string // text from the network
-	Steps        []Step
-	Left         int // steps between the last two, beyond the limit
-	InGame       bool
-	Stopped      string // why the client is not in the game; may hold text from the network
+	Host    netip.AddrPort `json:"host"`
+	Client  netip.AddrPort `json:"client"`
+	Name    string         `json:"name,omitempty"` // text from the network
+	InGame  bool           `json:"in_game"`
+	Stopped string         `json:"stopped,omitempty"`  // why the client is not in the game; may hold text from the network
+	Left    int            `json:"left_out,omitempty"` // steps between the last two, beyond the limit
+	Steps   []Step
 
 	ended bool
 	short bool
@@ -33,10 +34,10 @@ type Join struct {
 // A Step is a message of a join.
 type Step struct {
 	Time     time.Time
-	Frame    int
+	Frame    int `json:"frame"`
 	FromHost bool
-	Text     string // may hold text from the network
-	Repeats  int    // times that it was sent again
+	Text     string `json:"text"`              // may hold text from the network
+	Repeats  int    `json:"repeats,omitempty"` // times that it was sent again
 
 	kind stepKind
 	at   moment

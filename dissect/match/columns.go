@@ -199,14 +199,16 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 		c.Type, c.turn = reflect.TypeFor[float64](), func(_ *Match, v reflect.Value) any { return time.Duration(v.Int()).Seconds() }
 		if f.Tag.Get("as") == "millis" {
 			c.turn = func(_ *Match, v reflect.Value) any { return float64(v.Int()) / 1e6 }
+			c.Digits = 3
 		}
 	case kind == reflect.Float64 && (len(parts) > part+1 || strings.HasSuffix(c.Name, "ts")):
 		c.Type, c.turn = reflect.TypeFor[time.Time](), func(m *Match, v reflect.Value) any {
-			at := m.Clock(v.Float())
-			if l.output == Table {
-				at = at.Round(time.Microsecond) // it comes from seconds in a float
+			return m.Clock(v.Float()).Round(time.Microsecond) // it comes from seconds in a float
+		}
+		if l.output == JSON { // with all digits of the microseconds
+			c.Type, c.turn = reflect.TypeFor[string](), func(m *Match, v reflect.Value) any {
+				return m.Clock(v.Float()).UTC().Format("2006-01-02T15:04:05.000000Z")
 			}
-			return at
 		}
 		if c.Doc == "" {
 			c.Doc = "time"

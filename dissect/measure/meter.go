@@ -30,19 +30,21 @@ const (
 // A Link is one direction of a conversation between a client and its host. Its
 // text is from the network: escape it before a terminal sees it.
 type Link struct {
-	Host, Client netip.AddrPort
-	Dir          dissect.Dir
-	Player       string // the client's player, the latest name if there were several; empty if it is not known
-	Peer         uint8  // the client's peer id, 0 if it is not known
-	Restarts     int64  // number of new connects, which restart all sequence numbers
+	Host   netip.AddrPort `json:"host"`
+	Client netip.AddrPort `json:"client"`
+	Player string         `json:"player_name,omitempty"` // the client's player, the latest name if there were several; empty if it is not known
+	Peer   uint8          `json:"peer,omitempty"`        // the client's peer id, 0 if it is not known
+	Dir    dissect.Dir    `json:"dir" as:"text"`
 
-	First, Last time.Time // times of datagrams of the sender
-	Datagrams   int64     // doubled ones count twice, but their messages once
-	Bytes       int64     // of the datagrams' payloads, as they were on the network
-	Messages    int64     // transport messages, retransmissions included
-	Control     Class     // reliable messages of the transport layer itself
-	Data        Class     // reliable messages of the game
-	Acks        int64     // acknowledgements that were sent in this direction
+	First     time.Time `json:"first,omitempty"` // times of datagrams of the sender
+	Last      time.Time `json:"last,omitempty" if:"First"`
+	Restarts  int64     `json:"restarts"`  // number of new connects, which restart all sequence numbers
+	Datagrams int64     `json:"datagrams"` // doubled ones count twice, but their messages once
+	Bytes     int64     `json:"bytes"`     // of the datagrams' payloads, as they were on the network
+	Messages  int64     `json:"messages"`  // transport messages, retransmissions included
+	Control   Class     // reliable messages of the transport layer itself
+	Data      Class     // reliable messages of the game
+	Acks      int64     // acknowledgements that were sent in this direction
 
 	RTT RTT // of the messages sent in this direction
 
@@ -58,12 +60,12 @@ type Link struct {
 // A Class counts the reliable messages of a sequence space. A fragment counts
 // as a message.
 type Class struct {
-	Reliable     int64 // messages, repetitions included
-	Repeated     int64 // repetitions
-	Duplicates   int64 // retransmissions of acknowledged messages, which the receiver had already
-	Acknowledged int64 // acknowledged messages, each once
-	Lost         int64 // sequence numbers between the first and the last that never came
-	Late         int64 // sequence numbers that came after a higher one
+	Reliable     int64 `json:"reliable"`        // messages, repetitions included
+	Repeated     int64 `json:"retransmissions"` // repetitions
+	Duplicates   int64 `json:"duplicates"`      // retransmissions of acknowledged messages, which the receiver had already
+	Acknowledged int64 `json:"acknowledged"`    // acknowledged messages, each once
+	Lost         int64 `json:"lost"`            // sequence numbers between the first and the last that never came
+	Late         int64 `json:"late"`            // sequence numbers that came after a higher one
 }
 
 // Reliable returns the reliable messages of both classes, repetitions included.
@@ -92,9 +94,12 @@ func (l *Link) Late() int64 { return l.Control.Late + l.Data.Late }
 // acknowledged. Median and P95 are off by 3.2 % at most, and by a microsecond
 // where they are less than that.
 type RTT struct {
-	N                     int64 // how many were measured; 0 leaves the rest empty
-	Min, Median, P95, Max time.Duration
-	MaxAt                 time.Time // when the message of Max was sent
+	N      int64         `json:"rtt_n"` // how many were measured; 0 leaves the rest empty
+	Min    time.Duration `json:"rtt_ms_min,omitempty" as:"millis" if:"N"`
+	Median time.Duration `json:"rtt_ms_median,omitempty" as:"millis" if:"N"`
+	P95    time.Duration `json:"rtt_ms_p95,omitempty" as:"millis" if:"N"`
+	Max    time.Duration `json:"rtt_ms_max,omitempty" as:"millis" if:"N"`
+	MaxAt  time.Time     // when the message of Max was sent
 }
 
 // A Rate is the traffic of the last 5 seconds, per second.
@@ -104,21 +109,23 @@ type Rate struct{ Datagrams, Messages, Bytes, Repeated float64 }
 // conversation. Its text is from the network: escape it before a terminal sees
 // it.
 type Ship struct {
-	Host, Client netip.AddrPort
-	Dir          dissect.Dir
-	Player       string // the player of the conversation, as in Link
-	Peer         uint8
-	Object       wire.ObjectID
-	Name         string // the object, such as "Akira (Cady2)"; empty if unknown
+	Host   netip.AddrPort `json:"host"`
+	Client netip.AddrPort `json:"client"`
+	Player string         `json:"player_name,omitempty"` // the player of the conversation, as in Link
+	Peer   uint8          `json:"peer,omitempty"`
+	Dir    dissect.Dir    `json:"dir" as:"text"`
+	Object wire.ObjectID  `json:"object_id"`
+	Name   string         `json:"object_name,omitempty"` // the object, such as "Akira (Cady2)"; empty if unknown
 
-	First, Last time.Time
-	Updates     int64
-	Intervals   int64         // between successive updates; new connects of the client do not count
-	Mean        time.Duration // of the intervals
-	Jitter      time.Duration // mean of the differences between successive intervals, without sign
-	Longest     time.Duration // interval
-	LongestAt   time.Time     // when it began
-	Rate        float64       // updates a second: 1 / Mean; 0 if that is
+	First     time.Time     `json:"first,omitempty"`
+	Last      time.Time     `json:"last,omitempty" if:"First"`
+	Updates   int64         `json:"updates"`
+	Rate      float64       `json:"rate_per_s,omitempty" digits:"3"` // updates a second: 1 / Mean; 0 if that is
+	Intervals int64         // between successive updates; new connects of the client do not count
+	Mean      time.Duration `json:"interval_ms_mean,omitempty" as:"millis" if:"Intervals"`    // of the intervals
+	Longest   time.Duration `json:"interval_ms_longest,omitempty" as:"millis" if:"Intervals"` // interval
+	LongestAt time.Time     // when it began
+	Jitter    time.Duration // mean of the differences between successive intervals, without sign
 }
 
 // GivenUp counts evictions, and messages that have no place in the report.

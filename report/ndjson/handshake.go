@@ -2,40 +2,40 @@ package ndjson
 
 import (
 	"io"
-	"strconv"
+	"reflect"
+	"time"
 
+	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
+	"github.com/bcdissect/bcdissect/dissect/match"
 )
+
+// HandshakeType is the type of the object that [Handshake] writes.
+var HandshakeType = reflect.TypeFor[handshake]()
+
+type handshake struct {
+	*conform.Join
+	Took  time.Duration   `json:"took_ms" as:"millis"`
+	Steps []handshakeStep `json:"steps"`
+}
+
+type handshakeStep struct {
+	*conform.Step
+	After time.Duration `json:"after_ms>Frame" as:"millis"`
+	Dir   dissect.Dir   `json:"dir>Frame" as:"text"`
+}
 
 // Handshake writes a join as one object on one line.
 func Handshake(w io.Writer, j *conform.Join) error {
-	dst := text(nil, `{"host":`, j.Host.String())
-	dst = text(dst, `,"client":`, j.Client.String())
-	if j.Name != "" {
-		dst = text(dst, `,"name":`, j.Name)
-	}
-	dst = strconv.AppendBool(append(dst, `,"in_game":`...), j.InGame)
-	if j.Stopped != "" {
-		dst = text(dst, `,"stopped":`, j.Stopped)
-	}
-	if j.Left > 0 {
-		dst = integer(dst, `,"left_out":`, int64(j.Left))
-	}
-	dst = append(millis(dst, `,"took_ms":`, j.Took()), `,"steps":[`...)
+	out := handshake{Join: j, Took: j.Took()}
 	for i := range j.Steps {
-		s := &j.Steps[i]
-		dst = integer(comma(dst, i), `{"frame":`, int64(s.Frame))
-		dst = millis(dst, `,"after_ms":`, s.Time.Sub(j.Steps[0].Time))
-		dir := "c2s"
+		s := handshakeStep{&j.Steps[i], j.After(&j.Steps[i]), dissect.ToHost}
 		if s.FromHost {
-			dir = "s2c"
+			s.Dir = dissect.FromHost
 		}
-		dst = text(text(dst, `,"dir":`, dir), `,"text":`, s.Text)
-		if s.Repeats > 0 {
-			dst = integer(dst, `,"repeats":`, int64(s.Repeats))
-		}
-		dst = append(dst, '}')
+		out.Steps = append(out.Steps, s)
 	}
-	_, err := w.Write(append(dst, "]}\n"...))
+	m := Model{Output: match.JSON, Plain: true}
+	_, err := w.Write(append(m.Append(nil, &out), '\n'))
 	return err
 }

@@ -61,7 +61,7 @@ func (w *Model) value(dst []byte, v reflect.Value, c *match.Column) []byte {
 	case reflect.Struct:
 		switch t := v.Interface().(type) {
 		case time.Time:
-			return append(t.UTC().AppendFormat(append(dst, '"'), "2006-01-02T15:04:05.000000Z"), '"')
+			return append(t.UTC().AppendFormat(append(dst, '"'), time.RFC3339Nano), '"')
 		case match.Match:
 			w.match = v.Addr().Interface().(*match.Match)
 		}

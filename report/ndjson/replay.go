@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -130,5 +129,3 @@ func comma(dst []byte, i int) []byte {
 	}
 	return dst
 }
-
-func text(dst []byte, key, s string) []byte { return display.AppendString(append(dst, key...), s) }

@@ -81,24 +81,9 @@ var commands = []struct {
 		state_flags { c2s < i > s2c < i > }
 		payload_bytes i residue_bytes i errors i
 	}`},
-	{nil, "stats --network", "One object.", `{
-		links [ {
-			host s client s player_name? s peer? i dir s first? t last? t restarts i datagrams i bytes i messages i
-			` + class + ` data { ` + class + ` } control { ` + class + ` }
-			acks i rtt_n i rtt_ms_min? n rtt_ms_median? n rtt_ms_p95? n rtt_ms_max? n
-			silence_ms_longest? n keepalives i keepalive_ms_mean? n keepalive_ms_longest? n
-		} ]
-		ships [ {
-			host s client s player_name? s peer? i dir s object_id i object_slot? i object_name? s first? t last? t updates i
-			rate_per_s? n interval_ms_mean? n interval_ms_longest? n jitter_ms? n
-		} ]
-		limits { links { ` + limit + ` } outstanding { ` + limit + ` } ships { ` + limit + ` } undirected i }
-	}`},
+	{ndjson.NetworkType, "stats --network", "One object.", ""},
 	{ndjson.ReplayType, "replay", "One line for each host.", ""},
-	{nil, "handshake", "One line for each join of a client, from replay --handshake.", `{
-		host s client s name? s in_game b stopped? s left_out? i took_ms n
-		steps [ { frame i after_ms n dir s text s repeats? i } ]
-	}`},
+	{ndjson.HandshakeType, "handshake", "One line for each join of a client, from replay --handshake.", ""},
 	{nil, "query", "One line for each server. Only host and queries are always there.", `{
 		host s addr? s round_trip_ms? n queries i name? s version? s mission? s map? s state? s players? i player_limit? i
 		time_limit? i frag_limit? i system? s password? b player_names? [ s ] gamespy? < s > complete? b error? s
@@ -108,11 +93,6 @@ var commands = []struct {
 	}`},
 	{nil, "version", "One object.", `{ version s go s os s arch s schema i }`},
 }
-
-const (
-	class = `reliable i retransmissions i duplicates i acknowledged i lost i late i`
-	limit = `max i given_up i`
-)
 
 // A parser makes a schema of a shape.
 type parser struct{ rest []string }

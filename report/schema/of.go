@@ -26,7 +26,7 @@ func of(t reflect.Type) *Schema {
 		return &Schema{Type: "object", Additional: of(t.Elem())}
 	case reflect.Struct:
 		if t == reflect.TypeFor[time.Time]() {
-			return &Schema{Type: "string"}
+			return &Schema{Type: "string", Format: "date-time"}
 		}
 		s := &Schema{Type: "object", Properties: map[string]*Schema{}, Additional: false}
 		s.members(t)
