@@ -261,14 +261,14 @@ func (c *Column) text(of func(v reflect.Value) string) {
 // as gives numbers their meaning. The page gets them as they are: it knows the
 // players, and reads negative numbers as unknown.
 func (c *Column) as(meaning, output string, part int) {
-	switch {
-	case meaning == "rows":
+	switch meaning {
+	case "rows":
 		c.Rows = true
 		return
-	case meaning == "text":
+	case "text":
 		c.text(func(v reflect.Value) string { return fmt.Sprint(v) })
 		return
-	case meaning == "", meaning == "millis":
+	case "", "millis":
 		return
 	}
 	c.keep = true

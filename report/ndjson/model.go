@@ -101,7 +101,7 @@ func (w *Model) row(dst []byte, v reflect.Value) []byte {
 	for i := range all {
 		x := all[i].Value(w.match, v)
 		dst = comma(dst, i)
-		switch x.Kind() { //nolint:exhaustive // a number
+		switch x.Kind() {
 		case reflect.Array:
 			for k := range x.Len() {
 				dst = w.value(comma(dst, k), x.Index(k), &all[i])

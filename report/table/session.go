@@ -129,7 +129,12 @@ func (s *sessionPage) table(all []column, without ...string) {
 func (s *sessionPage) overview(all []*match.Match) {
 	s.head(strconv.Itoa(len(all)) + " matches")
 	table := []column{
-		{head: "match"}, {head: "begin (UTC)", text: true}, {head: "length"}, {head: "map", text: true, least: 8}, {head: "players", drop: 1}, {head: "kills"},
+		{head: "match"},
+		{head: "begin (UTC)", text: true},
+		{head: "length"},
+		{head: "map", text: true, least: 8},
+		{head: "players", drop: 1},
+		{head: "kills"},
 		{head: "result", text: true, least: 16},
 	}
 	for i, m := range all {

@@ -96,7 +96,7 @@ func (r *rows) addValue(column int, v reflect.Value) {
 
 // value sets a value of the model.
 func (r *rows) value(column int, v reflect.Value) {
-	switch v.Kind() { //nolint:exhaustive // the others are integers
+	switch v.Kind() {
 	case reflect.Bool:
 		r.bool(column, v.Bool())
 	case reflect.String:
