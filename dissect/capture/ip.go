@@ -140,8 +140,9 @@ func leadsToUDP(next layers.IPProtocol) bool {
 	switch next {
 	case layers.IPProtocolUDP, layers.IPProtocolIPv6Destination, layers.IPProtocolIPv6Routing, layers.IPProtocolIPv6HopByHop:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // udp makes the datagram from the captured bytes of a UDP datagram and its length

@@ -25,6 +25,12 @@ type bothWays interface {
 	gopacket.ZeroCopyPacketDataSource
 }
 
+// ownSource is a source of ours.
+type ownSource interface {
+	bothWays
+	LinkType() LinkType
+}
+
 // byPcapgo opens a capture with gopacket's own readers, unpacked: gopacket unpacks
 // pcap in gzip only.
 func byPcapgo(name string) (src bothWays, link layers.LinkType, err error) {
@@ -137,10 +143,7 @@ func TestPacketDataSource(t *testing.T) {
 }
 
 // comparePackets compares the packets of a source with those of pcapgo.
-func comparePackets(t *testing.T, name string, got interface {
-	bothWays
-	LinkType() LinkType
-}) {
+func comparePackets(t *testing.T, name string, got ownSource) {
 	t.Helper()
 	want, link, err := byPcapgo(name)
 	if err != nil {

@@ -101,6 +101,7 @@ func blankExtensions(next layers.IPProtocol, b []byte) {
 				rest[0], rest[1] = 1, byte(n-2)
 				rest = rest[n:]
 			}
+		default: // the fragment header, of 8 bytes
 		}
 		next, b = layers.IPProtocol(b[0]), b[size:]
 	}
