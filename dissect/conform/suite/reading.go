@@ -1,12 +1,15 @@
 package suite
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -99,4 +102,172 @@ func (g *Reading) doubtful(d *conform.Difference) bool {
 	return slices.ContainsFunc(l.lost, func(o loss) bool {
 		return !o.at.Before(from) && !o.at.After(till) && (o.dir == dissect.ToHost || slices.Contains(g.of[d.To], o.conversation))
 	})
+}
+
+// compared answers cases about copies with the comparison of captured hosts and
+// the stock game's: one report for each host.
+func compared(cases []*Case, p Profile, reports []*conform.Report, g *Reading) (list []Result) {
+	for _, c := range cases {
+		if c.compare == "" || c.LeftOut != "" || c.Profiles&p == 0 {
+			continue
+		}
+		n := tally{of: g, c: c}
+		for _, r := range reports {
+			if code, err := strconv.ParseUint(c.compare, 16, 8); err == nil && len(c.compare) == 2 {
+				n.opcode(r, decode.Opcode(code))
+			} else {
+				n.invariant(r, c.compare)
+			}
+		}
+		res := n.result()
+		allow(&res, p)
+		list = append(list, res)
+	}
+	return list
+}
+
+// undescribed is the rule of the command replay for all that a model of OpenBC explains and no
+// other rule describes.
+const undescribed = "other"
+
+// describes reports whether a rule is OpenBC's way with one of some messages. Other rules are
+// about other cases than those that compare captures: who follows them keeps the rules of these.
+func describes(rule string, rows []*conform.Row) bool {
+	return slices.ContainsFunc(rows, func(row *conform.Row) bool {
+		spec := msg.Catalog().Lookup(row.Opcode)
+		if spec == nil {
+			return false
+		}
+		d, h := spec.Deviation(decode.OpenBC), spec.Habit(decode.OpenBC)
+		return d != nil && d.Rule.Name == rule || h != nil && h.Rule.Name == rule
+	})
+}
+
+// A tally counts the messages that a case is about.
+type tally struct {
+	of *Reading
+	c  *Case
+
+	matched, broken int
+	documented      int // broken as OpenBC's servers are documented to break it
+	guarded         int // changed or refused by a rule that protects players
+	doubtful        int // those that a message may explain that the capture lacks
+	unlisted        int // those beyond the ones that a report lists
+	came            []string
+	rules           []string // the documented ones
+	frames          []int
+}
+
+// result returns the verdict.
+func (n *tally) result() Result {
+	res := Result{Case: n.c, Attempts: 1}
+	switch {
+	case n.broken > 0:
+		res.breaks(n.came, n.frames, false)
+	case n.documented > 0:
+		res.breaks(n.rules, nil, true)
+	case n.doubtful > 0:
+		res.Verdict, res.Frames = Skip, n.frames
+		res.Why = fmt.Sprintf("%s; but missing messages, or documented behaviour of OpenBC, may explain it", n.came[0])
+	case n.unlisted > 0:
+		res.Verdict, res.Why = Skip, "the capture has more differences than the comparison lists; replay counts them"
+	case n.guarded > 0:
+		res.Verdict, res.Why = Known, n.rules[0]
+	case n.matched == 0:
+		res.Verdict, res.Why = NotSeen, "the capture has no message that can be compared for this rule; replay gives the reasons"
+	}
+	return res
+}
+
+// opcode adds the messages of an opcode that the host was to pass on.
+func (n *tally) opcode(r *conform.Report, op decode.Opcode) {
+	for _, row := range r.Rows {
+		if row.Opcode != op {
+			continue
+		}
+		n.matched += row.Matched
+		n.explained(r, row)
+		if row.Missing+row.Differing > 0 && r.Found > len(r.Differences) {
+			n.unlisted++
+		}
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if _, control := d.Control(); control || d.Opcode != op || d.Kind == "extra" {
+			continue
+		}
+		n.differs(d.Frame, n.of.doubtful(d), fmt.Sprintf("frame %d: %s at %v: %s", d.Frame, d.Kind, d.To, d.Detail))
+	}
+}
+
+// differs adds a difference. Those that are proven are shown before those that are not.
+func (n *tally) differs(frame int, doubtful bool, text string) {
+	if doubtful {
+		if n.doubtful++; n.broken > 0 {
+			return
+		}
+	} else if n.broken++; n.broken == 1 {
+		n.came, n.frames = nil, nil
+	}
+	if len(n.came) < mostCame {
+		n.came = append(n.came, text)
+		n.frames = append(n.frames, frame)
+	}
+}
+
+// explained adds the messages of some rows that documented rules explain. Those of a host
+// that is no OpenBC server are of the relay. Of an OpenBC server, a rule about these
+// messages is a documented way to break the case only if openbc.go has one.
+func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
+	for _, d := range r.Deviations {
+		count := 0
+		for _, row := range rows {
+			count += d.Of(row)
+		}
+		text := fmt.Sprintf("from frame %d: %s", d.First, r.Explain(d.Rule))
+		switch {
+		case count == 0:
+		case r.Dialect != decode.OpenBC:
+			n.guarded += count
+			n.rules = append(n.rules, text)
+		case d.Rule.Name == undescribed:
+			n.differs(d.First, true, text)
+		case !describes(d.Rule.Name, rows):
+		case n.c.OpenBC == "":
+			n.differs(d.First, false, text)
+		default:
+			n.documented += count
+			n.rules = append(n.rules, text)
+		}
+	}
+}
+
+// rowsOf returns the rows of the messages that an invariant is about.
+func rowsOf(r *conform.Report, invariant string) (rows []*conform.Row) {
+	ops := map[string][]decode.Opcode{
+		"announcements": {msg.OpPlayerAnnounce}, "creation-copies": {msg.OpObjectCreate, msg.OpObjectCreateTeam},
+	}[invariant]
+	for _, row := range r.Rows {
+		if slices.Contains(ops, row.Opcode) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// invariant adds the checks of a rule that every stock host keeps.
+func (n *tally) invariant(r *conform.Report, name string) {
+	for i := range r.Invariants {
+		v := &r.Invariants[i]
+		if v.Name != name {
+			continue
+		}
+		n.matched += v.Checked - v.Failed
+		if v.Known > 0 || r.Dialect == decode.OpenBC && name == "announcements" { // those that are too many are not the invariant's
+			n.explained(r, rowsOf(r, name)...)
+		}
+		if broken := v.Failed - v.Known; broken > 0 {
+			n.differs(v.First, n.of.doubtful(nil), fmt.Sprintf("frame %d: %d of %d", v.First, broken, v.Checked))
+		}
+	}
 }

@@ -187,6 +187,11 @@ type Result struct {
 	documented bool // the rule is broken as OpenBC is documented to break it
 }
 
+// breaks makes a result FAIL.
+func (r *Result) breaks(came []string, frames []int, documented bool) {
+	r.Verdict, r.Why, r.Expected, r.Came, r.Frames, r.documented = Fail, came[0], r.Case.Rule, came, frames, documented
+}
+
 // A Report holds the results of a run.
 type Report struct {
 	Host    string

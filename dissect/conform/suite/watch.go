@@ -233,8 +233,7 @@ func (w *Watch) Results(p Profile) (list []Result) {
 		res := Result{Case: c.c, First: w.first, Last: w.last, Frames: slices.Compact(c.frames), Attempts: 1}
 		switch {
 		case len(c.broken) > 0:
-			res.Verdict, res.Expected, res.Came, res.documented = Fail, c.c.Rule, c.broken, c.known
-			res.Why = c.broken[0]
+			res.breaks(c.broken, res.Frames, c.known)
 		case c.unsure > 0:
 			res.Verdict = Skip
 			res.Why = fmt.Sprintf("%s; but missing messages may explain it, or the traffic ends too early to prove it", c.doubts[0])
