@@ -33,7 +33,7 @@ PACKAGE_VERSION ?= $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+
 PACKAGE_TIME ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),946684800)
 
 # The packages with tests that call fixtures.System.
-SYSTEM ?= ./cmd/... ./dissect/capture/... ./dissect/conform/suite ./report/ndjson ./report/wireshark
+SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/suite ./report/ndjson ./report/wireshark
 
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard

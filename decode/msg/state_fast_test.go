@@ -8,6 +8,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
 
@@ -185,39 +186,63 @@ func comparePlain(t *testing.T, d *decode.Decoder, payload []byte, as decode.Dia
 }
 
 // Every flag value, with every class of ship, in both dialects: whole, cut
-// anywhere, with a trailing byte and with each byte changed.
+// anywhere, with a trailing byte and, for some of the flags, with each byte
+// changed.
 func TestReadFast(t *testing.T) {
 	d, m := decode.NewDecoder(), new(StateUpdate)
+	taken := 0
+	everyUpdate(t, func(flags int, payload []byte, as decode.Dialect, env everyShip) {
+		if compareFast(t, d, m, payload, as, env) {
+			taken++
+		}
+		for n := range payload {
+			compareFast(t, d, m, payload[:n], as, env)
+		}
+		compareFast(t, d, m, append(payload[:len(payload):len(payload)], 0x21), as, env)
+		if flags%11 == 0 {
+			changeEach(t, d, m, payload, as, env)
+		}
+	})
+	if taken < 480 { // of 512; a cloak bit before a closed group is invalid
+		t.Errorf("only %d whole messages were taken", taken)
+	}
+}
+
+// The same with each byte changed, for every flag value.
+func TestReadFastChanged(t *testing.T) {
+	fixtures.System(t)
+	d, m := decode.NewDecoder(), new(StateUpdate)
+	everyUpdate(t, func(_ int, payload []byte, as decode.Dialect, env everyShip) { changeEach(t, d, m, payload, as, env) })
+}
+
+// everyUpdate calls each with an update for every flag value and dialect.
+func everyUpdate(t *testing.T, each func(flags int, payload []byte, as decode.Dialect, env everyShip)) {
+	t.Helper()
 	var listed []uint8
 	for c := range ship.All() {
 		if len(c.Subsystems) > 0 {
 			listed = append(listed, c.Species)
 		}
 	}
-	taken := 0
 	for _, as := range []decode.Dialect{decode.Stock, decode.OpenBC} {
 		for flags := range 256 {
 			env := everyShip{listed[flags%len(listed)], flags%3 == 0}
-			payload := someUpdate(t, Dirty(flags), as, env)
-			if compareFast(t, d, m, payload, as, env) {
-				taken++
-			}
-			for n := range payload {
-				compareFast(t, d, m, payload[:n], as, env)
-			}
-			compareFast(t, d, m, append(payload[:len(payload):len(payload)], 0x21), as, env)
-			for i := 1; i < len(payload); i++ {
-				for _, bit := range []byte{0x01, 0x20, 0x40, 0xFF} {
-					payload[i] ^= bit
-					compareFast(t, d, m, payload, as, env)
-					compareFast(t, d, m, payload, as, nil)
-					payload[i] ^= bit
-				}
-			}
+			each(flags, someUpdate(t, Dirty(flags), as, env), as, env)
 		}
 	}
-	if taken < 480 { // of 512; a cloak bit before a closed group is invalid
-		t.Errorf("only %d whole messages were taken", taken)
+}
+
+// changeEach compares the fast form with the walk for an update with each byte
+// changed.
+func changeEach(t *testing.T, d *decode.Decoder, m *StateUpdate, payload []byte, as decode.Dialect, env everyShip) {
+	t.Helper()
+	for i := 1; i < len(payload); i++ {
+		for _, bit := range []byte{0x01, 0x20, 0x40, 0xFF} {
+			payload[i] ^= bit
+			compareFast(t, d, m, payload, as, env)
+			compareFast(t, d, m, payload, as, nil)
+			payload[i] ^= bit
+		}
 	}
 }
 
