@@ -38,9 +38,10 @@ SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/suite .
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
 
-# The packages whose tests "make windows" runs, and those that CI has time for.
+# The tests that "make windows" runs, and those of them that CI has time for: of
+# files, paths, sockets and whole commands.
 WINDOWS ?= ./...
-WINDOWS_CI ?= ./cmd/internal/... ./dissect/capture/...
+WINDOWS_CI ?= $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site viewer watch wireshark) ./dissect/capture/... -- -run TestScripts ./cmd/bcdissect
 
 # The packages that "make mutation" tries.
 MUTATED ?= decode dissect/transport dissect/internal/fragment dissect/relay dissect/filter
@@ -200,7 +201,7 @@ windows: ## the program for Windows and the tests of WINDOWS, under wine where i
 	@$(GO) run ./$(PACKAGING)/windows $(WINDOWS)
 
 windows-ci: WINDOWS = $(WINDOWS_CI)
-windows-ci: windows ## the same for the packages of WINDOWS_CI
+windows-ci: windows ## the same for the tests of WINDOWS_CI
 
 # The validator is in a module of its own and stays out of the program's go.mod.
 schema: ## validate the JSON of every fixture against the schemas in docs/schema

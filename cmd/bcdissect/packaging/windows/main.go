@@ -1,5 +1,6 @@
 // Command windows runs tests as Windows programs under wine, on Linux. "make
-// windows" calls it. Its arguments are packages.
+// windows" calls it. Its arguments are those of "go test", and -- begins the
+// arguments of a further "go test".
 //
 // Wine 8, the newest in Debian 12, lacks three functions that Go 1.26 uses. A small
 // DLL in a temporary wine prefix adds the first. For the other two, the tests are
@@ -17,7 +18,9 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,13 +41,15 @@ func main() {
 		log.Print("no tests: wine (Debian's package is wine) is not installed")
 		return
 	}
+	// Ctrl-C ends "go test", and then the temporary folder is removed.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	if err := run(wine, os.Args[1:]); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run tests packages in a temporary wine prefix.
-func run(wine string, packages []string) (err error) {
+// run runs tests in a temporary wine prefix.
+func run(wine string, args []string) (err error) {
 	began := time.Now()
 	dir, err := os.MkdirTemp("", "bcdissect-wine-")
 	if err != nil {
@@ -75,7 +80,18 @@ func run(wine string, packages []string) (err error) {
 	if err := try(env, wine, overlay, filepath.Join(dir, "bcdissect.exe")); err != nil {
 		return err
 	}
-	return test(append(env, wineEnv+"="+wine), overlay, packages)
+	env = append(env, wineEnv+"="+wine)
+	r := newResults(os.Stdout)
+	for len(args) > 0 {
+		end := slices.Index(args, "--")
+		if end < 0 {
+			end = len(args)
+		}
+		err = errors.Join(err, test(env, overlay, args[:end], r))
+		args = args[min(end+1, len(args)):]
+	}
+	r.summary()
+	return err
 }
 
 // try builds the program for Windows and shows that it runs.
@@ -121,13 +137,13 @@ func quiet(env []string, name string, args ...string) error {
 	return nil
 }
 
-// test builds the tests of packages for Windows, runs them and shows the results.
-func test(env []string, overlay string, packages []string) error {
+// test builds tests for Windows, runs them and shows the results.
+func test(env []string, overlay string, args []string, r *results) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", append([]string{"test", "-json", "-timeout", "60m", "-overlay", overlay, "-exec", self}, packages...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json", "-timeout", "60m", "-overlay", overlay, "-exec", self}, args...)...)
 	cmd.Env = env
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -137,7 +153,6 @@ func test(env []string, overlay string, packages []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r := newResults(os.Stdout)
 	readErr := r.read(out)
 	if readErr != nil {
 		_, _ = io.Copy(io.Discard, out) // lets it end
@@ -145,7 +160,6 @@ func test(env []string, overlay string, packages []string) error {
 	if err := errors.Join(cmd.Wait(), readErr); err != nil {
 		return fmt.Errorf("go test: %w", err)
 	}
-	r.summary()
 	return nil
 }
 
