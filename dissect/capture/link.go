@@ -144,14 +144,7 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 }
 
 // knownLink reports whether frame supports the link type.
-func knownLink(link uint16) bool {
-	switch link {
-	case linkNull, linkEthernet, linkPPP, linkRawBSD, linkRawOpen, linkPPPHDLC, linkPPPoE, linkRaw, linkLoop,
-		linkSLL, linkIPv4, linkIPv6, linkSLL2:
-		return true
-	}
-	return false
-}
+func knownLink(link uint16) bool { return new(decoder).frame(link, nil) != unknownLink }
 
 // network dispatches on the Ethernet type, below any tags.
 func (d *decoder) network(kind layers.EthernetType, b []byte) outcome {

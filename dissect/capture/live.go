@@ -42,6 +42,7 @@ type LiveOptions struct {
 // wait in the system's buffer; when that is full, the system drops and counts
 // them.
 type Live struct {
+	packetReader
 	source  packetSource
 	name    string
 	link    uint16
@@ -125,6 +126,7 @@ func newLive(s packetSource, queue int) *Live {
 		queue = defaultQueue
 	}
 	l := &Live{source: s, queue: make(chan waiting, queue), done: make(chan struct{})}
+	l.packetReader = packetReader{&l.decoder, l.Next, func() *frame { return &l.frame }}
 	l.frame.digits = s.Digits()
 	return l
 }

@@ -16,6 +16,7 @@ const stdinName = "standard input"
 
 // A File reads the datagrams of one capture file.
 type File struct {
+	packetReader
 	name     string
 	closers  []func() error
 	frames   frameReader
@@ -64,6 +65,7 @@ func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*File
 
 func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers ...func() error) (*File, error) {
 	f := &File{name: name, closers: closers, decoder: d, progress: p, tap: tapper{Tap: tap}}
+	f.packetReader = packetReader{d, f.Next, func() *frame { return &f.frame }}
 	f.frame.time = time.Unix(0, 0).UTC() // for a first frame without a time
 	if err := f.recognise(newBuffer(&counter{r, p})); err != nil {
 		_ = f.Close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
@@ -42,17 +43,47 @@ func (l LinkType) Decode(data []byte, p gopacket.PacketBuilder) error {
 	return layers.LinkType(l).Decode(data, p)
 }
 
+// A packetReader lets a source of datagrams yield its packets.
+type packetReader struct {
+	decode  *decoder
+	next    func() (*packet.Datagram, error) // the source's Next
+	current func() *frame                    // the frame at which it stopped
+}
+
 // ReadPacketData implements [gopacket.PacketDataSource]. Like Next, it takes the
-// packet out of the capture. Its [LinkType] is the ancillary data. Packets whose
-// bytes are not in the capture are skipped.
-func (f *File) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
-	return owned(f.ZeroCopyReadPacketData())
+// packet out of the capture. The packet's [LinkType] is its ancillary data. A
+// packet whose bytes are not in the capture is skipped.
+func (r *packetReader) ReadPacketData() (data []byte, ci gopacket.CaptureInfo, err error) {
+	data, ci, err = r.ZeroCopyReadPacketData()
+	ci.AncillaryData = slices.Clone(ci.AncillaryData)
+	return bytes.Clone(data), ci, err
 }
 
 // ZeroCopyReadPacketData is ReadPacketData with bytes and ancillary data that are
 // valid until the next packet or datagram is read.
-func (f *File) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
-	return f.decoder.packet(f.Next, func() *frame { return &f.frame })
+func (r *packetReader) ZeroCopyReadPacketData() (data []byte, ci gopacket.CaptureInfo, err error) {
+	d := r.decode
+	d.every = true
+	defer func() { d.every = false }()
+	for {
+		if _, err := r.next(); err != nil {
+			return nil, ci, err
+		}
+		f := r.current()
+		data, full := f.data, f.full
+		if f.logged != nil {
+			data, full = d.ofLog(f)
+		}
+		if data == nil {
+			continue
+		}
+		if link := f.linkType(); d.ancillary[0] != link {
+			d.ancillary[0] = link
+		}
+		return data, gopacket.CaptureInfo{
+			Timestamp: f.time, CaptureLength: len(data), Length: full, InterfaceIndex: f.which, AncillaryData: d.ancillary[:],
+		}, nil
+	}
 }
 
 // LinkType returns the link type of the next packet. In a pcapng file, later ones
@@ -62,17 +93,6 @@ func (f *File) LinkType() LinkType {
 		return 0
 	}
 	return f.frame.linkType()
-}
-
-// ReadPacketData implements [gopacket.PacketDataSource] like [File.ReadPacketData].
-func (s *Series) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
-	return owned(s.ZeroCopyReadPacketData())
-}
-
-// ZeroCopyReadPacketData is ReadPacketData with bytes and ancillary data that are
-// valid until the next packet or datagram is read.
-func (s *Series) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
-	return s.decoder.packet(s.Next, func() *frame { return &s.current.frame })
 }
 
 // LinkType returns the link type of the next packet. Later ones may have other
@@ -95,18 +115,6 @@ func (s *Series) LinkType() LinkType {
 	return 0
 }
 
-// ReadPacketData implements [gopacket.PacketDataSource] like [File.ReadPacketData].
-// It waits for a packet.
-func (l *Live) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
-	return owned(l.ZeroCopyReadPacketData())
-}
-
-// ZeroCopyReadPacketData is ReadPacketData with bytes and ancillary data that are
-// valid until the next packet or datagram is read.
-func (l *Live) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
-	return l.decoder.packet(l.Next, func() *frame { return &l.frame })
-}
-
 // LinkType returns the link type of all packets.
 func (l *Live) LinkType() LinkType { return LinkType(l.link) }
 
@@ -116,37 +124,6 @@ func (f *frame) linkType() LinkType {
 		return linkRaw
 	}
 	return LinkType(f.link)
-}
-
-// packet returns the next packet of the source that the decoder is for.
-func (d *decoder) packet(next func() (*packet.Datagram, error), current func() *frame) (data []byte, ci gopacket.CaptureInfo, err error) {
-	d.every = true
-	defer func() { d.every = false }()
-	for {
-		if _, err := next(); err != nil {
-			return nil, ci, err
-		}
-		f := current()
-		data, full := f.data, f.full
-		if f.logged != nil {
-			data, full = d.ofLog(f)
-		}
-		if data == nil {
-			continue
-		}
-		if link := f.linkType(); d.ancillary[0] != link {
-			d.ancillary[0] = link
-		}
-		return data, gopacket.CaptureInfo{
-			Timestamp: f.time, CaptureLength: len(data), Length: full, InterfaceIndex: f.which, AncillaryData: d.ancillary[:],
-		}, nil
-	}
-}
-
-// owned returns a packet that belongs to the caller.
-func owned(data []byte, ci gopacket.CaptureInfo, err error) ([]byte, gopacket.CaptureInfo, error) {
-	ci.AncillaryData = append([]any(nil), ci.AncillaryData...)
-	return bytes.Clone(data), ci, err
 }
 
 // Packets reads the datagrams in the packets of a source. It implements

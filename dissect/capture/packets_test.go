@@ -234,7 +234,7 @@ func TestPacketsOfOthers(t *testing.T) {
 		t.Errorf("no packets in %d logs", len(logs))
 	}
 
-	// A device's timeout is one for gopacket, too, which goes on at once.
+	// gopacket takes the timeout of a device for a temporary error, and goes on.
 	var d any = new(device.Device)
 	if _, ok := d.(bothWays); !ok {
 		t.Error("a device is no source of packets")

@@ -20,6 +20,7 @@ import (
 // cannot be opened ends the stream. Next reports either after all readable
 // data.
 type Series struct {
+	packetReader
 	queue    []input // not yet opened
 	merge    bool    // they have a start
 	several  bool
@@ -54,6 +55,7 @@ func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 // OpenTapped is OpenAll with a tap, which also sees the first section.
 func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
 	s := &Series{several: len(names) > 1, stdin: stdin, tap: tap}
+	s.packetReader = packetReader{&s.decoder, s.Next, func() *frame { return &s.current.frame }}
 	s.queue, s.merge = inputs(names)
 	s.progress.expect(names, stdin)
 	s.advance()
