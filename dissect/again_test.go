@@ -14,7 +14,7 @@ import (
 // else in its records is the same as without counting.
 func TestDecodedOnce(t *testing.T) {
 	counting, usual := newTable(t), newTable(t)
-	counting.p.CountRuns(func(*dissect.Run) error { return nil })
+	counting.p.Need(dissect.Needs{Run: func(*dissect.Run) error { return nil }, Count: true})
 	for _, b := range []*table{counting, usual} {
 		b.join(2, "Ann")
 		b.join(3, "Bob")

@@ -140,7 +140,7 @@ func (p *Pipeline) Clone() *Pipeline {
 	c := New(p.cfg)
 	c.table = p.table.Clone()
 	c.table.Note = c.now.note
-	c.stats, c.omitValues, c.omitCopies = p.stats, p.omitValues, p.omitCopies
+	c.stats, c.needs.Updates = p.stats, p.needs.Updates
 	c.clock, c.headers, c.doubles = p.clock, p.headers, p.doubles.clone()
 	c.now.notes = slices.Clone(p.now.notes)
 	c.now.sighted, c.now.from = p.now.sighted, p.now.from

@@ -85,7 +85,7 @@ func TestUpdatesAsWalked(t *testing.T) {
 
 // A pipeline that sometimes omits values, copies or updates makes the same
 // records as one that never does, apart from these: it learns as much.
-func TestOmitValues(t *testing.T) {
+func TestNeeds(t *testing.T) {
 	type place struct {
 		frame, part int
 		line        string
@@ -135,9 +135,16 @@ func TestOmitValues(t *testing.T) {
 			if err != nil {
 				break
 			}
-			p.OmitValues(d.Number%7 < 4)
-			p.OmitCopies(d.Number%7 == 5)
-			p.OmitUpdates(d.Number%7 == 6)
+			needs := dissect.Needs{Updates: dissect.UpdateHeaders}
+			switch d.Number % 7 {
+			case 4:
+				needs.Updates = dissect.UpdatesWhole
+			case 5:
+				needs.Updates = dissect.UpdatesOnce
+			case 6:
+				needs.Updates = dissect.NoUpdates
+			}
+			p.Need(needs)
 			if err := p.Push(d, check); err != nil {
 				t.Fatal(err)
 			}

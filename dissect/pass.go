@@ -132,7 +132,7 @@ func (p *pass) datagram() error {
 		var err error
 		switch {
 		case p.doubleOf > 0:
-		case p.count == nil:
+		case p.needs.Run == nil:
 			part, err = p.passUpdates(&split, part)
 		default:
 			part, err = p.countRun(&split, part)
@@ -416,7 +416,7 @@ func (p *pass) game() {
 		sender = r.Writer
 	}
 	env := p.c.Env(p.side)
-	counting := p.count != nil && !p.complete
+	counting := p.needs.Run != nil && p.needs.Count
 	if counting {
 		if layout, ok := p.latest.again(spec, r.Payload, sender); ok {
 			r.Layout, r.Rest = layout, r.Payload[len(r.Payload):]

@@ -57,12 +57,9 @@ type Pipeline struct {
 	decoder *decode.Decoder
 	blocks  *session.Blocks
 	stats   Stats
-
-	omitValues, omitUpdates, omitCopies bool
-	count                               func(*Run) error // nil for records of all messages
-	complete                            bool             // records have their Message though others are counted
-	latest                              latest           // if that is set
-	asked                               asked            // the same
+	needs   Needs
+	latest  latest // if that counts
+	asked   asked  // the same
 
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text
@@ -98,20 +95,6 @@ func New(cfg Config) *Pipeline {
 
 // Stats returns the counts so far.
 func (p *Pipeline) Stats() Stats { return p.stats }
-
-// OmitValues makes later records of ship updates come without Message, or with
-// it again. Other records stay the same. Updates of uncertain layout always have
-// their Message.
-func (p *Pipeline) OmitValues(omit bool) { p.omitValues = omit }
-
-// OmitUpdates makes most later ship updates come without a record, or with it
-// again. Other records stay the same.
-func (p *Pipeline) OmitUpdates(omit bool) { p.omitUpdates = omit }
-
-// OmitCopies is OmitValues for updates without subsystems that a host passes on
-// only: copies with an Author. Behind the first message of a datagram, most of
-// these make no record at all.
-func (p *Pipeline) OmitCopies(omit bool) { p.omitCopies = omit }
 
 // The reasons why a record is not understood, besides the errors of the layers.
 var (

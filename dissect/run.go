@@ -25,26 +25,6 @@ type Run struct {
 	room [transport.MaxCount + 1]msg.Dirty // of Flags
 }
 
-// CountRuns passes later ship updates and acknowledgements to take, in runs
-// instead of as records. A few still make records: those that do not decode, and
-// those that may tell the dialect of their sender. A run is valid until take
-// returns.
-//
-// Records of other messages may come without Message. Positions, copies of updates, and notes on updates are not followed: a pipeline
-// that counts must do so from the first datagram on.
-func (p *Pipeline) CountRuns(take func(*Run) error) {
-	if u := &p.updates; u.forms[decode.Stock] != nil && u.forms[decode.OpenBC] != nil {
-		p.count = take
-	}
-}
-
-// SkimRuns is CountRuns with complete records of other messages, for those who
-// select among them.
-func (p *Pipeline) SkimRuns(take func(*Run) error) {
-	p.CountRuns(take)
-	p.complete = true
-}
-
 // countRun counts the next messages in a datagram. It stops before anything that
 // needs a record. part and the result are those of passUpdates.
 func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
@@ -87,7 +67,7 @@ func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
 		return part, nil
 	}
 	run.Datagram, run.Part, run.Dir = p.d, part, dirOf(p.c, p.side)
-	return part + n, p.count(run)
+	return part + n, p.needs.Run(run)
 }
 
 // addPlain adds the plain updates at the start of b, at most as many as most. It

@@ -76,14 +76,14 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 			layout = from.Writer
 		}
 		m := u.forms[layout]
-		if p.omitUpdates && m != nil && msg.PlainUpdate(body) && m.ReadPosition(body) {
+		if p.needs.Updates == NoUpdates && m != nil && msg.PlainUpdate(body) && m.ReadPosition(body) {
 			p.inferByHash(m.Object, body)
 			p.c.Updated(p.side, m)
 			split.Skip(message)
 			part++
 			continue
 		}
-		copied := p.omitCopies && from.CopyOf != 0 && from.Author != nil
+		copied := p.needs.Updates == UpdatesOnce && from.CopyOf != 0 && from.Author != nil
 		if copied && part > 0 && p.c.Checked() && m.ReadPosition(body) { // digests of hostile messages may collide
 			p.c.Updated(p.side, m)
 			split.Skip(message)
@@ -94,7 +94,7 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 		ok := false
 		switch {
 		case m == nil:
-		case p.omitValues || copied && !hasSubsystems(body):
+		case p.needs.Updates >= UpdateHeaders || copied && !hasSubsystems(body):
 			r.Message = nil
 			ok = m.ReadHead(body, layout, u.env)
 		default:
@@ -113,7 +113,7 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 			r.Notes, p.notes = p.notes, p.notes[:0]
 		}
 		p.c.Updated(p.side, m)
-		if p.omitCopies && m.Flags&msg.DirtySubsystems == 0 && !m.HasHash {
+		if p.needs.Updates == UpdatesOnce && m.Flags&msg.DirtySubsystems == 0 && !m.HasHash {
 			p.c.Check()
 		}
 		split.Skip(message)

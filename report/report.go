@@ -30,19 +30,13 @@ type Flusher interface {
 	Flush() error
 }
 
-// A Counter is a sink that only counts ship updates and acknowledgements: it
-// takes them in runs, and records of other messages.
-type Counter interface {
-	Sink
-	Run(r *dissect.Run) error
-}
-
-// A Folder is a sink that looks at the values of ship updates, but of those that
-// a host passes on only at subsystems: it takes records of the others without a
-// Message, or none.
-type Folder interface {
-	Sink
-	OmitsCopies()
+// NeedsOf returns the parts of records that a sink needs: all, unless it has a
+// method Needs.
+func NeedsOf(s Sink) (n dissect.Needs) {
+	if s, ok := s.(interface{ Needs() dissect.Needs }); ok {
+		n = s.Needs()
+	}
+	return n
 }
 
 // ErrClosed is returned by a sink that is given a record after Close.

@@ -92,8 +92,8 @@ func (g *game) room(kind string) bool {
 	return true
 }
 
-// OmitsCopies implements [report.Folder].
-func (b *Builder) OmitsCopies() {}
+// Needs returns the parts of records that a builder needs.
+func (b *Builder) Needs() dissect.Needs { return dissect.Needs{Updates: dissect.UpdatesOnce} }
 
 // Record folds a record. It never fails.
 func (b *Builder) Record(r *dissect.Record) error {

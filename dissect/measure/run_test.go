@@ -30,10 +30,12 @@ type counter struct {
 func newCounter(cfg dissect.Config, runs bool) *counter {
 	c := &counter{pipeline: dissect.New(cfg)}
 	if runs {
-		c.pipeline.CountRuns(func(r *dissect.Run) error {
+		needs := c.Needs()
+		needs.Run = func(r *dissect.Run) error {
 			c.messages += len(r.Flags) + r.Acks
 			return c.Run(r)
-		})
+		}
+		c.pipeline.Need(needs)
 	}
 	return c
 }

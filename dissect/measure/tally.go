@@ -76,6 +76,9 @@ func (t *Tally) Record(r *dissect.Record) error {
 	return nil
 }
 
+// Needs returns the parts of records that a tally needs.
+func (t *Tally) Needs() dissect.Needs { return dissect.Needs{Run: t.Run, Count: true} }
+
 // Run counts messages that come without records. It never fails.
 func (t *Tally) Run(r *dissect.Run) error {
 	if t.begins(r.Datagram, r.Part) {

@@ -100,7 +100,7 @@ func (f *Common) players(files []string) (all []string) {
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	p := dissect.New(cfg)
-	p.OmitValues(true)
+	p.Need(dissect.Needs{Updates: dissect.UpdateHeaders})
 	left := maxLooked
 	for d, err := range dissect.Datagrams(src) {
 		if err != nil {

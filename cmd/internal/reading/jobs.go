@@ -284,8 +284,11 @@ func (w *renderer) run(a *ahead, nr, of int) {
 // begin begins part n, which is one to render if it is the renderer's turn.
 func (w *renderer) begin(n int, turn bool) {
 	w.turn, w.part.nr = turn, n
-	w.pipeline.OmitValues(!turn)
-	w.pipeline.OmitUpdates(!turn)
+	needs := w.needs
+	if !turn {
+		needs.Updates = dissect.NoUpdates
+	}
+	w.pipeline.Need(needs)
 }
 
 // end ends the part after the given frame.

@@ -36,7 +36,7 @@ func learn(f *cli.Common, cfg dissect.Config, names []string) error {
 func learnFrom(src packet.Source, f *cli.Common, cfg dissect.Config) error {
 	f.Learn(&dissect.Record{}) // even if there are no records
 	p := dissect.New(cfg)
-	p.OmitValues(true)
+	p.Need(dissect.Needs{Updates: dissect.UpdateHeaders})
 	_, err := p.PushAll(src, func(r *dissect.Record) error { f.Learn(r); return nil })
 	return err
 }

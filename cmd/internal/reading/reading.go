@@ -194,6 +194,7 @@ func (r *reading) ended(err error, sink report.Sink, finish func(*Counts) error)
 // A reader hands records to a sink and keeps count of them.
 type reader struct {
 	pipeline *dissect.Pipeline
+	needs    dissect.Needs     // of the pipeline
 	verify   *dissect.Verifier // nil unless asked for
 	wanted   *cli.Selection
 	sink     report.Sink
@@ -220,11 +221,11 @@ func (c *reader) skim(catalog *decode.Catalog, takes func() bool) {
 	ack := dissect.Record{Transport: transport.Header{Type: transport.Acknowledge, HasSeq: true, Len: 1}}
 	updates, known := c.wanted.Judge(&update)
 	acks, also := c.wanted.Judge(&ack)
-	counter, counts := c.sink.(report.Counter)
-	if !known || !also || (updates || acks) && !counts {
+	count := report.NeedsOf(c.sink).Run
+	if !known || !also || (updates || acks) && count == nil {
 		return
 	}
-	c.pipeline.SkimRuns(func(run *dissect.Run) error {
+	c.needs.Run = func(run *dissect.Run) error {
 		if takes != nil && !takes() {
 			return nil
 		}
@@ -239,8 +240,8 @@ func (c *reader) skim(catalog *decode.Catalog, takes func() bool) {
 		if c.shown += n; n == 0 {
 			return nil
 		}
-		return counter.Run(run)
-	})
+		return count(run)
+	}
 }
 
 // flush takes the messages that never became complete.
@@ -249,13 +250,11 @@ func (c *reader) flush() error { return c.pipeline.Flush(c.emit()) }
 // emit returns the function that takes the pipeline's records.
 func (c *reader) emit() func(*dissect.Record) error {
 	if c.wanted.All && c.verify == nil && c.left == 0 && !c.nameless {
-		if counter, ok := c.sink.(report.Counter); ok {
-			c.pipeline.CountRuns(counter.Run)
-		}
-		_, folds := c.sink.(report.Folder)
-		c.pipeline.OmitCopies(folds)
+		c.needs = report.NeedsOf(c.sink)
+		c.pipeline.Need(c.needs)
 		return c.sink.Record
 	}
+	c.pipeline.Need(c.needs)
 	return c.record
 }
 
