@@ -16,6 +16,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/query"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
@@ -98,25 +99,25 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 
 // An aServer is the answer of a server; a fact that it does not tell is nil.
 type aServer struct {
-	Host        string            `json:"host"`
-	Addr        string            `json:"addr,omitempty"`
-	RoundTrip   float64           `json:"round_trip_ms,omitempty"`
-	Queries     int               `json:"queries"`
-	Name        *string           `json:"name,omitempty"`
-	Version     *string           `json:"version,omitempty"`
-	Mission     *string           `json:"mission,omitempty"`
-	Map         *string           `json:"map,omitempty"`
-	State       *string           `json:"state,omitempty"`
-	Players     *int              `json:"players,omitempty"`
-	Limit       *int              `json:"player_limit,omitempty"`
-	TimeLimit   *int              `json:"time_limit,omitempty"`
-	FragLimit   *int              `json:"frag_limit,omitempty"`
-	System      *string           `json:"system,omitempty"`
-	Password    *bool             `json:"password,omitempty"`
-	PlayerNames []string          `json:"player_names,omitempty"`
-	GameSpy     map[string]string `json:"gamespy,omitempty"`
-	Complete    bool              `json:"complete,omitempty"`
-	Error       string            `json:"error,omitempty"`
+	Host        string                            `json:"host"`
+	Addr        string                            `json:"addr,omitempty"`
+	RoundTrip   float64                           `json:"round_trip_ms,omitempty"`
+	Queries     int                               `json:"queries"`
+	Name        *wire.Untrusted                   `json:"name,omitempty"`
+	Version     *wire.Untrusted                   `json:"version,omitempty"`
+	Mission     *wire.Untrusted                   `json:"mission,omitempty"`
+	Map         *wire.Untrusted                   `json:"map,omitempty"`
+	State       *wire.Untrusted                   `json:"state,omitempty"`
+	Players     *int                              `json:"players,omitempty"`
+	Limit       *int                              `json:"player_limit,omitempty"`
+	TimeLimit   *int                              `json:"time_limit,omitempty"`
+	FragLimit   *int                              `json:"frag_limit,omitempty"`
+	System      *wire.Untrusted                   `json:"system,omitempty"`
+	Password    *bool                             `json:"password,omitempty"`
+	PlayerNames []wire.Untrusted                  `json:"player_names,omitempty"`
+	GameSpy     map[wire.Untrusted]wire.Untrusted `json:"gamespy,omitempty"`
+	Complete    bool                              `json:"complete,omitempty"`
+	Error       string                            `json:"error,omitempty"`
 }
 
 // serverOf prepares a result for the reports.
@@ -128,7 +129,7 @@ func serverOf(r *query.Result) aServer {
 	if r.Err != nil {
 		a.Error = cli.OneLine(r.Err.Error())
 	}
-	text := func(key string) *string {
+	text := func(key string) *wire.Untrusted {
 		if v, ok := r.Reply.Get(key); ok {
 			return &v
 		}
@@ -136,7 +137,7 @@ func serverOf(r *query.Result) aServer {
 	}
 	number := func(key string) *int {
 		v, _ := r.Reply.Get(key)
-		if n, err := strconv.Atoi(v); err == nil {
+		if n, err := strconv.Atoi(v.Raw()); err == nil {
 			return &n
 		}
 		return nil
@@ -160,14 +161,14 @@ func serverOf(r *query.Result) aServer {
 			continue // of the datagram, not of the game
 		}
 		if a.GameSpy == nil {
-			a.GameSpy = map[string]string{}
+			a.GameSpy = map[wire.Untrusted]wire.Untrusted{}
 		}
 		name := k
 		for n := 2; ; n++ {
 			if _, again := a.GameSpy[name]; !again {
 				break
 			}
-			name = k + "_" + strconv.Itoa(n)
+			name = k + "_" + wire.Untrusted(strconv.Itoa(n))
 		}
 		a.GameSpy[name] = v
 	}
@@ -202,11 +203,11 @@ func drawServers(w io.Writer, list []aServer) error {
 			_, _ = fmt.Fprint(t, "server\tround trip\tname\tmap\tsystem\tstate\tplayers\tnames\n") // an error comes with Flush
 			some = true
 		}
-		of := func(s *string) string {
+		of := func(s *wire.Untrusted) string {
 			if s == nil {
 				return "?"
 			}
-			return short(*s, widest)
+			return short(s.Raw(), widest)
 		}
 		count := func(n *int) string {
 			if n == nil {
@@ -214,8 +215,12 @@ func drawServers(w io.Writer, list []aServer) error {
 			}
 			return strconv.Itoa(*n)
 		}
+		names := make([]string, len(a.PlayerNames))
+		for i, name := range a.PlayerNames {
+			names[i] = name.Raw()
+		}
 		_, _ = fmt.Fprintf(t, "%s\t%.1f ms\t%s\t%s\t%s\t%s\t%s of %s\t%s\n", a.Host, a.RoundTrip, of(a.Name), of(a.Map), of(a.System), of(a.State),
-			count(a.Players), count(a.Limit), short(strings.Join(a.PlayerNames, ", "), widestNames))
+			count(a.Players), count(a.Limit), short(strings.Join(names, ", "), widestNames))
 	}
 	return t.Flush()
 }
@@ -226,7 +231,7 @@ const (
 	widestNames = 100
 )
 
-// short returns a text for a cell.
+// short returns a text for a cell, without control characters.
 func short(s string, most int) string {
 	r := []rune(cli.OneLine(s))
 	if len(r) > most {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/internal/ascii"
 )
 
 // jsonRatios, jsonShares and jsonPowers are the JSON of fields with 256 values:
@@ -283,9 +284,9 @@ func careTable() *[256]bool {
 // AppendString appends a JSON string. Characters that a terminal might obey
 // are written as \u escapes, which JSON takes for the same; bytes that are not
 // UTF-8 become U+FFFD.
-func AppendString[T string | []byte](dst []byte, s T) []byte {
+func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
-	if printable(s, '"', '\\') {
+	if ascii.Printable(s, '"', '\\') {
 		return append(append(dst, s...), '"')
 	}
 	from := 0

@@ -86,7 +86,7 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 			}
 		}
 		if name != "" && !full {
-			return AppendEscaped(dst, name)
+			return wire.AppendEscaped(dst, name)
 		}
 		return AppendNote(strconv.AppendInt(dst, f.Whole(), 10), name)
 	case decode.KindBit, decode.KindBool8:
@@ -94,7 +94,7 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 	case decode.KindEnum8, decode.KindEnum32, decode.KindHash32:
 		name := nameOf(f, f.Uint)
 		if name != "" && !full {
-			return AppendEscaped(dst, name)
+			return wire.AppendEscaped(dst, name)
 		}
 		return AppendNote(appendEnum(dst, f), name)
 	case decode.KindHash16:
@@ -135,9 +135,9 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 		return dst
 	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz:
 		p.text = f.AppendText(p.text[:0])
-		return append(AppendEscaped(append(dst, '"'), p.text), '"')
+		return append(wire.AppendEscaped(append(dst, '"'), p.text), '"')
 	case decode.KindText:
-		return AppendEscaped(dst, f.Text)
+		return wire.AppendEscaped(dst, f.Text)
 	case decode.KindIPv4:
 		return f.AppendText(dst)
 	case decode.KindBytes:
@@ -181,7 +181,7 @@ func (p *Presenter) appendObject(dst []byte, id wire.ObjectID, n Names, full boo
 		p.text = n.AppendObject(p.text, id)
 	}
 	if len(p.text) > 0 && !full {
-		return AppendEscaped(dst, p.text)
+		return wire.AppendEscaped(dst, p.text)
 	}
 	dst = AppendID(dst, id)
 	slot, ok := id.Slot()
@@ -190,7 +190,7 @@ func (p *Presenter) appendObject(dst []byte, id wire.ObjectID, n Names, full boo
 	}
 	dst = strconv.AppendInt(append(dst, " (slot "...), int64(slot), 10)
 	if len(p.text) > 0 {
-		dst = AppendEscaped(append(dst, ", "...), p.text)
+		dst = wire.AppendEscaped(append(dst, ", "...), p.text)
 	}
 	return append(dst, ')')
 }
@@ -215,7 +215,7 @@ func appendFlags(dst []byte, f *decode.Field) []byte {
 	dst = AppendHex(dst, f.Uint, 2)
 	sep := " ("
 	for bit := range Bits(f.Uint) {
-		dst = AppendEscaped(append(dst, sep...), FlagName(f, bit))
+		dst = wire.AppendEscaped(append(dst, sep...), FlagName(f, bit))
 		sep = "|"
 	}
 	if sep == "|" {
@@ -236,7 +236,7 @@ func appendFlagNames(dst []byte, f *decode.Field) []byte {
 		if len(dst) > from {
 			dst = append(dst, ' ')
 		}
-		dst = AppendEscaped(dst, name)
+		dst = wire.AppendEscaped(dst, name)
 	}
 	if len(dst) == from {
 		return append(dst, "none"...)
@@ -249,7 +249,7 @@ func AppendNote[T string | []byte](dst []byte, note T) []byte {
 	if len(note) == 0 {
 		return dst
 	}
-	return append(AppendEscaped(append(dst, ' ', '('), note), ')')
+	return append(wire.AppendEscaped(append(dst, ' ', '('), note), ')')
 }
 
 func appendBool(dst []byte, v uint64) []byte {
@@ -308,3 +308,5 @@ func (p *Presenter) AppendBytes(dst, b []byte, most int) []byte {
 	}
 	return append(append(dst, ' '), p.More...)
 }
+
+const lowerDigits = "0123456789abcdef"

@@ -100,15 +100,15 @@ func (m Message) has(s string) bool { return bytes.Contains(m.text, []byte(s)) }
 // Pairs returns keys and values in the order of the text, including repeated
 // keys. A final key without a value comes with an empty one; a final backslash
 // begins no key.
-func (m Message) Pairs() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		m.pairs(func(key, value []byte) bool { return yield(wire.Text(key), wire.Text(value)) })
+func (m Message) Pairs() iter.Seq2[wire.Untrusted, wire.Untrusted] {
+	return func(yield func(key, value wire.Untrusted) bool) {
+		m.pairs(func(key, value []byte) bool { return yield(text(key), text(value)) })
 	}
 }
 
 // A Place is a pair with its place in the text, from the key to the value.
 type Place struct {
-	Key, Value string
+	Key, Value wire.Untrusted
 	From, To   int
 }
 
@@ -117,7 +117,7 @@ func (m Message) Places() iter.Seq[Place] {
 	return func(yield func(Place) bool) {
 		m.pairs(func(key, value []byte) bool {
 			// All slices end where the array of the text ends.
-			p := Place{Key: wire.Text(key), Value: wire.Text(value), From: cap(m.text) - cap(key)}
+			p := Place{Key: text(key), Value: text(value), From: cap(m.text) - cap(key)}
 			if p.To = p.From + len(key); value != nil {
 				p.To = cap(m.text) - cap(value) + len(value)
 			}
@@ -127,14 +127,14 @@ func (m Message) Places() iter.Seq[Place] {
 }
 
 // Get returns the value of the first pair with the key.
-func (m Message) Get(key string) (value string, ok bool) {
+func (m Message) Get(key string) (value wire.Untrusted, ok bool) {
 	m.pairs(func(k, v []byte) bool {
 		ok = string(k) == key
 		if !wire.IsPlain(k) {
 			ok = wire.Text(k) == key
 		}
 		if ok {
-			value = wire.Text(v)
+			value = text(v)
 		}
 		return !ok
 	})
@@ -151,3 +151,6 @@ func (m Message) pairs(yield func(key, value []byte) bool) {
 		}
 	}
 }
+
+// text returns a key or value in UTF-8.
+func text(b []byte) wire.Untrusted { return wire.Untrusted(wire.Text(b)) }

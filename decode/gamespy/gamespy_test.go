@@ -22,7 +22,7 @@ const statusReply = `\gamename\bcommander\gamever\60\location\1\hostname\My Game
 func told(m Message) string {
 	var b strings.Builder
 	for k, v := range m.Pairs() {
-		fmt.Fprintf(&b, "%s=%s;", k, v)
+		fmt.Fprintf(&b, "%s=%s;", k.Raw(), v.Raw())
 	}
 	return b.String()
 }
@@ -101,7 +101,7 @@ func TestGet(t *testing.T) {
 		key, value string
 		ok         bool
 	}{{"a", "1", true}, {"b", "", true}, {"é", "3", true}, {"", "4", true}, {"last", "", true}, {"c", "", false}, {"A", "", false}, {"\xE9", "", false}} {
-		if value, ok := m.Get(tt.key); value != tt.value || ok != tt.ok {
+		if value, ok := m.Get(tt.key); value.Raw() != tt.value || ok != tt.ok {
 			t.Errorf("%q: got %q, %v, want %q, %v", tt.key, value, ok, tt.value, tt.ok)
 		}
 	}
@@ -174,10 +174,10 @@ func TestExamples(t *testing.T) {
 				return
 			}
 			for k, v := range m.Pairs() {
-				if w, ok := want[k]; !ok || w != v {
+				if w, ok := want[k.Raw()]; !ok || w != v.Raw() {
 					t.Errorf("%s: got %q, want %q, %v", k, v, w, ok)
 				}
-				delete(want, k)
+				delete(want, k.Raw())
 			}
 			if len(want) > 0 || m.Kind() != KindReply {
 				t.Errorf("%s without %v", m.Kind(), want)
@@ -267,11 +267,12 @@ func FuzzParse(f *testing.F) {
 		}
 		var text []string
 		seen := map[string]bool{}
-		for k, v := range m.Pairs() {
+		for key, value := range m.Pairs() {
+			k, v := key.Raw(), value.Raw()
 			if !utf8.ValidString(k) || !utf8.ValidString(v) || strings.Contains(k+v, `\`) {
 				t.Errorf("pair %q, %q", k, v)
 			}
-			if got, ok := m.Get(k); !ok || !seen[k] && got != v {
+			if got, ok := m.Get(k); !ok || !seen[k] && got != value {
 				t.Errorf("%q: got %q, %v, want %q", k, got, ok, v)
 			}
 			seen[k] = true

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // Bounds of a reply that is put together.
@@ -32,7 +34,7 @@ func (r *Reply) Add(datagram []byte) bool {
 	}
 	number, part := "", 1
 	if id, ok := m.Get("queryid"); ok {
-		n, text, _ := strings.Cut(id, ".")
+		n, text, _ := strings.Cut(id.Raw(), ".")
 		p, err := strconv.Atoi(text)
 		if err != nil || p < 1 || p > MaxParts {
 			return false
@@ -69,8 +71,8 @@ func (r *Reply) Complete() bool {
 func (r *Reply) Parts() int { return len(r.parts) }
 
 // Pairs returns the keys and values of the reply, in their order, as UTF-8.
-func (r *Reply) Pairs() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
+func (r *Reply) Pairs() iter.Seq2[wire.Untrusted, wire.Untrusted] {
+	return func(yield func(key, value wire.Untrusted) bool) {
 		for i := 1; i <= MaxParts; i++ {
 			for k, v := range r.parts[i].Pairs() {
 				if !yield(k, v) {
@@ -82,9 +84,9 @@ func (r *Reply) Pairs() iter.Seq2[string, string] {
 }
 
 // Get returns the first value of a key.
-func (r *Reply) Get(key string) (value string, ok bool) {
+func (r *Reply) Get(key string) (value wire.Untrusted, ok bool) {
 	for k, v := range r.Pairs() {
-		if k == key {
+		if k.Raw() == key {
 			return v, true
 		}
 	}
@@ -92,9 +94,9 @@ func (r *Reply) Get(key string) (value string, ok bool) {
 }
 
 // Players returns the names of the players, in the order of the reply.
-func (r *Reply) Players() (names []string) {
+func (r *Reply) Players() (names []wire.Untrusted) {
 	for k, v := range r.Pairs() {
-		if n, ok := strings.CutPrefix(k, "player_"); ok {
+		if n, ok := strings.CutPrefix(k.Raw(), "player_"); ok {
 			if _, err := strconv.ParseUint(n, 10, 16); err == nil {
 				names = append(names, v)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 func TestReply(t *testing.T) {
@@ -47,7 +49,7 @@ func TestReply(t *testing.T) {
 			if taken != tt.taken || r.Complete() != tt.complete {
 				t.Errorf("taken: %s, want %s; complete: %v", taken, tt.taken, r.Complete())
 			}
-			if got := strings.Join(r.Players(), " "); got != tt.players {
+			if got := joined(r.Players()); got != tt.players {
 				t.Errorf("players: %q, want %q", got, tt.players)
 			}
 		})
@@ -63,9 +65,17 @@ func TestReply(t *testing.T) {
 	}
 	var keys []string
 	for k := range r.Pairs() {
-		keys = append(keys, k)
+		keys = append(keys, k.Raw())
 	}
 	if want := strings.Fields("gamename hostname numplayers queryid player_2 player_x final queryid"); !slices.Equal(keys, want) {
 		t.Errorf("keys: %q", keys)
 	}
+}
+
+func joined(names []wire.Untrusted) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, name.Raw())
+	}
+	return strings.Join(all, " ")
 }

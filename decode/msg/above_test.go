@@ -61,7 +61,8 @@ func above(path string) bool {
 	return false
 }
 
-// A checker finds numeric opcodes and offsets into game messages.
+// A checker finds numeric opcodes, offsets into game messages, and untrusted text
+// that is printed raw.
 type checker struct {
 	fset     *token.FileSet
 	importer types.Importer
@@ -127,6 +128,10 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 				if key, ok := n.Key.(*ast.BasicLit); ok && strings.HasPrefix(key.Value, "0x") && len(key.Value) == len("0x00") {
 					report(n, "a table by opcode; what it says belongs into the specs")
 				}
+			case *ast.CallExpr:
+				if unescaped(info, n) {
+					report(n, "untrusted text goes on as it is; use String for people, Raw for the rest")
+				}
 			case *ast.IndexExpr:
 				if v := info.Types[n.Index].Value; v != nil && v.Kind() == constant.Int && bodies.holds(n.X) && constant.Sign(v) > 0 {
 					report(n, "a place in a message; read the message and use its field")
@@ -146,6 +151,30 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
+}
+
+// unescaped reports whether a call takes the characters of a wire.Untrusted
+// without saying so: a conversion, append and copy do.
+func unescaped(info *types.Info, call *ast.CallExpr) bool {
+	if len(call.Args) == 0 {
+		return false
+	}
+	last := call.Args[len(call.Args)-1]
+	if !isUntrusted(info.Types[last].Type) {
+		return false
+	}
+	switch f := info.Types[call.Fun]; {
+	case f.IsType():
+		return !isUntrusted(f.Type)
+	case f.IsBuiltin():
+		name := types.ExprString(call.Fun)
+		return name == "append" && call.Ellipsis.IsValid() || name == "copy"
+	}
+	return false
+}
+
+func isUntrusted(t types.Type) bool {
+	return t != nil && types.TypeString(t, nil) == modulePath+"/decode/wire.Untrusted"
 }
 
 // zeros records the expressions that are 0.
@@ -306,7 +335,7 @@ func (b *bodies) holds(e ast.Expr) bool {
 }
 
 // Packages above the message descriptions know neither opcodes nor field
-// offsets.
+// offsets, and escape text from the network or say that they don't.
 func TestNoOpcodesAbove(t *testing.T) {
 	all := builtPackages(t)
 	c := newChecker(all)
@@ -338,7 +367,8 @@ func TestNoOpcodesAbove(t *testing.T) {
 
 	planted := func(src string) (found []string) {
 		f, err := c.parse("planted.go", "package planted\n\nimport (\n\"github.com/bcdissect/bcdissect/decode\"\n\"github.com/bcdissect/bcdissect/decode/msg\"\n"+
-			"\"github.com/bcdissect/bcdissect/dissect/transport\"\n)\n\nvar _ decode.Opcode\nvar _ msg.Chat\nvar _ transport.Type\n\n"+src)
+			"\"github.com/bcdissect/bcdissect/decode/wire\"\n"+
+			"\"github.com/bcdissect/bcdissect/dissect/transport\"\n)\n\nvar _ decode.Opcode\nvar _ wire.Untrusted\nvar _ msg.Chat\nvar _ transport.Type\n\n"+src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -369,6 +399,11 @@ func TestNoOpcodesAbove(t *testing.T) {
 		"func f(m transport.Message) byte { return g(m)[9] }\nfunc g(m transport.Message) []byte { return m.Body[1:] }",
 		"type s struct { raw []byte }\nfunc (x *s) f(m transport.Message) byte { x.raw = m.Body; return x.raw[9] }",
 		"func f() []byte { b := append([]byte{byte(msg.OpChat)}, 0, 0); b[1] = 7; return b }",
+		"func f(t wire.Untrusted) string { return string(t) }",
+		"func f(t wire.Untrusted) []byte { return []byte(t[1:]) }",
+		"func f(t wire.Untrusted) any { type text string; return text(t) }",
+		"func f(b []byte, t wire.Untrusted) []byte { return append(b, (t)...) }",
+		"func f(b []byte, t wire.Untrusted) int { return copy(b, t) }",
 	} {
 		if len(planted(src)) == 0 {
 			t.Errorf("not found: %s", src)
@@ -383,6 +418,8 @@ func TestNoOpcodesAbove(t *testing.T) {
 		"func f(m transport.Message, at int) byte { return m.Body[at] }",
 		"func f() (op decode.Opcode, ok bool) { return 0, false }",
 		"func f(flags byte) bool { return flags&0x80 != 0 }",
+		"func f(t wire.Untrusted) string { return t.String() + t.Raw() }",
+		"func f(all []wire.Untrusted, s string) []wire.Untrusted { return append(all, wire.Untrusted(s)) }",
 	} {
 		if found := planted(src); len(found) > 0 {
 			t.Errorf("%s: %v", src, found)

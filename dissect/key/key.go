@@ -121,11 +121,11 @@ func gameSpyKey(name, of string) *Key {
 				return "", false
 			}
 			for k, v := range r.GameSpy.Pairs() {
-				if k != of {
+				if k.Raw() != of {
 					continue
 				}
 				if i == 0 {
-					return v, true
+					return v.Raw(), true
 				}
 				i--
 			}

@@ -271,7 +271,7 @@ func (b *Builder) gameSpy(r *dissect.Record) {
 		b.names = map[netip.AddrPort]string{}
 	}
 	if _, known := b.names[r.Datagram.Src]; known || len(b.names) < MaxHosts {
-		b.names[r.Datagram.Src] = clip(name)
+		b.names[r.Datagram.Src] = clip(name.Raw())
 	}
 }
 

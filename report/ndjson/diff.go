@@ -130,7 +130,8 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog) error
 			v.Late = inMillis(f.Late)
 		}
 		for i := range f.Fields {
-			d := diffField{Path: f.Fields[i].Path, A: &f.Fields[i].Text[0], B: &f.Fields[i].Text[1]}
+			a, b := f.Fields[i].Text[0].Raw(), f.Fields[i].Text[1].Raw()
+			d := diffField{Path: f.Fields[i].Path.Raw(), A: &a, B: &b}
 			if a, b := f.Fields[i].A, f.Fields[i].B; a != nil || b != nil {
 				d.A, d.B = diffValue(f.A.Record, a), diffValue(f.B.Record, b)
 			}

@@ -521,9 +521,9 @@ func TestStart(t *testing.T) {
 
 func TestPairs(t *testing.T) {
 	pairs := func(kv ...string) string {
-		return "{" + string(appendPairs(nil, func(yield func(k, v string) bool) {
+		return "{" + string(appendPairs(nil, func(yield func(k, v wire.Untrusted) bool) {
 			for i := 0; i+1 < len(kv); i += 2 {
-				if !yield(kv[i], kv[i+1]) {
+				if !yield(wire.Untrusted(kv[i]), wire.Untrusted(kv[i+1])) {
 					return
 				}
 			}

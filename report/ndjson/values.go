@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -22,7 +23,7 @@ func appendSeconds(dst []byte, d time.Duration, digits int8) []byte {
 
 // appendPairs appends the members of an object. A key that came before gets a
 // number: key, key_2, key_3.
-func appendPairs(dst []byte, pairs iter.Seq2[string, string]) []byte {
+func appendPairs(dst []byte, pairs iter.Seq2[wire.Untrusted, wire.Untrusted]) []byte {
 	seen := map[string]int{} // how often a key came
 	first := true
 	for key, text := range pairs {
@@ -30,7 +31,7 @@ func appendPairs(dst []byte, pairs iter.Seq2[string, string]) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = display.AppendString(dst, unique(seen, key))
+		dst = display.AppendString(dst, unique(seen, key.Raw()))
 		dst = append(dst, ':')
 		dst = display.AppendString(dst, text)
 	}

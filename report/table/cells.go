@@ -112,7 +112,7 @@ func pairs(r *dissect.Record) (all []Branch) {
 			end--
 		}
 		rest = after
-		all = append(all, Branch{Name: report.Escape(key), Value: report.Escape(value), Off: off, End: end})
+		all = append(all, Branch{Name: key.String(), Value: value.String(), Off: off, End: end})
 	}
 	return all
 }

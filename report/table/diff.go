@@ -231,11 +231,11 @@ func (d *diffPage) finding(f *diff.Finding) {
 	}
 	for i := range f.Fields {
 		v := &f.Fields[i]
-		a, b := report.Escape(v.Text[0]), report.Escape(v.Text[1])
+		a, b := v.Text[0].String(), v.Text[1].String()
 		if v.A != nil || v.B != nil {
 			a, b = d.value(f.A.Record, v.A), d.value(f.B.Record, v.B)
 		}
-		d.line(normal, "      %s: %s in A, %s in B", report.Escape(v.Path), cmp.Or(a, "empty"), cmp.Or(b, "empty"))
+		d.line(normal, "      %s: %s in A, %s in B", v.Path, cmp.Or(a, "empty"), cmp.Or(b, "empty"))
 	}
 }
 

@@ -470,7 +470,7 @@ func (s *Sink) pairs(r *dissect.Record) {
 			s.body.b = report.AppendEscaped(s.body.b, key)
 			continue
 		}
-		s.key(report.Escape(key))
+		s.key(key.String())
 		s.body.b = report.AppendEscaped(s.body.b, value)
 	}
 }

@@ -199,8 +199,8 @@ func (s *Sink) gameSpy(r *dissect.Record) {
 	s.small.copy(p.t, s.records)
 	n := len(headers)
 	for k, v := range r.GameSpy.Pairs() {
-		p.t.addText(n, k)
-		p.t.addText(n+1, v)
+		p.t.addText(n, k.Raw())
+		p.t.addText(n+1, v.Raw())
 	}
 	p.t.end(n)
 	p.t.end(n + 1)

@@ -186,10 +186,10 @@ func (a *Annotator) putGameSpy(r *dissect.Record) {
 	}
 	a.depth++
 	for p := range r.GameSpy.Places() {
-		if f := a.table.gamespy[p.Key]; f != nil {
-			a.putText(f, p.From, p.To, p.Value)
+		if f := a.table.gamespy[p.Key.Raw()]; f != nil {
+			a.putText(f, p.From, p.To, p.Value.Raw())
 		} else {
-			a.putText(a.table.pair, p.From, p.To, p.Key+`\`+p.Value)
+			a.putText(a.table.pair, p.From, p.To, p.Key.Raw()+`\`+p.Value.Raw())
 		}
 	}
 	a.depth--

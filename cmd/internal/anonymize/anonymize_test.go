@@ -124,8 +124,8 @@ func (k *known) read(t *testing.T, name string) (n int) {
 				k.texts[m.NewName.String()] = true
 			}
 			for key, value := range r.GameSpy.Pairs() {
-				if key == "hostname" || strings.HasPrefix(key, "player_") {
-					k.texts[strings.TrimPrefix(value, "*")] = true
+				if key == "hostname" || strings.HasPrefix(key.Raw(), "player_") {
+					k.texts[strings.TrimPrefix(value.Raw(), "*")] = true
 				}
 			}
 			return nil

@@ -211,7 +211,7 @@ func (w *rewriter) gameSpy(r *dissect.Record) {
 		copy(text, w.text(kind, text, false))
 	})
 	for key, value := range r.GameSpy.Pairs() {
-		for _, text := range []string{key, value} {
+		for _, text := range []string{key.Raw(), value.Raw()} {
 			if !private[strings.TrimPrefix(text, "*")] && !private[text] {
 				w.public([]byte(text))
 			}

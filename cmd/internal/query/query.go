@@ -194,7 +194,7 @@ const Game = "bcommander"
 // is one.
 func strange(r *Result) error {
 	if game, ok := r.Reply.Get("gamename"); ok && game != Game {
-		return fmt.Errorf("%s: is a server of another game, %q", r.Host, game)
+		return fmt.Errorf("%s: is a server of another game, %q", r.Host, game.Raw())
 	}
 	for key := range r.Reply.Pairs() {
 		if key != "final" && key != "queryid" {

@@ -369,11 +369,11 @@ func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 	known := r.GameSpy.Kind() != gamespy.KindOther
 	for key, value := range r.GameSpy.Pairs() {
 		if c.Lengths && !known {
-			key, value = strconv.Itoa(len(key)), strconv.Itoa(len(value))
+			key, value = length(key), length(value)
 		}
-		keys = append(append(keys, key...), 0)
-		if all = append(append(all, key...), 0); key != queryID && !c.Lengths {
-			all = append(append(all, value...), 0)
+		keys = append(append(keys, key.Raw()...), 0)
+		if all = append(append(all, key.Raw()...), 0); key != queryID && !c.Lengths {
+			all = append(append(all, value.Raw()...), 0)
 		}
 	}
 	if it.flags&flagCut != 0 { // nobody knows the rest
@@ -383,6 +383,9 @@ func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 	it.key, it.exact = maphash.Bytes(c.seed, keys), maphash.Bytes(c.seed, all)
 	c.scan.body, c.scan.bits = keys, all
 }
+
+// length returns the length of a text in the place of the text.
+func length(t wire.Untrusted) wire.Untrusted { return wire.Untrusted(strconv.Itoa(len(t))) }
 
 // ownerOf returns a number for the owner of the first object in a host's message:
 // a host passes messages of different players on in no order.

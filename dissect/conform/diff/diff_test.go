@@ -85,7 +85,7 @@ func says(r *Report) (all []string) {
 		}
 		text += fmt.Sprintf(" %v %v", f.Dir, f.Opcode)
 		for _, v := range f.Fields {
-			text += " " + v.Path
+			text += " " + v.Path.Raw()
 		}
 		all = append(all, text)
 	}

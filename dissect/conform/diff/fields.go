@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
 // A Field is a field in which two messages differ. The side that lacks it is
 // nil. The values share memory with the records of the finding.
 type Field struct {
-	Path string // such as flags.0.angle; of GameSpy text its key, from the network
+	Path wire.Untrusted // such as flags.0.angle; of GameSpy text its key, from the network
 	A, B *decode.Field
-	Text [2]string // of values that are no fields: GameSpy text, undecoded bytes; from the network
+	Text [2]wire.Untrusted // of values that are no fields: GameSpy text, undecoded bytes; from the network
 }
 
 // maxFields bounds the fields of a finding.
@@ -94,23 +95,23 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 		j, both := at[v.path]
 		switch {
 		case !both:
-			add(Field{Path: v.path, A: &v.field})
+			add(Field{Path: wire.Untrusted(v.path), A: &v.field})
 		case v.means == ofClock:
 		case v.means == renamed && r.stands(v.id, y.all[j].id):
 		case lengths && isText(v.field.Kind) && len(v.field.Bytes) == len(y.all[j].field.Bytes):
 		case !sameValue(&v.field, &y.all[j].field):
-			add(Field{Path: v.path, A: &v.field, B: &y.all[j].field})
+			add(Field{Path: wire.Untrusted(v.path), A: &v.field, B: &y.all[j].field})
 		}
 		delete(at, v.path)
 	}
 	for j := range y.all {
 		v := &y.all[j]
 		if _, left := at[v.path]; left {
-			add(Field{Path: v.path, B: &v.field})
+			add(Field{Path: wire.Untrusted(v.path), B: &v.field})
 		}
 	}
 	if restA, restB := rest(a), rest(b); !bytes.Equal(restA, restB) && (!lengths || len(restA) != len(restB)) {
-		add(Field{Path: "residue", Text: [2]string{hex(restA), hex(restB)}})
+		add(Field{Path: "residue", Text: [2]wire.Untrusted{hex(restA), hex(restB)}})
 	}
 	return out
 }
@@ -131,7 +132,7 @@ func unnamed(a, b *dissect.Record) []Field {
 	for n < min(len(sides[0]), len(sides[1])) && sides[0][n] == sides[1][n] {
 		n++
 	}
-	return []Field{{Path: fmt.Sprintf("bytes +%d", n), Text: [2]string{hex(sides[0][n:]), hex(sides[1][n:])}}}
+	return []Field{{Path: wire.Untrusted(fmt.Sprintf("bytes +%d", n)), Text: [2]wire.Untrusted{hex(sides[0][n:]), hex(sides[1][n:])}}}
 }
 
 // body returns the bytes of a message that are compared.
@@ -156,19 +157,19 @@ func rest(r *dissect.Record) []byte {
 
 // pairsOf returns the keys in which GameSpy texts differ.
 func pairsOf(a, b *dissect.Record) (out []Field) {
-	y := map[string]string{}
+	y := map[wire.Untrusted]wire.Untrusted{}
 	for key, value := range b.GameSpy.Pairs() {
 		y[key] = value
 	}
 	for key, value := range a.GameSpy.Pairs() {
 		if other, both := y[key]; (!both || other != value) && key != queryID && len(out) < maxFields {
-			out = append(out, Field{Path: key, Text: [2]string{value, other}})
+			out = append(out, Field{Path: key, Text: [2]wire.Untrusted{value, other}})
 		}
 		delete(y, key)
 	}
 	for key, value := range b.GameSpy.Pairs() {
 		if _, left := y[key]; left && key != queryID && len(out) < maxFields {
-			out = append(out, Field{Path: key, Text: [2]string{"", value}})
+			out = append(out, Field{Path: key, Text: [2]wire.Untrusted{"", value}})
 		}
 	}
 	return out
@@ -242,7 +243,7 @@ func sameValue(a, b *decode.Field) bool {
 	}
 }
 
-func hex(b []byte) string {
+func hex(b []byte) wire.Untrusted {
 	const digits, most = "0123456789abcdef", 64
 	var s strings.Builder
 	for i, c := range b {
@@ -253,5 +254,5 @@ func hex(b []byte) string {
 		s.WriteByte(digits[c>>4])
 		s.WriteByte(digits[c&15])
 	}
-	return s.String()
+	return wire.Untrusted(s.String())
 }

@@ -243,7 +243,7 @@ func (c *client) authored(text string) []byte {
 // teams reports whether the mission has teams, as far as the host tells.
 func (t *T) teams() error {
 	mission, ok := t.r.game.Get("missionscript")
-	if t.r.o.Profile != Playable && ok && strings.HasSuffix(mission, "Mission1") {
+	if t.r.o.Profile != Playable && ok && strings.HasSuffix(mission.Raw(), "Mission1") {
 		return skip("needs a mission with teams, such as Mission2")
 	}
 	return nil

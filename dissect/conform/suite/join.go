@@ -257,8 +257,8 @@ func settings(t *T) error {
 		if odd := oddSettings(h.Body); odd != "" {
 			return t.fail(odd, h)
 		}
-		if told, ok := t.r.game.Get("missionscript"); ok && string(m.Mission) != told {
-			return t.fail(fmt.Sprintf("the mission that queries are told, %q", told), h)
+		if told, ok := t.r.game.Get("missionscript"); ok && string(m.Mission) != told.Raw() {
+			return t.fail(fmt.Sprintf("the mission that queries are told, %q", told.Raw()), h)
 		}
 		t.show(h.frame)
 	}
@@ -364,8 +364,8 @@ func missionInit(t *T) error {
 		return uint8(n)
 	}
 	if text, ok := t.r.game.Get("system"); ok {
-		if name := names.Systems.Name(uint64(m.System)); name != text && named(names.Systems, text) {
-			return t.fail(fmt.Sprintf("the system that queries are told, %q", text), list)
+		if name := names.Systems.Name(uint64(m.System)); name != text.Raw() && named(names.Systems, text.Raw()) {
+			return t.fail(fmt.Sprintf("the system that queries are told, %q", text.Raw()), list)
 		}
 	}
 	if n, ok := number(&t.r.game, "timelimit"); ok && m.TimeLimit != limit(n) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // The keys of a reply, by query.
@@ -52,7 +53,7 @@ func queryCases() []Case {
 // keysOf returns the keys of a reply, in order.
 func keysOf(r *gamespy.Reply) (keys []string) {
 	for k := range r.Pairs() {
-		keys = append(keys, k)
+		keys = append(keys, k.Raw())
 	}
 	return keys
 }
@@ -61,7 +62,7 @@ func keysOf(r *gamespy.Reply) (keys []string) {
 func said(r *gamespy.Reply) string {
 	var b strings.Builder
 	for k, v := range r.Pairs() {
-		fmt.Fprintf(&b, `\%s\%s`, k, v)
+		fmt.Fprintf(&b, `\%s\%s`, k.Raw(), v.Raw())
 	}
 	return b.String()
 }
@@ -84,7 +85,7 @@ func statusQuery(t *T) error {
 		return t.fail(`\final\ and \queryid\N.M at the end`, said(reply))
 	}
 	for _, want := range [][2]string{{"gamename", "bcommander"}, {"gamever", "60"}, {"final", ""}} {
-		if got, _ := reply.Get(want[0]); got != want[1] {
+		if got, _ := reply.Get(want[0]); got.Raw() != want[1] {
 			return t.fail(fmt.Sprintf("%s to be %q", want[0], want[1]), said(reply))
 		}
 	}
@@ -164,7 +165,7 @@ func (t *T) counts() (err error) {
 // number returns the number with a key in a reply.
 func number(reply *gamespy.Reply, key string) (n int, ok bool) {
 	text, _ := reply.Get(key)
-	n, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(text.Raw())
 	return n, err == nil
 }
 
@@ -176,7 +177,7 @@ func queryInGame(t *T) error {
 	if after != t.before+1 {
 		return t.fail(fmt.Sprintf("numplayers %d, one more than before the join", t.before+1), said(reply))
 	}
-	if !slices.Contains(reply.Players(), t.c.name) {
+	if !slices.Contains(reply.Players(), wire.Untrusted(t.c.name)) {
 		return t.fail("the name "+t.c.name+" among the players", said(reply))
 	}
 	return t.plausible(after, reply)
@@ -197,12 +198,12 @@ func (t *T) plausible(n int, reply *gamespy.Reply) error {
 	}
 	own := 0
 	for _, c := range t.r.clients {
-		if i := slices.Index(list, c.name); c.plays() && i >= 0 {
+		if i := slices.Index(list, wire.Untrusted(c.name)); c.plays() && i >= 0 {
 			list = slices.Delete(slices.Clone(list), i, i+1)
 			own++
 		}
 	}
-	others := len(slices.DeleteFunc(slices.Clone(list), func(name string) bool { return name == dedicated }))
+	others := len(slices.DeleteFunc(slices.Clone(list), func(name wire.Untrusted) bool { return name == dedicated }))
 	switch {
 	case n < own:
 		return t.fail(fmt.Sprintf("numplayers of at least %d, the clients in the game", own), said(reply))
@@ -222,7 +223,7 @@ func longReply(t *T) error {
 			}
 			m := gamespy.Parse(d)
 			id, _ := m.Get("queryid")
-			_, part, _ := strings.Cut(id, ".")
+			_, part, _ := strings.Cut(id.Raw(), ".")
 			if _, final := m.Get("final"); final != (part == strconv.Itoa(reply.Parts())) {
 				return t.fail(`\final\ in the last part alone`, string(d))
 			}
@@ -243,7 +244,7 @@ func queryNumbers(t *T) error {
 			return err
 		}
 		id, _ := reply.Get("queryid")
-		n, part, _ := strings.Cut(id, ".")
+		n, part, _ := strings.Cut(id.Raw(), ".")
 		number, err := strconv.Atoi(n)
 		if err != nil || part != "1" {
 			return t.proves("queryid N.1", said(reply))

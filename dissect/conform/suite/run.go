@@ -140,7 +140,8 @@ func Run(d Driver, o Options) (*Report, error) {
 		}
 		return nil, err
 	}
-	rep.Name, _ = r.game.Get("hostname")
+	name, _ := r.game.Get("hostname")
+	rep.Name = name.Raw()
 	if o.Master.IsValid() {
 		if err := d.Listen(o.Master); err != nil {
 			r.shut()

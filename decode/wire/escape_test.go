@@ -1,6 +1,7 @@
-package display
+package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,5 +64,25 @@ func TestEscapeAnywhere(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// However untrusted text is printed, a terminal gets it escaped.
+func TestUntrusted(t *testing.T) {
+	name := Untrusted("Q\x1b[2J\u202e\\")
+	const want = `Q\x1b[2J\u{202e}\`
+	for _, format := range []string{"%s", "%v", "%+v", "%1s"} {
+		if got := fmt.Sprintf(format, name); got != want {
+			t.Errorf("%s: got %q, want %q", format, got, want)
+		}
+	}
+	if got, want := fmt.Sprint([]Untrusted{name}, struct{ Name Untrusted }{name}), "["+want+"] {"+want+"}"; got != want {
+		t.Errorf("within other values: got %q, want %q", got, want)
+	}
+	if got := name.Raw(); got != "Q\x1b[2J\u202e\\" {
+		t.Errorf("raw: got %q", got)
+	}
+	if got, err := json.Marshal(map[Untrusted]Untrusted{"a\x1b": "b\x1b"}); err != nil || string(got) != `{"a\u001b":"b\u001b"}` {
+		t.Errorf("JSON: got %s, %v", got, err)
 	}
 }

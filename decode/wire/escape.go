@@ -1,10 +1,24 @@
-package display
+package wire
 
 import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode/internal/ascii"
 )
+
+// Untrusted is UTF-8 text that others sent, such as a player's name or a line
+// of chat. It prints escaped: fmt and String never pass an escape sequence on to
+// a terminal.
+type Untrusted string
+
+// String returns the text as [Escape] does.
+func (t Untrusted) String() string { return Escape(string(t)) }
+
+// Raw returns the text as sent, to compare it or for an output that escapes by
+// its own rules, such as JSON or HTML.
+func (t Untrusted) Raw() string { return string(t) }
 
 // Escape returns text that came over the network in a form that a terminal
 // shows and does not obey: control characters and bytes that are not UTF-8 as
@@ -18,7 +32,7 @@ func Escape(s string) string {
 }
 
 // AppendEscaped appends the result of [Escape] for s.
-func AppendEscaped[T string | []byte](dst []byte, s T) []byte {
+func AppendEscaped[T ~string | ~[]byte](dst []byte, s T) []byte {
 	if plain(s) {
 		return append(dst, s...)
 	}
@@ -50,37 +64,5 @@ func AppendEscaped[T string | []byte](dst []byte, s T) []byte {
 
 const lowerDigits = "0123456789abcdef"
 
-// printable reports whether s is printable ASCII throughout and has neither of two
-// characters.
-func printable[T string | []byte](s T, neither, nor byte) bool {
-	if len(s) < 8 {
-		for i := range len(s) {
-			if c := s[i]; c < ' ' || c >= 0x7F || c == neither || c == nor {
-				return false
-			}
-		}
-		return true
-	}
-	const each = 0x0101010101010101
-	without, and := each*uint64(neither), each*uint64(nor)
-	for rest := s; ; {
-		b := rest[:8]
-		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		// Bytes below ' ', of 0x7F or more, and those that are 0 where one of the two is.
-		if (w|(w-each*' ')|(w+each)|((w^without)-each)|((w^and)-each))&(each*0x80) != 0 {
-			return false
-		}
-		switch {
-		case len(rest) == 8:
-			return true
-		case len(rest) < 16: // the rest, less than a word, with some of the bytes before it
-			rest = s[len(s)-8:]
-		default:
-			rest = rest[8:]
-		}
-	}
-}
-
 // plain reports whether s is printable ASCII throughout.
-func plain[T string | []byte](s T) bool { return printable(s, 0x7F, 0x7F) }
+func plain[T ~string | ~[]byte](s T) bool { return ascii.Printable(s, 0x7F, 0x7F) }
