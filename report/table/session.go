@@ -274,8 +274,16 @@ func (s *sessionPage) players(m *match.Match) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return rank(&m.Players[a], &m.Players[b]) })
 	table := []column{
-		{head: "player", text: true, least: 12}, {head: "team", text: true}, {head: "ships", text: true, least: 16}, {head: "kills"}, {head: "deaths"},
-		{head: "score"}, {head: "shots", drop: 1}, {head: "damage", drop: 2}, {head: "joined", drop: 4}, {head: "left", drop: 5},
+		{head: "player", text: true, least: 12},
+		{head: "team", text: true},
+		{head: "ships", text: true, least: 16},
+		{head: "kills"},
+		{head: "deaths"},
+		{head: "score"},
+		{head: "shots", drop: 1},
+		{head: "damage", drop: 2},
+		{head: "joined", drop: 4},
+		{head: "left", drop: 5},
 		{text: true, least: 12, drop: 3},
 	}
 	score, team, damage := "score", "team", "damage" // columns without a value
