@@ -51,7 +51,7 @@ func (p *Pipeline) flush(c *session.Conversation, d *Datagram, why error, when s
 }
 
 // evictedFragments queues the record of an evicted group of fragments. Without
-// a datagram that caused the eviction, the record describes the group alone.
+// a datagram that caused the eviction, the record describes only the group.
 func (p *Pipeline) evictedFragments(c *session.Conversation, s session.Side, d *Datagram, g *fragment.Group, why error, when string) {
 	at := Datagram{Number: g.Last}
 	if d != nil {

@@ -19,13 +19,13 @@ import (
 // conversation, and the record of the current message.
 type pass struct {
 	*Pipeline
-	d     *Datagram
-	at    time.Time             // of d, by the pipeline's clock
-	c     *session.Conversation // nil for GameSpy without one
-	side  session.Side          // of the sender
-	plain []byte                // the deciphered datagram
-	alone bool                  // it holds one message
-	emit  func(*Record) error
+	d          *Datagram
+	at         time.Time             // of d, by the pipeline's clock
+	c          *session.Conversation // nil for GameSpy without one
+	side       session.Side          // of the sender
+	plain      []byte                // the deciphered datagram
+	oneMessage bool                  // d holds only one
+	emit       func(*Record) error
 
 	rec     Record
 	from    session.Origin // of rec
@@ -125,9 +125,9 @@ func (p *pass) datagram() error {
 		p.side, _ = p.c.SideOf(p.d.Src)
 	} else {
 		p.findSide(split.Peer)
-		p.c.Heard(p.side, split.Peer)
+		p.c.SetPeer(p.side, split.Peer)
 	}
-	p.alone = split.Count == 1
+	p.oneMessage = split.Count == 1
 	for part := 0; ; part++ {
 		var err error
 		switch {
@@ -229,7 +229,7 @@ func (p *pass) message(body []byte) error {
 // number tracks the number of the message.
 func (p *pass) number() {
 	r := &p.rec
-	v := p.c.Number(p.side, p.at, &r.Transport, r.Bytes, p.alone)
+	v := p.c.Number(p.side, p.at, &r.Transport, r.Bytes, p.oneMessage)
 	r.Number, r.Repeat, r.Late, r.Gap = v.Number, v.Repeat, v.Late, v.Gap
 	if v.Forgot {
 		p.stats.Forgotten++

@@ -72,14 +72,14 @@ func TestTimes(t *testing.T) {
 func TestTrust(t *testing.T) {
 	const tick = 1e-6
 	for _, tt := range []struct {
-		name          string
-		bits          uint8
-		fresh         int
-		ahead         int64
-		age           float64 // in ms
-		alone, resent bool
-		since         float64 // of the last retransmission in ms, or 0
-		want          bool
+		name           string
+		bits           uint8
+		fresh          int
+		ahead          int64
+		age            float64 // in ms
+		single, resent bool
+		since          float64 // of the last retransmission in ms, or 0
+		want           bool
 	}{
 		{"a minute ago", 8, 0, near, 60000, false, false, 0, true},
 		{"longer ago", 8, 0, near, 60000 + tick, false, false, 0, false},
@@ -111,7 +111,7 @@ func TestTrust(t *testing.T) {
 		now := ms(100000)
 		tr := Tracker{repeats: tt.since != 0, repeated: now - ms(tt.since)}
 		s := space{bits: tt.bits, fresh: tt.fresh}
-		a := arrival{at: now, alone: tt.alone}
+		a := arrival{at: now, single: tt.single}
 		e := sighting{at: now - ms(tt.age), resent: tt.resent, some: true}
 		if got := s.trust(&tr, &a, &e, tt.ahead); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
@@ -122,12 +122,12 @@ func TestTrust(t *testing.T) {
 // The rules by which an arrival has the rhythm of a retransmission.
 func TestRhythm(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		fresh int
-		age   float64 // in ms
-		alone bool
-		since float64 // of the last retransmission in ms, or 0
-		want  bool
+		name   string
+		fresh  int
+		age    float64 // in ms
+		single bool
+		since  float64 // of the last retransmission in ms, or 0
+		want   bool
 	}{
 		{"doubled by the network", -1, 899, false, 500, true},
 		{"just too late for that", 0, 900, true, 0, false},
@@ -141,7 +141,7 @@ func TestRhythm(t *testing.T) {
 		now := ms(100000)
 		tr := Tracker{repeats: tt.since != 0, repeated: now - ms(tt.since)}
 		s := space{bits: 8, fresh: tt.fresh}
-		if got := s.rhythm(&tr, &arrival{at: now, alone: tt.alone}, &sighting{at: now - ms(tt.age)}); got != tt.want {
+		if got := s.rhythm(&tr, &arrival{at: now, single: tt.single}, &sighting{at: now - ms(tt.age)}); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

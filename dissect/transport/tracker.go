@@ -124,7 +124,7 @@ type arrival struct {
 	seq    uint16
 	index  uint8 // of a fragment
 	piece  bool
-	alone  bool
+	single bool
 }
 
 // Reset forgets all messages, as for a new connection. It keeps the memory.
@@ -146,12 +146,12 @@ func (t *Tracker) Reset() {
 }
 
 // Take handles a numbered message other than an acknowledgement: its header,
-// its bytes, its time (which must not go back), and whether it is alone in its datagram.
-func (t *Tracker) Take(h *Header, message []byte, at time.Time, alone bool) Verdict {
+// its bytes, its time (which must not go back), and whether it is the only one in its datagram.
+func (t *Tracker) Take(h *Header, message []byte, at time.Time, single bool) Verdict {
 	if !t.seeded {
 		t.seed, t.seeded = maphash.MakeSeed(), true
 	}
-	a := arrival{digest: maphash.Bytes(t.seed, message), at: packet.Nanos(at), seq: h.Seq, index: h.Index, piece: h.Fragment, alone: alone}
+	a := arrival{digest: maphash.Bytes(t.seed, message), at: packet.Nanos(at), seq: h.Seq, index: h.Index, piece: h.Fragment, single: single}
 	s := &t.spaces[1]
 	if h.Control() {
 		s = &t.spaces[0]
@@ -267,8 +267,8 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 	case ahead >= near && (s.bits != 8 || s.fresh >= 0 || age < soonest):
 		return true
 	case ahead >= near:
-		return a.alone && (e.resent || inTime(age) || afterMissed(age))
-	case !a.alone:
+		return a.single && (e.resent || inTime(age) || afterMissed(age))
+	case !a.single:
 		return false
 	case s.fresh >= mostly:
 		return inTime(age) || ahead > 0 && afterMissed(age)
@@ -284,7 +284,7 @@ func (s *space) trust(t *Tracker, a *arrival, e *sighting, ahead int64) bool {
 // one, or so soon that the network has duplicated it.
 func (s *space) rhythm(t *Tracker, a *arrival, e *sighting) bool {
 	age := time.Duration(packet.Minus(a.at, e.at))
-	return age < soonest || a.alone && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
+	return age < soonest || a.single && (inTime(age) || afterMissed(age)) && (s.fresh >= 0 || t.due(a.at, false))
 }
 
 // inTime and afterMissed report whether a message of that age is retransmitted.

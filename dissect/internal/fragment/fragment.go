@@ -72,7 +72,7 @@ const (
 	AtFlush   Reason = iota // Flush was called
 	TooOld                  // no fragment for longer than Limits.Age
 	TooMany                 // Limits.Groups: the group had waited longest
-	TooLarge                // Limits.Bytes: likewise, or the group alone exceeded the limit
+	TooLarge                // Limits.Bytes: likewise, or the group by itself exceeded the limit
 	nrReasons               // not a reason
 )
 

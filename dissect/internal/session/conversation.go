@@ -117,8 +117,8 @@ func (c *Conversation) SetHost(host netip.AddrPort) (gone netip.AddrPort) {
 	}
 	c.known, c.hostIs = true, host
 	c.game, gone = c.table.game(host)
-	c.bit = bitOf(c.game.heard)
-	c.game.heard++
+	c.bit = bitOf(c.game.conversations)
+	c.game.conversations++
 	return gone
 }
 
@@ -165,10 +165,10 @@ func (c *Conversation) Seated() bool { return c.asked && c.slot >= 0 }
 func (c *Conversation) Joining() bool { return c.Seated() && !c.ready }
 
 // Number tracks the number of a side's message other than an acknowledgement,
-// and reports duplicates and missing numbers. alone means that nothing else is
+// and reports duplicates and missing numbers. single means that nothing else is
 // in its datagram.
-func (c *Conversation) Number(s Side, now time.Time, h *transport.Header, message []byte, alone bool) transport.Verdict {
-	return c.sides[s].numbers.Take(h, message, now, alone)
+func (c *Conversation) Number(s Side, now time.Time, h *transport.Header, message []byte, single bool) transport.Verdict {
+	return c.sides[s].numbers.Take(h, message, now, single)
 }
 
 // Fragments returns the fragment table of a side.

@@ -67,12 +67,12 @@ func (o *originals) make(buckets, size int, within time.Duration) {
 // bucket returns the number of a digest's bucket.
 func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o.next)-1)) }
 
-// find returns the original of a copy for a receiver, or nil. alone reports
+// find returns the original of a copy for a receiver, or nil. sameAuthor reports
 // whether all candidates have the same author.
-func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, alone bool) {
+func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, sameAuthor bool) {
 	from := o.bucket(digest) * o.size
 	within := int64(o.within)
-	alone = true
+	sameAuthor = true
 	for i, d := range o.digests[from : from+o.size] {
 		if d != digest {
 			continue
@@ -86,7 +86,7 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 		case best == nil:
 			best = e
 		case e.author != best.author:
-			alone = false
+			sameAuthor = false
 			fallthrough
 		default:
 			if e.frame < best.frame {
@@ -94,7 +94,7 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 			}
 		}
 	}
-	return best, alone
+	return best, sameAuthor
 }
 
 // add keeps an original in place of the oldest of its bucket.
@@ -120,8 +120,8 @@ type Origin struct {
 // UpdateOrigin is Origin for a ship update; most updates are copies.
 func (c *Conversation) UpdateOrigin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
 	if g := c.game; g != nil && s == Host && g.updates.all != nil {
-		if first, alone := g.updates.find(digest(payload), c.bit, packet.Nanos(at), nil); first != nil {
-			return c.copied(first, alone, s)
+		if first, sameAuthor := g.updates.find(digest(payload), c.bit, packet.Nanos(at), nil); first != nil {
+			return c.copied(first, sameAuthor, s)
 		}
 	}
 	return c.Origin(s, frame, at, spec, payload)
@@ -208,8 +208,8 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 	if spec != nil && spec.Relay == decode.RelaySlots {
 		receiver = 0 // an object is created once; a client that requests it gets the message again
 	}
-	if first, alone := o.find(e.digest, receiver, e.at, author); first != nil {
-		return c.copied(first, alone, Host)
+	if first, sameAuthor := o.find(e.digest, receiver, e.at, author); first != nil {
+		return c.copied(first, sameAuthor, Host)
 	}
 	if spec != nil && (spec.Broadcast || passedOn(spec)) {
 		e.received, e.author = c.bit, author
@@ -218,12 +218,12 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 	return Origin{Writer: e.dialect}
 }
 
-// copied returns the origin of a copy. alone is as find returns it.
-func (c *Conversation) copied(first *original, alone bool, s Side) Origin {
+// copied returns the origin of a copy. sameAuthor is as find returns it.
+func (c *Conversation) copied(first *original, sameAuthor bool, s Side) Origin {
 	first.received |= c.bit
 	c.game.original = nil
 	switch {
-	case !alone:
+	case !sameAuthor:
 		return Origin{CopyOf: first.frame, Passed: first.client, Writer: c.Dialect(s)}
 	case !first.client:
 		return Origin{CopyOf: first.frame, Author: first.author, Writer: c.Dialect(s)}

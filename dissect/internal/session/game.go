@@ -12,11 +12,11 @@ import (
 
 // A Game is the state of a host's game, from all of its conversations.
 type Game struct {
-	host  netip.AddrPort
-	voice Voice
-	used  uint64
-	most  int // limit of objects
-	heard int // conversations so far
+	host          netip.AddrPort
+	voice         Voice
+	used          uint64
+	most          int // limit of objects
+	conversations int // so far
 
 	updates, creations, others originals // messages that may come back as copies
 	original                   *original // of the last message that came from a client or is a copy

@@ -130,9 +130,9 @@ func (c *Conversation) Client() (name string, id uint8) {
 	return name, c.id
 }
 
-// Heard records a sender's peer id. The id assigned by the host takes
+// SetPeer records a sender's peer id. The id assigned by the host takes
 // precedence over the one used by the client: OpenBC's test clients all use 2.
-func (c *Conversation) Heard(s Side, id uint8) {
+func (c *Conversation) SetPeer(s Side, id uint8) {
 	if s == Host || id == c.id && c.spoke || id == transport.UnassignedPeer {
 		return
 	}

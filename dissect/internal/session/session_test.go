@@ -124,7 +124,7 @@ func TestConnectAgain(t *testing.T) {
 	}
 	step(7, false)
 	step(7, false) // retry
-	c.Heard(Client, 2)
+	c.SetPeer(Client, 2)
 	step(7, false)
 	step(8, true)
 	c.Restart()
@@ -185,7 +185,7 @@ func TestNames(t *testing.T) {
 	table := NewTable(DefaultLimits(), decode.Undecided)
 	c, _ := table.Open(clientAt(1), host)
 	c.SetHost(host)
-	c.Heard(Client, 3)
+	c.SetPeer(Client, 3)
 	// OpenBC's test client gives itself number 0; the datagram has the right one.
 	c.Learn(Client, &transport.Identity{ID: 0, Name: []byte("B\x00o\x00t\x00")})
 	c.Learn(Host, &transport.Identity{ID: 3, Name: []byte("X\x00")})
