@@ -79,7 +79,8 @@ func (it *Item) AppendJSON(b []byte) []byte {
 func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
 	switch f.Kind { //nolint:exhaustive // the others look as all of their type
 	case decode.KindF32, decode.KindCF16:
-		return p.json.numbers.Append(b, &[3]float32{float32(f.Float)}, appendFirst)
+		p.number[0] = float32(f.Float)
+		return p.json.numbers.Append(b, &p.number, appendFirst)
 	case decode.KindRatio8:
 		return append(b, jsonRatios[index(f.Float*255)]...)
 	case decode.KindPower8:

@@ -34,6 +34,7 @@ type Presenter struct {
 	Beside int
 
 	short, exact, numbers  vectors // numbers are vectors that are 0 but for the first
+	number                 [3]float32
 	ratios, powers, shares byteTexts
 	flags                  byteTexts
 	flagsOf                *string // first of the names in flags
@@ -108,7 +109,8 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 		return p.appendObject(dst, wire.ObjectID(f.Uint), n, full)
 	case decode.KindF32, decode.KindCF16:
 		if full {
-			return p.numbers.Append(dst, &[3]float32{float32(f.Float)}, appendExactNumber)
+			p.number[0] = float32(f.Float)
+			return p.numbers.Append(dst, &p.number, appendExactNumber)
 		}
 		return AppendNumber(dst, f.Float)
 	case decode.KindRatio8:
