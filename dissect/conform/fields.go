@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -47,13 +46,13 @@ func (b *bodies) beside(typ transport.Type, want, have []byte) (list []Field, le
 		if body == nil {
 			continue
 		}
-		v := leaves{values: &b.values}
+		v := b.newLeaves()
 		if typ == transport.Standard {
 			if res := b.result(body); res.Message != nil {
-				b.viewer.Show(res.Message, body, 1, res.Dialect, &v)
+				b.viewer.Show(res.Message, body, 1, res.Dialect, v)
 			}
 		} else if m := b.control(typ, body); m != nil {
-			b.viewer.Show(m, body, 0, decode.Undecided, &v)
+			b.viewer.Show(m, body, 0, decode.Undecided, v)
 		}
 		for _, leaf := range v.list {
 			var ok bool
@@ -89,31 +88,22 @@ func merge(list []Field, leaf leaf, actual bool) (all []Field, ok bool) {
 
 // leaves lists the fields of a message.
 type leaves struct {
-	values *display.Presenter
-	path   []string
-	list   []leaf
-	left   int // beyond the limit
+	display.Flat
+	list []leaf
+	left int // beyond the limit
 }
 
 type leaf struct{ path, text string }
 
-// Begin implements [decode.Visitor].
-func (v *leaves) Begin(g *decode.Group) {
-	name := g.Name
-	if g.Kind == decode.GroupElement {
-		name = strconv.Itoa(g.Index)
+// newLeaves returns a visitor that lists fields.
+func (b *bodies) newLeaves() *leaves {
+	v := &leaves{}
+	v.Take = func(path string, f *decode.Field) {
+		if len(v.list) == maxFields {
+			v.left++
+			return
+		}
+		v.list = append(v.list, leaf{path, string(b.values.AppendText(nil, f, nil))})
 	}
-	v.path = append(v.path, name)
-}
-
-// End implements [decode.Visitor].
-func (v *leaves) End(*decode.Group) { v.path = v.path[:len(v.path)-1] }
-
-// Field implements [decode.Visitor].
-func (v *leaves) Field(f *decode.Field) {
-	if len(v.list) == maxFields {
-		v.left++
-		return
-	}
-	v.list = append(v.list, leaf{strings.Join(append(v.path[:len(v.path):len(v.path)], f.Name), "."), string(v.values.AppendText(nil, f, nil))})
+	return v
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
@@ -1034,8 +1035,8 @@ func (c *compiler) bytes(name string, t *test) (*texts, *Error) {
 		if err != nil {
 			return "", err
 		}
-		b, ok := encode(text)
-		if !ok {
+		b := wire.AppendTextOf(nil, text)
+		if wire.Text(b) != text {
 			return "", c.errorf(v, "the text has characters outside Windows-1252")
 		}
 		return string(b), nil

@@ -503,15 +503,6 @@ func TestMessageStays(t *testing.T) {
 	}
 }
 
-// Bytes are compared with text in Windows-1252.
-func TestEncode(t *testing.T) {
-	for text, want := range map[string]string{"az": "az", "€ƒŸ": "\x80\x83\x9F", "\u00a0ÿ": "\xA0\xFF", "\u0100": "", "李": ""} {
-		if b, ok := encode(text); string(b) != want || ok != (want != "") {
-			t.Errorf("%q: got % X, %v", text, b, ok)
-		}
-	}
-}
-
 func TestComplete(t *testing.T) {
 	for _, tt := range []struct {
 		expr  string

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
@@ -272,30 +271,6 @@ func parseBytes(s string) (b []byte, ok bool) {
 	b, err := hex.DecodeString(s)
 	return b, err == nil && len(b) > 0
 }
-
-// encode returns a text in Windows-1252.
-func encode(s string) (b []byte, ok bool) {
-	for _, r := range s {
-		if r < 0x100 {
-			b = append(b, byte(r))
-			continue
-		}
-		i := slices.IndexFunc(special, func(c string) bool { return c == string(r) })
-		if i < 0 {
-			return nil, false
-		}
-		b = append(b, byte(0x80+i))
-	}
-	return b, true
-}
-
-// special are the characters of bytes 80 to 9F.
-var special = func() (all []string) {
-	for c := byte(0x80); c < 0xA0; c++ {
-		all = append(all, wire.Text([]byte{c}))
-	}
-	return all
-}()
 
 // An address is an accepted address or network, on any port or on one.
 type address struct {

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect"
@@ -49,13 +48,4 @@ func partsOf(t *table.Teller, r *dissect.Record, ascii bool) parts {
 }
 
 // place returns the place of a part's bytes as read -V shows it.
-func (p *part) place(at int) string {
-	if p.Off >= p.End {
-		return ""
-	}
-	text := "+" + strconv.Itoa(p.Off-at)
-	if p.End-p.Off > 1 {
-		text += ".." + strconv.Itoa(p.End-at)
-	}
-	return text
-}
+func (p *part) place(at int) string { return string(table.AppendPlace(nil, p.Off-at, p.End-at)) }

@@ -293,13 +293,14 @@ func fieldNames(e *reference.Entry) (all []string) {
 // wrapped draws a table. The last column fills the room; the others are no
 // wider than most, if that is not 0. Longer text is wrapped.
 func wrapped(w io.Writer, o Options, head []string, rows [][]string, most int) error {
+	var ws widths
 	last := len(head) - 1
 	room := make([]int, len(head))
 	used := 0
 	for i := range last {
 		room[i] = len(head[i])
 		for _, r := range rows {
-			room[i] = max(room[i], visible(r[i]))
+			room[i] = max(room[i], ws.of(unpainted([]byte(r[i]))))
 		}
 		if most > 0 {
 			room[i] = min(room[i], most)
@@ -322,23 +323,6 @@ func wrapped(w io.Writer, o Options, head []string, rows [][]string, most int) e
 		}
 	}
 	return grid(w, o, head, all, len(head))
-}
-
-// visible returns how many columns text takes without its colours.
-func visible(s string) int {
-	n := utf8.RuneCountInString(s)
-	for {
-		i := strings.Index(s, "\x1b[")
-		if i < 0 {
-			return n
-		}
-		end := strings.IndexByte(s[i:], 'm')
-		if end < 0 {
-			return n
-		}
-		n -= end + 1
-		s = s[i+end+1:]
-	}
 }
 
 // hardSpace stands for a space where a line must not break.

@@ -289,13 +289,14 @@ func digits(n int) (count int) {
 	return count
 }
 
-// appendPlace appends the place of the row's bytes.
-func (r *row) appendPlace(dst []byte) []byte {
-	if r.off < r.end {
-		dst = appendInt(append(dst, '+'), int64(r.off))
+// AppendPlace appends the place of bytes from off up to, but without, end, such as
+// +10..14, or nothing if there are none.
+func AppendPlace(dst []byte, off, end int) []byte {
+	if off < end {
+		dst = appendInt(append(dst, '+'), int64(off))
 	}
-	if r.off+1 < r.end {
-		dst = appendInt(append(dst, '.', '.'), int64(r.end))
+	if off+1 < end {
+		dst = appendInt(append(dst, '.', '.'), int64(end))
 	}
 	return dst
 }
@@ -335,7 +336,7 @@ func (t *tree) append(dst []byte) []byte {
 		dst = pad(dst, value)
 		line := dst[from:]
 		if r.off < r.end {
-			r.appendPlace(line[:place])
+			AppendPlace(line[:place], r.off, r.end)
 			if r.end <= len(t.data) {
 				t.sink.values.AppendBytes(line[:data], t.data[r.off:r.end], treeBytes)
 			}

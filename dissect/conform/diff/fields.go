@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -86,26 +86,26 @@ func (r *Report) fieldsOf(a, b *dissect.Record) []Field {
 			out = append(out, f)
 		}
 	}
-	at := make(map[string]int, len(y.all))
-	for j, v := range y.all {
+	at := make(map[string]int, len(y))
+	for j, v := range y {
 		at[v.path] = j
 	}
-	for i := range x.all {
-		v := &x.all[i]
+	for i := range x {
+		v := &x[i]
 		j, both := at[v.path]
 		switch {
 		case !both:
 			add(Field{Path: wire.Untrusted(v.path), A: &v.field})
 		case v.means == ofClock:
-		case v.means == renamed && r.stands(v.id, y.all[j].id):
-		case lengths && isText(v.field.Kind) && len(v.field.Bytes) == len(y.all[j].field.Bytes):
-		case !sameValue(&v.field, &y.all[j].field):
-			add(Field{Path: wire.Untrusted(v.path), A: &v.field, B: &y.all[j].field})
+		case v.means == renamed && r.stands(v.id, y[j].id):
+		case lengths && isText(v.field.Kind) && len(v.field.Bytes) == len(y[j].field.Bytes):
+		case !sameValue(&v.field, &y[j].field):
+			add(Field{Path: wire.Untrusted(v.path), A: &v.field, B: &y[j].field})
 		}
 		delete(at, v.path)
 	}
-	for j := range y.all {
-		v := &y.all[j]
+	for j := range y {
+		v := &y[j]
 		if _, left := at[v.path]; left {
 			add(Field{Path: wire.Untrusted(v.path), B: &v.field})
 		}
@@ -122,7 +122,7 @@ func unnamed(a, b *dissect.Record) []Field {
 	var sides [2][]byte
 	for i, r := range []*dissect.Record{a, b} {
 		sides[i] = bytes.Clone(body(r))
-		for _, v := range list(r).all {
+		for _, v := range list(r) {
 			if v.means != asSent && v.field.End <= len(sides[i]) {
 				clear(sides[i][v.field.Off:v.field.End])
 			}
@@ -175,13 +175,7 @@ func pairsOf(a, b *dissect.Record) (out []Field) {
 	return out
 }
 
-// A lister lists the fields of a message.
-type lister struct {
-	record *dissect.Record
-	path   []string
-	all    []listed
-}
-
+// A listed is a field of a message with its path.
 type listed struct {
 	path  string
 	field decode.Field
@@ -189,36 +183,20 @@ type listed struct {
 	id    id
 }
 
-func list(r *dissect.Record) *lister {
-	l := &lister{record: r}
-	var w decode.Viewer
-	r.Visit(&w, l)
-	return l
-}
-
 // maxListed bounds the fields that are looked at.
 const maxListed = 1024
 
-// Field implements [decode.Visitor].
-func (l *lister) Field(f *decode.Field) {
-	if f.Kind.Derived() || len(l.all) >= maxListed {
-		return
-	}
-	m, v := meaningOf(l.record, f, len(l.path))
-	l.all = append(l.all, listed{strings.Join(append(l.path[:len(l.path):len(l.path)], f.Name), "."), *f, m, v})
+// list returns the fields of a message.
+func list(r *dissect.Record) (all []listed) {
+	var w decode.Viewer
+	r.Visit(&w, &display.Flat{Take: func(path string, f *decode.Field) {
+		if !f.Kind.Derived() && len(all) < maxListed {
+			m, v := meaningOf(r, f, strings.Count(path, "."))
+			all = append(all, listed{path, *f, m, v})
+		}
+	}})
+	return all
 }
-
-// Begin implements [decode.Visitor].
-func (l *lister) Begin(g *decode.Group) {
-	name := g.Name
-	if g.Kind == decode.GroupElement {
-		name = strconv.Itoa(g.Index)
-	}
-	l.path = append(l.path, name)
-}
-
-// End implements [decode.Visitor].
-func (l *lister) End(*decode.Group) { l.path = l.path[:len(l.path)-1] }
 
 // sameValue reports whether two fields have the same value. A field holds only
 // that of its kind.

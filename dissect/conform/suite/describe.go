@@ -25,33 +25,17 @@ func describe(m *message) string {
 		name = res.Spec.Name
 	}
 	if res.Message != nil {
-		l := lister{brief: res.Spec.Brief}
-		new(decode.Viewer).Show(res.Message, m.Body, 1, res.Dialect, &l)
-		if len(l.list) > 0 {
-			name += " (" + strings.Join(l.list, ", ") + ")"
+		var list []string
+		var values display.Presenter
+		brief := res.Spec.Brief
+		new(decode.Viewer).Show(res.Message, m.Body, 1, res.Dialect, &display.Flat{Take: func(path string, f *decode.Field) {
+			if path == f.Name && (len(brief) == 0 || slices.Contains(brief, path)) { // not in a group
+				list = append(list, path+" "+string(values.AppendText(nil, f, nil)))
+			}
+		}})
+		if len(list) > 0 {
+			name += " (" + strings.Join(list, ", ") + ")"
 		}
 	}
 	return fmt.Sprintf("%02X %s %X", m.Body[0], name, first)
 }
-
-// A lister collects fields as text.
-type lister struct {
-	brief  []string
-	depth  int
-	list   []string
-	values display.Presenter
-}
-
-// Field implements [decode.Visitor].
-func (l *lister) Field(f *decode.Field) {
-	if l.depth > 0 || len(l.brief) > 0 && !slices.Contains(l.brief, f.Name) {
-		return
-	}
-	l.list = append(l.list, f.Name+" "+string(l.values.AppendText(nil, f, nil)))
-}
-
-// Begin implements [decode.Visitor].
-func (l *lister) Begin(*decode.Group) { l.depth++ }
-
-// End implements [decode.Visitor].
-func (l *lister) End(*decode.Group) { l.depth-- }
