@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 	"unsafe"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Networks deliver some datagrams twice, and a capture of two interfaces holds
@@ -66,7 +68,7 @@ func (t *doubles) find(d *Datagram, at time.Time) (frame int) {
 	if t.compares = d.WireLen > 0 && d.Number > 0 && d.Digits >= hundredths && !d.Time.IsZero(); !t.compares {
 		return 0
 	}
-	t.at, t.hash = at.UnixNano(), hashOf(d)
+	t.at, t.hash = packet.Nanos(at), hashOf(d)
 	if uint64(t.at-t.young.begun) > uint64(doubleTime) {
 		t.turn()
 	}

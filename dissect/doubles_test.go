@@ -148,7 +148,7 @@ func TestDoubleOfGame(t *testing.T) {
 		again.Number += 1 << 20
 		show := func(w *bytes.Buffer) func(r *Record) error {
 			return func(r *Record) error {
-				fmt.Fprintln(w, r.Datagram.Number, r.Part, r.Status, r.Number, r.CopyOf, r.Client, r.Notes, r.Bytes, r.Pieces, r.Err)
+				fmt.Fprintln(w, r.Datagram.Number, r.Part, r.Status, r.Number, r.CopyOf, r.Client, r.Notes, string(r.Bytes), r.Pieces, r.Err)
 				return nil
 			}
 		}

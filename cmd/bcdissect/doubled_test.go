@@ -218,8 +218,11 @@ func testDoubled(t *testing.T, name string, seeds []uint64) {
 			changed := doubled(all, share, seed)
 			got := tell(t, changed, cfg)
 			for _, o := range []struct{ what, want, got string }{
-				{"records", want.once, got.once}, {"session", want.session, got.session}, {"measure", want.measure, got.measure},
-				{"network", want.network, got.network}, {"replay", want.replay, got.replay},
+				{"records", want.once, got.once},
+				{"session", want.session, got.session},
+				{"measure", want.measure, got.measure},
+				{"network", want.network, got.network},
+				{"replay", want.replay, got.replay},
 			} {
 				if o.want != o.got {
 					t.Errorf("%g of the datagrams doubled, seed %d: %s: %s", share, seed, o.what, differs(o.want, o.got))
