@@ -63,7 +63,7 @@ type Builder struct {
 	now      float64 // its time
 	lap      float64 // when the laps of the lines end
 	finished bool    // the matches were finished since the last datagram
-	names    map[netip.AddrPort]string
+	names    map[netip.AddrPort]wire.Untrusted
 
 	used map[string]int // items by kind
 	lost int            // matches
@@ -268,10 +268,10 @@ func (b *Builder) gameSpy(r *dissect.Record) {
 		return
 	}
 	if b.names == nil {
-		b.names = map[netip.AddrPort]string{}
+		b.names = map[netip.AddrPort]wire.Untrusted{}
 	}
 	if _, known := b.names[r.Datagram.Src]; known || len(b.names) < MaxHosts {
-		b.names[r.Datagram.Src] = clip(name.Raw())
+		b.names[r.Datagram.Src] = wire.Untrusted(clip(name.Raw()))
 	}
 }
 
@@ -476,13 +476,13 @@ const noTeam = 16
 
 // settings learns the mission. A new mission begins a new match.
 func (g *game) settings(r *dissect.Record, m *msg.Settings) {
-	mission := clip(wire.Text(m.Mission))
+	mission := wire.Untrusted(clip(wire.Text(m.Mission)))
 	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {
 		g.next("another mission")
 	}
 	if g.m.Mission != mission {
 		g.m.Mission = mission
-		g.event(r.Datagram.Number, EventMatch, NoPlayer, "mission "+mission)
+		g.event(r.Datagram.Number, EventMatch, NoPlayer, "mission "+mission.Raw())
 	}
 	on := m.Collisions
 	g.m.Rules.Collisions = &on

@@ -441,7 +441,7 @@ func modelled(all []*match.Match) map[string]told {
 			if c.Team {
 				kind = "TeamChat"
 			}
-			to.Chat = append(to.Chat, kind+" "+c.Text)
+			to.Chat = append(to.Chat, kind+" "+c.Text.Raw())
 		}
 		to.sort()
 		out[m.Host.String()] = to

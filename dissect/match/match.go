@@ -25,9 +25,9 @@ import (
 // next mission, or to the end of the capture.
 type Match struct {
 	Host    netip.AddrPort `json:"host" page:"host" table:"host,omitempty" doc:"[ip:port]"`
-	Name    string         `json:"server,omitempty" page:"server" table:"=" doc:"name of the server, as GameSpy tells"`
+	Name    wire.Untrusted `json:"server,omitempty" page:"server" table:"=" doc:"name of the server, as GameSpy tells"`
 	Dialect decode.Dialect `json:"dialect,omitempty" table:"=" as:"text" doc:"of the host: [stock], [openbc] or [auto]"` // or else of the first client
-	Mission string         `json:"mission,omitempty" table:"=" doc:"script of the mission"`
+	Mission wire.Untrusted `json:"mission,omitempty" table:"=" doc:"script of the mission"`
 	Map     string         `json:"map,omitempty" page:"map" table:"=" doc:"star system"`
 	Rules   Rules          `json:"rules" table:",inline"`
 
@@ -266,11 +266,11 @@ func (k ShotKind) String() string { return [...]string{"beam", "torpedo", "pulse
 
 // A Talk is one line of chat.
 type Talk struct {
-	T      float64 `json:"t" page:"=" table:"ts+t"`
-	Frame  int     `json:"frame" page:"=" table:"=" doc:"frame that shows it"`
-	Player int     `json:"player+player_name,omitempty" page:"player" table:"=" as:"player" doc:"the writer"`
-	Text   string  `json:"text" page:"=" table:"=" doc:"the line"`
-	Team   bool    `json:"team" page:"team,omitempty" table:"team_only" doc:"to the writer's team"`
+	T      float64        `json:"t" page:"=" table:"ts+t"`
+	Frame  int            `json:"frame" page:"=" table:"=" doc:"frame that shows it"`
+	Player int            `json:"player+player_name,omitempty" page:"player" table:"=" as:"player" doc:"the writer"`
+	Text   wire.Untrusted `json:"text" page:"=" table:"=" doc:"the line"`
+	Team   bool           `json:"team" page:"team,omitempty" table:"team_only" doc:"to the writer's team"`
 }
 
 // An EventKind is the kind of an event.

@@ -213,7 +213,7 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	frame := r.Datagram.Number
 	text := clip(wire.Text(m.Text))
 	if g.room("chat") {
-		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: text, Team: team})
+		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: wire.Untrusted(text), Team: team})
 	}
 	to := ": "
 	if team {

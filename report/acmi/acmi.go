@@ -174,7 +174,7 @@ func (r *recording) head(all []*match.Match) {
 	r.text("0,ReferenceLongitude=0\n0,ReferenceLatitude=0\n0,DataSource=bcdissect\n")
 	if len(all) > 0 {
 		m := all[0]
-		r.text("0,Title=", value(strings.TrimSpace(m.Map+" "+m.Name)), "\n")
+		r.text("0,Title=", value(strings.TrimSpace(m.Map+" "+m.Name.Raw())), "\n")
 	}
 }
 
@@ -215,7 +215,7 @@ func (r *recording) entry(e *entry) {
 		r.text(hex(e.id), ",LockedTarget=", hex(e.n), "\n")
 	case message:
 		c := &e.m.Chat[e.n]
-		r.text("0,Event=Message|", value(e.m.NameOf(c.Player)+": "+c.Text), "\n")
+		r.text("0,Event=Message|", value(e.m.NameOf(c.Player)+": "+c.Text.Raw()), "\n")
 	case loss:
 		k := &e.m.Kills[e.n]
 		if e.id != 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
@@ -39,7 +40,7 @@ func TestHostile(t *testing.T) {
 		Players: []match.Player{{Name: evil}},
 		Lives:   []match.Life{{Player: 0, Ship: evil, End: 2, Track: []match.Sample{{T: 1, Forward: [3]float32{0, 1, 0}, Up: [3]float32{0, 0, 1}}}}},
 		Kills:   []match.Kill{{T: 2, Victim: 0, Killer: match.NoPlayer, Life: 0, Weapon: evil}},
-		Chat:    []match.Talk{{T: 1.5, Player: 0, Text: evil}},
+		Chat:    []match.Talk{{T: 1.5, Player: 0, Text: wire.Untrusted(evil)}},
 	}
 	var b strings.Builder
 	if err := Write(&b, []*match.Match{m}); err != nil {

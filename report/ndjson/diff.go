@@ -155,7 +155,7 @@ func diffEndOf(e *diff.End) *diffEnd {
 	if e == nil {
 		return nil
 	}
-	return &diffEnd{e.Host.String(), e.Client.String(), e.Name, e.GameSpy, e.First, e.Messages}
+	return &diffEnd{e.Host.String(), e.Client.String(), e.Name.Raw(), e.GameSpy, e.First, e.Messages}
 }
 
 func diffWayOf(w *diff.Way) diffWay {

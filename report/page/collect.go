@@ -72,7 +72,7 @@ func collect(all []*match.Match, o Options, c *columns) *pageData {
 
 func collectMatch(m *match.Match, flights map[*match.Life][]match.Sample, c *columns) pageMatch {
 	p := pageMatch{
-		Match: m, Mission: mission(m.Mission), Rules: rules(&m.Rules), Origin: m.Origin.UnixMilli(), Result: m.Result(m.NameOf), Teams: teams(m), Shots: len(m.Shots),
+		Match: m, Mission: mission(m.Mission.Raw()), Rules: rules(&m.Rules), Origin: m.Origin.UnixMilli(), Result: m.Result(m.NameOf), Teams: teams(m), Shots: len(m.Shots),
 	}
 	m.Evicted.Each(func(_ string, n int) { p.Evicted += n })
 	for i := range m.Players {

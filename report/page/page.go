@@ -121,7 +121,7 @@ func title(all []*match.Match) string {
 	m := all[0]
 	name := m.Map
 	if name == "" {
-		name = mission(m.Mission)
+		name = mission(m.Mission.Raw())
 	}
 	if name == "" {
 		name = "Match"

@@ -169,11 +169,11 @@ func TestHostile(t *testing.T) {
 	evil := "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\"'`&amp;\u2028\u2029\u202e\x00\x1b[31m\xff" + strings.Repeat("W", 300)
 	team := 0
 	m := &match.Match{
-		Name: evil, Map: evil, Mission: evil, EndedBy: evil, Origin: time.Unix(0, 0), End: 2, Vantage: 0, Leaders: []int{0},
+		Name: wire.Untrusted(evil), Map: evil, Mission: wire.Untrusted(evil), EndedBy: evil, Origin: time.Unix(0, 0), End: 2, Vantage: 0, Leaders: []int{0},
 		Players: []match.Player{{Name: evil, Names: []string{evil, evil}, Team: &team, LeftHow: evil}},
 		Lives:   []match.Life{{Ship: evil, Name: evil, Object: wire.ObjectID(1), End: 2, Systems: []match.System{{Name: evil}}}},
 		Kills:   []match.Kill{{T: 1, Weapon: evil, Ship: evil, With: evil}},
-		Chat:    []match.Talk{{T: 1, Text: evil}},
+		Chat:    []match.Talk{{T: 1, Text: wire.Untrusted(evil)}},
 		Events:  []match.Event{{T: 1, Text: evil}},
 		Lines:   []match.Line{{Verdict: evil}},
 		Unusual: []match.Finding{{Text: evil}},

@@ -100,7 +100,7 @@ func (d *diffPage) name(p *diff.Pair) string {
 	case p.B == nil:
 		only = ", only in A"
 	}
-	name := report.Escape(end.Name)
+	name := end.Name.String()
 	switch {
 	case end.GameSpy:
 		name = "GameSpy " + address(end.Client)

@@ -166,13 +166,13 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 		title = "unknown map"
 	}
 	if m.Mission != "" {
-		title += ", " + s.text(m.Mission[strings.LastIndexByte(m.Mission, '.')+1:])
+		title += ", " + m.Mission[strings.LastIndexByte(m.Mission.Raw(), '.')+1:].String()
 	}
 	if n > 1 {
 		title = fmt.Sprintf("Match %d of %d: %s", i+1, n, title)
 	}
 	if m.Name != "" {
-		title += " on " + s.text(m.Name)
+		title += " on " + m.Name.String()
 	}
 	s.flow("", fmt.Sprintf("%s (%s)", title, m.Host), green)
 	s.line("%s, %s long%s; %s", m.Clock(m.Begin).UTC().Format("2006-01-02 15:04:05 UTC"),
@@ -437,7 +437,7 @@ func (s *sessionPage) chat(m *match.Match) {
 		if c.Team {
 			to = " (team)"
 		}
-		text := s.text(c.Text)
+		text := c.Text.String()
 		if strings.TrimSpace(text) == "" {
 			text = "(empty)"
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
@@ -124,12 +125,12 @@ func TestSessionSeveral(t *testing.T) {
 func TestSessionHostile(t *testing.T) {
 	evil := "\x1b[2J\u202Eevil\r\n<b>" + strings.Repeat("x", 300)
 	m := &match.Match{
-		Host: netip.MustParseAddrPort("10.0.0.1:22101"), Name: evil, Mission: evil, Map: evil, EndedBy: evil, Origin: time.Unix(0, 0),
+		Host: netip.MustParseAddrPort("10.0.0.1:22101"), Name: wire.Untrusted(evil), Mission: wire.Untrusted(evil), Map: evil, EndedBy: evil, Origin: time.Unix(0, 0),
 		Vantage: 0, Leaders: []int{0},
 		Players: []match.Player{{Name: evil, Slot: 0, LeftHow: evil, Left: new(float64)}},
 		Lives:   []match.Life{{Player: 0, Ship: evil}},
 		Kills:   []match.Kill{{Victim: 0, Killer: 0, Weapon: evil, Ship: evil, Assists: []match.Assist{{Player: 0}}}},
-		Chat:    []match.Talk{{Player: 0, Text: evil}},
+		Chat:    []match.Talk{{Player: 0, Text: wire.Untrusted(evil)}},
 		Events:  []match.Event{{Player: 0, Kind: match.EventChat, Text: evil}},
 		Lines:   []match.Line{{Player: 0, Verdict: "round trip 1 ms"}},
 		Unusual: []match.Finding{{Player: 0, Text: evil}},

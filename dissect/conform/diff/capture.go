@@ -149,7 +149,7 @@ func (c *Capture) Record(r *dissect.Record) error {
 		return nil
 	}
 	if r.Client != "" {
-		at.Name = r.Client
+		at.Name = wire.Untrusted(r.Client)
 	}
 	it := item{kind: r.Kind, time: packet.Nanos(r.Datagram.Time), frame: frameOf(r.Datagram.Number), part: uint16(min(r.Part, 1<<16-1))}
 	if it.since = it.frame; len(r.Pieces) > 0 {

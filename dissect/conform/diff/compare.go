@@ -59,10 +59,10 @@ func (r *Report) Strange() bool {
 // Count returns the number of differences of a kind.
 func (r *Report) Count(k Kind) int { return r.kinds[k] + r.Alone[k] }
 
-// An End is a conversation in one capture. The name is from the network.
+// An End is a conversation in one capture.
 type End struct {
 	Host, Client netip.AddrPort
-	Name         string
+	Name         wire.Untrusted // of the player
 	GameSpy      bool
 	First        int // frame
 	Messages     int
