@@ -168,9 +168,6 @@ func (n *numbers) field(f *decode.Field, v int64) (is, ok bool) {
 	return is != n.neg, true
 }
 
-// exact reports whether n accepts a number that is not a 32-bit float.
-func (n *numbers) exact(v float64) bool { return n.wide.has(v) != n.neg }
-
 // float reports whether n accepts a 32-bit float.
 func (n *numbers) float(v float64) bool {
 	return (n.short.has(v) || n.nan && math.IsNaN(v)) != n.neg

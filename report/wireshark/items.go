@@ -320,7 +320,7 @@ func (a visitor) Field(f *decode.Field) {
 
 // putValue adds the value of a field.
 func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
-	switch f.Kind.Type() { //nolint:exhaustive // the others are items
+	switch f.Kind.Type() {
 	case decode.TypeVector:
 		a.putVector(n, f, from, to)
 	case decode.TypeShares:
