@@ -91,20 +91,28 @@ var errBreak = errors.New("the loop has ended")
 // holds the error and no datagram.
 func Datagrams(src packet.Source) iter.Seq2[*Datagram, error] {
 	return func(yield func(*Datagram, error) bool) {
-		var err error
-		if s, ok := src.(interface {
-			Each(take func(*Datagram) bool) error // all in one call, nil if take ended it
-		}); ok {
-			err = s.Each(func(d *Datagram) bool { return yield(d, nil) })
-		} else {
-			var d *Datagram
-			for d, err = src.Next(); err == nil && yield(d, nil); d, err = src.Next() {
-			}
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err := each(src, func(d *Datagram) bool { return yield(d, nil) }); err != nil {
 			yield(nil, err)
 		}
 	}
+}
+
+// each passes the datagrams of a source to take until that returns false. It
+// returns nil at the end of the source.
+func each(src packet.Source, take func(*Datagram) bool) (err error) {
+	if s, ok := src.(interface {
+		Each(take func(*Datagram) bool) error // all in one call, nil if take ended it
+	}); ok {
+		err = s.Each(take)
+	} else {
+		var d *Datagram
+		for d, err = src.Next(); err == nil && take(d); d, err = src.Next() {
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // BatchOptions are options of [Batches]. The zero value is ready to use.
@@ -142,18 +150,9 @@ func Batches(src packet.Source, o BatchOptions) iter.Seq2[*Batch, error] {
 		if f.batch == nil || f.First != nil && !f.add(f.First) {
 			return
 		}
-		for d, err := range Datagrams(src) {
-			if err != nil {
-				if f.give() {
-					yield(nil, err)
-				}
-				return
-			}
-			if !f.add(d) {
-				return
-			}
+		if err := each(src, f.add); f.give() && err != nil {
+			yield(nil, err)
 		}
-		f.give()
 	}
 }
 

@@ -102,6 +102,15 @@ func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec &&
 // time returns the time, which is UTC.
 func (m moment) time() time.Time { return time.Unix(m.sec, int64(m.nsec)).UTC() }
 
+// since returns the time since another moment.
+func (m moment) since(o moment) time.Duration {
+	const most = 1 << 33 // seconds, of which a duration can hold the nanoseconds
+	if uint64(m.sec) < most && uint64(o.sec) < most {
+		return time.Duration(m.sec-o.sec)*time.Second + time.Duration(m.nsec-o.nsec)
+	}
+	return m.time().Sub(o.time())
+}
+
 // maxRemarks limits the number of remarks that are kept.
 const maxRemarks = 16
 
@@ -122,7 +131,7 @@ func (t *tally) saw(at moment) time.Duration {
 		t.last = at
 	}
 	t.frames++
-	after := at.time().Sub(t.before.time())
+	after := at.since(t.before)
 	t.before = at
 	return after
 }

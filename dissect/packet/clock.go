@@ -15,6 +15,7 @@ type Clock struct {
 	latest time.Time // the same, here
 
 	all     [maxClocks]reading // the latest by each clock in the capture: the present clock, the one before, and so on
+	apart   bool               // all[0] has different times
 	clocks  int
 	jumped  int // datagrams since the last jump
 	settled int // datagrams since one of the clocks was new
@@ -55,7 +56,7 @@ func (c *Clock) Read(raw time.Time) time.Time {
 	case c.clocks == 0:
 		c.clocks, c.jumped, c.latest, c.all[0] = 1, unsteady+1, raw, reading{raw, raw}
 	case raw.Equal(c.raw): // mostly the same datagram
-	case c.Leap == 0 && c.all[0].raw.Equal(c.all[0].here) && c.jumped > unsteady && raw.After(c.latest): // mostly
+	case c.Leap == 0 && !c.apart && c.jumped > unsteady && raw.After(c.latest): // mostly
 		c.latest = raw
 	default:
 		if back := c.raw.Sub(raw); back > disorder {
@@ -66,6 +67,7 @@ func (c *Clock) Read(raw time.Time) time.Time {
 			c.latest = c.latest.Add(step)
 			c.all[0] = reading{raw, c.latest}
 		}
+		c.apart = !c.all[0].raw.Equal(c.all[0].here)
 	}
 	c.raw = raw
 	return c.latest

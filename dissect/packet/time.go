@@ -12,13 +12,11 @@ import (
 // Nanos returns the nanoseconds since 1970. The range ends in 1677 and 2262.
 func Nanos(t time.Time) int64 {
 	const most = math.MaxInt64 / int64(time.Second)
-	switch s := t.Unix(); {
-	case s >= most:
-		return math.MaxInt64
-	case s < -most:
-		return math.MinInt64
+	s := t.Unix()
+	if s >= -most && s < most {
+		return s*int64(time.Second) + int64(t.Nanosecond())
 	}
-	return t.UnixNano() //nolint:forbidigo // within its range
+	return limit(s)
 }
 
 // Duration returns a number of nanoseconds as a duration. NaN gives 0.
