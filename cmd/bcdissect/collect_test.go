@@ -21,8 +21,8 @@ func TestCollectLater(t *testing.T) {
 	}
 	t.Setenv("GOGC", "")
 	collectLater()
-	if got := percent(); got != 200 {
-		t.Errorf("at the start: got %d percent, want 200", got)
+	if got := percent(); got != 300 {
+		t.Errorf("at the start: got %d percent, want 300", got)
 	}
 	for end := time.Now().Add(10 * time.Second); percent() != 100; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
