@@ -160,8 +160,3 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 }
-
-// line returns a record as JSON.
-func line(r *dissect.Record) []byte {
-	return ndjson.NewEncoder(ndjson.Options{NoCapture: true}).Append(nil, r)
-}

@@ -53,10 +53,7 @@ func placed(t *testing.T, command []string, capture []byte) []string {
 	if !strings.Contains(strings.Join(command, " "), inDir) {
 		return args
 	}
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	for i := range args {
 		args[i] = strings.Replace(args[i], inDir, dir, 1)
 	}
@@ -72,8 +69,8 @@ func placed(t *testing.T, command []string, capture []byte) []string {
 // allowed returns how much processor time a command may take for a capture. It
 // takes milliseconds; what grows with the times or numbers in the capture, not
 // with its bytes, soon takes minutes.
-func allowed(bytes int) time.Duration {
-	return 2*time.Second + time.Duration(bytes)*20*time.Microsecond
+func allowed(size int) time.Duration {
+	return 2*time.Second + time.Duration(size)*20*time.Microsecond
 }
 
 // withClock returns a capture's frames as pcapng with other times: an equal share

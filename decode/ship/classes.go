@@ -77,6 +77,7 @@ func (r row) subsystem() Subsystem {
 		}
 	case ReactorRole:
 		s.Kind, s.MainBattery, s.BackupBattery = Reactor, r.number(4), r.number(5)
+	default: // no further columns
 	}
 	return s
 }

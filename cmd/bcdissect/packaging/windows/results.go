@@ -48,10 +48,10 @@ func (r *results) event(e event) {
 	key := testKey{e.Package, e.Test}
 	switch {
 	case e.Action == "build-output":
-		fmt.Fprint(r.out, e.Output)
+		fmt.Fprintf(r.out, "%s", e.Output)
 	case e.Action == "output" && e.Test == "":
 		if e.Output != "PASS\n" && !strings.HasPrefix(e.Output, "?") { // a package without tests
-			fmt.Fprint(r.out, e.Output)
+			fmt.Fprintf(r.out, "%s", e.Output)
 		}
 	case e.Action == "output":
 		r.said[key] += e.Output
@@ -76,7 +76,7 @@ func (r *results) event(e event) {
 
 // show writes the output of a test.
 func (r *results) show(key testKey) {
-	fmt.Fprint(r.out, r.said[key])
+	fmt.Fprintf(r.out, "%s", r.said[key])
 	delete(r.said, key)
 }
 
@@ -103,7 +103,7 @@ func (r *results) summary() {
 			fmt.Fprintf(r.out, "  %s %s: %s\n", shortName(key.pkg), key.name, reason)
 		}
 	}
-	fmt.Fprint(r.out, "left-out.txt leaves out these under wine:\n")
+	fmt.Fprintln(r.out, "left-out.txt leaves out these under wine:")
 	byName := func(a, b leftOut) int { return cmp.Or(cmp.Compare(a.dir, b.dir), cmp.Compare(a.name, b.name)) }
 	for _, l := range slices.SortedFunc(slices.Values(leftOuts), byName) {
 		fmt.Fprintf(r.out, "  %s %s: %s\n", l.dir, l.name, l.reason)
