@@ -103,7 +103,7 @@ func (r *results) summary() {
 			fmt.Fprintf(r.out, "  %s %s: %s\n", shortName(key.pkg), key.name, reason)
 		}
 	}
-	fmt.Fprintln(r.out, "left-out.txt leaves out these under wine:")
+	fmt.Fprintf(r.out, "left-out.txt leaves out these under wine:\n")
 	byName := func(a, b leftOut) int { return cmp.Or(cmp.Compare(a.dir, b.dir), cmp.Compare(a.name, b.name)) }
 	for _, l := range slices.SortedFunc(slices.Values(leftOuts), byName) {
 		fmt.Fprintf(r.out, "  %s %s: %s\n", l.dir, l.name, l.reason)
