@@ -164,8 +164,12 @@ type filler struct {
 	ended bool // nobody wants more
 }
 
-// add adds a datagram. It reports whether more are wanted.
+// add adds a datagram. It reports whether more are wanted: a packed file may have
+// some left after wait has failed.
 func (f *filler) add(d *Datagram) bool {
+	if f.ended {
+		return false
+	}
 	if !f.batch.Add(d) {
 		if !f.give() {
 			return false
