@@ -204,7 +204,12 @@ func (e *extcap) run(s cli.Streams) error {
 		return err
 	}
 	defer func() { _ = pipe.Close() }() // stream reports an error of what it wrote
-	return e.stream(s, pipe)
+	err = e.stream(s, pipe)
+	if err != nil && err.Error() != "" && !cli.IsClosedPipe(err) {
+		cli.Say(s.Err, "%v", err) // before the pipe ends: Wireshark then shows what was said, and doesn't wait for more
+		err = &cli.StatusError{Code: cli.StatusOf(err)}
+	}
+	return err
 }
 
 // open opens the pipe.
