@@ -28,6 +28,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report"
@@ -410,7 +411,7 @@ func TestHostile(t *testing.T) {
 		for i := range m.Players {
 			m.Players[i].Name, m.Players[i].Names, m.Players[i].LeftHow = strconv.Itoa(i)+evil, []string{evil, evil}, evil
 		}
-		m.Map, m.Mission, m.Name, m.EndedBy, m.Chat[0].Text, m.Kills[0].Weapon, m.Kills[0].Ship = evil, evil, evil, evil, evil, evil, evil
+		m.Map, m.Mission, m.Name, m.EndedBy, m.Chat[0].Text, m.Kills[0].Weapon, m.Kills[0].Ship = evil, wire.Untrusted(evil), wire.Untrusted(evil), evil, wire.Untrusted(evil), evil, evil
 		for i := range m.Lives {
 			m.Lives[i].Ship, m.Lives[i].Name, m.Lives[i].Systems = evil, evil, []match.System{{Name: evil, History: []match.Level{{T: 9}}}}
 		}
