@@ -21,6 +21,7 @@ type pass struct {
 	*Pipeline
 	d          *Datagram
 	at         time.Time             // of d, by the pipeline's clock
+	nanos      int64                 // the same, in nanoseconds since 1970
 	c          *session.Conversation // nil for GameSpy without one
 	side       session.Side          // of the sender
 	plain      []byte                // the deciphered datagram
@@ -42,7 +43,7 @@ func (p *Pipeline) begin(d *Datagram, at time.Time, c *session.Conversation, pla
 		c.Touch()
 	}
 	n := &p.now
-	n.d, n.at, n.c, n.side, n.plain, n.emit = d, at, c, session.Client, plain, emit
+	n.d, n.at, n.nanos, n.c, n.side, n.plain, n.emit = d, at, packet.Nanos(at), c, session.Client, plain, emit
 	return n
 }
 
@@ -398,7 +399,7 @@ func (p *pass) game() {
 		p.sighted = false
 		p.origin(p.from)
 	case !chat:
-		p.origin(p.c.Origin(p.side, p.d.Number, p.at, spec, r.Payload))
+		p.origin(p.c.Origin(p.side, p.d.Number, p.nanos, spec, r.Payload))
 	}
 	switch {
 	case spec == nil:
@@ -482,9 +483,9 @@ func (p *pass) origin(from session.Origin) {
 func (p *pass) chat(spec *decode.Spec) {
 	switch m := p.rec.Message.(type) {
 	case *msg.Chat:
-		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.at, spec, m))
+		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.nanos, spec, m))
 	case *msg.TeamChat:
-		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.at, spec, &m.Chat))
+		p.origin(p.c.ChatOrigin(p.side, p.d.Number, p.nanos, spec, &m.Chat))
 	}
 }
 

@@ -119,7 +119,7 @@ func (p *pass) locate(body []byte) bool {
 	}
 	layout := p.c.Dialect(p.side)
 	if p.c.HasOriginals() {
-		p.from, p.sighted = p.c.UpdateOrigin(p.side, p.d.Number, p.at, p.updates.rec.Spec, body), true
+		p.from, p.sighted = p.c.UpdateOrigin(p.side, p.d.Number, p.nanos, p.updates.rec.Spec, body), true
 		if p.from.Passed && p.from.Writer != decode.Undecided {
 			layout = p.from.Writer
 		}

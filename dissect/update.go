@@ -70,7 +70,7 @@ func (p *pass) passUpdates(split *transport.Splitter, part int) (int, error) {
 	u, r := &p.updates, &p.updates.rec
 	for ; u.form != nil && message != nil; message = nextUpdate(split) {
 		body := message[transport.PlainHeader:]
-		from := p.c.UpdateOrigin(p.side, p.d.Number, p.at, r.Spec, body)
+		from := p.c.UpdateOrigin(p.side, p.d.Number, p.nanos, r.Spec, body)
 		layout := r.Sender
 		if from.Passed && from.Writer != decode.Undecided {
 			layout = from.Writer

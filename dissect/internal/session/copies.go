@@ -78,7 +78,7 @@ func (o *originals) find(digest, receiver uint64, at int64, author *Player) (bes
 			continue
 		}
 		e := &o.all[from+i]
-		if e.received&receiver != 0 || packet.Minus(at, e.at) > within || packet.Minus(e.at, at) > within ||
+		if age := packet.Minus(at, e.at); e.received&receiver != 0 || age > within || age < -within ||
 			author != nil && e.author != nil && e.author != author {
 			continue
 		}
@@ -118,9 +118,9 @@ type Origin struct {
 }
 
 // UpdateOrigin is Origin for a ship update; most updates are copies.
-func (c *Conversation) UpdateOrigin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
+func (c *Conversation) UpdateOrigin(s Side, frame int, at int64, spec *decode.Spec, payload []byte) Origin {
 	if g := c.game; g != nil && s == Host && g.updates.all != nil {
-		if first, sameAuthor := g.updates.find(digest(payload), c.bit, packet.Nanos(at), nil); first != nil {
+		if first, sameAuthor := g.updates.find(digest(payload), c.bit, at, nil); first != nil {
 			return c.copied(first, sameAuthor, s)
 		}
 	}
@@ -146,8 +146,9 @@ func (c *Conversation) Checked() bool {
 }
 
 // Origin tracks a complete game message that is not a duplicate, and returns
-// its source. spec is nil for an unknown opcode.
-func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec, payload []byte) Origin {
+// its source. at is the time in nanoseconds since 1970. spec is nil for an unknown
+// opcode.
+func (c *Conversation) Origin(s Side, frame int, at int64, spec *decode.Spec, payload []byte) Origin {
 	g := c.game
 	own := Origin{Writer: c.Dialect(s)}
 	if g == nil || len(payload) == 0 {
@@ -164,7 +165,7 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 	default:
 		o.make(otherBuckets, othersInBucket, copyTime)
 	}
-	e := original{digest: digest(payload), at: packet.Nanos(at), frame: frame, dialect: own.Writer}
+	e := original{digest: digest(payload), at: at, frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
@@ -179,7 +180,7 @@ func (c *Conversation) Origin(s Side, frame int, at time.Time, spec *decode.Spec
 }
 
 // ChatOrigin is Origin for a line of chat.
-func (c *Conversation) ChatOrigin(s Side, frame int, at time.Time, spec *decode.Spec, m *msg.Chat) Origin {
+func (c *Conversation) ChatOrigin(s Side, frame int, at int64, spec *decode.Spec, m *msg.Chat) Origin {
 	g := c.game
 	own := Origin{Writer: c.Dialect(s)}
 	if g == nil {
@@ -187,7 +188,7 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at time.Time, spec *decode.
 	}
 	o := &g.others
 	o.make(otherBuckets, othersInBucket, copyTime)
-	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: packet.Nanos(at), frame: frame, dialect: own.Writer}
+	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: at, frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		o.add(&e)
