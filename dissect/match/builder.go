@@ -65,27 +65,41 @@ type Builder struct {
 	finished bool    // the matches were finished since the last datagram
 	names    map[netip.AddrPort]wire.Untrusted
 
-	used map[string]int // items by kind
-	lost int            // matches
+	used [items]int // by kind
+	lost int        // matches
 }
 
 // New returns a builder. Times in its matches count from origin, the first
 // frame of the capture, or from the first record if origin is zero.
 func New(origin time.Time) *Builder {
-	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, used: map[string]int{}, meter: measure.Meter{LinksOnly: true}}
+	return &Builder{origin: origin, hosts: map[netip.AddrPort]*game{}, meter: measure.Meter{LinksOnly: true}}
 }
 
-// limits are the limits of a capture, by kind.
-var limits = map[string]int{
-	"lives": MaxLives, "kills": MaxKills, "scores": MaxScores, "shots": MaxShots, "chat": MaxChat, "events": MaxEvents,
-	"samples": MaxSamples, "conditions": MaxConditions,
-}
+// Kinds of items with a limit in each capture.
+const (
+	itemLives = iota
+	itemKills
+	itemScores
+	itemShots
+	itemChat
+	itemEvents
+	itemSamples
+	itemConditions
+	items // number of kinds
+)
+
+// itemNames are the keys of [Evicted] and limits the most items of a capture, by
+// kind.
+var (
+	itemNames = [items]string{"lives", "kills", "scores", "shots", "chat", "events", "samples", "conditions"}
+	limits    = [items]int{MaxLives, MaxKills, MaxScores, MaxShots, MaxChat, MaxEvents, MaxSamples, MaxConditions}
+)
 
 // room reports whether another item of a kind may be kept, and counts it or the
 // loss.
-func (g *game) room(kind string) bool {
+func (g *game) room(kind int) bool {
 	if g.b.used[kind] >= limits[kind] {
-		g.m.Evicted.add(kind, 1)
+		g.m.Evicted.add(itemNames[kind], 1)
 		return false
 	}
 	g.b.used[kind]++
@@ -349,7 +363,7 @@ func (g *game) event(frame int, kind EventKind, player int, text string) *Event 
 }
 
 func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text string) *Event {
-	if !g.room("events") {
+	if !g.room(itemEvents) {
 		return nil
 	}
 	e := &Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text}

@@ -58,7 +58,7 @@ func (g *game) lose(frame, victim, life, killer int, from source) *Kill {
 		}
 		return k
 	}
-	if !g.room("kills") {
+	if !g.room(itemKills) {
 		return nil
 	}
 	k := Kill{T: g.b.now, Frame: frame, Victim: victim, Killer: NoPlayer, Life: life}
@@ -238,7 +238,7 @@ func (g *game) hostEvent(r *dissect.Record, e *event.Event) {
 // repair notes a step of a repair.
 func (g *game) repair(r *dissect.Record, part wire.ObjectID, how string) {
 	life, name := g.part(r, part)
-	if life == NoLife || !g.room("conditions") {
+	if life == NoLife || !g.room(itemConditions) {
 		return
 	}
 	l := &g.m.Lives[life]
@@ -322,7 +322,7 @@ func (g *game) score(frame, player int, kills, deaths, score *int32) {
 	}
 	h.Frame = frame
 	p.Score = h.Score
-	if g.room("scores") {
+	if g.room(itemScores) {
 		g.m.Scores = append(g.m.Scores, Score{
 			T: g.b.now, Frame: frame, Player: player, Team: -1, Kills: h.Kills, Deaths: h.Deaths, Score: h.Score,
 		})
@@ -354,7 +354,7 @@ func (g *game) teamScore(r *dissect.Record, m *msg.TeamScore) {
 			break
 		}
 	}
-	if g.room("scores") {
+	if g.room(itemScores) {
 		g.m.Scores = append(g.m.Scores, Score{
 			T: g.b.now, Frame: r.Datagram.Number, Player: NoPlayer, Team: team, Kills: number(int(m.Kills)), Score: number(int(m.Score)),
 		})

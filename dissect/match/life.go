@@ -128,7 +128,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 
 // born begins a life; NoLife if there are too many.
 func (g *game) born(r *dissect.Record, id wire.ObjectID, owner int) int {
-	if !g.room("lives") {
+	if !g.room(itemLives) {
 		return NoLife
 	}
 	i := len(g.m.Lives)

@@ -212,7 +212,7 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	p := g.number(r, decode.Speaker, int64(m.Sender))
 	frame := r.Datagram.Number
 	text := clip(wire.Text(m.Text))
-	if g.room("chat") {
+	if g.room(itemChat) {
 		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: wire.Untrusted(text), Team: team})
 	}
 	to := ": "

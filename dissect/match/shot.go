@@ -108,7 +108,7 @@ func (g *game) shoot(r *dissect.Record, weapon, target wire.ObjectID, kind ShotK
 		g.m.Players[player].Shots++
 		g.rate(r.Datagram.Number, life, kind)
 	}
-	if !g.room("shots") {
+	if !g.room(itemShots) {
 		return -1
 	}
 	aim := NoLife
@@ -279,7 +279,7 @@ func (g *game) condition(i int) {
 		l.Condition[n-1].Hull, l.Condition[n-1].Shields = s.hull, s.shields
 		return
 	}
-	if g.room("conditions") {
+	if g.room(itemConditions) {
 		l.Condition = append(l.Condition, Condition{T: g.b.now, Hull: s.hull, Shields: s.shields})
 	}
 }
@@ -316,7 +316,7 @@ func (g *game) level(i int, key uint16, name string, share float32) {
 	if n := len(*h); n > 0 && (*h)[n-1].Value == share {
 		return
 	}
-	if g.room("conditions") {
+	if g.room(itemConditions) {
 		*h = append(*h, Level{g.b.now, share})
 	}
 }

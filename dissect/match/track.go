@@ -94,7 +94,7 @@ func (g *game) keep(i int, s *Sample) {
 	for k := range t.low {
 		t.low[k], t.high[k] = math.Inf(-1), math.Inf(1)
 	}
-	if g.room("samples") {
+	if g.room(itemSamples) {
 		l := &g.m.Lives[i]
 		l.Track = append(l.Track, *s)
 	}
