@@ -80,7 +80,7 @@ web: licence-texts ## the page that reads captures in the browser, as a static s
 	GOOS=js GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o "$$dir/bcdissect.wasm" ./cmd/web && \
 	$(GO) run ./cmd/web/site -wasm "$$dir/bcdissect.wasm" -support "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" -licences dist/licences.txt -out dist/web -zip cmd/internal/site/site.zip
 
-test: ## the tests: a minute, and one more for the first build
+test: ## the tests: under two minutes, and one more for the first build
 	$(GO) test $(TESTFLAGS) -timeout 30m ./...
 
 # Tests that call fixtures.System are left out of "make test". Many of them wait,
