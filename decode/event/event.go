@@ -6,11 +6,22 @@
 package event
 
 import (
-	"iter"
+	_ "embed"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/wire"
+)
+
+// Codes are the names of the event codes, and Classes those of the class ids.
+var (
+	Codes   = names.Parse(codesText, 16)
+	Classes = names.Parse(classesText, 16)
+
+	//go:embed codes.txt
+	codesText string
+	//go:embed classes.txt
+	classesText string
 )
 
 // A Class determines the body of an event.
@@ -34,7 +45,7 @@ const (
 )
 
 // String returns the class's name, or "" if it has none.
-func (c Class) String() string { return ClassName(uint32(c)) }
+func (c Class) String() string { return Classes.Name(uint64(c)) }
 
 // known reports whether the class has a known body.
 func (c Class) known() bool {
@@ -73,7 +84,7 @@ const (
 )
 
 // String returns the code's name, or "" if it has none.
-func (c Code) String() string { return CodeName(uint32(c)) }
+func (c Code) String() string { return Codes.Name(uint64(c)) }
 
 // An Event is any of the game's serialised events. Of the fields below Dest,
 // only those of its class are meaningful.
@@ -106,8 +117,8 @@ func (m *Event) Reset() { *m = Event{Contacts: m.Contacts[:0]} }
 
 // Walk implements [decode.Message].
 func (m *Event) Walk(c *decode.Codec) {
-	decode.Enum32(c, "class", &m.Class, classNames{}, "decides the body")
-	decode.Enum32(c, "code", &m.Code, codeNames{}, "the kind of event")
+	decode.Enum32(c, "class", &m.Class, Classes, "decides the body")
+	decode.Enum32(c, "code", &m.Code, Codes, "the kind of event")
 	c.Object("source", &m.Source, "the object that caused it, 0 for none")
 	c.Object("dest", &m.Dest, "the object concerned; 0 for none, 0xFFFFFFFF for any")
 	m.when(c, ClassBool, func() {
@@ -172,19 +183,3 @@ func (m *Event) values(c *decode.Codec) decode.Names {
 	}
 	return nil
 }
-
-type classNames struct{}
-
-// Name implements [decode.Names].
-func (classNames) Name(v uint64) string { return ClassName(uint32(v)) }
-
-// Values implements [decode.Lister].
-func (classNames) Values() iter.Seq2[uint64, string] { return Classes() }
-
-type codeNames struct{}
-
-// Name implements [decode.Names].
-func (codeNames) Name(v uint64) string { return CodeName(uint32(v)) }
-
-// Values implements [decode.Lister].
-func (codeNames) Values() iter.Seq2[uint64, string] { return Codes() }

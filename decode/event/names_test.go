@@ -61,7 +61,7 @@ func TestCodeName(t *testing.T) {
 		{0x00800118, ""},
 		{0xFFFFFFFF, ""},
 	} {
-		if got := CodeName(tt.code); got != tt.want {
+		if got := Codes.Name(uint64(tt.code)); got != tt.want {
 			t.Errorf("%#08x: got %q, want %q", tt.code, got, tt.want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestCodesAreContiguous(t *testing.T) {
 	seen := map[string]uint32{}
 	check := func(first, last uint32) {
 		for code := first; code <= last; code++ {
-			name := CodeName(code)
+			name := Codes.Name(uint64(code))
 			if name == "" || strings.HasPrefix(name, "ET_") {
 				t.Errorf("%#08x: got %q", code, name)
 			}
@@ -130,7 +130,7 @@ func TestClassName(t *testing.T) {
 		{0x8148, ""},
 		{0xFFFFFFFF, ""},
 	} {
-		if got := ClassName(tt.id); got != tt.want {
+		if got := Classes.Name(uint64(tt.id)); got != tt.want {
 			t.Errorf("%#04x: got %q, want %q", tt.id, got, tt.want)
 		}
 	}
