@@ -54,7 +54,7 @@ type failure struct {
 	expected   string
 	came       []string
 	proven     bool // no network can have made it
-	documented bool // it is the difference of OpenBC that openbc.go documents of the case
+	documented bool // it is the difference of OpenBC that cases.txt documents of the case
 }
 
 func (f *failure) Error() string {

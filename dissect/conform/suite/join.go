@@ -19,98 +19,29 @@ import (
 
 func joinCases() []Case {
 	return []Case{
-		{
-			ID: "J-1", Title: "five rounds", Rule: "The hashes are asked for in the rounds 0, 1, 2, 3 and 255, each after the answer to the one before.",
-			Source: "TRANSPORT 8.1", Grade: OnWire, client: (*T).connected, run: fiveRounds,
-		},
-		{
-			ID: "J-2", Title: "texts of the rounds", Rule: "Directory, filter and flag of each round are those of the game, byte for byte.",
-			Source: "TRANSPORT 8.1, 19.2", Grade: OnWire, client: (*T).loaded, run: roundTexts,
-		},
-		{
-			ID: "J-3", Title: "first request with the accept", Rule: "Round 0 is asked for within a second of the accept, before the client has told its name.",
-			Source: "TRANSPORT 7.1", Grade: FromCode, Timing: true, client: (*T).stranger, run: requestWithAccept,
-		},
-		{
-			ID: "J-4", Title: "stock answers accepted", Rule: "Answers as a stock installation gives them, of 21, 17, 832, 41 and 268 bytes, lead to the end of the rounds.",
-			Source: "TRANSPORT 8.3", Grade: OnWire, client: (*T).connected, run: answersAccepted,
-		},
-		{
-			ID: "J-5", Title: "completion", Rule: "After the last answer the client, and nobody else, is sent 28, 00 and 01, reliable and in this order.",
-			Source: "TRANSPORT 9", Grade: OnWire, run: completion,
-		},
-		{
-			ID: "J-6", Title: "settings", Rule: "00 holds a time of at least 0, one byte with three bits, the slot and the mission, and nothing more unless the player is renamed.",
-			Source: "TRANSPORT 9.1", Grade: OnWire, client: (*T).loaded, run: settings, watch: watchSettings,
-		},
-		{
-			ID: "J-7", Title: "slots", Rule: "A client gets the lowest free slot.",
-			Source: "TRANSPORT 14", Grade: OnWire, Timing: true, players: 2, run: lowestSlot,
-		},
-		{
-			ID: "J-8", Title: "nothing of the game before 2A", Rule: "Before it says that it is ready, a client is sent no 35, 17, 06 and 1C, and nobody is ever sent 16 or 2A because of a join.",
-			Source: "TRANSPORT 9, 11.1", Grade: OnWire, players: 2, client: (*T).loaded, run: quietBeforeReady,
-		},
-		{
-			ID: "J-9", Title: "mission init", Rule: "2A is answered by one 35 to the newcomer alone, of 5 bytes without a time limit and of 9 with one, with the system and the limits that queries are told.",
-			Source: "TRANSPORT 9.4, 16.1", Grade: OnWire, players: 2, client: (*T).joined, run: missionInit,
-		},
-		{
-			ID: "J-10", Title: "scores for the newcomer", Rule: "After 35 the newcomer alone is sent the score of each other player, once, and not its own.",
-			Source: "TRANSPORT 9", Grade: OnWire, players: 2, client: (*T).joined, run: scores,
-		},
-		{
-			ID: "J-11", Title: "newcomer announced", Rule: "After 2A everybody in the game, the newcomer included, is sent one 17 with its id; it is sent none for those who were there.",
-			Source: "TRANSPORT 9.5", Grade: OnWire, players: 3, client: (*T).joined, run: announced, compare: "announcements",
-		},
-		{
-			ID: "J-12", Title: "order of a join", Rule: "17 comes after 35, the scores, the objects and the damage of that join.",
-			Source: "TRANSPORT 9", Grade: FromCode, players: 2, client: (*T).joined, run: orderOfJoin,
-		},
-		{
-			ID: "J-13", Title: "ships that exist", Rule: "The newcomer is sent one creation for each ship, with its object id, slot and player, at most one of 02, 03 and 29 in a datagram.",
-			Source: "TRANSPORT 6.3, 9", Grade: FromCode, players: 3, run: shipsForNewcomer,
-		},
-		{
-			ID: "J-14", Title: "damage volumes", Rule: "29 follows a join or a request for an object, and nothing else.",
-			Source: "GAME 9.5", Grade: OnWire, Profiles: likeStock, watch: watchVolumes,
-		},
-		{
-			ID: "J-15", Title: "names of the others", Rule: "A newcomer is told the names of all others without telling its own.",
-			Source: "TRANSPORT 4.2", Grade: FromCode, players: 2, client: (*T).stranger, run: namesOfOthers,
-		},
-		{
-			ID: "J-16", Title: "name to all", Rule: "A client's NameChange goes to every client, its author included.",
-			Source: "TRANSPORT 4.2", Grade: OnWire, players: 2, client: (*T).loaded, run: nameToAll,
-		},
-		{
-			ID: "J-17", Title: "name taken", Rule: "A client whose name another one has, in whatever case, is given a new name by 00.",
-			Source: "TRANSPORT 9.1", Grade: FromCode, players: 2, run: nameTaken,
-		},
-		{
-			ID: "J-18", Title: "another version", Rule: "A wrong hash of the version is answered by 23 with the host's version.",
-			Source: "TRANSPORT 8.5", Grade: FromCode, client: atRound(0), run: otherVersion,
-		},
-		{
-			ID: "J-19", Title: "another file", Rule: "Another content of a file that both sides have is answered by 22 with its name, and the next round is not asked for.",
-			Source: "TRANSPORT 8.5", Grade: FromCode, client: atRound(0), run: otherFile,
-		},
-		{
-			ID: "J-20", Title: "files that one side has", Rule: "A file that only one side has does not matter in rounds 0 to 3.",
-			Source: "TRANSPORT 8.5", Grade: FromCode, client: atRound(3), run: missingFile,
-		},
-		{
-			ID: "J-21", Title: "password", Rule: "A wrong password is answered by BootPlayer with reason 2 and id FF instead of an accept; the case of letters does not matter.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Timing: true, run: password,
-		},
-		{
-			ID: "J-22", Title: "full host", Rule: "A client for whom there is no slot is accepted, then sent BootPlayer with reason 3 and its id, and asked for no hashes.",
-			Source: "TRANSPORT 7.2", Grade: FromCode, Timing: true, run: fullHost,
-		},
-		{
-			ID: "J-23", Title: "little traffic for strangers", Rule: "One connect that is not followed up makes the host send at most three times its bytes, besides its request.",
-			Source: "TRANSPORT 7.1", Grade: NotStock, Informs: true, Timing: true, client: (*T).stranger, run: amplification,
-		},
+		{ID: "J-1", client: (*T).connected, run: fiveRounds},
+		{ID: "J-2", client: (*T).loaded, run: roundTexts},
+		{ID: "J-3", client: (*T).stranger, run: requestWithAccept},
+		{ID: "J-4", client: (*T).connected, run: answersAccepted},
+		{ID: "J-5", run: completion},
+		{ID: "J-6", client: (*T).loaded, run: settings, watch: watchSettings},
+		{ID: "J-7", players: 2, run: lowestSlot},
+		{ID: "J-8", players: 2, client: (*T).loaded, run: quietBeforeReady},
+		{ID: "J-9", players: 2, client: (*T).joined, run: missionInit},
+		{ID: "J-10", players: 2, client: (*T).joined, run: scores},
+		{ID: "J-11", players: 3, client: (*T).joined, run: announced, compare: "announcements"},
+		{ID: "J-12", players: 2, client: (*T).joined, run: orderOfJoin},
+		{ID: "J-13", players: 3, run: shipsForNewcomer},
+		{ID: "J-14", watch: watchVolumes},
+		{ID: "J-15", players: 2, client: (*T).stranger, run: namesOfOthers},
+		{ID: "J-16", players: 2, client: (*T).loaded, run: nameToAll},
+		{ID: "J-17", players: 2, run: nameTaken},
+		{ID: "J-18", client: atRound(0), run: otherVersion},
+		{ID: "J-19", client: atRound(0), run: otherFile},
+		{ID: "J-20", client: atRound(3), run: missingFile},
+		{ID: "J-21", run: password},
+		{ID: "J-22", run: fullHost},
+		{ID: "J-23", client: (*T).stranger, run: amplification},
 	}
 }
 

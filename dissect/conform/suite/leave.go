@@ -16,34 +16,13 @@ import (
 
 func leaveCases() []Case {
 	return []Case{
-		{
-			ID: "L-1", Title: "orderly leave", Rule: "A disconnect is acknowledged as a control message and passed on to all others, and the slot is free at once.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, players: 2, client: (*T).joined, run: orderlyLeave,
-		},
-		{
-			ID: "L-2", Title: "name and ship of a leaver", Rule: "The others are sent 18 with the leaver's name and, if it had a ship, 06 with its end, caused by nobody.",
-			Source: "TRANSPORT 7.3", Grade: FromCode, players: 2, client: (*T).left, run: nameOfLeaver,
-		},
-		{
-			ID: "L-3", Title: "no 14 and 17 for a leave", Rule: "A leave makes the host send neither 14 nor a 17 with code 60005.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, players: 2, client: (*T).left, run: no14No17, watch: watchLeaves,
-		},
-		{
-			ID: "L-4", Title: "leave acknowledged repeatedly", Rule: "The acknowledgement of a disconnect is sent seven times, two thirds of a second apart.",
-			Source: "TRANSPORT 7.3", Grade: OnWire, Slow: true, Informs: true, Timing: true, client: (*T).joined, run: leaveAckRepeated,
-		},
-		{
-			ID: "L-5", Title: "slot reused", Rule: "The next client gets the slot that a leaver has freed, and another id.",
-			Source: "TRANSPORT 14", Grade: FromCode, players: 2, client: (*T).joined, run: slotReused,
-		},
-		{
-			ID: "L-6", Title: "the host stops", Rule: "A host that stops sends every client a disconnect with id 1.",
-			Source: "TRANSPORT 7.3", Grade: FromCode, watch: watchStop,
-		},
-		{
-			ID: "L-8", Title: "heartbeat on a leave", Rule: `A leave is told to the master server by \statechanged\1 within 10 seconds.`,
-			Source: "TRANSPORT 16.2", Grade: OnWire, Slow: true, Timing: true, needs: (*T).master, client: (*T).joined, run: leaveAnnounced,
-		},
+		{ID: "L-1", players: 2, client: (*T).joined, run: orderlyLeave},
+		{ID: "L-2", players: 2, client: (*T).left, run: nameOfLeaver},
+		{ID: "L-3", players: 2, client: (*T).left, run: no14No17, watch: watchLeaves},
+		{ID: "L-4", client: (*T).joined, run: leaveAckRepeated},
+		{ID: "L-5", players: 2, client: (*T).joined, run: slotReused},
+		{ID: "L-6", watch: watchStop},
+		{ID: "L-8", needs: (*T).master, client: (*T).joined, run: leaveAnnounced},
 	}
 }
 

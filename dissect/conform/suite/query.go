@@ -19,34 +19,13 @@ var (
 
 func queryCases() []Case {
 	return []Case{
-		{
-			ID: "Q-1", Title: "status query", Rule: `A datagram that begins with a backslash is a query and is answered in clear, with the keys in the game's order, \final\ and \queryid\N.M at the end.`,
-			Source: "TRANSPORT 16.1", Grade: OnWire, Timing: true, asks: `\status\`, run: statusQuery,
-		},
-		{
-			ID: "Q-2", Title: "basic, info, rules, players", Rule: "Each of the four queries is answered with its own keys alone.",
-			Source: "TRANSPORT 16.1", Grade: Prose, Timing: true, run: partQueries,
-		},
-		{
-			ID: "Q-3", Title: "combined queries and echo", Rule: `Several queries in one datagram are answered together, and \echo\ returns its text.`,
-			Source: "TRANSPORT 16.1", Grade: FromCode, Timing: true, asks: `\basic\\rules\`, run: combinedQueries,
-		},
-		{
-			ID: "Q-4", Title: "secure challenge", Rule: `\secure\LRPOPQ is answered by \validate\hMwdTNWS before \final\.`,
-			Source: "TRANSPORT 16.4", Grade: OnWire, Timing: true, asks: `\basic\\secure\LRPOPQ`, run: secureQuery,
-		},
-		{
-			ID: "Q-5", Title: "query during a game", Rule: "Queries are answered while people play, and numplayers and the names follow the joins.",
-			Source: "TRANSPORT 16.1", Grade: FromCode, Timing: true, needs: (*T).counts, client: (*T).joined, run: queryInGame,
-		},
-		{
-			ID: "Q-6", Title: "long reply", Rule: `A reply beyond 1,349 bytes is split between keys, and only its last part has \final\.`,
-			Source: "TRANSPORT 16.1", Grade: FromCode, Informs: true, Timing: true, asks: `\status\`, run: longReply,
-		},
-		{
-			ID: "Q-7", Title: "numbers of replies", Rule: "N of queryid grows by one for each query, and M begins at 1.",
-			Source: "TRANSPORT 16.1", Grade: OnWire, Timing: true, run: queryNumbers,
-		},
+		{ID: "Q-1", asks: `\status\`, run: statusQuery},
+		{ID: "Q-2", run: partQueries},
+		{ID: "Q-3", asks: `\basic\\rules\`, run: combinedQueries},
+		{ID: "Q-4", asks: `\basic\\secure\LRPOPQ`, run: secureQuery},
+		{ID: "Q-5", needs: (*T).counts, client: (*T).joined, run: queryInGame},
+		{ID: "Q-6", asks: `\status\`, run: longReply},
+		{ID: "Q-7", run: queryNumbers},
 	}
 }
 

@@ -217,7 +217,7 @@ func (n *tally) differs(frame int, doubtful bool, text string) {
 
 // explained adds the messages of some rows that documented rules explain. Those of a host
 // that is no OpenBC server are of the relay. Of an OpenBC server, a rule about these
-// messages is a documented way to break the case only if openbc.go has one.
+// messages is a documented way to break the case only if cases.txt has one.
 func (n *tally) explained(r *conform.Report, rows ...*conform.Row) {
 	for _, d := range r.Deviations {
 		count := 0

@@ -14,30 +14,12 @@ import (
 
 func robustnessCases() []Case {
 	return []Case{
-		{
-			ID: "X-1", Title: "damaged datagrams", Rule: "After 4,000 random and damaged datagrams the host answers and lets people in.",
-			Source: "-", Grade: NotStock, Slow: true, players: 2, client: (*T).stranger, run: damaged,
-		},
-		{
-			ID: "X-2", Title: "another's id", Rule: "A datagram with the id of another client is not taken for that client's.",
-			Source: "-", Grade: NotStock, Informs: true, players: 3, run: othersID,
-		},
-		{
-			ID: "X-3", Title: "names", Rule: "Names of 0, 1, 64 and 240 characters and with control characters do not stop the host.",
-			Source: "-", Grade: NotStock, players: 2, client: (*T).joined, run: oddNames,
-		},
-		{
-			ID: "X-4", Title: "sizes", Rule: "Messages with size 0, 2 and beyond the datagram are ignored, and the connection lives.",
-			Source: "TRANSPORT 18", Grade: FromCode, players: 2, client: (*T).joined, run: oddSizes,
-		},
-		{
-			ID: "X-5", Title: "fragments that do not fit", Rule: "Fragments with index 255, of 0, of two different numbers, and of 255 messages at once do not stop the host.",
-			Source: "TRANSPORT 5", Grade: FromCode, players: 2, client: (*T).joined, run: oddFragments,
-		},
-		{
-			ID: "X-6", Title: "players stay", Rule: "A client that plays by the rules stays in the game until it leaves.",
-			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, final: playersStay,
-		},
+		{ID: "X-1", players: 2, client: (*T).stranger, run: damaged},
+		{ID: "X-2", players: 3, run: othersID},
+		{ID: "X-3", players: 2, client: (*T).joined, run: oddNames},
+		{ID: "X-4", players: 2, client: (*T).joined, run: oddSizes},
+		{ID: "X-5", players: 2, client: (*T).joined, run: oddFragments},
+		{ID: "X-6", final: playersStay},
 	}
 }
 

@@ -9,10 +9,12 @@
 package suite
 
 import (
+	_ "embed"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -135,14 +137,63 @@ func Cases() []*Case {
 	} {
 		for i := range group.cases {
 			c := &group.cases[i]
-			if c.Group = group.name; c.Profiles == 0 {
+			c.Group = group.name
+			for line := range strings.Lines(caseLines()[c.ID]) {
+				c.say(strings.TrimSpace(line))
+			}
+			if c.Profiles == 0 {
 				c.Profiles = everyHost
 			}
-			c.OpenBC, c.OpenBCSource = differences[c.ID].text, differences[c.ID].source
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+//go:embed cases.txt
+var casesText string
+
+// caseLines returns the lines of cases.txt about each case, by id.
+var caseLines = sync.OnceValue(func() map[string]string {
+	by := map[string]string{}
+	for _, text := range strings.Split(casesText, "\n\n")[1:] {
+		id, lines, _ := strings.Cut(text, "\n")
+		by[id] = lines
+	}
+	return by
+})
+
+// say gives the case a property, in a line of cases.txt.
+func (c *Case) say(line string) {
+	name, text, _ := strings.Cut(line, ": ")
+	switch name {
+	case "title":
+		c.Title = text
+	case "rule":
+		c.Rule = text
+	case "source":
+		c.Source = text
+	case "grade":
+		c.Grade = Grade(text)
+	case "profiles":
+		for word := range strings.FieldsSeq(text) {
+			c.Profiles |= ProfileOf(word)
+		}
+	case "slow":
+		c.Slow = true
+	case "informs":
+		c.Informs = true
+	case "timing":
+		c.Timing = true
+	case "left out":
+		c.LeftOut = text
+	case "openbc":
+		c.OpenBC = text
+	case "openbc source":
+		c.OpenBCSource = text
+	default:
+		panic("suite: " + c.ID + " has a line that nobody knows: " + line)
+	}
 }
 
 // Select returns the cases that the words choose: ids such as J-5, the letters

@@ -16,126 +16,36 @@ import (
 
 func transportCases() []Case {
 	return []Case{
-		{
-			ID: "T-1", Title: "connect accepted", Rule: "A connect is answered by an accept with a peer id from 2 to 126, but not 92, as the first control message of peer 1.",
-			Source: "TRANSPORT 4.5, 14", Grade: OnWire, Timing: true, client: (*T).stranger, run: connectAccepted,
-		},
-		{
-			ID: "T-2", Title: "connect acknowledged", Rule: "The connect is acknowledged as a control message.",
-			Source: "TRANSPORT 4.3", Grade: OnWire, Timing: true, client: (*T).connected, run: connectAcked,
-		},
-		{
-			ID: "T-3", Title: "name acknowledged and echoed", Rule: "A NameChange is acknowledged as a control message and comes back unchanged.",
-			Source: "TRANSPORT 4.2", Grade: OnWire, client: (*T).loaded, run: nameEchoed,
-		},
-		{
-			ID: "T-4", Title: "repeated connect", Rule: "A connect that is repeated with the same nonce is the same client: one id, one player.",
-			Source: "TRANSPORT 4.5", Grade: FromCode, Timing: true, needs: (*T).counts, client: (*T).stranger, run: repeatedConnect,
-		},
-		{
-			ID: "T-5", Title: "new connect from the same address", Rule: "A connect with another nonce begins a new session with another id, and the others are told that the old one is gone.",
-			Source: "TRANSPORT 4.5, 7.3", Grade: FromCode, Timing: true, players: 2, client: (*T).joined, run: newSession,
-		},
-		{
-			ID: "T-6", Title: "duplicate message", Rule: "A second copy of a reliable message is acknowledged again and acted on once.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, players: 2, run: duplicateMessage,
-		},
-		{
-			ID: "T-7", Title: "messages out of order", Rule: "Reliable messages are acted on in the order of their numbers.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, players: 2, run: outOfOrder,
-		},
-		{
-			ID: "T-8", Title: "gap", Rule: "A message behind a gap is acknowledged at once and acted on when the gap is filled.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, Timing: true, players: 2, run: gapHolds,
-		},
-		{
-			ID: "T-9", Title: "two spaces of numbers", Rule: "Control messages and game messages of the host count apart, both from 0.",
-			Source: "TRANSPORT 6.1", Grade: OnWire, watch: watchSpaces,
-		},
-		{
-			ID: "T-10", Title: "numbers beyond 255", Rule: "After number 255 comes 256, as 16 bits with the low byte first.",
-			Source: "TRANSPORT 4.8", Grade: OnWire, Slow: true, players: 2, run: beyond255, watch: watchBeyond255,
-		},
-		{
-			ID: "T-11", Title: "fragments acknowledged", Rule: "Each fragment of a long message is acknowledged by itself, with its index.",
-			Source: "TRANSPORT 5", Grade: OnWire, client: atRound(2), run: fragmentsAcked,
-		},
-		{
-			ID: "T-12", Title: "fragments reversed and doubled", Rule: "Fragments may come in any order and more than once.",
-			Source: "TRANSPORT 5", Grade: FromCode, client: atRound(2), run: fragmentsReversed,
-		},
-		{
-			ID: "T-13", Title: "retransmission times", Rule: "An unacknowledged game message is sent after 0, 1, 3, 6, 10, 15 and 16 seconds.",
-			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Slow: true, Timing: true, client: (*T).connected, run: retransmissionTimes,
-		},
-		{
-			ID: "T-14", Title: "accept sent again", Rule: "An unacknowledged accept is sent again after a second.",
-			Source: "TRANSPORT 6.4", Grade: FromCode, Profiles: likeStock, Timing: true, client: (*T).stranger, run: acceptRepeated,
-		},
-		{
-			ID: "T-15", Title: "acknowledgement ends retransmission", Rule: "An acknowledged message is not sent again.",
-			Source: "TRANSPORT 6.3", Grade: FromCode, Timing: true, client: (*T).connected, run: ackEndsRepetition,
-		},
-		{
-			ID: "T-16", Title: "acknowledgement of the wrong class", Rule: "An acknowledgement of a game message does not settle a control message with the same number, nor the reverse.",
-			Source: "TRANSPORT 4.3", Grade: FromCode, client: (*T).stranger, run: wrongClass,
-		},
-		{
-			ID: "T-17", Title: "keepalive", Rule: "After 5 seconds in which nothing was sent to a client, it is sent a keepalive of one byte.",
-			Source: "TRANSPORT 4.4", Grade: OnWire, Slow: true, Timing: true, run: keepalive,
-		},
-		{
-			ID: "T-18", Title: "acknowledgement repeated", Rule: "On an idle connection an acknowledgement is sent three times, two thirds of a second apart.",
-			Source: "TRANSPORT 6.4", Grade: OnWire, Informs: true, Timing: true, players: 2, run: ackRepeated,
-		},
-		{
-			ID: "T-19", Title: "silent client", Rule: "A client that is silent for 45 seconds is removed, and the others are sent BootPlayer with reason 1 and its id.",
-			Source: "TRANSPORT 6.4, 7.3", Grade: FromCode, Slow: true, Timing: true, players: 2, client: (*T).joined, run: silentClient,
-		},
-		{
-			ID: "T-20", Title: "size of datagrams", Rule: "A datagram of the host has at most 512 bytes and ends with its last message.",
-			Source: "TRANSPORT 3", Grade: OnWire, watch: watchSizes,
-		},
-		{
-			ID: "T-21", Title: "one retransmission a datagram", Rule: "At most one message of a datagram is a retransmission.",
-			Source: "TRANSPORT 6.3", Grade: FromCode, Profiles: likeStock, players: 2, client: (*T).joined, run: oneRepetition,
-		},
-		{
-			ID: "T-22", Title: "messages bundled", Rule: "28, 00 and 01 of a join leave in one datagram.",
-			Source: "TRANSPORT 6.3, 9", Grade: OnWire, Informs: true, watch: watchBundling,
-		},
-		{
-			ID: "T-23", Title: "unknown transport type", Rule: "A message of an unknown type ends its datagram; those before it count, and the connection lives.",
-			Source: "TRANSPORT 3", Grade: FromCode, players: 2, run: unknownType,
-		},
-		{
-			ID: "T-24", Title: "unknown script opcode", Rule: "A game message with an opcode that nobody knows is acknowledged and passed on to nobody.",
-			Source: "TRANSPORT 11.3", Grade: FromCode, players: 3, run: unknownOpcode,
-		},
-		{
-			ID: "T-25", Title: "sender without an id", Rule: "A datagram of sender FF that begins with anything but a connect or a disconnect has no effect.",
-			Source: "TRANSPORT 3", Grade: FromCode, Timing: true, client: (*T).stranger, run: withoutID,
-		},
-		{
-			ID: "T-26", Title: "number outside the window", Rule: "A message with a number 0x4000 or more ahead is acknowledged and not acted on.",
-			Source: "TRANSPORT 6.2", Grade: FromCode, players: 2, run: outsideWindow,
-		},
-		{
-			ID: "T-27", Title: "the host is peer 1", Rule: "Every datagram of the host begins with 01.",
-			Source: "TRANSPORT 3", Grade: OnWire, watch: watchPeer,
-		},
-		{
-			ID: "T-28", Title: "ids not reused at once", Rule: "A client that leaves and comes back at once has another id.",
-			Source: "TRANSPORT 14", Grade: FromCode, client: (*T).joined, run: idsNotReused,
-		},
-		{
-			ID: "T-29", Title: "long message to clients", Rule: "A message of more than 412 bytes leaves the host in fragments of at most 412 bytes, also one that it passes on.",
-			Source: "TRANSPORT 5", Grade: FromCode, players: 2, client: (*T).joined, run: longMessage,
-		},
-		{
-			ID: "T-30", Title: "a number for each message", Rule: "A number of a game message stands for no other one: what comes again with it has the same bytes.",
-			Source: "TRANSPORT 6.1, 6.3", Grade: FromCode, final: numbersOnce,
-		},
+		{ID: "T-1", client: (*T).stranger, run: connectAccepted},
+		{ID: "T-2", client: (*T).connected, run: connectAcked},
+		{ID: "T-3", client: (*T).loaded, run: nameEchoed},
+		{ID: "T-4", needs: (*T).counts, client: (*T).stranger, run: repeatedConnect},
+		{ID: "T-5", players: 2, client: (*T).joined, run: newSession},
+		{ID: "T-6", players: 2, run: duplicateMessage},
+		{ID: "T-7", players: 2, run: outOfOrder},
+		{ID: "T-8", players: 2, run: gapHolds},
+		{ID: "T-9", watch: watchSpaces},
+		{ID: "T-10", players: 2, run: beyond255, watch: watchBeyond255},
+		{ID: "T-11", client: atRound(2), run: fragmentsAcked},
+		{ID: "T-12", client: atRound(2), run: fragmentsReversed},
+		{ID: "T-13", client: (*T).connected, run: retransmissionTimes},
+		{ID: "T-14", client: (*T).stranger, run: acceptRepeated},
+		{ID: "T-15", client: (*T).connected, run: ackEndsRepetition},
+		{ID: "T-16", client: (*T).stranger, run: wrongClass},
+		{ID: "T-17", run: keepalive},
+		{ID: "T-18", players: 2, run: ackRepeated},
+		{ID: "T-19", players: 2, client: (*T).joined, run: silentClient},
+		{ID: "T-20", watch: watchSizes},
+		{ID: "T-21", players: 2, client: (*T).joined, run: oneRepetition},
+		{ID: "T-22", watch: watchBundling},
+		{ID: "T-23", players: 2, run: unknownType},
+		{ID: "T-24", players: 3, run: unknownOpcode},
+		{ID: "T-25", client: (*T).stranger, run: withoutID},
+		{ID: "T-26", players: 2, run: outsideWindow},
+		{ID: "T-27", watch: watchPeer},
+		{ID: "T-28", client: (*T).joined, run: idsNotReused},
+		{ID: "T-29", players: 2, client: (*T).joined, run: longMessage},
+		{ID: "T-30", final: numbersOnce},
 	}
 }
 

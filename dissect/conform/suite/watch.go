@@ -53,7 +53,7 @@ func needing(w watcher, dirs ...dissect.Dir) watcher {
 type breach struct {
 	text       string
 	needs      []side
-	documented bool // it is the difference of OpenBC that openbc.go documents of the case
+	documented bool // it is the difference of OpenBC that cases.txt documents of the case
 }
 
 func breaks(format string, args ...any) *breach { return &breach{text: fmt.Sprintf(format, args...)} }
