@@ -90,7 +90,8 @@ func FuzzColumns(f *testing.F) {
 // FuzzProgram runs the whole program over any file: it ends with one of the
 // documented statuses and at most a few lines of errors, JSON and CSV are
 // well formed, a terminal gets no control characters, the same file gives
-// the same output with one processor or several, and memory is bounded.
+// the same output with one processor or several, and memory and processor time are
+// bounded.
 func FuzzProgram(f *testing.F) {
 	for _, name := range []string{
 		"stock_replay.pcap", "gamespy.pcap", "restart.pcap", "variants/join_flow-headeronly.pcap", "variants/join_flow-two-interfaces.pcapng",
@@ -107,11 +108,15 @@ func FuzzProgram(f *testing.F) {
 		args := commands[int(how)%len(commands)]
 		var out, errs bytes.Buffer
 		code := 0
+		began := processorTime()
 		spent := fixtures.Allocated(func() {
 			code = run(with(args, "--jobs", "1"), cli.Streams{In: bytes.NewReader(b), Out: &out, Err: &errs})
 		})
 		if most := uint64(96<<20 + len(b)<<12); spent > most {
 			t.Errorf("%d bytes were allocated for %d", spent, len(b))
+		}
+		if spent := processorTime() - began; spent > allowed(len(b)) && !raceDetector {
+			t.Errorf("%s: %v of processor time", args, spent)
 		}
 		switch code {
 		case cli.ExitOK, cli.ExitFailed, cli.ExitDamaged:

@@ -27,6 +27,7 @@ const (
 	lastWords    = 5 * time.Second        // that clients have to finish in
 	afterwards   = 700 * time.Millisecond // that the host's answers to a leave take at most
 	longestWait  = time.Second            // between two looks at the timers
+	longestGap   = time.Minute            // of the capture that is waited out; a host has lost silent clients by then, or the capture's clock was set
 	arrivals     = 4096                   // datagrams that wait to be looked at
 	biggest      = 2048                   // bytes of a datagram that are read
 	everySession = 512                    // sockets
@@ -67,7 +68,8 @@ type Stage struct {
 	readers   sync.WaitGroup
 	incoming  chan arrival
 
-	first   time.Time // of the capture
+	clock   packet.Clock
+	first   time.Time // of the capture, by the clock
 	begun   time.Time // of the performance
 	frames  int
 	heard   bool
@@ -91,7 +93,7 @@ func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Conf
 	s := &Stage{
 		ctx: ctx, to: to, speed: speed,
 		performer: conform.NewPerformer(cfg.Catalog), Hosts: conform.NewHosts(shared), pipeline: dissect.New(dissect.Config{Ports: []uint16{to.Port()}, Catalog: cfg.Catalog}),
-		sockets: map[*conform.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals),
+		sockets: map[*conform.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals), clock: packet.Clock{Leap: longestGap},
 	}
 	s.performer.Answers = answers
 	return s
@@ -102,10 +104,11 @@ var errStopped = reading.ErrEnough
 
 // Record implements [report.Sink].
 func (s *Stage) Record(r *dissect.Record) error {
+	at := s.clock.Read(r.Datagram.Time)
 	if s.begun.IsZero() {
-		s.first, s.begun = r.Datagram.Time, time.Now()
+		s.first, s.begun = at, time.Now()
 	}
-	due := s.begun.Add(packet.Duration(float64(r.Datagram.Time.Sub(s.first)) / s.speed))
+	due := s.begun.Add(packet.Duration(float64(at.Sub(s.first)) / s.speed))
 	if r.Part == 0 {
 		if err := s.until(due, nil); err != nil {
 			return err
@@ -274,6 +277,9 @@ func (s *Stage) socket(c *conform.Client) (*net.UDPConn, error) {
 
 // Complaints lists the problems that the report leaves out.
 func (s *Stage) Complaints() (list []string) {
+	if skipped := s.clock.Skipped(); skipped > 0 {
+		list = append(list, fmt.Sprintf("the capture pauses, or its clock jumps: %v of it were skipped, since no pause is played for longer than a minute", skipped.Round(time.Second)))
+	}
 	if stuck := s.performer.Stuck(); len(stuck) > 0 {
 		list = append(list, fmt.Sprintf(plural.Form(len(stuck), "%d {client|clients} never got into the game of %v: %s"), len(stuck), s.to, strings.Join(stuck[:min(len(stuck), 8)], ", ")))
 	}
