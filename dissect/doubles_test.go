@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -194,5 +196,44 @@ func TestDoublesAllocate(t *testing.T) {
 	})
 	if allocs > 0 {
 		t.Errorf("%g allocations", allocs)
+	}
+}
+
+// The fragments of an IP packet are doubled one by one: the datagram counts once,
+// and its double is marked.
+func TestDoubledFragments(t *testing.T) {
+	text := `\status\` + strings.Repeat("x", 72)
+	udp := binary.BigEndian.AppendUint16(nil, 5000)
+	udp = binary.BigEndian.AppendUint16(udp, 22101)
+	udp = binary.BigEndian.AppendUint16(udp, uint16(8+len(text)))
+	udp = append(append(udp, 0, 0), text...)
+	file := []byte{0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0} // pcap, raw IP
+	for i, lo := range []int{0, 0, 40, 40} {
+		const more = 0x20
+		hi, flags := len(udp), byte(0)
+		if lo == 0 {
+			hi, flags = 40, more
+		}
+		size := 20 + hi - lo
+		file = binary.LittleEndian.AppendUint32(file, 1000)
+		file = binary.LittleEndian.AppendUint32(file, uint32(i*100))
+		file = binary.LittleEndian.AppendUint32(file, uint32(size))
+		file = binary.LittleEndian.AppendUint32(file, uint32(size))
+		file = append(file, 0x45, 0, 0, byte(size), 0, 7, flags, byte(lo/8), 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2)
+		file = append(file, udp[lo:hi]...)
+	}
+	src, err := capture.NewReader("doubled", bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for r, err := range Read(Config{}, src) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%d doubles %d, %s", r.Datagram.Number, r.DoubleOf, r.GameSpy.Kind()))
+	}
+	if want := "3 doubles 0, query; 4 doubles 3, query"; strings.Join(got, "; ") != want {
+		t.Errorf("got %q, want %q", strings.Join(got, "; "), want)
 	}
 }

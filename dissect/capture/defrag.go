@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"net/netip"
 	"slices"
 	"time"
@@ -12,10 +13,11 @@ import (
 // take 16 MiB at most.
 const (
 	maxUnfinished = 256
-	maxWhole      = 1 << 16          // bytes of one IP datagram
-	maxSpans      = 128              // gaps in one datagram
-	maxPieces     = maxWhole / 8     // frames of one datagram that are remembered
-	maxPieceAge   = 30 * time.Second // of capture time, since the first fragment
+	maxWhole      = 1 << 16               // bytes of one IP datagram
+	maxSpans      = 128                   // gaps in one datagram
+	maxPieces     = maxWhole / 8          // frames of one datagram that are remembered
+	maxPieceAge   = 30 * time.Second      // of capture time, since the first fragment
+	maxDoubleAge  = 50 * time.Millisecond // of the copy of a datagram whose fragments the network doubled, since the datagram
 )
 
 // A piece is one IP fragment.
@@ -46,7 +48,8 @@ type whole struct {
 }
 
 // A joiner reassembles IP fragments in any order. Where fragments overlap, the
-// first bytes stay, so a repeated fragment does no harm.
+// first bytes stay, so a repeated fragment does no harm. If the network doubles each
+// fragment of a datagram, the joiner yields the datagram twice.
 //
 // gopacket's ip4defrag is not used: it has no bounds, never joins fragments that
 // overlap, and knows IPv4 only.
@@ -68,6 +71,10 @@ type part struct {
 	next  layers.IPProtocol
 
 	frames []int // of its pieces
+
+	again  []span    // received twice
+	copies []int     // frames of these pieces
+	done   time.Time // when the datagram was complete: this is a copy of it
 }
 
 type span struct{ lo, hi int }
@@ -82,12 +89,18 @@ func (j *joiner) add(now time.Time, p *piece) (whole, outcome) {
 		j.evict(j.order[0])
 	}
 	u := j.parts[p.key]
-	if u != nil && now.Sub(u.since).Abs() > maxPieceAge {
+	if u != nil && (now.Sub(u.since).Abs() > maxPieceAge || u.isCopy() && now.Sub(u.done).Abs() > maxDoubleAge) {
 		j.evict(u) // an older datagram with the same identification
 		u = nil
 	}
-	if u == nil {
+	switch {
+	case u == nil:
 		u = j.begin(now, p.key)
+	case u.repeats(p, end):
+		if again := cover(u.again, p.offset, end); len(again) <= maxSpans && len(u.copies) < maxPieces {
+			u.again, u.copies = again, append(u.copies, p.frame)
+		}
+		return whole{}, fragment
 	}
 	if !u.insert(p, end) {
 		j.evict(u)
@@ -102,9 +115,37 @@ func (j *joiner) add(now time.Time, p *piece) (whole, outcome) {
 		}
 		return whole{}, fragment
 	}
-	// The part goes to the free list, where its data stay until the next call.
-	j.drop(u)
-	return whole{u.data[:min(u.full, u.held)], u.full, u.next, u.frames}, gaveDatagram
+	// The data stay until the next call, also in the free list.
+	w := whole{u.data[:min(u.full, u.held)], u.full, u.next, u.frames}
+	if len(u.again) == 0 {
+		j.drop(u)
+		return w, gaveDatagram
+	}
+	u.spans, u.again, u.frames, u.copies, u.done = u.again, u.spans[:0], u.copies, nil, now
+	if u.spans[len(u.spans)-1].hi != u.full {
+		u.full = -1
+	}
+	return w, gaveDatagram
+}
+
+// isCopy reports whether the datagram was complete once, and the pieces are those
+// that came twice.
+func (u *part) isCopy() bool { return !u.done.IsZero() }
+
+// repeats reports whether a piece holds nothing but what the part holds.
+func (u *part) repeats(p *piece, end int) bool {
+	return (p.more || u.full == end) && bytes.HasPrefix(u.data[min(p.offset, len(u.data)):], p.data) &&
+		slices.ContainsFunc(u.spans, func(s span) bool { return s.lo <= p.offset && end <= s.hi })
+}
+
+// unfinished returns the number of incomplete datagrams.
+func (j *joiner) unfinished() (n int) {
+	for _, u := range j.order {
+		if !u.isCopy() {
+			n++
+		}
+	}
+	return n
 }
 
 func (j *joiner) begin(now time.Time, key pieceKey) *part {
@@ -117,7 +158,10 @@ func (j *joiner) begin(now time.Time, key pieceKey) *part {
 	} else {
 		u = new(part)
 	}
-	*u = part{key: key, since: now, data: u.data[:0], spans: u.spans[:0], frames: u.frames[:0], full: -1, held: maxWhole}
+	*u = part{
+		key: key, since: now, data: u.data[:0], spans: u.spans[:0], frames: u.frames[:0], full: -1, held: maxWhole,
+		again: u.again[:0], copies: u.copies[:0],
+	}
 	if j.parts == nil {
 		j.parts = make(map[pieceKey]*part)
 	}
@@ -127,7 +171,9 @@ func (j *joiner) begin(now time.Time, key pieceKey) *part {
 }
 
 func (j *joiner) evict(u *part) {
-	j.evicted++
+	if !u.isCopy() {
+		j.evicted++
+	}
 	j.drop(u)
 }
 
@@ -165,15 +211,18 @@ func (u *part) insert(p *piece, end int) bool {
 	}
 	u.write(p, at, end)
 
-	// Replace all spans that the piece touches by one.
-	lo, hi := p.offset, end
-	i, _ := slices.BinarySearchFunc(u.spans, lo, func(s span, lo int) int { return s.hi - lo })
-	n := i
-	for ; n < len(u.spans) && u.spans[n].lo <= hi; n++ {
-		lo, hi = min(lo, u.spans[n].lo), max(hi, u.spans[n].hi)
-	}
-	u.spans = slices.Replace(u.spans, i, n, span{lo, hi})
+	u.spans = cover(u.spans, p.offset, end)
 	return len(u.spans) <= maxSpans
+}
+
+// cover adds a span and replaces all spans that it touches by one.
+func cover(spans []span, lo, hi int) []span {
+	i, _ := slices.BinarySearchFunc(spans, lo, func(s span, lo int) int { return s.hi - lo })
+	n := i
+	for ; n < len(spans) && spans[n].lo <= hi; n++ {
+		lo, hi = min(lo, spans[n].lo), max(hi, spans[n].hi)
+	}
+	return slices.Replace(spans, i, n, span{lo, hi})
 }
 
 // write copies the captured bytes from lo to hi of the whole.

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -238,5 +239,41 @@ func TestFragmentsReuse(t *testing.T) {
 	all, _ := mustRead(t, pcapOf(linkRaw, frames...))
 	if len(all) != 2 || string(all[1].Payload) != "short" {
 		t.Errorf("got %d datagrams, the last %q", len(all), all[len(all)-1].Payload)
+	}
+}
+
+// If the network doubles all fragments of a datagram, each in its place or one
+// datagram after the other, there are two datagrams. Fragments that are doubled
+// without others, or much later, make none, and nothing lacks fragments.
+func TestFragmentsDoubled(t *testing.T) {
+	whole := udp(numbers(100))
+	first, second, other := piece4(7, 0, true, whole[:40]), piece4(7, 40, false, whole[40:]), piece4(7, 40, false, udp(numbers(60))[:60])
+	for _, tt := range []struct {
+		name   string
+		frames [][]byte
+		second []uint32 // of each frame, 0 for the first
+		want   []int    // frames that complete a datagram
+	}{
+		{"each fragment", [][]byte{first, first, second, second}, nil, []int{3, 4}},
+		{"each fragment, the last first", [][]byte{second, second, first, first}, nil, []int{3, 4}},
+		{"one behind the other", [][]byte{first, second, first, second}, nil, []int{2, 4}},
+		{"only the first", [][]byte{first, first, second}, nil, []int{3}},
+		{"three times", [][]byte{first, first, first, second}, nil, []int{4}},
+		{"another one with the same identification", [][]byte{first, first, second, first, other}, []uint32{0, 0, 0, 9, 9}, []int{3, 5}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := pcapStart(little, pcapMicro, 65535, linkRaw)
+			for i, frame := range tt.frames {
+				b = pcapAppend(b, little, 1000+append(tt.second, 0, 0, 0, 0)[i], 0, frame, len(frame))
+			}
+			all, stats := mustRead(t, b)
+			var got []int
+			for _, d := range all {
+				got = append(got, d.Number)
+			}
+			if !slices.Equal(got, tt.want) || stats.Unfinished != 0 || stats.Evicted != 0 || stats.Other.Malformed != 0 {
+				t.Errorf("got %v, want %v, and %+v", got, tt.want, stats)
+			}
+		})
 	}
 }

@@ -152,7 +152,7 @@ func (t *tally) sawLink(link uint16) {
 // stats collects the counts of a source.
 func (d *decoder) stats(p *progress) Stats {
 	s := d.tally.stats()
-	s.Unfinished, s.Evicted = len(d.joiner.order), d.joiner.evicted
+	s.Unfinished, s.Evicted = d.joiner.unfinished(), d.joiner.evicted
 	s.BytesRead, s.Size = p.get()
 	return s
 }
