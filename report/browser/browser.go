@@ -8,14 +8,12 @@
 package browser
 
 import (
-	"errors"
 	"io"
 	"sync"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
 // Options set the look of the browser and its source.
@@ -32,7 +30,7 @@ type Options struct {
 	Start func() time.Time
 	// Compile makes a filter of an expression. The filter is used by one
 	// goroutine at a time. An error may be a [*report.FilterError].
-	Compile func(expr string) (func(*dissect.Record) bool, error)
+	Compile canvas.Compiler
 	// Complete returns continuations of an unfinished expression; nil for none.
 	Complete func(begun string) []string
 	// Command returns a command that decodes the message of a record.
@@ -46,10 +44,7 @@ type Options struct {
 type Browser struct {
 	opts Options
 	scan sync.Mutex // held while the captures are read
-
-	mu   sync.Mutex
-	prog *tea.Program
-	quit bool
+	canvas.Program
 }
 
 // New returns a browser.
@@ -63,32 +58,13 @@ const framesPerSecond = 30
 // messages. Keys come from in; out is the terminal, which Run leaves as it was.
 func (b *Browser) Run(in io.Reader, out io.Writer) error {
 	m := newModel(b)
-	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(framesPerSecond))
-	b.mu.Lock()
-	stopped := b.quit
-	b.prog = p // to which Stop then can send, since it runs or will
-	b.mu.Unlock()
-	if stopped {
-		return nil
+	defer func() {
+		m.cancel()
+		b.scan.Lock() // until nothing reads any more
+		b.scan.Unlock()
+	}()
+	if err := b.Program.Run(m, in, out, framesPerSecond); err != nil {
+		return err
 	}
-	defer b.Stop()
-	_, err := p.Run()
-	m.cancel()
-	b.scan.Lock() // until nothing reads any more
-	defer b.scan.Unlock()
-	if err == nil || errors.Is(err, tea.ErrInterrupted) {
-		return m.damage
-	}
-	return err
-}
-
-// Stop ends Run, and makes it end at once if it has not begun.
-func (b *Browser) Stop() {
-	b.mu.Lock()
-	b.quit = true
-	p := b.prog
-	b.mu.Unlock()
-	if p != nil {
-		p.Quit() // does not wait, and does nothing once the program has ended
-	}
+	return m.damage
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/netip"
 	"path/filepath"
@@ -324,18 +325,18 @@ func TestFilterMistake(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	m := opened(t, scanner(t, "join_flow.pcap"), 100, 30)
 	press(m, "YTorpedoF", "tab")
-	if got := m.input.Value(); got != "TorpedoFire" {
+	if got := m.Input.Value(); got != "TorpedoFire" {
 		t.Errorf("completed to %q", got)
 	}
 	press(m, ".tar", "tab") // target and fields below it
-	if got := m.input.Value(); !strings.HasPrefix(got, "TorpedoFire.target") {
+	if got := m.Input.Value(); !strings.HasPrefix(got, "TorpedoFire.target") {
 		t.Errorf("completed to %q", got)
 	}
 	press(m, "esc", "Ydir == ", "tab")
-	first := m.input.Value()
+	first := m.Input.Value()
 	line(t, m, "c2s  s2c")
 	press(m, "tab")
-	if second := m.input.Value(); first == second || !strings.HasPrefix(second, "dir == ") {
+	if second := m.Input.Value(); first == second || !strings.HasPrefix(second, "dir == ") {
 		t.Errorf("%q after %q", second, first)
 	}
 }
@@ -343,16 +344,16 @@ func TestCompletion(t *testing.T) {
 func TestHistory(t *testing.T) {
 	m := opened(t, scanner(t, "stock_client.pcap"), 100, 30)
 	press(m, "YChat", "enter", "Y", "up", "down")
-	if m.input.Value() != "" {
-		t.Errorf("below the history is %q", m.input.Value())
+	if m.Input.Value() != "" {
+		t.Errorf("below the history is %q", m.Input.Value())
 	}
 	press(m, "seq > 3", "enter", "Y", "up", "up")
-	if m.input.Value() != "Chat" {
-		t.Errorf("two back is %q", m.input.Value())
+	if m.Input.Value() != "Chat" {
+		t.Errorf("two back is %q", m.Input.Value())
 	}
 	press(m, "up", "down")
-	if m.input.Value() != "seq > 3" {
-		t.Errorf("one on is %q", m.input.Value())
+	if m.Input.Value() != "seq > 3" {
+		t.Errorf("one on is %q", m.Input.Value())
 	}
 }
 
@@ -363,7 +364,7 @@ func TestFollow(t *testing.T) {
 	press(m, "Yplayer_name == \"Bot1\" and StateUpdate", "enter", "p")
 	line(t, m, "player Bot1")
 	press(m, "Y")
-	m.input.SetValue("")
+	m.Input.SetValue("")
 	press(m, "enter")
 	want := 0
 	conversation, player := m.rec.Conversation, m.rec.Player.Index
@@ -381,7 +382,7 @@ func TestFollow(t *testing.T) {
 	}
 
 	press(m, "YStateUpdate", "enter", "o", "Y")
-	m.input.SetValue("")
+	m.Input.SetValue("")
 	press(m, "enter")
 	id := m.of.follow.object
 	want = 0
@@ -654,10 +655,10 @@ func TestMemory(t *testing.T) {
 	if m.count() != total {
 		t.Fatalf("%d rows", m.count())
 	}
-	// A bit for each message, a rank for every 512, and a mark for every 1024; a
-	// growing slice has room for a quarter more.
-	const most = (total/8 + total/128 + total/64) * 5 / 4
-	if n := m.index.size(); n > most+4096 {
+	// A bit for each message and a mark for every 1024; a growing slice has room for a
+	// quarter more.
+	const most = (total/8 + total/64) * 5 / 4
+	if n := 8*cap(m.index.bits) + 16*cap(m.index.marks); n > most+4096 {
 		t.Errorf("the index of %d messages has %d bytes, more than %d", total, n, most)
 	}
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > most+16<<20 {
@@ -774,4 +775,17 @@ func TestIndex(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A fault while captures are read reaches the caller of Run, which reports it.
+func TestPanicOfReading(t *testing.T) {
+	o := scanner(t, "stock_client.pcap")
+	o.Scan = func(int, func(*dissect.Record) bool) error { panic(errStop) }
+	keys, _ := io.Pipe()
+	defer func() {
+		if fault := recover(); fault != errStop {
+			t.Errorf("Run ends with %v", fault)
+		}
+	}()
+	t.Errorf("Run returns %v", New(o).Run(keys, io.Discard))
 }

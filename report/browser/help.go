@@ -38,25 +38,12 @@ var helpText = [][2]string{
 // helpLines returns the help from the line at the top on.
 func (m *model) helpLines(room int) []string {
 	m.help = min(m.help, max(len(helpText)-room, 0))
-	var out []string
-	for _, k := range helpText[m.help:] {
-		if len(out) == room {
-			break
-		}
-		r := m.look.Row(m.width).Add(canvas.Plain, " ")
-		if k[0] == "" {
-			r.Add(canvas.Plain, k[1])
-		} else {
-			r.Add(canvas.Accent, m.look.Pad(k[0], 19, false)).Add(canvas.Plain, " "+k[1])
-		}
-		out = append(out, r.String())
-	}
-	return out
+	return m.Help(helpText[m.help:], 19, room)
 }
 
 // helpKey obeys a key while there is help.
 func (m *model) helpKey(name string) {
-	if by := m.by(name, max(m.height-3, 1)); by != 0 {
+	if by := canvas.Scroll(name, max(m.Height-3, 1)); by != 0 {
 		m.help = min(max(m.help+by, 0), len(helpText))
 		return
 	}

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
@@ -14,8 +13,7 @@ type index struct {
 	total int // records
 	shown int // records in the list
 	bits  []uint64
-	ranks []int32 // records in the list before every rankWords words
-	marks []mark  // of every markEvery records
+	marks []mark // of every markEvery records
 }
 
 // A mark is the frame and the time of a record.
@@ -24,10 +22,7 @@ type mark struct {
 	at    int64
 }
 
-const (
-	rankWords = 8
-	markEvery = 1024
-)
+const markEvery = 1024
 
 // add adds the next record.
 func (x *index) add(shown bool, frame int, at time.Time) {
@@ -35,9 +30,6 @@ func (x *index) add(shown bool, frame int, at time.Time) {
 		x.marks = append(x.marks, mark{frame, packet.Nanos(at)})
 	}
 	if x.total%64 == 0 {
-		if len(x.bits)%rankWords == 0 {
-			x.ranks = append(x.ranks, int32(x.shown))
-		}
 		x.bits = append(x.bits, 0)
 	}
 	if shown {
@@ -57,9 +49,8 @@ func (x *index) row(record int) int {
 	if record >= x.total {
 		return x.shown
 	}
-	word := record / 64
-	n := int(x.ranks[word/rankWords])
-	for _, w := range x.bits[word/rankWords*rankWords : word] {
+	word, n := record/64, 0
+	for _, w := range x.bits[:word] {
 		n += bits.OnesCount64(w)
 	}
 	return n + bits.OnesCount64(x.bits[word]&(1<<(record%64)-1))
@@ -67,16 +58,8 @@ func (x *index) row(record int) int {
 
 // record returns the record of a row of the list, which must exist.
 func (x *index) record(row int) int {
-	i, found := slices.BinarySearch(x.ranks, int32(row))
-	if found { // the last of equal ones, since those before it hold nothing
-		for i+1 < len(x.ranks) && int(x.ranks[i+1]) == row {
-			i++
-		}
-	} else {
-		i--
-	}
-	n := row - int(x.ranks[i])
-	for word := i * rankWords; ; word++ {
+	n := row
+	for word := 0; ; word++ {
 		w := x.bits[word]
 		if c := bits.OnesCount64(w); n >= c {
 			n -= c
@@ -98,6 +81,3 @@ func (x *index) before(less func(mark) bool) int {
 	}
 	return max(i-1, 0) * markEvery
 }
-
-// size returns the memory of the index in bytes.
-func (x *index) size() int { return 8*cap(x.bits) + 4*cap(x.ranks) + 16*cap(x.marks) }

@@ -1,19 +1,16 @@
 package browser
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
-	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -28,29 +25,23 @@ const (
 	panes // how many there are
 )
 
-// A question is one that the user is asked.
-type question int
-
+// The questions that only the browser asks.
 const (
-	nothing question = iota
-	aFilter
-	aText
-	aFrame
-	aTime
-	questions // how many there are
+	askText  canvas.Question = "search: "
+	askFrame canvas.Question = "go to frame: "
 )
 
 // model is the program that runs on the terminal.
 type model struct {
+	canvas.Screen
+
 	b    *Browser
-	look canvas.Look
 	zone *time.Location
 
-	width, height int
-	focus         pane
-	zoomed        bool
-	help          int  // line of help at the top, -1 for none
-	command       bool // the copied command is shown
+	focus   pane
+	zoomed  bool
+	help    int  // line of help at the top, -1 for none
+	command bool // the copied command is shown
 
 	// The list.
 	job           *job
@@ -81,15 +72,11 @@ type model struct {
 	byteTop  int // line
 
 	// The question.
-	asking  question
-	input   textinput.Model
-	reason  string // why the answer is refused, or a key has no effect
-	column  int    // of the mistake in the answer, -1 for none
 	said    string // effect of the last key
 	offers  []string
 	offered int
 	begun   string // before the first offer
-	history [questions][]string
+	history map[canvas.Question][]string
 	past    int // entries of the history back
 	text    string
 	back    bool // the last search went back
@@ -110,28 +97,21 @@ type sinkKey struct {
 var forms = [...]table.Times{table.Relative, table.Clock, table.UTCDate, table.Delta, table.Epoch}
 
 func newModel(b *Browser) *model {
-	m := &model{
-		b: b, look: canvas.New(b.opts.Color, b.opts.ASCII), zone: time.Local, width: 80, height: 24, help: -1, anchor: -1, column: -1,
-		input: textinput.New(), closed: map[string]bool{}, teller: table.NewTeller(),
+	return &model{
+		Screen: canvas.NewScreen(canvas.New(b.opts.Color, b.opts.ASCII), 4096),
+		b:      b, zone: time.Local, help: -1, anchor: -1, closed: map[string]bool{}, history: map[canvas.Question][]string{}, teller: table.NewTeller(),
 	}
-	m.input.Prompt = ""
-	m.input.CharLimit = 4096
-	m.input.KeyMap.Paste.SetEnabled(false) // it runs other programs; terminals paste by themselves
-	m.input.SetVirtualCursor(false)
-	m.input.SetStyles(textinput.Styles{})
-	return m
 }
 
 // Init implements [tea.Model].
 func (m *model) Init() tea.Cmd {
-	s := selection{expr: m.b.opts.Filter}
-	if s.expr != "" {
-		var err error
-		if s.match, err = m.b.opts.Compile(s.expr); err != nil {
-			m.reason = clean(err.Error())
-			s.expr = ""
+	var s selection
+	if expr := m.b.opts.Filter; expr != "" {
+		if keep, ok := m.Compile(m.b.opts.Compile, expr); ok {
+			s.expr, s.match = expr, keep
 		}
-		m.remember(aFilter, m.b.opts.Filter)
+		m.Column = -1 // nothing is asked
+		m.remember(canvas.AskFilter, expr)
 	}
 	m.of = s
 	return m.list(s)
@@ -139,18 +119,16 @@ func (m *model) Init() tea.Cmd {
 
 // Update implements [tea.Model].
 func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
-	var cmd tea.Cmd
+	cmd, done := m.Handle(message)
+	if done {
+		return m, cmd
+	}
 	switch msg := message.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
 		m.sinks, m.tries = nil, 0
 	case tea.KeyPressMsg:
 		m.tries = 0
 		cmd = m.key(msg)
-	case tea.PasteMsg:
-		if m.asking != nothing {
-			cmd = m.edit(msg)
-		}
 	case tea.MouseWheelMsg:
 		m.tries = 0
 		m.wheel(msg.Mouse())
@@ -258,7 +236,7 @@ func (m *model) listed(msg listed) {
 func (m *model) tell(err error) {
 	if err != nil && !m.failed {
 		m.damage, m.failed = err, true
-		m.reason = clean(err.Error())
+		m.Reason = clean(err.Error())
 	}
 }
 
@@ -285,7 +263,7 @@ func (m *model) loaded(msg loaded) {
 		m.top = max(row-m.page(messages)/2, 0)
 	}
 	if msg.short {
-		m.reason = "the captures have changed, and cannot be read as before"
+		m.Reason = "the captures have changed, and cannot be read as before"
 		m.index.shown = min(m.index.shown, m.win.from+len(m.win.rows))
 	}
 }
@@ -297,7 +275,7 @@ func (m *model) found(msg found) {
 	m.job = nil
 	switch {
 	case msg.record < 0:
-		m.reason = "no line has " + clean(m.text)
+		m.Reason = "no line has " + clean(m.text)
 		return
 	case msg.wrapped && m.back:
 		m.said = "found from the end on"
@@ -458,22 +436,16 @@ func (m *model) sink(width int, color bool) *table.Sink {
 
 func (m *model) times() table.Times { return forms[m.form] }
 
-func (m *model) edit(msg tea.Msg) (cmd tea.Cmd) {
-	m.input, cmd = m.input.Update(msg)
-	m.offers, m.column, m.reason = nil, -1, ""
-	return cmd
+func (m *model) edit(msg tea.Msg) tea.Cmd {
+	m.offers = nil
+	return m.Edit(msg)
 }
 
 // key obeys a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
-	case name == "ctrl+c":
-		m.cancel()
-		return tea.Quit
-	case name == "ctrl+z":
-		return tea.Suspend
-	case m.asking != nothing:
+	case m.Asking != canvas.Nothing:
 		return m.answer(k, name)
 	case m.help >= 0:
 		m.helpKey(name)
@@ -484,7 +456,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	m.reason, m.said = "", ""
+	m.Reason, m.said = "", ""
 	switch name {
 	case "q":
 		m.cancel()
@@ -492,13 +464,13 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "?", "f1":
 		m.help = 0
 	case "Y", "&", "F":
-		return m.ask(aFilter, m.of.expr)
+		return m.ask(canvas.AskFilter, m.of.expr)
 	case "/":
-		return m.ask(aText, "")
+		return m.ask(askText, "")
 	case ":", "ctrl+g":
-		return m.ask(aFrame, "")
+		return m.ask(askFrame, "")
 	case "t":
-		return m.ask(aTime, "")
+		return m.ask(canvas.AskTime, "")
 	case "n":
 		return m.again(m.back)
 	case "N", "shift+n":
@@ -547,16 +519,16 @@ func (m *model) move(key string) {
 	case messages:
 		switch key {
 		case "left", "h":
-			m.shift = max(m.shift-m.width/4, 0)
+			m.shift = max(m.shift-m.Width/4, 0)
 			return
 		case "right", "l":
-			m.shift = min(m.shift+m.width/4, maxShift)
+			m.shift = min(m.shift+m.Width/4, maxShift)
 			return
 		case "enter":
 			m.focus = fields
 			return
 		}
-		m.cursor = min(max(m.cursor+m.by(key, m.page(messages)), 0), max(m.count()-1, 0))
+		m.cursor = min(max(m.cursor+canvas.Scroll(key, m.page(messages)), 0), max(m.count()-1, 0))
 	case fields:
 		switch key {
 		case "left", "h":
@@ -571,7 +543,7 @@ func (m *model) move(key string) {
 			}
 			return
 		}
-		m.pick(m.field + m.by(key, m.page(fields)))
+		m.pick(m.field + canvas.Scroll(key, m.page(fields)))
 	case hex, panes:
 		var by int
 		switch key {
@@ -580,7 +552,7 @@ func (m *model) move(key string) {
 		case "right", "l":
 			by = 1
 		default:
-			by = perRow * m.by(key, m.page(hex))
+			by = perRow * canvas.Scroll(key, m.page(hex))
 		}
 		if to := m.byteAt + by; by > perRow || by < -perRow { // as far as there is
 			m.byteAt = min(max(to, 0), max(len(m.parts.bytes)-1, 0))
@@ -593,32 +565,6 @@ func (m *model) move(key string) {
 
 // maxShift bounds how far lines are shifted.
 const maxShift = 4000
-
-// far is more rows than there are.
-const far = 1 << 30
-
-// by returns by how many rows a key moves.
-func (m *model) by(key string, page int) int {
-	switch key {
-	case "up", "k", "ctrl+p":
-		return -1
-	case "down", "j", "ctrl+n":
-		return 1
-	case "pgup", "b", "ctrl+b":
-		return -page
-	case "pgdown", "f", "ctrl+f", "space", " ":
-		return page
-	case "u", "ctrl+u":
-		return -max(page/2, 1)
-	case "d", "ctrl+d":
-		return max(page/2, 1)
-	case "home", "g", "<":
-		return -far
-	case "end", "G", ">", "shift+g":
-		return far
-	}
-	return 0
-}
 
 // pick chooses a row of the fields.
 func (m *model) pick(row int) {
@@ -665,7 +611,7 @@ const maxClosed = 1000
 func (m *model) again(back bool) tea.Cmd {
 	switch {
 	case m.text == "":
-		m.reason = "nothing was searched for; / searches"
+		m.Reason = "nothing was searched for; / searches"
 		return nil
 	case m.busy():
 		return nil
@@ -679,14 +625,14 @@ func (m *model) busy() bool {
 	if m.index != nil && !m.listing {
 		return false
 	}
-	m.reason = "the captures are still being read"
+	m.Reason = "the captures are still being read"
 	return true
 }
 
 // record returns the record at hand; without one it says so.
 func (m *model) record() *dissect.Record {
 	if m.rec == nil {
-		m.reason = "there is no message"
+		m.Reason = "there is no message"
 	}
 	return m.rec
 }
@@ -724,7 +670,7 @@ func (m *model) followObject() tea.Cmd {
 		id = m.parts.rows[i].Object
 	}
 	if id == 0 {
-		m.reason = "the message names no object"
+		m.Reason = "the message names no object"
 		return nil
 	}
 	return m.relist(selection{m.of.expr, m.of.match, objectOf(r, id)})
@@ -745,7 +691,7 @@ func (m *model) copy() tea.Cmd {
 		return nil
 	}
 	if len(r.Bytes)+len(r.Payload) == 0 {
-		m.reason = "this row has no bytes to decode"
+		m.Reason = "this row has no bytes to decode"
 		return nil
 	}
 	m.copied = m.b.opts.Command(r)
@@ -754,22 +700,20 @@ func (m *model) copy() tea.Cmd {
 	if native == nil {
 		return tea.SetClipboard(text)
 	}
-	return tea.Batch(tea.SetClipboard(text), func() tea.Msg { native(text); return nil })
+	return tea.Batch(tea.SetClipboard(text), canvas.Guard(func() tea.Msg { native(text); return nil }))
 }
 
 // ask asks the user for something, and proposes an answer.
-func (m *model) ask(q question, proposed string) tea.Cmd {
-	m.asking, m.reason, m.column, m.offers, m.past = q, "", -1, nil, 0
-	m.input.SetValue(proposed)
-	m.input.CursorEnd()
-	return m.input.Focus()
+func (m *model) ask(q canvas.Question, proposed string) tea.Cmd {
+	m.offers, m.past = nil, 0
+	return m.Ask(q, proposed)
 }
 
 // maxHistory bounds the answers that are remembered.
 const maxHistory = 100
 
 // remember adds an answer to the history of a question.
-func (m *model) remember(q question, text string) {
+func (m *model) remember(q canvas.Question, text string) {
 	h := m.history[q]
 	if text == "" || len(h) > 0 && h[len(h)-1] == text {
 		return
@@ -782,7 +726,7 @@ func (m *model) remember(q question, text string) {
 
 // recall shows an earlier answer, or a later one.
 func (m *model) recall(by int) {
-	h := m.history[m.asking]
+	h := m.history[m.Asking]
 	past := min(max(m.past+by, 0), len(h))
 	if past == m.past {
 		return
@@ -792,19 +736,18 @@ func (m *model) recall(by int) {
 	if past > 0 {
 		text = h[len(h)-past]
 	}
-	m.input.SetValue(text)
-	m.input.CursorEnd()
-	m.column, m.reason, m.offers = -1, "", nil
+	m.Propose(text)
+	m.Column, m.Reason, m.offers = -1, "", nil
 }
 
 // answer takes a key while the user writes an answer.
 func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	switch name {
 	case "esc":
-		m.close()
+		m.Dismiss()
 		return nil
 	case "enter":
-		return m.answered(m.input.Value())
+		return m.answered(m.Input.Value())
 	case "tab":
 		m.complete(1)
 		return nil
@@ -821,24 +764,18 @@ func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 	return m.edit(k)
 }
 
-// close ends a question.
-func (m *model) close() {
-	m.asking, m.reason, m.column, m.offers = nothing, "", -1, nil
-	m.input.Blur()
-}
-
 // complete completes the word before the cursor, or takes the next offer.
 func (m *model) complete(by int) {
-	if m.asking != aFilter || m.b.opts.Complete == nil {
+	if m.Asking != canvas.AskFilter || m.b.opts.Complete == nil {
 		return
 	}
-	value := []rune(m.input.Value())
-	at := min(m.input.Position(), len(value))
+	value := []rune(m.Input.Value())
+	at := min(m.Input.Position(), len(value))
 	if len(m.offers) == 0 {
 		m.begun = string(value[:at])
 		m.offers = m.b.opts.Complete(m.begun)
 		if len(m.offers) == 0 {
-			m.reason = "nothing to offer here"
+			m.Reason = "nothing to offer here"
 			return
 		}
 		m.offered = -1
@@ -861,9 +798,9 @@ func (m *model) complete(by int) {
 // put replaces the answer up to the cursor.
 func (m *model) put(begin string, end []rune) {
 	offers, offered := m.offers, m.offered
-	m.input.SetValue(begin + string(end))
-	m.input.SetCursor(len([]rune(begin)))
-	m.offers, m.offered, m.reason, m.column = offers, offered, "", -1
+	m.Input.SetValue(begin + string(end))
+	m.Input.SetCursor(len([]rune(begin)))
+	m.offers, m.offered, m.Reason, m.Column = offers, offered, "", -1
 }
 
 // commonStart returns the longest start that texts have in common.
@@ -879,35 +816,34 @@ func commonStart(all []string) string {
 
 // answered obeys an answer.
 func (m *model) answered(text string) tea.Cmd {
-	q := m.asking
+	q := m.Asking
 	switch q {
-	case aFilter:
+	case canvas.AskFilter:
 		return m.apply(text)
-	case aText:
-		m.close()
+	case askText:
+		m.Dismiss()
 		if text != "" {
 			m.text, m.back = text, false
 			m.remember(q, text)
 		}
 		return m.again(false)
-	case aFrame:
+	case askFrame:
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 0 {
-			m.reason = "a frame is a number; t goes to a time"
+			m.Reason = "a frame is a number; t goes to a time"
 			return nil
 		}
-		m.close()
+		m.Dismiss()
 		return m.jump(func(k mark) bool { return k.frame < n }, func(r *dissect.Record) bool { return r.Datagram.Number >= n })
-	case aTime:
+	case canvas.AskTime:
 		since, err := canvas.Since(text)
 		if err != nil {
-			m.reason = err.Error()
+			m.Reason = err.Error()
 			return nil
 		}
-		m.close()
+		m.Dismiss()
 		to := m.b.opts.Start().Add(since)
 		return m.jump(func(k mark) bool { return k.at < packet.Nanos(to) }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
-	case nothing, questions:
 	}
 	return nil
 }
@@ -919,7 +855,7 @@ func (m *model) jump(before func(mark) bool, wanted func(*dissect.Record) bool) 
 		return nil
 	}
 	if m.index.shown == 0 {
-		m.reason = "there are no messages"
+		m.Reason = "there are no messages"
 		return nil
 	}
 	m.wanted = wanted
@@ -928,23 +864,16 @@ func (m *model) jump(before func(mark) bool, wanted func(*dissect.Record) bool) 
 
 // apply makes an expression the filter, unless there is something wrong with it.
 func (m *model) apply(expr string) tea.Cmd {
-	s := selection{expr: expr, follow: m.of.follow}
-	if strings.TrimSpace(expr) == "" {
-		s.expr = ""
-	} else {
-		var err error
-		if s.match, err = m.b.opts.Compile(expr); err != nil {
-			m.reason = clean(err.Error())
-			if at := (*report.FilterError)(nil); errors.As(err, &at) {
-				m.column = at.Column
-				m.input.SetCursor(at.Column)
-			}
-			return nil
-		}
+	match, ok := m.Compile(m.b.opts.Compile, expr)
+	if !ok {
+		return nil
 	}
-	m.remember(aFilter, s.expr)
-	m.close()
-	return m.relist(s)
+	if match == nil {
+		expr = ""
+	}
+	m.remember(canvas.AskFilter, expr)
+	m.Dismiss()
+	return m.relist(selection{expr, match, m.of.follow})
 }
 
 // wheel scrolls the pane below the pointer.
@@ -1015,10 +944,4 @@ func (m *model) click(e tea.Mouse) {
 }
 
 // clean returns text from the network or the user for a line of the screen.
-func clean(s string) string {
-	const limit = 2000
-	if len(s) > limit {
-		s = s[:limit]
-	}
-	return report.Escape(s)
-}
+func clean(s string) string { return canvas.Clean(s, 2000) }

@@ -34,9 +34,9 @@ func (a *area) has(x, y int) bool {
 // foot is how many lines are below the panes.
 func (m *model) foot() int {
 	switch {
-	case m.asking == nothing || m.height < 6:
+	case m.Asking == canvas.Nothing || m.Height < 6:
 		return 1
-	case m.column >= 0 || m.reason != "" || len(m.offers) > 1:
+	case m.Column >= 0 || m.Reason != "" || len(m.offers) > 1:
 		return 3
 	}
 	return 1
@@ -44,20 +44,20 @@ func (m *model) foot() int {
 
 // areas returns the places of the panes that are there.
 func (m *model) areas() []area {
-	y, room := 1, m.height-1-m.foot()
+	y, room := 1, m.Height-1-m.foot()
 	switch {
-	case m.width <= 0 || room <= 0:
+	case m.Width <= 0 || room <= 0:
 		return nil
 	case m.zoomed || room < leastStacked:
-		return []area{{m.focus, 0, y, m.width, room}}
-	case m.width >= wide:
+		return []area{{m.focus, 0, y, m.Width, room}}
+	case m.Width >= wide:
 		list := max(room*11/20, 4)
-		left := m.width - hexWidth
-		return []area{{messages, 0, y, m.width, list}, {fields, 0, y + list, left, room - list}, {hex, left, y + list, hexWidth, room - list}}
+		left := m.Width - hexWidth
+		return []area{{messages, 0, y, m.Width, list}, {fields, 0, y + list, left, room - list}, {hex, left, y + list, hexWidth, room - list}}
 	}
 	list := room * 9 / 20
 	bytes := min(max(room/4, 3), 18)
-	return []area{{messages, 0, y, m.width, list}, {fields, 0, y + list, m.width, room - list - bytes}, {hex, 0, y + room - bytes, m.width, bytes}}
+	return []area{{messages, 0, y, m.Width, list}, {fields, 0, y + list, m.Width, room - list - bytes}, {hex, 0, y + room - bytes, m.Width, bytes}}
 }
 
 // page returns how many rows of a pane are in sight.
@@ -72,45 +72,29 @@ func (m *model) page(p pane) int {
 
 // View implements [tea.Model].
 func (m *model) View() tea.View {
-	v := tea.NewView(strings.Join(m.lines(), "\n"))
-	v.AltScreen = true
+	v := m.Draw(m.lines(), m.foot()/2)
 	v.MouseMode = tea.MouseModeCellMotion
-	if m.asking != nothing && m.height > 0 {
-		if c := m.input.Cursor(); c != nil {
-			c.X = min(c.X+len(prompts[m.asking]), max(m.width-1, 0))
-			c.Y = m.height - 1
-			if m.foot() > 1 {
-				c.Y--
-			}
-			v.Cursor = c
-		}
-	}
 	return v
 }
-
-var prompts = [questions]string{aFilter: "filter: ", aText: "search: ", aFrame: "go to frame: ", aTime: "go to time: "}
 
 // lines returns the screen: as many lines as it is high, none wider than it is
 // wide.
 func (m *model) lines() []string {
-	if m.width <= 0 || m.height <= 0 {
+	if m.Width <= 0 || m.Height <= 0 {
 		return nil
 	}
 	out := []string{m.title()}
-	if m.height == 1 {
+	if m.Height == 1 {
 		return out
 	}
-	room := m.height - 1 - m.foot()
+	room := m.Height - 1 - m.foot()
 	switch {
 	case m.help >= 0:
 		out = append(out, m.helpLines(room)...)
 	default:
 		out = append(out, m.panes()...)
 	}
-	for len(out) < 1+room {
-		out = append(out, "")
-	}
-	out = out[:1+room]
+	out = canvas.Exactly(out, 1+room)
 	if m.command && m.help < 0 {
 		m.overlay(out)
 	}
@@ -119,7 +103,6 @@ func (m *model) lines() []string {
 
 // title returns the first line: source, place and the length of the list.
 func (m *model) title() string {
-	r := m.look.Row(m.width)
 	right := ""
 	switch n := m.count(); {
 	case m.listing && m.index == nil:
@@ -141,9 +124,7 @@ func (m *model) title() string {
 	if m.of.expr != "" {
 		name += "  filter " + clean(m.of.expr)
 	}
-	right = m.look.Cut(right, m.width)
-	name = m.look.Cut(name, max(m.width-len(right)-1, 0))
-	return r.Add(canvas.Bar, name).Fill(canvas.Bar, m.width-len(right)).Add(canvas.Bar, right).Fill(canvas.Bar, m.width).String()
+	return m.Bar(name, right, 0)
 }
 
 // panes returns the lines of all panes.
@@ -159,36 +140,28 @@ func (m *model) panes() []string {
 		default:
 			lines = m.byteLines(a)
 		}
-		for len(lines) < a.height {
-			lines = append(lines, "")
-		}
+		lines = canvas.Exactly(lines, a.height)
 		if a.x == 0 {
 			out = append(out, lines...)
 			continue
 		}
-		for i, line := range lines { // beside the pane before
-			left := &out[len(out)-len(lines)+i]
-			*left += strings.Repeat(" ", max(a.x-canvas.Width(*left), 0)) + line
-		}
+		canvas.Beside(out[len(out)-len(lines):], lines, a.x)
 	}
 	return out
 }
 
 // head returns the title of a pane.
 func (m *model) head(a area, text string) string {
-	st, mark := canvas.Title, " "
-	if a.pane == m.focus {
-		st, mark = canvas.Active, m.look.Mark
-	}
-	return m.look.Row(a.width).Add(st, mark+text).Fill(st, a.width).String()
+	r, st := m.Head(a.width, a.pane == m.focus)
+	return r.Add(st, text).Fill(st, a.width).String()
 }
 
 // mark returns the style and the sign of the chosen row of a pane.
 func (m *model) chosen(p pane) (canvas.Style, string) {
 	if p == m.focus {
-		return canvas.Marked, m.look.Mark
+		return canvas.Marked, m.Mark
 	}
-	return canvas.Chosen, m.look.Mark
+	return canvas.Chosen, m.Mark
 }
 
 // messageLines returns the pane of messages.
@@ -204,14 +177,14 @@ func (m *model) messageLines(a area) []string {
 		if m.index.total == 0 {
 			text = "the captures hold no traffic of the game"
 		}
-		return append(out, m.look.Row(a.width).Add(canvas.Warn, " "+text).String())
+		return append(out, m.Row(a.width).Add(canvas.Warn, " "+text).String())
 	}
 	for row := m.top; row < n && len(out) < a.height; row++ {
 		rec := m.win.has(row)
-		r := m.look.Row(a.width)
+		r := m.Row(a.width)
 		switch {
 		case rec == nil:
-			r.Add(canvas.Faint, " "+m.look.More)
+			r.Add(canvas.Faint, " "+m.More)
 		case row == m.cursor:
 			st, sign := m.chosen(messages)
 			r.Add(st, sign+m.shifted(m.sink(m.lineWidth(a), false).Line(rec))).Fill(st, a.width)
@@ -249,7 +222,7 @@ func (m *model) fieldLines(a area) []string {
 	if m.rec == nil {
 		text := "Fields"
 		if m.count() > 0 {
-			text += "  reading " + m.look.More
+			text += "  reading " + m.More
 		}
 		return []string{m.head(a, text)}
 	}
@@ -271,7 +244,7 @@ func (m *model) fieldLines(a area) []string {
 			plain, sign = m.chosen(fields)
 			faint = plain
 		}
-		r := m.look.Row(a.width).Add(plain, sign)
+		r := m.Row(a.width).Add(plain, sign)
 		switch {
 		case !p.field && p.remark && i != m.field:
 			r.Add(canvas.Warn, p.Name)
@@ -282,13 +255,13 @@ func (m *model) fieldLines(a area) []string {
 		default:
 			mark := "  "
 			if p.Group {
-				mark = m.look.Opened + " "
+				mark = m.Opened + " "
 				if m.closed[m.pathOf(at)] {
-					mark = m.look.Mark + " "
+					mark = m.Mark + " "
 				}
 			}
-			r.Add(faint, m.look.Pad(p.place(m.parts.at), places, false)+"  ")
-			r.Add(plain, m.look.Pad(strings.Repeat("  ", p.Depth)+mark+p.Name, names, false)+"  "+p.Value)
+			r.Add(faint, m.Pad(p.place(m.parts.at), places, false)+"  ")
+			r.Add(plain, m.Pad(strings.Repeat("  ", p.Depth)+mark+p.Name, names, false)+"  "+p.Value)
 		}
 		if i == m.field {
 			r.Fill(plain, a.width)
@@ -331,7 +304,7 @@ func (m *model) byteLines(a area) []string {
 
 // highlighted returns a line of bytes in which those from off to end are marked.
 func (m *model) highlighted(line string, from, off, end int, a area) string {
-	r := m.look.Row(a.width)
+	r := m.Row(a.width)
 	if off >= end {
 		return r.Add(canvas.Plain, line).String()
 	}
@@ -369,7 +342,7 @@ func (m *model) byteUnder(column, line int) int {
 // overlay draws the copied command over the last lines of the panes.
 func (m *model) overlay(out []string) {
 	text := m.copied
-	width := max(m.width-2, 1)
+	width := max(m.Width-2, 1)
 	var lines []string
 	for len(text) > width && len(lines) < len(out)-3 {
 		cut := width
@@ -386,46 +359,44 @@ func (m *model) overlay(out []string) {
 		if i == 0 {
 			st = canvas.Title
 		}
-		out[len(out)-len(lines)+i] = m.look.Row(m.width).Add(st, " "+line).Fill(st, m.width).String()
+		out[len(out)-len(lines)+i] = m.Row(m.Width).Add(st, " "+line).Fill(st, m.Width).String()
 	}
 }
 
 // bottom returns the last lines: a question, a reason, or which keys there are.
 func (m *model) bottom() []string {
-	r := m.look.Row(m.width)
+	r := m.Row(m.Width)
 	switch {
-	case m.asking != nothing:
-		prompt := prompts[m.asking]
-		m.input.SetWidth(max(m.width-len(prompt)-1, 1))
-		bar := r.Add(canvas.Accent, prompt).Add(canvas.Plain, m.input.View()).String()
+	case m.Asking != canvas.Nothing:
+		bar := m.Question()
 		if m.foot() == 1 {
 			return []string{bar}
 		}
-		above, below := m.look.Row(m.width), m.look.Row(m.width)
+		above, below := m.Row(m.Width), m.Row(m.Width)
 		switch {
-		case m.reason != "":
-			above.Add(canvas.Bad, m.reason)
+		case m.Reason != "":
+			above.Add(canvas.Bad, m.Reason)
 		case len(m.offers) > 1:
 			m.addOffers(above)
 		}
-		if m.column >= 0 {
-			x := len(prompt)
-			if c := m.input.Cursor(); c != nil {
+		if m.Column >= 0 {
+			x := len(m.Asking)
+			if c := m.Input.Cursor(); c != nil {
 				x += c.X
 			}
-			below.Fill(canvas.Plain, min(x, m.width-1)).Add(canvas.Bad, "^")
+			below.Fill(canvas.Plain, min(x, m.Width-1)).Add(canvas.Bad, "^")
 		} else {
 			below.Add(canvas.Faint, "enter applies, esc cancels, tab completes, up and down: earlier ones")
 		}
 		return []string{above.String(), bar, below.String()}
-	case m.reason != "":
-		r.Add(canvas.Bad, m.reason)
+	case m.Reason != "":
+		r.Add(canvas.Bad, m.Reason)
 	case m.help >= 0:
 		r.Add(canvas.Faint, "q goes back, arrows scroll")
 	case m.said != "":
 		r.Add(canvas.Accent, m.said)
 	default:
-		r.Add(canvas.Faint, keysLine(m.width))
+		r.Add(canvas.Faint, keysLine(m.Width))
 	}
 	return []string{r.String()}
 }

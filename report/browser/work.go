@@ -9,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
@@ -100,6 +101,11 @@ func (m *model) begin(work func(*job)) tea.Cmd {
 	m.job = j
 	go func() {
 		defer close(j.out)
+		defer func() {
+			if v := recover(); v != nil {
+				j.tell(canvas.Fault{Value: v})
+			}
+		}()
 		m.b.scan.Lock()
 		defer m.b.scan.Unlock()
 		if !j.stopped.Load() {

@@ -13,9 +13,8 @@ import (
 	"sync"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
 // Options say how the dashboard looks and where it gets time from.
@@ -36,7 +35,7 @@ type Options struct {
 	// Compile makes a filter of an expression. The filter is used by one
 	// goroutine at a time. An error may be a [*report.FilterError]. Without it there are
 	// no filters.
-	Compile func(expr string) (func(*dissect.Record) bool, error)
+	Compile canvas.Compiler
 }
 
 // ErrQuit is returned for a record that comes after the user quit.
@@ -50,10 +49,10 @@ const frames = 10
 type Dashboard struct {
 	opts Options
 
-	mu   sync.Mutex
-	s    state
-	prog *tea.Program
-	quit bool
+	program canvas.Program
+
+	mu sync.Mutex
+	s  state
 }
 
 // New returns a dashboard that has seen nothing.
@@ -67,11 +66,11 @@ func New(o Options) *Dashboard {
 // Record takes note of a record. It does not wait for the terminal. Its error
 // is [ErrQuit], or nil.
 func (d *Dashboard) Record(r *dissect.Record) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.quit {
+	if d.program.Stopped() {
 		return ErrQuit
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.s.record(r)
 	return nil
 }
@@ -106,36 +105,16 @@ func (d *Dashboard) SetDrops(received, dropped uint64) {
 // Run shows the dashboard until the user quits or Stop is called. Keys come
 // from in; out is the terminal, which Run leaves as it was.
 func (d *Dashboard) Run(in io.Reader, out io.Writer) error {
-	p := tea.NewProgram(newModel(d), tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(frames))
-	d.mu.Lock()
-	stopped := d.quit
-	if !stopped {
-		d.prog = p // to which Stop then can send, since it runs or will
-	}
-	d.mu.Unlock()
-	if stopped {
-		return nil
-	}
 	defer d.Stop()
-	_, err := p.Run()
-	if errors.Is(err, tea.ErrInterrupted) {
-		return nil
-	}
-	return err
+	return d.program.Run(newModel(d), in, out, frames)
 }
 
 // Stop ends Run, and makes it end at once if it has not begun.
 func (d *Dashboard) Stop() {
-	d.mu.Lock()
-	d.quit = true
-	p := d.prog
-	d.mu.Unlock()
 	if d.opts.Pacer != nil {
 		d.opts.Pacer.Stop()
 	}
-	if p != nil {
-		p.Quit() // does not wait, and does nothing once the program has ended
-	}
+	d.program.Stop()
 }
 
 // snapshot returns the present state for the screen.

@@ -513,7 +513,7 @@ func TestKeys(t *testing.T) {
 	lineWith(t, screen(m, 80, 24), "▾Players")
 	press(m, "s")
 	lineWith(t, screen(m, 80, 24), "▾msg/s")
-	for range orders[players] {
+	for range playerOrders {
 		press(m, "s")
 		screen(m, 200, 24)
 	}

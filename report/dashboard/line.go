@@ -19,7 +19,6 @@ const (
 
 // look is how things are drawn.
 type look struct {
-	canvas.Look
 	bars   []rune // of sparklines, from none to most
 	sorted string // of the column that is sorted by
 	out    string // before numbers of the traffic to the player
@@ -28,7 +27,7 @@ type look struct {
 }
 
 func newLook(o Options) look {
-	l := look{Look: canvas.New(o.Color, o.ASCII), bars: []rune(" ▁▂▃▄▅▆▇█"), sorted: "▾", out: "↓", none: "–", seek: "←→"}
+	l := look{bars: []rune(" ▁▂▃▄▅▆▇█"), sorted: "▾", out: "↓", none: "–", seek: "←→"}
 	if o.ASCII {
 		l.bars, l.sorted, l.out, l.none, l.seek = []rune(" .,:-=+*#"), "*", "<", "-", "< >"
 	}

@@ -1,58 +1,30 @@
 package dashboard
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
 
-// sortedLinks returns the links in the chosen order. Equal ones stay ordered by
-// host, client and direction.
-func sortedLinks(rows []measure.Link, by string) []measure.Link {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b measure.Link) int {
-		switch by {
-		case "RTT":
-			return cmp.Compare(b.RTT.Median, a.RTT.Median)
-		case "resent":
-			return cmp.Compare(b.Repeated(), a.Repeated())
-		case "lost":
-			return cmp.Compare(b.Lost(), a.Lost())
-		case "silence":
-			return cmp.Compare(b.Silence, a.Silence)
-		}
-		return cmp.Compare(strings.ToLower(a.Player), strings.ToLower(b.Player))
-	})
-	return rows
+var linkOrders = []order[measure.Link]{
+	{"player", byName(func(l *measure.Link) string { return l.Player })},
+	{"RTT", most(func(l *measure.Link) time.Duration { return l.RTT.Median })},
+	{"resent", most((*measure.Link).Repeated)},
+	{"lost", most((*measure.Link).Lost)},
+	{"silence", most(func(l *measure.Link) time.Duration { return l.Silence })},
 }
 
-// sortedShips returns the streams of ship updates in the chosen order. Equal
-// ones stay ordered by host, client, direction and object.
-func sortedShips(rows []measure.Ship, by string) []measure.Ship {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b measure.Ship) int {
-		switch by {
-		case "player":
-			return cmp.Compare(strings.ToLower(a.Player), strings.ToLower(b.Player))
-		case "per s":
-			return cmp.Compare(b.Rate, a.Rate)
-		case "every":
-			return cmp.Compare(b.Mean, a.Mean)
-		case "jitter":
-			return cmp.Compare(b.Jitter, a.Jitter)
-		case "longest":
-			return cmp.Compare(b.Longest, a.Longest)
-		}
-		return cmp.Compare(strings.ToLower(shipName(&a)), strings.ToLower(shipName(&b)))
-	})
-	return rows
+var shipOrders = []order[measure.Ship]{
+	{"ship", byName(shipName)},
+	{"player", byName(func(s *measure.Ship) string { return s.Player })},
+	{"per s", most(func(s *measure.Ship) float64 { return s.Rate })},
+	{"every", most(func(s *measure.Ship) time.Duration { return s.Mean })},
+	{"jitter", most(func(s *measure.Ship) time.Duration { return s.Jitter })},
+	{"longest", most(func(s *measure.Ship) time.Duration { return s.Longest })},
 }
 
 // shipName returns the name of a ship, or its number.

@@ -1,15 +1,12 @@
 package dashboard
 
 import (
-	"errors"
 	"slices"
+	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
@@ -25,15 +22,6 @@ const (
 	panes // how many there are
 )
 
-// A question is one that the user is asked.
-type question int
-
-const (
-	nothing question = iota
-	aFilter
-	aTime
-)
-
 // Steps through a recording.
 const (
 	step     = 10 * time.Second
@@ -43,33 +31,26 @@ const (
 // model is the program that runs on the terminal. It looks at a snapshot, which
 // it takes anew a few times a second.
 type model struct {
+	canvas.Screen
+
 	d    *Dashboard
 	look look
 
-	width, height int
-	snap          snapshot
-	paused        bool
-	help          bool
-	zoomed        bool
-	focus         pane
-	middle        pane       // the one between players and events: opcodes, links or ships
-	scroll        [panes]int // rows from the top; of events from the bottom
-	sort          [panes]int // index of an order
-	page          int        // rows of the pane in focus
+	snap   snapshot
+	paused bool
+	help   bool
+	zoomed bool
+	focus  pane
+	middle pane       // the one between players and events: opcodes, links or ships
+	scroll [panes]int // rows from the top; of events from the bottom
+	sort   [panes]int // index of an order
+	page   int        // rows of the pane in focus
 
-	asking question
-	input  textinput.Model
-	reason string // why the answer is refused, or a key has no effect
 	filter string // the one that is applied
 }
 
 func newModel(d *Dashboard) *model {
-	m := &model{d: d, look: newLook(d.opts), width: 80, height: 24, input: textinput.New(), page: 1, middle: opcodes}
-	m.input.Prompt = ""
-	m.input.CharLimit = 1000
-	m.input.KeyMap.Paste.SetEnabled(false) // it runs other programs; terminals paste by themselves
-	m.input.SetVirtualCursor(false)
-	m.input.SetStyles(textinput.Styles{})
+	m := &model{Screen: canvas.NewScreen(canvas.New(d.opts.Color, d.opts.ASCII), 1000), d: d, look: newLook(d.opts), page: 1, middle: opcodes}
 	m.snap = d.snapshot()
 	return m
 }
@@ -86,38 +67,26 @@ func (m *model) Init() tea.Cmd { return next() }
 
 // Update implements [tea.Model].
 func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
+	if cmd, done := m.Handle(message); done {
+		return m, cmd
+	}
 	switch msg := message.(type) {
 	case tick:
 		if !m.paused || m.d.opts.Pacer != nil {
 			m.snap = m.d.snapshot()
 		}
 		return m, next()
-	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
-	case tea.PasteMsg:
-		if m.asking != nothing {
-			return m, m.edit(msg)
-		}
 	}
 	return m, nil
-}
-
-func (m *model) edit(msg tea.Msg) (cmd tea.Cmd) {
-	m.input, cmd = m.input.Update(msg)
-	return cmd
 }
 
 // key obeys a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
-	case name == "ctrl+c":
-		return tea.Quit
-	case name == "ctrl+z":
-		return tea.Suspend
-	case m.asking != nothing:
+	case m.Asking != canvas.Nothing:
 		return m.answer(k, name)
 	case m.help:
 		m.help = false
@@ -135,13 +104,13 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.pause()
 	case "/":
 		if m.d.opts.Compile == nil {
-			m.reason = "there are no filters here"
+			m.Reason = "there are no filters here"
 			return nil
 		}
-		return m.ask(aFilter, m.filter)
+		return m.Ask(canvas.AskFilter, m.filter)
 	case "t":
 		if m.seekable() {
-			return m.ask(aTime, "")
+			return m.Ask(canvas.AskTime, "")
 		}
 	case "left":
 		m.seek(m.snap.now.Add(-step))
@@ -156,7 +125,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		if p == events {
 			p = players
 		}
-		m.sort[p] = (m.sort[p] + 1) % len(orders[p])
+		m.sort[p]++
 	case "z", "enter":
 		m.zoomed = !m.zoomed
 	case "tab":
@@ -173,7 +142,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "-":
 		m.hurry(0.5)
 	case "esc":
-		m.reason, m.zoomed = "", false
+		m.Reason, m.zoomed = "", false
 	default:
 		m.move(name)
 	}
@@ -206,21 +175,7 @@ func (m *model) hurry(factor float64) {
 
 // move scrolls the pane in focus. How far it can is known when it is drawn.
 func (m *model) move(key string) {
-	by := 0
-	switch key {
-	case "up", "k":
-		by = -1
-	case "down", "j":
-		by = 1
-	case "pgup", "b":
-		by = -m.page
-	case "pgdown", "f":
-		by = m.page
-	case "home", "g":
-		by = -1 << 20
-	case "end", "G":
-		by = 1 << 20
-	}
+	by := canvas.Scroll(key, m.page)
 	if m.focus == events { // the end stays in sight while lines come
 		by = -by
 	}
@@ -248,37 +203,25 @@ func (m *model) rows(p pane) int {
 	}
 }
 
-// answer takes a key while the user writes a filter.
+// answer takes a key while the user writes an answer.
 func (m *model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
-	switch name {
-	case "esc":
-		m.asking, m.reason = nothing, ""
-		m.input.Blur()
-		return nil
-	case "enter":
-		if m.asking == aTime {
-			m.jump(m.input.Value())
-		} else {
-			m.apply(m.input.Value())
-		}
-		return nil
+	switch {
+	case name == "esc":
+		m.Dismiss()
+	case name != "enter":
+		return m.Edit(k)
+	case m.Asking == canvas.AskTime:
+		m.jump(m.Input.Value())
+	default:
+		m.apply(m.Input.Value())
 	}
-	m.reason = ""
-	return m.edit(k)
-}
-
-// ask asks the user for something, and proposes an answer.
-func (m *model) ask(q question, proposed string) tea.Cmd {
-	m.asking, m.reason = q, ""
-	m.input.SetValue(proposed)
-	m.input.CursorEnd()
-	return m.input.Focus()
+	return nil
 }
 
 // seekable reports whether there is a recording to move in; if not, it says so.
 func (m *model) seekable() bool {
 	if m.d.opts.Pacer == nil {
-		m.reason = "only a recording that is read with --speed can be moved in"
+		m.Reason = "only a recording that is read with --speed can be moved in"
 		return false
 	}
 	return !m.snap.start.IsZero()
@@ -286,7 +229,7 @@ func (m *model) seekable() bool {
 
 // seek moves to a time of the recording.
 func (m *model) seek(to time.Time) {
-	m.reason = ""
+	m.Reason = ""
 	if !m.seekable() {
 		return
 	}
@@ -295,9 +238,9 @@ func (m *model) seek(to time.Time) {
 	}
 	switch {
 	case m.snap.closed && !to.Before(m.snap.now):
-		m.reason = "this is the end of the recording"
+		m.Reason = "this is the end of the recording"
 	case !m.d.opts.Pacer.Seek(m.snap.now, to):
-		m.reason = "the recording cannot be read again, so there is no way back"
+		m.Reason = "the recording cannot be read again, so there is no way back"
 	}
 }
 
@@ -306,30 +249,22 @@ func (m *model) seek(to time.Time) {
 func (m *model) jump(text string) {
 	since, err := canvas.Since(text)
 	if err != nil {
-		m.reason = err.Error()
+		m.Reason = err.Error()
 		return
 	}
-	m.asking = nothing
-	m.input.Blur()
+	m.Dismiss()
 	m.seek(m.snap.start.Add(since))
 }
 
 // apply makes an expression the filter, unless there is something wrong with
 // it.
 func (m *model) apply(expr string) {
-	var keep func(*dissect.Record) bool
-	if expr != "" {
-		var err error
-		if keep, err = m.d.opts.Compile(expr); err != nil {
-			m.reason = clean(err.Error(), maxText)
-			if at := (*report.FilterError)(nil); errors.As(err, &at) {
-				m.input.SetCursor(at.Column)
-			}
-			return
-		}
+	keep, ok := m.Compile(m.d.opts.Compile, expr)
+	if !ok {
+		return
 	}
-	m.asking, m.reason, m.filter = nothing, "", expr
-	m.input.Blur()
+	m.Dismiss()
+	m.filter = strings.TrimSpace(expr)
 	m.d.setFilter(keep)
 	m.snap = m.d.snapshot()
 }

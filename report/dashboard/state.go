@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/internal/canvas"
 )
 
 // Limits of the state and of the screen.
@@ -234,7 +234,7 @@ func (s *state) snapshot() snapshot {
 		live: s.live, received: s.received, dropped: s.dropped,
 	}
 	for _, e := range s.events {
-		out.events = append(out.events, eventRow{e.at, e.Kind, clean(e.Text, maxText+2*maxName), e.Times})
+		out.events = append(out.events, eventRow{e.at, e.Kind, canvas.Clean(e.Text, maxText+2*maxName), e.Times})
 	}
 	if s.pacer != nil {
 		out.speed = s.pacer.Speed()
@@ -257,10 +257,10 @@ func (s *state) snapshot() snapshot {
 	out.links, out.ships = s.meter.Links(), s.meter.Ships()
 	out.players = s.players(out.links)
 	for i := range out.links {
-		out.links[i].Player = clean(out.links[i].Player, maxName)
+		out.links[i].Player = canvas.Clean(out.links[i].Player, maxName)
 	}
 	for i := range out.ships {
-		out.ships[i].Player, out.ships[i].Name = clean(out.ships[i].Player, maxName), clean(out.ships[i].Name, maxName)
+		out.ships[i].Player, out.ships[i].Name = canvas.Clean(out.ships[i].Player, maxName), canvas.Clean(out.ships[i].Name, maxName)
 	}
 	if n := len(out.players) - maxPlayers; n > 0 {
 		out.players, out.hidden = out.players[:maxPlayers], n
@@ -279,7 +279,7 @@ func (s *state) players(links []measure.Link) []player {
 	for i := range links {
 		l := &links[i]
 		if n := len(out); n == 0 || out[n-1].host != l.Host || out[n-1].client != l.Client {
-			p := player{host: l.Host, client: l.Client, name: clean(l.Player, maxName), id: l.Peer, slot: -1, linked: true}
+			p := player{host: l.Host, client: l.Client, name: canvas.Clean(l.Player, maxName), id: l.Peer, slot: -1, linked: true}
 			p.of(matches)
 			out = append(out, p)
 		}
@@ -293,14 +293,14 @@ func (s *state) players(links []measure.Link) []player {
 	for _, m := range matches {
 		for i := range m.Players {
 			if k := &m.Players[i]; !k.Address.IsValid() && k.Name != "" {
-				p := player{host: m.Host, name: clean(k.Name, maxName), id: k.ID}
+				p := player{host: m.Host, name: canvas.Clean(k.Name, maxName), id: k.ID}
 				p.fill(m, i)
 				out = append(out, p)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b player) int {
-		return cmp.Or(order(a.gone, b.gone), order(!a.linked, !b.linked), b.up.Last.Compare(a.up.Last))
+		return cmp.Or(first(!a.gone, !b.gone), first(a.linked, b.linked), b.up.Last.Compare(a.up.Last))
 	})
 	return out
 }
@@ -327,7 +327,7 @@ func (p *player) fill(m *match.Match, i int) {
 		p.id = k.ID
 	}
 	if p.name == "" {
-		p.name = clean(k.Name, maxName)
+		p.name = canvas.Clean(k.Name, maxName)
 	}
 	for l := len(m.Lives) - 1; l >= 0; l-- {
 		if life := &m.Lives[l]; life.Player == i {
@@ -339,7 +339,7 @@ func (p *player) fill(m *match.Match, i int) {
 
 // shown returns a ship with its state.
 func shown(l *match.Life) string {
-	name := clean(l.Ship, maxName)
+	name := canvas.Clean(l.Ship, maxName)
 	switch {
 	case l.EndHow == "killed" || l.EndHow == "destroyed":
 		return name + " (lost)"
@@ -349,26 +349,13 @@ func shown(l *match.Life) string {
 	return name
 }
 
-// order puts true after false.
-func order(a, b bool) int {
+// first puts true before false.
+func first(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
-	case b:
+	case a:
 		return -1
 	}
 	return 1
-}
-
-// clean makes text from the network fit to be shown.
-func clean(s string, limit int) string {
-	n := 0
-	for i := range s {
-		if n == limit {
-			s = s[:i]
-			break
-		}
-		n++
-	}
-	return report.Escape(s)
 }

@@ -11,54 +11,50 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// orders are the columns that tables can be sorted by.
-var orders = [panes][]string{
-	players: {"slot", "name", "msg/s", "B/s", "heard", "resent", "RTT"},
-	opcodes: {"rate", "count", "name", "opcode"},
-	events:  {"time"},
-	links:   {"player", "RTT", "resent", "lost", "silence"},
-	ships:   {"ship", "player", "per s", "every", "jitter", "longest"},
+// An order sorts rows by a column.
+type order[T any] struct {
+	title string
+	by    func(a, b *T) int
 }
 
-// sortedPlayers returns the players in the chosen order. Equal ones stay in the
-// order of the snapshot.
-func sortedPlayers(rows []player, by string) []player {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b player) int {
-		switch by {
-		case "name":
-			return cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
-		case "heard":
-			return b.up.Last.Compare(a.up.Last)
-		case "msg/s":
-			return cmp.Compare(b.up.Rate.Messages, a.up.Rate.Messages)
-		case "B/s":
-			return cmp.Compare(b.up.Rate.Bytes, a.up.Rate.Bytes)
-		case "resent":
-			return cmp.Compare(b.resent(), a.resent())
-		case "RTT":
-			return cmp.Compare(b.rtt(), a.rtt())
-		}
-		// A slot that is not known, -1, comes last.
-		return cmp.Or(order(a.gone, b.gone), order(!a.linked, !b.linked), cmp.Compare(uint(a.slot), uint(b.slot)), cmp.Compare(a.id, b.id))
-	})
-	return rows
+// playerOrders begin with the order by slot: one that is not known, -1, comes last.
+var playerOrders = []order[player]{
+	{"slot", func(a, b *player) int {
+		return cmp.Or(first(!a.gone, !b.gone), first(a.linked, b.linked), cmp.Compare(uint(a.slot), uint(b.slot)), cmp.Compare(a.id, b.id))
+	}},
+	{"name", byName(func(p *player) string { return p.name })},
+	{"msg/s", most(func(p *player) float64 { return p.up.Rate.Messages })},
+	{"B/s", most(func(p *player) float64 { return p.up.Rate.Bytes })},
+	{"heard", func(a, b *player) int { return b.up.Last.Compare(a.up.Last) }},
+	{"resent", most((*player).resent)},
+	{"RTT", most((*player).rtt)},
 }
 
-func sortedKinds(rows []kindRow, by string) []kindRow {
+// kindOrders end with the order of the snapshot.
+var kindOrders = []order[kindRow]{
+	{"rate", func(a, b *kindRow) int { return cmp.Or(cmp.Compare(b.rate, a.rate), cmp.Compare(b.total, a.total)) }},
+	{"count", most(func(k *kindRow) int64 { return k.total })},
+	{"name", byName(func(k *kindRow) string { return k.name })},
+	{"opcode", func(_, _ *kindRow) int { return 0 }},
+}
+
+// most puts the rows with the largest values first.
+func most[T any, V cmp.Ordered](value func(*T) V) func(a, b *T) int {
+	return func(a, b *T) int { return cmp.Compare(value(b), value(a)) }
+}
+
+// byName orders rows by a text, whatever its case.
+func byName[T any](text func(*T) string) func(a, b *T) int {
+	return func(a, b *T) int { return cmp.Compare(strings.ToLower(text(a)), strings.ToLower(text(b))) }
+}
+
+// sorted returns rows in the order that the user has chosen for a pane, and its
+// title. Equal ones stay in the order of the snapshot.
+func sorted[T any](m *model, p pane, rows []T, orders []order[T]) ([]T, string) {
+	o := orders[m.sort[p]%len(orders)]
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b kindRow) int {
-		switch by {
-		case "count":
-			return cmp.Compare(b.total, a.total)
-		case "name":
-			return cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
-		case "opcode": // the order of the snapshot
-			return 0
-		}
-		return cmp.Or(cmp.Compare(b.rate, a.rate), cmp.Compare(b.total, a.total))
-	})
-	return rows
+	slices.SortStableFunc(rows, func(a, b T) int { return o.by(&a, &b) })
+	return rows, o.title
 }
 
 // resent returns the repetitions in both directions.

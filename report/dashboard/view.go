@@ -15,32 +15,21 @@ import (
 
 // View implements [tea.Model].
 func (m *model) View() tea.View {
-	v := tea.NewView(strings.Join(m.lines(), "\n"))
-	v.AltScreen = true
-	if m.asking != nothing {
-		if c := m.input.Cursor(); c != nil && m.height > 0 {
-			c.X = min(c.X+len(prompts[m.asking]), max(m.width-1, 0))
-			c.Y = m.height - 1
-			v.Cursor = c
-		}
-	}
-	return v
+	return m.Draw(m.lines(), 0)
 }
-
-var prompts = [...]string{aFilter: "filter: ", aTime: "go to time: "}
 
 // lines returns the screen: as many lines as it is high, none wider than it is
 // wide.
 func (m *model) lines() []string {
-	if m.width <= 0 || m.height <= 0 {
+	if m.Width <= 0 || m.Height <= 0 {
 		return nil
 	}
 	out := []string{m.top()}
-	if m.height >= 8 {
+	if m.Height >= 8 {
 		out = append(out, m.counts())
 	}
-	room := m.height - len(out) - 1
-	if m.height == 1 {
+	room := m.Height - len(out) - 1
+	if m.Height == 1 {
 		return out
 	}
 	if m.help {
@@ -48,13 +37,11 @@ func (m *model) lines() []string {
 	} else {
 		out = append(out, m.body(room)...)
 	}
-	for len(out) < m.height-1 {
-		out = append(out, "")
+	out = canvas.Exactly(out, m.Height-1)
+	if m.Asking != canvas.Nothing && m.Reason != "" && m.Height > 2 {
+		out[m.Height-2] = m.Row(m.Width).Add(bad, m.Reason).String()
 	}
-	if m.asking != nothing && m.reason != "" && m.height > 2 {
-		out[m.height-2] = m.look.Row(m.width).Add(bad, m.reason).String()
-	}
-	return append(out[:m.height-1], m.foot())
+	return append(out, m.foot())
 }
 
 // top returns the first line: source, time and state.
@@ -76,20 +63,18 @@ func (m *model) top() string {
 	time := clock(0)
 	if !s.start.IsZero() {
 		time = clock(s.now.Sub(s.start))
-		if m.width >= 120 {
+		if m.Width >= 120 {
 			time = s.now.UTC().Format("2006-01-02 15:04:05 UTC") + "  " + time
 		}
 	}
 	right := time + "  " + state + " "
-	name := m.look.Cut(" bcdissect  "+clean(m.d.opts.Title, maxText), max(m.width-len(right)-1, 10))
-	r := m.look.Row(m.width)
-	return r.Add(bar, name).Fill(bar, m.width-len(right)).Add(bar, right).Fill(bar, m.width).String()
+	return m.Bar(" bcdissect  "+canvas.Clean(m.d.opts.Title, maxText), right, 10)
 }
 
 // counts returns the second line.
 func (m *model) counts() string {
 	s := &m.snap
-	r := m.look.Row(m.width)
+	r := m.Row(m.Width)
 	r.Add(plain, fmt.Sprintf(" %s  %s  %s msg/s  %s B/s", plural.Count(s.packets, "packet"), plural.Count(s.messages, "message"), rate(s.messageRate), quantity(s.byteRate)))
 	st := plain
 	if s.errors > 0 {
@@ -102,7 +87,7 @@ func (m *model) counts() string {
 			st = bad
 		}
 		r.Add(st, fmt.Sprintf("  drops %s", quantity(float64(s.dropped))))
-		if m.width >= 120 {
+		if m.Width >= 120 {
 			r.Add(plain, fmt.Sprintf(" of %s received", plural.Thousands(int64(s.received))))
 		}
 	}
@@ -112,14 +97,12 @@ func (m *model) counts() string {
 // foot returns the last line: the question for a filter, or which keys there
 // are.
 func (m *model) foot() string {
-	r := m.look.Row(m.width)
+	r := m.Row(m.Width)
 	switch {
-	case m.asking != nothing:
-		prompt := prompts[m.asking]
-		m.input.SetWidth(max(m.width-len(prompt)-1, 1))
-		return r.Add(accent, prompt).Add(plain, m.input.View()).String()
-	case m.reason != "":
-		return r.Add(bad, m.reason).String()
+	case m.Asking != canvas.Nothing:
+		return m.Question()
+	case m.Reason != "":
+		return r.Add(bad, m.Reason).String()
 	case m.help:
 		return r.Add(faint, "any key goes back, q quits").String()
 	}
@@ -128,7 +111,7 @@ func (m *model) foot() string {
 		keys = "q quit  space pause  +/- speed  " + m.look.seek + " seek  / filter  1-5 pane  z zoom  ? help"
 	}
 	if m.filter != "" {
-		r.Add(warn, "filter "+clean(m.filter, maxText)).Add(plain, "  ")
+		r.Add(warn, "filter "+canvas.Clean(m.filter, maxText)).Add(plain, "  ")
 	}
 	return r.Add(faint, keys).String()
 }
@@ -147,25 +130,23 @@ func (m *model) body(room int) []string {
 		return nil
 	}
 	if m.zoomed || room < leastStacked {
-		return m.pane(m.focus, m.width, room)
+		return m.pane(m.focus, m.Width, room)
 	}
 	p := min(max(len(m.snap.players), 1), max(room/3-1, 1)) + 1
-	out := m.pane(players, m.width, p)
+	out := m.pane(players, m.Width, p)
 	rest := room - p
-	if m.width >= wide && m.middle == opcodes {
-		left := m.width * 9 / 20
-		a, b := m.pane(opcodes, left, rest), m.pane(events, m.width-left-2, rest)
-		for i := range rest {
-			out = append(out, a[i]+strings.Repeat(" ", max(left+2-lipgloss.Width(a[i]), 2))+b[i])
-		}
-		return out
+	if m.Width >= wide && m.middle == opcodes {
+		left := m.Width * 9 / 20
+		a, b := m.pane(opcodes, left, rest), m.pane(events, m.Width-left-2, rest)
+		canvas.Beside(a, b, left+2)
+		return append(out, a...)
 	}
 	o := min(max(m.rows(m.middle), 1), max(rest/2-1, 1)) + 1
 	if o > 3 && rest-o < eventLines { // a title and two rows are worth showing
 		o = max(min(o, rest-eventLines), 3)
 	}
-	out = append(out, m.pane(m.middle, m.width, o)...)
-	return append(out, m.pane(events, m.width, rest-o)...)
+	out = append(out, m.pane(m.middle, m.Width, o)...)
+	return append(out, m.pane(events, m.Width, rest-o)...)
 }
 
 // pane returns a pane: a title and rows, exactly as many lines as it is high.
@@ -187,37 +168,24 @@ func (m *model) pane(p pane, width, height int) []string {
 	case opcodes:
 		out = m.opcodes(width, from, room)
 	case links:
-		out = drawTable(m, links, "Links "+strconv.Itoa(len(m.snap.links)), m.look.linkColumns(), sortedLinks(m.snap.links, orders[links][m.sort[links]]), nil, width, from, room)
+		out = drawTable(m, links, "Links "+strconv.Itoa(n), m.look.linkColumns(), m.snap.links, linkOrders, nil, width, from, room)
 	case ships:
-		out = drawTable(m, ships, "Ships "+strconv.Itoa(len(m.snap.ships)), m.look.shipColumns(), sortedShips(m.snap.ships, orders[ships][m.sort[ships]]), nil, width, from, room)
+		out = drawTable(m, ships, "Ships "+strconv.Itoa(n), m.look.shipColumns(), m.snap.ships, shipOrders, nil, width, from, room)
 	default:
 		out = m.events(width, from, room)
 	}
-	for len(out) < height {
-		out = append(out, "")
-	}
-	return out[:height]
-}
-
-// head begins the title of a pane.
-func (m *model) head(p pane, width int) (*canvas.Row, style) {
-	st, mark := title, " "
-	if p == m.focus {
-		st, mark = active, m.look.Mark
-	}
-	return m.look.Row(width).Add(st, mark), st
+	return canvas.Exactly(out, height)
 }
 
 func (m *model) players(width, from, room int) []string {
 	name := "Players " + strconv.Itoa(len(m.snap.players)+m.snap.hidden)
-	rows := sortedPlayers(m.snap.players, orders[players][m.sort[players]])
-	return drawTable(m, players, name, m.look.playerColumns(), rows, func(p *player) bool { return p.gone }, width, from, room)
+	return drawTable(m, players, name, m.look.playerColumns(), m.snap.players, playerOrders, func(p *player) bool { return p.gone }, width, from, room)
 }
 
 // drawTable returns a pane of columns. The title of the first column is the
 // name of the pane. Past rows are faint.
-func drawTable[T any](m *model, p pane, name string, columns []column[T], rows []T, past func(*T) bool, width, from, room int) []string {
-	by := orders[p][m.sort[p]]
+func drawTable[T any](m *model, p pane, name string, columns []column[T], rows []T, orders []order[T], past func(*T) bool, width, from, room int) []string {
+	rows, by := sorted(m, p, rows, orders)
 	for i := range columns { // they grow as far as they have to
 		c := &columns[i]
 		need := 0
@@ -230,7 +198,7 @@ func drawTable[T any](m *model, p pane, name string, columns []column[T], rows [
 		c.grow = min(c.grow, need)
 	}
 	columns = fit(columns, width-1)
-	r, st := m.head(p, width)
+	r, st := m.Head(width, p == m.focus)
 	for i, c := range columns {
 		title := c.title
 		if i == 0 {
@@ -242,12 +210,12 @@ func drawTable[T any](m *model, p pane, name string, columns []column[T], rows [
 		if c.title == by {
 			title = m.look.sorted + title
 		}
-		r.Add(st, m.look.Pad(title, c.width, c.right))
+		r.Add(st, m.Pad(title, c.width, c.right))
 	}
 	out := []string{r.Fill(st, width).String()}
 	for i := from; i < len(rows) && len(out) <= room; i++ {
 		row := &rows[i]
-		r := m.look.Row(width).Add(plain, " ")
+		r := m.Row(width).Add(plain, " ")
 		for i, c := range columns {
 			if i > 0 {
 				r.Add(plain, " ")
@@ -256,7 +224,7 @@ func drawTable[T any](m *model, p pane, name string, columns []column[T], rows [
 			if past != nil && past(row) {
 				st = faint
 			}
-			r.Add(st, m.look.Pad(text, c.width, c.right))
+			r.Add(st, m.Pad(text, c.width, c.right))
 		}
 		out = append(out, r.String())
 	}
@@ -264,16 +232,15 @@ func drawTable[T any](m *model, p pane, name string, columns []column[T], rows [
 }
 
 func (m *model) opcodes(width, from, room int) []string {
-	by := orders[opcodes][m.sort[opcodes]]
+	rows, by := sorted(m, opcodes, m.snap.kinds, kindOrders)
 	name := min(max(width-40, 8), 22)
-	r, st := m.head(opcodes, width)
-	r.Add(st, m.look.Pad("Opcodes by "+by, name+3, false)+"   count      /s ").Add(st, "  last seconds").Fill(st, width)
+	r, st := m.Head(width, m.focus == opcodes)
+	r.Add(st, m.Pad("Opcodes by "+by, name+3, false)+"   count      /s ").Add(st, "  last seconds").Fill(st, width)
 	out := []string{r.String()}
-	rows := sortedKinds(m.snap.kinds, by)
 	for i := from; i < len(rows) && len(out) <= room; i++ {
 		k := &rows[i]
-		r := m.look.Row(width).Add(plain, " ").Add(faint, m.look.Pad(k.code, 2, true))
-		r.Add(plain, " "+m.look.Pad(k.name, name, false)+m.look.Pad(plural.Thousands(k.total), 9, true)+m.look.Pad(rate(k.rate), 8, true)+" ")
+		r := m.Row(width).Add(plain, " ").Add(faint, m.Pad(k.code, 2, true))
+		r.Add(plain, " "+m.Pad(k.name, name, false)+m.Pad(plural.Thousands(k.total), 9, true)+m.Pad(rate(k.rate), 8, true)+" ")
 		if left := width - r.Used(); left > 0 {
 			r.Add(good, m.look.spark(k.history, left))
 		}
@@ -289,7 +256,7 @@ var eventStyles = map[match.EventKind]style{
 }
 
 func (m *model) events(width, from, room int) []string {
-	r, st := m.head(events, width)
+	r, st := m.Head(width, m.focus == events)
 	name := "Events and chat"
 	if from > 0 {
 		name += fmt.Sprintf(" (%d newer below)", from)
@@ -298,8 +265,8 @@ func (m *model) events(width, from, room int) []string {
 	all := m.snap.events
 	end := len(all) - from
 	for _, e := range all[max(end-room, 0):max(end, 0)] {
-		r := m.look.Row(width)
-		r.Add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").Add(eventStyles[e.kind], m.look.Pad(string(e.kind), 7, false)+" ")
+		r := m.Row(width)
+		r.Add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").Add(eventStyles[e.kind], m.Pad(string(e.kind), 7, false)+" ")
 		text := e.text
 		if e.times > 1 {
 			text = fmt.Sprintf("(%s times) %s", quantity(float64(e.times)), text)
@@ -316,7 +283,7 @@ func (m *model) helpLines(room int) []string {
 		{"+, -", "a recording goes twice or half as fast"},
 		{"left, right", "10 seconds back or on in a recording; < and > a minute; t a time"},
 		{"/", "filter: opcodes, rates and events count matching records from then on"},
-		{"", "players and their links count everything; an empty filter ends it"},
+		{"", strings.Repeat(" ", 13) + "players and their links count everything; an empty filter ends it"},
 		{"s", "sort the pane by the next column"},
 		{"tab, 1 2 3", "the pane that keys are for: players, opcodes, events"},
 		{"4, 5", "instead of opcodes: links by direction, updates of ships"},
@@ -329,12 +296,5 @@ func (m *model) helpLines(room int) []string {
 		{"resent", "messages sent again, in both directions"},
 		{"RTT", "median time to an acknowledgement, both directions added up"},
 	}
-	var out []string
-	for _, k := range keys {
-		if len(out) == room {
-			break
-		}
-		out = append(out, m.look.Row(m.width).Add(plain, " ").Add(accent, m.look.Pad(k[0], 12, false)).Add(plain, " "+k[1]).String())
-	}
-	return out
+	return m.Help(keys, 12, room)
 }
