@@ -94,7 +94,9 @@ func tell(t *testing.T, all []dissect.Datagram, cfg dissect.Config) (o told) {
 	_ = story.Close()
 	reports, _ := hosts.Reports()
 	for _, r := range reports {
-		replay.Write(ndjson.AppendReplay(nil, r))
+		if err := ndjson.Replay(&replay, r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, err := range []error{
 		records.Close(), ndjson.Session(&session, story.Matches(), nil, ndjson.SessionOptions{Tracks: true}), ndjson.Measure(&habits, h), ndjson.Network(&network, meter),

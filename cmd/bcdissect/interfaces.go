@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/netip"
 	"strings"
 	"text/tabwriter"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 func newInterfaces(s cli.Streams) *cobra.Command {
@@ -33,7 +32,7 @@ standard error gives the remedy.`,
 				return e
 			}
 			if format.Value == "json" {
-				e = writeInterfaces(out, list)
+				e = ndjson.Write(out, list...)
 			} else {
 				e = drawInterfaces(out.Text(), list)
 			}
@@ -53,28 +52,14 @@ standard error gives the remedy.`,
 	return cmd
 }
 
-// An anInterface is an interface as it is listed.
-type anInterface struct {
-	Number      int          `json:"number"`
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Addresses   []netip.Addr `json:"addresses"`
-	Up          bool         `json:"up"`
-	Connected   bool         `json:"connected"`
-	Loopback    bool         `json:"loopback"`
-	Default     bool         `json:"default"`
-	Openable    bool         `json:"openable"`
-	Hint        string       `json:"hint,omitempty"`
-}
-
 // listed prepares interfaces for the list. The error is one that all have.
-func listed(all []device.Interface, err error, chosen string) []anInterface {
-	list := make([]anInterface, len(all))
+func listed(all []device.Interface, err error, chosen string) []ndjson.Interface {
+	list := make([]ndjson.Interface, len(all))
 	for n := range all {
 		i := &all[n]
-		addresses := make([]netip.Addr, len(i.Addresses))
+		addresses := make([]string, len(i.Addresses))
 		for k, a := range i.Addresses {
-			addresses[k] = a.Addr()
+			addresses[k] = a.Addr().String()
 		}
 		hint := cli.OneLine(i.Problem)
 		if err != nil {
@@ -83,7 +68,7 @@ func listed(all []device.Interface, err error, chosen string) []anInterface {
 				hint += "; " + cli.OneLine(ways)
 			}
 		}
-		list[n] = anInterface{
+		list[n] = ndjson.Interface{
 			Number: n + 1, Name: cli.OneLine(i.Name), Description: cli.OneLine(i.Description), Addresses: addresses,
 			Up: i.Up, Connected: i.Running, Loopback: i.Loopback, Default: i.Name == chosen,
 			Openable: hint == "", Hint: hint,
@@ -92,20 +77,8 @@ func listed(all []device.Interface, err error, chosen string) []anInterface {
 	return list
 }
 
-// writeInterfaces writes a JSON object a line.
-func writeInterfaces(w io.Writer, list []anInterface) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	for i := range list {
-		if err := e.Encode(&list[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // drawInterfaces writes a table.
-func drawInterfaces(w io.Writer, list []anInterface) error {
+func drawInterfaces(w io.Writer, list []ndjson.Interface) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprint(t, "\tname\tstate\topens\taddresses\tdescription\n") // an error comes with Flush
 	for n := range list {
@@ -117,17 +90,13 @@ func drawInterfaces(w io.Writer, list []anInterface) error {
 		if !i.Openable {
 			opens = "no"
 		}
-		texts := make([]string, len(i.Addresses))
-		for k, a := range i.Addresses {
-			texts[k] = a.String()
-		}
-		_, _ = fmt.Fprintf(t, "%s%d\t%s\t%s\t%s\t%s\t%s\n", mark, i.Number, i.Name, state(i), opens, strings.Join(texts, " "), i.Description)
+		_, _ = fmt.Fprintf(t, "%s%d\t%s\t%s\t%s\t%s\t%s\n", mark, i.Number, i.Name, state(i), opens, strings.Join(i.Addresses, " "), i.Description)
 	}
 	return t.Flush()
 }
 
 // state says whether anything can come from an interface.
-func state(i *anInterface) string {
+func state(i *ndjson.Interface) string {
 	switch {
 	case !i.Up:
 		return "down"

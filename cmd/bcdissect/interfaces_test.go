@@ -10,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // cards are interfaces as a system may have them.
@@ -37,7 +38,7 @@ func TestDrawInterfaces(t *testing.T) {
 
 func TestWriteInterfaces(t *testing.T) {
 	var out strings.Builder
-	if err := writeInterfaces(&out, listed(cards, nil, "eth0")); err != nil {
+	if err := ndjson.Write(&out, listed(cards, nil, "eth0")...); err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"number":1,"name":"lo","description":"loopback","addresses":["127.0.0.1","::1"],"up":true,"connected":true,"loopback":true,"default":false,"openable":true}

@@ -72,7 +72,7 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 		return err
 	}
 	var failed error
-	list := make([]aServer, len(results))
+	list := make([]ndjson.Server, len(results))
 	for i := range results {
 		list[i] = serverOf(&results[i])
 		if e := results[i].Err; e != nil {
@@ -80,7 +80,7 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		err = writeServers(out, list)
+		err = ndjson.Write(out, list...)
 	} else {
 		err = drawServers(out.Text(), list)
 	}
@@ -97,32 +97,9 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 	return &cli.StatusError{Code: cli.ExitFailed}
 }
 
-// An aServer is the answer of a server; a fact that it does not tell is nil.
-type aServer struct {
-	Host        string                            `json:"host"`
-	Addr        string                            `json:"addr,omitempty"`
-	RoundTrip   float64                           `json:"round_trip_ms,omitempty"`
-	Queries     int                               `json:"queries"`
-	Name        *wire.Untrusted                   `json:"name,omitempty"`
-	Version     *wire.Untrusted                   `json:"version,omitempty"`
-	Mission     *wire.Untrusted                   `json:"mission,omitempty"`
-	Map         *wire.Untrusted                   `json:"map,omitempty"`
-	State       *wire.Untrusted                   `json:"state,omitempty"`
-	Players     *int                              `json:"players,omitempty"`
-	Limit       *int                              `json:"player_limit,omitempty"`
-	TimeLimit   *int                              `json:"time_limit,omitempty"`
-	FragLimit   *int                              `json:"frag_limit,omitempty"`
-	System      *wire.Untrusted                   `json:"system,omitempty"`
-	Password    *bool                             `json:"password,omitempty"`
-	PlayerNames []wire.Untrusted                  `json:"player_names,omitempty"`
-	GameSpy     map[wire.Untrusted]wire.Untrusted `json:"gamespy,omitempty"`
-	Complete    bool                              `json:"complete,omitempty"`
-	Error       string                            `json:"error,omitempty"`
-}
-
 // serverOf prepares a result for the reports.
-func serverOf(r *query.Result) aServer {
-	a := aServer{Host: r.Host, RoundTrip: float64(r.RoundTrip.Microseconds()) / 1e3, Queries: r.Queries}
+func serverOf(r *query.Result) ndjson.Server {
+	a := ndjson.Server{Host: r.Host, RoundTrip: float64(r.RoundTrip.Microseconds()) / 1e3, Queries: r.Queries}
 	if r.Addr.IsValid() {
 		a.Addr = r.Addr.String()
 	}
@@ -176,22 +153,8 @@ func serverOf(r *query.Result) aServer {
 	return a
 }
 
-// writeServers writes a JSON object a line.
-func writeServers(w io.Writer, list []aServer) error {
-	for i := range list {
-		line, err := ndjson.Line(&list[i])
-		if err != nil {
-			return err
-		}
-		if _, err = w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // drawServers writes a table of the servers that have answered.
-func drawServers(w io.Writer, list []aServer) error {
+func drawServers(w io.Writer, list []ndjson.Server) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	some := false
 	for i := range list {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/query"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 func TestServers(t *testing.T) {
@@ -19,7 +20,7 @@ func TestServers(t *testing.T) {
 	odd := query.Result{Host: "b:1", Queries: 3, Err: errors.New("b:1: the answer is incomplete")}
 	odd.Reply.Add([]byte("\\hostname\\\x1b[2J\\numplayers\\many\\password\\2\\hostname\\again\\player_0\\a\nb\\queryid\\1.1"))
 	none := query.Result{Host: "c:1", Queries: 3, Err: errors.New("c:1: no answer")}
-	list := []aServer{serverOf(&full), serverOf(&odd), serverOf(&none)}
+	list := []ndjson.Server{serverOf(&full), serverOf(&odd), serverOf(&none)}
 	var out strings.Builder
 	if err := drawServers(&out, list); err != nil {
 		t.Fatal(err)
@@ -33,7 +34,7 @@ b:1              0.0 ms      ?[2J       ?    ?       ?            ? of ?   a b
 		t.Errorf("got %s", got)
 	}
 	out.Reset()
-	if err := writeServers(&out, list); err != nil {
+	if err := ndjson.Write(&out, list...); err != nil {
 		t.Fatal(err)
 	}
 	const lines = `{"host":"localhost:22101","round_trip_ms":1.234,"queries":1,"name":"My Game23","version":"60","mission":"Multiplayer.Episode.Mission1.Mission1","map":"DM","state":"openplaying","players":0,"player_limit":8,"time_limit":-1,"frag_limit":-2,"system":"Multi1","password":false,"player_names":["Dedicated Server"],"gamespy":{"fraglimit":"-2","gamemode":"openplaying","gamename":"bcommander","gamever":"60","hostname":"My Game23","location":"1","mapname":"DM","maxplayers":"8","missionscript":"Multiplayer.Episode.Mission1.Mission1","numplayers":"0","password":"0","player_0":"Dedicated Server","system":"Multi1","timelimit":"-1"},"complete":true}

@@ -20,8 +20,8 @@ func newVersion(s cli.Streams) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if format.Value == "json" {
-				return cli.Failed(json.NewEncoder(s.Out).Encode(versionInfo{
-					cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, ndjson.Schema,
+				return cli.Failed(json.NewEncoder(s.Out).Encode(ndjson.Version{
+					Version: cli.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Schema: ndjson.Schema,
 				}))
 			}
 			_, err := fmt.Fprint(s.Out, versionLine())
@@ -36,13 +36,4 @@ func newVersion(s cli.Streams) *cobra.Command {
 // versionLine returns the version for people.
 func versionLine() string {
 	return fmt.Sprintf("bcdissect %s (%s, %s/%s)\n", cli.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// A versionInfo is the version as JSON has it.
-type versionInfo struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-	Schema  int    `json:"schema"` // of docs/json.md
 }

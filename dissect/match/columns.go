@@ -199,7 +199,9 @@ func (l *lister) column(f *reflect.StructField, path []int, parts []string, part
 		c.Type, c.turn = reflect.TypeFor[float64](), func(_ *Match, v reflect.Value) any { return time.Duration(v.Int()).Seconds() }
 		if f.Tag.Get("as") == "millis" {
 			c.turn = func(_ *Match, v reflect.Value) any { return float64(v.Int()) / 1e6 }
-			c.Digits = 3
+			if f.Tag.Get("digits") == "" {
+				c.Digits = 3
+			}
 		}
 	case kind == reflect.Float64 && (len(parts) > part+1 || strings.HasSuffix(c.Name, "ts")):
 		c.Type, c.turn = reflect.TypeFor[time.Time](), func(m *Match, v reflect.Value) any {

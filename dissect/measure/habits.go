@@ -31,16 +31,16 @@ const (
 // A Figure is one measured number and the known one of the stock game. Text
 // may be from the network: escape it before a terminal sees it.
 type Figure struct {
-	Group string // datagrams, retransmissions, updates, joins, copies or blocks
-	Name  string
-	Unit  string // of Median, Min and Max: ms, messages, bytes or copies
-	N     int64  // how many were measured
+	Group string `json:"group"` // datagrams, retransmissions, updates, joins, copies or blocks
+	Name  string `json:"name"`
+	Unit  string `json:"unit,omitempty"` // of Median, Min and Max: ms, messages, bytes or copies
+	N     int64  `json:"n"`              // how many were measured
 
 	Median, Min, Max float64
-	Values           string // a distribution or a set
-	Known            string // of the stock game
-	Source           string // of Known: the game's code, its scripts, recordings of the stock game
-	Frames           []int  // behind the figure: both frames of an interval, the first of a set, the one with the most
+	Values           string `json:"values,omitempty"` // a distribution or a set
+	Known            string `json:"known,omitempty"`  // of the stock game
+	Source           string `json:"source,omitempty"` // of Known: the game's code, its scripts, recordings of the stock game
+	Frames           []int  `json:"frames"`           // behind the figure: both frames of an interval, the first of a set, the one with the most
 }
 
 // Habits measures a host and its clients where the numbers of the stock game are

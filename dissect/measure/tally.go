@@ -14,29 +14,29 @@ import (
 // A Tally is a [Sink] that counts. Its zero value is ready to use.
 type Tally struct {
 	// The caller sets these: only the reader of the capture knows them.
-	Frames   int64         `table:"frames>Duration" doc:"all frames"`
-	Duration time.Duration `table:"seconds" doc:"between the two"` // the first frame and the last
-	Other    int64         `table:"datagrams_other>Malformed" doc:"UDP datagrams that are not the game's"`
+	Frames   int64         `json:"frames" table:"frames>Duration" doc:"all frames"`
+	Duration time.Duration `json:"duration" digits:"9" table:"seconds" doc:"between the two"` // the first frame and the last
+	Other    int64         `json:"datagrams.other>Malformed" table:"datagrams_other>Malformed" doc:"UDP datagrams that are not the game's"`
 
-	Game      int64 `table:"datagrams_game" doc:"datagrams of the game that split to their end"` // or to where the capture cut them
-	GameSpy   int64 `table:"datagrams_gamespy" doc:"datagrams of GameSpy text"`
-	Malformed int64 `table:"datagrams_malformed" doc:"datagrams of the game that do not split"`
+	Game      int64 `json:"datagrams.game" table:"datagrams_game" doc:"datagrams of the game that split to their end"` // or to where the capture cut them
+	GameSpy   int64 `json:"datagrams.gamespy" table:"datagrams_gamespy" doc:"datagrams of GameSpy text"`
+	Malformed int64 `json:"datagrams.malformed" table:"datagrams_malformed" doc:"datagrams of the game that do not split"`
 
-	Messages    int64      `table:"messages" doc:"transport messages"` // repetitions included
+	Messages    int64      `json:"messages.total" table:"messages" doc:"transport messages"` // repetitions included
 	Types       [256]int64 // the same, by transport type
-	Reliable    int64      `table:"reliable_messages" doc:"of them, those that ask for an acknowledgement"`
-	Unreliable  int64      // the others
-	Duplicates  int64      `table:"duplicates" doc:"messages seen before"`
-	Fragments   int64      `table:"fragments" doc:"messages that are a part of a larger one"` // repetitions included
-	Reassembled int64      `table:"reassembled_messages" doc:"game messages made of fragments"`
-	Incomplete  int64      `table:"incomplete_messages" doc:"game messages with missing fragments"`
+	Reliable    int64      `json:"reliability.reliable" table:"reliable_messages" doc:"of them, those that ask for an acknowledgement"`
+	Unreliable  int64      `json:"reliability.unreliable"` // the others
+	Duplicates  int64      `json:"reliability.duplicates" table:"duplicates" doc:"messages seen before"`
+	Fragments   int64      `json:"reliability.fragments" table:"fragments" doc:"messages that are a part of a larger one"` // repetitions included
+	Reassembled int64      `json:"reliability.reassembled" table:"reassembled_messages" doc:"game messages made of fragments"`
+	Incomplete  int64      `json:"reliability.incomplete" table:"incomplete_messages" doc:"game messages with missing fragments"`
 
 	Counted      int64            `table:"game_messages" doc:"game messages, complete and not seen before"`
 	Opcodes      [256]OpcodeCount // the same, by opcode
 	Flags        [3]FlagCount     // StateUpdates, by direction and dirty flags; DirUnknown is not used
-	PayloadBytes int64            `table:"payload_bytes" doc:"their bytes"` // of counted game messages
-	ResidueBytes int64            `table:"residue_bytes" doc:"of them, undecoded"`
-	Errors       int64            `table:"errors" doc:"malformed messages and datagrams"` // a cut by the capture is no error
+	PayloadBytes int64            `json:"payload_bytes" table:"payload_bytes" doc:"their bytes"` // of counted game messages
+	ResidueBytes int64            `json:"residue_bytes" table:"residue_bytes" doc:"of them, undecoded"`
+	Errors       int64            `json:"errors" table:"errors" doc:"malformed messages and datagrams"` // a cut by the capture is no error
 
 	seen     bool
 	datagram int  // frame number of the current datagram
@@ -45,13 +45,13 @@ type Tally struct {
 
 // An OpcodeCount counts the game messages of one opcode.
 type OpcodeCount struct {
-	Opcode   decode.Opcode
-	Name     string // empty if the opcode is not known
+	Opcode   decode.Opcode `json:"opcode"`
+	Name     string        `json:"name,omitempty"` // empty if the opcode is not known
 	Topic    decode.Topic
-	ToHost   int64
-	FromHost int64
-	Total    int64 // includes messages of unknown direction
-	Bytes    int64 // of their payloads
+	ToHost   int64 `json:"c2s"`
+	FromHost int64 `json:"s2c"`
+	Total    int64 `json:"total"` // includes messages of unknown direction
+	Bytes    int64 `json:"bytes"` // of their payloads
 }
 
 // A FlagCount counts StateUpdates by their dirty flags.

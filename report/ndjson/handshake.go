@@ -7,7 +7,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
-	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
 // HandshakeType is the type of the object that [Handshake] writes.
@@ -35,7 +34,5 @@ func Handshake(w io.Writer, j *conform.Join) error {
 		}
 		out.Steps = append(out.Steps, s)
 	}
-	m := Model{Output: match.JSON, Plain: true}
-	_, err := w.Write(append(m.Append(nil, &out), '\n'))
-	return err
+	return write(w, &out)
 }

@@ -3,37 +3,33 @@ package ndjson
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode/display"
 )
 
-// Line returns a value as package encoding/json writes it, on a line of its own.
+// Write writes values as package encoding/json does, each on a line of its own.
 // Control characters, and those that change the direction of writing, are \u
 // escapes, as in all JSON of the program.
-func Line(v any) ([]byte, error) {
+func Write[T any](w io.Writer, all ...T) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	text := b.Bytes()
-	if bytes.IndexFunc(text, strange) == len(text)-1 { // the end of the line alone
-		return text, nil
-	}
 	var safe []byte
-	for len(text) > 1 {
-		r, n := utf8.DecodeRune(text)
-		if !strange(r) {
-			safe = append(safe, text[:n]...)
-		} else { // encoding/json writes no bytes that are not UTF-8
+	for i := range all {
+		if err := e.Encode(&all[i]); err != nil {
+			return err
+		}
+	}
+	for _, r := range b.String() { // encoding/json writes no bytes that are not UTF-8
+		if unicode.IsGraphic(r) || r == '\n' {
+			safe = utf8.AppendRune(safe, r)
+		} else {
 			safe = display.AppendUnicode(safe, r)
 		}
-		text = text[n:]
 	}
-	return append(safe, '\n'), nil
+	_, err := w.Write(safe)
+	return err
 }
-
-func strange(r rune) bool { return !unicode.IsGraphic(r) }

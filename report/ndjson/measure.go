@@ -18,33 +18,23 @@ type figures struct {
 }
 
 type figure struct {
-	Group  string   `json:"group"`
-	Name   string   `json:"name"`
-	Unit   string   `json:"unit,omitempty"`
-	N      int64    `json:"n"`
-	Median *float64 `json:"median,omitempty"`
-	Min    *float64 `json:"min,omitempty"`
-	Max    *float64 `json:"max,omitempty"`
-	Values string   `json:"values,omitempty"`
-	Known  string   `json:"known,omitempty"`
-	Source string   `json:"source,omitempty"`
-	Frames []int    `json:"frames"`
+	*measure.Figure
+	Median *float64 `json:"median>N,omitempty" digits:"-1"`
+	Min    *float64 `json:"min>N,omitempty" digits:"-1"`
+	Max    *float64 `json:"max>N,omitempty" digits:"-1"`
 }
 
 // Measure writes measured figures as one object on one line.
 func Measure(w io.Writer, h *measure.Habits) error {
-	out := figures{Figures: []figure{}, GivenUp: h.GivenUp, Missing: h.Missing, Hole: h.Hole}
+	out := figures{GivenUp: h.GivenUp, Missing: h.Missing, Hole: h.Hole}
 	for _, f := range h.Figures() {
-		v := figure{Group: f.Group, Name: f.Name, Unit: f.Unit, N: f.N, Values: f.Values, Known: f.Known, Source: f.Source, Frames: f.Frames}
-		if v.Known == "-" {
-			v.Known = ""
-		}
-		if v.Frames == nil {
-			v.Frames = []int{}
+		v := figure{Figure: &f}
+		if f.Known == "-" {
+			f.Known = ""
 		}
 		switch f.Unit {
 		case "":
-		case "bytes": // the largest alone
+		case "bytes": // only the largest
 			v.Max = &f.Max
 		case "copies":
 			v.Median = &f.Median
@@ -53,10 +43,5 @@ func Measure(w io.Writer, h *measure.Habits) error {
 		}
 		out.Figures = append(out.Figures, v)
 	}
-	line, err := Line(out)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(line)
-	return err
+	return write(w, &out)
 }

@@ -2,9 +2,11 @@ package ndjson
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/display"
@@ -20,6 +22,13 @@ type Model struct {
 
 	match   *match.Match // of the items
 	columns map[reflect.Type][]match.Column
+}
+
+// write writes a value by its JSON columns on one line.
+func write(w io.Writer, v any) error {
+	m := Model{Output: match.JSON, Plain: true}
+	_, err := w.Write(append(m.Append(nil, v), '\n'))
+	return err
 }
 
 // Append appends a value: a struct with columns, or a pointer to it.
@@ -76,22 +85,50 @@ func (w *Model) value(dst []byte, v reflect.Value, c *match.Column) []byte {
 	return strconv.AppendInt(dst, v.Int(), 10)
 }
 
-// object appends a struct as an object.
+// object appends a struct as an object. Columns with a name such as messages.total
+// are members of an object.
 func (w *Model) object(dst []byte, v reflect.Value) []byte {
 	dst = append(dst, '{')
-	all, n := w.of(v.Type()), 0
+	all, open := w.of(v.Type()), ""
 	for i := range all {
 		c := &all[i]
-		if c.Name == w.Without {
+		x := c.Value(w.match, v)
+		if !x.IsValid() || c.Name == w.Without {
 			continue
 		}
-		if x := c.Value(w.match, v); x.IsValid() {
-			dst = append(append(append(comma(dst, n), '"'), c.Name...), '"', ':')
-			dst = w.value(dst, x, c)
-			n++
+		group, name, within := strings.Cut(c.Name, ".")
+		if !within {
+			group, name = "", c.Name
 		}
+		if group != open {
+			if open != "" {
+				dst = append(dst, '}')
+			}
+			if open = group; open != "" {
+				dst = append(member(dst, open), '{')
+			}
+		}
+		dst = w.value(member(dst, name), x, c)
+	}
+	if open != "" {
+		dst = append(dst, '}')
 	}
 	return append(dst, '}')
+}
+
+// member begins a member of the open object.
+func member(dst []byte, name string) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, '"'), name...), '"', ':')
+}
+
+func comma(dst []byte, i int) []byte {
+	if i > 0 {
+		return append(dst, ',')
+	}
+	return dst
 }
 
 // row appends the numbers in a struct as an array.

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -51,12 +50,6 @@ type networkLimit struct {
 
 // Network writes the measurements as one object on one line.
 func Network(w io.Writer, m *measure.Meter) error {
-	_, err := w.Write(append(AppendNetwork(nil, m), '\n'))
-	return err
-}
-
-// AppendNetwork appends the measurements as one object.
-func AppendNetwork(dst []byte, m *measure.Meter) []byte {
 	g := m.GivenUp()
 	out := network{Limits: networkLimits{
 		networkLimit{measure.MaxLinks, g.Links}, networkLimit{measure.MaxOutstanding, g.Outstanding}, networkLimit{measure.MaxShips, g.Ships}, g.Undirected,
@@ -84,6 +77,5 @@ func AppendNetwork(dst []byte, m *measure.Meter) []byte {
 		}
 		out.Ships = append(out.Ships, n)
 	}
-	w := Model{Output: match.JSON, Plain: true}
-	return w.Append(dst, &out)
+	return write(w, &out)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect/conform"
-	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -70,12 +69,6 @@ type replayInvariant struct {
 
 // Replay writes the comparison of a host as one object on one line.
 func Replay(w io.Writer, r *conform.Report) error {
-	_, err := w.Write(append(AppendReplay(nil, r), '\n'))
-	return err
-}
-
-// AppendReplay appends the comparison of a host as one object.
-func AppendReplay(dst []byte, r *conform.Report) []byte {
 	out := replay{
 		Report: r, Mode: r.Game.Mode.String(), Mission: r.Game.Mission, System: r.Game.System, Players: r.Game.Players, Inputs: r.Inputs,
 		Found: r.Found, Excused: replayCounts(r.Excused), Apart: replayCounts(r.Apart), Notes: r.Notes, Conforms: r.Conforms(),
@@ -102,8 +95,7 @@ func AppendReplay(dst []byte, r *conform.Report) []byte {
 		v := &r.Invariants[i]
 		out.Invariants = append(out.Invariants, replayInvariant{v, v.Verdict(), v.Text})
 	}
-	m := Model{Output: match.JSON, Plain: true}
-	return m.Append(dst, &out)
+	return write(w, &out)
 }
 
 func replayCounts(list []*conform.Count) (all []replayCount) {
@@ -121,11 +113,4 @@ func opcodes(list []*conform.Row) (all []decode.Opcode) {
 		}
 	}
 	return all
-}
-
-func comma(dst []byte, i int) []byte {
-	if i > 0 {
-		return append(dst, ',')
-	}
-	return dst
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/match"
@@ -47,9 +48,18 @@ func (s *Schema) members(t reflect.Type) {
 		if c.List {
 			p = &Schema{Type: "array", Items: p}
 		}
-		s.Properties[c.Name] = p
+		to, name := s, c.Name
+		if group, member, within := strings.Cut(c.Name, "."); within {
+			if to = s.Properties[group]; to == nil {
+				to = &Schema{Type: "object", Properties: map[string]*Schema{}, Additional: false}
+				s.Properties[group] = to
+				s.Required = append(s.Required, group)
+			}
+			name = member
+		}
+		to.Properties[name] = p
 		if !c.Optional {
-			s.Required = append(s.Required, c.Name)
+			to.Required = append(to.Required, name)
 		}
 	}
 }

@@ -65,20 +65,11 @@ func caseOf(c *suite.Case) Case {
 
 // List writes a JSON object a line for each case.
 func List(w io.Writer, cases []*suite.Case) error {
-	for _, c := range cases {
-		if err := line(w, caseOf(c)); err != nil {
-			return err
-		}
+	all := make([]Case, len(cases))
+	for i, c := range cases {
+		all[i] = caseOf(c)
 	}
-	return nil
-}
-
-func line(w io.Writer, v any) error {
-	b, err := ndjson.Line(v)
-	if err == nil {
-		_, err = w.Write(b)
-	}
-	return err
+	return ndjson.Write(w, all...)
 }
 
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3 }
@@ -106,4 +97,4 @@ func Of(r *suite.Report) *Report {
 }
 
 // JSON writes a run as one object on a line.
-func JSON(w io.Writer, r *suite.Report) error { return line(w, Of(r)) }
+func JSON(w io.Writer, r *suite.Report) error { return ndjson.Write(w, Of(r)) }

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"bytes"
 	"encoding/json"
 	"path"
 
@@ -61,8 +62,10 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	}
 	r.Page, r.Columns = page.Data(all, page.Options{Captures: bases(names), League: league(names, all)})
 	r.Files = files
-	r.Stats = ndjson.AppendStats(nil, &t)
-	if r.Network, err = escaped(ndjson.AppendNetwork(nil, &m)); err != nil {
+	var stats, network bytes.Buffer
+	_, _ = ndjson.Stats(&stats, &t), ndjson.Network(&network, &m) // a buffer never fails
+	r.Stats = stats.Bytes()
+	if r.Network, err = escaped(network.Bytes()); err != nil {
 		return nil, err
 	}
 	return r, nil

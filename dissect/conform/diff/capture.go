@@ -50,11 +50,11 @@ type Capture struct {
 	// anonymised copy needs. It is set before the first record.
 	Lengths bool
 
-	Messages   int  // that are compared
-	Repeats    int  // retransmissions
-	Acks       int  // acknowledgements
-	Keepalives int  // datagrams without contents, and names that are sent again
-	Left       int  // messages beyond the limits
+	Messages   int  `json:"messages"`        // that are compared
+	Repeats    int  `json:"retransmissions"` // retransmissions
+	Acks       int  `json:"acks"`            // acknowledgements
+	Keepalives int  `json:"keepalives"`      // datagrams without contents, and names that are sent again
+	Left       int  `json:"left_out"`        // messages beyond the limits
 	Cut        int  // datagrams without their end, as a snap length leaves them
 	Undirected int  // messages from a sender that may be host or client
 	Bare       bool // the capture is a log without transport messages

@@ -28,12 +28,12 @@ const MaxFindings = 200
 // A Report says how two captures compare.
 type Report struct {
 	A, B     *Capture
-	Pairs    []*Pair
+	Pairs    []*Pair    `json:"conversations"`
 	Findings []*Finding // the first of each kind in conversations of both captures
 	Found    int        // all
-	Renamed  int        // ids of objects and players, and addresses, that have another value in B
-	Skipped  int        // messages that were not compared: the other capture is a log without their kind
-	Cut      int        // messages that were not compared: a snap length cut them, or their place in the other capture
+	Renamed  int        `json:"renamed"`      // ids of objects and players, and addresses, that have another value in B
+	Skipped  int        `json:"not_compared"` // messages that were not compared: the other capture is a log without their kind
+	Cut      int        `json:"cut"`          // messages that were not compared: a snap length cut them, or their place in the other capture
 
 	Alone [Kinds]int // messages of conversations that one capture alone holds
 
@@ -61,17 +61,19 @@ func (r *Report) Count(k Kind) int { return r.kinds[k] + r.Alone[k] }
 
 // An End is a conversation in one capture.
 type End struct {
-	Host, Client netip.AddrPort
-	Name         wire.Untrusted // of the player
-	GameSpy      bool
-	First        int // frame
-	Messages     int
+	Host     netip.AddrPort `json:"host"`
+	Client   netip.AddrPort `json:"client"`
+	Name     wire.Untrusted `json:"player_name,omitempty"` // of the player
+	GameSpy  bool           `json:"gamespy,omitempty"`
+	First    int            `json:"frame"`
+	Messages int            `json:"messages"`
 }
 
 // A Pair is a conversation of both captures, or of one if the other is nil.
 type Pair struct {
-	A, B *End
-	Ways [2]Way // from the client, from the host
+	A    *End   `json:"a,omitempty"`
+	B    *End   `json:"b,omitempty"`
+	Ways [2]Way `json:"directions"` // from the client, from the host
 }
 
 // Equal reports whether the captures hold the same of the conversation.
@@ -86,16 +88,21 @@ func (p *Pair) Equal() bool {
 
 // A Way counts the messages of one direction of a conversation.
 type Way struct {
-	Dir                                  dissect.Dir
-	Equal, OnlyA, OnlyB, Differ, Reorder int
-	Timing                               int
+	Dir     dissect.Dir `json:"dir" as:"text"`
+	Equal   int         `json:"equal"`
+	OnlyA   int         `json:"only_a"`
+	OnlyB   int         `json:"only_b"`
+	Differ  int         `json:"differs"`
+	Reorder int         `json:"order"`
+	Timing  int         `json:"timing"`
 
 	// Times of equal messages: Offset is the median of B's times without A's, Off
 	// the median and Most the longest distance from that, in frame MostA of A.
-	Timed     int
-	Offset    time.Duration
-	Off, Most time.Duration
-	MostA     int
+	Timed  int
+	Offset time.Duration `json:"offset_s,omitempty" if:"Timed" digits:"9"`
+	Off    time.Duration `json:"off_ms_median,omitempty" as:"millis" if:"Timed" digits:"6"`
+	Most   time.Duration `json:"off_ms_longest,omitempty" as:"millis" if:"Timed" digits:"6"`
+	MostA  int           `json:"off_frame,omitempty"`
 }
 
 // A Kind is the kind of a finding.
@@ -125,15 +132,15 @@ type Place struct {
 
 // A Finding is one message in which the captures differ.
 type Finding struct {
-	Kind   Kind
+	Kind   Kind `json:"kind" as:"text"`
 	Pair   *Pair
-	Dir    dissect.Dir
-	A, B   *Place // nil if the capture does not hold it
+	Dir    dissect.Dir `json:"dir" as:"text"`
+	A, B   *Place      // nil if the capture does not hold it
 	Type   transport.Type
 	Opcode decode.Opcode // of a game message
 	Game   bool          // it is a game message
 	Late   time.Duration // Timing: how much later it came in B
-	Flags  string        // Differs: the header in words, if it differs
+	Flags  string        `json:"header,omitempty"` // Differs: the header in words, if it differs
 	Fields []Field       // Differs: the fields that differ; the records hold them
 
 	record dissect.Kind
