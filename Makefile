@@ -33,7 +33,7 @@ PACKAGE_VERSION ?= $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+
 PACKAGE_TIME ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),946684800)
 
 # The packages with tests that call fixtures.System.
-SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/suite ./report/ndjson ./report/wireshark
+SYSTEM ?= ./cmd/... ./decode/msg ./dissect/capture/... ./dissect/conform/... ./report/ndjson ./report/wireshark
 
 # The packages in which several goroutines share memory.
 CONCURRENT ?= ./cmd/bcdissect $(addprefix ./cmd/internal/,cli control partitions proxy query reading server site sockets stage watch wireshark) ./dissect/capture/... ./report/browser ./report/dashboard
@@ -68,7 +68,7 @@ LINT = $(GO) run -exec "env GOOS=$$os" $(GOLANGCI)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # targets share caches and two cores; their order is the order below
-.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
+.PHONY: build web test system every-test acmi page-lint browser ci nightly unit32 arm64 race race-all schema engines plots vet platforms windows windows-ci lint lint-all fmt tidy tidy-check api golden fuzz damage long judge mutation bench compare profile cover check cross repro man packages package-check licences licence-texts sbom clean help
 
 build: web ## build bin/bcdissect for this system
 	$(BUILD) -o bin/ ./cmd/bcdissect
@@ -124,7 +124,7 @@ ci: STAGES = tidy-check api every-test arm64 acmi schema lint vet platforms wind
 ci: ## all checks before a merge, in at most 20 minutes on two processors
 	@$(STAGED)
 
-nightly: STAGES = every-test arm64 windows schema engines unit32 lint-all race-all cross packages fuzz damage long mutation compare
+nightly: STAGES = every-test arm64 windows schema engines unit32 lint-all race-all cross packages fuzz damage long judge mutation compare
 nightly: ## everything, in some hours
 	@$(STAGED)
 
@@ -260,6 +260,9 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 
 long: ## the tests that have a long form (BCDISSECT_LONG), in that form
 	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
+
+judge: ## hold replay against sound and faulty hosts on bad lines, and write the tables of docs/judge.md (half an hour)
+	BCDISSECT_JUDGE=write $(GO) test -run '^TestJudge$$' -v -count=1 -timeout 120m ./dissect/conform
 
 # A mutant that lives is a change of the code that no test of its package sees.
 # Without -count=1 the time that a test may take could be measured from the
