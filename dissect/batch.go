@@ -78,6 +78,10 @@ func (b *Batch) Reset() {
 // which may be large; if one belongs to the game after all, the pipeline
 // deciphers it.
 func (b *Batch) Decipher() {
+	if b.n == 1 { // there is nothing to share
+		b.dst[0] = cipher.Decrypt(b.dst[0][:0], b.src[0])
+		return
+	}
 	c := ciphers.Get().(*cipher.Batch)
 	c.Decrypt(b.dst[:b.n], b.src[:b.n])
 	ciphers.Put(c)
