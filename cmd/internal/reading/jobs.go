@@ -242,10 +242,10 @@ func (r *reading) collect(f *files, first *dissect.Datagram) (readErr, err error
 // A renderer decodes all batches and renders some parts of them.
 type renderer struct {
 	*reader
+	*maker
 	flusher report.Flusher // the reader's sink
 	show    func(*dissect.Record) error
 	turn    bool // the part at hand is one of them
-	part    part
 }
 
 // emit returns the function that takes the records of the part.
@@ -265,10 +265,11 @@ const partSize = 256
 // run renders one part in of, beginning with number nr. The parts of all batches
 // are counted from 0; the records at the end of the capture count as one.
 func (w *renderer) run(a *ahead, nr, of int) {
+	defer close(w.blocks)
 	n := 0
 	for j := range a.batches(nr) {
 		for from := 0; from < j.Len(); from += partSize {
-			w.begin(n, n%of == nr)
+			w.begin(n%of == nr)
 			err := w.pipeline.PushPart(&j.Batch, from, min(from+partSize, j.Len()), w.emit())
 			if w.end(j.Last().Number, err) != nil {
 				return
@@ -277,13 +278,13 @@ func (w *renderer) run(a *ahead, nr, of int) {
 		}
 		a.done(j)
 	}
-	w.begin(n, n%of == nr)
+	w.begin(n%of == nr)
 	_ = w.end(0, w.pipeline.Flush(w.emit())) // the order has the error
 }
 
-// begin begins part n, which is one to render if it is the renderer's turn.
-func (w *renderer) begin(n int, turn bool) {
-	w.turn, w.part.nr = turn, n
+// begin begins a part, which is one to render if it is the renderer's turn.
+func (w *renderer) begin(turn bool) {
+	w.turn = turn
 	needs := w.needs
 	if !turn {
 		needs.Updates = dissect.NoUpdates
@@ -299,16 +300,15 @@ func (w *renderer) end(frame int, err error) error {
 	if err == nil {
 		err = w.flusher.Flush()
 	}
-	return w.part.end(frame, err)
+	return w.maker.end(frame, err)
 }
 
-// render has one goroutine read, and several decode, render and write.
+// render has one goroutine read, several decode and render, and this one write.
 func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, err error) {
-	o := newOrder(r.out, jobs, r.showProgress)
+	o := newOrder(jobs)
 	var workers []*renderer
-	for nr := range jobs {
-		w := &renderer{part: part{order: o}}
-		sink, _ := r.makeSink(r.out.To(&w.part), r.start)
+	for nr, m := range o.makers {
+		sink, _ := r.makeSink(r.out.To(m), r.start)
 		flusher, ok := sink.(report.Flusher)
 		wanted, err := r.Again(r.cfg.Catalog, r.start)
 		if !ok || err != nil {
@@ -317,8 +317,7 @@ func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, 
 		if c, ok := sink.(*csv.Sink); ok && nr > 0 {
 			c.Continue()
 		}
-		w.flusher = flusher
-		w.reader = r.newReader(wanted, sink)
+		w := &renderer{reader: r.newReader(wanted, sink), maker: m, flusher: flusher}
 		w.show = w.reader.emit()
 		w.skim(r.cfg.Catalog, func() bool { return w.turn })
 		workers = append(workers, w)
@@ -334,20 +333,11 @@ func (r *reading) render(f *files, first *dissect.Datagram, jobs int) (readErr, 
 			w.run(a, nr, jobs)
 		})
 	}
-	rendered := make(chan struct{})
-	go func() {
-		defer close(rendered)
-		defer cli.Guard()
-		all.Wait()
-	}()
-	select {
-	case <-rendered:
-	case <-o.failed:
-	}
-	if err := o.failure(); err != nil {
+	if err := o.write(r.out, r.showProgress); err != nil {
 		a.abandon(f)
 		return nil, err
 	}
+	all.Wait()
 	<-a.ended
 	r.sum(workers)
 	return a.readErr, nil

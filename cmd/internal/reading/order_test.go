@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-// A sheet is an output. Its orders know of no frames.
+// A sheet is an output.
 type sheet struct {
 	bytes.Buffer
 	left int // writes until it fails, 0 for never
@@ -30,21 +30,21 @@ func (s *sheet) Write(b []byte) (int, error) {
 // line is a line of a part.
 func line(nr, i int) string { return fmt.Sprintf("%d.%d\n", nr, i) }
 
-// writeParts writes every nth of some parts, of a number of lines each.
-func writeParts(o *order, from, n, parts int, lines func(nr int) int) error {
-	p := part{order: o}
+// makeParts makes every nth of some parts, of a number of lines each.
+func makeParts(m *maker, from, n, parts int, lines func(nr int) int) error {
+	defer close(m.blocks)
 	buf := make([]byte, 0, 64)
-	for p.nr = from; p.nr < parts; p.nr += n {
+	for nr := from; nr < parts; nr += n {
 		var err error
-		for i := range lines(p.nr) {
-			if buf, err = p.Keep(append(buf, line(p.nr, i)...)); err != nil {
+		for i := range lines(nr) {
+			if buf, err = m.Keep(append(buf, line(nr, i)...)); err != nil {
 				break
 			}
 			if len(buf) > 0 {
 				return errors.New("the memory is not empty")
 			}
 		}
-		if err := p.end(p.nr+1, err); err != nil {
+		if err := m.end(nr+1, err); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func writeParts(o *order, from, n, parts int, lines func(nr int) int) error {
 
 // Whoever is faster, the parts come in their order.
 func TestOrder(t *testing.T) {
-	const writers, parts = 3, 200
+	const makers, parts = 3, 200
 	lines := func(nr int) int { return []int{0, 1, 5, 3 * mostBlocks}[nr*nr%7%4] }
 	want, frames := "", []int(nil)
 	for nr := range parts {
@@ -62,64 +62,56 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	var out sheet
-	o := newOrder(&out, 2, func(frame int) { frames = append(frames, frame) })
+	o := newOrder(makers)
 	var all sync.WaitGroup
-	for from := range writers {
+	for from, m := range o.makers {
 		all.Go(func() {
-			if err := writeParts(o, from, writers, parts, lines); err != nil {
+			if err := makeParts(m, from, makers, parts, lines); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+	err := o.write(&out, func(frame int) { frames = append(frames, frame) })
 	all.Wait()
-	if got := out.String(); got != want {
-		t.Errorf("got %d bytes, want %d", len(got), len(want))
+	if got := out.String(); err != nil || got != want {
+		t.Errorf("got %d bytes and %v, want %d", len(got), err, len(want))
 	}
 	if len(frames) != parts || frames[0] != 1 || frames[parts-1] != parts {
 		t.Errorf("frames: got %v", frames)
 	}
-	if err := o.failure(); err != nil || len(o.waiting) > 0 {
-		t.Errorf("in the end: %v, %d waiting", err, len(o.waiting))
-	}
 }
 
-// The part that is due goes on at once. The others wait, and whoever ends the
-// one before writes them.
+// The part that is due goes on at once. The others wait, up to a limit.
 func TestOrderOfTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out sheet
-		o := newOrder(&out, 1, func(int) {})
-		parts := make([]part, 4)
-		for i := range parts {
-			parts[i] = part{order: o, nr: i}
-			if _, err := parts[i].Write([]byte{'a' + byte(i)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := out.String(); got != "a" {
-			t.Errorf("begun: got %q", got)
-		}
-		if err := parts[1].end(0, nil); err != nil {
+		o := newOrder(2)
+		first, second := o.makers[0], o.makers[1]
+		ended := false
+		go func() { ended = o.write(&out, func(int) {}) == nil }()
+		if _, err := first.Write([]byte{'a'}); err != nil {
 			t.Fatal(err)
 		}
-		var third, long bool
-		go func() { third = parts[2].end(0, nil) == nil }()
+		long := false
 		go func() {
-			for range mostBlocks {
-				_, _ = parts[3].Keep([]byte{'d'})
+			for range mostBlocks + 1 {
+				_, _ = second.Keep([]byte{'b'})
 			}
 			long = true
+			_ = second.end(0, nil)
+			close(second.blocks)
 		}()
 		synctest.Wait()
-		if got := out.String(); got != "a" || third || long {
-			t.Errorf("one may wait, and %d blocks of one that has not ended: got %q, %v, %v", mostBlocks, got, third, long)
+		if got := out.String(); got != "a" || long {
+			t.Errorf("%d blocks may wait: got %q, %v", mostBlocks, got, long)
 		}
-		if err := parts[0].end(0, nil); err != nil {
+		if err := first.end(0, nil); err != nil {
 			t.Fatal(err)
 		}
+		close(first.blocks)
 		synctest.Wait()
-		if got, want := out.String(), "abc"+strings.Repeat("d", mostBlocks+1); got != want || !third || !long {
-			t.Errorf("got %q, %v, %v", got, third, long)
+		if got, want := out.String(), "a"+strings.Repeat("b", mostBlocks+1); got != want || !long || !ended {
+			t.Errorf("got %q, %v, %v", got, long, ended)
 		}
 	})
 }
@@ -132,70 +124,67 @@ func TestOrderFails(t *testing.T) {
 		full int // the output fails at this write
 		bad  int // part that cannot be made
 		want error
-		text string // before the end
-		some string // of the part that cannot be made, perhaps
+		text string
 	}{
-		{"the output", 3, -1, errFull, line(0, 0) + line(1, 0), ""},
-		{"a part", 0, 2, errMade, line(0, 0) + line(1, 0), line(2, 0)},
-		{"the first", 0, 0, errMade, "", line(0, 0)},
+		{"the output", 3, -1, errFull, line(0, 0) + line(1, 0)},
+		{"a part", 0, 2, errMade, line(0, 0) + line(1, 0) + line(2, 0)},
+		{"the first", 0, 0, errMade, line(0, 0)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			out := sheet{left: tt.full}
-			o := newOrder(&out, 1, func(int) {})
+			o := newOrder(3)
 			var all sync.WaitGroup
-			for nr := range 6 {
+			for nr, m := range o.makers {
 				all.Go(func() {
-					p := part{order: o, nr: nr}
-					_, err := p.Keep([]byte(line(nr, 0)))
-					if nr == tt.bad {
-						err = errMade
-					}
-					if err = p.end(0, err); err != nil && !errors.Is(err, tt.want) {
-						t.Errorf("part %d: got %v", nr, err)
+					for ; ; nr += len(o.makers) {
+						_, err := m.Keep([]byte(line(nr, 0)))
+						if nr == tt.bad {
+							err = errMade
+						}
+						if err = m.end(0, err); err != nil {
+							if !errors.Is(err, tt.want) && !errors.Is(err, errStopped) {
+								t.Errorf("part %d: got %v", nr, err)
+							}
+							return
+						}
 					}
 				})
 			}
-			<-o.failed
-			all.Wait()
-			if err := o.failure(); !errors.Is(err, tt.want) {
+			if err := o.write(&out, func(int) {}); !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
-			if got := out.String(); got != tt.text && got != tt.text+tt.some {
+			all.Wait() // nobody makes parts for ever
+			if got := out.String(); got != tt.text {
 				t.Errorf("got %q, want %q", got, tt.text)
 			}
 		})
 	}
 }
 
-// Memory goes round: writing allocates nothing for long.
+// Memory goes round, but for huge blocks.
 func TestOrderMemory(t *testing.T) {
-	o := newOrder(new(sheet), 1, func(int) {})
-	first, second := part{order: o}, part{order: o, nr: 1}
-	keep := func(p *part) {
-		block := o.block(1 << 16)
-		if _, err := p.Keep(append(block, 'x')); err != nil {
+	o := newOrder(1)
+	m := o.makers[0]
+	written := make(chan error)
+	go func() { written <- o.write(new(sheet), func(int) {}) }()
+	text := make([]byte, 0, 1<<16)
+	for range 1000 {
+		var err error
+		if text, err = m.Keep(append(text, 'x')); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for range 100 {
-		for range 10 {
-			keep(&second)
-			keep(&first)
-		}
-		for _, p := range []*part{&second, &first} {
-			if err := p.end(0, nil); err != nil {
-				t.Fatal(err)
-			}
-			p.nr += 2
-		}
+	if empty, err := m.Keep(make([]byte, 1, keepBlock+1)); err != nil || cap(empty) > keepBlock {
+		t.Errorf("after a huge block: %v, %d bytes", err, cap(empty))
 	}
-	if got := len(o.free); got > 32 {
-		t.Errorf("%d blocks are kept, more than there were at a time", got)
+	close(m.blocks)
+	if err := <-written; err != nil {
+		t.Fatal(err)
 	}
-	huge := make([]byte, 1, keepBlock+1)
-	before := len(o.free)
-	if empty, err := first.Keep(huge); err != nil || cap(empty) > keepBlock || len(o.free) > before {
-		t.Errorf("after a huge block: %v, %d bytes, %d kept", err, cap(empty), len(o.free))
+	for len(o.free) > 0 {
+		if b := <-o.free; cap(b) > keepBlock || len(b) > 0 {
+			t.Errorf("a block of %d bytes with %d in it is kept", cap(b), len(b))
+		}
 	}
 }
