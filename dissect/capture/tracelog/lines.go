@@ -3,65 +3,106 @@ package tracelog
 import (
 	"bufio"
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"strconv"
 	"time"
 )
 
 // longestLine limits the length of a line. Programs write less than 2,000 bytes.
 const longestLine = 64 << 10
 
-// lines reads the lines of a text log, and looks one line ahead.
-type lines struct {
-	r      *bufio.Reader
-	number int // of the current line, from 1
-	line   []byte
-	held   bool // line is yet to be used
-	remark func(string)
+// A textLog reads the records of a text log, and looks one line ahead.
+type textLog struct {
+	clock
+	r       *bufio.Reader
+	number  int // of the current line, from 1
+	line    []byte
+	held    bool   // line is yet to be used
+	plain   []byte // the bytes of a dump
+	remark  func(string)
+	session string // begins the line with the date
+
+	// record reads a record behind its time and number, as far as the line before
+	// the next one. It returns why it could not, and the number of the line that says
+	// so.
+	record func(h *head, r *Record) (wrong string, line int, err error)
+	// excerpts may leave out the time, so that a record begins like a comment.
+	excerpts bool
 }
 
-func newLines(r io.Reader, remark func(string)) lines {
-	return lines{r: bufio.NewReaderSize(r, longestLine), remark: remark}
+// Next implements [Log].
+func (t *textLog) Next(r *Record) error {
+	for {
+		line, err := t.peek()
+		if err != nil {
+			return err
+		}
+		t.drop()
+		var h head
+		switch {
+		case h.begin(line) && (h.timed || t.excerpts):
+			wrong, number, err := t.record(&h, r)
+			if wrong == "" || err != nil {
+				return err
+			}
+			t.skipped(number, wrong)
+		case len(line) > 0 && line[0] == '#':
+			if date, is := bytes.CutPrefix(line, []byte(t.session)); is {
+				t.start(date)
+			}
+		case len(line) > 0 && line[0] == '[':
+			t.skipped(t.number, "not the first line of a record")
+		}
+	}
+}
+
+// timed returns the time of a record, or that of the one before.
+func (t *textLog) timed(h *head) time.Time {
+	if !t.dated && !t.begun {
+		t.remark("the log has no date: its days begin with 1970-01-01")
+	}
+	if !h.timed {
+		h.time = t.last
+	}
+	return t.at(h.time)
 }
 
 // peek returns the next line without its end. It is valid until the next call
 // of peek that follows a call of drop.
-func (l *lines) peek() ([]byte, error) {
-	if l.held {
-		return l.line, nil
+func (t *textLog) peek() ([]byte, error) {
+	if t.held {
+		return t.line, nil
 	}
-	line, err := l.r.ReadSlice('\n')
+	line, err := t.r.ReadSlice('\n')
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = l.r.ReadSlice('\n')
+			_, err = t.r.ReadSlice('\n')
 		}
-		l.skippedAt(l.number+1, fmt.Sprintf("the line has more than %d bytes", longestLine))
+		t.skipped(t.number+1, fmt.Sprintf("the line has more than %d bytes", longestLine))
 		line = tooLong
 	case err != nil && len(line) == 0:
 		return nil, err
 	}
-	l.number++
-	l.line = bytes.TrimRight(line, "\r\n")
-	if l.number == 1 {
-		l.line = bytes.TrimPrefix(l.line, byteOrderMark)
+	t.number++
+	t.line = bytes.TrimRight(line, "\r\n")
+	if t.number == 1 {
+		t.line = bytes.TrimPrefix(t.line, byteOrderMark)
 	}
-	l.held = true
-	return l.line, nil
+	t.held = true
+	return t.line, nil
 }
 
 var tooLong = []byte("    too long")
 
 // drop goes on to the next line.
-func (l *lines) drop() { l.held = false }
+func (t *textLog) drop() { t.held = false }
 
-// skipped remarks on a record that is skipped because of the current line.
-func (l *lines) skipped(why string) { l.skippedAt(l.number, why) }
-
-// skippedAt remarks on a record that is skipped because of a line.
-func (l *lines) skippedAt(number int, why string) {
-	l.remark(fmt.Sprintf("line %d: %s; the record is skipped", number, why))
+// skipped remarks on a record that is skipped because of a line.
+func (t *textLog) skipped(number int, why string) {
+	t.remark(fmt.Sprintf("line %d: %s; the record is skipped", number, why))
 }
 
 // dump reads the next line as one of a hex dump, and appends its bytes to dst. It
@@ -71,43 +112,25 @@ func dump(dst, line []byte) (_ []byte, ok bool, wrong string) {
 	if len(line)-len(text) < 2 || len(text) < 5 || text[4] != ':' {
 		return dst, false, ""
 	}
-	at := 0
-	for _, c := range text[:4] {
-		n, ok := digit(c)
-		if !ok {
-			return dst, false, ""
-		}
-		at = at<<4 | n
+	at, err := strconv.ParseUint(string(text[:4]), 16, 16)
+	if err != nil {
+		return dst, false, ""
 	}
-	if at != len(dst) {
+	if int(at) != len(dst) {
 		return dst, true, fmt.Sprintf("the dump continues at %04X, not at %04X", at, len(dst))
 	}
 	text = bytes.TrimPrefix(text[5:], []byte(" "))
 	for n := 0; n < 16 && len(text) >= 2; n++ {
-		high, ok1 := digit(text[0])
-		low, ok2 := digit(text[1])
-		if !ok1 || !ok2 || len(text) > 2 && text[2] != ' ' {
+		var c [1]byte
+		if _, err := hex.Decode(c[:], text[:2]); err != nil || len(text) > 2 && text[2] != ' ' {
 			break
 		}
-		dst = append(dst, byte(high<<4|low))
+		dst = append(dst, c[0])
 		if text = text[2:]; len(text) > 0 {
 			text = text[1:]
 		}
 	}
 	return dst, true, ""
-}
-
-// digit returns the value of a hexadecimal digit.
-func digit(c byte) (int, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0'), true
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10, true
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10, true
-	}
-	return 0, false
 }
 
 // clock makes times of the times of day in a log, which has at most one date.
@@ -157,15 +180,6 @@ func timeOfDay(b []byte) (time.Duration, bool) {
 
 // decimal reads a number of at most nine digits.
 func decimal(b []byte) (int, bool) {
-	if len(b) == 0 || len(b) > 9 {
-		return 0, false
-	}
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, true
+	n, err := strconv.ParseUint(string(b), 10, 31)
+	return int(n), err == nil && len(b) <= 9
 }
