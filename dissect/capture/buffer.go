@@ -2,7 +2,6 @@ package capture
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 )
@@ -125,7 +124,7 @@ func (b *buffer) failed(err error, begun, inFrame bool) error {
 	}
 	var p *packedError
 	if errors.As(err, &p) {
-		return &stop{kind: ErrDamaged, offset: b.end(), inFrame: inFrame, why: p.Error()}
+		return damagedAt(b.end(), inFrame, "%v", p)
 	}
 	return &stop{kind: err, offset: b.end(), inFrame: inFrame}
 }
@@ -133,5 +132,5 @@ func (b *buffer) failed(err error, begun, inFrame bool) error {
 // interrupted returns the error for a file that ends with zero bytes. A file system
 // that has lost power leaves them where the file was longer than what was written.
 func interrupted(offset, zeros int64) error {
-	return &stop{kind: ErrDamaged, offset: offset, why: fmt.Sprintf("the file ends with %d zero bytes, as after a power loss", zeros)}
+	return damagedAt(offset, false, "the file ends with %d zero bytes, as after a power loss", zeros)
 }

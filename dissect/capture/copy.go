@@ -102,11 +102,7 @@ func (c *Copy) Section(options []byte) {
 		c.interfaces = 0
 	}
 	c.begun = true
-	c.w.begin(ngSection)
-	c.w.u32(ngMagic)
-	c.w.u32(1) // version 1.0
-	c.w.u32(0xffffffff)
-	c.w.u32(0xffffffff) // a section of unknown length
+	c.w.beginSection()
 	c.w.buf = append(c.w.buf, options...)
 	for _, text := range c.opts.Comments {
 		if !hasComment(options, text) {
@@ -191,13 +187,11 @@ func (c *Copy) Interface(i *Interface) {
 	if c.opts.Pcap {
 		return
 	}
-	c.w.begin(ngInterface)
-	c.w.u32(uint32(of.link))
+	snap := i.SnapLen
 	if c.opts.Longer {
-		c.w.u32(0)
-	} else {
-		c.w.u32(i.SnapLen)
+		snap = 0
 	}
+	c.w.beginInterface(of.link, snap)
 	c.w.buf = append(c.w.buf, i.Options...)
 	c.w.finish(true)
 	c.room()
@@ -309,13 +303,7 @@ func (c *Copy) write(f *Frame, of *written) {
 		c.w.finish(false)
 		return
 	}
-	c.w.begin(ngEnhanced)
-	c.w.u32(of.number)
-	c.w.u32(uint32(f.Stamp >> 32))
-	c.w.u32(uint32(f.Stamp))
-	c.w.u32(uint32(len(f.Data)))
-	c.w.u32(uint32(max(f.Full, len(f.Data))))
-	c.w.padded(f.Data)
+	c.w.beginPacket(of.number, f.Stamp, f.Data, f.Full)
 	c.w.buf = append(c.w.buf, f.Options...)
 	c.w.finish(len(f.Options) > 0)
 }
@@ -390,13 +378,7 @@ func (c *Copy) Close() error {
 		}
 		c.pcapHeader(&i)
 	}
-	err := c.w.flush()
-	if f, ok := c.w.w.(io.Closer); ok {
-		if e := f.Close(); e != nil && err == nil {
-			err = named(c.w.name, e)
-		}
-	}
-	return err
+	return c.w.close(c.w.flush())
 }
 
 // SetPayload replaces the payload of the frame's datagram by one of the same

@@ -33,6 +33,11 @@ func (s *stop) Error() string {
 
 func (s *stop) Unwrap() error { return s.kind }
 
+// damagedAt returns the stop for damage at an offset.
+func damagedAt(offset int64, inFrame bool, format string, args ...any) error {
+	return &stop{kind: ErrDamaged, offset: offset, inFrame: inFrame, why: fmt.Sprintf(format, args...)}
+}
+
 // sentence makes an error for people. frames is the number of frames so far;
 // packed means that offsets are not those of the file itself.
 func (s *stop) sentence(name string, frames int, packed bool) error {

@@ -27,7 +27,7 @@ func unpack(b *buffer) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, packedFault(err)
 		}
-		return &packed{Reader: z, close: z.Close}, nil
+		return packed{z}, nil
 	case isZstd(magic):
 		// One goroutine: the decoder's own would read ahead and outlive us.
 		z, err := zstd.NewReader(b,
@@ -38,7 +38,7 @@ func unpack(b *buffer) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, packedFault(err)
 		}
-		return &packed{Reader: z, close: func() error { z.Close(); return nil }}, nil
+		return packed{z.IOReadCloser()}, nil
 	}
 	return nil, nil
 }
@@ -52,17 +52,12 @@ func isZstd(magic []byte) bool {
 
 // packed sorts the unpackers' errors into truncation ([io.ErrUnexpectedEOF]),
 // damage (packedError), excessive memory (errWindow) and read errors.
-type packed struct {
-	io.Reader
-	close func() error
-}
+type packed struct{ io.ReadCloser }
 
-func (p *packed) Read(b []byte) (int, error) {
-	n, err := p.Reader.Read(b)
+func (p packed) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
 	return n, packedFault(err)
 }
-
-func (p *packed) Close() error { return p.close() }
 
 // errWindow reports intact data with an unsupported window size.
 var errWindow = fmt.Errorf("unpacking takes more than %d MiB of memory; unpack it with zstd -d --long=31 first", maxWindow>>20)

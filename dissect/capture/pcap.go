@@ -2,7 +2,6 @@ package capture
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"time"
 )
@@ -22,8 +21,8 @@ const (
 
 // A pcapReader reads the records of a pcap file.
 type pcapReader struct {
+	byteOrder
 	b       *buffer
-	big     bool
 	record  int // size of a record's header
 	unit    int64
 	digits  int8
@@ -110,7 +109,7 @@ func (p *pcapReader) next(f *frame) error {
 		r = p.b.ready()
 	}
 	if held > maxFrame {
-		return p.tooLong(held)
+		return damagedAt(p.b.offset(), true, "no frame is as long as %d bytes", held)
 	}
 	size := p.record + int(held)
 	if len(r) < size {
@@ -149,28 +148,23 @@ func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint3
 	return sec, fraction, held, full
 }
 
-// tooLong reports an impossible frame length.
-func (p *pcapReader) tooLong(held uint32) error {
-	return &stop{
-		kind: ErrDamaged, offset: p.b.offset(), inFrame: true,
-		why: fmt.Sprintf("no frame is as long as %d bytes", held),
-	}
-}
-
 // fullLength corrects a length on the network, which some programs set too
 // small or to zero.
 func fullLength(full, held uint32) int { return int(min(max(full, held), 1<<30)) }
 
-func (p *pcapReader) u32(b []byte) uint32 {
-	if p.big {
-		return binary.BigEndian.Uint32(b)
-	}
-	return binary.LittleEndian.Uint32(b)
-}
+// A byteOrder is that of the machine that wrote a file.
+type byteOrder struct{ big bool }
 
-func (p *pcapReader) u16(b []byte) uint16 {
-	if p.big {
+func (o byteOrder) u16(b []byte) uint16 {
+	if o.big {
 		return binary.BigEndian.Uint16(b)
 	}
 	return binary.LittleEndian.Uint16(b)
+}
+
+func (o byteOrder) u32(b []byte) uint32 {
+	if o.big {
+		return binary.BigEndian.Uint32(b)
+	}
+	return binary.LittleEndian.Uint32(b)
 }

@@ -1,9 +1,6 @@
 package capture
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // Block types of pcapng. All others are skipped.
 const (
@@ -40,8 +37,8 @@ type link struct {
 
 // A pcapngReader reads the packet blocks of a pcapng file.
 type pcapngReader struct {
+	byteOrder
 	b     *buffer
-	big   bool
 	links []link // of the section
 	tap   Tap
 	clear bool // the section is marked: its datagrams are deciphered
@@ -85,7 +82,7 @@ func (p *pcapngReader) next(f *frame) error {
 			if n, last := p.b.zeros(4); last {
 				return interrupted(offset, n)
 			}
-			return &stop{kind: ErrDamaged, offset: offset, why: "no block is as long as 0 bytes"}
+			return damagedAt(offset, false, "no block is as long as 0 bytes")
 		}
 		if kind == ngSection && !p.order(h) {
 			return p.damaged(false, "a section without a known byte order")
@@ -168,13 +165,16 @@ func (p *pcapngReader) other(kind uint32, total int) error {
 	if p.tap == nil || total > bufferSize {
 		err := p.pass(total, false)
 		if p.tap != nil && err == nil {
-			p.tapBlock(kind, nil)
+			p.tap.Block(kind, nil)
 		}
 		return err
 	}
 	body, err := p.block(total, false)
 	if err == nil {
-		p.tapBlock(kind, body)
+		if p.big {
+			body = p.turn(kind, body)
+		}
+		p.tap.Block(kind, body)
 	}
 	return err
 }
@@ -225,24 +225,19 @@ func (p *pcapngReader) describe(total int) error {
 		return err
 	}
 	l := link{kind: p.u16(body), snap: p.u32(body[4:]), clock: microseconds}
-	for o := body[8:]; len(o) >= 4; {
-		code, size := p.u16(o), int(p.u16(o[2:]))
-		padded := 4 + (size+3)&^3
-		if code == ngEndOfOptions || padded > len(o) {
-			break
-		}
+	options := p.options(ngInterface, body[8:])
+	for code, value := range eachOption(options) {
 		switch {
-		case code == ngResolution && size == 1:
-			l.clock.exp, l.clock.binary = o[4]&0x7f, o[4]&0x80 != 0
-		case code == ngOffset && size == 8:
-			l.clock.offset = p.i64(o[4:])
+		case code == ngResolution && len(value) == 1:
+			l.clock.exp, l.clock.binary = value[0]&0x7f, value[0]&0x80 != 0
+		case code == ngOffset && len(value) == 8:
+			l.clock.offset = int64(binary.LittleEndian.Uint64(value))
 		}
-		o = o[padded:]
 	}
 	l.digits = l.clock.digits()
 	p.links = append(p.links, l)
 	if p.tap != nil {
-		p.tapInterface(l, body[8:])
+		p.tap.Interface(&Interface{Link: l.kind, SnapLen: l.snap, Options: options})
 	}
 	return nil
 }
@@ -265,7 +260,7 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 		head = 4
 	}
 	if len(body) < head {
-		return &stop{kind: ErrDamaged, offset: start, inFrame: true, why: fmt.Sprintf("a packet block of %d bytes", total)}
+		return damagedAt(start, true, "a packet block of %d bytes", total)
 	}
 	var which, held, full uint32
 	switch kind {
@@ -282,10 +277,7 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	}
 	data := body[head:]
 	if uint64(held) > uint64(len(data)) {
-		return &stop{
-			kind: ErrDamaged, offset: start, inFrame: true,
-			why: fmt.Sprintf("%d bytes of a frame in a block of %d", held, total),
-		}
+		return damagedAt(start, true, "%d bytes of a frame in a block of %d", held, total)
 	}
 	f.full = fullLength(full, held)
 	if uint64(which) >= uint64(len(p.links)) {
@@ -293,17 +285,15 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 		return nil
 	}
 	f.which = int(which)
-	if p.tap != nil {
-		if kind != ngSimple {
-			f.stamp, f.timed = uint64(p.u32(body[4:]))<<32|uint64(p.u32(body[8:])), true
-			f.options = p.options(ngEnhanced, data[min((int(held)+3)&^3, len(data)):])
-		}
-	}
 	l := &p.links[which]
 	// A simple packet block has no time. Its frame keeps the time of the previous
 	// one, so that time does not jump.
 	if kind != ngSimple {
-		f.time = l.clock.time(uint64(p.u32(body[4:]))<<32 | uint64(p.u32(body[8:])))
+		stamp := uint64(p.u32(body[4:]))<<32 | uint64(p.u32(body[8:]))
+		f.time = l.clock.time(stamp)
+		if p.tap != nil {
+			f.tapped = tapped{stamp, true, p.options(ngEnhanced, data[min((int(held)+3)&^3, len(data)):])}
+		}
 	}
 	f.digits = l.digits
 	f.link = l.kind
@@ -318,26 +308,5 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 }
 
 func (p *pcapngReader) damaged(inFrame bool, format string, args ...any) error {
-	return &stop{kind: ErrDamaged, offset: p.b.offset(), inFrame: inFrame, why: fmt.Sprintf(format, args...)}
-}
-
-func (p *pcapngReader) u16(b []byte) uint16 {
-	if p.big {
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
-}
-
-func (p *pcapngReader) u32(b []byte) uint32 {
-	if p.big {
-		return binary.BigEndian.Uint32(b)
-	}
-	return binary.LittleEndian.Uint32(b)
-}
-
-func (p *pcapngReader) i64(b []byte) int64 {
-	if p.big {
-		return int64(binary.BigEndian.Uint64(b))
-	}
-	return int64(binary.LittleEndian.Uint64(b))
+	return damagedAt(p.b.offset(), inFrame, format, args...)
 }

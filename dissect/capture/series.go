@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -83,13 +84,7 @@ func inputs(names []string) (all []input, timed bool) {
 		all[i].start = before
 	}
 	slices.SortStableFunc(all, func(a, b input) int {
-		switch {
-		case a.start.after(b.start):
-			return 1
-		case b.start.after(a.start):
-			return -1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(a.start.sec, b.start.sec), cmp.Compare(a.start.nsec, b.start.nsec))
 	})
 	return all, true
 }

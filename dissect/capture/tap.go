@@ -133,19 +133,6 @@ func resolutionOption(digits uint8) []byte {
 	return []byte{ngResolution, 0, 1, 0, digits, 0, 0, 0, 0, 0, 0, 0}
 }
 
-// tapInterface gives an interface to the tap.
-func (p *pcapngReader) tapInterface(l link, options []byte) {
-	p.tap.Interface(&Interface{Link: l.kind, SnapLen: l.snap, Options: p.options(ngInterface, options)})
-}
-
-// tapBlock gives any other block to the tap.
-func (p *pcapngReader) tapBlock(kind uint32, body []byte) {
-	if p.big && body != nil {
-		body = p.turn(kind, body)
-	}
-	p.tap.Block(kind, body)
-}
-
 // Blocks that hold numbers, besides those above.
 const (
 	ngNames   = 4 // addresses and their names
@@ -192,30 +179,29 @@ func (p *pcapngReader) withOptions(kind uint32, body, options []byte) []byte {
 	if len(options) == 0 {
 		return body
 	}
-	turned := p.options(kind, slices.Clone(options))
+	turned := p.options(kind, options)
 	return append(append(body[:len(body)-len(options)], turned...), ngEndOfOptions, 0, 0, 0)
 }
 
 // options returns options in little-endian byte order. They end with the end of
 // options or before the first damaged one.
 func (p *pcapngReader) options(kind uint32, b []byte) []byte {
+	if p.big {
+		b = p.turnOptions(kind, slices.Clone(b))
+	}
 	n := 0
-	for len(b)-n >= 4 {
-		code, size := p.u16(b[n:]), int(p.u16(b[n+2:]))
+	for code, value := range eachOption(b) {
 		if code == ngEndOfOptions {
 			break
 		}
-		next := n + 4 + (size+3)&^3
-		if next > len(b) {
-			break
-		}
-		n = next
+		n += 4 + (len(value)+3)&^3
 	}
-	if b = b[:n:n]; !p.big {
-		return b
-	}
-	b = slices.Clone(b)
-	for o := b; len(o) > 0; {
+	return b[:n:n]
+}
+
+// turnOptions turns big-endian options, up to the first damaged one.
+func (p *pcapngReader) turnOptions(kind uint32, b []byte) []byte {
+	for o := b; len(o) >= 4; {
 		code, size := p.u16(o), int(p.u16(o[2:]))
 		slices.Reverse(o[:2])
 		slices.Reverse(o[2:4])
@@ -223,7 +209,7 @@ func (p *pcapngReader) options(kind uint32, b []byte) []byte {
 		for width := numberIn(kind, code); width > 0 && len(value) >= width; value = value[width:] {
 			slices.Reverse(value[:width])
 		}
-		o = o[4+(size+3)&^3:]
+		o = o[min(4+(size+3)&^3, len(o)):]
 	}
 	return b
 }

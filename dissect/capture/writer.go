@@ -78,17 +78,11 @@ type Writer struct {
 // NewWriter returns a writer and writes the headers. The name is for errors.
 func NewWriter(name string, w io.Writer, o *WriterOptions) (*Writer, error) {
 	n := &Writer{name: name, w: w, buf: make([]byte, 0, writeSize), start: o.Start, last: o.Start}
-	n.begin(ngSection)
-	n.u32(ngMagic)
-	n.u32(1) // version 1.0
-	n.u32(math.MaxUint32)
-	n.u32(math.MaxUint32) // a section of unknown length
+	n.beginSection()
 	n.aboutSection(o)
 	n.finish(true)
 
-	n.begin(ngInterface)
-	n.u32(uint32(o.Link))
-	n.u32(uint32(o.SnapLen))
+	n.beginInterface(o.Link, uint32(o.SnapLen))
 	n.aboutInterface(o)
 	n.finish(true)
 	return n, n.flush()
@@ -178,12 +172,7 @@ func (w *Writer) WritePacket(ci gopacket.CaptureInfo, data []byte) error {
 		}
 	}
 	w.last = ci.Timestamp
-	w.begin(ngEnhanced)
-	w.u32(0) // the interface
-	w.time(ci.Timestamp)
-	w.u32(uint32(len(data)))
-	w.u32(uint32(max(ci.Length, len(data))))
-	w.padded(data)
+	w.beginPacket(0, nanoseconds(ci.Timestamp), data, ci.Length)
 	w.text(ngComment, comment)
 	w.finish(comment != "")
 	return nil
@@ -214,14 +203,19 @@ func (w *Writer) Flush(c Counters) error {
 // Close writes the last counters given to Flush. It closes the file if the
 // writer created it or if it is an [io.Closer].
 func (w *Writer) Close() error {
-	err := w.finishFile()
+	err := w.close(w.finishFile())
+	if w.err == nil {
+		w.err = fmt.Errorf("%s: %w", w.name, os.ErrClosed)
+	}
+	return err
+}
+
+// close closes the file. It returns the first error.
+func (w *Writer) close(err error) error {
 	if c, ok := w.w.(io.Closer); ok {
 		if e := c.Close(); e != nil && err == nil {
 			err = named(w.name, e)
 		}
-	}
-	if w.err == nil {
-		w.err = fmt.Errorf("%s: %w", w.name, os.ErrClosed)
 	}
 	return err
 }
@@ -243,10 +237,10 @@ func (w *Writer) finishFile() error {
 // statistics appends the body of a block of statistics.
 func (w *Writer) statistics(end time.Time) {
 	w.u32(0) // the interface
-	w.time(end)
+	w.stamp(nanoseconds(end))
 	if !w.start.IsZero() {
-		w.stamp(ngStart, w.start)
-		w.stamp(ngEnd, end)
+		w.time(ngStart, w.start)
+		w.time(ngEnd, end)
 	}
 	w.number(ngReceived, w.counters.Received)
 	w.number(ngDropped, w.counters.Dropped)
@@ -303,9 +297,34 @@ func (w *Writer) finish(options bool) {
 
 func (w *Writer) u32(v uint32) { w.buf = binary.LittleEndian.AppendUint32(w.buf, v) }
 
-// time appends a time as blocks have it, which begins with the upper half.
-func (w *Writer) time(t time.Time) {
-	v := nanoseconds(t)
+// beginSection begins a section up to its options.
+func (w *Writer) beginSection() {
+	w.begin(ngSection)
+	w.u32(ngMagic)
+	w.u32(1) // version 1.0
+	w.u32(math.MaxUint32)
+	w.u32(math.MaxUint32) // a section of unknown length
+}
+
+// beginInterface begins the description of an interface up to its options.
+func (w *Writer) beginInterface(link uint16, snap uint32) {
+	w.begin(ngInterface)
+	w.u32(uint32(link))
+	w.u32(snap)
+}
+
+// beginPacket begins a packet up to its options.
+func (w *Writer) beginPacket(number uint32, stamp uint64, data []byte, full int) {
+	w.begin(ngEnhanced)
+	w.u32(number)
+	w.stamp(stamp)
+	w.u32(uint32(len(data)))
+	w.u32(uint32(max(full, len(data))))
+	w.padded(data)
+}
+
+// stamp appends a time as blocks have it, which begins with the upper half.
+func (w *Writer) stamp(v uint64) {
 	w.u32(uint32(v >> 32))
 	w.u32(uint32(v))
 }
@@ -328,11 +347,7 @@ func (w *Writer) padded(b []byte) {
 	w.buf = append(w.buf, make([]byte, -len(b)&3)...)
 }
 
-func (w *Writer) option(code uint16, value []byte) {
-	value = value[:min(len(value), math.MaxUint16)]
-	w.u32(uint32(code) | uint32(len(value))<<16)
-	w.padded(value)
-}
+func (w *Writer) option(code uint16, value []byte) { w.buf = appendOption(w.buf, code, value) }
 
 func (w *Writer) text(code uint16, value string) {
 	if value != "" {
@@ -344,8 +359,8 @@ func (w *Writer) number(code uint16, v uint64) {
 	w.option(code, binary.LittleEndian.AppendUint64(nil, v))
 }
 
-// stamp appends a time as options have it.
-func (w *Writer) stamp(code uint16, t time.Time) {
+// time appends a time as options have it.
+func (w *Writer) time(code uint16, t time.Time) {
 	v := nanoseconds(t)
 	w.number(code, v>>32|v<<32)
 }
