@@ -34,40 +34,20 @@ type bpfDevice struct {
 	idle   int    // consecutive empty reads
 }
 
-func openDriver(o *Options) (string, driver, error) {
-	all, err := netInterfaces()
-	if err != nil {
-		return "", nil, err
-	}
-	i, err := choose(all, o.Interface)
-	if err != nil {
-		return "", nil, err
-	}
-	if !i.Up {
-		return "", nil, fmt.Errorf("%s: %s", i.Name, down(i.Name))
-	}
-	d := &bpfDevice{name: i.Name, layout: layout{
+func newDriver(i *Interface) driver {
+	return &bpfDevice{name: i.Name, fd: -1, layout: layout{
 		word:  int(unsafe.Sizeof(unix.BpfHdr{}.Tstamp)) / 2,
 		align: unix.BPF_ALIGNMENT,
 	}}
-	if d.fd, err = openBPF(); err != nil {
-		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
-	}
-	if err := d.open(o); err != nil {
-		_ = d.close() // nothing was written
-		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
-	}
-	return i.Name, d, nil
 }
 
-func (d *bpfDevice) open(o *Options) error {
-	size := o.Buffer
-	if size <= 0 {
-		size = defaultBuffer
+func (d *bpfDevice) open(o *Options) (err error) {
+	if d.fd, err = openBPF(); err != nil {
+		return err
 	}
 	// The system may grant less, and some systems reject a large size. The size
 	// must be set before the interface.
-	for {
+	for size := o.Buffer; ; {
 		granted, err := syscall.SetBpfBuflen(d.fd, size)
 		if err == nil {
 			d.buffer = make([]byte, granted)
@@ -164,4 +144,9 @@ func (d *bpfDevice) counters() (Counters, error) {
 	return Counters{Received: uint64(s.Recv), Dropped: uint64(s.Drop)}, nil
 }
 
-func (d *bpfDevice) close() error { return unix.Close(d.fd) }
+func (d *bpfDevice) close() error {
+	if d.fd < 0 {
+		return nil
+	}
+	return unix.Close(d.fd)
+}

@@ -22,8 +22,12 @@ type Device struct {
 	packet packet  // the last one
 }
 
-// A driver captures packets on one operating system.
+// A driver captures packets on one operating system. Each system also has
+// candidates, which lists the interfaces to choose from, newDriver, which returns a
+// driver that is not open, and defaultBuffer.
 type driver interface {
+	// open opens the interface.
+	open(o *Options) error
 	// link returns the LINKTYPE of all packets.
 	link() uint16
 	// digits returns the number of decimals of a second in timestamps.
@@ -37,6 +41,7 @@ type driver interface {
 	// arrived.
 	read(p *packet) (bool, error)
 	counters() (Counters, error)
+	// close closes the driver also if it was not opened, or not in full.
 	close() error
 }
 
@@ -48,13 +53,28 @@ func Open(o Options) (*Device, error) {
 	if o.SnapLen < 0 || o.SnapLen > MaxSnapLen {
 		return nil, fmt.Errorf("snap length %d is out of range; the maximum is %d", o.SnapLen, MaxSnapLen)
 	}
-	name, driver, err := openDriver(&o)
+	if o.Buffer <= 0 {
+		o.Buffer = defaultBuffer
+	}
+	all, err := candidates()
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{driver: driver, name: name, snap: o.SnapLen}
-	if err := d.begin(o.Filter); err != nil {
-		_ = driver.close() // nothing was written
+	i, err := choose(all, o.Interface)
+	if err != nil {
+		return nil, err
+	}
+	if i.Problem != "" {
+		return nil, fmt.Errorf("%s: %s", i.Name, i.Problem)
+	}
+	d := &Device{driver: newDriver(i), name: i.Name, snap: o.SnapLen}
+	if err = d.driver.open(&o); err != nil {
+		err = fmt.Errorf("%s: %w", i.Name, err)
+	} else {
+		err = d.begin(o.Filter)
+	}
+	if err != nil {
+		_ = d.driver.close() // nothing was written
 		return nil, err
 	}
 	return d, nil

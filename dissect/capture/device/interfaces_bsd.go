@@ -13,10 +13,20 @@ import (
 )
 
 func interfaces() ([]Interface, error) {
-	all, err := netInterfaces()
+	all, err := candidates()
 	if err != nil {
 		return nil, err
 	}
+	fd, err := openBPF()
+	if err != nil {
+		return all, err
+	}
+	return all, unix.Close(fd)
+}
+
+// candidates lists the interfaces without trying whether they can be opened.
+func candidates() ([]Interface, error) {
+	all, err := netInterfaces()
 	for i := range all {
 		if all[i].Loopback {
 			all[i].Description = "loopback"
@@ -25,11 +35,7 @@ func interfaces() ([]Interface, error) {
 			all[i].Problem = down(all[i].Name)
 		}
 	}
-	fd, err := openBPF()
-	if err != nil {
-		return all, err
-	}
-	return all, unix.Close(fd)
+	return all, err
 }
 
 // openBPF opens a free capture device. On systems with /dev/bpf, that opens any

@@ -17,22 +17,27 @@ const anyName = "any"
 const sysNet = "/sys/class/net"
 
 func interfaces() ([]Interface, error) {
-	all, err := netInterfaces()
+	all, err := candidates()
 	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		all[i].Description = describe(&all[i])
-		if !all[i].Up {
-			all[i].Problem = down(all[i].Name)
-		}
-	}
-	all = append(all, Interface{Name: anyName, Description: "all interfaces at once", Up: true, Running: true})
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return all, refused(err)
 	}
 	return all, unix.Close(fd)
+}
+
+// candidates lists the interfaces without trying whether they can be opened.
+func candidates() ([]Interface, error) {
+	all, err := netInterfaces()
+	for i := range all {
+		all[i].Description = describe(&all[i])
+		if !all[i].Up {
+			all[i].Problem = fmt.Sprintf("it is down: sudo ip link set %s up", all[i].Name)
+		}
+	}
+	return append(all, Interface{Name: anyName, Description: "all interfaces at once", Up: true, Running: true}), err
 }
 
 // describe returns a description of an interface.
@@ -54,11 +59,6 @@ func describe(i *Interface) string {
 		return "network card"
 	}
 	return "virtual"
-}
-
-// down returns the remedy for an interface that is down.
-func down(name string) string {
-	return fmt.Sprintf("it is down: sudo ip link set %s up", name)
 }
 
 // refused returns the error for a packet socket that cannot be opened.

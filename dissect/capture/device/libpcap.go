@@ -18,43 +18,25 @@ type handle struct {
 	handle *pcap.Handle
 }
 
-func openDriver(o *Options) (string, driver, error) {
-	all, err := interfaces()
-	if len(all) == 0 {
-		return "", nil, err
-	}
-	i, err := choose(all, o.Interface)
-	if err != nil {
-		return "", nil, err
-	}
-	h := &handle{name: i.Name}
-	if h.handle, err = open(i.Name, o); err != nil {
-		if _, why := interfaces(); why != nil { // with its remedy
-			err = why
-		}
-		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
-	}
-	return i.Name, h, nil
-}
+func newDriver(i *Interface) driver { return &handle{name: i.Name} }
 
-func open(name string, o *Options) (*pcap.Handle, error) {
-	h, err := pcap.NewInactiveHandle(name)
-	if err != nil {
-		return nil, err
+func (h *handle) open(o *Options) error {
+	inactive, err := pcap.NewInactiveHandle(h.name)
+	if err == nil {
+		defer inactive.CleanUp()
+		// Immediate mode would make libpcap reserve room for the longest packet each
+		// time, and so lose almost all of a burst.
+		err = errors.Join(
+			inactive.SetSnapLen(o.SnapLen), inactive.SetPromisc(o.Promiscuous), inactive.SetTimeout(wait), inactive.SetBufferSize(o.Buffer),
+		)
 	}
-	defer h.CleanUp()
-	size := o.Buffer
-	if size <= 0 {
-		size = defaultBuffer
+	if err == nil {
+		h.handle, err = inactive.Activate()
 	}
-	// Immediate mode would make libpcap reserve room for the longest packet each
-	// time, and so lose almost all of a burst.
-	if err := errors.Join(
-		h.SetSnapLen(o.SnapLen), h.SetPromisc(o.Promiscuous), h.SetTimeout(wait), h.SetBufferSize(size),
-	); err != nil {
-		return nil, err
+	if _, why := interfaces(); err != nil && why != nil { // with its remedy
+		err = why
 	}
-	return h.Activate()
+	return err
 }
 
 // link returns the link type. gopacket keeps 8 bits of it, which is enough for
@@ -101,6 +83,8 @@ func (h *handle) counters() (Counters, error) {
 }
 
 func (h *handle) close() error {
-	h.handle.Close()
+	if h.handle != nil {
+		h.handle.Close()
+	}
 	return nil
 }

@@ -2,4 +2,12 @@
 
 package device
 
-func openDriver(*Options) (string, driver, error) { return "", nil, unavailable() }
+const defaultBuffer = 0
+
+type noDriver struct{ driver }
+
+func newDriver(*Interface) driver { return noDriver{} }
+
+func (noDriver) open(*Options) error { return unavailable() }
+
+func (noDriver) close() error { return nil }

@@ -117,37 +117,25 @@ const (
 
 const defaultBuffer = 16 << 20
 
-// An adapter is an open interface.
+// An adapter is an interface of Npcap.
 type adapter struct {
 	lib    *library
 	name   string
+	device string  // Npcap's name
 	handle uintptr // a pcap_t
 	kind   uint16  // LINKTYPE
 }
 
-func openDriver(o *Options) (string, driver, error) {
-	lib, err := npcap()
-	if err != nil {
-		return "", nil, err
-	}
-	all, err := interfaces()
-	if err != nil {
-		return "", nil, err
-	}
-	i, err := choose(all, o.Interface)
-	if err != nil {
-		return "", nil, err
-	}
-	a := &adapter{lib: lib, name: i.Name}
-	if err := a.open(i.handle, o); err != nil {
-		_ = a.close() // nothing was written
-		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
-	}
-	return i.Name, a, nil
-}
+// candidates fails without Npcap, since nothing can be opened then.
+func candidates() ([]Interface, error) { return interfaces() }
 
-func (a *adapter) open(name string, o *Options) error {
-	device, err := windows.BytePtrFromString(name)
+func newDriver(i *Interface) driver { return &adapter{name: i.Name, device: i.handle} }
+
+func (a *adapter) open(o *Options) (err error) {
+	if a.lib, err = npcap(); err != nil {
+		return err
+	}
+	device, err := windows.BytePtrFromString(a.device)
 	if err != nil {
 		return ErrNoInterface
 	}
@@ -155,10 +143,6 @@ func (a *adapter) open(name string, o *Options) error {
 	a.handle, _, _ = a.lib.create.Call(uintptr(unsafe.Pointer(device)), uintptr(unsafe.Pointer(why)))
 	if a.handle == 0 {
 		return text(&why[0])
-	}
-	size := o.Buffer
-	if size <= 0 {
-		size = defaultBuffer
 	}
 	promiscuous := uintptr(0)
 	if o.Promiscuous {
@@ -172,7 +156,7 @@ func (a *adapter) open(name string, o *Options) error {
 		{a.lib.setPromisc, promiscuous},
 		{a.lib.setTimeout, uintptr(wait.Milliseconds())},
 		{a.lib.setImmediate, 1},
-		{a.lib.setBufferSize, uintptr(size)},
+		{a.lib.setBufferSize, uintptr(o.Buffer)},
 	} {
 		// These fail only on an active handle, and it is not active yet.
 		_, _, _ = set.proc.Call(a.handle, set.value)

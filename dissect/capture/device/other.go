@@ -15,6 +15,8 @@ func interfaces() ([]Interface, error) {
 	return all, unavailable()
 }
 
+func candidates() ([]Interface, error) { return netInterfaces() }
+
 func unavailable() error {
 	return fmt.Errorf("%w on %s: capture with tcpdump or dumpcap and pipe it into \"bcdissect read -\"", ErrUnavailable, runtime.GOOS)
 }

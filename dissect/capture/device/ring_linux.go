@@ -2,42 +2,21 @@ package device
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
-// Offsets in the memory shared with the kernel, from linux/if_packet.h: struct
-// tpacket_block_desc at the start of a block, then for each packet a struct
-// tpacket3_hdr and a struct sockaddr_ll.
-const (
-	blockStatus  = 8
-	blockPackets = 12
-	blockFirst   = 16
-
-	headNext    = 0
-	headSec     = 4
-	headNsec    = 8
-	headHeld    = 12
-	headFull    = 16
-	headStatus  = 20
-	headMAC     = 24
-	headTCI     = 32
-	headTPID    = 36
-	headAddress = 48
-	headEnd     = headAddress + 20
-
-	addressProtocol = headAddress + 2
-	addressIndex    = headAddress + 4
-	addressType     = headAddress + 8
-	addressKind     = headAddress + 10
-	addressLength   = headAddress + 11
-	addressBytes    = headAddress + 12
-)
+// A head begins a packet in the memory shared with the kernel.
+type head struct {
+	unix.Tpacket3Hdr
+	from unix.RawSockaddrLinklayer
+}
 
 // A slot is a packet in shared memory.
 type slot struct {
-	head []byte // tpacket3_hdr and sockaddr_ll
+	*head
 	data []byte
 	full int
 }
@@ -45,38 +24,36 @@ type slot struct {
 // slotAt returns the packet with its headers at an offset of a block. It
 // reports false for inconsistent headers, which the kernel never writes.
 func slotAt(block []byte, at uint32) (slot, bool) {
-	if uint64(at)+headEnd > uint64(len(block)) {
+	const size = unsafe.Sizeof(head{})
+	if uint64(at)+uint64(size) > uint64(len(block)) {
 		return slot{}, false
 	}
-	h := block[at:]
-	start, held := uint64(u16(h[headMAC:])), uint64(u32(h[headHeld:]))
-	if start < headEnd || start+held > uint64(len(h)) {
+	b := block[at:]
+	h := (*head)(unsafe.Pointer(&b[0]))
+	start, held := uint64(h.Mac), uint64(h.Snaplen)
+	if start < uint64(size) || start+held > uint64(len(b)) {
 		return slot{}, false
 	}
-	full := u32(h[headFull:])
-	return slot{h[:headEnd], h[start : start+held], int(min(max(full, uint32(held)), 1<<30))}, true
+	return slot{h, b[start : start+held], int(min(max(h.Len, h.Snaplen), 1<<30))}, true
 }
-
-func (s *slot) next() uint32 { return u32(s.head[headNext:]) }
 
 // echo reports whether this is the outgoing copy of a loopback packet. The
 // incoming one follows.
 func (s *slot) echo() bool {
-	return s.head[addressKind] == unix.PACKET_OUTGOING && u16(s.head[addressType:]) == unix.ARPHRD_LOOPBACK
+	return s.from.Pkttype == unix.PACKET_OUTGOING && s.from.Hatype == unix.ARPHRD_LOOPBACK
 }
 
 // tag returns the VLAN tag removed by the kernel or the network card, if any.
 func (s *slot) tag() (tag [4]byte, ok bool) {
-	status := u32(s.head[headStatus:])
-	if status&unix.TP_STATUS_VLAN_VALID == 0 {
+	if s.Status&unix.TP_STATUS_VLAN_VALID == 0 {
 		return tag, false
 	}
 	kind := uint16(unix.ETH_P_8021Q)
-	if status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
-		kind = u16(s.head[headTPID:])
+	if s.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+		kind = s.Hv1.Vlan_tpid
 	}
 	binary.BigEndian.PutUint16(tag[:], kind)
-	binary.BigEndian.PutUint16(tag[2:], uint16(u32(s.head[headTCI:])))
+	binary.BigEndian.PutUint16(tag[2:], uint16(s.Hv1.Vlan_tci))
 	return tag, true
 }
 
@@ -86,12 +63,12 @@ const cookedHeader = 20
 
 // appendCooked appends the cooked header of the packet.
 func (s *slot) appendCooked(b []byte) []byte {
-	b = append(b, s.head[addressProtocol:addressProtocol+2]...) // in network order
+	b = binary.NativeEndian.AppendUint16(b, s.from.Protocol) // in network order
 	b = append(b, 0, 0)
-	b = binary.BigEndian.AppendUint32(b, u32(s.head[addressIndex:]))
-	b = binary.BigEndian.AppendUint16(b, u16(s.head[addressType:]))
-	b = append(b, s.head[addressKind], s.head[addressLength])
-	return append(b, s.head[addressBytes:addressBytes+8]...)
+	b = binary.BigEndian.AppendUint32(b, uint32(s.from.Ifindex))
+	b = binary.BigEndian.AppendUint16(b, s.from.Hatype)
+	b = append(b, s.from.Pkttype, s.from.Halen)
+	return append(b, s.from.Addr[:]...)
 }
 
 // forCooked adapts a filter for cooked packets to the kernel, which sees

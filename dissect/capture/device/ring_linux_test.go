@@ -44,21 +44,21 @@ const slotHex = `
 func TestSlot(t *testing.T) {
 	b := native(t, slotHex)
 	s, ok := slotAt(append(make([]byte, 48), b...), 48)
-	if !ok || string(s.data) != "\xa0\xa1\xa2\xa3\xa4\xa5" || s.full != 9 || s.next() != 96 || s.echo() {
+	if !ok || string(s.data) != "\xa0\xa1\xa2\xa3\xa4\xa5" || s.full != 9 || s.Next_offset != 96 || s.echo() {
 		t.Fatalf("got %+v and %v", s, ok)
 	}
-	if sec, nsec := u32(s.head[headSec:]), u32(s.head[headNsec:]); sec != 123456789 || nsec != 1000000 {
-		t.Errorf("got %d s and %d ns", sec, nsec)
+	if s.Sec != 123456789 || s.Nsec != 1000000 {
+		t.Errorf("got %d s and %d ns", s.Sec, s.Nsec)
 	}
 	if tag, ok := s.tag(); !ok || tag != [4]byte{0x81, 0, 0x20, 0x64} {
 		t.Errorf("got tag % x and %v", tag, ok)
 	}
-	s.head[headStatus] = unix.TP_STATUS_USER | unix.TP_STATUS_VLAN_VALID
-	s.head[headTPID] = 0xff // invalid
+	s.Status = unix.TP_STATUS_USER | unix.TP_STATUS_VLAN_VALID
+	s.Hv1.Vlan_tpid = 0xff // invalid
 	if tag, ok := s.tag(); !ok || tag != [4]byte{0x81, 0, 0x20, 0x64} {
 		t.Errorf("got tag % x and %v", tag, ok)
 	}
-	s.head[headStatus] = unix.TP_STATUS_USER
+	s.Status = unix.TP_STATUS_USER
 	if tag, ok := s.tag(); ok {
 		t.Errorf("got tag % x, want none", tag)
 	}
@@ -79,9 +79,9 @@ func TestSlotEcho(t *testing.T) {
 		{unix.ARPHRD_LOOPBACK, unix.PACKET_HOST, false},
 		{unix.ARPHRD_ETHER, unix.PACKET_OUTGOING, false},
 	} {
-		binary.NativeEndian.PutUint16(b[addressType:], tt.hardware)
-		b[addressKind] = tt.kind
-		if s, ok := slotAt(b, 0); !ok || s.echo() != tt.want {
+		s, ok := slotAt(b, 0)
+		s.from.Hatype, s.from.Pkttype = tt.hardware, tt.kind
+		if !ok || s.echo() != tt.want {
 			t.Errorf("hardware %d, kind %d: got %v, want %v", tt.hardware, tt.kind, s.echo(), tt.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestSlotDamaged(t *testing.T) {
 	if _, ok := slotAt(b, 0xffffffff); ok {
 		t.Error("got a packet far away")
 	}
-	for field, value := range map[int]uint32{headHeld: 0xffffffff, headMAC: 10} {
+	for field, value := range map[int]uint32{12: 0xffffffff, 24: 10} { // the captured size, the packet's offset
 		c := append([]byte(nil), b...)
 		binary.NativeEndian.PutUint32(c[field:], value)
 		if s, ok := slotAt(c, 0); ok {

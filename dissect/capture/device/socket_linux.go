@@ -39,26 +39,7 @@ type socket struct {
 	counts Counters
 }
 
-func openDriver(o *Options) (string, driver, error) {
-	all, err := netInterfaces()
-	if err != nil {
-		return "", nil, err
-	}
-	all = append(all, Interface{Name: anyName, Up: true})
-	i, err := choose(all, o.Interface)
-	if err != nil {
-		return "", nil, err
-	}
-	if !i.Up {
-		return "", nil, fmt.Errorf("%s: %s", i.Name, down(i.Name))
-	}
-	s := &socket{name: i.Name, fd: -1}
-	if err := s.open(o); err != nil {
-		_ = s.close() // nothing was written
-		return "", nil, fmt.Errorf("%s: %w", i.Name, err)
-	}
-	return i.Name, s, nil
-}
+func newDriver(i *Interface) driver { return &socket{name: i.Name, fd: -1} }
 
 // open prepares the socket. Packets arrive only after start.
 func (s *socket) open(o *Options) (err error) {
@@ -130,9 +111,6 @@ func (s *socket) share(size int) error {
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
 		return fmt.Errorf("packet ring: %w", err)
 	}
-	if size <= 0 {
-		size = defaultBuffer
-	}
 	const frame = 1 << 11 // unused by this version of the ring
 	for blocks := max(2, min(size/blockSize, 1<<10)); ; blocks /= 2 {
 		err := unix.SetsockoptTpacketReq3(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
@@ -200,11 +178,11 @@ func (s *socket) read(p *packet) (bool, error) {
 			return false, fmt.Errorf("%s: the kernel's packet ring is damaged", s.name)
 		}
 		s.left--
-		s.at += slot.next()
+		s.at += slot.Next_offset
 		if slot.echo() {
 			continue
 		}
-		p.time = unixTime(int64(u32(slot.head[headSec:])), int64(u32(slot.head[headNsec:])))
+		p.time = unixTime(int64(slot.Sec), int64(slot.Nsec))
 		p.data, p.full = slot.data, slot.full
 		switch {
 		case s.kind == linkSLL2:
@@ -224,24 +202,26 @@ func (s *socket) read(p *packet) (bool, error) {
 // current returns the current block.
 func (s *socket) current() []byte { return s.ring[s.block*blockSize:][:blockSize] }
 
-// status returns the status word of the current block.
-func (s *socket) status() *uint32 {
-	return (*uint32)(unsafe.Pointer(&s.current()[blockStatus]))
+// head returns the head of the current block.
+func (s *socket) head() *unix.TpacketHdrV1 {
+	b := (*unix.TpacketBlockDesc)(unsafe.Pointer(&s.current()[0]))
+	return (*unix.TpacketHdrV1)(unsafe.Pointer(&b.Hdr))
 }
 
 // nextBlock returns the finished block to the kernel, and reports whether
 // another is ready.
 func (s *socket) nextBlock() bool {
 	if s.held {
-		atomic.StoreUint32(s.status(), unix.TP_STATUS_KERNEL)
+		atomic.StoreUint32(&s.head().Block_status, unix.TP_STATUS_KERNEL)
 		s.held = false
 		s.block = (s.block + 1) % (len(s.ring) / blockSize)
 	}
-	if atomic.LoadUint32(s.status())&unix.TP_STATUS_USER == 0 {
+	h := s.head()
+	if atomic.LoadUint32(&h.Block_status)&unix.TP_STATUS_USER == 0 {
 		return false
 	}
 	s.held = true
-	s.left, s.at = u32(s.current()[blockPackets:]), u32(s.current()[blockFirst:])
+	s.left, s.at = h.Num_pkts, h.Offset_to_first_pkt
 	return true
 }
 
