@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Limits of regular expressions. Matching time is proportional to their size
@@ -35,7 +37,6 @@ type compiler struct {
 	ix       *index
 	valued   bool // all names must have a value
 	f        *Filter
-	layouts  map[*layout]bool // layouts with requested fields
 	values   map[string]*vocabulary
 	programs int
 }
@@ -43,7 +44,7 @@ type compiler struct {
 func compile(text string, ix *index) (*Filter, *Error) { return newCompiler(text, ix).compile() }
 
 func newCompiler(text string, ix *index) *compiler {
-	return &compiler{text: text, ix: ix, f: &Filter{}, layouts: map[*layout]bool{}, values: map[string]*vocabulary{}}
+	return &compiler{text: text, ix: ix, f: &Filter{}, values: map[string]*vocabulary{}}
 }
 
 func (c *compiler) compile() (*Filter, *Error) {
@@ -55,13 +56,8 @@ func (c *compiler) compile() (*Filter, *Error) {
 	for i, s := range c.ix.specs {
 		c.f.seen[s.Code] = &shown{spec: s, id: i, next: c.f.seen[s.Code]}
 	}
-	if c.f.root, err = c.node(e); err != nil {
-		return nil, err
-	}
-	for l := range c.layouts {
-		c.f.branch(l).finish(l)
-	}
-	return c.f, nil
+	c.f.root, err = c.node(e)
+	return c.f, err
 }
 
 func (c *compiler) errorf(t token, format string, args ...any) *Error {
@@ -82,18 +78,8 @@ func (c *compiler) node(e *expr) (node, *Error) {
 		}
 		list = append(list, n)
 	}
-	if e.join == tokNot {
-		return not{list[0]}, nil
-	}
 	slices.SortStableFunc(list, func(a, b node) int { return a.cost() - b.cost() })
-	switch e.join {
-	case tokAnd:
-		return allOf(list), nil
-	case tokXor:
-		return oddOf(list), nil
-	default:
-		return anyOf(list), nil
-	}
+	return &joined{e.join, list}, nil
 }
 
 // test compiles a comparison or a bare name.
@@ -105,13 +91,16 @@ func (c *compiler) test(t *test) (node, *Error) {
 	}
 	if k := key.Find(base); k != nil {
 		n, err := c.key(k, element, t)
-		if _, bare := n.(hasKey); err == nil && k.Kind && !bare {
-			c.f.ofKind = append(c.f.ofKind, n)
+		if err != nil {
+			return nil, err
 		}
-		return n, err
+		bare := t.op == opNone && t.left.masks == nil
+		n.ofKind = k.Kind && !bare
+		n.text = !bare && (classOf(k) == classText || classOf(k) == classBytes)
+		return n, nil
 	}
 	if w.text == wiresharkName && t.op == opNone && !t.left.valued() {
-		return hasKey(func(*dissect.Record) bool { return true }), nil
+		return has(func(*dissect.Record) bool { return true }), nil
 	}
 	vs, specs, err := c.resolve(w, base, c.valued || t.op != opNone || t.left.valued())
 	if err != nil {
@@ -131,7 +120,9 @@ func (c *compiler) test(t *test) (node, *Error) {
 		}
 		return nil, e
 	}
-	return isMessageOf(specs), nil
+	n := has(func(r *dissect.Record) bool { return slices.Contains(specs, r.Spec) })
+	n.ofKind = true
+	return n, nil
 }
 
 // example returns a field of one of the messages, or "" if they have none.
@@ -210,9 +201,7 @@ func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*dec
 			return vs, nil, nil
 		}
 		w.pos += len("fields.")
-		e := c.errorf(w, "no message has a field %s", clip(path))
-		e.Suggestions = nearest(path, c.ix.sorted())
-		return nil, nil, e
+		return nil, nil, c.errorf(w, "no message has a field %s", clip(path)).offer(nearest(path, c.ix.sorted())...)
 	}
 	if vs := c.ix.paths[base]; vs != nil {
 		return vs, nil, nil
@@ -236,9 +225,7 @@ func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*dec
 	case len(own) == 0:
 		return nil, nil, c.errorf(w, "%s has no fields", specs[0].Name)
 	}
-	e := c.errorf(w, "%s has no field %s", specs[0].Name, clip(path))
-	e.Suggestions = nearest(path, own)
-	return nil, nil, e
+	return nil, nil, c.errorf(w, "%s has no field %s", specs[0].Name, clip(path)).offer(nearest(path, own)...)
 }
 
 // unknown returns the error for an unknown word. Only keys and fields are
@@ -286,9 +273,7 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 	}
 	switch {
 	case cl == classVector:
-		e := c.errorf(t.left.word, "%s is a vector: compare one of its components", name)
-		e.Suggestions = []string{name + ".x", name + ".y", name + ".z"}
-		return e
+		return c.errorf(t.left.word, "%s is a vector: compare one of its components", name).offer(name+".x", name+".y", name+".z")
 	case t.op == opContains || t.op == opMatches:
 		return c.errorf(t.opTok, "%s is %s: %s is for text and bytes", name, classNames[cl], t.op)
 	case t.op.order():
@@ -298,45 +283,47 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 }
 
 // key compiles a comparison of a key.
-func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
-	if element >= 0 && !t.left.len && classOf(k) == classText {
+func (c *compiler) key(k *key.Key, element int, t *test) (*keyTest, *Error) {
+	cl := classOf(k)
+	if element >= 0 && !t.left.len && cl == classText {
 		t.left.one(element)
 		element = -1
 	}
-	shape, err := c.shape(t, classOf(k))
-	if err != nil {
-		return nil, err
-	}
+	shape, err := c.shape(t, cl)
+	bare := t.op == opNone && t.left.masks == nil
 	switch {
-	case t.left.len && t.op == opNone && t.left.masks == nil:
+	case err != nil:
+		return nil, err
+	case t.left.len && bare:
 		return nil, c.errorf(t.left.word, "compare the length with a number")
 	case t.left.len || element >= 0:
 		return c.sized(k, element, t)
-	case t.left.masks != nil && classOf(k) != classNumber:
-		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, classNames[classOf(k)])
-	case t.op == opNone && t.left.masks == nil:
-		return hasKey(k.Present), nil
-	}
-	switch classOf(k) {
-	case classText:
-		if k.Digits && shape == nil {
-			if n := c.digits(k, t); n != nil {
-				return n, nil
-			}
+	case t.left.masks != nil && cl != classNumber:
+		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, classNames[cl])
+	case bare:
+		return has(k.Present), nil
+	case k.Digits && shape == nil:
+		if n := c.digits(k, t); n != nil {
+			return n, nil
 		}
-	default:
 	}
-	switch classOf(k) {
+	switch cl {
 	case classNumber, classBool:
-		about := &numeric{name: k.Name, bool: classOf(k) == classBool, whole: true, players: k.Player != nil}
+		about := &numeric{name: k.Name, bool: cl == classBool, whole: true, players: k.Player != nil}
 		if k.Opcode {
 			about.value, about.offer = c.opcode, namesOf(c.ix.specs[:c.ix.game])
 		}
 		n, err := c.numbers(about, t)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case k.Player == nil || n.bits:
+			return each(k.Int, n.whole, t.op.all()), nil
 		}
-		return &numberKey{get: k.Int, want: n, all: t.op.all(), player: k.Player}, nil
+		return &keyTest{all: t.op.all(), is: func(_ *Filter, r *dissect.Record, i int) (bool, bool) {
+			v, ok := k.Int(r, i)
+			return ok && n.is(v, k.Player(r)), ok
+		}}, nil
 	case classTime, classSeconds:
 		return c.time(k, t)
 	case classWord:
@@ -344,33 +331,33 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		return &wordKey{get: wordOf(k), ok: ok}, nil
+		get := wordOf(k)
+		return once(func(f *Filter, r *dissect.Record) bool {
+			i := get(f, r)
+			return i >= 0 && i < len(ok) && ok[i]
+		}), nil
 	case classText, classBytes:
-		var x *texts
-		var err *Error
-		if classOf(k) == classBytes {
-			x, err = c.bytes(k.Name, t)
-		} else {
-			x, err = c.texts(k.Name, t, k.Bare)
-		}
-		switch {
-		case err != nil:
+		x, err := c.textOrBytes(cl, k.Name, t, k.Bare)
+		if err != nil {
 			return nil, err
 		}
 		x.shape = shape
-		switch {
-		case bytesOf(k) != nil:
-			return &bytesKey{get: bytesOf(k), want: x}, nil
-		case k.Search != nil && !t.op.equality():
-			return &textKey{get: k.Search, want: x}, nil
+		if get := bytesOf(k); get != nil {
+			return once(func(f *Filter, r *dissect.Record) bool {
+				b := get(f, r)
+				return len(b) > 0 && x.hasBytes(b)
+			}), nil
 		}
-		return &textKey{get: k.Text, want: x, all: t.op.all()}, nil
+		if k.Search != nil && !t.op.equality() {
+			return each(k.Search, x.has, false), nil
+		}
+		return each(k.Text, x.has, t.op.all()), nil
 	case classAddress:
 		a, err := c.addresses(k.Name, t, k.Type != key.IP)
 		if err != nil {
 			return nil, err
 		}
-		return &addressKey{get: k.Addr, want: a, all: t.op.all()}, nil
+		return each(k.Addr, func(v netip.AddrPort) bool { return a.has(v.Addr(), v.Port()) }, t.op.all()), nil
 	default:
 		return nil, c.errorf(t.left.word, "%s has no value: compare %s", k.Name, k.Members)
 	}
@@ -378,7 +365,7 @@ func (c *compiler) key(k *key.Key, element int, t *test) (node, *Error) {
 
 // digits compiles a comparison of texts with whole numbers, or returns nil if a
 // value is another text. Such a value is then a text without quotes.
-func (c *compiler) digits(k *key.Key, t *test) node {
+func (c *compiler) digits(k *key.Key, t *test) *keyTest {
 	whole := t.op.equality() || t.op.order()
 	for _, v := range t.values {
 		for _, side := range []token{v.lo, v.hi} {
@@ -407,11 +394,11 @@ func (c *compiler) digits(k *key.Key, t *test) node {
 			}
 		}
 	}
-	return &numberKey{get: get, want: n, all: t.op.all()}
+	return each(get, n.whole, t.op.all())
 }
 
 // sized compiles a comparison of a key's length or of one of its bytes.
-func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
+func (c *compiler) sized(k *key.Key, element int, t *test) (*keyTest, *Error) {
 	if classOf(k) == classText && element >= 0 {
 		return nil, c.errorf(t.left.word, "len is for whole values, not for a part of one")
 	}
@@ -441,13 +428,13 @@ func (c *compiler) sized(k *key.Key, element int, t *test) (node, *Error) {
 		}
 	}
 	if t.op == opNone && t.left.masks == nil {
-		return hasKey(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok }), nil
+		return has(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok }), nil
 	}
 	n, err := c.numbers(&numeric{name: t.left.word.text, whole: true}, t)
 	if err != nil {
 		return nil, err
 	}
-	return &numberKey{get: get, want: n, all: t.op.all()}, nil
+	return each(get, n.whole, t.op.all()), nil
 }
 
 // field compiles a comparison of fields. It omits fields that do not support
@@ -478,7 +465,6 @@ func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
 			continue
 		}
 		kept = true
-		c.layouts[v.layout] = true
 		c.f.want(v, a)
 	}
 	if !kept {
@@ -498,7 +484,7 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 	}
 	var kept []variant
 	for _, v := range vs {
-		if v.view != viewValue {
+		if v.view != display.Whole {
 			continue
 		}
 		array := !v.group && (v.kind.Type() == decode.TypeShares || v.kind.Type() == decode.TypeBytes)
@@ -543,7 +529,7 @@ func (c *compiler) texty(vs []variant, t *test) (kept []variant, err *Error) {
 	if kept != nil {
 		return kept, nil
 	}
-	if vs[0].names != nil && vs[0].view == viewValue || vs[0].who != decode.NoPlayer {
+	if vs[0].names != nil && vs[0].view == display.Whole || vs[0].who != decode.NoPlayer {
 		err.Suggestions = []string{display.ValueName.Member(t.left.word.text)}
 	}
 	return nil, err
@@ -574,13 +560,13 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 		if a.numbers == nil { // otherwise the other class has values
 			a.numbers, err = c.numbers(c.numeric(name, vs), t)
 		}
-	case classText:
-		if a.texts, err = c.texts(name, t, false); err == nil {
-			a.texts.shape, err = c.shape(t, cl)
+	case classText, classBytes:
+		of := &a.texts
+		if cl == classBytes {
+			of = &a.bytes
 		}
-	case classBytes:
-		if a.bytes, err = c.bytes(name, t); err == nil {
-			a.bytes.shape, err = c.shape(t, cl)
+		if *of, err = c.textOrBytes(cl, name, t, false); err == nil {
+			(*of).shape, err = c.shape(t, cl)
 		}
 	case classAddress:
 		a.addresses, err = c.addresses(name, t, false)
@@ -620,7 +606,7 @@ func (c *compiler) numeric(name string, vs []variant) *numeric {
 		v := &vs[i]
 		n.bool = n.bool || v.class() == classBool
 		n.whole = n.whole || v.whole()
-		n.players = n.players || v.who != decode.NoPlayer && v.view == viewValue
+		n.players = n.players || v.who != decode.NoPlayer && v.view == display.Whole
 	}
 	k := c.values[name]
 	if k == nil {
@@ -644,7 +630,7 @@ func newVocabulary(vs []variant) *vocabulary {
 	k := &vocabulary{exact: map[string][]named{}, folded: map[string][]named{}}
 	for i := range vs {
 		v := &vs[i]
-		if v.view != viewValue || v.names == nil {
+		if v.view != display.Whole || v.names == nil {
 			continue
 		}
 		for value, name := range decode.Values(v.names) {
@@ -738,7 +724,7 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 		case named != nil || alsoNamed != nil || len(x) != 1 || len(y) != 1:
 			return nil, c.errorf(v.lo, "a range needs numbers, not names")
 		case math.IsNaN(x[0]) || math.IsNaN(y[0]) || x[0] > y[0]:
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "the range is empty")
+			return nil, c.errorf(v.both(), "the range is empty")
 		}
 		wide = append(wide, span[float64]{x[0], y[0]})
 		short = append(short, span[float64]{single(x[0]), single(y[0])})
@@ -755,9 +741,7 @@ func (c *compiler) player(t *test, v token) (name string, ok bool, err *Error) {
 	case literal(v.text):
 		return "", false, nil
 	case c.known(v.text):
-		e := c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(v.text))
-		e.Suggestions = []string{strconv.Quote(v.text)}
-		return "", false, e
+		return "", false, c.fieldAsValue(v).offer(strconv.Quote(v.text))
 	}
 	if t.op.order() {
 		return "", false, c.errorf(v, "names have no order: write a number")
@@ -804,19 +788,13 @@ func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 	_, isNumber := parseNumber(text)
 	switch {
 	case v.kind == tokWord && c.known(text):
-		return c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(text))
+		return c.fieldAsValue(v)
 	case isNumber: // quoted
-		e := c.errorf(v, "%s is a number, not text", of.name)
-		e.Suggestions = []string{text}
-		return e
+		return c.errorf(v, "%s is a number, not text", of.name).offer(text)
 	case of.value != nil:
-		e := c.errorf(v, "%s is never %s", of.name, clip(text))
-		e.Suggestions = quote(nearest(text, of.offer))
-		return e
+		return c.errorf(v, "%s is never %s", of.name, clip(text)).offer(quote(nearest(text, of.offer))...)
 	case of.bool:
-		e := c.errorf(v, "%s is true or false, not %s", of.name, clip(text))
-		e.Suggestions = []string{"true", "false"}
-		return e
+		return c.errorf(v, "%s is true or false, not %s", of.name, clip(text)).offer("true", "false")
 	}
 	if v.kind == tokWord {
 		return c.errorf(v, "%s is not a number (%s is numeric)", clip(text), of.name)
@@ -861,7 +839,7 @@ func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
 }
 
 // time compiles a comparison of the time.
-func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
+func (c *compiler) time(k *key.Key, t *test) (*keyTest, *Error) {
 	if t.op == opContains || t.op == opMatches {
 		return nil, c.mismatch(t, classOf(k))
 	}
@@ -893,13 +871,21 @@ func (c *compiler) time(k *key.Key, t *test) (node, *Error) {
 		case err != nil:
 			return nil, err
 		case lo > hi:
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "the range is empty")
+			return nil, c.errorf(v.both(), "the range is empty")
 		}
 		spans = append(spans, span[int64]{lo, hi})
 	}
-	rel := classOf(k) == classSeconds
+	in, rel, neg := newRanges(spans), classOf(k) == classSeconds, t.op.negated()
 	c.f.rel = c.f.rel || rel
-	return &timeKey{rel: rel, in: newRanges(spans), neg: t.op.negated()}, nil
+	return once(func(f *Filter, r *dissect.Record) bool {
+		switch {
+		case !k.Present(r):
+			return false
+		case rel:
+			return in.has(int64(r.Datagram.Time.Sub(f.Start))) != neg
+		}
+		return in.has(packet.Nanos(r.Datagram.Time)) != neg
+	}), nil
 }
 
 // words compiles the values of a word comparison: for each of the key's words,
@@ -919,7 +905,7 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 	ok := make([]bool, len(words))
 	switch {
 	case t.op == opContains || t.op == opMatches || shape != nil:
-		x, err := c.texts(k.Name, t, true)
+		x, err := c.textOrBytes(classText, k.Name, t, true)
 		if err != nil {
 			return nil, err
 		}
@@ -937,7 +923,7 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 	find := c.finder(k, words)
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is a word: a range needs numbers", k.Name)
+			return nil, c.errorf(v.both(), "%s is a word: a range needs numbers", k.Name)
 		}
 		text, err := c.unquote(v.lo)
 		if err != nil {
@@ -995,66 +981,25 @@ func (c *compiler) unquote(v token) (string, *Error) {
 	return text, nil
 }
 
-// texts compiles the values of a text comparison. A bare one is a name itself.
-func (c *compiler) texts(name string, t *test, bare bool) (*texts, *Error) {
-	if t.op == opMatches {
+// textOrBytes compiles the values of a comparison of texts or bytes. A bare text
+// is a name itself.
+func (c *compiler) textOrBytes(cl class, name string, t *test, bare bool) (*texts, *Error) {
+	switch {
+	case t.op == opMatches:
 		return c.regexp(t.values[0].lo)
-	}
-	return c.textual(t, classText, name, func(v token) (string, *Error) {
-		text, err := c.unquote(v)
-		switch {
-		case err != nil || v.kind == tokString:
-			return text, err
-		case literal(text):
-			e := c.errorf(v, "%s is text, not a number", name)
-			e.Suggestions = []string{strconv.Quote(text)}
-			return "", e
-		case !bare && c.known(text):
-			e := c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(text))
-			e.Suggestions = []string{strconv.Quote(text)}
-			return "", e
-		}
-		return text, nil
-	})
-}
-
-// bytes compiles the values of a byte comparison.
-func (c *compiler) bytes(name string, t *test) (*texts, *Error) {
-	if t.op == opMatches {
-		return c.regexp(t.values[0].lo)
-	}
-	return c.textual(t, classBytes, name, func(v token) (string, *Error) {
-		if v.kind == tokWord {
-			b, ok := parseBytes(v.text)
-			if !ok {
-				return "", c.errorf(v, "%s is bytes, such as 0a0b or 0a:0b, or a text in quotes", name)
-			}
-			return string(b), nil
-		}
-		text, err := c.unquote(v)
-		if err != nil {
-			return "", err
-		}
-		b := wire.AppendTextOf(nil, text)
-		if wire.Text(b) != text {
-			return "", c.errorf(v, "the text has characters outside Windows-1252")
-		}
-		return string(b), nil
-	})
-}
-
-// textual compiles the values of a text or byte comparison other than regular
-// expressions.
-func (c *compiler) textual(t *test, cl class, name string, value func(token) (string, *Error)) (*texts, *Error) {
-	if t.op.order() {
+	case t.op.order():
 		return nil, c.mismatch(t, cl)
 	}
 	x := &texts{neg: t.op.negated()}
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "%s is %s: a range needs numbers", name, classNames[cl])
+			return nil, c.errorf(v.both(), "%s is %s: a range needs numbers", name, classNames[cl])
 		}
-		s, err := value(v.lo)
+		value := c.textOf
+		if cl == classBytes {
+			value = c.bytesOf
+		}
+		s, err := value(name, v.lo, bare)
 		if err != nil {
 			return nil, err
 		}
@@ -1071,6 +1016,46 @@ func (c *compiler) textual(t *test, cl class, name string, value func(token) (st
 		}
 	}
 	return x, nil
+}
+
+// textOf returns the text in a token.
+func (c *compiler) textOf(name string, v token, bare bool) (string, *Error) {
+	text, err := c.unquote(v)
+	var e *Error
+	switch {
+	case err != nil || v.kind == tokString:
+		return text, err
+	case literal(text):
+		e = c.errorf(v, "%s is text, not a number", name)
+	case !bare && c.known(text):
+		e = c.fieldAsValue(v)
+	default:
+		return text, nil
+	}
+	e.Suggestions = []string{strconv.Quote(text)}
+	return "", e
+}
+
+// fieldAsValue returns the error for a field in the place of a value.
+func (c *compiler) fieldAsValue(v token) *Error {
+	return c.errorf(v, "%s is a field: fields cannot be compared with each other", clip(v.text))
+}
+
+// bytesOf returns the bytes in a token.
+func (c *compiler) bytesOf(name string, v token, _ bool) (string, *Error) {
+	if v.kind == tokWord {
+		b, ok := parseBytes(v.text)
+		if !ok {
+			return "", c.errorf(v, "%s is bytes, such as 0a0b or 0a:0b, or a text in quotes", name)
+		}
+		return string(b), nil
+	}
+	text, err := c.unquote(v)
+	b := wire.AppendTextOf(nil, text)
+	if err == nil && wire.Text(b) != text {
+		err = c.errorf(v, "the text has characters outside Windows-1252")
+	}
+	return string(b), err
 }
 
 // regexp compiles a regular expression. It removes only the backslashes that
@@ -1134,9 +1119,9 @@ func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Err
 			case err != nil:
 				return nil, err
 			case a.net.IsValid() || b.net.IsValid() || a.port >= 0 || b.port >= 0:
-				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "a range needs plain addresses")
+				return nil, c.errorf(v.both(), "a range needs plain addresses")
 			case b.hi.Less(a.lo) || a.lo.Is4() != b.hi.Is4():
-				return nil, c.errorf(token{pos: v.lo.pos, end: v.hi.end}, "the range is empty")
+				return nil, c.errorf(v.both(), "the range is empty")
 			}
 			a.hi = b.hi
 		}

@@ -20,6 +20,12 @@ type Error struct {
 	Suggestions []string // possible replacements, best first
 }
 
+// offer adds suggestions.
+func (e *Error) offer(suggestions ...string) *Error {
+	e.Suggestions = suggestions
+	return e
+}
+
 // Error returns the column, the reason and the suggestions.
 func (e *Error) Error() string {
 	return "filter: column " + strconv.Itoa(e.Column) + ": " + e.Reason()

@@ -15,7 +15,7 @@ import (
 // walk passes the fields to the atoms of its layout, after which each atom
 // knows its result.
 type atom struct {
-	view    view
+	view    display.View
 	element int
 	all     bool // all values must match, not any
 	has     bool // presence is enough
@@ -25,6 +25,8 @@ type atom struct {
 	texts     *texts
 	bytes     *texts
 	addresses *addresses
+
+	specs []*decode.Spec // of the layouts
 
 	seen uint64 // last match in which there was a value
 	hit  uint64 // last match in which a value was accepted; with all, rejected
@@ -54,13 +56,13 @@ func (a *atom) tell(f *Filter, is bool) {
 // look tests a field.
 func (a *atom) look(f *Filter, v *decode.Field) {
 	switch a.view {
-	case viewValue:
+	case display.Whole:
 		if a.has {
 			a.tell(f, true)
 			return
 		}
 		a.value(f, v)
-	case viewFlagNames:
+	case display.FlagNames:
 		if v.Names == nil {
 			return
 		}
@@ -78,7 +80,7 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 	case viewLen:
 		a.length(f, v)
 	default:
-		if it, ok := f.values.Item(v, display.View(a.view), f.visitor.record); ok {
+		if it, ok := f.values.Item(v, a.view, f.visitor.record); ok {
 			a.item(f, it)
 		}
 	}
@@ -185,53 +187,9 @@ type branch struct {
 	has    []*atom // need the group's presence
 	counts []*atom // need the number of elements
 	count  int
-	once   bool // at the first level: the group comes at most once
 
-	// For the whole message:
-	wanted int             // number of needed leaves and groups
-	after  []string        // groups after all needed fields
-	choice decode.FieldSet // fields to show
-	gate   gate
-	only   *atom // the atom of all leaves and groups; nil if there are several
-}
-
-// A gate is a field, such as flags, that rules out some of the needed leaves
-// and groups.
-type gate struct {
-	name   string // empty if there is no gate
-	checks []check
-}
-
-// A check decides whether a leaf or group can be present: one of the lists of
-// conditions on the gate must hold.
-type check [][]decode.Cond
-
-// holds reports whether one of the lists holds for a value.
-func (k check) holds(v uint64) bool {
-	return slices.ContainsFunc(k, func(all []decode.Cond) bool {
-		for i := range all {
-			if !satisfied(&all[i], v) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// satisfied reports whether a condition holds for a value of its field.
-func satisfied(c *decode.Cond, v uint64) bool {
-	switch c.Op {
-	case decode.OpHas:
-		return v&c.Value == c.Value
-	case decode.OpLacks:
-		return v&c.Value == 0
-	case decode.OpEquals:
-		return v == c.Value
-	case decode.OpDiffers:
-		return v != c.Value
-	default:
-		return true
-	}
+	names  []string // of the whole message: fields and groups to show
+	choice decode.FieldSet
 }
 
 // A leaf is a field with its atoms.
@@ -248,7 +206,7 @@ func (f *Filter) walk(r *dissect.Record) {
 	}
 	if b := s.byDialect[r.Layout]; b != nil {
 		v := &f.visitor
-		v.f, v.at, v.skip, v.wanted, v.record, v.only = f, b, 0, b.wanted, r, b.only
+		v.f, v.at, v.skip, v.record = f, b, 0, r
 		f.viewer.Limit(b.choice)
 		r.Visit(&f.viewer, &f.visitor)
 	}
@@ -259,9 +217,6 @@ type visitor struct {
 	f      *Filter
 	at     *branch
 	skip   int // open groups without needed fields
-	wanted int
-	only   *atom // of the layout; nil if there are several
-
 	record *dissect.Record
 }
 
@@ -283,16 +238,10 @@ func (v *visitor) Begin(g *decode.Group) {
 			a.tell(v.f, true)
 		}
 		if len(b.leaves) == 0 && len(b.groups) == 0 && len(b.counts) == 0 {
-			v.skip = 1
-			v.seen(b)
-			return
+			break
 		}
 		b.count = 0
 		v.at = b
-		return
-	}
-	if v.at.parent == nil && slices.Contains(v.at.after, g.Name) {
-		v.f.viewer.Stop()
 		return
 	}
 	v.skip = 1
@@ -312,22 +261,6 @@ func (v *visitor) End(g *decode.Group) {
 		a.tell(v.f, a.has || a.numbers.whole(int64(b.count)))
 	}
 	v.at = b.parent
-	v.seen(b)
-}
-
-// seen records that a group has no more needed fields.
-func (v *visitor) seen(b *branch) {
-	if b.parent.parent == nil && b.once {
-		v.less(1)
-	}
-}
-
-// less records that n fewer items are to come, and ends the walk after the
-// last.
-func (v *visitor) less(n int) {
-	if v.wanted -= n; v.wanted == 0 {
-		v.f.viewer.Stop()
-	}
 }
 
 // Field implements [decode.Visitor].
@@ -343,30 +276,25 @@ func (v *visitor) Field(f *decode.Field) {
 		for _, a := range l.atoms {
 			a.look(v.f, f)
 		}
-		if v.only != nil && v.only.hit == v.f.epoch { // no later value changes that
-			v.f.viewer.Stop()
-			return
-		}
-		if v.at.parent == nil {
-			v.less(1)
-		}
 		break
-	}
-	if v.at.parent == nil && v.at.gate.name == f.Name {
-		n := 0
-		for _, k := range v.at.gate.checks {
-			if !k.holds(f.Uint) {
-				n++
-			}
-		}
-		v.less(n)
 	}
 }
 
 // want adds an atom to a layout.
 func (f *Filter) want(v *variant, a *atom) {
-	b := f.branch(v.layout)
+	to := &f.find(v.layout.spec).byDialect[v.layout.dialect]
+	if *to == nil {
+		*to = &branch{}
+	}
+	b := *to
 	names := strings.Split(v.base, ".")
+	for _, name := range names {
+		if !slices.Contains(b.names, name) {
+			b.names = append(b.names, name)
+			b.choice = decode.Fields(b.names...)
+		}
+	}
+	a.specs = append(a.specs, v.layout.spec)
 	last := len(names) - 1
 	for _, name := range names[:last] {
 		b = b.group(name)
@@ -384,15 +312,6 @@ func (f *Filter) want(v *variant, a *atom) {
 		b = b.group(names[last])
 		b.has = append(b.has, a)
 	}
-}
-
-// branch returns the root branch of a layout, and makes it if necessary.
-func (f *Filter) branch(l *layout) *branch {
-	b := &f.find(l.spec).byDialect[l.dialect]
-	if *b == nil {
-		*b = &branch{}
-	}
-	return *b
 }
 
 func (b *branch) group(name string) *branch {
@@ -414,112 +333,4 @@ func (b *branch) leaf(name string) *leaf {
 	}
 	b.leaves = append(b.leaves, leaf{name: name})
 	return &b.leaves[len(b.leaves)-1]
-}
-
-// wants reports whether the branch needs an item of the first level with this
-// name.
-func (b *branch) wants(name string) bool {
-	return slices.ContainsFunc(b.leaves, func(l leaf) bool { return l.name == name }) ||
-		slices.ContainsFunc(b.groups, func(g *branch) bool { return g.name == name })
-}
-
-// finish determines the point after which a layout has no more needed fields.
-func (b *branch) finish(l *layout) {
-	times := map[string]int{}
-	last := -1
-	for i, p := range l.top {
-		times[p.name]++
-		if b.wants(p.name) {
-			last = i
-		}
-	}
-	for i, p := range l.top {
-		if i > last && p.group && !slices.ContainsFunc(l.top[:last+1], func(q part) bool { return q.name == p.name }) {
-			b.after = append(b.after, p.name)
-		}
-	}
-	b.wanted = len(b.leaves)
-	for _, g := range b.groups {
-		g.once = times[g.name] == 1
-		b.wanted++
-	}
-	b.setGate(l)
-	if all := b.atoms(nil); len(all) == 1 {
-		b.only = all[0]
-	}
-	b.choice = decode.Fields(append(append(b.names(nil), b.after...), b.gate.name)...)
-}
-
-// setGate finds the first field that decides about a needed item.
-func (b *branch) setGate(l *layout) {
-	at := slices.IndexFunc(l.top, func(p part) bool {
-		return gates(&p) && len(b.behind(l, p.name)) > 0
-	})
-	if at >= 0 {
-		b.gate = gate{l.top[at].name, b.behind(l, l.top[at].name)}
-	}
-}
-
-// gates reports whether conditions can refer to the field.
-func gates(p *part) bool {
-	switch p.kind { //nolint:exhaustive // others have no conditions
-	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindEnum8, decode.KindEnum32, decode.KindFlags8:
-		return !p.group
-	}
-	return false
-}
-
-// behind returns the checks of needed items that depend on an earlier field.
-func (b *branch) behind(l *layout, name string) []check {
-	at := slices.IndexFunc(l.top, func(p part) bool { return p.name == name })
-	var checks []check
-	for i, p := range l.top {
-		if !b.wants(p.name) || slices.ContainsFunc(l.top[:i], func(q part) bool { return q.name == p.name }) {
-			continue // only once
-		}
-		k, open := check{}, false
-		for j, q := range l.top {
-			if q.name != p.name {
-				continue
-			}
-			on := slices.DeleteFunc(slices.Clone(q.conds), func(c decode.Cond) bool { return c.Field != name || c.Op > decode.OpDiffers })
-			k = append(k, on)
-			open = open || j <= at || len(on) == 0 // it may always be present
-		}
-		if !open {
-			checks = append(checks, k)
-		}
-	}
-	return checks
-}
-
-// atoms appends the atoms of a branch, each once.
-func (b *branch) atoms(all []*atom) []*atom {
-	add := func(more []*atom) {
-		for _, a := range more {
-			if !slices.Contains(all, a) {
-				all = append(all, a)
-			}
-		}
-	}
-	add(b.has)
-	add(b.counts)
-	for _, l := range b.leaves {
-		add(l.atoms)
-	}
-	for _, g := range b.groups {
-		all = g.atoms(all)
-	}
-	return all
-}
-
-// names appends the names of needed fields and groups.
-func (b *branch) names(all []string) []string {
-	for _, l := range b.leaves {
-		all = append(all, l.name)
-	}
-	for _, g := range b.groups {
-		all = g.names(append(all, g.name))
-	}
-	return all
 }

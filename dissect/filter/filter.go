@@ -1,13 +1,11 @@
 package filter
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A Filter is a compiled expression. It is not safe for concurrent use.
@@ -19,8 +17,6 @@ type Filter struct {
 	rel  bool
 	game int         // number of the catalogue's specs
 	seen [256]*shown // the specs by their code
-
-	ofKind []node // those of keys that all records of a kind share
 
 	epoch   uint64 // counts matches, so that results of earlier ones are stale
 	walked  uint64 // last match that walked the fields
@@ -91,187 +87,72 @@ const (
 	costField = 10
 )
 
-type allOf []node
+// joined are nodes joined by tokAnd, tokOr or tokXor, or one after tokNot.
+type joined struct {
+	by   tokenKind
+	list []node
+}
 
-func (n allOf) eval(f *Filter, r *dissect.Record) bool {
-	for _, e := range n {
-		if !e.eval(f, r) {
-			return false
+func (n *joined) eval(f *Filter, r *dissect.Record) bool {
+	odd := n.by == tokNot
+	for _, e := range n.list {
+		is := e.eval(f, r)
+		switch n.by {
+		case tokAnd, tokOr:
+			if is == (n.by == tokOr) {
+				return is
+			}
+		default:
+			odd = odd != is
 		}
 	}
-	return true
+	return odd || n.by == tokAnd
 }
 
-func (n allOf) cost() int { return n[len(n)-1].cost() }
+func (n *joined) cost() int { return n.list[len(n.list)-1].cost() }
 
-type anyOf []node
-
-func (n anyOf) eval(f *Filter, r *dissect.Record) bool {
-	for _, e := range n {
-		if e.eval(f, r) {
-			return true
-		}
-	}
-	return false
+// A keyTest tests the values of a key, or the record itself.
+type keyTest struct {
+	// is reports whether value i is accepted; ok is false if there is none.
+	is     func(f *Filter, r *dissect.Record, i int) (is, ok bool)
+	all    bool // all values must be accepted, not any
+	ofKind bool // all records of a kind have the same values
+	text   bool
 }
 
-func (n anyOf) cost() int { return n[len(n)-1].cost() }
-
-type oddOf []node
-
-func (n oddOf) eval(f *Filter, r *dissect.Record) bool {
-	odd := false
-	for _, e := range n {
-		odd = odd != e.eval(f, r)
-	}
-	return odd
-}
-
-func (n oddOf) cost() int { return n[len(n)-1].cost() }
-
-type not struct{ node }
-
-func (n not) eval(f *Filter, r *dissect.Record) bool { return !n.node.eval(f, r) }
-
-// isMessageOf matches records of some messages.
-type isMessageOf []*decode.Spec
-
-func (n isMessageOf) eval(_ *Filter, r *dissect.Record) bool {
-	for _, s := range n {
-		if r.Spec == s {
-			return true
-		}
-	}
-	return false
-}
-
-func (n isMessageOf) cost() int { return costKey }
-
-// hasKey matches records that have a key.
-type hasKey func(r *dissect.Record) bool
-
-func (n hasKey) eval(_ *Filter, r *dissect.Record) bool { return n(r) }
-func (n hasKey) cost() int                              { return costKey }
-
-// numberKey compares numbers of the record.
-type numberKey struct {
-	get  func(r *dissect.Record, i int) (int64, bool)
-	want *numbers
-	all  bool
-
-	player func(r *dissect.Record) string // name of the player with the number; nil if the key is not a player
-}
-
-func (n *numberKey) eval(_ *Filter, r *dissect.Record) bool {
+func (n *keyTest) eval(f *Filter, r *dissect.Record) bool {
 	for i := 0; ; i++ {
-		v, ok := n.get(r, i)
+		is, ok := n.is(f, r, i)
 		if !ok {
 			return n.all && i > 0
-		}
-		var is bool
-		if n.player != nil && !n.want.bits {
-			is = n.want.is(v, n.player(r))
-		} else {
-			is = n.want.whole(v)
 		}
 		if is != n.all {
-			return !n.all
+			return is
 		}
 	}
 }
 
-func (n *numberKey) cost() int { return costKey }
-
-// timeKey compares the time, or the time since the start.
-type timeKey struct {
-	rel bool
-	has bool // presence is enough
-	in  ranges[int64]
-	neg bool
-}
-
-func (n *timeKey) eval(f *Filter, r *dissect.Record) bool {
-	if r.Datagram == nil || r.Datagram.Time.IsZero() {
-		return false
+func (n *keyTest) cost() int {
+	if n.text {
+		return costText
 	}
-	if n.has {
-		return true
-	}
-	var ns int64
-	if n.rel {
-		ns = int64(r.Datagram.Time.Sub(f.Start))
-	} else {
-		ns = packet.Nanos(r.Datagram.Time)
-	}
-	return n.in.has(ns) != n.neg
+	return costKey
 }
 
-func (n *timeKey) cost() int { return costKey }
-
-// wordKey compares a word from a small set.
-type wordKey struct {
-	get func(f *Filter, r *dissect.Record) int
-	ok  []bool
+// once makes the test of something that a record has at most once.
+func once(is func(f *Filter, r *dissect.Record) bool) *keyTest {
+	return &keyTest{is: func(f *Filter, r *dissect.Record, i int) (bool, bool) { return i == 0 && is(f, r), i == 0 }}
 }
 
-func (n *wordKey) eval(f *Filter, r *dissect.Record) bool {
-	i := n.get(f, r)
-	return i >= 0 && i < len(n.ok) && n.ok[i]
+// has makes the test of whether a record has something.
+func has(present func(r *dissect.Record) bool) *keyTest {
+	return once(func(_ *Filter, r *dissect.Record) bool { return present(r) })
 }
 
-func (n *wordKey) cost() int { return costKey }
-
-// textKey compares texts of the record.
-type textKey struct {
-	get  func(r *dissect.Record, i int) (string, bool)
-	want *texts
-	all  bool
+// each makes the test of the values of a getter.
+func each[T any](get func(r *dissect.Record, i int) (T, bool), accept func(v T) bool, all bool) *keyTest {
+	return &keyTest{all: all, is: func(_ *Filter, r *dissect.Record, i int) (bool, bool) {
+		v, ok := get(r, i)
+		return ok && accept(v), ok
+	}}
 }
-
-func (n *textKey) eval(_ *Filter, r *dissect.Record) bool {
-	for i := 0; ; i++ {
-		s, ok := n.get(r, i)
-		if !ok {
-			return n.all && i > 0
-		}
-		if n.want.has(s) != n.all {
-			return !n.all
-		}
-	}
-}
-
-func (n *textKey) cost() int { return costText }
-
-// bytesKey compares bytes of the record.
-type bytesKey struct {
-	get  func(f *Filter, r *dissect.Record) []byte
-	want *texts
-}
-
-func (n *bytesKey) eval(f *Filter, r *dissect.Record) bool {
-	b := n.get(f, r)
-	return len(b) > 0 && n.want.hasBytes(b)
-}
-
-func (n *bytesKey) cost() int { return costText }
-
-// addressKey compares addresses of the record.
-type addressKey struct {
-	get  func(r *dissect.Record, i int) (netip.AddrPort, bool)
-	want *addresses
-	all  bool
-}
-
-func (n *addressKey) eval(_ *Filter, r *dissect.Record) bool {
-	for i := 0; ; i++ {
-		a, ok := n.get(r, i)
-		if !ok {
-			return n.all && i > 0
-		}
-		if n.want.has(a.Addr(), a.Port()) != n.all {
-			return !n.all
-		}
-	}
-}
-
-func (n *addressKey) cost() int { return costKey }

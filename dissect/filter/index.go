@@ -23,37 +23,19 @@ type index struct {
 type layout struct {
 	spec    *decode.Spec
 	dialect decode.Dialect
-	top     []part
 }
 
-// A part is a top-level field or group.
-type part struct {
-	name  string
-	group bool
-	kind  decode.Kind   // of a field
-	conds []decode.Cond // conditions for its presence
-}
-
-// A view is the aspect of a field that a path selects.
-type view uint8
-
+// Views beyond those of package display.
 const (
-	viewValue     = view(display.Whole)
-	viewName      = view(display.ValueName)
-	viewFlagNames = view(display.FlagNames)
-	viewSlot      = view(display.Slot)
-	viewObject    = view(display.ObjectName)
-	viewByte      = view(display.Byte)
-	viewPlayer    = view(display.PlayerName)
-	viewElement   = viewPlayer + 1 // of a vector, array or bytes
-	viewLen       = viewPlayer + 2
+	viewElement = display.PlayerName + 1 + iota // of a vector, array or bytes
+	viewLen
 )
 
 // A variant is a path in one layout.
 type variant struct {
 	layout  *layout
 	base    string // path of the field or group in the walk
-	view    view
+	view    display.View
 	element int
 	kind    decode.Kind
 	names   decode.Names
@@ -64,14 +46,14 @@ type variant struct {
 
 // class returns the class of the variant's value.
 func (v *variant) class() class {
-	switch v.view {
-	case viewName, viewFlagNames, viewObject, viewPlayer:
-		return classText
-	case viewSlot, viewByte, viewElement, viewLen:
+	switch {
+	case v.view >= viewElement:
 		return classNumber
-	case viewValue:
-	}
-	if v.group {
+	case v.view != display.Whole && v.view.Shape(v.kind).Type == "string":
+		return classText
+	case v.view != display.Whole:
+		return classNumber
+	case v.group:
 		return classNone
 	}
 	return typeClasses[v.kind.Type()]
@@ -85,15 +67,14 @@ var typeClasses = [...]class{
 // whole reports whether the variant's value is a whole number.
 func (v *variant) whole() bool {
 	switch v.view {
-	case viewSlot, viewByte, viewLen:
+	case viewLen:
 		return true
 	case viewElement:
 		return v.kind == decode.KindBytes
-	case viewName, viewFlagNames, viewObject, viewPlayer:
-		return false
-	case viewValue:
+	default:
+		shape := v.view.Shape(v.kind)
+		return shape.Type == "integer" || shape.Type == "boolean"
 	}
-	return v.kind.Type() <= decode.TypeBool
 }
 
 // newIndex indexes the messages of a catalogue and of the transport.
@@ -118,12 +99,9 @@ func newIndex(catalog *decode.Catalog) *index {
 func (ix *index) describe(s *decode.Spec, l decode.Layout, d decode.Dialect) {
 	of := &layout{spec: s, dialect: d}
 	key.Paths(l, d, func(path string, p key.Path) {
-		v := variant{layout: of, base: p.Base, view: view(p.View), kind: p.Kind, names: p.Names, who: p.Who, group: p.Group, list: p.List}
-		switch {
-		case p.Element >= 0:
+		v := variant{layout: of, base: p.Base, view: p.View, kind: p.Kind, names: p.Names, who: p.Who, group: p.Group, list: p.List}
+		if p.Element >= 0 {
 			v.view, v.element = viewElement, p.Element
-		case p.View == display.Whole && !strings.Contains(path, "."):
-			of.top = append(of.top, part{name: path, group: p.Group, kind: p.Kind, conds: p.Conds})
 		}
 		ix.paths[path] = append(ix.paths[path], v)
 	})

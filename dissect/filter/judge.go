@@ -25,28 +25,27 @@ func (f *Filter) Judge(r *dissect.Record) (is, known bool) {
 
 func (f *Filter) judge(n node, r *dissect.Record) verdict {
 	switch n := n.(type) {
-	case allOf:
-		least := always
-		for _, e := range n {
-			least = min(least, f.judge(e, r))
+	case *joined:
+		least, most := always, never
+		for _, e := range n.list {
+			v := f.judge(e, r)
+			least, most = min(least, v), max(most, v)
 		}
-		return least
-	case anyOf:
-		most := never
-		for _, e := range n {
-			most = max(most, f.judge(e, r))
+		switch n.by {
+		case tokAnd:
+			return least
+		case tokOr:
+			return most
+		case tokNot:
+			return -least
+		default:
 		}
-		return most
-	case not:
-		return -f.judge(n.node, r)
-	case isMessageOf:
-		return verdictOf(n.eval(f, r))
 	case *atom:
-		if !f.hasAtom(r, n) {
+		if !slices.Contains(n.specs, r.Spec) {
 			return never
 		}
-	case *numberKey, *wordKey, *textKey:
-		if slices.Contains(f.ofKind, n) {
+	case *keyTest:
+		if n.ofKind {
 			return verdictOf(n.eval(f, r))
 		}
 	}
@@ -58,10 +57,4 @@ func verdictOf(is bool) verdict {
 		return always
 	}
 	return never
-}
-
-// hasAtom reports whether messages of r's spec have one of the fields of an atom.
-func (f *Filter) hasAtom(r *dissect.Record, a *atom) bool {
-	s := f.find(r.Spec)
-	return s != nil && slices.ContainsFunc(s.byDialect[:], func(b *branch) bool { return b != nil && slices.Contains(b.atoms(nil), a) })
 }

@@ -43,6 +43,9 @@ type values struct {
 	span   bool
 }
 
+// both returns the place of a range.
+func (v *values) both() token { return token{pos: v.lo.pos, end: v.hi.end} }
+
 // parse returns the syntax tree of an expression.
 func parse(text string) (*expr, *Error) {
 	if len(text) > maxExpr {
@@ -237,9 +240,7 @@ func (p *parser) operand() (operand, *Error) {
 		case "lower":
 			o.fold = lowerCase
 		default:
-			e := p.errorf(t, "there is no function %s", clip(t.text))
-			e.Suggestions = functions
-			return o, e
+			return o, p.errorf(t, "there is no function %s", clip(t.text)).offer(functions...)
 		}
 		p.take()
 		if t = p.take(); t.kind != tokWord || literal(t.text) {

@@ -1,7 +1,6 @@
 package key
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -11,16 +10,15 @@ import (
 // A Path is the target of a path in the fields of a layout, such as
 // subsystems.entries.condition, target_name or position.x.
 type Path struct {
-	Base    string        // path of the field or group in the walk
-	View    display.View  // of the field
-	Element int           // component of a vector, -1 for all
-	Kind    decode.Kind   // of the field
-	Names   decode.Names  // of the field
-	Who     decode.Who    // of the field
-	Group   bool          // a struct or list, which has members
-	List    bool          // a list
-	Within  int           // number of enclosing lists
-	Conds   []decode.Cond // of the field or group; all must hold for its presence
+	Base    string       // path of the field or group in the walk
+	View    display.View // of the field
+	Element int          // component of a vector, -1 for all
+	Kind    decode.Kind  // of the field
+	Names   decode.Names // of the field
+	Who     decode.Who   // of the field
+	Group   bool         // a struct or list, which has members
+	List    bool         // a list
+	Within  int          // number of enclosing lists
 }
 
 // Paths calls yield for every path in a layout, in the order of the walk. A
@@ -50,7 +48,7 @@ func (v *paths) Begin(g *decode.Group) {
 		return
 	}
 	at := v.at(g.Name)
-	v.yield(at, Path{Base: at, Element: -1, Group: true, List: g.Kind == decode.GroupList, Within: v.lists, Conds: slices.Clone(g.Conds)})
+	v.yield(at, Path{Base: at, Element: -1, Group: true, List: g.Kind == decode.GroupList, Within: v.lists})
 	v.groups = append(v.groups, g.Name)
 	if g.Kind == decode.GroupList {
 		v.lists++
@@ -71,7 +69,7 @@ func (v *paths) End(g *decode.Group) {
 
 // Field implements [decode.Visitor].
 func (v *paths) Field(f *decode.Field) {
-	p := Path{Base: v.at(f.Name), Element: -1, Kind: f.Kind, Names: f.Names, Who: f.Who, Within: v.lists, Conds: slices.Clone(f.Conds)}
+	p := Path{Base: v.at(f.Name), Element: -1, Kind: f.Kind, Names: f.Names, Who: f.Who, Within: v.lists}
 	for _, p.View = range display.Views(f) {
 		v.yield(v.at(p.View.Member(f.Name)), p)
 	}
