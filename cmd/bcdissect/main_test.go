@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"testing"
@@ -23,8 +25,10 @@ type tests struct{ *testing.M }
 
 // Run runs the tests. Programs started by them must receive SIGHUP even under
 // nohup: they inherit ignored signals, but not caught ones. Hosts make their
-// control sockets in a folder with a short path.
+// control sockets in a folder with a short path. Commands that run in the process of the
+// tests don't limit its memory: below such a limit, garbage would be collected all the time.
 func (t tests) Run() int {
+	debug.SetMemoryLimit(math.MaxInt64 - 1)
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -230,7 +228,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 	if h.page != "" {
 		makeSink = withPage(h.page, log.Say, makeSink)
 	} else if f.Format.Value == cli.FormNone {
-		defer limitMemory()()
+		cli.LimitMemory(56 << 20) // what a small machine can spare
 		return srv.Serve(interrupts.Stopped, interrupts.Reread)
 	}
 
@@ -256,17 +254,6 @@ func withReport(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-ch
 		return err
 	}
 	return reported
-}
-
-// limitMemory has the host collect garbage before it takes more than a small
-// machine can spare, unless the environment says how much it may take.
-func limitMemory() (undo func()) {
-	const most = 56 << 20
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return func() {}
-	}
-	old := debug.SetMemoryLimit(most)
-	return func() { debug.SetMemoryLimit(old) }
 }
 
 // unforeseen returns a random number that nobody can foresee.

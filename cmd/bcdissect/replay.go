@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -162,7 +161,7 @@ const memory = 52 << 20
 
 // read compares captures.
 func (r *replaying) read(s cli.Streams, names []string) error {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
+	cli.LimitMemory(memory)
 	var verdict error
 	err := reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
 		hosts := conform.NewHosts(r.cfg)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,7 +158,7 @@ func (w *work) run() error {
 		n = runtime.GOMAXPROCS(0)
 	}
 	n = min(n, len(w.jobs))
-	debug.SetMemoryLimit(int64(n) * memory)
+	cli.LimitMemory(int64(n) * memory)
 	interrupts := cli.NewInterrupts(w.s, 0, false)
 	defer interrupts.Close()
 	ended := make(chan struct{})
