@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"testing"
 	"time"
 
@@ -98,7 +99,9 @@ func TestCopiesInReports(t *testing.T) {
 		if !bytes.Equal(got.Bytes(), want.Bytes()) {
 			t.Fatalf("frame %d, message %d: got\n%s\nwant\n%s", r.Datagram.Number, r.Part, got.Bytes(), want.Bytes())
 		}
-		records++
+		if records++; records > fixtures.More(1000, math.MaxInt) {
+			return
+		}
 	}
 	if records < 4000 {
 		t.Errorf("got %d records", records)

@@ -27,6 +27,7 @@ type tests struct{ *testing.M }
 // nohup: they inherit ignored signals, but not caught ones. Hosts make their
 // control sockets in a folder with a short path. Commands that run in the process of the
 // tests don't limit its memory: below such a limit, garbage would be collected all the time.
+// GOGC of make test is not for the programs.
 func (t tests) Run() int {
 	debug.SetMemoryLimit(math.MaxInt64 - 1)
 	if signal.Ignored(syscall.SIGHUP) {
@@ -34,7 +35,7 @@ func (t tests) Run() int {
 	}
 	dir, err := os.MkdirTemp("", "bc")
 	if err == nil {
-		err = os.Setenv("XDG_RUNTIME_DIR", dir)
+		err = errors.Join(os.Setenv("XDG_RUNTIME_DIR", dir), os.Unsetenv("GOGC"))
 	}
 	if err != nil {
 		panic(err)

@@ -62,6 +62,7 @@ func TestProxySession(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	atHost, between, page := filepath.Join(dir, "relay.pcapng"), filepath.Join(dir, "proxy.pcapng"), filepath.Join(dir, "live.html")
 	host := startHost(t, "--name", "Behind", "-w", atHost, "--strangers")
@@ -146,6 +147,7 @@ func TestProxyReport(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
+	t.Parallel()
 	host := startHost(t)
 	var out bytes.Buffer
 	cmd := proxyTo(host.at, "-Y", "connect or ChecksumRequest", "-e", "dir,kind,name,dst")

@@ -36,6 +36,7 @@ func flood(t *testing.T, to string, n int) {
 // Datagrams of strangers do not fill the disk: they are counted. Datagrams of
 // players are recorded.
 func TestRelayRecordsNoStrangers(t *testing.T) {
+	t.Parallel()
 	const garbage = 2000
 	for _, tt := range []struct {
 		args []string
@@ -70,6 +71,7 @@ func TestRelayRecordsNoStrangers(t *testing.T) {
 
 // A host begins new files and ends after as many datagrams as told.
 func TestRelayRecordsFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	host := startHost(t, "-w", filepath.Join(dir, "%Y.pcapng"), "-b", "packets:12", "-b", "files:2", "-a", "packets:30")
 	c := newUDPClient(t, host.at, 1, &relay.Trouble{})

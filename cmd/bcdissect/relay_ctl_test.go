@@ -44,6 +44,7 @@ func TestRelayControl(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
+	t.Parallel()
 	bans := filepath.Join(t.TempDir(), "bans.txt")
 	if err := os.WriteFile(bans, []byte("10.9.9.9"), 0o600); err != nil {
 		t.Fatal(err)
@@ -120,6 +121,7 @@ func TestRelayMetrics(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
+	t.Parallel()
 	host := startHost(t, "--metrics", "0", "--control", "none")
 	var at string
 	for range 500 {

@@ -572,6 +572,7 @@ func TestRelayPage(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program cannot be interrupted from outside on Windows")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	live, file, later := filepath.Join(dir, "live.html"), filepath.Join(dir, "relay.pcapng"), filepath.Join(dir, "later.html")
 	host := startHost(t, "--session", live, "-w", file)
@@ -609,6 +610,7 @@ func TestRelayBans(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no hangup on Windows")
 	}
+	t.Parallel()
 	bans := filepath.Join(t.TempDir(), "bans.txt")
 	write := func(text string) {
 		if err := os.WriteFile(bans, []byte(text), 0o666); err != nil {

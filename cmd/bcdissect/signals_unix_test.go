@@ -64,6 +64,7 @@ func fullPipe(t *testing.T) (r, w *os.File) {
 
 // With a standard error that nobody reads the game goes on, and SIGTERM ends it.
 func TestRelayBlockedStandardError(t *testing.T) {
+	t.Parallel()
 	at := freePort(t)
 	_, full := fullPipe(t)
 	file := filepath.Join(t.TempDir(), "relay.pcapng")
@@ -92,6 +93,7 @@ func TestRelayBlockedStandardError(t *testing.T) {
 
 // A report that nobody reads does not keep the host from ending.
 func TestRelayBlockedReport(t *testing.T) {
+	t.Parallel()
 	at := freePort(t)
 	_, full := fullPipe(t)
 	cmd := exec.Command("bcdissect", "relay", "--listen", at.String(), "-T", "json")
@@ -111,6 +113,7 @@ func TestRelayBlockedReport(t *testing.T) {
 
 // A closed standard error, as of "2>&1 | head -1", does not end the game.
 func TestRelayClosedStandardError(t *testing.T) {
+	t.Parallel()
 	at := freePort(t)
 	file := filepath.Join(t.TempDir(), "relay.pcapng")
 	cmd := exec.Command("bcdissect", "relay", "--listen", at.String(), "-w", file)
@@ -143,6 +146,7 @@ func TestRelayClosedStandardError(t *testing.T) {
 // A hangup ends a host like SIGTERM, unless it was started to outlive its
 // terminal.
 func TestRelayHangup(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "relay.pcapng")
 	host := startHost(t, "-w", file)
 	if c := join(t, host.at, 1); c.Phase != relaytest.Playing {
@@ -231,6 +235,7 @@ func TestProxyEnds(t *testing.T) {
 
 // A report that nobody reads holds up neither the datagrams nor the end.
 func TestProxyBlockedReport(t *testing.T) {
+	t.Parallel()
 	host, client := udpSocket(t), udpSocket(t)
 	_, full := fullPipe(t)
 	cmd := proxyTo(addrOf(host), "-T", "json")
@@ -318,6 +323,7 @@ func outputKilled(t *testing.T, args ...string) {
 // A copy of standard input that is interrupted holds all that came, also that
 // which the program before the pipe writes when it is interrupted.
 func TestCopyInterrupted(t *testing.T) {
+	t.Parallel()
 	b := fixtures.Read(t, "captures/join_flow.pcap")
 	for _, args := range [][]string{nil, {"-Y", "frame>=1"}} { // read once, and twice
 		dir := t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 )
 
@@ -48,7 +49,7 @@ func TestLostFrames(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			seeds := uint64(5)
+			seeds := fixtures.More[uint64](2, 5)
 			if name == "battle_mix.pcap.gz" {
 				seeds = 1 // it is long
 			}

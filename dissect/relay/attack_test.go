@@ -19,6 +19,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
 	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/fixtures"
 )
 
 // A chatter is a player who says something once a second and looks how long it
@@ -410,7 +411,7 @@ func TestAttacks(t *testing.T) {
 	}
 	lasts := time.Minute
 	if !long() {
-		sides, lasts = sides[:1], 30*time.Second
+		sides, lasts = sides[:1], fixtures.More(10*time.Second, 30*time.Second)
 	}
 	for _, a := range append(attacks, moreAttacks...) {
 		for _, side := range sides {

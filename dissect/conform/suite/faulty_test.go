@@ -1245,7 +1245,7 @@ func TestSparing(t *testing.T) {
 
 // Whatever a host sends, a run ends, and nothing falls over it.
 func TestMangled(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range fixtures.More[uint64](4, 12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			p := []Profile{Stock, Playable}[seed%2]
