@@ -19,27 +19,7 @@ const (
 
 // String returns the reason in lower case.
 func (m Made) String() string {
-	switch m {
-	case MadeUnknown:
-		return "unknown"
-	case MadeNever:
-		return "never"
-	case MadeBySimulation:
-		return "simulation"
-	case MadeByStock:
-		return "stock simulation"
-	case MadeByScores:
-		return "scores"
-	case MadeByState:
-		return "state"
-	case MadeByLeave:
-		return "leave"
-	case MadeByOptions:
-		return "options"
-	case MadeByFiles:
-		return "files"
-	}
-	return "?"
+	return word(m, "unknown", "never", "simulation", "stock simulation", "scores", "state", "leave", "options", "files")
 }
 
 // A Step is the part of a client's join that a message belongs to.
@@ -58,23 +38,7 @@ const (
 
 // String returns the step in lower case.
 func (s Step) String() string {
-	switch s {
-	case StepNone:
-		return "none"
-	case StepAsk:
-		return "ask"
-	case StepAnswer:
-		return "answer"
-	case StepFiles:
-		return "files"
-	case StepLoad:
-		return "load"
-	case StepReady:
-		return "ready"
-	case StepEnter:
-		return "enter"
-	}
-	return "?"
+	return word(s, "none", "ask", "answer", "files", "load", "ready", "enter")
 }
 
 // A Need names the clients with messages that the stock host consumes although
@@ -91,15 +55,7 @@ const (
 
 // String returns the need in lower case.
 func (n Need) String() string {
-	switch n {
-	case NeedNone:
-		return "none"
-	case NeedOpenBC:
-		return "openbc"
-	case NeedAll:
-		return "all"
-	}
-	return "?"
+	return word(n, "none", "openbc", "all")
 }
 
 // An Only is a condition on which a host treats a message by its relay class;
@@ -118,21 +74,7 @@ const (
 
 // String returns the condition in lower case.
 func (o Only) String() string {
-	switch o {
-	case OnlyAlways:
-		return "always"
-	case OnlyOwn:
-		return "own"
-	case OnlyMoving:
-		return "moving"
-	case OnlyReadable:
-		return "readable"
-	case OnlyAllowed:
-		return "allowed"
-	case OnlyFirst:
-		return "first"
-	}
-	return "?"
+	return word(o, "always", "own", "moving", "readable", "allowed", "first")
 }
 
 // A Rule is a documented behaviour in which a host differs from the stock

@@ -14,6 +14,15 @@ type Opcode uint8
 // String returns the opcode as printed in documents, such as 0x1C.
 func (o Opcode) String() string { return fmt.Sprintf("0x%02X", uint8(o)) }
 
+// word returns the name of a value of an enumeration, given those of all from 0 on;
+// "?" if it has none.
+func word[T ~uint8](v T, names ...string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return "?"
+}
+
 // A Dir is the direction of a message.
 type Dir uint8
 
@@ -27,17 +36,7 @@ const (
 
 // String returns the direction as printed in tables.
 func (d Dir) String() string {
-	switch d {
-	case Either:
-		return "both"
-	case FromClient:
-		return "C>S"
-	case FromHost:
-		return "S>C"
-	case Nobody:
-		return "-"
-	}
-	return "?"
+	return word(d, "both", "C>S", "S>C", "-")
 }
 
 // A Relay is the stock host's way of handling a client's message.
@@ -56,23 +55,7 @@ const (
 
 // String returns the class in lower case.
 func (r Relay) String() string {
-	switch r {
-	case RelayNone:
-		return "none"
-	case RelayConsume:
-		return "consume"
-	case RelayForward:
-		return "forward"
-	case RelaySlots:
-		return "slots"
-	case RelayEcho:
-		return "echo"
-	case RelayTeam:
-		return "team"
-	case RelayAnswer:
-		return "answer"
-	}
-	return "?"
+	return word(r, "none", "consume", "forward", "slots", "echo", "team", "answer")
 }
 
 // Evidence grades the certainty of a message's layout.
@@ -88,17 +71,7 @@ const (
 
 // String returns the grade as printed in docs.
 func (e Evidence) String() string {
-	switch e {
-	case Open:
-		return "open"
-	case FromProse:
-		return "from prose"
-	case FromGame:
-		return "from the game"
-	case OnWire:
-		return "on the wire"
-	}
-	return "?"
+	return word(e, "open", "from prose", "from the game", "on the wire")
 }
 
 // A Topic is the subject of a message. Reports show messages of one topic
@@ -123,29 +96,7 @@ const (
 
 // String returns the topic as written in JSON.
 func (t Topic) String() string {
-	switch t {
-	case TopicOther:
-		return "other"
-	case TopicFlight:
-		return "flight"
-	case TopicWeapons:
-		return "weapons"
-	case TopicDamage:
-		return "damage"
-	case TopicObjects:
-		return "objects"
-	case TopicJoining:
-		return "joining"
-	case TopicLeaving:
-		return "leaving"
-	case TopicTalk:
-		return "talk"
-	case TopicMatch:
-		return "match"
-	case TopicFiles:
-		return "files"
-	}
-	return "?"
+	return word(t, "other", "flight", "weapons", "damage", "objects", "joining", "leaving", "talk", "match", "files")
 }
 
 // An Origin is the source of a field's value on a host.
@@ -162,19 +113,7 @@ const (
 
 // String returns the origin in words.
 func (o Origin) String() string {
-	switch o {
-	case HostClock:
-		return "the host's game clock"
-	case HostIDs:
-		return "the host's own objects"
-	case HostLine:
-		return "the host's connection"
-	case GivenSlot:
-		return "the slot that the host gave"
-	case GivenID:
-		return "the network id that the host gave"
-	}
-	return "?"
+	return word(o, "the host's game clock", "the host's own objects", "the host's connection", "the slot that the host gave", "the network id that the host gave")
 }
 
 // A HostField is a field that a host fills in on its own: two equal hosts may
@@ -198,15 +137,7 @@ const (
 
 // String returns the dialect as written in JSON and flags.
 func (d Dialect) String() string {
-	switch d {
-	case Undecided:
-		return "auto"
-	case Stock:
-		return "stock"
-	case OpenBC:
-		return "openbc"
-	}
-	return "?"
+	return word(d, "auto", "stock", "openbc")
 }
 
 // A Message is a decoded message. Walk names its fields in wire order and must

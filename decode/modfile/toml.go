@@ -26,20 +26,7 @@ const (
 
 // String returns the type with its article.
 func (k nodeKind) String() string {
-	switch k {
-	case text:
-		return "a text in quotes"
-	case integer:
-		return "a whole number"
-	case boolean:
-		return "true or false"
-	case array:
-		return "an array"
-	case tables:
-		return "a table"
-	case other:
-	}
-	return "a float or a date"
+	return [...]string{"a text in quotes", "a whole number", "true or false", "an array", "a table", "a float or a date"}[k]
 }
 
 // A node is a value with its line.
