@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"slices"
 	"strconv"
 
@@ -351,8 +350,8 @@ func (c *Codec) sizeOf(list string) *sizeOf {
 	return &c.sizes[len(c.sizes)-1]
 }
 
-// place returns the offset at which the next field begins.
-func (c *Codec) place() int { return c.Offset() }
+// shows reports whether a visitor sees a field with this name.
+func (c *Codec) shows(name string) bool { return c.v != nil && c.err == nil && !c.hides(name) }
 
 // watch passes a field to the visitor. The caller has set the value.
 func (c *Codec) watch(name, doc string, kind Kind, off int) {
@@ -364,120 +363,53 @@ func (c *Codec) watch(name, doc string, kind Kind, off int) {
 	c.v.Field(&c.field)
 }
 
-func (c *Codec) watchUint(name, doc string, kind Kind, off int, v uint64, names Names) {
-	if c.v == nil || c.err != nil || c.hides(name) {
-		return
-	}
-	c.field.Uint = v
-	if names == nil {
+func (c *Codec) watchUint(name, doc string, kind Kind, off int, v uint64) {
+	if c.shows(name) {
+		c.field.Uint = v
 		c.watch(name, doc, kind, off)
-		return
 	}
-	c.field.Names = names
-	c.watch(name, doc, kind, off)
-	c.field.Names = nil
 }
 
-func (c *Codec) watchFloat(name, doc string, kind Kind, off int, v float64) {
-	if c.v == nil || c.err != nil || c.hides(name) {
-		return
+func (c *Codec) watchVec(name, doc string, kind Kind, off int, vec func() wire.Vec3) {
+	if c.shows(name) {
+		v := vec()
+		c.field.Vec = [4]float32{v[0], v[1], v[2]}
+		c.watch(name, doc, kind, off)
 	}
-	c.field.Float = v
-	c.watch(name, doc, kind, off)
-}
-
-func (c *Codec) watchVec(name, doc string, kind Kind, off int, x, y, z, w float32) {
-	if c.v == nil || c.err != nil || c.hides(name) {
-		return
-	}
-	v := &c.field.Vec
-	v[0], v[1], v[2], v[3] = x, y, z, w
-	c.watch(name, doc, kind, off)
 }
 
 func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
-	if c.v == nil || c.err != nil || c.hides(name) {
-		return
+	if c.shows(name) {
+		c.field.Bytes = b
+		c.watch(name, doc, kind, off)
+		c.field.Bytes = nil
 	}
-	c.field.Bytes = b
-	c.watch(name, doc, kind, off)
-	c.field.Bytes = nil
 }
 
 // blanks reports whether the field of that name is written as zero.
 func (c *Codec) blanks(name string) bool { return c.blank != nil && slices.Contains(c.blank, name) }
 
-// raw8 moves one byte between the message and *p.
-func (c *Codec) raw8(name string, p *uint8) bool {
-	if c.fast && c.off < len(c.buf) {
-		*p = c.buf[c.off]
-		c.off++
-		return true
-	}
+// raw moves a number of size bytes, the low one first. It returns v if the message
+// ends too early.
+func (c *Codec) raw(name string, size int, v uint64) (u uint64, ok bool) {
 	switch c.mode {
 	case reading:
-		b := c.take(name, 1)
+		b := c.take(name, size)
 		if b == nil {
-			return false
+			return v, false
 		}
-		*p = b[0]
+		v = 0
+		for i, x := range b {
+			v |= uint64(x) << (8 * i)
+		}
 	case writing:
 		if c.blanks(name) {
-			c.buf = append(c.buf, 0)
-			return true
+			v = 0
 		}
-		c.buf = append(c.buf, *p)
+		c.little(v, size)
 	case describing:
 	}
-	return true
-}
-
-func (c *Codec) raw16(name string, p *uint16) bool {
-	if c.fast && len(c.buf)-c.off >= 2 {
-		*p = binary.LittleEndian.Uint16(c.buf[c.off:])
-		c.off += 2
-		return true
-	}
-	switch c.mode {
-	case reading:
-		b := c.take(name, 2)
-		if b == nil {
-			return false
-		}
-		*p = binary.LittleEndian.Uint16(b)
-	case writing:
-		if c.blanks(name) {
-			c.buf = append(c.buf, 0, 0)
-			return true
-		}
-		c.buf = binary.LittleEndian.AppendUint16(c.buf, *p)
-	case describing:
-	}
-	return true
-}
-
-func (c *Codec) raw32(name string, p *uint32) bool {
-	if c.fast && len(c.buf)-c.off >= 4 {
-		*p = binary.LittleEndian.Uint32(c.buf[c.off:])
-		c.off += 4
-		return true
-	}
-	switch c.mode {
-	case reading:
-		b := c.take(name, 4)
-		if b == nil {
-			return false
-		}
-		*p = binary.LittleEndian.Uint32(b)
-	case writing:
-		if c.blanks(name) {
-			c.buf = append(c.buf, 0, 0, 0, 0)
-			return true
-		}
-		c.buf = binary.LittleEndian.AppendUint32(c.buf, *p)
-	case describing:
-	}
-	return true
+	return v, true
 }
 
 // rawBytes moves n bytes. While reading, *p borrows them from the message.

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -12,307 +11,172 @@ import (
 // the field's wire name, a pointer to its value, and its description. The value
 // stays unchanged if the message ends too early.
 
+// number moves a number, in as many bytes as its kind has, and shows it. It returns
+// v if the message ends too early.
+func (c *Codec) number(name string, kind Kind, names Names, doc string, v uint64) uint64 {
+	off := c.Offset()
+	if !c.gives(name, kind, names) {
+		return v
+	}
+	v, ok := c.raw(name, kinds[kind].least, v)
+	if ok && c.shows(name) {
+		c.field.set(kind, v)
+		c.field.Names = names
+		c.watch(name, doc, kind, off)
+		c.field.Names = nil
+	}
+	return v
+}
+
+// set sets the value of a field to the number that the message holds.
+func (f *Field) set(kind Kind, u uint64) {
+	switch kind { //nolint:exhaustive // the others have no sign, or are no numbers
+	case KindI16:
+		f.Int = int64(int16(u))
+	case KindI32:
+		f.Int = int64(int32(u))
+	case KindF32:
+		f.Float = float64(wire.F32(u).Float())
+	case KindCF16:
+		f.Float = float64(wire.CF16(u).Float())
+	case KindRatio8:
+		f.Float = float64(float32(u) / 255)
+	case KindPercent8:
+		f.Float = float64(int8(u))
+	case KindPower8:
+		f.Float = float64(float32(u) * 100 / 204)
+	default:
+		f.Uint = u
+	}
+}
+
 // U8 is a number from 0 to 255.
 func (c *Codec) U8(name string, p *uint8, doc string) {
-	if c.fast && c.off < len(c.buf) {
-		*p = c.buf[c.off]
-		c.off++
-		if c.v != nil {
-			c.watchUint(name, doc, KindU8, c.off-1, uint64(*p), nil)
-		}
-		return
-	}
-	off := c.place()
-	if !c.gives(name, KindU8, nil) {
-		return
-	}
-	if c.raw8(name, p) {
-		c.watchUint(name, doc, KindU8, off, uint64(*p), nil)
-	}
+	*p = uint8(c.number(name, KindU8, nil, doc, uint64(*p)))
 }
 
 // U16 is a number from 0 to 65535.
 func (c *Codec) U16(name string, p *uint16, doc string) {
-	off := c.place()
-	if !c.gives(name, KindU16, nil) {
-		return
-	}
-	if c.raw16(name, p) {
-		c.watchUint(name, doc, KindU16, off, uint64(*p), nil)
-	}
+	*p = uint16(c.number(name, KindU16, nil, doc, uint64(*p)))
 }
 
 // U32 is a number of 32 bits without sign.
 func (c *Codec) U32(name string, p *uint32, doc string) {
-	off := c.place()
-	if !c.gives(name, KindU32, nil) {
-		return
-	}
-	if c.raw32(name, p) {
-		c.watchUint(name, doc, KindU32, off, uint64(*p), nil)
-	}
+	*p = uint32(c.number(name, KindU32, nil, doc, uint64(*p)))
 }
 
 // I32 is a number of 32 bits with sign.
 func (c *Codec) I32(name string, p *int32, doc string) {
-	off := c.place()
-	if !c.gives(name, KindI32, nil) {
-		return
-	}
-	u := uint32(*p)
-	if !c.raw32(name, &u) {
-		return
-	}
-	*p = int32(u)
-	if c.v != nil && c.err == nil && !c.hides(name) {
-		c.field.Int = int64(*p)
-		c.watch(name, doc, KindI32, off)
-	}
+	*p = int32(c.number(name, KindI32, nil, doc, uint64(*p)))
 }
 
 // I16 is a number of 16 bits with sign.
 func (c *Codec) I16(name string, p *int16, doc string) {
-	off := c.place()
-	if !c.gives(name, KindI16, nil) {
-		return
-	}
-	u := uint16(*p)
-	if !c.raw16(name, &u) {
-		return
-	}
-	*p = int16(u)
-	if c.v != nil && c.err == nil && !c.hides(name) {
-		c.field.Int = int64(*p)
-		c.watch(name, doc, KindI16, off)
-	}
+	*p = int16(c.number(name, KindI16, nil, doc, uint64(*p)))
 }
 
 // Bool8 is a byte that holds 0 or 1; other values are kept.
 func (c *Codec) Bool8(name string, p *uint8, doc string) {
-	off := c.place()
-	if !c.gives(name, KindBool8, nil) {
-		return
-	}
-	if c.raw8(name, p) {
-		c.watchUint(name, doc, KindBool8, off, uint64(*p), nil)
-	}
+	*p = uint8(c.number(name, KindBool8, nil, doc, uint64(*p)))
 }
 
 // Hash16 is a 16-bit digest.
 func (c *Codec) Hash16(name string, p *uint16, doc string) {
-	off := c.place()
-	if !c.gives(name, KindHash16, nil) {
-		return
-	}
-	if c.raw16(name, p) {
-		c.watchUint(name, doc, KindHash16, off, uint64(*p), nil)
-	}
+	*p = uint16(c.number(name, KindHash16, nil, doc, uint64(*p)))
 }
 
 // Hash32 is a 32-bit digest; names, if not nil, maps digests to their sources.
 func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
-	off := c.place()
-	if !c.gives(name, KindHash32, names) {
-		return
-	}
-	if c.raw32(name, p) {
-		c.watchUint(name, doc, KindHash32, off, uint64(*p), names)
-	}
+	*p = uint32(c.number(name, KindHash32, names, doc, uint64(*p)))
 }
 
 // Enum8 is a byte with named values.
 func Enum8[T ~uint8](c *Codec, name string, p *T, names Names, doc string) {
-	off, u := c.place(), uint8(*p)
-	if !c.gives(name, KindEnum8, names) {
-		return
-	}
-	if c.raw8(name, &u) {
-		*p = T(u)
-		c.watchUint(name, doc, KindEnum8, off, uint64(u), names)
-	}
+	*p = T(c.number(name, KindEnum8, names, doc, uint64(*p)))
 }
 
 // Enum32 is a 32-bit number with named values.
 func Enum32[T ~uint32](c *Codec, name string, p *T, names Names, doc string) {
-	off, u := c.place(), uint32(*p)
-	if !c.gives(name, KindEnum32, names) {
-		return
-	}
-	if c.raw32(name, &u) {
-		*p = T(u)
-		c.watchUint(name, doc, KindEnum32, off, uint64(u), names)
-	}
+	*p = T(c.number(name, KindEnum32, names, doc, uint64(*p)))
 }
 
 // Flags8 is a byte of flags; names are by bit number, nil if there are none.
 func Flags8[T ~uint8](c *Codec, name string, p *T, names FlagNames, doc string) {
-	off, u := c.place(), uint8(*p)
-	if c.fill != nil && !c.give(name, KindFlags8, names, -1) { // names in an interface are an allocation
-		return
-	}
-	if !c.raw8(name, &u) {
-		return
-	}
-	*p = T(u)
+	var n Names
 	switch {
-	case c.v == nil:
 	case names == nil:
-		c.watchUint(name, doc, KindFlags8, off, uint64(u), nil)
 	case c.mode == describing: // a describing visitor may keep the names
-		c.watchUint(name, doc, KindFlags8, off, uint64(u), names)
+		n = names
 	default: // a pointer avoids the allocation of a slice in an interface
 		c.flags = names
-		c.watchUint(name, doc, KindFlags8, off, uint64(u), &c.flags)
+		n = &c.flags
 	}
+	*p = T(c.number(name, KindFlags8, n, doc, uint64(*p)))
 }
 
 // Object is the id of a game object or subsystem.
 func (c *Codec) Object(name string, p *wire.ObjectID, doc string) {
-	if c.fast && len(c.buf)-c.off >= 4 {
-		*p = wire.ObjectID(binary.LittleEndian.Uint32(c.buf[c.off:]))
-		c.off += 4
-		if c.v != nil {
-			c.watchUint(name, doc, KindObject, c.off-4, uint64(*p), nil)
-		}
-		return
-	}
-	off := c.place()
-	if !c.gives(name, KindObject, nil) {
-		return
-	}
-	if c.raw32(name, (*uint32)(p)) {
-		c.watchUint(name, doc, KindObject, off, uint64(*p), nil)
-	}
+	*p = wire.ObjectID(c.number(name, KindObject, nil, doc, uint64(*p)))
 }
 
 // F32 is an IEEE-754 single.
 func (c *Codec) F32(name string, p *wire.F32, doc string) {
-	if c.fast && len(c.buf)-c.off >= 4 {
-		*p = wire.F32(binary.LittleEndian.Uint32(c.buf[c.off:]))
-		c.off += 4
-		if c.v != nil && !c.hides(name) {
-			c.watchFloat(name, doc, KindF32, c.off-4, float64(p.Float()))
-		}
-		return
-	}
-	off := c.place()
-	if !c.gives(name, KindF32, nil) {
-		return
-	}
-	if c.raw32(name, (*uint32)(p)) {
-		c.watchFloat(name, doc, KindF32, off, float64(p.Float()))
-	}
+	*p = wire.F32(c.number(name, KindF32, nil, doc, uint64(*p)))
 }
 
 // CF16 is a 16-bit logarithmic float.
 func (c *Codec) CF16(name string, p *wire.CF16, doc string) {
-	off := c.place()
-	if !c.gives(name, KindCF16, nil) {
-		return
-	}
-	if c.raw16(name, (*uint16)(p)) && c.v != nil && !c.hides(name) {
-		c.watchFloat(name, doc, KindCF16, off, float64(p.Float()))
-	}
+	*p = wire.CF16(c.number(name, KindCF16, nil, doc, uint64(*p)))
 }
 
 // Ratio8 is a share of a whole in 255ths.
 func (c *Codec) Ratio8(name string, p *uint8, doc string) {
-	if c.fast && c.off < len(c.buf) {
-		*p = c.buf[c.off]
-		c.off++
-		if c.v != nil && !c.hides(name) {
-			c.watchFloat(name, doc, KindRatio8, c.off-1, float64(float32(*p)/255))
-		}
-		return
-	}
-	off := c.place()
-	if !c.gives(name, KindRatio8, nil) {
-		return
-	}
-	if c.raw8(name, p) {
-		c.watchFloat(name, doc, KindRatio8, off, float64(float32(*p)/255))
-	}
+	*p = uint8(c.number(name, KindRatio8, nil, doc, uint64(*p)))
 }
 
 // Percent8 is a power setting in per cent; a negative one belongs to a system
 // that is switched off.
 func (c *Codec) Percent8(name string, p *int8, doc string) {
-	off, u := c.place(), uint8(*p)
-	if !c.gives(name, KindPercent8, nil) {
-		return
-	}
-	if c.raw8(name, &u) {
-		*p = int8(u)
-		c.watchFloat(name, doc, KindPercent8, off, float64(*p))
-	}
+	*p = int8(c.number(name, KindPercent8, nil, doc, uint64(*p)))
 }
 
 // Power8 is a power setting with 204 for 100 per cent.
 func (c *Codec) Power8(name string, p *uint8, doc string) {
-	off := c.place()
-	if !c.gives(name, KindPower8, nil) {
-		return
-	}
-	if c.raw8(name, p) {
-		c.watchFloat(name, doc, KindPower8, off, float64(float32(*p)*100/204))
-	}
+	*p = uint8(c.number(name, KindPower8, nil, doc, uint64(*p)))
 }
 
 // Dir3 is a direction of three bytes.
 func (c *Codec) Dir3(name string, p *wire.Dir3, doc string) {
-	off := c.place()
-	if !c.gives(name, KindDir3, nil) {
-		return
+	if off, ok := c.whole(name, KindDir3); ok {
+		c.dir3(name, p)
+		c.watchVec(name, doc, KindDir3, off, p.Vec)
 	}
-	if !c.dir3(name, p) || c.v == nil || c.hides(name) {
-		return
-	}
-	v := p.Vec()
-	c.watchVec(name, doc, KindDir3, off, v[0], v[1], v[2], 0)
 }
 
-func (c *Codec) dir3(name string, p *wire.Dir3) bool {
-	if c.fast && len(c.buf)-c.off >= 3 {
-		b := c.buf[c.off : c.off+3]
-		*p = wire.Dir3{int8(b[0]), int8(b[1]), int8(b[2])}
-		c.off += 3
-		return true
+func (c *Codec) dir3(name string, p *wire.Dir3) {
+	for i := range p {
+		u, _ := c.raw(name, 1, uint64(p[i]))
+		p[i] = int8(u)
 	}
-	switch c.mode {
-	case reading:
-		b := c.take(name, 3)
-		if b == nil {
-			return false
-		}
-		*p = wire.Dir3{int8(b[0]), int8(b[1]), int8(b[2])}
-	case writing:
-		c.buf = append(c.buf, uint8(p[0]), uint8(p[1]), uint8(p[2]))
-	case describing:
-	}
-	return true
 }
 
 // Vec4h is a vector of direction and CF16 length.
 func (c *Codec) Vec4h(name string, p *wire.Vec4h, doc string) {
-	off := c.place()
-	if !c.gives(name, KindVec4h, nil) {
-		return
-	}
-	if c.need(name, 5) && c.dir3(name, &p.Dir) && c.raw16(name, (*uint16)(&p.Len)) && c.v != nil && !c.hides(name) {
-		v := p.Vec()
-		c.watchVec(name, doc, KindVec4h, off, v[0], v[1], v[2], 0)
+	if off, ok := c.whole(name, KindVec4h); ok {
+		c.dir3(name, &p.Dir)
+		u, _ := c.raw(name, 2, uint64(p.Len))
+		p.Len = wire.CF16(u)
+		c.watchVec(name, doc, KindVec4h, off, p.Vec)
 	}
 }
 
 // Vec4f is a vector of direction and f32 length.
 func (c *Codec) Vec4f(name string, p *wire.Vec4f, doc string) {
-	off := c.place()
-	if !c.gives(name, KindVec4f, nil) {
-		return
-	}
-	if c.need(name, 7) && c.dir3(name, &p.Dir) && c.raw32(name, (*uint32)(&p.Len)) && c.v != nil && !c.hides(name) {
-		v := p.Vec()
-		c.watchVec(name, doc, KindVec4f, off, v[0], v[1], v[2], 0)
+	if off, ok := c.whole(name, KindVec4f); ok {
+		c.dir3(name, &p.Dir)
+		u, _ := c.raw(name, 4, uint64(p.Len))
+		p.Len = wire.F32(u)
+		c.watchVec(name, doc, KindVec4f, off, p.Vec)
 	}
 }
 
@@ -325,17 +189,18 @@ func (c *Codec) Vec4b(name string, p *wire.Vec4b, doc string) {
 	})
 }
 
-// need fails unless n bytes remain, so that a field of several parts is whole
-// or absent.
-func (c *Codec) need(name string, n int) bool {
-	if c.mode != reading {
-		return true
+// whole begins a field of several parts, which is whole or absent. It returns the
+// field's offset, and whether it's there.
+func (c *Codec) whole(name string, kind Kind) (off int, ok bool) {
+	off = c.Offset()
+	if !c.gives(name, kind, nil) {
+		return off, false
 	}
-	if c.err == nil && len(c.buf)-c.off >= n {
-		return true
+	if n := kinds[kind].least; c.mode == reading && (c.err != nil || len(c.buf)-c.off < n) {
+		c.take(name, n) // records the error
+		return off, false
 	}
-	c.take(name, n) // records the error
-	return false
+	return off, true
 }
 
 // Vec3 is a vector of three f32.
@@ -349,39 +214,27 @@ func (c *Codec) Quat(name string, p *[4]wire.F32, doc string) {
 }
 
 func (c *Codec) floats(name string, p []wire.F32, kind Kind, doc string) {
-	off := c.place()
-	if !c.gives(name, kind, nil) {
-		return
-	}
-	if !c.need(name, 4*len(p)) {
+	off, ok := c.whole(name, kind)
+	if !ok {
 		return
 	}
 	for i := range p {
-		c.raw32(name, (*uint32)(&p[i]))
+		u, _ := c.raw(name, 4, uint64(p[i]))
+		p[i] = wire.F32(u)
 	}
-	if c.v == nil || c.hides(name) {
-		return
+	if c.shows(name) {
+		c.field.Vec = [4]float32{}
+		for i := range p {
+			c.field.Vec[i] = p[i].Float()
+		}
+		c.watch(name, doc, kind, off)
 	}
-	var w float32
-	if len(p) > 3 {
-		w = p[3].Float()
-	}
-	c.watchVec(name, doc, kind, off, p[0].Float(), p[1].Float(), p[2].Float(), w)
 }
 
 // Ratios is an array of n shares in 255ths.
 func (c *Codec) Ratios(name string, p *[]byte, n int, doc string) {
-	if c.fast && len(c.buf)-c.off >= n {
-		*p = c.buf[c.off : c.off+n : c.off+n]
-		c.off += n
-		c.watchBytes(name, doc, KindRatios, c.off-n, *p)
-		return
-	}
-	off := c.place()
-	if c.fill != nil && !c.give(name, KindRatios, nil, n) {
-		return
-	}
-	if c.rawBytes(name, p, n) {
+	off := c.Offset()
+	if (c.fill == nil || c.give(name, KindRatios, nil, n)) && c.rawBytes(name, p, n) {
 		c.watchBytes(name, doc, KindRatios, off, *p)
 	}
 }
@@ -411,10 +264,21 @@ func (c *Codec) WStr32(name string, p *wire.WideChars, doc string) {
 	c.counted(name, (*[]byte)(p), KindWStr32, doc)
 }
 
+// lengthBytes returns the size of the length before a text of a kind.
+func lengthBytes(kind Kind) int {
+	switch kind { //nolint:exhaustive // the others have 32 bits
+	case KindStr8:
+		return 1
+	case KindStr16:
+		return 2
+	}
+	return 4
+}
+
 // counted moves a text with its length. If the text is incomplete the whole
 // field is absent: its length counts among the bytes left over.
 func (c *Codec) counted(name string, p *[]byte, kind Kind, doc string) {
-	off, before := c.place(), c.err
+	off, before := c.Offset(), c.err
 	if !c.gives(name, kind, nil) {
 		return
 	}
@@ -425,53 +289,32 @@ func (c *Codec) counted(name string, p *[]byte, kind Kind, doc string) {
 }
 
 func (c *Codec) countedAt(name string, p *[]byte, kind Kind, doc string, off int) {
-	n := len(*p)
-	switch kind {
-	case KindStr8:
-		u := uint8(n)
-		if c.mode == writing && n > math.MaxUint8 {
-			c.Reject(name, off, fmt.Sprintf("%d bytes do not fit an 8-bit length", n))
-			return
-		}
-		if !c.raw8(name, &u) {
-			return
-		}
-		n = int(u)
-	case KindStr16:
-		u := uint16(n)
-		if c.mode == writing && n > math.MaxUint16 {
-			c.Reject(name, off, fmt.Sprintf("%d bytes do not fit a 16-bit length", n))
-			return
-		}
-		if !c.raw16(name, &u) {
-			return
-		}
-		n = int(u)
-	default: // the 32-bit lengths
-		u := uint32(n)
-		switch kind {
-		case KindStr32z:
-			u++
-		case KindWStr32:
-			u /= 2
-		default:
-		}
-		if !c.raw32(name, &u) {
-			return
-		}
-		if c.mode == reading && int64(u) > int64(c.Left()) {
-			c.fail(name, off, ErrShort, "")
-			c.fault.Need, c.fault.Have = int(min(int64(u), math.MaxInt32)), c.Left()
-			return
-		}
-		n = int(u)
-		switch kind {
-		case KindStr32z:
-			n--
-		case KindWStr32:
-			n *= 2
-		default:
-		}
+	n, size := len(*p), lengthBytes(kind)
+	if c.mode == writing && size < 4 && n >= 1<<(8*size) {
+		c.Reject(name, off, fmt.Sprintf("%d bytes do not fit %s-bit length", n, [...]string{1: "an 8", 2: "a 16"}[size]))
+		return
+	}
+	switch kind { //nolint:exhaustive // the others count bytes of the text
+	case KindStr32z:
+		n++
+	case KindWStr32:
+		n /= 2
+	}
+	u, ok := c.raw(name, size, uint64(n))
+	if !ok {
+		return
+	}
+	if size == 4 && c.mode == reading && int64(u) > int64(c.Left()) {
+		c.fail(name, off, ErrShort, "")
+		c.fault.Need, c.fault.Have = int(min(int64(u), math.MaxInt32)), c.Left()
+		return
+	}
+	n = int(u)
+	switch kind { //nolint:exhaustive // the others count bytes of the text
+	case KindStr32z:
+		n--
+	case KindWStr32:
+		n *= 2
 	}
 	if c.mode == reading && n < 0 {
 		c.Reject(name, off, "length 0 leaves no room for the final 00")
@@ -481,8 +324,8 @@ func (c *Codec) countedAt(name string, p *[]byte, kind Kind, doc string, off int
 		return
 	}
 	if kind == KindStr32z {
-		var zero uint8
-		if !c.raw8(name, &zero) {
+		zero, ok := c.raw(name, 1, 0)
+		if !ok {
 			return
 		}
 		if zero != 0 {
@@ -499,7 +342,7 @@ func (c *Codec) countedAt(name string, p *[]byte, kind Kind, doc string, off int
 
 // WStrz is text in UTF-16LE up to 00 00.
 func (c *Codec) WStrz(name string, p *[]byte, doc string) {
-	off := c.place()
+	off := c.Offset()
 	if !c.gives(name, KindWStrz, nil) {
 		return
 	}
@@ -525,15 +368,14 @@ func (c *Codec) WStrz(name string, p *[]byte, doc string) {
 	if !c.rawBytes(name, p, n) {
 		return
 	}
-	var zero uint16
-	if c.raw16(name, &zero) {
+	if _, ok := c.raw(name, 2, 0); ok {
 		c.watchBytes(name, doc, KindWStrz, off, *p)
 	}
 }
 
 // IPv4 is an address in network order.
 func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
-	off := c.place()
+	off := c.Offset()
 	if !c.gives(name, KindIPv4, nil) {
 		return
 	}
@@ -546,7 +388,7 @@ func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
 
 // Bytes is opaque and takes all that remains of the message.
 func (c *Codec) Bytes(name string, p *[]byte, doc string) {
-	off := c.place()
+	off := c.Offset()
 	if !c.gives(name, KindBytes, nil) {
 		return
 	}
@@ -561,11 +403,10 @@ func (c *Codec) Text(name, text, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
 	}
-	if c.v == nil || c.err != nil || text == "" && c.mode != describing || c.hides(name) {
-		return
+	if (text != "" || c.mode == describing) && c.shows(name) {
+		c.field.Text = text
+		c.watch(name, doc, KindText, c.Offset())
 	}
-	c.field.Text = text
-	c.watch(name, doc, KindText, c.Offset())
 }
 
 // Number shows a number derived from other fields or from the session.
@@ -573,7 +414,7 @@ func (c *Codec) Number(name string, v uint64, doc string) {
 	if c.fill != nil {
 		c.fill.top().use(name)
 	}
-	c.watchUint(name, doc, KindIndex, c.Offset(), v, nil)
+	c.watchUint(name, doc, KindIndex, c.Offset(), v)
 }
 
 // Place shows a vector derived from earlier messages; known reports whether
@@ -583,7 +424,7 @@ func (c *Codec) Place(name string, v wire.Vec3, known bool, doc string) {
 		c.fill.top().use(name)
 	}
 	if known || c.mode == describing {
-		c.watchVec(name, doc, KindPlace, c.Offset(), v[0], v[1], v[2], 0)
+		c.watchVec(name, doc, KindPlace, c.Offset(), func() wire.Vec3 { return v })
 	}
 }
 
@@ -598,7 +439,7 @@ func (c *Codec) BitNot(name string, p *bool, inverted bool, doc string) {
 }
 
 func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
-	off := c.place()
+	off := c.Offset()
 	switch c.mode {
 	case reading:
 		if c.fill != nil {
@@ -627,7 +468,7 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 	if *p != inverted {
 		u = 1
 	}
-	c.watchUint(name, doc, KindBit, off, u, nil)
+	c.watchUint(name, doc, KindBit, off, u)
 }
 
 // openGroup reads the group byte at the current offset.

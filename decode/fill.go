@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -358,25 +357,16 @@ func (c *Codec) give(name string, kind Kind, n Names, count int) bool {
 	if !ok {
 		return false
 	}
+	size := kinds[kind].least
 	switch kind {
-	case KindU8:
-		c.giveInteger(name, v, 0, math.MaxUint8, 1)
-	case KindU16, KindHash16:
-		c.giveInteger(name, v, 0, math.MaxUint16, 2)
-	case KindU32, KindObject:
-		c.giveInteger(name, v, 0, math.MaxUint32, 4)
-	case KindI8, KindPercent8:
-		c.giveInteger(name, v, math.MinInt8, math.MaxInt8, 1)
-	case KindI16:
-		c.giveInteger(name, v, math.MinInt16, math.MaxInt16, 2)
-	case KindI32:
-		c.giveInteger(name, v, math.MinInt32, math.MaxInt32, 4)
+	case KindU8, KindU16, KindU32, KindHash16, KindObject:
+		c.giveInteger(name, v, 0, 1<<(8*size)-1, size)
+	case KindI8, KindI16, KindI32, KindPercent8:
+		c.giveInteger(name, v, -1<<(8*size-1), 1<<(8*size-1)-1, size)
 	case KindBool8:
 		c.giveBool(name, v)
-	case KindEnum8:
-		c.giveInteger(name, c.byName(name, v, n), 0, math.MaxUint8, 1)
-	case KindEnum32, KindHash32:
-		c.giveInteger(name, c.byName(name, v, n), 0, math.MaxUint32, 4)
+	case KindEnum8, KindEnum32, KindHash32:
+		c.giveInteger(name, c.byName(name, v, n), 0, 1<<(8*size)-1, size)
 	case KindFlags8:
 		c.giveInteger(name, c.byBits(name, v, n), 0, math.MaxUint8, 1)
 	case KindF32:
@@ -599,33 +589,26 @@ func (c *Codec) giveText(name string, v any, kind Kind) {
 			return
 		}
 	}
-	limit := math.MaxInt32 - 1
-	switch kind {
-	case KindStr8:
-		limit = math.MaxUint8
-	case KindStr16:
-		limit = math.MaxUint16
-	default:
+	limit, size := math.MaxInt32-1, lengthBytes(kind)
+	if size < 4 {
+		limit = 1<<(8*size) - 1
 	}
 	if len(b) > limit {
 		c.unfit(name, "%d bytes are more than its %d; shorten it", len(b), limit)
 		return
 	}
-	switch kind {
-	case KindStr8:
-		c.buf = append(c.buf, byte(len(b)))
-	case KindStr16:
-		c.buf = binary.LittleEndian.AppendUint16(c.buf, uint16(len(b)))
-	case KindStr32:
-		c.little(uint64(len(b)), 4)
+	n := len(b)
+	switch kind { //nolint:exhaustive // the others count bytes of the text
 	case KindStr32z:
-		c.little(uint64(len(b)+1), 4)
+		n++
 		b = append(b, 0)
 	case KindWStr32:
-		c.little(uint64(len(b)/2), 4)
-	default: // KindWStrz
+		n /= 2
+	case KindWStrz:
+		size = 0
 		b = append(b, 0, 0)
 	}
+	c.little(uint64(n), size)
 	c.buf = append(c.buf, b...)
 }
 

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"fmt"
-	"math"
 )
 
 // The helpers below are the only loops allowed in a walk: they reject a hostile
@@ -10,41 +9,27 @@ import (
 
 // List8 is a list with a u8 count. Each element takes least bytes or more.
 func List8[T any](c *Codec, name string, s *[]T, least int, doc string, body func(e *T)) {
-	n := len(*s)
-	if c.mode == writing && n > math.MaxUint8 {
-		c.Reject(name, c.place(), fmt.Sprintf("%d elements do not fit an 8-bit count", n))
-		return
-	}
-	u := uint8(n)
-	if c.fast && c.v == nil && c.off < len(c.buf) { // the name of the count is not needed
-		u = c.buf[c.off]
-		c.off++
-	} else if c.fill != nil {
-		u = uint8(c.fillCount(name, 1))
-	} else {
-		size := c.sizeOf(name)
-		c.U8(size.name, &u, size.doc)
-	}
-	list(c, name, s, int(u), least, doc, body)
+	list(c, name, s, c.listSize(name, KindU8, len(*s)), least, doc, body)
 }
 
 // List16 is a list with a u16 count.
 func List16[T any](c *Codec, name string, s *[]T, least int, doc string, body func(e *T)) {
-	n := len(*s)
-	if c.mode == writing && n > math.MaxUint16 {
-		c.Reject(name, c.place(), fmt.Sprintf("%d elements do not fit a 16-bit count", n))
-		return
+	list(c, name, s, c.listSize(name, KindU16, len(*s)), least, doc, body)
+}
+
+// listSize moves the count of a list, a number of the kind. n is the count while
+// writing. A negative result is a list that cannot be written.
+func (c *Codec) listSize(name string, kind Kind, n int) int {
+	size := kinds[kind].least
+	if c.mode == writing && n >= 1<<(8*size) {
+		c.Reject(name, c.Offset(), fmt.Sprintf("%d elements do not fit %s-bit count", n, [...]string{1: "an 8", 2: "a 16"}[size]))
+		return -1
 	}
-	u := uint16(n)
-	if c.fast && c.v == nil && len(c.buf)-c.off >= 2 { // the name of the count is not needed
-		c.raw16(name, &u)
-	} else if c.fill != nil {
-		u = uint16(c.fillCount(name, 2))
-	} else {
-		size := c.sizeOf(name)
-		c.U16(size.name, &u, size.doc)
+	if c.fill != nil {
+		return c.fillCount(name, size)
 	}
-	list(c, name, s, int(u), least, doc, body)
+	count := c.sizeOf(name)
+	return int(c.number(count.name, kind, nil, count.doc, uint64(n)))
 }
 
 // ListN is a list of n elements; n comes from an earlier field or from the
@@ -54,6 +39,9 @@ func ListN[T any](c *Codec, name string, s *[]T, n, least int, doc string, body 
 }
 
 func list[T any](c *Codec, name string, s *[]T, n, least int, doc string, body func(e *T)) {
+	if n < 0 {
+		return
+	}
 	if c.mode == reading && c.err == nil && c.fill == nil && n*least > c.Left() {
 		c.fail(name, c.off, ErrShort, "")
 		c.fault.Need, c.fault.Have = n*least, c.Left()
