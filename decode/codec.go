@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"encoding/binary"
 	"slices"
 	"strconv"
 
@@ -389,19 +390,32 @@ func (c *Codec) watchBytes(name, doc string, kind Kind, off int, b []byte) {
 // blanks reports whether the field of that name is written as zero.
 func (c *Codec) blanks(name string) bool { return c.blank != nil && slices.Contains(c.blank, name) }
 
+// little returns the number in the first 1, 2 or 4 bytes, the low one first.
+func little(b []byte, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	}
+	return uint64(binary.LittleEndian.Uint32(b))
+}
+
 // raw moves a number of size bytes, the low one first. It returns v if the message
 // ends too early.
 func (c *Codec) raw(name string, size int, v uint64) (u uint64, ok bool) {
+	if c.fast && len(c.buf)-c.off >= size {
+		b := c.buf[c.off:]
+		c.off += size
+		return little(b, size), true
+	}
 	switch c.mode {
 	case reading:
 		b := c.take(name, size)
 		if b == nil {
 			return v, false
 		}
-		v = 0
-		for i, x := range b {
-			v |= uint64(x) << (8 * i)
-		}
+		v = little(b, size)
 	case writing:
 		if c.blanks(name) {
 			v = 0

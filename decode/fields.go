@@ -15,16 +15,20 @@ import (
 // v if the message ends too early.
 func (c *Codec) number(name string, kind Kind, names Names, doc string, v uint64) uint64 {
 	off := c.Offset()
-	if !c.gives(name, kind, names) {
+	if c.fill != nil && !c.give(name, kind, names, -1) {
 		return v
 	}
 	v, ok := c.raw(name, kinds[kind].least, v)
-	if ok && c.shows(name) {
-		c.field.set(kind, v)
-		c.field.Names = names
-		c.watch(name, doc, kind, off)
-		c.field.Names = nil
+	if !ok || c.v == nil || !c.shows(name) {
+		return v
 	}
+	c.field.set(kind, v)
+	if c.field.Names = names; names == nil {
+		c.watch(name, doc, kind, off)
+		return v
+	}
+	c.watch(name, doc, kind, off)
+	c.field.Names = nil
 	return v
 }
 
