@@ -8,10 +8,13 @@
 package key
 
 import (
+	"encoding/hex"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
@@ -157,4 +160,43 @@ func (k *Key) Present(r *dissect.Record) bool {
 		ok = r.Datagram != nil && !r.Datagram.Time.IsZero()
 	}
 	return ok
+}
+
+// Item returns value i of the key as package display shows values of fields: words
+// and addresses are texts. Its text is appended to dst. ok is false if there is no
+// such value; objects and times have none.
+func (k *Key) Item(dst []byte, r *dissect.Record, i int) (it display.Item, ok bool) {
+	it.Type = decode.TypeText
+	switch {
+	case k.Int != nil:
+		it.Type = decode.TypeInt
+		if k.Type == Bool {
+			it.Type = decode.TypeBool
+		}
+		it.Int, ok = k.Int(r, i)
+	case k.Text != nil:
+		var s string
+		if s, ok = k.Text(r, i); ok {
+			it.Text = append(dst, s...)
+		}
+	case k.Addr != nil:
+		var a netip.AddrPort
+		if a, ok = k.Addr(r, i); ok && k.Type == IP {
+			it.Text = a.Addr().AppendTo(dst)
+		} else if ok {
+			it.Text = a.AppendTo(dst)
+		}
+	case i > 0:
+	case k.Word != nil:
+		if w := k.Word(r); w >= 0 {
+			it.Text, ok = append(dst, k.Words[w]...), true
+		}
+	case k.Bytes != nil:
+		it.Type, it.Text = decode.TypeBytes, hex.AppendEncode(dst, k.Bytes(r))
+		ok = len(it.Text) > len(dst)
+	case k.Append != nil:
+		it.Text = k.Append(dst, r)
+		ok = len(it.Text) > len(dst)
+	}
+	return it, ok
 }

@@ -2,7 +2,6 @@ package csv
 
 import (
 	"bytes"
-	"encoding/hex"
 	"math"
 	"strconv"
 
@@ -89,66 +88,53 @@ func needsQuotes(b []byte, separator byte) bool {
 // appendKey fills a cell with the value of the key of a column.
 func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	k := of.key
-	if k.Type == key.Int && k.Has == nil && !k.List {
-		if v, ok := k.Int(r, 0); ok {
-			c.text, c.form = strconv.AppendInt(c.text, v, 10), number
-		}
-		return
-	}
 	if !k.Present(r) {
 		return
 	}
 	c.form = plain
 	switch {
+	case k.Type == key.Int && !k.List: // the most frequent
+		v, _ := k.Int(r, 0)
+		c.text, c.form = strconv.AppendInt(c.text, v, 10), number
 	case k.Type == key.Object || k.List:
 		c.text = s.enc.AppendObject(c.text, r, k.Name)
-	case k.Type == key.Int:
-		v, _ := k.Int(r, 0)
-		c.text = strconv.AppendInt(c.text, v, 10)
-	case k.Type == key.Bool:
-		v, _ := k.Int(r, 0)
-		c.text = strconv.AppendBool(c.text, v != 0)
-	case k.Type == key.Word:
-		c.text = append(c.text, k.Words[k.Word(r)]...)
-	case k.Type == key.Time:
-		c.text = s.enc.AppendTime(c.text, r)
 	case k.Type == key.Seconds:
 		c.text = s.enc.AppendSeconds(c.text, r)
+	case k.Type == key.Time:
+		s.text = s.enc.AppendTime(s.text[:0], r)
+		c.set(display.Item{Type: decode.TypeBytes, Text: s.text}, s.form.JSON)
 	case k.Type == key.Hex && of.element >= 0:
 		if b := k.Bytes(r); of.element < len(b) {
 			c.text = strconv.AppendUint(c.text, uint64(b[of.element]), 10)
 		}
-	case k.Type == key.Hex:
-		c.text = hex.AppendEncode(c.text, k.Bytes(r))
-	case k.Type == key.Address:
-		a, _ := k.Addr(r, 0)
-		c.text = a.AppendTo(c.text)
-	case k.Type == key.IP:
-		a, _ := k.Addr(r, 0)
-		c.text = a.Addr().AppendTo(c.text)
-	case k.Append != nil:
-		c.text, c.form = k.Append(c.text, r), text
 	case of.many:
 		appendTexts(c, r, k)
 	default:
-		v, _ := k.Text(r, 0)
-		c.text, c.form = append(c.text, v...), text
+		it, _ := k.Item(s.text[:0], r, 0)
+		if it.Type >= decode.TypeText {
+			s.text = it.Text
+		}
+		c.set(it, s.form.JSON)
 	}
 }
 
-// jsonKey turns the value of a key into JSON.
-func (s *Sink) jsonKey(c *cell, k *key.Key, element int) {
-	quoted := false
-	switch k.Type {
-	case key.Word, key.Time, key.Hex, key.Address, key.IP:
-		quoted = element < 0 && len(c.text) > 0
+// set fills a cell with an item.
+func (c *cell) set(it display.Item, json bool) {
+	x := float64(it.Float)
+	switch {
+	case json:
+		c.text, c.form = it.AppendJSON(c.text), plain
+	case it.Type == decode.TypeText:
+		c.text, c.form = append(c.text, it.Text...), text
+	case it.Type > decode.TypeText: // addresses and hexadecimal digits
+		c.text, c.form = append(c.text, it.Text...), plain
+	case math.IsNaN(x) || math.IsInf(x, 0): // JSON has null
+		c.text, c.form = strconv.AppendFloat(c.text, x, 'f', -1, 32), plain
+	case it.Type == decode.TypeBool:
+		c.text, c.form = it.AppendJSON(c.text), plain
 	default:
+		c.text, c.form = it.AppendJSON(c.text), number
 	}
-	if c.form != text && !quoted {
-		return
-	}
-	s.text = append(s.text[:0], c.text...)
-	c.text, c.form = display.AppendString(c.text[:0], s.text), plain
 }
 
 // appendTexts fills a cell with the texts of a key with many values.
@@ -194,20 +180,10 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 	if l.element >= 0 {
 		it, ok = display.Element(f, l.element)
 	}
-	x := float64(it.Float)
-	switch {
-	case v.json || !ok:
+	if v.json || !ok {
 		c.text, c.form = v.appendJSON(c.text, f, l), plain
-	case it.Type == decode.TypeText:
-		c.text, c.form = append(c.text, it.Text...), text
-	case it.Type > decode.TypeText: // addresses and hexadecimal digits
-		c.text, c.form = append(c.text, it.Text...), plain
-	case math.IsNaN(x) || math.IsInf(x, 0): // JSON has null
-		c.text, c.form = strconv.AppendFloat(c.text, x, 'f', -1, 32), plain
-	case it.Type == decode.TypeBool:
-		c.text, c.form = it.AppendJSON(c.text), plain
-	default:
-		c.text, c.form = it.AppendJSON(c.text), number
+	} else {
+		c.set(it, false)
 	}
 	if len(c.text) == 0 && c.form != text {
 		c.form = empty

@@ -228,7 +228,6 @@ func (s *Sink) appendObject(dst []byte, r *dissect.Record) (line []byte, some bo
 		c, of := &s.cells[i], &s.columns[i]
 		if of.key != nil && c.form == empty {
 			s.appendKey(c, r, of)
-			s.jsonKey(c, of.key, of.element)
 		}
 		if c.form == list {
 			c.text = append(c.text, ']')

@@ -16,7 +16,6 @@ type plan struct {
 	dialect decode.Dialect
 	root    *node // nil if there is nothing to show
 	fields  decode.FieldSet
-	wanted  int // leaves and groups of the first level
 }
 
 // A node is a group with shown fields; the first one is the whole message.
@@ -79,38 +78,18 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 		}
 	}
 	var names []string
-	times := map[string]int{} // of the first level
 	key.Paths(layout, r.Layout, func(path string, at key.Path) {
 		for _, i := range wanted[path] {
 			if s.want(p, i, at) {
 				names = append(names, strings.Split(at.Base, ".")...)
 			}
 		}
-		if path == at.Base && !strings.Contains(path, ".") {
-			times[path]++
-		}
 		if at.View == display.Whole && at.Element < 0 && p.shows(at.Base) { // members of a group that is shown
 			names = append(names, at.Base[strings.LastIndexByte(at.Base, '.')+1:])
 		}
 	})
 	p.fields = decode.Fields(names...)
-	if p.root != nil {
-		p.wanted = p.root.times(times)
-	}
 	return p
-}
-
-// times returns how many leaves and groups can come; more than that if one is
-// described twice, since there is no telling then which is the last.
-func (n *node) times(described map[string]int) int {
-	all := 0
-	for i := range n.leaves {
-		all += described[n.leaves[i].name]
-	}
-	for _, g := range n.groups {
-		all += described[g.name]
-	}
-	return all
 }
 
 // want adds a column to the plan. It reports whether the path has the element.
@@ -189,7 +168,6 @@ type visitor struct {
 	at     *node
 	skip   int      // open groups without shown fields
 	open   []*whole // groups that are being rendered
-	left   int      // of the first level; 0 if the walk can end
 }
 
 // visit fills the cells of fields.
@@ -199,7 +177,7 @@ func (s *Sink) visit(r *dissect.Record) {
 		return
 	}
 	v := &s.fields
-	v.record, v.cells, v.at, v.skip, v.open, v.left = r, s.cells, p.root, 0, v.open[:0], p.wanted
+	v.record, v.cells, v.at, v.skip, v.open = r, s.cells, p.root, 0, v.open[:0]
 	v.viewer.Limit(p.fields)
 	r.Visit(&v.viewer, v)
 	v.record = nil
@@ -249,9 +227,6 @@ func (v *visitor) End(g *decode.Group) {
 		v.skip--
 	case g.Kind != decode.GroupElement:
 		v.at = v.at.parent
-		if v.at.parent == nil {
-			v.seen()
-		}
 	}
 }
 
@@ -287,20 +262,8 @@ func (v *visitor) Field(f *decode.Field) {
 		return
 	}
 	for i := range v.at.leaves {
-		l := &v.at.leaves[i]
-		if l.name != f.Name {
-			continue
+		if l := &v.at.leaves[i]; l.name == f.Name {
+			v.appendField(&v.cells[l.column], f, l)
 		}
-		v.appendField(&v.cells[l.column], f, l)
-		if v.at.parent == nil {
-			v.seen()
-		}
-	}
-}
-
-// seen ends the walk after the last field that is shown.
-func (v *visitor) seen() {
-	if v.left--; v.left == 0 {
-		v.viewer.Stop()
 	}
 }

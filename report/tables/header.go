@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
@@ -59,7 +61,7 @@ func (h *header) copy(t, records *rows) {
 		}
 		switch n := c.count() - 1; c.kind {
 		case Text:
-			t.bytes(i, records.textOf(c.texts[n]))
+			t.put(i, display.Item{Type: decode.TypeText, Text: records.textOf(c.texts[n])})
 		case Double:
 			t.double(i, c.reals[n])
 		default:
@@ -135,74 +137,53 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 				continue
 			}
 		}
-		switch k.Type {
-		case key.Int:
-			if k.List {
-				for n := 0; ; n++ {
-					v, ok := k.Int(r, n)
-					if !ok {
-						break
-					}
-					t.addInt(i, v)
-				}
-			} else if v, ok := k.Int(r, 0); ok {
+		d, list := r.Datagram, t.cells[i].list
+		switch { // the frequent ones need no item
+		case k.Int != nil && !list:
+			if v, ok := k.Int(r, 0); ok {
 				t.int(i, v)
 			}
-		case key.Bool:
-			if v, ok := k.Int(r, 0); ok {
-				t.bool(i, v != 0)
-			}
-		case key.Word:
+		case k.Word != nil:
 			if w := k.Word(r); w >= 0 {
 				t.text(i, k.Words[w])
 			}
-		case key.Time:
-			if d := r.Datagram; d != nil && !d.Time.IsZero() {
-				t.int(i, d.Time.UnixMicro())
+		case k.Text != nil && !list:
+			if s, ok := k.Text(r, 0); ok {
+				t.text(i, s)
 			}
-		case key.Seconds:
-			if d := r.Datagram; d != nil && !d.Time.IsZero() {
-				if h.start.IsZero() {
-					*h.start = d.Time
-				}
-				t.double(i, d.Time.Sub(*h.start).Seconds())
-			}
-		case key.Hex:
-			if b := k.Bytes(r); len(b) > 0 {
-				t.hex(i, b)
-			}
-		case key.IP:
+		case k.Type == key.IP:
 			if a, ok := k.Addr(r, 0); ok {
 				t.text(i, h.address(i&1, a.Addr()))
 			}
-		case key.Text:
-			h.text(t, i, r)
-		case key.Object, key.Address:
+		case k.Type != key.Time && k.Type != key.Seconds:
+			t.key(i, k, r)
+		case d == nil || d.Time.IsZero():
+		case k.Type == key.Time:
+			t.int(i, d.Time.UnixMicro())
+		default:
+			if h.start.IsZero() {
+				*h.start = d.Time
+			}
+			t.double(i, d.Time.Sub(*h.start).Seconds())
 		}
 	}
 }
 
-// text sets a key that is a text, or a list of texts.
-func (h *header) text(t *rows, i int, r *dissect.Record) {
-	k := h.keys[i]
-	switch {
-	case k.Append != nil:
-		if b := k.Append(t.scratch[:0], r); len(b) > 0 {
-			t.scratch = b
-			t.bytes(i, b)
+// key sets a column to the value of a key, or to its values.
+func (r *rows) key(column int, k *key.Key, record *dissect.Record) {
+	for i := 0; ; i++ {
+		it, ok := k.Item(r.scratch[:0], record, i)
+		if !ok {
+			return
 		}
-	case t.table.Columns[i].List:
-		for n := 0; ; n++ {
-			s, ok := k.Text(r, n)
-			if !ok {
-				break
-			}
-			t.addText(i, s)
+		if it.Text != nil {
+			r.scratch = it.Text
 		}
-	default:
-		if s, ok := k.Text(r, 0); ok {
-			t.text(i, s)
+		if !r.cells[column].list {
+			r.put(column, it)
+			return
 		}
+		r.append(r.add(column, element), it)
 	}
 }
 

@@ -77,20 +77,16 @@ func (r *rows) fill(first int, columns []match.Column, m *match.Match, item refl
 		switch {
 		case columns[i].List:
 			for k := 0; v.IsValid() && k < v.Len(); k++ {
-				r.addValue(first+i, v.Index(k))
+				if c, e := r.add(first+i, element), v.Index(k); e.Kind() == reflect.String {
+					addText(r, c, e.String())
+				} else {
+					c.ints = append(c.ints, e.Int())
+				}
 			}
 			r.end(first + i)
 		case v.IsValid():
 			r.value(first+i, v)
 		}
-	}
-}
-
-func (r *rows) addValue(column int, v reflect.Value) {
-	if v.Kind() == reflect.String {
-		r.addText(column, v.String())
-	} else {
-		r.addInt(column, v.Int())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 )
@@ -44,7 +45,7 @@ func (c *motion) fill(t *rows, v *visitor, r *dissect.Record) bool {
 	}
 	if r.Session != nil {
 		if v.text = r.Session.AppendObject(v.text[:0], m.Object); len(v.text) > 0 {
-			t.bytes(c.name, v.text)
+			t.put(c.name, display.Item{Type: decode.TypeText, Text: v.text})
 		}
 	}
 	if m.Class != nil {

@@ -2,9 +2,11 @@ package tables
 
 import (
 	"bytes"
-	"encoding/hex"
 	"io"
 	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 )
 
 // rows collects the rows of a table and hands them on in batches. A row begins
@@ -38,8 +40,7 @@ type cells struct {
 	reals  []float64 // of Double
 	texts  []span    // of Text
 
-	lastText string // to find the span of a text that comes again
-	last     span
+	last span // of the last text, which often comes again
 }
 
 // count returns the number of values.
@@ -206,40 +207,44 @@ func (r *rows) double(column int, v float64) {
 }
 
 func (r *rows) text(column int, s string) {
-	c, ok := r.single(column)
-	if !ok {
-		return
+	if c, ok := r.single(column); ok {
+		addText(r, c, s)
 	}
-	if s != c.lastText || c.last.to == 0 {
-		c.lastText, c.last = s, keep(r, s)
+}
+
+// put sets a column to an item.
+func (r *rows) put(column int, it display.Item) {
+	if c, ok := r.single(column); ok {
+		r.append(c, it)
+	}
+}
+
+// append appends an item to the values of a column.
+func (r *rows) append(c *cells, it display.Item) {
+	switch it.Type {
+	case decode.TypeInt:
+		c.ints = append(c.ints, it.Int)
+	case decode.TypeBool:
+		c.ints = append(c.ints, min(it.Int, 1))
+	case decode.TypeFloat:
+		c.floats = append(c.floats, it.Float)
+	default:
+		addText(r, c, it.Text)
+	}
+}
+
+// addText appends a text to the values of a column; the same text again takes no
+// room. Bytes that are not UTF-8 become U+FFFD.
+func addText[T string | []byte](r *rows, c *cells, s T) {
+	if c.last.to == 0 || string(s) != string(r.textOf(c.last)) {
+		from := len(r.arena)
+		r.arena = append(r.arena, s...)
+		if !utf8.Valid(r.arena[from:]) {
+			r.arena = append(r.arena[:from], bytes.ToValidUTF8([]byte(s), []byte(string(utf8.RuneError)))...)
+		}
+		c.last = span{uint32(from), uint32(len(r.arena))}
 	}
 	c.texts = append(c.texts, c.last)
-}
-
-func (r *rows) bytes(column int, s []byte) {
-	c, ok := r.single(column)
-	if !ok {
-		return
-	}
-	if c.last.to == 0 || !bytes.Equal(s, r.textOf(c.last)) {
-		c.last = keep(r, s)
-	}
-	c.texts = append(c.texts, c.last)
-}
-
-func (r *rows) hex(column int, b []byte) {
-	r.scratch = hex.AppendEncode(r.scratch[:0], b)
-	r.bytes(column, r.scratch)
-}
-
-// keep puts a text into the arena. Bytes that are not UTF-8 become U+FFFD.
-func keep[T string | []byte](r *rows, s T) span {
-	from := len(r.arena)
-	r.arena = append(r.arena, s...)
-	if !utf8.Valid(r.arena[from:]) {
-		r.arena = append(r.arena[:from], bytes.ToValidUTF8([]byte(s), []byte(string(utf8.RuneError)))...)
-	}
-	return span{uint32(from), uint32(len(r.arena))}
 }
 
 // textOf returns a text of the batch.
@@ -258,21 +263,6 @@ func (r *rows) add(column int, l uint8) *cells {
 	c.elements++
 	r.elements++
 	return c
-}
-
-func (r *rows) addInt(column int, v int64) {
-	c := r.add(column, element)
-	c.ints = append(c.ints, v)
-}
-
-func (r *rows) addFloat(column int, v float32) {
-	c := r.add(column, element)
-	c.floats = append(c.floats, v)
-}
-
-func (r *rows) addText(column int, s string) {
-	c := r.add(column, element)
-	c.texts = append(c.texts, keep(r, s))
 }
 
 // gaps adds absent elements to the list of a column until it has n.

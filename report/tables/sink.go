@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
@@ -180,7 +181,7 @@ func (s *Sink) fillPart() {
 		n := len(headers)
 		v.t.int(n, int64(m.Object))
 		if v.text = v.record.Session.AppendObject(v.text[:0], m.Object); len(v.text) > 0 {
-			v.t.bytes(n+1, v.text)
+			v.t.put(n+1, display.Item{Type: decode.TypeText, Text: v.text})
 		}
 		if m.Class != nil {
 			v.t.text(n+2, m.Class.Name)
@@ -199,8 +200,8 @@ func (s *Sink) gameSpy(r *dissect.Record) {
 	s.small.copy(p.t, s.records)
 	n := len(headers)
 	for k, v := range r.GameSpy.Pairs() {
-		p.t.addText(n, k.Raw())
-		p.t.addText(n+1, v.Raw())
+		addText(p.t, p.t.add(n, element), k.Raw())
+		addText(p.t, p.t.add(n+1, element), v.Raw())
 	}
 	p.t.end(n)
 	p.t.end(n + 1)

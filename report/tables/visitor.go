@@ -135,29 +135,9 @@ func (v *visitor) Field(f *decode.Field) {
 // set sets a column to an item, or within a list the element of its list.
 func (v *visitor) set(column int, it display.Item) {
 	if v.element < 0 {
-		switch it.Type {
-		case decode.TypeInt:
-			v.t.int(column, it.Int)
-		case decode.TypeBool:
-			v.t.int(column, min(it.Int, 1))
-		case decode.TypeFloat:
-			v.t.float(column, it.Float)
-		default:
-			v.t.bytes(column, it.Text)
-		}
-		return
-	}
-	c, ok := v.t.at(column, v.element)
-	switch {
-	case !ok:
-	case it.Type == decode.TypeInt:
-		c.ints = append(c.ints, it.Int)
-	case it.Type == decode.TypeBool:
-		c.ints = append(c.ints, min(it.Int, 1))
-	case it.Type == decode.TypeFloat:
-		c.floats = append(c.floats, it.Float)
-	default:
-		c.texts = append(c.texts, keep(v.t, it.Text))
+		v.t.put(column, it)
+	} else if c, ok := v.t.at(column, v.element); ok {
+		v.t.append(c, it)
 	}
 }
 
@@ -184,7 +164,7 @@ func (v *visitor) shares(l *leaf, column int, f *decode.Field) {
 	}
 	for i := range f.Bytes {
 		it, _ := display.Element(f, i)
-		v.t.addFloat(column, it.Float)
+		v.t.append(v.t.add(column, element), it)
 	}
 	v.t.end(column)
 }

@@ -77,6 +77,7 @@ type Annotator struct {
 	trailer  []byte
 	comment  []byte
 	value    []byte // scratch
+	keyText  []byte // scratch of a key's value
 	values   display.Presenter
 	about    about // of the last record
 

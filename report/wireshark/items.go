@@ -128,32 +128,24 @@ func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
 	case k.Name == "notes.code" || k.Name == "notes.text": // stand below each note
 	case k.form == formGroup:
 		a.putGroup(k.field, from, to)
-	case k.Word != nil:
-		a.putText(k.field, from, to, k.Words[k.Word(r)])
-	case k.Int != nil:
-		for i := 0; ; i++ {
-			v, ok := k.Int(r, i)
-			if !ok {
-				break
-			}
-			switch k.form {
-			case formFrame:
-				a.putFrame(k.field, v)
-			case formBool:
-				a.putBool(k.field, from, to, v != 0)
-			default:
-				a.putNumber(k.field, from, to, v)
-			}
-		}
-	case k.Append != nil:
-		a.value = k.Append(a.value[:0], r)
-		a.putText(k.field, from, to, string(a.value))
-	case k.Text != nil:
-		if s, ok := k.Text(r, 0); ok {
-			a.putText(k.field, from, to, s)
-		}
 	case k.Bytes != nil:
 		a.putBytes(k.field, from, to, k.Bytes(r))
+	default:
+		for i := 0; ; i++ {
+			it, ok := k.Item(a.keyText[:0], r, i)
+			switch {
+			case !ok:
+				a.depth = depth
+				return
+			case k.form == formFrame:
+				a.putFrame(k.field, it.Int)
+			default:
+				a.putItem(k.field, from, to, it)
+			}
+			if it.Type >= decode.TypeText {
+				a.keyText = it.Text
+			}
+		}
 	}
 	a.depth = depth
 }
