@@ -109,15 +109,12 @@ several reports that -T json wrote.`,
 }
 
 func (c *conforming) define(cmd *cobra.Command) {
-	c.format = cli.NewChoice("table", "table", "json", "tap")
-	c.color = cli.NewChoice("auto", "auto", "always", "never")
-	c.profile = cli.NewChoice("stock", suite.Profiles()...)
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.VarP(&c.format, "format", "T", "form of the report")
+	c.format.Define(cmd, "format", "T", "form of the report", "table", "table", "json", "tap")
 	fl.StringVarP(&c.output, "output", "o", "", "write the report to this `FILE`")
 	fl.BoolVar(&c.list, "list", false, "list the cases with their rules and sources")
-	fl.Var(&c.profile, "profile", "kind of host: the rules to expect")
+	c.profile.Define(cmd, "profile", "", "kind of host: the rules to expect", "stock", suite.Profiles()...)
 	fl.IntVar(&c.clients, "clients", usualClients, "`N` clients in the game, 2 to 8")
 	fl.BoolVar(&c.slow, "slow", false, "also cases that take longer than 5 s")
 	fl.DurationVar(&c.timeout, "timeout", usualTimeout, "time to wait for an answer")
@@ -131,11 +128,8 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.StringVar(&c.html, "html", "", "also write a page with decoded messages to this `FILE`")
 	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
-	fl.Var(&c.color, "color", "colours in the table")
+	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
-	c.format.Complete(cmd, "format")
-	c.profile.Complete(cmd, "profile")
-	c.color.Complete(cmd, "color")
 }
 
 // completeCases offers ids and groups after the address.
@@ -237,16 +231,12 @@ func (c *conforming) listed(s cli.Streams, words []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := cli.OpenOutput(c.output, s)
-	if err != nil {
-		return err
-	}
-	if c.format.Value == "json" {
-		err = verdicts.List(out, list)
-	} else {
-		err = table.Cases(out.Text(), list, c.look(out))
-	}
-	return cli.Failed(errors.Join(err, out.Close()))
+	return cli.WriteOutput(c.output, s, func(out *cli.Output) error {
+		if c.format.Value == "json" {
+			return verdicts.List(out, list)
+		}
+		return table.Cases(out.Text(), list, look(out, &c.color))
+	})
 }
 
 // run tries the cases on a host.
@@ -384,7 +374,7 @@ func (c *conforming) report(out *reports, rep *suite.Report) error {
 	case "tap":
 		err = verdicts.TAP(out.main, rep)
 	default:
-		err = table.Conform(out.main.Text(), rep, c.look(out.main))
+		err = table.Conform(out.main.Text(), rep, look(out.main, &c.color))
 	}
 	err = errors.Join(err, out.main.Close())
 	for _, f := range []struct {
@@ -405,11 +395,6 @@ func (c *conforming) report(out *reports, rep *suite.Report) error {
 		return &cli.StatusError{Code: cli.ExitDiffers, Err: err}
 	}
 	return cli.Failed(err)
-}
-
-// look returns the options of tables.
-func (c *conforming) look(out *cli.Output) table.Options {
-	return table.Options{Color: out.Colored(c.color.Value), ASCII: out.ASCII, Width: out.Width}
 }
 
 // recordingOptions describe the recording of a run.
@@ -464,15 +449,11 @@ func (c *conforming) compared(s cli.Streams, names []string) error {
 		}
 		reports = append(reports, r)
 	}
-	out, err := cli.OpenOutput(c.output, s)
-	if err != nil {
-		return err
-	}
 	labels := make([]string, len(names))
 	for i, name := range names {
 		labels[i] = strings.TrimSuffix(filepath.Base(name), ".json")
 	}
-	return cli.Failed(errors.Join(verdicts.Matrix(out, labels, reports), out.Close()))
+	return cli.WriteOutput(c.output, s, func(out *cli.Output) error { return verdicts.Matrix(out, labels, reports) })
 }
 
 // captured answers the cases that a capture can answer.

@@ -40,10 +40,8 @@ line are skipped.`,
   bcdissect decode 2C 02 00 00 00 05 00 68 65 6c 6c 6f
   bcdissect decode --as payload -T json < message.hex
   bcdissect decode --ship Sovereign 1CFFFFFF3F80EC04422000FFFF20FFFFFFFFFFFF`,
+		PreRunE: f.CheckForm,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
-				return err
-			}
 			cfg, err := f.Config()
 			if err != nil {
 				return err
@@ -51,17 +49,13 @@ line are skipped.`,
 			if cfg.Ships, err = of.class(cmd); err != nil {
 				return err
 			}
-			if deciphered && as.Value != "auto" && as.Value != "datagram" {
-				return fmt.Errorf("--clear is for datagrams; --as %s is never enciphered", as.Value)
+			if err := checkAs(&as, deciphered); err != nil {
+				return err
 			}
 			if err := cli.CheckOverwrite(f.Output, s.In, append(slices.Clone(f.Defined), "-")...); err != nil {
 				return err
 			}
 			b, err := hexInput(args, s.In)
-			if err != nil {
-				return err
-			}
-			out, err := cli.OpenOutput(f.Output, s)
 			if err != nil {
 				return err
 			}
@@ -75,27 +69,24 @@ line are skipped.`,
 			if !certain {
 				fmt.Fprintf(s.Err, "bcdissect: nothing fits these bytes to the end; shown as a %s (--as says otherwise)\n", form.kind)
 			}
-			var sink report.Sink
-			if f.Format.Value == "json" {
-				sink = ndjson.New(out, ndjson.Options{NoCapture: true, Payload: payload})
-			} else {
-				sink = table.New(out.Text(), table.Options{
-					Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width, Verbose: true, Hex: hexDump, NoCapture: true,
-				})
-			}
 			malformed := false
-			err = form.push(dissect.New(cfg), b, func(r *dissect.Record) error {
-				malformed = malformed || r.Status == dissect.StatusMalformed && !r.Cut
-				return sink.Record(r)
-			})
-			if err == nil {
-				err = sink.Close()
-			}
-			if e := out.Close(); e != nil && err == nil {
-				err = cli.PlainPath(f.Output, e)
-			}
-			if err != nil {
-				return cli.Failed(err)
+			if err := cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
+				var sink report.Sink = ndjson.New(out, ndjson.Options{NoCapture: true, Payload: payload})
+				if f.Format.Value == "table" {
+					o := look(out, &f.Color)
+					o.Verbose, o.Hex, o.NoCapture = true, hexDump, true
+					sink = table.New(out.Text(), o)
+				}
+				err := form.push(dissect.New(cfg), b, func(r *dissect.Record) error {
+					malformed = malformed || r.Status == dissect.StatusMalformed && !r.Cut
+					return sink.Record(r)
+				})
+				if err == nil {
+					err = sink.Close()
+				}
+				return err
+			}); err != nil {
+				return err
 			}
 			if f.Strict && malformed {
 				return &cli.StatusError{Code: cli.ExitMalformed, Err: errors.New("the message is malformed (--strict)")}
@@ -103,28 +94,31 @@ line are skipped.`,
 			return nil
 		},
 	}
-	as = cli.NewChoice("auto", "auto", "datagram", "message", "payload")
-	f.Format = cli.NewChoice("table", "table", "json")
-	f.Dialect = cli.NewChoice("auto", "auto", "stock", "openbc")
-	f.Color = cli.NewChoice("auto", "auto", "always", "never")
+	f.DefineFormat(cmd, "table", "table", "json")
 	fl := cmd.Flags()
-	fl.SortFlags = false
-	fl.Var(&as, "as", "form of the bytes")
+	defineAs(cmd, &as)
 	fl.BoolVar(&deciphered, "clear", false, "the bytes are a deciphered datagram, or its beginning")
 	of.define(cmd)
-	fl.VarP(&f.Format, "format", "T", "form of the report")
 	fl.BoolVarP(&hexDump, "hex", "x", false, "table: hex dump of the deciphered message")
 	fl.BoolVar(&payload, "payload", false, "json: the complete game payload as hex")
-	fl.Var(&f.Dialect, "dialect", "dialect to assume for the sender")
+	f.DefineDialect(cmd, "dialect to assume for the sender")
 	f.Definitions.Define(cmd)
-	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
-	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
+	f.DefineOutput(cmd)
 	fl.BoolVar(&f.Strict, "strict", false, "exit with status 5 if the message is malformed")
-	as.Complete(cmd, "as")
-	f.Format.Complete(cmd, "format")
-	f.Dialect.Complete(cmd, "dialect")
-	f.Color.Complete(cmd, "color")
 	return cmd
+}
+
+// defineAs defines the flag of decode and encode that forces a form of the bytes.
+func defineAs(cmd *cobra.Command, as *cli.Choice) {
+	as.Define(cmd, "as", "", "form of the bytes", "auto", "auto", "datagram", "message", "payload")
+}
+
+// checkAs refuses --clear for bytes that are never enciphered.
+func checkAs(as *cli.Choice, deciphered bool) error {
+	if deciphered && as.Value != "auto" && as.Value != "datagram" {
+		return fmt.Errorf("--clear is for datagrams; --as %s is never enciphered", as.Value)
+	}
+	return nil
 }
 
 // maxHexInput bounds the text read from standard input: a datagram has at most

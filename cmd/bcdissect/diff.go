@@ -50,11 +50,9 @@ docs/diff.md.`,
   bcdissect diff stock.pcapng openbc.pcapng -Y 'name != "StateUpdate"'
   bcdissect diff evening.pcap packet_trace.log -p 22101
   bcdissect diff a.pcap b.pcap -T json | jq '.findings[]'`,
-		Args: cobra.ExactArgs(2),
+		Args:    cobra.ExactArgs(2),
+		PreRunE: f.CheckForm,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
-				return err
-			}
 			return f.run(s, args, cmd.Flags().Changed("anonymized"))
 		},
 	}
@@ -176,23 +174,16 @@ func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error
 	return nil
 }
 
-func (f *comparing) write(s cli.Streams, names []string, r *diff.Report) (err error) {
-	out, err := cli.OpenOutput(f.Output, s)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := out.Close(); e != nil && err == nil {
-			err = cli.Failed(cli.PlainPath(f.Output, e))
-		}
-	}()
+func (f *comparing) write(s cli.Streams, names []string, r *diff.Report) error {
 	catalog, err := f.Catalog()
 	if err != nil {
 		return err
 	}
 	two := [2]string{names[0], names[1]}
-	if f.Format.Value == "json" {
-		return wrapped(ndjson.Diff(out, r, two, catalog))
-	}
-	return wrapped(table.Diff(out.Text(), r, two, catalog, table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width}))
+	return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
+		if f.Format.Value == "json" {
+			return ndjson.Diff(out, r, two, catalog)
+		}
+		return table.Diff(out.Text(), r, two, catalog, look(out, &f.Color))
+	})
 }

@@ -54,8 +54,8 @@ of a message's last fragment has the whole message (--as payload).`,
 			if catalog == nil {
 				catalog = msg.Catalog()
 			}
-			if deciphered && as.Value != "auto" && as.Value != "datagram" {
-				return fmt.Errorf("--clear is for datagrams; --as %s is never enciphered", as.Value)
+			if err := checkAs(&as, deciphered); err != nil {
+				return err
 			}
 			in := s.In
 			if len(args) > 0 && args[0] != "-" {
@@ -69,26 +69,18 @@ of a message's last fragment has the whole message (--as payload).`,
 			if err := cli.CheckOverwrite(output, s.In, append(slices.Clone(f.Defined), args...)...); err != nil {
 				return err
 			}
-			out, err := cli.OpenOutput(output, s)
-			if err != nil {
-				return err
-			}
-			e := encoder{as: as.Value, clear: deciphered, catalog: catalog, out: out, errs: s.Err}
-			err = e.lines(in)
-			if e := out.Close(); e != nil && err == nil {
-				err = cli.PlainPath(output, e)
-			}
-			return cli.Failed(err)
+			return cli.WriteOutput(output, s, func(out *cli.Output) error {
+				e := encoder{as: as.Value, clear: deciphered, catalog: catalog, out: out, errs: s.Err}
+				return e.lines(in)
+			})
 		},
 	}
-	as = cli.NewChoice("auto", "auto", "datagram", "message", "payload")
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(&as, "as", "form of the bytes")
+	defineAs(cmd, &as)
 	fl.BoolVar(&deciphered, "clear", false, "do not encipher datagrams")
 	f.Define(cmd)
 	fl.StringVarP(&output, "output", "o", "", "write the hex to this `FILE`")
-	as.Complete(cmd, "as")
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func newInterfaces(s cli.Streams) *cobra.Command {
-	format := cli.NewChoice("table", "table", "json")
+	var format cli.Choice
 	cmd := &cobra.Command{
 		Use:   "interfaces",
 		Short: "List the interfaces that live can capture from",
@@ -27,17 +27,13 @@ standard error gives the remedy.`,
 			all, err := device.Interfaces()
 			chosen, _ := device.Default() // an error says that there is none
 			list := listed(all, err, chosen)
-			out, e := cli.OpenOutput("", s)
-			if e != nil {
+			if e := cli.WriteOutput("", s, func(out *cli.Output) error {
+				if format.Value == "json" {
+					return ndjson.Write(out, list...)
+				}
+				return drawInterfaces(out.Text(), list)
+			}); e != nil {
 				return e
-			}
-			if format.Value == "json" {
-				e = ndjson.Write(out, list...)
-			} else {
-				e = drawInterfaces(out.Text(), list)
-			}
-			if e != nil {
-				return cli.Failed(e)
 			}
 			for i := range all {
 				if p := all[i].Problem; p != "" && format.Value == "table" {
@@ -47,8 +43,7 @@ standard error gives the remedy.`,
 			return cli.Failed(err)
 		},
 	}
-	cmd.Flags().VarP(&format, "format", "T", "form of the list")
-	format.Complete(cmd, "format")
+	format.Define(cmd, "format", "T", "form of the list", "table", "table", "json")
 	return cmd
 }
 

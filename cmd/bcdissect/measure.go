@@ -1,14 +1,11 @@
 package main
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -26,19 +23,15 @@ indices of subsystem blocks of each class. See docs/measure.md.`,
 		Example: `  bcdissect measure evening.pcap
   bcdissect measure packet_trace.log
   bcdissect measure evening.pcap -T json | jq '.figures[].name'`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
-				return err
-			}
-			return reading.Captures(&f, s, args, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
-				h := new(measure.Habits)
-				return h, func(*reading.Counts) error {
-					if f.Format.Value == "json" {
-						return ndjson.Measure(out, h)
-					}
-					return table.Measure(out.Text(), h, table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width})
+		Args:    cobra.MinimumNArgs(1),
+		PreRunE: f.CheckForm,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h := new(measure.Habits)
+			return summarize(&f, s, args, h, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
+				if f.Format.Value == "json" {
+					return ndjson.Measure(out, h)
 				}
+				return table.Measure(out.Text(), h, o)
 			})
 		},
 	}

@@ -45,10 +45,8 @@ way to check one.`,
 			}
 			return words, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
-				return err
-			}
+		PreRunE: f.CheckForm,
+		RunE: func(_ *cobra.Command, args []string) error {
 			entries, err := allEntries(&f)
 			if err != nil {
 				return err
@@ -58,42 +56,30 @@ way to check one.`,
 					return err
 				}
 			}
-			out, err := cli.OpenOutput(f.Output, s)
-			if err != nil {
-				return err
-			}
-			o := table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width}
-			switch {
-			case f.Format.Value == "json":
-				err = reference.WriteJSON(out, entries)
-			case len(args) == 0:
-				err = table.Catalog(out.Text(), entries, o)
-			default:
+			return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
+				switch {
+				case f.Format.Value == "json":
+					return reference.WriteJSON(out, entries)
+				case len(args) == 0:
+					return table.Catalog(out.Text(), entries, look(out, &f.Color))
+				}
 				for i := range entries {
-					if i > 0 && err == nil {
-						_, err = fmt.Fprint(out, "\n\n")
+					if i > 0 {
+						if _, err := fmt.Fprint(out, "\n\n"); err != nil {
+							return err
+						}
 					}
-					if err == nil {
-						err = table.Entry(out.Text(), &entries[i], o)
+					if err := table.Entry(out.Text(), &entries[i], look(out, &f.Color)); err != nil {
+						return err
 					}
 				}
-			}
-			if e := out.Close(); e != nil && err == nil {
-				err = cli.PlainPath(f.Output, e)
-			}
-			return cli.Failed(err)
+				return nil
+			})
 		},
 	}
-	f.Format = cli.NewChoice("table", "table", "json")
-	f.Color = cli.NewChoice("auto", "auto", "always", "never")
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	fl.VarP(&f.Format, "format", "T", "form of the report")
+	f.DefineFormat(cmd, "table", "table", "json")
 	f.Definitions.Define(cmd)
-	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
-	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
-	f.Format.Complete(cmd, "format")
-	f.Color.Complete(cmd, "color")
+	f.DefineOutput(cmd)
 	return cmd
 }
 

@@ -25,7 +25,7 @@ const mostRetries = 20
 
 func newQuery(s cli.Streams) *cobra.Command {
 	var o query.Options
-	format := cli.NewChoice("table", "table", "json")
+	var format cli.Choice
 	cmd := &cobra.Command{
 		Use:   "query HOST[:PORT]...",
 		Short: "Ask servers for name, map, players and round trip",
@@ -55,10 +55,9 @@ exit status is 1 if a server did not answer completely, or is of another game.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.VarP(&format, "format", "T", "form of the answers")
+	format.Define(cmd, "format", "T", "form of the answers", "table", "table", "json")
 	fl.DurationVar(&o.Timeout, "timeout", time.Second, "time to wait for the answer to each query")
 	fl.IntVar(&o.Retries, "retries", 2, "further queries to a server that does not answer")
-	format.Complete(cmd, "format")
 	return cmd
 }
 
@@ -67,10 +66,6 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	results := query.All(ctx, hosts, o)
-	out, err := cli.OpenOutput("", s)
-	if err != nil {
-		return err
-	}
 	var failed error
 	list := make([]ndjson.Server, len(results))
 	for i := range results {
@@ -79,13 +74,14 @@ func ask(s cli.Streams, hosts []string, o query.Options, asJSON bool) error {
 			failed = errors.Join(failed, e)
 		}
 	}
-	if asJSON {
-		err = ndjson.Write(out, list...)
-	} else {
-		err = drawServers(out.Text(), list)
-	}
+	err := cli.WriteOutput("", s, func(out *cli.Output) error {
+		if asJSON {
+			return ndjson.Write(out, list...)
+		}
+		return drawServers(out.Text(), list)
+	})
 	if err != nil || failed == nil {
-		return cli.Failed(err)
+		return err
 	}
 	if !asJSON {
 		for i := range results {

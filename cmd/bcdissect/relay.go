@@ -101,7 +101,6 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 }
 
 func (h *hosting) define(cmd *cobra.Command) {
-	h.mode = cli.NewChoice(relay.Playable.String(), relay.Playable.String(), relay.Strict.String())
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&h.listen, "listen", "l", ":"+server.GamePort, "`ADDRESS` and UDP port to listen on; clients look for hosts on ports 22101 to 22201")
@@ -110,7 +109,7 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.IntVar(&h.players, "players", 8, "limit of `N` players, at most 16; the game's own hosts offer up to 8")
 	fl.StringVar(&h.password, "password", "", "`PASSWORD` that clients must give")
 	fl.BoolVar(&h.collisions, "collisions", true, "collisions do damage")
-	fl.Var(&h.mode, "mode", "strict forwards as the game's own host does; playable also ship updates")
+	h.mode.Define(cmd, "mode", "", "strict forwards as the game's own host does; playable also ship updates", relay.Playable.String(), relay.Playable.String(), relay.Strict.String())
 	h.recording.Define(cmd, "record the game's datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&h.strangers, "strangers", false, "also record and report datagrams that the host ignores")
 	fl.StringVar(&h.page, "session", "", "keep a page of the matches in this HTML `FILE`, written every minute")
@@ -119,7 +118,6 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.control, "control", "", "`SOCKET` for 'relay ctl', or none; by default PORT.sock in a folder of the user")
 	fl.StringVar(&h.metrics, "metrics", "", "serve metrics for Prometheus on this port or `ADDRESS`")
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at `HOST`[:PORT]")
-	h.mode.Complete(cmd, "mode")
 }
 
 // check parses the flags.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/control"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // controlling are the flags of relay ctl.
@@ -90,35 +90,22 @@ func (c *controlling) ask(out io.Writer, listens bool, r control.Request) error 
 	if a.Error != "" {
 		return cli.Failed(errors.New(a.Error))
 	}
-	if c.format.Value == "json" {
-		return cli.Failed(c.writeJSON(out, r.Command, &a))
+	asJSON := c.format.Value == "json"
+	switch {
+	case r.Command == "status" && asJSON:
+		err = ndjson.Write(out, a.Status)
+	case r.Command == "status":
+		err = drawStatus(out, a.Status)
+	case r.Command == "players" && asJSON:
+		err = ndjson.Write(out, a.Players...)
+	case r.Command == "players":
+		err = drawPlayers(out, a.Players)
+	case asJSON:
+		err = ndjson.Write(out, a)
+	default:
+		_, err = fmt.Fprintln(out, cli.OneLine(a.Text))
 	}
-	switch r.Command {
-	case "status":
-		return cli.Failed(drawStatus(out, a.Status))
-	case "players":
-		return cli.Failed(drawPlayers(out, a.Players))
-	}
-	_, err = fmt.Fprintln(out, cli.OneLine(a.Text))
 	return cli.Failed(err)
-}
-
-// writeJSON writes an object, or one a player.
-func (c *controlling) writeJSON(out io.Writer, command string, a *control.Answer) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	switch command {
-	case "status":
-		return e.Encode(a.Status)
-	case "players":
-		for i := range a.Players {
-			if err := e.Encode(&a.Players[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return e.Encode(a)
 }
 
 func drawStatus(out io.Writer, s *control.Status) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/relay"
-	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -70,7 +68,8 @@ otherwise. The exit status is 4 if there are differences, and with
   bcdissect replay evening.pcap --handshake
   bcdissect replay evening.pcap -T json | jq '.differences[]'
   bcdissect replay evening.pcap --to localhost:22101 --speed 4`,
-		Args: cobra.MinimumNArgs(1),
+		Args:    cobra.MinimumNArgs(1),
+		PreRunE: r.CheckForm,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := r.check(cmd); err != nil {
 				return err
@@ -89,12 +88,10 @@ otherwise. The exit status is 4 if there are differences, and with
 }
 
 func (r *replaying) define(cmd *cobra.Command) {
-	r.against = cli.NewChoice("auto", "auto", "stock", "openbc")
-	r.mode = cli.NewChoice("strict", "strict", "playable")
 	r.DefineFormat(cmd, "table", "table", "json")
 	fl := cmd.Flags()
-	fl.Var(&r.against, "against", "expected host; auto = the captured host's dialect")
-	fl.Var(&r.mode, "mode", "model host: strict, or playable (forwards ship updates)")
+	r.against.Define(cmd, "against", "", "expected host; auto = the captured host's dialect", "auto", "auto", "stock", "openbc")
+	r.mode.Define(cmd, "mode", "", "model host: strict, or playable (forwards ship updates)", "strict", "strict", "playable")
 	r.rules.Define(cmd, "", "")
 	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
@@ -106,15 +103,10 @@ func (r *replaying) define(cmd *cobra.Command) {
 	r.DefinePorts(cmd)
 	r.DefineReading(cmd)
 	r.DefineJobs(cmd)
-	r.against.Complete(cmd, "against")
-	r.mode.Complete(cmd, "mode")
 }
 
 // check makes the configuration out of the flags.
 func (r *replaying) check(cmd *cobra.Command) error {
-	if err := cli.CheckEffect(cmd, r.Format.Value); err != nil {
-		return err
-	}
 	set := cmd.Flags().Changed
 	switch {
 	case set("player-limit") && (r.players < 1 || r.players > relay.MaxPlayers):
@@ -163,12 +155,10 @@ const memory = 52 << 20
 func (r *replaying) read(s cli.Streams, names []string) error {
 	cli.LimitMemory(memory)
 	var verdict error
-	err := reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-		hosts := conform.NewHosts(r.cfg)
-		return hosts, func(*reading.Counts) (err error) {
-			verdict, err = r.write(s, out, start, hosts)
-			return err
-		}
+	hosts := conform.NewHosts(r.cfg)
+	err := summarize(&r.Common, s, names, hosts, func(out *cli.Output, o table.Options, _ *reading.Counts) (err error) {
+		verdict, err = r.write(s, out, o, hosts)
+		return err
 	})
 	if err != nil {
 		return err
@@ -177,7 +167,7 @@ func (r *replaying) read(s cli.Streams, names []string) error {
 }
 
 // write writes the reports and returns the verdict for the exit status.
-func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts *conform.Hosts) (verdict, err error) {
+func (r *replaying) write(s cli.Streams, out *cli.Output, o table.Options, hosts *conform.Hosts) (verdict, err error) {
 	reports, passed := hosts.Reports()
 	if len(reports) == 0 {
 		return nil, errors.New("no host and no client of the game was found: there is nothing to compare")
@@ -197,7 +187,8 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts
 					return verdict, err
 				}
 			}
-			err = table.Replay(out.Text(), rep, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width, Start: start, Verbose: r.verbose})
+			o.Verbose = r.verbose
+			err = table.Replay(out.Text(), rep, o)
 		}
 		if err != nil {
 			return verdict, err
@@ -208,25 +199,23 @@ func (r *replaying) write(s cli.Streams, out *cli.Output, start time.Time, hosts
 
 // handshake shows the joins in captures.
 func (r *replaying) handshake(s cli.Streams, names []string) error {
-	return reading.Captures(&r.Common, s, names, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
-		joins := conform.NewJoins()
-		return joins, func(*reading.Counts) error {
-			if len(joins.All) == 0 {
-				return errors.New("no client connects in the capture: there is no handshake to show")
-			}
-			if joins.Passed > 0 {
-				fmt.Fprintf(s.Err, plural.Form(joins.Passed, "bcdissect: %d {join is|joins are} not shown: there are too many\n"), joins.Passed)
-			}
-			if r.Format.Value != "json" {
-				return table.Handshake(out.Text(), joins.All, table.Options{Color: out.Colored(r.Color.Value), ASCII: out.ASCII, Width: out.Width})
-			}
-			for _, j := range joins.All {
-				if err := ndjson.Handshake(out, j); err != nil {
-					return err
-				}
-			}
-			return nil
+	joins := conform.NewJoins()
+	return summarize(&r.Common, s, names, joins, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
+		if len(joins.All) == 0 {
+			return errors.New("no client connects in the capture: there is no handshake to show")
 		}
+		if joins.Passed > 0 {
+			fmt.Fprintf(s.Err, plural.Form(joins.Passed, "bcdissect: %d {join is|joins are} not shown: there are too many\n"), joins.Passed)
+		}
+		if r.Format.Value != "json" {
+			return table.Handshake(out.Text(), joins.All, o)
+		}
+		for _, j := range joins.All {
+			if err := ndjson.Handshake(out, j); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -247,29 +236,24 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 	ctx := interrupts.Context()
 	s.Graceful = true
 	var verdict error
-	var st *stage.Stage
-	err = reading.Captures(&r.Common, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-		st = stage.New(ctx, to, r.speed, r.cfg, answers)
-		return st, func(*reading.Counts) (err error) {
-			for _, text := range st.Complaints() {
-				cli.Say(s.Err, "%s", text)
-			}
-			broken := st.Failure()
-			verdict, err = r.write(s, out, start, st.Hosts)
-			switch {
-			case err != nil:
-				return errors.Join(broken, err)
-			case broken != nil && verdict == nil:
-				verdict = cli.Failed(broken)
-			case broken != nil: // the status says that there are differences
-				cli.Say(s.Err, "%v", broken)
-			}
-			return nil
+	st := stage.New(ctx, to, r.speed, r.cfg, answers)
+	defer st.Shut()
+	err = summarize(&r.Common, s, names, st, func(out *cli.Output, o table.Options, _ *reading.Counts) (err error) {
+		for _, text := range st.Complaints() {
+			cli.Say(s.Err, "%s", text)
 		}
+		broken := st.Failure()
+		verdict, err = r.write(s, out, o, st.Hosts)
+		switch {
+		case err != nil:
+			return errors.Join(broken, err)
+		case broken != nil && verdict == nil:
+			verdict = cli.Failed(broken)
+		case broken != nil: // the status says that there are differences
+			cli.Say(s.Err, "%v", broken)
+		}
+		return nil
 	})
-	if st != nil {
-		st.Shut()
-	}
 	if err != nil {
 		return err
 	}

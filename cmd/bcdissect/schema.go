@@ -62,15 +62,10 @@ lines.`,
 				}
 				text = string(b)
 			}
-			out, err := cli.OpenOutput(output, s)
-			if err != nil {
+			return cli.WriteOutput(output, s, func(out *cli.Output) error {
+				_, err := fmt.Fprint(out, text)
 				return err
-			}
-			_, err = fmt.Fprint(out, text)
-			if e := out.Close(); err == nil {
-				err = e
-			}
-			return cli.Failed(err)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "of conform: the schema of conform --list")

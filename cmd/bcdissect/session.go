@@ -110,16 +110,7 @@ func (o *sessionFlags) run(f *cli.Common, s cli.Streams, names []string) error {
 }
 
 // write writes the report.
-func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all []*match.Match) (err error) {
-	out, err := cli.OpenOutput(f.Output, s)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := out.Close(); e != nil && err == nil {
-			err = cli.Failed(cli.PlainPath(f.Output, e))
-		}
-	}()
+func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all []*match.Match) error {
 	var league []match.Standing
 	if len(names) > 1 {
 		league = match.League(all)
@@ -128,28 +119,20 @@ func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all [
 	for i, name := range names {
 		bases[i] = filepath.Base(name)
 	}
-	switch {
-	case strings.HasSuffix(f.Output, ".html"):
-		return wrapped(page.Write(out, all, page.Options{Captures: bases, League: league}))
-	case strings.HasSuffix(f.Output, ".zip.acmi"):
-		return wrapped(acmi.WriteZip(out, all))
-	case strings.HasSuffix(f.Output, ".acmi"):
-		return wrapped(acmi.Write(out, all))
-	case f.Format.Value == "json":
-		return wrapped(ndjson.Session(out, all, league, ndjson.SessionOptions{Captures: bases, Tracks: o.tracks}))
-	case len(all) == 0:
-		_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))
-		return wrapped(err)
-	}
-	return wrapped(table.Session(out.Text(), all, league, table.SessionOptions{
-		Options: table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width}, Events: o.events,
-	}))
-}
-
-// wrapped gives an error of writing its exit status.
-func wrapped(err error) error {
-	if err == nil {
-		return nil
-	}
-	return cli.Failed(err)
+	return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
+		switch {
+		case strings.HasSuffix(f.Output, ".html"):
+			return page.Write(out, all, page.Options{Captures: bases, League: league})
+		case strings.HasSuffix(f.Output, ".zip.acmi"):
+			return acmi.WriteZip(out, all)
+		case strings.HasSuffix(f.Output, ".acmi"):
+			return acmi.Write(out, all)
+		case f.Format.Value == "json":
+			return ndjson.Session(out, all, league, ndjson.SessionOptions{Captures: bases, Tracks: o.tracks})
+		case len(all) == 0:
+			_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))
+			return err
+		}
+		return table.Session(out.Text(), all, league, table.SessionOptions{Options: look(out, &f.Color), Events: o.events})
+	})
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/histogram"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -39,19 +37,16 @@ of each player and direction, and how regularly the updates of ships come.`,
 			if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
 				return err
 			}
-			return reading.Captures(&f, s, args, func(out *cli.Output, _ time.Time) (report.Sink, func(*reading.Counts) error) {
-				t := new(measure.Tally)
-				return t, func(c *reading.Counts) error {
-					c.Fill(t)
-					color := out.Colored(f.Color.Value)
-					switch f.Format.Value {
-					case "json":
-						return ndjson.Stats(out, t)
-					case "table":
-						return table.Stats(out.Text(), t, table.Options{Color: color, ASCII: out.ASCII, Width: out.Width})
-					}
-					return histogram.Write(out.Text(), t, histogram.Options{Width: out.Width, Color: color, ASCII: out.ASCII})
+			t := new(measure.Tally)
+			return summarize(&f, s, args, t, func(out *cli.Output, o table.Options, c *reading.Counts) error {
+				c.Fill(t)
+				switch f.Format.Value {
+				case "json":
+					return ndjson.Stats(out, t)
+				case "table":
+					return table.Stats(out.Text(), t, o)
 				}
+				return histogram.Write(out.Text(), t, histogram.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII})
 			})
 		},
 	}
@@ -75,13 +70,11 @@ func networkStats(f *cli.Common, s cli.Streams, cmd *cobra.Command, args []strin
 	if err := cli.CheckEffect(cmd, f.Format.Value); err != nil {
 		return err
 	}
-	return reading.Captures(f, s, args, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-		m := new(measure.Meter)
-		return m, func(*reading.Counts) error {
-			if f.Format.Value == "json" {
-				return ndjson.Network(out, m)
-			}
-			return table.Network(out.Text(), m, table.Options{Color: out.Colored(f.Color.Value), ASCII: out.ASCII, Width: out.Width, Start: start})
+	m := new(measure.Meter)
+	return summarize(f, s, args, m, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
+		if f.Format.Value == "json" {
+			return ndjson.Network(out, m)
 		}
+		return table.Network(out.Text(), m, o)
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newVersion(s cli.Streams) *cobra.Command {
-	format := cli.NewChoice("text", "text", "json")
+	var format cli.Choice
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -28,8 +28,7 @@ func newVersion(s cli.Streams) *cobra.Command {
 			return cli.Failed(err)
 		},
 	}
-	cmd.Flags().VarP(&format, "format", "T", "output format")
-	format.Complete(cmd, "format")
+	format.Define(cmd, "format", "T", "output format", "text", "text", "json")
 	return cmd
 }
 

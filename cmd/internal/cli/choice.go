@@ -20,6 +20,14 @@ func (c *Choice) String() string { return c.Value }
 // NewChoice returns a choice with a default.
 func NewChoice(value string, words ...string) Choice { return Choice{Value: value, words: words} }
 
+// Define defines a flag for a choice of words, with a default. The shell is offered
+// the words.
+func (c *Choice) Define(cmd *cobra.Command, flag, short, usage, value string, words ...string) {
+	*c = Choice{Value: value, words: words, aliases: c.aliases}
+	cmd.Flags().VarP(c, flag, short, usage)
+	c.Complete(cmd, flag)
+}
+
 // Alias lets the words also go by other spellings.
 func (c *Choice) Alias(aliases map[string]string) { c.aliases = aliases }
 

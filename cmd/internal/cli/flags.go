@@ -48,18 +48,26 @@ func (f *Common) Define(cmd *cobra.Command, format string, formats ...string) {
 func (f *Common) DefineReport(cmd *cobra.Command, format string, formats ...string) {
 	f.DefineFormat(cmd, format, formats...)
 	f.DefineReading(cmd)
+	f.defineSelection(cmd)
+}
+
+// defineSelection defines the flags that select records, whose values the shell
+// completes.
+func (f *Common) defineSelection(cmd *cobra.Command) {
 	f.DefineSelection(cmd)
 	f.completeFilter(cmd, "filter", filterPresets)
 	f.completePlayer(cmd)
 }
 
+// CheckForm refuses flags that have no effect on the form of the report.
+func (f *Common) CheckForm(cmd *cobra.Command, _ []string) error {
+	return CheckEffect(cmd, f.Format.Value)
+}
+
 // DefineFormat defines the flag that chooses the form of the report.
 func (f *Common) DefineFormat(cmd *cobra.Command, format string, formats ...string) {
-	f.Format = NewChoice(format, formats...)
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	fl.VarP(&f.Format, "format", "T", "form of the report")
-	f.Format.Complete(cmd, "format")
+	cmd.Flags().SortFlags = false
+	f.Format.Define(cmd, "format", "T", "form of the report", format, formats...)
 }
 
 // DefinePorts defines the flag of the ports that are the game's.
@@ -69,12 +77,24 @@ func (f *Common) DefinePorts(cmd *cobra.Command) {
 
 // DefineReading defines the flags of every command that decodes traffic.
 func (f *Common) DefineReading(cmd *cobra.Command) {
-	f.Color = NewChoice("auto", "auto", "always", "never")
-	fl := cmd.Flags()
 	f.DefineDecoding(cmd)
-	fl.StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
-	fl.Var(&f.Color, "color", "colour in the report; NO_COLOR is respected, too")
-	f.Color.Complete(cmd, "color")
+	f.DefineOutput(cmd)
+}
+
+// DefineOutput defines the flags of every command that writes a report.
+func (f *Common) DefineOutput(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.Output, "output", "o", "", "write the report to this `FILE`")
+	DefineColor(cmd, &f.Color, "colour in the report; NO_COLOR is respected, too")
+}
+
+// DefineColor defines the flag that chooses colours.
+func DefineColor(cmd *cobra.Command, c *Choice, usage string) {
+	c.Define(cmd, "color", "", usage, "auto", "auto", "always", "never")
+}
+
+// DefineDialect defines the flag of the dialect of senders.
+func (f *Common) DefineDialect(cmd *cobra.Command, usage string) {
+	f.Dialect.Define(cmd, "dialect", "", usage, "auto", "auto", "stock", "openbc")
 }
 
 // DefineDecoding defines the flags that say how traffic is read.
@@ -85,26 +105,18 @@ func (f *Common) DefineDecoding(cmd *cobra.Command) {
 
 // defineSenders defines the flags that say how senders write.
 func (f *Common) defineSenders(cmd *cobra.Command) {
-	f.Dialect = NewChoice("auto", "auto", "stock", "openbc")
-	fl := cmd.Flags()
-	fl.Var(&f.Dialect, "dialect", "dialect to assume for all senders")
-	fl.BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
+	f.DefineDialect(cmd, "dialect to assume for all senders")
+	cmd.Flags().BoolVar(&f.clear, "clear", false, "take all datagrams as deciphered already")
 	f.Definitions.Define(cmd)
-	f.Dialect.Complete(cmd, "dialect")
 }
 
 // DefineScreen defines the flags of a command that shows selected records on the
 // whole terminal.
 func (f *Common) DefineScreen(cmd *cobra.Command) {
-	f.Color = NewChoice("auto", "auto", "always", "never")
-	fl := cmd.Flags()
-	fl.SortFlags = false
+	cmd.Flags().SortFlags = false
 	f.defineSenders(cmd)
-	fl.Var(&f.Color, "color", "colour on the screen; NO_COLOR is respected, too")
-	f.Color.Complete(cmd, "color")
-	f.DefineSelection(cmd)
-	f.completeFilter(cmd, "filter", filterPresets)
-	f.completePlayer(cmd)
+	DefineColor(cmd, &f.Color, "colour on the screen; NO_COLOR is respected, too")
+	f.defineSelection(cmd)
 	f.DefinePorts(cmd)
 }
 

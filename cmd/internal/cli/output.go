@@ -59,6 +59,20 @@ func OpenOutput(name string, s Streams) (*Output, error) {
 	return o, nil
 }
 
+// WriteOutput opens the file of -o, or standard output if there is none, for a report
+// and closes it.
+func WriteOutput(name string, s Streams, write func(*Output) error) error {
+	out, err := OpenOutput(name, s)
+	if err != nil {
+		return err
+	}
+	err = write(out)
+	if e := out.Close(); e != nil && err == nil {
+		err = PlainPath(name, e)
+	}
+	return Failed(err)
+}
+
 // createOutput creates a file. One that exists and holds something stays as it
 // is until all of the report is in another beside it, which then replaces it.
 func createOutput(name string) (f *os.File, replaces string, err error) {

@@ -42,7 +42,6 @@ type Selection struct {
 
 // DefineSelection defines the flags.
 func (s *Selection) DefineSelection(cmd *cobra.Command) {
-	s.dir = NewChoice("", "c2s", "s2c", "unknown")
 	fl := cmd.Flags()
 	fl.StringVarP(&s.expression, "filter", "Y", "", "only records that match `EXPR`, as 'Chat.text contains \"lag\"'; see docs/filter.md")
 	fl.StringVar(&s.player, "player", "", "only the conversation of the player with this `NAME` or peer id")
@@ -50,11 +49,10 @@ func (s *Selection) DefineSelection(cmd *cobra.Command) {
 	fl.StringVar(&s.from, "from", "", "only from this `TIME` on: seconds or H:MM:SS after the first frame, 15:04:05Z, or RFC 3339 (UTC)")
 	fl.StringVar(&s.to, "to", "", "only up to this `TIME`")
 	fl.StringVar(&s.frames, "frames", "", "only frames `A-B`, A- or -B")
-	fl.Var(&s.dir, "dir", "only this direction")
+	s.dir.Define(cmd, "dir", "", "only this direction", "", "c2s", "s2c", "unknown")
 	fl.BoolVar(&s.noAcks, "no-acks", false, "without acknowledgements")
 	fl.BoolVar(&s.once, "once", false, "each message once: no retransmissions, no copies by a host")
 	fl.BoolVar(&s.noUpdates, "no-updates", false, "without ship updates")
-	s.dir.Complete(cmd, "dir")
 }
 
 // CompileFilter compiles an expression. Its error points at the fault.

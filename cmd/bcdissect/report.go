@@ -1,0 +1,27 @@
+package main
+
+import (
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/table"
+)
+
+// look returns how tables look on the output of a command with a flag --color.
+func look(out *cli.Output, color *cli.Choice) table.Options {
+	return table.Options{Color: out.Colored(color.Value), ASCII: out.ASCII, Width: out.Width}
+}
+
+// summarize reads captures into a sink. In the end write reports what the sink has
+// seen, as JSON or in another form.
+func summarize(f *cli.Common, s cli.Streams, names []string, sink report.Sink, write func(out *cli.Output, o table.Options, c *reading.Counts) error) error {
+	return reading.Captures(f, s, names, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		return sink, func(c *reading.Counts) error {
+			o := look(out, &f.Color)
+			o.Start = start
+			return write(out, o, c)
+		}
+	})
+}
