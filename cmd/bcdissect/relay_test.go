@@ -600,7 +600,7 @@ func TestRelayPage(t *testing.T) {
 	if !bytes.Contains(pages[0], []byte("Player 2")) || !bytes.Equal(pages[0], pages[1]) {
 		t.Errorf("the page while playing has %d bytes, that of the recording %d", len(pages[0]), len(pages[1]))
 	}
-	if files, err := filepath.Glob(filepath.Join(dir, ".session-*")); err != nil || len(files) > 0 {
+	if files, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(files) > 0 {
 		t.Errorf("left behind: %v, %v", files, err)
 	}
 }

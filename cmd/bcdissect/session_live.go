@@ -86,23 +86,13 @@ func (s *pageSink) Close() error {
 
 // write replaces the page at once, so that a browser never loads half of it.
 func (s *pageSink) write() error {
-	f, err := os.CreateTemp(filepath.Dir(s.name), ".session-*")
+	d, err := cli.CreateDraft(s.name, true, cli.Streams{Graceful: true})
 	if err != nil {
+		return err
+	}
+	if err = errors.Join(page.Write(d, s.story.Matches(), page.Options{}), d.Chmod(0o644), d.Close()); err != nil {
+		d.Discard()
 		return cli.PlainPath(s.name, err)
 	}
-	err = page.Write(f, s.story.Matches(), page.Options{})
-	if e := f.Chmod(0o644); err == nil {
-		err = e
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), s.name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
-		return cli.PlainPath(s.name, err)
-	}
-	return nil
+	return d.Accept()
 }

@@ -26,15 +26,27 @@ func CreateDraft(name string, force bool, s Streams) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	created, unwatch := removeWhenKilled(s.Abort) // before there is a file to remove
-	f, err := createBeside(replaces)
+	d, err := newDraft(name, replaces, s)
+	if err != nil {
+		return nil, Failed(PlainPath(name, err))
+	}
+	return d, nil
+}
+
+// newDraft creates a draft of a file with another path.
+func newDraft(name, path string, s Streams) (*Draft, error) {
+	created, unwatch := func(string) {}, func() {}
+	if !s.Graceful {
+		created, unwatch = removeWhenKilled(s.Abort) // before there is a file to remove
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".bcdissect-*")
 	if err != nil {
 		created("")
 		unwatch()
-		return nil, Failed(PlainPath(name, err))
+		return nil, err
 	}
 	created(f.Name())
-	return &Draft{File: f, name: name, replaces: replaces, unwatch: unwatch}, nil
+	return &Draft{File: f, name: name, replaces: path, unwatch: unwatch}, nil
 }
 
 // replaceable returns the path of a file that can be replaced, without links.
@@ -50,23 +62,39 @@ func replaceable(name string, force bool) (path string, err error) {
 	case info.Size() > 0 && !force:
 		return "", notOverwritten(PlainPath(name, capture.ErrNotEmpty))
 	}
-	if err := writable(name); err != nil {
-		return "", Failed(PlainPath(name, err))
-	}
-	if path, err = filepath.EvalSymlinks(name); err != nil {
+	if path, err = replaced(name); err != nil {
 		return "", Failed(PlainPath(name, err))
 	}
 	return path, nil
 }
 
+// replaced returns the path of a file that can be written to, without links.
+func replaced(name string) (path string, err error) {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(name)
+}
+
 // Accept puts the draft, which must have been closed, in the place of the file.
 func (d *Draft) Accept() error {
-	defer d.unwatch()
-	if err := os.Rename(d.Name(), d.replaces); err != nil {
-		_ = os.Remove(d.Name()) // the error that matters is known
+	if err := d.accept(); err != nil {
 		return PlainPath(d.name, err)
 	}
 	return nil
+}
+
+func (d *Draft) accept() error {
+	defer d.unwatch()
+	err := os.Rename(d.Name(), d.replaces)
+	if err != nil {
+		_ = os.Remove(d.Name()) // the error that matters is known
+	}
+	return err
 }
 
 // Discard removes the draft, which must have been closed.

@@ -19,8 +19,7 @@ type Output struct {
 	io.Writer
 	name     string   // for errors
 	file     *os.File // to be closed; nil for standard output
-	replaces string   // the file that it replaces when closed; or empty
-	unwatch  func()   // once nothing is left behind by a kill
+	draft    *Draft   // that replaces another file when it is closed; or nil
 	failed   bool
 	created  bool // there was no such file
 	Terminal bool
@@ -31,23 +30,11 @@ type Output struct {
 // OpenOutput opens the file of -o, or standard output if there is none.
 func OpenOutput(name string, s Streams) (*Output, error) {
 	if name != "" && name != "-" {
-		created, unwatch := func(string) {}, func() {}
-		if !s.Graceful { // before there is a file to remove
-			created, unwatch = removeWhenKilled(s.Abort)
-		}
-		isNew := absent(name)
-		f, replaces, err := createOutput(name)
-		if err != nil || replaces == "" { // then nothing is left behind
-			created("")
-			unwatch()
-			unwatch = func() {}
-		} else {
-			created(f.Name())
-		}
-		if err != nil {
+		o := &Output{name: name, created: absent(name)}
+		if err := o.create(s); err != nil {
 			return nil, Failed(PlainPath(name, err))
 		}
-		return &Output{Writer: f, name: name, file: f, replaces: replaces, unwatch: unwatch, created: isNew}, nil
+		return o, nil
 	}
 	o := &Output{Writer: s.Out, name: "standard output", Display: s.Display}
 	if f, ok := s.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -73,32 +60,24 @@ func WriteOutput(name string, s Streams, write func(*Output) error) error {
 	return Failed(err)
 }
 
-// createOutput creates a file. One that exists and holds something stays as it
-// is until all of the report is in another beside it, which then replaces it.
-func createOutput(name string) (f *os.File, replaces string, err error) {
-	old, err := os.Stat(name)
-	if err != nil || !old.Mode().IsRegular() || old.Size() == 0 {
-		f, err = os.Create(name)
-		return f, "", err
+// create creates the file. One that exists and holds something stays as it is
+// until all of the report is in a draft, which then replaces it.
+func (o *Output) create(s Streams) error {
+	old, err := os.Stat(o.name)
+	if err == nil && old.Mode().IsRegular() && old.Size() > 0 {
+		path, err := replaced(o.name)
+		if err != nil {
+			return err
+		}
+		if o.draft, err = newDraft(o.name, path, s); err == nil {
+			o.Writer, o.file = o.draft, o.draft.File
+			_ = o.file.Chmod(old.Mode().Perm()) // not everywhere
+			return nil
+		} // nothing can be put into the folder
 	}
-	if err := writable(name); err != nil {
-		return nil, "", err
-	}
-	if replaces, err = filepath.EvalSymlinks(name); err != nil {
-		return nil, "", err
-	}
-	f, err = createBeside(replaces)
-	if err != nil { // nothing can be put into the folder
-		f, err = os.Create(name)
-		return f, "", err
-	}
-	_ = f.Chmod(old.Mode().Perm()) // not everywhere
-	return f, replaces, nil
-}
-
-// createBeside creates a file that is to replace another, for its owner only.
-func createBeside(name string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(name), ".bcdissect-*")
+	f, err := os.Create(o.name)
+	o.Writer, o.file = f, f
+	return err
 }
 
 // removeWhenKilled removes a file when a signal ends the program: the file that
@@ -128,15 +107,6 @@ func removeWhenKilled(abort func()) (created func(name string), stop func()) {
 		signal.Stop(signals)
 		close(done)
 	}
-}
-
-// writable reports why a file cannot be written to.
-func writable(name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // Write implements [io.Writer]. Its errors name the output.
@@ -174,17 +144,14 @@ func (o *Output) Close() error {
 	if o.file == nil {
 		return nil
 	}
-	defer o.unwatch()
 	err := o.file.Close()
-	if o.replaces == "" {
+	switch {
+	case o.draft == nil:
 		return err
+	case err == nil && !o.failed:
+		return o.draft.accept()
 	}
-	if err == nil && !o.failed {
-		err = os.Rename(o.file.Name(), o.replaces)
-	}
-	if err != nil || o.failed {
-		_ = os.Remove(o.file.Name()) // the error that matters is known
-	}
+	o.draft.Discard()
 	return err
 }
 
