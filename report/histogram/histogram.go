@@ -28,22 +28,6 @@ const (
 	colorOn, colorOff = "\x1b[36m", "\x1b[0m"
 )
 
-// A Sink counts records and writes the histogram when it is closed. Before
-// that, the reader of the capture adds its own counts to the tally.
-type Sink struct {
-	measure.Tally
-	w    io.Writer
-	opts Options
-}
-
-var _ report.Sink = (*Sink)(nil)
-
-// New returns a sink that writes to w.
-func New(w io.Writer, o Options) *Sink { return &Sink{w: w, opts: o} }
-
-// Close writes the histogram.
-func (s *Sink) Close() error { return Write(s.w, &s.Tally, s.opts) }
-
 // Write writes the histogram of a tally.
 func Write(w io.Writer, t *measure.Tally, o Options) error {
 	_, err := w.Write(Append(nil, t, o))

@@ -114,21 +114,18 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// A sink counts records, and writes when it is closed.
-func TestSink(t *testing.T) {
+// What a tally has counted of records.
+func TestWrite(t *testing.T) {
 	var out bytes.Buffer
-	s := New(&out, Options{ASCII: true, Width: 40})
+	var tally measure.Tally
 	for i := range 3 {
 		r := &dissect.Record{Datagram: &dissect.Datagram{Number: i + 1}, Dir: dissect.ToHost, Payload: []byte{0x2A, 0}}
 		r.Transport = transport.Header{Type: transport.Standard, Reliable: true}
-		if err := s.Record(r); err != nil {
+		if err := tally.Record(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out.Len() > 0 {
-		t.Errorf("wrote before it was closed: %q", out.String())
-	}
-	if err := s.Close(); err != nil {
+	if err := Write(&out, &tally, Options{ASCII: true, Width: 40}); err != nil {
 		t.Fatal(err)
 	}
 	want := `datagrams  3 of the game, 0 of GameSpy, 0 malformed, 0 other
@@ -156,7 +153,7 @@ type closedWriter struct{}
 func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestErrors(t *testing.T) {
-	if err := New(closedWriter{}, Options{}).Close(); !errors.Is(err, io.ErrClosedPipe) {
+	if err := Write(closedWriter{}, new(measure.Tally), Options{}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Conform writes the results of the conformance suite: the cases by group, the
 // failed ones with expected and received messages, and the verdict.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
-	t := conformTables{w: w, theme: newTheme(o.Color), r: r, width: o.Width, reasons: map[string]string{}}
+	t := conformTables{page: newPage(o), r: r, reasons: map[string]string{}}
 	t.printf("host      %s", report.Escape(r.Host))
 	if r.Name != "" {
 		t.printf(" \"%s\"", report.Escape(r.Name))
@@ -34,45 +34,17 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 		}
 	}
 	t.verdict()
-	return t.err
+	return t.flush(w)
 }
 
 type conformTables struct {
-	w     io.Writer
-	theme *theme
-	r     *suite.Report
-	err   error
+	page
 
-	widths  widths
-	width   int               // of the terminal, 0 for none
+	r       *suite.Report
 	reasons map[string]string // those shown, with the case that has them first
 }
 
-// folded writes text behind a head, folded to the width of the terminal. All lines
-// stand below the first one's beginning.
-func (t *conformTables) folded(head string, column int, text string) {
-	room := 0
-	if t.width > 0 {
-		room = max(t.width-column, narrowest)
-	}
-	for i, line := range t.widths.fold(text, room) {
-		if i > 0 {
-			head = strings.Repeat(" ", column)
-		}
-		t.printf("%s%s\n", head, line)
-	}
-}
-
-func (t *conformTables) printf(format string, args ...any) {
-	if t.err == nil {
-		_, t.err = fmt.Fprintf(t.w, format, args...)
-	}
-}
-
-func (t *conformTables) paint(v suite.Verdict, text string) string {
-	look := map[suite.Verdict]style{suite.Pass: green, suite.Fail: red, suite.Known: yellow, suite.Skip: yellow, suite.NotSeen: yellow}[v]
-	return string(t.theme.append(nil, []byte(text), look))
-}
+var verdictStyles = map[suite.Verdict]style{suite.Pass: green, suite.Fail: red, suite.Known: yellow, suite.Skip: yellow, suite.NotSeen: yellow}
 
 func (t *conformTables) row(res *suite.Result) {
 	const column = 18
@@ -86,13 +58,13 @@ func (t *conformTables) row(res *suite.Result) {
 		}
 		text += "  " + report.Escape(why)
 	}
-	t.folded(fmt.Sprintf(" %-6s %s  ", res.Case.ID, t.paint(res.Verdict, fmt.Sprintf("%-8s", res.Verdict))), column, text)
+	t.folded(fmt.Sprintf(" %-6s %s  ", res.Case.ID, t.paint(fmt.Sprintf("%-8s", res.Verdict), verdictStyles[res.Verdict])), column, text)
 }
 
 // failure shows a broken rule.
 func (t *conformTables) failure(res *suite.Result) {
 	c := res.Case
-	t.printf("\n%s %s: %s\n", t.paint(suite.Fail, "FAIL"), c.ID, c.Title)
+	t.printf("\n%s %s: %s\n", t.paint("FAIL", red), c.ID, c.Title)
 	line := func(head, text string) {
 		const column = 12
 		t.folded(fmt.Sprintf("  %-8s  ", head), column, text)

@@ -27,7 +27,7 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Opt
 	if c == nil {
 		c = msg.Catalog()
 	}
-	d := diffPage{r: r, o: o, theme: newTheme(o.Color), catalog: c, more: signsOf(o).more}
+	d := diffPage{page: newPage(o), r: r, catalog: c}
 	d.values.More = d.more
 	d.head(names)
 	if d.strange = r.Strange(); d.strange {
@@ -38,24 +38,16 @@ func Diff(w io.Writer, r *diff.Report, names [2]string, c *decode.Catalog, o Opt
 		d.findings(k)
 	}
 	d.verdict()
-	if d.err != nil {
-		return d.err
-	}
-	_, err := w.Write(d.b.Bytes())
-	return err
+	return d.flush(w)
 }
 
 type diffPage struct {
+	page
+
 	r       *diff.Report
-	o       Options
-	theme   *theme
 	catalog *decode.Catalog
-	widths  widths
 	values  display.Presenter
-	more    string
 	strange bool
-	b       bytes.Buffer
-	err     error
 }
 
 // line writes a line that is cut at the terminal's width.
@@ -164,7 +156,7 @@ func (d *diffPage) conversations() {
 	}
 	if len(all[0].cells) > 0 {
 		d.b.WriteByte('\n')
-		d.err = d.widths.fitted(&d.b, d.o, all)
+		d.table(all)
 	}
 	for i, n := range alone {
 		if n > 0 {
@@ -220,7 +212,7 @@ func (d *diffPage) finding(f *diff.Finding) {
 	}
 	text := report.Way(f.Dir, d.name(f.Pair), d.o.ASCII) + "  " + f.Name(d.catalog)
 	if rec != nil && f.Kind != diff.Differs {
-		text = d.brief(rec)
+		text = d.lineOf(rec)
 	}
 	if f.Kind == diff.Timing {
 		text = fmt.Sprintf("%+.1f ms  %s", float64(f.Late)/float64(time.Millisecond), text)
@@ -247,8 +239,8 @@ func (d *diffPage) value(r *dissect.Record, f *decode.Field) string {
 	return string(d.values.AppendText(nil, f, r))
 }
 
-// brief returns the line of a record, without its place.
-func (d *diffPage) brief(r *dissect.Record) string {
+// lineOf returns the line of a record, without its place.
+func (d *diffPage) lineOf(r *dissect.Record) string {
 	var b bytes.Buffer
 	s := New(&b, Options{ASCII: d.o.ASCII, NoCapture: true})
 	if s.Record(r) != nil || s.Close() != nil {

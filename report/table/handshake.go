@@ -13,14 +13,14 @@ import (
 // Handshake draws the join of each client as a ladder: the client on the left,
 // the host on the right, a line for each message.
 func Handshake(w io.Writer, joins []*conform.Join, o Options) error {
-	t := replayTables{w: w, o: o, theme: newTheme(o.Color)}
+	t := replayTables{page: newPage(o)}
 	for i, j := range joins {
 		if i > 0 {
 			t.printf("\n")
 		}
 		t.join(j)
 	}
-	return t.err
+	return t.flush(w)
 }
 
 func (t *replayTables) join(j *conform.Join) {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,37 +14,30 @@ import (
 // Measure writes measured figures beside those of the stock game, a table for
 // each group.
 func Measure(w io.Writer, h *measure.Habits, o Options) error {
-	var b bytes.Buffer
-	var sizes widths
-	theme := newTheme(o.Color)
+	p := newPage(o)
 	all := h.Figures()
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].Group == all[0].Group {
 			n++
 		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
+		if p.b.Len() > 0 {
+			p.printf("\n")
 		}
-		if err := sizes.fitted(&b, o, figureColumns(all[:n])); err != nil {
-			return err
-		}
+		p.table(figureColumns(all[:n]))
 		all = all[n:]
 	}
 	switch {
-	case b.Len() == 0:
-		b.WriteString("Nothing was measured: there are no messages of the game.\n")
+	case p.b.Len() == 0:
+		p.printf("Nothing was measured: there are no messages of the game.\n")
 	case h.Missing > 0:
-		b.Write(theme.append(nil, fmt.Appendf(nil, "\nthe capture lacks %s, the first before #%d: times may be too long, and copies too few",
+		p.printf("%s\n", p.paint(fmt.Sprintf("\nthe capture lacks %s, the first before #%d: times may be too long, and copies too few",
 			appendCount(nil, int(h.Missing), "numbered message"), h.Hole), yellow))
-		b.WriteByte('\n')
 	}
-	if b.Len() > 0 && h.GivenUp > 0 {
-		b.Write(theme.append(nil, fmt.Appendf(nil, "\nlimits were reached %s; the figures leave the excess out", plural.Count(h.GivenUp, "time")), yellow))
-		b.WriteByte('\n')
+	if h.GivenUp > 0 {
+		p.printf("%s\n", p.paint(fmt.Sprintf("\nlimits were reached %s; the figures leave the excess out", plural.Count(h.GivenUp, "time")), yellow))
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return p.flush(w)
 }
 
 func figureColumns(all []measure.Figure) []column {

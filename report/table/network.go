@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/netip"
@@ -35,7 +34,7 @@ const worstMoments = 8
 // updates of each ship. Where tables are too wide there is a block for each
 // player.
 func Network(w io.Writer, m *measure.Meter, o Options) error {
-	n := networkTables{w: w, o: o, theme: newTheme(o.Color), more: signsOf(o).more}
+	n := networkTables{page: newPage(o)}
 	links, ships := m.Links(), m.Ships()
 	for i := range links {
 		n.hosts = n.hosts || links[i].Host != links[0].Host
@@ -43,50 +42,40 @@ func Network(w io.Writer, m *measure.Meter, o Options) error {
 			n.o.Start = links[i].First // of the first link, for want of a better one
 		}
 	}
-	var b bytes.Buffer
-	n.w = &b
 	if len(links) > 0 {
 		n.verdicts(links)
 		n.worst(m.Worst(worstMoments))
-		b.WriteByte('\n')
+		n.printf("\n")
 	}
-	b.Write(appendGivenUp(nil, m.GivenUp(), len(links), len(ships)))
+	n.b.Write(appendGivenUp(nil, m.GivenUp(), len(links), len(ships)))
 	if len(links) == 0 {
-		_, err := w.Write(b.Bytes())
-		return err
+		return n.flush(w)
 	}
-	top := b.Len()
-	if err := n.tables(links, ships); err != nil {
-		return err
+	top := n.b.Len()
+	n.tables(links, ships)
+	if o.Width > 0 && (o.Width < leastNetwork || n.widths.widest(n.b.Bytes()[top:]) > o.Width) {
+		n.b.Truncate(top)
+		n.blocks(links, ships)
 	}
-	if o.Width > 0 && (o.Width < leastNetwork || n.widths.widest(b.Bytes()[top:]) > o.Width) {
-		b.Truncate(top)
-		if err := n.blocks(links, ships); err != nil {
-			return err
-		}
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return n.flush(w)
 }
 
 // tables writes a row for each link and ship.
-func (n *networkTables) tables(links []measure.Link, ships []measure.Ship) error {
-	if err := n.traffic(links); err != nil {
-		return err
+func (n *networkTables) tables(links []measure.Link, ships []measure.Ship) {
+	n.links(links, trafficHeads, n.trafficCells)
+	n.links(links, timingHeads, n.timingCells)
+	if len(ships) > 0 {
+		n.ships(ships)
 	}
-	if err := n.timing(links); err != nil || len(ships) == 0 {
-		return err
-	}
-	return n.ships(ships)
 }
 
 // heading begins a part of the report.
 func (n *networkTables) heading(text string) {
 	if n.begun {
-		_, _ = io.WriteString(n.w, "\n") // to a buffer
+		n.printf("\n")
 	}
 	n.begun = true
-	fmt.Fprintf(n.w, "%s\n", n.theme.append(nil, []byte(text), green))
+	n.printf("%s\n", n.paint(text, green))
 }
 
 // label returns the name of a player, or else the address.
@@ -94,7 +83,7 @@ func (n *networkTables) label(player string, client netip.AddrPort) string {
 	if player == "" {
 		return client.String()
 	}
-	return n.name(player, linkPlayerWidth)
+	return n.brief(player, linkPlayerWidth)
 }
 
 // gradeStyles are the looks of the grades.
@@ -108,7 +97,7 @@ func (n *networkTables) verdicts(links []measure.Link) {
 		if q.Reliable > 0 && q.Resent > 0 {
 			text += fmt.Sprintf(" (%.0f%%)", 100*float64(q.Resent)/float64(q.Reliable))
 		}
-		fmt.Fprintf(n.w, "  %s: %s, %s\n", n.label(q.Player, q.Client), n.theme.append(nil, []byte(q.Grade.String()), gradeStyles[q.Grade]), text)
+		n.printf("  %s: %s, %s\n", n.label(q.Player, q.Client), n.paint(q.Grade.String(), gradeStyles[q.Grade]), text)
 	}
 }
 
@@ -128,7 +117,7 @@ func (n *networkTables) worst(all []measure.Moment) {
 			ship := min(n.widths.of([]byte(k.Object)), shipNameWidth)
 			text = n.moment(k, max(ship-over, leastShipName))
 		}
-		fmt.Fprintf(n.w, "%s%s\n", line, text)
+		n.printf("%s%s\n", line, text)
 	}
 }
 
@@ -143,13 +132,13 @@ func (n *networkTables) moment(k *measure.Moment, ship int) string {
 	}
 	name := "a ship"
 	if k.Object != "" {
-		name = n.name(k.Object, ship)
+		name = n.brief(k.Object, ship)
 	}
 	return "no update of " + name + " for " + measure.Millis(k.Length)
 }
 
 // blocks writes a table for each player, with a column for each direction.
-func (n *networkTables) blocks(links []measure.Link, ships []measure.Ship) error {
+func (n *networkTables) blocks(links []measure.Link, ships []measure.Ship) {
 	for i := 0; i < len(links); {
 		first := &links[i]
 		sides := links[i : i+1]
@@ -165,15 +154,12 @@ func (n *networkTables) blocks(links []measure.Link, ships []measure.Ship) error
 			title += ", host " + first.Host.String()
 		}
 		n.heading(title)
-		if err := n.block(sides, ships); err != nil {
-			return err
-		}
+		n.block(sides, ships)
 	}
-	return nil
 }
 
 // block writes the measurements of a player.
-func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) error {
+func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) {
 	head := []string{""}
 	var columns [][]string
 	for i := range sides {
@@ -188,9 +174,7 @@ func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) error 
 		}
 		rows = append(rows, row)
 	}
-	if err := grid(n.w, n.o, head, rows, 1); err != nil {
-		return err
-	}
+	n.grid(head, rows, 1)
 	rows = nil
 	for i := range ships {
 		s := &ships[i]
@@ -201,16 +185,13 @@ func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) error 
 			}
 			const numbers = 61 // columns of the others
 			cells := shipCells(s)
-			rows = append(rows, append([]string{report.Way(s.Dir, "", n.o.ASCII), n.name(name, max(min(shipNameWidth, n.o.Width-numbers), 10))}, cells...))
+			rows = append(rows, append([]string{report.Way(s.Dir, "", n.o.ASCII), n.brief(name, max(min(shipNameWidth, n.o.Width-numbers), 10))}, cells...))
 		}
 	}
-	if len(rows) == 0 {
-		return nil
+	if len(rows) > 0 {
+		n.printf("\n")
+		n.grid(append([]string{"", "ship"}, shipHeads...), rows, 2)
 	}
-	if _, err := n.w.Write([]byte("\n")); err != nil {
-		return err
-	}
-	return grid(n.w, n.o, append([]string{"", "ship"}, shipHeads...), rows, 2)
 }
 
 // appendGivenUp appends the number of links and ships measured, and the
@@ -244,22 +225,10 @@ func appendGivenUp(dst []byte, g measure.GivenUp, links, ships int) []byte {
 }
 
 type networkTables struct {
-	w      io.Writer
-	o      Options
-	theme  *theme
-	widths widths
-	more   string
-	hosts  bool // there are several
-	begun  bool // something is written
-}
+	page
 
-// head returns the heads of a table after those of host, client and direction.
-func (n *networkTables) head(heads ...string) []string {
-	out := []string{"client", "direction"}
-	if n.hosts {
-		out = append([]string{"host"}, out...)
-	}
-	return append(out, heads...)
+	hosts bool // there are several
+	begun bool // something is written
 }
 
 // row returns a row of a table.
@@ -267,28 +236,23 @@ func (n *networkTables) row(host, client netip.AddrPort, player string, dir diss
 	if player == "" {
 		player = "client"
 	}
-	out := []string{client.String(), report.Way(dir, n.name(player, linkPlayerWidth), n.o.ASCII)}
+	out := []string{client.String(), report.Way(dir, n.brief(player, linkPlayerWidth), n.o.ASCII)}
 	if n.hosts {
 		out = append([]string{host.String()}, out...)
 	}
 	return append(out, cells...)
 }
 
-// grid draws a table with a number of text columns after those of host, client
-// and direction.
-func (n *networkTables) grid(head []string, rows [][]string, left int) error {
-	if _, err := n.w.Write([]byte("\n")); err != nil {
-		return err
-	}
+// rows draws a table with a number of text columns after those of host, client and
+// direction.
+func (n *networkTables) rows(heads []string, rows [][]string, left int) {
+	head := append([]string{"client", "direction"}, heads...)
 	if n.hosts {
+		head = append([]string{"host"}, head...)
 		left++
 	}
-	return grid(n.w, n.o, head, rows, 2+left)
-}
-
-// name returns text from the network, escaped and cut.
-func (n *networkTables) name(s string, width int) string {
-	return n.widths.brief(s, width, n.more)
+	n.printf("\n")
+	n.grid(head, rows, 2+left)
 }
 
 // bad returns a count that should be 0.
@@ -296,7 +260,7 @@ func (n *networkTables) bad(c int64, look style) string {
 	if c == 0 {
 		return "0"
 	}
-	return string(n.theme.append(nil, []byte(count(c)), look))
+	return n.paint(count(c), look)
 }
 
 // The heads of the tables after those of client and direction.
@@ -306,13 +270,14 @@ var (
 	shipHeads    = []string{"updates", "per s", "every ms", "jitter ms", "longest ms"}
 )
 
-func (n *networkTables) traffic(links []measure.Link) error {
+// links draws a table of figures of each link.
+func (n *networkTables) links(links []measure.Link, heads []string, cells func(*measure.Link) []string) {
 	rows := [][]string{}
 	for i := range links {
 		l := &links[i]
-		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir, n.trafficCells(l)...))
+		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir, cells(l)...))
 	}
-	return n.grid(n.head(trafficHeads...), rows, 0)
+	n.rows(heads, rows, 0)
 }
 
 func (n *networkTables) trafficCells(l *measure.Link) []string {
@@ -320,15 +285,6 @@ func (n *networkTables) trafficCells(l *measure.Link) []string {
 		count(l.Datagrams), count(l.Bytes), count(l.Messages), count(l.Reliable()),
 		n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Duplicates(), yellow), n.bad(l.Lost(), red), n.bad(l.Late(), yellow), count(l.Acks),
 	}
-}
-
-func (n *networkTables) timing(links []measure.Link) error {
-	rows := [][]string{}
-	for i := range links {
-		l := &links[i]
-		rows = append(rows, n.row(l.Host, l.Client, l.Player, l.Dir, n.timingCells(l)...))
-	}
-	return n.grid(n.head(timingHeads...), rows, 0)
 }
 
 func (n *networkTables) timingCells(l *measure.Link) []string {
@@ -340,14 +296,14 @@ func (n *networkTables) timingCells(l *measure.Link) []string {
 	}
 }
 
-func (n *networkTables) ships(ships []measure.Ship) error {
+func (n *networkTables) ships(ships []measure.Ship) {
 	rows := [][]string{}
 	for i := range ships {
 		s := &ships[i]
-		cells := append([]string{string(display.AppendHex(nil, uint64(s.Object), 8)), n.name(s.Name, shipNameWidth)}, shipCells(s)...)
+		cells := append([]string{string(display.AppendHex(nil, uint64(s.Object), 8)), n.brief(s.Name, shipNameWidth)}, shipCells(s)...)
 		rows = append(rows, n.row(s.Host, s.Client, s.Player, s.Dir, cells...))
 	}
-	return n.grid(n.head(append([]string{"object", "ship"}, shipHeads...)...), rows, 2)
+	n.rows(append([]string{"object", "ship"}, shipHeads...), rows, 2)
 }
 
 func shipCells(s *measure.Ship) []string {

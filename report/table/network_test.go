@@ -178,10 +178,9 @@ func TestNetworkErrors(t *testing.T) {
 
 // Bad moments fit the terminal: ships' names are cut.
 func TestNetworkMoments(t *testing.T) {
-	var n networkTables
-	var b bytes.Buffer
-	n.w, n.more, n.theme = &b, "~", newTheme(false)
-	n.o = Options{Width: 80, ASCII: true, Start: began}
+	n := networkTables{page: newPage(Options{Width: 80, ASCII: true, Start: began})}
+	n.more = "~"
+	b := &n.b
 	n.worst([]measure.Moment{
 		{Trouble: measure.NoUpdates, Dir: dissect.ToHost, At: began, Player: "Twenty letters long!", Object: "A ship with a name of 33 letters", Length: 207 * time.Millisecond},
 		{Trouble: measure.NoUpdates, Dir: dissect.ToHost, At: began, Player: "Kirk", Object: "Galaxy", Length: 207 * time.Millisecond},

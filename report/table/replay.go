@@ -18,7 +18,7 @@ const shownDifferences = 40
 // opcodes, the differences, the documented and the not compared messages, the
 // invariants, and the verdict.
 func Replay(w io.Writer, r *conform.Report, o Options) error {
-	t := replayTables{w: w, o: o, theme: newTheme(o.Color), r: r, more: signsOf(o).more}
+	t := replayTables{newPage(o), r}
 	t.head()
 	t.clients()
 	t.classes()
@@ -26,30 +26,19 @@ func Replay(w io.Writer, r *conform.Report, o Options) error {
 	t.lists()
 	t.invariants()
 	t.verdict()
-	return t.err
+	return t.flush(w)
 }
 
 type replayTables struct {
-	w     io.Writer
-	o     Options
-	theme *theme
-	r     *conform.Report
+	page
 
-	more   string // in the place of the end of long text
-	widths widths
-	err    error
-}
-
-func (t *replayTables) printf(format string, args ...any) {
-	if t.err == nil {
-		_, t.err = fmt.Fprintf(t.w, format, args...)
-	}
+	r *conform.Report
 }
 
 // grid writes a table with text in the first columns. On a terminal too narrow
 // for it, text is folded and the least important columns are left out.
 func (t *replayTables) grid(head []string, rows [][]string, left int) {
-	if t.err != nil || len(rows) == 0 {
+	if len(rows) == 0 {
 		return
 	}
 	all := make([]column, len(head))
@@ -58,14 +47,12 @@ func (t *replayTables) grid(head []string, rows [][]string, left int) {
 		if i < left && name != "verdict" && name != "actual" { // which are painted
 			all[i].least = 12
 		}
-		for _, row := range rows {
-			all[i].cells = append(all[i].cells, row[i])
-		}
+	}
+	for _, row := range rows {
+		addRow(all, row...)
 	}
 	t.printf("\n")
-	if t.err == nil {
-		t.err = t.widths.fitted(t.w, t.o, all)
-	}
+	t.table(all)
 }
 
 // replayDrop are the columns that narrow terminals do without, the first to go
@@ -73,10 +60,6 @@ func (t *replayTables) grid(head []string, rows [][]string, left int) {
 // tables of their own.
 var replayDrop = map[string]int{
 	"95% ms": 1, "median ms": 2, "not compared": 3, "not required": 4, "documented": 5, "relay": 6, "expected": 7,
-}
-
-func (t *replayTables) paint(s string, look style) string {
-	return string(t.theme.append(nil, []byte(s), look))
 }
 
 // dialect names a dialect; there may be no evidence for any.
@@ -102,7 +85,7 @@ func (t *replayTables) head() {
 		against, g.Mode, mission, g.System, g.Players)
 	t.printf("played    %d %s of %s\n", r.Inputs, plural.Form(r.Inputs, "{message|messages}"), plural.Count(len(r.Clients), "client"))
 	for _, n := range r.Notes {
-		t.printf("%s\n", t.paint("note      "+t.brief(n), yellow))
+		t.printf("%s\n", t.paint("note      "+t.brief(n, briefWidth), yellow))
 	}
 }
 
@@ -119,7 +102,7 @@ func (t *replayTables) clients() {
 		if c.Adopted {
 			join = "before the capture"
 		}
-		rows = append(rows, []string{c.Addr.String(), t.widths.brief(c.Name, linkPlayerWidth, t.more), join, peer, slot, count(int64(c.First))})
+		rows = append(rows, []string{c.Addr.String(), t.brief(c.Name, linkPlayerWidth), join, peer, slot, count(int64(c.First))})
 	}
 	t.grid([]string{"client", "player", "joined", "peer", "slot", "frame"}, rows, 3)
 }
@@ -162,7 +145,7 @@ func (t *replayTables) differences() {
 		if typ, control := d.Control(); control {
 			what = typ.Kind()
 		}
-		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), t.brief(d.Detail), count(int64(d.Frame))})
+		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), t.brief(d.Detail, briefWidth), count(int64(d.Frame))})
 	}
 	if len(rows) == 0 {
 		return
@@ -212,14 +195,12 @@ func (t *replayTables) value(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return t.brief(s)
+	return t.brief(s, briefWidth)
 }
 
 // briefWidth is the length of text that may hold some from the network; JSON has
 // more.
 const briefWidth = 320
-
-func (t *replayTables) brief(s string) string { return t.widths.brief(s, briefWidth, t.more) }
 
 func (t *replayTables) lists() {
 	r := t.r

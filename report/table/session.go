@@ -29,7 +29,7 @@ const (
 // Session writes matches as pages of text: first the list of matches and the
 // league table, if there are any.
 func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
-	s := sessionPage{o: o, theme: newTheme(o.Color), more: signsOf(o.Options).more}
+	s := sessionPage{newPage(o.Options), o.Events}
 	if len(all) > 1 {
 		s.overview(all)
 	}
@@ -45,19 +45,13 @@ func Session(w io.Writer, all []*match.Match, league []match.Standing, o Session
 			break
 		}
 	}
-	if s.err == nil {
-		_, s.err = io.WriteString(w, s.b.String())
-	}
-	return s.err
+	return s.flush(w)
 }
 
 type sessionPage struct {
-	o      SessionOptions
-	theme  *theme
-	widths widths
-	more   string
-	b      strings.Builder
-	err    error
+	page
+
+	events bool // all in order
 }
 
 // line writes text, folded to the width of the terminal.
@@ -88,8 +82,7 @@ func (s *sessionPage) flow(first, text string, look style) {
 		if i == 0 {
 			first = strings.Repeat(" ", indent)
 		}
-		s.b.WriteString(s.styled(part, look))
-		s.b.WriteByte('\n')
+		s.printf("%s\n", s.paint(part, look))
 	}
 }
 
@@ -101,28 +94,16 @@ func (s *sessionPage) head(text string) {
 	s.flow("", text, green)
 }
 
-func (s *sessionPage) styled(text string, look style) string {
-	return string(s.theme.append(nil, []byte(text), look))
-}
-
-// text returns text from the network, escaped.
-func (s *sessionPage) text(t string) string { return report.Escape(t) }
-
 // name returns the name of a player, escaped and cut.
 func (s *sessionPage) name(m *match.Match, player int) string { return s.short(m.NameOf(player)) }
 
 // short returns a name, escaped and cut.
-func (s *sessionPage) short(name string) string {
-	return s.widths.brief(name, sessionName, s.more)
-}
+func (s *sessionPage) short(name string) string { return s.brief(name, sessionName) }
 
 // table draws a table that fits the terminal, without the columns that have these
 // heads.
 func (s *sessionPage) table(all []column, without ...string) {
-	if s.err == nil {
-		all = slices.DeleteFunc(all, func(c column) bool { return c.head != "" && slices.Contains(without, c.head) })
-		s.err = s.widths.fitted(&s.b, s.o.Options, all)
-	}
+	s.page.table(slices.DeleteFunc(all, func(c column) bool { return c.head != "" && slices.Contains(without, c.head) }))
 }
 
 // overview lists several matches.
@@ -161,7 +142,7 @@ func minutes(t float64) string {
 
 // match writes one match.
 func (s *sessionPage) match(m *match.Match, i, n int) {
-	title := s.text(m.Map)
+	title := report.Escape(m.Map)
 	if m.Map == "" {
 		title = "unknown map"
 	}
@@ -178,20 +159,20 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	s.line("%s, %s long%s; %s", m.Clock(m.Begin).UTC().Format("2006-01-02 15:04:05 UTC"),
 		minutes(m.End-m.Begin), rules(&m.Rules), s.vantage(m))
 	s.line("%s", s.ended(m)+s.result(m)+".")
-	if n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0 && !s.o.Events {
+	if n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0 && !s.events {
 		s.idle(m)
 		return
 	}
 	s.line("")
 	s.players(m)
-	if s.o.Events {
-		s.events(m)
+	if s.events {
+		s.happened(m)
 	} else {
 		s.kills(m)
 	}
 	s.lines(m)
 	s.unusual(m)
-	if !s.o.Events {
+	if !s.events {
 		s.chat(m) // the longest part
 	}
 	s.evicted(&m.Evicted)
@@ -249,9 +230,9 @@ func (s *sessionPage) ended(m *match.Match) string {
 	text := "All players left. "
 	switch {
 	case m.Over != nil:
-		text = "The host ended it at " + minutes(*m.Over) + ": " + s.text(m.EndedBy) + ". "
+		text = "The host ended it at " + minutes(*m.Over) + ": " + report.Escape(m.EndedBy) + ". "
 	case m.EndedBy != "":
-		text = "It ended by " + s.text(m.EndedBy) + ". "
+		text = "It ended by " + report.Escape(m.EndedBy) + ". "
 	case !m.Decided():
 		text = "The capture ends before the match does. "
 	}
@@ -301,7 +282,7 @@ func (s *sessionPage) players(m *match.Match) {
 			damage, done = "", strconv.FormatFloat(*p.Damage, 'f', 0, 64)
 		}
 		if p.Left != nil {
-			reason = s.text(leftHow(m, p))
+			reason = report.Escape(leftHow(m, p))
 		}
 		addRow(table, s.name(m, i), orNothing(p.Team, 1), s.ships(m, i), strconv.Itoa(p.Kills), strconv.Itoa(p.Deaths), orNothing(p.Score, 0),
 			strconv.Itoa(p.Shots), done, at(p.Joined), at(p.Left), reason)
@@ -371,7 +352,7 @@ func (s *sessionPage) ships(m *match.Match, player int) string {
 		if l.Player != player {
 			continue
 		}
-		name := s.text(l.Ship)
+		name := report.Escape(l.Ship)
 		if name == "" {
 			name = "unknown ship"
 		}
@@ -401,7 +382,7 @@ func (s *sessionPage) kills(m *match.Match) {
 		if len(k.Assists) > 0 {
 			unhelped = ""
 		}
-		addRow(table, minutes(k.T), s.text(m.Tell(k)), s.assists(m, k), strconv.Itoa(k.Frame))
+		addRow(table, minutes(k.T), report.Escape(m.Tell(k)), s.assists(m, k), strconv.Itoa(k.Frame))
 	}
 	s.table(table, unhelped)
 	s.rest(len(m.Kills), sessionKills)
@@ -446,8 +427,8 @@ func (s *sessionPage) chat(m *match.Match) {
 	s.rest(len(m.Chat), sessionChat)
 }
 
-// events lists everything that happened.
-func (s *sessionPage) events(m *match.Match) {
+// happened lists everything that happened.
+func (s *sessionPage) happened(m *match.Match) {
 	s.head("Events")
 	for i := range m.Events {
 		e := &m.Events[i]
@@ -459,7 +440,7 @@ func (s *sessionPage) events(m *match.Match) {
 		if e.Times > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Times)
 		}
-		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", minutes(e.T), frame, e.Kind), s.text(e.Text)+times, eventStyles[e.Kind])
+		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", minutes(e.T), frame, e.Kind), report.Escape(e.Text)+times, eventStyles[e.Kind])
 	}
 }
 
@@ -477,7 +458,7 @@ func (s *sessionPage) lines(m *match.Match) {
 	s.head("Lines")
 	for i := range m.Lines {
 		l := &m.Lines[i]
-		s.flow("  ", s.name(m, l.Player)+": "+s.text(l.Verdict), normal)
+		s.flow("  ", s.name(m, l.Player)+": "+report.Escape(l.Verdict), normal)
 	}
 }
 
@@ -504,7 +485,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 		if f.Count > 1 {
 			times = fmt.Sprintf(", %d times", f.Count)
 		}
-		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), s.text(f.Text), numbers, f.Frame, times), normal)
+		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), report.Escape(f.Text), numbers, f.Frame, times), normal)
 	}
 }
 

@@ -18,26 +18,23 @@ import (
 // Stats writes counts as tables: opcodes, and the dirty flags of ship updates
 // for each direction.
 func Stats(w io.Writer, t *measure.Tally, o Options) error {
-	if _, err := w.Write(append(report.AppendSummary(nil, t), '\n')); err != nil {
-		return err
-	}
-	th := newTheme(o.Color)
+	p := newPage(o)
+	p.b.Write(append(report.AppendSummary(nil, t), '\n'))
 	rows := [][]string{}
 	for _, c := range t.ByCount() {
 		name, look := c.Name, topics[c.Topic]
 		if name == "" {
 			name, look = "unknown", yellow
 		}
-		name = string(th.append(nil, []byte(name), look))
 		rows = append(rows, []string{
-			c.Opcode.String(), name, count(c.ToHost), count(c.FromHost), count(c.Total), count(c.Bytes), percent(t.Share(c.Total)),
+			c.Opcode.String(), p.paint(name, look), count(c.ToHost), count(c.FromHost), count(c.Total), count(c.Bytes), percent(t.Share(c.Total)),
 		})
 	}
-	err := grid(w, o, []string{"opcode", "name", report.Way(dissect.ToHost, "", o.ASCII), report.Way(dissect.FromHost, "", o.ASCII), "total", "bytes", "share"}, rows, 2)
+	p.grid([]string{"opcode", "name", report.Way(dissect.ToHost, "", o.ASCII), report.Way(dissect.FromHost, "", o.ASCII), "total", "bytes", "share"}, rows, 2)
 	for _, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost} {
 		f := &t.Flags[dir]
 		total := f.Total()
-		if err != nil || total == 0 {
+		if total == 0 {
 			continue
 		}
 		rows := [][]string{}
@@ -47,11 +44,10 @@ func Stats(w io.Writer, t *measure.Tally, o Options) error {
 				count(c.Count), percent(float64(c.Count) / float64(total)),
 			})
 		}
-		if _, err = w.Write([]byte("\n")); err == nil {
-			err = grid(w, o, []string{"flags", "ship updates, " + report.Way(dir, "client", o.ASCII), "total", "share"}, rows, 2)
-		}
+		p.printf("\n")
+		p.grid([]string{"flags", "ship updates, " + report.Way(dir, "client", o.ASCII), "total", "share"}, rows, 2)
 	}
-	return err
+	return p.flush(w)
 }
 
 // grid draws a table. The first columns are text and stand left, the others

@@ -1,0 +1,66 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// A page is a report in the making: text and tables for a terminal.
+type page struct {
+	b      bytes.Buffer
+	o      Options
+	theme  *theme
+	widths widths
+	more   string // in the place of the end of long text
+	err    error
+}
+
+func newPage(o Options) page { return page{o: o, theme: newTheme(o.Color), more: signsOf(o).more} }
+
+// flush writes the page, unless a table could not be drawn.
+func (p *page) flush(w io.Writer) error {
+	if p.err == nil {
+		_, p.err = w.Write(p.b.Bytes())
+	}
+	return p.err
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, args...) }
+
+// paint returns text in a style.
+func (p *page) paint(s string, look style) string {
+	return string(p.theme.append(nil, []byte(s), look))
+}
+
+// brief returns text from the network, escaped and cut to a width.
+func (p *page) brief(s string, width int) string { return p.widths.brief(s, width, p.more) }
+
+// table draws columns so that they fit the terminal.
+func (p *page) table(all []column) {
+	if p.err == nil {
+		p.err = p.widths.fitted(&p.b, p.o, all)
+	}
+}
+
+// grid draws a table with text in the first columns, however wide it is.
+func (p *page) grid(head []string, rows [][]string, left int) {
+	if p.err == nil {
+		p.err = grid(&p.b, p.o, head, rows, left)
+	}
+}
+
+// folded writes text behind a head, folded to the width of the terminal. All lines
+// stand below the first one's beginning.
+func (p *page) folded(head string, column int, text string) {
+	room := 0
+	if p.o.Width > 0 {
+		room = max(p.o.Width-column, narrowest)
+	}
+	for i, line := range p.widths.fold(text, room) {
+		if i > 0 {
+			head = string(pad(nil, column))
+		}
+		p.printf("%s%s\n", head, line)
+	}
+}
