@@ -14,8 +14,6 @@ type Needs struct {
 	// Positions, copies of updates and notes on updates are not followed: the
 	// pipeline must have it from the first datagram on.
 	Run func(*Run) error
-	// Count, with Run, means that records of other messages may have no Message.
-	Count bool
 }
 
 // Updates is what a consumer needs of ship updates. Updates of uncertain layout

@@ -416,17 +416,7 @@ func (p *pass) game() {
 	if p.from.Passed && r.Writer != decode.Undecided {
 		sender = r.Writer
 	}
-	env := p.c.Env(p.side)
-	counting := p.needs.Run != nil && p.needs.Count
-	if counting {
-		if layout, ok := p.latest.again(spec, r.Payload, sender); ok {
-			r.Layout, r.Rest = layout, r.Payload[len(r.Payload):]
-			return
-		}
-		p.asked = asked{Env: env}
-		env = &p.asked
-	}
-	res := p.decoder.Read(spec, r.Payload, sender, env)
+	res := p.decoder.Read(spec, r.Payload, sender, p.c.Env(p.side))
 	switch {
 	case !own:
 	case op == msg.OpStateUpdate:
@@ -460,13 +450,8 @@ func (p *pass) game() {
 		p.hash(m)
 	}
 	if r.Err == nil || spec.Head > 0 && res.Err.Offset >= spec.Head {
-		gone, learned := p.c.Learn(p.side, r.Message)
-		if gone != 0 {
+		if gone := p.c.Learn(p.side, r.Message); gone != 0 {
 			p.note("evicted", fmt.Sprintf("object 0x%08X is evicted, the oldest of more than %d objects", uint32(gone), p.cfg.Limits.Objects))
-		}
-		if counting && !learned && !chat && !p.asked.yes && res.Exact() && r.Spec == spec &&
-			(res.Dialect == sender || res.Common && res.Dialect == decode.Stock) {
-			p.latest.keep(r.Payload, sender, &res)
 		}
 	}
 }

@@ -58,8 +58,6 @@ type Pipeline struct {
 	blocks  *session.Blocks
 	stats   Stats
 	needs   Needs
-	latest  latest // if that counts
-	asked   asked  // the same
 
 	own     []byte // buffer for a deciphered datagram
 	text    []byte // buffer for a text

@@ -77,7 +77,7 @@ func (t *Tally) Record(r *dissect.Record) error {
 }
 
 // Needs returns the parts of records that a tally needs.
-func (t *Tally) Needs() dissect.Needs { return dissect.Needs{Run: t.Run, Count: true} }
+func (t *Tally) Needs() dissect.Needs { return dissect.Needs{Run: t.Run} }
 
 // Run counts messages that come without records. It never fails.
 func (t *Tally) Run(r *dissect.Run) error {

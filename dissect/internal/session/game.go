@@ -214,34 +214,28 @@ func (s *slot) push(id wire.ObjectID) {
 }
 
 // Learn stores the facts in a decoded message that later messages need. It
-// returns the id of an evicted object, or 0. learned is false if no message of its
-// type has such facts.
-func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID, learned bool) {
+// returns the id of an evicted object, or 0.
+func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID) {
 	switch m := m.(type) {
 	case *msg.StateUpdate:
 		c.Updated(s, m)
-		return 0, true
 	case *transport.Identity:
 		c.identity(s, m)
-		return 0, true
 	case *transport.Accept:
 		if s == Host {
 			c.accept(m.ID)
 		}
-		return 0, true
 	case *transport.Goodbye:
 		if s == Client {
 			c.leave()
 		}
-		return 0, true
 	case *transport.Boot:
 		if s == Host && (m.ID == transport.UnassignedPeer || m.ID == c.id) {
 			c.leave()
 		}
-		return 0, true
 	}
 	if c.game == nil {
-		return 0, true
+		return 0
 	}
 	switch m := m.(type) {
 	case *msg.ObjectCreateTeam:
@@ -264,10 +258,8 @@ func (c *Conversation) Learn(s Side, m decode.Message) (gone wire.ObjectID, lear
 		if s == Host {
 			c.game.system = m.System
 		}
-	default:
-		return 0, false
 	}
-	return gone, true
+	return gone
 }
 
 // Updated is Learn for a ship update.
