@@ -8,21 +8,20 @@ func (t *Tracker) Clone() Tracker {
 	for i := range c.spaces {
 		s := &c.spaces[i]
 		for j, l := range s.laps {
-			if l != nil {
-				lap := *l
-				s.laps[j] = &lap
-			}
+			s.laps[j] = copyOf(l)
 		}
-		if s.order != nil {
-			order := *s.order
-			s.order = &order
-		}
-		if s.pieces != nil {
-			pieces := *s.pieces
-			s.pieces = &pieces
-		}
+		s.pieces = copyOf(s.pieces)
 	}
 	return c
+}
+
+// copyOf returns a copy of a table, or nil for nil.
+func copyOf[T any](table *T) *T {
+	if table == nil {
+		return nil
+	}
+	c := *table
+	return &c
 }
 
 // Memory returns how many bytes the tables of the tracker take.
@@ -33,9 +32,6 @@ func (t *Tracker) Memory() (n int) {
 			if l != nil {
 				n += int(unsafe.Sizeof(*l))
 			}
-		}
-		if s.order != nil {
-			n += int(unsafe.Sizeof(*s.order))
 		}
 		if s.pieces != nil {
 			n += int(unsafe.Sizeof(*s.pieces))

@@ -10,7 +10,8 @@ import (
 // Limits of a tracker, for each of its two number spaces.
 const (
 	// Laps is the number of messages with the same low byte that are recognised
-	// again. The one seen longest ago is dropped first.
+	// again: a message is dropped for the one whose number is higher by 256 times as
+	// many.
 	Laps = 8
 	// MaxMissing is the range below the highest number in which missing numbers
 	// are tracked.
@@ -82,8 +83,7 @@ type space struct {
 	next  int64 // one more than the highest number
 
 	missing [MaxMissing / 64]uint64
-	laps    [Laps]*[lap]sighting // by the low byte of the number
-	order   *[lap]lapOrder       // of the sightings with a low byte; nil like the first of laps
+	laps    [Laps]*[lap]sighting // by the number
 	pieces  *[MaxPieces]sighting
 }
 
@@ -92,29 +92,8 @@ type sighting struct {
 	digest uint64 // of all its bytes
 	number int64
 	at     int64 // time of the last transmission
-	lap    uint8 // index, of a message that is not a fragment
 	some   bool
 	resent bool // seen more than once
-}
-
-// A lapOrder holds the indices of the laps, four bits each: the one longest ago
-// lowest. It saves the look at all of them, which are far apart in memory.
-type lapOrder uint32
-
-// inTurn is the order while no lap is in use.
-const inTurn lapOrder = 0x76543210
-
-// oldest returns the index of the lap longest ago.
-func (o lapOrder) oldest() uint8 { return uint8(o & 15) }
-
-// touch makes a lap the latest.
-func (o *lapOrder) touch(lap uint8) {
-	at := 0
-	for *o>>at&15 != lapOrder(lap) {
-		at += 4
-	}
-	below := *o & (1<<at - 1)
-	*o = below | *o>>(at+4)<<at | lapOrder(lap)<<28
 }
 
 // An arrival is the current message.
@@ -140,8 +119,7 @@ func (t *Tracker) Reset() {
 		if s.pieces != nil {
 			clear(s.pieces[:])
 		}
-		s.putInTurn()
-		*s = space{laps: s.laps, order: s.order, pieces: s.pieces}
+		*s = space{laps: s.laps, pieces: s.pieces}
 	}
 }
 
@@ -181,9 +159,6 @@ func (s *space) take(t *Tracker, a *arrival) Verdict {
 			t.repeated, t.repeats = a.at, true
 		}
 		old.at, old.resent = max(old.at, a.at), true
-		if !a.piece {
-			s.order[uint8(old.number)].touch(old.lap)
-		}
 		return Verdict{Number: old.number, Repeat: true}
 	}
 	v := Verdict{Number: n}
@@ -234,7 +209,7 @@ func (s *space) again(t *Tracker, a *arrival, ahead int64) (old *sighting, confl
 	}
 	for _, l := range s.laps {
 		if l == nil {
-			break
+			continue
 		}
 		switch e := &l[uint8(a.seq)]; {
 		case !e.some:
@@ -309,27 +284,23 @@ func (t *Tracker) due(at int64, exactly bool) bool {
 
 // find returns the message with the number n, if it had the same bytes.
 func (s *space) find(a *arrival, n int64) *sighting {
-	if a.piece {
-		if p := s.piece(a); p != nil && p.some && p.number == n && p.digest == a.digest {
-			return p
-		}
-		return nil
+	e := s.piece(a)
+	if l := *s.lapOf(n); !a.piece && l != nil {
+		e = &l[uint8(n)]
 	}
-	for _, l := range s.laps {
-		if l == nil {
-			return nil
-		}
-		if e := &l[uint8(n)]; e.number == n && e.digest == a.digest && e.some {
-			return e
-		}
+	if e != nil && e.some && e.number == n && e.digest == a.digest {
+		return e
 	}
 	return nil
 }
 
-// piece returns the place of a fragment. The fragments of a message have
+// lapOf returns the lap of a number.
+func (s *space) lapOf(n int64) **[lap]sighting { return &s.laps[n>>8&(Laps-1)] }
+
+// piece returns the place of a fragment, or nil without one. The fragments of a message have
 // separate places, as have the first ones of consecutive messages.
 func (s *space) piece(a *arrival) *sighting {
-	if s.pieces == nil {
+	if s.pieces == nil || !a.piece {
 		return nil
 	}
 	return &s.pieces[(int(a.seq)*37+int(a.index))%MaxPieces]
@@ -339,45 +310,21 @@ func (s *space) piece(a *arrival) *sighting {
 // retransmitted.
 func (s *space) keep(a *arrival, n int64) (forgot bool) {
 	var e *sighting
-	var lap uint8
 	if a.piece {
 		if s.pieces == nil {
 			s.pieces = new([MaxPieces]sighting)
 		}
 		e = s.piece(a)
 	} else {
-		e, lap = s.room(uint8(n))
+		l := s.lapOf(n)
+		if *l == nil {
+			*l = new([lap]sighting)
+		}
+		e = &(*l)[uint8(n)]
 	}
 	forgot = e.some && time.Duration(packet.Minus(a.at, e.at)) < bytesTell
-	*e = sighting{digest: a.digest, number: n, at: a.at, lap: lap, some: true}
+	*e = sighting{digest: a.digest, number: n, at: a.at, some: true}
 	return forgot
-}
-
-// room returns the place for a message with the low byte of its number: one that
-// is free, or else the one not used for longest.
-func (s *space) room(low uint8) (e *sighting, index uint8) {
-	if s.order == nil {
-		s.order = new([lap]lapOrder)
-		s.putInTurn()
-	}
-	order := &s.order[low]
-	index = order.oldest()
-	order.touch(index)
-	l := s.laps[index]
-	if l == nil {
-		l = new([lap]sighting)
-		s.laps[index] = l
-	}
-	return &l[low], index
-}
-
-// putInTurn makes all laps free.
-func (s *space) putInTurn() {
-	if s.order != nil {
-		for i := range s.order {
-			s.order[i] = inTurn
-		}
-	}
 }
 
 // advance moves next past the number n; the numbers in between become missing.

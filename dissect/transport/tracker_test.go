@@ -334,19 +334,19 @@ func TestTrackerForgets(t *testing.T) {
 	if !take(lap, time.Second).Repeat || take(lap-1, time.Second).Repeat {
 		t.Error("the oldest are not those that were forgotten")
 	}
-	// The oldest with the low byte 0 are now 2*lap and 3*lap: a message is
-	// retransmitted for a minute.
-	if take((Laps+1)*lap, 2*lap+time.Minute).Forgot {
+	// These take the places of lap+1 and lap+2: a message is retransmitted for a
+	// minute.
+	if take((Laps+1)*lap+1, lap+1+time.Minute).Forgot {
 		t.Error("a message that nobody repeats any more counts as forgotten")
 	}
-	if !take((Laps+2)*lap, 3*lap+time.Minute-1).Forgot {
+	if !take((Laps+1)*lap+2, lap+2+time.Minute-1).Forgot {
 		t.Error("a message that may be repeated does not count as forgotten")
 	}
 }
 
-// A retransmission makes a message the last to be forgotten, in a clone of the
+// A message takes the place of the one that many laps before, in a clone of the
 // tracker, too; messages to the original tracker do not change the clone.
-func TestTrackerForgetsLongestAgo(t *testing.T) {
+func TestTrackerForgetsByLap(t *testing.T) {
 	var tr Tracker
 	at := noon
 	take := func(tr *Tracker, n int) Verdict {
@@ -364,10 +364,10 @@ func TestTrackerForgetsLongestAgo(t *testing.T) {
 	}
 	clone := tr.Clone()
 	for _, tr := range []*Tracker{&tr, &clone} {
-		for n := Laps; n < Laps+6; n++ { // in place of 1, 2, 4, 6, 7 and 3
+		for n := Laps; n < Laps+6; n++ {
 			take(tr, n*lap)
 		}
-		for n, want := range []bool{0: true, 1: false, 2: false, 3: false, 4: false, 5: true, 6: false, 7: false} {
+		for n, want := range []bool{6: true, 7: true} {
 			h := Header{Type: Standard, Reliable: true, HasSeq: true, Seq: uint16(n * lap)}
 			probe := tr.Clone()
 			if got := probe.Take(&h, binary.LittleEndian.AppendUint32(nil, uint32(n*lap)), at, true).Repeat; got != want {
