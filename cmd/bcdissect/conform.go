@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -130,6 +129,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
+	cmd.MarkFlagsMutuallyExclusive("list", "read", "matrix")
 }
 
 // completeCases offers ids and groups after the address.
@@ -151,24 +151,17 @@ func completeCases(cmd *cobra.Command, args []string, _ string) ([]string, cobra
 func (c *conforming) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	const most = 8
-	modes := 0
-	for _, m := range []bool{c.list, c.matrix, c.read != ""} {
-		if m {
-			modes++
-		}
-	}
+	offline := c.list || c.matrix || c.read != ""
 	switch {
 	case c.clients < 2 || c.clients > most:
 		return fmt.Errorf("--clients %d: must be 2 to %d", c.clients, most)
 	case c.timeout < 100*time.Millisecond || c.timeout > time.Minute:
 		return fmt.Errorf("--timeout %v: must be 100ms to 1m", c.timeout)
-	case modes > 1:
-		return errors.New("--list, --read and --matrix exclude each other")
 	case (c.list || c.matrix) && (set("junit") || set("html")):
 		return errors.New("--junit and --html need verdicts; leave them out with --list and --matrix")
-	case modes > 0 && set("write"):
+	case offline && set("write"):
 		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
-	case modes > 0 && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
+	case offline && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
 		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
 	case c.force && c.write == "":
 		return errors.New("--force needs a file to write: -w FILE")
@@ -177,16 +170,12 @@ func (c *conforming) check(cmd *cobra.Command) error {
 	case c.list && c.format.Value == "tap":
 		return errors.New("--list has no TAP; use -T table or -T json")
 	}
-	for _, pair := range [][4]string{
-		{"--output", c.output, "--write", c.write},
-		{"--output", c.output, "--junit", c.junit},
-		{"--output", c.output, "--html", c.html},
-		{"--write", c.write, "--junit", c.junit},
-		{"--write", c.write, "--html", c.html},
-		{"--junit", c.junit, "--html", c.html},
-	} {
-		if err := cli.CheckDistinct(pair[0], pair[1], pair[2], pair[3]); err != nil {
-			return err
+	files := [][2]string{{"--output", c.output}, {"--write", c.write}, {"--junit", c.junit}, {"--html", c.html}}
+	for i, a := range files {
+		for _, b := range files[i+1:] {
+			if err := cli.CheckDistinct(a[0], a[1], b[0], b[1]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -284,7 +273,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 			if errors.Is(err, capture.ErrNotEmpty) {
 				err = fmt.Errorf("%w; give another name, or --force", err)
 			}
-			return cli.Failed(errors.Join(err, out.discard()))
+			return cli.Failed(errors.Join(err, discard(out)))
 		}
 	}
 	progress, tried := cli.NewProgress(s, c.quiet), 0
@@ -304,44 +293,56 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		dropRecording(file, c.write)
 	}
 	if err != nil {
-		return cli.Failed(errors.Join(err, out.discard()))
+		return cli.Failed(errors.Join(err, discard(out)))
 	}
 	return c.report(out, rep)
 }
 
-// reports hold the outputs of a run or of a capture: that of -o, and those of the
-// forms beside it, nil for a form that is not wanted.
-type reports struct{ main, junit, html *cli.Output }
+// A written is an output of a run or of a capture.
+type written struct {
+	*cli.Output
 
-// outputs opens the outputs. All are open before the first datagram is sent.
-func (c *conforming) outputs(s cli.Streams) (*reports, error) {
-	var r reports
-	var err error
-	if r.main, err = cli.OpenOutput(c.output, s); err != nil {
-		return nil, err
-	}
-	for _, f := range []struct {
-		name string
-		out  **cli.Output
-	}{{c.junit, &r.junit}, {c.html, &r.html}} {
-		if f.name == "" {
+	name  string
+	write func(*cli.Output, *suite.Report) error
+}
+
+// outputs opens the output of -o, and those of the other forms that are wanted. All
+// are open before the first datagram is sent.
+func (c *conforming) outputs(s cli.Streams) (all []written, err error) {
+	for i, o := range []written{
+		{nil, c.output, c.table},
+		{nil, c.junit, func(o *cli.Output, r *suite.Report) error { return verdicts.JUnit(o, r) }},
+		{nil, c.html, func(o *cli.Output, r *suite.Report) error { return verdicts.Page(o, r) }},
+	} {
+		if i > 0 && o.name == "" {
 			continue
 		}
-		if *f.out, err = cli.OpenOutput(f.name, s); err != nil {
-			return nil, errors.Join(err, r.discard())
+		if o.Output, err = cli.OpenOutput(o.name, s); err != nil {
+			return nil, errors.Join(err, discard(all))
 		}
+		all = append(all, o)
 	}
-	return &r, nil
+	return all, nil
 }
 
 // discard closes the outputs if there is nothing to report.
-func (r *reports) discard() (err error) {
-	for _, o := range []*cli.Output{r.main, r.junit, r.html} {
-		if o != nil {
-			err = errors.Join(err, o.Discard())
-		}
+func discard(all []written) (err error) {
+	for _, o := range all {
+		err = errors.Join(err, o.Discard())
 	}
 	return err
+}
+
+// table writes the report in the form of -T.
+func (c *conforming) table(out *cli.Output, rep *suite.Report) error {
+	switch c.format.Value {
+	case "json":
+		return verdicts.JSON(out, rep)
+	case "tap":
+		return verdicts.TAP(out, rep)
+	default:
+		return table.Conform(out.Text(), rep, look(out, &c.color))
+	}
 }
 
 // again returns the command that tries cases again, without their ids.
@@ -366,24 +367,9 @@ func (c *conforming) again(host string) string {
 
 // report writes the report of a run or of a capture in all the forms that are
 // wanted, and returns the exit status.
-func (c *conforming) report(out *reports, rep *suite.Report) error {
-	var err error
-	switch c.format.Value {
-	case "json":
-		err = verdicts.JSON(out.main, rep)
-	case "tap":
-		err = verdicts.TAP(out.main, rep)
-	default:
-		err = table.Conform(out.main.Text(), rep, look(out.main, &c.color))
-	}
-	err = errors.Join(err, out.main.Close())
-	for _, f := range []struct {
-		out   *cli.Output
-		write func(io.Writer, *suite.Report) error
-	}{{out.junit, verdicts.JUnit}, {out.html, verdicts.Page}} {
-		if f.out != nil {
-			err = errors.Join(err, f.write(f.out, rep), f.out.Close())
-		}
+func (c *conforming) report(all []written, rep *suite.Report) (err error) {
+	for _, o := range all {
+		err = errors.Join(err, o.write(o.Output, rep), o.Close())
 	}
 	if err != nil {
 		return cli.Failed(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -15,23 +16,18 @@ import (
 
 	capturefilter "github.com/bcdissect/bcdissect/dissect/capture/bpf"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
-	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/dashboard"
 )
 
 // capturing are the flags of a live capture.
 type capturing struct {
 	device.Options
-	filter    string
-	recording cli.Recording
-	page      string // of --session
+	running
 
-	opened func(*capture.Live) // is told of the capture, if not nil
+	filter string
 }
 
 func newLive(s cli.Streams) *cobra.Command {
 	var f cli.Common
-	var m reading.Messages
 	var l capturing
 	var w watch.Flags
 	cmd := &cobra.Command{
@@ -54,18 +50,16 @@ is missing, the error says how to get it.`,
 			if err := w.Check(cmd); err != nil {
 				return err
 			}
-			if err := l.check(); err != nil {
+			if err := l.checkCapture(); err != nil {
 				return err
 			}
 			if w.On {
-				return l.watch(&w, &f, s)
+				return l.watch(&w, &f, s, cmp.Or(l.Interface, "live"), l.run)
 			}
-			if err := m.Check(&f, cmd); err != nil {
+			if err := l.messages.Check(&f, cmd); err != nil {
 				return err
 			}
-			return l.run(&f, s, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-				return m.Sink(&f, out, start, true)
-			})
+			return l.run(&f, s, l.sinks(&f))
 		},
 	}
 	fl := cmd.Flags()
@@ -80,51 +74,13 @@ is missing, the error says how to get it.`,
 	fl.BoolVar(&l.Promiscuous, "promiscuous", false, "also capture packets for other machines")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
 	f.Define(cmd, "table", "table", "json", "histogram", "csv", "fields")
-	m.Define(&f, cmd)
+	l.messages.Define(&f, cmd)
 	cli.Hide(cmd, "clear") // for captures
 	return cmd
 }
 
-// watch shows a live capture on the dashboard until the user quits.
-func (l *capturing) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
-	title := l.Interface
-	if title == "" {
-		title = "live"
-	}
-	return w.Show(f, s, nil, title, nil, func(s cli.Streams, d *dashboard.Dashboard) error {
-		ended := make(chan struct{})
-		defer close(ended)
-		l.opened = func(live *capture.Live) {
-			quit := func() { _ = live.Close() } // said by whoever closes it in the end
-			w.StopBy(quit)
-			go func() {
-				defer cli.Guard()
-				drops(d, ended, func() (received, dropped uint64) {
-					c := live.Counters()
-					return c.Received, c.Dropped + c.Overflowed
-				})
-			}()
-		}
-		return l.run(f, s, w.Sink(d, nil))
-	})
-}
-
-// drops keeps the dashboard informed of lost packets.
-func drops(d *dashboard.Dashboard, ended <-chan struct{}, counts func() (received, dropped uint64)) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ended:
-			return
-		case <-tick.C:
-			d.SetDrops(counts())
-		}
-	}
-}
-
-// check parses the flags that do not depend on the interface.
-func (l *capturing) check() error {
+// checkCapture parses the flags that do not depend on the interface.
+func (l *capturing) checkCapture() error {
 	if err := l.recording.Check(time.Now()); err != nil {
 		return err
 	}
@@ -146,12 +102,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	if err != nil {
 		return err
 	}
-	if l.page != "" {
-		if err := checkPage(l.page, f, &l.recording, f.Defined...); err != nil {
-			return err
-		}
-	}
-	if err := cli.CheckOverwrite(f.Output, nil, f.Defined...); err != nil {
+	if err := l.check(f); err != nil {
 		return err
 	}
 	if err := cli.CheckDistinct("--output", f.Output, "--write", l.recording.Name); err != nil {
@@ -172,12 +123,8 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 			err = cli.Failed(e)
 		}
 	}()
-	interrupts := cli.NewInterrupts(s, l.recording.After, false)
-	defer interrupts.Close()
-	log := cli.NewLog(s.Err, false)
-	defer log.Close()
-	s.Err, s.Graceful = log, true
-	defer func() { err = log.Fail(err) }()
+	l.begin(&s, false, false)
+	defer l.end(&err)
 	if l.recording.Name != "" {
 		o := live.WriterOptions()
 		o.Filter = l.filter
@@ -194,34 +141,36 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 		}()
 	}
 	if l.opened != nil {
-		l.opened(live)
+		quit := func() { _ = live.Close() } // said by whoever closes it in the end
+		l.opened(quit, func() (received, dropped uint64) {
+			c := live.Counters()
+			return c.Received, c.Dropped + c.Overflowed
+		})
 	}
-	log.Say("capturing on %s", live.Interface())
+	l.log.Say("capturing on %s", live.Interface())
 	go func() {
 		defer cli.Guard()
-		<-interrupts.Stopped
+		<-l.interrupts.Stopped
 		_ = live.Close() // said by whoever closes it in the end
 	}()
-	if l.page != "" {
-		makeSink = withPage(l.page, log.Say, makeSink)
-	}
+	makeSink = l.withPage(makeSink)
 	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
 	if l.opened != nil { // the dashboard has the terminal, and waits for this goroutine
 		err = shown()
 	} else {
-		err = interrupts.Await(log, shown)
+		err = l.interrupts.Await(l.log, shown)
 	}
-	l.summary(log, live)
+	l.summary(live)
 	return err
 }
 
 // summary logs the numbers of captured and dropped packets.
-func (l *capturing) summary(log *cli.Log, live *capture.Live) {
+func (l *capturing) summary(live *capture.Live) {
 	_ = live.Close() // so that the counters are complete
 	c := live.Counters()
-	log.Say(plural.Form(c.Read, "%d {packet|packets} captured, %d dropped by the system, %d left out of the report because it was too slow"), c.Read, c.Dropped, c.Overflowed)
+	l.log.Say(plural.Form(c.Read, "%d {packet|packets} captured, %d dropped by the system, %d left out of the report because it was too slow"), c.Read, c.Dropped, c.Overflowed)
 	if l.recording.Name != "" && c.Overflowed > 0 {
-		log.Say("the file of -w has them all")
+		l.log.Say("the file of -w has them all")
 	}
 }
 

@@ -15,24 +15,18 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
-	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/report"
-	"github.com/bcdissect/bcdissect/report/dashboard"
 )
 
 // forwarding are the flags of a proxy.
 type forwarding struct {
-	target    *proxy.Target
-	listen    string
-	recording cli.Recording
-	page      string // of --session
+	running
 
-	opened func(p *proxy.Proxy, quit func()) // is told of the proxy, if not nil
+	target *proxy.Target
+	listen string
 }
 
 func newProxy(s cli.Streams) *cobra.Command {
 	var f cli.Common
-	var m reading.Messages
 	var p forwarding
 	var w watch.Flags
 	cmd := &cobra.Command{
@@ -63,17 +57,12 @@ Ctrl-C aborts. See docs/proxy.md.`,
 				return err
 			}
 			if w.On {
-				return p.watch(&w, &f, s)
+				return p.watch(&w, &f, s, p.target.String(), p.run)
 			}
-			if err := m.Check(&f, cmd); err != nil {
+			if err := p.messages.Check(&f, cmd); err != nil {
 				return err
 			}
-			return p.run(&f, s, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-				if f.Format.Value == cli.FormNone {
-					return new(measure.Tally), nil // the page alone
-				}
-				return m.Sink(&f, out, start, true)
-			})
+			return p.run(&f, s, p.sinks(&f))
 		},
 	}
 	fl := cmd.Flags()
@@ -83,28 +72,9 @@ Ctrl-C aborts. See docs/proxy.md.`,
 	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
 	f.DefineReport(cmd, "table", "none", "table", "json", "histogram", "csv", "fields")
-	m.Define(&f, cmd)
+	p.messages.Define(&f, cmd)
 	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
 	return cmd
-}
-
-// watch shows the game on the dashboard until the user quits.
-func (p *forwarding) watch(w *watch.Flags, f *cli.Common, s cli.Streams) error {
-	return w.Show(f, s, nil, p.target.String(), nil, func(s cli.Streams, d *dashboard.Dashboard) error {
-		ended := make(chan struct{})
-		defer close(ended)
-		p.opened = func(srv *proxy.Proxy, quit func()) {
-			w.StopBy(quit)
-			go func() {
-				defer cli.Guard()
-				drops(d, ended, func() (received, dropped uint64) {
-					c := srv.Counts()
-					return uint64(c.FromClients + c.FromHost), uint64(c.Dropped + c.Unnoted)
-				})
-			}()
-		}
-		return p.run(f, s, w.Sink(d, nil))
-	})
 }
 
 // open resolves the host and opens the socket for clients.
@@ -132,12 +102,7 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	if err != nil {
 		return err
 	}
-	if p.page != "" {
-		if err := checkPage(p.page, f, &p.recording, f.Defined...); err != nil {
-			return err
-		}
-	}
-	if err := cli.CheckOverwrite(f.Output, nil, f.Defined...); err != nil {
+	if err := p.check(f); err != nil {
 		return err
 	}
 	srv, err := p.open()
@@ -145,35 +110,33 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 		return err
 	}
 	defer srv.Close()
-	toTerminal := f.Format.Value != cli.FormNone && f.Output == "" && cli.IsTerminal(s.Out)
-	interrupts := cli.NewInterrupts(s, p.recording.After, false)
-	defer interrupts.Close()
-	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
-	defer log.Close()
-	s.Err, s.Graceful, srv.Log = log, true, log
-	defer func() { err = log.Fail(err) }()
+	p.begin(&s, wantsStatus(f, s), false)
+	defer p.end(&err)
+	srv.Log = p.log
 	srv.Packets = p.recording.Packets
 	if p.recording.Name != "" {
 		file, err := p.recording.Open(f.Output, proxy.RecordingOptions(), slices.Clone(f.Defined)...)
 		if err != nil {
 			return err
 		}
-		srv.Recorder = server.NewRecorder(file, log)
+		srv.Recorder = server.NewRecorder(file, p.log)
 	}
 	srv.Greet()
-	if p.page != "" {
-		makeSink = withPage(p.page, log.Say, makeSink)
-	} else if f.Format.Value == cli.FormNone && p.opened == nil {
-		return srv.Serve(interrupts.Stopped)
+	makeSink = p.withPage(makeSink)
+	if p.page == "" && f.Format.Value == cli.FormNone && p.opened == nil {
+		return srv.Serve(p.interrupts.Stopped)
 	}
 	cfg.Ports = []uint16{p.target.Port()}
 	srv.Feed = server.NewFeed()
 	show := func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) }
 	if p.opened == nil {
-		return withReport(srv.Feed, interrupts.Stopped, srv.Serve, func() error { return interrupts.Await(log, show) })
+		return withReport(srv.Feed, p.interrupts.Stopped, srv.Serve, func() error { return p.interrupts.Await(p.log, show) })
 	}
 	// The dashboard has the terminal, and waits for this goroutine.
 	quit := make(chan struct{})
-	p.opened(srv, sync.OnceFunc(func() { close(quit) }))
-	return withReport(srv.Feed, either(interrupts.Stopped, quit), srv.Serve, show)
+	p.opened(sync.OnceFunc(func() { close(quit) }), func() (received, dropped uint64) {
+		c := srv.Counts()
+		return uint64(c.FromClients + c.FromHost), uint64(c.Dropped + c.Unnoted)
+	})
+	return withReport(srv.Feed, either(p.interrupts.Stopped, quit), srv.Serve, show)
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/dissect"
-	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/relay"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 const longest = 64 // characters of a game's name or password
 
 // hosting are the flags of a host.
 type hosting struct {
+	running
+
 	listen     string
 	name       string
 	rules      cli.GameRules
@@ -33,9 +33,7 @@ type hosting struct {
 	password   string
 	collisions bool
 	mode       cli.Choice
-	recording  cli.Recording
 	strangers  bool
-	page       string // of --session
 	bans       string
 	checksums  string
 	heartbeat  string
@@ -47,7 +45,6 @@ type hosting struct {
 
 func newRelay(s cli.Streams) *cobra.Command {
 	var f cli.Common
-	var m reading.Messages
 	var h hosting
 	cmd := &cobra.Command{
 		Use:   "relay",
@@ -68,7 +65,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 			if f.Format.Value == cli.FormNone && cli.WantsReport(cmd) {
 				f.Format.Value = "table"
 			}
-			if err := m.Check(&f, cmd); err != nil {
+			if err := h.messages.Check(&f, cmd); err != nil {
 				return err
 			}
 			cfg, err := f.Config()
@@ -76,26 +73,19 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
 				return err
 			}
 			h.config.Catalog = cfg.Catalog
-			if err := h.check(); err != nil {
+			if err := h.checkGame(); err != nil {
 				return err
 			}
-			if h.page != "" {
-				if err := checkPage(h.page, &f, &h.recording, h.inputs(&f)...); err != nil {
-					return err
-				}
+			if err := h.check(&f, h.bans, h.checksums); err != nil {
+				return err
 			}
-			return h.run(&f, s, cfg, func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
-				if f.Format.Value == cli.FormNone {
-					return new(measure.Tally), nil // the page alone
-				}
-				return m.Sink(&f, out, start, true)
-			})
+			return h.run(&f, s, cfg)
 		},
 	}
 	cmd.AddCommand(newControl(s))
 	h.define(cmd)
 	f.DefineReport(cmd, "none", "none", "table", "json", "histogram", "csv", "fields")
-	m.Define(&f, cmd)
+	h.messages.Define(&f, cmd)
 	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
 	return cmd
 }
@@ -120,8 +110,8 @@ func (h *hosting) define(cmd *cobra.Command) {
 	fl.StringVar(&h.heartbeat, "heartbeat", "", "announce the game to the master server at `HOST`[:PORT]")
 }
 
-// check parses the flags.
-func (h *hosting) check() (err error) {
+// checkGame parses the flags.
+func (h *hosting) checkGame() (err error) {
 	c := &h.config
 	c.Name, c.Password, c.Players, c.Collisions = h.name, h.password, h.players, h.collisions
 	for flag, text := range map[string]string{"--name": h.name, "--password": h.password} {
@@ -155,13 +145,8 @@ func (h *hosting) check() (err error) {
 	return nil
 }
 
-// inputs returns the files that are read.
-func (h *hosting) inputs(f *cli.Common) []string {
-	return append(slices.Clone(f.Defined), h.bans, h.checksums)
-}
-
 // run hosts a game until something ends it.
-func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink reading.SinkMaker) (err error) {
+func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err error) {
 	conn, err := server.Listen(h.listen)
 	if err != nil {
 		return err
@@ -181,20 +166,13 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 			return err
 		}
 	}
-	toTerminal := f.Format.Value != cli.FormNone && f.Output == "" && cli.IsTerminal(s.Out)
-	interrupts := cli.NewInterrupts(s, h.recording.After, h.bans != "")
-	defer interrupts.Close()
-	log := cli.NewLog(s.Err, !f.NoProgress && !toTerminal)
-	defer log.Close()
-	s.Err, s.Graceful, srv.Log = log, true, log
-	defer func() { err = log.Fail(err) }()
+	h.begin(&s, wantsStatus(f, s), h.bans != "")
+	defer h.end(&err)
+	log := h.log
+	srv.Log = log
 	srv.Strangers, srv.Packets = h.strangers, h.recording.Packets
-	inputs := h.inputs(f)
-	if err := cli.CheckOverwrite(f.Output, nil, inputs...); err != nil {
-		return err
-	}
 	if h.recording.Name != "" {
-		file, err := h.recording.Open(f.Output, server.RecordingOptions(), inputs...)
+		file, err := h.recording.Open(f.Output, server.RecordingOptions(), append(slices.Clone(f.Defined), h.bans, h.checksums)...)
 		if err != nil {
 			return err
 		}
@@ -223,18 +201,16 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config, makeSink
 			srv.ServeMetrics(l)
 		}()
 	}
-	if h.page != "" {
-		makeSink = withPage(h.page, log.Say, makeSink)
-	} else if f.Format.Value == cli.FormNone {
+	if h.page == "" && f.Format.Value == cli.FormNone {
 		cli.LimitMemory(56 << 20) // what a small machine can spare
-		return srv.Serve(interrupts.Stopped, interrupts.Reread)
+		return srv.Serve(h.interrupts.Stopped, h.interrupts.Reread)
 	}
 
 	cfg.Ports = []uint16{at.Port()}
 	srv.Feed = server.NewFeed()
-	serve := func(stop <-chan struct{}) error { return srv.Serve(stop, interrupts.Reread) }
-	show := func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) }
-	return withReport(srv.Feed, interrupts.Stopped, serve, func() error { return interrupts.Await(log, show) })
+	serve := func(stop <-chan struct{}) error { return srv.Serve(stop, h.interrupts.Reread) }
+	show := func() error { return reading.Report(f, s, cfg, srv.Feed, h.withPage(h.sinks(f))) }
+	return withReport(srv.Feed, h.interrupts.Stopped, serve, func() error { return h.interrupts.Await(log, show) })
 }
 
 // withReport serves until it is stopped or the report of its feed has ended.

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/cli"
+	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/watch"
+	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/report"
+	"github.com/bcdissect/bcdissect/report/dashboard"
+)
+
+// running is what the commands share that report live traffic until something ends
+// them: live, proxy and relay.
+type running struct {
+	messages  reading.Messages
+	recording cli.Recording
+	page      string // of --session
+
+	// For the dashboard: is told how to end the traffic, and of lost packets. It is nil
+	// without a dashboard.
+	opened func(quit func(), counts func() (received, dropped uint64))
+
+	interrupts *cli.Interrupts
+	log        *cli.Log
+}
+
+// check refuses outputs that are inputs, or that overwrite each other.
+func (r *running) check(f *cli.Common, inputs ...string) error {
+	inputs = append(slices.Clone(f.Defined), inputs...)
+	if r.page != "" {
+		if err := checkPage(r.page, f, &r.recording, inputs...); err != nil {
+			return err
+		}
+	}
+	return cli.CheckOverwrite(f.Output, nil, inputs...)
+}
+
+// begin listens for signals, and has standard error written by a log, with a status
+// if that is wanted. The caller defers end.
+func (r *running) begin(s *cli.Streams, status, rereads bool) {
+	r.interrupts = cli.NewInterrupts(*s, r.recording.After, rereads)
+	r.log = cli.NewLog(s.Err, status)
+	s.Err, s.Graceful = r.log, true
+}
+
+// end says the error that ends the command, and leaves only its status.
+func (r *running) end(err *error) {
+	*err = r.log.Fail(*err)
+	r.log.Close()
+	r.interrupts.Close()
+}
+
+// wantsStatus reports whether standard error shows a status: not while the report goes
+// to the terminal.
+func wantsStatus(f *cli.Common, s cli.Streams) bool {
+	return !f.NoProgress && (f.Format.Value == cli.FormNone || f.Output != "" || !cli.IsTerminal(s.Out))
+}
+
+// sinks returns the maker of the sinks of the report, or of the page alone.
+func (r *running) sinks(f *cli.Common) reading.SinkMaker {
+	return func(out *cli.Output, start time.Time) (report.Sink, func(*reading.Counts) error) {
+		if f.Format.Value == cli.FormNone {
+			return new(measure.Tally), nil
+		}
+		return r.messages.Sink(f, out, start, true)
+	}
+}
+
+// withPage adds the page of --session to a report.
+func (r *running) withPage(makeSink reading.SinkMaker) reading.SinkMaker {
+	if r.page == "" {
+		return makeSink
+	}
+	return withPage(r.page, r.log.Say, makeSink)
+}
+
+// watch shows traffic on the dashboard until the user quits.
+func (r *running) watch(w *watch.Flags, f *cli.Common, s cli.Streams, title string, run func(*cli.Common, cli.Streams, reading.SinkMaker) error) error {
+	return w.Show(f, s, nil, title, nil, func(s cli.Streams, d *dashboard.Dashboard) error {
+		ended := make(chan struct{})
+		defer close(ended)
+		r.opened = func(quit func(), counts func() (received, dropped uint64)) {
+			w.StopBy(quit)
+			go func() {
+				defer cli.Guard()
+				tick := time.NewTicker(time.Second)
+				defer tick.Stop()
+				for {
+					select {
+					case <-ended:
+						return
+					case <-tick.C:
+						d.SetDrops(counts())
+					}
+				}
+			}()
+		}
+		return run(f, s, w.Sink(d, nil))
+	})
+}
