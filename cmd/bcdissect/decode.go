@@ -77,7 +77,7 @@ line are skipped.`,
 					o.Verbose, o.Hex, o.NoCapture = true, hexDump, true
 					sink = table.New(out.Text(), o)
 				}
-				err := form.push(dissect.New(cfg), b, func(r *dissect.Record) error {
+				err := form.decode(dissect.New(cfg), b, func(r *dissect.Record) error {
 					malformed = malformed || r.Status == dissect.StatusMalformed && !r.Cut
 					return sink.Record(r)
 				})

@@ -15,48 +15,39 @@ import (
 // A form is a way to decode bytes, such as an enciphered datagram.
 type form struct {
 	kind string
-	push func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error
+	push func(p *dissect.Pipeline, d *dissect.Datagram, b []byte, emit func(*dissect.Record) error) error
+	cut  bool // the bytes are only the beginning
 }
 
 var (
-	enciphered = form{"datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPlain(alone(b), cipher.Decrypt(nil, b), emit)
+	enciphered = form{kind: "datagram", push: func(p *dissect.Pipeline, d *dissect.Datagram, b []byte, emit func(*dissect.Record) error) error {
+		return p.PushPlain(d, cipher.Decrypt(nil, b), emit)
 	}}
-	clear = form{"deciphered datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPlain(alone(b), b, emit)
+	clear           = form{kind: "deciphered datagram", push: (*dissect.Pipeline).PushPlain}
+	encipheredStart = form{"datagram that is cut short", enciphered.push, true}
+	clearStart      = form{"deciphered datagram that is cut short", clear.push, true}
+	gameSpy         = form{kind: "GameSpy datagram", push: func(p *dissect.Pipeline, d *dissect.Datagram, _ []byte, emit func(*dissect.Record) error) error {
+		return p.Push(d, emit)
 	}}
-	encipheredStart = form{"datagram that is cut short", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPlain(beginning(b), cipher.Decrypt(nil, b), emit)
-	}}
-	clearStart = form{"deciphered datagram that is cut short", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPlain(beginning(b), b, emit)
-	}}
-	gameSpy = form{"GameSpy datagram", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.Push(alone(b), emit)
-	}}
-	message = form{"transport message", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushMessage(alone(b), b, emit)
-	}}
-	messageStart = form{"transport message that is cut short", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushMessage(beginning(b), b, emit)
-	}}
-	gamePayload = form{"game payload", func(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
-		return p.PushPayload(alone(b), b, emit)
-	}}
+	message      = form{kind: "transport message", push: (*dissect.Pipeline).PushMessage}
+	messageStart = form{"transport message that is cut short", message.push, true}
+	gamePayload  = form{kind: "game payload", push: (*dissect.Pipeline).PushPayload}
 )
+
+// decode pushes bytes in the form through a pipeline.
+func (f *form) decode(p *dissect.Pipeline, b []byte, emit func(*dissect.Record) error) error {
+	d := alone(b)
+	if f.cut {
+		d.Full = packet.FullUnknown
+	}
+	return f.push(p, d, b, emit)
+}
 
 // alone returns a datagram that belongs to no capture. Its addresses differ, so
 // that its peer id determines the sender.
 func alone(b []byte) *dissect.Datagram {
 	nowhere := netip.IPv4Unspecified()
 	return &dissect.Datagram{Number: 1, Src: netip.AddrPortFrom(nowhere, 0), Dst: netip.AddrPortFrom(nowhere, 1), Payload: b, Full: len(b)}
-}
-
-// beginning returns a datagram that begins with b and goes on.
-func beginning(b []byte) *dissect.Datagram {
-	d := alone(b)
-	d.Full = packet.FullUnknown
-	return d
 }
 
 // forced returns the form of an --as value.
@@ -190,7 +181,7 @@ func starts(cfg dissect.Config, b []byte) bool {
 func decodes(f form, cfg dissect.Config, b []byte) bool {
 	ok := true
 	// The error is that of the function given here, which returns none.
-	_ = f.push(dissect.New(cfg), b, func(r *dissect.Record) error {
+	_ = f.decode(dissect.New(cfg), b, func(r *dissect.Record) error {
 		if r.Kind == dissect.KindPayload && r.Spec != nil && r.Spec.CatchAll {
 			ok = false // any bytes would do
 		}

@@ -61,11 +61,11 @@ var parts = []struct {
 	name string
 	f    func(*bench) error
 }{
-	{"floor", (*bench).floor},
+	{"floor", ofMixes((*bench).floor)},
 	{"start", (*bench).starting},
 	{"tshark", (*bench).tshark},
-	{"jobs", (*bench).jobs},
-	{"costs", (*bench).costs},
+	{"jobs", ofMixes((*bench).jobs)},
+	{"costs", ofMixes((*bench).costs)},
 	{"replay", (*bench).replay},
 	{"growth", (*bench).growth},
 	{"hostile", (*bench).hostile},
@@ -138,9 +138,10 @@ func (b *bench) must(name string, got float64, want goal) {
 
 // A mix is a capture of play with its goal for stats against the floor.
 type mix struct {
-	name, file string
-	n          int // datagrams
-	most       float64
+	name string
+	file string // made if it is empty
+	n    int    // datagrams
+	most float64
 }
 
 // The last mix is a captured battle, ten times.
@@ -150,31 +151,46 @@ const (
 )
 
 // mixes returns the captures of play, the heaviest last.
-func (b *bench) mixes() (all []mix, err error) {
-	all = []mix{
-		{name: "play", n: b.n, most: 1.7},
-		{name: "skirmish", n: b.n / 2, most: 1.8},
-		{name: "battle", n: b.n / 2, most: 2.2},
-		{name: "captured", n: battles * battleLarge, most: 2.2},
-	}
-	for i := range all {
-		if all[i].file, err = b.capture(all[i].name, all[i].n); err != nil {
-			return nil, err
-		}
+func (b *bench) mixes() ([]mix, error) {
+	all := []mix{
+		{"play", "", b.n, 1.7},
+		{"skirmish", "", b.n / 2, 1.8},
+		{"battle", "", b.n / 2, 2.2},
+		{"captured", "", battles * battleLarge, 2.2},
 	}
 	if b.own == "" {
 		return all, nil
 	}
+	n, err := b.count(&subject{args: []string{b.program(), "stats", "-T", "json"}, file: b.own}, `"datagrams":\{"game":(\d+)`)
+	return append(all, mix{filepath.Base(b.own), b.own, n, 2.2}), err
+}
+
+// count runs a program and returns the number in its output that a pattern finds.
+func (b *bench) count(s *subject, pattern string) (int, error) {
+	if err := b.prepare(s); err != nil {
+		return 0, err
+	}
 	var out strings.Builder
-	if _, err := b.ours(b.own, 0, "stats", "-T", "json").once(b.own, &out); err != nil {
-		return nil, err
+	if _, err := s.once(s.file, &out); err != nil {
+		return 0, err
 	}
-	found := regexp.MustCompile(`"datagrams":\{"game":(\d+)`).FindStringSubmatch(out.String())
+	return number(out.String(), pattern)
+}
+
+// number returns the number that a pattern finds in text.
+func number(text, pattern string) (int, error) {
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
 	if found == nil {
-		return nil, fmt.Errorf("%s: no datagrams of the game", b.own)
+		return 0, fmt.Errorf("nothing in the output matches %s", pattern)
 	}
-	n, err := strconv.Atoi(found[1])
-	return append(all, mix{name: filepath.Base(b.own), file: b.own, n: n, most: 2.2}), err
+	return strconv.Atoi(found[1])
+}
+
+// of returns bcdissect as a subject that reads a mix.
+func (b *bench) of(m mix, args ...string) *subject {
+	s := b.ours(m.name, m.n, args...)
+	s.file = m.file
+	return s
 }
 
 func (b *bench) program() string { return filepath.Join(b.dir, "bcdissect") }
@@ -212,8 +228,9 @@ type subject struct {
 	env  []string
 	n    int // datagrams that it reads; for slow programs those after the first few
 
-	start string // a tiny capture; its time is subtracted
+	kind  string // of the capture that is made for it
 	file  string
+	start string // a tiny capture; its time is subtracted
 
 	runs []usage
 }
@@ -244,8 +261,22 @@ func (s *subject) once(file string, out io.Writer) (u usage, err error) {
 	return u, nil
 }
 
-// measure runs all subjects in turn.
-func (b *bench) measure(subjects ...*subject) error {
+// prepare makes the capture of a subject.
+func (b *bench) prepare(s *subject) (err error) {
+	if s.file == "" && s.kind != "" {
+		s.file, err = b.capture(s.kind, s.n)
+	}
+	return err
+}
+
+// compare runs all subjects in turn, and writes the measurements with ratios to the
+// first.
+func (b *bench) compare(title string, subjects ...*subject) error {
+	for _, s := range subjects {
+		if err := b.prepare(s); err != nil {
+			return err
+		}
+	}
 	for range b.rounds {
 		for _, s := range subjects {
 			u, err := s.once(s.file, nil)
@@ -262,6 +293,7 @@ func (b *bench) measure(subjects ...*subject) error {
 			s.runs = append(s.runs, u)
 		}
 	}
+	b.table(title, subjects)
 	return nil
 }
 
@@ -296,54 +328,42 @@ func (s *subject) perDatagram(i int) float64 {
 	return float64(s.runs[i].cpu.Nanoseconds()) / float64(s.n)
 }
 
+// cost returns the processor time for a datagram in nanoseconds.
+func (s *subject) cost() float64 { return median(len(s.runs), s.perDatagram) }
+
 // over returns the ratio of processor times per datagram to another subject.
 func (s *subject) over(other *subject) float64 {
 	return median(len(s.runs), func(i int) float64 { return s.perDatagram(i) / other.perDatagram(i) })
 }
 
-// table writes the measurements, with ratios to one of the subjects.
-func (b *bench) table(title string, to *subject, subjects ...*subject) {
+// table writes the measurements, with ratios to the first of the subjects.
+func (b *bench) table(title string, subjects []*subject) {
 	fmt.Fprintf(b.out, "\n%s (%d rounds)\n%-44s %10s %10s %10s %9s %8s\n", title, b.rounds, "", "CPU s", "wall s", "ns/dgram", "peak MiB", "ratio")
 	for _, s := range subjects {
 		fmt.Fprintf(b.out, "%-44s %10.3f %10.3f %10.0f %9.1f %8.2f\n", s.name, s.cpu().Seconds(), s.wall().Seconds(),
-			median(len(s.runs), s.perDatagram), s.peak(), s.over(to))
+			s.cost(), s.peak(), s.over(subjects[0]))
 	}
 }
 
-// ours returns bcdissect as a subject.
-func (b *bench) ours(file string, n int, args ...string) *subject {
-	return &subject{
-		name: "bcdissect " + strings.Join(args, " "), args: append([]string{b.program()}, args...),
-		file: file, n: n,
-	}
+// ours returns bcdissect as a subject that reads a capture of a kind.
+func (b *bench) ours(kind string, n int, args ...string) *subject {
+	return &subject{name: "bcdissect " + strings.Join(args, " "), args: append([]string{b.program()}, args...), kind: kind, n: n}
 }
 
 // floor compares the program with the minimum work for a capture.
-func (b *bench) floor() error {
-	mixes, err := b.mixes()
-	if err != nil {
+func (b *bench) floor(m mix) error {
+	ours := []*subject{
+		b.of(m, "stats", "-j", "1"), b.of(m, "stats"), b.of(m, "stats", "-j", "1", "--verify"),
+		b.of(m, "read", "-T", "json", "-j", "1", "-o", os.DevNull), b.of(m, "read", "-j", "1", "-o", os.DevNull),
+	}
+	if need("tcpdump") != nil {
+		return b.compare(m.name+", without a floor: tcpdump is not installed", ours...)
+	}
+	floor := &subject{name: "tcpdump -w " + os.DevNull, args: []string{"tcpdump", "-w", os.DevNull, "-r"}, kind: m.name, file: m.file, n: m.n}
+	if err := b.compare(m.name+", against tcpdump, which only reads and writes", append([]*subject{floor}, ours...)...); err != nil {
 		return err
 	}
-	for _, m := range mixes {
-		ours := []*subject{
-			b.ours(m.file, m.n, "stats", "-j", "1"), b.ours(m.file, m.n, "stats"), b.ours(m.file, m.n, "stats", "-j", "1", "--verify"),
-			b.ours(m.file, m.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull), b.ours(m.file, m.n, "read", "-j", "1", "-o", os.DevNull),
-		}
-		if err := need("tcpdump"); err != nil {
-			if err := b.measure(ours...); err != nil {
-				return err
-			}
-			b.table(m.name+", without a floor: tcpdump is not installed", ours[0], ours...)
-			continue
-		}
-		floor := &subject{name: "tcpdump -w " + os.DevNull, args: []string{"tcpdump", "-w", os.DevNull, "-r"}, file: m.file, n: m.n}
-		all := append([]*subject{floor}, ours...)
-		if err := b.measure(all...); err != nil {
-			return err
-		}
-		b.table(m.name+", against tcpdump, which only reads and writes", floor, all...)
-		b.must(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), atMost(m.most))
-	}
+	b.must(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), atMost(m.most))
 	return nil
 }
 
@@ -354,10 +374,9 @@ func (b *bench) starting() error {
 	}
 	ours := &subject{name: "bcdissect version", args: []string{b.program(), "version"}, n: 1}
 	other := &subject{name: "tcpdump --version", args: []string{"tcpdump", "--version"}, n: 1}
-	if err := b.measure(other, ours); err != nil {
+	if err := b.compare("Starting", other, ours); err != nil {
 		return err
 	}
-	b.table("Starting", other, other, ours)
 	b.must("start, ms", ours.cpu().Seconds()*1e3, atMost(8))
 	b.must("start against tcpdump", ours.over(other), atMost(8./7))
 	return nil
@@ -370,20 +389,16 @@ func (b *bench) tshark() error {
 	if err := need("tshark"); err != nil {
 		return err
 	}
-	few, err := b.capture("play", b.few)
-	if err != nil {
-		return err
-	}
 	none, err := b.capture("play", 10)
 	if err != nil {
 		return err
 	}
-	large, err := b.capture("play", b.n)
+	few, err := b.capture("play", b.few)
 	if err != nil {
 		return err
 	}
-	stats, json, table := b.ours(large, b.n, "stats", "-j", "1"), b.ours(large, b.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull),
-		b.ours(large, b.n, "read", "-j", "1", "-o", os.DevNull)
+	stats, json, table := b.ours("play", b.n, "stats", "-j", "1"), b.ours("play", b.n, "read", "-T", "json", "-j", "1", "-o", os.DevNull),
+		b.ours("play", b.n, "read", "-j", "1", "-o", os.DevNull)
 	theirs := func(name, form string, args ...string) *subject {
 		return &subject{
 			name: name, args: append(append([]string{"tshark", "-n"}, args...), "-r"), env: []string{"BC_CIPHER=" + form},
@@ -395,14 +410,13 @@ func (b *bench) tshark() error {
 	fields, ek := theirs("tshark -T fields -e udp.length", "", "-T", "fields", "-e", "udp.length"), theirs("tshark -T ek", "", "-T", "ek")
 
 	for _, t := range []*subject{plain, tabled} {
-		if err := b.agree(few, t); err != nil {
+		if err := b.agree(t); err != nil {
 			return err
 		}
 	}
-	if err := b.measure(stats, json, table, plain, tabled, fields, ek); err != nil {
+	if err := b.compare("Against tshark; its start is taken off", stats, json, table, plain, tabled, fields, ek); err != nil {
 		return err
 	}
-	b.table("Against tshark; its start is taken off", stats, stats, json, table, plain, tabled, fields, ek)
 	for _, g := range []struct {
 		name         string
 		theirs, ours *subject
@@ -420,91 +434,69 @@ func (b *bench) tshark() error {
 }
 
 // agree checks that a program counts as many ship updates as bcdissect.
-func (b *bench) agree(file string, other *subject) error {
-	count := func(s *subject, pattern string) (string, error) {
-		var out strings.Builder
-		if _, err := s.once(file, &out); err != nil {
-			return "", err
-		}
-		found := regexp.MustCompile(pattern).FindStringSubmatch(out.String())
-		if found == nil {
-			return "", fmt.Errorf("%s does not count ship updates", s.name)
-		}
-		return found[1], nil
-	}
-	want, err := count(b.ours(file, 0, "stats", "-T", "json"), `"name":"StateUpdate",[^}]*"total":(\d+)`)
+func (b *bench) agree(other *subject) error {
+	want, err := b.count(b.ours("play", b.few, "stats", "-T", "json"), `"name":"StateUpdate",[^}]*"total":(\d+)`)
 	if err != nil {
 		return err
 	}
-	got, err := count(other, `0x1C (\d+)`)
+	got, err := b.count(other, `0x1C (\d+)`)
 	if err == nil && got != want {
-		err = fmt.Errorf("%s counts %s ship updates, bcdissect %s", other.name, got, want)
+		err = fmt.Errorf("%s counts %d ship updates, bcdissect %d", other.name, got, want)
 	}
 	return err
 }
 
 // jobs compares several processors with one.
-func (b *bench) jobs() error {
-	mixes, err := b.mixes()
-	if err != nil {
-		return err
-	}
-	for _, m := range mixes {
-		for _, args := range [][]string{{"stats"}, {"read", "-T", "json", "-o", os.DevNull}, {"read", "-o", os.DevNull}} {
-			one, two := b.ours(m.file, m.n, append(args, "-j", "1")...), b.ours(m.file, m.n, append(args, "-j", "2")...)
-			if err := b.measure(one, two); err != nil {
-				return err
-			}
-			b.table(m.name+", with two processors; wall time means something on an idle machine only", one, one, two)
-			fmt.Fprintf(b.out, "faster by %.2f, the best rounds of both\n", one.best().Seconds()/two.best().Seconds())
-			b.must(m.name+": "+two.name+" against one processor", two.over(one), atMost(1.15))
-			if args[0] == "stats" {
-				b.must(m.name+": "+two.name+" against one processor, wall time", two.best().Seconds()/one.best().Seconds(), atMost(0.65))
-			}
+func (b *bench) jobs(m mix) error {
+	for _, args := range [][]string{{"stats"}, {"read", "-T", "json", "-o", os.DevNull}, {"read", "-o", os.DevNull}} {
+		one, two := b.of(m, append(args, "-j", "1")...), b.of(m, append(args, "-j", "2")...)
+		if err := b.compare(m.name+", with two processors; wall time means something on an idle machine only", one, two); err != nil {
+			return err
+		}
+		fmt.Fprintf(b.out, "faster by %.2f, the best rounds of both\n", one.best().Seconds()/two.best().Seconds())
+		b.must(m.name+": "+two.name+" against one processor", two.over(one), atMost(1.15))
+		if args[0] == "stats" {
+			b.must(m.name+": "+two.name+" against one processor, wall time", two.best().Seconds()/one.best().Seconds(), atMost(0.65))
 		}
 	}
 	return nil
 }
 
 // costs measures the commands that have a time for a datagram as their goal.
-func (b *bench) costs() error {
-	mixes, err := b.mixes()
-	if err != nil {
+func (b *bench) costs(m mix) error {
+	verify := b.of(m, "stats", "-j", "1", "--verify")
+	columns := b.of(m, "read", "-j", "1", "-T", "csv", "-e", "frame", "-e", "StateUpdate.speed", "-o", os.DevNull)
+	all := b.of(m, "read", "-j", "1", "-V", "-o", os.DevNull)
+	if err := b.compare(m.name+"; processor time for a datagram", verify, columns, all); err != nil {
 		return err
 	}
-	for _, m := range mixes {
-		verify := b.ours(m.file, m.n, "stats", "-j", "1", "--verify")
-		columns := b.ours(m.file, m.n, "read", "-j", "1", "-T", "csv", "-e", "frame", "-e", "StateUpdate.speed", "-o", os.DevNull)
-		all := b.ours(m.file, m.n, "read", "-j", "1", "-V", "-o", os.DevNull)
-		if err := b.measure(verify, columns, all); err != nil {
-			return err
-		}
-		b.table(m.name+"; processor time for a datagram", verify, verify, columns, all)
-		for _, g := range []struct {
-			s    *subject
-			most float64
-		}{{verify, 2500}, {columns, 1200}, {all, 4000}} {
-			b.must(m.name+": "+g.s.name+", ns", median(len(g.s.runs), g.s.perDatagram), atMost(g.most))
-		}
-	}
+	b.must(m.name+": "+verify.name+", ns", verify.cost(), atMost(2500))
+	b.must(m.name+": "+columns.name+", ns", columns.cost(), atMost(1200))
+	b.must(m.name+": "+all.name+", ns", all.cost(), atMost(4000))
 	return nil
+}
+
+// ofMixes does a comparison for each mix.
+func ofMixes(f func(*bench, mix) error) func(*bench) error {
+	return func(b *bench) error {
+		mixes, err := b.mixes()
+		for i := 0; i < len(mixes) && err == nil; i++ {
+			err = f(b, mixes[i])
+		}
+		return err
+	}
 }
 
 // replay measures a comparison of a host with a model. The host of the captured
 // battle conforms.
 func (b *bench) replay() error {
 	for _, n := range []int{1, battles} {
-		file, err := b.capture("captured", n*battleLarge)
-		if err != nil {
-			return err
-		}
-		s := b.ours(file, n*battleLarge, "replay", "--against", "openbc")
-		if err := b.measure(s); err != nil {
-			return err
-		}
+		s := b.ours("captured", n*battleLarge, "replay", "--against", "openbc")
 		name := fmt.Sprintf("replay, %d captured battles", n)
-		b.table(name, s, s)
-		b.must(name+", ns", median(len(s.runs), s.perDatagram), atMost(5000))
+		if err := b.compare(name, s); err != nil {
+			return err
+		}
+		b.must(name+", ns", s.cost(), atMost(5000))
 		b.must(name+", MiB", s.peak(), atMost(64))
 	}
 	return nil
@@ -513,22 +505,17 @@ func (b *bench) replay() error {
 // growth measures time and memory for captures that grow tenfold.
 func (b *bench) growth() error {
 	var all []*subject
-	for n := 10_000; n <= 10*b.n; n *= 10 {
-		file, err := b.capture("play", n)
-		if err != nil {
-			return err
-		}
-		s := b.ours(file, n, "stats", "-j", "1")
+	for n := 10 * b.n; n >= 10_000; n /= 10 {
+		s := b.ours("play", n, "stats", "-j", "1")
 		s.name = fmt.Sprintf("%s, %d datagrams", s.name, n)
 		all = append(all, s)
 	}
-	if err := b.measure(all...); err != nil {
+	if err := b.compare("Growth, the largest first; the ratio is that for a datagram", all...); err != nil {
 		return err
 	}
-	b.table("Growth; the ratio is that for a datagram", all[len(all)-1], all...)
-	if last := len(all) - 1; last > 0 {
+	if len(all) > 1 {
 		fmt.Fprintf(b.out, "the largest takes %.2f times as long as the one before, and %.1f MiB more\n",
-			all[last].over(all[last-1])*float64(all[last].n)/float64(all[last-1].n), all[last].peak()-all[last-1].peak())
+			all[0].over(all[1])*float64(all[0].n)/float64(all[1].n), all[0].peak()-all[1].peak())
 	}
 	return nil
 }
@@ -536,35 +523,26 @@ func (b *bench) growth() error {
 // hostile measures time per byte and memory for captures that fill a reader's
 // state.
 func (b *bench) hostile() error {
-	play, err := b.capture("play", b.n)
-	if err != nil {
-		return err
-	}
-	all := []*subject{b.ours(play, b.n, "stats", "-j", "1")}
+	all := []*subject{b.ours("play", b.n, "stats", "-j", "1")}
 	for _, k := range []struct {
 		kind string
 		n    int
 	}{{"orphans", b.n}, {"flows", b.n}, {"records", max(b.n/200, 1)}, {"crowds", max(b.n/10, 1)}} {
-		file, err := b.capture(k.kind, k.n)
-		if err != nil {
-			return err
-		}
-		s := b.ours(file, k.n, "stats", "-j", "1")
+		s := b.ours(k.kind, k.n, "stats", "-j", "1")
 		s.name = fmt.Sprintf("%s, %d %s", s.name, k.n, k.kind)
 		all = append(all, s)
 	}
 	for _, s := range all { // per byte, not per datagram
+		if err := b.prepare(s); err != nil {
+			return err
+		}
 		info, err := os.Stat(s.file)
 		if err != nil {
 			return err
 		}
 		s.n = int(info.Size())
 	}
-	if err := b.measure(all...); err != nil {
-		return err
-	}
-	b.table("Hostile captures; per byte of the file, not per datagram", all[0], all...)
-	return nil
+	return b.compare("Hostile captures; per byte of the file, not per datagram", all...)
 }
 
 // instructions counts instructions with valgrind, as the difference between two
@@ -588,11 +566,7 @@ func (b *bench) instructions() error {
 		if err := c.Run(); err != nil {
 			return fmt.Errorf("%w: %s", err, said.String())
 		}
-		found := regexp.MustCompile(`Collected : (\d+)`).FindStringSubmatch(said.String())
-		if found == nil {
-			return errors.New("valgrind does not say how many it collected")
-		}
-		if counts[i], err = strconv.Atoi(found[1]); err != nil {
+		if counts[i], err = number(said.String(), `Collected : (\d+)`); err != nil {
 			return err
 		}
 	}

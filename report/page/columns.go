@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/bcdissect/bcdissect/dissect/match"
@@ -11,19 +12,14 @@ import (
 // script reads the columns in the order in which they were written.
 type columns struct{ bytes []byte }
 
-// add writes the column of n numbers.
-func (c *columns) add(n int, value func(i int) int64) {
-	last := int64(0)
-	for i := range n {
-		v := value(i)
-		d := v - last
-		last = v
-		for u := uint64(d)<<1 ^ uint64(d>>63); ; u >>= 7 { // 0, -1, 1, -2 …
-			if u < 0x80 {
-				c.bytes = append(c.bytes, byte(u))
-				break
-			}
-			c.bytes = append(c.bytes, byte(u)|0x80)
+// add writes a column for each of some numbers of rows.
+func add[T any](c *columns, rows []T, numbers ...func(row *T) int64) {
+	for _, number := range numbers {
+		last := int64(0)
+		for i := range rows {
+			v := number(&rows[i])
+			c.bytes = binary.AppendVarint(c.bytes, v-last)
+			last = v
 		}
 	}
 }
@@ -208,73 +204,68 @@ func tracks(all []*match.Match) map[*match.Life][]match.Sample {
 
 // addTrack writes a flight.
 func (c *columns) addTrack(track []match.Sample, b *box) {
-	n := len(track)
-	c.add(n, func(i int) int64 { return thousandths(track[i].T) })
+	add(c, track, func(s *match.Sample) int64 { return thousandths(s.T) })
 	for k := range 3 {
-		c.add(n, func(i int) int64 { return b.steps(k, track[i].At[k]) })
+		add(c, track, func(s *match.Sample) int64 { return b.steps(k, s.At[k]) })
 	}
 	for k := range 3 {
-		c.add(n, func(i int) int64 { return whole(float64(track[i].Forward[k]) * 100) })
+		add(c, track, func(s *match.Sample) int64 { return whole(float64(s.Forward[k]) * 100) })
 	}
 	for k := range 3 {
-		c.add(n, func(i int) int64 { return whole(float64(track[i].Up[k]) * 100) })
+		add(c, track, func(s *match.Sample) int64 { return whole(float64(s.Up[k]) * 100) })
 	}
-	c.add(n, func(i int) int64 { return whole(float64(track[i].Speed) * 10) })
-	c.add(n, func(i int) int64 {
-		if track[i].Cloaked {
-			return 1
-		}
-		return 0
-	})
+	add(c, track, func(s *match.Sample) int64 { return whole(float64(s.Speed) * 10) }, func(s *match.Sample) int64 { return oneIf(s.Cloaked) })
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // addCondition writes the state of hull and shields over time.
 func (c *columns) addCondition(h []match.Condition) {
-	n := len(h)
-	c.add(n, func(i int) int64 { return thousandths(h[i].T) })
-	c.add(n, func(i int) int64 { return share(h[i].Hull) })
+	add(c, h, func(h *match.Condition) int64 { return thousandths(h.T) }, func(h *match.Condition) int64 { return share(h.Hull) })
 	for k := range 6 {
-		c.add(n, func(i int) int64 { return share(h[i].Shields[k]) })
+		add(c, h, func(h *match.Condition) int64 { return share(h.Shields[k]) })
 	}
 }
 
 // addShots writes shots: the end is -1 where it is not known, and whether it hit
 // is 0 for no, 1 for yes, 2 for unknown.
 func (c *columns) addShots(shots []match.Shot) {
-	n := len(shots)
-	c.add(n, func(i int) int64 { return thousandths(shots[i].T) })
-	c.add(n, func(i int) int64 {
-		if shots[i].End == nil {
-			return -1
-		}
-		return thousandths(max(*shots[i].End-shots[i].T, 0))
-	})
-	c.add(n, func(i int) int64 { return int64(shots[i].Life) })
-	c.add(n, func(i int) int64 { return int64(shots[i].Target) })
-	c.add(n, func(i int) int64 { return int64(shots[i].Kind) })
-	c.add(n, func(i int) int64 {
-		switch h := shots[i].Hit; {
-		case h == nil:
-			return 2
-		case *h:
-			return 1
-		}
-		return 0
-	})
+	add(c, shots,
+		func(s *match.Shot) int64 { return thousandths(s.T) },
+		func(s *match.Shot) int64 {
+			if s.End == nil {
+				return -1
+			}
+			return thousandths(max(*s.End-s.T, 0))
+		},
+		func(s *match.Shot) int64 { return int64(s.Life) },
+		func(s *match.Shot) int64 { return int64(s.Target) },
+		func(s *match.Shot) int64 { return int64(s.Kind) },
+		func(s *match.Shot) int64 {
+			if s.Hit == nil {
+				return 2
+			}
+			return oneIf(*s.Hit)
+		})
 }
 
 // addLine writes the quality of a connection over time.
 func (c *columns) addLine(points []match.LinePoint) {
-	n := len(points)
-	c.add(n, func(i int) int64 { return thousandths(points[i].T) })
-	c.add(n, func(i int) int64 {
-		if points[i].RTT < 0 {
-			return -1
-		}
-		return whole(float64(points[i].RTT) * 1e4) // tenths of a millisecond
-	})
-	c.add(n, func(i int) int64 { return int64(points[i].Lost) })
-	c.add(n, func(i int) int64 { return int64(points[i].Resent) })
-	c.add(n, func(i int) int64 { return int64(points[i].Updates) })
-	c.add(n, func(i int) int64 { return thousandths(float64(points[i].Silence)) })
+	add(c, points,
+		func(p *match.LinePoint) int64 { return thousandths(p.T) },
+		func(p *match.LinePoint) int64 {
+			if p.RTT < 0 {
+				return -1
+			}
+			return whole(float64(p.RTT) * 1e4) // tenths of a millisecond
+		},
+		func(p *match.LinePoint) int64 { return int64(p.Lost) },
+		func(p *match.LinePoint) int64 { return int64(p.Resent) },
+		func(p *match.LinePoint) int64 { return int64(p.Updates) },
+		func(p *match.LinePoint) int64 { return thousandths(float64(p.Silence)) })
 }

@@ -69,20 +69,19 @@ ends in _MESSAGE in the game) and the names of other documents alike.
 * **Direction**: C>S from a client to the host, S>C from the host to clients.
 * **Relay**: the host's rule for the message of a client.
 `, code("bcdissect opcodes"))
-	for _, m := range relayMeanings {
-		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
-	}
-	p.printf("* **Of its own accord**: why hosts send it, other than as a copy of a client's message or as the answer to one.\n")
-	for _, m := range madeMeanings {
-		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
-	}
-	p.printf("* **Step of a join**: the part of a client's join that it belongs to.\n")
-	for _, m := range stepMeanings {
-		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
-	}
-	p.printf("* **Evidence**: the certainty of the layout.\n")
-	for _, m := range evidenceMeanings {
-		p.printf("  * %s: %s.\n", code(m.word), m.meaning)
+	for _, list := range []struct {
+		head string
+		all  []meaning
+	}{
+		{"", relayMeanings},
+		{"* **Of its own accord**: why hosts send it, other than as a copy of a client's message or as the answer to one.\n", madeMeanings},
+		{"* **Step of a join**: the part of a client's join that it belongs to.\n", stepMeanings},
+		{"* **Evidence**: the certainty of the layout.\n", evidenceMeanings},
+	} {
+		p.printf("%s", list.head)
+		for _, m := range list.all {
+			p.printf("  * %s: %s.\n", code(m.word), m.meaning)
+		}
 	}
 	p.printf("* **Length**: in bytes, with the opcode.\n\n")
 }
