@@ -86,7 +86,7 @@ const maxSome = 1000
 // final error and the number of frames. through, if not nil, wraps the reader.
 func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []packet.Datagram, frames int, packed bool, err error) {
 	t.Helper()
-	var r *File
+	var r *Series
 	var from io.Reader = bytes.NewReader(b)
 	if through != nil {
 		from = through(from)
@@ -96,7 +96,7 @@ func readSome(t *testing.T, b []byte, through func(io.Reader) io.Reader) (all []
 			return
 		}
 		defer r.Close()
-		if packed = r.packed; !packed {
+		if packed = r.open[0].packed; !packed {
 			all, err = datagrams(t, r)
 			return
 		}

@@ -121,7 +121,11 @@ func TestPcapgoLoses(t *testing.T) {
 	if err != nil || w.Flush() != nil {
 		t.Fatal(err)
 	}
-	if f, err := NewReader("test", &out); err != nil || errors.Is(f.lookAhead(), ErrDamaged) || f.frames.(*pcapngReader).links[0].kind != 20 {
+	s, err := NewReader("test", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := s.open[0]; errors.Is(f.lookAhead(), ErrDamaged) || f.frames.(*pcapngReader).links[0].kind != 20 {
 		t.Errorf("got %v", err)
 	}
 }

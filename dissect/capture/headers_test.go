@@ -19,11 +19,12 @@ import (
 func TestAgainstGopacket(t *testing.T) {
 	for _, name := range allCaptures(t) {
 		t.Run(name, func(t *testing.T) {
-			f, err := Open(fixtures.Path(name), nil)
+			s, err := Open(fixtures.Path(name), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
+			defer s.Close()
+			f := s.open[0]
 			for {
 				err := f.frames.next(&f.frame)
 				if errors.Is(err, io.EOF) || errors.Is(err, ErrCut) {

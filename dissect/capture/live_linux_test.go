@@ -138,7 +138,7 @@ func framesOf(t *testing.T, name string) (all [][]byte) {
 	}
 	for {
 		var one frame
-		if err := f.frames.next(&one); errors.Is(err, io.EOF) {
+		if err := f.open[0].frames.next(&one); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
 			t.Fatal(err)
@@ -258,7 +258,7 @@ func TestLiveVLAN(t *testing.T) {
 	}
 	for i, want := range sent {
 		var got frame
-		if err := f.frames.next(&got); err != nil {
+		if err := f.open[0].frames.next(&got); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got.data, want[:min(64, len(want))]) || got.full != len(want) {

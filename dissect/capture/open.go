@@ -14,17 +14,15 @@ import (
 // stdinName is the name of standard input in errors.
 const stdinName = "standard input"
 
-// A File reads the datagrams of one capture file.
-type File struct {
-	packetReader
-	name     string
-	closers  []func() error
-	frames   frameReader
-	packed   bool
-	frame    frame
-	err      error // result of all later calls of Next
-	decoder  *decoder
-	progress *progress
+// A file is one capture file of a series.
+type file struct {
+	name    string
+	closers []func() error
+	frames  frameReader
+	packed  bool
+	frame   frame
+	err     error // result of all later calls of Next
+	decoder *decoder
 
 	given string // name in the series
 	index int    // in the series
@@ -36,19 +34,21 @@ type File struct {
 
 // Open opens the named capture file, or stdin if the name is "-". It fails if
 // the file is not a capture or ends before its first frame.
-func Open(name string, stdin io.Reader) (*File, error) {
-	p := new(progress)
-	p.expect([]string{name}, stdin)
-	return open(name, stdin, new(decoder), p, nil)
-}
+func Open(name string, stdin io.Reader) (*Series, error) { return OpenAll([]string{name}, stdin) }
 
 // NewReader reads a capture from r. The name is for errors.
-func NewReader(name string, r io.Reader) (*File, error) {
-	return newFile(name, r, new(decoder), new(progress), nil)
+func NewReader(name string, r io.Reader) (*Series, error) {
+	s := newSeries()
+	f, err := newFile(name, r, &s.decoder, &s.progress, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.open = []*file{f}
+	return s, nil
 }
 
 // open makes a file with shared frame counting, defragmentation and progress.
-func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*File, error) {
+func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*file, error) {
 	if name == "-" {
 		return newFile(stdinName, stdin, d, p, tap)
 	}
@@ -63,9 +63,8 @@ func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*File
 	return newFile(name, r, d, p, tap, r.Close)
 }
 
-func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers ...func() error) (*File, error) {
-	f := &File{name: name, closers: closers, decoder: d, progress: p, tap: tapper{Tap: tap}}
-	f.packetReader = packetReader{d, f.Next, func() *frame { return &f.frame }}
+func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers ...func() error) (*file, error) {
+	f := &file{name: name, closers: closers, decoder: d, tap: tapper{Tap: tap}}
 	f.frame.time = time.Unix(0, 0).UTC() // for a first frame without a time
 	if err := f.recognise(newBuffer(&counter{r, p})); err != nil {
 		_ = f.Close()
@@ -74,7 +73,7 @@ func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers
 	return f, nil
 }
 
-func (f *File) recognise(b *buffer) error {
+func (f *file) recognise(b *buffer) error {
 	inner, err := unpack(b)
 	var header *packedError
 	if errors.As(err, &header) { // report the start of the file, although the unpacker may have read ahead
@@ -125,21 +124,13 @@ func (f *File) recognise(b *buffer) error {
 	return f.foreign(head)
 }
 
-// Next implements [Source].
-func (f *File) Next() (*packet.Datagram, error) {
-	if err := f.each(notMore, nil); err != nil {
-		return nil, err
-	}
-	return &f.decoder.datagram, nil
-}
-
 // errLater reports a frame that comes after the end of its file's turn.
 var errLater = errors.New("later")
 
 // each passes one datagram after another to take. It returns nil if take
 // returned false, errLater before the first frame after until, and otherwise the
 // reason for the end. until may be nil.
-func (f *File) each(take func(*packet.Datagram) bool, until *moment) error {
+func (f *file) each(take func(*packet.Datagram) bool, until *moment) error {
 	for {
 		if !f.ahead {
 			if err := f.lookAhead(); err != nil {
@@ -161,7 +152,7 @@ func (f *File) each(take func(*packet.Datagram) bool, until *moment) error {
 }
 
 // lookAhead reads a frame, which is then ahead.
-func (f *File) lookAhead() error {
+func (f *file) lookAhead() error {
 	if f.err != nil {
 		return f.err
 	}
@@ -174,13 +165,13 @@ func (f *File) lookAhead() error {
 }
 
 // head returns the time of the frame that is ahead.
-func (f *File) head() moment { return momentOf(f.frame.time) }
+func (f *file) head() moment { return momentOf(f.frame.time) }
 
 // notMore takes a single datagram.
 func notMore(*packet.Datagram) bool { return false }
 
 // stopped turns the error of a frame reader into a sentence.
-func (f *File) stopped(err error) error {
+func (f *file) stopped(err error) error {
 	var s *stop
 	if errors.As(err, &s) {
 		s.inFrame = s.inFrame && !f.among // it would have another number
@@ -189,8 +180,8 @@ func (f *File) stopped(err error) error {
 	return err
 }
 
-// Close implements [Source]. It leaves standard input open.
-func (f *File) Close() error {
+// Close closes the file, but leaves standard input open.
+func (f *file) Close() error {
 	var first error
 	for len(f.closers) > 0 {
 		last := len(f.closers) - 1
@@ -202,16 +193,9 @@ func (f *File) Close() error {
 	return first
 }
 
-// Stats counts the frames read so far.
-func (f *File) Stats() Stats { return f.decoder.stats(f.progress) }
-
-// Progress returns the number of bytes read and the size of the file, 0 if
-// unknown. It may be called while Next runs.
-func (f *File) Progress() (read, size int64) { return f.progress.get() }
-
 // foreign returns the error for a file that is not a capture, with its format
 // if the content shows it.
-func (f *File) foreign(head []byte) error {
+func (f *file) foreign(head []byte) error {
 	begins := fmt.Sprintf("begins with % x", head[:min(len(head), 8)])
 	hint := guess(head)
 	if hint == "" && strings.HasSuffix(strings.ToLower(f.name), ".etl") {

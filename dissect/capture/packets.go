@@ -12,14 +12,12 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// Files, series and live captures are sources of packets for other programs that
+// Series of files and live captures are sources of packets for other programs that
 // use gopacket: pass one and its LinkType to [gopacket.NewPacketSource]. In the
 // other direction, [FromPackets] reads the datagrams of any such source.
 var (
-	_ gopacket.PacketDataSource         = (*File)(nil)
 	_ gopacket.PacketDataSource         = (*Series)(nil)
 	_ gopacket.PacketDataSource         = (*Live)(nil)
-	_ gopacket.ZeroCopyPacketDataSource = (*File)(nil)
 	_ gopacket.ZeroCopyPacketDataSource = (*Series)(nil)
 	_ gopacket.ZeroCopyPacketDataSource = (*Live)(nil)
 )
@@ -86,17 +84,8 @@ func (r *packetReader) ZeroCopyReadPacketData() (data []byte, ci gopacket.Captur
 	}
 }
 
-// LinkType returns the link type of the next packet. In a pcapng file, later ones
-// may have other types.
-func (f *File) LinkType() LinkType {
-	if !f.ahead && f.lookAhead() != nil {
-		return 0
-	}
-	return f.frame.linkType()
-}
-
 // LinkType returns the link type of the next packet. Later ones may have other
-// types.
+// types, also in one pcapng file.
 func (s *Series) LinkType() LinkType {
 	for s.err == nil {
 		f, _ := s.turn()

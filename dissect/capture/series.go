@@ -11,7 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
-// A Series reads several capture files as one stream: frame numbers continue,
+// A Series reads the datagrams of one capture file, or of several as one stream: frame numbers continue,
 // and IP fragments are joined across files, so that a rotated capture reads
 // like a single file. Files that can be read again are merged by time. Each
 // file's frames stay in their order; of frames of the same time, those of the
@@ -26,9 +26,9 @@ type Series struct {
 	merge    bool    // they have a start
 	several  bool
 	stdin    io.Reader
-	open     []*File // in the order of their starts
+	open     []*file // in the order of their starts
 	opened   int     // files so far
-	current  *File   // the last one that was read
+	current  *file   // the last one that was read
 	until    moment  // end of its turn
 	late     bool    // a file was opened too late, since too many were open
 	err      error   // result of all later calls of Next
@@ -55,8 +55,8 @@ func OpenAll(names []string, stdin io.Reader) (*Series, error) {
 
 // OpenTapped is OpenAll with a tap, which also sees the first section.
 func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
-	s := &Series{several: len(names) > 1, stdin: stdin, tap: tap}
-	s.packetReader = packetReader{&s.decoder, s.Next, func() *frame { return &s.current.frame }}
+	s := newSeries()
+	s.several, s.stdin, s.tap = len(names) > 1, stdin, tap
 	s.queue, s.merge = inputs(names)
 	s.progress.expect(names, stdin)
 	s.advance()
@@ -64,6 +64,12 @@ func OpenTapped(names []string, stdin io.Reader, tap Tap) (*Series, error) {
 		return nil, s.troubles
 	}
 	return s, nil
+}
+
+func newSeries() *Series {
+	s := new(Series)
+	s.packetReader = packetReader{&s.decoder, s.Next, func() *frame { return &s.current.frame }}
+	return s
 }
 
 // inputs returns the files in the order of their first frames, which they begin
@@ -144,7 +150,7 @@ func (s *Series) Each(take func(*packet.Datagram) bool) error {
 // turn returns the file with the earliest frame, and whether its turn ends: at
 // s.until a frame of another file follows. It returns no file if one was opened,
 // or if one was found to have ended.
-func (s *Series) turn() (first *File, ends bool) {
+func (s *Series) turn() (first *file, ends bool) {
 	if len(s.open) == 0 {
 		s.advance()
 		return nil, false
@@ -196,7 +202,7 @@ func (s *Series) turn() (first *File, ends bool) {
 }
 
 // turnTo prepares for reading from a file.
-func (s *Series) turnTo(f *File) {
+func (s *Series) turnTo(f *file) {
 	f.among = len(s.open) > 1
 	if f == s.current {
 		return
@@ -211,9 +217,9 @@ func (s *Series) turnTo(f *File) {
 }
 
 // end closes a file that has ended with an error.
-func (s *Series) end(f *File, err error) {
+func (s *Series) end(f *file, err error) {
 	_ = f.Close() // nothing was written
-	s.open = slices.DeleteFunc(s.open, func(o *File) bool { return o == f })
+	s.open = slices.DeleteFunc(s.open, func(o *file) bool { return o == f })
 	if errors.Is(err, io.EOF) {
 		return
 	}

@@ -165,7 +165,7 @@ func TestSeriesMerge(t *testing.T) {
 		tap := &describing{}
 		f, err := newFile("test", bytes.NewReader(b), new(decoder), new(progress), tap)
 		for err == nil {
-			_, err = f.Next()
+			err = f.each(notMore, nil)
 		}
 		for i, text := range tap.frames {
 			all = append(all, located{tap.stamps[i], n, text})

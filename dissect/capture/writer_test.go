@@ -112,7 +112,7 @@ func TestWriterRoundTrip(t *testing.T) {
 			var w *Writer
 			for {
 				var one frame
-				if err := f.frames.next(&one); errors.Is(err, io.EOF) {
+				if err := f.open[0].frames.next(&one); errors.Is(err, io.EOF) {
 					break
 				} else if err != nil {
 					t.Fatal(err)
