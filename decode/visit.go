@@ -255,6 +255,18 @@ type Visitor interface {
 	End(g *Group)
 }
 
+// A FieldFunc is a visitor that sees the fields, wherever they stand.
+type FieldFunc func(f *Field)
+
+// Field implements [Visitor].
+func (see FieldFunc) Field(f *Field) { see(f) }
+
+// Begin implements [Visitor].
+func (FieldFunc) Begin(*Group) {}
+
+// End implements [Visitor].
+func (FieldFunc) End(*Group) {}
+
 // FlagNames are the names of the bits of a flags byte, bit 0 first.
 type FlagNames []string
 

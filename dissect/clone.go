@@ -36,10 +36,9 @@ func (r *Record) Clone() *Record {
 	}
 	c.Player, c.Author = r.Player.Clone(), r.Author.Clone()
 	if r.Session != nil {
-		f := frozen{r: r, players: map[numbered]*Player{}, objects: map[wire.ObjectID]object{}}
+		f := frozen{map[numbered]*Player{}, map[wire.ObjectID]object{}}
 		var w decode.Viewer
-		r.Visit(&w, &f)
-		f.r = nil
+		r.Visit(&w, decode.FieldFunc(func(v *decode.Field) { f.know(r, v) }))
 		c.Session = &f
 	}
 	return &c
@@ -58,26 +57,18 @@ type object struct {
 	known bool
 }
 
-// frozen is a session's knowledge of the players and objects in a record. It is
-// also the visitor that collects it.
+// frozen is a session's knowledge of the players and objects in a record.
 type frozen struct {
-	r       *Record
 	players map[numbered]*Player
 	objects map[wire.ObjectID]object
 }
 
-// Begin implements [decode.Visitor].
-func (f *frozen) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (f *frozen) End(*decode.Group) {}
-
-// Field implements [decode.Visitor].
-func (f *frozen) Field(v *decode.Field) {
-	switch s := f.r.Session; {
+// know stores what the session of a record knows about a field.
+func (f *frozen) know(r *Record, v *decode.Field) {
+	switch s := r.Session; {
 	case v.Who != decode.NoPlayer:
 		n := v.Whole()
-		by := v.Who.In(f.r.Writer, f.r.Dir == ToHost)
+		by := v.Who.In(r.Writer, r.Dir == ToHost)
 		f.players[numbered{by, n}] = s.Player(by, n).Clone()
 	case v.Kind == decode.KindObject:
 		id := wire.ObjectID(v.Uint)

@@ -219,28 +219,15 @@ func (r *Record) AppendObject(dst []byte, id wire.ObjectID) []byte {
 // names by a number, "" if no field does or the player is unknown. The meaning
 // of the number depends on the field and on who wrote it. The name comes from
 // the network: escape it before it reaches a terminal.
-func (r *Record) PlayerName(number int32) string {
-	f := playerFinder{record: r, number: int64(number)}
+func (r *Record) PlayerName(number int32) (name string) {
 	var w decode.Viewer
-	r.Visit(&w, &f)
-	return f.name
+	r.Visit(&w, decode.FieldFunc(func(f *decode.Field) {
+		if n := f.Whole(); f.Who != decode.NoPlayer && n == int64(number) && name == "" {
+			name = r.playerBy(f.Who, n)
+		}
+	}))
+	return name
 }
-
-// A playerFinder finds the first field that names a player by a number.
-type playerFinder struct {
-	record *Record
-	number int64
-	name   string
-}
-
-func (v *playerFinder) Field(f *decode.Field) {
-	if n := f.Whole(); f.Who != decode.NoPlayer && n == v.number && v.name == "" {
-		v.name = v.record.playerBy(f.Who, n)
-	}
-}
-
-func (v *playerFinder) Begin(*decode.Group) {}
-func (v *playerFinder) End(*decode.Group)   {}
 
 // playerBy returns the name of the player with a number, "" if unknown.
 func (r *Record) playerBy(who decode.Who, n int64) string {
@@ -269,35 +256,19 @@ func (r *Record) Visit(w *decode.Viewer, v decode.Visitor) {
 
 // NamesObject reports whether a field of the record is an object or a part of
 // it, such as a weapon of a ship.
-func (r *Record) NamesObject(w *decode.Viewer, id wire.ObjectID) bool {
-	v := objectFinder{id: id, session: r.Session}
-	r.Visit(w, &v)
-	return v.found
+func (r *Record) NamesObject(w *decode.Viewer, id wire.ObjectID) (found bool) {
+	r.Visit(w, decode.FieldFunc(func(f *decode.Field) {
+		if f.Kind != decode.KindObject || found {
+			return
+		}
+		part := wire.ObjectID(f.Uint)
+		if found = part == id; !found && r.Session != nil {
+			ship, ok := r.Session.ShipOf(part)
+			found = ok && ship == id
+		}
+	}))
+	return found
 }
-
-type objectFinder struct {
-	id      wire.ObjectID
-	session Resolver
-	found   bool
-}
-
-func (v *objectFinder) Field(f *decode.Field) {
-	if f.Kind != decode.KindObject || v.found {
-		return
-	}
-	id := wire.ObjectID(f.Uint)
-	if id == v.id {
-		v.found = true
-		return
-	}
-	if v.session != nil {
-		ship, ok := v.session.ShipOf(id)
-		v.found = ok && ship == v.id
-	}
-}
-
-func (v *objectFinder) Begin(*decode.Group) {}
-func (v *objectFinder) End(*decode.Group)   {}
 
 // Game reports whether the record counts in frequencies: a complete game
 // message that is not a duplicate.

@@ -11,19 +11,6 @@ const (
 	ActionOutside               // too far ahead: dropped
 )
 
-// String returns the action in lower case.
-func (a Action) String() string {
-	switch a {
-	case ActionAccept:
-		return "accept"
-	case ActionSeen:
-		return "seen"
-	case ActionOutside:
-		return "outside"
-	}
-	return "?"
-}
-
 // window is the maximum distance of a sequence number from the expected one.
 const window = 0x4000
 

@@ -31,11 +31,3 @@ func TestClassifyExamples(t *testing.T) {
 		})
 	}
 }
-
-func TestActionString(t *testing.T) {
-	for a, want := range map[Action]string{ActionAccept: "accept", ActionSeen: "seen", ActionOutside: "outside", 9: "?"} {
-		if got := a.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}

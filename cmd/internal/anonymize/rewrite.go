@@ -72,6 +72,8 @@ type rewriter struct {
 	out []byte   // of the current message
 	in  []byte   // the same as it was
 
+	covered int // bytes of in up to the end of the last field that is not blank
+
 	others   int // frames without a datagram of the game
 	pieces   int // frames of datagrams in IP fragments
 	blocks   int // of pcapng, other than frames and interfaces
@@ -351,25 +353,25 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 // fields rewrites the fields of a message, the payload or the body in, into out.
 func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
 	w.in, w.out = in, out
-	v := fieldWriter{rewriter: w}
+	w.covered = 0
 	game := r.Payload != nil && len(in) > 0
 	if game {
-		v.covered = 1
+		w.covered = 1
 		out[0] = in[0] // the opcode, which is no field
 	}
 	keepRest := w.keepRest || r.Status == dissect.StatusUnresolved // the numbers of a ship of unknown class
 	if keepRest {
 		copy(out, in)
 	}
-	r.Visit(&w.viewer, &v)
-	if keepRest || v.covered >= len(in) {
+	r.Visit(&w.viewer, decode.FieldFunc(w.field))
+	if keepRest || w.covered >= len(in) {
 		return
 	}
 	lead := 0
 	if n := len(r.Rest); r.Message != nil && n > 0 && n <= len(in) {
 		lead = w.lead(r, len(in)-n)
 	}
-	w.blank(len(in) - v.covered - lead)
+	w.blank(len(in) - w.covered - lead)
 }
 
 // lead fills the bytes that do not decode, from at on, so that the message
@@ -430,40 +432,28 @@ func (s shipOnly) Ship(wire.ObjectID) *ship.Class { return s.class }
 // Base implements [decode.Env].
 func (s shipOnly) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
 
-// A fieldWriter copies the fields of a message, private ones as pseudonyms.
-type fieldWriter struct {
-	*rewriter
-	covered int // bytes up to the end of the last field that is not blank
-}
-
-// Field implements [decode.Visitor].
-func (v *fieldWriter) Field(f *decode.Field) {
-	if f.Off < 0 || f.End > len(v.in) || f.Off >= f.End {
+// field copies a field of a message, a private one as a pseudonym.
+func (w *rewriter) field(f *decode.Field) {
+	if f.Off < 0 || f.End > len(w.in) || f.Off >= f.End {
 		return
 	}
 	if f.Kind == decode.KindBytes {
 		return // opaque
 	}
-	copy(v.out[f.Off:f.End], v.in[f.Off:f.End])
-	v.covered += max(f.End-f.Off, 0)
+	copy(w.out[f.Off:f.End], w.in[f.Off:f.End])
+	w.covered += max(f.End-f.Off, 0)
 	lo, hi := f.Span()
 	switch {
 	case f.Kind == decode.KindIPv4:
-		v.ip(v.out[lo:hi])
-	case f.Privacy != decode.Public && f.Privacy != decode.ChatLine, f.Privacy == decode.ChatLine && !v.keepChat:
-		copy(v.out[lo:hi], v.text(f.Privacy, v.in[lo:hi], isWide(f.Kind)))
+		w.ip(w.out[lo:hi])
+	case f.Privacy != decode.Public && f.Privacy != decode.ChatLine, f.Privacy == decode.ChatLine && !w.keepChat:
+		copy(w.out[lo:hi], w.text(f.Privacy, w.in[lo:hi], isWide(f.Kind)))
 	case f.Privacy == decode.ChatLine:
-		v.namesIn(v.out[lo:hi])
+		w.namesIn(w.out[lo:hi])
 	case f.Kind.Type() == decode.TypeText:
-		v.public(v.in[lo:hi])
+		w.public(w.in[lo:hi])
 	}
 }
-
-// Begin implements [decode.Visitor].
-func (v *fieldWriter) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (v *fieldWriter) End(*decode.Group) {}
 
 func isWide(k decode.Kind) bool { return k == decode.KindWStr32 || k == decode.KindWStrz }
 

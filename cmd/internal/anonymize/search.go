@@ -165,7 +165,7 @@ func (s *search) Frame(f *capture.Frame) {
 			game = true
 			s.mark(r.Offset, r.Offset+r.Transport.Size)
 			if s.base = r.Offset + r.Transport.Size; r.Kind == dissect.KindMessage && !r.Transport.Fragment {
-				r.Visit(&s.viewer, s)
+				r.Visit(&s.viewer, decode.FieldFunc(s.field))
 			}
 		}
 		return nil
@@ -177,8 +177,8 @@ func (s *search) Frame(f *capture.Frame) {
 	s.in(cipher.Decrypt(nil, f.Datagram.Payload), 0, s.numbers)
 }
 
-// Field implements [decode.Visitor]: it marks numbers.
-func (s *search) Field(f *decode.Field) {
+// field marks numbers.
+func (s *search) field(f *decode.Field) {
 	if f.Kind.Type() < decode.TypeText {
 		s.mark(s.base+f.Off, s.base+f.End)
 	}
@@ -189,12 +189,6 @@ func (s *search) mark(lo, hi int) {
 		s.numbers[i] = true
 	}
 }
-
-// Begin implements [decode.Visitor].
-func (s *search) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (s *search) End(*decode.Group) {}
 
 // file searches a file.
 func (s *search) file(name string) error {

@@ -400,7 +400,7 @@ func (c *client) base() wire.ObjectID { return wire.FirstObject(c.Slot) }
 func (c *client) adapt(text string) []byte {
 	body := unhex(text)
 	res := gameMessage(body).decoded()
-	new(decode.Viewer).Show(res.Message, body, 1, res.Dialect, eachField(func(f *decode.Field) {
+	new(decode.Viewer).Show(res.Message, body, 1, res.Dialect, decode.FieldFunc(func(f *decode.Field) {
 		id := wire.ObjectID(f.Uint)
 		if slot, owned := id.Slot(); f.Kind == decode.KindObject && owned && slot == 0 {
 			binary.LittleEndian.PutUint32(body[f.Off:], uint32(id-wire.FirstObject(0)+c.base()))
@@ -408,18 +408,6 @@ func (c *client) adapt(text string) []byte {
 	}))
 	return body
 }
-
-// An eachField visits the fields of a message.
-type eachField func(f *decode.Field)
-
-// Field implements [decode.Visitor].
-func (see eachField) Field(f *decode.Field) { see(f) }
-
-// Begin implements [decode.Visitor].
-func (eachField) Begin(*decode.Group) {}
-
-// End implements [decode.Visitor].
-func (eachField) End(*decode.Group) {}
 
 // ship returns the creation of a ship of the client's, with an object id.
 func (c *client) ship(creation string, id wire.ObjectID) []byte {

@@ -578,7 +578,7 @@ func watchUnborn() watcher {
 			return false, nil
 		}
 		of := -1 // the slot of the first object
-		r.Visit(&viewer, eachField(func(f *decode.Field) {
+		r.Visit(&viewer, decode.FieldFunc(func(f *decode.Field) {
 			if slot, owned := wire.ObjectID(f.Uint).Slot(); f.Kind == decode.KindObject && owned && of < 0 {
 				of = slot
 			}

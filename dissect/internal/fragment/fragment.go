@@ -41,21 +41,6 @@ const (
 	Invalid                 // not stored: Err has the reason
 )
 
-// String returns the status in lower case.
-func (s Status) String() string {
-	switch s {
-	case Pending:
-		return "pending"
-	case Complete:
-		return "complete"
-	case Duplicate:
-		return "duplicate"
-	case Invalid:
-		return "invalid"
-	}
-	return "?"
-}
-
 // The reasons for Invalid.
 var (
 	ErrIndex    = errors.New("fragment index out of range")
