@@ -46,7 +46,80 @@ func (t *T) play(c *Case) (err error) {
 			return err
 		}
 	}
-	return c.run(t)
+	return t.steps(c.run)
+}
+
+// A stop ends a case at the first step that fails, as in package testing. Only
+// functions that steps runs may panic with one.
+type stop struct{ err error }
+
+// steps runs the steps of a case, and returns why they ended early.
+func (t *T) steps(run func(*T)) (err error) {
+	defer func() {
+		switch end := recover().(type) {
+		case nil:
+		case stop:
+			err = end.err
+		default:
+			panic(end)
+		}
+	}()
+	run(t)
+	return nil
+}
+
+// must returns the result of a step that has to succeed.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(stop{err})
+	}
+	return v
+}
+
+// need skips the case unless ok.
+func need(ok bool, format string, args ...any) {
+	if !ok {
+		panic(stop{&other{Skip, fmt.Sprintf(format, args...)}})
+	}
+}
+
+// happened ends the case as NOT SEEN unless ok.
+func happened(ok bool, why string) {
+	if !ok {
+		panic(stop{&other{NotSeen, why}})
+	}
+}
+
+// expect fails the case unless ok: something else was expected. The arguments
+// after the expectation are what came: messages, or texts.
+func (t *T) expect(ok bool, expected string, came ...any) {
+	t.expectKnown(ok, false, expected, came...)
+}
+
+// expectKnown is expect. known says whether a failure is the difference of OpenBC
+// that cases.txt documents of the case.
+func (t *T) expectKnown(ok, known bool, expected string, came ...any) {
+	if !ok {
+		t.fails(known, expected, came...)
+	}
+}
+
+// fails fails the case.
+func (t *T) fails(known bool, expected string, came ...any) {
+	f := t.fail(expected, came...)
+	f.documented = known
+	panic(stop{f})
+}
+
+// none expects that no messages came.
+func (t *T) none(expected string, came messages) { t.expect(len(came) == 0, expected, came) }
+
+// prove is expect for what the host does wrong whatever the network lost, repeated or
+// delayed.
+func (t *T) prove(ok bool, expected string, came ...any) {
+	if !ok {
+		panic(stop{t.proves(expected, came...)})
+	}
 }
 
 // A failure says that the host breaks the rule.
@@ -73,8 +146,6 @@ type other struct {
 func (o *other) Error() string { return o.why }
 
 func skip(format string, args ...any) error { return &other{Skip, fmt.Sprintf(format, args...)} }
-
-func unseen(format string, args ...any) error { return &other{NotSeen, fmt.Sprintf(format, args...)} }
 
 // mostCame bounds how many messages a failure lists.
 const mostCame = 12
@@ -121,23 +192,14 @@ type note struct {
 	frames []int
 }
 
-// provesNotes returns that the host did all that was noted, nil if nothing was.
-func (t *T) provesNotes(expected string, list []note) error {
-	if len(list) == 0 {
-		return nil
-	}
+// proveNone expects that nothing was noted.
+func (t *T) proveNone(expected string, list []note) {
 	var came []any
 	for _, n := range list {
 		t.show(n.frames...)
 		came = append(came, n.text)
 	}
-	return t.proves(expected, came...)
-}
-
-// known says whether a failure is the documented difference of OpenBC.
-func (f *failure) known(yes bool) *failure {
-	f.documented = yes
-	return f
+	t.prove(len(list) == 0, expected, came...)
 }
 
 // show notes frames that show the case.

@@ -54,13 +54,13 @@ func (s *sample) toCase() Case {
 	spec, name := msg.Catalog().Lookup(s.op), fmt.Sprintf("%02X", uint8(s.op))
 	c := Case{
 		ID: "N-" + name, Title: name + " not passed on", Rule: name + " from a client is passed on to nobody.",
-		Source: "TRANSPORT 11.1, 11.3", Grade: s.grade, players: 3, run: func(t *T) error { return notPassedOn(t, s.op, s.bodies[0]) },
+		Source: "TRANSPORT 11.1, 11.3", Grade: s.grade, players: 3, run: func(t *T) { notPassedOn(t, s.op, s.bodies[0]) },
 	}
 	switch {
 	case s.forwarded():
 		c.ID, c.Title = "R-"+name, name+" forwarded"
 		c.Rule = name + " goes unchanged and reliably to every other client in the game, in order, and not to its sender."
-		c.Source, c.compare, c.run = "TRANSPORT 11.1, 11.2", name, func(t *T) error { return forwarded(t, s.op, s.bodies) }
+		c.Source, c.compare, c.run = "TRANSPORT 11.1, 11.2", name, func(t *T) { forwarded(t, s.op, s.bodies) }
 	case spec.Dir == decode.FromClient: // a capture can show that it is consumed: hosts send none of their own
 		c.watch = func() watcher { return watchNever(s.op) }
 	case spec.Need == decode.NeedAll:
@@ -96,7 +96,7 @@ func gameCases() []Case {
 	)
 }
 
-func forwarded(t *T, op decode.Opcode, texts []string) error {
+func forwarded(t *T, op decode.Opcode, texts []string) {
 	p := t.p
 	if t.c != nil {
 		p = append([]*client{t.c}, p...)
@@ -108,29 +108,22 @@ func forwarded(t *T, op decode.Opcode, texts []string) error {
 		p[0].say(b)
 	}
 	t.settle(p[0], p...)
-	if p[0].count(bodies[0]) > 0 {
-		return t.fail(fmt.Sprintf("no %02X back to its sender", uint8(op)), p[0].games(op))
-	}
+	t.expect(p[0].count(bodies[0]) == 0, fmt.Sprintf("no %02X back to its sender", uint8(op)), p[0].games(op))
 	for _, o := range p[1:] {
 		at := -1
 		for _, b := range bodies {
 			list := o.copies(b)
 			if len(list) == 0 || len(list) > 1 && msg.Catalog().Lookup(op).Made != decode.MadeByStock {
 				dropped := len(bodies) > 1 && bytes.Equal(b, bodies[1]) && every(p[1:], func(o *client) bool { return o.count(b) == 0 })
-				return t.fail(fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(op)).known(dropped)
+				t.fails(dropped, fmt.Sprintf("one copy of %X at %s", b, o.name), o.strange(op))
 			}
-			if !list[0].Reliable {
-				return t.fail("a reliable copy", list)
-			}
+			t.expect(list[0].Reliable, "a reliable copy", list)
 			i := slices.IndexFunc(o.delivered, func(m *message) bool { return bytes.Equal(m.Body, b) })
-			if i < at {
-				return t.fail("the copies in order", o.games(op))
-			}
+			t.expect(i >= at, "the copies in order", o.games(op))
 			at = i
 			t.show(list[0].frame)
 		}
 	}
-	return nil
 }
 
 // strange returns the messages of an opcode, or, if there are none, all that are
@@ -142,7 +135,7 @@ func (c *client) strange(op decode.Opcode) messages {
 	return c.delivered.where(func(m *message) bool { return m.game() && !m.is(msg.OpChat) })
 }
 
-func notPassedOn(t *T, op decode.Opcode, text string) error {
+func notPassedOn(t *T, op decode.Opcode, text string) {
 	c := t.p[0]
 	if t.c != nil {
 		c = t.c
@@ -161,13 +154,10 @@ func notPassedOn(t *T, op decode.Opcode, text string) error {
 		plain = plain && len(list) == copies && copies <= 1
 		found = append(found, list...)
 	}
-	if len(found) > 0 {
-		return t.fail(fmt.Sprintf("%02X at nobody", uint8(op)), found).known(plain)
-	}
-	return nil
+	t.expectKnown(len(found) == 0, plain, fmt.Sprintf("%02X at nobody", uint8(op)), found)
 }
 
-func chatToAll(t *T) error {
+func chatToAll(t *T) {
 	const words = 20 // of a line that is long, but no more than one message
 	texts := []string{"hello", strings.Repeat("hello ", words)}
 	lines := [][]byte{t.p[0].chat(texts[0]), t.p[0].chat(texts[1])}
@@ -179,18 +169,15 @@ func chatToAll(t *T) error {
 		list := o.copies(line)
 		return len(list) == 1 && list[0].Reliable
 	}
+	changed := every(t.p, func(o *client) bool {
+		return passed(o, t.p[0].authored(texts[0])) && passed(o, t.p[0].authored(texts[1]))
+	})
 	for _, o := range t.p {
-		for i, body := range lines {
-			if !passed(o, body) {
-				changed := every(t.p, func(o *client) bool {
-					return passed(o, t.p[0].authored(texts[0])) && passed(o, t.p[0].authored(texts[1]))
-				})
-				return t.fail(fmt.Sprintf("one reliable copy of %X at %s", lines[i], o.name), o.games(msg.OpChat)).known(changed)
-			}
+		for _, body := range lines {
+			t.expectKnown(passed(o, body), changed, fmt.Sprintf("one reliable copy of %X at %s", body, o.name), o.games(msg.OpChat))
 			t.show(o.copies(body)[0].frame)
 		}
 	}
-	return nil
 }
 
 // authored returns a line of chat with the client's slot as the author, as OpenBC passes it on.
@@ -212,11 +199,9 @@ func (c *client) team(n uint8) []byte {
 	return encode(msg.OpTeam, &msg.Team{Player: int32(c.ID), Team: n})
 }
 
-func teamChat(t *T) error {
+func teamChat(t *T) {
 	p := t.p
-	if len(p) < 3 {
-		return skip("needs three clients")
-	}
+	need(len(p) >= 3, "needs three clients")
 	for i, o := range p {
 		o.say(o.team(uint8(i / 2)))
 	}
@@ -237,42 +222,30 @@ func teamChat(t *T) error {
 		if i == 2 {
 			want = 0
 		}
-		if o.count(body) != want {
-			return t.fail(fmt.Sprintf("%d copies of %X at %s", want, body, o.name), o.games(msg.OpTeamChat)).known(toAll)
-		}
+		t.expectKnown(o.count(body) == want, toAll, fmt.Sprintf("%d copies of %X at %s", want, body, o.name), o.games(msg.OpTeamChat))
 	}
-	return nil
 }
 
-func teamChoice(t *T) error {
+func teamChoice(t *T) {
 	body := t.p[0].team(0)
 	t.p[0].say(body)
 	t.settle(t.p[0], t.p...)
 	if o := without(t.p, body); o != nil {
 		notEchoed := t.p[0].count(body) == 0 && without(t.p[1:], body) == nil
-		return t.fail(fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam)).known(notEchoed)
+		t.fails(notEchoed, fmt.Sprintf("one copy of %X at %s", body, o.name), o.games(msg.OpTeam))
 	}
-	return nil
 }
 
-func creationCopied(t *T) error {
-	loading, err := t.loaded()
-	if err != nil {
-		return err
-	}
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+func creationCopied(t *T) {
+	loading := must(t.loaded())
+	c := must(t.joined())
 	t.settle(c, t.p...)
 	body := c.ship(akira, c.base())
 	c.creates(akira)
 	others := append(slices.Clone(t.p), loading)
 	t.until(t.soon(), func() bool { return every(others, func(o *client) bool { return o.count(body) > 0 }) })
 	t.settle(c, append(t.p, c)...)
-	if list := c.copies(body); len(list) > 0 {
-		return t.fail("no copy back to the sender", list)
-	}
+	t.none("no copy back to the sender", c.copies(body))
 	for _, o := range others {
 		list := o.copies(body)
 		if len(list) != 1 {
@@ -280,25 +253,21 @@ func creationCopied(t *T) error {
 			if o == loading { // the last of them
 				who += ", which has not said 2A"
 			}
-			return t.fail("one unchanged copy at "+who, o.games(msg.OpObjectCreateTeam)).known(o == loading && len(o.creations(c.base())) == 0)
+			t.fails(o == loading && len(o.creations(c.base())) == 0, "one unchanged copy at "+who, o.games(msg.OpObjectCreateTeam))
 		}
 		t.show(list[0].frame)
 	}
-	return nil
 }
 
-func entryVerified(t *T) error {
+func entryVerified(t *T) {
 	t.c.creates(akira)
 	t.settle(t.c, append(t.p, t.c)...)
 	want := encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: t.c.base()})
 	none := len(gamesOf(append(t.p, t.c), msg.OpVerifyEnterSet)) == 0
 	for _, o := range append(t.p, t.c) {
-		if o.count(want) != 1 {
-			return t.fail(fmt.Sprintf("one copy of %X at %s", want, o.name), o.strange(msg.OpVerifyEnterSet)).known(none)
-		}
+		t.expectKnown(o.count(want) == 1, none, fmt.Sprintf("one copy of %X at %s", want, o.name), o.strange(msg.OpVerifyEnterSet))
 		t.show(o.copies(want)[0].frame)
 	}
-	return nil
 }
 
 // asks has a client ask for an object.
@@ -306,28 +275,22 @@ func (c *client) asks(id wire.ObjectID) {
 	c.say(encode(msg.OpRequestObject, &msg.RequestObject{Object: id}))
 }
 
-func objectRequested(t *T) error {
+func objectRequested(t *T) {
 	id := t.p[0].base()
 	t.p[1].asks(id)
 	t.settle(t.p[1], t.p...)
-	if list := t.p[1].creations(id); len(list) != 1 {
-		return t.fail(fmt.Sprintf("one creation of %08X", uint32(id)), t.p[1].strange(msg.OpObjectCreateTeam))
-	}
-	if list := gamesOf(slices.Concat(t.p[:1], t.p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam); len(list) > 0 {
-		return t.fail("an answer to the asker alone", list)
-	}
-	return nil
+	list := t.p[1].creations(id)
+	t.expect(len(list) == 1, fmt.Sprintf("one creation of %08X", uint32(id)), t.p[1].strange(msg.OpObjectCreateTeam))
+	t.none("an answer to the asker alone", gamesOf(slices.Concat(t.p[:1], t.p[2:]), msg.OpObjectCreate, msg.OpObjectCreateTeam))
 }
 
-func unknownRequested(t *T) error {
+func unknownRequested(t *T) {
 	const unknown = 0x3FEEEEEE
 	t.p[1].asks(unknown)
 	t.settle(t.p[1], t.p...)
-	if list := t.p[1].games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpVerifyEnterSet, msg.OpDestroyObject); len(list) > 0 {
-		answer := t.p[1].count(encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: unknown}))
-		return t.fail("silence", list).known(answer == 1 && len(list) == 1)
-	}
-	return nil
+	list := t.p[1].games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpVerifyEnterSet, msg.OpDestroyObject)
+	answer := t.p[1].count(encode(msg.OpVerifyEnterSet, &msg.VerifyEnterSet{Object: unknown}))
+	t.expectKnown(len(list) == 0, answer == 1 && len(list) == 1, "silence", list)
 }
 
 // second returns the id of the client's second ship, which comes after all objects of the first.
@@ -346,26 +309,23 @@ func (t *T) respawned() (*client, error) {
 	return c, err
 }
 
-func olderRequested(t *T) error {
+func olderRequested(t *T) {
 	first, second := t.c.base(), t.c.second()
 	t.p[0].forget()
 	t.p[0].asks(first)
 	t.settle(t.p[0], t.p[0])
-	if list := t.p[0].creations(second); len(list) > 0 {
-		return t.fail(fmt.Sprintf("%08X or silence", uint32(first)), list).known(len(list) == 1)
-	}
-	return nil
+	list := t.p[0].creations(second)
+	t.expectKnown(len(list) == 0, len(list) == 1, fmt.Sprintf("%08X or silence", uint32(first)), list)
 }
 
-func nextShip(t *T) error {
+func nextShip(t *T) {
 	body := t.c.ship(akira, t.c.second())
 	if o := without(t.p, body); o != nil {
-		return t.fail(fmt.Sprintf("one unchanged creation of %08X at %s", uint32(t.c.second()), o.name), o.games(msg.OpObjectCreateTeam))
+		t.fails(false, fmt.Sprintf("one unchanged creation of %08X at %s", uint32(t.c.second()), o.name), o.games(msg.OpObjectCreateTeam))
 	}
-	return nil
 }
 
-func onlyInGame(t *T) error {
+func onlyInGame(t *T) {
 	for _, s := range samples {
 		if s.op == msg.OpStartFiring || s.op == msg.OpTorpedoFire {
 			t.p[0].say(t.p[0].adapt(s.bodies[0]))
@@ -377,18 +337,12 @@ func onlyInGame(t *T) error {
 		return m.is(msg.OpChat, msg.OpScoreChange) ||
 			m.game() && m.opcode() >= msg.OpHostEvent && m.opcode() <= msg.OpStateUpdate && !m.is(msg.OpCollisionSetting)
 	})
-	if len(early) > 0 {
-		return t.fail("creations alone before 2A", early[0]).known(true)
-	}
-	return nil
+	t.expectKnown(len(early) == 0, true, "creations alone before 2A", early[:min(1, len(early))])
 }
 
-func orderUnderLoss(t *T) error {
+func orderUnderLoss(t *T) {
 	const lines, lossPerMille = 200, 50
-	p, err := t.players(2, lines+10)
-	if err != nil {
-		return err
-	}
+	p := must(t.players(2, lines+10))
 	p[1].loss = lossPerMille
 	var want []string
 	for i := range lines {
@@ -398,10 +352,8 @@ func orderUnderLoss(t *T) error {
 		t.wait(25e6)
 	}
 	t.until(60e9, func() bool { return len(p[1].linesOf("loss")) >= lines })
-	if got := p[1].linesOf("loss"); !slices.Equal(got, want) {
-		return t.fail("200 lines, each once and in order", fmt.Sprintf("%d lines, the first that differs is %d", len(got), firstDifference(got, want)))
-	}
-	return nil
+	got := p[1].linesOf("loss")
+	t.expect(slices.Equal(got, want), "200 lines, each once and in order", fmt.Sprintf("%d lines, the first that differs is %d", len(got), firstDifference(got, want)))
 }
 
 func firstDifference(a, b []string) int {

@@ -47,30 +47,22 @@ func joinCases() []Case {
 
 var allRounds = []uint8{0, 1, 2, 3, msg.LastRound}
 
-func fiveRounds(t *T) error {
+func fiveRounds(t *T) {
 	for i, want := range allRounds {
-		if !t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 }) {
-			return t.fail(fmt.Sprintf("a request of round %d", want), t.c.all())
-		}
+		t.expect(t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 }), fmt.Sprintf("a request of round %d", want), t.c.all())
 		if i < 2 {
 			t.wait(betweenAll)
 		}
 		list := t.c.games(msg.OpChecksumRequest)
-		if t.c.Asked[0] != want || len(list) != i+1 {
-			return t.fail(fmt.Sprintf("round %d, and no further one before it is answered", want), list)
-		}
+		t.expect(t.c.Asked[0] == want && len(list) == i+1, fmt.Sprintf("round %d, and no further one before it is answered", want), list)
 		t.c.answers(t.answerBody(want))
 	}
-	if !t.until(t.soon(), func() bool { return t.c.Loaded }) {
-		return t.fail("28, 00 and 01 after round 255", t.c.all())
-	}
-	if list := t.c.games(msg.OpChecksumRequest); len(list) != len(allRounds) {
-		return t.fail("five requests", list)
-	}
-	return nil
+	t.expect(t.until(t.soon(), func() bool { return t.c.Loaded }), "28, 00 and 01 after round 255", t.c.all())
+	list := t.c.games(msg.OpChecksumRequest)
+	t.expect(len(list) == len(allRounds), "five requests", list)
 }
 
-func roundTexts(t *T) error {
+func roundTexts(t *T) {
 	want := []string{
 		"\x20\x00\x08\x00scripts/\x07\x00App.pyc\x20",
 		"\x20\x01\x08\x00scripts/\x0C\x00Autoexec.pyc\x20",
@@ -80,81 +72,55 @@ func roundTexts(t *T) error {
 	}
 	list := t.c.games(msg.OpChecksumRequest)
 	for i, h := range list {
-		if i < len(want) && string(h.Body) != want[i] {
-			return t.fail(fmt.Sprintf("%X", want[i]), h)
+		if i < len(want) {
+			t.expect(string(h.Body) == want[i], fmt.Sprintf("%X", want[i]), h)
 		}
 		t.show(h.frame)
 	}
-	if len(list) < len(want) {
-		return t.fail("five requests", list)
-	}
-	return nil
+	t.expect(len(list) >= len(want), "five requests", list)
 }
 
-func requestWithAccept(t *T) error {
+func requestWithAccept(t *T) {
 	t.c.Name = "" // it tells none
 	t.c.connect()
 	t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 })
 	accepts, asks := t.c.accepts(), t.c.games(msg.OpChecksumRequest)
-	switch {
-	case len(accepts) == 0:
-		return skip("no accept came")
-	case len(asks) == 0:
-		return t.fail("a request of round 0 without a name", t.c.all())
-	}
+	need(len(accepts) > 0, "no accept came")
+	t.expect(len(asks) > 0, "a request of round 0 without a name", t.c.all())
 	const within = 1.25
 	ask, _ := read[*msg.ChecksumRequest](asks[0])
-	if d := asks[0].at.Sub(accepts[0].at).Seconds(); d > within || ask.Round != 0 {
-		return t.fail("round 0 within a second of the accept", fmt.Sprintf("after %.2f s", d), asks[0])
-	}
+	d := asks[0].at.Sub(accepts[0].at).Seconds()
+	t.expect(d <= within && ask.Round == 0, "round 0 within a second of the accept", fmt.Sprintf("after %.2f s", d), asks[0])
 	t.show(accepts[0].frame, asks[0].frame)
-	return nil
 }
 
-func answersAccepted(t *T) error {
+func answersAccepted(t *T) {
 	for i, round := range allRounds {
 		if !t.until(t.soon(), func() bool { return len(t.c.Asked) > 0 || t.c.Phase == relay.ClientGone }) || len(t.c.Asked) == 0 {
-			if i == 0 {
-				return skip("no request came")
-			}
-			return t.fail(fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), t.c.all())
+			need(i != 0, "no request came")
+			t.fails(false, fmt.Sprintf("the answer to round %d to be accepted", allRounds[i-1]), t.c.all())
 		}
 		t.c.answers(t.answerBody(round))
 	}
-	if !t.until(t.soon(), func() bool { return t.c.Loaded || len(t.c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0 }) || !t.c.Loaded {
-		return t.fail("the answer to round 255 to be accepted", t.c.all())
-	}
-	return nil
+	t.expect(t.until(t.soon(), func() bool { return t.c.Loaded || len(t.c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0 }) && t.c.Loaded, "the answer to round 255 to be accepted", t.c.all())
 }
 
-func completion(t *T) error {
+func completion(t *T) {
 	p, _ := t.players(2, fewNumbers) // if there can be any
-	c, err := t.atRound(msg.LastRound)
-	if err != nil {
-		return err
-	}
+	c := must(t.atRound(msg.LastRound))
 	c.answers(t.answerBody(msg.LastRound))
 	want := []decode.Opcode{msg.OpChecksumComplete, msg.OpSettings, msg.OpGameInit}
 	t.until(t.soon(), func() bool { return len(c.games(want...)) >= len(want) })
 	list := c.games(want...)
 	for _, m := range list {
-		if !m.Reliable {
-			return t.fail("28, 00 and 01 reliably", m)
-		}
+		t.expect(m.Reliable, "28, 00 and 01 reliably", m)
 	}
-	if !slices.EqualFunc(list, want, func(m *message, op decode.Opcode) bool { return m.is(op) }) {
-		return t.fail("28, 00 and 01, in this order", list)
-	}
+	t.expect(slices.EqualFunc(list, want, func(m *message, op decode.Opcode) bool { return m.is(op) }), "28, 00 and 01, in this order", list)
 	for _, m := range list {
-		if !m.is(msg.OpSettings) && len(m.Body) != 1 {
-			return t.fail("one byte", m)
-		}
+		t.expect(m.is(msg.OpSettings) || len(m.Body) == 1, "one byte", m)
 	}
-	if list := gamesOf(p, want...); len(list) > 0 {
-		return t.fail("28, 00 and 01 to the newcomer alone", list)
-	}
+	t.none("28, 00 and 01 to the newcomer alone", gamesOf(p, want...))
 	t.show(list[0].frame, list[1].frame, list[2].frame)
-	return nil
 }
 
 // oddSettings says in which way a 00 is not as the game writes it; "" if it is.
@@ -182,18 +148,15 @@ func oddSettings(body []byte) string {
 	return ""
 }
 
-func settings(t *T) error {
+func settings(t *T) {
 	for _, h := range t.c.games(msg.OpSettings) {
 		m, _ := read[*msg.Settings](h)
-		if odd := oddSettings(h.Body); odd != "" {
-			return t.fail(odd, h)
-		}
-		if told, ok := t.r.game.Get("missionscript"); ok && string(m.Mission) != told.Raw() {
-			return t.fail(fmt.Sprintf("the mission that queries are told, %q", told.Raw()), h)
-		}
+		odd := oddSettings(h.Body)
+		t.expect(odd == "", odd, h)
+		told, ok := t.r.game.Get("missionscript")
+		t.expect(!ok || string(m.Mission) == told.Raw(), fmt.Sprintf("the mission that queries are told, %q", told.Raw()), h)
 		t.show(h.frame)
 	}
-	return nil
 }
 
 // plays reports whether the client has a slot, as far as it knows.
@@ -212,82 +175,54 @@ func (t *T) taken() map[int]bool {
 	return m
 }
 
-func lowestSlot(t *T) error {
+func lowestSlot(t *T) {
 	n, _, err := t.counted()
 	// The host may still wait for clients of the suite if their goodbyes were lost.
 	for begun := t.now(); err == nil && n > len(t.taken()) && t.now().Sub(begun) < t.soon(); n, _, err = t.counted() {
 		t.wait(shortWait)
 	}
-	if err != nil {
-		return err
-	}
-	switch own := len(t.taken()); {
-	case n < own:
-		return skip("the host says %d players, but %d of the suite's clients are in the game: see Q-5", n, own)
-	case n > own:
-		return skip("others are in the game: the host says %d players, %d of them are the suite's", n, own)
-	}
+	must(n, err)
+	own := len(t.taken())
+	need(n >= own, "the host says %d players, but %d of the suite's clients are in the game: see Q-5", n, own)
+	need(n <= own, "others are in the game: the host says %d players, %d of them are the suite's", n, own)
 	want := 0
 	for t.taken()[want] {
 		want++
 	}
-	c, err := t.loaded()
-	if err != nil {
-		return err
-	}
-	if c.Slot != want && (want != 0 || c.Slot != 1) { // a host that plays itself has slot 0
-		return t.fail(fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings))
-	}
+	c := must(t.loaded())
+	t.expect(c.Slot == want || !(want != 0 || c.Slot != 1), fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings)) // a host that plays itself has slot 0
 	slots := []int{c.Slot}
 	for _, o := range t.p {
 		slots = append(slots, o.Slot)
 	}
 	slices.Sort(slots)
-	if len(slices.Compact(slots)) != len(t.p)+1 {
-		return t.fail("a slot for each client", fmt.Sprintf("slots %v", slots))
-	}
-	return nil
+	t.expect(len(slices.Compact(slots)) == len(t.p)+1, "a slot for each client", fmt.Sprintf("slots %v", slots))
 }
 
-func quietBeforeReady(t *T) error {
+func quietBeforeReady(t *T) {
 	t.p[0].SendBody(t.now(), false, update(t.p[0]))
 	t.settle(t.p[0], t.p...)
 	t.wait(shortWait)
 	early := t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce, msg.OpHostEvent, msg.OpStateUpdate)
-	if list := t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce); len(list) > 0 {
-		return t.fail("no 35, 17, 06 and 1C before 2A", list)
-	}
+	t.none("no 35, 17, 06 and 1C before 2A", t.c.games(msg.OpMissionInit, msg.OpPlayerAnnounce))
 	t.enter(t.c)
 	t.settle(t.p[0], t.p...)
 	var ready messages
 	for _, o := range append(t.p, t.c) {
-		if list := o.games(msg.OpCollisionSetting); len(list) > 0 {
-			return t.fail("no 16 and no 2A from the host", list)
-		}
+		t.none("no 16 and no 2A from the host", o.games(msg.OpCollisionSetting))
 		ready = append(ready, o.games(msg.OpClientReady)...)
 	}
-	switch {
-	case len(early) > 0:
-		return t.fail("no 35, 17, 06 and 1C before 2A", early).known(true)
-	case len(ready) > 0:
-		return t.fail("no 16 and no 2A from the host", ready).known(len(t.c.games(msg.OpClientReady)) == 0)
-	}
-	return nil
+	t.expectKnown(len(early) == 0, true, "no 35, 17, 06 and 1C before 2A", early)
+	t.expectKnown(len(ready) == 0, len(t.c.games(msg.OpClientReady)) == 0, "no 16 and no 2A from the host", ready)
 }
 
-func missionInit(t *T) error {
+func missionInit(t *T) {
 	t.settle(t.p[0], append(t.p, t.c)...)
 	list := t.c.games(msg.OpMissionInit)
-	if len(list) != 1 {
-		return t.fail("one 35", list)
-	}
+	t.expect(len(list) == 1, "one 35", list)
 	m, exact := read[*msg.MissionInit](list[0])
-	if !exact {
-		return t.fail("35 with 5 bytes, or with 9 if there is a time limit", list)
-	}
-	if list := gamesOf(t.p, msg.OpMissionInit); len(list) > 0 {
-		return t.fail("35 to the newcomer alone", list)
-	}
+	t.expect(exact, "35 with 5 bytes, or with 9 if there is a time limit", list)
+	t.none("35 to the newcomer alone", gamesOf(t.p, msg.OpMissionInit))
 	limit := func(n int) uint8 { // as 35 has it; queries are told a negative number or 0 if there is none
 		if n <= 0 {
 			return msg.Unlimited
@@ -295,18 +230,14 @@ func missionInit(t *T) error {
 		return uint8(n)
 	}
 	if text, ok := t.r.game.Get("system"); ok {
-		if name := names.Systems.Name(uint64(m.System)); name != text.Raw() && named(names.Systems, text.Raw()) {
-			return t.fail(fmt.Sprintf("the system that queries are told, %q", text.Raw()), list)
-		}
+		name := names.Systems.Name(uint64(m.System))
+		t.expect(name == text.Raw() || !named(names.Systems, text.Raw()), fmt.Sprintf("the system that queries are told, %q", text.Raw()), list)
 	}
-	if n, ok := number(&t.r.game, "timelimit"); ok && m.TimeLimit != limit(n) {
-		return t.fail(fmt.Sprintf("the time limit that queries are told, %d: %02X", n, limit(n)), list)
-	}
-	if n, ok := number(&t.r.game, "fraglimit"); ok && m.FragLimit != limit(n) {
-		return t.fail(fmt.Sprintf("the frag limit that queries are told, %d: %02X", n, limit(n)), list)
-	}
+	n, ok := number(&t.r.game, "timelimit")
+	t.expect(!ok || m.TimeLimit == limit(n), fmt.Sprintf("the time limit that queries are told, %d: %02X", n, limit(n)), list)
+	n, ok = number(&t.r.game, "fraglimit")
+	t.expect(!ok || m.FragLimit == limit(n), fmt.Sprintf("the frag limit that queries are told, %d: %02X", n, limit(n)), list)
 	t.show(list[0].frame)
-	return nil
 }
 
 // named reports whether one of the names is the text.
@@ -319,7 +250,7 @@ func named(e names.Enum, text string) bool {
 	return false
 }
 
-func scores(t *T) error {
+func scores(t *T) {
 	t.settle(t.p[0], append(t.p, t.c)...)
 	list, all := t.c.games(msg.OpScore, msg.OpScoreInit), t.c.games(msg.OpMissionInit, msg.OpScore, msg.OpScoreInit)
 	times := map[int32]int{} // by player
@@ -332,32 +263,20 @@ func scores(t *T) error {
 		case *msg.ScoreInit:
 			player = m.Player
 		}
-		if !res.Exact() {
-			return t.fail("37 with 17 bytes, 3F with 18", m)
-		}
-		if times[player]++; times[player] > 1 {
-			return t.fail("each other player's score once", list)
-		}
+		t.expect(res.Exact(), "37 with 17 bytes, 3F with 18", m)
+		times[player]++
+		t.expect(times[player] <= 1, "each other player's score once", list)
 		t.show(m.frame)
 	}
 	for _, o := range t.p {
-		if times[int32(o.ID)] == 0 {
-			return t.fail(fmt.Sprintf("the score of peer %d", o.ID), list)
-		}
-		if list := o.games(msg.OpScore, msg.OpScoreInit); len(list) > 0 {
-			return t.fail("scores to the newcomer alone", list)
-		}
+		t.expect(times[int32(o.ID)] != 0, fmt.Sprintf("the score of peer %d", o.ID), list)
+		t.none("scores to the newcomer alone", o.games(msg.OpScore, msg.OpScoreInit))
 	}
-	switch {
-	case times[int32(t.c.ID)] > 0:
-		return t.fail("each other player's score once, and not the newcomer's", list).known(true)
-	case len(list) < len(all) && !all[0].is(msg.OpMissionInit):
-		return t.fail("scores after 35", all).known(true)
-	}
-	return nil
+	t.expectKnown(times[int32(t.c.ID)] <= 0, true, "each other player's score once, and not the newcomer's", list)
+	t.expectKnown(len(list) >= len(all) || all[0].is(msg.OpMissionInit), true, "scores after 35", all)
 }
 
-func announced(t *T) error {
+func announced(t *T) {
 	t.settle(t.p[0], append(t.p, t.c)...)
 	var present messages // of those who were there, for the newcomer
 	for _, o := range append(t.p, t.c) {
@@ -365,9 +284,7 @@ func announced(t *T) error {
 		players := map[*message]uint8{}
 		for _, m := range list {
 			a, exact := read[*msg.PlayerAnnounce](m)
-			if !exact || a.Class != event.ClassPlayer || a.Code != event.CodeNewPlayerInGame || a.Source != 0 {
-				return t.fail(fmt.Sprintf("1766080000F100800000000000, an object, and id %d", t.c.ID), list)
-			}
+			t.expect(exact && a.Class == event.ClassPlayer && a.Code == event.CodeNewPlayerInGame && a.Source == 0, fmt.Sprintf("1766080000F100800000000000, an object, and id %d", t.c.ID), list)
 			players[m] = a.Player
 		}
 		if o == t.c {
@@ -376,18 +293,13 @@ func announced(t *T) error {
 			}
 			list = list.where(func(m *message) bool { return !slices.Contains(present, m) })
 		}
-		if len(list) != 1 || players[list[0]] != t.c.ID {
-			return t.fail(fmt.Sprintf("one 17 with id %d at everybody", t.c.ID), o.games(msg.OpPlayerAnnounce))
-		}
+		t.expect(len(list) == 1 && players[list[0]] == t.c.ID, fmt.Sprintf("one 17 with id %d at everybody", t.c.ID), o.games(msg.OpPlayerAnnounce))
 		t.show(list[0].frame)
 	}
-	if len(present) > 0 {
-		return t.fail("no 17 for those who were there", present).known(len(present) == len(t.p))
-	}
-	return nil
+	t.expectKnown(len(present) == 0, len(present) == len(t.p), "no 17 for those who were there", present)
 }
 
-func orderOfJoin(t *T) error {
+func orderOfJoin(t *T) {
 	t.settle(t.c, t.c)
 	rank, order := 0, map[decode.Opcode]int{
 		msg.OpMissionInit: 1, msg.OpScore: 2, msg.OpScoreInit: 2, msg.OpTeamScore: 2,
@@ -401,18 +313,11 @@ func orderOfJoin(t *T) error {
 			continue
 		}
 		next := order[m.opcode()]
-		if next < rank {
-			return t.fail("35, scores, objects, then 17", list)
-		}
+		t.expect(next >= rank, "35, scores, objects, then 17", list)
 		rank = next
 	}
-	switch {
-	case len(list) == 0:
-		return skip("nothing of a join came")
-	case early:
-		return t.fail("35, scores, objects, then 17", list).known(list[len(list)-1].is(msg.OpPlayerAnnounce))
-	}
-	return nil
+	need(len(list) > 0, "nothing of a join came")
+	t.expectKnown(!early, list[len(list)-1].is(msg.OpPlayerAnnounce), "35, scores, objects, then 17", list)
 }
 
 // creations returns the creations of an object that a client has got.
@@ -428,53 +333,41 @@ func (c *client) creations(id wire.ObjectID) messages {
 	})
 }
 
-func shipsForNewcomer(t *T) error {
+func shipsForNewcomer(t *T) {
 	before := t.r.spoils()
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+	c := must(t.joined())
 	t.settle(t.p[0], append(t.p, c)...)
 	for _, o := range t.p {
 		list := c.creations(o.base())
-		if len(list) != 1 {
-			return t.fail(fmt.Sprintf("one creation of the ship %08X", uint32(o.base())), c.games(msg.OpObjectCreateTeam))
-		}
-		if m, _ := read[*msg.ObjectCreateTeam](list[0]); m == nil || int(m.Slot) != o.Slot || m.Player != o.ID || !list[0].Reliable {
-			return t.fail(fmt.Sprintf("slot %d and player %d, reliably", o.Slot, o.ID), list)
-		}
+		t.expect(len(list) == 1, fmt.Sprintf("one creation of the ship %08X", uint32(o.base())), c.games(msg.OpObjectCreateTeam))
+		m, _ := read[*msg.ObjectCreateTeam](list[0])
+		t.expect(m != nil && int(m.Slot) == o.Slot && m.Player == o.ID && list[0].Reliable, fmt.Sprintf("slot %d and player %d, reliably", o.Slot, o.ID), list)
 		t.show(list[0].frame)
 	}
 	byFrame := map[int]int{}
 	for _, h := range c.games(msg.OpObjectCreate, msg.OpObjectCreateTeam, msg.OpExplosion) {
-		if byFrame[h.frame]++; byFrame[h.frame] > 1 && t.r.spoils() == before { // messages that waited have the frame of the last one
-			return t.fail("at most one of 02, 03 and 29 in a datagram", h).known(true)
-		}
+		byFrame[h.frame]++
+		t.expectKnown(byFrame[h.frame] <= 1 || t.r.spoils() != before, true, "at most one of 02, 03 and 29 in a datagram", h) // messages that waited have the frame of the last one
 	}
-	return nil
 }
 
-func namesOfOthers(t *T) error {
+func namesOfOthers(t *T) {
 	t.c.Name = ""
 	t.c.connect()
 	knows := func(o *client) bool {
 		return slices.ContainsFunc(t.c.about(transport.NameChange, o.ID), func(m *message) bool { return m.named() == o.name })
 	}
-	if !t.until(t.soon(), func() bool { return every(t.p, knows) }) {
-		foreign := len(t.c.about(transport.NameChange, t.c.ID)) < len(t.c.controls(transport.NameChange))
-		return t.fail("the names of all others", t.c.controls(transport.NameChange)).known(!foreign)
-	}
+	all := t.until(t.soon(), func() bool { return every(t.p, knows) })
+	foreign := len(t.c.about(transport.NameChange, t.c.ID)) < len(t.c.controls(transport.NameChange))
+	t.expectKnown(all, !foreign, "the names of all others", t.c.controls(transport.NameChange))
 	for _, h := range t.c.controls(transport.NameChange) {
 		t.show(h.frame)
 	}
-	return nil
 }
 
-func nameToAll(t *T) error {
+func nameToAll(t *T) {
 	own := t.c.sent(transport.NameChange)
-	if own == nil {
-		return skip("the client did not come to its name")
-	}
+	need(own != nil, "the client did not come to its name")
 	told := func(o *client) bool { return len(o.toldName(own)) > 0 }
 	all := append(t.p, t.c)
 	t.until(t.soon(), func() bool { return every(all, told) })
@@ -483,48 +376,34 @@ func nameToAll(t *T) error {
 			alone := told(t.c) && every(t.p, func(o *client) bool {
 				return !slices.ContainsFunc(o.controls(transport.NameChange), func(m *message) bool { return m.named() == t.c.name })
 			})
-			return t.fail(fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange)).known(alone)
+			t.fails(alone, fmt.Sprintf("the NameChange %X at every client", own.Body), o.controls(transport.NameChange))
 		}
 	}
-	return nil
 }
 
-func nameTaken(t *T) error {
-	c, err := t.loadedAs(strings.ToLower(t.p[0].name))
-	if err != nil {
-		return err
-	}
+func nameTaken(t *T) {
+	c := must(t.loadedAs(strings.ToLower(t.p[0].name)))
 	list := c.games(msg.OpSettings)
-	if len(list) == 0 {
-		return skip("no settings came")
-	}
+	need(len(list) > 0, "no settings came")
 	m := c.renamed()
-	if m == nil || len(m.NewName) == 0 {
-		return t.fail("00 with a new name", list).known(m == nil && oddSettings(list[0].Body) == "")
-	}
+	t.expectKnown(m != nil && len(m.NewName) > 0, m == nil && oddSettings(list[0].Body) == "", "00 with a new name", list)
 	for _, o := range t.p {
-		if strings.EqualFold(wire.WideText(m.NewName), o.name) {
-			return t.fail("a name that nobody has", list)
-		}
+		t.expect(!strings.EqualFold(wire.WideText(m.NewName), o.name), "a name that nobody has", list)
 	}
 	t.show(list[0].frame)
-	return nil
 }
 
 // refused waits for the reaction to an answer that should not pass.
-func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) error {
+func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) {
 	t.until(t.soon(), func() bool { return len(c.games(op)) > 0 || len(c.Asked) > 0 || c.Phase == relay.ClientGone })
-	if len(c.Asked) > 0 {
-		return skip("the host accepts any %s: one without the game's files may", any)
-	}
+	need(len(c.Asked) == 0, "the host accepts any %s: one without the game's files may", any)
 	list := c.games(op)
 	if len(list) == 0 {
 		if op == msg.OpVersionDifferent { // the host may refuse the rest of the answer
-			if _, err := t.atRound(1); err != nil {
-				return skip("the host does not accept the clients' own answer of round 0: list its hashes with --checksums, or let it accept any")
-			}
+			_, err := t.atRound(1)
+			need(err == nil, "the host does not accept the clients' own answer of round 0: list its hashes with --checksums, or let it accept any")
 		}
-		return t.fail(expected, c.all())
+		t.fails(false, expected, c.all())
 	}
 	res, told := list[0].decoded(), ""
 	switch m := res.Message.(type) {
@@ -533,58 +412,41 @@ func (t *T) refused(c *client, op decode.Opcode, expected, text, any string) err
 	case *msg.VersionDifferent:
 		told = string(m.Text)
 	}
-	if !res.Exact() || !strings.HasSuffix(told, text) { // it may name the folder, too
-		return t.fail(expected, list)
-	}
+	t.expect(res.Exact() && strings.HasSuffix(told, text), expected, list) // it may name the folder, too
 	t.wait(betweenAll)
-	if len(c.Asked) > 0 {
-		return t.fail("no further round", c.games(msg.OpChecksumRequest))
-	}
+	t.expect(len(c.Asked) == 0, "no further round", c.games(msg.OpChecksumRequest))
 	t.show(list[0].frame)
-	return nil
 }
 
-func otherVersion(t *T) error {
+func otherVersion(t *T) {
 	m := *t.answer(0)
 	m.VersionHash = 0
 	t.c.answers(bodyOf(&m))
-	return t.refused(t.c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
+	t.refused(t.c, msg.OpVersionDifferent, "23 with the version of the host", "", "version")
 }
 
-func otherFile(t *T) error {
+func otherFile(t *T) {
 	m := *t.answer(0)
-	if len(m.Tree.Files) == 0 {
-		return skip("the clients claim to have no file of round 0")
-	}
+	need(len(m.Tree.Files) > 0, "the clients claim to have no file of round 0")
 	m.Tree.Files = slices.Clone(m.Tree.Files)
 	m.Tree.Files[0].Content ^= 1
 	t.c.answers(bodyOf(&m))
-	return t.refused(t.c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
+	t.refused(t.c, msg.OpChecksumFailed, "22 with App.pyc", "App.pyc", "file")
 }
 
-func missingFile(t *T) error {
+func missingFile(t *T) {
 	c := t.c
 	whole := t.answer(3)
-	if len(whole.Tree.Files) == 0 {
-		return skip("the clients claim to have no file of round 3")
-	}
+	need(len(whole.Tree.Files) > 0, "the clients claim to have no file of round 3")
 	more := *whole
 	more.Tree.Files = append(slices.Clone(whole.Tree.Files), msg.ChecksumFile{Name: names.Hash("conform.pyc"), Content: 1})
 	c.answers(bodyOf(&more))
-	if !t.asked(c, msg.LastRound) {
-		return t.fail("round 255 after an answer with one file more", c.all())
-	}
-	c, err := t.atRound(3)
-	if err != nil {
-		return err
-	}
+	t.expect(t.asked(c, msg.LastRound), "round 255 after an answer with one file more", c.all())
+	c = must(t.atRound(3))
 	less := *whole
 	less.Tree.Files = whole.Tree.Files[:len(whole.Tree.Files)-1]
 	c.answers(bodyOf(&less))
-	if !t.asked(c, msg.LastRound) {
-		return t.fail("round 255 after an answer with one file less", c.all())
-	}
-	return nil
+	t.expect(t.asked(c, msg.LastRound), "round 255 after an answer with one file less", c.all())
 }
 
 // boots returns the BootPlayer messages that came.
@@ -592,14 +454,10 @@ func (c *client) boots() messages {
 	return c.in.where(func(m *message) bool { return m.Type == transport.BootPlayer && len(m.Body) == 2 })
 }
 
-func password(t *T) error {
-	if text, ok := t.r.game.Get("password"); t.r.o.Password == "" || ok && text == "0" {
-		return skip("needs a host with a password, and --password")
-	}
-	c, err := t.stranger()
-	if err != nil {
-		return err
-	}
+func password(t *T) {
+	text, ok := t.r.game.Get("password")
+	need(t.r.o.Password != "" && (!ok || text != "0"), "needs a host with a password, and --password")
+	c := must(t.stranger())
 	for range 3 {
 		c.connects(t.r.nonce(), t.r.o.Password+"?")
 		if t.until(t.soon()/2, func() bool { return len(c.in) > 0 }) {
@@ -607,23 +465,13 @@ func password(t *T) error {
 		}
 	}
 	boots := c.boots()
-	if len(c.in) == 0 && !t.r.connected && t.r.denied >= mostTurned {
-		return skip("nobody could connect: %s", t.r.why)
-	}
-	if len(boots) == 0 || !boots[0].boots(transport.BootPassword, transport.UnassignedPeer) || len(c.accepts()) > 0 {
-		return t.fail("04 07 C0 00 00 02 FF for a wrong password", c.all())
-	}
+	need(len(c.in) > 0 || t.r.connected || t.r.denied < mostTurned, "nobody could connect: %s", t.r.why)
+	t.expect(len(boots) > 0 && boots[0].boots(transport.BootPassword, transport.UnassignedPeer) && len(c.accepts()) == 0, "04 07 C0 00 00 02 FF for a wrong password", c.all())
 	t.show(boots[0].frame)
-	o, err := t.stranger()
-	if err != nil {
-		return err
-	}
+	o := must(t.stranger())
 	o.Password = swapCase(t.r.o.Password)
 	o.connect()
-	if !t.until(t.soon(), func() bool { return o.ID != 0 }) {
-		return t.fail("the password to be accepted in any case of its letters", o.all())
-	}
-	return nil
+	t.expect(t.until(t.soon(), func() bool { return o.ID != 0 }), "the password to be accepted in any case of its letters", o.all())
 }
 
 func swapCase(s string) string {
@@ -633,53 +481,37 @@ func swapCase(s string) string {
 	return strings.ToLower(s)
 }
 
-func fullHost(t *T) error {
+func fullHost(t *T) {
 	n, reply, err := t.counted()
-	if err != nil {
-		return err
-	}
+	must(n, err)
 	limit, ok := number(reply, "maxplayers")
-	if !ok || limit > relay.MaxPlayers {
-		return skip("the host does not tell how many can play")
-	}
+	need(ok && limit <= relay.MaxPlayers, "the host does not tell how many can play")
 	for i := n; i < limit; i++ {
-		if c, err := t.joined(); err != nil {
-			if c != nil && len(c.accepts()) > 0 && len(c.boots()) > 0 {
-				break // a player of the host's own counts for the limit, too
-			}
-			return err
+		c, err := t.joined()
+		if err != nil && c != nil && len(c.accepts()) > 0 && len(c.boots()) > 0 {
+			break // a player of the host's own counts for the limit, too
 		}
+		must(c, err)
 	}
-	c, err := t.stranger()
-	if err != nil {
-		return err
-	}
+	c := must(t.stranger())
 	c.connect()
 	t.answered(func() bool { return len(c.in) > 0 })
 	t.until(t.soon()/2, func() bool { return len(c.boots()) > 0 && len(c.accepts()) > 0 })
 	boots, accepts := c.boots(), c.accepts()
-	if len(accepts) == 0 {
-		unreliably := slices.ContainsFunc(c.in, func(m *message) bool {
-			return m.Type == transport.Standard && !m.Reliable && bytes.Equal(m.Body, unhex("0402"))
-		})
-		return t.fail("an accept, then 04 with reason 3 and the id", c.all()).known(unreliably && len(boots) == 0)
-	}
+	unreliably := slices.ContainsFunc(c.in, func(m *message) bool {
+		return m.Type == transport.Standard && !m.Reliable && bytes.Equal(m.Body, unhex("0402"))
+	})
+	t.expectKnown(len(accepts) > 0, unreliably && len(boots) == 0, "an accept, then 04 with reason 3 and the id", c.all())
 	id := accepts[0].about()
-	if len(boots) == 0 && len(c.Asked) > 0 {
-		return t.fail(fmt.Sprintf("no more clients than %d, the host's maxplayers: 04 with reason 3", limit), c.all())
-	}
-	if len(boots) == 0 || !boots[0].boots(transport.BootFull, id) || !boots[0].HasSeq {
-		return t.fail(fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all())
-	}
+	t.expect(len(boots) > 0 || len(c.Asked) == 0, fmt.Sprintf("no more clients than %d, the host's maxplayers: 04 with reason 3", limit), c.all())
+	t.expect(len(boots) > 0 && boots[0].boots(transport.BootFull, id) && boots[0].HasSeq, fmt.Sprintf("04 with reason 3 and id %d, reliably", id), c.all())
 	t.wait(betweenAll)
-	if i := slices.IndexFunc(c.in, func(m *message) bool { return m.Type == transport.Standard }); i >= 0 {
-		return t.fail("no request of hashes", c.in[i])
-	}
+	games := c.in.where(func(m *message) bool { return m.Type == transport.Standard })
+	t.none("no request of hashes", games[:min(1, len(games))])
 	t.show(accepts[0].frame, boots[0].frame)
-	return nil
 }
 
-func amplification(t *T) error {
+func amplification(t *T) {
 	from := t.r.rec.next()
 	t.c.connects(t.r.nonce(), t.r.o.Password)
 	t.wait(4 * time.Second)
@@ -697,8 +529,5 @@ func amplification(t *T) error {
 			request += m.Len
 		}
 	}
-	if out > 3*in+request {
-		return t.fail(fmt.Sprintf("at most %d bytes for %d", 3*in+request, in), fmt.Sprintf("%d bytes", out))
-	}
-	return nil
+	t.expect(out <= 3*in+request, fmt.Sprintf("at most %d bytes for %d", 3*in+request, in), fmt.Sprintf("%d bytes", out))
 }

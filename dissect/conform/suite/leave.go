@@ -26,26 +26,23 @@ func leaveCases() []Case {
 	}
 }
 
-func orderlyLeave(t *T) error {
+func orderlyLeave(t *T) {
 	before, _, counting := t.counted()
 	id := t.c.ID
 	t.c.Leave(t.now())
-	if !t.until(t.soon(), t.c.hasLeft) {
-		return t.fail("an acknowledgement of the disconnect as a control message", t.c.all())
-	}
+	t.expect(t.until(t.soon(), t.c.hasLeft), "an acknowledgement of the disconnect as a control message", t.c.all())
 	for _, o := range t.p {
 		if !t.until(t.soon(), func() bool { return len(o.about(transport.Disconnect, id)) > 0 }) {
 			told := slices.ContainsFunc(o.games(msg.OpPlayerDeleted), func(m *message) bool { return bytes.HasSuffix(m.Body, []byte(t.c.name)) })
-			return t.fail(fmt.Sprintf("05 with id %d at %s", id, o.name), o.all()).known(told && len(o.controls(transport.Disconnect)) == 0)
+			t.fails(told && len(o.controls(transport.Disconnect)) == 0, fmt.Sprintf("05 with id %d at %s", id, o.name), o.all())
 		}
 		t.show(o.about(transport.Disconnect, id)[0].frame)
 	}
 	if counting == nil {
-		if n, reply, err := t.counted(); err == nil && n != before-1 {
-			return t.fail(fmt.Sprintf("%d players after the leave", before-1), said(reply))
+		if n, reply, err := t.counted(); err == nil {
+			t.expect(n == before-1, fmt.Sprintf("%d players after the leave", before-1), said(reply))
 		}
 	}
-	return nil
 }
 
 // left returns a client that had a ship and left.
@@ -64,7 +61,7 @@ func (t *T) left() (*client, error) {
 	return c, nil
 }
 
-func nameOfLeaver(t *T) error {
+func nameOfLeaver(t *T) {
 	name, ship := wire.Chars(t.c.name), t.c.base()
 	const seconds = 9.5
 	want := encode(msg.OpPlayerDeleted, &msg.PlayerDeleted{Name: name})
@@ -77,30 +74,21 @@ func nameOfLeaver(t *T) error {
 		return o.count(short) == 1 && o.count(deleted) == 1 && o.count(want)+o.count(end) == 0
 	})
 	for _, o := range t.p {
-		if o.count(want) != 1 {
-			return t.fail(fmt.Sprintf("18 with the name, %X", want), o.strange(msg.OpPlayerDeleted)).known(otherwise)
-		}
-		if o.count(end) != 1 {
-			return t.fail(fmt.Sprintf("the end of the ship, %X", end), o.strange(msg.OpHostEvent))
-		}
+		t.expectKnown(o.count(want) == 1, otherwise, fmt.Sprintf("18 with the name, %X", want), o.strange(msg.OpPlayerDeleted))
+		t.expect(o.count(end) == 1, fmt.Sprintf("the end of the ship, %X", end), o.strange(msg.OpHostEvent))
 		t.show(o.copies(want)[0].frame, o.copies(end)[0].frame)
 	}
-	return nil
 }
 
-func no14No17(t *T) error {
+func no14No17(t *T) {
 	deleted := encode(msg.OpDestroyObject, &msg.DestroyObject{Object: t.c.base()})
 	for _, o := range t.p {
 		gone := o.games(msg.OpPlayerAnnounce).where((*message).announcesLeave)
 		both := o.count(deleted) == 1 && len(gone) == 1
-		if list := o.games(msg.OpDestroyObject); len(list) > 0 {
-			return t.fail("no 14", list).known(both && len(list) == 1)
-		}
-		if len(gone) > 0 {
-			return t.fail("no 17 with code 60005", gone)
-		}
+		list := o.games(msg.OpDestroyObject)
+		t.expectKnown(len(list) == 0, both && len(list) == 1, "no 14", list)
+		t.expect(len(gone) == 0, "no 17 with code 60005", gone)
 	}
-	return nil
 }
 
 // announcesLeave reports whether it is a 17 about a player who is gone.
@@ -109,29 +97,20 @@ func (m *message) announcesLeave() bool {
 	return a != nil && a.Code == event.CodeDeletePlayer
 }
 
-func leaveAckRepeated(t *T) error {
+func leaveAckRepeated(t *T) {
 	t.settle(t.c, t.c)
 	t.leaves(t.c)
 	t.wait(6 * time.Second)
 	times := t.c.acksOf(true, t.c.sent(transport.Disconnect).Seq).times()
-	if len(times) < 7 {
-		return t.fail("seven acknowledgements", secondsSince(times))
-	}
-	return nil
+	t.expect(len(times) >= 7, "seven acknowledgements", secondsSince(times))
 }
 
-func slotReused(t *T) error {
+func slotReused(t *T) {
 	slot, id := t.c.Slot, t.c.ID
 	t.leaves(t.c)
-	next, err := t.joined()
-	if err != nil {
-		return err
-	}
-	if next.Slot != slot || next.ID == id {
-		return t.fail(fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings)).
-			known(next.Slot == slot && next.bySlot())
-	}
-	return nil
+	next := must(t.joined())
+	ok, known := next.Slot == slot && next.ID != id, next.Slot == slot && next.bySlot()
+	t.expectKnown(ok, known, fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings))
 }
 
 // A beat is a heartbeat of a host, as its master server gets it.
@@ -162,7 +141,7 @@ func (t *T) master() error {
 
 // leaveAnnounced has a client leave that has been in the game for so long that the host has
 // announced its join.
-func leaveAnnounced(t *T) error {
+func leaveAnnounced(t *T) {
 	const within, late = 10 * time.Second, time.Second
 	t.wait(within + late)
 	before := len(t.r.beats)
@@ -179,10 +158,8 @@ func leaveAnnounced(t *T) error {
 		}
 		return false
 	}) {
-		return nil
+		return
 	}
-	if len(t.r.beats) == 0 {
-		return skip("no heartbeat came: let the host announce its game to %v", t.r.o.Master)
-	}
-	return t.fail(`\heartbeat\ with \statechanged\1 within 10 s`, came...)
+	need(len(t.r.beats) > 0, "no heartbeat came: let the host announce its game to %v", t.r.o.Master)
+	t.fails(false, `\heartbeat\ with \statechanged\1 within 10 s`, came...)
 }

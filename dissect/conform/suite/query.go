@@ -52,75 +52,53 @@ func isPlayer(key string) bool {
 	return ok && err == nil
 }
 
-func statusQuery(t *T) error {
+func statusQuery(t *T) {
 	reply := t.reply
 	keys := keysOf(reply)
 	want := slices.Concat(basicKeys, infoKeys, ruleKeys)
 	got := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "queryid" || k == "final" || isPlayer(k) })
-	if !slices.Equal(got, want) {
-		return t.fail("the keys "+strings.Join(want, ", "), said(reply))
-	}
-	if len(keys) < 2 || keys[len(keys)-1] != "queryid" || keys[len(keys)-2] != "final" {
-		return t.fail(`\final\ and \queryid\N.M at the end`, said(reply))
-	}
+	t.expect(slices.Equal(got, want), "the keys "+strings.Join(want, ", "), said(reply))
+	t.expect(len(keys) >= 2 && keys[len(keys)-1] == "queryid" && keys[len(keys)-2] == "final", `\final\ and \queryid\N.M at the end`, said(reply))
 	for _, want := range [][2]string{{"gamename", "bcommander"}, {"gamever", "60"}, {"final", ""}} {
-		if got, _ := reply.Get(want[0]); got.Raw() != want[1] {
-			return t.fail(fmt.Sprintf("%s to be %q", want[0], want[1]), said(reply))
-		}
+		got, _ := reply.Get(want[0])
+		t.expect(got.Raw() == want[1], fmt.Sprintf("%s to be %q", want[0], want[1]), said(reply))
 	}
 	for i := range t.opened {
 		for _, d := range t.opened[i].texts {
-			if strings.HasSuffix(string(d), `\`) {
-				return t.fail("no backslash at the end", string(d))
-			}
+			t.expect(!strings.HasSuffix(string(d), `\`), "no backslash at the end", string(d))
 		}
 	}
-	return nil
 }
 
-func partQueries(t *T) error {
+func partQueries(t *T) {
 	for _, q := range []struct {
 		word string
 		keys []string
 	}{{"basic", basicKeys}, {"info", infoKeys}, {"rules", ruleKeys}, {"players", nil}} {
-		reply, err := t.query(`\` + q.word + `\`)
-		if err != nil {
-			return err
-		}
+		reply := must(t.query(`\` + q.word + `\`))
 		got := slices.DeleteFunc(keysOf(reply), func(k string) bool {
 			return k == "queryid" || k == "final" || q.keys == nil && isPlayer(k)
 		})
 		slices.Sort(got)
 		want := slices.Sorted(slices.Values(q.keys))
-		if !slices.Equal(got, want) {
-			return t.proves(fmt.Sprintf(`the keys %s in the reply to \%s\`, strings.Join(q.keys, ", "), q.word), said(reply))
-		}
+		t.prove(slices.Equal(got, want), fmt.Sprintf(`the keys %s in the reply to \%s\`, strings.Join(q.keys, ", "), q.word), said(reply))
 	}
-	return nil
 }
 
-func combinedQueries(t *T) error {
+func combinedQueries(t *T) {
 	for _, k := range slices.Concat(basicKeys, ruleKeys) {
-		if _, ok := t.reply.Get(k); !ok {
-			return t.proves("the keys of both queries", said(t.reply))
-		}
+		_, ok := t.reply.Get(k)
+		t.prove(ok, "the keys of both queries", said(t.reply))
 	}
-	reply, err := t.query(`\echo\conform`)
-	if err != nil {
-		return err
-	}
-	if got, _ := reply.Get("echo"); got != "conform" {
-		return t.proves(`\echo\conform`, said(reply))
-	}
-	return nil
+	reply := must(t.query(`\echo\conform`))
+	got, _ := reply.Get("echo")
+	t.prove(got == "conform", `\echo\conform`, said(reply))
 }
 
-func secureQuery(t *T) error {
+func secureQuery(t *T) {
 	keys := keysOf(t.reply)
-	if got, _ := t.reply.Get("validate"); got != "hMwdTNWS" || slices.Index(keys, "validate") > slices.Index(keys, "final") {
-		return t.proves(`\validate\hMwdTNWS before \final\`, said(t.reply))
-	}
-	return nil
+	got, _ := t.reply.Get("validate")
+	t.prove(got == "hMwdTNWS" && slices.Index(keys, "validate") <= slices.Index(keys, "final"), `\validate\hMwdTNWS before \final\`, said(t.reply))
 }
 
 // counted returns how many players the host says there are.
@@ -148,18 +126,12 @@ func number(reply *gamespy.Reply, key string) (n int, ok bool) {
 	return n, err == nil
 }
 
-func queryInGame(t *T) error {
+func queryInGame(t *T) {
 	after, reply, err := t.counted()
-	if err != nil {
-		return t.fail("an answer while somebody plays")
-	}
-	if after != t.before+1 {
-		return t.fail(fmt.Sprintf("numplayers %d, one more than before the join", t.before+1), said(reply))
-	}
-	if !slices.Contains(reply.Players(), wire.Untrusted(t.c.name)) {
-		return t.fail("the name "+t.c.name+" among the players", said(reply))
-	}
-	return t.plausible(after, reply)
+	t.expect(err == nil, "an answer while somebody plays")
+	t.expect(after == t.before+1, fmt.Sprintf("numplayers %d, one more than before the join", t.before+1), said(reply))
+	t.expect(slices.Contains(reply.Players(), wire.Untrusted(t.c.name)), "the name "+t.c.name+" among the players", said(reply))
+	t.plausible(after, reply)
 }
 
 // dedicated is the name that the stock host puts before those of the players if nobody plays at
@@ -168,12 +140,11 @@ const dedicated = "Dedicated Server"
 
 // plausible reports a number of players that does not fit the suite's clients in the game and
 // the names of the others.
-func (t *T) plausible(n int, reply *gamespy.Reply) error {
+func (t *T) plausible(n int, reply *gamespy.Reply) {
 	list := reply.Players()
 	for i := range list {
-		if _, ok := reply.Get(fmt.Sprintf("player_%d", i)); !ok {
-			return t.fail(fmt.Sprintf("names from player_0 to player_%d", len(list)-1), said(reply))
-		}
+		_, ok := reply.Get(fmt.Sprintf("player_%d", i))
+		t.expect(ok, fmt.Sprintf("names from player_0 to player_%d", len(list)-1), said(reply))
 	}
 	own := 0
 	for _, c := range t.r.clients {
@@ -183,61 +154,44 @@ func (t *T) plausible(n int, reply *gamespy.Reply) error {
 		}
 	}
 	others := len(slices.DeleteFunc(slices.Clone(list), func(name wire.Untrusted) bool { return name == dedicated }))
-	switch {
-	case n < own:
-		return t.fail(fmt.Sprintf("numplayers of at least %d, the clients in the game", own), said(reply))
-	case n > own+others:
-		return t.fail(fmt.Sprintf("numplayers of at most %d: %d of the suite's clients, and %d other names", own+others, own, others), said(reply))
-	}
-	return nil
+	t.expect(n >= own, fmt.Sprintf("numplayers of at least %d, the clients in the game", own), said(reply))
+	t.expect(n <= own+others, fmt.Sprintf("numplayers of at most %d: %d of the suite's clients, and %d other names", own+others, own, others), said(reply))
 }
 
-func longReply(t *T) error {
+func longReply(t *T) {
 	reply := t.reply
 	t.wait(betweenAll) // more may come
 	for _, c := range t.opened {
 		for _, d := range c.texts {
-			if len(d) > gamespy.MaxReply+20 {
-				return t.proves("datagrams of at most 1,369 bytes", fmt.Sprintf("%d bytes", len(d)))
-			}
+			t.prove(len(d) <= gamespy.MaxReply+20, "datagrams of at most 1,369 bytes", fmt.Sprintf("%d bytes", len(d)))
 			m := gamespy.Parse(d)
 			id, _ := m.Get("queryid")
 			_, part, _ := strings.Cut(id.Raw(), ".")
-			if _, final := m.Get("final"); final != (part == strconv.Itoa(reply.Parts())) {
-				return t.fail(`\final\ in the last part alone`, string(d))
-			}
+			_, final := m.Get("final")
+			t.expect(final == (part == strconv.Itoa(reply.Parts())), `\final\ in the last part alone`, string(d))
 		}
 	}
-	if reply.Parts() == 1 {
-		return unseen("the reply fits into one datagram")
-	}
-	return nil
+	happened(reply.Parts() > 1, "the reply fits into one datagram")
 }
 
-func queryNumbers(t *T) error {
+func queryNumbers(t *T) {
 	last := 0
 	for range 3 {
 		opened := len(t.opened)
-		reply, err := t.query(`\basic\`)
-		if err != nil {
-			return err
-		}
+		reply := must(t.query(`\basic\`))
 		id, _ := reply.Get("queryid")
 		n, part, _ := strings.Cut(id.Raw(), ".")
 		number, err := strconv.Atoi(n)
-		if err != nil || part != "1" {
-			return t.proves("queryid N.1", said(reply))
-		}
+		t.prove(err == nil && part == "1", "queryid N.1", said(reply))
 		// A query that was repeated, by us or the network, may have been answered twice.
 		repeated := len(t.opened) > opened && len(t.shown) > len(t.opened)
 		switch want := fmt.Sprintf("queryid %d.1", last+1); {
 		case last == 0:
 		case number <= last:
-			return t.proves(want, said(reply))
+			t.prove(false, want, said(reply))
 		case number != last+1 && !repeated:
-			return t.fail(want, said(reply))
+			t.fails(false, want, said(reply))
 		}
 		last = number
 	}
-	return nil
 }

@@ -24,18 +24,14 @@ func robustnessCases() []Case {
 }
 
 // works reports why the host does not work for others any more.
-func (t *T) works(p []*client) error {
+func (t *T) works(p []*client) {
 	body := p[0].chat(fmt.Sprintf("alive %d", t.r.random(1<<30)))
 	p[0].say(body)
-	if !t.until(t.soon(), func() bool {
-		return every(p[1:], func(o *client) bool { return len(o.lines(body)) > 0 })
-	}) {
-		return t.fail("the host to go on for others", "a line of chat does not arrive")
-	}
-	return nil
+	got := func(o *client) bool { return len(o.lines(body)) > 0 }
+	t.expect(t.until(t.soon(), func() bool { return every(p[1:], got) }), "the host to go on for others", "a line of chat does not arrive")
 }
 
-func damaged(t *T) error {
+func damaged(t *T) {
 	t.c.fast, t.c.deaf = true, true
 	whole := cipher.Encrypt(nil, datagram(t.p[0].ID, standard(7, t.p[0].chat("damaged"))))
 	const each, pause = 2000, 5
@@ -59,36 +55,29 @@ func damaged(t *T) error {
 			t.wait(time.Millisecond)
 		}
 	}
-	if err := t.works(t.p); err != nil {
-		return err
-	}
-	if _, err := t.query(`\status\`); err != nil && t.r.queries {
-		return err
+	t.works(t.p)
+	if _, err := t.query(`\status\`); t.r.queries {
+		must(true, err)
 	}
 	if _, err := t.joined(); err != nil {
-		return t.fail("a client to get in", err.Error())
+		t.fails(false, "a client to get in", err.Error())
 	}
-	return nil
 }
 
-func othersID(t *T) error {
+func othersID(t *T) {
 	t.settle(t.p[1], t.p...)
 	last, ok := t.p[1].lastData()
-	if !ok {
-		return skip("the other client has sent nothing")
-	}
+	need(ok, "the other client has sent nothing")
 	body := t.p[1].chat("not me")
 	t.p[0].repeats(datagram(t.p[1].ID, standard(last+1, body)), 50*time.Millisecond)
 	t.wait(shortWait)
 	for _, o := range t.p {
-		if list := o.lines(body); len(list) > 0 {
-			return t.fail("the line not to be taken for the other's", list)
-		}
+		t.none("the line not to be taken for the other's", o.lines(body))
 	}
-	return t.works(t.p)
+	t.works(t.p)
 }
 
-func oddNames(t *T) error {
+func oddNames(t *T) {
 	const longest = 240 // characters that fit into a datagram of the game
 	names := []string{"", "x", strings.Repeat("y", 64), "a\x01\x1b[2Jb\n", strings.Repeat("z", longest)}
 	for _, name := range names {
@@ -97,36 +86,30 @@ func oddNames(t *T) error {
 		t.rests(t.c, t.soon())
 		t.wait(50 * time.Millisecond)
 	}
-	return t.works(t.p)
+	t.works(t.p)
 }
 
-func oddSizes(t *T) error {
+func oddSizes(t *T) {
 	for _, text := range []string{"32000000", "320200", "32ff002c", "32008000002c", "00c000", "0300c00000", "04ffff0000", "0105", "01000003"} {
 		t.c.raw(t.now(), datagram(t.c.ID, unhex(text)))
 	}
 	t.c.raw(t.now(), []byte{t.c.ID, 255})
 	t.c.raw(t.now(), []byte{t.c.ID})
 	t.wait(50 * time.Millisecond)
-	if err := t.works(t.p); err != nil {
-		return err
-	}
+	t.works(t.p)
 	body := t.c.chat("after sizes")
 	t.c.say(body)
-	if !t.until(t.soon(), func() bool { return len(t.p[0].lines(body)) > 0 }) {
-		return t.fail("the connection to live", t.c.all())
-	}
-	return nil
+	t.expect(t.until(t.soon(), func() bool { return len(t.p[0].lines(body)) > 0 }), "the connection to live", t.c.all())
 }
 
 // playersStay is about all clients that stayed from case to case.
-func playersStay(t *T) error {
-	if t.r.notice(); !t.r.stayed {
-		return unseen("nobody was in the game from case to case")
-	}
-	return t.provesNotes("all clients in the game until they leave", t.r.putOut)
+func playersStay(t *T) {
+	t.r.notice()
+	happened(t.r.stayed, "nobody was in the game from case to case")
+	t.proveNone("all clients in the game until they leave", t.r.putOut)
 }
 
-func oddFragments(t *T) error {
+func oddFragments(t *T) {
 	t.settle(t.c, t.c)
 	last, _ := t.c.lastData()
 	piece := func(seq uint16, index, count uint8) []byte {
@@ -144,5 +127,5 @@ func oddFragments(t *T) error {
 		t.c.raw(t.now(), datagram(t.c.ID, list...))
 		t.wait(20 * time.Millisecond)
 	}
-	return t.works(t.p)
+	t.works(t.p)
 }

@@ -182,7 +182,7 @@ func Run(d Driver, o Options) (*Report, error) {
 		if c.final != nil && c.Profiles&o.Profile != 0 {
 			res := Result{Case: c, Attempts: 1, proven: true}
 			t := &T{r: r}
-			r.judge(&res, c.final(t))
+			r.judge(&res, t.steps(c.final))
 			res.Frames = t.frames()
 			if len(res.Frames) > 0 {
 				res.First, res.Last = res.Frames[0], res.Frames[len(res.Frames)-1]

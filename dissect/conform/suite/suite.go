@@ -99,9 +99,9 @@ type Case struct {
 	asks    string                    // a query that the case begins with; empty for none
 	players int                       // how many clients of the run are in the game with a ship
 	client  func(*T) (*client, error) // another one, which leaves after the case; nil for none
-	run     func(*T) error
+	run     func(*T)
 	watch   func() watcher // for cases that the traffic answers
-	final   func(*T) error // for cases about the whole run, at its end; it sends nothing
+	final   func(*T)       // for cases about the whole run, at its end; it sends nothing
 	compare string         // for captures: the rows of the comparison with a model that answer it
 }
 

@@ -82,20 +82,14 @@ func (c *client) goodbye(id uint8, seq uint16) {
 	}
 }
 
-func connectAccepted(t *T) error {
+func connectAccepted(t *T) {
 	t.c.connect()
-	if !t.until(t.soon(), func() bool { return len(t.c.accepts()) > 0 }) {
-		return t.fail("an accept: 03 06 C0 00 00 ID", t.c.all())
-	}
+	t.expect(t.until(t.soon(), func() bool { return len(t.c.accepts()) > 0 }), "an accept: 03 06 C0 00 00 ID", t.c.all())
 	a := t.c.accepts()[0]
-	switch id := a.about(); {
-	case a.Seq != 0 || !a.HasSeq || a.Short || !a.Priority:
-		return t.fail("the accept as control message 0: 03 06 C0 00 00 ID", a)
-	case id < 2 || id > 126 || id == 92:
-		return t.fail("an id from 2 to 126, but not 92", a)
-	}
+	id := a.about()
+	t.expect(a.Seq == 0 && a.HasSeq && !a.Short && a.Priority, "the accept as control message 0: 03 06 C0 00 00 ID", a)
+	t.expect(id >= 2 && id <= 126 && id != 92, "an id from 2 to 126, but not 92", a)
 	t.show(a.frame)
-	return nil
 }
 
 // all returns the messages that came, other than acknowledgements.
@@ -103,13 +97,10 @@ func (c *client) all() messages {
 	return c.in.where(func(m *message) bool { return m.Type != transport.Acknowledge })
 }
 
-func connectAcked(t *T) error {
-	if !t.until(t.soon(), func() bool { return t.c.acked(true, 0) }) {
-		wrong := len(t.c.acksOf(true, 0))+len(t.c.acksOf(false, 0)) > 0
-		return t.fail("an acknowledgement of control message 0: 01 00 00 02", t.c.all()).known(!wrong)
-	}
+func connectAcked(t *T) {
+	none := func() bool { return len(t.c.acksOf(true, 0))+len(t.c.acksOf(false, 0)) == 0 }
+	t.expectKnown(t.until(t.soon(), func() bool { return t.c.acked(true, 0) }), none(), "an acknowledgement of control message 0: 01 00 00 02", t.c.all())
 	t.show(t.c.acksOf(true, 0)[0].frame)
-	return nil
 }
 
 // toldName returns the NameChanges of another client that have been delivered.
@@ -117,28 +108,20 @@ func (c *client) toldName(naming *message) messages {
 	return c.controls(transport.NameChange).where(func(m *message) bool { return bytes.Equal(m.Body, naming.Body) })
 }
 
-func nameEchoed(t *T) error {
+func nameEchoed(t *T) {
 	var naming *message
 	t.until(t.soon(), func() bool {
 		naming = t.c.sent(transport.NameChange)
 		return naming != nil && t.c.acked(true, naming.Seq) && len(t.c.toldName(naming)) > 0
 	})
-	switch {
-	case naming == nil:
-		return skip("the client did not come to its name")
-	case !t.c.acked(true, naming.Seq):
-		return t.fail(fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", naming.Seq, naming.Seq), t.c.all())
-	case len(t.c.toldName(naming)) == 0:
-		return t.fail(fmt.Sprintf("the same NameChange back: %X", naming.Body), t.c.controls(transport.NameChange))
-	}
-	return nil
+	need(naming != nil, "the client did not come to its name")
+	t.expect(t.c.acked(true, naming.Seq), fmt.Sprintf("an acknowledgement of control message %d: 01 %02X 00 02", naming.Seq, naming.Seq), t.c.all())
+	t.expect(len(t.c.toldName(naming)) > 0, fmt.Sprintf("the same NameChange back: %X", naming.Body), t.c.controls(transport.NameChange))
 }
 
-func repeatedConnect(t *T) error {
+func repeatedConnect(t *T) {
 	c, nonce := t.c, t.r.nonce()
-	if !t.admitted(c, nonce) {
-		return skip("no accept came")
-	}
+	need(t.admitted(c, nonce), "no accept came")
 	const copies = 4
 	for range copies {
 		c.connects(nonce, t.r.o.Password)
@@ -147,24 +130,16 @@ func repeatedConnect(t *T) error {
 	t.until(t.soon()/2, func() bool { return len(c.accepts()) > 1 })
 	list := c.accepts()
 	id := list[0].about()
-	if other := list.where(func(m *message) bool { return m.about() != id }); len(other) > 0 {
-		return t.fail(fmt.Sprintf("the same id %d for every copy", id), list[0], other[0])
-	}
+	other := list.where(func(m *message) bool { return m.about() != id })
+	t.expect(len(other) == 0, fmt.Sprintf("the same id %d for every copy", id), list[0], other[:min(1, len(other))])
 	fresh := len(list.where(func(m *message) bool { return !m.again }))
 	c.raw(c.now(), datagram(id, ack(0, 2)))
 	c.raw(c.now(), datagram(id, ack(0, 2)))
 	t.wait(100 * time.Millisecond)
 	after, reply, err := t.counted()
-	if err != nil {
-		return err
-	}
-	if after != t.before+1 || fresh != 1 {
-		return t.fail(fmt.Sprintf("one player more, %d", t.before+1), said(reply))
-	}
-	if len(list) < 2 {
-		return t.fail("the accept again for a repeated connect", list[0]).known(true)
-	}
-	return nil
+	must(after, err)
+	t.expect(after == t.before+1 && fresh == 1, fmt.Sprintf("one player more, %d", t.before+1), said(reply))
+	t.expectKnown(len(list) >= 2, true, "the accept again for a repeated connect", list[0])
 }
 
 // reborn begins a new session of the client at the same socket, as a game that
@@ -181,7 +156,7 @@ func (c *client) reborn() {
 	c.connect()
 }
 
-func newSession(t *T) error {
+func newSession(t *T) {
 	t.settle(t.c, t.p...)
 	old := t.c.ID
 	gone := func(o *client) bool {
@@ -190,17 +165,12 @@ func newSession(t *T) error {
 	named := func(o *client) bool { return len(o.games(msg.OpPlayerDeleted)) > 0 }
 	t.c.reborn()
 	ignored := func() bool { return !gone(t.p[0]) && !named(t.p[0]) } // the old session goes on
-	if !t.until(t.soon(), func() bool { return t.c.ID != 0 }) {
-		return t.fail("an accept for the new connect", t.c.all()).known(ignored())
-	}
+	t.expectKnown(t.until(t.soon(), func() bool { return t.c.ID != 0 }), ignored(), "an accept for the new connect", t.c.all())
 	if t.c.ID == old {
 		t.wait(betweenAll)
-		return t.fail(fmt.Sprintf("another id than %d", old), t.c.all()).known(ignored())
+		t.fails(ignored(), fmt.Sprintf("another id than %d", old), t.c.all())
 	}
-	if !t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }) {
-		return t.fail(fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), t.p[0].all())
-	}
-	return nil
+	t.expect(t.until(t.soon(), func() bool { return gone(t.p[0]) || named(t.p[0]) }), fmt.Sprintf("the others to hear that peer %d is gone: 18, 04 or 05", old), t.p[0].all())
 }
 
 // collected returns the datagrams with what a client says, instead of sending them.
@@ -223,27 +193,19 @@ func (c *client) collectedLine(body []byte) []byte {
 	return q[len(q)-1]
 }
 
-func duplicateMessage(t *T) error {
+func duplicateMessage(t *T) {
 	body := t.p[0].chat("twice")
 	t.rests(t.p[0], betweenAll)
 	d := t.p[0].collectedLine(body)
-	if d == nil {
-		return skip("the client may not send now")
-	}
+	need(d != nil, "the client may not send now")
 	t.p[0].repeats(d, 50*time.Millisecond)
 	seq, _ := t.p[0].lastData()
 	acks := func() int { return len(t.p[0].acksOf(false, seq)) }
-	if !t.until(t.soon(), func() bool { return acks() >= 2 }) {
-		return t.fail(fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
-	}
+	t.expect(t.until(t.soon(), func() bool { return acks() >= 2 }), fmt.Sprintf("message %d to be acknowledged at least twice", seq), fmt.Sprintf("%d acknowledgements", acks()))
 	t.settle(t.p[0], t.p...)
-	switch list := t.p[1].lines(body); {
-	case len(list) > 1:
-		return t.proves("one copy of the line", list)
-	case len(list) == 0:
-		return t.fail("one copy of the line", list)
-	}
-	return nil
+	list := t.p[1].lines(body)
+	t.prove(len(list) <= 1, "one copy of the line", list)
+	t.expect(len(list) > 0, "one copy of the line", list)
 }
 
 // linesOf returns the texts of the chat lines that a client has got.
@@ -256,14 +218,12 @@ func (c *client) linesOf(prefix string) (list []string) {
 	return list
 }
 
-func outOfOrder(t *T) error {
+func outOfOrder(t *T) {
 	var queue [][]byte
 	want := []string{"order 1", "order 2", "order 3"}
 	for _, text := range want {
 		d := t.p[0].collectedLine(t.p[0].chat(text))
-		if d == nil {
-			return skip("the client may not send now")
-		}
+		need(d != nil, "the client may not send now")
 		queue = append(queue, d)
 	}
 	for _, d := range slices.Backward(queue) {
@@ -271,23 +231,17 @@ func outOfOrder(t *T) error {
 		t.wait(50 * time.Millisecond)
 	}
 	t.until(t.soon(), func() bool { return len(t.p[1].linesOf("order")) >= len(want) })
-	switch got := t.p[1].linesOf("order"); {
-	case !slices.IsSorted(got) || len(got) > len(want):
-		return t.proves("the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
-	case len(got) < len(want):
-		return t.fail("the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
-	}
-	return nil
+	got := t.p[1].linesOf("order")
+	t.prove(slices.IsSorted(got) && len(got) <= len(want), "the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
+	t.expect(len(got) >= len(want), "the lines in the order 1, 2, 3", fmt.Sprintf("%q", got))
 }
 
-func gapHolds(t *T) error {
+func gapHolds(t *T) {
 	c := t.p[0]
 	t.rests(c, betweenAll)
 	blocked, gap := true, uint16(0)
 	first := c.collectedLine(c.chat("gap 1"))
-	if first == nil {
-		return skip("the client may not send now")
-	}
+	need(first != nil, "the client may not send now")
 	list, _ := split(first)
 	for _, m := range list {
 		if m.Type == transport.Standard {
@@ -299,24 +253,19 @@ func gapHolds(t *T) error {
 	}
 	c.say(c.chat("gap 2"))
 	const atOnce = time.Second // clients repeat after that
-	if !t.until(atOnce+t.r.trip, func() bool { return c.acked(false, gap+1) }) {
-		return t.fail(fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all())
-	}
+	t.expect(t.until(atOnce+t.r.trip, func() bool { return c.acked(false, gap+1) }), fmt.Sprintf("an acknowledgement of message %d within a second, although %d is missing", gap+1, gap), c.all())
 	t.wait(shortWait)
-	if got := t.p[1].linesOf("gap"); len(got) > 0 {
-		return t.proves(fmt.Sprintf("no line at the others as long as message %d is missing", gap), fmt.Sprintf("%q", got))
-	}
+	got := t.p[1].linesOf("gap")
+	t.prove(len(got) == 0, fmt.Sprintf("no line at the others as long as message %d is missing", gap), fmt.Sprintf("%q", got))
 	blocked = false
 	c.raw(t.now(), first)
 	want := []string{"gap 1", "gap 2"}
 	t.until(t.soon(), func() bool { return len(t.p[1].linesOf("gap")) >= len(want) })
-	if got := t.p[1].linesOf("gap"); !slices.Equal(got, want) {
-		return t.fail("both lines, in order, once the gap is filled", fmt.Sprintf("%q", got))
-	}
-	return nil
+	got = t.p[1].linesOf("gap")
+	t.expect(slices.Equal(got, want), "both lines, in order, once the gap is filled", fmt.Sprintf("%q", got))
 }
 
-func beyond255(t *T) error {
+func beyond255(t *T) {
 	arrived := func() (lines, highest int) { // lines, whatever their numbers
 		texts := map[string]bool{}
 		for _, m := range t.p[1].in {
@@ -342,14 +291,10 @@ func beyond255(t *T) error {
 		if highest > 256 {
 			break
 		}
-		if (round+1)*lines > 300 {
-			return t.fail("numbers beyond 255", fmt.Sprintf("%d lines came, the highest number is %d", came, highest)).known(came > 256 && highest == 255)
-		}
+		t.expectKnown((round+1)*lines <= 300, came > 256 && highest == 255, "numbers beyond 255", fmt.Sprintf("%d lines came, the highest number is %d", came, highest))
 	}
-	if list := t.p[1].linesOf("count"); !slices.Equal(list, said) {
-		return t.fail("every line once, in order", fmt.Sprintf("%d lines of %d, the first that differs is %d", len(list), len(said), firstDifference(list, said)))
-	}
-	return nil
+	list := t.p[1].linesOf("count")
+	t.expect(slices.Equal(list, said), "every line once, in order", fmt.Sprintf("%d lines of %d, the first that differs is %d", len(list), len(said), firstDifference(list, said)))
 }
 
 // atRound returns a way to open a client that is asked for the hashes of a round.
@@ -386,7 +331,7 @@ func (t *T) asked(c *client, round uint8) bool {
 	return t.until(t.soon(), func() bool { return slices.Contains(c.Asked, round) }) && c.Asked[0] == round
 }
 
-func fragmentsAcked(t *T) error {
+func fragmentsAcked(t *T) {
 	t.c.answers(t.answerBody(2))
 	pieces := 0
 	var missing []string
@@ -404,16 +349,14 @@ func fragmentsAcked(t *T) error {
 		}
 		return missing == nil && pieces > 0
 	}) {
-		return nil
+		return
 	}
-	if pieces == 0 {
-		return skip("the clients' answer of round 2 fits into one message")
-	}
+	need(pieces != 0, "the clients' answer of round 2 fits into one message")
 	var came []any
 	for _, m := range t.c.acksOf(false, 2) {
 		came = append(came, fmt.Sprintf("frame %d: acknowledgement of %d, flags %02X, index %d", m.frame, m.Seq, m.AckFlags, m.Index))
 	}
-	return t.fail(fmt.Sprintf("an acknowledgement of each fragment; missing: %v", missing), came...)
+	t.fails(false, fmt.Sprintf("an acknowledgement of each fragment; missing: %v", missing), came...)
 }
 
 // fragments returns the fragments in deciphered datagrams.
@@ -429,12 +372,10 @@ func fragments(datagrams [][]byte) (list [][]byte) {
 	return list
 }
 
-func fragmentsReversed(t *T) error {
+func fragmentsReversed(t *T) {
 	t.rests(t.c, betweenAll)
 	pieces := fragments(t.c.collected(func() { t.c.answers(t.answerBody(2)) }))
-	if len(pieces) < 2 {
-		return skip("the client may not send now, or the answer of round 2 fits into one message")
-	}
+	need(len(pieces) >= 2, "the client may not send now, or the answer of round 2 fits into one message")
 	// Without repetitions of the client's, which come in order.
 	t.c.keep = func(m *transport.Message) bool { return m.Type != transport.Standard }
 	later := slices.Clone(pieces[1:])
@@ -443,30 +384,24 @@ func fragmentsReversed(t *T) error {
 		t.c.raw(t.now(), datagram(t.c.ID, piece))
 		t.wait(20 * time.Millisecond)
 	}
-	if !t.asked(t.c, 3) {
-		return t.fail("the request of round 3 after the later fragments, backwards and twice, and the first", t.c.all())
-	}
-	return nil
+	t.expect(t.asked(t.c, 3), "the request of round 3 after the later fragments, backwards and twice, and the first", t.c.all())
 }
 
-func longMessage(t *T) error {
+func longMessage(t *T) {
 	const words, most = 100, 412
 	body := t.c.chat(strings.Repeat("long ", words))
 	t.c.say(body)
 	t.settle(t.c, t.p...)
 	if list := t.p[0].lines(body); len(list) != 1 {
 		t.dismiss() // they may wait for the rest of it
-		return t.fail(fmt.Sprintf("one copy of a line of %d bytes, which came in fragments, at %s", len(body), t.p[0].name), list)
+		t.fails(false, fmt.Sprintf("one copy of a line of %d bytes, which came in fragments, at %s", len(body), t.p[0].name), list)
 	}
 	for _, m := range t.p[0].in {
-		switch {
-		case m.Type == transport.Standard && m.Len > most:
-			return t.fail(fmt.Sprintf("messages of at most %d bytes", most), m)
-		case m.Type == transport.Standard && m.Fragment:
+		t.expect(m.Type != transport.Standard || m.Len <= most, fmt.Sprintf("messages of at most %d bytes", most), m)
+		if m.Type == transport.Standard && m.Fragment {
 			t.show(m.frame)
 		}
 	}
-	return nil
 }
 
 // noDataAcks drops the acknowledgements of game messages.
@@ -491,29 +426,22 @@ func secondsSince(list []time.Time) string {
 	return fmt.Sprintf("%d, after %s s", len(list), strings.Join(text, ", "))
 }
 
-func retransmissionTimes(t *T) error {
+func retransmissionTimes(t *T) {
 	// The last request: hardly any control message has its number, so that it does not matter
 	// whether the host confuses acknowledgements, which is T-16's question.
 	const request = 4
 	c := t.c
 	c.keep = func(m *transport.Message) bool { return m.Seq < request || noDataAcks(m) }
 	for _, round := range allRounds[:request] {
-		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 }) {
-			return skip("the host did not ask for round %d: %s", round, t.progress(c))
-		}
+		need(t.until(t.soon(), func() bool { return len(c.Asked) > 0 }), "the host did not ask for round %d: %s", round, t.progress(c))
 		c.answers(t.answerBody(round))
 	}
-	if !t.until(t.soon(), func() bool { return len(c.timesOf(request)) > 0 }) {
-		return skip("game message %d did not come", request)
-	}
+	need(t.until(t.soon(), func() bool { return len(c.timesOf(request)) > 0 }), "game message %d did not come", request)
 	t.wait(17 * time.Second)
 	got := c.timesOf(request)
 	const least = 5
-	if !onSchedule(got, []float64{0, 1, 3, 6, 10, 15, 16}, least) {
-		everyTwo := spaced(got, least, 1.75, 3.25) // or at the next second, when the host looks at its timers
-		return t.fail("copies after 0, 1, 3, 6, 10, 15 and 16 s", secondsSince(got)).known(everyTwo)
-	}
-	return nil
+	everyTwo := spaced(got, least, 1.75, 3.25) // or at the next second, when the host looks at its timers
+	t.expectKnown(onSchedule(got, []float64{0, 1, 3, 6, 10, 15, 16}, least), everyTwo, "copies after 0, 1, 3, 6, 10, 15 and 16 s", secondsSince(got))
 }
 
 // spaced reports whether so many copies came at intervals of so many seconds.
@@ -542,32 +470,23 @@ func onSchedule(times []time.Time, schedule []float64, least int) bool {
 	return len(hit) >= least
 }
 
-func acceptRepeated(t *T) error {
-	if !t.admitted(t.c, t.r.nonce()) {
-		return skip("no accept came")
-	}
+func acceptRepeated(t *T) {
+	need(t.admitted(t.c, t.r.nonce()), "no accept came")
 	t.wait(3500 * time.Millisecond)
 	times := t.c.accepts().times()
-	if !spaced(times, 2, 0.75, 1.25) { // a host may send a stranger no more than so many bytes
-		return t.fail("the accept again after a second", secondsSince(times))
-	}
-	return nil
+	t.expect(spaced(times, 2, 0.75, 1.25), "the accept again after a second", secondsSince(times)) // a host may send a stranger no more than so many bytes
 }
 
-func ackEndsRepetition(t *T) error {
-	if !t.until(t.soon(), func() bool { return len(t.c.timesOf(0)) > 0 }) {
-		return skip("no game message came")
-	}
+func ackEndsRepetition(t *T) {
+	need(t.until(t.soon(), func() bool { return len(t.c.timesOf(0)) > 0 }), "no game message came")
 	t.wait(200 * time.Millisecond) // a copy may be on its way
 	n := len(t.c.timesOf(0))
 	t.wait(3300 * time.Millisecond)
-	if got := t.c.timesOf(0); len(got) > n {
-		return t.fail("no copy after the acknowledgement", secondsSince(got))
-	}
-	return nil
+	got := t.c.timesOf(0)
+	t.expect(len(got) <= n, "no copy after the acknowledgement", secondsSince(got))
 }
 
-func wrongClass(t *T) error {
+func wrongClass(t *T) {
 	t.c.keep = func(m *transport.Message) bool {
 		return m.Type != transport.Acknowledge || m.Control() && m.Seq == 0
 	}
@@ -575,9 +494,7 @@ func wrongClass(t *T) error {
 	controls := func() messages {
 		return t.c.in.where(func(m *message) bool { return m.HasSeq && m.Type != transport.Acknowledge && m.Control() && m.Seq > 0 })
 	}
-	if !t.answered(func() bool { return len(t.c.timesOf(0)) > 0 }) {
-		return skip("no game message came")
-	}
+	need(t.answered(func() bool { return len(t.c.timesOf(0)) > 0 }), "no game message came")
 	t.until(betweenAll, func() bool { return len(controls()) > 0 })
 	wrong, seq := [][]byte{ack(0, 2)}, uint16(0)
 	if list := controls(); len(list) > 0 {
@@ -587,26 +504,16 @@ func wrongClass(t *T) error {
 	t.c.repeats(datagram(t.c.ID, wrong...), 100*time.Millisecond)
 	n, m := len(t.c.timesOf(0)), len(controls())
 	t.until(max(t.soon(), 4*time.Second), func() bool { return len(t.c.timesOf(0)) > n && (seq == 0 || len(controls()) > m) })
-	if seq > 0 && len(controls()) <= m {
-		return t.fail(fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), t.c.all())
-	}
-	if len(t.c.timesOf(0)) <= n {
-		return t.fail("game message 0 again: it was acknowledged as a control message", t.c.all())
-	}
-	return nil
+	t.expect(seq <= 0 || len(controls()) > m, fmt.Sprintf("control message %d again: it was acknowledged as a game message", seq), t.c.all())
+	t.expect(len(t.c.timesOf(0)) > n, "game message 0 again: it was acknowledged as a control message", t.c.all())
 }
 
-func keepalive(t *T) error {
+func keepalive(t *T) {
 	t.dismiss() // a host that simulates ships sends updates of those that there are
-	c, err := t.joined()
-	if err != nil {
-		return err
-	}
+	c := must(t.joined())
 	t.settle(c, c)
 	t.wait(2500 * time.Millisecond) // acknowledgements are repeated
-	if !c.Idle() {
-		return skip("the host has not acknowledged all that the client has sent")
-	}
+	need(c.Idle(), "the host has not acknowledged all that the client has sent")
 	c.forget()
 	begun, spoilt := t.now(), t.r.spoils()
 	t.wait(12 * time.Second)
@@ -614,14 +521,13 @@ func keepalive(t *T) error {
 	for _, m := range c.in {
 		switch alive := m.Type == transport.DoNothing; {
 		case alive && m.Len != 1:
-			return t.fail("a keepalive of one byte", m)
+			t.fails(false, "a keepalive of one byte", m)
 		case alive && !last.IsZero() && m.at != last:
 			const idle, tolerance = 5.0, 0.3
-			if d := m.at.Sub(last).Seconds(); d < idle-tolerance || d > idle+tolerance && t.r.spoils() == spoilt {
-				return t.fail("a keepalive 5 s after the last datagram", fmt.Sprintf("after %.2f s", d))
-			}
+			d := m.at.Sub(last).Seconds()
+			t.expect(d >= idle-tolerance && (d <= idle+tolerance || t.r.spoils() != spoilt), "a keepalive 5 s after the last datagram", fmt.Sprintf("after %.2f s", d))
 			t.show(m.frame)
-			return nil
+			return
 		}
 		last = m.at
 	}
@@ -632,27 +538,22 @@ func keepalive(t *T) error {
 			named, before = named+1, m.at
 		}
 	}
-	return t.fail(fmt.Sprintf("a keepalive every 5 s (from %s on)", begun.Format("15:04:05")), c.in).known(named >= names)
+	t.fails(named >= names, fmt.Sprintf("a keepalive every 5 s (from %s on)", begun.Format("15:04:05")), c.in)
 }
 
-func ackRepeated(t *T) error {
+func ackRepeated(t *T) {
 	c := t.p[0]
 	t.wait(2500 * time.Millisecond)
 	c.forget()
 	c.say(unhex("0d0c010000580080000000000000000000ffff0340")) // consumed: nothing else goes out because of it
 	t.wait(3 * time.Second)
 	seq, ok := c.lastData()
-	if !ok {
-		return skip("the client may not send now")
-	}
+	need(ok, "the client may not send now")
 	times := c.acksOf(false, seq).times()
-	if len(times) < 3 || len(times) > 9 {
-		return t.fail("three acknowledgements, two thirds of a second apart", secondsSince(times))
-	}
-	return nil
+	t.expect(len(times) >= 3 && len(times) <= 9, "three acknowledgements, two thirds of a second apart", secondsSince(times))
 }
 
-func silentClient(t *T) error {
+func silentClient(t *T) {
 	t.c.say(t.c.chat("farewell"))
 	t.rests(t.c, t.soon())
 	last := t.now()
@@ -667,18 +568,16 @@ func silentClient(t *T) error {
 			d := m.at.Sub(last).Seconds()
 			return (m.is(msg.OpPlayerDeleted) || m.announcesLeave()) && d >= least && d <= most
 		})
-		return t.fail(fmt.Sprintf("04 with reason 1 and id %d after 45 s", t.c.ID), t.p[0].controls(transport.BootPlayer), told).known(len(told) > 0)
+		t.fails(len(told) > 0, fmt.Sprintf("04 with reason 1 and id %d after 45 s", t.c.ID), t.p[0].controls(transport.BootPlayer), told)
 	}
 	t.c.Phase = relay.ClientGone
 	const least, most = 43.5, 48.0
-	if d := boots[0].at.Sub(last).Seconds(); !boots[0].boots(transport.BootTimedOut, t.c.ID) || d < least || d > most+t.soon().Seconds() {
-		return t.fail("04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), boots[0])
-	}
+	d := boots[0].at.Sub(last).Seconds()
+	t.expect(boots[0].boots(transport.BootTimedOut, t.c.ID) && d >= least && d <= most+t.soon().Seconds(), "04 with reason 1 after 45 s", fmt.Sprintf("after %.1f s", d), boots[0])
 	t.show(boots[0].frame)
-	return nil
 }
 
-func oneRepetition(t *T) error {
+func oneRepetition(t *T) {
 	t.settle(t.c, t.c)
 	t.c.keep = noDataAcks
 	for i := range 5 {
@@ -694,23 +593,18 @@ func oneRepetition(t *T) error {
 			}
 		}
 	}
-	switch {
-	case most == 0:
-		return t.fail("unacknowledged messages sent again", "no retransmission")
-	case most > 1:
+	t.expect(most > 0, "unacknowledged messages sent again", "no retransmission")
+	if most > 1 {
 		t.show(at)
-		return t.fail("at most one retransmission in a datagram", fmt.Sprintf("frame %d has %d", at, most)).known(true)
+		t.fails(true, "at most one retransmission in a datagram", fmt.Sprintf("frame %d has %d", at, most))
 	}
-	return nil
 }
 
-func unknownType(t *T) error {
+func unknownType(t *T) {
 	body := t.p[0].chat("before 77")
 	t.rests(t.p[0], betweenAll)
 	d := t.p[0].collectedLine(body)
-	if d == nil {
-		return skip("the client may not send now")
-	}
+	need(d != nil, "the client may not send now")
 	d = append(slices.Clone(d), 0x77, 1, 2)
 	d[1]++
 	t.p[0].keep = func(m *transport.Message) bool { // it must arrive with the unknown message behind it
@@ -723,45 +617,31 @@ func unknownType(t *T) error {
 			break
 		}
 	}
-	if !came {
-		return t.fail("the line before the unknown message at the others", t.p[1].games(msg.OpChat))
-	}
+	t.expect(came, "the line before the unknown message at the others", t.p[1].games(msg.OpChat))
 	t.p[0].keep = nil
 	after := t.p[0].chat("after 77")
 	t.p[0].say(after)
-	if !t.until(t.soon(), func() bool { return len(t.p[1].lines(after)) > 0 }) {
-		return t.fail("the next line at the others: the connection lives", t.p[1].games(msg.OpChat))
-	}
-	return nil
+	t.expect(t.until(t.soon(), func() bool { return len(t.p[1].lines(after)) > 0 }), "the next line at the others: the connection lives", t.p[1].games(msg.OpChat))
 }
 
-func unknownOpcode(t *T) error {
+func unknownOpcode(t *T) {
 	body := unhex("cd2a000000")
 	t.p[0].say(body)
-	if !t.until(t.soon(), func() bool {
-		return slices.ContainsFunc(t.p[0].out, func(m *message) bool {
-			return m.Type == transport.Standard && bytes.Equal(m.Body, body) && t.p[0].acked(false, m.Seq)
-		})
-	}) {
-		return t.fail("an acknowledgement of CD")
+	acked := func(m *message) bool {
+		return m.Type == transport.Standard && bytes.Equal(m.Body, body) && t.p[0].acked(false, m.Seq)
 	}
+	t.expect(t.until(t.soon(), func() bool { return slices.ContainsFunc(t.p[0].out, acked) }), "an acknowledgement of CD")
 	t.settle(t.p[0], t.p...)
-	if list := gamesOf(t.p, decode.Opcode(body[0])); len(list) > 0 {
-		return t.fail("CD at nobody", list)
-	}
-	return nil
+	t.none("CD at nobody", gamesOf(t.p, decode.Opcode(body[0])))
 }
 
-func withoutID(t *T) error {
+func withoutID(t *T) {
 	t.c.raw(t.now(), datagram(transport.UnassignedPeer, unhex("32068000002a")))
 	t.wait(shortWait)
-	if len(t.c.in) > 0 || t.c.odd > 0 {
-		return t.proves("no answer to a stranger's game message", t.c.all())
-	}
-	return nil
+	t.prove(len(t.c.in) == 0 && t.c.odd == 0, "no answer to a stranger's game message", t.c.all())
 }
 
-func outsideWindow(t *T) error {
+func outsideWindow(t *T) {
 	c := t.p[0]
 	last, ok := c.lastData()
 	if !ok {
@@ -772,26 +652,16 @@ func outsideWindow(t *T) error {
 	seq := last + 0x5000
 	c.repeats(datagram(c.ID, standard(seq, body)), 50*time.Millisecond)
 	t.settle(c, t.p...)
-	if list := t.p[1].lines(body); len(list) > 0 {
-		return t.proves(fmt.Sprintf("message %d not to be acted on", seq), list)
-	}
-	if !t.until(t.soon(), func() bool { return c.acked(false, seq) }) {
-		return t.fail(fmt.Sprintf("an acknowledgement of message %d", seq))
-	}
-	return nil
+	list := t.p[1].lines(body)
+	t.prove(len(list) == 0, fmt.Sprintf("message %d not to be acted on", seq), list)
+	t.expect(t.until(t.soon(), func() bool { return c.acked(false, seq) }), fmt.Sprintf("an acknowledgement of message %d", seq))
 }
 
-func idsNotReused(t *T) error {
+func idsNotReused(t *T) {
 	first := t.c.ID
 	t.leaves(t.c)
-	again, err := t.joined()
-	if err != nil {
-		return err
-	}
-	if again.ID == first {
-		return t.fail(fmt.Sprintf("another id than %d", first), again.all()).known(again.bySlot())
-	}
-	return nil
+	again := must(t.joined())
+	t.expectKnown(again.ID != first, again.bySlot(), fmt.Sprintf("another id than %d", first), again.all())
 }
 
 // bySlot reports whether the client's id is the one that OpenBC gives to its slot.

@@ -28,7 +28,7 @@ func updateCases() []Case {
 	}
 }
 
-func noClientUpdates(t *T) error {
+func noClientUpdates(t *T) {
 	var sent [][]byte
 	for range 5 {
 		sent = append(sent, update(t.p[0]))
@@ -39,15 +39,13 @@ func noClientUpdates(t *T) error {
 	t.wait(betweenAll)
 	for _, o := range t.p {
 		for _, m := range o.games(msg.OpStateUpdate) {
-			if _, flags, ok := msg.UpdateHead(m.Body); ok && flags&msg.DirtyPower != 0 {
-				return t.fail("no update with flag 80", m).known(slices.ContainsFunc(sent, func(b []byte) bool { return bytes.Equal(b, m.Body) }))
-			}
+			_, flags, ok := msg.UpdateHead(m.Body)
+			t.expectKnown(!ok || flags&msg.DirtyPower == 0, slices.ContainsFunc(sent, func(b []byte) bool { return bytes.Equal(b, m.Body) }), "no update with flag 80", m)
 		}
 	}
-	return nil
 }
 
-func updatesPassedOn(t *T) error {
+func updatesPassedOn(t *T) {
 	const tries = 20 // each may be lost
 	for range tries {
 		body := update(t.p[0])
@@ -56,24 +54,20 @@ func updatesPassedOn(t *T) error {
 			continue
 		}
 		for _, o := range t.p[1:] {
-			if m := o.copies(body)[0]; m.Reliable {
-				return t.fail("an unreliable copy", m)
-			}
+			m := o.copies(body)[0]
+			t.expect(!m.Reliable, "an unreliable copy", m)
 		}
-		if list := t.p[0].copies(body); len(list) > 0 {
-			return t.fail("no copy back to the sender", list)
-		}
-		return nil
+		t.none("no copy back to the sender", t.p[0].copies(body))
+		return
 	}
-	return t.fail("copies of the update at all others", t.p[1].games(msg.OpStateUpdate))
+	t.fails(false, "copies of the update at all others", t.p[1].games(msg.OpStateUpdate))
 }
 
-func explosionsPassedOn(t *T) error {
+func explosionsPassedOn(t *T) {
 	body := t.p[0].adapt(explosion)
 	t.p[0].say(body)
 	t.settle(t.p[0], t.p...)
 	if o := without(t.p[1:], body); o != nil {
-		return t.fail("one copy of 29 at "+o.name, o.games(msg.OpExplosion))
+		t.fails(false, "one copy of 29 at "+o.name, o.games(msg.OpExplosion))
 	}
-	return nil
 }
