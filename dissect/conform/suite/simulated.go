@@ -130,10 +130,7 @@ func watchStarts() watcher {
 		if !own || class == nil || m.Flags != msg.DirtySubsystems {
 			return false, nil
 		}
-		if !slices.Contains(class.OwnCycle, m.Start) {
-			return true, breaks("start %d, which the %s never has", m.Start, class.Name).known(r.Sender == decode.OpenBC)
-		}
-		return true, nil
+		return true, breaksIf(!slices.Contains(class.OwnCycle, m.Start), "start %d, which the %s never has", m.Start, class.Name).known(r.Sender == decode.OpenBC)
 	}), dissect.FromHost, dissect.ToHost)
 }
 
@@ -157,10 +154,7 @@ func watchHash() watcher {
 		if m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
 			return false, nil
 		}
-		if m.HasHash {
-			return true, breaks("hash %04X", m.Hash).known(r.CopyOf > 0)
-		}
-		return true, nil
+		return true, breaksIf(m.HasHash, "hash %04X", m.Hash).known(r.CopyOf > 0)
 	})
 }
 
@@ -260,10 +254,7 @@ func watchPace() watcher {
 		if !ok {
 			return false, nil
 		}
-		if !slices.ContainsFunc(paces, func(p time.Duration) bool { return near(d, p) }) {
-			return true, breaks("every %v, of ship %08X", d.Round(time.Millisecond), uint32(m.Object)).known(near(d, seventh))
-		}
-		return true, nil
+		return true, breaksIf(!slices.ContainsFunc(paces, func(p time.Duration) bool { return near(d, p) }), "every %v, of ship %08X", d.Round(time.Millisecond), uint32(m.Object)).known(near(d, seventh))
 	})
 }
 
@@ -360,10 +351,8 @@ func repair(ships map[wire.ObjectID]*ship.Class, e *event.Event) (about bool, br
 	if role, ok := part(base, shop); !ok || role != ship.Repair {
 		return true, breaks("%08X repairs, but is not the repair subsystem of ship %08X", uint32(shop), uint32(base)).known(want == event.ClassPlain)
 	}
-	if _, ok := part(base, damaged); !ok {
-		return true, breaks("%08X is no part of ship %08X", uint32(damaged), uint32(base))
-	}
-	return true, nil
+	_, ok := part(base, damaged)
+	return true, breaksIf(!ok, "%08X is no part of ship %08X", uint32(damaged), uint32(base))
 }
 
 // watchDeaths watches the events by which a ship explodes after its player has asked for
@@ -389,10 +378,7 @@ func watchDeaths() watcher {
 				return false, nil
 			}
 			const length = 9.5 // seconds
-			if m.Class != event.ClassExploding || m.Source != 0 || m.FiringPlayer != 0 || m.Lifetime.Float() != length {
-				return true, breaks("class %X, source %08X, player %d, %g s", uint32(m.Class), uint32(m.Source), m.FiringPlayer, m.Lifetime.Float())
-			}
-			return true, nil
+			return true, breaksIf(m.Class != event.ClassExploding || m.Source != 0 || m.FiringPlayer != 0 || m.Lifetime.Float() != length, "class %X, source %08X, player %d, %g s", uint32(m.Class), uint32(m.Source), m.FiringPlayer, m.Lifetime.Float())
 		}
 		return false, nil
 	}, dissect.FromHost, dissect.ToHost)
@@ -434,10 +420,7 @@ func watchScores(restarted bool) watcher {
 		case !seen:
 			return false, nil
 		}
-		if m.Deaths != before+1 {
-			return true, breaks("%d deaths of player %d after %d", m.Deaths, m.Victim, before)
-		}
-		return true, nil
+		return true, breaksIf(m.Deaths != before+1, "%d deaths of player %d after %d", m.Deaths, m.Victim, before)
 	}, dissect.FromHost)
 }
 
@@ -485,10 +468,7 @@ func watchPositions() watcher {
 		if pace > closest { // it is not near
 			return false, nil
 		}
-		if gap > most {
-			return true, breaks("positions of ship %08X every %v", uint32(m.Object), gap.Round(time.Millisecond))
-		}
-		return true, nil
+		return true, breaksIf(gap > most, "positions of ship %08X every %v", uint32(m.Object), gap.Round(time.Millisecond))
 	})
 }
 
@@ -683,10 +663,8 @@ func watchReturns() watcher {
 				return false, nil
 			}
 			delete(left, name)
-			if scores := told[r.Conversation]; max(scores[old.id], scores[int32(m.Player)]) < old.deaths {
-				return true, breaks("no score of %q, who is back and had %d deaths", name, old.deaths)
-			}
-			return true, nil
+			scores := told[r.Conversation]
+			return true, breaksIf(max(scores[old.id], scores[int32(m.Player)]) < old.deaths, "no score of %q, who is back and had %d deaths", name, old.deaths)
 		}
 		return false, nil
 	}, dissect.FromHost)

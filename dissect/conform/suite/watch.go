@@ -58,6 +58,14 @@ type breach struct {
 
 func breaks(format string, args ...any) *breach { return &breach{text: fmt.Sprintf(format, args...)} }
 
+// breaksIf returns a breach if there is one, or nil.
+func breaksIf(broken bool, format string, args ...any) *breach {
+	if broken {
+		return breaks(format, args...)
+	}
+	return nil
+}
+
 // faultOf says in which field a message does not decode, and why.
 func faultOf(err error) string {
 	if e, ok := errors.AsType[*decode.Error](err); ok {
@@ -68,7 +76,9 @@ func faultOf(err error) string {
 
 // known says whether it is the documented difference of OpenBC.
 func (b *breach) known(yes bool) *breach {
-	b.documented = yes
+	if b != nil {
+		b.documented = yes
+	}
 	return b
 }
 
@@ -334,17 +344,11 @@ func watchSpaces() watcher {
 			remember(asked, r.Conversation, false, mostStreams)
 		case !fromHost(r) || !known:
 		case h.Type == transport.Connect:
-			if h.Seq != 0 {
-				return true, breaks("the accept has number %d", h.Seq)
-			}
-			return true, nil
+			return true, breaksIf(h.Seq != 0, "the accept has number %d", h.Seq)
 		case h.Type == transport.Standard && h.HasSeq && !begun:
 			if m, ok := r.Message.(*msg.ChecksumRequest); ok && m.Round == 0 {
 				asked[r.Conversation] = true
-				if h.Seq != 0 {
-					return true, breaks("the first game message has number %d", h.Seq)
-				}
-				return true, nil
+				return true, breaksIf(h.Seq != 0, "the first game message has number %d", h.Seq)
 			}
 		case h.Type == transport.Standard && h.HasSeq:
 			const highFirst = 1 << 8 // as 16 bits with the high byte first, 1 is this
@@ -420,10 +424,7 @@ func watchBundling() watcher {
 			}
 		case op == msg.OpGameInit && s.frame > 0:
 			delete(by, r.Conversation)
-			if s.frame != r.Datagram.Number {
-				return true, breaks("01 in another datagram than 28")
-			}
-			return true, nil
+			return true, breaksIf(s.frame != r.Datagram.Number, "01 in another datagram than 28")
 		}
 		return false, nil
 	}
@@ -443,10 +444,8 @@ func watchPeer() watcher {
 
 func watchSettings() watcher {
 	return sent(msg.OpSettings, func(r *dissect.Record) (bool, *breach) {
-		if odd := oddSettings(r.Payload); odd != "" {
-			return true, breaks("expected %s", odd)
-		}
-		return true, nil
+		odd := oddSettings(r.Payload)
+		return true, breaksIf(odd != "", "expected %s", odd)
 	})
 }
 
@@ -595,19 +594,14 @@ func watchUnborn() watcher {
 
 func watchFlags() watcher {
 	return sent(msg.OpStateUpdate, func(r *dissect.Record) (bool, *breach) {
-		if m, ok := r.Message.(*msg.StateUpdate); ok && m.Flags&msg.DirtyPower != 0 {
-			return true, breaks("flags %02X", uint8(m.Flags)).known(r.CopyOf > 0)
-		}
-		return true, nil
+		_, flags, _ := msg.UpdateHead(r.Payload)
+		return true, breaksIf(r.Message != nil && flags&msg.DirtyPower != 0, "flags %02X", uint8(flags)).known(r.CopyOf > 0)
 	})
 }
 
 func watchUnreliable() watcher {
 	return sent(msg.OpStateUpdate, func(r *dissect.Record) (bool, *breach) {
-		if r.Transport.Reliable {
-			return true, breaks("1C with number %d", r.Transport.Seq)
-		}
-		return true, nil
+		return true, breaksIf(r.Transport.Reliable, "1C with number %d", r.Transport.Seq)
 	})
 }
 
@@ -650,10 +644,7 @@ func watchTime() watcher {
 		now.times[now.n%latest] = at
 		now.n++
 		last[s] = now
-		if seen && at < before.at-swapped {
-			return true, breaks("ship %08X: %.2f s after %.2f s", uint32(id), at, before.at).known(before.copied || now.copied)
-		}
-		return true, nil
+		return true, breaksIf(seen && at < before.at-swapped, "ship %08X: %.2f s after %.2f s", uint32(id), at, before.at).known(before.copied || now.copied)
 	}, dissect.FromHost)
 }
 
