@@ -55,17 +55,16 @@ func Answer(query Message, g *Game, n int) (datagrams [][]byte) {
 	a := answer{n: n}
 	all := query.asks("status") || query.asks("packets")
 	separate := query.asks("packets")
-	for _, part := range []struct {
-		query string
-		write func(*answer, *Game)
-	}{{"basic", (*answer).basic}, {"info", (*answer).info}, {"rules", (*answer).rules}, {"players", (*answer).players}} {
+	for _, part := range g.parts() {
 		if !all && !query.asks(part.query) {
 			continue
 		}
 		if separate && len(a.text) > 0 {
 			a.end()
 		}
-		part.write(&a, g)
+		for i := 0; i < len(part.pairs); i += 2 {
+			a.pair(part.pairs[i], part.pairs[i+1])
+		}
 	}
 	if text, ok := query.after("echo"); ok {
 		a.raw("echo", text)
@@ -92,42 +91,33 @@ type answer struct {
 	datagrams [][]byte
 }
 
-func (a *answer) basic(g *Game) {
-	a.pair("gamename", "bcommander")
-	a.pair("gamever", g.Version)
-	a.pair("location", g.Location)
+// A part is the keys, each with its value, that answer a query.
+type part struct {
+	query string
+	pairs []string
 }
 
-func (a *answer) info(g *Game) {
-	name, mode := g.Name, "settings"
+// parts returns the parts of a reply, in their order.
+func (g *Game) parts() []part {
+	name, mode, password := g.Name, "settings", "0"
 	if g.Password {
-		name = "*" + name
+		name, password = "*"+name, "1"
 	}
 	if g.Playing {
 		mode = "openplaying"
 	}
-	a.pair("hostname", name)
-	a.pair("missionscript", g.Mission)
-	a.pair("mapname", g.Map)
-	a.pair("numplayers", strconv.Itoa(g.Count))
-	a.pair("maxplayers", strconv.Itoa(g.Limit))
-	a.pair("gamemode", mode)
-}
-
-func (a *answer) rules(g *Game) {
-	password := "0"
-	if g.Password {
-		password = "1"
-	}
-	a.pair("timelimit", strconv.Itoa(g.TimeLimit))
-	a.pair("fraglimit", strconv.Itoa(g.FragLimit))
-	a.pair("system", g.System)
-	a.pair("password", password)
-}
-
-func (a *answer) players(g *Game) {
+	var players []string
 	for i, name := range g.Players {
-		a.pair("player_"+strconv.Itoa(i), name)
+		players = append(players, "player_"+strconv.Itoa(i), name)
+	}
+	return []part{
+		{"basic", []string{"gamename", "bcommander", "gamever", g.Version, "location", g.Location}},
+		{"info", []string{
+			"hostname", name, "missionscript", g.Mission, "mapname", g.Map,
+			"numplayers", strconv.Itoa(g.Count), "maxplayers", strconv.Itoa(g.Limit), "gamemode", mode,
+		}},
+		{"rules", []string{"timelimit", strconv.Itoa(g.TimeLimit), "fraglimit", strconv.Itoa(g.FragLimit), "system", g.System, "password", password}},
+		{"players", players},
 	}
 }
 
