@@ -70,7 +70,7 @@ func (s *Showing) Shows(d *Shown) bool { return s.v != nil && s.hide&d.hide == 0
 // show passes the field, which has its value.
 func (s *Showing) show(d *Shown, off, end int) {
 	f := &s.field
-	f.Name, f.Doc, f.Kind, f.Off, f.End = d.Name, d.Doc, d.Kind, off, end
+	f.Name, f.Doc, f.Kind, f.Names, f.Off, f.End = d.Name, d.Doc, d.Kind, d.Names, off, end
 	s.v.Field(f)
 }
 
@@ -79,15 +79,6 @@ func (s *Showing) Uint(d *Shown, off, end int, v uint64) {
 	if s.Shows(d) {
 		s.field.Uint = v
 		s.show(d, off, end)
-	}
-}
-
-// Named shows a number that has names for its values.
-func (s *Showing) Named(d *Shown, off, end int, v uint64) {
-	if s.Shows(d) {
-		s.field.Uint, s.field.Names = v, d.Names
-		s.show(d, off, end)
-		s.field.Names = nil
 	}
 }
 
@@ -135,38 +126,23 @@ func (s *Showing) Text(d *Shown, off int, v string) {
 }
 
 // Begin begins a group. If it reports false, the group is hidden: there is
-// nothing to show of it, and it has no end.
-func (s *Showing) Begin(d *Shown, kind GroupKind) bool {
+// nothing to show of it, and it has no end. index is that of an element, -1 for
+// another group.
+func (s *Showing) Begin(d *Shown, kind GroupKind, index int) bool {
 	if !s.Shows(d) {
 		return false
 	}
-	s.enter(d.Name, d.Doc, kind, -1)
+	g := &s.group
+	g.Name, g.Doc, g.Kind, g.Index = d.Name, d.Doc, kind, index
+	s.v.Begin(g)
 	return true
 }
 
-func (s *Showing) enter(name, doc string, kind GroupKind, index int) {
-	g := &s.group
-	g.Name, g.Doc, g.Kind, g.Index = name, doc, kind, index
-	s.v.Begin(g)
-}
-
 // End ends a group.
-func (s *Showing) End(d *Shown, kind GroupKind) { s.leave(d.Name, kind, -1) }
-
-func (s *Showing) leave(name string, kind GroupKind, index int) {
+func (s *Showing) End(d *Shown, kind GroupKind, index int) {
 	if s.v != nil {
 		g := &s.group
-		g.Name, g.Doc, g.Kind, g.Index = name, "", kind, index
+		g.Name, g.Doc, g.Kind, g.Index = d.Name, "", kind, index
 		s.v.End(g)
 	}
 }
-
-// BeginElement begins an element of a list.
-func (s *Showing) BeginElement(index int) {
-	if s.v != nil {
-		s.enter("", "", GroupElement, index)
-	}
-}
-
-// EndElement ends an element of a list.
-func (s *Showing) EndElement(index int) { s.leave("", GroupElement, index) }

@@ -1,7 +1,6 @@
 package msg
 
 import (
-	"encoding/binary"
 	"sync"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -57,20 +56,20 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 		return false
 	}
 	flags := p.Flags
-	s.Uint(&f.object, 1, 5, uint64(stateObject(b)))
+	s.Uint(&f.object, 1, 5, uint64(m.Object))
 	s.Text(&f.ship, 5, m.className())
 	s.Text(&f.source, 5, m.classSource())
-	s.Float(&f.clock, 5, 9, float64(floatAt(b, 5)))
-	s.Named(&f.flags, stateHead-1, stateHead, uint64(flags))
+	s.Float(&f.clock, 5, 9, float64(m.GameTime.Float()))
+	s.Uint(&f.flags, stateHead-1, stateHead, uint64(flags))
 	if flags&DirtyPosition != 0 {
 		const bit = stateHead + positionBytes
-		s.Vec(&f.position, stateHead, bit, floatAt(b, stateHead), floatAt(b, stateHead+4), floatAt(b, stateHead+8))
+		s.Vec(&f.position, stateHead, bit, m.Position[0].Float(), m.Position[1].Float(), m.Position[2].Float())
 		s.Bool(&f.hasHash, bit, bit+1, p.HasHash)
 		if p.HasHash {
-			s.Uint(&f.hash, bit+1, bit+1+hashBytes, uint64(binary.LittleEndian.Uint16(b[bit+1:])))
+			s.Uint(&f.hash, bit+1, bit+1+hashBytes, uint64(m.Hash))
 		}
 	}
-	off := m.showMotion(s, f, b)
+	off := m.showMotion(s, f)
 	if flags&DirtyCloak != 0 {
 		next := p.power
 		if flags&DirtySubsystems != 0 {
@@ -78,39 +77,38 @@ func (m *StateUpdate) ShowFast(s *decode.Showing, b []byte, d decode.Dialect) bo
 		}
 		s.Bool(&f.cloaked, off, next, p.Cloak != (d == decode.OpenBC))
 	}
-	if flags&DirtySubsystems != 0 && s.Begin(&f.subsystems, decode.GroupStruct) {
-		s.Uint(&f.start, p.block, p.block+1, uint64(b[p.block]))
-		if s.Begin(&f.entries, decode.GroupList) {
+	if flags&DirtySubsystems != 0 && s.Begin(&f.subsystems, decode.GroupStruct, -1) {
+		s.Uint(&f.start, p.block, p.block+1, uint64(m.Start))
+		if s.Begin(&f.entries, decode.GroupList, -1) {
 			m.showEntries(s, f, b)
-			s.End(&f.entries, decode.GroupList)
+			s.End(&f.entries, decode.GroupList, -1)
 		}
-		s.End(&f.subsystems, decode.GroupStruct)
+		s.End(&f.subsystems, decode.GroupStruct, -1)
 	}
-	if flags&DirtyPower != 0 && s.Begin(&f.settings, decode.GroupList) {
+	if flags&DirtyPower != 0 && s.Begin(&f.settings, decode.GroupList, -1) {
 		for i, off := 0, p.power; len(b)-off >= 2; i, off = i+1, off+2 {
-			s.BeginElement(i)
+			s.Begin(&element, decode.GroupElement, i)
 			s.Uint(&f.settingIndex, off, off+1, uint64(b[off]))
 			s.Text(&f.settingName, off+1, m.subsystemName(b[off]))
 			s.Float(&f.settingPercent, off+1, off+2, percents[b[off+1]])
-			s.EndElement(i)
+			s.End(&element, decode.GroupElement, i)
 		}
-		s.End(&f.settings, decode.GroupList)
+		s.End(&f.settings, decode.GroupList, -1)
 	}
 	return true
 }
 
-// floatAt returns the float at an offset.
-func floatAt(b []byte, off int) float32 { return wire.F32(binary.LittleEndian.Uint32(b[off:])).Float() }
+// element is an element of a list, which has no name.
+var element decode.Shown
 
 // showMotion shows the fields between position and bits. It returns the offset
 // behind them.
-func (m *StateUpdate) showMotion(s *decode.Showing, f *updateFields, b []byte) (off int) {
+func (m *StateUpdate) showMotion(s *decode.Showing, f *updateFields) (off int) {
 	p := m.parts
 	off = p.motion
 	if p.Flags&DirtyDelta != 0 {
 		if s.Shows(&f.delta) || s.Shows(&f.place) {
-			at := b[off : off+deltaBytes]
-			delta := wire.Vec4h{Dir: wire.Dir3{int8(at[0]), int8(at[1]), int8(at[2])}, Len: wire.CF16(binary.LittleEndian.Uint16(at[3:]))}.Vec()
+			delta := m.Delta.Vec()
 			s.Vec(&f.delta, off, off+deltaBytes, delta[0], delta[1], delta[2])
 			if p.Flags&DirtyPosition == 0 && m.hasBase {
 				place := m.base.Add(delta)
@@ -120,69 +118,53 @@ func (m *StateUpdate) showMotion(s *decode.Showing, f *updateFields, b []byte) (
 		off += deltaBytes
 	}
 	if p.Flags&DirtyForward != 0 {
-		showDir(s, &f.forward, b, off)
+		v := m.Forward.Vec()
+		s.Vec(&f.forward, off, off+dirBytes, v[0], v[1], v[2])
 		off += dirBytes
 	}
 	if p.Flags&DirtyUp != 0 {
-		showDir(s, &f.up, b, off)
+		v := m.Up.Vec()
+		s.Vec(&f.up, off, off+dirBytes, v[0], v[1], v[2])
 		off += dirBytes
 	}
 	if p.Flags&DirtySpeed != 0 {
-		if s.Shows(&f.speed) {
-			s.Float(&f.speed, off, off+speedBytes, float64(wire.CF16(binary.LittleEndian.Uint16(b[off:])).Float()))
-		}
+		s.Float(&f.speed, off, off+speedBytes, float64(m.Speed.Float()))
 		off += speedBytes
 	}
 	return off
 }
 
-func showDir(s *decode.Showing, f *decode.Shown, b []byte, off int) {
-	if s.Shows(f) {
-		at := b[off : off+dirBytes]
-		v := wire.Dir3{int8(at[0]), int8(at[1]), int8(at[2])}.Vec()
-		s.Vec(f, off, off+dirBytes, v[0], v[1], v[2])
-	}
-}
-
 // showEntries shows the entries of a subsystem block.
 func (m *StateUpdate) showEntries(s *decode.Showing, f *updateFields, b []byte) {
 	p := m.parts
-	list := m.Class.Subsystems
-	i := int(b[p.block])
-	for n := range p.Entries {
-		def, part := &list[i], &p.entries[n&(maxEntries-1)]
+	for n := range m.Entries {
+		e, part := &m.Entries[n], &p.entries[n&(maxEntries-1)]
+		def := m.subsystem(e.Index)
 		at, tail := int(part.condition), int(part.tail)
-		s.BeginElement(n)
-		s.Uint(&f.index, at, at, uint64(i))
+		s.Begin(&element, decode.GroupElement, n)
+		s.Uint(&f.index, at, at, uint64(e.Index))
 		s.Text(&f.name, at, def.Name)
-		s.Float(&f.condition, at, at+1, ratios[b[at]])
+		s.Float(&f.condition, at, at+1, ratios[e.Condition])
 		at++
 		if children := len(def.Children); children > 0 {
 			s.Bytes(&f.children, at, b[at:at+children:at+children])
 			at += children
 		}
-		kind, shield := def.Kind, def.Role == ship.Shield
-		if p.openBC && shield {
-			kind, shield = ship.Base, false
-		}
-		if kind == ship.Powered {
-			s.Bool(&f.hasPower, at, tail, part.hasPower)
-			if part.hasPower {
-				s.Uint(&f.power, tail, tail+1, uint64(b[tail]))
+		if def.Kind == ship.Powered && (!p.openBC || def.Role != ship.Shield) {
+			s.Bool(&f.hasPower, at, tail, e.HasPower)
+			if e.HasPower {
+				s.Uint(&f.power, tail, tail+1, uint64(e.Power))
 				tail++
 			}
 		}
-		if shield {
+		if def.Role == ship.Shield && !p.openBC {
 			s.Bytes(&f.facings, tail, b[tail:tail+facings:tail+facings])
 			tail += facings
 		}
-		if kind == ship.Reactor {
-			s.Float(&f.main, tail, tail+1, ratios[b[tail]])
-			s.Float(&f.backup, tail+1, tail+2, ratios[b[tail+1]])
+		if def.Kind == ship.Reactor {
+			s.Float(&f.main, tail, tail+1, ratios[e.Main])
+			s.Float(&f.backup, tail+1, tail+2, ratios[e.Backup])
 		}
-		s.EndElement(n)
-		if i++; i == len(list) {
-			i = 0
-		}
+		s.End(&element, decode.GroupElement, n)
 	}
 }
