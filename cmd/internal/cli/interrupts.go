@@ -30,6 +30,7 @@ type Interrupts struct {
 	Stopped <-chan struct{}  // closed when the command is to end
 	Reread  <-chan os.Signal // SIGHUP of a command that rereads files; else nil
 
+	ctx     context.Context
 	signals chan os.Signal
 	done    chan struct{}
 	close   func()
@@ -39,8 +40,8 @@ type Interrupts struct {
 // NewInterrupts begins to listen for signals. A command stops by itself after a
 // time that is not zero.
 func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
-	stopped := make(chan struct{})
-	i := &Interrupts{Stopped: stopped, signals: make(chan os.Signal, 2), done: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	i := &Interrupts{Stopped: ctx.Done(), ctx: ctx, signals: make(chan os.Signal, 2), done: make(chan struct{})}
 	// A closed pipe makes writes fail, instead of ending the program before its
 	// files are complete.
 	signal.Ignore(syscall.SIGPIPE)
@@ -67,7 +68,7 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 		case <-i.done:
 			return
 		}
-		close(stopped)
+		stop()
 		select {
 		case <-i.signals:
 			if s.Abort != nil {
@@ -87,20 +88,8 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 	return i
 }
 
-// Context returns a context that ends when the command is to end. It is valid
-// until Close.
-func (i *Interrupts) Context() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		defer Guard()
-		select {
-		case <-i.Stopped:
-		case <-i.done:
-		}
-	}()
-	return ctx
-}
+// Context returns a context that ends when the command is to end.
+func (i *Interrupts) Context() context.Context { return i.ctx }
 
 // Input returns standard input, which ends when the command is to stop: a moment
 // later, since Ctrl-C in a pipeline stops the program that writes it, too, and

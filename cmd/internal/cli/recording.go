@@ -72,29 +72,15 @@ func (r *Recording) Check(now time.Time) error {
 
 // expandTime replaces the patterns in a file name by a local time.
 func expandTime(name string, now time.Time) (string, error) {
-	var b strings.Builder
 	now = now.Local()
-	layouts := map[byte]string{'Y': "2006", 'm': "01", 'd': "02", 'H': "15", 'M': "04", 'S': "05"}
-	for i := 0; i < len(name); i++ {
-		if name[i] != '%' {
-			b.WriteByte(name[i])
-			continue
-		}
-		i++
-		if i < len(name) && name[i] == '%' {
-			b.WriteByte('%')
-			continue
-		}
-		layout := ""
-		if i < len(name) {
-			layout = layouts[name[i]]
-		}
-		if layout == "" {
-			return "", errors.New("the patterns are %Y, %m, %d, %H, %M and %S, and %% for a percent sign")
-		}
-		b.WriteString(now.Format(layout))
+	texts, rest := []string{"%%", "%"}, []string{"%%", ""}
+	for _, p := range [][2]string{{"%Y", "2006"}, {"%m", "01"}, {"%d", "02"}, {"%H", "15"}, {"%M", "04"}, {"%S", "05"}} {
+		texts, rest = append(texts, p[0], now.Format(p[1])), append(rest, p[0], "")
 	}
-	return b.String(), nil
+	if strings.Contains(strings.NewReplacer(rest...).Replace(name), "%") {
+		return "", errors.New("the patterns are %Y, %m, %d, %H, %M and %S, and %% for a percent sign")
+	}
+	return strings.NewReplacer(texts...).Replace(name), nil
 }
 
 // Open creates the file, or the first of several. An existing file is

@@ -1,4 +1,4 @@
-// Package sockets carries the datagrams of the conformance suite over UDP.
+// Package sockets carries the datagrams of scripted and of captured clients over UDP.
 package sockets
 
 import (

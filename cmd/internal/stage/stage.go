@@ -8,16 +8,16 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/sockets"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/relay"
 )
 
 // The times and sizes that bound a performance.
@@ -28,8 +28,6 @@ const (
 	afterwards   = 700 * time.Millisecond // that the host's answers to a leave take at most
 	longestWait  = time.Second            // between two looks at the timers
 	longestGap   = time.Minute            // of the capture that is waited out; a host has lost silent clients by then, or the capture's clock was set
-	arrivals     = 4096                   // datagrams that wait to be looked at
-	biggest      = 2048                   // bytes of a datagram that are read
 	everySession = 512                    // sockets
 )
 
@@ -64,25 +62,16 @@ type Stage struct {
 	performer *conform.Performer
 	Hosts     *conform.Hosts
 	pipeline  *dissect.Pipeline // of the datagrams sent and received here
-	sockets   map[*conform.Client]*net.UDPConn
-	readers   sync.WaitGroup
-	incoming  chan arrival
+	driver    *sockets.Driver
+	locals    map[*conform.Client]netip.AddrPort
+	clients   map[netip.AddrPort]*conform.Client
 
-	clock   packet.Clock
-	first   time.Time // of the capture, by the clock
-	begun   time.Time // of the performance
-	frames  int
-	heard   bool
-	last    time.Time // when the host was heard
-	refused error
-}
-
-// An arrival is a datagram of the host.
-type arrival struct {
-	client   *conform.Client
-	socket   *net.UDPConn
-	datagram []byte
-	at       time.Time
+	clock  packet.Clock
+	first  time.Time // of the capture, by the clock
+	begun  time.Time // of the performance
+	frames int
+	heard  bool
+	last   time.Time // when the host was heard
 }
 
 // New returns a stage for a performance to an address, speed times as fast as
@@ -93,7 +82,7 @@ func New(ctx context.Context, to netip.AddrPort, speed float64, cfg conform.Conf
 	s := &Stage{
 		ctx: ctx, to: to, speed: speed,
 		performer: conform.NewPerformer(cfg.Catalog), Hosts: conform.NewHosts(shared), pipeline: dissect.New(dissect.Config{Ports: []uint16{to.Port()}, Catalog: cfg.Catalog}),
-		sockets: map[*conform.Client]*net.UDPConn{}, incoming: make(chan arrival, arrivals), clock: packet.Clock{Leap: longestGap},
+		driver: sockets.New(ctx, to), locals: map[*conform.Client]netip.AddrPort{}, clients: map[netip.AddrPort]*conform.Client{}, clock: packet.Clock{Leap: longestGap},
 	}
 	s.performer.Answers = answers
 	return s
@@ -147,29 +136,25 @@ func (s *Stage) until(due time.Time, enough func() bool) error {
 		if wait <= 0 || enough != nil && enough() {
 			return nil
 		}
-		if !s.heard && now.Sub(s.begun) > noAnswer && len(s.sockets) > 0 {
+		if !s.heard && now.Sub(s.begun) > noAnswer && len(s.locals) > 0 {
 			return s.silent()
 		}
 		if next := s.performer.Next(); !next.IsZero() {
 			wait = min(wait, max(next.Sub(now), time.Millisecond))
 		}
-		timer := time.NewTimer(min(wait, longestWait))
-		select {
-		case a := <-s.incoming:
+		if a, ok := s.driver.Receive(now.Add(min(wait, longestWait))); ok {
 			s.receive(a)
-		case <-timer.C:
-		case <-s.ctx.Done():
-			timer.Stop()
+		}
+		if s.ctx.Err() != nil {
 			return errStopped
 		}
-		timer.Stop()
 	}
 }
 
 // silent says that nobody is there.
 func (s *Stage) silent() error {
-	if s.refused != nil {
-		return fmt.Errorf("%v does not answer (%w): is a host running there?", s.to, s.refused)
+	if err := s.driver.Refused(); err != nil {
+		return fmt.Errorf("%v does not answer (%w): is a host running there?", s.to, err)
 	}
 	return fmt.Errorf("%v does not answer: is a host running there?", s.to)
 }
@@ -177,7 +162,7 @@ func (s *Stage) silent() error {
 // Failure says why the host could not be compared in full, nil if it could.
 func (s *Stage) Failure() error {
 	switch quiet := time.Since(s.last); {
-	case len(s.sockets) == 0:
+	case len(s.locals) == 0:
 		return nil
 	case !s.heard:
 		return s.silent()
@@ -194,32 +179,28 @@ func (s *Stage) Failure() error {
 // flush sends the clients' datagrams and takes the host's.
 func (s *Stage) flush() error {
 	for {
-		select {
-		case a := <-s.incoming:
+		if a, ok := s.driver.Receive(time.Time{}); ok {
 			s.receive(a)
 			continue
-		default:
 		}
 		now := time.Now()
 		c, datagram, ok := s.performer.Send(now)
 		if !ok {
 			return nil
 		}
-		socket, err := s.socket(c)
+		local, err := s.socket(c)
 		if err != nil {
 			return err
 		}
-		s.note(now, local(socket), s.to, datagram)
-		if _, err := socket.Write(datagram); err != nil {
-			s.refused = err // it may come up yet; lost messages are sent again
-		}
+		s.note(now, local, s.to, datagram)
+		_ = s.driver.Send(local, datagram) // the host may come up yet; lost messages are sent again
 	}
 }
 
-func (s *Stage) receive(a arrival) {
-	s.heard, s.last = true, a.at
-	s.note(a.at, s.to, local(a.socket), a.datagram)
-	s.performer.Receive(a.at, a.client, a.datagram)
+func (s *Stage) receive(a relay.Arrival) {
+	s.heard, s.last = true, a.At
+	s.note(a.At, s.to, a.To, a.Datagram)
+	s.performer.Receive(a.At, s.clients[a.To], a.Datagram)
 }
 
 // note takes a datagram of the performance for the comparison.
@@ -230,49 +211,18 @@ func (s *Stage) note(at time.Time, from, to netip.AddrPort, datagram []byte) {
 	_ = s.pipeline.Push(&d, s.Hosts.Record)
 }
 
-func local(socket *net.UDPConn) netip.AddrPort {
-	if a, ok := socket.LocalAddr().(*net.UDPAddr); ok {
-		p := a.AddrPort()
-		return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
+// socket returns the address of the socket of a client.
+func (s *Stage) socket(c *conform.Client) (local netip.AddrPort, err error) {
+	if local, ok := s.locals[c]; ok {
+		return local, nil
 	}
-	return netip.AddrPort{}
-}
-
-// socket returns the socket of a client.
-func (s *Stage) socket(c *conform.Client) (*net.UDPConn, error) {
-	if socket := s.sockets[c]; socket != nil {
-		return socket, nil
+	if len(s.locals) >= everySession {
+		return local, fmt.Errorf("more than %d clients in one session are too many", everySession)
 	}
-	if len(s.sockets) >= everySession {
-		return nil, fmt.Errorf("more than %d clients in one session are too many", everySession)
+	if local, err = s.driver.Open(); err == nil {
+		s.locals[c], s.clients[local] = local, c
 	}
-	socket, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(s.to))
-	if err != nil {
-		return nil, err
-	}
-	s.sockets[c] = socket
-	s.readers.Add(1)
-	go func() {
-		defer s.readers.Done()
-		defer cli.Guard()
-		for {
-			buf := make([]byte, biggest)
-			n, err := socket.Read(buf)
-			switch {
-			case errors.Is(err, net.ErrClosed):
-				return
-			case err != nil: // the host is not there, or not yet
-				time.Sleep(time.Millisecond)
-				continue
-			}
-			select {
-			case s.incoming <- arrival{c, socket, buf[:n], time.Now()}:
-			case <-s.ctx.Done():
-				return
-			}
-		}
-	}()
-	return socket, nil
+	return local, err
 }
 
 // Complaints lists the problems that the report leaves out.
@@ -291,20 +241,7 @@ func (s *Stage) Complaints() (list []string) {
 
 // Shut closes the sockets.
 func (s *Stage) Shut() {
-	for _, socket := range s.sockets {
-		_ = socket.Close() // nothing is kept in it
-	}
-	done := make(chan struct{})
-	go func() {
-		defer cli.Guard()
-		s.readers.Wait()
-		close(done)
-	}()
-	for {
-		select {
-		case <-s.incoming: // a reader may wait for room
-		case <-done:
-			return
-		}
+	for local := range s.clients {
+		s.driver.Close(local)
 	}
 }
