@@ -2,11 +2,8 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +49,7 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 			return cli.Failed(fmt.Errorf("%s: not a file; give the name of a capture", name))
 		}
 	}
-	l, err := listenLocally(listen)
+	l, err := server.ListenLocally("--listen", listen, "8080", "; leave it out for a free port")
 	if err != nil {
 		return err
 	}
@@ -72,22 +69,4 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 		return cli.Failed(err)
 	}
 	return nil
-}
-
-// listenLocally opens a TCP port, of this computer alone if there is no address.
-func listenLocally(address string) (net.Listener, error) {
-	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
-		address = ":" + address
-	}
-	if strings.HasPrefix(address, ":") {
-		address = "127.0.0.1" + address
-	}
-	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
-		return nil, fmt.Errorf("--listen %s: want an address and port, such as 8080 or 127.0.0.1:8080", address)
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, cli.Failed(fmt.Errorf("--listen %s: %w; leave it out for a free port", address, server.Plain(err)))
-	}
-	return l, nil
 }

@@ -33,6 +33,16 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 // ListenMetrics opens the port of the metrics. Without an address it is one of
 // this machine alone.
 func ListenMetrics(address string) (net.Listener, error) {
+	l, err := ListenLocally("--metrics", address, "9101", "")
+	if err != nil {
+		return nil, err
+	}
+	return &boundedListener{l, make(chan struct{}, scrapers)}, nil
+}
+
+// ListenLocally opens the TCP port that a flag names, of this machine alone if there
+// is no address. The example and the remedy are for errors.
+func ListenLocally(flag, address, example, remedy string) (net.Listener, error) {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = ":" + address
 	}
@@ -40,13 +50,13 @@ func ListenMetrics(address string) (net.Listener, error) {
 		address = "127.0.0.1" + address
 	}
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
-		return nil, fmt.Errorf("--metrics %s: want an address and port, such as 9101 or 127.0.0.1:9101", address)
+		return nil, fmt.Errorf("%s %s: want an address and port, such as %s or 127.0.0.1:%s", flag, address, example, example)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, cli.Failed(fmt.Errorf("--metrics %s: %w", address, Plain(err)))
+		return nil, cli.Failed(fmt.Errorf("%s %s: %w%s", flag, address, Plain(err), remedy))
 	}
-	return &boundedListener{l, make(chan struct{}, scrapers)}, nil
+	return l, nil
 }
 
 // ServeMetrics answers scrapers until the listener is closed. The metrics are
