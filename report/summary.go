@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -10,43 +11,13 @@ import (
 // AppendSummary appends the totals of a tally, without the frequencies: a few
 // lines of text, each with a line end.
 func AppendSummary(dst []byte, t *measure.Tally) []byte {
-	item := func(n int64, thing string) {
-		dst = strconv.AppendInt(dst, n, 10)
-		dst = append(append(dst, ' '), thing...)
-	}
-	next := func(n int64, thing string) {
-		dst = append(dst, ", "...)
-		item(n, thing)
-	}
 	if t.Frames > 0 {
-		dst = append(dst, "frames     "...)
-		dst = strconv.AppendInt(dst, t.Frames, 10)
-		dst = append(dst, " in "...)
-		dst = strconv.AppendFloat(dst, t.Duration.Round(time.Millisecond).Seconds(), 'f', 3, 64)
-		dst = append(dst, " s\n"...)
+		dst = fmt.Appendf(dst, "frames     %d in %.3f s\n", t.Frames, t.Duration.Round(time.Millisecond).Seconds())
 	}
-	dst = append(dst, "datagrams  "...)
-	item(t.Game, "of the game")
-	next(t.GameSpy, "of GameSpy")
-	next(t.Malformed, "malformed")
-	next(t.Other, "other\n")
-	dst = append(dst, "messages   "...)
-	dst = strconv.AppendInt(dst, t.Messages, 10)
-	dst = append(dst, ": "...)
-	item(t.Reliable, "reliable")
-	next(t.Unreliable, "unreliable")
-	next(t.Duplicates, "duplicate")
-	next(t.Errors, "with errors\n")
-	dst = append(dst, "fragments  "...)
-	dst = strconv.AppendInt(dst, t.Fragments, 10)
-	dst = append(dst, ": "...)
-	item(t.Reassembled, "reassembled")
-	next(t.Incomplete, "incomplete\n")
-	dst = append(dst, "game       "...)
-	item(t.Counted, "messages")
-	next(t.PayloadBytes, "bytes")
-	next(t.ResidueBytes, "undecoded\n")
-	return dst
+	dst = fmt.Appendf(dst, "datagrams  %d of the game, %d of GameSpy, %d malformed, %d other\n", t.Game, t.GameSpy, t.Malformed, t.Other)
+	dst = fmt.Appendf(dst, "messages   %d: %d reliable, %d unreliable, %d duplicate, %d with errors\n", t.Messages, t.Reliable, t.Unreliable, t.Duplicates, t.Errors)
+	dst = fmt.Appendf(dst, "fragments  %d: %d reassembled, %d incomplete\n", t.Fragments, t.Reassembled, t.Incomplete)
+	return fmt.Appendf(dst, "game       %d messages, %d bytes, %d undecoded\n", t.Counted, t.PayloadBytes, t.ResidueBytes)
 }
 
 // AppendPercent appends a share of a whole in per cent with two decimals.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -82,7 +81,7 @@ func (f *comparing) run(s cli.Streams, names []string, chosen bool) error {
 	}
 	if f.masked && !f.lengths && !chosen {
 		f.lengths = true
-		if !twice(names) {
+		if !cli.Rereadable(names...) {
 			return cli.Failed(errors.New("diff: a file is an anonymised copy; use --anonymized"))
 		}
 		quiet := s
@@ -123,16 +122,6 @@ func (f *comparing) both(s cli.Streams, names []string) (a, b *diff.Capture, err
 	return a, b, nil
 }
 
-// twice reports whether the files can be read twice: a pipe cannot.
-func twice(names []string) bool {
-	for _, name := range names {
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-			return false
-		}
-	}
-	return true
-}
-
 // read reads a file into a sink. A file that is cut short or damaged is read as
 // far as possible.
 func (f *comparing) read(s cli.Streams, name string, sink report.Sink) error {
@@ -162,7 +151,7 @@ func (f *comparing) explain(s cli.Streams, names []string, r *diff.Report) error
 	quiet := s
 	quiet.Err = io.Discard
 	for i, name := range names {
-		if !twice([]string{name}) {
+		if !cli.Rereadable(name) {
 			cli.Say(s.Err, "%s: not a file that can be read twice; the fields of differences are left out", name)
 			return nil
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
-	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/conform"
@@ -131,18 +130,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	if r.mode.Value == "playable" {
 		r.cfg.Game.Mode = relay.Playable
 	}
-	switch r.against.Value {
-	case "stock":
-		r.cfg.Against = decode.Stock
-	case "openbc":
-		r.cfg.Against = decode.OpenBC
-	}
-	switch r.Dialect.Value {
-	case "stock":
-		r.cfg.Dialect = decode.Stock
-	case "openbc":
-		r.cfg.Dialect = decode.OpenBC
-	}
+	r.cfg.Against, r.cfg.Dialect = cli.DialectOf(&r.against), cli.DialectOf(&r.Dialect)
 	var err error
 	r.cfg.Catalog, err = r.Catalog()
 	return err

@@ -3,6 +3,7 @@
 package histogram
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -67,9 +68,8 @@ func flags(dst []byte, f *measure.FlagCount, title string, o *Options) []byte {
 	p := plot{head: []string{title, "count", "share"}}
 	total := f.Total()
 	for _, c := range f.ByCount() {
-		label := append([]byte(hex(c.Flags)), ' ')
-		label = measure.AppendFlagNames(label, c.Flags)
-		p.add(c.Count, string(label), count(c.Count), percent(float64(c.Count)/float64(total)))
+		label := fmt.Appendf(nil, "0x%02X ", c.Flags)
+		p.add(c.Count, string(measure.AppendFlagNames(label, c.Flags)), count(c.Count), percent(float64(c.Count)/float64(total)))
 	}
 	return p.append(dst, o)
 }
@@ -77,11 +77,6 @@ func flags(dst []byte, f *measure.FlagCount, title string, o *Options) []byte {
 func count(n int64) string { return strconv.FormatInt(n, 10) }
 
 func percent(share float64) string { return string(report.AppendPercent(nil, share)) }
-
-func hex(v uint8) string {
-	const digits = "0123456789ABCDEF"
-	return string([]byte{'0', 'x', digits[v>>4], digits[v&15]})
-}
 
 // A plot is rows of cells with a bar each. The first cell stands left, the
 // others right.

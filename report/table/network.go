@@ -47,7 +47,7 @@ func Network(w io.Writer, m *measure.Meter, o Options) error {
 		n.worst(m.Worst(worstMoments))
 		n.printf("\n")
 	}
-	n.b.Write(appendGivenUp(nil, m.GivenUp(), len(links), len(ships)))
+	n.givenUp(m.GivenUp(), len(links), len(ships))
 	if len(links) == 0 {
 		return n.flush(w)
 	}
@@ -194,34 +194,24 @@ func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) {
 	}
 }
 
-// appendGivenUp appends the number of links and ships measured, and the
-// evictions.
-func appendGivenUp(dst []byte, g measure.GivenUp, links, ships int) []byte {
-	dst = append(dst, "links     "...)
-	dst = strconv.AppendInt(dst, int64(links), 10)
-	dst = append(dst, "\nstreams   "...)
-	dst = strconv.AppendInt(dst, int64(ships), 10)
-	dst = append(dst, " of ship updates\n"...)
-	sep := "given up  "
+// givenUp writes the number of links and ships measured, and the evictions.
+func (n *networkTables) givenUp(g measure.GivenUp, links, ships int) {
+	n.printf("links     %d\nstreams   %d of ship updates\n", links, ships)
+	head := "given up"
 	for _, l := range []struct {
 		n    int64
 		what string
 	}{
-		{g.Links, " {link|links}, of more than " + count(measure.MaxLinks)},
-		{g.Ships, " {stream|streams}, of such links or of more than " + count(measure.MaxShips)},
-		{g.Outstanding, " {message|messages}, before an acknowledgement came"},
-		{g.Undirected, " {message|messages} of an unknown sender"},
+		{g.Links, "{link|links}, of more than " + count(measure.MaxLinks)},
+		{g.Ships, "{stream|streams}, of such links or of more than " + count(measure.MaxShips)},
+		{g.Outstanding, "{message|messages}, before an acknowledgement came"},
+		{g.Undirected, "{message|messages} of an unknown sender"},
 	} {
 		if l.n > 0 {
-			dst = append(dst, sep...)
-			dst = append(strconv.AppendInt(dst, l.n, 10), plural.Form(l.n, l.what)...)
-			sep = "\n          "
+			n.printf("%-8s  %d %s\n", head, l.n, plural.Form(l.n, l.what))
+			head = ""
 		}
 	}
-	if sep[0] == '\n' {
-		dst = append(dst, '\n')
-	}
-	return dst
 }
 
 type networkTables struct {

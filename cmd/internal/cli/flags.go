@@ -92,6 +92,11 @@ func DefineColor(cmd *cobra.Command, c *Choice, usage string) {
 	c.Define(cmd, "color", "", usage, "auto", "auto", "always", "never")
 }
 
+var dialects = map[string]decode.Dialect{"stock": decode.Stock, "openbc": decode.OpenBC}
+
+// DialectOf returns the dialect that a choice names, undecided for auto.
+func DialectOf(c *Choice) decode.Dialect { return dialects[c.Value] }
+
 // DefineDialect defines the flag of the dialect of senders.
 func (f *Common) DefineDialect(cmd *cobra.Command, usage string) {
 	f.Dialect.Define(cmd, "dialect", "", usage, "auto", "auto", "stock", "openbc")
@@ -178,12 +183,7 @@ func (f *Common) Config() (dissect.Config, error) {
 			return cfg, err
 		}
 	}
-	switch f.Dialect.Value {
-	case "stock":
-		cfg.Dialect = decode.Stock
-	case "openbc":
-		cfg.Dialect = decode.OpenBC
-	}
+	cfg.Dialect = DialectOf(&f.Dialect)
 	return cfg, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/term"
@@ -189,6 +190,15 @@ func CheckDistinct(flag, name, otherFlag, other string) error {
 		return fmt.Errorf("%s %s: %s writes there, too; give another name", flag, name, otherFlag)
 	}
 	return nil
+}
+
+// Rereadable reports whether inputs can be read more than once, or are not there: a
+// pipe cannot.
+func Rereadable(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Stat(name)
+		return name == "-" || err == nil && !info.Mode().IsRegular()
+	})
 }
 
 // absent reports whether there is nothing by a name.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,7 +55,7 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 	var pacer *dashboard.Pacer
 	if w.speed > 0 {
 		pacer = dashboard.NewPacer(w.speed, time.Now, time.Sleep)
-		if !again(names) {
+		if !cli.Rereadable(names...) {
 			pacer.OneWay()
 		}
 	}
@@ -80,14 +78,6 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 			fmt.Fprintf(s.Err, "%s", said.String())
 			return err
 		}
-	})
-}
-
-// again reports whether captures can be read more than once.
-func again(names []string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool {
-		info, err := os.Stat(name)
-		return name == "-" || err == nil && !info.Mode().IsRegular()
 	})
 }
 
