@@ -309,7 +309,7 @@ func (m *model) choose(r *dissect.Record) {
 	m.parts = partsOf(m.teller, r, m.b.opts.ASCII)
 	m.unfold()
 	for i, at := range slices.Backward(m.rows) {
-		if m.path != "" && m.pathOf(at) == m.path {
+		if m.path != "" && m.parts.rows[at].path == m.path {
 			m.field = i
 		}
 	}
@@ -327,26 +327,11 @@ func (m *model) unfold() {
 		}
 		hidden = -1
 		m.rows = append(m.rows, i)
-		if p.Group && m.closed[m.pathOf(i)] {
+		if p.Group && m.closed[p.path] {
 			hidden = p.Depth
 		}
 	}
 	m.field = min(m.field, max(len(m.rows)-1, 0))
-}
-
-// pathOf returns the names that lead to a part.
-func (m *model) pathOf(at int) string {
-	p := &m.parts.rows[at]
-	if !p.field {
-		return ""
-	}
-	path := p.Name
-	for depth := p.Depth; at >= 0 && depth > 0; at-- {
-		if q := &m.parts.rows[at]; q.field && q.Depth < depth {
-			path, depth = q.Name+"."+path, q.Depth
-		}
-	}
-	return path
 }
 
 // part returns the chosen part of the message, or nil.
@@ -357,31 +342,12 @@ func (m *model) part() *part {
 	return &m.parts.rows[m.rows[m.field]]
 }
 
-// span returns the bytes of a part: its own, or those of the parts in it.
-func (m *model) span(at int) (off, end int) {
-	p := &m.parts.rows[at]
-	off, end = p.Off, p.End
-	for i := at + 1; p.Group && i < len(m.parts.rows); i++ {
-		q := &m.parts.rows[i]
-		if !q.field || q.Depth <= p.Depth {
-			break
-		}
-		if q.Off < q.End {
-			if off == end {
-				off = q.Off
-			}
-			off, end = min(off, q.Off), max(end, q.End)
-		}
-	}
-	return off, min(end, len(m.parts.bytes))
-}
-
 // marked returns the bytes of the chosen part.
 func (m *model) marked() (off, end int) {
-	if m.field >= len(m.rows) {
-		return 0, 0
+	if p := m.part(); p != nil {
+		return p.from, p.to
 	}
-	return m.span(m.rows[m.field])
+	return 0, 0
 }
 
 // mark brings the bytes of the chosen part into sight.
@@ -402,14 +368,14 @@ func (m *model) reveal() {
 func (m *model) seize() {
 	best, size := -1, 0
 	for i, at := range m.rows {
-		off, end := m.span(at)
-		if off <= m.byteAt && m.byteAt < end && (best < 0 || end-off <= size) {
-			best, size = i, end-off
+		p := &m.parts.rows[at]
+		if p.from <= m.byteAt && m.byteAt < p.to && (best < 0 || p.to-p.from <= size) {
+			best, size = i, p.to-p.from
 		}
 	}
 	if best >= 0 {
 		m.field = best
-		m.path = m.pathOf(m.rows[best])
+		m.path = m.part().path
 	}
 	m.reveal()
 }
@@ -539,7 +505,7 @@ func (m *model) move(key string) {
 			return
 		case "enter":
 			if p := m.part(); p != nil && p.Group {
-				m.fold(!m.closed[m.pathOf(m.rows[m.field])])
+				m.fold(!m.closed[p.path])
 			}
 			return
 		}
@@ -569,8 +535,8 @@ const maxShift = 4000
 // pick chooses a row of the fields.
 func (m *model) pick(row int) {
 	m.field = min(max(row, 0), max(len(m.rows)-1, 0))
-	if m.part() != nil {
-		m.path = m.pathOf(m.rows[m.field])
+	if p := m.part(); p != nil {
+		m.path = p.path
 	}
 	m.mark()
 }
@@ -581,23 +547,12 @@ func (m *model) fold(shut bool) {
 	if p == nil || !p.field {
 		return
 	}
-	at := m.rows[m.field]
-	path := m.pathOf(at)
 	switch {
-	case p.Group && m.closed[path] != shut:
-		if shut {
-			m.closed[path] = true
-		} else {
-			delete(m.closed, path)
-		}
+	case p.Group && m.closed[p.path] != shut:
+		m.closed[p.path] = shut
 		m.unfold()
-	case shut && p.Depth > 0:
-		for i := m.field; i >= 0; i-- {
-			if m.parts.rows[m.rows[i]].Depth < p.Depth {
-				m.pick(i)
-				return
-			}
-		}
+	case shut && p.outer >= 0:
+		m.pick(slices.Index(m.rows, p.outer))
 	}
 	if len(m.closed) > maxClosed {
 		clear(m.closed)
@@ -931,7 +886,7 @@ func (m *model) click(e tea.Mouse) {
 				again := m.field == m.fieldTop+row
 				m.pick(m.fieldTop + row)
 				if p := m.part(); again && p.Group {
-					m.fold(!m.closed[m.pathOf(m.rows[m.field])])
+					m.fold(!m.closed[p.path])
 				}
 			}
 		default:

@@ -18,8 +18,11 @@ type parts struct {
 // in the name of one.
 type part struct {
 	table.Branch
-	field  bool // in the tree
-	remark bool
+	field    bool // in the tree
+	remark   bool
+	path     string // the names that lead to a field
+	outer    int    // row of the group around, -1 for none
+	from, to int    // its bytes, or those of the parts in it
 }
 
 // partsOf returns the details of r.
@@ -33,18 +36,38 @@ func partsOf(t *table.Teller, r *dissect.Record, ascii bool) parts {
 	for line := range strings.Lines(header) {
 		p.rows = append(p.rows, part{Branch: table.Branch{Name: strings.TrimSpace(line)}})
 	}
+	var open []int // the rows of the groups around
 	for i, b := range branches {
 		if n := len(p.rows); i == 0 && b.Name == "transport" && n > 0 { // the header's text says more
 			p.at = b.End
-			p.rows[n-1].End = b.End
+			p.rows[n-1].End, p.rows[n-1].to = b.End, b.End
 			continue
 		}
-		p.rows = append(p.rows, part{Branch: b, field: true})
+		open = append(open[:min(b.Depth, len(open))], len(p.rows))
+		q := part{Branch: b, field: true, path: b.Name, outer: -1}
+		if n := len(open) - 2; n >= 0 {
+			q.outer = open[n]
+			q.path = p.rows[q.outer].path + "." + b.Name
+		}
+		p.rows = append(p.rows, q)
+		for _, o := range open {
+			if b.Off < b.End {
+				p.rows[o].spans(b.Off, min(b.End, len(data)))
+			}
+		}
 	}
 	for _, text := range t.Remarks(r) {
 		p.rows = append(p.rows, part{Branch: table.Branch{Name: text}, remark: true})
 	}
 	return p
+}
+
+// spans adds bytes to those of a part.
+func (p *part) spans(off, end int) {
+	if p.from == p.to {
+		p.from = off
+	}
+	p.from, p.to = min(p.from, off), max(p.to, end)
 }
 
 // place returns the place of a part's bytes as read -V shows it.

@@ -256,7 +256,7 @@ func (m *model) fieldLines(a area) []string {
 			mark := "  "
 			if p.Group {
 				mark = m.Opened + " "
-				if m.closed[m.pathOf(at)] {
+				if m.closed[p.path] {
 					mark = m.Mark + " "
 				}
 			}
