@@ -96,13 +96,11 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 	case k.Type == key.Int && !k.List: // the most frequent
 		v, _ := k.Int(r, 0)
 		c.text, c.form = strconv.AppendInt(c.text, v, 10), number
-	case k.Type == key.Object || k.List:
-		c.text = s.enc.AppendObject(c.text, r, k.Name)
-	case k.Type == key.Seconds:
-		c.text = s.enc.AppendSeconds(c.text, r)
-	case k.Type == key.Time:
-		s.text = s.enc.AppendTime(s.text[:0], r)
-		c.set(display.Item{Type: decode.TypeBytes, Text: s.text}, s.form.JSON)
+	case k.Type == key.Object, k.List, k.Type == key.Seconds, s.form.JSON && of.element < 0 && !of.many:
+		c.text = s.enc.AppendKey(c.text, k, r)
+	case k.Type == key.Time: // without quotes
+		s.text = s.enc.AppendKey(s.text[:0], k, r)
+		c.text = append(c.text, s.text[1:len(s.text)-1]...)
 	case k.Type == key.Hex && of.element >= 0:
 		if b := k.Bytes(r); of.element < len(b) {
 			c.text = strconv.AppendUint(c.text, uint64(b[of.element]), 10)
@@ -114,16 +112,14 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 		if it.Type >= decode.TypeText {
 			s.text = it.Text
 		}
-		c.set(it, s.form.JSON)
+		c.set(it)
 	}
 }
 
 // set fills a cell with an item.
-func (c *cell) set(it display.Item, json bool) {
+func (c *cell) set(it display.Item) {
 	x := float64(it.Float)
 	switch {
-	case json:
-		c.text, c.form = it.AppendJSON(c.text), plain
 	case it.Type == decode.TypeText:
 		c.text, c.form = append(c.text, it.Text...), text
 	case it.Type > decode.TypeText: // addresses and hexadecimal digits
@@ -183,7 +179,7 @@ func (v *visitor) appendField(c *cell, f *decode.Field, l *leaf) {
 	if v.json || !ok {
 		c.text, c.form = v.appendJSON(c.text, f, l), plain
 	} else {
-		c.set(it, false)
+		c.set(it)
 	}
 	if len(c.text) == 0 && c.form != text {
 		c.form = empty

@@ -105,10 +105,10 @@ func (w *Model) object(dst []byte, v reflect.Value) []byte {
 				dst = append(dst, '}')
 			}
 			if open = group; open != "" {
-				dst = append(member(dst, open), '{')
+				dst = append(append(beginMember(dst), open...), `":{`...)
 			}
 		}
-		dst = w.value(member(dst, name), x, c)
+		dst = w.value(append(append(beginMember(dst), name...), `":`...), x, c)
 	}
 	if open != "" {
 		dst = append(dst, '}')
@@ -116,12 +116,12 @@ func (w *Model) object(dst []byte, v reflect.Value) []byte {
 	return append(dst, '}')
 }
 
-// member begins a member of the open object.
-func member(dst []byte, name string) []byte {
+// beginMember begins a member of the open object.
+func beginMember(dst []byte) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	return append(append(append(dst, '"'), name...), '"', ':')
+	return append(dst, '"')
 }
 
 func comma(dst []byte, i int) []byte {

@@ -52,9 +52,8 @@ type Sink struct {
 // planned is a plan with its table.
 type planned struct {
 	*plan
-	spec   *decode.Spec
-	t      *rows
-	motion *motion // of ship updates
+	spec *decode.Spec
+	t    *rows
 }
 
 // NewSink returns a sink. It creates the tables that every capture has; a failure
@@ -73,7 +72,7 @@ func NewSink(o Options) *Sink {
 		if p.elements != nil {
 			s.parts = s.table(p.elements.table, manyRows)
 		}
-		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows), newMotion(&p.table)})
+		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows)})
 	}
 	return s
 }
@@ -134,14 +133,7 @@ func (s *Sink) message(r *dissect.Record) {
 	}
 	p.t.begin()
 	s.small.copy(p.t, s.records)
-	switch m, _ := r.Message.(*msg.StateUpdate); {
-	case p.motion == nil || !p.motion.fill(p.t, &s.visitor, r):
-		s.visitor.show(p.t, p.plan, s.parts, r)
-	case m.Flags&(msg.DirtySubsystems|msg.DirtyPower) != 0:
-		s.visitor.viewer.Limit(rest)
-		s.visitor.show(p.t, p.plan, s.parts, r)
-		s.visitor.viewer.Limit(decode.FieldSet{})
-	}
+	s.visitor.show(p.t, p.plan, s.parts, r)
 	if p.t.err != nil {
 		s.fail(p.t.err)
 	}
