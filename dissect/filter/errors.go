@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/dissect/internal/caret"
 )
 
 // An Error is a mistake in an expression.
@@ -52,55 +51,10 @@ func (e *Error) Reason() string {
 	return b.String()
 }
 
-// hidden replaces unprintable characters; it fills one cell.
-const hidden = '\u00B7'
-
-// window is the number of characters of a long expression that Caret shows on
-// either side of the mistake.
-const window = 60
-
 // Caret returns two lines for a terminal: the expression, or the relevant part
 // of a long one, and a mark below the mistake. Every character takes one cell,
 // and control characters are replaced.
-func (e *Error) Caret() string {
-	runes := []rune(strings.ToValidUTF8(e.Expr, string(unicode.ReplacementChar)))
-	if !utf8.ValidString(e.Expr) { // count each invalid byte as one character, as columns do
-		runes = runes[:0]
-		for _, r := range e.Expr {
-			runes = append(runes, r)
-		}
-	}
-	for i, r := range runes {
-		switch {
-		case unicode.IsSpace(r):
-			runes[i] = ' '
-		case !unicode.IsPrint(r) || unicode.Is(unicode.Mn, r):
-			runes[i] = hidden
-		}
-	}
-	at := min(max(e.Column-1, 0), len(runes))
-	length := min(max(e.Length, 1), max(len(runes)-at, 1))
-	from, to := 0, len(runes)
-	if to > 2*window {
-		from, to = max(0, at-window), min(len(runes), at+window)
-		length = min(length, max(to-at, 1))
-	}
-	var b strings.Builder
-	before := at - from
-	if from > 0 {
-		b.WriteString("...")
-		before += 3
-	}
-	b.WriteString(string(runes[from:to]))
-	if to < len(runes) {
-		b.WriteString("...")
-	}
-	b.WriteByte('\n')
-	b.WriteString(strings.Repeat(" ", before))
-	b.WriteByte('^')
-	b.WriteString(strings.Repeat("~", length-1))
-	return b.String()
-}
+func (e *Error) Caret() string { return caret.Lines(e.Expr, e.Column, e.Length) }
 
 // nearest returns the candidates most similar to word, best first. Candidates
 // with word as their last part come before others: the user omitted the rest of

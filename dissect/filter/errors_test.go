@@ -621,7 +621,7 @@ func TestLongCaret(t *testing.T) {
 	}
 	shown, mark, _ := strings.Cut(e.Caret(), "\n")
 	at := strings.IndexByte(mark, '^')
-	if len(shown) > 2*window+6 || !strings.HasPrefix(shown, "...") || !strings.HasSuffix(shown, "...") || !strings.HasPrefix(shown[at:], "sped ==") {
+	if len(shown) > 2*60+6 || !strings.HasPrefix(shown, "...") || !strings.HasSuffix(shown, "...") || !strings.HasPrefix(shown[at:], "sped ==") {
 		t.Errorf("got\n%s\n%s", shown, mark)
 	}
 }
@@ -636,12 +636,12 @@ func TestCaretWindow(t *testing.T) {
 		shown                string
 		before, marked       int
 	}{
-		{"all", 2 * window, 1, 500, text(120), 0, 120},
-		{"all, the last", 2 * window, 120, 1, text(120), 119, 1},
+		{"all", 2 * 60, 1, 500, text(120), 0, 120},
+		{"all, the last", 2 * 60, 120, 1, text(120), 119, 1},
 		{"all, to its end", 100, 91, 500, text(100), 90, 10},
-		{"one more, at its start", 2*window + 1, 1, 500, text(60) + dots, 0, 60},
-		{"one more, at its end", 2*window + 1, 121, 1, dots + text(121)[60:], 3 + 60, 1},
-		{"one more, in the middle", 2*window + 1, 71, 500, dots + text(121)[10:], 3 + 60, 51},
+		{"one more, at its start", 2*60 + 1, 1, 500, text(60) + dots, 0, 60},
+		{"one more, at its end", 2*60 + 1, 121, 1, dots + text(121)[60:], 3 + 60, 1},
+		{"one more, in the middle", 2*60 + 1, 71, 500, dots + text(121)[10:], 3 + 60, 51},
 		{"long", 1000, 501, 7, dots + text(560)[440:] + dots, 3 + 60, 7},
 		{"long, to its end", 1000, 501, 500, dots + text(560)[440:] + dots, 3 + 60, 60},
 	} {
@@ -677,7 +677,7 @@ func TestLimits(t *testing.T) {
 			if err == nil || err.Reason() != tt.reason {
 				t.Fatalf("got %v", err)
 			}
-			if len(err.Caret()) > 10*window {
+			if len(err.Caret()) > 10*60 {
 				t.Errorf("got %d bytes to show", len(err.Caret()))
 			}
 		})

@@ -1,9 +1,12 @@
 package filter
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/dissect/internal/caret"
 )
 
 type tokenKind uint8
@@ -178,93 +181,21 @@ func quoted(expr string, i int) (token, *Error) {
 	return token{}, errorAt(expr, i, len(expr), "a text without a closing "+string(quote))
 }
 
+// words matches a word: a bracketed IPv6 address with its port, or letters, digits
+// and underscores with signs inside. A minus is one before a letter or digit, as in
+// seq-gap and 2002-03-01, a plus one before a digit, as in 20:00:00+01:00, and
+// brackets hold an index or a slice.
+var words = regexp.MustCompile(`^(?:\[[\w:.%]*\](?::\d*)?` +
+	`|(?:[-+][.\w]|\.\d|::|[\w\pL\p{Nd}])(?:[\w:/.\pL\p{Nd}]|-\w|\+\d|\[[\d:-]+\])*)`)
+
 // wordLen returns the length of the word at the start of s, 0 if there is none.
 // Words are names, paths, numbers, addresses and times, which need no quotes.
 func wordLen(s string) int {
-	if n := bracketed(s); n > 0 {
-		return n
-	}
-	n := 0
-	switch c := s[0]; {
-	case c == '-' || c == '+':
-		if len(s) < 2 || s[1] != '.' && !alnum(s[1]) {
-			return 0
-		}
-		n = 1
-	case c == '.':
-		if len(s) < 2 || s[1] < '0' || s[1] > '9' {
-			return 0
-		}
-	case c == ':':
-		if !strings.HasPrefix(s, "::") {
-			return 0
-		}
-	case !alnum(c) && c < utf8.RuneSelf:
-		return 0
-	}
-	for n < len(s) {
-		c := s[n]
-		switch {
-		case alnum(c) || c == ':' || c == '/':
-			n++
-		case c == '.':
-			if strings.HasPrefix(s[n:], "..") {
-				return n
-			}
-			n++
-		case c == '-': // as in seq-gap, 2002-03-01 and 1e-5
-			if n+1 == len(s) || !alnum(s[n+1]) {
-				return n
-			}
-			n++
-		case c == '+': // as in 1e+5 and 20:00:00+01:00
-			if n+1 == len(s) || s[n+1] < '0' || s[n+1] > '9' {
-				return n
-			}
-			n++
-		case c == '[': // as in forward[0] and text[0:2]
-			k := 1
-			for n+k < len(s) && (s[n+k] >= '0' && s[n+k] <= '9' || s[n+k] == ':' || s[n+k] == '-') {
-				k++
-			}
-			if k == 1 || n+k == len(s) || s[n+k] != ']' {
-				return n
-			}
-			n += k + 1
-		case c >= utf8.RuneSelf:
-			r, k := utf8.DecodeRuneInString(s[n:])
-			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-				return n
-			}
-			n += k
-		default:
-			return n
-		}
-	}
-	return n
-}
-
-// bracketed returns the length of a bracketed IPv6 address with its port at the
-// start of s.
-func bracketed(s string) int {
+	word := words.FindString(s)
 	if s[0] != '[' {
-		return 0
+		word, _, _ = strings.Cut(word, "..") // which is a token
 	}
-	n := 1
-	for n < len(s) && (alnum(s[n]) || s[n] == ':' || s[n] == '.' || s[n] == '%') {
-		n++
-	}
-	if n == len(s) || s[n] != ']' {
-		return 0
-	}
-	n++
-	if n < len(s) && s[n] == ':' {
-		n++
-		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-			n++
-		}
-	}
-	return n
+	return len(word)
 }
 
 func alnum(c byte) bool {
@@ -273,12 +204,8 @@ func alnum(c byte) bool {
 
 // errorAt makes the error for the bytes from pos to end.
 func errorAt(expr string, pos, end int, message string) *Error {
-	return &Error{
-		Expr:    expr,
-		Column:  utf8.RuneCountInString(expr[:pos]) + 1,
-		Length:  max(1, utf8.RuneCountInString(expr[pos:end])),
-		Message: message,
-	}
+	column, length := caret.Place(expr, pos, end)
+	return &Error{Expr: expr, Column: column, Length: length, Message: message}
 }
 
 // unquote interprets the escapes of a string: \n, \r, \t, \xHH, \uHHHH, and a
@@ -308,11 +235,12 @@ func unquote(s string) (text string, bad int) {
 			if c == 'u' {
 				digits = 4
 			}
-			r, ok := hexRune(s[i+1:], digits)
-			if !ok {
+			hex := s[i+1 : min(i+1+digits, len(s))]
+			r, err := strconv.ParseUint(hex, 16, 32)
+			if err != nil || len(hex) < digits {
 				return "", at
 			}
-			b.WriteRune(r)
+			b.WriteRune(rune(r))
 			i += digits
 		default:
 			if alnum(c) && c != '_' {
@@ -322,18 +250,4 @@ func unquote(s string) (text string, bad int) {
 		}
 	}
 	return b.String(), -1
-}
-
-func hexRune(s string, digits int) (r rune, ok bool) {
-	if len(s) < digits {
-		return 0, false
-	}
-	for i := range digits {
-		d := strings.IndexByte("0123456789abcdef", s[i]|0x20)
-		if d < 0 || s[i] < '0' {
-			return 0, false
-		}
-		r = r<<4 | rune(d)
-	}
-	return r, true
 }

@@ -373,7 +373,7 @@ func checkError(t *testing.T, e *Error) {
 		t.Fatalf("%d lines", len(lines))
 	}
 	shown, mark := []rune(lines[0]), []rune(lines[1])
-	if len(mark) > len(shown)+1 || len(mark) > 2*window+6 {
+	if len(mark) > len(shown)+1 || len(mark) > 2*60+6 {
 		t.Fatalf("the mark is too long:\n%s", e.Caret())
 	}
 	for _, r := range e.Caret() + e.Error() {

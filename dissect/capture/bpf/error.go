@@ -2,9 +2,8 @@ package bpf
 
 import (
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/bcdissect/bcdissect/dissect/internal/caret"
 )
 
 // An Error is a mistake in an expression.
@@ -22,46 +21,11 @@ func (e *Error) Error() string {
 
 // fault makes the error for the bytes from pos to end.
 func fault(expr string, pos, end int, message string) *Error {
-	return &Error{
-		Expr:    expr,
-		Column:  utf8.RuneCountInString(expr[:pos]) + 1,
-		Length:  max(1, utf8.RuneCountInString(expr[pos:end])),
-		Message: message,
-	}
+	column, length := caret.Place(expr, pos, end)
+	return &Error{expr, column, length, message}
 }
-
-const (
-	hidden = '\u00B7' // replaces unprintable characters
-	window = 60       // characters of a long expression shown on either side
-)
 
 // Caret returns two lines for a terminal: the expression, or the relevant part
 // of a long one, and a mark below the mistake. Every character takes one cell,
 // and control characters are replaced.
-func (e *Error) Caret() string {
-	var runes []rune
-	for _, r := range e.Expr { // an invalid byte counts as one character
-		switch {
-		case unicode.IsSpace(r):
-			r = ' '
-		case !unicode.IsPrint(r) || unicode.Is(unicode.Mn, r):
-			r = hidden
-		}
-		runes = append(runes, r)
-	}
-	at := min(max(e.Column-1, 0), len(runes))
-	from, to := 0, len(runes)
-	if to > 2*window {
-		from, to = max(0, at-window), min(to, at+window)
-	}
-	length := max(1, min(e.Length, to-at))
-	before, after := "", ""
-	if from > 0 {
-		before = "..."
-	}
-	if to < len(runes) {
-		after = "..."
-	}
-	return before + string(runes[from:to]) + after + "\n" +
-		strings.Repeat(" ", len(before)+at-from) + "^" + strings.Repeat("~", length-1)
-}
+func (e *Error) Caret() string { return caret.Lines(e.Expr, e.Column, e.Length) }
