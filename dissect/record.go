@@ -58,23 +58,19 @@ const (
 	StatusMalformed         // malformed: Err
 )
 
+var statusTexts = [...]string{
+	StatusPending:    "pending",
+	StatusDuplicate:  "duplicate",
+	StatusTrailing:   "trailing",
+	StatusUnresolved: "unresolved",
+	StatusUnknown:    "unknown",
+	StatusMalformed:  "malformed",
+}
+
 // String returns the status as written in JSON, "" for OK.
 func (s Status) String() string {
-	switch s {
-	case StatusOK:
-		return ""
-	case StatusPending:
-		return "pending"
-	case StatusDuplicate:
-		return "duplicate"
-	case StatusTrailing:
-		return "trailing"
-	case StatusUnresolved:
-		return "unresolved"
-	case StatusUnknown:
-		return "unknown"
-	case StatusMalformed:
-		return "malformed"
+	if int(s) < len(statusTexts) {
+		return statusTexts[s]
 	}
 	return "?"
 }

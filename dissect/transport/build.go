@@ -15,11 +15,14 @@ import (
 func Append(dst []byte, h *Header, body []byte) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, byte(h.Type))
-	if h.Type == DoNothing && h.HasSeq { // the long form
-		return h.appendControl(dst, start, body)
-	}
-	switch h.Type {
-	case DoNothing, Acknowledge:
+	switch {
+	case !Known(h.Type):
+		return nil, fmt.Errorf("%w 0x%02X", ErrType, uint8(h.Type))
+	case h.Type == Standard:
+		return h.appendLong(dst, start, body, sizeStandard)
+	case h.Type == DoNothing && h.HasSeq: // the long form
+		return h.appendLong(dst, start, body, sizeControl)
+	case h.Type == DoNothing || h.Type == Acknowledge:
 		if len(body) > 0 {
 			return nil, fmt.Errorf("%w: body of %d bytes, type 0x%02X has none", ErrSize, len(body), uint8(h.Type))
 		}
@@ -32,49 +35,48 @@ func Append(dst []byte, h *Header, body []byte) ([]byte, error) {
 			dst = append(dst, h.Index)
 		}
 		return dst, nil
-	case NameChange, Connect, BootPlayer, Disconnect, Leave:
-		if h.Short || h.Type == Leave {
-			dst = append(append(dst, 0), body...)
-			size, err := h.room(len(dst)-start, sizeShort)
-			if err != nil {
-				return nil, err
-			}
-			dst[start+1] = byte(size)
-			return dst, nil
-		}
-		return h.appendControl(dst, start, body)
-	case Standard:
-		dst = append(dst, 0, 0)
-		if h.Reliable {
-			dst = binary.LittleEndian.AppendUint16(dst, h.Seq)
-		}
-		if h.Fragment {
-			dst = append(dst, h.Index)
-			if h.Index == 0 {
-				dst = append(dst, h.Count)
-			}
-		}
-		dst = append(dst, body...)
-		size, err := h.room(len(dst)-start, sizeStandard)
+	case h.Short || h.Type == Leave:
+		dst = append(append(dst, 0), body...)
+		size, err := h.room(len(dst)-start, sizeShort)
 		if err != nil {
 			return nil, err
 		}
-		putFlags(dst[start+1:], size, h.Reliable, h.Priority, h.Fragment)
+		dst[start+1] = byte(size)
 		return dst, nil
 	}
-	return nil, fmt.Errorf("%w 0x%02X", ErrType, uint8(h.Type))
+	return h.appendLong(dst, start, body, sizeControl)
 }
 
-// appendControl writes a message with a type below 32, after the type.
-func (h *Header) appendControl(dst []byte, start int, body []byte) ([]byte, error) {
+// appendLong writes what follows the type in a message with flags and a size of at
+// most limit.
+func (h *Header) appendLong(dst []byte, start int, body []byte, limit int) ([]byte, error) {
+	control := limit == sizeControl
 	dst = append(dst, 0, 0)
-	dst = binary.LittleEndian.AppendUint16(dst, h.Seq)
+	if h.Reliable || control {
+		dst = binary.LittleEndian.AppendUint16(dst, h.Seq)
+	}
+	if h.Fragment && !control {
+		dst = append(dst, h.Index)
+		if h.Index == 0 {
+			dst = append(dst, h.Count)
+		}
+	}
 	dst = append(dst, body...)
-	size, err := h.room(len(dst)-start, sizeControl)
+	size, err := h.room(len(dst)-start, limit)
 	if err != nil {
 		return nil, err
 	}
-	putFlags(dst[start+1:], size, true, h.Priority, false)
+	fl := uint16(size)
+	if h.Reliable || control {
+		fl |= flagReliable
+	}
+	if h.Priority {
+		fl |= flagPriority
+	}
+	if h.Fragment && !control {
+		fl |= flagFragment
+	}
+	binary.LittleEndian.PutUint16(dst[start+1:], fl)
 	return dst, nil
 }
 
@@ -84,20 +86,6 @@ func (h *Header) room(size, limit int) (int, error) {
 		return 0, fmt.Errorf("%w: %d bytes, type 0x%02X holds %d", ErrSize, size, uint8(h.Type), limit)
 	}
 	return size, nil
-}
-
-func putFlags(b []byte, size int, reliable, priority, fragment bool) {
-	fl := uint16(size)
-	if reliable {
-		fl |= flagReliable
-	}
-	if priority {
-		fl |= flagPriority
-	}
-	if fragment {
-		fl |= flagFragment
-	}
-	binary.LittleEndian.PutUint16(b, fl)
 }
 
 // AckOf returns the header of the acknowledgement for a reliable message.

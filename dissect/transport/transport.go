@@ -43,25 +43,21 @@ const (
 // Known reports whether the type exists.
 func Known(t Type) bool { return t <= Leave || t == Standard }
 
+var kinds = [...]string{
+	NameChange:  "name_change",
+	Acknowledge: "ack",
+	DoNothing:   "keepalive",
+	Connect:     "connect",
+	BootPlayer:  "boot",
+	Disconnect:  "disconnect",
+	Leave:       "type_06",
+	Standard:    "standard",
+}
+
 // Kind returns the type's name in JSON.
 func (t Type) Kind() string {
-	switch t {
-	case NameChange:
-		return "name_change"
-	case Acknowledge:
-		return "ack"
-	case DoNothing:
-		return "keepalive"
-	case Connect:
-		return "connect"
-	case BootPlayer:
-		return "boot"
-	case Disconnect:
-		return "disconnect"
-	case Leave:
-		return "type_06"
-	case Standard:
-		return "standard"
+	if Known(t) {
+		return kinds[t]
 	}
 	return fmt.Sprintf("type_%02X", uint8(t))
 }
@@ -202,7 +198,7 @@ func (h *Header) read(b []byte) (err error) {
 	case NameChange, Connect, BootPlayer, Disconnect, Leave:
 		return h.control(b)
 	case Standard:
-		return h.standard(b)
+		return h.long(b, sizeStandard)
 	default:
 		return fmt.Errorf("%w 0x%02X", ErrType, b[0])
 	}
@@ -236,36 +232,30 @@ func (h *Header) control(b []byte) error {
 		h.Short, h.Len, h.Size = true, int(b[1]), 2
 		return h.fits(b)
 	}
-	fl := binary.LittleEndian.Uint16(b[1:])
-	h.Reliable, h.Priority = true, fl&flagPriority != 0
-	h.Len, h.Size = int(fl&sizeControl), 5
-	if err := h.fits(b); err != nil {
-		return err
-	}
-	h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[3:]), true
-	return nil
+	return h.long(b, sizeControl)
 }
 
-func (h *Header) standard(b []byte) error {
-	if len(b) < 3 {
-		return short(3, len(b))
+// long reads a header with flags and a size, which limit masks.
+func (h *Header) long(b []byte, limit uint16) error {
+	if len(b) < PlainHeader {
+		return short(PlainHeader, len(b))
 	}
 	fl := binary.LittleEndian.Uint16(b[1:])
-	h.Reliable, h.Priority, h.Fragment = fl&flagReliable != 0, fl&flagPriority != 0, fl&flagFragment != 0
-	h.Len, h.Size = int(fl&sizeStandard), 3
+	h.Reliable, h.Priority = fl&flagReliable != 0, fl&flagPriority != 0
+	h.Fragment = fl&^limit&flagFragment != 0
+	h.Len, h.Size = int(fl&limit), PlainHeader
 	if h.Reliable {
 		h.Size += 2
 	}
+	at := h.Size
 	if h.Fragment {
 		h.Size++
 	}
 	if err := h.fits(b); err != nil {
 		return err
 	}
-	at := 3
 	if h.Reliable {
-		h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[at:]), true
-		at += 2
+		h.Seq, h.HasSeq = binary.LittleEndian.Uint16(b[PlainHeader:]), true
 	}
 	if h.Fragment {
 		h.Index = b[at]
