@@ -12,8 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode"
@@ -37,7 +38,7 @@ func ListenMetrics(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &boundedListener{l, make(chan struct{}, scrapers)}, nil
+	return netutil.LimitListener(l, scrapers), nil
 }
 
 // ListenLocally opens the TCP port that a flag names, of this machine alone if there
@@ -78,35 +79,6 @@ func (s *Server) ServeMetrics(l net.Listener) {
 	}
 	web.SetKeepAlivesEnabled(false) // nobody holds a connection for nothing
 	_ = web.Serve(l)                // it ends with the listener
-}
-
-// A boundedListener accepts no more connections than it has room for.
-type boundedListener struct {
-	net.Listener
-	slots chan struct{}
-}
-
-// Accept implements [net.Listener].
-func (l *boundedListener) Accept() (net.Conn, error) {
-	l.slots <- struct{}{}
-	c, err := l.Listener.Accept()
-	free := sync.OnceFunc(func() { <-l.slots })
-	if err != nil {
-		free()
-		return nil, err
-	}
-	return &boundedConn{c, free}, nil
-}
-
-type boundedConn struct {
-	net.Conn
-	free func()
-}
-
-// Close implements [net.Conn].
-func (c *boundedConn) Close() error {
-	defer c.free()
-	return c.Conn.Close()
 }
 
 // publish renders the metrics for scrapers. Players cannot add labels.

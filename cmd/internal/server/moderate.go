@@ -219,7 +219,7 @@ func (b *Bans) Add(addr [4]byte, comment string) (added bool, err error) {
 	if b.File == "" {
 		return true, nil
 	}
-	f, err := os.OpenFile(b.File, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(b.File, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return true, cli.PlainPath(b.File, err)
 	}
@@ -227,26 +227,18 @@ func (b *Bans) Add(addr [4]byte, comment string) (added bool, err error) {
 	if comment != "" {
 		line += " # " + comment
 	}
-	if !endsLine(b.File) {
+	if !endsLine(f) {
 		line = "\n" + line
 	}
 	_, err = f.WriteString(line + "\n")
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		err = cli.PlainPath(b.File, err)
 	}
 	return true, err
 }
 
 // endsLine reports whether a file is empty or ends with the end of a line.
-func endsLine(name string) bool {
-	f, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // nothing was written
+func endsLine(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return err == nil
