@@ -1,9 +1,7 @@
 package dissect
 
 import (
-	"bytes"
-	"encoding/binary"
-	"math/bits"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 	"time"
@@ -23,15 +21,16 @@ const doubleTime = 50*time.Millisecond + 10*time.Microsecond
 // Limits of the datagrams that are compared. If more come within doubleTime,
 // the doubles of the oldest are not recognised.
 const (
-	maxSightings     = 4096    // of half of them
-	maxSightingBytes = 1 << 20 // the same
-	places           = 1024    // in their table
-	maxAlike         = 64      // sightings with the same place in the table that are looked at: a host may answer many queries with the same bytes
+	maxSightings = 4096 // of half of them
+	places       = 1024 // in their table
+	maxAlike     = 64   // sightings with the same place in the table that are looked at
 )
 
 // doubles holds the datagrams of the last 50 ms, in two halves: the older half
-// is dropped as a whole. Its zero value is empty.
+// is dropped as a whole. A hash of 64 bits stands for the bytes of a datagram: its
+// seed is random, so that nobody can make two datagrams with the same one.
 type doubles struct {
+	seed       maphash.Seed
 	at         int64  // time of the datagram of the last call of find
 	hash       uint64 // of that datagram
 	compares   bool   // it can be told from another one that says the same
@@ -43,7 +42,6 @@ type sightings struct {
 	begun  int64          // time of the first
 	latest [places]uint16 // by hash
 	all    []sighting
-	bytes  []byte // their payloads, one after another
 }
 
 // A sighting is a datagram that was seen. The places in latest and before are
@@ -52,9 +50,8 @@ type sighting struct {
 	src, dst netip.AddrPort
 	hash     uint64
 	at       int64
-	frame    int    // of the first, if it is a double
-	full     int    // as in Datagram
-	from, to uint32 // the payload's place in bytes
+	frame    int // of the first, if it is a double
+	full     int // as in Datagram
 	id       uint16
 	before   uint16 // the last sighting with the same place in the table
 }
@@ -68,7 +65,7 @@ func (t *doubles) find(d *Datagram, at time.Time) (frame int) {
 	if t.compares = d.WireLen > 0 && d.Number > 0 && d.Digits >= hundredths && !d.Time.IsZero(); !t.compares {
 		return 0
 	}
-	t.at, t.hash = packet.Nanos(at), hashOf(d)
+	t.at, t.hash = packet.Nanos(at), maphash.Bytes(t.seed, d.Payload)
 	if uint64(t.at-t.young.begun) > uint64(doubleTime) {
 		t.turn()
 	}
@@ -95,19 +92,17 @@ func (t *doubles) keep(d *Datagram, frame int) {
 		return
 	}
 	y := &t.young
-	n, from := len(y.all), len(y.bytes)
-	if n >= maxSightings || from+len(d.Payload) > maxSightingBytes {
+	if len(y.all) >= maxSightings {
 		t.turn()
-		n, from = 0, 0
 	}
+	n := len(y.all)
 	if n == cap(y.all) {
 		y.all = slices.Grow(y.all, 1)
 	}
-	y.all, y.bytes = y.all[:n+1], append(y.bytes, d.Payload...)
+	y.all = y.all[:n+1]
 	place := &y.latest[t.hash%places]
 	s := &y.all[n] // set field by field, which takes half the time of a copy
-	s.src, s.dst, s.hash, s.at, s.frame, s.full, s.id = d.Src, d.Dst, t.hash, t.at, frame, d.Full, d.IPID
-	s.from, s.to, s.before = uint32(from), uint32(len(y.bytes)), *place
+	s.src, s.dst, s.hash, s.at, s.frame, s.full, s.id, s.before = d.Src, d.Dst, t.hash, t.at, frame, d.Full, d.IPID, *place
 	*place = uint16(n + 1)
 }
 
@@ -117,7 +112,7 @@ func (t *doubles) turn() {
 	y := &t.young
 	if y.begun = t.at; len(y.all) > 0 {
 		clear(y.latest[:])
-		y.all, y.bytes = y.all[:0], y.bytes[:0]
+		y.all = y.all[:0]
 	}
 }
 
@@ -127,7 +122,7 @@ func (g *sightings) find(d *Datagram, hash uint64, at int64, i uint16) *sighting
 	for n := 0; i > 0 && n < maxAlike; n++ {
 		s := &g.all[i-1]
 		if s.hash == hash && uint64(at-s.at) <= uint64(doubleTime) && (s.id == d.IPID || s.id == 0 || d.IPID == 0) &&
-			s.src == d.Src && s.dst == d.Dst && s.full == d.Full && bytes.Equal(g.bytes[s.from:s.to], d.Payload) {
+			s.src == d.Src && s.dst == d.Dst && s.full == d.Full {
 			return s
 		}
 		i = s.before
@@ -135,39 +130,14 @@ func (g *sightings) find(d *Datagram, hash uint64, at int64, i uint16) *sighting
 	return nil
 }
 
-// hashOf returns a hash of the ports and of some of the bytes of a datagram.
-// Others may have the same: the bytes decide.
-func hashOf(d *Datagram) uint64 {
-	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-	const word = 8
-	b := d.Payload
-	var first, middle, last uint64
-	if n := len(b); n >= word {
-		first, middle = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[(n-word)/2:])
-		last = binary.LittleEndian.Uint64(b[n-word:])
-	} else {
-		for _, c := range b {
-			first = first<<8 | uint64(c)
-		}
-	}
-	last ^= uint64(d.Src.Port())<<48 | uint64(d.Dst.Port())<<32 | uint64(len(b))
-	high, low := bits.Mul64(first^bits.RotateLeft64(middle, 32)^k0, last^k1)
-	return (high ^ low) * k0 >> 16
-}
-
 // clone returns a copy that shares nothing with t.
 func (t *doubles) clone() doubles {
 	c := *t
-	for _, s := range []*sightings{&c.young, &c.old} {
-		s.all, s.bytes = slices.Clone(s.all), slices.Clone(s.bytes)
-	}
+	c.young.all, c.old.all = slices.Clone(c.young.all), slices.Clone(c.old.all)
 	return c
 }
 
 // memory returns how many bytes a clone takes besides itself.
-func (t *doubles) memory() (n int) {
-	for _, s := range []*sightings{&t.young, &t.old} {
-		n += len(s.all)*int(unsafe.Sizeof(sighting{})) + len(s.bytes)
-	}
-	return n
+func (t *doubles) memory() int {
+	return (len(t.young.all) + len(t.old.all)) * int(unsafe.Sizeof(sighting{}))
 }

@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"errors"
+	"hash/maphash"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -82,6 +83,7 @@ func New(cfg Config) *Pipeline {
 		catalog: cfg.Catalog,
 		table:   session.NewTable(cfg.Limits, cfg.Dialect),
 		decoder: decode.NewDecoder(),
+		doubles: doubles{seed: maphash.MakeSeed()},
 	}
 	p.table.AssumeShips(cfg.Ships)
 	p.now.Pipeline = p
