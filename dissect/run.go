@@ -33,22 +33,14 @@ func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
 	}
 	run := &p.updates.run
 	run.Acks, run.Flags, run.Bytes = 0, run.room[:0], 0
-	for {
-		before, rest := len(run.Flags), split.Rest()
-		size := run.addPlain(rest, before+split.Left())
-		if n := len(run.Flags) - before; n > 0 {
-			if p.side == session.Client {
-				p.learnPlain(rest[:size])
-			}
-			split.Advance(n, size)
-		}
-		if split.Left() == 0 {
-			break
-		}
+	for split.Left() > 0 {
 		if update := nextUpdate(split); update != nil {
 			body := update[transport.PlainHeader:]
-			if !p.locate(body) {
+			if !msg.PlainUpdate(body) && !p.locate(body) {
 				break
+			}
+			if p.side == session.Client { // whose updates are not located
+				p.learnPlain(body)
 			}
 			run.Flags = append(run.Flags, msg.UpdateFlags(body))
 			run.Bytes += len(body)
@@ -70,38 +62,11 @@ func (p *pass) countRun(split *transport.Splitter, part int) (int, error) {
 	return part + n, p.needs.Run(run)
 }
 
-// addPlain adds the plain updates at the start of b, at most as many as most. It
-// returns the size of their messages.
-func (r *Run) addPlain(b []byte, most int) (size int) {
-	whole, n := len(b), len(r.Flags)
-	for ; n < most; n++ {
-		end := transport.Unreliable(b, byte(msg.OpStateUpdate))
-		if end < transport.PlainHeader {
-			break
-		}
-		update := b[transport.PlainHeader:end]
-		if !msg.PlainUpdate(update) {
-			break
-		}
-		r.room[uint8(n)] = msg.UpdateFlags(update)
-		b = b[end:]
-	}
-	size = whole - len(b)
-	r.Bytes += size - transport.PlainHeader*(n-len(r.Flags))
-	r.Flags = r.room[:n]
-	return size
-}
-
-// learnPlain learns from a client's plain updates.
-func (p *pass) learnPlain(messages []byte) {
-	for len(messages) > 0 {
-		n := transport.Unreliable(messages, byte(msg.OpStateUpdate))
-		body := messages[transport.PlainHeader:n]
-		messages = messages[n:]
-		id, _ := msg.UpdatedObject(body)
-		p.c.Owns(id)
-		p.inferByHash(id, body)
-	}
+// learnPlain learns from a client's plain update.
+func (p *pass) learnPlain(body []byte) {
+	id, _ := msg.UpdatedObject(body)
+	p.c.Owns(id)
+	p.inferByHash(id, body)
 }
 
 // inferByHash infers the class of a ship from a plain update, without a note.

@@ -356,25 +356,15 @@ func (s *Splitter) Read(h *Header) (body []byte, ok bool, err error) {
 // first. Otherwise it returns nil; use Read.
 func (s *Splitter) Unreliable(first byte) []byte {
 	b := s.b[s.off:]
-	n := Unreliable(b, first)
-	if n == 0 || s.done == s.Count {
+	if len(b) <= PlainHeader || s.done == s.Count {
 		return nil
-	}
-	return b[:n:n]
-}
-
-// Unreliable returns the size of the message at the start of b if it is one that
-// [Splitter.Unreliable] returns, and 0 otherwise.
-func Unreliable(b []byte, first byte) int {
-	if len(b) <= PlainHeader {
-		return 0
 	}
 	head := binary.LittleEndian.Uint32(b)
 	n := int(head >> 8 & sizeStandard)
 	if head&^(sizeStandard<<8) != uint32(Standard)|uint32(first)<<24 || n <= PlainHeader || n > len(b) {
-		return 0
+		return nil
 	}
-	return n
+	return b[:n:n]
 }
 
 // Acknowledgement returns the next message if it is a complete Acknowledge.
@@ -398,12 +388,9 @@ func (s *Splitter) Acknowledgement() []byte {
 func AckFlags(message []byte) uint8 { return message[ackHeader-1] }
 
 // Skip advances past the message returned by Unreliable or Acknowledgement.
-func (s *Splitter) Skip(message []byte) { s.Advance(1, len(message)) }
-
-// Advance advances past complete messages that have a number of bytes.
-func (s *Splitter) Advance(messages, bytes int) {
-	s.done += messages
-	s.off += bytes
+func (s *Splitter) Skip(message []byte) {
+	s.done++
+	s.off += len(message)
 }
 
 // Left returns the number of messages announced that have not been returned.
