@@ -584,7 +584,7 @@ func (c *Codec) giveText(name string, v any, kind Kind) {
 		}
 	} else {
 		b = wire.AppendTextOf(nil, text)
-		if r, ok := differs(wire.Text(b), text); ok {
+		if r, ok := differs(wire.Text(b).Raw(), text); ok {
 			c.unfit(name, "the character %q is not in Windows-1252; leave it out", r)
 			return
 		}

@@ -52,7 +52,7 @@ type numbered struct {
 
 // An object is a session's knowledge of an object.
 type object struct {
-	text  string
+	text  wire.Untrusted
 	ship  wire.ObjectID
 	known bool
 }
@@ -82,11 +82,11 @@ func (f *frozen) know(r *Record, v *decode.Field) {
 func (f *frozen) Player(by decode.Number, n int64) *Player { return f.players[numbered{by, n}] }
 
 // Object implements [Resolver].
-func (f *frozen) Object(id wire.ObjectID) string { return f.objects[id].text }
+func (f *frozen) Object(id wire.ObjectID) wire.Untrusted { return f.objects[id].text }
 
 // AppendObject implements [Resolver].
 func (f *frozen) AppendObject(dst []byte, id wire.ObjectID) []byte {
-	return append(dst, f.objects[id].text...)
+	return append(dst, f.objects[id].text.Raw()...)
 }
 
 // ShipOf implements [Resolver].

@@ -62,7 +62,7 @@ func (b *table) send(port int, peer uint8, h transport.Header, body []byte) {
 			text += fmt.Sprintf(" copy of %d", r.CopyOf)
 		}
 		if r.Author != nil {
-			text += " by " + r.Author.Name
+			text += " by " + r.Author.Name.Raw()
 		}
 		b.seen = append(b.seen, text)
 		return nil

@@ -36,7 +36,7 @@ func playersOf(t *testing.T, capture string, frame int, names ...string) (all []
 		if r.Datagram.Number != frame || r.Message == nil || r.Spec == nil || !slices.Contains(names, r.Spec.Name) {
 			return
 		}
-		v := named{r: r, text: r.Client + ":"}
+		v := named{r: r, text: (r.Client + ":").Raw()}
 		r.Visit(&viewer, &v)
 		all = append(all, v.text)
 	})
@@ -94,8 +94,8 @@ func TestShipsOfTeams(t *testing.T) {
 	recorded.Records(t, "two_teams.pcap", dissect.Config{}, func(r *dissect.Record) {
 		if m, ok := r.Message.(*msg.ObjectCreateOpenBC); ok && r.Dir == dissect.ToHost {
 			ships++
-			if got := r.Session.Object(m.ID); got != want[r.Client] {
-				t.Errorf("frame %d: %s's ship is %q, want %q", r.Datagram.Number, r.Client, got, want[r.Client])
+			if got := r.Session.Object(m.ID); got.Raw() != want[r.Client.Raw()] {
+				t.Errorf("frame %d: %s's ship is %q, want %q", r.Datagram.Number, r.Client, got, want[r.Client.Raw()])
 			}
 		}
 	})
@@ -113,7 +113,7 @@ func TestWhoseConversation(t *testing.T) {
 	}
 	var got []place
 	recorded.Records(t, "join_flow.pcap", dissect.Config{}, func(r *dissect.Record) {
-		now := place{r.Datagram.Number, r.Conversation, -1, r.Client}
+		now := place{r.Datagram.Number, r.Conversation, -1, r.Client.Raw()}
 		if r.Player != nil {
 			now.player = r.Player.Index
 			if r.Player.Name != r.Client {
@@ -171,7 +171,7 @@ func TestCopiesOfChat(t *testing.T) {
 			if !r.First || r.CopyOf != 0 || r.Author != nil {
 				t.Errorf("frame %d: an author's own line is first %v, copy of %d", r.Datagram.Number, r.First, r.CopyOf)
 			}
-			lines[r.Datagram.Number] = &line{r.Client, said, map[int]bool{}}
+			lines[r.Datagram.Number] = &line{r.Client.Raw(), said, map[int]bool{}}
 			return
 		}
 		copies++
@@ -179,7 +179,7 @@ func TestCopiesOfChat(t *testing.T) {
 		switch {
 		case l == nil || r.First:
 			t.Errorf("frame %d: copy of %d, first %v", r.Datagram.Number, r.CopyOf, r.First)
-		case l.text != said || r.Author == nil || r.Author.Name != l.author || l.to[r.Conversation]:
+		case l.text != said || r.Author == nil || r.Author.Name.Raw() != l.author || l.to[r.Conversation]:
 			t.Errorf("frame %d: %q is not the copy of frame %d, %q of %s", r.Datagram.Number, said, r.CopyOf, l.text, l.author)
 		default:
 			l.to[r.Conversation] = true

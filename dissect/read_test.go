@@ -81,8 +81,8 @@ func TestPlayerName(t *testing.T) {
 				return
 			}
 			who := r.PlayerName(chat.Sender)
-			if !slices.Contains(names, who) {
-				names = append(names, who)
+			if !slices.Contains(names, who.Raw()) {
+				names = append(names, who.Raw())
 			}
 			if r.Dir == dissect.ToHost && who != r.Client {
 				t.Errorf("%s, frame %d: %q says what %q wrote", name, r.Datagram.Number, who, r.Client)

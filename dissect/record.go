@@ -112,7 +112,7 @@ type Resolver interface {
 	Player(by decode.Number, n int64) *Player
 	// Object describes an object, for example "Akira of Cady2" or "Torpedoes of
 	// Akira of Cady2"; "" if unknown.
-	Object(id wire.ObjectID) string
+	Object(id wire.ObjectID) wire.Untrusted
 	// AppendObject appends the result of Object.
 	AppendObject(dst []byte, id wire.ObjectID) []byte
 	// ShipOf returns the ship with the given id or with a part of that id.
@@ -163,11 +163,11 @@ type Record struct {
 	Author *Player        // author of a forwarded message, nil if unknown
 	Writer decode.Dialect // dialect of the author: for a copy, that of the original's
 
-	Conversation int      // number of the address pair, from 1 in order of first datagrams
-	Player       *Player  // player of the conversation; nil until known
-	Client       string   // the player's name, "" if unknown
-	ClientID     uint8    // peer id of the client, 0 if unknown
-	Session      Resolver // nil without a session
+	Conversation int            // number of the address pair, from 1 in order of first datagrams
+	Player       *Player        // player of the conversation; nil until known
+	Client       wire.Untrusted // the player's name, "" if unknown
+	ClientID     uint8          // peer id of the client, 0 if unknown
+	Session      Resolver       // nil without a session
 
 	GameSpy gamespy.Message // KindGameSpy
 
@@ -195,7 +195,7 @@ func (r *Record) isOf(c *session.Conversation) {
 
 // NameOf returns the name of the player in a field, "" if it is no player or
 // unknown.
-func (r *Record) NameOf(f *decode.Field) string {
+func (r *Record) NameOf(f *decode.Field) wire.Untrusted {
 	if f.Who == decode.NoPlayer {
 		return ""
 	}
@@ -213,9 +213,8 @@ func (r *Record) AppendObject(dst []byte, id wire.ObjectID) []byte {
 
 // PlayerName returns the name of the player that a field of the record's message
 // names by a number, "" if no field does or the player is unknown. The meaning
-// of the number depends on the field and on who wrote it. The name comes from
-// the network: escape it before it reaches a terminal.
-func (r *Record) PlayerName(number int32) (name string) {
+// of the number depends on the field and on who wrote it.
+func (r *Record) PlayerName(number int32) (name wire.Untrusted) {
 	var w decode.Viewer
 	r.Visit(&w, decode.FieldFunc(func(f *decode.Field) {
 		if n := f.Whole(); f.Who != decode.NoPlayer && n == int64(number) && name == "" {
@@ -226,7 +225,7 @@ func (r *Record) PlayerName(number int32) (name string) {
 }
 
 // playerBy returns the name of the player with a number, "" if unknown.
-func (r *Record) playerBy(who decode.Who, n int64) string {
+func (r *Record) playerBy(who decode.Who, n int64) wire.Untrusted {
 	by := who.In(r.Writer, r.Dir == ToHost)
 	switch {
 	case who == decode.Speaker && r.Author != nil:

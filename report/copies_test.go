@@ -23,7 +23,7 @@ import (
 type names string
 
 func (names) Player(decode.Number, int64) *dissect.Player       { return nil }
-func (n names) Object(wire.ObjectID) string                     { return string(n) }
+func (n names) Object(wire.ObjectID) wire.Untrusted             { return wire.Untrusted(n) }
 func (n names) AppendObject(dst []byte, _ wire.ObjectID) []byte { return append(dst, n...) }
 func (names) ShipOf(id wire.ObjectID) (wire.ObjectID, bool)     { return id, false }
 

@@ -18,7 +18,7 @@ import (
 type Names interface {
 	// NameOf returns the name of the player in a field, "" if the field is no
 	// player or the player is unknown.
-	NameOf(f *decode.Field) string
+	NameOf(f *decode.Field) wire.Untrusted
 	// AppendObject appends the description of an object, nothing if it is unknown.
 	AppendObject(dst []byte, id wire.ObjectID) []byte
 }
@@ -75,7 +75,7 @@ const shownBytes = 16
 func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []byte {
 	switch f.Kind {
 	case decode.KindU8, decode.KindU16, decode.KindU32, decode.KindI8, decode.KindI16, decode.KindI32, decode.KindIndex:
-		name := ""
+		name := wire.Untrusted("")
 		switch {
 		case f.Who == decode.NoPlayer || n == nil:
 		case full:
@@ -247,7 +247,7 @@ func appendFlagNames(dst []byte, f *decode.Field) []byte {
 }
 
 // AppendNote appends the meaning of a value in brackets, if it is known.
-func AppendNote[T string | []byte](dst []byte, note T) []byte {
+func AppendNote[T ~string | []byte](dst []byte, note T) []byte {
 	if len(note) == 0 {
 		return dst
 	}

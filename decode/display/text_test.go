@@ -10,7 +10,7 @@ import (
 // everything is called by the same name.
 type everything string
 
-func (n everything) NameOf(*decode.Field) string                     { return string(n) }
+func (n everything) NameOf(*decode.Field) wire.Untrusted             { return wire.Untrusted(n) }
 func (n everything) AppendObject(dst []byte, _ wire.ObjectID) []byte { return append(dst, n...) }
 
 // A value looks the same in every report; the brief form names what it can.

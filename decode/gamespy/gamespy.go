@@ -102,7 +102,7 @@ func (m Message) has(s string) bool { return bytes.Contains(m.text, []byte(s)) }
 // begins no key.
 func (m Message) Pairs() iter.Seq2[wire.Untrusted, wire.Untrusted] {
 	return func(yield func(key, value wire.Untrusted) bool) {
-		m.pairs(func(key, value []byte) bool { return yield(text(key), text(value)) })
+		m.pairs(func(key, value []byte) bool { return yield(wire.Text(key), wire.Text(value)) })
 	}
 }
 
@@ -117,7 +117,7 @@ func (m Message) Places() iter.Seq[Place] {
 	return func(yield func(Place) bool) {
 		m.pairs(func(key, value []byte) bool {
 			// All slices end where the array of the text ends.
-			p := Place{Key: text(key), Value: text(value), From: cap(m.text) - cap(key)}
+			p := Place{Key: wire.Text(key), Value: wire.Text(value), From: cap(m.text) - cap(key)}
 			if p.To = p.From + len(key); value != nil {
 				p.To = cap(m.text) - cap(value) + len(value)
 			}
@@ -131,10 +131,10 @@ func (m Message) Get(key string) (value wire.Untrusted, ok bool) {
 	m.pairs(func(k, v []byte) bool {
 		ok = string(k) == key
 		if !wire.IsPlain(k) {
-			ok = wire.Text(k) == key
+			ok = wire.Text(k) == wire.Untrusted(key)
 		}
 		if ok {
-			value = text(v)
+			value = wire.Text(v)
 		}
 		return !ok
 	})
@@ -153,4 +153,3 @@ func (m Message) pairs(yield func(key, value []byte) bool) {
 }
 
 // text returns a key or value in UTF-8.
-func text(b []byte) wire.Untrusted { return wire.Untrusted(wire.Text(b)) }

@@ -20,6 +20,17 @@ func (t Untrusted) String() string { return Escape(string(t)) }
 // its own rules, such as JSON or HTML.
 func (t Untrusted) Raw() string { return string(t) }
 
+// Join joins texts with another one between them.
+func Join(all []Untrusted, between Untrusted) (joined Untrusted) {
+	for i, t := range all {
+		if i > 0 {
+			joined += between
+		}
+		joined += t
+	}
+	return joined
+}
+
 // Escape returns text that came over the network in a form that a terminal
 // shows and does not obey: control characters and bytes that are not UTF-8 as
 // \x1b, other characters that cannot be seen, such as those that reverse the

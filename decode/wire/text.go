@@ -28,25 +28,24 @@ func IsPlain(b []byte) bool {
 
 // Text returns Windows-1252 text in UTF-8. Every byte is one character; control
 // characters are kept.
-func Text(b []byte) string {
+func Text(b []byte) Untrusted {
 	if IsPlain(b) {
-		return string(b)
+		return Untrusted(b)
 	}
-	return string(AppendText(make([]byte, 0, len(b)+len(b)/2), b))
+	return Untrusted(AppendText(make([]byte, 0, len(b)+len(b)/2), b))
 }
 
-// Chars is text as sent, in Windows-1252, which its String turns into UTF-8. It
-// comes from the network: escape it before it reaches a terminal.
+// Chars is text as sent, in Windows-1252. It prints as [Untrusted] text does.
 type Chars []byte
 
-// String returns the text in UTF-8.
-func (c Chars) String() string { return Text(c) }
+// String returns the text in UTF-8, escaped.
+func (c Chars) String() string { return Text(c).String() }
 
-// WideChars is text as sent, in UTF-16LE, which its String turns into UTF-8.
+// WideChars is text as sent, in UTF-16LE. It prints as [Untrusted] text does.
 type WideChars []byte
 
-// String returns the text in UTF-8.
-func (c WideChars) String() string { return WideText(c) }
+// String returns the text in UTF-8, escaped.
+func (c WideChars) String() string { return WideText(c).String() }
 
 // AppendText appends Windows-1252 text in UTF-8.
 func AppendText(dst, b []byte) []byte {
@@ -68,8 +67,8 @@ func AppendText(dst, b []byte) []byte {
 
 // WideText returns UTF-16LE text in UTF-8. Half a surrogate pair and a final
 // odd byte each become U+FFFD. A NUL does not end the text.
-func WideText(b []byte) string {
-	return string(AppendWideText(make([]byte, 0, len(b)), b))
+func WideText(b []byte) Untrusted {
+	return Untrusted(AppendWideText(make([]byte, 0, len(b)), b))
 }
 
 // AppendWideText appends UTF-16LE text in UTF-8, as WideText does.
@@ -96,7 +95,7 @@ func AppendWideText(dst, b []byte) []byte {
 
 // AppendTextOf appends UTF-8 text in Windows-1252. Other characters become
 // question marks.
-func AppendTextOf(dst []byte, text string) []byte {
+func AppendTextOf[T ~string](dst []byte, text T) []byte {
 	for _, r := range text {
 		switch at := slices.Index(high[:], r); {
 		case r < utf8.RuneSelf || r >= 0xA0 && r <= 0xFF:
@@ -111,7 +110,7 @@ func AppendTextOf(dst []byte, text string) []byte {
 }
 
 // AppendWideTextOf appends UTF-8 text as UTF-16LE.
-func AppendWideTextOf(dst []byte, text string) []byte {
+func AppendWideTextOf[T ~string](dst []byte, text T) []byte {
 	for _, r := range text {
 		if a, b := utf16.EncodeRune(r); a != utf8.RuneError {
 			dst = binary.LittleEndian.AppendUint16(dst, uint16(a))

@@ -16,7 +16,7 @@ func TestText(t *testing.T) {
 		{"not assigned", "\x81\x8D\x8F\x90\x9D", "\u0081\u008d\u008f\u0090\u009d"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Text([]byte(tt.in)); got != tt.want {
+			if got := Text([]byte(tt.in)); got.Raw() != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if got := string(AppendText([]byte("> "), []byte(tt.in))); got != "> "+tt.want {
@@ -43,10 +43,10 @@ func TestTextIsInjective(t *testing.T) {
 	seen := map[string]int{}
 	for c := range 256 {
 		s := Text([]byte{byte(c)})
-		if other, ok := seen[s]; ok || utf8.RuneCountInString(s) != 1 || !utf8.ValidString(s) {
+		if other, ok := seen[s.Raw()]; ok || utf8.RuneCountInString(s.Raw()) != 1 || !utf8.ValidString(s.Raw()) {
 			t.Errorf("byte %02X: got %q, as byte %02X", c, s, other)
 		}
-		seen[s] = c
+		seen[s.Raw()] = c
 	}
 }
 
@@ -67,7 +67,7 @@ func TestWideText(t *testing.T) {
 		{"nothing ends it", "a\x00\x00\x00b\x00", "a\x00b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := WideText([]byte(tt.in)); got != tt.want {
+			if got := WideText([]byte(tt.in)); got.Raw() != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if got := string(AppendWideText([]byte("> "), []byte(tt.in))); got != "> "+tt.want {
@@ -95,10 +95,10 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("D\xE9j\xE0 vu\x85"))
 	f.Add([]byte("C\x00\x3D\xD8\x80\xDEy"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if s := Text(b); !utf8.ValidString(s) || utf8.RuneCountInString(s) != len(b) {
+		if s := Text(b); !utf8.ValidString(s.Raw()) || utf8.RuneCountInString(s.Raw()) != len(b) {
 			t.Errorf("got %q of %d bytes", s, len(b))
 		}
-		if s := WideText(b); !utf8.ValidString(s) || utf8.RuneCountInString(s) > (len(b)+1)/2 {
+		if s := WideText(b); !utf8.ValidString(s.Raw()) || utf8.RuneCountInString(s.Raw()) > (len(b)+1)/2 {
 			t.Errorf("wide: got %q of %d bytes", s, len(b))
 		}
 	})

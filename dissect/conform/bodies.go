@@ -176,7 +176,7 @@ func setAuthor(m decode.Message, id uint32) {
 }
 
 // name returns the name in the body of a NameChange, empty if there is none.
-func (b *bodies) name(body []byte) string {
+func (b *bodies) name(body []byte) wire.Untrusted {
 	if m, ok := b.control(transport.NameChange, body).(*transport.Identity); ok {
 		return wire.WideText(m.Name)
 	}

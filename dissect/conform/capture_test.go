@@ -292,7 +292,7 @@ func TestClients(t *testing.T) {
 		peer, slot int
 	}{{"Cady2", 2, 0}, {"Kirk", 3, 1}} {
 		c := r.Clients[i]
-		if c.Name != want.name || int(c.Peer) != want.peer || c.Slot != want.slot || c.Adopted {
+		if c.Name.Raw() != want.name || int(c.Peer) != want.peer || c.Slot != want.slot || c.Adopted {
 			t.Errorf("client %d is %q, peer %d, slot %d, adopted %v; want %v", i, c.Name, c.Peer, c.Slot, c.Adopted, want)
 		}
 	}

@@ -16,7 +16,7 @@ type Client struct {
 	Addr    netip.AddrPort `json:"addr"`
 	Peer    uint8          `json:"peer,omitempty"`            // id that the captured host gave it, 0 if not known
 	Slot    int            `json:"slot,omitempty" as:"index"` // -1 if not known
-	Name    string         `json:"name,omitempty"`            // text from the network
+	Name    wire.Untrusted `json:"name,omitempty"`
 	First   int            `json:"frame"`
 	Adopted bool           `json:"adopted,omitempty"` // the capture does not hold how it came
 	Joining bool           // adopted before it was in the game

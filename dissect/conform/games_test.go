@@ -24,13 +24,13 @@ func TestSeveralGames(t *testing.T) {
 	recorded.Records(t, "stock_client.pcap", dissect.Config{}, func(r *dissect.Record) { p.Record(now, r) })
 	first := map[string]bool{}
 	for c, _, ok := p.Send(now); ok; c, _, ok = p.Send(now) {
-		first[c.Name] = true
+		first[c.Name.Raw()] = true
 	}
 	if len(first) != 1 || !first["Cady2"] {
 		t.Errorf("%v connect at once, want Cady2 before Kirk", first)
 	}
 	for c, _, ok := p.Send(now.Add(time.Minute)); ok; c, _, ok = p.Send(now.Add(time.Minute)) {
-		first[c.Name] = true
+		first[c.Name.Raw()] = true
 	}
 	if !first["Kirk"] {
 		t.Error("Kirk waits for ever")

@@ -18,7 +18,7 @@ import (
 type Join struct {
 	Host    netip.AddrPort `json:"host"`
 	Client  netip.AddrPort `json:"client"`
-	Name    string         `json:"name,omitempty"` // text from the network
+	Name    wire.Untrusted `json:"name,omitempty"`
 	InGame  bool           `json:"in_game"`
 	Stopped string         `json:"stopped,omitempty"`  // why the client is not in the game; may hold text from the network
 	Left    int            `json:"left_out,omitempty"` // steps between the last two, beyond the limit
@@ -218,7 +218,7 @@ func (s *Step) read(r *dissect.Record) (ok bool) {
 		return set(stepAccept, "accept")
 	case transport.NameChange:
 		if m, ok := r.Message.(*transport.Identity); ok && r.Dir == dissect.ToHost {
-			return set(stepName, "name: %s", wire.WideText(m.Name))
+			return set(stepName, "name: %s", wire.WideText(m.Name).Raw())
 		}
 		return false
 	case transport.BootPlayer:

@@ -121,7 +121,7 @@ func (l *live) note(now time.Time, src, dst netip.AddrPort, datagram []byte) {
 // by returns the messages that the client with a name received.
 func (l *live) by(name string) [][]byte {
 	for addr, c := range l.addrs {
-		if c.Name == name {
+		if c.Name.Raw() == name {
 			return l.got[addr]
 		}
 	}
@@ -221,7 +221,7 @@ func TestPerformMoves(t *testing.T) {
 		name       string
 		peer, slot int
 	}{{"Cady2", 3, 1}, {"Kirk", 4, 2}} {
-		if c := r.Clients[i]; c.Name != want.name || int(c.Peer) != want.peer || c.Slot != want.slot {
+		if c := r.Clients[i]; c.Name.Raw() != want.name || int(c.Peer) != want.peer || c.Slot != want.slot {
 			t.Errorf("%q has peer id %d and slot %d, want %v", c.Name, c.Peer, c.Slot, want)
 		}
 	}

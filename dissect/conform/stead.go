@@ -14,7 +14,7 @@ import (
 // who names a client for people; the name is text from the network.
 func who(c *Client) string {
 	if c.Name != "" {
-		return c.Name
+		return c.Name.Raw()
 	}
 	return c.Addr.String()
 }

@@ -389,7 +389,7 @@ func (c *compiler) digits(k *key.Key, t *test) *keyTest {
 			if !ok {
 				return 0, false
 			}
-			if v, err := strconv.ParseInt(s, 10, 64); err == nil {
+			if v, err := strconv.ParseInt(s.Raw(), 10, 64); err == nil {
 				return v, true
 			}
 		}
@@ -424,7 +424,7 @@ func (c *compiler) sized(k *key.Key, element int, t *test) (*keyTest, *Error) {
 	if k.Text != nil {
 		get = func(r *dissect.Record, i int) (int64, bool) {
 			s, ok := k.Text(r, i)
-			return int64(utf8.RuneCountInString(s)), ok
+			return int64(utf8.RuneCountInString(s.Raw())), ok
 		}
 	}
 	if t.op == opNone && t.left.masks == nil {
@@ -911,7 +911,7 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 		}
 		x.shape = shape
 		for i, w := range words {
-			ok[i] = x.has(w)
+			ok[i] = x.has(wire.Untrusted(w))
 		}
 		return ok, nil
 	case t.op.order():
@@ -1052,7 +1052,7 @@ func (c *compiler) bytesOf(name string, v token, _ bool) (string, *Error) {
 	}
 	text, err := c.unquote(v)
 	b := wire.AppendTextOf(nil, text)
-	if err == nil && wire.Text(b) != text {
+	if err == nil && wire.Text(b).Raw() != text {
 		err = c.errorf(v, "the text has characters outside Windows-1252")
 	}
 	return string(b), err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
@@ -71,7 +72,7 @@ func (a *atom) look(f *Filter, v *decode.Field) {
 			return
 		}
 		for b := range display.Bits(v.Uint) {
-			a.tell(f, a.texts.has(display.FlagName(v, b)))
+			a.tell(f, a.texts.has(wire.Untrusted(display.FlagName(v, b))))
 		}
 	case viewElement:
 		if it, ok := display.Element(v, a.element); ok {

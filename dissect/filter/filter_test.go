@@ -626,10 +626,10 @@ type players map[int64]string
 
 func (p players) Player(by decode.Number, n int64) *dissect.Player {
 	if name := p[n]; name != "" && by == decode.NetworkID {
-		return &dissect.Player{Name: name}
+		return &dissect.Player{Name: wire.Untrusted(name)}
 	}
 	return nil
 }
-func (players) Object(wire.ObjectID) string                        { return "" }
+func (players) Object(wire.ObjectID) wire.Untrusted                { return "" }
 func (players) AppendObject(dst []byte, _ wire.ObjectID) []byte    { return dst }
 func (players) ShipOf(id wire.ObjectID) (_ wire.ObjectID, ok bool) { return id, true }

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
@@ -135,8 +136,8 @@ type numbers struct {
 }
 
 // is reports whether n accepts a number, or the player's name.
-func (n *numbers) is(v int64, player string) bool {
-	return (n.wide.has(float64(v)) || player != "" && slices.Contains(n.players, player)) != n.neg
+func (n *numbers) is(v int64, player wire.Untrusted) bool {
+	return (n.wide.has(float64(v)) || player != "" && slices.Contains(n.players, player.Raw())) != n.neg
 }
 
 // whole reports whether n accepts a whole number.
@@ -217,7 +218,8 @@ type texts struct {
 
 // has reports whether t accepts a text. It accepts none without the part that
 // is compared.
-func (t *texts) has(s string) bool {
+func (t *texts) has(text wire.Untrusted) bool {
+	s := text.Raw()
 	if t.shape != nil {
 		t.buf = append(t.buf[:0], s...)
 		return t.hasBytes(t.buf)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
@@ -80,7 +81,7 @@ type Key struct {
 	Word   func(r *dissect.Record) int // index in Words, -1 for none
 	Words  []string
 	Offer  []string // possible words, if not all of Words
-	Text   func(r *dissect.Record, i int) (s string, ok bool)
+	Text   func(r *dissect.Record, i int) (s wire.Untrusted, ok bool)
 	Append func(dst []byte, r *dissect.Record) []byte // computed text; empty for none
 	Bytes  func(r *dissect.Record) []byte
 	Addr   func(r *dissect.Record, i int) (a netip.AddrPort, ok bool)
@@ -89,13 +90,13 @@ type Key struct {
 	Kind  bool // the transport type and the opcode alone decide about it
 
 	// For filters:
-	Bare    bool                                               // the text is a name, which needs no quotes
-	Digits  bool                                               // the text may be a number, which can be compared as one
-	Player  func(r *dissect.Record) string                     // name of the player with the number as index; empty if unknown
-	Opcode  bool                                               // the number may also be given as a message name
-	Message bool                                               // the text is the name of a message in the catalogue
-	Members string                                             // of an Object: the members to compare instead
-	Search  func(r *dissect.Record, i int) (s string, ok bool) // texts for contains and matches, if not Text
+	Bare    bool                                                       // the text is a name, which needs no quotes
+	Digits  bool                                                       // the text may be a number, which can be compared as one
+	Player  func(r *dissect.Record) wire.Untrusted                     // name of the player with the number as index; empty if unknown
+	Opcode  bool                                                       // the number may also be given as a message name
+	Message bool                                                       // the text is the name of a message in the catalogue
+	Members string                                                     // of an Object: the members to compare instead
+	Search  func(r *dissect.Record, i int) (s wire.Untrusted, ok bool) // texts for contains and matches, if not Text
 }
 
 // All returns the table. The caller must not change it.
@@ -119,16 +120,16 @@ func Find(name string) *Key {
 func gameSpyKey(name, of string) *Key {
 	return &Key{
 		Name: name, Type: Text, Bare: true, Digits: true, Doc: "value of a key of a GameSpy datagram",
-		Text: func(r *dissect.Record, i int) (string, bool) {
+		Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 			if r.Kind != dissect.KindGameSpy {
 				return "", false
 			}
 			for k, v := range r.GameSpy.Pairs() {
-				if k.Raw() != of {
+				if k != wire.Untrusted(of) {
 					continue
 				}
 				if i == 0 {
-					return v.Raw(), true
+					return v, true
 				}
 				i--
 			}
@@ -175,9 +176,9 @@ func (k *Key) Item(dst []byte, r *dissect.Record, i int) (it display.Item, ok bo
 		}
 		it.Int, ok = k.Int(r, i)
 	case k.Text != nil:
-		var s string
+		var s wire.Untrusted
 		if s, ok = k.Text(r, i); ok {
-			it.Text = append(dst, s...)
+			it.Text = append(dst, s.Raw()...)
 		}
 	case k.Addr != nil:
 		var a netip.AddrPort

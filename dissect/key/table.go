@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
@@ -22,11 +23,11 @@ var keys = []Key{
 	},
 	{
 		Name: "capture", Type: Text, Place: true, Doc: "name of the file, if several are read",
-		Text: func(r *dissect.Record, i int) (string, bool) {
+		Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 			if r.Datagram == nil {
 				return "", false
 			}
-			return r.Datagram.Capture, i == 0 && r.Datagram.Capture != ""
+			return wire.Untrusted(r.Datagram.Capture), i == 0 && r.Datagram.Capture != ""
 		},
 	},
 	{Name: "ts", Type: Time, Place: true, Aliases: []string{"frame.time"}, Doc: "capture time, RFC 3339 in UTC, with as many decimals as the capture has"},
@@ -66,7 +67,7 @@ var keys = []Key{
 			}
 			return int64(r.Player.Index), true
 		}),
-		Player: func(r *dissect.Record) string { return r.Client },
+		Player: func(r *dissect.Record) wire.Untrusted { return r.Client },
 	},
 	{Name: "player_name", Type: Text, Text: playerName, Doc: "name of that player at this moment"},
 	{
@@ -82,7 +83,7 @@ var keys = []Key{
 			}
 			return int64(r.Author.Index), true
 		}),
-		Player: func(r *dissect.Record) string {
+		Player: func(r *dissect.Record) wire.Untrusted {
 			if r.Author == nil {
 				return ""
 			}
@@ -91,7 +92,7 @@ var keys = []Key{
 	},
 	{
 		Name: "author_name", Type: Text, Doc: "name of that player at this moment",
-		Text: func(r *dissect.Record, i int) (string, bool) {
+		Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 			if r.Author == nil {
 				return "", false
 			}
@@ -203,11 +204,11 @@ var keys = []Key{
 	},
 	{
 		Name: "name", Type: Text, Kind: true, Message: true, Doc: "name of the opcode, see [opcodes.md](opcodes.md)",
-		Text: func(r *dissect.Record, i int) (string, bool) {
+		Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 			if i > 0 || r.Spec == nil || len(r.Payload) == 0 {
 				return "", false
 			}
-			return r.Spec.Name, true
+			return wire.Untrusted(r.Spec.Name), true
 		},
 	},
 	{
@@ -234,9 +235,9 @@ var keys = []Key{
 	},
 	{
 		Name: "error.field", Type: Text, Bare: true, Doc: "path of the field, if one is to blame",
-		Text: func(r *dissect.Record, i int) (string, bool) {
+		Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 			if e := located(r); e != nil && i == 0 {
-				return e.Field, true
+				return wire.Untrusted(e.Field), true
 			}
 			return "", false
 		},
@@ -256,11 +257,11 @@ var keys = []Key{
 	{Name: "notes", Type: Object, List: true, Bare: true, Text: noteCode, Search: noteAny, Doc: "observations"},
 	{Name: "note", Type: Text, Scope: Filter, Bare: true, Text: noteCode, Search: noteAny, Doc: "the code of a note; contains and matches look at its text, too"},
 	{Name: "notes.code", Type: Text, Bare: true, Text: noteCode, Doc: "for scripts"},
-	{Name: "notes.text", Type: Text, Doc: "for people", Text: func(r *dissect.Record, i int) (string, bool) {
+	{Name: "notes.text", Type: Text, Doc: "for people", Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 		if i >= len(r.Notes) {
 			return "", false
 		}
-		return r.Notes[i].Text, true
+		return wire.Untrusted(r.Notes[i].Text), true
 	}},
 	{
 		Name: "payload", Type: Hex, Doc: "the complete game message, opcode first; only with `--payload`",
@@ -407,22 +408,24 @@ func portOf(address func(*dissect.Record, int) (netip.AddrPort, bool)) func(*dis
 	}
 }
 
-func playerName(r *dissect.Record, i int) (string, bool) { return r.Client, i == 0 && r.Client != "" }
+func playerName(r *dissect.Record, i int) (wire.Untrusted, bool) {
+	return r.Client, i == 0 && r.Client != ""
+}
 
-func noteCode(r *dissect.Record, i int) (string, bool) {
+func noteCode(r *dissect.Record, i int) (wire.Untrusted, bool) {
 	if i >= len(r.Notes) {
 		return "", false
 	}
-	return r.Notes[i].Code, true
+	return wire.Untrusted(r.Notes[i].Code), true
 }
 
 // noteAny returns the code and the text of each note.
-func noteAny(r *dissect.Record, i int) (string, bool) {
+func noteAny(r *dissect.Record, i int) (wire.Untrusted, bool) {
 	if i/2 >= len(r.Notes) {
 		return "", false
 	}
 	if i%2 == 0 {
-		return r.Notes[i/2].Code, true
+		return wire.Untrusted(r.Notes[i/2].Code), true
 	}
-	return r.Notes[i/2].Text, true
+	return wire.Untrusted(r.Notes[i/2].Text), true
 }

@@ -285,7 +285,7 @@ func (b *Builder) gameSpy(r *dissect.Record) {
 		b.names = map[netip.AddrPort]wire.Untrusted{}
 	}
 	if _, known := b.names[r.Datagram.Src]; known || len(b.names) < MaxHosts {
-		b.names[r.Datagram.Src] = wire.Untrusted(clip(name.Raw()))
+		b.names[r.Datagram.Src] = clip(name)
 	}
 }
 
@@ -358,18 +358,18 @@ func (g *game) seen(r *dissect.Record, now float64) {
 }
 
 // event adds a line to the events.
-func (g *game) event(frame int, kind EventKind, player int, text string) *Event {
+func (g *game) event(frame int, kind EventKind, player int, text wire.Untrusted) *Event {
 	return g.eventAt(g.b.now, frame, kind, player, text)
 }
 
-func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text string) *Event {
+func (g *game) eventAt(t float64, frame int, kind EventKind, player int, text wire.Untrusted) *Event {
 	if !g.room(itemEvents) {
 		return nil
 	}
 	e := &Event{T: t, Frame: frame, Kind: kind, Player: player, Text: text}
 	g.log = append(g.log, e)
 	if player >= 0 && g.m.Players[player].Name == "" {
-		if name := g.m.NameOf(player); strings.HasPrefix(text, name) { // the name may come yet
+		if name := g.m.NameOf(player); strings.HasPrefix(text.Raw(), name.Raw()) { // the name may come yet
 			g.nameless[player] = append(g.nameless[player], nameless{e, len(name)})
 		}
 	}
@@ -420,7 +420,7 @@ func (g *game) malformed(r *dissect.Record) {
 		player = g.client(r)
 	}
 	text = r.Datagram.Src.String() + ": " + text
-	if e := g.event(r.Datagram.Number, EventError, player, text); e != nil {
+	if e := g.event(r.Datagram.Number, EventError, player, wire.Untrusted(text)); e != nil {
 		g.faults[k] = e
 	}
 }
@@ -490,13 +490,13 @@ const noTeam = 16
 
 // settings learns the mission. A new mission begins a new match.
 func (g *game) settings(r *dissect.Record, m *msg.Settings) {
-	mission := wire.Untrusted(clip(wire.Text(m.Mission)))
+	mission := clip(wire.Text(m.Mission))
 	if g.m.Mission != "" && mission != g.m.Mission && len(g.m.Lives) > 0 {
 		g.next("another mission")
 	}
 	if g.m.Mission != mission {
 		g.m.Mission = mission
-		g.event(r.Datagram.Number, EventMatch, NoPlayer, "mission "+mission.Raw())
+		g.event(r.Datagram.Number, EventMatch, NoPlayer, "mission "+mission)
 	}
 	on := m.Collisions
 	g.m.Rules.Collisions = &on
@@ -512,7 +512,7 @@ func (g *game) rules(r *dissect.Record, m *msg.MissionInit) {
 	rules.FragLimit, rules.NoFragLimit = limit(m.FragLimit)
 	was, now := g.m.Map+before.limits(), system+rules.limits()
 	if g.m.Map = system; was != now {
-		g.event(r.Datagram.Number, EventMatch, NoPlayer, "map "+now)
+		g.event(r.Datagram.Number, EventMatch, NoPlayer, wire.Untrusted("map "+now))
 	}
 }
 
@@ -548,7 +548,7 @@ func (g *game) over(r *dissect.Record, reason string) {
 	if g.m.Over == nil {
 		g.m.Over, g.m.EndedBy = &t, reason
 	}
-	g.event(r.Datagram.Number, EventMatch, NoPlayer, "the host ends the match: "+reason)
+	g.event(r.Datagram.Number, EventMatch, NoPlayer, wire.Untrusted("the host ends the match: "+reason))
 }
 
 // restart begins the next match with the players who are there.

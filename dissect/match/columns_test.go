@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // columnNames returns the names of the columns that a type has in an output.
@@ -110,7 +112,7 @@ func TestValues(t *testing.T) {
 		{&m.Players[1], Table, "host_kills", nil},
 		{&m.Players[1], Table, "address", "10.0.0.1:5"},
 		{&kill, JSON, "killer", 0},
-		{&kill, JSON, "killer_name", "Ann"},
+		{&kill, JSON, "killer_name", wire.Untrusted("Ann")},
 		{&kill, JSON, "victim_name", nil},
 		{&kill, JSON, "life", nil},
 		{&kill, Page, "life", NoLife},

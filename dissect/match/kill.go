@@ -180,19 +180,19 @@ func (g *game) retell(k *Kill, s *killState) {
 }
 
 // Tell returns a kill in words.
-func (m *Match) Tell(k *Kill) string {
-	ship := ""
+func (m *Match) Tell(k *Kill) wire.Untrusted {
+	ship, weapon := wire.Untrusted(""), wire.Untrusted(k.Weapon)
 	if k.Ship != "" {
-		ship = "'s " + k.Ship
+		ship = wire.Untrusted("'s " + k.Ship)
 	}
 	victim := m.NameOf(k.Victim)
 	if k.Killer == NoPlayer {
-		text := victim + " loses " + withArticle(k.Ship)
+		text := victim + " loses " + withArticle(wire.Untrusted(k.Ship))
 		if k.Ship == "" {
 			text = victim + " loses the ship"
 		}
-		if k.Weapon != "" {
-			text += ": " + k.Weapon
+		if weapon != "" {
+			text += ": " + weapon
 		}
 		return text
 	}
@@ -200,11 +200,11 @@ func (m *Match) Tell(k *Kill) string {
 	if k.Killer == k.Victim {
 		text = victim + " destroys the own ship"
 	}
-	if k.Weapon != "" {
-		text += " with " + k.Weapon
+	if weapon != "" {
+		text += " with " + weapon
 	}
 	if k.Distance != nil {
-		text += " at " + strconv.FormatFloat(*k.Distance, 'f', 0, 64) + " units"
+		text += wire.Untrusted(" at " + strconv.FormatFloat(*k.Distance, 'f', 0, 64) + " units")
 	}
 	return text
 }

@@ -3,23 +3,24 @@ package match
 import (
 	"cmp"
 	"slices"
-	"strings"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // A Standing adds up a player's results in several captures.
 type Standing struct {
-	Name    string `json:"name" page:"="`
-	Matches int    `json:"matches" page:"="`
-	Wins    int    `json:"wins" page:"="`
-	Kills   int    `json:"kills" page:"="`
-	Deaths  int    `json:"deaths" page:"="`
+	Name    wire.Untrusted `json:"name" page:"="`
+	Matches int            `json:"matches" page:"="`
+	Wins    int            `json:"wins" page:"="`
+	Kills   int            `json:"kills" page:"="`
+	Deaths  int            `json:"deaths" page:"="`
 }
 
 // League adds up the results of players by name, the best first. A match counts
 // for those who flew a ship in it. If it is decided, it is won by the leader, or
 // by all of the leading team.
 func League(all []*Match) []Standing {
-	byName := map[string]*Standing{}
+	byName := map[wire.Untrusted]*Standing{}
 	for _, m := range all {
 		flew := map[int]bool{}
 		for i := range m.Lives {
@@ -58,24 +59,24 @@ func League(all []*Match) []Standing {
 func (m *Match) Decided() bool { return m.Over != nil || m.EndedBy != "" || !m.Open }
 
 // Result says who won, or who leads a match that isn't decided.
-func (m *Match) Result(name func(player int) string) string {
-	verb := " leads"
+func (m *Match) Result(name func(player int) wire.Untrusted) wire.Untrusted {
+	verb := wire.Untrusted(" leads")
 	if m.Decided() {
 		verb = " won"
 	}
-	var leaders []string
+	var leaders []wire.Untrusted
 	for _, p := range m.Leaders {
 		leaders = append(leaders, name(p))
 	}
 	switch {
 	case m.LeadingTeam != nil:
-		return "Team " + digits(*m.LeadingTeam+1) + verb
+		return wire.Untrusted("Team "+digits(*m.LeadingTeam+1)) + verb
 	case len(leaders) == 0:
 		return "Nobody scored"
 	case len(leaders) == 1:
 		return leaders[0] + verb
 	}
-	return "Nobody" + verb + ": " + strings.Join(leaders, " and ") + " are equal"
+	return "Nobody" + verb + ": " + wire.Join(leaders, " and ") + " are equal"
 }
 
 // Won reports whether a player is the only leader of a match that is decided, or

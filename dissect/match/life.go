@@ -123,7 +123,7 @@ func (g *game) created(r *dissect.Record, slot, id uint8, o *msg.Object) {
 	if class == "" {
 		class = "a ship"
 	}
-	g.event(r.Datagram.Number, EventSpawn, owner, g.m.NameOf(owner)+" enters in "+withArticle(class))
+	g.event(r.Datagram.Number, EventSpawn, owner, g.m.NameOf(owner)+" enters in "+withArticle(wire.Untrusted(class)))
 }
 
 // born begins a life; NoLife if there are too many.
@@ -315,7 +315,7 @@ func (g *game) flies(i int, r *dissect.Record, from int) bool {
 	if s.lostAtHost {
 		by = "the host"
 	}
-	g.found(r.Datagram.Number, l.Player, "undead", "goes on flying a ship after "+by+" reported its loss, in seconds", g.b.now-l.End, 0)
+	g.found(r.Datagram.Number, l.Player, "undead", wire.Untrusted("goes on flying a ship after "+by+" reported its loss, in seconds"), g.b.now-l.End, 0)
 	s.over, s.jump, s.turn.begun = false, jump{}, false
 	l.EndHow = ""
 	return true
@@ -373,7 +373,7 @@ func (g *game) cloaks(frame, i int, on bool) {
 	}
 	s.cloak = on
 	g.m.Lives[i].Cloaked = on
-	kind, text := EventDecloak, " decloaks"
+	kind, text := EventDecloak, wire.Untrusted(" decloaks")
 	if on {
 		kind, text = EventCloak, " cloaks"
 	}
@@ -382,7 +382,7 @@ func (g *game) cloaks(frame, i int, on bool) {
 }
 
 // withArticle puts an article before a noun.
-func withArticle(s string) string {
+func withArticle(s wire.Untrusted) wire.Untrusted {
 	switch {
 	case s == "a ship":
 		return s

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/packet"
@@ -74,7 +75,7 @@ func (g *game) lapOf(lap *measure.Lap, begin float64) {
 			return
 		}
 		t := lap.SilenceAt.Sub(g.b.origin).Seconds()
-		g.eventAt(t, 0, EventSilence, player, fmt.Sprintf("%s is silent for %.1f s", g.m.NameOf(player), lap.Silence.Seconds()))
+		g.eventAt(t, 0, EventSilence, player, g.m.NameOf(player)+wire.Untrusted(fmt.Sprintf(" is silent for %.1f s", lap.Silence.Seconds())))
 	}
 }
 

@@ -74,7 +74,7 @@ const (
 )
 
 // NameOf returns the name of a player, or a description if there is no name.
-func (m *Match) NameOf(player int) string {
+func (m *Match) NameOf(player int) wire.Untrusted {
 	if player < 0 || player >= len(m.Players) {
 		return "somebody"
 	}
@@ -83,13 +83,13 @@ func (m *Match) NameOf(player int) string {
 	case p.Name != "":
 		return p.Name
 	case p.ID != 0:
-		return "player " + strconv.Itoa(int(p.ID))
+		return wire.Untrusted("player " + strconv.Itoa(int(p.ID)))
 	case p.Slot >= 0:
-		return "slot " + strconv.Itoa(p.Slot)
+		return wire.Untrusted("slot " + strconv.Itoa(p.Slot))
 	case p.Address.IsValid():
-		return p.Address.String()
+		return wire.Untrusted(p.Address.String())
 	}
-	return "player #" + strconv.Itoa(player+1)
+	return wire.Untrusted("player #" + strconv.Itoa(player+1))
 }
 
 // Clock returns the time of day of a time in seconds.
@@ -110,17 +110,17 @@ type Rules struct {
 // A Player is one person in a match. Several stays of the same person are one
 // player.
 type Player struct {
-	Name    string         `json:"name" table:"player_name,omitempty" doc:"the last name"`
-	Names   []string       `json:"names,omitempty" page:"=" table:"=" least:"2" doc:"all names in order, if there were several"`
-	ID      uint8          `json:"id,omitempty" table:"=" doc:"network id"`
-	Slot    int            `json:"slot,omitempty" table:"=" as:"index" doc:"player slot"`
-	Team    *int           `json:"team,omitempty" page:"=" table:"=" doc:"from 0"`
-	Address netip.AddrPort `json:"address,omitempty" page:"=" table:"=" doc:"[ip:port] of the last stay"`
-	Joined  *float64       `json:"joined,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
-	Ready   *float64       `json:"ready,omitempty" table:"=" doc:"first ready to play"`
-	Left    *float64       `json:"left,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
-	LeftHow string         `json:"left_how,omitempty" page:"=" table:"=" doc:"[disconnect], [host], [closed], [silence], or the host's reason"`
-	Stays   int            `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
+	Name    wire.Untrusted   `json:"name" table:"player_name,omitempty" doc:"the last name"`
+	Names   []wire.Untrusted `json:"names,omitempty" page:"=" table:"=" least:"2" doc:"all names in order, if there were several"`
+	ID      uint8            `json:"id,omitempty" table:"=" doc:"network id"`
+	Slot    int              `json:"slot,omitempty" table:"=" as:"index" doc:"player slot"`
+	Team    *int             `json:"team,omitempty" page:"=" table:"=" doc:"from 0"`
+	Address netip.AddrPort   `json:"address,omitempty" page:"=" table:"=" doc:"[ip:port] of the last stay"`
+	Joined  *float64         `json:"joined,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
+	Ready   *float64         `json:"ready,omitempty" table:"=" doc:"first ready to play"`
+	Left    *float64         `json:"left,omitempty" page:"=" table:"=" doc:"seconds since the first frame"`
+	LeftHow string           `json:"left_how,omitempty" page:"=" table:"=" doc:"[disconnect], [host], [closed], [silence], or the host's reason"`
+	Stays   int              `json:"stays" table:"=" doc:"connections that the capture shows to begin"`
 
 	Kills    int       `json:"kills" page:"=" table:"=" doc:"counted in the capture"`
 	Deaths   int       `json:"deaths" page:"=" table:"=" doc:"counted in the capture"`
@@ -148,18 +148,18 @@ type HostSays struct {
 
 // A Life is one ship of one player from its creation to its end.
 type Life struct {
-	Player   int           `json:"player+player_name,omitempty" page:"player" table:"=" as:"player" doc:"its player"` // NoPlayer if not known
-	Ship     string        `json:"ship,omitempty" page:"ship" table:"=" doc:"class"`
-	Name     string        `json:"ship_name,omitempty" page:"name" table:"=" doc:"name of the ship"`
-	Object   wire.ObjectID `json:"object_id" table:"=" doc:"the ship"`
-	Begin    float64       `json:"begin" page:"=" table:"begin_ts+begin_t" doc:"creation, or first sighting"`
-	End      float64       `json:"end" page:"=" table:"end_ts+end_t" doc:"end of the ship"`
-	EndHow   string        `json:"end_how,omitempty" page:"=" table:"=" doc:"[killed], [destroyed], [left], [removed], [replaced] or [restarted]; absent if it lasts to the end"`
-	Frame    int           `json:"frame" page:"=" table:"frame>Object" doc:"of the creation, or of the first sighting"`
-	Late     bool          `json:"late,omitempty" page:"=" table:"begins_late" doc:"the creation was not captured"`
-	Killer   int           `json:"killer+killer_name,omitempty" page:"killer" table:"killer+killer_name>Updates" as:"player" doc:"the killer"` // NoPlayer if not known
-	MaxSpeed float64       `json:"max_speed" page:"=" table:"=" digits:"6 2" doc:"game units a second"`                                        // as the updates say
-	Updates  int           `json:"updates" table:"=" doc:"ship updates"`                                                                       // that made the track
+	Player   int            `json:"player+player_name,omitempty" page:"player" table:"=" as:"player" doc:"its player"` // NoPlayer if not known
+	Ship     string         `json:"ship,omitempty" page:"ship" table:"=" doc:"class"`
+	Name     wire.Untrusted `json:"ship_name,omitempty" page:"name" table:"=" doc:"name of the ship"`
+	Object   wire.ObjectID  `json:"object_id" table:"=" doc:"the ship"`
+	Begin    float64        `json:"begin" page:"=" table:"begin_ts+begin_t" doc:"creation, or first sighting"`
+	End      float64        `json:"end" page:"=" table:"end_ts+end_t" doc:"end of the ship"`
+	EndHow   string         `json:"end_how,omitempty" page:"=" table:"=" doc:"[killed], [destroyed], [left], [removed], [replaced] or [restarted]; absent if it lasts to the end"`
+	Frame    int            `json:"frame" page:"=" table:"frame>Object" doc:"of the creation, or of the first sighting"`
+	Late     bool           `json:"late,omitempty" page:"=" table:"begins_late" doc:"the creation was not captured"`
+	Killer   int            `json:"killer+killer_name,omitempty" page:"killer" table:"killer+killer_name>Updates" as:"player" doc:"the killer"` // NoPlayer if not known
+	MaxSpeed float64        `json:"max_speed" page:"=" table:"=" digits:"6 2" doc:"game units a second"`                                        // as the updates say
+	Updates  int            `json:"updates" table:"=" doc:"ship updates"`                                                                       // that made the track
 
 	Condition []Condition `json:"condition,omitempty"` // hull and shields, when they changed
 	Systems   []System    `json:"systems,omitempty"`   // subsystems that lost condition
@@ -297,12 +297,12 @@ const (
 
 // An Event is something that happened, as one line.
 type Event struct {
-	T      float64   `json:"t" page:"="`
-	Frame  int       `json:"frame,omitempty" page:"frame"`
-	Kind   EventKind `json:"kind" page:"="`
-	Player int       `json:"player+player_name,omitempty" page:"player" as:"player"` // NoPlayer if it is about none
-	Times  int       `json:"times,omitempty"`                                        // how often it happened within a short time; 0 is once
-	Text   string    `json:"text" page:"="`
+	T      float64        `json:"t" page:"="`
+	Frame  int            `json:"frame,omitempty" page:"frame"`
+	Kind   EventKind      `json:"kind" page:"="`
+	Player int            `json:"player+player_name,omitempty" page:"player" as:"player"` // NoPlayer if it is about none
+	Times  int            `json:"times,omitempty"`                                        // how often it happened within a short time; 0 is once
+	Text   wire.Untrusted `json:"text" page:"="`
 }
 
 // A Line is the quality of a player's connection.
@@ -331,14 +331,14 @@ type LinePoint struct {
 // A Finding is something out of the ordinary, with its numbers. It is no
 // verdict on a person.
 type Finding struct {
-	T      float64 `json:"t" page:"="`
-	Frame  int     `json:"frame" page:"="`
-	Player int     `json:"player+player_name,omitempty" page:"player" as:"player"`
-	Kind   string  `json:"kind" page:"="` // speed, turn, fire_rate, jump, position, damage, hash, forged, undead
-	Text   string  `json:"text" page:"="`
-	Value  float64 `json:"value,omitempty" page:"value" if:"Value Limit"`
-	Limit  float64 `json:"limit,omitempty" page:"limit" if:"Value Limit"`
-	Count  int     `json:"count" page:"="`
+	T      float64        `json:"t" page:"="`
+	Frame  int            `json:"frame" page:"="`
+	Player int            `json:"player+player_name,omitempty" page:"player" as:"player"`
+	Kind   string         `json:"kind" page:"="` // speed, turn, fire_rate, jump, position, damage, hash, forged, undead
+	Text   wire.Untrusted `json:"text" page:"="`
+	Value  float64        `json:"value,omitempty" page:"value" if:"Value Limit"`
+	Limit  float64        `json:"limit,omitempty" page:"limit" if:"Value Limit"`
+	Count  int            `json:"count" page:"="`
 }
 
 // Evicted counts the items that were left out to keep to the limits, by kind.

@@ -69,11 +69,11 @@ func (g *game) boot(r *dissect.Record, m *transport.Boot) {
 	if p == NoPlayer || g.m.Players[p].Joined == nil {
 		_, client := hostOf(r)
 		delete(g.who.accepted, client)
-		name := client.String()
+		name := wire.Untrusted(client.String())
 		if p != NoPlayer {
 			name = g.m.NameOf(p)
 		}
-		g.event(r.Datagram.Number, EventRefused, p, name+" is refused: "+reason)
+		g.event(r.Datagram.Number, EventRefused, p, name+" is refused: "+wire.Untrusted(reason))
 		return
 	}
 	g.leaves(r.Datagram.Number, p, reason)
@@ -98,7 +98,7 @@ func (g *game) joins(t float64, frame, i int) {
 	}
 	p.Left, p.LeftHow = nil, ""
 	p.Stays++
-	text := " joins"
+	text := wire.Untrusted(" joins")
 	if again {
 		text = " comes back"
 	}
@@ -138,7 +138,7 @@ func (g *game) announced(r *dissect.Record, e *event.Event) {
 }
 
 // deleted folds the notice that a player left.
-func (g *game) deleted(r *dissect.Record, name string) {
+func (g *game) deleted(r *dissect.Record, name wire.Untrusted) {
 	found := NoPlayer
 	for i := range g.m.Players {
 		if p := &g.m.Players[i]; p.Name == clip(name) && p.Left == nil {
@@ -162,11 +162,11 @@ func (g *game) leaves(frame, i int, how string) {
 	t := g.b.now
 	p.Left, p.LeftHow = &t, how
 	g.endLives(i, t)
-	text := " leaves"
+	text := wire.Untrusted(" leaves")
 	switch how {
 	case LeftItself, LeftAnnounced:
 	default:
-		text = " is put out: " + how
+		text = " is put out: " + wire.Untrusted(how)
 	}
 	g.event(frame, EventLeave, i, g.m.NameOf(i)+text)
 }
@@ -213,9 +213,9 @@ func (g *game) says(r *dissect.Record, m *msg.Chat, team bool) {
 	frame := r.Datagram.Number
 	text := clip(wire.Text(m.Text))
 	if g.room(itemChat) {
-		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: wire.Untrusted(text), Team: team})
+		g.m.Chat = append(g.m.Chat, Talk{T: g.b.now, Frame: frame, Player: p, Text: text, Team: team})
 	}
-	to := ": "
+	to := wire.Untrusted(": ")
 	if team {
 		to = " (team): "
 	}

@@ -51,7 +51,7 @@ func TestLeftHow(t *testing.T) {
 		got := "no such player"
 		for _, m := range part(t, tt.capture, all) {
 			for i := range m.Players {
-				if m.Players[i].Name == tt.player {
+				if m.Players[i].Name.Raw() == tt.player {
 					got = m.Players[i].LeftHow
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // Findings of one kind and player are one, with the frame of the first and the
@@ -12,15 +14,15 @@ import (
 type oddKey struct {
 	player int
 	kind   string
-	text   string
+	text   wire.Untrusted
 }
 
 // found takes note of something out of the ordinary.
-func (g *game) found(frame, player int, kind, text string, value, limit float64) {
+func (g *game) found(frame, player int, kind string, text wire.Untrusted, value, limit float64) {
 	g.foundAt(g.b.now, frame, player, kind, text, value, limit)
 }
 
-func (g *game) foundAt(t float64, frame, player int, kind, text string, value, limit float64) {
+func (g *game) foundAt(t float64, frame, player int, kind string, text wire.Untrusted, value, limit float64) {
 	k := oddKey{player, kind, text}
 	if i, ok := g.odd[k]; ok {
 		f := &g.m.Unusual[i]
@@ -56,7 +58,7 @@ func (g *game) hash(frame, life int, hash uint16) {
 	s.hashed = int(hash) + 1
 	if s.class.Hash != 0 {
 		if hash != s.class.Hash {
-			g.found(frame, l.Player, "hash", fmt.Sprintf("flies a %s with integrity hash %04X, an unmodified one has %04X", l.Ship, hash, s.class.Hash), 0, 0)
+			g.found(frame, l.Player, "hash", wire.Untrusted(fmt.Sprintf("flies a %s with integrity hash %04X, an unmodified one has %04X", l.Ship, hash, s.class.Hash)), 0, 0)
 		}
 		return
 	}
@@ -65,7 +67,7 @@ func (g *game) hash(frame, life int, hash uint16) {
 	case !ok && len(g.hashes) < MaxPlayers:
 		g.hashes[l.Ship] = hashSeen{hash, l.Player}
 	case ok && seen.hash != hash && seen.player != l.Player:
-		g.found(frame, l.Player, "hash", fmt.Sprintf("flies a %s with integrity hash %04X, that of %s has %04X", l.Ship, hash, g.m.NameOf(seen.player), seen.hash), 0, 0)
+		g.found(frame, l.Player, "hash", wire.Untrusted(fmt.Sprintf("flies a %s with integrity hash %04X, that of %s has %04X", l.Ship, hash, g.m.NameOf(seen.player).Raw(), seen.hash)), 0, 0)
 	}
 }
 
@@ -255,7 +257,7 @@ func (g *game) unusual() {
 		return &g.state[i].turn.peak
 	})
 	for kind := Beam; kind <= Pulse; kind++ {
-		g.compare("fire_rate", "fires more often than any other ship of the class ("+kind.String()+", shots in ten seconds)", firedLeast, 1, func(i int) *peak {
+		g.compare("fire_rate", wire.Untrusted("fires more often than any other ship of the class ("+kind.String()+", shots in ten seconds)"), firedLeast, 1, func(i int) *peak {
 			if r := g.rates[rateKey{i, kind}]; r != nil {
 				return &r.peak
 			}
@@ -290,7 +292,7 @@ func (g *game) indexOdd() {
 // compare reports the ships with a peak far above those of other players' ships
 // of the class. least is how much of it shows the limits of the class, and coarse
 // the step in which it is measured.
-func (g *game) compare(kind, text string, least, coarse float64, of func(life int) *peak) {
+func (g *game) compare(kind string, text wire.Untrusted, least, coarse float64, of func(life int) *peak) {
 	lives := g.m.Lives
 	classes := map[string]*classMost{}
 	var all classMost

@@ -41,7 +41,7 @@ func fly(t *testing.T, pilots ...pilot) []match.Finding {
 	var all []sent
 	host := netip.MustParseAddrPort("10.0.0.1:22101")
 	for n, p := range pilots {
-		who := &dissect.Player{Index: n, Name: string(rune('A' + n)), ID: uint8(n + 2), Slot: n, Team: -1}
+		who := &dissect.Player{Index: n, Name: wire.Untrusted(rune('A' + n)), ID: uint8(n + 2), Slot: n, Team: -1}
 		addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n + 2)}), 1000)
 		id := wire.FirstObject(n)
 		add := func(at float64, op decode.Opcode, m decode.Message) {

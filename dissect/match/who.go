@@ -14,7 +14,7 @@ import (
 func digits(n int) string { return strconv.Itoa(n) }
 
 // clip bounds a text at a character's border.
-func clip(s string) string {
+func clip[T ~string](s T) T {
 	if len(s) <= maxText {
 		return s
 	}
@@ -230,7 +230,7 @@ func (g *game) link(r *dissect.Record, id int32, slot int) {
 // byID returns the player with a network id.
 func (g *game) byID(r *dissect.Record, id int32) int { return g.number(r, decode.ByID, int64(id)) }
 
-func (g *game) rename(frame, player int, name string) {
+func (g *game) rename(frame, player int, name wire.Untrusted) {
 	p := &g.m.Players[player]
 	name = clip(name)
 	if name == "" || name == p.Name {
@@ -260,7 +260,7 @@ func (g *game) setTeam(frame, player, team int) {
 		return
 	}
 	p.Team = &team
-	g.event(frame, EventTeam, player, g.m.NameOf(player)+" plays for team "+digits(team+1))
+	g.event(frame, EventTeam, player, g.m.NameOf(player)+wire.Untrusted(" plays for team "+digits(team+1)))
 }
 
 // unite makes one of two players who turn out to be the same person: the session

@@ -23,11 +23,11 @@ type Flight struct {
 	Src     netip.AddrPort // of the first update from a client, else of the first
 	Dst     netip.AddrPort
 	Dir     dissect.Dir
-	Client  string
+	Client  wire.Untrusted
 	Both    bool // updates came in both directions
 	Several bool // the host sent them to several clients
 	Object  wire.ObjectID
-	Name    string // of the object, "" if unknown
+	Name    wire.Untrusted // of the object, "" if unknown
 	Updates int
 
 	State
@@ -153,7 +153,7 @@ func (f *Flights) flight(r *dissect.Record, id wire.ObjectID) *Flight {
 	s := &f.all[len(f.all)-1]
 	if r.Session != nil {
 		f.name = r.Session.AppendObject(f.name[:0], id)
-		s.Name = string(f.name)
+		s.Name = wire.Untrusted(f.name)
 	}
 	return s
 }

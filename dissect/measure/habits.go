@@ -28,13 +28,12 @@ const (
 	maxHabitPlayers = 256 // of a host
 )
 
-// A Figure is one measured number and the known one of the stock game. Text
-// may be from the network: escape it before a terminal sees it.
+// A Figure is one measured number and the known one of the stock game.
 type Figure struct {
-	Group string `json:"group"` // datagrams, retransmissions, updates, joins, copies or blocks
-	Name  string `json:"name"`
-	Unit  string `json:"unit,omitempty"` // of Median, Min and Max: ms, messages, bytes or copies
-	N     int64  `json:"n"`              // how many were measured
+	Group string         `json:"group"` // datagrams, retransmissions, updates, joins, copies or blocks
+	Name  wire.Untrusted `json:"name"`
+	Unit  string         `json:"unit,omitempty"` // of Median, Min and Max: ms, messages, bytes or copies
+	N     int64          `json:"n"`              // how many were measured
 
 	Median, Min, Max float64
 	Values           string `json:"values,omitempty"` // a distribution or a set
@@ -175,8 +174,8 @@ type shipKey struct {
 
 // updates are those of a ship to one receiver.
 type updates struct {
-	name     string
-	to       string
+	name     wire.Untrusted
+	to       wire.Untrusted
 	dir      dissect.Dir
 	before   moment
 	frame    int
@@ -604,7 +603,7 @@ func (h *Habits) Figures() (all []Figure) {
 	all = append(all, h.updateFigures()...)
 	for i := range h.steps {
 		if v := &h.steps[i]; v.n > 0 {
-			all = append(all, v.figure("joins", joinSteps[i].name, joinSteps[i].known, "recorded"))
+			all = append(all, v.figure("joins", wire.Untrusted(joinSteps[i].name), joinSteps[i].known, "recorded"))
 		}
 	}
 	all = append(all, h.copyFigures()...)
@@ -624,7 +623,7 @@ func (d *perDatagram) figures(way string) (all []Figure) {
 	}
 	if d.seen > 0 {
 		all = append(all, Figure{
-			Group: "datagrams", Name: "largest datagram " + way, Unit: "bytes", N: d.seen, Max: float64(d.largest), Frames: []int{d.largeAt},
+			Group: "datagrams", Name: wire.Untrusted("largest datagram " + way), Unit: "bytes", N: d.seen, Max: float64(d.largest), Frames: []int{d.largeAt},
 			Known: "512 at most; 508 in a battle", Source: "code, recorded",
 		})
 	}
@@ -636,7 +635,7 @@ func (d *perDatagram) shares(way string) Figure {
 	share := func(n int64) string { return fmt.Sprintf("%.0f %%", float64(n)*100/float64(d.n)) }
 	more := d.n - d.counts[1] - d.counts[2] - d.counts[3]
 	f := Figure{
-		Group: "datagrams", Name: "messages in a datagram " + way, Unit: "messages", N: d.n, Max: float64(d.most), Frames: []int{d.mostAt},
+		Group: "datagrams", Name: wire.Untrusted("messages in a datagram " + way), Unit: "messages", N: d.n, Max: float64(d.most), Frames: []int{d.mostAt},
 		Values: fmt.Sprintf("1: %s, 2: %s, 3: %s, more: %s", share(d.counts[1]), share(d.counts[2]), share(d.counts[3]), share(more)),
 		Known:  "1: 42 %, 2: 23 %, 3: 26 %, more: 9 %; 110 at most", Source: "recorded",
 	}
@@ -653,7 +652,7 @@ func (d *perDatagram) shares(way string) Figure {
 }
 
 // figure returns the figure of an interval with the frames of the longest.
-func (v *interval) figure(group, name, known, source string) Figure {
+func (v *interval) figure(group string, name wire.Untrusted, known, source string) Figure {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	return Figure{
 		Group: group, Name: name, Unit: "ms", N: v.n, Known: known, Source: source, Median: ms(v.quantile(0.5)), Min: ms(time.Duration(v.min)),
@@ -673,9 +672,9 @@ func (h *Habits) resendFigures() (all []Figure) {
 		if !k.fixed {
 			name, known = "message", (k.times-1)%5+1
 		}
-		f := h.resends[k].figure("retransmissions", fmt.Sprintf("retransmission %d of a %s", k.times, name), fmt.Sprintf("%d,000 ms", known), "code")
+		f := h.resends[k].figure("retransmissions", wire.Untrusted(fmt.Sprintf("retransmission %d of a %s", k.times, name)), fmt.Sprintf("%d,000 ms", known), "code")
 		if k.times == 10 {
-			f.Name = fmt.Sprintf("retransmissions from 10 on of a %s", name)
+			f.Name = wire.Untrusted("retransmissions from 10 on of a " + name)
 			f.Known = "1,000 to 5,000 ms"
 		}
 		f.Frames = h.resends[k].first[:]
@@ -692,7 +691,7 @@ func (h *Habits) updateFigures() (all []Figure) {
 		u := h.streams[k]
 		name := u.name
 		if name == "" {
-			name = fmt.Sprintf("0x%08X", uint32(k.ship))
+			name = wire.Untrusted(fmt.Sprintf("0x%08X", uint32(k.ship)))
 		}
 		known := "96 ms; 200 to 1,000 ms if far away"
 		if u.dir == dissect.ToHost {
@@ -701,13 +700,13 @@ func (h *Habits) updateFigures() (all []Figure) {
 		} else if to := u.to; to != "" {
 			name += " to " + to
 		} else if k.dst.Addr().IsUnspecified() { // of a log, which tells clients apart by number
-			name += fmt.Sprintf(" to client %d, address unknown", k.dst.Port())
+			name += wire.Untrusted(fmt.Sprintf(" to client %d, address unknown", k.dst.Port()))
 		} else {
-			name += " to " + k.dst.String()
+			name += wire.Untrusted(" to " + k.dst.String())
 		}
 		for _, v := range []struct {
 			of            *interval
-			what          string
+			what          wire.Untrusted
 			known, source string
 		}{{&u.all, "", known, "recorded"}, {&u.resting, ", at rest", "as often as in motion", "recorded"}, {&u.cloaking, ", cloaked", "-", ""}} {
 			if v.of.n > 0 {
@@ -733,7 +732,7 @@ func (h *Habits) copyFigures() (all []Figure) {
 			values += fmt.Sprintf("; %d later", c.later)
 		}
 		f := Figure{
-			Group: "copies", Name: fmt.Sprintf("%v %s", op, c.name), Unit: "copies", N: c.originals, Median: each, Min: each, Max: each,
+			Group: "copies", Name: wire.Untrusted(fmt.Sprintf("%v %s", op, c.name)), Unit: "copies", N: c.originals, Median: each, Min: each, Max: each,
 			Values: values, Frames: c.first, Known: "none", Source: "code, recorded",
 		}
 		if op == msg.OpStateUpdate {
@@ -760,12 +759,12 @@ func (h *Habits) blockFigures() (all []Figure) {
 		return cmp.Or(strings.Compare(a.class, b.class), cmp.Compare(a.to, b.to))
 	})
 	for _, k := range keys {
-		f := Figure{Group: "blocks", Name: k.class + " to others", Known: "-"}
+		f := Figure{Group: "blocks", Name: wire.Untrusted(k.class + " to others"), Known: "-"}
 		switch k.to {
 		case ofOwner:
-			f.Name, f.Known, f.Source = k.class+" to its owner", h.cycles[k.class], "code"
+			f.Name, f.Known, f.Source = wire.Untrusted(k.class+" to its owner"), h.cycles[k.class], "code"
 		case ofHost:
-			f.Name, f.Known, f.Source = k.class+" to the host", "none", "code, recorded"
+			f.Name, f.Known, f.Source = wire.Untrusted(k.class+" to the host"), "none", "code, recorded"
 		case ofOthers:
 		}
 		var starts []string

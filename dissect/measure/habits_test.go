@@ -21,7 +21,7 @@ import (
 func figureOf(tb testing.TB, h *Habits, group, name string) Figure {
 	tb.Helper()
 	all := h.Figures()
-	i := slices.IndexFunc(all, func(f Figure) bool { return f.Group == group && f.Name == name })
+	i := slices.IndexFunc(all, func(f Figure) bool { return f.Group == group && f.Name.Raw() == name })
 	if i < 0 {
 		tb.Fatalf("no figure %s, %s", group, name)
 	}
@@ -55,11 +55,11 @@ func TestHabits(t *testing.T) {
 		frames   string
 	}{{10, 0, 2973.0, "[18 19]"}, {3, 992.4, 1071.2, "[49 51]"}, {2, 993.0, 1100.6, "[51 121]"}, {1, 995.7, 995.7, "[121 230]"}} {
 		f := figureOf(t, &h, "retransmissions", fmt.Sprintf("retransmission %d of a message", i+1))
-		check(t, f.Name, f.N, want.n)
-		near(f.Name+", shortest", math.Floor(f.Min), math.Floor(want.min))
-		near(f.Name+", longest", f.Max, want.max)
-		check(t, f.Name, fmt.Sprint(f.Frames), want.frames)
-		check(t, f.Name, f.Known, fmt.Sprintf("%d,000 ms", i+1))
+		check(t, f.Name.Raw(), f.N, want.n)
+		near(f.Name.Raw()+", shortest", math.Floor(f.Min), math.Floor(want.min))
+		near(f.Name.Raw()+", longest", f.Max, want.max)
+		check(t, f.Name.Raw(), fmt.Sprint(f.Frames), want.frames)
+		check(t, f.Name.Raw(), f.Known, fmt.Sprintf("%d,000 ms", i+1))
 	}
 
 	f = figureOf(t, &h, "updates", "Galaxy (XFS01 Dauntless) to Kirk")
@@ -109,7 +109,7 @@ func TestHabitsOfBattle(t *testing.T) {
 	check(t, "copies", f.Values, "4 of 4 to other players") // of 2, each to 2 others
 	check(t, "each", f.Median, 2)
 	for _, f := range h.Figures() {
-		if strings.Contains(f.Name, "Galor") && strings.Contains(f.Name, "cloaked") {
+		if strings.Contains(f.Name.Raw(), "Galor") && strings.Contains(f.Name.Raw(), "cloaked") {
 			t.Errorf("%s: it has no cloaking device", f.Name)
 		}
 	}
@@ -312,9 +312,9 @@ func TestForgedStreams(t *testing.T) {
 	for _, f := range h.Figures() {
 		switch {
 		case f.Group != "updates":
-		case strings.HasSuffix(f.Name, ", cloaked"):
+		case strings.HasSuffix(f.Name.Raw(), ", cloaked"):
 			cloaked = append(cloaked, f.N)
-		case strings.HasSuffix(f.Name, " to the host"):
+		case strings.HasSuffix(f.Name.Raw(), " to the host"):
 			toHost = append(toHost, f.N)
 		default:
 			toClients = append(toClients, f.N)

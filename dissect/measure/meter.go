@@ -32,7 +32,7 @@ const (
 type Link struct {
 	Host   netip.AddrPort `json:"host"`
 	Client netip.AddrPort `json:"client"`
-	Player string         `json:"player_name,omitempty"` // the client's player, the latest name if there were several; empty if it is not known
+	Player wire.Untrusted `json:"player_name,omitempty"` // the client's player, the latest name if there were several; empty if it is not known
 	Peer   uint8          `json:"peer,omitempty"`        // the client's peer id, 0 if it is not known
 	Dir    dissect.Dir    `json:"dir" as:"text"`
 
@@ -111,11 +111,11 @@ type Rate struct{ Datagrams, Messages, Bytes, Repeated float64 }
 type Ship struct {
 	Host   netip.AddrPort `json:"host"`
 	Client netip.AddrPort `json:"client"`
-	Player string         `json:"player_name,omitempty"` // the player of the conversation, as in Link
+	Player wire.Untrusted `json:"player_name,omitempty"` // the player of the conversation, as in Link
 	Peer   uint8          `json:"peer,omitempty"`
 	Dir    dissect.Dir    `json:"dir" as:"text"`
 	Object wire.ObjectID  `json:"object_id"`
-	Name   string         `json:"object_name,omitempty"` // the object, such as "Akira (Cady2)"; empty if unknown
+	Name   wire.Untrusted `json:"object_name,omitempty"` // the object, such as "Akira (Cady2)"; empty if unknown
 
 	First     time.Time     `json:"first,omitempty"`
 	Last      time.Time     `json:"last,omitempty" if:"First"`
@@ -166,7 +166,7 @@ type conversation struct {
 	pair
 	number   int // of the conversation
 	index    int // of the player, -1 if it is not known
-	player   string
+	player   wire.Untrusted
 	peer     uint8
 	restarts int64
 	used     uint64 // by which the least recently used is found
@@ -299,7 +299,7 @@ type Lap struct {
 	Dir          dissect.Dir    `table:"dir" as:"text" doc:"[c2s] or [s2c]: the direction that the row measures"`
 	Conversation int            `table:"conversation,omitempty" doc:"as in [records]"`    // the latest between the two
 	Index        int            `table:"player" as:"index" doc:"as in [records]"`         // -1 if it is not known
-	Player       string         `table:"player_name,omitempty" doc:"name of that player"` // the latest one
+	Player       wire.Untrusted `table:"player_name,omitempty" doc:"name of that player"` // the latest one
 
 	Datagrams    int64         `table:"datagrams" doc:"sent"`
 	Bytes        int64         `table:"bytes" doc:"of UDP payload"`

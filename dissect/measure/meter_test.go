@@ -55,7 +55,7 @@ func (t *tape) ms(ms float64, dir dissect.Dir, records ...dissect.Record) {
 	}
 	for i := range records {
 		r := &records[i]
-		r.Datagram, r.Part, r.Dir, r.Client, r.Sender = d, i, dir, t.name, t.sender
+		r.Datagram, r.Part, r.Dir, r.Client, r.Sender = d, i, dir, wire.Untrusted(t.name), t.sender
 		if err := t.Record(r); err != nil {
 			panic(err)
 		}
@@ -418,7 +418,7 @@ func TestOrder(t *testing.T) {
 type known map[wire.ObjectID]string
 
 func (k known) Player(decode.Number, int64) *dissect.Player          { return nil }
-func (k known) Object(id wire.ObjectID) string                       { return k[id] }
+func (k known) Object(id wire.ObjectID) wire.Untrusted               { return wire.Untrusted(k[id]) }
 func (k known) AppendObject(dst []byte, id wire.ObjectID) []byte     { return append(dst, k[id]...) }
 func (k known) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }
 

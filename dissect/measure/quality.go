@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
@@ -32,11 +33,10 @@ const (
 	leastReliable            = 20         // reliable messages that make a share
 )
 
-// A Quality sums up both directions between a client and its host. Its text is
-// from the network: escape it before a terminal sees it.
+// A Quality sums up both directions between a client and its host.
 type Quality struct {
 	Host, Client netip.AddrPort
-	Player       string
+	Player       wire.Untrusted
 	Grade        Grade
 
 	RTT          time.Duration // the medians of both directions together, 0 if not measured
@@ -118,16 +118,15 @@ const (
 	NoUpdates                // of a ship
 )
 
-// A Moment is a bad moment of a connection. Its text is from the network: escape
-// it before a terminal sees it.
+// A Moment is a bad moment of a connection.
 type Moment struct {
 	At      time.Time
 	Dir     dissect.Dir
 	Client  netip.AddrPort
-	Player  string
+	Player  wire.Untrusted
 	Trouble Trouble
 	Length  time.Duration
-	Object  string // of NoUpdates
+	Object  wire.Untrusted // of NoUpdates
 }
 
 // Worst returns the worst moments, at most n, in the order of time: the longest

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"bytes"
 	"cmp"
 	"iter"
 	"slices"
@@ -24,7 +23,7 @@ type stream struct {
 	streamKey
 	prev, next *stream
 
-	name        string
+	name        wire.Untrusted
 	first, last time.Time
 	updates     int64
 	longest     time.Duration
@@ -58,8 +57,8 @@ func (m *Meter) update(c *conversation, r *dissect.Record, id wire.ObjectID, at 
 	s.updates++
 	if r.Session != nil {
 		m.name = r.Session.AppendObject(m.name[:0], id)
-		if len(m.name) > 0 && !bytes.Equal(m.name, []byte(s.name)) {
-			s.name = string(m.name)
+		if len(m.name) > 0 && string(m.name) != s.name.Raw() {
+			s.name = wire.Untrusted(m.name)
 		}
 	}
 	if !at.known {

@@ -381,7 +381,7 @@ func (c *Client) game(now time.Time, body []byte) {
 	case *msg.Settings:
 		c.Slot = int(m.Slot)
 		if m.Renamed && c.Name != "" {
-			c.Name = wire.WideText(m.NewName)
+			c.Name = wire.WideText(m.NewName).Raw()
 			c.introduce(now)
 		}
 	case *msg.GameInit:

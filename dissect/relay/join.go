@@ -89,7 +89,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 	case h.cfg.Banned != nil && h.cfg.Banned(req.Addr, from.Addr()):
 		h.refuse(p, transport.BootBanned)
 		return nil
-	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password), h.cfg.Password):
+	case !h.cfg.Captured && !strings.EqualFold(wire.WideText(req.Password).Raw(), h.cfg.Password):
 		h.refuse(p, transport.BootPassword)
 		return nil
 	case !h.admit(p):
@@ -362,7 +362,7 @@ func (h *Host) rename(p *peer, m *arq.Message) {
 	if id.ID != own.ID && !p.assumed && !openBC && !h.cfg.Captured {
 		h.complain(Corrected, p, fmt.Sprintf("it gives itself a name as id %d", id.ID))
 	}
-	wanted := wire.WideText(id.Name)
+	wanted := wire.WideText(id.Name).Raw()
 	if name := h.nameFor(p, wanted); name != wanted {
 		if !h.cfg.Captured {
 			h.complain(Corrected, p, fmt.Sprintf("it calls itself %.60q, which is taken or cannot be read; it is known as %q", wanted, name))
@@ -572,7 +572,7 @@ func (h *Host) gameInfo() *gamespy.Game {
 	for _, p := range h.slots {
 		if p != nil && p.known() {
 			g.Count++
-			g.Players = append(g.Players, wire.WideText(p.name))
+			g.Players = append(g.Players, wire.WideText(p.name).Raw())
 		}
 	}
 	return &g

@@ -63,7 +63,7 @@ func (h *Host) nameFor(p *peer, name string) string {
 	taken := map[string]bool{skeleton(dedicated): true}
 	for _, o := range h.peers {
 		if o != p && o.phase != Leaving && len(o.alias) > 0 {
-			taken[skeleton(wire.WideText(o.alias))] = true
+			taken[skeleton(wire.WideText(o.alias).Raw())] = true
 		}
 	}
 	unique := base

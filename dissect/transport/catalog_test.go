@@ -51,7 +51,7 @@ func (l *lister) Field(f *decode.Field) {
 	case decode.KindIPv4:
 		v = fmt.Sprintf("%d.%d.%d.%d", f.Bytes[0], f.Bytes[1], f.Bytes[2], f.Bytes[3])
 	case decode.KindWStrz:
-		v = wire.WideText(f.Bytes)
+		v = wire.WideText(f.Bytes).Raw()
 	default:
 		l.t.Errorf("%s has kind %v", f.Name, f.Kind)
 	}

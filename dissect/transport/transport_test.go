@@ -58,9 +58,9 @@ func facts(tb testing.TB, m *Message) map[string]any {
 	dotted := func(a [4]byte) string { return fmt.Sprintf("%d.%d.%d.%d", a[0], a[1], a[2], a[3]) }
 	switch b := body.(type) {
 	case *Identity:
-		f["peer"], f["ip"], f["name"] = float64(b.ID), dotted(b.Addr), wire.WideText(b.Name)
+		f["peer"], f["ip"], f["name"] = float64(b.ID), dotted(b.Addr), wire.WideText(b.Name).Raw()
 	case *Request:
-		f["ip"], f["nonce"], f["password"] = dotted(b.Addr), float64(b.Nonce), wire.WideText(b.Password)
+		f["ip"], f["nonce"], f["password"] = dotted(b.Addr), float64(b.Nonce), wire.WideText(b.Password).Raw()
 	case *Accept:
 		f["assigned"] = float64(b.ID)
 	case *Boot:

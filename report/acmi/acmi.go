@@ -180,7 +180,7 @@ func (r *recording) head(all []*match.Match) {
 
 // value makes text fit to be a value: commas are escaped, and so that nothing
 // else is, backslashes become slashes. Characters that cannot be seen go.
-func value(s string) string {
+func value[T ~string](s T) string {
 	var b strings.Builder
 	for _, c := range s {
 		switch {
@@ -215,7 +215,7 @@ func (r *recording) entry(e *entry) {
 		r.text(hex(e.id), ",LockedTarget=", hex(e.n), "\n")
 	case message:
 		c := &e.m.Chat[e.n]
-		r.text("0,Event=Message|", value(e.m.NameOf(c.Player)+": "+c.Text.Raw()), "\n")
+		r.text("0,Event=Message|", value(e.m.NameOf(c.Player)+": "+c.Text), "\n")
 	case loss:
 		k := &e.m.Kills[e.n]
 		if e.id != 0 {

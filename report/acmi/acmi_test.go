@@ -37,7 +37,7 @@ func TestHostile(t *testing.T) {
 	evil := "a\\\n-1\n0,Event=Bookmark|x,y=z|\u202e\x00\\"
 	m := &match.Match{
 		Map: evil, Origin: time.Unix(0, 0).UTC(),
-		Players: []match.Player{{Name: evil}},
+		Players: []match.Player{{Name: wire.Untrusted(evil)}},
 		Lives:   []match.Life{{Player: 0, Ship: evil, End: 2, Track: []match.Sample{{T: 1, Forward: [3]float32{0, 1, 0}, Up: [3]float32{0, 0, 1}}}}},
 		Kills:   []match.Kill{{T: 2, Victim: 0, Killer: match.NoPlayer, Life: 0, Weapon: evil}},
 		Chat:    []match.Talk{{T: 1.5, Player: 0, Text: wire.Untrusted(evil)}},

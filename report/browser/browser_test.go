@@ -19,6 +19,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/filter"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -609,7 +610,7 @@ func spoken(n int, text func(i int) string) Options {
 		d := dissect.Datagram{Src: netip.MustParseAddrPort("10.0.0.2:1001"), Dst: netip.MustParseAddrPort("10.0.0.1:22101")}
 		for i := first; i < n; i++ {
 			d.Number, d.Time = i+1, start.Add(time.Duration(i)*time.Millisecond)
-			r := dissect.Record{Datagram: &d, Kind: dissect.KindMalformed, Status: dissect.StatusMalformed, Client: text(i), Bytes: []byte(text(i)), Err: errors.New(text(i)), Conversation: 1}
+			r := dissect.Record{Datagram: &d, Kind: dissect.KindMalformed, Status: dissect.StatusMalformed, Client: wire.Untrusted(text(i)), Bytes: []byte(text(i)), Err: errors.New(text(i)), Conversation: 1}
 			if !take(&r) {
 				return nil
 			}

@@ -899,4 +899,4 @@ func (m *model) click(e tea.Mouse) {
 }
 
 // clean returns text from the network or the user for a line of the screen.
-func clean(s string) string { return canvas.Clean(s, 2000) }
+func clean[T ~string](s T) string { return canvas.Clean(s, 2000) }

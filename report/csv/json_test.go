@@ -250,6 +250,6 @@ func beside(r *dissect.Record, name string) string {
 	}
 	return map[string]string{
 		"payload_len": payload,
-		"src_ip":      src, "src_port": srcPort, "dst_ip": dst, "dst_port": dstPort, "player_name": r.Client, "frame_len": frame,
+		"src_ip":      src, "src_port": srcPort, "dst_ip": dst, "dst_port": dstPort, "player_name": r.Client.Raw(), "frame_len": frame,
 	}[name]
 }

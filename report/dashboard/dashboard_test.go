@@ -131,7 +131,7 @@ func (p *tape) from(src, dst netip.AddrPort, r dissect.Record) {
 
 func chatOf(id uint8, name string, sender int32, text string) dissect.Record {
 	return dissect.Record{
-		Client: name, ClientID: id, Payload: append([]byte{0x2C, 0, 0, 0, 0}, text...), Transport: transport.Header{Type: transport.Standard},
+		Client: wire.Untrusted(name), ClientID: id, Payload: append([]byte{0x2C, 0, 0, 0, 0}, text...), Transport: transport.Header{Type: transport.Standard},
 		Message: &msg.Chat{Sender: sender, Text: []byte(text)},
 	}
 }
@@ -410,7 +410,7 @@ func TestEvents(t *testing.T) {
 	tp.from(host, spock, control(transport.Disconnect, &transport.Goodbye{ID: 1}))
 	var got []string
 	for _, e := range d.s.events {
-		got = append(got, fmt.Sprintf("%s %d %s", e.Kind, e.Times, e.Text))
+		got = append(got, fmt.Sprintf("%s %d %s", e.Kind, e.Times, e.Text.Raw()))
 	}
 	want := []string{
 		"join 0 Kirk joins",

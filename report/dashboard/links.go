@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 )
 
 var linkOrders = []order[measure.Link]{
-	{"player", byName(func(l *measure.Link) string { return l.Player })},
+	{"player", byName(func(l *measure.Link) string { return l.Player.String() })},
 	{"RTT", most(func(l *measure.Link) time.Duration { return l.RTT.Median })},
 	{"resent", most((*measure.Link).Repeated)},
 	{"lost", most((*measure.Link).Lost)},
@@ -20,7 +21,7 @@ var linkOrders = []order[measure.Link]{
 
 var shipOrders = []order[measure.Ship]{
 	{"ship", byName(shipName)},
-	{"player", byName(func(s *measure.Ship) string { return s.Player })},
+	{"player", byName(func(s *measure.Ship) string { return s.Player.String() })},
 	{"per s", most(func(s *measure.Ship) float64 { return s.Rate })},
 	{"every", most(func(s *measure.Ship) time.Duration { return s.Mean })},
 	{"jitter", most(func(s *measure.Ship) time.Duration { return s.Jitter })},
@@ -30,15 +31,15 @@ var shipOrders = []order[measure.Ship]{
 // shipName returns the name of a ship, or its number.
 func shipName(s *measure.Ship) string {
 	if s.Name != "" {
-		return s.Name
+		return s.Name.String()
 	}
 	return fmt.Sprintf("0x%08X", uint32(s.Object))
 }
 
 // label returns the name of a player, or else the client's address.
-func label(player string, client netip.AddrPort) (string, style) {
+func label(player wire.Untrusted, client netip.AddrPort) (string, style) {
 	if player != "" {
-		return player, accent
+		return player.String(), accent
 	}
 	return client.String(), plain
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -257,10 +258,11 @@ func (s *state) snapshot() snapshot {
 	out.links, out.ships = s.meter.Links(), s.meter.Ships()
 	out.players = s.players(out.links)
 	for i := range out.links {
-		out.links[i].Player = canvas.Clean(out.links[i].Player, maxName)
+		out.links[i].Player = wire.Untrusted(canvas.Clean(out.links[i].Player, maxName))
 	}
 	for i := range out.ships {
-		out.ships[i].Player, out.ships[i].Name = canvas.Clean(out.ships[i].Player, maxName), canvas.Clean(out.ships[i].Name, maxName)
+		s := &out.ships[i]
+		s.Player, s.Name = wire.Untrusted(canvas.Clean(s.Player, maxName)), wire.Untrusted(canvas.Clean(s.Name, maxName))
 	}
 	if n := len(out.players) - maxPlayers; n > 0 {
 		out.players, out.hidden = out.players[:maxPlayers], n

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 	"github.com/bcdissect/bcdissect/report"
@@ -27,7 +28,7 @@ type Encoder struct {
 	at      []byte       // the part of a line about it
 	authors [16]struct { // by the lower bits of their indexes
 		player *dissect.Player
-		name   string
+		name   wire.Untrusted
 		text   []byte
 	}
 	ways [64]struct { // the last ones, by ports
@@ -87,7 +88,7 @@ type way struct {
 	dir          dissect.Dir
 	conversation int
 	player       *dissect.Player
-	name         string
+	name         wire.Untrusted
 }
 
 // A kindText is a part of a line that all messages of a kind share.

@@ -18,7 +18,7 @@ import (
 type named string
 
 func (n named) Player(decode.Number, int64) *dissect.Player          { return nil }
-func (n named) Object(wire.ObjectID) string                          { return string(n) }
+func (n named) Object(wire.ObjectID) wire.Untrusted                  { return wire.Untrusted(n) }
 func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return append(dst, n...) }
 func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"strconv"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
@@ -17,16 +18,16 @@ type pageData struct {
 
 type pageMatch struct {
 	*match.Match
-	Mission string       `page:"mission"`
-	Rules   []string     `page:"rules"`
-	Origin  int64        `page:"origin"` // Unix time in milliseconds
-	Result  string       `page:"result"`
-	Teams   []pageTeam   `page:"teams"`
-	Players []pagePlayer `page:"players"`
-	Lives   []pageLife   `page:"lives"`
-	Lines   []pageLine   `page:"lines"`
-	Shots   int          `page:"shots"` // rows of the columns
-	Evicted int          `page:"evicted,omitempty"`
+	Mission string         `page:"mission"`
+	Rules   []string       `page:"rules"`
+	Origin  int64          `page:"origin"` // Unix time in milliseconds
+	Result  wire.Untrusted `page:"result"`
+	Teams   []pageTeam     `page:"teams"`
+	Players []pagePlayer   `page:"players"`
+	Lives   []pageLife     `page:"lives"`
+	Lines   []pageLine     `page:"lines"`
+	Shots   int            `page:"shots"` // rows of the columns
+	Evicted int            `page:"evicted,omitempty"`
 }
 
 type pageTeam struct {
@@ -35,7 +36,7 @@ type pageTeam struct {
 }
 
 type pagePlayer struct {
-	Name string `page:"name"` // or a description
+	Name wire.Untrusted `page:"name"` // or a description
 	*match.Player
 }
 

@@ -170,15 +170,15 @@ func TestHostile(t *testing.T) {
 	team := 0
 	m := &match.Match{
 		Name: wire.Untrusted(evil), Map: evil, Mission: wire.Untrusted(evil), EndedBy: evil, Origin: time.Unix(0, 0), End: 2, Vantage: 0, Leaders: []int{0},
-		Players: []match.Player{{Name: evil, Names: []string{evil, evil}, Team: &team, LeftHow: evil}},
-		Lives:   []match.Life{{Ship: evil, Name: evil, Object: wire.ObjectID(1), End: 2, Systems: []match.System{{Name: evil}}}},
+		Players: []match.Player{{Name: wire.Untrusted(evil), Names: []wire.Untrusted{wire.Untrusted(evil), wire.Untrusted(evil)}, Team: &team, LeftHow: evil}},
+		Lives:   []match.Life{{Ship: evil, Name: wire.Untrusted(evil), Object: wire.ObjectID(1), End: 2, Systems: []match.System{{Name: evil}}}},
 		Kills:   []match.Kill{{T: 1, Weapon: evil, Ship: evil, With: evil}},
 		Chat:    []match.Talk{{T: 1, Text: wire.Untrusted(evil)}},
-		Events:  []match.Event{{T: 1, Text: evil}},
+		Events:  []match.Event{{T: 1, Text: wire.Untrusted(evil)}},
 		Lines:   []match.Line{{Verdict: evil}},
-		Unusual: []match.Finding{{Text: evil}},
+		Unusual: []match.Finding{{Text: wire.Untrusted(evil)}},
 	}
-	page := write(t, []*match.Match{m}, Options{Captures: []string{evil}, League: []match.Standing{{Name: evil}}})
+	page := write(t, []*match.Match{m}, Options{Captures: []string{evil}, League: []match.Standing{{Name: wire.Untrusted(evil)}}})
 	for _, tt := range []struct {
 		text string
 		n    int

@@ -29,7 +29,7 @@ func (t *replayTables) join(j *conform.Join) {
 	if !t.o.ASCII {
 		left, right, line = "◄", "►", "─"
 	}
-	name := report.Escape(j.Name)
+	name := j.Name.String()
 	if name == "" {
 		name = "a client without a name"
 	}

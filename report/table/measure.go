@@ -8,7 +8,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/measure"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 // Measure writes measured figures beside those of the stock game, a table for
@@ -54,7 +53,7 @@ func figureColumns(all []measure.Figure) []column {
 		if f.Source != "" {
 			known += " [" + f.Source + "]"
 		}
-		addRow(out, report.Escape(f.Name), count(f.N), figureText(f), known, frameList(f.Frames))
+		addRow(out, f.Name.String(), count(f.N), figureText(f), known, frameList(f.Frames))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
@@ -79,7 +80,7 @@ func (n *networkTables) heading(text string) {
 }
 
 // label returns the name of a player, or else the address.
-func (n *networkTables) label(player string, client netip.AddrPort) string {
+func (n *networkTables) label(player wire.Untrusted, client netip.AddrPort) string {
 	if player == "" {
 		return client.String()
 	}
@@ -114,7 +115,7 @@ func (n *networkTables) worst(all []measure.Moment) {
 			since/3600, since/60%60, since%60, report.Way(k.Dir, n.label(k.Player, k.Client), n.o.ASCII))
 		text := n.moment(k, shipNameWidth)
 		if over := n.widths.of([]byte(line+text)) - n.o.Width; n.o.Width > 0 && over > 0 {
-			ship := min(n.widths.of([]byte(k.Object)), shipNameWidth)
+			ship := min(n.widths.of([]byte(k.Object.Raw())), shipNameWidth)
 			text = n.moment(k, max(ship-over, leastShipName))
 		}
 		n.printf("%s%s\n", line, text)
@@ -181,7 +182,7 @@ func (n *networkTables) block(sides []measure.Link, ships []measure.Ship) {
 		if s.Host == sides[0].Host && s.Client == sides[0].Client {
 			name := s.Name
 			if name == "" {
-				name = string(display.AppendHex(nil, uint64(s.Object), 8))
+				name = wire.Untrusted(display.AppendHex(nil, uint64(s.Object), 8))
 			}
 			const numbers = 61 // columns of the others
 			cells := shipCells(s)
@@ -222,7 +223,7 @@ type networkTables struct {
 }
 
 // row returns a row of a table.
-func (n *networkTables) row(host, client netip.AddrPort, player string, dir dissect.Dir, cells ...string) []string {
+func (n *networkTables) row(host, client netip.AddrPort, player wire.Untrusted, dir dissect.Dir, cells ...string) []string {
 	if player == "" {
 		player = "client"
 	}

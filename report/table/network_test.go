@@ -23,7 +23,7 @@ var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 type named string
 
 func (n named) Player(decode.Number, int64) *dissect.Player          { return nil }
-func (n named) Object(wire.ObjectID) string                          { return string(n) }
+func (n named) Object(wire.ObjectID) wire.Untrusted                  { return wire.Untrusted(n) }
 func (n named) AppendObject(dst []byte, _ wire.ObjectID) []byte      { return append(dst, n...) }
 func (n named) ShipOf(id wire.ObjectID) (ship wire.ObjectID, _ bool) { return id, true }
 
@@ -42,7 +42,7 @@ func measured(player, ship string) *measure.Meter {
 			d.Src, d.Dst = host, client
 		}
 		r := &dissect.Record{
-			Datagram: d, Dir: dir, Transport: h, Status: status, Repeat: status == dissect.StatusDuplicate, Payload: []byte(payload), Client: player, Session: named(ship),
+			Datagram: d, Dir: dir, Transport: h, Status: status, Repeat: status == dissect.StatusDuplicate, Payload: []byte(payload), Client: wire.Untrusted(player), Session: named(ship),
 		}
 		if dir == dissect.ToHost && h.Seq == 3 {
 			r.Gap = 1

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // A page is a report in the making: text and tables for a terminal.
@@ -34,7 +36,7 @@ func (p *page) paint(s string, look style) string {
 }
 
 // brief returns text from the network, escaped and cut to a width.
-func (p *page) brief(s string, width int) string { return p.widths.brief(s, width, p.more) }
+func (p *page) brief(s wire.Untrusted, width int) string { return p.widths.brief(s, width, p.more) }
 
 // table draws columns so that they fit the terminal.
 func (p *page) table(all []column) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -85,7 +86,7 @@ func (t *replayTables) head() {
 		against, g.Mode, mission, g.System, g.Players)
 	t.printf("played    %d %s of %s\n", r.Inputs, plural.Form(r.Inputs, "{message|messages}"), plural.Count(len(r.Clients), "client"))
 	for _, n := range r.Notes {
-		t.printf("%s\n", t.paint("note      "+t.brief(n, briefWidth), yellow))
+		t.printf("%s\n", t.paint("note      "+t.brief(wire.Untrusted(n), briefWidth), yellow))
 	}
 }
 
@@ -145,7 +146,7 @@ func (t *replayTables) differences() {
 		if typ, control := d.Control(); control {
 			what = typ.Kind()
 		}
-		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), t.brief(d.Detail, briefWidth), count(int64(d.Frame))})
+		rows = append(rows, []string{d.Kind, what, d.Name, d.To.String(), t.brief(wire.Untrusted(d.Detail), briefWidth), count(int64(d.Frame))})
 	}
 	if len(rows) == 0 {
 		return
@@ -195,7 +196,7 @@ func (t *replayTables) value(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return t.brief(s, briefWidth)
+	return t.brief(wire.Untrusted(s), briefWidth)
 }
 
 // briefWidth is the length of text that may hold some from the network; JSON has

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -98,7 +99,7 @@ func (s *sessionPage) head(text string) {
 func (s *sessionPage) name(m *match.Match, player int) string { return s.short(m.NameOf(player)) }
 
 // short returns a name, escaped and cut.
-func (s *sessionPage) short(name string) string { return s.brief(name, sessionName) }
+func (s *sessionPage) short(name wire.Untrusted) string { return s.brief(name, sessionName) }
 
 // table draws a table that fits the terminal, without the columns that have these
 // heads.
@@ -125,7 +126,7 @@ func (s *sessionPage) overview(all []*match.Match) {
 				n++
 			}
 		}
-		addRow(table, strconv.Itoa(i+1), m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"), minutes(m.End-m.Begin), s.short(m.Map),
+		addRow(table, strconv.Itoa(i+1), m.Clock(m.Begin).UTC().Format("2006-01-02 15:04"), minutes(m.End-m.Begin), s.short(wire.Untrusted(m.Map)),
 			strconv.Itoa(len(m.Players)), strconv.Itoa(n), s.result(m))
 	}
 	s.table(table)
@@ -244,7 +245,7 @@ func (s *sessionPage) ended(m *match.Match) string {
 
 // result says who won or leads.
 func (s *sessionPage) result(m *match.Match) string {
-	return m.Result(func(player int) string { return s.name(m, player) })
+	return m.Result(func(player int) wire.Untrusted { return wire.Untrusted(s.name(m, player)) }).String()
 }
 
 // players writes the score board, and the host's numbers where they differ.
@@ -382,7 +383,7 @@ func (s *sessionPage) kills(m *match.Match) {
 		if len(k.Assists) > 0 {
 			unhelped = ""
 		}
-		addRow(table, minutes(k.T), report.Escape(m.Tell(k)), s.assists(m, k), strconv.Itoa(k.Frame))
+		addRow(table, minutes(k.T), m.Tell(k).String(), s.assists(m, k), strconv.Itoa(k.Frame))
 	}
 	s.table(table, unhelped)
 	s.rest(len(m.Kills), sessionKills)
@@ -440,7 +441,7 @@ func (s *sessionPage) happened(m *match.Match) {
 		if e.Times > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Times)
 		}
-		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", minutes(e.T), frame, e.Kind), report.Escape(e.Text)+times, eventStyles[e.Kind])
+		s.flow(fmt.Sprintf("%8s  %7s  %-7s  ", minutes(e.T), frame, e.Kind), e.Text.String()+times, eventStyles[e.Kind])
 	}
 }
 
@@ -485,7 +486,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 		if f.Count > 1 {
 			times = fmt.Sprintf(", %d times", f.Count)
 		}
-		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), report.Escape(f.Text), numbers, f.Frame, times), normal)
+		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), f.Text, numbers, f.Frame, times), normal)
 	}
 }
 

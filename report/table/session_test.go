@@ -127,13 +127,13 @@ func TestSessionHostile(t *testing.T) {
 	m := &match.Match{
 		Host: netip.MustParseAddrPort("10.0.0.1:22101"), Name: wire.Untrusted(evil), Mission: wire.Untrusted(evil), Map: evil, EndedBy: evil, Origin: time.Unix(0, 0),
 		Vantage: 0, Leaders: []int{0},
-		Players: []match.Player{{Name: evil, Slot: 0, LeftHow: evil, Left: new(float64)}},
+		Players: []match.Player{{Name: wire.Untrusted(evil), Slot: 0, LeftHow: evil, Left: new(float64)}},
 		Lives:   []match.Life{{Player: 0, Ship: evil}},
 		Kills:   []match.Kill{{Victim: 0, Killer: 0, Weapon: evil, Ship: evil, Assists: []match.Assist{{Player: 0}}}},
 		Chat:    []match.Talk{{Player: 0, Text: wire.Untrusted(evil)}},
-		Events:  []match.Event{{Player: 0, Kind: match.EventChat, Text: evil}},
+		Events:  []match.Event{{Player: 0, Kind: match.EventChat, Text: wire.Untrusted(evil)}},
 		Lines:   []match.Line{{Player: 0, Verdict: "round trip 1 ms"}},
-		Unusual: []match.Finding{{Player: 0, Text: evil}},
+		Unusual: []match.Finding{{Player: 0, Text: wire.Untrusted(evil)}},
 	}
 	for _, o := range []SessionOptions{{}, {Events: true}, {Options: Options{Width: 80}}, {Options: Options{Width: 80}, Events: true}} {
 		var b strings.Builder

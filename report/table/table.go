@@ -14,6 +14,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -259,7 +260,7 @@ type left struct {
 	number int
 	time   time.Time
 	dir    dissect.Dir
-	client string // empty if there is no such line
+	client wire.Untrusted // empty if there is no such line
 }
 
 // A lastShown is the last frame with a message that was shown.

@@ -34,7 +34,7 @@ func (world) ShipOf(id wire.ObjectID) (wire.ObjectID, bool) { return id, true }
 
 func (w world) AppendObject(dst []byte, id wire.ObjectID) []byte { return append(dst, w.Object(id)...) }
 
-func (world) Object(id wire.ObjectID) string {
+func (world) Object(id wire.ObjectID) wire.Untrusted {
 	switch id {
 	case 0x3FFFFFFF:
 		return "Akira of Cady2"
@@ -674,7 +674,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		r := &dissect.Record{
 			Datagram: &dissect.Datagram{Number: 1, Time: start, Src: client, Dst: host}, Dir: dissect.Dir(status % 3),
-			Bytes: b, Payload: b, Client: name, Status: dissect.Status(status % 7), Session: world{},
+			Bytes: b, Payload: b, Client: wire.Untrusted(name), Status: dissect.Status(status % 7), Session: world{},
 			Spec: msg.Catalog().Lookup(decode.Opcode(b[0])), Notes: []dissect.Note{{Code: name, Text: name}},
 		}
 		r.Transport = transport.Header{Type: transport.Standard, Len: len(b)}
@@ -730,7 +730,7 @@ func TestLinesAlone(t *testing.T) {
 			for _, dir := range []dissect.Dir{dissect.ToHost, dissect.FromHost, dissect.DirUnknown} {
 				for n := range 3 {
 					r := message(t, payload)
-					r.Client, r.Dir = client, dir
+					r.Client, r.Dir = wire.Untrusted(client), dir
 					r.Datagram.Number += n / 2
 					r.Datagram.Time = r.Datagram.Time.Add(time.Duration(n) * time.Second)
 					rs = append(rs, r, r)

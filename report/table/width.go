@@ -9,6 +9,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -92,7 +93,7 @@ func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
 }
 
 // brief returns text from the network, escaped and cut to a width.
-func (w *widths) brief(s string, width int, more string) string {
+func (w *widths) brief(s wire.Untrusted, width int, more string) string {
 	b := report.AppendEscaped(nil, s)
 	if k, cut := w.cut(b, width, more); cut {
 		b = append(b[:k], more...)

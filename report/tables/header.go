@@ -149,7 +149,7 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 			}
 		case k.Text != nil && !list:
 			if s, ok := k.Text(r, 0); ok {
-				t.text(i, s)
+				t.text(i, s.Raw())
 			}
 		case k.Type == key.IP:
 			if a, ok := k.Addr(r, 0); ok {

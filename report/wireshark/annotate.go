@@ -7,6 +7,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -45,7 +46,7 @@ type Options struct {
 	Frame func(number int) int
 	// Player returns the name of the player of a conversation, in all of its frames;
 	// nil, or an empty result, for the name so far.
-	Player func(conversation int) string
+	Player func(conversation int) wire.Untrusted
 }
 
 // An Annotator makes trailers and comments of the records of datagrams, one
@@ -94,8 +95,8 @@ type about struct {
 	dir          dissect.Dir
 	conversation int
 	index        int // of the player, -1 if unknown
-	client       string
-	player       string
+	client       wire.Untrusted
+	player       wire.Untrusted
 	peer         uint8
 	kind         dissect.Kind
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/cipher"
 	"github.com/bcdissect/bcdissect/dissect/packet"
@@ -242,7 +243,7 @@ func TestNames(t *testing.T) {
 	host, other := netip.MustParseAddrPort("10.0.0.1:22101"), netip.MustParseAddrPort("10.0.0.2:5000")
 	meet := func(src, dst netip.AddrPort, dir dissect.Dir, name string) []Name {
 		a.Begin(0, false)
-		_ = a.Record(&dissect.Record{Datagram: &dissect.Datagram{Src: src, Dst: dst}, Dir: dir, Client: name, Kind: dissect.KindEvicted})
+		_ = a.Record(&dissect.Record{Datagram: &dissect.Datagram{Src: src, Dst: dst}, Dir: dir, Client: wire.Untrusted(name), Kind: dissect.KindEvicted})
 		return a.Names()
 	}
 	want := []Name{{other.Addr(), "Cady"}}

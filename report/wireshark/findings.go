@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/table"
@@ -152,7 +153,7 @@ type Name struct {
 
 // addressNames are the names of the players' addresses.
 type addressNames struct {
-	of    map[netip.Addr][]string
+	of    map[netip.Addr][]wire.Untrusted
 	fresh []Name
 }
 
@@ -174,15 +175,11 @@ func (n *addressNames) meet(r *dissect.Record) {
 		return
 	}
 	if n.of == nil {
-		n.of = map[netip.Addr][]string{}
+		n.of = map[netip.Addr][]wire.Untrusted{}
 	}
 	names = append(names, r.Client)
 	n.of[addr] = names
-	escaped := make([]string, len(names))
-	for i, name := range names {
-		escaped[i] = report.Escape(name)
-	}
-	n.fresh = append(n.fresh, Name{addr, strings.Join(escaped, ", ")})
+	n.fresh = append(n.fresh, Name{addr, wire.Join(names, ", ").String()})
 }
 
 // Names returns the names of addresses that are new or have changed since the

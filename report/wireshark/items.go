@@ -9,6 +9,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/report"
@@ -84,7 +85,7 @@ func shortest(v float32) float64 {
 
 // putText adds a field with a text of the network, with control characters
 // escaped.
-func (a *Annotator) putText(f *field, from, to int, s string) {
+func (a *Annotator) putText(f *field, from, to int, s wire.Untrusted) {
 	a.putEscaped(f, from, to, report.AppendEscaped(a.value[:0], s))
 }
 
@@ -163,10 +164,10 @@ func (a *Annotator) putGroup(f *field, from, to int) {
 // putNotes adds the notes.
 func (a *Annotator) putNotes(f *field, r *dissect.Record) {
 	for _, n := range r.Notes {
-		a.putText(f, 0, 0, n.Code)
+		a.putText(f, 0, 0, wire.Untrusted(n.Code))
 		a.depth++
-		a.putText(a.table.byName["notes.code"], 0, 0, n.Code)
-		a.putText(a.table.byName["notes.text"], 0, 0, n.Text)
+		a.putText(a.table.byName["notes.code"], 0, 0, wire.Untrusted(n.Code))
+		a.putText(a.table.byName["notes.text"], 0, 0, wire.Untrusted(n.Text))
 		a.depth--
 	}
 }
@@ -179,9 +180,9 @@ func (a *Annotator) putGameSpy(r *dissect.Record) {
 	a.depth++
 	for p := range r.GameSpy.Places() {
 		if f := a.table.gamespy[p.Key.Raw()]; f != nil {
-			a.putText(f, p.From, p.To, p.Value.Raw())
+			a.putText(f, p.From, p.To, p.Value)
 		} else {
-			a.putText(a.table.pair, p.From, p.To, p.Key.Raw()+`\`+p.Value.Raw())
+			a.putText(a.table.pair, p.From, p.To, p.Key+`\`+p.Value)
 		}
 	}
 	a.depth--
@@ -370,7 +371,7 @@ func (a *Annotator) putViews(n *node, f *decode.Field, from, to int) {
 			a.putItem(of, from, to, it)
 		} else if display.View(view) == display.FlagNames {
 			for bit := range display.Bits(f.Uint) {
-				a.putText(of, from, to, display.FlagName(f, bit))
+				a.putText(of, from, to, wire.Untrusted(display.FlagName(f, bit)))
 			}
 		}
 	}

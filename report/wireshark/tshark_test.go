@@ -297,7 +297,7 @@ func places(tb testing.TB, name, line string, checked map[form]int) {
 		if strings.Contains(plain, `\`) || isKey(f.name) {
 			return
 		}
-		ok = strings.Contains(text, plain)
+		ok = strings.Contains(text.Raw(), plain)
 	case formBool:
 		ok = show == "0" || show == "1" || strings.EqualFold(show, "true") || strings.EqualFold(show, "false")
 	case formBytes:

@@ -101,27 +101,27 @@ func (k *known) read(t *testing.T, name string) (n int) {
 			}
 			switch m := r.Message.(type) {
 			case *transport.Identity:
-				k.texts[wire.WideText(m.Name)] = true
+				k.texts[wire.WideText(m.Name).Raw()] = true
 				k.addrs[netip.AddrFrom4(m.Addr)] = true
 			case *transport.Request:
-				k.texts[wire.WideText(m.Password)] = true
+				k.texts[wire.WideText(m.Password).Raw()] = true
 				k.addrs[netip.AddrFrom4(m.Addr)] = true
 			case *transport.Goodbye:
 				k.addrs[netip.AddrFrom4(m.Addr)] = true
 			case *msg.Chat:
-				k.texts[m.Text.String()] = true
+				k.texts[wire.Text(m.Text).Raw()] = true
 			case *msg.TeamChat:
-				k.texts[m.Text.String()] = true
+				k.texts[wire.Text(m.Text).Raw()] = true
 			case *msg.ObjectCreateTeam:
-				k.texts[m.Name.String()] = true
+				k.texts[wire.Text(m.Name).Raw()] = true
 			case *msg.ObjectCreate:
-				k.texts[m.Name.String()] = true
+				k.texts[wire.Text(m.Name).Raw()] = true
 			case *msg.PlayerDeleted:
-				k.texts[m.Name.String()] = true
+				k.texts[wire.Text(m.Name).Raw()] = true
 			case *msg.PlayerDeletedOpenBC:
-				k.texts[m.Name.String()] = true
+				k.texts[wire.Text(m.Name).Raw()] = true
 			case *msg.Settings:
-				k.texts[m.NewName.String()] = true
+				k.texts[wire.WideText(m.NewName).Raw()] = true
 			}
 			for key, value := range r.GameSpy.Pairs() {
 				if key == "hostname" || strings.HasPrefix(key.Raw(), "player_") {

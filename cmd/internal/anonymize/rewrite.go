@@ -209,7 +209,7 @@ func (w *rewriter) gameSpy(r *dissect.Record) {
 	copy(w.now.plain, r.Bytes)
 	private := map[string]bool{}
 	gamespy.Parse(w.now.plain).EachPrivate(func(kind decode.Privacy, text []byte) {
-		private[wire.Text(text)] = true
+		private[wire.Text(text).Raw()] = true
 		copy(text, w.text(kind, text, false))
 	})
 	for key, value := range r.GameSpy.Pairs() {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/decode/modfile"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/filter"
@@ -76,8 +77,8 @@ func (f *Common) completePlayer(cmd *cobra.Command) {
 		}
 		var all []string
 		for _, name := range f.players(args) {
-			if strings.HasPrefix(strings.ToLower(name), strings.ToLower(begun)) {
-				all = append(all, OneLine(name))
+			if strings.HasPrefix(strings.ToLower(name.Raw()), strings.ToLower(begun)) {
+				all = append(all, OneLine(name.Raw()))
 			}
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp
@@ -85,7 +86,7 @@ func (f *Common) completePlayer(cmd *cobra.Command) {
 }
 
 // players returns the names of the players in captures, sorted.
-func (f *Common) players(files []string) (all []string) {
+func (f *Common) players(files []string) (all []wire.Untrusted) {
 	if len(files) == 0 || slices.Contains(files, "-") {
 		return nil
 	}

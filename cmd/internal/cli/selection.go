@@ -34,10 +34,10 @@ type Selection struct {
 	lastFrame           int // 0 for no end
 	fromTime, untilTime time.Time
 	viewer              decode.Viewer
-	names               []string // of players, met while looking for one
-	met                 string   // the last of them
-	All                 bool     // nothing is left out
-	onlyRange           bool     // frames and times alone select
+	names               []wire.Untrusted // of players, met while looking for one
+	met                 wire.Untrusted   // the last of them
+	All                 bool             // nothing is left out
+	onlyRange           bool             // frames and times alone select
 }
 
 // DefineSelection defines the flags.
@@ -231,7 +231,7 @@ func (s *Selection) KnowsPlayer() bool { return s.stays != nil }
 const mostNames = 32
 
 // Players returns the names that were met while looking for the player.
-func (s *Selection) Players() []string { return s.names }
+func (s *Selection) Players() []wire.Untrusted { return s.names }
 
 // meet takes note of a record's player.
 func (s *Selection) meet(r *dissect.Record) {
@@ -270,7 +270,7 @@ func (s *Selection) Given() (flags []string) {
 // IsPlayer reports whether the record is known to be of that player.
 func (s *Selection) IsPlayer(r *dissect.Record) bool {
 	s.meet(r)
-	return strings.EqualFold(r.Client, s.player) || s.peer > 0 && int(r.ClientID) == s.peer
+	return strings.EqualFold(r.Client.Raw(), s.player) || s.peer > 0 && int(r.ClientID) == s.peer
 }
 
 // Learn takes note of a record of a first reading, so that Match of a second one

@@ -3,6 +3,7 @@ package extract
 import (
 	"math/bits"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/report/wireshark"
@@ -23,7 +24,7 @@ func annotator(o *capture.CopyOptions, names Players) *wireshark.Annotator {
 	}
 	return wireshark.NewAnnotator(wireshark.Options{
 		Frame:  written.of,
-		Player: func(conversation int) string { return names[conversation] },
+		Player: func(conversation int) wire.Untrusted { return names[conversation] },
 	})
 }
 
@@ -43,7 +44,7 @@ func (d *Decrypter) annotate(f *capture.Frame, payload []byte) {
 const maxPlayers = 1 << 16
 
 // Players are the names of the players of conversations.
-type Players map[int]string
+type Players map[int]wire.Untrusted
 
 // Learn takes note of the player of a record.
 func (p Players) Learn(r *dissect.Record) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -22,7 +23,7 @@ func (r *reading) nothing() string {
 	}
 	text := plural.Count(r.one.seen, "record") + ", none match " + report.Escape(strings.Join(r.Given(), " "))
 	if names := r.Players(); r.WantsPlayer() && len(names) > 0 {
-		text += "; the players are " + report.Escape(strings.Join(names, ", "))
+		text += "; the players are " + wire.Join(names, ", ").String()
 	}
 	if r.HasRange() && !r.start.IsZero() {
 		text += fmt.Sprintf("; the capture has %s in %.3f s", plural.Count(stats.Frames, "frame"), stats.LastTime.Sub(r.start).Seconds())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 )
 
@@ -24,7 +25,7 @@ func shown() (h *holder, got *[]string) {
 
 func pass(t *testing.T, h *holder, conversation, frame int, client string) {
 	t.Helper()
-	if err := h.record(&dissect.Record{Datagram: &dissect.Datagram{Number: frame}, Conversation: conversation, Client: client}); err != nil {
+	if err := h.record(&dissect.Record{Datagram: &dissect.Datagram{Number: frame}, Conversation: conversation, Client: wire.Untrusted(client)}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 const (
@@ -117,7 +116,7 @@ func (s *Server) players() []control.Player {
 }
 
 // nameOf returns a player's name for a terminal.
-func nameOf(wide []byte) string { return cli.OneLine(report.Escape(wire.WideText(wide))) }
+func nameOf(wide []byte) string { return cli.OneLine(wire.WideText(wide).String()) }
 
 // find returns the player with an id, or else the only one with a name.
 func (s *Server) find(who string) (found relay.PeerInfo, err error) {
@@ -127,7 +126,7 @@ func (s *Server) find(who string) (found relay.PeerInfo, err error) {
 		switch name := nameOf(p.Name); {
 		case e == nil && uint64(p.ID) == id:
 			return p, nil
-		case name == who || strings.EqualFold(name, who) || wire.WideText(p.Name) == who:
+		case name == who || strings.EqualFold(name, who) || wire.WideText(p.Name) == wire.Untrusted(who):
 			found = p
 			same = append(same, strconv.Itoa(int(p.ID)))
 		}

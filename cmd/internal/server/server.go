@@ -388,7 +388,7 @@ func (s *Server) Event(e relay.Event) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", e.Addr, e.Kind)
 	if len(e.Name) > 0 {
-		fmt.Fprintf(&b, " %q", wire.WideText(e.Name))
+		fmt.Fprintf(&b, " %q", wire.WideText(e.Name).Raw())
 	}
 	if e.Peer > 0 {
 		fmt.Fprintf(&b, " id %d", e.Peer)

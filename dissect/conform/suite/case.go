@@ -309,7 +309,7 @@ func (t *T) loadedAs(name string) (*client, error) {
 	}
 	t.r.entered = true
 	if m := c.renamed(); m != nil && name == "" {
-		c.name = wire.WideText(m.NewName)
+		c.name = wire.WideText(m.NewName).Raw()
 	}
 	if t.r.joins++; c.spoils() > 0 {
 		t.r.spoiled++

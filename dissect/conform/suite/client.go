@@ -91,7 +91,7 @@ func (m *message) boots(reason, id uint8) bool {
 // named returns the name in a NameChange.
 func (m *message) named() string {
 	if who, _ := read[*transport.Identity](m); who != nil {
-		return wire.WideText(who.Name)
+		return wire.WideText(who.Name).Raw()
 	}
 	return ""
 }

@@ -388,7 +388,7 @@ func nameTaken(t *T) {
 	m := c.renamed()
 	t.expectKnown(m != nil && len(m.NewName) > 0, m == nil && oddSettings(list[0].Body) == "", "00 with a new name", list)
 	for _, o := range t.p {
-		t.expect(!strings.EqualFold(wire.WideText(m.NewName), o.name), "a name that nobody has", list)
+		t.expect(!strings.EqualFold(wire.WideText(m.NewName).Raw(), o.name), "a name that nobody has", list)
 	}
 	t.show(list[0].frame)
 }

@@ -629,7 +629,7 @@ func watchReturns() watcher {
 			switch r.Transport.Type {
 			case transport.NameChange:
 				if m, ok := r.Message.(*transport.Identity); ok {
-					names[r.Conversation] = wire.WideText(m.Name)
+					names[r.Conversation] = wire.WideText(m.Name).Raw()
 				}
 			case transport.Disconnect:
 				id := ids[r.Conversation]

@@ -27,7 +27,7 @@ type Game struct {
 	roster
 	slots   [wire.Slots]slot
 	system  uint8
-	mission string
+	mission wire.Untrusted
 	guesses map[wire.ObjectID]*guess
 	hashes  map[uint16]*ship.Class // by integrity hash; nil if several classes share it
 
@@ -39,7 +39,7 @@ type object struct {
 	id    wire.ObjectID
 	class *ship.Class // nil unless it is a ship with a known list
 	other *ship.Class // class in an earlier message with the same id
-	name  string
+	name  wire.Untrusted
 	owner *Player // nil if unknown
 }
 
@@ -58,7 +58,7 @@ func newGame(host netip.AddrPort, l *Limits) *Game {
 
 // Mission returns the mission's script module and the star system, or "" and 0
 // if unknown.
-func (g *Game) Mission() (script string, system uint8) { return g.mission, g.system }
+func (g *Game) Mission() (script wire.Untrusted, system uint8) { return g.mission, g.system }
 
 // object returns a known object, or nil.
 func (g *Game) object(id wire.ObjectID) *object {
@@ -99,7 +99,9 @@ func (g *Game) Reclassify(id wire.ObjectID, class *ship.Class) {
 
 // Object describes an object, for example "Akira (Cady2)" for a ship and "Akira
 // (Cady2) / Torpedoes" for a part of it.
-func (g *Game) Object(id wire.ObjectID) string { return string(g.AppendObject(nil, id)) }
+func (g *Game) Object(id wire.ObjectID) wire.Untrusted {
+	return wire.Untrusted(g.AppendObject(nil, id))
+}
 
 // AppendObject appends the result of Object.
 func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
@@ -161,7 +163,7 @@ func (g *Game) describe(dst []byte, o *object) []byte {
 	if name == "" {
 		return dst
 	}
-	dst = append(append(dst, " ("...), name...)
+	dst = append(append(dst, " ("...), name.Raw()...)
 	return append(dst, ')')
 }
 
@@ -171,7 +173,7 @@ func (g *Game) create(m *msg.Object, owner *Player) (gone wire.ObjectID) {
 
 // add stores an object. It returns the id of the oldest object if that was
 // evicted, or 0.
-func (g *Game) add(id wire.ObjectID, class *ship.Class, name string, owner *Player) (gone wire.ObjectID) {
+func (g *Game) add(id wire.ObjectID, class *ship.Class, name wire.Untrusted, owner *Player) (gone wire.ObjectID) {
 	o := g.objects[id]
 	if o == nil {
 		if len(g.objects) >= g.most {
@@ -316,7 +318,7 @@ func (c *Conversation) owner(s Side, slot, id uint8) *Player {
 }
 
 // clip shortens a name at a character boundary.
-func clip(s string) string {
+func clip(s wire.Untrusted) wire.Untrusted {
 	if len(s) <= maxName {
 		return s
 	}

@@ -163,7 +163,7 @@ func (g *Game) guess(id wire.ObjectID) *guess {
 
 // infer sets the class of a ship, and its owner if known.
 func (g *Game) infer(id wire.ObjectID, class *ship.Class) {
-	name, owner := "", (*Player)(nil)
+	name, owner := wire.Untrusted(""), (*Player)(nil)
 	if o := g.objects[id]; o != nil {
 		name, owner = o.name, o.owner
 	}

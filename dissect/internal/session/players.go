@@ -13,13 +13,13 @@ import (
 // A Player is a player in a host's game. Later messages may change its
 // properties.
 type Player struct {
-	Index int            // in order of first appearance in the game, from 0
-	Name  string         // as last written by the player, "" if unknown
-	Names []string       // all names so far, oldest first, at most maxNames
-	ID    uint8          // network id, assigned by the host or else used by the client; 0 if unknown
-	Slot  int            // -1 if unknown
-	Team  int            // -1 if unknown
-	Addr  netip.AddrPort // invalid if only the host's messages mention the player
+	Index int              // in order of first appearance in the game, from 0
+	Name  wire.Untrusted   // as last written by the player, "" if unknown
+	Names []wire.Untrusted // all names so far, oldest first, at most maxNames
+	ID    uint8            // network id, assigned by the host or else used by the client; 0 if unknown
+	Slot  int              // -1 if unknown
+	Team  int              // -1 if unknown
+	Addr  netip.AddrPort   // invalid if only the host's messages mention the player
 
 	left bool // the connection has ended; the player may return
 }
@@ -37,7 +37,7 @@ func (p *Player) Clone() *Player {
 	return &c
 }
 
-func (p *Player) rename(name string) {
+func (p *Player) rename(name wire.Untrusted) {
 	if name == "" || name == p.Name {
 		return
 	}
@@ -81,7 +81,7 @@ func (r *roster) enrol(addr netip.AddrPort) *Player {
 
 // back returns the player of that name who left and now returns from the same
 // machine, or nil.
-func (r *roster) back(name string, addr netip.AddrPort) *Player {
+func (r *roster) back(name wire.Untrusted, addr netip.AddrPort) *Player {
 	if name == "" {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (c *Conversation) Serial() int { return c.serial }
 
 // Client returns name and peer id of the client's player, or "" and 0 if
 // unknown.
-func (c *Conversation) Client() (name string, id uint8) {
+func (c *Conversation) Client() (name wire.Untrusted, id uint8) {
 	if c.player != nil {
 		name = c.player.Name
 	}
@@ -159,7 +159,7 @@ func (c *Conversation) accept(id uint8) {
 
 // join makes the client a player of the game, if it is not one yet. A name
 // identifies a returning player.
-func (c *Conversation) join(name string) {
+func (c *Conversation) join(name wire.Untrusted) {
 	if c.game == nil {
 		return
 	}

@@ -155,7 +155,7 @@ func TestObjects(t *testing.T) {
 		{0x4003FFFF, ""},                               // another slot
 		{0x22, ""},                                     // the host's own
 	} {
-		if got := g.Object(tt.id); got != tt.want {
+		if got := g.Object(tt.id); got.Raw() != tt.want {
 			t.Errorf("%#x: got %q, want %q", uint32(tt.id), got, tt.want)
 		}
 	}
@@ -196,7 +196,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("player 3: got %+v", got)
 	}
 	c.Learn(Client, &transport.Identity{ID: 3, Name: []byte(strings.Repeat("\xe9\x00", 500))})
-	if name, _ := c.Client(); len(name) > maxName || !strings.HasPrefix(name, "éé") {
+	if name, _ := c.Client(); len(name) > maxName || !strings.HasPrefix(name.Raw(), "éé") {
 		t.Errorf("a long name is kept as %d bytes", len(name))
 	}
 }

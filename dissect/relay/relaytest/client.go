@@ -74,7 +74,7 @@ func (c *Client) Connect(now time.Time) { c.Client.Connect(now, nil) }
 func (c *Client) deliver(now time.Time, m *arq.Message) {
 	switch {
 	case m.Type == transport.NameChange && len(m.Body) > 7:
-		c.Names = append(c.Names, wire.WideText(m.Body[5:len(m.Body)-2]))
+		c.Names = append(c.Names, wire.WideText(m.Body[5:len(m.Body)-2]).Raw())
 		c.Known[m.Body[0]] = c.Names[len(c.Names)-1]
 	case m.Type == transport.Disconnect && len(m.Body) > 0:
 		c.lose(m.Body[0])

@@ -115,7 +115,7 @@ func TestRecording(t *testing.T) {
 	}
 	for i := range m.Lives {
 		l, id := &m.Lives[i], uint64(i+1)
-		if r.names[id] != l.Ship || r.pilots[id] != m.NameOf(l.Player) {
+		if r.names[id] != l.Ship || r.pilots[id] != m.NameOf(l.Player).Raw() {
 			t.Errorf("ship %d is %q of %q, want %q of %q", id, r.names[id], r.pilots[id], l.Ship, m.NameOf(l.Player))
 		}
 		if len(r.tracks[id]) != len(l.Track) {

@@ -9,6 +9,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/report"
 )
@@ -282,7 +283,7 @@ func (l *Look) Head(width int, focused bool) (*Row, Style) {
 
 // Clean returns text from the network or the user for a line, at most so many
 // characters of it.
-func Clean(s string, limit int) string {
+func Clean[T ~string](s T, limit int) string {
 	n := 0
 	for i := range s {
 		if n == limit {
@@ -291,5 +292,5 @@ func Clean(s string, limit int) string {
 		}
 		n++
 	}
-	return report.Escape(s)
+	return wire.Untrusted(s).String()
 }

@@ -288,7 +288,7 @@ func TestScores(t *testing.T) {
 				Kills: r.querySelector("[data-kills] b").textContent, Deaths: r.querySelector("[data-deaths] b").textContent}))`)
 			var want []row
 			for i := range m.Players {
-				want = append(want, row{report.Escape(m.NameOf(i)), strconv.Itoa(m.Players[i].Kills), strconv.Itoa(m.Players[i].Deaths)})
+				want = append(want, row{m.NameOf(i).String(), strconv.Itoa(m.Players[i].Kills), strconv.Itoa(m.Players[i].Deaths)})
 			}
 			order := func(a, b row) int { return cmp.Compare(a.Name, b.Name) }
 			slices.SortFunc(got, order)
@@ -409,19 +409,19 @@ func TestHostile(t *testing.T) {
 		all := recorded.Matches(t, "battle_mix.pcap.gz")
 		m := all[0]
 		for i := range m.Players {
-			m.Players[i].Name, m.Players[i].Names, m.Players[i].LeftHow = strconv.Itoa(i)+evil, []string{evil, evil}, evil
+			m.Players[i].Name, m.Players[i].Names, m.Players[i].LeftHow = wire.Untrusted(strconv.Itoa(i)+evil), []wire.Untrusted{wire.Untrusted(evil), wire.Untrusted(evil)}, evil
 		}
 		m.Map, m.Mission, m.Name, m.EndedBy, m.Chat[0].Text, m.Kills[0].Weapon, m.Kills[0].Ship = evil, wire.Untrusted(evil), wire.Untrusted(evil), evil, wire.Untrusted(evil), evil, evil
 		for i := range m.Lives {
-			m.Lives[i].Ship, m.Lives[i].Name, m.Lives[i].Systems = evil, evil, []match.System{{Name: evil, History: []match.Level{{T: 9}}}}
+			m.Lives[i].Ship, m.Lives[i].Name, m.Lives[i].Systems = evil, wire.Untrusted(evil), []match.System{{Name: evil, History: []match.Level{{T: 9}}}}
 		}
 		for i := range m.Lines {
 			m.Lines[i].Verdict = evil
 		}
 		for i := range m.Events {
-			m.Events[i].Text = evil
+			m.Events[i].Text = wire.Untrusted(evil)
 		}
-		m.Unusual = []match.Finding{{Kind: "jump", Text: evil, Player: 0, Value: math.Inf(1)}}
+		m.Unusual = []match.Finding{{Kind: "jump", Text: wire.Untrusted(evil), Player: 0, Value: math.Inf(1)}}
 		p := openWith(t, all, page.Options{Captures: []string{evil, evil}, League: match.League(all)}, "#t=72.8", 390, 844)
 		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
 		for selector, want := range map[string]string{
@@ -450,7 +450,7 @@ func TestHostile(t *testing.T) {
 func long() []*match.Match {
 	m := &match.Match{End: 33 * 60, Map: "Long"}
 	for i := range 8 {
-		m.Players = append(m.Players, match.Player{Name: "player " + strconv.Itoa(i)})
+		m.Players = append(m.Players, match.Player{Name: wire.Untrusted("player " + strconv.Itoa(i))})
 		l := match.Life{Player: i, Ship: "Galaxy", End: m.End}
 		for k := range 33 * 60 * 4 {
 			at := float64(k) / 4

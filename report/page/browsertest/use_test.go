@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/fixtures/recorded"
 	"github.com/bcdissect/bcdissect/report/page"
@@ -246,7 +247,7 @@ const contrast = `(() => {
 func TestContrast(t *testing.T) {
 	two := duel()[0]
 	for i := range 6 {
-		two.Players = append(two.Players, match.Player{Name: fmt.Sprintf("Player %d", i), Slot: -1})
+		two.Players = append(two.Players, match.Player{Name: wire.Untrusted(fmt.Sprintf("Player %d", i)), Slot: -1})
 		l := two.Lives[0]
 		l.Player, l.End = i+2, 30
 		two.Lives = append(two.Lives, l)
