@@ -135,15 +135,16 @@ func (m *model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseClickMsg:
 		m.tries = 0
 		m.click(msg.Mouse())
-	case progress:
-		cmd = m.progressed(msg)
-	case listed:
-		m.listed(msg)
-	case loaded:
-		m.loaded(msg)
-	case found:
-		m.tries = 0
-		m.found(msg)
+	case result:
+		if msg.job != m.job {
+			break
+		}
+		if msg.last {
+			m.job = nil
+		} else {
+			cmd = msg.job.wait
+		}
+		msg.take()
 	}
 	return m, tea.Batch(cmd, m.settle())
 }
@@ -205,23 +206,10 @@ func (m *model) count() int {
 	return 0
 }
 
-func (m *model) progressed(msg progress) tea.Cmd {
-	if msg.job != m.job {
-		return nil
-	}
-	m.read, m.matched = msg.read, msg.shown
-	if m.index == nil && msg.window != nil {
-		m.win = msg.window
-	}
-	return msg.job.wait
-}
-
-func (m *model) listed(msg listed) {
-	if msg.job != m.job {
-		return
-	}
-	m.job, m.listing = nil, false
-	m.index, m.win, m.of = msg.index, msg.window, msg.of
+// listed takes a complete listing, and the first rows of its list.
+func (m *model) listed(s selection, x *index, w *window, err error) {
+	m.listing = false
+	m.index, m.win, m.of = x, w, s
 	m.rec, m.tries = nil, 0
 	if m.anchor >= 0 {
 		at := m.cursor - m.top
@@ -229,7 +217,7 @@ func (m *model) listed(msg listed) {
 		m.top = max(m.cursor-at, 0)
 		m.anchor = -1
 	}
-	m.tell(msg.err)
+	m.tell(err)
 }
 
 // tell shows an error of reading, once.
@@ -240,16 +228,13 @@ func (m *model) tell(err error) {
 	}
 }
 
-func (m *model) loaded(msg loaded) {
-	if msg.job != m.job {
-		return
-	}
-	m.job = nil
-	m.win = msg.window
+// loaded takes another window. It is short if the captures have ended too early.
+func (m *model) loaded(w *window, short bool, err error) {
+	m.win = w
 	if r := m.win.has(m.cursor); r != nil && m.cursor == m.recRow && m.rec != nil {
 		m.rec = r // the same message
 	}
-	m.tell(msg.err)
+	m.tell(err)
 	if is := m.wanted; is != nil { // the first one after a mark
 		m.wanted = nil
 		row := m.win.from
@@ -262,29 +247,27 @@ func (m *model) loaded(msg loaded) {
 		m.cursor = row
 		m.top = max(row-m.page(messages)/2, 0)
 	}
-	if msg.short {
+	if short {
 		m.Reason = "the captures have changed, and cannot be read as before"
 		m.index.shown = min(m.index.shown, m.win.from+len(m.win.rows))
 	}
 }
 
-func (m *model) found(msg found) {
-	if msg.job != m.job {
-		return
-	}
-	m.job = nil
+// found takes the result of a search, -1 for none.
+func (m *model) found(record int, wrapped bool) {
+	m.tries = 0
 	switch {
-	case msg.record < 0:
+	case record < 0:
 		m.Reason = "no line has " + clean(m.text)
 		return
-	case msg.wrapped && m.back:
+	case wrapped && m.back:
 		m.said = "found from the end on"
-	case msg.wrapped:
+	case wrapped:
 		m.said = "found from the beginning on"
 	default:
 		m.said = ""
 	}
-	m.goTo(m.index.row(msg.record))
+	m.goTo(m.index.row(record))
 }
 
 // goTo moves the cursor to a row, in the middle if it is not in sight.

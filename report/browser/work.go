@@ -63,36 +63,13 @@ type selection struct {
 	follow follow
 }
 
-// The results of jobs.
-type (
-	// A progress is how far a listing is.
-	progress struct {
-		job         *job
-		read, shown int
-		window      *window // the first rows of the list, once
-	}
-	// A listed is a complete listing.
-	listed struct {
-		job    *job
-		of     selection
-		index  *index
-		window *window // the first rows
-		err    error
-	}
-	// A loaded is another window.
-	loaded struct {
-		job    *job
-		window *window
-		short  bool // the captures have ended too early
-		err    error
-	}
-	// A found is the result of a search.
-	found struct {
-		job     *job
-		record  int // -1 for none
-		wrapped bool
-	}
-)
+// A result is what a job has found out: the program takes it if no other job has begun
+// since.
+type result struct {
+	job  *job
+	take func()
+	last bool
+}
 
 // begin ends the job at hand and begins another one.
 func (m *model) begin(work func(*job)) tea.Cmd {
@@ -103,7 +80,7 @@ func (m *model) begin(work func(*job)) tea.Cmd {
 		defer close(j.out)
 		defer func() {
 			if v := recover(); v != nil {
-				j.tell(canvas.Fault{Value: v})
+				j.send(canvas.Fault{Value: v})
 			}
 		}()
 		m.b.scan.Lock()
@@ -132,7 +109,9 @@ func (j *job) wait() tea.Msg {
 }
 
 // tell hands over a result.
-func (j *job) tell(msg tea.Msg) {
+func (j *job) tell(last bool, take func()) { j.send(result{j, take, last}) }
+
+func (j *job) send(msg tea.Msg) {
 	select {
 	case j.out <- msg:
 	case <-j.done:
@@ -153,17 +132,19 @@ func (m *model) list(s selection) tea.Cmd {
 		err := scan(0, func(r *dissect.Record) bool {
 			shown := s.follow.has(&v, r) && (s.match == nil || s.match(r))
 			x.add(shown, r.Datagram.Number, r.Datagram.Time)
-			if shown && room {
-				if room = w.add(r); !room {
-					j.tell(progress{j, x.total, x.shown, w})
-				}
-			}
-			if x.total%progressEvery == 0 {
-				j.tell(progress{j, x.total, x.shown, nil})
+			full := shown && room && !w.add(r)
+			room = room && !full
+			if read, matched := x.total, x.shown; full || read%progressEvery == 0 {
+				j.tell(false, func() {
+					m.read, m.matched = read, matched
+					if m.index == nil && full {
+						m.win = w
+					}
+				})
 			}
 			return !j.stopped.Load()
 		})
-		j.tell(listed{j, s, x, w, err})
+		j.tell(true, func() { m.listed(s, x, w, err) })
 	})
 }
 
@@ -181,7 +162,7 @@ func (m *model) load(from int) tea.Cmd {
 			more = more && n < x.total && !j.stopped.Load()
 			return more
 		})
-		j.tell(loaded{j, w, more, err})
+		j.tell(true, func() { m.loaded(w, more, err) })
 	})
 }
 
@@ -212,21 +193,21 @@ func (m *model) search(text string, back bool) tea.Cmd {
 			})
 			return at
 		}
-		f := found{job: j}
+		record, wrapped := -1, false
 		if back {
-			f.record = look(0, now)
+			record = look(0, now)
 		} else {
-			f.record = look(now+1, x.total)
+			record = look(now+1, x.total)
 		}
-		if f.record < 0 {
-			f.wrapped = true
+		if record < 0 {
+			wrapped = true
 			if back {
-				f.record = look(now, x.total)
+				record = look(now, x.total)
 			} else {
-				f.record = look(0, now+1)
+				record = look(0, now+1)
 			}
 		}
-		j.tell(f)
+		j.tell(true, func() { m.found(record, wrapped) })
 	})
 }
 
