@@ -61,7 +61,7 @@ func (b *Browser) Run(in io.Reader, out io.Writer) error {
 	defer func() {
 		m.cancel()
 		b.scan.Lock() // until nothing reads any more
-		b.scan.Unlock()
+		defer b.scan.Unlock()
 	}()
 	if err := b.Program.Run(m, in, out, framesPerSecond); err != nil {
 		return err

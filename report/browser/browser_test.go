@@ -784,7 +784,7 @@ func TestPanicOfReading(t *testing.T) {
 	o.Scan = func(int, func(*dissect.Record) bool) error { panic(errStop) }
 	keys, _ := io.Pipe()
 	defer func() {
-		if fault := recover(); fault != errStop {
+		if fault, _ := recover().(error); !errors.Is(fault, errStop) {
 			t.Errorf("Run ends with %v", fault)
 		}
 	}()

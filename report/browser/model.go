@@ -735,10 +735,9 @@ func (m *model) complete(by int) {
 
 // put replaces the answer up to the cursor.
 func (m *model) put(begin string, end []rune) {
-	offers, offered := m.offers, m.offered
 	m.Input.SetValue(begin + string(end))
 	m.Input.SetCursor(len([]rune(begin)))
-	m.offers, m.offered, m.Reason, m.Column = offers, offered, "", -1
+	m.Reason, m.Column = "", -1
 }
 
 // commonStart returns the longest start that texts have in common.
@@ -782,6 +781,7 @@ func (m *model) answered(text string) tea.Cmd {
 		m.Dismiss()
 		to := m.b.opts.Start().Add(since)
 		return m.jump(func(k mark) bool { return k.at < packet.Nanos(to) }, func(r *dissect.Record) bool { return !r.Datagram.Time.Before(to) })
+	case canvas.Nothing:
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -87,14 +88,23 @@ func Remedy(err error) string {
 	return ""
 }
 
-// PlainPath puts the name before an error and leaves out the operation.
-func PlainPath(name string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+// Plain returns the reason in an error of the system, without the operation and what it
+// was for.
+func Plain(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		err = p.Err
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	if o := (*net.OpError)(nil); errors.As(err, &o) {
+		err = o.Err
+	}
+	if s := (*os.SyscallError)(nil); errors.As(err, &s) {
+		err = s.Err
+	}
+	return err
 }
+
+// PlainPath puts the name before an error and leaves out the operation.
+func PlainPath(name string, err error) error { return fmt.Errorf("%s: %w", name, Plain(err)) }
 
 // OfOutput names standard output in an error of writing to it, which is one of
 // the work.

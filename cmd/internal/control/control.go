@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -104,7 +103,7 @@ func Listen(path string) (*Listener, error) {
 	}
 	const private = 0o700
 	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
-		return nil, plain(path, err)
+		return nil, cli.PlainPath(path, err)
 	}
 	l, err := listenPrivately(path)
 	if errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && err != nil && exists(path) {
@@ -116,11 +115,11 @@ func Listen(path string) (*Listener, error) {
 		}
 	}
 	if err != nil {
-		return nil, plain(path, err)
+		return nil, cli.PlainPath(path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil && runtime.GOOS != "windows" {
 		_ = l.Close() // nothing was accepted
-		return nil, plain(path, err)
+		return nil, cli.PlainPath(path, err)
 	}
 	return &Listener{path: path, socket: l, slots: make(chan struct{}, clients), done: make(chan struct{})}, nil
 }
@@ -144,23 +143,6 @@ func abandoned(path string) bool {
 	}
 	_ = c.Close() // nothing was sent
 	return false
-}
-
-// plain leaves out of an error the operation and the path, which it begins with.
-func plain(path string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	var o *net.OpError
-	if errors.As(err, &o) {
-		err = o.Err
-	}
-	var s *os.SyscallError
-	if errors.As(err, &s) {
-		err = s.Err
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // Serve answers requests until the listener is closed. Handle may be called by
@@ -243,25 +225,25 @@ func (l *Listener) Close() {
 func Ask(path string, r Request) (a Answer, err error) {
 	c, err := net.DialTimeout("unix", path, patience)
 	if err != nil {
-		return a, fmt.Errorf("no host answers (%w); choose one with --listen PORT or --control PATH", plain(path, err))
+		return a, fmt.Errorf("no host answers (%w); choose one with --listen PORT or --control PATH", cli.PlainPath(path, err))
 	}
 	defer func() { _ = c.Close() }() // the answer has come
 	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
-		return a, plain(path, err)
+		return a, cli.PlainPath(path, err)
 	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		return a, err
 	}
 	if _, err := c.Write(append(b, '\n')); err != nil {
-		return a, plain(path, err)
+		return a, cli.PlainPath(path, err)
 	}
 	line, err := bufio.NewReaderSize(c, maxAnswer).ReadSlice('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &a)
 	}
 	if err != nil {
-		return a, fmt.Errorf("the host did not answer (%w)", plain(path, err))
+		return a, fmt.Errorf("the host did not answer (%w)", cli.PlainPath(path, err))
 	}
 	return a, nil
 }

@@ -229,7 +229,7 @@ func (p *Proxy) fromClients() {
 			continue
 		case err != nil:
 			if bad++; bad >= badReads {
-				p.broken <- fmt.Errorf("receiving: %w", server.Plain(err))
+				p.broken <- fmt.Errorf("receiving: %w", cli.Plain(err))
 				return
 			}
 			continue
@@ -295,7 +295,7 @@ func (p *Proxy) clientAt(now time.Duration, from netip.AddrPort, payload []byte)
 }
 
 func (p *Proxy) unsent(err error) {
-	err = server.Plain(err)
+	err = cli.Plain(err)
 	p.stats.sendError.Store(&err)
 	p.stats.unsent.Add(1)
 }

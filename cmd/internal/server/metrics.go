@@ -55,7 +55,7 @@ func ListenLocally(flag, address, example, remedy string) (net.Listener, error) 
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, cli.Failed(fmt.Errorf("%s %s: %w%s", flag, address, Plain(err), remedy))
+		return nil, cli.Failed(fmt.Errorf("%s %s: %w%s", flag, address, cli.Plain(err), remedy))
 	}
 	return l, nil
 }

@@ -134,7 +134,7 @@ func (s *Server) receive() {
 			s.cut.Add(1)
 		case err != nil:
 			if bad++; bad >= badReads {
-				s.broken <- fmt.Errorf("receiving: %w", Plain(err))
+				s.broken <- fmt.Errorf("receiving: %w", cli.Plain(err))
 				return
 			}
 		case data == &spare:
@@ -279,7 +279,7 @@ func (s *Server) answer() (next time.Time) {
 func (s *Server) send(now time.Time, to netip.AddrPort, datagram []byte) {
 	if _, err := s.conn.WriteToUDPAddrPort(datagram, to); err != nil {
 		s.unsent++
-		s.sendErr = Plain(err)
+		s.sendErr = cli.Plain(err)
 		return
 	}
 	s.bytesOut += int64(len(datagram))

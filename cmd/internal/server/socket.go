@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,14 +28,14 @@ func Listen(address string) (*net.UDPConn, error) {
 	}
 	at, err := net.ResolveUDPAddr("udp4", address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: want an address of this machine and a port, such as :22101 or 192.168.1.5:22101 (%w)", address, Plain(err))
+		return nil, fmt.Errorf("--listen %s: want an address of this machine and a port, such as :22101 or 192.168.1.5:22101 (%w)", address, cli.Plain(err))
 	}
 	conn, err := net.ListenUDP("udp4", at)
 	if err == nil {
 		_ = conn.SetReadBuffer(socketBuffer) // the system may have its own opinion
 		return conn, nil
 	}
-	err = Plain(err)
+	err = cli.Plain(err)
 	switch {
 	case isErrno(err, syscall.EADDRINUSE, windowsInUse):
 		next := at.Port%0xFFFF + 1
@@ -47,19 +46,6 @@ func Listen(address string) (*net.UDPConn, error) {
 		return nil, cli.Failed(fmt.Errorf("no interface of this machine has the address %s; --listen 0.0.0.0:%d listens on all", at.IP, at.Port))
 	}
 	return nil, cli.Failed(fmt.Errorf("--listen %s: %w", at, err))
-}
-
-// Plain strips an error of parts that its message repeats.
-func Plain(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	var sys *os.SyscallError
-	if errors.As(err, &sys) {
-		err = sys.Err
-	}
-	return err
 }
 
 // The numbers of socket errors on Windows.
@@ -115,7 +101,7 @@ func Master(text string) (netip.AddrPort, error) {
 		err = errors.New("a host is missing")
 	}
 	if err != nil {
-		return netip.AddrPort{}, cli.Failed(fmt.Errorf("--heartbeat %s: %w", text, Plain(err)))
+		return netip.AddrPort{}, cli.Failed(fmt.Errorf("--heartbeat %s: %w", text, cli.Plain(err)))
 	}
 	port := at.AddrPort()
 	return netip.AddrPortFrom(port.Addr().Unmap(), port.Port()), nil

@@ -48,11 +48,11 @@ func TestPanicRestoresTerminal(t *testing.T) {
 	for _, where := range []string{"update", "view", "command"} {
 		keys, _ := io.Pipe()
 		var out strings.Builder
-		fault := func() (fault any) {
-			defer func() { fault = recover() }()
+		fault := func() (fault error) {
+			defer func() { fault, _ = recover().(error) }()
 			return new(Program).Run(&faulty{NewScreen(New(false, false), 10), where}, keys, &out, 10)
 		}()
-		if fault != errFault {
+		if !errors.Is(fault, errFault) {
 			t.Errorf("%s: Run ends with %v", where, fault)
 		}
 		const on, off = "\x1b[?1049h", "\x1b[?1049l"
