@@ -52,14 +52,6 @@ func trouble(n int64) (string, style) {
 	return quantity(float64(n)), warn
 }
 
-// span returns a time if there is one.
-func (l *look) span(d time.Duration) (string, style) {
-	if d == 0 {
-		return l.none, faint
-	}
-	return short(d), plain
-}
-
 func (l *look) linkColumns() []column[measure.Link] {
 	type link = measure.Link
 	return []column[link]{
@@ -73,10 +65,10 @@ func (l *look) linkColumns() []column[measure.Link] {
 		{"twice", 6, true, 6, 0, func(_ *model, r *link) (string, style) { return trouble(r.Duplicates()) }},
 		{"lost", 5, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Lost()) }},
 		{"late", 5, true, 3, 0, func(_ *model, r *link) (string, style) { return trouble(r.Late()) }},
-		{"silence", 8, true, 6, 0, func(m *model, r *link) (string, style) { return m.look.span(r.Silence) }},
+		{"silence", 8, true, 6, 0, known(func(r *link) (string, bool) { return short(r.Silence), r.Silence != 0 })},
 		{"alive", 6, true, 5, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Keepalives)), plain }},
-		{"every", 6, true, 5, 0, func(m *model, r *link) (string, style) { return m.look.span(r.KeepaliveMean) }},
-		{"gap", 6, true, 6, 0, func(m *model, r *link) (string, style) { return m.look.span(r.KeepaliveMax) }},
+		{"every", 6, true, 5, 0, known(func(r *link) (string, bool) { return short(r.KeepaliveMean), r.KeepaliveMean != 0 })},
+		{"gap", 6, true, 6, 0, known(func(r *link) (string, bool) { return short(r.KeepaliveMax), r.KeepaliveMax != 0 })},
 		{"packets", 8, true, 2, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Datagrams)), plain }},
 		{"acks", 6, true, 1, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Acks)), plain }},
 		{"address", 21, false, 1, 47, func(_ *model, r *link) (string, style) { return r.Client.String(), faint }},
@@ -94,12 +86,10 @@ func (l *look) shipColumns() []column[measure.Ship] {
 		{"jitter", 7, true, 7, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Jitter) }},
 		{"longest", 7, true, 7, 0, func(m *model, r *ship) (string, style) { return millis(m, r.Longest) }},
 		{"updates", 8, true, 3, 0, func(_ *model, r *ship) (string, style) { return quantity(float64(r.Updates)), plain }},
-		{"slot", 4, true, 2, 0, func(m *model, r *ship) (string, style) {
-			if slot, ok := r.Object.Slot(); ok {
-				return strconv.Itoa(slot), plain
-			}
-			return m.look.none, faint
-		}},
+		{"slot", 4, true, 2, 0, known(func(r *ship) (string, bool) {
+			slot, ok := r.Object.Slot()
+			return strconv.Itoa(slot), ok
+		})},
 		{"object", 10, false, 1, 0, func(_ *model, r *ship) (string, style) { return fmt.Sprintf("0x%08X", uint32(r.Object)), faint }},
 	}
 }

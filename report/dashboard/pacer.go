@@ -152,18 +152,11 @@ func (p *Pacer) Seek(from, to time.Time) bool {
 }
 
 // Rewinds reports whether the recording has to be read again from its beginning.
-// A reader then ends, and begins anew after Rewound.
+// A reader then ends, and begins anew after Rest.
 func (p *Pacer) Rewinds() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rewind && !p.stopped
-}
-
-// Rewound tells that the recording is read from its beginning.
-func (p *Pacer) Rewound() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rewind = false
 }
 
 // Rest waits at the end of a recording until it has to be read again; it returns
@@ -172,6 +165,7 @@ func (p *Pacer) Rest() bool {
 	for {
 		p.mu.Lock()
 		stopped, rewind := p.stopped, p.rewind
+		p.rewind = false
 		p.mu.Unlock()
 		if stopped || rewind {
 			return !stopped

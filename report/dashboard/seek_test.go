@@ -27,7 +27,7 @@ func (r *reader) read(until func() bool) {
 	for !until() && r.next <= 120 {
 		r.p.Wait(began.Add(time.Duration(r.next) * time.Second))
 		if r.p.Rewinds() {
-			r.p.Rewound()
+			r.p.Rest()
 			r.d.Restart()
 			r.next = 0
 			r.begun++
@@ -116,7 +116,6 @@ func TestSeek(t *testing.T) {
 		t.Error("it is not read again")
 	}
 	p.sleep = c.sleep
-	p.Rewound()
 	d.Restart()
 	r.next = 0
 	r.seconds(c, 1)

@@ -77,14 +77,19 @@ type column[T any] struct {
 	value func(*model, *T) (string, style)
 }
 
-// ofLink returns a value of a player who has a link, and nothing of others.
-func ofLink(f func(*model, *player) string) func(*model, *player) (string, style) {
-	return func(m *model, p *player) (string, style) {
-		if !p.linked {
-			return m.look.none, faint
+// known returns a value if there is one, and nothing otherwise.
+func known[T any](value func(*T) (text string, ok bool)) func(*model, *T) (string, style) {
+	return func(m *model, row *T) (string, style) {
+		if text, ok := value(row); ok {
+			return text, plain
 		}
-		return f(m, p), plain
+		return m.look.none, faint
 	}
+}
+
+// ofLink returns a value of a player who has a link, and nothing of others.
+func ofLink(value func(*player) string) func(*model, *player) (string, style) {
+	return known(func(p *player) (string, bool) { return value(p), p.linked })
 }
 
 func (l *look) playerColumns() []column[player] {
@@ -98,18 +103,8 @@ func (l *look) playerColumns() []column[player] {
 			}
 			return "?", plain
 		}},
-		{"slot", 5, true, 6, 0, func(m *model, p *player) (string, style) {
-			if p.slot < 0 {
-				return m.look.none, faint
-			}
-			return strconv.Itoa(p.slot), plain
-		}},
-		{"id", 3, true, 3, 0, func(m *model, p *player) (string, style) {
-			if p.id == 0 {
-				return m.look.none, faint
-			}
-			return strconv.Itoa(int(p.id)), plain
-		}},
+		{"slot", 5, true, 6, 0, known(func(p *player) (string, bool) { return strconv.Itoa(p.slot), p.slot >= 0 })},
+		{"id", 3, true, 3, 0, known(func(p *player) (string, bool) { return strconv.Itoa(int(p.id)), p.id != 0 })},
 		{"ship", 11, false, 7, 26, func(m *model, p *player) (string, style) {
 			switch {
 			case p.gone:
@@ -122,16 +117,16 @@ func (l *look) playerColumns() []column[player] {
 		{"k/d", 5, true, 7, 0, func(_ *model, p *player) (string, style) {
 			return strconv.Itoa(p.kills) + "/" + strconv.Itoa(p.deaths), plain
 		}},
-		{"score", 6, true, 5, 0, func(m *model, p *player) (string, style) {
+		{"score", 6, true, 5, 0, known(func(p *player) (string, bool) {
 			if p.score == nil {
-				return m.look.none, faint
+				return "", false
 			}
-			return strconv.Itoa(*p.score), plain
-		}},
-		{"msg/s", 6, true, 8, 0, ofLink(func(_ *model, p *player) string { return rate(p.up.Rate.Messages) })},
-		{"B/s", 6, true, 8, 0, ofLink(func(_ *model, p *player) string { return quantity(p.up.Rate.Bytes) })},
-		{l.out + "msg/s", 7, true, 3, 0, ofLink(func(_ *model, p *player) string { return rate(p.down.Rate.Messages) })},
-		{l.out + "B/s", 6, true, 3, 0, ofLink(func(_ *model, p *player) string { return quantity(p.down.Rate.Bytes) })},
+			return strconv.Itoa(*p.score), true
+		})},
+		{"msg/s", 6, true, 8, 0, ofLink(func(p *player) string { return rate(p.up.Rate.Messages) })},
+		{"B/s", 6, true, 8, 0, ofLink(func(p *player) string { return quantity(p.up.Rate.Bytes) })},
+		{l.out + "msg/s", 7, true, 3, 0, ofLink(func(p *player) string { return rate(p.down.Rate.Messages) })},
+		{l.out + "B/s", 6, true, 3, 0, ofLink(func(p *player) string { return quantity(p.down.Rate.Bytes) })},
 		{"heard", 6, true, 6, 0, func(m *model, p *player) (string, style) {
 			if p.up.Last.IsZero() {
 				return m.look.none, faint
@@ -148,20 +143,17 @@ func (l *look) playerColumns() []column[player] {
 			return short(age), st
 		}},
 		{"resent", 7, true, 5, 0, func(m *model, p *player) (string, style) {
-			switch {
-			case !p.linked:
+			if !p.linked {
 				return m.look.none, faint
-			case p.resent() > 0:
-				return quantity(float64(p.resent())), warn
 			}
-			return "0", plain
+			return trouble(p.resent())
 		}},
-		{"lost", 6, true, 3, 0, ofLink(func(_ *model, p *player) string { return quantity(float64(p.up.Lost() + p.down.Lost())) })},
+		{"lost", 6, true, 3, 0, ofLink(func(p *player) string { return quantity(float64(p.up.Lost() + p.down.Lost())) })},
 		{"RTT", 7, true, 6, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt()) }},
 		{"RTT 95%", 7, true, 2, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt95()) }},
-		{"packets", 8, true, 2, 0, ofLink(func(_ *model, p *player) string { return quantity(float64(p.up.Datagrams + p.down.Datagrams)) })},
-		{"silence", 7, true, 1, 0, ofLink(func(_ *model, p *player) string { return short(p.up.Silence) })},
-		{"address", 21, false, 1, 47, ofLink(func(_ *model, p *player) string { return p.client.String() })},
+		{"packets", 8, true, 2, 0, ofLink(func(p *player) string { return quantity(float64(p.up.Datagrams + p.down.Datagrams)) })},
+		{"silence", 7, true, 1, 0, ofLink(func(p *player) string { return short(p.up.Silence) })},
+		{"address", 21, false, 1, 47, ofLink(func(p *player) string { return p.client.String() })},
 	}
 }
 

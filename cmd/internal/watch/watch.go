@@ -70,7 +70,6 @@ func (w *Flags) Captures(f *cli.Common, s cli.Streams, names []string) error {
 					_ = d.Close() // never fails
 				}
 				if pacer.Rest() {
-					pacer.Rewound()
 					d.Restart()
 					continue
 				}

@@ -1,5 +1,6 @@
-// Package canvas draws the lines of programs that take a whole terminal. No line
-// is wider than it may be. Text from the network has to be escaped before.
+// Package canvas holds what programs that take a whole terminal share: how they run,
+// ask and draw lines. No line is wider than it may be. Text from the network has to be
+// escaped before.
 package canvas
 
 import (
