@@ -66,12 +66,43 @@ func above(path string) bool {
 type checker struct {
 	fset     *token.FileSet
 	importer types.Importer
+	raw      map[string]int // uses of the raw characters of untrusted text, by package
+}
+
+// rawUses lists the packages that may use the raw characters of untrusted text, how
+// often at most, and what for.
+var rawUses = map[string]struct {
+	most int
+	why  string
+}{
+	"cmd/bcdissect":            {3, "query: OneLine escapes names, numbers are read"},
+	"cmd/internal/anonymize":   {3, "what is replaced"},
+	"cmd/internal/cli":         {3, "comparison with --player, OneLine escapes names in completions"},
+	"cmd/internal/query":       {1, "%q escapes it"},
+	"cmd/internal/server":      {1, "%q escapes it"},
+	"dissect":                  {1, "bytes of a description, which presenters escape"},
+	"dissect/conform":          {2, "names in explanations, which reports escape"},
+	"dissect/conform/diff":     {3, "keys of messages, for comparison"},
+	"dissect/conform/suite":    {17, "comparison; answers in explanations, which reports escape"},
+	"dissect/filter":           {5, "comparison"},
+	"dissect/internal/session": {1, "bytes of a description, which presenters escape"},
+	"dissect/key":              {1, "bytes of a value, which presenters escape"},
+	"dissect/match":            {3, "comparison; a name in a finding, which is untrusted itself"},
+	"dissect/measure":          {1, "comparison"},
+	"dissect/relay":            {5, "comparison; names for clients and server lists"},
+	"report/acmi":              {1, "a recording has its own rules"},
+	"report/ndjson":            {4, "JSON"},
+	"report/page":              {2, "the writer of the page's JSON escapes it"},
+	"report/table":             {2, "its width and its last dot"},
+	"report/tables":            {3, "Parquet and CSV"},
+	"report/verdicts":          {1, "XML, after visible"},
+	"report/wireshark":         {1, "comparison with the keys that have a field"},
 }
 
 func newChecker(all map[string]built) *checker {
 	fset := token.NewFileSet()
 	lookup := func(path string) (io.ReadCloser, error) { return os.Open(all[path].export) }
-	return &checker{fset, importer.ForCompiler(fset, "gc", lookup)}
+	return &checker{fset, importer.ForCompiler(fset, "gc", lookup), map[string]int{}}
 }
 
 func (c *checker) parse(name string, src any) (*ast.File, error) {
@@ -129,6 +160,9 @@ func (c *checker) check(path string, files []*ast.File) (found []string, err err
 					report(n, "a table by opcode; what it says belongs into the specs")
 				}
 			case *ast.CallExpr:
+				if f, ok := n.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Raw" && isUntrusted(info.Types[f.X].Type) {
+					c.raw[strings.TrimPrefix(path, modulePath+"/")]++
+				}
 				if unescaped(info, n) {
 					report(n, "untrusted text goes on as it is; use String for people, Raw for the rest")
 				}
@@ -359,6 +393,16 @@ func TestNoOpcodesAbove(t *testing.T) {
 		}
 		for _, f := range found {
 			t.Errorf("%s/%s", strings.TrimPrefix(path, modulePath+"/"), f)
+		}
+	}
+	for path, n := range c.raw {
+		if n > rawUses[path].most {
+			t.Errorf("%s uses Raw of untrusted text %d times, at most %d are listed: print the text itself, or say in rawUses what for", path, n, rawUses[path].most)
+		}
+	}
+	for path, use := range rawUses {
+		if c.raw[path] == 0 {
+			t.Errorf("%s uses no raw text (%s): remove it from rawUses", path, use.why)
 		}
 	}
 	if checked < 15 {

@@ -16,7 +16,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t := conformTables{page: newPage(o), r: r, reasons: map[string]string{}}
 	t.printf("host      %s", report.Escape(r.Host))
 	if r.Name != "" {
-		t.printf(" \"%s\"", report.Escape(r.Name))
+		t.printf(" \"%s\"", r.Name)
 	}
 	t.printf("\nprofile   %s\n", r.Profile)
 	group := ""

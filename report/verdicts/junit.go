@@ -54,7 +54,7 @@ func JUnit(w io.Writer, r *suite.Report) error {
 		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results), Failures: r.Count(suite.Fail),
 		Skipped: r.Count(suite.Skip) + r.Count(suite.NotSeen) + r.Count(suite.Known),
 		Properties: []junitProperty{
-			{"host", visible(r.Host)}, {"game", visible(r.Name)}, {"profile", r.Profile.String()}, {"begun", r.Begun.UTC().Format("2006-01-02T15:04:05Z")},
+			{"host", visible(r.Host)}, {"game", visible(r.Name.Raw())}, {"profile", r.Profile.String()}, {"begun", r.Begun.UTC().Format("2006-01-02T15:04:05Z")},
 		},
 	}
 	for i := range r.Results {

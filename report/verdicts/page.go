@@ -70,7 +70,7 @@ func Page(w io.Writer, r *suite.Report) error {
 	m.head(r.Host + ": conformance")
 	m.text("<h1>", r.Host, "")
 	if r.Name != "" {
-		m.text(" “", r.Name, "”")
+		m.text(" “", r.Name.String(), "”")
 	}
 	m.text(": conformance</h1>\n<p>Profile ", r.Profile.String(), "")
 	m.text(", ", r.Begun.UTC().Format("2006-01-02 15:04:05 UTC"), "")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
@@ -17,7 +18,7 @@ import (
 // A Report is the JSON of a run.
 type Report struct {
 	Host    string         `json:"host"`
-	Name    string         `json:"name,omitempty"`
+	Name    wire.Untrusted `json:"name,omitempty"`
 	Profile string         `json:"profile"`
 	Begun   string         `json:"begun"`
 	Seconds float64        `json:"seconds"`

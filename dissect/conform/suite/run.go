@@ -141,7 +141,7 @@ func Run(d Driver, o Options) (*Report, error) {
 		return nil, err
 	}
 	name, _ := r.game.Get("hostname")
-	rep.Name = name.Raw()
+	rep.Name = name
 	if o.Master.IsValid() {
 		if err := d.Listen(o.Master); err != nil {
 			r.shut()

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // A Profile is a kind of host that a case is for.
@@ -247,7 +249,7 @@ func (r *Result) breaks(came []string, frames []int, documented bool) {
 type Report struct {
 	Host    string
 	Profile Profile
-	Name    string // of the game, as the host tells it
+	Name    wire.Untrusted // of the game, as the host tells it
 	Begun   time.Time
 	Took    time.Duration
 	Results []Result
