@@ -11,9 +11,9 @@ import (
 // the field's wire name, a pointer to its value, and its description. The value
 // stays unchanged if the message ends too early.
 
-// number moves a number, in as many bytes as its kind has, and shows it. It returns
-// v if the message ends too early.
-func (c *Codec) number(name string, kind Kind, names Names, doc string, v uint64) uint64 {
+// Numeric is a number of any kind that has one, in as many bytes as the kind has.
+// It returns v if the message ends too early.
+func (c *Codec) Numeric(name string, kind Kind, names Names, doc string, v uint64) uint64 {
 	off := c.Offset()
 	if c.fill != nil && !c.give(name, kind, names, -1) {
 		return v
@@ -56,52 +56,52 @@ func (f *Field) set(kind Kind, u uint64) {
 
 // U8 is a number from 0 to 255.
 func (c *Codec) U8(name string, p *uint8, doc string) {
-	*p = uint8(c.number(name, KindU8, nil, doc, uint64(*p)))
+	*p = uint8(c.Numeric(name, KindU8, nil, doc, uint64(*p)))
 }
 
 // U16 is a number from 0 to 65535.
 func (c *Codec) U16(name string, p *uint16, doc string) {
-	*p = uint16(c.number(name, KindU16, nil, doc, uint64(*p)))
+	*p = uint16(c.Numeric(name, KindU16, nil, doc, uint64(*p)))
 }
 
 // U32 is a number of 32 bits without sign.
 func (c *Codec) U32(name string, p *uint32, doc string) {
-	*p = uint32(c.number(name, KindU32, nil, doc, uint64(*p)))
+	*p = uint32(c.Numeric(name, KindU32, nil, doc, uint64(*p)))
 }
 
 // I32 is a number of 32 bits with sign.
 func (c *Codec) I32(name string, p *int32, doc string) {
-	*p = int32(c.number(name, KindI32, nil, doc, uint64(*p)))
+	*p = int32(c.Numeric(name, KindI32, nil, doc, uint64(*p)))
 }
 
 // I16 is a number of 16 bits with sign.
 func (c *Codec) I16(name string, p *int16, doc string) {
-	*p = int16(c.number(name, KindI16, nil, doc, uint64(*p)))
+	*p = int16(c.Numeric(name, KindI16, nil, doc, uint64(*p)))
 }
 
 // Bool8 is a byte that holds 0 or 1; other values are kept.
 func (c *Codec) Bool8(name string, p *uint8, doc string) {
-	*p = uint8(c.number(name, KindBool8, nil, doc, uint64(*p)))
+	*p = uint8(c.Numeric(name, KindBool8, nil, doc, uint64(*p)))
 }
 
 // Hash16 is a 16-bit digest.
 func (c *Codec) Hash16(name string, p *uint16, doc string) {
-	*p = uint16(c.number(name, KindHash16, nil, doc, uint64(*p)))
+	*p = uint16(c.Numeric(name, KindHash16, nil, doc, uint64(*p)))
 }
 
 // Hash32 is a 32-bit digest; names, if not nil, maps digests to their sources.
 func (c *Codec) Hash32(name string, p *uint32, names Names, doc string) {
-	*p = uint32(c.number(name, KindHash32, names, doc, uint64(*p)))
+	*p = uint32(c.Numeric(name, KindHash32, names, doc, uint64(*p)))
 }
 
 // Enum8 is a byte with named values.
 func Enum8[T ~uint8](c *Codec, name string, p *T, names Names, doc string) {
-	*p = T(c.number(name, KindEnum8, names, doc, uint64(*p)))
+	*p = T(c.Numeric(name, KindEnum8, names, doc, uint64(*p)))
 }
 
 // Enum32 is a 32-bit number with named values.
 func Enum32[T ~uint32](c *Codec, name string, p *T, names Names, doc string) {
-	*p = T(c.number(name, KindEnum32, names, doc, uint64(*p)))
+	*p = T(c.Numeric(name, KindEnum32, names, doc, uint64(*p)))
 }
 
 // Flags8 is a byte of flags; names are by bit number, nil if there are none.
@@ -115,38 +115,38 @@ func Flags8[T ~uint8](c *Codec, name string, p *T, names FlagNames, doc string) 
 		c.flags = names
 		n = &c.flags
 	}
-	*p = T(c.number(name, KindFlags8, n, doc, uint64(*p)))
+	*p = T(c.Numeric(name, KindFlags8, n, doc, uint64(*p)))
 }
 
 // Object is the id of a game object or subsystem.
 func (c *Codec) Object(name string, p *wire.ObjectID, doc string) {
-	*p = wire.ObjectID(c.number(name, KindObject, nil, doc, uint64(*p)))
+	*p = wire.ObjectID(c.Numeric(name, KindObject, nil, doc, uint64(*p)))
 }
 
 // F32 is an IEEE-754 single.
 func (c *Codec) F32(name string, p *wire.F32, doc string) {
-	*p = wire.F32(c.number(name, KindF32, nil, doc, uint64(*p)))
+	*p = wire.F32(c.Numeric(name, KindF32, nil, doc, uint64(*p)))
 }
 
 // CF16 is a 16-bit logarithmic float.
 func (c *Codec) CF16(name string, p *wire.CF16, doc string) {
-	*p = wire.CF16(c.number(name, KindCF16, nil, doc, uint64(*p)))
+	*p = wire.CF16(c.Numeric(name, KindCF16, nil, doc, uint64(*p)))
 }
 
 // Ratio8 is a share of a whole in 255ths.
 func (c *Codec) Ratio8(name string, p *uint8, doc string) {
-	*p = uint8(c.number(name, KindRatio8, nil, doc, uint64(*p)))
+	*p = uint8(c.Numeric(name, KindRatio8, nil, doc, uint64(*p)))
 }
 
 // Percent8 is a power setting in per cent; a negative one belongs to a system
 // that is switched off.
 func (c *Codec) Percent8(name string, p *int8, doc string) {
-	*p = int8(c.number(name, KindPercent8, nil, doc, uint64(*p)))
+	*p = int8(c.Numeric(name, KindPercent8, nil, doc, uint64(*p)))
 }
 
 // Power8 is a power setting with 204 for 100 per cent.
 func (c *Codec) Power8(name string, p *uint8, doc string) {
-	*p = uint8(c.number(name, KindPower8, nil, doc, uint64(*p)))
+	*p = uint8(c.Numeric(name, KindPower8, nil, doc, uint64(*p)))
 }
 
 // Dir3 is a direction of three bytes.
@@ -245,27 +245,27 @@ func (c *Codec) Ratios(name string, p *[]byte, n int, doc string) {
 
 // Str8 is text of at most 255 bytes in Windows-1252.
 func (c *Codec) Str8(name string, p *wire.Chars, doc string) {
-	c.counted(name, (*[]byte)(p), KindStr8, doc)
+	c.Counted(name, (*[]byte)(p), KindStr8, doc)
 }
 
 // Str16 is text of at most 65535 bytes in Windows-1252.
 func (c *Codec) Str16(name string, p *wire.Chars, doc string) {
-	c.counted(name, (*[]byte)(p), KindStr16, doc)
+	c.Counted(name, (*[]byte)(p), KindStr16, doc)
 }
 
 // Str32 is text in Windows-1252.
 func (c *Codec) Str32(name string, p *wire.Chars, doc string) {
-	c.counted(name, (*[]byte)(p), KindStr32, doc)
+	c.Counted(name, (*[]byte)(p), KindStr32, doc)
 }
 
 // Str32z is text in Windows-1252 with a final 00, which the length counts.
 func (c *Codec) Str32z(name string, p *wire.Chars, doc string) {
-	c.counted(name, (*[]byte)(p), KindStr32z, doc)
+	c.Counted(name, (*[]byte)(p), KindStr32z, doc)
 }
 
 // WStr32 is text in UTF-16LE; the length counts characters.
 func (c *Codec) WStr32(name string, p *wire.WideChars, doc string) {
-	c.counted(name, (*[]byte)(p), KindWStr32, doc)
+	c.Counted(name, (*[]byte)(p), KindWStr32, doc)
 }
 
 // lengthBytes returns the size of the length before a text of a kind.
@@ -279,9 +279,10 @@ func lengthBytes(kind Kind) int {
 	return 4
 }
 
-// counted moves a text with its length. If the text is incomplete the whole
-// field is absent: its length counts among the bytes left over.
-func (c *Codec) counted(name string, p *[]byte, kind Kind, doc string) {
+// Counted is a text of any kind that begins with its length. If the text is
+// incomplete the whole field is absent: its length counts among the bytes left
+// over.
+func (c *Codec) Counted(name string, p *[]byte, kind Kind, doc string) {
 	off, before := c.Offset(), c.err
 	if !c.gives(name, kind, nil) {
 		return

@@ -29,7 +29,7 @@ func (c *Codec) listSize(name string, kind Kind, n int) int {
 		return c.fillCount(name, size)
 	}
 	count := c.sizeOf(name)
-	return int(c.number(count.name, kind, nil, count.doc, uint64(n)))
+	return int(c.Numeric(count.name, kind, nil, count.doc, uint64(n)))
 }
 
 // ListN is a list of n elements; n comes from an earlier field or from the

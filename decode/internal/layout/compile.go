@@ -20,7 +20,7 @@ type definition struct {
 type field struct {
 	name   string
 	doc    string
-	kind   kind
+	kind   decode.Kind
 	conds  []cond
 	values *enumeration     // nil if they have no names
 	bits   decode.FlagNames // nil if they have no names
@@ -111,11 +111,11 @@ func (c *compiler) fields(defs []Field, outer *scope, more bool) ([]field, *Erro
 func (f *field) keys() []string {
 	all := []string{f.name}
 	switch {
-	case f.kind.enumerated():
+	case enumerated(f.kind):
 		all = append(all, f.name+"_name")
-	case f.kind == flags8:
+	case f.kind == decode.KindFlags8:
 		all = append(all, strings.TrimSuffix(f.name, "s")+"_names")
-	case f.kind == object:
+	case f.kind == decode.KindObject:
 		base := strings.TrimSuffix(f.name, "_id")
 		all = append(all, base+"_slot", base+"_name")
 	case f.kind == list && f.count != toEnd:
@@ -155,11 +155,11 @@ func (c *compiler) field(def *Field, s *scope, more bool) (f field, err *Error) 
 		return f, err
 	}
 	switch {
-	case f.kind == rest && c.inList > 0:
+	case f.kind == decode.KindBytes && c.inList > 0:
 		return f, fault(at("kind"), "%s: bytes reach to the end of the message and cannot be part of a list", where)
-	case f.kind == rest && more:
+	case f.kind == decode.KindBytes && more:
 		return f, fault(at("kind"), "%s: bytes reach to the end of the message, so nothing can follow", where)
-	case f.kind.nested():
+	case nested(f.kind):
 		err = c.nested(def, &f, where, s, more)
 	case len(def.Fields) > 0:
 		err = fault(at("field"), "%s: fields belong in a list or struct, and its kind is %s", where, def.Kind)
@@ -222,7 +222,7 @@ func least(fields []field) int {
 		case f.kind == list && f.count == byU16:
 			n += 2
 		default:
-			n += forms[f.kind].least
+			n += formOf(f.kind).least()
 		}
 	}
 	return n
@@ -232,9 +232,9 @@ func least(fields []field) int {
 func (c *compiler) values(def *Field, f *field, where string) *Error {
 	at := def.Lines.at
 	switch {
-	case len(def.Values) > 0 && !f.kind.enumerated():
+	case len(def.Values) > 0 && !enumerated(f.kind):
 		return fault(at("values"), "%s: values belong to an enum8 or enum32, and its kind is %s", where, def.Kind)
-	case len(def.Bits) > 0 && f.kind != flags8:
+	case len(def.Bits) > 0 && f.kind != decode.KindFlags8:
 		return fault(at("bits"), "%s: bits belong to flags8, and its kind is %s", where, def.Kind)
 	case len(def.Values) > maxValues:
 		return fault(at("values"), "%s: more than %d values have names", where, maxValues)
@@ -257,8 +257,8 @@ func (c *compiler) values(def *Field, f *field, where string) *Error {
 		if line == 0 {
 			line = at("values")
 		}
-		if v.Number < 0 || v.Number >= 1<<forms[f.kind].width {
-			return fault(line, "%s: the value %d does not fit an %s", where, v.Number, forms[f.kind].name)
+		if v.Number < 0 || v.Number >= 1<<formOf(f.kind).width {
+			return fault(line, "%s: the value %d does not fit an %s", where, v.Number, formOf(f.kind).name)
 		}
 		if i > 0 && f.values.values[i-1].Number == v.Number {
 			return fault(line, "%s: the value %d has two names", where, v.Number)
@@ -312,14 +312,14 @@ func (c *compiler) cond(text string, s *scope) (cd cond, reason string) {
 	if f == nil {
 		return cd, "there is no field " + strconv.Quote(name) + " before this one" + names.DidYouMean(name, s.names())
 	}
-	form := &forms[f.kind]
+	form := formOf(f.kind)
 	if form.width == 0 {
 		return cd, "a field of kind " + form.name + " cannot be compared"
 	}
 	cd.field = f.name
 	switch {
 	case right == "":
-		if f.kind != bit && f.kind != bool8 {
+		if f.kind != decode.KindBit && f.kind != decode.KindBool8 {
 			return cd, "write a value to compare with, such as " + name + " == 1"
 		}
 		cd.op = decode.OpDiffers // from 0
@@ -378,9 +378,9 @@ func (f *field) constant(text string) (v uint32, reason string) {
 			return 0, strconv.Quote(text) + " is neither a number nor the name of a value"
 		}
 	}
-	form := &forms[f.kind]
+	form := formOf(f.kind)
 	lo, hi := int64(0), int64(1)<<form.width-1
-	if form.signed {
+	if signed(f.kind) {
 		lo, hi = -hi/2-1, hi/2
 	}
 	if n < lo || n > hi {
@@ -392,11 +392,11 @@ func (f *field) constant(text string) (v uint32, reason string) {
 // mask returns the bits in a condition: a number, or the name of a bit.
 func (f *field) mask(text string) (v uint32, reason string) {
 	text = strings.TrimSpace(text)
-	if f.kind == bit || forms[f.kind].signed {
-		return 0, "a field of kind " + forms[f.kind].name + " has no flags"
+	if f.kind == decode.KindBit || signed(f.kind) {
+		return 0, "a field of kind " + formOf(f.kind).name + " has no flags"
 	}
 	if n, err := strconv.ParseUint(text, 0, 64); err == nil {
-		if n == 0 || n >= 1<<forms[f.kind].width {
+		if n == 0 || n >= 1<<formOf(f.kind).width {
 			return 0, "the field has no such bits"
 		}
 		return uint32(n), ""

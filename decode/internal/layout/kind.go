@@ -1,109 +1,93 @@
 package layout
 
-import "slices"
+import (
+	"slices"
 
-// A kind is the wire form of a field.
-type kind uint8
+	"github.com/bcdissect/bcdissect/decode"
+)
 
+// The kinds of fields that hold others, next to those of the codec.
 const (
-	u8 kind = iota
-	u16
-	u32
-	i16
-	i32
-	f32
-	bit
-	bool8
-	enum8
-	enum32
-	flags8
-	object
-	hash16
-	hash32
-	cf16
-	ratio8
-	percent8
-	power8
-	dir3
-	vec3
-	quat
-	cv4h
-	cv4f
-	str8
-	str16
-	str32
-	str32z
-	wstr32
-	wstrz
-	ipv4
-	rest // bytes
-	list
-	group // struct
-	kinds // not a kind
+	list decode.Kind = 255 - iota
+	group
 )
 
 // A form is the description of a kind.
 type form struct {
-	name   string
-	also   string // the kind's name in docs
-	least  int    // minimum bytes
-	width  int    // bits of the number in conditions; 0 if not comparable
-	signed bool
+	name  string
+	kind  decode.Kind
+	width int // bits of the number in conditions; 0 if not comparable
 }
 
-var forms = [kinds]form{
-	u8:       {name: "u8", least: 1, width: 8},
-	u16:      {name: "u16", least: 2, width: 16},
-	u32:      {name: "u32", least: 4, width: 32},
-	i16:      {name: "i16", least: 2, width: 16, signed: true},
-	i32:      {name: "i32", least: 4, width: 32, signed: true},
-	f32:      {name: "f32", least: 4},
-	bit:      {name: "bit", width: 1},
-	bool8:    {name: "bool8", least: 1, width: 8},
-	enum8:    {name: "enum8", least: 1, width: 8},
-	enum32:   {name: "enum32", least: 4, width: 32},
-	flags8:   {name: "flags8", least: 1, width: 8},
-	object:   {name: "object", also: "object id", least: 4, width: 32},
-	hash16:   {name: "hash16", least: 2, width: 16},
-	hash32:   {name: "hash32", least: 4, width: 32},
-	cf16:     {name: "cf16", least: 2},
-	ratio8:   {name: "ratio8", least: 1},
-	percent8: {name: "percent8", least: 1},
-	power8:   {name: "power8", least: 1},
-	dir3:     {name: "dir3", also: "cv3", least: 3},
-	vec3:     {name: "vec3", also: "3 f32", least: 12},
-	quat:     {name: "quat", also: "4 f32", least: 16},
-	cv4h:     {name: "cv4h", least: 5},
-	cv4f:     {name: "cv4f", least: 7},
-	str8:     {name: "str8", least: 1},
-	str16:    {name: "str16", least: 2},
-	str32:    {name: "str32", least: 4},
-	str32z:   {name: "str32z", least: 5},
-	wstr32:   {name: "wstr32", least: 4},
-	wstrz:    {name: "wstrz", also: "wide text, 00 00", least: 2},
-	ipv4:     {name: "ipv4", also: "IPv4", least: 4},
-	rest:     {name: "bytes"},
-	list:     {name: "list"},
-	group:    {name: "struct"},
+var forms = []form{
+	{"u8", decode.KindU8, 8},
+	{"u16", decode.KindU16, 16},
+	{"u32", decode.KindU32, 32},
+	{"i16", decode.KindI16, 16},
+	{"i32", decode.KindI32, 32},
+	{"f32", decode.KindF32, 0},
+	{"bit", decode.KindBit, 1},
+	{"bool8", decode.KindBool8, 8},
+	{"enum8", decode.KindEnum8, 8},
+	{"enum32", decode.KindEnum32, 32},
+	{"flags8", decode.KindFlags8, 8},
+	{"object", decode.KindObject, 32},
+	{"hash16", decode.KindHash16, 16},
+	{"hash32", decode.KindHash32, 32},
+	{"cf16", decode.KindCF16, 0},
+	{"ratio8", decode.KindRatio8, 0},
+	{"percent8", decode.KindPercent8, 0},
+	{"power8", decode.KindPower8, 0},
+	{"dir3", decode.KindDir3, 0},
+	{"vec3", decode.KindVec3, 0},
+	{"quat", decode.KindQuat, 0},
+	{"cv4h", decode.KindVec4h, 0},
+	{"cv4f", decode.KindVec4f, 0},
+	{"str8", decode.KindStr8, 0},
+	{"str16", decode.KindStr16, 0},
+	{"str32", decode.KindStr32, 0},
+	{"str32z", decode.KindStr32z, 0},
+	{"wstr32", decode.KindWStr32, 0},
+	{"wstrz", decode.KindWStrz, 0},
+	{"ipv4", decode.KindIPv4, 0},
+	{"bytes", decode.KindBytes, 0},
+	{"list", list, 0},
+	{"struct", group, 0},
 }
+
+// formOf returns the form of a kind.
+func formOf(k decode.Kind) *form {
+	return &forms[slices.IndexFunc(forms, func(f form) bool { return f.kind == k })]
+}
+
+// least returns the minimum bytes of a field that holds no others.
+func (f *form) least() int {
+	if nested(f.kind) {
+		return 0
+	}
+	n, _ := f.kind.Size()
+	return n
+}
+
+// signed reports whether the numbers of a kind have a sign.
+func signed(k decode.Kind) bool { return k == decode.KindI16 || k == decode.KindI32 }
 
 // Kinds returns the names of all kinds.
-func Kinds() []string {
-	all := make([]string, kinds)
-	for k := range forms {
-		all[k] = forms[k].name
+func Kinds() (all []string) {
+	for _, f := range forms {
+		all = append(all, f.name)
 	}
 	return all
 }
 
 // kindNamed returns the kind with the given name, either its own or that in
 // docs.
-func kindNamed(name string) (kind, bool) {
-	k := slices.IndexFunc(forms[:], func(f form) bool { return name != "" && (f.name == name || f.also == name) })
-	return kind(max(k, 0)), k >= 0
+func kindNamed(name string) (decode.Kind, bool) {
+	k := slices.IndexFunc(forms, func(f form) bool { return f.name == name || !nested(f.kind) && f.kind.String() == name })
+	return forms[max(k, 0)].kind, k >= 0
 }
 
-func (k kind) enumerated() bool { return k == enum8 || k == enum32 }
+func enumerated(k decode.Kind) bool { return k == decode.KindEnum8 || k == decode.KindEnum32 }
 
 // nested reports whether the kind contains fields.
-func (k kind) nested() bool { return k == list || k == group }
+func nested(k decode.Kind) bool { return k == list || k == group }

@@ -288,10 +288,10 @@ func random(r *rand.Rand, depth int, known []Field, last bool) []Field {
 			on := seen[r.Intn(len(seen))]
 			k, _ := kindNamed(on.Kind)
 			switch {
-			case forms[k].width == 0:
+			case formOf(k).width == 0:
 				f.When = append(f.When, "bytes remain")
-			case r.Intn(2) == 0 && !forms[k].signed && k != bit:
-				f.When = append(f.When, fmt.Sprintf("not %s & %d", on.Name, 1<<r.Intn(forms[k].width)))
+			case r.Intn(2) == 0 && !signed(k) && k != decode.KindBit:
+				f.When = append(f.When, fmt.Sprintf("not %s & %d", on.Name, 1<<r.Intn(formOf(k).width)))
 			default:
 				f.When = append(f.When, fmt.Sprintf("%s %s %d", on.Name, []string{"==", "!="}[r.Intn(2)], r.Intn(2)))
 			}

@@ -144,19 +144,13 @@ func (m *Dynamic) putText(c *decode.Codec, b []byte) {
 // value runs a field through the codec.
 func (m *Dynamic) value(c *decode.Codec, f *field) {
 	switch f.kind {
-	case u8, bool8, enum8, flags8, ratio8, percent8, power8:
-		m.byte(c, f)
-	case u16, i16, hash16, cf16:
-		m.short(c, f)
-	case u32, i32, f32, enum32, object, hash32:
-		m.long(c, f)
-	case bit:
+	case decode.KindBit:
 		v := m.get(c) != 0
 		c.Bit(f.name, &v, f.doc)
 		m.keep(c, f, number(v))
-	case dir3, vec3, quat, cv4h, cv4f:
+	case decode.KindDir3, decode.KindVec3, decode.KindQuat, decode.KindVec4h, decode.KindVec4f:
 		m.vector(c, f)
-	case ipv4:
+	case decode.KindIPv4:
 		n := m.get(c)
 		v := [4]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}
 		c.IPv4(f.name, &v, f.doc)
@@ -165,102 +159,52 @@ func (m *Dynamic) value(c *decode.Codec, f *field) {
 		m.list(c, f)
 	case group:
 		c.Struct(f.name, f.doc, func() { m.fields(c, f.fields) })
-	default:
+	case decode.KindStr8, decode.KindStr16, decode.KindStr32, decode.KindStr32z, decode.KindWStr32, decode.KindWStrz, decode.KindBytes:
 		m.string(c, f)
+	default:
+		v := uint32(c.Numeric(f.name, f.kind, f.names(c), f.doc, uint64(m.get(c))))
+		if f.kind == decode.KindI16 {
+			v = uint32(int16(v)) // conditions compare all 32 bits
+		}
+		m.keep(c, f, v)
 	}
 }
 
-// names returns the value names. It returns a plain nil for a nil *enumeration.
-func (f *field) names() decode.Names {
-	if f.values == nil {
+// names returns the names of the values or flags, a plain nil if there are none.
+// A describing visitor may keep those of flags.
+func (f *field) names(c *decode.Codec) decode.Names {
+	switch {
+	case f.values != nil:
+		return f.values
+	case f.bits == nil:
 		return nil
+	case c.Describing():
+		return f.bits
 	}
-	return f.values
-}
-
-func (m *Dynamic) byte(c *decode.Codec, f *field) {
-	v := uint8(m.get(c))
-	switch f.kind {
-	case bool8:
-		c.Bool8(f.name, &v, f.doc)
-	case enum8:
-		decode.Enum8(c, f.name, &v, f.names(), f.doc)
-	case flags8:
-		decode.Flags8(c, f.name, &v, f.bits, f.doc)
-	case ratio8:
-		c.Ratio8(f.name, &v, f.doc)
-	case percent8:
-		s := int8(v)
-		c.Percent8(f.name, &s, f.doc)
-		v = uint8(s)
-	case power8:
-		c.Power8(f.name, &v, f.doc)
-	default:
-		c.U8(f.name, &v, f.doc)
-	}
-	m.keep(c, f, uint32(v))
-}
-
-func (m *Dynamic) short(c *decode.Codec, f *field) {
-	v := uint16(m.get(c))
-	switch f.kind {
-	case i16:
-		s := int16(v)
-		c.I16(f.name, &s, f.doc)
-		m.keep(c, f, uint32(s)) // conditions compare all 32 bits
-		return
-	case hash16:
-		c.Hash16(f.name, &v, f.doc)
-	case cf16:
-		c.CF16(f.name, (*wire.CF16)(&v), f.doc)
-	default:
-		c.U16(f.name, &v, f.doc)
-	}
-	m.keep(c, f, uint32(v))
-}
-
-func (m *Dynamic) long(c *decode.Codec, f *field) {
-	v := m.get(c)
-	switch f.kind {
-	case i32:
-		s := int32(v)
-		c.I32(f.name, &s, f.doc)
-		v = uint32(s)
-	case f32:
-		c.F32(f.name, (*wire.F32)(&v), f.doc)
-	case enum32:
-		decode.Enum32(c, f.name, &v, f.names(), f.doc)
-	case object:
-		c.Object(f.name, (*wire.ObjectID)(&v), f.doc)
-	case hash32:
-		c.Hash32(f.name, &v, nil, f.doc)
-	default:
-		c.U32(f.name, &v, f.doc)
-	}
-	m.keep(c, f, v)
+	return &f.bits
 }
 
 // vector moves a field made of a direction, several floats, or both, each in a
 // cell.
 func (m *Dynamic) vector(c *decode.Codec, f *field) {
 	switch f.kind {
-	case dir3:
+	case decode.KindDir3:
 		v := direction(m.get(c))
 		c.Dir3(f.name, &v, f.doc)
 		m.put(c, directionCell(v))
-	case cv4h:
+	case decode.KindVec4h:
 		from := m.cell
 		v := wire.Vec4h{Dir: direction(m.getAt(c, from)), Len: wire.CF16(m.getAt(c, from+1))}
 		c.Vec4h(f.name, &v, f.doc)
 		m.put(c, directionCell(v.Dir))
 		m.put(c, uint32(v.Len))
-	case cv4f:
+	case decode.KindVec4f:
 		from := m.cell
 		v := wire.Vec4f{Dir: direction(m.getAt(c, from)), Len: wire.F32(m.getAt(c, from+1))}
 		c.Vec4f(f.name, &v, f.doc)
 		m.put(c, directionCell(v.Dir))
 		m.put(c, uint32(v.Len))
-	case quat:
+	case decode.KindQuat:
 		var v [4]wire.F32
 		m.getFloats(c, v[:])
 		c.Quat(f.name, &v, f.doc)
@@ -301,20 +245,12 @@ func (m *Dynamic) string(c *decode.Codec, f *field) {
 // text moves a text or bytes.
 func (f *field) text(c *decode.Codec, b *[]byte) {
 	switch f.kind {
-	case str8:
-		c.Str8(f.name, (*wire.Chars)(b), f.doc)
-	case str16:
-		c.Str16(f.name, (*wire.Chars)(b), f.doc)
-	case str32:
-		c.Str32(f.name, (*wire.Chars)(b), f.doc)
-	case str32z:
-		c.Str32z(f.name, (*wire.Chars)(b), f.doc)
-	case wstr32:
-		c.WStr32(f.name, (*wire.WideChars)(b), f.doc)
-	case wstrz:
+	case decode.KindWStrz:
 		c.WStrz(f.name, b, f.doc)
-	default:
+	case decode.KindBytes:
 		c.Bytes(f.name, b, f.doc)
+	default:
+		c.Counted(f.name, b, f.kind, f.doc)
 	}
 }
 
