@@ -32,27 +32,14 @@ type lap struct {
 	silenceAt time.Time
 }
 
-// counts returns the link's counts so far.
-func (l *link) counts() Lap {
-	return Lap{
-		Datagrams: l.Datagrams, Bytes: l.Bytes, Messages: l.Messages, Reliable: l.Reliable(), Repeated: l.Repeated(), Duplicates: l.Duplicates(),
-		Acknowledged: l.Acknowledged(), Late: l.Late(), Lost: l.Lost(),
-	}
-}
-
 // endLap returns the lap and begins the next.
 func (l *link) endLap() Lap {
-	out, was := l.counts(), &l.lap.before
+	out, was := Lap{Datagrams: l.Datagrams, Bytes: l.Bytes, Messages: l.Messages, Class: l.Both()}, &l.lap.before
 	next := lap{before: out}
 	out.Datagrams -= was.Datagrams
 	out.Bytes -= was.Bytes
 	out.Messages -= was.Messages
-	out.Reliable -= was.Reliable
-	out.Repeated -= was.Repeated
-	out.Duplicates -= was.Duplicates
-	out.Acknowledged -= was.Acknowledged
-	out.Late -= was.Late
-	out.Lost -= was.Lost
+	out.Class.add(&was.Class, -1)
 	out.RTTs, out.RTT, out.RTTMax = l.lap.rtt.n, l.lap.rtt.value(), l.lap.rttMax
 	out.Updates, out.Silence, out.SilenceAt = l.lap.updates, l.lap.silence, l.lap.silenceAt
 	l.lap = next

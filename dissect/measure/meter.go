@@ -60,33 +60,30 @@ type Link struct {
 // A Class counts the reliable messages of a sequence space. A fragment counts
 // as a message.
 type Class struct {
-	Reliable     int64 `json:"reliable"`        // messages, repetitions included
-	Repeated     int64 `json:"retransmissions"` // repetitions
-	Duplicates   int64 `json:"duplicates"`      // retransmissions of acknowledged messages, which the receiver had already
-	Acknowledged int64 `json:"acknowledged"`    // acknowledged messages, each once
-	Lost         int64 `json:"lost"`            // sequence numbers between the first and the last that never came
-	Late         int64 `json:"late"`            // sequence numbers that came after a higher one
+	Reliable     int64 `json:"reliable" table:"reliable_messages" doc:"messages that ask for an acknowledgement, retransmissions included"`
+	Repeated     int64 `json:"retransmissions" table:"=" doc:"of them, retransmissions"`
+	Duplicates   int64 `json:"duplicates" table:"=" doc:"retransmissions of messages that had been acknowledged"` // the receiver had them already
+	Acknowledged int64 `json:"acknowledged" table:"=" doc:"messages acknowledged for the first time"`
+	Lost         int64 `json:"lost" table:"=" doc:"missing sequence numbers; negative if more came late than were missed"` // between the first and the last
+	Late         int64 `json:"late" table:"=" doc:"sequence numbers that came after a higher one"`
 }
 
-// Reliable returns the reliable messages of both classes, repetitions included.
-func (l *Link) Reliable() int64 { return l.Control.Reliable + l.Data.Reliable }
+// add adds the counts of another class, or takes them away if sign is -1.
+func (c *Class) add(o *Class, sign int64) {
+	c.Reliable += sign * o.Reliable
+	c.Repeated += sign * o.Repeated
+	c.Duplicates += sign * o.Duplicates
+	c.Acknowledged += sign * o.Acknowledged
+	c.Lost += sign * o.Lost
+	c.Late += sign * o.Late
+}
 
-// Repeated returns the repetitions of both classes.
-func (l *Link) Repeated() int64 { return l.Control.Repeated + l.Data.Repeated }
-
-// Duplicates returns the retransmissions of acknowledged messages of both
-// classes.
-func (l *Link) Duplicates() int64 { return l.Control.Duplicates + l.Data.Duplicates }
-
-// Acknowledged returns the messages of both classes that were acknowledged.
-func (l *Link) Acknowledged() int64 { return l.Control.Acknowledged + l.Data.Acknowledged }
-
-// Lost returns the sequence numbers of both classes that never came.
-func (l *Link) Lost() int64 { return l.Control.Lost + l.Data.Lost }
-
-// Late returns the sequence numbers of both classes that came after a higher
-// one.
-func (l *Link) Late() int64 { return l.Control.Late + l.Data.Late }
+// Both returns the sums of both classes.
+func (l *Link) Both() Class {
+	sum := l.Control
+	sum.add(&l.Data, 1)
+	return sum
+}
 
 // An RTT tells how much time passed at the place of the capture between
 // reliable messages and their first acknowledgements. Messages that were sent
@@ -301,21 +298,16 @@ type Lap struct {
 	Index        int            `table:"player" as:"index" doc:"as in [records]"`         // -1 if it is not known
 	Player       wire.Untrusted `table:"player_name,omitempty" doc:"name of that player"` // the latest one
 
-	Datagrams    int64         `table:"datagrams" doc:"sent"`
-	Bytes        int64         `table:"bytes" doc:"of UDP payload"`
-	Messages     int64         `table:"messages" doc:"transport messages"`
-	Reliable     int64         `table:"reliable_messages" doc:"messages that ask for an acknowledgement, retransmissions included"` // of both classes
-	Repeated     int64         `table:"retransmissions" doc:"of them, retransmissions"`
-	Duplicates   int64         `table:"duplicates" doc:"retransmissions of messages that had been acknowledged"`
-	Acknowledged int64         `table:"acknowledged" doc:"messages acknowledged for the first time"`
-	Lost         int64         `table:"lost" doc:"missing sequence numbers; negative if more came late than were missed"`
-	Late         int64         `table:"late" doc:"sequence numbers that came after a higher one"`
-	RTTs         int64         `table:"rtt_n" doc:"round trips measured"`
-	RTT          time.Duration `table:"rtt_ms_mean,omitempty" as:"millis" doc:"their mean in milliseconds"` // 0 if none was measured
-	RTTMax       time.Duration `table:"rtt_ms_max,omitempty" as:"millis" doc:"the longest"`
-	Silence      time.Duration `table:"silence_ms_longest,omitempty" as:"millis" doc:"longest silence that ended in these seconds"`
-	SilenceAt    time.Time     `table:"silence_at" if:"Silence" doc:"when it began"`
-	Updates      int64         `table:"updates" doc:"ship updates sent"`
+	Datagrams int64         `table:"datagrams" doc:"sent"`
+	Bytes     int64         `table:"bytes" doc:"of UDP payload"`
+	Messages  int64         `table:"messages" doc:"transport messages"`
+	Class                   // of both classes
+	RTTs      int64         `table:"rtt_n" doc:"round trips measured"`
+	RTT       time.Duration `table:"rtt_ms_mean,omitempty" as:"millis" doc:"their mean in milliseconds"` // 0 if none was measured
+	RTTMax    time.Duration `table:"rtt_ms_max,omitempty" as:"millis" doc:"the longest"`
+	Silence   time.Duration `table:"silence_ms_longest,omitempty" as:"millis" doc:"longest silence that ended in these seconds"`
+	SilenceAt time.Time     `table:"silence_at" if:"Silence" doc:"when it began"`
+	Updates   int64         `table:"updates" doc:"ship updates sent"`
 }
 
 // Laps yields the traffic of each link since the last call, in no order.

@@ -189,13 +189,13 @@ func TestRoundTrips(t *testing.T) {
 	about(t, "95%", to.RTT.P95, 300*time.Millisecond)       // the fifth
 	check(t, "data", to.Data, Class{Reliable: 11, Repeated: 2, Duplicates: 1, Acknowledged: 7})
 	check(t, "control", to.Control, Class{Reliable: 1, Acknowledged: 1})
-	check(t, "duplicates", to.Duplicates(), 1)
+	check(t, "duplicates", to.Both().Duplicates, 1)
 	check(t, "acks", to.Acks, 3)
 	check(t, "n from the host", from.RTT.N, 2)
 	check(t, "min from the host", from.RTT.Min, 31*time.Millisecond)
 	check(t, "max from the host", from.RTT.Max, 6301*time.Millisecond)
 	check(t, "acks from the host", from.Acks, 13)
-	check(t, "acknowledged from the host", from.Acknowledged(), 2)
+	check(t, "acknowledged from the host", from.Both().Acknowledged, 2)
 }
 
 func TestOneRoundTripIsExact(t *testing.T) {
@@ -222,7 +222,7 @@ func TestRepeatedAcknowledgementOfAnOldNumber(t *testing.T) {
 	check(t, "n", from.RTT.N, 2)
 	check(t, "min", from.RTT.Min, 40*time.Millisecond)
 	check(t, "max", from.RTT.Max, 50*time.Millisecond)
-	check(t, "acknowledged", from.Acknowledged(), 3)
+	check(t, "acknowledged", from.Both().Acknowledged, 3)
 }
 
 // Losses follow from the numbers of the records.
@@ -238,7 +238,7 @@ func TestLosses(t *testing.T) {
 	to, from := p.both(t)
 	check(t, "data", to.Data, Class{Reliable: 5, Lost: 1, Late: 2})
 	check(t, "control", to.Control, Class{Reliable: 1, Lost: 1})
-	check(t, "both", [2]int64{to.Lost(), to.Late()}, [2]int64{2, 2})
+	check(t, "both", [2]int64{to.Both().Lost, to.Both().Late}, [2]int64{2, 2})
 	check(t, "from the host", from.Data, Class{Reliable: 1, Lost: 3})
 }
 
@@ -269,8 +269,8 @@ func TestLossesAgreeWithNotes(t *testing.T) {
 			})
 			var got, came int64
 			for _, l := range m.Links() {
-				got += l.Lost()
-				came += l.Late()
+				got += l.Both().Lost
+				came += l.Both().Late
 			}
 			check(t, "lost", got, missing-late)
 			check(t, "late", came, late)
@@ -294,7 +294,7 @@ func TestRepetitionsAreNoNews(t *testing.T) {
 	p.ms(301, fromHost, data(200))
 	_, from := p.both(t)
 	check(t, "data", from.Data, Class{Reliable: 203, Repeated: 2})
-	check(t, "repeated", from.Repeated(), 2)
+	check(t, "repeated", from.Both().Repeated, 2)
 }
 
 func TestRestart(t *testing.T) {
@@ -319,8 +319,8 @@ func TestRestart(t *testing.T) {
 	check(t, "restarts", to.Restarts, 1)
 	check(t, "restarts from the host", from.Restarts, 1)
 	check(t, "player", to.Player, "Spock")
-	check(t, "lost", to.Lost(), 0)
-	check(t, "lost from the host", from.Lost(), 1)
+	check(t, "lost", to.Both().Lost, 0)
+	check(t, "lost from the host", from.Both().Lost, 1)
 	check(t, "round trips", to.RTT, RTT{N: 1, Min: 40e6, Median: 40e6, P95: 40e6, Max: 40e6, MaxAt: to.RTT.MaxAt})
 	check(t, "round trips from the host", from.RTT, RTT{N: 1, Min: 10e6, Median: 10e6, P95: 10e6, Max: 10e6, MaxAt: from.RTT.MaxAt})
 	check(t, "silence", to.Silence, 50*time.Millisecond)
@@ -372,7 +372,7 @@ func TestTraffic(t *testing.T) {
 	check(t, "datagrams", l.Datagrams, 8)
 	check(t, "bytes", l.Bytes, 5*10+400+3+3)
 	check(t, "messages", l.Messages, 9)
-	check(t, "reliable", l.Reliable(), 2)
+	check(t, "reliable", l.Both().Reliable, 2)
 	check(t, "silence", l.Silence, 7*time.Second)
 	check(t, "keepalives", l.Keepalives, 5)
 	check(t, "mean", l.KeepaliveMean, 6*time.Second)
@@ -614,7 +614,7 @@ func verify(tb testing.TB, m *Meter) {
 			}
 		}
 		r := l.RTT
-		if r.N > l.Acknowledged() || r.Min < 0 || r.Min > r.Median || r.Median > r.P95 || r.P95 > r.Max {
+		if r.N > l.Both().Acknowledged || r.Min < 0 || r.Min > r.Median || r.Median > r.P95 || r.P95 > r.Max {
 			tb.Fatalf("round trips: %+v", r)
 		}
 		if l.Silence < 0 || l.KeepaliveMean < 0 || l.KeepaliveMean > l.KeepaliveMax {
@@ -742,8 +742,8 @@ func TestCapturesAgreeWithTally(t *testing.T) {
 			var messages, reliable, repeated, acks, datagrams, updates int64
 			for _, l := range m.Links() {
 				messages += l.Messages
-				reliable += l.Reliable()
-				repeated += l.Repeated()
+				reliable += l.Both().Reliable
+				repeated += l.Both().Repeated
 				acks += l.Acks
 				datagrams += l.Datagrams
 			}

@@ -56,9 +56,10 @@ func Qualities(links []Link) []Quality {
 		}
 		q := &all[len(all)-1]
 		q.RTT = packet.Sum(q.RTT, l.RTT.Median)
-		q.Reliable += l.Reliable() - l.Repeated()
-		q.Resent += l.Repeated()
-		q.Lost += l.Lost()
+		sums := l.Both()
+		q.Reliable += sums.Reliable - sums.Repeated
+		q.Resent += sums.Repeated
+		q.Lost += sums.Lost
 		if l.Dir == dissect.ToHost {
 			q.Silence, q.SilenceAt = l.Silence, l.SilenceAt
 		}

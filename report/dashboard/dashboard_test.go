@@ -219,7 +219,7 @@ func TestLinksAndShips(t *testing.T) {
 		row := fmt.Sprint(fields(large, fmt.Sprintf("%-10s %s", l.Player, report.Way(l.Dir, "", false))))
 		rtt, _ := millis(m, l.RTT.Median)
 		most, _ := millis(m, l.RTT.Max)
-		for _, want := range []string{rtt, most, fmt.Sprintf(" %d %d %d %d ", l.Repeated(), l.Duplicates(), l.Lost(), l.Late()), short(l.Silence), l.Client.String()} {
+		for _, want := range []string{rtt, most, fmt.Sprintf(" %d %d %d %d ", l.Both().Repeated, l.Both().Duplicates, l.Both().Lost, l.Both().Late), short(l.Silence), l.Client.String()} {
 			if !strings.Contains(row, want) {
 				t.Errorf("%s %s: got %s, want %s", l.Player, l.Dir, row, want)
 			}

@@ -14,8 +14,8 @@ import (
 var linkOrders = []order[measure.Link]{
 	{"player", byName(func(l *measure.Link) string { return l.Player.String() })},
 	{"RTT", most(func(l *measure.Link) time.Duration { return l.RTT.Median })},
-	{"resent", most((*measure.Link).Repeated)},
-	{"lost", most((*measure.Link).Lost)},
+	{"resent", most(func(l *measure.Link) int64 { return l.Both().Repeated })},
+	{"lost", most(func(l *measure.Link) int64 { return l.Both().Lost })},
 	{"silence", most(func(l *measure.Link) time.Duration { return l.Silence })},
 }
 
@@ -61,10 +61,10 @@ func (l *look) linkColumns() []column[measure.Link] {
 		{"RTT", 7, true, 8, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.Median) }},
 		{"95%", 7, true, 7, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.P95) }},
 		{"most", 7, true, 4, 0, func(m *model, r *link) (string, style) { return millis(m, r.RTT.Max) }},
-		{"resent", 7, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Repeated()) }},
-		{"twice", 6, true, 6, 0, func(_ *model, r *link) (string, style) { return trouble(r.Duplicates()) }},
-		{"lost", 5, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Lost()) }},
-		{"late", 5, true, 3, 0, func(_ *model, r *link) (string, style) { return trouble(r.Late()) }},
+		{"resent", 7, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Both().Repeated) }},
+		{"twice", 6, true, 6, 0, func(_ *model, r *link) (string, style) { return trouble(r.Both().Duplicates) }},
+		{"lost", 5, true, 8, 0, func(_ *model, r *link) (string, style) { return trouble(r.Both().Lost) }},
+		{"late", 5, true, 3, 0, func(_ *model, r *link) (string, style) { return trouble(r.Both().Late) }},
 		{"silence", 8, true, 6, 0, known(func(r *link) (string, bool) { return short(r.Silence), r.Silence != 0 })},
 		{"alive", 6, true, 5, 0, func(_ *model, r *link) (string, style) { return quantity(float64(r.Keepalives)), plain }},
 		{"every", 6, true, 5, 0, known(func(r *link) (string, bool) { return short(r.KeepaliveMean), r.KeepaliveMean != 0 })},

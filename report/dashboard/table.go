@@ -58,7 +58,7 @@ func sorted[T any](m *model, p pane, rows []T, orders []order[T]) ([]T, string) 
 }
 
 // resent returns the repetitions in both directions.
-func (p *player) resent() int64 { return p.up.Repeated() + p.down.Repeated() }
+func (p *player) resent() int64 { return p.up.Both().Repeated + p.down.Both().Repeated }
 
 // rtt returns the time from one end to the other and back, 0 if nothing was
 // measured. Each direction is measured from the place of the capture on, so
@@ -148,7 +148,7 @@ func (l *look) playerColumns() []column[player] {
 			}
 			return trouble(p.resent())
 		}},
-		{"lost", 6, true, 3, 0, ofLink(func(p *player) string { return quantity(float64(p.up.Lost() + p.down.Lost())) })},
+		{"lost", 6, true, 3, 0, ofLink(func(p *player) string { return quantity(float64(p.up.Both().Lost + p.down.Both().Lost)) })},
 		{"RTT", 7, true, 6, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt()) }},
 		{"RTT 95%", 7, true, 2, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt95()) }},
 		{"packets", 8, true, 2, 0, ofLink(func(p *player) string { return quantity(float64(p.up.Datagrams + p.down.Datagrams)) })},

@@ -58,9 +58,7 @@ func Network(w io.Writer, m *measure.Meter) error {
 		n := networkLink{
 			Link: &l, Data: l.Data, Control: l.Control, Acks: l.Acks, RTT: l.RTT,
 			Keepalives: l.Keepalives, KeepaliveMean: l.KeepaliveMean, KeepaliveMax: l.KeepaliveMax,
-			Class: measure.Class{
-				Reliable: l.Reliable(), Repeated: l.Repeated(), Duplicates: l.Duplicates(), Acknowledged: l.Acknowledged(), Lost: l.Lost(), Late: l.Late(),
-			},
+			Class: l.Both(),
 		}
 		if l.Datagrams > 1 && !l.First.IsZero() {
 			n.Silence = &l.Silence

@@ -273,8 +273,8 @@ func (n *networkTables) links(links []measure.Link, heads []string, cells func(*
 
 func (n *networkTables) trafficCells(l *measure.Link) []string {
 	return []string{
-		count(l.Datagrams), count(l.Bytes), count(l.Messages), count(l.Reliable()),
-		n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Duplicates(), yellow), n.bad(l.Lost(), red), n.bad(l.Late(), yellow), count(l.Acks),
+		count(l.Datagrams), count(l.Bytes), count(l.Messages), count(l.Both().Reliable),
+		n.bad(l.Data.Repeated, yellow), n.bad(l.Control.Repeated, yellow), n.bad(l.Both().Duplicates, yellow), n.bad(l.Both().Lost, red), n.bad(l.Both().Late, yellow), count(l.Acks),
 	}
 }
 
