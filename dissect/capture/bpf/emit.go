@@ -64,18 +64,25 @@ func (e *emitter) node(n *node) {
 	if e.place[n.id] != 0 {
 		return
 	}
-	switch n {
-	case e.g.accept:
-		e.write(bpf.RetConstant{Val: e.snap})
-	case e.g.reject:
-		e.write(bpf.RetConstant{})
-	default:
+	if !e.end(n) {
 		e.node(n.yes)
 		e.node(n.no)
 		e.jump(n)
 		e.load(n.test.field, e.held[n.id])
 	}
 	e.place[n.id] = len(e.prog)
+}
+
+// end writes one of the two end nodes. It reports false for others.
+func (e *emitter) end(n *node) bool {
+	ret := bpf.RetConstant{}
+	if n == e.g.accept {
+		ret.Val = e.snap
+	} else if n != e.g.reject {
+		return false
+	}
+	e.write(ret)
+	return true
 }
 
 // maxSkip is the reach of a conditional jump.
@@ -98,12 +105,7 @@ func (e *emitter) skip(to *node) int { return len(e.prog) - e.place[to.id] }
 
 // bridge writes a jump to a node, and makes it the node's place.
 func (e *emitter) bridge(to *node) {
-	switch to {
-	case e.g.accept:
-		e.write(bpf.RetConstant{Val: e.snap})
-	case e.g.reject:
-		e.write(bpf.RetConstant{})
-	default:
+	if !e.end(to) {
 		e.write(bpf.Jump{Skip: uint32(e.skip(to))})
 	}
 	e.place[to.id] = len(e.prog)

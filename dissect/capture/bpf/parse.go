@@ -74,7 +74,7 @@ func (p *parser) refuse(t token, format string, args ...any) error {
 }
 
 func (p *parser) parse() (expr, error) {
-	e, err := p.chain(qual{})
+	e, err := p.chain(qual{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -96,29 +96,21 @@ func (p *parser) unwanted(t token, last string) error {
 	return p.want(t, "and, or or "+last)
 }
 
-// chain parses conditions joined by and and or. Each condition inherits the
-// qualifiers of the previous one, the first one those of before.
-func (p *parser) chain(before qual) (expr, error) {
-	e, q, err := p.term(before)
-	if err != nil {
-		return nil, err
-	}
-	for p.peek().kind == and || p.peek().kind == or {
+// chain parses operands joined by and and or. Each inherits the qualifiers of the
+// previous one, the first one those of q.
+func (p *parser) chain(q qual, values bool) (expr, error) {
+	e, q, err := p.operand(q, values)
+	for err == nil && (p.peek().kind == and || p.peek().kind == or) {
 		join := conj
 		if p.next().kind == or {
 			join = disj
 		}
-		operand := p.term
-		if p.beginsValue() {
-			operand = p.values
+		left := e
+		if e, q, err = p.operand(q, values || p.beginsValue()); err == nil {
+			e = join(left, e)
 		}
-		var right expr
-		if right, q, err = operand(q); err != nil {
-			return nil, err
-		}
-		e = join(e, right)
 	}
-	return e, nil
+	return e, err
 }
 
 // beginsValue reports whether a value follows, skipping parentheses and
@@ -134,17 +126,6 @@ func (p *parser) beginsValue() bool {
 	return false
 }
 
-// enter counts a nesting level until leave.
-func (p *parser) enter(t token) error {
-	p.depth++
-	if p.depth > MaxDepth {
-		return p.refuse(t, "more than %d nested parentheses and negations", MaxDepth)
-	}
-	return nil
-}
-
-func (p *parser) leave() { p.depth-- }
-
 func (p *parser) close(open token) error {
 	switch t := p.next(); t.kind {
 	case closing:
@@ -156,34 +137,35 @@ func (p *parser) close(open token) error {
 	}
 }
 
-// term parses one condition, a negated one, or several in parentheses.
-func (p *parser) term(before qual) (expr, qual, error) {
+// operand parses a condition, a negated one, or several in parentheses. If values
+// is set, these are values with the qualifiers of q.
+func (p *parser) operand(q qual, values bool) (expr, qual, error) {
 	t := p.next()
-	switch t.kind {
-	case not:
-		if err := p.enter(t); err != nil {
-			return nil, before, err
+	switch {
+	case t.kind == not || t.kind == opening:
+		if p.depth++; p.depth > MaxDepth {
+			return nil, q, p.refuse(t, "more than %d nested parentheses and negations", MaxDepth)
 		}
-		defer p.leave()
-		e, q, err := p.term(before)
-		return neg(e), q, err
-	case opening:
-		if err := p.enter(t); err != nil {
-			return nil, before, err
+		defer func() { p.depth-- }()
+		if t.kind == not {
+			e, q, err := p.operand(q, values)
+			return neg(e), q, err
 		}
-		defer p.leave()
-		e, err := p.chain(before)
-		if err != nil {
-			return nil, before, err
+		e, err := p.chain(q, values)
+		if err == nil {
+			err = p.close(t)
 		}
-		return e, before, p.close(t) // qualifiers inside do not apply outside
-	case word:
+		return e, q, err // qualifiers inside do not apply outside
+	case values:
+		e, err := p.value(q, t)
+		return e, q, err
+	case t.kind == word:
 		p.at--
 		return p.primitive()
-	case value:
-		return nil, before, p.bare(t)
+	case t.kind == value:
+		return nil, q, p.bare(t)
 	default:
-		return nil, before, p.want(t, "a condition, such as udp port 22101")
+		return nil, q, p.want(t, "a condition, such as udp port 22101")
 	}
 }
 
@@ -220,7 +202,7 @@ func (p *parser) primitive() (expr, qual, error) {
 		}
 		return nil, q, p.unknown(t)
 	}
-	return p.values(q)
+	return p.operand(q, true)
 }
 
 // sides parses the second of two sides, if present.
@@ -257,44 +239,6 @@ func (p *parser) unknown(t token) error {
 		return p.refuse(t, "%v is written in lower case: %s", t, lower)
 	}
 	return p.refuse(t, "%v is not supported; there are %s", t, keywords)
-}
-
-// values parses one value, a negated one, or several in parentheses, all with
-// the same qualifiers.
-func (p *parser) values(q qual) (expr, qual, error) {
-	t := p.next()
-	switch t.kind {
-	case not:
-		if err := p.enter(t); err != nil {
-			return nil, q, err
-		}
-		defer p.leave()
-		e, _, err := p.values(q)
-		return neg(e), q, err
-	case opening:
-		if err := p.enter(t); err != nil {
-			return nil, q, err
-		}
-		defer p.leave()
-		e, _, err := p.values(q)
-		for err == nil && (p.peek().kind == and || p.peek().kind == or) {
-			join := conj
-			if p.next().kind == or {
-				join = disj
-			}
-			var right expr
-			if right, _, err = p.values(q); err == nil {
-				e = join(e, right)
-			}
-		}
-		if err != nil {
-			return nil, q, err
-		}
-		return e, q, p.close(t)
-	default:
-		e, err := p.value(q, t)
-		return e, q, err
-	}
 }
 
 // value returns the condition for a single value.
