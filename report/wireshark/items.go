@@ -24,13 +24,23 @@ func (a *Annotator) line(f *field) []byte {
 	return append(append(b, f.name...), ": "...)
 }
 
-// putNumber adds a field with a whole number of at most 32 bits.
-func (a *Annotator) putNumber(f *field, from, to int, v int64) {
+// put adds a field with a value.
+func (a *Annotator) put(f *field, from, to int, it display.Item) {
+	short := shortest(it.Float)
 	switch {
+	case it.Type >= decode.TypeText:
+		a.putEscaped(f, from, to, report.AppendEscaped(a.value[:0], it.Text))
+	case a.cut && it.Type == decode.TypeFloat:
+		a.text = append(strconv.AppendFloat(a.line(f), short, 'g', -1, 64), '\n')
 	case a.cut:
-		a.text = append(strconv.AppendInt(a.line(f), v, 10), '\n')
-	case a.item(f, from, to):
-		a.items = binary.LittleEndian.AppendUint32(a.items, uint32(v))
+		a.text = append(it.AppendJSON(a.line(f)), '\n')
+	case !a.item(f, from, to):
+	case it.Type == decode.TypeInt:
+		a.items = binary.LittleEndian.AppendUint32(a.items, uint32(it.Int))
+	case it.Type == decode.TypeBool:
+		a.items = append(a.items, byte(min(it.Int, 1)))
+	default:
+		a.items = binary.LittleEndian.AppendUint64(a.items, math.Float64bits(short))
 	}
 }
 
@@ -40,37 +50,12 @@ func (a *Annotator) putFrame(f *field, n int64) {
 		n = int64(a.opts.Frame(int(n)))
 	}
 	if n > 0 {
-		a.putNumber(f, 0, 0, n)
+		a.put(f, 0, 0, display.Item{Type: decode.TypeInt, Int: n})
 	}
 }
 
-// putBool adds a field with yes or no.
-func (a *Annotator) putBool(f *field, from, to int, v bool) {
-	switch {
-	case a.cut:
-		a.text = append(strconv.AppendBool(a.line(f), v), '\n')
-	case a.item(f, from, to):
-		var b byte
-		if v {
-			b = 1
-		}
-		a.items = append(a.items, b)
-	}
-}
-
-// putFloat adds a field with a float of 32 bits: the decimal number that JSON has
-// for it, so that the same filters hold.
-func (a *Annotator) putFloat(f *field, from, to int, v float32) {
-	short := shortest(v)
-	switch {
-	case a.cut:
-		a.text = append(strconv.AppendFloat(a.line(f), short, 'g', -1, 64), '\n')
-	case a.item(f, from, to):
-		a.items = binary.LittleEndian.AppendUint64(a.items, math.Float64bits(short))
-	}
-}
-
-// shortest returns the shortest decimal number that is v as a float of 32 bits.
+// shortest returns the shortest decimal number that is v as a float of 32 bits: the
+// one that JSON has, so that the same filters hold.
 func shortest(v float32) float64 {
 	if n := int32(v); float32(n) == v && n > -1<<24 && n < 1<<24 {
 		return float64(v)
@@ -141,7 +126,7 @@ func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
 			case k.form == formFrame:
 				a.putFrame(k.field, it.Int)
 			default:
-				a.putItem(k.field, from, to, it)
+				a.put(k.field, from, to, it)
 			}
 			if it.Type >= decode.TypeText {
 				a.keyText = it.Text
@@ -319,27 +304,13 @@ func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
 	case decode.TypeShares:
 		for i := range f.Bytes {
 			it, _ := display.Element(f, i)
-			a.putItem(n.field, from+i, from+i+1, it)
+			a.put(n.field, from+i, from+i+1, it)
 		}
 	case decode.TypeIPv4, decode.TypeBytes:
 		a.putBytes(n.field, from, to, f.Bytes)
 	default:
 		it, _ := a.values.Item(f, display.Whole, a.record)
-		a.putItem(n.field, from, to, it)
-	}
-}
-
-// putItem adds what a view shows of a field.
-func (a *Annotator) putItem(of *field, from, to int, it display.Item) {
-	switch it.Type {
-	case decode.TypeInt:
-		a.putNumber(of, from, to, it.Int)
-	case decode.TypeBool:
-		a.putBool(of, from, to, it.Int != 0)
-	case decode.TypeFloat:
-		a.putFloat(of, from, to, it.Float)
-	default:
-		a.putEscaped(of, from, to, report.AppendEscaped(a.value[:0], it.Text))
+		a.put(n.field, from, to, it)
 	}
 }
 
@@ -353,10 +324,10 @@ func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
 	}
 	for i, part := range n.parts {
 		if each > 0 {
-			a.putFloat(part, from+i*each, from+(i+1)*each, f.Vec[i])
-		} else {
-			a.putFloat(part, from, to, f.Vec[i])
+			to = from + each
 		}
+		a.put(part, from, to, display.Item{Type: decode.TypeFloat, Float: f.Vec[i]})
+		from += each
 	}
 	a.depth--
 }
@@ -368,7 +339,7 @@ func (a *Annotator) putViews(n *node, f *decode.Field, from, to int) {
 			continue
 		}
 		if it, ok := a.values.Item(f, display.View(view), a.record); ok {
-			a.putItem(of, from, to, it)
+			a.put(of, from, to, it)
 		} else if display.View(view) == display.FlagNames {
 			for bit := range display.Bits(f.Uint) {
 				a.putText(of, from, to, wire.Untrusted(display.FlagName(f, bit)))
