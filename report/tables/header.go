@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/key"
 )
@@ -24,11 +22,16 @@ var full = []string{
 
 // A header fills the first columns of a table with keys of a record.
 type header struct {
-	keys  []*key.Key
-	of    []*key.Key // of each key the object that it is a member of, or nil
-	from  []int      // of each key its column in the table of records
+	keys  []headerKey
 	start *time.Time // of the capture
 	addrs [2]address // of the last record
+}
+
+// A headerKey is a key with its column.
+type headerKey struct {
+	*key.Key
+	of   func(r *dissect.Record) bool // whether there is the object that it is a member of; nil for no member
+	list bool
 }
 
 // An address is an IP address with its text.
@@ -41,33 +44,15 @@ type address struct {
 func newHeader(names []string) *header {
 	h := &header{start: new(time.Time)}
 	for _, name := range names {
-		var of *key.Key
+		k := headerKey{Key: key.Find(name)}
+		k.list = k.List
 		if object, _, ok := strings.Cut(name, "."); ok {
-			of = key.Find(object)
+			of := key.Find(object)
+			k.of, k.list = of.Present, of.List
 		}
-		h.keys, h.of = append(h.keys, key.Find(name)), append(h.of, of)
-		h.from = append(h.from, slices.Index(recordKeys(), name))
+		h.keys = append(h.keys, k)
 	}
 	return h
-}
-
-// copy sets the columns of the header in the open row to those in the open row
-// of the records.
-func (h *header) copy(t, records *rows) {
-	for i, from := range h.from {
-		c := &records.cells[from]
-		if c.rows < records.n {
-			continue
-		}
-		switch n := c.count() - 1; c.kind {
-		case Text:
-			t.put(i, display.Item{Type: decode.TypeText, Text: records.textOf(c.texts[n])})
-		case Double:
-			t.double(i, c.reals[n])
-		default:
-			t.int(i, c.ints[n])
-		}
-	}
 }
 
 // recordKeys returns the names of the keys in the table of records.
@@ -101,8 +86,7 @@ func (h *header) columns() []Column {
 		case "dialect":
 			doc = "how the sender writes: `openbc` or `stock`"
 		}
-		list := k.List || strings.HasPrefix(k.Name, "notes.")
-		all[i] = Column{Name: strings.ReplaceAll(k.Name, ".", "_"), Type: typeOfKey(k.Type), List: list, Doc: doc, Full: slices.Contains(full, k.Name)}
+		all[i] = Column{Name: strings.ReplaceAll(k.Name, ".", "_"), Type: typeOfKey(k.Type), List: k.list, Doc: doc, Full: slices.Contains(full, k.Name)}
 	}
 	return all
 }
@@ -126,20 +110,14 @@ func typeOfKey(t key.Type) Type {
 // fill sets the columns of the header in the open row. Unlike in JSON, defaults
 // are there: ok, stock, false.
 func (h *header) fill(t *rows, r *dissect.Record) {
-	var absent *key.Key // object that the record does not have
-	for i, k := range h.keys {
-		if of := h.of[i]; of != nil {
-			if of == absent {
-				continue
-			}
-			if of.Has != nil && !of.Has(r) {
-				absent = of
-				continue
-			}
+	d := r.Datagram
+	for i := range h.keys {
+		k := &h.keys[i]
+		if k.of != nil && !k.of(r) {
+			continue
 		}
-		d, list := r.Datagram, t.cells[i].list
 		switch { // the frequent ones need no item
-		case k.Int != nil && !list:
+		case k.Int != nil && !k.list:
 			if v, ok := k.Int(r, 0); ok {
 				t.int(i, v)
 			}
@@ -147,7 +125,7 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 			if w := k.Word(r); w >= 0 {
 				t.text(i, k.Words[w])
 			}
-		case k.Text != nil && !list:
+		case k.Text != nil && !k.list:
 			if s, ok := k.Text(r, 0); ok {
 				t.text(i, s.Raw())
 			}
@@ -156,7 +134,7 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 				t.text(i, h.address(i&1, a.Addr()))
 			}
 		case k.Type != key.Time && k.Type != key.Seconds:
-			t.key(i, k, r)
+			t.key(i, k.Key, r)
 		case d == nil || d.Time.IsZero():
 		case k.Type == key.Time:
 			t.int(i, d.Time.UnixMicro())
@@ -180,10 +158,10 @@ func (r *rows) key(column int, k *key.Key, record *dissect.Record) {
 			r.scratch = it.Text
 		}
 		if !r.cells[column].list {
-			r.put(column, it)
+			r.put(column, &it)
 			return
 		}
-		r.append(r.add(column, element), it)
+		r.append(r.add(column, element), &it)
 	}
 }
 

@@ -213,14 +213,14 @@ func (r *rows) text(column int, s string) {
 }
 
 // put sets a column to an item.
-func (r *rows) put(column int, it display.Item) {
+func (r *rows) put(column int, it *display.Item) {
 	if c, ok := r.single(column); ok {
 		r.append(c, it)
 	}
 }
 
 // append appends an item to the values of a column.
-func (r *rows) append(c *cells, it display.Item) {
+func (r *rows) append(c *cells, it *display.Item) {
 	switch it.Type {
 	case decode.TypeInt:
 		c.ints = append(c.ints, it.Int)

@@ -52,8 +52,9 @@ type Sink struct {
 // planned is a plan with its table.
 type planned struct {
 	*plan
-	spec *decode.Spec
-	t    *rows
+	spec   *decode.Spec
+	t      *rows
+	motion *motion // of ship updates
 }
 
 // NewSink returns a sink. It creates the tables that every capture has; a failure
@@ -62,7 +63,7 @@ func NewSink(o Options) *Sink {
 	s := &Sink{
 		opts: o, kinds: map[string]*planned{}, header: newHeader(recordKeys()), small: newHeader(headers), match: match.New(o.Start),
 	}
-	s.header.start = &s.opts.Start
+	s.header.start, s.small.start = &s.opts.Start, &s.opts.Start
 	s.laps.start, s.laps.meter.LinksOnly = o.Start, true
 	s.visitor.fill = s.fillPart
 	s.records = s.table(recordTable(), manyRows)
@@ -72,7 +73,7 @@ func NewSink(o Options) *Sink {
 		if p.elements != nil {
 			s.parts = s.table(p.elements.table, manyRows)
 		}
-		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows)})
+		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows), newMotion(&p.table)})
 	}
 	return s
 }
@@ -132,8 +133,15 @@ func (s *Sink) message(r *dissect.Record) {
 		return
 	}
 	p.t.begin()
-	s.small.copy(p.t, s.records)
-	s.visitor.show(p.t, p.plan, s.parts, r)
+	s.small.fill(p.t, r)
+	switch m, _ := r.Message.(*msg.StateUpdate); {
+	case p.motion == nil || !p.motion.fill(p.t, &s.visitor, r):
+		s.visitor.show(p.t, p.plan, s.parts, r)
+	case m.Flags&(msg.DirtySubsystems|msg.DirtyPower) != 0:
+		s.visitor.viewer.Limit(rest)
+		s.visitor.show(p.t, p.plan, s.parts, r)
+		s.visitor.viewer.Limit(decode.FieldSet{})
+	}
 	if p.t.err != nil {
 		s.fail(p.t.err)
 	}
@@ -168,12 +176,12 @@ func (s *Sink) planOf(r *dissect.Record) *planned {
 // fillPart fills the first columns of the row of a subsystem.
 func (s *Sink) fillPart() {
 	v := &s.visitor
-	s.small.copy(v.t, s.records)
+	s.small.fill(v.t, v.record)
 	if m, ok := v.record.Message.(*msg.StateUpdate); ok && v.record.Session != nil {
 		n := len(headers)
 		v.t.int(n, int64(m.Object))
 		if v.text = v.record.Session.AppendObject(v.text[:0], m.Object); len(v.text) > 0 {
-			v.t.put(n+1, display.Item{Type: decode.TypeText, Text: v.text})
+			v.t.put(n+1, &display.Item{Type: decode.TypeText, Text: v.text})
 		}
 		if m.Class != nil {
 			v.t.text(n+2, m.Class.Name)
@@ -189,7 +197,7 @@ func (s *Sink) gameSpy(r *dissect.Record) {
 		s.kinds[gameSpy] = p
 	}
 	p.t.begin()
-	s.small.copy(p.t, s.records)
+	s.small.fill(p.t, r)
 	n := len(headers)
 	for k, v := range r.GameSpy.Pairs() {
 		addText(p.t, p.t.add(n, element), k.Raw())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -290,6 +291,37 @@ func TestStable(t *testing.T) {
 	for name, b := range first {
 		if !bytes.Equal(b.Bytes(), second[name].Bytes()) {
 			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+// The short way of a ship update into its table makes the same rows as the walk.
+func TestMotion(t *testing.T) {
+	for _, name := range []string{"battle_mix.pcap.gz", "stock_client.pcap", "forged_small.pcap", "networked_battle.pcap"} {
+		files := map[string][]*buffer{}
+		for _, walk := range []bool{false, true} {
+			s := NewSink(Options{Create: func(table string) (io.WriteCloser, error) {
+				b := new(buffer)
+				if table == updates || table == subsystems {
+					files[table] = append(files[table], b)
+				}
+				return b, nil
+			}})
+			if walk {
+				s.plans[msg.OpStateUpdate][0].motion = nil
+			}
+			recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) { _ = s.Record(r) })
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if n := s.Rows()[updates]; n < 10 {
+				t.Errorf("%s: only %d updates", name, n)
+			}
+		}
+		for table, b := range files {
+			if !bytes.Equal(b[0].Bytes(), b[1].Bytes()) {
+				t.Errorf("%s: the rows of %s differ", name, table)
+			}
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (v *visitor) End(g *decode.Group) {
 		return
 	case v.depth == 1:
 		v.depth = 0
-		v.set(v.at.json, display.Item{Type: decode.TypeText, Text: append(v.json.B, ']')})
+		v.set(v.at.json, &display.Item{Type: decode.TypeText, Text: append(v.json.B, ']')})
 		v.at, v.next = v.at.parent, 0
 		return
 	case v.skip > 0:
@@ -133,7 +133,7 @@ func (v *visitor) Field(f *decode.Field) {
 }
 
 // set sets a column to an item, or within a list the element of its list.
-func (v *visitor) set(column int, it display.Item) {
+func (v *visitor) set(column int, it *display.Item) {
 	if v.element < 0 {
 		v.t.put(column, it)
 	} else if c, ok := v.t.at(column, v.element); ok {
@@ -143,12 +143,12 @@ func (v *visitor) set(column int, it display.Item) {
 
 func (v *visitor) leaf(l *leaf, f *decode.Field) {
 	for i, c := range l.parts {
-		v.set(c, display.Item{Type: decode.TypeFloat, Float: f.Vec[i]})
+		v.set(c, &display.Item{Type: decode.TypeFloat, Float: f.Vec[i]})
 	}
 	for i := range l.views {
 		w := &l.views[i]
 		if it, ok := v.values.Item(f, w.View, v.record); ok {
-			v.set(w.column, it)
+			v.set(w.column, &it)
 		} else if f.Kind == decode.KindRatios {
 			v.shares(l, w.column, f)
 		}
@@ -159,12 +159,12 @@ func (v *visitor) leaf(l *leaf, f *decode.Field) {
 func (v *visitor) shares(l *leaf, column int, f *decode.Field) {
 	if !l.array { // within a list
 		v.text = v.values.AppendJSON(v.text[:0], f, display.Whole, v.record)
-		v.set(column, display.Item{Type: decode.TypeText, Text: v.text})
+		v.set(column, &display.Item{Type: decode.TypeText, Text: v.text})
 		return
 	}
 	for i := range f.Bytes {
 		it, _ := display.Element(f, i)
-		v.t.append(v.t.add(column, element), it)
+		v.t.append(v.t.add(column, element), &it)
 	}
 	v.t.end(column)
 }
