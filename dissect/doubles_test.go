@@ -130,12 +130,12 @@ func TestDoublesAreBounded(t *testing.T) {
 // The messages of a double are not decoded, whether they have numbers or not, and
 // the pipeline goes on as if it had not come.
 func TestDoubleOfGame(t *testing.T) {
-	capture := fixtures.Read(t, "captures/stock_client.pcap")
+	file := fixtures.Read(t, "captures/stock_client.pcap")
 	const header, record, ip = 24, 16, 14
 	var with, without bytes.Buffer
 	p, q := New(Config{}), New(Config{})
 	numbered, others := 0, 0
-	for number, rest := 1, capture[header:]; len(rest) > 0; number++ {
+	for number, rest := 1, file[header:]; len(rest) > 0; number++ {
 		size := int(binary.LittleEndian.Uint32(rest[8:]))
 		f := rest[record : record+size]
 		rest = rest[record+size:]

@@ -394,11 +394,7 @@ func (f *Frame) SetPayload(payload []byte) {
 	if old != 0 && !f.Datagram.Truncated() {
 		// As in RFC 1624: a wrong checksum stays wrong.
 		n := uint64(^old) + uint64(^checksum(0, f.Data[at:at+len(payload)])) + uint64(checksum(0, payload))
-		fixed := ^checksum(n, nil)
-		if fixed == 0 {
-			fixed = 0xffff // 0 means that there is none
-		}
-		binary.BigEndian.PutUint16(h, fixed)
+		putUDPSum(h, n)
 	}
 	copy(f.Data[at:], payload)
 }

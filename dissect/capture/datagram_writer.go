@@ -49,11 +49,8 @@ func (d *DatagramWriter) Write(t time.Time, src, dst netip.AddrPort, payload []b
 	binary.BigEndian.PutUint16(b[4:], d.id)
 	sealIPv4(b)
 	// The pseudo header is of both addresses, the protocol and the length.
-	sum := ^checksum(uint64(layers.IPProtocolUDP)+uint64(udpHeader+len(payload)), b[12:])
-	if sum == 0 {
-		sum = math.MaxUint16 // none means that there is no checksum
-	}
-	binary.BigEndian.PutUint16(b[ipv4Header+6:], sum)
+	sum := checksum(uint64(layers.IPProtocolUDP)+uint64(udpHeader+len(payload)), b[12:])
+	putUDPSum(b[ipv4Header+6:], uint64(sum))
 	d.buf = b
 	ci := gopacket.CaptureInfo{Timestamp: t, CaptureLength: len(b), Length: len(b)}
 	if d.Comment != "" {

@@ -1,30 +1,20 @@
 package capture
 
-import (
-	"time"
-
-	"github.com/bcdissect/bcdissect/dissect/packet"
-)
+import "github.com/bcdissect/bcdissect/dissect/packet"
 
 // maxFrame is the maximum size of a frame: the largest snap length of common
 // capture programs. A larger length in a pcap file means damage.
 const maxFrame = 256 << 10
 
 // A frame is a captured packet. Data is valid until the reader fills the next
-// frame.
+// frame. The reader fills in Stamp, Timed and Options for a tap only.
 type frame struct {
-	time   time.Time
-	digits int8    // decimals of a second in time
+	Frame
+	digits int8    // decimals of a second in the time
 	flaw   outcome // reason for missing data, or gaveDatagram
-	link   uint16  // LINKTYPE of data
-	which  int     // its interface in the section
-	data   []byte
-	full   int // length on the network
 
 	clear     bool // its section is marked by ClearMark
 	anonymous bool // its section is marked by AnonymousMark
-
-	tapped // set for a tap only
 
 	logged *packet.Datagram // of a log, which has no frames: the rest is not set but for time, digits and flaw
 }

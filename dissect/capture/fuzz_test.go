@@ -235,7 +235,7 @@ func FuzzFrame(f *testing.F) {
 		var d decoder
 		// Twice, so that fragments meet.
 		for range 2 {
-			f := frame{link: link, data: b, full: len(b) + int(cut)}
+			f := frame{Frame: Frame{Link: link, Data: b, Full: len(b) + int(cut)}}
 			if !d.decode(&f) {
 				continue
 			}

@@ -33,7 +33,7 @@ func TestAgainstGopacket(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, ok := second(f.frame.link, f.frame.data)
+				want, ok := second(f.frame.Link, f.frame.Data)
 				if !f.decoder.decode(&f.frame) || !ok {
 					t.Fatal("no datagram")
 				}
@@ -55,7 +55,7 @@ func FuzzHeaders(f *testing.F) {
 			return
 		}
 		var d decoder
-		if !d.decode(&frame{link: link, data: b, full: len(b)}) {
+		if !d.decode(&frame{Frame: Frame{Link: link, Data: b, Full: len(b)}}) {
 			t.Fatalf("no datagram, want %+v", want)
 		}
 		compare(t, &d.datagram, &want)

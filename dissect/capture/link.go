@@ -76,10 +76,10 @@ type decoder struct {
 
 // decode decodes f and reports whether d.datagram holds its datagram.
 func (d *decoder) decode(f *frame) bool {
-	d.datagram.After = d.tally.saw(momentOf(f.time))
-	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.time, f.digits
-	d.datagram.WireLen = f.full
-	d.cut, d.pieces = f.full > len(f.data), nil
+	d.datagram.After = d.tally.saw(momentOf(f.Time))
+	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.Time, f.digits
+	d.datagram.WireLen = f.Full
+	d.cut, d.pieces = f.Full > len(f.Data), nil
 	o := f.flaw
 	d.datagram.Form, d.datagram.Damaged, d.datagram.IPID = packet.Wire, false, 0
 	switch {
@@ -89,7 +89,7 @@ func (d *decoder) decode(f *frame) bool {
 		d.datagram.WireLen = 0
 		d.datagram.Src, d.datagram.Dst, d.datagram.Payload, d.datagram.Full, d.datagram.Form = l.Src, l.Dst, l.Payload, l.Full, l.Form
 	default:
-		o = d.frame(f.link, f.data)
+		o = d.frame(f.Link, f.Data)
 	}
 	if o != gaveDatagram {
 		d.tally.counts[o]++

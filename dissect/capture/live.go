@@ -117,7 +117,7 @@ func OpenLive(o LiveOptions) (*Live, error) {
 	}
 	l := newLive(d, o.Queue)
 	l.name, l.link, l.snap, l.most = d.Name(), d.LinkType(), d.SnapLen(), o.Packets
-	l.frame.link = l.link
+	l.frame.Link = l.link
 	return l, nil
 }
 
@@ -191,10 +191,10 @@ func (l *Live) Next() (*packet.Datagram, error) {
 			return nil, l.end
 		}
 		l.size.Add(-int64(len(w.data)))
-		l.frame.time, l.frame.data, l.frame.full = w.time, w.data, w.full
+		l.frame.Time, l.frame.Data, l.frame.Full = w.time, w.data, w.full
 		got := l.decoder.decode(&l.frame)
 		if l.tap.Tap != nil {
-			l.frame.tapped = tapped{stamp: nanoseconds(w.time), timed: true}
+			l.frame.Stamp, l.frame.Timed = nanoseconds(w.time), true
 			l.tap.show(&l.frame, &l.decoder, got)
 		}
 		if got || l.decoder.every {

@@ -143,10 +143,10 @@ func framesOf(t *testing.T, name string) (all [][]byte) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if one.link != linkEthernet {
-			t.Fatalf("got link type %d", one.link)
+		if one.Link != linkEthernet {
+			t.Fatalf("got link type %d", one.Link)
 		}
-		all = append(all, bytes.Clone(one.data))
+		all = append(all, bytes.Clone(one.Data))
 	}
 }
 
@@ -261,8 +261,8 @@ func TestLiveVLAN(t *testing.T) {
 		if err := f.open[0].frames.next(&got); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.data, want[:min(64, len(want))]) || got.full != len(want) {
-			t.Fatalf("frame %d: got % x (%d), want % x (%d)", i, got.data, got.full, want, len(want))
+		if !bytes.Equal(got.Data, want[:min(64, len(want))]) || got.Full != len(want) {
+			t.Fatalf("frame %d: got % x (%d), want % x (%d)", i, got.Data, got.Full, want, len(want))
 		}
 	}
 }

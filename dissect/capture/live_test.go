@@ -65,7 +65,7 @@ func (s *script) Close() error {
 
 func scripted(s *script, queue int) *Live {
 	l := newLive(s, queue)
-	l.frame.link = linkRaw
+	l.frame.Link = linkRaw
 	return l
 }
 

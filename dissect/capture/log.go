@@ -31,7 +31,7 @@ func (l *logReader) next(f *frame) error {
 		return l.b.failed(err, false, false)
 	}
 	r := &l.record
-	f.time, f.digits, f.flaw, f.logged = r.Time, r.Digits, gaveDatagram, &r.Datagram
+	f.Time, f.digits, f.flaw, f.logged = r.Time, r.Digits, gaveDatagram, &r.Datagram
 	switch {
 	case r.Unsent:
 		f.flaw = unsent

@@ -65,7 +65,7 @@ func open(name string, stdin io.Reader, d *decoder, p *progress, tap Tap) (*file
 
 func newFile(name string, r io.Reader, d *decoder, p *progress, tap Tap, closers ...func() error) (*file, error) {
 	f := &file{name: name, closers: closers, decoder: d, tap: tapper{Tap: tap}}
-	f.frame.time = time.Unix(0, 0).UTC() // for a first frame without a time
+	f.frame.Time = time.Unix(0, 0).UTC() // for a first frame without a time
 	if err := f.recognise(newBuffer(&counter{r, p})); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -165,7 +165,7 @@ func (f *file) lookAhead() error {
 }
 
 // head returns the time of the frame that is ahead.
-func (f *file) head() moment { return momentOf(f.frame.time) }
+func (f *file) head() moment { return momentOf(f.frame.Time) }
 
 // notMore takes a single datagram.
 func notMore(*packet.Datagram) bool { return false }

@@ -68,7 +68,7 @@ func (r *packetReader) ZeroCopyReadPacketData() (data []byte, ci gopacket.Captur
 			return nil, ci, err
 		}
 		f := r.current()
-		data, full := f.data, f.full
+		data, full := f.Data, f.Full
 		if f.logged != nil {
 			data, full = d.ofLog(f)
 		}
@@ -79,7 +79,7 @@ func (r *packetReader) ZeroCopyReadPacketData() (data []byte, ci gopacket.Captur
 			d.ancillary[0] = link
 		}
 		return data, gopacket.CaptureInfo{
-			Timestamp: f.time, CaptureLength: len(data), Length: full, InterfaceIndex: f.which, AncillaryData: d.ancillary[:],
+			Timestamp: f.Time, CaptureLength: len(data), Length: full, InterfaceIndex: f.Interface, AncillaryData: d.ancillary[:],
 		}, nil
 	}
 }
@@ -112,7 +112,7 @@ func (f *frame) linkType() LinkType {
 	if f.logged != nil {
 		return linkRaw
 	}
-	return LinkType(f.link)
+	return LinkType(f.Link)
 }
 
 // Packets reads the datagrams in the packets of a source. It implements
@@ -153,13 +153,9 @@ func (p *Packets) Next() (*packet.Datagram, error) {
 			}
 			continue
 		}
-		p.frame = frame{
-			time:   unixTime(ci.Timestamp.Unix(), 0, int64(ci.Timestamp.Nanosecond())),
-			digits: 9, // a source may know, but pcapgo.Reader mistakes microseconds for nanoseconds
-			link:   p.linkOf(&ci),
-			data:   data,
-			full:   max(ci.Length, len(data)),
-		}
+		at := unixTime(ci.Timestamp.Unix(), 0, int64(ci.Timestamp.Nanosecond()))
+		p.frame.Frame = Frame{Time: at, Link: p.linkOf(&ci), Data: data, Full: max(ci.Length, len(data))}
+		p.frame.digits = 9 // a source may know, but pcapgo.Reader mistakes microseconds for nanoseconds
 		if p.decoder.decode(&p.frame) {
 			return &p.decoder.datagram, nil
 		}

@@ -125,14 +125,14 @@ func (p *pcapReader) next(f *frame) error {
 
 // give fills in a frame.
 func (p *pcapReader) give(f *frame, sec, fraction, full uint32, data []byte) {
-	f.time = time.Unix(int64(sec), int64(fraction)*p.unit).UTC()
+	f.Time = time.Unix(int64(sec), int64(fraction)*p.unit).UTC()
 	f.digits = p.digits
 	f.flaw = gaveDatagram
-	f.link = p.link
-	f.data = data
-	f.full = fullLength(full, uint32(len(data)))
+	f.Link = p.link
+	f.Data = data
+	f.Full = fullLength(full, uint32(len(data)))
 	if p.tap != nil {
-		f.tapped = tapped{stamp: (uint64(sec)*1e9 + uint64(fraction)*uint64(p.unit)) / uint64(p.unit), timed: true}
+		f.Stamp, f.Timed = (uint64(sec)*1e9+uint64(fraction)*uint64(p.unit))/uint64(p.unit), true
 	}
 }
 

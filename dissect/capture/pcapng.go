@@ -244,10 +244,10 @@ func (p *pcapngReader) describe(total int) error {
 
 // packet fills f from one of the three kinds of packet blocks.
 func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
-	f.data, f.which = nil, 0
-	f.tapped = tapped{}
+	f.Data, f.Interface = nil, 0
+	f.Stamp, f.Timed, f.Options = 0, false, nil
 	if total > bufferSize {
-		f.flaw, f.full = oversized, total
+		f.flaw, f.Full = oversized, total
 		return p.pass(total, true)
 	}
 	start := p.b.offset()
@@ -279,31 +279,32 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	if uint64(held) > uint64(len(data)) {
 		return damagedAt(start, true, "%d bytes of a frame in a block of %d", held, total)
 	}
-	f.full = fullLength(full, held)
+	f.Full = fullLength(full, held)
 	if uint64(which) >= uint64(len(p.links)) {
 		f.flaw = noInterface
 		return nil
 	}
-	f.which = int(which)
+	f.Interface = int(which)
 	l := &p.links[which]
 	// A simple packet block has no time. Its frame keeps the time of the previous
 	// one, so that time does not jump.
 	if kind != ngSimple {
 		stamp := uint64(p.u32(body[4:]))<<32 | uint64(p.u32(body[8:]))
-		f.time = l.clock.time(stamp)
+		f.Time = l.clock.time(stamp)
 		if p.tap != nil {
-			f.tapped = tapped{stamp, true, p.options(ngEnhanced, data[min((int(held)+3)&^3, len(data)):])}
+			f.Stamp, f.Timed = stamp, true
+			f.Options = p.options(ngEnhanced, data[min((int(held)+3)&^3, len(data)):])
 		}
 	}
 	f.digits = l.digits
-	f.link = l.kind
+	f.Link = l.kind
 	f.clear, f.anonymous = p.clear, p.anonymous
 	if held > maxFrame {
 		f.flaw = oversized
 		return nil
 	}
 	f.flaw = gaveDatagram
-	f.data = data[:held]
+	f.Data = data[:held]
 	return nil
 }
 

@@ -56,11 +56,7 @@ func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 		clear(sum)
 		pseudo = append(pseudo, 0, byte(layers.IPProtocolUDP), udp[4], udp[5])
 		n := uint64(checksum(0, pseudo)) + uint64(checksum(0, udp)) + uint64(checksum(0, payload))
-		fixed := ^checksum(n, nil)
-		if fixed == 0 {
-			fixed = 0xffff // 0 means that there is none
-		}
-		binary.BigEndian.PutUint16(sum, fixed)
+		putUDPSum(sum, n)
 	}
 }
 

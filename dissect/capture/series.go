@@ -112,7 +112,7 @@ func begins(name string) (at moment, ok bool) {
 	if f.frames.next(&f.frame) != nil {
 		return at, false
 	}
-	return momentOf(f.frame.time), true
+	return momentOf(f.frame.Time), true
 }
 
 // Next implements [Source].

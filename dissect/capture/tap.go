@@ -56,27 +56,13 @@ type Frame struct {
 	of written // its interface in a copy that holds the frame
 }
 
-// tapped is the part of a frame that only a tap needs.
-type tapped struct {
-	stamp   uint64
-	timed   bool
-	options []byte
-}
-
 // A tapper shows frames to a tap.
-type tapper struct {
-	Tap         // may be nil
-	shown Frame // reused
-}
+type tapper struct{ Tap } // may be nil
 
 // show gives the current frame of a decoder to the tap.
 func (p *tapper) show(n *frame, from *decoder, hasDatagram bool) {
-	t := &p.shown
-	*t = Frame{
-		Number: from.tally.frames, Interface: n.which, Time: n.time, Stamp: n.stamp, Timed: n.timed,
-		Data: n.data, Full: n.full, Options: n.options, Lacking: n.flaw == oversized || n.flaw == noInterface,
-		Payload: -1, Link: n.link,
-	}
+	t := &n.Frame
+	t.Number, t.Lacking, t.Datagram, t.Payload, t.Pieces = from.tally.frames, n.flaw == oversized || n.flaw == noInterface, nil, -1, nil
 	if n.logged != nil {
 		t.Stamp, t.Timed = milliseconds(n.logged.Time), true
 		t.Link = linkRaw
@@ -125,6 +111,15 @@ func checksum(sum uint64, b []byte) uint16 {
 		sum = sum>>16 + sum&math.MaxUint16
 	}
 	return uint16(sum)
+}
+
+// putUDPSum writes the checksum of a UDP datagram whose parts add up to sum.
+func putUDPSum(to []byte, sum uint64) {
+	fixed := ^checksum(sum, nil)
+	if fixed == 0 {
+		fixed = math.MaxUint16 // 0 means that there is no checksum
+	}
+	binary.BigEndian.PutUint16(to, fixed)
 }
 
 // resolutionOption is the option of an interface for times with this many

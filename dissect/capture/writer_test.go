@@ -119,12 +119,12 @@ func TestWriterRoundTrip(t *testing.T) {
 				}
 				if w == nil {
 					o := options()
-					o.Link = one.link
+					o.Link = one.Link
 					if w, err = NewWriter("x", &out, o); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: one.time, Length: one.full}, one.data); err != nil {
+				if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: one.Time, Length: one.Full}, one.Data); err != nil {
 					t.Fatal(err)
 				}
 			}
