@@ -36,15 +36,14 @@ func (s *Server) Handle(r control.Request) control.Answer {
 	defer wait.Stop()
 	select {
 	case s.orders <- o:
+		select {
+		case a := <-o.answer:
+			return a
+		case <-wait.C:
+		}
 	case <-wait.C:
-		return control.Answer{Error: "the host is busy"}
 	}
-	select {
-	case a := <-o.answer:
-		return a
-	case <-wait.C:
-		return control.Answer{Error: "the host is busy"}
-	}
+	return control.Answer{Error: "the host is busy"}
 }
 
 // obey carries out a request.

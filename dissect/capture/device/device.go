@@ -23,8 +23,9 @@ type Device struct {
 }
 
 // A driver captures packets on one operating system. Each system also has
-// candidates, which lists the interfaces to choose from, newDriver, which returns a
-// driver that is not open, and defaultBuffer.
+// candidates, which lists the interfaces to choose from, permitted, which tells
+// whether any can be opened, newDriver, which returns a driver that is not open, and
+// defaultBuffer.
 type driver interface {
 	// open opens the interface.
 	open(o *Options) error

@@ -23,7 +23,13 @@ type Interface struct {
 
 // Interfaces lists the interfaces. It also returns an error if none of them can
 // be opened now, with the reason and the remedy.
-func Interfaces() ([]Interface, error) { return interfaces() }
+func Interfaces() ([]Interface, error) {
+	all, err := candidates()
+	if err == nil {
+		err = permitted()
+	}
+	return all, err
+}
 
 // Default returns the name of the interface that leads to the internet. It asks
 // the system for a route and sends nothing.

@@ -12,19 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func interfaces() ([]Interface, error) {
-	all, err := candidates()
-	if err != nil {
-		return nil, err
-	}
+func permitted() error {
 	fd, err := openBPF()
 	if err != nil {
-		return all, err
+		return err
 	}
-	return all, unix.Close(fd)
+	return unix.Close(fd)
 }
 
-// candidates lists the interfaces without trying whether they can be opened.
 func candidates() ([]Interface, error) {
 	all, err := netInterfaces()
 	for i := range all {

@@ -12,9 +12,9 @@ import (
 // npfPrefix is Npcap's prefix of adapter names.
 const npfPrefix = `\Device\NPF_`
 
-// interfaces lists Npcap's interfaces by their Windows names. Without Npcap it
-// lists those of Windows.
-func interfaces() ([]Interface, error) {
+// candidates lists Npcap's interfaces by their Windows names. Without Npcap it
+// lists those of Windows, with an error, since nothing can be opened then.
+func candidates() ([]Interface, error) {
 	known, err := adapters()
 	if err != nil {
 		return nil, err
@@ -32,6 +32,9 @@ func interfaces() ([]Interface, error) {
 	}
 	return all, nil
 }
+
+// permitted leaves it to candidates and opening.
+func permitted() error { return nil }
 
 // devices lists Npcap's interfaces, with details from known.
 func (l *library) devices(known []Interface) ([]Interface, error) {

@@ -33,7 +33,7 @@ func (h *handle) open(o *Options) error {
 	if err == nil {
 		h.handle, err = inactive.Activate()
 	}
-	if _, why := interfaces(); err != nil && why != nil { // with its remedy
+	if why := permitted(); err != nil && why != nil { // with its remedy
 		err = why
 	}
 	return err

@@ -126,9 +126,6 @@ type adapter struct {
 	kind   uint16  // LINKTYPE
 }
 
-// candidates fails without Npcap, since nothing can be opened then.
-func candidates() ([]Interface, error) { return interfaces() }
-
 func newDriver(i *Interface) driver { return &adapter{name: i.Name, device: i.handle} }
 
 func (a *adapter) open(o *Options) (err error) {

@@ -7,15 +7,9 @@ import (
 	"runtime"
 )
 
-func interfaces() ([]Interface, error) {
-	all, err := netInterfaces()
-	if err != nil {
-		return nil, err
-	}
-	return all, unavailable()
-}
-
 func candidates() ([]Interface, error) { return netInterfaces() }
+
+func permitted() error { return unavailable() }
 
 func unavailable() error {
 	return fmt.Errorf("%w on %s: capture with tcpdump or dumpcap and pipe it into \"bcdissect read -\"", ErrUnavailable, runtime.GOOS)
