@@ -471,6 +471,7 @@ func captures(t *testing.T) []string {
 			case err != nil:
 				return err
 			case strings.HasPrefix(name, "forged"): // made up in no order: nobody plays
+			case filepath.Base(filepath.Dir(path)) == "field": // the fold doesn't know killers named by their ships, nor what is lost
 			case strings.HasSuffix(plain, ".pcap"), strings.HasSuffix(plain, ".pcapng"):
 				all = append(all, path)
 			}
