@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/snappy"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/plain"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -169,8 +169,9 @@ func (f *parquetFile) endGroup() error {
 // describe completes the description of the column in the row group.
 func (c *chunk) describe() {
 	m := &c.meta
-	m.Type, m.PathInSchema, m.Codec = physical(c.column.Type), c.path, codecOf(c.column.Type)
-	m.Encoding = []format.Encoding{format.RLE, encodingOf(c.column.Type, true)}
+	of := &storage[c.column.Type]
+	m.Type, m.PathInSchema, m.Codec = of.physical, c.path, of.codec
+	m.Encoding = []format.Encoding{format.RLE, of.encoding}
 	if len(c.texts) > 0 {
 		m.Encoding = append(m.Encoding, format.RLEDictionary)
 	}
@@ -180,44 +181,19 @@ func (c *chunk) describe() {
 	}
 }
 
-// physical returns the type of values in the file.
-func physical(t Type) format.Type {
-	switch t {
-	case Int, Time:
-		return format.Int64
-	case Float:
-		return format.Float
-	case Double:
-		return format.Double
-	case Bool:
-		return format.Boolean
-	default:
-		return format.ByteArray
-	}
-}
-
-// codecOf returns the compression of a type. Whole numbers are packed and texts
-// are in a dictionary: packing them again takes time and saves little.
-func codecOf(t Type) format.CompressionCodec {
-	switch t {
-	case Float, Double:
-		return format.Snappy
-	default:
-		return format.Uncompressed
-	}
-}
-
-// encodingOf returns the encoding of a type; plain texts have given up their
-// dictionary.
-func encodingOf(t Type, plain bool) format.Encoding {
-	switch {
-	case t == Int || t == Time:
-		return format.DeltaBinaryPacked
-	case t == Text && !plain:
-		return format.RLEDictionary
-	default:
-		return format.Plain
-	}
+// storage tells how the values of a type are in the file. Whole numbers are packed
+// and texts are in a dictionary: compressing them again takes time and saves little.
+var storage = [...]struct {
+	physical format.Type
+	encoding format.Encoding // of values that are not in a dictionary
+	codec    format.CompressionCodec
+}{
+	Int:    {format.Int64, format.DeltaBinaryPacked, format.Uncompressed},
+	Time:   {format.Int64, format.DeltaBinaryPacked, format.Uncompressed},
+	Float:  {format.Float, format.Plain, format.Snappy},
+	Double: {format.Double, format.Plain, format.Snappy},
+	Bool:   {format.Boolean, format.Plain, format.Uncompressed},
+	Text:   {format.ByteArray, format.Plain, format.Uncompressed},
 }
 
 // add adds the values of a batch as a page.
@@ -233,7 +209,10 @@ func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
 	}
 	c.meta.NumValues += int64(n)
 	c.meta.Statistics.NullCount += int64(n - v.count())
-	encoding := encodingOf(c.column.Type, c.plain || v.count() == 0) // a dictionary is not empty
+	encoding := storage[c.column.Type].encoding
+	if c.column.Type == Text && !c.plain && v.count() > 0 { // a dictionary is not empty
+		encoding = format.RLEDictionary
+	}
 	switch c.column.Type {
 	case Int, Time:
 		if slices.Contains(bounded, c.column.Name) {
@@ -243,15 +222,9 @@ func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
 	case Bool:
 		p.values = packBits(p.values[:0], v.ints)
 	case Float:
-		p.values = p.values[:0]
-		for _, x := range v.floats {
-			p.values = binary.LittleEndian.AppendUint32(p.values, math.Float32bits(x))
-		}
+		p.values, err = new(plain.Encoding).EncodeFloat(p.values, v.floats)
 	case Double:
-		p.values = p.values[:0]
-		for _, x := range v.reals {
-			p.values = binary.LittleEndian.AppendUint64(p.values, math.Float64bits(x))
-		}
+		p.values, err = new(plain.Encoding).EncodeDouble(p.values, v.reals)
 	case Text:
 		err = c.textPage(r, v, p)
 	}
@@ -268,7 +241,7 @@ func (c *chunk) add(r *rows, v *cells, p *pageBuffers) error {
 // page appends a page with the contents in p.all.
 func (c *chunk) page(dst []byte, p *pageBuffers, h *format.PageHeader) (_ []byte, err error) {
 	content := p.all
-	if codecOf(c.column.Type) == format.Snappy {
+	if storage[c.column.Type].codec == format.Snappy {
 		if p.packed, err = new(snappy.Codec).Encode(p.packed, content); err != nil {
 			return dst, err
 		}
@@ -408,7 +381,7 @@ func schemaOf(t *Table) []format.SchemaElement {
 	all := []format.SchemaElement{{Name: "bcdissect", NumChildren: thrift.New(int32(len(t.Columns)))}}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		value := format.SchemaElement{Name: c.Name, Type: thrift.New(physical(c.Type)), RepetitionType: thrift.New(format.Optional)}
+		value := format.SchemaElement{Name: c.Name, Type: thrift.New(storage[c.Type].physical), RepetitionType: thrift.New(format.Optional)}
 		switch c.Type {
 		case Text:
 			value.ConvertedType = thrift.New(deprecated.UTF8)
