@@ -128,27 +128,21 @@ func (s *Schema) add(k *key.Key) {
 		}
 		name = member
 	}
-	p := &Schema{}
+	p := &Schema{Type: k.Type.String()}
 	switch k.Type {
 	case key.Object:
-		p.Type, p.Properties, p.Additional = "object", map[string]*Schema{}, false
+		p.Properties, p.Additional = map[string]*Schema{}, false
 	case key.Int:
 		p.Type = "integer"
 	case key.Bool:
 		p.Type = "boolean"
-	case key.Seconds:
-		p.Type = "number"
 	case key.Time:
-		p.Type, p.Format = "string", "date-time"
-	default:
-		p.Type = "string"
-	}
-	if k.Type == key.Word {
-		words := k.Words
-		if k.Offer != nil { // others occur, too
-			words = nil
+		p.Format = "date-time"
+	case key.Word:
+		if k.Offer == nil { // no others occur
+			p.Enum = k.Words
 		}
-		p.Enum = words
+	default:
 	}
 	if k.List {
 		p = &Schema{Type: "array", Items: p}

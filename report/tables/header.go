@@ -86,25 +86,14 @@ func (h *header) columns() []Column {
 		case "dialect":
 			doc = "how the sender writes: `openbc` or `stock`"
 		}
-		all[i] = Column{Name: strings.ReplaceAll(k.Name, ".", "_"), Type: typeOfKey(k.Type), List: k.list, Doc: doc, Full: slices.Contains(full, k.Name)}
+		all[i] = Column{Name: strings.ReplaceAll(k.Name, ".", "_"), Type: keyTypes[k.Type], List: k.list, Doc: doc, Full: slices.Contains(full, k.Name)}
 	}
 	return all
 }
 
-// typeOfKey returns the type of a column with the values of a key.
-func typeOfKey(t key.Type) Type {
-	switch t {
-	case key.Int:
-		return Int
-	case key.Bool:
-		return Bool
-	case key.Time:
-		return Time
-	case key.Seconds:
-		return Double
-	default:
-		return Text
-	}
+// keyTypes are the types of columns with the values of keys.
+var keyTypes = [...]Type{
+	key.Int: Int, key.Bool: Bool, key.Time: Time, key.Seconds: Double, key.Word: Text, key.Text: Text, key.Hex: Text, key.IP: Text,
 }
 
 // fill sets the columns of the header in the open row. Unlike in JSON, defaults

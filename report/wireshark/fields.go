@@ -174,18 +174,12 @@ func keyForm(k *key.Key) form {
 	case k.Name == "notes": // its code
 		return formText
 	}
-	switch k.Type {
-	case key.Int:
-		return formUint
-	case key.Bool:
-		return formBool
-	case key.Hex:
-		return formBytes
-	case key.Object:
-		return formGroup
-	default:
-		return formText
-	}
+	return keyForms[k.Type]
+}
+
+var keyForms = [...]form{
+	key.Object: formGroup, key.Int: formUint, key.Bool: formBool, key.Hex: formBytes, key.Word: formText, key.Text: formText,
+	key.Address: formText, key.IP: formText, key.Time: formText, key.Seconds: formText,
 }
 
 // maxPlayers is the largest number of players in GameSpy text with fields for
