@@ -78,17 +78,18 @@ func (s *Sink) newPlan(r *dissect.Record) *plan {
 		}
 	}
 	var names []string
+	whole := false
 	key.Paths(layout, r.Layout, func(path string, at key.Path) {
 		for _, i := range wanted[path] {
 			if s.want(p, i, at) {
 				names = append(names, strings.Split(at.Base, ".")...)
 			}
 		}
-		if at.View == display.Whole && at.Element < 0 && p.shows(at.Base) { // members of a group that is shown
-			names = append(names, at.Base[strings.LastIndexByte(at.Base, '.')+1:])
-		}
+		whole = whole || at.Group && len(wanted[path]) > 0
 	})
-	p.fields = decode.Fields(names...)
+	if !whole { // all members of a group are shown
+		p.fields = decode.Fields(names...)
+	}
 	return p
 }
 
@@ -121,25 +122,6 @@ func (s *Sink) want(p *plan, column int, at key.Path) bool {
 		n.leaves = append(n.leaves, l)
 	}
 	return true
-}
-
-// shows reports whether a group around the path is shown as a whole.
-func (p *plan) shows(path string) bool {
-	n := p.root
-	for _, name := range strings.Split(path, ".") {
-		if n == nil {
-			return false
-		}
-		i := slices.IndexFunc(n.groups, func(g *node) bool { return g.name == name })
-		if i < 0 {
-			return len(n.whole) > 0
-		}
-		n = n.groups[i]
-		if len(n.whole) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func (n *node) group(name string) *node {
