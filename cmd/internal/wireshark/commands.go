@@ -24,21 +24,26 @@ func profileOf(p *place) string { return filepath.Join(p.config, "profiles", wir
 // pluginOf returns the path of the plugin.
 func pluginOf(p *place) string { return filepath.Join(p.plugins, "bcdissect.lua") }
 
-// artefacts returns the files for a Wireshark.
-func artefacts(p *place) ([]artefact, error) {
+// artefacts returns the named Wireshark, or the first that is found, with the files
+// for it.
+func artefacts(of string) (*place, []artefact, error) {
+	p, err := find(of)
+	if err != nil {
+		return nil, nil, err
+	}
 	var plugin bytes.Buffer
 	if err := Plugin(&plugin); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("the path of this program is not known: %w", err)
+		return nil, nil, fmt.Errorf("the path of this program is not known: %w", err)
 	}
 	extcap := artefact{kind: "extcap", path: filepath.Join(p.extcap, "bcdissect"), link: program}
 	if cli.OnWindows { // which takes no links from ordinary users, and ends a script but not its program
 		extcap = artefact{kind: "extcap", path: filepath.Join(p.extcap, "bcdissect.exe"), mode: 0o755}
 		if extcap.content, err = os.ReadFile(program); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	all := []artefact{{kind: "plugin", path: pluginOf(p), content: plugin.Bytes(), mode: 0o644}, extcap}
@@ -48,25 +53,20 @@ func artefacts(p *place) ([]artefact, error) {
 		})
 	}
 	slices.SortStableFunc(all[2:], func(a, b artefact) int { return strings.Compare(a.path, b.path) })
-	return all, nil
+	return p, all, nil
 }
 
 // Install installs all for the named Wireshark, or for the first that is found.
 func Install(s cli.Streams, program string) error {
-	p, err := find(program)
+	p, all, err := artefacts(program)
 	if err != nil {
 		return cli.Failed(err)
 	}
-	all, err := artefacts(p)
-	if err != nil {
-		return cli.Failed(err)
-	}
-	done, err := install(p, all)
-	if err != nil {
+	if err := install(p, all); err != nil {
 		return cli.Failed(err)
 	}
 	asRoot(s.Err)
-	for _, o := range done {
+	for _, o := range all {
 		if o.kept {
 			cli.Say(s.Err, "%s: kept, since it was changed; remove it and install again for a new one", o.path)
 		}
@@ -83,11 +83,7 @@ func asRoot(w io.Writer) {
 
 // Status shows the installed parts and their versions.
 func Status(s cli.Streams, program string) error {
-	p, err := find(program)
-	if err != nil {
-		return cli.Failed(err)
-	}
-	all, err := artefacts(p)
+	p, all, err := artefacts(program)
 	if err != nil {
 		return cli.Failed(err)
 	}

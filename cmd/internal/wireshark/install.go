@@ -23,6 +23,7 @@ type artefact struct {
 	link    string // its target
 	mode    fs.FileMode
 	shared  bool // Wireshark or the user may change it
+	kept    bool // by install, since it was changed
 }
 
 // A record of an installation lists the files to remove. It lies in the folder
@@ -115,44 +116,36 @@ func replace(a *artefact) error {
 	return nil
 }
 
-// An outcome is the fate of an artefact.
-type outcome struct {
-	*artefact
-	kept bool // it was changed, and stays
-}
-
 // install puts artefacts in their places. Files that are not from here are not
 // overwritten; changes of shared ones stay.
-func install(p *place, all []artefact) (done []outcome, err error) {
+func install(p *place, all []artefact) error {
 	old, err := recordAt(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fresh := record{Version: cli.Version(), Wireshark: p.release.String(), Files: map[string]string{}, Folders: old.Folders}
 	for i := range all {
 		a := &all[i]
-		o := outcome{artefact: a}
 		if _, err := os.Lstat(a.path); err == nil && !a.is() {
 			_, ours := old.Files[a.path]
 			if !ours {
-				return nil, fmt.Errorf("%s: exists and is not from bcdissect; move it away", a.path)
+				return fmt.Errorf("%s: exists and is not from bcdissect; move it away", a.path)
 			}
-			o.kept = a.shared && old.changed(a.path)
+			a.kept = a.shared && old.changed(a.path)
 		}
 		switch {
 		case a.link != "":
 			fresh.Files[a.path] = isLink
-		case o.kept:
+		case a.kept:
 			fresh.Files[a.path] = old.Files[a.path]
 		default:
 			fresh.Files[a.path] = hash(a.content)
 		}
 		fresh.Folders = addFolders(fresh.Folders, filepath.Dir(a.path))
-		done = append(done, o)
 	}
 	fresh.Folders = addFolders(fresh.Folders, p.config)
 	if err := os.MkdirAll(p.config, 0o755); err != nil {
-		return nil, cli.PlainPath(p.config, err)
+		return cli.PlainPath(p.config, err)
 	}
 	// The record lists old and new files before any is written, so that an
 	// interruption leaves none unknown.
@@ -164,27 +157,28 @@ func install(p *place, all []artefact) (done []outcome, err error) {
 		}
 	}
 	if err := both.write(p); err != nil {
-		return nil, err
+		return err
 	}
-	for _, o := range done {
-		if o.kept || o.is() {
+	for i := range all {
+		a := &all[i]
+		if a.kept || a.is() {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(o.path), 0o755); err != nil {
-			return nil, cli.PlainPath(filepath.Dir(o.path), err)
+		if err := os.MkdirAll(filepath.Dir(a.path), 0o755); err != nil {
+			return cli.PlainPath(filepath.Dir(a.path), err)
 		}
-		if err := replace(o.artefact); err != nil {
-			return nil, err
+		if err := replace(a); err != nil {
+			return err
 		}
 	}
 	for path := range old.Files {
 		if _, still := fresh.Files[path]; !still { // an older Wireshark looked there
 			if err := remove(path); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return done, fresh.write(p)
+	return fresh.write(p)
 }
 
 // addFolders adds a folder that does not exist, after those that it lies in.

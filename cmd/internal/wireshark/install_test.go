@@ -87,7 +87,7 @@ func TestUninstall(t *testing.T) {
 			p := placeIn(home)
 			was := tree(t, home)
 			for _, version := range []string{"1", "1", "2"} {
-				if _, err := install(p, some(p, version)); err != nil {
+				if err := install(p, some(p, version)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -111,7 +111,7 @@ func TestUninstall(t *testing.T) {
 func TestInstallUpdate(t *testing.T) {
 	home := t.TempDir()
 	p := placeIn(home)
-	if _, err := install(p, some(p, "1")); err != nil {
+	if err := install(p, some(p, "1")); err != nil {
 		t.Fatal(err)
 	}
 	put(t, "as the user likes it", p.config, "profiles", "P", "preferences")
@@ -132,12 +132,11 @@ func TestInstallUpdate(t *testing.T) {
 	if got := r.state(&all[2]); got != "of version "+r.Version {
 		t.Errorf("an older version is %q", got)
 	}
-	done, err := install(p, all)
-	if err != nil {
+	if err := install(p, all); err != nil {
 		t.Fatal(err)
 	}
 	var kept []string
-	for _, o := range done {
+	for _, o := range all {
 		if o.kept {
 			kept = append(kept, filepath.Base(o.path))
 		}
@@ -161,14 +160,14 @@ func TestInstallRefuses(t *testing.T) {
 	p := placeIn(home)
 	put(t, "of somebody", p.config, "profiles", "P", "preferences")
 	was := tree(t, home)
-	if _, err := install(p, some(p, "1")); err == nil || !strings.HasSuffix(err.Error(), "preferences: exists and is not from bcdissect; move it away") {
+	if err := install(p, some(p, "1")); err == nil || !strings.HasSuffix(err.Error(), "preferences: exists and is not from bcdissect; move it away") {
 		t.Errorf("got %v", err)
 	}
 	if is := tree(t, home); !slices.Equal(is, was) {
 		t.Errorf("got %q, want %q", is, was)
 	}
 	put(t, "not JSON", p.config, "bcdissect.json")
-	if _, err := install(p, some(p, "1")); err == nil || !strings.Contains(err.Error(), "not a record of an installation") {
+	if err := install(p, some(p, "1")); err == nil || !strings.Contains(err.Error(), "not a record of an installation") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -177,12 +176,12 @@ func TestInstallRefuses(t *testing.T) {
 func TestInstallMoves(t *testing.T) {
 	home := t.TempDir()
 	p := placeIn(home)
-	if _, err := install(p, some(p, "1")); err != nil {
+	if err := install(p, some(p, "1")); err != nil {
 		t.Fatal(err)
 	}
 	before := filepath.Join(p.extcap, "bcdissect")
 	p.extcap = filepath.Join(home, "lib", "extcap")
-	if _, err := install(p, some(p, "1")); err != nil {
+	if err := install(p, some(p, "1")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(before); err == nil {
