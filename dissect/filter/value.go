@@ -345,39 +345,32 @@ func Seconds(s string) (d time.Duration, ok bool) {
 	return time.Duration(ns), ok
 }
 
+// elapsed matches minutes and seconds, or hours before them.
+var elapsed = regexp.MustCompile(`^(-?)(?:(\d+):)?(\d+):(\d+\.?\d*)$`)
+
 // parseElapsed reads minutes and seconds, or hours before them.
 func parseElapsed(s string) (ns int64, ok bool) {
-	parts := strings.Split(strings.TrimPrefix(s, "-"), ":")
-	if len(parts) != 2 && len(parts) != 3 {
+	m := elapsed.FindStringSubmatch(s)
+	if m == nil {
 		return 0, false
 	}
-	for i, part := range parts {
-		unit, most := time.Minute, 60.0
-		switch len(parts) - i {
-		case 1:
-			unit = time.Second
-		case 3:
-			unit, most = time.Hour, 1e6
+	most := 1e6 // of the first
+	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
+		part := m[i+2]
+		if part == "" {
+			continue
 		}
-		if i == 0 {
-			most = 1e6
-		}
-		whole, fraction, _ := strings.Cut(part, ".")
 		x, err := strconv.ParseFloat(part, 64)
-		if err != nil || x >= most || !decimal(whole) || !decimal("0"+fraction) || unit != time.Second && whole != part {
+		if err != nil || x >= most {
 			return 0, false
 		}
 		ns += int64(math.Round(x * float64(unit)))
+		most = 60
 	}
-	if s[0] == '-' {
+	if m[1] != "" {
 		ns = -ns
 	}
 	return ns, true
-}
-
-// decimal reports whether s is one or more digits.
-func decimal(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 // parseSeconds reads the text of [Seconds].

@@ -44,20 +44,14 @@ var experts = [...]expert{
 
 // expertOf returns the expert of a status; ok is false if there is none.
 func expertOf(s dissect.Status) (n int, ok bool) {
-	switch s {
-	case dissect.StatusMalformed:
-		return expertMalformed, true
-	case dissect.StatusTrailing:
-		return expertTrailing, true
-	case dissect.StatusUnresolved:
-		return expertUnresolved, true
-	case dissect.StatusUnknown:
-		return expertUnknown, true
-	case dissect.StatusDuplicate:
-		return expertRetransmission, true
-	case dissect.StatusOK, dissect.StatusPending:
-	}
-	return 0, false
+	n = slices.Index(expertStatus[:], s)
+	return n, n >= 0
+}
+
+// expertStatus are the states that the first experts are about.
+var expertStatus = [...]dissect.Status{
+	expertMalformed: dissect.StatusMalformed, expertTrailing: dissect.StatusTrailing, expertUnresolved: dissect.StatusUnresolved,
+	expertUnknown: dissect.StatusUnknown, expertRetransmission: dissect.StatusDuplicate,
 }
 
 // experts adds expert information about the message.
