@@ -44,7 +44,7 @@ type compiler struct {
 func compile(text string, ix *index) (*Filter, *Error) { return newCompiler(text, ix).compile() }
 
 func newCompiler(text string, ix *index) *compiler {
-	return &compiler{text: text, ix: ix, f: &Filter{}, values: map[string]*vocabulary{}}
+	return &compiler{text: text, ix: ix, f: &Filter{seen: map[*decode.Spec]*shown{}}, values: map[string]*vocabulary{}}
 }
 
 func (c *compiler) compile() (*Filter, *Error) {
@@ -54,7 +54,7 @@ func (c *compiler) compile() (*Filter, *Error) {
 	}
 	c.f.game = c.ix.game
 	for i, s := range c.ix.specs {
-		c.f.seen[s.Code] = &shown{spec: s, id: i, next: c.f.seen[s.Code]}
+		c.f.seen[s] = &shown{id: i}
 	}
 	c.f.root, err = c.node(e)
 	return c.f, err

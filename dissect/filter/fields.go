@@ -173,10 +173,8 @@ func ipv4(b []byte) netip.Addr {
 
 // A shown describes the fields that the filter needs of a spec's messages.
 type shown struct {
-	spec      *decode.Spec
 	id        int                        // place in the index
 	byDialect [decode.OpenBC + 1]*branch // by layout; nil if there is nothing to see
-	next      *shown                     // another spec with the same code
 }
 
 // A branch is a group with needed fields; the first one is the whole message.
@@ -201,7 +199,7 @@ type leaf struct {
 
 // walk passes the fields of a record to the atoms of its layout.
 func (f *Filter) walk(r *dissect.Record) {
-	s := f.find(r.Spec)
+	s := f.seen[r.Spec]
 	if s == nil || r.Message == nil || int(r.Layout) >= len(s.byDialect) {
 		return
 	}
@@ -283,7 +281,7 @@ func (v *visitor) Field(f *decode.Field) {
 
 // want adds an atom to a layout.
 func (f *Filter) want(v *variant, a *atom) {
-	to := &f.find(v.layout.spec).byDialect[v.layout.dialect]
+	to := &f.seen[v.layout.spec].byDialect[v.layout.dialect]
 	if *to == nil {
 		*to = &branch{}
 	}

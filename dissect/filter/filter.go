@@ -15,8 +15,8 @@ type Filter struct {
 
 	root node
 	rel  bool
-	game int         // number of the catalogue's specs
-	seen [256]*shown // the specs by their code
+	game int // number of the catalogue's specs
+	seen map[*decode.Spec]*shown
 
 	epoch   uint64 // counts matches, so that results of earlier ones are stale
 	walked  uint64 // last match that walked the fields
@@ -58,18 +58,6 @@ func (f *Filter) Match(r *dissect.Record) bool {
 		f.Start = r.Datagram.Time
 	}
 	return f.root.eval(f, r)
-}
-
-// find returns the needed fields of a spec, or nil for an unknown spec.
-func (f *Filter) find(s *decode.Spec) *shown {
-	if s == nil {
-		return nil
-	}
-	k := f.seen[s.Code]
-	for k != nil && k.spec != s {
-		k = k.next
-	}
-	return k
 }
 
 // A node is a part of a compiled expression.

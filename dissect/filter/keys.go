@@ -52,7 +52,7 @@ func wordOf(k *key.Key) func(f *Filter, r *dissect.Record) int {
 		return func(_ *Filter, r *dissect.Record) int { return k.Word(r) }
 	}
 	return func(f *Filter, r *dissect.Record) int {
-		if s := f.find(r.Spec); s != nil && s.id < f.game && len(r.Payload) > 0 {
+		if s := f.seen[r.Spec]; s != nil && s.id < f.game && len(r.Payload) > 0 {
 			return s.id
 		}
 		return -1

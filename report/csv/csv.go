@@ -44,7 +44,7 @@ type Sink struct {
 	form    Form
 	text    []byte // of a JSON string
 	fields  visitor
-	plans   [256][]*plan // by the code of the spec
+	plans   map[layout]*plan
 	began   bool
 	of      place // of the last record
 	places  int   // how many there were
@@ -133,7 +133,9 @@ func New(w io.Writer, columns []string, form Form, o ndjson.Options) *Sink {
 	if form.Separator == 0 {
 		form.Separator = ','
 	}
-	s := &Sink{lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns)), form: form}
+	s := &Sink{
+		lines: report.NewLines(w, o.Live), enc: ndjson.NewEncoder(o), header: columns, cells: make([]cell, len(columns)), form: form, plans: map[layout]*plan{},
+	}
 	s.began = form.NoHeader || form.JSON
 	s.form.bare = form.Quote == QuoteNone || form.Quote == QuoteNeeded && strings.IndexByte("+-.0123456789e", form.Separator) < 0
 	s.fields.json = form.JSON

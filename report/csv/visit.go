@@ -12,10 +12,14 @@ import (
 
 // A plan maps the columns to the fields of one layout.
 type plan struct {
+	root   *node // nil if there is nothing to show
+	fields decode.FieldSet
+}
+
+// A layout is one of the layouts of a message.
+type layout struct {
 	spec    *decode.Spec
 	dialect decode.Dialect
-	root    *node // nil if there is nothing to show
-	fields  decode.FieldSet
 }
 
 // A node is a group with shown fields; the first one is the whole message.
@@ -47,19 +51,17 @@ type whole struct {
 
 // planOf returns the plan for the layout of r.
 func (s *Sink) planOf(r *dissect.Record) *plan {
-	all := s.plans[r.Spec.Code]
-	for _, p := range all {
-		if p.spec == r.Spec && p.dialect == r.Layout {
-			return p
-		}
+	of := layout{r.Spec, r.Layout}
+	p := s.plans[of]
+	if p == nil {
+		p = s.newPlan(r)
+		s.plans[of] = p
 	}
-	p := s.newPlan(r)
-	s.plans[r.Spec.Code] = append(all, p)
 	return p
 }
 
 func (s *Sink) newPlan(r *dissect.Record) *plan {
-	p := &plan{spec: r.Spec, dialect: r.Layout}
+	p := &plan{}
 	layout := r.Spec.Layout
 	for _, f := range r.Spec.Forms {
 		if f.Dialect == r.Layout {
