@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A player's conversation begins before the player's name is known. Files are
@@ -23,21 +23,21 @@ func learn(f *cli.Common, cfg dissect.Config, names []string) error {
 	if slices.ContainsFunc(names, func(name string) bool { return !regular(name) }) {
 		return nil
 	}
-	src, err := capture.OpenAll(names, nil)
+	return learnFrom(names, nil, f, cfg)
+}
+
+// learnFrom reads captures to find the conversation of the wanted player. An error
+// behind their beginning is left to whoever reads them again.
+func learnFrom(names []string, stdin io.Reader, f *cli.Common, cfg dissect.Config) error {
+	src, err := capture.OpenAll(names, stdin)
 	if err != nil {
 		return ofCapture(err)
 	}
 	defer func() { _ = src.Close() }() // nothing was written
-	return learnFrom(src, f, cfg)
-}
-
-// learnFrom reads a source to find the conversation of the wanted player. Errors
-// of the source are left to whoever reads it again.
-func learnFrom(src packet.Source, f *cli.Common, cfg dissect.Config) error {
-	f.Learn(&dissect.Record{}) // even if there are no records
+	f.Learn(&dissect.Record{})         // even if there are no records
 	p := dissect.New(cfg)
 	p.Need(dissect.Needs{Updates: dissect.UpdateHeaders})
-	_, err := p.PushAll(src, func(r *dissect.Record) error { f.Learn(r); return nil })
+	_, err = p.PushAll(src, func(r *dissect.Record) error { f.Learn(r); return nil })
 	return err
 }
 

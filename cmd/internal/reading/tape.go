@@ -108,13 +108,13 @@ func (t *Tape) Said() string { return t.said }
 // that returns false.
 func (t *Tape) Scan(first int, take func(*dissect.Record) bool) error {
 	if t.f.WantsPlayer() && !t.f.KnowsPlayer() {
-		if err := t.learn(); err != nil {
+		if err := learnFrom(t.names, t.in(), t.f, t.cfg); err != nil {
 			return err
 		}
 	}
-	src, err := t.open()
+	src, err := capture.OpenAll(t.names, t.in())
 	if err != nil {
-		return err
+		return ofCapture(err)
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	s := scan{Tape: t, at: t.nearest(first), first: first, take: take}
@@ -240,28 +240,11 @@ func (t *Tape) keep(c checkpoint) {
 	}
 }
 
-// learn reads the captures to find the conversation of the wanted player.
-func (t *Tape) learn() error {
-	src, err := t.open()
-	if err != nil {
-		return err
+// in returns standard input from its beginning, or nil if it is not read.
+func (t *Tape) in() io.Reader {
+	if t.stdin == nil {
+		return nil
 	}
-	defer func() { _ = src.Close() }() // nothing was written
-	return learnFrom(src, t.f, t.cfg)
-}
-
-// open opens the captures.
-func (t *Tape) open() (*capture.Series, error) {
-	var in io.Reader
-	if t.stdin != nil {
-		if _, err := t.stdin.Seek(0, io.SeekStart); err != nil {
-			return nil, cli.Failed(err)
-		}
-		in = t.stdin
-	}
-	src, err := capture.OpenAll(t.names, in)
-	if err != nil {
-		return nil, ofCapture(err)
-	}
-	return src, nil
+	_, _ = t.stdin.Seek(0, io.SeekStart) // reading reports the error
+	return t.stdin
 }
