@@ -34,7 +34,7 @@ func (c *Codec) Numeric(name string, kind Kind, names Names, doc string, v uint6
 
 // set sets the value of a field to the number that the message holds.
 func (f *Field) set(kind Kind, u uint64) {
-	switch kind { //nolint:exhaustive // the others have no sign, or are no numbers
+	switch kind {
 	case KindI16:
 		f.Int = int64(int16(u))
 	case KindI32:
@@ -197,7 +197,7 @@ func (c *Codec) Vec4b(name string, p *wire.Vec4b, doc string) {
 // field's offset, and whether it's there.
 func (c *Codec) whole(name string, kind Kind) (off int, ok bool) {
 	off = c.Offset()
-	if !c.gives(name, kind, nil) {
+	if !c.gives(name, kind) {
 		return off, false
 	}
 	if n := kinds[kind].least; c.mode == reading && (c.err != nil || len(c.buf)-c.off < n) {
@@ -284,7 +284,7 @@ func lengthBytes(kind Kind) int {
 // over.
 func (c *Codec) Counted(name string, p *[]byte, kind Kind, doc string) {
 	off, before := c.Offset(), c.err
-	if !c.gives(name, kind, nil) {
+	if !c.gives(name, kind) {
 		return
 	}
 	c.countedAt(name, p, kind, doc, off)
@@ -348,7 +348,7 @@ func (c *Codec) countedAt(name string, p *[]byte, kind Kind, doc string, off int
 // WStrz is text in UTF-16LE up to 00 00.
 func (c *Codec) WStrz(name string, p *[]byte, doc string) {
 	off := c.Offset()
-	if !c.gives(name, KindWStrz, nil) {
+	if !c.gives(name, KindWStrz) {
 		return
 	}
 	n := len(*p)
@@ -381,7 +381,7 @@ func (c *Codec) WStrz(name string, p *[]byte, doc string) {
 // IPv4 is an address in network order.
 func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
 	off := c.Offset()
-	if !c.gives(name, KindIPv4, nil) {
+	if !c.gives(name, KindIPv4) {
 		return
 	}
 	b := p[:]
@@ -394,7 +394,7 @@ func (c *Codec) IPv4(name string, p *[4]byte, doc string) {
 // Bytes is opaque and takes all that remains of the message.
 func (c *Codec) Bytes(name string, p *[]byte, doc string) {
 	off := c.Offset()
-	if !c.gives(name, KindBytes, nil) {
+	if !c.gives(name, KindBytes) {
 		return
 	}
 	if c.rawBytes(name, p, len(c.buf)-c.off) {

@@ -347,8 +347,8 @@ func (c *Codec) little(u uint64, size int) {
 
 // gives reports whether a field can be read: always, except for one to be filled
 // that has no fitting value.
-func (c *Codec) gives(name string, kind Kind, n Names) bool {
-	return c.fill == nil || c.give(name, kind, n, -1)
+func (c *Codec) gives(name string, kind Kind) bool {
+	return c.fill == nil || c.give(name, kind, nil, -1)
 }
 
 // give gives the bytes of a field from its value. An array has count elements.

@@ -48,7 +48,7 @@ type Need uint8
 
 // The needs.
 const (
-	NeedNone   Need = iota // nobody's
+	NeedNone   Need = iota // of no clients
 	NeedOpenBC             // those of OpenBC's clients, which expect them of each other
 	NeedAll                // those of all clients
 )

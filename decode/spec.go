@@ -45,7 +45,7 @@ type Relay uint8
 // The relay classes.
 const (
 	RelayNone    Relay = iota // no client sends it
-	RelayConsume              // the host handles it; nobody else gets it
+	RelayConsume              // the host handles it; no other client gets it
 	RelayForward              // an unchanged copy to every other player in the game
 	RelaySlots                // an unchanged copy to every other occupied slot
 	RelayEcho                 // a copy to every player in the game, the sender included

@@ -29,9 +29,9 @@ type Names interface {
 type Presenter struct {
 	// More stands where bytes are left out; "…" if it is empty.
 	More string
-	// Beside is how many bytes of a field the reader sees next to its value, which
+	// Dumped is how many bytes of a field a hex dump shows next to its value, which
 	// does not repeat them.
-	Beside int
+	Dumped int
 
 	short, exact, numbers  vectors // numbers are vectors that are 0 but for the first
 	number                 [3]float32
@@ -144,9 +144,9 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 		return f.AppendText(dst)
 	case decode.KindBytes:
 		switch {
-		case !full || p.Beside == 0:
+		case !full || p.Dumped == 0:
 			return p.AppendBytes(dst, f.Bytes, shownBytes)
-		case len(f.Bytes) > p.Beside:
+		case len(f.Bytes) > p.Dumped:
 			return append(strconv.AppendInt(dst, int64(len(f.Bytes)), 10), " bytes"...)
 		}
 	}

@@ -54,7 +54,7 @@ func TestTexts(t *testing.T) {
 
 // Where the bytes of a field stand next to its value, it does not repeat them.
 func TestBeside(t *testing.T) {
-	p := Presenter{Beside: 4}
+	p := Presenter{Dumped: 4}
 	for n, want := range map[int]string{4: "", 5: "5 bytes"} {
 		if got := string(p.AppendText(nil, &decode.Field{Kind: decode.KindBytes, Bytes: make([]byte, n)}, nil)); got != want {
 			t.Errorf("%d bytes: got %q, want %q", n, got, want)

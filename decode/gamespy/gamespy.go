@@ -26,7 +26,7 @@ const (
 // queries are the keys that a host answers, anywhere in the text.
 var queries = []string{"basic", "info", "rules", "players", "status", "packets", "echo", "secure"}
 
-// answers are the possible first keys of a reply or of a part of one, besides
+// answers are the possible first keys of a reply or of a part of one, next to
 // player_0 and so on.
 var answers = []string{
 	"gamename", "gamever", "location",

@@ -12,7 +12,7 @@ import (
 // words, and answers to a challenge.
 var words = []string{"gamename", "missionscript", "mapname", "gamemode", "system", "secure", "challenge", "validate"}
 
-// numbers are further keys with numbers, besides those of a reply.
+// numbers are further keys with numbers, next to those of a reply.
 var numbers = []string{"heartbeat", "statechanged"}
 
 // EachPrivate calls f with every text that may tell of people or hosts: names,

@@ -22,7 +22,7 @@ var scoreChangeSpec = decode.Spec{
 
 // ScoreChange holds the scores changed by a death. Players are network ids.
 type ScoreChange struct {
-	Killer  int32 // 0 for nobody
+	Killer  int32 // 0 for no player
 	Kills   int32 // unless Killer is 0
 	Score   int32 // unless Killer is 0
 	Victim  int32

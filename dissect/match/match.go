@@ -41,7 +41,7 @@ type Match struct {
 	Open    bool      `json:"open,omitempty" table:"open" doc:"the capture ends within the match"`
 	Vantage int       `json:"captured_at,omitempty" page:"vantage" table:"captured_at+captured_at_host>_" as:"place" doc:"player at whose computer the capture was made|the capture was made at the host"` // index of the player who made the capture, VantageHost or VantageUnknown
 
-	// Leaders are several if they are equal, and empty if nobody has any score or
+	// Leaders are several if they are equal, and empty if no player has any score or
 	// kill. LeadingTeam is nil without teams and if teams are equal. They won if
 	// the match is [Match.Decided].
 	Leaders     []int `json:"leaders,omitempty" page:"=" table:"=" doc:"players with the highest score, or else the most kills"`
@@ -206,7 +206,7 @@ type Repair struct {
 	How    string  `json:"how"` // queued, repaired, lost
 }
 
-// A Kill is the loss of a ship, by somebody's doing or nobody's.
+// A Kill is the loss of a ship, with or without a killer.
 type Kill struct {
 	T        float64     `json:"t" page:"=" table:"ts+t"`
 	Frame    int         `json:"frame" page:"=" table:"=" doc:"frame that shows it"`

@@ -32,7 +32,7 @@ func (g *game) connection(r *dissect.Record) {
 			g.leaves(frame, g.meet(r), LeftItself)
 		case m.ID == transport.HostPeer:
 			g.closes(frame)
-		case m.ID != r.ClientID: // else it may be of somebody with the same id (OpenBC's tests)
+		case m.ID != r.ClientID: // else it may be of another client with the same id (OpenBC's tests)
 			g.leaves(frame, g.byID(r, int32(m.ID)), LeftItself) // passed on
 		}
 	case *transport.Boot:

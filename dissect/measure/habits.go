@@ -133,7 +133,7 @@ type sentKey struct {
 type sending struct {
 	at    moment
 	frame int
-	times int // 0 if nobody knows
+	times int // 0 if not known
 }
 
 type resendKey struct {
@@ -308,7 +308,7 @@ func (h *Habits) datagram(r *dissect.Record) {
 			d.largest, d.largeAt = size, d.frame
 		}
 	}
-	if !r.Datagram.Truncated() { // nobody knows the other messages of such a one
+	if !r.Datagram.Truncated() { // its other messages are not known
 		d.messages++
 	}
 }

@@ -87,7 +87,7 @@ func (l *Link) Both() Class {
 
 // An RTT tells how much time passed at the place of the capture between
 // reliable messages and their first acknowledgements. Messages that were sent
-// again before that do not count, since nobody knows which of them was
+// again before that do not count, since it is not known which of them was
 // acknowledged. Median and P95 are off by 3.2 % at most, and by a microsecond
 // where they are less than that.
 type RTT struct {
@@ -386,7 +386,7 @@ func restarts(r *dissect.Record) bool {
 }
 
 // restart begins the numbers of a conversation again. Times between the
-// connections are nobody's silence.
+// connections are no silence.
 func (m *Meter) restart(c *conversation) {
 	c.restarts++
 	for i := range c.links {

@@ -96,7 +96,7 @@ type waiting struct {
 // A message waits in the ring. It has been taken if its key is 0.
 type message struct {
 	key       key
-	ambiguous bool // nobody knows which transmission an acknowledgement is for
+	ambiguous bool // it is not known which transmission an acknowledgement is for
 	at        moment
 	chain     uint16 // 1 + index of the next message of the same slot, 0 for none
 }

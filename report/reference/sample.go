@@ -31,7 +31,7 @@ func Rows(s *decode.Spec, sample *Sample) []Row {
 	if r.Message == nil {
 		return nil
 	}
-	v := &dissection{payload: sample.Payload, values: display.Presenter{Beside: shownBytes}}
+	v := &dissection{payload: sample.Payload, values: display.Presenter{Dumped: shownBytes}}
 	new(decode.Viewer).Show(r.Message, sample.Payload, 1, r.Dialect, v)
 	return v.rows
 }

@@ -100,7 +100,7 @@ type Sink struct {
 // New returns a sink that writes to w.
 func New(w io.Writer, o Options) *Sink {
 	s := &Sink{flights: measure.Flights{Start: o.Start}, opts: o, lines: report.NewLines(w, o.Live), theme: newTheme(o.Color), signs: signsOf(o), clock: report.Clock{Layout: time.DateTime}}
-	s.values.More, s.values.Beside = s.signs.more, treeBytes
+	s.values.More, s.values.Dumped = s.signs.more, treeBytes
 	if o.Zone == nil {
 		s.opts.Zone = time.UTC
 	}

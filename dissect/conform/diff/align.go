@@ -30,16 +30,16 @@ type aligner struct {
 	out    []match
 }
 
-const nobody = -1
+const unpaired = -1
 
 // align returns the pairs in the order of a.
 func align(ca, cb *Capture, a, b []item) []match {
 	l := &aligner{ca: ca, cb: cb, a: a, b: b, exact: true, toB: make([]int, len(a)), toA: make([]int, len(b))}
 	for i := range l.toB {
-		l.toB[i] = nobody
+		l.toB[i] = unpaired
 	}
 	for i := range l.toA {
-		l.toA[i] = nobody
+		l.toA[i] = unpaired
 	}
 	l.gap(0, len(a), 0, len(b), 0)
 	chain := l.chain()
@@ -57,7 +57,7 @@ func align(ca, cb *Capture, a, b []item) []match {
 		l.changed(g, changed)
 	}
 	for i, j := range l.toB {
-		if j != nobody {
+		if j != unpaired {
 			l.out = append(l.out, match{i, j, changed[i]})
 		}
 	}
@@ -79,7 +79,7 @@ func (l *aligner) contents(it *item) uint64 {
 }
 
 func (l *aligner) same(i, j int) bool {
-	return l.toB[i] == nobody && l.toA[j] == nobody && l.digest(&l.a[i]) == l.digest(&l.b[j])
+	return l.toB[i] == unpaired && l.toA[j] == unpaired && l.digest(&l.a[i]) == l.digest(&l.b[j])
 }
 
 func (l *aligner) pair(i, j int) { l.toB[i], l.toA[j] = j, i }
@@ -122,7 +122,7 @@ func (l *aligner) unique(a, aEnd, b, bEnd int) []match {
 	type where struct{ a, b, inA, inB int }
 	seen := make(map[uint64]*where, aEnd-a)
 	for i := a; i < aEnd; i++ {
-		if l.toB[i] != nobody {
+		if l.toB[i] != unpaired {
 			continue
 		}
 		w := seen[l.digest(&l.a[i])]
@@ -133,13 +133,13 @@ func (l *aligner) unique(a, aEnd, b, bEnd int) []match {
 		w.a, w.inA = i, w.inA+1
 	}
 	for j := b; j < bEnd; j++ {
-		if w := seen[l.digest(&l.b[j])]; w != nil && l.toA[j] == nobody {
+		if w := seen[l.digest(&l.b[j])]; w != nil && l.toA[j] == unpaired {
 			w.b, w.inB = j, w.inB+1
 		}
 	}
 	var found []match
 	for i := a; i < aEnd; i++ {
-		if w := seen[l.digest(&l.a[i])]; w != nil && w.a == i && w.inA == 1 && w.inB == 1 && l.toB[i] == nobody {
+		if w := seen[l.digest(&l.a[i])]; w != nil && w.a == i && w.inA == 1 && w.inB == 1 && l.toB[i] == unpaired {
 			found = append(found, match{a: i, b: w.b})
 		}
 	}
@@ -153,7 +153,7 @@ func rising(all []match) []match {
 	before := make([]int, len(all))
 	for i, m := range all {
 		n, _ := slices.BinarySearchFunc(ends, m.b, func(k, b int) int { return all[k].b - b })
-		before[i] = nobody
+		before[i] = unpaired
 		if n > 0 {
 			before[i] = ends[n-1]
 		}
@@ -165,7 +165,7 @@ func rising(all []match) []match {
 	}
 	out := make([]match, len(ends))
 	if len(ends) > 0 {
-		for i, n := ends[len(ends)-1], len(ends)-1; i != nobody; i, n = before[i], n-1 {
+		for i, n := ends[len(ends)-1], len(ends)-1; i != unpaired; i, n = before[i], n-1 {
 			out[n] = all[i]
 		}
 	}
@@ -202,7 +202,7 @@ func (l *aligner) next(a, aEnd, b, bEnd int) (da, db int) {
 func (l *aligner) chain() []match {
 	var all []match
 	for i, j := range l.toB {
-		if j != nobody {
+		if j != unpaired {
 			all = append(all, match{a: i, b: j})
 		}
 	}
@@ -246,13 +246,13 @@ func (l *aligner) originals(late []item, to []int, all []item, taken []int, chai
 		for n < len(chain) && chain[n].a < i {
 			n++
 		}
-		if late[i].flags&flagResent == 0 || to[i] != nobody {
+		if late[i].flags&flagResent == 0 || to[i] != unpaired {
 			continue
 		}
 		if left == nil {
 			left = map[uint64][]int{}
 			for j := range all {
-				if taken[j] == nobody {
+				if taken[j] == unpaired {
 					k := l.contents(&all[j])
 					left[k] = append(left[k], j)
 				}
@@ -264,7 +264,7 @@ func (l *aligner) originals(late []item, to []int, all []item, taken []int, chai
 		}
 		k := l.contents(&late[i])
 		list := left[k]
-		for len(list) > 0 && (taken[list[0]] != nobody || list[0] < at-lookBack) {
+		for len(list) > 0 && (taken[list[0]] != unpaired || list[0] < at-lookBack) {
 			list = list[1:]
 		}
 		if left[k] = list; len(list) > 0 && list[0] < at+mostMoved {
@@ -277,7 +277,7 @@ func (l *aligner) originals(late []item, to []int, all []item, taken []int, chai
 func (l *aligner) moved(chain []match) {
 	left := map[uint64][]int{}
 	for j := range l.b {
-		if l.toA[j] == nobody {
+		if l.toA[j] == unpaired {
 			k := l.digest(&l.b[j])
 			left[k] = append(left[k], j)
 		}
@@ -300,7 +300,7 @@ func (l *aligner) moved(chain []match) {
 		for n < len(chain) && chain[n].a < i {
 			n++
 		}
-		if l.toB[i] != nobody {
+		if l.toB[i] != unpaired {
 			continue
 		}
 		at := 0 // where it would be in b
@@ -312,7 +312,7 @@ func (l *aligner) moved(chain []match) {
 			most = lookAhead
 		}
 		list := left[k]
-		for len(list) > 0 && (l.toA[list[0]] != nobody || list[0] < at-most) {
+		for len(list) > 0 && (l.toA[list[0]] != unpaired || list[0] < at-most) {
 			list = list[1:]
 		}
 		left[k] = list
@@ -326,19 +326,19 @@ func (l *aligner) moved(chain []match) {
 func (l *aligner) changed(g gap, changed map[int]bool) {
 	b := g.b
 	for i := g.a; i < g.aEnd; i++ {
-		if l.toB[i] != nobody {
+		if l.toB[i] != unpaired {
 			continue
 		}
-		best, most := nobody, 0
+		best, most := unpaired, 0
 		for j := b; j < min(g.bEnd, b+mostGap); j++ {
-			if l.toA[j] != nobody {
+			if l.toA[j] != unpaired {
 				continue
 			}
 			if n := l.alike(&l.a[i], &l.b[j]); n > most {
 				best, most = j, n
 			}
 		}
-		if best != nobody {
+		if best != unpaired {
 			l.pair(i, best)
 			changed[i] = true
 			b = best + 1

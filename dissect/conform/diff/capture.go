@@ -149,7 +149,7 @@ func (c *Capture) Record(r *dissect.Record) error {
 		return nil
 	}
 	if r.Client != "" {
-		at.Name = wire.Untrusted(r.Client)
+		at.Name = r.Client
 	}
 	it := item{kind: r.Kind, time: packet.Nanos(r.Datagram.Time), frame: frameOf(r.Datagram.Number), part: uint16(min(r.Part, 1<<16-1))}
 	if it.since = it.frame; len(r.Pieces) > 0 {
@@ -376,7 +376,7 @@ func (c *Capture) digestGameSpy(r *dissect.Record, it *item) {
 			all = append(append(all, value.Raw()...), 0)
 		}
 	}
-	if it.flags&flagCut != 0 { // nobody knows the rest
+	if it.flags&flagCut != 0 { // the rest is not known
 		all = append(all, "cut"...)
 		keys = append(keys, all...)
 	}

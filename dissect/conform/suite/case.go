@@ -259,7 +259,7 @@ func (t *T) connectedAs(name string, answer func(round uint8) *msg.ChecksumRespo
 	return c, nil
 }
 
-// closed reports a host that has let clients in, and lets in nobody any more although there is
+// closed reports a host that has let clients in, and refuses the next ones although there is
 // room by its own account. The run ends: nothing else can be tried.
 func (t *T) closed(c *client) error {
 	if !t.r.connected || t.r.shutOut < mostTurned {
@@ -267,7 +267,7 @@ func (t *T) closed(c *client) error {
 	}
 	n, reply, err := t.counted()
 	if err != nil {
-		return nil //nolint:nilerr // nobody tells whether there is room
+		return nil //nolint:nilerr // whether there is room is not known
 	}
 	if limit, ok := number(reply, "maxplayers"); !ok || n >= limit {
 		return nil
@@ -437,7 +437,7 @@ func (t *T) settle(c *client, all ...*client) {
 	c.say(body)
 	waits := func(o *client) bool { return o.Phase != relay.ClientGone && len(o.lines(body)) == 0 }
 	others := slices.DeleteFunc(slices.Clone(all), func(o *client) bool { return o == c || !waits(o) })
-	come := func(p *patience, list []*client) {
+	come := func(p *awaited, list []*client) {
 		came, cut := t.r.await(p, t.soon(), func() bool { return !slices.ContainsFunc(list, waits) })
 		if !came && !cut {
 			t.wait(shortWait)

@@ -25,7 +25,7 @@ type Driver interface {
 	// socket, at most until a time. The datagram belongs to the caller.
 	Receive(until time.Time) (a relay.Arrival, ok bool)
 	// Refused returns the error of the system since the last datagram came, such as
-	// that nobody listens there; nil for none.
+	// that no program listens there; nil for none.
 	Refused() error
 }
 

@@ -134,8 +134,8 @@ func queryInGame(t *T) {
 	t.plausible(after, reply)
 }
 
-// dedicated is the name that the stock host puts before those of the players if nobody plays at
-// the host itself.
+// dedicated is the name that the stock host puts before those of the players if the host
+// has no player.
 const dedicated = "Dedicated Server"
 
 // plausible reports a number of players that does not fit the suite's clients in the game and

@@ -34,13 +34,13 @@ type Options struct {
 	Repeat  string        // see Report
 	Seed    uint64        // of nonces and damaged datagrams
 	Stopped func() bool   // whether the user has had enough; nil for never
-	Done    func(*Result) // is told every result; nil for nobody
+	Done    func(*Result) // is told every result; may be nil
 }
 
 // ErrNoHost reports that nothing that can be tried is at an address.
 var ErrNoHost = errors.New("no host of the game")
 
-// Limits of the suite's patience.
+// Limits of waiting.
 const (
 	floodedBy  = 5000            // datagrams for one client within a second
 	shortWait  = 1 * time.Second // for something that must not come, where nothing else tells
@@ -78,20 +78,20 @@ type runner struct {
 	shutOut int  // connects in a row that failed
 	joins   int  // of clients that do nothing unusual
 	spoiled int  // those with signs of a network that loses or delays datagrams
-	entered bool // somebody has been let in
+	entered bool // a client has been let in
 	barred  int  // joins that failed before that
 	why     string
 
 	trip      time.Duration // of the quickest query and its reply
-	connected bool          // somebody has been given an id
+	connected bool          // a client has been given an id
 	denied    int           // connects that failed before that
 
 	takes     map[transport.Type]bool // types of messages that the host has acknowledged
-	announces patience                // for the announcement of a newcomer
-	farewells patience                // for the acknowledgement of a leave
-	rests     patience                // for the acknowledgements of all messages
-	copies    patience                // for lines of chat at those who did not write them
-	echoes    patience                // for those at their author
+	announces awaited                 // for the announcement of a newcomer
+	farewells awaited                 // for the acknowledgement of a leave
+	rests     awaited                 // for the acknowledgements of all messages
+	copies    awaited                 // for lines of chat at those who did not write them
+	echoes    awaited                 // for those at their author
 
 	stayed   bool             // clients were to stay in the game
 	putOut   []note           // those of them that the host has put out, though they kept the rules
@@ -99,14 +99,13 @@ type runner struct {
 	reused   []note           // numbers that stand for two messages
 }
 
-// Patience is how long the suite waits for something that the host may never send. The case
-// that is about it is another one: those that only need it to have come do not wait as long
-// again and again.
-type patience struct{ came, failed bool }
+// An awaited is something that the host may never send. The case that is about it waits for it as
+// long as usual. Others, which only need it to have come, wait less if it never did.
+type awaited struct{ came, failed bool }
 
 // await waits for something as long as usual, or a few round trips if the host has never sent it.
 // It reports whether it came, and whether the wait was cut short.
-func (r *runner) await(p *patience, usual time.Duration, enough func() bool) (came, cut bool) {
+func (r *runner) await(p *awaited, usual time.Duration, enough func() bool) (came, cut bool) {
 	const least, trips = 100 * time.Millisecond, 4
 	within := usual
 	if p.failed && !p.came {

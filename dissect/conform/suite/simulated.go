@@ -274,7 +274,7 @@ func watchDistance() watcher {
 			return false, nil
 		}
 		b, ok := base[r.Conversation]
-		if !ok || d < b || near(d, b) { // the ship is near, or somebody passes updates on: other rules
+		if !ok || d < b || near(d, b) { // the ship is near, or the host passes updates on: other rules
 			return false, nil
 		}
 		for _, factor := range []time.Duration{2, 5, 10} {
