@@ -16,10 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
-	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/sockets"
 	"github.com/bcdissect/bcdissect/cmd/internal/stage"
-	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
@@ -246,11 +244,9 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		}
 		master = netip.AddrPortFrom(at.AddrPort().Addr().Unmap(), at.AddrPort().Port())
 	}
-	var answers map[uint8]*msg.ChecksumResponse
-	if c.hashes != "" {
-		if answers, err = server.LoadAnswers(c.hashes); err != nil {
-			return cli.Failed(err)
-		}
+	answers, err := answersOf(c.hashes)
+	if err != nil {
+		return err
 	}
 	interrupts := cli.NewInterrupts(s, 0, false)
 	defer interrupts.Close()

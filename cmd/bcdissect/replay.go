@@ -213,11 +213,9 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 	if err != nil {
 		return err
 	}
-	var answers map[uint8]*msg.ChecksumResponse
-	if r.hashes != "" {
-		if answers, err = server.LoadAnswers(r.hashes); err != nil {
-			return cli.Failed(err)
-		}
+	answers, err := answersOf(r.hashes)
+	if err != nil {
+		return err
 	}
 	interrupts := cli.NewInterrupts(s, 0, false)
 	defer interrupts.Close()
@@ -246,4 +244,13 @@ func (r *replaying) perform(s cli.Streams, names []string) error {
 		return err
 	}
 	return verdict
+}
+
+// answersOf reads the hashes that clients' files have, if there is a file of them.
+func answersOf(file string) (map[uint8]*msg.ChecksumResponse, error) {
+	if file == "" {
+		return nil, nil
+	}
+	answers, err := server.LoadAnswers(file)
+	return answers, cli.Failed(err)
 }

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -404,26 +403,16 @@ func (m *model) bottom() []string {
 // keysLine returns the most useful keys.
 func keysLine(width int) string {
 	all := []string{"q quit", "? help", "Y filter", "/ search", "n N again", "p player", "o object", "c copy", "tab pane", ": frame", "t time", "z zoom", "T times"}
-	text := ""
-	for _, k := range all {
-		if len(text)+len(k)+2 > width {
-			break
-		}
-		if text != "" {
-			text += "  "
-		}
-		text += k
+	for len(all) > 0 && len(strings.Join(all, "  ")) > width {
+		all = all[:len(all)-1]
 	}
-	return text
+	return strings.Join(all, "  ")
 }
 
 // addOffers adds the continuations of an unfinished filter.
 func (m *model) addOffers(r *canvas.Row) {
-	from := 0
-	if m.offered > 0 {
-		from = m.offered
-	}
-	for _, i := range slices.Concat(seq(from, len(m.offers)), seq(0, from)) {
+	for k := range m.offers {
+		i := (max(m.offered, 0) + k) % len(m.offers)
 		word := strings.TrimLeft(strings.TrimPrefix(m.offers[i], m.begun[:wordStart(m.begun)]), " ")
 		st := canvas.Faint
 		if i == m.offered {
@@ -431,13 +420,6 @@ func (m *model) addOffers(r *canvas.Row) {
 		}
 		r.Add(st, clean(word)).Add(canvas.Plain, "  ")
 	}
-}
-
-func seq(from, to int) (all []int) {
-	for i := from; i < to; i++ {
-		all = append(all, i)
-	}
-	return all
 }
 
 // wordStart returns where the last word of an expression begins.
