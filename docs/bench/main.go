@@ -112,22 +112,17 @@ func (b *bench) run(wanted []string) error {
 	return nil
 }
 
-// A goal is a limit of a measurement.
-type goal struct {
-	words string // at most or at least
-	limit float64
+// atMost compares a measurement with its goal.
+func (b *bench) atMost(name string, got, limit float64) {
+	b.verdict(fmt.Sprintf("%s: %.4g, at most %.4g", name, got, limit), got <= limit)
 }
 
-func atMost(limit float64) goal  { return goal{"at most", limit} }
-func atLeast(limit float64) goal { return goal{"at least", limit} }
+// atLeast does so for a goal that is to be exceeded.
+func (b *bench) atLeast(name string, got, limit float64) {
+	b.verdict(fmt.Sprintf("%s: %.4g, at least %.4g", name, got, limit), got >= limit)
+}
 
-// must compares a measurement with its goal.
-func (b *bench) must(name string, got float64, want goal) {
-	line := fmt.Sprintf("%s: %.4g, %s %.4g", name, got, want.words, want.limit)
-	met := got <= want.limit
-	if want.words == "at least" {
-		met = got >= want.limit
-	}
+func (b *bench) verdict(line string, met bool) {
 	verdict := "met"
 	if !met {
 		verdict = "missed"
@@ -363,7 +358,7 @@ func (b *bench) floor(m mix) error {
 	if err := b.compare(m.name+", against tcpdump, which only reads and writes", append([]*subject{floor}, ours...)...); err != nil {
 		return err
 	}
-	b.must(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), atMost(m.most))
+	b.atMost(m.name+": stats -j 1 against tcpdump", ours[0].over(floor), m.most)
 	return nil
 }
 
@@ -377,8 +372,8 @@ func (b *bench) starting() error {
 	if err := b.compare("Starting", other, ours); err != nil {
 		return err
 	}
-	b.must("start, ms", ours.cpu().Seconds()*1e3, atMost(8))
-	b.must("start against tcpdump", ours.over(other), atMost(8./7))
+	b.atMost("start, ms", ours.cpu().Seconds()*1e3, 8)
+	b.atMost("start against tcpdump", ours.over(other), 8./7)
 	return nil
 }
 
@@ -428,7 +423,7 @@ func (b *bench) tshark() error {
 		{"read -T json against -T ek", ek, json, 80},
 		{"read against Lua by tables", tabled, table, 20},
 	} {
-		b.must(g.name, g.theirs.over(g.ours), atLeast(g.least))
+		b.atLeast(g.name, g.theirs.over(g.ours), g.least)
 	}
 	return nil
 }
@@ -454,9 +449,9 @@ func (b *bench) jobs(m mix) error {
 			return err
 		}
 		fmt.Fprintf(b.out, "faster by %.2f, the best rounds of both\n", one.best().Seconds()/two.best().Seconds())
-		b.must(m.name+": "+two.name+" against one processor", two.over(one), atMost(1.15))
+		b.atMost(m.name+": "+two.name+" against one processor", two.over(one), 1.15)
 		if args[0] == "stats" {
-			b.must(m.name+": "+two.name+" against one processor, wall time", two.best().Seconds()/one.best().Seconds(), atMost(0.65))
+			b.atMost(m.name+": "+two.name+" against one processor, wall time", two.best().Seconds()/one.best().Seconds(), 0.65)
 		}
 	}
 	return nil
@@ -470,9 +465,9 @@ func (b *bench) costs(m mix) error {
 	if err := b.compare(m.name+"; processor time for a datagram", verify, columns, all); err != nil {
 		return err
 	}
-	b.must(m.name+": "+verify.name+", ns", verify.cost(), atMost(2500))
-	b.must(m.name+": "+columns.name+", ns", columns.cost(), atMost(1200))
-	b.must(m.name+": "+all.name+", ns", all.cost(), atMost(4000))
+	b.atMost(m.name+": "+verify.name+", ns", verify.cost(), 2500)
+	b.atMost(m.name+": "+columns.name+", ns", columns.cost(), 1200)
+	b.atMost(m.name+": "+all.name+", ns", all.cost(), 4000)
 	return nil
 }
 
@@ -496,8 +491,8 @@ func (b *bench) replay() error {
 		if err := b.compare(name, s); err != nil {
 			return err
 		}
-		b.must(name+", ns", s.cost(), atMost(5000))
-		b.must(name+", MiB", s.peak(), atMost(64))
+		b.atMost(name+", ns", s.cost(), 5000)
+		b.atMost(name+", MiB", s.peak(), 64)
 	}
 	return nil
 }

@@ -46,26 +46,19 @@ func topic(name string) style {
 
 // styles returns the style of a line and that of the name in it.
 func styles(r *dissect.Record) (line, name style) {
-	switch r.Kind {
-	case dissect.KindGameSpy:
+	switch {
+	case r.Kind == dissect.KindGameSpy:
 		return faint, faint
-	case dissect.KindMalformed:
-		if r.Cut {
-			return normal, yellow
-		}
+	case r.Kind == dissect.KindMalformed && !r.Cut:
 		return normal, red
-	case dissect.KindEvicted:
+	case r.Kind == dissect.KindMalformed, r.Kind == dissect.KindEvicted:
 		return normal, yellow
-	case dissect.KindMessage, dissect.KindPayload:
-	}
-	switch r.Status {
-	case dissect.StatusDuplicate, dissect.StatusPending:
+	case r.Status == dissect.StatusDuplicate, r.Status == dissect.StatusPending:
 		return faint, faint
-	case dissect.StatusMalformed:
+	case r.Status == dissect.StatusMalformed:
 		return normal, red
-	case dissect.StatusUnknown:
+	case r.Status == dissect.StatusUnknown:
 		return normal, yellow
-	case dissect.StatusOK, dissect.StatusTrailing, dissect.StatusUnresolved:
 	}
 	if _, ok := r.Opcode(); ok {
 		if r.Spec == nil {
