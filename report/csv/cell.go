@@ -106,7 +106,7 @@ func (s *Sink) appendKey(c *cell, r *dissect.Record, of *column) {
 			c.text = strconv.AppendUint(c.text, uint64(b[of.element]), 10)
 		}
 	case of.many:
-		appendTexts(c, r, k)
+		c.text = s.enc.AppendValues(c.text, k, r)
 	default:
 		it, _ := k.Item(s.text[:0], r, 0)
 		if it.Type >= decode.TypeText {
@@ -131,25 +131,6 @@ func (c *cell) set(it display.Item) {
 	default:
 		c.text, c.form = it.AppendJSON(c.text), number
 	}
-}
-
-// appendTexts fills a cell with the texts of a key with many values.
-func appendTexts(c *cell, r *dissect.Record, k *key.Key) {
-	c.form = list
-	for i := 0; ; i++ {
-		v, ok := k.Text(r, i)
-		if !ok {
-			return
-		}
-		c.text = display.AppendString(append(c.text, separator(i)), v)
-	}
-}
-
-func separator(i int) byte {
-	if i == 0 {
-		return '['
-	}
-	return ','
 }
 
 // appendField fills a cell with the value of a field, or adds it to the values

@@ -266,6 +266,16 @@ func (e *Encoder) value(dst []byte, m *member, r *dissect.Record) []byte {
 	case !m.List:
 		return e.item(dst, m.Key, r, 0)
 	}
+	return e.list(dst, m, r)
+}
+
+// AppendValues appends the values of a key of the elements of a list.
+func (e *Encoder) AppendValues(dst []byte, k *key.Key, r *dissect.Record) []byte {
+	return e.list(dst, &member{Key: k}, r)
+}
+
+// list appends all values of a member.
+func (e *Encoder) list(dst []byte, m *member, r *dissect.Record) []byte {
 	dst = append(dst, '[')
 	for i := 0; ; i++ {
 		if _, ok := m.Item(e.text[:0], r, i); !ok {
