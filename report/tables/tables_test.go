@@ -16,6 +16,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
@@ -323,6 +325,26 @@ func TestMotion(t *testing.T) {
 				t.Errorf("%s: the rows of %s differ", name, table)
 			}
 		}
+	}
+}
+
+// A column keeps its texts apart, whichever way each of them comes.
+func TestTexts(t *testing.T) {
+	out := new(buffer)
+	r := newRows(Table{Columns: []Column{of("ship", Text, "")}}, out, &Options{CSV: true}, 8)
+	for i, name := range []string{"Nebula", "Akira", "Nebula", "Nebula", "Akira"} {
+		r.begin()
+		if i%2 == 0 {
+			r.text(0, name)
+		} else {
+			r.put(0, &display.Item{Type: decode.TypeText, Text: []byte(name)})
+		}
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "ship\nNebula\nAkira\nNebula\nNebula\nAkira\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
