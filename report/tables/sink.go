@@ -38,10 +38,10 @@ type Sink struct {
 	err     error
 	all     []*rows
 	records *rows
-	header  *header             // of records
-	small   *header             // of messages
-	parts   *rows               // subsystems
-	plans   [256][]*planned     // by the code of the spec
+	header  *header // of records
+	small   *header // of messages
+	parts   *rows   // subsystems
+	plans   map[*decode.Spec]*planned
 	kinds   map[string]*planned // of transport messages, and the table of GameSpy
 	visitor visitor
 	laps    laps
@@ -52,7 +52,6 @@ type Sink struct {
 // planned is a plan with its table.
 type planned struct {
 	*plan
-	spec   *decode.Spec
 	t      *rows
 	motion *motion // of ship updates
 }
@@ -61,7 +60,7 @@ type planned struct {
 // is an error of each later call.
 func NewSink(o Options) *Sink {
 	s := &Sink{
-		opts: o, kinds: map[string]*planned{}, header: newHeader(recordKeys()), small: newHeader(headers), match: match.New(o.Start),
+		opts: o, kinds: map[string]*planned{}, plans: map[*decode.Spec]*planned{}, header: newHeader(recordKeys()), small: newHeader(headers), match: match.New(o.Start),
 	}
 	s.header.start, s.small.start = &s.opts.Start, &s.opts.Start
 	s.laps.start, s.laps.meter.LinksOnly = o.Start, true
@@ -73,7 +72,7 @@ func NewSink(o Options) *Sink {
 		if p.elements != nil {
 			s.parts = s.table(p.elements.table, manyRows)
 		}
-		s.plans[spec.Code] = append(s.plans[spec.Code], &planned{p, spec, s.table(p.table, manyRows), newMotion(&p.table)})
+		s.plans[spec] = &planned{p, s.table(p.table, manyRows), newMotion(&p.table)}
 	}
 	return s
 }
@@ -159,17 +158,12 @@ func (s *Sink) planOf(r *dissect.Record) *planned {
 		}
 		return p
 	}
-	for _, p := range s.plans[r.Spec.Code] {
-		if p.spec == r.Spec {
-			return p
-		}
+	p := s.plans[r.Spec]
+	if p == nil && r.Spec.Known() {
+		p = &planned{plan: planFor(r.Spec)}
+		p.t = s.table(p.table, fewRows)
+		s.plans[r.Spec] = p
 	}
-	if !r.Spec.Known() {
-		return nil
-	}
-	p := &planned{plan: planFor(r.Spec), spec: r.Spec}
-	p.t = s.table(p.table, fewRows)
-	s.plans[r.Spec.Code] = append(s.plans[r.Spec.Code], p)
 	return p
 }
 

@@ -310,7 +310,7 @@ func TestMotion(t *testing.T) {
 				return b, nil
 			}})
 			if walk {
-				s.plans[msg.OpStateUpdate][0].motion = nil
+				s.plans[msg.Catalog().Lookup(msg.OpStateUpdate)].motion = nil
 			}
 			recorded.Records(t, name, dissect.Config{}, func(r *dissect.Record) { _ = s.Record(r) })
 			if err := s.Close(); err != nil {
