@@ -238,4 +238,3 @@ func writeJudge(t *testing.T) {
 	}
 	t.Logf("false blame in %v runs; see docs/judge.md", wrong)
 }
-

@@ -378,7 +378,7 @@ func (m *meddler) fromHost(tb testing.TB, d *frame, s *shifted) bool {
 			b.keep(nil, nil)
 			continue
 		}
-		h, body := o.header, []byte(nil)
+		h, body := o.header, m.alter[o]
 		if o.number >= 0 {
 			if o.number > s.last {
 				s.last = o.number
@@ -395,11 +395,8 @@ func (m *meddler) fromHost(tb testing.TB, d *frame, s *shifted) bool {
 			}
 			body = s.changed[o.number]
 			renumber(&h, s.number(o.number), m.wide())
-		} else {
-			if m.drop[o] {
-				continue
-			}
-			body = m.alter[o]
+		} else if m.drop[o] {
+			continue
 		}
 		b.keep(&h, body)
 	}

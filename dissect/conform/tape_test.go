@@ -45,15 +45,22 @@ func (w trouble) String() string {
 }
 
 // seeded reports whether the seed decides anything.
-func (w trouble) seeded() bool { return w.share > 0 && w.share < 1 || w.kind == "clock" || w.kind == "one client" }
+func (w trouble) seeded() bool {
+	return w.share > 0 && w.share < 1 || w.kind == "clock" || w.kind == "one client"
+}
 
 // troubles are those of the tables in docs/judge.md.
 var troubles = []trouble{
 	{"unchanged", 0},
-	{"lost", 0.005}, {"lost", 0.05}, {"lost", 0.2}, // the recording lacks single frames
-	{"bursts", 0.001},                                    // the same, 3 to 40 in a row
-	{"doubled", 0.01}, {"doubled", 0.05}, {"doubled", 1}, // up to 50 ms later
-	{"delayed", 0.02}, {"delayed", 0.2}, // by 5 to 400 ms
+	{"lost", 0.005},
+	{"lost", 0.05},
+	{"lost", 0.2},     // the recording lacks single frames
+	{"bursts", 0.001}, // the same, 3 to 40 in a row
+	{"doubled", 0.01},
+	{"doubled", 0.05},
+	{"doubled", 1}, // up to 50 ms later
+	{"delayed", 0.02},
+	{"delayed", 0.2},    // by 5 to 400 ms
 	{"reordered", 0.05}, // a frame comes up to 20 ms late
 	{"mixed", 0.03},     // lost, delayed and doubled
 	{"clock", 0},        // it is set three times, by seconds, hours and years
