@@ -12,6 +12,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/internal/ascii"
+	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // jsonRatios, jsonShares and jsonPowers are the JSON of fields with 256 values:
@@ -53,6 +54,19 @@ func (p *Presenter) AppendJSON(b []byte, f *decode.Field, v View, n Names) []byt
 		return p.appendWhole(b, f)
 	case FlagNames:
 		return p.appendFlagsJSON(b, f)
+	case Slot: // the most frequent with the next
+		if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
+			return AppendInt(b, int64(slot))
+		}
+		return b
+	case ObjectName:
+		if n == nil {
+			return b
+		}
+		if p.text = n.AppendObject(p.text[:0], wire.ObjectID(f.Uint)); len(p.text) == 0 {
+			return b
+		}
+		return AppendString(b, p.text)
 	default:
 		if it, ok := p.Item(f, v, n); ok {
 			return it.AppendJSON(b)
@@ -65,7 +79,7 @@ func (p *Presenter) AppendJSON(b []byte, f *decode.Field, v View, n Names) []byt
 func (it *Item) AppendJSON(b []byte) []byte {
 	switch it.Type {
 	case decode.TypeInt:
-		return strconv.AppendInt(b, it.Int, 10)
+		return AppendInt(b, it.Int)
 	case decode.TypeBool:
 		return strconv.AppendBool(b, it.Int != 0)
 	case decode.TypeFloat:
@@ -114,7 +128,7 @@ func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
 	}
 	switch f.Kind.Type() {
 	case decode.TypeInt:
-		return strconv.AppendInt(b, f.Whole(), 10)
+		return AppendInt(b, f.Whole())
 	case decode.TypeBool:
 		return strconv.AppendBool(b, f.Uint != 0)
 	default:
@@ -221,8 +235,16 @@ func (j *JSON) End(g *decode.Group) {
 
 // Field implements [decode.Visitor].
 func (j *JSON) Field(f *decode.Field) {
-	b := j.Presenter.appendWhole(append(appendKey(j.B, f.Name), '"', ':'), f)
-	for _, v := range Views(f)[1:] {
+	j.B = j.Presenter.appendWhole(append(appendKey(j.B, f.Name), '"', ':'), f)
+	if views := Views(f); len(views) > 1 {
+		j.derived(f, views[1:])
+	}
+}
+
+// derived appends members with what other views show of a field.
+func (j *JSON) derived(f *decode.Field, views []View) {
+	b := j.B
+	for _, v := range views {
 		from, of := len(b), &members[v]
 		b = append(appendKey(b, strings.TrimSuffix(f.Name, of.loses)), of.gets...)
 		b = append(b, '"', ':')
@@ -243,6 +265,18 @@ func appendKey(b []byte, name string) []byte {
 		b = append(b, ',', '"')
 	}
 	return append(b, name...)
+}
+
+// AppendInt appends a number. Most have one digit or two, and this takes a quarter
+// of the time for them.
+func AppendInt(dst []byte, v int64) []byte {
+	switch {
+	case uint64(v) < 10:
+		return append(dst, '0'+byte(v))
+	case uint64(v) < 100:
+		return append(dst, '0'+byte(v)/10, '0'+byte(v)%10)
+	}
+	return strconv.AppendInt(dst, v, 10)
 }
 
 // AppendFloat appends the shortest decimal number that is x as a float32, with a

@@ -49,6 +49,7 @@ type Encoder struct {
 type member struct {
 	*key.Key
 	begin   string // of the member in JSON: comma, name and colon
+	bare    bool   // a number that alone tells whether there is one
 	members []*member
 }
 
@@ -78,7 +79,6 @@ type place struct {
 	time    time.Time
 	digits  int8
 	capture string
-	start   time.Time
 	way
 }
 
@@ -109,7 +109,7 @@ func NewEncoder(o Options) *Encoder {
 		case within && last.Name == object:
 			last.members = append(last.members, &member{Key: k, begin: "," + strconv.Quote(name) + ":"})
 		default:
-			last = &member{Key: k, begin: "," + strconv.Quote(k.Name) + ":"}
+			last = &member{Key: k, begin: "," + strconv.Quote(k.Name) + ":", bare: k.Type == key.Int && !k.List && k.Has == nil}
 			e.groups[group] = append(e.groups[group], last)
 		}
 	}
@@ -142,22 +142,25 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 		if t.text == nil {
 			t.text = append(e.group(nil, ofKind, r), e.groups[ofLen][0].begin...)
 		}
-		dst = strconv.AppendInt(append(dst, t.text...), int64(h.Len), 10)
+		dst = display.AppendInt(append(dst, t.text...), int64(h.Len))
 	} else {
 		dst = e.group(e.group(dst, ofKind, r), ofLen, r)
 	}
 	if r.Status != dissect.StatusOK || h.Reliable || h.Priority || h.HasSeq || h.Fragment || len(r.Pieces) > 0 {
 		dst = e.group(dst, ofHeader, r)
 	}
+	fields := e.groups[ofFields][0].begin
 	if op, ok := r.Opcode(); !ok {
-		dst = e.group(dst, ofGame, r)
+		dst = append(e.group(dst, ofGame, r), fields...)
 	} else if r.Layout == decode.OpenBC || r.Sender == decode.OpenBC {
 		dst = e.cached(dst, &e.openbc[op], r)
 	} else {
 		dst = e.cached(dst, &e.games[op], r)
 	}
 	if r.Message != nil {
-		dst = e.appendFields(append(dst, e.groups[ofFields][0].begin...), r)
+		dst = e.appendFields(dst, r)
+	} else {
+		dst = dst[:len(dst)-len(fields)]
 	}
 	if r.Kind == dissect.KindGameSpy || len(r.Rest) > 0 || r.Err != nil || len(r.Notes) > 0 || e.opts.Payload || r.Kind == dissect.KindMalformed {
 		dst = e.group(dst, ofRest, r)
@@ -167,7 +170,7 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 
 // number appends a member of a group with its number, sooner than its key does.
 func number(dst []byte, group []*member, i, v int) []byte {
-	return strconv.AppendInt(append(dst, group[i].begin...), int64(v), 10)
+	return display.AppendInt(append(dst, group[i].begin...), int64(v))
 }
 
 // group appends the members of a group.
@@ -175,10 +178,11 @@ func (e *Encoder) group(dst []byte, group int, r *dissect.Record) []byte {
 	return e.members(dst, e.groups[group], r)
 }
 
-// cached appends a group that is the same for all messages of a kind.
+// cached appends the group of the opcode, which is the same for all messages of a
+// kind, and begins the fields.
 func (e *Encoder) cached(dst []byte, t *kindText, r *dissect.Record) []byte {
 	if t.text == nil || t.spec != r.Spec {
-		t.spec, t.text = r.Spec, e.group(nil, ofGame, r)
+		t.spec, t.text = r.Spec, append(e.group(nil, ofGame, r), e.groups[ofFields][0].begin...)
 	}
 	return append(dst, t.text...)
 }
@@ -194,8 +198,8 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 	}
 	p := &e.last
 	if len(e.at) == 0 || d.Number != p.number || d.Time != p.time || d.Digits != p.digits || d.Src != p.src || d.Dst != p.dst || d.Capture != p.capture ||
-		r.Dir != p.dir || r.Conversation != p.conversation || r.Player != p.player || r.Client != p.name || e.start != p.start {
-		now := place{d.Number, d.Time, d.Digits, d.Capture, e.start, way{d.Src, d.Dst, r.Dir, r.Conversation, r.Player, r.Client}}
+		r.Dir != p.dir || r.Conversation != p.conversation || r.Player != p.player || r.Client != p.name {
+		now := place{d.Number, d.Time, d.Digits, d.Capture, way{d.Src, d.Dst, r.Dir, r.Conversation, r.Player, r.Client}}
 		w := &e.ways[(d.Src.Port()^d.Dst.Port()^uint16(r.Dir))%uint16(len(e.ways))]
 		if w.way != now.way || len(w.text) == 0 {
 			w.way, w.text = now.way, e.group(w.text[:0], ofWay, r)
@@ -208,7 +212,12 @@ func (e *Encoder) place(dst []byte, r *dissect.Record) []byte {
 // members appends those of some members that the record has.
 func (e *Encoder) members(dst []byte, all []*member, r *dissect.Record) []byte {
 	for _, m := range all {
-		if m.Present(r) {
+		switch {
+		case m.bare: // the most frequent
+			if v, ok := m.Int(r, 0); ok {
+				dst = display.AppendInt(append(dst, m.begin...), v)
+			}
+		case m.Present(r):
 			dst = e.value(append(dst, m.begin...), m, r)
 		}
 	}
@@ -240,7 +249,7 @@ func (e *Encoder) value(dst []byte, m *member, r *dissect.Record) []byte {
 	switch {
 	case m.Type == key.Int && !m.List: // the most frequent, as the next
 		v, _ := m.Int(r, 0)
-		return strconv.AppendInt(dst, v, 10)
+		return display.AppendInt(dst, v)
 	case m.Word != nil:
 		return append(append(append(dst, '"'), m.Words[m.Word(r)]...), '"')
 	case m.Type == key.Text && m.Text != nil:

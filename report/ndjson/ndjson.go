@@ -41,7 +41,7 @@ func New(w io.Writer, o Options) *Sink {
 
 // SetStart sets the time that rel counts from. It is for callers who learn the
 // time of the first frame only when they have read it.
-func (s *Sink) SetStart(t time.Time) { s.enc.start = t }
+func (s *Sink) SetStart(t time.Time) { s.enc.start, s.enc.at = t, nil }
 
 // Record writes the line of r.
 func (s *Sink) Record(r *dissect.Record) error {
