@@ -105,6 +105,9 @@ func (g *Game) Object(id wire.ObjectID) wire.Untrusted {
 
 // AppendObject appends the result of Object.
 func (g *Game) AppendObject(dst []byte, id wire.ObjectID) []byte {
+	if o := g.known(id); o != nil {
+		return g.describe(dst, o)
+	}
 	at, part, ok := g.find(id)
 	if !ok {
 		return dst
