@@ -30,8 +30,9 @@ type header struct {
 // A headerKey is a key with its column.
 type headerKey struct {
 	*key.Key
-	of   func(r *dissect.Record) bool // whether there is the object that it is a member of; nil for no member
+	of   *key.Key // the object that it is a member of, or nil
 	list bool
+	more int // of the keys that follow, those that are members of the same object
 }
 
 // An address is an IP address with its text.
@@ -47,10 +48,15 @@ func newHeader(names []string) *header {
 		k := headerKey{Key: key.Find(name)}
 		k.list = k.List
 		if object, _, ok := strings.Cut(name, "."); ok {
-			of := key.Find(object)
-			k.of, k.list = of.Present, of.List
+			k.of = key.Find(object)
+			k.list = k.of.List
 		}
 		h.keys = append(h.keys, k)
+	}
+	for i := len(h.keys) - 2; i >= 0; i-- {
+		if k, next := &h.keys[i], &h.keys[i+1]; k.of == next.of {
+			k.more = next.more + 1
+		}
 	}
 	return h
 }
@@ -100,9 +106,10 @@ var keyTypes = [...]Type{
 // are there: ok, stock, false.
 func (h *header) fill(t *rows, r *dissect.Record) {
 	d := r.Datagram
-	for i := range h.keys {
+	for i := 0; i < len(h.keys); i++ {
 		k := &h.keys[i]
-		if k.of != nil && !k.of(r) {
+		if k.of != nil && !k.of.Present(r) {
+			i += k.more
 			continue
 		}
 		switch { // the frequent ones need no item
@@ -121,6 +128,10 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 		case k.Type == key.IP:
 			if a, ok := k.Addr(r, 0); ok {
 				t.text(i, h.address(i&1, a.Addr()))
+			}
+		case k.Type == key.Hex:
+			if len(k.Bytes(r)) > 0 {
+				t.key(i, k.Key, r)
 			}
 		case k.Type != key.Time && k.Type != key.Seconds:
 			t.key(i, k.Key, r)
