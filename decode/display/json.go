@@ -36,6 +36,8 @@ func jsonOf(f func(c uint8) float32) *byteTexts {
 type jsonTexts struct {
 	vectors, numbers vectors // numbers are vectors that are 0 but for the first
 	flags            map[flagTable]*byteTexts
+	last             *byteTexts // of the table that came last
+	lastTable        flagTable
 }
 
 // index is the wire value that f was computed from.
@@ -157,7 +159,10 @@ func (p *Presenter) appendFlagsJSON(b []byte, f *decode.Field) []byte {
 		return appendFlagArray(b, f)
 	}
 	t := flagTable{&(*names)[0], len(*names)}
-	texts := p.json.flags[t]
+	texts := p.json.last
+	if t != p.json.lastTable {
+		texts = p.json.flags[t]
+	}
 	if texts == nil {
 		if len(p.json.flags) >= maxFlagTables || p.json.flags == nil {
 			p.json.flags = map[flagTable]*byteTexts{}
@@ -165,6 +170,7 @@ func (p *Presenter) appendFlagsJSON(b []byte, f *decode.Field) []byte {
 		texts = new(byteTexts)
 		p.json.flags[t] = texts
 	}
+	p.json.last, p.json.lastTable = texts, t
 	if texts[f.Uint] == "" {
 		texts[f.Uint] = string(appendFlagArray(nil, f))
 	}
@@ -243,11 +249,10 @@ func (j *JSON) Field(f *decode.Field) {
 
 // derived appends members with what other views show of a field.
 func (j *JSON) derived(f *decode.Field, views []View) {
-	b := j.B
+	b, name := j.B, strings.TrimSuffix(f.Name, members[views[0]].loses) // the same for all of them
 	for _, v := range views {
-		from, of := len(b), &members[v]
-		b = append(appendKey(b, strings.TrimSuffix(f.Name, of.loses)), of.gets...)
-		b = append(b, '"', ':')
+		from := len(b)
+		b = append(append(appendKey(b, name), members[v].gets...), '"', ':')
 		at := len(b)
 		if b = j.Presenter.AppendJSON(b, f, v, j.Names); len(b) == at {
 			b = b[:from]
