@@ -35,7 +35,8 @@ type Encoder struct {
 		way
 		text []byte
 	}
-	kinds  [256]kindText // the part of a line about the transport type
+	peers  [256][]byte   // the part of a line about the peer, and the key of the next
+	kinds  [256]kindText // the part about the transport type
 	games  [256]kindText // the part about the opcode
 	openbc [256]kindText // of OpenBC's messages
 	text   []byte        // scratch
@@ -122,7 +123,7 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 	from, message := len(dst), r.Kind == dissect.KindMessage && h.Len > 0
 	dst = e.place(dst, r)
 	if r.CopyOf > 0 {
-		dst = number(dst, e.groups[ofCopy], 0, r.CopyOf)
+		dst = display.AppendInt(append(dst, e.groups[ofCopy][0].begin...), int64(r.CopyOf))
 	}
 	if p := r.Author; p != nil {
 		a := &e.authors[p.Index%len(e.authors)]
@@ -133,7 +134,11 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 	}
 	switch part := e.groups[ofPart]; {
 	case message && !e.opts.NoCapture && r.Datagram.Form.Whole():
-		dst = number(number(dst, part, 0, int(r.Peer)), part, 1, r.Part)
+		t := &e.peers[r.Peer]
+		if *t == nil {
+			*t = append(display.AppendInt([]byte(part[0].begin), int64(r.Peer)), part[1].begin...)
+		}
+		dst = display.AppendInt(append(dst, *t...), int64(r.Part))
 	case !e.opts.NoCapture || r.Peer != 0:
 		dst = e.group(dst, ofPart, r)
 	}
@@ -166,11 +171,6 @@ func (e *Encoder) Append(dst []byte, r *dissect.Record) []byte {
 		dst = e.group(dst, ofRest, r)
 	}
 	return object(dst, from)
-}
-
-// number appends a member of a group with its number, sooner than its key does.
-func number(dst []byte, group []*member, i, v int) []byte {
-	return display.AppendInt(append(dst, group[i].begin...), int64(v))
 }
 
 // group appends the members of a group.
@@ -247,9 +247,17 @@ func (e *Encoder) AppendKey(dst []byte, k *key.Key, r *dissect.Record) []byte {
 // value appends the value of a member.
 func (e *Encoder) value(dst []byte, m *member, r *dissect.Record) []byte {
 	switch {
-	case m.Type == key.Int && !m.List: // the most frequent, as the next
+	case m.Type == key.Int && !m.List: // the frequent ones come first
 		v, _ := m.Int(r, 0)
 		return display.AppendInt(dst, v)
+	case m.Type == key.Time:
+		dst = e.clock.Append(append(dst, '"'), r.Datagram.Time, r.Datagram.Digits)
+		return append(dst, 'Z', '"')
+	case m.Type == key.Seconds:
+		if e.start.IsZero() {
+			e.start = r.Datagram.Time
+		}
+		return appendSeconds(dst, r.Datagram.Time.Sub(e.start), r.Datagram.Digits)
 	case m.Word != nil:
 		return append(append(append(dst, '"'), m.Words[m.Word(r)]...), '"')
 	case m.Type == key.Text && m.Text != nil:
@@ -261,14 +269,6 @@ func (e *Encoder) value(dst []byte, m *member, r *dissect.Record) []byte {
 		return append(appendPairs(append(dst, '{'), r.GameSpy.Pairs()), '}')
 	case m.Type == key.Object && !m.List:
 		return object(e.members(dst, m.members, r), len(dst))
-	case m.Type == key.Time:
-		dst = e.clock.Append(append(dst, '"'), r.Datagram.Time, r.Datagram.Digits)
-		return append(dst, 'Z', '"')
-	case m.Type == key.Seconds:
-		if e.start.IsZero() {
-			e.start = r.Datagram.Time
-		}
-		return appendSeconds(dst, r.Datagram.Time.Sub(e.start), r.Datagram.Digits)
 	case m.Type == key.Address:
 		a, _ := m.Addr(r, 0)
 		return append(e.addrs.Append(append(dst, '"'), a), '"')
