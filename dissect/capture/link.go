@@ -27,7 +27,10 @@ const (
 	linkSLL2     = 276 // Linux "any", today
 )
 
-const sll2Header = 20
+const (
+	ethernetHeader = 14
+	sll2Header     = 20
+)
 
 // Numbers that gopacket does not know.
 const (
@@ -107,6 +110,9 @@ func (d *decoder) decode(f *frame) bool {
 func (d *decoder) frame(link uint16, b []byte) outcome {
 	switch link {
 	case linkEthernet:
+		if len(b) >= ethernetHeader && layers.EthernetType(be16(b[12:])) == layers.EthernetTypeIPv4 {
+			return d.ipv4(b[ethernetHeader:]) // most; gopacket's decoder takes 12 ns, since it copies what it has just written
+		}
 		h := &d.headers.ethernet
 		if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 			return d.short()
