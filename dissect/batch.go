@@ -100,6 +100,7 @@ func (p *Pipeline) PushBatch(b *Batch, emit func(*Record) error) error {
 
 // PushPart is PushBatch for the datagrams from one index up to another.
 func (p *Pipeline) PushPart(b *Batch, from, to int, emit func(*Record) error) error {
+	defer p.doubles.settle()
 	for i := from; i < to; i++ {
 		if err := p.push(&b.datagrams[i], b.dst[i], emit); err != nil {
 			return err

@@ -1,7 +1,9 @@
 package dissect
 
 import (
+	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"time"
@@ -27,28 +29,32 @@ const (
 )
 
 // doubles holds the datagrams of the last 50 ms, in two halves: the older half
-// is dropped as a whole. A hash of 64 bits stands for the bytes of a datagram: its
-// seed is random, so that nobody can make two datagrams with the same one.
+// is dropped as a whole. A hash of 64 bits stands for the bytes of a datagram that
+// are gone: its seed is random, so that nobody can make two datagrams with the same
+// one. Most of a batch need none, as they are too old at its end.
 type doubles struct {
 	seed       maphash.Seed
 	at         int64  // time of the datagram of the last call of find
-	hash       uint64 // of that datagram
+	key        uint64 // of that datagram
 	compares   bool   // it can be told from another one that says the same
 	young, old sightings
 }
 
-// sightings are datagrams, found by their hash.
+// sightings are datagrams, found by their key.
 type sightings struct {
-	begun  int64          // time of the first
-	latest [places]uint16 // by hash
-	all    []sighting
+	begun   int64          // time of the first
+	latest  [places]uint16 // by key
+	all     []sighting
+	settled int // how many of them have a hash, at least
 }
 
 // A sighting is a datagram that was seen. The places in latest and before are
 // indices in all, plus one.
 type sighting struct {
 	src, dst netip.AddrPort
-	hash     uint64
+	payload  []byte // while it is valid
+	hash     uint64 // of the payload afterwards
+	key      uint64
 	at       int64
 	frame    int // of the first, if it is a double
 	full     int // as in Datagram
@@ -65,16 +71,16 @@ func (t *doubles) find(d *Datagram, at time.Time) (frame int) {
 	if t.compares = d.WireLen > 0 && d.Number > 0 && d.Digits >= hundredths && !d.Time.IsZero(); !t.compares {
 		return 0
 	}
-	t.at, t.hash = packet.Nanos(at), maphash.Bytes(t.seed, d.Payload)
+	t.at, t.key = packet.Nanos(at), keyOf(d)
 	if uint64(t.at-t.young.begun) > uint64(doubleTime) {
 		t.turn()
 	}
 	for _, g := range [...]*sightings{&t.young, &t.old} {
-		last := g.latest[t.hash%places]
+		last := g.latest[t.key%places]
 		if last == 0 {
 			continue
 		}
-		if s := g.find(d, t.hash, t.at, last); s != nil {
+		if s := t.among(g, d, last); s != nil {
 			frame = s.frame
 			if s.id == d.IPID && s.id != 0 { // beyond doubt: another double may come later than the first time allows
 				t.keep(d, frame)
@@ -100,9 +106,9 @@ func (t *doubles) keep(d *Datagram, frame int) {
 		y.all = slices.Grow(y.all, 1)
 	}
 	y.all = y.all[:n+1]
-	place := &y.latest[t.hash%places]
+	place := &y.latest[t.key%places]
 	s := &y.all[n] // set field by field, which takes half the time of a copy
-	s.src, s.dst, s.hash, s.at, s.frame, s.full, s.id, s.before = d.Src, d.Dst, t.hash, t.at, frame, d.Full, d.IPID, *place
+	s.src, s.dst, s.payload, s.key, s.at, s.frame, s.full, s.id, s.before = d.Src, d.Dst, d.Payload, t.key, t.at, frame, d.Full, d.IPID, *place
 	*place = uint16(n + 1)
 }
 
@@ -112,17 +118,17 @@ func (t *doubles) turn() {
 	y := &t.young
 	if y.begun = t.at; len(y.all) > 0 {
 		clear(y.latest[:])
-		y.all = y.all[:0]
+		y.all, y.settled = y.all[:0], 0
 	}
 }
 
-// find returns the sighting that d doubles, or nil. i is the latest with the same
+// among returns the sighting that d doubles, or nil. i is the latest with the same
 // place in the table.
-func (g *sightings) find(d *Datagram, hash uint64, at int64, i uint16) *sighting {
+func (t *doubles) among(g *sightings, d *Datagram, i uint16) *sighting {
 	for n := 0; i > 0 && n < maxAlike; n++ {
 		s := &g.all[i-1]
-		if s.hash == hash && uint64(at-s.at) <= uint64(doubleTime) && (s.id == d.IPID || s.id == 0 || d.IPID == 0) &&
-			s.src == d.Src && s.dst == d.Dst && s.full == d.Full {
+		if s.key == t.key && uint64(t.at-s.at) <= uint64(doubleTime) && (s.id == d.IPID || s.id == 0 || d.IPID == 0) &&
+			s.src == d.Src && s.dst == d.Dst && s.full == d.Full && s.sum(t.seed) == maphash.Bytes(t.seed, d.Payload) {
 			return s
 		}
 		i = s.before
@@ -130,8 +136,45 @@ func (g *sightings) find(d *Datagram, hash uint64, at int64, i uint16) *sighting
 	return nil
 }
 
+// sum returns the hash of the payload.
+func (s *sighting) sum(seed maphash.Seed) uint64 {
+	if s.payload != nil {
+		s.hash, s.payload = maphash.Bytes(seed, s.payload), nil
+	}
+	return s.hash
+}
+
+// settle makes the hashes of all payloads, which will not be valid any more.
+func (t *doubles) settle() {
+	for _, g := range [...]*sightings{&t.young, &t.old} {
+		for ; g.settled < len(g.all); g.settled++ {
+			g.all[g.settled].sum(t.seed)
+		}
+	}
+}
+
+// keyOf returns a quick hash of the ports, the length and some of the bytes of a
+// datagram.
+func keyOf(d *Datagram) uint64 {
+	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
+	const word = 8
+	b := d.Payload
+	var first, last uint64
+	if n := len(b); n >= word {
+		first, last = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-word:])
+	} else {
+		for _, c := range b {
+			first = first<<8 | uint64(c)
+		}
+	}
+	last ^= uint64(d.Src.Port())<<48 | uint64(d.Dst.Port())<<32 | uint64(len(b))
+	high, low := bits.Mul64(first^k0, last^k1)
+	return high ^ low
+}
+
 // clone returns a copy that shares nothing with t.
 func (t *doubles) clone() doubles {
+	t.settle()
 	c := *t
 	c.young.all, c.old.all = slices.Clone(c.young.all), slices.Clone(c.old.all)
 	return c

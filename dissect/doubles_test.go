@@ -100,6 +100,21 @@ func TestDoubleOfDouble(t *testing.T) {
 	}
 }
 
+// A payload is valid during Push only; a clone has the same datagrams.
+func TestDoubleOfReusedBytes(t *testing.T) {
+	p := New(Config{})
+	first := gameSpyAt(1, 0, `\status\`)
+	if got := doubleOf(t, p, first); got != 0 {
+		t.Errorf("the first doubles %d", got)
+	}
+	clear(first.Payload)
+	for _, q := range []*Pipeline{p.Clone(), p} {
+		if got := doubleOf(t, q, gameSpyAt(2, 10, `\status\`)); got != 1 {
+			t.Errorf("got %d, want 1", got)
+		}
+	}
+}
+
 // Senders that flood the capture cost no memory and swallow nothing.
 func TestDoublesAreBounded(t *testing.T) {
 	p := New(Config{})

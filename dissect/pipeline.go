@@ -109,6 +109,7 @@ var (
 // Push emits the records of a datagram. It fails only if emit fails. Datagrams
 // of other traffic make no record.
 func (p *Pipeline) Push(d *Datagram, emit func(*Record) error) error {
+	defer p.doubles.settle()
 	return p.push(d, nil, emit)
 }
 
