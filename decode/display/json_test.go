@@ -3,6 +3,8 @@ package display
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,6 +35,15 @@ func TestStringAnywhere(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Numbers of few digits look as all others.
+func TestInt(t *testing.T) {
+	for _, v := range []int64{math.MinInt64, -100, -10, -1, 0, 1, 9, 10, 11, 90, 99, 100, 101, math.MaxInt64} {
+		if got, want := string(AppendInt([]byte("n"), v)), "n"+strconv.FormatInt(v, 10); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
