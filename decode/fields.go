@@ -14,11 +14,16 @@ import (
 // Numeric is a number of any kind that has one, in as many bytes as the kind has.
 // It returns v if the message ends too early.
 func (c *Codec) Numeric(name string, kind Kind, names Names, doc string, v uint64) uint64 {
+	size := kinds[kind].least
+	if c.fast && c.v == nil && c.fill == nil && len(c.buf)-c.off >= size { // mostly
+		c.off += size
+		return little(c.buf[c.off-size:], size)
+	}
 	off := c.Offset()
 	if c.fill != nil && !c.give(name, kind, names, -1) {
 		return v
 	}
-	v, ok := c.raw(name, kinds[kind].least, v)
+	v, ok := c.raw(name, size, v)
 	if !ok || c.v == nil || !c.shows(name) {
 		return v
 	}
