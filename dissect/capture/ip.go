@@ -154,18 +154,16 @@ func (d *decoder) udp(src, dst netip.Addr, b []byte, full int) outcome {
 	if len(b) < udpHeader {
 		return d.short()
 	}
-	from, to, length := be16(b), be16(b[2:]), int(be16(b[4:]))
-	b = b[udpHeader:]
-	// A length beyond the packet is accepted: the rest counts as cut off. A length
-	// of zero means more than 16 bits can hold.
-	switch {
-	case length >= udpHeader:
-		full = length
-		b = b[:min(full-udpHeader, len(b))]
-	case length > 0:
+	h := &d.headers.udp
+	if h.DecodeFromBytes(b, gopacket.NilDecodeFeedback) != nil {
 		return malformed
 	}
-	d.datagram.Src, d.datagram.Dst = netip.AddrPortFrom(src, from), netip.AddrPortFrom(dst, to)
-	d.datagram.Payload, d.datagram.Full = b, full-udpHeader
+	// A length beyond the packet is accepted: the rest counts as cut off. A length
+	// of zero means more than 16 bits can hold.
+	if h.Length != 0 {
+		full = int(h.Length)
+	}
+	d.datagram.Src, d.datagram.Dst = netip.AddrPortFrom(src, uint16(h.SrcPort)), netip.AddrPortFrom(dst, uint16(h.DstPort))
+	d.datagram.Payload, d.datagram.Full = h.Payload, full-udpHeader
 	return gaveDatagram
 }
