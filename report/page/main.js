@@ -167,7 +167,7 @@ function paintBar() {
 function timeBar(m) {
   app.head = h('i', { class: 'head' });
   const tip = h('div', { class: 'tip', hidden: true });
-  const bar = h('div', { class: 'timebar', role: 'slider', tabindex: 0, id: 'time', 'aria-label': 'Time', 'aria-valuemin': m.begin.toFixed(1), 'aria-valuemax': m.end.toFixed(1), 'aria-valuenow': m.begin.toFixed(1) }, h('canvas', { 'aria-hidden': 'true' }), app.head, tip);
+  const bar = h('div', { class: 'timebar', role: 'slider', tabindex: 0, id: 'time', 'aria-label': 'Time', 'aria-valuemin': m.begin.toFixed(1), 'aria-valuemax': m.end.toFixed(1), 'aria-valuenow': m.begin.toFixed(1), 'aria-valuetext': clock(m.begin) }, h('canvas', { 'aria-hidden': 'true' }), app.head, tip);
   const at = (e) => { const r = bar.getBoundingClientRect(); return m.begin + Math.min(Math.max((e.clientX - r.left) / r.width, 0), 1) * m.duration; };
   let held = false, on = false;
   bar.addEventListener('pointerdown', (e) => {
