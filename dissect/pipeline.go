@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -79,6 +80,7 @@ func New(cfg Config) *Pipeline {
 		cfg.Limits = DefaultLimits()
 	}
 	p := &Pipeline{
+		clock:   packet.Clock{Jump: longestStep},
 		cfg:     cfg,
 		catalog: cfg.Catalog,
 		table:   session.NewTable(cfg.Limits, cfg.Dialect),
@@ -92,6 +94,10 @@ func New(cfg Config) *Pipeline {
 	p.updates.init(p.catalog, p.decoder)
 	return p
 }
+
+// longestStep is the longest that all hosts and clients can be silent. A longer one
+// is a clock that was set, and what was sent before it may be sent again.
+const longestStep = 10 * time.Second
 
 // Stats returns the counts so far.
 func (p *Pipeline) Stats() Stats { return p.stats }

@@ -10,6 +10,9 @@ import "time"
 type Clock struct {
 	// Leap, if above 0, is the most that one step forwards counts.
 	Leap time.Duration
+	// Jump, if above 0, is the longest step forwards that time can have made: the
+	// clock was set in a longer one, which does not count.
+	Jump time.Duration
 
 	raw    time.Time // of the last datagram, in the capture
 	latest time.Time // the same, here
@@ -20,6 +23,7 @@ type Clock struct {
 	jumped  int // datagrams since the last jump
 	settled int // datagrams since one of the clocks was new
 	jumps   int
+	stood   time.Duration // for how long time has stood still
 	most    time.Duration
 	skipped time.Duration
 }
@@ -36,8 +40,8 @@ const (
 	// further back is a jump.
 	disorder = time.Second
 	// unsteady is for how many datagrams after a jump others are expected. A clock
-	// then goes on if it is less than steady away, and a new one counts only after
-	// some datagrams.
+	// then goes on if it is less than steady behind, or disorder ahead, and a new one
+	// counts only after some datagrams.
 	unsteady = 1024
 	steady   = 100 * time.Millisecond
 	settles  = 16
@@ -56,7 +60,7 @@ func (c *Clock) Read(raw time.Time) time.Time {
 	case c.clocks == 0:
 		c.clocks, c.jumped, c.latest, c.all[0] = 1, unsteady+1, raw, reading{raw, raw}
 	case raw.Equal(c.raw): // mostly the same datagram
-	case c.Leap == 0 && !c.apart && c.jumped > unsteady && raw.After(c.latest): // mostly
+	case !c.apart && c.jumped > unsteady && raw.After(c.latest) && (c.Leap == 0 && c.Jump == 0 || raw.Sub(c.latest) <= max(c.Leap, c.Jump)): // mostly
 		c.latest = raw
 	default:
 		if back := c.raw.Sub(raw); back > disorder {
@@ -81,11 +85,14 @@ func (c *Clock) step(raw time.Time) time.Duration {
 	if c.jumped <= unsteady || step < -disorder {
 		return c.find(raw, step)
 	}
-	if over := step - c.Leap; c.Leap > 0 && over > 0 {
-		c.skipped = Sum(c.skipped, over)
-		step = c.Leap
+	counts := step
+	if c.Jump > 0 && step > c.Jump {
+		counts, c.all[0] = 0, reading{raw, c.latest}
+	} else if c.Leap > 0 {
+		counts = min(step, c.Leap)
 	}
-	return step
+	c.skipped = Sum(c.skipped, step-counts)
+	return counts
 }
 
 // find finds the clock of a datagram: the one by which the least time has passed,
@@ -97,22 +104,26 @@ func (c *Clock) find(raw time.Time, step time.Duration) time.Duration {
 			at, step = i, s
 		}
 	}
-	if c.settled++; step.Abs() > steady {
+	if c.settled++; step > disorder || step < -steady {
 		c.clocks = min(c.clocks+1, maxClocks)
 		at, step = c.clocks-1, 0
 		c.all[at] = reading{raw, c.latest}
-		c.settled = 0
+		c.settled, c.stood = 0, 0
 	}
 	if at > 0 {
 		present := c.all[at]
 		copy(c.all[1:at+1], c.all[:at])
 		c.all[0], c.jumped = present, 0
 	}
+	stands := time.Duration(0)
 	if c.settled < settles && step > 0 { // time stands still, by all clocks
-		for i := range c.all {
-			c.all[i].here = c.all[i].here.Add(-step)
-		}
-		step = 0
+		stands = step
+	} else if c.settled == settles { // no other clock came: it has passed all the same
+		stands = -c.stood
 	}
-	return step
+	c.stood += stands
+	for i := range c.all {
+		c.all[i].here = c.all[i].here.Add(-stands)
+	}
+	return step - stands
 }
