@@ -85,7 +85,6 @@ type Sink struct {
 
 	head, body, tail text
 	left             left
-	when             when
 	shown            lastShown
 	flights          measure.Flights // of Options.Brief
 	twoWay           bool            // the line is of both directions

@@ -1,10 +1,7 @@
 package table
 
 import (
-	"net/netip"
 	"strconv"
-	"time"
-	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
@@ -26,6 +23,7 @@ type tree struct {
 
 	rows  []row
 	text  []byte // values
+	place []byte // of the bytes of a row
 	depth int
 	lists []int // rows of the open lists
 
@@ -129,12 +127,13 @@ func (s *Sink) remark(dst []byte, look style, what string) []byte {
 // header appends the fields of the datagram and of the message's header.
 func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 	if d := r.Datagram; d != nil && !s.opts.NoCapture {
-		w := &s.when
-		if len(w.text) == 0 || d.Number != w.number || !d.Time.Equal(w.time) || d.Src != w.src || d.Dst != w.dst || d.Digits != w.digits {
-			w.text = s.appendWhen(w.text[:0], d)
-			w.number, w.time, w.src, w.dst, w.digits = d.Number, d.Time, d.Src, d.Dst, d.Digits
+		dst = append(dst, indent...)
+		if !d.Time.IsZero() {
+			dst = append(s.clock.Append(dst, d.Time, d.Digits), " UTC, "...)
 		}
-		dst = append(dst, w.text...)
+		dst = append(s.addrs.Append(dst, d.Src), ' ')
+		dst = append(append(dst, s.signs.arrow...), ' ')
+		dst = append(s.addrs.Append(dst, d.Dst), '\n')
 	}
 	h := &r.Transport
 	if r.Kind != dissect.KindMessage || h.Len == 0 {
@@ -178,59 +177,14 @@ func (s *Sink) header(dst []byte, r *dissect.Record) []byte {
 	return append(dst, '\n')
 }
 
-// A when is the line with the time and the addresses of the last datagram, with
-// its inputs. The messages of one datagram share it.
-type when struct {
-	text     []byte
-	number   int
-	time     time.Time
-	digits   int8
-	src, dst netip.AddrPort
-}
-
-// appendWhen appends the line with the time and the addresses of a datagram.
-func (s *Sink) appendWhen(dst []byte, d *dissect.Datagram) []byte {
-	dst = append(dst, indent...)
-	if !d.Time.IsZero() {
-		dst = append(s.clock.Append(dst, d.Time, d.Digits), " UTC, "...)
-	}
-	dst = s.addrs.Append(dst, d.Src)
-	dst = append(dst, ' ')
-	dst = append(dst, s.signs.arrow...)
-	dst = append(dst, ' ')
-	dst = s.addrs.Append(dst, d.Dst)
-	return append(dst, '\n')
-}
-
 // add begins a row for the bytes from off up to, but without, end. The value is
 // appended to the text, then the row is closed.
 func (t *tree) add(off, end int, name string) *row {
-	if len(t.rows) < cap(t.rows) {
-		t.rows = t.rows[:len(t.rows)+1]
-	} else {
-		t.rows = append(t.rows, row{})
-	}
-	r := &t.rows[len(t.rows)-1]
-	*r = row{off: off, end: end, depth: t.depth, name: name, from: len(t.text)}
-	return r
+	t.rows = append(t.rows, row{off: off, end: end, depth: t.depth, name: name, from: len(t.text)})
+	return &t.rows[len(t.rows)-1]
 }
 
 func (t *tree) close() { t.rows[len(t.rows)-1].to = len(t.text) }
-
-// elements are the names of the first elements of a list.
-var elements = func() (names [64]string) {
-	for i := range names {
-		names[i] = "[" + strconv.Itoa(i) + "]"
-	}
-	return names
-}()
-
-func elementName(i int) string {
-	if i < len(elements) {
-		return elements[i]
-	}
-	return "[" + strconv.Itoa(i) + "]"
-}
 
 // Begin implements [decode.Visitor].
 func (t *tree) Begin(g *decode.Group) {
@@ -243,7 +197,7 @@ func (t *tree) Begin(g *decode.Group) {
 		t.lists = append(t.lists, len(t.rows)-1)
 	case decode.GroupElement:
 		t.rows[t.lists[len(t.lists)-1]].n++
-		t.add(0, 0, elementName(g.Index))
+		t.add(0, 0, "["+strconv.Itoa(g.Index)+"]")
 	}
 	t.rows[len(t.rows)-1].group = true
 	t.close()
@@ -269,26 +223,6 @@ func (t *tree) Field(f *decode.Field) {
 	row.to = len(t.text)
 }
 
-// placeWidth is the number of characters of a place, such as +10..14.
-func (r *row) placeWidth() int {
-	if r.off >= r.end {
-		return 0
-	}
-	n := 1 + digits(r.off)
-	if r.off+1 < r.end {
-		n += 2 + digits(r.end)
-	}
-	return n
-}
-
-// digits is the number of digits of a number.
-func digits(n int) (count int) {
-	for count = 1; n >= 10; count++ {
-		n /= 10
-	}
-	return count
-}
-
 // AppendPlace appends the place of bytes from off up to, but without, end, such as
 // +10..14, or nothing if there are none.
 func AppendPlace(dst []byte, off, end int) []byte {
@@ -301,50 +235,36 @@ func AppendPlace(dst []byte, off, end int) []byte {
 	return dst
 }
 
-// append appends the rows in columns that are as wide as they need to be. It puts
-// the parts of a row into one of spaces.
+// append appends the rows in columns that are as wide as they need to be.
 func (t *tree) append(dst []byte) []byte {
-	theme, more := t.sink.theme, t.sink.signs.more
-	wide := len(more) - utf8.RuneCountInString(more) // bytes that take no column
+	theme, more, w := t.sink.theme, t.sink.signs.more, &t.sink.widths
 	places, bytes, names := 0, 0, 0
 	for i := range t.rows {
 		r := &t.rows[i]
-		places = max(places, r.placeWidth())
+		t.place = AppendPlace(t.place[:0], r.off, r.end)
+		places = max(places, len(t.place))
 		n := 3*min(r.end-r.off, treeBytes) - 1
 		if r.end-r.off > treeBytes {
-			n += 1 + len(more) - wide
+			n += 1 + w.of([]byte(more))
 		}
 		bytes = max(bytes, n)
 		names = max(names, 2*r.depth+len(r.name))
 	}
-	on, off := theme.on(faint), theme.off(faint)
-	place := len(indent) + len(on)
 	for i := range t.rows {
 		r := &t.rows[i]
-		look := theme.on(r.style)
-		data := place + places + 2
-		end := data + bytes
-		if r.end-r.off > treeBytes && r.end <= len(t.data) {
-			end += wide
-		}
-		name := end + len(off) + len(look) + 2 + 2*r.depth
-		value := name + len(r.name)
-		if r.to > r.from || r.list {
-			value += names - 2*r.depth - len(r.name) + 2
-		}
+		dst = append(append(dst, indent...), theme.on(faint)...)
 		from := len(dst)
-		dst = pad(dst, value)
-		line := dst[from:]
-		if r.off < r.end {
-			AppendPlace(line[:place], r.off, r.end)
-			if r.end <= len(t.data) {
-				t.sink.values.AppendBytes(line[:data], t.data[r.off:r.end], treeBytes)
-			}
+		dst = w.fit(AppendPlace(dst, r.off, r.end), from, places+2, more, false)
+		from = len(dst)
+		if r.off < r.end && r.end <= len(t.data) {
+			dst = t.sink.values.AppendBytes(dst, t.data[r.off:r.end], treeBytes)
 		}
-		copy(line[len(indent):], on)
-		copy(line[end:], off)
-		copy(line[end+len(off):], look)
-		copy(line[name:], r.name)
+		dst = w.fit(dst, from, bytes, more, false)
+		dst = append(append(dst, theme.off(faint)...), theme.on(r.style)...)
+		dst = append(pad(dst, 2+2*r.depth), r.name...)
+		if r.to > r.from || r.list {
+			dst = pad(dst, names-2*r.depth-len(r.name)+2)
+		}
 		dst = append(dst, t.text[r.from:r.to]...)
 		if r.list {
 			dst = appendCount(dst, r.n, "element")
