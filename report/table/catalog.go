@@ -1,12 +1,10 @@
 package table
 
 import (
-	"bytes"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
@@ -59,31 +57,19 @@ func Catalog(w io.Writer, entries []reference.Entry, o Options) error {
 
 // Entry writes all that is known of one message.
 func Entry(w io.Writer, e *reference.Entry, o Options) error {
-	th := newTheme(o.Color)
-	var b bytes.Buffer
+	p := newPage(o)
+	p.o.Width = o.width()
 	title := code(e)
 	if e.Transport {
 		title = "transport type " + title
 	}
-	b.WriteString(title + " " + name(e, th) + "\n\n")
-	for line := range lines(e.Doc, o.width()) {
-		b.WriteString(line + "\n")
-	}
-	b.WriteString("\n")
+	p.printf("%s %s\n\n", title, name(e, p.theme))
+	p.folded("", 0, e.Doc)
+	p.printf("\n")
 	about := func(label, text string) {
-		if text == "" {
-			return
-		}
 		const column = 12
-		b.Write(th.append(nil, []byte(label), faint))
-		b.WriteString(strings.Repeat(" ", column-len(label)))
-		first := true
-		for line := range lines(text, o.width()-column) {
-			if !first {
-				b.WriteString(strings.Repeat(" ", column))
-			}
-			b.WriteString(line + "\n")
-			first = false
+		if text != "" {
+			p.folded(p.paint(label, faint)+strings.Repeat(" ", column-len(label)), column, text)
 		}
 	}
 	about("constant", e.Constant)
@@ -121,15 +107,12 @@ func Entry(w io.Writer, e *reference.Entry, o Options) error {
 		about("instead of", e.Instead+", where that does not fit to the last byte")
 	}
 	if len(e.Layouts) == 0 {
-		b.WriteString("\nThe layout is not known.\n")
+		p.printf("\nThe layout is not known.\n")
 	}
 	for i := range e.Layouts {
-		if err := layout(&b, e, &e.Layouts[i], o); err != nil {
-			return err
-		}
+		p.layout(e, &e.Layouts[i], o)
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return p.flush(w)
 }
 
 // directions are the directions in words.
@@ -138,7 +121,7 @@ var directions = map[string]string{
 }
 
 // layout writes the fields of a layout.
-func layout(b *bytes.Buffer, e *reference.Entry, l *reference.Layout, o Options) error {
+func (p *page) layout(e *reference.Entry, l *reference.Layout, o Options) {
 	length := l.Length + " bytes"
 	if l.Length == "1" {
 		length = "1 byte"
@@ -149,14 +132,12 @@ func layout(b *bytes.Buffer, e *reference.Entry, l *reference.Layout, o Options)
 	if l.Doc != "" {
 		length = "dialect " + l.Dialect + ": " + l.Doc + " " + length
 	}
-	b.WriteString("\n")
-	for line := range lines(length, o.width()) {
-		b.WriteString(line + "\n")
-	}
+	p.printf("\n")
+	p.folded("", 0, length)
 	if len(l.Fields) == 0 {
-		return nil
+		return
 	}
-	b.WriteString("\n")
+	p.printf("\n")
 	rows := make([][]string, 0, len(l.Fields))
 	for i := range l.Fields {
 		f := &l.Fields[i]
@@ -174,27 +155,25 @@ func layout(b *bytes.Buffer, e *reference.Entry, l *reference.Layout, o Options)
 		rows = append(rows, []string{f.Path, f.Kind, f.Bytes, strings.Join(when, " and "), meaning})
 	}
 	head := []string{"field", "kind", "bytes", "if", "meaning"}
-	var w widths
-	from := b.Len()
-	if err := wrapped(b, o, head, rows, condColumn); err != nil || o.Width == 0 || w.widest(b.Bytes()[from:]) <= o.Width {
-		return err
+	from := p.b.Len()
+	if p.err = wrapped(&p.b, o, head, rows, condColumn); o.Width == 0 || p.widths.widest(p.b.Bytes()[from:]) <= o.Width {
+		return
 	}
-	all := make([]column, len(head))
+	all := textColumns(head, rows)
 	for i, least := range []int{0, 8, 5, 12, 16} {
-		all[i] = column{head: head[i], text: true, least: least}
-		for _, r := range rows {
-			all[i].cells = append(all[i].cells, strings.ReplaceAll(r[i], hardSpace, " "))
-		}
+		all[i].least = least
 	}
-	fits := func() bool { return taken(w.folded(all, w.rooms(all))) <= o.Width }
+	for i, c := range all[3].cells {
+		all[3].cells[i] = strings.ReplaceAll(c, hardSpace, " ")
+	}
+	fits := func() bool { return taken(p.widths.folded(all, p.widths.rooms(all))) <= o.Width }
 	if !fits() {
 		all[0].least = 24 // the names of fields are whole where they can be
 	}
-	if !fits() {
-		return nil
+	if fits() {
+		p.b.Truncate(from)
+		p.table(all)
 	}
-	b.Truncate(from)
-	return w.fitted(b, o, all)
 }
 
 // own returns the conditions of a field that its list or struct, which stands
@@ -290,67 +269,30 @@ func fieldNames(e *reference.Entry) (all []string) {
 	return all
 }
 
-// wrapped draws a table. The last column fills the room; the others are no
-// wider than most, if that is not 0. Longer text is wrapped.
-func wrapped(w io.Writer, o Options, head []string, rows [][]string, most int) error {
-	var ws widths
-	last := len(head) - 1
-	room := make([]int, len(head))
-	used := 0
+// wrapped draws a table of text. The last column fills the room; the others are no
+// wider than most, if that is not 0. Longer text is folded.
+func wrapped(out io.Writer, o Options, head []string, rows [][]string, most int) error {
+	var w widths
+	all := textColumns(head, rows)
+	room, last := w.rooms(all), len(all)-1
 	for i := range last {
-		room[i] = len(head[i])
-		for _, r := range rows {
-			room[i] = max(room[i], ws.of(unpainted([]byte(r[i]))))
-		}
-		if most > 0 {
-			room[i] = min(room[i], most)
-		}
-		used += room[i] + 2 // and the separator
-	}
-	room[last] = max(o.width()-used-2, leastColumn) // the rule has a column on either side
-	var all [][]string
-	for _, r := range rows {
-		from := len(all)
-		for i, cell := range r {
-			at := from
-			for line := range lines(cell, room[i]) {
-				if at == len(all) {
-					all = append(all, make([]string, len(head)))
-				}
-				all[at][i] = line
-				at++
-			}
+		if most > 0 && room[i] > most {
+			room[i], all[i].least, all[i].whole = most, most, true
 		}
 	}
-	return grid(w, o, head, all, len(head))
+	room[last] = 0
+	room[last], all[last].least, all[last].whole = max(o.width()-taken(room), leastColumn), leastColumn, true
+	return w.draw(out, Options{ASCII: o.ASCII}, all, room)
 }
 
-// hardSpace stands for a space where a line must not break.
-const hardSpace = "\x00"
-
-// lines yields text in lines of a width, one at least. Words that are longer
-// stay whole.
-func lines(text string, width int) func(yield func(string) bool) {
-	return func(done func(string) bool) {
-		yield := func(line string) bool { return done(strings.ReplaceAll(line, hardSpace, " ")) }
-		var line []string
-		n := 0
-		for word := range strings.FieldsSeq(text) {
-			size := utf8.RuneCountInString(word)
-			if len(line) > 0 && n+1+size > width {
-				if !yield(strings.Join(line, " ")) {
-					return
-				}
-				line, n = slices.Delete(line, 0, len(line)), -1
-			}
-			if len(line) > 0 {
-				n++
-			} else {
-				n = 0
-			}
-			line = append(line, word)
-			n += size
-		}
-		yield(strings.Join(line, " "))
+// textColumns returns the columns of a table of text.
+func textColumns(head []string, rows [][]string) []column {
+	all := make([]column, len(head))
+	for i := range head {
+		all[i] = column{head: head[i], text: true}
 	}
+	for _, r := range rows {
+		addRow(all, r...)
+	}
+	return all
 }

@@ -86,11 +86,7 @@ func TestLines(t *testing.T) {
 		"one inconceivable three": "one|inconceivable|three",
 		"seven 12":                "seven 12",
 	} {
-		var got []string
-		for l := range lines(text, 8) {
-			got = append(got, l)
-		}
-		if g := strings.Join(got, "|"); g != want {
+		if g := strings.Join(new(widths).fold(text, 8, true), "|"); g != want {
 			t.Errorf("%q: got %q, want %q", text, g, want)
 		}
 	}

@@ -15,6 +15,7 @@ type column struct {
 	cells []string
 	text  bool // stands left; numbers stand right
 	least int  // columns to which its text is folded before columns are left out, 0 if it is never folded
+	whole bool // words are not cut
 	drop  int  // the columns with the lowest number are left out first, 0 if never
 }
 
@@ -67,6 +68,14 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 			room[widest]--
 		}
 	}
+	return w.draw(out, o, all, room)
+}
+
+// hardSpace stands for a space where a line must not break.
+const hardSpace = "\x00"
+
+// draw draws columns, those that may be folded in the room that they have.
+func (w *widths) draw(out io.Writer, o Options, all []column, room []int) error {
 	head := make([]string, len(all))
 	align := make(tw.Alignment, len(all))
 	var rows [][]string
@@ -81,7 +90,7 @@ func (w *widths) fitted(out io.Writer, o Options, all []column) error {
 		for i := range all {
 			lines := []string{all[i].cells[r]}
 			if all[i].least > 0 {
-				lines = w.fold(all[i].cells[r], max(room[i], 1))
+				lines = w.fold(all[i].cells[r], max(room[i], 1), all[i].whole)
 			}
 			for k, line := range lines {
 				if from+k == len(rows) {

@@ -59,7 +59,7 @@ func (p *page) folded(head string, column int, text string) {
 	if p.o.Width > 0 {
 		room = max(p.o.Width-column, narrowest)
 	}
-	for i, line := range p.widths.fold(text, room) {
+	for i, line := range p.widths.fold(text, room, false) {
 		if i > 0 {
 			head = string(pad(nil, column))
 		}

@@ -76,7 +76,7 @@ func (s *sessionPage) flow(first, text string, look style) {
 	if s.o.Width <= 0 || s.widths.of([]byte(first+text)) <= s.o.Width {
 		room = 0
 	}
-	for i, part := range s.widths.fold(text, room) {
+	for i, part := range s.widths.fold(text, room, false) {
 		if i > 0 || first != "" {
 			s.b.WriteString(first)
 		}

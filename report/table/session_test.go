@@ -74,7 +74,7 @@ func TestFold(t *testing.T) {
 		{"漢字", 1, "漢|字"}, // wider than the line
 		{"é e\u0301e\u0301", 3, "é|e\u0301e\u0301"},
 	} {
-		if got := strings.Join(w.fold(c.text, c.width), "|"); got != c.want {
+		if got := strings.Join(w.fold(c.text, c.width, false), "|"); got != c.want {
 			t.Errorf("%q in %d columns is %q, not %q", c.text, c.width, got, c.want)
 		}
 	}

@@ -118,9 +118,9 @@ func (w *widths) fit(dst []byte, from, width int, more string, beginning bool) [
 	return pad(dst, width-w.of(b[:k])-sign)
 }
 
-// fold breaks text into lines of a width, at spaces where it can, so that a
-// long word or a line without spaces is cut. Width 0 is no limit.
-func (w *widths) fold(text string, width int) []string {
+// fold breaks text into lines of a width, at spaces where it can. A longer word is
+// cut, unless words stay whole. Width 0 is no limit.
+func (w *widths) fold(text string, width int, whole bool) []string {
 	if width <= 0 {
 		return []string{text}
 	}
@@ -131,7 +131,7 @@ func (w *widths) fold(text string, width int) []string {
 		if r >= utf8.RuneSelf {
 			size = w.rune(r)
 		}
-		if col+size > width && i > from {
+		if col+size > width && i > from && (!whole || r == ' ' || space > from) {
 			end, next := i, i
 			switch {
 			case r == ' ':
