@@ -159,7 +159,7 @@ func (p *page) layout(e *reference.Entry, l *reference.Layout, o Options) {
 	if p.err = wrapped(&p.b, o, head, rows, condColumn); o.Width == 0 || p.widths.widest(p.b.Bytes()[from:]) <= o.Width {
 		return
 	}
-	all := textColumns(head, rows)
+	all := columnsOf(head, rows, len(head))
 	for i, least := range []int{0, 8, 5, 12, 16} {
 		all[i].least = least
 	}
@@ -273,7 +273,7 @@ func fieldNames(e *reference.Entry) (all []string) {
 // wider than most, if that is not 0. Longer text is folded.
 func wrapped(out io.Writer, o Options, head []string, rows [][]string, most int) error {
 	var w widths
-	all := textColumns(head, rows)
+	all := columnsOf(head, rows, len(head))
 	room, last := w.rooms(all), len(all)-1
 	for i := range last {
 		if most > 0 && room[i] > most {
@@ -283,16 +283,4 @@ func wrapped(out io.Writer, o Options, head []string, rows [][]string, most int)
 	room[last] = 0
 	room[last], all[last].least, all[last].whole = max(o.width()-taken(room), leastColumn), leastColumn, true
 	return w.draw(out, Options{ASCII: o.ASCII}, all, room)
-}
-
-// textColumns returns the columns of a table of text.
-func textColumns(head []string, rows [][]string) []column {
-	all := make([]column, len(head))
-	for i := range head {
-		all[i] = column{head: head[i], text: true}
-	}
-	for _, r := range rows {
-		addRow(all, r...)
-	}
-	return all
 }

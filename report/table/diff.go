@@ -111,10 +111,7 @@ func address(a netip.AddrPort) string {
 
 func (d *diffPage) conversations() {
 	heads := []string{"conversation", "", "equal", "only A", "only B", "differ", "order", "B - A s", "off ms", "most ms"}
-	all := make([]column, len(heads))
-	for i, head := range heads {
-		all[i] = column{head: head, text: i < 2}
-	}
+	all := columnsOf(heads, nil, 2)
 	all[0].least, all[7].drop, all[8].drop, all[9].drop = 8, 1, 3, 2
 	const most = 4   // conversations of one file alone
 	var alone [2]int // further ones

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 )
 
@@ -17,6 +19,18 @@ type column struct {
 	least int  // columns to which its text is folded before columns are left out, 0 if it is never folded
 	whole bool // words are not cut
 	drop  int  // the columns with the lowest number are left out first, 0 if never
+}
+
+// columnsOf returns the columns of a table with text in the first ones.
+func columnsOf(head []string, rows [][]string, left int) []column {
+	all := make([]column, len(head))
+	for i := range head {
+		all[i] = column{head: head[i], text: i < left}
+	}
+	for _, r := range rows {
+		addRow(all, r...)
+	}
+	return all
 }
 
 // addRow adds a row to the columns of a table.
@@ -100,19 +114,40 @@ func (w *widths) draw(out io.Writer, o Options, all []column, room []int) error 
 			}
 		}
 	}
+	symbols := tw.StyleLight
+	if o.ASCII {
+		symbols = tw.StyleASCII
+	}
 	var drawn bytes.Buffer
-	if err := aligned(&drawn, o, head, rows, align); err != nil {
+	t := tablewriter.NewTable(&drawn,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Symbols:  tw.NewSymbols(symbols),
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.Lines{ShowHeaderLine: tw.On}},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithEastAsian(tw.Off),
+	)
+	t.Header(head)
+	if err := t.Bulk(rows); err != nil {
 		return err
 	}
-	var cut []byte
-	for line := range bytes.Lines(drawn.Bytes()) { // nothing else helps on a terminal this narrow
-		plain := unpainted(bytes.TrimSuffix(line, []byte("\n")))
-		if n, long := w.cut(plain, o.Width, ""); long && o.Width > 0 {
-			line = append(plain[:n:n], '\n')
-		}
-		cut = append(cut, line...)
+	if err := t.Render(); err != nil {
+		return err
 	}
-	_, err := out.Write(cut)
+	var text []byte
+	for line := range bytes.Lines(drawn.Bytes()) {
+		line = bytes.TrimRight(line, " \n") // cells are padded, the last ones for nothing
+		plain := unpainted(line)
+		if n, long := w.cut(plain, o.Width, ""); long && o.Width > 0 { // nothing else helps on a terminal this narrow
+			line = plain[:n]
+		}
+		text = append(append(text, line...), '\n')
+	}
+	_, err := out.Write(text)
 	return err
 }
 

@@ -48,7 +48,7 @@ func (p *page) table(all []column) {
 // grid draws a table with text in the first columns, however wide it is.
 func (p *page) grid(head []string, rows [][]string, left int) {
 	if p.err == nil {
-		p.err = grid(&p.b, p.o, head, rows, left)
+		p.err = p.widths.draw(&p.b, Options{ASCII: p.o.ASCII}, columnsOf(head, rows, left), nil)
 	}
 }
 

@@ -42,15 +42,12 @@ func (t *replayTables) grid(head []string, rows [][]string, left int) {
 	if len(rows) == 0 {
 		return
 	}
-	all := make([]column, len(head))
+	all := columnsOf(head, rows, left)
 	for i, name := range head {
-		all[i] = column{head: name, text: i < left, drop: replayDrop[name]}
+		all[i].drop = replayDrop[name]
 		if i < left && name != "verdict" && name != "actual" { // which are painted
 			all[i].least = 12
 		}
-	}
-	for _, row := range rows {
-		addRow(all, row...)
 	}
 	t.printf("\n")
 	t.table(all)

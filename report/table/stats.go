@@ -1,13 +1,8 @@
 package table
 
 import (
-	"bytes"
 	"io"
 	"strconv"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -48,53 +43,6 @@ func Stats(w io.Writer, t *measure.Tally, o Options) error {
 		p.grid([]string{"flags", "ship updates, " + report.Way(dir, "client", o.ASCII), "total", "share"}, rows, 2)
 	}
 	return p.flush(w)
-}
-
-// grid draws a table. The first columns are text and stand left, the others
-// are numbers.
-func grid(w io.Writer, o Options, head []string, rows [][]string, left int) error {
-	align := make(tw.Alignment, len(head))
-	for i := range align {
-		align[i] = tw.AlignRight
-		if i < left {
-			align[i] = tw.AlignLeft
-		}
-	}
-	return aligned(w, o, head, rows, align)
-}
-
-// aligned draws a table with all columns aligned alike.
-func aligned(w io.Writer, o Options, head []string, rows [][]string, align tw.Alignment) error {
-	symbols := tw.StyleLight
-	if o.ASCII {
-		symbols = tw.StyleASCII
-	}
-	var drawn bytes.Buffer
-	t := tablewriter.NewTable(&drawn,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders:  tw.BorderNone,
-			Symbols:  tw.NewSymbols(symbols),
-			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.Lines{ShowHeaderLine: tw.On}},
-		})),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithAlignment(align),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithEastAsian(tw.Off),
-	)
-	t.Header(head)
-	if err := t.Bulk(rows); err != nil {
-		return err
-	}
-	if err := t.Render(); err != nil {
-		return err
-	}
-	var out []byte
-	for line := range bytes.Lines(drawn.Bytes()) { // cells are padded, the last ones for nothing
-		out = append(append(out, bytes.TrimRight(line, " \n")...), '\n')
-	}
-	_, err := w.Write(out)
-	return err
 }
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
