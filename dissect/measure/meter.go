@@ -10,6 +10,7 @@ package measure
 
 import (
 	"cmp"
+	"container/list"
 	"net/netip"
 	"slices"
 	"time"
@@ -145,7 +146,7 @@ type Meter struct {
 	uses          uint64
 
 	streams map[streamKey]*stream
-	newest  *stream // of a ring, in which the one without an update for longest is newest.prev
+	order   list.List // of them, the latest updated first
 	name    []byte
 
 	givenUp GivenUp
@@ -366,8 +367,8 @@ func (m *Meter) open(p pair) *conversation {
 				m.givenUp.Links++
 			}
 		}
-		if c.streams > 0 {
-			m.forget(c)
+		for s := range m.streamsOf(c) {
+			m.drop(s)
 		}
 		*c = conversation{}
 	}
@@ -392,12 +393,8 @@ func (m *Meter) restart(c *conversation) {
 	for i := range c.links {
 		c.links[i].restart()
 	}
-	if c.streams > 0 {
-		for s := range m.ships() {
-			if s.conv == c {
-				s.pause()
-			}
-		}
+	for s := range m.streamsOf(c) {
+		s.before, s.follows = moment{}, false // the time until the next update does not count
 	}
 }
 

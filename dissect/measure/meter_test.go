@@ -625,7 +625,7 @@ func verify(tb testing.TB, m *Meter) {
 		}
 	}
 	streams := map[*conversation]int{}
-	for s := range m.ships() {
+	for _, s := range m.streams {
 		streams[s.conv]++
 	}
 	for _, c := range m.conversations {
@@ -642,8 +642,8 @@ func verify(tb testing.TB, m *Meter) {
 		}
 	}
 	ships := m.Ships()
-	if len(ships) > MaxShips || len(ships) != len(m.streams) {
-		tb.Fatalf("%d ships, %d streams", len(ships), len(m.streams))
+	if len(ships) > MaxShips || len(ships) != len(m.streams) || m.order.Len() != len(m.streams) {
+		tb.Fatalf("%d ships, %d streams, %d in order", len(ships), len(m.streams), m.order.Len())
 	}
 	for _, s := range ships {
 		if s.Intervals >= s.Updates || s.Mean < 0 || s.Mean > s.Longest || s.Jitter < 0 || s.Jitter > s.Longest {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"container/list"
 	"iter"
 	"slices"
 	"time"
@@ -21,7 +22,7 @@ type streamKey struct {
 // stream holds the counts and the state of the updates of a ship.
 type stream struct {
 	streamKey
-	prev, next *stream
+	at *list.Element // in Meter.order
 
 	name        wire.Untrusted
 	first, last time.Time
@@ -50,10 +51,8 @@ func (m *Meter) update(c *conversation, r *dissect.Record, id wire.ObjectID, at 
 	s := m.streams[k]
 	if s == nil {
 		s = m.begin(k)
-	} else if s != m.newest {
-		m.unlink(s)
-		m.link(s)
 	}
+	m.order.MoveToFront(s.at)
 	s.updates++
 	if r.Session != nil {
 		m.name = r.Session.AppendObject(m.name[:0], id)
@@ -84,77 +83,37 @@ func (m *Meter) update(c *conversation, r *dissect.Record, id wire.ObjectID, at 
 	s.before = at
 }
 
-// pause keeps the time until the next update from counting.
-func (s *stream) pause() { s.before, s.follows = moment{}, false }
-
 // begin makes room for a stream.
 func (m *Meter) begin(k streamKey) *stream {
 	if m.streams == nil {
 		m.streams = map[streamKey]*stream{}
 	}
-	s := new(stream)
 	if len(m.streams) >= MaxShips {
-		s = m.newest.prev
-		m.drop(s)
-		*s = stream{}
+		m.drop(m.order.Back().Value.(*stream))
 	}
-	s.streamKey = k
+	s := &stream{streamKey: k}
+	s.at = m.order.PushFront(s)
 	m.streams[k] = s
-	m.link(s)
 	k.conv.streams++
 	return s
 }
 
 // drop gives a stream up.
 func (m *Meter) drop(s *stream) {
-	m.unlink(s)
+	m.order.Remove(s.at)
 	delete(m.streams, s.streamKey)
 	s.conv.streams--
 	m.givenUp.Ships++
 }
 
-// forget gives up the streams of a conversation.
-func (m *Meter) forget(c *conversation) {
-	for s := range m.ships() {
-		if s.conv == c {
-			m.drop(s)
-		}
-	}
-}
-
-// ships returns all streams, the latest updated first. The one at hand may be
-// dropped.
-func (m *Meter) ships() iter.Seq[*stream] {
+// streamsOf yields the streams of a conversation. The one at hand may be dropped.
+func (m *Meter) streamsOf(c *conversation) iter.Seq[*stream] {
 	return func(yield func(*stream) bool) {
-		s := m.newest
-		for range len(m.streams) {
-			next := s.next
-			if !yield(s) {
+		for _, s := range m.streams {
+			if c.streams == 0 || s.conv == c && !yield(s) {
 				return
 			}
-			s = next
 		}
-	}
-}
-
-func (m *Meter) link(s *stream) {
-	if m.newest == nil {
-		s.prev, s.next = s, s
-	} else {
-		s.prev, s.next = m.newest.prev, m.newest
-		s.prev.next, s.next.prev = s, s
-	}
-	m.newest = s
-}
-
-func (m *Meter) unlink(s *stream) {
-	if s.next == s {
-		m.newest = nil
-		return
-	}
-	s.prev.next, s.next.prev = s.next, s.prev
-	if m.newest == s {
-		m.newest = s.next
 	}
 }
 
@@ -162,7 +121,7 @@ func (m *Meter) unlink(s *stream) {
 // and object.
 func (m *Meter) Ships() []Ship {
 	var out []Ship
-	for s := range m.ships() {
+	for _, s := range m.streams {
 		out = append(out, s.result())
 	}
 	slices.SortFunc(out, func(a, b Ship) int {
