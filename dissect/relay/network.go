@@ -1,8 +1,8 @@
 package relay
 
 import (
-	"container/heap"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -63,8 +63,7 @@ func (t *Trouble) Damage(r Random, datagram []byte) []byte {
 // time that it is given the same random numbers.
 type Network struct {
 	Rand    Random
-	pending arrivals
-	sent    int
+	pending []Arrival // in the order of their arrivals
 }
 
 // An Arrival is a datagram that has come through a network.
@@ -72,14 +71,14 @@ type Arrival struct {
 	At       time.Time
 	From, To netip.AddrPort
 	Datagram []byte
-	order    int
 }
 
 // Send gives a datagram, which is borrowed, to the network.
 func (n *Network) Send(now time.Time, from, to netip.AddrPort, datagram []byte, t *Trouble) {
 	for _, after := range t.Copies(n.Rand) {
-		n.sent++
-		heap.Push(&n.pending, Arrival{now.Add(after), from, to, t.Damage(n.Rand, datagram), n.sent})
+		a := Arrival{now.Add(after), from, to, t.Damage(n.Rand, datagram)}
+		i, _ := slices.BinarySearchFunc(n.pending, a.At.Add(1), func(b Arrival, at time.Time) int { return b.At.Compare(at) })
+		n.pending = slices.Insert(n.pending, i, a)
 	}
 }
 
@@ -96,27 +95,7 @@ func (n *Network) Receive(now time.Time) (a Arrival, ok bool) {
 	if len(n.pending) == 0 || n.pending[0].At.After(now) {
 		return a, false
 	}
-	return heap.Pop(&n.pending).(Arrival), true
-}
-
-// arrivals is a heap.
-type arrivals []Arrival
-
-func (a arrivals) Len() int      { return len(a) }
-func (a arrivals) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *arrivals) Push(x any)   { *a = append(*a, x.(Arrival)) }
-
-func (a arrivals) Less(i, j int) bool {
-	if !a[i].At.Equal(a[j].At) {
-		return a[i].At.Before(a[j].At)
-	}
-	return a[i].order < a[j].order
-}
-
-func (a *arrivals) Pop() any {
-	last := len(*a) - 1
-	x := (*a)[last]
-	(*a)[last] = Arrival{}
-	*a = (*a)[:last]
-	return x
+	a = n.pending[0]
+	n.pending = n.pending[1:]
+	return a, true
 }

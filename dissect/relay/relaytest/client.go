@@ -6,8 +6,8 @@ package relaytest
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -101,17 +101,14 @@ func answer(round uint8) *msg.ChecksumResponse {
 		}
 		return list
 	}
-	file := func(name string) []msg.ChecksumFile {
-		return []msg.ChecksumFile{{Name: names.Hash(name), Content: names.FileHash([]byte(name))}}
-	}
 	m := msg.ChecksumResponse{Round: round, Found: true}
 	dir := "scripts"
 	switch round {
 	case 0:
 		m.VersionHash = names.Hash("60")
-		m.Tree.Files = file("App.pyc")
+		m.Tree.Files = files("App", 1)
 	case 1:
-		m.Tree.Files = file("Autoexec.pyc")
+		m.Tree.Files = files("Autoexec", 1)
 	case 2:
 		dir = "scripts/ships"
 		m.Tree.Files = files("ship", 51)
@@ -139,13 +136,8 @@ const (
 		"094500409c4500007a450080bb450000164500001645000016440000164400004845000048440000c8430000"
 )
 
-func unhex(text string) (b []byte) {
-	text = strings.ReplaceAll(text, " ", "")
-	for i := 0; i+1 < len(text); i += 2 {
-		var c byte
-		_, _ = fmt.Sscanf(text[i:i+2], "%02x", &c) // the text is ours
-		b = append(b, c)
-	}
+func unhex(text string) []byte {
+	b, _ := hex.DecodeString(text) // the text is ours
 	return b
 }
 
