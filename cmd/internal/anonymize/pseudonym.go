@@ -25,24 +25,15 @@ type pseudonyms struct {
 
 // newPseudonyms returns the pseudonyms of a key.
 func newPseudonyms(key []byte) (*pseudonyms, error) {
-	p := &pseudonyms{memory: map[string]string{}}
-	derive := func(use string) ([]byte, error) {
-		return hkdf.Key(sha256.New, key, nil, "bcdissect "+use, cryptopan.KeySize)
+	var keys [4][]byte
+	for i, use := range []string{"IPv4", "IPv6", "text", "hardware"} {
+		var err error
+		if keys[i], err = hkdf.Key(sha256.New, key, nil, "bcdissect "+use, cryptopan.KeySize); err != nil {
+			return nil, err
+		}
 	}
-	four, err := derive("IPv4")
-	if err != nil {
-		return nil, err
-	}
-	six, err := derive("IPv6")
-	if err != nil {
-		return nil, err
-	}
-	p.ip4, p.ip6 = cryptopan.New([cryptopan.KeySize]byte(four)), cryptopan.New([cryptopan.KeySize]byte(six))
-	if p.text, err = derive("text"); err != nil {
-		return nil, err
-	}
-	p.hardware, err = derive("hardware")
-	return p, err
+	ip4, ip6 := cryptopan.New([cryptopan.KeySize]byte(keys[0])), cryptopan.New([cryptopan.KeySize]byte(keys[1]))
+	return &pseudonyms{ip4: ip4, ip6: ip6, text: keys[2], hardware: keys[3], memory: map[string]string{}}, nil
 }
 
 // changesAll reports whether no address stays as it is: the first bit, which is

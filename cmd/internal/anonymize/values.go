@@ -38,20 +38,9 @@ var kindNames = [kinds][2]string{
 	{"texts of unknown meaning", "a text of unknown meaning"},
 }
 
-// kindOf returns the kind of a private text.
-func kindOf(p decode.Privacy) kind {
-	switch p {
-	case decode.PlayerName:
-		return playerName
-	case decode.ChatLine:
-		return chatLine
-	case decode.ServerName:
-		return serverName
-	case decode.Password:
-		return password
-	case decode.Public, decode.FreeText:
-	}
-	return freeText
+// kindOf has the kinds of private texts.
+var kindOf = map[decode.Privacy]kind{
+	decode.PlayerName: playerName, decode.ChatLine: chatLine, decode.ServerName: serverName, decode.Password: password, decode.FreeText: freeText,
 }
 
 // Limits of the values that are kept for the search.
@@ -132,7 +121,7 @@ func (v *values) text(p decode.Privacy, b []byte, wide bool) []byte {
 			original = narrow
 		}
 	}
-	v.note(kindOf(p), original)
+	v.note(kindOf[p], original)
 	var out []byte
 	if wide {
 		out = v.ofWide(b, p == decode.ChatLine)
@@ -179,7 +168,7 @@ func (v *values) namesIn(line []byte) {
 // name as well.
 func (v *values) public(b []byte) {
 	const most = 1 << 12
-	if len(v.own) < most && !v.own[string(b)] {
+	if len(v.own) < most {
 		v.own[string(b)] = true
 	}
 }
