@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -97,21 +98,13 @@ func (f *file) recognise(b *buffer) error {
 		}
 		return f.stopped(b.failed(err, true, false))
 	}
-	pcap, err := newPcap(b, magic, f.tap.Tap)
-	if err != nil {
-		return f.stopped(err)
-	}
-	if pcap != nil {
-		f.frames = pcap
-		return nil
-	}
-	ng, err := newPcapng(b, magic, f.tap.Tap)
-	if err != nil {
-		return f.stopped(err)
-	}
-	if ng != nil {
-		f.frames = ng
-		return nil
+	for _, open := range []func(*buffer, []byte, Tap) (frameReader, error){newPcap, newPcapng} {
+		if f.frames, err = open(b, magic, f.tap.Tap); err != nil {
+			return f.stopped(err)
+		}
+		if f.frames != nil {
+			return nil
+		}
 	}
 	head, _ := b.peek(512)
 	if f.frames = newLog(b, head, func(text string) { f.decoder.tally.remark(f.name, text) }); f.frames != nil {
@@ -241,28 +234,10 @@ func guess(head []byte) string {
 		return "a tar archive" + unpackFirst
 	}
 	switch {
-	case all(head, "0123456789abcdefABCDEF: \t\r\n"):
+	case len(bytes.Trim(head, "0123456789abcdefABCDEF: \t\r\n")) == 0:
 		return "hex digits, of which text2pcap makes a capture"
-	case isText(head):
+	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }):
 		return "text"
 	}
 	return ""
-}
-
-func all(b []byte, chars string) bool {
-	for _, c := range b {
-		if strings.IndexByte(chars, c) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func isText(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }

@@ -21,7 +21,7 @@ const (
 
 // A pcapReader reads the records of a pcap file.
 type pcapReader struct {
-	byteOrder
+	binary.ByteOrder
 	b       *buffer
 	record  int // size of a record's header
 	unit    int64
@@ -35,7 +35,7 @@ type pcapReader struct {
 
 // newPcap returns a reader if the file's first bytes are those of a pcap file,
 // and nil otherwise.
-func newPcap(b *buffer, magic []byte, tap Tap) (*pcapReader, error) {
+func newPcap(b *buffer, magic []byte, tap Tap) (frameReader, error) {
 	p := &pcapReader{b: b, tap: tap}
 	if !p.recognise(magic) {
 		return nil, nil
@@ -46,14 +46,14 @@ func newPcap(b *buffer, magic []byte, tap Tap) (*pcapReader, error) {
 	}
 	// Before version 2.3, some programs reversed the two lengths of a record. The
 	// version then stayed at 2.4.
-	p.swapped = p.u16(h[4:]) == 2 && p.u16(h[6:]) <= 3
-	p.plain = !p.big && !p.swapped
+	p.swapped = p.Uint16(h[4:]) == 2 && p.Uint16(h[6:]) <= 3
+	p.plain = p.ByteOrder == binary.LittleEndian && !p.swapped
 	// The snap length (at 16) is not reliable. The upper half of the link type
 	// announces a checksum behind each frame, which is ignored.
-	p.link = uint16(p.u32(h[20:]))
+	p.link = uint16(p.Uint32(h[20:]))
 	if tap != nil {
 		tap.Section(nil)
-		tap.Interface(&Interface{Link: p.link, SnapLen: p.u32(h[16:]), Options: resolutionOption(uint8(p.digits))})
+		tap.Interface(&Interface{Link: p.link, SnapLen: p.Uint32(h[16:]), Options: resolutionOption(uint8(p.digits))})
 	}
 	b.skip(pcapHeader)
 	return p, nil
@@ -61,8 +61,8 @@ func newPcap(b *buffer, magic []byte, tap Tap) (*pcapReader, error) {
 
 func (p *pcapReader) recognise(magic []byte) bool {
 	p.record, p.unit, p.digits = pcapRecord, 1000, 6
-	for _, p.big = range []bool{false, true} {
-		switch p.u32(magic) {
+	for _, p.ByteOrder = range byteOrders {
+		switch p.Uint32(magic) {
 		case pcapMicro:
 			return true
 		case pcapNano:
@@ -138,7 +138,7 @@ func (p *pcapReader) give(f *frame, sec, fraction, full uint32, data []byte) {
 
 // reorder interprets a record's header of an unusual kind.
 func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint32) {
-	if p.big {
+	if p.ByteOrder == binary.BigEndian {
 		sec, fraction = bits.ReverseBytes32(sec), bits.ReverseBytes32(fraction)
 		held, full = bits.ReverseBytes32(held), bits.ReverseBytes32(full)
 	}
@@ -152,19 +152,5 @@ func (p *pcapReader) reorder(sec, fraction, held, full uint32) (_, _, _, _ uint3
 // small or to zero.
 func fullLength(full, held uint32) int { return int(min(max(full, held), 1<<30)) }
 
-// A byteOrder is that of the machine that wrote a file.
-type byteOrder struct{ big bool }
-
-func (o byteOrder) u16(b []byte) uint16 {
-	if o.big {
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
-}
-
-func (o byteOrder) u32(b []byte) uint32 {
-	if o.big {
-		return binary.BigEndian.Uint32(b)
-	}
-	return binary.LittleEndian.Uint32(b)
-}
+// byteOrders are those of the machines that wrote a file.
+var byteOrders = []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}

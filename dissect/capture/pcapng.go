@@ -37,7 +37,7 @@ type link struct {
 
 // A pcapngReader reads the packet blocks of a pcapng file.
 type pcapngReader struct {
-	byteOrder
+	binary.ByteOrder
 	b     *buffer
 	links []link // of the section
 	tap   Tap
@@ -48,7 +48,7 @@ type pcapngReader struct {
 
 // newPcapng returns a reader if the file's first bytes are those of a pcapng
 // file, and nil otherwise.
-func newPcapng(b *buffer, magic []byte, tap Tap) (*pcapngReader, error) {
+func newPcapng(b *buffer, magic []byte, tap Tap) (frameReader, error) {
 	if binary.LittleEndian.Uint32(magic) != ngSection {
 		return nil, nil
 	}
@@ -76,8 +76,8 @@ func (p *pcapngReader) next(f *frame) error {
 		if err != nil {
 			return p.b.failed(err, len(h) > 0, false)
 		}
-		kind := p.u32(h)
-		if kind == 0 && p.u32(h[4:]) == 0 {
+		kind := p.Uint32(h)
+		if kind == 0 && p.Uint32(h[4:]) == 0 {
 			offset := p.b.offset()
 			if n, last := p.b.zeros(4); last {
 				return interrupted(offset, n)
@@ -110,8 +110,8 @@ func (p *pcapngReader) next(f *frame) error {
 
 // order determines the byte order of a section from its header.
 func (p *pcapngReader) order(h []byte) bool {
-	for _, p.big = range []bool{false, true} {
-		if p.u32(h[8:]) == ngMagic {
+	for _, p.ByteOrder = range byteOrders {
+		if p.Uint32(h[8:]) == ngMagic {
 			return true
 		}
 	}
@@ -120,7 +120,7 @@ func (p *pcapngReader) order(h []byte) bool {
 
 // length returns the length of the block with header h.
 func (p *pcapngReader) length(h []byte, inFrame bool) (int, error) {
-	total := p.u32(h[4:])
+	total := p.Uint32(h[4:])
 	if total < 12 || total%4 != 0 || total > ngMaxBlock {
 		return 0, p.damaged(inFrame, "no block is as long as %d bytes", total)
 	}
@@ -133,7 +133,7 @@ func (p *pcapngReader) block(total int, inFrame bool) ([]byte, error) {
 	if err != nil {
 		return nil, p.b.failed(err, true, inFrame)
 	}
-	if again := p.u32(block[total-4:]); again != uint32(total) {
+	if again := p.Uint32(block[total-4:]); again != uint32(total) {
 		return nil, p.damaged(inFrame, "a block of %d bytes ends as one of %d", total, again)
 	}
 	p.b.skip(total)
@@ -153,7 +153,7 @@ func (p *pcapngReader) pass(total int, inFrame bool) error {
 	if err != nil {
 		return p.b.failed(err, true, inFrame)
 	}
-	if again := p.u32(end); again != uint32(total) {
+	if again := p.Uint32(end); again != uint32(total) {
 		return p.damaged(inFrame, "a block of %d bytes ends as one of %d", total, again)
 	}
 	p.b.skip(4)
@@ -171,7 +171,7 @@ func (p *pcapngReader) other(kind uint32, total int) error {
 	}
 	body, err := p.block(total, false)
 	if err == nil {
-		if p.big {
+		if p.ByteOrder == binary.BigEndian {
 			body = p.turn(kind, body)
 		}
 		p.tap.Block(kind, body)
@@ -188,7 +188,7 @@ func (p *pcapngReader) section(total int) error {
 	if err != nil {
 		return p.b.failed(err, true, false)
 	}
-	if major := p.u16(h[12:]); major != 1 {
+	if major := p.Uint16(h[12:]); major != 1 {
 		return p.damaged(false, "version %d of pcapng is not known", major)
 	}
 	p.links = p.links[:0]
@@ -224,7 +224,7 @@ func (p *pcapngReader) describe(total int) error {
 	if err != nil {
 		return err
 	}
-	l := link{kind: p.u16(body), snap: p.u32(body[4:]), clock: microseconds}
+	l := link{kind: p.Uint16(body), snap: p.Uint32(body[4:]), clock: microseconds}
 	options := p.options(ngInterface, body[8:])
 	for code, value := range eachOption(options) {
 		switch {
@@ -265,11 +265,11 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	var which, held, full uint32
 	switch kind {
 	case ngEnhanced:
-		which, held, full = p.u32(body), p.u32(body[12:]), p.u32(body[16:])
+		which, held, full = p.Uint32(body), p.Uint32(body[12:]), p.Uint32(body[16:])
 	case ngPacket:
-		which, held, full = uint32(p.u16(body)), p.u32(body[12:]), p.u32(body[16:])
+		which, held, full = uint32(p.Uint16(body)), p.Uint32(body[12:]), p.Uint32(body[16:])
 	case ngSimple:
-		full = p.u32(body)
+		full = p.Uint32(body)
 		held = min(full, uint32(len(body)-head))
 		if len(p.links) > 0 && p.links[0].snap > 0 {
 			held = min(held, p.links[0].snap)
@@ -289,7 +289,7 @@ func (p *pcapngReader) packet(f *frame, kind uint32, total int) error {
 	// A simple packet block has no time. Its frame keeps the time of the previous
 	// one, so that time does not jump.
 	if kind != ngSimple {
-		stamp := uint64(p.u32(body[4:]))<<32 | uint64(p.u32(body[8:]))
+		stamp := uint64(p.Uint32(body[4:]))<<32 | uint64(p.Uint32(body[8:]))
 		f.Time = l.clock.time(stamp)
 		if p.tap != nil {
 			f.Stamp, f.Timed = stamp, true

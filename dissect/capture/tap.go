@@ -152,8 +152,8 @@ func (p *pcapngReader) turn(kind uint32, body []byte) []byte {
 		return p.withOptions(kind, all, numbers(3))
 	case ngNames:
 		for len(b) >= 4 {
-			size := int(p.u16(b[2:]))
-			end := p.u16(b) == 0
+			size := int(p.Uint16(b[2:]))
+			end := p.Uint16(b) == 0
 			slices.Reverse(b[:2])
 			slices.Reverse(b[2:4])
 			b = b[min(4+(size+3)&^3, len(b)):]
@@ -181,7 +181,7 @@ func (p *pcapngReader) withOptions(kind uint32, body, options []byte) []byte {
 // options returns options in little-endian byte order. They end with the end of
 // options or before the first damaged one.
 func (p *pcapngReader) options(kind uint32, b []byte) []byte {
-	if p.big {
+	if p.ByteOrder == binary.BigEndian {
 		b = p.turnOptions(kind, slices.Clone(b))
 	}
 	n := 0
@@ -197,7 +197,7 @@ func (p *pcapngReader) options(kind uint32, b []byte) []byte {
 // turnOptions turns big-endian options, up to the first damaged one.
 func (p *pcapngReader) turnOptions(kind uint32, b []byte) []byte {
 	for o := b; len(o) >= 4; {
-		code, size := p.u16(o), int(p.u16(o[2:]))
+		code, size := p.Uint16(o), int(p.Uint16(o[2:]))
 		slices.Reverse(o[:2])
 		slices.Reverse(o[2:4])
 		value := o[4:min(4+size, len(o))]

@@ -96,20 +96,6 @@ func Compile(expr string, link int, snap uint32) ([]bpf.Instruction, error) {
 	return prog, nil
 }
 
-// Assemble encodes a program for the kernel.
-func Assemble(prog []bpf.Instruction) ([]bpf.RawInstruction, error) { return bpf.Assemble(prog) }
-
-// Accepts returns the number of bytes of a packet that a program keeps, 0 to
-// reject it. It is for systems that filter in user space. To filter many
-// packets, reuse a virtual machine made by NewVM of golang.org/x/net/bpf.
-func Accepts(prog []bpf.Instruction, packet []byte) (int, error) {
-	vm, err := bpf.NewVM(prog)
-	if err != nil {
-		return 0, err
-	}
-	return vm.Run(packet)
-}
-
 // Program returns a function that compiles and encodes an expression once the
 // link type is known. An empty expression needs no program.
 func Program(expr string, snap uint32) func(link uint16) ([]bpf.RawInstruction, error) {
@@ -121,6 +107,6 @@ func Program(expr string, snap uint32) func(link uint16) ([]bpf.RawInstruction, 
 		if err != nil {
 			return nil, err
 		}
-		return Assemble(prog)
+		return bpf.Assemble(prog)
 	}
 }

@@ -183,7 +183,7 @@ func TestLongProgram(t *testing.T) {
 		if strings.HasPrefix(expr, "ip6") && !far {
 			t.Errorf("no jump of %d instructions goes further than 255", len(prog))
 		}
-		if _, err := Assemble(prog); err != nil {
+		if _, err := bpf.Assemble(prog); err != nil {
 			t.Error(err)
 		}
 		vm := machine(t, prog)
@@ -205,13 +205,10 @@ func TestSnap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := Accepts(prog, b); err != nil || got != want {
+			if got, err := machine(t, prog).Run(b); err != nil || got != want {
 				t.Errorf("snap %d: %q keeps %d (%v), want %d", snap, expr, got, err, want)
 			}
 		}
-	}
-	if _, err := Accepts(nil, b); err == nil {
-		t.Error("a program without instructions ran")
 	}
 }
 
@@ -290,25 +287,18 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-func BenchmarkAccepts(b *testing.B) {
+func BenchmarkRun(b *testing.B) {
 	all := gamePackets(b)
 	prog, err := Compile(typical, 1, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
 	vm := machine(b, prog)
-	for name, run := range map[string]func([]byte) (int, error){
-		"one":  func(p []byte) (int, error) { return Accepts(prog, p) },
-		"many": vm.Run,
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if _, err := run(all[i%len(all)]); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, err := vm.Run(all[i%len(all)]); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -343,7 +333,7 @@ func FuzzCompile(f *testing.F) {
 		if len(prog) > MaxInstructions {
 			t.Fatalf("%d instructions", len(prog))
 		}
-		kept, err := Accepts(prog, b)
+		kept, err := machine(t, prog).Run(b)
 		if err != nil || kept != 0 && kept != maxSnap {
 			t.Fatalf("keeps %d bytes: %v", kept, err)
 		}
@@ -354,7 +344,7 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			return // too long or too deep after the change
 		}
-		if also, err := Accepts(negated, b); err != nil || kept > 0 && also > 0 {
+		if also, err := machine(t, negated).Run(b); err != nil || kept > 0 && also > 0 {
 			t.Fatalf("keeps %d bytes, its negation %d: %v", kept, also, err)
 		}
 	})
