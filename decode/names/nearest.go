@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
 // Limits of the search for suggestions.
@@ -59,11 +61,7 @@ func DidYouMean(word string, candidates []string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	last := len(near) - 1
-	if last == 0 {
-		return " (did you mean " + near[0] + "?)"
-	}
-	return " (did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "?)"
+	return " (did you mean " + plural.Or(near) + "?)"
 }
 
 // distance returns the number of letters to change, insert, delete or swap with

@@ -51,3 +51,12 @@ func Thousands[N Integer](n N) string {
 	}
 	return text
 }
+
+// Or returns words as a choice: "A, B or C".
+func Or(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

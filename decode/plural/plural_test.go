@@ -28,3 +28,11 @@ func TestThousands(t *testing.T) {
 		}
 	}
 }
+
+func TestOr(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "A": {"A"}, "A or B": {"A", "B"}, "A, B or C": {"A", "B", "C"}} {
+		if got := Or(words); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1005,7 +1005,7 @@ func (c *compiler) textOrBytes(cl class, name string, t *test, bare bool) (*text
 		}
 		switch t.op {
 		case opContains:
-			x.contains, x.part, x.partBytes = true, s, []byte(s)
+			x.contains, x.part = true, []byte(s)
 		case opIn:
 			if x.many == nil {
 				x.many = map[string]struct{}{}

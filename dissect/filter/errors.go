@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/internal/caret"
 )
 
@@ -17,6 +18,8 @@ type Error struct {
 	Length      int // number of wrong characters, at least 1
 	Message     string
 	Suggestions []string // possible replacements, best first
+
+	pos int // of the first wrong byte
 }
 
 // offer adds suggestions.
@@ -32,23 +35,10 @@ func (e *Error) Error() string {
 
 // Reason returns the reason and the suggestions, without the column.
 func (e *Error) Reason() string {
-	var b strings.Builder
-	b.WriteString(e.Message)
-	for i, s := range e.Suggestions {
-		switch {
-		case i == 0:
-			b.WriteString("; did you mean ")
-		case i == len(e.Suggestions)-1:
-			b.WriteString(" or ")
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(s)
+	if len(e.Suggestions) == 0 {
+		return e.Message
 	}
-	if len(e.Suggestions) > 0 {
-		b.WriteByte('?')
-	}
-	return b.String()
+	return e.Message + "; did you mean " + plural.Or(e.Suggestions) + "?"
 }
 
 // Caret returns two lines for a terminal: the expression, or the relevant part
@@ -77,15 +67,3 @@ func nearest(word string, candidates []string) []string {
 
 // maxSuggestions is the maximum number of suggestions in an error.
 const maxSuggestions = 3
-
-// byteOffset returns the byte offset of the mistake in the expression.
-func (e *Error) byteOffset() int {
-	column := 1
-	for i := range e.Expr {
-		if column == e.Column {
-			return i
-		}
-		column++
-	}
-	return len(e.Expr)
-}

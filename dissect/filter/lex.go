@@ -205,7 +205,7 @@ func alnum(c byte) bool {
 // errorAt makes the error for the bytes from pos to end.
 func errorAt(expr string, pos, end int, message string) *Error {
 	column, length := caret.Place(expr, pos, end)
-	return &Error{Expr: expr, Column: column, Length: length, Message: message}
+	return &Error{Expr: expr, Column: column, Length: length, Message: message, pos: pos}
 }
 
 // unquote interprets the escapes of a string: \n, \r, \t, \xHH, \uHHHH, and a

@@ -55,7 +55,7 @@ func parse(text string) (*expr, *Error) {
 	if err != nil {
 		// The first mistake is reported.
 		if len(toks) > 0 {
-			toks = append(toks, token{kind: tokEnd, pos: err.byteOffset(), end: err.byteOffset()})
+			toks = append(toks, token{kind: tokEnd, pos: err.pos, end: err.pos})
 			p := parser{text: text, toks: toks}
 			if _, e := p.whole(); e != nil && e.Column < err.Column {
 				return nil, e

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -25,22 +26,8 @@ type span[T cmp.Ordered] struct{ lo, hi T }
 type ranges[T cmp.Ordered] []span[T]
 
 func (r ranges[T]) has(v T) bool {
-	if len(r) == 1 {
-		return r[0].lo <= v && v <= r[0].hi
-	}
-	lo, hi := 0, len(r)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		switch s := &r[mid]; {
-		case v < s.lo:
-			hi = mid
-		case v <= s.hi:
-			return true
-		default:
-			lo = mid + 1
-		}
-	}
-	return false
+	i := sort.Search(len(r), func(i int) bool { return v <= r[i].hi })
+	return i < len(r) && r[i].lo <= v
 }
 
 // newRanges makes a set from spans in any order.
@@ -208,35 +195,21 @@ type texts struct {
 	re   *regexp.Regexp
 	neg  bool // accept all others instead
 
-	contains  bool // substrings
-	part      string
-	partBytes []byte
+	contains bool // substrings
+	part     []byte
 
 	shape *shape // nil to compare whole values
-	buf   []byte // of shaped
+	buf   []byte // of has
 }
 
-// has reports whether t accepts a text. It accepts none without the part that
-// is compared.
+// has is hasBytes for a text.
 func (t *texts) has(text wire.Untrusted) bool {
-	s := text.Raw()
-	if t.shape != nil {
-		t.buf = append(t.buf[:0], s...)
-		return t.hasBytes(t.buf)
-	}
-	switch {
-	case t.re != nil:
-		return t.re.MatchString(s)
-	case t.contains:
-		return strings.Contains(s, t.part)
-	case t.many != nil:
-		_, ok := t.many[s]
-		return ok
-	}
-	return (s == t.one) != t.neg
+	t.buf = append(t.buf[:0], text.Raw()...)
+	return t.hasBytes(t.buf)
 }
 
-// hasBytes is has for bytes.
+// hasBytes reports whether t accepts a text. It accepts none without the part that
+// is compared.
 func (t *texts) hasBytes(s []byte) bool {
 	if t.shape != nil {
 		var ok bool
@@ -248,7 +221,7 @@ func (t *texts) hasBytes(s []byte) bool {
 	case t.re != nil:
 		return t.re.Match(s)
 	case t.contains:
-		return bytes.Contains(s, t.partBytes)
+		return bytes.Contains(s, t.part)
 	case t.many != nil:
 		_, ok := t.many[string(s)]
 		return ok
