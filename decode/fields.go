@@ -463,15 +463,7 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 		c.bits >>= 1
 		c.nbits--
 	case writing:
-		if c.group < 0 || c.nbits == 5 {
-			c.group, c.nbits = len(c.buf), 0
-			c.buf = append(c.buf, 0)
-		}
-		if *p && !c.blanks(name) {
-			c.buf[c.group] |= 1 << c.nbits
-		}
-		c.nbits++
-		c.buf[c.group] = c.buf[c.group]&0x1F | c.nbits<<5
+		c.putBit(*p && !c.blanks(name))
 	case describing:
 	}
 	var u uint64
@@ -479,6 +471,19 @@ func (c *Codec) bit(name string, p *bool, inverted bool, doc string) {
 		u = 1
 	}
 	c.watchUint(name, doc, KindBit, off, u)
+}
+
+// putBit appends a bit, in a group of its own if none is open.
+func (c *Codec) putBit(set bool) {
+	if c.group < 0 || c.nbits == 5 {
+		c.group, c.nbits = len(c.buf), 0
+		c.buf = append(c.buf, 0)
+	}
+	if set {
+		c.buf[c.group] |= 1 << c.nbits
+	}
+	c.nbits++
+	c.buf[c.group] = c.buf[c.group]&0x1F | c.nbits<<5
 }
 
 // openGroup reads the group byte at the current offset.

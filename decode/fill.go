@@ -326,16 +326,9 @@ func (c *Codec) fillBit(name string, p *bool, inverted bool) {
 		c.unfit(name, "%s is neither true nor false", show(v))
 		return
 	}
-	if *p = b != inverted; c.group < 0 || c.nbits == 5 {
-		c.group, c.nbits = len(c.buf), 0
-		c.buf = append(c.buf, 0)
-		c.off = len(c.buf)
-	}
-	if *p {
-		c.buf[c.group] |= 1 << c.nbits
-	}
-	c.nbits++
-	c.buf[c.group] = c.buf[c.group]&0x1F | c.nbits<<5
+	*p = b != inverted
+	c.putBit(*p)
+	c.off = len(c.buf)
 }
 
 // little gives a number of size bytes.

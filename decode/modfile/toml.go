@@ -83,21 +83,14 @@ func parse(data []byte) (*node, *fault) {
 	data = data[:len(data):len(data)] // the parser locates values by capacity
 	b := &builder{data: data, root: &node{kind: tables, line: 1, header: true}}
 	b.current = b.root
-	for i, c := range data {
-		if c == '\n' {
+	const replaced = string(utf8.RuneError) // also what stands for a byte that is not UTF-8
+	for i, c := range string(data) {
+		switch {
+		case c == '\n':
 			b.newlines = append(b.newlines, i)
+		case c == utf8.RuneError && !bytes.HasPrefix(data[i:], []byte(replaced)):
+			return nil, faultAt(b.line(i), "not UTF-8 text")
 		}
-	}
-	if !utf8.Valid(data) {
-		at := 0
-		for at < len(data) {
-			r, n := utf8.DecodeRune(data[at:])
-			if r == utf8.RuneError && n == 1 {
-				break
-			}
-			at += n
-		}
-		return nil, faultAt(b.line(at), "not UTF-8 text")
 	}
 	b.p.Reset(data)
 	for b.p.NextExpression() {

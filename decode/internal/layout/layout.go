@@ -11,6 +11,7 @@ package layout
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -153,9 +154,11 @@ func (m *Message) spec() (*decode.Spec, *Error) {
 		s.Relay = decode.RelayConsume
 	}
 	if m.Relay != "" {
-		if s.Relay, ok = relayNamed(m.Relay); !ok {
+		i := slices.Index(relayNames(), m.Relay)
+		if i < 0 {
 			return nil, unknown(m.Lines.at("relay"), "message "+m.Name, "relay class", m.Relay, relayNames())
 		}
+		s.Relay = decode.Relay(i)
 	}
 	c := compiler{message: m.Name}
 	fields, err := c.fields(m.Fields, nil, false)
@@ -174,24 +177,9 @@ var directions = map[string]decode.Dir{
 	"": decode.Either, "both": decode.Either, "c2s": decode.FromClient, "s2c": decode.FromHost,
 }
 
-func relays() iter.Seq[decode.Relay] {
-	return func(yield func(decode.Relay) bool) {
-		for r := decode.RelayNone; r <= decode.RelayAnswer && yield(r); r++ {
-		}
-	}
-}
-
-func relayNamed(name string) (decode.Relay, bool) {
-	for r := range relays() {
-		if r.String() == name {
-			return r, true
-		}
-	}
-	return 0, false
-}
-
+// relayNames returns the names of the relay classes, by their numbers.
 func relayNames() (all []string) {
-	for r := range relays() {
+	for r := decode.RelayNone; r <= decode.RelayAnswer; r++ {
 		all = append(all, r.String())
 	}
 	return all
@@ -208,11 +196,7 @@ func (m *Message) brief(d *definition) ([]string, *Error) {
 		return values[:min(len(values), maxBrief)], nil
 	}
 	for _, b := range m.Brief {
-		found := false
-		for _, p := range paths {
-			found = found || p == b
-		}
-		if !found {
+		if !slices.Contains(paths, b) {
 			return nil, fault(m.Lines.at("brief"), "message %s: brief: there is no field %q%s", m.Name, b, names.DidYouMean(b, paths))
 		}
 	}
