@@ -35,9 +35,7 @@ func jsonOf(f func(c uint8) float32) *byteTexts {
 // jsonTexts are the JSON of the values that came last.
 type jsonTexts struct {
 	vectors, numbers vectors // numbers are vectors that are 0 but for the first
-	flags            map[flagTable]*byteTexts
-	last             *byteTexts // of the table that came last
-	lastTable        flagTable
+	flags            flagTexts
 }
 
 // index is the wire value that f was computed from.
@@ -55,7 +53,10 @@ func (p *Presenter) AppendJSON(b []byte, f *decode.Field, v View, n Names) []byt
 	case Whole:
 		return p.appendWhole(b, f)
 	case FlagNames:
-		return p.appendFlagsJSON(b, f)
+		if f.Names == nil {
+			return b
+		}
+		return p.json.flags.append(b, f, appendFlagArray)
 	case Slot: // the most frequent with the next
 		if slot, ok := wire.ObjectID(f.Uint).Slot(); ok {
 			return AppendInt(b, int64(slot))
@@ -102,27 +103,15 @@ func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
 	case decode.KindPower8:
 		return append(b, jsonPowers[index(f.Float*204/100)]...)
 	case decode.KindDir3:
-		b = append(b, '[')
-		for i, x := range f.Vec[:3] {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, jsonShares[uint8(index(float64(x)*127))]...)
-		}
-		return append(b, ']')
+		return appendList(b, '[', ",", ']', f.Vec[:3], func(b []byte, x float32) []byte {
+			return append(b, jsonShares[uint8(index(float64(x)*127))]...)
+		})
 	case decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
-		return p.json.vectors.Append(b, (*[3]float32)(f.Vec[:]), appendVectorJSON)
+		return p.json.vectors.Append(b, (*[3]float32)(f.Vec[:]), appendFloatsJSON)
 	case decode.KindQuat:
 		return appendFloatsJSON(b, f.Vec[:])
 	case decode.KindRatios:
-		b = append(b, '[')
-		for i, c := range f.Bytes {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, jsonRatios[c]...)
-		}
-		return append(b, ']')
+		return appendList(b, '[', ",", ']', f.Bytes, func(b []byte, c byte) []byte { return append(b, jsonRatios[c]...) })
 	case decode.KindBytes:
 		return append(hex.AppendEncode(append(b, '"'), f.Bytes), '"')
 	case decode.KindText:
@@ -139,44 +128,6 @@ func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
 	}
 }
 
-// A flagTable is a table of names by bit number. Tables do not change.
-type flagTable struct {
-	first *string
-	names int
-}
-
-// maxFlagTables bounds how many tables are remembered.
-const maxFlagTables = 64
-
-// appendFlagsJSON appends the names of the bits that are set. They are kept for
-// each value.
-func (p *Presenter) appendFlagsJSON(b []byte, f *decode.Field) []byte {
-	names, ok := f.Names.(*decode.FlagNames)
-	switch {
-	case f.Names == nil:
-		return b
-	case !ok || len(*names) == 0 || f.Uint > math.MaxUint8:
-		return appendFlagArray(b, f)
-	}
-	t := flagTable{&(*names)[0], len(*names)}
-	texts := p.json.last
-	if t != p.json.lastTable {
-		texts = p.json.flags[t]
-	}
-	if texts == nil {
-		if len(p.json.flags) >= maxFlagTables || p.json.flags == nil {
-			p.json.flags = map[flagTable]*byteTexts{}
-		}
-		texts = new(byteTexts)
-		p.json.flags[t] = texts
-	}
-	p.json.last, p.json.lastTable = texts, t
-	if texts[f.Uint] == "" {
-		texts[f.Uint] = string(appendFlagArray(nil, f))
-	}
-	return append(b, texts[f.Uint]...)
-}
-
 func appendFlagArray(b []byte, f *decode.Field) []byte {
 	b = append(b, '[')
 	for bit := range Bits(f.Uint) {
@@ -188,22 +139,12 @@ func appendFlagArray(b []byte, f *decode.Field) []byte {
 	return append(b, ']')
 }
 
-// appendVectorJSON appends a vector.
-func appendVectorJSON(dst []byte, v *[3]float32) []byte { return appendFloatsJSON(dst, v[:]) }
-
 // appendFirst appends the first number of a vector.
-func appendFirst(dst []byte, v *[3]float32) []byte { return AppendFloat(dst, v[0]) }
+func appendFirst(dst []byte, v []float32) []byte { return AppendFloat(dst, v[0]) }
 
 // appendFloatsJSON appends an array of numbers.
 func appendFloatsJSON(dst []byte, fs []float32) []byte {
-	dst = append(dst, '[')
-	for i, x := range fs {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendFloat(dst, x)
-	}
-	return append(dst, ']')
+	return appendList(dst, '[', ",", ']', fs, AppendFloat)
 }
 
 // A JSON is a visitor that appends the fields it sees to an object or array that

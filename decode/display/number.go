@@ -90,19 +90,21 @@ func AppendDecimal(dst []byte, negative bool, n uint64, decimals, width int) []b
 	return append(dst, b[i:]...)
 }
 
-// appendVector appends a vector.
-func appendVector(dst []byte, v *[3]float32) []byte { return appendFloats(dst, v[:]) }
+// appendList appends values with marks around and between them.
+func appendList[T any](dst []byte, open byte, between string, end byte, list []T, one func([]byte, T) []byte) []byte {
+	dst = append(dst, open)
+	for i, x := range list {
+		if i > 0 {
+			dst = append(dst, between...)
+		}
+		dst = one(dst, x)
+	}
+	return append(dst, end)
+}
 
 // appendFloats appends numbers in brackets.
 func appendFloats(dst []byte, fs []float32) []byte {
-	dst = append(dst, '(')
-	for i, x := range fs {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendNumber(dst, float64(x))
-	}
-	return append(dst, ')')
+	return appendList(dst, '(', ",", ')', fs, func(b []byte, x float32) []byte { return AppendNumber(b, float64(x)) })
 }
 
 // appendExact appends the shortest number that is f as a float32.
@@ -113,23 +115,13 @@ func appendExact(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'f', -1, 32)
 }
 
-// appendExactVector appends a vector with the shortest numbers.
-func appendExactVector(dst []byte, v *[3]float32) []byte { return appendExactFloats(dst, v[:]) }
-
 // appendExactFloats appends the shortest numbers in brackets.
 func appendExactFloats(dst []byte, fs []float32) []byte {
-	dst = append(dst, '(')
-	for i, x := range fs {
-		if i > 0 {
-			dst = append(dst, ", "...)
-		}
-		dst = appendExact(dst, float64(x))
-	}
-	return append(dst, ')')
+	return appendList(dst, '(', ", ", ')', fs, func(b []byte, x float32) []byte { return appendExact(b, float64(x)) })
 }
 
 // appendExactNumber appends the first number of a vector.
-func appendExactNumber(dst []byte, v *[3]float32) []byte { return appendExact(dst, float64(v[0])) }
+func appendExactNumber(dst []byte, v []float32) []byte { return appendExact(dst, float64(v[0])) }
 
 // appendTenths appends a percentage with one decimal.
 func appendTenths(dst []byte, f float64) []byte {

@@ -36,9 +36,8 @@ type Presenter struct {
 	short, exact, numbers  vectors // numbers are vectors that are 0 but for the first
 	number                 [3]float32
 	ratios, powers, shares byteTexts
-	flags                  byteTexts
-	flagsOf                *string // first of the names in flags
-	text                   []byte  // scratch
+	flags                  flagTexts
+	text                   []byte // scratch
 
 	json jsonTexts
 }
@@ -102,7 +101,7 @@ func (p *Presenter) append(dst []byte, f *decode.Field, n Names, full bool) []by
 		return AppendHex(dst, f.Uint, 4)
 	case decode.KindFlags8:
 		if full {
-			return p.appendFlags(dst, f)
+			return p.flags.append(dst, f, appendFlags)
 		}
 		return appendFlagNames(dst, f)
 	case decode.KindObject:
@@ -161,20 +160,15 @@ func (p *Presenter) appendVector(dst []byte, f *decode.Field, full bool) []byte 
 	case f.Kind == decode.KindQuat:
 		return appendFloats(dst, f.Vec[:])
 	case !full && (f.Kind == decode.KindVec3 || f.Kind == decode.KindPlace):
-		return p.short.Append(dst, v, appendVector)
+		return p.short.Append(dst, v, appendFloats)
 	case !full:
 		return appendFloats(dst, v[:])
 	case f.Kind != decode.KindDir3:
-		return p.exact.Append(dst, v, appendExactVector)
+		return p.exact.Append(dst, v, appendExactFloats)
 	}
-	dst = append(dst, '(')
-	for i, x := range v {
-		if i > 0 {
-			dst = append(dst, ", "...)
-		}
-		dst = p.shares.append(dst, int(math.Round(float64(x)*127)), float64(x), appendExact)
-	}
-	return append(dst, ')')
+	return appendList(dst, '(', ", ", ')', v[:], func(dst []byte, x float32) []byte {
+		return p.shares.append(dst, int(math.Round(float64(x)*127)), float64(x), appendExact)
+	})
 }
 
 func (p *Presenter) appendObject(dst []byte, id wire.ObjectID, n Names, full bool) []byte {
@@ -197,22 +191,40 @@ func (p *Presenter) appendObject(dst []byte, id wire.ObjectID, n Names, full boo
 	return append(dst, ')')
 }
 
-// appendFlags appends a byte of flags with the names of those that are set.
-func (p *Presenter) appendFlags(dst []byte, f *decode.Field) []byte {
+// maxFlagTables bounds the tables of a flagTexts.
+const maxFlagTables = 64
+
+// A flagTexts holds the texts of flags, by the first name of their table. Tables of
+// names do not change.
+type flagTexts struct {
+	by   map[*string]*byteTexts
+	last *byteTexts // of the table that came last
+	of   *string
+}
+
+// append appends the text of a byte of flags.
+func (t *flagTexts) append(dst []byte, f *decode.Field, text func([]byte, *decode.Field) []byte) []byte {
 	names, ok := f.Names.(*decode.FlagNames)
 	if !ok || len(*names) == 0 || f.Uint > math.MaxUint8 {
-		return appendFlags(dst, f)
+		return text(dst, f)
 	}
-	if first := &(*names)[0]; p.flagsOf != first { // tables of names do not change
-		p.flagsOf, p.flags = first, byteTexts{}
+	if first := &(*names)[0]; t.of != first {
+		if len(t.by) >= maxFlagTables || t.by == nil {
+			t.by = map[*string]*byteTexts{}
+		}
+		if t.by[first] == nil {
+			t.by[first] = new(byteTexts)
+		}
+		t.of, t.last = first, t.by[first]
 	}
-	s := &p.flags[f.Uint]
+	s := &t.last[f.Uint]
 	if *s == "" {
-		*s = string(appendFlags(nil, f))
+		*s = string(text(nil, f))
 	}
 	return append(dst, *s...)
 }
 
+// appendFlags appends a byte of flags with the names of those that are set.
 func appendFlags(dst []byte, f *decode.Field) []byte {
 	dst = AppendHex(dst, f.Uint, 2)
 	sep := " ("

@@ -16,7 +16,7 @@ type vectorText struct {
 
 // Append appends the text of v. Every call must pass the same function, and it
 // must append the same text for the same numbers.
-func (r *vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v *[3]float32) []byte) []byte {
+func (r *vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v []float32) []byte) []byte {
 	x, y, z := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2])
 	const mix = 0x9E3779B1
 	s := &r.slots[((x*mix^y)*mix^z)*mix>>24]
@@ -24,7 +24,7 @@ func (r *vectors) Append(dst []byte, v *[3]float32, text func(dst []byte, v *[3]
 		return append(dst, s.text[:s.n]...)
 	}
 	from := len(dst)
-	dst = text(dst, v)
+	dst = text(dst, v[:])
 	s.n = 0
 	if len(dst)-from <= len(s.text) {
 		s.bits, s.n = [3]uint32{x, y, z}, uint8(copy(s.text[:], dst[from:]))

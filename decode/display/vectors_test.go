@@ -10,7 +10,7 @@ import (
 
 func TestVectors(t *testing.T) {
 	calls := 0
-	write := func(dst []byte, v *[3]float32) []byte {
+	write := func(dst []byte, v []float32) []byte {
 		calls++
 		for _, x := range v {
 			dst = fmt.Appendf(dst, "%08x ", math.Float32bits(x))
@@ -40,7 +40,7 @@ func TestVectors(t *testing.T) {
 // leave half of itself behind.
 func TestVectorsTooLong(t *testing.T) {
 	var all vectors
-	long := func(dst []byte, v *[3]float32) []byte {
+	long := func(dst []byte, v []float32) []byte {
 		return append(dst, strings.Repeat("long ", int(v[0]))...)
 	}
 	for n := range 200 {
