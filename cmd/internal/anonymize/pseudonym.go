@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"strconv"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/anonymize/cryptopan"
@@ -95,12 +96,7 @@ func (p *pseudonyms) ofText(b []byte, talk bool) []byte {
 	if len(b) == 0 {
 		return nil
 	}
-	key := string(b)
-	if talk {
-		key = "talk " + key
-	} else {
-		key = "name " + key
-	}
+	key := strconv.FormatBool(talk) + string(b)
 	if s, ok := p.memory[key]; ok {
 		return []byte(s)
 	}

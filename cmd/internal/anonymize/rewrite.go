@@ -2,6 +2,7 @@ package anonymize
 
 import (
 	"bytes"
+	"cmp"
 	"hash/maphash"
 	"net/netip"
 	"slices"
@@ -133,15 +134,11 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 
 // recentFrame returns the datagram of a recent frame, or nil.
 func (w *rewriter) recentFrame(number int) *waiting {
-	if number == 0 {
+	i, ok := slices.BinarySearchFunc(w.recent, number, func(h *waiting, number int) int { return cmp.Compare(h.number, number) })
+	if !ok {
 		return nil
 	}
-	for i := len(w.recent) - 1; i >= 0 && w.recent[i].number >= number; i-- {
-		if h := w.recent[i]; h.number == number {
-			return h
-		}
-	}
-	return nil
+	return w.recent[i]
 }
 
 // write writes the frames that wait for nothing, or all.
@@ -165,11 +162,8 @@ func (w *rewriter) write(all bool) {
 // giveUp drops the messages that a frame waits for. Their fragments stay blank.
 func (w *rewriter) giveUp(h *waiting) {
 	for _, g := range h.groups {
-		for _, p := range w.groups[g] {
-			if p.in == h {
-				w.drop(g)
-				break
-			}
+		if slices.ContainsFunc(w.groups[g], func(p part) bool { return p.in == h }) {
+			w.drop(g)
 		}
 	}
 }
@@ -280,13 +274,11 @@ func (w *rewriter) malformed(r *dissect.Record, out []byte) {
 
 // again notes the place of a fragment that repeats one that is waited for.
 func (w *rewriter) again(g group, r *dissect.Record, lo, hi int) bool {
-	for _, p := range w.groups[g] {
-		if bytes.Equal(p.original, r.Bytes) {
-			w.add(g, r, lo, hi)
-			return true
-		}
+	known := slices.ContainsFunc(w.groups[g], func(p part) bool { return bytes.Equal(p.original, r.Bytes) })
+	if known {
+		w.add(g, r, lo, hi)
 	}
-	return false
+	return known
 }
 
 func (w *rewriter) add(g group, r *dissect.Record, lo, hi int) {
@@ -340,13 +332,7 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 			}
 		}
 	}
-	rest := w.groups[g][:0]
-	for _, p := range w.groups[g] {
-		if p.in != nil {
-			rest = append(rest, p)
-		}
-	}
-	w.groups[g] = rest
+	w.groups[g] = slices.DeleteFunc(w.groups[g], func(p part) bool { return p.in == nil })
 	w.drop(g)
 }
 
@@ -382,9 +368,7 @@ func (w *rewriter) lead(r *dissect.Record, at int) int {
 	want := w.decoded(r, w.in)
 	for _, filler := range []byte{0, 0xff} {
 		for n := range min(most, len(w.in)-at) + 1 {
-			for i := at; i < len(w.out); i++ {
-				w.out[i] = filler
-			}
+			copy(w.out[at:], bytes.Repeat([]byte{filler}, len(w.out)-at))
 			copy(w.out[at:], w.in[at:at+n])
 			if w.decoded(r, w.out) == want {
 				return n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -124,15 +125,7 @@ func (s *search) in(b []byte, least int, numbers []bool) {
 }
 
 func all(marks []bool, lo, hi int) bool {
-	if hi > len(marks) {
-		return false
-	}
-	for _, m := range marks[lo:hi] {
-		if !m {
-			return false
-		}
-	}
-	return true
+	return hi <= len(marks) && !slices.Contains(marks[lo:hi], false)
 }
 
 // File implements [capture.Tap].

@@ -152,15 +152,8 @@ func (v *values) named(name []byte) {
 // namesIn replaces the names of players in a line of chat that is kept.
 func (v *values) namesIn(line []byte) {
 	for _, name := range v.names {
-		for rest := line; ; {
-			i := bytes.Index(rest, name[0])
-			if i < 0 {
-				break
-			}
-			copy(rest[i:], name[1])
-			v.times[playerName]++
-			rest = rest[i+len(name[0]):]
-		}
+		v.times[playerName] += bytes.Count(line, name[0])
+		copy(line, bytes.ReplaceAll(line, name[0], name[1])) // of the same length
 	}
 }
 

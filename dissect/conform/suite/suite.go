@@ -114,11 +114,9 @@ func (c *Case) Reads() bool { return c.watch != nil || c.compare != "" }
 func Groups() []string {
 	var list []string
 	for _, c := range Cases() {
-		if !slices.Contains(list, c.Group) {
-			list = append(list, c.Group)
-		}
+		list = append(list, c.Group)
 	}
-	return list
+	return slices.Compact(list)
 }
 
 // Cases returns all cases, those that cannot be tried included.
@@ -317,26 +315,23 @@ func (r *Report) Comments() map[int]string {
 	comments := map[int]string{}
 	for i := range r.Results {
 		res := &r.Results[i]
+		comment := func(f int, more string) {
+			before := strings.TrimPrefix(comments[f]+"; ", "; ")
+			comments[f] = fmt.Sprintf("%s%s %s: %s%s", before, res.Case.ID, res.Case.Title, res.Verdict, more)
+		}
 		if res.Case.run == nil {
 			for _, f := range res.Frames {
-				comments[f] = join(comments[f], fmt.Sprintf("%s %s: %s", res.Case.ID, res.Case.Title, res.Verdict))
+				comment(f, "")
 			}
 			continue
 		}
 		for f := res.First; f <= res.Last; f++ {
-			text := fmt.Sprintf("%s %s: %s", res.Case.ID, res.Case.Title, res.Verdict)
+			more := ""
 			if slices.Contains(res.Frames, f) {
-				text += ", shown by this frame"
+				more = ", shown by this frame"
 			}
-			comments[f] = join(comments[f], text)
+			comment(f, more)
 		}
 	}
 	return comments
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }
