@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/bcdissect/bcdissect/decode/plural"
@@ -50,75 +51,57 @@ func (r *Report) byCase() map[string]*Case {
 	return by
 }
 
+// A server is a column of the matrix.
+type server struct {
+	*Report
+	File          string // its name
+	Passed, Tried int
+	by            map[string]*Case
+}
+
+// On returns the verdict on a case, nil if there is none.
+func (s server) On(id string) *Case { return s.by[id] }
+
 // Matrix writes a web page with several servers side by side. The names are
 // those of the files.
 func Matrix(w io.Writer, names []string, reports []*Report) error {
-	m := newMarkup(w)
-	m.head("Servers compared")
-	m.own("<h1>Servers compared</h1>\n<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>case</th><th>rule</th>")
-	for i, r := range reports {
-		m.text("<th>", names[i], "")
-		m.text("<br><small>", fmt.Sprintf("%s, %s, %s", r.Host, r.Profile, r.Begun), "</small></th>")
+	var m struct {
+		Servers []server
+		Cases   []*suite.Case
+		LeftOut string // says how many entries of the reports are not shown
 	}
-	m.own("</tr></thead><tbody>\n<tr><td></td><th>cases passed</th>")
-	all, strange := make([]map[string]*Case, len(reports)), 0
+	strange := 0
 	for i, r := range reports {
-		all[i] = r.byCase()
-		strange += len(r.Cases) - len(all[i])
-		passed, tried := 0, 0
-		for _, c := range all[i] {
+		s := server{Report: r, File: names[i], by: r.byCase()}
+		strange += len(r.Cases) - len(s.by)
+		for _, c := range s.by {
 			switch c.Verdict {
 			case suite.Pass.String():
-				passed++
-				tried++
+				s.Passed++
+				s.Tried++
 			case suite.Fail.String(), suite.Known.String():
-				tried++
+				s.Tried++
 			}
 		}
-		m.own(fmt.Sprintf("<td>%d of %d</td>", passed, tried))
+		m.Servers = append(m.Servers, s)
 	}
-	m.own("</tr>\n")
 	for _, c := range suite.Cases() {
-		cells, seen := make([]*Case, len(reports)), false
-		for i := range reports {
-			cells[i] = all[i][c.ID]
-			seen = seen || cells[i] != nil
-		}
-		if seen {
-			m.row(c, cells)
+		if slices.ContainsFunc(m.Servers, func(s server) bool { return s.On(c.ID) != nil }) {
+			m.Cases = append(m.Cases, c)
 		}
 	}
-	m.own("</tbody></table></div>\n")
 	if strange > 0 {
-		m.own(fmt.Sprintf(plural.Form(strange, "<p>%d {entry of the reports is left out: it has no verdict, comes twice, or is of a case|entries of the reports are left out: they have no verdict, come twice, or are of cases} that this version does not know.</p>\n"), strange))
+		m.LeftOut = fmt.Sprintf(plural.Form(strange, "%d {entry of the reports is left out: it has no verdict, comes twice, or is of a case|entries of the reports are left out: they have no verdict, come twice, or are of cases} that this version does not know."), strange)
 	}
-	m.own("</body></html>\n")
-	return m.b.Flush()
-}
-
-// row writes the verdicts on a case; nil for servers on which it was not tried.
-func (m markup) row(c *suite.Case, cells []*Case) {
-	m.text("<tr><td><b>", c.ID, "</b></td>")
-	m.text(`<td class="rule">`, c.Rule, "</td>")
-	for _, o := range cells {
-		switch {
-		case o == nil:
-			m.own("<td>–</td>")
-		case o.Why == "":
-			m.text(`<td><span class="v `+class(o.Verdict)+`">`, o.Verdict, "</span></td>")
-		default:
-			m.text(`<td><details><summary><span class="v `+class(o.Verdict)+`">`, o.Verdict, "</span></summary>")
-			m.text("<small>", o.Why, "</small></details></td>")
-		}
-	}
-	m.own("</tr>\n")
+	return write(w, "matrix", m)
 }
 
 // class returns the style of a verdict, for those that there are.
-func class(verdict string) string {
+func class(verdict any) string {
+	name := fmt.Sprint(verdict)
 	for v := suite.Pass; v <= suite.Known; v++ {
-		if v.String() == verdict {
-			return strings.Fields(verdict)[0]
+		if v.String() == name {
+			return strings.Fields(name)[0]
 		}
 	}
 	return ""

@@ -386,7 +386,7 @@ func TestMatrix(t *testing.T) {
 // Counts agree with their nouns.
 func TestCounts(t *testing.T) {
 	for n, want := range map[int]string{0: "0 cases", 1: "1 case, 1 PASS", 2: "2 cases, 2 PASS"} {
-		if got := counts(&suite.Report{Results: make([]suite.Result, n)}); got != want {
+		if got := (pageData{Report: &suite.Report{Results: make([]suite.Result, n)}}).Counts(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
