@@ -10,6 +10,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/reference"
 	"github.com/bcdissect/bcdissect/report/table"
 )
@@ -59,7 +60,7 @@ way to check one.`,
 			return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
 				switch {
 				case f.Format.Value == "json":
-					return reference.WriteJSON(out, entries)
+					return ndjson.Write(out, entries...)
 				case len(args) == 0:
 					return table.Catalog(out.Text(), entries, look(out, &f.Color))
 				}

@@ -1,11 +1,12 @@
 package reference
 
 import (
-	"bytes"
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/bcdissect/bcdissect/decode"
 )
@@ -14,40 +15,91 @@ import (
 // section for each with its fields and, where samples has one, a message taken
 // to pieces.
 func Markdown(w io.Writer, c *decode.Catalog, samples []*Sample) error {
-	p := &page{seen: map[string]string{}}
-	p.intro()
-	entries := Entries(c)
-	p.contents(entries)
-	for i := range entries {
-		p.section(c.Lookup(decode.Opcode(entries[i].Opcode)), &entries[i], samples)
-	}
-	p.kinds()
-	_, err := w.Write(p.Bytes())
-	return err
-}
-
-type page struct {
-	bytes.Buffer
-	seen map[string]string // where the fields of a layout stand, by the fields
-}
-
-func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.Buffer, format, args...) }
-
-// row writes a row of a table.
-func (p *page) row(cells ...string) {
-	for _, c := range cells {
-		c = strings.ReplaceAll(c, "|", `\|`)
-		if c != "" {
-			c += " "
+	page := struct {
+		Relay, Made, Step, Evidence []meaning
+		Entries                     []pageEntry
+		Kinds                       []pageKind
+	}{Relay: relayMeanings, Made: madeMeanings, Step: stepMeanings, Evidence: evidenceMeanings}
+	seen := map[string]string{} // where the fields of a layout stand, by the fields
+	specs := c.All()
+	for i, entry := range Entries(c) {
+		e := pageEntry{Entry: &entry, Spec: specs[i]}
+		for k := range e.Entry.Layouts {
+			l := pageLayout{Layout: &e.Entry.Layouts[k]}
+			key := fmt.Sprintf("%#v", l.Fields)
+			if l.Same = seen[key]; l.Same == "" && len(l.Fields) > 0 {
+				seen[key] = e.Link(e.Title())
+			}
+			if len(l.Fields) > 0 {
+				l.Sample, l.Rows = choose(e.Spec, l.Layout, samples)
+			}
+			e.Layouts = append(e.Layouts, l)
 		}
-		p.printf("| %s", c)
+		page.Entries = append(page.Entries, e)
 	}
-	p.printf("|\n")
+	for _, k := range legend {
+		p := pageKind{Meaning: k.meaning}
+		for _, kind := range k.kinds {
+			p.Names = append(p.Names, kind.String())
+		}
+		_, p.Size = k.kinds[0].Size()
+		page.Kinds = append(page.Kinds, p)
+	}
+	t := template.New("").Funcs(template.FuncMap{"bytes": bytesText, "code": code, "join": strings.Join, "playable": PlayableMeaning, "row": row})
+	return template.Must(t.Parse(pageText)).Execute(w, page)
 }
 
-func (p *page) head(titles ...string) {
-	p.row(titles...)
-	p.printf("%s|\n", strings.Repeat("|---", len(titles)))
+//go:embed opcodes.md.tmpl
+var pageText string
+
+// A pageEntry is an entry with what its section shows.
+type pageEntry struct {
+	*Entry
+	Spec    *decode.Spec
+	Layouts []pageLayout
+}
+
+// A pageLayout is a layout with a sample of it.
+type pageLayout struct {
+	*Layout
+	Same   string // a link to the same fields above
+	Sample *Sample
+	Rows   []Row
+}
+
+// A pageKind is a row of the last table.
+type pageKind struct {
+	Names         []string
+	Size, Meaning string
+}
+
+// Code returns the opcode.
+func (e *pageEntry) Code() string {
+	s := e.Spec.Code.String()
+	if e.Rest {
+		s += " and up"
+	}
+	return s
+}
+
+// Title returns the heading of the section.
+func (e *pageEntry) Title() string { return e.Code() + " " + e.Name }
+
+// Link returns a link to the section, by GitHub's anchor for its heading.
+func (e *pageEntry) Link(text string) string {
+	return "[" + text + "](#" + strings.ReplaceAll(strings.ToLower(e.Title()), " ", "-") + ")"
+}
+
+// row returns a row of a table.
+func row(cells ...any) string {
+	var b strings.Builder
+	for _, cell := range cells {
+		b.WriteString("| ")
+		if text := fmt.Sprint(cell); text != "" {
+			b.WriteString(strings.ReplaceAll(text, "|", `\|`) + " ")
+		}
+	}
+	return b.String() + "|"
 }
 
 func code(s string) string {
@@ -55,155 +107,6 @@ func code(s string) string {
 		return ""
 	}
 	return "`" + s + "`"
-}
-
-func (p *page) intro() {
-	p.printf(`# Game messages
-
-<!-- Generated from the program's description of the messages; "make golden" writes it anew. -->
-
-Every message of the game is the payload of a transport message; its first byte is the opcode. Numbers are
-little-endian and nothing is aligned. Filters and %s take the name, the game's constant (which
-ends in _MESSAGE in the game) and the names of other documents alike.
-
-* **Direction**: C>S from a client to the host, S>C from the host to clients.
-* **Relay**: the host's rule for the message of a client.
-`, code("bcdissect opcodes"))
-	for _, list := range []struct {
-		head string
-		all  []meaning
-	}{
-		{"", relayMeanings},
-		{"* **Of its own accord**: why hosts send it, other than as a copy of a client's message or as the answer to one.\n", madeMeanings},
-		{"* **Step of a join**: the part of a client's join that it belongs to.\n", stepMeanings},
-		{"* **Evidence**: the certainty of the layout.\n", evidenceMeanings},
-	} {
-		p.printf("%s", list.head)
-		for _, m := range list.all {
-			p.printf("  * %s: %s.\n", code(m.word), m.meaning)
-		}
-	}
-	p.printf("* **Length**: in bytes, with the opcode.\n\n")
-}
-
-func (p *page) contents(entries []Entry) {
-	p.head("Opcode", "Name", "Direction", "Relay", "Evidence", "Length", "Meaning")
-	for i := range entries {
-		e := &entries[i]
-		length := "?"
-		if len(e.Layouts) > 0 {
-			length = e.Layouts[0].Length
-		}
-		p.row(opcode(e), "["+e.Name+"](#"+anchor(e)+")", direction(e), e.Relay, e.Evidence, length, e.Doc)
-	}
-}
-
-func opcode(e *Entry) string {
-	s := decode.Opcode(e.Opcode).String()
-	if e.Rest {
-		s += " and up"
-	}
-	return s
-}
-
-func title(e *Entry) string { return opcode(e) + " " + e.Name }
-
-// anchor returns GitHub's anchor for the heading of an entry.
-func anchor(e *Entry) string { return strings.ReplaceAll(strings.ToLower(title(e)), " ", "-") }
-
-func direction(e *Entry) string {
-	for d, name := range dirs {
-		if name == e.Dir {
-			return d.String()
-		}
-	}
-	return e.Dir
-}
-
-func (p *page) section(s *decode.Spec, e *Entry, samples []*Sample) {
-	p.printf("\n## %s\n\n%s\n\n", title(e), e.Doc)
-	if e.Constant != "" {
-		p.printf("* Constant: %s\n", code(e.Constant))
-	}
-	if len(e.Aliases) > 0 {
-		var all []string
-		for _, a := range e.Aliases {
-			all = append(all, code(a))
-		}
-		p.printf("* Also called: %s\n", strings.Join(all, ", "))
-	}
-	p.printf("* Direction: %s", direction(e))
-	if !e.Reliable && len(e.Layouts) > 0 {
-		p.printf(", unreliable")
-	}
-	p.printf("\n* Relay: %s\n", e.Relay)
-	for _, d := range e.Others {
-		p.printf("* Relay by %s: %s. Its host %s\n", d.Dialect, d.Relay, d.Text)
-	}
-	if e.Playable != "" {
-		p.printf("* Relay by a playable host: %s %s\n", decode.RelayForward, PlayableMeaning(e.Playable))
-	}
-	if e.Made != "" {
-		p.printf("* Of its own accord: %s\n", e.Made)
-	}
-	if e.Step != "" {
-		p.printf("* Step of a join: %s\n", e.Step)
-	}
-	p.printf("* Evidence: %s\n* Topic: %s\n", e.Evidence, e.Topic)
-	for _, f := range e.Host {
-		p.printf("* `%s` follows %s\n", f.Field, f.From)
-	}
-	if e.Hosts != "" {
-		p.printf("* Hosts that send it: %s\n", e.Hosts)
-	}
-	if len(e.Layouts) == 0 {
-		p.printf("\nThe layout is not known.\n")
-	}
-	for i := range e.Layouts {
-		p.layout(s, e, &e.Layouts[i], samples)
-	}
-}
-
-func (p *page) layout(s *decode.Spec, e *Entry, l *Layout, samples []*Sample) {
-	bytesOf := l.Length + " bytes"
-	if l.Length == "1" {
-		bytesOf = "1 byte"
-	}
-	if l.Doc == "" {
-		p.printf("\n%s.", bytesOf)
-	} else {
-		p.printf("\n### Dialect %s\n\n%s %s.", l.Dialect, l.Doc, bytesOf)
-	}
-	key := fmt.Sprintf("%#v", l.Fields)
-	switch where := p.seen[key]; {
-	case len(l.Fields) == 0:
-		p.printf(" No fields.\n")
-	case where != "":
-		p.printf(" The fields are those of %s.\n", where)
-	default:
-		p.seen[key] = fmt.Sprintf("[%s](#%s)", title(e), anchor(e))
-		p.printf("\n\n")
-		p.head("Field", "Kind", "Bytes", "If", "Meaning")
-		for _, f := range l.Fields {
-			p.row(code(f.Path), f.Kind, f.Bytes, strings.Join(f.When, " and "), f.Doc)
-		}
-	}
-	if sample, rows := choose(s, l, samples); sample != nil && len(l.Fields) > 0 {
-		p.sample(sample, rows)
-	}
-}
-
-func (p *page) sample(s *Sample, rows []Row) {
-	p.printf("\nExample: %s (%s).\n\n", s.Title, s.From)
-	p.head("Offset", "Bytes", "Field", "Value")
-	p.row("0", code(bytesText(s.Payload[:1])), "opcode", "")
-	for _, r := range rows {
-		at := ""
-		if len(r.Bytes) > 0 {
-			at = fmt.Sprint(r.Offset)
-		}
-		p.row(at, code(bytesText(r.Bytes)), code(r.Path), r.Value)
-	}
 }
 
 // tooLong is how many rows a sample may have and still be shown.
@@ -250,19 +153,6 @@ func withoutIndexes(at string) string {
 		}
 	}
 	return b.String()
-}
-
-func (p *page) kinds() {
-	p.printf("\n## Kinds\n\nHow the less obvious kinds of fields are written:\n\n")
-	p.head("Kind", "Bytes", "Meaning")
-	for _, k := range legend {
-		var names []string
-		for _, kind := range k.kinds {
-			names = append(names, kind.String())
-		}
-		_, size := k.kinds[0].Size()
-		p.row(strings.Join(names, ", "), size, k.meaning)
-	}
 }
 
 var legend = []struct {

@@ -4,9 +4,6 @@
 package reference
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +12,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
-// An Entry describes one message. In JSON it begins with its layer and its
-// opcode or transport type.
+// An Entry describes one message.
 type Entry struct {
 	Transport bool `json:"-"` // of a transport message
 	Opcode    int  `json:"-"` // or transport type
 
+	Layer    string      `json:"layer,omitempty"`  // game or transport, which decides about the next two
+	Code     *int        `json:"opcode,omitempty"` // Opcode
+	Type     *int        `json:"type,omitempty"`   // the same of a transport message
 	Name     string      `json:"name"`
 	Constant string      `json:"constant,omitempty"` // the game's own name
 	Aliases  []string    `json:"aliases,omitempty"`  // names in public documents
@@ -82,41 +81,6 @@ type Value struct {
 	Name  string `json:"name"`
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (e *Entry) MarshalJSON() ([]byte, error) {
-	type entry Entry
-	v := struct {
-		Layer  string `json:"layer"`
-		Opcode *int   `json:"opcode,omitempty"`
-		Type   *int   `json:"type,omitempty"`
-		*entry
-	}{Layer: "game", Opcode: &e.Opcode, entry: (*entry)(e)}
-	if e.Transport {
-		v.Layer, v.Opcode, v.Type = "transport", nil, &e.Opcode
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // conditions are full of &
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// WriteJSON writes entries as JSON, an object a line.
-func WriteJSON(w io.Writer, entries []Entry) error {
-	var all []byte
-	for i := range entries {
-		b, err := entries[i].MarshalJSON()
-		if err != nil {
-			return err
-		}
-		all = append(append(all, b...), '\n')
-	}
-	_, err := w.Write(all)
-	return err
-}
-
 // Entries returns the entries of a catalogue in the order of their opcodes.
 func Entries(c *decode.Catalog) []Entry {
 	var all []Entry
@@ -148,27 +112,16 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 		Transport: ofTransport, Opcode: int(s.Code), Name: s.Name, Constant: s.Constant, Aliases: slices.Clone(s.Aliases), Dir: dirs[s.Dir],
 		Reliable: s.Reliable, Relay: s.Relay.String(), Evidence: s.Evidence.String(), Topic: s.Topic.String(), Doc: s.Doc, Rest: s.CatchAll,
 	}
+	number := e.Opcode
+	if e.Layer, e.Code = "game", &number; ofTransport {
+		e.Layer, e.Code, e.Type = "transport", nil, &number
+	}
 	for _, f := range s.HostFields {
 		e.Host = append(e.Host, HostField{f.Name, f.From.String()})
 	}
-	if s.HostDialect != decode.Undecided {
-		e.Hosts = s.HostDialect.String()
-	}
-	if s.Made != decode.MadeUnknown {
-		e.Made = s.Made.String()
-	}
-	if s.Step != decode.StepNone {
-		e.Step = s.Step.String()
-	}
-	if s.Need != decode.NeedNone {
-		e.Playable = s.Need.String()
-	}
+	e.Hosts, e.Made, e.Step, e.Playable = word(s.HostDialect), word(s.Made), word(s.Step), word(s.Need)
 	for _, d := range s.Deviations {
-		other := Deviation{Dialect: d.Dialect.String(), Relay: d.Relay.String(), Rule: d.Rule.Name, Text: d.Rule.Text}
-		if d.Only != decode.OnlyAlways {
-			other.Only = d.Only.String()
-		}
-		e.Others = append(e.Others, other)
+		e.Others = append(e.Others, Deviation{d.Dialect.String(), d.Relay.String(), word(d.Only), d.Rule.Name, d.Rule.Text})
 	}
 	if s.Known() {
 		e.Layouts = append(e.Layouts, describe(s.Layout, decode.Stock, "", ofTransport))
@@ -177,6 +130,17 @@ func newEntry(s *decode.Spec, ofTransport bool) Entry {
 		e.Layouts = append(e.Layouts, describe(f.Layout, f.Dialect, f.Doc, ofTransport))
 	}
 	return e
+}
+
+// word returns a value as text, nothing for none.
+func word[T interface {
+	~uint8
+	String() string
+}](v T) string {
+	if v == 0 {
+		return ""
+	}
+	return v.String()
 }
 
 // Meaning returns the meaning of a relay class, a grade of evidence or a topic,
@@ -197,14 +161,14 @@ func PlayableMeaning(word string) string { return meaningOf(word, playableMeanin
 
 func meaningOf(word string, list []meaning) string {
 	for _, m := range list {
-		if m.word == word {
-			return m.meaning
+		if m.Word == word {
+			return m.Meaning
 		}
 	}
 	return ""
 }
 
-type meaning struct{ word, meaning string }
+type meaning struct{ Word, Meaning string }
 
 var madeMeanings = []meaning{
 	{decode.MadeNever.String(), "hosts send only copies of clients' messages"},

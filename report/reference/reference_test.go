@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/fixtures"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
+	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 func samples(tb testing.TB) []*Sample {
@@ -72,8 +73,9 @@ func TestLengths(t *testing.T) {
 
 func TestEntry(t *testing.T) {
 	e := entry(t, "PulseFire")
+	opcode := 0x1A
 	want := Entry{
-		Opcode: 0x1A, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
+		Layer: "game", Code: &opcode, Name: "PulseFire", Constant: "CREATE_PULSE", Aliases: []string{"BeamFire"}, Dir: "both", Reliable: true,
 		Relay: "forward", Evidence: "on the wire", Topic: "weapons", Doc: e.Doc, Made: "never",
 		Others: []Deviation{{
 			"openbc", "forward", "readable", "drops-unread-shots",
@@ -158,26 +160,20 @@ func TestRows(t *testing.T) {
 // sample.
 func TestNothingIsMissing(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteJSON(&b, append(Entries(msg.Catalog()), TransportEntries()...)); err != nil {
+	if err := ndjson.Write(&b, append(Entries(msg.Catalog()), TransportEntries()...)...); err != nil {
 		t.Fatal(err)
 	}
-	type written struct {
-		Layer  string
-		Opcode *int
-		Type   *int
-		Entry
-	}
-	byName := map[string]written{}
+	byName := map[string]Entry{}
 	transports := 0
 	for line := range bytes.Lines(b.Bytes()) {
-		var w written
+		var w Entry
 		if err := json.Unmarshal(line, &w); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		switch {
-		case w.Layer == "game" && w.Opcode != nil && w.Type == nil:
+		case w.Layer == "game" && w.Code != nil && w.Type == nil:
 			byName[w.Name] = w
-		case w.Layer == "transport" && w.Opcode == nil && w.Type != nil:
+		case w.Layer == "transport" && w.Code == nil && w.Type != nil:
 			transports++
 		default:
 			t.Errorf("unknown layer %s", line)

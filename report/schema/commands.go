@@ -42,8 +42,7 @@ func For(command string, c *decode.Catalog) *Schema {
 		}
 		s := of(o.made)
 		if command == "opcodes" {
-			s.Properties["layer"] = &Schema{Type: "string", Enum: []string{"game", "transport"}}
-			s.Properties["opcode"], s.Properties["type"] = &Schema{Type: "integer"}, &Schema{Type: "integer"} // one of them
+			s.Properties["layer"].Enum = []string{"game", "transport"}
 			s.Required = append(s.Required, "layer")
 		}
 		return root(s, command, o.doc)
