@@ -99,7 +99,7 @@ func tell(t *testing.T, all []dissect.Datagram, cfg dissect.Config) (o told) {
 		}
 	}
 	for _, err := range []error{
-		records.Close(), ndjson.Session(&session, story.Matches(), nil, ndjson.SessionOptions{Tracks: true}), ndjson.Measure(&habits, h), ndjson.Network(&network, meter),
+		records.Close(), ndjson.Session(&session, story.Matches(), match.Evenings{}, true), ndjson.Measure(&habits, h), ndjson.Network(&network, meter, nil),
 	} {
 		if err != nil {
 			t.Fatal(err)

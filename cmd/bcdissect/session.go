@@ -111,28 +111,21 @@ func (o *sessionFlags) run(f *cli.Common, s cli.Streams, names []string) error {
 
 // write writes the report.
 func (o *sessionFlags) write(f *cli.Common, s cli.Streams, names []string, all []*match.Match) error {
-	var league []match.Standing
-	if len(names) > 1 {
-		league = match.League(all)
-	}
-	bases := make([]string, len(names))
-	for i, name := range names {
-		bases[i] = filepath.Base(name)
-	}
+	evenings := match.NewEvenings(names, all)
 	return cli.WriteOutput(f.Output, s, func(out *cli.Output) error {
 		switch {
 		case strings.HasSuffix(f.Output, ".html"):
-			return page.Write(out, all, page.Options{Captures: bases, League: league})
+			return page.Write(out, all, evenings)
 		case strings.HasSuffix(f.Output, ".zip.acmi"):
 			return acmi.WriteZip(out, all)
 		case strings.HasSuffix(f.Output, ".acmi"):
 			return acmi.Write(out, all)
 		case f.Format.Value == "json":
-			return ndjson.Session(out, all, league, ndjson.SessionOptions{Captures: bases, Tracks: o.tracks})
+			return ndjson.Session(out, all, evenings, o.tracks)
 		case len(all) == 0:
 			_, err := fmt.Fprintf(out, "No match in %s.\n", report.Escape(strings.Join(names, ", ")))
 			return err
 		}
-		return table.Session(out.Text(), all, league, table.SessionOptions{Options: look(out, &f.Color), Events: o.events})
+		return table.Session(out.Text(), all, evenings.League, table.SessionOptions{Options: look(out, &f.Color), Events: o.events})
 	})
 }

@@ -90,7 +90,7 @@ func (s *pageSink) write() error {
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(page.Write(d, s.story.Matches(), page.Options{}), d.Chmod(0o644), d.Close()); err != nil {
+	if err = errors.Join(page.Write(d, s.story.Matches(), match.Evenings{}), d.Chmod(0o644), d.Close()); err != nil {
 		d.Discard()
 		return cli.PlainPath(s.name, err)
 	}

@@ -73,7 +73,7 @@ func networkStats(f *cli.Common, s cli.Streams, cmd *cobra.Command, args []strin
 	m := new(measure.Meter)
 	return summarize(f, s, args, m, func(out *cli.Output, o table.Options, _ *reading.Counts) error {
 		if f.Format.Value == "json" {
-			return ndjson.Network(out, m)
+			return ndjson.Network(out, m, nil)
 		}
 		return table.Network(out.Text(), m, o)
 	})

@@ -62,7 +62,7 @@ func FuzzBuilder(f *testing.F) {
 			wellFormed(t, m)
 		}
 		for _, err := range []error{
-			ndjson.Session(io.Discard, all, match.League(all), ndjson.SessionOptions{Tracks: true}),
+			ndjson.Session(io.Discard, all, match.Evenings{League: match.League(all)}, true),
 			table.Session(io.Discard, all, match.League(all), table.SessionOptions{}),
 			table.Session(io.Discard, all, nil, table.SessionOptions{Events: true}),
 			acmi.Write(io.Discard, all),

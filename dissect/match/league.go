@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -14,6 +15,23 @@ type Standing struct {
 	Wins    int            `json:"wins" page:"="`
 	Kills   int            `json:"kills" page:"="`
 	Deaths  int            `json:"deaths" page:"="`
+}
+
+// Evenings are the captures of a report.
+type Evenings struct {
+	Captures []string   // their files without folders, in order
+	League   []Standing // over all of them, nil for one capture
+}
+
+// NewEvenings returns what a report of matches says about their captures.
+func NewEvenings(names []string, all []*Match) (e Evenings) {
+	for _, name := range names {
+		e.Captures = append(e.Captures, filepath.Base(name))
+	}
+	if len(names) > 1 {
+		e.League = League(all)
+	}
+	return e
 }
 
 // League adds up the results of players by name, the best first. A match counts

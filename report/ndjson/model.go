@@ -25,9 +25,11 @@ type Model struct {
 }
 
 // write writes a value by its JSON columns on one line.
-func write(w io.Writer, v any) error {
-	m := Model{Output: match.JSON, Plain: true}
-	_, err := w.Write(append(m.Append(nil, v), '\n'))
+func write(w io.Writer, v any) error { return (&Model{Output: match.JSON, Plain: true}).write(w, v) }
+
+// write writes a value on one line.
+func (w *Model) write(to io.Writer, v any) error {
+	_, err := to.Write(append(w.Append(nil, v), '\n'))
 	return err
 }
 

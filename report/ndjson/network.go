@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 )
 
@@ -48,8 +49,9 @@ type networkLimit struct {
 	GivenUp int64 `json:"given_up"`
 }
 
-// Network writes the measurements as one object on one line.
-func Network(w io.Writer, m *measure.Meter) error {
+// Network writes the measurements as one object on one line. Texts are changed by a
+// function, which may be nil.
+func Network(w io.Writer, m *measure.Meter, text func(string) string) error {
 	g := m.GivenUp()
 	out := network{Limits: networkLimits{
 		networkLimit{measure.MaxLinks, g.Links}, networkLimit{measure.MaxOutstanding, g.Outstanding}, networkLimit{measure.MaxShips, g.Ships}, g.Undirected,
@@ -75,5 +77,5 @@ func Network(w io.Writer, m *measure.Meter) error {
 		}
 		out.Ships = append(out.Ships, n)
 	}
-	return write(w, &out)
+	return (&Model{Output: match.JSON, Plain: true, Text: text}).write(w, &out)
 }

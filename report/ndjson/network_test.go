@@ -89,7 +89,7 @@ func TestNetwork(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := Network(&out, test.m); err != nil {
+			if err := Network(&out, test.m, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := out.String(); got != test.want+"\n" {
@@ -100,7 +100,7 @@ func TestNetwork(t *testing.T) {
 			}
 		})
 	}
-	if err := Network(&failing{}, m); !errors.Is(err, errFull) {
+	if err := Network(&failing{}, m, nil); !errors.Is(err, errFull) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -7,21 +7,14 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/match"
 )
 
-// SessionOptions choose the contents of the JSON of matches.
-type SessionOptions struct {
-	Captures []string // the files, in order
-	Tracks   bool     // the flight of each ship, too
-}
-
-// Session writes matches as one object on one line. The league table is nil
-// unless several captures were read.
-func Session(w io.Writer, all []*match.Match, league []match.Standing, o SessionOptions) error {
+// Session writes matches as one object on one line, with the flight of each ship if
+// tracks is set.
+func Session(w io.Writer, all []*match.Match, o match.Evenings, tracks bool) error {
 	m := Model{Output: match.JSON}
-	if !o.Tracks {
+	if !tracks {
 		m.Without = "track"
 	}
-	_, err := w.Write(append(m.Append(nil, &session{Schema, o.Captures, all, league}), '\n'))
-	return err
+	return m.write(w, &session{Schema, o.Captures, all, o.League})
 }
 
 // SessionType is the type of the object that [Session] writes.

@@ -62,7 +62,7 @@ type pageLine struct {
 }
 
 // collect returns the data of a page, and writes the columns.
-func collect(all []*match.Match, o Options, c *columns) *pageData {
+func collect(all []*match.Match, o match.Evenings, c *columns) *pageData {
 	d := &pageData{Captures: o.Captures, League: o.League}
 	flights := tracks(all)
 	for _, m := range all {

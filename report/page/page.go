@@ -41,12 +41,6 @@ var (
 	scriptBegin string
 )
 
-// Options hold the facts that are not in the matches.
-type Options struct {
-	Captures []string         // the files, in order
-	League   []match.Standing // over all of them, nil for one file
-}
-
 // Style returns the style of a page, for another page that shows matches.
 func Style() string { return style }
 
@@ -56,15 +50,15 @@ func Script() string { return scriptData + scriptShapes + scriptScene + scriptPa
 
 // Data returns the data of the script: a JSON object, and the columns that it
 // counts, not packed.
-func Data(all []*match.Match, o Options) (text, columnBytes []byte) {
+func Data(all []*match.Match, o match.Evenings) (text, columnBytes []byte) {
 	var c columns
 	data := collect(all, o, &c)
 	w := ndjson.Model{Output: match.Page, Text: report.Escape}
 	return w.Append(nil, data), c.bytes
 }
 
-// Write writes a page. The same matches and options give the same bytes.
-func Write(w io.Writer, all []*match.Match, o Options) error {
+// Write writes a page. The same matches and captures give the same bytes.
+func Write(w io.Writer, all []*match.Match, o match.Evenings) error {
 	text, columnBytes := Data(all, o)
 	packed, err := deflate(columnBytes)
 	if err != nil {

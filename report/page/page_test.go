@@ -20,7 +20,7 @@ import (
 	"github.com/bcdissect/bcdissect/report"
 )
 
-func write(t *testing.T, all []*match.Match, o Options) string {
+func write(t *testing.T, all []*match.Match, o match.Evenings) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, all, o); err != nil {
@@ -88,7 +88,7 @@ func TestResult(t *testing.T) {
 		{match.Match{LeadingTeam: &team}, "Team 2 won", true},
 	} {
 		tt.Players, tt.Leaders = ann, []int{0}
-		if m := dataOf(t, write(t, []*match.Match{&tt.Match}, Options{})).Matches[0]; m.Result != tt.result || m.Decided != tt.decided {
+		if m := dataOf(t, write(t, []*match.Match{&tt.Match}, match.Evenings{})).Matches[0]; m.Result != tt.result || m.Decided != tt.decided {
 			t.Errorf("the page says %q, decided %v; want %q, %v", m.Result, m.Decided, tt.result, tt.decided)
 		}
 	}
@@ -138,7 +138,7 @@ func unpack(t *testing.T, page string) *rows {
 // TestPolicy checks that the page may run its own script and style, nothing
 // else, and that it names no place to load from.
 func TestPolicy(t *testing.T) {
-	page := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), Options{Captures: []string{"battle_mix.pcap.gz"}})
+	page := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), match.Evenings{Captures: []string{"battle_mix.pcap.gz"}})
 	of := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -157,8 +157,8 @@ func TestPolicy(t *testing.T) {
 
 // TestSame writes two reads of one capture.
 func TestSame(t *testing.T) {
-	one := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), Options{})
-	if two := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), Options{}); one != two {
+	one := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), match.Evenings{})
+	if two := write(t, recorded.Matches(t, "battle_mix.pcap.gz"), match.Evenings{}); one != two {
 		t.Error("two pages of one capture differ")
 	}
 }
@@ -178,7 +178,7 @@ func TestHostile(t *testing.T) {
 		Lines:   []match.Line{{Verdict: evil}},
 		Unusual: []match.Finding{{Text: wire.Untrusted(evil)}},
 	}
-	page := write(t, []*match.Match{m}, Options{Captures: []string{evil}, League: []match.Standing{{Name: wire.Untrusted(evil)}}})
+	page := write(t, []*match.Match{m}, match.Evenings{Captures: []string{evil}, League: []match.Standing{{Name: wire.Untrusted(evil)}}})
 	for _, tt := range []struct {
 		text string
 		n    int
@@ -204,7 +204,7 @@ func TestTrack(t *testing.T) {
 		f := float32(i)
 		l.Track = append(l.Track, match.Sample{T: float64(i), At: [3]float32{-100 + 3*f, f * f, 7}, Forward: [3]float32{0, -1, 0}, Up: [3]float32{0, 0, 1}, Speed: f / 2, Cloaked: i >= 5})
 	}
-	page := write(t, []*match.Match{{Lives: []match.Life{l}, End: 9}}, Options{})
+	page := write(t, []*match.Match{{Lives: []match.Life{l}, End: 9}}, match.Evenings{})
 	d := dataOf(t, page)
 	p := d.Matches[0].Lives[0]
 	if p.Points != 9 {
@@ -270,7 +270,7 @@ func TestImpossible(t *testing.T) {
 		Track:     []match.Sample{{At: [3]float32{nan, inf, -inf}, Forward: [3]float32{nan, inf, 0}, Speed: inf}, {T: 1, At: [3]float32{1e30, 5, -1e30}}},
 		Condition: []match.Condition{{Hull: nan, Shields: [6]float32{inf, -1}}}, MaxSpeed: math.NaN(),
 	}}, Unusual: []match.Finding{{Value: math.Inf(1)}}, Lines: []match.Line{{Points: []match.LinePoint{{RTT: nan, Silence: inf}}}}}}
-	page := write(t, all, Options{})
+	page := write(t, all, match.Evenings{})
 	unpack(t, page)
 }
 
@@ -280,7 +280,7 @@ func TestSystems(t *testing.T) {
 		{Name: "Bridge", History: []match.Level{{T: 1, Value: 1}, {T: 2, Value: 0.25}, {T: 3, Value: 0.75}}},
 		{Name: "Hull", History: []match.Level{{T: 4, Value: 0.5}, {T: 5, Value: 0}, {T: 6, Value: 0.5}, {T: 7, Value: 0}}},
 		{Name: "Probe", History: []match.Level{{T: 8, Value: float32(math.NaN())}}},
-	}}}}}, Options{})
+	}}}}}, match.Evenings{})
 	if want := `"systems":[{"name":"Bridge","least":0.25},{"name":"Hull","least":0,"lost":5},{"name":"Probe","least":1}]`; !strings.Contains(page, want) {
 		t.Errorf("%s is missing from the page", want)
 	}
@@ -338,7 +338,7 @@ func TestSize(t *testing.T) {
 	for k := range 12_000 {
 		m.Shots = append(m.Shots, match.Shot{T: float64(k) / 6, Life: k % ships, Target: (k + 3) % ships, Kind: match.ShotKind(k % 3)})
 	}
-	if size := len(write(t, []*match.Match{m}, Options{})); size > 1_500_000 {
+	if size := len(write(t, []*match.Match{m}, match.Evenings{})); size > 1_500_000 {
 		t.Errorf("the page has %d bytes", size)
 	} else {
 		t.Logf("%d bytes", size)

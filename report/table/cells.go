@@ -58,13 +58,14 @@ func (t *Teller) Cells(r *dissect.Record) Cells {
 
 // A Branch is a field or a group of fields of a message.
 type Branch struct {
-	Depth    int
-	Off, End int // its bytes in the record's Bytes; equal if it has none of its own there
-	Name     string
-	Value    string
-	Doc      string // of a field
-	Group    bool   // the branches below it with more depth belong to it
-	Object   wire.ObjectID
+	Depth  int           `json:"depth"`
+	Off    int           `json:"off"` // of its bytes in the record's Bytes
+	End    int           `json:"end"` // of them; the same if it has none of its own there
+	Name   string        `json:"name"`
+	Value  string        `json:"value"`
+	Doc    string        `json:"doc,omitempty"` // of a field
+	Group  bool          `json:"-"`             // the branches below it with more depth belong to it
+	Object wire.ObjectID `json:"-"`
 }
 
 // Tree returns the fields of r in the order of its bytes. Offsets count in the

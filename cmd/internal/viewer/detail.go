@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/report/table"
 )
 
 // The records around a chosen one that are kept, so that the next choice is
@@ -74,19 +75,10 @@ type Detail struct {
 	Time     float64  `json:"time"` // Unix time in milliseconds
 	Name     string   `json:"name"`
 	Header   []string `json:"header"`
-	Branches []branch `json:"branches"`
+	Branches []table.Branch `json:"branches"`
 	Bytes    string   `json:"bytes"` // hexadecimal
 	Cut      int      `json:"cut"`   // bytes left out
 	Remarks  []string `json:"remarks"`
-}
-
-type branch struct {
-	Depth int    `json:"depth"`
-	Off   int    `json:"off"`
-	End   int    `json:"end"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	Doc   string `json:"doc,omitempty"`
 }
 
 // mostBytes and mostBranches of a record are shown.
@@ -102,7 +94,7 @@ func (l *List) Detail(row int) *Detail {
 		return nil
 	}
 	cells := l.teller.Cells(r)
-	d := &Detail{Row: row, Name: cells.Name, Header: []string{}, Branches: []branch{}, Remarks: append([]string{}, l.teller.Remarks(r)...)}
+	d := &Detail{Row: row, Name: cells.Name, Header: []string{}, Remarks: append([]string{}, l.teller.Remarks(r)...)}
 	if r.Datagram != nil {
 		d.Frame, d.Time = r.Datagram.Number, float64(r.Datagram.Time.UnixMicro())/1e3
 	}
@@ -110,9 +102,7 @@ func (l *List) Detail(row int) *Detail {
 		d.Header = append(d.Header, strings.TrimSpace(line))
 	}
 	branches, data := l.teller.Tree(r)
-	for _, b := range branches[:min(len(branches), mostBranches)] {
-		d.Branches = append(d.Branches, branch{b.Depth, b.Off, b.End, b.Name, b.Value, b.Doc})
-	}
+	d.Branches = append([]table.Branch{}, branches[:min(len(branches), mostBranches)]...)
 	shown := min(len(data), mostBytes)
 	d.Bytes, d.Cut = hex.EncodeToString(data[:shown]), len(data)-shown
 	return d

@@ -3,7 +3,6 @@ package viewer
 import (
 	"bytes"
 	"encoding/json"
-	"path"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/remark"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -60,40 +59,12 @@ func NewReport(names []string, progress func(read, size int64)) (*Report, error)
 	if err != nil {
 		return nil, err
 	}
-	r.Page, r.Columns = page.Data(all, page.Options{Captures: bases(names), League: league(names, all)})
+	r.Page, r.Columns = page.Data(all, match.NewEvenings(names, all))
 	r.Files = files
 	var stats, network bytes.Buffer
-	_, _ = ndjson.Stats(&stats, &t), ndjson.Network(&network, &m) // a buffer never fails
-	r.Stats = stats.Bytes()
-	if r.Network, err = escaped(network.Bytes()); err != nil {
-		return nil, err
-	}
+	_, _ = ndjson.Stats(&stats, &t), ndjson.Network(&network, &m, report.Escape) // a buffer never fails
+	r.Stats, r.Network = stats.Bytes(), network.Bytes()
 	return r, nil
-}
-
-// escaped returns JSON with all texts escaped as for a terminal.
-func escaped(text []byte) (json.RawMessage, error) {
-	var v any
-	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(escape(v))
-}
-
-func escape(v any) any {
-	switch v := v.(type) {
-	case string:
-		return report.Escape(v)
-	case []any:
-		for i := range v {
-			v[i] = escape(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = escape(v[k])
-		}
-	}
-	return v
 }
 
 // matches reads captures one after another, as the command session does. also
@@ -129,21 +100,4 @@ func matches(names []string, also func(*dissect.Record) error, counted func(*pas
 		all = append(all, b.Matches()...)
 	}
 	return all, files, nil
-}
-
-// bases are the names without folders.
-func bases(names []string) []string {
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = path.Base(name)
-	}
-	return all
-}
-
-// league is the table over several captures.
-func league(names []string, all []*match.Match) []match.Standing {
-	if len(names) < 2 {
-		return nil
-	}
-	return match.League(all)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/filter"
+	"github.com/bcdissect/bcdissect/dissect/match"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/acmi"
 	"github.com/bcdissect/bcdissect/report/csv"
@@ -62,9 +63,9 @@ func saveMatches(w io.Writer, form string, names []string, progress func(read, s
 	}
 	switch form {
 	case FormPage:
-		return page.Write(w, all, page.Options{Captures: bases(names), League: league(names, all)})
+		return page.Write(w, all, match.NewEvenings(names, all))
 	case FormSession:
-		return ndjson.Session(w, all, league(names, all), ndjson.SessionOptions{Captures: bases(names)})
+		return ndjson.Session(w, all, match.NewEvenings(names, all), false)
 	}
 	return acmi.WriteZip(w, all)
 }

@@ -91,10 +91,10 @@ func start(t *testing.T) context.Context {
 // have complained of nothing.
 func open(t *testing.T, all []*match.Match, hash string, width, height int) *tab {
 	t.Helper()
-	return openWith(t, all, page.Options{Captures: []string{"evening.pcap"}}, hash, width, height)
+	return openWith(t, all, match.Evenings{Captures: []string{"evening.pcap"}}, hash, width, height)
 }
 
-func openWith(t *testing.T, all []*match.Match, o page.Options, hash string, width, height int) *tab {
+func openWith(t *testing.T, all []*match.Match, o match.Evenings, hash string, width, height int) *tab {
 	t.Helper()
 	var b bytes.Buffer
 	if err := page.Write(&b, all, o); err != nil {
@@ -422,7 +422,7 @@ func TestHostile(t *testing.T) {
 			m.Events[i].Text = wire.Untrusted(evil)
 		}
 		m.Unusual = []match.Finding{{Kind: "jump", Text: wire.Untrusted(evil), Player: 0, Value: math.Inf(1)}}
-		p := openWith(t, all, page.Options{Captures: []string{evil, evil}, League: match.League(all)}, "#t=72.8", 390, 844)
+		p := openWith(t, all, match.Evenings{Captures: []string{evil, evil}, League: match.League(all)}, "#t=72.8", 390, 844)
 		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
 		for selector, want := range map[string]string{
 			".board tr[data-player] th bdi": report.Escape("2" + evil), "h1 bdi": report.Escape(evil), ".talk li bdi:last-child": report.Escape(evil),

@@ -181,7 +181,7 @@ func TestKeyboard(t *testing.T) {
 func TestStructure(t *testing.T) {
 	all := append(recorded.Matches(t, "battle_mix.pcap.gz"), recorded.Matches(t, "stock_client.pcap")...)
 	for _, hash := range []string{"#m=1", "#m=2"} {
-		p := openWith(t, all, page.Options{Captures: []string{"one.pcap", "two.pcap"}, League: match.League(all)}, hash, 1280, 800)
+		p := openWith(t, all, match.Evenings{Captures: []string{"one.pcap", "two.pcap"}, League: match.League(all)}, hash, 1280, 800)
 		eval[chromedp.Void](p, `document.querySelector("details").open = true`)
 		p.until(`document.querySelectorAll("details table").length === 1`)
 		faults := eval[[]string](p, `(() => {
@@ -346,7 +346,7 @@ func TestReload(t *testing.T) {
 	all[0].Chat = append(all[0].Chat, match.Talk{T: 59, Frame: 9, Player: 0, Text: "gg"})
 	all[0].End = 75
 	var b bytes.Buffer
-	if err := page.Write(&b, all, page.Options{Captures: []string{"evening.pcap"}}); err != nil {
+	if err := page.Write(&b, all, match.Evenings{Captures: []string{"evening.pcap"}}); err != nil {
 		t.Fatal(err)
 	}
 	next := filepath.Join(filepath.Dir(p.file), "next.html")
