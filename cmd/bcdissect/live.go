@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,19 +46,10 @@ is missing, the error says how to get it.`,
   bcdissect live -w ring.pcapng -b duration:600 -b files:12 -o /dev/null`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := w.Check(cmd); err != nil {
-				return err
-			}
 			if err := l.checkCapture(); err != nil {
 				return err
 			}
-			if w.On {
-				return l.watch(&w, &f, s, cmp.Or(l.Interface, "live"), l.run)
-			}
-			if err := l.messages.Check(&f, cmd); err != nil {
-				return err
-			}
-			return l.run(&f, s, l.sinks(&f))
+			return l.show(cmd, &w, &f, s, cmp.Or(l.Interface, "live"), l.run)
 		},
 	}
 	fl := cmd.Flags()
@@ -81,9 +71,6 @@ is missing, the error says how to get it.`,
 
 // checkCapture parses the flags that do not depend on the interface.
 func (l *capturing) checkCapture() error {
-	if err := l.recording.Check(time.Now()); err != nil {
-		return err
-	}
 	if l.SnapLen < 0 || l.SnapLen > device.MaxSnapLen {
 		return fmt.Errorf("--snapshot-length %d: at most %d bytes can be kept", l.SnapLen, device.MaxSnapLen)
 	}
@@ -155,11 +142,7 @@ func (l *capturing) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker
 	}()
 	makeSink = l.withPage(makeSink)
 	shown := func() error { return reading.Report(f, s, cfg, liveSource{live}, makeSink) }
-	if l.opened != nil { // the dashboard has the terminal, and waits for this goroutine
-		err = shown()
-	} else {
-		err = l.interrupts.Await(l.log, shown)
-	}
+	err = l.await(shown)
 	l.summary(live)
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,19 +49,7 @@ Ctrl-C aborts. See docs/proxy.md.`,
 			if p.target, err = proxy.ParseTarget(args[0]); err != nil {
 				return err
 			}
-			if err := w.Check(cmd); err != nil {
-				return err
-			}
-			if err := p.recording.Check(time.Now()); err != nil {
-				return err
-			}
-			if w.On {
-				return p.watch(&w, &f, s, p.target.String(), p.run)
-			}
-			if err := p.messages.Check(&f, cmd); err != nil {
-				return err
-			}
-			return p.run(&f, s, p.sinks(&f))
+			return p.show(cmd, &w, &f, s, p.target.String(), p.run)
 		},
 	}
 	fl := cmd.Flags()
@@ -128,15 +115,14 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	}
 	cfg.Ports = []uint16{p.target.Port()}
 	srv.Feed = server.NewFeed()
-	show := func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) }
-	if p.opened == nil {
-		return withReport(srv.Feed, p.interrupts.Stopped, srv.Serve, func() error { return p.interrupts.Await(p.log, show) })
+	stopped := p.interrupts.Stopped
+	if p.opened != nil {
+		quit := make(chan struct{})
+		stopped = either(stopped, quit)
+		p.opened(sync.OnceFunc(func() { close(quit) }), func() (received, dropped uint64) {
+			c := srv.Counts()
+			return uint64(c.FromClients + c.FromHost), uint64(c.Dropped + c.Unnoted)
+		})
 	}
-	// The dashboard has the terminal, and waits for this goroutine.
-	quit := make(chan struct{})
-	p.opened(sync.OnceFunc(func() { close(quit) }), func() (received, dropped uint64) {
-		c := srv.Counts()
-		return uint64(c.FromClients + c.FromHost), uint64(c.Dropped + c.Unnoted)
-	})
-	return withReport(srv.Feed, either(p.interrupts.Stopped, quit), srv.Serve, show)
+	return p.serve(srv.Feed, stopped, srv.Serve, func() error { return reading.Report(f, s, cfg, srv.Feed, makeSink) })
 }

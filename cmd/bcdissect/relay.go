@@ -209,25 +209,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	cfg.Ports = []uint16{at.Port()}
 	srv.Feed = server.NewFeed()
 	serve := func(stop <-chan struct{}) error { return srv.Serve(stop, h.interrupts.Reread) }
-	show := func() error { return reading.Report(f, s, cfg, srv.Feed, h.withPage(h.sinks(f))) }
-	return withReport(srv.Feed, h.interrupts.Stopped, serve, func() error { return h.interrupts.Await(log, show) })
-}
-
-// withReport serves until it is stopped or the report of its feed has ended.
-func withReport(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-chan struct{}) error, show func() error) error {
-	ended := make(chan error, 1)
-	quit := make(chan struct{})
-	go func() {
-		defer feed.End()
-		defer cli.Guard()
-		ended <- serve(either(stopped, quit))
-	}()
-	reported := show()
-	close(quit) // there may be nobody left to report to
-	if err := <-ended; err != nil {
-		return err
-	}
-	return reported
+	return h.serve(srv.Feed, h.interrupts.Stopped, serve, func() error { return reading.Report(f, s, cfg, srv.Feed, h.withPage(h.sinks(f))) })
 }
 
 // unforeseen returns a random number that nobody can foresee.
@@ -263,20 +245,6 @@ func (h *hosting) openControl(srv *server.Server, log *cli.Log, port uint16) (cl
 		l.Serve(srv.Handle)
 	}()
 	return l.Close, nil
-}
-
-// either returns a channel that is closed when one of two is.
-func either(a, b <-chan struct{}) <-chan struct{} {
-	c := make(chan struct{})
-	go func() {
-		defer close(c)
-		defer cli.Guard()
-		select {
-		case <-a:
-		case <-b:
-		}
-	}()
-	return c
 }
 
 // mapOf returns the name of a mission in server lists. Of the game's own only the

@@ -4,8 +4,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
+	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
@@ -57,6 +60,62 @@ func (r *running) end(err *error) {
 // to the terminal.
 func wantsStatus(f *cli.Common, s cli.Streams) bool {
 	return !f.NoProgress && (f.Format.Value == cli.FormNone || f.Output != "" || !cli.IsTerminal(s.Out))
+}
+
+// show runs a command that shows traffic on the dashboard or in a report.
+func (r *running) show(cmd *cobra.Command, w *watch.Flags, f *cli.Common, s cli.Streams, title string, run func(*cli.Common, cli.Streams, reading.SinkMaker) error) error {
+	if err := w.Check(cmd); err != nil {
+		return err
+	}
+	if err := r.recording.Check(time.Now()); err != nil {
+		return err
+	}
+	if w.On {
+		return r.watch(w, f, s, title, run)
+	}
+	if err := r.messages.Check(f, cmd); err != nil {
+		return err
+	}
+	return run(f, s, r.sinks(f))
+}
+
+// await runs a report. The dashboard has the terminal, and waits for this goroutine.
+func (r *running) await(report func() error) error {
+	if r.opened != nil {
+		return report()
+	}
+	return r.interrupts.Await(r.log, report)
+}
+
+// serve serves until it is stopped or the report of its feed has ended.
+func (r *running) serve(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-chan struct{}) error, report func() error) error {
+	ended := make(chan error, 1)
+	quit := make(chan struct{})
+	go func() {
+		defer feed.End()
+		defer cli.Guard()
+		ended <- serve(either(stopped, quit))
+	}()
+	reported := r.await(report)
+	close(quit) // there may be nobody left to report to
+	if err := <-ended; err != nil {
+		return err
+	}
+	return reported
+}
+
+// either returns a channel that is closed when one of two is.
+func either(a, b <-chan struct{}) <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		defer cli.Guard()
+		select {
+		case <-a:
+		case <-b:
+		}
+	}()
+	return c
 }
 
 // sinks returns the maker of the sinks of the report, or of the page alone.

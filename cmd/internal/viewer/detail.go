@@ -70,15 +70,15 @@ func (w *window) add(r *dissect.Record) error {
 
 // A Detail is all about one record.
 type Detail struct {
-	Row      int      `json:"row"`
-	Frame    int      `json:"frame"`
-	Time     float64  `json:"time"` // Unix time in milliseconds
-	Name     string   `json:"name"`
-	Header   []string `json:"header"`
+	Row      int            `json:"row"`
+	Frame    int            `json:"frame"`
+	Time     float64        `json:"time"` // Unix time in milliseconds
+	Name     string         `json:"name"`
+	Header   []string       `json:"header"`
 	Branches []table.Branch `json:"branches"`
-	Bytes    string   `json:"bytes"` // hexadecimal
-	Cut      int      `json:"cut"`   // bytes left out
-	Remarks  []string `json:"remarks"`
+	Bytes    string         `json:"bytes"` // hexadecimal
+	Cut      int            `json:"cut"`   // bytes left out
+	Remarks  []string       `json:"remarks"`
 }
 
 // mostBytes and mostBranches of a record are shown.
