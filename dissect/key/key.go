@@ -86,8 +86,7 @@ type Key struct {
 	Bytes  func(r *dissect.Record) []byte
 	Addr   func(r *dissect.Record, i int) (a netip.AddrPort, ok bool)
 
-	Place bool // the datagram alone decides about the value
-	Kind  bool // the transport type and the opcode alone decide about it
+	Kind bool // the transport type and the opcode alone decide about it
 
 	// For filters:
 	Bare    bool                                                       // the text is a name, which needs no quotes

@@ -13,7 +13,7 @@ import (
 // keys is the table, in the order of the JSON object.
 var keys = []Key{
 	{
-		Name: "frame", Type: Int, Place: true, Aliases: []string{"frame.number"}, Doc: "number of the frame in the capture, from 1; frames that are not the game's count, too",
+		Name: "frame", Type: Int, Aliases: []string{"frame.number"}, Doc: "number of the frame in the capture, from 1; frames that are not the game's count, too",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Datagram == nil {
 				return 0, false
@@ -22,7 +22,7 @@ var keys = []Key{
 		}),
 	},
 	{
-		Name: "capture", Type: Text, Place: true, Doc: "name of the file, if several are read",
+		Name: "capture", Type: Text, Doc: "name of the file, if several are read",
 		Text: func(r *dissect.Record, i int) (wire.Untrusted, bool) {
 			if r.Datagram == nil {
 				return "", false
@@ -30,16 +30,16 @@ var keys = []Key{
 			return wire.Untrusted(r.Datagram.Capture), i == 0 && r.Datagram.Capture != ""
 		},
 	},
-	{Name: "ts", Type: Time, Place: true, Aliases: []string{"frame.time"}, Doc: "capture time, RFC 3339 in UTC, with as many decimals as the capture has"},
-	{Name: "rel", Type: Seconds, Place: true, Aliases: []string{"frame.time_relative"}, Doc: "seconds since the first frame of the capture"},
-	{Name: "src", Type: Address, Place: true, Addr: source, Doc: "sender: `ip:port`, `[ip]:port` for IPv6"},
-	{Name: "dst", Type: Address, Place: true, Addr: destination, Doc: "receiver, in the same form"},
-	{Name: "src_ip", Type: IP, Place: true, Scope: Column, Aliases: []string{"ip.src"}, Addr: source, Doc: "IP address of the sender"},
-	{Name: "src_port", Type: Int, Place: true, Scope: Column, Aliases: []string{"udp.srcport"}, Int: portOf(source), Doc: "port of the sender"},
-	{Name: "dst_ip", Type: IP, Place: true, Scope: Column, Aliases: []string{"ip.dst"}, Addr: destination, Doc: "IP address of the receiver"},
-	{Name: "dst_port", Type: Int, Place: true, Scope: Column, Aliases: []string{"udp.dstport"}, Int: portOf(destination), Doc: "port of the receiver"},
+	{Name: "ts", Type: Time, Aliases: []string{"frame.time"}, Doc: "capture time, RFC 3339 in UTC, with as many decimals as the capture has"},
+	{Name: "rel", Type: Seconds, Aliases: []string{"frame.time_relative"}, Doc: "seconds since the first frame of the capture"},
+	{Name: "src", Type: Address, Addr: source, Doc: "sender: `ip:port`, `[ip]:port` for IPv6"},
+	{Name: "dst", Type: Address, Addr: destination, Doc: "receiver, in the same form"},
+	{Name: "src_ip", Type: IP, Scope: Column, Aliases: []string{"ip.src"}, Addr: source, Doc: "IP address of the sender"},
+	{Name: "src_port", Type: Int, Scope: Column, Aliases: []string{"udp.srcport"}, Int: portOf(source), Doc: "port of the sender"},
+	{Name: "dst_ip", Type: IP, Scope: Column, Aliases: []string{"ip.dst"}, Addr: destination, Doc: "IP address of the receiver"},
+	{Name: "dst_port", Type: Int, Scope: Column, Aliases: []string{"udp.dstport"}, Int: portOf(destination), Doc: "port of the receiver"},
 	{
-		Name: "frame_len", Type: Int, Place: true, Scope: Column, Aliases: []string{"frame.len"}, Doc: "length of the frame on the network in bytes",
+		Name: "frame_len", Type: Int, Scope: Column, Aliases: []string{"frame.len"}, Doc: "length of the frame on the network in bytes",
 		Int: one(func(r *dissect.Record) (int64, bool) {
 			if r.Datagram == nil || r.Datagram.WireLen == 0 {
 				return 0, false

@@ -17,12 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode/display"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -46,22 +44,6 @@ type Sink struct {
 	fields  visitor
 	plans   map[layout]*plan
 	began   bool
-	of      place // of the last record
-	places  int   // how many there were
-}
-
-// A place is the datagram that records are of.
-type place struct {
-	number   int
-	time     time.Time
-	digits   int8
-	wireLen  int
-	src, dst netip.AddrPort
-	capture  string
-}
-
-func placeOf(d *dissect.Datagram) place {
-	return place{d.Number, d.Time, d.Digits, d.WireLen, d.Src, d.Dst, d.Capture}
 }
 
 // A Form is the form of the rows. Its zero value is CSV.
@@ -94,11 +76,6 @@ type column struct {
 	message string   // the message, if the first part of the name may be one
 	inside  string   // the path in that message
 	element int      // of a vector, array or bytes; -1 for all
-
-	// Of a key that all records of a datagram share: the cell in a row.
-	text  []byte
-	place int  // the place that it is of
-	some  bool // there is a value
 }
 
 // Check returns an error if there can be no column of that name. names holds
@@ -178,54 +155,7 @@ func (s *Sink) Record(r *dissect.Record) error {
 	if r.Message != nil {
 		s.visit(r)
 	}
-	appendTo := (*Sink).appendRow
-	if s.form.JSON {
-		appendTo = (*Sink).appendObject
-	}
-	buf, some := appendTo(s, s.lines.Buffer(), r)
-	if !some {
-		return nil
-	}
-	return s.lines.Done(buf)
-}
-
-// appendRow appends a row. It reports whether there is a value in it, and leaves
-// the cells empty.
-func (s *Sink) appendRow(dst []byte, r *dissect.Record) (row []byte, some bool) {
-	if d := r.Datagram; d != nil && (d.Number != s.of.number || !d.Time.Equal(s.of.time) || placeOf(d) != s.of) {
-		s.of = placeOf(d)
-		s.places++
-	}
-	for i := range s.cells {
-		if i > 0 {
-			dst = append(dst, s.form.Separator)
-		}
-		c, of := &s.cells[i], &s.columns[i]
-		shared := of.key != nil && of.key.Place && r.Datagram != nil && c.form == empty
-		if shared && of.place == s.places {
-			dst, some = append(dst, of.text...), some || of.some
-			continue
-		}
-		if of.key != nil && c.form == empty {
-			s.appendKey(c, r, of)
-		}
-		if c.form == list {
-			c.text = append(c.text, ']')
-		}
-		from := len(dst)
-		dst = c.append(dst, &s.form)
-		if shared {
-			of.text, of.place, of.some = append(of.text[:0], dst[from:]...), s.places, len(c.text) > 0
-		}
-		some = some || len(c.text) > 0
-		c.text, c.form = c.text[:0], empty
-	}
-	return append(dst, '\n'), some
-}
-
-// appendObject appends the cells as a JSON object on a line. It reports whether
-// there is a value in it, and leaves the cells empty.
-func (s *Sink) appendObject(dst []byte, r *dissect.Record) (line []byte, some bool) {
+	buf, some := s.lines.Buffer(), false
 	for i := range s.cells {
 		c, of := &s.cells[i], &s.columns[i]
 		if of.key != nil && c.form == empty {
@@ -234,18 +164,30 @@ func (s *Sink) appendObject(dst []byte, r *dissect.Record) (line []byte, some bo
 		if c.form == list {
 			c.text = append(c.text, ']')
 		}
-		if len(c.text) > 0 {
+		switch {
+		case !s.form.JSON:
+			if i > 0 {
+				buf = append(buf, s.form.Separator)
+			}
+			buf = c.append(buf, &s.form)
+		case len(c.text) > 0:
 			open := byte('{')
 			if some {
 				open = ','
 			}
-			dst = display.AppendString(append(dst, open), s.header[i])
-			dst = append(append(dst, ':'), c.text...)
-			some = true
+			buf = display.AppendString(append(buf, open), s.header[i])
+			buf = append(append(buf, ':'), c.text...)
 		}
+		some = some || len(c.text) > 0
 		c.text, c.form = c.text[:0], empty
 	}
-	return append(dst, "}\n"...), some
+	if !some {
+		return nil
+	}
+	if s.form.JSON {
+		buf = append(buf, '}')
+	}
+	return s.lines.Done(append(buf, '\n'))
 }
 
 // begin writes the header, once.
