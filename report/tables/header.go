@@ -129,10 +129,6 @@ func (h *header) fill(t *rows, r *dissect.Record) {
 			if a, ok := k.Addr(r, 0); ok {
 				t.text(i, h.address(i&1, a.Addr()))
 			}
-		case k.Type == key.Hex:
-			if len(k.Bytes(r)) > 0 {
-				t.key(i, k.Key, r)
-			}
 		case k.Type != key.Time && k.Type != key.Seconds:
 			t.key(i, k.Key, r)
 		case d == nil || d.Time.IsZero():
