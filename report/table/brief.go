@@ -163,7 +163,7 @@ func (b *briefer) append(s *Sink, r *dissect.Record) {
 		return
 	}
 	var keep *report.Copy
-	if s.theme == nil && r.Spec.Phrase == nil {
+	if !s.opts.Color && r.Spec.Phrase == nil {
 		var text []byte
 		if text, keep = b.copies.Find(r); text != nil {
 			s.body.b = append(s.body.b, text...)
@@ -204,7 +204,7 @@ func (b *briefer) gather(s *Sink, text []byte) []byte {
 				if len(text) > 0 {
 					text = append(text, ' ', ' ')
 				}
-			case s.theme != nil:
+			case s.opts.Color:
 				s.body.b = text
 				s.key(p.label)
 				text = s.body.b

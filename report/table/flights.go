@@ -38,8 +38,7 @@ func (s *Sink) flight(dst []byte, f *measure.Flight) []byte {
 	s.head.b = s.appendPlace(s.head.b, &r)
 	s.twoWay = false
 	const name = "updates"
-	s.head.b = append(s.head.b, name...)
-	s.head.pad(s.cols.name + 1 - len(name))
+	s.head.b = pad(append(s.head.b, name...), s.cols.name+1-len(name))
 	b := s.body.b
 	if f.Name != "" {
 		b = report.AppendEscaped(b, f.Name)

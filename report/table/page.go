@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/report"
 )
 
 // A page is a report in the making: text and tables for a terminal.
@@ -36,7 +37,13 @@ func (p *page) paint(s string, look style) string {
 }
 
 // brief returns text from the network, escaped and cut to a width.
-func (p *page) brief(s wire.Untrusted, width int) string { return p.widths.brief(s, width, p.more) }
+func (p *page) brief(s wire.Untrusted, width int) string {
+	b := report.AppendEscaped(nil, s)
+	if k, cut := p.widths.cut(b, width, p.more); cut {
+		b = append(b[:k], p.more...)
+	}
+	return string(b)
+}
 
 // table draws columns so that they fit the terminal.
 func (p *page) table(all []column) {

@@ -160,26 +160,27 @@ func (s *sessionPage) match(m *match.Match, i, n int) {
 	s.line("%s, %s long%s; %s", m.Clock(m.Begin).UTC().Format("2006-01-02 15:04:05 UTC"),
 		minutes(m.End-m.Begin), rules(&m.Rules), s.vantage(m))
 	s.line("%s", s.ended(m)+s.result(m)+".")
-	if n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0 && !s.events {
-		s.idle(m)
-		return
-	}
-	s.line("")
-	s.players(m)
-	if s.events {
+	switch idle := n > 1 && len(m.Lives)+len(m.Kills)+len(m.Chat) == 0; {
+	case s.events:
+		s.line("")
+		s.players(m)
 		s.happened(m)
-	} else {
+	case idle:
+		s.idle(m)
+	default:
+		s.line("")
+		s.players(m)
 		s.kills(m)
 	}
 	s.lines(m)
 	s.unusual(m)
-	if !s.events {
+	if !s.events && len(m.Chat) > 0 {
 		s.chat(m) // the longest part
 	}
 	s.evicted(&m.Evicted)
 }
 
-// idle writes a match in which nobody flew.
+// idle writes the players of a match in which nobody flew.
 func (s *sessionPage) idle(m *match.Match) {
 	var names []string
 	for i := range m.Players {
@@ -190,9 +191,6 @@ func (s *sessionPage) idle(m *match.Match) {
 		text += " Players: " + strings.Join(names, ", ") + "."
 	}
 	s.line("%s", text)
-	s.lines(m)
-	s.unusual(m)
-	s.evicted(&m.Evicted)
 }
 
 // rules returns the limits of a match.
@@ -406,14 +404,8 @@ func (s *sessionPage) assists(m *match.Match, k *match.Kill) string {
 
 // chat lists the chat lines.
 func (s *sessionPage) chat(m *match.Match) {
-	if len(m.Chat) == 0 {
-		return
-	}
 	s.head("Chat")
-	for i := range m.Chat {
-		if i == sessionChat {
-			break
-		}
+	for i := range min(len(m.Chat), sessionChat) {
 		c := &m.Chat[i]
 		to := ""
 		if c.Team {
@@ -469,11 +461,7 @@ func (s *sessionPage) unusual(m *match.Match) {
 		return
 	}
 	s.head("Unusual (numbers, not a verdict on anybody)")
-	for i := range m.Unusual {
-		if i == sessionOdd {
-			s.line("and %d more: -T json has all", len(m.Unusual)-i)
-			break
-		}
+	for i := range min(len(m.Unusual), sessionOdd) {
 		f := &m.Unusual[i]
 		numbers := ""
 		if f.Value != 0 {
@@ -487,6 +475,9 @@ func (s *sessionPage) unusual(m *match.Match) {
 			times = fmt.Sprintf(", %d times", f.Count)
 		}
 		s.flow(fmt.Sprintf("%8s  ", minutes(f.T)), fmt.Sprintf("%s %s%s (frame %d%s)", s.name(m, f.Player), f.Text, numbers, f.Frame, times), normal)
+	}
+	if n := len(m.Unusual) - sessionOdd; n > 0 {
+		s.line("and %d more: -T json has all", n)
 	}
 }
 

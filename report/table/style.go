@@ -78,17 +78,17 @@ func styles(r *dissect.Record) (line, name style) {
 	return normal, normal
 }
 
-// A theme holds the sequences that begin and end each style. It is nil without
-// colour.
+// A theme holds the sequences that begin and end each style, which are empty
+// without colour.
 type theme [styleCount]struct{ on, off string }
 
 // newTheme returns the theme with or without colour. The maker of a sink
 // decides, since the library looks at standard output only.
 func newTheme(colors bool) *theme {
-	if !colors {
-		return nil
-	}
 	t := new(theme)
+	if !colors {
+		return t
+	}
 	for s, c := range [styleCount]*color.Color{
 		faint: color.New(color.Faint), red: color.New(color.FgRed, color.Bold), yellow: color.New(color.FgYellow),
 		green: color.New(color.FgGreen), cyan: color.New(color.FgCyan), magenta: color.New(color.FgMagenta), blue: color.New(color.FgBlue),
@@ -99,22 +99,6 @@ func newTheme(colors bool) *theme {
 		}
 	}
 	return t
-}
-
-// on returns the sequence that begins a style.
-func (th *theme) on(s style) string {
-	if th == nil {
-		return ""
-	}
-	return th[s].on
-}
-
-// off returns the sequence that ends a style.
-func (th *theme) off(s style) string {
-	if th == nil {
-		return ""
-	}
-	return th[s].off
 }
 
 // signs are the drawn characters beside text.
@@ -163,9 +147,6 @@ func (t *text) to(s style) {
 
 // append appends the text with its styles.
 func (t *text) append(dst []byte, th *theme) []byte {
-	if th == nil {
-		return append(dst, t.b...)
-	}
 	from := 0
 	for _, r := range t.runs {
 		dst = th.append(dst, t.b[from:r.end], r.s)
@@ -179,16 +160,12 @@ func (th *theme) append(dst, b []byte, s style) []byte {
 	if len(b) == 0 {
 		return dst
 	}
-	dst = append(dst, th.on(s)...)
-	dst = append(dst, b...)
-	return append(dst, th.off(s)...)
+	dst = append(append(dst, th[s].on...), b...)
+	return append(dst, th[s].off...)
 }
 
 // spaces are as many as columns usually need.
 const spaces = "                                                                                                "
-
-// pad adds n spaces.
-func (t *text) pad(n int) { t.b = pad(t.b, n) }
 
 // pad appends n spaces.
 func pad(dst []byte, n int) []byte {

@@ -162,7 +162,7 @@ func (s *Sink) Record(r *dissect.Record) error {
 // line appends the line of r.
 func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	var base, name style
-	if s.theme != nil {
+	if s.opts.Color {
 		base, name = styles(r)
 	}
 	s.head.reset(base)
@@ -178,7 +178,7 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	s.marks(r)
 
 	if len(s.body.b)+len(s.tail.b) > 0 {
-		s.head.pad(max(space, 1))
+		s.head.b = pad(s.head.b, max(space, 1))
 	}
 	if len(s.body.b) > 0 && len(s.tail.b) > 0 {
 		s.body.b = append(s.body.b, ' ', ' ')
@@ -186,7 +186,7 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 	if s.opts.Width > 0 {
 		s.fit()
 	}
-	if s.theme == nil {
+	if !s.opts.Color {
 		dst = append(append(append(dst, s.head.b...), s.body.b...), s.tail.b...)
 	} else {
 		dst = s.head.append(dst, s.theme)
@@ -197,15 +197,12 @@ func (s *Sink) line(dst []byte, r *dissect.Record) []byte {
 }
 
 // AppendSummary appends the name of the message, its most important fields and
-// its faults, without colours.
+// its faults, for a sink without colours.
 func (s *Sink) AppendSummary(dst []byte, r *dissect.Record) []byte {
-	theme := s.theme
-	s.theme = nil
 	s.body.reset(normal)
 	s.tail.reset(normal)
 	s.contents(r)
 	s.marks(r)
-	s.theme = theme
 	dst = AppendName(dst, r)
 	for _, part := range [][]byte{s.body.b, s.tail.b} {
 		if len(part) > 0 {

@@ -80,13 +80,13 @@ func (s *Sink) remarks(dst []byte, r *dissect.Record) []byte {
 		}
 		dst = s.remark(dst, look, "error  ")
 		dst = appendReason(dst, r.Err, false)
-		dst = append(append(dst, s.theme.off(look)...), '\n')
+		dst = append(append(dst, s.theme[look].off...), '\n')
 	}
 	for _, n := range r.Notes {
 		dst = s.remark(dst, yellow, "note   ")
 		dst = report.AppendEscaped(dst, n.Code)
 		dst = report.AppendEscaped(append(dst, ": "...), n.Text)
-		dst = append(append(dst, s.theme.off(yellow)...), '\n')
+		dst = append(append(dst, s.theme[yellow].off...), '\n')
 	}
 	return dst
 }
@@ -120,7 +120,7 @@ func (s *Sink) gather(r *dissect.Record) *tree {
 // remark begins a line in a style.
 func (s *Sink) remark(dst []byte, look style, what string) []byte {
 	dst = append(dst, indent...)
-	dst = append(dst, s.theme.on(look)...)
+	dst = append(dst, s.theme[look].on...)
 	return append(dst, what...)
 }
 
@@ -252,7 +252,7 @@ func (t *tree) append(dst []byte) []byte {
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		dst = append(append(dst, indent...), theme.on(faint)...)
+		dst = append(append(dst, indent...), theme[faint].on...)
 		from := len(dst)
 		dst = w.fit(AppendPlace(dst, r.off, r.end), from, places+2, more, false)
 		from = len(dst)
@@ -260,7 +260,7 @@ func (t *tree) append(dst []byte) []byte {
 			dst = t.sink.values.AppendBytes(dst, t.data[r.off:r.end], treeBytes)
 		}
 		dst = w.fit(dst, from, bytes, more, false)
-		dst = append(append(dst, theme.off(faint)...), theme.on(r.style)...)
+		dst = append(append(dst, theme[faint].off...), theme[r.style].on...)
 		dst = append(pad(dst, 2+2*r.depth), r.name...)
 		if r.to > r.from || r.list {
 			dst = pad(dst, names-2*r.depth-len(r.name)+2)
@@ -269,7 +269,7 @@ func (t *tree) append(dst []byte) []byte {
 		if r.list {
 			dst = appendCount(dst, r.n, "element")
 		}
-		dst = append(append(dst, theme.off(r.style)...), '\n')
+		dst = append(append(dst, theme[r.style].off...), '\n')
 	}
 	return dst
 }

@@ -8,9 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
-
-	"github.com/bcdissect/bcdissect/decode/wire"
-	"github.com/bcdissect/bcdissect/report"
 )
 
 // widths measures how many columns of a terminal text takes. Looking up a
@@ -90,15 +87,6 @@ func (w *widths) cut(b []byte, width int, more string) (n int, cut bool) {
 		i += size
 	}
 	return len(b), false
-}
-
-// brief returns text from the network, escaped and cut to a width.
-func (w *widths) brief(s wire.Untrusted, width int, more string) string {
-	b := report.AppendEscaped(nil, s)
-	if k, cut := w.cut(b, width, more); cut {
-		b = append(b[:k], more...)
-	}
-	return string(b)
 }
 
 // fit pads or cuts dst[from:] to a column of the given width. Long text loses
