@@ -64,20 +64,15 @@ func AppendJSON(dst, s []byte) []byte {
 
 // quote puts dst[from:] in quotes, and doubles the quotes in it.
 func quote(dst []byte, from int, mark byte) []byte {
-	i := len(dst)
-	for range bytes.Count(dst[from:], []byte{mark}) + 2 {
-		dst = append(dst, mark)
-	}
-	at := len(dst) - 2 // before the last quote
-	for i--; i >= from; i-- {
-		dst[at] = dst[i]
-		if at--; dst[i] == mark {
-			dst[at] = mark
-			at--
+	n := len(dst)
+	dst = append(dst, mark)
+	for _, c := range dst[from:n] {
+		if c == mark {
+			dst = append(dst, mark)
 		}
+		dst = append(dst, c)
 	}
-	dst[at] = mark
-	return dst
+	return append(dst[:from], append(dst[n:], mark)...)
 }
 
 // needsQuotes reports whether a reader would take the text for something else.
