@@ -189,13 +189,17 @@ type updates struct {
 }
 
 // joinSteps are the steps of a join, with the known time from the one before.
-var joinSteps = [...]struct{ name, known string }{
-	{"accept after connect", "about 2 ms, with the first request"},
-	{"first checksum request after accept", "the same datagram"},
-	{"settings after the first request", "66 ms and 1,300 ms were seen"},
-	{"client ready after settings", "27 to 75 ms"},
-	{"mission after client ready", "about 2 ms"},
-	{"own ship after mission", "-"},
+var joinSteps = [...]struct {
+	name, known string
+	from        dissect.Dir
+	op          decode.Opcode // of the message; the first step is a connect
+}{
+	{"accept after connect", "about 2 ms, with the first request", dissect.FromHost, 0},
+	{"first checksum request after accept", "the same datagram", dissect.FromHost, msg.OpChecksumRequest},
+	{"settings after the first request", "66 ms and 1,300 ms were seen", dissect.FromHost, msg.OpSettings},
+	{"client ready after settings", "27 to 75 ms", dissect.ToHost, msg.OpClientReady},
+	{"mission after client ready", "about 2 ms", dissect.FromHost, msg.OpMissionInit},
+	{"own ship after mission", "-", dissect.ToHost, msg.OpObjectCreateTeam},
 }
 
 type join struct {
@@ -400,24 +404,11 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	if j == nil || j.step >= len(joinSteps) {
 		return
 	}
-	reached := false
-	fromHost := r.Dir == dissect.FromHost
-	switch j.step {
-	case 0:
-		reached = fromHost && r.Transport.Type == transport.Connect
-	case 1:
-		m, ok := r.Message.(*msg.ChecksumRequest)
-		reached = fromHost && ok && m.Round == 0
-	case 2:
-		reached = fromHost && game && op == msg.OpSettings
-	case 3:
-		reached = !fromHost && game && op == msg.OpClientReady
-	case 4:
-		reached = fromHost && game && op == msg.OpMissionInit
-	case 5:
-		reached = !fromHost && game && op == msg.OpObjectCreateTeam
-	}
-	if !reached {
+	s := &joinSteps[j.step]
+	request, requested := r.Message.(*msg.ChecksumRequest)
+	switch {
+	case r.Dir != s.from, j.step > 0 && !(game && op == s.op), j.step == 0 && r.Transport.Type != transport.Connect,
+		s.op == msg.OpChecksumRequest && (!requested || request.Round != 0):
 		return
 	}
 	if r.Late { // it may be a repetition without its original
