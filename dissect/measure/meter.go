@@ -152,9 +152,8 @@ type Meter struct {
 	givenUp GivenUp
 	now     int64 // nanoseconds; time of the last datagram or of Advance
 
-	current        *link // of the last datagram
-	seen           bool
-	datagram, part int // frame number of the last record's datagram, and which part of it that was
+	current   *link // of the last datagram
+	datagrams Datagrams
 }
 
 // pair identifies a conversation.
@@ -200,8 +199,8 @@ func (m *Meter) Record(r *dissect.Record) error {
 		return nil
 	}
 	id, updates := updated(r)
-	if m.LinksOnly && updates && !r.Transport.Reliable && m.current != nil && m.continues(r) {
-		m.part = r.Part
+	if m.LinksOnly && updates && !r.Transport.Reliable && m.current != nil && m.datagrams.continues(r) {
+		m.datagrams.part = r.Part
 		m.current.Messages++
 		m.current.lap.updates++
 		return nil
@@ -220,7 +219,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 	}
 	l := &c.links[side(r.Dir)]
 	m.current = l
-	if m.begins(r) {
+	if m.datagrams.Begins(r) {
 		if c.number, c.index = r.Conversation, -1; r.Player != nil {
 			c.index = r.Player.Index
 		}
@@ -256,7 +255,7 @@ func (m *Meter) Record(r *dissect.Record) error {
 // double counts a datagram that the network or the capture doubled. Nothing else
 // is measured on it: it is not the sender's.
 func (m *Meter) double(r *dissect.Record) {
-	if r.Dir == dissect.DirUnknown || !m.begins(r) {
+	if r.Dir == dissect.DirUnknown || !m.datagrams.Begins(r) {
 		return
 	}
 	if l := &m.conversation(r).links[side(r.Dir)]; l.Datagrams > 0 {
@@ -398,17 +397,23 @@ func (m *Meter) restart(c *conversation) {
 	}
 }
 
-// begins reports whether r is the first record of its datagram that comes here.
-// Frame numbers alone do not tell where one capture ends and the next begins.
-func (m *Meter) begins(r *dissect.Record) bool {
-	again := m.continues(r)
-	m.seen, m.datagram, m.part = true, r.Datagram.Number, r.Part
+// Datagrams tells where datagrams begin among the records that a sink gets. Frame
+// numbers alone do not tell where one capture ends and the next begins.
+type Datagrams struct {
+	seen         bool
+	number, part int // of the last record
+}
+
+// Begins reports whether r is the first record of its datagram that comes here.
+func (d *Datagrams) Begins(r *dissect.Record) bool {
+	again := d.continues(r)
+	*d = Datagrams{true, r.Datagram.Number, r.Part}
 	return !again
 }
 
 // continues reports whether r is of the same datagram as the record before.
-func (m *Meter) continues(r *dissect.Record) bool {
-	return m.seen && r.Datagram.Number == m.datagram && r.Part > m.part
+func (d *Datagrams) continues(r *dissect.Record) bool {
+	return d.seen && r.Datagram.Number == d.number && r.Part > d.part
 }
 
 // A moment is a time, if there is one.

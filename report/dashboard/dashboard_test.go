@@ -393,7 +393,7 @@ func TestEvents(t *testing.T) {
 		tp.from(kirk, host, game(&msg.StateUpdate{Object: ship, Flags: msg.DirtyCloak, Cloak: on}))
 		tp.from(host, spock, game(&msg.StateUpdate{Object: ship, Flags: msg.DirtyCloak, Cloak: !on})) // an old one
 	}
-	if p := newModel(d).snap.players; p[0].slot != 1 || p[0].ship == "" || strings.Contains(p[0].ship, "(") {
+	if p := newModel(d).snap.players; p[0].Slot != 1 || p[0].ship == "" || strings.Contains(p[0].ship, "(") {
 		t.Errorf("players %+v", p)
 	}
 	tp.from(host, kirk, game(&msg.HostEvent{Event: event.Event{Class: event.ClassExploding, Code: event.CodeObjectExploding, Dest: ship, FiringPlayer: 3}}))
@@ -427,7 +427,7 @@ func TestEvents(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if p := newModel(d).snap.players; !slices.ContainsFunc(p, func(p player) bool { return p.name == "Kirk" && p.gone && p.deaths == 1 }) {
+	if p := newModel(d).snap.players; !slices.ContainsFunc(p, func(p player) bool { return p.Name == "Kirk" && p.gone() && p.Deaths == 1 }) {
 		t.Errorf("%+v: Kirk has not left", p)
 	}
 }
@@ -449,8 +449,8 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d players and %d more, %d events", len(s.players), s.hidden, len(s.events))
 	}
 	for _, e := range s.events {
-		if len([]rune(e.text)) > maxText+2*maxName {
-			t.Errorf("a text of %d characters", len(e.text))
+		if len([]rune(e.Text)) > maxText+2*maxName {
+			t.Errorf("a text of %d characters", len(e.Text))
 		}
 	}
 }

@@ -7,9 +7,6 @@ type style = canvas.Style
 // The styles.
 const (
 	plain  = canvas.Plain
-	bar    = canvas.Bar
-	title  = canvas.Title
-	active = canvas.Active
 	faint  = canvas.Faint
 	good   = canvas.Good
 	warn   = canvas.Warn

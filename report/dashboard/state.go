@@ -50,8 +50,7 @@ type state struct {
 	wanted bool        // the filter wants the record in work
 	events []happening // oldest first
 
-	seen           bool
-	datagram, part int // frame number of the last record's datagram, and which part of it that was
+	datagrams measure.Datagrams
 }
 
 // kind holds the counts of an opcode or a transport type.
@@ -84,7 +83,7 @@ func (s *state) record(r *dissect.Record) {
 	_ = s.story.Record(r) // nor does this
 }
 
-// A happening is a line of the list of events. Its text is not escaped.
+// A happening is a line of the list of events.
 type happening struct {
 	at time.Time
 	*match.Event
@@ -105,7 +104,7 @@ func (s *state) happened(m *match.Match, e *match.Event) {
 // count counts a record that the filter wants.
 func (s *state) count(r *dissect.Record) {
 	sec := s.last.Unix()
-	if s.begins(r) {
+	if r.Datagram != nil && s.datagrams.Begins(r) {
 		s.packets++
 		s.bytes.add(sec, int64(max(r.Datagram.Full, len(r.Datagram.Payload))))
 	}
@@ -139,21 +138,11 @@ func nameOf(r *dissect.Record) string {
 	return r.Spec.Name
 }
 
-// begins reports whether r is the first record of its datagram that comes here.
-func (s *state) begins(r *dissect.Record) bool {
-	if r.Datagram == nil {
-		return false
-	}
-	again := s.seen && r.Datagram.Number == s.datagram && r.Part > s.part
-	s.seen, s.datagram, s.part = true, r.Datagram.Number, r.Part
-	return !again
-}
-
 func (s *state) setFilter(keep func(*dissect.Record) bool) {
 	s.keep = keep
 	s.packets, s.messages, s.bytes = 0, series{}, series{}
 	s.kinds = [512]*kind{}
-	s.seen = false
+	s.datagrams = measure.Datagrams{}
 }
 
 // pause is how long nothing has to come before time goes on without it.
@@ -194,15 +183,7 @@ type snapshot struct {
 	links   []measure.Link // text is escaped
 	ships   []measure.Ship // as well
 	kinds   []kindRow
-	events  []eventRow
-}
-
-// eventRow is a line of the list of events. Text is escaped.
-type eventRow struct {
-	at    time.Time
-	kind  match.EventKind
-	text  string
-	times int
+	events  []happening // as well
 }
 
 // kindRow is a row of the table of opcodes.
@@ -216,17 +197,15 @@ type kindRow struct {
 
 // player is a row of the table of players. Text is escaped.
 type player struct {
-	host, client netip.AddrPort // client is zero if there is no link
-	name, ship   string
-	id           uint8
-	slot         int // -1 if it is not known
-	kills        int
-	deaths       int
-	score        *int
-	gone         bool
-	linked       bool
-	up, down     measure.Link // from the client and to it
+	match.Player // its Address is zero if there is no link
+
+	host     netip.AddrPort
+	ship     string
+	linked   bool
+	up, down measure.Link // from the client and to it
 }
+
+func (p *player) gone() bool { return p.Left != nil }
 
 func (s *state) snapshot() snapshot {
 	out := snapshot{
@@ -235,7 +214,9 @@ func (s *state) snapshot() snapshot {
 		live: s.live, received: s.received, dropped: s.dropped,
 	}
 	for _, e := range s.events {
-		out.events = append(out.events, eventRow{e.at, e.Kind, canvas.Clean(e.Text, maxText+2*maxName), e.Times})
+		event := *e.Event
+		event.Text = wire.Untrusted(canvas.Clean(e.Text, maxText+2*maxName))
+		out.events = append(out.events, happening{e.at, &event})
 	}
 	if s.pacer != nil {
 		out.speed = s.pacer.Speed()
@@ -258,17 +239,20 @@ func (s *state) snapshot() snapshot {
 	out.links, out.ships = s.meter.Links(), s.meter.Ships()
 	out.players = s.players(out.links)
 	for i := range out.links {
-		out.links[i].Player = wire.Untrusted(canvas.Clean(out.links[i].Player, maxName))
+		out.links[i].Player = cleanName(out.links[i].Player)
 	}
 	for i := range out.ships {
 		s := &out.ships[i]
-		s.Player, s.Name = wire.Untrusted(canvas.Clean(s.Player, maxName)), wire.Untrusted(canvas.Clean(s.Name, maxName))
+		s.Player, s.Name = cleanName(s.Player), cleanName(s.Name)
 	}
 	if n := len(out.players) - maxPlayers; n > 0 {
 		out.players, out.hidden = out.players[:maxPlayers], n
 	}
 	return out
 }
+
+// cleanName returns a name escaped and cut.
+func cleanName(s wire.Untrusted) wire.Untrusted { return wire.Untrusted(canvas.Clean(s, maxName)) }
 
 // players returns everybody who has a link or is known of, those who were heard
 // last first.
@@ -280,9 +264,15 @@ func (s *state) players(links []measure.Link) []player {
 	var out []player
 	for i := range links {
 		l := &links[i]
-		if n := len(out); n == 0 || out[n-1].host != l.Host || out[n-1].client != l.Client {
-			p := player{host: l.Host, client: l.Client, name: canvas.Clean(l.Player, maxName), id: l.Peer, slot: -1, linked: true}
-			p.of(matches)
+		if n := len(out); n == 0 || out[n-1].host != l.Host || out[n-1].Address != l.Client {
+			p := player{Player: match.Player{Address: l.Client, Name: cleanName(l.Player), ID: l.Peer, Slot: -1}, host: l.Host, linked: true}
+			for _, m := range matches {
+				for i := range m.Players {
+					if m.Host == l.Host && m.Players[i].Address == l.Client {
+						p.fill(m, i)
+					}
+				}
+			}
 			out = append(out, p)
 		}
 		p := &out[len(out)-1]
@@ -295,42 +285,23 @@ func (s *state) players(links []measure.Link) []player {
 	for _, m := range matches {
 		for i := range m.Players {
 			if k := &m.Players[i]; !k.Address.IsValid() && k.Name != "" {
-				p := player{host: m.Host, name: canvas.Clean(k.Name, maxName), id: k.ID}
+				p := player{host: m.Host}
 				p.fill(m, i)
 				out = append(out, p)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b player) int {
-		return cmp.Or(first(!a.gone, !b.gone), first(a.linked, b.linked), b.up.Last.Compare(a.up.Last))
+		return cmp.Or(first(!a.gone(), !b.gone()), first(a.linked, b.linked), b.up.Last.Compare(a.up.Last))
 	})
 	return out
 }
 
-// of fills in the matches' facts about the player with the address.
-func (p *player) of(matches []*match.Match) {
-	for _, m := range matches {
-		if m.Host != p.host {
-			continue
-		}
-		for i := range m.Players {
-			if m.Players[i].Address == p.client {
-				p.fill(m, i)
-			}
-		}
-	}
-}
-
 // fill fills in a match's facts about a player.
 func (p *player) fill(m *match.Match, i int) {
-	k := &m.Players[i]
-	p.slot, p.kills, p.deaths, p.score, p.gone = k.Slot, k.Kills, k.Deaths, k.Score, k.Left != nil
-	if k.ID != 0 {
-		p.id = k.ID
-	}
-	if p.name == "" {
-		p.name = canvas.Clean(k.Name, maxName)
-	}
+	id, name := p.ID, p.Name
+	p.Player = m.Players[i]
+	p.ID, p.Name = cmp.Or(p.ID, id), cmp.Or(name, cleanName(p.Name))
 	for l := len(m.Lives) - 1; l >= 0; l-- {
 		if life := &m.Lives[l]; life.Player == i {
 			p.ship = shown(life)

@@ -20,9 +20,9 @@ type order[T any] struct {
 // playerOrders begin with the order by slot: one that is not known, -1, comes last.
 var playerOrders = []order[player]{
 	{"slot", func(a, b *player) int {
-		return cmp.Or(first(!a.gone, !b.gone), first(a.linked, b.linked), cmp.Compare(uint(a.slot), uint(b.slot)), cmp.Compare(a.id, b.id))
+		return cmp.Or(first(!a.gone(), !b.gone()), first(a.linked, b.linked), cmp.Compare(uint(a.Slot), uint(b.Slot)), cmp.Compare(a.ID, b.ID))
 	}},
-	{"name", byName(func(p *player) string { return p.name })},
+	{"name", byName(func(p *player) string { return p.Name.String() })},
 	{"msg/s", most(func(p *player) float64 { return p.up.Rate.Messages })},
 	{"B/s", most(func(p *player) float64 { return p.up.Rate.Bytes })},
 	{"heard", func(a, b *player) int { return b.up.Last.Compare(a.up.Last) }},
@@ -96,18 +96,18 @@ func (l *look) playerColumns() []column[player] {
 	return []column[player]{
 		{"name", 10, false, 9, 24, func(_ *model, p *player) (string, style) {
 			switch {
-			case p.name != "":
-				return p.name, accent
-			case p.client.IsValid():
-				return p.client.String(), plain
+			case p.Name != "":
+				return p.Name.String(), accent
+			case p.Address.IsValid():
+				return p.Address.String(), plain
 			}
 			return "?", plain
 		}},
-		{"slot", 5, true, 6, 0, known(func(p *player) (string, bool) { return strconv.Itoa(p.slot), p.slot >= 0 })},
-		{"id", 3, true, 3, 0, known(func(p *player) (string, bool) { return strconv.Itoa(int(p.id)), p.id != 0 })},
+		{"slot", 5, true, 6, 0, known(func(p *player) (string, bool) { return strconv.Itoa(p.Slot), p.Slot >= 0 })},
+		{"id", 3, true, 3, 0, known(func(p *player) (string, bool) { return strconv.Itoa(int(p.ID)), p.ID != 0 })},
 		{"ship", 11, false, 7, 26, func(m *model, p *player) (string, style) {
 			switch {
-			case p.gone:
+			case p.gone():
 				return "(left)", faint
 			case p.ship == "":
 				return m.look.none, faint
@@ -115,13 +115,13 @@ func (l *look) playerColumns() []column[player] {
 			return p.ship, plain
 		}},
 		{"k/d", 5, true, 7, 0, func(_ *model, p *player) (string, style) {
-			return strconv.Itoa(p.kills) + "/" + strconv.Itoa(p.deaths), plain
+			return strconv.Itoa(p.Kills) + "/" + strconv.Itoa(p.Deaths), plain
 		}},
 		{"score", 6, true, 5, 0, known(func(p *player) (string, bool) {
-			if p.score == nil {
+			if p.Score == nil {
 				return "", false
 			}
-			return strconv.Itoa(*p.score), true
+			return strconv.Itoa(*p.Score), true
 		})},
 		{"msg/s", 6, true, 8, 0, ofLink(func(p *player) string { return rate(p.up.Rate.Messages) })},
 		{"B/s", 6, true, 8, 0, ofLink(func(p *player) string { return quantity(p.up.Rate.Bytes) })},
@@ -134,7 +134,7 @@ func (l *look) playerColumns() []column[player] {
 			age := max(m.snap.now.Sub(p.up.Last), 0)
 			st := plain
 			switch {
-			case p.gone:
+			case p.gone():
 			case age > 30*time.Second:
 				st = bad
 			case age > 5*time.Second:
@@ -153,7 +153,7 @@ func (l *look) playerColumns() []column[player] {
 		{"RTT 95%", 7, true, 2, 0, func(m *model, p *player) (string, style) { return millis(m, p.rtt95()) }},
 		{"packets", 8, true, 2, 0, ofLink(func(p *player) string { return quantity(float64(p.up.Datagrams + p.down.Datagrams)) })},
 		{"silence", 7, true, 1, 0, ofLink(func(p *player) string { return short(p.up.Silence) })},
-		{"address", 21, false, 1, 47, ofLink(func(p *player) string { return p.client.String() })},
+		{"address", 21, false, 1, 47, ofLink(func(p *player) string { return p.Address.String() })},
 	}
 }
 

@@ -179,7 +179,7 @@ func (m *model) pane(p pane, width, height int) []string {
 
 func (m *model) players(width, from, room int) []string {
 	name := "Players " + strconv.Itoa(len(m.snap.players)+m.snap.hidden)
-	return drawTable(m, players, name, m.look.playerColumns(), m.snap.players, playerOrders, func(p *player) bool { return p.gone }, width, from, room)
+	return drawTable(m, players, name, m.look.playerColumns(), m.snap.players, playerOrders, func(p *player) bool { return p.gone() }, width, from, room)
 }
 
 // drawTable returns a pane of columns. The title of the first column is the
@@ -266,10 +266,10 @@ func (m *model) events(width, from, room int) []string {
 	end := len(all) - from
 	for _, e := range all[max(end-room, 0):max(end, 0)] {
 		r := m.Row(width)
-		r.Add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").Add(eventStyles[e.kind], m.Pad(string(e.kind), 7, false)+" ")
-		text := e.text
-		if e.times > 1 {
-			text = fmt.Sprintf("(%s times) %s", quantity(float64(e.times)), text)
+		r.Add(faint, " "+clock(e.at.Sub(m.snap.start))+" ").Add(eventStyles[e.Kind], m.Pad(string(e.Kind), 7, false)+" ")
+		text := e.Text.String()
+		if e.Times > 1 {
+			text = fmt.Sprintf("(%s times) %s", quantity(float64(e.Times)), text)
 		}
 		out = append(out, r.Add(plain, text).String())
 	}
