@@ -256,20 +256,12 @@ func docOf(f *decode.Field) string {
 
 // docOfView returns the meaning of a column that goes with a field.
 func docOfView(v display.View, field string) string {
-	switch v {
-	case display.ValueName:
-		return "name of `" + field + "`"
-	case display.PlayerName:
-		return "name of the player `" + field + "`"
-	case display.Slot:
-		return "player slot of `" + field + "`"
-	case display.ObjectName:
-		return "description of `" + field + "`"
-	case display.Byte:
+	if v == display.Byte {
 		return "the byte, if it is neither 0 nor 1"
-	default:
-		return ""
 	}
+	return map[display.View]string{
+		display.ValueName: "name of", display.PlayerName: "name of the player", display.Slot: "player slot of", display.ObjectName: "description of",
+	}[v] + " `" + field + "`"
 }
 
 // typeOf returns the type of a column with values of a shape.

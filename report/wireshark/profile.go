@@ -1,6 +1,7 @@
 package wireshark
 
 import (
+	_ "embed" // for the preferences
 	"fmt"
 	"io"
 	"strings"
@@ -25,21 +26,9 @@ func Profile() map[string]string {
 }
 
 // preferences are the columns of the profile.
-const preferences = `gui.column.format: 
-	"No.", "%m",
-	"Time", "%t",
-	"Player", "%Cus:bc.player:0:R",
-	"Direction", "%Cus:bc.dir:0:R",
-	"Source", "%us",
-	"Destination", "%ud",
-	"Seq", "%Cus:bc.seq:0:R",
-	"Status", "%Cus:bc.status:0:R",
-	"Length", "%Cus:udp.length:0:R",
-	"Info", "%i"
-nameres.network_name: TRUE
-nameres.use_external_name_resolver: FALSE
-nameres.dns_pkt_addr_resolution: TRUE
-`
+//
+//go:embed preferences
+var preferences string
 
 // A colour is a colour rule: the first that holds for a frame gives it its
 // colours, as 24-bit RGB.
