@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A Decoder reads messages into structs that it reuses for the next message
@@ -72,13 +73,7 @@ func (d *Decoder) Read(s *Spec, payload []byte, sender Dialect, env Env) Result 
 		return Result{Spec: s}
 	}
 	slots := d.layouts(s)
-	first := 0
-	for i := range slots {
-		if slots[i].dialect == sender {
-			first = i
-			break
-		}
-	}
+	first := max(of(slots, sender), 0)
 	r := d.try(s, &slots[first], payload, 1, env)
 	if len(slots) == 1 || r.Exact() && (sender != Undecided || !s.BySender) {
 		return r
@@ -116,12 +111,16 @@ func (d *Decoder) Fast(s *Spec, sender Dialect) FastReader {
 	if !s.Known() {
 		return nil
 	}
-	for _, l := range d.layouts(s) {
-		if l.dialect == sender {
-			return l.fast
-		}
+	slots := d.layouts(s)
+	if i := of(slots, sender); i >= 0 {
+		return slots[i].fast
 	}
 	return nil
+}
+
+// of returns the index of a dialect's layout, -1 if there is none.
+func of(slots []slot, d Dialect) int {
+	return slices.IndexFunc(slots, func(s slot) bool { return s.dialect == d })
 }
 
 // ReadAs decodes payload in the layout of one dialect.
@@ -130,12 +129,7 @@ func (d *Decoder) ReadAs(s *Spec, payload []byte, as Dialect, env Env) Result {
 		return Result{}
 	}
 	slots := d.layouts(s)
-	for i := range slots {
-		if slots[i].dialect == as {
-			return d.try(s, &slots[i], payload, 1, env)
-		}
-	}
-	return d.try(s, &slots[0], payload, 1, env)
+	return d.try(s, &slots[max(of(slots, as), 0)], payload, 1, env)
 }
 
 // ReadAlternatives returns the first alternative of s that accounts for every

@@ -47,8 +47,8 @@ func (e *Error) Error() string {
 // [*Error].
 func Extend(base *decode.Catalog, files ...File) (*decode.Catalog, error) {
 	for _, f := range files {
-		messages, err := f.messages()
-		if err != nil {
+		var messages []layout.Message
+		if err := f.read(func(r *reader, doc *node) { messages = r.messages(doc) }); err != nil {
 			return nil, err
 		}
 		for i := range messages {
@@ -71,18 +71,18 @@ func Extend(base *decode.Catalog, files ...File) (*decode.Catalog, error) {
 	return base, nil
 }
 
-// messages returns the definitions in the file.
-func (f *File) messages() ([]layout.Message, error) {
+// read has take read the file. The error is an [*Error].
+func (f *File) read(take func(r *reader, doc *node)) error {
+	var r reader
 	doc, err := parse(f.Data)
+	if err == nil {
+		take(&r, doc)
+		err = r.err
+	}
 	if err != nil {
-		return nil, &Error{f.Name, err.line, err.reason}
+		return &Error{f.Name, err.line, err.reason}
 	}
-	r := reader{}
-	all := r.messages(doc)
-	if r.err != nil {
-		return nil, &Error{f.Name, r.err.line, r.err.reason}
-	}
-	return all, nil
+	return nil
 }
 
 // A fault is a mistake in the file.

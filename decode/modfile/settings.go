@@ -18,21 +18,18 @@ type Setting struct {
 
 // ReadSettings reads a configuration file. The error is an [*Error].
 func ReadSettings(f File) (*Settings, error) {
-	doc, err := parse(f.Data)
-	if err != nil {
-		return nil, &Error{f.Name, err.line, err.reason}
-	}
-	r := reader{}
-	t := r.open(doc, "the file")
 	var s Settings
-	for i, name := range t.texts("define") {
-		s.Define = append(s.Define, Setting{Line: doc.find("define").value.items[i].line, Values: []string{name}})
-	}
-	s.Filters = r.settings(t, "filters", (*table).one)
-	s.Columns = r.settings(t, "columns", (*table).texts)
-	t.close()
-	if r.err != nil {
-		return nil, &Error{f.Name, r.err.line, r.err.reason}
+	err := f.read(func(r *reader, doc *node) {
+		t := r.open(doc, "the file")
+		for i, name := range t.texts("define") {
+			s.Define = append(s.Define, Setting{Line: doc.find("define").value.items[i].line, Values: []string{name}})
+		}
+		s.Filters = r.settings(t, "filters", (*table).one)
+		s.Columns = r.settings(t, "columns", (*table).texts)
+		t.close()
+	})
+	if err != nil {
+		return nil, err
 	}
 	return &s, nil
 }

@@ -3,6 +3,7 @@ package names
 import (
 	_ "embed"
 	"iter"
+	"maps"
 	"strings"
 )
 
@@ -10,12 +11,7 @@ import (
 type FileHashes struct{}
 
 // Name is FileName.
-func (FileHashes) Name(v uint64) string {
-	if v>>32 != 0 {
-		return ""
-	}
-	return FileName(uint32(v))
-}
+func (FileHashes) Name(v uint64) string { return byHash[v] }
 
 // Values yields the known hashes with their names, in the order of the file
 // check.
@@ -34,19 +30,10 @@ var Files FileHashes
 
 // FileName returns the file or directory name with the given hash, or "" if it
 // is not in the stock game. The game version, "60", is sent as a hash, too.
-func FileName(hash uint32) string { return byHash[hash] }
+func FileName(hash uint32) string { return byHash[uint64(hash)] }
 
 // byHash is read-only.
-var byHash = makeByHash()
-
-func makeByHash() map[uint32]string {
-	list := strings.Fields(fileNames)
-	m := make(map[uint32]string, len(list))
-	for _, name := range list {
-		m[Hash(name)] = name
-	}
-	return m
-}
+var byHash = maps.Collect(Files.Values())
 
 // fileNames are the names that the file check can request, in its order.
 //

@@ -85,32 +85,34 @@ func number(b bool) uint32 {
 	return 0
 }
 
-// get returns the next cell of a message being written. While reading or
-// describing there is none yet.
-func (m *Dynamic) get(c *decode.Codec) uint32 { return m.getAt(c, m.cell) }
-
-func (m *Dynamic) getAt(c *decode.Codec, i int) uint32 {
-	if c.Reading() || i >= len(m.cells) {
-		return 0
+// stored returns a value of a message being written. While reading or describing
+// there is none yet.
+func stored[T any](c *decode.Codec, list []T, i int) (v T) {
+	if c.Reading() || i >= len(list) {
+		return v
 	}
-	return m.cells[i]
+	return list[i]
 }
 
-// put stores the next cell of a message being read. When the message is shown,
+// store stores the next value of a message being read. When the message is shown,
 // it reads the same value again.
-func (m *Dynamic) put(c *decode.Codec, v uint32) {
+func store[T any](c *decode.Codec, list *[]T, next *int, v T) {
 	if c.Failed() {
 		return
 	}
-	if c.Reading() {
-		if m.cell < len(m.cells) {
-			m.cells[m.cell] = v
-		} else {
-			m.cells = append(m.cells, v)
-		}
+	switch {
+	case !c.Reading():
+	case *next < len(*list):
+		(*list)[*next] = v
+	default:
+		*list = append(*list, v)
 	}
-	m.cell++
+	*next++
 }
+
+func (m *Dynamic) get(c *decode.Codec) uint32          { return stored(c, m.cells, m.cell) }
+func (m *Dynamic) getAt(c *decode.Codec, i int) uint32 { return stored(c, m.cells, i) }
+func (m *Dynamic) put(c *decode.Codec, v uint32)       { store(c, &m.cells, &m.cell, v) }
 
 // keep is put for a field of one cell that conditions may use.
 func (m *Dynamic) keep(c *decode.Codec, f *field, v uint32) {
@@ -118,27 +120,6 @@ func (m *Dynamic) keep(c *decode.Codec, f *field, v uint32) {
 	if f.reg > 0 && !c.Failed() {
 		m.registers[f.reg] = register{v, true}
 	}
-}
-
-func (m *Dynamic) getText(c *decode.Codec) []byte {
-	if c.Reading() || m.text >= len(m.texts) {
-		return nil
-	}
-	return m.texts[m.text]
-}
-
-func (m *Dynamic) putText(c *decode.Codec, b []byte) {
-	if c.Failed() {
-		return
-	}
-	if c.Reading() {
-		if m.text < len(m.texts) {
-			m.texts[m.text] = b
-		} else {
-			m.texts = append(m.texts, b)
-		}
-	}
-	m.text++
 }
 
 // value runs a field through the codec.
@@ -237,9 +218,9 @@ func (m *Dynamic) putFloats(c *decode.Codec, v []wire.F32) {
 
 // string moves text or bytes.
 func (m *Dynamic) string(c *decode.Codec, f *field) {
-	b := m.getText(c)
+	b := stored(c, m.texts, m.text)
 	c.Private(decode.FreeText, func() { f.text(c, &b) })
-	m.putText(c, b)
+	store(c, &m.texts, &m.text, b)
 }
 
 // text moves a text or bytes.
