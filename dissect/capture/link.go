@@ -119,15 +119,9 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 		}
 		return d.network(h.EthernetType, h.Payload)
 	case linkSLL:
-		if len(b) < 16 {
-			return d.short()
-		}
-		return d.network(layers.EthernetType(be16(b[14:])), b[16:])
+		return d.typed(b, 14, 16)
 	case linkSLL2:
-		if len(b) < sll2Header {
-			return d.short()
-		}
-		return d.network(layers.EthernetType(be16(b)), b[sll2Header:])
+		return d.typed(b, 0, sll2Header)
 	case linkRaw, linkIPv4, linkIPv6, linkRawBSD, linkRawOpen:
 		return d.raw(b)
 	case linkNull, linkLoop:
@@ -136,10 +130,7 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 		return d.ppp(b)
 	case linkPPPHDLC:
 		if len(b) > 0 && (b[0] == cisco || b[0] == ciscoAll) {
-			if len(b) < 4 {
-				return d.short()
-			}
-			return d.network(layers.EthernetType(be16(b[2:])), b[4:])
+			return d.typed(b, 2, 4)
 		}
 		return d.ppp(b)
 	case linkPPPoE:
@@ -147,6 +138,14 @@ func (d *decoder) frame(link uint16, b []byte) outcome {
 	}
 	d.tally.sawLink(link)
 	return unknownLink
+}
+
+// typed strips a header of a size, with the Ethernet type at an offset.
+func (d *decoder) typed(b []byte, at, size int) outcome {
+	if len(b) < size {
+		return d.short()
+	}
+	return d.network(layers.EthernetType(be16(b[at:])), b[size:])
 }
 
 // knownLink reports whether frame supports the link type.

@@ -124,7 +124,8 @@ func (a *atom) value(f *Filter, v *decode.Field) {
 		}
 	case decode.TypeIPv4:
 		if a.addresses != nil {
-			a.tell(f, a.addresses.has(ipv4(v.Bytes), 0))
+			ip, _ := netip.AddrFromSlice(v.Bytes)
+			a.tell(f, a.addresses.has(ip, 0))
 		}
 	case decode.TypeBytes:
 		if a.bytes != nil {
@@ -163,12 +164,6 @@ func (a *atom) length(f *Filter, v *decode.Field) {
 func (f *Filter) plain(v *decode.Field) []byte {
 	f.text = v.AppendText(f.text[:0])
 	return f.text
-}
-
-// ipv4 returns four bytes as an address.
-func ipv4(b []byte) netip.Addr {
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }
 
 // A shown describes the fields that the filter needs of a spec's messages.

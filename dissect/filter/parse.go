@@ -381,27 +381,14 @@ func (p *parser) set(t *test) *Error {
 	}
 }
 
-// mirrored returns the comparison with its sides exchanged.
-func mirrored(o op) (m op, ok bool) {
-	switch o {
-	case opEq, opNe, opAllEq, opAnyNe:
-		return o, true
-	case opLt:
-		return opGt, true
-	case opLe:
-		return opGe, true
-	case opGt:
-		return opLt, true
-	case opGe:
-		return opLe, true
-	default:
-		return opNone, false
-	}
+// mirrored has the comparisons with their sides exchanged.
+var mirrored = map[op]op{
+	opEq: opEq, opNe: opNe, opAllEq: opAllEq, opAnyNe: opAnyNe, opLt: opGt, opLe: opGe, opGt: opLt, opGe: opLe,
 }
 
 // reversed parses a comparison with its value on the left.
 func (p *parser) reversed(v token) (*expr, *Error) {
-	o, known := mirrored(p.peekOp())
+	o, known := mirrored[p.peekOp()]
 	if !known {
 		return nil, p.errorf(v, "expected a field, not a value")
 	}

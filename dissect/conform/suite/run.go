@@ -119,17 +119,9 @@ func (r *runner) await(p *awaited, usual time.Duration, enough func() bool) (cam
 // Run tries the cases on the host of a driver. The error wraps ErrNoHost if
 // there is none.
 func Run(d Driver, o Options) (*Report, error) {
-	o.Clients = min(max(o.Clients, 0), relay.MaxPlayers-1)
-	if o.Clients == 0 {
-		o.Clients = 3
-	}
-	o.Clients = max(o.Clients, 2)
-	if o.Timeout <= 0 {
-		o.Timeout = 2 * time.Second
-	}
-	if o.Attempts <= 0 {
-		o.Attempts = 3
-	}
+	o.Clients = min(max(cmp.Or(max(o.Clients, 0), 3), 2), relay.MaxPlayers-1)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 2*time.Second)
+	o.Attempts = cmp.Or(max(o.Attempts, 0), 3)
 	r := &runner{d: d, o: o, seed: o.Seed, begun: d.Now(), takes: map[transport.Type]bool{}, expelled: map[*client]bool{}}
 	rep := &Report{Host: d.Host().String(), Profile: o.Profile, Begun: r.begun, Repeat: o.Repeat, at: d.Host()}
 	if err := r.probe(); err != nil {
