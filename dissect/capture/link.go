@@ -80,7 +80,7 @@ type decoder struct {
 // decode decodes f and reports whether d.datagram holds its datagram.
 func (d *decoder) decode(f *frame) bool {
 	d.datagram.After = d.tally.saw(momentOf(f.Time))
-	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.frames, f.Time, f.digits
+	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.Frames, f.Time, f.digits
 	d.datagram.WireLen = f.Full
 	d.cut, d.pieces = f.Full > len(f.Data), nil
 	o := f.flaw
@@ -102,7 +102,7 @@ func (d *decoder) decode(f *frame) bool {
 		d.datagram.Form = packet.Clear
 	}
 	d.tally.counts[gaveDatagram]++
-	d.tally.anonymous = d.tally.anonymous || f.anonymous
+	d.tally.Anonymous = d.tally.Anonymous || f.anonymous
 	return true
 }
 

@@ -269,7 +269,7 @@ func TestKnownLink(t *testing.T) {
 	for link := range 1 << 16 {
 		var d decoder
 		d.frame(uint16(link), nil)
-		if known := len(d.tally.links) == 0; known != knownLink(uint16(link)) {
+		if known := len(d.tally.Other.Links) == 0; known != knownLink(uint16(link)) {
 			t.Errorf("link type %d: got %v, want %v", link, !known, known)
 		}
 	}

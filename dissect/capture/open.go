@@ -168,7 +168,7 @@ func (f *file) stopped(err error) error {
 	var s *stop
 	if errors.As(err, &s) {
 		s.inFrame = s.inFrame && !f.among // it would have another number
-		return s.sentence(f.name, f.decoder.tally.frames, f.packed)
+		return s.sentence(f.name, f.decoder.tally.Frames, f.packed)
 	}
 	return err
 }

@@ -77,12 +77,8 @@ const (
 
 // A tally counts frames.
 type tally struct {
-	frames      int
+	Stats       // without the times, and the frames without a datagram by reason
 	counts      [outcomes]int
-	links       []LinkCount
-	remarks     []string
-	moreRemarks int
-	anonymous   bool
 	first, last moment
 	before      moment // of the frame before
 }
@@ -116,21 +112,21 @@ const maxRemarks = 16
 
 // remark keeps a remark on a file.
 func (t *tally) remark(name, text string) {
-	if len(t.remarks) == maxRemarks {
-		t.moreRemarks++
+	if len(t.Remarks) == maxRemarks {
+		t.MoreRemarks++
 		return
 	}
-	t.remarks = append(t.remarks, name+": "+text)
+	t.Remarks = append(t.Remarks, name+": "+text)
 }
 
 // saw counts a frame. It returns the time since the frame before.
 func (t *tally) saw(at moment) time.Duration {
-	if t.frames == 0 {
+	if t.Frames == 0 {
 		t.first, t.last, t.before = at, at, at
 	} else if at.after(t.last) {
 		t.last = at
 	}
-	t.frames++
+	t.Frames++
 	after := at.since(t.before)
 	t.before = at
 	return after
@@ -138,14 +134,13 @@ func (t *tally) saw(at moment) time.Duration {
 
 // sawLink counts a frame of an unknown link type.
 func (t *tally) sawLink(link uint16) {
-	for i := range t.links {
-		if t.links[i].Type == int(link) {
-			t.links[i].Frames++
-			return
-		}
-	}
-	if len(t.links) < maxLinks {
-		t.links = append(t.links, LinkCount{Type: int(link), Frames: 1})
+	links := &t.Other.Links
+	i := slices.IndexFunc(*links, func(l LinkCount) bool { return l.Type == int(link) })
+	switch {
+	case i >= 0:
+		(*links)[i].Frames++
+	case len(*links) < maxLinks:
+		*links = append(*links, LinkCount{Type: int(link), Frames: 1})
 	}
 }
 
@@ -158,31 +153,25 @@ func (d *decoder) stats(p *progress) Stats {
 }
 
 func (t *tally) stats() Stats {
-	var first, last time.Time
-	if t.frames > 0 {
-		first, last = t.first.time(), t.last.time()
+	s := t.Stats
+	if s.Frames > 0 {
+		s.FirstTime, s.LastTime = t.first.time(), t.last.time()
 	}
-	links := slices.Clone(t.links)
-	slices.SortFunc(links, func(a, b LinkCount) int { return cmp.Compare(a.Type, b.Type) })
-	return Stats{
-		Frames:    t.frames,
-		Datagrams: t.counts[gaveDatagram],
-		FirstTime: first,
-		Anonymous: t.anonymous,
-		Remarks:   slices.Clone(t.remarks), MoreRemarks: t.moreRemarks,
-		LastTime: last,
-		Other: Other{
-			NotIP:       t.counts[notIP],
-			NotUDP:      t.counts[notUDP] + t.counts[isTCP],
-			TCP:         t.counts[isTCP],
-			Fragments:   t.counts[fragment],
-			Cut:         t.counts[cutShort],
-			Malformed:   t.counts[malformed],
-			Oversized:   t.counts[oversized],
-			Unsent:      t.counts[unsent],
-			NoInterface: t.counts[noInterface],
-			UnknownLink: t.counts[unknownLink],
-			Links:       links,
-		},
+	s.Datagrams = t.counts[gaveDatagram]
+	s.Remarks = slices.Clone(s.Remarks)
+	s.Other = Other{
+		NotIP:       t.counts[notIP],
+		NotUDP:      t.counts[notUDP] + t.counts[isTCP],
+		TCP:         t.counts[isTCP],
+		Fragments:   t.counts[fragment],
+		Cut:         t.counts[cutShort],
+		Malformed:   t.counts[malformed],
+		Oversized:   t.counts[oversized],
+		Unsent:      t.counts[unsent],
+		NoInterface: t.counts[noInterface],
+		UnknownLink: t.counts[unknownLink],
+		Links:       slices.Clone(s.Other.Links),
 	}
+	slices.SortFunc(s.Other.Links, func(a, b LinkCount) int { return cmp.Compare(a.Type, b.Type) })
+	return s
 }

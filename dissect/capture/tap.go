@@ -62,7 +62,7 @@ type tapper struct{ Tap } // may be nil
 // show gives the current frame of a decoder to the tap.
 func (p *tapper) show(n *frame, from *decoder, hasDatagram bool) {
 	t := &n.Frame
-	t.Number, t.Lacking, t.Datagram, t.Payload, t.Pieces = from.tally.frames, n.flaw == oversized || n.flaw == noInterface, nil, -1, nil
+	t.Number, t.Lacking, t.Datagram, t.Payload, t.Pieces = from.tally.Frames, n.flaw == oversized || n.flaw == noInterface, nil, -1, nil
 	if n.logged != nil {
 		t.Stamp, t.Timed = milliseconds(n.logged.Time), true
 		t.Link = linkRaw

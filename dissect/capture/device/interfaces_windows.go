@@ -37,14 +37,14 @@ func candidates() ([]Interface, error) {
 func permitted() error { return nil }
 
 // devices lists Npcap's interfaces, with details from known.
-func (l *library) devices(known []Interface) ([]Interface, error) {
+func (l library) devices(known []Interface) ([]Interface, error) {
 	var first *pcapIf
 	why := new([pcapErrBufferLength]byte)
-	r, _, _ := l.findAllDevs.Call(uintptr(unsafe.Pointer(&first)), uintptr(unsafe.Pointer(why)))
+	r, _, _ := l["findalldevs"].Call(uintptr(unsafe.Pointer(&first)), uintptr(unsafe.Pointer(why)))
 	if int32(r) != 0 {
 		return nil, fmt.Errorf("%w: Npcap: %w", ErrUnavailable, text(&why[0]))
 	}
-	defer func() { _, _, _ = l.freeAllDevs.Call(uintptr(unsafe.Pointer(first))) }() // returns nothing
+	defer func() { _, _, _ = l["freealldevs"].Call(uintptr(unsafe.Pointer(first))) }() // returns nothing
 	var all []Interface
 	for d := first; d != nil; d = d.next {
 		handle := windows.BytePtrToString(d.name)

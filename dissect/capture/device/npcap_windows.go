@@ -13,15 +13,16 @@ import (
 // unexpected library does not break the rest of the program. gopacket/pcap
 // loads it in init, and panics.
 
-// A library is the part of wpcap.dll used here.
-type library struct {
-	findAllDevs, freeAllDevs,
-	create, setSnapLen, setPromisc, setTimeout, setImmediate, setBufferSize, activate,
-	dataLink, setFilter, nextEx, stats, getErr, statusToStr, closeHandle *windows.Proc
+// A library has the functions of wpcap.dll used here, by their names without pcap_.
+type library map[string]*windows.Proc
+
+var functions = []string{
+	"findalldevs", "freealldevs", "create", "set_snaplen", "set_promisc", "set_timeout", "set_immediate_mode", "set_buffer_size",
+	"activate", "datalink", "setfilter", "next_ex", "stats", "geterr", "statustostr", "close",
 }
 
 // npcap loads the library. Windows keeps it loaded.
-func npcap() (*library, error) {
+func npcap() (library, error) {
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
 		return nil, err
@@ -39,30 +40,10 @@ func npcap() (*library, error) {
 	if dll == nil {
 		return nil, npcapMissingError{fmt.Errorf("%w: Npcap is not installed; get it from https://npcap.com", ErrUnavailable)}
 	}
-	l := new(library)
-	for _, f := range []struct {
-		proc **windows.Proc
-		name string
-	}{
-		{&l.findAllDevs, "pcap_findalldevs"},
-		{&l.freeAllDevs, "pcap_freealldevs"},
-		{&l.create, "pcap_create"},
-		{&l.setSnapLen, "pcap_set_snaplen"},
-		{&l.setPromisc, "pcap_set_promisc"},
-		{&l.setTimeout, "pcap_set_timeout"},
-		{&l.setImmediate, "pcap_set_immediate_mode"},
-		{&l.setBufferSize, "pcap_set_buffer_size"},
-		{&l.activate, "pcap_activate"},
-		{&l.dataLink, "pcap_datalink"},
-		{&l.setFilter, "pcap_setfilter"},
-		{&l.nextEx, "pcap_next_ex"},
-		{&l.stats, "pcap_stats"},
-		{&l.getErr, "pcap_geterr"},
-		{&l.statusToStr, "pcap_statustostr"},
-		{&l.closeHandle, "pcap_close"},
-	} {
-		if *f.proc, err = dll.FindProc(f.name); err != nil {
-			return nil, npcapMissingError{fmt.Errorf("%w: %s is too old, it lacks %s; get Npcap from https://npcap.com", ErrUnavailable, dll.Name, f.name)}
+	l := library{}
+	for _, name := range functions {
+		if l[name], err = dll.FindProc("pcap_" + name); err != nil {
+			return nil, npcapMissingError{fmt.Errorf("%w: %s is too old, it lacks pcap_%s; get Npcap from https://npcap.com", ErrUnavailable, dll.Name, name)}
 		}
 	}
 	return l, nil
@@ -119,7 +100,7 @@ const defaultBuffer = 16 << 20
 
 // An adapter is an interface of Npcap.
 type adapter struct {
-	lib    *library
+	lib    library
 	name   string
 	device string  // Npcap's name
 	handle uintptr // a pcap_t
@@ -137,7 +118,7 @@ func (a *adapter) open(o *Options) (err error) {
 		return ErrNoInterface
 	}
 	why := new([pcapErrBufferLength]byte)
-	a.handle, _, _ = a.lib.create.Call(uintptr(unsafe.Pointer(device)), uintptr(unsafe.Pointer(why)))
+	a.handle, _, _ = a.lib["create"].Call(uintptr(unsafe.Pointer(device)), uintptr(unsafe.Pointer(why)))
 	if a.handle == 0 {
 		return text(&why[0])
 	}
@@ -145,21 +126,18 @@ func (a *adapter) open(o *Options) (err error) {
 	if o.Promiscuous {
 		promiscuous = 1
 	}
-	for _, set := range []struct {
-		proc  *windows.Proc
-		value uintptr
-	}{
-		{a.lib.setSnapLen, uintptr(o.SnapLen)},
-		{a.lib.setPromisc, promiscuous},
-		{a.lib.setTimeout, uintptr(wait.Milliseconds())},
-		{a.lib.setImmediate, 1},
-		{a.lib.setBufferSize, uintptr(o.Buffer)},
+	for name, value := range map[string]uintptr{
+		"set_snaplen":        uintptr(o.SnapLen),
+		"set_promisc":        promiscuous,
+		"set_timeout":        uintptr(wait.Milliseconds()),
+		"set_immediate_mode": 1,
+		"set_buffer_size":    uintptr(o.Buffer),
 	} {
 		// These fail only on an active handle, and it is not active yet.
-		_, _, _ = set.proc.Call(a.handle, set.value)
+		_, _, _ = a.lib[name].Call(a.handle, value)
 	}
 	// Positive values are warnings.
-	switch r, _, _ := a.lib.activate.Call(a.handle); int32(r) {
+	switch r, _, _ := a.lib["activate"].Call(a.handle); int32(r) {
 	case pcapErrNoDevice:
 		return ErrNoInterface
 	case pcapErrPermission:
@@ -173,7 +151,7 @@ func (a *adapter) open(o *Options) (err error) {
 			return a.problem(int32(r))
 		}
 	}
-	kind, _, _ := a.lib.dataLink.Call(a.handle)
+	kind, _, _ := a.lib["datalink"].Call(a.handle)
 	if int32(kind) < 0 {
 		return a.problem(int32(kind))
 	}
@@ -193,12 +171,12 @@ func linkOf(kind uint32) uint16 {
 
 // problem returns Npcap's error for a status.
 func (a *adapter) problem(status int32) error {
-	if r, _, _ := a.lib.getErr.Call(a.handle); r != 0 {
+	if r, _, _ := a.lib["geterr"].Call(a.handle); r != 0 {
 		if err := text(*(**byte)(unsafe.Pointer(&r))); err.Error() != "" {
 			return err
 		}
 	}
-	r, _, _ := a.lib.statusToStr.Call(uintptr(status))
+	r, _, _ := a.lib["statustostr"].Call(uintptr(status))
 	return text(*(**byte)(unsafe.Pointer(&r)))
 }
 
@@ -217,7 +195,7 @@ func (a *adapter) digits() int8 { return 6 }
 // it.
 func (a *adapter) attach(program []bpf.RawInstruction) bool {
 	p := pcapProgram{size: uint32(len(program)), code: &program[0]}
-	r, _, _ := a.lib.setFilter.Call(a.handle, uintptr(unsafe.Pointer(&p)))
+	r, _, _ := a.lib["setfilter"].Call(a.handle, uintptr(unsafe.Pointer(&p)))
 	return int32(r) == 0
 }
 
@@ -226,7 +204,7 @@ func (a *adapter) start() error { return nil }
 func (a *adapter) read(p *packet) (bool, error) {
 	var h *pcapHeader
 	var data *byte
-	r, _, _ := a.lib.nextEx.Call(a.handle, uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&data)))
+	r, _, _ := a.lib["next_ex"].Call(a.handle, uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&data)))
 	switch int32(r) {
 	case 1:
 		p.time = unixTime(int64(uint32(h.sec)), int64(h.micro)*1000)
@@ -241,7 +219,7 @@ func (a *adapter) read(p *packet) (bool, error) {
 
 func (a *adapter) counters() (Counters, error) {
 	var s pcapStats
-	if r, _, _ := a.lib.stats.Call(a.handle, uintptr(unsafe.Pointer(&s))); int32(r) < 0 {
+	if r, _, _ := a.lib["stats"].Call(a.handle, uintptr(unsafe.Pointer(&s))); int32(r) < 0 {
 		return Counters{}, fmt.Errorf("%s: %w", a.name, a.problem(int32(r)))
 	}
 	return Counters{Received: uint64(s.received), Dropped: uint64(s.dropped) + uint64(s.ifDropped)}, nil
@@ -249,7 +227,7 @@ func (a *adapter) counters() (Counters, error) {
 
 func (a *adapter) close() error {
 	if a.handle != 0 {
-		_, _, _ = a.lib.closeHandle.Call(a.handle) // returns nothing
+		_, _, _ = a.lib["close"].Call(a.handle) // returns nothing
 		a.handle = 0
 	}
 	return nil
