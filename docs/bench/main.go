@@ -104,10 +104,7 @@ func (b *bench) run(wanted []string) error {
 		}
 	}
 	for _, m := range b.missed {
-		fmt.Fprintf(b.out, "\nmissed: %s", m)
-	}
-	if len(b.missed) > 0 {
-		fmt.Fprintf(b.out, "\n")
+		fmt.Fprintf(b.out, "missed: %s\n", m)
 	}
 	return nil
 }
@@ -193,11 +190,9 @@ func (b *bench) program() string { return filepath.Join(b.dir, "bcdissect") }
 // errSkipped means that something cannot be measured here.
 var errSkipped = errors.New("skipped")
 
-func need(tools ...string) error {
-	for _, t := range tools {
-		if _, err := exec.LookPath(t); err != nil {
-			return fmt.Errorf("%w: %s is not installed", errSkipped, t)
-		}
+func need(tool string) error {
+	if _, err := exec.LookPath(tool); err != nil {
+		return fmt.Errorf("%w: %s is not installed", errSkipped, tool)
 	}
 	return nil
 }
@@ -412,19 +407,11 @@ func (b *bench) tshark() error {
 	if err := b.compare("Against tshark; its start is taken off", stats, json, table, plain, tabled, fields, ek); err != nil {
 		return err
 	}
-	for _, g := range []struct {
-		name         string
-		theirs, ours *subject
-		least        float64
-	}{
-		{"stats against Lua as described", plain, stats, 300},
-		{"stats against Lua by tables", tabled, stats, 100},
-		{"stats against -T fields", fields, stats, 60},
-		{"read -T json against -T ek", ek, json, 80},
-		{"read against Lua by tables", tabled, table, 20},
-	} {
-		b.atLeast(g.name, g.theirs.over(g.ours), g.least)
-	}
+	b.atLeast("stats against Lua as described", plain.over(stats), 300)
+	b.atLeast("stats against Lua by tables", tabled.over(stats), 100)
+	b.atLeast("stats against -T fields", fields.over(stats), 60)
+	b.atLeast("read -T json against -T ek", ek.over(json), 80)
+	b.atLeast("read against Lua by tables", tabled.over(table), 20)
 	return nil
 }
 

@@ -31,18 +31,13 @@ type node struct {
 
 // A graph is a filter as nodes without duplicates.
 type graph struct {
-	nodes          []*node // by id
-	known          map[edges]*node
+	nodes          []*node        // by id
+	known          map[node]*node // without ids
 	accept, reject *node
 }
 
-type edges struct {
-	test    test
-	yes, no *node
-}
-
 func newGraph() *graph {
-	g := &graph{known: make(map[edges]*node)}
+	g := &graph{known: make(map[node]*node)}
 	g.accept, g.reject = g.add(node{}), g.add(node{})
 	return g
 }
@@ -59,11 +54,11 @@ func (g *graph) test(t test, yes, no *node) *node {
 	if yes == no {
 		return yes
 	}
-	e := edges{t, yes, no}
-	n := g.known[e]
+	like := node{test: t, yes: yes, no: no}
+	n := g.known[like]
 	if n == nil {
-		n = g.add(node{test: t, yes: yes, no: no})
-		g.known[e] = n
+		n = g.add(like)
+		g.known[like] = n
 	}
 	return n
 }

@@ -70,13 +70,11 @@ func (v Verdict) String() string {
 // A Grade is the evidence for a rule.
 type Grade string
 
-// The grades.
+// The grades that are not written in cases.txt alone. It also has "scripts" for
+// those of the game, "prose" for documents, and "own rule" for good sense.
 const (
-	OnWire   Grade = "wire"     // bytes of real traffic
-	FromCode Grade = "code"     // the game's executable
-	Scripts  Grade = "scripts"  // the game's scripts
-	Prose    Grade = "prose"    // documents alone
-	NotStock Grade = "own rule" // good sense, not the stock game
+	OnWire   Grade = "wire" // bytes of real traffic
+	FromCode Grade = "code" // the game's executable
 )
 
 // A Case is one rule and the way to try it.
