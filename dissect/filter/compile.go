@@ -761,15 +761,9 @@ func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []n
 	} else if x, ok := parseNumber(text); ok {
 		return []float64{x}, nil, nil
 	}
-	if v.kind == tokWord && of.bool {
-		switch strings.ToLower(text) {
-		case "true":
-			of.asked = true
-			return []float64{1}, nil, nil
-		case "false":
-			of.asked = true
-			return []float64{0}, nil, nil
-		}
+	if i := slices.Index([]string{"false", "true"}, strings.ToLower(text)); v.kind == tokWord && of.bool && i >= 0 {
+		of.asked = true
+		return []float64{float64(i)}, nil, nil
 	}
 	if of.value != nil {
 		x, named := of.value(text)

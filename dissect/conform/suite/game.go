@@ -81,7 +81,7 @@ func gameCases() []Case {
 		{ID: "O-5", players: 2, client: (*T).respawned, run: olderRequested},
 		{ID: "O-6", watch: watchMade},
 		{ID: "D-4", players: 2, client: (*T).respawned, run: nextShip},
-		{ID: "D-8", watch: watchHostEvents},
+		{ID: "D-8", watch: always(told(seeHostEvent))},
 	}
 	for i := range samples {
 		list = append(list, samples[i].toCase())

@@ -24,7 +24,7 @@ func joinCases() []Case {
 		{ID: "J-3", client: (*T).stranger, run: requestWithAccept},
 		{ID: "J-4", client: (*T).connected, run: answersAccepted},
 		{ID: "J-5", run: completion},
-		{ID: "J-6", client: (*T).loaded, run: settings, watch: watchSettings},
+		{ID: "J-6", client: (*T).loaded, run: settings, watch: always(sent(msg.OpSettings, seeSettings))},
 		{ID: "J-7", players: 2, run: lowestSlot},
 		{ID: "J-8", players: 2, client: (*T).loaded, run: quietBeforeReady},
 		{ID: "J-9", players: 2, client: (*T).joined, run: missionInit},

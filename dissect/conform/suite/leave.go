@@ -18,7 +18,7 @@ func leaveCases() []Case {
 	return []Case{
 		{ID: "L-1", players: 2, client: (*T).joined, run: orderlyLeave},
 		{ID: "L-2", players: 2, client: (*T).left, run: nameOfLeaver},
-		{ID: "L-3", players: 2, client: (*T).left, run: no14No17, watch: watchLeaves},
+		{ID: "L-3", players: 2, client: (*T).left, run: no14No17, watch: always(seeLeave)},
 		{ID: "L-4", client: (*T).joined, run: leaveAckRepeated},
 		{ID: "L-5", players: 2, client: (*T).joined, run: slotReused},
 		{ID: "L-6", watch: watchStop},

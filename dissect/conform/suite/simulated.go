@@ -23,9 +23,9 @@ func simulationCases() []Case {
 		{ID: "U-3", watch: watchPace},
 		{ID: "U-4", watch: watchOwnShip},
 		{ID: "U-5", watch: watchStarts},
-		{ID: "U-6", watch: watchBlocks},
+		{ID: "U-6", watch: always(needing(told(seeBlock), dissect.FromHost, dissect.ToHost))},
 		{ID: "U-7", watch: watchFirst},
-		{ID: "U-8", watch: watchHash},
+		{ID: "U-8", watch: always(told(seeHash))},
 		{ID: "U-9", watch: watchPositions},
 		{ID: "U-10", watch: watchDistance},
 		{ID: "U-12", watch: watchBase},
@@ -134,28 +134,24 @@ func watchStarts() watcher {
 	}), dissect.FromHost, dissect.ToHost)
 }
 
-func watchBlocks() watcher {
-	return needing(told(func(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
-		class := sure(r, m)
-		switch {
-		case class == nil || m.Flags&msg.DirtySubsystems == 0:
-			return false, nil
-		case r.Status == dissect.StatusTrailing:
-			return true, breaks("%d bytes after the block of a %s", len(r.Rest), class.Name).known(r.Sender == decode.OpenBC)
-		case r.Status == dissect.StatusMalformed:
-			return true, breaks("the block of a %s: %s", class.Name, faultOf(r.Err)).known(r.Sender == decode.OpenBC)
-		}
-		return r.Status == dissect.StatusOK, nil
-	}), dissect.FromHost, dissect.ToHost)
+func seeBlock(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
+	class := sure(r, m)
+	switch {
+	case class == nil || m.Flags&msg.DirtySubsystems == 0:
+		return false, nil
+	case r.Status == dissect.StatusTrailing:
+		return true, breaks("%d bytes after the block of a %s", len(r.Rest), class.Name).known(r.Sender == decode.OpenBC)
+	case r.Status == dissect.StatusMalformed:
+		return true, breaks("the block of a %s: %s", class.Name, faultOf(r.Err)).known(r.Sender == decode.OpenBC)
+	}
+	return r.Status == dissect.StatusOK, nil
 }
 
-func watchHash() watcher {
-	return told(func(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
-		if m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
-			return false, nil
-		}
-		return true, breaksIf(m.HasHash, "hash %04X", m.Hash).known(r.CopyOf > 0)
-	})
+func seeHash(r *dissect.Record, m *msg.StateUpdate) (bool, *breach) {
+	if m.Flags&msg.DirtyPosition == 0 || r.Status == dissect.StatusMalformed {
+		return false, nil
+	}
+	return true, breaksIf(m.HasHash, "hash %04X", m.Hash).known(r.CopyOf > 0)
 }
 
 // watchBase watches for offsets before the first position. The capture may lack the
@@ -218,11 +214,15 @@ const (
 	resting = 3 * time.Second
 )
 
-// take takes an update. ok says that there are enough for a median.
-func (p *pace) take(at time.Time) (median time.Duration, ok bool) {
-	d := at.Sub(p.last)
+// paceOf takes an update of a ship. ok says that there are enough for a median.
+func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median time.Duration, ok bool) {
+	p := stateOf(by, flight{r.Conversation, m.Object})
+	if r.Time.IsZero() || p == nil {
+		return 0, false
+	}
+	d := r.Time.Sub(p.last)
 	before := p.last
-	p.last = at
+	p.last = r.Time
 	if before.IsZero() || d < 0 || d > resting {
 		return 0, false
 	}
@@ -284,15 +284,6 @@ func watchDistance() watcher {
 		}
 		return true, breaks("updates of ship %08X every %v, of the client's own every %v", uint32(m.Object), d.Round(time.Millisecond), b.Round(time.Millisecond))
 	})
-}
-
-// paceOf takes an update of a ship.
-func paceOf(by map[flight]*pace, r *dissect.Record, m *msg.StateUpdate) (median time.Duration, ok bool) {
-	p := stateOf(by, flight{r.Conversation, m.Object})
-	if r.Time.IsZero() || p == nil {
-		return 0, false
-	}
-	return p.take(r.Time)
 }
 
 // watchRepairs watches events of repairs of ships that are created in the capture.

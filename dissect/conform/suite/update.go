@@ -20,8 +20,8 @@ const explosion = "29ffffff3f1d7a0c95611b57e278"
 
 func updateCases() []Case {
 	return []Case{
-		{ID: "U-1", players: 3, run: noClientUpdates, watch: watchFlags},
-		{ID: "U-2", watch: watchUnreliable},
+		{ID: "U-1", players: 3, run: noClientUpdates, watch: always(sent(msg.OpStateUpdate, seeFlags))},
+		{ID: "U-2", watch: always(sent(msg.OpStateUpdate, seeUnreliable))},
 		{ID: "U-11", watch: watchTime},
 		{ID: "P-1", players: 3, run: updatesPassedOn},
 		{ID: "P-2", players: 3, run: explosionsPassedOn},

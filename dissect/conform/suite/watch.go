@@ -18,6 +18,9 @@ import (
 // reports whether the rule is about it and how it breaks the rule, nil if it does not.
 type watcher func(r *dissect.Record) (about bool, broken *breach)
 
+// always returns a way to make a watcher that remembers nothing.
+func always(w watcher) func() watcher { return func() watcher { return w } }
+
 // told returns a watcher of the host's messages of one type.
 func told[M decode.Message](see func(r *dissect.Record, m M) (about bool, broken *breach)) watcher {
 	return func(r *dissect.Record) (about bool, broken *breach) {
@@ -386,18 +389,16 @@ func watchBeyond255() watcher {
 	}
 }
 
-func watchSizes() watcher {
-	return func(r *dissect.Record) (bool, *breach) {
-		switch {
-		case r.Dir != dissect.FromHost || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted:
-			return false, nil
-		case r.Full > transport.MaxDatagram:
-			return true, breaks("%d bytes", r.Full)
-		case r.Kind == dissect.KindMalformed && !r.Cut:
-			return true, breaks("it does not end with its last message: %v", r.Err)
-		}
-		return r.Part == 0, nil
+func seeSize(r *dissect.Record) (bool, *breach) {
+	switch {
+	case r.Dir != dissect.FromHost || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted:
+		return false, nil
+	case r.Full > transport.MaxDatagram:
+		return true, breaks("%d bytes", r.Full)
+	case r.Kind == dissect.KindMalformed && !r.Cut:
+		return true, breaks("it does not end with its last message: %v", r.Err)
 	}
+	return r.Part == 0, nil
 }
 
 // watchBundling watches the first transmission of 28: it follows the answer to the last
@@ -430,23 +431,19 @@ func watchBundling() watcher {
 	}
 }
 
-func watchPeer() watcher {
-	return func(r *dissect.Record) (bool, *breach) {
-		if r.Dir != dissect.FromHost || r.Kind != dissect.KindMessage {
-			return false, nil
-		}
-		if r.Peer != transport.HostPeer {
-			return true, breaks("it begins with %02X", r.Peer)
-		}
-		return r.Part == 0, nil
+func seePeer(r *dissect.Record) (bool, *breach) {
+	if r.Dir != dissect.FromHost || r.Kind != dissect.KindMessage {
+		return false, nil
 	}
+	if r.Peer != transport.HostPeer {
+		return true, breaks("it begins with %02X", r.Peer)
+	}
+	return r.Part == 0, nil
 }
 
-func watchSettings() watcher {
-	return sent(msg.OpSettings, func(r *dissect.Record) (bool, *breach) {
-		odd := oddSettings(r.Payload)
-		return true, breaksIf(odd != "", "expected %s", odd)
-	})
+func seeSettings(r *dissect.Record) (bool, *breach) {
+	odd := oddSettings(r.Payload)
+	return true, breaksIf(odd != "", "expected %s", odd)
 }
 
 // explodes returns the ship that the host says explodes, 0 for none.
@@ -532,15 +529,13 @@ func watchMade() watcher {
 	}
 }
 
-func watchHostEvents() watcher {
-	return told(func(r *dissect.Record, m *msg.HostEvent) (bool, *breach) {
-		switch m.Code {
-		case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted, event.CodeAddToRepairList, event.CodeObjectExploding:
-			return true, nil
-		default:
-			return true, breaks("code %08X", uint32(m.Code)).known(r.CopyOf > 0)
-		}
-	})
+func seeHostEvent(r *dissect.Record, m *msg.HostEvent) (bool, *breach) {
+	switch m.Code {
+	case event.CodeRepairCompleted, event.CodeRepairCannotBeCompleted, event.CodeAddToRepairList, event.CodeObjectExploding:
+		return true, nil
+	default:
+		return true, breaks("code %08X", uint32(m.Code)).known(r.CopyOf > 0)
+	}
 }
 
 // watchUnborn watches for events of ships that a client has not been told of.
@@ -592,17 +587,13 @@ func watchUnborn() watcher {
 	}, dissect.FromHost)
 }
 
-func watchFlags() watcher {
-	return sent(msg.OpStateUpdate, func(r *dissect.Record) (bool, *breach) {
-		_, flags, _ := msg.UpdateHead(r.Payload)
-		return true, breaksIf(r.Message != nil && flags&msg.DirtyPower != 0, "flags %02X", uint8(flags)).known(r.CopyOf > 0)
-	})
+func seeFlags(r *dissect.Record) (bool, *breach) {
+	_, flags, _ := msg.UpdateHead(r.Payload)
+	return true, breaksIf(r.Message != nil && flags&msg.DirtyPower != 0, "flags %02X", uint8(flags)).known(r.CopyOf > 0)
 }
 
-func watchUnreliable() watcher {
-	return sent(msg.OpStateUpdate, func(r *dissect.Record) (bool, *breach) {
-		return true, breaksIf(r.Transport.Reliable, "1C with number %d", r.Transport.Seq)
-	})
+func seeUnreliable(r *dissect.Record) (bool, *breach) {
+	return true, breaksIf(r.Transport.Reliable, "1C with number %d", r.Transport.Seq)
 }
 
 // watchTime watches the time in updates. A network may swap datagrams that are
@@ -648,20 +639,18 @@ func watchTime() watcher {
 	}, dissect.FromHost)
 }
 
-func watchLeaves() watcher {
-	return func(r *dissect.Record) (bool, *breach) {
-		op, ok := game(r)
-		switch {
-		case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
-			return true, nil
-		case r.CopyOf > 0: // N-14 and N-17 are about these
-		case ok && op == msg.OpDestroyObject:
-			return true, breaks("14").known(true)
-		case ok && op == msg.OpPlayerAnnounce && leaves(r):
-			return true, breaks("17 with code 60005").known(true)
-		}
-		return false, nil
+func seeLeave(r *dissect.Record) (bool, *breach) {
+	op, ok := game(r)
+	switch {
+	case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
+		return true, nil
+	case r.CopyOf > 0: // N-14 and N-17 are about these
+	case ok && op == msg.OpDestroyObject:
+		return true, breaks("14").known(true)
+	case ok && op == msg.OpPlayerAnnounce && leaves(r):
+		return true, breaks("17 with code 60005").known(true)
 	}
+	return false, nil
 }
 
 // leaves reports whether a 17 is about a player who is gone.
