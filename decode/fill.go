@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -194,16 +195,7 @@ func (c *Codec) unknown(f *frame) {
 	if len(spare) == 0 {
 		return
 	}
-	c.unfit(spare[0], "the message has no such field%s; leave it out", names.DidYouMean(spare[0], f.fields()))
-}
-
-// fields returns the keys that the walk asked for.
-func (f *frame) fields() (keys []string) {
-	for k := range f.used {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	c.unfit(spare[0], "the message has no such field%s; leave it out", names.DidYouMean(spare[0], slices.Sorted(maps.Keys(f.used))))
 }
 
 // want returns the value of a field; ok is false if there is none.

@@ -63,11 +63,4 @@ func isPlayer(key string) bool {
 }
 
 // isNumber reports whether a value consists of digits, dots and signs.
-func isNumber(b []byte) bool {
-	for _, c := range b {
-		if (c < '0' || c > '9') && c != '.' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
+func isNumber(b []byte) bool { return len(bytes.Trim(b, "0123456789.-")) == 0 }

@@ -1,6 +1,9 @@
 package modfile
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // Settings are the contents of a configuration file.
 type Settings struct {
@@ -43,7 +46,7 @@ func (r *reader) settings(t *table, key string, values func(*table, string) []st
 	of := r.open(n, key)
 	for i := range n.entries {
 		e := &n.entries[i]
-		if !presetName(e.key) {
+		if !presetName.MatchString(e.key) {
 			r.fail(e.line, "%s: a name has letters, digits, - and _ only", shorten(e.key))
 			return nil
 		}
@@ -60,11 +63,5 @@ func (r *reader) settings(t *table, key string, values func(*table, string) []st
 // one reads a text as the only value.
 func (t *table) one(key string) []string { return []string{t.text(key)} }
 
-func presetName(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
-}
+// presetName matches the names of filters and columns.
+var presetName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

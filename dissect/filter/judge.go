@@ -46,15 +46,11 @@ func (f *Filter) judge(n node, r *dissect.Record) verdict {
 		}
 	case *keyTest:
 		if n.ofKind {
-			return verdictOf(n.eval(f, r))
+			if n.eval(f, r) {
+				return always
+			}
+			return never
 		}
 	}
 	return varies
-}
-
-func verdictOf(is bool) verdict {
-	if is {
-		return always
-	}
-	return never
 }

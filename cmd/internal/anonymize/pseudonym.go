@@ -62,12 +62,7 @@ func (p *pseudonyms) ofIP(b []byte) {
 
 // nobody reports whether an address is nobody's own: all zeros or all ones.
 func nobody(b []byte) bool {
-	for _, c := range b {
-		if c != b[0] || c != 0 && c != 0xff {
-			return false
-		}
-	}
-	return true
+	return bytes.Count(b, []byte{0}) == len(b) || bytes.Count(b, []byte{0xff}) == len(b)
 }
 
 // ofHardware replaces a hardware address in place. Broadcasts and multicasts

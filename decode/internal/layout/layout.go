@@ -11,6 +11,7 @@ package layout
 import (
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,21 +222,14 @@ const (
 	fieldName                // snake_case
 )
 
+var styles = [...]*regexp.Regexp{
+	messageName: regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`),
+	fieldName:   regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*$`),
+}
+
 // checkName rejects names that are unfit for filters and JSON keys.
 func checkName(line int, what, name string, s style) *Error {
-	good := name != ""
-	after := byte('_') // the previous character; a name cannot begin with a digit
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z' && s == messageName:
-		case c >= '0' && c <= '9' && (i > 0 && s == messageName || after != '_'):
-		case c == '_' && i > 0 && (s == messageName || after != '_' && i < len(name)-1):
-		default:
-			good = false
-		}
-		after = c
-	}
+	good := styles[s].MatchString(name)
 	switch {
 	case len(name) > maxName:
 		return fault(line, "the %s name %s is longer than %d bytes", what, strconv.Quote(name[:maxName]+"..."), maxName)

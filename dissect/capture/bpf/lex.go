@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,12 +46,7 @@ const refused = "ah, arp, atalk, broadcast, byte, decnet, dir, direction, esp, e
 	"protochain, rarp, sctp, stp, subtype, type, vlan, vrrp, vxlan, wlan"
 
 func among(list, s string) bool {
-	for k := range strings.SplitSeq(list, ", ") {
-		if s == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(list, ", "), s)
 }
 
 // isName reports whether a word can only be a host or service name.
