@@ -194,7 +194,7 @@ var joinSteps = [...]struct {
 	from        dissect.Dir
 	op          decode.Opcode // of the message; the first step is a connect
 }{
-	{"accept after connect", "about 2 ms, with the first request", dissect.FromHost, 0},
+	{name: "accept after connect", known: "about 2 ms, with the first request", from: dissect.FromHost},
 	{"first checksum request after accept", "the same datagram", dissect.FromHost, msg.OpChecksumRequest},
 	{"settings after the first request", "66 ms and 1,300 ms were seen", dissect.FromHost, msg.OpSettings},
 	{"client ready after settings", "27 to 75 ms", dissect.ToHost, msg.OpClientReady},
