@@ -381,15 +381,16 @@ func (p *parser) set(t *test) *Error {
 	}
 }
 
-// mirrored has the comparisons with their sides exchanged.
-var mirrored = map[op]op{
+// mirrored has the comparisons with their sides exchanged, opNone for those that
+// cannot be.
+var mirrored = [opIn + 1]op{
 	opEq: opEq, opNe: opNe, opAllEq: opAllEq, opAnyNe: opAnyNe, opLt: opGt, opLe: opGe, opGt: opLt, opGe: opLe,
 }
 
 // reversed parses a comparison with its value on the left.
 func (p *parser) reversed(v token) (*expr, *Error) {
-	o, known := mirrored[p.peekOp()]
-	if !known {
+	o := mirrored[p.peekOp()]
+	if o == opNone {
 		return nil, p.errorf(v, "expected a field, not a value")
 	}
 	opTok := p.take()

@@ -40,7 +40,8 @@ var kindNames = [kinds][2]string{
 
 // kindOf has the kinds of private texts.
 var kindOf = map[decode.Privacy]kind{
-	decode.PlayerName: playerName, decode.ChatLine: chatLine, decode.ServerName: serverName, decode.Password: password, decode.FreeText: freeText,
+	decode.PlayerName: playerName, decode.ChatLine: chatLine, decode.ServerName: serverName, decode.Password: password,
+	decode.FreeText: freeText, decode.Public: freeText,
 }
 
 // Limits of the values that are kept for the search.
