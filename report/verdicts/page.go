@@ -3,10 +3,11 @@ package verdicts
 import (
 	"bufio"
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"html"
 	"io"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -17,17 +18,17 @@ import (
 	"github.com/bcdissect/bcdissect/report/table"
 )
 
-//go:embed pages.html.tmpl
-var pagesText string
+//go:embed *.tmpl
+var templates embed.FS
 
-// write writes one of the pages in pages.html.tmpl.
-func write(w io.Writer, page string, data any) error {
+// write executes one of the templates.
+func write(w io.Writer, name string, data any) error {
 	t := template.New("").Funcs(template.FuncMap{
-		"class": class,
-		"text":  func(v any) string { return html.EscapeString(report.Escape(fmt.Sprint(v))) },
+		"class": class, "inc": func(i int) int { return i + 1 }, "tap": tapText, "yaml": strconv.QuoteToGraphic,
+		"text": func(v any) string { return html.EscapeString(report.Escape(fmt.Sprint(v))) },
 	})
 	b := bufio.NewWriter(w)
-	if err := template.Must(t.Parse(pagesText)).ExecuteTemplate(b, page, data); err != nil {
+	if err := template.Must(t.ParseFS(templates, "*.tmpl")).ExecuteTemplate(b, name, data); err != nil {
 		return err
 	}
 	return b.Flush()
