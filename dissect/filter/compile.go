@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -47,16 +48,16 @@ func newCompiler(text string, ix *index) *compiler {
 	return &compiler{text: text, ix: ix, f: &Filter{seen: map[*decode.Spec]*shown{}}, values: map[string]*vocabulary{}}
 }
 
+// compile returns the filter. The functions below panic with the first mistake.
 func (c *compiler) compile() (*Filter, *Error) {
-	e, err := parse(c.text)
-	if err != nil {
-		return nil, err
-	}
-	c.f.game = c.ix.game
-	for i, s := range c.ix.specs {
-		c.f.seen[s] = &shown{id: i}
-	}
-	c.f.root, err = c.node(e)
+	err := catch(func() {
+		e := parse(c.text)
+		c.f.game = c.ix.game
+		for i, s := range c.ix.specs {
+			c.f.seen[s] = &shown{id: i}
+		}
+		c.f.root = c.node(e)
+	})
 	return c.f, err
 }
 
@@ -66,63 +67,51 @@ func (c *compiler) errorf(t token, format string, args ...any) *Error {
 
 // node compiles a part of the expression. It puts cheap parts first, since the
 // order of evaluation does not affect the result.
-func (c *compiler) node(e *expr) (node, *Error) {
+func (c *compiler) node(e *expr) node {
 	if e.join == tokEnd {
 		return c.test(e.test)
 	}
 	var list []node
 	for _, sub := range e.list {
-		n, err := c.node(sub)
-		if err != nil {
-			return nil, err
-		}
+		n := c.node(sub)
 		list = append(list, n)
 	}
 	slices.SortStableFunc(list, func(a, b node) int { return a.cost() - b.cost() })
-	return &joined{e.join, list}, nil
+	return &joined{e.join, list}
 }
 
 // test compiles a comparison or a bare name.
-func (c *compiler) test(t *test) (node, *Error) {
+func (c *compiler) test(t *test) node {
 	w := t.left.word
-	base, element, err := c.index(t)
-	if err != nil {
-		return nil, err
-	}
+	base, element := c.index(t)
 	if k := key.Find(base); k != nil {
-		n, err := c.key(k, element, t)
-		if err != nil {
-			return nil, err
-		}
+		n := c.key(k, element, t)
 		bare := t.op == opNone && t.left.masks == nil
 		n.ofKind = k.Kind && !bare
 		n.text = !bare && (classOf(k) == classText || classOf(k) == classBytes)
-		return n, nil
+		return n
 	}
 	if w.text == wiresharkName && t.op == opNone && !t.left.valued() {
-		return has(func(*dissect.Record) bool { return true }), nil
+		return has(func(*dissect.Record) bool { return true })
 	}
-	vs, specs, err := c.resolve(w, base, c.valued || t.op != opNone || t.left.valued())
-	if err != nil {
-		return nil, err
-	}
+	vs, specs := c.resolve(w, base, c.valued || t.op != opNone || t.left.valued())
 	if vs != nil {
 		return c.field(vs, element, t)
 	}
 	switch {
 	case element >= 0 || t.left.valued():
-		return nil, c.errorf(w, "%s is a message and has no value", base)
+		panic(c.errorf(w, "%s is a message and has no value", base))
 	case t.op != opNone:
 		e := c.errorf(w, "%s is a message and has no value", base)
 		e.Suggestions = []string{"name", base + "." + c.example(specs)}
 		if e.Suggestions[1] == base+"." {
 			e.Suggestions = e.Suggestions[:1]
 		}
-		return nil, e
+		panic(e)
 	}
 	n := has(func(r *dissect.Record) bool { return slices.Contains(specs, r.Spec) })
 	n.ofKind = true
-	return n, nil
+	return n
 }
 
 // example returns a field of one of the messages, or "" if they have none.
@@ -137,34 +126,34 @@ func (c *compiler) example(specs []*decode.Spec) string {
 
 // index splits a trailing [n] or slice off the left side of a test; n is -1 if
 // there is none.
-func (c *compiler) index(t *test) (base string, n int, err *Error) {
+func (c *compiler) index(t *test) (base string, n int) {
 	w := t.left.word
 	at := strings.IndexByte(w.text, '[')
 	if at < 0 {
-		return w.text, -1, nil
+		return w.text, -1
 	}
 	inside, ok := strings.CutSuffix(w.text[at+1:], "]")
 	base = w.text[:at]
 	w.pos += at
 	if !ok || strings.IndexByte(inside, '[') >= 0 {
-		return "", 0, c.errorf(w, "an index must be at the end; a path into a list covers all its elements")
+		panic(c.errorf(w, "an index must be at the end; a path into a list covers all its elements"))
 	}
 	if !strings.ContainsAny(inside, ":-") {
 		n, e := strconv.Atoi(inside)
 		if e != nil || n > maxOffset {
-			return "", 0, c.errorf(w, "the index is too large for any field")
+			panic(c.errorf(w, "the index is too large for any field"))
 		}
-		return base, n, nil
+		return base, n
 	}
 	s, ok := parseSlice(inside)
 	switch {
 	case !ok:
-		return "", 0, c.errorf(w, "a slice is [start:length], [first-last], [start:] or [:length]")
+		panic(c.errorf(w, "a slice is [start:length], [first-last], [start:] or [:length]"))
 	case t.left.len:
-		return "", 0, c.errorf(w, "len is for whole values, not for a part of one")
+		panic(c.errorf(w, "len is for whole values, not for a part of one"))
 	}
 	t.left.slice = &s
-	return base, -1, nil
+	return base, -1
 }
 
 // one turns an index into a slice of one character.
@@ -177,55 +166,55 @@ func (o *operand) valued() bool { return o.len || o.masks != nil || o.shaped() }
 func (o *operand) shaped() bool { return o.slice != nil || o.fold != asWritten }
 
 // shape returns the shape of an operand of a class; nil for the whole value.
-func (c *compiler) shape(t *test, cl class) (*shape, *Error) {
+func (c *compiler) shape(t *test, cl class) *shape {
 	o := &t.left
 	name := o.word.text
 	switch {
 	case !o.shaped():
-		return nil, nil
+		return nil
 	case o.fold != asWritten && cl != classText && cl != classWord:
-		return nil, c.errorf(o.word, "%s is %s: upper and lower are for text", name, classNames[cl])
+		panic(c.errorf(o.word, "%s is %s: upper and lower are for text", name, classNames[cl]))
 	case cl != classText && cl != classWord && cl != classBytes:
-		return nil, c.errorf(o.word, "%s is %s: slices are for text and bytes", name, classNames[cl])
+		panic(c.errorf(o.word, "%s is %s: slices are for text and bytes", name, classNames[cl]))
 	case t.op == opNone:
-		return nil, c.errorf(o.word, "compare it with a text, such as == \"a\"")
+		panic(c.errorf(o.word, "compare it with a text, such as == \"a\""))
 	}
-	return &shape{slice: o.slice, fold: o.fold, bytes: cl == classBytes}, nil
+	return &shape{slice: o.slice, fold: o.fold, bytes: cl == classBytes}
 }
 
 // resolve returns the fields or messages named by a word. A valued one is not a
 // message.
-func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*decode.Spec, *Error) {
+func (c *compiler) resolve(w token, base string, valued bool) ([]variant, []*decode.Spec) {
 	if path, ok := strings.CutPrefix(base, "fields."); ok {
 		if vs := c.ix.paths[path]; vs != nil {
-			return vs, nil, nil
+			return vs, nil
 		}
 		w.pos += len("fields.")
-		return nil, nil, c.errorf(w, "no message has a field %s", clip(path)).offer(nearest(path, c.ix.sorted())...)
+		panic(c.errorf(w, "no message has a field %s", clip(path)).offer(nearest(path, c.ix.sorted())...))
 	}
 	if vs := c.ix.paths[base]; vs != nil {
-		return vs, nil, nil
+		return vs, nil
 	}
 	if specs := specsOf(c.ix.specs, base); specs != nil {
-		return nil, specs, nil
+		return nil, specs
 	}
 	head, path, dotted := strings.Cut(base, ".")
 	specs := specsOf(c.ix.specs, head)
 	if !dotted || specs == nil {
-		return nil, nil, c.unknown(w, base, valued)
+		panic(c.unknown(w, base, valued))
 	}
 	if vs := among(c.ix.paths[path], specs); vs != nil {
-		return vs, nil, nil
+		return vs, nil
 	}
 	w.pos += len(head) + 1
 	own := c.ix.own(specs)
 	switch {
 	case !slices.ContainsFunc(specs, (*decode.Spec).Known):
-		return nil, nil, c.errorf(w, "%s has no fields: its layout is unknown", specs[0].Name)
+		panic(c.errorf(w, "%s has no fields: its layout is unknown", specs[0].Name))
 	case len(own) == 0:
-		return nil, nil, c.errorf(w, "%s has no fields", specs[0].Name)
+		panic(c.errorf(w, "%s has no fields", specs[0].Name))
 	}
-	return nil, nil, c.errorf(w, "%s has no field %s", specs[0].Name, clip(path)).offer(nearest(path, own)...)
+	panic(c.errorf(w, "%s has no field %s", specs[0].Name, clip(path)).offer(nearest(path, own)...))
 }
 
 // unknown returns the error for an unknown word. Only keys and fields are
@@ -283,28 +272,26 @@ func (c *compiler) mismatch(t *test, cl class) *Error {
 }
 
 // key compiles a comparison of a key.
-func (c *compiler) key(k *key.Key, element int, t *test) (*keyTest, *Error) {
+func (c *compiler) key(k *key.Key, element int, t *test) *keyTest {
 	cl := classOf(k)
 	if element >= 0 && !t.left.len && cl == classText {
 		t.left.one(element)
 		element = -1
 	}
-	shape, err := c.shape(t, cl)
+	shape := c.shape(t, cl)
 	bare := t.op == opNone && t.left.masks == nil
 	switch {
-	case err != nil:
-		return nil, err
 	case t.left.len && bare:
-		return nil, c.errorf(t.left.word, "compare the length with a number")
+		panic(c.errorf(t.left.word, "compare the length with a number"))
 	case t.left.len || element >= 0:
 		return c.sized(k, element, t)
 	case t.left.masks != nil && cl != classNumber:
-		return nil, c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, classNames[cl])
+		panic(c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", k.Name, classNames[cl]))
 	case bare:
-		return has(k.Present), nil
+		return has(k.Present)
 	case k.Digits && shape == nil:
 		if n := c.digits(k, t); n != nil {
-			return n, nil
+			return n
 		}
 	}
 	switch cl {
@@ -313,53 +300,41 @@ func (c *compiler) key(k *key.Key, element int, t *test) (*keyTest, *Error) {
 		if k.Opcode {
 			about.value, about.offer = c.opcode, namesOf(c.ix.specs[:c.ix.game])
 		}
-		n, err := c.numbers(about, t)
-		switch {
-		case err != nil:
-			return nil, err
-		case k.Player == nil || n.bits:
-			return each(k.Int, n.whole, t.op.all()), nil
+		n := c.numbers(about, t)
+		if k.Player == nil || n.bits {
+			return each(k.Int, n.whole, t.op.all())
 		}
 		return &keyTest{all: t.op.all(), is: func(_ *Filter, r *dissect.Record, i int) (bool, bool) {
 			v, ok := k.Int(r, i)
 			return ok && n.is(v, k.Player(r)), ok
-		}}, nil
+		}}
 	case classTime, classSeconds:
 		return c.time(k, t)
 	case classWord:
-		ok, err := c.words(k, t, shape)
-		if err != nil {
-			return nil, err
-		}
+		ok := c.words(k, t, shape)
 		get := wordOf(k)
 		return once(func(f *Filter, r *dissect.Record) bool {
 			i := get(f, r)
 			return i >= 0 && i < len(ok) && ok[i]
-		}), nil
+		})
 	case classText, classBytes:
-		x, err := c.textOrBytes(cl, k.Name, t, k.Bare)
-		if err != nil {
-			return nil, err
-		}
+		x := c.textOrBytes(cl, k.Name, t, k.Bare)
 		x.shape = shape
 		if get := bytesOf(k); get != nil {
 			return once(func(f *Filter, r *dissect.Record) bool {
 				b := get(f, r)
 				return len(b) > 0 && x.hasBytes(b)
-			}), nil
+			})
 		}
 		if k.Search != nil && !t.op.equality() {
-			return each(k.Search, x.has, false), nil
+			return each(k.Search, x.has, false)
 		}
-		return each(k.Text, x.has, t.op.all()), nil
+		return each(k.Text, x.has, t.op.all())
 	case classAddress:
-		a, err := c.addresses(k.Name, t, k.Type != key.IP)
-		if err != nil {
-			return nil, err
-		}
-		return each(k.Addr, func(v netip.AddrPort) bool { return a.has(v.Addr(), v.Port()) }, t.op.all()), nil
+		a := c.addresses(k.Name, t, k.Type != key.IP)
+		return each(k.Addr, func(v netip.AddrPort) bool { return a.has(v.Addr(), v.Port()) }, t.op.all())
 	default:
-		return nil, c.errorf(t.left.word, "%s has no value: compare %s", k.Name, k.Members)
+		panic(c.errorf(t.left.word, "%s has no value: compare %s", k.Name, k.Members))
 	}
 }
 
@@ -379,8 +354,8 @@ func (c *compiler) digits(k *key.Key, t *test) *keyTest {
 		}
 		return nil
 	}
-	n, err := c.numbers(&numeric{name: k.Name, whole: true}, t)
-	if err != nil {
+	var n *numbers
+	if catch(func() { n = c.numbers(&numeric{name: k.Name, whole: true}, t) }) != nil {
 		return nil
 	}
 	get := func(r *dissect.Record, i int) (int64, bool) {
@@ -398,15 +373,15 @@ func (c *compiler) digits(k *key.Key, t *test) *keyTest {
 }
 
 // sized compiles a comparison of a key's length or of one of its bytes.
-func (c *compiler) sized(k *key.Key, element int, t *test) (*keyTest, *Error) {
+func (c *compiler) sized(k *key.Key, element int, t *test) *keyTest {
 	if classOf(k) == classText && element >= 0 {
-		return nil, c.errorf(t.left.word, "len is for whole values, not for a part of one")
+		panic(c.errorf(t.left.word, "len is for whole values, not for a part of one"))
 	}
 	if classOf(k) != classText && classOf(k) != classBytes || element >= 0 && classOf(k) != classBytes {
-		return nil, c.errorf(t.left.word, "%s is %s and has no parts", k.Name, classNames[classOf(k)])
+		panic(c.errorf(t.left.word, "%s is %s and has no parts", k.Name, classNames[classOf(k)]))
 	}
 	if element >= 0 && t.left.len {
-		return nil, c.errorf(t.left.word, "a byte has no length")
+		panic(c.errorf(t.left.word, "a byte has no length"))
 	}
 	whole := bytesOf(k)
 	get := func(r *dissect.Record, i int) (int64, bool) {
@@ -428,22 +403,16 @@ func (c *compiler) sized(k *key.Key, element int, t *test) (*keyTest, *Error) {
 		}
 	}
 	if t.op == opNone && t.left.masks == nil {
-		return has(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok }), nil
+		return has(func(r *dissect.Record) bool { _, ok := get(r, 0); return ok })
 	}
-	n, err := c.numbers(&numeric{name: t.left.word.text, whole: true}, t)
-	if err != nil {
-		return nil, err
-	}
-	return each(get, n.whole, t.op.all()), nil
+	n := c.numbers(&numeric{name: t.left.word.text, whole: true}, t)
+	return each(get, n.whole, t.op.all())
 }
 
 // field compiles a comparison of fields. It omits fields that do not support
 // the comparison, unless that is all of them.
-func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
-	vs, err := c.narrow(vs, element, t)
-	if err != nil {
-		return nil, err
-	}
+func (c *compiler) field(vs []variant, element int, t *test) node {
+	vs = c.narrow(vs, element, t)
 	a := &atom{view: vs[0].view, element: vs[0].element, all: t.op.all()}
 	a.has = t.op == opNone && t.left.masks == nil
 	ok := map[class]bool{}
@@ -451,11 +420,8 @@ func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
 	for i := range vs {
 		cl := vs[i].class()
 		if _, done := ok[cl]; !done {
-			err := c.compare(a, cl, vs, t)
-			ok[cl] = err == nil
-			if first == nil {
-				first = err
-			}
+			err := catch(func() { c.compare(a, cl, vs, t) })
+			ok[cl], first = err == nil, cmp.Or(first, err)
 		}
 	}
 	kept := false
@@ -468,19 +434,19 @@ func (c *compiler) field(vs []variant, element int, t *test) (node, *Error) {
 		c.f.want(v, a)
 	}
 	if !kept {
-		return nil, first
+		panic(first)
 	}
-	return a, nil
+	return a
 }
 
 // narrow returns the variants that have the requested length or element.
-func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error) {
+func (c *compiler) narrow(vs []variant, element int, t *test) []variant {
 	w := t.left.word
 	if element < 0 && !t.left.len {
 		if t.left.shaped() {
 			return c.texty(vs, t)
 		}
-		return vs, nil
+		return vs
 	}
 	var kept []variant
 	for _, v := range vs {
@@ -502,37 +468,36 @@ func (c *compiler) narrow(vs []variant, element int, t *test) ([]variant, *Error
 	}
 	switch {
 	case kept != nil && t.left.len && t.op == opNone && t.left.masks == nil:
-		return nil, c.errorf(w, "compare the length with a number")
+		panic(c.errorf(w, "compare the length with a number"))
 	case kept != nil:
-		return kept, nil
+		return kept
 	case !t.left.len && slices.ContainsFunc(vs, func(v variant) bool { return v.class() == classText }):
 		t.left.one(element)
 		return c.texty(vs, t)
 	case t.left.len:
-		return nil, c.errorf(w, "%s is %s and has no length", w.text, described(&vs[0]))
+		panic(c.errorf(w, "%s is %s and has no length", w.text, described(&vs[0])))
 	case vs[0].list:
-		return nil, c.errorf(w, "a path into a list covers all its elements: omit [%d]", element)
+		panic(c.errorf(w, "a path into a list covers all its elements: omit [%d]", element))
 	}
-	return nil, c.errorf(w, "%s is %s and has no [%d]", strings.TrimSuffix(w.text, fmt.Sprintf("[%d]", element)), described(&vs[0]), element)
+	panic(c.errorf(w, "%s is %s and has no [%d]", strings.TrimSuffix(w.text, fmt.Sprintf("[%d]", element)), described(&vs[0]), element))
 }
 
 // texty returns the variants that have text or bytes.
-func (c *compiler) texty(vs []variant, t *test) (kept []variant, err *Error) {
+func (c *compiler) texty(vs []variant, t *test) (kept []variant) {
+	var first *Error
 	for _, v := range vs {
-		_, e := c.shape(t, v.class())
-		if e == nil {
+		err := catch(func() { c.shape(t, v.class()) })
+		if first = cmp.Or(first, err); err == nil {
 			kept = append(kept, v)
-		} else if err == nil {
-			err = e
 		}
 	}
 	if kept != nil {
-		return kept, nil
+		return kept
 	}
 	if vs[0].names != nil && vs[0].view == display.Whole || vs[0].who != decode.NoPlayer {
-		err.Suggestions = []string{display.ValueName.Member(t.left.word.text)}
+		first.Suggestions = []string{display.ValueName.Member(t.left.word.text)}
 	}
-	return nil, err
+	panic(first)
 }
 
 // described returns a description of a variant for errors.
@@ -547,31 +512,30 @@ func described(v *variant) string {
 }
 
 // compare sets an atom's comparison with fields of a class.
-func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error) {
+func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) {
 	if a.has {
-		return nil
+		return
 	}
 	name := t.left.word.text
 	if t.left.masks != nil && cl != classNumber && cl != classBool {
-		return c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, classNames[cl])
+		panic(c.errorf(t.left.masks[0], "%s is %s: & is for whole numbers", name, classNames[cl]))
 	}
 	switch cl {
 	case classNumber, classBool:
 		if a.numbers == nil { // otherwise the other class has values
-			a.numbers, err = c.numbers(c.numeric(name, vs), t)
+			a.numbers = c.numbers(c.numeric(name, vs), t)
 		}
 	case classText, classBytes:
 		of := &a.texts
 		if cl == classBytes {
 			of = &a.bytes
 		}
-		if *of, err = c.textOrBytes(cl, name, t, false); err == nil {
-			(*of).shape, err = c.shape(t, cl)
-		}
+		*of = c.textOrBytes(cl, name, t, false)
+		(*of).shape = c.shape(t, cl)
 	case classAddress:
-		a.addresses, err = c.addresses(name, t, false)
+		a.addresses = c.addresses(name, t, false)
 	case classVector:
-		err = c.mismatch(t, cl)
+		panic(c.mismatch(t, cl))
 	default:
 		i := slices.IndexFunc(vs, func(v variant) bool { return v.group })
 		e := c.errorf(t.left.word, "%s is %s: name one of its fields", name, described(&vs[i]))
@@ -581,9 +545,8 @@ func (c *compiler) compare(a *atom, cl class, vs []variant, t *test) (err *Error
 				e.Suggestions = append(e.Suggestions, name+"."+rest)
 			}
 		}
-		err = e
+		panic(e)
 	}
-	return err
 }
 
 // A numeric describes the values of numeric fields.
@@ -672,14 +635,12 @@ func (c *compiler) opcode(word string) (spans []float64, _ []named) {
 }
 
 // numbers compiles the values of a numeric comparison.
-func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
+func (c *compiler) numbers(of *numeric, t *test) *numbers {
 	n := &numbers{neg: t.op.negated()}
-	if err := c.mask(n, of, t); err != nil {
-		return nil, err
-	}
+	c.mask(n, of, t)
 	if t.op == opNone { // a bit mask alone
 		n.wide = ranges[float64]{{1, math.Inf(1)}}
-		return n, nil
+		return n
 	}
 	if t.op == opContains || t.op == opMatches {
 		e := c.errorf(t.opTok, "%s is a number: %s is for text and bytes", of.name, t.op)
@@ -687,22 +648,17 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 			e.Message = fmt.Sprintf("%s is a number: %s is for its name", of.name, t.op)
 			e.Suggestions = []string{of.name + "_name"}
 		}
-		return nil, e
+		panic(e)
 	}
 	var wide, short []span[float64]
 	for _, v := range t.values {
 		if of.players && !v.span {
-			if name, ok, err := c.player(t, v.lo); err != nil {
-				return nil, err
-			} else if ok {
+			if name, ok := c.player(t, v.lo); ok {
 				n.players = append(n.players, name)
 				continue
 			}
 		}
-		x, named, err := c.number(of, t, v.lo)
-		if err != nil {
-			return nil, err
-		}
+		x, named := c.number(of, t, v.lo)
 		n.named = append(n.named, named...)
 		if !v.span {
 			for _, x := range x {
@@ -710,71 +666,66 @@ func (c *compiler) numbers(of *numeric, t *test) (*numbers, *Error) {
 				case !math.IsNaN(x):
 					wide, short = append(wide, floats(t.op, x)), append(short, floats(t.op, single(x)))
 				case !t.op.equality() || t.op == opIn:
-					return nil, c.errorf(v.lo, "NaN cannot be ordered or part of a set")
+					panic(c.errorf(v.lo, "NaN cannot be ordered or part of a set"))
 				default:
 					n.nan = true
 				}
 			}
 			continue
 		}
-		y, alsoNamed, err := c.number(of, t, v.hi)
+		y, alsoNamed := c.number(of, t, v.hi)
 		switch {
-		case err != nil:
-			return nil, err
 		case named != nil || alsoNamed != nil || len(x) != 1 || len(y) != 1:
-			return nil, c.errorf(v.lo, "a range needs numbers, not names")
+			panic(c.errorf(v.lo, "a range needs numbers, not names"))
 		case math.IsNaN(x[0]) || math.IsNaN(y[0]) || x[0] > y[0]:
-			return nil, c.errorf(v.both(), "the range is empty")
+			panic(c.errorf(v.both(), "the range is empty"))
 		}
 		wide = append(wide, span[float64]{x[0], y[0]})
 		short = append(short, span[float64]{single(x[0]), single(y[0])})
 	}
 	n.wide, n.short, n.bool = newRanges(wide), newRanges(short), of.asked
-	return n, nil
+	return n
 }
 
 // player returns the player name in a token: a text, or a word that is neither
 // a number nor a field.
-func (c *compiler) player(t *test, v token) (name string, ok bool, err *Error) {
+func (c *compiler) player(t *test, v token) (name string, ok bool) {
 	switch {
 	case v.kind == tokString:
 	case literal(v.text):
-		return "", false, nil
+		return "", false
 	case c.known(v.text):
-		return "", false, c.fieldAsValue(v).offer(strconv.Quote(v.text))
+		panic(c.fieldAsValue(v).offer(strconv.Quote(v.text)))
 	}
 	if t.op.order() {
-		return "", false, c.errorf(v, "names have no order: write a number")
+		panic(c.errorf(v, "names have no order: write a number"))
 	}
-	name, err = c.unquote(v)
-	return name, err == nil, err
+	return c.unquote(v), true
 }
 
 // number returns the number in a token. A name may give several numbers, or the
 // names that depend on the field.
-func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []named, err *Error) {
+func (c *compiler) number(of *numeric, t *test, v token) (x []float64, named []named) {
 	text := v.text
 	if v.kind == tokString {
-		if text, err = c.unquote(v); err != nil {
-			return nil, nil, err
-		}
+		text = c.unquote(v)
 	} else if x, ok := parseNumber(text); ok {
-		return []float64{x}, nil, nil
+		return []float64{x}, nil
 	}
 	if i := slices.Index([]string{"false", "true"}, strings.ToLower(text)); v.kind == tokWord && of.bool && i >= 0 {
 		of.asked = true
-		return []float64{float64(i)}, nil, nil
+		return []float64{float64(i)}, nil
 	}
 	if of.value != nil {
 		x, named := of.value(text)
 		if x != nil || named != nil {
 			if t.op.order() {
-				return nil, nil, c.errorf(v, "names have no order: write a number")
+				panic(c.errorf(v, "names have no order: write a number"))
 			}
-			return x, named, nil
+			return x, named
 		}
 	}
-	return nil, nil, c.noNumber(of, v, text)
+	panic(c.noNumber(of, v, text))
 }
 
 // noNumber returns the error for a value that is not a number.
@@ -797,75 +748,65 @@ func (c *compiler) noNumber(of *numeric, v token, text string) *Error {
 }
 
 // mask compiles a bit mask.
-func (c *compiler) mask(n *numbers, of *numeric, t *test) *Error {
+func (c *compiler) mask(n *numbers, of *numeric, t *test) {
 	if t.left.masks == nil {
-		return nil
+		return
 	}
 	if !of.whole {
-		return c.errorf(t.left.masks[0], "%s is not a whole number: & needs one", of.name)
+		panic(c.errorf(t.left.masks[0], "%s is not a whole number: & needs one", of.name))
 	}
 	n.bits, n.mask = true, math.MaxUint64
 	for _, m := range t.left.masks {
-		x, names, err := c.number(of, &test{op: opEq}, m)
-		if err != nil {
-			return err
-		}
+		x, names := c.number(of, &test{op: opEq}, m)
 		var mask uint64
 		for i, name := range names {
 			switch {
 			case name.bit < 0:
-				return c.errorf(m, "%s is not the name of a flag", clip(m.text))
+				panic(c.errorf(m, "%s is not the name of a flag", clip(m.text)))
 			case i > 0 && name.v != names[0].v:
-				return c.errorf(m, "%s is a different flag in different messages: name the message, or write a number", clip(m.text))
+				panic(c.errorf(m, "%s is a different flag in different messages: name the message, or write a number", clip(m.text)))
 			}
 			mask = name.v
 			n.flags = append(n.flags, name)
 		}
 		if names == nil {
 			if len(x) != 1 || x[0] != math.Trunc(x[0]) || x[0] < 0 || x[0] > math.MaxUint32 {
-				return c.errorf(m, "bits must be a number from 0 to 0xFFFFFFFF")
+				panic(c.errorf(m, "bits must be a number from 0 to 0xFFFFFFFF"))
 			}
 			mask = uint64(x[0])
 		}
 		n.mask &= mask
 	}
-	return nil
 }
 
 // time compiles a comparison of the time.
-func (c *compiler) time(k *key.Key, t *test) (*keyTest, *Error) {
+func (c *compiler) time(k *key.Key, t *test) *keyTest {
 	if t.op == opContains || t.op == opMatches {
-		return nil, c.mismatch(t, classOf(k))
+		panic(c.mismatch(t, classOf(k)))
 	}
-	value := func(v token) (int64, *Error) {
+	value := func(v token) int64 {
 		read, example := parseTime, "2002-03-01T20:00:00Z"
 		if classOf(k) == classSeconds {
 			read, example = parseSeconds, "12.5, 1m30s or 00:01:30"
 		}
 		ns, ok := read(v.text)
 		if !ok {
-			return 0, c.errorf(v, "%s is %s, such as %s", k.Name, classNames[classOf(k)], example)
+			panic(c.errorf(v, "%s is %s, such as %s", k.Name, classNames[classOf(k)], example))
 		}
-		return ns, nil
+		return ns
 	}
 	var spans []span[int64]
 	for _, v := range t.values {
-		lo, err := value(v.lo)
-		if err != nil {
-			return nil, err
-		}
+		lo := value(v.lo)
 		if !v.span {
 			if s := ints(t.op, lo); s.lo <= s.hi {
 				spans = append(spans, s)
 			}
 			continue
 		}
-		hi, err := value(v.hi)
-		switch {
-		case err != nil:
-			return nil, err
-		case lo > hi:
-			return nil, c.errorf(v.both(), "the range is empty")
+		hi := value(v.hi)
+		if lo > hi {
+			panic(c.errorf(v.both(), "the range is empty"))
 		}
 		spans = append(spans, span[int64]{lo, hi})
 	}
@@ -879,12 +820,12 @@ func (c *compiler) time(k *key.Key, t *test) (*keyTest, *Error) {
 			return in.has(int64(r.Datagram.Time.Sub(f.Start))) != neg
 		}
 		return in.has(packet.Nanos(r.Datagram.Time)) != neg
-	}), nil
+	})
 }
 
 // words compiles the values of a word comparison: for each of the key's words,
 // whether it matches.
-func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
+func (c *compiler) words(k *key.Key, t *test, shape *shape) []bool {
 	words, offer := k.Words, k.Offer
 	if k.Message {
 		words = make([]string, c.ix.game)
@@ -899,17 +840,14 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 	ok := make([]bool, len(words))
 	switch {
 	case t.op == opContains || t.op == opMatches || shape != nil:
-		x, err := c.textOrBytes(classText, k.Name, t, true)
-		if err != nil {
-			return nil, err
-		}
+		x := c.textOrBytes(classText, k.Name, t, true)
 		x.shape = shape
 		for i, w := range words {
 			ok[i] = x.has(wire.Untrusted(w))
 		}
-		return ok, nil
+		return ok
 	case t.op.order():
-		return nil, c.mismatch(t, classOf(k))
+		panic(c.mismatch(t, classOf(k)))
 	}
 	for i := range ok {
 		ok[i] = t.op.negated()
@@ -917,12 +855,9 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 	find := c.finder(k, words)
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(v.both(), "%s is a word: a range needs numbers", k.Name)
+			panic(c.errorf(v.both(), "%s is a word: a range needs numbers", k.Name))
 		}
-		text, err := c.unquote(v.lo)
-		if err != nil {
-			return nil, err
-		}
+		text := c.unquote(v.lo)
 		found := find(text)
 		if found == nil {
 			e := c.errorf(v.lo, "%s is never %s", k.Name, clip(text))
@@ -936,13 +871,13 @@ func (c *compiler) words(k *key.Key, t *test, shape *shape) ([]bool, *Error) {
 			if e.Suggestions == nil && len(offer) <= maxOffer {
 				e.Message += fmt.Sprintf("; it is one of %s", strings.Join(offer, ", "))
 			}
-			return nil, e
+			panic(e)
 		}
 		for _, i := range found {
 			ok[i] = !t.op.negated()
 		}
 	}
-	return ok, nil
+	return ok
 }
 
 // finder returns a function from a text to the indices of matching words.
@@ -963,40 +898,37 @@ func (c *compiler) finder(k *key.Key, words []string) func(text string) []int {
 }
 
 // unquote returns the text of a value.
-func (c *compiler) unquote(v token) (string, *Error) {
+func (c *compiler) unquote(v token) string {
 	if v.kind != tokString {
-		return v.text, nil
+		return v.text
 	}
 	text, bad := unquote(v.text)
 	if bad >= 0 {
 		at := v.pos + 1 + bad
-		return "", errorAt(c.text, at, at+2, `in a text, \ begins \", \\, \n, \r, \t, \x41 or \u0041`)
+		panic(errorAt(c.text, at, at+2, `in a text, \ begins \", \\, \n, \r, \t, \x41 or \u0041`))
 	}
-	return text, nil
+	return text
 }
 
 // textOrBytes compiles the values of a comparison of texts or bytes. A bare text
 // is a name itself.
-func (c *compiler) textOrBytes(cl class, name string, t *test, bare bool) (*texts, *Error) {
+func (c *compiler) textOrBytes(cl class, name string, t *test, bare bool) *texts {
 	switch {
 	case t.op == opMatches:
 		return c.regexp(t.values[0].lo)
 	case t.op.order():
-		return nil, c.mismatch(t, cl)
+		panic(c.mismatch(t, cl))
 	}
 	x := &texts{neg: t.op.negated()}
 	for _, v := range t.values {
 		if v.span {
-			return nil, c.errorf(v.both(), "%s is %s: a range needs numbers", name, classNames[cl])
+			panic(c.errorf(v.both(), "%s is %s: a range needs numbers", name, classNames[cl]))
 		}
 		value := c.textOf
 		if cl == classBytes {
 			value = c.bytesOf
 		}
-		s, err := value(name, v.lo, bare)
-		if err != nil {
-			return nil, err
-		}
+		s := value(name, v.lo, bare)
 		switch t.op {
 		case opContains:
 			x.contains, x.part = true, []byte(s)
@@ -1009,25 +941,25 @@ func (c *compiler) textOrBytes(cl class, name string, t *test, bare bool) (*text
 			x.one = s
 		}
 	}
-	return x, nil
+	return x
 }
 
 // textOf returns the text in a token.
-func (c *compiler) textOf(name string, v token, bare bool) (string, *Error) {
-	text, err := c.unquote(v)
+func (c *compiler) textOf(name string, v token, bare bool) string {
+	text := c.unquote(v)
 	var e *Error
 	switch {
-	case err != nil || v.kind == tokString:
-		return text, err
+	case v.kind == tokString:
+		return text
 	case literal(text):
 		e = c.errorf(v, "%s is text, not a number", name)
 	case !bare && c.known(text):
 		e = c.fieldAsValue(v)
 	default:
-		return text, nil
+		return text
 	}
 	e.Suggestions = []string{strconv.Quote(text)}
-	return "", e
+	panic(e)
 }
 
 // fieldAsValue returns the error for a field in the place of a value.
@@ -1036,29 +968,29 @@ func (c *compiler) fieldAsValue(v token) *Error {
 }
 
 // bytesOf returns the bytes in a token.
-func (c *compiler) bytesOf(name string, v token, _ bool) (string, *Error) {
+func (c *compiler) bytesOf(name string, v token, _ bool) string {
 	if v.kind == tokWord {
 		b, ok := parseBytes(v.text)
 		if !ok {
-			return "", c.errorf(v, "%s is bytes, such as 0a0b or 0a:0b, or a text in quotes", name)
+			panic(c.errorf(v, "%s is bytes, such as 0a0b or 0a:0b, or a text in quotes", name))
 		}
-		return string(b), nil
+		return string(b)
 	}
-	text, err := c.unquote(v)
+	text := c.unquote(v)
 	b := wire.AppendTextOf(nil, text)
-	if err == nil && wire.Text(b).Raw() != text {
-		err = c.errorf(v, "the text has characters outside Windows-1252")
+	if wire.Text(b).Raw() != text {
+		panic(c.errorf(v, "the text has characters outside Windows-1252"))
 	}
-	return string(b), err
+	return string(b)
 }
 
 // regexp compiles a regular expression. It removes only the backslashes that
 // escape quotes.
-func (c *compiler) regexp(v token) (*texts, *Error) {
+func (c *compiler) regexp(v token) *texts {
 	pattern := strings.ReplaceAll(v.text, `\"`, `"`)
 	pattern = strings.ReplaceAll(pattern, `\'`, `'`)
 	if len(pattern) > maxPattern {
-		return nil, c.errorf(v, "the regular expression has %d bytes; the limit is %d", len(pattern), maxPattern)
+		panic(c.errorf(v, "the regular expression has %d bytes; the limit is %d", len(pattern), maxPattern))
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -1066,29 +998,29 @@ func (c *compiler) regexp(v token) (*texts, *Error) {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			reason = e.Code.String() + ": " + e.Expr
 		}
-		return nil, c.errorf(v, "not a regular expression: %s", reason)
+		panic(c.errorf(v, "not a regular expression: %s", reason))
 	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, c.errorf(v, "not a regular expression: %v", err)
+		panic(c.errorf(v, "not a regular expression: %v", err))
 	}
 	if c.programs += len(prog.Inst); len(prog.Inst) > maxProgram || c.programs > maxPrograms {
-		return nil, c.errorf(v, "the regular expression is too large")
+		panic(c.errorf(v, "the regular expression is too large"))
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, c.errorf(v, "not a regular expression: %v", err)
+		panic(c.errorf(v, "not a regular expression: %v", err))
 	}
-	return &texts{re: re}, nil
+	return &texts{re: re}
 }
 
 // addresses compiles the values of an address comparison.
-func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Error) {
+func (c *compiler) addresses(name string, t *test, ports bool) *addresses {
 	if !t.op.equality() {
-		return nil, c.mismatch(t, classAddress)
+		panic(c.mismatch(t, classAddress))
 	}
 	x := &addresses{neg: t.op.negated()}
-	value := func(v token) (address, *Error) {
+	value := func(v token) address {
 		a, ok := parseAddress(v.text)
 		switch {
 		case !ok:
@@ -1096,32 +1028,27 @@ func (c *compiler) addresses(name string, t *test, ports bool) (*addresses, *Err
 			if ports {
 				example = "10.0.0.5, 10.0.0.0/8 or 10.0.0.5:22101"
 			}
-			return a, c.errorf(v, "%s is an address, such as %s", name, example)
+			panic(c.errorf(v, "%s is an address, such as %s", name, example))
 		case a.port >= 0 && !ports:
-			return a, c.errorf(v, "%s is an address without a port", name)
+			panic(c.errorf(v, "%s is an address without a port", name))
 		}
-		return a, nil
+		return a
 	}
 	for _, v := range t.values {
-		a, err := value(v.lo)
-		if err != nil {
-			return nil, err
-		}
+		a := value(v.lo)
 		if v.span {
-			b, err := value(v.hi)
+			b := value(v.hi)
 			switch {
-			case err != nil:
-				return nil, err
 			case a.net.IsValid() || b.net.IsValid() || a.port >= 0 || b.port >= 0:
-				return nil, c.errorf(v.both(), "a range needs plain addresses")
+				panic(c.errorf(v.both(), "a range needs plain addresses"))
 			case b.hi.Less(a.lo) || a.lo.Is4() != b.hi.Is4():
-				return nil, c.errorf(v.both(), "the range is empty")
+				panic(c.errorf(v.both(), "the range is empty"))
 			}
 			a.hi = b.hi
 		}
 		x.any = append(x.any, a)
 	}
-	return x, nil
+	return x
 }
 
 // quote quotes the words that need it.

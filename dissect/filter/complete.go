@@ -180,8 +180,8 @@ func (ix *index) values(left string) []string {
 		return k.Words
 	}
 	c := compiler{text: left, ix: ix}
-	vs, _, err := c.resolve(token{text: left, end: len(left)}, left, true)
-	if err != nil || vs == nil {
+	var vs []variant
+	if catch(func() { vs, _ = c.resolve(token{text: left, end: len(left)}, left, true) }) != nil || vs == nil {
 		return nil
 	}
 	var all []string

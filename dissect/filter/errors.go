@@ -22,6 +22,21 @@ type Error struct {
 	pos int // of the first wrong byte
 }
 
+// catch returns the mistake with which a step of the compiler panics, nil if there
+// is none.
+func catch(step func()) (err *Error) {
+	defer func() {
+		if v := recover(); v != nil {
+			var ok bool
+			if err, ok = v.(*Error); !ok {
+				panic(v)
+			}
+		}
+	}()
+	step()
+	return nil
+}
+
 // offer adds suggestions.
 func (e *Error) offer(suggestions ...string) *Error {
 	e.Suggestions = suggestions

@@ -46,10 +46,10 @@ type values struct {
 // both returns the place of a range.
 func (v *values) both() token { return token{pos: v.lo.pos, end: v.hi.end} }
 
-// parse returns the syntax tree of an expression.
-func parse(text string) (*expr, *Error) {
+// parse returns the syntax tree of an expression. It panics with the first mistake.
+func parse(text string) *expr {
 	if len(text) > maxExpr {
-		return nil, errorAt(text[:maxExpr], 0, 0, fmt.Sprintf("the expression has %d bytes; the limit is %d", len(text), maxExpr))
+		panic(errorAt(text[:maxExpr], 0, 0, fmt.Sprintf("the expression has %d bytes; the limit is %d", len(text), maxExpr)))
 	}
 	toks, err := lex(text)
 	if err != nil {
@@ -57,11 +57,11 @@ func parse(text string) (*expr, *Error) {
 		if len(toks) > 0 {
 			toks = append(toks, token{kind: tokEnd, pos: err.pos, end: err.pos})
 			p := parser{text: text, toks: toks}
-			if _, e := p.whole(); e != nil && e.Column < err.Column {
-				return nil, e
+			if e := catch(func() { p.whole() }); e != nil && e.Column < err.Column {
+				panic(e)
 			}
 		}
-		return nil, err
+		panic(err)
 	}
 	p := parser{text: text, toks: toks}
 	return p.whole()
@@ -90,23 +90,20 @@ func (p *parser) errorf(t token, format string, args ...any) *Error {
 	return errorAt(p.text, t.pos, t.end, fmt.Sprintf(format, args...))
 }
 
-func (p *parser) whole() (*expr, *Error) {
+func (p *parser) whole() *expr {
 	if p.peek().kind == tokEnd {
-		return nil, p.errorf(*p.peek(), "the expression is empty")
+		panic(p.errorf(*p.peek(), "the expression is empty"))
 	}
-	e, err := p.joined(tokOr)
-	if err != nil {
-		return nil, err
-	}
+	e := p.joined(tokOr)
 	switch t := p.take(); t.kind {
 	case tokEnd:
-		return e, nil
+		return e
 	case tokClose:
-		return nil, p.errorf(t, "there is no matching (")
+		panic(p.errorf(t, "there is no matching ("))
 	case tokWord, tokString, tokOpen, tokNot:
-		return nil, p.errorf(t, "expected and, or, or a comparison before this")
+		panic(p.errorf(t, "expected and, or, or a comparison before this"))
 	default:
-		return nil, p.errorf(t, "unexpected %s", t.text)
+		panic(p.errorf(t, "unexpected %s", t.text))
 	}
 }
 
@@ -129,46 +126,43 @@ func lowered(word string) string {
 }
 
 // joined parses operands of one precedence, and those that bind tighter.
-func (p *parser) joined(kind tokenKind) (*expr, *Error) {
+func (p *parser) joined(kind tokenKind) *expr {
 	operand := p.negated
 	switch kind { // next tighter one
 	case tokOr:
-		operand = func() (*expr, *Error) { return p.joined(tokXor) }
+		operand = func() *expr { return p.joined(tokXor) }
 	case tokXor:
-		operand = func() (*expr, *Error) { return p.joined(tokAnd) }
+		operand = func() *expr { return p.joined(tokAnd) }
 	default:
 	}
-	first, err := operand()
-	if err != nil || !p.join(kind) {
-		return first, err
+	first := operand()
+	if !p.join(kind) {
+		return first
 	}
 	e := &expr{join: kind, list: []*expr{first}}
 	for p.join(kind) {
 		p.take()
-		next, err := operand()
-		if err != nil {
-			return nil, err
-		}
+		next := operand()
 		e.list = append(e.list, next)
 	}
-	return e, nil
+	return e
 }
 
 // negated parses a test after any number of nots.
-func (p *parser) negated() (*expr, *Error) {
+func (p *parser) negated() *expr {
 	not := false
 	for p.join(tokNot) {
 		p.take()
 		not = !not
 	}
-	e, err := p.primary()
-	if err != nil || !not {
-		return e, err
+	e := p.primary()
+	if !not {
+		return e
 	}
-	return &expr{join: tokNot, list: []*expr{e}}, nil
+	return &expr{join: tokNot, list: []*expr{e}}
 }
 
-func (p *parser) primary() (*expr, *Error) {
+func (p *parser) primary() *expr {
 	t := p.take()
 	switch t.kind {
 	case tokOpen:
@@ -177,58 +171,50 @@ func (p *parser) primary() (*expr, *Error) {
 		return p.reversed(t)
 	case tokWord:
 		if joinWords[lowered(t.text)] != 0 || opWords[lowered(t.text)] != opNone {
-			return nil, p.errorf(t, "expected a field, not %s", t.text)
+			panic(p.errorf(t, "expected a field, not %s", t.text))
 		}
 		if literal(t.text) {
 			return p.reversed(t)
 		}
 		p.at--
-		left, err := p.operand()
-		if err != nil {
-			return nil, err
-		}
+		left := p.operand()
 		return p.compared(left)
 	case tokEnd:
-		return nil, p.errorf(t, "expected a field, but the expression ends")
+		panic(p.errorf(t, "expected a field, but the expression ends"))
 	default:
-		return nil, p.errorf(t, "expected a field, not %s", t.text)
+		panic(p.errorf(t, "expected a field, not %s", t.text))
 	}
 }
 
 // parenthesis parses a parenthesised expression or operand.
-func (p *parser) parenthesis(open token) (*expr, *Error) {
+func (p *parser) parenthesis(open token) *expr {
 	if p.depth++; p.depth > maxDepth {
-		return nil, p.errorf(open, "more than %d nested parentheses", maxDepth)
+		panic(p.errorf(open, "more than %d nested parentheses", maxDepth))
 	}
-	e, err := p.joined(tokOr)
-	if err != nil {
-		return nil, err
-	}
+	e := p.joined(tokOr)
 	p.depth--
 	switch t := p.take(); t.kind {
 	case tokClose:
 	case tokEnd:
-		return nil, p.errorf(open, "this is never closed")
+		panic(p.errorf(open, "this is never closed"))
 	default:
-		return nil, p.errorf(t, "expected and, or, or ) before this")
+		panic(p.errorf(t, "expected and, or, or ) before this"))
 	}
 	t := p.peek()
 	switch o := p.peekOp(); {
 	case e.join == tokEnd && e.test.op == opNone && (o != opNone || t.kind == tokMask || p.notIn()):
 		left := e.test.left
 		p.tests-- // it was counted as a presence
-		if err := p.masks(&left); err != nil {
-			return nil, err
-		}
+		p.masks(&left)
 		return p.compared(left)
 	case o != opNone:
-		return nil, p.errorf(*t, "the left side is true or false and has no value to compare")
+		panic(p.errorf(*t, "the left side is true or false and has no value to compare"))
 	}
-	return e, nil
+	return e
 }
 
 // operand parses an operand with its masks.
-func (p *parser) operand() (operand, *Error) {
+func (p *parser) operand() operand {
 	var o operand
 	t := p.take()
 	if p.peek().kind == tokOpen {
@@ -240,21 +226,22 @@ func (p *parser) operand() (operand, *Error) {
 		case "lower":
 			o.fold = lowerCase
 		default:
-			return o, p.errorf(t, "there is no function %s", clip(t.text)).offer(functions...)
+			panic(p.errorf(t, "there is no function %s", clip(t.text)).offer(functions...))
 		}
 		p.take()
 		if t = p.take(); t.kind != tokWord || literal(t.text) {
-			return o, p.errorf(t, "expected a field")
+			panic(p.errorf(t, "expected a field"))
 		}
 		if c := p.take(); c.kind != tokClose {
-			return o, p.errorf(c, "expected )")
+			panic(p.errorf(c, "expected )"))
 		}
 	}
 	if name, ok := strings.CutPrefix(t.text, wiresharkPrefix); ok && name != "" {
 		t.text, t.pos = name, t.pos+len(wiresharkPrefix)
 	}
 	o.word = t
-	return o, p.masks(&o)
+	p.masks(&o)
+	return o
 }
 
 // The game's protocol in Wireshark, and the beginning of the names of its fields.
@@ -264,16 +251,15 @@ const (
 )
 
 // masks parses the bit masks of an operand.
-func (p *parser) masks(o *operand) *Error {
+func (p *parser) masks(o *operand) {
 	for p.peek().kind == tokMask {
 		p.take()
 		t := p.take()
 		if t.kind != tokWord && t.kind != tokString {
-			return p.errorf(t, "expected a number or the name of a flag")
+			panic(p.errorf(t, "expected a number or the name of a flag"))
 		}
 		o.masks = append(o.masks, t)
 	}
-	return nil
 }
 
 // peekOp returns the next token's comparison, or opNone.
@@ -299,9 +285,9 @@ func (p *parser) notIn() bool {
 }
 
 // compared parses the right side of a comparison.
-func (p *parser) compared(left operand) (*expr, *Error) {
+func (p *parser) compared(left operand) *expr {
 	if p.tests++; p.tests > maxTests {
-		return nil, p.errorf(left.word, "more than %d comparisons", maxTests)
+		panic(p.errorf(left.word, "more than %d comparisons", maxTests))
 	}
 	e := &expr{test: &test{left: left}}
 	negated := p.notIn()
@@ -309,74 +295,64 @@ func (p *parser) compared(left operand) (*expr, *Error) {
 		p.take()
 	}
 	if e.test.op = p.peekOp(); e.test.op == opNone {
-		return e, nil
+		return e
 	}
 	e.test.opTok = p.take()
 	if e.test.op == opIn {
-		if err := p.set(e.test); err != nil {
-			return nil, err
-		}
+		p.set(e.test)
 		if negated {
 			e = &expr{join: tokNot, list: []*expr{e}}
 		}
-		return e, nil
+		return e
 	}
-	v, err := p.value()
-	if err != nil {
-		return nil, err
-	}
+	v := p.value()
 	e.test.values = []values{{lo: v}}
 	switch t := p.peek(); {
 	case t.kind == tokMask:
-		return nil, p.errorf(*t, "& belongs to the field, before the comparison")
+		panic(p.errorf(*t, "& belongs to the field, before the comparison"))
 	case p.peekOp() != opNone:
-		return nil, p.errorf(*t, "comparisons do not chain: join them with and")
+		panic(p.errorf(*t, "comparisons do not chain: join them with and"))
 	}
-	return e, nil
+	return e
 }
 
 // value consumes a value.
-func (p *parser) value() (token, *Error) {
+func (p *parser) value() token {
 	t := p.take()
 	switch t.kind {
 	case tokWord, tokString:
-		return t, nil
+		return t
 	case tokEnd:
-		return t, p.errorf(t, "expected a value, but the expression ends")
+		panic(p.errorf(t, "expected a value, but the expression ends"))
 	default:
-		return t, p.errorf(t, "expected a value, not %s", t.text)
+		panic(p.errorf(t, "expected a value, not %s", t.text))
 	}
 }
 
 // set parses the values of an in.
-func (p *parser) set(t *test) *Error {
+func (p *parser) set(t *test) {
 	if b := p.take(); b.kind != tokBegin {
-		return p.errorf(b, "expected { and values")
+		panic(p.errorf(b, "expected { and values"))
 	}
 	for {
-		lo, err := p.value()
-		if err != nil {
-			return err
-		}
+		lo := p.value()
 		v := values{lo: lo}
 		if p.peek().kind == tokTo {
 			p.take()
 			v.span = true
-			if v.hi, err = p.value(); err != nil {
-				return err
-			}
+			v.hi = p.value()
 		}
 		if t.values = append(t.values, v); len(t.values) > maxValues {
-			return p.errorf(lo, "more than %d values in a set", maxValues)
+			panic(p.errorf(lo, "more than %d values in a set", maxValues))
 		}
 		switch d := p.take(); d.kind {
 		case tokFinish:
-			return nil
+			return
 		case tokComma:
 		case tokWord, tokString: // as Wireshark wrote sets before its version 4
 			p.at--
 		default:
-			return p.errorf(d, "expected , or }")
+			panic(p.errorf(d, "expected , or }"))
 		}
 	}
 }
@@ -388,26 +364,23 @@ var mirrored = [opIn + 1]op{
 }
 
 // reversed parses a comparison with its value on the left.
-func (p *parser) reversed(v token) (*expr, *Error) {
+func (p *parser) reversed(v token) *expr {
 	o := mirrored[p.peekOp()]
 	if o == opNone {
-		return nil, p.errorf(v, "expected a field, not a value")
+		panic(p.errorf(v, "expected a field, not a value"))
 	}
 	opTok := p.take()
 	if t := p.peek(); t.kind != tokWord || literal(t.text) {
-		return nil, p.errorf(*t, "expected a field")
+		panic(p.errorf(*t, "expected a field"))
 	}
-	left, err := p.operand()
-	if err != nil {
-		return nil, err
-	}
+	left := p.operand()
 	if p.tests++; p.tests > maxTests {
-		return nil, p.errorf(left.word, "more than %d comparisons", maxTests)
+		panic(p.errorf(left.word, "more than %d comparisons", maxTests))
 	}
 	if p.peekOp() != opNone {
-		return nil, p.errorf(*p.peek(), "comparisons do not chain: join them with and")
+		panic(p.errorf(*p.peek(), "comparisons do not chain: join them with and"))
 	}
-	return &expr{test: &test{left: left, op: o, opTok: opTok, values: []values{{lo: v}}}}, nil
+	return &expr{test: &test{left: left, op: o, opTok: opTok, values: []values{{lo: v}}}}
 }
 
 // functions are the functions of an operand.
