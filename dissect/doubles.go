@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 	"unsafe"
-
-	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Networks deliver some datagrams twice, and a capture of two interfaces holds
@@ -29,9 +27,9 @@ const (
 )
 
 // doubles holds the datagrams of the last 50 ms, in two halves: the older half
-// is dropped as a whole. A hash of 64 bits stands for the bytes of a datagram that
-// are gone: its seed is random, so that nobody can make two datagrams with the same
-// one. Most of a batch need none, as they are too old at its end.
+// is dropped as a whole. A hash of 64 bits stands for a datagram that is gone: its
+// seed is random, so that nobody can make two datagrams with the same one. Most of
+// a batch need none, as they are too old at its end.
 type doubles struct {
 	seed       maphash.Seed
 	at         int64  // time of the datagram of the last call of find
@@ -51,27 +49,26 @@ type sightings struct {
 // A sighting is a datagram that was seen. The places in latest and before are
 // indices in all, plus one.
 type sighting struct {
-	src, dst netip.AddrPort
-	payload  []byte // while it is valid
-	hash     uint64 // of the payload afterwards
-	key      uint64
-	at       int64
-	frame    int // of the first, if it is a double
-	full     int // as in Datagram
-	id       uint16
-	before   uint16 // the last sighting with the same place in the table
+	d      *Datagram // while it is valid
+	hash   uint64    // of d afterwards
+	key    uint64
+	at     int64
+	frame  int // of the first, if it is a double
+	id     uint16
+	before uint16 // the last sighting with the same place in the table
 }
 
 // find returns the frame of the datagram that d doubles, or 0: it has the same
 // addresses and bytes and is at most doubleTime older. IP ids tell apart what a
 // sender said twice, unless one is 0. Nothing tells it apart in logs, which have
-// no ids, and without times.
-func (t *doubles) find(d *Datagram, at time.Time) (frame int) {
+// no ids, and without times. plain is the deciphered datagram, which is in the
+// processor's caches already, unlike d's payload.
+func (t *doubles) find(d *Datagram, plain []byte, at int64) (frame int) {
 	const hundredths = 2 // of a second
 	if t.compares = d.WireLen > 0 && d.Number > 0 && d.Digits >= hundredths && !d.Time.IsZero(); !t.compares {
 		return 0
 	}
-	t.at, t.key = packet.Nanos(at), keyOf(d)
+	t.at, t.key = at, keyOf(d, plain)
 	if uint64(t.at-t.young.begun) > uint64(doubleTime) {
 		t.turn()
 	}
@@ -108,7 +105,7 @@ func (t *doubles) keep(d *Datagram, frame int) {
 	y.all = y.all[:n+1]
 	place := &y.latest[t.key%places]
 	s := &y.all[n] // set field by field, which takes half the time of a copy
-	s.src, s.dst, s.payload, s.key, s.at, s.frame, s.full, s.id, s.before = d.Src, d.Dst, d.Payload, t.key, t.at, frame, d.Full, d.IPID, *place
+	s.d, s.key, s.at, s.frame, s.id, s.before = d, t.key, t.at, frame, d.IPID, *place
 	*place = uint16(n + 1)
 }
 
@@ -128,7 +125,7 @@ func (t *doubles) among(g *sightings, d *Datagram, i uint16) *sighting {
 	for n := 0; i > 0 && n < maxAlike; n++ {
 		s := &g.all[i-1]
 		if s.key == t.key && uint64(t.at-s.at) <= uint64(doubleTime) && (s.id == d.IPID || s.id == 0 || d.IPID == 0) &&
-			s.src == d.Src && s.dst == d.Dst && s.full == d.Full && s.sum(t.seed) == maphash.Bytes(t.seed, d.Payload) {
+			s.sum(t.seed) == hashOf(t.seed, d) {
 			return s
 		}
 		i = s.before
@@ -136,15 +133,29 @@ func (t *doubles) among(g *sightings, d *Datagram, i uint16) *sighting {
 	return nil
 }
 
-// sum returns the hash of the payload.
+// sum returns the hash of the datagram.
 func (s *sighting) sum(seed maphash.Seed) uint64 {
-	if s.payload != nil {
-		s.hash, s.payload = maphash.Bytes(seed, s.payload), nil
+	if s.d != nil {
+		s.hash, s.d = hashOf(seed, s.d), nil
 	}
 	return s.hash
 }
 
-// settle makes the hashes of all payloads, which will not be valid any more.
+// hashOf returns a hash of the addresses, the length and the bytes of a datagram.
+func hashOf(seed maphash.Seed, d *Datagram) uint64 {
+	type rest struct {
+		src, dst netip.AddrPort
+		full     int
+	}
+	const direct = 128 // bytes, of which maphash makes no copy
+	sum := maphash.Comparable(seed, rest{d.Src, d.Dst, d.Full})
+	for b := range slices.Chunk(d.Payload, direct) {
+		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(seed, b)
+	}
+	return sum
+}
+
+// settle makes the hashes of all datagrams, which will not be valid any more.
 func (t *doubles) settle() {
 	for _, g := range [...]*sightings{&t.young, &t.old} {
 		for ; g.settled < len(g.all); g.settled++ {
@@ -154,11 +165,10 @@ func (t *doubles) settle() {
 }
 
 // keyOf returns a quick hash of the ports, the length and some of the bytes of a
-// datagram.
-func keyOf(d *Datagram) uint64 {
+// deciphered datagram.
+func keyOf(d *Datagram, b []byte) uint64 {
 	const k0, k1 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 	const word = 8
-	b := d.Payload
 	var first, last uint64
 	if n := len(b); n >= word {
 		first, last = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-word:])

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/fixtures"
 )
 
@@ -202,7 +203,7 @@ func TestDoublesAllocate(t *testing.T) {
 		d.Number++
 		d.IPID++
 		at = at.Add(time.Millisecond)
-		if s.find(d, at) == 0 {
+		if s.find(d, d.Payload, packet.Nanos(at)) == 0 {
 			s.keep(d, d.Number)
 		}
 	})

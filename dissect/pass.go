@@ -38,12 +38,12 @@ type pass struct {
 }
 
 // begin prepares the pass of a datagram.
-func (p *Pipeline) begin(d *Datagram, at time.Time, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
+func (p *Pipeline) begin(d *Datagram, at time.Time, nanos int64, c *session.Conversation, plain []byte, emit func(*Record) error) *pass {
 	if c != nil {
 		c.Touch()
 	}
 	n := &p.now
-	n.d, n.at, n.nanos, n.c, n.side, n.plain, n.emit = d, at, packet.Nanos(at), c, session.Client, plain, emit
+	n.d, n.at, n.nanos, n.c, n.side, n.plain, n.emit = d, at, nanos, c, session.Client, plain, emit
 	return n
 }
 

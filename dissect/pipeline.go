@@ -131,20 +131,26 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 		p.stats.Other++
 		return nil
 	}
-	c, text, clear := p.table.Lookup(d.Src, d.Dst), d.Payload[0] == '\\', p.isClear(d)
+	text := len(plain) == 0 && d.Payload[0] == '\\' // if it is deciphered, the payload stays out of this processor's caches
+	c, clear := p.table.Lookup(d.Src, d.Dst), p.isClear(d)
 	if c == nil && anyPort && !clear && !text && !maybeGame(d.Payload) {
 		p.stats.Other++
 		return nil
 	}
 	at := p.clock.Read(d.Time)
-	if frame := p.doubles.find(d, at); frame > 0 {
+	nanos := packet.Nanos(at)
+	if text {
+		plain = d.Payload
+	} else {
+		plain = p.plainOf(d, plain)
+	}
+	if frame := p.doubles.find(d, plain, nanos); frame > 0 {
 		return p.double(d, c, plain, emit, frame)
 	}
 	if text {
 		p.doubles.keep(d, d.Number)
-		return p.begin(d, at, c, nil, emit).gameSpy()
+		return p.begin(d, at, nanos, c, nil, emit).gameSpy()
 	}
-	plain = p.plainOf(d, plain)
 	if c == nil {
 		if anyPort && !transport.Plausible(plain, !d.Truncated()) {
 			p.stats.Other++
@@ -152,27 +158,27 @@ func (p *Pipeline) push(d *Datagram, plain []byte, emit func(*Record) error) err
 		}
 		if d.Damaged && !clear && p.headers.tell() {
 			p.doubles.keep(d, d.Number)
-			return p.begin(d, at, nil, plain, emit).damaged()
+			return p.begin(d, at, nanos, nil, plain, emit).damaged()
 		}
 		c = p.open(d)
 	}
 	p.doubles.keep(d, d.Number)
 	p.headers.take(d)
-	return p.begin(d, at, c, plain, emit).datagram()
+	return p.begin(d, at, nanos, c, plain, emit).datagram()
 }
 
 // double emits the records of a datagram that doubles an earlier one, of the
 // given frame. The state of the session stays as it is.
 func (p *Pipeline) double(d *Datagram, c *session.Conversation, plain []byte, emit func(*Record) error, frame int) error {
 	n := &p.now
-	n.d, n.c, n.side, n.emit = d, c, session.Client, emit
+	n.d, n.c, n.side, n.plain, n.emit = d, c, session.Client, plain, emit
 	n.doubleOf = frame
 	defer func() { n.doubleOf = 0 }()
 	n.doubleNote[0] = Note{Code: "doubled_datagram", Text: "the network or the capture doubled the datagram of frame " + strconv.Itoa(frame)}
-	if n.plain = nil; d.Payload[0] == '\\' {
+	switch {
+	case d.Payload[0] == '\\':
 		return n.gameSpy()
-	}
-	if n.plain = p.plainOf(d, plain); c == nil {
+	case c == nil:
 		return n.damaged()
 	}
 	return n.datagram()

@@ -3,6 +3,7 @@ package dissect
 import (
 	"fmt"
 
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -55,5 +56,6 @@ func (p *Pipeline) single(d *Datagram, plain []byte, emit func(*Record) error) *
 	if c == nil {
 		c = p.open(d)
 	}
-	return p.begin(d, p.clock.Read(d.Time), c, p.own, emit)
+	at := p.clock.Read(d.Time)
+	return p.begin(d, at, packet.Nanos(at), c, p.own, emit)
 }
