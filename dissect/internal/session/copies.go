@@ -7,7 +7,6 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
-	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // A host forwards most messages of a client to the other clients unchanged, and
@@ -34,7 +33,6 @@ const (
 
 // An original is a message that may come back as a copy.
 type original struct {
-	digest   uint64
 	at       int64  // nanoseconds
 	received uint64 // conversations that have had it or a copy, a bit each
 	author   *Player
@@ -71,38 +69,31 @@ func (o *originals) bucket(digest uint64) int { return int(digest & uint64(len(o
 // whether all candidates have the same author.
 func (o *originals) find(digest, receiver uint64, at int64, author *Player) (best *original, sameAuthor bool) {
 	from := o.bucket(digest) * o.size
-	within := int64(o.within)
+	all := o.all[from : from+o.size]
 	sameAuthor = true
 	for i, d := range o.digests[from : from+o.size] {
 		if d != digest {
 			continue
 		}
-		e := &o.all[from+i]
-		if age := packet.Minus(at, e.at); e.received&receiver != 0 || age > within || age < -within ||
+		e := &all[i]
+		if e.received&receiver != 0 || uint64(at-e.at) > uint64(o.within) || // time never goes back
 			author != nil && e.author != nil && e.author != author {
 			continue
 		}
-		switch {
-		case best == nil:
+		sameAuthor = sameAuthor && (best == nil || e.author == best.author)
+		if best == nil || e.frame < best.frame {
 			best = e
-		case e.author != best.author:
-			sameAuthor = false
-			fallthrough
-		default:
-			if e.frame < best.frame {
-				best = e
-			}
 		}
 	}
 	return best, sameAuthor
 }
 
 // add keeps an original in place of the oldest of its bucket.
-func (o *originals) add(e *original) (kept *original) {
-	i := o.bucket(e.digest)
+func (o *originals) add(digest uint64, e *original) (kept *original) {
+	i := o.bucket(digest)
 	at := i*o.size + int(o.next[i])
 	kept = &o.all[at]
-	*kept, o.digests[at] = *e, e.digest
+	*kept, o.digests[at] = *e, digest
 	if o.next[i]++; int(o.next[i]) == o.size {
 		o.next[i] = 0
 	}
@@ -165,18 +156,18 @@ func (c *Conversation) Origin(s Side, frame int, at int64, spec *decode.Spec, pa
 	default:
 		o.make(otherBuckets, othersInBucket, copyTime)
 	}
-	e := original{digest: digest(payload), at: at, frame: frame, dialect: own.Writer}
+	d, e := digest(payload), original{at: at, frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
 		if spec != nil && spec.Relay != decode.RelayEcho && spec.Relay != decode.RelayTeam {
 			e.received = c.bit // only echoes return to their author
 		}
 		o.clients = true
-		g.original = o.add(&e)
+		g.original = o.add(d, &e)
 		return own
 	}
 	g.original = nil
-	return c.fromHost(o, &e, nil, spec)
+	return c.fromHost(o, d, &e, nil, spec)
 }
 
 // ChatOrigin is Origin for a line of chat.
@@ -188,14 +179,14 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at int64, spec *decode.Spec
 	}
 	o := &g.others
 	o.make(otherBuckets, othersInBucket, copyTime)
-	e := original{digest: digest(m.Text) ^ uint64(spec.Code)<<32, at: at, frame: frame, dialect: own.Writer}
+	d, e := digest(m.Text)^uint64(spec.Code)<<32, original{at: at, frame: frame, dialect: own.Writer}
 	if s == Client {
 		e.author, e.client = c.player, true
-		o.add(&e)
+		o.add(d, &e)
 		return own
 	}
 	author := c.meant(Host, decode.Speaker, int64(m.Sender))
-	from := c.fromHost(o, &e, author, spec)
+	from := c.fromHost(o, d, &e, author, spec)
 	from.Writer = own.Writer // of the number, which the host may have rewritten
 	if from.Author == nil {
 		from.Author = author
@@ -204,17 +195,17 @@ func (c *Conversation) ChatOrigin(s Side, frame int, at int64, spec *decode.Spec
 }
 
 // fromHost returns the origin of a message from the host.
-func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec *decode.Spec) Origin {
+func (c *Conversation) fromHost(o *originals, digest uint64, e *original, author *Player, spec *decode.Spec) Origin {
 	receiver := c.bit
 	if spec != nil && spec.Relay == decode.RelaySlots {
 		receiver = 0 // an object is created once; a client that requests it gets the message again
 	}
-	if first, sameAuthor := o.find(e.digest, receiver, e.at, author); first != nil {
+	if first, sameAuthor := o.find(digest, receiver, e.at, author); first != nil {
 		return c.copied(first, sameAuthor, Host)
 	}
 	if spec != nil && (spec.Broadcast || passedOn(spec)) {
 		e.received, e.author = c.bit, author
-		o.add(e)
+		o.add(digest, e)
 	}
 	return Origin{Writer: e.dialect}
 }
@@ -222,15 +213,16 @@ func (c *Conversation) fromHost(o *originals, e *original, author *Player, spec 
 // copied returns the origin of a copy. sameAuthor is as find returns it.
 func (c *Conversation) copied(first *original, sameAuthor bool, s Side) Origin {
 	first.received |= c.bit
-	c.game.original = nil
-	switch {
-	case !sameAuthor:
-		return Origin{CopyOf: first.frame, Passed: first.client, Writer: c.Dialect(s)}
-	case !first.client:
-		return Origin{CopyOf: first.frame, Author: first.author, Writer: c.Dialect(s)}
+	if sameAuthor && first.client {
+		c.game.original = first
+		return Origin{CopyOf: first.frame, Author: first.author, Passed: true, Writer: first.dialect}
 	}
-	c.game.original = first
-	return Origin{CopyOf: first.frame, Author: first.author, Passed: true, Writer: first.dialect}
+	c.game.original = nil
+	from := Origin{CopyOf: first.frame, Passed: first.client, Writer: c.Dialect(s)}
+	if sameAuthor {
+		from.Author = first.author
+	}
+	return from
 }
 
 // digest returns a hash that is almost unique. It is the same in every run and
