@@ -79,7 +79,7 @@ type decoder struct {
 
 // decode decodes f and reports whether d.datagram holds its datagram.
 func (d *decoder) decode(f *frame) bool {
-	d.datagram.After = d.tally.saw(momentOf(f.Time))
+	d.datagram.After = d.tally.saw(f.Time)
 	d.datagram.Number, d.datagram.Time, d.datagram.Digits = d.tally.Frames, f.Time, f.digits
 	d.datagram.WireLen = f.Full
 	d.cut, d.pieces = f.Full > len(f.Data), nil

@@ -123,13 +123,13 @@ var errLater = errors.New("later")
 // each passes one datagram after another to take. It returns nil if take
 // returned false, errLater before the first frame after until, and otherwise the
 // reason for the end. until may be nil.
-func (f *file) each(take func(*packet.Datagram) bool, until *moment) error {
+func (f *file) each(take func(*packet.Datagram) bool, until *time.Time) error {
 	for {
 		if !f.ahead {
 			if err := f.lookAhead(); err != nil {
 				return err
 			}
-			if until != nil && f.head().after(*until) {
+			if until != nil && f.frame.Time.After(*until) {
 				return errLater
 			}
 		}
@@ -156,9 +156,6 @@ func (f *file) lookAhead() error {
 	f.ahead = true
 	return nil
 }
-
-// head returns the time of the frame that is ahead.
-func (f *file) head() moment { return momentOf(f.frame.Time) }
 
 // notMore takes a single datagram.
 func notMore(*packet.Datagram) bool { return false }

@@ -1,12 +1,12 @@
 package capture
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/bcdissect/bcdissect/dissect/packet"
 )
@@ -26,13 +26,13 @@ type Series struct {
 	merge    bool    // they have a start
 	several  bool
 	stdin    io.Reader
-	open     []*file // in the order of their starts
-	opened   int     // files so far
-	current  *file   // the last one that was read
-	until    moment  // end of its turn
-	late     bool    // a file was opened too late, since too many were open
-	err      error   // result of all later calls of Next
-	troubles error   // errors to report at the end
+	open     []*file   // in the order of their starts
+	opened   int       // files so far
+	current  *file     // the last one that was read
+	until    time.Time // end of its turn
+	late     bool      // a file was opened too late, since too many were open
+	err      error     // result of all later calls of Next
+	troubles error     // errors to report at the end
 	decoder  decoder
 	progress progress
 	tap      Tap
@@ -41,7 +41,7 @@ type Series struct {
 // An input is a file that is not yet open.
 type input struct {
 	name  string
-	start moment // its first frame
+	start time.Time // its first frame
 }
 
 // maxOpen limits the files that are open at a time. Each takes a buffer.
@@ -82,7 +82,7 @@ func inputs(names []string) (all []input, timed bool) {
 	if len(names) < 2 || slices.ContainsFunc(names, irregular) {
 		return all, false
 	}
-	var before moment
+	before := time.Unix(0, 0)
 	for i := range all {
 		if at, ok := begins(all[i].name); ok {
 			before = at
@@ -90,7 +90,7 @@ func inputs(names []string) (all []input, timed bool) {
 		all[i].start = before
 	}
 	slices.SortStableFunc(all, func(a, b input) int {
-		return cmp.Or(cmp.Compare(a.start.sec, b.start.sec), cmp.Compare(a.start.nsec, b.start.nsec))
+		return a.start.Compare(b.start)
 	})
 	return all, true
 }
@@ -103,7 +103,7 @@ func irregular(name string) bool {
 }
 
 // begins returns the time of the first frame of a file.
-func begins(name string) (at moment, ok bool) {
+func begins(name string) (at time.Time, ok bool) {
 	f, err := open(name, nil, new(decoder), new(progress), nil)
 	if err != nil {
 		return at, false // the series reports it
@@ -112,7 +112,7 @@ func begins(name string) (at moment, ok bool) {
 	if f.frames.next(&f.frame) != nil {
 		return at, false
 	}
-	return momentOf(f.frame.Time), true
+	return f.frame.Time, true
 }
 
 // Next implements [Source].
@@ -132,7 +132,7 @@ func (s *Series) Each(take func(*packet.Datagram) bool) error {
 			continue
 		}
 		s.turnTo(f)
-		var until *moment
+		var until *time.Time
 		if ends {
 			until = &s.until
 		}
@@ -165,14 +165,14 @@ func (s *Series) turn() (first *file, ends bool) {
 					return nil, false
 				}
 			}
-			if first.head().after(f.head()) {
+			if first.frame.Time.After(f.frame.Time) {
 				first = f
 			}
 		}
 	}
 	if s.merge && len(s.queue) > 0 {
 		start := s.queue[0].start
-		later := first.ahead && first.head().after(start)
+		later := first.ahead && first.frame.Time.After(start)
 		switch {
 		case later && len(s.open) < maxOpen:
 			s.advance()
@@ -190,11 +190,11 @@ func (s *Series) turn() (first *file, ends bool) {
 			after = true
 			continue
 		}
-		at := f.head()
+		at := f.frame.Time
 		if !after {
-			at.nsec-- // of the same time, its frame comes first
+			at = at.Add(-1) // of the same time, its frame comes first
 		}
-		if !ends || s.until.after(at) {
+		if !ends || s.until.After(at) {
 			s.until, ends = at, true
 		}
 	}

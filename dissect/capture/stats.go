@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Stats counts the frames of a source so far. Each frame counts once: Frames is
@@ -77,34 +79,9 @@ const (
 
 // A tally counts frames.
 type tally struct {
-	Stats       // without the times, and the frames without a datagram by reason
-	counts      [outcomes]int
-	first, last moment
-	before      moment // of the frame before
-}
-
-// A moment is a time with a faster comparison.
-type moment struct {
-	sec  int64 // since 1970
-	nsec int
-}
-
-// momentOf returns the moment of a time.
-func momentOf(t time.Time) moment { return moment{t.Unix(), t.Nanosecond()} }
-
-// after reports whether m is later than o.
-func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec && m.nsec > o.nsec }
-
-// time returns the time, which is UTC.
-func (m moment) time() time.Time { return time.Unix(m.sec, int64(m.nsec)).UTC() }
-
-// since returns the time since another moment.
-func (m moment) since(o moment) time.Duration {
-	const most = 1 << 33 // seconds, of which a duration can hold the nanoseconds
-	if uint64(m.sec) < most && uint64(o.sec) < most {
-		return time.Duration(m.sec-o.sec)*time.Second + time.Duration(m.nsec-o.nsec)
-	}
-	return m.time().Sub(o.time())
+	Stats  // without Datagrams, and with no more of Other than the links
+	counts [outcomes]int
+	before time.Time // of the frame before
 }
 
 // maxRemarks limits the number of remarks that are kept.
@@ -120,14 +97,14 @@ func (t *tally) remark(name, text string) {
 }
 
 // saw counts a frame. It returns the time since the frame before.
-func (t *tally) saw(at moment) time.Duration {
+func (t *tally) saw(at time.Time) time.Duration {
 	if t.Frames == 0 {
-		t.first, t.last, t.before = at, at, at
-	} else if at.after(t.last) {
-		t.last = at
+		t.FirstTime, t.LastTime, t.before = at, at, at
+	} else if at.After(t.LastTime) {
+		t.LastTime = at
 	}
 	t.Frames++
-	after := at.since(t.before)
+	after := packet.Since(at, t.before)
 	t.before = at
 	return after
 }
@@ -154,9 +131,6 @@ func (d *decoder) stats(p *progress) Stats {
 
 func (t *tally) stats() Stats {
 	s := t.Stats
-	if s.Frames > 0 {
-		s.FirstTime, s.LastTime = t.first.time(), t.last.time()
-	}
 	s.Datagrams = t.counts[gaveDatagram]
 	s.Remarks = slices.Clone(s.Remarks)
 	s.Other = Other{

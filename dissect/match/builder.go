@@ -15,6 +15,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/measure"
+	"github.com/bcdissect/bcdissect/dissect/packet"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -176,7 +177,7 @@ func (b *Builder) comes(d *dissect.Datagram) {
 		if b.origin.IsZero() {
 			b.origin = d.Time
 		}
-		b.now = d.Time.Sub(b.origin).Seconds()
+		b.now = packet.Since(d.Time, b.origin).Seconds()
 	}
 	if b.now >= b.lap {
 		b.endLap()

@@ -59,3 +59,19 @@ func TestTimesSaturate(t *testing.T) {
 		}
 	}
 }
+
+// Since returns what time.Time.Sub does, within the range of its short cut and out
+// of it.
+func TestSince(t *testing.T) {
+	var times []time.Time
+	for _, sec := range []int64{-62135596800, -1 << 33, -1, 0, 1, 1<<33 - 1, 1 << 33, 253402300799} {
+		times = append(times, time.Unix(sec, 0), time.Unix(sec, 999_999_999).UTC())
+	}
+	for _, a := range times {
+		for _, b := range times {
+			if got, want := Since(a, b), a.Sub(b); got != want {
+				t.Errorf("%v - %v = %v, want %v", a, b, got, want)
+			}
+		}
+	}
+}
