@@ -258,24 +258,6 @@ func (c *Codec) end(name string, kind GroupKind, index int) {
 	}
 }
 
-// stopped is the error of a walk ended by its visitor. It is never reported.
-var stopped Error
-
-// stop ends the showing of a message. Showing re-reads the elements of an open
-// list into the message, so the remaining ones are re-read without a visitor.
-func (c *Codec) stop() {
-	c.v, c.aside = nil, nil
-	if c.mode != reading || !c.showing || c.err != nil {
-		return
-	}
-	for _, s := range c.path[:min(c.depth, len(c.path))] {
-		if s.index >= 0 {
-			return
-		}
-	}
-	c.err, c.fast = &stopped, false
-}
-
 // fail records the first error.
 func (c *Codec) fail(name string, off int, err error, detail string) {
 	if c.err != nil {

@@ -256,13 +256,6 @@ func Fields(names ...string) FieldSet {
 // Limit restricts later calls of Show to a set of fields, which is faster.
 func (w *Viewer) Limit(s FieldSet) { w.codec.hide, w.fast.hide = s.hide, s.hide }
 
-// Stop ends the current Show. A visitor calls it when it needs no more of the
-// message; it does not see the end of open groups. The message stays complete.
-func (w *Viewer) Stop() {
-	w.fast.v = nil
-	w.codec.stop()
-}
-
 // Append writes a message, beginning with the opcode, in the given dialect.
 // It fails if a value does not fit its field.
 func Append(dst []byte, s *Spec, m Message, d Dialect) ([]byte, error) {

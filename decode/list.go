@@ -63,9 +63,6 @@ func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() boo
 	c.begin(name, doc, GroupList, -1)
 	switch c.mode {
 	case reading:
-		if c.err == &stopped { // the list stays as read
-			break
-		}
 		*s = (*s)[:0]
 		if c.fill != nil {
 			c.fillList(more, func(i int) {
@@ -85,9 +82,6 @@ func ListWhile[T any](c *Codec, name string, s *[]T, doc string, more func() boo
 				*s = append(*s, zero)
 			}
 			element(c, i, &(*s)[i], body)
-			if c.err == &stopped { // stopped at the end of an element: re-read the others
-				c.err, c.fast = nil, true
-			}
 		}
 	case writing:
 		for i := range *s {

@@ -12,8 +12,8 @@ type FastShower interface {
 // A Showing passes the fields of a [FastShower] to a visitor. Its methods leave out
 // fields and groups that are hidden.
 type Showing struct {
-	v     Visitor // nil once it has stopped
-	hide  uint64  // bits of names to hide; see nameBit
+	v     Visitor
+	hide  uint64 // bits of names to hide; see nameBit
 	field Field
 	group Group
 }
@@ -65,7 +65,7 @@ func (v *shownVisitor) Begin(g *Group) {
 func (v *shownVisitor) End(*Group) {}
 
 // Shows reports whether a field or group is shown.
-func (s *Showing) Shows(d *Shown) bool { return s.v != nil && s.hide&d.hide == 0 }
+func (s *Showing) Shows(d *Shown) bool { return s.hide&d.hide == 0 }
 
 // show passes the field, which has its value.
 func (s *Showing) show(d *Shown, off, end int) {
@@ -140,9 +140,7 @@ func (s *Showing) Begin(d *Shown, kind GroupKind, index int) bool {
 
 // End ends a group.
 func (s *Showing) End(d *Shown, kind GroupKind, index int) {
-	if s.v != nil {
-		g := &s.group
-		g.Name, g.Doc, g.Kind, g.Index = d.Name, "", kind, index
-		s.v.End(g)
-	}
+	g := &s.group
+	g.Name, g.Doc, g.Kind, g.Index = d.Name, "", kind, index
+	s.v.End(g)
 }

@@ -1,7 +1,6 @@
 package msg
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,55 +8,6 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/fixtures/messages"
 )
-
-// A stopper is a visitor that stops after some calls.
-type stopper struct {
-	viewer *decode.Viewer
-	left   int
-	calls  int
-}
-
-func (v *stopper) call() {
-	v.calls++
-	if v.left--; v.left == 0 {
-		v.viewer.Stop()
-	}
-}
-
-func (v *stopper) Field(*decode.Field) { v.call() }
-func (v *stopper) Begin(*decode.Group) { v.call() }
-func (v *stopper) End(*decode.Group)   { v.call() }
-
-// TestStop stops the walk of every sample after every call: nothing more is
-// shown, and the message stays complete.
-func TestStop(t *testing.T) {
-	for _, s := range messages.All(t) {
-		spec := s.SpecIn(Catalog())
-		res := decode.NewDecoder().Read(spec, s.Payload, s.Dialect, s)
-		if res.Message == nil {
-			continue
-		}
-		var w decode.Viewer
-		show := func(calls int) int {
-			v := &stopper{viewer: &w, left: calls}
-			w.Show(res.Message, s.Payload, 1, res.Dialect, v)
-			return v.calls
-		}
-		total := show(0)
-		for n := 1; n <= total; n++ {
-			if got := show(n); got != n {
-				t.Errorf("%s: %d calls after %d", s.Name, got, n)
-			}
-			got, err := decode.Append(nil, spec, res.Message, res.Dialect)
-			if want := s.Payload[:len(s.Payload)-len(res.Rest)]; err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("%s: stopped after %d of %d calls, the message is %x, %v; want %x", s.Name, n, total, got, err, want)
-			}
-		}
-		if got := show(0); got != total {
-			t.Errorf("%s: %d calls at the end, %d at the start", s.Name, got, total)
-		}
-	}
-}
 
 // A trail is a visitor that records field offsets.
 type trail struct {
