@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
@@ -88,10 +90,8 @@ func Path(port uint16) (string, error) {
 
 // A Listener accepts requests.
 type Listener struct {
-	path   string
 	socket net.Listener
 	open   sync.WaitGroup
-	slots  chan struct{}
 	done   chan struct{}
 }
 
@@ -121,7 +121,7 @@ func Listen(path string) (*Listener, error) {
 		_ = l.Close() // nothing was accepted
 		return nil, cli.PlainPath(path, err)
 	}
-	return &Listener{path: path, socket: l, slots: make(chan struct{}, clients), done: make(chan struct{})}, nil
+	return &Listener{socket: netutil.LimitListener(l, clients), done: make(chan struct{})}, nil
 }
 
 // exists reports whether there is a file of any kind. On Windows the error of
@@ -149,14 +149,8 @@ func abandoned(path string) bool {
 // several goroutines at once.
 func (l *Listener) Serve(handle func(Request) Answer) {
 	for {
-		select {
-		case l.slots <- struct{}{}:
-		case <-l.done:
-			return
-		}
 		c, err := l.socket.Accept()
 		if err != nil {
-			<-l.slots
 			select {
 			case <-l.done:
 				return
@@ -168,7 +162,6 @@ func (l *Listener) Serve(handle func(Request) Answer) {
 			defer cli.Guard()
 			serve(c, handle)
 			_ = c.Close() // an answer that did not arrive is the client's concern
-			<-l.slots
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 	"github.com/bcdissect/bcdissect/cmd/internal/query"
@@ -17,13 +16,7 @@ import (
 // Listen opens the socket for clients. An address that is not given is that of
 // loopback, so that nobody else can use the proxy.
 func Listen(address string) (*net.UDPConn, error) {
-	const loopback = "127.0.0.1:"
-	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
-		address = loopback + address
-	} else if port, ok := strings.CutPrefix(address, ":"); ok {
-		address = loopback + port
-	}
-	return server.Listen(address)
+	return server.Listen(server.Local(address))
 }
 
 // A Target is the host as the user names it.
@@ -39,11 +32,8 @@ func ParseTarget(text string) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, port, err := net.SplitHostPort(withPort)
-	if err != nil {
-		return nil, fmt.Errorf("%s: give the address of a server as HOST or HOST:PORT", text)
-	}
-	number, _ := strconv.ParseUint(port, 10, 16) // WithPort has checked it
+	name, port, _ := net.SplitHostPort(withPort) // WithPort has checked it
+	number, _ := strconv.ParseUint(port, 10, 16)
 	t := &Target{name: name, port: uint16(number)}
 	if addr, err := netip.ParseAddr(name); err == nil {
 		if !addr.Unmap().Is4() {

@@ -87,21 +87,18 @@ type part struct {
 	err      error
 }
 
-// One asks one server. Every try has a socket of its own, so that its answer
+// One asks one server, whose host has a port. Every try has a socket of its own, so that its answer
 // cannot be taken for that of another try.
 func One(ctx context.Context, host string, o Options) Result {
 	r := Result{Host: host}
-	addr, err := lookUp(ctx, hostOf(host))
+	name, port, _ := net.SplitHostPort(host) // as WithPort made it
+	number, _ := strconv.ParseUint(port, 10, 16)
+	addr, err := lookUp(ctx, name)
 	if err != nil {
 		r.Err = fmt.Errorf("%s: %w", host, err)
 		return r
 	}
-	port, err := net.DefaultResolver.LookupPort(ctx, "udp", portOf(host))
-	if err != nil {
-		r.Err = fmt.Errorf("%s: %w", host, err)
-		return r
-	}
-	r.Addr = netip.AddrPortFrom(prefer4(addr), uint16(port))
+	r.Addr = netip.AddrPortFrom(prefer4(addr), uint16(number))
 	ctx, stop := context.WithCancel(ctx)
 	parts := make(chan part, waiting)
 	var readers sync.WaitGroup
@@ -223,10 +220,6 @@ func verdict(r *Result, odd *part, refused error, o Options) error {
 	}
 	return fmt.Errorf("no answer (%s); is the server running, and UDP let through?", tries)
 }
-
-func hostOf(host string) string { name, _, _ := net.SplitHostPort(host); return name }
-
-func portOf(host string) string { _, port, _ := net.SplitHostPort(host); return port }
 
 // lookUp returns the addresses of a host. An address stands for itself, with its
 // zone.

@@ -44,12 +44,7 @@ func ListenMetrics(address string) (net.Listener, error) {
 // ListenLocally opens the TCP port that a flag names, of this machine alone if there
 // is no address. The example and the remedy are for errors.
 func ListenLocally(flag, address, example, remedy string) (net.Listener, error) {
-	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
-		address = ":" + address
-	}
-	if strings.HasPrefix(address, ":") {
-		address = "127.0.0.1" + address
-	}
+	address = Local(address)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
 		return nil, fmt.Errorf("%s %s: want an address and port, such as %s or 127.0.0.1:%s", flag, address, example, example)
 	}
@@ -58,6 +53,18 @@ func ListenLocally(flag, address, example, remedy string) (net.Listener, error) 
 		return nil, cli.Failed(fmt.Errorf("%s %s: %w%s", flag, address, cli.Plain(err), remedy))
 	}
 	return l, nil
+}
+
+// Local returns an address to listen on, which is one of this machine alone if only a
+// port is given.
+func Local(address string) string {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = ":" + address
+	}
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	return address
 }
 
 // ServeMetrics answers scrapers until the listener is closed. The metrics are

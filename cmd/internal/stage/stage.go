@@ -112,14 +112,19 @@ func (s *Stage) Close() error {
 	if s.begun.IsZero() {
 		return nil
 	}
-	if err := s.until(time.Now().Add(lastWords), s.performer.Idle); err != nil && !errors.Is(err, errStopped) {
+	if err := s.wait(lastWords, s.performer.Idle); err != nil {
 		return err
 	}
 	s.performer.Leave(time.Now())
-	if err := s.until(time.Now().Add(lastWords), s.performer.Idle); err != nil && !errors.Is(err, errStopped) {
+	if err := s.wait(lastWords, s.performer.Idle); err != nil {
 		return err
 	}
-	if err := s.until(time.Now().Add(afterwards), nil); err != nil && !errors.Is(err, errStopped) {
+	return s.wait(afterwards, nil)
+}
+
+// wait carries datagrams for a time, or until something is so or the user interrupts.
+func (s *Stage) wait(most time.Duration, enough func() bool) error {
+	if err := s.until(time.Now().Add(most), enough); !errors.Is(err, errStopped) {
 		return err
 	}
 	return nil
