@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -99,14 +98,8 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	defer srv.Close()
 	p.begin(&s, wantsStatus(f, s), false)
 	defer p.end(&err)
-	srv.Log = p.log
-	srv.Packets = p.recording.Packets
-	if p.recording.Name != "" {
-		file, err := p.recording.Open(f.Output, proxy.RecordingOptions(), slices.Clone(f.Defined)...)
-		if err != nil {
-			return err
-		}
-		srv.Recorder = server.NewRecorder(file, p.log)
+	if err := p.record(f, &srv.Recorder, "proxy", "traffic between clients and host"); err != nil {
+		return err
 	}
 	srv.Greet()
 	makeSink = p.withPage(makeSink)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -169,14 +168,9 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	h.begin(&s, wantsStatus(f, s), h.bans != "")
 	defer h.end(&err)
 	log := h.log
-	srv.Log = log
-	srv.Strangers, srv.Packets = h.strangers, h.recording.Packets
-	if h.recording.Name != "" {
-		file, err := h.recording.Open(f.Output, server.RecordingOptions(), append(slices.Clone(f.Defined), h.bans, h.checksums)...)
-		if err != nil {
-			return err
-		}
-		srv.Record(file)
+	srv.Strangers = h.strangers
+	if err := h.record(f, &srv.Recorder, "relay", "the host's traffic", h.bans, h.checksums); err != nil {
+		return err
 	}
 	h.config.Report = srv.Event
 	srv.Name, srv.Players = h.name, h.players

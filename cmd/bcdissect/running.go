@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/cmd/internal/reading"
 	"github.com/bcdissect/bcdissect/cmd/internal/server"
 	"github.com/bcdissect/bcdissect/cmd/internal/watch"
+	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/measure"
 	"github.com/bcdissect/bcdissect/report"
 	"github.com/bcdissect/bcdissect/report/dashboard"
@@ -47,6 +49,20 @@ func (r *running) begin(s *cli.Streams, status, rereads bool) {
 	r.interrupts = cli.NewInterrupts(*s, r.recording.After, rereads)
 	r.log = cli.NewLog(s.Err, status)
 	s.Err, s.Graceful = r.log, true
+}
+
+// record has a host or a proxy log, and record its datagrams if that is wanted.
+func (r *running) record(f *cli.Common, to *server.Recorder, name, what string, inputs ...string) error {
+	to.Log, to.Packets = r.log, r.recording.Packets
+	if r.recording.Name == "" {
+		return nil
+	}
+	o := capture.WriterOptions{System: runtime.GOOS, Interface: name, Description: what + ", in packets made for the recording"}
+	file, err := r.recording.Open(f.Output, capture.DatagramOptions(o), append(inputs, f.Defined...)...)
+	if err == nil {
+		to.Record(file)
+	}
+	return err
 }
 
 // end says the error that ends the command, and leaves only its status.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -72,10 +71,7 @@ func (m *moment) since(now time.Duration) (ago time.Duration) { return now - tim
 // of clients, one for those of the host to each client, and one that records
 // and reports; none of the former waits for the last.
 type Proxy struct {
-	Log      *cli.Log
-	Feed     *server.Feed // of the report; nil for none
-	Recorder server.Recorder
-	Packets  int // to record or report before the proxy stops; 0 for no end
+	server.Recorder
 
 	front  *net.UDPConn
 	target *Target
@@ -91,7 +87,6 @@ type Proxy struct {
 	noting   sync.Mutex
 	notes    *server.Feed // that wait for recording and report
 	tape     sync.Mutex   // of the recorder
-	noted    int          // recorded or reported
 	enough   chan struct{}
 	broken   chan error
 	resolved chan resolution
@@ -128,13 +123,6 @@ func New(front *net.UDPConn, target *Target, host netip.AddrPort) *Proxy {
 		began:  time.Now(),
 		enough: make(chan struct{}), broken: make(chan error, 1), resolved: make(chan resolution, 1),
 	}
-}
-
-// RecordingOptions describe the recording of a proxy.
-func RecordingOptions() *capture.WriterOptions {
-	return capture.DatagramOptions(capture.WriterOptions{
-		System: runtime.GOOS, Interface: "proxy", Description: "traffic between clients and host, in packets made for the recording",
-	})
 }
 
 // Close closes the socket of a proxy that does not serve.
@@ -413,17 +401,13 @@ func (p *Proxy) record() {
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if p.Packets > 0 && p.noted == p.Packets {
+		if p.Full() {
 			continue
 		}
-		p.noted++
 		p.tape.Lock()
-		p.Recorder.Write(d.Time, d.Src, d.Dst, d.Payload)
+		p.Note(d.Time, d.Src, d.Dst, d.Payload)
 		p.tape.Unlock()
-		if p.Feed != nil {
-			p.Feed.Put(d.Time, d.Src, d.Dst, d.Payload)
-		}
-		if p.noted == p.Packets {
+		if p.Full() {
 			close(p.enough)
 		}
 	}
@@ -432,7 +416,7 @@ func (p *Proxy) record() {
 // everySecond does the work that need not follow every datagram.
 func (p *Proxy) everySecond(now time.Duration) {
 	p.tape.Lock()
-	p.Recorder.Flush(p.counters())
+	p.Flush(p.counters())
 	p.tape.Unlock()
 	p.tidy(now)
 	p.sayTrouble()
@@ -566,21 +550,16 @@ func (p *Proxy) summary() {
 	p.Log.Say("forwarded for %s: %d %s, %d %s (%s) to the host, %d (%s) back", time.Since(p.began).Round(time.Second),
 		s.clients.Load(), plural.Form(s.clients.Load(), "{client|clients}"),
 		s.fromClients.Load(), plural.Form(s.fromClients.Load(), "{datagram|datagrams}"), server.Size(s.bytesIn.Load()), s.fromHost.Load(), server.Size(s.bytesOut.Load()))
-	lost := func(n int64, why string, args ...any) {
-		if n > 0 {
-			p.Log.Say(plural.Form(n, "%d {datagram|datagrams} "+why), append([]any{n}, args...)...)
-		}
-	}
-	lost(s.noRoom.Load(), "{was|were} dropped by the system because the program was busy")
-	lost(s.limited.Load(), "{was|were} dropped by the limit of a client")
-	lost(s.refused.Load(), "{was|were} dropped because there were too many clients")
+	p.Lost(int(s.noRoom.Load()), "{was|were} dropped by the system because the program was busy")
+	p.Lost(int(s.limited.Load()), "{was|were} dropped by the limit of a client")
+	p.Lost(int(s.refused.Load()), "{was|were} dropped because there were too many clients")
 	if err := s.sendError.Load(); err != nil {
-		lost(s.unsent.Load(), "could not be sent: %v", *err)
+		p.Lost(int(s.unsent.Load()), "could not be sent: %v", *err)
 	}
-	if p.Recorder.Wanted() || p.Feed != nil {
-		lost(p.notes.Dropped(), "{is|are} neither recorded nor reported because that was too slow")
+	if p.Wanted() || p.Feed != nil {
+		p.Lost(int(p.notes.Dropped()), "{is|are} neither recorded nor reported because that was too slow")
 	}
 	if p.Feed != nil {
-		lost(p.Feed.Dropped(), "{is|are} not in the report because it was too slow")
+		p.Lost(int(p.Feed.Dropped()), "{is|are} not in the report because it was too slow")
 	}
 }

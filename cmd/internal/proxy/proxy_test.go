@@ -122,11 +122,11 @@ func TestForward(t *testing.T) {
 	host := listenAt(t, "127.0.0.1:0")
 	p := newTestProxy(t, &said, host.at.String())
 	name := filepath.Join(t.TempDir(), "proxy.pcapng")
-	file, err := capture.CreateWriter(name, RecordingOptions())
+	file, err := capture.CreateWriter(name, capture.DatagramOptions(capture.WriterOptions{Interface: "proxy"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Recorder = server.NewRecorder(file, p.Log)
+	p.Record(file)
 	p.Feed = server.NewFeed()
 	at, end := serve(t, p)
 
@@ -209,7 +209,7 @@ func TestStoppedRecording(t *testing.T) {
 	host := listenAt(t, "127.0.0.1:0")
 	p := newTestProxy(t, io.Discard, host.at.String())
 	file := &stopped{writing: make(chan struct{}, 1), proceed: make(chan struct{})}
-	p.Recorder = server.NewRecorder(file, p.Log)
+	p.Record(file)
 	at, end := serve(t, p)
 	c := listenAt(t, "127.0.0.1:0")
 	c.send(t, at, "first")
@@ -551,11 +551,11 @@ func added(tb testing.TB, more func() bool, shares ...float64) []time.Duration {
 		}
 	}()
 	p := newTestProxy(tb, io.Discard, host.at.String())
-	file, err := capture.CreateWriter(filepath.Join(tb.TempDir(), "proxy.pcapng"), RecordingOptions())
+	file, err := capture.CreateWriter(filepath.Join(tb.TempDir(), "proxy.pcapng"), capture.DatagramOptions(capture.WriterOptions{Interface: "proxy"}))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p.Recorder = server.NewRecorder(file, p.Log)
+	p.Record(file)
 	at, end := serve(tb, p)
 	payload := strings.Repeat("x", 60)
 	var took [2][]time.Duration
@@ -606,7 +606,8 @@ func TestFailedRecording(t *testing.T) {
 	var said bytes.Buffer
 	host := listenAt(t, "127.0.0.1:0")
 	p := newTestProxy(t, &said, host.at.String())
-	p.Recorder, p.Feed = server.NewRecorder(&full{left: 1}, p.Log), server.NewFeed()
+	p.Feed = server.NewFeed()
+	p.Record(&full{left: 1})
 	at, end := serve(t, p)
 	c := listenAt(t, "127.0.0.1:0")
 	const sent = 4

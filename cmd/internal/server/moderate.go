@@ -77,7 +77,7 @@ func (s *Server) status() *control.Status {
 		Name: s.Name, Mission: is.Mission, Mode: is.Mode.String(), Uptime: seconds(is.Now.Sub(is.Since)),
 		Players: is.Players, Playing: is.Playing, Limit: is.Limit,
 		Received: is.Stats.Received, Sent: is.Stats.Sent, BytesIn: s.bytesIn, BytesOut: s.bytesOut,
-		Dropped: map[string]int{}, Recording: s.recorder.Active(),
+		Dropped: map[string]int{}, Recording: s.Active(),
 	}
 	for reason, n := range s.drops(&is.Stats) {
 		if n > 0 {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -46,19 +45,18 @@ type inbound struct {
 // A Server is a host behind a socket. One goroutine owns all of it but for the
 // socket's receiving side.
 type Server struct {
+	Recorder
+
 	conn    *net.UDPConn
 	Host    *relay.Host
 	seen    netip.AddrPort // the address that recordings give the host
-	Log     *cli.Log
 	Name    string
 	Players int
 	Master  netip.AddrPort // that heartbeats go to, if it is valid
 	Bans    *Bans          // that are read again on a hangup
-	Feed    *Feed          // of the report; nil for none
 	// Strangers are to be recorded and reported, too: datagrams without a
 	// session that nobody answers.
 	Strangers bool
-	Packets   int  // to record or report before the host stops; 0 for no end
 	Metrics   bool // are made for scrapers
 
 	waiting chan inbound
@@ -69,12 +67,10 @@ type Server struct {
 	dropped atomic.Int64 // because the host was busy
 	cut     atomic.Int64 // because they were too large
 
-	recorder Recorder
-	noted    int          // datagrams that were recorded or reported
-	skipped  int          // received datagrams that were not, because the host ignored them
-	unnoted  int          // sent datagrams that were not
-	odd      int          // in this second, noted of those without a session
-	noRoom   atomic.Int64 // in the system's buffer
+	skipped int          // received datagrams that were not, because the host ignored them
+	unnoted int          // sent datagrams that were not
+	odd     int          // in this second, noted of those without a session
+	noRoom  atomic.Int64 // in the system's buffer
 
 	began    time.Time
 	events   int // in this second
@@ -103,16 +99,6 @@ func New(conn *net.UDPConn, seen netip.AddrPort) *Server {
 	}
 	return s
 }
-
-// RecordingOptions describe the recording of a host.
-func RecordingOptions() *capture.WriterOptions {
-	return capture.DatagramOptions(capture.WriterOptions{
-		System: runtime.GOOS, Interface: "relay", Description: "the host's traffic, in packets made for the recording",
-	})
-}
-
-// Record has datagrams written to a file, which the server closes.
-func (s *Server) Record(file capture.FileWriter) { s.recorder = NewRecorder(file, s.Log) }
 
 // receive reads datagrams into the queue until the socket is closed. It never
 // waits for the host: without room it drops datagrams, as the system does.
@@ -163,7 +149,7 @@ func (s *Server) Serve(stop <-chan struct{}, reread <-chan os.Signal) error {
 	_ = s.conn.Close() // so that receive ends
 	<-received
 	s.Log.Status("")
-	if e := s.recorder.Close(s.counters()); err == nil {
+	if e := s.Recorder.Close(s.counters()); err == nil {
 		err = e
 	}
 	s.summary()
@@ -205,7 +191,7 @@ func (s *Server) loop(stop <-chan struct{}, reread <-chan os.Signal) error {
 			return nil
 		}
 		next := s.answer()
-		if s.Packets > 0 && s.noted == s.Packets && deadline == nil {
+		if s.Full() && deadline == nil {
 			takeLeave()
 		}
 		if deadline != nil && s.Host.Idle() {
@@ -226,7 +212,7 @@ func (s *Server) take(now time.Time, p inbound) {
 	known, before := s.Host.Knows(p.from), s.Host.Stats()
 	s.Host.Receive(now, p.from, payload)
 	if s.Strangers || s.matters(p.from, known, &before) {
-		s.note(now, p.from, s.seen, payload)
+		s.Note(now, p.from, s.seen, payload)
 	} else {
 		s.skipped++
 	}
@@ -284,21 +270,9 @@ func (s *Server) send(now time.Time, to netip.AddrPort, datagram []byte) {
 	}
 	s.bytesOut += int64(len(datagram))
 	if s.Strangers || datagram[0] == '\\' || s.Host.Knows(to) || s.oddOne() {
-		s.note(now, s.seen, to, datagram)
+		s.Note(now, s.seen, to, datagram)
 	} else {
 		s.unnoted++
-	}
-}
-
-// note records and reports a datagram.
-func (s *Server) note(now time.Time, from, to netip.AddrPort, payload []byte) {
-	if s.Packets > 0 && s.noted == s.Packets {
-		return
-	}
-	s.noted++
-	s.recorder.Write(now, from, to, payload)
-	if s.Feed != nil {
-		s.Feed.Put(now, from, to, payload)
 	}
 }
 
@@ -315,7 +289,7 @@ func (s *Server) counters() capture.Counters {
 
 // everySecond does the work that need not follow every datagram.
 func (s *Server) everySecond(now time.Time) {
-	s.recorder.Flush(s.counters())
+	s.Flush(s.counters())
 	if s.unsaid > 0 {
 		s.Log.Say("and %d more", s.unsaid)
 	}
@@ -409,25 +383,20 @@ func (s *Server) summary() {
 		time.Since(s.began).Round(time.Second), s.joined, stats.Received, plural.Form(stats.Received, "{datagram|datagrams}"), Size(s.bytesIn),
 		stats.Sent-s.unsent, Size(s.bytesOut), stats.Copies, plural.Form(stats.Copies, "{message|messages}"),
 		stats.Queries, plural.Form(stats.Queries, "{query|queries}"))
-	lost := func(n int, why string, args ...any) {
-		if n > 0 {
-			s.Log.Say(plural.Form(n, "%d {datagram|datagrams} "+why), append([]any{n}, args...)...)
-		}
-	}
-	lost(int(s.noRoom.Load()), "{was|were} dropped by the system because the host was busy")
-	lost(int(s.dropped.Load()), "{was|were} dropped because the host was busy")
-	lost(int(s.cut.Load()), "{was|were} dropped because {it was|they were} too large")
-	lost(stats.Limited, "{was|were} dropped by a limit")
-	lost(stats.Malformed, "did not make sense, in whole or in part")
-	lost(stats.Strangers, "came from strangers")
-	if s.recorder.Wanted() || s.Feed != nil {
-		lost(s.skipped+s.unnoted, "of strangers and beyond limits {is|are} not recorded (--strangers)")
+	s.Lost(int(s.noRoom.Load()), "{was|were} dropped by the system because the host was busy")
+	s.Lost(int(s.dropped.Load()), "{was|were} dropped because the host was busy")
+	s.Lost(int(s.cut.Load()), "{was|were} dropped because {it was|they were} too large")
+	s.Lost(stats.Limited, "{was|were} dropped by a limit")
+	s.Lost(stats.Malformed, "did not make sense, in whole or in part")
+	s.Lost(stats.Strangers, "came from strangers")
+	if s.Wanted() || s.Feed != nil {
+		s.Lost(s.skipped+s.unnoted, "of strangers and beyond limits {is|are} not recorded (--strangers)")
 	}
 	if s.unsent > 0 {
-		lost(s.unsent, "could not be sent: %v", s.sendErr)
+		s.Lost(s.unsent, "could not be sent: %v", s.sendErr)
 	}
 	if s.Feed != nil {
-		lost(int(s.Feed.Dropped()), "{is|are} not in the report because it was too slow")
+		s.Lost(int(s.Feed.Dropped()), "{is|are} not in the report because it was too slow")
 	}
 }
 
