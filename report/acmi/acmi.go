@@ -47,7 +47,7 @@ func Write(w io.Writer, all []*match.Match) error {
 		if i == 0 || e.t != r.entries[i-1].t {
 			r.text("#", number(e.t, 3), "\n")
 		}
-		r.entry(e)
+		e.write()
 	}
 	return r.w.Flush() // which has the first error
 }
@@ -68,12 +68,9 @@ const (
 
 // An entry is something that happens at a moment.
 type entry struct {
-	t    float64 // since the recording begins
-	kind kind
-	m    *match.Match
-	life int // index in the match; of a message the player
-	id   int // of the object, from 1
-	n    int // index of the sample, condition, shot, kill or line of chat
+	t     float64 // since the recording begins
+	kind  kind
+	write func()
 }
 
 type recording struct {
@@ -105,41 +102,44 @@ func (r *recording) collect(all []*match.Match) {
 			r.begin = m.Origin
 		}
 	}
-	id := 1
+	objects := int64(0)
 	for _, m := range all {
-		add := func(t float64, k kind, life, id, n int) {
-			r.entries = append(r.entries, entry{m.Origin.Sub(r.begin).Seconds() + t, k, m, life, id, n})
+		add := func(t float64, k kind, write func()) {
+			r.entries = append(r.entries, entry{m.Origin.Sub(r.begin).Seconds() + t, k, write})
 		}
-		ids := make([]int, len(m.Lives))
+		ids := make([]string, len(m.Lives))
 		for i := range m.Lives {
 			l := &m.Lives[i]
 			if len(l.Track) == 0 {
 				continue // nobody knows where it was
 			}
+			objects++
+			id := strconv.FormatInt(objects, 16)
 			ids[i] = id
-			add(l.Track[0].T, appears, i, id, 0)
+			add(l.Track[0].T, appears, func() { r.appears(m, l, id) })
 			for n := range l.Track {
-				add(l.Track[n].T, sample, i, id, n)
+				add(l.Track[n].T, sample, func() { r.sample(l, n, id) })
 			}
 			for n := range l.Condition {
 				if c := &l.Condition[n]; c.Hull >= 0 && c.T >= l.Track[0].T && c.T <= l.End {
-					add(c.T, health, i, id, n)
+					add(c.T, health, func() { r.text(id, ",Health=", number(float64(c.Hull), 3), "\n") })
 				}
 			}
-			add(max(l.End, l.Track[len(l.Track)-1].T), vanishes, i, id, 0)
-			id++
+			add(max(l.End, l.Track[len(l.Track)-1].T), vanishes, func() { r.text("-", id, "\n") })
 		}
 		r.shots(m, ids, add)
 		for n := range m.Chat {
-			add(m.Chat[n].T, message, m.Chat[n].Player, 0, n)
+			c := &m.Chat[n]
+			add(c.T, message, func() { r.text("0,Event=Message|", value(m.NameOf(c.Player)+": "+c.Text), "\n") })
 		}
 		for n := range m.Kills {
 			k := &m.Kills[n]
-			of := 0
-			if k.Life >= 0 {
-				of = ids[k.Life]
-			}
-			add(k.T, loss, k.Life, of, n)
+			add(k.T, loss, func() {
+				if k.Life >= 0 && ids[k.Life] != "" {
+					r.text("0,Event=Destroyed|", ids[k.Life], "|\n")
+				}
+				r.text("0,Event=Bookmark|", value(m.Tell(k)), "\n")
+			})
 		}
 	}
 	slices.SortStableFunc(r.entries, func(a, b entry) int {
@@ -151,18 +151,18 @@ func (r *recording) collect(all []*match.Match) {
 }
 
 // shots adds the targets that ships fire at, when they change.
-func (r *recording) shots(m *match.Match, ids []int, add func(t float64, k kind, life, id, n int)) {
-	last := map[int]int{}
+func (r *recording) shots(m *match.Match, ids []string, add func(t float64, k kind, write func())) {
+	last := map[int]string{}
 	for n := range m.Shots {
 		s := &m.Shots[n]
-		if s.Life < 0 || s.Target < 0 || ids[s.Life] == 0 || ids[s.Target] == 0 || last[s.Life] == ids[s.Target] {
+		if s.Life < 0 || s.Target < 0 || ids[s.Life] == "" || ids[s.Target] == "" || last[s.Life] == ids[s.Target] {
 			continue
 		}
 		if l := &m.Lives[s.Life]; s.T < l.Track[0].T || s.T > l.End {
 			continue
 		}
 		last[s.Life] = ids[s.Target]
-		add(s.T, target, s.Life, ids[s.Life], ids[s.Target])
+		add(s.T, target, func() { r.text(ids[s.Life], ",LockedTarget=", ids[s.Target], "\n") })
 	}
 }
 
@@ -199,48 +199,19 @@ func value[T ~string](s T) string {
 	return b.String()
 }
 
-func hex(id int) string { return strconv.FormatInt(int64(id), 16) }
-
-// entry writes one entry.
-func (r *recording) entry(e *entry) {
-	switch e.kind {
-	case appears:
-		r.appears(e)
-	case sample:
-		r.sample(e)
-	case health:
-		c := &e.m.Lives[e.life].Condition[e.n]
-		r.text(hex(e.id), ",Health=", number(float64(c.Hull), 3), "\n")
-	case target:
-		r.text(hex(e.id), ",LockedTarget=", hex(e.n), "\n")
-	case message:
-		c := &e.m.Chat[e.n]
-		r.text("0,Event=Message|", value(e.m.NameOf(c.Player)+": "+c.Text), "\n")
-	case loss:
-		k := &e.m.Kills[e.n]
-		if e.id != 0 {
-			r.text("0,Event=Destroyed|", hex(e.id), "|\n")
-		}
-		r.text("0,Event=Bookmark|", value(e.m.Tell(k)), "\n")
-	case vanishes:
-		r.text("-", hex(e.id), "\n")
-	}
-}
-
 // colors are those that Tacview knows, by team and else by player.
 var colors = [...]string{"Blue", "Red", "Green", "Orange", "Violet", "Cyan"}
 
-func (r *recording) appears(e *entry) {
-	l := &e.m.Lives[e.life]
+func (r *recording) appears(m *match.Match, l *match.Life, id string) {
 	ship := l.Ship
 	if ship == "" {
 		ship = "ship"
 	}
-	who := value(e.m.NameOf(l.Player))
-	r.text(hex(e.id), ",Type=Air+FixedWing,Name=", value(ship), ",CallSign=", who, ",Pilot=", who)
+	who := value(m.NameOf(l.Player))
+	r.text(id, ",Type=Air+FixedWing,Name=", value(ship), ",CallSign=", who, ",Pilot=", who)
 	color := max(l.Player, 0)
 	if l.Player >= 0 {
-		if team := e.m.Players[l.Player].Team; team != nil {
+		if team := m.Players[l.Player].Team; team != nil {
 			color = *team
 			r.text(",Coalition=Team ", strconv.Itoa(*team+1))
 		}
@@ -248,14 +219,13 @@ func (r *recording) appears(e *entry) {
 	r.text(",Color=", colors[color%len(colors)], "\n")
 }
 
-func (r *recording) sample(e *entry) {
-	l := &e.m.Lives[e.life]
-	s := &l.Track[e.n]
+func (r *recording) sample(l *match.Life, n int, id string) {
+	s := &l.Track[n]
 	x, y, z := float64(s.At[0]), float64(s.At[1]), float64(s.At[2])
 	roll, pitch, yaw := angles(&s.Forward, &s.Up)
-	r.text(hex(e.id), ",T=", number(x/perDegree, 9), "|", number(y/perDegree, 9), "|", number(z+ground, 3),
+	r.text(id, ",T=", number(x/perDegree, 9), "|", number(y/perDegree, 9), "|", number(z+ground, 3),
 		"|", number(roll, 1), "|", number(pitch, 1), "|", number(yaw, 1), "|", number(x, 3), "|", number(y, 3), "|", number(yaw, 1))
-	if before := e.n > 0 && l.Track[e.n-1].Cloaked; s.Cloaked != before {
+	if before := n > 0 && l.Track[n-1].Cloaked; s.Cloaked != before {
 		visible := "1"
 		if s.Cloaked {
 			visible = "0.3"
