@@ -22,16 +22,16 @@ func Plugin(w io.Writer, version string) error {
 	c := msg.Catalog()
 	for op := range 256 {
 		if s := c.Lookup(decode.Opcode(op)); s != nil && !s.CatchAll {
-			fmt.Fprintf(&opcodes, "\t[%d] = %s,\n", op, luaString(s.Name))
+			fmt.Fprintf(&opcodes, "\t[%d] = %q,\n", op, s.Name)
 		}
 		if k := transport.Type(op); transport.Known(k) {
-			fmt.Fprintf(&kinds, "\t[%d] = %s,\n", op, luaString(k.Kind()))
+			fmt.Fprintf(&kinds, "\t[%d] = %q,\n", op, k.Kind())
 		}
 	}
 	var list bytes.Buffer
 	for i, e := range experts {
-		fmt.Fprintf(&list, "\t[%d] = ProtoExpert.new(%s, %s, expert.group.%s, expert.severity.%s),\n",
-			i, luaString(prefix+"expert."+e.name), luaString(e.text), e.group, e.severity)
+		fmt.Fprintf(&list, "\t[%d] = ProtoExpert.new(%q, %q, expert.group.%s, expert.severity.%s),\n",
+			i, prefix+"expert."+e.name, e.text, e.group, e.severity)
 	}
 	number := func(n any) string { return fmt.Sprint(n) }
 	_, err := strings.NewReplacer(
@@ -58,7 +58,7 @@ func printable(r rune) rune {
 func (t *fieldTable) lua() string {
 	var b strings.Builder
 	for _, f := range t.fields {
-		fmt.Fprintf(&b, "field(%d, %q, %s, %s", f.id, formNames[f.form], luaString(f.name), luaString(f.doc))
+		fmt.Fprintf(&b, "field(%d, %q, %q, %q", f.id, formNames[f.form], f.name, f.doc)
 		switch {
 		case len(f.values) > 0:
 			b.WriteString(", {")
@@ -66,7 +66,7 @@ func (t *fieldTable) lua() string {
 				if i > 0 {
 					b.WriteString(", ")
 				}
-				fmt.Fprintf(&b, "[%d] = %s", v.value, luaString(v.name))
+				fmt.Fprintf(&b, "[%d] = %q", v.value, v.name)
 			}
 			b.WriteString("}")
 		case f.onParent:
@@ -74,24 +74,5 @@ func (t *fieldTable) lua() string {
 		}
 		b.WriteString(")\n")
 	}
-	return b.String()
-}
-
-// luaString returns a literal of Lua.
-func luaString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ' || c == 0x7F:
-			fmt.Fprintf(&b, `\%03d`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
 	return b.String()
 }
