@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
@@ -120,14 +121,7 @@ func teams(m *match.Match) []pageTeam {
 	out := []pageTeam{}
 	for i := range m.Players {
 		team := m.Players[i].Team
-		if team == nil {
-			continue
-		}
-		known := false
-		for _, t := range out {
-			known = known || t.Team == *team
-		}
-		if !known {
+		if team != nil && !slices.ContainsFunc(out, func(t pageTeam) bool { return t.Team == *team }) {
 			out = append(out, pageTeam{Team: *team})
 		}
 	}

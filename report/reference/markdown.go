@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -146,13 +147,7 @@ func distinct(rows []Row) int {
 }
 
 func withoutIndexes(at string) string {
-	var b strings.Builder
-	for _, r := range at {
-		if r < '0' || r > '9' || !strings.HasSuffix(b.String(), "[") {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return regexp.MustCompile(`\[\d+`).ReplaceAllString(at, "[")
 }
 
 var legend = []struct {

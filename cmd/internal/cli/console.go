@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"strings"
@@ -24,19 +25,13 @@ func OpenDisplay(out, err *os.File) (d Display, restore func()) {
 // utf8Locale reports whether the locale has UTF-8. A locale that is not set says
 // nothing: containers and services have none, and their terminals show UTF-8.
 func utf8Locale(getenv func(string) string) bool {
-	locale := getenv("LC_ALL")
-	for _, v := range []string{"LC_CTYPE", "LANG"} {
-		if locale == "" {
-			locale = getenv(v)
-		}
-	}
+	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
 	if locale == "" {
 		return true
 	}
 	_, charset, _ := strings.Cut(locale, ".") // as in de_DE.UTF-8@euro
 	charset, _, _ = strings.Cut(charset, "@")
-	charset = strings.ToLower(strings.ReplaceAll(charset, "-", ""))
-	return charset == "utf8"
+	return strings.EqualFold(strings.ReplaceAll(charset, "-", ""), "utf8")
 }
 
 // Text returns where a report for people is to be written. Names that players

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -474,10 +475,8 @@ func (p *Proxy) moved(r resolution) {
 		p.Log.Say("no answer from %s, and its address cannot be found: %s", p.target, r.err.Error())
 		return
 	}
-	for _, h := range r.hosts {
-		if h == p.host {
-			return
-		}
+	if slices.Contains(r.hosts, p.host) {
+		return
 	}
 	p.host = r.hosts[0]
 	p.Log.Say("%s has moved to %s", p.target, p.host)
