@@ -1,3 +1,5 @@
+//go:build !js
+
 package reference
 
 import (
@@ -12,7 +14,8 @@ import (
 	"github.com/bcdissect/bcdissect/decode"
 )
 
-// Markdown writes the page docs/opcodes.md: a table of all messages, then a
+// Markdown writes the page docs/opcodes.md, but not in a browser, which would have
+// to load text/template for it: a table of all messages, then a
 // section for each with its fields and, where samples has one, a message taken
 // to pieces.
 func Markdown(w io.Writer, c *decode.Catalog, samples []*Sample) error {
