@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/plural"
 )
 
 // A flagError is a mistake in a flag, which is shown with its help.
@@ -157,17 +158,13 @@ func nearCommands(cmd *cobra.Command, word string) string {
 // meant returns the nearest words as the end of an error, or "".
 func meant(word, prefix string, known []string) string {
 	near := names.Nearest(word, known)
+	if len(near) == 0 {
+		return ""
+	}
 	for i := range near {
 		near[i] = prefix + near[i]
 	}
-	switch n := len(near); n {
-	case 0:
-		return ""
-	case 1:
-		return "; did you mean " + near[0] + "?"
-	default:
-		return "; did you mean " + strings.Join(near[:n-1], ", ") + " or " + near[n-1] + "?"
-	}
+	return "; did you mean " + plural.Or(near) + "?"
 }
 
 // explainArgs returns the error for arguments that a command does not take, or
