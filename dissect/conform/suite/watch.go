@@ -641,22 +641,17 @@ func watchTime() watcher {
 
 func seeLeave(r *dissect.Record) (bool, *breach) {
 	op, ok := game(r)
+	announced, _ := r.Message.(*msg.PlayerAnnounce)
 	switch {
 	case fromHost(r) && (r.Transport.Type == transport.Disconnect || r.Transport.Type == transport.BootPlayer):
 		return true, nil
 	case r.CopyOf > 0: // N-14 and N-17 are about these
 	case ok && op == msg.OpDestroyObject:
 		return true, breaks("14").known(true)
-	case ok && op == msg.OpPlayerAnnounce && leaves(r):
+	case ok && announced != nil && announced.Code == event.CodeDeletePlayer:
 		return true, breaks("17 with code 60005").known(true)
 	}
 	return false, nil
-}
-
-// leaves reports whether a 17 is about a player who is gone.
-func leaves(r *dissect.Record) bool {
-	m, ok := r.Message.(*msg.PlayerAnnounce)
-	return ok && m.Code == event.CodeDeletePlayer
 }
 
 // watchStop watches for the disconnects of a host that stops, and for such as would have a
