@@ -407,7 +407,7 @@ func (h *Habits) joining(r *dissect.Record, at moment) {
 	s := &joinSteps[j.step]
 	request, requested := r.Message.(*msg.ChecksumRequest)
 	switch {
-	case r.Dir != s.from, j.step > 0 && !(game && op == s.op), j.step == 0 && r.Transport.Type != transport.Connect,
+	case r.Dir != s.from, j.step > 0 && (!game || op != s.op), j.step == 0 && r.Transport.Type != transport.Connect,
 		s.op == msg.OpChecksumRequest && (!requested || request.Round != 0):
 		return
 	}

@@ -259,7 +259,7 @@ func docOfView(v display.View, field string) string {
 	if v == display.Byte {
 		return "the byte, if it is neither 0 nor 1"
 	}
-	return map[display.View]string{
+	return [...]string{
 		display.ValueName: "name of", display.PlayerName: "name of the player", display.Slot: "player slot of", display.ObjectName: "description of",
 	}[v] + " `" + field + "`"
 }
