@@ -96,15 +96,15 @@ func (r *running) show(cmd *cobra.Command, w *watch.Flags, f *cli.Common, s cli.
 }
 
 // await runs a report. The dashboard has the terminal, and waits for this goroutine.
-func (r *running) await(report func() error) error {
+func (r *running) await(show func() error) error {
 	if r.opened != nil {
-		return report()
+		return show()
 	}
-	return r.interrupts.Await(r.log, report)
+	return r.interrupts.Await(r.log, show)
 }
 
 // serve serves until it is stopped or the report of its feed has ended.
-func (r *running) serve(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-chan struct{}) error, report func() error) error {
+func (r *running) serve(feed *server.Feed, stopped <-chan struct{}, serve func(stop <-chan struct{}) error, show func() error) error {
 	ended := make(chan error, 1)
 	quit := make(chan struct{})
 	go func() {
@@ -112,7 +112,7 @@ func (r *running) serve(feed *server.Feed, stopped <-chan struct{}, serve func(s
 		defer cli.Guard()
 		ended <- serve(either(stopped, quit))
 	}()
-	reported := r.await(report)
+	reported := r.await(show)
 	close(quit) // there may be nobody left to report to
 	if err := <-ended; err != nil {
 		return err
