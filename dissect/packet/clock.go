@@ -56,11 +56,11 @@ func (c *Clock) Skipped() time.Duration { return c.skipped }
 
 // Read returns the time of the next datagram.
 func (c *Clock) Read(raw time.Time) time.Time {
-	switch {
+	switch step, most := Since(raw, c.latest), max(c.Leap, c.Jump); {
 	case c.clocks == 0:
 		c.clocks, c.jumped, c.latest, c.all[0] = 1, unsteady+1, raw, reading{raw, raw}
 	case raw.Equal(c.raw): // mostly the same datagram
-	case !c.apart && c.jumped > unsteady && raw.After(c.latest) && (c.Leap == 0 && c.Jump == 0 || raw.Sub(c.latest) <= max(c.Leap, c.Jump)): // mostly
+	case !c.apart && c.jumped > unsteady && step > 0 && (step <= most || most == 0): // mostly
 		c.latest = raw
 	default:
 		if back := c.raw.Sub(raw); back > disorder {
