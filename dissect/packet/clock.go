@@ -18,7 +18,7 @@ type Clock struct {
 	latest time.Time // the same, here
 
 	all     [maxClocks]reading // the latest by each clock in the capture: the present clock, the one before, and so on
-	apart   bool               // all[0] has different times
+	behind  bool               // all[0] is not that of latest
 	clocks  int
 	jumped  int // datagrams since the last jump
 	settled int // datagrams since one of the clocks was new
@@ -56,12 +56,13 @@ func (c *Clock) Skipped() time.Duration { return c.skipped }
 
 // Read returns the time of the next datagram.
 func (c *Clock) Read(raw time.Time) time.Time {
-	switch step, most := Since(raw, c.latest), max(c.Leap, c.Jump); {
+	switch step, most := Since(raw, c.all[0].raw), max(c.Leap, c.Jump); {
 	case c.clocks == 0:
 		c.clocks, c.jumped, c.latest, c.all[0] = 1, unsteady+1, raw, reading{raw, raw}
 	case raw.Equal(c.raw): // mostly the same datagram
-	case !c.apart && c.jumped > unsteady && step > 0 && (step <= most || most == 0): // mostly
-		c.latest = raw
+	case !c.behind && c.jumped > unsteady && step > 0 && (step <= most || most == 0): // mostly
+		c.latest = c.latest.Add(step)
+		c.all[0] = reading{raw, c.latest}
 	default:
 		if back := c.raw.Sub(raw); back > disorder {
 			c.jumps++
@@ -71,7 +72,7 @@ func (c *Clock) Read(raw time.Time) time.Time {
 			c.latest = c.latest.Add(step)
 			c.all[0] = reading{raw, c.latest}
 		}
-		c.apart = !c.all[0].raw.Equal(c.all[0].here)
+		c.behind = !c.all[0].here.Equal(c.latest)
 	}
 	c.raw = raw
 	return c.latest
