@@ -36,9 +36,11 @@ func keyOf(h *transport.Header) key {
 	return k
 }
 
-// slot returns the index of the key's acknowledgement. Numbers that follow each other, fragments
+// slot returns an index for the key. Numbers that follow each other, fragments
 // of a message, and the first of them and a whole message get different ones.
-func (k key) slot() uint8 { return uint8(k) + uint8(k>>16) + uint8(k>>17)&0x80 }
+func (k key) slot(size uint32) uint32 {
+	return (uint32(k) + uint32(k)>>16 + uint32(k)>>17&0x80) & (size - 1)
+}
 
 // send takes note of the time of a message that is not a repetition. It reports
 // whether another one had to be given up for it.
@@ -62,7 +64,7 @@ func (s *space) acknowledge(k key, at moment) (sent message, ok bool) {
 	if s.acked == nil {
 		s.acked = new([256]ack)
 	}
-	s.acked[k.slot()] = ack{k, at}
+	s.acked[k.slot(256)] = ack{k, at}
 	return sent, ok
 }
 
@@ -71,69 +73,100 @@ func (s *space) acknowledged(k key) ack {
 	if s.acked == nil {
 		return ack{}
 	}
-	return s.acked[k.slot()]
+	return s.acked[k.slot(256)]
 }
 
 // restart forgets all messages. Memory is kept.
 func (s *space) restart() {
-	clear(s.waiting.of)
+	s.waiting.clear()
 	if s.acked != nil {
 		clear(s.acked[:])
 	}
 }
 
 // waiting are the messages that wait for their acknowledgement: those among
-// the last MaxOutstanding, whose keys are in a ring.
+// the last MaxOutstanding, in a ring, and an index of it by key.
 type waiting struct {
-	of   map[key]message
-	ring []key
-	next int // where the next one goes once the ring is full
+	ring  []message
+	next  int // where the next one goes once the ring is full
+	alive int // how many still wait
+	heads []uint16
 }
 
-// A message waits for its acknowledgement.
+// A message waits in the ring. It has been taken if its key is 0.
 type message struct {
-	at        moment
-	place     int  // in the ring
+	key       key
 	ambiguous bool // it is not known which transmission an acknowledgement is for
+	at        moment
+	chain     uint16 // 1 + index of the next message of the same slot, 0 for none
+}
+
+// find returns the message, and the reference to it.
+func (w *waiting) find(k key) (m *message, ref *uint16) {
+	if w.alive == 0 {
+		return nil, nil
+	}
+	for ref = &w.heads[k.slot(MaxOutstanding)]; *ref != 0; ref = &m.chain {
+		m = &w.ring[*ref-1]
+		if m.key == k {
+			return m, ref
+		}
+	}
+	return nil, nil
 }
 
 // add makes a message wait. It reports whether the oldest one was given up.
 func (w *waiting) add(k key, at moment, ambiguous bool) (gaveUp bool) {
-	if m, ok := w.of[k]; ok { // another message with a number that has come round
-		w.of[k] = message{at, m.place, true}
+	if m, _ := w.find(k); m != nil { // another message with a number that has come round
+		m.at, m.ambiguous = at, true
 		return false
 	}
-	if w.of == nil {
-		w.of = map[key]message{}
+	if w.heads == nil {
+		w.heads = make([]uint16, MaxOutstanding)
 	}
-	if len(w.of) == 0 {
+	if w.alive == 0 { // all heads are 0
 		w.ring, w.next = w.ring[:0], 0
 	}
 	if len(w.ring) < MaxOutstanding {
 		w.next = len(w.ring)
-		w.ring = append(w.ring, k)
-	} else if old, ok := w.of[w.ring[w.next]]; ok && old.place == w.next {
-		delete(w.of, w.ring[w.next])
+		w.ring = append(w.ring, message{})
+	} else if old := w.ring[w.next].key; old != 0 {
+		w.take(old)
 		gaveUp = true
 	}
-	w.of[k], w.ring[w.next] = message{at, w.next, ambiguous}, k
+	head := &w.heads[k.slot(MaxOutstanding)]
+	w.ring[w.next] = message{key: k, ambiguous: ambiguous, at: at, chain: *head}
+	*head = uint16(w.next + 1)
 	w.next = (w.next + 1) % MaxOutstanding
+	w.alive++
 	return gaveUp
 }
 
 // take returns a message, which does not wait any more.
-func (w *waiting) take(k key) (m message, ok bool) {
-	m, ok = w.of[k]
-	delete(w.of, k)
-	return m, ok
+func (w *waiting) take(k key) (message, bool) {
+	m, ref := w.find(k)
+	if m == nil {
+		return message{}, false
+	}
+	*ref = m.chain
+	out := *m
+	m.key = 0
+	w.alive--
+	return out, true
 }
 
 // repeated takes note that a message was sent again, and reports whether it
 // still waits.
 func (w *waiting) repeated(k key) bool {
-	m, ok := w.of[k]
-	if ok {
-		w.of[k] = message{m.at, m.place, true}
+	m, _ := w.find(k)
+	if m != nil {
+		m.ambiguous = true
 	}
-	return ok
+	return m != nil
+}
+
+// clear forgets all messages.
+func (w *waiting) clear() {
+	clear(w.heads)
+	w.ring, w.next, w.alive = w.ring[:0], 0, 0
 }
