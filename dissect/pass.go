@@ -492,11 +492,11 @@ func (p *pass) evidence(spec *decode.Spec) {
 	case msg.OpClientReady:
 		p.c.Ready()
 	case msg.OpScore, msg.OpScoreInit:
-		if p.side == session.Host && p.c.Joining() {
+		if p.side == session.Host && p.c.Scored() {
 			p.decide(decode.OpenBC, session.Form, "it sends scores before the client is ready")
 		}
 	case msg.OpMissionInit:
-		if p.side == session.Host && p.c.Seated() {
+		if p.side == session.Host && p.c.Unscored() && p.rec.Gap == 0 { // scores would be directly before it
 			p.decide(decode.Stock, session.Form, "")
 		}
 	}

@@ -34,6 +34,7 @@ type Conversation struct {
 	turned bool    // a note has said that there was no room for another player
 	asked  bool    // the connect request was seen
 	ready  bool    // the client has said that it is ready to play
+	scored bool    // the client was told scores
 	nonce  uint32  // of the connect request, 0 if none
 }
 
@@ -77,7 +78,7 @@ func (c *Conversation) reset() {
 		s.tracks = tracks
 	}
 	c.player, c.id, c.slot, c.nonce = nil, 0, -1, 0
-	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready = false, false, false, false, false, false
+	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready, c.scored = false, false, false, false, false, false, false
 }
 
 // Restart forgets the state of the connection: sequence numbers, fragments, the
@@ -158,11 +159,18 @@ func (c *Conversation) Connected(nonce uint32) { c.nonce, c.asked = nonce, true 
 // Ready records that the client is ready to play.
 func (c *Conversation) Ready() { c.ready = true }
 
-// Seated reports whether the client was seen to join, up to its Settings.
-func (c *Conversation) Seated() bool { return c.asked && c.slot >= 0 }
+// seen reports whether the client was seen to join, up to its Settings.
+func (c *Conversation) seen() bool { return c.asked && c.slot >= 0 }
 
-// Joining reports whether the client has its Settings but is not ready to play.
-func (c *Conversation) Joining() bool { return c.Seated() && !c.ready }
+// Scored records that the client was told scores. It reports whether the client has
+// its Settings but is not ready to play.
+func (c *Conversation) Scored() bool {
+	c.scored = true
+	return c.seen() && !c.ready
+}
+
+// Unscored reports whether the client was seen to join, and was told no scores.
+func (c *Conversation) Unscored() bool { return c.seen() && !c.scored }
 
 // Number tracks the number of a side's message other than an acknowledgement,
 // and reports duplicates and missing numbers. single means that nothing else is
