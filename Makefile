@@ -264,7 +264,7 @@ damage: build ## run the built program over RUNS damaged captures, made with SEE
 long: ## the tests that have a long form (BCDISSECT_LONG), in that form
 	BCDISSECT_SYSTEM=1 BCDISSECT_LONG=1 $(GO) test -count=1 -timeout 60m $(SYSTEM) ./dissect/relay/...
 
-judge: ## hold replay against sound and faulty hosts on bad lines, and write the tables of docs/judge.md (half an hour)
+judge: ## hold replay against sound and faulty hosts on bad lines, and write the tables of docs/judge.md (a minute)
 	BCDISSECT_JUDGE=write $(GO) test -run '^TestJudge$$' -v -count=1 -timeout 120m ./dissect/conform
 
 # A mutant that lives is a change of the code that no test of its package sees.

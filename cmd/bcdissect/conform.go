@@ -40,6 +40,7 @@ type conforming struct {
 	format  cli.Choice
 	color   cli.Choice
 	profile cli.Choice
+	only    cli.Choice
 	output  string
 	list    bool
 	clients int
@@ -69,7 +70,8 @@ expected and what came, and the command that repeats it. See docs/conform.md.
 
 The game should be empty: other players change the results. The clients leave
 when the run ends, and send at most 50 datagrams a second each, unless a case
-needs more. The exit status is 4 if a case failed, and 1 if the run was
+needs more. The exit status is 4 if a case failed, or a capture shows that its
+host ignores acknowledgements (--only content leaves this aside), and 1 if the run was
 interrupted.
 
 --read answers the cases that a capture can answer. --matrix makes a page of
@@ -124,6 +126,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	fl.StringVar(&c.junit, "junit", "", "also write JUnit XML to this `FILE`")
 	fl.StringVar(&c.html, "html", "", "also write a page with decoded messages to this `FILE`")
 	fl.StringVar(&c.read, "read", "", "answer from this capture `FILE` instead of a run")
+	c.only.Define(cmd, "only", "", "with --read: judge all, or the contents of messages alone", "all", "all", "content")
 	fl.BoolVar(&c.matrix, "matrix", false, "make a page of several reports of -T json")
 	cli.DefineColor(cmd, &c.color, "colours in the table")
 	fl.BoolVar(&c.quiet, "no-progress", false, "do not draw progress on standard error")
@@ -161,6 +164,8 @@ func (c *conforming) check(cmd *cobra.Command) error {
 		return errors.New("--write records a run against a host; leave it out with --list, --read and --matrix")
 	case offline && (set("checksums") || set("master") || set("password") || set("clients") || set("timeout") || set("yes-remote")):
 		return errors.New("--checksums, --master, --password, --clients, --timeout and --yes-remote need a run against a host; leave them out")
+	case c.read == "" && set("only"):
+		return errors.New("--only goes with --read")
 	case c.force && c.write == "":
 		return errors.New("--force needs a file to write: -w FILE")
 	case c.matrix && set("format"):
@@ -373,7 +378,7 @@ func (c *conforming) report(all []written, rep *suite.Report) (err error) {
 	if rep.Interrupted() {
 		err = fmt.Errorf(plural.Form(len(rep.Results), "interrupted: %d of %d {case was|cases were} tried"), rep.Tried(), len(rep.Results))
 	}
-	if rep.Count(suite.Fail) > 0 {
+	if rep.Count(suite.Fail) > 0 || len(rep.Findings) > 0 {
 		return &cli.StatusError{Code: cli.ExitDiffers, Err: err}
 	}
 	return cli.Failed(err)
@@ -456,6 +461,7 @@ func (c *conforming) captured(s cli.Streams, words []string) error {
 	}
 	defer func() { _ = src.Close() }() // nothing was written
 	reading := suite.NewReading(all, profile)
+	reading.OnlyContent = c.only.Value == "content"
 	readErr, err := dissect.New(dissect.Config{}).PushAll(src, reading.Record)
 	if err != nil {
 		return cli.Failed(err)

@@ -23,6 +23,7 @@ type replaying struct {
 	cli.Common
 	against cli.Choice
 	mode    cli.Choice
+	only    cli.Choice
 	rules   cli.GameRules
 	players int
 	to      string
@@ -43,9 +44,9 @@ func newReplay(s cli.Streams) *cobra.Command {
 		Short:   "Compare a captured host with a model of the original",
 		Long: `Replay finds the host and its clients in a capture, plays the clients' messages
 to a model of the host, and compares, client by client, the model's messages
-with those of the captured host. It reports a table of all messages, every
-difference with its frame, the rules that every stock host keeps, and the delay
-of copies.
+with those of the captured host. It reports the causes of the differences, a
+table of all messages, the rules that every stock host keeps, and the delay of
+copies; -V lists every difference with its frame.
 
 A host of a known kind, such as OpenBC, is compared with a model of that kind,
 and its documented differences are named instead of counted; --against stock
@@ -60,8 +61,9 @@ socket each, at the speed of the capture or --speed times that, with the ids and
 slots that this host gives. Its messages are compared in the same way.
 
 The rules of the game are those that the capture shows unless flags say
-otherwise. The exit status is 4 if there are differences, and with
---against stock also if there are documented ones.`,
+otherwise. The exit status is 4 if there are differences, or findings about
+numbers and acknowledgements (--only content leaves these aside), and with
+--against stock also if there are documented differences.`,
 		Example: `  bcdissect replay evening.pcap
   bcdissect replay evening.pcap --against stock
   bcdissect replay evening.pcap --handshake
@@ -92,11 +94,12 @@ func (r *replaying) define(cmd *cobra.Command) {
 	r.against.Define(cmd, "against", "", "expected host; auto = the captured host's dialect", "auto", "auto", "stock", "openbc")
 	r.mode.Define(cmd, "mode", "", "model host: strict, or playable (forwards ship updates)", "strict", "strict", "playable")
 	r.rules.Define(cmd, "", "")
+	r.only.Define(cmd, "only", "", "judge all, or the contents of messages alone", "all", "all", "content")
 	fl.IntVar(&r.players, "player-limit", 0, "limit of `N` players, 1 to 16")
 	fl.StringVar(&r.to, "to", "", "play the clients to the host at `HOST:PORT` and compare its messages")
 	fl.Float64Var(&r.speed, "speed", 1, "with --to: playback speed (1 = real time)")
 	fl.StringVar(&r.hashes, "checksums", "", "with --to: `FILE` of hashes that the clients' files have; see docs/conform.md")
-	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: all fields of all differences, expected beside actual")
+	fl.BoolVarP(&r.verbose, "verbose", "V", false, "table: each difference with its frame and fields")
 	fl.BoolVar(&r.joins, "handshake", false, "draw each client's join as a ladder, with where it stopped")
 	fl.BoolVar(&r.remote, "yes-remote", false, "with --to: allow a remote host (ask its owner first)")
 	r.DefinePorts(cmd)
@@ -130,6 +133,7 @@ func (r *replaying) check(cmd *cobra.Command) error {
 	if r.mode.Value == "playable" {
 		r.cfg.Game.Mode = relay.Playable
 	}
+	r.cfg.OnlyContent = r.only.Value == "content"
 	r.cfg.Against, r.cfg.Dialect = cli.DialectOf(&r.against), cli.DialectOf(&r.Dialect)
 	var err error
 	r.cfg.Catalog, err = r.Catalog()

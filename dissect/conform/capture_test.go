@@ -80,7 +80,7 @@ func TestOpenBC(t *testing.T) {
 					if r.Dialect != decode.OpenBC {
 						t.Errorf("dialect %v", r.Dialect)
 					}
-					if want := against != decode.Stock; r.Conforms() != want {
+					if want := against != decode.Stock && deaf[name] == 0; r.Conforms() != want {
 						t.Errorf("conforms is %v, want %v", r.Conforms(), want)
 					}
 				}
@@ -140,7 +140,7 @@ const (
 )
 
 // TestAltered: a host that misbehaves is found, with every model that forbids
-// it.
+// it. TestJudge has hosts that pass on too much, or too little.
 func TestAltered(t *testing.T) {
 	const torpedo, update = 0x19, 0x1C
 	other := func(r *dissect.Record) *dissect.Datagram {
@@ -166,8 +166,6 @@ func TestAltered(t *testing.T) {
 		stock  bool // that a comparison with the stock host finds it, too
 		want   []string
 	}{
-		{"dropped", once(torpedo, torpedoCopy, func(*dissect.Record, func(*dissect.Record)) {}), true, []string{"missing 630 0x19"}},
-		{"dropped update", once(update, updateCopy, func(*dissect.Record, func(*dissect.Record)) {}), false, []string{"missing 113 0x1C"}},
 		{"changed", once(torpedo, torpedoCopy, func(r *dissect.Record, pass func(*dissect.Record)) {
 			r.Payload = bytes.Clone(r.Payload)
 			r.Payload[len(r.Payload)-1] ^= 1
@@ -178,16 +176,6 @@ func TestAltered(t *testing.T) {
 			r.Payload[10] ^= 1
 			pass(r)
 		}), false, []string{"differs 116 0x1C"}},
-		{"doubled", once(torpedo, torpedoCopy, func(r *dissect.Record, pass func(*dissect.Record)) {
-			pass(r)
-			r.Transport.HasSeq, r.Transport.Reliable = true, true
-			r.Transport.Seq += 100
-			pass(r)
-		}), true, []string{"extra 635 0x19"}},
-		{"doubled update", once(update, updateCopy, func(r *dissect.Record, pass func(*dissect.Record)) {
-			pass(r)
-			pass(r)
-		}), true, []string{"extra 116 0x1C"}},
 		{"to its sender", once(torpedo, torpedoCopy, func(r *dissect.Record, pass func(*dissect.Record)) {
 			d := other(r)
 			recorded.Datagrams(t, "networked_battle.pcap", func(o *dissect.Datagram) {
@@ -198,11 +186,11 @@ func TestAltered(t *testing.T) {
 			r.Datagram = d
 			r.Transport.Seq += 100
 			pass(r)
-		}), true, []string{"missing 630 0x19", "extra 635 0x19"}},
+		}), true, []string{"extra 635 0x19"}}, // the capture may lack the true copy: its number is free
 		{"unreliable", once(torpedo, torpedoCopy, func(r *dissect.Record, pass func(*dissect.Record)) {
 			r.Transport.Reliable, r.Transport.HasSeq = false, false
 			pass(r)
-		}), true, []string{"differs 635 0x19"}},
+		}), true, []string{"extra 635 0x19"}}, // as above
 	} {
 		for _, against := range []decode.Dialect{decode.Undecided, decode.OpenBC, decode.Stock} {
 			if against == decode.Stock && !c.stock {

@@ -28,6 +28,7 @@ type Client struct {
 	body      []byte // of its connect
 	answers   int    // messages besides connects that came from it
 	datagrams int    // from and to it
+	told      int    // those to it
 	left      time.Time
 	gone      bool
 	putOut    bool      // by the host's word
@@ -42,18 +43,23 @@ type Client struct {
 	playing   bool      // it counts as being in the game: it is ready, or was adopted
 	asked     int       // ChecksumRequests to it
 	settled   bool      // it got its Settings
+	settledAt int       // frame of these
 	answered  int       // rounds of the checksums that are answered
-	madeReady time.Time // when its ClientReady was made up
+	readyBy   int64     // a ClientReady with a lower number is late: it was made up
 	made      uint      // bits of the rounds with made-up answers, since the capture lacks them
 	objects   []wire.ObjectID
 	restored  []wire.ObjectID // those of them with made-up creations
 
-	wide     [2]bool // by class: a number from it has had more than 8 bits
-	held     [2]held
-	pieces   pieces
-	receipts [2]*receipts
-	sent     [2]holes // in its messages
-	got      [2]holes // in those of the host to it
+	wide      [2]bool // by class: a number from it has had more than 8 bits
+	held      [2]held
+	streams   [2]stream // of the host's messages to it, and of its own
+	shown     int       // frame of its latest message that the host has acknowledged
+	spokeAt   int       // frame of its latest datagram
+	dismissed moment    // when the host told others that it has gone
+	pieces    pieces
+	receipts  [2]*receipts
+	sent      [2]holes // in its messages
+	got       [2]holes // in those of the host to it
 
 	seen   time.Time // last datagram of it
 	heard  moment    // last datagram of the host to it
@@ -63,10 +69,12 @@ type Client struct {
 
 	doubted moment // when the host may have begun anew, and forgotten it
 
-	to      *destination // of the host's messages to it, nil before the first
-	resent  moments      // retransmissions of it
-	said    said         // messages of it that the host passes on
-	flooded time.Time    // its last message beyond its budget
+	to      *destination     // of the host's messages to it, nil before the first
+	entry   *source          // with which it entered the game, or the last step to it
+	unseen  map[int64]uint64 // numbers that the capture does not hold, with the keys of their copies
+	exit    *source          // with which it left
+	said    said             // messages of it that the host passes on
+	flooded time.Time        // its last message beyond its budget
 }
 
 // A moment is a time and its frame.
@@ -97,10 +105,10 @@ const maxObjects = 64
 
 // begin says when the client's numbers begin, and those of the host's messages
 // to it.
-func (c *Client) begin(at time.Time) {
+func (c *Client) begin() {
 	for k := range c.sent {
-		c.sent[k].begin(at)
-		c.got[k].begin(at)
+		c.sent[k].begin()
+		c.got[k].begin()
 	}
 }
 

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -19,49 +20,39 @@ const (
 	dialectModel
 )
 
-// A source is the input of the timeline that made the model send.
+// A source is the input of the timeline that made a model send.
 type source struct {
 	client  *Client
 	frame   int
 	time    time.Time
-	turn    time.Time     // when those before it had come, so that a host acts on it
 	skipped time.Duration // of the time before that does not count
-	since   time.Time     // when it may have been sent first, if the capture lacks that, otherwise zero
+	receipt *receipt
+	number  int64         // of an input, -1 if it has none
+	spots   []spot        // of the messages that it caused
+	index   int32         // among the inputs that the models got
+	matched int32         // copies that came
+	object  wire.ObjectID // that a RequestObject asks for
 	kind    Kind
 	typ     transport.Type
 	op      decode.Opcode
+	id      uint8 // that a Disconnect names
 	broken  bool
 	foreign bool
 	madeUp  bool
-	receipt *receipt
-	id      uint8         // that a Disconnect names
-	object  wire.ObjectID // that a RequestObject asks for
-	matched int           // copies that came
-	number  int64         // of an input, -1 if it has none
-	body    []byte        // of an input
-	departs []departure   // of the model, because of the input
-	flood   bool          // the client sends more than its budget
-	excess  bool          // this message is beyond the budget
-	copies  []copyAt      // that are certainly its copies
-	key     uint64        // of its copies
-	nobody  bool          // counted as passed on to nobody
-	counted bool          // counted as unreliable
-	caused  bool          // a model sent something because of it
+	flood   bool // the client sends more than its budget
+	excess  bool // this message is beyond the budget
+	shared  bool // another client has said the same
+	kept    bool // something refers to it
 }
 
-// first returns the earliest time at which the message may have been sent.
-func (s *source) first() time.Time {
-	switch {
-	case s.madeUp:
-		return s.time.Add(-longestLost) // nobody knows when the client sent it
-	case !s.since.IsZero():
-		return s.since
-	}
-	return s.time
+// A spot is the place of a message of the host among those with numbers.
+type spot struct {
+	to     *destination
+	number int64
+	sureAt int32 // the changes of causes when it was found out whether it is sure
+	class  uint8
+	sure   bool
 }
-
-// notTaken reports whether the host has not acknowledged the message.
-func (s *source) notTaken() bool { return s.receipt != nil && !s.receipt.acknowledged() }
 
 // An expect is a message that a model sent to a client, and that the captured
 // host should have sent, too.
@@ -73,11 +64,8 @@ type expect struct {
 	alt     *expect      // the other model's message in its place
 	rule    *decode.Rule // of a host that protects its players, by which it comes changed, or not at all
 	changed uint64       // key of the changed message, 0 if it does not come
-	index   int
 	subject uint64
-	number  int64         // of the message that came, -1 if it has none
-	lag     time.Duration // until it came
-	why     string        // that it is not required
+	why     string // that it is not required
 
 	by       model
 	typ      transport.Type
@@ -85,21 +73,34 @@ type expect struct {
 	reliable bool
 	priority bool
 	replica  bool // an object as it was created, that the host describes as it is
-	judged   bool // why is known
-	queued   bool
-	used     bool // it came, and explains why another one did not
 	done     bool
-	kept     bool // for the end of the capture
-	alone    bool // no datagram is there in which it is missing
+	fate     fate
+	number   int64 // that it can have
+	told     int   // datagrams to the client when it was expected
+}
+
+// copied reports whether the expected message is a copy of its cause.
+func (x *expect) copied() bool {
+	return x.src.kind == Input && x.src.op == x.op && x.src.typ == x.typ
+}
+
+// class is that of the numbers of the message.
+func classOf(typ transport.Type) int {
+	if typ == transport.Standard {
+		return 1
+	}
+	return 0
 }
 
 // A got is a message that the captured host sent.
 type got struct {
 	*Event
+	own     *source // the latest message of a client with its bytes, when it came
 	key     uint64
 	subject uint64
 	done    bool
-	queued  bool
+	again   bool // it is a retransmission: another message has its number
+	fate    fate
 }
 
 // keep returns a copy of the message that is the caller's.
@@ -109,67 +110,135 @@ func (g *got) keep() *got {
 	return &kept
 }
 
-// How long a message may be missing, and how many are waited for.
-const (
-	reliableWait   = 20 * time.Second
-	unreliableWait = 3 * time.Second
-	earliest       = slack                  // that the captured host's copy may come before the model's
-	disorder       = time.Second            // after which a copy is not looked for among the later ones
-	latest         = 3 * time.Second        // between a message and the one that came in its place
-	lastMoment     = 500 * time.Millisecond // before the end, in which nothing need come any more
-	mostLooked     = 1 << 10                // at, for one in the place of another
-	expireEvery    = 100 * time.Millisecond
-	expireAfter    = 1 << 12 // messages, if the clock stands still
-)
-
 // Limits of the messages of all clients together that wait for their
-// counterpart.
+// counterpart, and of those whose places are remembered.
 const (
 	maxPending      = 1 << 15
 	maxPendingBytes = 16 << 20
-	maxQueued       = 2 * maxPending // those included that came, but after one that has not
+	maxPlaces       = 3 << 17
+	maxInputs       = 1 << 13
+	maxDestinations = 2 * maxClients
+	sourcePlaces    = 4 // that a message of a client takes as much memory as
 )
 
 // A comparer compares the messages of the models with those of the captured
-// host.
+// host. It pairs those with the same bytes at once; what is left over is judged
+// at the end, when the numbers of all messages are known.
 type comparer struct {
-	judge    model          // that decides
-	models   model          // that are there
-	sender   decode.Dialect // of the captured host
-	t        *timeline
-	rep      *Report
-	seed     maphash.Seed
-	order    []*destination
-	index    int
-	buf      []byte
-	got      got       // that is just looked at
-	lists    []*expect // the rest of an array for short lists
-	spare    []*expect // that are used again
-	step     []*expect // of the current input
-	evict    int
-	load     load // of all destinations
-	queued   int  // in all queues
-	last     time.Time
-	looked   time.Time // for messages that have waited long enough
-	unlooked int       // messages since
-	doubts   doubts
-	again    again
-	twins    map[uint64]twin
-	crossing []crossing  // messages of clients while another one comes or leaves
-	lost     uint16      // slots of ships that the captured host has told to explode
-	cuts     []time.Time // datagrams of clients that the capture cut short
+	judge     model          // that decides
+	models    model          // that are there
+	sender    decode.Dialect // of the captured host
+	t         *timeline
+	rep       *Report
+	seed      maphash.Seed
+	order     []*destination
+	departs   []departure // of the model, because of the current input
+	buf       []byte
+	got       got       // that is just looked at
+	spare     []*expect // that are used again
+	step      []*expect // of the current input
+	evict     int
+	load      load   // of all that wait
+	room      int    // for messages that wait, until those that came are forgotten
+	places    int    // of messages with numbers
+	lost      uint16 // slots of ships that the captured host has told to explode
+	inputs    inputs
+	returns   [256]bool // opcodes of messages that come back to their authors
+	rates     rates
+	sums      sums
+	simulates bool // the host sends updates of its own that move ships
+	work      work
+	changes   int32 // of the causes of messages
+	bound     bound // that was found last
 }
 
 func newComparer(t *timeline, rep *Report, judge, models model) *comparer {
-	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed()}
+	return &comparer{judge: judge, models: models, t: t, rep: rep, seed: maphash.MakeSeed(), rates: rates{by: map[group]*tally{}}, work: work{allowed: stepsFirst}, changes: 1}
+}
+
+// A destination holds the messages to one client.
+type destination struct {
+	client   *Client
+	expects  []*expect // that have not come, in the order of their causes
+	gots     []*got    // that nothing asked for yet
+	byKey    keyed
+	names    map[uint64]bool      // NameChanges that it should have got, or did
+	cut      bool                 // the capture cut short a datagram to it
+	again    bool                 // an accept to it counts as that of an earlier connect, sent again
+	taken    [2]map[int64]*source // numbers that the capture does not hold, for messages that did not come
+	newest   int32                // place of the latest input with a message that came
+	doubtful map[uint64]bool      // keys of messages that may be others with the same bytes
+	scored   []scored             // messages about scores
+	line     [2]line              // its messages with numbers, by class
+	left     [2]map[int64]*got    // messages with numbers that nothing asked for, while they are judged
+	work     *work
 }
 
 func (c *comparer) dest(client *Client) *destination {
 	if client.to == nil {
-		client.to = newDestination(client, &c.t.reached)
+		c.forget()
+		client.to = &destination{client: client, names: map[uint64]bool{}, work: &c.work}
 		c.order = append(c.order, client.to)
 	}
 	return client.to
+}
+
+// forget makes room for another destination: it judges what is left over of the
+// first client that is gone, and forgets its messages.
+func (c *comparer) forget() {
+	i := slices.IndexFunc(c.order, func(d *destination) bool { return d.client.gone })
+	if i < 0 || len(c.order) < c.t.budget.of(maxDestinations) {
+		return
+	}
+	d := c.order[i]
+	c.order = slices.Delete(c.order, i, i+1)
+	c.evict += c.resolve(d, len(d.expects), len(d.gots))
+	c.places -= len(d.line[0]) + len(d.line[1]) + sourcePlaces*len(d.client.said)
+	*d = destination{client: d.client, work: d.work, names: map[uint64]bool{}}
+	d.client.said, d.client.unseen = nil, nil
+}
+
+// newName reports whether a name was not told before.
+func (d *destination) newName(key uint64, r *reached) bool {
+	const most = 1024
+	if d.names[key] {
+		return false
+	}
+	if len(d.names) >= most {
+		r[limitNames]++
+		return false
+	}
+	d.names[key] = true
+	return true
+}
+
+// inputs are the latest messages of clients, by the keys of their copies: those
+// that are added to now, and those from before.
+type inputs [2]map[uint64]*source
+
+func (in *inputs) add(key uint64, s *source, most int) {
+	if in[0] == nil || len(in[0]) >= most {
+		in[1], in[0] = in[0], map[uint64]*source{}
+	}
+	if old := in.find(key); old != nil && old.client != s.client {
+		s.shared = true // several clients say it
+	}
+	in[0][key] = s
+}
+
+func (in *inputs) find(key uint64) *source {
+	if s := in[0][key]; s != nil {
+		return s
+	}
+	return in[1][key]
+}
+
+// own returns the latest message of a client with the bytes of a captured one.
+func (c *comparer) own(g *got) *source {
+	if s := c.inputs.find(g.key); s != nil {
+		return s
+	}
+	return g.own
 }
 
 // normal appends the body as it is compared: without values that depend on the
@@ -228,42 +297,28 @@ func (c *comparer) compared(s *sent) bool {
 // expected takes a message that a model sent. Ids that the model gave are
 // replaced by those of the captured host.
 func (c *comparer) expected(by model, src *source, s *sent) {
-	if !c.compared(s) {
+	if !c.compared(s) || src == nil {
 		return
 	}
-	body, why := s.body, ""
-	switch {
-	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
-		body = c.t.bodies.change(body, func(m decode.Message) {
-			if a, ok := m.(*msg.PlayerAnnounce); ok {
-				if known := s.renumber(&a.Player); !known {
-					why = whyGuessed
-				}
-			}
-		})
-	case s.typ == transport.Disconnect && src != nil && src.kind == Left && len(body) > 0:
-		body = append([]byte{src.id}, body[1:]...)
-	}
 	op := s.op
+	body, why := c.renumbered(src, s)
 	if by == dialectModel && c.exploded(s, src) {
 		if src.op != msg.OpRequestObject {
 			return
 		}
 		op, body = msg.OpVerifyEnterSet, c.verifyEnterSet(src.object)
 	}
-	if src != nil {
-		src.caused = true
-	}
+	src.kept = true
 	x := c.blank()
 	*x = expect{
 		to: s.to.client, by: by, src: src, typ: s.typ, op: op, body: body,
-		reliable: s.header.Reliable, priority: s.header.Priority, why: why, judged: why != "",
+		reliable: s.header.Reliable, priority: s.header.Priority, why: why,
 	}
-	x.replica = creates(c.specOf(x)) && src != nil && src.client == x.to
+	x.replica = creates(c.specOf(x)) && src.client == x.to
 	x.key = c.keyOf(x)
-	if d := src.departure(s); d != nil {
+	if d := c.departure(s); d != nil {
 		if x.rule = d.rule; d.spare {
-			x.why, x.judged = whySpare, true
+			x.why = whySpare
 		}
 		if d.instead != nil {
 			x.changed = c.key(x.typ, x.reliable, x.priority, d.instead)
@@ -279,6 +334,23 @@ func (c *comparer) expected(by model, src *source, s *sent) {
 	c.step = append(c.step, x)
 }
 
+// renumbered returns the body of a message that a model sent, with the captured
+// host's ids, and the reason why it need not come if the capture lacks one.
+func (c *comparer) renumbered(src *source, s *sent) (body []byte, why string) {
+	switch {
+	case s.typ == transport.Standard && s.op == msg.OpPlayerAnnounce:
+		body = c.t.bodies.change(s.body, func(m decode.Message) {
+			if a, ok := m.(*msg.PlayerAnnounce); ok && !s.renumber(&a.Player) {
+				why = whyGuessed
+			}
+		})
+		return body, why
+	case s.typ == transport.Disconnect && src.kind == Left && len(s.body) > 0:
+		return append([]byte{src.id}, s.body[1:]...), ""
+	}
+	return s.body, ""
+}
+
 // renumber puts the captured peer id in the place of the model's, and reports
 // whether the capture holds it.
 func (s *sent) renumber(id *uint8) (known bool) {
@@ -292,91 +364,140 @@ func (s *sent) renumber(id *uint8) (known bool) {
 }
 
 // settle adds the models' messages for one input to the expected ones.
-func (c *comparer) settle(now time.Time) {
+func (c *comparer) settle(src *source) {
 	step := c.step
 	c.step = c.step[:0]
-	for _, x := range step {
-		if x.by == stockModel && c.models != stockModel {
-			for _, o := range step {
-				if o.by == dialectModel && o.alt == nil && o.to == x.to && o.typ == x.typ && o.op == x.op {
-					x.alt, o.alt = o, x
-					break
-				}
-			}
-		}
+	c.work.allowed += stepsEach
+	c.say(src)
+	if c.models != stockModel {
+		alternate(step)
 	}
 	for _, x := range step {
-		c.index++
-		x.index, x.number = c.index, -1
 		d := c.dest(x.to)
-		if x.typ == transport.NameChange {
-			if !d.new(x.key) {
-				continue // hosts differ in when they tell a newcomer of the others
-			}
-			if x.changed != 0 {
-				d.new(x.changed)
-			}
+		if x.typ == transport.NameChange && !d.newName(x.key, &c.t.reached) {
+			continue // hosts differ in when they tell a newcomer of the others
 		}
+		if x.typ == transport.NameChange && x.changed != 0 {
+			d.newName(x.changed, &c.t.reached)
+		}
+		x.told = x.to.told
 		if x.by&c.judge != 0 {
 			c.rep.row(x.typ, x.op).Expected++
 		}
-		if x.src != nil {
-			switch {
-			case x.judged:
-			case x.src.madeUp:
-				x.why, x.judged = whyMadeUp, true
-			case x.src.time.Before(x.to.entered):
-				x.why, x.judged = whyEntered, true
-			case !x.to.proved() && x.src.client != x.to:
-				x.why, x.judged = whyUnproved, true
-			}
-			c.rep.Invariants.expected(c, x)
-			if !x.reliable && x.by&c.judge != 0 {
-				c.doubts.expected(x)
-			}
+		if x.copied() {
+			c.inputs.add(x.key, x.src, c.t.budget.of(maxInputs))
 		}
-		if x.reliable && x.typ == transport.Standard {
-			d.sights(x.key, sighting{at: x.src.time, number: x.src.number, author: x.src.client})
-			if x.copied() && x.src.number >= 0 && x.by&c.judge != 0 {
-				x.src.key = x.key
-				c.t.reached[limitMemory] += x.src.client.said.add(x.src)
-			}
+		if x.why == "" {
+			x.why = x.spared()
 		}
-		if x.done { // the other model's came in its place
-			continue
+		c.rep.Invariants.expected(c, x)
+		if !x.reliable && x.by&c.judge != 0 {
+			c.rates.expected(x)
 		}
-		g := c.firstGot(d.byKey.gots(x.key), x)
-		if g == nil && x.changed != 0 {
-			g = c.firstGot(d.byKey.gots(x.changed), x)
+		if !x.done { // the other model's has not come in its place
+			c.await(d, x)
 		}
-		if g != nil {
-			c.pair(d, x, g)
-			d.pass(x)
-			c.recycle(x)
-			continue
-		}
-		x.queued = true
-		d.expects = append(d.expects, x)
-		c.queued++
-		c.await(d.byKey.at(x.key), x)
-		if x.changed != 0 && x.changed != x.key {
-			c.await(d.byKey.at(x.changed), x)
-		}
-		c.load.add(len(x.body))
 	}
 	clear(step)
-	c.expire(now)
-	for c.full() && c.relieve() {
+	c.relieve()
+}
+
+// alternate finds the messages of the two models that stand for each other.
+func alternate(step []*expect) {
+	for _, x := range step {
+		if x.by != stockModel {
+			continue
+		}
+		i := slices.IndexFunc(step, func(o *expect) bool {
+			return o.by == dialectModel && o.alt == nil && o.to == x.to && o.typ == x.typ && o.op == x.op
+		})
+		if i >= 0 {
+			x.alt, step[i].alt = step[i], x
+		}
 	}
 }
 
-// await adds an expected message to those with one of its keys.
-func (c *comparer) await(s *slot, x *expect) {
-	if s.expects = live(s.expects); len(s.expects) > 0 {
-		s.expects = append(s.expects, x)
-	} else {
-		s.expects = c.alone(x)
+// spared returns the reason why a message need not come that its cause gives.
+func (x *expect) spared() string {
+	switch {
+	case x.src.madeUp:
+		return whyMadeUp
+	case x.src.client == x.to:
+	case x.src.time.Before(x.to.entered):
+		return whyEntered
+	case !x.to.proved():
+		return whyUnproved
 	}
+	return ""
+}
+
+// await pairs an expected message with one that came before, or waits for it.
+func (c *comparer) await(d *destination, x *expect) {
+	g := d.firstGot(x.key, x)
+	if g == nil && x.changed != 0 {
+		g = d.firstGot(x.changed, x)
+	}
+	if g != nil {
+		c.pair(d, x, g)
+		c.recycle(x)
+		return
+	}
+	d.expects = append(d.expects, x)
+	d.byKey.await(x.key, x)
+	if x.changed != 0 && x.changed != x.key {
+		d.byKey.await(x.changed, x)
+	}
+	c.load.add(len(x.body))
+}
+
+// say remembers a message of a client among those with numbers.
+func (c *comparer) say(src *source) {
+	if src == nil || src.kind != Input || src.number < 0 || src.typ != transport.Standard {
+		return
+	}
+	if c.places >= c.t.budget.of(maxPlaces) || !src.client.said.add(src) {
+		c.t.reached[limitMemory]++
+		return
+	}
+	src.kept = true
+	c.places += sourcePlaces
+}
+
+// place remembers a message of the host among those with numbers.
+func (c *comparer) place(d *destination, g *got) {
+	if g.Number < 0 {
+		return
+	}
+	l := d.line[classOf(g.Type)]
+	if i := l.at(g.Number); i < len(l) && l[i].number == g.Number && l[i].key != g.key { // one of the two is a retransmission with another number
+		if g.again = !l.aliased(g.Number, l[i].key); !g.again {
+			for _, o := range d.gots {
+				o.again = o.again || o.Number == g.Number && o.Type == g.Type && o.key != g.key
+			}
+			l[i] = place{number: g.Number, key: g.key, frame: int32(g.Frame)} //nolint:gosec // a frame number
+		}
+		return
+	}
+	if c.places >= c.t.budget.of(maxPlaces) || !d.line[classOf(g.Type)].add(place{number: g.Number, key: g.key, frame: int32(g.Frame)}) { //nolint:gosec // a frame number
+		c.t.reached[limitMemory]++
+		return
+	}
+	c.places++
+}
+
+// await adds an expected message to those with one of its keys.
+func (t *keyed) await(key uint64, x *expect) {
+	s := t.at(key)
+	s.expects = append(live(s.expects), x)
+}
+
+// live drops finished entries from the front.
+func live(list []*expect) []*expect {
+	for len(list) > 0 && list[0].done {
+		list[0] = nil
+		list = list[1:]
+	}
+	return list
 }
 
 // blank returns an expected message without contents.
@@ -390,85 +511,192 @@ func (c *comparer) blank() *expect {
 	return x
 }
 
-// recycle takes back an expected message that came and is in no list any more.
+// recycle takes back an expected message that is in no list any more.
 func (c *comparer) recycle(x *expect) {
 	const most = 1024
-	if x.kept || x.alt != nil || len(c.spare) >= most {
+	if x.alt != nil || len(c.spare) >= most {
 		return
 	}
 	*x = expect{}
 	c.spare = append(c.spare, x)
 }
 
-// alone returns a list of one message. Most lists are, so many of them share an
-// array.
-func (c *comparer) alone(x *expect) []*expect {
-	const together = 64
-	if len(c.lists) == 0 {
-		c.lists = make([]*expect, together)
-	}
-	list := c.lists[:1:1]
-	c.lists = c.lists[1:]
-	list[0] = x
-	return list
-}
-
 // output takes a message of the captured host.
 func (c *comparer) output(e *Event) {
 	d := c.dest(e.Client)
-	d.heard = e.Time
 	c.destroyed(e)
 	c.rep.row(e.Type, e.Op).Emitted++
-	if d.first < 0 && e.standard() && e.Number >= 0 {
-		d.first = e.Number
-	}
 	c.got = got{Event: e, key: c.key(e.Type, e.Reliable, e.Priority, e.Body)}
-	if e.standard() && e.Number >= 0 {
-		d.sights(c.got.key, sighting{at: e.Time, number: e.Number, came: true})
-		d.reached[limitMemory] += d.order.add(place{number: e.Number, key: c.got.key, at: e.Time, loose: e.Late})
-	}
+	c.sums.told(c, d, &c.got)
+	c.work.allowed += stepsEach
+	c.place(d, &c.got)
 	x := d.choose(&c.got)
-	if (x == nil || e.Time.Sub(x.src.turn) > d.prompt.most()) && c.t.copied(e) {
+	if x == nil && c.t.copied(e) {
 		x = d.choose(&c.got)
 	}
 	if x != nil {
 		c.pair(d, x, &c.got)
 		return
 	}
+	if c.got.simulated() {
+		c.surplus(d, &c.got) // nobody asks for it
+		return
+	}
+	c.got.own = c.inputs.find(c.got.key)
 	g := c.got.keep()
-	g.queued = true
 	d.gots = append(d.gots, g)
-	c.queued++
 	s := d.byKey.at(g.key)
 	s.gots = append(s.gots, g)
 	c.load.add(len(g.Body))
-	c.expire(e.Time)
-	for c.full() && c.relieve() {
+	c.relieve()
+}
+
+// choose returns the expected message that matches a captured one: the first
+// that keeps the order of the numbers of its author.
+func (d *destination) choose(g *got) *expect {
+	s := d.byKey.find(g.key)
+	if s == nil {
+		return nil
 	}
+	if s.expects = live(s.expects); len(s.expects) == 0 {
+		d.byKey.tidy(g.key)
+		return nil
+	}
+	var spare *expect
+	turn, done := turn{d: d, g: g}, 0
+	for i, x := range s.expects {
+		if d.work.spend(stepsFar); i > 0 && d.work.over() {
+			break
+		}
+		switch {
+		case x.done:
+			done++
+		case x.by == stockModel && d.newest > x.src.index: // only another host sends it, and at once
+		case x.why != "":
+			if spare == nil {
+				spare = x
+			}
+		case turn.fits(x):
+			return x
+		}
+	}
+	if 2*done > len(s.expects) {
+		s.expects = slices.DeleteFunc(s.expects, func(x *expect) bool { return x.done })
+	}
+	return spare
+}
+
+// rematch pairs messages with the same bytes that are left over because they do
+// not keep the order of their author's: a host may act on them as they arrive.
+func (c *comparer) rematch(d *destination) {
+	type span struct{ lo, hi int64 }
+	were := map[*expect]span{} // pairs only make them shorter
+	fits := func(x *expect, g *got) bool {
+		if x.done || g.Number < 0 {
+			return !x.done
+		}
+		b, ok := were[x]
+		if !ok {
+			b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
+			were[x] = b
+		}
+		if g.Number <= b.lo || g.Number >= b.hi {
+			return false
+		}
+		b.lo, b.hi = c.bounds(d, x.src, classOf(x.typ))
+		were[x] = b
+		return b.lo < g.Number && g.Number < b.hi
+	}
+	for _, g := range d.gots {
+		if g.done {
+			continue
+		}
+		list := d.byKey.expects(g.key)
+		for _, x := range list {
+			if fits(x, g) {
+				c.pair(d, x, g)
+				break
+			}
+			if c.work.spend(1); c.work.over() {
+				return
+			}
+		}
+	}
+	d.tidy(&load{})
+}
+
+// firstGot returns the first message with a key that can be an expected one.
+func (d *destination) firstGot(key uint64, x *expect) *got {
+	s := d.byKey.find(key)
+	if s == nil {
+		return nil
+	}
+	done := 0
+	for _, g := range s.gots {
+		if d.work.spend(1); g.done {
+			done++
+		} else if d.fits(x, g) {
+			return g
+		}
+	}
+	if 2*done > len(s.gots) {
+		s.gots = slices.DeleteFunc(s.gots, func(g *got) bool { return g.done })
+	}
+	return nil
+}
+
+// fits reports whether a message can be a copy of the expected one by the order
+// of its author's messages.
+func (d *destination) fits(x *expect, g *got) bool {
+	t := turn{d: d, g: g}
+	return t.fits(x)
+}
+
+// A turn is the place of a captured message among the copies of one author.
+type turn struct {
+	d      *destination
+	g      *got
+	author *Client
+	lo, hi int64
+}
+
+// fits reports whether the message can be a copy of an expected one by the order
+// of its author's messages.
+func (t *turn) fits(x *expect) bool {
+	if t.g.Number < 0 || x.src.number < 0 || x.src.typ != transport.Standard {
+		return true
+	}
+	if author := x.src.client; t.author != author {
+		t.author = author
+		t.lo, t.hi = t.d.numbersOf(classOf(t.g.Type), author, t.g.Number)
+	}
+	if !x.copied() { // one of several answers; one that was sent again comes at any time
+		return x.src.twice() || t.lo <= x.src.number && x.src.number <= t.hi
+	}
+	return t.lo < x.src.number && x.src.number < t.hi
 }
 
 // pair takes an expected and a captured message for the same. The latter is
 // borrowed until the call returns.
 func (c *comparer) pair(d *destination, x *expect, g *got) {
 	c.close(x, g)
+	c.changes++
 	x.body = nil
-	if g.standard() {
-		x.number, x.lag = g.Number, g.Time.Sub(x.src.time)
-		if g.Number >= 0 && !g.Late && x.lag >= 0 {
-			at := place{number: g.Number, key: g.key, at: g.Time, src: x.src, loose: x.lag > d.usual.most(), copied: x.copied()}
-			d.order.caused(&at)
-			if at.copied {
-				x.src.copies = append(x.src.copies, copyAt{d, at})
-			}
+	if x.by&c.judge != 0 {
+		d.newest = max(d.newest, x.src.index)
+	}
+	if g.Number >= 0 {
+		class := classOf(g.Type)
+		if d.line[class].caused(g.Number, x.src, x.copied()) > 0 {
+			x.src.spots = append(x.src.spots, spot{to: d, class: uint8(class), number: g.Number})
 		}
 	}
 	row := c.rep.row(x.typ, x.op)
-	if x.src != nil {
-		if x.src.matched++; x.src.matched == 1 && x.src.excess && !x.reliable {
-			c.doubts.came(x)
-		}
-		c.rep.Invariants.matched(c, x)
+	if x.copied() {
+		x.src.matched++
+		c.returns[x.op] = c.returns[x.op] || x.src.client == x.to
 	}
+	c.rep.Invariants.matched(c, x)
 	switch changed := x.key != g.key; {
 	case changed:
 		row.Explained++
@@ -478,189 +706,143 @@ func (c *comparer) pair(d *destination, x *expect, g *got) {
 	default: // the other model alone sends it
 		row.Explained++
 	}
-	if x.by == dialectModel && c.models&stockModel != 0 {
-		if x.alt != nil && !x.alt.done {
-			c.close(x.alt, nil)
-			c.rep.deviate(c.deviationOf(x, "differs"), x.typ, x.op, g.Frame)
-		} else {
-			c.rep.deviate(c.deviationOf(x, "extra"), x.typ, x.op, g.Frame)
-		}
-	}
-	if x.by == stockModel && x.alt != nil {
-		c.close(x.alt, nil) // it did as the stock host does
-		if c.judge == dialectModel {
-			row.Expected--
-		}
+	if c.models == stockModel|dialectModel {
+		c.choice(x, g)
 	}
 	if !x.copied() {
 		return
 	}
+	c.rep.Invariants.inOrder()
 	if lag := g.Time.Sub(x.src.time); lag >= 0 {
-		if !g.Late {
-			d.usual.take(lag)
-			d.brought.add(x.index, g.Frame)
-			if !g.queued {
-				d.prompt.take(g.Time.Sub(x.src.turn))
-			}
-		}
 		c.rep.lag(x.typ, x.op, packet.Sum(lag, g.Skipped-x.src.skipped))
-	}
-	if g.Number < 0 || x.typ != transport.Standard {
-		return
-	}
-	switch o, ok := d.last[x.src.client]; {
-	case !ok || g.Number > o.number && x.follows(&o):
-		d.last[x.src.client] = ordered{max(x.index, o.index), g.Number, x.src}
-		c.rep.Invariants.inOrder()
-	case g.Number > o.number:
-		c.doubts.disorder(x, g, o.src)
 	}
 }
 
-// expire judges messages that have waited long enough.
-func (c *comparer) expire(now time.Time) {
-	c.last = now
-	if c.unlooked++; now.Sub(c.looked) < expireEvery && c.unlooked < c.t.budget.of(expireAfter) {
-		return
+// choice notes which of two models a message follows, if they disagree.
+func (c *comparer) choice(x *expect, g *got) {
+	how, open := "extra", x.alt != nil && !x.alt.done
+	switch x.by {
+	case dialectModel:
+		if open {
+			c.close(x.alt, nil)
+			how = "differs"
+		}
+		c.rep.deviate(c.deviationOf(x, how), x.typ, x.op, g.Frame)
+	case stockModel:
+		if how = "missing"; x.alt != nil { // it did as the stock host does
+			how = "differs"
+			c.close(x.alt, nil)
+			if c.judge == dialectModel {
+				c.rep.row(x.typ, x.op).Expected--
+			}
+		}
+		c.rep.fixes(c.deviationOf(x, how), g.Frame)
 	}
-	c.looked, c.unlooked = now, 0
-	c.economize()
-	kept := c.order[:0]
-	for _, d := range c.order {
-		for len(d.expects) > 0 {
-			x := d.expects[0]
-			wait := reliableWait
-			if !x.reliable || x.by&c.judge == 0 {
-				wait = unreliableWait
-			}
-			if !x.done && now.Sub(x.src.time) <= wait {
-				break
-			}
-			c.nextExpect(d)
-		}
-		for len(d.gots) > 0 {
-			if g := d.gots[0]; !g.done && now.Sub(g.Time) <= reliableWait {
-				break
-			}
-			c.nextGot(d)
-		}
-		c.queued -= d.compact()
-		if cl := d.client; cl.gone && len(d.expects)+len(d.gots) == 0 && now.Sub(cl.left) > reliableWait {
-			cl.to = nil
-			for _, o := range c.order {
-				delete(o.last, cl)
-			}
-			*d = destination{client: cl, reached: d.reached} // others may refer to it for a time
-			continue
-		}
-		kept = append(kept, d)
-	}
-	clear(c.order[len(kept):])
-	c.order = kept
 }
 
 // close ends the wait of an expected message, and of one of the host; either may
 // be nil.
 func (c *comparer) close(x *expect, g *got) {
 	if x != nil && !x.done {
-		if x.done = true; x.queued {
-			c.load.drop(len(x.body))
+		x.done = true
+		for _, key := range [...]uint64{x.key, x.changed} {
+			c.drop(x.to, key)
 		}
 	}
-	if g != nil && !g.done {
-		if g.done = true; g.queued {
-			c.load.drop(len(g.Body))
-		}
+	if g != nil {
+		g.done = true
 	}
 }
 
-// full reports whether no more messages may wait.
-func (c *comparer) full() bool {
+// drop forgets the finished messages with a key at the front of their list.
+func (c *comparer) drop(to *Client, key uint64) {
+	if s := to.to.byKey.find(key); s != nil && key != 0 {
+		s.expects = live(s.expects)
+		for len(s.gots) > 0 && s.gots[0].done {
+			s.gots = s.gots[1:]
+		}
+		to.to.byKey.tidy(key)
+	}
+}
+
+// relieve keeps to the limits of what waits: it forgets what has come, and then
+// judges what waits longest before its time.
+func (c *comparer) relieve() {
 	b := c.t.budget
-	return c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) || c.queued > b.of(maxQueued)
-}
-
-// relieve judges the message that waits longest before its time. It reports
-// whether there was one.
-func (c *comparer) relieve() bool {
-	var longest *destination
-	var since time.Time
+	if c.load.messages <= c.room && !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
+		return
+	}
+	c.load = load{}
 	for _, d := range c.order {
-		if len(d.expects) > 0 && (longest == nil || d.expects[0].src.time.Before(since)) {
-			longest, since = d, d.expects[0].src.time
+		d.tidy(&c.load)
+	}
+	const few = 2048
+	if c.room = 2*c.load.messages + few; !c.load.beyond(b.of(maxPending), b.of(maxPendingBytes)) {
+		return
+	}
+	for _, d := range c.order {
+		if !c.load.beyond(b.of(maxPending)/2, b.of(maxPendingBytes)/2) {
+			return
 		}
-		if len(d.gots) > 0 && (longest == nil || d.gots[0].Time.Before(since)) {
-			longest, since = d, d.gots[0].Time
-		}
+		c.evict += c.resolve(d, len(d.expects)/2, len(d.gots)/2)
+		d.tidy(&load{})
 	}
-	if longest == nil {
-		return false
-	}
-	d := longest
-	const why = "too many messages waited for their counterpart"
-	if len(d.expects) > 0 && d.expects[0].src.time.Equal(since) {
-		if x := d.expects[0]; !x.done {
-			c.close(x, nil)
-			c.evict++
-			if x.by&c.judge != 0 {
-				c.excuse(x, why)
-			}
-		}
-		c.nextExpect(d)
-		return true
-	}
-	if g := d.gots[0]; !g.done {
-		c.close(nil, g)
-		c.evict++
-		c.incomparable(g, why)
-	}
-	c.nextGot(d)
-	return true
-}
-
-// nextExpect takes the first expected message from its queue, and judges it if
-// it has not come.
-func (c *comparer) nextExpect(d *destination) {
-	x := d.expects[0]
-	came := x.done
-	if !came {
-		c.overdue(d, x)
-		c.close(x, nil)
-	}
-	d.pass(x)
-	d.expects[0] = nil
-	d.expects = d.expects[1:]
-	c.queued--
-	d.dropExpect(x)
-	if came {
-		c.recycle(x)
+	c.load = load{}
+	for _, d := range c.order {
+		d.tidy(&c.load)
 	}
 }
 
-// nextGot takes the first message of the host from its queue, and judges it if
-// nothing asked for it.
-func (c *comparer) nextGot(d *destination) {
-	g := d.gots[0]
-	if !g.done {
-		c.surplus(d, g)
-		c.close(nil, g)
+// tidy drops what is done, and adds the rest to a load.
+func (d *destination) tidy(l *load) {
+	expects := d.expects[:0]
+	for _, x := range d.expects {
+		if !x.done {
+			expects = append(expects, x)
+			l.add(len(x.body))
+		}
 	}
-	d.gots[0] = nil
-	d.gots = d.gots[1:]
-	c.queued--
-	d.dropGot(g)
+	clear(d.expects[len(expects):])
+	d.expects = expects
+	gots := d.gots[:0]
+	for _, g := range d.gots {
+		if !g.done {
+			gots = append(gots, g)
+			l.add(len(g.Body))
+		}
+	}
+	clear(d.gots[len(gots):])
+	d.gots = gots
 }
 
-// finish judges all that is left; lossy is whether the capture lacks messages of
-// another host's game.
+// load counts the messages that wait for their counterpart.
+type load struct{ messages, bytes int }
+
+func (l *load) add(size int)  { l.messages++; l.bytes += size }
+func (l *load) drop(size int) { l.messages--; l.bytes -= size }
+
+// beyond reports whether there are more messages, or more bytes in them.
+func (l *load) beyond(messages, bytes int) bool { return l.messages > messages || l.bytes > bytes }
+
+// finish judges all that is left.
 func (c *comparer) finish(lossy bool) {
+	c.rates.lossy = lossy || c.t.lossy()
 	for _, d := range c.order {
-		for len(d.expects) > 0 {
-			c.nextExpect(d)
-		}
-		for len(d.gots) > 0 {
-			c.nextGot(d)
-		}
+		d.tidy(&load{})
+		d.loosen()
+		c.changes++
 	}
-	c.resolve(lossy)
+	for _, d := range c.order {
+		c.rematch(d)
+		c.align(d)
+		d.tidy(&load{})
+		d.loosen()
+		c.changes++
+	}
+	for _, d := range c.order {
+		c.resolve(d, len(d.expects), len(d.gots))
+	}
+	c.disorders()
+	c.settleRates()
+	c.sums.judge(c)
 }

@@ -43,28 +43,30 @@ const floodLasts = 2 * time.Second
 // whySpare is the reason why a host need not send an object.
 const whySpare = "a creation in another player's range took its place, unless the host refuses those"
 
+// floods reports whether the client sends more than its budget at a time.
+func (c *Client) floods(at time.Time) bool {
+	return c != nil && !c.flooded.IsZero() && at.Sub(c.flooded) < floodLasts
+}
+
 // depart takes a departure of the model. It reports whether there was room.
-func (s *source) depart(d relay.Departure) bool {
+func (c *comparer) depart(s *source, d relay.Departure) bool {
 	if d.Guard == relay.GuardFlood {
 		s.excess = true
 		s.client.flooded = s.time
 		return true
 	}
-	if len(s.departs) == maxDepartures {
+	if len(c.departs) == maxDepartures {
 		return false
 	}
-	s.departs = append(s.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead), d.Spare})
+	c.departs = append(c.departs, departure{guards[d.Guard], d.Type, bytes.Clone(d.Body), bytes.Clone(d.Instead), d.Spare})
 	return true
 }
 
 // departure returns the departure for a message that a model sent, nil if there
 // is none.
-func (s *source) departure(m *sent) *departure {
-	if s == nil {
-		return nil
-	}
-	for i := range s.departs {
-		if d := &s.departs[i]; d.typ == m.typ && bytes.Equal(d.body, m.body) {
+func (c *comparer) departure(m *sent) *departure {
+	for i := range c.departs {
+		if d := &c.departs[i]; d.typ == m.typ && bytes.Equal(d.body, m.body) {
 			return d
 		}
 	}

@@ -152,13 +152,13 @@ func TestNotGuarded(t *testing.T) {
 			"chat in the name of a third player", fromHost, false,
 			func(_, cheat *guest) string { return chat(cheat.ID, "I am Kirk") },
 			func(_, cheat *guest) string { return chat(cheat.ID^1, "I am Kirk") },
-			"missing Chat",
+			"differs Chat",
 		},
 		{
 			"another text", fromHost, false,
 			func(_, cheat *guest) string { return chat(cheat.ID, "I am Kirk") },
 			func(_, cheat *guest) string { return chat(cheat.ID, "I am Kirl") },
-			"missing Chat",
+			"differs Chat",
 		},
 		{
 			"text cleaned in another way", fromHost, false,
@@ -170,7 +170,7 @@ func TestNotGuarded(t *testing.T) {
 			"honest chat changed", fromHost, false,
 			func(kirk, _ *guest) string { return chat(kirk.ID, "twoKirk") },
 			func(_, cheat *guest) string { return chat(cheat.ID, "twoKirk") },
-			"missing Chat",
+			"differs Chat",
 		},
 		{
 			"another number in a name", fromHost, false,

@@ -11,6 +11,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -70,8 +71,8 @@ const (
 	maxSteps = 64
 )
 
-// soon is how long after a step nobody is late: whoever lost it waits a second.
-const soon = time.Second
+// soon is how long after a step nobody is late: whoever lost it sends it again then.
+const soon = arq.FirstInterval
 
 // Joins finds the joins in a capture. It is a sink of records.
 type Joins struct {

@@ -1,109 +1,73 @@
 package conform
 
-import (
-	"sort"
-	"time"
-)
+import "sort"
 
 // maxHoles bounds the holes that are remembered of one direction.
-const maxHoles = 1024
+const maxHoles = 256
 
-// A hole is a range of sequence numbers that the capture does not hold, and the
-// times of the messages before and behind it.
+// A hole is a range of sequence numbers that the capture does not hold.
 type hole struct {
-	lo, hi     int64 // hi is the number behind the last
-	from, till time.Time
-	jump       bool // it is too long to be counted
-}
-
-// during reports whether the missing messages can have been sent in a time.
-func (o *hole) during(from, till time.Time) bool {
-	return !o.from.After(till) && !o.till.Before(from)
+	lo, hi int64 // hi is the number behind the last
+	jump   bool  // it is too long to be counted
 }
 
 // holes are the missing numbers of one sender's messages of one class, as the
 // tracker of the pipeline reports them.
 type holes struct {
-	list      []hole // in the order of their numbers, and of their times
-	seen      int    // numbers that came
-	datagrams int    // that they came in
-	lost      int    // numbers that have not come
-	late      int    // numbers that were missing for a time, so an earlier transmission is not in the capture
-	at        time.Time
-	came      time.Time // the last of them
-	next      int64
-	since     time.Time // when the latest number may have been sent first, if an earlier transmission is not in the capture, otherwise zero
-
-	proven   int64 // number behind the last that the receiver has acknowledged, if above next
-	provenAt time.Time
-
-	forgotten int // holes, before their time
-	jumps     int // holes too long to be counted
-
-	part   int64 // number of a message with missing fragments
-	partAt time.Time
+	list   []hole // the latest, in the order of their numbers
+	seen   int    // numbers that came
+	lost   int    // numbers that have not come
+	late   int    // numbers that were missing for a time, so an earlier transmission is not in the capture
+	jumps  int    // holes too long to be counted
+	begun  bool
+	before bool // an earlier transmission of the latest is not in the capture
 	inPart bool
+	part   int64 // number of a message with missing fragments
+	next   int64
+	proven int64 // number behind the last that the receiver has acknowledged, if above next
 }
 
-// begin says when the first number must have been sent; it is 0.
-func (h *holes) begin(at time.Time) { *h = holes{at: at} }
+// begin says that the first number is 0.
+func (h *holes) begin() { *h = holes{begun: true} }
 
 // take takes the number of a message that is no repetition.
-func (h *holes) take(number int64, gap int, late bool, at time.Time) {
-	if h.seen == 0 && gap == 0 && number > 0 && number <= maxHeld && !h.at.IsZero() {
+func (h *holes) take(number int64, gap int, late bool) {
+	if h.seen == 0 && gap == 0 && number > 0 && number <= maxHeld && h.begun {
 		gap = int(number)
 	}
 	if h.inPart && number > h.part {
 		h.inPart = false
-		h.lose(hole{lo: h.part, hi: h.part + 1, from: h.partAt, till: at})
+		h.lose(hole{lo: h.part, hi: h.part + 1})
 	}
 	h.seen++
-	h.since = time.Time{}
-	if at != h.came {
-		h.came = at
-		h.datagrams++
-	}
+	h.begun, h.before = true, false
 	switch {
 	case late || number < h.next:
-		h.since = h.fill(number, at)
+		h.before = h.fill(number)
 		return
 	case gap > 0:
-		h.lose(hole{lo: number - int64(gap), hi: number, from: h.at, till: at})
+		h.lose(hole{lo: number - int64(gap), hi: number})
 	}
-	if number < h.proven { // the receiver has got it before
-		h.since = h.at
-	}
-	h.next, h.at = number+1, at
+	h.before = number < h.proven // the receiver has got it before
+	h.next = number + 1
 }
 
 // acknowledged takes note of an acknowledgement by the receiver, which may have
 // 8 bits. That of a number above all that came proves that the capture lacks a
 // message, although none may follow.
-func (h *holes) acknowledged(seq uint16, at time.Time) {
+func (h *holes) acknowledged(seq uint16) {
 	ahead := int64(int16(seq - uint16(h.next)))
 	if seq < eightBits {
 		ahead = int64(int8(seq - uint16(h.next)))
 	}
-	switch n := h.next + ahead; {
-	case h.at.IsZero() || ahead < 0 || ahead > maxHeld: // a late one, of a message long before
-	case n >= max(h.proven, h.next):
-		h.proven, h.provenAt = n+1, at
+	if h.begun && ahead >= 0 && ahead <= maxHeld { // otherwise it is a late one, of a message long before
+		h.proven = max(h.proven, h.next+ahead+1)
 	}
 }
 
-// end returns the numbers after the last that came, up to the highest one that
-// the receiver acknowledged.
-func (h *holes) end() (o hole, ok bool) {
-	return hole{lo: h.next, hi: h.proven, from: h.at, till: h.provenAt}, h.proven > h.next
-}
-
-// missing returns how many numbers have not come.
-func (h *holes) missing() int {
-	if o, ok := h.end(); ok {
-		return h.lost + int(o.hi-o.lo)
-	}
-	return h.lost
-}
+// missing returns how many numbers have not come, up to the highest one that the
+// receiver acknowledged.
+func (h *holes) missing() int { return h.lost + int(max(h.proven-h.next, 0)) }
 
 // lacking reports whether the capture lacks any message.
 func (h *holes) lacking() bool { return h.missing() > 0 || h.jumps > 0 }
@@ -121,11 +85,6 @@ func (h *holes) lose(o hole) {
 		h.lost += int(o.hi - o.lo)
 	}
 	if len(h.list) == maxHoles {
-		for i := range h.list[:maxHoles/2] {
-			if o.till.Sub(h.list[i].till) < remembered {
-				h.forgotten++
-			}
-		}
 		h.list = append(h.list[:0], h.list[maxHoles/2:]...)
 	}
 	h.list = append(h.list, o)
@@ -137,23 +96,19 @@ func (h *holes) piece(number int64, complete bool) {
 	switch {
 	case complete:
 		h.inPart = h.inPart && h.part != number
-		h.fill(number, h.at)
+		h.fill(number)
 	case !h.inPart && number+1 == h.next:
-		h.inPart, h.part, h.partAt = true, number, h.at
+		h.inPart, h.part = true, number
 	}
 }
 
-// fill takes a number out of its hole, and returns since when that was open, zero
-// if there is none.
-func (h *holes) fill(number int64, at time.Time) (since time.Time) {
+// fill takes a number out of its hole, and reports whether there is one. One that
+// is many numbers back is rather that of another message.
+func (h *holes) fill(number int64) bool {
 	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > number })
-	if i == len(h.list) || h.list[i].lo > number {
-		return since
+	if i == len(h.list) || h.list[i].lo > number || h.next-number > maxGap {
+		return false
 	}
-	if at.Sub(h.list[i].till) > longestLost {
-		return since // this is rather another message, many numbers later
-	}
-	since = h.list[i].from
 	if h.late++; !h.list[i].jump {
 		h.lost--
 	}
@@ -171,25 +126,7 @@ func (h *holes) fill(number int64, at time.Time) (since time.Time) {
 		copy(h.list[i+2:], h.list[i+1:])
 		h.list[i+1] = rest
 	}
-	return since
-}
-
-// between reports whether a missing number above lo and below hi can have been
-// sent in a time.
-func (h *holes) between(lo, hi int64, from, till time.Time) bool {
-	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].hi > lo+1 && !h.list[i].till.Before(from) })
-	for ; i < len(h.list) && h.list[i].lo < hi && !h.list[i].from.After(till); i++ {
-		if o := &h.list[i]; o.during(from, till) {
-			return true
-		}
-	}
-	o, ok := h.end()
-	return ok && o.lo < hi && o.hi > lo+1 && o.during(from, till)
-}
-
-// during reports whether a missing number can have been sent in a time.
-func (h *holes) during(from, till time.Time) bool {
-	return h.between(firstNumber, lastNumber, from, till)
+	return true
 }
 
 // A receipt tells whether the host has acknowledged a client's message.
@@ -211,8 +148,9 @@ func (r *receipt) after(later *receipt) bool {
 // receipts are those of a client's latest messages of one class, by the low
 // byte of the number: no host acknowledges older ones.
 type receipts struct {
-	seqs [eightBits]uint16
-	of   [eightBits]*receipt
+	seqs   [eightBits]uint16
+	of     [eightBits]*receipt
+	newest uint16
 }
 
 // sent returns the receipt for a message, or for the message that a fragment is
@@ -221,6 +159,9 @@ func (r *receipts) sent(seq uint16, fragment bool, index uint8) *receipt {
 	i := uint8(seq)
 	if got := r.of[i]; !fragment || got == nil || r.seqs[i] != seq || got.want == 0 || got.want&(1<<(index%64)) != 0 {
 		r.seqs[i], r.of[i] = seq, new(receipt)
+		if int16(seq-r.newest) > 0 {
+			r.newest = seq
+		}
 	}
 	if fragment {
 		r.of[i].want |= 1 << (index % 64)
@@ -243,6 +184,7 @@ func (r *receipts) acknowledge(seq uint16, fragment bool, index uint8, place int
 	got := r.find(seq)
 	switch {
 	case got == nil:
+	case r.newest-r.seqs[uint8(seq)] > eightBits/2 && !got.twice: // rather the next one with the same low byte
 	case fragment:
 		got.got |= 1 << (index % 64)
 	default:

@@ -7,65 +7,80 @@ import (
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
+const whySimulated = "the host's own simulation decides"
+
 // hostMade tells whether a message that no client's message explains is one
 // that a host sends by itself, and why it cannot be compared.
 func (c *comparer) hostMade(d *destination, g *got) (why string, ok bool) {
-	const simulated = "the host's own simulation decides"
 	if !g.standard() {
-		switch g.Type {
-		case transport.BootPlayer:
-			return "the host decides about kicks", true
-		case transport.Disconnect:
-			if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok && (m.ID == transport.HostPeer || m.ID == d.client.Peer) {
-				return "the host ends the game", true
+		why = c.controlMade(d, g)
+	} else {
+		switch c.t.bodies.specOf(g.Event).Made {
+		case decode.MadeBySimulation:
+			why = whySimulated
+		case decode.MadeByStock:
+			if why = whySimulated; c.sender == decode.OpenBC && !g.simulated() {
+				why = ""
+			} else if g.Op == msg.OpStateUpdate {
+				why = "ship updates are the host's simulation"
 			}
-		case transport.NameChange:
-			if d.names[g.key] {
-				return "the client has been told the name before", true
-			}
-			name := c.t.bodies.name(g.Body)
-			if c.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
-				if d.client.Name == "" {
-					d.client.Name = name
-				}
-				return "OpenBC sends a player its own name as keepalive", true
-			}
-		case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.Leave, transport.Standard:
+		case decode.MadeByScores:
+			why = "scores are the host's"
+		case decode.MadeByLeave:
+			why = whyLeave
+		case decode.MadeByState:
+			why = c.stateMade(g)
+		case decode.MadeByOptions:
+			why = "the host changes an option"
+		case decode.MadeByFiles:
+			why = "the host compares files"
+		case decode.MadeUnknown, decode.MadeNever:
 		}
-		return c.ofUnseen(g)
 	}
-	const leave = "hosts tell of a leave in different ways"
-	switch c.t.bodies.specOf(g.Event).Made {
-	case decode.MadeBySimulation:
-		return simulated, true
-	case decode.MadeByStock:
-		switch {
-		case c.sender == decode.OpenBC && !g.simulated():
-		case g.Op == msg.OpStateUpdate:
-			return "ship updates are the host's simulation", true
-		default:
-			return simulated, true
-		}
-	case decode.MadeByScores:
-		return "scores are the host's", true
-	case decode.MadeByLeave:
-		return leave, true
-	case decode.MadeByState:
-		switch code, peer, ok := c.t.announced(g.Event); {
-		case ok && code == event.CodeDeletePlayer:
-			return leave, true
-		case ok && c.t.guessed(peer):
-			return whyGuessed, true
-		case c.t.late():
-			return "the capture starts late", true
-		}
-	case decode.MadeByOptions:
-		return "the host changes an option", true
-	case decode.MadeByFiles:
-		return "the host compares files", true
-	case decode.MadeUnknown, decode.MadeNever:
+	if why != "" {
+		return why, true
 	}
 	return c.ofUnseen(g)
+}
+
+// controlMade returns the reason of a message that is none of the game, empty if
+// there is none.
+func (c *comparer) controlMade(d *destination, g *got) string {
+	switch g.Type {
+	case transport.BootPlayer:
+		return "the host decides about kicks"
+	case transport.Disconnect:
+		if m, ok := c.t.bodies.control(g.Type, g.Body).(*transport.Goodbye); ok && (m.ID == transport.HostPeer || m.ID == d.client.Peer) {
+			return "the host ends the game"
+		}
+	case transport.NameChange:
+		if d.names[g.key] {
+			return "the client has been told the name before"
+		}
+		name := c.t.bodies.name(g.Body)
+		if c.sender != decode.Stock && (len(g.Body) == 0 || d.client.Name == "" || name == d.client.Name) {
+			if d.client.Name == "" {
+				d.client.Name = name
+			}
+			return "OpenBC sends a player its own name as keepalive"
+		}
+	case transport.Acknowledge, transport.DoNothing, transport.Connect, transport.Leave, transport.Standard:
+	}
+	return ""
+}
+
+// stateMade returns the reason of a message about the players, empty if there is
+// none.
+func (c *comparer) stateMade(g *got) string {
+	switch code, peer, ok := c.t.announced(g.Event); {
+	case ok && code == event.CodeDeletePlayer:
+		return whyLeave
+	case ok && c.t.guessed(peer):
+		return whyGuessed
+	case c.t.late():
+		return whyLate
+	}
+	return ""
 }
 
 // ofUnseen reports whether a message can be a copy from a client without

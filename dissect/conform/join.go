@@ -3,6 +3,7 @@ package conform
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -235,7 +236,7 @@ func (t *timeline) readied(c *Client) {
 	if c.Adopted || c.playing || c.answered < len(rounds) {
 		return
 	}
-	c.playing, c.madeReady = true, t.now.time
+	c.playing, c.readyBy = true, max(c.sent[1].next, 0)+int64(bits.OnesCount(c.made))+1
 	t.makeUp(c, t.bodies.write(msg.OpClientReady, &msg.ClientReady{}))
 }
 
@@ -311,7 +312,7 @@ func (t *timeline) number(r *dissect.Record, c *Client) {
 		c.after++
 	}
 	numbers := &list[class(h)]
-	numbers.take(r.Number, r.Gap, r.Late, t.now.time)
+	numbers.take(r.Number, r.Gap, r.Late)
 	if r.Transport.Fragment {
 		numbers.piece(r.Number, r.Status != dissect.StatusPending)
 	}
@@ -337,19 +338,6 @@ func (t *timeline) speaks(r *dissect.Record) {
 		t.silences = append(t.silences, silence{t.heard, t.now})
 	}
 	t.heard, t.asking = t.now, 0
-}
-
-// silentAt reports whether the host was silent at a time, or has been since.
-func (t *timeline) silentAt(at time.Time) bool {
-	if t.heard.time.Before(at) && t.now.time.Sub(at) > silent {
-		return true
-	}
-	for i := len(t.silences) - 1; i >= 0; i-- {
-		if s := &t.silences[i]; !at.Before(s.from.time) {
-			return at.Before(s.till.time)
-		}
-	}
-	return false
 }
 
 // authorOf returns the client that a copy is from, by the objects that it
@@ -391,22 +379,6 @@ func (t *timeline) causes(e *Event) func(*Client) bool {
 	}
 }
 
-// lacks reports whether the capture lacks a message of a client, nil for any,
-// of a time.
-func (t *timeline) lacks(c *Client, from, till time.Time) bool {
-	for _, o := range t.order {
-		if c != nil && o != c {
-			continue
-		}
-		for k := range o.sent {
-			if o.sent[k].during(from, till) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // losses returns the part of the host's messages, and of the clients', that the
 // capture lacks.
 func (t *timeline) losses() (out, in loss) {
@@ -435,19 +407,4 @@ func (c *Client) losses(out, in *loss) {
 func (t *timeline) lossy() bool {
 	out, in := t.losses()
 	return out.lost+in.lost+out.jumps+in.jumps > 0
-}
-
-// ends reports whether a client that may have caused a message used no number
-// afterwards, so that its numbers do not tell whether the capture lacks one.
-func (t *timeline) ends(g *got) bool {
-	causes, k := t.causes(g.Event), 1
-	if !g.standard() {
-		k = 0
-	}
-	for _, o := range t.order {
-		if causes(o) && o.sent[k].at.Before(g.Time) {
-			return true
-		}
-	}
-	return false
 }

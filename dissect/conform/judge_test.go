@@ -120,7 +120,7 @@ func blame(tb testing.TB, captures []string, list []trouble, seeds uint64) (tabl
 			for seed := range seeds {
 				n := 0
 				for _, r := range whole.after(w, seed).judged(tb) {
-					n += r.Found
+					n += r.Found + undue(name, r)
 				}
 				runs.add(n > 0)
 				total.add(n > 0)

@@ -60,14 +60,6 @@ func (t *keyed) expects(key uint64) []*expect {
 	return nil
 }
 
-// gots returns the messages of the host with a key.
-func (t *keyed) gots(key uint64) []*got {
-	if s := t.find(key); s != nil {
-		return s.gots
-	}
-	return nil
-}
-
 // tidy frees the slot of a key if it holds no message any more.
 func (t *keyed) tidy(key uint64) {
 	s := t.find(key)

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/bcdissect/bcdissect/decode/msg"
 )
 
 // The table agrees with a map over any order of additions and removals, and
@@ -18,7 +20,7 @@ func TestKeyed(t *testing.T) {
 			t.Fatalf("%d keys, want %d", table.used, len(want))
 		}
 		for key, list := range want {
-			if got := table.gots(key); !slices.Equal(got, list) {
+			if got := table.find(key).gots; !slices.Equal(got, list) {
 				t.Fatalf("key %x: %d messages, want %d", key, len(got), len(list))
 			}
 		}
@@ -49,28 +51,36 @@ func TestKeyed(t *testing.T) {
 		delete(want, key)
 		check()
 	}
-	if len(table.slots) > fewestSlots || table.gots(1) != nil {
+	if len(table.slots) > fewestSlots || table.find(1) != nil {
 		t.Errorf("%d slots are left", len(table.slots))
 	}
 }
 
-// Messages that have come leave the table, too, when they leave the queue behind
-// one that has not.
-func TestCompact(t *testing.T) {
-	d := newDestination(&Client{}, new(reached))
-	const n = 1000
+// Messages that have come leave the lists, also behind one that has not.
+func TestDoneLeave(t *testing.T) {
+	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
+	d := c.dest(&Client{})
+	const n, key = 1000, 7
 	for i := range n {
-		x := &expect{key: uint64(i) + 1, number: -1, done: i > 0}
+		x := &expect{key: key, to: d.client, src: &source{}, why: whyLate, done: i > 0}
 		d.expects = append(d.expects, x)
-		s := d.byKey.at(x.key)
-		s.expects = append(s.expects, x)
-		g := &got{Event: &Event{}, key: uint64(i) + n + 1, done: i > 0}
+		d.byKey.await(key, x)
+		g := &got{Event: &Event{Number: -1}, key: key + 1, done: i > 0}
 		d.gots = append(d.gots, g)
-		s = d.byKey.at(g.key)
+		s := d.byKey.at(g.key)
 		s.gots = append(s.gots, g)
 	}
-	d.compact()
-	if len(d.expects) != 1 || len(d.gots) != 1 || d.byKey.used != 2 {
-		t.Errorf("%d and %d messages and %d keys are left, want one of each and both keys", len(d.expects), len(d.gots), d.byKey.used)
+	if x := d.choose(&got{Event: &Event{Number: -1}, key: key}); x != d.expects[0] {
+		t.Error("the message that has not come is not found")
+	}
+	if g := d.firstGot(key+1, d.expects[0]); g != d.gots[0] {
+		t.Error("the message that nothing asked for is not found")
+	}
+	if left := len(d.byKey.expects(key)); left != 1 {
+		t.Errorf("%d messages with the key are left, want 1", left)
+	}
+	var l load
+	if d.tidy(&l); len(d.expects) != 1 || len(d.gots) != 1 || l.messages != 2 {
+		t.Errorf("%d and %d messages are left, %d are counted; want one of each", len(d.expects), len(d.gots), l.messages)
 	}
 }

@@ -2,8 +2,6 @@ package conform
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode/plural"
 )
@@ -18,8 +16,6 @@ const (
 	limitGroups
 	limitMemory
 	limitSearch
-	limitHoles
-	limitCuts
 	limitHeld
 	limitWaiting
 	limitRules
@@ -37,9 +33,7 @@ var limitNotes = [limits]string{
 	limitDoubts:     "%d {message has|messages have} no verdict: too many messages may be lost, and those are judged at the end of the capture.",
 	limitGroups:     "%d {message was|messages were} counted together with those of other clients: there are too many clients and kinds of messages.",
 	limitMemory:     "%d {message was|messages were} forgotten before {its|their} time: others with the same bytes, or in other places, may be taken for {it|them}.",
-	limitSearch:     "%d {message was|messages were} compared with only some messages of the same time: there are too many.",
-	limitHoles:      "%d {gap|gaps} in the numbers {was|were} forgotten before {its|their} time: messages in {it|them} may count as missing.",
-	limitCuts:       "%d cut {datagram was|datagrams were} forgotten before {its|their} time: messages in {its|their} cut {part|parts} may count as missing.",
+	limitSearch:     "%d {message has|messages have} no verdict: too many others may explain {it|them}.",
 	limitHeld:       "%d {message|messages} of clients {was|were} played without a missing message before {it|them}: too many waited for one.",
 	limitWaiting:    "%d {message|messages} of clients that had not been let in {was|were} not played: too many waited.",
 	limitRules:      "%d {message|messages} came before the rules of the game: the model began without the rules.",
@@ -60,27 +54,4 @@ func (r *reached) notes() (notes []string) {
 		}
 	}
 	return notes
-}
-
-// forget makes room in lists of memories that are ordered by time: it drops those
-// from before a time or, if more than three quarters of most are left, all. It
-// returns how many are left, and how many of these were dropped.
-func forget[K comparable, M any](lists map[K][]M, at func(*M) time.Time, since time.Time, most int) (left, dropped int) {
-	for key, list := range lists {
-		old := 0
-		for old < len(list) && at(&list[old]).Before(since) {
-			old++
-		}
-		if old == len(list) {
-			delete(lists, key)
-			continue
-		}
-		lists[key] = slices.Delete(list, 0, old)
-		left += len(list) - old
-	}
-	if 4*left > 3*most {
-		clear(lists)
-		return 0, left
-	}
-	return left, 0
 }

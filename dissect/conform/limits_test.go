@@ -1,37 +1,17 @@
 package conform
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/relay"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
-
-// Old memories go first; all go if most are young.
-func TestForget(t *testing.T) {
-	start := time.Unix(1e9, 0)
-	at := func(t *time.Time) time.Time { return *t }
-	times := func(from, n int) (list []time.Time) {
-		for i := range n {
-			list = append(list, start.Add(time.Duration(from+i)*time.Second))
-		}
-		return list
-	}
-	lists := map[int][]time.Time{1: times(0, 5), 2: times(3, 4), 3: times(0, 10)}
-	left, dropped := forget(lists, at, start.Add(5*time.Second), 16)
-	if left != 7 || dropped != 0 || len(lists) != 2 || !slices.Equal(lists[2], times(5, 2)) || !slices.Equal(lists[3], times(5, 5)) {
-		t.Errorf("%d left, %d dropped: %v", left, dropped, lists)
-	}
-	if left, dropped = forget(lists, at, start, 8); left != 0 || dropped != 7 || len(lists) != 0 {
-		t.Errorf("%d left, %d dropped: %v", left, dropped, lists)
-	}
-}
 
 // The report names each limit that was reached, and no other.
 func TestLimitNotes(t *testing.T) {
@@ -45,41 +25,37 @@ func TestLimitNotes(t *testing.T) {
 	r := New(Config{})
 	r.begin()
 	to := &Client{}
+	d := r.cmp.dest(to)
 	for range maxDoubted + 3 {
-		r.cmp.doubts.extraLast(to, &got{Event: &Event{}})
-		r.cmp.doubts.last(&expect{src: &source{}, to: to})
+		r.cmp.rates.extra(r.cmp, d, &got{Event: &Event{Client: to, Number: -1}})
+		r.cmp.rates.missed(&expect{src: &source{client: to, matched: 1}, to: to})
 	}
 	for i := range maxGroups + 5 {
-		r.cmp.doubts.tally(group{from: &Client{index: i}})
-	}
-	h := &holes{}
-	for i := range maxHoles + 1 {
-		h.lose(hole{lo: int64(2 * i), hi: int64(2*i + 1)})
-	}
-	r.t.all = []*Client{{sent: [2]holes{*h}}}
-	d := newDestination(to, &r.t.reached)
-	for i := range maxSighted + 1 {
-		d.sights(uint64(i)+1, sighting{})
+		r.cmp.rates.tally(group{from: &Client{index: i}})
 	}
 	for i := range uint64(2000) {
-		d.new(i)
+		d.newName(i, &r.t.reached)
 	}
 	src := &source{client: to}
 	r.src = src
 	for range maxDepartures + 7 {
 		r.players[0].depart(relay.Departure{Guard: relay.GuardObject})
 	}
-	at := time.Unix(1e9, 0)
-	for range maxCuts + 1 {
-		r.cmp.cut(nil, at)
+	r.cmp.places = maxPlaces - 1
+	for i := range int64(5) {
+		r.cmp.place(d, &got{Event: &Event{Number: i, Type: transport.Standard}})
 	}
+	r.t.fromClients = 1
+	r.cmp.work.done = r.cmp.work.allowed + 1
+	r.cmp.surplus(d, &got{Event: &Event{Client: to, Number: 7, Reliable: true, Type: transport.Connect}})
 	r.cmp.evict = 1
 	r.t.runs = make([]run, maxSilences)
 	r.t.restart(&Client{}, &Client{})
 	r.notes()
 	for _, want := range []string{
-		"6 messages have no verdict", "5 messages were counted together", "512 gaps", "8192 messages were forgotten", "976 names",
-		"7 changes that a host makes", "2048 cut datagrams were", "1 message was judged early: too many, of all clients together", "1 client, silence or run",
+		fmt.Sprintf("%d messages have no verdict: too many messages may be lost", maxDoubted+6), "1 message has no verdict: too many others",
+		"7 messages were counted together", "4 messages were forgotten", "976 names", "7 changes that a host makes",
+		"1 message was judged early: too many, of all clients together", "1 client, silence or run",
 	} {
 		if !slices.ContainsFunc(r.rep.Notes, func(n string) bool { return strings.HasPrefix(n, want) }) {
 			t.Errorf("no note %q in %q", want, r.rep.Notes)
@@ -87,43 +63,56 @@ func TestLimitNotes(t *testing.T) {
 	}
 }
 
-// Beyond the budget, the client with the most remembered messages loses some, and
-// the others lose none.
-func TestBudget(t *testing.T) {
+// Messages wait for their counterparts only as long as there is room; those that
+// came take none.
+func TestQueueIsBounded(t *testing.T) {
 	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
-	now := time.Unix(1e9, 0)
-	fill := func(cl *Client, n int) {
-		d := c.dest(cl)
-		for i := range n {
-			at := now.Add(time.Duration(i))
-			d.sights(uint64(i)+1, sighting{at: at, number: int64(i)})
-			d.order.add(place{number: int64(i), at: at})
-			cl.got[1].lose(hole{lo: int64(2 * i), hi: int64(2*i + 1), from: at, till: at})
+	c.t.fromClients = 1
+	client := &Client{playing: true}
+	wait := func(i int, done bool) {
+		src := &source{client: client, kind: Input, typ: transport.Standard, op: msg.OpChat, number: -1}
+		x := &expect{to: client, src: src, key: uint64(i) + 1, typ: transport.Standard, op: msg.OpChat, reliable: true, by: stockModel, body: make([]byte, 9)}
+		c.step = append(c.step, x)
+		if c.settle(src); done {
+			c.close(x, nil)
 		}
 	}
-	for i := range maxClients {
-		cl := &Client{index: i}
-		c.t.order = append(c.t.order, cl)
-		fill(cl, 1000)
+	d := c.dest(client)
+	for i := range maxPending - 100 {
+		wait(i, true)
 	}
-	small := c.t.order[7]
-	*small = Client{index: 7}
-	c.order = slices.DeleteFunc(c.order, func(d *destination) bool { return d.client == small })
-	fill(small, 20)
-	before := small.remembers()
-	c.economize()
-	sum := 0
-	for _, cl := range c.t.order {
-		sum += cl.remembers()
-		if n := cl.to.sighted; len(cl.to.sightings) != n {
-			t.Fatalf("%d sightings are counted, %d there", n, len(cl.to.sightings))
+	if len(d.expects) > maxPending/4 || d.byKey.used > maxPending/4 || c.evict != 0 {
+		t.Errorf("%d messages that came wait, %d keys; %d are judged early", len(d.expects), d.byKey.used, c.evict)
+	}
+	for i := range 3 * maxPending {
+		wait(i, false)
+		if len(d.expects) > maxPending+1 {
+			t.Fatalf("%d messages wait", len(d.expects))
 		}
 	}
-	if sum > maxRemembered || sum < maxRemembered/4 || small.remembers() != before {
-		t.Errorf("%d bytes are left, %d at most; of a small client %d of %d", sum, maxRemembered, small.remembers(), before)
+	if c.evict < maxPending {
+		t.Errorf("%d messages are judged early", c.evict)
 	}
-	if c.t.reached[limitMemory] < 100*maxClients {
-		t.Errorf("%d messages are said to be forgotten", c.t.reached[limitMemory])
+}
+
+// Messages that come after too many with higher numbers are not remembered, and
+// cost no more than the others.
+func TestLateNumbers(t *testing.T) {
+	var l line
+	var s said
+	for n := int64(100_000); n >= 0; n-- {
+		if l.add(place{number: n}) != (len(l) <= maxLooked+1 && n > 100_000-maxLooked-1) {
+			t.Fatalf("number %d: %d are remembered", n, len(l))
+		}
+		s.add(&source{number: n})
+	}
+	if len(l) != maxLooked+1 || len(s) != maxLooked+1 {
+		t.Errorf("%d and %d are remembered, want %d", len(l), len(s), maxLooked+1)
+	}
+	for i := range l[1:] {
+		if l[i].number >= l[i+1].number || s[i].number >= s[i+1].number {
+			t.Fatalf("out of order at %d", i)
+		}
 	}
 }
 
@@ -185,23 +174,6 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 }
 
-// Messages that came wait for one before them only as long as there is room.
-func TestQueueIsBounded(t *testing.T) {
-	c := newComparer(newTimeline(msg.Catalog(), func(*Event) {}), &Report{}, stockModel, stockModel)
-	d := c.dest(&Client{})
-	for i := range maxQueued + 100 {
-		x := &expect{to: d.client, src: &source{}, key: uint64(i) + 1, number: int64(i), done: i > 0}
-		d.expects = append(d.expects, x)
-		c.await(d.byKey.at(x.key), x)
-		c.queued++
-		for c.full() && c.relieve() {
-		}
-	}
-	if len(d.expects) != maxQueued || c.queued != maxQueued || d.byKey.used != maxQueued || c.evict != 1 {
-		t.Errorf("%d messages wait, %d are counted, %d keys, %d judged early", len(d.expects), c.queued, d.byKey.used, c.evict)
-	}
-}
-
 // Losses count for clients that are not listed, and for those that are forgotten,
 // too.
 func TestLossesOfAll(t *testing.T) {
@@ -209,7 +181,7 @@ func TestLossesOfAll(t *testing.T) {
 	add := func(n, lost int) {
 		c := tl.add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), 4000), n)
 		c.gone = true
-		c.got[1] = holes{seen: 2, datagrams: 1, lost: lost}
+		c.got[1] = holes{seen: 2, lost: lost}
 	}
 	for n := range maxClients {
 		add(n, 0)
@@ -219,7 +191,7 @@ func TestLossesOfAll(t *testing.T) {
 			t.Fatalf("after %d clients with losses: lossy %v", n, tl.lossy())
 		}
 		add(maxClients+n, 1)
-		if out, in := tl.losses(); out.lost != n+1 || out.of != 2*(maxClients+n+1) || out.in != maxClients+n+1 || in != (loss{}) {
+		if out, in := tl.losses(); out.lost != n+1 || out.of != 2*(maxClients+n+1) || in != (loss{}) {
 			t.Fatalf("after %d clients with losses: %+v of the host, %+v of clients", n+1, out, in)
 		}
 	}

@@ -140,22 +140,25 @@ func TestRunNote(t *testing.T) {
 	}
 }
 
-// Where clients sent messages again that are all in the capture, as many
-// unreliable ones may be lost as could be without a numbered one among them.
+// How many of 1,000 unreliable messages may be lost, by the numbered ones that were.
 func TestMostLost(t *testing.T) {
 	for _, tt := range []struct {
 		loss loss
-		n    int
 		low  int
 		high int
 	}{
-		{loss{of: 1700, in: 300}, 584, 0, 0},
-		{loss{of: 1700, in: 300, again: true}, 584, 9, 40}, // 1 % of 300 is 3, which are rarely none
-		{loss{of: 1700, in: 20000, again: true}, 584, 1, 4},
-		{loss{of: 980, lost: 20}, 1000, 40, 160},
+		{loss{}, 1000, 1000},
+		{loss{of: 2000}, 1, 10},
+		{loss{of: 980, lost: 20}, 40, 160},
+		{loss{of: 98000, lost: 2000}, 40, 80},
+		{loss{of: 10, jumps: 10}, 1000, 1000},
 	} {
-		if got := tt.loss.most(tt.n); got < tt.low || got > tt.high {
-			t.Errorf("%+v of %d: got %d, want %d to %d", tt.loss, tt.n, got, tt.low, tt.high)
+		most := 0
+		for most < 1000 && likely(most+1, 1000, tt.loss.part()) {
+			most++
+		}
+		if most < tt.low || most > tt.high {
+			t.Errorf("%+v: got %d, want %d to %d", tt.loss, most, tt.low, tt.high)
 		}
 	}
 }

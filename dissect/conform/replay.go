@@ -10,7 +10,6 @@ package conform
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -35,6 +34,8 @@ type Config struct {
 	// Shared: the host's game may have players that the capture does not show,
 	// not even by name.
 	Shared bool
+	// OnlyContent leaves findings about numbers and acknowledgements aside.
+	OnlyContent bool
 	// Catalog holds the game messages; nil stands for those of the game.
 	Catalog *decode.Catalog
 }
@@ -42,12 +43,9 @@ type Config struct {
 // A Set tells which parts of a game are given.
 type Set struct{ Mode, Mission, System, Players, TimeLimit, FragLimit, Collisions bool }
 
-// Limits of the wait for the rules of the game: the capture shows them when the
-// first client has joined.
-const (
-	patience    = time.Minute
-	maxAwaiting = 4096 // events
-)
+// maxAwaiting bounds the events that wait for the rules of the game: the capture
+// shows them when the first client has joined.
+const maxAwaiting = 4096
 
 // A Replay compares one capture. It is not safe for concurrent use.
 type Replay struct {
@@ -59,7 +57,6 @@ type Replay struct {
 	models  [2]model
 	waiting []*Event
 	load    load // of these
-	first   time.Time
 	rules   struct{ settings, mission bool }
 	told    int  // frame that told the last of the rules
 	lossy   bool // the capture lacks messages, if only of another host's game
@@ -123,9 +120,6 @@ func (r *Replay) learn(rec *dissect.Record) {
 
 // event takes an event of the timeline.
 func (r *Replay) event(e *Event) {
-	if r.first.IsZero() {
-		r.first = e.Time
-	}
 	if r.cmp != nil {
 		r.play(e)
 		return
@@ -138,7 +132,7 @@ func (r *Replay) event(e *Event) {
 	if !known && full {
 		r.t.reached[limitRules] = len(r.waiting)
 	}
-	if known || full || e.Time.Sub(r.first) > patience {
+	if known || full {
 		r.begin()
 	}
 }
@@ -148,9 +142,7 @@ func (r *Replay) shrink() {
 	if r.cmp == nil {
 		return
 	}
-	r.cmp.economize()
-	for r.cmp.full() && r.cmp.relieve() {
-	}
+	r.cmp.relieve()
 }
 
 // begin makes the models and plays the waiting events.
@@ -167,20 +159,7 @@ func (r *Replay) begin() {
 			g.Players = relay.MaxPlayers
 		}
 	}
-	judge, models := stockModel, stockModel
-	openBC := r.t.sender == decode.OpenBC
-	switch r.cfg.Against {
-	case decode.OpenBC:
-		judge, models = dialectModel, dialectModel
-	case decode.Stock:
-		if openBC {
-			models |= dialectModel
-		}
-	case decode.Undecided:
-		if openBC {
-			judge, models = dialectModel, stockModel|dialectModel
-		}
-	}
+	judge, models := r.choose()
 	r.rep.Game = g
 	r.cmp = newComparer(r.t, r.rep, judge, models)
 	r.cmp.sender = r.t.sender
@@ -198,7 +177,7 @@ func (r *Replay) begin() {
 		p := r.players[i]
 		p.partial = r.t.partial
 		p.depart = func(d relay.Departure) {
-			if r.src != nil && !r.src.depart(d) {
+			if r.src != nil && !r.cmp.depart(r.src, d) {
 				r.t.reached[limitDepartures]++
 			}
 		}
@@ -214,39 +193,83 @@ func (r *Replay) begin() {
 	}
 }
 
+// choose returns the model that decides, and all that there are.
+func (r *Replay) choose() (judge, models model) {
+	openBC := r.t.sender == decode.OpenBC
+	switch against := r.cfg.Against; {
+	case against == decode.OpenBC:
+		return dialectModel, dialectModel
+	case against == decode.Stock && openBC:
+		return stockModel, stockModel | dialectModel
+	case openBC:
+		return dialectModel, stockModel | dialectModel
+	}
+	return stockModel, stockModel
+}
+
 // play plays an event to the models and compares their messages.
 func (r *Replay) play(e *Event) {
 	r.cmp.sender = r.t.sender
 	switch e.Kind {
 	case Output:
-		if e.standard() && e.Op == msg.OpSettings {
-			r.rep.Invariants.joined(e.Client)
-		}
-		r.scores(e)
-		r.cmp.output(e)
+		r.output(e)
 		return
 	case Cut:
-		r.cmp.cut(e.Client, e.Time)
+		if e.Client != nil {
+			r.cmp.dest(e.Client).cut = true
+		}
 		return
 	case Again:
-		r.cmp.again.take(e.Client, r.cmp.key(e.Type, e.Reliable, e.Priority, e.Body), e.Time)
+		r.cmp.dest(e.Client).again = true
 		return
 	case Input, Joined, Left:
 		r.cmp.destroyed(e)
-		r.cmp.cross(e)
 		r.rep.Inputs++
 		r.rep.Invariants.input(r.cmp, e)
 	case Heard, Appeared, PutOut:
 	}
-	if r.src == nil || r.src.caused {
+	r.begun(e)
+	for i, p := range r.players {
+		if p != nil && (r.models[i] != dialectModel || !e.Broken) {
+			p.event(e)
+		}
+	}
+	c, ready := e.Client, e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady
+	r.src.flood = c.floods(e.Time)
+	switch {
+	case e.Kind == Left || e.Kind == PutOut:
+		c.exit, r.src.kept = r.src, true
+	case e.Kind == Joined || ready:
+		c.entry, r.src.kept = r.src, true
+	}
+	if r.cmp.settle(r.src); ready {
+		c.ready, c.entered = true, e.Time
+	}
+}
+
+// output takes a message of the captured host.
+func (r *Replay) output(e *Event) {
+	if e.standard() && e.Op == msg.OpSettings {
+		r.rep.Invariants.joined(e.Client)
+	}
+	r.scores(e)
+	r.cmp.output(e)
+}
+
+// begun makes an event the cause of what the models send.
+func (r *Replay) begun(e *Event) {
+	if r.src == nil || r.src.kept {
 		r.src = new(source)
 	}
-	*r.src = source{client: e.Client, frame: e.Frame, time: e.Time, turn: e.turn, skipped: e.Skipped, since: e.Since, kind: e.Kind, typ: e.Type, op: e.Op, broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, body: e.Body, number: -1}
+	r.rep.index++
+	clear(r.cmp.departs)
+	r.cmp.departs = r.cmp.departs[:0]
+	*r.src = source{
+		index: r.rep.index, client: e.Client, frame: e.Frame, time: e.Time, skipped: e.Skipped, kind: e.Kind, typ: e.Type, op: e.Op,
+		broken: e.Broken, foreign: e.Foreign, madeUp: e.MadeUp, receipt: e.receipt, number: -1,
+	}
 	if e.standard() {
 		r.src.number = e.Number
-	}
-	if e.turn.Before(e.Time) || r.cmp.hasty() {
-		r.src.turn = e.Time
 	}
 	if e.Kind == Left {
 		r.src.id = e.Client.Peer
@@ -261,18 +284,6 @@ func (r *Replay) play(e *Event) {
 	}
 	if e.Kind == Joined {
 		e.Client.entered = e.Time
-	}
-	for i, p := range r.players {
-		if p == nil || r.models[i] == dialectModel && e.Broken {
-			continue
-		}
-		p.event(e)
-	}
-	r.src.flood = e.Client != nil && !e.Client.flooded.IsZero() && e.Time.Sub(e.Client.flooded) < floodLasts
-	r.cmp.settle(e.Time)
-	r.src.body, r.src.departs = nil, nil // only expected messages keep them
-	if e.Kind == Input && r.t.bodies.specOf(e).Step == decode.StepReady {
-		e.Client.ready, e.Client.entered = true, e.Time
 	}
 }
 
@@ -292,6 +303,9 @@ func (r *Replay) Close() *Report {
 		r.begin()
 	}
 	r.cmp.finish(r.lossy)
+	if !r.cfg.OnlyContent {
+		r.rep.Findings = r.t.findings()
+	}
 	rep := r.rep
 	rep.Host, rep.Dialect, rep.Clients = r.t.host, r.t.sender, r.t.all
 	rep.finish(r.cfg.Catalog)
@@ -340,8 +354,16 @@ func (r *Replay) notes() {
 	for i := range t.runs {
 		note(1, "%s", t.runs[i].note())
 	}
+	r.outsiders(note)
+	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
+	r.limits(note)
+	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
+}
+
+// outsiders counts the clients that the model does not know.
+func (r *Replay) outsiders(note func(n int, format string, args ...any)) {
 	outside, unknown := 0, 0
-	for _, c := range t.all {
+	for _, c := range r.t.all {
 		switch {
 		case c.admitted:
 		case c.Adopted:
@@ -352,23 +374,14 @@ func (r *Replay) notes() {
 	}
 	note(outside, "%d {client was|clients were} not let in by the host. {It stays|They stay} outside the model.", outside)
 	note(unknown, "The host sent nothing to %d {address of a client|addresses of clients} that had not joined. {Its|Their} messages stay outside the model.", unknown)
-	note(t.refused, "%d {message|messages} of clients beyond the limit of %d at a time {was|were} ignored.", t.refused, t.budget.of(maxClients))
-	r.limits(note)
-	r.rep.Notes = append(r.rep.Notes, t.reached.notes()...)
 }
 
 // limits adds up the counts at the limits of the parts of the replay.
 func (r *Replay) limits(note func(n int, format string, args ...any)) {
 	t := r.t
 	t.reached[limitEarly] += r.cmp.evict
-	t.reached[limitDoubts] += r.cmp.doubts.more
-	t.reached[limitGroups] += r.cmp.doubts.merged
-	t.reached[limitMemory] += r.cmp.again.dropped
-	for _, c := range t.all {
-		for k := range c.sent {
-			t.reached[limitHoles] += c.sent[k].forgotten + c.got[k].forgotten
-		}
-	}
+	t.reached[limitDoubts] += r.cmp.rates.more
+	t.reached[limitGroups] += r.cmp.rates.merged
 	for _, p := range r.players {
 		if p != nil {
 			t.reached[limitGuards] += p.host.Stats().Events[relay.Limited]

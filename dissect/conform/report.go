@@ -24,13 +24,18 @@ type Report struct {
 
 	Differences []Difference // the first of them
 	Found       int          // all
+	Causes      []*Cause     // of all
+	Findings    []Finding    // about numbers and acknowledgements; they are no differences
 	Deviations  []*Deviation // documented, in the order in which they were met
+	Ledger      []*Entry     // of all documented deviations of the host's dialect
 	Excused     []*Count     // messages that were not required
 	Apart       []*Count     // messages of the host that cannot be compared
 	Invariants  Invariants
 	Notes       []string // notes about the capture
 
+	index         int32     // of the latest input
 	game, control [256]*Row // by opcode, and by type
+	causes        map[causeKey]*Cause
 }
 
 // A Row counts the messages of one opcode, or of one transport type.
@@ -66,7 +71,9 @@ type Difference struct {
 	Detail string         `json:"detail"` // may hold text from the network
 	Fields []Field        `json:"fields"`
 
-	typ transport.Type
+	typ    transport.Type
+	what   string // happens to the message, in a few words
+	byRate bool   // it is one of more than a line loses or doubles
 }
 
 // Control returns the type of the transport message that the difference is
@@ -111,10 +118,11 @@ func (r *Report) Explain(rule *decode.Rule) string {
 // MaxDifferences are kept in a report; the others are counted.
 const MaxDifferences = 200
 
-// Conforms reports whether the captured host agrees with the model. With the
-// model of its own dialect, documented deviations are no difference.
+// Conforms reports whether the captured host agrees with the model, and nothing is
+// found about its numbers and acknowledgements. With the model of its own dialect,
+// documented deviations are no difference.
 func (r *Report) Conforms() bool {
-	return r.Found == 0 && (r.Against != decode.Stock || len(r.Deviations) == 0)
+	return r.Found == 0 && len(r.Findings) == 0 && (r.Against != decode.Stock || len(r.Deviations) == 0)
 }
 
 // Compared returns the number of the host's messages that were compared, and of
@@ -150,6 +158,7 @@ func (r *Report) differ(d Difference, row *Row) {
 		row.Differing++
 	}
 	r.Found++
+	r.because(&d)
 	if len(r.Differences) < MaxDifferences {
 		r.Differences = append(r.Differences, d)
 	}
@@ -269,6 +278,8 @@ func (r *Report) finish(catalog *decode.Catalog) {
 			d.Name = r.row(d.typ, d.Opcode).Name
 		}
 	}
+	r.findCauses()
+	r.settleLedger(catalog)
 	slices.SortFunc(r.Rows, func(a, b *Row) int { return int(a.Opcode) - int(b.Opcode) })
 	slices.SortFunc(r.Controls, func(a, b *Row) int { return int(a.Type) - int(b.Type) })
 	slices.SortStableFunc(r.Differences, func(a, b Difference) int { return a.Frame - b.Frame })

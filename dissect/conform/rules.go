@@ -1,8 +1,6 @@
 package conform
 
 import (
-	"slices"
-
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/dissect/transport"
@@ -107,14 +105,8 @@ func (c *comparer) hasty() bool { return c.sender == decode.OpenBC && c.models !
 // twice reports whether the host may have got the message that caused another
 // twice, and acted on it each time: also for players who have come between.
 func (c *comparer) twice(g *got) bool {
-	may := func(s *source) bool {
-		return s.receipt != nil && s.receipt.twice && s.time.Before(g.Time) && g.Time.Sub(s.time) < reliableWait
-	}
-	return slices.ContainsFunc(c.t.order, func(cl *Client) bool {
-		d := cl.to
-		return d != nil && (slices.ContainsFunc(d.came[g.key], func(a arrived) bool { return may(a.src) }) ||
-			slices.ContainsFunc(d.byKey.expects(g.key), func(x *expect) bool { return x.done && may(x.src) }))
-	})
+	s := c.own(g)
+	return s != nil && s.receipt != nil && s.receipt.twice && (s.client != g.Client || c.t.bodies.specOf(g.Event).Relay != decode.RelayForward)
 }
 
 // refusal returns the rule by which an OpenBC host passes a message on to

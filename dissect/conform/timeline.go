@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -28,7 +29,7 @@ const (
 	Left                 // a client leaves
 	PutOut               // the host tells others that it has put a client out
 	Cut                  // a datagram that the capture cut; Client is nil if a client sent it
-	Again                // an accept, or a game message, with a number that the tracker takes for a retransmission; Client is nil if a client sent it
+	Again                // an accept with a number that the tracker takes for a retransmission
 )
 
 // An Event is one thing that happened in the captured session. It is borrowed until
@@ -46,12 +47,9 @@ type Event struct {
 	Number   int64         // without wrap, -1 if it has none
 	Slots    uint16        // the slots of the objects that the message names
 	Broken   bool          // an Input with doubled or disordered fragments
-	Late     bool          // a message of the host that may have been sent before
 	Foreign  bool          // an Input with another id than the client's
 	MadeUp   bool          // an Input that the capture lacks, as the host's messages show, or the first of these
 	Skipped  time.Duration // of the time before that does not count
-	Since    time.Time     // when an Input may have been sent first, if the capture lacks an earlier transmission, otherwise zero
-	turn     time.Time     // when those before an Input had come, if the capture shows it
 	receipt  *receipt
 }
 
@@ -71,10 +69,16 @@ const (
 	maxHeld         = 64   // messages of a client that wait for one before them
 	maxHolding      = 4096 // of all clients
 	maxHoldingBytes = 4 << 20
-	longestHeld     = 2 * time.Second         // that they wait for one that the host has got
-	longestLost     = 12 * time.Second        // that they wait for one that it has not: it is sent five times until then
-	longestPause    = 2500 * time.Millisecond // that counts, between two datagrams: nobody is late while the capture holds nothing, and the clock may have been set
-	eightBits       = 256                     // range of the numbers of an OpenBC sender
+	eightBits       = 256 // range of the numbers of an OpenBC sender
+)
+
+// Times that follow from the timers of the stock game, see package arq.
+const (
+	longestHeld  = 3 * arq.AckInterval    // that messages wait for one that the host has got: so long it repeats an acknowledgement
+	longestLost  = 2 * arq.LongestWait    // that they wait for one that it has not: it is sent five times until then
+	longestPause = arq.KeepaliveAfter / 2 // that counts, between two datagrams: nobody is silent for longer, so that the clock was set, or the capture holds nothing
+	silent       = 2 * arq.FirstInterval  // without a word to clients that spoke: they send their messages again
+	reliableWait = arq.Linger             // that a host may know a client that has gone
 )
 
 // A timeline finds the host, its clients and their messages in a capture.
@@ -113,7 +117,7 @@ type timeline struct {
 	fromClients int                 // datagrams
 	fromHosts   int
 	acks        int    // of the host
-	again       bool   // a client sent a message again
+	repeated    int    // messages of clients that were sent again
 	heard       moment // last datagram of the host
 	asking      int    // datagrams of clients since, other than acknowledgements
 	asked       moment // the last of these
@@ -129,11 +133,8 @@ type silence struct {
 	till moment
 }
 
-// Limits of silences.
-const (
-	silent      = 2 * time.Second
-	maxSilences = 64
-)
+// maxSilences are the silences that are listed.
+const maxSilences = 64
 
 func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 	return &timeline{
@@ -146,7 +147,11 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 // record takes a record of the pipeline.
 func (t *timeline) record(r *dissect.Record) {
 	d := r.Datagram
-	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload || r.DoubleOf > 0 {
+	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload {
+		return
+	}
+	if r.DoubleOf > 0 {
+		t.doubled(r)
 		return
 	}
 	host, addr := d.Dst, d.Src
@@ -157,10 +162,8 @@ func (t *timeline) record(r *dissect.Record) {
 		t.host = host
 	}
 	if host != t.host {
-		if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
-			t.others = append(t.others, host)
-		}
-		return // it has a replay of its own
+		t.other(host)
+		return
 	}
 	t.now = moment{t.clock.Read(d.Time), d.Number, t.clock.Skipped()}
 	if t.begun.IsZero() {
@@ -171,18 +174,7 @@ func (t *timeline) record(r *dissect.Record) {
 		t.expire()
 	}
 	if r.Kind == dissect.KindMalformed {
-		if r.Cut {
-			t.cut++
-			e := &Event{Kind: Cut, Time: t.now.time, Frame: t.now.frame, Number: -1}
-			if r.Dir == dissect.FromHost {
-				if e.Client = t.clients[addr]; e.Client == nil {
-					return
-				}
-			}
-			t.emit(e)
-		} else {
-			t.malformed++
-		}
+		t.unread(r, addr)
 		return
 	}
 	if r.Dir == dissect.ToHost && r.Transport.Type == transport.Connect {
@@ -194,11 +186,12 @@ func (t *timeline) record(r *dissect.Record) {
 		return
 	}
 	t.number(r, c)
+	c.watch(t, r)
 	if r.Part == 0 {
 		c.datagrams++
 	}
 	if r.Dir == dissect.ToHost {
-		c.seen = t.now.time
+		c.seen, c.spokeAt = t.now.time, t.now.frame
 		if r.Part == 0 && c.admitted {
 			t.event = Event{Kind: Heard, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1}
 			t.emit(&t.event)
@@ -206,7 +199,33 @@ func (t *timeline) record(r *dissect.Record) {
 		t.fromClient(r, c)
 		return
 	}
+	if r.Part == 0 {
+		c.told++
+	}
 	t.fromHost(r, c)
+}
+
+// other notes the host of another game, which has a replay of its own.
+func (t *timeline) other(host netip.AddrPort) {
+	if len(t.others) < MaxHosts && !slices.Contains(t.others, host) {
+		t.others = append(t.others, host)
+	}
+}
+
+// unread takes a datagram that cannot be read.
+func (t *timeline) unread(r *dissect.Record, addr netip.AddrPort) {
+	if !r.Cut {
+		t.malformed++
+		return
+	}
+	t.cut++
+	e := &Event{Kind: Cut, Time: t.now.time, Frame: t.now.frame, Number: -1}
+	if r.Dir == dissect.FromHost {
+		e.Client = t.clients[addr]
+	}
+	if r.Dir == dissect.ToHost || e.Client != nil {
+		t.emit(e)
+	}
 }
 
 // client returns the client at an address. One that the capture has not shown
@@ -233,7 +252,7 @@ func (t *timeline) client(r *dissect.Record, addr netip.AddrPort) *Client {
 		if c.short = true; r.Dir == dissect.FromHost {
 			c.given = r.ClientID
 		}
-		c.begin(t.now.time)
+		c.begin()
 		return c
 	}
 	c.Adopted = true
@@ -302,7 +321,6 @@ func (t *timeline) add(addr netip.AddrPort, frame int) *Client {
 		if delete(t.clients, old.Addr); !old.listed {
 			old.losses(&t.dropped.out, &t.dropped.in)
 		}
-		old.forget()
 		t.order = slices.Delete(t.order, i, i+1)
 	}
 	c := &Client{Addr: addr, Slot: -1, First: frame, index: t.count}
@@ -332,7 +350,7 @@ func (t *timeline) connect(r *dissect.Record, addr netip.AddrPort) {
 	}
 	c.short, c.body = r.Transport.Short, bytes.Clone(body)
 	c.openBC = c.short
-	c.begin(t.now.time)
+	c.begin()
 	t.number(r, c)
 }
 
@@ -364,24 +382,14 @@ func class(h *transport.Header) int {
 func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 	h := &r.Transport
 	if r.Repeat {
-		t.again = t.again || r.Dir == dissect.ToHost
 		if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil {
-			c.resent.take(t.now.time)
+			t.repeated++
 			if got := c.receipts[class(h)].find(h.Seq); got != nil {
 				got.twice = true
 			}
 		}
-		switch {
-		case h.Type == transport.Connect && r.Dir == dissect.FromHost:
-			t.event = Event{
-				Kind: Again, Time: t.now.time, Frame: t.now.frame, Type: h.Type, Body: r.Bytes[h.Size:], Client: t.receiver(r), Number: -1,
-			}
-			t.emit(&t.event)
-		case h.Type == transport.Standard && len(r.Payload) > 0:
-			t.event = Event{
-				Kind: Again, Time: t.now.time, Frame: t.now.frame, Type: h.Type, Op: decode.Opcode(r.Payload[0]),
-				Reliable: true, Priority: h.Priority, Body: r.Payload, Client: t.receiver(r), Number: -1,
-			}
+		if c := t.clients[r.Datagram.Dst]; h.Type == transport.Connect && c != nil {
+			t.event = Event{Kind: Again, Time: t.now.time, Frame: t.now.frame, Client: c, Number: -1}
 			t.emit(&t.event)
 		}
 		return nil, false
@@ -405,28 +413,15 @@ func (t *timeline) message(r *dissect.Record) (e *Event, ok bool) {
 		e.Body = r.Bytes[h.Size:]
 	}
 	if h.HasSeq {
-		e.Number, e.Late = r.Number, r.Late
+		e.Number = r.Number
 	}
 	return e, true
-}
-
-// receiver returns the client that a record of the host goes to, nil for one of a
-// client.
-func (t *timeline) receiver(r *dissect.Record) *Client {
-	if r.Dir == dissect.FromHost {
-		return t.clients[r.Datagram.Dst]
-	}
-	return nil
 }
 
 // fromClient takes a record of a client.
 func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	h := &r.Transport
-	if c.Peer == 0 && transport.PlausiblePeer(r.Peer) && r.Peer != transport.UnassignedPeer && (c.Adopted || t.byPeer(r.Peer) == nil) {
-		c.Peer = r.Peer
-		delete(t.strangers, c.Peer)
-	}
-	c.spoke = c.spoke || c.given != 0 && r.Peer == c.given
+	t.signed(c, r.Peer)
 	if h.HasSeq && h.Seq >= eightBits {
 		c.wide[class(h)] = true
 	}
@@ -435,7 +430,7 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 		broken = c.pieces.take(h, r.Status != dissect.StatusPending && len(r.Payload) > 0)
 	}
 	if h.Type == transport.Acknowledge {
-		c.got[class(h)].acknowledged(h.Seq, t.now.time)
+		c.got[class(h)].acknowledged(h.Seq)
 	}
 	e, ok := t.message(r)
 	if !ok || c.gone && h.Type != transport.Disconnect {
@@ -452,15 +447,26 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 	}
 	if h.HasSeq {
 		e.receipt = c.receipt(h)
-		if e.Since = c.sent[class(h)].since; !e.Since.IsZero() {
-			e.receipt.twice = true
-		}
+		e.receipt.twice = e.receipt.twice || c.sent[class(h)].before
 	}
 	if e.Number < 0 || e.Kind == Left {
 		t.input(e)
 		return
 	}
-	k := class(h)
+	t.hold(c, class(h), e)
+}
+
+// signed takes note of the id that a client's datagram bears.
+func (t *timeline) signed(c *Client, peer uint8) {
+	if c.Peer == 0 && transport.PlausiblePeer(peer) && peer != transport.UnassignedPeer && (c.Adopted || t.byPeer(peer) == nil) {
+		c.Peer = peer
+		delete(t.strangers, peer)
+	}
+	c.spoke = c.spoke || c.given != 0 && peer == c.given
+}
+
+// hold keeps a message of a client until those before it have come.
+func (t *timeline) hold(c *Client, k int, e *Event) {
 	q := &c.held[k]
 	if !q.begun {
 		q.begun, q.next = true, e.Number
@@ -478,7 +484,6 @@ func (t *timeline) fromClient(r *dissect.Record, c *Client) {
 // too long, the capture does not hold the missing one.
 func (t *timeline) release(c *Client, k int) {
 	q := &c.held[k]
-	gaveUp := false
 	for len(q.events) > 0 {
 		e := q.events[0]
 		longest := longestLost
@@ -488,16 +493,12 @@ func (t *timeline) release(c *Client, k int) {
 		stuck := e.Number <= q.until || len(q.events) > maxHeld || t.full(&t.holding) || t.now.time.Sub(e.Time) > longest || c.gone
 		switch {
 		case e.Number <= q.next:
-			if !gaveUp { // otherwise the host may have got the one before long ago
-				e.turn = t.now.time
-			}
 		case len(q.events) > maxHeld || t.full(&t.holding):
 			t.reached[limitHeld]++
 		case stuck:
 		default:
 			return
 		}
-		gaveUp = gaveUp || q.got || e.Number > q.next
 		q.next, q.got = max(q.next, e.Number+1), false
 		q.events = q.events[1:]
 		t.holding.drop(len(e.Body))
@@ -528,13 +529,7 @@ func (t *timeline) input(e *Event) {
 		return
 	}
 	if e.Kind == Left {
-		t.end(c, Left)
-		if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok && m.ID != c.Peer {
-			t.pretended[m.ID] = e.Time
-		}
-		if c.admitted {
-			t.emit(e)
-		}
+		t.leaves(e)
 		return
 	}
 	switch spec := t.bodies.specOf(e); {
@@ -548,7 +543,7 @@ func (t *timeline) input(e *Event) {
 			return
 		}
 	case spec.Step == decode.StepReady:
-		if e.Time.Sub(c.madeReady) <= slack {
+		if e.Number < c.readyBy {
 			return // it was only late
 		}
 		if c.sent[1].lacking() { // a client that is ready has got its Settings
@@ -564,6 +559,18 @@ func (t *timeline) input(e *Event) {
 		t.plays(c)
 	}
 	t.hand(c, e)
+}
+
+// leaves hands out that a client leaves.
+func (t *timeline) leaves(e *Event) {
+	c := e.Client
+	t.end(c, Left)
+	if m, ok := t.bodies.control(e.Type, e.Body).(*transport.Goodbye); ok && m.ID != c.Peer {
+		t.pretended[m.ID] = e.Time
+	}
+	if c.admitted {
+		t.emit(e)
+	}
 }
 
 // dequeue returns the messages that a client sent before it was admitted, and
@@ -598,12 +605,7 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		t.admit(c)
 	}
 	if h.Type == transport.Acknowledge {
-		k := class(h)
-		c.held[k].acknowledged(h.Seq, c.wide[k])
-		c.sent[k].acknowledged(h.Seq, t.now.time)
-		t.acks++
-		c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index, t.acks)
-		c.taken, c.after = c.heard, 0
+		t.acknowledged(c, h)
 	}
 	if t.forced == decode.Undecided {
 		t.sender = r.Sender // as the session found it
@@ -613,16 +615,32 @@ func (t *timeline) fromHost(r *dissect.Record, c *Client) {
 		return
 	}
 	e.Kind, e.Client = Output, c
-	if e.standard() {
-		t.admit(c)
-		t.learn(r, e)
-		t.prove(r, e)
-		t.emit(e)
-		if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer {
-			t.putOut(peer)
-		}
+	if !e.standard() {
+		t.control(r, e)
 		return
 	}
+	t.admit(c)
+	t.learn(r, e)
+	t.prove(r, e)
+	t.emit(e)
+	if code, peer, ok := t.announced(e); ok && code == event.CodeDeletePlayer {
+		t.putOut(peer)
+	}
+}
+
+// acknowledged takes an acknowledgement of the host.
+func (t *timeline) acknowledged(c *Client, h *transport.Header) {
+	k := class(h)
+	c.held[k].acknowledged(h.Seq, c.wide[k])
+	c.sent[k].acknowledged(h.Seq)
+	t.acks++
+	c.receipts[k].acknowledge(h.Seq, h.Fragment, h.Index, t.acks)
+	c.taken, c.after = c.heard, 0
+}
+
+// control takes a message of the host that is none of the game.
+func (t *timeline) control(r *dissect.Record, e *Event) {
+	c := e.Client
 	switch m := t.bodies.control(e.Type, e.Body).(type) {
 	case *transport.Accept:
 		c.Peer = m.ID
@@ -670,7 +688,7 @@ func (t *timeline) learn(r *dissect.Record, e *Event) {
 	switch e.Op {
 	case msg.OpSettings:
 		if m, ok := r.Message.(*msg.Settings); ok && r.Err == nil {
-			c.Slot, c.settled = int(m.Slot), true
+			c.Slot, c.settled, c.settledAt = int(m.Slot), true, t.now.frame
 		}
 	case msg.OpChecksumRequest:
 		c.asked++
@@ -721,6 +739,7 @@ func (t *timeline) guessed(peer uint8) bool {
 func (t *timeline) putOut(peer uint8) {
 	t.part(peer)
 	if c := t.byPeer(peer); c != nil {
+		c.dismissed = t.now
 		t.end(c, PutOut)
 	}
 }
@@ -803,3 +822,22 @@ func (v *slotFinder) Begin(*decode.Group) {}
 
 // End implements [decode.Visitor].
 func (v *slotFinder) End(*decode.Group) {}
+
+// doubled takes a record of a doubled datagram: the host may have got it twice.
+func (t *timeline) doubled(r *dissect.Record) {
+	if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil && r.Transport.HasSeq {
+		if got := c.receipts[class(&r.Transport)].find(r.Transport.Seq); got != nil {
+			got.twice = true
+		}
+	}
+}
+
+// near reports whether one of the times, which are in order, lies in a span.
+func near(times []time.Time, from time.Time, span time.Duration) bool {
+	for i := len(times) - 1; i >= 0 && !times[i].Before(from); i-- {
+		if !times[i].After(from.Add(span)) {
+			return true
+		}
+	}
+	return false
+}

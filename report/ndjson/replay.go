@@ -23,7 +23,11 @@ type replay struct {
 	Control    []replayControl    `json:"control"`
 	Different  []replayDifference `json:"differences"`
 	Found      int                `json:"differences_total"`
+	Causes     []replayCause      `json:"causes"`
+	Findings   []conform.Finding  `json:"findings"`
+	FindingsOf int                `json:"findings_total"`
 	Deviations []replayDeviation  `json:"deviations"`
+	Ledger     []replayEntry      `json:"ledger"`
 	Excused    []replayCount      `json:"not_required"`
 	Apart      []replayCount      `json:"not_compared"`
 	Invariants []replayInvariant  `json:"invariants"`
@@ -56,6 +60,18 @@ type replayDeviation struct {
 	Text    string          `json:"text"`
 }
 
+type replayCause struct {
+	*conform.Cause
+	Names   []string        `json:"names"`
+	Opcodes []decode.Opcode `json:"opcodes"`
+}
+
+type replayEntry struct {
+	Rule string `json:"rule"`
+	*conform.Entry
+	Text string `json:"text"`
+}
+
 type replayCount struct {
 	*conform.Count
 	Opcodes []decode.Opcode `json:"opcodes"`
@@ -71,7 +87,7 @@ type replayInvariant struct {
 func Replay(w io.Writer, r *conform.Report) error {
 	out := replay{
 		Report: r, Mode: r.Game.Mode.String(), Mission: r.Game.Mission, System: r.Game.System, Players: r.Game.Players, Inputs: r.Inputs,
-		Found: r.Found, Excused: replayCounts(r.Excused), Apart: replayCounts(r.Apart), Notes: r.Notes, Conforms: r.Conforms(),
+		Found: r.Found, Excused: replayCounts(r.Excused), Apart: replayCounts(r.Apart), Notes: r.Notes, Conforms: r.Conforms(), Findings: r.Findings, FindingsOf: len(r.Findings),
 	}
 	for _, row := range r.Rows {
 		out.Classes = append(out.Classes, replayClass{row.Opcode, row, row.Relay})
@@ -87,6 +103,16 @@ func Replay(w io.Writer, r *conform.Report) error {
 			d.Opcode = &d.Difference.Opcode
 		}
 		out.Different = append(out.Different, d)
+	}
+	for _, c := range r.Causes {
+		cause := replayCause{Cause: c, Opcodes: opcodes(c.Rows)}
+		for _, row := range c.Rows {
+			cause.Names = append(cause.Names, row.Name)
+		}
+		out.Causes = append(out.Causes, cause)
+	}
+	for _, e := range r.Ledger {
+		out.Ledger = append(out.Ledger, replayEntry{e.Rule.Name, e, r.Explain(e.Rule)})
 	}
 	for _, d := range r.Deviations {
 		out.Deviations = append(out.Deviations, replayDeviation{d.Rule.Name, d, opcodes(d.Rows), r.Explain(d.Rule)})

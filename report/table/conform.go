@@ -33,6 +33,7 @@ func Conform(w io.Writer, r *suite.Report, o Options) error {
 			t.failure(res)
 		}
 	}
+	t.findings(r.Findings)
 	t.verdict()
 	return t.flush(w)
 }

@@ -22,8 +22,12 @@ func Replay(w io.Writer, r *conform.Report, o Options) error {
 	t := replayTables{newPage(o), r}
 	t.head()
 	t.clients()
+	t.causes()
+	t.findings(r.Findings)
 	t.classes()
-	t.differences()
+	if o.Verbose {
+		t.differences()
+	}
 	t.lists()
 	t.invariants()
 	t.verdict()
@@ -155,6 +159,28 @@ func (t *replayTables) differences() {
 	t.fields()
 }
 
+func (t *replayTables) causes() {
+	rows := [][]string{}
+	for _, c := range t.r.Causes {
+		sure := "certain"
+		if !c.Certain {
+			sure = "by rate"
+		}
+		rows = append(rows, []string{rowNames(c.Rows), c.What, sure, count(int64(c.Count)), count(int64(c.Of)), count(int64(c.Players)), count(int64(c.First))})
+	}
+	t.grid([]string{"cause", "what the host does", "sure", "times", "of", "players", "from frame"}, rows, 3)
+}
+
+// findings shows what a host does wrong besides the contents of its messages.
+func (p *page) findings(list []conform.Finding) {
+	const column = 10
+	for i := range list {
+		f := &list[i]
+		p.printf("\n")
+		p.folded(p.paint("finding", red)+"   ", column, fmt.Sprintf("%s (%s, from frame %d)", p.brief(wire.Untrusted(f.Text), briefWidth), plural.Count(f.Count, "time"), f.Frame))
+	}
+}
+
 // shownFields is the number of differences shown with their fields, unless all
 // are wanted.
 const shownFields = 3
@@ -207,6 +233,13 @@ func (t *replayTables) lists() {
 		rows = append(rows, []string{count(int64(d.Count)), count(int64(d.First)), r.Explain(d.Rule)})
 	}
 	t.grid([]string{"messages", "from frame", "documented behaviour of this dialect"}, rows, 3)
+	rows = nil
+	for _, e := range r.Ledger {
+		if e.Status == "fixed" {
+			rows = append(rows, []string{count(int64(e.Fixed)), count(int64(e.First)), r.Explain(e.Rule)})
+		}
+	}
+	t.grid([]string{"messages", "from frame", "documented behaviour that this host does not have: it does as the stock host does"}, rows, 3)
 	for _, l := range []struct {
 		head string
 		list []*conform.Count
@@ -264,8 +297,12 @@ func (t *replayTables) verdict() {
 	switch {
 	case r.Compared() == 0:
 		t.printf("\n%s\n", t.paint("nothing could be compared", yellow))
-	case r.Found > 0:
-		t.printf("\n%s\n", t.paint(string(appendCount(nil, r.Found, "difference")), red))
+	case r.Found > 0 || len(r.Findings) > 0:
+		text := string(appendCount(nil, r.Found, "difference"))
+		if n := len(r.Findings); n > 0 {
+			text += " and " + plural.Count(n, "finding")
+		}
+		t.printf("\n%s\n", t.paint(text, red))
 	case !r.Conforms():
 		t.printf("\n%s\n", t.paint(fmt.Sprintf("only documented differences of %s hosts", r.Dialect), yellow))
 	case len(r.Deviations) > 0:

@@ -33,7 +33,7 @@ func TestReplayCutsTexts(t *testing.T) {
 		Differences: []conform.Difference{{Kind: "extra", Name: "Chat", Detail: long, Fields: []conform.Field{{Path: "text", Actual: long}}}},
 	}
 	var b strings.Builder
-	if err := table.Replay(&b, r, table.Options{}); err != nil {
+	if err := table.Replay(&b, r, table.Options{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); strings.Contains(got, "\x1b") || strings.Count(got, "…") != 3 {
@@ -43,5 +43,25 @@ func TestReplayCutsTexts(t *testing.T) {
 		if n := len([]rune(line)); n > 450 {
 			t.Errorf("%d characters: %s", n, line)
 		}
+	}
+}
+
+// Causes and findings come before the counts; the differences are only in the long form.
+func TestReplayCauses(t *testing.T) {
+	chat := &conform.Row{Name: "Chat", Missing: 3}
+	r := &conform.Report{
+		Found: 3, Rows: []*conform.Row{chat},
+		Causes:      []*conform.Cause{{Kind: "missing", What: "never passed on", Count: 3, Of: 3, First: 17, Players: 2, Rows: []*conform.Row{chat}}},
+		Findings:    []conform.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: "It ignores \x1b[31m."}},
+		Differences: []conform.Difference{{Kind: "missing", Name: "Chat", Detail: "no copy"}},
+	}
+	var b strings.Builder
+	if err := table.Replay(&b, r, table.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	cause, finding, counts := strings.Index(got, "never passed on     by rate      3   3        2          17"), strings.Index(got, `It ignores \x1b[31m. (9 times, from frame 40)`), strings.Index(got, "opcode")
+	if cause < 0 || finding < cause || counts < finding || strings.Contains(got, "no copy") || !strings.HasSuffix(got, "\n3 differences and 1 finding\n") {
+		t.Errorf("cause at %d, finding at %d, counts at %d: %s", cause, finding, counts, got)
 	}
 }

@@ -51,7 +51,7 @@ type junitSkipped struct {
 // JUnit writes a run as XML for CI servers. KNOWN and NOT SEEN are skipped.
 func JUnit(w io.Writer, r *suite.Report) error {
 	s := junitSuite{
-		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results), Failures: r.Count(suite.Fail),
+		Name: "conform " + visible(r.Host), Time: fmt.Sprintf("%.3f", r.Took.Seconds()), Tests: len(r.Results) + len(r.Findings), Failures: r.Count(suite.Fail) + len(r.Findings),
 		Skipped: r.Count(suite.Skip) + r.Count(suite.NotSeen) + r.Count(suite.Known),
 		Properties: []junitProperty{
 			{"host", visible(r.Host)}, {"game", visible(r.Name.Raw())}, {"profile", r.Profile.String()}, {"begun", r.Begun.UTC().Format("2006-01-02T15:04:05Z")},
@@ -80,6 +80,11 @@ func JUnit(w io.Writer, r *suite.Report) error {
 			c.Out = visible(res.Why)
 		}
 		s.Cases = append(s.Cases, c)
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		failure := &junitFailure{Message: visible(f.Text), Type: "FINDING", Text: fmt.Sprintf("times     %d\nframe     %d\n", f.Count, f.Frame)}
+		s.Cases = append(s.Cases, junitCase{Name: f.Kind, Classname: "conform.findings", Time: "0.000", Failure: failure})
 	}
 	b, err := xml.MarshalIndent(&s, "", "  ")
 	if err == nil {

@@ -24,7 +24,7 @@ var templates embed.FS
 // write executes one of the templates.
 func write(w io.Writer, name string, data any) error {
 	t := template.New("").Funcs(template.FuncMap{
-		"class": class, "inc": func(i int) int { return i + 1 }, "tap": tapText, "yaml": strconv.QuoteToGraphic,
+		"class": class, "sum": sum, "tap": tapText, "yaml": strconv.QuoteToGraphic,
 		"text": func(v any) string { return html.EscapeString(report.Escape(fmt.Sprint(v))) },
 	})
 	b := bufio.NewWriter(w)
@@ -32,6 +32,13 @@ func write(w io.Writer, name string, data any) error {
 		return err
 	}
 	return b.Flush()
+}
+
+func sum(numbers ...int) (n int) {
+	for _, k := range numbers {
+		n += k
+	}
+	return n
 }
 
 // mostLines bounds the messages that a page shows of a case.

@@ -11,21 +11,23 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 )
 
 // A Report is the JSON of a run.
 type Report struct {
-	Host    string         `json:"host"`
-	Name    wire.Untrusted `json:"name,omitempty"`
-	Profile string         `json:"profile"`
-	Begun   string         `json:"begun"`
-	Seconds float64        `json:"seconds"`
-	Passed  bool           `json:"passed"`
-	Stopped string         `json:"stopped,omitempty"`
-	Counts  map[string]int `json:"counts"`
-	Cases   []Case         `json:"cases"`
+	Host     string            `json:"host"`
+	Name     wire.Untrusted    `json:"name,omitempty"`
+	Profile  string            `json:"profile"`
+	Begun    string            `json:"begun"`
+	Seconds  float64           `json:"seconds"`
+	Passed   bool              `json:"passed"`
+	Stopped  string            `json:"stopped,omitempty"`
+	Counts   map[string]int    `json:"counts"`
+	Cases    []Case            `json:"cases"`
+	Findings []conform.Finding `json:"findings,omitempty"`
 }
 
 // A Case is the JSON of a case. Without a run it has no verdict.
@@ -79,7 +81,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3
 func Of(r *suite.Report) *Report {
 	j := &Report{
 		Host: r.Host, Name: r.Name, Profile: r.Profile.String(), Begun: r.Begun.UTC().Format(time.RFC3339), Seconds: seconds(r.Took),
-		Passed: r.Passed(), Stopped: r.Stopped, Counts: map[string]int{},
+		Passed: r.Passed(), Stopped: r.Stopped, Counts: map[string]int{}, Findings: r.Findings,
 	}
 	for v := suite.Pass; v <= suite.Known; v++ {
 		j.Counts[v.String()] = r.Count(v)

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bcdissect/bcdissect/dissect/conform"
 	"github.com/bcdissect/bcdissect/dissect/conform/suite"
 )
 
@@ -407,5 +408,34 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: %+v", c.ID, c)
 		}
 		ids[c.ID] = true
+	}
+}
+
+// TestFindings: every form has the findings of a capture, and none passes with one.
+func TestFindings(t *testing.T) {
+	r := results(t)
+	r.Results = r.Results[:1]
+	r.Findings = []conform.Finding{{Kind: "ignored-acks", Frame: 40, Count: 9, Text: hostile}}
+	for _, tt := range []struct {
+		write func(io.Writer, *suite.Report) error
+		want  []string
+	}{
+		{JSON, []string{`"passed":false`, `"findings":[{"kind":"ignored-acks","frame":40,`}},
+		{JUnit, []string{`tests="2" errors="0" skipped="0" failures="1"`, `<testcase name="ignored-acks" classname="conform.findings" time="0.000">`, "frame     40"}},
+		{TAP, []string{"1..2\n", "not ok 2 - ignored-acks \\\\x1b[2J"}},
+		{Page, []string{"<p>Finding: ", "&lt;script&gt;"}},
+	} {
+		var b bytes.Buffer
+		if err := tt.write(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%q is not in %s", want, b.String())
+			}
+		}
+		if strings.ContainsAny(b.String(), "\x1b\x00") {
+			t.Error("a control character is in it")
+		}
 	}
 }

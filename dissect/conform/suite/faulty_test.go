@@ -761,7 +761,7 @@ var faults = []fault{
 		}
 		return true
 	}},
-	{name: "numbers of eight bits", caught: "T-10", known: "T-10", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+	{name: "numbers of eight bits", caught: "T-10", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 		if m.Type == transport.Standard && m.HasSeq {
 			l := f.link(at)
 			l.last = max(l.last, m.Seq)

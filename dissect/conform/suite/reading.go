@@ -26,6 +26,8 @@ type Reading struct {
 	of      map[netip.AddrPort][]int // those of a client
 	clock   clock
 	seen    bool // a host or a client of the game
+
+	OnlyContent bool // leaves findings about numbers and acknowledgements aside
 }
 
 // NewReading returns a reading for those of the cases that a capture can answer.
@@ -69,10 +71,14 @@ func (g *Reading) tells(r *dissect.Record) bool {
 func (g *Reading) Report(name string, begun, ended time.Time) (rep *Report, ok bool) {
 	reports, _ := g.hosts.Reports()
 	var addresses []string
+	var findings []conform.Finding
 	for _, r := range reports {
 		addresses = append(addresses, r.Host.String())
+		if !g.OnlyContent {
+			findings = append(findings, r.Findings...)
+		}
 	}
-	rep = &Report{Host: name + ": " + strings.Join(addresses, ", "), Profile: g.profile, Begun: begun, Took: ended.Sub(begun)}
+	rep = &Report{Host: name + ": " + strings.Join(addresses, ", "), Profile: g.profile, Begun: begun, Took: ended.Sub(begun), Findings: findings}
 	g.watch.ledger.finish()
 	by := map[*Case]Result{}
 	for _, res := range compared(g.cases, g.profile, reports, g) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/conform"
 )
 
 // A Profile is a kind of host that a case is for.
@@ -243,16 +244,17 @@ func (r *Result) breaks(came []string, frames []int, documented bool) {
 
 // A Report holds the results of a run.
 type Report struct {
-	Host    string
-	Profile Profile
-	Name    wire.Untrusted // of the game, as the host tells it
-	Begun   time.Time
-	Took    time.Duration
-	Results []Result
-	Frames  []Frame
-	Lost    int    // frames that were too many to be kept
-	Stopped string // why not all cases were tried; empty if they were
-	Repeat  string // the command that tries a case again, without its id
+	Host     string
+	Profile  Profile
+	Name     wire.Untrusted // of the game, as the host tells it
+	Begun    time.Time
+	Took     time.Duration
+	Results  []Result
+	Findings []conform.Finding // of a capture: what its hosts do wrong with numbers and acknowledgements
+	Frames   []Frame
+	Lost     int    // frames that were too many to be kept
+	Stopped  string // why not all cases were tried; empty if they were
+	Repeat   string // the command that tries a case again, without its id
 
 	at netip.AddrPort
 }
@@ -267,8 +269,9 @@ func (r *Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// Passed reports whether no rule is broken, in a run that was not interrupted.
-func (r *Report) Passed() bool { return r.Count(Fail) == 0 && !r.Interrupted() }
+// Passed reports whether no rule is broken and nothing found, in a run that was not
+// interrupted.
+func (r *Report) Passed() bool { return r.Count(Fail) == 0 && len(r.Findings) == 0 && !r.Interrupted() }
 
 // Interrupted reports whether the user ended the run before its last case.
 func (r *Report) Interrupted() bool { return r.Stopped == interrupted }

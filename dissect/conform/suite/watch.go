@@ -383,7 +383,7 @@ func watchBeyond255() watcher {
 		case h.Seq == 256 && before == 255:
 			return true, nil
 		case before == 255 && h.Seq == 0 && r.Number == 256:
-			return true, breaks("after number 255 comes 0").known(true)
+			return true, breaks("after number 255 comes 0")
 		}
 		return false, nil
 	}

@@ -1,0 +1,587 @@
+package conform
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// The messages of one client and their copies to another are laid beside each
+// other in the order of their numbers, at the least cost. A number that the
+// recording does not hold can be any message, on both sides. Only what then has no
+// counterpart is the host's fault.
+
+// A fate is what the alignment says of a message that is left over.
+type fate uint8
+
+const (
+	undecided fate = iota
+	open           // nothing near it tells
+	hidden         // its counterpart can have a number that the capture does not hold
+	unpaired       // it has no counterpart
+)
+
+// An element is a message of a client, or one to another client, or a number of
+// theirs that the capture does not hold.
+type element struct {
+	src    *source // of a client's message; of a copy that was taken for one
+	x      *expect // of a client's message whose copy is left over
+	g      *got    // that is left over
+	at     int     // its place among all of them
+	number int64
+	key    uint64
+	wild   bool // the capture does not hold it
+	free   bool // it need not have a counterpart
+	pair   int  // index of its counterpart in the other list, -1 if it has none
+}
+
+// Costs of an alignment. What the capture does not hold explains less than a
+// message with the same bytes.
+const (
+	costHole  = 1
+	costBlame = 1 << 10
+)
+
+// Limits of an alignment.
+const (
+	maxWild    = 160     // numbers in a row that the capture does not hold
+	maxCells   = 1 << 22 // pairs of elements that are compared
+	mostTies   = 64      // that are doubted on each side of a fault
+	mostDoubts = 24      // that are in vain, of the messages of one client to another
+)
+
+// A stray is a message to a client that nothing asked for.
+type stray struct {
+	got    *got
+	at     int // its place in the line
+	free   bool
+	author *Client            // nil if it is not known
+	causes func(*Client) bool // reports whether it may be of a client
+}
+
+// An own is what one author's messages and their copies are aligned by.
+type own struct {
+	at   []int // places of the copies
+	last int64 // the number of the last of the messages
+	odd  bool  // some are out of order, or left over
+}
+
+// align lays the copies to a client beside the messages of their authors.
+func (c *comparer) align(d *destination) {
+	authors := authors{}
+	wants := map[*source]*expect{}
+	for _, x := range d.expects {
+		if x.copied() && x.reliable && x.src.number >= 0 && x.typ == transport.Standard && x.by&c.judge != 0 {
+			wants[x.src] = x
+			authors.of(x.src.client).odd = true
+		}
+	}
+	strays := c.strays(d, authors)
+	for _, a := range c.t.order {
+		if by := authors[a]; by != nil && by.odd && len(a.said) > 0 {
+			c.work.spend(len(strays) + len(a.said) + len(by.at))
+			c.alignWith(d, a, c.spoken(d, a, wants), c.copies(d, a, by.at, strays))
+		}
+	}
+}
+
+// authors are what the messages of each client are aligned by.
+type authors map[*Client]*own
+
+func (all authors) of(a *Client) *own {
+	if all[a] == nil {
+		all[a] = &own{last: -1}
+	}
+	return all[a]
+}
+
+// strays returns the messages to a client that nothing asked for, and finds the
+// places of the copies of each author's.
+func (c *comparer) strays(d *destination, authors authors) (strays []stray) {
+	gots := map[int64]*got{}
+	for _, g := range d.gots {
+		if g.Number >= 0 && g.standard() {
+			gots[g.Number] = g
+		}
+	}
+	for i, p := range d.line[1] {
+		switch g := gots[p.number]; {
+		case p.copied && p.src.number >= 0:
+			a := authors.of(p.src.client)
+			a.odd = a.odd || p.src.number <= a.last
+			a.at, a.last = append(a.at, i), p.src.number
+		case p.src == nil && g != nil:
+			_, made := c.hostMade(d, g)
+			s := stray{got: g, at: i, free: made || c.hasty() && c.twice(g), author: c.t.authorOf(g.Event), causes: c.t.causes(g.Event)}
+			if strays = append(strays, s); !s.free && s.author != nil {
+				authors.of(s.author).odd = true
+			}
+		}
+	}
+	return strays
+}
+
+// spoken returns the messages of a client that should have copies.
+func (c *comparer) spoken(d *destination, author *Client, wants map[*source]*expect) (list []element) {
+	for i, s := range author.said {
+		x := wants[s]
+		if n, _, ok := s.spotAt(d, 1); ok && x == nil {
+			l := d.line[1]
+			if p := l[l.at(n)]; p.src == s && p.copied {
+				list = append(list, element{src: s, at: i, number: n, key: p.key, pair: -1, free: s.uncertain()})
+			}
+		} else if x != nil {
+			list = append(list, element{src: s, at: i, x: x, number: -1, key: x.key, pair: -1, free: x.why != "" || s.uncertain()})
+		}
+	}
+	return list
+}
+
+// copies returns the messages to a client that can be copies of an author's.
+func (c *comparer) copies(d *destination, author *Client, places []int, strays []stray) (list []element) {
+	l := d.line[1]
+	for len(places)+len(strays) > 0 {
+		if len(strays) == 0 || len(places) > 0 && places[0] < strays[0].at {
+			at := places[0]
+			p := &l[at]
+			if places = places[1:]; p.copied && p.src.client == author {
+				list = append(list, element{src: p.src, at: at, number: p.number, key: p.key, pair: -1, free: p.src.uncertain()})
+			}
+			continue
+		}
+		s := &strays[0]
+		if strays = strays[1:]; l[s.at].src == nil && s.causes(author) {
+			list = append(list, element{g: s.got, at: s.at, number: s.got.Number, key: s.got.key, pair: -1, free: s.free || s.author != author})
+		}
+	}
+	return list
+}
+
+// widen adds the numbers that the capture does not hold to elements between two
+// places, which are not among them.
+func widen(list []element, from, till, end int, number func(i int) int64) (wide []element) {
+	for i := from + 1; i <= min(till, end-1); i++ {
+		if i > 0 {
+			for n := max(number(i-1)+1, number(i)-maxWild); n < number(i); n++ {
+				wide = append(wide, element{number: n, wild: true, pair: -1})
+			}
+		}
+		if len(list) > 0 && list[0].at == i {
+			wide = append(wide, list[0])
+			list = list[1:]
+		}
+	}
+	return wide
+}
+
+// A tie is a pair of elements.
+type tie struct{ i, j int }
+
+// ties returns the pairs of messages that keep the order of both lists.
+func ties(xs, ys []element) (kept []tie) {
+	at := make(map[int64]int, len(ys))
+	for j := range ys {
+		at[ys[j].number] = j
+	}
+	var all []tie
+	for i := range xs {
+		if xs[i].x == nil {
+			if j, ok := at[xs[i].number]; ok {
+				all = append(all, tie{i, j})
+			}
+		}
+	}
+	// The longest list of ties that rises on both sides.
+	var last []int // index of the tie that ends the best list of each length
+	before := make([]int, len(all))
+	for k, t := range all {
+		n := sort.Search(len(last), func(n int) bool { return all[last[n]].j >= t.j })
+		before[k] = -1
+		if n > 0 {
+			before[k] = last[n-1]
+		}
+		if n == len(last) {
+			last = append(last, k)
+		} else {
+			last[n] = k
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	for k := last[len(last)-1]; k >= 0; k = before[k] {
+		kept = append(kept, all[k])
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// alignWith lays the copies to a client beside the messages of one author, where
+// any is left over or out of order.
+func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
+	kept := ties(xs, ys)
+	alone := alone(xs, ys)
+	done, patience := tie{-1, -1}, mostDoubts
+	for k := 0; k <= len(kept); k++ {
+		from, till := tie{-1, -1}, tie{len(xs), len(ys)}
+		if k > 0 {
+			from = kept[k-1]
+		}
+		if k < len(kept) {
+			till = kept[k]
+		}
+		if from.i < done.i || !leftOver(xs[from.i+1:till.i]) && !leftOver(ys[from.j+1:till.j]) {
+			continue
+		}
+		first, last := k-1, k
+		for first >= 0 && !alone[xs[kept[first].i].key] && kept[first].i > done.i {
+			first--
+		}
+		for last < len(kept) && !alone[xs[kept[last].i].key] {
+			last++
+		}
+		best := c.layBetween(author, d, xs, ys, kept, done, first, last)
+		at := last
+		for more := 1; best.cost >= costBlame && more <= mostTies && patience > 0; more *= 4 { // a tie may be of two others with the same bytes
+			wider := c.layBetween(author, d, xs, ys, kept, done, first-more, last+more)
+			if wider.cost < best.cost && wider.trace != nil {
+				best, at = wider, min(last+more, len(kept))
+				patience++
+			}
+			patience--
+		}
+		c.take(d, best)
+		if done = (tie{len(xs), len(ys)}); at < len(kept) {
+			done = kept[at]
+		}
+		k = at
+	}
+}
+
+// A laying is two lists that are laid beside each other.
+type laying struct {
+	xs, ys []element
+	cost   int32
+	trace  func() // finds the pairs; nil if the lists are too long
+}
+
+// layBetween lays the parts of two lists beside each other that lie between two of
+// their ties, but behind what is done.
+func (c *comparer) layBetween(author *Client, d *destination, xs, ys []element, kept []tie, done tie, from, till int) laying {
+	l, said := d.line[1], author.said
+	begin, end := done, tie{len(xs), len(ys)}
+	if from >= 0 && kept[from].i > done.i {
+		begin = kept[from]
+	}
+	if till < len(kept) {
+		end = kept[till]
+	}
+	first, last := tie{-1, -1}, tie{len(said), len(l)}
+	if begin.i >= 0 {
+		first = tie{xs[begin.i].at, ys[begin.j].at}
+	}
+	if end.i < len(xs) {
+		last = tie{xs[end.i].at, ys[end.j].at}
+	}
+	c.work.spend(last.i - first.i + last.j - first.j)
+	wideX := widen(xs[begin.i+1:end.i], first.i, last.i, len(said), func(i int) int64 { return said[i].number })
+	wideY := widen(ys[begin.j+1:end.j], first.j, last.j, len(l), func(i int) int64 { return l[i].number })
+	return c.lay(wideX, wideY, begin.i < 0, end.i == len(xs))
+}
+
+// alone returns the keys that only one message has on each side.
+func alone(xs, ys []element) map[uint64]bool {
+	seen := map[uint64]int{}
+	const side = 1 << 16
+	for i := range xs {
+		seen[xs[i].key]++
+	}
+	for j := range ys {
+		seen[ys[j].key] += side
+	}
+	keys := map[uint64]bool{}
+	for key, n := range seen {
+		keys[key] = n == side+1
+	}
+	return keys
+}
+
+// leftOver reports whether any message is left over, or out of order.
+func leftOver(list []element) bool {
+	return slices.ContainsFunc(list, func(e element) bool { return !e.wild && (e.src != nil || !e.free) })
+}
+
+// take takes over an alignment.
+func (c *comparer) take(d *destination, y laying) {
+	if y.trace != nil {
+		y.trace()
+		c.laid(d, y.xs, y.ys)
+		return
+	}
+	for i := range y.xs {
+		if x := y.xs[i].x; x != nil {
+			x.fate = open
+		}
+	}
+	for j := range y.ys {
+		if g := y.ys[j].g; g != nil {
+			g.fate = max(g.fate, open)
+		}
+	}
+}
+
+// lay lays two lists beside each other at the least cost. What is before or behind
+// an open end is not known.
+func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
+	cells := len(xs) * len(ys)
+	if cells > maxCells || cells > c.work.allowed-c.work.done {
+		return laying{xs: xs, ys: ys}
+	}
+	c.work.spend(cells)
+	c.elsewhere(xs, ys)
+	lossy := c.rates.lossy
+	g := &grid{xs: xs, ys: ys, begins: begins && (lossy || c.t.late()), ends: ends && lossy, cost: make([]int32, (len(xs)+1)*(len(ys)+1))}
+	for i := 0; i <= len(xs); i++ {
+		for j := 0; j <= len(ys); j++ {
+			if i+j > 0 {
+				*g.at(i, j) = g.least(i, j)
+			}
+		}
+	}
+	return laying{xs, ys, *g.at(len(xs), len(ys)), g.trace}
+}
+
+// A grid holds the least costs of laying the first elements of two lists beside
+// each other.
+type grid struct {
+	xs, ys       []element
+	begins, ends bool // what is before, or behind, is not known
+	cost         []int32
+}
+
+func (g *grid) at(i, j int) *int32 { return &g.cost[i*(len(g.ys)+1)+j] }
+
+// least returns the least cost of the first elements of both lists.
+func (g *grid) least(i, j int) int32 {
+	best := int32(1 << 30)
+	if i > 0 {
+		best = min(best, *g.at(i-1, j)+g.drop(&g.xs[i-1], j, len(g.ys)))
+	}
+	if j > 0 {
+		best = min(best, *g.at(i, j-1)+g.drop(&g.ys[j-1], i, len(g.xs)))
+	}
+	if i > 0 && j > 0 {
+		if m, ok := match(&g.xs[i-1], &g.ys[j-1]); ok {
+			best = min(best, *g.at(i-1, j-1)+m)
+		}
+	}
+	return best
+}
+
+// drop returns the cost of an element without a counterpart, at a place in the other
+// list, which is so long.
+func (g *grid) drop(e *element, place, length int) int32 {
+	if e.wild || e.free || g.begins && place == 0 || g.ends && place == length {
+		return 0
+	}
+	return costBlame
+}
+
+// match returns the cost of a pair; ok is false if it is none.
+func match(x, y *element) (cost int32, ok bool) {
+	switch {
+	case x.wild && y.wild:
+		return 0, false
+	case x.wild || y.wild:
+		return costHole, true
+	}
+	return 0, x.key == y.key
+}
+
+// trace finds the pairs.
+func (g *grid) trace() {
+	for i, j := len(g.xs), len(g.ys); i > 0 || j > 0; {
+		at := *g.at(i, j)
+		if i > 0 && j > 0 {
+			if m, ok := match(&g.xs[i-1], &g.ys[j-1]); ok && at == *g.at(i-1, j-1)+m {
+				i, j = i-1, j-1
+				g.xs[i].pair, g.ys[j].pair = j, i
+				continue
+			}
+		}
+		if i > 0 && at == *g.at(i-1, j)+g.drop(&g.xs[i-1], j, len(g.ys)) {
+			i--
+			g.xs[i].free = g.drop(&g.xs[i], j, len(g.ys)) == 0
+		} else {
+			j--
+			g.ys[j].free = g.drop(&g.ys[j], i, len(g.xs)) == 0
+		}
+	}
+}
+
+// laid takes over the pairs of an alignment.
+func (c *comparer) laid(d *destination, xs, ys []element) {
+	c.changes++
+	spare := map[uint64][]*expect{}
+	for i := range xs {
+		if e := &xs[i]; e.x != nil {
+			spare[e.key] = append(spare[e.key], e.x)
+		} else if e.src != nil && e.pair >= 0 && !ys[e.pair].wild {
+			e.src.leave(d)
+		}
+	}
+	moved := map[uint64][]*source{} // that have lost their places
+	for j := range ys {
+		if e := &ys[j]; e.src != nil && e.src != at(xs, e.pair) {
+			moved[e.key] = append(moved[e.key], e.src)
+		}
+	}
+	for i := range xs {
+		e := &xs[i]
+		if e.wild || e.pair < 0 || ys[e.pair].wild {
+			continue
+		}
+		d.line[1].caused(ys[e.pair].number, e.src, true)
+		e.src.spots = append(e.src.spots, spot{to: d, class: 1, number: ys[e.pair].number})
+		if g := ys[e.pair].g; g != nil { // it was left over, and so was its original
+			if list := spare[e.key]; len(list) > 0 && !g.done {
+				spare[e.key] = list[1:]
+				list[0].src = e.src
+				c.repair(d, list[0], g)
+			}
+		}
+	}
+	for i := range xs {
+		e := &xs[i]
+		if e.wild || e.pair >= 0 && !ys[e.pair].wild {
+			continue
+		}
+		list := spare[e.key]
+		if len(list) == 0 || e.x == nil && !slices.Contains(moved[e.key], e.src) {
+			continue
+		}
+		moved[e.key] = slices.DeleteFunc(moved[e.key], func(s *source) bool { return s == e.src })
+		x := list[0]
+		spare[e.key] = list[1:]
+		x.src = e.src
+		switch {
+		case e.pair >= 0:
+			x.fate, x.number = hidden, ys[e.pair].number
+		case e.free:
+			x.fate = open
+		default:
+			x.fate = unpaired
+		}
+	}
+	for key, list := range spare {
+		for i, x := range list {
+			if i < len(moved[key]) {
+				x.src, x.fate = moved[key][i], open
+			} else if x.fate == undecided {
+				x.fate = open
+			}
+		}
+	}
+	d.laidGots(xs, ys)
+}
+
+// laidGots notes what becomes of the captured messages that are left over. One that
+// has its counterpart now stands for another one with the same bytes that has lost
+// its own.
+func (d *destination) laidGots(xs, ys []element) {
+	found := map[uint64][]*got{}
+	for j := range ys {
+		if e := &ys[j]; e.g != nil && !e.g.done && e.pair >= 0 && !xs[e.pair].wild {
+			found[e.key] = append(found[e.key], e.g)
+		}
+	}
+	for j := range ys {
+		e := &ys[j]
+		if e.wild || e.pair >= 0 && !xs[e.pair].wild {
+			continue
+		}
+		g := e.g
+		if g == nil { // another one with the same bytes is left over
+			frame := d.line[1].caused(e.number, nil, false)
+			d.doubt(e.key)
+			if list := found[e.key]; len(list) > 0 {
+				g, found[e.key] = list[0], list[1:]
+				g.Number, g.Frame = e.number, frame
+			}
+		}
+		switch {
+		case g == nil:
+		case e.pair >= 0:
+			g.fate = max(g.fate, hidden)
+		case e.free:
+			g.fate = max(g.fate, open)
+		default:
+			g.fate = unpaired
+		}
+	}
+	for _, list := range found {
+		for _, g := range list {
+			g.fate = max(g.fate, open)
+		}
+	}
+}
+
+// repair pairs two messages that were left over.
+func (c *comparer) repair(d *destination, x *expect, g *got) {
+	n := len(x.src.spots)
+	c.pair(d, x, g)
+	x.src.spots = x.src.spots[:n]
+}
+
+// leave forgets the place of the copy to a client.
+func (s *source) leave(d *destination) {
+	s.spots = slices.DeleteFunc(s.spots, func(p spot) bool {
+		if p.to == d && p.class == 1 {
+			if l := d.line[1]; l.at(p.number) < len(l) && l[l.at(p.number)].src == s {
+				l.caused(p.number, nil, false)
+				d.doubt(l[l.at(p.number)].key)
+			}
+			return true
+		}
+		return false
+	})
+}
+
+// at returns the cause of an element, nil if there is none.
+func at(list []element, i int) *source {
+	if i < 0 {
+		return nil
+	}
+	return list[i].src
+}
+
+// elsewhere frees the messages that were taken for others which are not in the
+// lists.
+func (c *comparer) elsewhere(xs, ys []element) {
+	here, again := map[*source]bool{}, map[uint64]bool{}
+	for _, list := range [...][]element{xs, ys} {
+		for i := range list {
+			if e := &list[i]; c.hasty() && e.src != nil && e.src.twice() {
+				again[e.key] = true
+			}
+		}
+	}
+	for j := range ys {
+		if ys[j].src != nil {
+			here[ys[j].src] = true
+		}
+	}
+	for i := range xs {
+		if e := &xs[i]; e.src != nil && e.x == nil && !here[e.src] {
+			e.free = true
+		} else if e.src != nil {
+			delete(here, e.src)
+		}
+	}
+	for j := range ys {
+		if e := &ys[j]; here[e.src] || e.g != nil && again[e.key] {
+			e.free = true
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package conform
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Cause is what differences have in common that a host makes for one reason.
+type Cause struct {
+	Kind    string `json:"kind"`  // of the differences
+	What    string `json:"what"`  // happens to the messages
+	Count   int    `json:"count"` // differences
+	Of      int    `json:"of"`    // such messages that were compared
+	First   int    `json:"frame"`
+	Players int    `json:"players"` // that it happens to
+	Certain bool   `json:"certain"` // it is proven for each; otherwise a line does not lose or double so many
+	Rows    []*Row // of the messages
+
+	to map[netip.AddrPort]bool
+}
+
+// A causeKey is what the differences of a row have in common.
+type causeKey struct {
+	kind, what string
+	typ        transport.Type
+	op         decode.Opcode
+}
+
+// maxCauses bounds the causes of a report.
+const maxCauses = 1024
+
+// because counts a difference for its cause.
+func (r *Report) because(d *Difference) {
+	k := causeKey{d.Kind, d.what, d.typ, d.Opcode}
+	if r.causes == nil {
+		r.causes = map[causeKey]*Cause{}
+	}
+	c := r.causes[k]
+	if c == nil {
+		if len(r.causes) >= maxCauses {
+			k.what = "of other kinds"
+		}
+		if c = r.causes[k]; c == nil {
+			c = &Cause{First: d.Frame, Certain: true, to: map[netip.AddrPort]bool{}}
+			r.causes[k] = c
+		}
+	}
+	c.Count++
+	c.First = min(c.First, d.Frame)
+	c.Certain = c.Certain && !d.byRate
+	c.to[d.To] = true
+}
+
+// findCauses puts differences of several rows together if the same happens to them,
+// those with most differences first.
+func (r *Report) findCauses() {
+	for k, c := range r.causes {
+		row, what := r.row(k.typ, k.op), k.what
+		of := row.Matched + row.Missing + row.Differing
+		switch {
+		case k.kind == "extra":
+			of = row.Emitted
+		case k.kind == "missing" && of == c.Count:
+			what = "never " + what
+		}
+		i := slices.IndexFunc(r.Causes, func(o *Cause) bool { return o.Kind == k.kind && o.What == what })
+		if i < 0 {
+			i = len(r.Causes)
+			r.Causes = append(r.Causes, &Cause{Kind: k.kind, What: what, First: c.First, Certain: true, to: map[netip.AddrPort]bool{}})
+		}
+		o := r.Causes[i]
+		o.Count, o.Of, o.First, o.Certain = o.Count+c.Count, o.Of+of, min(o.First, c.First), o.Certain && c.Certain
+		o.Rows = append(o.Rows, row)
+		for to := range c.to {
+			o.to[to] = true
+		}
+		o.Players = len(o.to)
+	}
+	for _, c := range r.Causes {
+		slices.SortFunc(c.Rows, func(a, b *Row) int { return cmp.Or(cmp.Compare(a.Opcode, b.Opcode), cmp.Compare(a.Type, b.Type)) })
+	}
+	slices.SortFunc(r.Causes, func(a, b *Cause) int { return cmp.Or(b.Count-a.Count, a.First-b.First, cmp.Compare(a.What, b.What)) })
+}

@@ -1,0 +1,694 @@
+package conform
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A host is blamed only if no history that the network and the recording allow
+// explains the capture. What was lost, late or doubled on the way cannot change
+// the numbers of the host's messages, so they decide, and no times: a message that
+// should have come would have a number between those of the host's answers to what
+// it got before and after. If the capture holds all of these, it was never sent.
+
+// The reasons that the network or the recording gives.
+const (
+	whyNotTaken = "the capture does not show that the host got the message"
+	whyHole     = "the capture lacks a message of the host that can have been it"
+	whyOpen     = "the capture does not show what the host had sent the client before or after it"
+	whyInput    = "the capture lacks a message of a client that can have caused it"
+	whyMadeUp   = "the capture lacks the client's message"
+	whyGuessed  = "it names a player, and the capture lacks that player's id"
+	whyEntered  = "the client joined after it was caused; the model acted late, since it waited for a message that the capture lacks"
+	whyUnproved = "the client had not used its id, and the host had acknowledged none of its messages"
+	whyForeign  = "its datagram bears another id than the client's: hosts differ in taking it"
+	whyCrossed  = "the client came or left at about that time, and the capture does not show in which order the host got the two messages"
+	whyDoubled  = "the network may have doubled the message of the client behind the recording, and the host acts on both"
+	whyAgain    = "it may be an earlier message, sent again"
+	whyCut      = "it may have been in the cut part of a datagram"
+	whyAnew     = "the host may have begun anew: it sent nothing more to the client"
+	whyLeave    = "hosts tell of a leave in different ways"
+	whyLate     = "the capture starts late"
+	whySearch   = "too many messages may explain it: it is not judged"
+	whyStranger = "it asks for an object of a player without captured traffic"
+)
+
+// resolve judges the first messages to a client that did not come, and the first
+// that nothing asked for. It returns how many there were.
+func (c *comparer) resolve(d *destination, expects, gots int) (n int) {
+	d.left = [2]map[int64]*got{{}, {}}
+	for _, g := range d.gots {
+		if g.Number >= 0 {
+			d.left[classOf(g.Type)][g.Number] = g
+		}
+	}
+	for _, x := range d.expects[:expects] {
+		if !x.done {
+			n++
+			c.overdue(d, x)
+			c.close(x, nil)
+		}
+	}
+	for _, g := range d.gots[:gots] {
+		if !g.done {
+			n++
+			c.surplus(d, g)
+			c.close(nil, g)
+		}
+	}
+	d.left = [2]map[int64]*got{}
+	return n
+}
+
+// overdue judges a message that did not come.
+func (c *comparer) overdue(d *destination, x *expect) {
+	row := c.rep.row(x.typ, x.op)
+	if x.by&c.judge == 0 {
+		// Only the other model sends it, and the captured host does not.
+		if x.by == stockModel && c.models == stockModel|dialectModel {
+			c.deviantMissing(x)
+		}
+		return
+	}
+	if x.by == stockModel && c.models == stockModel|dialectModel {
+		row.Explained++
+		c.deviantMissing(x)
+		return
+	}
+	if rule := x.refused(); rule != nil {
+		c.deviates(x, rule)
+		return
+	}
+	if g := c.instead(d, x); g != nil {
+		c.replaced(d, x, g)
+		return
+	}
+	if why := c.excused(d, x); why != "" {
+		if (why == whyHole || why == whyOpen || why == whyCrossed) && x.copied() && c.arrived(x.src) {
+			c.rates.unseen(c, x, why)
+		} else {
+			c.excuse(x, why)
+		}
+		return
+	}
+	if rule := refusal(c, x); rule != nil {
+		c.deviates(x, rule)
+		return
+	}
+	if !x.reliable {
+		c.rates.missed(x)
+		return
+	}
+	c.missing(x)
+}
+
+// excused returns the reason why a message need not have come, empty if no history
+// explains that it did not.
+func (c *comparer) excused(d *destination, x *expect) string {
+	cl, s := d.client, x.src
+	switch {
+	case x.why != "":
+		return x.why
+	case c.t.fromClients == 0:
+		return "the capture holds no message of a client"
+	case s.kind == Left && x.typ == transport.Standard:
+		return whyLeave
+	case c.t.late() && (x.op == msg.OpSettings || x.op == msg.OpMissionInit || x.op == msg.OpPlayerAnnounce || x.op == msg.OpVerifyEnterSet):
+		return whyLate
+	case s.op == msg.OpRequestObject && c.ofStranger(s.object):
+		return whyStranger
+	case s.op == msg.OpRequestObject && c.t.restored(s.object):
+		return whyMadeUp
+	case s.op == msg.OpRequestObject && len(s.spots) > 0: // it is answered otherwise: the object came or went at about that time
+		return whyCrossed
+	case x.op == msg.OpClientReady && s.client.Adopted:
+		return whyLate
+	case s.foreign:
+		return whyForeign
+	case cl.forgotten(s.time), s.client != nil && s.client.forgotten(s.time):
+		return whyAnew
+	case d.cut:
+		return whyCut
+	case d.again && x.typ == transport.Connect:
+		return whyAgain
+	case !x.reliable:
+		return ""
+	case !c.arrived(s):
+		return whyNotTaken
+	}
+	why := c.unsent(d, x)
+	if c.work.over() {
+		c.t.reached[limitSearch]++
+		return whySearch
+	}
+	return why
+}
+
+// arrived reports whether the host surely got a message: it acknowledged it, or
+// acted on it.
+func (c *comparer) arrived(s *source) bool {
+	return s.matched > 0 || len(s.spots) > 0 || s.kind != Input || s.receipt != nil && s.receipt.acknowledged()
+}
+
+// A bound is the numbers that a message to a client must lie between which the
+// host made because of an input.
+type bound struct {
+	to     *destination
+	src    *source
+	class  int
+	at     int32 // the changes of causes when it was found
+	lo, hi int64
+}
+
+// bounds returns the numbers that a message to the client must lie between which
+// the host made because of an input.
+func (c *comparer) bounds(d *destination, s *source, class int) (lo, hi int64) {
+	if b := &c.bound; b.to != d || b.src != s || b.class != class || b.at != c.changes {
+		*b = bound{to: d, src: s, class: class, at: c.changes}
+		b.lo, b.hi = c.boundsOf(d, s, class)
+	}
+	return c.bound.lo, c.bound.hi
+}
+
+func (c *comparer) boundsOf(d *destination, s *source, class int) (lo, hi int64) {
+	lo, hi = firstNumber, lastNumber
+	if c.work.over() {
+		return lo, hi
+	}
+	narrow := func(l, h int64) {
+		if max(lo, l) < min(hi, h) {
+			lo, hi = max(lo, l), min(hi, h)
+		}
+	}
+	for i := range s.spots {
+		if p := &s.spots[i]; int(p.class) == class && p.to.firmNumber(class, p.number) {
+			at := p.to.around(class, p.number, d, s)
+			narrow(at.from, at.till)
+		}
+	}
+	if s.number < 0 || s.typ != transport.Standard || class == 0 || len(d.line[class]) == 0 || c.hasty() && (lo > firstNumber || hi < lastNumber) {
+		return lo, hi
+	}
+	narrow(c.between(d, s, class))
+	return lo, hi
+}
+
+// between returns the numbers of the messages to a client because of those that
+// its author had said before and afterwards.
+func (c *comparer) between(d *destination, s *source, class int) (lo, hi int64) {
+	lo, hi = firstNumber, lastNumber
+	list := s.client.said
+	at := list.at(s.number)
+	k := at - 1
+	for ; k >= max(0, at-maxLooked); k-- {
+		if u := list[k]; len(u.spots) > 0 && c.inTurn(u, s) {
+			if _, n, ok := c.sureSpot(d, u, class); ok {
+				lo = n
+				break
+			}
+		}
+	}
+	c.work.spend(at - k)
+	for k = at + 1; k < min(len(list), at+maxLooked); k++ {
+		if u := list[k]; len(u.spots) > 0 && c.inTurn(s, u) {
+			if n, _, ok := c.sureSpot(d, u, class); ok {
+				hi = n
+				break
+			}
+		}
+	}
+	c.work.spend(k - at)
+	return lo, hi
+}
+
+// sureSpot returns the lowest and the highest number of the messages to a client
+// that an input caused, if there is no doubt about them.
+func (c *comparer) sureSpot(d *destination, s *source, class int) (lo, hi int64, ok bool) {
+	lo, hi, ok = s.spotAt(d, class)
+	c.work.spend(len(s.spots))
+	if !ok {
+		return lo, hi, false
+	}
+	i := slices.IndexFunc(s.spots, func(p spot) bool { return p.to == d && int(p.class) == class })
+	if p := &s.spots[i]; p.sureAt != c.changes {
+		p.sureAt = c.changes
+		p.sure = d.firm(s, class) && (!c.hasty() || d.agrees(s, lo, class) && (lo == hi || d.agrees(s, hi, class)))
+	}
+	return lo, hi, s.spots[i].sure
+}
+
+// inTurn reports whether the host surely acted on one message of a client before
+// on another one with a higher number.
+func (c *comparer) inTurn(first, second *source) bool {
+	if first == second || first.number >= second.number {
+		return false
+	}
+	return !c.hasty() || first.receipt != nil && second.receipt != nil && !first.receipt.after(second.receipt)
+}
+
+// unsent returns the reason why a message may have been sent although it did not
+// come, empty if it surely was not.
+func (c *comparer) unsent(d *destination, x *expect) string {
+	class := classOf(x.typ)
+	lo, hi := c.bounds(d, x.src, class)
+	if !c.rates.lossy && !c.t.late() && d.client.told > x.told+1 { // the ends of the line are known, too
+		lo = max(lo, -1)
+		if n := len(d.line[class]); hi == lastNumber && n > 0 {
+			hi = d.line[class][n-1].number + 1
+		}
+	}
+	if e := d.client.entry; e != nil && x.src.client != d.client && class == 1 {
+		if n, _, ok := e.spotAt(d, class); !ok || lo < n {
+			return whyCrossed
+		}
+		for _, p := range x.src.spots {
+			if n, _, ok := e.spotAt(p.to, int(p.class)); ok && p.number < n {
+				return whyCrossed
+			}
+		}
+	}
+	if lo > firstNumber && hi < lastNumber && d.count(class, x.key, lo, hi, nil) == 0 && !d.unseen(class, lo, hi, func(n int64) bool { return true }) {
+		return ""
+	}
+	switch {
+	case x.fate == hidden:
+		return whyHole
+	case x.fate == open:
+		return whyOpen
+	case x.fate == unpaired && !c.hasty():
+		return ""
+	case lo == firstNumber || hi == lastNumber:
+		return whyOpen
+	case c.hidden(d, x.src, x.key, class, map[*source]bool{x.src: true}):
+		return whyHole
+	}
+	return ""
+}
+
+// hidden reports whether the message to a client that the host made because of an
+// input can have a number that the capture does not hold. If it can have come in
+// the place of one with the same bytes, that one may have such a number.
+func (c *comparer) hidden(d *destination, s *source, key uint64, class int, seen map[*source]bool) bool {
+	const most = 64
+	lo, hi := c.bounds(d, s, class)
+	if lo == firstNumber || hi == lastNumber {
+		return true
+	}
+	l := d.line[class]
+	if d.unseen(class, lo, hi, func(n int64) bool { return d.take(class, n, s) }) {
+		return true
+	}
+	for i := l.at(lo + 1); i < len(l) && l[i].number < hi; i++ {
+		o := l[i].src
+		if l[i].key != key || o == nil || seen[o] || len(seen) >= most {
+			continue
+		}
+		seen[o] = true
+		if o.receipt != nil && !o.receipt.acknowledged() || c.hidden(d, o, key, class, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes a number that the capture does not hold for the message that an input
+// caused. It reports whether no other has it.
+func (d *destination) take(class int, number int64, s *source) bool {
+	if d.taken[class] == nil {
+		d.taken[class] = map[int64]*source{}
+	}
+	if o := d.taken[class][number]; o != nil && o != s {
+		return false
+	}
+	d.taken[class][number] = s
+	return true
+}
+
+// surplus judges a message that nothing asked for.
+func (c *comparer) surplus(d *destination, g *got) {
+	if g.simulated() {
+		why, _ := c.hostMade(d, g)
+		c.incomparable(g, why)
+		return
+	}
+	if c.t.fromClients == 0 {
+		c.incomparable(g, "the capture holds no message of a client")
+		return
+	}
+	why, known := c.hostMade(d, g)
+	if !known {
+		if why, known = whyDoubled, c.hasty() && c.twice(g); !known {
+			why, known = c.lostCause(d, g)
+		}
+	}
+	switch {
+	case known && why == whyDoubled:
+		c.rep.row(g.Type, g.Op).Explained++
+		c.rep.deviate(ruleArrival, g.Type, g.Op, g.Frame)
+	case known:
+		c.incomparable(g, why)
+	case g.Number >= 0 && c.work.over():
+		c.t.reached[limitSearch]++
+		c.incomparable(g, whySearch)
+	case !g.Reliable:
+		c.rates.extra(c, d, g)
+	default:
+		c.extra(d.client, g)
+	}
+}
+
+// lostCause returns the reason why the cause of a message may not be in the
+// capture.
+func (c *comparer) lostCause(d *destination, g *got) (why string, ok bool) {
+	own := c.own(g)
+	switch {
+	case g.MadeUp:
+		return whyMadeUp, true
+	case c.t.cut > 0:
+		return whyCut, true
+	case own != nil && c.returned(d, g):
+		return "", false // it comes back to its author
+	case own != nil && own.matched > 0 && own.client != d.client && c.crosses(d, own):
+		return whyCrossed, true
+	case c.hasty() && g.Number >= 0 && own != nil && own.matched > 0 && !c.refuted(d, g, own.client):
+		return whyDoubled, true
+	case g.again || g.Number >= 0 && d.line[classOf(g.Type)].aliased(g.Number, g.key):
+		return whyAgain, true
+	case g.fate == unpaired && !c.hasty():
+		return "", false
+	case g.fate == open || g.fate == hidden:
+		return whyInput, true
+	case c.t.late() && d.first(g):
+		return whyLate, true
+	case c.unheard(d, g):
+		return whyInput, true
+	}
+	return "", false
+}
+
+// first reports whether the capture lacks what the host sent the client before.
+func (d *destination) first(g *got) bool {
+	l := d.line[classOf(g.Type)]
+	return g.Number < 0 || !slices.ContainsFunc(l[:l.at(g.Number)], func(p place) bool { return p.src != nil })
+}
+
+// crosses reports whether nothing proves that a client was not in the game when
+// the host passed on a message: no other client was told of both, in that order.
+func (c *comparer) crosses(d *destination, s *source) bool {
+	if _, _, got := s.spotAt(d, 1); got {
+		return false
+	}
+	in, out := d.client.entry, d.client.exit
+	for _, p := range s.spots {
+		if in != nil {
+			if n, _, ok := in.spotAt(p.to, int(p.class)); ok && p.number < n {
+				return false
+			}
+		}
+		if out != nil {
+			if _, n, ok := out.spotAt(p.to, int(p.class)); ok && p.number > n {
+				return false
+			}
+		}
+	}
+	return in != nil || out != nil || d.client.gone
+}
+
+// aliased reports whether a message with the same bytes and the same eight bits of
+// its number came before, so that this may be that one, sent again.
+func (l line) aliased(number int64, key uint64) bool {
+	for n := number - eightBits; n >= number-8*eightBits; n -= eightBits {
+		if i := l.at(n); i < len(l) && l[i].number == n && l[i].key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether a message would be one of the answers to a client's own
+// message if that had caused it.
+func (c *comparer) answers(d *destination, g *got, a *Client) bool {
+	return a == d.client && c.t.bodies.specOf(g.Event).Relay != decode.RelayEcho
+}
+
+// unheard reports whether a client may have sent a message that the capture lacks,
+// and of which this is a copy or to which it is an answer.
+func (c *comparer) unheard(d *destination, g *got) bool {
+	class := classOf(g.Type)
+	if g.Number < 0 { // the rates decide
+		return false
+	}
+	causes := c.t.causes(g.Event)
+	for _, a := range c.t.order {
+		if !causes(a) {
+			continue
+		}
+		lo, hi := d.numbersOf(class, a, g.Number)
+		if c.hasty() { // it, or the one behind it, may be one that was sent again
+			lo, hi = firstNumber, d.line[class].onTime(a, g.Number)
+		}
+		switch {
+		case lo == firstNumber && a.Adopted:
+		case hi == lastNumber && c.rates.lossy:
+		case class == 0 && a.sent[0].lacking():
+		case !c.lacks(a, max(lo, -1), hi, func(n int64) bool { return c.answers(d, g, a) || a.take(n, g.key) }):
+			continue
+		}
+		if !c.refuted(d, g, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuted reports whether another client surely did not get the message, which it
+// should have got if the client a had sent it.
+func (c *comparer) refuted(d *destination, g *got, a *Client) bool {
+	class := classOf(g.Type)
+	if c.answers(d, g, a) {
+		return false
+	}
+	for _, o := range c.order {
+		if o == d || o.client == a || !o.client.playing {
+			continue
+		}
+		at := d.around(class, g.Number, o, nil)
+		if !at.whole() || o.unseen(class, at.from, at.till, func(int64) bool { return true }) {
+			continue
+		}
+		if o.count(class, g.key, at.from, at.till, a) < d.count(class, g.key, at.lo, at.hi, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// instead returns the captured message that came in place of one that did not.
+func (c *comparer) instead(d *destination, x *expect) *got {
+	if x.why != "" && !x.replica {
+		return nil
+	}
+	class := classOf(x.typ)
+	lo, hi := c.bounds(d, x.src, class)
+	if x.reliable && !x.replica && x.copied() && (lo == firstNumber || hi == lastNumber) {
+		return nil
+	}
+	list := d.gots[:min(len(d.gots), maxLooked)]
+	if x.reliable && !x.replica && x.copied() {
+		list = d.leftBetween(class, lo, hi)
+	}
+	c.work.spend(len(list))
+	for _, g := range list {
+		switch {
+		case g.done || x.key == g.key && !x.replica || g.Type != x.typ || g.Op != x.op || g.Reliable != x.reliable && x.copied():
+		case g.Number >= 0 && (g.Number <= lo || g.Number >= hi):
+		case c.related(x, g):
+			return g
+		}
+	}
+	return nil
+}
+
+// leftBetween returns the messages between two numbers that nothing asked for.
+func (d *destination) leftBetween(class int, lo, hi int64) (list []*got) {
+	l := d.line[class]
+	for i := l.at(lo + 1); i < len(l) && l[i].number < hi && len(list) < maxLooked; i++ {
+		d.work.spend(1)
+		if g := d.left[class][l[i].number]; g != nil {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// related reports whether a captured message can be the expected one, changed:
+// they are about the same objects and players, and have most bytes in common.
+func (c *comparer) related(x *expect, g *got) bool {
+	switch {
+	case x.src.kind == Left && x.typ == transport.Standard:
+		return false
+	case x.replica:
+		return c.sameObject(x.body, g.Body)
+	case x.typ != transport.Standard:
+		return alike(x.body, g.Body)
+	case !x.copied(): // an answer of the host's own
+		return alike(x.body, g.Body) || c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
+	case !x.reliable:
+		return nearly(x.body, g.Body) && c.subject(&x.subject, x.body) == c.subject(&g.subject, g.Body)
+	}
+	return alike(x.body, g.Body) || c.sameLine(x.body, g.Body)
+}
+
+// replaced judges a message that came in place of another. They may be two, if the
+// capture may lack the copy of the one and the original of the other.
+func (c *comparer) replaced(d *destination, x *expect, g *got) {
+	row := c.rep.row(x.typ, x.op)
+	c.close(x, g)
+	if x.replica {
+		row.Matched++
+		return
+	}
+	if x.op == msg.OpSettings && c.crowded(d.client) && bytes.Equal(c.t.bodies.comparable(nil, x.body, false), c.t.bodies.comparable(nil, g.Body, false)) {
+		c.excuse(x, whyCrossed)
+		c.incomparable(g, whyCrossed)
+		return
+	}
+	if x.reliable {
+		if why := c.excused(d, x); why != "" {
+			if other, known := c.lostCause(d, g); known {
+				c.excuse(x, why)
+				c.incomparable(g, other)
+				return
+			}
+		}
+	}
+	c.differs(x, g)
+}
+
+// ofStranger reports whether an object belongs to a player without captured
+// traffic.
+func (c *comparer) ofStranger(id wire.ObjectID) bool {
+	known := c.t.seenSlots()
+	slot, ok := id.Slot()
+	return (c.t.partial() || len(c.t.parted) > 0) && ok && slot < 16 && known&(1<<slot) == 0
+}
+
+// restored reports whether the capture lacks the creation of an object.
+func (t *timeline) restored(id wire.ObjectID) bool {
+	return slices.ContainsFunc(t.order, func(c *Client) bool { return slices.Contains(c.restored, id) })
+}
+
+// simulated reports whether no host passes a message on.
+func (g *got) simulated() bool {
+	_, flags, ok := msg.UpdateHead(g.Body)
+	return ok && g.standard() && flags&msg.DirtySubsystems != 0
+}
+
+// disorders judges the copies that come after those of later messages of the same
+// author, if another client got the two in their order, or no other got them.
+func (c *comparer) disorders() {
+	for _, d := range c.order {
+		last := map[*Client]place{}
+		l := d.line[1]
+		for i, p := range l {
+			s := p.src
+			if s == nil || s.number < 0 || s.kind != Input || p.loose {
+				continue
+			}
+			o, ok := last[s.client]
+			if !ok || o.src.number <= s.number {
+				last[s.client] = p
+				continue
+			}
+			c.disordered(d, i, o.src)
+		}
+	}
+}
+
+// disordered judges a message that comes after that because of a later input.
+func (c *comparer) disordered(d *destination, i int, later *source) {
+	p := d.line[1][i]
+	s := p.src
+	unsure := func(l line) bool { // it may be another message with the same bytes
+		n := 0
+		for k := max(0, i-maxLooked); k < min(len(l), i+maxLooked); k++ {
+			if l[k].key == p.key {
+				n++
+			}
+		}
+		return n > 1
+	}
+	if c.work.spend(2 * maxLooked); c.work.over() {
+		c.t.reached[limitSearch]++
+		return
+	}
+	if unsure(d.line[1]) {
+		return
+	}
+	others, agree := 0, 0
+	for _, spot := range s.spots {
+		if n, _, ok := later.spotAt(spot.to, 1); ok && spot.to != d && spot.class == 1 {
+			if others++; n < spot.number {
+				agree++
+			}
+		}
+	}
+	known := c.hasty() && (agree == others || s.twice() || later.twice())
+	c.rep.Invariants.disorder(s.frame, known)
+	if known {
+		c.rep.deviate(ruleArrival, s.typ, s.op, s.frame)
+		return
+	}
+	c.differ(Difference{
+		Kind: "differs", Frame: s.frame, Opcode: s.op, typ: s.typ, To: d.client.Addr,
+		Detail: "its copy comes after that of a later message of the same sender", what: "passed on out of order",
+	}, nil, nil)
+}
+
+// twice reports whether the host may have got the message more than once.
+func (s *source) twice() bool { return s.receipt == nil || s.receipt.twice }
+
+// take takes a number that the capture does not hold for a message of the client
+// of which the host sent copies. It reports whether no other has it.
+func (c *Client) take(number int64, key uint64) bool {
+	if c.unseen == nil {
+		c.unseen = map[int64]uint64{}
+	}
+	if k := c.unseen[number]; k != 0 && k != key {
+		return false
+	}
+	c.unseen[number] = key
+	return true
+}
+
+// uncertain reports whether the capture does not show when the host got the
+// message, or that it got it at all.
+func (s *source) uncertain() bool {
+	return s.receipt == nil || s.receipt.twice || !s.receipt.acknowledged()
+}
+
+// crowded reports whether another client came while one did, so that the host may
+// have let them in in another order.
+func (c *comparer) crowded(cl *Client) bool {
+	return slices.ContainsFunc(c.t.order, func(o *Client) bool {
+		return o != cl && o.First < cl.settledAt && (o.settledAt == 0 || cl.First < o.settledAt)
+	})
+}
+
+// returned reports whether a message comes back to its author, which no network
+// can do.
+func (c *comparer) returned(d *destination, g *got) bool {
+	own := c.own(g)
+	if own == nil || own.client != d.client || own.shared || own.frame > g.Frame || g.Slots == 0 || c.returns[g.Op] {
+		return false
+	}
+	if g.Number >= 0 {
+		return !c.unheard(d, g)
+	}
+	return d.client.Slot >= 0 && g.Slots == 1<<d.client.Slot
+}

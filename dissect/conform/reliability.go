@@ -1,0 +1,355 @@
+package conform
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A Finding is a fault of the host that is not about the contents of its messages.
+type Finding struct {
+	Kind     string    `json:"kind"`         // ignored-acks, given-up, never-repeated
+	Frame    int       `json:"frame"`        // of the first
+	Number   int64     `json:"number"`       // of the first message, -1 if it has none
+	Messages int       `json:"messages"`     // that it happened to
+	Count    int       `json:"count"`        // times that it happened
+	Players  []*Client `json:"players"`      // that it happened to
+	Chance   float64   `json:"chance_log10"` // logarithm of the chance that a line, and not the host, is the reason; 0 if that is no matter of chance
+	Text     string    `json:"text"`         // for people; may hold names from the network
+}
+
+// maxWatched is the number of the host's latest messages of one stream whose
+// acknowledgements are watched. As many do when the stream begins.
+const (
+	maxWatched  = 512
+	someWatched = 64
+)
+
+// An outgoing is a numbered message of the host, which it may send again.
+type outgoing struct {
+	number  int64
+	frame   int           // of the first transmission, 0 if there is none
+	at      time.Duration // since the begin of the capture
+	acked   int           // frame of the acknowledgement of the latest transmission, 0 if there is none
+	again   int32         // transmissions but for the first
+	ignored int32         // those although the host had got an acknowledgement, unless that alone was lost
+}
+
+// A stream is the numbered messages of one class between a host and a client.
+type stream struct {
+	out    []outgoing       // by the last bits of their numbers
+	latest [eightBits]int64 // the number that was sent last, by its low byte
+	top    int64
+	wide   bool
+	said   [eightBits]int // frame of the client's latest message that is not acknowledged, by the low byte of its number
+	up     trials         // of the client's messages to reach the host
+	since  trials         // of these, since the host acknowledged one
+	honour [len(spans)]honour
+}
+
+// trials are attempts, and those of them that failed.
+type trials struct{ of, failed int }
+
+// spans are the numbers with which spans of numbers end that a sender of eight or
+// sixteen bits tells apart.
+var spans = [...]int64{eightBits, math.MaxUint16 + 1, math.MaxInt64}
+
+// spanOf returns the place of the span of a number.
+func spanOf(number int64) (i int) {
+	for number >= spans[i] {
+		i++
+	}
+	return i
+}
+
+// An honour is about the acknowledgements of messages with numbers in a span.
+type honour struct {
+	acks   trials // first ones; they fail if the host sends the message again
+	more   trials // later ones
+	most   int32  // failed ones of one message
+	all    int    // messages sent again
+	frame  int    // of the first that was sent again, acknowledged
+	number int64  // the lowest
+}
+
+// at returns the place of a number. Few messages take little memory.
+func (s *stream) at(number int64) *outgoing {
+	if n := len(s.out); n < someWatched || number >= int64(n) && n < maxWatched {
+		n = someWatched
+		if number >= someWatched {
+			n = maxWatched
+		}
+		s.out = append(make([]outgoing, 0, n), s.out...)[:n] // numbers below the old length keep their places
+	}
+	return &s.out[number%int64(len(s.out))]
+}
+
+// told takes a message of the host. shown is the latest frame of the client that
+// the host has shown to have got.
+func (s *stream) told(r *dissect.Record, at time.Duration, shown int) {
+	h := &r.Transport
+	if s.wide = s.wide || h.Seq >= eightBits; h.Fragment || r.Number < 0 {
+		return
+	}
+	o := s.at(r.Number)
+	switch {
+	case !r.Repeat && (o.frame == 0 || r.Number > o.number):
+		s.done(o, shown)
+		*o = outgoing{number: r.Number, frame: r.Datagram.Number, at: at}
+		s.top = max(s.top, r.Number)
+	case o.number != r.Number || o.frame == 0:
+		return
+	default:
+		o.again++
+		if o.acked > 0 {
+			s.repeated(o, r.Datagram.Number, shown)
+		}
+		o.acked = 0
+	}
+	s.latest[uint8(h.Seq)] = r.Number
+}
+
+// repeated takes the repetition of a message after its acknowledgement.
+func (s *stream) repeated(o *outgoing, frame, shown int) {
+	t := &s.honour[spanOf(o.number)]
+	if t.all == 0 {
+		t.frame, t.number = frame, o.number
+	}
+	t.number = min(t.number, o.number)
+	if o.again == 1 {
+		t.all++
+	}
+	if shown <= o.acked { // the network may be slow, or down
+		return
+	}
+	list := &t.more
+	if o.ignored == 0 {
+		list = &t.acks
+	}
+	list.of, list.failed = list.of+1, list.failed+1
+	o.ignored++
+	t.most = max(t.most, o.ignored)
+}
+
+// done counts the acknowledgement that ended the repetitions of a message.
+func (s *stream) done(o *outgoing, shown int) {
+	t := &s.honour[spanOf(o.number)]
+	switch {
+	case o.frame == 0 || o.acked == 0 || shown <= o.acked:
+	case o.ignored > 0:
+		t.more.of++
+	default:
+		t.acks.of++
+	}
+}
+
+// acknowledged takes an acknowledgement of the client, which may have 8 bits.
+func (s *stream) acknowledged(h *transport.Header, frame int) {
+	n := s.latest[uint8(h.Seq)]
+	if s.wide {
+		n = s.top - int64(uint16(s.top)-h.Seq)
+	}
+	if n < 0 || h.Fragment || len(s.out) == 0 {
+		return
+	}
+	if o := s.at(n); o.frame > 0 && o.number == n && o.acked == 0 {
+		o.acked = frame
+	}
+}
+
+// watch takes a record with a number: a message, or an acknowledgement.
+func (c *Client) watch(t *timeline, r *dissect.Record) {
+	h := &r.Transport
+	ack := h.Type == transport.Acknowledge
+	if !ack && !h.HasSeq {
+		return
+	}
+	s := &c.streams[class(h)]
+	switch fromHost := r.Dir == dissect.FromHost; {
+	case fromHost && ack:
+		if at := &s.said[uint8(h.Seq)]; *at > 0 {
+			c.shown, *at = max(c.shown, *at), 0
+			s.since.failed--
+		}
+		s.up.of, s.up.failed, s.since = s.up.of+s.since.of, s.up.failed+s.since.failed, trials{}
+	case fromHost:
+		s.told(r, t.now.time.Sub(t.begun), c.shown)
+	case ack:
+		s.acknowledged(h, r.Datagram.Number)
+	case !h.Fragment:
+		s.since.of, s.since.failed = s.since.of+1, s.since.failed+1
+		if !r.Repeat {
+			s.said[uint8(h.Seq)] = r.Datagram.Number
+		}
+	}
+}
+
+// most returns the part that fails, as high as it can well be by what was seen.
+func (t trials) most() float64 {
+	k := float64(max(t.failed, 0))
+	return min(1, (k+3*math.Sqrt(k)+3)/float64(max(t.of, 1)))
+}
+
+// against returns the logarithm of one by the chance that so many fail, if each
+// does with a probability (Chernoff's bound).
+func (t trials) against(p float64) float64 {
+	k, n := float64(t.failed), float64(t.of)
+	switch q := k / max(n, 1); {
+	case q <= p:
+		return 0
+	case q == 1:
+		return -n * math.Log(p)
+	default:
+		return k*math.Log(q/p) + (n-k)*math.Log((1-q)/(1-p))
+	}
+}
+
+// Chances, as the logarithm of one by them: of a finding, and of that which one
+// player adds to it.
+const (
+	sure   = 20.0
+	adding = 4.0
+)
+
+// findings judges how the host deals with numbers and acknowledgements.
+func (t *timeline) findings() (list []Finding) {
+	for _, c := range t.all {
+		for k := range c.streams {
+			for i := range c.streams[k].out {
+				c.streams[k].done(&c.streams[k].out[i], c.shown)
+			}
+		}
+	}
+	for i := range spans {
+		if f, ok := t.ignoredAcks(i); ok {
+			list = append(list, f)
+			if g := t.givenUp(f.Players); len(g.Players) > 0 {
+				g.Chance = f.Chance
+				list = append(list, g)
+			}
+		}
+	}
+	for _, c := range t.all {
+		if t.dismissedHearing(c) && !slices.ContainsFunc(list, func(f Finding) bool { return slices.Contains(f.Players, c) }) {
+			list = append(list, Finding{
+				Kind: "given-up", Frame: c.dismissed.frame, Number: -1, Messages: 1, Count: 1, Players: []*Client{c},
+				Text: fmt.Sprintf("The host tells others that %s has gone, who has not, and has acknowledged all that the host sent again.", who(c)),
+			})
+		}
+	}
+	return append(list, t.neverRepeated()...)
+}
+
+// dismissedHearing reports whether the host told others that a client has gone
+// although it did not leave, speaks on, and was heard: it was neither silent for long
+// nor lacked an acknowledgement of what the host had sent again.
+func (t *timeline) dismissedHearing(c *Client) bool {
+	s, at := &c.streams[1], c.dismissed
+	if at.frame == 0 || c.Adopted || c.given == 0 || s.since.of <= len(rounds) || c.heard.frame > at.frame {
+		return false
+	}
+	unheard := func(o outgoing) bool { return o.frame > 0 && o.again > 0 && o.acked == 0 }
+	return c.spokeAt > at.frame && c.seen.Sub(at.time) > arq.FirstInterval && at.since(c.heard) < arq.FirstInterval && at.since(c.taken) < arq.SilenceLimit && !slices.ContainsFunc(s.out, unheard)
+}
+
+// ignoredAcks judges whether the host sends messages with numbers in a span again
+// although it got their acknowledgements. Each repetition that counts came after
+// the host had shown to have got what the client said later; that each time the
+// acknowledgement alone was lost is judged by what the line loses otherwise.
+func (t *timeline) ignoredAcks(span int) (f Finding, found bool) {
+	f = Finding{Kind: "ignored-acks", Number: math.MaxInt64}
+	most, players, weight, worst := int32(0), 0, 0.0, 0.0
+	for _, c := range t.all {
+		s := &c.streams[1]
+		line := s.up
+		for _, below := range s.honour[:span] {
+			line.of, line.failed = line.of+below.acks.of, line.failed+below.acks.failed
+		}
+		y := &s.honour[span]
+		by := y.more.against(line.most())
+		if y.more.failed > 0 {
+			players++
+			weight += by
+		}
+		if by < adding {
+			continue
+		}
+		f.Players = append(f.Players, c)
+		f.Messages, f.Count = f.Messages+y.all, f.Count+y.acks.failed+y.more.failed
+		f.Number, most, worst = min(f.Number, y.number), max(most, y.most), max(worst, line.most())
+		if f.Frame == 0 || y.frame < f.Frame {
+			f.Frame = y.frame
+		}
+	}
+	if weight -= float64(players); weight < sure || len(f.Players) == 0 {
+		return f, false
+	}
+	f.Chance = -weight * math.Log10E
+	from := ""
+	if span > 0 {
+		from = fmt.Sprintf(" from number %d on", spans[span-1])
+		if span == 1 {
+			from += ", as if it compared a longer count with acknowledgements of 8 bits"
+		}
+	}
+	f.Text = fmt.Sprintf("The host sends messages again, up to %d times, although it got their acknowledgements,%s: %d of %s (%s). The line loses at most %.0f %%; the chance that it does this is 1 : 10^%.0f.",
+		most, from, f.Messages, plural.Count(len(f.Players), "player"), whoAll(f.Players), 100*worst, -f.Chance)
+	return f, true
+}
+
+// whoAll lists clients for people.
+func whoAll(list []*Client) string {
+	var all []string
+	for _, c := range list {
+		all = append(all, who(c))
+	}
+	return strings.Join(all, ", ")
+}
+
+// givenUp returns which of some players, whose acknowledgements the host ignores,
+// it puts out: it tells others that they have gone, or sends them no keepalive any
+// more although they speak.
+func (t *timeline) givenUp(players []*Client) Finding {
+	f := Finding{Kind: "given-up", Number: -1}
+	for _, c := range players {
+		told := c.dismissed.frame > 0 && (c.spokeAt > c.dismissed.frame || !t.lossy())
+		silent := c.streams[1].since.of > 0 && t.heard.since(c.heard) > arq.KeepaliveAfter
+		if !told && !silent {
+			continue
+		}
+		f.Players, f.Count, f.Messages = append(f.Players, c), f.Count+1, f.Messages+1
+		if f.Frame == 0 || c.heard.frame < f.Frame {
+			f.Frame = c.heard.frame
+		}
+	}
+	f.Text = fmt.Sprintf("The host puts out %s (%s) because of the acknowledgements that it ignores.", plural.Count(len(f.Players), "player"), whoAll(f.Players))
+	return f
+}
+
+// neverRepeated finds joins that stopped because a message of the host was lost:
+// no acknowledgement came, and the host did not send it again.
+func (t *timeline) neverRepeated() (list []Finding) {
+	const due = arq.FirstInterval + arq.FirstInterval + arq.IntervalStep // of the second repetition
+	for _, c := range t.all {
+		s := &c.streams[1]
+		if c.Adopted || c.settled || c.playing || len(s.out) == 0 {
+			continue
+		}
+		waited := min(c.heard.time.Sub(t.begun), c.seen.Sub(t.begun))
+		if o := s.at(s.top); o.frame > 0 && o.again == 0 && o.acked == 0 && waited > packet.Sum(o.at, due) {
+			list = append(list, Finding{
+				Kind: "never-repeated", Frame: o.frame, Number: o.number, Messages: 1, Count: 1, Players: []*Client{c},
+				Text: fmt.Sprintf("The join of %s stops, since the host never sends message %d again, which was not acknowledged.", who(c), o.number),
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,301 @@
+package conform
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bcdissect/bcdissect/decode/event"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// Limits of the messages about scores.
+const (
+	maxScored  = 1 << 14
+	maxUpdates = 16 // players in one
+	maxShares  = 256
+	maxWeapon  = 3 // damages that explosions tell
+	maxHits    = 8 // of one of them in one share
+)
+
+// A scored is a message of the host about scores, or after which they are not known.
+type scored struct {
+	to     *destination
+	key    uint64
+	number int64
+	frame  int
+	gains  []standing
+	whole  bool  // it tells what is, and not what has changed
+	clears int32 // the player whose scores are not known afterwards, 0 for all
+}
+
+// The numbers of a player.
+const (
+	kills = iota
+	deaths
+	points
+)
+
+var countNames = [...]string{"kills", "deaths", "score"}
+
+// A standing is what a player's numbers are, as far as they are told.
+type standing struct {
+	player int32
+	are    [len(countNames)]int32
+	told   [len(countNames)]bool
+	doubt  [len(countNames)]bool // the capture may lack a later one
+	kill   *scored               // which told the score of the player for a kill, nil if another did
+}
+
+// A shareKey is the share of a player in a kill of another: the scores before and after.
+type shareKey struct{ player, from, to int32 }
+
+// sums are the scores that the host tells, and the damages.
+type sums struct {
+	count   int                    // of messages about scores
+	shares  map[shareKey][]*scored // with the messages that told the score before, of a kill
+	weapons []float64              // tenths of the damages of explosions
+	teams   bool
+}
+
+// told takes a message of the host.
+func (s *sums) told(c *comparer, d *destination, e *got) {
+	if !e.standard() || e.Number < 0 || s.count >= maxScored {
+		return
+	}
+	o := scored{to: d, key: e.key, number: e.Number, frame: e.Frame}
+	switch e.Op {
+	case msg.OpScoreChange, msg.OpScore, msg.OpScoreInit, msg.OpTeamScore, msg.OpRestartGame, msg.OpPlayerAnnounce, msg.OpExplosion:
+	default:
+		return
+	}
+	switch m := c.t.bodies.game(e.Body).(type) {
+	case *msg.ScoreChange:
+		if m.Killer != 0 {
+			o.gains = append(o.gains, standing{m.Killer, [3]int32{kills: m.Kills, points: m.Score}, [3]bool{kills: true, points: true}, [3]bool{}, nil})
+		}
+		o.gains = append(o.gains, standing{m.Victim, [3]int32{deaths: m.Deaths}, [3]bool{deaths: true}, [3]bool{}, nil})
+		for _, u := range m.Updates[:min(len(m.Updates), maxUpdates)] {
+			o.gains = append(o.gains, standing{u.Player, [3]int32{points: u.Score}, [3]bool{points: true}, [3]bool{}, nil})
+		}
+	case *msg.Score:
+		o.whole, o.gains = true, []standing{{m.Player, [3]int32{m.Kills, m.Deaths, m.Score}, [3]bool{true, true, true}, [3]bool{}, nil}}
+	case *msg.ScoreInit, *msg.TeamScore:
+		s.teams = true // members of a team lose points, too
+		return
+	case *msg.Explosion:
+		s.weapon(float64(m.Damage.Float()) / 10)
+		return
+	case *msg.PlayerAnnounce:
+		if o.clears = int32(m.Player); m.Class != event.ClassPlayer {
+			o.clears = 0
+		}
+	}
+	d.scored = append(d.scored, o)
+	s.count++
+}
+
+// weapon notes a tenth of the damage of an explosion.
+func (s *sums) weapon(q float64) {
+	near := func(w float64) bool { return math.Abs(w-q) < 1 }
+	if q >= 1 && len(s.weapons) <= maxWeapon && !slices.ContainsFunc(s.weapons, near) {
+		s.weapons = append(s.weapons, q)
+	}
+}
+
+// judge judges the scores that the host told each client, in the order in which it
+// made the messages.
+func (s *sums) judge(c *comparer) {
+	s.shares = map[shareKey][]*scored{}
+	next := map[[2]uint64]int{} // clients with the two messages one after the other
+	for _, d := range c.order {
+		slices.SortStableFunc(d.scored, func(a, b scored) int { return int(a.number - b.number) })
+		for i := 1; i < len(d.scored); i++ {
+			next[[2]uint64{d.scored[i-1].key, d.scored[i].key}]++
+		}
+	}
+	for _, d := range c.order {
+		known, last, seen := map[int32]standing{}, scored{number: -1}, map[uint64]bool{}
+		for i := range d.scored {
+			o := &d.scored[i]
+			if d.cut || o.number > last.number && d.unseen(1, last.number, o.number, func(int64) bool { return true }) {
+				doubt(known, !d.cut && next[[2]uint64{last.key, o.key}] > 1)
+			}
+			if last = *o; o.gains == nil {
+				if delete(known, o.clears); o.clears == 0 {
+					clear(known)
+					clear(seen)
+				}
+			}
+			if seen[o.key] && !o.whole { // it was sent again, and was taken for another
+				continue
+			}
+			seen[o.key] = true
+			for k := range o.gains {
+				s.gain(c, o, known, &o.gains[k])
+			}
+		}
+	}
+	s.judgeKills(c)
+}
+
+// doubt forgets what is known, since the capture lacks messages. If other clients
+// got none in between either, it is still good for a number of cases, not for one.
+func doubt(known map[int32]standing, confirmed bool) {
+	if !confirmed {
+		clear(known)
+	}
+	for player, is := range known {
+		is.doubt = [len(countNames)]bool{true, true, true}
+		known[player] = is
+	}
+}
+
+// gain judges what a message tells of a player against what is known.
+func (s *sums) gain(c *comparer, o *scored, known map[int32]standing, g *standing) {
+	was := known[g.player]
+	is, step := was, int32(1)
+	if o.whole {
+		step = 0
+	}
+	for i, now := range g.are {
+		if !g.told[i] {
+			continue
+		}
+		before := was.are[i]
+		right := now == before+step
+		if i == points {
+			right = s.teams || now == before || now > before && !o.whole
+		}
+		if was.told[i] && !was.doubt[i] && !right {
+			s.differs(c, o, fmt.Sprintf("the %s of player %d: %d after %d", countNames[i], g.player, now, before))
+		}
+		is.are[i], is.told[i], is.doubt[i] = now, true, false
+	}
+	if g.told[points] {
+		is.kill = s.share(o, &was, g)
+	}
+	known[g.player] = is
+}
+
+// share notes the share of a player in a kill of another. It returns the message if
+// it tells of a kill of the player.
+func (s *sums) share(o *scored, was, g *standing) *scored {
+	if g.told[kills] && !o.whole {
+		return o
+	}
+	k := shareKey{g.player, was.are[points], g.are[points]}
+	if was.told[points] && k.from < k.to && len(s.shares) < maxShares {
+		s.shares[k] = append(s.shares[k], was.kill)
+	}
+	return nil
+}
+
+func (s *sums) differs(c *comparer, o *scored, detail string) {
+	op := msg.OpScoreChange
+	if o.whole {
+		op = msg.OpScore
+	}
+	row := c.rep.row(transport.Standard, op)
+	row.NotComparable--
+	c.rep.differ(Difference{Kind: "differs", Frame: o.frame, Opcode: op, typ: row.Type, To: o.to.client.Addr, Detail: detail, what: "wrong about scores"}, row)
+}
+
+// hits reports whether a share is that of whole hits of some weapons.
+func hits(share float64, weapons []float64, near float64) bool {
+	if math.Abs(share) <= near {
+		return true
+	}
+	for i, w := range weapons {
+		for n := 1; n <= maxHits && float64(n)*w <= share+near; n++ {
+			if hits(share-float64(n)*w, weapons[i+1:], near) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// whole reports whether a share can be that of whole hits.
+func (s *sums) whole(share int32) bool {
+	return share > 0 && (float64(share) > maxHits*slices.Max(s.weapons) || hits(float64(share), s.weapons, 1+float64(share)/1000))
+}
+
+// judgeKills judges the scores that kills gave. A share in somebody else's kill is a
+// number of whole hits, of which explosions tell the damage; that of the last hit is
+// not. If this holds for shares after other shares, and for none after a kill, but
+// would for all of them if each kill had given so many points less or more, then the
+// host told others than it counts.
+func (s *sums) judgeKills(c *comparer) {
+	if len(s.weapons) == 0 || len(s.weapons) > maxWeapon || s.teams {
+		return
+	}
+	var sound trials // shares after another share
+	var after []shareKey
+	for k, list := range s.shares {
+		fits := s.whole(k.to - k.from)
+		switch {
+		case list[0] == nil:
+			if sound.of++; !fits {
+				sound.failed++
+			}
+		case fits:
+			return
+		default:
+			after = append(after, k)
+		}
+	}
+	n := float64(len(after))
+	if n == 0 || math.Pow(float64(sound.failed+1)/float64(sound.of+2), n)*s.fit(n) > unlikely {
+		return
+	}
+	by := s.surplus(after)
+	for _, k := range after {
+		for _, o := range s.shares[k] {
+			if by != 0 {
+				s.differs(c, o, fmt.Sprintf("the killer's score is %+d points of what the host counts, by what it tells later", by))
+			}
+		}
+	}
+}
+
+// fit returns the chance that some number explains n shares at random.
+func (s *sums) fit(n float64) float64 {
+	span, dense := 2*slices.Max(s.weapons), 0.0
+	for share := 1.0; share <= span; share++ {
+		if s.whole(int32(share)) {
+			dense++
+		}
+	}
+	return min(1, span*math.Pow(dense/span, n))
+}
+
+// unlikely is a chance that is none.
+const unlikely = 1e-4
+
+// surplus returns how many points too many each kill gave, 0 if no number explains
+// the shares that came after them. Of several it is that with which most shares are
+// like others of their player.
+func (s *sums) surplus(after []shareKey) (best int32) {
+	alike, most := 0, int32(slices.Max(s.weapons))
+	for by := -most; by <= most; by++ {
+		n := 1
+		for _, k := range after {
+			share := k.to - k.from + by
+			if !s.whole(share) {
+				n = 0
+				break
+			}
+			for o, list := range s.shares {
+				if off := max(share-o.to+o.from, o.to-o.from-share); list[0] == nil && o.player == k.player && off <= 1 {
+					n += 2 - int(off)
+				}
+			}
+		}
+		if n > alike {
+			best, alike = by, n
+		}
+	}
+	return best
+}

@@ -1,0 +1,189 @@
+package conform
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+)
+
+// who names a client for people; the name is text from the network.
+func who(c *Client) string {
+	if c.Name != "" {
+		return c.Name.Raw()
+	}
+	return c.Addr.String()
+}
+
+// excuse counts a message that is not required.
+func (c *comparer) excuse(x *expect, why string) {
+	c.rep.row(x.typ, x.op).Excused++
+	c.rep.excuse(why, x.typ, x.op, x.src.frame)
+	c.rep.Invariants.excused(c, x)
+}
+
+// missing counts a message that the host should have sent.
+func (c *comparer) missing(x *expect) {
+	if c.reformed(x) {
+		return
+	}
+	c.rep.Invariants.missed(c, x, false)
+	text, what := fmt.Sprintf("expected after the message of %s in this frame", who(x.src.client)), "sent"
+	if x.copied() {
+		what = "passed on"
+		text = fmt.Sprintf("no copy of the message of %s in this frame", who(x.src.client))
+	}
+	c.differ(Difference{Kind: "missing", Frame: x.src.frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: text, what: what, byRate: !x.reliable}, x.body, nil)
+}
+
+// deviantMissing records a message that a host of the captured one's dialect
+// does not send.
+func (c *comparer) deviantMissing(x *expect) {
+	if x.alt != nil && x.alt.done {
+		return
+	}
+	c.rep.Invariants.missed(c, x, true)
+	c.rep.deviate(c.deviationOf(x, "missing"), x.typ, x.op, x.src.frame)
+}
+
+// incomparable counts a message of the host that cannot be compared.
+func (c *comparer) incomparable(g *got, why string) {
+	c.simulate(g)
+	c.rep.row(g.Type, g.Op).NotComparable++
+	c.rep.incomparable(why, g.Type, g.Op, g.Frame)
+}
+
+// extra counts a message that the host should not have sent.
+func (c *comparer) extra(to *Client, g *got) {
+	c.rep.Invariants.extra(c, g.Event)
+	d := Difference{
+		Kind: "extra", Frame: g.Frame, Opcode: g.Op, typ: g.Type, To: to.Addr, Detail: "no message of a client causes it",
+		what: "sent without a cause", byRate: g.Number < 0,
+	}
+	if own := c.own(g); own != nil && own.frame <= g.Frame {
+		_, _, before := own.spotAt(to.to, 1)
+		switch {
+		case own.client == to && !c.returns[g.Op]:
+			d.what, d.byRate = "sent back to their author", false
+		case before:
+			d.what = "sent twice"
+		}
+	}
+	c.differ(d, nil, g.Body)
+}
+
+// differ adds a difference, with the fields of both messages.
+func (c *comparer) differ(d Difference, want, have []byte) {
+	if len(c.rep.Differences) < MaxDifferences {
+		var left int
+		d.Fields, left = c.t.bodies.beside(d.typ, want, have)
+		c.t.reached[limitFields] += left
+	}
+	c.rep.differ(d, c.rep.row(d.typ, d.Opcode))
+}
+
+// differs counts a message that came in place of another.
+func (c *comparer) differs(x *expect, g *got) {
+	detail, what := "", "sent otherwise"
+	switch {
+	case x.reliable != g.Reliable:
+		what = "sent with another reliability"
+		detail = "it is not reliable, and the original is"
+		if g.Reliable {
+			detail = "it is reliable, and the original is not"
+		}
+	case x.priority != g.Priority:
+		what = "sent with another priority"
+		detail = "it lacks the priority of the original"
+		if g.Priority {
+			detail = "it has priority, and the original has not"
+		}
+	}
+	c.buf = c.normal(c.buf[:0], x.typ, x.body)
+	want := bytes.Clone(c.buf)
+	c.buf = c.normal(c.buf[:0], g.Type, g.Body)
+	if at, w, h, differs := firstDifference(want, c.buf); differs {
+		detail = fmt.Sprintf("byte %d is %s, not %s; it answers frame %d", at, h, w, x.src.frame)
+		what = fmt.Sprintf("changed, first in byte %d", at)
+	}
+	c.rep.Invariants.missed(c, x, false)
+	c.differ(Difference{Kind: "differs", Frame: g.Frame, Opcode: x.op, typ: x.typ, To: x.to.Addr, Detail: detail, what: what}, x.body, g.Body)
+}
+
+func firstDifference(want, have []byte) (at int, w, h string, differs bool) {
+	for at = range max(len(want), len(have)) {
+		w, h = byteAt(want, at), byteAt(have, at)
+		if w != h {
+			return at, w, h, true
+		}
+	}
+	return 0, "", "", false
+}
+
+func byteAt(b []byte, i int) string {
+	if i >= len(b) {
+		return "missing"
+	}
+	return fmt.Sprintf("%02X", b[i])
+}
+
+// subject returns a digest of the objects, players and kinds in a message, and
+// keeps it.
+func (c *comparer) subject(kept *uint64, body []byte) uint64 {
+	if *kept == 0 {
+		c.buf = c.t.bodies.subject(c.buf[:0], body)
+		*kept = maphash.Bytes(c.seed, c.buf) | 1
+	}
+	return *kept
+}
+
+// alike reports whether two bodies have most of their bytes in common.
+func alike(a, b []byte) bool {
+	return 3*common(a, b) >= 2*max(len(a), len(b))
+}
+
+// nearly reports whether two bodies differ in one byte.
+func nearly(a, b []byte) bool { return len(a) == len(b) && common(a, b) >= len(a)-1 }
+
+// common returns how many bytes two bodies have in common.
+func common(a, b []byte) (n int) {
+	for i := range min(len(a), len(b)) {
+		if a[i] == b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// sameLine reports whether two messages are chat with the same text.
+func (c *comparer) sameLine(a, b []byte) bool {
+	said, ok := chatIn(c.t.bodies.game(a))
+	heard, too := chatIn(c.t.bodies.game(b))
+	return ok && too && said.text == heard.text
+}
+
+// sameObject reports whether two creations are of the same object: owner, team,
+// class and id agree. The rest is up to the host.
+func (c *comparer) sameObject(a, b []byte) bool {
+	first, ok := createdBy(c.t.bodies.game(a))
+	second, too := createdBy(c.t.bodies.game(b))
+	return ok && too && first == second
+}
+
+// A chatLine is a line of chat, of either kind.
+type chatLine struct {
+	sender int32
+	text   string
+}
+
+func chatIn(m decode.Message) (l chatLine, ok bool) {
+	switch m := m.(type) {
+	case *msg.Chat:
+		return chatLine{m.Sender, string(m.Text)}, true
+	case *msg.TeamChat:
+		return chatLine{m.Sender, string(m.Text)}, true
+	}
+	return l, false
+}
