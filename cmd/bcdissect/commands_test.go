@@ -32,7 +32,7 @@ func BenchmarkCommands(b *testing.B) {
 	for _, command := range []string{
 		"stats", "stats -j 2", "read", "read -V", "read -T json", "read -T json --verify",
 		"read -T csv -e frame -e StateUpdate.speed", "read -Y player==1&&StateUpdate.speed>1",
-		"session -T json", "replay --against openbc",
+		"session -T json", "replay --only content",
 	} {
 		b.Run(strings.ReplaceAll(command, " ", "_"), func(b *testing.B) {
 			b.SetBytes(int64(len(capture)))
