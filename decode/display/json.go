@@ -103,9 +103,10 @@ func (p *Presenter) appendWhole(b []byte, f *decode.Field) []byte {
 	case decode.KindPower8:
 		return append(b, jsonPowers[index(f.Float*204/100)]...)
 	case decode.KindDir3:
-		return appendList(b, '[', ",", ']', f.Vec[:3], func(b []byte, x float32) []byte {
-			return append(b, jsonShares[uint8(index(float64(x)*127))]...)
-		})
+		for i, x := range f.Vec[:3] { // appendList would call a function for each
+			b = append(append(b, "[,,"[i]), jsonShares[uint8(index(float64(x)*127))]...)
+		}
+		return append(b, ']')
 	case decode.KindVec3, decode.KindVec4h, decode.KindVec4f, decode.KindPlace:
 		return p.json.vectors.Append(b, (*[3]float32)(f.Vec[:]), appendFloatsJSON)
 	case decode.KindQuat:
