@@ -147,11 +147,7 @@ func newTimeline(catalog *decode.Catalog, emit func(*Event)) *timeline {
 // record takes a record of the pipeline.
 func (t *timeline) record(r *dissect.Record) {
 	d := r.Datagram
-	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload {
-		return
-	}
-	if r.DoubleOf > 0 {
-		t.doubled(r)
+	if r.Dir == dissect.DirUnknown || r.Kind == dissect.KindGameSpy || r.Kind == dissect.KindEvicted || r.Kind == dissect.KindPayload || r.DoubleOf > 0 {
 		return
 	}
 	host, addr := d.Dst, d.Src
@@ -822,15 +818,6 @@ func (v *slotFinder) Begin(*decode.Group) {}
 
 // End implements [decode.Visitor].
 func (v *slotFinder) End(*decode.Group) {}
-
-// doubled takes a record of a doubled datagram: the host may have got it twice.
-func (t *timeline) doubled(r *dissect.Record) {
-	if c := t.clients[r.Datagram.Src]; r.Dir == dissect.ToHost && c != nil && r.Transport.HasSeq {
-		if got := c.receipts[class(&r.Transport)].find(r.Transport.Seq); got != nil {
-			got.twice = true
-		}
-	}
-}
 
 // near reports whether one of the times, which are in order, lies in a span.
 func near(times []time.Time, from time.Time, span time.Duration) bool {
