@@ -204,12 +204,12 @@ func TestJudge(t *testing.T) {
 	fixtures.System(t)
 	part := []trouble{{"unchanged", 0}, {"lost", 0.05}, {"doubled", 0.05}, {"mixed", 0.03}}
 	table, wrong := blame(t, slices.DeleteFunc(slices.Clone(sound), func(name string) bool { return name == "battle_mix.pcap.gz" }), part, 1)
-	if most := 10; wrong.is > most || wrong.of != (len(sound)-1)*len(part) {
+	if most := 0; wrong.is > most || wrong.of != (len(sound)-1)*len(part) {
 		t.Errorf("sound hosts are blamed in %v runs, at most %d were:\n%s", wrong, most, table)
 	}
 	table, sum, _ := blind(t, []string{"networked_battle.pcap", "reliability/st_mix_fix_drx.pcap.gz"}, []trouble{{"unchanged", 0}, {"lost", 0.02}}, 1)
 	for kind, least := range map[string]float64{
-		"missing": 0.95, "doubled": 0.9, "returned": 0.8, "misdirected": 0.95, "altered": 0.95, "disordered": 0.7, "never passed on": 1, "newcomer not told": 1,
+		"missing": 0.92, "doubled": 0.65, "returned": 0.95, "misdirected": 0.92, "altered": 0.85, "disordered": 0.9, "never passed on": 1, "newcomer not told": 1,
 	} {
 		if s := sum[kind]; s.of == 0 || float64(s.is) < least*float64(s.of) {
 			t.Errorf("%s: of the faults with all evidence %v are found:\n%s", kind, s, table)
