@@ -841,24 +841,14 @@ func (c *comparer) relieve() {
 
 // tidy drops what is done, and adds the rest to a load.
 func (d *destination) tidy(l *load) {
-	expects := d.expects[:0]
+	d.expects = slices.DeleteFunc(d.expects, func(x *expect) bool { return x.done })
 	for _, x := range d.expects {
-		if !x.done {
-			expects = append(expects, x)
-			l.add(len(x.body))
-		}
+		l.add(len(x.body))
 	}
-	clear(d.expects[len(expects):])
-	d.expects = expects
-	gots := d.gots[:0]
+	d.gots = slices.DeleteFunc(d.gots, func(g *got) bool { return g.done })
 	for _, g := range d.gots {
-		if !g.done {
-			gots = append(gots, g)
-			l.add(len(g.Body))
-		}
+		l.add(len(g.Body))
 	}
-	clear(d.gots[len(gots):])
-	d.gots = gots
 }
 
 // load counts the messages that wait for their counterpart.
