@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -18,6 +19,9 @@ import (
 // forwarding are the flags of a proxy.
 type forwarding struct {
 	running
+	impair []string
+	truth  string // of --impair-log
+	tap    cli.Choice
 
 	target *proxy.Target
 	listen string
@@ -35,18 +39,27 @@ game, and proxy forwards every datagram to HOST and back, unchanged. It shows
 the messages and records them with -w. It needs neither Npcap nor
 administrator rights. The port is 22101 unless another is given.
 
+To try your server on a bad line, add --impair loss=5%,delay=40ms: proxy then
+loses and delays datagrams on purpose. Other properties are jitter, burst,
+reorder, duplicate, rate, queue and seed. Put to-server: or to-client: in front
+to impair one direction; repeat the flag for the other.
+
 Only programs on this computer can connect, unless -l names another address.
 Ctrl-C ends the connection to the host and completes the file of -w; a second
 Ctrl-C aborts. See docs/proxy.md.`,
 		Example: `  bcdissect proxy game.example.org
   bcdissect proxy game.example.org -w evening.pcapng -T none
   bcdissect proxy 192.0.2.7:22102 --dashboard
-  bcdissect proxy 192.0.2.7 -Y 'Chat or TeamChat' --session evening.html`,
+  bcdissect proxy 192.0.2.7 -Y 'Chat or TeamChat' --session evening.html
+  bcdissect proxy localhost:22102 --impair loss=5%,delay=40ms,jitter=10ms`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if p.target, err = proxy.ParseTarget(args[0]); err != nil {
 				return err
+			}
+			if len(p.impair) == 0 && (p.truth != "" || cmd.Flags().Changed("impair-tap")) {
+				return errors.New("--impair-log and --impair-tap need an impaired line: add --impair loss=5%")
 			}
 			return p.show(cmd, &w, &f, s, p.target.String(), p.run)
 		},
@@ -57,6 +70,11 @@ Ctrl-C aborts. See docs/proxy.md.`,
 	fl.StringVar(&p.page, "session", "", "also keep a page of the matches in this HTML `FILE`, written every minute")
 	p.recording.Define(cmd, "record the datagrams in this `FILE`, as pcapng; %Y%m%d-%H%M%S is the time")
 	fl.BoolVar(&w.On, "dashboard", false, "show players, rates and events live; see docs/dashboard.md")
+	p.tap = cli.NewChoice(string(proxy.AtHost), string(proxy.AtHost), string(proxy.AtRouter), string(proxy.AtClient))
+	fl.StringArrayVar(&p.impair, "impair", nil, "make the line bad: `PROPERTIES` such as loss=5%,delay=40ms,seed=7; repeatable")
+	fl.StringVar(&p.truth, "impair-log", "", "log what --impair did to each datagram in this `FILE`, as JSON lines")
+	fl.Var(&p.tap, "impair-tap", "with --impair: where on the line to record and report")
+	p.tap.Complete(cmd, "impair-tap")
 	f.DefineReport(cmd, "table", "none", "table", "json", "histogram", "csv", "fields")
 	p.messages.Define(&f, cmd)
 	cli.Hide(cmd, "clear", "from", "to", "frames") // for captures
@@ -82,6 +100,19 @@ func (p *forwarding) open() (*proxy.Proxy, error) {
 	return proxy.New(conn, p.target, hosts[0]), nil
 }
 
+// impairment returns what the flags say about the line, nil if nothing.
+func (p *forwarding) impairment(output string) (*proxy.Impairment, error) {
+	if len(p.impair) == 0 {
+		return nil, nil
+	}
+	for _, other := range [][2]string{{"--output", output}, {"--write", p.recording.Name}, {"--session", p.page}} {
+		if err := cli.CheckDistinct("--impair-log", p.truth, other[0], other[1]); err != nil {
+			return nil, err
+		}
+	}
+	return proxy.NewImpairment(p.impair, proxy.Tap(p.tap.Value))
+}
+
 // run forwards until something ends it.
 func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMaker) (err error) {
 	cfg, err := f.Config()
@@ -91,6 +122,10 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	if err := p.check(f); err != nil {
 		return err
 	}
+	bad, err := p.impairment(f.Output)
+	if err != nil {
+		return err
+	}
 	srv, err := p.open()
 	if err != nil {
 		return err
@@ -98,8 +133,14 @@ func (p *forwarding) run(f *cli.Common, s cli.Streams, makeSink reading.SinkMake
 	defer srv.Close()
 	p.begin(&s, wantsStatus(f, s), false)
 	defer p.end(&err)
+	srv.Impair = bad
 	if err := p.record(f, &srv.Recorder, "proxy", "traffic between clients and host"); err != nil {
 		return err
+	}
+	if p.truth != "" {
+		if bad.Log, err = cli.OpenOutput(p.truth, s); err != nil {
+			return err
+		}
 	}
 	srv.Greet()
 	makeSink = p.withPage(makeSink)

@@ -1,5 +1,6 @@
 // Package proxy forwards the datagrams of clients to a host and its answers
-// back, unchanged, and records and reports them on the way.
+// back, unchanged, and records and reports them on the way. It can make the
+// lines to the clients bad.
 package proxy
 
 import (
@@ -20,6 +21,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/plural"
 	"github.com/bcdissect/bcdissect/dissect/capture"
 	"github.com/bcdissect/bcdissect/dissect/capture/device"
+	"github.com/bcdissect/bcdissect/dissect/impair"
 )
 
 // Bounds of a proxy.
@@ -56,6 +58,8 @@ type client struct {
 	answered moment // of the host's last datagram, or when the wait for one began
 	failing  moment // since when sending to the host fails; 0 if it does not
 
+	lines []*line // by direction; none without impairment
+
 	// The proxy's lock guards these.
 	up    *net.UDPConn // to the host
 	plays bool         // sent more than queries of server browsers
@@ -73,6 +77,7 @@ func (m *moment) since(now time.Duration) (ago time.Duration) { return now - tim
 // and reports; none of the former waits for the last.
 type Proxy struct {
 	server.Recorder
+	Impair *Impairment // of the clients' lines; nil for none
 
 	front  *net.UDPConn
 	target *Target
@@ -146,6 +151,9 @@ func (p *Proxy) Greet() {
 	} else {
 		p.Log.Say("join %s in the game", netip.AddrPortFrom(join, at.Port()))
 	}
+	if p.Impair != nil {
+		p.Impair.greet(p.Log)
+	}
 	if !at.Addr().IsLoopback() {
 		p.Log.Say("other computers can reach %s through this one, too", p.target)
 	}
@@ -165,14 +173,17 @@ func (p *Proxy) Serve(stop <-chan struct{}) error {
 		p.fromClients()
 	})
 	err := p.loop(stop)
+	p.mu.Lock()
+	p.ended = true // no more clients
+	p.mu.Unlock()
+	for _, c := range p.clients {
+		c.endLines()
+	}
 	_ = p.front.Close() // so that the readers end
 	forwarding.Wait()   // a datagram that is recorded is forwarded, too
-	p.mu.Lock()
-	p.ended = true
 	for _, c := range p.clients {
 		_ = c.up.Close()
 	}
-	p.mu.Unlock()
 	p.readers.Wait()
 	p.notes.End()
 	<-written
@@ -181,6 +192,11 @@ func (p *Proxy) Serve(stop <-chan struct{}) error {
 		err = e
 	}
 	p.summary()
+	if p.Impair != nil {
+		if e := p.Impair.end(p.Log); err == nil {
+			err = e
+		}
+	}
 	return cli.Failed(err)
 }
 
@@ -249,7 +265,17 @@ func (p *Proxy) forward(now time.Duration, from netip.AddrPort, payload []byte) 
 	c.heard.set(now)
 	p.stats.fromClients.Add(1)
 	p.stats.bytesIn.Add(int64(len(payload)))
+	if c.lines != nil {
+		c.lines[impair.ToServer].put(payload)
+		return
+	}
 	p.note(from, host, payload) // before it can be answered
+	p.toHost(now, c, up, payload)
+}
+
+// toHost sends a client's datagram to the host, and reports whether it could be
+// sent.
+func (p *Proxy) toHost(now time.Duration, c *client, up *net.UDPConn, payload []byte) bool {
 	_, err := up.Write(payload)
 	if server.Gone(err) { // about an earlier datagram; this one was not sent
 		p.stats.refusals.Add(1)
@@ -257,10 +283,21 @@ func (p *Proxy) forward(now time.Duration, from netip.AddrPort, payload []byte) 
 	}
 	if err == nil || server.Gone(err) {
 		c.failing.Store(0)
-		return
+		return true
 	}
 	p.unsent(err)
 	c.failing.CompareAndSwap(0, int64(now))
+	return false
+}
+
+// toClient sends a datagram of the host to a client, and reports whether it
+// could be sent.
+func (p *Proxy) toClient(c *client, payload []byte) bool {
+	_, err := p.front.WriteToUDPAddrPort(payload, c.addr)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		p.unsent(err)
+	}
+	return err == nil
 }
 
 // clientAt returns the client at an address, which may be new, with its socket
@@ -303,7 +340,7 @@ func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 		p.stats.refused.Add(1)
 		return nil
 	}
-	up, err := dial(p.host)
+	up, err := dial(p.host, from.Addr())
 	if err != nil {
 		p.unsent(err)
 		return nil
@@ -312,7 +349,7 @@ func (p *Proxy) admit(now time.Duration, from netip.AddrPort) *client {
 	c.heard.set(now)
 	c.answered.set(now)
 	p.clients[from] = c
-	p.stats.clients.Add(1)
+	c.lines = p.lines(c, int(p.stats.clients.Add(1)))
 	p.listen(c, up, p.host)
 	return c
 }
@@ -336,6 +373,12 @@ func (p *Proxy) makeRoom(now time.Duration) bool {
 func (p *Proxy) forget(c *client, now time.Duration) {
 	delete(p.clients, c.addr)
 	_ = c.up.Close() // nothing is kept in it
+	if c.lines != nil {
+		p.readers.Go(func() { // a line may wait for the lock
+			defer cli.Guard()
+			c.endLines()
+		})
+	}
 	if c.plays {
 		p.Log.Say("%s forgotten: silent for %s", c.addr, c.heard.since(now).Round(time.Second))
 	}
@@ -349,8 +392,17 @@ func (c *client) limit(player, browser time.Duration) time.Duration {
 	return browser
 }
 
-func dial(host netip.AddrPort) (*net.UDPConn, error) {
-	up, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(host))
+// dial opens a socket to the host for a client. On loopback the host sees the
+// client's own address: some hosts make an address wait before it connects again.
+func dial(host netip.AddrPort, client netip.Addr) (*net.UDPConn, error) {
+	to := net.UDPAddrFromAddrPort(host)
+	up, err := (*net.UDPConn)(nil), net.ErrClosed
+	if host.Addr().IsLoopback() && client.IsLoopback() {
+		up, err = net.DialUDP("udp4", &net.UDPAddr{IP: client.AsSlice()}, to)
+	}
+	if err != nil {
+		up, err = net.DialUDP("udp4", nil, to)
+	}
 	if err == nil {
 		_ = up.SetReadBuffer(socketBuffer) // the system may have its own opinion
 	}
@@ -380,10 +432,12 @@ func (p *Proxy) listen(c *client, up *net.UDPConn, host netip.AddrPort) {
 			c.answered.set(p.now())
 			p.stats.fromHost.Add(1)
 			p.stats.bytesOut.Add(int64(n))
-			p.note(host, c.addr, b[:n])
-			if _, err := p.front.WriteToUDPAddrPort(b[:n], c.addr); err != nil && !errors.Is(err, net.ErrClosed) {
-				p.unsent(err)
+			if c.lines != nil {
+				c.lines[impair.ToClient].put(b[:n])
+				continue
 			}
+			p.note(host, c.addr, b[:n])
+			p.toClient(c, b[:n])
 		}
 	})
 }
@@ -454,7 +508,7 @@ func (p *Proxy) tidy(now time.Duration) {
 
 // redial gives a client another socket to the host. The lock is held.
 func (p *Proxy) redial(c *client) {
-	up, err := dial(p.host)
+	up, err := dial(p.host, c.addr.Addr())
 	if err != nil {
 		p.unsent(err)
 		return // until the next second

@@ -320,6 +320,29 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// A host on loopback sees clients at their own loopback addresses.
+func TestLoopbackAddresses(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 7)})
+	if err != nil {
+		t.Skip("this system has one loopback address only")
+	}
+	defer conn.Close()
+	host := listenAt(t, "127.0.0.1:0")
+	p := newTestProxy(t, io.Discard, host.at.String())
+	at, end := serve(t, p)
+	c := endpoint{conn, unmapped(conn.LocalAddr().(*net.UDPAddr))}
+	c.send(t, at, "one")
+	from := host.expect(t, "one")
+	if from.Addr() != c.at.Addr() || from.Port() == c.at.Port() {
+		t.Errorf("the host sees %s of %s", from, c.at)
+	}
+	host.send(t, from, "answer")
+	c.expect(t, "answer")
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One client may send so much in a second; that does not count for another.
 func TestLimit(t *testing.T) {
 	host := listenAt(t, "127.0.0.1:0")
