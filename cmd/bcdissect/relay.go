@@ -61,7 +61,7 @@ program; a second Ctrl-C aborts. See docs/relay.md.`,
   bcdissect relay -w evening.pcapng -T table -Y Chat`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.Format.Value == cli.FormNone && cli.WantsReport(cmd) {
+			if f.Format.Value == cli.FormNone && !cmd.Flags().Changed("format") && cli.WantsReport(cmd) {
 				f.Format.Value = "table"
 			}
 			if err := h.messages.Check(&f, cmd); err != nil {
