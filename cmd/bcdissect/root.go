@@ -145,7 +145,7 @@ histogram.`,
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.Err)
 	cmd.AddCommand(newRead(s), newBrowse(s), newLive(s), newProxy(s), newInterfaces(s), newStats(s), newSession(s), newReplay(s), newDiff(s), newMeasure(s), newAnonymize(s), newTables(s), newWeb(s),
-		newWireshark(s), newRelay(s), newQuery(s), newConform(s), newDecode(s), newEncode(s), newOpcodes(s), newSchema(s), newConfig(s), newVersion(s))
+		newWireshark(s), newRelay(s), newQuery(s), newConform(s), newBots(s), newDecode(s), newEncode(s), newOpcodes(s), newSchema(s), newConfig(s), newVersion(s))
 	cli.Arrange(cmd)
 	return cmd
 }

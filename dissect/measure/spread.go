@@ -77,6 +77,15 @@ func (s *spread) result() RTT {
 	return RTT{N: s.n, Min: time.Duration(s.min), Median: s.quantile(0.5), P95: s.quantile(0.95), Max: time.Duration(s.max)}
 }
 
+// Times are a distribution of times.
+type Times struct{ spread }
+
+// Add adds a time.
+func (t *Times) Add(d time.Duration) { t.add(int64(d)) }
+
+// Result returns number, median and the like, as exact as those of round trips.
+func (t *Times) Result() RTT { return t.result() }
+
 // rates holds the recent traffic, in steps of a quarter of a second.
 type rates [window / step]bucket
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/dissect/bots"
 	"github.com/bcdissect/bcdissect/report/ndjson"
 	"github.com/bcdissect/bcdissect/report/reference"
 	"github.com/bcdissect/bcdissect/report/verdicts"
@@ -59,6 +60,7 @@ var commands = []struct {
 	{reflect.TypeFor[reference.Entry](), "opcodes", "One line for each message."},
 	{reflect.TypeFor[verdicts.Report](), "conform", "One object. docs/conform.md explains the members."},
 	{reflect.TypeFor[verdicts.Case](), "conform --list", "One line for each case."},
+	{reflect.TypeFor[bots.Report](), "bots", "One object. docs/bots.md explains the members."},
 	{ndjson.DiffType, "diff", "One object. docs/diff.md explains the members."},
 	{ndjson.MeasureType, "measure", "One object. docs/measure.md explains the members."},
 	{ndjson.StatsType, "stats", "One object."},

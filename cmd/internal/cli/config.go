@@ -45,7 +45,7 @@ func LoadConfig() (*Config, error) {
 	default:
 		c.File, c.Chosen = name, true
 	}
-	b, err := readDefinitions(c.File)
+	b, err := ReadDefinitions(c.File)
 	switch {
 	case !c.Chosen && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // services have homes such as /dev/null
 		return c, nil

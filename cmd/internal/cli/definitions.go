@@ -52,7 +52,7 @@ func (d *Definitions) Catalog() (*decode.Catalog, error) {
 	}
 	files := make([]modfile.File, 0, len(d.Defined))
 	for _, name := range d.Defined {
-		b, err := readDefinitions(name)
+		b, err := ReadDefinitions(name)
 		if err != nil {
 			return nil, Failed(PlainPath(name, err))
 		}
@@ -62,8 +62,8 @@ func (d *Definitions) Catalog() (*decode.Catalog, error) {
 	return c, Failed(err)
 }
 
-// readDefinitions reads a file up to one byte beyond the size limit.
-func readDefinitions(name string) ([]byte, error) {
+// ReadDefinitions reads a file up to one byte beyond the size limit.
+func ReadDefinitions(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

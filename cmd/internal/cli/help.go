@@ -76,9 +76,9 @@ func grouped(cmd *cobra.Command) (titles []string, flags map[string][]*pflag.Fla
 }
 
 // hasOwn reports whether a command gives the name of a common flag another
-// meaning: replay plays --to a host, at a --speed.
+// meaning: replay plays --to a host, at a --speed, and bots write a --dialect.
 func hasOwn(cmd *cobra.Command, name string) bool {
-	other := map[string]string{"to": "from", "speed": "dashboard"}[name]
+	other := map[string]string{"to": "from", "speed": "dashboard", "dialect": "clear"}[name]
 	return other != "" && cmd.Flags().Lookup(other) == nil
 }
 

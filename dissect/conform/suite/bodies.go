@@ -78,5 +78,9 @@ func answer(round uint8) *msg.ChecksumResponse {
 	return m
 }
 
+// StockAnswer returns the hashes of a stock installation, as the suite's clients
+// send them. The suite may not know those of round 2.
+func StockAnswer(round uint8) *msg.ChecksumResponse { return answer(round) }
+
 // answerBody returns the answer of a round as it is sent.
 func (t *T) answerBody(round uint8) []byte { return encode(msg.OpChecksumResponse, t.answer(round)) }

@@ -1,0 +1,281 @@
+package bots
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/internal/chance"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// The times of a bot.
+const (
+	betweenSteps = 50 * time.Millisecond   // at least
+	betweenBots  = 250 * time.Millisecond  // so that they join in their order
+	joinsWithin  = 30 * time.Second        // then the bot gives up
+	tryAgain     = 5 * time.Second         // OpenBC refuses who comes back sooner
+	leavesWithin = 1500 * time.Millisecond // after which a goodbye isn't repeated any more
+	goodbyeAgain = 400 * time.Millisecond  // between the goodbyes of OpenBC's clients, which hosts don't acknowledge
+	lostAfter    = 45 * time.Second        // of silence: the time after which hosts drop players, too
+)
+
+// perSecond is how many datagrams a bot sends in a second at most. Clients of OpenBC acknowledge each
+// message in a datagram of its own.
+const perSecond = 200
+
+// mostShips is how many ships of others a bot watches at once.
+const mostShips = 64
+
+// A state is where a bot is.
+type state uint8
+
+const (
+	offline state = iota
+	joining
+	playing
+	leaving
+)
+
+// A bot is one player.
+type bot struct {
+	run    *run
+	index  int // from 1
+	name   string
+	openBC bool // from the next session on
+	steps  func() (Step, bool)
+
+	state  state
+	since  time.Time // when the state began
+	until  time.Time // when the next step may begin
+	again  time.Time // offline: when it joins again after it was put out, zero for never; leaving: when it says goodbye again
+	done   bool      // has no more steps
+	client *relay.Client
+	local  netip.AddrPort
+	heard  time.Time // of the host's last datagram
+
+	craft   *craft
+	flown   int                       // ships in this session
+	ceases  time.Time                 // when it ceases to fire its phasers; zero if it fires none
+	targets [wire.Slots]wire.ObjectID // the latest ship of each other player
+	streams map[wire.ObjectID]*stream
+
+	second time.Time // of the limit
+	sent   int       // datagrams in it
+
+	counts Player
+	felt   felt
+}
+
+// connects has the bot ask to be let in, from a new socket.
+func (b *bot) connects(now time.Time) error {
+	local, err := b.run.d.Open()
+	if err != nil {
+		return err
+	}
+	serial := b.run.serial
+	b.run.serial++
+	o := &b.run.o
+	b.local, b.run.byLocal[local], b.again = local, b, time.Time{}
+	b.client = relay.NewClient(relay.ClientConfig{
+		// The stock host tells clients that join apart by the address that they claim.
+		Name: b.name, Password: o.Password, Claimed: [4]byte{10, 2, byte(serial >> 8), byte(serial)},
+		Nonce:  uint32(chance.Bits(o.Seed, uint64(b.index), 'n', uint64(serial)))>>1 + 1,
+		OpenBC: b.openBC, Answer: o.answer, Enter: true, Ask: true, Deliver: b.deliver,
+	})
+	b.streams, b.targets, b.flown, b.heard = map[wire.ObjectID]*stream{}, [wire.Slots]wire.ObjectID{}, 0, now
+	b.client.Connect(now, nil)
+	b.enter(joining, now)
+	return nil
+}
+
+func (b *bot) enter(s state, now time.Time) { b.state, b.since = s, now }
+
+// parts ends the session.
+func (b *bot) parts(now time.Time) {
+	for id := range b.streams {
+		b.sum(now, id)
+	}
+	stats := b.client.Link()
+	b.counts.Messages += stats.Sent
+	b.counts.Resent += stats.Retransmitted
+	b.run.d.Close(b.local)
+	delete(b.run.byLocal, b.local)
+	b.loses()
+	b.enter(offline, now)
+	b.again = time.Time{}
+}
+
+// acts does what is due.
+func (b *bot) acts(now time.Time) error {
+	if b.state != offline {
+		b.watches(now)
+	} else if !b.again.IsZero() && !b.again.After(now) && !b.run.ending {
+		if err := b.connects(now); err != nil {
+			return err
+		}
+	}
+	// It takes its next step unless it's on its way into the game or out of it.
+	for !b.until.After(now) && !b.done && !b.run.ending && (b.state == playing || b.state == offline && b.again.IsZero()) {
+		step, ok := b.steps()
+		if b.done = !ok; ok {
+			if err := b.does(now, step); err != nil {
+				return err
+			}
+		}
+	}
+	if b.craft == nil {
+		return nil
+	}
+	if !b.craft.next.After(now) {
+		b.flies(now)
+		if b.craft.next = b.craft.next.Add(updateEvery); b.craft.next.Before(now) { // the program was held up
+			b.craft.next = now.Add(updateEvery)
+		}
+	}
+	if !b.ceases.IsZero() && !b.ceases.After(now) {
+		b.stops(now)
+	}
+	return nil
+}
+
+// watches sees whether the bot has come in, or must go.
+func (b *bot) watches(now time.Time) {
+	gone := b.client.Phase == relay.ClientGone || b.client.Err != nil
+	switch {
+	case b.state == joining && b.client.Phase == relay.ClientPlaying:
+		b.counts.Joins++
+		b.feels(joinTime, now.Sub(b.since))
+		b.enter(playing, now)
+	case b.state == joining && (gone || now.Sub(b.since) > joinsWithin):
+		b.counts.JoinsFailed++
+		b.puts(now, gone)
+	case b.state == playing && (gone || now.Sub(b.heard) > lostAfter):
+		b.counts.PutOut++
+		b.puts(now, gone)
+	case b.state == leaving && (b.client.Idle() && !b.client.OpenBC || now.Sub(b.since) > leavesWithin):
+		b.parts(now)
+	case b.state == leaving && b.client.OpenBC && !b.again.After(now):
+		b.client.Leave(now)
+		b.again = now.Add(goodbyeAgain)
+	}
+}
+
+// puts has a bot that was put out come again.
+func (b *bot) puts(now time.Time, gone bool) {
+	switch {
+	case !gone:
+		b.counts.Reason = "no answer"
+	case b.client.Err != nil: // such as too many messages that are not acknowledged
+		b.counts.Reason = b.client.Err.Error()
+	case b.client.Reason >= 0:
+		b.counts.Reason = names.Boot(uint8(b.client.Reason))
+	default:
+		b.counts.Reason = "the host has left"
+	}
+	b.parts(now)
+	b.again = now.Add(tryAgain)
+}
+
+// does a step.
+func (b *bot) does(now time.Time, s Step) error {
+	b.until = now.Add(max(s.For, betweenSteps))
+	in := b.state == playing
+	if in && b.craft == nil && (s.Verb == Fly || s.Verb == Fire || s.Verb == Hit || s.Verb == Die) {
+		b.creates(now)
+	}
+	switch s.Verb {
+	case Dialect:
+		b.openBC = s.Text == "openbc"
+	case Join:
+		if !in {
+			return b.connects(now)
+		}
+	case Fire:
+		b.fires(now, b.target())
+	case Hit:
+		b.hits(now, b.target())
+	case Chat:
+		b.counts.Lines++
+		b.run.says(now, s.Text)
+		b.client.Say(now, msg.OpChat, &msg.Chat{Sender: int32(b.client.ID), Text: wire.Chars(s.Text)})
+	case Die:
+		b.dies(now)
+	case Leave:
+		b.leaves(now)
+	case Fly, Wait, Repeat:
+	}
+	return nil
+}
+
+// leaves has the bot say goodbye.
+func (b *bot) leaves(now time.Time) {
+	if b.state == playing {
+		b.counts.Leaves++
+	}
+	b.loses()
+	b.client.Leave(now)
+	b.enter(leaving, now)
+	b.again = now.Add(goodbyeAgain)
+}
+
+// target returns a ship of another player, 0 if the bot knows none.
+func (b *bot) target() wire.ObjectID {
+	known := slices.DeleteFunc(slices.Clone(b.targets[:]), func(id wire.ObjectID) bool { return id == 0 })
+	if len(known) == 0 {
+		return 0
+	}
+	return known[chance.Below(len(known), b.run.o.Seed, uint64(b.index), 't', uint64(b.counts.Shots))]
+}
+
+// sends sends the datagrams that are due.
+func (b *bot) sends(now time.Time) {
+	if now.Sub(b.second) >= time.Second {
+		b.second, b.sent = now, 0
+	}
+	for ; b.state != offline && b.sent < perSecond; b.sent++ {
+		d, ok := b.client.Datagram(now)
+		if !ok {
+			break
+		}
+		_ = b.run.d.Send(b.local, d) // Refused tells; lost messages are sent again
+	}
+}
+
+// deliver takes a message of the host.
+func (b *bot) deliver(now time.Time, m *relay.Message) {
+	if m.Type != transport.Standard || len(m.Body) == 0 {
+		return
+	}
+	switch op := decode.Opcode(m.Body[0]); op {
+	case msg.OpStateUpdate:
+		if id, _, ok := msg.UpdateHead(m.Body); ok {
+			b.sees(now, id, m.Body)
+		}
+	case msg.OpChat, msg.OpObjectCreateTeam, msg.OpDestroyObject:
+		switch t := b.run.decoder.Read(msg.Catalog().Lookup(op), m.Body, decode.Undecided, nil).Message.(type) {
+		case *msg.Chat:
+			b.run.hears(now, b, string(t.Text))
+		case *msg.ObjectCreateTeam:
+			b.meets(t.ID)
+		case *msg.ObjectCreateOpenBC:
+			b.meets(t.ID)
+		case *msg.DestroyObject:
+			if slot, ok := t.Object.Slot(); ok && b.targets[slot] == t.Object {
+				b.targets[slot] = 0
+			}
+		}
+	}
+}
+
+// meets notes a ship of another player.
+func (b *bot) meets(id wire.ObjectID) {
+	if slot, ok := id.Slot(); ok && slot != b.client.Slot {
+		b.targets[slot] = id
+	}
+}

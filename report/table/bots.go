@@ -1,0 +1,69 @@
+package table
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/bcdissect/bcdissect/decode/plural"
+	"github.com/bcdissect/bcdissect/dissect/bots"
+	"github.com/bcdissect/bcdissect/report"
+)
+
+// Bots writes how the game felt for bots: a table about joins, one about chat
+// and one about ship updates, with a row for each bot and one for all.
+func Bots(w io.Writer, r *bots.Report, o Options) error {
+	p := newPage(o)
+	players := append(append([]bots.Player{}, r.Players...), r.All)
+	p.printf("%s played on %s for %.1f s, seed %d\n", plural.Count(len(r.Players), "bot"), r.Host, r.Seconds, r.Seed)
+	bad := func(n int) string {
+		if n == 0 {
+			return "0"
+		}
+		return p.paint(strconv.Itoa(n), red)
+	}
+	for _, t := range []struct {
+		head  []string
+		cells func(b *bots.Player) []string
+	}{
+		{[]string{"joins", "dialect", "joined", "failed", "left", "put out", "median ms", "95% ms", "longest ms", "why not"}, func(b *bots.Player) []string {
+			return append([]string{b.Dialect, strconv.Itoa(b.Joins), bad(b.JoinsFailed), strconv.Itoa(b.Leaves), bad(b.PutOut)}, append(millis(&b.JoinTime), report.Escape(b.Reason))...)
+		}},
+		{[]string{"chat", "sent", "seen", "missing", "median ms", "95% ms", "longest ms"}, func(b *bots.Player) []string {
+			return append([]string{strconv.Itoa(b.Lines), strconv.Itoa(b.LinesSeen), bad(b.LinesMissing)}, millis(&b.ChatTime)...)
+		}},
+		{[]string{"ship updates", "sent", "seen", "missing", "share", "host's own", "gap median ms", "95% ms", "longest ms", "resent"}, func(b *bots.Player) []string {
+			share := "-"
+			if v, ok := b.Share(); ok {
+				share = percent(v)
+			}
+			return append(append([]string{strconv.Itoa(b.Updates), strconv.Itoa(b.UpdatesSeen), bad(b.UpdatesMissing), share, strconv.Itoa(b.HostUpdates)}, millis(&b.Gap)...), strconv.Itoa(b.Resent))
+		}},
+	} {
+		all := columnsOf(t.head, nil, 1)
+		for i, head := range t.head {
+			all[i].text, all[i].drop = i == 0 || head == "dialect" || head == "why not", botsDrop[head]
+		}
+		for i := range players {
+			addRow(all, append([]string{report.Escape(players[i].Name)}, t.cells(&players[i])...)...)
+		}
+		p.printf("\n")
+		p.table(all)
+	}
+	if r.Stopped {
+		p.printf("\ninterrupted: the bots left early\n")
+	}
+	return p.flush(w)
+}
+
+// botsDrop are the columns that narrow terminals do without, the first to go
+// first.
+var botsDrop = map[string]int{"why not": 1, "resent": 2, "host's own": 3, "dialect": 4, "sent": 5, "left": 6}
+
+// millis returns median, 95th percentile and maximum.
+func millis(t *bots.Times) []string {
+	if t.N == 0 {
+		return []string{"-", "-", "-"}
+	}
+	ms := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+	return []string{ms(t.Median), ms(t.P95), ms(t.Max)}
+}
