@@ -57,7 +57,11 @@ const (
 )
 
 // needs is where a bot must be for a step.
-var needs = map[Verb]int{Fly: inGame, Chat: inGame, Leave: inGame, Fire: inShip, Hit: inShip, Die: inShip}
+var needs = map[Verb]int{
+	Dialect: outside, Join: outside, Wait: outside, Repeat: outside,
+	Fly: inGame, Chat: inGame, Leave: inGame,
+	Fire: inShip, Hit: inShip, Die: inShip,
+}
 
 // ReadScripts reads a file of scripts: the table bots, with the steps of each
 // player as a list of texts. The error is a [*modfile.Error].
