@@ -127,7 +127,7 @@ func (b *botting) run(s cli.Streams, host string, given bool) error {
 	if err != nil {
 		return err
 	}
-	interrupts := cli.NewInterrupts(s, 0, false)
+	interrupts := cli.NewInterrupts(s, 0, false).Lenient()
 	defer interrupts.Close()
 	s.Graceful = true
 	out, err := cli.OpenOutput(b.output, s)

@@ -253,7 +253,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 	if err != nil {
 		return err
 	}
-	interrupts := cli.NewInterrupts(s, 0, false)
+	interrupts := cli.NewInterrupts(s, 0, false).Lenient()
 	defer interrupts.Close()
 	ctx := interrupts.Context()
 	s.Graceful = true

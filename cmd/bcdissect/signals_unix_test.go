@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"io"
 	"net"
 	"net/netip"
@@ -88,6 +89,36 @@ func TestRelayBlockedStandardError(t *testing.T) {
 	}
 	if n := counted(t, file).Datagrams.Game; n == 0 {
 		t.Error("nothing was recorded")
+	}
+}
+
+// After a second signal the reports are written all the same: timeout sends SIGTERM
+// twice.
+func TestTerminatedTwice(t *testing.T) {
+	t.Parallel()
+	at := freePort(t)
+	host := exec.Command("bcdissect", "relay", "--listen", at.String(), "-T", "none")
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = host.Process.Kill() }()
+	if !answers(t, at) {
+		t.Fatal("the host does not answer")
+	}
+	for _, command := range []string{"bots", "conform"} {
+		var out bytes.Buffer
+		cmd := exec.Command("bcdissect", command, at.String(), "-T", "json")
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // it plays
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Process.Signal(os.Interrupt) // the system joins equal signals
+		status := ends(t, cmd)
+		if status == cli.ExitAborted || !json.Valid(out.Bytes()) || !strings.Contains(out.String(), "interrupted") {
+			t.Errorf("%s: status %d and %d bytes", command, status, out.Len())
+		}
 	}
 }
 

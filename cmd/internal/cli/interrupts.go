@@ -21,7 +21,8 @@ const (
 )
 
 // Interrupts are the signals and the clock that end a long-running command. A
-// second SIGINT or SIGTERM aborts the program.
+// second SIGINT or SIGTERM aborts the program, or a third one if the command is
+// lenient.
 //
 // SIGHUP, which says that the terminal is gone, ends a command like SIGTERM. A
 // command that rereads files takes it for that instead. Under nohup it never
@@ -35,6 +36,7 @@ type Interrupts struct {
 	done    chan struct{}
 	close   func()
 	urgent  atomic.Bool // SIGTERM or SIGHUP came
+	lenient atomic.Bool
 }
 
 // NewInterrupts begins to listen for signals. A command stops by itself after a
@@ -69,12 +71,15 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 			return
 		}
 		stop()
-		select {
-		case <-i.signals:
-			if s.Abort != nil {
+		for n := 2; ; n++ {
+			select {
+			case <-i.signals:
+			case <-i.done:
+				return
+			}
+			if (n > 2 || !i.lenient.Load()) && s.Abort != nil {
 				s.Abort()
 			}
-		case <-i.done:
 		}
 	}()
 	i.close = sync.OnceFunc(func() {
@@ -85,6 +90,14 @@ func NewInterrupts(s Streams, after time.Duration, rereads bool) *Interrupts {
 		close(i.done)
 		signal.Reset(syscall.SIGPIPE)
 	})
+	return i
+}
+
+// Lenient has only a third signal abort the program: for a command that writes its
+// report in a few seconds. The program timeout sends SIGTERM twice, and people press
+// Ctrl-C twice.
+func (i *Interrupts) Lenient() *Interrupts {
+	i.lenient.Store(true)
 	return i
 }
 
