@@ -271,6 +271,21 @@ func (r *Record) Game() bool {
 	return r.Kind == KindMessage && len(r.Payload) > 0 && r.Status != StatusDuplicate
 }
 
+// Keepalive reports whether the message only says that its sender is still there:
+// a DoNothing, the empty name of OpenBC's clients, or the echo of OpenBC's host. Each
+// second, the host sends each player the bytes of the player's own NameChange back,
+// its number included, so all echoes but the first look like retransmissions.
+func (r *Record) Keepalive() bool {
+	switch h := &r.Transport; {
+	case r.Kind != KindMessage || h.Type != transport.NameChange:
+		return r.Kind == KindMessage && h.Type == transport.DoNothing
+	case h.Short && h.Len == h.Size:
+		return true
+	default:
+		return r.Repeat && r.Dir == FromHost && r.Sender == decode.OpenBC
+	}
+}
+
 // Opcode returns the opcode of a complete game message.
 func (r *Record) Opcode() (op decode.Opcode, ok bool) {
 	if len(r.Payload) == 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/dissect"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 	"github.com/bcdissect/bcdissect/fixtures"
@@ -112,6 +113,31 @@ func run(t *testing.T, list []*dissect.Datagram, f func(*dissect.Record)) {
 	for _, d := range list {
 		if err := p.Push(d, emit); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A keepalive is told from a retransmission by who sends it: the game's host sends
+// a name again only until it is acknowledged.
+func TestKeepalive(t *testing.T) {
+	name := transport.Header{Type: transport.NameChange, Len: 22, Size: 5, Reliable: true, HasSeq: true}
+	short := transport.Header{Type: transport.NameChange, Len: 2, Size: 2, Short: true}
+	for what, tt := range map[string]struct {
+		r    dissect.Record
+		want bool
+	}{
+		"a DoNothing":                       {dissect.Record{Transport: transport.Header{Type: transport.DoNothing, Len: 1, Size: 1}}, true},
+		"a damaged datagram":                {dissect.Record{Kind: dissect.KindMalformed, Transport: transport.Header{Type: transport.DoNothing}}, false},
+		"an empty name":                     {dissect.Record{Transport: short, Dir: dissect.ToHost}, true},
+		"a name":                            {dissect.Record{Transport: name, Dir: dissect.ToHost, Sender: decode.OpenBC}, false},
+		"a client's name again":             {dissect.Record{Transport: name, Dir: dissect.ToHost, Sender: decode.OpenBC, Repeat: true}, false},
+		"the host's first echo":             {dissect.Record{Transport: name, Dir: dissect.FromHost, Sender: decode.OpenBC}, false},
+		"the host's later echo":             {dissect.Record{Transport: name, Dir: dissect.FromHost, Sender: decode.OpenBC, Repeat: true}, true},
+		"the stock host's retransmission":   {dissect.Record{Transport: name, Dir: dissect.FromHost, Sender: decode.Stock, Repeat: true}, false},
+		"the retransmission of a game text": {dissect.Record{Transport: transport.Header{Type: transport.Standard}, Dir: dissect.FromHost, Sender: decode.OpenBC, Repeat: true}, false},
+	} {
+		if got := tt.r.Keepalive(); got != tt.want {
+			t.Errorf("%s: %v", what, got)
 		}
 	}
 }

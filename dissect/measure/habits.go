@@ -137,8 +137,9 @@ type sending struct {
 }
 
 type resendKey struct {
-	fixed bool // connects and disconnects
-	times int  // how many times it had been sent
+	dir   dissect.Dir // hosts and clients have timers of their own
+	fixed bool        // connects and disconnects
+	times int         // how many times it had been sent
 }
 
 // made returns the value of a key, a new one if there is none.
@@ -333,7 +334,7 @@ func (d *perDatagram) finish() {
 // resend measures the time between a reliable message and its repetition.
 func (h *Habits) resend(r *dissect.Record, at moment) {
 	head := &r.Transport
-	if !head.HasSeq || !head.Reliable || head.Type == transport.Acknowledge {
+	if !head.HasSeq || !head.Reliable || head.Type == transport.Acknowledge || r.Keepalive() {
 		return
 	}
 	k := sentKey{r.Src, r.Dst, uint64(keyOf(head))}
@@ -358,7 +359,7 @@ func (h *Habits) resend(r *dissect.Record, at moment) {
 	}
 	if ns, ok := at.since(s.at); ok {
 		fixed := head.Type == transport.Connect || head.Type == transport.Disconnect
-		made(h.resends, resendKey{fixed, min(s.times, 10)}).take(ns, s.frame, r.Datagram.Number)
+		made(h.resends, resendKey{r.Dir, fixed, min(s.times, 10)}).take(ns, s.frame, r.Datagram.Number)
 	}
 	s.at, s.frame, s.times = at, r.Datagram.Number, s.times+1
 }
@@ -653,16 +654,20 @@ func (v *interval) figure(group string, name wire.Untrusted, known, source strin
 
 func (h *Habits) resendFigures() (all []Figure) {
 	keys := slices.SortedFunc(maps.Keys(h.resends), func(a, b resendKey) int {
-		if a.fixed != b.fixed {
+		if a.dir == b.dir && a.fixed != b.fixed {
 			return map[bool]int{true: -1, false: 1}[a.fixed]
 		}
-		return a.times - b.times
+		return cmp.Or(cmp.Compare(b.dir, a.dir), cmp.Compare(a.times, b.times))
 	})
 	for _, k := range keys {
-		name, known := "connect or disconnect", 1
+		name, known, by := "connect or disconnect", 1, " by clients"
 		if !k.fixed {
 			name, known = "message", (k.times-1)%5+1
 		}
+		if k.dir == dissect.FromHost {
+			by = " by the host"
+		}
+		name += by
 		f := h.resends[k].figure("retransmissions", wire.Untrusted(fmt.Sprintf("retransmission %d of a %s", k.times, name)), fmt.Sprintf("%d,000 ms", known), "code")
 		if k.times == 10 {
 			f.Name = wire.Untrusted("retransmissions from 10 on of a " + name)

@@ -108,7 +108,8 @@ func (l *link) silent(gap time.Duration) {
 // message counts a transport message.
 func (l *link) message(r *dissect.Record, at moment, rates bool) {
 	l.Messages++
-	repeated := r.Repeat
+	alive := r.Keepalive()
+	repeated := r.Repeat && !alive
 	if rates && at.known {
 		b := l.rates.at(at.ns)
 		b.messages++
@@ -117,14 +118,14 @@ func (l *link) message(r *dissect.Record, at moment, rates bool) {
 		}
 	}
 	h := &r.Transport
-	if h.Reliable {
+	if h.Reliable && !alive {
 		c, _ := l.class(h)
 		c.Reliable++
 		if repeated {
 			c.Repeated++
 		}
 	}
-	if h.Type == transport.DoNothing || h.Type == transport.NameChange && h.Short && h.Len == h.Size {
+	if alive {
 		l.Keepalives++
 		if gap, ok := at.since(l.keepalive); ok {
 			l.spacing.add(gap)
@@ -139,7 +140,7 @@ func (l *link) reliable(r *dissect.Record, at moment, lost *GivenUp) {
 	h := &r.Transport
 	c, s := l.class(h)
 	if r.Repeat {
-		if k := keyOf(h); !s.waiting.repeated(k) && s.acknowledged(k).key == k {
+		if k := keyOf(h); !s.waiting.repeated(k) && !r.Keepalive() && s.acknowledged(k).key == k {
 			c.Duplicates++
 		}
 		return // its number is no news, and one of 8 bits may have come round since

@@ -61,7 +61,7 @@ type Link struct {
 // A Class counts the reliable messages of a sequence space. A fragment counts
 // as a message.
 type Class struct {
-	Reliable     int64 `json:"reliable" table:"reliable_messages" doc:"messages that ask for an acknowledgement, retransmissions included"`
+	Reliable     int64 `json:"reliable" table:"reliable_messages" doc:"messages that ask for an acknowledgement, retransmissions included, keepalives not"`
 	Repeated     int64 `json:"retransmissions" table:"=" doc:"of them, retransmissions"`
 	Duplicates   int64 `json:"duplicates" table:"=" doc:"retransmissions of messages that had been acknowledged"` // the receiver had them already
 	Acknowledged int64 `json:"acknowledged" table:"=" doc:"messages acknowledged for the first time"`

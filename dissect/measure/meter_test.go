@@ -725,6 +725,28 @@ func TestHostileTimes(t *testing.T) {
 	}
 }
 
+// OpenBC's host sends each of three players the player's name every second for
+// 21 seconds, which nobody acknowledges, over a line that loses nothing. The
+// names were counted by hand in the JSON of "read".
+func TestEchoesAreNoRetransmissions(t *testing.T) {
+	var m Meter
+	each(t, "networked_battle.pcap", m.Record)
+	for _, l := range m.Links() {
+		want := int64(0)
+		if l.Dir == fromHost {
+			want = 20 // and the first, which is a message
+		}
+		check(t, "keepalives", l.Keepalives, want)
+		check(t, "retransmissions", l.Control.Repeated+l.Control.Duplicates, 0)
+		if d := l.KeepaliveMean - time.Second; want > 0 && d.Abs() > 20*time.Millisecond {
+			t.Errorf("a keepalive every %v", l.KeepaliveMean)
+		}
+	}
+	for _, q := range Qualities(m.Links()) {
+		check(t, q.Player.Raw(), q.Grade, Good)
+	}
+}
+
 // The counts must agree with those of the tally.
 func TestCapturesAgreeWithTally(t *testing.T) {
 	for _, name := range []string{
@@ -734,8 +756,15 @@ func TestCapturesAgreeWithTally(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m Meter
 			var tally Tally
+			var asked, names int64 // keepalives that ask for an acknowledgement, and the host's later echoes
 			each(t, name, func(r *dissect.Record) error {
 				_ = m.Record(r)
+				if r.Keepalive() && r.Transport.Reliable {
+					asked++
+				}
+				if r.Keepalive() && r.Repeat {
+					names++
+				}
 				return tally.Record(r)
 			})
 			verify(t, &m)
@@ -751,8 +780,8 @@ func TestCapturesAgreeWithTally(t *testing.T) {
 				updates += s.Updates
 			}
 			check(t, "messages", messages, tally.Messages)
-			check(t, "reliable", reliable, tally.Reliable)
-			check(t, "repeated", repeated, tally.Duplicates)
+			check(t, "reliable", reliable+asked, tally.Reliable)
+			check(t, "repeated", repeated+names, tally.Duplicates)
 			check(t, "acks", acks, tally.Types[transport.Acknowledge])
 			check(t, "datagrams", datagrams, tally.Game+tally.Malformed)
 			check(t, "updates", updates, tally.Opcodes[0x1C].Total)

@@ -225,8 +225,8 @@ func TestLinksAndShips(t *testing.T) {
 			}
 		}
 	}
-	press(m, "ss") // by retransmissions: Bot0's link has most
-	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[2], "▾resent") || !strings.Contains(lines[3], "Bot0       host →") {
+	press(m, "ss") // by retransmissions: Bot3's link has most
+	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[2], "▾resent") || !strings.Contains(lines[3], "Bot3       host →") {
 		t.Errorf("not sorted:\n%s", strings.Join(lines, "\n"))
 	}
 

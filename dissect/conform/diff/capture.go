@@ -230,7 +230,11 @@ func frameOf(number int) int32 { return int32(min(number, math.MaxInt32)) }
 // is no news: a retransmission, a fragment, an acknowledgement, a keepalive.
 func (c *Capture) message(r *dissect.Record, at *conversation, it *item) (body []byte, ok bool) {
 	h := &r.Transport
-	if r.Repeat || r.Status == dissect.StatusDuplicate {
+	switch {
+	case r.Keepalive() && r.DoubleOf == 0:
+		c.Keepalives++
+		return nil, false
+	case r.Repeat || r.Status == dissect.StatusDuplicate:
 		c.Repeats++
 		return nil, false
 	}
@@ -245,9 +249,6 @@ func (c *Capture) message(r *dissect.Record, at *conversation, it *item) (body [
 	case transport.Acknowledge:
 		c.Acks++
 		return nil, false
-	case transport.DoNothing:
-		c.Keepalives++
-		return nil, false
 	case transport.Standard:
 		return r.Payload, len(r.Payload) > 0 || r.Status != dissect.StatusPending
 	case transport.NameChange:
@@ -257,7 +258,7 @@ func (c *Capture) message(r *dissect.Record, at *conversation, it *item) (body [
 			return nil, false
 		}
 		return body, true
-	case transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave:
+	case transport.Connect, transport.BootPlayer, transport.Disconnect, transport.Leave, transport.DoNothing:
 	}
 	return r.Bytes[min(h.Size, len(r.Bytes)):], true
 }

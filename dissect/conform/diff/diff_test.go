@@ -143,6 +143,12 @@ func TestAltered(t *testing.T) {
 			t.Errorf("%d conversations, %d of %d messages equal", len(r.Pairs), equal, r.A.Messages)
 		}
 	})
+	t.Run("keepalives", func(t *testing.T) { // 60 echoes of names, counted by hand, are no retransmissions
+		b := frames(t, "networked_battle.pcap")
+		if r := compare(t, b, b, Options{}); r.A.Keepalives != 60 || r.A.Repeats != 4 {
+			t.Errorf("%d keepalives, %d retransmissions", r.A.Keepalives, r.A.Repeats)
+		}
+	})
 	t.Run("a frame is missing", func(t *testing.T) {
 		b := clone()
 		i := at(t, b, 115)
