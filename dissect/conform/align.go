@@ -2,8 +2,8 @@ package conform
 
 import (
 	"slices"
-	"sort"
 
+	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
 	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
@@ -35,13 +35,6 @@ type element struct {
 	free   bool // it need not have a counterpart
 	pair   int  // index of its counterpart in the other list, -1 if it has none
 }
-
-// Costs of an alignment. What the capture does not hold explains less than a
-// message with the same bytes.
-const (
-	costHole  = 1
-	costBlame = 1 << 10
-)
 
 // Limits of an alignment.
 const (
@@ -175,46 +168,21 @@ func widen(list []element, from, till, end int, number func(i int) int64) (wide 
 	return wide
 }
 
-// A tie is a pair of elements.
-type tie struct{ i, j int }
-
 // ties returns the pairs of messages that keep the order of both lists.
-func ties(xs, ys []element) (kept []tie) {
+func ties(xs, ys []element) []align.Pair {
 	at := make(map[int64]int, len(ys))
 	for j := range ys {
 		at[ys[j].number] = j
 	}
-	var all []tie
+	var all []align.Pair
 	for i := range xs {
 		if xs[i].x == nil {
 			if j, ok := at[xs[i].number]; ok {
-				all = append(all, tie{i, j})
+				all = append(all, align.Pair{X: i, Y: j})
 			}
 		}
 	}
-	// The longest list of ties that rises on both sides.
-	var last []int // index of the tie that ends the best list of each length
-	before := make([]int, len(all))
-	for k, t := range all {
-		n := sort.Search(len(last), func(n int) bool { return all[last[n]].j >= t.j })
-		before[k] = -1
-		if n > 0 {
-			before[k] = last[n-1]
-		}
-		if n == len(last) {
-			last = append(last, k)
-		} else {
-			last[n] = k
-		}
-	}
-	if len(last) == 0 {
-		return nil
-	}
-	for k := last[len(last)-1]; k >= 0; k = before[k] {
-		kept = append(kept, all[k])
-	}
-	slices.Reverse(kept)
-	return kept
+	return align.Rising(all)
 }
 
 // alignWith lays the copies to a client beside the messages of one author, where
@@ -222,28 +190,28 @@ func ties(xs, ys []element) (kept []tie) {
 func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 	kept := ties(xs, ys)
 	alone := alone(xs, ys)
-	done, patience := tie{-1, -1}, mostDoubts
+	done, patience := align.Pair{X: -1, Y: -1}, mostDoubts
 	for k := 0; k <= len(kept); k++ {
-		from, till := tie{-1, -1}, tie{len(xs), len(ys)}
+		from, till := align.Pair{X: -1, Y: -1}, align.Pair{X: len(xs), Y: len(ys)}
 		if k > 0 {
 			from = kept[k-1]
 		}
 		if k < len(kept) {
 			till = kept[k]
 		}
-		if from.i < done.i || !leftOver(xs[from.i+1:till.i]) && !leftOver(ys[from.j+1:till.j]) {
+		if from.X < done.X || !leftOver(xs[from.X+1:till.X]) && !leftOver(ys[from.Y+1:till.Y]) {
 			continue
 		}
 		first, last := k-1, k
-		for first >= 0 && !alone[xs[kept[first].i].key] && kept[first].i > done.i {
+		for first >= 0 && !alone[xs[kept[first].X].key] && kept[first].X > done.X {
 			first--
 		}
-		for last < len(kept) && !alone[xs[kept[last].i].key] {
+		for last < len(kept) && !alone[xs[kept[last].X].key] {
 			last++
 		}
 		best := c.layBetween(author, d, xs, ys, kept, done, first, last)
 		at := last
-		for more := 1; best.cost >= costBlame && more <= mostTies && patience > 0; more *= 4 { // a tie may be of two others with the same bytes
+		for more := 1; best.cost >= align.CostSingle && more <= mostTies && patience > 0; more *= 4 { // a tie may be of two others with the same bytes
 			wider := c.layBetween(author, d, xs, ys, kept, done, first-more, last+more)
 			if wider.cost < best.cost && wider.trace != nil {
 				best, at = wider, min(last+more, len(kept))
@@ -252,7 +220,7 @@ func (c *comparer) alignWith(d *destination, author *Client, xs, ys []element) {
 			patience--
 		}
 		c.take(d, best)
-		if done = (tie{len(xs), len(ys)}); at < len(kept) {
+		if done = (align.Pair{X: len(xs), Y: len(ys)}); at < len(kept) {
 			done = kept[at]
 		}
 		k = at
@@ -268,26 +236,26 @@ type laying struct {
 
 // layBetween lays the parts of two lists beside each other that lie between two of
 // their ties, but behind what is done.
-func (c *comparer) layBetween(author *Client, d *destination, xs, ys []element, kept []tie, done tie, from, till int) laying {
+func (c *comparer) layBetween(author *Client, d *destination, xs, ys []element, kept []align.Pair, done align.Pair, from, till int) laying {
 	l, said := d.line[1], author.said
-	begin, end := done, tie{len(xs), len(ys)}
-	if from >= 0 && kept[from].i > done.i {
+	begin, end := done, align.Pair{X: len(xs), Y: len(ys)}
+	if from >= 0 && kept[from].X > done.X {
 		begin = kept[from]
 	}
 	if till < len(kept) {
 		end = kept[till]
 	}
-	first, last := tie{-1, -1}, tie{len(said), len(l)}
-	if begin.i >= 0 {
-		first = tie{xs[begin.i].at, ys[begin.j].at}
+	first, last := align.Pair{X: -1, Y: -1}, align.Pair{X: len(said), Y: len(l)}
+	if begin.X >= 0 {
+		first = align.Pair{X: xs[begin.X].at, Y: ys[begin.Y].at}
 	}
-	if end.i < len(xs) {
-		last = tie{xs[end.i].at, ys[end.j].at}
+	if end.X < len(xs) {
+		last = align.Pair{X: xs[end.X].at, Y: ys[end.Y].at}
 	}
-	c.work.spend(last.i - first.i + last.j - first.j)
-	wideX := widen(xs[begin.i+1:end.i], first.i, last.i, len(said), func(i int) int64 { return said[i].number })
-	wideY := widen(ys[begin.j+1:end.j], first.j, last.j, len(l), func(i int) int64 { return l[i].number })
-	return c.lay(wideX, wideY, begin.i < 0, end.i == len(xs))
+	c.work.spend(last.X - first.X + last.Y - first.Y)
+	wideX := widen(xs[begin.X+1:end.X], first.X, last.X, len(said), func(i int) int64 { return said[i].number })
+	wideY := widen(ys[begin.Y+1:end.Y], first.Y, last.Y, len(l), func(i int) int64 { return l[i].number })
+	return c.lay(wideX, wideY, begin.X < 0, end.X == len(xs))
 }
 
 // alone returns the keys that only one message has on each side.
@@ -341,82 +309,28 @@ func (c *comparer) lay(xs, ys []element, begins, ends bool) laying {
 	c.work.spend(cells)
 	c.elsewhere(xs, ys)
 	lossy := c.rates.lossy
-	g := &grid{xs: xs, ys: ys, begins: begins && (lossy || c.t.late()), ends: ends && lossy, cost: make([]int32, (len(xs)+1)*(len(ys)+1))}
-	for i := 0; i <= len(xs); i++ {
-		for j := 0; j <= len(ys); j++ {
-			if i+j > 0 {
-				*g.at(i, j) = g.least(i, j)
-			}
-		}
-	}
-	return laying{xs, ys, *g.at(len(xs), len(ys)), g.trace}
+	g := &align.Grid{X: elements(xs), Y: elements(ys), Begins: begins && (lossy || c.t.late()), Ends: ends && lossy}
+	return laying{xs, ys, g.Cost(), func() {
+		g.Trace()
+		settle(xs, g.X)
+		settle(ys, g.Y)
+	}}
 }
 
-// A grid holds the least costs of laying the first elements of two lists beside
-// each other.
-type grid struct {
-	xs, ys       []element
-	begins, ends bool // what is before, or behind, is not known
-	cost         []int32
+// elements returns what an alignment needs of a list.
+func elements(list []element) []align.Element {
+	all := make([]align.Element, len(list))
+	for i := range list {
+		e := &list[i]
+		all[i] = align.Element{Key: e.key, Wild: e.wild, Free: e.free, Pair: -1}
+	}
+	return all
 }
 
-func (g *grid) at(i, j int) *int32 { return &g.cost[i*(len(g.ys)+1)+j] }
-
-// least returns the least cost of the first elements of both lists.
-func (g *grid) least(i, j int) int32 {
-	best := int32(1 << 30)
-	if i > 0 {
-		best = min(best, *g.at(i-1, j)+g.drop(&g.xs[i-1], j, len(g.ys)))
-	}
-	if j > 0 {
-		best = min(best, *g.at(i, j-1)+g.drop(&g.ys[j-1], i, len(g.xs)))
-	}
-	if i > 0 && j > 0 {
-		if m, ok := match(&g.xs[i-1], &g.ys[j-1]); ok {
-			best = min(best, *g.at(i-1, j-1)+m)
-		}
-	}
-	return best
-}
-
-// drop returns the cost of an element without a counterpart, at a place in the other
-// list, which is so long.
-func (g *grid) drop(e *element, place, length int) int32 {
-	if e.wild || e.free || g.begins && place == 0 || g.ends && place == length {
-		return 0
-	}
-	return costBlame
-}
-
-// match returns the cost of a pair; ok is false if it is none.
-func match(x, y *element) (cost int32, ok bool) {
-	switch {
-	case x.wild && y.wild:
-		return 0, false
-	case x.wild || y.wild:
-		return costHole, true
-	}
-	return 0, x.key == y.key
-}
-
-// trace finds the pairs.
-func (g *grid) trace() {
-	for i, j := len(g.xs), len(g.ys); i > 0 || j > 0; {
-		at := *g.at(i, j)
-		if i > 0 && j > 0 {
-			if m, ok := match(&g.xs[i-1], &g.ys[j-1]); ok && at == *g.at(i-1, j-1)+m {
-				i, j = i-1, j-1
-				g.xs[i].pair, g.ys[j].pair = j, i
-				continue
-			}
-		}
-		if i > 0 && at == *g.at(i-1, j)+g.drop(&g.xs[i-1], j, len(g.ys)) {
-			i--
-			g.xs[i].free = g.drop(&g.xs[i], j, len(g.ys)) == 0
-		} else {
-			j--
-			g.ys[j].free = g.drop(&g.ys[j], i, len(g.xs)) == 0
-		}
+// settle takes over the pairs.
+func settle(list []element, all []align.Element) {
+	for i := range list {
+		list[i].pair, list[i].free = all[i].Pair, all[i].Free
 	}
 }
 

@@ -1,0 +1,135 @@
+// Package align pairs the elements of two lists that should hold the same, such as
+// the messages of a client and a host's copies of them.
+package align
+
+import (
+	"slices"
+	"sort"
+)
+
+// An Element of a list has equals, which have the same key.
+type Element struct {
+	Key  uint64
+	Wild bool // it can be any element: the recording does not hold it
+	Free bool // it need not have a counterpart
+	Pair int  // index of its counterpart in the other list, -1 without
+}
+
+// Costs of an alignment. A wild element explains less than an equal one.
+const (
+	CostWild   = 1
+	CostSingle = 1 << 10 // of an element that has no counterpart, and should
+)
+
+// A Grid pairs elements in their order at the least cost.
+type Grid struct {
+	X, Y         []Element
+	Begins, Ends bool // nobody knows what is before the lists, or after them
+
+	cost []int32 // of the first elements of both lists
+}
+
+// Cost returns the least cost. Time and memory are the product of the lengths.
+func (g *Grid) Cost() int32 {
+	g.cost = make([]int32, (len(g.X)+1)*(len(g.Y)+1))
+	for i := 0; i <= len(g.X); i++ {
+		for j := 0; j <= len(g.Y); j++ {
+			if i+j > 0 {
+				*g.at(i, j) = g.least(i, j)
+			}
+		}
+	}
+	return *g.at(len(g.X), len(g.Y))
+}
+
+func (g *Grid) at(i, j int) *int32 { return &g.cost[i*(len(g.Y)+1)+j] }
+
+// least returns the least cost of the first elements of both lists.
+func (g *Grid) least(i, j int) int32 {
+	best := int32(1 << 30)
+	if i > 0 {
+		best = min(best, *g.at(i-1, j)+g.drop(&g.X[i-1], j, len(g.Y)))
+	}
+	if j > 0 {
+		best = min(best, *g.at(i, j-1)+g.drop(&g.Y[j-1], i, len(g.X)))
+	}
+	if i > 0 && j > 0 {
+		if m, ok := match(&g.X[i-1], &g.Y[j-1]); ok {
+			best = min(best, *g.at(i-1, j-1)+m)
+		}
+	}
+	return best
+}
+
+// drop returns the cost of an element without a counterpart, at a place in the other
+// list, which is so long.
+func (g *Grid) drop(e *Element, place, length int) int32 {
+	if e.Wild || e.Free || g.Begins && place == 0 || g.Ends && place == length {
+		return 0
+	}
+	return CostSingle
+}
+
+// match returns the cost of a pair. ok is false if it is none.
+func match(x, y *Element) (cost int32, ok bool) {
+	switch {
+	case x.Wild && y.Wild:
+		return 0, false
+	case x.Wild || y.Wild:
+		return CostWild, true
+	}
+	return 0, x.Key == y.Key
+}
+
+// Trace sets the pairs that Cost has found, and frees the single elements that cost
+// nothing.
+func (g *Grid) Trace() {
+	for i, j := len(g.X), len(g.Y); i > 0 || j > 0; {
+		at := *g.at(i, j)
+		if i > 0 && j > 0 {
+			if m, ok := match(&g.X[i-1], &g.Y[j-1]); ok && at == *g.at(i-1, j-1)+m {
+				i, j = i-1, j-1
+				g.X[i].Pair, g.Y[j].Pair = j, i
+				continue
+			}
+		}
+		if i > 0 && at == *g.at(i-1, j)+g.drop(&g.X[i-1], j, len(g.Y)) {
+			i--
+			g.X[i].Free = g.drop(&g.X[i], j, len(g.Y)) == 0
+		} else {
+			j--
+			g.Y[j].Free = g.drop(&g.Y[j], i, len(g.X)) == 0
+		}
+	}
+}
+
+// A Pair is the indices of an element in each list.
+type Pair struct{ X, Y int }
+
+// Rising returns the longest part of some pairs in which the indices of Y rise.
+// Those of X rise already.
+func Rising(all []Pair) []Pair {
+	var last []int // index of the pair that ends the best part of each length
+	before := make([]int, len(all))
+	for k, p := range all {
+		n := sort.Search(len(last), func(n int) bool { return all[last[n]].Y >= p.Y })
+		before[k] = -1
+		if n > 0 {
+			before[k] = last[n-1]
+		}
+		if n == len(last) {
+			last = append(last, k)
+		} else {
+			last[n] = k
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	kept := make([]Pair, 0, len(last))
+	for k := last[len(last)-1]; k >= 0; k = before[k] {
+		kept = append(kept, all[k])
+	}
+	slices.Reverse(kept)
+	return kept
+}
