@@ -207,6 +207,7 @@ func TestForgedConnect(t *testing.T) {
 	})
 	b.say("2C 03000000 0500 68656C6C6F")
 	a.say("2C 02000000 0500 68656C6C6F")
+	g.wait(4 * time.Second)             // until it comes with a sign
 	for _, c := range []*client{a, b} { // their ids are 102 and 103
 		if got, want := c.take(), []string{"2C670000000500" + "68656C6C6F", "2C660000000500" + "68656C6C6F"}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
@@ -506,7 +507,7 @@ func TestTellOfLeave(t *testing.T) {
 			switch how {
 			case "leave":
 				word = "05: 020A0A0AEF"
-				a.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
+				a.leave("02 0A0A0AEF")
 			case "kick":
 				word = "04: 0402"
 				g.host.Kick(g.now, 2, transport.BootKicked)

@@ -17,7 +17,7 @@ func (h *Host) Hear(now time.Time, from netip.AddrPort) {
 
 // hears returns the captured client at an address, nil if there is none.
 func (h *Host) hears(from netip.AddrPort) *peer {
-	p := h.speaker(from, firstID, 0)
+	p := h.speaker(from, firstID, nil)
 	if p != nil {
 		p.heard = h.now
 	}

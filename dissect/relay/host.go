@@ -48,6 +48,7 @@ type Host struct {
 	direct  []outgoing
 	plain   []byte
 	wire    []byte
+	wrong   []byte // a deciphered datagram with a wrong id
 	group   []*peer
 	walk    []*peer
 
@@ -92,6 +93,9 @@ type peer struct {
 	nonce   uint32
 	short   bool // it connected with an 8-bit length, without nonce
 	voice   session.Voice
+	former  uint8 // the id of the session whose place it took
+	forgery forgery
+	goodbye farewell
 	proved  bool      // it has used its id, so it receives at its address
 	trusted bool      // it has also got into the game: it is sent without limit
 	assumed bool      // it uses the id that some of OpenBC's clients use whatever they are given
@@ -107,6 +111,8 @@ type peer struct {
 	link    *arq.Endpoint
 	born    time.Time
 	heard   time.Time
+	active  time.Time     // when it last did more than acknowledge
+	pace    time.Duration // from the time before that
 	left    time.Time
 	moved   time.Time // when its join last got further
 	name    []byte    // UTF-16 little-endian
@@ -221,53 +227,87 @@ func (h *Host) Receive(now time.Time, from netip.AddrPort, datagram []byte) {
 	}
 	var p *peer
 	if datagram[0] != transport.UnassignedPeer {
-		if p = h.speaker(from, datagram[0], len(datagram)); p == nil || !h.datagramAllowed(p, len(datagram)) {
+		if p = h.speaker(from, datagram[0], datagram); p == nil || !h.datagramAllowed(p, len(datagram)) {
 			return
 		}
 	}
 	h.plain = cipher.Decrypt(h.plain[:0], datagram)
-	split, err := transport.Split(h.plain)
+	switch {
+	case p == nil:
+		h.takeUnassigned(from, h.plain)
+	case !h.believed(p, h.plain):
+		h.drop(DropForged)
+	default:
+		h.takeAll(p, h.plain, 0)
+	}
+}
+
+// takeUnassigned takes a deciphered datagram without an id.
+func (h *Host) takeUnassigned(from netip.AddrPort, plain []byte) {
+	split, err := transport.Split(plain)
 	if err != nil {
 		h.drop(DropMalformed)
 		return
 	}
-	for first := true; ; first = false {
+	m, ok, err := split.Next()
+	switch {
+	case err != nil:
+		h.drop(DropMalformed)
+	case ok:
+		if p := h.unassigned(from, &m, len(plain)); p != nil && h.take(p, &m) {
+			h.takeRest(p, &split, 0)
+		}
+	}
+}
+
+// takeAll takes the messages of a client's deciphered datagram, except those of
+// some kinds.
+func (h *Host) takeAll(p *peer, plain []byte, except kinds) {
+	split, err := transport.Split(plain)
+	if err != nil {
+		h.drop(DropMalformed)
+		return
+	}
+	h.takeRest(p, &split, except)
+}
+
+func (h *Host) takeRest(p *peer, split *transport.Splitter, except kinds) {
+	for {
 		m, ok, err := split.Next()
 		if err != nil {
 			h.drop(DropMalformed) // the messages before stand, as in the game
 			return
 		}
-		if !ok {
+		if !ok || kindOf(m.Type)&except == 0 && !h.take(p, &m) {
 			return
-		}
-		if first && p == nil {
-			if p = h.unassigned(from, &m, len(datagram)); p == nil {
-				return
-			}
-		}
-		p.heard, p.awake, p.pause = h.now, true, time.Time{}
-		if !h.messageAllowed(p, &m) {
-			continue
-		}
-		p.judge(session.OfShape(session.Client, &m.Header))
-		if !h.cfg.Captured || !h.excess(p, &m) {
-			h.cause = p
-		}
-		p.link.Receive(h.now, &m, func(lm *arq.Message) { h.deliver(p, lm) })
-		h.cause = nil
-		h.execute()
-		if p.gone {
-			return
-		}
-		if m.Type == transport.Acknowledge {
-			h.acknowledged(p)
 		}
 	}
 }
 
+// take takes a message of a client, and reports whether the client is still
+// there.
+func (h *Host) take(p *peer, m *transport.Message) bool {
+	p.heard, p.awake, p.pause = h.now, true, time.Time{}
+	if !h.messageAllowed(p, m) || h.putsOff(p, m) {
+		return true
+	}
+	p.judge(session.OfShape(session.Client, &m.Header))
+	if !h.cfg.Captured || !h.excess(p, m) {
+		h.cause = p
+	}
+	p.link.Receive(h.now, m, func(lm *arq.Message) { h.deliver(p, lm) })
+	h.cause = nil
+	h.execute()
+	if !p.gone && m.Type == transport.Acknowledge {
+		h.acknowledged(p)
+	}
+	return !p.gone
+}
+
 // speaker returns the sender of a datagram by its address and id, or nil. A
 // client that uses the id sent to its address has proved that it receives there.
-func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
+func (h *Host) speaker(from netip.AddrPort, id uint8, datagram []byte) *peer {
+	size := len(datagram)
 	var known, guest, short *peer
 	for _, p := range h.byAddr[from] {
 		switch {
@@ -281,6 +321,9 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 		}
 	}
 	switch {
+	case known != nil && !known.proved && h.occupied(known, datagram):
+		h.drop(DropWrongID)
+		return nil
 	case known != nil:
 		known.got += size
 		h.proof(known)
@@ -294,6 +337,9 @@ func (h *Host) speaker(from netip.AddrPort, id uint8, size int) *peer {
 		h.drop(DropWrongID)
 		if guest != nil {
 			h.guess(guest, id)
+		}
+		for _, p := range h.byAddr[from] {
+			h.suspect(p, id, datagram)
 		}
 	}
 	if known != nil && known.gone {
@@ -357,7 +403,7 @@ func (h *Host) unassigned(from netip.AddrPort, m *transport.Message, size int) *
 func (h *Host) acknowledged(p *peer) {
 	n := p.link.Stats().Bogus
 	for ; p.bogus < n; p.bogus++ {
-		if !h.cfg.Captured && p.phase != Leaving && !p.budget.bogus.take(h.now, 1) {
+		if !h.cfg.Captured && p.phase != Leaving && !h.suspected(p) && !p.budget.bogus.take(h.now, 1) {
 			h.putOut(p, Kicked, transport.BootKicked, "it acknowledges messages that were never sent")
 		}
 	}
@@ -399,12 +445,17 @@ func (h *Host) Advance(now time.Time) (next time.Time) {
 	h.walk = append(h.walk[:0], h.peers...) // some may go meanwhile
 	defer func() { clear(h.walk) }()
 	for _, p := range h.walk {
+		if due := p.goodbye.due(); !due.IsZero() && !due.After(h.now) {
+			h.part(p)
+		}
 		if !p.gone && !p.deadline(&h.cfg).After(h.now) {
 			h.late(p)
 		}
 		if p.gone {
 			continue
 		}
+		sooner(p.goodbye.due())
+		sooner(h.challenge(p))
 		if why := h.deaf(p); why != "" {
 			h.putOut(p, Overloaded, transport.BootTimedOut, why)
 		}
@@ -510,7 +561,7 @@ func (h *Host) drop(why Drop) {
 	switch why {
 	case DropMalformed:
 		h.stats.Malformed++
-	case DropStranger, DropWrongID:
+	case DropStranger, DropWrongID, DropForged:
 		h.stats.Strangers++
 	default:
 		h.stats.Limited++

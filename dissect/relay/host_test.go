@@ -83,6 +83,12 @@ func (g *game) wait(d time.Duration) {
 	}
 }
 
+// leave has the client leave, and waits until the host is certain of it.
+func (c *client) leave(body string) {
+	c.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(c.g.t, body)})
+	c.g.wait(leastSilence)
+}
+
 func (c *client) receive(plain []byte) {
 	split, err := transport.Split(plain)
 	if err != nil {
@@ -392,6 +398,7 @@ func TestOpenBCClient(t *testing.T) {
 	}
 	stock.take()
 	send("02 01 06 02")
+	g.wait(2 * time.Second)
 	if got, want := stock.take(), []string{"05: 0300000000", "1803000000426F74"}; !slices.Equal(got, want) {
 		t.Errorf("when it leaves, the other is sent %v, want %v", got, want)
 	}
@@ -457,7 +464,7 @@ func TestLeave(t *testing.T) {
 	g := newGame(t, Config{})
 	a, b := g.join(1001), g.join(1002)
 	b.take()
-	a.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
+	a.leave("02 0A0A0AEF")
 	if got, want := b.take(), []string{"18" + cady2, "05: 020A0A0AEF"}; !sameButOrder(got, want) {
 		t.Errorf("the other is sent %v, want %v", got, want)
 	}
@@ -711,7 +718,7 @@ func TestLeaveForAnother(t *testing.T) {
 	for _, x := range []*client{a, b, c} {
 		x.take()
 	}
-	b.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")}) // a's id
+	b.leave("02 0A0A0AEF") // a's id
 	for _, x := range []*client{a, c} {
 		if got, want := x.take(), []string{"18" + cady3, "05: 030A0A0AEF"}; !sameButOrder(got, want) {
 			t.Errorf("sent %v, want %v", got, want)

@@ -79,7 +79,7 @@ func (h *Host) connect(from netip.AddrPort, m *transport.Message, size int) *pee
 			return nil
 		}
 	}
-	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, got: size}
+	p := &peer{addr: from, claimed: req.Addr, slot: -1, nonce: req.Nonce, short: m.Short, born: h.now, heard: h.now, moved: h.now, active: h.now, got: size}
 	p.judge(session.OfShape(session.Client, &m.Header))
 	if h.cfg.Speaks != nil {
 		p.judge(h.cfg.Speaks(from), session.Form, "")
@@ -175,6 +175,7 @@ func (h *Host) assume(p *peer) {
 func (h *Host) enter(p *peer) {
 	for _, o := range slices.Clone(h.byAddr[p.addr]) {
 		if o != p {
+			p.former = o.id
 			h.replace(o, p)
 		}
 	}
@@ -294,7 +295,7 @@ func (h *Host) admit(p *peer) bool {
 			continue
 		}
 		rival = true
-		if h.now.Sub(o.heard) >= pauseQuiet && o.pause.IsZero() {
+		if !h.present(o) && o.pause.IsZero() {
 			// If that has ended, its messages would be taken for a part of the
 			// new one.
 			o.pause = h.now.Add(pauseAtMost)

@@ -144,7 +144,7 @@ func (b *budget) answer(now time.Time, messages int) {
 // over counts a message dropped beyond the budget, and puts out a client that goes on.
 func (h *Host) over(p *peer, why Drop) {
 	h.drop(why)
-	if h.cfg.Captured {
+	if h.cfg.Captured || h.suspected(p) { // it may not be its own traffic
 		return
 	}
 	h.complain(Limited, p, "it sends more "+why.traffic()+" than allowed; the excess is dropped")
@@ -170,7 +170,7 @@ func (d Drop) traffic() string {
 		return "reliable game messages"
 	case DropFanOut:
 		return "for others to receive"
-	case DropMalformed, DropStranger, DropWrongID, DropConnects, DropCrowd, DropQueries, DropSend, Drops:
+	case DropMalformed, DropStranger, DropWrongID, DropForged, DropConnects, DropCrowd, DropQueries, DropSend, Drops:
 	}
 	return d.String()
 }

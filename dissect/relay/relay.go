@@ -144,7 +144,6 @@ const (
 	guessCosts   = 5                // connects that a wrong id costs the address
 	guessedCosts = 30               // and those that make the session forgotten
 	pauseAtMost  = time.Second      // that a session keeps silent because another one wants its place
-	pauseQuiet   = time.Second      // without a word, after which it does
 )
 
 // complaints is how often a host reports useless or excessive messages of one
@@ -210,6 +209,7 @@ const (
 	Ignored                     // a client's message was of no use; Text says why
 	Overloaded                  // a client was put out: too much waits for it, or it acknowledges nothing
 	Corrected                   // a client spoke for somebody else; Text names the correction
+	Forged                      // others write a player's address as their own
 	EventKinds                  // how many kinds there are
 )
 
@@ -225,7 +225,7 @@ func (k EventKind) Routine() bool {
 func (k EventKind) String() string {
 	names := [...]string{
 		"connected", "refused", "named", "ready", "left", "timed-out", "kicked", "replaced", "limited", "ignored", "overloaded",
-		"corrected",
+		"corrected", "forged",
 	}
 	if int(k) < len(names) {
 		return names[k]
@@ -283,6 +283,7 @@ const (
 	DropMalformed Drop = iota // it does not split, in whole or in part
 	DropStranger              // its sender is unknown and asks for nothing
 	DropWrongID               // it bears another id than the client at its address
+	DropForged                // a player's address and id, but no sign of the player while others use the address
 	DropConnects              // more connects of an address than allowed
 	DropCrowd                 // a connect that has to wait: its address has too many unfinished ones
 	DropDatagrams             // more datagrams of a client than allowed
@@ -300,7 +301,7 @@ const (
 // String returns the reason in lower case, as one word.
 func (d Drop) String() string {
 	return [...]string{
-		"malformed", "stranger", "wrong-id", "connects", "crowd", "datagrams", "bytes", "messages", "control", "game",
+		"malformed", "stranger", "wrong-id", "forged", "connects", "crowd", "datagrams", "bytes", "messages", "control", "game",
 		"reliable", "fan-out", "queries", "send", "unknown",
 	}[min(d, Drops)]
 }

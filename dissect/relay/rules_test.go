@@ -231,7 +231,7 @@ func TestDropSums(t *testing.T) {
 		switch why {
 		case DropMalformed:
 			want = [3]int{1, 0, 0}
-		case DropStranger, DropWrongID:
+		case DropStranger, DropWrongID, DropForged:
 			want = [3]int{0, 1, 0}
 		}
 		if got := [3]int{s.Malformed, s.Strangers, s.Limited}; got != want || s.Dropped[why] != 1 {
@@ -627,7 +627,7 @@ func TestAllIDs(t *testing.T) {
 // A session that has been silent for a second pauses when its address asks to be
 // let in again.
 func TestPause(t *testing.T) {
-	for silent, want := range map[time.Duration]bool{pauseQuiet - 1: false, pauseQuiet: true} {
+	for silent, want := range map[time.Duration]bool{leastSilence - 1: false, leastSilence: true} {
 		g := newGame(t, Config{})
 		c := g.join(1001)
 		p := g.peerAt(c.addr)
@@ -684,7 +684,7 @@ func TestGoodbye(t *testing.T) {
 		g := newGame(t, Config{})
 		c, other := g.join(1001), g.join(1002)
 		other.take()
-		c.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, body)})
+		c.leave(body)
 		if got := other.take(); !slices.Contains(got, want) {
 			t.Errorf("goodbye %q: the other is sent %q, want %s", body, got, want)
 		}
@@ -697,7 +697,7 @@ func TestNameInBytes(t *testing.T) {
 	c, other := g.join(1001), g.join(1002)
 	c.send(arq.Message{Type: transport.NameChange, Body: fixtures.Unhex(t, "02 0A0A0AEF 4200 FF00 0001 6900 0000")})
 	other.take()
-	c.send(arq.Message{Type: transport.Disconnect, Body: fixtures.Unhex(t, "02 0A0A0AEF")})
+	c.leave("02 0A0A0AEF")
 	if got, want := other.take(), "1804000000"+"42FF3F69"; !slices.Contains(got, want) {
 		t.Errorf("sent %q, want %s", got, want)
 	}

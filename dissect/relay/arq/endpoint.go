@@ -114,6 +114,7 @@ type Stats struct {
 	Refused       int // outside the window, beyond a limit, or impossible
 	Acknowledged  int
 	Bogus         int // acknowledgements of messages never sent
+	Challenged    int // messages of challenges
 
 	// How things stand:
 	RTT          time.Duration // smoothed round trip, 0 as long as none was measured
@@ -179,6 +180,7 @@ type Endpoint struct {
 	heldB int // bytes that they take
 
 	sent  time.Duration // the last datagram; 0 for none, the first is at 1
+	signs *signs        // nil until the first challenge
 	stats Stats
 
 	delivered Message // that is just delivered
@@ -264,7 +266,7 @@ func (e *Endpoint) Stats() Stats {
 }
 
 // Messages returns how many messages were sent, retransmissions included.
-func (e *Endpoint) Messages() int { return e.stats.Sent + e.stats.Retransmitted }
+func (e *Endpoint) Messages() int { return e.stats.Sent + e.stats.Retransmitted + e.stats.Challenged }
 
 // waiting returns how many messages have not been sent.
 func (e *Endpoint) waiting() int { return e.urgent.n + e.plain.n + e.alone.n }
@@ -453,6 +455,7 @@ func (e *Endpoint) Datagram(now time.Time, dst []byte) (plain []byte, ok bool) {
 	if e.room == 0 { // where room is short, there are better uses for it than repetitions
 		e.acks.send(&e.acks.again, at, &b)
 	}
+	e.sendChallenge(&b)
 	e.retransmit(at, &b)
 	e.sendFirst(at, &b)
 	if b.count == 0 && !e.linger && e.sent != 0 && at-e.sent >= KeepaliveAfter {

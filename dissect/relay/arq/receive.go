@@ -101,6 +101,8 @@ func (e *Endpoint) acknowledged(now time.Duration, h *transport.Header) {
 	class := data
 	if h.Control() {
 		class = control
+	} else if e.challenging(h.Seq) {
+		return
 	}
 	if e.remove(now, h, class) || openBC && class == data && e.remove(now, h, control) {
 		return

@@ -1,0 +1,254 @@
+package relay_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/relay/arq"
+	"github.com/bcdissect/bcdissect/dissect/relay/relaytest"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A forger writes the address of a player as its own. It knows how the game
+// works and which numbers come next, but not the id, so it tries all.
+type forger struct {
+	*siege
+	victim *chatter
+	sent   int // datagrams
+	bytes  int
+	right  int // of them with the victim's id
+	when   int // in the second, in hundredths, it attacks
+}
+
+// write sends a datagram in the victim's name.
+func (f *forger) write(plain []byte) {
+	f.sent++
+	f.bytes += len(plain)
+	if plain[0] == f.victim.ID {
+		f.right++
+	}
+	f.inject(f.victim.addr, plain)
+}
+
+// sweep sends a datagram for every id, in an order of its own.
+func (f *forger) sweep(make func(id uint8) []byte) {
+	for _, i := range f.rand.Perm(125) {
+		if id := uint8(2 + i); id != '\\' {
+			f.write(make(id))
+		}
+	}
+}
+
+// next returns the number of the victim's next reliable game message.
+func (f *forger) next() uint16 { return uint16(pastJoin + f.victim.next) }
+
+// controlNumber is the number of a client's second control message after its
+// connect and its name.
+const controlNumber = 2
+
+// forgedChat is a line of chat with a text that tests look for.
+func forgedChat(id uint8) []byte { return chatAs(id, "forged line") }
+
+// A forgery is an attack on one player by somebody who writes its address.
+type aForgery struct {
+	name string
+	// at is called a hundred times a second.
+	at func(f *forger, tick int)
+}
+
+// everyFive returns an attack that is made every five seconds.
+func everyFive(attack func(f *forger)) func(*forger, int) {
+	return func(f *forger, tick int) {
+		if tick%500 == 100+f.when {
+			attack(f)
+		}
+	}
+}
+
+var forgeries = []aForgery{
+	{"leave", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return one(id, transport.Header{Type: transport.Disconnect, Priority: true, Seq: controlNumber}, []byte{id, 10, 0, 0, 1})
+		})
+	})},
+	{"leave, repeated as the game does", func(f *forger, tick int) {
+		if tick >= 100 && tick < 1500 && tick%100 == 0 {
+			f.sweep(func(id uint8) []byte {
+				return one(id, transport.Header{Type: transport.Disconnect, Priority: true, Seq: controlNumber}, []byte{id, 10, 0, 0, 1})
+			})
+		}
+	}},
+	{"short leave", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.Leave), 2} })
+	})},
+	{"kick", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return one(id, transport.Header{Type: transport.BootPlayer, Priority: true, Seq: controlNumber}, []byte{transport.BootKicked, id})
+		})
+	})},
+	{"chat with the next number", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte { return one(id, reliable(f.next()), forgedChat(id)) })
+	})},
+	{"chat without a number", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte { return one(id, transport.Header{Type: transport.Standard}, forgedChat(id)) })
+	})},
+	{"one guess every tenth of a second", func(f *forger, tick int) {
+		if id := uint8(2 + tick/10%125); tick%10 == 0 && id != '\\' {
+			f.write(one(id, reliable(f.next()), forgedChat(id)))
+		}
+	}},
+	{"rename", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return one(id, transport.Header{Type: transport.NameChange, Priority: true, Seq: controlNumber},
+				append(wire.AppendWideTextOf([]byte{id, 10, 0, 0, 1}, "forged name"), 0, 0))
+		})
+	})},
+	{"next numbers, filled with rubbish", everyFive(func(f *forger) {
+		for n := range uint16(3) {
+			f.sweep(func(id uint8) []byte { return one(id, reliable(f.next()+n), []byte{0xEE, 1, 2, 3}) })
+		}
+	})},
+	{"many numbers at once", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(n int) (transport.Header, []byte) { return reliable(f.next() + uint16(n)), []byte{0xEE} })
+		})
+	})},
+	{"fragments", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			h := reliable(f.next())
+			h.Fragment, h.Count = true, 200
+			return one(id, h, []byte{0xEE})
+		})
+	})},
+	{"acknowledgements of what was sent and of what was not", everyFive(func(f *forger) {
+		for range 2 {
+			f.sweep(func(id uint8) []byte {
+				return fill(id, func(n int) (transport.Header, []byte) {
+					return transport.Header{Type: transport.Acknowledge, Seq: uint16(n)}, nil
+				})
+			})
+		}
+	})},
+	{"acknowledgements of anything", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(int) (transport.Header, []byte) {
+				return transport.Header{Type: transport.Acknowledge, Seq: uint16(f.rand.Uint32())}, nil
+			})
+		})
+	})},
+	{"chat with acknowledgements that may be a sign", everyFive(func(f *forger) {
+		f.sweep(func(id uint8) []byte {
+			return fill(id, func(n int) (transport.Header, []byte) {
+				if n == 0 {
+					return reliable(f.next()), forgedChat(id)
+				}
+				return transport.Header{Type: transport.Acknowledge, Seq: 0x8000 + uint16(f.rand.IntN(0x8000))}, nil
+			})
+		})
+	})},
+	{"connects, and every id", everyFive(func(f *forger) {
+		f.write(f.connect())
+		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+	})},
+	{"ship updates", func(f *forger, tick int) {
+		f.sweep(func(id uint8) []byte {
+			return one(id, transport.Header{Type: transport.Standard}, append([]byte{byte(msg.OpStateUpdate)}, append(idBytes(f.victim.player), 0, 0, 0, 0, 0x80)...))
+		})
+	}},
+	{"all ids, all the time", func(f *forger, tick int) {
+		f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+	}},
+}
+
+// Nobody who writes a player's address, but does not read its traffic, throws it
+// out, speaks for it, or silences it. A line that is under way when the attack
+// begins, and could be forged, has to be repeated by the client, after a second.
+func TestForgeries(t *testing.T) {
+	for _, tt := range forgeries {
+		for when, most := range map[int]time.Duration{0: 100 * time.Millisecond, 85: 1200 * time.Millisecond} {
+			t.Run(fmt.Sprint(tt.name, "/", when), func(t *testing.T) {
+				t.Parallel()
+				s := besiege(t, 4, relay.Config{})
+				s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+				f := &forger{siege: s, victim: s.chatters[1], when: when}
+				forged := s.forgedLines()
+				s.events = nil
+				s.chat(30*time.Second, func(tick int) { tt.at(f, tick) })
+				s.unharmed()
+				s.undeceived()
+				s.told(f.victim)
+				if *forged > 0 {
+					t.Errorf("%d forged lines got through", *forged)
+				}
+				mean, longest := s.echo()
+				if longest > most {
+					t.Errorf("a line takes %v to come back", longest)
+				}
+				t.Logf("%d datagrams (%d bytes), %d with the right id; echo %v, at worst %v; %d bytes to the victim, %d from it",
+					f.sent, f.bytes, f.right, mean, longest, s.to[f.victim.addr], s.from[f.victim.addr]-f.bytes)
+			})
+		}
+	}
+}
+
+// forgedLines counts the forged lines that anybody is shown.
+func (s *siege) forgedLines() *int {
+	n := new(int)
+	for _, c := range s.chatters {
+		hears := c.Deliver
+		c.Deliver = func(now time.Time, m *arq.Message) {
+			hears(now, m)
+			if decode.Opcode(m.Body[0]) == msg.OpChat && bytes.Contains(m.Body, []byte("forged line")) {
+				*n++
+			}
+		}
+	}
+	return n
+}
+
+// told checks that the host told of somebody who forges a player, and nothing else.
+func (s *siege) told(victim *chatter) {
+	s.t.Helper()
+	n := 0
+	for _, e := range s.events {
+		if e.Kind == relay.Forged && e.Addr == victim.addr && strings.Contains(e.Text, fmt.Sprintf("somebody forges %q", victim.Name)) {
+			n++
+		}
+	}
+	if n != 1 {
+		s.t.Errorf("reported %d times, want once: %v", n, s.events)
+	}
+}
+
+// A player gets in although somebody guesses at its id meanwhile.
+func TestForgedWhileJoining(t *testing.T) {
+	for _, every := range []int{500, 100} {
+		s := besiege(t, 2, relay.Config{})
+		s.trouble = relay.Trouble{Delay: 40 * time.Millisecond}
+		late := s.add(false)
+		f := &forger{siege: s, victim: &chatter{player: late}}
+		late.Connect(s.now)
+		from := s.now
+		var took time.Duration
+		s.chat(40*time.Second, func(tick int) {
+			if tick%every == 20%every {
+				f.sweep(func(id uint8) []byte { return []byte{id, 1, byte(transport.DoNothing)} })
+			}
+			if late.Phase == relaytest.Playing && took == 0 {
+				took = s.now.Sub(from)
+			}
+		})
+		if took == 0 || took > 10*time.Second {
+			t.Errorf("guesses every %d ms: in after %v, phase %d", 10*every, took, late.Phase)
+		}
+		s.unharmed()
+	}
+}
