@@ -174,7 +174,7 @@ func (h *hosting) run(f *cli.Common, s cli.Streams, cfg dissect.Config) (err err
 	}
 	h.config.Report = srv.Event
 	srv.Name, srv.Players = h.name, h.players
-	h.config.Random = unforeseen
+	h.config.Random, h.config.Public = unforeseen, true
 	srv.Host = relay.NewHost(h.config)
 	log.Say("hosting %q on %s (%s)", h.name, at, h.mode.Value)
 	closeControl, err := h.openControl(srv, log, at.Port())

@@ -189,7 +189,7 @@ func TestAssumedID(t *testing.T) {
 
 // A connect or a disconnect that somebody forges does not end a session.
 func TestForgedConnect(t *testing.T) {
-	g := newGame(t, Config{Random: func() uint32 { return 100 }})
+	g := newGame(t, Config{Public: true, Random: func() uint32 { return 100 }})
 	a, b := g.join(1001), g.join(1002)
 	g.now = g.now.Add(500 * time.Millisecond)
 	a.take()

@@ -35,7 +35,7 @@ const (
 
 // How long a client that is there may say nothing.
 const (
-	leastSilence   = time.Second
+	leastSilence   = 300 * time.Millisecond
 	idleSilence    = 7 * time.Second  // its keepalives are five seconds apart
 	loadingSilence = 20 * time.Second // it loads a mission
 )
@@ -102,7 +102,7 @@ func (h *Host) suspected(p *peer) bool {
 
 // suspect notes that a datagram from a player's address had a wrong id.
 func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
-	if h.cfg.Captured || !p.proved || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
+	if !h.cfg.Public || !p.proved || p.phase == Leaving || id == p.former && h.now.Sub(p.moved) < forgetIDs {
 		return
 	}
 	f := &p.forgery
@@ -126,7 +126,7 @@ func (h *Host) suspect(p *peer, id uint8, datagram []byte) {
 // challenge asks a player whose address others use for a sign, if it is time to,
 // and returns when it is the next time; zero for never.
 func (h *Host) challenge(p *peer) (next time.Time) {
-	if !h.suspected(p) || h.cfg.Random == nil || p.phase == Leaving || h.silentOnSigns(p) {
+	if !h.suspected(p) || p.phase == Leaving || h.silentOnSigns(p) {
 		return next
 	}
 	f, every := &p.forgery, challengeEvery
@@ -156,7 +156,7 @@ func (h *Host) believed(p *peer, plain []byte) bool {
 	}
 	f := &p.forgery
 	f.heard++
-	if h.cfg.Random == nil || h.silentOnSigns(p) {
+	if h.silentOnSigns(p) {
 		return true
 	}
 	if p.link.Signed(h.now, plain) == arq.TrueSign {
@@ -219,7 +219,7 @@ func (h *Host) putsOff(p *peer, m *transport.Message) bool {
 		return false
 	}
 	suspected := h.suspected(p)
-	if h.cfg.Captured || !p.known() || p.phase == Leaving || suspected && !h.silentOnSigns(p) {
+	if !h.cfg.Public || !p.known() || p.phase == Leaving || suspected && !h.silentOnSigns(p) {
 		return false // a leave from an address that others use has come with a sign
 	}
 	f := &p.goodbye
@@ -250,7 +250,7 @@ func (h *Host) present(p *peer) bool { return p.proved && h.now.Sub(p.heard) < p
 // that the session cannot take its place. Somebody may have guessed its id.
 func (h *Host) occupied(p *peer, datagram []byte) bool {
 	for _, o := range h.byAddr[p.addr] {
-		if o != p && o.phase != Leaving && !h.cfg.Captured && h.present(o) {
+		if o != p && o.phase != Leaving && h.cfg.Public && h.present(o) {
 			h.suspect(o, p.id, datagram)
 			return true
 		}

@@ -153,6 +153,7 @@ func NewHost(cfg Config) *Host {
 	}
 	cfg.Players = min(cfg.Players, MaxPlayers)
 	cfg.Limits = cfg.Limits.orDefault()
+	cfg.Public = cfg.Public && cfg.Random != nil && !cfg.Captured
 	return &Host{
 		cfg: cfg, likeOpenBC: cfg.Like == decode.OpenBC, catalog: cfg.Catalog, decoder: decode.NewDecoder(),
 		byAddr: map[netip.AddrPort][]*peer{}, nextID: firstID,

@@ -65,7 +65,7 @@ func newWorld(tb testing.TB, seed uint64, cfg relay.Config) *world {
 	cfg.Name, cfg.Mission, cfg.Map = "Test", "Multiplayer.Episode.Mission1.Mission1", "DM"
 	cfg.System, cfg.TimeLimit, cfg.FragLimit = 1, msg.Unlimited, msg.Unlimited
 	cfg.Report = func(e relay.Event) { w.events = append(w.events, e) }
-	cfg.Random = w.rand.Uint32
+	cfg.Random, cfg.Public = w.rand.Uint32, true
 	w.host = relay.NewHost(cfg)
 	return w
 }

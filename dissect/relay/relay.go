@@ -86,6 +86,9 @@ type Config struct {
 	Self func(netip.AddrPort) uint8
 	// Speaks returns the dialect of a captured client; nil if it shows.
 	Speaks func(netip.AddrPort) decode.Dialect
+	// Public says that anybody can send to the host, with any source address. It
+	// then believes less than the stock game: see docs/relay.md. It needs Random.
+	Public bool
 	// Random returns random numbers that nobody can foresee, for the ids of
 	// clients: by using its id a client proves that it receives at its address.
 	// A host on a network needs it. Nil gives the ids in order, as the stock
