@@ -27,7 +27,7 @@ import (
 )
 
 // quickly is the time after which a run without --slow begins no further case.
-const quickly = 80 * time.Second
+const quickly = 270 * time.Second
 
 // The values of flags that are not given.
 const (
@@ -45,6 +45,7 @@ type conforming struct {
 	list    bool
 	clients int
 	slow    bool
+	long    bool
 	timeout time.Duration
 	pass    string
 	hashes  string
@@ -116,6 +117,7 @@ func (c *conforming) define(cmd *cobra.Command) {
 	c.profile.Define(cmd, "profile", "", "kind of host: the rules to expect", "stock", suite.Profiles()...)
 	fl.IntVar(&c.clients, "clients", usualClients, "`N` clients in the game, 2 to 8")
 	fl.BoolVar(&c.slow, "slow", false, "also cases that take longer than 5 s")
+	fl.BoolVar(&c.long, "long", false, "also T-31, which takes some minutes")
 	fl.DurationVar(&c.timeout, "timeout", usualTimeout, "time to wait for an answer")
 	fl.StringVar(&c.pass, "password", "", "`PASSWORD` of the game")
 	fl.StringVar(&c.hashes, "checksums", "", "`FILE` of hashes that the clients' files have; see docs/conform.md")
@@ -262,10 +264,10 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		return err
 	}
 	o := suite.Options{
-		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || len(words) == 1 && len(list) == 1, Timeout: c.timeout,
+		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || len(words) == 1 && len(list) == 1, Long: c.long, Timeout: c.timeout,
 		Password: c.pass, Answers: answers, Master: master, Seed: rand.Uint64(), Repeat: c.again(host), Stopped: func() bool { return ctx.Err() != nil },
 	}
-	if !c.slow {
+	if !c.long {
 		o.Budget = quickly
 	}
 	var file *capture.Writer

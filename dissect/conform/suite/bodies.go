@@ -74,7 +74,7 @@ func answer(round uint8) *msg.ChecksumResponse {
 	if !ok {
 		return &msg.ChecksumResponse{Round: round} // the host asks for more than the game has
 	}
-	m, _ := decode.NewDecoder().Read(msg.Catalog().Lookup(msg.OpChecksumResponse), unhex(text), decode.Stock, nil).Message.(*msg.ChecksumResponse)
+	m, _ := decode.NewDecoder().Read(catalog().Lookup(msg.OpChecksumResponse), unhex(text), decode.Stock, nil).Message.(*msg.ChecksumResponse)
 	return m
 }
 

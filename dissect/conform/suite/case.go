@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -24,29 +25,31 @@ type T struct {
 	shown  []int
 }
 
-// play makes the clients of a case and runs it.
+// play makes the clients of a case and runs it. What did not come counts only if the clients are
+// still heard: see confirm.
 func (t *T) play(c *Case) (err error) {
-	if c.needs != nil {
-		if err = c.needs(t); err != nil {
-			return err
+	err = t.steps(func(t *T) {
+		if c.needs != nil {
+			must(true, c.needs(t))
+		}
+		if c.asks != "" {
+			t.reply = must(t.query(c.asks))
+		}
+		if c.players > 0 {
+			t.p = must(t.players(c.players, fewNumbers))
+		}
+		if c.client != nil {
+			t.c = must(c.client(t))
+		}
+		c.run(t)
+	})
+	var f *failure
+	if errors.As(err, &f) && !f.proven && !f.controlled {
+		if cut := t.confirm(); cut != nil {
+			return cut
 		}
 	}
-	if c.asks != "" {
-		if t.reply, err = t.query(c.asks); err != nil {
-			return err
-		}
-	}
-	if c.players > 0 {
-		if t.p, err = t.players(c.players, fewNumbers); err != nil {
-			return err
-		}
-	}
-	if c.client != nil {
-		if t.c, err = c.client(t); err != nil {
-			return err
-		}
-	}
-	return t.steps(c.run)
+	return err
 }
 
 // A stop ends a case at the first step that fails, as in package testing. Only
@@ -104,6 +107,16 @@ func (t *T) expectKnown(ok, known bool, expected string, came ...any) {
 	}
 }
 
+// proveKnown is expectKnown for what the host does wrong whatever the network lost, repeated or
+// delayed.
+func (t *T) proveKnown(ok, known bool, expected string, came ...any) {
+	if !ok {
+		f := t.proves(expected, came...)
+		f.documented = known
+		panic(stop{f})
+	}
+}
+
 // fails fails the case.
 func (t *T) fails(known bool, expected string, came ...any) {
 	f := t.fail(expected, came...)
@@ -111,8 +124,8 @@ func (t *T) fails(known bool, expected string, came ...any) {
 	panic(stop{f})
 }
 
-// none expects that no messages came.
-func (t *T) none(expected string, came messages) { t.expect(len(came) == 0, expected, came) }
+// none expects that no messages came. No network makes any.
+func (t *T) none(expected string, came messages) { t.prove(len(came) == 0, expected, came) }
 
 // prove is expect for what the host does wrong whatever the network lost, repeated or
 // delayed.
@@ -127,6 +140,7 @@ type failure struct {
 	expected   string
 	came       []string
 	proven     bool // no network can have made it
+	controlled bool // it is about a connection that was alive before
 	documented bool // it is the difference of OpenBC that cases.txt documents of the case
 }
 
@@ -223,8 +237,15 @@ func (t *T) until(within time.Duration, enough func() bool) bool { return t.r.un
 
 func (t *T) wait(d time.Duration) { t.r.until(d, nil) }
 
-// soon is how long an answer of the host may take.
-func (t *T) soon() time.Duration { return t.r.o.Timeout }
+// soon is how long an answer of the host may take: on a line that loses datagrams as long as the game's
+// first three retransmissions, after 1, 3 and 6 seconds.
+func (t *T) soon() time.Duration {
+	const third = 6500 * time.Millisecond
+	if t.r.lossy() {
+		return max(t.r.o.Timeout, third+2*t.r.trip)
+	}
+	return t.r.o.Timeout
+}
 
 // stranger returns a client that has not connected, and does nothing by itself.
 func (t *T) stranger() (*client, error) { return t.open("", nil) }
@@ -236,10 +257,18 @@ func (t *T) connected() (*client, error) { return t.connectedAs("", nil) }
 // says nothing more.
 func (t *T) loaded() (*client, error) { return t.loadedAs("") }
 
+// opens says why no client needs to try to connect, nil if one may be let in.
+func (t *T) opens() error {
+	if !t.r.connected && t.r.denied >= mostTurned {
+		return skip("nobody could connect: %s", t.r.why)
+	}
+	return nil
+}
+
 // connectedAs returns a connected client with a name and its answers: see open.
 func (t *T) connectedAs(name string, answer func(round uint8) *msg.ChecksumResponse) (*client, error) {
-	if !t.r.connected && t.r.denied >= mostTurned {
-		return nil, skip("nobody could connect: %s", t.r.why)
+	if err := t.opens(); err != nil {
+		return nil, err
 	}
 	c, err := t.open(name, answer)
 	if err != nil {
@@ -367,24 +396,42 @@ func (t *T) enter(c *client) {
 	}
 }
 
-// A client uses up so many numbers before another takes its place, so that a case has
-// room for as many as it needs: whether the host counts beyond 255 is the question of
-// T-10 alone.
+// On a host that has not passed T-10, a client uses up so many numbers before another takes its
+// place: a host that cannot count beyond 255 then fails T-10, and not every case after it.
 const (
 	mostNumbers = 250
 	fewNumbers  = 100
 )
 
 // players returns clients that are in the game with a ship each, and can take so many messages.
-// They stay there for later cases.
+// They stay there for later cases. If one of them does not hear the others any more, all are replaced once.
 func (t *T) players(n, messages int) ([]*client, error) {
-	n = min(n, t.r.o.Clients)
+	for again := false; ; again = true {
+		p, err := t.seated(min(n, t.r.o.Clients), messages)
+		if err != nil {
+			return nil, err
+		}
+		if err = t.steps(func(t *T) { t.settle(p[0], p...) }); err == nil {
+			for _, c := range t.r.clients {
+				c.forget()
+			}
+			return p, nil
+		}
+		if again || t.r.copies.failed && !t.r.copies.came {
+			return nil, err
+		}
+		t.dismiss()
+	}
+}
+
+// seated returns clients that are in the game with a ship each, for [T.players].
+func (t *T) seated(n, messages int) ([]*client, error) {
 	var worn []*client
 	t.r.table = slices.DeleteFunc(t.r.table, func(c *client) bool {
 		if c.closed || c.Phase == relay.ClientGone || c.Phase == relay.ClientLeaving || c.Err != nil {
 			return true
 		}
-		if c.numbers()+messages > mostNumbers {
+		if !t.r.counts && c.numbers()+messages > mostNumbers {
 			worn = append(worn, c)
 			c.Leave(t.now())
 			return true
@@ -405,12 +452,7 @@ func (t *T) players(n, messages int) ([]*client, error) {
 		t.rests(c, t.soon())
 		t.r.table = append(t.r.table, c)
 	}
-	p := slices.Clone(t.r.table[:n])
-	t.settle(p[0], p...)
-	for _, c := range t.r.clients {
-		c.forget()
-	}
-	return p, nil
+	return slices.Clone(t.r.table[:n]), nil
 }
 
 // dismiss has all clients leave that stay in the game: later cases have others.
@@ -427,28 +469,6 @@ func (t *T) dismiss() {
 // rests waits until the host has acknowledged all that a client has sent.
 func (t *T) rests(c *client, usual time.Duration) {
 	t.r.await(&t.r.rests, usual, c.Idle)
-}
-
-// settle waits until all that the host sends because of earlier messages of a
-// client has come: the client says something, and copies keep their order.
-func (t *T) settle(c *client, all ...*client) {
-	t.r.serial++
-	body := c.chat(fmt.Sprintf("settle %d", t.r.serial))
-	c.say(body)
-	waits := func(o *client) bool { return o.Phase != relay.ClientGone && len(o.lines(body)) == 0 }
-	others := slices.DeleteFunc(slices.Clone(all), func(o *client) bool { return o == c || !waits(o) })
-	come := func(p *awaited, list []*client) {
-		came, cut := t.r.await(p, t.soon(), func() bool { return !slices.ContainsFunc(list, waits) })
-		if !came && !cut {
-			t.wait(shortWait)
-		}
-	}
-	if len(others) > 0 {
-		come(&t.r.copies, others)
-	}
-	if slices.Contains(all, c) {
-		come(&t.r.echoes, []*client{c})
-	}
 }
 
 // every reports whether something is so of all clients.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -21,7 +22,11 @@ import (
 const (
 	perSecond = 50      // datagrams that a client sends, unless the case needs more
 	mostSeen  = 1 << 16 // messages that are remembered of one case
+	farNumber = 1 << 15 // from one number to that for which nobody waits any more: they begin anew after 65,535
 )
+
+// catalog returns the messages of the game.
+var catalog = sync.OnceValue(msg.Catalog)
 
 // A message is one that a client has sent or got.
 type message struct {
@@ -54,7 +59,7 @@ func (m *message) decoded() decode.Result {
 		if spec := transport.SpecFor(&m.Message); spec != nil {
 			return decode.NewDecoder().ReadBody(spec, m.Body)
 		}
-	} else if spec := msg.Catalog().Lookup(m.opcode()); spec != nil {
+	} else if spec := catalog().Lookup(m.opcode()); spec != nil {
 		return decode.NewDecoder().Read(spec, m.Body, decode.Stock, nil)
 	}
 	return decode.Result{}
@@ -310,9 +315,7 @@ func (c *client) receive(at time.Time, frame int, datagram []byte) {
 			if m.again = c.known[key]; m.again {
 				c.signs.comesAgain(key)
 			}
-			if len(c.known) >= mostSeen {
-				clear(c.known)
-			}
+			delete(c.known, key^farNumber)
 			c.known[key] = true
 			c.numbered(key, m)
 		}
@@ -368,7 +371,7 @@ func control(typ transport.Type, seq uint16, body []byte) []byte {
 
 // encode returns a game message in the stock game's form.
 func encode(op decode.Opcode, m decode.Message) []byte {
-	b, err := decode.Append(nil, msg.Catalog().Lookup(op), m, decode.Stock)
+	b, err := decode.Append(nil, catalog().Lookup(op), m, decode.Stock)
 	if err != nil {
 		return nil // a test makes those of the suite; a list of hashes has none that cannot be written
 	}

@@ -774,6 +774,13 @@ var faults = []fault{
 		}
 		return true
 	}},
+	{name: "numbers of fifteen bits", caught: "T-31", only: "T-31", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+		if m.Type == transport.Standard && m.HasSeq {
+			f.link(at).last = m.Seq
+			m.Seq, m.Len = m.Seq&0x7FFF, 0
+		}
+		return true
+	}},
 	{name: "fragments taken in order alone", caught: "T-12", in: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 		l := f.link(at)
 		if m.Type != transport.Standard || !m.Fragment {
@@ -822,7 +829,7 @@ var faults = []fault{
 		}
 		return false
 	}},
-	{name: "the id of a leaver given to the next", caught: "T-28 L-5 L-6 J-10", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
+	{name: "the id of a leaver given to the next", caught: "T-28 L-5 J-10", out: func(f *faulty, at netip.AddrPort, _ *peer, m *transport.Message) bool {
 		if l := f.link(at); m.Type == transport.Connect && l.real == 0 {
 			l.real = m.Body[0]
 			if f.left != 0 {

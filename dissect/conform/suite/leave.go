@@ -98,7 +98,7 @@ func (m *message) announcesLeave() bool {
 }
 
 func leaveAckRepeated(t *T) {
-	t.settle(t.c, t.c)
+	t.rests(t.c, t.soon())
 	t.leaves(t.c)
 	t.wait(6 * time.Second)
 	times := t.c.acksOf(true, t.c.sent(transport.Disconnect).Seq).times()
@@ -110,7 +110,7 @@ func slotReused(t *T) {
 	t.leaves(t.c)
 	next := must(t.joined())
 	ok, known := next.Slot == slot && next.ID != id, next.Slot == slot && next.bySlot()
-	t.expectKnown(ok, known, fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings))
+	t.proveKnown(ok, known, fmt.Sprintf("slot %d again, and another id than %d", slot, id), next.accepts(), next.games(msg.OpSettings))
 }
 
 // A beat is a heartbeat of a host, as its master server gets it.

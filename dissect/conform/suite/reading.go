@@ -140,7 +140,7 @@ const undescribed = "other"
 // about other cases than those that compare captures: who follows them keeps the rules of these.
 func describes(rule string, rows []*conform.Row) bool {
 	return slices.ContainsFunc(rows, func(row *conform.Row) bool {
-		spec := msg.Catalog().Lookup(row.Opcode)
+		spec := catalog().Lookup(row.Opcode)
 		if spec == nil {
 			return false
 		}

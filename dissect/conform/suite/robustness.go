@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +22,9 @@ func robustnessCases() []Case {
 	}
 }
 
-// works reports why the host does not work for others any more.
+// works fails the case if the host does not work for others any more.
 func (t *T) works(p []*client) {
-	body := p[0].chat(fmt.Sprintf("alive %d", t.r.random(1<<30)))
-	p[0].say(body)
-	got := func(o *client) bool { return len(o.lines(body)) > 0 }
-	t.expect(t.until(t.soon(), func() bool { return every(p[1:], got) }), "the host to go on for others", "a line of chat does not arrive")
+	t.lives("the host to go on for others", p[0], p[1:]...)
 }
 
 func damaged(t *T) {
@@ -70,7 +66,8 @@ func othersID(t *T) {
 	need(ok, "the other client has sent nothing")
 	body := t.p[1].chat("not me")
 	t.p[0].repeats(datagram(t.p[1].ID, standard(last+1, body)), 50*time.Millisecond)
-	t.wait(shortWait)
+	t.wait(t.trips(1))
+	t.settle(t.p[0], t.p...)
 	for _, o := range t.p {
 		t.none("the line not to be taken for the other's", o.lines(body))
 	}
@@ -97,9 +94,7 @@ func oddSizes(t *T) {
 	t.c.raw(t.now(), []byte{t.c.ID})
 	t.wait(50 * time.Millisecond)
 	t.works(t.p)
-	body := t.c.chat("after sizes")
-	t.c.say(body)
-	t.expect(t.until(t.soon(), func() bool { return len(t.p[0].lines(body)) > 0 }), "the connection to live", t.c.all())
+	t.lives("the connection to live", t.c, t.p[0])
 }
 
 // playersStay is about all clients that stayed from case to case.
@@ -110,7 +105,7 @@ func playersStay(t *T) {
 }
 
 func oddFragments(t *T) {
-	t.settle(t.c, t.c)
+	t.settle(t.c, t.p[0])
 	last, _ := t.c.lastData()
 	piece := func(seq uint16, index, count uint8) []byte {
 		return written(&transport.Header{Type: transport.Standard, Reliable: true, HasSeq: true, Seq: seq, Fragment: true, Index: index, Count: count}, []byte("piece"))

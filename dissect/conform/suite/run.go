@@ -21,6 +21,7 @@ type Options struct {
 	Profile  Profile
 	Clients  int           // in the game, 2 at least; 0 stands for 3
 	Slow     bool          // also the cases that take longer than 5 s
+	Long     bool          // also those that take longer than a minute
 	Timeout  time.Duration // for an answer of the host; 0 stands for 2 s
 	Attempts int           // at most, of a case that the network may have spoiled; 0 stands for 3
 	Budget   time.Duration // after which no further case is begun; 0 for none
@@ -76,6 +77,7 @@ type runner struct {
 	queries bool // the host has answered one
 	mute    bool // it answers none
 	shutOut int  // connects in a row that failed
+	counts  bool // the host has passed T-10: it counts beyond 255
 	joins   int  // of clients that do nothing unusual
 	spoiled int  // those with signs of a network that loses or delays datagrams
 	entered bool // a client has been let in
@@ -91,7 +93,6 @@ type runner struct {
 	farewells awaited                 // for the acknowledgement of a leave
 	rests     awaited                 // for the acknowledgements of all messages
 	copies    awaited                 // for lines of chat at those who did not write them
-	echoes    awaited                 // for those at their author
 
 	stayed   bool             // clients were to stay in the game
 	putOut   []note           // those of them that the host has put out, though they kept the rules
@@ -152,6 +153,7 @@ func Run(d Driver, o Options) (*Report, error) {
 	played := slices.DeleteFunc(slices.Clone(o.Cases), func(c *Case) bool {
 		return c.LeftOut != "" || c.Profiles&o.Profile == 0 || c.run == nil
 	})
+	slices.SortStableFunc(played, func(a, b *Case) int { return cmp.Compare(a.pace(), b.pace()) }) // all quick ones, if the time is used up
 	finish := func(res Result) {
 		allow(&res, o.Profile)
 		results[res.Case] = res
@@ -192,13 +194,12 @@ func Run(d Driver, o Options) (*Report, error) {
 // stroll makes ordinary traffic for cases that only watch.
 func (r *runner) stroll() {
 	t := &T{r: r}
-	p, err := t.players(r.o.Clients, fewNumbers)
-	if err != nil {
-		return
-	}
-	for _, c := range p {
-		t.settle(c, p...)
-	}
+	_ = t.steps(func(t *T) { // the cases that watch say what they did not see
+		p := must(t.players(r.o.Clients, fewNumbers))
+		for _, c := range p {
+			t.settle(c, p...)
+		}
+	})
 	r.endAttempt(t)
 }
 
@@ -230,6 +231,8 @@ func (r *runner) try(c *Case) Result {
 	case r.dead != "":
 	case c.Slow && !r.o.Slow:
 		res.Why = "takes long; --slow runs it"
+	case c.Long && !r.o.Long:
+		res.Why = "takes more than a minute; --long runs it"
 	case r.stopped():
 		r.dead = interrupted
 	case r.overBy(0):
@@ -325,12 +328,12 @@ func (r *runner) repeat(played []*Case, results map[*Case]Result) {
 	for range r.o.Attempts - 1 {
 		for _, c := range played {
 			res := results[c]
-			needed := 2 // attempts that fail
+			needed := min(2, r.o.Attempts) // attempts that fail
 			if r.lossy() {
 				needed = r.o.Attempts
 			}
 			switch {
-			case res.Attempts == 0, res.proven, !res.doubtful && !r.lossy(), res.Verdict == Pass, res.Verdict == NotSeen, res.Verdict == Known && res.documented:
+			case res.Attempts == 0, res.Attempts >= needed, res.proven, !res.doubtful && !r.lossy(), res.Verdict == Pass, res.Verdict == NotSeen, res.Verdict == Known && res.documented:
 				continue
 			case r.dead == "" && !r.stopped() && !r.overBy(forRepetitions):
 				before := res
@@ -397,8 +400,8 @@ func (r *runner) stopped() bool { return r.o.Stopped != nil && r.o.Stopped() }
 // lossy reports whether the network loses or delays datagrams all the time, so that it may
 // have spoiled a case without a sign: a datagram of the host's that never arrives leaves none.
 func (r *runner) lossy() bool {
-	const few, share = 4, 10
-	return r.joins >= few && r.spoiled*share >= r.joins
+	const few, share = 2, 10
+	return r.spoiled >= few && r.spoiled*share >= r.joins
 }
 
 // spoils counts signs of a network that loses or delays datagrams.

@@ -41,11 +41,13 @@ func (s *signs) leave(plain []byte) {
 		key := keyOf(&m.Header)
 		switch {
 		case m.Type == transport.Acknowledge:
+			delete(s.acks, key^farNumber)
 			s.acks[key]++
 		case m.HasSeq:
 			if _, again := s.sent[key]; again {
 				s.repeats[m.Type]++
 			}
+			delete(s.sent, key^farNumber)
 			s.sent[key] = m.Type
 		}
 	}

@@ -90,6 +90,7 @@ type Case struct {
 
 	Profiles     Profile
 	Slow         bool   // takes more than 5 s: only on request
+	Long         bool   // takes more than a minute: only if that is asked for
 	Informs      bool   // never fails a run
 	Timing       bool   // a busy machine, or one lost datagram, can spoil it without a sign
 	OpenBC       string // the documented difference of OpenBC, empty for none
@@ -104,6 +105,17 @@ type Case struct {
 	watch   func() watcher // for cases that the traffic answers
 	final   func(*T)       // for cases about the whole run, at its end; it sends nothing
 	compare string         // for captures: the rows of the comparison with a model that answer it
+}
+
+// pace returns how long the case takes: quick ones, slow ones, long ones.
+func (c *Case) pace() int {
+	switch {
+	case c.Long:
+		return 2
+	case c.Slow:
+		return 1
+	}
+	return 0
 }
 
 // Reads reports whether a capture can answer the case.
@@ -180,6 +192,8 @@ func (c *Case) say(line string) {
 		}
 	case "slow":
 		c.Slow = true
+	case "long":
+		c.Long = true
 	case "informs":
 		c.Informs = true
 	case "timing":
@@ -306,6 +320,8 @@ func (r *Report) Again(c *Case) string {
 		return ""
 	case c.Slow && c.run != nil:
 		return r.Repeat + " " + c.ID + " --slow"
+	case c.Long:
+		return r.Repeat + " " + c.ID + " --long"
 	}
 	return r.Repeat + " " + c.ID
 }

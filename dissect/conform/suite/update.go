@@ -30,13 +30,14 @@ func updateCases() []Case {
 
 func noClientUpdates(t *T) {
 	var sent [][]byte
-	for range 5 {
-		sent = append(sent, update(t.p[0]))
-		t.p[0].SendBody(t.now(), false, sent[len(sent)-1])
-		t.wait(20e6)
-	}
-	t.settle(t.p[0], t.p...)
-	t.wait(betweenAll)
+	t.silence(t.chat(t.p[0], t.p...), func() {
+		for range 5 {
+			sent = append(sent, update(t.p[0]))
+			t.p[0].SendBody(t.now(), false, sent[len(sent)-1])
+			t.wait(20e6)
+		}
+		t.wait(betweenAll)
+	})
 	for _, o := range t.p {
 		for _, m := range o.games(msg.OpStateUpdate) {
 			_, flags, ok := msg.UpdateHead(m.Body)
@@ -57,6 +58,7 @@ func updatesPassedOn(t *T) {
 			m := o.copies(body)[0]
 			t.expect(!m.Reliable, "an unreliable copy", m)
 		}
+		t.settle(t.p[0], t.p...)
 		t.none("no copy back to the sender", t.p[0].copies(body))
 		return
 	}

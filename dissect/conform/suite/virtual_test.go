@@ -186,7 +186,7 @@ func gameOf(p Profile) relay.Config {
 // options are those of the tests: time costs nothing.
 func optionsOf(p Profile, seed uint64, words ...string) Options {
 	cases, _ := Select(words)
-	return Options{Cases: cases, Profile: p, Slow: true, Password: "Kobayashi", Seed: seed, Master: masterAddr}
+	return Options{Cases: cases, Profile: p, Slow: true, Long: slices.Contains(words, "T-31"), Password: "Kobayashi", Seed: seed, Master: masterAddr}
 }
 
 // silent are the cases that find nothing at the own host: it splits no reply, has
@@ -200,6 +200,9 @@ var silent = map[Profile][]string{
 func expectSound(t *testing.T, p Profile, rep *Report, seed uint64) {
 	t.Helper()
 	for _, res := range rep.Results {
+		if res.Case.Long {
+			continue // TestLongNumbers
+		}
 		want := Pass
 		if slices.Contains(silent[p], res.Case.ID) {
 			want = NotSeen
@@ -338,20 +341,20 @@ func TestAlone(t *testing.T) {
 	for _, p := range []Profile{Stock, Playable} {
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
-			words := Groups()
+			var words []string
 			for _, c := range Cases() {
-				if c.LeftOut == "" && c.Profiles&p != 0 {
+				if c.LeftOut == "" && c.Profiles&p != 0 && !c.Long {
 					words = append(words, c.ID)
 				}
 			}
-			for _, word := range words {
+			for _, word := range append(words, Groups()...) {
 				rep, err := Run(newWorld(5, gameOf(p), relay.Trouble{Delay: 10 * time.Millisecond}), optionsOf(p, 5, word))
 				if err != nil {
 					t.Fatalf("%s: %v", word, err)
 				}
 				for _, res := range rep.Results {
 					alone := res.Case.run == nil && res.Verdict == NotSeen // its occasion did not arise
-					if res.Verdict != Pass && !alone && !res.Case.Informs {
+					if res.Verdict != Pass && !res.Case.Long && !alone && !res.Case.Informs {
 						t.Errorf("%s: %s is %s: %s %v", word, res.Case.ID, res.Verdict, res.Why, res.Came)
 					}
 				}
