@@ -332,6 +332,21 @@ packages: build cross man licence-texts ## make archives, deb, rpm, formula, man
 	@$(GO) run ./$(PACKAGING)/release -tag '$(VERSION)' -version '$(PACKAGE_VERSION)' -time $(PACKAGE_TIME) -nfpm $(NFPM)
 	@cat dist/packages/SHA256SUMS
 
+# The engine is the only part with cgo. It is linked with neither Lua nor Wireshark:
+# the same file is for all versions of both.
+ENGINE = CGO_ENABLED=1 $(GO) build -buildmode=c-shared -trimpath -buildvcs=false -ldflags '-s -w'
+
+wireshark-engine: ## the library with which Wireshark shows all fields of raw captures, into bin/ (needs a C compiler)
+	$(ENGINE) -o bin/bcdissect-engine.so ./cmd/engine
+	@rm -f bin/bcdissect-engine.h
+	@if command -v $(MINGW) >/dev/null; then \
+		set -x; GOOS=windows GOARCH=amd64 CC=$(MINGW) $(ENGINE) -o bin/bcdissect-engine.dll ./cmd/engine && rm -f bin/bcdissect-engine.h; \
+	else \
+		echo "make: no engine for Windows: $(MINGW) (Debian's package is gcc-mingw-w64-x86-64) is not installed" >&2; \
+	fi
+
+MINGW ?= x86_64-w64-mingw32-gcc
+
 licence-texts: ## write the licences of all that is linked into dist/licences.txt and, for Debian, dist/copyright
 	@$(GO) run ./$(PACKAGING)/licences -text dist/licences.txt -debian dist/copyright -base $(PACKAGING)/copyright
 

@@ -47,6 +47,8 @@ type Options struct {
 	// Player returns the name of the player of a conversation, in all of its frames;
 	// nil, or an empty result, for the name so far.
 	Player func(conversation int) wire.Untrusted
+	// NoComments leaves out comments, for readers that show expert information.
+	NoComments bool
 }
 
 // An Annotator makes trailers and comments of the records of datagrams, one
@@ -59,9 +61,10 @@ type Annotator struct {
 	lines  *table.Sink
 	viewer decode.Viewer
 
-	payload int  // offset in the frame, -1 if it is not there
-	cut     bool // the fields become a comment: a trailer would be read as payload
-	begun   bool // there was a record
+	chosen  *Choice // nil for all fields
+	payload int     // offset in the frame, -1 if it is not there
+	cut     bool    // the fields become a comment: a trailer would be read as payload
+	begun   bool    // there was a record
 
 	sources  []byte
 	nsources int
@@ -156,7 +159,9 @@ func (a *Annotator) Record(r *dissect.Record) error {
 	a.aboutDatagram(r)
 	a.begun = true
 	a.aboutMessage(r)
-	a.find(r)
+	if !a.opts.NoComments {
+		a.find(r)
+	}
 	a.record = nil
 	return nil
 }
@@ -220,7 +225,7 @@ func (a *Annotator) aboutDatagram(r *dissect.Record) {
 		}
 	}
 	a.source, a.base, a.depth = 0, 0, 0
-	if a.begun && is == a.about {
+	if a.begun && is == a.about || a.chosen.none() {
 		return
 	}
 	a.about = is
@@ -249,6 +254,11 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 		if whole = len(a.info) <= maxInfo; !whole {
 			a.info = append(cutText(a.info, maxInfo-len("…")), "…"...)
 		}
+	}
+	if a.chosen.none() {
+		a.depth = 1
+		a.experts(r)
+		return
 	}
 	n := a.table.message
 	var of *node
@@ -279,7 +289,9 @@ func (a *Annotator) aboutMessage(r *dissect.Record) {
 		if k.Name == "residue" { // the fields come before it, as in JSON
 			a.putGameSpy(r)
 			a.open = append(a.open[:0], group{node: of, at: -1})
-			r.Visit(&a.viewer, visitor{a})
+			if a.chosen.inside(of) {
+				r.Visit(&a.viewer, visitor{a})
+			}
 		}
 		a.putKey(k, r)
 	}
@@ -333,6 +345,9 @@ func (a *Annotator) header(id uint16, from, to, depth int) {
 // item begins an item at an offset in the data source, unless there is no room
 // for it.
 func (a *Annotator) item(f *field, from, to int) bool {
+	if !a.chosen.has(f) {
+		return false
+	}
 	if len(a.items)+len(a.sources) > maxItems || to > math.MaxUint16 {
 		a.left++
 		return false

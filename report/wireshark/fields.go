@@ -313,3 +313,7 @@ func (t *fieldTable) checksum() uint32 {
 	}
 	return h.Sum32()
 }
+
+// Sum identifies the table of fields: a plugin with another one cannot read the
+// trailers of this program.
+func Sum() uint32 { return newTable().sum }

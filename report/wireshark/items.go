@@ -26,6 +26,9 @@ func (a *Annotator) line(f *field) []byte {
 
 // put adds a field with a value.
 func (a *Annotator) put(f *field, from, to int, it display.Item) {
+	if !a.chosen.has(f) {
+		return
+	}
 	short := shortest(it.Float)
 	switch {
 	case it.Type >= decode.TypeText:
@@ -98,7 +101,7 @@ func (a *Annotator) putBytes(f *field, from, to int, b []byte) {
 
 // putKey adds a key of the record, if the JSON of the record has it.
 func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
-	if !k.Present(r) {
+	if !a.chosen.has(k.field) && k.Name != "notes" || !k.Present(r) {
 		return
 	}
 	depth := a.depth

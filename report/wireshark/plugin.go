@@ -15,8 +15,9 @@ import (
 //go:embed plugin.lua
 var pluginTemplate string
 
-// Plugin writes the Lua file for Wireshark. Its version is for its first lines.
-func Plugin(w io.Writer, version string) error {
+// Plugin writes the Lua file for Wireshark. Its version is for its first lines. It
+// loads the engine, or the one in its own folder if that is empty.
+func Plugin(w io.Writer, version, engine string) error {
 	t := newTable()
 	var opcodes, kinds bytes.Buffer
 	c := msg.Catalog()
@@ -35,7 +36,7 @@ func Plugin(w io.Writer, version string) error {
 	}
 	number := func(n any) string { return fmt.Sprint(n) }
 	_, err := strings.NewReplacer(
-		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@MAGIC@", magic,
+		"@VERSION@", strings.Map(printable, version), "@SUM@", number(t.sum), "@ENGINE@", engine, "@MAGIC@", magic,
 		"@FOOTER@", number(footerSize), "@ITEM@", number(itemSize),
 		"@EXPERT@", number(idExpert), "@SAME@", number(sameText), "@PART@", number(partText), "@FIELDS@\n", t.lua(), "@EXPERTS@\n", list.String(),
 		"@OPCODES@\n", opcodes.String(), "@KINDS@\n", kinds.String(),

@@ -2,10 +2,11 @@
 -- Written by bcdissect @VERSION@; do not edit: "bcdissect wireshark install"
 -- writes it anew.
 --
--- Captures that bcdissect has annotated hold a trailer in each frame of the
--- game, with all fields, their values and their places: this file shows them and
--- knows nothing of messages. In other captures it deciphers the datagrams,
--- splits them and names the messages.
+-- The engine, a library beside this file, is bcdissect itself. It gets each
+-- datagram and returns a trailer with all fields, their values and their places.
+-- This file shows them and knows nothing of messages. Captures that bcdissect has
+-- annotated hold such trailers in their frames. Without engine and trailer this
+-- file deciphers the datagrams, splits them and names the messages.
 
 local bit = bit or require("bit")
 local band, bxor, rshift = bit.band, bit.bxor, bit.rshift
@@ -57,9 +58,9 @@ local X = {
 }
 local other_version = ProtoExpert.new("bc.expert.version", "The capture was annotated by another version of bcdissect: run \"bcdissect wireshark install\"", expert.group.UNDECODED, expert.severity.WARN)
 local left_out = ProtoExpert.new("bc.expert.left_out", "Fields have no room in this frame: \"bcdissect read\" shows them", expert.group.UNDECODED, expert.severity.WARN)
-local for_all = ProtoExpert.new("bc.expert.raw", "For all fields: \"bcdissect wireshark FILE\"", expert.group.UNDECODED, expert.severity.CHAT)
+local no_engine = ProtoExpert.new("bc.expert.engine", "All fields need bcdissect's engine", expert.group.UNDECODED, expert.severity.CHAT)
 do
-	local experts = { other_version, left_out, for_all }
+	local experts = { other_version, left_out, no_engine }
 	for i = 0, #X do
 		experts[#experts + 1] = X[i]
 	end
@@ -72,6 +73,27 @@ local function referenced(tree, field)
 	return tree:referenced(field)
 end
 
+-- The function of the engine, or nil and the reason.
+local engine, missing
+do
+	local folder = debug.getinfo(1, "S").source:sub(2):match(".*[/\\]") or ""
+	local path = "@ENGINE@"
+	if path == "" then
+		path = folder .. "bcdissect-engine" .. (package.config:sub(1, 1) == "\\" and ".dll" or ".so")
+	end
+	local err
+	engine, err = package.loadlib(path, "bcdissect_engine")
+	if not engine then
+		missing = "All fields need bcdissect's engine, which isn't here; run \"bcdissect wireshark install\" (" .. tostring(err):gsub("\n.*", "") .. ")"
+	else
+		local _, sum = engine("sum")
+		if sum ~= "@SUM@" then
+			engine = nil
+			missing = "bcdissect's engine is of another version; run \"bcdissect wireshark install\""
+		end
+	end
+end
+
 -- A trailer as its footer describes it; its places are those in the frame.
 local trailer = {}
 
@@ -80,7 +102,7 @@ local trailer = {}
 local function source(tvb, n)
 	local s = trailer.sources[n]
 	if not s then
-		return tvb, trailer.payload
+		return tvb, trailer.first
 	end
 	if not s.tvb then
 		s.tvb = ByteArray.new(sub(trailer.raw, s.at, s.at + s.size - 1), true):tvb(s.name)
@@ -188,58 +210,101 @@ local function pick(tvb, tree, id, place)
 	until place <= last -- 0 ends the list, and a damaged one does not go back
 end
 
--- annotated shows a frame of these bytes if it has a trailer. It reports whether
--- it has.
-local function annotated(raw, tvb, pinfo, tree)
+-- listed adds the items of a trailer that has only those that are needed, one
+-- below the other, and expert information.
+local function listed(tvb, tree)
+	local raw = trailer.raw
+	local pos, last = trailer.items, trailer.items + trailer.size
+	while pos < last do
+		local a, b, c, d, e, f, _, _, _, n = byte(raw, pos, pos + 9)
+		local id, v = a + b * 256, nil
+		local form = FORM[id]
+		pos = pos + ITEM
+		if id == EXPERT then
+			v, pos = text(pos)
+			tree:add_proto_expert_info(X[c + d * 256], v)
+		elseif form == NONE then
+			_, pos = text(pos)
+			tree:add(F[id])
+		elseif form == BYTES then
+			local bytes, base = source(tvb, n)
+			tree:add(F[id], bytes:range(base + c + d * 256, e + f * 256))
+		else
+			v, pos = value(form, pos)
+			tree:add(F[id], v)
+		end
+	end
+end
+
+-- picked adds the needed items of a trailer that has all.
+local function picked(tvb, tree)
+	local raw = trailer.raw
+	for i = trailer.list, trailer.info - 4, 4 do
+		local a, b, c, d = byte(raw, i, i + 3)
+		local id = a + b * 256
+		if referenced(tree, F[id]) then
+			pick(tvb, tree, id, c + d * 256)
+		end
+	end
+end
+
+-- opened reads the footer of the trailer at the end of a text. It reports whether
+-- there is one.
+local function opened(raw)
 	if sub(raw, -8) ~= MAGIC then
 		return false
 	end
-	local a, b, flags = byte(raw, -16, -14)
-	local info = a + b * 256
-	local cols = pinfo.cols
-	cols.protocol = "BC"
-	cols.info = sub(raw, -FOOTER - info, -FOOTER - 1)
-	if flags == 0 and not referenced(tree, this) then
-		return true
-	end
-	local visible = tree.visible or flags ~= 0
 	local n = #raw
-	local size, sum, payload, length, ids, _, _, nsources, items = unpack("<I4I4I4HHHBBI4", raw, n - FOOTER + 1)
+	local size, sum, payload, length, ids, info, flags, nsources, items = unpack("<I4I4I4HHHBBI4", raw, n - FOOTER + 1)
 	local list = n - FOOTER + 1 - info - 4 * ids
 	if size > n or list - items < 1 then
 		return false
 	end
-	trailer.raw, trailer.payload, trailer.items, trailer.size, trailer.info = raw, payload, list - items, items, n - FOOTER + 1 - info
-	local sources, at = {}, n - size + 1
-	trailer.sources = sources
-	local embedded = payload == 0xFFFFFFFF
-	for i = embedded and 0 or 1, embedded and nsources - 1 or nsources do
-		a, b = byte(raw, at, at + 1)
-		sources[i] = { at = at + 2, size = a + b * 256, name = i == 0 and "Reassembled datagram" or "Reassembled message" }
-		at = at + 2 + sources[i].size
+	trailer.raw, trailer.size, trailer.sum, trailer.flags, trailer.length = raw, items, sum, flags, length
+	trailer.items, trailer.list, trailer.info, trailer.footer = list - items, list, n - FOOTER + 1 - info, n - FOOTER + 1
+	trailer.embedded, trailer.payload, trailer.nsources, trailer.at = payload == 0xFFFFFFFF, payload, nsources, n - size + 1
+	return true
+end
+
+-- sources finds the data sources in the trailer. first is the offset of the
+-- datagram in the buffer that it is shown with.
+local function sources(first)
+	trailer.first = first
+	local all, at = {}, trailer.at
+	local name = engine and "Deciphered datagram" or "Reassembled datagram"
+	for i = trailer.embedded and 0 or 1, trailer.embedded and trailer.nsources - 1 or trailer.nsources do
+		local a, b = byte(trailer.raw, at, at + 1)
+		all[i] = { at = at + 2, size = a + b * 256, name = i == 0 and name or "Reassembled message" }
+		at = at + 2 + all[i].size
 	end
-	local bytes, base = source(tvb, 0)
-	local root = tree:add(bc, bytes:range(base, length))
-	if sum ~= SUM then
+	trailer.sources = all
+end
+
+-- display shows the datagram at a place of a buffer, as the trailer describes it.
+-- The trailer has only the needed items if it is chosen.
+local function display(tvb, first, size, pinfo, tree, chosen)
+	local cols = pinfo.cols
+	cols.protocol = "BC"
+	cols.info = sub(trailer.raw, trailer.info, trailer.footer - 1)
+	if trailer.flags == 0 and not referenced(tree, this) then
+		return
+	end
+	local root = tree:add(bc, tvb:range(first, size))
+	if trailer.sum ~= SUM then
 		root:add_proto_expert_info(other_version)
-		return true
+		return
 	end
-	if visible then
+	sources(first)
+	if chosen then
+		listed(tvb, root)
+	elseif tree.visible or trailer.flags ~= 0 then
 		show(tvb, root)
 	else
-		for i = list, list + 4 * ids - 1, 4 do
-			local c, d
-			a, b, c, d = byte(raw, i, i + 3)
-			local id = a + b * 256
-			if referenced(tree, F[id]) then
-				pick(tvb, root, id, c + d * 256)
-			end
-		end
+		picked(tvb, root)
 	end
-	if flags >= 2 then
+	if trailer.flags >= 2 then
 		root:add_proto_expert_info(left_out)
 	end
-	return true
 end
 
 -- What follows is for datagrams without a trailer.
@@ -398,73 +463,33 @@ local function recognise(raw, at, n, cut)
 	return names
 end
 
--- datagram returns the place of the payload of a UDP datagram that no other
--- dissector takes, and whether it is cut.
-local function datagram(raw, tvb, pinfo)
-	if pinfo.port_type ~= UDP then
-		return
-	end
-	local src, dst = pinfo.src_port, pinfo.dst_port
-	local ports = char(rshift(src, 8), band(src, 0xFF), rshift(dst, 8), band(dst, 0xFF))
-	local whole, n, at = tvb:reported_len(), #raw, 20
-	while true do
-		at = raw:find(ports, at, true)
-		if not at or at + 10 > n then
-			return
-		end
-		local high, low = byte(raw, at + 4, at + 5)
-		local size = high * 256 + low
-		-- The IP header before it names UDP, and the packet ends with the frame or with
-		-- padding.
-		if size > 10 and at - 1 + size <= whole and (byte(raw, at - 11) == 17 or byte(raw, at - 34) == 17) then
-			return at + 7, math.min(size - 8, n - at - 7), at - 1 + size > n
-		end
-		at = at + 1
-	end
-end
-
--- protocols holds the protocols of a frame, such as eth:ethertype:ip:udp:data.
--- The text of the column would do only if a profile has the column Protocol.
-local protocols = Field.new("frame.protocols")
-
--- unclaimed reports whether Wireshark shows the payload of a UDP datagram as
--- data, because no other dissector took it. An ICMP error quotes datagrams.
-local function unclaimed()
-	local layers = protocols()
-	local text = layers and layers.value or ""
-	return text:find("udp:data", 1, true) and not text:find("icmp", 1, true)
-end
-
--- plain shows the datagram of a frame without a trailer.
+-- plain shows a datagram without engine and trailer.
 local function plain(tvb, pinfo, tree)
-	if not unclaimed() then
-		return
-	end
 	local cols = pinfo.cols
 	cols.protocol = "BC"
 	if seen.text then
 		local text = seen.text:gsub("[^ -~]", ".")
 		cols.info = "gamespy  " .. text
-		if tree.visible or tree:referenced(this) then
+		if tree.visible or referenced(tree, this) then
 			tree:add(bc, tvb:range(seen.at, seen.size)):append_text(", GameSpy text")
 		end
 		return
 	end
 	local names = seen.names
 	cols.info = concat(names, " │ ")
-	if not tree.visible and not tree:referenced(this) then
+	if not tree.visible and not referenced(tree, this) then
 		return
 	end
 	local root = tree:add(bc, tvb:range(seen.at, seen.size))
-	root:add_proto_expert_info(for_all)
+	root:add_proto_expert_info(no_engine, missing)
 	local source, first = tvb, seen.at
 	if not seen.clear then
 		local b = seen.bytes
 		local text = {}
 		for i = 1, #b do
-			text[i] = format("%02x", b[i])
+			text[i] = char(b[i])
 		end
-		source, first = ByteArray.new(concat(text)):tvb("Deciphered datagram"), 0
+		source, first = ByteArray.new(concat(text), true):tvb("Deciphered datagram"), 0
 	end
 	root:add(F[@PEER@], source:range(first, 1), seen.bytes[1])
 	for i, name in ipairs(names) do
@@ -476,16 +501,133 @@ local function plain(tvb, pinfo, tree)
 	end
 end
 
-function bc.dissector(tvb, pinfo, tree)
-	local raw = tvb:raw()
-	if annotated(raw, tvb, pinfo, tree) then
+-- quoted reports whether an ICMP error quotes the datagram at a place of a frame.
+local function quoted(tvb, at)
+	local outer = at - 8 - 20 - 8 - 20 -- UDP, IPv4, ICMP, IPv4
+	if outer < 0 then
+		return false
+	end
+	local raw = tvb:raw(outer, 29)
+	return byte(raw, 1) == 0x45 and byte(raw, 10) == 1 and byte(raw, 29) == 0x45
+end
+
+-- Without the engine, a second dissector sees whole frames, with the trailers of
+-- annotated captures. The first one only recognises the datagrams.
+local trailers = not engine and Proto("bcnotes", "Star Trek: Bridge Commander, annotations")
+local claimed = {} -- the number of the frame of the datagram in seen
+
+if not engine then
+	function trailers.dissector(tvb, pinfo, tree)
+		local n = tvb:len()
+		if n > FOOTER and tvb:raw(n - #MAGIC) == MAGIC and opened(tvb:raw()) then
+			if trailer.embedded then
+				display(tvb, 0, n, pinfo, tree)
+			else
+				display(tvb, trailer.payload, trailer.length, pinfo, tree)
+			end
+		elseif claimed.number == pinfo.number then
+			if seen.at + seen.size > n then
+				seen.at, seen.size = 0, n -- the datagram came in IP fragments
+			end
+			if not quoted(tvb, seen.at) then
+				plain(tvb, pinfo, tree)
+			end
+		end
+		claimed.number = nil
+	end
+	register_postdissector(trailers)
+end
+
+local function recognised(tvb, pinfo, tree)
+	local n = tvb:len()
+	if not recognise(tvb:raw(), 0, n, tvb:reported_len() > n) then
+		return false
+	end
+	seen.at, claimed.number = tvb:offset(), pinfo.number
+	return true
+end
+
+-- What follows is for datagrams that the engine dissects.
+
+local NOT_OURS, TEXT, OURS, ADDRESSES = 0, 1, 2, 3 -- status of an answer
+local AGAIN, ALL, CHOSEN = 1, 2, 4 -- flags of a call
+local ids = {}
+for id in pairs(F) do
+	ids[#ids + 1] = id
+end
+table.sort(ids)
+
+-- The needed fields. Wireshark doesn't say when others are needed, so they are
+-- asked for whenever it goes back to an earlier frame.
+local chosen, latest = "", 0
+
+local function choose(tree, number)
+	if number > latest and latest > 0 then
+		latest = number
 		return
 	end
-	local at, size, cut = datagram(raw, tvb, pinfo)
-	if at and recognise(raw, at, size, cut) then
-		plain(tvb, pinfo, tree)
+	latest = number
+	local all, n = {}, 0
+	for i = 1, #ids do
+		if referenced(tree, F[ids[i]]) then
+			n = n + 1
+			all[n] = ids[i]
+		end
+	end
+	local list = concat(all, " ")
+	if list ~= chosen then
+		chosen = list
+		engine("choose " .. list)
 	end
 end
 
-register_postdissector(bc)
+local function dissect(tvb, pinfo, tree)
+	local number, flags = pinfo.number, pinfo.visited and AGAIN or 0
+	if referenced(tree, this) then
+		if tree.visible then
+			flags = flags + ALL
+		else
+			choose(tree, number)
+			flags = flags + CHOSEN
+		end
+	end
+	local n = tvb:len()
+	local status, answer = engine(tvb, n, number, pinfo.abs_ts, pinfo.len, flags)
+	if status == ADDRESSES then
+		status, answer = engine(tvb, n, number, pinfo.abs_ts, pinfo.len, flags, tostring(pinfo.src), tostring(pinfo.dst), pinfo.src_port, pinfo.dst_port)
+	end
+	if status == OURS and opened(answer) then
+		display(tvb, 0, n, pinfo, tree, flags < ALL or flags >= CHOSEN)
+		return true
+	elseif status == TEXT then -- a fault of the engine
+		pinfo.cols.info = "bcdissect: " .. answer:gsub("\n.*", "")
+		tree:add(bc, tvb()):add_proto_expert_info(no_engine, answer)
+		return true
+	end
+	return false
+end
+
+local take = engine and dissect or recognised
+
+function bc.dissector(tvb, pinfo, tree)
+	return take(tvb, pinfo, tree) and tvb:len() or 0
+end
+
+-- Once a datagram is recognised, those between the same addresses need no search,
+-- and no dissector of a port takes them.
+bc:register_heuristic("udp", function(tvb, pinfo, tree)
+	if not take(tvb, pinfo, tree) then
+		return false
+	end
+	pinfo.conversation = bc
+	return true
+end)
+DissectorTable.get("udp.port"):add_for_decode_as(bc)
 this = Dissector.get("bc")
+
+function bc.init()
+	latest = 0
+	if engine then
+		engine("reset")
+	end
+end

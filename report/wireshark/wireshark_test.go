@@ -9,7 +9,7 @@ import (
 // The plugin has a line for each field, and no mark is left in it.
 func TestPlugin(t *testing.T) {
 	var b bytes.Buffer
-	if err := Plugin(&b, "v1\n\x1b[2J"); err != nil {
+	if err := Plugin(&b, "v1\n\x1b[2J", ""); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()

@@ -16,13 +16,32 @@ import (
 )
 
 // Plugin writes the plugin for Wireshark.
-func Plugin(w io.Writer) error { return cli.Failed(wireshark.Plugin(w, cli.Version())) }
+func Plugin(w io.Writer) error { return cli.Failed(wireshark.Plugin(w, cli.Version(), "")) }
 
 // profileOf returns the folder of the profile.
 func profileOf(p *place) string { return filepath.Join(p.config, "profiles", wireshark.ProfileName) }
 
 // pluginOf returns the path of the plugin.
 func pluginOf(p *place) string { return filepath.Join(p.plugins, "bcdissect.lua") }
+
+// engineOf returns the path of the engine that belongs to a program, "" if there is
+// none: it is in the program's folder, or where packages have it.
+func engineOf(program string) string {
+	name := "bcdissect-engine.so"
+	if cli.OnWindows {
+		name = "bcdissect-engine.dll"
+	}
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		program = real
+	}
+	folder := filepath.Dir(program)
+	for _, path := range []string{filepath.Join(folder, name), filepath.Join(folder, "..", "lib", "bcdissect", name)} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
 
 // artefacts returns the named Wireshark, or the first that is found, with the files
 // for it.
@@ -47,12 +66,19 @@ func artefacts(of string) (*place, []artefact, error) {
 		}
 	}
 	all := []artefact{{kind: "plugin", path: pluginOf(p), content: plugin.Bytes(), mode: 0o644}, extcap}
+	if library := engineOf(program); library != "" {
+		engine := artefact{kind: "engine", path: filepath.Join(p.plugins, filepath.Base(library)), mode: 0o644}
+		if engine.content, err = os.ReadFile(library); err != nil {
+			return nil, nil, err
+		}
+		all = slices.Insert(all, 1, engine)
+	}
 	for name, content := range wireshark.Profile() {
 		all = append(all, artefact{
 			kind: "profile", path: filepath.Join(profileOf(p), name), content: []byte(content), mode: 0o644, shared: true,
 		})
 	}
-	slices.SortStableFunc(all[2:], func(a, b artefact) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(all[len(all)-len(wireshark.Profile()):], func(a, b artefact) int { return strings.Compare(a.path, b.path) })
 	return p, all, nil
 }
 
@@ -98,6 +124,9 @@ func show(w io.Writer, p *place, all []artefact) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintf(t, "Wireshark\t%s\t%s\n", p.release, p.program) // Flush reports the error
+	if !slices.ContainsFunc(all, func(a artefact) bool { return a.kind == "engine" }) {
+		defer cli.Say(w, "the engine isn't next to this program, so Wireshark shows the messages' names only; 'make wireshark-engine' builds it")
+	}
 	for i := range all {
 		a := &all[i]
 		path, state := a.path, r.state(a)

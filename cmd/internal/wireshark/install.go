@@ -17,7 +17,7 @@ import (
 
 // An artefact is a file for Wireshark.
 type artefact struct {
-	kind    string // plugin, extcap or profile
+	kind    string // plugin, engine, extcap or profile
 	path    string
 	content []byte // nil for a link
 	link    string // its target

@@ -1,0 +1,96 @@
+//go:build cgo
+
+// The engine is the library that the plugin for Wireshark loads: it hands over
+// datagrams and gets back their fields. It is the only part of bcdissect that
+// needs cgo; see docs/decisions/0005-no-cgo.md.
+package main
+
+/*
+#cgo linux LDFLAGS: -ldl
+#cgo CFLAGS: -O2
+#include <stdlib.h>
+#include "lua.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime/debug"
+	"unsafe"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/wireshark/engine"
+	"github.com/bcdissect/bcdissect/report/wireshark"
+)
+
+func main() {} // never called
+
+// collect is the share of new memory at which Go collects garbage, in percent: a
+// capture's datagrams stay, and little else is made.
+const collect = 400
+
+// The engine of this process: Wireshark shows one capture at a time.
+var console = engine.NewConsole()
+
+// bcdissectCommand runs a command of the plugin.
+//
+//export bcdissectCommand
+func bcdissectCommand(text *C.char, size C.size_t, to *C.answer) {
+	to.status = C.STATUS_NONE
+	defer caught(to)
+	if said := console.Command(C.GoStringN(text, C.int(size))); said != "" { // commands are short
+		put(to, C.STATUS_TEXT, []byte(said))
+	}
+}
+
+// bcdissectDatagram dissects a datagram.
+//
+//export bcdissectDatagram
+func bcdissectDatagram(f *C.frame, to *C.answer) {
+	to.status = C.STATUS_NONE
+	defer caught(to)
+	frame := engine.Frame{
+		Number: int(f.number), Seconds: float64(f.seconds), WireLen: int(f.wire_len),
+		Data: unsafe.Slice((*byte)(unsafe.Pointer(f.data)), int(f.size)), At: int(f.at), Len: int(f.len), Full: int(f.full),
+		SrcPort: int(f.src_port), DstPort: int(f.dst_port),
+	}
+	if f.src != nil && f.dst != nil {
+		frame.Src, frame.Dst = C.GoString(f.src), C.GoString(f.dst)
+	}
+	trailer, addresses := console.Datagram(&frame, f.flags&C.FLAG_AGAIN != 0, f.flags&C.FLAG_ALL != 0, f.flags&C.FLAG_CHOSEN != 0)
+	for _, n := range console.Names() {
+		name(&n)
+	}
+	switch {
+	case addresses:
+		to.status = C.STATUS_ADDRESSES
+	case len(trailer) > 0:
+		put(to, C.STATUS_OURS, trailer)
+	}
+}
+
+// name tells Wireshark the name of an address.
+func name(n *wireshark.Name) {
+	text := C.CString(n.Name)
+	defer C.free(unsafe.Pointer(text))
+	b := n.Addr.AsSlice()
+	C.bcdissect_name((*C.uchar)(unsafe.Pointer(&b[0])), C.int(len(b)), text)
+}
+
+// put copies an answer to memory of C.
+func put(to *C.answer, status C.int, b []byte) {
+	if int(to.room) < len(b) || to.text == nil {
+		C.free(unsafe.Pointer(to.text))
+		to.room = C.size_t(2*len(b) + 1)
+		to.text = (*C.char)(C.malloc(to.room))
+	}
+	to.status, to.size = status, C.size_t(len(b))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(to.text)), len(b)), b)
+}
+
+// caught turns a panic into an answer: Wireshark must not end with it.
+func caught(to *C.answer) {
+	if p := recover(); p != nil {
+		console = engine.NewConsole()
+		put(to, C.STATUS_TEXT, fmt.Appendf(nil, "the engine stopped: %v\n%s", p, debug.Stack()))
+	}
+}

@@ -1,0 +1,301 @@
+// Package engine dissects the datagrams that Wireshark hands over, one for each
+// call, with the pipeline of the other commands.
+//
+// Wireshark dissects a file once from its beginning to its end, and then the frames
+// that it shows, in any order. An Engine decodes each datagram in the first pass and
+// keeps its bytes. For a frame that is shown again, it goes on from the nearest
+// checkpoint: the answer is that of the first pass, whatever came later.
+package engine
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bcdissect/bcdissect/cmd/internal/extract"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+	"github.com/bcdissect/bcdissect/report/wireshark"
+)
+
+// Limits of the memory that a capture takes, in bytes.
+const (
+	maxHeld        = 2 << 30   // datagrams; what comes later is not shown
+	maxCheckpoints = 128 << 20 // clones of the pipeline; if they take more, every second one goes
+)
+
+// firstInterval is the number of datagrams between two checkpoints, as long as they
+// fit maxCheckpoints. Decoding so many again takes about a millisecond.
+const firstInterval = 1024
+
+// An Engine dissects one capture after another. It is not safe for concurrent use.
+type Engine struct {
+	cfg         dissect.Config
+	notes       *wireshark.Annotator
+	players     extract.Players
+	front       *dissect.Pipeline // after all datagrams of the first pass
+	held        datagrams
+	checkpoints []checkpoint
+	interval    int // between two checkpoints
+	cloned      int // bytes of the checkpoints
+
+	back *dissect.Pipeline // after the datagrams before at, nil before there was a later pass
+	at   int
+
+	clear, enciphered int // datagrams that can only be the one or the other
+	plain             []byte
+}
+
+// A checkpoint is the pipeline before a datagram.
+type checkpoint struct {
+	at       int
+	pipeline *dissect.Pipeline
+	bytes    int
+}
+
+// New returns an engine. Its pipelines have the configuration.
+func New(cfg dissect.Config) *Engine {
+	e := &Engine{cfg: cfg}
+	e.Reset()
+	return e
+}
+
+// Configure begins a new capture with another configuration.
+func (e *Engine) Configure(cfg dissect.Config) {
+	e.cfg = cfg
+	e.Reset()
+}
+
+// Reset begins a new capture.
+func (e *Engine) Reset() {
+	*e = Engine{
+		cfg: e.cfg, players: extract.Players{}, front: dissect.New(e.cfg), interval: firstInterval, plain: e.plain[:0],
+	}
+	e.notes = wireshark.NewAnnotator(wireshark.Options{
+		Player:     func(conversation int) wire.Untrusted { return e.players[conversation] },
+		NoComments: true,
+	})
+}
+
+// Choose returns the choice of the fields with these ids, for Datagram.
+func (e *Engine) Choose(ids []int) *wireshark.Choice { return e.notes.Choose(ids) }
+
+// Names returns the names of addresses that are new since the last call.
+func (e *Engine) Names() []wireshark.Name { return e.notes.Names() }
+
+// Datagram returns the trailer of a datagram: its text for the Info column and the
+// chosen fields, all of them if the choice is nil. The trailer is empty if the
+// datagram is not the game's. It is valid until the next call. again is set if
+// Wireshark has shown the frame before.
+func (e *Engine) Datagram(d *dissect.Datagram, again bool, choice *wireshark.Choice) []byte {
+	if len(d.Payload) == 0 {
+		return nil
+	}
+	e.notes.Show(choice)
+	if !again {
+		return e.first(d, choice)
+	}
+	i := e.held.find(d)
+	if i < 0 {
+		return nil
+	}
+	e.seek(i)
+	e.at++
+	e.held.load(i, d)
+	trailer, _ := e.annotate(e.back, d, choice)
+	return trailer
+}
+
+// first decodes a datagram in the first pass.
+func (e *Engine) first(d *dissect.Datagram, choice *wireshark.Choice) []byte {
+	if e.held.size > maxHeld {
+		return nil
+	}
+	d.Form = e.formOf(d)
+	if n := len(e.held.all); n > 0 && n%e.interval == 0 && (len(e.checkpoints) == 0 || e.checkpoints[len(e.checkpoints)-1].at < n) {
+		e.checkpoint(n)
+	}
+	trailer, ours := e.annotate(e.front, d, choice)
+	if ours {
+		e.held.add(d)
+	}
+	return trailer
+}
+
+// annotate decodes a datagram. It reports whether it is the game's.
+func (e *Engine) annotate(p *dissect.Pipeline, d *dissect.Datagram, choice *wireshark.Choice) (trailer []byte, ours bool) {
+	game := false
+	e.notes.Begin(-1, false)
+	_ = p.Push(d, func(r *dissect.Record) error {
+		ours = true
+		game = game || r.Kind == dissect.KindMessage || r.Kind == dissect.KindMalformed
+		e.players.Learn(r)
+		return e.notes.Record(r) // which does not fail, and so Push does not either
+	})
+	if !ours {
+		return nil, false
+	}
+	var payload []byte
+	if choice.Bytes() {
+		if payload = d.Payload; game && d.Form == packet.Wire && !e.cfg.Clear {
+			e.plain = cipher.Decrypt(e.plain[:0], d.Payload)
+			payload = e.plain
+		}
+	}
+	trailer, _ = e.notes.End(payload)
+	return trailer, true
+}
+
+// formOf tells whether a datagram is deciphered already, as in captures that
+// bcdissect has written.
+func (e *Engine) formOf(d *dissect.Datagram) packet.Form {
+	if e.cfg.Clear || d.Payload[0] == '\\' || !transport.Plausible(d.Payload, !d.Truncated()) {
+		return packet.Wire
+	}
+	e.plain = cipher.Decrypt(e.plain[:0], d.Payload)
+	switch enciphered := transport.Plausible(e.plain, !d.Truncated()); {
+	case !enciphered:
+		e.clear++
+	case e.clear <= e.enciphered:
+		return packet.Wire
+	}
+	return packet.Clear
+}
+
+// checkpoint keeps the pipeline before a datagram.
+func (e *Engine) checkpoint(at int) {
+	c := checkpoint{at: at, pipeline: e.front.Clone(), bytes: e.front.Memory()}
+	e.checkpoints = append(e.checkpoints, c)
+	for e.cloned += c.bytes; e.cloned > maxCheckpoints && len(e.checkpoints) > 1; {
+		e.interval *= 2
+		e.cloned = 0
+		e.checkpoints = slices.DeleteFunc(e.checkpoints, func(c checkpoint) bool {
+			gone := c.at%e.interval != 0
+			if !gone {
+				e.cloned += c.bytes
+			}
+			return gone
+		})
+	}
+}
+
+// seek makes the pipeline of later passes the one before a datagram.
+func (e *Engine) seek(i int) {
+	n, exact := slices.BinarySearchFunc(e.checkpoints, i, func(c checkpoint, at int) int { return c.at - at })
+	if !exact {
+		n-- // the last one before it
+	}
+	switch {
+	case e.back != nil && e.at <= i && (n < 0 || e.checkpoints[n].at <= e.at):
+	case n < 0:
+		e.back, e.at = dissect.New(e.cfg), 0
+	default:
+		e.back, e.at = e.checkpoints[n].pipeline.Clone(), e.checkpoints[n].at
+	}
+	var d dissect.Datagram
+	for ; e.at < i; e.at++ {
+		e.held.load(e.at, &d)
+		_ = e.back.Push(&d, func(*dissect.Record) error { return nil }) // so that it does not fail
+	}
+}
+
+// chunk is the size of the blocks of memory that payloads share.
+const chunk = 1 << 20
+
+// datagrams are those of the first pass, in their order.
+type datagrams struct {
+	all    []held
+	chunks [][]byte
+	pairs  []pair
+	known  map[pair]int32
+	size   int // bytes of all
+}
+
+// A pair are the addresses of a datagram.
+type pair struct{ src, dst netip.AddrPort }
+
+// A held datagram.
+type held struct {
+	nanos    int64
+	number   int32
+	pair     int32
+	chunk    int32 // with its payload
+	from     int32
+	size     int32
+	full     int32
+	wireLen  int32
+	id       uint16
+	form     packet.Form
+	damaged  bool
+	untimed  bool
+	reserved uint8
+}
+
+// Estimates in bytes, with the tables around them.
+const (
+	sizeOfHeld = 64
+	sizeOfPair = 256
+)
+
+// add adds a datagram.
+func (s *datagrams) add(d *dissect.Datagram) {
+	p := pair{d.Src, d.Dst}
+	n, ok := s.known[p]
+	if !ok {
+		if s.known == nil {
+			s.known = map[pair]int32{}
+		}
+		n = int32(len(s.pairs)) // below maxHeld / sizeOfPair
+		s.known[p] = n
+		s.pairs = append(s.pairs, p)
+		s.size += sizeOfPair
+	}
+	last := len(s.chunks) - 1
+	if last < 0 || len(s.chunks[last])+len(d.Payload) > cap(s.chunks[last]) {
+		s.chunks = append(s.chunks, make([]byte, 0, max(chunk, len(d.Payload))))
+		last++
+	}
+	at := len(s.chunks[last])
+	s.chunks[last] = append(s.chunks[last], d.Payload...)
+	s.size += sizeOfHeld + len(d.Payload)
+	s.all = append(s.all, held{
+		nanos: packet.Nanos(d.Time), number: int32(d.Number), pair: n, chunk: int32(last), from: int32(at), size: int32(len(d.Payload)),
+		full: int32(min(d.Full, maxFull)), wireLen: int32(d.WireLen), id: d.IPID, form: d.Form, damaged: d.Damaged, untimed: d.Time.IsZero(),
+	})
+}
+
+// maxFull is more than the length of any datagram, for packet.FullUnknown.
+const maxFull = 1 << 20
+
+// payload returns the bytes of a datagram.
+func (s *datagrams) payload(h *held) []byte {
+	return s.chunks[h.chunk][h.from : h.from+h.size : h.from+h.size]
+}
+
+// load makes d a datagram of the first pass.
+func (s *datagrams) load(i int, d *dissect.Datagram) {
+	h := &s.all[i]
+	*d = dissect.Datagram{
+		Number: int(h.number), Digits: digits, Src: s.pairs[h.pair].src, Dst: s.pairs[h.pair].dst, Payload: s.payload(h),
+		Full: int(h.full), WireLen: int(h.wireLen), Form: h.form, Damaged: h.damaged, IPID: h.id,
+	}
+	if !h.untimed {
+		d.Time = time.Unix(0, h.nanos).UTC()
+	}
+}
+
+// find returns the place of a datagram, or -1. With a read filter Wireshark gives
+// the number of a frame that it drops to the next one too.
+func (s *datagrams) find(d *dissect.Datagram) int {
+	i, _ := slices.BinarySearchFunc(s.all, int32(d.Number)+1, func(h held, number int32) int { return int(h.number - number) })
+	for i--; i >= 0 && int(s.all[i].number) == d.Number; i-- {
+		if h := &s.all[i]; s.pairs[h.pair] == (pair{d.Src, d.Dst}) && bytes.Equal(s.payload(h), d.Payload) {
+			return i
+		}
+	}
+	return -1
+}
