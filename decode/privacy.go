@@ -1,5 +1,7 @@
 package decode
 
+import "slices"
+
 // A Privacy is the reason why a text must not leave the group that played.
 type Privacy uint8
 
@@ -31,4 +33,31 @@ func (f *Field) Span() (lo, hi int) {
 		hi -= 2
 	}
 	return hi - len(f.Bytes), hi
+}
+
+// Treatment is what a copy for strangers does with a field.
+type Treatment uint8
+
+// The treatments. The zero value is for fields that nobody has called harmless.
+const (
+	Blanked   Treatment = iota // zeros take its place
+	Kept                       // a number that tells nothing of people or hosts
+	Renamed                    // a private text: a pseudonym takes its place
+	Compared                   // a text or hash: kept if it is the game's own, renamed otherwise
+	Addressed                  // an IP address: another takes its place
+)
+
+// Treatment returns what a copy for strangers does with a field of the message.
+func (s *Spec) Treatment(f *Field) Treatment {
+	switch {
+	case f.Privacy != Public:
+		return Renamed
+	case f.Kind == KindIPv4:
+		return Addressed
+	case f.Kind == KindHash32, f.Kind.Type() == TypeText:
+		return Compared
+	case f.Kind != KindBytes && s != nil && slices.Contains(s.Harmless, f.Name):
+		return Kept
+	}
+	return Blanked
 }

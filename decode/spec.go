@@ -195,6 +195,10 @@ type Spec struct {
 	// HostFields are the fields that depend on the host's clock, its ids and the
 	// like.
 	HostFields []HostField
+	// Harmless names the fields whose numbers tell nothing of people or hosts. A copy
+	// for strangers keeps no other numbers: a new field is not harmless until its name
+	// is here. Texts, bytes, addresses and hashes are never harmless by name.
+	Harmless []string
 	// HostDialect is the dialect of all hosts that send the message, or Undecided
 	// if hosts of any dialect send it.
 	HostDialect Dialect

@@ -15,13 +15,14 @@ func newAnonymize(s cli.Streams) *cobra.Command {
 		Long: `Anonymize copies the game's datagrams of captures to the pcapng file OUT, with
 pseudonyms for names of players, ships and servers, for chat, passwords and
 addresses: in all headers and in every message, which it enciphers again.
-Lengths, ports, times, ids and numbers stay, and so do all counts and verdicts.
+Lengths, ports, times, ids and harmless numbers stay. OUT.pcapng.gz is compressed.
 
 Comments and descriptions are left out, and so are frames that are not of the
-game and datagrams in IP fragments. Bytes that do not decode become zeros.
+game and datagrams in IP fragments. Bytes of no known field and malformed
+messages become zeros; the summary counts them.
 
-In the end it searches OUT for every original value of four bytes and more, and
-fails without an output if one is left. Without --key the pseudonyms are other
+In the end it searches OUT for every original value in every encoding, and blanks
+the messages that hold one. Without --key the pseudonyms are other
 ones each time. See docs/captures.md.`,
 		Example: `  bcdissect anonymize battle.pcap anonymous.pcapng
   bcdissect anonymize day1.pcap.gz day2.pcap.gz -w both.pcapng

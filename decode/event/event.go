@@ -86,6 +86,12 @@ const (
 // String returns the code's name, or "" if it has none.
 func (c Code) String() string { return Codes.Name(uint64(c)) }
 
+// Harmless are the numbers of events that tell nothing of people or hosts.
+var Harmless = []string{
+	"class", "code", "source", "dest", "enabled", "value", "amount", "object", "player", "contacts_count",
+	"direction", "ratio", "force", "target", "firing_player", "explosion_time", "exit", "duration",
+}
+
 // An Event is any of the game's serialised events. Of the fields below Dest,
 // only those of its class are meaningful.
 type Event struct {

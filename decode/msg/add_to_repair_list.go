@@ -19,6 +19,7 @@ var addToRepairListSpec = decode.Spec{
 	Topic:    decode.TopicDamage,
 	Doc:      "A subsystem is queued for repair; the game has a handler, but sends 0x06 instead.",
 	Brief:    []string{"dest", "source"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[AddToRepairList](),
 }
 

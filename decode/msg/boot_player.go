@@ -15,6 +15,7 @@ var bootPlayerSpec = decode.Spec{
 	Doc:         "The OpenBC server does not let a client in, or puts it out; the game does so with transport type 04.",
 	Brief:       []string{"reason"},
 	Phrase:      func(m decode.Message) string { return names.OpenBCBoot(m.(*BootPlayer).Reason) },
+	Harmless:    []string{"reason"},
 	Layout:      decode.LayoutOf[BootPlayer](),
 }
 

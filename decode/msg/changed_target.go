@@ -20,6 +20,7 @@ var changedTargetSpec = decode.Spec{
 	Topic:    decode.TopicFlight,
 	Doc:      "A player took another target; the event names the former one.",
 	Brief:    []string{"dest", "object"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[ChangedTarget](),
 }
 

@@ -19,6 +19,7 @@ var chatSpec = decode.Spec{
 	Topic:    decode.TopicTalk,
 	Doc:      "A player says something to all; the author sees it when the copy comes back.",
 	Brief:    []string{"sender", "text"},
+	Harmless: []string{"sender"},
 	Layout:   decode.LayoutOf[Chat](),
 	Habits:   []decode.Habit{slotAsSender},
 }

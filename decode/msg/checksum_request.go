@@ -19,6 +19,7 @@ var checksumRequestSpec = decode.Spec{
 	Topic:    decode.TopicFiles,
 	Doc:      "The host asks for the hashes of files, one directory a round.",
 	Brief:    []string{"round", "dir", "filter", "recursive"},
+	Harmless: []string{"round", "recursive"},
 	Layout:   decode.LayoutOf[ChecksumRequest](),
 }
 

@@ -19,6 +19,7 @@ var clientEventSpec = decode.Spec{
 	Topic:    decode.TopicFlight,
 	Doc:      "Any event of a client; the game has a handler, but nothing in it sends this.",
 	Brief:    []string{"code", "dest", "source"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[ClientEvent](),
 }
 

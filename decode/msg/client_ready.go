@@ -19,6 +19,7 @@ var clientReadySpec = decode.Spec{
 	Topic:       decode.TopicJoining,
 	Doc:         "A client has loaded the mission; the host sends it the game as it is.",
 	Brief:       []string{"modem"},
+	Harmless:    []string{"modem"},
 	Layout:      decode.LayoutOf[ClientReady](),
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{

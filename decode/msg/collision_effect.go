@@ -20,6 +20,7 @@ var collisionEffectSpec = decode.Spec{
 	Topic:    decode.TopicDamage,
 	Doc:      "A ship ran into something.",
 	Brief:    []string{"dest", "source", "force"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[CollisionEffect](),
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{

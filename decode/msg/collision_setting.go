@@ -17,6 +17,7 @@ var collisionSettingSpec = decode.Spec{
 	Topic:    decode.TopicFlight,
 	Doc:      "The host switched collision damage on or off.",
 	Brief:    []string{"collisions"},
+	Harmless: []string{"collisions"},
 	Layout:   decode.LayoutOf[CollisionSetting](),
 }
 

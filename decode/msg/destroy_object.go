@@ -22,6 +22,7 @@ var destroyObjectSpec = decode.Spec{
 	Topic:     decode.TopicDamage,
 	Doc:       "An object leaves the game. The game's host does not send it, neither for ships that are shot nor for those of players who left.",
 	Brief:     []string{"object_id"},
+	Harmless:  []string{"object_id"},
 	Layout:    decode.LayoutOf[DestroyObject](),
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{

@@ -20,6 +20,7 @@ var endGameSpec = decode.Spec{
 	Topic:     decode.TopicMatch,
 	Doc:       "The game is over; the host lets nobody in until it restarts.",
 	Brief:     []string{"reason"},
+	Harmless:  []string{"reason"},
 	Layout:    decode.LayoutOf[EndGame](),
 }
 

@@ -22,6 +22,7 @@ var explosionSpec = decode.Spec{
 	Topic:     decode.TopicDamage,
 	Doc:       "A damaged sphere of a ship that a client has just been sent: with the ships of a newcomer, or in answer to 0x1E.",
 	Brief:     []string{"object_id", "damage", "radius"},
+	Harmless:  []string{"object_id", "position", "radius", "damage"},
 	Layout:    decode.LayoutOf[Explosion](),
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{

@@ -21,6 +21,7 @@ var hostEventSpec = decode.Spec{
 	Topic:     decode.TopicDamage,
 	Doc:       "The host tells of repairs and of exploding ships.",
 	Brief:     []string{"code", "dest", "source", "explosion_time"},
+	Harmless:  event.Harmless,
 	Layout:    decode.LayoutOf[HostEvent](),
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{

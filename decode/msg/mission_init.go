@@ -20,6 +20,7 @@ var missionInitSpec = decode.Spec{
 	Doc:        "The rules of the mission, for a client that joins.",
 	Brief:      []string{"system", "player_limit", "time_limit", "frag_limit"},
 	HostFields: []decode.HostField{{Name: "end_time", From: decode.HostClock}},
+	Harmless:   []string{"player_limit", "system", "time_limit", "end_time", "frag_limit"},
 	Layout:     decode.LayoutOf[MissionInit](),
 }
 

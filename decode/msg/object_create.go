@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"slices"
+
 	"iter"
 
 	"github.com/bcdissect/bcdissect/decode"
@@ -20,6 +22,13 @@ var ownCreations = decode.Deviation{
 	},
 }
 
+// objectHarmless are the numbers of an [Object] that tell nothing of people or hosts.
+var objectHarmless = []string{
+	"class", "object_id", "species", "position", "orientation", "velocity", "condition", "children",
+	"main_battery", "backup_battery", "power", "facings", "active", "level", "ammo", "mode", "owner_id",
+	"target_id", "firing_player", "lifetime", "direction", "ratio",
+}
+
 var objectCreateSpec = decode.Spec{
 	Code:       OpObjectCreate,
 	Name:       "ObjectCreate",
@@ -33,6 +42,7 @@ var objectCreateSpec = decode.Spec{
 	Head:       2 + 4 + 4 + 1, // up to the species
 	Doc:        "An object other than a player's ship comes into being: a station, an asteroid, a torpedo.",
 	Brief:      []string{"object_id", "species", "name", "set"},
+	Harmless:   slices.Concat(objectHarmless, []string{"slot"}),
 	Layout:     decode.LayoutOf[ObjectCreate](),
 	Deviations: []decode.Deviation{ownCreations},
 }
@@ -66,7 +76,11 @@ var objectCreateTeamSpec = decode.Spec{
 	Head:     3 + 4 + 4 + 1, // up to the species
 	Doc:      "A player's ship comes into being.",
 	Brief:    []string{"name", "species", "object_id", "set"},
-	Layout:   decode.LayoutOf[ObjectCreateTeam](),
+	Harmless: slices.Concat(objectHarmless, []string{
+		"slot", "net_player", "forward", "up", "speed", "hull", "front", "rear", "top", "bottom", "left", "right",
+		"conditions_count", "cloak_state", "torpedo_type",
+	}),
+	Layout: decode.LayoutOf[ObjectCreateTeam](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,
 		Doc:     "A body of OpenBC's own, without class id.",

@@ -23,6 +23,7 @@ var playerAnnounceSpec = decode.Spec{
 	Doc:        "A player has joined the game. The layout allows for one who left, which the game's host does not send.",
 	Brief:      []string{"player", "code"},
 	HostFields: []decode.HostField{{Name: "dest", From: decode.HostIDs}, {Name: "player", From: decode.GivenID}},
+	Harmless:   event.Harmless,
 	Layout:     decode.LayoutOf[PlayerAnnounce](),
 	Habits: []decode.Habit{{Dialect: decode.OpenBC, Rule: decode.Rule{
 		Name: "announces-present-players",

@@ -21,6 +21,7 @@ var pulseFireSpec = decode.Spec{
 	Topic:      decode.TopicWeapons,
 	Doc:        "A pulse weapon fired; phaser beams are 0x07.",
 	Brief:      []string{"weapon", "target"},
+	Harmless:   []string{"weapon", "firing_player", "direction", "flags", "target"},
 	Layout:     decode.LayoutOf[PulseFire](),
 	Deviations: []decode.Deviation{unreadShots},
 }

@@ -19,6 +19,7 @@ var repairListPrioritySpec = decode.Spec{
 	Topic:    decode.TopicDamage,
 	Doc:      "A subsystem moves up in the queue for repair.",
 	Brief:    []string{"dest", "object"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[RepairListPriority](),
 }
 

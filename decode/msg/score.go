@@ -16,6 +16,7 @@ var scoreSpec = decode.Spec{
 	Topic:    decode.TopicMatch,
 	Doc:      "The present score of a player, for a client that joins.",
 	Brief:    []string{"player", "kills", "deaths", "score"},
+	Harmless: []string{"player", "kills", "deaths", "score"},
 	Layout:   decode.LayoutOf[Score](),
 }
 

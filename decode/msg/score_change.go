@@ -17,6 +17,7 @@ var scoreChangeSpec = decode.Spec{
 	Topic:     decode.TopicDamage,
 	Doc:       "A ship was destroyed: the new scores.",
 	Brief:     []string{"victim", "killer", "deaths", "kills", "score", "updates"},
+	Harmless:  []string{"killer", "kills", "score", "victim", "deaths", "updates_count", "player"},
 	Layout:    decode.LayoutOf[ScoreChange](),
 }
 

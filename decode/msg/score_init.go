@@ -19,6 +19,7 @@ var scoreInitSpec = decode.Spec{
 	Topic:    decode.TopicMatch,
 	Doc:      "The present score of a player, for a client that joins a team game.",
 	Brief:    []string{"player", "team", "kills", "deaths", "score"},
+	Harmless: []string{"player", "kills", "deaths", "score", "team"},
 	Layout:   decode.LayoutOf[ScoreInit](),
 }
 

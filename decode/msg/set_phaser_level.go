@@ -19,6 +19,7 @@ var setPhaserLevelSpec = decode.Spec{
 	Topic:    decode.TopicWeapons,
 	Doc:      "A player set the power level of the phasers.",
 	Brief:    []string{"dest", "value"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[SetPhaserLevel](),
 }
 

@@ -24,7 +24,8 @@ var settingsSpec = decode.Spec{
 		{Name: "host_modem", From: decode.HostLine},
 		{Name: "slot", From: decode.GivenSlot},
 	},
-	Layout: decode.LayoutOf[Settings](),
+	Harmless: []string{"game_time", "collisions", "host_modem", "slot", "renamed"},
+	Layout:   decode.LayoutOf[Settings](),
 }
 
 // Settings is GAME_INITIALIZE. Its three bits share one byte, at the place of

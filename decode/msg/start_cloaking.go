@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 )
@@ -28,6 +30,7 @@ var startCloakingSpec = decode.Spec{
 	Topic:    decode.TopicFlight,
 	Doc:      "A cloaking device is switched on; the stock game tells that with 0x1C instead.",
 	Brief:    []string{"dest", "object_id"},
+	Harmless: slices.Concat(event.Harmless, []string{"object_id"}),
 	Layout:   decode.LayoutOf[StartCloaking](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

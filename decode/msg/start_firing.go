@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 )
@@ -20,6 +22,7 @@ var startFiringSpec = decode.Spec{
 	Topic:    decode.TopicWeapons,
 	Doc:      "A phaser or tractor system begins to fire.",
 	Brief:    []string{"dest", "target", "object_id"},
+	Harmless: slices.Concat(event.Harmless, []string{"object_id"}),
 	Layout:   decode.LayoutOf[StartFiring](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

@@ -19,6 +19,7 @@ var startWarpSpec = decode.Spec{
 	Topic:      decode.TopicFlight,
 	Doc:        "A ship goes to warp; counted in one session, twice from a client.",
 	Brief:      []string{"dest", "set"},
+	Harmless:   event.Harmless,
 	Layout:     decode.LayoutOf[StartWarp](),
 	Deviations: []decode.Deviation{refusedOrders},
 }

@@ -25,7 +25,12 @@ var stateUpdateSpec = decode.Spec{
 	Doc:       "Position, movement and condition of a ship; several a second for each ship.",
 	Brief:     []string{"object_id", "flag_names", "position", "speed", "cloaked", "subsystems", "power_settings"},
 	FlagWords: []string{"pos", "delta", "fwd", "up", "speed", "sub", "cloak", "power"},
-	Layout:    decode.LayoutOf[StateUpdate](),
+	Harmless: []string{
+		"object_id", "game_time", "flags", "position", "has_hash", "integrity_hash", "position_delta", "forward",
+		"up", "speed", "cloaked", "start", "condition", "children", "has_power", "power", "facings",
+		"main_battery", "backup_battery", "index", "percent",
+	},
+	Layout: decode.LayoutOf[StateUpdate](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,
 		Doc: "The cloak bit is inverted. In the subsystem block the shield generator is a plain entry of one byte, " +

@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 )
@@ -20,6 +22,7 @@ var stopCloakingSpec = decode.Spec{
 	Topic:    decode.TopicFlight,
 	Doc:      "A cloaking device is switched off; the stock game tells that with 0x1C instead.",
 	Brief:    []string{"dest", "object_id"},
+	Harmless: slices.Concat(event.Harmless, []string{"object_id"}),
 	Layout:   decode.LayoutOf[StopCloaking](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

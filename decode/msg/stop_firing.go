@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 )
@@ -20,6 +22,7 @@ var stopFiringSpec = decode.Spec{
 	Topic:    decode.TopicWeapons,
 	Doc:      "A phaser or tractor system ceases to fire.",
 	Brief:    []string{"dest", "object_id"},
+	Harmless: slices.Concat(event.Harmless, []string{"object_id"}),
 	Layout:   decode.LayoutOf[StopFiring](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

@@ -19,6 +19,7 @@ var stopFiringAtTargetSpec = decode.Spec{
 	Topic:    decode.TopicWeapons,
 	Doc:      "A weapon system ceases to fire at one target.",
 	Brief:    []string{"dest", "object"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[StopFiringAtTarget](),
 }
 

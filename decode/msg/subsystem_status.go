@@ -1,6 +1,8 @@
 package msg
 
 import (
+	"slices"
+
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/event"
 	"github.com/bcdissect/bcdissect/decode/ship"
@@ -23,6 +25,7 @@ var subsystemStatusSpec = decode.Spec{
 	Topic:    decode.TopicFlight,
 	Doc:      "A subsystem was switched on or off.",
 	Brief:    []string{"dest", "enabled", "object_id", "index", "name", "condition"},
+	Harmless: slices.Concat(event.Harmless, []string{"object_id", "index", "condition"}),
 	Layout:   decode.LayoutOf[SubsystemStatus](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

@@ -19,6 +19,7 @@ var teamSpec = decode.Spec{
 	Topic:    decode.TopicMatch,
 	Doc:      "A player chose a team.",
 	Brief:    []string{"player", "team"},
+	Harmless: []string{"player", "team"},
 	Layout:   decode.LayoutOf[Team](),
 	Deviations: []decode.Deviation{{
 		Dialect: decode.OpenBC, Relay: decode.RelayForward, Rule: decode.Rule{

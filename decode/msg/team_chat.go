@@ -16,6 +16,7 @@ var teamChatSpec = decode.Spec{
 	Topic:    decode.TopicTalk,
 	Doc:      "A player says something to the team.",
 	Brief:    []string{"sender", "text"},
+	Harmless: []string{"sender"},
 	Layout:   decode.LayoutOf[TeamChat](),
 	Habits:   []decode.Habit{slotAsSender},
 	Deviations: []decode.Deviation{{

@@ -20,6 +20,7 @@ var teamScoreSpec = decode.Spec{
 	Topic:     decode.TopicMatch,
 	Doc:       "The present score of a team.",
 	Brief:     []string{"team", "kills", "score"},
+	Harmless:  []string{"team", "kills", "score"},
 	Layout:    decode.LayoutOf[TeamScore](),
 }
 

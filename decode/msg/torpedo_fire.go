@@ -28,6 +28,7 @@ var torpedoFireSpec = decode.Spec{
 	Topic:    decode.TopicWeapons,
 	Doc:      "A ship launched a torpedo.",
 	Brief:    []string{"tube", "target"},
+	Harmless: []string{"tube", "firing_player", "flags", "direction", "target", "ratio", "target_point"},
 	Layout:   decode.LayoutOf[TorpedoFire](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

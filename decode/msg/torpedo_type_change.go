@@ -21,6 +21,7 @@ var torpedoTypeChangeSpec = decode.Spec{
 	Topic:    decode.TopicWeapons,
 	Doc:      "A player selected another type of torpedo.",
 	Brief:    []string{"dest", "value"},
+	Harmless: event.Harmless,
 	Layout:   decode.LayoutOf[TorpedoTypeChange](),
 }
 

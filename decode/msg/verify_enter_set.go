@@ -22,6 +22,7 @@ var verifyEnterSetSpec = decode.Spec{
 	Topic:     decode.TopicObjects,
 	Doc:       "The receiver should have this object; if it does not, it asks with 0x1E.",
 	Brief:     []string{"object_id"},
+	Harmless:  []string{"object_id"},
 	Layout:    decode.LayoutOf[VerifyEnterSet](),
 	Habits: []decode.Habit{{Dialect: decode.OpenBC, Rule: decode.Rule{
 		Name: "no-verify-enter-set",

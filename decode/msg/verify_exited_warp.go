@@ -20,6 +20,7 @@ var verifyExitedWarpSpec = decode.Spec{
 	Topic:    decode.TopicObjects,
 	Doc:      "A ship left warp and is in this set now.",
 	Brief:    []string{"object_id", "set"},
+	Harmless: []string{"object_id", "end"},
 	Layout:   decode.LayoutOf[VerifyExitedWarp](),
 	Forms: []decode.Form{{
 		Dialect: decode.OpenBC,

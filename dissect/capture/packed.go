@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -42,6 +43,28 @@ func unpack(b *buffer) (io.ReadCloser, error) {
 	}
 	return nil, nil
 }
+
+// Pack returns a writer that compresses as the ending of the file's name says: .gz,
+// .zst, or neither. Closing it closes w.
+func Pack(name string, w io.WriteCloser) io.WriteCloser {
+	switch {
+	case strings.HasSuffix(name, ".gz"):
+		return packing{gzip.NewWriter(w), w}
+	case strings.HasSuffix(name, ".zst"):
+		if z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)); err == nil { // it has no reason to fail
+			return packing{z, w}
+		}
+	}
+	return w
+}
+
+// packing closes the compressor and the file.
+type packing struct {
+	io.WriteCloser
+	to io.Closer
+}
+
+func (p packing) Close() error { return errors.Join(p.WriteCloser.Close(), p.to.Close()) }
 
 func isGzip(magic []byte) bool { return string(magic[:3]) == "\x1f\x8b\x08" }
 

@@ -8,11 +8,13 @@ import (
 )
 
 // Readdress replaces the addresses in the headers of a frame with its payload in
-// one piece. The functions change addresses in place: of hardware, of 4 to 8
-// bytes, and of IP, of 4 or 16 bytes. Options of IP become padding, and the bytes
-// after the packet zeros, as they may tell of people. Checksums are computed anew,
-// except for a frame that the capture cut.
-func (f *Frame) Readdress(hardware, ip func(address []byte)) {
+// one piece. The functions change values in place: addresses of hardware, of 4 to 8
+// bytes, addresses of IP, of 4 or 16 bytes, and the id of an IPv4 packet, of 2. All
+// packets get the same TTL and class of service, which tell of systems and routes.
+// Options of IP become padding, and the bytes after the packet zeros. Checksums are
+// computed anew, except for a frame that the capture cut.
+func (f *Frame) Readdress(hardware, ip, id func(value []byte)) {
+	const hops = 64
 	if f.Payload < 0 || f.Network < 0 || f.Network > f.Payload {
 		return
 	}
@@ -25,6 +27,8 @@ func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 	var pseudo []byte
 	switch {
 	case len(h) >= ipv4Header+udpHeader && h[0]>>4 == 4:
+		h[1], h[8] = 0, hops
+		id(h[4:6])
 		ip(h[12:16])
 		ip(h[16:20])
 		const nop = 1
@@ -38,7 +42,8 @@ func (f *Frame) Readdress(hardware, ip func(address []byte)) {
 		}
 		pseudo = slices.Clone(h[12:20])
 	case len(h) >= ipv6Header+udpHeader && h[0]>>4 == 6:
-		binary.BigEndian.PutUint32(h, 6<<28|binary.BigEndian.Uint32(h)&0x0ff00000) // without a flow label
+		binary.BigEndian.PutUint32(h, 6<<28) // without class and flow label
+		h[7] = hops
 		ip(h[8:24])
 		ip(h[24:40])
 		blankExtensions(layers.IPProtocol(h[6]), h[ipv6Header:len(h)-udpHeader])
@@ -97,7 +102,8 @@ func blankExtensions(next layers.IPProtocol, b []byte) {
 				rest[0], rest[1] = 1, byte(n-2)
 				rest = rest[n:]
 			}
-		default: // the fragment header, of 8 bytes
+		default: // the fragment header, of 8 bytes: its id
+			clear(b[4:size])
 		}
 		next, b = layers.IPProtocol(b[0]), b[size:]
 	}

@@ -59,9 +59,10 @@ func (m *ShortBody) Walk(c *decode.Codec) {
 var nameChangeSpec = decode.Spec{
 	Code: decode.Opcode(NameChange), Name: "NameChange", Constant: "NAME_CHANGE", Dir: decode.Either, Reliable: true,
 	Relay: decode.RelayEcho, Evidence: decode.OnWire, Topic: decode.TopicJoining,
-	Doc:    "A peer's id, address and player name; the host repeats it to everybody.",
-	Brief:  []string{"id", "name"},
-	Layout: decode.LayoutOf[Identity](),
+	Doc:      "A peer's id, address and player name; the host repeats it to everybody.",
+	Brief:    []string{"id", "name"},
+	Harmless: []string{"id"},
+	Layout:   decode.LayoutOf[Identity](),
 }
 
 // Identity is the body of a NameChange message.
@@ -81,9 +82,10 @@ func (m *Identity) Walk(c *decode.Codec) {
 var connectSpec = decode.Spec{
 	Code: decode.Opcode(Connect), Name: "Connect", Constant: "CONNECT", Dir: decode.FromClient, Reliable: true,
 	Relay: decode.RelayAnswer, Evidence: decode.OnWire, Topic: decode.TopicJoining,
-	Doc:    "A client asks to be let in.",
-	Brief:  []string{"ip", "nonce"},
-	Layout: decode.LayoutOf[Request](),
+	Doc:      "A client asks to be let in.",
+	Brief:    []string{"ip", "nonce"},
+	Harmless: []string{NonceField},
+	Layout:   decode.LayoutOf[Request](),
 }
 
 // NonceField is the name of the random number in a connect.
@@ -106,9 +108,10 @@ func (m *Request) Walk(c *decode.Codec) {
 var acceptSpec = decode.Spec{
 	Code: decode.Opcode(Connect), Name: "ConnectAccept", Constant: "CONNECT", Dir: decode.FromHost, Reliable: true,
 	Evidence: decode.OnWire, Topic: decode.TopicJoining,
-	Doc:    "The host lets a client in and tells it its peer id.",
-	Brief:  []string{"id"},
-	Layout: decode.LayoutOf[Accept](),
+	Doc:      "The host lets a client in and tells it its peer id.",
+	Brief:    []string{"id"},
+	Harmless: []string{"id"},
+	Layout:   decode.LayoutOf[Accept](),
 }
 
 // Accept is the body of the host's Connect message.
@@ -122,10 +125,11 @@ func (m *Accept) Walk(c *decode.Codec) {
 var bootPlayerSpec = decode.Spec{
 	Code: decode.Opcode(BootPlayer), Name: "BootPlayer", Constant: "BOOT_PLAYER", Dir: decode.FromHost, Reliable: true,
 	Evidence: decode.OnWire, Topic: decode.TopicLeaving,
-	Doc:    "The host puts a player out, or tells the others that one is gone.",
-	Brief:  []string{"reason", "id"},
-	Phrase: func(m decode.Message) string { return names.Boot(m.(*Boot).Reason) },
-	Layout: decode.LayoutOf[Boot](),
+	Doc:      "The host puts a player out, or tells the others that one is gone.",
+	Brief:    []string{"reason", "id"},
+	Phrase:   func(m decode.Message) string { return names.Boot(m.(*Boot).Reason) },
+	Harmless: []string{"reason", "id"},
+	Layout:   decode.LayoutOf[Boot](),
 }
 
 // Reasons of a BootPlayer message; names.BootReasons has their names.
@@ -152,9 +156,10 @@ func (m *Boot) Walk(c *decode.Codec) {
 var disconnectSpec = decode.Spec{
 	Code: decode.Opcode(Disconnect), Name: "Disconnect", Constant: "DISCONNECT", Dir: decode.Either, Reliable: true,
 	Relay: decode.RelayForward, Evidence: decode.OnWire, Topic: decode.TopicLeaving,
-	Doc:    "A player, or with id 1 the host, leaves in order.",
-	Brief:  []string{"id"},
-	Layout: decode.LayoutOf[Goodbye](),
+	Doc:      "A player, or with id 1 the host, leaves in order.",
+	Brief:    []string{"id"},
+	Harmless: []string{"id"},
+	Layout:   decode.LayoutOf[Goodbye](),
 }
 
 // Goodbye is the body of a Disconnect message.

@@ -215,3 +215,26 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// Names, addresses and passwords are replaced in a copy for strangers, numbers are kept,
+// and the short form is opaque.
+func TestTreatment(t *testing.T) {
+	want := map[string]decode.Treatment{
+		"NameChange.id": decode.Kept, "NameChange.ip": decode.Addressed, "NameChange.name": decode.Renamed,
+		"Connect.ip": decode.Addressed, "Connect.nonce": decode.Kept, "Connect.password": decode.Renamed,
+		"ConnectAccept.id": decode.Kept, "BootPlayer.reason": decode.Kept, "BootPlayer.id": decode.Kept,
+		"Disconnect.id": decode.Kept, "Disconnect.ip": decode.Addressed, "ShortBody.body": decode.Blanked,
+	}
+	for _, s := range Specs() {
+		decode.Describe(s.Layout, decode.Stock, decode.FieldFunc(func(f *decode.Field) {
+			name := s.Name + "." + f.Name
+			if w, ok := want[name]; !ok || s.Treatment(f) != w {
+				t.Errorf("%s is treated as %d, want %d", name, s.Treatment(f), w)
+			}
+			delete(want, name)
+		}))
+	}
+	if len(want) > 0 {
+		t.Errorf("fields are missing: %v", want)
+	}
+}

@@ -27,16 +27,11 @@ type Options struct {
 
 const keySize = 32
 
-// NewKey returns a random key that changes every address. One key of 15,000 would
-// leave a given address as it is.
+// NewKey returns a random key.
 func NewKey() []byte {
 	key := make([]byte, keySize)
-	for {
-		_, _ = rand.Read(key) // it does not fail
-		if p, err := newPseudonyms(key); err == nil && p.changesAll() {
-			return key
-		}
-	}
+	_, _ = rand.Read(key) // it does not fail
+	return key
 }
 
 // ParseKey returns the key that is written in hexadecimal.
@@ -48,12 +43,13 @@ func ParseKey(text string) ([]byte, error) {
 	return key, nil
 }
 
-// A Job makes captures anonymous: Write writes them, Search looks for originals
+// A Job makes captures anonymous: Write writes them, Verify takes out originals
 // that are left, and Summary reports both.
 type Job struct {
-	w      *rewriter
-	config dissect.Config
-	found  *search
+	w       *rewriter
+	check   *check
+	wounded int // datagrams in which the check found a value
+	dropped int // frames
 }
 
 // New returns a job that writes to out, which Write closes. The name is for errors.
@@ -64,7 +60,8 @@ func New(name string, out io.Writer, o Options) (*Job, error) {
 	}
 	to := capture.NewCopy(name, out, capture.CopyOptions{Keep: keep, Hold: true, Sections: [][]byte{}, Comments: []string{capture.AnonymousMark}})
 	w := &rewriter{values: newValues(p, o.KeepChat), to: to, pipeline: dissect.New(o.Config), decoder: decode.NewDecoder(), clear: o.Config.Clear, keepRest: o.KeepRest}
-	return &Job{w: w, config: o.Config}, nil
+	w.witness = newWitness(w.values, &o.Config)
+	return &Job{w: w}, nil
 }
 
 // Write copies the captures. each is called after each datagram. damage tells of
@@ -81,7 +78,7 @@ func (j *Job) Write(names []string, stdin io.Reader, each func(*capture.Series))
 		if damage = end; end == nil {
 			w.datagram(d)
 		}
-		if each(src); w.to.Err() != nil || w.full {
+		if each(src); w.to.Err() != nil {
 			break
 		}
 	}
@@ -89,20 +86,10 @@ func (j *Job) Write(names []string, stdin io.Reader, each func(*capture.Series))
 	if err := w.to.Close(); err != nil {
 		return nil, err
 	}
-	switch {
-	case w.full:
-		return nil, errValues
-	case errors.Is(damage, capture.ErrCut), errors.Is(damage, capture.ErrDamaged):
+	if errors.Is(damage, capture.ErrCut) || errors.Is(damage, capture.ErrDamaged) {
 		return damage, nil
 	}
 	return nil, damage
-}
-
-// Search searches the file that was written for original values, and fails if
-// one is left.
-func (j *Job) Search(file string) error {
-	j.found = newSearch(j.w.values, j.config)
-	return j.found.file(file)
 }
 
 // keep chooses the frames that can be rewritten.
@@ -147,18 +134,18 @@ func (t *tap) Frame(f *capture.Frame) {
 
 // Summary writes the table of replacements, and remarks on parts left out.
 func (j *Job) Summary(to io.Writer, name string) error {
-	w, s := j.w, j.found
+	w, c := j.w, j.check
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(t, "different\treplaced\t\n") // Flush reports the error
 	for k := range kinds {
-		_, _ = fmt.Fprintf(t, "%d\t%d\t  %s\n", w.distinct[k], w.times[k], kindNames[k][0])
+		_, _ = fmt.Fprintf(t, "%d\t%d\t  %s\n", w.distinct[k], w.times[k], kindNames[k])
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	name = report.Escape(name)
 	say := func(format string, args ...any) { fmt.Fprintf(to, "bcdissect: "+format+"\n", args...) }
-	say("%s: %s written", name, plural.Count(w.to.Stats().Frames, "frame"))
+	say("%s: %s written", name, plural.Count(w.to.Stats().Frames-j.dropped, "frame"))
 	for _, left := range []struct {
 		n           int
 		thing, rest string
@@ -169,6 +156,10 @@ func (j *Job) Summary(to io.Writer, name string) error {
 		{w.blocks, "block", "of pcapng left out"},
 		{w.options, "option", "of pcapng left out: comments, names and the like"},
 		{w.lost, "fragment", "blanked: of messages that are not complete"},
+		{w.malformed, "message", "blanked: malformed, or read in a form that is not its own"},
+		{j.wounded, "datagram", "with blanked messages: the check found a value there"},
+		{j.dropped, "frame", "left out: the check found a value there"},
+		{w.forgotten, "value", "not searched for: more than memory is kept for"},
 	} {
 		if left.n > 0 {
 			say("%s: %s %s", name, plural.Count(left.n, left.thing), left.rest)
@@ -177,6 +168,6 @@ func (j *Job) Summary(to io.Writer, name string) error {
 	if w.blanked > 0 {
 		say("%s: %s blanked in %s", name, plural.Count(w.blanked, "undecoded byte"), plural.Count(w.messages, "message"))
 	}
-	say("%s: searched for %s, none is left; %d were too short or the game's own words", name, plural.Count(len(w.originals)-s.skipped, "original value"), s.skipped)
+	say("%s: searched for %s, none is left; %d were too short or the game's own words", name, plural.Count(c.values, "original value"), c.skipped)
 	return nil
 }

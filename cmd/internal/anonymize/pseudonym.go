@@ -37,15 +37,6 @@ func newPseudonyms(key []byte) (*pseudonyms, error) {
 	return &pseudonyms{ip4: ip4, ip6: ip6, text: keys[2], hardware: keys[3], memory: map[string]string{}}, nil
 }
 
-// changesAll reports whether no address stays as it is: the first bit, which is
-// flipped in all addresses or in none, is flipped.
-func (p *pseudonyms) changesAll() bool {
-	four, six := make([]byte, 4), make([]byte, 16)
-	p.ip4.Map(four)
-	p.ip6.Map(six)
-	return four[0]&0x80 != 0 && six[0]&0x80 != 0
-}
-
 // ofIP replaces an address of 4 or 16 bytes in place. An IPv4 address in IPv6
 // form stays one.
 func (p *pseudonyms) ofIP(b []byte) {
@@ -54,9 +45,19 @@ func (p *pseudonyms) ofIP(b []byte) {
 	case len(b) == 16 && bytes.HasPrefix(b, mapped):
 		p.ofIP(b[len(mapped):])
 	case len(b) == 16:
-		p.ip6.Map(b)
+		elsewhere(p.ip6, b)
 	case !nobody(b):
-		p.ip4.Map(b)
+		elsewhere(p.ip4, b)
+	}
+}
+
+// elsewhere maps an address into the other half of all addresses, so that none stays
+// as it is, and neighbours do not become each other.
+func elsewhere(m *cryptopan.Mapping, b []byte) {
+	const half = 0x80
+	first := b[0] & half
+	if m.Map(b); b[0]&half == first {
+		b[0] ^= half
 	}
 }
 
@@ -141,11 +142,18 @@ func alphabet(c byte, talk bool) (first byte, n uint64) {
 		return '0', 10
 	case c >= 0xC0:
 		return 0xC0, 64
+	case c >= 0x80: // also a part of a letter in UTF-8
+		return 0x80, 64
+	case c < ' ' && !blank(c), c == 0x7f:
+		return 1, 1
 	case !talk && strings.IndexByte(marks, c) >= 0:
 		return 0, uint64(len(marks))
 	}
 	return c, 1
 }
+
+// blank reports whether a character divides words or lines, or is none.
+func blank(c byte) bool { return c == 0 || c >= '\t' && c <= '\r' || c == ' ' }
 
 // shaped replaces letters by letters, digits by digits and so on. Texts of one
 // shape get different pseudonyms if there are not too many of the shape.
@@ -186,10 +194,30 @@ func (p *pseudonyms) shaped(b []byte, talk bool, tweak byte) []byte {
 }
 
 func place(first, c byte) uint64 {
-	if first == 0 {
+	switch first {
+	case 0:
 		return uint64(max(strings.IndexByte(marks, c), 0))
+	case 1:
+		return 0
 	}
 	return uint64(c - first)
+}
+
+// ofHash replaces a hash, and ofPacketID the id of an IP packet. Equal ones stay
+// equal; 0 stays 0.
+func (p *pseudonyms) ofHash(v uint32) uint32 {
+	return uint32(p.ofNumber("hash", uint64(v), 1<<32-1))
+}
+
+func (p *pseudonyms) ofPacketID(v uint16) uint16 {
+	return uint16(p.ofNumber("packet", uint64(v), 1<<16-1))
+}
+
+func (p *pseudonyms) ofNumber(kind string, v, most uint64) uint64 {
+	if v == 0 {
+		return 0
+	}
+	return p.permute([]byte(kind), v-1, most) + 1
 }
 
 func character(first byte, n uint64) byte {

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"hash/maphash"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/gamespy"
 	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
 	"github.com/bcdissect/bcdissect/decode/ship"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect"
@@ -58,6 +61,7 @@ type rewriter struct {
 	*values
 	to       *capture.Copy
 	pipeline *dissect.Pipeline
+	witness  *witness
 	clear    bool // all datagrams are deciphered
 	keepRest bool // undecoded bytes stay
 	viewer   decode.Viewer
@@ -73,15 +77,20 @@ type rewriter struct {
 	out []byte   // of the current message
 	in  []byte   // the same as it was
 
-	covered int // bytes of in up to the end of the last field that is not blank
+	spec    *decode.Spec
+	texts   [][2]int // places of texts in in
+	covered int      // bytes of in that fields explain
+	misread bool     // a number of it is none
+	strange bool     // a value in its head has no name
 
-	others   int // frames without a datagram of the game
-	pieces   int // frames of datagrams in IP fragments
-	blocks   int // of pcapng, other than frames and interfaces
-	options  int // of pcapng
-	lost     int // fragments that could not be put together in time
-	blanked  int // bytes
-	messages int // messages with such bytes
+	others    int // frames without a datagram of the game
+	pieces    int // frames of datagrams in IP fragments
+	blocks    int // of pcapng, other than frames and interfaces
+	options   int // of pcapng
+	lost      int // fragments that could not be put together in time
+	malformed int // messages that did not decode, or were misread
+	blanked   int // bytes
+	messages  int // messages with such bytes
 }
 
 // datagram rewrites the frame that the copy holds. Frames that are not of the
@@ -91,7 +100,7 @@ func (w *rewriter) datagram(g *dissect.Datagram) {
 	if f == nil {
 		return // counted by keep
 	}
-	w.frame = g.Number
+	w.witness.datagram(g)
 	w.now = &waiting{number: g.Number, frame: f, plain: make([]byte, len(g.Payload))}
 	game, text, double := false, false, 0
 	_ = w.pipeline.Push(g, func(r *dissect.Record) error {
@@ -193,7 +202,7 @@ func (w *rewriter) finish(h *waiting) {
 	}
 	f := h.frame
 	copy(f.Data[f.Payload:], payload)
-	f.Readdress(w.hardware, w.ip)
+	f.Readdress(w.hardware, w.ip, w.packetID)
 	w.to.Put(f)
 	h.frame = nil
 }
@@ -223,7 +232,7 @@ func (w *rewriter) record(r *dissect.Record) {
 	}
 	out := w.now.plain[lo:hi]
 	if r.Kind != dissect.KindMessage {
-		w.malformed(r, out)
+		w.broken(r, out)
 		return
 	}
 	h := &r.Transport
@@ -252,9 +261,9 @@ func (w *rewriter) record(r *dissect.Record) {
 	}
 }
 
-// malformed keeps the header of a message that the capture cut: its length is
+// broken keeps the header of a message that the capture cut: its length is
 // how readers tell. All else is blank.
-func (w *rewriter) malformed(r *dissect.Record, out []byte) {
+func (w *rewriter) broken(r *dissect.Record, out []byte) {
 	size := 0
 	if r.Cut {
 		m, _, _ := transport.Next(r.Bytes) // the error is why it is malformed
@@ -269,7 +278,11 @@ func (w *rewriter) malformed(r *dissect.Record, out []byte) {
 		copy(out, r.Bytes)
 		return
 	}
-	w.blank(len(out) - size)
+	if r.Cut {
+		w.blank(len(out) - size)
+	} else {
+		w.malformed++
+	}
 }
 
 // again notes the place of a fragment that repeats one that is waited for.
@@ -337,74 +350,89 @@ func (w *rewriter) fragment(g group, r *dissect.Record, lo, hi int) {
 }
 
 // fields rewrites the fields of a message, the payload or the body in, into out.
+// Bytes of no field become zeros. So does a message that does not decode, or that
+// was read in a form that is not its own: what it shows as a number may be a name.
 func (w *rewriter) fields(r *dissect.Record, in, out []byte) {
-	w.in, w.out = in, out
-	w.covered = 0
-	game := r.Payload != nil && len(in) > 0
-	if game {
-		w.covered = 1
-		out[0] = in[0] // the opcode, which is no field
+	w.in, w.out, w.spec = in, out, r.Spec
+	w.covered, w.misread, w.strange, w.texts = 0, false, false, w.texts[:0]
+	first := 0
+	if r.Payload != nil && len(in) > 0 {
+		first = 1 // the opcode, which is no field
 	}
-	keepRest := w.keepRest || r.Status == dissect.StatusUnresolved // the numbers of a ship of unknown class
-	if keepRest {
+	copy(out, in[:first])
+	if w.keepRest {
 		copy(out, in)
 	}
 	r.Visit(&w.viewer, decode.FieldFunc(w.field))
-	if keepRest || w.covered >= len(in) {
-		return
-	}
-	lead := 0
-	if n := len(r.Rest); r.Message != nil && n > 0 && n <= len(in) {
-		lead = w.lead(r, len(in)-n)
-	}
-	w.blank(len(in) - w.covered - lead)
-}
-
-// lead fills the bytes that do not decode, from at on, so that the message
-// decodes as far as before: with zeros, or else FF, and up to four of the bytes
-// as they were: a length, mostly. It returns their number.
-func (w *rewriter) lead(r *dissect.Record, at int) int {
-	const most = 4
-	want := w.decoded(r, w.in)
-	for _, filler := range []byte{0, 0xff} {
-		for n := range min(most, len(w.in)-at) + 1 {
-			copy(w.out[at:], bytes.Repeat([]byte{filler}, len(w.out)-at))
-			copy(w.out[at:], w.in[at:at+n])
-			if w.decoded(r, w.out) == want {
-				return n
-			}
+	rest := len(in) - first - w.covered
+	switch {
+	case w.keepRest:
+	case w.misread, w.wordsInNumbers():
+		clear(out[first:])
+		w.malformed++
+	case r.Status == dissect.StatusMalformed:
+		if r.Spec != nil && r.Spec.Head <= len(in) && !w.strange {
+			first = max(first, r.Spec.Head) // later messages depend on it
+		}
+		clear(out[first:])
+		w.malformed++
+	case r.Status == dissect.StatusUnresolved && unresolvedState(r, in):
+		copy(out[len(in)-len(r.Rest):], r.Rest)
+	case rest > 0:
+		w.blank(rest)
+		if n := len(r.Rest); r.Message != nil && n > 0 && n <= len(in) {
+			w.fill(r, out[len(in)-n:])
 		}
 	}
-	clear(w.out[at:])
-	return 0
 }
 
-// An extent is how far a message decodes.
-type extent struct {
-	dialect decode.Dialect
-	fits    uint8
-	rest    int
-	err     error
-	offset  int
+// unresolvedState reports whether the rest of a message is the state of a ship whose
+// class the capture does not tell: the flags of the update say so, and it is no text.
+func unresolvedState(r *dissect.Record, in []byte) bool {
+	const letters, different = 4, 3 // of a name; full power is a letter as well, d
+	_, update := r.Message.(*msg.StateUpdate)
+	if !update || len(r.Rest) > len(in) {
+		return false
+	}
+	run, seen := 0, map[byte]bool{}
+	for _, b := range r.Rest {
+		if b|0x20 < 'a' || b|0x20 > 'z' {
+			run = 0
+			clear(seen)
+			continue
+		}
+		run++
+		if seen[b] = true; run >= letters && len(seen) >= different {
+			return false
+		}
+	}
+	return true
 }
 
-// decoded returns how far a message of the record decodes with other bytes.
-func (w *rewriter) decoded(r *dissect.Record, b []byte) extent {
-	var res decode.Result
-	if r.Payload == nil {
-		res = w.decoder.ReadBody(r.Spec, b)
-	} else {
+// fill fills the bytes that do not decode with zeros, or with FF if the message
+// would be read otherwise with zeros.
+func (w *rewriter) fill(r *dissect.Record, rest []byte) {
+	read := func() (decode.Dialect, int) {
+		if r.Payload == nil {
+			res := w.decoder.ReadBody(r.Spec, w.out)
+			return res.Dialect, len(res.Rest)
+		}
 		var env shipOnly
 		if m, ok := r.Message.(*msg.StateUpdate); ok {
 			env.class = m.Class
 		}
-		res = w.decoder.Read(r.Spec, b, r.Sender, env)
+		res := w.decoder.Read(r.Spec, w.out, r.Sender, env)
+		return res.Dialect, len(res.Rest)
 	}
-	e := extent{dialect: res.Dialect, fits: res.Fits, rest: len(res.Rest)}
-	if res.Err != nil {
-		e.err, e.offset = res.Err.Err, res.Err.Offset
+	for _, filler := range []byte{0, 0xff} {
+		for i := range rest {
+			rest[i] = filler
+		}
+		if dialect, n := read(); dialect == r.Layout && n == len(rest) {
+			return
+		}
 	}
-	return e
+	clear(rest)
 }
 
 // A shipOnly is a session of one ship.
@@ -416,27 +444,99 @@ func (s shipOnly) Ship(wire.ObjectID) *ship.Class { return s.class }
 // Base implements [decode.Env].
 func (s shipOnly) Base(wire.ObjectID) (p wire.Vec3, ok bool) { return p, false }
 
-// field copies a field of a message, a private one as a pseudonym.
+// wordsInNumbers reports whether the numbers of the message hold a word of the game:
+// they were a text then.
+func (w *rewriter) wordsInNumbers() bool {
+	for _, word := range ownWords() {
+		for at := 0; ; at++ {
+			next := bytes.Index(w.in[at:], word)
+			if next < 0 {
+				break
+			}
+			at += next
+			inText := slices.ContainsFunc(w.texts, func(t [2]int) bool { return t[0] <= at && at+len(word) <= t[1] })
+			if !inText && bytes.Equal(w.out[at:at+len(word)], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownWords are parts of the game's own texts that no numbers hold by chance.
+var ownWords = sync.OnceValue(func() [][]byte {
+	words := [][]byte{[]byte("Multi"), []byte("Mission"), []byte("cripts/"), []byte(".pyc")}
+	const long = 6 // letters
+	for _, name := range names.Systems.Values() {
+		if len(name) >= long && !strings.HasPrefix(name, "Multi") {
+			words = append(words, []byte(name))
+		}
+	}
+	return words
+})
+
+// field rewrites a field as its message's spec allows.
 func (w *rewriter) field(f *decode.Field) {
 	if f.Off < 0 || f.End > len(w.in) || f.Off >= f.End {
 		return
 	}
-	if f.Kind == decode.KindBytes {
-		return // opaque
+	lo, hi := f.Span()
+	in := w.in[lo:hi]
+	treatment := w.spec.Treatment(f)
+	if treatment == decode.Blanked {
+		return
 	}
 	copy(w.out[f.Off:f.End], w.in[f.Off:f.End])
-	w.covered += max(f.End-f.Off, 0)
-	lo, hi := f.Span()
-	switch {
-	case f.Kind == decode.KindIPv4:
+	w.covered += f.End - f.Off
+	switch treatment {
+	case decode.Addressed:
 		w.ip(w.out[lo:hi])
-	case f.Privacy != decode.Public && f.Privacy != decode.ChatLine, f.Privacy == decode.ChatLine && !w.keepChat:
-		copy(w.out[lo:hi], w.text(f.Privacy, w.in[lo:hi], isWide(f.Kind)))
-	case f.Privacy == decode.ChatLine:
-		w.namesIn(w.out[lo:hi])
-	case f.Kind.Type() == decode.TypeText:
-		w.public(w.in[lo:hi])
+	case decode.Renamed:
+		w.texts = append(w.texts, [2]int{f.Off, f.End})
+		if f.Privacy == decode.ChatLine && w.keepChat {
+			w.namesIn(w.out[lo:hi])
+			return
+		}
+		copy(w.out[lo:hi], w.text(f.Privacy, in, isWide(f.Kind)))
+	case decode.Compared:
+		w.compared(f, w.out[lo:hi])
+	case decode.Kept:
+		w.misread = w.misread || !plausible(f)
+		const letters = 0x100 // and above: could be more than one
+		w.strange = w.strange || f.Names != nil && f.End <= w.spec.Head && f.Uint >= letters && f.Names.Name(f.Uint) == ""
+	case decode.Blanked:
 	}
+}
+
+// compared replaces a text or a hash that is not the game's own.
+func (w *rewriter) compared(f *decode.Field, out []byte) {
+	if f.Kind == decode.KindHash32 {
+		if f.Names == nil || f.Names.Name(f.Uint) == "" {
+			w.hash(w.out[f.Off:f.End])
+		}
+		return
+	}
+	w.texts = append(w.texts, [2]int{f.Off, f.End})
+	if text := string(f.AppendText(nil)); names.Own(text) {
+		w.public([]byte(text))
+		return
+	}
+	copy(out, w.text(decode.FreeText, out, isWide(f.Kind)))
+}
+
+// plausible reports whether the game could have computed a vector: one that is
+// really a text has letters in the place of exponents.
+func plausible(f *decode.Field) bool {
+	const least, most = 1e-20, 1e15
+	switch f.Kind { //nolint:exhaustive // the others are too short for a name, or have no exponents
+	case decode.KindVec3, decode.KindQuat, decode.KindVec4f:
+		for _, v := range f.Vec {
+			if a := math.Abs(float64(v)); a != 0 && !(a > least && a < most) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func isWide(k decode.Kind) bool { return k == decode.KindWStr32 || k == decode.KindWStrz }

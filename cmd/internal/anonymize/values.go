@@ -3,12 +3,11 @@ package anonymize
 import (
 	"bytes"
 	"cmp"
-	"errors"
+	"encoding/binary"
 	"net/netip"
 	"slices"
 
 	"github.com/bcdissect/bcdissect/decode"
-	"github.com/bcdissect/bcdissect/decode/wire"
 )
 
 // A kind is the kind of a replaced value, in the order of the summary.
@@ -26,16 +25,16 @@ const (
 	kinds // their number
 )
 
-// kindNames are the kinds as the summary shows them, and one of them in errors.
-var kindNames = [kinds][2]string{
-	{"hardware addresses", "a hardware address"},
-	{"IPv4 addresses", "an IPv4 address"},
-	{"IPv6 addresses", "an IPv6 address"},
-	{"names of players and ships", "a name"},
-	{"lines of chat", "a line of chat"},
-	{"names of servers", "a name of a server"},
-	{"passwords", "a password"},
-	{"texts of unknown meaning", "a text of unknown meaning"},
+// kindNames are the kinds as the summary shows them.
+var kindNames = [kinds]string{
+	"hardware addresses",
+	"IPv4 addresses",
+	"IPv6 addresses",
+	"names of players and ships",
+	"lines of chat",
+	"names of servers",
+	"passwords",
+	"texts of unknown meaning",
 }
 
 // kindOf has the kinds of private texts.
@@ -50,13 +49,10 @@ const (
 	maxValueBytes = 64 << 20
 )
 
-// errValues says that there are more values than can be searched for.
-var errValues = errors.New("too many different names and addresses to search for; split the capture, as with read --frames A-B -w FILE")
-
 // A value describes an original value.
 type value struct {
-	kind  kind
-	frame int // that held it first
+	kind     kind
+	replaced bool // and not only seen by the witness
 }
 
 // values replaces values and keeps the originals for the search.
@@ -70,8 +66,7 @@ type values struct {
 	names     [][2][]byte     // of players, longest first, with their pseudonyms; for kept chat only
 	own       map[string]bool // public texts of the game
 	size      int
-	full      bool // there were too many
-	frame     int  // the current one
+	forgotten int // values beyond the limits, which are not searched for
 }
 
 func newValues(p *pseudonyms, keepChat bool) *values {
@@ -81,16 +76,25 @@ func newValues(p *pseudonyms, keepChat bool) *values {
 // note counts a value that is replaced.
 func (v *values) note(k kind, original []byte) {
 	v.times[k]++
+	v.remember(k, original)
+	if of, ok := v.originals[string(original)]; ok && !of.replaced {
+		of.kind, of.replaced = k, true
+		v.originals[string(original)] = of
+		v.distinct[k]++
+	}
+}
+
+// remember keeps a value for the search.
+func (v *values) remember(k kind, original []byte) {
 	if _, known := v.originals[string(original)]; known {
 		return
 	}
 	if len(v.originals) >= maxValues || v.size+len(original) > maxValueBytes {
-		v.full = true
+		v.forgotten++
 		return
 	}
 	v.size += len(original)
-	v.originals[string(original)] = value{k, v.frame}
-	v.distinct[k]++
+	v.originals[string(original)] = value{kind: k}
 }
 
 func (v *values) hardware(b []byte) {
@@ -111,17 +115,22 @@ func (v *values) ip(b []byte) {
 	v.ofIP(b)
 }
 
+// hash replaces a hash in place.
+func (v *values) hash(b []byte) {
+	binary.LittleEndian.PutUint32(b, v.ofHash(binary.LittleEndian.Uint32(b)))
+}
+
+// packetID replaces the id of an IP packet in place.
+func (v *values) packetID(b []byte) {
+	binary.BigEndian.PutUint16(b, v.ofPacketID(binary.BigEndian.Uint16(b)))
+}
+
 // text returns the pseudonym of a private text.
 func (v *values) text(p decode.Privacy, b []byte, wide bool) []byte {
 	if len(b) == 0 {
 		return nil
 	}
-	original := b
-	if wide {
-		if narrow := wire.AppendTextOf(nil, wire.WideText(b)); bytes.Equal(wire.AppendWideTextOf(nil, wire.Text(narrow)), b) {
-			original = narrow
-		}
-	}
+	original := canonical(b, wide)
 	v.note(kindOf[p], original)
 	var out []byte
 	if wide {
@@ -138,7 +147,7 @@ func (v *values) text(p decode.Privacy, b []byte, wide bool) []byte {
 // named remembers a player's name for later lines of chat.
 func (v *values) named(name []byte) {
 	const most = 1 << 10
-	if len(name) < searched || len(v.names) >= most {
+	if len(name) < shortest || len(v.names) >= most {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(v.names, name, func(known [2][]byte, name []byte) int {

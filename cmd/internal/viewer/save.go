@@ -79,11 +79,22 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 			return "", err
 		}
 	}
-	file, err := os.CreateTemp("", "bcdissect-*")
+	folder, err := os.MkdirTemp("", "bcdissect-*")
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // a leftover file is not worth an error
+	defer func() { _ = os.RemoveAll(folder) }() // a leftover file is not worth an error
+	create := func() (string, io.WriteCloser, error) {
+		file, err := os.CreateTemp(folder, "*")
+		if err != nil {
+			return "", nil, err
+		}
+		return file.Name(), file, nil
+	}
+	name, file, err := create()
+	if err != nil {
+		return "", err
+	}
 	job, err := anonymize.New(c.Name, file, anonymize.Options{Key: key})
 	if err != nil {
 		return "", err
@@ -91,10 +102,10 @@ func saveAnonymous(w io.Writer, c *Choice, names []string, progress func(read, s
 	if _, err = job.Write(names, nil, seldom(progress)); err != nil { // the page has told of any damage
 		return "", err
 	}
-	if err := job.Search(file.Name()); err != nil {
+	if name, err = job.Verify(name, create); err != nil {
 		return "", err
 	}
-	written, err := os.Open(file.Name())
+	written, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@
 package diff
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"math"
@@ -346,7 +347,7 @@ func (c *Capture) digest(r *dissect.Record, body []byte, it *item) {
 			s.body[0] = body[0]
 		}
 	}
-	if r.Message != nil {
+	if r.Message != nil && !(c.Lengths && isBlank(r, body)) {
 		r.Visit(&s.viewer, s)
 	}
 	s.body = append(append(s.body, s.bits...), byte(it.kind), byte(it.typ))
@@ -459,10 +460,23 @@ func meaningOf(r *dissect.Record, f *decode.Field, depth int) (m meaning, v id) 
 	return m, v
 }
 
-// isText reports whether fields of a kind hold text or bytes, which an anonymised
-// capture may have changed.
+// isText reports whether fields of a kind hold text, bytes or a digest, which an
+// anonymised capture may have changed.
 func isText(k decode.Kind) bool {
-	return k.Type() == decode.TypeText || k.Type() == decode.TypeBytes
+	return k.Type() == decode.TypeText || k.Type() == decode.TypeBytes || k == decode.KindHash32
+}
+
+// isBlank reports whether an anonymised capture has nothing but zeros after the head of
+// a message, or would have: it keeps no more of a message that does not decode.
+func isBlank(r *dissect.Record, body []byte) bool {
+	if r.Payload != nil && len(body) > 0 {
+		kept := 1
+		if r.Spec != nil {
+			kept = min(max(kept, r.Spec.Head), len(body))
+		}
+		body = body[kept:]
+	}
+	return r.Status == dissect.StatusMalformed || len(bytes.Trim(body, "\x00")) == 0
 }
 
 // Field implements [decode.Visitor].

@@ -64,24 +64,13 @@ func (f *Flags) Run(s cli.Streams, names []string) error {
 	if err != nil {
 		return cli.Failed(err)
 	}
-	draft, err := cli.CreateDraft(f.write, f.force, s)
+	drafts := drafts{name: f.write, force: f.force, s: s}
+	job, damage, err := f.job(&drafts, anonymize.Options{Config: cfg, Key: key, KeepChat: f.keepChat, KeepRest: f.keepRest}, names)
 	if err != nil {
+		drafts.discard()
 		return err
 	}
-	job, err := anonymize.New(f.write, draft, anonymize.Options{Config: cfg, Key: key, KeepChat: f.keepChat, KeepRest: f.keepRest})
-	if err != nil {
-		draft.Discard()
-		return cli.Failed(err)
-	}
-	damage, err := f.copy(s, job, names)
-	if err == nil {
-		err = job.Search(draft.Name())
-	}
-	if err != nil {
-		draft.Discard()
-		return cli.Failed(err)
-	}
-	if err := draft.Accept(); err != nil {
+	if err := drafts.accept(); err != nil {
 		return cli.Failed(err)
 	}
 	if err := job.Summary(s.Err, f.write); err != nil {
@@ -91,6 +80,55 @@ func (f *Flags) Run(s cli.Streams, names []string) error {
 		return &cli.StatusError{Code: cli.ExitDamaged, Err: damage}
 	}
 	return nil
+}
+
+// job writes and verifies a draft.
+func (f *Flags) job(to *drafts, o anonymize.Options, names []string) (job *anonymize.Job, damage, err error) {
+	name, out, err := to.create()
+	if err != nil {
+		return nil, nil, err
+	}
+	if job, err = anonymize.New(f.write, out, o); err != nil {
+		return nil, nil, cli.Failed(errors.Join(err, out.Close()))
+	}
+	if damage, err = f.copy(to.s, job, names); err == nil {
+		_, err = job.Verify(name, to.create)
+	}
+	return job, damage, cli.Failed(err)
+}
+
+// drafts are the files that take the place of one: the last, once it is verified.
+type drafts struct {
+	name  string
+	force bool
+	s     cli.Streams
+	all   []*cli.Draft
+}
+
+// create creates a draft in the place of the one before. What is written to it is packed
+// if the name of the file says so.
+func (d *drafts) create() (string, io.WriteCloser, error) {
+	draft, err := cli.CreateDraft(d.name, d.force, d.s)
+	if err != nil {
+		return "", nil, err
+	}
+	d.all = append(d.all, draft)
+	return draft.Name(), capture.Pack(d.name, draft), nil
+}
+
+// accept puts the last draft in the place of the file.
+func (d *drafts) accept() error {
+	last := len(d.all) - 1
+	for _, draft := range d.all[:last] {
+		draft.Discard()
+	}
+	return d.all[last].Accept()
+}
+
+func (d *drafts) discard() {
+	for _, draft := range d.all {
+		draft.Discard()
+	}
 }
 
 // copy copies the captures.

@@ -1,0 +1,179 @@
+package anonymize
+
+import (
+	"bytes"
+
+	"github.com/bcdissect/bcdissect/decode"
+	"github.com/bcdissect/bcdissect/decode/gamespy"
+	"github.com/bcdissect/bcdissect/decode/msg"
+	"github.com/bcdissect/bcdissect/decode/names"
+	"github.com/bcdissect/bcdissect/decode/wire"
+	"github.com/bcdissect/bcdissect/dissect"
+	"github.com/bcdissect/bcdissect/dissect/cipher"
+	"github.com/bcdissect/bcdissect/dissect/packet"
+	"github.com/bcdissect/bcdissect/dissect/transport"
+)
+
+// A witness collects private values of the input in a way of its own: without the
+// state of a session, and in every form that a message can have. What the rewriter
+// misreads the witness knows, and the check finds.
+type witness struct {
+	values  *values
+	catalog *decode.Catalog
+	decoder *decode.Decoder
+	viewer  decode.Viewer
+	clear   bool
+	groups  map[uint32][][]byte // fragments by peer and number
+}
+
+// maxGroups bounds the messages in fragments that a witness puts together at a time.
+const maxGroups = 256
+
+func newWitness(v *values, cfg *dissect.Config) *witness {
+	catalog := cfg.Catalog
+	if catalog == nil {
+		catalog = msg.Catalog()
+	}
+	return &witness{values: v, catalog: catalog, decoder: decode.NewDecoder(), clear: cfg.Clear, groups: map[uint32][][]byte{}}
+}
+
+// datagram collects the values of a datagram, which need not be the game's.
+func (w *witness) datagram(g *dissect.Datagram) {
+	if bytes.HasPrefix(g.Payload, []byte{'\\'}) {
+		w.text(g.Payload)
+	}
+	plain := g.Payload
+	if g.Form == packet.Wire && !w.clear {
+		plain = cipher.Decrypt(nil, plain)
+	}
+	split, err := transport.Split(plain)
+	if err != nil {
+		return
+	}
+	for {
+		m, ok, err := split.Next()
+		if !ok || err != nil {
+			return
+		}
+		w.message(plain[0], &m)
+	}
+}
+
+// text collects the words of GameSpy that are not the game's.
+func (w *witness) text(b []byte) {
+	for word := range bytes.SplitSeq(b, []byte{'\\'}) {
+		if !gamespy.Own(word) {
+			w.values.suspect(decode.FreeText, bytes.TrimPrefix(word, []byte{'*'}), false)
+		}
+	}
+}
+
+func (w *witness) message(peer byte, m *transport.Message) {
+	switch {
+	case m.Type == transport.Standard && m.Fragment:
+		if whole := w.fragment(peer, m); whole != nil {
+			w.payload(whole)
+		}
+	case m.Type == transport.Standard:
+		w.payload(m.Body)
+	default:
+		if spec := transport.SpecFor(m); spec != nil {
+			r := w.decoder.ReadBody(spec, m.Body)
+			w.fields(&r, m.Body, 0)
+		}
+	}
+}
+
+// fragment keeps a fragment, and returns the message if it is complete.
+func (w *witness) fragment(peer byte, m *transport.Message) (whole []byte) {
+	key := uint32(peer)<<16 | uint32(m.Seq)
+	parts := w.groups[key]
+	if m.Index == 0 {
+		parts = make([][]byte, m.Count)
+	}
+	if int(m.Index) >= len(parts) {
+		return nil
+	}
+	parts[m.Index] = bytes.Clone(m.Body)
+	if len(w.groups) >= maxGroups {
+		clear(w.groups)
+	}
+	w.groups[key] = parts
+	for _, part := range parts {
+		if part == nil {
+			return nil
+		}
+		whole = append(whole, part...)
+	}
+	delete(w.groups, key)
+	return whole
+}
+
+// payload collects the values of a game message in each of its forms.
+func (w *witness) payload(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	spec := w.catalog.Lookup(decode.Opcode(b[0]))
+	if spec == nil || !spec.Known() {
+		return
+	}
+	r := w.decoder.ReadAs(spec, b, decode.Stock, nil)
+	w.fields(&r, b, 1)
+	for i := range spec.Forms {
+		r := w.decoder.ReadAs(spec, b, spec.Forms[i].Dialect, nil)
+		w.fields(&r, b, 1)
+	}
+}
+
+func (w *witness) fields(r *decode.Result, b []byte, from int) {
+	if r.Message == nil {
+		return
+	}
+	w.viewer.Show(r.Message, b, from, r.Dialect, decode.FieldFunc(func(f *decode.Field) {
+		switch r.Spec.Treatment(f) {
+		case decode.Renamed:
+			w.values.suspect(f.Privacy, f.Bytes, isWide(f.Kind))
+		case decode.Compared:
+			if f.Kind != decode.KindHash32 && !names.Own(string(f.AppendText(nil))) {
+				w.values.suspect(decode.FreeText, f.Bytes, isWide(f.Kind))
+			}
+		case decode.Addressed:
+			w.values.suspectAddress(f.Bytes)
+		case decode.Blanked, decode.Kept:
+		}
+	}))
+}
+
+// suspect notes a text that may be private. Bytes that nobody could have typed are
+// none.
+func (v *values) suspect(p decode.Privacy, b []byte, wide bool) {
+	if b = canonical(b, wide); p == decode.ChatLine && v.keepChat {
+		return
+	}
+	for _, c := range b {
+		if c < ' ' || c == 0x7f {
+			return
+		}
+	}
+	if len(b) >= shortest && !plain(string(b)) {
+		v.remember(kindOf[p], b)
+	}
+}
+
+// suspectAddress notes an address.
+func (v *values) suspectAddress(b []byte) {
+	if !nobody(b) {
+		v.remember(ipv4Address, b)
+	}
+}
+
+// canonical returns a text in Windows-1252 if it has one there.
+func canonical(b []byte, wide bool) []byte {
+	if wide {
+		if narrow := wire.AppendTextOf(nil, wire.WideText(b)); bytes.Equal(wire.AppendWideTextOf(nil, wire.Text(narrow)), b) {
+			return narrow
+		}
+	}
+	return b
+}
