@@ -56,7 +56,19 @@ type field struct {
 	doc      string
 	values   []value // names of values
 	onParent bool    // about the value of the item that it stands below
+
+	// For people.
+	title string   // "Object" of object_id
+	unit  string   // after the value, or a form of percentages below
+	flags []string // names of bits, from bit 0 on
 }
+
+// Units that are forms of numbers.
+const (
+	unitShare   = "share"   // 1 is 100 %
+	unitTenths  = "tenths"  // per cent with a decimal
+	unitPercent = "percent" // per cent without
+)
 
 // A value is a value with a name.
 type value struct {
@@ -133,7 +145,7 @@ func (t *fieldTable) add(name string, f form, doc string) *field {
 		}
 		return old
 	}
-	n := &field{id: uint16(firstID + len(t.fields)), name: name, form: f, doc: doc}
+	n := &field{id: uint16(firstID + len(t.fields)), name: name, form: f, doc: doc, title: titleOf(name), unit: unitOf(doc)}
 	t.fields = append(t.fields, n)
 	t.byName[name] = n
 	return n
@@ -256,6 +268,7 @@ func (v *describer) Field(f *decode.Field) {
 	within := v.top().name + "."
 	c := v.child(f.Name)
 	c.field = v.add(within+f.Name, fieldForm(f.Kind), f.Doc)
+	c.forPeople(f)
 	if f.Names != nil && f.Kind != decode.KindFlags8 && c.values == nil {
 		c.values = named(f.Names)
 	}
@@ -272,6 +285,54 @@ func (v *describer) Field(f *decode.Field) {
 			c.parts = append(c.parts, v.add(within+f.Name+"."+string(letter), formFloat, f.Doc))
 		}
 	}
+}
+
+// forPeople sets what depends on the kind of a field.
+func (n *field) forPeople(f *decode.Field) {
+	switch f.Kind { //nolint:exhaustive // the others look like their type
+	case decode.KindObject:
+		n.title = titleOf(strings.TrimSuffix(f.Name, "_id"))
+	case decode.KindRatio8, decode.KindRatios:
+		n.unit = unitShare
+	case decode.KindPower8:
+		n.unit = unitTenths
+	case decode.KindPercent8:
+		n.unit = unitPercent
+	case decode.KindFlags8:
+		for bit := range 8 {
+			n.flags = append(n.flags[:bit:bit], f.Names.Name(uint64(bit)))
+		}
+	}
+}
+
+// titles are the names for people of fields whose own names are short.
+var titles = map[string]string{
+	"dir": "Direction", "len": "Length", "msg": "Message number", "seq": "Sequence number", "ack": "Acknowledgement",
+	"player_index": "Player number", "author_index": "Author number", "id": "ID", "ip": "IP address",
+	"w": "w", "x": "x", "y": "y", "z": "z",
+}
+
+// titleOf returns a name for people: "Game time" of StateUpdate.game_time.
+func titleOf(name string) string {
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	if title := titles[name]; title != "" {
+		return title
+	}
+	name = strings.ReplaceAll(name, "_", " ")
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// unitOf returns the unit that the meaning of a field names.
+func unitOf(doc string) string {
+	switch {
+	case strings.HasPrefix(doc, "game units a second"):
+		return "GU/s"
+	case strings.HasSuffix(doc, "game units"):
+		return "GU"
+	case doc == "seconds", strings.HasSuffix(doc, " in seconds"), strings.HasSuffix(doc, ", in seconds of the game clock"):
+		return "s"
+	}
+	return ""
 }
 
 // named returns values with names, unless there are too many.

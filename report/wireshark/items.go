@@ -140,12 +140,15 @@ func (a *Annotator) putKey(k *keyField, r *dissect.Record) {
 }
 
 // putGroup adds a field without a value.
-func (a *Annotator) putGroup(f *field, from, to int) {
+func (a *Annotator) putGroup(f *field, from, to int) { a.putLabel(f, from, to, nil) }
+
+// putLabel adds a field without a value, that people see as a text.
+func (a *Annotator) putLabel(f *field, from, to int, label []byte) {
 	switch {
 	case a.cut:
 		a.text = append(a.line(f), '\n')
 	case a.item(f, from, to):
-		a.putString(nil)
+		a.putString(label)
 	}
 }
 
@@ -319,7 +322,12 @@ func (a *Annotator) putValue(n *node, f *decode.Field, from, to int) {
 
 // putVector adds a vector as a group of its components.
 func (a *Annotator) putVector(n *node, f *decode.Field, from, to int) {
-	a.putGroup(n.field, from, to)
+	a.value = append(append(a.value[:0], n.title...), ": "...)
+	a.value = a.values.AppendText(a.value, f, a.record)
+	if n.unit != "" {
+		a.value = append(append(a.value, ' '), n.unit...)
+	}
+	a.putLabel(n.field, from, to, a.value)
 	a.depth++
 	each := 0 // bytes of a component, 0 if it has none of its own
 	if size := to - from; f.Kind == decode.KindDir3 || f.Kind == decode.KindVec3 || f.Kind == decode.KindQuat {

@@ -59,7 +59,7 @@ func printable(r rune) rune {
 func (t *fieldTable) lua() string {
 	var b strings.Builder
 	for _, f := range t.fields {
-		fmt.Fprintf(&b, "field(%d, %q, %q, %q", f.id, formNames[f.form], f.name, f.doc)
+		fmt.Fprintf(&b, "field(%d, %q, %q, %q, %q", f.id, formNames[f.form], f.name, f.title, f.doc)
 		switch {
 		case len(f.values) > 0:
 			b.WriteString(", {")
@@ -71,9 +71,28 @@ func (t *fieldTable) lua() string {
 			}
 			b.WriteString("}")
 		case f.onParent:
-			b.WriteString(", nil, true")
+			fmt.Fprintf(&b, ", nil, %q", besideOf(f))
+		case f.unit != "" && f.form != formGroup:
+			fmt.Fprintf(&b, ", nil, nil, %q", f.unit)
+		case f.flags != nil:
+			b.WriteString(", nil, nil, nil, {")
+			for bit, name := range f.flags {
+				if name != "" {
+					fmt.Fprintf(&b, "[%d] = %q, ", bit, name)
+				}
+			}
+			b.WriteString("}")
 		}
 		b.WriteString(")\n")
 	}
 	return b.String()
+}
+
+// besideOf returns how the value of a field is written behind the one that it is
+// about: slot 3.
+func besideOf(f *field) string {
+	if f.form == formUint && strings.HasSuffix(f.name, "_slot") {
+		return "slot %s"
+	}
+	return "%s"
 }

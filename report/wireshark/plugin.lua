@@ -23,33 +23,31 @@ local EXPERT, SAME, PART = @EXPERT@, @SAME@, @PART@
 
 -- Forms of values, by the id of their field.
 local NONE, WORD, SIGNED, DOUBLE, BOOLEAN, STRING, BYTES = 0, 1, 2, 3, 4, 5, 6
-local F, FORM, BESIDE = {}, {}, {}
+local F, FORM, TITLE, BESIDE, UNIT, FLAGS, NAMED = {}, {}, {}, {}, {}, {}, {}
 local all = {}
 
-local function add(id, form, field, beside)
-	F[id], FORM[id], BESIDE[id] = field, form, beside
-	all[#all + 1] = field
-end
-
 local make = {
-	NONE = function(id, abbr, name, doc, values, beside) add(id, NONE, ProtoField.none(abbr, name, doc), beside) end,
-	UINT = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.uint32(abbr, name, base.DEC, values, nil, doc), beside) end,
-	HEX = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.uint32(abbr, name, base.HEX, values, nil, doc), beside) end,
-	BYTE = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.uint8(abbr, name, base.HEX, values, nil, doc), beside) end,
-	INT = function(id, abbr, name, doc, values, beside) add(id, SIGNED, ProtoField.int32(abbr, name, base.DEC, values, nil, doc), beside) end,
-	DOUBLE = function(id, abbr, name, doc, values, beside) add(id, DOUBLE, ProtoField.double(abbr, name, doc), beside) end,
-	BOOLEAN = function(id, abbr, name, doc, values, beside) add(id, BOOLEAN, ProtoField.bool(abbr, name, nil, nil, nil, doc), beside) end,
-	STRING = function(id, abbr, name, doc, values, beside) add(id, STRING, ProtoField.string(abbr, name, base.UNICODE, doc), beside) end,
-	BYTES = function(id, abbr, name, doc, values, beside) add(id, BYTES, ProtoField.bytes(abbr, name, base.NONE, doc), beside) end,
-	IPv4 = function(id, abbr, name, doc, values, beside) add(id, BYTES, ProtoField.ipv4(abbr, name, doc), beside) end,
-	FRAMENUM = function(id, abbr, name, doc, values, beside) add(id, WORD, ProtoField.framenum(abbr, name, base.NONE, frametype.NONE, nil, doc), beside) end,
+	NONE = function(abbr, name, doc) return NONE, ProtoField.none(abbr, name, doc) end,
+	UINT = function(abbr, name, doc, values) return WORD, ProtoField.uint32(abbr, name, base.DEC, values, nil, doc) end,
+	HEX = function(abbr, name, doc, values) return WORD, ProtoField.uint32(abbr, name, base.HEX, values, nil, doc) end,
+	BYTE = function(abbr, name, doc, values) return WORD, ProtoField.uint8(abbr, name, base.HEX, values, nil, doc) end,
+	INT = function(abbr, name, doc, values) return SIGNED, ProtoField.int32(abbr, name, base.DEC, values, nil, doc) end,
+	DOUBLE = function(abbr, name, doc) return DOUBLE, ProtoField.double(abbr, name, doc) end,
+	BOOLEAN = function(abbr, name, doc) return BOOLEAN, ProtoField.bool(abbr, name, nil, nil, nil, doc) end,
+	STRING = function(abbr, name, doc) return STRING, ProtoField.string(abbr, name, base.UNICODE, doc) end,
+	BYTES = function(abbr, name, doc) return BYTES, ProtoField.bytes(abbr, name, base.NONE, doc) end,
+	IPv4 = function(abbr, name, doc) return BYTES, ProtoField.ipv4(abbr, name, doc) end,
+	FRAMENUM = function(abbr, name, doc) return WORD, ProtoField.framenum(abbr, name, base.NONE, frametype.NONE, nil, doc) end,
 }
 
-local function field(id, form, name, doc, values, beside)
-	make[form](id, "bc." .. name, name:match("[^.]+$"), doc, values, beside)
+local function field(id, form, name, title, doc, values, beside, unit, flags)
+	FORM[id], F[id] = make[form]("bc." .. name, title, doc, values)
+	TITLE[id], BESIDE[id], UNIT[id], FLAGS[id], NAMED[id] = title, beside, unit, flags, values
+	all[#all + 1] = F[id]
 end
 
--- id, form, name, meaning, names of values, whether it is about the value above
+-- id, form, name, name for people, meaning, names of values, how it stands behind
+-- the value above, unit, names of bits
 @FIELDS@
 bc.fields = all
 
@@ -145,6 +143,69 @@ local function value(form, pos)
 	return nil, pos
 end
 
+-- Percentages, as "bcdissect read -V" writes them.
+local percent = {
+	share = function(v) return format("%.1f%%", v * 100) end,
+	tenths = function(v) return format("%.1f%%", v) end,
+	percent = function(v) return format("%.0f%%", v) end,
+}
+
+-- told is the item whose meaning the next items tell, with its depth and what they
+-- told.
+local told = {}
+
+-- unset adds lines for the bits below one that are not set.
+local function unset(upto)
+	for i = told.bit, upto - 1 do
+		if told.names[i] then
+			told.item:add(told.range, format("%s = %s: Not set", told.pattern(i, "0"), told.names[i]))
+		end
+	end
+	told.bit = upto
+end
+
+-- bits returns the text of one bit of a byte: .... .0..
+local function bits(i, value)
+	local text = ("."):rep(7 - i) .. value .. ("."):rep(i)
+	return text:sub(1, 4) .. " " .. text:sub(5)
+end
+
+-- explain begins to collect what is told about an item.
+local function explain(item, id, depth, v, range)
+	told.item, told.depth, told.notes, told.names = item, depth, nil, FLAGS[id]
+	told.flags, told.bit, told.range, told.pattern = v, 0, range, bits
+end
+
+-- explained writes it behind the item.
+local function explained()
+	if told.names then
+		unset(8)
+	end
+	if told.notes then
+		told.item:append_text(" (" .. concat(told.notes, told.names and "|" or ", ") .. ")")
+	end
+	told.item = nil
+end
+
+-- skip adds lines for the bits before the next one that is set.
+local function skip()
+	local i = told.bit
+	while i < 7 and band(told.flags, 2 ^ i) == 0 do
+		i = i + 1
+	end
+	unset(i)
+end
+
+-- tell takes note of a value about the last item.
+local function tell(item, id, v)
+	told.notes = told.notes or {}
+	told.notes[#told.notes + 1] = BESIDE[id]:format(v)
+	if told.names then
+		item:set_text(format("%s = %s: Set", bits(told.bit, "1"), v))
+		told.bit = told.bit + 1
+	end
+end
+
 -- show adds all items to a tree.
 local function show(tvb, tree)
 	local raw = trailer.raw
@@ -155,6 +216,9 @@ local function show(tvb, tree)
 		local id, from, len = a + b * 256, c + d * 256, e + f * 256
 		local form, v, label = FORM[id], nil, nil
 		pos = pos + ITEM
+		if told.item and depth <= told.depth then
+			explained()
+		end
 		if id == EXPERT then
 			label, pos = text(pos)
 			stack[depth]:add_proto_expert_info(X[from], label)
@@ -164,13 +228,17 @@ local function show(tvb, tree)
 			else
 				v, pos = value(form, pos)
 			end
-			local item
+			local item, range
+			if told.item and told.names and BESIDE[id] then
+				skip()
+			end
 			if len > 0 or form == BYTES then
 				local bytes, base = source(tvb, n)
+				range = bytes:range(base + from, len)
 				if v == nil then
-					item = stack[depth]:add(F[id], bytes:range(base + from, len))
+					item = stack[depth]:add(F[id], range)
 				else
-					item = stack[depth]:add(F[id], bytes:range(base + from, len), v)
+					item = stack[depth]:add(F[id], range, v)
 				end
 			else
 				if v == nil then
@@ -180,13 +248,25 @@ local function show(tvb, tree)
 				end
 				item:set_generated()
 			end
+			local unit = UNIT[id]
 			if label and label ~= "" then
 				item:set_text(label)
-			elseif BESIDE[id] then
-				stack[depth]:append_text(" (" .. tostring(v) .. ")")
+			elseif BESIDE[id] and told.item then
+				tell(item, id, v)
+			elseif unit then
+				if percent[unit] then
+					item:set_text(TITLE[id] .. ": " .. percent[unit](v))
+				else
+					item:append_text(" " .. unit)
+				end
+			elseif v and not NAMED[id] and form ~= STRING then
+				explain(item, id, depth, v, range)
 			end
 			stack[depth + 1] = item
 		end
+	end
+	if told.item then
+		explained()
 	end
 end
 
