@@ -111,7 +111,11 @@ func (e *encoder) lines(in io.Reader) error {
 	n, seen := 0, 0
 	for lines.Scan() {
 		n++
-		text := bytes.TrimSpace(lines.Bytes())
+		text := lines.Bytes()
+		if n == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // editors on Windows write it
+		}
+		text = bytes.TrimSpace(text)
 		if len(text) == 0 {
 			continue
 		}

@@ -61,7 +61,9 @@ func serveWeb(s cli.Streams, listen string, names []string) error {
 	}
 	address := page.Address(at)
 	fmt.Fprintf(s.Out, "%s\n", address)
-	if err := site.Open(address); err != nil {
+	remove, err := page.Open(address)
+	defer remove()
+	if err != nil {
 		fmt.Fprintf(s.Err, "bcdissect: no browser was found; open this address in one\n")
 	}
 	fmt.Fprintf(s.Err, "bcdissect: Ctrl-C ends the page's server\n")

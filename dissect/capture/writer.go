@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/gopacket"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 )
 
 // ngStatistics is the block with the counts of captured and lost packets.
@@ -122,8 +124,7 @@ func CreateWriter(name string, o *WriterOptions) (*Writer, error) {
 }
 
 func create(name string, overwrite bool) (*os.File, error) {
-	const mode = 0o600
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
+	f, err := private.Open(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +133,8 @@ func create(name string, overwrite bool) (*os.File, error) {
 		switch {
 		case info.Size() > 0 && !overwrite:
 			err = ErrNotEmpty
-		case info.Mode().Perm() != mode:
-			err = f.Chmod(mode)
+		case info.Mode().Perm() != private.Mode:
+			err = f.Chmod(private.Mode)
 		}
 		if err == nil {
 			err = f.Truncate(0)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/names"
@@ -39,11 +40,64 @@ func Parse(text []byte, c *decode.Catalog) (Parsed, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return l, errors.New("more than one JSON object; begin a line for each")
 	}
+	if key := repeatedKey(text); key != "" {
+		return l, fmt.Errorf("%s: the key is there twice; keep one of them", key)
+	}
 	var ok bool
 	if l.object, ok = v.(map[string]any); !ok {
 		return l, errors.New("it is no JSON object in braces; -T json writes one a line")
 	}
 	return l, nil
+}
+
+// repeatedKey returns the path of the first key that an object of valid JSON has twice,
+// "" if there is none. Readers of JSON differ in which of the values they take.
+func repeatedKey(text []byte) string {
+	type level struct {
+		keys map[string]bool // nil in an array
+		key  string          // the current one
+		want bool            // a key comes next
+	}
+	var stack []level
+	value := func() { // a value is complete
+		if n := len(stack); n > 0 && stack[n-1].keys != nil {
+			stack[n-1].want = true
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if n := len(stack); n > 0 && stack[n-1].want && token != json.Delim('}') {
+			top := &stack[n-1]
+			top.key, top.want = fmt.Sprint(token), false
+			if top.keys[top.key] {
+				var path []string
+				for _, l := range stack {
+					if l.keys != nil {
+						path = append(path, l.key)
+					}
+				}
+				return strings.Join(path, ".")
+			}
+			top.keys[top.key] = true
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			stack = append(stack, level{keys: map[string]bool{}, want: true})
+		case json.Delim('['):
+			stack = append(stack, level{})
+		case json.Delim('}'), json.Delim(']'):
+			stack = stack[:len(stack)-1]
+			value()
+		default:
+			value()
+		}
+	}
 }
 
 // Part returns the index of the message in its datagram; ok is false if the line

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/bcdissect/bcdissect/dissect/capture"
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 )
 
 // A Draft is a file that takes the place of another only when it is accepted. It
@@ -70,12 +71,15 @@ func replaceable(name string, force bool) (path string, err error) {
 
 // replaced returns the path of a file that can be written to, without links.
 func replaced(name string) (path string, err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	f, err := private.Open(name, os.O_WRONLY)
 	if err != nil {
 		return "", err
 	}
 	if err := f.Close(); err != nil {
 		return "", err
+	}
+	if private.Shared(filepath.Dir(name)) {
+		return name, nil // no link, unless somebody has just put one there
 	}
 	return filepath.EvalSymlinks(name)
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
 	"github.com/bcdissect/bcdissect/report"
 )
 
@@ -76,7 +77,7 @@ func (o *Output) create(s Streams) error {
 			return nil
 		} // nothing can be put into the folder
 	}
-	f, err := os.Create(o.name)
+	f, err := private.Open(o.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC) // reports hold names and chat
 	o.Writer, o.file = f, f
 	return err
 }

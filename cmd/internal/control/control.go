@@ -11,12 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/net/netutil"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
@@ -25,7 +24,7 @@ import (
 const (
 	maxRequest = 4 << 10
 	maxAnswer  = 64 << 10
-	clients    = 4               // at once; others wait
+	clients    = 16              // at once; more end the one that has been silent for longest
 	requests   = 100             // of a client
 	patience   = 5 * time.Second // with a client that reads or writes slowly
 	longPath   = 103             // bytes that every system takes for a socket's path
@@ -93,6 +92,15 @@ type Listener struct {
 	socket net.Listener
 	open   sync.WaitGroup
 	done   chan struct{}
+
+	mu      sync.Mutex
+	clients []*client // in the order in which they came
+}
+
+// A client is a connection.
+type client struct {
+	net.Conn
+	asking bool // its request is being answered; guarded by the listener's mu
 }
 
 // Listen makes a socket that only its owner can use. A socket that a host has
@@ -121,7 +129,7 @@ func Listen(path string) (*Listener, error) {
 		_ = l.Close() // nothing was accepted
 		return nil, cli.PlainPath(path, err)
 	}
-	return &Listener{socket: netutil.LimitListener(l, clients), done: make(chan struct{})}, nil
+	return &Listener{socket: l, done: make(chan struct{})}, nil
 }
 
 // exists reports whether there is a file of any kind. On Windows the error of
@@ -158,16 +166,54 @@ func (l *Listener) Serve(handle func(Request) Answer) {
 				continue
 			}
 		}
+		who := l.admit(c)
+		if who == nil {
+			continue
+		}
 		l.open.Go(func() {
 			defer cli.Guard()
-			serve(c, handle)
-			_ = c.Close() // an answer that did not arrive is the client's concern
+			l.serve(who, handle)
+			l.dismiss(who)
 		})
 	}
 }
 
+// admit makes room for a client at the cost of the one that came first of those that
+// ask nothing. It returns nil if all are being answered.
+func (l *Listener) admit(c net.Conn) *client {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.clients) >= clients {
+		silent := slices.IndexFunc(l.clients, func(c *client) bool { return !c.asking })
+		if silent < 0 {
+			_ = c.Close() // it can ask again
+			return nil
+		}
+		_ = l.clients[silent].Close() // its goroutine ends
+		l.clients = slices.Delete(l.clients, silent, silent+1)
+	}
+	who := &client{Conn: c}
+	l.clients = append(l.clients, who)
+	return who
+}
+
+// dismiss ends a connection.
+func (l *Listener) dismiss(c *client) {
+	_ = c.Close() // an answer that did not arrive is the client's concern
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clients = slices.DeleteFunc(l.clients, func(other *client) bool { return other == c })
+}
+
+// asks notes whether a client's request is being answered.
+func (l *Listener) asks(c *client, asking bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.asking = asking
+}
+
 // serve answers the requests of a client.
-func serve(c net.Conn, handle func(Request) Answer) {
+func (l *Listener) serve(c *client, handle func(Request) Answer) {
 	lines := bufio.NewReaderSize(c, maxRequest)
 	for range requests {
 		if c.SetDeadline(time.Now().Add(patience)) != nil {
@@ -185,6 +231,7 @@ func serve(c net.Conn, handle func(Request) Answer) {
 			if json.Unmarshal(line, &r) != nil {
 				answer.Error = "a request is a line of JSON"
 			} else {
+				l.asks(c, true)
 				answer = handle(r)
 			}
 		}
@@ -195,6 +242,7 @@ func serve(c net.Conn, handle func(Request) Answer) {
 		if _, e := c.Write(append(b, '\n')); e != nil || err != nil {
 			return
 		}
+		l.asks(c, false)
 	}
 }
 

@@ -136,3 +136,22 @@ func TestPath(t *testing.T) {
 		t.Errorf("got %q and %v", got, err)
 	}
 }
+
+// Clients that connect and say nothing keep nobody from asking.
+func TestSilentClients(t *testing.T) {
+	path := serving(t)
+	for range 200 {
+		c, err := net.DialTimeout("unix", path, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	began := time.Now()
+	if a, err := Ask(path, Request{"status", ""}); err != nil || a.Text != "status " {
+		t.Errorf("got %+v and %v", a, err)
+	}
+	if took := time.Since(began); took > patience/2 {
+		t.Errorf("the answer took %v", took)
+	}
+}

@@ -1,14 +1,49 @@
 package site
 
 import (
+	"fmt"
+	"html"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 
 	"github.com/bcdissect/bcdissect/cmd/internal/cli"
 )
 
-// Open opens an address in the browser.
-func Open(address string) error {
+// handOver returns the argument for the program that starts the browser, and a function
+// that removes what it leads to. Every user of the computer sees arguments of programs,
+// so an address with the captures' secret is in a file that only its owner can read.
+func (s *Site) handOver(address string) (argument string, remove func(), err error) {
+	if len(s.captures) == 0 {
+		return address, func() {}, nil
+	}
+	folder, err := os.MkdirTemp("", "bcdissect-") // for its owner only
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(folder) } // a leftover file is not worth an error
+	argument = filepath.Join(folder, "open.html")
+	const page = "<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0; url=%s\"><title>bcdissect</title>\n"
+	if err := os.WriteFile(argument, fmt.Appendf(nil, page, html.EscapeString(address)), 0o600); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return argument, remove, nil
+}
+
+// Open opens an address of the site in the browser. The returned function, to be called
+// when the page is served no more, removes the file that led there.
+func (s *Site) Open(address string) (remove func(), err error) {
+	argument, remove, err := s.handOver(address)
+	if err != nil {
+		return func() {}, err
+	}
+	return remove, start(argument)
+}
+
+// start starts the browser.
+func start(address string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "windows":

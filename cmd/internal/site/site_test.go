@@ -3,6 +3,7 @@ package site
 import (
 	"archive/zip"
 	"bytes"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -74,4 +75,39 @@ func TestSite(t *testing.T) {
 	if code, _, _ := get("POST", "/"); code != http.StatusMethodNotAllowed {
 		t.Errorf("a POST gives %d", code)
 	}
+}
+
+// Arguments of programs are for all eyes: the one that starts the browser does not hold
+// the secret, but leads to a file that does.
+func TestHandOver(t *testing.T) {
+	s := &Site{captures: []string{"a \"b\".pcap"}, secret: "GUESSME"}
+	address := s.Address(netip.MustParseAddrPort("127.0.0.1:80"))
+	argument, remove, err := s.handOver(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(address, s.secret) || strings.Contains(argument, s.secret) {
+		t.Errorf("the browser is started with %s for %s", argument, address)
+	}
+	b, err := os.ReadFile(argument)
+	if err != nil || strings.Count(string(b), "url="+html.EscapeString(address)+"\"") != 1 {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+	for _, name := range []string{argument, filepath.Dir(argument)} {
+		if info, err := os.Stat(name); err != nil || os.PathSeparator == '/' && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if remove(); exists(filepath.Dir(argument)) {
+		t.Error("the file is left")
+	}
+	empty := &Site{secret: "GUESSME"}
+	if argument, _, err := empty.handOver("http://127.0.0.1:80/"); err != nil || argument != "http://127.0.0.1:80/" {
+		t.Errorf("without captures the browser is started with %s, %v", argument, err)
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package private
+
+import "io/fs"
+
+// Windows gives every user temporary directories of their own, and links need a right.
+const noFollow = 0
+
+// Shared reports whether other users can put files into a directory.
+func Shared(string) bool { return false }
+
+func own(fs.FileInfo) bool { return true }

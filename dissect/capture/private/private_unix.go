@@ -1,0 +1,30 @@
+//go:build unix
+
+package private
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const noFollow = syscall.O_NOFOLLOW
+
+// Shared reports whether other users can put files into a directory: all of them, or
+// those of a group that is not the user's own.
+func Shared(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false // opening a file in it says why
+	}
+	const others, group = 0o002, 0o020
+	mode := info.Mode().Perm()
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return mode&others != 0 || mode&group != 0 && (!ok || int(s.Gid) != os.Getegid())
+}
+
+// own reports whether a file is the user's, or of a kind that has no owner to fear.
+func own(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || info.Mode()&fs.ModeDevice != 0 || int(s.Uid) == os.Geteuid()
+}

@@ -1,0 +1,67 @@
+//go:build unix
+
+package private_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bcdissect/bcdissect/dissect/capture/private"
+)
+
+const flags = os.O_RDWR | os.O_CREATE | os.O_TRUNC
+
+// In a directory that others can write, a link is not followed, and a file of somebody
+// else is left alone. Elsewhere links work as usual.
+func TestShared(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "target")
+	if err := os.WriteFile(target, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[os.FileMode]error{os.ModeSticky | 0o777: private.ErrLink, 0o777: private.ErrLink, 0o755: nil} {
+		folder := filepath.Join(dir, mode.String())
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(folder, mode); err != nil { // the mask does not apply
+			t.Fatal(err)
+		}
+		for name, to := range map[string]string{"there": target, "dangling": target + "2"} {
+			link := filepath.Join(folder, name)
+			if err := os.Symlink(to, link); err != nil {
+				t.Fatal(err)
+			}
+			f, err := private.Open(link, flags&^os.O_TRUNC)
+			if !errors.Is(err, want) {
+				t.Errorf("%v: %s: %v, want %v", mode, name, err, want)
+			}
+			if err == nil {
+				_ = f.Close()
+			}
+		}
+		_ = os.Remove(target + "2")
+		f, err := private.Open(filepath.Join(folder, "new"), flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := f.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v: a new file has the mode %v, %v", mode, info.Mode(), err)
+		}
+		_ = f.Close()
+		if os.Geteuid() == 0 && want != nil {
+			foreign := filepath.Join(folder, "foreign")
+			if err := errors.Join(os.WriteFile(foreign, nil, 0o666), os.Chown(foreign, 12345, 12345)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := private.Open(foreign, flags); !errors.Is(err, private.ErrForeign) {
+				t.Errorf("%v: a file of another user: %v", mode, err)
+			}
+		}
+	}
+	if b, err := os.ReadFile(target); err != nil || string(b) != "precious" {
+		t.Errorf("the target holds %q, %v", b, err)
+	}
+}
