@@ -319,7 +319,7 @@ func (p *pass) connect(body []byte) {
 			}
 		}
 	}
-	restart := p.c.Connect(req.Nonce)
+	restart := p.c.Connect(req.Nonce, p.at)
 	if restart {
 		p.flush(p.c, p.d, ErrMissing, "before the client connected anew")
 		p.c.Restart()

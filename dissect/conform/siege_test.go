@@ -257,7 +257,7 @@ func TestReconnects(t *testing.T) {
 			t.Fatal(err)
 		}
 		frame++
-		d := dissect.Datagram{Number: frame, Time: time.Unix(1e9, int64(frame)*1e6), Src: from, Dst: to, Payload: plain, Full: len(plain)}
+		d := dissect.Datagram{Number: frame, Time: time.Unix(1e9, int64(frame)*3e6), Src: from, Dst: to, Payload: plain, Full: len(plain)}
 		if err := p.Push(&d, hosts.Record); err != nil {
 			t.Fatal(err)
 		}

@@ -2,16 +2,20 @@ package diff
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
+
+	"github.com/bcdissect/bcdissect/dissect/conform/internal/align"
 )
 
 // Limits that keep the alignment linear.
 const (
-	lookAhead  = 16  // messages that one side may lack where nothing in the gap is unique
-	deepest    = 8   // gaps within gaps
-	mostMoved  = 256 // messages between the places of one that came in another order; lookAhead if it has equals
-	mostGap    = 64  // messages of a gap among which a changed one is looked for
-	leastAlike = 2   // a changed message has this part of its bytes in common: a half
+	maxCells   = 1 << 18 // pairs of messages that are compared where nothing in the gap is unique
+	deepest    = 8       // gaps within gaps
+	mostMoved  = 256     // messages between the places of one whose ids are the same
+	mostEqual  = 16      // the same if it has equals
+	mostGap    = 64      // messages of a gap among which a changed one is looked for
+	leastAlike = 2       // a changed message has this part of its bytes in common: a half
 )
 
 // A match is a pair of messages, by their indices.
@@ -24,36 +28,42 @@ type match struct {
 type aligner struct {
 	ca, cb *Capture
 	a, b   []item
-	exact  bool // ids count
+	exact  bool  // ids count
+	header uint8 // flags that count
 	toB    []int
 	toA    []int
+	times  [2]map[uint64]int // how often each side holds the bytes of messages without numbers
 	out    []match
 }
 
 const unpaired = -1
 
-// align returns the pairs in the order of a.
-func align(ca, cb *Capture, a, b []item) []match {
-	l := &aligner{ca: ca, cb: cb, a: a, b: b, exact: true, toB: make([]int, len(a)), toA: make([]int, len(b))}
+// alignWay returns the pairs in the order of a. As many messages with equal contents
+// have a counterpart as both sides hold, wherever they are.
+func alignWay(ca, cb *Capture, a, b []item) []match {
+	l := &aligner{ca: ca, cb: cb, a: a, b: b, toB: make([]int, len(a)), toA: make([]int, len(b))}
 	for i := range l.toB {
 		l.toB[i] = unpaired
 	}
 	for i := range l.toA {
 		l.toA[i] = unpaired
 	}
-	l.gap(0, len(a), 0, len(b), 0)
-	chain := l.chain()
-	l.resent(chain)
-	l.moved(chain)
-	l.exact = false
-	for g := range gaps(chain, len(a), len(b)) {
-		l.gap(g.a, g.aEnd, g.b, g.bEnd, 0)
+	headers := uint8(flagReliable | flagPriority)
+	if ca.Bare || cb.Bare { // a log does not tell
+		headers = 0
 	}
-	chain = l.chain()
-	l.resent(chain)
-	l.moved(chain)
+	for _, pass := range [...]struct {
+		exact  bool
+		header uint8
+	}{{true, headers}, {false, headers}, {false, 0}} {
+		l.exact, l.header = pass.exact, pass.header
+		for g := range gaps(l.chain(), len(a), len(b)) {
+			l.gap(g.a, g.aEnd, g.b, g.bEnd, 0)
+		}
+		l.moved(l.chain())
+	}
 	changed := map[int]bool{}
-	for g := range gaps(chain, len(a), len(b)) {
+	for g := range gaps(l.chain(), len(a), len(b)) {
 		l.changed(g, changed)
 	}
 	for i, j := range l.toB {
@@ -70,12 +80,13 @@ func (l *aligner) digest(it *item) uint64 {
 	return l.contents(it) ^ uint64(it.flags&flagResent)
 }
 
-// contents returns the digest of the contents alone.
+// contents returns the digest of the contents, with the flags that count.
 func (l *aligner) contents(it *item) uint64 {
+	d := uint64(it.flags & l.header)
 	if l.exact {
-		return it.exact
+		return it.exact ^ d
 	}
-	return it.key
+	return it.key ^ d
 }
 
 func (l *aligner) same(i, j int) bool {
@@ -99,12 +110,12 @@ func (l *aligner) gap(a, aEnd, b, bEnd, depth int) {
 		return
 	}
 	if depth == deepest {
-		l.near(a, aEnd, b, bEnd)
+		l.lay(a, aEnd, b, bEnd)
 		return
 	}
 	anchors := l.unique(a, aEnd, b, bEnd)
 	if len(anchors) == 0 {
-		l.near(a, aEnd, b, bEnd)
+		l.lay(a, aEnd, b, bEnd)
 		return
 	}
 	for _, m := range anchors {
@@ -149,53 +160,42 @@ func (l *aligner) unique(a, aEnd, b, bEnd int) []match {
 // rising returns the longest part of some pairs in which the indices of b rise.
 // Those of a rise already.
 func rising(all []match) []match {
-	ends := []int{} // of the best row of each length, as indices of all
-	before := make([]int, len(all))
+	pairs := make([]align.Pair, len(all))
 	for i, m := range all {
-		n, _ := slices.BinarySearchFunc(ends, m.b, func(k, b int) int { return all[k].b - b })
-		before[i] = unpaired
-		if n > 0 {
-			before[i] = ends[n-1]
-		}
-		if n == len(ends) {
-			ends = append(ends, i)
-		} else {
-			ends[n] = i
-		}
+		pairs[i] = align.Pair{X: i, Y: m.b}
 	}
-	out := make([]match, len(ends))
-	if len(ends) > 0 {
-		for i, n := ends[len(ends)-1], len(ends)-1; i != unpaired; i, n = before[i], n-1 {
-			out[n] = all[i]
-		}
+	out := make([]match, 0, len(all))
+	for _, p := range align.Rising(pairs) {
+		out = append(out, all[p.X])
 	}
 	return out
 }
 
-// near aligns messages where none is unique: where they differ, it looks for the
-// nearest pair.
-func (l *aligner) near(a, aEnd, b, bEnd int) {
-	for a < aEnd && b < bEnd {
-		if l.same(a, b) {
-			l.pair(a, b)
-			a, b = a+1, b+1
-			continue
+// lay aligns messages where none is unique, unless they are too many.
+func (l *aligner) lay(a, aEnd, b, bEnd int) {
+	x, atX := l.elements(l.a, l.toB, a, aEnd)
+	y, atY := l.elements(l.b, l.toA, b, bEnd)
+	if len(x) == 0 || len(y) == 0 || len(x) > maxCells/len(y) {
+		return
+	}
+	g := align.Grid{X: x, Y: y}
+	g.Cost()
+	g.Trace()
+	for i := range x {
+		if j := x[i].Pair; j >= 0 {
+			l.pair(atX[i], atY[j])
 		}
-		da, db := l.next(a, aEnd, b, bEnd)
-		a, b = a+da, b+db
 	}
 }
 
-// next returns how many messages of each side to leave out.
-func (l *aligner) next(a, aEnd, b, bEnd int) (da, db int) {
-	for sum := 1; sum <= lookAhead; sum++ {
-		for da := range sum + 1 {
-			if db := sum - da; a+da < aEnd && b+db < bEnd && l.same(a+da, b+db) {
-				return da, db
-			}
+// elements returns the messages of a gap that have no counterpart, and their places.
+func (l *aligner) elements(all []item, to []int, from, end int) (list []align.Element, at []int) {
+	for i := from; i < end; i++ {
+		if to[i] == unpaired {
+			list, at = append(list, align.Element{Key: l.digest(&all[i]), Pair: unpaired}), append(at, i)
 		}
 	}
-	return 1, 1
+	return list, at
 }
 
 // chain returns the longest row of pairs in the same order.
@@ -228,71 +228,24 @@ func gaps(chain []match, aEnd, bEnd int) func(yield func(gap) bool) {
 // original.
 func isResent(a, b *item) bool { return (a.flags|b.flags)&flagResent != 0 }
 
-// resent pairs retransmissions that lack their originals with the originals of
-// the other side.
-func (l *aligner) resent(chain []match) {
-	back := make([]match, len(chain))
-	for i, m := range chain {
-		back[i] = match{a: m.b, b: m.a}
-	}
-	l.originals(l.b, l.toA, l.a, l.toB, back, func(j, i int) { l.pair(i, j) })
-	l.originals(l.a, l.toB, l.b, l.toA, chain, l.pair)
-}
-
-func (l *aligner) originals(late []item, to []int, all []item, taken []int, chain []match, pair func(i, j int)) {
-	var left map[uint64][]int
-	n := 0 // pairs of the chain before i
-	for i := range late {
-		for n < len(chain) && chain[n].a < i {
-			n++
-		}
-		if late[i].flags&flagResent == 0 || to[i] != unpaired {
-			continue
-		}
-		if left == nil {
-			left = map[uint64][]int{}
-			for j := range all {
-				if taken[j] == unpaired {
-					k := l.contents(&all[j])
-					left[k] = append(left[k], j)
-				}
-			}
-		}
-		at := 0
-		if n > 0 {
-			at = chain[n-1].b + 1
-		}
-		k := l.contents(&late[i])
-		list := left[k]
-		for len(list) > 0 && (taken[list[0]] != unpaired || list[0] < at-lookBack) {
-			list = list[1:]
-		}
-		if left[k] = list; len(list) > 0 && list[0] < at+mostMoved {
-			pair(i, list[0])
-		}
-	}
-}
-
-// moved pairs messages that came in another order, each with the nearest one.
+// moved pairs messages that came in another order, and retransmissions that lack their
+// originals with the originals of the other side: each with the nearest one, as long
+// as that leaves enough for the others with equal contents. If ids count, a message
+// with the same ids that is far away may be another one.
 func (l *aligner) moved(chain []match) {
-	left := map[uint64][]int{}
+	left, times := map[uint64][]int{}, map[uint64]int{}
 	for j := range l.b {
 		if l.toA[j] == unpaired {
-			k := l.digest(&l.b[j])
+			k := l.contents(&l.b[j])
 			left[k] = append(left[k], j)
 		}
 	}
 	if len(left) == 0 {
 		return
 	}
-	times := make(map[uint64]int, len(left)) // in one side, at most
-	for _, side := range [][]item{l.a, l.b} {
-		here := make(map[uint64]int, len(left))
-		for i := range side {
-			if k := l.digest(&side[i]); left[k] != nil {
-				here[k]++
-				times[k] = max(times[k], here[k])
-			}
+	for i := range l.a {
+		if l.toB[i] == unpaired {
+			times[l.contents(&l.a[i])]++
 		}
 	}
 	n := 0 // pairs of the chain before i
@@ -307,20 +260,32 @@ func (l *aligner) moved(chain []match) {
 		if n > 0 {
 			at = chain[n-1].b + 1
 		}
-		k, most := l.digest(&l.a[i]), mostMoved
-		if times[k] > 1 {
-			most = lookAhead
-		}
+		k := l.contents(&l.a[i])
 		list := left[k]
-		for len(list) > 0 && (l.toA[list[0]] != unpaired || list[0] < at-most) {
+		for len(list) > times[k] && distance(list[1], at) <= distance(list[0], at) {
+			list = list[1:]
+		}
+		times[k]--
+		if len(list) > 0 && (!l.exact || distance(list[0], at) <= l.most(list, i)) {
+			l.pair(i, list[0])
 			list = list[1:]
 		}
 		left[k] = list
-		if len(list) > 0 && list[0]-at <= most {
-			l.pair(i, list[0])
-		}
 	}
 }
+
+// most returns how far a message with the same ids may be away.
+func (l *aligner) most(list []int, i int) int {
+	switch {
+	case (l.a[i].flags|l.b[list[0]].flags)&flagResent != 0:
+		return lookBack
+	case len(list) > 1:
+		return mostEqual
+	}
+	return mostMoved
+}
+
+func distance(j, at int) int { return max(j-at, at-j) }
 
 // changed pairs the messages of a gap that are the same but for some bytes.
 func (l *aligner) changed(g gap, changed map[int]bool) {
@@ -349,7 +314,7 @@ func (l *aligner) changed(g gap, changed map[int]bool) {
 // alike returns how much two messages of a kind are alike, in 1024ths; 0 if they
 // are not the same message.
 func (l *aligner) alike(x, y *item) int {
-	if (x.flags|y.flags)&flagCut != 0 || x.kind != y.kind || x.typ != y.typ || x.op != y.op {
+	if (x.flags|y.flags)&flagCut != 0 || l.doubled(0, x) || l.doubled(1, y) || x.kind != y.kind || x.typ != y.typ || x.op != y.op {
 		return 0
 	}
 	a, b := l.ca.bodyOf(x), l.cb.bodyOf(y)
@@ -377,6 +342,25 @@ func (l *aligner) alike(x, y *item) int {
 		return 0
 	}
 	return same * 1024 / long
+}
+
+// doubled reports whether a message may be one that has come twice to a side: it has no
+// number, and another one has its bytes.
+func (l *aligner) doubled(side int, it *item) bool {
+	c, all := l.ca, l.a
+	if side == 1 {
+		c, all = l.cb, l.b
+	}
+	sum := func(it *item) uint64 { return maphash.Bytes(c.seed, c.bodyOf(it)) }
+	if l.times[side] == nil {
+		l.times[side] = make(map[uint64]int, len(all))
+		for i := range all {
+			if all[i].flags&flagReliable == 0 {
+				l.times[side][sum(&all[i])]++
+			}
+		}
+	}
+	return it.flags&flagReliable == 0 && l.times[side][sum(it)] > 1
 }
 
 // A fate tells whether a message has a counterpart.

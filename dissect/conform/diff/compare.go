@@ -318,7 +318,7 @@ func (c *comparer) prepare(a, b *conversation) {
 		return
 	}
 	for k := range w.matches {
-		w.matches[k] = align(c.a, c.b, a.ways[k], b.ways[k])
+		w.matches[k] = alignWay(c.a, c.b, a.ways[k], b.ways[k])
 		for _, m := range w.matches[k] {
 			x, y := c.a.idsOf(&a.ways[k][m.a]), c.b.idsOf(&b.ways[k][m.b])
 			if len(x) != len(y) {
@@ -502,34 +502,69 @@ func (c *comparer) skipped(it *item, other *Capture) bool {
 	return other.Bare && (it.kind != dissect.KindMessage || it.typ != transport.Standard)
 }
 
-// order reports the messages that came in another order. The reliable, the
-// unreliable and the transport layer's messages of a sender have each an order
-// of their own.
+// order reports the messages that were sent in another order, which the numbers of
+// reliable messages tell: the network or the recording may change the order in which
+// messages come. In a log without numbers, the place tells. The reliable messages
+// of a sender and those of the transport layer have each an order of their own.
 func (c *comparer) order(p *Pair, way *Way, a, b []item, matches []match) {
 	type group struct {
-		owner, reliable uint8
-		control         bool
+		owner   uint8
+		control bool
 	}
 	groups := map[group][]match{}
+	ordered := func(m match) bool { // a retransmission comes when it may
+		return (a[m.a].flags|b[m.b].flags)&(flagReliable|flagUnknown) != 0 && !isResent(&a[m.a], &b[m.b])
+	}
 	for _, m := range matches {
-		if isResent(&a[m.a], &b[m.b]) { // the game waited for it
-			continue
+		if ordered(m) {
+			g := group{a[m.a].group, a[m.a].typ != transport.Standard}
+			groups[g] = append(groups[g], m)
 		}
-		g := group{a[m.a].group, a[m.a].flags & flagReliable, a[m.a].typ != transport.Standard}
-		groups[g] = append(groups[g], m)
 	}
 	stay := make([]bool, len(a))
 	for _, all := range groups {
-		for _, m := range rising(all) {
+		kept := rising(all)
+		if len(kept) < len(all) && !c.a.Bare && !c.b.Bare {
+			if sent := byNumber(a, b, all); len(sent) > len(kept) {
+				kept = sent
+			}
+		}
+		for _, m := range kept {
 			stay[m.a] = true
 		}
 	}
 	for _, m := range matches {
-		if !stay[m.a] && !isResent(&a[m.a], &b[m.b]) {
+		if !stay[m.a] && ordered(m) {
 			way.Reorder++
 			c.find(&Finding{Kind: Order, Pair: p, Dir: way.Dir, A: placeOf(&a[m.a]), B: placeOf(&b[m.b])}, &a[m.a])
 		}
 	}
+}
+
+// byNumber returns the longest part of some pairs that has the same order in both
+// captures by the numbers of the messages. Equal messages may stand for each other.
+func byNumber(a, b []item, all []match) []match {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(x, y match) int { return cmp.Compare(a[x.a].num, a[y.a].num) })
+	equal := map[uint64][]int{} // their numbers in B
+	for _, m := range all {
+		k := a[m.a].exact
+		equal[k] = append(equal[k], int(b[m.b].num))
+	}
+	for _, list := range equal {
+		slices.Sort(list)
+	}
+	numbers := make([]match, len(all))
+	for i, m := range all {
+		k := a[m.a].exact
+		numbers[i] = match{a: i, b: equal[k][0]}
+		equal[k] = equal[k][1:]
+	}
+	kept := rising(numbers)
+	for i, m := range kept {
+		kept[i] = all[m.a]
+	}
+	return kept
 }
 
 // times compares the times of the messages.

@@ -23,19 +23,20 @@ type Conversation struct {
 
 	sides [2]side
 
-	serial int     // see Serial
-	bit    uint64  // the conversation's bit in its game
-	player *Player // of the game; nil until known
-	id     uint8   // the client's peer id, 0 until known
-	given  bool    // the host assigned id; otherwise the client uses it
-	slot   int     // the client's slot, -1 until known
-	spoke  bool    // the client has used its own id
-	warned bool    // a note has said that the client uses another id than assigned
-	turned bool    // a note has said that there was no room for another player
-	asked  bool    // the connect request was seen
-	ready  bool    // the client has said that it is ready to play
-	scored bool    // the client was told scores
-	nonce  uint32  // of the connect request, 0 if none
+	serial int       // see Serial
+	bit    uint64    // the conversation's bit in its game
+	player *Player   // of the game; nil until known
+	id     uint8     // the client's peer id, 0 until known
+	given  bool      // the host assigned id; otherwise the client uses it
+	slot   int       // the client's slot, -1 until known
+	spoke  bool      // the client has used its own id
+	warned bool      // a note has said that the client uses another id than assigned
+	turned bool      // a note has said that there was no room for another player
+	asked  bool      // the connect request was seen
+	begun  time.Time // of the first numbered message
+	ready  bool      // the client has said that it is ready to play
+	scored bool      // the client was told scores
+	nonce  uint32    // of the connect request, 0 if none
 }
 
 // side is the state of one sender in a conversation. It is the environment for
@@ -77,7 +78,7 @@ func (c *Conversation) reset() {
 		clear(tracks)
 		s.tracks = tracks
 	}
-	c.player, c.id, c.slot, c.nonce = nil, 0, -1, 0
+	c.player, c.id, c.slot, c.nonce, c.begun = nil, 0, -1, 0, time.Time{}
 	c.given, c.spoke, c.warned, c.turned, c.asked, c.ready, c.scored = false, false, false, false, false, false, false
 }
 
@@ -140,11 +141,16 @@ func (c *Conversation) Env(s Side) decode.Env { return &c.sides[s] }
 // Game returns the game of the conversation, or nil until the host is known.
 func (c *Conversation) Game() *Game { return c.game }
 
+// connectAgain is the time after which a client repeats a connect request that was
+// not accepted (docs/protocol.md). No client begins another connection so soon.
+const connectAgain = time.Second
+
 // Connect handles a client's connect request and reports whether it begins a
 // new connection. A stock client retries with the same nonce; a client without
-// a nonce begins a new connection if it had been admitted.
-func (c *Conversation) Connect(nonce uint32) (restart bool) {
-	restart = c.spoke
+// a nonce begins a new connection if it had been admitted, unless the connection has
+// just begun: then the request came late, or twice.
+func (c *Conversation) Connect(nonce uint32, now time.Time) (restart bool) {
+	restart = c.spoke && now.Sub(c.begun) >= connectAgain
 	if nonce != 0 && nonce == c.nonce {
 		restart = false
 	} else if nonce != 0 && c.nonce != 0 {
@@ -176,6 +182,9 @@ func (c *Conversation) Unscored() bool { return c.seen() && !c.scored }
 // and reports duplicates and missing numbers. single means that nothing else is
 // in its datagram.
 func (c *Conversation) Number(s Side, now time.Time, h *transport.Header, message []byte, single bool) transport.Verdict {
+	if c.begun.IsZero() {
+		c.begun = now
+	}
 	return c.sides[s].numbers.Take(h, message, now, single)
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/msg"
@@ -115,9 +116,10 @@ func TestDialectEvidence(t *testing.T) {
 func TestConnectAgain(t *testing.T) {
 	table := NewTable(DefaultLimits(), decode.Undecided)
 	c, _ := table.Open(clientAt(1), host)
+	now := time.Unix(0, 0)
 	step := func(nonce uint32, want bool) {
 		t.Helper()
-		if got := c.Connect(nonce); got != want {
+		if got := c.Connect(nonce, now); got != want {
 			t.Errorf("nonce %d: restart %v, want %v", nonce, got, want)
 		}
 		c.Connected(nonce)
@@ -129,6 +131,29 @@ func TestConnectAgain(t *testing.T) {
 	step(8, true)
 	c.Restart()
 	step(8, false) // the request that began it
+}
+
+// A recording may hold the first request of a client, here without a nonce, after the
+// messages that follow it, or twice.
+func TestLateConnect(t *testing.T) {
+	for _, tt := range []struct {
+		late time.Duration
+		want bool
+	}{{999 * time.Millisecond, false}, {time.Second, true}} {
+		table := NewTable(DefaultLimits(), decode.Undecided)
+		c, _ := table.Open(clientAt(1), host)
+		now := time.Unix(1, 0)
+		c.Number(Host, now, &transport.Header{Type: transport.Connect, HasSeq: true}, []byte{3}, true)
+		c.accept(2)
+		c.SetPeer(Client, 2)
+		if got := c.Connect(0, now.Add(tt.late)); got != tt.want {
+			t.Errorf("%v: restart %v", tt.late, got)
+		}
+		c.Connected(0)
+		if got := c.Connect(0, now.Add(tt.late)); got != tt.want {
+			t.Errorf("%v: restart %v when it comes twice", tt.late, got)
+		}
+	}
 }
 
 func created(id wire.ObjectID, species uint8, name string) *msg.ObjectCreateTeam {
