@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -195,28 +196,45 @@ func cases(words []string) ([]*suite.Case, error) {
 	return list, nil
 }
 
-// tried returns the cases that the words choose, if a run or a capture can answer any.
+// tried returns the cases that the words choose. A run or a capture can answer some for each word.
 func (c *conforming) tried(words []string) ([]*suite.Case, error) {
-	list, err := cases(words)
+	for _, word := range words {
+		if err := c.triable(word); err != nil {
+			return nil, err
+		}
+	}
+	return cases(words)
+}
+
+// named reports whether all words are ids of cases: slow ones are then meant, too.
+func named(words []string) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(w, "-") })
+}
+
+// triable says why none of the cases can be tried that a word chooses, nil if one can.
+func (c *conforming) triable(word string) error {
+	list, err := cases([]string{word})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	profile, why := suite.ProfileOf(c.profile.Value), ""
 	for _, one := range list {
 		switch reads := one.Reads(); {
 		case one.Profiles&profile == 0:
-			why = "it is not for --profile " + c.profile.Value
+			why = fmt.Sprintf("not for --profile %s, but for %s", c.profile.Value, strings.ReplaceAll(one.Profiles.String(), " ", " and "))
 		case c.read != "" && !reads:
-			why = "a capture cannot answer it"
+			why = "a capture can't answer it; it needs a running host"
 		case c.read == "" && one.LeftOut != "" && reads:
-			why = "it " + one.LeftOut + "; captures answer it, with --read"
+			why = one.LeftOut + "; captures answer it, with --read FILE"
 		case c.read == "" && one.LeftOut != "":
-			why = "it " + one.LeftOut
+			why = one.LeftOut
+		case c.read == "" && one.Long && !c.long:
+			why = "it takes some minutes; add --long"
 		default:
-			return list, nil
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("%s: cannot be tried: %s; see bcdissect conform --list", strings.Join(words, " "), why)
+	return fmt.Errorf("%s can't be tried: %s; see bcdissect conform --list", word, why)
 }
 
 // listed lists the cases.
@@ -264,7 +282,7 @@ func (c *conforming) run(s cli.Streams, host string, words []string) error {
 		return err
 	}
 	o := suite.Options{
-		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || len(words) == 1 && len(list) == 1, Long: c.long, Timeout: c.timeout,
+		Cases: list, Profile: suite.ProfileOf(c.profile.Value), Clients: c.clients, Slow: c.slow || named(words), Long: c.long, Timeout: c.timeout,
 		Password: c.pass, Answers: answers, Master: master, Seed: rand.Uint64(), Repeat: c.again(host), Stopped: func() bool { return ctx.Err() != nil },
 	}
 	if !c.long {

@@ -31,6 +31,7 @@ type ClientConfig struct {
 	Nonce    uint32  // other than 0
 	OpenBC   bool    // it writes as OpenBC's test clients do
 	Limits   LinkLimits
+	Adapt    bool            // it sends messages again by the measured round trip, not by the game's timers
 	Catalog  *decode.Catalog // of game messages; nil for those of the game
 
 	// Answer returns the hashes of the files of a round. Nil leaves answers to
@@ -95,10 +96,12 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Catalog == nil {
 		cfg.Catalog = msg.Catalog()
 	}
-	return &Client{
+	c := &Client{
 		ClientConfig: cfg, Reason: -1, Slot: -1, link: arq.New(transport.UnassignedPeer, cfg.Limits),
 		decoder: decode.NewDecoder(), ships: map[wire.ObjectID]bool{},
 	}
+	c.link.Adapt(cfg.Adapt)
+	return c
 }
 
 // Idle reports whether all that the client has sent is acknowledged.

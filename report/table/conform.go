@@ -14,14 +14,23 @@ import (
 // failed ones with expected and received messages, and the verdict.
 func Conform(w io.Writer, r *suite.Report, o Options) error {
 	t := conformTables{page: newPage(o), r: r, reasons: map[string]string{}}
-	t.printf("host      %s", report.Escape(r.Host))
+	const head = 10
+	host := report.Escape(r.Host)
 	if r.Name != "" {
-		t.printf(" \"%s\"", r.Name)
+		host += fmt.Sprintf(" \"%s\"", r.Name)
 	}
-	t.printf("\nprofile   %s\n", r.Profile)
+	t.folded("host      ", head, host)
+	t.folded("profile   ", head, r.Profile.String())
+	if r.NoEntry != "" {
+		n := plural.Form(r.Kept(), "%d {case needs|cases need} a client in the game, and nobody could join: ")
+		t.folded("attention ", head, fmt.Sprintf(n, r.Kept())+report.Escape(r.NoEntry))
+	}
 	group := ""
 	for i := range r.Results {
 		res := &r.Results[i]
+		if res.NoEntry { // the line above is about it
+			continue
+		}
 		if res.Case.Group != group {
 			group = res.Case.Group
 			t.printf("\n%s\n", group)
@@ -94,9 +103,11 @@ func (t *conformTables) verdict() {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	t.printf("\n%s in %s: %s\n", plural.Count(len(t.r.Results), "case"), t.r.Span(), strings.Join(parts, ", "))
+	t.printf("\n")
+	t.folded("", 0, fmt.Sprintf("%s in %s: %s", plural.Count(len(t.r.Results), "case"), t.r.Span(), strings.Join(parts, ", ")))
 	if t.r.Stopped != "" {
-		t.printf("stopped early: %s\n", report.Escape(t.r.Stopped))
+		const head = "stopped early: "
+		t.folded(head, len(head), report.Escape(t.r.Stopped))
 	}
 	if t.r.Lost > 0 {
 		t.printf(plural.Form(t.r.Lost, "%d {datagram was|datagrams were} not kept: there are too many\n"), t.r.Lost)
@@ -133,6 +144,9 @@ func remarks(c *suite.Case) (list []string) {
 	}
 	if c.Slow {
 		list = append(list, "slow")
+	}
+	if c.Long {
+		list = append(list, "with --long")
 	}
 	if c.Informs {
 		list = append(list, "for information")

@@ -25,6 +25,7 @@ type Report struct {
 	Seconds  float64           `json:"seconds"`
 	Passed   bool              `json:"passed"`
 	Stopped  string            `json:"stopped,omitempty"`
+	NoEntry  string            `json:"no_entry,omitempty"`
 	Counts   map[string]int    `json:"counts"`
 	Cases    []Case            `json:"cases"`
 	Findings []conform.Finding `json:"findings,omitempty"`
@@ -40,6 +41,7 @@ type Case struct {
 	Grade        string   `json:"grade"`
 	Profiles     []string `json:"profiles"`
 	Slow         bool     `json:"slow,omitempty"`
+	Long         bool     `json:"long,omitempty"`
 	Informs      bool     `json:"informs,omitempty"`
 	Capture      bool     `json:"capture,omitempty"`
 	OpenBC       string   `json:"openbc,omitempty"`
@@ -62,7 +64,7 @@ type Case struct {
 func caseOf(c *suite.Case) Case {
 	return Case{
 		ID: c.ID, Group: c.Group, Title: c.Title, Rule: c.Rule, Source: c.Source, Grade: string(c.Grade),
-		Profiles: strings.Fields(c.Profiles.String()), Slow: c.Slow, Informs: c.Informs, Capture: c.Reads(), OpenBC: c.OpenBC, OpenBCSource: c.OpenBCSource, LeftOut: c.LeftOut,
+		Profiles: strings.Fields(c.Profiles.String()), Slow: c.Slow, Long: c.Long, Informs: c.Informs, Capture: c.Reads(), OpenBC: c.OpenBC, OpenBCSource: c.OpenBCSource, LeftOut: c.LeftOut,
 	}
 }
 
@@ -81,7 +83,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e3) / 1e3
 func Of(r *suite.Report) *Report {
 	j := &Report{
 		Host: r.Host, Name: r.Name, Profile: r.Profile.String(), Begun: r.Begun.UTC().Format(time.RFC3339), Seconds: seconds(r.Took),
-		Passed: r.Passed(), Stopped: r.Stopped, Counts: map[string]int{}, Findings: r.Findings,
+		Passed: r.Passed(), Stopped: r.Stopped, NoEntry: r.NoEntry, Counts: map[string]int{}, Findings: r.Findings,
 	}
 	for v := suite.Pass; v <= suite.Known; v++ {
 		j.Counts[v.String()] = r.Count(v)

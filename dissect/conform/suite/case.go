@@ -12,6 +12,7 @@ import (
 	"github.com/bcdissect/bcdissect/decode/msg"
 	"github.com/bcdissect/bcdissect/decode/wire"
 	"github.com/bcdissect/bcdissect/dissect/relay"
+	"github.com/bcdissect/bcdissect/dissect/transport"
 )
 
 // A T is one attempt at a case.
@@ -82,14 +83,14 @@ func must[V any](v V, err error) V {
 // need skips the case unless ok.
 func need(ok bool, format string, args ...any) {
 	if !ok {
-		panic(stop{&other{Skip, fmt.Sprintf(format, args...)}})
+		panic(stop{skip(format, args...)})
 	}
 }
 
 // happened ends the case as NOT SEEN unless ok.
 func happened(ok bool, why string) {
 	if !ok {
-		panic(stop{&other{NotSeen, why}})
+		panic(stop{&other{verdict: NotSeen, why: why}})
 	}
 }
 
@@ -155,11 +156,14 @@ func (f *failure) Error() string {
 type other struct {
 	verdict Verdict
 	why     string
+	noEntry bool // no client could join
 }
 
 func (o *other) Error() string { return o.why }
 
-func skip(format string, args ...any) error { return &other{Skip, fmt.Sprintf(format, args...)} }
+func skip(format string, args ...any) error {
+	return &other{verdict: Skip, why: fmt.Sprintf(format, args...)}
+}
 
 // mostCame bounds how many messages a failure lists.
 const mostCame = 12
@@ -316,34 +320,78 @@ func (t *T) answered(enough func() bool) bool {
 	return t.until(t.soon()+wait, enough)
 }
 
-// loadedAs returns a loaded client with a name: its own if it is empty.
-func (t *T) loadedAs(name string) (*client, error) {
-	if !t.r.entered && t.r.barred >= mostTurned {
-		return nil, skip("nobody could join: %s", t.r.why)
+// loadedAs returns a loaded client with a name: its own if it is empty. A client that does not get on is
+// left to itself, and another one tries: with some hosts one lost datagram ends a join. The last one waits
+// as long as the game does.
+func (t *T) loadedAs(name string) (c *client, err error) {
+	if !t.r.entered && t.r.barred {
+		return nil, t.noEntry()
 	}
-	c, err := t.connectedAs(name, t.answer)
-	if err != nil {
-		return c, err
+	const tries = 3
+	for try := range tries {
+		if c, err = t.connectedAs(name, t.answer); err != nil {
+			return c, err
+		}
+		step := t.soon()
+		switch {
+		case try+1 == tries:
+			step = longestStep
+		case t.r.lossy():
+			step = max(t.r.o.Timeout, hungStep+2*t.r.trip)
+		}
+		if t.load(c, step) {
+			return c, nil
+		}
+		t.r.why = t.progress(c)
+		if t.refusal(c) {
+			break
+		}
+		if c.Phase != relay.ClientGone {
+			c.Leave(t.now())
+		}
 	}
+	if t.r.barred = true; !t.r.entered {
+		return c, t.noEntry()
+	}
+	return c, skip("a client could not join: %s", t.r.why)
+}
+
+// The steps of a join.
+const (
+	hungStep    = 3500 * time.Millisecond // a host has sent a message again by then that was lost once or twice
+	longestStep = 16 * time.Second        // six retransmissions of the game's
+)
+
+// load has a client answer requests of hashes until it is loaded, and reports whether it is. Each step may
+// take so long.
+func (t *T) load(c *client, step time.Duration) bool {
 	const most = 8 // requests
 	requests := func() int { return len(c.games(msg.OpChecksumRequest)) }
-	for asked := -1; asked < requests() && asked < most && !c.Loaded; { // each step may take as long
+	for asked := -1; asked < requests() && asked < most && !c.Loaded; {
 		asked = requests()
-		t.until(t.soon(), func() bool { return requests() > asked || c.Loaded || c.Phase == relay.ClientGone })
+		t.until(step, func() bool { return requests() > asked || c.Loaded || c.Phase == relay.ClientGone || t.refusal(c) })
 	}
 	if !c.Loaded {
-		t.r.barred++
-		t.r.why = t.progress(c)
-		return c, skip("a client could not join: %s", t.r.why)
+		return false
 	}
 	t.r.entered = true
-	if m := c.renamed(); m != nil && name == "" {
+	if m := c.renamed(); m != nil {
 		c.name = wire.WideText(m.NewName).Raw()
 	}
 	if t.r.joins++; c.spoils() > 0 {
 		t.r.spoiled++
 	}
-	return c, nil
+	return true
+}
+
+// refusal reports whether the host has refused the files of a client.
+func (t *T) refusal(c *client) bool {
+	return len(c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)) > 0
+}
+
+// noEntry is the result of a case that needs a client in the game, if the host has let in none.
+func (t *T) noEntry() error {
+	return &other{verdict: Skip, why: "nobody could join: " + t.r.why, noEntry: true}
 }
 
 // renamed returns the settings that give the client another name, nil if there are none.
@@ -512,9 +560,19 @@ func (c *client) lines(body []byte) messages {
 	return c.games(msg.OpChat).where(func(m *message) bool { return m.text == want })
 }
 
+// wantsFiles says what a host does that does not accept the clients' files, and the remedy.
+func wantsFiles(does string) string {
+	return "the host " + does + ": it seems to want other files than the clients claim to have; list its hashes with --checksums FILE, or let it accept any"
+}
+
 // progress says how far a client has come.
 func (t *T) progress(c *client) string {
+	refused := c.games(msg.OpChecksumFailed, msg.OpVersionDifferent)
 	switch {
+	case len(refused) > 0:
+		return wantsFiles("refuses the clients' files by " + describe(refused[0]))
+	case c.Phase == relay.ClientGone && c.Reason == int(transport.BootPassword):
+		return "the host wants a password: give it with --password"
 	case c.Phase == relay.ClientGone && c.Reason >= 0:
 		return fmt.Sprintf("it was put out, reason %d", c.Reason)
 	case c.Phase == relay.ClientGone:
@@ -530,7 +588,7 @@ func (t *T) progress(c *client) string {
 		return "it was sent 01, but no MissionInit"
 	}
 	if n := len(c.games(msg.OpChecksumRequest)); n > 0 {
-		return fmt.Sprintf("the host went no further than request %d of the hashes within %v: it may want other files than the clients claim to have, so list its hashes with --checksums or let it accept any; or it needs a longer --timeout", n, t.soon())
+		return wantsFiles(fmt.Sprintf("stops at request %d of the hashes", n))
 	}
 	return "no checksum request came"
 }

@@ -72,6 +72,16 @@ func read[M decode.Message](m *message) (fields M, exact bool) {
 	return fields, ok && res.Exact()
 }
 
+// chatText returns the text of a line of chat, "" of other messages.
+func (m *message) chatText() string {
+	if m.is(msg.OpChat) {
+		if chat, exact := read[*msg.Chat](m); exact {
+			return string(chat.Text)
+		}
+	}
+	return ""
+}
+
 // about returns the id of the peer that a control message is about.
 func (m *message) about() uint8 {
 	switch m := m.decoded().Message.(type) {
@@ -180,7 +190,7 @@ func (t *T) open(name string, answer func(round uint8) *msg.ChecksumResponse) (*
 		c.name = fmt.Sprintf("Conform%d", t.r.serial)
 	}
 	c.Client = relay.NewClient(relay.ClientConfig{
-		Name: c.name, Password: t.r.o.Password, Claimed: claimed(t.r.serial), Nonce: t.r.nonce(), Answer: answer, Ask: true, Deliver: c.deliver,
+		Name: c.name, Password: t.r.o.Password, Claimed: claimed(t.r.serial), Nonce: t.r.nonce(), Answer: answer, Ask: true, Adapt: true, Deliver: c.deliver,
 	})
 	t.r.clients = append(t.r.clients, c)
 	t.opened = append(t.opened, c)
@@ -201,11 +211,7 @@ func (c *client) connect() { c.Connect(c.now(), nil) }
 func (c *client) deliver(now time.Time, m *arq.Message) {
 	if len(c.delivered) < mostSeen {
 		d := &message{Message: transport.Message{Header: m.Header, Body: bytes.Clone(m.Body)}, at: now, frame: c.frame}
-		if d.is(msg.OpChat) {
-			if chat, exact := read[*msg.Chat](d); exact {
-				d.text = string(chat.Text)
-			}
-		}
+		d.text = d.chatText()
 		c.delivered = append(c.delivered, d)
 	}
 }

@@ -1161,6 +1161,36 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
+// A host that wants other files is told about once, with the remedy, and the cases that need a client in the game
+// are not tried one by one.
+func TestNoEntry(t *testing.T) {
+	refuse := func(round byte) fault {
+		return fault{in: func(_ *faulty, _ netip.AddrPort, _ *peer, m *transport.Message) bool {
+			if op(m) == int(msg.OpChecksumResponse) && m.Body[1] == round {
+				body(m, func([]byte) []byte { return slices.Clone(harmless) })
+			}
+			return true
+		}}
+	}
+	for _, round := range []byte{0, 3} {
+		ft := refuse(round)
+		o := optionsOf(Stock, 3)
+		o.Slow = false
+		rep, err := Run(ft.world(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(rep.NoEntry, "--checksums FILE") || rep.Kept() < 60 || rep.Took > 2*time.Minute {
+			t.Errorf("round %d: %d cases after %v: %q", round, rep.Kept(), rep.Took, rep.NoEntry)
+		}
+		for _, res := range rep.Results {
+			if res.NoEntry && res.Verdict != Skip {
+				t.Errorf("round %d: %s is %s", round, res.Case.ID, res.Verdict)
+			}
+		}
+	}
+}
+
 // Clients without files have none that the host could find to differ.
 func TestNoFiles(t *testing.T) {
 	o := optionsOf(Stock, 3, "J-19")

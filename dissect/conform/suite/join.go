@@ -192,7 +192,9 @@ func lowestSlot(t *T) {
 	for t.taken()[want] {
 		want++
 	}
+	opened := len(t.opened)
 	c := must(t.loaded())
+	need(len(t.opened) == opened+1, "a client hung in its join before this one, and may still have its slot")
 	t.expect(c.Slot == want || want == 0 && c.Slot == 1, fmt.Sprintf("slot %d, the lowest free one", want), c.games(msg.OpSettings)) // a host that plays itself has slot 0
 	slots := []int{c.Slot}
 	for _, o := range t.p {

@@ -81,7 +81,7 @@ type runner struct {
 	joins   int  // of clients that do nothing unusual
 	spoiled int  // those with signs of a network that loses or delays datagrams
 	entered bool // a client has been let in
-	barred  int  // joins that failed before that
+	barred  bool // no client could join
 	why     string
 
 	trip      time.Duration // of the quickest query and its reply
@@ -168,6 +168,9 @@ func Run(d Driver, o Options) (*Report, error) {
 		r.stroll()
 	}
 	rep.Stopped = cmp.Or(r.dead, r.spent)
+	if r.barred && !r.entered {
+		rep.NoEntry = r.why
+	}
 	r.leaveAll()
 	rep.Frames, rep.Lost = r.rec.frames, r.rec.lost
 	watchFrames(rep, watched, finish)
@@ -369,7 +372,7 @@ func unconfirmed(res Result, needed int) Result {
 
 // judge makes a verdict of the error of a case.
 func (r *runner) judge(res *Result, err error) {
-	res.Verdict, res.Why, res.Expected, res.Came, res.documented = Pass, "", "", nil, false
+	res.Verdict, res.Why, res.Expected, res.Came, res.NoEntry, res.documented = Pass, "", "", nil, false, false
 	var f *failure
 	var o *other
 	switch {
@@ -377,7 +380,7 @@ func (r *runner) judge(res *Result, err error) {
 	case errors.As(err, &f):
 		res.Verdict, res.Why, res.Expected, res.Came, res.documented = Fail, f.Error(), f.expected, f.came, f.documented
 	case errors.As(err, &o):
-		res.Verdict, res.Why = o.verdict, o.why
+		res.Verdict, res.Why, res.NoEntry = o.verdict, o.why, o.noEntry
 	default:
 		res.Verdict, res.Why = Skip, err.Error()
 	}

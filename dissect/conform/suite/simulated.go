@@ -395,6 +395,13 @@ func watchScores(restarted bool) watcher {
 			remember(anew, r.Conversation, true, mostStreams)
 			return false, nil
 		}
+		if id, ok := changesHands(r); ok { // another player may have it now, who begins at 0, or whoever comes back with old scores
+			delete(deaths, place{r.Conversation, id})
+			if restarted { // whose next death may be any
+				remember(deaths, place{r.Conversation, id}, 0, mostStreams)
+			}
+			return false, nil
+		}
 		m, ok := r.Message.(*msg.ScoreChange)
 		if !ok || !fromHost(r) || r.Status != dissect.StatusOK || r.Late || len(deaths) >= mostStreams {
 			return false, nil
@@ -413,6 +420,22 @@ func watchScores(restarted bool) watcher {
 		}
 		return true, breaksIf(m.Deaths != before+1, "%d deaths of player %d after %d", m.Deaths, m.Victim, before)
 	}, dissect.FromHost)
+}
+
+// changesHands returns the id of a player who the host says comes or goes.
+func changesHands(r *dissect.Record) (id int32, ok bool) {
+	if !fromHost(r) {
+		return 0, false
+	}
+	switch m := r.Message.(type) {
+	case *msg.PlayerAnnounce:
+		return int32(m.Player), true
+	case *transport.Goodbye:
+		return int32(m.ID), true
+	case *transport.Boot:
+		return int32(m.ID), true
+	}
+	return 0, false
 }
 
 // watchPositions watches how often a ship near its viewer is placed.

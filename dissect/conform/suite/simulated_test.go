@@ -333,6 +333,20 @@ func TestSimulatedFaults(t *testing.T) {
 		{"D-2", "one, one", Fail, func(s *story) { s.dies(1); s.dies(1) }},
 		{"D-2", "one, three", Fail, func(s *story) { s.dies(1); s.dies(3) }},
 		{"D-2", "the second is not captured", Skip, func(s *story) { s.dies(1); s.next[dissect.FromHost]++; s.dies(3) }},
+		{"D-2", "another player has the id", NotSeen, func(s *story) { s.dies(7); s.host(&msg.PlayerAnnounce{Event: event.Event{Player: 2}}); s.dies(1) }},
+		{"D-2", "another player has the id, one, three", Fail, func(s *story) {
+			s.dies(7)
+			s.host(&msg.PlayerAnnounce{Event: event.Event{Player: 2}})
+			s.dies(1)
+			s.dies(3)
+		}},
+		{"D-10", "another player has the id", Pass, func(s *story) {
+			s.dies(7)
+			s.restarts()
+			s.dies(1)
+			s.host(&msg.PlayerAnnounce{Event: event.Event{Player: 2}})
+			s.dies(3)
+		}},
 		{"D-2", "begun anew", NotSeen, func(s *story) { s.dies(7); s.restarts(); s.dies(1) }},
 		{"D-10", "begun anew", Pass, func(s *story) { s.dies(7); s.restarts(); s.dies(1) }},
 		{"D-10", "counted on", Fail, func(s *story) { s.dies(7); s.restarts(); s.dies(8) }},

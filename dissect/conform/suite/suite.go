@@ -245,6 +245,7 @@ type Result struct {
 	Last     int
 	Attempts int
 	Took     time.Duration
+	NoEntry  bool // a SKIP, because no client could join: see Report
 
 	doubtful   bool // the network may have spoiled the last attempt
 	proven     bool // it cannot have done so
@@ -268,6 +269,7 @@ type Report struct {
 	Frames   []Frame
 	Lost     int    // frames that were too many to be kept
 	Stopped  string // why not all cases were tried; empty if they were
+	NoEntry  string // why no client could join, and what to do; empty if one could. May hold text from the network
 	Repeat   string // the command that tries a case again, without its id
 
 	at netip.AddrPort
@@ -277,6 +279,16 @@ type Report struct {
 func (r *Report) Count(v Verdict) (n int) {
 	for i := range r.Results {
 		if r.Results[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Kept returns how many cases could not be tried because no client could join.
+func (r *Report) Kept() (n int) {
+	for i := range r.Results {
+		if r.Results[i].NoEntry {
 			n++
 		}
 	}

@@ -288,15 +288,17 @@ func (t *T) recite(each int, enough func(*recital) bool) *recital {
 			c.forget()
 		}
 		begun := t.now()
-		said := make([][]string, len(speakers))
+		said, ours := make([][]string, len(speakers)), map[string]bool{}
 		for range each {
 			for i, c := range speakers {
 				said[i] = append(said[i], fmt.Sprintf("%s%d: %d", word, i, r.said))
-				c.say(c.chat(said[i][len(said[i])-1]))
+				text := said[i][len(said[i])-1]
+				c.say(c.chat(text))
+				ours[text] = true
 				r.said++
 			}
 		}
-		came, seen := map[string]bool{}, 0
+		came, seen := map[string]bool{}, 0 // those of earlier rounds may come again
 		t.until(t.soon(), func() bool {
 			for _, m := range to.in[seen:] {
 				if m.Type != transport.Standard || !m.HasSeq {
@@ -305,8 +307,8 @@ func (t *T) recite(each int, enough func(*recital) bool) *recital {
 				const high, low = 0xFF00, 0x100
 				r.wrapped = r.wrapped || last >= high && m.Seq < low
 				last, r.highest = m.Seq, max(r.highest, int(m.Seq))
-				if bytes.Contains(m.Body, []byte(word)) {
-					came[string(m.Body)] = true
+				if text := gameMessage(m.Body).chatText(); ours[text] {
+					came[text] = true
 				}
 			}
 			seen = len(to.in)
@@ -362,6 +364,9 @@ func (t *T) atRound(round uint8) (*client, error) {
 	}
 	for _, r := range allRounds {
 		if !t.until(t.soon(), func() bool { return len(c.Asked) > 0 || c.Phase == relay.ClientGone }) || len(c.Asked) == 0 {
+			if t.r.barred && !t.r.entered {
+				return c, t.noEntry()
+			}
 			return c, skip("the host did not ask for round %d: %s", r, t.progress(c))
 		}
 		if r == round {
