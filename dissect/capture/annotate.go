@@ -1,10 +1,13 @@
 package capture
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 
 	"github.com/google/gopacket/layers"
+
+	"github.com/bcdissect/bcdissect/dissect/packet"
 )
 
 // Name writes the name of an address, which Wireshark shows in its place.
@@ -22,6 +25,27 @@ func (c *Copy) Name(addr netip.Addr, name string) {
 	body = binary.LittleEndian.AppendUint16(body, uint16(len(value)))
 	body = append(append(body, value...), make([]byte, -len(value)&3)...)
 	c.Block(ngNames, append(body, 0, 0, 0, 0))
+}
+
+// Sizes of what follows the packet in a frame, in bytes.
+const (
+	maxPadding = 64 // after the packet and before a trailer: Ethernet's padding and checksum
+	minTrailer = 48 // of an annotation: with less, there is padding
+)
+
+// annotated reports whether a frame with a datagram ends with a trailer of its
+// fields, and so holds it deciphered: its mark follows the packet, or a snap length
+// cut it off and the frame was longer than the packet by a trailer.
+func annotated(f *frame, d *packet.Datagram) bool {
+	end := cap(f.Data) - cap(d.Payload) + d.Full
+	switch {
+	case d.Full == packet.FullUnknown || end > f.Full-minTrailer:
+		return false
+	case end+len(packet.NotesMark) > len(f.Data):
+		return f.Full > len(f.Data)
+	}
+	rest := f.Data[end:]
+	return bytes.Contains(rest[:min(len(rest), maxPadding)], []byte(packet.NotesMark))
 }
 
 // Extend appends bytes to the frame, after the packet in it.

@@ -98,7 +98,7 @@ func (d *decoder) decode(f *frame) bool {
 		d.tally.counts[o]++
 		return false
 	}
-	if f.clear && d.pieces == nil && f.logged == nil {
+	if d.pieces == nil && f.logged == nil && (f.clear || annotated(f, &d.datagram)) {
 		d.datagram.Form = packet.Clear
 	}
 	d.tally.counts[gaveDatagram]++

@@ -37,6 +37,11 @@ const (
 	FromHost               // the same of a host
 )
 
+// NotesMark begins and ends the trailer of an annotated frame, whose datagram is
+// deciphered. Programs that copy frames keep it; a snap length may leave its
+// beginning only.
+const NotesMark = "bcnotes1"
+
 // Whole reports whether the source has whole datagrams.
 func (f Form) Whole() bool { return f <= Clear }
 

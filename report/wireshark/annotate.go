@@ -27,8 +27,8 @@ const (
 	nextAt     = 6 // offset of the place of the next item in an item
 )
 
-// magic ends a trailer.
-const magic = "bcnotes1"
+// magic begins and ends a trailer.
+const magic = dissect.NotesMark
 
 // noPayload is the offset of a payload that is not in the frame.
 const noPayload = math.MaxUint32
@@ -181,7 +181,7 @@ func (a *Annotator) End(clear []byte) (trailer []byte, comment string) {
 
 // finish returns the trailer.
 func (a *Annotator) finish(payload []byte) []byte {
-	b, at := a.trailer[:0], uint32(a.payload)
+	b, at := append(a.trailer[:0], magic...), uint32(a.payload)
 	if a.payload < 0 {
 		at = noPayload
 		payload = payload[:min(len(payload), math.MaxUint16)] // no datagram is as long
@@ -397,4 +397,19 @@ func (a *Annotator) putPart(from, to int) {
 	a.items = binary.LittleEndian.AppendUint16(a.items, partText)
 	a.items = binary.LittleEndian.AppendUint16(a.items, uint16(from))
 	a.items = binary.LittleEndian.AppendUint16(a.items, uint16(to-from))
+}
+
+// Trailer returns the trailer of an annotated frame whose datagram begins at an
+// offset, nil if there is none that this program can read.
+func Trailer(frame []byte, payload int) []byte {
+	n := len(frame)
+	if n < len(magic)+footerSize || string(frame[n-len(magic):]) != magic {
+		return nil
+	}
+	footer := frame[n-footerSize:]
+	size := int(binary.LittleEndian.Uint32(footer))
+	if size > n-payload || binary.LittleEndian.Uint32(footer[4:]) != Sum() || int(binary.LittleEndian.Uint32(footer[8:])) != payload {
+		return nil
+	}
+	return frame[n-size:]
 }

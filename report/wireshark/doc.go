@@ -19,7 +19,7 @@
 //	u32   size of the items
 //	text  "bcnotes1"
 //
-// Before it come, in this order: the data sources, each after its size (u16);
+// Before it come, in this order: the same text; the data sources, each after its size (u16);
 // the items; the list of their fields, with the id of each (u16) and the place of
 // its first item (u16); and the text of the Info column in UTF-8. Places are
 // those in the items. An item is

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bcdissect/bcdissect/decode"
 	"github.com/bcdissect/bcdissect/decode/display"
@@ -377,4 +378,6 @@ func (t *fieldTable) checksum() uint32 {
 
 // Sum identifies the table of fields: a plugin with another one cannot read the
 // trailers of this program.
-func Sum() uint32 { return newTable().sum }
+func Sum() uint32 { return sum() }
+
+var sum = sync.OnceValue(func() uint32 { return newTable().sum })

@@ -342,7 +342,7 @@ local function opened(raw)
 	end
 	trailer.raw, trailer.size, trailer.sum, trailer.flags, trailer.length = raw, items, sum, flags, length
 	trailer.items, trailer.list, trailer.info, trailer.footer = list - items, list, n - FOOTER + 1 - info, n - FOOTER + 1
-	trailer.embedded, trailer.payload, trailer.nsources, trailer.at = payload == 0xFFFFFFFF, payload, nsources, n - size + 1
+	trailer.embedded, trailer.payload, trailer.nsources, trailer.at = payload == 0xFFFFFFFF, payload, nsources, n - size + 1 + #MAGIC
 	return true
 end
 
@@ -677,7 +677,7 @@ local function dissect(tvb, pinfo, tree)
 		status, answer = engine(tvb, n, number, pinfo.abs_ts, pinfo.len, flags, tostring(pinfo.src), tostring(pinfo.dst), pinfo.src_port, pinfo.dst_port)
 	end
 	if status == OURS and opened(answer) then
-		display(tvb, 0, n, pinfo, tree, flags < ALL or flags >= CHOSEN)
+		display(tvb, 0, n, pinfo, tree, trailer.embedded and (flags < ALL or flags >= CHOSEN)) -- annotated frames have all fields
 		return true
 	elseif status == TEXT then -- a fault of the engine
 		pinfo.cols.info = "bcdissect: " .. answer:gsub("\n.*", "")

@@ -40,7 +40,7 @@ func parse(tb testing.TB, frame []byte) (items []item, sources [][]byte, info st
 	}
 	trailer := frame[len(frame)-int(u32(foot)):]
 	at, size, ids, infos := u32(foot[8:]), int(u16(foot[12:])), int(u16(foot[14:])), int(u16(foot[16:]))
-	b := trailer
+	b := trailer[len(magic):]
 	if at != noPayload {
 		sources = append(sources, frame[at:][:size])
 	}

@@ -716,3 +716,39 @@ func TestTsharkDamaged(t *testing.T) {
 		}
 	}
 }
+
+// Annotated captures are known by their frames after other programs have copied
+// them.
+func TestAnnotatedCopies(t *testing.T) {
+	d := newDesk(t)
+	raw := fixtures.Path("captures/stock_client.pcap")
+	file := d.annotated(t, raw)
+	other := d.annotated(t, fixtures.Path("captures/lossy.pcap"))
+	copied := filepath.Join(d.dir, "copied")
+	shown := func(name string) string {
+		return string(d.run(t, "read", name, "-T", "csv", "-e", "frame", "-e", "name", "-e", "status", "--no-progress"))
+	}
+	for name, test := range map[string]struct {
+		command []string
+		like    []string // the same for the raw capture
+	}{
+		"pcap":        {[]string{"editcap", "-F", "pcap", file, copied}, []string{"editcap", raw, copied}},
+		"snap length": {[]string{"editcap", "-F", "pcap", "-s", "100", file, copied}, []string{"editcap", "-s", "100", raw, copied}},
+		"shorter":     {[]string{"editcap", "-s", "60", file, copied}, []string{"editcap", "-s", "60", raw, copied}},
+		"merged":      {[]string{"mergecap", "-a", "-w", copied, file, other}, []string{"mergecap", "-a", "-w", copied, raw, fixtures.Path("captures/lossy.pcap")}},
+	} {
+		var texts []string
+		for _, command := range [][]string{test.command, test.like} {
+			if _, err := exec.LookPath(command[0]); err != nil {
+				t.Skip(command[0] + " is not installed")
+			}
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v: %s", command, err, out)
+			}
+			texts = append(texts, shown(copied))
+		}
+		if texts[0] != texts[1] || strings.Count(texts[0], "\n") < 300 {
+			t.Errorf("%s: read shows %d lines of the copy, want %d like the raw one's:\n%.600s\n%.600s", name, strings.Count(texts[0], "\n"), strings.Count(texts[1], "\n"), texts[0], texts[1])
+		}
+	}
+}

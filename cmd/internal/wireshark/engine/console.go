@@ -63,8 +63,12 @@ func (c *Console) Command(text string) string {
 func (c *Console) Names() []wireshark.Name { return c.engine.Names() }
 
 // Datagram returns the trailer of a datagram, empty if it is not the game's, with
-// all fields, the chosen ones, or none. addresses is set if the frame lacks them.
+// all fields, the chosen ones, or none; that of an annotated frame, always with all,
+// is in the frame itself. addresses is set if the frame lacks them.
 func (c *Console) Datagram(f *Frame, again, all, chosen bool) (trailer []byte, addresses bool) {
+	if trailer = wireshark.Trailer(f.Data, f.At); trailer != nil {
+		return trailer, false
+	}
 	d, ok := f.Datagram()
 	if !ok {
 		return nil, f.Src == ""
